@@ -1,0 +1,220 @@
+# kde_aqp: build, install and test. `make help` lists the targets.
+#
+# The extension is built with PGXS (PostgreSQL 14 to 18). The core, src/core, is built by rules of
+# its own with flags that know nothing of PostgreSQL; the same objects go into the extension and
+# into the unit tests.
+
+EXTENSION  = kde_aqp
+MODULE_big = kde_aqp
+DATA       = $(wildcard sql/$(EXTENSION)--*.sql)
+
+CORE_SRCS := $(shell find src/core -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
+PG_SRCS   := $(shell find src/pg -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
+CORE_OBJS := $(CORE_SRCS:.cpp=.o)
+PG_OBJS   := $(PG_SRCS:.cpp=.o)
+OBJS       = $(CORE_OBJS) $(PG_OBJS)
+
+# Files named with `--` are install scripts; the others in sql/ are pg_regress's inputs.
+REGRESS        := $(sort $(basename $(notdir $(shell ls sql/*.sql 2>/dev/null | grep -v -e --))))
+REGRESS_OPTS    = --load-extension=$(EXTENSION)
+ISOLATION      := $(sort $(basename $(notdir $(wildcard test/isolation/specs/*.spec))))
+ISOLATION_OPTS  = --inputdir=test/isolation --load-extension=$(EXTENSION)
+
+EXTRA_CLEAN = build $(OBJS:.o=.d)
+
+# ---------------------------------------------------------------------------------------------
+# Flags
+
+# WERROR=-Werror makes warnings fatal (.ci/run does). Nothing here depends on the building
+# machine's processor: -march=native is never used, the core chooses at run time.
+WARNINGS = -Wall -Wextra -Wshadow -Wnon-virtual-dtor $(WERROR)
+
+# -ffp-contract=off: the same formula gives the same bits wherever the compiler inlines it.
+# Never -ffast-math: answers must be deterministic and NaN must stay NaN.
+CORE_CPPFLAGS = -Isrc -DKDE_AQP_CORE
+CORE_CXXFLAGS = -std=c++20 -O2 -g -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fopenmp \
+                -fno-math-errno -ffp-contract=off $(WARNINGS)
+CORE_LIBS     = -lhwy -lgomp
+
+# Appended by PGXS to PostgreSQL's own CXXFLAGS; must be set before the include.
+# -Wno-register and the others are for PostgreSQL's headers, which are C.
+PG_CXXFLAGS = -std=c++20 -fvisibility-inlines-hidden -ffp-contract=off $(WARNINGS) \
+              -Wno-register -Wno-unused-parameter -Wno-sign-compare
+PG_CPPFLAGS = -Isrc
+
+# The linker is $(CC), which does not add the C++ runtime by itself.
+SHLIB_LINK = $(CORE_LIBS) -lstdc++ -lm
+
+# PGXS compiles bitcode for JIT inlining with clang, without PG_CXXFLAGS (so without -std=c++20).
+# It would inline nothing of use: the functions called from SQL cost microseconds, not nanoseconds.
+override with_llvm = no
+
+# ---------------------------------------------------------------------------------------------
+# PGXS
+
+ifndef PG_CONFIG
+PG_CONFIG := $(shell scripts/pg_config.sh)
+endif
+export PG_CONFIG
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+
+.DEFAULT_GOAL = all
+
+ifneq (,$(wildcard $(PGXS)))
+include $(PGXS)
+else
+# A machine on which scripts/deps.sh has not run yet: only what needs no PostgreSQL works.
+all install installcheck:
+	@echo "PostgreSQL's server headers (PGXS) were not found by $(PG_CONFIG);" >&2
+	@echo "run scripts/deps.sh or name the right one: make PG_CONFIG=/path/to/pg_config" >&2
+	@exit 1
+clean:
+	rm -rf $(OBJS) $(EXTRA_CLEAN)
+endif
+
+# ---------------------------------------------------------------------------------------------
+# Objects. Each leaves a .d file, so that an edited header rebuilds what includes it.
+
+# Holds the flags of the last build: rewritten only when they change, it rebuilds what depends on
+# them, for instance the glue after `make PG_CONFIG=...` of another version.
+build/%.flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' > $@
+FORCE:
+
+CORE_COMPILE = $(CXX) $(CORE_CPPFLAGS) $(CORE_CXXFLAGS)
+
+# PostgreSQL's include directories as system ones: warnings in its headers are not ours.
+# -fvisibility=hidden only from version 16 on: before that PG_FUNCTION_INFO_V1 declares functions
+# without exporting them, and none called from SQL would be found.
+PG_COMPILE = $(CXX) $(CXXFLAGS) $(PG_VISIBILITY) $(patsubst -I/%,-isystem /%,$(CPPFLAGS))
+PG_VISIBILITY = $(if $(filter 14 15,$(MAJORVERSION)),,-fvisibility=hidden)
+
+build/core.flags: FLAGS = $(CORE_COMPILE)
+build/pg.flags: FLAGS = $(VERSION) $(PG_COMPILE)
+
+src/core/%.o: src/core/%.cpp build/core.flags
+	$(CORE_COMPILE) -MMD -MP -c -o $@ $<
+
+src/pg/%.o: src/pg/%.cpp build/pg.flags
+	$(PG_COMPILE) -MMD -MP -c -o $@ $<
+
+-include $(OBJS:.o=.d)
+
+# ---------------------------------------------------------------------------------------------
+# Unit tests of the core, plain and under sanitizers (objects apart, in build/)
+
+UNIT_SRCS     := $(shell find test/unit -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
+UNIT_OBJS     := $(UNIT_SRCS:test/unit/%.cpp=build/unit/%.o)
+SANITIZE       = -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE_OBJS := $(CORE_SRCS:src/%.cpp=build/sanitize/%.o) \
+                 $(UNIT_SRCS:test/unit/%.cpp=build/sanitize/unit/%.o)
+UNIT_COMPILE   = $(CXX) -Isrc -Itest/unit $(CORE_CXXFLAGS)
+UNIT_LINK      = $(CORE_LIBS) -lgtest_main -lgtest -lpthread
+
+build/unit/%.o: test/unit/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
+
+build/unit/unit_test: $(UNIT_OBJS) $(CORE_OBJS)
+	@mkdir -p $(@D)
+	$(CXX) -fopenmp -o $@ $^ $(UNIT_LINK)
+
+build/sanitize/core/%.o: src/core/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(CORE_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
+
+build/sanitize/unit/%.o: test/unit/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
+
+build/sanitize/unit_test: $(SANITIZE_OBJS)
+	@mkdir -p $(@D)
+	$(CXX) -fopenmp $(SANITIZE) -o $@ $^ $(UNIT_LINK)
+
+-include $(UNIT_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d)
+
+unit-build: build/unit/unit_test
+unit: unit-build
+	build/unit/unit_test --gtest_brief=1
+
+sanitize: build/sanitize/unit_test
+	build/sanitize/unit_test --gtest_brief=1
+
+# ---------------------------------------------------------------------------------------------
+# Tests that need a server, and the demo: a private installation, a throw-away cluster
+# (scripts/private_cluster.sh). `+` passes make's job server on to the scripts' own make.
+
+deps:
+	@scripts/deps.sh build
+
+regress isolation tap:
+	+@scripts/test.sh $@ </dev/null
+
+test:
+	+@scripts/deps.sh test </dev/null && scripts/test.sh unit regress isolation tap </dev/null
+
+demo:
+	+@scripts/deps.sh demo </dev/null && CSV='$(subst ','\'',$(CSV))' \
+	  COLUMN='$(subst ','\'',$(COLUMN))' demo/run.sh </dev/null
+
+# ---------------------------------------------------------------------------------------------
+# Benchmarks of the core (Google Benchmark), if there are any
+
+BENCH_SRCS := $(wildcard test/bench/*.cpp)
+
+build/bench/bench: $(BENCH_SRCS) $(CORE_OBJS)
+	@mkdir -p $(@D)
+	$(CXX) -Isrc $(CORE_CXXFLAGS) -o $@ $^ $(CORE_LIBS) -lbenchmark_main -lbenchmark -lpthread
+
+ifneq (,$(BENCH_SRCS))
+bench: build/bench/bench
+	build/bench/bench
+else
+bench:
+	@echo "There are no benchmarks in test/bench."
+endif
+
+# ---------------------------------------------------------------------------------------------
+# Format and lint
+
+CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format) clang-format)
+CLANG_TIDY   ?= $(firstword $(shell command -v clang-tidy-14 clang-tidy) clang-tidy)
+FORMATTED    := $(shell find src test cuda -name '*.cpp' -o -name '*.h' 2>/dev/null | LC_ALL=C sort)
+
+format:
+	$(CLANG_FORMAT) -i $(FORMATTED)
+
+format-check:
+	$(CLANG_FORMAT) --dry-run --Werror $(FORMATTED)
+
+# Only the core: the glue is full of PostgreSQL's macros, which clang-tidy reads as defects.
+# clang has no omp.h of its own here, so the compiler's is offered last (-idirafter), after clang's
+# intrinsics. One instruction set is enough for lint (HWY_COMPILE_ONLY_STATIC).
+OMP_INCLUDE = $(dir $(shell $(CXX) -print-file-name=include/omp.h))
+lint: $(CORE_SRCS:%.cpp=lint-%)
+lint-%:
+	$(CLANG_TIDY) --quiet $*.cpp -- -std=c++20 $(CORE_CPPFLAGS) -DHWY_COMPILE_ONLY_STATIC \
+	  -idirafter $(OMP_INCLUDE) -Wall -Wextra -Wno-unknown-pragmas
+
+# ---------------------------------------------------------------------------------------------
+
+help:
+	@echo "make                 build the extension (PG_CONFIG=/path/to/pg_config chooses the server)"
+	@echo "make install         install it into that server (needs the right to write there)"
+	@echo "make installcheck    regression and isolation tests against a running server"
+	@echo "make deps            install what is missing to build (apt)"
+	@echo "make test            everything below up to tap, in a private installation; needs no root"
+	@echo "make unit            unit tests of the core"
+	@echo "make regress         SQL regression tests"
+	@echo "make isolation       concurrency tests"
+	@echo "make tap             tests of restart, dump, upgrade ..."
+	@echo "make sanitize        unit tests under the address and undefined-behaviour sanitizers"
+	@echo "make demo            exact against approximate answers [CSV=file.csv COLUMN=name]"
+	@echo "make bench           benchmarks of the core"
+	@echo "make format          format the sources; format-check only looks"
+	@echo "make lint            clang-tidy on the core"
+	@echo "make clean           remove what was built"
+
+.PHONY: all install installcheck clean deps unit unit-build sanitize regress isolation tap test \
+        demo bench format format-check lint help FORCE

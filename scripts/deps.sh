@@ -1,0 +1,146 @@
+#!/bin/bash
+# Installs what is missing on a Debian or Ubuntu machine, and nothing when nothing is missing.
+#
+#   scripts/deps.sh build    to build the extension
+#   scripts/deps.sh demo     and to run the demo
+#   scripts/deps.sh test     and to run the tests
+#   scripts/deps.sh ci       and the formatter and linter of .ci/run
+#
+# What is needed is looked for by what it provides (a program, a header), not by package name; so
+# on another system, with everything there, this does nothing. Packages are installed as root or
+# through sudo, without recommended ones and without questions. When all is there the network is
+# not touched.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+purpose=${1:-build}
+case $purpose in
+  build | demo | test | ci) ;;
+  *)
+    echo "usage: scripts/deps.sh build|demo|test|ci" >&2
+    exit 2
+    ;;
+esac
+
+packages=()
+reasons=()
+need() {  # package reason
+  packages+=("$1")
+  reasons+=("$2")
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+has_header() { echo "#include <$1>" | "${CXX:-g++}" -std=c++20 -E -x c++ - >/dev/null 2>&1; }
+
+# --- what every purpose needs -----------------------------------------------------------------
+has "${CXX:-g++}" || need g++ "compiles the extension (C++20)"
+has make || need make "runs the build"
+has_header hwy/highway.h || need libhwy-dev "vector instructions chosen at run time (Google Highway)"
+
+pg_config=${PG_CONFIG:-$(scripts/pg_config.sh)}
+pgxs=$("$pg_config" --pgxs 2>/dev/null || true)
+bindir=$("$pg_config" --bindir 2>/dev/null || true)
+needs_server=
+needs_server_dev=
+[ -f "$pgxs" ] || needs_server_dev=yes
+if [ "$purpose" != build ]; then
+  # Without PGXS the bindir may be that of a client library's pg_config: look for any server.
+  if [ -n "$needs_server_dev" ]; then
+    ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || needs_server=yes
+  else
+    [ -x "$bindir/postgres" ] && [ -x "$bindir/initdb" ] || needs_server=yes
+  fi
+fi
+
+# --- what a purpose adds ----------------------------------------------------------------------
+if [ "$purpose" != build ]; then
+  has gzip || need gzip "reads compressed data"
+fi
+if [ "$purpose" = test ] || [ "$purpose" = ci ]; then
+  has_header gtest/gtest.h || need libgtest-dev "unit tests of the core (GoogleTest)"
+  has prove && perl -MTest::More -e 1 2>/dev/null || need perl "runs the TAP tests"
+  perl -MIPC::Run -e 1 2>/dev/null || need libipc-run-perl "the TAP tests drive servers with it"
+fi
+if [ "$purpose" = ci ]; then
+  has clang-format-14 || has clang-format || need clang-format "checks the layout of the sources"
+  has clang-tidy-14 || has clang-tidy || need clang-tidy "looks for defects in the core"
+fi
+
+if [ ${#packages[@]} -eq 0 ] && [ -z "$needs_server$needs_server_dev" ]; then
+  exit 0
+fi
+
+# --- install ----------------------------------------------------------------------------------
+if ! has apt-get; then
+  echo "Missing, and no apt-get to install it (the names are Debian's):" >&2
+  for i in "${!packages[@]}"; do echo "  ${packages[$i]}: ${reasons[$i]}" >&2; done
+  [ -z "$needs_server_dev" ] || echo "  postgresql-server-dev-NN: PGXS and server headers" >&2
+  [ -z "$needs_server" ] || echo "  postgresql-NN: the server" >&2
+  exit 1
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! has sudo; then
+    echo "Some packages are missing, and installing them needs root or sudo; as root, run" >&2
+    echo "  scripts/deps.sh $purpose" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+  [ -t 0 ] || as_root=(sudo -n)
+fi
+
+echo "Some packages are missing; asking apt for its current lists."
+"${as_root[@]}" apt-get update -qq || echo "apt-get update failed; trying with the lists there are." >&2
+
+# The version of PostgreSQL: that of the pg_config named, else of the newest server installed, else
+# the distribution's default.
+server_version() {
+  local newest
+  if [ -n "${PG_CONFIG:-}" ] && [[ $PG_CONFIG =~ /postgresql/([0-9]+)/ ]]; then
+    echo "${BASH_REMATCH[1]}"
+    return
+  fi
+  newest=$(ls -d /usr/lib/postgresql/*/bin/postgres 2>/dev/null | cut -d/ -f5 | sort -n | tail -n 1)
+  if [ -n "$newest" ]; then
+    echo "$newest"
+    return
+  fi
+  apt-cache depends postgresql | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1
+}
+if [ -n "$needs_server$needs_server_dev" ]; then
+  version=$(server_version)
+  if [ -z "$version" ]; then
+    echo "apt knows no PostgreSQL server package." >&2
+    exit 1
+  fi
+  [ -z "$needs_server_dev" ] || need "postgresql-server-dev-$version" "PGXS and the server's headers"
+  [ -z "$needs_server" ] || need "postgresql-$version" "the server the extension runs in"
+fi
+
+echo "Installing:"
+for i in "${!packages[@]}"; do echo "  ${packages[$i]}: ${reasons[$i]}"; done
+
+# Debian's postgresql-NN creates and starts a cluster named main when first installed. Nobody asked
+# for one: a drop-in of postgresql-common's forbids it while the packages are installed. Clusters
+# that exist are not touched either way.
+dropin_dir=/etc/postgresql-common/createcluster.d
+dropin=$dropin_dir/kde_aqp-no-main-cluster.conf
+made_dirs=()
+remove_dropin() {
+  "${as_root[@]}" rm -f "$dropin"
+  local dir
+  for dir in "${made_dirs[@]}"; do "${as_root[@]}" rmdir "$dir" 2>/dev/null || true; done
+}
+if [ -n "$needs_server" ]; then
+  [ -d "$dropin_dir" ] || made_dirs=("$dropin_dir")
+  [ -d /etc/postgresql-common ] || made_dirs+=(/etc/postgresql-common)
+  trap remove_dropin EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  "${as_root[@]}" mkdir -p "$dropin_dir"
+  echo "create_main_cluster = false" | "${as_root[@]}" tee "$dropin" >/dev/null
+fi
+
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+  apt-get install -y -qq --no-install-recommends "${packages[@]}" </dev/null

@@ -1,0 +1,190 @@
+#!/bin/bash
+# Runs the stages named (unit, regress, isolation, tap) and counts. The last three run against a
+# private installation and, but for tap, a throw-away cluster (scripts/private_cluster.sh).
+#
+# Last line: "N passed, N failed". A unit test, a regression test, an isolation spec and a TAP
+# assertion count one each. Exit status 0 if and only if nothing failed and something ran.
+# A stage that has no files counts as one failure unless it is named in KDE_AQP_MAY_BE_EMPTY.
+set -u
+. "$(dirname "${BASH_SOURCE[0]}")/private_cluster.sh"
+cd "$CLUSTER_REPO" || exit 1
+
+passed=0
+failed=0
+
+# A stage that ended badly must not count as good because no line of it said so.
+add() {  # passed failed exit-status
+  local bad=$2
+  if [ "$3" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
+  passed=$((passed + $1))
+  failed=$((failed + bad))
+}
+
+count() { grep -c -E "$1" "$2" || true; }  # pattern file
+
+banner() { printf '\n--- %s ---\n' "$*"; }
+
+empty_stage() {  # stage where
+  case " ${KDE_AQP_MAY_BE_EMPTY:-} " in
+    *" $1 "*) echo "$1: no tests in $2, as expected" ;;
+    *)
+      echo "$1: FAILED, there are no tests in $2"
+      failed=$((failed + 1))
+      ;;
+  esac
+}
+
+show_tail() {  # lines file title
+  [ -s "$2" ] || return 0
+  printf '\n*** %s (last %d lines) ***\n' "$3" "$1"
+  tail -n "$1" "$2"
+}
+
+# Runs a command without input, shows its output as it comes and keeps it in $log. The status is the
+# command's.
+log=
+logged() {
+  set -o pipefail
+  "$@" 2>&1 </dev/null | tee "$log"
+}
+
+# What the stages printed stays in build/log.
+log_dir=$CLUSTER_REPO/build/log
+mkdir -p "$log_dir" || exit 1
+
+# --- unit ---------------------------------------------------------------------------------------
+run_unit() {
+  banner "unit tests of the core"
+  if [ -z "$(find test/unit -name '*.cpp' 2>/dev/null)" ]; then
+    empty_stage unit test/unit
+    return
+  fi
+  if ! make -s unit-build; then
+    echo "unit: FAILED to build"
+    failed=$((failed + 1))
+    return
+  fi
+  local rc=0
+  log=$log_dir/unit
+  cluster_job logged build/unit/unit_test || rc=$?
+  add "$(count '^\[       OK \]' "$log")" "$(count '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$log")" $rc
+}
+
+# --- the cluster, made when the first stage needs it -----------------------------------------------
+need_install() { [ -n "$CLUSTER_BIN" ] || cluster_install; }
+need_cluster() {
+  need_install
+  [ -n "$CLUSTER_STARTED" ] || cluster_start
+}
+pgxs_dir() { dirname "$(dirname "$("$PG_CONFIG" --pgxs)")"; }
+
+copy_for_user() {  # source directory, name under $CLUSTER_WORK
+  cluster_make_dir "$CLUSTER_WORK/$2" && cp -R "$1" "$CLUSTER_WORK/$2/" &&
+    { [ "$(id -u)" -ne 0 ] || chown -R "$CLUSTER_USER" "$CLUSTER_WORK/$2"; }
+}
+
+# pg_regress prints "test name ... ok 12 ms" up to version 15 and TAP, "ok 1 - name 12 ms", since.
+count_regress() {  # exit status
+  add "$(count '(\.\.\. +ok|^ok [0-9]+)' "$log")" \
+    "$(count '(\.\.\. +FAILED|\.\.\. +failed|^not ok [0-9]+)' "$log")" "$1"
+}
+
+# --- regress ------------------------------------------------------------------------------------
+run_regress() {
+  banner "regression tests"
+  local tests rc=0 out
+  tests=$(ls sql/*.sql 2>/dev/null | grep -v -e -- | xargs -rn1 basename -s .sql | LC_ALL=C sort)
+  if [ -z "$tests" ]; then
+    empty_stage regress sql
+    return
+  fi
+  need_cluster
+  out=$CLUSTER_WORK/regress
+  copy_for_user sql regress && cp -R expected "$out/" || exit 1
+  log=$log_dir/regress
+  # shellcheck disable=SC2086  # one word per test
+  cluster_job logged cluster_as_user "$(pgxs_dir)/test/regress/pg_regress" \
+    --inputdir="$out" --outputdir="$out" --bindir="$CLUSTER_BIN" --host="$PGHOST" --port="$PGPORT" \
+    --user="$PGUSER" --dbname=contrib_regression --load-extension=kde_aqp $tests || rc=$?
+  count_regress $rc
+  if [ $rc -ne 0 ]; then
+    show_tail 300 "$out/regression.diffs" "regression.diffs"
+    show_tail 40 "$CLUSTER_LOG" "server log"
+  fi
+}
+
+# --- isolation ----------------------------------------------------------------------------------
+run_isolation() {
+  banner "isolation tests"
+  local specs rc=0 out
+  specs=$(ls test/isolation/specs/*.spec 2>/dev/null | xargs -rn1 basename -s .spec | LC_ALL=C sort)
+  if [ -z "$specs" ]; then
+    empty_stage isolation test/isolation/specs
+    return
+  fi
+  need_cluster
+  copy_for_user test/isolation isolation || exit 1
+  out=$CLUSTER_WORK/isolation/isolation
+  log=$log_dir/isolation
+  # shellcheck disable=SC2086
+  cluster_job logged cluster_as_user "$(pgxs_dir)/test/isolation/pg_isolation_regress" \
+    --inputdir="$out" --outputdir="$out" --bindir="$CLUSTER_BIN" --host="$PGHOST" --port="$PGPORT" \
+    --user="$PGUSER" --dbname=isolation_regression --load-extension=kde_aqp $specs || rc=$?
+  count_regress $rc
+  if [ $rc -ne 0 ]; then
+    show_tail 300 "$(ls "$out"/regression.diffs "$out"/output_iso/regression.diffs 2>/dev/null |
+      head -n 1)" "regression.diffs"
+    show_tail 40 "$CLUSTER_LOG" "server log"
+  fi
+}
+
+# --- tap ----------------------------------------------------------------------------------------
+# The tests start servers of their own from the private tree. TESTDIR is read up to version 15,
+# TESTDATADIR and TESTLOGDIR since 16. prove is verbose, to count assertions; what is shown is a line
+# per file and what went wrong.
+tap_prove() {
+  cd "$CLUSTER_WORK/tap" || return 1
+  cluster_as_user env -u PGHOST -u PGPORT -u PGUSER -u PGDATABASE \
+    PERL5LIB="$(pgxs_dir)/test/perl:$CLUSTER_WORK/tap/t${PERL5LIB:+:$PERL5LIB}" \
+    PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" \
+    TESTDIR="$PWD" TESTDATADIR="$PWD/tmp_check" TESTLOGDIR="$PWD/tmp_check/log" \
+    prove --verbose --nocolor t/*.pl
+}
+run_tap() {
+  banner "TAP tests"
+  if ! ls test/t/*.pl >/dev/null 2>&1; then
+    empty_stage tap test/t
+    return
+  fi
+  need_install
+  copy_for_user test/t tap || exit 1
+  local rc=0 file
+  log=$log_dir/tap
+  cluster_job tap_logged || rc=$?
+  add "$(count '^ok [0-9]+' "$log")" "$(grep -E '^not ok [0-9]+' "$log" | grep -c -v '# *TODO')" $rc
+  if [ $rc -ne 0 ]; then
+    show_tail 80 "$log" "output of prove"
+    for file in "$CLUSTER_WORK"/tap/tmp_check/log/*.log; do
+      [ -f "$file" ] && show_tail 40 "$file" "$(basename "$file")"
+    done
+  fi
+}
+tap_logged() {
+  set -o pipefail
+  tap_prove 2>&1 </dev/null | tee "$log" | grep --line-buffered -E \
+    '^(t/.*\.\. *$|ok$|Dubious|not ok|All tests|Files=|Result:|Failed)|^ *(Failed|Non-zero|Parse errors)'
+  return "${PIPESTATUS[0]}"
+}
+
+for stage in "$@"; do
+  case $stage in
+    unit | regress | isolation | tap) "run_$stage" ;;
+    *)
+      echo "usage: scripts/test.sh unit|regress|isolation|tap ..." >&2
+      exit 2
+      ;;
+  esac
+done
+
+printf '\n%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
