@@ -1,0 +1,38 @@
+// The differences between PostgreSQL 14 and 18 that the glue meets, and nothing else.
+#pragma once
+
+#if PG_VERSION_NUM < 140000
+#error "kde_aqp needs PostgreSQL 14 or newer"
+#endif
+
+extern "C" {
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+}
+
+// 16: input functions may report bad input softly (pg_input_is_valid). Before, every error is hard.
+#if PG_VERSION_NUM < 160000
+#define ereturn(escontext, dummy_value, ...) \
+  do {                                       \
+    (void)(escontext);                       \
+    ereport(ERROR, __VA_ARGS__);             \
+    return dummy_value;                      \
+  } while (0)
+#endif
+
+// 17: intervals may be infinite.
+#if PG_VERSION_NUM >= 170000
+#define KDE_INTERVAL_HAS_INFINITY 1
+#else
+#define KDE_INTERVAL_HAS_INFINITY 0
+#define INTERVAL_IS_NOBEGIN(i) ((void)(i), false)
+#define INTERVAL_IS_NOEND(i) ((void)(i), false)
+#define INTERVAL_NOBEGIN(i) ((void)(i))
+#define INTERVAL_NOEND(i) ((void)(i))
+#endif
+
+// 18: generated columns that are computed when read (pg_attribute.attgenerated).
+#if PG_VERSION_NUM < 180000
+#define ATTRIBUTE_GENERATED_VIRTUAL 'v'
+#endif

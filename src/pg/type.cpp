@@ -1,0 +1,198 @@
+// Input and output of the SQL type `kde`: text (core/density/text.h) and binary.
+//
+// Binary form, every number in network order:
+//
+//   byte     version, kind, kernel, flags, value_type, method
+//   int16    0
+//   int32    exponent, number of atoms, number of knots
+//   float8   rows ... error: the doubles of kde::Header in its order
+//   float8   atom_value[atoms], atom_rows[atoms]
+//   int32    knot_mass[knots], knot_high[knots]
+//   float4   block_moment[2 * blocks]
+//   int16    knot_low[knots], knot_slope[knots]
+//
+// Both readers end in kde::validate: a kde value that exists obeys every rule of the format.
+#include "pg/pg.h"
+
+#include "core/density/text.h"
+#include "pg/density_datum.h"
+#include "pg/owned.h"
+
+#include <bit>
+#include <cstring>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "libpq/pqformat.h"
+#include "utils/memutils.h"
+}
+
+namespace {
+
+using kde::DensityView;
+using kde::Header;
+using kde::Status;
+using kde_pg::Owned;
+
+using Words = std::vector<std::uint64_t>;
+
+// The doubles of a header, in order.
+constexpr int kHeaderDoubles = (sizeof(Header) - offsetof(Header, rows)) / sizeof(double);
+
+// What the core builds while text is converted lives in a context of its own, so that it is
+// destroyed at once and not with the caller's context.
+MemoryContext create_work_memory() {
+  return AllocSetContextCreate(CurrentMemoryContext, "kde_aqp type", ALLOCSET_SMALL_SIZES);
+}
+
+// ------------------------------------------------------------------------------- binary input
+
+// Writes the stored form field after field.
+struct Writer {
+  char* next;
+
+  template <typename T>
+  void put(T value) {
+    std::memcpy(next, &value, sizeof value);
+    next += sizeof value;
+  }
+};
+
+[[noreturn]] void invalid_binary(const char* detail) {
+  ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+                  errmsg("invalid binary representation of type kde"), errdetail("%s", detail)));
+  pg_unreachable();
+}
+
+Header receive_header(StringInfo message) {
+  Header header = {};
+  header.version = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+  // A version that is not known may continue in any way.
+  if (header.version != kde::kFormatVersion)
+    invalid_binary(psprintf("unknown format version %d", header.version));
+  header.kind = static_cast<kde::Kind>(pq_getmsgbyte(message));
+  header.kernel = static_cast<kde::Kernel>(pq_getmsgbyte(message));
+  header.flags = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+  header.value_type = static_cast<kde::ValueType>(pq_getmsgbyte(message));
+  header.method = static_cast<kde::Method>(pq_getmsgbyte(message));
+  header.reserved = static_cast<std::uint16_t>(pq_getmsgint(message, 2));
+  header.exponent = static_cast<std::int32_t>(pq_getmsgint(message, 4));
+  header.atoms = pq_getmsgint(message, 4);
+  header.knots = pq_getmsgint(message, 4);
+  double doubles[kHeaderDoubles];
+  for (double& x : doubles) x = pq_getmsgfloat8(message);
+  std::memcpy(&header.rows, doubles, sizeof doubles);
+  return header;
+}
+
+// The arrays in stored order; `knots` and `atoms` are known to be small.
+void receive_arrays(StringInfo message, const Header& header, Writer* out) {
+  const std::size_t blocks =
+      header.knots == 0 ? 0 : (header.knots - 1 + kde::kBlockCells - 1) / kde::kBlockCells;
+  for (std::size_t i = 0; i < 2 * std::size_t{header.atoms}; ++i)
+    out->put(pq_getmsgfloat8(message));
+  for (std::size_t i = 0; i < 2 * std::size_t{header.knots}; ++i)
+    out->put(static_cast<std::uint32_t>(pq_getmsgint(message, 4)));
+  for (std::size_t i = 0; i < 2 * blocks; ++i) out->put(pq_getmsgfloat4(message));
+  for (std::size_t i = 0; i < 2 * std::size_t{header.knots}; ++i)
+    out->put(static_cast<std::uint16_t>(pq_getmsgint(message, 2)));
+}
+
+// ------------------------------------------------------------------------------ binary output
+
+void send_header(StringInfo out, const Header& header) {
+  pq_sendint8(out, header.version);
+  pq_sendint8(out, static_cast<uint8>(header.kind));
+  pq_sendint8(out, static_cast<uint8>(header.kernel));
+  pq_sendint8(out, header.flags);
+  pq_sendint8(out, static_cast<uint8>(header.value_type));
+  pq_sendint8(out, static_cast<uint8>(header.method));
+  pq_sendint16(out, header.reserved);
+  pq_sendint32(out, static_cast<uint32>(header.exponent));
+  pq_sendint32(out, header.atoms);
+  pq_sendint32(out, header.knots);
+  double doubles[kHeaderDoubles];
+  std::memcpy(doubles, &header.rows, sizeof doubles);
+  for (double x : doubles) pq_sendfloat8(out, x);
+}
+
+void send_arrays(StringInfo out, const DensityView& density) {
+  const auto position = [&density](int i) {
+    return std::bit_cast<std::uint64_t>(density.knot_u(i));
+  };
+  for (int i = 0; i < density.atoms(); ++i) pq_sendfloat8(out, density.atom_value(i));
+  for (int i = 0; i < density.atoms(); ++i) pq_sendfloat8(out, density.atom_cumulative_rows(i));
+  for (int i = 0; i < density.knots(); ++i) pq_sendint32(out, density.knot_mass_raw(i));
+  for (int i = 0; i < density.knots(); ++i)
+    pq_sendint32(out, static_cast<uint32>(position(i) >> 32));
+  for (int b = 0; b < density.blocks(); ++b) {
+    pq_sendfloat4(out, density.block_moment(b, 1));
+    pq_sendfloat4(out, density.block_moment(b, 2));
+  }
+  for (int i = 0; i < density.knots(); ++i)
+    pq_sendint16(out, static_cast<uint16>(position(i) >> 16));
+  for (int i = 0; i < density.knots(); ++i) pq_sendint16(out, density.knot_slope_raw(i));
+}
+
+}  // namespace
+
+// kde_in(cstring) -> kde. Errors: 22P02 with what is wrong, soft from PostgreSQL 16 on.
+KDE_FUNCTION(kde_in) {
+  const char* input = PG_GETARG_CSTRING(0);
+  MemoryContext work = create_work_memory();
+  Words* words = Owned<Words>::create(work);
+  std::size_t size = 0;
+  const Status status = kde::from_text(input, words, &size);
+  Datum result = 0;
+  if (status.ok()) result = kde_pg::density_to_datum(words->data(), size);
+  MemoryContextDelete(work);
+
+  if (status.code == kde::Code::invalid_format)
+    ereturn(fcinfo->context, (Datum)0,
+            (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+             errmsg("invalid input syntax for type %s", "kde"), errdetail("%s", status.message)));
+  kde_pg::check_status(status, "read a kde value");
+  PG_RETURN_DATUM(result);
+}
+
+// kde_out(kde) -> cstring.
+KDE_FUNCTION(kde_out) {
+  const DensityView density(PG_GETARG_DENSITY(0));
+  MemoryContext work = create_work_memory();
+  std::string* output = Owned<std::string>::create(work);
+  kde_pg::check_status(kde::to_text(density, output), "write a kde value");
+  char* result = pnstrdup(output->data(), output->size());
+  MemoryContextDelete(work);
+  PG_RETURN_CSTRING(result);
+}
+
+// kde_recv(internal) -> kde. Errors: 22P03 with what is wrong; 08P01 if the message ends early.
+KDE_FUNCTION(kde_recv) {
+  auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
+  const Header header = receive_header(message);
+  // Before anything of that size is allocated.
+  if (header.atoms > kde::kMaxBytes || header.knots > kde::kMaxBytes || header.knots == 1 ||
+      kde::density_size(header.atoms, header.knots) > kde::kMaxBytes)
+    invalid_binary("wrong number of knots or atoms");
+  const Size size = kde::density_size(header.atoms, header.knots);
+  char* bytes = static_cast<char*>(palloc(size));
+  Writer writer = {bytes};
+  writer.put(header);
+  receive_arrays(message, header, &writer);
+  Assert(writer.next == bytes + size);
+  const Status status = kde::validate(bytes, size);
+  if (!status.ok()) invalid_binary(status.message);
+  SET_VARSIZE(bytes, size);
+  PG_RETURN_POINTER(bytes);
+}
+
+// kde_send(kde) -> bytea.
+KDE_FUNCTION(kde_send) {
+  const Header* header = PG_GETARG_DENSITY(0);
+  StringInfoData message;
+  pq_begintypsend(&message);
+  send_header(&message, *header);
+  send_arrays(&message, DensityView(header));
+  PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
