@@ -1,0 +1,200 @@
+// Reading, writing and checking the layout of format.h.
+#include "core/density/format.h"
+
+#include <cmath>
+#include <new>
+
+namespace kde {
+
+namespace {
+
+std::size_t block_count(std::size_t knots) {
+  return knots < 2 ? 0 : (knots - 1 + kBlockCells - 1) / kBlockCells;
+}
+
+bool nonnegative(double x) { return std::isfinite(x) && x >= 0; }
+
+Status invalid(const char* what) {
+  return Status::error(Code::invalid_format, "%s", what);
+}
+
+Status validate_header(const Header& h) {
+  if (h.version != kFormatVersion)
+    return Status::error(Code::invalid_format, "unknown format version %d", int{h.version});
+  if (h.kind != Kind::one_column) return invalid("unknown kind of density");
+  if (h.kernel != Kernel::gaussian) return invalid("unknown kernel");
+  if ((h.flags & ~(kBounded | kEveryRowRead)) != 0) return invalid("unknown flags");
+  if (static_cast<int>(h.value_type) >= kValueTypes) return invalid("unknown value type");
+  if (h.method != Method::plugin && h.method != Method::silverman) return invalid("unknown method");
+  if (h.reserved != 0) return invalid("reserved field is not 0");
+  if (h.exponent < -1100 || h.exponent > 1100) return invalid("exponent out of range");
+  for (double x : {h.rows, h.nulls, h.nans, h.negative_infinities, h.positive_infinities,
+                   h.sample_rows, h.bandwidth, h.lattice_step, h.smooth_rows, h.slope_unit}) {
+    if (!nonnegative(x)) return invalid("a count, step or bandwidth is negative or not finite");
+  }
+  for (double x : {h.origin, h.lattice_offset, h.min, h.max, h.mean}) {
+    if (!std::isfinite(x)) return invalid("a position is not finite");
+  }
+  if (!(h.min <= h.mean && h.mean <= h.max)) return invalid("mean is outside [min, max]");
+  if (!(h.variance >= 0)) return invalid("variance is negative or NaN");
+  if (!(h.error >= 0 && h.error <= 1)) return invalid("error is outside [0, 1]");
+  if (h.finite_rows() < -1e-9 * h.rows) return invalid("special values exceed the rows");
+  return Status::success();
+}
+
+Status validate_atoms(const DensityView& d) {
+  const Header& h = d.header();
+  double previous = 0;
+  for (int i = 0; i < d.atoms(); ++i) {
+    const double v = d.atom_value(i);
+    const double rows = d.atom_cumulative_rows(i);
+    if (!std::isfinite(v) || v < h.min || v > h.max) return invalid("an atom is outside [min, max]");
+    if (i > 0 && v <= d.atom_value(i - 1)) return invalid("atoms are not in ascending order");
+    if (!std::isfinite(rows) || rows <= previous) return invalid("an atom has no rows");
+    previous = rows;
+  }
+  return Status::success();
+}
+
+Status validate_knots(const DensityView& d) {
+  const Header& h = d.header();
+  if (d.knots() == 0) {
+    if (h.smooth_rows > 0) return invalid("smooth rows without knots");
+    return Status::success();
+  }
+  if (h.slope_unit <= 0) return invalid("slope unit is 0");
+  const int last = d.knots() - 1;
+  if (d.knot_mass_raw(0) != 0 || d.knot_mass_raw(last) != kMassOne)
+    return invalid("masses do not run from 0 to all");
+  for (int i = 0; i <= last; ++i) {
+    const double u = d.knot_u(i);
+    if (!(std::fabs(u) <= 1)) return invalid("a knot is outside [-1, 1]");
+    if (i == 0) continue;
+    const double width = u - d.knot_u(i - 1);
+    if (!(width > 0)) return invalid("knots are not in ascending order");
+    if (d.knot_mass_raw(i) < d.knot_mass_raw(i - 1)) return invalid("masses decrease");
+    const double limit = 3 * (d.knot_mass(i) - d.knot_mass(i - 1)) / width * (1 + 1e-9);
+    if (!(d.knot_slope(i - 1) <= limit && d.knot_slope(i) <= limit))
+      return invalid("a slope would make the distribution function decrease");
+  }
+  for (int b = 0; b < d.blocks(); ++b) {
+    if (!std::isfinite(d.block_moment(b, 1)) || !std::isfinite(d.block_moment(b, 2)))
+      return invalid("a block moment is not finite");
+  }
+  if (!std::isfinite(d.to_x(d.knot_u(0))) || !std::isfinite(d.to_x(d.knot_u(last))))
+    return invalid("a knot is out of double precision's range");
+  return Status::success();
+}
+
+}  // namespace
+
+std::uint16_t pack_slope(double x) {
+  if (!(x > 0)) return 0;
+  if (x >= kMaxPackedSlope) return 0xffff;
+  if (x < 2048) return static_cast<std::uint16_t>(x);
+  int e;
+  const double m = std::frexp(x, &e);  // x = m 2^e, m in [0.5, 1)
+  const auto mantissa = static_cast<unsigned>(m * 4096);  // in [2048, 4096)
+  return static_cast<std::uint16_t>((static_cast<unsigned>(e - 11) << 11) | (mantissa - 2048));
+}
+
+std::size_t density_size(std::size_t atoms, std::size_t knots) {
+  return sizeof(Header) + atoms * 2 * sizeof(double) +
+         knots * (2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint16_t)) +
+         block_count(knots) * 2 * sizeof(float);
+}
+
+std::size_t max_knots(std::size_t atoms) {
+  std::size_t knots = 0;
+  while (density_size(atoms, knots + 1) <= kMaxBytes) ++knots;
+  return knots < 2 ? 0 : knots;
+}
+
+DensityView::DensityView(const void* bytes) {
+  const char* p = static_cast<const char*>(bytes);
+  header_ = reinterpret_cast<const Header*>(p);
+  const std::size_t atoms = header_->atoms;
+  const std::size_t knots = header_->knots;
+  p += sizeof(Header);
+  atom_value_ = reinterpret_cast<const double*>(p);
+  p += atoms * sizeof(double);
+  atom_rows_ = reinterpret_cast<const double*>(p);
+  p += atoms * sizeof(double);
+  knot_mass_ = reinterpret_cast<const std::uint32_t*>(p);
+  p += knots * sizeof(std::uint32_t);
+  knot_high_ = reinterpret_cast<const std::uint32_t*>(p);
+  p += knots * sizeof(std::uint32_t);
+  block_moment_ = reinterpret_cast<const float*>(p);
+  p += block_count(knots) * 2 * sizeof(float);
+  knot_low_ = reinterpret_cast<const std::uint16_t*>(p);
+  p += knots * sizeof(std::uint16_t);
+  knot_slope_ = reinterpret_cast<const std::uint16_t*>(p);
+}
+
+double DensityView::to_u(double x) const {
+  return std::ldexp(x - header_->origin, -header_->exponent);
+}
+
+double DensityView::to_x(double u) const {
+  return header_->origin + std::ldexp(u, header_->exponent);
+}
+
+Status encode(const DensityParts& parts, std::vector<std::uint64_t>* words, std::size_t* size) {
+  const std::size_t atoms = parts.atom_value.size();
+  const std::size_t knots = parts.knot_u.size();
+  if (parts.atom_rows.size() != atoms || parts.knot_mass.size() != knots ||
+      parts.knot_slope.size() != knots || parts.block_moment.size() != 2 * block_count(knots))
+    return Status::error(Code::internal, "density parts of unequal length");
+  *size = density_size(atoms, knots);
+  if (*size > kMaxBytes) return invalid("density exceeds 16 KB");
+  try {
+    words->assign((*size + 7) / 8, 0);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory");
+  }
+  char* p = reinterpret_cast<char*>(words->data());
+  Header header = parts.header;
+  header.varlena = 0;
+  header.version = kFormatVersion;
+  header.kind = Kind::one_column;
+  header.reserved = 0;
+  header.atoms = static_cast<std::uint32_t>(atoms);
+  header.knots = static_cast<std::uint32_t>(knots);
+  const auto put = [&p](const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(p, from, bytes);
+    p += bytes;
+  };
+  put(&header, sizeof header);
+  put(parts.atom_value.data(), atoms * sizeof(double));
+  put(parts.atom_rows.data(), atoms * sizeof(double));
+  put(parts.knot_mass.data(), knots * sizeof(std::uint32_t));
+  for (double u : parts.knot_u) {
+    const auto high = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(u) >> 32);
+    put(&high, sizeof high);
+  }
+  put(parts.block_moment.data(), parts.block_moment.size() * sizeof(float));
+  for (double u : parts.knot_u) {
+    const auto low = static_cast<std::uint16_t>(std::bit_cast<std::uint64_t>(u) >> 16);
+    put(&low, sizeof low);
+  }
+  put(parts.knot_slope.data(), knots * sizeof(std::uint16_t));
+  return validate(words->data(), *size);
+}
+
+Status validate(const void* bytes, std::size_t size) {
+  if (size < sizeof(Header)) return invalid("too short");
+  if (size > kMaxBytes) return invalid("longer than 16 KB");
+  const Header& h = *static_cast<const Header*>(bytes);
+  if (Status s = validate_header(h); !s.ok()) return s;
+  if (h.knots == 1 || h.knots > kMaxBytes || h.atoms > kMaxBytes) return invalid("wrong number of knots or atoms");
+  if (size != density_size(h.atoms, h.knots)) return invalid("length does not fit its contents");
+  const DensityView d(bytes);
+  if (Status s = validate_atoms(d); !s.ok()) return s;
+  if (Status s = validate_knots(d); !s.ok()) return s;
+  const double atom_rows = d.atoms() > 0 ? d.atom_cumulative_rows(d.atoms() - 1) : 0;
+  if (!(std::fabs(atom_rows + h.smooth_rows - h.finite_rows()) <= 1e-9 * h.rows))
+    return invalid("rows do not add up");
+  return Status::success();
+}
+
+}  // namespace kde

@@ -1,0 +1,277 @@
+// Writing and strictly reading the text form of text.h.
+#include "core/density/text.h"
+
+#include <charconv>
+#include <cmath>
+#include <new>
+#include <system_error>
+
+namespace kde {
+
+namespace {
+
+constexpr const char* kMethodNames[] = {"auto", "plugin", "silverman"};
+constexpr const char* kTypeNames[] = {"smallint",         "integer", "bigint", "real",
+                                      "double_precision", "numeric", "date",   "timestamp",
+                                      "timestamptz",      "interval"};
+static_assert(std::size(kTypeNames) == kValueTypes);
+
+// The double fields of the header in the order of the text.
+struct Field {
+  const char* name;
+  double Header::*member;
+};
+constexpr Field kFields[] = {
+    {"rows", &Header::rows},
+    {"nulls", &Header::nulls},
+    {"nans", &Header::nans},
+    {"negative_infinities", &Header::negative_infinities},
+    {"positive_infinities", &Header::positive_infinities},
+    {"sample_rows", &Header::sample_rows},
+    {"bandwidth", &Header::bandwidth},
+    {"origin", &Header::origin},
+    {"lattice_step", &Header::lattice_step},
+    {"lattice_offset", &Header::lattice_offset},
+    {"min", &Header::min},
+    {"max", &Header::max},
+    {"mean", &Header::mean},
+    {"variance", &Header::variance},
+    {"smooth_rows", &Header::smooth_rows},
+    {"slope_unit", &Header::slope_unit},
+    {"error", &Header::error},
+};
+
+class Writer {
+ public:
+  explicit Writer(std::string* out) : out_(*out) {}
+
+  template <typename T>
+  void number(T x) {
+    char buffer[40];
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, x).ptr;
+    out_.append(buffer, end);
+  }
+  void text(std::string_view s) { out_.append(s); }
+  void field(std::string_view name) {
+    out_.push_back(' ');
+    out_.append(name);
+    out_.push_back('=');
+  }
+
+ private:
+  std::string& out_;
+};
+
+// Consumes the text from the left; after a failure everything fails.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+
+  bool ok() const { return failed_at_ == nullptr; }
+  const char* failed_at() const { return failed_at_; }
+
+  void skip_space() {
+    while (!rest_.empty() && is_space(rest_.front())) rest_.remove_prefix(1);
+  }
+  bool at_end() {
+    skip_space();
+    return rest_.empty();
+  }
+  bool take(char c) {
+    if (rest_.empty() || rest_.front() != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  void expect(char c, const char* where) {
+    if (ok() && !take(c)) failed_at_ = where;
+  }
+  void field(const char* name) {
+    if (!ok()) return;
+    skip_space();
+    const std::string_view n(name);
+    if (rest_.substr(0, n.size()) != n || rest_.substr(n.size(), 1) != "=") {
+      failed_at_ = name;
+      return;
+    }
+    rest_.remove_prefix(n.size() + 1);
+  }
+  template <typename T>
+  T number(const char* where) {
+    T x{};
+    if (!ok()) return x;
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), x);
+    if (error != std::errc()) {
+      failed_at_ = where;
+      return x;
+    }
+    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    return x;
+  }
+  // The index of the word that follows in a list of names.
+  template <std::size_t N>
+  std::uint8_t word(const char* const (&names)[N], const char* where) {
+    if (!ok()) return 0;
+    std::size_t length = 0;
+    while (length < rest_.size() && !is_space(rest_[length])) ++length;
+    const std::string_view w = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    for (std::size_t i = 0; i < N; ++i) {
+      if (w == names[i]) return static_cast<std::uint8_t>(i);
+    }
+    failed_at_ = where;
+    return 0;
+  }
+  void fail(const char* where) {
+    if (ok()) failed_at_ = where;
+  }
+
+ private:
+  static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+  std::string_view rest_;
+  const char* failed_at_ = nullptr;
+};
+
+// Reads "[item,item,...]", calling read(reader) for each; at most `limit` of them.
+template <typename Read>
+void read_list(Reader& in, const char* name, std::size_t limit, Read read) {
+  in.field(name);
+  in.expect('[', name);
+  if (!in.ok() || in.take(']')) return;
+  std::size_t n = 0;
+  do {
+    if (++n > limit) in.fail(name);
+    if (in.ok()) read(in);
+  } while (in.ok() && in.take(','));
+  in.expect(']', name);
+}
+
+constexpr const char* kKernelNames[] = {"gaussian"};
+
+DensityParts read_parts(Reader& in) {
+  DensityParts parts;
+  Header& h = parts.header;
+  in.skip_space();
+  for (char c : std::string_view("kde/1")) in.expect(c, "kde/1");
+  in.field("kernel");
+  h.kernel = static_cast<Kernel>(in.word(kKernelNames, "kernel"));
+  in.field("type");
+  h.value_type = static_cast<ValueType>(in.word(kTypeNames, "type"));
+  in.field("method");
+  h.method = static_cast<Method>(in.word(kMethodNames, "method"));
+  in.field("flags");
+  h.flags = in.number<std::uint8_t>("flags");
+  in.field("exponent");
+  h.exponent = in.number<std::int32_t>("exponent");
+  for (const Field& f : kFields) {
+    in.field(f.name);
+    h.*f.member = in.number<double>(f.name);
+  }
+  read_list(in, "atoms", kMaxBytes / 16, [&parts](Reader& r) {
+    parts.atom_value.push_back(r.number<double>("atoms"));
+    r.expect(':', "atoms");
+    parts.atom_rows.push_back(r.number<double>("atoms"));
+  });
+  read_list(in, "knots", kMaxBytes / 12, [&parts](Reader& r) {
+    const double u = r.number<double>("knots");
+    if (truncate_position(u) != u) r.fail("knots");  // more digits than are stored
+    parts.knot_u.push_back(u + 0.0);
+    r.expect(':', "knots");
+    parts.knot_mass.push_back(r.number<std::uint32_t>("knots"));
+    r.expect(':', "knots");
+    parts.knot_slope.push_back(r.number<std::uint16_t>("knots"));
+  });
+  read_list(in, "moments", kMaxBytes / 8, [&parts](Reader& r) {
+    parts.block_moment.push_back(r.number<float>("moments"));
+    r.expect(':', "moments");
+    parts.block_moment.push_back(r.number<float>("moments"));
+  });
+  return parts;
+}
+
+}  // namespace
+
+const char* method_name(Method method) { return kMethodNames[static_cast<int>(method)]; }
+
+bool parse_method(std::string_view name, Method* method) {
+  for (std::size_t i = 0; i < std::size(kMethodNames); ++i) {
+    if (name == kMethodNames[i]) {
+      *method = static_cast<Method>(i);
+      return true;
+    }
+  }
+  return false;
+}
+
+const char* value_type_name(ValueType type) { return kTypeNames[static_cast<int>(type)]; }
+
+Status to_text(const DensityView& d, std::string* out) {
+  try {
+    const Header& h = d.header();
+    out->clear();
+    Writer w(out);
+    w.text("kde/1");
+    w.field("kernel");
+    w.text(kKernelNames[static_cast<int>(h.kernel)]);
+    w.field("type");
+    w.text(value_type_name(h.value_type));
+    w.field("method");
+    w.text(method_name(h.method));
+    w.field("flags");
+    w.number(int{h.flags});
+    w.field("exponent");
+    w.number(h.exponent);
+    for (const Field& f : kFields) {
+      w.field(f.name);
+      w.number(h.*f.member);
+    }
+    w.field("atoms");
+    for (int i = 0; i < d.atoms(); ++i) {
+      w.text(i == 0 ? "[" : ",");
+      w.number(d.atom_value(i));
+      w.text(":");
+      w.number(d.atom_cumulative_rows(i));
+    }
+    w.text(d.atoms() == 0 ? "[]" : "]");
+    w.field("knots");
+    for (int i = 0; i < d.knots(); ++i) {
+      w.text(i == 0 ? "[" : ",");
+      w.number(d.knot_u(i));
+      w.text(":");
+      w.number(d.knot_mass_raw(i));
+      w.text(":");
+      w.number(unsigned{d.knot_slope_raw(i)});
+    }
+    w.text(d.knots() == 0 ? "[]" : "]");
+    w.field("moments");
+    for (int b = 0; b < d.blocks(); ++b) {
+      w.text(b == 0 ? "[" : ",");
+      w.number(d.block_moment(b, 1));
+      w.text(":");
+      w.number(d.block_moment(b, 2));
+    }
+    w.text(d.blocks() == 0 ? "[]" : "]");
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory");
+  }
+  return Status::success();
+}
+
+Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size) {
+  try {
+    Reader in(text);
+    const DensityParts parts = read_parts(in);
+    if (!in.ok())
+      return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
+    if (!in.at_end()) return Status::error(Code::invalid_format, "unexpected text after the end");
+    const Status s = encode(parts, words, size);
+    // Parts of unequal length are the text's fault here.
+    if (s.code == Code::internal)
+      return Status::error(Code::invalid_format, "knots and moments do not fit each other");
+    return s;
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory");
+  }
+}
+
+}  // namespace kde

@@ -1,0 +1,26 @@
+// The text form of a density: a line of `key=value` fields in a fixed order, numbers in their
+// shortest form that reads back to the same bits, so that text round-trips exactly.
+//
+//   kde/1 kernel=gaussian type=numeric method=plugin flags=1 exponent=15 rows=53940 nulls=0 ...
+//   atoms=[value:rows,...] knots=[u:mass:slope,...] moments=[m1:m2,...]
+#pragma once
+
+#include "core/density/format.h"
+
+#include <string>
+#include <string_view>
+
+namespace kde {
+
+// Errors: out_of_memory.
+Status to_text(const DensityView& density, std::string* out);
+
+// Strict: every field, once, in order; white space only between fields; validated as a whole.
+// Errors: invalid_format naming the field; out_of_memory.
+Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size);
+
+const char* method_name(Method method);  // "auto", "plugin", "silverman"
+bool parse_method(std::string_view name, Method* method);
+const char* value_type_name(ValueType type);  // "smallint", "timestamptz", ... as shown in text
+
+}  // namespace kde

@@ -1,0 +1,283 @@
+// The steps of fit.h: scale, select, estimate, encode.
+#include "core/fit.h"
+
+#include "core/density/text.h"
+#include "core/estimate/smooth.h"
+#include "core/select/moments.h"
+#include "core/select/silverman.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <new>
+#include <span>
+
+namespace kde {
+
+namespace {
+
+// Values that repeat this often on average are the column's alphabet, not a continuum.
+constexpr std::int64_t kAtomRepeats = 10;
+// The narrowest bandwidth that the stored positions resolve, in units of u (|u| <= 1).
+constexpr double kNarrowest = 0x1p-34;
+
+class Stopwatch {
+ public:
+  double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
+        .count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// x = origin + u 2^exponent, |u| <= 1. A power of two: exact, whatever the column's scale.
+struct Scale {
+  double origin = 0;
+  int exponent = 0;
+
+  double to_u(double x) const { return std::ldexp(x - origin, -exponent); }
+};
+
+// The middle value, so that where most of the data are u is small and its digits are many.
+double middle(const Sample& sample) {
+  double total = 0;
+  for (const WeightedValue& v : sample.values) total += v.weight;
+  double below = 0;
+  for (const WeightedValue& v : sample.values) {
+    below += v.weight;
+    if (2 * below >= total) return v.value;
+  }
+  return sample.values.back().value;
+}
+
+class Fit {
+ public:
+  Fit(const Sample& sample, const FitOptions& options, const Control& control, FitReport* report)
+      : sample_(sample), options_(options), control_(control), report_(*report) {}
+
+  Status run(std::vector<std::uint64_t>* words, std::size_t* size) {
+    const Totals& t = sample_.totals;
+    if (t.non_null() == 0) return Status::error(Code::invalid_argument, "no values");
+    report_ = {};
+    report_.method = options_.method == Method::automatic ? Method::plugin : options_.method;
+    report_.sample_rows = sample_.sample_rows;
+    write_totals();
+    if (t.finite > 0) {
+      if (t.min == t.max) {
+        add_atoms();  // sample.distinct has exactly this one value
+      } else {
+        scale_values();
+        if (Status s = select(); !s.ok()) return s;
+        if (Status s = estimate(); !s.ok()) return s;
+      }
+    }
+    report_.atoms = static_cast<int>(parts_.atom_value.size());
+    report_.knots = static_cast<int>(parts_.knot_u.size());
+    report_.representation_error = parts_.header.error;
+    return encode(parts_, words, size);
+  }
+
+ private:
+  bool automatic() const { return options_.method == Method::automatic; }
+
+  void write_totals() {
+    const Totals& t = sample_.totals;
+    const double scale = options_.rows_per_row_read;
+    Header& h = parts_.header;
+    h.kernel = Kernel::gaussian;
+    h.flags = static_cast<std::uint8_t>((automatic() ? kBounded : 0) |
+                                        (options_.every_row_read ? kEveryRowRead : 0));
+    h.value_type = options_.value_type;
+    h.method = report_.method;
+    h.rows = static_cast<double>(t.non_null()) * scale;
+    h.nulls = static_cast<double>(t.nulls) * scale;
+    h.nans = static_cast<double>(t.nans) * scale;
+    h.negative_infinities = static_cast<double>(t.negative_infinities) * scale;
+    h.positive_infinities = static_cast<double>(t.positive_infinities) * scale;
+    h.sample_rows = static_cast<double>(sample_.sample_rows);
+    h.min = t.min;
+    h.max = t.max;
+    h.mean = t.mean;
+    h.variance = t.variance;
+    if (automatic() && options_.lattice_step > 0 && t.finite > 0) {
+      h.lattice_step = options_.lattice_step;
+      h.lattice_offset = 0;
+    }
+  }
+
+  void add_atoms() {
+    double rows = 0;
+    for (const auto& [value, count] : sample_.distinct) {
+      rows += static_cast<double>(count) * options_.rows_per_row_read;
+      parts_.atom_value.push_back(value);
+      parts_.atom_rows.push_back(rows);
+    }
+    parts_.header.slope_unit = 0;
+  }
+
+  void scale_values() {
+    const Totals& t = sample_.totals;
+    scale_.origin = middle(sample_);
+    // Half the distances, which do not overflow; an exponent more makes up for it.
+    const double reach =
+        std::max(t.max / 2 - scale_.origin / 2, scale_.origin / 2 - t.min / 2);
+    std::frexp(reach, &scale_.exponent);
+    ++scale_.exponent;
+    bandwidth_u_.reserve(sample_.bandwidth_values.size());
+    for (double x : sample_.bandwidth_values) bandwidth_u_.push_back(scale_.to_u(x));
+  }
+
+  // h_u_, the bandwidth in u.
+  Status select() {
+    const Stopwatch watch;
+    const std::int64_t n = sample_.sample_rows;
+    const bool varied =
+        !bandwidth_u_.empty() && bandwidth_u_.front() != bandwidth_u_.back();
+    Status status;
+    if (!varied) {
+      // Nearly constant: the few other values are not among the bandwidth's. The whole sample's
+      // spread still gives Silverman's rule something to say.
+      status = silverman_of_all(n);
+      note("the bandwidth was chosen by Silverman's rule: too few of the sampled values differ");
+    } else if (report_.method == Method::silverman) {
+      status = select_silverman(bandwidth_u_, n, &h_u_);
+    } else {
+      status = plugin(n);
+    }
+    report_.select_ms = watch.ms();
+    if (!status.ok()) return status;
+    parts_.header.bandwidth = std::ldexp(h_u_, scale_.exponent);
+    report_.bandwidth = parts_.header.bandwidth;
+    return status;
+  }
+
+  Status plugin(std::int64_t n) {
+    const Moments m = two_pass_moments(bandwidth_u_);
+    std::unique_ptr<PairSums> sums;
+    Status status = make_pair_sums(options_.engine, bandwidth_u_, control_, &sums);
+    const auto rows = static_cast<std::int64_t>(bandwidth_u_.size());
+    if (status.ok()) status = select_plugin(*sums, m.sd, rows, n, &report_.plugin);
+    report_.bandwidth_rows = rows;
+    h_u_ = report_.plugin.h;
+    rescale_trace();
+    if (status.code != Code::degenerate) return status;
+    note("the bandwidth was chosen by Silverman's rule: the plug-in functionals are degenerate");
+    return select_silverman(bandwidth_u_, n, &h_u_);
+  }
+
+  // The trace in units of x; it may overflow at extreme scales, which hurts nobody.
+  void rescale_trace() {
+    PluginTrace& t = report_.plugin;
+    const int e = scale_.exponent;
+    t.psi8 = std::ldexp(t.psi8, -9 * e);
+    t.g1 = std::ldexp(t.g1, e);
+    t.psi6 = std::ldexp(t.psi6, -7 * e);
+    t.g2 = std::ldexp(t.g2, e);
+    t.psi4 = std::ldexp(t.psi4, -5 * e);
+    t.h = std::ldexp(t.h, e);
+  }
+
+  Status silverman_of_all(std::int64_t n) {
+    std::vector<double> all;
+    all.reserve(sample_.values.size());
+    for (const WeightedValue& v : sample_.values) all.push_back(scale_.to_u(v.value));
+    if (all.front() != all.back()) return select_silverman(all, n, &h_u_);
+    // Not even in the sample: only the totals know that something else exists.
+    const Totals& t = sample_.totals;
+    h_u_ = std::ldexp(t.max / 2 - t.min / 2, 1 - scale_.exponent) *
+           std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2);
+    return Status::success();
+  }
+
+  void note(const char* text) { std::snprintf(report_.notice, sizeof report_.notice, "%s", text); }
+
+  bool is_alphabet() const {
+    if (!automatic() || !sample_.distinct_known) return false;
+    return static_cast<std::int64_t>(sample_.distinct.size()) * kAtomRepeats <=
+           sample_.totals.finite;
+  }
+
+  Status estimate() {
+    const Stopwatch watch;
+    Status status;
+    if (is_alphabet()) {
+      parts_.header.origin = scale_.origin;
+      parts_.header.exponent = scale_.exponent;
+      add_atoms();
+    } else {
+      status = smooth();
+    }
+    report_.estimate_ms = watch.ms();
+    return status;
+  }
+
+  Status smooth() {
+    Header& h = parts_.header;
+    std::vector<WeightedValue> values;
+    values.reserve(sample_.values.size());
+    for (const WeightedValue& v : sample_.values) values.push_back({scale_.to_u(v.value), v.weight});
+    double bandwidth = std::max(h_u_, kNarrowest);
+    double low = scale_.to_u(h.min);
+    double high = scale_.to_u(h.max);
+    if (automatic()) {
+      const double half_step = std::ldexp(h.lattice_step / 2, -scale_.exponent);
+      low -= half_step;
+      high += half_step;
+      bandwidth = std::min(bandwidth, high - low);
+    } else {
+      // The sample's ends, not the table's: the plain kernel sum knows only its sample.
+      low = values.front().value - 8 * bandwidth;
+      high = values.back().value + 8 * bandwidth;
+    }
+    // |u| <= 1 for every knot: rescale by another power of two where the kernel reaches further.
+    int shift = 0;
+    std::frexp(std::max(std::fabs(low), std::fabs(high)), &shift);
+    shift = std::max(shift, 0);
+    for (WeightedValue& v : values) v.value = std::ldexp(v.value, -shift);
+    bandwidth = std::ldexp(bandwidth, -shift);
+    h.origin = scale_.origin;
+    h.exponent = scale_.exponent + shift;
+
+    const KernelGrid grid =
+        automatic() ? KernelGrid::bounded(values, bandwidth, std::ldexp(low, -shift),
+                                          std::ldexp(high, -shift))
+                    : KernelGrid::unbounded(values, bandwidth);
+    SmoothPart part;
+    if (Status s = fit_smooth(grid, max_knots(0), control_, &part); !s.ok()) return s;
+    parts_.knot_u = std::move(part.knot_u);
+    parts_.knot_mass = std::move(part.knot_mass);
+    parts_.knot_slope = std::move(part.knot_slope);
+    parts_.block_moment = std::move(part.block_moment);
+    h.slope_unit = part.slope_unit;
+    h.error = std::min(part.error + sample_.rank_error, 1.0);
+    h.smooth_rows = h.finite_rows();
+    return Status::success();
+  }
+
+  const Sample& sample_;
+  const FitOptions& options_;
+  const Control& control_;
+  FitReport& report_;
+  DensityParts parts_;
+  Scale scale_;
+  std::vector<double> bandwidth_u_;
+  double h_u_ = 0;
+};
+
+}  // namespace
+
+Status fit_column(const Sample& sample, const FitOptions& options, const Control& control,
+                  std::vector<std::uint64_t>* words, std::size_t* size,
+                  FitReport* report) noexcept {
+  try {
+    return Fit(sample, options, control, report).run(words, size);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory while fitting a density");
+  } catch (...) {
+    return Status::error(Code::internal, "unexpected exception while fitting a density");
+  }
+}
+
+}  // namespace kde

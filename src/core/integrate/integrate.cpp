@@ -1,0 +1,368 @@
+// The integrals of integrate.h over atoms and cells.
+#include "core/integrate/integrate.h"
+
+#include "core/density/cell.h"
+#include "core/estimate/normal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kde {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Cell cell_at(const DensityView& d, int i) {
+  return Cell::hermite(d.knot_u(i), d.knot_u(i + 1), d.knot_mass(i), d.knot_mass(i + 1),
+                       d.knot_slope(i), d.knot_slope(i + 1));
+}
+
+// The cell that holds u, which lies between the first and the last knot.
+int find_cell(const DensityView& d, double u) {
+  int low = 0;
+  int high = d.knots() - 1;
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (d.knot_u(middle) <= u ? low : high) = middle;
+  }
+  return low;
+}
+
+// G(u), for any u.
+double smooth_mass(const DensityView& d, double u) {
+  if (d.knots() == 0 || !(u > d.knot_u(0))) return 0;
+  if (u >= d.knot_u(d.knots() - 1)) return 1;
+  const Cell cell = cell_at(d, find_cell(d, u));
+  return std::min(cell.value(cell.local(u)), 1.0);
+}
+
+// dG/du, 0 outside the knots.
+double smooth_slope(const DensityView& d, double u) {
+  if (d.knots() == 0 || !(u >= d.knot_u(0)) || !(u <= d.knot_u(d.knots() - 1))) return 0;
+  const Cell cell = cell_at(d, find_cell(d, u));
+  return cell.slope(cell.local(u));
+}
+
+// Where the smooth part is cut to count the values <= x (inclusive) or < x. On a lattice: half a
+// step above the last lattice point that counts. A bound within 1e-9 of a lattice point, relative
+// to its distance in steps, is that point: decimal fractions are not exact in binary.
+double smooth_cut(const Header& h, double x, bool inclusive) {
+  if (h.lattice_step == 0 || (h.flags & kBounded) == 0 || std::isinf(x)) return x;
+  const double steps = (x - h.lattice_offset) / h.lattice_step;
+  double k = std::floor(steps);
+  const double nearest = std::round(steps);
+  if (std::fabs(steps - nearest) <= 1e-9 * std::max(1.0, std::fabs(steps)))
+    k = inclusive ? nearest : nearest - 1;
+  return h.lattice_offset + (k + 0.5) * h.lattice_step;
+}
+
+// Number of atoms <= x (inclusive) or < x.
+int atoms_below(const DensityView& d, double x, bool inclusive) {
+  int low = 0;
+  int high = d.atoms();
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    const double v = d.atom_value(middle);
+    if (inclusive ? v <= x : v < x) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// Finite rows <= x (inclusive) or < x; x may be infinite.
+double finite_below(const DensityView& d, double x, bool inclusive) {
+  const int atoms = atoms_below(d, x, inclusive);
+  double rows = atoms > 0 ? d.atom_cumulative_rows(atoms - 1) : 0;
+  const Header& h = d.header();
+  if (h.smooth_rows > 0)
+    rows += h.smooth_rows * smooth_mass(d, d.to_u(smooth_cut(h, x, inclusive)));
+  return rows;
+}
+
+// Rows <= x (inclusive) or < x in the order -infinity < finite < infinity < NaN.
+double rows_below(const DensityView& d, double x, bool inclusive) {
+  const Header& h = d.header();
+  if (std::isnan(x)) return inclusive ? h.rows : h.rows - h.nans;
+  if (x == -kInfinity) return inclusive ? h.negative_infinities : 0;
+  const double finite_end = h.rows - h.nans - h.positive_infinities;
+  if (x == kInfinity) return inclusive ? h.rows - h.nans : finite_end;
+  return std::min(h.negative_infinities + finite_below(d, x, inclusive), finite_end);
+}
+
+struct Bounds {
+  double below_lower, below_upper;  // rows below the range, and below its end
+  bool empty;
+};
+
+Bounds bounds_of(const DensityView& d, const Range& r) {
+  if (r.empty) return {0, 0, true};
+  const double lower = r.lower_unbounded ? 0 : rows_below(d, r.lower, !r.lower_inclusive);
+  const double upper =
+      r.upper_unbounded ? d.header().rows : rows_below(d, r.upper, r.upper_inclusive);
+  return {lower, upper, !(upper > lower)};
+}
+
+// Whether the range takes in every finite value: then the totals of all rows read answer.
+bool is_whole(const Header& h, const Range& r) {
+  const bool bounded = (h.flags & kBounded) != 0;
+  const bool low = r.lower_unbounded || r.lower == -kInfinity ||
+                   (bounded && (r.lower_inclusive ? r.lower <= h.min : r.lower < h.min));
+  const bool high = r.upper_unbounded || r.upper == kInfinity || std::isnan(r.upper) ||
+                    (bounded && (r.upper_inclusive ? r.upper >= h.max : r.upper > h.max));
+  return low && high;
+}
+
+// Moments in u about `center`, in rows.
+struct Accumulator {
+  double center;
+  StretchMoments sum;
+
+  void add(const StretchMoments& m, double rows) {
+    sum.m0 += rows * m.m0;
+    sum.m1 += rows * m.m1;
+    sum.m2 += rows * m.m2;
+  }
+};
+
+// The smooth part between u = a and u = b (a < b, both between the outer knots).
+void add_smooth(const DensityView& d, double a, double b, Accumulator* total) {
+  const double rows = d.header().smooth_rows;
+  const int first = find_cell(d, a);
+  const int last = find_cell(d, b);
+  double block_mass = 0;
+  for (int i = first; i <= last; ++i) {
+    const Cell cell = cell_at(d, i);
+    const double s0 = i == first ? cell.local(a) : 0;
+    const double s1 = i == last ? cell.local(b) : 1;
+    const StretchMoments m = cell.moments(s0, s1, total->center);
+    total->add(m, rows);
+    block_mass += m.m0;
+    // At the end of a block (or of the stretch): its share of what the cubics miss.
+    const int block = i / kBlockCells;
+    if (i == last || (i + 1) % kBlockCells == 0) {
+      const int end = std::min((block + 1) * kBlockCells, d.cells());
+      const double whole = d.knot_mass(end) - d.knot_mass(block * kBlockCells);
+      if (whole > 0) {
+        const double share = block_mass / whole;
+        const double m1 = d.block_moment(block, 1);
+        const double m2 = d.block_moment(block, 2);
+        total->add({0, m1 * share, (m2 - 2 * total->center * m1) * share}, rows);
+      }
+      block_mass = 0;
+    }
+  }
+}
+
+double clamp_to(double x, double low, double high) {
+  return low <= high ? std::clamp(x, low, high) : x;
+}
+
+// Mean and variance of the finite rows strictly inside the cuts of the range.
+void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
+  const Header& h = d.header();
+  const double low_x = r.lower_unbounded ? -kInfinity : r.lower;
+  const double high_x = r.upper_unbounded || std::isnan(r.upper) ? kInfinity : r.upper;
+  double a = 0;
+  double b = 0;
+  bool open_low = true;   // the smooth part ends inside the range
+  bool open_high = true;
+  if (d.knots() > 0) {
+    const double first = d.knot_u(0);
+    const double last = d.knot_u(d.knots() - 1);
+    a = d.to_u(smooth_cut(h, low_x, !r.lower_inclusive));
+    b = d.to_u(smooth_cut(h, high_x, r.upper_inclusive));
+    open_low = !(a > first);
+    open_high = !(b < last);
+    a = std::clamp(a, first, last);
+    b = std::clamp(b, first, last);
+  }
+  const int atom_first = atoms_below(d, low_x, !r.lower_inclusive);
+  const int atom_end = atoms_below(d, high_x, r.upper_inclusive);
+
+  Accumulator total{0, {}};
+  if (a < b) {
+    total.center = a + (b - a) / 2;
+  } else if (atom_first < atom_end) {
+    total.center = d.to_u(d.atom_value(atom_first));
+  }
+  double smooth_rows = 0;
+  if (a < b) {
+    add_smooth(d, a, b, &total);
+    smooth_rows = total.sum.m0;
+  }
+  for (int i = atom_first; i < atom_end; ++i) {
+    const double rows = d.atom_cumulative_rows(i) - (i > 0 ? d.atom_cumulative_rows(i - 1) : 0);
+    const double v = d.to_u(d.atom_value(i)) - total.center;
+    total.add({1, v, v * v}, rows);
+  }
+  if (!(total.sum.m0 > 0)) {
+    // Rows too few for the moments' rounding: the middle of the range is as good as anything.
+    out->mean = clamp_to(d.to_x(total.center), low_x, high_x);
+    out->variance = 0;
+    return;
+  }
+  const double mean_u = total.sum.m1 / total.sum.m0;
+
+  // The data's spread, not the kernel's. Smoothing adds h^2 to the second moment of what lies
+  // within the range, less what the kernel carries across its ends; to first order
+  //   h^2 ( rows - [(u - mean) f(u)]_a^b ),  which is h^2 for the whole line and 0 where f is flat.
+  double kernel = 0;
+  if (smooth_rows > 0 && h.bandwidth > 0) {
+    const double edge_high = open_high ? 0 : (b - mean_u) * smooth_slope(d, b) * h.smooth_rows;
+    const double edge_low = open_low ? 0 : (a - mean_u) * smooth_slope(d, a) * h.smooth_rows;
+    const double share = std::clamp(smooth_rows - (edge_high - edge_low), 0.0, smooth_rows);
+    const double hu = std::ldexp(h.bandwidth, -h.exponent);
+    kernel = hu * hu * share / total.sum.m0;
+  }
+  const double variance_u = std::max(total.sum.m2 / total.sum.m0 - mean_u * mean_u - kernel, 0.0);
+
+  double low = low_x;
+  double high = high_x;
+  if ((h.flags & kBounded) != 0) {
+    low = std::max(low, h.min);
+    high = std::min(high, h.max);
+  }
+  out->mean = clamp_to(d.to_x(total.center + mean_u), low, high);
+  out->variance = std::ldexp(variance_u, 2 * h.exponent);
+  if (std::isfinite(low) && std::isfinite(high) && low <= high) {
+    const double half = (high - low) / 2;
+    out->variance = std::min(out->variance, half * half);
+  }
+}
+
+// The smallest s in [0, 1] at which the cell reaches g, by Newton's method within a bracket.
+double invert_cell(const Cell& cell, double g) {
+  double low = 0;
+  double high = 1;
+  double s = 0.5;
+  for (int i = 0; i < 100 && high - low > 1e-16; ++i) {
+    const double v = cell.value(s);
+    (v < g ? low : high) = s;
+    const double slope = cell.slope(s) * cell.w;
+    double next = slope > 0 ? s - (v - g) / slope : low;
+    if (!(next > low && next < high)) next = low + (high - low) / 2;
+    if (next == s) break;
+    s = next;
+  }
+  return high;
+}
+
+// The smallest u with G(u) >= g.
+double smooth_quantile(const DensityView& d, double g) {
+  int low = 0;
+  int high = d.knots() - 1;
+  if (!(g > 0)) return d.knot_u(0);
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (d.knot_mass(middle) < g ? low : high) = middle;
+  }
+  const Cell cell = cell_at(d, low);
+  return cell.u0 + cell.w * invert_cell(cell, g);
+}
+
+// The smallest finite x with finite_below(x, inclusive) >= rows.
+double finite_quantile(const DensityView& d, double rows) {
+  const Header& h = d.header();
+  // The first atom by which the rows are reached.
+  int low = 0;
+  int high = d.atoms();
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (finite_below(d, d.atom_value(middle), true) >= rows) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  const bool has_atom = low < d.atoms();
+  if (has_atom && (h.smooth_rows == 0 || finite_below(d, d.atom_value(low), false) < rows))
+    return d.atom_value(low);
+  if (h.smooth_rows == 0) return h.max;
+  const double before = low > 0 ? d.atom_cumulative_rows(low - 1) : 0;
+  double x = d.to_x(smooth_quantile(d, std::min((rows - before) / h.smooth_rows, 1.0)));
+  if ((h.flags & kBounded) != 0) {
+    if (h.lattice_step > 0) {
+      const double steps = (x - h.lattice_offset) / h.lattice_step;
+      x = h.lattice_offset + std::ceil(steps - 0.5 - 1e-9) * h.lattice_step;
+    }
+    x = std::clamp(x, h.min, h.max);
+  }
+  return x;
+}
+
+}  // namespace
+
+double count(const DensityView& density, const Range& range) {
+  const Bounds b = bounds_of(density, range);
+  return b.empty ? 0 : b.below_upper - b.below_lower;
+}
+
+RangeMoments moments(const DensityView& density, const Range& range) {
+  const Header& h = density.header();
+  RangeMoments out;
+  const Bounds b = bounds_of(density, range);
+  if (b.empty) return out;
+  out.count = b.below_upper - b.below_lower;
+  // The special values lie at both ends of the order: what the range's rows leave of them.
+  const double finite_begin = h.negative_infinities;
+  const double finite_end = h.rows - h.nans - h.positive_infinities;
+  const auto overlap = [&b](double from, double to) {
+    return std::max(std::min(b.below_upper, to) - std::max(b.below_lower, from), 0.0);
+  };
+  out.negative_infinities = overlap(0, finite_begin);
+  out.finite = overlap(finite_begin, finite_end);
+  out.positive_infinities = overlap(finite_end, finite_end + h.positive_infinities);
+  out.nans = overlap(h.rows - h.nans, h.rows);
+  if (!(out.finite > 0)) return out;
+  if (is_whole(h, range)) {
+    out.mean = h.mean;
+    out.variance = h.variance;
+  } else {
+    partial_moments(density, range, &out);
+  }
+  return out;
+}
+
+double pdf(const DensityView& density, double x) {
+  const Header& h = density.header();
+  if (!std::isfinite(x) || !(h.rows > 0)) return 0;
+  double rows = 0;  // per unit of x
+  if (h.smooth_rows > 0)
+    rows = std::ldexp(h.smooth_rows * smooth_slope(density, density.to_u(x)), -h.exponent);
+  if (h.bandwidth > 0) {
+    double previous = 0;
+    for (int i = 0; i < density.atoms(); ++i) {
+      const double here = density.atom_cumulative_rows(i);
+      rows += (here - previous) * normal_pdf((x - density.atom_value(i)) / h.bandwidth) /
+              h.bandwidth;
+      previous = here;
+    }
+  }
+  return rows / h.rows;
+}
+
+double cdf(const DensityView& density, double x) {
+  const Header& h = density.header();
+  if (!(h.rows > 0)) return 0;
+  return std::clamp(rows_below(density, x, true) / h.rows, 0.0, 1.0);
+}
+
+double quantile(const DensityView& density, double q) {
+  const Header& h = density.header();
+  const double rows = q * h.rows;
+  const double finite_end = h.rows - h.nans - h.positive_infinities;
+  // A quantile that rounding puts a hair beyond the finite rows belongs to them.
+  const double slack = 1e-12 * h.rows;
+  if (h.negative_infinities > 0 && rows <= h.negative_infinities) return -kInfinity;
+  if (h.finite_rows() > 0 && rows <= finite_end + slack)
+    return finite_quantile(density, std::max(rows - h.negative_infinities, 0.0));
+  if (h.positive_infinities > 0 && rows <= h.rows - h.nans + slack) return kInfinity;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace kde

@@ -1,0 +1,59 @@
+// Sums over all unordered pairs of a sample: everything a bandwidth selector needs that
+// costs O(n^2). A selector is written once against this interface; the engines supply it.
+//
+//   reference   double, scalar, one plain double loop: the truth for every test
+//   simd        Google Highway, chosen at run time from what the processor has; OpenMP threads
+#pragma once
+
+#include "core/control.h"
+#include "core/room.h"
+#include "core/status.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kde {
+
+class PairSums {
+ public:
+  virtual ~PairSums() = default;
+
+  // *sum = sum_{i<j} K^(r)((x_i - x_j)/g), with K^(r) the r-th derivative of the standard
+  // normal density: K^(4)(z) = (z^4 - 6 z^2 + 3) phi(z),
+  // K^(6)(z) = (z^6 - 15 z^4 + 45 z^2 - 15) phi(z).
+  // r is 4 or 6; g > 0 and finite, in units of x. Errors: invalid_argument, cancelled.
+  virtual Status derivative(int r, double g, double* sum) = 0;
+};
+
+// The word length in which an engine evaluates its terms; sums are always accumulated in double.
+enum class Precision { single, full };
+
+// Which implementation computes the sums. `target` is a Highway target bit of simd_targets(),
+// or 0 for the best the processor has.
+struct Engine {
+  enum class Kind { reference, simd } kind = Kind::simd;
+  std::int64_t target = 0;
+  Precision precision = Precision::single;
+};
+
+struct SimdTarget {
+  std::int64_t target;  // Highway's bit
+  std::string name;     // Highway's name in lower case: "avx3_dl", "avx3", "avx2", "sse4", ...
+};
+
+// Targets compiled in and supported by this processor, best first. Never empty.
+std::vector<SimdTarget> simd_targets();
+
+// x: n >= 2 finite values (1-D), copied. Threads and cancellation as `control` says; the result
+// has the same bits whatever the number of threads. Errors: invalid_argument, out_of_memory.
+Status make_pair_sums(const Engine& engine, std::span<const double> x, const Control& control,
+                      std::unique_ptr<PairSums>* out);
+
+// Runs an empty parallel region of `threads` threads, so that a caller who must control the
+// signal mask of new threads can create them at a moment of its choosing.
+void start_threads(int threads);
+
+}  // namespace kde
