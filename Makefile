@@ -192,10 +192,10 @@ format-check:
 # clang has no omp.h of its own here, so the compiler's is offered last (-idirafter), after clang's
 # intrinsics. One instruction set is enough for lint (HWY_COMPILE_ONLY_STATIC).
 OMP_INCLUDE = $(dir $(shell $(CXX) -print-file-name=include/omp.h))
-lint: $(CORE_SRCS:%.cpp=lint-%)
-lint-%:
-	$(CLANG_TIDY) --quiet $*.cpp -- -std=c++20 $(CORE_CPPFLAGS) -DHWY_COMPILE_ONLY_STATIC \
-	  -idirafter $(OMP_INCLUDE) -Wall -Wextra -Wno-unknown-pragmas
+lint: $(CORE_SRCS:%=lint/%)
+lint/%: FORCE
+	$(CLANG_TIDY) --quiet $* -- -std=c++20 $(CORE_CPPFLAGS) -DHWY_COMPILE_ONLY_STATIC \
+	  -idirafter $(OMP_INCLUDE) -fopenmp -Wall -Wextra
 
 # ---------------------------------------------------------------------------------------------
 
