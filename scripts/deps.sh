@@ -118,7 +118,7 @@ if [ -n "$needs_server$needs_server_dev" ]; then
   [ -z "$needs_server" ] || need "postgresql-$version" "the server the extension runs in"
 fi
 
-echo "Installing:"
+echo "Installing (this takes a minute or so):"
 for i in "${!packages[@]}"; do echo "  ${packages[$i]}: ${reasons[$i]}"; done
 
 # Debian's postgresql-NN creates and starts a cluster named main when first installed. Nobody asked
@@ -127,20 +127,29 @@ for i in "${!packages[@]}"; do echo "  ${packages[$i]}: ${reasons[$i]}"; done
 dropin_dir=/etc/postgresql-common/createcluster.d
 dropin=$dropin_dir/kde_aqp-no-main-cluster.conf
 made_dirs=()
-remove_dropin() {
+apt_log=$(mktemp)
+clean_up() {
+  rm -f "$apt_log"
+  [ -n "$needs_server" ] || return 0
   "${as_root[@]}" rm -f "$dropin"
   local dir
   for dir in "${made_dirs[@]}"; do "${as_root[@]}" rmdir "$dir" 2>/dev/null || true; done
 }
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 if [ -n "$needs_server" ]; then
   [ -d "$dropin_dir" ] || made_dirs=("$dropin_dir")
   [ -d /etc/postgresql-common ] || made_dirs+=(/etc/postgresql-common)
-  trap remove_dropin EXIT
-  trap 'exit 130' INT
-  trap 'exit 143' TERM
   "${as_root[@]}" mkdir -p "$dropin_dir"
   echo "create_main_cluster = false" | "${as_root[@]}" tee "$dropin" >/dev/null
 fi
 
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
-  apt-get install -y -qq --no-install-recommends "${packages[@]}" </dev/null
+if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+  apt-get install -y -q -o Dpkg::Use-Pty=0 --no-install-recommends "${packages[@]}" \
+  </dev/null >"$apt_log" 2>&1; then
+  cat "$apt_log" >&2
+  echo "The packages could not be installed." >&2
+  exit 1
+fi
+echo "Installed."
