@@ -161,6 +161,9 @@ Datum double_to_timestamp(double x) {
   const double floor = std::floor(x);
   constexpr int64 kFirst = MIN_TIMESTAMP / kMicroseconds + kEpochSeconds;
   constexpr int64 kEnd = END_TIMESTAMP / kMicroseconds + kEpochSeconds;
+  // At this distance a double's spacing is milliseconds, and the last timestamps become kEnd
+  // itself.
+  if (x == static_cast<double>(kEnd)) return TimestampGetDatum(END_TIMESTAMP - 1);
   if (!(floor >= static_cast<double>(kFirst) && floor < static_cast<double>(kEnd)))
     datetime_out_of_range("timestamp");
   const auto microseconds =
@@ -287,6 +290,7 @@ Datum double_to_value(ValueType value_type, double x) {
       return Int32GetDatum(static_cast<int32>(x));
     case ValueType::int8:
       x = std::rint(x);
+      if (x == 0x1p63) return Int64GetDatum(PG_INT64_MAX);  // what the largest bigints become
       if (!FLOAT8_FITS_IN_INT64(x)) out_of_range("bigint");
       return Int64GetDatum(static_cast<int64>(x));
     case ValueType::float4:
