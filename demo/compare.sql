@@ -74,8 +74,9 @@ BEGIN
      exact_us, approx_us);
 END $$;
 
--- COUNT, SUM and AVG of col over [low, high]; NULL is unbounded. SUM and AVG of numbers only.
-CREATE PROCEDURE demo.ask_range(tab text, col text, low text, high text, numbers boolean)
+-- COUNT of col over [low, high], NULL being unbounded; with sums also SUM and AVG, of numbers only.
+CREATE PROCEDURE demo.ask_range(tab text, col text, low text, high text, numbers boolean,
+                                sums boolean DEFAULT NULL)
 LANGUAGE plpgsql AS $$
 DECLARE
   name text := quote_ident(tab) || '.' || quote_ident(col);
@@ -85,15 +86,18 @@ DECLARE
                      ELSE low || ' to ' || high END;
   condition text := concat_ws(' AND ', quote_ident(col) || ' >= ' || quote_literal(low),
                               quote_ident(col) || ' <= ' || quote_literal(high));
+  -- Bounds as a user writes them: 10, '2025-03-01', NULL.
+  from_bound text := CASE WHEN numbers THEN coalesce(low, 'NULL') ELSE quote_nullable(low) END;
+  to_bound text := CASE WHEN numbers THEN coalesce(high, 'NULL') ELSE quote_nullable(high) END;
   aggregate text;
 BEGIN
-  FOREACH aggregate IN ARRAY CASE WHEN numbers THEN ARRAY['count', 'sum', 'avg'] ELSE ARRAY['count'] END
+  FOREACH aggregate IN ARRAY CASE WHEN coalesce(sums, numbers) THEN ARRAY['count', 'sum', 'avg'] ELSE ARRAY['count'] END
   LOOP
     CALL demo.ask(
       format('%s(%s) %s', upper(aggregate), col, range),
       CASE aggregate WHEN 'count' THEN 'count' ELSE 'number' END,
       format('SELECT %s(%I) FROM %I WHERE %s', aggregate, col, tab, condition),
-      format('approx_%s(%L, %L, %L)', aggregate, name, low, high));
+      format('approx_%s(%L, %s, %s)', aggregate, name, from_bound, to_bound));
   END LOOP;
 END $$;
 
@@ -116,12 +120,12 @@ END $$;
 CREATE PROCEDURE demo.ask_orders() LANGUAGE plpgsql AS $$
 BEGIN
   CALL demo.ask_range('orders', 'amount', '10', '20', true);
-  CALL demo.ask_range('orders', 'amount', '19.99', '19.99', false);
+  CALL demo.ask_range('orders', 'amount', '19.99', '19.99', true, false);
   CALL demo.ask_range('orders', 'amount', '25.00', '25.50', true);
   CALL demo.ask_range('orders', 'amount', '200', NULL, true);
   CALL demo.ask_quantile('orders', 'amount', 0.5, 'Median', 'numeric');
   CALL demo.ask_quantile('orders', 'amount', 0.99, '99 % quantile', 'numeric');
-  CALL demo.ask_range('orders', 'quantity', '1', '1', false);
+  CALL demo.ask_range('orders', 'quantity', '1', '1', true, false);
   CALL demo.ask_range('orders', 'quantity', '2', '5', true);
   CALL demo.ask_quantile('orders', 'quantity', 0.5, 'Median', 'integer');
   CALL demo.ask_range('orders', 'created_at', '2025-03-01', '2025-04-01', false);
