@@ -1,0 +1,47 @@
+// Makes the engine that a caller asks for, after checking what every engine takes for granted.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <new>
+
+#include "core/sums/engine_parts.h"
+#include "core/sums/pair_sums.h"
+
+namespace kde {
+
+Status make_pair_sums(const Engine& engine, std::span<const double> x, const Control& control,
+                      std::unique_ptr<PairSums>* out) {
+  if (x.size() < 2) {
+    return Status::error(Code::invalid_argument, "sums over pairs need at least two values");
+  }
+  if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); })) {
+    return Status::error(Code::invalid_argument, "values must be finite");
+  }
+  try {
+    if (engine.kind == Engine::Kind::reference) {
+      *out = make_reference_sums(x, control);
+      return Status::success();
+    }
+    const std::int64_t target = engine.target == 0 ? best_simd_target() : engine.target;
+    if (!is_simd_target(target)) {
+      return Status::error(Code::invalid_argument,
+                           "this processor or build has no such vector instruction set");
+    }
+    *out = make_tiled_sums(x, target, engine.precision, control);
+    return Status::success();
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for a sample of %zu values", x.size());
+  } catch (const std::exception& e) {
+    return Status::error(Code::internal, "%s", e.what());
+  }
+}
+
+void start_threads(int threads) {
+  // The counter keeps the compiler from removing a region that does nothing.
+  std::atomic<int> started{0};
+#pragma omp parallel num_threads(std::max(threads, 1))
+  started.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace kde

@@ -1,0 +1,53 @@
+// Internal to src/core/sums: what the engines are assembled from. Nothing else includes this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/control.h"
+#include "core/room.h"
+#include "core/status.h"
+#include "core/sums/pair_sums.h"
+
+namespace kde {
+
+// The engine of reference.cpp. x: as make_pair_sums, already checked. May throw std::bad_alloc.
+std::unique_ptr<PairSums> make_reference_sums(std::span<const double> x, const Control& control);
+
+// The engine of tiled.cpp over the kernels of `target`, which must be one of simd_targets().
+// x: as make_pair_sums, already checked. May throw std::bad_alloc.
+std::unique_ptr<PairSums> make_tiled_sums(std::span<const double> x, std::int64_t target,
+                                          Precision precision, const Control& control);
+
+// The points of one tile are at most this many; the kernels keep a tile's copy on the stack.
+inline constexpr std::size_t kTilePoints = 512;
+
+// Pairs farther apart than this many g may be left out of the sum of K^(r), r = 4 or 6. Beyond it
+// |K^(r)(z)| < 6.2e-19 (K^(6)(10.5) = 6.1e-19, and it falls from there), 1e-19 of the peak
+// |K^(6)(0)| = 15/sqrt(2 pi); so of the sum over n points no more than 3.1e-19 n^2 is dropped.
+inline constexpr double kReach = 10.5;
+
+// The vector code for one instruction set and one word length. Every function returns the sum of
+// K^(r)((x - y)/g) without its constant factor 1/sqrt(2 pi), accumulated in double; g > 0.
+struct DerivativeKernels {
+  // Over pairs of one point of `low` and one of `high`. Each holds 1 .. kTilePoints values in
+  // ascending order and no value of `low` is above one of `high`.
+  using Cross = double (*)(std::span<const double> low, std::span<const double> high, double g);
+  // Over the unordered pairs within `points`, 1 .. kTilePoints values in ascending order.
+  using Triangle = double (*)(std::span<const double> points, double g);
+
+  Cross cross;
+  Triangle triangle;
+};
+
+// r is 4 or 6; target is one of simd_targets(). Safe from any thread.
+DerivativeKernels derivative_kernels(std::int64_t target, Precision precision, int r);
+
+// The target that Engine::target == 0 stands for.
+std::int64_t best_simd_target();
+bool is_simd_target(std::int64_t target);
+
+}  // namespace kde

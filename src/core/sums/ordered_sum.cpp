@@ -1,0 +1,58 @@
+// Floating-point addition is not associative: a sum that threads add up as they finish changes in
+// its last bits from run to run. Here each item has a slot of its own, and the slots are added in
+// order once a batch of items is done. The batches bound the memory whatever the number of items.
+#include "core/sums/ordered_sum.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <vector>
+
+namespace kde {
+namespace {
+
+constexpr std::int64_t kBatch = 65536;
+
+}  // namespace
+
+Status ordered_sum(const Control& control, std::int64_t items,
+                   const std::function<void(std::int64_t, double*)>& work,
+                   std::span<double> totals) {
+  const std::int64_t width = static_cast<std::int64_t>(totals.size());
+  const std::int64_t batch = std::min(items, kBatch);
+  std::vector<double> slots;
+  try {
+    slots.resize(static_cast<std::size_t>(batch * width));
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for the partial sums");
+  }
+
+  std::fill(totals.begin(), totals.end(), 0.0);
+  std::atomic<bool> stop{false};
+  const int threads = static_cast<int>(
+      std::clamp<std::int64_t>(control.threads, 1, std::max<std::int64_t>(batch, 1)));
+
+  for (std::int64_t begin = 0; begin < items && !stop; begin += kBatch) {
+    const std::int64_t end = std::min(items, begin + kBatch);
+    std::fill(slots.begin(), slots.end(), 0.0);
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (std::int64_t item = begin; item < end; ++item) {
+      // A loop shared by OpenMP cannot be left early: what remains of it is skipped.
+      if (stop.load(std::memory_order_relaxed)) continue;
+      if (omp_get_thread_num() == 0 && control.stop_requested()) {
+        stop.store(true, std::memory_order_relaxed);
+        continue;
+      }
+      work(item, slots.data() + (item - begin) * width);
+    }
+    for (std::int64_t slot = 0; slot < end - begin; ++slot) {
+      for (std::int64_t k = 0; k < width; ++k) totals[k] += slots[slot * width + k];
+    }
+  }
+  if (stop) return Status::error(Code::cancelled, "cancelled");
+  return Status::success();
+}
+
+}  // namespace kde

@@ -1,0 +1,279 @@
+// The vector kernels, compiled once for every instruction set by Google Highway, whose
+// foreach_target.h includes this file again for each. There is no OpenMP here, and nothing that
+// allocates or throws.
+//
+// A term is a polynomial in p = z^2/2 times exp(-p) (gaussian_derivatives.h). Points are first
+// divided by g sqrt(2), so that p is the square of a plain difference. The division is done in
+// double on differences from the last point of the lower tile, and only then rounded: as the
+// lower points come out <= 0 and the upper ones >= 0, no difference of two rounded values cancels,
+// and z has a relative error of 2^-23 in single precision however far from 0 or apart the data lie.
+// Pairs within a tile have no such gap; they are split in halves that have, down to leaves of 32
+// points, which are done in double.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <span>
+
+#include "core/sums/engine_parts.h"
+#include "core/sums/gaussian_derivatives.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/sums/simd.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "hwy/contrib/math/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kde::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// exp(-p) for 0 <= p <= kMaxP. p is clamped to kMaxP first: in single precision exp(-87.4) is
+// denormal, which costs many times a normal number; K^(6) at p = 85 is 6e-31.
+constexpr double kMaxP = 85;
+
+HWY_INLINE hn::Vec<hn::ScalableTag<double>> ExpMinus(hn::ScalableTag<double> d,
+                                                     hn::Vec<hn::ScalableTag<double>> p) {
+  return hn::Exp(d, hn::Neg(p));
+}
+
+// In single precision Highway's Exp made the whole sum take twice the time on AVX-512: it serves
+// arguments of both signs and underflow, which a clamped p >= 0 does not need. The method is the
+// usual one: p = k ln 2 - r with k the integer nearest p/ln 2, and exp(-p) = 2^-k exp(r).
+// The polynomial is 1 + r + r^2 c(r), c interpolating (exp(r) - 1 - r)/r^2 at the five Chebyshev
+// nodes of |r| <= ln(2)/2 and rounded to single precision: relative error 1.1e-8 before rounding.
+// test/golden/exp_coefficients.py computes it.
+HWY_INLINE hn::Vec<hn::ScalableTag<float>> ExpMinus(hn::ScalableTag<float> d,
+                                                    hn::Vec<hn::ScalableTag<float>> p) {
+  const hn::RebindToSigned<decltype(d)> integer;
+  // Adding 1.5 * 2^23 leaves the rounded integer in the low bits of the sum.
+  const auto magic = hn::Set(d, 12582912.0f);
+  const auto shifted = hn::MulAdd(p, hn::Set(d, 1.44269504f), magic);
+  const auto k = hn::Sub(shifted, magic);
+  // ln 2 in two parts; the first has 15 bits, so that k times it is exact.
+  auto r = hn::MulSub(k, hn::Set(d, 0.693145751953125f), p);
+  r = hn::MulAdd(k, hn::Set(d, 1.428606765330187e-06f), r);
+  auto sum = hn::MulAdd(r, hn::Set(d, 0.0013926184037700295f), hn::Set(d, 0.008363178931176662f));
+  sum = hn::MulAdd(r, sum, hn::Set(d, 0.041666556149721146f));
+  sum = hn::MulAdd(r, sum, hn::Set(d, 0.16666576266288757f));
+  sum = hn::MulAdd(r, sum, hn::Set(d, 0.5f));
+  sum = hn::MulAdd(r, sum, hn::Set(d, 1.0f));
+  sum = hn::MulAdd(r, sum, hn::Set(d, 1.0f));
+  // Taking k from the exponent field multiplies by 2^-k; k <= 123 keeps the result normal.
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(integer, shifted));
+  return hn::BitCast(d, hn::Sub(hn::BitCast(integer, sum), exponent));
+}
+
+// The polynomial in p of gaussian_derivatives.h, by Horner's rule.
+template <int R, class D, class V>
+HWY_INLINE V Polynomial(D d, V p) {
+  using T = hn::TFromD<D>;
+  using H = HermiteInP<R>;
+  V sum = hn::Set(d, static_cast<T>(H::kCoefficients[H::kDegree]));
+  for (int k = H::kDegree - 1; k >= 0; --k) {
+    sum = hn::MulAdd(sum, p, hn::Set(d, static_cast<T>(H::kCoefficients[k])));
+  }
+  return sum;
+}
+
+// sum + sqrt(2 pi) K^(R)(z), where difference = z/sqrt(2).
+template <int R, class D, class V>
+HWY_INLINE V AddTerm(D d, V difference, V sum) {
+  using T = hn::TFromD<D>;
+  const V p = hn::Min(hn::Mul(difference, difference), hn::Set(d, static_cast<T>(kMaxP)));
+  return hn::MulAdd(Polynomial<R>(d, p), ExpMinus(d, p), sum);
+}
+
+// Adds the lanes of `values` to those of `total`, in double.
+template <class DD>
+HWY_INLINE hn::Vec<DD> AddWide(DD /*wide*/, hn::ScalableTag<double> /*d*/,
+                               hn::Vec<hn::ScalableTag<double>> values, hn::Vec<DD> total) {
+  return hn::Add(total, values);
+}
+
+template <class DD>
+HWY_INLINE hn::Vec<DD> AddWide(DD wide, hn::ScalableTag<float> d,
+                               hn::Vec<hn::ScalableTag<float>> values, hn::Vec<DD> total) {
+#if HWY_TARGET == HWY_SCALAR  // one lane, which has no halves
+  (void)d;
+  return hn::Add(total, hn::PromoteTo(wide, values));
+#else
+  const hn::Half<decltype(d)> half;
+  const auto low = hn::PromoteTo(wide, hn::LowerHalf(half, values));
+  const auto high = hn::PromoteTo(wide, hn::UpperHalf(half, values));
+  return hn::Add(total, hn::Add(low, high));
+#endif
+}
+
+// How many rows share a load of the columns and, having sums of their own, hide each other's
+// latency.
+constexpr std::size_t kRows = 4;
+
+// Vectors of terms that a sum in single precision takes before it is added to one in double.
+constexpr std::size_t kRun = 16;
+
+template <int R, class T>
+double Cross(std::span<const double> low, std::span<const double> high, double g) {
+  const hn::ScalableTag<T> d;
+  const hn::ScalableTag<double> wide;
+  using V = hn::Vec<decltype(d)>;
+  const std::size_t lanes = hn::Lanes(d);
+
+  // Points beyond this many g sqrt(2) from the gap are put there: any pair with one is out of
+  // reach all the same, and T can hold them. It also fills the arrays up.
+  constexpr double kFar = 1e4;
+  HWY_ALIGN T rows[kTilePoints + kRows];
+  HWY_ALIGN T columns[kTilePoints + HWY_MAX_BYTES / sizeof(T)];
+  const double gap = low.back();
+  const double unit = g * std::numbers::sqrt2;
+  for (std::size_t i = 0; i < low.size(); ++i) {
+    rows[i] = static_cast<T>(std::max((low[i] - gap) / unit, -kFar));
+  }
+  for (std::size_t i = low.size(); i < low.size() + kRows; ++i) rows[i] = static_cast<T>(-kFar);
+  for (std::size_t j = 0; j < high.size(); ++j) {
+    columns[j] = static_cast<T>(std::min((high[j] - gap) / unit, kFar));
+  }
+  for (std::size_t j = high.size(); j < high.size() + lanes; ++j) columns[j] = static_cast<T>(kFar);
+
+  const T reach = static_cast<T>(kReach / std::numbers::sqrt2);
+  auto total = hn::Zero(wide);
+  std::size_t end = 0;  // columns from here on are out of reach; rows ascend, so it only grows
+  for (std::size_t i = 0; i < low.size(); i += kRows) {
+    const T nearest = rows[std::min(i + kRows, low.size()) - 1];
+    while (end < high.size() && columns[end] - nearest <= reach) ++end;
+
+    const V row0 = hn::Set(d, rows[i]);
+    const V row1 = hn::Set(d, rows[i + 1]);
+    const V row2 = hn::Set(d, rows[i + 2]);
+    const V row3 = hn::Set(d, rows[i + 3]);
+    for (std::size_t j = 0; j < end;) {
+      const std::size_t run_end = std::min(end, j + kRun * lanes);
+      V sum0 = hn::Zero(d);
+      V sum1 = hn::Zero(d);
+      V sum2 = hn::Zero(d);
+      V sum3 = hn::Zero(d);
+      for (; j < run_end; j += lanes) {
+        const V column = hn::Load(d, columns + j);
+        sum0 = AddTerm<R>(d, hn::Sub(column, row0), sum0);
+        sum1 = AddTerm<R>(d, hn::Sub(column, row1), sum1);
+        sum2 = AddTerm<R>(d, hn::Sub(column, row2), sum2);
+        sum3 = AddTerm<R>(d, hn::Sub(column, row3), sum3);
+      }
+      const V sum = hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3));
+      total = AddWide(wide, d, sum, total);
+    }
+  }
+  return hn::GetLane(hn::SumOfLanes(wide, total));
+}
+
+constexpr std::size_t kLeafPoints = 32;
+
+template <int R>
+double Leaf(std::span<const double> points, double g) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  // Filled up with infinity, which is as far as any point gets from any other.
+  HWY_ALIGN double x[kLeafPoints + HWY_MAX_BYTES / sizeof(double)];
+  std::copy(points.begin(), points.end(), x);
+  std::fill(x + points.size(), x + points.size() + lanes, HUGE_VAL);
+
+  const auto unit = hn::Set(d, g * std::numbers::sqrt2);
+  auto total = hn::Zero(d);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto row = hn::Set(d, x[i]);
+    for (std::size_t j = i + 1; j < points.size(); j += lanes) {
+      const auto difference = hn::Div(hn::Sub(hn::LoadU(d, x + j), row), unit);
+      total = AddTerm<R>(d, difference, total);
+    }
+  }
+  return hn::GetLane(hn::SumOfLanes(d, total));
+}
+
+// All pairs of a tile: those across its middle, then those of each half.
+template <int R, class T>
+double Triangle(std::span<const double> points, double g) {
+  if (points.size() <= kLeafPoints) return Leaf<R>(points, g);
+  const std::span<const double> low = points.first(points.size() / 2);
+  const std::span<const double> high = points.subspan(points.size() / 2);
+  return Cross<R, T>(low, high, g) + Triangle<R, T>(low, g) + Triangle<R, T>(high, g);
+}
+
+DerivativeKernels Kernels(Precision precision, int r) {
+  if (precision == Precision::single) {
+    if (r == 4) return {Cross<4, float>, Triangle<4, float>};
+    return {Cross<6, float>, Triangle<6, float>};
+  }
+  if (r == 4) return {Cross<4, double>, Triangle<4, double>};
+  return {Cross<6, double>, Triangle<6, double>};
+}
+
+}  // namespace kde::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <cctype>
+#include <vector>
+
+namespace kde {
+namespace {
+
+HWY_EXPORT(Kernels);
+
+using KernelsOf = DerivativeKernels (*)(Precision, int);
+
+struct Entry {
+  SimdTarget target;
+  KernelsOf kernels;
+};
+
+std::string lower_case(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// Highway's choice of target belongs to the process: it is made to point at each target in turn,
+// once, and put back.
+std::vector<Entry> find_entries() {
+  std::vector<Entry> entries;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    entries.push_back(
+        {{target, lower_case(hwy::TargetName(target))}, HWY_DYNAMIC_DISPATCH(Kernels)});
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().DeInit();
+  return entries;
+}
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> found = find_entries();
+  return found;
+}
+
+}  // namespace
+
+std::vector<SimdTarget> simd_targets() {
+  std::vector<SimdTarget> targets;
+  for (const Entry& entry : entries()) targets.push_back(entry.target);
+  return targets;
+}
+
+std::int64_t best_simd_target() { return entries().front().target.target; }
+
+bool is_simd_target(std::int64_t target) {
+  return std::any_of(entries().begin(), entries().end(),
+                     [&](const Entry& entry) { return entry.target.target == target; });
+}
+
+DerivativeKernels derivative_kernels(std::int64_t target, Precision precision, int r) {
+  for (const Entry& entry : entries()) {
+    if (entry.target.target == target) return entry.kernels(precision, r);
+  }
+  return entries().front().kernels(precision, r);
+}
+
+}  // namespace kde
+#endif  // HWY_ONCE

@@ -1,0 +1,96 @@
+// The vector engine's plan of work. The points are sorted once and cut into tiles; pairs of tiles
+// are the items of work, and those that lie farther apart than kReach bandwidths are never visited.
+// Sorting also makes the sum independent of the order in which the points came, and gives every
+// pair of tiles a gap between them, from which the kernels measure: see simd.cpp.
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <numbers>
+#include <vector>
+
+#include "core/sums/engine_parts.h"
+#include "core/sums/ordered_sum.h"
+
+namespace kde {
+namespace {
+
+class TiledSums : public PairSums {
+ public:
+  TiledSums(std::span<const double> x, std::int64_t target, Precision precision,
+            const Control& control)
+      : x_(x.begin(), x.end()),
+        control_(control),
+        fourth_(derivative_kernels(target, precision, 4)),
+        sixth_(derivative_kernels(target, precision, 6)) {
+    std::sort(x_.begin(), x_.end());
+    first_item_.resize(tiles() + 1);
+  }
+
+  Status derivative(int r, double g, double* sum) override {
+    if (r != 4 && r != 6) {
+      return Status::error(Code::invalid_argument, "the derivative must be the 4th or the 6th");
+    }
+    if (!(g > 0) || !std::isfinite(g)) {
+      return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
+    }
+    const DerivativeKernels& kernels = r == 4 ? fourth_ : sixth_;
+    lay_out_items(g);
+
+    double total = 0;
+    try {
+      const auto work = [&](std::int64_t item, double* out) {
+        const std::size_t low = tile_of(item);
+        const std::size_t high = low + static_cast<std::size_t>(item - first_item_[low]);
+        *out =
+            low == high ? kernels.triangle(tile(low), g) : kernels.cross(tile(low), tile(high), g);
+      };
+      const Status status = ordered_sum(control_, first_item_.back(), work, {&total, 1});
+      if (!status.ok()) return status;
+    } catch (const std::bad_alloc&) {
+      return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
+    }
+    *sum = total * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+    return Status::success();
+  }
+
+ private:
+  std::size_t tiles() const { return (x_.size() + kTilePoints - 1) / kTilePoints; }
+
+  std::span<const double> tile(std::size_t t) const {
+    const std::size_t begin = t * kTilePoints;
+    return std::span(x_).subspan(begin, std::min(kTilePoints, x_.size() - begin));
+  }
+
+  // Tile `low` has the items first_item_[low] .. first_item_[low + 1] - 1: itself, then the tiles
+  // above it within reach. Points are sorted, so the last tile within reach never moves back.
+  void lay_out_items(double g) {
+    std::size_t reached = 0;
+    first_item_[0] = 0;
+    for (std::size_t low = 0; low < tiles(); ++low) {
+      reached = std::max(reached, low);
+      const double edge = tile(low).back();
+      while (reached + 1 < tiles() && (tile(reached + 1).front() - edge) / g <= kReach) ++reached;
+      first_item_[low + 1] = first_item_[low] + static_cast<std::int64_t>(reached - low + 1);
+    }
+  }
+
+  std::size_t tile_of(std::int64_t item) const {
+    const auto after = std::upper_bound(first_item_.begin(), first_item_.end(), item);
+    return static_cast<std::size_t>(after - first_item_.begin()) - 1;
+  }
+
+  std::vector<double> x_;
+  Control control_;
+  DerivativeKernels fourth_;
+  DerivativeKernels sixth_;
+  std::vector<std::int64_t> first_item_;
+};
+
+}  // namespace
+
+std::unique_ptr<PairSums> make_tiled_sums(std::span<const double> x, std::int64_t target,
+                                          Precision precision, const Control& control) {
+  return std::make_unique<TiledSums>(x, target, precision, control);
+}
+
+}  // namespace kde

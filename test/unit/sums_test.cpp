@@ -1,0 +1,238 @@
+// The engines against each other and against sums small enough to know.
+//
+// Bounds of a vector sum against the reference. In z, in the exponential and in the polynomial a
+// term is rounded to within 100 units of 2^-24 (z K'(z) and K(z) are below 15, with a few roundings
+// each), 6e-6. The roundings of n^2/2 terms are independent: the standard deviation of the sum is
+// at most 6e-6 n / sqrt(2), and five of those are 2e-5 n. In double the same is 4e-14 n, below what
+// the reference's own additions lose: 1e-12 n is asked.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numbers>
+#include <vector>
+
+#include "core/sums/ordered_sum.h"
+#include "core/sums/pair_sums.h"
+#include "samples.h"
+
+namespace kde {
+namespace {
+
+double sum_of(const Engine& engine, const std::vector<double>& x, int r, double g,
+              const Control& control = {}) {
+  std::unique_ptr<PairSums> sums;
+  const Status made = make_pair_sums(engine, x, control, &sums);
+  EXPECT_TRUE(made.ok()) << made.message;
+  double sum = std::numeric_limits<double>::quiet_NaN();
+  if (!made.ok()) return sum;
+  const Status status = sums->derivative(r, g, &sum);
+  EXPECT_TRUE(status.ok()) << status.message;
+  return sum;
+}
+
+const Engine kReference{Engine::Kind::reference, 0, Precision::full};
+
+class EverySimdEngine : public testing::TestWithParam<std::tuple<SimdTarget, Precision>> {
+ protected:
+  Engine engine() const {
+    return {Engine::Kind::simd, std::get<0>(GetParam()).target, std::get<1>(GetParam())};
+  }
+  double bound() const { return engine().precision == Precision::single ? 2e-5 : 1e-12; }
+
+  void expect_reference(const std::vector<double>& x, double g) {
+    const double n = static_cast<double>(x.size());
+    for (const int r : {4, 6}) {
+      EXPECT_NEAR(sum_of(engine(), x, r, g), sum_of(kReference, x, r, g), bound() * n)
+          << "r = " << r << ", n = " << n << ", g = " << g;
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Targets, EverySimdEngine,
+                         testing::Combine(testing::ValuesIn(simd_targets()),
+                                          testing::Values(Precision::single, Precision::full)),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name +
+                                  (std::get<1>(info.param) == Precision::single ? "_single"
+                                                                                : "_double");
+                         });
+
+TEST(Reference, OfTwoPointsIsTheKernel) {
+  const double phi1 = std::exp(-0.5) / std::sqrt(2 * std::numbers::pi);
+  EXPECT_NEAR(sum_of(kReference, {0, 1}, 4, 1), -2 * phi1, 1e-15);
+  EXPECT_NEAR(sum_of(kReference, {0, 1}, 6, 1), 16 * phi1, 1e-14);
+  EXPECT_NEAR(sum_of(kReference, {5, 3}, 6, 2), 16 * phi1, 1e-14);
+}
+
+// Every size around a leaf, a vector, a tile and several tiles.
+TEST_P(EverySimdEngine, AgreesWithTheReferenceAtEverySize) {
+  const std::vector<double> x = samples::mix(1600);
+  for (const int n : {2,  3,   5,   16,  17,  31,  32,   33,   34,   64,  65,
+                      67, 127, 129, 511, 512, 513, 1023, 1024, 1025, 1600}) {
+    expect_reference({x.begin(), x.begin() + n}, 0.4);
+  }
+}
+
+TEST_P(EverySimdEngine, AgreesWithTheReferenceAtEveryBandwidth) {
+  const std::vector<double> x = samples::mix(1200);
+  for (const double g : {1e-300, 1e-9, 1e-3, 0.02, 0.3, 3.0, 1e3, 1e300}) {
+    // All terms alike add up to n^2/2 of them: with a wide kernel the bound is on each pair.
+    const double n = static_cast<double>(x.size());
+    const double scale = g > 1 ? n * n : n;
+    for (const int r : {4, 6}) {
+      EXPECT_NEAR(sum_of(engine(), x, r, g), sum_of(kReference, x, r, g), bound() * scale)
+          << "r = " << r << ", g = " << g;
+    }
+  }
+}
+
+TEST_P(EverySimdEngine, AgreesWithTheReferenceOnHeavyTails) {
+  expect_reference(samples::cauchy(2000, 1), 0.5);
+  expect_reference(samples::lognormal(2000, 2), 0.3);
+}
+
+// A gap of any size between clusters must not cost those far from zero their accuracy.
+TEST_P(EverySimdEngine, AgreesWithTheReferenceFarFromZero) {
+  std::vector<double> x = samples::mix(600);
+  for (double v : samples::mix(600)) x.push_back(v * 0.5 + 1e6);
+  for (double v : samples::mix(100)) x.push_back(v - 1e6);
+  expect_reference(x, 0.4);
+  x.push_back(1e308);
+  x.push_back(-1e308);
+  expect_reference(x, 0.4);
+}
+
+TEST_P(EverySimdEngine, AgreesWithTheReferenceOnTies) {
+  std::vector<double> x;
+  for (double v : samples::mix(1500)) x.push_back(std::round(2 * v));
+  const double n = static_cast<double>(x.size());
+  for (const int r : {4, 6}) {
+    // Ties make terms of one sign, n^2/2 of them.
+    EXPECT_NEAR(sum_of(engine(), x, r, 0.1), sum_of(kReference, x, r, 0.1), 0.01 * bound() * n * n);
+  }
+  const std::vector<double> equal(700, 4.25);
+  const double k6 = -15 / std::sqrt(2 * std::numbers::pi) * (700.0 * 699 / 2);
+  EXPECT_NEAR(sum_of(engine(), equal, 6, 1), k6, 1e-6 * std::fabs(k6));
+}
+
+TEST_P(EverySimdEngine, HasTheSameBitsForAnyThreadsAndAnyOrder) {
+  std::vector<double> x = samples::mix(4000);
+  for (const int r : {4, 6}) {
+    const double once = sum_of(engine(), x, r, 0.3);
+    for (const int threads : {2, 3}) {
+      Control control;
+      control.threads = threads;
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(sum_of(engine(), x, r, 0.3, control)),
+                std::bit_cast<std::uint64_t>(once))
+          << threads << " threads";
+    }
+    std::vector<double> reversed(x.rbegin(), x.rend());
+    EXPECT_EQ(sum_of(engine(), reversed, r, 0.3), once);
+  }
+}
+
+// Points 10 apart and a kernel of width 10: whole pairs of tiles are out of reach, and none of the
+// neighbours in the next tile are.
+TEST_P(EverySimdEngine, LeavesOutOnlyWhatIsOutOfReach) {
+  std::vector<double> x;
+  for (int i = 0; i < 3000; ++i) x.push_back(i * 10.0);
+  expect_reference(x, 10.0);
+  expect_reference(x, 100.0);
+}
+
+// More items than one batch holds, of very different sizes, so that another order would show.
+TEST(OrderedSum, HasTheSameBitsForAnyThreads) {
+  constexpr std::int64_t kItems = 150000;
+  const auto work = [](std::int64_t item, double* out) {
+    out[0] = 1;
+    out[1] = std::ldexp(1.0 / static_cast<double>(item + 1), static_cast<int>(item % 40));
+  };
+  double expected = 0;
+  for (std::int64_t item = 0; item < kItems; ++item) {
+    double out[2];
+    work(item, out);
+    expected += out[1];
+  }
+  for (const int threads : {1, 2, 3}) {
+    double totals[2] = {7, 7};
+    ASSERT_TRUE(ordered_sum({threads, nullptr, nullptr}, kItems, work, totals).ok());
+    EXPECT_EQ(totals[0], kItems);
+    EXPECT_EQ(totals[1], expected);
+  }
+}
+
+TEST(OrderedSum, OfNothingIsZero) {
+  double total = 7;
+  ASSERT_TRUE(ordered_sum({}, 0, [](std::int64_t, double*) {}, {&total, 1}).ok());
+  EXPECT_EQ(total, 0);
+}
+
+struct StopAfter {
+  int polls = 0;
+  int limit = 0;
+};
+
+bool stop_after(void* arg) {
+  StopAfter* stop = static_cast<StopAfter*>(arg);
+  return ++stop->polls > stop->limit;
+}
+
+TEST(Cancellation, EndsEveryEngine) {
+  const std::vector<double> x = samples::mix(8000);
+  for (const Engine& engine : {kReference, Engine{}}) {
+    for (const int threads : {1, 3}) {
+      for (const int limit : {0, 3}) {
+        StopAfter stop{0, limit};
+        Control control{threads, stop_after, &stop};
+        std::unique_ptr<PairSums> sums;
+        ASSERT_TRUE(make_pair_sums(engine, x, control, &sums).ok());
+        double sum = 0;
+        EXPECT_EQ(sums->derivative(6, 0.3, &sum).code, Code::cancelled);
+        // Once told to stop, no engine asks again.
+        EXPECT_EQ(stop.polls, limit + 1);
+      }
+    }
+  }
+}
+
+TEST(Arguments, AreChecked) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const Engine& engine : {kReference, Engine{}}) {
+    std::unique_ptr<PairSums> sums;
+    const Control control;
+    EXPECT_EQ(make_pair_sums(engine, {}, control, &sums).code, Code::invalid_argument);
+    for (const double bad : {nan, infinity, -infinity}) {
+      const std::vector<double> x = {1, bad, 2};
+      EXPECT_EQ(make_pair_sums(engine, x, control, &sums).code, Code::invalid_argument);
+    }
+    const std::vector<double> x = {1, 2};
+    EXPECT_EQ(make_pair_sums(engine, {x.data(), 1}, control, &sums).code, Code::invalid_argument);
+    ASSERT_TRUE(make_pair_sums(engine, x, control, &sums).ok());
+    double sum = 0;
+    for (const double bad : {0.0, -1.0, nan, infinity}) {
+      EXPECT_EQ(sums->derivative(4, bad, &sum).code, Code::invalid_argument);
+    }
+    EXPECT_EQ(sums->derivative(5, 1, &sum).code, Code::invalid_argument);
+  }
+  std::unique_ptr<PairSums> sums;
+  const std::vector<double> x = {1, 2};
+  EXPECT_EQ(make_pair_sums({Engine::Kind::simd, 3, Precision::single}, x, {}, &sums).code,
+            Code::invalid_argument);
+}
+
+TEST(Targets, AreNamedAndTheFirstIsTheDefault) {
+  const std::vector<SimdTarget> targets = simd_targets();
+  ASSERT_FALSE(targets.empty());
+  for (const SimdTarget& target : targets) EXPECT_FALSE(target.name.empty());
+  const std::vector<double> x = samples::mix(1000);
+  const Engine first{Engine::Kind::simd, targets.front().target, Precision::single};
+  EXPECT_EQ(sum_of(Engine{}, x, 6, 0.3), sum_of(first, x, 6, 0.3));
+}
+
+}  // namespace
+}  // namespace kde
