@@ -34,7 +34,7 @@ void check_format(const kde::Header* header, Size size) {
 
 const kde::Header* density_from_datum(Datum datum, bool* copied) {
   struct varlena* bytes = PG_DETOAST_DATUM(datum);
-  if (copied != NULL) *copied = reinterpret_cast<char*>(bytes) != DatumGetPointer(datum);
+  if (copied != nullptr) *copied = reinterpret_cast<char*>(bytes) != DatumGetPointer(datum);
   const auto* header = reinterpret_cast<const kde::Header*>(bytes);
   check_format(header, VARSIZE(bytes));
   return header;

@@ -9,7 +9,7 @@
 namespace kde_pg {
 
 // The density of a non-null `kde` datum, decompressed and fetched if need be, 8-byte aligned, fit
-// for kde::DensityView. *copied (may be NULL) tells whether the result is palloc'ed memory of its
+// for kde::DensityView. *copied (may be null) tells whether the result is palloc'ed memory of its
 // own, to be pfree'd; otherwise it lives as long as the datum.
 // Checks what keeps later reads inside the bytes and in a known format; the rest was validated
 // when the value came into being.
@@ -24,4 +24,4 @@ Datum density_to_datum(const void* bytes, Size size);
 }  // namespace kde_pg
 
 // Argument n as const kde::Header*; a copy, if one is made, goes with the call's memory context.
-#define PG_GETARG_DENSITY(n) kde_pg::density_from_datum(PG_GETARG_DATUM(n), NULL)
+#define PG_GETARG_DENSITY(n) kde_pg::density_from_datum(PG_GETARG_DATUM(n), nullptr)

@@ -117,7 +117,7 @@ bool has_rows(Relation rel) {
 
 Leaves collect_leaves(Oid relation, const char* column) {
   // The relation itself comes first, its descendants in an order that does not change.
-  List* members = find_all_inheritors(relation, AccessShareLock, NULL);
+  List* members = find_all_inheritors(relation, AccessShareLock, nullptr);
   Leaves leaves = {};
   leaves.items = static_cast<Leaf*>(palloc(list_length(members) * sizeof(Leaf)));
   ListCell* cell;
@@ -135,8 +135,9 @@ Leaves collect_leaves(Oid relation, const char* column) {
         ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
                         errmsg("column \"%s\" of relation \"%s\" does not exist", column,
                                RelationGetRelationName(rel))));
-      leaf.by_block = rel->rd_rel->relkind != RELKIND_FOREIGN_TABLE && rel->rd_tableam != NULL &&
-                      rel->rd_tableam->scan_set_tidrange != NULL && !is_virtual(rel, leaf.attnum);
+      leaf.by_block = rel->rd_rel->relkind != RELKIND_FOREIGN_TABLE && rel->rd_tableam != nullptr &&
+                      rel->rd_tableam->scan_set_tidrange != nullptr &&
+                      !is_virtual(rel, leaf.attnum);
       if (leaf.by_block) leaf.blocks = RelationGetNumberOfBlocks(rel);
       leaves.blocks += leaf.blocks;
       leaves.items[leaves.count++] = leaf;
@@ -152,8 +153,8 @@ Leaves collect_leaves(Oid relation, const char* column) {
 // Every row, or each with probability `keep` where it is below 1.
 void read_whole(Relation rel, AttrNumber attnum, Snapshot snapshot, double keep,
                 kde::Random* random, Reader* reader) {
-  TupleTableSlot* slot = table_slot_create(rel, NULL);
-  TableScanDesc scan = table_beginscan_strat(rel, snapshot, 0, NULL, true, false);
+  TupleTableSlot* slot = table_slot_create(rel, nullptr);
+  TableScanDesc scan = table_beginscan_strat(rel, snapshot, 0, nullptr, true, false);
   while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
     if (keep < 1 && random->uniform() >= keep) {
       if (++reader->rows_since_breath >= kRowsPerBreath) take_breath(reader);
@@ -176,8 +177,8 @@ void read_by_query(Relation rel, AttrNumber attnum, double keep, kde::Random* ra
   const char* query = psprintf("SELECT %s FROM ONLY %s", quote_identifier(column), name);
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   // Read-only: under the active snapshot, like the other ways.
-  Portal portal =
-      SPI_cursor_open_with_args(NULL, query, 0, NULL, NULL, NULL, true, CURSOR_OPT_NO_SCROLL);
+  Portal portal = SPI_cursor_open_with_args(nullptr, query, 0, nullptr, nullptr, nullptr, true,
+                                            CURSOR_OPT_NO_SCROLL);
   for (;;) {
     SPI_cursor_fetch(portal, true, kRowsPerFetch);
     const uint64 fetched = SPI_processed;
@@ -205,9 +206,10 @@ void read_blocks(Relation rel, AttrNumber attnum, Snapshot snapshot, const uint6
       can_prefetch ? get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace) : 0;
   uint64 prefetched = 0;
 
-  TupleTableSlot* slot = table_slot_create(rel, NULL);
-  TableScanDesc scan = rel->rd_tableam->scan_begin(
-      rel, snapshot, 0, NULL, NULL, SO_TYPE_TIDRANGESCAN | SO_ALLOW_PAGEMODE | SO_ALLOW_STRAT);
+  TupleTableSlot* slot = table_slot_create(rel, nullptr);
+  TableScanDesc scan =
+      rel->rd_tableam->scan_begin(rel, snapshot, 0, nullptr, nullptr,
+                                  SO_TYPE_TIDRANGESCAN | SO_ALLOW_PAGEMODE | SO_ALLOW_STRAT);
   for (uint64 begin = 0; begin < count;) {
     uint64 end = begin + 1;
     while (end < count && chosen[end] == chosen[end - 1] + 1) ++end;
@@ -259,7 +261,7 @@ void scan_column(Oid relation, AttrNumber attnum, kde::ValueType value_type,
   const bool every_row =
       options.every_row || leaves.blocks <= static_cast<uint64>(options.sample_blocks);
   const uint64 wanted = every_row ? leaves.blocks : options.sample_blocks;
-  const uint64* chosen = every_row ? NULL : choose_blocks(leaves.blocks, wanted, &random);
+  const uint64* chosen = every_row ? nullptr : choose_blocks(leaves.blocks, wanted, &random);
   const double keep =
       every_row ? 1 : static_cast<double>(wanted) / static_cast<double>(leaves.blocks);
 
