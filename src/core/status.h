@@ -24,7 +24,10 @@ enum class Code {
 
 struct [[nodiscard]] Status {
   Code code = Code::ok;
-  char message[240] = {};
+  char message[240];
+
+  // Leaves the rest of the message alone: success is reported once a row.
+  Status() { message[0] = '\0'; }
 
   bool ok() const { return code == Code::ok; }
 

@@ -4,11 +4,24 @@
 #include <cmath>
 #include <exception>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "core/sums/engine_parts.h"
 #include "core/sums/pair_sums.h"
 
 namespace kde {
+namespace {
+
+// Whether at most half of the values are distinct: then the pairs of distinct values are at most
+// a quarter of all, and in double cost less than all of them in single precision.
+bool mostly_ties(const std::vector<double>& sorted) {
+  std::size_t distinct = 1;
+  for (std::size_t i = 1; i < sorted.size(); ++i) distinct += sorted[i] != sorted[i - 1];
+  return 2 * distinct <= sorted.size();
+}
+
+}  // namespace
 
 Status make_pair_sums(const Engine& engine, std::span<const double> x, const Control& control,
                       std::unique_ptr<PairSums>* out) {
@@ -28,7 +41,11 @@ Status make_pair_sums(const Engine& engine, std::span<const double> x, const Con
       return Status::error(Code::invalid_argument,
                            "this processor or build has no such vector instruction set");
     }
-    *out = make_tiled_sums(x, target, engine.precision, control);
+    std::vector<double> sorted(x.begin(), x.end());
+    std::sort(sorted.begin(), sorted.end());
+    *out = mostly_ties(sorted)
+               ? make_tied_sums(sorted, target, control)
+               : make_tiled_sums(std::move(sorted), target, engine.precision, control);
     return Status::success();
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "no memory for a sample of %zu values", x.size());

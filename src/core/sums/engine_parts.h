@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
+#include <vector>
 
 #include "core/control.h"
 #include "core/room.h"
@@ -18,9 +18,13 @@ namespace kde {
 std::unique_ptr<PairSums> make_reference_sums(std::span<const double> x, const Control& control);
 
 // The engine of tiled.cpp over the kernels of `target`, which must be one of simd_targets().
-// x: as make_pair_sums, already checked. May throw std::bad_alloc.
-std::unique_ptr<PairSums> make_tiled_sums(std::span<const double> x, std::int64_t target,
+// sorted: two or more finite values in ascending order. May throw std::bad_alloc.
+std::unique_ptr<PairSums> make_tiled_sums(std::vector<double> sorted, std::int64_t target,
                                           Precision precision, const Control& control);
+
+// The engine of tied.cpp, for values that repeat; otherwise as make_tiled_sums.
+std::unique_ptr<PairSums> make_tied_sums(const std::vector<double>& sorted, std::int64_t target,
+                                         const Control& control);
 
 // The points of one tile are at most this many; the kernels keep a tile's copy on the stack.
 inline constexpr std::size_t kTilePoints = 512;
@@ -39,8 +43,14 @@ struct DerivativeKernels {
   // Over the unordered pairs within `points`, 1 .. kTilePoints values in ascending order.
   using Triangle = double (*)(std::span<const double> points, double g);
 
+  // sum over k of weights[k] times the term of (points[k] - x), always in double. points: finite;
+  // weights: as many, finite.
+  using Row = double (*)(double x, std::span<const double> points, std::span<const double> weights,
+                         double g);
+
   Cross cross;
   Triangle triangle;
+  Row weighted_row;
 };
 
 // r is 4 or 6; target is one of simd_targets(). Safe from any thread.

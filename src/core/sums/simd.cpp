@@ -191,6 +191,33 @@ double Leaf(std::span<const double> points, double g) {
   return hn::GetLane(hn::SumOfLanes(d, total));
 }
 
+template <int R>
+double WeightedRow(double x, std::span<const double> points, std::span<const double> weights,
+                   double g) {
+  const hn::ScalableTag<double> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::size_t lanes = hn::Lanes(d);
+  const V unit = hn::Set(d, g * std::numbers::sqrt2);
+  const V row = hn::Set(d, x);
+  const auto add = [&](const double* at, const double* weight, V sum) HWY_ATTR {
+    const V difference = hn::Div(hn::Sub(hn::LoadU(d, at), row), unit);
+    return hn::MulAdd(hn::LoadU(d, weight), AddTerm<R>(d, difference, hn::Zero(d)), sum);
+  };
+
+  V total = hn::Zero(d);
+  std::size_t k = 0;
+  for (; k + lanes <= points.size(); k += lanes) {
+    total = add(points.data() + k, weights.data() + k, total);
+  }
+  // What does not fill a vector, filled up with points of no weight.
+  HWY_ALIGN double last_points[HWY_MAX_BYTES / sizeof(double)] = {};
+  HWY_ALIGN double last_weights[HWY_MAX_BYTES / sizeof(double)] = {};
+  std::copy(points.begin() + static_cast<std::ptrdiff_t>(k), points.end(), last_points);
+  std::copy(weights.begin() + static_cast<std::ptrdiff_t>(k), weights.end(), last_weights);
+  total = add(last_points, last_weights, total);
+  return hn::GetLane(hn::SumOfLanes(d, total));
+}
+
 // All pairs of a tile: those across its middle, then those of each half.
 template <int R, class T>
 double Triangle(std::span<const double> points, double g) {
@@ -202,11 +229,11 @@ double Triangle(std::span<const double> points, double g) {
 
 DerivativeKernels Kernels(Precision precision, int r) {
   if (precision == Precision::single) {
-    if (r == 4) return {Cross<4, float>, Triangle<4, float>};
-    return {Cross<6, float>, Triangle<6, float>};
+    if (r == 4) return {Cross<4, float>, Triangle<4, float>, WeightedRow<4>};
+    return {Cross<6, float>, Triangle<6, float>, WeightedRow<6>};
   }
-  if (r == 4) return {Cross<4, double>, Triangle<4, double>};
-  return {Cross<6, double>, Triangle<6, double>};
+  if (r == 4) return {Cross<4, double>, Triangle<4, double>, WeightedRow<4>};
+  return {Cross<6, double>, Triangle<6, double>, WeightedRow<6>};
 }
 
 }  // namespace kde::HWY_NAMESPACE

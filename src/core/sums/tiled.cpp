@@ -1,4 +1,4 @@
-// The vector engine's plan of work. The points are sorted once and cut into tiles; pairs of tiles
+// The vector engine's plan of work. The points are sorted and cut into tiles; pairs of tiles
 // are the items of work, and those that lie farther apart than kReach bandwidths are never visited.
 // Sorting also makes the sum independent of the order in which the points came, and gives every
 // pair of tiles a gap between them, from which the kernels measure: see simd.cpp.
@@ -6,6 +6,7 @@
 #include <cmath>
 #include <new>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "core/sums/engine_parts.h"
@@ -16,13 +17,12 @@ namespace {
 
 class TiledSums : public PairSums {
  public:
-  TiledSums(std::span<const double> x, std::int64_t target, Precision precision,
+  TiledSums(std::vector<double> sorted, std::int64_t target, Precision precision,
             const Control& control)
-      : x_(x.begin(), x.end()),
+      : x_(std::move(sorted)),
         control_(control),
         fourth_(derivative_kernels(target, precision, 4)),
         sixth_(derivative_kernels(target, precision, 6)) {
-    std::sort(x_.begin(), x_.end());
     first_item_.resize(tiles() + 1);
   }
 
@@ -88,9 +88,9 @@ class TiledSums : public PairSums {
 
 }  // namespace
 
-std::unique_ptr<PairSums> make_tiled_sums(std::span<const double> x, std::int64_t target,
+std::unique_ptr<PairSums> make_tiled_sums(std::vector<double> sorted, std::int64_t target,
                                           Precision precision, const Control& control) {
-  return std::make_unique<TiledSums>(x, target, precision, control);
+  return std::make_unique<TiledSums>(std::move(sorted), target, precision, control);
 }
 
 }  // namespace kde

@@ -1,0 +1,407 @@
+-- Install script of kde_aqp 0.1.0.
+--
+-- Functions and the type go to the schema the extension is created in; the catalog lives in the
+-- schema kde_aqp. Every function has its volatility, strictness and parallel label; what answers
+-- by name is STABLE (it reads the catalog), what answers from a value with bounds is STABLE too,
+-- because a bound may be text read under DateStyle or a date compared under TimeZone.
+
+\echo Use "CREATE EXTENSION kde_aqp" to load this file. \quit
+
+-- ---------------------------------------------------------------------------------------------
+-- The type
+-- ---------------------------------------------------------------------------------------------
+
+CREATE TYPE kde;
+
+CREATE FUNCTION kde_in(cstring) RETURNS kde
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_out(kde) RETURNS cstring
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_recv(internal) RETURNS kde
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_send(kde) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE kde (
+    INPUT = kde_in,
+    OUTPUT = kde_out,
+    RECEIVE = kde_recv,
+    SEND = kde_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = extended
+);
+
+COMMENT ON TYPE kde IS 'fitted density of a column: atoms, a smooth part and exact totals';
+COMMENT ON FUNCTION kde_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION kde_out(kde) IS 'I/O';
+COMMENT ON FUNCTION kde_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION kde_send(kde) IS 'I/O';
+
+CREATE FUNCTION kde_info(
+    density kde,
+    OUT value_type text, OUT method text, OUT kernel text, OUT bandwidth double precision,
+    OUT rows double precision, OUT nulls double precision, OUT nans double precision,
+    OUT sample_rows bigint, OUT every_row_read boolean,
+    OUT lower text, OUT upper text,
+    OUT mean double precision, OUT stddev double precision,
+    OUT lattice_step double precision, OUT atoms integer, OUT knots integer,
+    OUT representation_error double precision, OUT bytes integer)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_info(kde) IS 'what a density holds, as a record';
+
+-- ---------------------------------------------------------------------------------------------
+-- The catalog
+-- ---------------------------------------------------------------------------------------------
+
+CREATE SCHEMA kde_aqp;
+COMMENT ON SCHEMA kde_aqp IS 'catalog of the extension kde_aqp';
+
+-- The layout is known to src/pg/catalog.cpp.
+CREATE TABLE kde_aqp.density (
+    relation regclass NOT NULL,
+    column_names name[] NOT NULL,
+    -- The OID that attribute_numbers belong to. A dump carries `relation` by name and this as a
+    -- number, so after a restore the two differ and the names decide.
+    relation_oid oid NOT NULL,
+    attribute_numbers smallint[] NOT NULL,
+    density kde NOT NULL,
+    requested_method text NOT NULL,
+    requested_sample_rows bigint NOT NULL,
+    seed bigint NOT NULL,
+    rows_read bigint NOT NULL,
+    bandwidth_rows bigint NOT NULL,
+    engine text,
+    threads integer NOT NULL,
+    scan_ms double precision NOT NULL,
+    select_ms double precision NOT NULL,
+    estimate_ms double precision NOT NULL,
+    fitted_at timestamp with time zone NOT NULL,
+    PRIMARY KEY (relation, column_names)
+);
+COMMENT ON TABLE kde_aqp.density IS 'fitted densities, one row for each set of columns';
+REVOKE ALL ON kde_aqp.density FROM PUBLIC;
+
+-- What the owner of a database needs to dump and restore it.
+GRANT USAGE ON SCHEMA kde_aqp TO @extowner@;
+GRANT SELECT, INSERT, DELETE ON kde_aqp.density TO @extowner@;
+SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density', '');
+
+CREATE FUNCTION kde_aqp.on_catalog_change() RETURNS trigger
+AS 'MODULE_PATHNAME', 'kde_on_catalog_change' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.on_catalog_change() IS
+    'tells every backend to drop its cached densities';
+REVOKE ALL ON FUNCTION kde_aqp.on_catalog_change() FROM PUBLIC;
+
+CREATE TRIGGER on_catalog_change
+    AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON kde_aqp.density
+    FOR EACH STATEMENT EXECUTE FUNCTION kde_aqp.on_catalog_change();
+ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_catalog_change;
+
+CREATE FUNCTION kde_aqp.on_drop() RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'kde_on_drop' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.on_drop() IS 'drops the densities of dropped tables and columns';
+REVOKE ALL ON FUNCTION kde_aqp.on_drop() FROM PUBLIC;
+
+CREATE EVENT TRIGGER kde_aqp_on_drop ON sql_drop EXECUTE FUNCTION kde_aqp.on_drop();
+COMMENT ON EVENT TRIGGER kde_aqp_on_drop IS 'drops the densities of dropped tables and columns';
+
+CREATE FUNCTION kde_aqp.readable_columns(
+    relation regclass, column_names name[], relation_oid oid, attribute_numbers smallint[])
+RETURNS name[]
+AS 'MODULE_PATHNAME', 'kde_readable_columns' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.readable_columns(regclass, name[], oid, smallint[]) IS
+    'the columns of a density under their present names; null if the caller may not read them';
+
+CREATE VIEW kde_densities WITH (security_barrier) AS
+SELECT d.relation,
+       c.names AS column_names,
+       d.requested_method,
+       i.method,
+       i.bandwidth,
+       i.rows,
+       i.nulls,
+       d.rows_read,
+       i.every_row_read,
+       i.sample_rows,
+       d.bandwidth_rows,
+       i.lower,
+       i.upper,
+       i.atoms,
+       i.knots,
+       i.lattice_step,
+       i.representation_error,
+       i.bytes,
+       d.engine,
+       d.threads,
+       d.scan_ms,
+       d.select_ms,
+       d.estimate_ms,
+       d.scan_ms + d.select_ms + d.estimate_ms AS total_ms,
+       d.requested_sample_rows,
+       d.seed,
+       d.fitted_at,
+       pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at AS age
+FROM kde_aqp.density AS d
+CROSS JOIN LATERAL (
+    SELECT kde_aqp.readable_columns(
+               d.relation, d.column_names, d.relation_oid, d.attribute_numbers) AS names
+    OFFSET 0) AS c
+CROSS JOIN LATERAL @extschema@.kde_info(d.density) AS i
+WHERE c.names IS NOT NULL;
+COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read';
+GRANT SELECT ON kde_densities TO PUBLIC;
+
+-- ---------------------------------------------------------------------------------------------
+-- Fitting
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_fit(
+    relation regclass, column_name name, method text DEFAULT 'auto',
+    sample_rows bigint DEFAULT 100000, seed bigint DEFAULT NULL,
+    OUT relation regclass, OUT column_names name[], OUT method text,
+    OUT bandwidth double precision, OUT rows double precision, OUT rows_read bigint,
+    OUT sample_rows bigint, OUT bandwidth_rows bigint, OUT atoms integer, OUT knots integer,
+    OUT bytes integer, OUT engine text, OUT threads integer, OUT scan_ms double precision,
+    OUT select_ms double precision, OUT estimate_ms double precision,
+    OUT total_ms double precision, OUT seed bigint)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint) IS
+    'fits and stores the density of a column; sample_rows => -1 reads every row';
+
+CREATE FUNCTION kde_drop(relation regclass, column_name name, if_exists boolean DEFAULT false)
+RETURNS boolean
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_drop(regclass, name, boolean) IS 'drops a stored density';
+
+CREATE FUNCTION kde_devices(
+    OUT device text, OUT instruction_set text, OUT instruction_sets text[], OUT threads integer,
+    OUT in_use boolean)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 1;
+COMMENT ON FUNCTION kde_devices() IS 'what would compute a fit: instruction sets and threads';
+
+-- ---------------------------------------------------------------------------------------------
+-- Asking. Each function has three forms: a stored density by text ('table.column'), by
+-- (regclass, name), which dumps write schema-qualified, and a value of type kde.
+--
+-- The forms resolve because bounds are anycompatible everywhere (text, where nothing else is known)
+-- and only the text and kde forms have defaults. A range may stand for both bounds.
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_density(density text) RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_density_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(text) IS 'the stored density as a value';
+CREATE FUNCTION kde_density(relation regclass, column_name name) RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_density_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(regclass, name) IS 'the stored density as a value';
+
+CREATE FUNCTION approx_count(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_count_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(text, anycompatible, anycompatible) IS
+    'approximate count of the rows in a range';
+CREATE FUNCTION approx_count(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_count_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(regclass, name, anycompatible, anycompatible) IS
+    'approximate count of the rows in a range';
+CREATE FUNCTION approx_count(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_count_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(kde, anycompatible, anycompatible) IS
+    'approximate count of the rows in a range';
+
+CREATE FUNCTION approx_sum(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_sum_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(text, anycompatible, anycompatible) IS
+    'approximate sum over the rows in a range';
+CREATE FUNCTION approx_sum(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_sum_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(regclass, name, anycompatible, anycompatible) IS
+    'approximate sum over the rows in a range';
+CREATE FUNCTION approx_sum(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_sum_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(kde, anycompatible, anycompatible) IS
+    'approximate sum over the rows in a range';
+
+CREATE FUNCTION approx_avg(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_avg_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(text, anycompatible, anycompatible) IS
+    'approximate mean over the rows in a range; dates as seconds since 1970';
+CREATE FUNCTION approx_avg(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_avg_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(regclass, name, anycompatible, anycompatible) IS
+    'approximate mean over the rows in a range; dates as seconds since 1970';
+CREATE FUNCTION approx_avg(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_avg_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(kde, anycompatible, anycompatible) IS
+    'approximate mean over the rows in a range; dates as seconds since 1970';
+
+CREATE FUNCTION approx_variance(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_variance_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(text, anycompatible, anycompatible) IS
+    'approximate sample variance over the rows in a range';
+CREATE FUNCTION approx_variance(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_variance_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(regclass, name, anycompatible, anycompatible) IS
+    'approximate sample variance over the rows in a range';
+CREATE FUNCTION approx_variance(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_variance_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(kde, anycompatible, anycompatible) IS
+    'approximate sample variance over the rows in a range';
+
+CREATE FUNCTION approx_stddev(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_stddev_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(text, anycompatible, anycompatible) IS
+    'approximate sample standard deviation over the rows in a range';
+CREATE FUNCTION approx_stddev(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_stddev_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(regclass, name, anycompatible, anycompatible) IS
+    'approximate sample standard deviation over the rows in a range';
+CREATE FUNCTION approx_stddev(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_stddev_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(kde, anycompatible, anycompatible) IS
+    'approximate sample standard deviation over the rows in a range';
+
+CREATE FUNCTION approx_avg_as(
+    density text, as_type anyelement, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_avg_as_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_as(text, anyelement, anycompatible, anycompatible) IS
+    'approximate mean in the column''s own type, given as a null of it: NULL::date';
+CREATE FUNCTION approx_avg_as(
+    relation regclass, column_name name, as_type anyelement, lower anycompatible, upper anycompatible)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_avg_as_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_as(regclass, name, anyelement, anycompatible, anycompatible) IS
+    'approximate mean in the column''s own type, given as a null of it: NULL::date';
+CREATE FUNCTION approx_avg_as(
+    density kde, as_type anyelement, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_avg_as_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_as(kde, anyelement, anycompatible, anycompatible) IS
+    'approximate mean in the column''s own type, given as a null of it: NULL::date';
+
+CREATE FUNCTION approx_quantile(density text, fraction double precision)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(text, double precision) IS
+    'approximate quantile; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile(density text, fractions double precision[])
+RETURNS double precision[]
+AS 'MODULE_PATHNAME', 'approx_quantiles_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(text, double precision[]) IS
+    'approximate quantiles; dates as seconds since 1970';
+-- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
+CREATE FUNCTION approx_quantile(density text, fraction text)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_of_text_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(text, text) IS
+    'approximate quantile, the fraction as an untyped literal or parameter';
+CREATE FUNCTION approx_quantile_as(density text, fraction double precision, as_type anyelement)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_quantile_as_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_as(text, double precision, anyelement) IS
+    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
+CREATE FUNCTION approx_quantile(relation regclass, column_name name, fraction double precision)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(regclass, name, double precision) IS
+    'approximate quantile; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile(relation regclass, column_name name, fractions double precision[])
+RETURNS double precision[]
+AS 'MODULE_PATHNAME', 'approx_quantiles_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(regclass, name, double precision[]) IS
+    'approximate quantiles; dates as seconds since 1970';
+-- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
+CREATE FUNCTION approx_quantile(relation regclass, column_name name, fraction text)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_of_text_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(regclass, name, text) IS
+    'approximate quantile, the fraction as an untyped literal or parameter';
+CREATE FUNCTION approx_quantile_as(relation regclass, column_name name, fraction double precision, as_type anyelement)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_quantile_as_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_as(regclass, name, double precision, anyelement) IS
+    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
+CREATE FUNCTION approx_quantile(density kde, fraction double precision)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(kde, double precision) IS
+    'approximate quantile; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile(density kde, fractions double precision[])
+RETURNS double precision[]
+AS 'MODULE_PATHNAME', 'approx_quantiles_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(kde, double precision[]) IS
+    'approximate quantiles; dates as seconds since 1970';
+-- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
+CREATE FUNCTION approx_quantile(density kde, fraction text)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_of_text_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(kde, text) IS
+    'approximate quantile, the fraction as an untyped literal or parameter';
+CREATE FUNCTION approx_quantile_as(density kde, fraction double precision, as_type anyelement)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_quantile_as_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_as(kde, double precision, anyelement) IS
+    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
+
+CREATE FUNCTION kde_pdf(density text, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_pdf_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_pdf(text, anycompatible) IS
+    'density at a point, per unit of the column (dates: per second)';
+CREATE FUNCTION kde_pdf(relation regclass, column_name name, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_pdf_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_pdf(regclass, name, anycompatible) IS
+    'density at a point, per unit of the column (dates: per second)';
+CREATE FUNCTION kde_pdf(density kde, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_pdf_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_pdf(kde, anycompatible) IS
+    'density at a point, per unit of the column (dates: per second)';
+CREATE FUNCTION kde_cdf(density text, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_cdf_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_cdf(text, anycompatible) IS
+    'fraction of the non-null rows up to and including a value';
+CREATE FUNCTION kde_cdf(relation regclass, column_name name, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_cdf_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_cdf(regclass, name, anycompatible) IS
+    'fraction of the non-null rows up to and including a value';
+CREATE FUNCTION kde_cdf(density kde, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_cdf_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_cdf(kde, anycompatible) IS
+    'fraction of the non-null rows up to and including a value';

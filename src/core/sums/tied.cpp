@@ -1,0 +1,83 @@
+// The vector engine for values that repeat (whole numbers, cents): distinct values v with counts c,
+//
+//   sum_{i<j} K(x_i - x_j) = sum_{u<v} c_u c_v K(u - v) + sum_v c_v (c_v - 1)/2 K(0)
+//
+// It is always in double. With few distinct differences the roundings of single precision repeat
+// with the values instead of averaging out: on normal values rounded to a tenth of their standard
+// deviation, n = 32768, they moved PLUGIN's h by 7e-6, against 2e-8 without the rounding.
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <numbers>
+#include <span>
+#include <vector>
+
+#include "core/sums/engine_parts.h"
+#include "core/sums/gaussian_derivatives.h"
+#include "core/sums/ordered_sum.h"
+
+namespace kde {
+namespace {
+
+class TiedSums : public PairSums {
+ public:
+  TiedSums(const std::vector<double>& sorted, std::int64_t target, const Control& control)
+      : control_(control),
+        fourth_(derivative_kernels(target, Precision::full, 4)),
+        sixth_(derivative_kernels(target, Precision::full, 6)) {
+    for (const double v : sorted) {
+      if (values_.empty() || v != values_.back()) {
+        values_.push_back(v);
+        counts_.push_back(0);
+      }
+      counts_.back() += 1;
+    }
+  }
+
+  Status derivative(int r, double g, double* sum) override {
+    if (r != 4 && r != 6) {
+      return Status::error(Code::invalid_argument, "the derivative must be the 4th or the 6th");
+    }
+    if (!(g > 0) || !std::isfinite(g)) {
+      return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
+    }
+    const DerivativeKernels::Row row = r == 4 ? fourth_.weighted_row : sixth_.weighted_row;
+    const double at_zero =
+        r == 4 ? HermiteInP<4>::kCoefficients[0] : HermiteInP<6>::kCoefficients[0];
+    const auto work = [&](std::int64_t item, double* out) {
+      const std::size_t i = static_cast<std::size_t>(item);
+      const auto above = values_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+      const auto reached = std::upper_bound(above, values_.end(), values_[i] + kReach * g);
+      const std::size_t others = static_cast<std::size_t>(reached - above);
+      *out = counts_[i] * (row(values_[i], std::span(values_).subspan(i + 1, others),
+                               std::span(counts_).subspan(i + 1, others), g) +
+                           (counts_[i] - 1) / 2 * at_zero);
+    };
+
+    double total = 0;
+    try {
+      const std::int64_t items = static_cast<std::int64_t>(values_.size());
+      if (Status s = ordered_sum(control_, items, work, {&total, 1}); !s.ok()) return s;
+    } catch (const std::bad_alloc&) {
+      return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
+    }
+    *sum = total * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+    return Status::success();
+  }
+
+ private:
+  std::vector<double> values_;  // ascending
+  std::vector<double> counts_;
+  Control control_;
+  DerivativeKernels fourth_;
+  DerivativeKernels sixth_;
+};
+
+}  // namespace
+
+std::unique_ptr<PairSums> make_tied_sums(const std::vector<double>& sorted, std::int64_t target,
+                                         const Control& control) {
+  return std::make_unique<TiedSums>(sorted, target, control);
+}
+
+}  // namespace kde

@@ -1,0 +1,246 @@
+// The answer functions. Each is written once over a target and its remaining arguments, and
+// given to SQL in three forms.
+#include "pg/density_datum.h"
+#include "pg/range_arguments.h"
+#include "pg/target.h"
+
+#include "core/integrate/integrate.h"
+
+#include <cmath>
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/float.h"
+#include "utils/lsyscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// A SQL result.
+struct Result {
+  bool is_null;
+  Datum value;
+
+  static Result null() { return {true, 0}; }
+  static Result number(double x) { return {false, Float8GetDatum(x)}; }
+};
+
+// `next` is the index of the first argument after those that name the density.
+using Answer = Result (*)(FunctionCallInfo fcinfo, const Target& target, int next);
+
+bool read_moments(FunctionCallInfo fcinfo, const Target& target, int next, kde::RangeMoments* m) {
+  kde::Range range;
+  if (!read_range(fcinfo, next, target.type, &range)) return false;
+  *m = kde::moments(kde::DensityView(target.density), range);
+  return m->count > 0;
+}
+
+// The sum or mean of rows that are not all finite. True if it decides the answer.
+bool special_values(const kde::RangeMoments& m, const char* what, Result* result) {
+  if (m.nans > 0 || (m.positive_infinities > 0 && m.negative_infinities > 0)) {
+    ereport(NOTICE, (errmsg("the range includes %s, so its %s is null",
+                            m.nans > 0 ? "NaN values" : "infinities of both signs", what)));
+    *result = Result::null();
+    return true;
+  }
+  if (m.positive_infinities > 0 || m.negative_infinities > 0) {
+    const double infinity = get_float8_infinity();
+    *result = Result::number(m.positive_infinities > 0 ? infinity : -infinity);
+    return true;
+  }
+  return false;
+}
+
+Result answer_count(FunctionCallInfo fcinfo, const Target& target, int next) {
+  kde::Range range;
+  if (!read_range(fcinfo, next, target.type, &range)) return Result::null();
+  return Result::number(kde::count(kde::DensityView(target.density), range));
+}
+
+Result answer_sum(FunctionCallInfo fcinfo, const Target& target, int next) {
+  kde::RangeMoments m;
+  Result special;
+  if (!read_moments(fcinfo, target, next, &m)) return Result::null();
+  if (special_values(m, "sum", &special)) return special;
+  const double sum = m.mean * m.finite;
+  if (std::isinf(sum)) float_overflow_error();
+  return Result::number(sum);
+}
+
+Result answer_avg(FunctionCallInfo fcinfo, const Target& target, int next) {
+  kde::RangeMoments m;
+  Result special;
+  if (!read_moments(fcinfo, target, next, &m)) return Result::null();
+  if (special_values(m, "mean", &special)) return special;
+  return Result::number(m.mean);
+}
+
+// The column's own type must be the one asked for.
+void check_own_type(FunctionCallInfo fcinfo, const Target& target, int argument) {
+  const Oid asked = get_fn_expr_argtype(fcinfo->flinfo, argument);
+  const Oid own = sql_type_of(target.type);
+  if (getBaseType(asked) != own)
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("the density is of type %s, not %s", format_type_be(own),
+                           format_type_be(asked)),
+                    errhint("Pass as_type => NULL::%s.", format_type_be(own))));
+}
+
+Result answer_avg_as(FunctionCallInfo fcinfo, const Target& target, int next) {
+  check_own_type(fcinfo, target, next);
+  kde::RangeMoments m;
+  Result special;
+  if (!read_moments(fcinfo, target, next + 1, &m)) return Result::null();
+  double mean = m.mean;
+  if (special_values(m, "mean", &special)) {
+    if (special.is_null) return special;
+    mean = DatumGetFloat8(special.value);
+  }
+  return {false, double_to_value(target.type, mean)};
+}
+
+// The sample variance, as SQL's variance(): null for at most one row.
+bool read_variance(FunctionCallInfo fcinfo, const Target& target, int next, double* variance) {
+  kde::RangeMoments m;
+  if (!read_moments(fcinfo, target, next, &m)) return false;
+  Result special;
+  if (special_values(m, "variance", &special)) {
+    if (!special.is_null)
+      ereport(NOTICE, (errmsg("the range includes infinities, so its variance is null")));
+    return false;
+  }
+  if (!(m.finite > 1)) return false;
+  *variance = m.variance * (m.finite / (m.finite - 1));
+  if (std::isinf(*variance)) float_overflow_error();
+  return true;
+}
+
+Result answer_variance(FunctionCallInfo fcinfo, const Target& target, int next) {
+  double variance;
+  if (!read_variance(fcinfo, target, next, &variance)) return Result::null();
+  return Result::number(variance);
+}
+
+Result answer_stddev(FunctionCallInfo fcinfo, const Target& target, int next) {
+  double variance;
+  if (!read_variance(fcinfo, target, next, &variance)) return Result::null();
+  return Result::number(std::sqrt(variance));
+}
+
+void check_fraction(double fraction) {
+  if (!(fraction >= 0 && fraction <= 1))
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                    errmsg("fraction %g is not between 0 and 1", fraction)));
+}
+
+double quantile_of(const Target& target, double fraction) {
+  check_fraction(fraction);
+  return kde::quantile(kde::DensityView(target.density), fraction);
+}
+
+Result answer_quantile(FunctionCallInfo fcinfo, const Target& target, int next) {
+  return Result::number(quantile_of(target, PG_GETARG_FLOAT8(next)));
+}
+
+Result answer_quantile_of_text(FunctionCallInfo fcinfo, const Target& target, int next) {
+  const Datum fraction = DirectFunctionCall1(
+      float8in, CStringGetDatum(text_to_cstring(PG_GETARG_TEXT_PP(next))));
+  return Result::number(quantile_of(target, DatumGetFloat8(fraction)));
+}
+
+Result answer_quantile_as(FunctionCallInfo fcinfo, const Target& target, int next) {
+  check_own_type(fcinfo, target, next + 1);
+  if (PG_ARGISNULL(next)) return Result::null();
+  return {false, double_to_value(target.type, quantile_of(target, PG_GETARG_FLOAT8(next)))};
+}
+
+// An array of the same shape; null elements stay null.
+Result answer_quantiles(FunctionCallInfo fcinfo, const Target& target, int next) {
+  ArrayType* fractions = PG_GETARG_ARRAYTYPE_P(next);
+  Datum* values;
+  bool* nulls;
+  int n;
+  deconstruct_array(fractions, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &values,
+                    &nulls, &n);
+  for (int i = 0; i < n; ++i) {
+    if (!nulls[i]) values[i] = Float8GetDatum(quantile_of(target, DatumGetFloat8(values[i])));
+  }
+  ArrayType* out =
+      construct_md_array(values, nulls, ARR_NDIM(fractions), ARR_DIMS(fractions),
+                         ARR_LBOUND(fractions), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
+                         TYPALIGN_DOUBLE);
+  return {false, PointerGetDatum(out)};
+}
+
+double point_argument(FunctionCallInfo fcinfo, const Target& target, int next) {
+  return bound_to_double(target.type, get_fn_expr_argtype(fcinfo->flinfo, next),
+                         PG_GETARG_DATUM(next));
+}
+
+Result answer_pdf(FunctionCallInfo fcinfo, const Target& target, int next) {
+  const double x = point_argument(fcinfo, target, next);
+  return Result::number(kde::pdf(kde::DensityView(target.density), x));
+}
+
+Result answer_cdf(FunctionCallInfo fcinfo, const Target& target, int next) {
+  const double x = point_argument(fcinfo, target, next);
+  return Result::number(kde::cdf(kde::DensityView(target.density), x));
+}
+
+Datum give(FunctionCallInfo fcinfo, const Result& result) {
+  if (result.is_null) PG_RETURN_NULL();
+  return result.value;
+}
+
+Datum by_text(FunctionCallInfo fcinfo, Answer answer) {
+  return give(fcinfo, answer(fcinfo, target_by_text(fcinfo), 1));
+}
+
+Datum by_column(FunctionCallInfo fcinfo, Answer answer) {
+  return give(fcinfo, answer(fcinfo, target_by_column(fcinfo), 2));
+}
+
+// A NULL density has no answer.
+Datum by_value(FunctionCallInfo fcinfo, Answer answer) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  return give(fcinfo, answer(fcinfo, target_by_value(fcinfo), 1));
+}
+
+Datum copy_of(const Target& target) {
+  return density_to_datum(target.density, VARSIZE(target.density));
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+#define KDE_ANSWER(name, answer)                                          \
+  KDE_FUNCTION(name##_text) {                                             \
+    return kde_pg::by_text(fcinfo, kde_pg::answer);                       \
+  }                                                                       \
+  KDE_FUNCTION(name##_column) {                                           \
+    return kde_pg::by_column(fcinfo, kde_pg::answer);                     \
+  }                                                                       \
+  KDE_FUNCTION(name##_kde) {                                              \
+    return kde_pg::by_value(fcinfo, kde_pg::answer);                      \
+  }
+
+KDE_ANSWER(approx_count, answer_count)
+KDE_ANSWER(approx_sum, answer_sum)
+KDE_ANSWER(approx_avg, answer_avg)
+KDE_ANSWER(approx_avg_as, answer_avg_as)
+KDE_ANSWER(approx_variance, answer_variance)
+KDE_ANSWER(approx_stddev, answer_stddev)
+KDE_ANSWER(approx_quantile, answer_quantile)
+KDE_ANSWER(approx_quantiles, answer_quantiles)
+KDE_ANSWER(approx_quantile_of_text, answer_quantile_of_text)
+KDE_ANSWER(approx_quantile_as, answer_quantile_as)
+KDE_ANSWER(kde_pdf, answer_pdf)
+KDE_ANSWER(kde_cdf, answer_cdf)
+
+KDE_FUNCTION(kde_density_text) { return kde_pg::copy_of(kde_pg::target_by_text(fcinfo)); }
+
+KDE_FUNCTION(kde_density_column) { return kde_pg::copy_of(kde_pg::target_by_column(fcinfo)); }

@@ -1,0 +1,170 @@
+// The cache of cache.h: a hash table with a list in order of use.
+#include "pg/cache.h"
+
+#include "pg/options.h"
+
+extern "C" {
+#include "access/transam.h"
+#include "access/xact.h"
+#include "lib/ilist.h"
+#include "storage/proc.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+struct Key {
+  Oid relation;
+  int32 attnum;  // no padding: the key is hashed as bytes
+};
+
+// The snapshot for which alone an entry is good.
+struct SnapshotIdentity {
+  LocalTransactionId transaction;
+  TransactionId xmin, xmax;
+  uint32 running;
+  CommandId command;
+};
+
+struct Entry {
+  Key key;
+  dlist_node use;
+  struct varlena* value;  // in `memory`
+  uint64 generation;
+  TransactionId xmin;
+  LocalTransactionId own_transaction;  // 0: not of the current transaction
+  CommandId cmin;
+  bool bound;  // to `snapshot`
+  SnapshotIdentity snapshot;
+};
+
+MemoryContext memory = nullptr;
+HTAB* table = nullptr;
+dlist_head by_use = DLIST_STATIC_INIT(by_use);  // most recently used first
+Size bytes_held = 0;
+Oid watched_catalog = InvalidOid;
+uint64 current_generation = 1;
+
+void on_invalidation(Datum, Oid relation) {
+  if (relation == InvalidOid || relation == watched_catalog) ++current_generation;
+}
+
+LocalTransactionId this_transaction() {
+#if PG_VERSION_NUM >= 170000
+  return MyProc->vxid.lxid;
+#else
+  return MyProc->lxid;
+#endif
+}
+
+SnapshotIdentity identity_of(Snapshot s) {
+  return {this_transaction(), s->xmin, s->xmax, s->xcnt, s->curcid};
+}
+
+bool same(const SnapshotIdentity& a, const SnapshotIdentity& b) {
+  return a.transaction == b.transaction && a.xmin == b.xmin && a.xmax == b.xmax &&
+         a.running == b.running && a.command == b.command;
+}
+
+bool usable(Entry* e, Snapshot snapshot) {
+  if (e->generation != current_generation) return false;
+  if (e->bound && !same(e->snapshot, identity_of(snapshot))) return false;
+  if (e->own_transaction != 0)
+    return e->own_transaction == this_transaction() && e->cmin < snapshot->curcid;
+  // A version older than every snapshot this backend can hold needs no more looking at, which also
+  // keeps its transaction number from being compared after it has wrapped around.
+  if (e->xmin != FrozenTransactionId && TransactionIdPrecedes(e->xmin, TransactionXmin))
+    e->xmin = FrozenTransactionId;
+  return !XidInMVCCSnapshot(e->xmin, snapshot);
+}
+
+// dlist_container without its C-only type check.
+Entry* entry_of(dlist_node* node) {
+  return reinterpret_cast<Entry*>(reinterpret_cast<char*>(node) - offsetof(Entry, use));
+}
+
+void forget(Entry* e) {
+  dlist_delete(&e->use);
+  bytes_held -= VARSIZE(e->value);
+  pfree(e->value);
+  e->value = nullptr;
+  hash_search(table, &e->key, HASH_REMOVE, nullptr);
+}
+
+void make_room(Size wanted) {
+  const Size limit = static_cast<Size>(option_cache_size) * 1024;
+  while (!dlist_is_empty(&by_use) && bytes_held + wanted > limit)
+    forget(entry_of(dlist_tail_node(&by_use)));
+}
+
+void create_table() {
+  memory = AllocSetContextCreate(CacheMemoryContext, "kde_aqp densities", ALLOCSET_DEFAULT_SIZES);
+  HASHCTL control = {};
+  control.keysize = sizeof(Key);
+  control.entrysize = sizeof(Entry);
+  control.hcxt = memory;
+  table = hash_create("kde_aqp densities", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+Entry* load(TableColumn column, const Key& key, Snapshot snapshot) {
+  watched_catalog = catalog_oid();
+  // An invalidation that arrives while we read marks the entry old at once.
+  const uint64 generation = current_generation;
+  const StoredDensity seen = catalog_find(column, snapshot, true);
+  if (!seen.found) return nullptr;
+
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  const StoredDensity newest = catalog_find(column, latest, false);
+  UnregisterSnapshot(latest);
+
+  make_room(VARSIZE(seen.value));
+  struct varlena* copy =
+      static_cast<struct varlena*>(MemoryContextAlloc(memory, VARSIZE(seen.value)));
+  memcpy(copy, seen.value, VARSIZE(seen.value));
+  pfree(seen.value);
+  bool existed;
+  Entry* e = static_cast<Entry*>(hash_search(table, &key, HASH_ENTER, &existed));
+  Assert(!existed);
+  e->value = copy;
+  e->generation = generation;
+  e->xmin = seen.xmin;
+  e->own_transaction = seen.own ? this_transaction() : 0;
+  e->cmin = seen.cmin;
+  e->bound = !newest.found || !ItemPointerEquals(const_cast<ItemPointer>(&newest.tid),
+                                                 const_cast<ItemPointer>(&seen.tid));
+  e->snapshot = identity_of(snapshot);
+  bytes_held += VARSIZE(copy);
+  dlist_push_head(&by_use, &e->use);
+  return e;
+}
+
+}  // namespace
+
+const struct varlena* cached_density(TableColumn column) {
+  if (table == nullptr) create_table();
+  // Learn of densities committed since this transaction began; cheap when there is nothing.
+  AcceptInvalidationMessages();
+  Snapshot snapshot = GetActiveSnapshot();
+  const Key key{column.relation, column.attnum};
+  Entry* e = static_cast<Entry*>(hash_search(table, &key, HASH_FIND, nullptr));
+  if (e != nullptr && !usable(e, snapshot)) {
+    forget(e);
+    e = nullptr;
+  }
+  if (e == nullptr) {
+    e = load(column, key, snapshot);
+    if (e == nullptr) return nullptr;
+  } else if (by_use.head.next != &e->use) {
+    dlist_move_head(&by_use, &e->use);
+  }
+  return e->value;
+}
+
+void register_cache_callbacks() { CacheRegisterRelcacheCallback(on_invalidation, 0); }
+
+}  // namespace kde_pg

@@ -1,0 +1,298 @@
+// Access to kde_aqp.density by its primary key's index. The layout here is that of the install
+// script.
+#include "pg/catalog.h"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_type.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+enum Column {
+  kRelation = 1,
+  kColumnNames,
+  kRelationOid,
+  kAttributeNumbers,
+  kDensity,
+  kRequestedMethod,
+  kRequestedSampleRows,
+  kSeed,
+  kRowsRead,
+  kBandwidthRows,
+  kEngine,
+  kThreads,
+  kScanMs,
+  kSelectMs,
+  kEstimateMs,
+  kFittedAt,
+  kColumns = kFittedAt
+};
+
+// A row's one column. Rows may also come from a dump or from the extension owner's hand, so
+// anything but one non-null element is skipped (by name == nullptr).
+struct RowColumn {
+  const char* name;
+  AttrNumber attnum;
+  Oid relation_oid;
+};
+
+bool is_single(ArrayType* array, Oid type) {
+  return ARR_NDIM(array) == 1 && ARR_DIMS(array)[0] == 1 && !ARR_HASNULL(array) &&
+         ARR_ELEMTYPE(array) == type;
+}
+
+RowColumn row_column(HeapTuple tuple, TupleDesc desc) {
+  bool null_names, null_numbers, null_oid;
+  const Datum names = heap_getattr(tuple, kColumnNames, desc, &null_names);
+  const Datum numbers = heap_getattr(tuple, kAttributeNumbers, desc, &null_numbers);
+  const Datum oid = heap_getattr(tuple, kRelationOid, desc, &null_oid);
+  if (null_names || null_numbers || null_oid) return {};
+  ArrayType* name_array = DatumGetArrayTypeP(names);
+  ArrayType* number_array = DatumGetArrayTypeP(numbers);
+  if (!is_single(name_array, NAMEOID) || !is_single(number_array, INT2OID)) return {};
+  return {NameStr(*reinterpret_cast<Name>(ARR_DATA_PTR(name_array))),
+          *reinterpret_cast<int16*>(ARR_DATA_PTR(number_array)), DatumGetObjectId(oid)};
+}
+
+Oid primary_key_index(Relation catalog) {
+#if PG_VERSION_NUM >= 180000
+  return RelationGetPrimaryKeyIndex(catalog, false);
+#else
+  return RelationGetPrimaryKeyIndex(catalog);
+#endif
+}
+
+// Calls visit(tuple, row) for each row of a relation until it returns false.
+template <typename Visit>
+void for_rows_of(Relation catalog, Oid relation, Snapshot snapshot, Visit visit) {
+  ScanKeyData key;
+  ScanKeyInit(&key, kRelation, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  SysScanDesc scan =
+      systable_beginscan(catalog, primary_key_index(catalog), true, snapshot, 1, &key);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    const RowColumn row = row_column(tuple, RelationGetDescr(catalog));
+    if (row.name == nullptr) continue;
+    if (!visit(tuple, row)) break;
+  }
+  systable_endscan(scan);
+}
+
+// The newest committed (or own) state, registered until released.
+class LatestSnapshot {
+ public:
+  // Trivially destructible: an error releases it with the resource owner.
+  void take() { snapshot_ = RegisterSnapshot(GetLatestSnapshot()); }
+  void release() { UnregisterSnapshot(snapshot_); }
+  Snapshot get() const { return snapshot_; }
+
+ private:
+  Snapshot snapshot_ = nullptr;
+};
+
+ArrayType* single(Datum element, Oid type) {
+  int16 length;
+  bool by_value;
+  char align;
+  get_typlenbyvalalign(type, &length, &by_value, &align);
+  return construct_array(&element, 1, type, length, by_value, align);
+}
+
+void check_snapshot_sees(TableColumn column, const ItemPointerData& latest) {
+  if (!IsolationUsesXactSnapshot()) return;
+  const StoredDensity seen = catalog_find(column, GetTransactionSnapshot(), false);
+  if (!seen.found || !ItemPointerEquals(const_cast<ItemPointer>(&seen.tid), const_cast<ItemPointer>(&latest)))
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not serialize access due to concurrent update")));
+}
+
+// Rows of this relation whose column was renamed get its present name, so that the key (relation,
+// names) is free for a new column of the old name.
+void repair_names(Relation catalog, Oid relation, Snapshot snapshot) {
+  for_rows_of(catalog, relation, snapshot, [&](HeapTuple tuple, const RowColumn& row) {
+    if (row.relation_oid != relation) return true;
+    const char* name = column_name(relation, row.attnum);
+    if (name == nullptr || strcmp(name, row.name) == 0) return true;
+    Datum values[kColumns] = {};
+    bool nulls[kColumns] = {};
+    bool replace[kColumns] = {};
+    values[kColumnNames - 1] = PointerGetDatum(single_name_array(name));
+    replace[kColumnNames - 1] = true;
+    HeapTuple repaired =
+        heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace);
+    // Delete and insert rather than update: two columns may have swapped their names.
+    CatalogTupleDelete(catalog, &tuple->t_self);
+    CatalogTupleInsert(catalog, repaired);
+    return true;
+  });
+  CommandCounterIncrement();
+}
+
+}  // namespace
+
+const char* column_name(Oid relation, AttrNumber attnum) {
+  HeapTuple tuple =
+      SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attnum));
+  if (!HeapTupleIsValid(tuple)) return nullptr;
+  const Form_pg_attribute attribute = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple));
+  const char* name = attribute->attisdropped ? nullptr : pstrdup(NameStr(attribute->attname));
+  ReleaseSysCache(tuple);
+  return name;
+}
+
+ArrayType* single_name_array(const char* name) {
+  NameData data;
+  namestrcpy(&data, name);
+  return single(NameGetDatum(&data), NAMEOID);
+}
+
+Oid catalog_oid_or_invalid() {
+  const Oid schema = get_namespace_oid("kde_aqp", true);
+  return OidIsValid(schema) ? get_relname_relid("density", schema) : InvalidOid;
+}
+
+Oid catalog_oid() {
+  const Oid oid = catalog_oid_or_invalid();
+  if (!OidIsValid(oid))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("extension \"kde_aqp\" is not installed in this database"),
+                    errhint("Run CREATE EXTENSION kde_aqp.")));
+  return oid;
+}
+
+AttrNumber current_attnum(Oid relation, Oid row_relation_oid, AttrNumber row_attnum,
+                          const char* row_name) {
+  if (row_relation_oid != relation) return get_attnum(relation, row_name);
+  return column_name(relation, row_attnum) != nullptr ? row_attnum : InvalidAttrNumber;
+}
+
+StoredDensity catalog_find(TableColumn column, Snapshot snapshot, bool want_value) {
+  StoredDensity out;
+  Relation catalog = table_open(catalog_oid(), AccessShareLock);
+  for_rows_of(catalog, column.relation, snapshot, [&](HeapTuple tuple, const RowColumn& row) {
+    if (current_attnum(column.relation, row.relation_oid, row.attnum, row.name) != column.attnum)
+      return true;
+    out.found = true;
+    out.tid = tuple->t_self;
+    out.xmin = HeapTupleHeaderGetXmin(tuple->t_data);
+    out.own = TransactionIdIsCurrentTransactionId(out.xmin);
+    if (out.own) out.cmin = HeapTupleHeaderGetCmin(tuple->t_data);
+    if (want_value) {
+      bool is_null;
+      const Datum value = heap_getattr(tuple, kDensity, RelationGetDescr(catalog), &is_null);
+      if (is_null)
+        ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("catalog row without a density")));
+      out.value = PG_DETOAST_DATUM_COPY(value);
+    }
+    return false;
+  });
+  table_close(catalog, AccessShareLock);
+  return out;
+}
+
+void catalog_lock_column(TableColumn column) {
+  LOCKTAG tag;
+  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog_oid(), column.relation,
+                     static_cast<uint16>(column.attnum));
+  (void)LockAcquire(&tag, ExclusiveLock, false, false);
+  // What the holder before us committed must be seen from here on.
+  AcceptInvalidationMessages();
+}
+
+void catalog_store(TableColumn column, const FitRecord& record) {
+  Relation catalog = table_open(catalog_oid(), RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  repair_names(catalog, column.relation, latest.get());
+  latest.release();
+
+  latest.take();
+  const StoredDensity old = catalog_find(column, latest.get(), false);
+  if (old.found) {
+    if (!old.own) check_snapshot_sees(column, old.tid);
+    CatalogTupleDelete(catalog, const_cast<ItemPointer>(&old.tid));
+    CommandCounterIncrement();
+  }
+  latest.release();
+
+  const char* name = column_name(column.relation, column.attnum);
+  if (name == nullptr) elog(ERROR, "column %d of relation %u is gone", column.attnum, column.relation);
+  Datum values[kColumns] = {};
+  bool nulls[kColumns] = {};
+  const auto put = [&values](int at, Datum value) { values[at - 1] = value; };
+  put(kRelation, ObjectIdGetDatum(column.relation));
+  put(kColumnNames, PointerGetDatum(single_name_array(name)));
+  put(kRelationOid, ObjectIdGetDatum(column.relation));
+  put(kAttributeNumbers, PointerGetDatum(single(Int16GetDatum(column.attnum), INT2OID)));
+  put(kDensity, PointerGetDatum(record.density));
+  put(kRequestedMethod, CStringGetTextDatum(record.requested_method));
+  put(kRequestedSampleRows, Int64GetDatum(record.requested_sample_rows));
+  put(kSeed, Int64GetDatum(record.seed));
+  put(kRowsRead, Int64GetDatum(record.rows_read));
+  put(kBandwidthRows, Int64GetDatum(record.bandwidth_rows));
+  nulls[kEngine - 1] = record.engine == nullptr;
+  if (record.engine != nullptr) put(kEngine, CStringGetTextDatum(record.engine));
+  put(kThreads, Int32GetDatum(record.threads));
+  put(kScanMs, Float8GetDatum(record.scan_ms));
+  put(kSelectMs, Float8GetDatum(record.select_ms));
+  put(kEstimateMs, Float8GetDatum(record.estimate_ms));
+  put(kFittedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
+  CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
+  CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
+  table_close(catalog, RowExclusiveLock);
+  CommandCounterIncrement();
+}
+
+bool catalog_remove(TableColumn column) {
+  Relation catalog = table_open(catalog_oid(), RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  const StoredDensity old = catalog_find(column, latest.get(), false);
+  if (old.found) {
+    if (!old.own) check_snapshot_sees(column, old.tid);
+    CatalogTupleDelete(catalog, const_cast<ItemPointer>(&old.tid));
+    CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
+  }
+  latest.release();
+  table_close(catalog, RowExclusiveLock);
+  CommandCounterIncrement();
+  return old.found;
+}
+
+void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
+  Relation catalog = table_open(catalog_oid(), RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  bool any = false;
+  for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const RowColumn& row) {
+    // A row from a dump has another relation's numbers; with its table gone it goes as a whole.
+    if (attnum != 0 && (row.relation_oid != relation || row.attnum != attnum)) return true;
+    CatalogTupleDelete(catalog, &tuple->t_self);
+    any = true;
+    return true;
+  });
+  latest.release();
+  if (any) CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
+  table_close(catalog, RowExclusiveLock);
+  if (any) CommandCounterIncrement();
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,339 @@
+// kde_fit and kde_drop: scan, select, estimate, store.
+#include "pg/catalog.h"
+#include "pg/density_datum.h"
+#include "pg/interrupts.h"
+#include "pg/options.h"
+#include "pg/owned.h"
+#include "pg/relation.h"
+#include "pg/scan.h"
+
+#include "core/density/text.h"
+#include "core/fit.h"
+
+#include <signal.h>
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "funcapi.h"
+#include "libpq/pqsignal.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "utils/acl.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+struct Request {
+  TableColumn column;
+  kde::Method method;
+  const char* method_name;
+  int64 sample_rows;
+  int64 seed;
+};
+
+// What a fit makes; owned by the fit's memory context.
+struct Work {
+  kde::Sample sample;
+  std::vector<std::uint64_t> words;
+  std::size_t size = 0;
+  kde::FitReport report;
+};
+
+double elapsed_ms(instr_time start) {
+  instr_time now;
+  INSTR_TIME_SET_CURRENT(now);
+  INSTR_TIME_SUBTRACT(now, start);
+  return INSTR_TIME_GET_MILLISEC(now);
+}
+
+void reject_null(FunctionCallInfo fcinfo, int argument, const char* name) {
+  if (PG_ARGISNULL(argument))
+    ereport(ERROR,
+            (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", name)));
+}
+
+void check_may_write(const char* function) {
+  PreventCommandDuringRecovery(function);
+  PreventCommandIfReadOnly(function);
+  PreventCommandIfParallelMode(function);
+}
+
+int64 random_seed() {
+  // 53 bits, so that the seed survives clients that read numbers as doubles.
+  uint64 bits;
+  if (!pg_strong_random(&bits, sizeof bits))
+    ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random seed")));
+  return static_cast<int64>(bits >> 11);
+}
+
+// Bytes the work memory option allows a fit.
+Size memory_limit() { return static_cast<Size>(maintenance_work_mem) * 1024; }
+
+// The sample, its sorted and its scaled copy, 16 bytes each, and what estimation makes of it.
+constexpr Size kBytesPerSampleRow = 64;
+
+Request read_request(FunctionCallInfo fcinfo) {
+  reject_null(fcinfo, 0, "relation");
+  reject_null(fcinfo, 1, "column_name");
+  reject_null(fcinfo, 2, "method");
+  reject_null(fcinfo, 3, "sample_rows");
+  Request request{};
+  request.method_name = text_to_cstring(PG_GETARG_TEXT_PP(2));
+  if (!kde::parse_method(request.method_name, &request.method))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("unknown method \"%s\"", request.method_name),
+                    errhint("The methods are auto, plugin and silverman.")));
+  request.sample_rows = PG_GETARG_INT64(3);
+  if (request.sample_rows != -1 && request.sample_rows < 2)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("sample_rows must be at least 2, or -1 for every row"),
+             errdetail("The value given was %lld.", static_cast<long long>(request.sample_rows))));
+  const int64 most = static_cast<int64>(memory_limit() / kBytesPerSampleRow);
+  if (request.sample_rows > most)
+    ereport(ERROR,
+            (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+             errmsg("a sample of %lld rows needs more memory than maintenance_work_mem",
+                    static_cast<long long>(request.sample_rows)),
+             errdetail("%d kB allow %lld rows.", maintenance_work_mem,
+                       static_cast<long long>(most)),
+             errhint("Use a smaller sample, raise maintenance_work_mem, or read every row with "
+                     "sample_rows => -1, which takes bounded memory.")));
+  request.seed = PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4);
+  request.column.relation = PG_GETARG_OID(0);
+  return request;
+}
+
+// Opens and locks the relation until the transaction ends, and checks that it and its column can
+// have a density. Ownership comes first: what follows tells something of the table.
+Relation open_relation(Oid relation) {
+  Relation rel = try_relation_open(relation, AccessShareLock);
+  if (rel == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %u does not exist", relation)));
+  check_owner(relation);
+  switch (rel->rd_rel->relkind) {
+    case RELKIND_RELATION:
+    case RELKIND_MATVIEW:
+    case RELKIND_PARTITIONED_TABLE:
+    case RELKIND_FOREIGN_TABLE:
+      return rel;
+    case RELKIND_VIEW:
+      ereport(ERROR,
+              (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+               errmsg("cannot fit a density to view \"%s\"", RelationGetRelationName(rel)),
+               errhint("Fit it to the table behind the view, or to a materialized view.")));
+    default:
+      ereport(ERROR,
+              (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+               errmsg("cannot fit a density to \"%s\"", RelationGetRelationName(rel)),
+               errdetail("It is not a table, materialized view or foreign table.")));
+  }
+  return rel;
+}
+
+TableColumn open_column(Relation rel, const char* column_name, kde::ValueType* type, int32* typmod) {
+  const TableColumn column = column_by_name(RelationGetRelid(rel), column_name);
+  if (column.attnum < 0)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot fit a density to system column \"%s\"", column_name)));
+  if (!column_value_type(column, type, typmod))
+    ereport(ERROR,
+            (errcode(ERRCODE_DATATYPE_MISMATCH),
+             errmsg("column \"%s\" is of type %s, which has no density", column_name,
+                    format_type_be(get_atttype(column.relation, column.attnum))),
+             errhint("A density can be fitted to smallint, integer, bigint, real, double "
+                     "precision, numeric, date, timestamp, timestamptz and interval.")));
+  return column;
+}
+
+kde::Sampler::Options sampler_options(const Request& request) {
+  kde::Sampler::Options options;
+  options.sample_rows = request.sample_rows;
+  options.bandwidth_rows = option_bandwidth_rows;
+  options.seed = static_cast<uint64>(request.seed);
+  // A dozen levels, each in the compactor and in its sorted and scaled copies.
+  const Size capacity = memory_limit() / (12 * kBytesPerSampleRow);
+  options.compactor_capacity = Min(Max(capacity & ~Size{1}, Size{4096}), Size{1} << 18);
+  return options;
+}
+
+// Reads the column as the table's owner, with nothing of the caller's search path in reach:
+// foreign tables may run code, and use the owner's user mapping.
+void scan_as_owner(const Request& request, Relation rel, kde::ValueType type,
+                   kde::Sampler* sampler, ScanResult* result) {
+  Oid user;
+  int security;
+  GetUserIdAndSecContext(&user, &security);
+  SetUserIdAndSecContext(rel->rd_rel->relowner, security | SECURITY_RESTRICTED_OPERATION);
+  const int nest = NewGUCNestLevel();
+  (void)set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+                          GUC_ACTION_SAVE, true, 0, false);
+  ScanOptions options;
+  options.every_row = request.sample_rows == -1;
+  options.sample_blocks = option_sample_blocks;
+  options.seed = static_cast<uint64>(request.seed);
+  scan_column(request.column.relation, request.column.attnum, type, options, sampler, result);
+  AtEOXact_GUC(false, nest);
+  SetUserIdAndSecContext(user, security);
+}
+
+// New threads inherit the signal mask, so that every signal goes to the main thread, which alone
+// may handle PostgreSQL's. Nothing in between can raise an error.
+void start_threads_without_signals(int threads) {
+  if (threads <= 1) return;
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  kde::start_threads(threads);
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+void check_has_values(Relation rel, const char* column_name, const kde::Totals& totals) {
+  if (totals.non_null() > 0) return;
+  if (totals.rows() == 0)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("cannot fit a density to column \"%s\" of \"%s\"", column_name,
+                           RelationGetRelationName(rel)),
+                    errdetail("The scan found no rows.")));
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("cannot fit a density to column \"%s\" of \"%s\"", column_name,
+                         RelationGetRelationName(rel)),
+                  errdetail("Every value read is null.")));
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+KDE_FUNCTION(kde_fit) {
+  using namespace kde_pg;
+  check_may_write("kde_fit()");
+  Request request = read_request(fcinfo);
+  const char* column_name = NameStr(*PG_GETARG_NAME(1));
+  Relation rel = open_relation(request.column.relation);
+  kde::ValueType type;
+  int32 typmod;
+  request.column = open_column(rel, column_name, &type, &typmod);
+  catalog_lock_column(request.column);
+
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
+  Work* work = Owned<Work>::create(context);
+  kde::Sampler* sampler = Owned<kde::Sampler>::create(context, sampler_options(request));
+
+  instr_time start;
+  INSTR_TIME_SET_CURRENT(start);
+  ScanResult scan;
+  scan_as_owner(request, rel, type, sampler, &scan);
+  char* doing = psprintf("fit a density to column \"%s\"", column_name);
+  check_status(sampler->finish(&work->sample), doing);
+  const double scan_ms = elapsed_ms(start);
+  check_has_values(rel, column_name, work->sample.totals);
+
+  kde::FitOptions options;
+  options.method = request.method;
+  options.value_type = type;
+  options.lattice_step = lattice_step_of(type, typmod);
+  options.rows_per_row_read = scan.rows_per_row_read;
+  options.every_row_read = scan.every_row_read;
+  options.engine = chosen_engine();
+  kde::Control control;
+  control.threads = chosen_threads();
+  control.should_stop = should_stop;
+  start_threads_without_signals(control.threads);
+  check_status(
+      kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
+      doing);
+  const kde::FitReport& report = work->report;
+  if (report.notice[0] != '\0') ereport(NOTICE, (errmsg("%s", report.notice)));
+
+  const bool used_sums = report.bandwidth_rows > 0;
+  FitRecord record{};
+  record.density = reinterpret_cast<struct varlena*>(
+      DatumGetPointer(density_to_datum(work->words.data(), work->size)));
+  record.requested_method = request.method_name;
+  record.requested_sample_rows = request.sample_rows;
+  record.seed = request.seed;
+  record.rows_read = work->sample.totals.rows();
+  record.bandwidth_rows = report.bandwidth_rows;
+  record.engine = used_sums ? chosen_engine_name() : nullptr;
+  record.threads = used_sums ? control.threads : 1;
+  record.scan_ms = scan_ms;
+  record.select_ms = report.select_ms;
+  record.estimate_ms = report.estimate_ms;
+  catalog_store(request.column, record);
+
+  const kde::Header* h = reinterpret_cast<const kde::Header*>(record.density);
+  TupleDesc desc;
+  if (get_call_result_type(fcinfo, nullptr, &desc) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  constexpr int kColumns = 18;
+  Datum values[kColumns] = {};
+  bool nulls[kColumns] = {};
+  int at = 0;
+  const auto put = [&](Datum value, bool is_null = false) {
+    nulls[at] = is_null;
+    values[at++] = value;
+  };
+  put(ObjectIdGetDatum(request.column.relation));
+  put(PointerGetDatum(single_name_array(column_name)));
+  put(CStringGetTextDatum(kde::method_name(report.method)));
+  put(Float8GetDatum(report.bandwidth), report.bandwidth == 0);
+  put(Float8GetDatum(h->rows));
+  put(Int64GetDatum(record.rows_read));
+  put(Int64GetDatum(report.sample_rows));
+  put(Int64GetDatum(report.bandwidth_rows));
+  put(Int32GetDatum(report.atoms));
+  put(Int32GetDatum(report.knots));
+  put(Int32GetDatum(static_cast<int32>(work->size)));
+  put(used_sums ? CStringGetTextDatum(record.engine) : 0, !used_sums);
+  put(Int32GetDatum(record.threads));
+  put(Float8GetDatum(scan_ms));
+  put(Float8GetDatum(report.select_ms));
+  put(Float8GetDatum(report.estimate_ms));
+  put(Float8GetDatum(scan_ms + report.select_ms + report.estimate_ms));
+  put(Int64GetDatum(request.seed));
+  Assert(at == kColumns);
+  Datum result = HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+  relation_close(rel, NoLock);
+  MemoryContextDelete(context);
+  PG_RETURN_DATUM(result);
+}
+
+KDE_FUNCTION(kde_drop) {
+  using namespace kde_pg;
+  check_may_write("kde_drop()");
+  reject_null(fcinfo, 0, "relation");
+  reject_null(fcinfo, 1, "column_name");
+  reject_null(fcinfo, 2, "if_exists");
+  const Oid relation = PG_GETARG_OID(0);
+  Relation rel = try_relation_open(relation, AccessShareLock);
+  if (rel == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %u does not exist", relation)));
+  check_owner(relation);
+  const TableColumn column = column_by_name(relation, NameStr(*PG_GETARG_NAME(1)));
+  catalog_lock_column(column);
+  const bool removed = catalog_remove(column);
+  if (!removed) {
+    if (!PG_GETARG_BOOL(2))
+      ereport(ERROR,
+              (errcode(ERRCODE_UNDEFINED_OBJECT),
+               errmsg("no density is fitted for %s", display_name(column)),
+               errhint("kde_densities lists those fitted; if_exists => true makes this a notice.")));
+    ereport(NOTICE, (errmsg("no density is fitted for %s, skipping", display_name(column))));
+  }
+  relation_close(rel, NoLock);
+  PG_RETURN_BOOL(removed);
+}

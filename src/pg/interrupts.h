@@ -1,0 +1,18 @@
+// Serving PostgreSQL's interrupts from inside long core work.
+#pragma once
+
+#include "pg/pg.h"
+
+namespace kde_pg {
+
+// A kde::Control::should_stop. True when the query is being cancelled or the backend
+// terminated: core then returns, and check_status raises the error with no C++ frame below.
+// Other interrupts (barriers, invalidations, requests to log) are served on the spot.
+// Called by the backend's main thread only.
+bool should_stop(void* arg);
+
+// To be called when core has returned Code::cancelled: raises what should_stop saw. Returns only if
+// it turned out to be nothing (a cancel that came too late for its command).
+void raise_pending_interrupt();
+
+}  // namespace kde_pg

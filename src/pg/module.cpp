@@ -1,0 +1,16 @@
+// The library's entry point. Loading it defines the options and callbacks; it starts no thread, as
+// the postmaster must stay single-threaded when it is preloaded.
+#include "pg/pg.h"
+
+#include "pg/cache.h"
+#include "pg/options.h"
+
+extern "C" {
+PG_MODULE_MAGIC;
+PGDLLEXPORT void _PG_init(void);
+}
+
+void _PG_init(void) {
+  kde_pg::define_options();
+  kde_pg::register_cache_callbacks();
+}

@@ -1,0 +1,140 @@
+// The options' definitions and what they resolve to.
+#include "pg/options.h"
+
+extern "C" {
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "postmaster/bgworker.h"
+#include "utils/guc.h"
+}
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace kde_pg {
+
+int option_bandwidth_rows = 32768;
+int option_sample_blocks = 10000;
+int option_cache_size = 32768;
+
+namespace {
+
+int option_threads = 0;
+char* option_simd = nullptr;
+
+constexpr int kMaxTargets = 16;
+
+struct TargetList {
+  int count;
+  struct {
+    std::int64_t target;
+    char name[24];
+    char engine[32];
+  } items[kMaxTargets];
+};
+
+// The processor's targets as plain data: no C++ object is alive when PostgreSQL may raise an error.
+const TargetList& targets() noexcept {
+  static TargetList list = [] {
+    TargetList out{};
+    try {
+      for (const kde::SimdTarget& t : kde::simd_targets()) {
+        if (out.count == kMaxTargets) break;
+        auto& item = out.items[out.count++];
+        item.target = t.target;
+        std::snprintf(item.name, sizeof item.name, "%s", t.name.c_str());
+        std::snprintf(item.engine, sizeof item.engine, "simd %s", t.name.c_str());
+      }
+    } catch (...) {
+      out.count = 0;
+    }
+    return out;
+  }();
+  return list;
+}
+
+int find_target(const char* name) {
+  for (int i = 0; i < targets().count; ++i) {
+    if (std::strcmp(targets().items[i].name, name) == 0) return i;
+  }
+  return -1;
+}
+
+bool check_simd(char** value, void**, GucSource) {
+  if (std::strcmp(*value, "auto") == 0 || std::strcmp(*value, "reference") == 0 ||
+      find_target(*value) >= 0)
+    return true;
+  char known[kMaxTargets * 28] = "";
+  for (int i = 0; i < targets().count; ++i) {
+    strlcat(known, ", ", sizeof known);
+    strlcat(known, targets().items[i].name, sizeof known);
+  }
+  GUC_check_errdetail("This processor has: auto, reference%s.", known);
+  return false;
+}
+
+int available_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return Max(CPU_COUNT(&set), 1);
+  return Max(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), 1);
+}
+
+}  // namespace
+
+void define_options() {
+  DefineCustomIntVariable(
+      "kde_aqp.bandwidth_rows", "Values of a sample that the exact plug-in sums use at most.",
+      "The sums take time in proportion to its square.", &option_bandwidth_rows, 32768, 2, 4194304,
+      PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("kde_aqp.sample_blocks", "Blocks of a table a sampling fit reads at most.",
+                          nullptr, &option_sample_blocks, 10000, 1, INT_MAX, PGC_USERSET, 0, nullptr,
+                          nullptr, nullptr);
+  DefineCustomIntVariable("kde_aqp.cache_size", "Memory for densities a backend keeps at hand.",
+                          nullptr, &option_cache_size, 32768, 64, MAX_KILOBYTES, PGC_USERSET,
+                          GUC_UNIT_KB, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable(
+      "kde_aqp.threads", "Threads a fit uses at most.",
+      "0 means as many as a parallel maintenance command would get; never more than the cores.",
+      &option_threads, 0, 0, 1024, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  DefineCustomStringVariable(
+      "kde_aqp.simd", "Vector instruction set for a fit's sums.",
+      "\"auto\" for the best the processor has, \"reference\" for plain double precision, or a name "
+      "that kde_devices() lists.",
+      &option_simd, "auto", PGC_USERSET, 0, check_simd, nullptr, nullptr);
+#if PG_VERSION_NUM >= 150000
+  MarkGUCPrefixReserved("kde_aqp");
+#else
+  EmitWarningsOnPlaceholders("kde_aqp");
+#endif
+}
+
+kde::Engine chosen_engine() {
+  kde::Engine engine;
+  if (std::strcmp(option_simd, "reference") == 0) {
+    engine.kind = kde::Engine::Kind::reference;
+    engine.precision = kde::Precision::full;
+  } else if (const int i = find_target(option_simd); i >= 0) {
+    engine.target = targets().items[i].target;
+  }
+  return engine;
+}
+
+const char* chosen_engine_name() {
+  if (std::strcmp(option_simd, "reference") == 0) return "reference";
+  const int i = find_target(option_simd);
+  return targets().items[i >= 0 ? i : 0].engine;
+}
+
+int instruction_set_count() { return targets().count; }
+
+const char* instruction_set_name(int i) { return targets().items[i].name; }
+
+int chosen_threads() {
+  const int wanted = option_threads > 0 ? option_threads : max_parallel_maintenance_workers + 1;
+  return Min(wanted, available_cores());
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,30 @@
+// The extension's options (GUCs).
+#pragma once
+
+#include "pg/pg.h"
+
+#include "core/sums/pair_sums.h"
+
+namespace kde_pg {
+
+// kde_aqp.bandwidth_rows: values the O(n^2) sums use at most.
+extern int option_bandwidth_rows;
+// kde_aqp.sample_blocks: blocks a sampling fit reads at most.
+extern int option_sample_blocks;
+// kde_aqp.cache_size: kilobytes of densities a backend keeps.
+extern int option_cache_size;
+
+// Registers the options. Called once, from _PG_init.
+void define_options();
+
+// The engine that kde_aqp.simd asks for.
+kde::Engine chosen_engine();
+// Its name as users see it: "simd avx3_dl", "reference". Static storage.
+const char* chosen_engine_name();
+// The instruction sets kde_aqp.simd may name on this processor, best first.
+int instruction_set_count();
+const char* instruction_set_name(int i);
+// Threads that kde_aqp.threads allows: at least 1, at most the cores.
+int chosen_threads();
+
+}  // namespace kde_pg

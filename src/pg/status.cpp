@@ -1,0 +1,41 @@
+// Core statuses as PostgreSQL errors.
+#include "pg/pg.h"
+
+#include "pg/interrupts.h"
+
+namespace kde_pg {
+
+namespace {
+
+int sqlstate_of(kde::Code code) {
+  switch (code) {
+    case kde::Code::invalid_argument:
+      return ERRCODE_INVALID_PARAMETER_VALUE;
+    case kde::Code::invalid_format:
+      return ERRCODE_DATA_CORRUPTED;
+    case kde::Code::too_large:
+      return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+    case kde::Code::out_of_memory:
+      return ERRCODE_OUT_OF_MEMORY;
+    case kde::Code::cancelled:
+      return ERRCODE_QUERY_CANCELED;
+    case kde::Code::degenerate:
+      return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+    case kde::Code::ok:
+    case kde::Code::internal:
+      break;
+  }
+  return ERRCODE_INTERNAL_ERROR;
+}
+
+}  // namespace
+
+void check_status(const kde::Status& status, const char* doing) {
+  if (status.ok()) return;
+  // The cancel that stopped the work speaks for itself (user request, timeout, termination).
+  if (status.code == kde::Code::cancelled) raise_pending_interrupt();
+  ereport(ERROR, (errcode(sqlstate_of(status.code)), errmsg("could not %s", doing),
+                  errdetail_internal("%s.", status.message)));
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,65 @@
+// From a call's first arguments to the density it asks about.
+#include "pg/target.h"
+
+#include "pg/cache.h"
+#include "pg/density_datum.h"
+
+extern "C" {
+#include "utils/lsyscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// Whether bounds for one type mean the same for the other: any numbers, or the very same type.
+bool same_meaning(kde::ValueType a, kde::ValueType b) {
+  const auto is_number = [](kde::ValueType t) { return t <= kde::ValueType::numeric; };
+  return a == b || (is_number(a) && is_number(b));
+}
+
+Target stored(TableColumn column) {
+  check_readable(column);
+  const struct varlena* value = cached_density(column);
+  if (value == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                    errmsg("no density is fitted for %s", display_name(column)),
+                    errhint("Fit one: SELECT * FROM kde_fit(%s, %s);",
+                            quote_literal_cstr(get_rel_name(column.relation)),
+                            quote_literal_cstr(column_name(column.relation, column.attnum)))));
+  const kde::Header* density = density_from_datum(PointerGetDatum(value), nullptr);
+  kde::ValueType type;
+  int32 typmod;
+  if (!column_value_type(column, &type, &typmod) || !same_meaning(type, density->value_type))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the density of %s was fitted before the column changed its type",
+                           display_name(column)),
+                    errhint("Fit it again with kde_fit.")));
+  return {density, type};
+}
+
+void reject_null(FunctionCallInfo fcinfo, int argument, const char* what) {
+  if (PG_ARGISNULL(argument))
+    ereport(ERROR,
+            (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", what)));
+}
+
+}  // namespace
+
+Target target_by_text(FunctionCallInfo fcinfo) {
+  reject_null(fcinfo, 0, "density");
+  return stored(column_by_text(PG_GETARG_TEXT_PP(0)));
+}
+
+Target target_by_column(FunctionCallInfo fcinfo) {
+  reject_null(fcinfo, 0, "relation");
+  reject_null(fcinfo, 1, "column_name");
+  return stored(column_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1))));
+}
+
+Target target_by_value(FunctionCallInfo fcinfo) {
+  const kde::Header* density = PG_GETARG_DENSITY(0);
+  return {density, density->value_type};
+}
+
+}  // namespace kde_pg

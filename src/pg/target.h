@@ -1,0 +1,20 @@
+// What an answer function was asked about: a density and the column type its bounds are read by.
+#pragma once
+
+#include "pg/relation.h"
+
+namespace kde_pg {
+
+struct Target {
+  const kde::Header* density;  // fit for kde::DensityView; valid during the call
+  kde::ValueType type;
+};
+
+// The three forms of every answer function: by text, by (regclass, name), by value. They check
+// privileges before anything is read. Errors: those of relation.h; 42704 if nothing is fitted (with
+// the call that would); 55000 if the column has changed its type since.
+Target target_by_text(FunctionCallInfo fcinfo);
+Target target_by_column(FunctionCallInfo fcinfo);
+Target target_by_value(FunctionCallInfo fcinfo);
+
+}  // namespace kde_pg
