@@ -90,7 +90,7 @@ CORE_COMPILE = $(CXX) $(CORE_CPPFLAGS) $(CORE_CXXFLAGS)
 PG_COMPILE = $(CXX) $(CXXFLAGS) $(PG_VISIBILITY) $(patsubst -I/%,-isystem /%,$(CPPFLAGS))
 PG_VISIBILITY = $(if $(filter 14 15,$(MAJORVERSION)),,-fvisibility=hidden)
 
-build/core.flags: FLAGS = $(CORE_COMPILE)
+build/core.flags: FLAGS = $(CORE_COMPILE) $(SANITIZE)
 build/pg.flags: FLAGS = $(VERSION) $(PG_COMPILE)
 
 src/core/%.o: src/core/%.cpp build/core.flags
@@ -106,7 +106,7 @@ src/pg/%.o: src/pg/%.cpp build/pg.flags
 
 UNIT_SRCS     := $(shell find test/unit -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 UNIT_OBJS     := $(UNIT_SRCS:test/unit/%.cpp=build/unit/%.o)
-SANITIZE       = -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE       = -O2 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_OBJS := $(CORE_SRCS:src/%.cpp=build/sanitize/%.o) \
                  $(UNIT_SRCS:test/unit/%.cpp=build/sanitize/unit/%.o)
 UNIT_COMPILE   = $(CXX) -Isrc -Itest/unit $(CORE_CXXFLAGS)

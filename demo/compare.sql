@@ -89,10 +89,11 @@ DECLARE
   -- Bounds as a user writes them: 10, '2025-03-01', NULL.
   from_bound text := CASE WHEN numbers THEN coalesce(low, 'NULL') ELSE quote_nullable(low) END;
   to_bound text := CASE WHEN numbers THEN coalesce(high, 'NULL') ELSE quote_nullable(high) END;
+  aggregates text[] := CASE WHEN coalesce(sums, numbers) THEN ARRAY['count', 'sum', 'avg']
+                            ELSE ARRAY['count'] END;
   aggregate text;
 BEGIN
-  FOREACH aggregate IN ARRAY CASE WHEN coalesce(sums, numbers) THEN ARRAY['count', 'sum', 'avg'] ELSE ARRAY['count'] END
-  LOOP
+  FOREACH aggregate IN ARRAY aggregates LOOP
     CALL demo.ask(
       format('%s(%s) %s', upper(aggregate), col, range),
       CASE aggregate WHEN 'count' THEN 'count' ELSE 'number' END,

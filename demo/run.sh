@@ -189,7 +189,7 @@ printf '  %s\n' "$(elapsed "$start")"
 title "Exact and approximate answers"
 sql_file report.sql -P border=1 -P footer=off || exit 1
 cat <<'END'
-Exact times are the better of two runs (one where it takes over two seconds), the table in memory
-and the server's settings its defaults;
-approximate times are the median of many calls in one session, the density already in its cache.
+Exact times are the better of two runs (of one where it takes over two seconds), with the table in
+memory and the server's own defaults, parallel workers included. Approximate times are the median of
+many calls in one session that has the density in its cache.
 END
