@@ -1,6 +1,8 @@
 // The merging levels of compactor.h.
 #include "core/sampling/compactor.h"
 
+#include <hwy/contrib/sort/vqsort.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +18,7 @@ void Compactor::merge_up(std::size_t level) {
   if (level + 1 == levels_.size()) levels_.emplace_back();
   std::vector<double>& from = levels_[level];
   std::vector<double>& to = levels_[level + 1];
-  std::sort(from.begin(), from.end());
+  hwy::Sorter()(from.data(), from.size(), hwy::SortAscending());
   to.reserve(to.size() + from.size() / 2);
   for (std::size_t i = 0; i + 1 < from.size(); i += 2) {
     // Halve before adding: the sum of two finite values may overflow, their mean does not.
@@ -24,7 +26,8 @@ void Compactor::merge_up(std::size_t level) {
     const double b = from[i + 1];
     to.push_back(a == b ? a : 0.5 * a + 0.5 * b);
   }
-  from.clear();
+  // Of an odd number the largest waits for the next merge.
+  from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(from.size() & ~std::size_t{1}));
   if (to.size() >= capacity_) merge_up(level + 1);
 }
 
@@ -43,7 +46,7 @@ std::vector<WeightedValue> Compactor::sorted() const {
 
 double Compactor::rank_error() const {
   if (levels_.size() < 2) return 0;
-  return static_cast<double>(levels_.size() - 1) / (2.0 * static_cast<double>(capacity_));
+  return static_cast<double>(levels_.size() - 1) / static_cast<double>(capacity_);
 }
 
 }  // namespace kde
