@@ -2,6 +2,7 @@
 #include "core/fit.h"
 
 #include "core/density/text.h"
+#include "core/estimate/atoms.h"
 #include "core/estimate/smooth.h"
 #include "core/select/moments.h"
 #include "core/select/silverman.h"
@@ -18,6 +19,8 @@ namespace {
 
 // Values that repeat this often on average are the column's alphabet, not a continuum.
 constexpr std::int64_t kAtomRepeats = 10;
+// Atoms beside a smooth part: 4 KB of the 16.
+constexpr std::size_t kAtomsBesideSmooth = 256;
 // The narrowest bandwidth that the stored positions resolve, in units of u (|u| <= 1).
 constexpr double kNarrowest = 0x1p-34;
 
@@ -66,8 +69,10 @@ class Fit {
     write_totals();
     if (t.finite > 0) {
       if (t.min == t.max) {
-        add_atoms();  // sample.distinct has exactly this one value
+        parts_.header.origin = t.min;
+        add_alphabet();  // sample.distinct has exactly this one value
       } else {
+        separate_atoms();
         scale_values();
         if (Status s = select(); !s.ok()) return s;
         if (Status s = estimate(); !s.ok()) return s;
@@ -104,10 +109,12 @@ class Fit {
     if (automatic() && options_.lattice_step > 0 && t.finite > 0) {
       h.lattice_step = options_.lattice_step;
       h.lattice_offset = 0;
+      if (!lattice_resolved(h)) h.lattice_step = 0;
     }
   }
 
-  void add_atoms() {
+  // Every value is an atom, with the rows counted.
+  void add_alphabet() {
     double rows = 0;
     for (const auto& [value, count] : sample_.distinct) {
       rows += static_cast<double>(count) * options_.rows_per_row_read;
@@ -115,6 +122,69 @@ class Fit {
       parts_.atom_rows.push_back(rows);
     }
     parts_.header.slope_unit = 0;
+  }
+
+  // Decides what the bandwidth and the smooth part are made of.
+  void separate_atoms() {
+    smooth_values_ = sample_.values;
+    if (!automatic() || is_alphabet()) return;
+    split_ = split_atoms(sample_.values, parts_.header.lattice_step > 0, kAtomsBesideSmooth);
+    if (split_.atoms.empty()) return;
+    if (split_.rest.empty() || split_.rest.front().value == split_.rest.back().value) {
+      // Nothing is left to smooth: the one other value is an atom too.
+      split_.atoms = split_atoms_of_all();
+      split_.rest.clear();
+      return;
+    }
+    smooth_values_ = split_.rest;
+  }
+
+  std::vector<WeightedValue> split_atoms_of_all() const {
+    std::vector<WeightedValue> all;
+    for (const WeightedValue& v : sample_.values) {
+      if (all.empty() || all.back().value != v.value) all.push_back({v.value, 0});
+      all.back().weight += v.weight;
+    }
+    return all;
+  }
+
+  // The values for the pair sums, without the share of them that atoms hold.
+  std::vector<double> smooth_bandwidth_values() const {
+    const std::vector<double>& all = sample_.bandwidth_values;
+    if (split_.atoms.empty() || split_.rest.empty()) return all;
+    std::vector<double> out;
+    auto atom = split_.atoms.begin();
+    auto rest = split_.rest.begin();
+    for (auto at = all.begin(); at != all.end();) {
+      const auto end = std::upper_bound(at, all.end(), *at);
+      while (atom != split_.atoms.end() && atom->value < *at) ++atom;
+      std::size_t kept = static_cast<std::size_t>(end - at);
+      if (atom != split_.atoms.end() && atom->value == *at) {
+        while (rest != split_.rest.end() && rest->value < *at) ++rest;
+        const double left = rest != split_.rest.end() && rest->value == *at ? rest->weight : 0;
+        const double share = left / (left + atom->weight);
+        kept = static_cast<std::size_t>(std::lround(share * static_cast<double>(kept)));
+      }
+      out.insert(out.end(), kept, *at);
+      at = end;
+    }
+    return out;
+  }
+
+  // Rows of the table per unit of the sample's weight.
+  double rows_per_weight() const {
+    return parts_.header.finite_rows() / static_cast<double>(sample_.sample_rows);
+  }
+
+  void add_split_atoms() {
+    double rows = 0;
+    for (const WeightedValue& v : split_.atoms) {
+      rows += v.weight * rows_per_weight();
+      parts_.atom_value.push_back(v.value);
+      parts_.atom_rows.push_back(rows);
+    }
+    parts_.header.smooth_rows =
+        split_.rest.empty() ? 0 : std::max(parts_.header.finite_rows() - rows, 0.0);
   }
 
   void scale_values() {
@@ -125,14 +195,23 @@ class Fit {
         std::max(t.max / 2 - scale_.origin / 2, scale_.origin / 2 - t.min / 2);
     std::frexp(reach, &scale_.exponent);
     ++scale_.exponent;
-    bandwidth_u_.reserve(sample_.bandwidth_values.size());
-    for (double x : sample_.bandwidth_values) bandwidth_u_.push_back(scale_.to_u(x));
+    bandwidth_u_ = smooth_bandwidth_values();
+    for (double& x : bandwidth_u_) x = scale_.to_u(x);
+  }
+
+  // Of the sample, those that are not atoms.
+  std::int64_t smooth_rows_of_sample() const {
+    if (split_.atoms.empty() || split_.rest.empty()) return sample_.sample_rows;
+    double weight = 0;
+    for (const WeightedValue& v : smooth_values_) weight += v.weight;
+    return std::max<std::int64_t>(std::llround(weight),
+                                  static_cast<std::int64_t>(bandwidth_u_.size()));
   }
 
   // h_u_, the bandwidth in u.
   Status select() {
     const Stopwatch watch;
-    const std::int64_t n = sample_.sample_rows;
+    const std::int64_t n = smooth_rows_of_sample();
     const bool varied =
         !bandwidth_u_.empty() && bandwidth_u_.front() != bandwidth_u_.back();
     Status status;
@@ -181,8 +260,8 @@ class Fit {
 
   Status silverman_of_all(std::int64_t n) {
     std::vector<double> all;
-    all.reserve(sample_.values.size());
-    for (const WeightedValue& v : sample_.values) all.push_back(scale_.to_u(v.value));
+    all.reserve(smooth_values_.size());
+    for (const WeightedValue& v : smooth_values_) all.push_back(scale_.to_u(v.value));
     if (all.front() != all.back()) return select_silverman(all, n, &h_u_);
     // Not even in the sample: only the totals know that something else exists.
     const Totals& t = sample_.totals;
@@ -205,7 +284,11 @@ class Fit {
     if (is_alphabet()) {
       parts_.header.origin = scale_.origin;
       parts_.header.exponent = scale_.exponent;
-      add_atoms();
+      add_alphabet();
+    } else if (!split_.atoms.empty() && split_.rest.empty()) {
+      parts_.header.origin = scale_.origin;
+      parts_.header.exponent = scale_.exponent;
+      add_split_atoms();
     } else {
       status = smooth();
     }
@@ -216,8 +299,8 @@ class Fit {
   Status smooth() {
     Header& h = parts_.header;
     std::vector<WeightedValue> values;
-    values.reserve(sample_.values.size());
-    for (const WeightedValue& v : sample_.values) values.push_back({scale_.to_u(v.value), v.weight});
+    values.reserve(smooth_values_.size());
+    for (const WeightedValue& v : smooth_values_) values.push_back({scale_.to_u(v.value), v.weight});
     double bandwidth = std::max(h_u_, kNarrowest);
     double low = scale_.to_u(h.min);
     double high = scale_.to_u(h.max);
@@ -245,7 +328,7 @@ class Fit {
                                           std::ldexp(high, -shift))
                     : KernelGrid::unbounded(values, bandwidth);
     SmoothPart part;
-    if (Status s = fit_smooth(grid, max_knots(0), control_, &part); !s.ok()) return s;
+    if (Status s = fit_smooth(grid, max_knots(split_.atoms.size()), control_, &part); !s.ok()) return s;
     parts_.knot_u = std::move(part.knot_u);
     parts_.knot_mass = std::move(part.knot_mass);
     parts_.knot_slope = std::move(part.knot_slope);
@@ -253,6 +336,7 @@ class Fit {
     h.slope_unit = part.slope_unit;
     h.error = std::min(part.error + sample_.rank_error, 1.0);
     h.smooth_rows = h.finite_rows();
+    if (!split_.atoms.empty()) add_split_atoms();
     return Status::success();
   }
 
@@ -261,6 +345,8 @@ class Fit {
   const Control& control_;
   FitReport& report_;
   DensityParts parts_;
+  AtomSplit split_;                                  // empty unless automatic found atoms
+  std::span<const WeightedValue> smooth_values_;  // the sample, or what atoms leave of it
   Scale scale_;
   std::vector<double> bandwidth_u_;
   double h_u_ = 0;

@@ -1,6 +1,7 @@
 // Reading, writing and checking the layout of format.h.
 #include "core/density/format.h"
 
+#include <algorithm>
 #include <cmath>
 #include <new>
 
@@ -11,6 +12,9 @@ namespace {
 std::size_t block_count(std::size_t knots) {
   return knots < 2 ? 0 : (knots - 1 + kBlockCells - 1) / kBlockCells;
 }
+
+// Fits make cells of 2^-40 and wider. Narrower than this, slopes would overflow.
+constexpr double kNarrowestCell = 0x1p-100;
 
 bool nonnegative(double x) { return std::isfinite(x) && x >= 0; }
 
@@ -36,6 +40,7 @@ Status validate_header(const Header& h) {
     if (!std::isfinite(x)) return invalid("a position is not finite");
   }
   if (!(h.min <= h.mean && h.mean <= h.max)) return invalid("mean is outside [min, max]");
+  if (h.lattice_step > 0 && !lattice_resolved(h)) return invalid("lattice step is too small");
   if (!(h.variance >= 0)) return invalid("variance is negative or NaN");
   if (!(h.error >= 0 && h.error <= 1)) return invalid("error is outside [0, 1]");
   if (h.finite_rows() < -1e-9 * h.rows) return invalid("special values exceed the rows");
@@ -49,6 +54,7 @@ Status validate_atoms(const DensityView& d) {
     const double v = d.atom_value(i);
     const double rows = d.atom_cumulative_rows(i);
     if (!std::isfinite(v) || v < h.min || v > h.max) return invalid("an atom is outside [min, max]");
+    if (!(std::fabs(d.to_u(v)) <= 1)) return invalid("an atom is outside [-1, 1] in u");
     if (i > 0 && v <= d.atom_value(i - 1)) return invalid("atoms are not in ascending order");
     if (!std::isfinite(rows) || rows <= previous) return invalid("an atom has no rows");
     previous = rows;
@@ -72,6 +78,7 @@ Status validate_knots(const DensityView& d) {
     if (i == 0) continue;
     const double width = u - d.knot_u(i - 1);
     if (!(width > 0)) return invalid("knots are not in ascending order");
+    if (width < kNarrowestCell) return invalid("knots are too close together");
     if (d.knot_mass_raw(i) < d.knot_mass_raw(i - 1)) return invalid("masses decrease");
     const double limit = 3 * (d.knot_mass(i) - d.knot_mass(i - 1)) / width * (1 + 1e-9);
     if (!(d.knot_slope(i - 1) <= limit && d.knot_slope(i) <= limit))
@@ -87,6 +94,12 @@ Status validate_knots(const DensityView& d) {
 }
 
 }  // namespace
+
+bool lattice_resolved(const Header& h) {
+  const double reach =
+      std::max(std::fabs(h.min - h.lattice_offset), std::fabs(h.max - h.lattice_offset));
+  return reach / h.lattice_step < 0x1p52;
+}
 
 std::uint16_t pack_slope(double x) {
   if (!(x > 0)) return 0;

@@ -1,7 +1,7 @@
 // The stored form of a one-column density: what the SQL type `kde` holds, byte for byte.
 //
 // A density is a mixture of
-//   atoms    values that carry a mass of their own, each with its rows
+//   atoms    values that carry a mass of their own, each with its rows; |u| <= 1 as for knots
 //   smooth   a distribution function G on [x_0, x_last], piecewise cubic and monotone: at each knot
 //            its position, G and its slope (cubic Hermite; monotone because 0 <= slope <= 3 times
 //            the secant on both sides: Fritsch & Carlson, SIAM J. Numer. Anal. 17(2), 1980)
@@ -96,6 +96,10 @@ struct Header {
   double finite_rows() const { return rows - nans - negative_infinities - positive_infinities; }
 };
 static_assert(sizeof(Header) == 24 + 17 * sizeof(double));
+
+// Whether double precision tells neighbouring points of the lattice apart all over [min, max], half
+// steps included; lattice_step > 0.
+bool lattice_resolved(const Header& h);
 
 // An unsigned float of 16 bits: 5 bits of exponent, 11 of mantissa; order-preserving.
 inline double unpack_slope(std::uint16_t v) {

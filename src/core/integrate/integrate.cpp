@@ -46,14 +46,14 @@ double smooth_slope(const DensityView& d, double u) {
 }
 
 // Where the smooth part is cut to count the values <= x (inclusive) or < x. On a lattice: half a
-// step above the last lattice point that counts. A bound within 1e-9 of a lattice point, relative
+// step above the last lattice point that counts. A bound within 1e-12 of a lattice point, relative
 // to its distance in steps, is that point: decimal fractions are not exact in binary.
 double smooth_cut(const Header& h, double x, bool inclusive) {
   if (h.lattice_step == 0 || (h.flags & kBounded) == 0 || std::isinf(x)) return x;
   const double steps = (x - h.lattice_offset) / h.lattice_step;
   double k = std::floor(steps);
   const double nearest = std::round(steps);
-  if (std::fabs(steps - nearest) <= 1e-9 * std::max(1.0, std::fabs(steps)))
+  if (std::fabs(steps - nearest) <= 1e-12 * std::max(1.0, std::fabs(steps)))
     k = inclusive ? nearest : nearest - 1;
   return h.lattice_offset + (k + 0.5) * h.lattice_step;
 }
@@ -217,15 +217,15 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
     const double edge_low = open_low ? 0 : (a - mean_u) * smooth_slope(d, a) * h.smooth_rows;
     const double share = std::clamp(smooth_rows - (edge_high - edge_low), 0.0, smooth_rows);
     const double hu = std::ldexp(h.bandwidth, -h.exponent);
-    kernel = hu * hu * share / total.sum.m0;
+    if (share > 0) kernel = hu * hu * share / total.sum.m0;
   }
   const double variance_u = std::max(total.sum.m2 / total.sum.m0 - mean_u * mean_u - kernel, 0.0);
 
   double low = low_x;
   double high = high_x;
   if ((h.flags & kBounded) != 0) {
-    low = std::max(low, h.min);
-    high = std::min(high, h.max);
+    low = std::clamp(low, h.min, h.max);
+    high = std::clamp(high, h.min, h.max);
   }
   out->mean = clamp_to(d.to_x(total.center + mean_u), low, high);
   out->variance = std::ldexp(variance_u, 2 * h.exponent);
