@@ -15,7 +15,8 @@ namespace kde {
 struct FitOptions {
   // automatic: the plug-in bandwidth; no mass outside the values' range (reflection); the lattice
   // respected; values that all repeat (>= 10 rows each on average, at most kMaxDistinct of them)
-  // kept as atoms. plugin, silverman: the plain kernel sum.
+  // kept as atoms, else those far heavier than their neighbours (estimate/atoms.h), the bandwidth
+  // being that of the rest. plugin, silverman: the plain kernel sum.
   Method method = Method::automatic;
   ValueType value_type = ValueType::float8;
   double lattice_step = 0;      // known from the column's type; 0: none. Used by automatic.

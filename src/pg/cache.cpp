@@ -111,6 +111,17 @@ void create_table() {
   table = hash_create("kde_aqp densities", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
+// Whether a row version is what a snapshot taken now would see. In parallel mode none can be taken;
+// then the version is good for the statement's snapshot alone, which is all a worker needs.
+bool is_newest(TableColumn column, const StoredDensity& seen) {
+  if (IsInParallelMode()) return false;
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  const StoredDensity newest = catalog_find(column, latest, false);
+  UnregisterSnapshot(latest);
+  return newest.found && ItemPointerEquals(const_cast<ItemPointer>(&newest.tid),
+                                           const_cast<ItemPointer>(&seen.tid));
+}
+
 Entry* load(TableColumn column, const Key& key, Snapshot snapshot) {
   watched_catalog = catalog_oid();
   // An invalidation that arrives while we read marks the entry old at once.
@@ -118,10 +129,7 @@ Entry* load(TableColumn column, const Key& key, Snapshot snapshot) {
   const StoredDensity seen = catalog_find(column, snapshot, true);
   if (!seen.found) return nullptr;
 
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  const StoredDensity newest = catalog_find(column, latest, false);
-  UnregisterSnapshot(latest);
-
+  const bool newest = is_newest(column, seen);
   make_room(VARSIZE(seen.value));
   struct varlena* copy =
       static_cast<struct varlena*>(MemoryContextAlloc(memory, VARSIZE(seen.value)));
@@ -135,8 +143,7 @@ Entry* load(TableColumn column, const Key& key, Snapshot snapshot) {
   e->xmin = seen.xmin;
   e->own_transaction = seen.own ? this_transaction() : 0;
   e->cmin = seen.cmin;
-  e->bound = !newest.found || !ItemPointerEquals(const_cast<ItemPointer>(&newest.tid),
-                                                 const_cast<ItemPointer>(&seen.tid));
+  e->bound = !newest;
   e->snapshot = identity_of(snapshot);
   bytes_held += VARSIZE(copy);
   dlist_push_head(&by_use, &e->use);

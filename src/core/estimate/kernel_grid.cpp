@@ -21,12 +21,11 @@ KernelGrid::KernelGrid(double h, double start, double end) : h_(h), start_(start
   last_node_ = static_cast<std::int64_t>(steps);
   reach_ = static_cast<int>(std::ceil(kReach * h / delta_));
   nodes_per_h_ = static_cast<int>(std::lround(h / delta_));
-  factors_.resize(2 * static_cast<std::size_t>(reach_) + 1);
+  factors_.reserve(2 * static_cast<std::size_t>(reach_) + 1);
   for (int d = -reach_; d <= reach_; ++d) {
     const double z = d * delta_ / h;
     const double p = normal_pdf(z);
-    factors_[static_cast<std::size_t>(d + reach_)] = {
-        {normal_cdf(z), p, -z * p, (z * z - 1) * p, -(z * z - 3) * z * p}};
+    factors_.push_back({{normal_cdf(z), p, -z * p, (z * z - 1) * p, -(z * z - 3) * z * p}});
   }
 }
 

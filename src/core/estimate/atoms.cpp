@@ -1,0 +1,85 @@
+// The test of atoms.h, run over the distinct values of a sorted sample.
+#include "core/estimate/atoms.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kde {
+
+namespace {
+
+constexpr std::size_t kNeighbours = 20;  // on either side
+
+struct Run {
+  double value;
+  double weight;
+  double background;
+  bool atom;
+};
+
+std::vector<Run> runs_of(std::span<const WeightedValue> sorted) {
+  std::vector<Run> runs;
+  for (const WeightedValue& v : sorted) {
+    if (runs.empty() || runs.back().value != v.value) runs.push_back({v.value, 0, 0, false});
+    runs.back().weight += v.weight;
+  }
+  return runs;
+}
+
+// The median weight of the neighbours of run i, itself left out.
+double background(const std::vector<Run>& runs, std::size_t i, std::vector<double>* scratch) {
+  const std::size_t first = i > kNeighbours ? i - kNeighbours : 0;
+  const std::size_t end = std::min(i + kNeighbours + 1, runs.size());
+  scratch->clear();
+  for (std::size_t k = first; k < end; ++k) {
+    if (k != i) scratch->push_back(runs[k].weight);
+  }
+  const auto middle = scratch->begin() + static_cast<std::ptrdiff_t>(scratch->size() / 2);
+  std::nth_element(scratch->begin(), middle, scratch->end());
+  return *middle;
+}
+
+// log of the Chernoff bound of P(Poisson(b) >= c).
+double log_tail(double b, double c) { return c > b ? -b + c * (1 + std::log(b / c)) : 0; }
+
+}  // namespace
+
+AtomSplit split_atoms(std::span<const WeightedValue> sorted, bool lattice, std::size_t limit) {
+  AtomSplit out;
+  std::vector<Run> runs = runs_of(sorted);
+  std::vector<std::size_t> found;
+  if (runs.size() > kNeighbours && limit > 0) {
+    double unit = 1;
+    for (const WeightedValue& v : sorted) unit = std::max(unit, v.weight);
+    const double threshold = std::log(kFalsePositives / static_cast<double>(runs.size()));
+    std::vector<double> scratch;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      // A single observation is no atom whatever surrounds it; most runs end here.
+      if (runs[i].weight < 2 * unit) continue;
+      runs[i].background = background(runs, i, &scratch);
+      const double b = std::max(runs[i].background / unit, 1.0);
+      if (log_tail(b, runs[i].weight / unit) < threshold) found.push_back(i);
+    }
+  }
+  if (found.size() > limit) {
+    const auto excess = [&runs](std::size_t i) { return runs[i].weight - runs[i].background; };
+    std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(limit), found.end(),
+                     [&excess](std::size_t a, std::size_t b) {
+                       return excess(a) != excess(b) ? excess(a) > excess(b) : a < b;
+                     });
+    found.resize(limit);
+  }
+  if (found.empty()) {
+    out.rest.assign(sorted.begin(), sorted.end());
+    return out;
+  }
+  for (std::size_t i : found) runs[i].atom = true;
+  for (const Run& run : runs) {
+    const double kept = !run.atom ? run.weight : lattice ? run.background : 0;
+    if (run.atom) out.atoms.push_back({run.value, run.weight - kept});
+    if (kept > 0) out.rest.push_back({run.value, kept});
+  }
+  return out;
+}
+
+}  // namespace kde
