@@ -191,8 +191,7 @@ class Fit {
     const Totals& t = sample_.totals;
     scale_.origin = middle(sample_);
     // Half the distances, which do not overflow; an exponent more makes up for it.
-    const double reach =
-        std::max(t.max / 2 - scale_.origin / 2, scale_.origin / 2 - t.min / 2);
+    const double reach = std::max(t.max / 2 - scale_.origin / 2, scale_.origin / 2 - t.min / 2);
     std::frexp(reach, &scale_.exponent);
     ++scale_.exponent;
     bandwidth_u_ = smooth_bandwidth_values();
@@ -212,8 +211,7 @@ class Fit {
   Status select() {
     const Stopwatch watch;
     const std::int64_t n = smooth_rows_of_sample();
-    const bool varied =
-        !bandwidth_u_.empty() && bandwidth_u_.front() != bandwidth_u_.back();
+    const bool varied = !bandwidth_u_.empty() && bandwidth_u_.front() != bandwidth_u_.back();
     Status status;
     if (!varied) {
       // Nearly constant: the few other values are not among the bandwidth's. The whole sample's
@@ -300,7 +298,8 @@ class Fit {
     Header& h = parts_.header;
     std::vector<WeightedValue> values;
     values.reserve(smooth_values_.size());
-    for (const WeightedValue& v : smooth_values_) values.push_back({scale_.to_u(v.value), v.weight});
+    for (const WeightedValue& v : smooth_values_)
+      values.push_back({scale_.to_u(v.value), v.weight});
     double bandwidth = std::max(h_u_, kNarrowest);
     double low = scale_.to_u(h.min);
     double high = scale_.to_u(h.max);
@@ -323,12 +322,13 @@ class Fit {
     h.origin = scale_.origin;
     h.exponent = scale_.exponent + shift;
 
-    const KernelGrid grid =
-        automatic() ? KernelGrid::bounded(values, bandwidth, std::ldexp(low, -shift),
-                                          std::ldexp(high, -shift))
-                    : KernelGrid::unbounded(values, bandwidth);
+    const KernelGrid grid = automatic()
+                                ? KernelGrid::bounded(values, bandwidth, std::ldexp(low, -shift),
+                                                      std::ldexp(high, -shift))
+                                : KernelGrid::unbounded(values, bandwidth);
     SmoothPart part;
-    if (Status s = fit_smooth(grid, max_knots(split_.atoms.size()), control_, &part); !s.ok()) return s;
+    if (Status s = fit_smooth(grid, max_knots(split_.atoms.size()), control_, &part); !s.ok())
+      return s;
     parts_.knot_u = std::move(part.knot_u);
     parts_.knot_mass = std::move(part.knot_mass);
     parts_.knot_slope = std::move(part.knot_slope);
@@ -345,7 +345,7 @@ class Fit {
   const Control& control_;
   FitReport& report_;
   DensityParts parts_;
-  AtomSplit split_;                                  // empty unless automatic found atoms
+  AtomSplit split_;                               // empty unless automatic found atoms
   std::span<const WeightedValue> smooth_values_;  // the sample, or what atoms leave of it
   Scale scale_;
   std::vector<double> bandwidth_u_;

@@ -19,7 +19,7 @@ struct FitOptions {
   // being that of the rest. plugin, silverman: the plain kernel sum.
   Method method = Method::automatic;
   ValueType value_type = ValueType::float8;
-  double lattice_step = 0;      // known from the column's type; 0: none. Used by automatic.
+  double lattice_step = 0;       // known from the column's type; 0: none. Used by automatic.
   double rows_per_row_read = 1;  // >= 1: rows of the table per row the scan read
   bool every_row_read = false;
   Engine engine;

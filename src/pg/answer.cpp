@@ -146,8 +146,8 @@ Result answer_quantile(FunctionCallInfo fcinfo, const Target& target, int next) 
 }
 
 Result answer_quantile_of_text(FunctionCallInfo fcinfo, const Target& target, int next) {
-  const Datum fraction = DirectFunctionCall1(
-      float8in, CStringGetDatum(text_to_cstring(PG_GETARG_TEXT_PP(next))));
+  const Datum fraction =
+      DirectFunctionCall1(float8in, CStringGetDatum(text_to_cstring(PG_GETARG_TEXT_PP(next))));
   return Result::number(quantile_of(target, DatumGetFloat8(fraction)));
 }
 
@@ -168,10 +168,9 @@ Result answer_quantiles(FunctionCallInfo fcinfo, const Target& target, int next)
   for (int i = 0; i < n; ++i) {
     if (!nulls[i]) values[i] = Float8GetDatum(quantile_of(target, DatumGetFloat8(values[i])));
   }
-  ArrayType* out =
-      construct_md_array(values, nulls, ARR_NDIM(fractions), ARR_DIMS(fractions),
-                         ARR_LBOUND(fractions), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
-                         TYPALIGN_DOUBLE);
+  ArrayType* out = construct_md_array(values, nulls, ARR_NDIM(fractions), ARR_DIMS(fractions),
+                                      ARR_LBOUND(fractions), FLOAT8OID, sizeof(float8),
+                                      FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
   return {false, PointerGetDatum(out)};
 }
 
@@ -217,16 +216,10 @@ Datum copy_of(const Target& target) {
 
 }  // namespace kde_pg
 
-#define KDE_ANSWER(name, answer)                                          \
-  KDE_FUNCTION(name##_text) {                                             \
-    return kde_pg::by_text(fcinfo, kde_pg::answer);                       \
-  }                                                                       \
-  KDE_FUNCTION(name##_column) {                                           \
-    return kde_pg::by_column(fcinfo, kde_pg::answer);                     \
-  }                                                                       \
-  KDE_FUNCTION(name##_kde) {                                              \
-    return kde_pg::by_value(fcinfo, kde_pg::answer);                      \
-  }
+#define KDE_ANSWER(name, answer)                                                    \
+  KDE_FUNCTION(name##_text) { return kde_pg::by_text(fcinfo, kde_pg::answer); }     \
+  KDE_FUNCTION(name##_column) { return kde_pg::by_column(fcinfo, kde_pg::answer); } \
+  KDE_FUNCTION(name##_kde) { return kde_pg::by_value(fcinfo, kde_pg::answer); }
 
 KDE_ANSWER(approx_count, answer_count)
 KDE_ANSWER(approx_sum, answer_sum)

@@ -119,7 +119,8 @@ ArrayType* single(Datum element, Oid type) {
 void check_snapshot_sees(TableColumn column, const ItemPointerData& latest) {
   if (!IsolationUsesXactSnapshot()) return;
   const StoredDensity seen = catalog_find(column, GetTransactionSnapshot(), false);
-  if (!seen.found || !ItemPointerEquals(const_cast<ItemPointer>(&seen.tid), const_cast<ItemPointer>(&latest)))
+  if (!seen.found ||
+      !ItemPointerEquals(const_cast<ItemPointer>(&seen.tid), const_cast<ItemPointer>(&latest)))
     ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
                     errmsg("could not serialize access due to concurrent update")));
 }
@@ -149,8 +150,7 @@ void repair_names(Relation catalog, Oid relation, Snapshot snapshot) {
 }  // namespace
 
 const char* column_name(Oid relation, AttrNumber attnum) {
-  HeapTuple tuple =
-      SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attnum));
+  HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attnum));
   if (!HeapTupleIsValid(tuple)) return nullptr;
   const Form_pg_attribute attribute = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple));
   const char* name = attribute->attisdropped ? nullptr : pstrdup(NameStr(attribute->attname));
@@ -234,7 +234,8 @@ void catalog_store(TableColumn column, const FitRecord& record) {
   latest.release();
 
   const char* name = column_name(column.relation, column.attnum);
-  if (name == nullptr) elog(ERROR, "column %d of relation %u is gone", column.attnum, column.relation);
+  if (name == nullptr)
+    elog(ERROR, "column %d of relation %u is gone", column.attnum, column.relation);
   Datum values[kColumns] = {};
   bool nulls[kColumns] = {};
   const auto put = [&values](int at, Datum value) { values[at - 1] = value; };

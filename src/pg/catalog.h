@@ -17,8 +17,6 @@ extern "C" {
 #include "utils/timestamp.h"
 }
 
-
-
 namespace kde_pg {
 
 // One column of a relation.

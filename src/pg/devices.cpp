@@ -28,9 +28,9 @@ KDE_FUNCTION(kde_devices) {
   Datum* names = static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<Size>(count)));
   for (int i = 0; i < count; ++i) names[i] = CStringGetTextDatum(kde_pg::instruction_set_name(i));
   ArrayType* sets = construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT);
-  Datum values[5] = {CStringGetTextDatum("cpu"),
-                     CStringGetTextDatum(kde_pg::chosen_engine_name()), PointerGetDatum(sets),
-                     Int32GetDatum(kde_pg::chosen_threads()), BoolGetDatum(true)};
+  Datum values[5] = {CStringGetTextDatum("cpu"), CStringGetTextDatum(kde_pg::chosen_engine_name()),
+                     PointerGetDatum(sets), Int32GetDatum(kde_pg::chosen_threads()),
+                     BoolGetDatum(true)};
   bool nulls[5] = {};
   SRF_RETURN_NEXT(call, HeapTupleGetDatum(heap_form_tuple(call->tuple_desc, values, nulls)));
 }

@@ -28,9 +28,9 @@ KDE_FUNCTION(kde_on_catalog_change) {
 
 KDE_FUNCTION(kde_on_drop) {
   if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                    errmsg("function \"%s\" was not called by event trigger manager",
-                           "kde_aqp.on_drop")));
+    ereport(ERROR,
+            (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+             errmsg("function \"%s\" was not called by event trigger manager", "kde_aqp.on_drop")));
   // The extension itself may be what is being dropped.
   if (!OidIsValid(kde_pg::catalog_oid_or_invalid())) PG_RETURN_NULL();
 
@@ -41,12 +41,12 @@ KDE_FUNCTION(kde_on_drop) {
       " AND object_type OPERATOR(pg_catalog.=) ANY ('{table,table column,foreign table,"
       "foreign table column,materialized view}'::pg_catalog.text[])",
       true, 0);
-  if (result != SPI_OK_SELECT) elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
+  if (result != SPI_OK_SELECT)
+    elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
   for (uint64 i = 0; i < SPI_processed; ++i) {
     bool is_null;
     HeapTuple tuple = SPI_tuptable->vals[i];
-    const Oid relation =
-        DatumGetObjectId(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &is_null));
+    const Oid relation = DatumGetObjectId(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 1, &is_null));
     const int32 attnum = DatumGetInt32(SPI_getbinval(tuple, SPI_tuptable->tupdesc, 2, &is_null));
     kde_pg::catalog_remove_dropped(relation, static_cast<AttrNumber>(attnum));
   }
@@ -69,8 +69,7 @@ KDE_FUNCTION(kde_readable_columns) {
   Datum* present = static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<Size>(n)));
   for (int i = 0; i < n; ++i) {
     const kde_pg::TableColumn column{
-        relation,
-        kde_pg::current_attnum(relation, row_relation, number[i], NameStr(name[i]))};
+        relation, kde_pg::current_attnum(relation, row_relation, number[i], NameStr(name[i]))};
     if (column.attnum == InvalidAttrNumber || !kde_pg::is_readable(column)) PG_RETURN_NULL();
     NameData* copy = static_cast<NameData*>(palloc(sizeof(NameData)));
     namestrcpy(copy, kde_pg::column_name(relation, column.attnum));

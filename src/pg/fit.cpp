@@ -58,8 +58,7 @@ double elapsed_ms(instr_time start) {
 
 void reject_null(FunctionCallInfo fcinfo, int argument, const char* name) {
   if (PG_ARGISNULL(argument))
-    ereport(ERROR,
-            (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", name)));
+    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", name)));
 }
 
 void check_may_write(const char* function) {
@@ -101,14 +100,14 @@ Request read_request(FunctionCallInfo fcinfo) {
              errdetail("The value given was %lld.", static_cast<long long>(request.sample_rows))));
   const int64 most = static_cast<int64>(memory_limit() / kBytesPerSampleRow);
   if (request.sample_rows > most)
-    ereport(ERROR,
-            (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-             errmsg("a sample of %lld rows needs more memory than maintenance_work_mem",
-                    static_cast<long long>(request.sample_rows)),
-             errdetail("%d kB allow %lld rows.", maintenance_work_mem,
-                       static_cast<long long>(most)),
-             errhint("Use a smaller sample, raise maintenance_work_mem, or read every row with "
-                     "sample_rows => -1, which takes bounded memory.")));
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+         errmsg("a sample of %lld rows needs more memory than maintenance_work_mem",
+                static_cast<long long>(request.sample_rows)),
+         errdetail("%d kB allow %lld rows.", maintenance_work_mem, static_cast<long long>(most)),
+         errhint("Use a smaller sample, raise maintenance_work_mem, or read every row with "
+                 "sample_rows => -1, which takes bounded memory.")));
   request.seed = PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4);
   request.column.relation = PG_GETARG_OID(0);
   return request;
@@ -129,31 +128,29 @@ Relation open_relation(Oid relation) {
     case RELKIND_FOREIGN_TABLE:
       return rel;
     case RELKIND_VIEW:
-      ereport(ERROR,
-              (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-               errmsg("cannot fit a density to view \"%s\"", RelationGetRelationName(rel)),
-               errhint("Fit it to the table behind the view, or to a materialized view.")));
+      ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                      errmsg("cannot fit a density to view \"%s\"", RelationGetRelationName(rel)),
+                      errhint("Fit it to the table behind the view, or to a materialized view.")));
     default:
-      ereport(ERROR,
-              (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-               errmsg("cannot fit a density to \"%s\"", RelationGetRelationName(rel)),
-               errdetail("It is not a table, materialized view or foreign table.")));
+      ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                      errmsg("cannot fit a density to \"%s\"", RelationGetRelationName(rel)),
+                      errdetail("It is not a table, materialized view or foreign table.")));
   }
   return rel;
 }
 
-TableColumn open_column(Relation rel, const char* column_name, kde::ValueType* type, int32* typmod) {
+TableColumn open_column(Relation rel, const char* column_name, kde::ValueType* type,
+                        int32* typmod) {
   const TableColumn column = column_by_name(RelationGetRelid(rel), column_name);
   if (column.attnum < 0)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("cannot fit a density to system column \"%s\"", column_name)));
   if (!column_value_type(column, type, typmod))
-    ereport(ERROR,
-            (errcode(ERRCODE_DATATYPE_MISMATCH),
-             errmsg("column \"%s\" is of type %s, which has no density", column_name,
-                    format_type_be(get_atttype(column.relation, column.attnum))),
-             errhint("A density can be fitted to smallint, integer, bigint, real, double "
-                     "precision, numeric, date, timestamp, timestamptz and interval.")));
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("column \"%s\" is of type %s, which has no density", column_name,
+                           format_type_be(get_atttype(column.relation, column.attnum))),
+                    errhint("A density can be fitted to smallint, integer, bigint, real, double "
+                            "precision, numeric, date, timestamp, timestamptz and interval.")));
   return column;
 }
 
@@ -170,8 +167,8 @@ kde::Sampler::Options sampler_options(const Request& request) {
 
 // Reads the column as the table's owner, with nothing of the caller's search path in reach:
 // foreign tables may run code, and use the owner's user mapping.
-void scan_as_owner(const Request& request, Relation rel, kde::ValueType type,
-                   kde::Sampler* sampler, ScanResult* result) {
+void scan_as_owner(const Request& request, Relation rel, kde::ValueType type, kde::Sampler* sampler,
+                   ScanResult* result) {
   Oid user;
   int security;
   GetUserIdAndSecContext(&user, &security);
@@ -328,10 +325,11 @@ KDE_FUNCTION(kde_drop) {
   const bool removed = catalog_remove(column);
   if (!removed) {
     if (!PG_GETARG_BOOL(2))
-      ereport(ERROR,
-              (errcode(ERRCODE_UNDEFINED_OBJECT),
-               errmsg("no density is fitted for %s", display_name(column)),
-               errhint("kde_densities lists those fitted; if_exists => true makes this a notice.")));
+      ereport(
+          ERROR,
+          (errcode(ERRCODE_UNDEFINED_OBJECT),
+           errmsg("no density is fitted for %s", display_name(column)),
+           errhint("kde_densities lists those fitted; if_exists => true makes this a notice.")));
     ereport(NOTICE, (errmsg("no density is fitted for %s, skipping", display_name(column))));
   }
   relation_close(rel, NoLock);

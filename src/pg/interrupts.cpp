@@ -21,9 +21,7 @@ bool should_stop(void*) {
   const MemoryContext context = CurrentMemoryContext;
   volatile bool failed = false;
   PG_TRY();
-  {
-    CHECK_FOR_INTERRUPTS();
-  }
+  { CHECK_FOR_INTERRUPTS(); }
   PG_CATCH();
   {
     MemoryContextSwitchTo(TopTransactionContext);

@@ -85,13 +85,13 @@ int available_cores() {
 }  // namespace
 
 void define_options() {
+  DefineCustomIntVariable("kde_aqp.bandwidth_rows",
+                          "Values of a sample that the exact plug-in sums use at most.",
+                          "The sums take time in proportion to its square.", &option_bandwidth_rows,
+                          32768, 2, 4194304, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomIntVariable(
-      "kde_aqp.bandwidth_rows", "Values of a sample that the exact plug-in sums use at most.",
-      "The sums take time in proportion to its square.", &option_bandwidth_rows, 32768, 2, 4194304,
-      PGC_USERSET, 0, nullptr, nullptr, nullptr);
-  DefineCustomIntVariable("kde_aqp.sample_blocks", "Blocks of a table a sampling fit reads at most.",
-                          nullptr, &option_sample_blocks, 10000, 1, INT_MAX, PGC_USERSET, 0, nullptr,
-                          nullptr, nullptr);
+      "kde_aqp.sample_blocks", "Blocks of a table a sampling fit reads at most.", nullptr,
+      &option_sample_blocks, 10000, 1, INT_MAX, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomIntVariable("kde_aqp.cache_size", "Memory for densities a backend keeps at hand.",
                           nullptr, &option_cache_size, 32768, 64, MAX_KILOBYTES, PGC_USERSET,
                           GUC_UNIT_KB, nullptr, nullptr, nullptr);
@@ -99,11 +99,11 @@ void define_options() {
       "kde_aqp.threads", "Threads a fit uses at most.",
       "0 means as many as a parallel maintenance command would get; never more than the cores.",
       &option_threads, 0, 0, 1024, PGC_USERSET, 0, nullptr, nullptr, nullptr);
-  DefineCustomStringVariable(
-      "kde_aqp.simd", "Vector instruction set for a fit's sums.",
-      "\"auto\" for the best the processor has, \"reference\" for plain double precision, or a name "
-      "that kde_devices() lists.",
-      &option_simd, "auto", PGC_USERSET, 0, check_simd, nullptr, nullptr);
+  DefineCustomStringVariable("kde_aqp.simd", "Vector instruction set for a fit's sums.",
+                             "\"auto\" for the best the processor has, \"reference\" for plain "
+                             "double precision, or a name "
+                             "that kde_devices() lists.",
+                             &option_simd, "auto", PGC_USERSET, 0, check_simd, nullptr, nullptr);
 #if PG_VERSION_NUM >= 150000
   MarkGUCPrefixReserved("kde_aqp");
 #else

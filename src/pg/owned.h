@@ -16,8 +16,7 @@ class Owned {
   // Construction must not throw but for memory, which becomes ereport(ERROR).
   template <typename... Args>
   static T* create(MemoryContext context, Args&&... args) {
-    Holder* holder =
-        static_cast<Holder*>(MemoryContextAllocZero(context, sizeof(Holder)));
+    Holder* holder = static_cast<Holder*>(MemoryContextAllocZero(context, sizeof(Holder)));
     holder->callback.func = [](void* arg) { delete static_cast<Holder*>(arg)->object; };
     holder->callback.arg = holder;
     MemoryContextRegisterResetCallback(context, &holder->callback);

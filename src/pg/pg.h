@@ -30,9 +30,9 @@ void check_status(const kde::Status& status, const char* doing);
 }  // namespace kde_pg
 
 // Names the C function behind a SQL function.
-#define KDE_FUNCTION(name)                       \
-  extern "C" {                                   \
-  PG_FUNCTION_INFO_V1(name);                     \
-  PGDLLEXPORT Datum name(PG_FUNCTION_ARGS);      \
-  }                                              \
+#define KDE_FUNCTION(name)                  \
+  extern "C" {                              \
+  PG_FUNCTION_INFO_V1(name);                \
+  PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+  }                                         \
   Datum name(PG_FUNCTION_ARGS)

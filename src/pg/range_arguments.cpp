@@ -56,9 +56,9 @@ bool read_range(FunctionCallInfo fcinfo, int first, kde::ValueType type, kde::Ra
                     errmsg("could not determine the type of the bounds")));
   if (is_range_type(argument_type)) {
     if (!PG_ARGISNULL(first + 1))
-      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("a range stands for both bounds"),
-                      errhint("Leave the upper bound out.")));
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a range stands for both bounds"),
+               errhint("Leave the upper bound out.")));
     if (PG_ARGISNULL(first)) return false;
     read_range_value(PG_GETARG_DATUM(first), type, range);
     return true;

@@ -26,8 +26,8 @@ char* fittable_columns(Oid relation) {
   StringInfoData out;
   initStringInfo(&out);
   int shown = 0;
-  for (AttrNumber i = 1; SearchSysCacheExists2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(i));
-       ++i) {
+  for (AttrNumber i = 1;
+       SearchSysCacheExists2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(i)); ++i) {
     const TableColumn column{relation, i};
     kde::ValueType type;
     int32 typmod;
@@ -36,8 +36,7 @@ char* fittable_columns(Oid relation) {
       appendStringInfoString(&out, ", ...");
       break;
     }
-    appendStringInfo(&out, "%s\"%s\"", shown++ > 0 ? ", " : "",
-                     column_name(relation, i));
+    appendStringInfo(&out, "%s\"%s\"", shown++ > 0 ? ", " : "", column_name(relation, i));
   }
   return out.data;
 }
@@ -64,12 +63,12 @@ TableColumn column_by_text(text* name) {
   RangeVar* table = makeRangeVarFromNameList(list_truncate(names, list_length(names) - 1));
   const Oid relation = RangeVarGetRelid(table, NoLock, true);
   if (!OidIsValid(relation))
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    table->schemaname != nullptr
-                        ? errmsg("relation \"%s.%s\" does not exist", table->schemaname,
-                                 table->relname)
-                        : errmsg("relation \"%s\" does not exist", table->relname),
-                    errhint("A density is named 'table.column'; kde_densities lists those fitted.")));
+    ereport(ERROR,
+            (errcode(ERRCODE_UNDEFINED_TABLE),
+             table->schemaname != nullptr
+                 ? errmsg("relation \"%s.%s\" does not exist", table->schemaname, table->relname)
+                 : errmsg("relation \"%s\" does not exist", table->relname),
+             errhint("A density is named 'table.column'; kde_densities lists those fitted.")));
   const TableColumn found = column_by_name(relation, column);
   return found;
 }
@@ -95,11 +94,10 @@ void check_readable(TableColumn column) {
     aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(column.relation)),
                    get_rel_name(column.relation));
   if (applies_row_security(column.relation))
-    ereport(ERROR,
-            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-             errmsg("row-level security of table \"%s\" applies to the current user",
-                    get_rel_name(column.relation)),
-             errdetail("A density describes all rows of the table.")));
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("row-level security of table \"%s\" applies to the current user",
+                           get_rel_name(column.relation)),
+                    errdetail("A density describes all rows of the table.")));
 }
 
 bool is_readable(TableColumn column) {
@@ -130,8 +128,8 @@ char* display_name(TableColumn column) {
 }
 
 bool column_value_type(TableColumn column, kde::ValueType* type, int32* typmod) {
-  HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(column.relation),
-                                    Int16GetDatum(column.attnum));
+  HeapTuple tuple =
+      SearchSysCache2(ATTNUM, ObjectIdGetDatum(column.relation), Int16GetDatum(column.attnum));
   if (!HeapTupleIsValid(tuple)) return false;
   const Form_pg_attribute attribute = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple));
   const bool ok = !attribute->attisdropped && value_type_of(attribute->atttypid, type);

@@ -1,7 +1,8 @@
 // Reading a column for a fit: every row, or blocks chosen by a seed, of one relation, a partition
 // or inheritance tree, a materialized view or a foreign table, under one snapshot.
 //
-//   * Blocks are drawn without replacement over all leaves laid end to end (uniformly, by a seed), at
+//   * Blocks are drawn without replacement over all leaves laid end to end (uniformly, by a seed),
+//   at
 //     most `sample_blocks` of them, so a leaf counts by its size; every row of a chosen block is
 //     read, and the sampler thins them.
 //   * A leaf that cannot be read by block (foreign tables; table access methods without TID
@@ -22,8 +23,8 @@ extern "C" {
 namespace kde_pg {
 
 struct ScanOptions {
-  bool every_row = false;     // sample_rows => -1
-  int64 sample_blocks = 0;    // >= 1; ignored with every_row
+  bool every_row = false;   // sample_rows => -1
+  int64 sample_blocks = 0;  // >= 1; ignored with every_row
   uint64 seed = 0;
 };
 

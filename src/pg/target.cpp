@@ -40,8 +40,7 @@ Target stored(TableColumn column) {
 
 void reject_null(FunctionCallInfo fcinfo, int argument, const char* what) {
   if (PG_ARGISNULL(argument))
-    ereport(ERROR,
-            (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", what)));
+    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", what)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // One cell of the smooth part: a cubic on [u0, u0 + w] in the local coordinate s = (u - u0)/w.
 //
-//   G(s) = g0 + a1 s + a2 s^2 + a3 s^3,   a1 = w d0,  a2 = 3 D - w (2 d0 + d1),  a3 = -2 D + w (d0 + d1)
+//   G(s) = g0 + a1 s + a2 s^2 + a3 s^3,   a1 = w d0,  a2 = 3 D - w (2 d0 + d1),  a3 = -2 D + w (d0
+//   + d1)
 //
 // with D = G(1) - G(0) and d0, d1 = dG/du at the ends (cubic Hermite interpolation).
 #pragma once
@@ -47,9 +48,7 @@ struct Cell {
   // Integrals of s^k dG/ds from 0 to s.
   double primitive0(double s) const { return s * (a1 + s * (a2 + s * a3)); }
   double primitive1(double s) const { return s * s * (a1 / 2 + s * (a2 * 2 / 3 + s * a3 * 3 / 4)); }
-  double primitive2(double s) const {
-    return s * s * s * (a1 / 3 + s * (a2 / 2 + s * a3 * 3 / 5));
-  }
+  double primitive2(double s) const { return s * s * s * (a1 / 3 + s * (a2 / 2 + s * a3 * 3 / 5)); }
 };
 
 }  // namespace kde

@@ -18,9 +18,7 @@ constexpr double kNarrowestCell = 0x1p-100;
 
 bool nonnegative(double x) { return std::isfinite(x) && x >= 0; }
 
-Status invalid(const char* what) {
-  return Status::error(Code::invalid_format, "%s", what);
-}
+Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
 
 Status validate_header(const Header& h) {
   if (h.version != kFormatVersion)
@@ -53,7 +51,8 @@ Status validate_atoms(const DensityView& d) {
   for (int i = 0; i < d.atoms(); ++i) {
     const double v = d.atom_value(i);
     const double rows = d.atom_cumulative_rows(i);
-    if (!std::isfinite(v) || v < h.min || v > h.max) return invalid("an atom is outside [min, max]");
+    if (!std::isfinite(v) || v < h.min || v > h.max)
+      return invalid("an atom is outside [min, max]");
     if (!(std::fabs(d.to_u(v)) <= 1)) return invalid("an atom is outside [-1, 1] in u");
     if (i > 0 && v <= d.atom_value(i - 1)) return invalid("atoms are not in ascending order");
     if (!std::isfinite(rows) || rows <= previous) return invalid("an atom has no rows");
@@ -106,7 +105,7 @@ std::uint16_t pack_slope(double x) {
   if (x >= kMaxPackedSlope) return 0xffff;
   if (x < 2048) return static_cast<std::uint16_t>(x);
   int e;
-  const double m = std::frexp(x, &e);  // x = m 2^e, m in [0.5, 1)
+  const double m = std::frexp(x, &e);                     // x = m 2^e, m in [0.5, 1)
   const auto mantissa = static_cast<unsigned>(m * 4096);  // in [2048, 4096)
   return static_cast<std::uint16_t>((static_cast<unsigned>(e - 11) << 11) | (mantissa - 2048));
 }
@@ -199,7 +198,8 @@ Status validate(const void* bytes, std::size_t size) {
   if (size > kMaxBytes) return invalid("longer than 16 KB");
   const Header& h = *static_cast<const Header*>(bytes);
   if (Status s = validate_header(h); !s.ok()) return s;
-  if (h.knots == 1 || h.knots > kMaxBytes || h.atoms > kMaxBytes) return invalid("wrong number of knots or atoms");
+  if (h.knots == 1 || h.knots > kMaxBytes || h.atoms > kMaxBytes)
+    return invalid("wrong number of knots or atoms");
   if (size != density_size(h.atoms, h.knots)) return invalid("length does not fit its contents");
   const DensityView d(bytes);
   if (Status s = validate_atoms(d); !s.ok()) return s;

@@ -14,7 +14,8 @@
 //   ...     double    atom_rows[atoms]          cumulative: rows at this and all earlier atoms
 //   ...     uint32    knot_mass[knots]          G in units of 1/(2^32 - 1), from 0 to 2^32 - 1
 //   ...     uint32    knot_high[knots]          the upper 32 bits of u as a double
-//   ...     float     block_moment[2 * blocks]  what the cubic misses of the block's first two moments
+//   ...     float     block_moment[2 * blocks]  what the cubic misses of the block's first two
+//   moments
 //   ...     uint16    knot_low[knots]           the next 16 bits of u; the last 16 are 0
 //   ...     uint16    knot_slope[knots]         dG/du in units of slope_unit, as a small float
 //
@@ -81,17 +82,18 @@ struct Header {
   std::uint32_t knots;  // 0 (no smooth part) or >= 2
   double rows;          // non-null rows the density stands for
   double nulls, nans, negative_infinities, positive_infinities;  // rows
-  double sample_rows;   // finite values of the sample
-  double bandwidth;     // in units of x; 0 if none was selected
-  double origin;        // x at u = 0
-  double lattice_step;  // 0: values lie on no known lattice; else x = lattice_offset + k lattice_step
+  double sample_rows;                                            // finite values of the sample
+  double bandwidth;  // in units of x; 0 if none was selected
+  double origin;     // x at u = 0
+  double
+      lattice_step;  // 0: values lie on no known lattice; else x = lattice_offset + k lattice_step
   double lattice_offset;
-  double min, max;      // of the finite values read
-  double mean;          // of the finite values read
-  double variance;      // of the finite values read, divisor n
-  double smooth_rows;   // rows of the smooth part
-  double slope_unit;    // see knot_slope
-  double error;         // largest |G - kernel sum| seen when the density was built
+  double min, max;     // of the finite values read
+  double mean;         // of the finite values read
+  double variance;     // of the finite values read, divisor n
+  double smooth_rows;  // rows of the smooth part
+  double slope_unit;   // see knot_slope
+  double error;        // largest |G - kernel sum| seen when the density was built
 
   double finite_rows() const { return rows - nans - negative_infinities - positive_infinities; }
 };
@@ -134,8 +136,8 @@ class DensityView {
   std::uint32_t knot_mass_raw(int i) const { return knot_mass_[i]; }
   std::uint16_t knot_slope_raw(int i) const { return knot_slope_[i]; }
   double knot_u(int i) const {
-    const std::uint64_t bits = (std::uint64_t{knot_high_[i]} << 32) |
-                               (std::uint64_t{knot_low_[i]} << 16);
+    const std::uint64_t bits =
+        (std::uint64_t{knot_high_[i]} << 32) | (std::uint64_t{knot_low_[i]} << 16);
     return std::bit_cast<double>(bits);
   }
   double knot_mass(int i) const { return knot_mass_[i] / static_cast<double>(kMassOne); }

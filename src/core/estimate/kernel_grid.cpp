@@ -61,9 +61,8 @@ void KernelGrid::fill(std::span<const WeightedValue> values, double start, doubl
         if (flipped >= low && flipped <= high) images.push_back({flipped, v.weight});
       }
     }
-    std::sort(images.begin(), images.end(), [](const WeightedValue& a, const WeightedValue& b) {
-      return a.value < b.value;
-    });
+    std::sort(images.begin(), images.end(),
+              [](const WeightedValue& a, const WeightedValue& b) { return a.value < b.value; });
   }
 
   double before = 0;
@@ -187,8 +186,7 @@ KernelGrid::Moments KernelGrid::raw_moments(std::int64_t node) const {
 
 KernelGrid::Moments KernelGrid::moments(std::int64_t q) const {
   const Moments raw = raw_moments(node_of(q));
-  return {(raw.first - base_moments_.first) / total_,
-          (raw.second - base_moments_.second) / total_};
+  return {(raw.first - base_moments_.first) / total_, (raw.second - base_moments_.second) / total_};
 }
 
 }  // namespace kde

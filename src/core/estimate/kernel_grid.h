@@ -12,8 +12,9 @@
 // The idea of expanding about box centres: Greengard & Strain, The fast Gauss transform, SIAM J.
 // Sci. Stat. Comput. 12(1), 1991.
 //
-// A bounded grid covers [lower, upper] with the points mirrored at both ends (reflection: Silverman,
-// Density Estimation, 1986, section 2.10), so that no mass is lost and none lies outside.
+// A bounded grid covers [lower, upper] with the points mirrored at both ends (reflection:
+// Silverman, Density Estimation, 1986, section 2.10), so that no mass is lost and none lies
+// outside.
 #pragma once
 
 #include "core/room.h"

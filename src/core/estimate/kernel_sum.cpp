@@ -30,8 +30,8 @@ double KernelSum::first_moment(double a, double b) const {
   for (const WeightedValue& v : values_) {
     const double za = (a - v.value) / h_;
     const double zb = (b - v.value) / h_;
-    sum += v.weight * (v.value * (normal_cdf(zb) - normal_cdf(za)) -
-                       h_ * (normal_pdf(zb) - normal_pdf(za)));
+    sum += v.weight *
+           (v.value * (normal_cdf(zb) - normal_cdf(za)) - h_ * (normal_pdf(zb) - normal_pdf(za)));
   }
   return sum / weight_;
 }

@@ -6,7 +6,8 @@
 //   integral_a^b t   f   = 1/W sum w_i { x_i [Phi(z)]_a^b - h [phi(z)]_a^b }
 //   integral_a^b t^2 f   = 1/W sum w_i { (x_i^2 + h^2) [Phi(z)]_a^b - h [(t + x_i) phi(z)]_a^b }
 //
-// Source: formulas of a Gaussian's partial moments; Andrzejewski et al., arXiv:1505.01998, section 2.
+// Source: formulas of a Gaussian's partial moments; Andrzejewski et al., arXiv:1505.01998,
+// section 2.
 #pragma once
 
 #include "core/sampling/compactor.h"

@@ -15,8 +15,8 @@
 
 namespace kde {
 
-// A range's count is the difference of two values of G, so this leaves room below 1e-5 even where the
-// test nodes miss the worst point of a cell.
+// A range's count is the difference of two values of G, so this leaves room below 1e-5 even where
+// the test nodes miss the worst point of a cell.
 inline constexpr double kMassTolerance = 2e-6;
 // Of the largest density.
 inline constexpr double kDensityTolerance = 4e-4;

@@ -169,7 +169,7 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   const double high_x = r.upper_unbounded || std::isnan(r.upper) ? kInfinity : r.upper;
   double a = 0;
   double b = 0;
-  bool open_low = true;   // the smooth part ends inside the range
+  bool open_low = true;  // the smooth part ends inside the range
   bool open_high = true;
   if (d.knots() > 0) {
     const double first = d.knot_u(0);
@@ -338,8 +338,8 @@ double pdf(const DensityView& density, double x) {
     double previous = 0;
     for (int i = 0; i < density.atoms(); ++i) {
       const double here = density.atom_cumulative_rows(i);
-      rows += (here - previous) * normal_pdf((x - density.atom_value(i)) / h.bandwidth) /
-              h.bandwidth;
+      rows +=
+          (here - previous) * normal_pdf((x - density.atom_value(i)) / h.bandwidth) / h.bandwidth;
       previous = here;
     }
   }

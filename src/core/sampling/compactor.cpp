@@ -27,7 +27,8 @@ void Compactor::merge_up(std::size_t level) {
     to.push_back(a == b ? a : 0.5 * a + 0.5 * b);
   }
   // Of an odd number the largest waits for the next merge.
-  from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(from.size() & ~std::size_t{1}));
+  from.erase(from.begin(),
+             from.begin() + static_cast<std::ptrdiff_t>(from.size() & ~std::size_t{1}));
   if (to.size() >= capacity_) merge_up(level + 1);
 }
 

@@ -43,9 +43,10 @@ struct Totals {
 // A finished sample.
 struct Sample {
   Totals totals;
-  std::vector<WeightedValue> values;  // finite values in ascending order; weights are 1 unless compacted
-  double rank_error = 0;              // Compactor::rank_error of `values`
-  std::int64_t sample_rows = 0;       // finite values the sample stands for (sum of the weights)
+  std::vector<WeightedValue>
+      values;                    // finite values in ascending order; weights are 1 unless compacted
+  double rank_error = 0;         // Compactor::rank_error of `values`
+  std::int64_t sample_rows = 0;  // finite values the sample stands for (sum of the weights)
   std::vector<double> bandwidth_values;  // in ascending order: the subset for O(n^2) sums
   bool distinct_known = false;           // `distinct` counts every finite value the scan read
   std::vector<std::pair<double, std::int64_t>> distinct;
@@ -54,8 +55,8 @@ struct Sample {
 class Sampler {
  public:
   struct Options {
-    std::int64_t sample_rows = 100000;     // >= 1; or -1: every row, compacted
-    std::int64_t bandwidth_rows = 32768;   // >= 2
+    std::int64_t sample_rows = 100000;    // >= 1; or -1: every row, compacted
+    std::int64_t bandwidth_rows = 32768;  // >= 2
     std::uint64_t seed = 0;
     std::size_t compactor_capacity = std::size_t{1} << 19;
   };
