@@ -197,6 +197,10 @@ lint/%: FORCE
 	$(CLANG_TIDY) --quiet $* -- -std=c++20 $(CORE_CPPFLAGS) -DHWY_COMPILE_ONLY_STATIC \
 	  -idirafter $(OMP_INCLUDE) -fopenmp -Wall -Wextra
 
+# The boundary of the core is a compile error; this tries to cross it.
+rooms:
+	@scripts/check_rooms.sh $(CORE_COMPILE)
+
 # ---------------------------------------------------------------------------------------------
 
 help:
@@ -214,7 +218,8 @@ help:
 	@echo "make bench           benchmarks of the core"
 	@echo "make format          format the sources; format-check only looks"
 	@echo "make lint            clang-tidy on the core"
+	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
 	@echo "make clean           remove what was built"
 
 .PHONY: all install installcheck clean deps unit unit-build sanitize regress isolation tap test \
-        demo bench format format-check lint help FORCE
+        demo bench format format-check lint rooms help FORCE
