@@ -8,11 +8,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <numbers>
+#include <thread>
 #include <vector>
 
 #include "core/sums/ordered_sum.h"
@@ -183,22 +185,60 @@ bool stop_after(void* arg) {
   return ++stop->polls > stop->limit;
 }
 
-TEST(Cancellation, EndsEveryEngine) {
+void expect_cancelled(const Engine& engine, int threads, int limit) {
   const std::vector<double> x = samples::mix(8000);
+  StopAfter stop{0, limit};
+  const Control control{threads, stop_after, &stop};
+  std::unique_ptr<PairSums> sums;
+  ASSERT_TRUE(make_pair_sums(engine, x, control, &sums).ok());
+  double sum = 0;
+  EXPECT_EQ(sums->derivative(6, 0.3, &sum).code, Code::cancelled);
+  // Once told to stop, no engine asks again.
+  EXPECT_EQ(stop.polls, limit + 1);
+}
+
+TEST(Cancellation, EndsEveryEngine) {
   for (const Engine& engine : {kReference, Engine{}}) {
-    for (const int threads : {1, 3}) {
-      for (const int limit : {0, 3}) {
-        StopAfter stop{0, limit};
-        Control control{threads, stop_after, &stop};
-        std::unique_ptr<PairSums> sums;
-        ASSERT_TRUE(make_pair_sums(engine, x, control, &sums).ok());
-        double sum = 0;
-        EXPECT_EQ(sums->derivative(6, 0.3, &sum).code, Code::cancelled);
-        // Once told to stop, no engine asks again.
-        EXPECT_EQ(stop.polls, limit + 1);
-      }
-    }
+    expect_cancelled(engine, 1, 0);
+    expect_cancelled(engine, 1, 3);
+    // How many items the calling thread gets among others is the scheduler's to say; that it polls
+    // before the first is not.
+    expect_cancelled(engine, 3, 0);
   }
+}
+
+// Tells to stop at the tenth poll, and lets go of who waits for that.
+struct Signal {
+  std::thread::id caller = std::this_thread::get_id();
+  int polls = 0;
+  bool polled_elsewhere = false;
+  std::atomic<bool> stopped{false};
+};
+
+bool stop_at_the_tenth_poll(void* arg) {
+  Signal* signal = static_cast<Signal*>(arg);
+  if (std::this_thread::get_id() != signal->caller) signal->polled_elsewhere = true;
+  if (++signal->polls < 10) return false;
+  signal->stopped = true;
+  return true;
+}
+
+// Every other thread is held in its first item until the stop has been asked for, so that the rest
+// of the items is the calling thread's, however the threads are scheduled.
+TEST(Cancellation, EndsTheWorkOfOtherThreads) {
+  Signal signal;
+  std::atomic<int> items{0};
+  const auto work = [&](std::int64_t, double*) {
+    ++items;
+    if (std::this_thread::get_id() == signal.caller) return;
+    while (!signal.stopped) std::this_thread::yield();
+  };
+  double total = 0;
+  EXPECT_EQ(ordered_sum({3, stop_at_the_tenth_poll, &signal}, 1000, work, {&total, 1}).code,
+            Code::cancelled);
+  EXPECT_FALSE(signal.polled_elsewhere);
+  EXPECT_EQ(signal.polls, 10);
+  EXPECT_LT(items, 1000);
 }
 
 TEST(Arguments, AreChecked) {

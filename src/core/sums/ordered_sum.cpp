@@ -35,6 +35,11 @@ Status ordered_sum(const Control& control, std::int64_t items,
       std::clamp<std::int64_t>(control.threads, 1, std::max<std::int64_t>(batch, 1)));
 
   for (std::int64_t begin = 0; begin < items && !stop; begin += kBatch) {
+    // Busy threads may leave the calling one no item of a short batch, and so no poll within it.
+    if (control.stop_requested()) {
+      stop = true;
+      break;
+    }
     const std::int64_t end = std::min(items, begin + kBatch);
     std::fill(slots.begin(), slots.end(), 0.0);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
