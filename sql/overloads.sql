@@ -1,0 +1,254 @@
+-- How every overload of every function resolves: with integers, numerics, doubles, untyped
+-- literals, nulls, ranges, domains, arrays, named arguments and untyped parameters.
+--
+-- The column is a die thrown 600 times, each side 100 times: its density is six atoms, so that
+-- every answer is exact and a call that went to a wrong overload shows.
+SET client_min_messages = warning;
+DROP SCHEMA IF EXISTS overloads CASCADE;
+CREATE SCHEMA overloads;
+SET search_path = overloads, public;
+RESET client_min_messages;
+SET datestyle = 'ISO, YMD';
+
+CREATE TABLE dice AS SELECT i % 6 + 1 AS side FROM generate_series(1, 600) AS i;
+CREATE TABLE dates AS SELECT date '2026-01-01' + i % 6 AS day FROM generate_series(1, 600) AS i;
+SELECT rows, atoms, knots FROM kde_fit('dice', 'side');
+SELECT rows, atoms, knots FROM kde_fit('dates', 'day');
+
+-- The surface: what there is, its volatility, strictness and parallel label, and a comment on each.
+SELECT p.oid::regprocedure AS function, p.provolatile AS v, p.proisstrict AS s, p.proparallel AS p,
+       obj_description(p.oid, 'pg_proc') IS NOT NULL AS commented
+FROM pg_proc AS p
+JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+WHERE e.extname = 'kde_aqp'
+ORDER BY p.oid::regprocedure::text COLLATE "C";
+
+-- Bounds of every type, by the density's three forms. 2 to 4 are 300 throws.
+CREATE DOMAIN side AS integer CHECK (value BETWEEN 1 AND 6);
+CREATE DOMAIN sides AS int4range;
+CREATE VIEW forms AS
+SELECT 'text' AS form,
+  approx_count('dice.side', 2, 4) AS integers,
+  approx_count('dice.side', 1.5, 4.5) AS numerics,
+  approx_count('dice.side', 2, 4.5) AS mixed,
+  approx_count('dice.side', 1.5::float8, 4::float8) AS doubles,
+  approx_count('dice.side', 2::smallint, 4::bigint) AS sizes,
+  approx_count('dice.side', '2', '4') AS untyped,
+  approx_count('dice.side', '2'::text, '4'::text) AS texts,
+  approx_count('dice.side', 2::side, 4::side) AS domains,
+  approx_count('dice.side', '2', 4) AS half_typed
+UNION ALL SELECT 'regclass, name',
+  approx_count('dice', 'side', 2, 4),
+  approx_count('dice', 'side', 1.5, 4.5),
+  approx_count('dice', 'side', 2, 4.5),
+  approx_count('dice', 'side', 1.5::float8, 4::float8),
+  approx_count('dice', 'side', 2::smallint, 4::bigint),
+  approx_count('dice', 'side', '2', '4'),
+  approx_count('dice', 'side', '2'::text, '4'::text),
+  approx_count('dice', 'side', 2::side, 4::side),
+  approx_count('dice', 'side', '2', 4)
+UNION ALL SELECT 'kde',
+  approx_count(kde_density('dice.side'), 2, 4),
+  approx_count(kde_density('dice.side'), 1.5, 4.5),
+  approx_count(kde_density('dice.side'), 2, 4.5),
+  approx_count(kde_density('dice.side'), 1.5::float8, 4::float8),
+  approx_count(kde_density('dice.side'), 2::smallint, 4::bigint),
+  approx_count(kde_density('dice.side'), '2', '4'),
+  approx_count(kde_density('dice.side'), '2'::text, '4'::text),
+  approx_count(kde_density('dice.side'), 2::side, 4::side),
+  approx_count(kde_density('dice.side'), '2', 4);
+SELECT * FROM forms;
+
+-- A NULL bound is none, whatever its type; the text and kde forms may leave bounds out.
+SELECT
+  approx_count('dice.side', 3, NULL) AS lower,
+  approx_count('dice.side', NULL, 3) AS upper,
+  approx_count('dice.side', NULL, NULL) AS untyped_nulls,
+  approx_count('dice.side', NULL::integer, NULL) AS typed_null,
+  approx_count('dice.side', NULL::text, NULL::text) AS text_nulls,
+  approx_count('dice.side', 3) AS lower_alone,
+  approx_count('dice.side') AS whole;
+SELECT
+  approx_count('dice', 'side', 3, NULL) AS lower,
+  approx_count('dice', 'side', NULL, 3) AS upper,
+  approx_count('dice', 'side', NULL, NULL) AS untyped_nulls,
+  approx_count('dice', 'side', NULL::integer, NULL) AS typed_null;
+SELECT
+  approx_count(kde_density('dice', 'side'), 3, NULL) AS lower,
+  approx_count(kde_density('dice', 'side'), NULL, 3) AS upper,
+  approx_count(kde_density('dice', 'side'), NULL, NULL) AS untyped_nulls,
+  approx_count(kde_density('dice', 'side'), 3) AS lower_alone,
+  approx_count(kde_density('dice', 'side')) AS whole,
+  approx_count(NULL::kde, 2, 4) AS null_density;
+
+-- Named arguments.
+SELECT
+  approx_count(density => 'dice.side', lower => 2, upper => 4) AS text,
+  approx_count('dice.side', upper => 4) AS upper,
+  approx_count('dice.side', lower => '2') AS lower,
+  approx_count(relation => 'dice', column_name => 'side', lower => 2, upper => 4) AS columns,
+  approx_count(density => kde_density('dice.side'), upper => 4, lower => 2) AS kde;
+
+-- A range stands for both bounds and keeps its own; canonical or not, empty, unbounded, in a
+-- domain, of any kind of number.
+SELECT r AS range,
+  approx_count('dice.side', r) AS text,
+  approx_count('dice', 'side', r, NULL) AS columns,
+  approx_count(kde_density('dice.side'), r) AS kde
+FROM unnest('{"[2,4]","[2,4)","(2,4]","(2,4)","(2,3)","(,4]","[2,)","(,)",empty,NULL}'::numrange[]) AS r;
+SELECT
+  approx_count('dice.side', int4range(2, 4)) AS int4range,
+  approx_count('dice.side', int8range(2, 4, '(]')) AS int8range,
+  approx_count('dice.side', numrange(1.5, 4.5)) AS numrange,
+  approx_count('dice.side', int4range(2, 4)::sides) AS domain,
+  approx_count('dice.side', '[2,4)'::int4range) AS literal,
+  approx_count('dice.side', lower => int4range(2, 4)) AS named;
+SELECT
+  approx_count('dates.day', '2026-01-02', '2026-01-04') AS untyped,
+  approx_count('dates.day', date '2026-01-02', '2026-01-04') AS half_typed,
+  approx_count('dates', 'day', date '2026-01-02', date '2026-01-04') AS dates,
+  approx_count('dates.day', daterange('2026-01-02', '2026-01-04')) AS daterange,
+  approx_count('dates.day', tsrange('2026-01-02', '2026-01-04 12:00')) AS tsrange,
+  approx_count('dates.day', tsrange('2026-01-02 00:00:01', NULL)) AS from_a_second_past;
+
+-- The other functions of a range: form by form.
+SELECT
+  approx_sum('dice.side', 2, 4) AS text,
+  approx_sum('dice.side', '2', '4') AS untyped,
+  approx_sum('dice.side', int4range(2, 5)) AS range,
+  approx_sum('dice.side') AS whole,
+  approx_sum('dice', 'side', 2, 4) AS columns,
+  approx_sum('dice', 'side', '2', NULL) AS columns_untyped,
+  approx_sum(kde_density('dice.side'), 2, 4) AS kde,
+  approx_sum(kde_density('dice.side'), '2', '4') AS kde_untyped,
+  approx_sum(NULL::kde) AS null_kde;
+SELECT
+  approx_avg('dice.side', 2, 4) AS text,
+  approx_avg('dice.side', '2', '4') AS untyped,
+  approx_avg('dice.side', int4range(2, 5)) AS range,
+  approx_avg('dice.side') AS whole,
+  approx_avg('dice', 'side', 2, 4) AS columns,
+  approx_avg('dice', 'side', '2', NULL) AS columns_untyped,
+  approx_avg(kde_density('dice.side'), 2, 4) AS kde,
+  approx_avg(kde_density('dice.side'), '2', '4') AS kde_untyped,
+  approx_avg(NULL::kde) AS null_kde;
+-- The variance of 100 twos and 100 threes is 50 / 199.
+CREATE FUNCTION rounded(float8) RETURNS numeric LANGUAGE sql IMMUTABLE AS 'SELECT $1::numeric(20, 6)';
+SELECT
+  rounded(approx_variance('dice.side', 2, 3)) AS text,
+  rounded(approx_variance('dice.side', '2', '3')) AS untyped,
+  rounded(approx_variance('dice.side', int4range(2, 4))) AS range,
+  rounded(approx_variance('dice', 'side', 2, 3)) AS columns,
+  rounded(approx_variance('dice', 'side', '2', '3')) AS columns_untyped,
+  rounded(approx_variance(kde_density('dice.side'), 2, 3)) AS kde,
+  rounded(approx_variance(kde_density('dice.side'), '2', '3')) AS kde_untyped,
+  rounded(approx_variance(NULL::kde)) AS null_kde;
+SELECT
+  rounded(approx_stddev('dice.side', 2, 3)) AS text,
+  rounded(approx_stddev('dice.side', '2', '3')) AS untyped,
+  rounded(approx_stddev('dice.side', int4range(2, 4))) AS range,
+  rounded(approx_stddev('dice', 'side', 2, 3)) AS columns,
+  rounded(approx_stddev('dice', 'side', '2', '3')) AS columns_untyped,
+  rounded(approx_stddev(kde_density('dice.side'), 2, 3)) AS kde,
+  rounded(approx_stddev(kde_density('dice.side'), '2', '3')) AS kde_untyped,
+  rounded(approx_stddev(NULL::kde)) AS null_kde;
+SELECT
+  approx_avg_as('dates.day', NULL::date, '2026-01-02', '2026-01-04') AS text,
+  approx_avg_as('dates.day', NULL::date) AS whole,
+  approx_avg_as('dates.day', NULL::date, daterange('2026-01-02', '2026-01-05')) AS range,
+  approx_avg_as('dates.day', as_type => NULL::date, upper => '2026-01-03') AS named,
+  approx_avg_as('dates', 'day', NULL::date, '2026-01-02', '2026-01-04') AS columns,
+  approx_avg_as(kde_density('dates.day'), NULL::date, '2026-01-02', '2026-01-04') AS kde,
+  approx_avg_as(NULL::kde, NULL::date) AS null_kde;
+
+-- Quantiles: of numbers of any type, untyped, arrays of any shape.
+SELECT
+  approx_quantile('dice.side', 0.5) AS numeric,
+  approx_quantile('dice.side', 0.5::float8) AS double,
+  approx_quantile('dice.side', 1) AS integer,
+  approx_quantile('dice.side', '0.5') AS untyped,
+  approx_quantile('dice.side', NULL) AS null,
+  approx_quantile('dice.side', ARRAY[0.1, 0.5, 0.9]) AS numerics,
+  approx_quantile('dice.side', '{0.1,NULL,0.9}'::float8[]) AS doubles,
+  approx_quantile('dice.side', ARRAY[[0, 1], [0.2, 0.3]]) AS matrix,
+  approx_quantile('dice.side', '[3:4]={0.1,0.9}'::float8[]) AS bounds,
+  approx_quantile('dice.side', '{}'::float8[]) AS none;
+SELECT
+  approx_quantile('dice', 'side', 0.5) AS numeric,
+  approx_quantile('dice', 'side', 1) AS integer,
+  approx_quantile('dice', 'side', '0.5') AS untyped,
+  approx_quantile('dice', 'side', NULL) AS null,
+  approx_quantile('dice', 'side', ARRAY[0.1, NULL, 0.9]) AS numerics,
+  approx_quantile('dice', 'side', '{0.1,0.9}'::float8[]) AS doubles;
+SELECT
+  approx_quantile(kde_density('dice.side'), 0.5) AS numeric,
+  approx_quantile(kde_density('dice.side'), 1) AS integer,
+  approx_quantile(kde_density('dice.side'), '0.5') AS untyped,
+  approx_quantile(kde_density('dice.side'), NULL) AS null,
+  approx_quantile(kde_density('dice.side'), ARRAY[0.1, NULL, 0.9]) AS numerics,
+  approx_quantile(NULL::kde, 0.5) AS null_kde;
+SELECT
+  approx_quantile_as('dates.day', 0.5, NULL::date) AS text,
+  approx_quantile_as('dates.day', '0.5', NULL::date) AS untyped,
+  approx_quantile_as('dates.day', NULL, NULL::date) AS null,
+  approx_quantile_as('dates', 'day', 0.5, NULL::date) AS columns,
+  approx_quantile_as(kde_density('dates.day'), 0.5, NULL::date) AS kde,
+  approx_quantile_as('dice.side', 0.5, NULL::integer) AS integer;
+
+-- Density and distribution at a point. The density depends on the bandwidth, which differs in its
+-- last digits between instruction sets: only whether all forms agree is shown.
+SELECT kde_cdf('dice.side', 2) AS integer, kde_cdf('dice.side', 2.5) AS numeric,
+  kde_cdf('dice.side', 2::float8) AS double, kde_cdf('dice.side', '2') AS untyped,
+  kde_cdf('dice.side', NULL) AS null, kde_cdf('dates.day', '2026-01-02') AS date,
+  kde_cdf('dice', 'side', 2) AS columns, kde_cdf('dice', 'side', '2') AS columns_untyped,
+  kde_cdf(kde_density('dice.side'), 2) AS kde, kde_cdf(kde_density('dice.side'), '2') AS kde_untyped,
+  kde_cdf(NULL::kde, 2) AS null_kde;
+SELECT count(*), count(DISTINCT x), min(x) > 0 AS positive FROM unnest(ARRAY[
+  kde_pdf('dice.side', 2), kde_pdf('dice.side', 2.0), kde_pdf('dice.side', 2::float8),
+  kde_pdf('dice.side', '2'), kde_pdf('dice', 'side', 2), kde_pdf('dice', 'side', '2'),
+  kde_pdf(kde_density('dice.side'), 2), kde_pdf(kde_density('dice', 'side'), '2')]) AS x;
+SELECT kde_pdf('dice.side', NULL) AS null, kde_pdf('dice.side', 2) > kde_pdf('dice.side', 2.5) AS peak;
+
+-- Parameters of unknown type, as drivers send them.
+PREPARE bounds_text AS SELECT approx_count('dice.side', $1, $2);
+PREPARE all_text AS SELECT approx_count($1, $2, $3);
+PREPARE bounds_columns AS SELECT approx_count('dice', 'side', $1, $2);
+PREPARE all_columns AS SELECT approx_count($1, $2, $3, $4);
+PREPARE bounds_kde AS SELECT approx_count(kde_density('dice.side'), $1, $2);
+PREPARE lower_alone AS SELECT approx_sum('dice.side', $1);
+PREPARE half AS SELECT approx_avg('dice.side', $1, 4);
+PREPARE fraction_text AS SELECT approx_quantile('dice.side', $1);
+PREPARE fraction_columns AS SELECT approx_quantile('dice', 'side', $1);
+PREPARE fraction_kde AS SELECT approx_quantile(kde_density('dice.side'), $1);
+PREPARE point AS SELECT kde_cdf('dice.side', $1), kde_cdf('dice', 'side', $1);
+PREPARE own_type AS SELECT approx_avg_as('dates.day', NULL::date, $1, $2);
+PREPARE name AS SELECT kde_info(kde_density($1)) IS NOT NULL;
+EXECUTE bounds_text('2', '4');
+EXECUTE bounds_text(2, NULL);
+EXECUTE all_text('dice.side', '2', '4');
+EXECUTE bounds_columns('2', '4');
+EXECUTE all_columns('dice', 'side', '2', '4');
+EXECUTE bounds_kde('2', '4');
+EXECUTE lower_alone('5');
+EXECUTE half('2');
+EXECUTE fraction_text('0.5');
+EXECUTE fraction_columns('0.5');
+EXECUTE fraction_kde('0.5');
+EXECUTE point('2');
+EXECUTE own_type('2026-01-02', NULL);
+EXECUTE name('dice.side');
+SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name COLLATE "C";
+DEALLOCATE ALL;
+
+-- In queries: bounds that change from row to row, both forms inside functions and views.
+SELECT s, approx_count('dice.side', s, s) AS here, approx_count('dice', 'side', NULL, s) AS up_to
+FROM generate_series(0, 7, 3) AS s;
+CREATE FUNCTION throws(low integer, high integer) RETURNS float8
+LANGUAGE sql STABLE AS 'SELECT approx_count(''dice'', ''side'', low, high)';
+CREATE FUNCTION throws_plpgsql(low numeric, high numeric) RETURNS float8
+LANGUAGE plpgsql STABLE AS 'BEGIN RETURN approx_count(''dice.side'', low, high); END';
+SELECT throws(2, 4), throws(NULL, 4), throws_plpgsql(2, 4), throws_plpgsql(2, NULL);
+
+SET client_min_messages = warning;
+DROP SCHEMA overloads CASCADE;
