@@ -1,0 +1,173 @@
+# Requests to stop a fit, in each phase of it: how long they take, and that they leave nothing.
+#
+# The figures are printed. What is asserted is only that no request waits for the phase to end,
+# which would take minutes.
+use strict;
+use warnings;
+
+use KdeTest;
+use List::Util qw(max);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $patience_ms = 5000;
+
+my $node = PostgreSQL::Test::Cluster->new('cancel');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\nshared_buffers = 32MB");
+$node->start;
+# `small` is read in milliseconds and selected for in minutes; `large` is read in a second.
+$node->safe_psql('postgres', q{
+  CREATE EXTENSION kde_aqp;
+  CREATE TABLE small AS SELECT ln(i) * 100 AS v FROM generate_series(1, 100000) AS i;
+  CREATE TABLE million AS SELECT ln(i) * 100 AS v FROM generate_series(1, 1000000) AS i;
+  CREATE UNLOGGED TABLE large AS SELECT ln(i) * 100 AS v FROM generate_series(1, 3000000) AS i;
+  SELECT kde_fit('small', 'v', seed => 1, method => 'silverman');
+  SELECT kde_fit('large', 'v', seed => 1, method => 'silverman');
+});
+install_watchers($node);
+my $catalog = fingerprint($node);
+my $answer = q{SELECT approx_count('small.v', 500, 800)};
+my $answered = $node->safe_psql('postgres', $answer);
+
+my @phases = (
+  ['scan of every row, streamed', 'scan', q{SELECT kde_fit('large', 'v', sample_rows => -1, seed => 2)},
+    'auto'],
+  ['scan of a sample', 'scan', q{SELECT kde_fit('large', 'v', sample_rows => 1000000, seed => 2)},
+    'auto'],
+  ['selection, reference', 'select', q{SELECT kde_fit('small', 'v', seed => 2)}, 'reference'],
+  ['selection, vectors', 'select',
+    q{SELECT kde_fit('million', 'v', sample_rows => 1000000, seed => 2)}, 'auto'],
+);
+
+# Threads of the backend other than its first: bound in number, deaf to signals, and at rest.
+sub check_threads {
+  my ($pid, $what) = @_;
+  my $limit = $node->safe_psql('postgres',
+    q{SET max_parallel_maintenance_workers = 8; SELECT threads FROM kde_devices()});
+  my %tasks = tasks_of($pid);
+  cmp_ok(scalar(keys %tasks), '<=', $limit, "$what: at most $limit threads");
+  delete $tasks{$pid};
+  # SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGCHLD, SIGURG; bit n - 1 is signal n.
+  my $mask = 0;
+  $mask |= 1 << ($_ - 1) for 1, 2, 3, 10, 12, 14, 15, 17, 23;
+  my @hearing = grep { (hex($tasks{$_}{SigBlk}) & $mask) != $mask } keys %tasks;
+  is(scalar(@hearing), 0, "$what: " . keys(%tasks) . " threads block the signals");
+  ok(wait_until(sub {
+      my %now = tasks_of($pid);
+      delete $now{$pid};
+      return !grep { $_->{State} !~ /^S/ } values %now;
+    }), "$what: and are at rest");
+}
+
+sub check_nothing_left {
+  my ($what) = @_;
+  is(fingerprint($node), $catalog, "$what: the catalog is unchanged");
+  is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_ls_tmpdir()}), '0',
+    "$what: no temporary files");
+  is($node->safe_psql('postgres', q{
+       SELECT count(*) FROM pg_locks WHERE classid = 'kde_aqp.density'::regclass}), '0',
+    "$what: no locks");
+}
+
+# By how much the last statement of a session ran over its timeout, by the server's own record.
+sub ms_over {
+  my ($pid, $timeout) = @_;
+  return $node->safe_psql('postgres', qq{
+    SELECT round(extract(epoch FROM state_change - query_start) * 1000 - $timeout, 1)
+    FROM pg_stat_activity WHERE pid = $pid});
+}
+
+for (@phases) {
+  my ($what, $phase, $fit, $engine) = @$_;
+  # A session's second fit finds the threads of its first, which hide when selecting begins: so each
+  # request gets a session of its own.
+  my $fitting = sub {
+    my ($before) = @_;
+    my $session = open_session($node, 'postgres', slow_fit($engine));
+    my $pid = backend_pid($session);
+    ask($session, $_) for @{ $before // [] };
+    send_sql($session, $fit);
+    return ($session, $pid);
+  };
+
+  my @ms;
+  for my $try (1 .. 3) {
+    my ($session, $pid) = $fitting->();
+    push @ms, $node->safe_psql('postgres', qq{SELECT stop_fit($pid, '$phase', 'cancel')});
+    my (undef, $err) = end_sql($session);
+    like($err, qr/canceling statement due to user request/, "$what: cancelled");
+    if ($try == 1) {
+      is(ask($session, $answer), $answered, "$what: the session answers");
+      check_threads($pid, $what) if $phase eq 'select';
+      check_nothing_left($what);
+    }
+    $session->quit;
+  }
+  diag "$what: ended @ms ms after pg_cancel_backend";
+  cmp_ok(max(@ms), '<', $patience_ms, "$what: did not wait for the phase to end");
+
+  # Inside a transaction, whose savepoint catches the error.
+  my ($session, $pid) = $fitting->([ 'BEGIN', 'SAVEPOINT s' ]);
+  $node->safe_psql('postgres', qq{SELECT stop_fit($pid, '$phase', 'cancel')});
+  like((end_sql($session))[1], qr/canceling statement/, "$what: cancelled in a transaction");
+  ask($session, 'ROLLBACK TO s');
+  is(ask($session, $answer), $answered, "$what: the transaction goes on after its savepoint");
+  ask($session, 'COMMIT');
+  check_nothing_left("$what, in a subtransaction");
+
+  my $timeout = $phase eq 'scan' ? 50 : 500;
+  ask($session, "SET statement_timeout = $timeout");
+  my (undef, $err) = ask($session, $fit);
+  like($err, qr/canceling statement due to statement timeout/, "$what: timed out");
+  my $over = ms_over($pid, $timeout);
+  diag "$what: ended $over ms after statement_timeout";
+  cmp_ok($over, '<', $patience_ms, "$what: statement_timeout did not wait either");
+  ask($session, 'RESET statement_timeout');
+  is(ask($session, $answer), $answered, "$what: the session answers after a timeout");
+  check_nothing_left("$what, timed out");
+  $session->quit;
+
+  ($session, $pid) = $fitting->();
+  my $ended = $node->safe_psql('postgres', qq{SELECT stop_fit($pid, '$phase', 'terminate')});
+  diag "$what: ended $ended ms after pg_terminate_backend";
+  cmp_ok($ended, '<', $patience_ms, "$what: termination");
+  ok(wait_until(sub { !-d "/proc/$pid" }), "$what: the process is gone, threads and all");
+  $session->{run}->finish;
+  check_nothing_left("$what, terminated");
+}
+
+# Timeouts spread over the whole of one fit, so that also its short phases are hit: sorting,
+# estimating, storing.
+{
+  my $fit = q{SELECT total_ms FROM kde_fit('million', 'v', sample_rows => 1000000, seed => 3)};
+  my $session = open_session($node, 'postgres', "SET maintenance_work_mem = '1GB'");
+  my $pid = backend_pid($session);
+  ask($session, 'BEGIN');
+  my $whole = ask($session, $fit);
+  cmp_ok($whole, '>', 0, 'a whole fit of a million rows');
+  ask($session, 'ROLLBACK');
+  my ($worst, $worst_at, $hits) = (0, 0, 0);
+  my $steps = 25;
+  for my $step (1 .. $steps) {
+    my $timeout = int($whole * $step / $steps) || 1;
+    ask($session, 'BEGIN');
+    ask($session, "SET LOCAL statement_timeout = $timeout");
+    my (undef, $err) = ask($session, $fit);
+    if ($err =~ /statement timeout/) {
+      ++$hits;
+      my $over = ms_over($pid, $timeout);
+      ($worst, $worst_at) = ($over, $timeout) if $over > $worst;
+    }
+    ask($session, 'ROLLBACK');
+  }
+  diag "a fit of $whole ms, timed out at $hits of $steps points: worst $worst ms late, at $worst_at ms";
+  cmp_ok($hits, '>', 0, 'some of the timeouts hit');
+  cmp_ok($worst, '<', $patience_ms, 'none waited long');
+  check_nothing_left('timeouts all over a fit');
+  $session->quit;
+}
+
+$node->stop;
+done_testing();

@@ -1,0 +1,161 @@
+# What the TAP tests share: sessions that stay open, and SQL functions that wait for a fit to be in
+# a phase of its work.
+package KdeTest;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IPC::Run ();
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+our @EXPORT = qw(open_session ask send_sql end_sql backend_pid wait_until tasks_of fingerprint
+  install_watchers slow_fit scalar_query);
+
+# A psql session that survives errors. Close it with $session->quit.
+sub open_session {
+  my ($node, $database, @settings) = @_;
+  my $session = $node->background_psql($database // 'postgres', on_error_stop => 0);
+  ask($session, $_) for @settings;
+  return $session;
+}
+
+# Runs SQL and returns what came back; in list context also the errors and notices.
+sub ask {
+  my ($session, $sql) = @_;
+  send_sql($session, $sql);
+  return end_sql($session);
+}
+
+# Sends SQL without waiting for its end; end_sql() waits.
+my $questions = 0;
+
+sub send_sql {
+  my ($session, $sql) = @_;
+  my $mark = 'kde_aqp test: answer ' . ++$questions;
+  $session->{kde_mark} = $mark;
+  $session->{stdin} .= "$sql\n;\n\\echo '$mark'\n\\warn '$mark'\n";
+  $session->{run}->pump_nb while length $session->{stdin};
+  return;
+}
+
+sub end_sql {
+  my ($session) = @_;
+  my $mark = qr/^\Q$session->{kde_mark}\E\r?\n/m;
+  while ($session->{stdout} !~ $mark || $session->{stderr} !~ $mark) {
+    die "psql timed out" if $session->{timeout}->is_expired;
+    $session->{run}->pump;
+  }
+  my ($out, $err) = ($session->{stdout}, $session->{stderr});
+  $session->{stdout} = $session->{stderr} = '';
+  s/$mark// for $out, $err;
+  s/\s+\z// for $out, $err;
+  note "unexpected: $err" if $err ne '' && !wantarray;
+  return wantarray ? ($out, $err) : $out;
+}
+
+sub backend_pid { return ask($_[0], 'SELECT pg_backend_pid()') }
+
+# Polls until the code returns true; false when the time is up.
+sub wait_until {
+  my ($condition) = @_;
+  my $deadline = time + $PostgreSQL::Test::Utils::timeout_default;
+  while (time < $deadline) {
+    return 1 if $condition->();
+    usleep(5_000);
+  }
+  return 0;
+}
+
+# The threads of a process: thread id => the fields of its /proc status.
+sub tasks_of {
+  my ($pid) = @_;
+  my %tasks;
+  for my $directory (glob "/proc/$pid/task/*") {
+    open my $file, '<', "$directory/status" or next;
+    my ($tid) = $directory =~ /(\d+)$/;
+    while (<$file>) { $tasks{$tid}{$1} = $2 if /^(\w+):\s*(.*?)\s*$/ }
+  }
+  return %tasks;
+}
+
+# Everything the catalog holds, as one word.
+sub fingerprint {
+  my ($node, $database) = @_;
+  return $node->safe_psql($database // 'postgres',
+    q{SELECT count(*) || ' ' || md5(coalesce(string_agg(d::text, E'\n' ORDER BY d::text), ''))
+      FROM kde_aqp.density AS d});
+}
+
+# One value read over a connection of its own.
+sub scalar_query {
+  my ($node, $sql, @parameters) = @_;
+  return $node->safe_psql('postgres', $sql, @parameters);
+}
+
+# Settings under which the selection of a bandwidth takes minutes: the sums over all pairs of
+# `rows` values, naively or with the vector engine. Continuous values, as ties would shorten it.
+sub slow_fit {
+  my ($engine) = @_;
+  my $rows = $engine eq 'reference' ? 100_000 : 1_000_000;
+  return ("SET maintenance_work_mem = '1GB'", "SET kde_aqp.simd = '$engine'",
+    "SET kde_aqp.bandwidth_rows = $rows", "SET max_parallel_maintenance_workers = 8");
+}
+
+# Functions that run in a session beside the one that fits, so that a request is sent within a
+# millisecond of the phase and the answer is timed by the server's clock.
+#
+# A fit takes a lock on its column right before it reads the table, and starts its threads between
+# reading and selecting. With one core there are no threads to see.
+sub install_watchers {
+  my ($node) = @_;
+  $node->safe_psql('postgres', <<'SQL');
+CREATE FUNCTION wait_for_fit(fitter integer, phase text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  deadline timestamptz := clock_timestamp() + interval '120 s';
+  threads boolean := (SELECT d.threads > 1 FROM kde_devices() AS d);
+BEGIN
+  LOOP
+    IF EXISTS (SELECT FROM pg_locks WHERE pid = fitter AND granted AND locktype = 'object'
+               AND classid = 'kde_aqp.density'::regclass)
+       AND (phase = 'scan' OR NOT threads
+            OR (SELECT count(*) FROM pg_ls_dir('/proc/' || fitter || '/task')) > 1)
+    THEN
+      RETURN;
+    END IF;
+    IF clock_timestamp() > deadline THEN RAISE 'no fit in phase "%"', phase; END IF;
+    PERFORM pg_sleep(0.001);
+  END LOOP;
+END $$;
+
+-- Milliseconds from the request to the end of the statement (or of the backend).
+CREATE FUNCTION stop_fit(fitter integer, phase text, how text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+  deadline timestamptz := clock_timestamp() + interval '120 s';
+  asked timestamptz;
+  reached boolean;
+BEGIN
+  PERFORM wait_for_fit(fitter, phase);
+  asked := clock_timestamp();
+  IF how = 'cancel' THEN
+    PERFORM pg_cancel_backend(fitter);
+  ELSE
+    PERFORM pg_terminate_backend(fitter);
+  END IF;
+  LOOP
+    PERFORM pg_stat_clear_snapshot();
+    SELECT CASE how WHEN 'cancel' THEN bool_and(state <> 'active') ELSE count(*) = 0 END
+      INTO reached FROM pg_stat_activity WHERE pid = fitter;
+    EXIT WHEN reached;
+    IF clock_timestamp() > deadline THEN RAISE 'the fit did not stop'; END IF;
+    PERFORM pg_sleep(0.001);
+  END LOOP;
+  RETURN round(extract(epoch FROM clock_timestamp() - asked) * 1000, 1);
+END $$;
+SQL
+  return;
+}
+
+1;
