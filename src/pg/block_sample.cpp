@@ -4,7 +4,6 @@
 #include <algorithm>
 
 extern "C" {
-#include "miscadmin.h"
 #include "utils/memutils.h"
 }
 
@@ -12,43 +11,25 @@ namespace kde_pg {
 
 namespace {
 
-uint64* allocate(uint64 count) {
-  return static_cast<uint64*>(
-      MemoryContextAllocHuge(CurrentMemoryContext, std::max<uint64>(count, 1) * sizeof(uint64)));
-}
-
-void draw_distinct(uint64* out, uint64 total, uint64 count, kde::Random* random) {
-  uint64 have = 0;
-  while (have < count) {
-    CHECK_FOR_INTERRUPTS();
-    for (uint64 i = have; i < count; ++i) out[i] = random->below(total);
-    std::sort(out, out + count);
-    have = std::unique(out, out + count) - out;
-  }
+// floor(i total / wanted) without the product.
+uint64 stratum_start(uint64 i, uint64 total, uint64 wanted) {
+  return i * (total / wanted) + i * (total % wanted) / wanted;
 }
 
 }  // namespace
 
 uint64* choose_blocks(uint64 total, uint64 wanted, kde::Random* random) {
-  Assert(wanted >= 1 && wanted <= total);
-  uint64* chosen = allocate(wanted);
-  if (wanted <= total / 2) {
-    draw_distinct(chosen, total, wanted, random);
-    return chosen;
+  Assert(wanted >= 1 && wanted <= total && wanted <= PG_UINT32_MAX);
+  uint64* chosen =
+      static_cast<uint64*>(MemoryContextAllocHuge(CurrentMemoryContext, wanted * sizeof(uint64)));
+  const uint64 origin = random->below(total);
+  for (uint64 i = 0; i < wanted; ++i) {
+    const uint64 start = stratum_start(i, total, wanted);
+    const uint64 end = stratum_start(i + 1, total, wanted);
+    chosen[i] = (origin + start + random->below(end - start)) % total;
   }
-  const uint64 omitted_count = total - wanted;
-  uint64* omitted = allocate(omitted_count);
-  draw_distinct(omitted, total, omitted_count, random);
-  uint64 next_omitted = 0;
-  uint64 count = 0;
-  for (uint64 block = 0; block < total; ++block) {
-    if (next_omitted < omitted_count && omitted[next_omitted] == block) {
-      ++next_omitted;
-    } else {
-      chosen[count++] = block;
-    }
-  }
-  pfree(omitted);
+  // In order but for the place where the circle closes.
+  std::sort(chosen, chosen + wanted);
   return chosen;
 }
 

@@ -1,10 +1,12 @@
-// Which blocks of a table a sampling scan reads: a uniform choice without replacement.
+// Which blocks of a table a sampling scan reads: one from each of as many strata of neighbouring
+// blocks, so that a table in the order of its column (an increasing key, a time) is covered evenly;
+// there, blocks drawn independently would miss a stretch and count another twice. Where order and
+// value have nothing to do with each other the choice is as good as an independent one.
+// Source: stratified sampling with one unit a stratum, Cochran, Sampling Techniques (1977),
+// sections 5A.7 and 8.5.
 //
-// Numbers are drawn, sorted and stripped of repeats until there are enough. Every step treats all
-// blocks alike, so every set of that size is as likely as any other. Where more than half of the
-// blocks are wanted, those to leave out are drawn instead. Work and memory are of the order of the
-// blocks wanted, not of those in the table: selection sampling (Knuth, TAOCP 2, 3.4.2, Algorithm S)
-// would draw a number for each of a large table's 10^10 blocks.
+// The strata's sizes differ by at most one block. They lie on the circle of all blocks and start at
+// a random one, so that every block is as likely as any other.
 #pragma once
 
 #include "pg/pg.h"
@@ -13,7 +15,8 @@
 
 namespace kde_pg {
 
-// `wanted` different numbers of 0 .. total-1 in ascending order, palloc'ed; 1 <= wanted <= total.
+// `wanted` different numbers of 0 .. total-1 in ascending order, palloc'ed;
+// 1 <= wanted <= total < 2^63.
 uint64* choose_blocks(uint64 total, uint64 wanted, kde::Random* random);
 
 }  // namespace kde_pg

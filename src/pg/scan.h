@@ -1,8 +1,7 @@
 // Reading a column for a fit: every row, or blocks chosen by a seed, of one relation, a partition
 // or inheritance tree, a materialized view or a foreign table, under one snapshot.
 //
-//   * Blocks are drawn without replacement over all leaves laid end to end (uniformly, by a seed),
-//   at
+//   * Blocks are drawn without replacement over all leaves laid end to end (block_sample.h), at
 //     most `sample_blocks` of them, so a leaf counts by its size; every row of a chosen block is
 //     read, and the sampler thins them.
 //   * A leaf that cannot be read by block (foreign tables; table access methods without TID

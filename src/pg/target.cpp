@@ -5,6 +5,8 @@
 #include "pg/density_datum.h"
 
 extern "C" {
+#include "catalog/namespace.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 }
 
@@ -18,6 +20,13 @@ bool same_meaning(kde::ValueType a, kde::ValueType b) {
   return a == b || (is_number(a) && is_number(b));
 }
 
+// The table as a regclass literal reads it.
+char* sql_name(Oid relation) {
+  const char* schema =
+      RelationIsVisible(relation) ? nullptr : get_namespace_name(get_rel_namespace(relation));
+  return quote_qualified_identifier(schema, get_rel_name(relation));
+}
+
 Target stored(TableColumn column) {
   check_readable(column);
   const struct varlena* value = cached_density(column);
@@ -25,7 +34,7 @@ Target stored(TableColumn column) {
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                     errmsg("no density is fitted for %s", display_name(column)),
                     errhint("Fit one: SELECT * FROM kde_fit(%s, %s);",
-                            quote_literal_cstr(get_rel_name(column.relation)),
+                            quote_literal_cstr(sql_name(column.relation)),
                             quote_literal_cstr(column_name(column.relation, column.attnum)))));
   const kde::Header* density = density_from_datum(PointerGetDatum(value), nullptr);
   kde::ValueType type;

@@ -1,0 +1,157 @@
+// estimate/atoms.h: what is found, what is left, and how often nothing is mistaken for an atom.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "core/estimate/atoms.h"
+#include "core/fit.h"
+#include "core/integrate/integrate.h"
+#include "core/random.h"
+
+namespace kde {
+namespace {
+
+double normal(Random& random) {
+  const double u = random.uniform();
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * M_PI * random.uniform());
+}
+
+std::vector<WeightedValue> sorted(std::vector<double> x) {
+  std::sort(x.begin(), x.end());
+  std::vector<WeightedValue> out;
+  for (double v : x) out.push_back({v, 1});
+  return out;
+}
+
+double total(const std::vector<WeightedValue>& values) {
+  double sum = 0;
+  for (const WeightedValue& v : values) sum += v.weight;
+  return sum;
+}
+
+TEST(Atoms, ZerosAmongContinuousValues) {
+  Random random(1);
+  std::vector<double> x;
+  for (int i = 0; i < 5000; ++i) x.push_back(i % 10 < 9 ? 0 : std::exp(normal(random)));
+  const AtomSplit split = split_atoms(sorted(x), false, 256);
+  ASSERT_EQ(split.atoms.size(), 1U);
+  EXPECT_EQ(split.atoms[0].value, 0);
+  EXPECT_EQ(split.atoms[0].weight, 4500);
+  EXPECT_EQ(split.rest.size(), 500U);
+}
+
+// On a lattice the background stays: the atom and the rest add up to the value's count.
+TEST(Atoms, HeapsOnALatticeKeepTheirBackground) {
+  Random random(2);
+  std::vector<double> x;
+  for (int i = 0; i < 40000; ++i) {
+    double v = std::floor(1000 + 100 * normal(random));
+    if (random.uniform() < 0.2) v = 50 * std::round(v / 50);
+    x.push_back(v);
+  }
+  const std::vector<WeightedValue> values = sorted(x);
+  const AtomSplit split = split_atoms(values, true, 256);
+  ASSERT_GE(split.atoms.size(), 5U);
+  for (const WeightedValue& a : split.atoms) {
+    EXPECT_EQ(std::fmod(a.value, 50), 0) << a.value;
+    double all = 0;
+    double kept = 0;
+    for (const WeightedValue& v : values) all += v.value == a.value ? v.weight : 0;
+    for (const WeightedValue& v : split.rest) kept += v.value == a.value ? v.weight : 0;
+    EXPECT_GT(kept, 0);
+    EXPECT_EQ(all, kept + a.weight);
+  }
+  EXPECT_EQ(total(split.atoms) + total(split.rest), 40000);
+}
+
+// The stated rate: in 400 samples without atoms at most kFalsePositives each; the chance of two or
+// more in all is below (400 * 1e-3)^2 / 2 = 8 %, of three below 1.1 %, of four below 0.11 %.
+TEST(Atoms, FalsePositivesAreRare) {
+  int samples_with_atoms = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    std::vector<double> x;
+    const double step = seed % 2 == 0 ? 1 : 0.02;  // some 400 or 20,000 lattice points
+    for (int i = 0; i < 4000; ++i) x.push_back(step * std::floor(100 / step * random.uniform()));
+    samples_with_atoms += split_atoms(sorted(x), true, 256).atoms.empty() ? 0 : 1;
+  }
+  EXPECT_LE(samples_with_atoms, 3);
+}
+
+// A single value of a compacted stream may weigh as much as many rows; it is one observation.
+TEST(Atoms, WeightsOfCompactedValuesAreNoEvidence) {
+  std::vector<WeightedValue> values;
+  for (int i = 0; i < 1000; ++i)
+    values.push_back({static_cast<double>(i), i % 7 == 0 ? 64.0 : 1.0});
+  EXPECT_TRUE(split_atoms(values, false, 256).atoms.empty());
+}
+
+TEST(Atoms, LimitKeepsTheHeaviest) {
+  Random random(3);
+  std::vector<double> x;
+  for (int i = 0; i < 3000; ++i) x.push_back(normal(random));
+  for (int k = 1; k <= 5; ++k) x.insert(x.end(), static_cast<std::size_t>(100 * k), k / 8.0);
+  const AtomSplit split = split_atoms(sorted(x), false, 2);
+  ASSERT_EQ(split.atoms.size(), 2U);
+  EXPECT_EQ(split.atoms[0].value, 4 / 8.0);
+  EXPECT_EQ(split.atoms[1].value, 5 / 8.0);
+  EXPECT_EQ(total(split.atoms) + total(split.rest), 4500);
+  EXPECT_TRUE(split_atoms(sorted(x), false, 0).atoms.empty());
+}
+
+// Through a fit: the mixture's counts. Off the atoms' places the count of a range is that of the
+// smooth rest, whose fraction is known; on an atom it is exact, every row having been read.
+TEST(Atoms, FittedMixtureCountsThemExactly) {
+  Random random(4);
+  Sampler::Options options;
+  options.sample_rows = 100000;
+  Sampler sampler(options);
+  constexpr int kRows = 20000;
+  for (int i = 0; i < kRows; ++i) {
+    const double v = i % 4 == 0 ? 0 : i % 4 == 1 ? 9999 : 50 + 10 * normal(random);
+    ASSERT_TRUE(sampler.add(v).ok());
+  }
+  Sample sample;
+  ASSERT_TRUE(sampler.finish(&sample).ok());
+  FitOptions fit;
+  fit.every_row_read = true;
+  std::vector<std::uint64_t> words;
+  std::size_t size;
+  FitReport report;
+  ASSERT_TRUE(fit_column(sample, fit, {}, &words, &size, &report).ok());
+  EXPECT_EQ(report.atoms, 2);
+  EXPECT_GT(report.knots, 2);
+  // The bandwidth is that of the normal part, sigma (4/(3n))^(1/5) = 1.55, not of the whole.
+  EXPECT_LT(report.bandwidth, 3);
+  const DensityView d(words.data());
+  const auto between = [&d](double a, double b) {
+    Range r;
+    r.lower_unbounded = r.upper_unbounded = false;
+    r.lower = a;
+    r.upper = b;
+    return count(d, r);
+  };
+  EXPECT_NEAR(between(0, 0), kRows / 4, 1e-6 * kRows);
+  EXPECT_NEAR(between(9999, 9999), kRows / 4, 1e-6 * kRows);
+  EXPECT_NEAR(between(1, 9998), kRows / 2, 1e-3 * kRows);
+  EXPECT_EQ(count(d, {}), kRows);
+  EXPECT_EQ(quantile(d, 0.1), 0);
+  EXPECT_EQ(quantile(d, 0.9), 9999);
+  // Half the smooth part lies below 50; its median has standard error 1.25 * 10/sqrt(10000).
+  EXPECT_NEAR(quantile(d, 0.5), 50, 5 * 0.125);
+}
+
+// Two values, one of them rare: nothing is left to smooth.
+TEST(Atoms, OneOtherValueIsAnAtomToo) {
+  std::vector<double> x(5000, 1.0);
+  for (int i = 0; i < 30; ++i) x.push_back(2 + i / 100.0);
+  x.insert(x.end(), 100, 7.0);
+  const AtomSplit split = split_atoms(sorted(x), false, 256);
+  ASSERT_EQ(split.atoms.size(), 2U);
+  EXPECT_EQ(split.rest.size(), 30U);
+}
+
+}  // namespace
+}  // namespace kde
