@@ -130,28 +130,18 @@ class Fit {
     if (!automatic() || is_alphabet()) return;
     split_ = split_atoms(sample_.values, parts_.header.lattice_step > 0, kAtomsBesideSmooth);
     if (split_.atoms.empty()) return;
+    // The median background makes atoms a minority among their neighbours, so much is left.
     if (split_.rest.empty() || split_.rest.front().value == split_.rest.back().value) {
-      // Nothing is left to smooth: the one other value is an atom too.
-      split_.atoms = split_atoms_of_all();
-      split_.rest.clear();
+      split_ = {};
       return;
     }
     smooth_values_ = split_.rest;
   }
 
-  std::vector<WeightedValue> split_atoms_of_all() const {
-    std::vector<WeightedValue> all;
-    for (const WeightedValue& v : sample_.values) {
-      if (all.empty() || all.back().value != v.value) all.push_back({v.value, 0});
-      all.back().weight += v.weight;
-    }
-    return all;
-  }
-
   // The values for the pair sums, without the share of them that atoms hold.
   std::vector<double> smooth_bandwidth_values() const {
     const std::vector<double>& all = sample_.bandwidth_values;
-    if (split_.atoms.empty() || split_.rest.empty()) return all;
+    if (split_.atoms.empty()) return all;
     std::vector<double> out;
     auto atom = split_.atoms.begin();
     auto rest = split_.rest.begin();
@@ -183,8 +173,7 @@ class Fit {
       parts_.atom_value.push_back(v.value);
       parts_.atom_rows.push_back(rows);
     }
-    parts_.header.smooth_rows =
-        split_.rest.empty() ? 0 : std::max(parts_.header.finite_rows() - rows, 0.0);
+    parts_.header.smooth_rows = std::max(parts_.header.finite_rows() - rows, 0.0);
   }
 
   void scale_values() {
@@ -200,7 +189,7 @@ class Fit {
 
   // Of the sample, those that are not atoms.
   std::int64_t smooth_rows_of_sample() const {
-    if (split_.atoms.empty() || split_.rest.empty()) return sample_.sample_rows;
+    if (split_.atoms.empty()) return sample_.sample_rows;
     double weight = 0;
     for (const WeightedValue& v : smooth_values_) weight += v.weight;
     return std::max<std::int64_t>(std::llround(weight),
@@ -283,10 +272,6 @@ class Fit {
       parts_.header.origin = scale_.origin;
       parts_.header.exponent = scale_.exponent;
       add_alphabet();
-    } else if (!split_.atoms.empty() && split_.rest.empty()) {
-      parts_.header.origin = scale_.origin;
-      parts_.header.exponent = scale_.exponent;
-      add_split_atoms();
     } else {
       status = smooth();
     }

@@ -69,7 +69,7 @@ class EveryEngine : public testing::TestWithParam<NamedEngine> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Plugin, EveryEngine, testing::ValuesIn(every_engine()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& tested) { return tested.param.name; });
 
 TEST_P(EveryEngine, GivesTheReferenceValues) {
   expect_relative(trace_of(data::eruptions).h, 0.165534133327, bound());

@@ -57,9 +57,9 @@ class EverySimdEngine : public testing::TestWithParam<std::tuple<SimdTarget, Pre
 INSTANTIATE_TEST_SUITE_P(Targets, EverySimdEngine,
                          testing::Combine(testing::ValuesIn(simd_targets()),
                                           testing::Values(Precision::single, Precision::full)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param).name +
-                                  (std::get<1>(info.param) == Precision::single ? "_single"
+                         [](const auto& tested) {
+                           return std::get<0>(tested.param).name +
+                                  (std::get<1>(tested.param) == Precision::single ? "_single"
                                                                                 : "_double");
                          });
 

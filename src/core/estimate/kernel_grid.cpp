@@ -12,11 +12,14 @@ namespace {
 
 constexpr double kReach = 7;
 constexpr double kNodesPerBandwidth = 16;
+// Where the bandwidth is wide, so that a cell between two nodes holds little enough for its slopes'
+// precision (see smooth.cpp).
+constexpr double kFewestSteps = 512;
 
 }  // namespace
 
 KernelGrid::KernelGrid(double h, double start, double end) : h_(h), start_(start) {
-  const double steps = std::max(1.0, std::ceil((end - start) * kNodesPerBandwidth / h));
+  const double steps = std::max(kFewestSteps, std::ceil((end - start) * kNodesPerBandwidth / h));
   delta_ = (end - start) / steps;
   last_node_ = static_cast<std::int64_t>(steps);
   reach_ = static_cast<int>(std::ceil(kReach * h / delta_));

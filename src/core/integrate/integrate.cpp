@@ -129,31 +129,37 @@ struct Accumulator {
   }
 };
 
+// What the cubics of block `b` miss between u = from and u = to. With E the kernel sum less the
+// cubics, 0 at the block's ends, the block's moments are -integral E du and -2 integral u E du: so
+// they are spread by width, as if E were constant. Spread by mass, what one wide cell towards an
+// outlier misses would end up where the rows are.
+StretchMoments missed(const DensityView& d, int b, double from, double to, double center) {
+  const double u0 = d.knot_u(b * kBlockCells);
+  const double u1 = d.knot_u(std::min((b + 1) * kBlockCells, d.cells()));
+  const double share = std::min((to - from) / (u1 - u0), 1.0);
+  const double m1 = d.block_moment(b, 1);
+  const double about_middle = d.block_moment(b, 2) - (u0 + u1) * m1;
+  // The second moment about the block's middle comes from the odd part of E: the cube of the width.
+  return {0, m1 * share,
+          (from + to - 2 * center) * m1 * share + about_middle * share * share * share};
+}
+
 // The smooth part between u = a and u = b (a < b, both between the outer knots).
 void add_smooth(const DensityView& d, double a, double b, Accumulator* total) {
   const double rows = d.header().smooth_rows;
   const int first = find_cell(d, a);
   const int last = find_cell(d, b);
-  double block_mass = 0;
+  double block_from = a;
   for (int i = first; i <= last; ++i) {
     const Cell cell = cell_at(d, i);
     const double s0 = i == first ? cell.local(a) : 0;
     const double s1 = i == last ? cell.local(b) : 1;
-    const StretchMoments m = cell.moments(s0, s1, total->center);
-    total->add(m, rows);
-    block_mass += m.m0;
+    total->add(cell.moments(s0, s1, total->center), rows);
     // At the end of a block (or of the stretch): its share of what the cubics miss.
-    const int block = i / kBlockCells;
     if (i == last || (i + 1) % kBlockCells == 0) {
-      const int end = std::min((block + 1) * kBlockCells, d.cells());
-      const double whole = d.knot_mass(end) - d.knot_mass(block * kBlockCells);
-      if (whole > 0) {
-        const double share = block_mass / whole;
-        const double m1 = d.block_moment(block, 1);
-        const double m2 = d.block_moment(block, 2);
-        total->add({0, m1 * share, (m2 - 2 * total->center * m1) * share}, rows);
-      }
-      block_mass = 0;
+      const double block_to = i == last ? b : d.knot_u(i + 1);
+      total->add(missed(d, i / kBlockCells, block_from, block_to, total->center), rows);
+      block_from = block_to;
     }
   }
 }
@@ -332,8 +338,13 @@ double pdf(const DensityView& density, double x) {
   const Header& h = density.header();
   if (!std::isfinite(x) || !(h.rows > 0)) return 0;
   double rows = 0;  // per unit of x
-  if (h.smooth_rows > 0)
-    rows = std::ldexp(h.smooth_rows * smooth_slope(density, density.to_u(x)), -h.exponent);
+  if (h.smooth_rows > 0) {
+    double u = density.to_u(x);
+    // The outer knots of a bounded density are min and max but for their last digits.
+    if ((h.flags & kBounded) != 0 && x >= h.min && x <= h.max)
+      u = std::clamp(u, density.knot_u(0), density.knot_u(density.knots() - 1));
+    rows = std::ldexp(h.smooth_rows * smooth_slope(density, u), -h.exponent);
+  }
   if (h.bandwidth > 0) {
     double previous = 0;
     for (int i = 0; i < density.atoms(); ++i) {
