@@ -89,6 +89,16 @@ void check_own_type(FunctionCallInfo fcinfo, const Target& target, int argument)
                     errhint("Pass as_type => NULL::%s.", format_type_be(own))));
 }
 
+// x in the type asked for. A domain's values obey its modifier and its constraints.
+Datum in_own_type(FunctionCallInfo fcinfo, const Target& target, int argument, double x) {
+  const Oid asked = get_fn_expr_argtype(fcinfo->flinfo, argument);
+  if (asked == sql_type_of(target.type)) return double_to_value(target.type, x);
+  Oid input;
+  Oid io_param;
+  getTypeInputInfo(asked, &input, &io_param);
+  return OidInputFunctionCall(input, double_to_text(target.type, x), io_param, -1);
+}
+
 Result answer_avg_as(FunctionCallInfo fcinfo, const Target& target, int next) {
   check_own_type(fcinfo, target, next);
   kde::RangeMoments m;
@@ -99,7 +109,7 @@ Result answer_avg_as(FunctionCallInfo fcinfo, const Target& target, int next) {
     if (special.is_null) return special;
     mean = DatumGetFloat8(special.value);
   }
-  return {false, double_to_value(target.type, mean)};
+  return {false, in_own_type(fcinfo, target, next, mean)};
 }
 
 // The sample variance, as SQL's variance(): null for at most one row.
@@ -154,7 +164,8 @@ Result answer_quantile_of_text(FunctionCallInfo fcinfo, const Target& target, in
 Result answer_quantile_as(FunctionCallInfo fcinfo, const Target& target, int next) {
   check_own_type(fcinfo, target, next + 1);
   if (PG_ARGISNULL(next)) return Result::null();
-  return {false, double_to_value(target.type, quantile_of(target, PG_GETARG_FLOAT8(next)))};
+  const double x = quantile_of(target, PG_GETARG_FLOAT8(next));
+  return {false, in_own_type(fcinfo, target, next + 1, x)};
 }
 
 // An array of the same shape; null elements stay null.
