@@ -32,8 +32,8 @@ inline const char* insane_answer(const DensityView& d, int ranges) {
   if (d.knots() > 0) {
     for (int i : {0, d.knots() / 3, d.knots() / 2, d.knots() - 1})
       points.push_back(d.to_x(d.knot_u(i)));
-    points.push_back(d.to_x(d.knot_u(0) + (d.knot_u(d.knots() - 1) - d.knot_u(0)) *
-                                              random.uniform()));
+    points.push_back(
+        d.to_x(d.knot_u(0) + (d.knot_u(d.knots() - 1) - d.knot_u(0)) * random.uniform()));
   }
   const double tolerance = 1e-9 * h.rows;
   double before = 0;

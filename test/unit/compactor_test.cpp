@@ -66,8 +66,7 @@ TEST(Compactor, KeepsEverythingBelowItsCapacity) {
 
 TEST(Compactor, RankErrorSumAndWeightsOfManyStreams) {
   constexpr int kRows = 20011;
-  std::vector<std::vector<double>> streams = {samples::normal(kRows, 2),
-                                              samples::cauchy(kRows, 3)};
+  std::vector<std::vector<double>> streams = {samples::normal(kRows, 2), samples::cauchy(kRows, 3)};
   streams.push_back(streams[0]);
   std::sort(streams.back().begin(), streams.back().end());
   streams.push_back(streams.back());

@@ -131,9 +131,7 @@ class Reference {
   double second(double a, double b) const {
     return sum_.second_moment(clamp(a), clamp(b)) / whole_;
   }
-  double density(double t) const {
-    return t < lower_ || t > upper_ ? 0 : sum_.density(t) / whole_;
-  }
+  double density(double t) const { return t < lower_ || t > upper_ ? 0 : sum_.density(t) / whole_; }
 
  private:
   double clamp(double t) const { return std::clamp(t, lower_, upper_); }

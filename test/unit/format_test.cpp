@@ -220,11 +220,17 @@ TEST(Validate, RejectsEachCorruptedField) {
       {"an atom below min", [](Header& h) { h.min = 6.5; }},
       {"knots beyond DBL_MAX", [](Header& h) { h.exponent = 1100; }},
   };
-  constexpr double Header::*kCounts[] = {
-      &Header::rows,        &Header::nulls,          &Header::nans,
-      &Header::negative_infinities, &Header::positive_infinities, &Header::sample_rows,
-      &Header::bandwidth,   &Header::lattice_step,   &Header::smooth_rows,
-      &Header::slope_unit,  &Header::error};
+  constexpr double Header::*kCounts[] = {&Header::rows,
+                                         &Header::nulls,
+                                         &Header::nans,
+                                         &Header::negative_infinities,
+                                         &Header::positive_infinities,
+                                         &Header::sample_rows,
+                                         &Header::bandwidth,
+                                         &Header::lattice_step,
+                                         &Header::smooth_rows,
+                                         &Header::slope_unit,
+                                         &Header::error};
   int i = 0;
   std::vector<std::string> names;
   names.reserve(200);
@@ -320,8 +326,8 @@ TEST(Validate, RejectsEveryWrongLength) {
   }
   std::vector<std::uint64_t> longer = good.words;
   longer.resize(4096);
-  for (std::size_t size : {good.size + 1, good.size + 8, kMaxBytes, kMaxBytes + 1,
-                           std::size_t{32768}})
+  for (std::size_t size :
+       {good.size + 1, good.size + 8, kMaxBytes, kMaxBytes + 1, std::size_t{32768}})
     EXPECT_EQ(validate(longer.data(), size).code, Code::invalid_format) << size;
 }
 

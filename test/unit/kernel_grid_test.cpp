@@ -45,8 +45,8 @@ void expect_agrees(const KernelGrid& grid, const Reference& reference, double h,
   const double mass = 2 * images * kMassBound;
   const double first = 2 * images * (x * kMassBound + h * (kEpsPhi + kPdf));
   const double second = 2 * images *
-                        (x * x * kMassBound + 2 * x * h * kEpsPhi + h * h * (kEps2Phi + kMassBound) +
-                         h * (2 * x * kPdf + h * kEpsPdf));
+                        (x * x * kMassBound + 2 * x * h * kEpsPhi +
+                         h * h * (kEps2Phi + kMassBound) + h * (2 * x * kPdf + h * kEpsPdf));
   const std::int64_t last = grid.nodes() - 1;
   const std::int64_t stride = std::max<std::int64_t>(1, last / 400);
   double before = -kInf;
@@ -71,7 +71,7 @@ TEST(KernelGrid, UnboundedAgreesWithTheKernelSum) {
       SCOPED_TRACE(testing::Message() << column.name << ", h " << h);
       const KernelGrid grid = KernelGrid::unbounded(values, h);
       expect_agrees(grid, Reference(values, h), h, largest, 1);
-      EXPECT_EQ(grid.nodes_per_bandwidth(), 16);
+      EXPECT_GE(grid.nodes_per_bandwidth(), 16);
       EXPECT_LE(grid.position(0), values.front().value - 6.99 * h);
       EXPECT_GE(grid.position(grid.nodes() - 1), values.back().value + 6.99 * h);
     }

@@ -114,8 +114,8 @@ TEST(Sampler, SampleIsSortedAndItsSubsetPartOfIt) {
 
 TEST(Sampler, TotalsAgreeWithTwoPasses) {
   for (const fitted::Column& column : fitted::columns(20000)) {
-    for (const auto& [scale, offset] : {std::pair{1.0, 0.0}, {1.0, 1e9}, {1e150, 0.0},
-                                        {1e-140, 0.0}}) {
+    for (const auto& [scale, offset] :
+         {std::pair{1.0, 0.0}, {1.0, 1e9}, {1e150, 0.0}, {1e-140, 0.0}}) {
       SCOPED_TRACE(testing::Message() << column.name << " * " << scale << " + " << offset);
       std::vector<double> x = column.x;
       for (double& v : x) v = v * scale + offset;
@@ -202,10 +202,9 @@ TEST(Sampler, DistinctValuesUpToTheLimit) {
   // Counted over every value, though only 100 are sampled.
   Sample s = draw(x, 100, 10, 0);
   EXPECT_TRUE(s.distinct_known);
-  EXPECT_TRUE(std::equal(s.distinct.begin(), s.distinct.end(), expected.begin(), expected.end(),
-                         [](const auto& a, const auto& b) {
-                           return a.first == b.first && a.second == b.second;
-                         }));
+  EXPECT_TRUE(std::equal(
+      s.distinct.begin(), s.distinct.end(), expected.begin(), expected.end(),
+      [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; }));
   // One more, wherever it comes, and what comes after it.
   for (std::size_t at : {std::size_t{0}, x.size() / 2, x.size()}) {
     std::vector<double> more = x;

@@ -179,18 +179,27 @@ class Builder {
   void write_moments(SmoothPart* out) const {
     const std::size_t cells = chosen_.size() - 1;
     KernelGrid::Moments low = grid_.moments(chosen_[0]);
+    double low_mass = grid_.value(chosen_[0]).mass;
     for (std::size_t i = 0; i < cells; i += kBlockCells) {
       const std::size_t end = std::min(i + kBlockCells, cells);
       const KernelGrid::Moments high = grid_.moments(chosen_[end]);
+      const double high_mass = grid_.value(chosen_[end]).mass;
+      // About the middle: far from u = 0 the rounding of the masses would outweigh the moments.
+      const double middle = (out->knot_u[i] + out->knot_u[end]) / 2;
+      const double mass = high_mass - low_mass;
+      const double first = high.first - low.first;
+      const double second = high.second - low.second;
       StretchMoments stored;
       for (std::size_t k = i; k < end; ++k) {
-        const StretchMoments m = stored_cell(*out, k).moments(0, 1, 0);
+        const StretchMoments m = stored_cell(*out, k).moments(0, 1, middle);
         stored.m1 += m.m1;
         stored.m2 += m.m2;
       }
-      out->block_moment.push_back(static_cast<float>(high.first - low.first - stored.m1));
-      out->block_moment.push_back(static_cast<float>(high.second - low.second - stored.m2));
+      out->block_moment.push_back(static_cast<float>(first - middle * mass - stored.m1));
+      out->block_moment.push_back(static_cast<float>(second - middle * (2 * first - middle * mass) -
+                                                     stored.m2));
       low = high;
+      low_mass = high_mass;
     }
   }
 

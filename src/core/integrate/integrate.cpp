@@ -130,18 +130,17 @@ struct Accumulator {
 };
 
 // What the cubics of block `b` miss between u = from and u = to. With E the kernel sum less the
-// cubics, 0 at the block's ends, the block's moments are -integral E du and -2 integral u E du: so
-// they are spread by width, as if E were constant. Spread by mass, what one wide cell towards an
-// outlier misses would end up where the rows are.
+// cubics, 0 at the block's ends, the block's moments about its middle m are -integral E du and
+// -2 integral (u - m) E du: so they are spread by width, as if E were constant. Spread by mass,
+// what one wide cell towards an outlier misses would end up where the rows are.
 StretchMoments missed(const DensityView& d, int b, double from, double to, double center) {
   const double u0 = d.knot_u(b * kBlockCells);
   const double u1 = d.knot_u(std::min((b + 1) * kBlockCells, d.cells()));
   const double share = std::min((to - from) / (u1 - u0), 1.0);
   const double m1 = d.block_moment(b, 1);
-  const double about_middle = d.block_moment(b, 2) - (u0 + u1) * m1;
-  // The second moment about the block's middle comes from the odd part of E: the cube of the width.
-  return {0, m1 * share,
-          (from + to - 2 * center) * m1 * share + about_middle * share * share * share};
+  const double m2 = d.block_moment(b, 2);
+  // The second comes from the odd part of E: the cube of the width.
+  return {0, m1 * share, (from + to - 2 * center) * m1 * share + m2 * share * share * share};
 }
 
 // The smooth part between u = a and u = b (a < b, both between the outer knots).

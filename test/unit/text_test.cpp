@@ -1,0 +1,235 @@
+// The text form: exact round trips, and strict reading.
+#include "core/density/text.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "answers.h"
+#include "fitted.h"
+
+namespace kde {
+namespace {
+
+using fitted::Fitted;
+
+std::string text_of(const Fitted& f) {
+  std::string text;
+  EXPECT_TRUE(to_text(f.view(), &text).ok());
+  return text;
+}
+
+Status read(const std::string& text) {
+  std::vector<std::uint64_t> words;
+  std::size_t size = 0;
+  // An exact copy, so that a sanitizer sees any read beyond the end.
+  const std::vector<char> exact(text.begin(), text.end());
+  return from_text({exact.data(), exact.size()}, &words, &size);
+}
+
+void expect_round_trip(const Fitted& f) {
+  const std::string text = text_of(f);
+  std::vector<std::uint64_t> words;
+  std::size_t size = 0;
+  const Status s = from_text(text, &words, &size);
+  ASSERT_TRUE(s.ok()) << s.message;
+  ASSERT_EQ(size, f.size);
+  EXPECT_EQ(words, f.words);
+}
+
+// `text` with the first `from` replaced by `to`.
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(Text, RoundTripsToTheSameBytes) {
+  for (const fitted::Column& column : fitted::columns(400)) {
+    SCOPED_TRACE(column.name);
+    expect_round_trip(fitted::fit(column.x));
+    expect_round_trip(fitted::fit(column.x, Method::plugin));
+    expect_round_trip(fitted::fit(column.x, Method::silverman));
+  }
+  std::vector<double> x = samples::normal(100, 2);
+  for (double scale : {1e300, 1e-300, 1e-310}) {
+    std::vector<double> scaled = x;
+    for (double& v : scaled) v *= scale;
+    SCOPED_TRACE(scale);
+    expect_round_trip(fitted::fit(scaled));
+  }
+  expect_round_trip(fitted::fit(std::vector<double>{1.0 / 3, 1.0 / 3}));
+  expect_round_trip(fitted::fit(std::vector<double>{fitted::kNan, fitted::kInf, -fitted::kInf}));
+  expect_round_trip(fitted::fit(std::vector<double>(40, -0.1)));
+}
+
+TEST(Text, StartsAsDocumented) {
+  FitOptions options;
+  options.value_type = ValueType::numeric;
+  const Fitted f = fitted::fit(fitted::sample_of({1, 1, 1}), options);
+  const std::string text = text_of(f);
+  EXPECT_EQ(text.rfind("kde/1 kernel=gaussian type=numeric method=plugin flags=1 exponent=", 0), 0u)
+      << text;
+  EXPECT_NE(text.find(" atoms=[1:3] knots=[] moments=[]"), std::string::npos) << text;
+}
+
+TEST(Text, SpaceMattersOnlyBetweenFields) {
+  const std::string text = text_of(fitted::fit(std::vector<double>{1, 2, 3.5}));
+  EXPECT_TRUE(read("\n\t " + text + " \r\n").ok());
+  std::string spaced;
+  for (char c : text) spaced += c == ' ' ? std::string(" \n\t ") : std::string(1, c);
+  EXPECT_TRUE(read(spaced).ok());
+  EXPECT_FALSE(read(with(text, "rows=", "rows= ")).ok());
+  EXPECT_FALSE(read(with(text, "rows=", "rows =")).ok());
+  EXPECT_FALSE(read(with(text, "kde/1", "kde /1")).ok());
+  EXPECT_FALSE(read(with(text, "knots=[", "knots=[ ")).ok());
+}
+
+TEST(Text, EveryTruncationIsRejected) {
+  for (const Fitted& f : std::vector<Fitted>{fitted::fit(std::vector<double>{1, 2, 3.5}),
+                                             fitted::fit(std::vector<double>(9, 4))}) {
+    const std::string text = text_of(f);
+    for (std::size_t n = 0; n < text.size(); ++n) {
+      const Status s = read(text.substr(0, n));
+      ASSERT_EQ(s.code, Code::invalid_format) << text.substr(0, n);
+      ASSERT_NE(s.message[0], '\0');
+    }
+  }
+}
+
+// Every field in turn left out, doubled, renamed, emptied, or filled with what is no number.
+TEST(Text, EveryFieldMustBeThereOnceInOrder) {
+  const std::string text = text_of(fitted::fit(std::vector<double>{1, 2, 3.5}));
+  std::vector<std::string> fields;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    fields.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  ASSERT_EQ(fields.size(), 1 + 5 + 17 + 3u);
+  const auto join = [](const std::vector<std::string>& parts) {
+    std::string out;
+    for (const std::string& p : parts) out += (out.empty() ? "" : " ") + p;
+    return out;
+  };
+  ASSERT_TRUE(read(join(fields)).ok());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::string& field = fields[i];
+    const std::string name = field.substr(0, field.find('='));
+    std::vector<std::vector<std::string>> wrong;
+    std::vector<std::string> f = fields;
+    f.erase(f.begin() + static_cast<std::ptrdiff_t>(i));
+    wrong.push_back(f);
+    f = fields;
+    f.insert(f.begin() + static_cast<std::ptrdiff_t>(i), field);
+    wrong.push_back(f);
+    if (i + 1 < fields.size()) {
+      f = fields;
+      std::swap(f[i], f[i + 1]);
+      wrong.push_back(f);
+    }
+    f = fields;
+    f.insert(f.begin() + static_cast<std::ptrdiff_t>(i) + 1, "extra=1");
+    wrong.push_back(f);
+    if (i > 0) {
+      for (const char* value : {"", "x", "nan", "-nan", "-1", "+1", "0x10", "1e999", "1,", "[", "]",
+                                "[1]", "[nan:1]", "[1:2:3:4]", "[,]"}) {
+        // -1 is an honest exponent or position, though the rest then does not fit.
+        f = fields;
+        f[i] = name + "=" + value;
+        if (std::string(value) == "-1" &&
+            (name == "exponent" || name == "origin" || name == "lattice_offset" || name == "min"))
+          continue;
+        wrong.push_back(f);
+      }
+      f = fields;
+      f[i] = "x" + field;
+      wrong.push_back(f);
+    }
+    f = fields;
+    f[i] += "x";
+    wrong.push_back(f);
+    f[i] = field + std::string(1, '\0');
+    wrong.push_back(f);
+    for (const auto& w : wrong) {
+      EXPECT_EQ(read(join(w)).code, Code::invalid_format) << "field " << i << ": " << join(w);
+    }
+  }
+}
+
+TEST(Text, HugeCountsAndListsAreRejected) {
+  const std::string text = text_of(fitted::fit(std::vector<double>{1, 2, 3.5}));
+  for (const char* rows : {"1e308", "inf", "99999999999999999999999999999999999999999999"})
+    EXPECT_EQ(read(with(text, " rows=3", std::string(" rows=") + rows)).code, Code::invalid_format);
+  EXPECT_EQ(read(with(text, "flags=3", "flags=256")).code, Code::invalid_format);
+  EXPECT_EQ(read(with(text, "flags=3", "flags=259")).code, Code::invalid_format);
+  std::string list;
+  for (int i = 0; i < 200000; ++i) list += "0:1,";
+  EXPECT_EQ(read(with(text, "atoms=[", "atoms=[" + list)).code, Code::invalid_format);
+  list.clear();
+  for (int i = 0; i < 200000; ++i) list += "0:1:2,";
+  EXPECT_EQ(read(with(text, "knots=[", "knots=[" + list)).code, Code::invalid_format);
+  // A knot with more digits than are stored, or a mass or slope beyond its type.
+  const std::size_t at = text.find("knots=[") + 7;
+  const std::string first = text.substr(at, text.find(':', at) - at);
+  EXPECT_EQ(read(with(text, first + ":", "0.1234567890123456:")).code, Code::invalid_format);
+  EXPECT_EQ(read(with(text, ":4294967295:", ":4294967296:")).code, Code::invalid_format);
+  EXPECT_EQ(read("").code, Code::invalid_format);
+  EXPECT_EQ(read("kde/2" + text.substr(5)).code, Code::invalid_format);
+}
+
+TEST(Text, ErrorNamesTheField) {
+  const std::string text = text_of(fitted::fit(std::vector<double>{1, 2, 3.5}));
+  const Status s = read(with(text, "bandwidth=", "bandwidht="));
+  EXPECT_NE(std::strstr(s.message, "\"bandwidth\""), nullptr) << s.message;
+}
+
+TEST(Text, DamagedTextIsRejectedOrHarmless) {
+  const std::string good = text_of(fitted::fit(samples::normal(30, 3)));
+  const char alphabet[] = "0123456789.-+e:,[]= nianfx\0\n\xff";
+  Random random(12);
+  int accepted = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string text = good;
+    for (std::uint64_t k = 0; k <= random.below(3); ++k) {
+      const std::size_t at = random.below(text.size());
+      const char c = alphabet[random.below(sizeof alphabet - 1)];
+      switch (random.below(3)) {
+        case 0:
+          text[at] = c;
+          break;
+        case 1:
+          text.insert(at, 1, c);
+          break;
+        default:
+          text.erase(at, 1 + random.below(4));
+      }
+    }
+    std::vector<std::uint64_t> words;
+    std::size_t size = 0;
+    if (!from_text(text, &words, &size).ok()) continue;
+    ++accepted;
+    ASSERT_TRUE(validate(words.data(), size).ok());
+    const char* insane = fitted::insane_answer(DensityView(words.data()), 4);
+    ASSERT_EQ(insane, nullptr) << insane << "\n" << text;
+  }
+  EXPECT_GT(accepted, 200);
+}
+
+TEST(Names, MethodsAndTypes) {
+  for (Method m : {Method::automatic, Method::plugin, Method::silverman}) {
+    Method back;
+    ASSERT_TRUE(parse_method(method_name(m), &back));
+    EXPECT_EQ(back, m);
+  }
+  Method m;
+  EXPECT_FALSE(parse_method("", &m));
+  EXPECT_FALSE(parse_method("Plugin", &m));
+  EXPECT_STREQ(value_type_name(ValueType::interval), "interval");
+  EXPECT_STREQ(value_type_name(ValueType::float8), "double_precision");
+}
+
+}  // namespace
+}  // namespace kde
