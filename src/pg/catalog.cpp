@@ -128,6 +128,7 @@ void check_snapshot_sees(TableColumn column, const ItemPointerData& latest) {
 // Rows of this relation whose column was renamed get its present name, so that the key (relation,
 // names) is free for a new column of the old name.
 void repair_names(Relation catalog, Oid relation, Snapshot snapshot) {
+  List* repaired = NIL;
   for_rows_of(catalog, relation, snapshot, [&](HeapTuple tuple, const RowColumn& row) {
     if (row.relation_oid != relation) return true;
     const char* name = column_name(relation, row.attnum);
@@ -137,13 +138,14 @@ void repair_names(Relation catalog, Oid relation, Snapshot snapshot) {
     bool replace[kColumns] = {};
     values[kColumnNames - 1] = PointerGetDatum(single_name_array(name));
     replace[kColumnNames - 1] = true;
-    HeapTuple repaired =
-        heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace);
-    // Delete and insert rather than update: two columns may have swapped their names.
+    repaired = lappend(
+        repaired, heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace));
     CatalogTupleDelete(catalog, &tuple->t_self);
-    CatalogTupleInsert(catalog, repaired);
     return true;
   });
+  // All are deleted before one is inserted: columns may have swapped their names.
+  ListCell* cell;
+  foreach (cell, repaired) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
   CommandCounterIncrement();
 }
 
