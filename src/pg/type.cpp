@@ -65,12 +65,17 @@ struct Writer {
   pg_unreachable();
 }
 
+int bytes_left(StringInfo message) { return message->len - message->cursor; }
+
 Header receive_header(StringInfo message) {
+  constexpr int kHeaderBytes = 6 + 2 + 3 * 4 + kHeaderDoubles * 8;
   Header header = {};
+  if (bytes_left(message) < 1) invalid_binary("too short");
   header.version = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   // A version that is not known may continue in any way.
   if (header.version != kde::kFormatVersion)
     invalid_binary(psprintf("unknown format version %d", header.version));
+  if (bytes_left(message) < kHeaderBytes - 1) invalid_binary("too short");
   header.kind = static_cast<kde::Kind>(pq_getmsgbyte(message));
   header.kernel = static_cast<kde::Kernel>(pq_getmsgbyte(message));
   header.flags = static_cast<std::uint8_t>(pq_getmsgbyte(message));
@@ -167,7 +172,7 @@ KDE_FUNCTION(kde_out) {
   PG_RETURN_CSTRING(result);
 }
 
-// kde_recv(internal) -> kde. Errors: 22P03 with what is wrong; 08P01 if the message ends early.
+// kde_recv(internal) -> kde. Errors: 22P03 with what is wrong.
 KDE_FUNCTION(kde_recv) {
   auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
   const Header header = receive_header(message);
@@ -176,6 +181,9 @@ KDE_FUNCTION(kde_recv) {
       kde::density_size(header.atoms, header.knots) > kde::kMaxBytes)
     invalid_binary("wrong number of knots or atoms");
   const Size size = kde::density_size(header.atoms, header.knots);
+  // The arrays take as many bytes on the wire as in the stored form.
+  if (static_cast<Size>(bytes_left(message)) != size - sizeof(Header))
+    invalid_binary("length does not fit its contents");
   char* bytes = static_cast<char*>(palloc(size));
   Writer writer = {bytes};
   writer.put(header);

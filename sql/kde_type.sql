@@ -1,0 +1,156 @@
+-- The type kde: text and binary forms, what both refuse, its size, its life in a table.
+SET client_min_messages = warning;
+DROP SCHEMA IF EXISTS kde_type CASCADE;
+CREATE SCHEMA kde_type;
+SET search_path = kde_type, public;
+RESET client_min_messages;
+
+-- Three atoms, by hand; and one smooth cell whose distribution function is 3 s^2 - 2 s^3 on [-1, 1].
+CREATE TABLE literals (name text, density text);
+INSERT INTO literals VALUES
+('atoms', 'kde/1 kernel=gaussian type=integer method=plugin flags=3 exponent=1 rows=60 nulls=5 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=60 bandwidth=0.25 origin=1 lattice_step=1 lattice_offset=0 min=0 max=2 mean=1 variance=0.5 smooth_rows=0 slope_unit=0 error=0 atoms=[0:20,1:40,2:60] knots=[] moments=[]'),
+('smooth', 'kde/1 kernel=gaussian type=double_precision method=silverman flags=1 exponent=1 rows=100 nulls=0 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=100 bandwidth=0.125 origin=0 lattice_step=0 lattice_offset=0 min=-1 max=1 mean=0 variance=0.25 smooth_rows=100 slope_unit=1 error=0 atoms=[] knots=[-0.5:0:0,0.5:4294967295:0] moments=[0:0]');
+
+-- ----------------------------------------------------------------------------------------- text
+SELECT name, density::kde::text = density AS same FROM literals;
+SELECT approx_count(density::kde, 1, 2) AS count, approx_sum(density::kde) AS sum, kde_cdf(density::kde, 0) AS cdf,
+  approx_quantile(density::kde, 0.5) AS median FROM literals WHERE name = 'atoms';
+-- At x = 0.5, s = 0.75: 0.84375; the median is 0.
+SELECT approx_count(density::kde, -1, 0.5) AS count, approx_quantile(density::kde, 0.5) AS median,
+  kde_pdf(density::kde, 0) AS peak, approx_avg(density::kde) AS avg FROM literals WHERE name = 'smooth';
+SELECT * FROM kde_info((SELECT density::kde FROM literals WHERE name = 'atoms'));
+-- Any white space between fields.
+SELECT name, (E'\n ' || replace(density, ' ', E' \t\r\n') || E'\n')::kde::text = density AS same FROM literals;
+
+CREATE FUNCTION read(input text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  message text;
+  detail text;
+BEGIN
+  PERFORM input::kde;
+  RETURN 'accepted';
+EXCEPTION WHEN OTHERS THEN
+  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+  RETURN SQLSTATE || ' ' || message || ': ' || detail;
+END $$;
+SELECT input, read(input) FROM unnest(ARRAY['', ' ', 'x', 'kde', 'kde/', 'kde/2 kernel=gaussian', 'kde/1', 'kde/1 kernel=',
+  'kde/1 kernel=gaussian type=integer method=plugin', '{}', 'NaN']) AS input;
+-- One part replaced at a time.
+SELECT name, old, new, read(replace(density, old, new)) FROM literals JOIN (VALUES
+  ('atoms', 'kde/1', 'kde/0'), ('atoms', 'gaussian', 'triangle'), ('atoms', 'integer', 'text'),
+  ('atoms', 'plugin', 'auto'), ('atoms', 'plugin', 'magic'), ('atoms', 'flags=3', 'flags=4'), ('atoms', 'flags=3', 'flags=256'),
+  ('atoms', 'flags=3', 'flags=-1'), ('atoms', 'exponent=1 ', 'exponent=1101 '), ('atoms', 'exponent=1 ', 'exponent=1.5 '),
+  ('atoms', 'exponent=1 ', 'exponent=99999999999 '), ('atoms', 'exponent=1 ', 'exponent=-9 '),
+  ('atoms', 'rows=60 nulls', 'rows=-60 nulls'), ('atoms', 'rows=60 nulls', 'rows=61 nulls'), ('atoms', 'rows=60 nulls', 'rows=nan nulls'),
+  ('atoms', 'rows=60 nulls', 'rows=1e999 nulls'), ('atoms', 'rows=60 nulls', 'rows=0x3c nulls'), ('atoms', 'rows=60 nulls', 'rows= 60 nulls'),
+  ('atoms', 'nulls=5', 'nulls=inf'), ('atoms', 'nulls=5', ''), ('atoms', 'nulls=5', 'nulls=5 nulls=5'), ('atoms', 'nulls=5', 'Nulls=5'),
+  ('atoms', 'nans=0', 'nans=61'), ('atoms', 'bandwidth=0.25', 'bandwidth=-1'), ('atoms', 'origin=1 ', 'origin=infinity '),
+  ('atoms', 'lattice_step=1', 'lattice_step=1e-300'), ('atoms', 'min=0', 'min=1.5'), ('atoms', 'max=2', 'max=1'), ('atoms', 'mean=1 ', 'mean=3 '),
+  ('atoms', 'variance=0.5', 'variance=-0.5'), ('atoms', 'smooth_rows=0', 'smooth_rows=1'), ('atoms', 'error=0', 'error=2'),
+  ('atoms', '[0:20,1:40,2:60]', '[]'), ('atoms', '[0:20,1:40,2:60]', '[0:20,1:40,2:60'), ('atoms', '[0:20,1:40,2:60]', '[0:20,1:40,2:60,]'),
+  ('atoms', '1:40,', '1:20,'), ('atoms', '1:40,', '0:40,'), ('atoms', '1:40,', '1:40:1,'), ('atoms', '1:40,', '1:inf,'),
+  ('atoms', '0:20,1:40', '1:20,0:40'), ('atoms', '2:60]', '3:60]'), ('atoms', 'moments=[]', 'moments=[0:0]'),
+  ('atoms', 'moments=[]', 'moments=[] x'), ('atoms', 'moments=[]', 'moments=[]]'), ('atoms', 'moments=[]', ''),
+  ('atoms', 'knots=[]', 'knots=[0:0:0]'),
+  ('smooth', '-0.5:0:0', '-0.5:1:0'), ('smooth', '4294967295:0', '4294967294:0'), ('smooth', '4294967295:0', '4294967296:0'),
+  ('smooth', '0.5:4294967295', '1.5:4294967295'), ('smooth', '0.5:4294967295', '-0.75:4294967295'), ('smooth', '[-0.5:0:0', '[0.5:0:0'),
+  ('smooth', '[-0.5:0:0', '[-0.1:0:0'), ('smooth', '-0.5:0:0', '-0.5:0:4'), ('smooth', '-0.5:0:0', '-0.5:0:65536'), ('smooth', 'slope_unit=1', 'slope_unit=0'),
+  ('smooth', '-0.5:0:0,', '-0.5:0:0,0:3000000000:0,0.1:2000000000:0,'), ('smooth', '[0:0]', '[0:nan]'), ('smooth', '[0:0]', '[0:0,0:0]'),
+  ('smooth', '[0:0]', '[]'), ('smooth', 'exponent=1 ', 'exponent=1100 '), ('smooth', 'smooth_rows=100', 'smooth_rows=99'),
+  ('smooth', 'atoms=[]', 'atoms=[-1e9:5]')) AS v(name, old, new)
+  USING (name) ORDER BY name, old COLLATE "C", new COLLATE "C";
+-- Too much of everything.
+SELECT name, old, read(replace(density, old, new)) FROM literals JOIN (VALUES
+  ('atoms', '[0:20', '[0:' || repeat('1', 5000)),
+  ('smooth', 'knots=[', 'knots=[' || repeat('-0.5:0:0,', 2000)),
+  ('atoms', '0:20,', (SELECT string_agg(i / 1e4 || ':' || i / 1e4, ',') || ',' FROM generate_series(1, 1100) AS i))) AS v(name, old, new) USING (name)
+ORDER BY name, old COLLATE "C";
+-- Nothing is too short: every prefix is refused (but for white space, there is none at the end).
+SELECT name, count(*) = length(density) AS all_refused FROM literals, generate_series(0, length(density) - 1) AS n
+WHERE read(left(density, n)) LIKE '22P02 %' GROUP BY name, density ORDER BY name;
+
+-- --------------------------------------------------------------------------------------- binary
+-- A bytea through the type's binary input: COPY's binary format from the shell's printf, in octal.
+CREATE TABLE received (d kde);
+CREATE FUNCTION receive(bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  file bytea := '\x5047434f50590aff0d0a000000000000000000'::bytea || int2send(1::smallint)
+    || int4send(length(bytes)) || bytes || '\xffff'::bytea;
+  octal text;
+  message text;
+  detail text;
+BEGIN
+  SELECT string_agg('\0' || lpad((b >> 6)::text || (b >> 3 & 7)::text || (b & 7)::text, 3, '0'), '' ORDER BY i)
+    INTO octal FROM (SELECT i, get_byte(file, i) AS b FROM generate_series(0, length(file) - 1) AS i) AS v;
+  DELETE FROM received;
+  EXECUTE format('COPY received FROM PROGRAM %L (FORMAT binary)', 'printf %b ''' || octal || '''');
+  RETURN 'accepted';
+EXCEPTION WHEN OTHERS THEN
+  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
+  RETURN SQLSTATE || ' ' || message || CASE WHEN detail <> '' THEN ': ' || detail ELSE '' END;
+END $$;
+SELECT name, kde_send(density::kde) FROM literals;
+CREATE TABLE wire AS SELECT name, kde_send(density::kde) AS b FROM literals;
+SELECT receive(b) FROM wire WHERE name = 'atoms';
+SELECT d::text = density AS same FROM received, literals WHERE name = 'atoms';
+SELECT receive(b) FROM wire WHERE name = 'smooth';
+SELECT d::text = density AS same FROM received, literals WHERE name = 'smooth';
+-- One field replaced at a time: byte offset and new bytes.
+SELECT name, at, bytes, receive(overlay(b PLACING bytes::bytea FROM at + 1)) FROM wire JOIN (VALUES
+  ('atoms', 0, '\x00'), ('atoms', 0, '\x02'), ('atoms', 0, '\xff'), ('atoms', 1, '\x00'), ('atoms', 2, '\x01'), ('atoms', 3, '\x80'),
+  ('atoms', 4, '\x0a'), ('atoms', 5, '\x00'), ('atoms', 5, '\x03'), ('atoms', 6, '\x0001'), ('atoms', 8, '\x7fffffff'), ('atoms', 12, '\x00000002'),
+  ('atoms', 12, '\x00000004'), ('atoms', 12, '\xffffffff'), ('atoms', 12, '\x10000003'), ('atoms', 16, '\x00000001'), ('atoms', 16, '\x00000002'),
+  ('atoms', 16, '\xffffffff'), ('atoms', 20, '\x7ff8000000000000'), ('atoms', 20, '\xc04e000000000000'), ('atoms', 28, '\x7ff0000000000000'),
+  ('atoms', 108, '\x7ff0000000000000'), ('atoms', 148, '\xbff0000000000000'), ('atoms', 156, '\x7ff8000000000000'), ('atoms', 180, '\xbff0000000000000'),
+  ('smooth', 12, '\x00000001'), ('smooth', 16, '\x00000003'), ('smooth', 156, '\x00000001'), ('smooth', 160, '\xfffffffe'),
+  ('smooth', 164, '\x7ff80000'), ('smooth', 168, '\xbff00000'), ('smooth', 172, '\x7fc00000'), ('smooth', 184, '\xffff'), ('smooth', 140, '\x0000000000000000')) AS v(name, at, bytes)
+  USING (name) ORDER BY name, at, bytes COLLATE "C";
+-- Cut short anywhere, or with a byte too much.
+SELECT name, count(*) AS bytes, bool_and(receive(substr(b, 1, n)) LIKE '22P03 %') AS all_refused
+FROM wire, generate_series(0, length(b) - 1) AS n WHERE n % 8 IN (0, 3) GROUP BY name ORDER BY name;
+SELECT name, receive(b || '\x00') FROM wire ORDER BY name;
+
+-- ----------------------------------------------------------------------------- fitted densities
+-- Round trips of what fits make, and at most 16 KB of it: a heavy tail needs many knots.
+CREATE TABLE data AS
+SELECT x, tan(pi() * (x - 0.5)) AS cauchy, exp(-2 * ln(x)) * sin(1e5 * x) AS wild, (1e4 * x)::integer AS whole, (i % 400)::numeric AS repeated,
+  CASE i % 7 WHEN 0 THEN 'NaN' WHEN 1 THEN 'infinity' WHEN 2 THEN NULL ELSE x END::float8 AS special
+FROM (SELECT i, ((i * 2654435769) % 4294967296)::float8 / 4294967296 AS x FROM generate_series(1::bigint, 20000) AS i) AS v;
+CREATE TABLE fitted AS
+SELECT attname AS name, NULL::kde AS d, NULL::kde AS again FROM pg_attribute WHERE attrelid = 'data'::regclass AND attnum > 0;
+SELECT name, rows FROM fitted, kde_fit('data', name, sample_rows => 5000, seed => 1) ORDER BY name COLLATE "C";
+UPDATE fitted SET d = kde_density('data', name);
+SELECT name, pg_column_size(d) <= 16384 AS small, bytes <= 16384 AS also, representation_error <= 1e-5 AS good,
+  d::text::kde::text = d::text AS text, kde_send(d::text::kde) = kde_send(d) AS bytes_of_text, receive(kde_send(d)) AS binary
+FROM fitted, kde_info(d) ORDER BY name COLLATE "C";
+CREATE FUNCTION through_binary(d kde) RETURNS kde LANGUAGE plpgsql AS $$
+BEGIN
+  IF receive(kde_send(d)) <> 'accepted' THEN RETURN NULL; END IF;
+  RETURN (SELECT r.d FROM received AS r);
+END $$;
+UPDATE fitted SET again = through_binary(d);
+SELECT name, again::text = d::text AS same,
+  approx_sum(again, 0.1, 1.7) IS NOT DISTINCT FROM approx_sum(d, 0.1, 1.7) AS sum, kde_pdf(again, 0.3) = kde_pdf(d, 0.3) AS pdf
+FROM fitted ORDER BY name COLLATE "C";
+
+-- ----------------------------------------------------------------------------------- in a table
+-- NULL, arrays, composite and subquery values, toast, and aggregates over answers.
+CREATE TABLE shelf (id serial, d kde, ds kde[]);
+INSERT INTO shelf (d, ds) SELECT d, ARRAY[d, NULL, d] FROM fitted ORDER BY name COLLATE "C";
+INSERT INTO shelf (d) VALUES (NULL);
+ALTER TABLE shelf ALTER COLUMN d SET STORAGE plain;
+INSERT INTO shelf (d) SELECT density::kde FROM literals WHERE name = 'atoms';
+ALTER TABLE shelf ALTER COLUMN d SET STORAGE external;
+INSERT INTO shelf (d) SELECT d FROM fitted WHERE name = 'cauchy';
+SELECT count(*), count(d), count(approx_count(d, 0, 1)) AS answered, count(approx_avg(ds[2])) AS of_nulls,
+  sum(approx_count(d, NULL, NULL)) AS rows, bool_and(ds IS NULL OR ds[1]::text = ds[3]::text) AS arrays FROM shelf;
+SELECT max(approx_count(d)) - min(approx_count(d)) AS spread FROM (SELECT d FROM shelf OFFSET 0) AS s;
+SELECT (kde_info(d)).method, count(*) FROM shelf GROUP BY 1 ORDER BY 1;
+SELECT (SELECT d FROM shelf WHERE id = 1)::text = (SELECT d FROM fitted WHERE name = 'cauchy')::text AS toasted;
+SELECT count(*) FROM shelf WHERE d::text IN (SELECT d::text FROM fitted WHERE name = 'cauchy');
+CREATE MATERIALIZED VIEW kept AS SELECT id, d FROM shelf WHERE d IS NOT NULL;
+SELECT sum(approx_count(d)) = (SELECT sum(approx_count(d)) FROM shelf) AS same FROM kept;
+SELECT typlen, typbyval, typalign, typstorage FROM pg_type WHERE typname = 'kde';
+
+SET client_min_messages = warning;
+DROP SCHEMA kde_type CASCADE;
