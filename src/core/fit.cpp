@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <new>
 #include <span>
 
@@ -178,11 +179,9 @@ class Fit {
 
   void scale_values() {
     const Totals& t = sample_.totals;
-    scale_.origin = middle(sample_);
-    // Half the distances, which do not overflow; an exponent more makes up for it.
-    const double reach = std::max(t.max / 2 - scale_.origin / 2, scale_.origin / 2 - t.min / 2);
-    std::frexp(reach, &scale_.exponent);
-    ++scale_.exponent;
+    // Where even the distances overflow, the values themselves are as good.
+    scale_.origin = std::isfinite(t.max - t.min) ? middle(sample_) : 0;
+    std::frexp(std::max(t.max - scale_.origin, scale_.origin - t.min), &scale_.exponent);
     bandwidth_u_ = smooth_bandwidth_values();
     for (double& x : bandwidth_u_) x = scale_.to_u(x);
   }
@@ -214,7 +213,9 @@ class Fit {
     }
     report_.select_ms = watch.ms();
     if (!status.ok()) return status;
-    parts_.header.bandwidth = std::ldexp(h_u_, scale_.exponent);
+    // Two values at both ends of double precision can have a bandwidth beyond it.
+    parts_.header.bandwidth =
+        std::min(std::ldexp(h_u_, scale_.exponent), std::numeric_limits<double>::max());
     report_.bandwidth = parts_.header.bandwidth;
     return status;
   }

@@ -289,8 +289,12 @@ double finite_quantile(const DensityView& d, double rows) {
     return d.atom_value(low);
   if (h.smooth_rows == 0) return h.max;
   const double before = low > 0 ? d.atom_cumulative_rows(low - 1) : 0;
-  double x = d.to_x(smooth_quantile(d, std::min((rows - before) / h.smooth_rows, 1.0)));
+  const double g = std::min((rows - before) / h.smooth_rows, 1.0);
+  double x = d.to_x(smooth_quantile(d, g));
   if ((h.flags & kBounded) != 0) {
+    // The outer knots are min and max but for their last digits.
+    if (g <= 0 && low == 0) x = h.min;
+    if (g >= 1 && !has_atom) x = h.max;
     if (h.lattice_step > 0) {
       const double steps = (x - h.lattice_offset) / h.lattice_step;
       x = h.lattice_offset + std::ceil(steps - 0.5 - 1e-9) * h.lattice_step;

@@ -1,0 +1,320 @@
+// fit_column: what it refuses, what it does at the edges of double precision, and that nothing but
+// the values decides its bytes.
+#include "core/fit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "answers.h"
+#include "fitted.h"
+
+namespace kde {
+namespace {
+
+using fitted::fit;
+using fitted::Fitted;
+using fitted::kInf;
+using fitted::kNan;
+using fitted::range;
+using fitted::sample_of;
+
+constexpr double kMax = std::numeric_limits<double>::max();
+constexpr double kTiny = std::numeric_limits<double>::denorm_min();
+
+constexpr Method kMethods[] = {Method::automatic, Method::plugin, Method::silverman};
+
+Status try_fit(const Sample& sample, const FitOptions& options, const Control& control,
+               Fitted* out) {
+  return fit_column(sample, options, control, &out->words, &out->size, &out->report);
+}
+
+TEST(FitColumn, RefusesNoValues) {
+  Sampler sampler({});
+  sampler.add_null();
+  Sample s;
+  ASSERT_TRUE(sampler.finish(&s).ok());
+  Fitted f;
+  EXPECT_EQ(try_fit(s, {}, {}, &f).code, Code::invalid_argument);
+}
+
+TEST(FitColumn, OnlySpecialValues) {
+  const Fitted f = fit(std::vector<double>{kNan, kNan, kInf});
+  EXPECT_EQ(count(f.view(), Range{}), 3);
+  EXPECT_EQ(count(f.view(), range(-kMax, kMax)), 0);
+  EXPECT_EQ(f.report.bandwidth, 0);
+  fitted::expect_sane_answers(f.view(), 50);
+}
+
+TEST(FitColumn, AllValuesEqual) {
+  for (double v : {0.0, -7.25, 1e300, -kMax, kMax, kTiny, 1e-300}) {
+    for (Method method : kMethods) {
+      SCOPED_TRACE(v);
+      const Fitted f = fit(std::vector<double>(5, v), method);
+      const DensityView d = f.view();
+      EXPECT_EQ(d.atoms(), 1);
+      EXPECT_EQ(count(d, range(v, v)), 5);
+      EXPECT_EQ(count(d, range(v, kInf, false, true)), 0);
+      EXPECT_EQ(moments(d, range(v, v)).mean, v);
+      EXPECT_EQ(moments(d, range(v, v)).variance, 0);
+      EXPECT_EQ(quantile(d, 0.5), v);
+      fitted::expect_sane_answers(d, 50);
+    }
+  }
+}
+
+// The two values may be as near or as far apart as double precision has them.
+TEST(FitColumn, TwoDistinctValues) {
+  const std::pair<double, double> pairs[] = {{0, 1},
+                                             {-kMax, kMax},
+                                             {0, kTiny},
+                                             {-kTiny, kTiny},
+                                             {1, std::nextafter(1, 2)},
+                                             {kMax, std::nextafter(kMax, 0)},
+                                             {1e-310, 2e-310},
+                                             {-1e-300, 1e300},
+                                             {0, kMax}};
+  for (auto [a, b] : pairs) {
+    for (int repeats : {1, 3, 30}) {
+      for (Method method : kMethods) {
+        SCOPED_TRACE(testing::Message() << a << " and " << b << ", " << repeats << " of each, "
+                                        << static_cast<int>(method));
+        std::vector<double> x(static_cast<std::size_t>(repeats), a);
+        x.insert(x.end(), static_cast<std::size_t>(repeats), b);
+        Fitted f;
+        FitOptions options;
+        options.method = method;
+        f.status = try_fit(sample_of(x), options, {}, &f);
+        // A plain kernel sum that reaches beyond DBL_MAX cannot be stored; said, not crashed.
+        if (method != Method::automatic && !f.status.ok()) {
+          EXPECT_GT(std::max(std::fabs(a), std::fabs(b)), 1e307) << f.status.message;
+          continue;
+        }
+        ASSERT_TRUE(f.status.ok()) << f.status.message;
+        const DensityView d = f.view();
+        EXPECT_EQ(count(d, Range{}), 2 * repeats);
+        fitted::expect_sane_answers(d, 100);
+        if (method == Method::automatic) {
+          EXPECT_EQ(count(d, range(std::min(a, b), std::max(a, b))), 2 * repeats);
+        }
+        if (method == Method::automatic && repeats >= 30) {
+          EXPECT_EQ(count(d, range(a, a)), repeats);
+          EXPECT_EQ(count(d, range(b, b)), repeats);
+        }
+      }
+    }
+  }
+}
+
+// Multiplying by a power of two changes nothing but the unit: the same knots, bandwidth and
+// answers, bit for bit.
+TEST(FitColumn, ScaleEquivariance) {
+  const std::vector<double> x = samples::mix(800);
+  for (Method method : kMethods) {
+    const Fitted one = fit(x, method);
+    for (int e : {-990, -300, -1, 10, 300, 1000}) {
+      SCOPED_TRACE(e);
+      std::vector<double> scaled = x;
+      for (double& v : scaled) v = std::ldexp(v, e);
+      const Fitted two = fit(scaled, method);
+      ASSERT_EQ(one.size, two.size);
+      EXPECT_EQ(two.view().header().exponent, one.view().header().exponent + e);
+      EXPECT_EQ(two.report.bandwidth, std::ldexp(one.report.bandwidth, e));
+      Random random(6);
+      for (int i = 0; i < 200; ++i) {
+        const double a = 8 * random.uniform() - 3;
+        const double b = a + 3 * random.uniform();
+        const RangeMoments m1 = moments(one.view(), range(a, b));
+        const RangeMoments m2 = moments(two.view(), range(std::ldexp(a, e), std::ldexp(b, e)));
+        ASSERT_EQ(m1.count, m2.count);
+        ASSERT_EQ(std::ldexp(m1.mean, e), m2.mean);
+        ASSERT_EQ(std::ldexp(m1.variance, 2 * e), m2.variance);
+        ASSERT_EQ(std::ldexp(quantile(one.view(), i / 200.0), e), quantile(two.view(), i / 200.0));
+      }
+    }
+  }
+}
+
+// Reflected data: the same bandwidth, mirrored answers. The knots differ, so both are within 1e-5.
+TEST(FitColumn, MirrorEquivariance) {
+  const std::vector<double> x = samples::lognormal(900, 4);
+  std::vector<double> y = x;
+  for (double& v : y) v = -v;
+  for (Method method : kMethods) {
+    const Fitted one = fit(x, method);
+    const Fitted two = fit(y, method);
+    // Two sums of single precision terms, each good to 1e-5.
+    EXPECT_NEAR(one.report.bandwidth, two.report.bandwidth, 2e-5 * one.report.bandwidth);
+    Random random(6);
+    for (int i = 0; i < 200; ++i) {
+      const double a = 8 * random.uniform() - 1;
+      const double b = a + 3 * random.uniform();
+      // A relative change of 2e-5 in h moves F by at most 2e-5 max |z phi(z)| = 0.5e-5 at an end.
+      ASSERT_NEAR(count(one.view(), range(a, b)), count(two.view(), range(-b, -a)), 3e-5 * 900);
+    }
+  }
+}
+
+// A mean of 1e9 standard deviations: the values themselves keep some 7 digits of their spread.
+TEST(FitColumn, HugeOffset) {
+  const std::vector<double> z = samples::normal(2000, 8);
+  std::vector<double> x = z;
+  std::vector<double> rounded = z;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] += 1e9;
+    rounded[i] = x[i] - 1e9;  // exact
+  }
+  const Fitted near = fit(rounded);
+  const Fitted far = fit(x);
+  EXPECT_NEAR(far.report.bandwidth, near.report.bandwidth, 2e-5 * near.report.bandwidth);
+  EXPECT_NEAR(moments(far.view(), Range{}).variance, moments(near.view(), Range{}).variance, 1e-9);
+  for (double a = -3; a < 3; a += 0.25) {
+    const RangeMoments m1 = moments(near.view(), range(a, a + 0.5));
+    const RangeMoments m2 = moments(far.view(), range(1e9 + a, 1e9 + a + 0.5));
+    EXPECT_NEAR(m1.count, m2.count, 3e-5 * 2000);
+    // As SUM about the range's middle: 1e-5 rows * width/2 each, over the rows there.
+    EXPECT_NEAR(m1.mean, m2.mean - 1e9, 6e-5 * 2000 * 0.25 / m1.count + 1e-6);
+  }
+}
+
+TEST(FitColumn, ExtremeScales) {
+  for (double scale : {1e300, 1e-300, 1e-320}) {
+    for (Method method : kMethods) {
+      SCOPED_TRACE(scale);
+      std::vector<double> x = samples::normal(500, 9);
+      for (double& v : x) v *= scale;
+      const Fitted f = fit(x, method);
+      const DensityView d = f.view();
+      fitted::expect_sane_answers(d, 100);
+      const double inside = static_cast<double>(
+          std::count_if(x.begin(), x.end(), [&](double v) { return v > 0 && v <= scale; }));
+      // Smoothing moves at most a few rows across two ends; far from 0 and from all.
+      EXPECT_NEAR(count(d, range(0, scale)), inside, 50);
+    }
+  }
+}
+
+TEST(FitColumn, OneSampledValueOfAVariedColumn) {
+  // The reservoir holds one value; the totals know of others.
+  Sampler::Options o;
+  o.sample_rows = 1;
+  for (Method method : kMethods) {
+    FitOptions options;
+    options.method = method;
+    // More distinct values than are counted, so that nothing but the sample is known.
+    const Fitted f = fit(sample_of(samples::normal(2000, 1), o), options);
+    EXPECT_EQ(count(f.view(), Range{}), 2000);
+    EXPECT_GT(f.report.bandwidth, 0);
+    EXPECT_NE(f.report.notice[0], '\0');
+    fitted::expect_sane_answers(f.view(), 50);
+  }
+}
+
+// More separate spikes than there is room for knots: kept as well as they can be, and honest.
+TEST(FitColumn, MoreSpikesThanKnots) {
+  std::vector<double> x;
+  Random random(2);
+  for (int i = 0; i < 2500; ++i) x.insert(x.end(), 3, random.uniform());
+  for (Method method : kMethods) {
+    SCOPED_TRACE(static_cast<int>(method));
+    const Fitted f = fit(x, method);
+    EXPECT_LE(f.size, kMaxBytes);
+    fitted::expect_sane_answers(f.view(), 50);
+    const double n = static_cast<double>(x.size());
+    for (double a = 0.05; a < 0.9; a += 0.05) {
+      const double exact = static_cast<double>(
+          std::count_if(x.begin(), x.end(), [&](double v) { return v >= a && v <= 0.95; }));
+      // Smoothing: the rows within 7h of either end; storage: what it says of itself, at both.
+      const double h = f.report.bandwidth;
+      double near = 0;
+      for (double end : {a, 0.95})
+        near += static_cast<double>(std::count_if(
+            x.begin(), x.end(), [&](double v) { return std::fabs(v - end) <= 7 * h; }));
+      EXPECT_NEAR(count(f.view(), range(a, 0.95)), exact,
+                  near + n * (4 * f.report.representation_error + 2e-5));
+    }
+  }
+}
+
+TEST(FitColumn, TotalsAndRowsScale) {
+  FitOptions options;
+  options.rows_per_row_read = 12.5;
+  std::vector<double> x = samples::normal(400, 2);
+  x.push_back(kNan);
+  const Fitted f = fit(sample_of(x), options);
+  EXPECT_EQ(f.view().header().rows, 401 * 12.5);
+  EXPECT_EQ(f.view().header().nans, 12.5);
+  EXPECT_EQ(count(f.view(), Range{}), 401 * 12.5);
+  EXPECT_EQ(f.view().header().flags & kEveryRowRead, 0);
+  EXPECT_EQ(f.report.method, Method::plugin);
+  EXPECT_EQ(f.report.sample_rows, 400);
+}
+
+// An int8 column may have whole numbers that double precision cannot tell from their neighbours.
+TEST(FitColumn, LatticeThatCannotBeResolvedIsLeftOut) {
+  std::vector<double> x = samples::normal(400, 2);
+  for (double& v : x) v = 1e18 * v;
+  const Fitted f = fit(x, Method::automatic, 1);
+  EXPECT_EQ(f.view().header().lattice_step, 0);
+  EXPECT_EQ(count(f.view(), Range{}), 400);
+}
+
+TEST(FitColumn, NothingButTheValuesDecides) {
+  std::vector<double> x = samples::cauchy(3000, 6);
+  Sampler::Options o = fitted::keep_all();
+  o.bandwidth_rows = 3000;
+  for (Method method : kMethods) {
+    FitOptions options;
+    options.method = method;
+    Fitted first;
+    Control control;
+    ASSERT_TRUE(try_fit(sample_of(x, o), options, control, &first).ok());
+    Random random(3);
+    for (int threads : {1, 2, 5}) {
+      for (std::size_t i = x.size() - 1; i > 0; --i) std::swap(x[i], x[random.below(i + 1)]);
+      Sample s = sample_of(x, o);
+      // Totals are sums in the order of the rows.
+      EXPECT_NEAR(s.totals.mean, first.view().header().mean, 1e-12 * std::fabs(s.totals.max));
+      s.totals.mean = first.view().header().mean;
+      s.totals.variance = first.view().header().variance;
+      control.threads = threads;
+      Fitted again;
+      ASSERT_TRUE(try_fit(s, options, control, &again).ok());
+      EXPECT_EQ(first.words, again.words) << threads;
+    }
+  }
+}
+
+struct StopAt {
+  int at;
+  int polls = 0;
+};
+
+bool stop_at(void* arg) {
+  auto* s = static_cast<StopAt*>(arg);
+  return ++s->polls >= s->at;
+}
+
+TEST(FitColumn, StopsAtWhicheverPollSaysSo) {
+  Sampler::Options o = fitted::keep_all();
+  o.bandwidth_rows = 20000;
+  const Sample s = sample_of(samples::normal(20000, 1), o);
+  FitOptions options;
+  Fitted f;
+  StopAt never{std::numeric_limits<int>::max()};
+  ASSERT_TRUE(try_fit(s, options, {1, stop_at, &never}, &f).ok());
+  ASSERT_GT(never.polls, 2);
+  // Every one of the first, and then some up to the last.
+  for (int k = 1; k <= never.polls; k += k < 10 ? 1 : std::max(1, never.polls / 20)) {
+    StopAt stop{k};
+    EXPECT_EQ(try_fit(s, options, {1, stop_at, &stop}, &f).code, Code::cancelled) << k;
+    EXPECT_LE(stop.polls, k + 1);  // no work goes on for long
+  }
+}
+
+}  // namespace
+}  // namespace kde

@@ -1,0 +1,429 @@
+// The answers' promises: whole, monotone, additive, ordered, within bounds; exact on atoms and on
+// lattices; the data's own moments.
+#include "core/integrate/integrate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "answers.h"
+#include "fitted.h"
+
+namespace kde {
+namespace {
+
+using fitted::fit;
+using fitted::Fitted;
+using fitted::kInf;
+using fitted::kNan;
+using fitted::range;
+using fitted::Reference;
+
+Range from(double a, bool inclusive = true) {
+  Range r;
+  r.lower = a;
+  r.lower_unbounded = false;
+  r.lower_inclusive = inclusive;
+  return r;
+}
+
+Range up_to(double b, bool inclusive = true) {
+  Range r;
+  r.upper = b;
+  r.upper_unbounded = false;
+  r.upper_inclusive = inclusive;
+  return r;
+}
+
+std::vector<fitted::Column> automatic_columns() {
+  std::vector<fitted::Column> out = fitted::columns(2000);
+  // Whole numbers by the hundred thousand, on their lattice; and an alphabet.
+  std::vector<double> x = samples::normal(2000, 6);
+  for (double& v : x) v = std::round(400 * v);
+  out.push_back({"integers on a lattice", x});
+  for (double& v : x) v = std::round(v / 200);
+  out.push_back({"alphabet", x});
+  return out;
+}
+
+Fitted fit_automatic(const fitted::Column& c) {
+  return fit(c.x, Method::automatic, c.name == "integers on a lattice" ? 1 : 0);
+}
+
+// Ends of ranges: specials, the extremes, values of the data and points between.
+std::vector<double> points_of(const std::vector<double>& x) {
+  const auto [low, high] = std::minmax_element(x.begin(), x.end());
+  std::vector<double> p = {-kInf, *low - 1, *low, *high, *high + 1, kInf};
+  Random random(8);
+  for (int i = 0; i < 40; ++i) {
+    p.push_back(x[random.below(x.size())]);
+    p.push_back(*low + (*high - *low) * random.uniform());
+    p.push_back(x[random.below(x.size())] + random.uniform() - 0.5);
+  }
+  std::sort(p.begin(), p.end());
+  return p;
+}
+
+TEST(Automatic, WholeRangeIsAllRowsAndTheDatasOwnMoments) {
+  for (const fitted::Column& c : automatic_columns()) {
+    SCOPED_TRACE(c.name);
+    const Fitted f = fit_automatic(c);
+    const DensityView d = f.view();
+    const Totals t = fitted::sample_of(c.x).totals;
+    const double n = static_cast<double>(c.x.size());
+    for (const Range& r : {Range{}, range(t.min, t.max), range(-kInf, kInf), up_to(t.max),
+                           range(t.min - 1, kNan), from(t.min)}) {
+      EXPECT_EQ(count(d, r), n);
+      const RangeMoments m = moments(d, r);
+      EXPECT_EQ(m.count, n);
+      EXPECT_EQ(m.finite, n);
+      EXPECT_EQ(m.mean, t.mean);
+      EXPECT_EQ(m.variance, t.variance);
+    }
+    // Nothing outside, on either side.
+    EXPECT_EQ(count(d, up_to(t.min, false)), 0);
+    EXPECT_EQ(count(d, from(t.max, false)), 0);
+    EXPECT_EQ(count(d, range(t.max + 1, t.max + 2)), 0);
+    EXPECT_EQ(cdf(d, t.max), 1);
+    // A hair below a lattice point is that point.
+    const bool lattice = d.header().lattice_step > 0;
+    EXPECT_EQ(cdf(d, lattice ? t.min - 0.25 : std::nextafter(t.min, -kInf)), 0);
+    if (f.report.atoms == 0) {
+      EXPECT_EQ(pdf(d, t.max + 1), 0);
+    }
+  }
+}
+
+TEST(Automatic, MonotoneAdditiveAndWithinBounds) {
+  for (const fitted::Column& c : automatic_columns()) {
+    SCOPED_TRACE(c.name);
+    const Fitted f = fit_automatic(c);
+    const DensityView d = f.view();
+    const Header& h = d.header();
+    const std::vector<double> p = points_of(c.x);
+    // Half-open pieces add up: [p0, p1) + [p1, p2) + ... is everything below the last point.
+    double pieces = count(d, up_to(p[0], false));
+    for (std::size_t i = 0; i + 1 < p.size(); ++i) {
+      pieces += count(d, range(p[i], p[i + 1], true, false));
+      ASSERT_NEAR(pieces, count(d, up_to(p[i + 1], false)), 1e-9 * h.rows) << p[i + 1];
+      ASSERT_LE(cdf(d, p[i]), cdf(d, p[i + 1]));
+    }
+    Random random(31);
+    for (int i = 0; i < 3000; ++i) {
+      const double a = p[random.below(p.size())];
+      const double b = p[random.below(p.size())];
+      const Range r = range(a, b, random.below(2) == 0, random.below(2) == 0);
+      const RangeMoments m = moments(d, r);
+      ASSERT_EQ(m.count, count(d, r));
+      ASSERT_GE(m.count, 0);
+      if (a > b) {
+        ASSERT_EQ(m.count, 0);
+      }
+      // Larger on each side, and by taking in its ends.
+      Range wider = r;
+      wider.lower_inclusive = wider.upper_inclusive = true;
+      ASSERT_LE(m.count, count(d, wider));
+      wider.lower = std::min(p[random.below(p.size())], a);
+      ASSERT_LE(m.count, count(d, wider));
+      wider.upper = std::max(p[random.below(p.size())], b);
+      ASSERT_LE(m.count, count(d, wider));
+      if (m.finite > 0) {
+        ASSERT_GE(m.mean, std::max(a, h.min)) << a << " " << b;
+        ASSERT_LE(m.mean, std::min(b, h.max)) << a << " " << b;
+        // Popoviciu: at most a quarter of the squared width.
+        const double width = std::min(b, h.max) - std::max(a, h.min);
+        ASSERT_GE(m.variance, 0);
+        ASSERT_LE(m.variance, width * width / 4 * (1 + 1e-12));
+      }
+    }
+  }
+}
+
+// On smooth parts cdf(quantile(q)) = q to the rounding of the cubic's root and of its position,
+// 2^-40 of the range; everywhere cdf(quantile(q)) >= q and anything less has a smaller cdf.
+TEST(Automatic, QuantileInvertsCdf) {
+  for (const fitted::Column& c : automatic_columns()) {
+    SCOPED_TRACE(c.name);
+    const Fitted f = fit_automatic(c);
+    const DensityView d = f.view();
+    const Header& h = d.header();
+    EXPECT_EQ(quantile(d, 1), h.max);
+    EXPECT_GE(quantile(d, 0), h.min);
+    double before = h.min;
+    for (int i = 0; i <= 1000; ++i) {
+      const double q = i / 1000.0;
+      const double x = quantile(d, q);
+      ASSERT_GE(x, before) << q;
+      ASSERT_LE(x, h.max) << q;
+      before = x;
+      const double slack = 1e-9;
+      ASSERT_GE(cdf(d, x), q - slack) << q;
+      // Just below, and at least one lattice point below, the rank is not reached.
+      const double less = h.lattice_step > 0 ? x - h.lattice_step
+                                             : x - 1e-9 * std::max(std::fabs(x), h.max - h.min);
+      if (less >= h.min) {
+        ASSERT_LE(cdf(d, less), q + slack) << q;
+      }
+      if (h.lattice_step > 0) {
+        ASSERT_EQ(x, std::round(x));
+      }
+    }
+  }
+}
+
+TEST(Lattice, PointsShareAllRowsAndOpenBoundsExcludeTheirOwn) {
+  const fitted::Column c = automatic_columns()[8];
+  const Fitted f = fit(c.x, Method::automatic, 1);
+  const DensityView d = f.view();
+  const Header& h = d.header();
+  ASSERT_EQ(f.report.atoms, 0);
+  ASSERT_EQ(h.lattice_step, 1);
+  double sum = 0;
+  for (double k = h.min; k <= h.max; ++k) {
+    const double at = count(d, range(k, k));
+    sum += at;
+    EXPECT_EQ(count(d, range(k, k, false, true)), 0);
+    EXPECT_EQ(count(d, range(k, k, true, false)), 0);
+    EXPECT_EQ(count(d, range(k + 0.1, k + 0.9)), 0);
+    EXPECT_NEAR(count(d, range(k - 0.5, k + 0.5)), at, 1e-9 * h.rows);
+    EXPECT_NEAR(count(d, range(k - 1, k + 1, false, false)), at, 1e-9 * h.rows);
+    EXPECT_NEAR(count(d, range(k, k + 1, true, false)), at, 1e-9 * h.rows);
+    // An average of one point is that point.
+    if (at > 0) {
+      EXPECT_EQ(moments(d, range(k, k)).mean, k);
+      EXPECT_EQ(moments(d, range(k, k)).variance, 0);
+    }
+  }
+  EXPECT_NEAR(sum, h.rows, 1e-9 * h.rows);
+  for (double x : c.x) ASSERT_GT(count(d, range(x, x)), 0) << x;
+}
+
+// Decimal fractions are not exact in binary: 0.1 + 0.2 and 0.3 are one lattice point.
+TEST(Lattice, DecimalStepsAreFoundInSpiteOfRounding) {
+  std::vector<double> x;
+  for (double z : samples::normal(3000, 2)) x.push_back(std::round(1000 * z) / 100);
+  const Fitted f = fit(x, Method::automatic, 0.01);
+  const DensityView d = f.view();
+  ASSERT_EQ(d.atoms(), 0);
+  for (int i = -500; i <= 500; ++i) {
+    const double exact = i / 100.0;
+    const double by_sum = (i / 10) * 0.1 + (i % 10) * 0.01;
+    const double by_product = i * 0.01;
+    EXPECT_EQ(count(d, up_to(exact)), count(d, up_to(by_sum)));
+    EXPECT_EQ(count(d, up_to(exact)), count(d, up_to(by_product)));
+    EXPECT_EQ(count(d, up_to(exact, false)), count(d, up_to(by_product, false)));
+    EXPECT_EQ(count(d, up_to(exact + 0.004)), count(d, up_to(exact)));
+    EXPECT_EQ(count(d, up_to(exact - 0.004)), count(d, up_to(exact, false)));
+  }
+}
+
+// Seconds since 1970: 1.7e9 steps from the lattice's offset, a bound between two of them.
+TEST(Lattice, BoundsFarFromTheOffset) {
+  std::vector<double> x;
+  for (double z : samples::normal(3000, 2)) x.push_back(1.7e9 + std::round(1000 * z));
+  const Fitted f = fit(x, Method::automatic, 1);
+  const DensityView d = f.view();
+  for (double k : {1.7e9 - 500, 1.7e9, 1.7e9 + 321}) {
+    ASSERT_GT(count(d, range(k, k)), 0);
+    EXPECT_EQ(count(d, up_to(k + 0.7)), count(d, up_to(k)));
+    EXPECT_EQ(count(d, up_to(k - 0.3)), count(d, up_to(k, false)));
+    EXPECT_EQ(count(d, from(k + 0.3)), count(d, from(k, false)));
+  }
+}
+
+TEST(Atoms, AreExact) {
+  std::map<double, int> counts;
+  std::vector<double> x;
+  Random random(9);
+  for (int i = 0; i < 5000; ++i) {
+    const double v = static_cast<double>(random.below(80)) / 7 - 3;
+    x.push_back(v);
+    ++counts[v];
+  }
+  const Fitted f = fit(x);
+  const DensityView d = f.view();
+  ASSERT_EQ(d.atoms(), static_cast<int>(counts.size()));
+  EXPECT_EQ(d.knots(), 0);
+  std::sort(x.begin(), x.end());
+  for (int i = 0; i < 500; ++i) {
+    double a = x[random.below(x.size())];
+    double b = x[random.below(x.size())];
+    if (random.below(3) == 0) a += 0.01;
+    if (a > b) std::swap(a, b);
+    const Range r = range(a, b, random.below(2) == 0, random.below(2) == 0);
+    double n = 0;
+    long double sum = 0;
+    long double squares = 0;
+    for (double v : x) {
+      if ((r.lower_inclusive ? v >= a : v > a) && (r.upper_inclusive ? v <= b : v < b)) {
+        ++n;
+        sum += v;
+        squares += static_cast<long double>(v) * v;
+      }
+    }
+    ASSERT_EQ(count(d, r), n);
+    if (n == 0) continue;
+    const RangeMoments m = moments(d, r);
+    const double mean = static_cast<double>(sum / n);
+    // Sums of at most 80 terms of |x| <= 9 in double: 80 2^-53 9 and 81.
+    ASSERT_NEAR(m.mean, mean, 1e-13);
+    ASSERT_NEAR(m.variance, static_cast<double>(squares / n) - mean * mean, 1e-12);
+  }
+  // Quantiles are the data's order statistics.
+  for (std::size_t i = 0; i < x.size(); i += 7)
+    ASSERT_EQ(quantile(d, (static_cast<double>(i) + 0.5) / 5000), x[i]) << i;
+}
+
+TEST(Specials, CountedApartAndOrderedAsPostgresDoes) {
+  const std::vector<double> z = samples::normal(600, 3);
+  for (bool with_atoms : {false, true}) {
+    std::vector<double> x = with_atoms ? std::vector<double>(600, 2.0) : z;
+    x.insert(x.end(), 5, kNan);
+    x.insert(x.end(), 3, kInf);
+    x.insert(x.end(), 2, -kInf);
+    const Fitted f = fit(x);
+    const DensityView d = f.view();
+    EXPECT_EQ(count(d, Range{}), 610);
+    EXPECT_EQ(count(d, range(-kInf, -kInf)), 2);
+    EXPECT_EQ(count(d, range(-kInf, kInf, false, false)), 600);
+    EXPECT_EQ(count(d, range(-kInf, kInf, true, false)), 602);
+    EXPECT_EQ(count(d, range(-kInf, kInf, false, true)), 603);
+    EXPECT_EQ(count(d, range(-kInf, kInf)), 605);
+    EXPECT_EQ(count(d, range(kInf, kInf)), 3);
+    EXPECT_EQ(count(d, range(kInf, kNan, false, true)), 5);
+    EXPECT_EQ(count(d, range(kNan, kNan)), 5);
+    EXPECT_EQ(count(d, range(kNan, kNan, false, true)), 0);
+    EXPECT_EQ(count(d, range(kNan, kInf)), 0);
+    EXPECT_EQ(count(d, up_to(kNan, false)), 605);
+    EXPECT_EQ(count(d, up_to(kNan)), 610);
+    EXPECT_EQ(count(d, from(kInf)), 8);
+    EXPECT_EQ(count(d, from(kInf, false)), 5);
+    EXPECT_EQ(count(d, up_to(-kInf, false)), 0);
+    const RangeMoments m = moments(d, Range{});
+    EXPECT_EQ(m.nans, 5);
+    EXPECT_EQ(m.positive_infinities, 3);
+    EXPECT_EQ(m.negative_infinities, 2);
+    EXPECT_EQ(m.finite, 600);
+    EXPECT_TRUE(std::isfinite(m.mean));
+    const RangeMoments tail = moments(d, from(1));
+    EXPECT_EQ(tail.nans, 5);
+    EXPECT_EQ(tail.positive_infinities, 3);
+    EXPECT_EQ(tail.negative_infinities, 0);
+    EXPECT_NEAR(tail.finite, tail.count - 8, 1e-9);
+    EXPECT_GE(tail.mean, 1);
+    EXPECT_EQ(cdf(d, -kInf), 2.0 / 610);
+    EXPECT_EQ(cdf(d, kInf), 605.0 / 610);
+    EXPECT_EQ(cdf(d, kNan), 1);
+    EXPECT_EQ(quantile(d, 0), -kInf);
+    EXPECT_EQ(quantile(d, 2.0 / 610), -kInf);
+    EXPECT_TRUE(std::isfinite(quantile(d, 2.5 / 610)));
+    EXPECT_TRUE(std::isfinite(quantile(d, 602.0 / 610)));
+    EXPECT_EQ(quantile(d, 604.0 / 610), kInf);
+    EXPECT_TRUE(std::isnan(quantile(d, 607.0 / 610)));
+    EXPECT_TRUE(std::isnan(quantile(d, 1)));
+    EXPECT_EQ(pdf(d, kInf), 0);
+    EXPECT_EQ(pdf(d, kNan), 0);
+  }
+}
+
+TEST(Specials, EmptyRanges) {
+  const Fitted f = fit(samples::normal(100, 1));
+  Range empty;
+  empty.empty = true;
+  EXPECT_EQ(count(f.view(), empty), 0);
+  EXPECT_EQ(moments(f.view(), empty).count, 0);
+  EXPECT_EQ(count(f.view(), range(1, 0)), 0);
+  EXPECT_EQ(count(f.view(), range(0.5, 0.5)), 0);
+  EXPECT_EQ(moments(f.view(), range(1, 0)).finite, 0);
+}
+
+// The values of a big smooth sample in [a, b] against the density's variance there. The two
+// distribution functions differ by at most D (measured here, at every value), so that with
+// w = b - a and rows in the range m (fractions):
+//   the second moment about the middle errs by at most 2 D (w/2)^2 + 2 D (w/2)^2 = D w^2,
+//   the first by 2 D w (and what its square adds, by 2 (w/2) 2 D w = 2 D w^2),
+//   the mass by 2 D, which changes a mean square of at most w^2/4 by D w^2/2 and the
+//   squared mean by at most D w^2;
+// together 4.5 D w^2/m and terms of D^2; and the kernel's h^2, of which all or nothing is taken
+// out.
+TEST(Variance, OfARangeIsTheDatas) {
+  constexpr int kRows = 50000;
+  std::vector<double> x = samples::normal(kRows, 12);
+  std::sort(x.begin(), x.end());
+  for (Method method : {Method::automatic, Method::plugin}) {
+    const Fitted f = fit(x, method);
+    const DensityView d = f.view();
+    double distance = 0;
+    for (int i = 0; i < kRows; ++i) {
+      const double c = cdf(d, x[static_cast<std::size_t>(i)]);
+      distance = std::max(
+          {distance, std::fabs(c - i / double{kRows}), std::fabs(c - (i + 1) / double{kRows})});
+    }
+    const double h = f.report.bandwidth;
+    for (const auto& [a, b] : {std::pair{-1.0, 1.0}, {-0.5, 1.0}, {0.0, 1.5}}) {
+      SCOPED_TRACE(testing::Message() << a << " " << b);
+      double n = 0, sum = 0, squares = 0;
+      for (double v : x) {
+        if (v < a || v > b) continue;
+        ++n;
+        sum += v;
+        squares += v * v;
+      }
+      const double w = std::min(b, x.back()) - std::max(a, x.front());
+      const double variance = squares / n - sum / n * sum / n;
+      const double bound = 5 * distance * w * w * kRows / n + h * h;
+      ASSERT_LT(bound, variance);  // else it says nothing
+      EXPECT_NEAR(moments(d, range(a, b)).variance, variance, bound);
+    }
+  }
+}
+
+// Far from its ends a plain kernel sum's range has the data's variance plus h^2, which is taken
+// out.
+TEST(Variance, KernelsOwnSpreadIsTakenOut) {
+  std::vector<double> x = samples::normal(400, 5);
+  for (std::size_t i = 0; i < 200; ++i) x[i] += 100;  // two groups, apart
+  const Fitted f = fit(x, Method::silverman);
+  const double h = f.report.bandwidth;
+  ASSERT_GT(h, 5);  // far too wide: its square is most of what the density shows
+  ASSERT_LT(h, 50.0 / 1.5);
+  double mean = 0, variance = 0;
+  for (double v : x) mean += v / 400;
+  for (double v : x) variance += (v - mean) * (v - mean) / 400;
+  const double reach = 100 + 20 * h;
+  // All of the mass but Phi(-8), by the integrals and not by the totals; those hold the second
+  // moment to 2 e reach^2, e = 2.4e-6 as in smooth_test.cpp.
+  const RangeMoments m = moments(f.view(), range(-10 * h, 100 + 10 * h));
+  EXPECT_NEAR(m.mean, mean, 1e-5 * reach);
+  EXPECT_NEAR(m.variance, variance, 1e-5 * reach * reach);
+  EXPECT_GT(h * h, 10 * 1e-5 * reach * reach);  // the test would see it left in
+}
+
+// Automatic's smooth part is the kernel sum with its mirror images; on a lattice the mirrors stand
+// half a step beyond the ends.
+TEST(Reflection, AgreesWithMirroredKernelSum) {
+  std::vector<double> x = samples::lognormal(400, 7);
+  for (double& v : x) v = std::round(100 * v);
+  std::erase_if(x, [](double v) { return v > 300; });  // cut where there is mass to mirror
+  const double n = static_cast<double>(x.size());
+  const Fitted f = fit(x, Method::automatic, 1);
+  const DensityView d = f.view();
+  const Header& h = d.header();
+  ASSERT_EQ(h.lattice_step, 1);
+  ASSERT_EQ(d.atoms(), 0);
+  std::vector<WeightedValue> values;
+  for (double v : x) values.push_back({v, 1});
+  const Reference reference(values, h.bandwidth, h.min - 0.5, h.max + 0.5);
+  for (double k = h.min; k < h.max; k += 3) {
+    for (double to : {k, k + 40}) {
+      ASSERT_NEAR(count(d, range(k, to)), n * reference.mass(k - 0.5, to + 0.5), n * 1e-5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kde

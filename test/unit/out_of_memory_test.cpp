@@ -1,0 +1,120 @@
+// Every allocation of the sampler, the fit and the text form failing in turn: a status, never an
+// exception, never a leak (the sanitizers say so).
+//
+// Replaces the global operator new of the test binary; it fails only while armed.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "core/density/text.h"
+#include "fitted.h"
+
+namespace {
+
+thread_local long allocations_left = -1;  // negative: not armed
+
+void* allocate(std::size_t size) {
+  if (allocations_left == 0) return nullptr;
+  if (allocations_left > 0) --allocations_left;
+  return std::malloc(size > 0 ? size : 1);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  void* p = allocate(size);
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+void* operator new[](std::size_t size) { return operator new(size); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+
+namespace kde {
+namespace {
+
+// Runs `work` with the k-th allocation (and all after it) failing, for k = 0, 1, ... until it
+// succeeds; every failure must be out_of_memory.
+template <typename Work>
+void fail_each_allocation(Work work) {
+  for (long k = 0; k < 5000; ++k) {
+    allocations_left = k;
+    const Status s = work();
+    allocations_left = -1;
+    if (s.ok()) {
+      EXPECT_GT(k, 0) << "nothing was allocated";
+      return;
+    }
+    ASSERT_EQ(s.code, Code::out_of_memory) << "allocation " << k << ": " << s.message;
+    ASSERT_NE(s.message[0], '\0');
+  }
+  FAIL() << "still failing";
+}
+
+TEST(OutOfMemory, FitColumn) {
+  const std::vector<double> x = samples::normal(500, 1);
+  std::vector<double> tied = x;
+  for (std::size_t i = 0; i < 200; ++i) tied[i] = 0;
+  for (const std::vector<double>& values :
+       {x, tied, std::vector<double>(100, 3.0), std::vector<double>{0, 1}}) {
+    const Sample sample = fitted::sample_of(values);
+    for (Method method : {Method::automatic, Method::plugin, Method::silverman}) {
+      for (Engine::Kind engine : {Engine::Kind::simd, Engine::Kind::reference}) {
+        FitOptions options;
+        options.method = method;
+        options.engine.kind = engine;
+        fail_each_allocation([&] {
+          std::vector<std::uint64_t> words;
+          std::size_t size = 0;
+          FitReport report;
+          return fit_column(sample, options, Control{}, &words, &size, &report);
+        });
+      }
+    }
+  }
+}
+
+TEST(OutOfMemory, Sampler) {
+  const std::vector<double> x = samples::normal(800, 1);
+  for (std::int64_t rows : {std::int64_t{100}, std::int64_t{-1}}) {
+    Sampler::Options o;
+    o.sample_rows = rows;
+    o.bandwidth_rows = 50;
+    o.compactor_capacity = 64;
+    fail_each_allocation([&]() -> Status {
+      // The constructor may allocate too, and is allowed to throw: it is not noexcept.
+      const long armed = allocations_left;
+      allocations_left = -1;
+      Sampler sampler(o);
+      allocations_left = armed;
+      for (double v : x) {
+        if (Status s = sampler.add(v); !s.ok()) return s;
+      }
+      Sample out;
+      return sampler.finish(&out);
+    });
+  }
+}
+
+TEST(OutOfMemory, Text) {
+  const fitted::Fitted f = fitted::fit(samples::normal(300, 1));
+  std::string text;
+  ASSERT_TRUE(to_text(f.view(), &text).ok());
+  fail_each_allocation([&] {
+    std::string out;
+    return to_text(f.view(), &out);
+  });
+  fail_each_allocation([&] {
+    std::vector<std::uint64_t> words;
+    std::size_t size = 0;
+    return from_text(text, &words, &size);
+  });
+}
+
+}  // namespace
+}  // namespace kde
