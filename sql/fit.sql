@@ -330,5 +330,6 @@ SELECT kde_drop('live', 'x', if_exists => true);
 SELECT max(bytes) <= 16384 AS small, count(*) > 10 AS many FROM kde_densities;
 SELECT relation, column_names, representation_error FROM kde_densities WHERE NOT representation_error <= 1e-5;
 
+DROP TABLE temporary;
 SET client_min_messages = warning;
 DROP SCHEMA fit CASCADE;

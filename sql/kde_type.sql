@@ -55,7 +55,7 @@ SELECT name, old, new, read(replace(density, old, new)) FROM literals JOIN (VALU
   ('smooth', '-0.5:0:0', '-0.5:1:0'), ('smooth', '4294967295:0', '4294967294:0'), ('smooth', '4294967295:0', '4294967296:0'),
   ('smooth', '0.5:4294967295', '1.5:4294967295'), ('smooth', '0.5:4294967295', '-0.75:4294967295'), ('smooth', '[-0.5:0:0', '[0.5:0:0'),
   ('smooth', '[-0.5:0:0', '[-0.1:0:0'), ('smooth', '-0.5:0:0', '-0.5:0:4'), ('smooth', '-0.5:0:0', '-0.5:0:65536'), ('smooth', 'slope_unit=1', 'slope_unit=0'),
-  ('smooth', '-0.5:0:0,', '-0.5:0:0,0:3000000000:0,0.1:2000000000:0,'), ('smooth', '[0:0]', '[0:nan]'), ('smooth', '[0:0]', '[0:0,0:0]'),
+  ('smooth', '-0.5:0:0,', '-0.5:0:0,0:3000000000:0,0.125:2000000000:0,'), ('smooth', '[0:0]', '[0:nan]'), ('smooth', '[0:0]', '[0:0,0:0]'),
   ('smooth', '[0:0]', '[]'), ('smooth', 'exponent=1 ', 'exponent=1100 '), ('smooth', 'smooth_rows=100', 'smooth_rows=99'),
   ('smooth', 'atoms=[]', 'atoms=[-1e9:5]')) AS v(name, old, new)
   USING (name) ORDER BY name, old COLLATE "C", new COLLATE "C";
