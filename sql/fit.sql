@@ -227,7 +227,7 @@ CREATE TABLE parts (k integer, x float8) PARTITION BY RANGE (k);
 CREATE TABLE parts_low PARTITION OF parts FOR VALUES FROM (0) TO (9) PARTITION BY LIST (k);
 CREATE TABLE parts_rest PARTITION OF parts_low DEFAULT;
 CREATE TABLE parts_none PARTITION OF parts FOR VALUES FROM (100) TO (200);
-CREATE TABLE parts_high (gone text, x float8, k integer);
+CREATE TABLE parts_high (gone text, k integer, x float8);
 ALTER TABLE parts_high DROP COLUMN gone;
 ALTER TABLE parts ATTACH PARTITION parts_high FOR VALUES FROM (9) TO (10);
 INSERT INTO parts SELECT i % 10, CASE WHEN i % 10 = 9 THEN 100 ELSE 0 END + x FROM large;
