@@ -125,8 +125,8 @@ SELECT approx_count('endless.d') AS all, approx_count('endless.d', '2026-01-01',
 -- fair bound of a timestamp column.
 CREATE TABLE ends (int2 smallint, int4 integer, int8 bigint, float4 real, float8 float8, num numeric, d date, ts timestamp, iv interval);
 INSERT INTO ends VALUES
-  (-32768, -2147483648, -9223372036854775808, -3.4028235e38, -8e307, -1e30, '4713-01-01 BC', '4713-01-01 BC', '-2000 years'),
-  (32767, 2147483647, 9223372036854775807, 3.4028235e38, 8e307, 1e30, '5874897-12-31', '294276-12-31 23:59:59', '2000 years');
+  (-32768, -2147483648, -9223372036854775808, -3.4028235e38, -1.7976931348623157e308, -1e30, '4713-01-01 BC', '4713-01-01 BC', '-2000 years'),
+  (32767, 2147483647, 9223372036854775807, 3.4028235e38, 1.7976931348623157e308, 1e30, '5874897-12-31', '294276-12-31 23:59:59', '2000 years');
 SELECT attname, k.rows, k.atoms FROM pg_attribute, kde_fit('ends', attname) AS k WHERE attrelid = 'ends'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT column_names, lower, upper FROM kde_densities WHERE relation = 'ends'::regclass ORDER BY column_names::text COLLATE "C";
 SELECT approx_quantile_as('ends.int2', 1, NULL::smallint) AS int2, approx_quantile_as('ends.int4', 0, NULL::integer) AS int4,
