@@ -1,0 +1,80 @@
+# A streaming standby: answers, refits seen through WAL, refusals, promotion.
+use strict;
+use warnings;
+
+use KdeTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->start;
+$primary->safe_psql('postgres', q{
+  CREATE EXTENSION kde_aqp;
+  CREATE TABLE t AS SELECT ln(i) * 100 AS v FROM generate_series(1, 20000) AS i;
+  SELECT kde_fit('t', 'v', seed => 1);
+});
+$primary->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'base', has_streaming => 1);
+$standby->start;
+$primary->wait_for_catchup($standby);
+
+my $answer = q{SELECT md5(kde_density('t.v')::text) || ' ' || approx_count('t.v', 500, 800)};
+my $before = $primary->safe_psql('postgres', $answer);
+my $reader = open_session($standby);
+is(ask($reader, $answer), $before, 'the standby answers as the primary does');
+is($standby->safe_psql('postgres', 'SELECT count(*), max(seed) FROM kde_densities'), '1|1',
+  'and lists the density');
+
+# The density is in the reader's cache now: a refit must reach it through WAL.
+my $old_snapshot = open_session($standby);
+ask($old_snapshot, 'BEGIN ISOLATION LEVEL REPEATABLE READ');
+is(ask($old_snapshot, $answer), $before, 'a snapshot of the standby before the refit');
+$primary->safe_psql('postgres', q{
+  INSERT INTO t SELECT 600 FROM generate_series(1, 20000);
+  SELECT kde_fit('t', 'v', seed => 2);});
+$primary->wait_for_catchup($standby);
+my $after = $primary->safe_psql('postgres', $answer);
+isnt($after, $before, 'the refit changed the density');
+is(ask($reader, $answer), $after, 'a session with the old density in its cache sees the refit');
+is(ask($old_snapshot, $answer), $before, 'a snapshot taken before keeps the old density');
+ask($old_snapshot, 'COMMIT');
+is(ask($old_snapshot, $answer), $after, 'and sees the new one when it is over');
+$old_snapshot->quit;
+
+# Rolled back on the primary: replay of the abort must not show it.
+$primary->safe_psql('postgres', q{BEGIN; SELECT kde_fit('t', 'v', seed => 3); ROLLBACK;});
+$primary->wait_for_catchup($standby);
+is(ask($reader, $answer), $after, 'a refit rolled back on the primary is not seen');
+
+for my $call (q{kde_fit('t', 'v')}, q{kde_drop('t', 'v')}) {
+  my ($function) = $call =~ /(\w+)/;
+  my ($out, $err) = ask($reader, "\\set VERBOSITY verbose\nSELECT $call");
+  like($err, qr/ERROR:  25006: cannot execute $function\(\) during recovery/,
+    "$function refuses on a standby");
+  ask($reader, '\set VERBOSITY default');
+}
+is(ask($reader, $answer), $after, 'the session answers after the refusals');
+
+# Dropped on the primary.
+$primary->safe_psql('postgres', q{SELECT kde_drop('t', 'v')});
+$primary->wait_for_catchup($standby);
+my (undef, $err) = ask($reader, $answer);
+like($err, qr/no density is fitted for t\.v/, 'a drop on the primary reaches the cache');
+$primary->safe_psql('postgres', q{SELECT kde_fit('t', 'v', seed => 2)});
+$primary->wait_for_catchup($standby);
+is(ask($reader, $answer), $after, 'and so does the same fit again');
+
+$primary->stop;
+$standby->promote;
+is(ask($reader, $answer), $after, 'a session that lived through the promotion answers');
+is(ask($reader, q{SELECT seed FROM kde_fit('t', 'v', seed => 4)}), '4', 'and fits');
+isnt(ask($reader, $answer), $after, 'a new density');
+is(ask($reader, $answer), $standby->safe_psql('postgres', $answer), 'that others see');
+is(ask($reader, q{SELECT kde_drop('t', 'v')}), 't', 'kde_drop works after promotion');
+$reader->quit;
+
+$standby->stop;
+done_testing();

@@ -1,0 +1,177 @@
+# Dump and restore by the database's owner, who is no superuser: densities, answers and what stands
+# on them, into a database where table and column have other numbers.
+use strict;
+use warnings;
+
+use KdeTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('dump');
+$node->init;
+$node->start;
+my $directory = $node->basedir;
+my @owner = ('-U', 'kde_owner');
+my @as_owner = (extra_params => \@owner);
+
+# A database with numbers of its own: the more is made and dropped first, the later the next OIDs.
+sub create_database {
+  my ($name, $tables_before) = @_;
+  $node->safe_psql('postgres', "CREATE DATABASE $name OWNER kde_owner");
+  # Before version 15 the owner has the right to public through PUBLIC, since then as its owner.
+  $node->safe_psql($name, join ';', map { "CREATE TABLE x$_ (); DROP TABLE x$_" } 1 .. $tables_before)
+    if $tables_before;
+  return;
+}
+
+$node->safe_psql('postgres', 'CREATE ROLE kde_owner LOGIN; CREATE ROLE kde_other LOGIN');
+create_database('source', 0);
+$node->safe_psql('source', q{
+  CREATE EXTENSION kde_aqp;
+  CREATE TABLE sales (junk integer, amount numeric(10,2), more_junk text, quantity integer,
+                      at timestamptz);
+  INSERT INTO sales SELECT i, ln(i) * 100, 'x', i % 12, '2026-01-01'::timestamptz + i * interval '1 h'
+    FROM generate_series(1, 20000) AS i;
+  ALTER TABLE sales DROP junk, DROP more_junk;
+  CREATE SCHEMA "Schema One";
+  CREATE TABLE "Schema One"."Ta.ble" ("Col ""umn" double precision);
+  INSERT INTO "Schema One"."Ta.ble" SELECT sqrt(i) FROM generate_series(1, 5000) AS i;
+  CREATE TABLE renamed (old real);
+  INSERT INTO renamed SELECT i FROM generate_series(1, 3000) AS i;
+  SELECT kde_fit('sales', 'amount', seed => 1, sample_rows => 5000),
+         kde_fit('sales', 'quantity', seed => 2), kde_fit('sales', 'at', seed => 3),
+         kde_fit('"Schema One"."Ta.ble"', 'Col "umn', seed => 4, method => 'silverman'),
+         kde_fit('renamed', 'old', seed => 5);
+  ALTER TABLE renamed RENAME old TO new;
+  CREATE MATERIALIZED VIEW by_name AS
+    SELECT approx_count('sales'::regclass, 'amount', 100, 900) AS n,
+           kde_density('sales'::regclass, 'quantity') AS d;
+  CREATE VIEW answers AS SELECT approx_avg('sales'::regclass, 'amount', i, i + 100)
+    FROM generate_series(0, 900, 100) AS i;
+  CREATE FUNCTION amounts(low double precision, high double precision) RETURNS double precision
+    LANGUAGE sql STABLE RETURN approx_count('sales'::regclass, 'amount', low, high);
+  CREATE TABLE kept AS SELECT kde_density('sales.at') AS d;
+  GRANT SELECT (amount) ON sales TO kde_other;
+}, @as_owner);
+
+my $densities = q{
+  SELECT relation, column_names, requested_method, method, bandwidth, rows, nulls, rows_read,
+    every_row_read, sample_rows, bandwidth_rows, lower, upper, atoms, knots, engine, threads,
+    scan_ms, select_ms, estimate_ms, requested_sample_rows, seed, fitted_at
+  FROM kde_densities WHERE relation <> 'renamed'::regclass ORDER BY relation::text, column_names;};
+my $values = q{
+  SELECT kde_density('sales.amount')::text, kde_density('sales.quantity')::text,
+    kde_density('sales.at')::text, kde_density('"Schema One"."Ta.ble"."Col ""umn"')::text;};
+my $renamed = q{SELECT kde_density('renamed.new')::text, approx_count('renamed.new', 10, 20);};
+my $answers = q{
+  SELECT approx_count('sales.amount', 10, 200), approx_sum('sales.amount', 10, 200),
+    approx_quantile_as('sales.at', 0.5, NULL::timestamptz), kde_pdf('sales.quantity', 3),
+    approx_variance('"Schema One"."Ta.ble"."Col ""umn"', 1, 50);
+  SELECT n, d::text FROM by_name;
+  SELECT * FROM answers;
+  SELECT amounts(100, 200);
+  SELECT d::text, approx_count(d) FROM kept;};
+my $all = "$densities $values $answers";
+
+sub psql_as_owner { return $node->safe_psql($_[0], $_[1], @as_owner) }
+
+sub check_restored {
+  my ($database, $what) = @_;
+  is(psql_as_owner($database, $all), psql_as_owner('source', $all), "$what: all is as it was");
+  TODO: {
+    local $TODO = 'the catalog keeps the name a column had at its fit, and a dump carries that';
+    my (undef, $out) = $node->psql($database, $renamed, @as_owner);
+    is($out, psql_as_owner('source', $renamed), "$what: a column renamed after its fit is");
+  }
+  isnt($node->safe_psql($database, q{SELECT 'sales'::regclass::oid || ' ' || attnum FROM pg_attribute
+         WHERE attrelid = 'sales'::regclass AND attname = 'amount'}),
+    $node->safe_psql('source', q{SELECT 'sales'::regclass::oid || ' ' || attnum FROM pg_attribute
+         WHERE attrelid = 'sales'::regclass AND attname = 'amount'}),
+    "$what: with other numbers");
+  is($node->safe_psql($database, q{SELECT column_names FROM kde_densities},
+      extra_params => [ '-U', 'kde_other' ]),
+    '{amount}', "$what: privileges hold");
+}
+
+is($node->safe_psql('source', q{SELECT rolsuper FROM pg_roles WHERE rolname = current_user}, @as_owner),
+  'f', 'the owner is no superuser');
+
+# Plain text
+$node->command_ok([ 'pg_dump', @owner, '-f', "$directory/plain.sql", 'source' ], 'pg_dump');
+create_database('plain', 20);
+$node->command_ok([ 'psql', @owner, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', "$directory/plain.sql",
+    '-d', 'plain' ], 'restore of a plain dump');
+check_restored('plain', 'plain');
+
+# Custom format, restored by two processes
+$node->command_ok([ 'pg_dump', @owner, '-Fc', '-f', "$directory/custom.dump", 'source' ],
+  'pg_dump, custom format');
+create_database('parallel', 50);
+$node->command_ok([ 'pg_restore', @owner, '-j2', '-e', '-d', 'parallel', "$directory/custom.dump" ],
+  'pg_restore by two processes');
+check_restored('parallel', 'parallel');
+
+# Schema and data apart
+$node->command_ok([ 'pg_dump', @owner, '--schema-only', '-Fc', '-f', "$directory/schema.dump",
+    'source' ], 'pg_dump --schema-only');
+$node->command_ok([ 'pg_dump', @owner, '--data-only', '-Fc', '-f', "$directory/data.dump", 'source' ],
+  'pg_dump --data-only');
+create_database('apart', 30);
+$node->command_ok([ 'pg_restore', @owner, '-e', '-d', 'apart', "$directory/schema.dump" ],
+  'restore of the schema');
+is(psql_as_owner('apart', 'SELECT count(*) FROM kde_densities'), '0', 'which has no densities');
+$node->command_ok([ 'pg_restore', @owner, '-e', '-d', 'apart', "$directory/data.dump" ],
+  'restore of the data');
+# A dump of data alone does not refresh.
+psql_as_owner('apart', 'REFRESH MATERIALIZED VIEW by_name');
+check_restored('apart', 'apart');
+
+# A dump of the restored is the same again.
+my ($again) = run_command([ 'pg_dump', @owner, '--data-only', '-h', $node->host, '-p', $node->port,
+    '-t', 'sales', '-t', 'kept', '-d', 'plain' ]);
+like($again, qr/COPY public\.kept/, 'a restored database can be dumped');
+$node->command_ok([ 'pg_dump', @owner, '-Fc', '-f', "$directory/second.dump", 'plain' ],
+  'pg_dump of the restored database');
+create_database('second', 5);
+$node->command_ok([ 'pg_restore', @owner, '-e', '-d', 'second', "$directory/second.dump" ],
+  'and its restore');
+check_restored('second', 'second');
+
+# A restored density is found by its columns' names until its next fit, which gives it numbers.
+is(psql_as_owner('plain', q{
+     SELECT seed FROM kde_fit('sales', 'amount', seed => 9);
+     ALTER TABLE sales RENAME amount TO price;
+     ALTER TABLE sales RENAME TO orders;
+     SELECT column_names, seed FROM kde_densities WHERE relation = 'orders'::regclass
+       AND requested_sample_rows = 100000 AND seed = 9;
+     SELECT approx_count('orders.price') = approx_count('orders', 'price', NULL::numeric, NULL);}),
+  "9\n{price}|9\nt", 'after a refit a restored density follows RENAME');
+is(psql_as_owner('plain', q{
+     SELECT count(*) FROM kde_aqp.density WHERE relation = 'orders'::regclass;
+     SELECT kde_drop('orders', 'price');
+     SELECT kde_drop('orders', 'quantity');
+     DROP TABLE "Schema One"."Ta.ble";
+     SELECT count(*) FROM kde_aqp.density;}),
+  "3\nt\nt\n2", 'restored densities drop by name and with their table');
+
+# A failed restore leaves what was there.
+my ($code, $out, $err) = $node->psql('parallel', q{
+  BEGIN; INSERT INTO kde_aqp.density SELECT * FROM kde_aqp.density;}, @as_owner);
+like($err, qr/duplicate key/, 'a density is not restored over another');
+check_restored('parallel', 'after a failed restore');
+
+# The owner may drop the extension, and all of it goes.
+is(psql_as_owner('parallel', q{
+     DROP EXTENSION kde_aqp CASCADE;
+     SELECT count(*) FROM pg_namespace WHERE nspname = 'kde_aqp';
+     SELECT count(*) FROM pg_event_trigger;
+     SELECT count(*) FROM pg_proc WHERE proname ~ '^(kde|approx)_';
+     SELECT count(*) FROM sales;
+     CREATE EXTENSION kde_aqp;
+     SELECT count(*) FROM kde_densities;
+     SELECT seed FROM kde_fit('sales', 'amount', seed => 6);}),
+  "0\n0\n0\n20000\n0\n6", 'DROP EXTENSION by the owner, and CREATE again');
+
+$node->stop;
+done_testing();
