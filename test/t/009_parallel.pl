@@ -1,0 +1,88 @@
+# Answers in parallel workers equal those of the leader.
+use strict;
+use warnings;
+
+use KdeTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('parallel');
+$node->init;
+# Workers do all the work where they can, so that the answers are theirs.
+$node->append_conf('postgresql.conf', q{
+parallel_setup_cost = 0
+parallel_tuple_cost = 0
+min_parallel_table_scan_size = 0
+parallel_leader_participation = off
+max_worker_processes = 16
+});
+$node->start;
+$node->safe_psql('postgres', q{
+  CREATE EXTENSION kde_aqp;
+  CREATE TABLE t AS SELECT exp(hashint4(i) / 1e9) AS v,
+    '2026-01-01'::timestamptz + i * interval '1 min' AS at FROM generate_series(1, 20000) AS i;
+  CREATE TABLE bounds AS SELECT i / 500.0 AS low, i / 250.0 AS high,
+    '2026-01-01'::timestamptz + i * interval '3 min' AS since FROM generate_series(1, 5000) AS i;
+  ANALYZE bounds;
+  SELECT kde_fit('t', 'v', seed => 1), kde_fit('t', 'at', seed => 1);
+  CREATE TABLE kept AS SELECT kde_density('t.v') AS d;
+});
+
+my %forms = (
+  'by text' => q{approx_count('t.v', low, high)},
+  'by regclass' => q{approx_sum('t'::regclass, 'v', low, high)},
+  'average' => q{approx_avg('t.v', low, high)},
+  'variance' => q{approx_variance('t.v', low, high)},
+  'range' => q{approx_count('t.v', numrange(low, high, '(]'))},
+  'text bounds' => q{approx_count('t.v', low::text, NULL)},
+  'timestamps' => q{approx_count('t.at', since, NULL)},
+  'quantile' => q{approx_quantile_as('t.at', (low / 10)::float8, NULL::timestamptz)},
+  'value' => q{approx_count((SELECT d FROM kept), low, high)},
+  'density' => q{kde_pdf('t.v', low)},
+  'distribution' => q{kde_cdf('t.v', high)},
+);
+my $session = open_session($node);
+for my $what (sort keys %forms) {
+  my $sql = "SELECT low, ($forms{$what})::text AS answer FROM bounds WHERE ($forms{$what}) IS NOT NULL";
+  ask($session, 'SET max_parallel_workers_per_gather = 0');
+  my $serial = ask($session, "SELECT count(*) || ' ' || md5(string_agg(answer, ' ' ORDER BY low)) FROM ($sql) AS s");
+  ask($session, 'SET max_parallel_workers_per_gather = 2');
+  my $parallel = "SELECT count(*) || ' ' || md5(string_agg(answer, ' ' ORDER BY low)) FROM ($sql OFFSET 0) AS s";
+  is(ask($session, $parallel), $serial, "$what: the same in parallel workers");
+  like(ask($session, "EXPLAIN (ANALYZE, COSTS off, TIMING off) $parallel"),
+    qr/Workers Launched: [1-9].*Parallel Seq Scan on bounds.*Filter: /s, "$what: which did the work");
+}
+
+# Workers see what their leader's transaction has done, and only that.
+my $sum = q{SELECT count(*) FILTER (WHERE answer = '1000'), count(DISTINCT answer) FROM
+  (SELECT approx_count('t.v', NULL, low + 1e9)::text AS answer FROM bounds
+   WHERE approx_count('t.v', NULL, low + 1e9) > 0 OFFSET 0) AS s};
+is(ask($session, $sum), '0|1', 'before a refit');
+ask($session, 'BEGIN');
+ask($session, 'DELETE FROM t WHERE ctid NOT IN (SELECT ctid FROM t LIMIT 1000)');
+is(ask($session, q{SELECT rows FROM kde_fit('t', 'v', seed => 1)}), '1000', 'a refit');
+like(ask($session, "EXPLAIN (ANALYZE, COSTS off, TIMING off) $sum"), qr/Workers Launched: [1-9]/,
+  'workers in the same transaction');
+is(ask($session, $sum), '5000|1', "see their leader's refit");
+ask($session, 'ROLLBACK');
+is(ask($session, $sum), '0|1', 'and not once it is rolled back');
+
+# What may not run in a worker does not: a fit in a parallel plan forced on everything.
+my $force = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
+ask($session, "SET $force = on");
+is((ask($session, q{SELECT rows FROM kde_fit('t', 'v', seed => 1)}))[0], '20000', 'a fit stays with the leader');
+is(ask($session, q{SELECT approx_count('t.v')}), '20000', 'answers under a forced parallel mode');
+is(ask($session, q{SELECT count(*) FROM kde_densities}), '2', 'and the list of densities');
+is(ask($session, q{SELECT count(*) FROM kde_devices()}), '1', 'and of devices');
+ask($session, "SET $force = off");
+$session->quit;
+
+# In a worker without any look by the leader, with the density read from a fresh cache.
+is($node->safe_psql('postgres', q{
+     SET max_parallel_workers_per_gather = 2;
+     SELECT count(DISTINCT n) FROM (SELECT approx_count('t.v', NULL, low + 1e9) AS n FROM bounds
+       WHERE approx_count('t.v', NULL, low + 1e9) > 0 OFFSET 0) AS s}), '1', 'in a new backend');
+
+$node->stop;
+done_testing();
