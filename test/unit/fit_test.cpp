@@ -254,6 +254,27 @@ TEST(FitColumn, TotalsAndRowsScale) {
   EXPECT_EQ(f.report.sample_rows, 400);
 }
 
+// Rows scaled by what is no binary fraction: the atoms' sums round, the promises do not.
+TEST(FitColumn, ScaledRowsKeepTheirSum) {
+  std::vector<double> x;
+  for (int i = 0; i < 3000; ++i) x.push_back(i % 70);
+  for (double scale : {1.1, 7.3, 1e6 / 3}) {
+    for (double special : {69.0, kNan, kInf}) {
+      x.back() = special;
+      FitOptions options;
+      options.rows_per_row_read = scale;
+      const Fitted f = fit(sample_of(x), options);
+      const DensityView d = f.view();
+      const double finite = special == 69 ? 3000 : 2999;
+      EXPECT_EQ(d.atoms(), 70);
+      EXPECT_DOUBLE_EQ(count(d, range(0, 69)), finite * scale);
+      EXPECT_EQ(count(d, range(0, 69)), count(d, range(-kMax, kMax)));
+      EXPECT_EQ(count(d, range(69, kMax, false, true)), 0);
+      EXPECT_EQ(count(d, Range{}), 3000 * scale);
+    }
+  }
+}
+
 // An int8 column may have whole numbers that double precision cannot tell from their neighbours.
 TEST(FitColumn, LatticeThatCannotBeResolvedIsLeftOut) {
   std::vector<double> x = samples::normal(400, 2);
@@ -301,15 +322,15 @@ bool stop_at(void* arg) {
 
 TEST(FitColumn, StopsAtWhicheverPollSaysSo) {
   Sampler::Options o = fitted::keep_all();
-  o.bandwidth_rows = 20000;
-  const Sample s = sample_of(samples::normal(20000, 1), o);
+  o.bandwidth_rows = 6000;
+  const Sample s = sample_of(samples::normal(6000, 1), o);
   FitOptions options;
   Fitted f;
   StopAt never{std::numeric_limits<int>::max()};
   ASSERT_TRUE(try_fit(s, options, {1, stop_at, &never}, &f).ok());
   ASSERT_GT(never.polls, 2);
   // Every one of the first, and then some up to the last.
-  for (int k = 1; k <= never.polls; k += k < 10 ? 1 : std::max(1, never.polls / 20)) {
+  for (int k = 1; k <= never.polls; k += k < 5 ? 1 : std::max(1, never.polls / 8)) {
     StopAt stop{k};
     EXPECT_EQ(try_fit(s, options, {1, stop_at, &stop}, &f).code, Code::cancelled) << k;
     EXPECT_LE(stop.polls, k + 1);  // no work goes on for long

@@ -111,7 +111,7 @@ TEST_P(Representation, KeepsWhatItPromises) {
       const Fitted f = fitted::fit(column.x, method);
       if (f.report.atoms > 0) continue;  // few integers, or ties: exact, and tested elsewhere
       // Both methods at full width in small samples; one sum is 2 n exponentials.
-      expect_represents(column.x, f, std::clamp(8'000'000 / n, 100, 2000));
+      expect_represents(column.x, f, std::clamp(4'000'000 / n, 50, 1200));
     }
   }
 }

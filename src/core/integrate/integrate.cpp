@@ -46,15 +46,14 @@ double smooth_slope(const DensityView& d, double u) {
 }
 
 // Where the smooth part is cut to count the values <= x (inclusive) or < x. On a lattice: half a
-// step above the last lattice point that counts. A bound within 1e-12 of a lattice point, relative
+// step above the last lattice point that counts. A bound within 1e-15 of a lattice point, relative
 // to its distance in steps, is that point: decimal fractions are not exact in binary.
 double smooth_cut(const Header& h, double x, bool inclusive) {
   if (h.lattice_step == 0 || (h.flags & kBounded) == 0 || std::isinf(x)) return x;
   const double steps = (x - h.lattice_offset) / h.lattice_step;
   double k = std::floor(steps);
   const double nearest = std::round(steps);
-  if (std::fabs(steps - nearest) <= 1e-12 * std::max(1.0, std::fabs(steps)))
-    k = inclusive ? nearest : nearest - 1;
+  if (std::fabs(steps - nearest) <= 1e-15 * std::fabs(steps)) k = inclusive ? nearest : nearest - 1;
   return h.lattice_offset + (k + 0.5) * h.lattice_step;
 }
 
@@ -91,6 +90,8 @@ double rows_below(const DensityView& d, double x, bool inclusive) {
   if (x == -kInfinity) return inclusive ? h.negative_infinities : 0;
   const double finite_end = h.rows - h.nans - h.positive_infinities;
   if (x == kInfinity) return inclusive ? h.rows - h.nans : finite_end;
+  // To the last bit: rows scaled up from a sample add up to finite_end only but for rounding.
+  if ((h.flags & kBounded) != 0 && (inclusive ? x >= h.max : x > h.max)) return finite_end;
   return std::min(h.negative_infinities + finite_below(d, x, inclusive), finite_end);
 }
 
@@ -172,17 +173,19 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   const Header& h = d.header();
   const double low_x = r.lower_unbounded ? -kInfinity : r.lower;
   const double high_x = r.upper_unbounded || std::isnan(r.upper) ? kInfinity : r.upper;
+  double low = low_x;
+  double high = high_x;
+  if ((h.flags & kBounded) != 0) {
+    low = std::clamp(low, h.min, h.max);
+    high = std::clamp(high, h.min, h.max);
+  }
   double a = 0;
   double b = 0;
-  bool open_low = true;  // the smooth part ends inside the range
-  bool open_high = true;
   if (d.knots() > 0) {
     const double first = d.knot_u(0);
     const double last = d.knot_u(d.knots() - 1);
     a = d.to_u(smooth_cut(h, low_x, !r.lower_inclusive));
     b = d.to_u(smooth_cut(h, high_x, r.upper_inclusive));
-    open_low = !(a > first);
-    open_high = !(b < last);
     a = std::clamp(a, first, last);
     b = std::clamp(b, first, last);
   }
@@ -207,7 +210,7 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   }
   if (!(total.sum.m0 > 0)) {
     // Rows too few for the moments' rounding: the middle of the range is as good as anything.
-    out->mean = clamp_to(d.to_x(total.center), low_x, high_x);
+    out->mean = clamp_to(d.to_x(total.center), low, high);
     out->variance = 0;
     return;
   }
@@ -215,23 +218,19 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
 
   // The data's spread, not the kernel's. Smoothing adds h^2 to the second moment of what lies
   // within the range, less what the kernel carries across its ends; to first order
-  //   h^2 ( rows - [(u - mean) f(u)]_a^b ),  which is h^2 for the whole line and 0 where f is flat.
+  //   h^2 ( rows - [(u - mean) f(u)]_a^b ),  which is h^2 for the whole line and 0 where f is flat,
+  // at a reflecting end of the support as well.
   double kernel = 0;
   if (smooth_rows > 0 && h.bandwidth > 0) {
-    const double edge_high = open_high ? 0 : (b - mean_u) * smooth_slope(d, b) * h.smooth_rows;
-    const double edge_low = open_low ? 0 : (a - mean_u) * smooth_slope(d, a) * h.smooth_rows;
+    const double mean = total.center + mean_u;
+    const double edge_high = (b - mean) * smooth_slope(d, b) * h.smooth_rows;
+    const double edge_low = (a - mean) * smooth_slope(d, a) * h.smooth_rows;
     const double share = std::clamp(smooth_rows - (edge_high - edge_low), 0.0, smooth_rows);
     const double hu = std::ldexp(h.bandwidth, -h.exponent);
     if (share > 0) kernel = hu * hu * share / total.sum.m0;
   }
   const double variance_u = std::max(total.sum.m2 / total.sum.m0 - mean_u * mean_u - kernel, 0.0);
 
-  double low = low_x;
-  double high = high_x;
-  if ((h.flags & kBounded) != 0) {
-    low = std::clamp(low, h.min, h.max);
-    high = std::clamp(high, h.min, h.max);
-  }
   out->mean = clamp_to(d.to_x(total.center + mean_u), low, high);
   out->variance = std::ldexp(variance_u, 2 * h.exponent);
   if (std::isfinite(low) && std::isfinite(high) && low <= high) {
@@ -292,14 +291,14 @@ double finite_quantile(const DensityView& d, double rows) {
   const double g = std::min((rows - before) / h.smooth_rows, 1.0);
   double x = d.to_x(smooth_quantile(d, g));
   if ((h.flags & kBounded) != 0) {
-    // The outer knots are min and max but for their last digits.
-    if (g <= 0 && low == 0) x = h.min;
-    if (g >= 1 && !has_atom) x = h.max;
     if (h.lattice_step > 0) {
       const double steps = (x - h.lattice_offset) / h.lattice_step;
       x = h.lattice_offset + std::ceil(steps - 0.5 - 1e-9) * h.lattice_step;
     }
     x = std::clamp(x, h.min, h.max);
+    // The outer knots are min and max but for their last digits.
+    if (g <= 0 && low == 0) x = h.min;
+    if (g >= 1 && !has_atom) x = h.max;
   }
   return x;
 }
