@@ -214,7 +214,16 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
     out->variance = 0;
     return;
   }
-  const double mean_u = total.sum.m1 / total.sum.m0;
+  // Where the range's rows lie: whatever rounding makes of a tail of next to no mass, its moments
+  // are within.
+  double begin = a < b ? a : kInfinity;
+  double end = a < b ? b : -kInfinity;
+  if (atom_first < atom_end) {
+    begin = std::min(begin, d.to_u(d.atom_value(atom_first)));
+    end = std::max(end, d.to_u(d.atom_value(atom_end - 1)));
+  }
+  const double mean_u =
+      std::clamp(total.sum.m1 / total.sum.m0, begin - total.center, end - total.center);
 
   // The data's spread, not the kernel's. Smoothing adds h^2 to the second moment of what lies
   // within the range, less what the kernel carries across its ends; to first order
@@ -229,7 +238,9 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
     const double hu = std::ldexp(h.bandwidth, -h.exponent);
     if (share > 0) kernel = hu * hu * share / total.sum.m0;
   }
-  const double variance_u = std::max(total.sum.m2 / total.sum.m0 - mean_u * mean_u - kernel, 0.0);
+  const double half_width = (end - begin) / 2;
+  const double variance_u = std::clamp(total.sum.m2 / total.sum.m0 - mean_u * mean_u - kernel, 0.0,
+                                       half_width * half_width);
 
   out->mean = clamp_to(d.to_x(total.center + mean_u), low, high);
   out->variance = std::ldexp(variance_u, 2 * h.exponent);

@@ -1,0 +1,40 @@
+// libFuzzer target: bytes as a stored density. What validate() lets pass must answer sanely
+// (test/unit/answers.h) and its text must read back to the same bytes.
+//
+// Build: clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Isrc -Itest/unit \
+//   test/fuzz/density_fuzzer.cpp src/core/density/*.cpp src/core/integrate/*.cpp
+#include "core/density/format.h"
+#include "core/density/text.h"
+
+#include "answers.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > 2 * kde::kMaxBytes) return 0;
+  std::vector<std::uint64_t> words((size + 7) / 8 + 1);
+  if (size > 0) std::memcpy(words.data(), data, size);
+  if (!kde::validate(words.data(), size).ok()) return 0;
+
+  const kde::DensityView density(words.data());
+  if (const char* insane = kde::fitted::insane_answer(density, 20)) {
+    std::fprintf(stderr, "%s\n", insane);
+    std::abort();
+  }
+  std::string text;
+  std::vector<std::uint64_t> back;
+  std::size_t back_size = 0;
+  if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back, &back_size).ok() ||
+      back_size != size)
+    std::abort();
+  // PostgreSQL's length word is no part of the density.
+  reinterpret_cast<kde::Header*>(words.data())->varlena = 0;
+  if (std::memcmp(back.data(), words.data(), size) != 0) std::abort();
+  return 0;
+}
