@@ -127,7 +127,6 @@ is(ask($reader, 'FETCH c'), $old, 'the cursor does not');
 is(ask($reader, $count), $rows, 'and the statement again does');
 # The own transaction's refit comes after the cursor's command.
 grow();
-ask($writer, 'SELECT 1');
 is(ask($reader, $refit), $rows, 'a refit by the session itself');
 is(ask($reader, 'FETCH c'), $old, 'is not seen by its cursor');
 is(ask($reader, $count), $rows, 'but by its next statement');

@@ -12,7 +12,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(open_session ask send_sql end_sql backend_pid wait_until tasks_of fingerprint
-  install_watchers slow_fit scalar_query);
+  install_watchers slow_fit);
 
 # A psql session that survives errors. Close it with $session->quit.
 sub open_session {
@@ -87,12 +87,6 @@ sub fingerprint {
   return $node->safe_psql($database // 'postgres',
     q{SELECT count(*) || ' ' || md5(coalesce(string_agg(d::text, E'\n' ORDER BY d::text), ''))
       FROM kde_aqp.density AS d});
-}
-
-# One value read over a connection of its own.
-sub scalar_query {
-  my ($node, $sql, @parameters) = @_;
-  return $node->safe_psql('postgres', $sql, @parameters);
 }
 
 # Settings under which the selection of a bandwidth takes minutes: the sums over all pairs of
