@@ -61,9 +61,8 @@ COMMENT ON SCHEMA kde_aqp IS 'catalog of the extension kde_aqp';
 CREATE TABLE kde_aqp.density (
     relation regclass NOT NULL,
     column_names name[] NOT NULL,
-    -- The OID that attribute_numbers belong to. A dump carries `relation` by name and this as a
-    -- number, so after a restore the two differ and the names decide.
-    relation_oid oid NOT NULL,
+    -- Follows from the names: set by the trigger below whenever a row comes by SQL (a restore, a
+    -- subscription), checked against the names on every read.
     attribute_numbers smallint[] NOT NULL,
     density kde NOT NULL,
     requested_method text NOT NULL,
@@ -85,37 +84,63 @@ REVOKE ALL ON kde_aqp.density FROM PUBLIC;
 -- What the owner of a database needs to dump and restore it.
 GRANT USAGE ON SCHEMA kde_aqp TO @extowner@;
 GRANT SELECT, INSERT, DELETE ON kde_aqp.density TO @extowner@;
-SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density', '');
+-- A row whose table is gone would be dumped as a bare number and name another table elsewhere.
+SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
+    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class AS c'
+    ' WHERE c.oid OPERATOR(pg_catalog.=) relation)');
 
-CREATE FUNCTION kde_aqp.on_catalog_change() RETURNS trigger
-AS 'MODULE_PATHNAME', 'kde_on_catalog_change' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_aqp.on_catalog_change() IS
-    'tells every backend to drop its cached densities';
-REVOKE ALL ON FUNCTION kde_aqp.on_catalog_change() FROM PUBLIC;
+CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
+AS 'MODULE_PATHNAME', 'kde_on_row' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.on_row() IS
+    'gives a row that comes by SQL this database''s attribute numbers; skips it if its table is gone';
+REVOKE ALL ON FUNCTION kde_aqp.on_row() FROM PUBLIC;
 
-CREATE TRIGGER on_catalog_change
+CREATE TRIGGER on_row
+    BEFORE INSERT OR UPDATE ON kde_aqp.density
+    FOR EACH ROW EXECUTE FUNCTION kde_aqp.on_row();
+ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_row;
+
+CREATE FUNCTION kde_aqp.on_change() RETURNS trigger
+AS 'MODULE_PATHNAME', 'kde_on_change' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.on_change() IS 'tells every backend to drop its cached densities';
+REVOKE ALL ON FUNCTION kde_aqp.on_change() FROM PUBLIC;
+
+CREATE TRIGGER on_change
     AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON kde_aqp.density
-    FOR EACH STATEMENT EXECUTE FUNCTION kde_aqp.on_catalog_change();
-ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_catalog_change;
+    FOR EACH STATEMENT EXECUTE FUNCTION kde_aqp.on_change();
+ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_change;
 
+-- Event triggers keep the catalog in step with tables and columns that are dropped or renamed.
 CREATE FUNCTION kde_aqp.on_drop() RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'kde_on_drop' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_aqp.on_drop() IS 'drops the densities of dropped tables and columns';
 REVOKE ALL ON FUNCTION kde_aqp.on_drop() FROM PUBLIC;
 
 CREATE EVENT TRIGGER kde_aqp_on_drop ON sql_drop EXECUTE FUNCTION kde_aqp.on_drop();
+ALTER EVENT TRIGGER kde_aqp_on_drop ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER kde_aqp_on_drop IS 'drops the densities of dropped tables and columns';
 
-CREATE FUNCTION kde_aqp.readable_columns(
-    relation regclass, column_names name[], relation_oid oid, attribute_numbers smallint[])
-RETURNS name[]
-AS 'MODULE_PATHNAME', 'kde_readable_columns' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.readable_columns(regclass, name[], oid, smallint[]) IS
-    'the columns of a density under their present names; null if the caller may not read them';
+CREATE FUNCTION kde_aqp.on_alter() RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'kde_on_alter' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.on_alter() IS 'lets densities follow renamed columns';
+REVOKE ALL ON FUNCTION kde_aqp.on_alter() FROM PUBLIC;
+
+CREATE EVENT TRIGGER kde_aqp_on_alter ON ddl_command_end
+    WHEN TAG IN ('ALTER TABLE', 'ALTER MATERIALIZED VIEW', 'ALTER FOREIGN TABLE', 'ALTER TYPE')
+    EXECUTE FUNCTION kde_aqp.on_alter();
+ALTER EVENT TRIGGER kde_aqp_on_alter ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER kde_aqp_on_alter IS 'lets densities follow renamed columns';
+
+CREATE FUNCTION kde_aqp.is_readable(
+    relation regclass, column_names name[], attribute_numbers smallint[])
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'kde_is_readable' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.is_readable(regclass, name[], smallint[]) IS
+    'whether the columns exist and the caller may read them';
 
 CREATE VIEW kde_densities WITH (security_barrier) AS
 SELECT d.relation,
-       c.names AS column_names,
+       d.column_names,
        d.requested_method,
        i.method,
        i.bandwidth,
@@ -144,11 +169,11 @@ SELECT d.relation,
        pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at AS age
 FROM kde_aqp.density AS d
 CROSS JOIN LATERAL (
-    SELECT kde_aqp.readable_columns(
-               d.relation, d.column_names, d.relation_oid, d.attribute_numbers) AS names
+    SELECT kde_aqp.is_readable(d.relation, d.column_names, d.attribute_numbers) AS readable
     OFFSET 0) AS c
-CROSS JOIN LATERAL @extschema@.kde_info(d.density) AS i
-WHERE c.names IS NOT NULL;
+-- Only of what the caller may read: nobody's density can hinder another's view.
+CROSS JOIN LATERAL @extschema@.kde_info(CASE WHEN c.readable THEN d.density END) AS i
+WHERE c.readable;
 COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read';
 GRANT SELECT ON kde_densities TO PUBLIC;
 

@@ -22,6 +22,8 @@ namespace {
 constexpr std::int64_t kAtomRepeats = 10;
 // Atoms beside a smooth part: 4 KB of the 16.
 constexpr std::size_t kAtomsBesideSmooth = 256;
+// Of the rows, for any range; two values of G are in it.
+constexpr double kPromisedError = 1e-5;
 // The narrowest bandwidth that the stored positions resolve, in units of u (|u| <= 1).
 constexpr double kNarrowest = 0x1p-34;
 
@@ -280,6 +282,17 @@ class Fit {
     return status;
   }
 
+  // The estimate cannot use the bandwidth selected: what is stored and shown is the one used.
+  void use_bandwidth(double bandwidth) {
+    if (bandwidth > h_u_) {
+      note(
+          "the bandwidth was raised to the narrowest that can be stored beside the column's range");
+    }
+    h_u_ = bandwidth;
+    parts_.header.bandwidth = std::ldexp(h_u_, scale_.exponent);
+    report_.bandwidth = parts_.header.bandwidth;
+  }
+
   Status smooth() {
     Header& h = parts_.header;
     std::vector<WeightedValue> values;
@@ -299,6 +312,7 @@ class Fit {
       low = values.front().value - 8 * bandwidth;
       high = values.back().value + 8 * bandwidth;
     }
+    if (bandwidth != h_u_) use_bandwidth(bandwidth);
     // |u| <= 1 for every knot: rescale by another power of two where the kernel reaches further.
     int shift = 0;
     std::frexp(std::max(std::fabs(low), std::fabs(high)), &shift);
@@ -321,6 +335,11 @@ class Fit {
     parts_.block_moment = std::move(part.block_moment);
     h.slope_unit = part.slope_unit;
     h.error = std::min(part.error + sample_.rank_error, 1.0);
+    if (part.error > kPromisedError / 2) {
+      note(
+          "the stored density may differ from the kernel estimate by more than 1e-5 of the rows: "
+          "the column spans too many scales");
+    }
     h.smooth_rows = h.finite_rows();
     if (!split_.atoms.empty()) add_split_atoms();
     return Status::success();

@@ -13,8 +13,8 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  // Uniform on the open interval (0, 1), a multiple of 2^-53 plus 2^-54.
-  double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
+  // Uniform on the open interval (0, 1): an odd multiple of 2^-53.
+  double uniform() { return (static_cast<double>(engine_() >> 12) + 0.5) * 0x1p-52; }
 
   // Uniform on 0 .. n-1, n >= 1.
   std::uint64_t below(std::uint64_t n) {

@@ -186,8 +186,11 @@ Result answer_quantiles(FunctionCallInfo fcinfo, const Target& target, int next)
 }
 
 double point_argument(FunctionCallInfo fcinfo, const Target& target, int next) {
-  return bound_to_double(target.type, get_fn_expr_argtype(fcinfo->flinfo, next),
-                         PG_GETARG_DATUM(next));
+  const Oid type = get_fn_expr_argtype(fcinfo->flinfo, next);
+  if (!OidIsValid(type))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("could not determine the type of the value")));
+  return bound_to_double(target.type, type, PG_GETARG_DATUM(next));
 }
 
 Result answer_pdf(FunctionCallInfo fcinfo, const Target& target, int next) {

@@ -150,13 +150,7 @@ Entry* load(TableColumn column, const Key& key, Snapshot snapshot) {
   return e;
 }
 
-}  // namespace
-
-const struct varlena* cached_density(TableColumn column) {
-  if (table == nullptr) create_table();
-  // Learn of densities committed since this transaction began; cheap when there is nothing.
-  AcceptInvalidationMessages();
-  Snapshot snapshot = GetActiveSnapshot();
+const struct varlena* look_up(TableColumn column, Snapshot snapshot) {
   const Key key{column.relation, column.attnum};
   Entry* e = static_cast<Entry*>(hash_search(table, &key, HASH_FIND, nullptr));
   if (e != nullptr && !usable(e, snapshot)) {
@@ -170,6 +164,21 @@ const struct varlena* cached_density(TableColumn column) {
     dlist_move_head(&by_use, &e->use);
   }
   return e->value;
+}
+
+}  // namespace
+
+const struct varlena* cached_density(TableColumn column) {
+  if (table == nullptr) create_table();
+  // Learn of densities committed since this transaction began; cheap when there is nothing.
+  AcceptInvalidationMessages();
+  // Procedures may evaluate expressions between transactions with no snapshot (a cast to a domain
+  // whose constraint asks a density).
+  const bool push = !ActiveSnapshotSet();
+  if (push) PushActiveSnapshot(GetTransactionSnapshot());
+  const struct varlena* value = look_up(column, GetActiveSnapshot());
+  if (push) PopActiveSnapshot();
+  return value;
 }
 
 void register_cache_callbacks() { CacheRegisterRelcacheCallback(on_invalidation, 0); }

@@ -6,6 +6,7 @@ extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
@@ -29,7 +30,6 @@ namespace {
 enum Column {
   kRelation = 1,
   kColumnNames,
-  kRelationOid,
   kAttributeNumbers,
   kDensity,
   kRequestedMethod,
@@ -51,7 +51,6 @@ enum Column {
 struct RowColumn {
   const char* name;
   AttrNumber attnum;
-  Oid relation_oid;
 };
 
 bool is_single(ArrayType* array, Oid type) {
@@ -60,16 +59,26 @@ bool is_single(ArrayType* array, Oid type) {
 }
 
 RowColumn row_column(HeapTuple tuple, TupleDesc desc) {
-  bool null_names, null_numbers, null_oid;
+  bool null_names, null_numbers;
   const Datum names = heap_getattr(tuple, kColumnNames, desc, &null_names);
   const Datum numbers = heap_getattr(tuple, kAttributeNumbers, desc, &null_numbers);
-  const Datum oid = heap_getattr(tuple, kRelationOid, desc, &null_oid);
-  if (null_names || null_numbers || null_oid) return {};
-  ArrayType* name_array = DatumGetArrayTypeP(names);
+  if (null_names || null_numbers) return {};
   ArrayType* number_array = DatumGetArrayTypeP(numbers);
-  if (!is_single(name_array, NAMEOID) || !is_single(number_array, INT2OID)) return {};
-  return {NameStr(*reinterpret_cast<Name>(ARR_DATA_PTR(name_array))),
-          *reinterpret_cast<int16*>(ARR_DATA_PTR(number_array)), DatumGetObjectId(oid)};
+  const char* name = single_name(DatumGetArrayTypeP(names));
+  if (name == nullptr || !is_single(number_array, INT2OID)) return {};
+  return {name, *reinterpret_cast<int16*>(ARR_DATA_PTR(number_array))};
+}
+
+// Opens the catalog. Its layout must be the one this library was built for: between the files of a
+// new version and ALTER EXTENSION UPDATE it is not.
+Relation open_catalog(LOCKMODE lock) {
+  Relation catalog = table_open(catalog_oid(), lock);
+  if (RelationGetNumberOfAttributes(catalog) != kColumns)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the catalog of extension \"kde_aqp\" is of another version than its "
+                           "library"),
+                    errhint("Run ALTER EXTENSION kde_aqp UPDATE, or reconnect.")));
+  return catalog;
 }
 
 Oid primary_key_index(Relation catalog) {
@@ -125,33 +134,21 @@ void check_snapshot_sees(TableColumn column, const ItemPointerData& latest) {
                     errmsg("could not serialize access due to concurrent update")));
 }
 
-// Rows of this relation whose column was renamed get its present name, so that the key (relation,
-// names) is free for a new column of the old name.
-void repair_names(Relation catalog, Oid relation, Snapshot snapshot) {
-  List* repaired = NIL;
-  for_rows_of(catalog, relation, snapshot, [&](HeapTuple tuple, const RowColumn& row) {
-    if (row.relation_oid != relation) return true;
-    const char* name = column_name(relation, row.attnum);
-    if (name == nullptr || strcmp(name, row.name) == 0) return true;
-    Datum values[kColumns] = {};
-    bool nulls[kColumns] = {};
-    bool replace[kColumns] = {};
-    values[kColumnNames - 1] = PointerGetDatum(single_name_array(name));
-    replace[kColumnNames - 1] = true;
-    repaired = lappend(
-        repaired, heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace));
-    CatalogTupleDelete(catalog, &tuple->t_self);
-    return true;
-  });
-  // All are deleted before one is inserted: columns may have swapped their names.
-  ListCell* cell;
-  foreach (cell, repaired) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
-  CommandCounterIncrement();
+// Rows are written under locks that exclude each other (a column's lock here, the table's in DDL),
+// so only a change by SQL to the catalog itself can come between.
+void delete_row(Relation catalog, ItemPointer tid) {
+  TM_FailureData failure;
+  const TM_Result result =
+      table_tuple_delete(catalog, tid, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot,
+                         true, &failure, false);
+  if (result != TM_Ok)
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not serialize access due to concurrent update")));
 }
 
 }  // namespace
 
-const char* column_name(Oid relation, AttrNumber attnum) {
+const char* live_column_name(Oid relation, AttrNumber attnum) {
   HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attnum));
   if (!HeapTupleIsValid(tuple)) return nullptr;
   const Form_pg_attribute attribute = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple));
@@ -164,6 +161,13 @@ ArrayType* single_name_array(const char* name) {
   NameData data;
   namestrcpy(&data, name);
   return single(NameGetDatum(&data), NAMEOID);
+}
+
+ArrayType* single_number_array(AttrNumber attnum) { return single(Int16GetDatum(attnum), INT2OID); }
+
+const char* single_name(ArrayType* array) {
+  return is_single(array, NAMEOID) ? NameStr(*reinterpret_cast<Name>(ARR_DATA_PTR(array)))
+                                   : nullptr;
 }
 
 Oid catalog_oid_or_invalid() {
@@ -180,18 +184,16 @@ Oid catalog_oid() {
   return oid;
 }
 
-AttrNumber current_attnum(Oid relation, Oid row_relation_oid, AttrNumber row_attnum,
-                          const char* row_name) {
-  if (row_relation_oid != relation) return get_attnum(relation, row_name);
-  return column_name(relation, row_attnum) != nullptr ? row_attnum : InvalidAttrNumber;
+AttrNumber current_attnum(Oid relation, AttrNumber row_attnum, const char* row_name) {
+  const AttrNumber attnum = get_attnum(relation, row_name);
+  return attnum == row_attnum ? attnum : InvalidAttrNumber;
 }
 
 StoredDensity catalog_find(TableColumn column, Snapshot snapshot, bool want_value) {
   StoredDensity out;
-  Relation catalog = table_open(catalog_oid(), AccessShareLock);
+  Relation catalog = open_catalog(AccessShareLock);
   for_rows_of(catalog, column.relation, snapshot, [&](HeapTuple tuple, const RowColumn& row) {
-    if (current_attnum(column.relation, row.relation_oid, row.attnum, row.name) != column.attnum)
-      return true;
+    if (current_attnum(column.relation, row.attnum, row.name) != column.attnum) return true;
     out.found = true;
     out.tid = tuple->t_self;
     out.xmin = HeapTupleHeaderGetXmin(tuple->t_data);
@@ -220,22 +222,18 @@ void catalog_lock_column(TableColumn column) {
 }
 
 void catalog_store(TableColumn column, const FitRecord& record) {
-  Relation catalog = table_open(catalog_oid(), RowExclusiveLock);
+  Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
-  latest.take();
-  repair_names(catalog, column.relation, latest.get());
-  latest.release();
-
   latest.take();
   const StoredDensity old = catalog_find(column, latest.get(), false);
   if (old.found) {
     if (!old.own) check_snapshot_sees(column, old.tid);
-    CatalogTupleDelete(catalog, const_cast<ItemPointer>(&old.tid));
+    delete_row(catalog, const_cast<ItemPointer>(&old.tid));
     CommandCounterIncrement();
   }
   latest.release();
 
-  const char* name = column_name(column.relation, column.attnum);
+  const char* name = live_column_name(column.relation, column.attnum);
   if (name == nullptr)
     elog(ERROR, "column %d of relation %u is gone", column.attnum, column.relation);
   Datum values[kColumns] = {};
@@ -243,8 +241,7 @@ void catalog_store(TableColumn column, const FitRecord& record) {
   const auto put = [&values](int at, Datum value) { values[at - 1] = value; };
   put(kRelation, ObjectIdGetDatum(column.relation));
   put(kColumnNames, PointerGetDatum(single_name_array(name)));
-  put(kRelationOid, ObjectIdGetDatum(column.relation));
-  put(kAttributeNumbers, PointerGetDatum(single(Int16GetDatum(column.attnum), INT2OID)));
+  put(kAttributeNumbers, PointerGetDatum(single_number_array(column.attnum)));
   put(kDensity, PointerGetDatum(record.density));
   put(kRequestedMethod, CStringGetTextDatum(record.requested_method));
   put(kRequestedSampleRows, Int64GetDatum(record.requested_sample_rows));
@@ -265,13 +262,13 @@ void catalog_store(TableColumn column, const FitRecord& record) {
 }
 
 bool catalog_remove(TableColumn column) {
-  Relation catalog = table_open(catalog_oid(), RowExclusiveLock);
+  Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
   const StoredDensity old = catalog_find(column, latest.get(), false);
   if (old.found) {
     if (!old.own) check_snapshot_sees(column, old.tid);
-    CatalogTupleDelete(catalog, const_cast<ItemPointer>(&old.tid));
+    delete_row(catalog, const_cast<ItemPointer>(&old.tid));
     CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
   }
   latest.release();
@@ -281,14 +278,13 @@ bool catalog_remove(TableColumn column) {
 }
 
 void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
-  Relation catalog = table_open(catalog_oid(), RowExclusiveLock);
+  Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
   bool any = false;
   for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const RowColumn& row) {
-    // A row from a dump has another relation's numbers; with its table gone it goes as a whole.
-    if (attnum != 0 && (row.relation_oid != relation || row.attnum != attnum)) return true;
-    CatalogTupleDelete(catalog, &tuple->t_self);
+    if (attnum != 0 && row.attnum != attnum) return true;
+    delete_row(catalog, &tuple->t_self);
     any = true;
     return true;
   });
@@ -296,6 +292,36 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
   if (any) CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
   table_close(catalog, RowExclusiveLock);
   if (any) CommandCounterIncrement();
+}
+
+void catalog_follow_renames(Oid relation) {
+  Relation catalog = open_catalog(RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  List* renamed = NIL;
+  for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const RowColumn& row) {
+    const char* name = live_column_name(relation, row.attnum);
+    if (name == nullptr || strcmp(name, row.name) == 0) return true;
+    Datum values[kColumns] = {};
+    bool nulls[kColumns] = {};
+    bool replace[kColumns] = {};
+    values[kColumnNames - 1] = PointerGetDatum(single_name_array(name));
+    replace[kColumnNames - 1] = true;
+    renamed = lappend(renamed,
+                      heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace));
+    delete_row(catalog, &tuple->t_self);
+    return true;
+  });
+  latest.release();
+  if (renamed != NIL) {
+    // All are deleted before one is inserted: columns may have swapped their names.
+    CommandCounterIncrement();
+    ListCell* cell;
+    foreach (cell, renamed) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
+    CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
+    CommandCounterIncrement();
+  }
+  table_close(catalog, RowExclusiveLock);
 }
 
 }  // namespace kde_pg

@@ -1,8 +1,9 @@
 // The catalog table kde_aqp.density: finding, storing and removing densities.
 //
-// A row's key is the table and the column's name, so that a dump carries it; its cached attribute
-// number is what follows a column through RENAME. Rows are written here, below SQL's privileges
-// (callers check ownership), and every write tells all backends to drop what they have cached.
+// A row's key is the table and the column's name, so that a dump carries it. The attribute number
+// beside it is this database's; an event trigger keeps both in step with RENAME, and a row in which
+// they disagree is not used. Rows are written here, below SQL's privileges (callers check
+// ownership), and every write tells all backends to drop what they have cached.
 #pragma once
 
 #include "pg/pg.h"
@@ -69,15 +70,24 @@ bool catalog_remove(TableColumn column);
 // Removes every density of a relation (attnum 0) or those with one column, which may be gone.
 void catalog_remove_dropped(Oid relation, AttrNumber attnum);
 
-// The attribute number that a row's column has now: its cached number if the row belongs to this
-// very relation, else (after a restore) what has its name. 0 if there is no such column.
-AttrNumber current_attnum(Oid relation, Oid row_relation_oid, AttrNumber row_attnum,
-                          const char* row_name);
+// Gives the rows of a relation whose columns were renamed their present names.
+void catalog_follow_renames(Oid relation);
+
+// The attribute number of a row's column: that of its name, if the number stored agrees. 0 if there
+// is no such column, or the two do not belong together (then the row is not to be trusted).
+AttrNumber current_attnum(Oid relation, AttrNumber row_attnum, const char* row_name);
 
 // The name of a column, palloc'ed; null if there is none or it was dropped.
-const char* column_name(Oid relation, AttrNumber attnum);
+const char* live_column_name(Oid relation, AttrNumber attnum);
 
-// A palloc'ed name[] of one element, as in column_names.
+// A palloc'ed name[] or smallint[] of one element, as in the catalog.
 ArrayType* single_name_array(const char* name);
+ArrayType* single_number_array(AttrNumber attnum);
+
+// The element of an array of exactly one non-null name, or null.
+const char* single_name(ArrayType* array);
+
+// Columns of kde_aqp.density that triggers look at.
+enum class CatalogColumn { relation = 1, column_names = 2, attribute_numbers = 3 };
 
 }  // namespace kde_pg

@@ -27,6 +27,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 }
 
 namespace kde_pg {
@@ -113,20 +114,29 @@ Request read_request(FunctionCallInfo fcinfo) {
   return request;
 }
 
-// Opens and locks the relation until the transaction ends, and checks that it and its column can
-// have a density. Ownership comes first: what follows tells something of the table.
-Relation open_relation(Oid relation) {
+// Opens and locks a relation of the caller's own until the transaction ends. Ownership is checked
+// before the lock, so that nobody queues for another's table, and again with it.
+Relation open_owned_relation(Oid relation) {
+  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %u does not exist", relation)));
+  check_owner(relation);
   Relation rel = try_relation_open(relation, AccessShareLock);
   if (rel == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                     errmsg("relation with OID %u does not exist", relation)));
   check_owner(relation);
+  return rel;
+}
+
+// Refuses what can have no density.
+void check_kind(Relation rel) {
   switch (rel->rd_rel->relkind) {
     case RELKIND_RELATION:
     case RELKIND_MATVIEW:
     case RELKIND_PARTITIONED_TABLE:
     case RELKIND_FOREIGN_TABLE:
-      return rel;
+      break;
     case RELKIND_VIEW:
       ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
                       errmsg("cannot fit a density to view \"%s\"", RelationGetRelationName(rel)),
@@ -136,7 +146,12 @@ Relation open_relation(Oid relation) {
                       errmsg("cannot fit a density to \"%s\"", RelationGetRelationName(rel)),
                       errdetail("It is not a table, materialized view or foreign table.")));
   }
-  return rel;
+  // Temporary tables go without telling event triggers, and their rows of the catalog would stay.
+  if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("cannot fit a density to temporary table \"%s\"", RelationGetRelationName(rel)),
+             errhint("Use an unlogged table.")));
 }
 
 TableColumn open_column(Relation rel, const char* column_name, kde::ValueType* type,
@@ -187,13 +202,15 @@ void scan_as_owner(const Request& request, Relation rel, kde::ValueType type, kd
 
 // New threads inherit the signal mask, so that every signal goes to the main thread, which alone
 // may handle PostgreSQL's. Nothing in between can raise an error.
-void start_threads_without_signals(int threads) {
-  if (threads <= 1) return;
+// Returns how many can be had.
+int start_threads_without_signals(int threads) {
+  if (threads <= 1) return 1;
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
-  kde::start_threads(threads);
+  threads = kde::start_threads(threads);
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  return threads;
 }
 
 void check_has_values(Relation rel, const char* column_name, const kde::Totals& totals) {
@@ -218,7 +235,8 @@ KDE_FUNCTION(kde_fit) {
   check_may_write("kde_fit()");
   Request request = read_request(fcinfo);
   const char* column_name = NameStr(*PG_GETARG_NAME(1));
-  Relation rel = open_relation(request.column.relation);
+  Relation rel = open_owned_relation(request.column.relation);
+  check_kind(rel);
   kde::ValueType type;
   int32 typmod;
   request.column = open_column(rel, column_name, &type, &typmod);
@@ -246,9 +264,9 @@ KDE_FUNCTION(kde_fit) {
   options.every_row_read = scan.every_row_read;
   options.engine = chosen_engine();
   kde::Control control;
-  control.threads = chosen_threads();
+  control.threads = start_threads_without_signals(chosen_threads());
   control.should_stop = should_stop;
-  start_threads_without_signals(control.threads);
+  clear_pending_interrupt();
   check_status(
       kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
       doing);
@@ -315,11 +333,7 @@ KDE_FUNCTION(kde_drop) {
   reject_null(fcinfo, 1, "column_name");
   reject_null(fcinfo, 2, "if_exists");
   const Oid relation = PG_GETARG_OID(0);
-  Relation rel = try_relation_open(relation, AccessShareLock);
-  if (rel == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-                    errmsg("relation with OID %u does not exist", relation)));
-  check_owner(relation);
+  Relation rel = open_owned_relation(relation);
   const TableColumn column = column_by_name(relation, NameStr(*PG_GETARG_NAME(1)));
   catalog_lock_column(column);
   const bool removed = catalog_remove(column);

@@ -4,6 +4,9 @@
 extern "C" {
 #include "miscadmin.h"
 #include "utils/memutils.h"
+
+// Of libpq/libpq.h, which would ask for the headers of GSSAPI.
+extern bool pq_check_connection(void);
 }
 
 namespace kde_pg {
@@ -13,11 +16,20 @@ namespace {
 // An error raised while interrupts were served inside core work, until it can be raised again.
 ErrorData* pending_error = nullptr;
 
+// Whether serving the pending interrupt would end the session (FATAL): its exit must not begin
+// while threads compute, so core is left first.
+bool ends_session() {
+#if PG_VERSION_NUM >= 170000
+  if (TransactionTimeoutPending) return true;
+#endif
+  return ClientConnectionLost || (CheckClientConnectionPending && !pq_check_connection());
+}
+
 }  // namespace
 
 bool should_stop(void*) {
   if (!InterruptPending) return false;
-  if (QueryCancelPending || ProcDiePending) return true;
+  if (QueryCancelPending || ProcDiePending || ends_session()) return true;
   const MemoryContext context = CurrentMemoryContext;
   volatile bool failed = false;
   PG_TRY();
@@ -33,6 +45,8 @@ bool should_stop(void*) {
   PG_END_TRY();
   return failed;
 }
+
+void clear_pending_interrupt() { pending_error = nullptr; }
 
 void raise_pending_interrupt() {
   ErrorData* error = pending_error;

@@ -11,6 +11,9 @@ namespace kde_pg {
 // Called by the backend's main thread only.
 bool should_stop(void* arg);
 
+// To be called before core work begins: forgets what an earlier, abandoned one left.
+void clear_pending_interrupt();
+
 // To be called when core has returned Code::cancelled: raises what should_stop saw. Returns only if
 // it turned out to be nothing (a cancel that came too late for its command).
 void raise_pending_interrupt();

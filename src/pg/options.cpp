@@ -93,12 +93,12 @@ void define_options() {
       "kde_aqp.sample_blocks", "Blocks of a table a sampling fit reads at most.", nullptr,
       &option_sample_blocks, 10000, 1, INT_MAX, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomIntVariable("kde_aqp.cache_size", "Memory for densities a backend keeps at hand.",
-                          nullptr, &option_cache_size, 32768, 64, MAX_KILOBYTES, PGC_USERSET,
+                          nullptr, &option_cache_size, 32768, 64, MAX_KILOBYTES, PGC_SUSET,
                           GUC_UNIT_KB, nullptr, nullptr, nullptr);
   DefineCustomIntVariable(
       "kde_aqp.threads", "Threads a fit uses at most.",
       "0 means as many as a parallel maintenance command would get; never more than the cores.",
-      &option_threads, 0, 0, 1024, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+      &option_threads, 0, 0, 1024, PGC_SUSET, 0, nullptr, nullptr, nullptr);
   DefineCustomStringVariable("kde_aqp.simd", "Vector instruction set for a fit's sums.",
                              "\"auto\" for the best the processor has, \"reference\" for plain "
                              "double precision, or a name "

@@ -36,7 +36,7 @@ char* fittable_columns(Oid relation) {
       appendStringInfoString(&out, ", ...");
       break;
     }
-    appendStringInfo(&out, "%s\"%s\"", shown++ > 0 ? ", " : "", column_name(relation, i));
+    appendStringInfo(&out, "%s\"%s\"", shown++ > 0 ? ", " : "", live_column_name(relation, i));
   }
   return out.data;
 }
@@ -122,7 +122,7 @@ void check_owner(Oid relation) {
 
 char* display_name(TableColumn column) {
   const char* table = get_rel_name(column.relation);
-  const char* name = column_name(column.relation, column.attnum);
+  const char* name = live_column_name(column.relation, column.attnum);
   return psprintf("%s.%s", table != nullptr ? quote_identifier(table) : "?",
                   name != nullptr ? quote_identifier(name) : "?");
 }

@@ -8,6 +8,7 @@
 #include "pg/pg.h"
 
 extern "C" {
+#include "storage/predicate.h"
 #include "access/attnum.h"
 #include "access/relscan.h"
 #include "access/table.h"
@@ -206,6 +207,8 @@ void read_blocks(Relation rel, AttrNumber attnum, Snapshot snapshot, const uint6
       can_prefetch ? get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace) : 0;
   uint64 prefetched = 0;
 
+  // A scan by ranges takes no predicate lock on the relation by itself, as a sequential one does.
+  PredicateLockRelation(rel, snapshot);
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
   TableScanDesc scan =
       rel->rd_tableam->scan_begin(rel, snapshot, 0, nullptr, nullptr,

@@ -20,22 +20,30 @@ bool same_meaning(kde::ValueType a, kde::ValueType b) {
   return a == b || (is_number(a) && is_number(b));
 }
 
-// The table as a regclass literal reads it.
-char* sql_name(Oid relation) {
-  const char* schema =
-      RelationIsVisible(relation) ? nullptr : get_namespace_name(get_rel_namespace(relation));
-  return quote_qualified_identifier(schema, get_rel_name(relation));
+// Nothing is fitted: the error has the call that would fit it. The table is not locked, so it may
+// be gone by now.
+[[noreturn]] void raise_not_fitted(TableColumn column) {
+  const char* table = get_rel_name(column.relation);
+  const char* name = live_column_name(column.relation, column.attnum);
+  if (table == nullptr || name == nullptr)
+    ereport(ERROR,
+            (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the column asked about no longer exists")));
+  // As a regclass literal reads it.
+  const char* schema = RelationIsVisible(column.relation)
+                           ? nullptr
+                           : get_namespace_name(get_rel_namespace(column.relation));
+  ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                  errmsg("no density is fitted for %s", display_name(column)),
+                  errhint("Fit one: SELECT * FROM kde_fit(%s, %s);",
+                          quote_literal_cstr(quote_qualified_identifier(schema, table)),
+                          quote_literal_cstr(name))));
+  pg_unreachable();
 }
 
 Target stored(TableColumn column) {
   check_readable(column);
   const struct varlena* value = cached_density(column);
-  if (value == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                    errmsg("no density is fitted for %s", display_name(column)),
-                    errhint("Fit one: SELECT * FROM kde_fit(%s, %s);",
-                            quote_literal_cstr(sql_name(column.relation)),
-                            quote_literal_cstr(column_name(column.relation, column.attnum)))));
+  if (value == nullptr) raise_not_fitted(column);
   const kde::Header* density = density_from_datum(PointerGetDatum(value), nullptr);
   kde::ValueType type;
   int32 typmod;

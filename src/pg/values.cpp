@@ -125,18 +125,12 @@ double datetime_bound(ValueType column, Oid type, Datum value) {
 
 // ------------------------------------------------------------------------------ double to SQL
 
-void out_of_range(const char* type) {
-  ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("%s out of range", type)));
-}
+// Each returns false where the type has no such value.
 
-void datetime_out_of_range(const char* type) {
-  ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("%s out of range", type)));
-}
-
-Datum double_to_float4(double x) {
+bool double_to_float4(double x, Datum* out) {
   const auto rounded = static_cast<float4>(x);
-  if (std::isinf(rounded) && !std::isinf(x)) float_overflow_error();
-  return Float4GetDatum(rounded);
+  *out = Float4GetDatum(rounded);
+  return !std::isinf(rounded) || std::isinf(x);
 }
 
 Datum double_to_numeric(double x) {
@@ -146,47 +140,62 @@ Datum double_to_numeric(double x) {
                              Int32GetDatum(-1));
 }
 
-Datum double_to_date(double x) {
-  if (std::isinf(x)) return DateADTGetDatum(x < 0 ? DATEVAL_NOBEGIN : DATEVAL_NOEND);
+bool double_to_date(double x, Datum* out) {
+  if (std::isinf(x)) {
+    *out = DateADTGetDatum(x < 0 ? DATEVAL_NOBEGIN : DATEVAL_NOEND);
+    return true;
+  }
   const double days = std::rint(x / static_cast<double>(kSecondsPerDay));
   // Negated, so that NaN is out of range too.
-  if (!(std::fabs(days) < PG_INT32_MAX)) datetime_out_of_range("date");
+  if (!(std::fabs(days) < PG_INT32_MAX)) return false;
   const int64 date = static_cast<int64>(days) - kEpochDays;
-  if (!IS_VALID_DATE(date)) datetime_out_of_range("date");
-  return DateADTGetDatum(static_cast<DateADT>(date));
+  *out = DateADTGetDatum(static_cast<DateADT>(date));
+  return IS_VALID_DATE(date);
 }
 
-Datum double_to_timestamp(double x) {
-  if (std::isinf(x)) return TimestampGetDatum(x < 0 ? DT_NOBEGIN : DT_NOEND);
+bool double_to_timestamp(double x, Datum* out) {
+  if (std::isinf(x)) {
+    *out = TimestampGetDatum(x < 0 ? DT_NOBEGIN : DT_NOEND);
+    return true;
+  }
   const double floor = std::floor(x);
   constexpr int64 kFirst = MIN_TIMESTAMP / kMicroseconds + kEpochSeconds;
   constexpr int64 kEnd = END_TIMESTAMP / kMicroseconds + kEpochSeconds;
   // At this distance a double's spacing is milliseconds, and the last timestamps become kEnd
   // itself.
-  if (x == static_cast<double>(kEnd)) return TimestampGetDatum(END_TIMESTAMP - 1);
-  if (!(floor >= static_cast<double>(kFirst) && floor < static_cast<double>(kEnd)))
-    datetime_out_of_range("timestamp");
+  if (x == static_cast<double>(kEnd)) {
+    *out = TimestampGetDatum(END_TIMESTAMP - 1);
+    return true;
+  }
+  if (!(floor >= static_cast<double>(kFirst) && floor < static_cast<double>(kEnd))) return false;
   const auto microseconds =
       static_cast<int64>(std::rint((x - floor) * static_cast<double>(kMicroseconds)));
   const int64 timestamp =
       (static_cast<int64>(floor) - kEpochSeconds) * kMicroseconds + microseconds;
-  if (!IS_VALID_TIMESTAMP(timestamp)) datetime_out_of_range("timestamp");
-  return TimestampGetDatum(timestamp);
+  *out = TimestampGetDatum(timestamp);
+  return IS_VALID_TIMESTAMP(timestamp);
 }
 
-// Days and the rest of a day, of one sign; no months, whose length is not one.
-Datum double_to_interval(double x) {
+// Days and the rest of a day, of one sign. Months, whose length is not one, only for what days
+// alone cannot hold (5.8 million years).
+bool double_to_interval(double x, Datum* out) {
   auto* interval = static_cast<Interval*>(palloc0(sizeof(Interval)));
-  if (std::isinf(x) && KDE_INTERVAL_HAS_INFINITY) {
+  *out = IntervalPGetDatum(interval);
+  if (std::isinf(x)) {
     if (x < 0) {
       INTERVAL_NOBEGIN(interval);
     } else {
       INTERVAL_NOEND(interval);
     }
-    return IntervalPGetDatum(interval);
+    return KDE_INTERVAL_HAS_INFINITY;
   }
   constexpr auto kDay = static_cast<double>(kSecondsPerDay);
-  if (!(std::fabs(x) < PG_INT32_MAX * kDay)) datetime_out_of_range("interval");
+  constexpr auto kMonth = kDay * DAYS_PER_MONTH;
+  if (!(std::fabs(x) < PG_INT32_MAX * kMonth)) return false;
+  if (std::fabs(x) >= (PG_INT32_MAX - 1) * kDay) {
+    interval->month = static_cast<int32>(x / kMonth);
+    x -= interval->month * kMonth;
+  }
   const double rest = std::fmod(x, kDay);  // exact, and so is the difference below
   interval->day = static_cast<int32>(std::rint((x - rest) / kDay));
   interval->time = static_cast<int64>(std::rint(rest * static_cast<double>(kMicroseconds)));
@@ -194,7 +203,7 @@ Datum double_to_interval(double x) {
     interval->day += interval->time > 0 ? 1 : -1;
     interval->time = 0;
   }
-  return IntervalPGetDatum(interval);
+  return true;
 }
 
 }  // namespace
@@ -278,44 +287,70 @@ double bound_to_double(ValueType value_type, Oid type, Datum value) {
   pg_unreachable();
 }
 
-Datum double_to_value(ValueType value_type, double x) {
+bool try_double_to_value(ValueType value_type, double x, Datum* out) {
   switch (value_type) {
     case ValueType::int2:
       x = std::rint(x);
-      if (!FLOAT8_FITS_IN_INT16(x)) out_of_range("smallint");
-      return Int16GetDatum(static_cast<int16>(x));
+      if (!FLOAT8_FITS_IN_INT16(x)) return false;
+      *out = Int16GetDatum(static_cast<int16>(x));
+      return true;
     case ValueType::int4:
       x = std::rint(x);
-      if (!FLOAT8_FITS_IN_INT32(x)) out_of_range("integer");
-      return Int32GetDatum(static_cast<int32>(x));
+      if (!FLOAT8_FITS_IN_INT32(x)) return false;
+      *out = Int32GetDatum(static_cast<int32>(x));
+      return true;
     case ValueType::int8:
       x = std::rint(x);
-      if (x == 0x1p63) return Int64GetDatum(PG_INT64_MAX);  // what the largest bigints become
-      if (!FLOAT8_FITS_IN_INT64(x)) out_of_range("bigint");
-      return Int64GetDatum(static_cast<int64>(x));
+      if (x == 0x1p63) {  // what the largest bigints become
+        *out = Int64GetDatum(PG_INT64_MAX);
+        return true;
+      }
+      if (!FLOAT8_FITS_IN_INT64(x)) return false;
+      *out = Int64GetDatum(static_cast<int64>(x));
+      return true;
     case ValueType::float4:
-      return double_to_float4(x);
+      return double_to_float4(x, out);
     case ValueType::float8:
-      return Float8GetDatum(x);
+      *out = Float8GetDatum(x);
+      return true;
     case ValueType::numeric:
-      return double_to_numeric(x);
+      *out = double_to_numeric(x);
+      return true;
     case ValueType::date:
-      return double_to_date(x);
+      return double_to_date(x, out);
     case ValueType::timestamp:
     case ValueType::timestamptz:
-      return double_to_timestamp(x);
+      return double_to_timestamp(x, out);
     case ValueType::interval:
-      return double_to_interval(x);
+      return double_to_interval(x, out);
   }
   elog(ERROR, "unrecognized value type: %d", static_cast<int>(value_type));
   pg_unreachable();
 }
 
+Datum double_to_value(ValueType value_type, double x) {
+  Datum out;
+  if (try_double_to_value(value_type, x, &out)) return out;
+  if (value_type == ValueType::float4) float_overflow_error();
+  ereport(ERROR, (errcode(value_type <= ValueType::numeric ? ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE
+                                                           : ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+                  errmsg("%s out of range",
+                         value_type == ValueType::timestamp || value_type == ValueType::timestamptz
+                             ? "timestamp"
+                             : format_type_be(sql_type_of(value_type)))));
+  pg_unreachable();
+}
+
 char* double_to_text(ValueType value_type, double x) {
+  Datum value;
+  if (!try_double_to_value(value_type, x, &value)) {
+    value_type = ValueType::float8;
+    value = Float8GetDatum(x);
+  }
   Oid output;
   bool is_varlena;
   getTypeOutputInfo(sql_type_of(value_type), &output, &is_varlena);
-  return OidOutputFunctionCall(output, double_to_value(value_type, x));
+  return OidOutputFunctionCall(output, value);
 }
 
 }  // namespace kde_pg

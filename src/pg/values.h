@@ -35,7 +35,11 @@ double bound_to_double(kde::ValueType value_type, Oid type, Datum value);
 // `x` may be infinite where the type has infinities. numeric: shortest digits that read back as x.
 Datum double_to_value(kde::ValueType value_type, double x);
 
-// The same as palloc'ed text, as the type's output function prints it.
+// The same without an error: false where the type has no such value.
+bool try_double_to_value(kde::ValueType value_type, double x, Datum* out);
+
+// The value as palloc'ed text, as the type's output function prints it; where the type has no such
+// value, the number. Never an error.
 char* double_to_text(kde::ValueType value_type, double x);
 
 }  // namespace kde_pg

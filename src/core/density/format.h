@@ -21,8 +21,8 @@
 //
 // A block is kBlockCells consecutive cells (a cell lies between two knots). block_moment[2b] and
 // [2b+1] are the integrals of (u - m) dG and (u - m)^2 dG over block b, whose middle is m, by the
-// kernel sum, less those by the cubic, in the scaled unit u; integration spreads them over the block
-// by width.
+// kernel sum, less those by the cubic, in the scaled unit u; integration spreads them over the
+// block by width.
 //
 // Twelve bytes a knot and half a byte a cell for the moments keep what a kernel sum of any sample
 // needs within 16 KB (kMaxBytes). In memory all numbers have the machine's byte order; the wire

@@ -26,7 +26,8 @@ std::vector<Run> runs_of(std::span<const WeightedValue> sorted) {
   return runs;
 }
 
-// The median weight of the neighbours of run i, itself left out.
+// The median weight of the neighbours of run i, itself left out. Near an end, where they are on one
+// side only and a slope would pass for an excess, their largest weight.
 double background(const std::vector<Run>& runs, std::size_t i, std::vector<double>* scratch) {
   const std::size_t first = i > kNeighbours ? i - kNeighbours : 0;
   const std::size_t end = std::min(i + kNeighbours + 1, runs.size());
@@ -34,6 +35,8 @@ double background(const std::vector<Run>& runs, std::size_t i, std::vector<doubl
   for (std::size_t k = first; k < end; ++k) {
     if (k != i) scratch->push_back(runs[k].weight);
   }
+  if (i < kNeighbours / 2 || runs.size() - i <= kNeighbours / 2)
+    return *std::max_element(scratch->begin(), scratch->end());
   const auto middle = scratch->begin() + static_cast<std::ptrdiff_t>(scratch->size() / 2);
   std::nth_element(scratch->begin(), middle, scratch->end());
   return *middle;

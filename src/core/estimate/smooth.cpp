@@ -78,7 +78,8 @@ class Builder {
     const Cell cell = Cell::hermite(u0, u1, v0.mass, v1.mass, std::min(v0.density, steepest),
                                     std::min(v1.density, steepest));
     const std::int64_t stride = std::clamp<std::int64_t>((q1 - q0) / 8, 1, step_);
-    // Where the knots do not suffice, the density gives way with the mass: else no tolerance would do.
+    // Where the knots do not suffice, the density gives way with the mass: else no tolerance would
+    // do.
     const double slope_tolerance =
         kDensityTolerance * peak_ * std::max(tolerance / kMassTolerance, 1.0);
     const auto fits = [&](std::int64_t q) {
@@ -196,8 +197,8 @@ class Builder {
         stored.m2 += m.m2;
       }
       out->block_moment.push_back(static_cast<float>(first - middle * mass - stored.m1));
-      out->block_moment.push_back(static_cast<float>(second - middle * (2 * first - middle * mass) -
-                                                     stored.m2));
+      out->block_moment.push_back(
+          static_cast<float>(second - middle * (2 * first - middle * mass) - stored.m2));
       low = high;
       low_mass = high_mass;
     }

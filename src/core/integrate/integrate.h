@@ -29,7 +29,8 @@ struct RangeMoments {
 };
 
 // Rows in the range; monotone as the range grows, the whole line gives header().rows.
-// Within 1e-5 header().rows of the kernel sum over the sample.
+// Within 1e-5 header().rows of the kernel sum over the sample, or twice header().error where that
+// is more (a sample that spans so many scales that its knots do not fit in kMaxBytes).
 double count(const DensityView& density, const Range& range);
 
 // Count, mean and variance in one pass. With both sides unbounded (bounded densities: when

@@ -1,15 +1,15 @@
 // A stream of values kept as weighted values in bounded memory, whatever its length.
 //
-// Level k holds values of weight 2^k. A level that is full is sorted and each pair of neighbours
-// replaced by its mean, with twice the weight, one level up. A pair is an interval that contains
-// no other value of its level, so of all the pairs of one merge at most one moves weight across a
-// given point, and that one half its weight: one of the c values of a level. With L levels above
-// the lowest, the distribution function of what is kept differs from the stream's by at most L/c
-// at any point (worst case, attained: every merge erring the same way), and the sum of the
-// values is kept but for rounding. Smoothing by a kernel
-// that is wide against the distance of neighbours makes the difference far smaller.
-// The idea: Munro & Paterson (1980); Manku, Rajagopalan & Lindsay (SIGMOD 1998), with means in
-// the place of every second value, so that first moments stay.
+// Level k holds values of weight 2^k. A level that is full is sorted and one of each pair of
+// neighbours goes one level up, with twice the weight: the lower and the upper in turn. A pair is
+// an interval that contains no other value of its level, so of all the pairs of one merge at most
+// one moves weight across a given point, and that one half its weight: one of the c values of a
+// level. With L levels above the lowest, the distribution function of what is kept differs from the
+// stream's by at most L/c at any point (worst case: every merge erring the same way). Taking turns,
+// the errors of neighbouring pairs cancel under a kernel that is wide against their distance.
+// Only values of the stream are kept: means of neighbours would put light values between the points
+// of a lattice, beside which each point looks heavy. The idea: Munro & Paterson (1980); Manku,
+// Rajagopalan & Lindsay (SIGMOD 1998).
 #pragma once
 
 #include "core/room.h"
@@ -38,10 +38,15 @@ class Compactor {
   double rank_error() const;
 
  private:
+  struct Level {
+    std::vector<double> values;  // in ascending order, but on the lowest level
+    bool upper_first = false;    // which of the next merge's first pair goes up
+  };
+
   void merge_up(std::size_t level);
 
   std::size_t capacity_;
-  std::vector<std::vector<double>> levels_;
+  std::vector<Level> levels_;
 };
 
 }  // namespace kde

@@ -1,6 +1,7 @@
 // Silverman's rule of thumb, h = 0.9 min(sigma, IQR/1.34) n^(-1/5).
 // Source: B. W. Silverman, Density Estimation (1986), eq. (3.31), as R's stats::bw.nrd0:
-// IQR by linear interpolation between order statistics (R's type 7); where the IQR is 0, sigma alone.
+// IQR by linear interpolation between order statistics (R's type 7); where the IQR is 0, sigma
+// alone.
 #pragma once
 
 #include "core/status.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 #include <new>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -54,11 +55,35 @@ Status make_pair_sums(const Engine& engine, std::span<const double> x, const Con
   }
 }
 
-void start_threads(int threads) {
+namespace {
+
+// How many of `wanted` threads the system gives, all alive at one time.
+int available_threads(int wanted) {
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  try {
+    threads.reserve(static_cast<std::size_t>(wanted));
+    while (static_cast<int>(threads.size()) < wanted)
+      threads.emplace_back([&done] { done.wait(false); });
+  } catch (const std::exception&) {
+    // Refused: what there is has to do.
+  }
+  done = true;
+  done.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  return static_cast<int>(threads.size());
+}
+
+}  // namespace
+
+int start_threads(int threads) {
+  if (threads > 1) threads = 1 + available_threads(threads - 1);
+  if (threads <= 1) return 1;
   // The counter keeps the compiler from removing a region that does nothing.
   std::atomic<int> started{0};
-#pragma omp parallel num_threads(std::max(threads, 1))
+#pragma omp parallel num_threads(threads)
   started.fetch_add(1, std::memory_order_relaxed);
+  return threads;
 }
 
 }  // namespace kde

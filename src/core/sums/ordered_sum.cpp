@@ -31,8 +31,9 @@ Status ordered_sum(const Control& control, std::int64_t items,
 
   std::fill(totals.begin(), totals.end(), 0.0);
   std::atomic<bool> stop{false};
-  const int threads = static_cast<int>(
-      std::clamp<std::int64_t>(control.threads, 1, std::max<std::int64_t>(batch, 1)));
+  // Always the same team, however few the items: OpenMP ends the threads that a smaller team leaves
+  // over and makes new ones for the next larger, at a moment the caller does not control.
+  const int threads = std::max(control.threads, 1);
 
   for (std::int64_t begin = 0; begin < items && !stop; begin += kBatch) {
     // Busy threads may leave the calling one no item of a short batch, and so no poll within it.

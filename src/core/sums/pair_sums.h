@@ -52,8 +52,10 @@ std::vector<SimdTarget> simd_targets();
 Status make_pair_sums(const Engine& engine, std::span<const double> x, const Control& control,
                       std::unique_ptr<PairSums>* out);
 
-// Runs an empty parallel region of `threads` threads, so that a caller who must control the
-// signal mask of new threads can create them at a moment of its choosing.
-void start_threads(int threads);
+// Starts the threads of parallel regions of `threads` threads, so that a caller who must control
+// the signal mask of new threads can create them at a moment of its choosing. Returns the number to
+// use: fewer where the system refuses threads, which OpenMP itself would answer by ending the
+// process.
+int start_threads(int threads);
 
 }  // namespace kde

@@ -246,10 +246,13 @@ HWY_AFTER_NAMESPACE();
 #include <cctype>
 #include <vector>
 
+#if HWY_ARCH_ARM_A64 && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 namespace kde {
 namespace {
-
-HWY_EXPORT(Kernels);
 
 using KernelsOf = DerivativeKernels (*)(Precision, int);
 
@@ -263,18 +266,46 @@ std::string lower_case(std::string name) {
   return name;
 }
 
-// Highway's choice of target belongs to the process: it is made to point at each target in turn,
-// once, and put back.
+// What was compiled, best first, and whether this processor runs it. Highway's own dispatch lives
+// in its shared library, which measures the processor's clock for 3 ms whenever a process loads it:
+// every backend's first answer would wait for that. The compiler's runtime knows as much.
 std::vector<Entry> find_entries() {
+  struct Candidate {
+    std::int64_t target;
+    KernelsOf kernels;  // null if not compiled
+    bool runs;
+  };
+#if HWY_ARCH_X86
+  __builtin_cpu_init();
+  const bool ssse3 = __builtin_cpu_supports("ssse3") != 0;
+  const bool sse4 = ssse3 && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") &&
+                    __builtin_cpu_supports("pclmul");
+  const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool avx3 = avx2 && __builtin_cpu_supports("avx512f") &&
+                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const Candidate candidates[] = {{HWY_AVX3, HWY_CHOOSE_AVX3(Kernels), avx3},
+                                  {HWY_AVX2, HWY_CHOOSE_AVX2(Kernels), avx2},
+                                  {HWY_SSE4, HWY_CHOOSE_SSE4(Kernels), sse4},
+                                  {HWY_SSSE3, HWY_CHOOSE_SSSE3(Kernels), ssse3},
+                                  {HWY_STATIC_TARGET, &HWY_STATIC_DISPATCH(Kernels), true}};
+#elif HWY_ARCH_ARM_A64 && defined(__linux__)
+  const bool sve = (getauxval(AT_HWCAP) & HWCAP_SVE) != 0;
+  const bool sve2 = (getauxval(AT_HWCAP2) & HWCAP2_SVE2) != 0;
+  const Candidate candidates[] = {{HWY_SVE2, HWY_CHOOSE_SVE2(Kernels), sve2},
+                                  {HWY_SVE, HWY_CHOOSE_SVE(Kernels), sve},
+                                  {HWY_NEON, HWY_CHOOSE_NEON(Kernels), true}};
+#else
+  const Candidate candidates[] = {{HWY_STATIC_TARGET, &HWY_STATIC_DISPATCH(Kernels), true}};
+#endif
   std::vector<Entry> entries;
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    entries.push_back(
-        {{target, lower_case(hwy::TargetName(target))}, HWY_DYNAMIC_DISPATCH(Kernels)});
+  for (const Candidate& c : candidates) {
+    // A build for a newer processor has one of the others as its baseline.
+    const bool known = !entries.empty() && entries.back().target.target == c.target;
+    if (c.kernels != nullptr && c.runs && !known)
+      entries.push_back({{c.target, lower_case(hwy::TargetName(c.target))}, c.kernels});
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().DeInit();
   return entries;
 }
 
