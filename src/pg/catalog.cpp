@@ -125,11 +125,15 @@ ArrayType* single(Datum element, Oid type) {
   return construct_array(&element, 1, type, length, by_value, align);
 }
 
-void check_snapshot_sees(TableColumn column, const ItemPointerData& latest) {
-  if (!IsolationUsesXactSnapshot()) return;
+// In REPEATABLE READ and up: what is about to be replaced or removed must be what the transaction
+// sees; anything else another transaction has changed meanwhile.
+void check_snapshot_agrees(TableColumn column, const StoredDensity& latest) {
+  if (!IsolationUsesXactSnapshot() || latest.own) return;
   const StoredDensity seen = catalog_find(column, GetTransactionSnapshot(), false);
-  if (!seen.found ||
-      !ItemPointerEquals(const_cast<ItemPointer>(&seen.tid), const_cast<ItemPointer>(&latest)))
+  const bool same = seen.found == latest.found &&
+                    (!seen.found || ItemPointerEquals(const_cast<ItemPointer>(&seen.tid),
+                                                      const_cast<ItemPointer>(&latest.tid)));
+  if (!same)
     ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
                     errmsg("could not serialize access due to concurrent update")));
 }
@@ -226,8 +230,8 @@ void catalog_store(TableColumn column, const FitRecord& record) {
   LatestSnapshot latest;
   latest.take();
   const StoredDensity old = catalog_find(column, latest.get(), false);
+  check_snapshot_agrees(column, old);
   if (old.found) {
-    if (!old.own) check_snapshot_sees(column, old.tid);
     delete_row(catalog, const_cast<ItemPointer>(&old.tid));
     CommandCounterIncrement();
   }
@@ -266,8 +270,8 @@ bool catalog_remove(TableColumn column) {
   LatestSnapshot latest;
   latest.take();
   const StoredDensity old = catalog_find(column, latest.get(), false);
+  check_snapshot_agrees(column, old);
   if (old.found) {
-    if (!old.own) check_snapshot_sees(column, old.tid);
     delete_row(catalog, const_cast<ItemPointer>(&old.tid));
     CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
   }

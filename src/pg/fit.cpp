@@ -252,7 +252,10 @@ KDE_FUNCTION(kde_fit) {
   ScanResult scan;
   scan_as_owner(request, rel, type, sampler, &scan);
   char* doing = psprintf("fit a density to column \"%s\"", column_name);
-  check_status(sampler->finish(&work->sample), doing);
+  kde::Control control;
+  control.should_stop = should_stop;
+  clear_pending_interrupt();
+  check_status(sampler->finish(&work->sample, control), doing);
   const double scan_ms = elapsed_ms(start);
   check_has_values(rel, column_name, work->sample.totals);
 
@@ -263,10 +266,7 @@ KDE_FUNCTION(kde_fit) {
   options.rows_per_row_read = scan.rows_per_row_read;
   options.every_row_read = scan.every_row_read;
   options.engine = chosen_engine();
-  kde::Control control;
   control.threads = start_threads_without_signals(chosen_threads());
-  control.should_stop = should_stop;
-  clear_pending_interrupt();
   check_status(
       kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
       doing);

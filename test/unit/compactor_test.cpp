@@ -1,4 +1,5 @@
 // The compactor keeps weights, sums and ranks within what compactor.h promises.
+#include "core/random.h"
 #include "core/sampling/compactor.h"
 
 #include <gtest/gtest.h>
@@ -100,20 +101,20 @@ TEST(Compactor, RankErrorValuesAndWeightsOfManyStreams) {
   }
 }
 
-// Pairs take turns, so the errors of neighbours cancel: on evenly spaced values the sum is off by
-// no more than one gap a level and merge, not by one a pair.
+// Pairs take turns, so their errors cancel. In a shuffled 0 .. n-1 with c values a level a pair's
+// gap is about n/c = 64: were one side always taken, each of the seven levels that merge would move
+// the mean by half of it, 224 in all. Taking turns must not move it by as much as two such levels.
 TEST(Compactor, TurnsKeepTheSum) {
   constexpr std::size_t kRows = 1 << 16;
   constexpr std::size_t kCapacity = 1 << 10;
-  std::vector<double> x;
-  for (std::size_t i = 0; i < kRows; ++i) x.push_back(static_cast<double>(i * 40503 % kRows));
+  std::vector<double> x(kRows);
+  std::iota(x.begin(), x.end(), 0.0);
+  Random random(5);
+  for (std::size_t i = kRows - 1; i > 0; --i) std::swap(x[i], x[random.below(i + 1)]);
   long double of_kept = 0;
   for (const WeightedValue& v : keep(x, kCapacity).values)
     of_kept += static_cast<long double>(v.weight) * v.value;
-  const double mean = static_cast<double>(of_kept) / kRows;
-  // Pairs' gaps are about kRows/kCapacity = 64; were one side always taken, each of six levels
-  // would move the mean by half a gap, 192 in all.
-  EXPECT_NEAR(mean, (kRows - 1) / 2.0, 16);
+  EXPECT_NEAR(static_cast<double>(of_kept) / kRows, (kRows - 1) / 2.0, 64);
 }
 
 // Each merge of c values with an odd number of them below t takes one value across t, so the

@@ -39,13 +39,18 @@ void Compactor::merge_up(std::size_t level) {
 std::vector<WeightedValue> Compactor::sorted() const {
   std::size_t n = 0;
   for (const Level& level : levels_) n += level.values.size();
+  const auto lower = [](const WeightedValue& a, const WeightedValue& b) {
+    return a.value < b.value;
+  };
   std::vector<WeightedValue> all;
   all.reserve(n);
   for (std::size_t k = 0; k < levels_.size(); ++k) {
+    const auto old = static_cast<std::ptrdiff_t>(all.size());
     for (double x : levels_[k].values) all.push_back({x, std::ldexp(1.0, static_cast<int>(k))});
+    // All levels but the lowest are in order.
+    if (k == 0) std::sort(all.begin(), all.end(), lower);
+    std::inplace_merge(all.begin(), all.begin() + old, all.end(), lower);
   }
-  std::sort(all.begin(), all.end(),
-            [](const WeightedValue& a, const WeightedValue& b) { return a.value < b.value; });
   return all;
 }
 

@@ -1,6 +1,8 @@
 // The scan's accumulator of sampler.h.
 #include "core/sampling/sampler.h"
 
+#include "core/sampling/sort.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -78,7 +80,7 @@ void Sampler::finish_totals() {
       totals_.min == totals_.max ? 0.0 : static_cast<double>(std::max(variance, 0.0L));
 }
 
-Status Sampler::finish(Sample* out) noexcept {
+Status Sampler::finish(Sample* out, const Control& control) noexcept {
   try {
     finish_totals();
     Sample result;
@@ -95,13 +97,14 @@ Status Sampler::finish(Sample* out) noexcept {
     } else {
       result.bandwidth_values = random_subset(
           drawn, static_cast<std::size_t>(options_.bandwidth_rows), options_.seed ^ kSubsetStream);
-      std::sort(drawn.begin(), drawn.end());
+      if (!sort_values(&drawn, control)) return Status::error(Code::cancelled, "cancelled");
       result.values.reserve(drawn.size());
       for (double x : drawn) result.values.push_back({x, 1.0});
       result.sample_rows = static_cast<std::int64_t>(drawn.size());
       std::vector<double>().swap(drawn);
     }
-    std::sort(result.bandwidth_values.begin(), result.bandwidth_values.end());
+    if (!sort_values(&result.bandwidth_values, control))
+      return Status::error(Code::cancelled, "cancelled");
     *out = std::move(result);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory while sampling");

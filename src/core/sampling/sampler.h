@@ -8,6 +8,7 @@
 //   stream      compactor.h
 #pragma once
 
+#include "core/control.h"
 #include "core/random.h"
 #include "core/sampling/compactor.h"
 #include "core/sampling/distinct_counts.h"
@@ -67,8 +68,8 @@ class Sampler {
   Status add(double x) noexcept;
   void add_null() { ++totals_.nulls; }
 
-  // Ends the scan. The sampler is empty afterwards. Errors: out_of_memory.
-  Status finish(Sample* out) noexcept;
+  // Ends the scan. The sampler is empty afterwards. Errors: out_of_memory, cancelled.
+  Status finish(Sample* out, const Control& control = {}) noexcept;
 
  private:
   // A reservoir of the first kind: holds `size` values drawn uniformly from those offered.

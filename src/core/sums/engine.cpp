@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/sampling/sort.h"
 #include "core/sums/engine_parts.h"
 #include "core/sums/pair_sums.h"
 
@@ -43,7 +44,7 @@ Status make_pair_sums(const Engine& engine, std::span<const double> x, const Con
                            "this processor or build has no such vector instruction set");
     }
     std::vector<double> sorted(x.begin(), x.end());
-    std::sort(sorted.begin(), sorted.end());
+    if (!sort_values(&sorted, control)) return Status::error(Code::cancelled, "cancelled");
     *out = mostly_ties(sorted)
                ? make_tied_sums(sorted, target, control)
                : make_tiled_sums(std::move(sorted), target, engine.precision, control);
