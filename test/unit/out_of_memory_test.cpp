@@ -31,6 +31,9 @@ __attribute__((noinline)) void* operator new(std::size_t size) {
   return p;
 }
 void* operator new[](std::size_t size) { return operator new(size); }
+// std::inplace_merge and others ask for a buffer this way and do without it.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { operator delete(p); }
 __attribute__((noinline)) void operator delete(void* p) noexcept { std::free(p); }
 void operator delete[](void* p) noexcept { operator delete(p); }
 void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
