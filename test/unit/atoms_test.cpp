@@ -150,5 +150,35 @@ TEST(Atoms, FewDistinctValuesHaveNoNeighbourhood) {
   EXPECT_TRUE(split_atoms(sorted(x), false, 256).atoms.empty());
 }
 
+// Integers without atoms, streamed through a small compactor: none appears. Were neighbours
+// replaced by their means, light halves and quarters would surround every integer.
+TEST(Atoms, NoneInACompactedLattice) {
+  Random random(6);
+  Sampler::Options options;
+  options.sample_rows = -1;
+  options.bandwidth_rows = 1000;
+  options.compactor_capacity = 8192;
+  Sampler sampler(options);
+  for (int i = 0; i < 400000; ++i)
+    ASSERT_TRUE(sampler.add(std::floor(5000 + 1000 * normal(random))).ok());
+  Sample sample;
+  ASSERT_TRUE(sampler.finish(&sample).ok());
+  EXPECT_TRUE(split_atoms(sample.values, true, 256).atoms.empty());
+  EXPECT_TRUE(split_atoms(sample.values, false, 256).atoms.empty());
+}
+
+// A steep end is a slope, not an atom: the neighbours on its one side do not bound it by their
+// median.
+TEST(Atoms, NoneAtASteepEnd) {
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    Random random(seed);
+    std::vector<double> x;
+    for (int i = 0; i < 20000; ++i) x.push_back(std::floor(-20 * std::log(random.uniform())));
+    found += split_atoms(sorted(x), true, 256).atoms.empty() ? 0 : 1;
+  }
+  EXPECT_LE(found, 1);
+}
+
 }  // namespace
 }  // namespace kde

@@ -337,5 +337,28 @@ TEST(FitColumn, StopsAtWhicheverPollSaysSo) {
   }
 }
 
+// A bandwidth too narrow to be stored beside the range is raised, and what is shown is what was
+// used.
+TEST(FitColumn, TheBandwidthShownIsTheOneUsed) {
+  std::vector<double> x;
+  Random random(13);
+  for (int i = 0; i < 5000; ++i) x.push_back(std::pow(random.uniform(), -5));
+  FitOptions options;
+  options.method = Method::silverman;
+  const Sample sample = sample_of(x);
+  const Fitted f = fit(sample, options);
+  EXPECT_NE(std::string(f.report.notice), "");
+  EXPECT_EQ(f.report.bandwidth, f.view().header().bandwidth);
+  const KernelSum exact(sample.values, f.report.bandwidth);
+  for (double q : {0.1, 0.5, 0.9}) {
+    const double t = sample.values[static_cast<std::size_t>(5000 * q)].value;
+    Range below;
+    below.upper_unbounded = false;
+    below.upper = t;
+    EXPECT_NEAR(count(f.view(), below) / 5000, exact.mass(-kInf, t),
+                1e-5 + f.view().header().error);
+  }
+}
+
 }  // namespace
 }  // namespace kde

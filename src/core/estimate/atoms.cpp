@@ -26,17 +26,19 @@ std::vector<Run> runs_of(std::span<const WeightedValue> sorted) {
   return runs;
 }
 
-// The median weight of the neighbours of run i, itself left out. Near an end, where they are on one
-// side only and a slope would pass for an excess, their largest weight.
+// The median weight of as many neighbours on either side of run i, so that on a slope it is the
+// run's own height. Near an end, where that leaves too few, the largest weight of those there are.
 double background(const std::vector<Run>& runs, std::size_t i, std::vector<double>* scratch) {
-  const std::size_t first = i > kNeighbours ? i - kNeighbours : 0;
-  const std::size_t end = std::min(i + kNeighbours + 1, runs.size());
+  const std::size_t nearest_end = std::min(i, runs.size() - 1 - i);
+  const bool near_end = nearest_end < kNeighbours / 2;
+  const std::size_t reach = near_end ? kNeighbours : std::min(nearest_end, kNeighbours);
+  const std::size_t first = i > reach ? i - reach : 0;
+  const std::size_t end = std::min(i + reach + 1, runs.size());
   scratch->clear();
   for (std::size_t k = first; k < end; ++k) {
     if (k != i) scratch->push_back(runs[k].weight);
   }
-  if (i < kNeighbours / 2 || runs.size() - i <= kNeighbours / 2)
-    return *std::max_element(scratch->begin(), scratch->end());
+  if (near_end) return *std::max_element(scratch->begin(), scratch->end());
   const auto middle = scratch->begin() + static_cast<std::ptrdiff_t>(scratch->size() / 2);
   std::nth_element(scratch->begin(), middle, scratch->end());
   return *middle;
