@@ -159,21 +159,17 @@ demo:
 	  COLUMN='$(subst ','\'',$(COLUMN))' demo/run.sh </dev/null
 
 # ---------------------------------------------------------------------------------------------
-# Benchmarks of the core (Google Benchmark), if there are any
+# Benchmarks of the core (Google Benchmark)
 
 BENCH_SRCS := $(wildcard test/bench/*.cpp)
 
 build/bench/bench: $(BENCH_SRCS) $(CORE_OBJS)
 	@mkdir -p $(@D)
-	$(CXX) -Isrc $(CORE_CXXFLAGS) -o $@ $^ $(CORE_LIBS) -lbenchmark_main -lbenchmark -lpthread
+	$(CXX) -Isrc -Itest/unit $(CORE_CXXFLAGS) -o $@ $^ $(CORE_LIBS) -lbenchmark -lpthread
 
-ifneq (,$(BENCH_SRCS))
-bench: build/bench/bench
-	build/bench/bench
-else
 bench:
-	@echo "There are no benchmarks in test/bench."
-endif
+	+@scripts/deps.sh bench </dev/null && $(MAKE) --no-print-directory build/bench/bench
+	build/bench/bench
 
 # ---------------------------------------------------------------------------------------------
 # Format and lint
@@ -215,7 +211,7 @@ help:
 	@echo "make tap             tests of restart, dump, upgrade ..."
 	@echo "make sanitize        unit tests under the address and undefined-behaviour sanitizers"
 	@echo "make demo            exact against approximate answers [CSV=file.csv COLUMN=name]"
-	@echo "make bench           benchmarks of the core"
+	@echo "make bench           benchmarks of the core (ratios in one run)"
 	@echo "make format          format the sources; format-check only looks"
 	@echo "make lint            clang-tidy on the core"
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"

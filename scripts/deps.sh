@@ -4,6 +4,7 @@
 #   scripts/deps.sh build    to build the extension
 #   scripts/deps.sh demo     and to run the demo
 #   scripts/deps.sh test     and to run the tests
+#   scripts/deps.sh bench    to build, and to run the benchmarks
 #   scripts/deps.sh ci       and the formatter and linter of .ci/run
 #
 # What is needed is looked for by what it provides (a program, a header), not by package name; so
@@ -15,9 +16,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-build}
 case $purpose in
-  build | demo | test | ci) ;;
+  build | demo | test | bench | ci) ;;
   *)
-    echo "usage: scripts/deps.sh build|demo|test|ci" >&2
+    echo "usage: scripts/deps.sh build|demo|test|bench|ci" >&2
     exit 2
     ;;
 esac
@@ -60,6 +61,9 @@ if [ "$purpose" = test ] || [ "$purpose" = ci ]; then
   has_header gtest/gtest.h || need libgtest-dev "unit tests of the core (GoogleTest)"
   has prove && perl -MTest::More -e 1 2>/dev/null || need perl "runs the TAP tests"
   perl -MIPC::Run -e 1 2>/dev/null || need libipc-run-perl "the TAP tests drive servers with it"
+fi
+if [ "$purpose" = bench ]; then
+  has_header benchmark/benchmark.h || need libbenchmark-dev "times the core (Google Benchmark)"
 fi
 if [ "$purpose" = ci ]; then
   has clang-format-14 || has clang-format || need clang-format "checks the layout of the sources"
