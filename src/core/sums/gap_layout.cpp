@@ -26,8 +26,8 @@ bool lay_out(std::span<const double> x, double low, double high, double nodes, s
     if (!end && !((x[i] - x[i - 1]) * inverse > gap + 1)) continue;
     const Stretch& last = out->parts.back();
     // A double, because it may exceed every integer before it is found to exceed the limit.
-    next_cell = static_cast<double>(last.cell) +
-                std::floor((x[i - 1] - last.origin) * inverse) + 1 + gap;
+    next_cell =
+        static_cast<double>(last.cell) + std::floor((x[i - 1] - last.origin) * inverse) + 1 + gap;
     if (!(next_cell <= static_cast<double>(limit))) return false;
     if (!end) out->parts.push_back({i, x[i], static_cast<std::int64_t>(next_cell)});
   }

@@ -28,8 +28,7 @@ namespace {
 
 // Cells in a bandwidth: see the table of c_r in the header.
 constexpr double kNodesPerBandwidth = 12;
-// Terms with z beyond this are left out: z^10 exp(-z^2/2) < 2.1e-14 there, 6e-14 of |T| at least,
-// as T is no less than about n; for r <= 6 it is below 2e-18.
+// Frequencies z beyond this are left out; together they weigh less than |K^(r)| there.
 constexpr double kLastFrequency = kReach;
 constexpr std::int64_t kMostNodes = std::int64_t{1} << 21;
 // A grid this small costs little beside the rest: make the window of bandwidths wide.

@@ -21,9 +21,9 @@ constexpr std::size_t kBlockPoints = 16384;
 class Walk {
  public:
   Walk(const GapLayout& layout, std::size_t point) : layout_(layout), inverse_(1 / layout.step) {
-    const auto after = std::upper_bound(
-        layout.parts.begin(), layout.parts.end(), point,
-        [](std::size_t p, const Stretch& stretch) { return p < stretch.first; });
+    const auto after =
+        std::upper_bound(layout.parts.begin(), layout.parts.end(), point,
+                         [](std::size_t p, const Stretch& stretch) { return p < stretch.first; });
     part_ = static_cast<std::size_t>(after - layout.parts.begin()) - 1;
     load();
   }
