@@ -26,7 +26,9 @@ class Search {
     for (int k = 0; k <= steps; ++k) {
       Criterion here;
       const double h = k == steps ? low : high * std::exp2(-octaves * k / steps);
-      if (Status s = evaluate(h, &here); !s.ok()) return s;
+      const Status status = evaluate(h, &here);
+      if (status.code == Code::too_large && k > 0) break;
+      if (!status.ok()) return status;
       if (k == 0) found.highest = here;
       if (k > 0 && here.slope < 0 && above.slope >= 0) {
         Criterion minimum;

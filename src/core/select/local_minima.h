@@ -25,7 +25,8 @@ struct LocalMinima {
 };
 
 // Searches [low, high], 0 < low < high, at steps of at most a factor 2^(1/4): of two minima and a
-// maximum within one step, one minimum is missed. Errors: invalid_argument, out_of_memory; what
+// maximum within one step, one minimum is missed. Where the criterion reports too_large the search
+// ends, and `lowest` is the last bandwidth before. Errors: invalid_argument, out_of_memory; what
 // `criterion` reports; degenerate (a value or slope that is not finite).
 Status find_local_minima(const CriterionAt& criterion, double low, double high, LocalMinima* out);
 

@@ -42,9 +42,10 @@ struct Lscv1d {
 Status lscv1d_objective(PairSums& sums, const LineSummary& line, LscvDivisor divisor, double h,
                         double* g, double* slope);
 
-// Searches h from 1/64 h0 s/sigma to 4 h0, h0 = (4/(3n))^(1/5), s = min(sigma, IQR/1.34): with
-// heavy tails sigma says little. h is right to 1e-8 where g has no flat minimum. Errors: degenerate
-// (ties, and no minimum in the interior); what the sums report.
+// Searches h from 1/64 h0 s/sigma to 4 h0, h0 = (4/(3n))^(1/5), s = min(sigma, IQR/1.34), because
+// with heavy tails sigma says little; not below the first h for which the sums are too_large. h is
+// right to 1e-8 where g has no flat minimum. Errors: degenerate (ties, and no minimum in the
+// interior); what the sums report.
 Status select_lscv1d(PairSums& sums, const LineSummary& line, LscvDivisor divisor, Lscv1d* out);
 
 }  // namespace kde

@@ -1,5 +1,5 @@
 // The formula of spectral.h. A spectrum, once made, serves every bandwidth of a window; a bandwidth
-// outside it makes another.
+// outside all of them makes another.
 #include "core/sums/spectral.h"
 
 #include <kissfft/kissfft.hh>
@@ -30,11 +30,16 @@ namespace {
 constexpr double kNodesPerBandwidth = 12;
 // Frequencies z beyond this are left out; together they weigh less than |K^(r)| there.
 constexpr double kLastFrequency = kReach;
-constexpr std::int64_t kMostNodes = std::int64_t{1} << 21;
-// A grid this small costs little beside the rest: make the window of bandwidths wide.
+// Their transform takes some 75 ms, within which nobody asks whether to stop.
+constexpr std::int64_t kMostNodes = std::int64_t{1} << 20;
+// A grid this small costs little beside the rest.
 constexpr std::int64_t kCheapNodes = std::int64_t{1} << 16;
+// PLUGIN needs two spectra at most; who asks for a third is searching.
+constexpr std::size_t kFewSpectra = 2;
+// Kept at most; 1.2 MB each at most. Of two octaves each, they cover any search.
+constexpr std::size_t kMostSpectra = 16;
 // Pairs summed directly at most; some ten nanoseconds each.
-constexpr std::int64_t kMostNearPairs = std::int64_t{1} << 27;
+constexpr std::int64_t kMostNearPairs = std::int64_t{1} << 24;
 
 void sort_ascending(std::vector<double>* x) {
   if (std::is_sorted(x->begin(), x->end())) return;
@@ -101,78 +106,87 @@ class SpectralSums : public PairSums {
       return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
     }
     try {
-      bool made = false;
-      if (Status s = prepare(g, &made); !s.ok()) return s;
-      return made ? from_spectrum(r, g, sum) : directly(r, g, sum);
+      const Spectrum* spectrum = nullptr;
+      if (Status s = find_spectrum(g, &spectrum); !s.ok()) return s;
+      return spectrum != nullptr ? from_spectrum(*spectrum, r, g, sum) : directly(r, g, sum);
     } catch (const std::bad_alloc&) {
       return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
     }
   }
 
  private:
-  // Sees to it that the spectrum serves g; *made is false where no grid can.
-  Status prepare(double g, bool* made) {
-    *made = lowest_ <= g && g <= highest_;
-    if (*made) return Status::success();
-    // Two octaves about g, so that the next bandwidths find the spectrum made; where that takes a
-    // large grid, g alone.
-    const std::int64_t cheap =
-        std::clamp(static_cast<std::int64_t>(x_.size()) / 4, kCheapNodes, kMostNodes);
-    double low = g / 2;
-    double high = g * 2;
-    GapLayout layout;
-    if (!lay_out(x_, low, high, kNodesPerBandwidth, cheap, &layout)) {
-      low = high = g;
-      if (!lay_out(x_, low, high, kNodesPerBandwidth, kMostNodes, &layout)) {
-        return Status::success();
-      }
+  struct Spectrum {
+    double lowest, highest;     // bandwidths that it serves
+    double period;              // P, in units of x
+    std::vector<double> power;  // |F_k|^2, as far as the narrowest bandwidth needs it
+  };
+
+  // *found: a spectrum that serves g, made if need be; null where no grid can hold it.
+  Status find_spectrum(double g, const Spectrum** found) {
+    *found = nullptr;
+    for (const Spectrum& s : spectra_) {
+      if (s.lowest <= g && g <= s.highest) *found = &s;
     }
-    lowest_ = highest_ = 0;
-    if (Status s = make_spectrum(layout, low); !s.ok()) return s;
-    lowest_ = low;
-    highest_ = high;
-    *made = true;
+    if (*found != nullptr) return Status::success();
+
+    const std::size_t asked_before = spectra_.size();
+    for (const double reach : {2.0, std::numbers::sqrt2, 1.0}) {
+      // Bandwidths about g that come next find the spectrum made, which is worth a large grid only
+      // in a search that asks for many.
+      const std::int64_t limit = reach == 1 || asked_before >= kFewSpectra ? kMostNodes : cheap();
+      GapLayout layout;
+      if (!lay_out(x_, g / reach, g * reach, kNodesPerBandwidth, limit, &layout)) continue;
+      Spectrum made{g / reach, g * reach, 0, {}};
+      if (Status s = transform(layout, &made); !s.ok()) return s;
+      if (spectra_.size() == kMostSpectra) spectra_.erase(spectra_.begin());
+      spectra_.push_back(std::move(made));
+      *found = &spectra_.back();
+      break;
+    }
     return Status::success();
   }
 
-  // power_[k] = |F_k|^2 as far as the narrowest bandwidth needs it.
-  Status make_spectrum(const GapLayout& layout, double narrowest) {
+  std::int64_t cheap() const {
+    return std::clamp(static_cast<std::int64_t>(x_.size()) / 4, kCheapNodes, kMostNodes);
+  }
+
+  Status transform(const GapLayout& layout, Spectrum* out) {
     const auto nodes = static_cast<std::size_t>(power_of_two_above(layout.cells));
     std::vector<double> grid(nodes, 0.0);
     if (Status s = spread(x_, weights_, layout, control_, grid); !s.ok()) return s;
 
-    std::vector<std::complex<double>> transform(nodes / 2);
+    std::vector<std::complex<double>> frequencies(nodes / 2);
     const kissfft<double> fft(nodes / 2, false);  // of `nodes` real numbers
-    fft.transform_real(grid.data(), transform.data());
+    fft.transform_real(grid.data(), frequencies.data());
     if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
 
-    period_ = layout.step * static_cast<double>(nodes);
-    power_.resize(std::min(terms(narrowest), nodes / 2));
+    out->period = layout.step * static_cast<double>(nodes);
+    out->power.resize(std::min(terms(out->lowest, out->period), nodes / 2));
     // kissfft keeps the highest frequency, which is not needed, beside the lowest.
-    power_[0] = transform[0].real() * transform[0].real();
-    for (std::size_t k = 1; k < power_.size(); ++k) {
+    out->power[0] = frequencies[0].real() * frequencies[0].real();
+    for (std::size_t k = 1; k < out->power.size(); ++k) {
       const double theta =
           2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(nodes);
-      power_[k] = std::norm(transform[k]) / spline_power(theta);
+      out->power[k] = std::norm(frequencies[k]) / spline_power(theta);
     }
     return Status::success();
   }
 
   // Frequencies k = 0, 1, ... with z_k up to kLastFrequency.
-  std::size_t terms(double g) const {
-    return static_cast<std::size_t>(kLastFrequency / (2 * std::numbers::pi * g) * period_) + 2;
+  static std::size_t terms(double g, double period) {
+    return static_cast<std::size_t>(kLastFrequency / (2 * std::numbers::pi) * (period / g)) + 2;
   }
 
-  Status from_spectrum(int r, double g, double* sum) {
+  Status from_spectrum(const Spectrum& spectrum, int r, double g, double* sum) {
     constexpr std::size_t kTermsPerItem = 4096;
-    const std::size_t end = std::min(terms(g), power_.size());
-    const double unit = 2 * std::numbers::pi * g / period_;
+    const std::size_t end = std::min(terms(g, spectrum.period), spectrum.power.size());
+    const double unit = 2 * std::numbers::pi * (g / spectrum.period);
     const auto work = [&](std::int64_t item, double* out) {
       const std::size_t first = static_cast<std::size_t>(item) * kTermsPerItem;
       double total = 0;
       for (std::size_t k = first; k < std::min(end, first + kTermsPerItem); ++k) {
         const double z2 = unit * unit * static_cast<double>(k) * static_cast<double>(k);
-        double term = power_[k] * std::exp(-0.5 * z2);
+        double term = spectrum.power[k] * std::exp(-0.5 * z2);
         for (int q = 0; q < r; q += 2) term *= -z2;
         total += k == 0 ? term / 2 : term;  // k and -k are one term here
       }
@@ -181,7 +195,7 @@ class SpectralSums : public PairSums {
     const auto items = static_cast<std::int64_t>((end + kTermsPerItem - 1) / kTermsPerItem);
     double half = 0;
     if (Status s = ordered_sum(control_, items, work, {&half, 1}); !s.ok()) return s;
-    const double all = half * 2 * g / period_;
+    const double all = half * 2 * (g / spectrum.period);
     *sum = (all - total_weight_ * gaussian_derivative(r, 0)) / 2;
     return Status::success();
   }
@@ -202,9 +216,7 @@ class SpectralSums : public PairSums {
   std::vector<double> weights_;
   double total_weight_ = 0;
   Control control_;
-  double lowest_ = 0, highest_ = 0;  // bandwidths that power_ serves
-  double period_ = 0;
-  std::vector<double> power_;
+  std::vector<Spectrum> spectra_;  // in the order in which they were made
 };
 
 }  // namespace

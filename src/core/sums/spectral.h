@@ -27,10 +27,12 @@
 // In PLUGIN |T|/n^2 is of the order n^(-7/9), 2e-5 at n = 10^6: its functionals are right to 4e-10.
 //
 // The grid. Gaps wider than the widest kernel are cut (gap_layout.h), so M grows with what the
-// sample covers, not with its range; M is a power of two, at most 2^21. PLUGIN never needs more
-// (its bandwidths are at least of the order sigma n^(-0.26), and sigma at least range/sqrt(2n)). A
-// bandwidth so narrow that it does is summed directly over the pairs within reach, which are then
-// few; if they are not, the status is too_large, and the caller may turn to an exact engine.
+// sample covers, not with its range; M is a power of two, at most 2^20: 87,381 bandwidths. PLUGIN
+// never needs more below n = 10^8: k points cover at most 10.5 k g, and as k points so spread make
+// sigma large, and g > 1.08 sigma n^(-0.254), they cover at most some 4.8 n^0.503 bandwidths. A
+// bandwidth so narrow that 2^20 nodes cannot hold it is summed directly over the pairs within
+// reach, which are then few; if they are more than 2^24, the status is too_large, and the caller
+// may turn to an exact engine.
 //
 // FFT: kissfft's header-only C++ class (Debian: libkissfft-dev; BSD-3-Clause), in double. It is
 // tiny, maintained and links nothing. Considered: FFTW (GPL), Eigen's unsupported FFT (the same
