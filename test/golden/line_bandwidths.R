@@ -1,4 +1,4 @@
-# Bandwidths for test/unit/{sheather_jones,smoothed_cv,lscv1d}_test.cpp, and R's own beside them.
+# Bandwidths for test/unit/{sheather_jones,line_rules}_test.cpp, and R's own beside them.
 #
 #   Rscript test/golden/line_bandwidths.R
 #
