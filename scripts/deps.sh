@@ -37,6 +37,7 @@ has_header() { echo "#include <$1>" | "${CXX:-g++}" -std=c++20 -E -x c++ - >/dev
 has "${CXX:-g++}" || need g++ "compiles the extension (C++20)"
 has make || need make "runs the build"
 has_header hwy/highway.h || need libhwy-dev "vector instructions chosen at run time (Google Highway)"
+has_header kissfft/kissfft.hh || need libkissfft-dev "Fourier transforms for the bandwidth (kissfft, headers only)"
 
 pg_config=${PG_CONFIG:-$(scripts/pg_config.sh)}
 pgxs=$("$pg_config" --pgxs 2>/dev/null || true)

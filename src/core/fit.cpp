@@ -4,13 +4,16 @@
 #include "core/density/text.h"
 #include "core/estimate/atoms.h"
 #include "core/estimate/smooth.h"
+#include "core/select/line_summary.h"
 #include "core/select/moments.h"
 #include "core/select/silverman.h"
+#include "core/sums/spectral.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <new>
 #include <span>
 
@@ -24,6 +27,8 @@ constexpr std::int64_t kAtomRepeats = 10;
 constexpr std::size_t kAtomsBesideSmooth = 256;
 // Of the rows, for any range; two values of G are in it.
 constexpr double kPromisedError = 1e-5;
+// Up to here exact sums take a few milliseconds, and nobody need think about the spectral ones.
+constexpr std::size_t kFewValues = 4096;
 // The narrowest bandwidth that the stored positions resolve, in units of u (|u| <= 1).
 constexpr double kNarrowest = 0x1p-34;
 
@@ -223,6 +228,44 @@ class Fit {
   }
 
   Status plugin(std::int64_t n) {
+    const bool spectral = automatic() && !options_.exact &&
+                          options_.engine.kind != Engine::Kind::reference &&
+                          smooth_values_.size() > kFewValues;
+    if (spectral) {
+      const Status status = spectral_plugin(n);
+      const bool give_up = status.code == Code::cancelled || status.code == Code::out_of_memory;
+      if (status.ok() || give_up) return status;
+    }
+    return exact_plugin(n);
+  }
+
+  // Over every value of the sample but the atoms. Errors: whatever keeps the sums from it, then
+  // nothing has been changed.
+  Status spectral_plugin(std::int64_t n) {
+    std::vector<double> values;
+    std::vector<double> weights;
+    values.reserve(smooth_values_.size());
+    weights.reserve(smooth_values_.size());
+    for (const WeightedValue& v : smooth_values_) {
+      values.push_back(scale_.to_u(v.value));
+      weights.push_back(v.weight);
+    }
+    LineSummary line;
+    if (Status s = summarize_line(values, weights, &line); !s.ok()) return s;
+    std::unique_ptr<PairSums> sums;
+    if (Status s = make_spectral_sums(values, weights, control_, &sums); !s.ok()) return s;
+    PluginTrace trace;
+    if (Status s = select_plugin(*sums, line.sigma, line.n, std::max(n, line.n), &trace); !s.ok())
+      return s;
+    report_.plugin = trace;
+    report_.bandwidth_rows = line.n;
+    h_u_ = trace.h;
+    rescale_trace();
+    return Status::success();
+  }
+
+  // Over the sample's bandwidth_values.
+  Status exact_plugin(std::int64_t n) {
     const Moments m = two_pass_moments(bandwidth_u_);
     std::unique_ptr<PairSums> sums;
     Status status = make_pair_sums(options_.engine, bandwidth_u_, control_, &sums);

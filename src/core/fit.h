@@ -22,6 +22,11 @@ struct FitOptions {
   double lattice_step = 0;       // known from the column's type; 0: none. Used by automatic.
   double rows_per_row_read = 1;  // >= 1: rows of the table per row the scan read
   bool every_row_read = false;
+  // automatic computes the plug-in's sums over every value of the sample by the spectral engine
+  // where there are more than a few thousand (sums/spectral.h states its error), unless `exact` or
+  // engine.kind reference asks for exact sums over the sample's bandwidth_values. plugin by name is
+  // always exact.
+  bool exact = false;
   Engine engine;
 };
 

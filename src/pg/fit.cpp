@@ -265,6 +265,8 @@ KDE_FUNCTION(kde_fit) {
   options.lattice_step = lattice_step_of(type, typmod);
   options.rows_per_row_read = scan.rows_per_row_read;
   options.every_row_read = scan.every_row_read;
+  // The sums are exact, over at most kde_aqp.bandwidth_rows values, as kde_densities shows.
+  options.exact = true;
   options.engine = chosen_engine();
   control.threads = start_threads_without_signals(chosen_threads());
   check_status(

@@ -247,6 +247,7 @@ TEST(Sampler, DensityOfTheStreamAgreesWithThatOfAllValues) {
   all.bandwidth_values = streamed.bandwidth_values;  // the same bandwidth
   FitOptions options;
   options.engine.precision = Precision::full;
+  options.exact = true;  // from bandwidth_values
   const fitted::Fitted a = fitted::fit(streamed, options);
   const fitted::Fitted b = fitted::fit(all, options);
   // But for the rounding of positions about another origin; the engine is good to 1e-10.

@@ -11,6 +11,7 @@
 #include "core/sampling/sort.h"
 #include "core/sums/engine_parts.h"
 #include "core/sums/pair_sums.h"
+#include "core/sums/spectral.h"
 
 namespace kde {
 namespace {
@@ -33,6 +34,7 @@ Status make_pair_sums(const Engine& engine, std::span<const double> x, const Con
   if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); })) {
     return Status::error(Code::invalid_argument, "values must be finite");
   }
+  if (engine.kind == Engine::Kind::spectral) return make_spectral_sums(x, {}, control, out);
   try {
     if (engine.kind == Engine::Kind::reference) {
       *out = make_reference_sums(x, control);

@@ -3,6 +3,7 @@
 //
 //   reference   double, scalar, one plain double loop: the truth for every test
 //   simd        Google Highway, chosen at run time from what the processor has; OpenMP threads
+//   spectral    O(n + M log M) by a Fourier transform, nearly exact: spectral.h states its error
 #pragma once
 
 #include "core/control.h"
@@ -24,7 +25,8 @@ class PairSums {
   // *sum = sum_{i<j} K^(r)((x_i - x_j)/g), with K^(r) the r-th derivative of the standard
   // normal density: K^(4)(z) = (z^4 - 6 z^2 + 3) phi(z),
   // K^(6)(z) = (z^6 - 15 z^4 + 45 z^2 - 15) phi(z).
-  // r is 4 or 6; g > 0 and finite, in units of x. Errors: invalid_argument, cancelled.
+  // r is 4 or 6, with the spectral engine any even number up to 10; g > 0 and finite, in units of
+  // x. Errors: invalid_argument, cancelled; of the spectral engine also too_large.
   virtual Status derivative(int r, double g, double* sum) = 0;
 };
 
@@ -34,7 +36,7 @@ enum class Precision { single, full };
 // Which implementation computes the sums. `target` is a Highway target bit of simd_targets(),
 // or 0 for the best the processor has.
 struct Engine {
-  enum class Kind { reference, simd } kind = Kind::simd;
+  enum class Kind { reference, simd, spectral } kind = Kind::simd;
   std::int64_t target = 0;
   Precision precision = Precision::single;
 };

@@ -1,0 +1,251 @@
+// The formula of spectral.h. A spectrum, once made, serves every bandwidth of a window; a bandwidth
+// outside all of them makes another.
+#include "core/sums/spectral.h"
+
+#include <kissfft/kissfft.hh>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "core/sums/engine_parts.h"
+#include "core/sums/gap_layout.h"
+#include "core/sums/near_pairs.h"
+#include "core/sums/ordered_sum.h"
+#include "core/sums/spline.h"
+#include "core/sums/spread.h"
+
+namespace kde {
+namespace {
+
+// Cells in a bandwidth: see the table of c_r in the header.
+constexpr double kNodesPerBandwidth = 12;
+// Frequencies z beyond this are left out; together they weigh less than |K^(r)| there.
+constexpr double kLastFrequency = kReach;
+// Their transform takes some 75 ms, within which nobody asks whether to stop.
+constexpr std::int64_t kMostNodes = std::int64_t{1} << 20;
+// A grid this small costs little beside the rest.
+constexpr std::int64_t kCheapNodes = std::int64_t{1} << 16;
+// PLUGIN needs two spectra at most; who asks for a third is searching.
+constexpr std::size_t kFewSpectra = 2;
+// Kept at most; 1.2 MB each at most. Of two octaves each, they cover any search.
+constexpr std::size_t kMostSpectra = 16;
+// Pairs summed directly at most; some ten nanoseconds each.
+constexpr std::int64_t kMostNearPairs = std::int64_t{1} << 24;
+
+// A sample as distinct values in ascending order with their weights.
+struct Distinct {
+  std::vector<double> x;
+  std::vector<double> weights;
+};
+
+// x ascending, weights as many. Done in place: at 10^7 values, memory first touched costs as much
+// time as the arithmetic.
+void merge_equal(Distinct* sample) {
+  std::vector<double>& x = sample->x;
+  std::vector<double>& weights = sample->weights;
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < x.size(); ++i) {
+    if (x[i] == x[kept]) {
+      weights[kept] += weights[i];
+    } else {
+      ++kept;
+      x[kept] = x[i];
+      weights[kept] = weights[i];
+    }
+  }
+  x.resize(kept + 1);
+  weights.resize(kept + 1);
+}
+
+Distinct distinct_values(std::span<const double> x, std::span<const double> weights) {
+  Distinct out;
+  out.x.assign(x.begin(), x.end());
+  if (weights.empty()) {
+    if (!std::is_sorted(out.x.begin(), out.x.end())) std::sort(out.x.begin(), out.x.end());
+    out.weights.assign(x.size(), 1);
+  } else {
+    out.weights.assign(weights.begin(), weights.end());
+    if (!std::is_sorted(x.begin(), x.end())) {
+      std::vector<std::pair<double, double>> pairs(x.size());
+      for (std::size_t i = 0; i < x.size(); ++i) pairs[i] = {x[i], weights[i]};
+      std::sort(pairs.begin(), pairs.end());
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        out.x[i] = pairs[i].first;
+        out.weights[i] = pairs[i].second;
+      }
+    }
+  }
+  merge_equal(&out);
+  return out;
+}
+
+std::int64_t power_of_two_above(std::int64_t cells) {
+  std::int64_t size = 64;
+  while (size < cells) size *= 2;
+  return size;
+}
+
+class SpectralSums : public PairSums {
+ public:
+  SpectralSums(Distinct sample, const Control& control)
+      : x_(std::move(sample.x)), weights_(std::move(sample.weights)), control_(control) {
+    for (const double w : weights_) total_weight_ += w;
+  }
+
+  Status derivative(int r, double g, double* sum) override {
+    if (r < 0 || r > 10 || r % 2 != 0) {
+      return Status::error(Code::invalid_argument,
+                           "the derivative must be an even one, from 0 to 10");
+    }
+    if (!(g > 0) || !std::isfinite(g)) {
+      return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
+    }
+    try {
+      const Spectrum* spectrum = nullptr;
+      if (Status s = find_spectrum(g, &spectrum); !s.ok()) return s;
+      return spectrum != nullptr ? from_spectrum(*spectrum, r, g, sum) : directly(r, g, sum);
+    } catch (const std::bad_alloc&) {
+      return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
+    }
+  }
+
+ private:
+  struct Spectrum {
+    double lowest, highest;     // bandwidths that it serves
+    double period;              // P, in units of x
+    std::vector<double> power;  // |F_k|^2, as far as the narrowest bandwidth needs it
+  };
+
+  // *found: a spectrum that serves g, made if need be; null where no grid can hold it.
+  Status find_spectrum(double g, const Spectrum** found) {
+    *found = nullptr;
+    for (const Spectrum& s : spectra_) {
+      if (s.lowest <= g && g <= s.highest) *found = &s;
+    }
+    if (*found != nullptr) return Status::success();
+
+    const std::size_t asked_before = spectra_.size();
+    for (const double reach : {2.0, std::numbers::sqrt2, 1.0}) {
+      // Bandwidths about g that come next find the spectrum made, which is worth a large grid only
+      // in a search that asks for many.
+      const std::int64_t limit = reach == 1 || asked_before >= kFewSpectra ? kMostNodes : cheap();
+      GapLayout layout;
+      if (!lay_out(x_, g / reach, g * reach, kNodesPerBandwidth, limit, &layout)) continue;
+      Spectrum made{g / reach, g * reach, 0, {}};
+      if (Status s = transform(layout, &made); !s.ok()) return s;
+      if (spectra_.size() == kMostSpectra) spectra_.erase(spectra_.begin());
+      spectra_.push_back(std::move(made));
+      *found = &spectra_.back();
+      break;
+    }
+    return Status::success();
+  }
+
+  std::int64_t cheap() const {
+    return std::clamp(static_cast<std::int64_t>(x_.size()) / 4, kCheapNodes, kMostNodes);
+  }
+
+  Status transform(const GapLayout& layout, Spectrum* out) {
+    const auto nodes = static_cast<std::size_t>(power_of_two_above(layout.cells));
+    std::vector<double> grid(nodes, 0.0);
+    if (Status s = spread(x_, weights_, layout, control_, grid); !s.ok()) return s;
+
+    std::vector<std::complex<double>> frequencies(nodes / 2);
+    const kissfft<double> fft(nodes / 2, false);  // of `nodes` real numbers
+    fft.transform_real(grid.data(), frequencies.data());
+    if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+
+    out->period = layout.step * static_cast<double>(nodes);
+    out->power.resize(std::min(terms(out->lowest, out->period), nodes / 2));
+    // kissfft keeps the highest frequency, which is not needed, beside the lowest.
+    out->power[0] = frequencies[0].real() * frequencies[0].real();
+    for (std::size_t k = 1; k < out->power.size(); ++k) {
+      const double theta =
+          2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(nodes);
+      out->power[k] = std::norm(frequencies[k]) / spline_power(theta);
+    }
+    return Status::success();
+  }
+
+  // Frequencies k = 0, 1, ... with z_k up to kLastFrequency.
+  static std::size_t terms(double g, double period) {
+    return static_cast<std::size_t>(kLastFrequency / (2 * std::numbers::pi) * (period / g)) + 2;
+  }
+
+  Status from_spectrum(const Spectrum& spectrum, int r, double g, double* sum) {
+    constexpr std::size_t kTermsPerItem = 4096;
+    const std::size_t end = std::min(terms(g, spectrum.period), spectrum.power.size());
+    const double unit = 2 * std::numbers::pi * (g / spectrum.period);
+    const auto work = [&](std::int64_t item, double* out) {
+      const std::size_t first = static_cast<std::size_t>(item) * kTermsPerItem;
+      double total = 0;
+      for (std::size_t k = first; k < std::min(end, first + kTermsPerItem); ++k) {
+        const double z2 = unit * unit * static_cast<double>(k) * static_cast<double>(k);
+        double term = spectrum.power[k] * std::exp(-0.5 * z2);
+        for (int q = 0; q < r; q += 2) term *= -z2;
+        total += k == 0 ? term / 2 : term;  // k and -k are one term here
+      }
+      *out = total;
+    };
+    const auto items = static_cast<std::int64_t>((end + kTermsPerItem - 1) / kTermsPerItem);
+    double half = 0;
+    if (Status s = ordered_sum(control_, items, work, {&half, 1}); !s.ok()) return s;
+    const double all = half * 2 * (g / spectrum.period);
+    *sum = (all - total_weight_ * gaussian_derivative(r, 0)) / 2;
+    return Status::success();
+  }
+
+  Status directly(int r, double g, double* sum) {
+    if (count_near_pairs(x_, g, kMostNearPairs) > kMostNearPairs) {
+      return Status::error(Code::too_large, "the bandwidth %g is too narrow for a grid", g);
+    }
+    double apart = 0;
+    if (Status s = sum_near_pairs(x_, weights_, r, g, control_, &apart); !s.ok()) return s;
+    double equal = 0;
+    for (const double w : weights_) equal += w * (w - 1) / 2;
+    *sum = apart + equal * gaussian_derivative(r, 0);
+    return Status::success();
+  }
+
+  std::vector<double> x_;  // ascending, distinct
+  std::vector<double> weights_;
+  double total_weight_ = 0;
+  Control control_;
+  std::vector<Spectrum> spectra_;  // in the order in which they were made
+};
+
+}  // namespace
+
+Status make_spectral_sums(std::span<const double> x, std::span<const double> weights,
+                          const Control& control, std::unique_ptr<PairSums>* out) {
+  if (x.size() < 2) {
+    return Status::error(Code::invalid_argument, "sums over pairs need at least two values");
+  }
+  if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); })) {
+    return Status::error(Code::invalid_argument, "values must be finite");
+  }
+  if (!weights.empty() && weights.size() != x.size()) {
+    return Status::error(Code::invalid_argument, "there must be as many weights as values");
+  }
+  if (!std::all_of(weights.begin(), weights.end(),
+                   [](double w) { return w > 0 && std::isfinite(w); })) {
+    return Status::error(Code::invalid_argument, "weights must be positive and finite");
+  }
+  try {
+    *out = std::make_unique<SpectralSums>(distinct_values(x, weights), control);
+    return Status::success();
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for a sample of %zu values", x.size());
+  } catch (const std::exception& e) {
+    return Status::error(Code::internal, "%s", e.what());
+  }
+}
+
+}  // namespace kde
