@@ -36,7 +36,6 @@ void plugin(benchmark::State& state, const kde::Engine& engine, int threads) {
         !kde::select_plugin(*sums, sd, kValues, kValues, &trace).ok())
       state.SkipWithError("no bandwidth");
     h = trace.h;
-    benchmark::DoNotOptimize(h);
   }
   state.counters["h"] = h;
 }
