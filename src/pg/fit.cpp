@@ -5,6 +5,7 @@
 #include "pg/options.h"
 #include "pg/owned.h"
 #include "pg/relation.h"
+#include "pg/row.h"
 #include "pg/scan.h"
 
 #include "core/density/text.h"
@@ -13,12 +14,10 @@
 #include <signal.h>
 
 extern "C" {
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
-#include "funcapi.h"
 #include "libpq/pqsignal.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
@@ -55,11 +54,6 @@ double elapsed_ms(instr_time start) {
   INSTR_TIME_SET_CURRENT(now);
   INSTR_TIME_SUBTRACT(now, start);
   return INSTR_TIME_GET_MILLISEC(now);
-}
-
-void reject_null(FunctionCallInfo fcinfo, int argument, const char* name) {
-  if (PG_ARGISNULL(argument))
-    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", name)));
 }
 
 void check_may_write(const char* function) {
@@ -292,37 +286,26 @@ KDE_FUNCTION(kde_fit) {
   catalog_store(request.column, record);
 
   const kde::Header* h = reinterpret_cast<const kde::Header*>(record.density);
-  TupleDesc desc;
-  if (get_call_result_type(fcinfo, nullptr, &desc) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
-  constexpr int kColumns = 18;
-  Datum values[kColumns] = {};
-  bool nulls[kColumns] = {};
-  int at = 0;
-  const auto put = [&](Datum value, bool is_null = false) {
-    nulls[at] = is_null;
-    values[at++] = value;
-  };
-  put(ObjectIdGetDatum(request.column.relation));
-  put(PointerGetDatum(single_name_array(column_name)));
-  put(CStringGetTextDatum(kde::method_name(report.method)));
-  put(Float8GetDatum(report.bandwidth), report.bandwidth == 0);
-  put(Float8GetDatum(h->rows));
-  put(Int64GetDatum(record.rows_read));
-  put(Int64GetDatum(report.sample_rows));
-  put(Int64GetDatum(report.bandwidth_rows));
-  put(Int32GetDatum(report.atoms));
-  put(Int32GetDatum(report.knots));
-  put(Int32GetDatum(static_cast<int32>(work->size)));
-  put(used_sums ? CStringGetTextDatum(record.engine) : 0, !used_sums);
-  put(Int32GetDatum(record.threads));
-  put(Float8GetDatum(scan_ms));
-  put(Float8GetDatum(report.select_ms));
-  put(Float8GetDatum(report.estimate_ms));
-  put(Float8GetDatum(scan_ms + report.select_ms + report.estimate_ms));
-  put(Int64GetDatum(request.seed));
-  Assert(at == kColumns);
-  Datum result = HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+  Row<18> row;
+  row.put(ObjectIdGetDatum(request.column.relation));
+  row.put(PointerGetDatum(single_name_array(column_name)));
+  row.put(CStringGetTextDatum(kde::method_name(report.method)));
+  row.put(Float8GetDatum(report.bandwidth), report.bandwidth == 0);
+  row.put(Float8GetDatum(h->rows));
+  row.put(Int64GetDatum(record.rows_read));
+  row.put(Int64GetDatum(report.sample_rows));
+  row.put(Int64GetDatum(report.bandwidth_rows));
+  row.put(Int32GetDatum(report.atoms));
+  row.put(Int32GetDatum(report.knots));
+  row.put(Int32GetDatum(static_cast<int32>(work->size)));
+  row.put(used_sums ? CStringGetTextDatum(record.engine) : 0, !used_sums);
+  row.put(Int32GetDatum(record.threads));
+  row.put(Float8GetDatum(scan_ms));
+  row.put(Float8GetDatum(report.select_ms));
+  row.put(Float8GetDatum(report.estimate_ms));
+  row.put(Float8GetDatum(scan_ms + report.select_ms + report.estimate_ms));
+  row.put(Int64GetDatum(request.seed));
+  const Datum result = row.record(fcinfo);
   relation_close(rel, NoLock);
   MemoryContextDelete(context);
   PG_RETURN_DATUM(result);

@@ -27,6 +27,9 @@ namespace kde_pg {
 // Does nothing for ok.
 void check_status(const kde::Status& status, const char* doing);
 
+// ereport(ERROR), 22004, if the argument is null; `name` is what the message calls it.
+void reject_null(FunctionCallInfo fcinfo, int argument, const char* name);
+
 }  // namespace kde_pg
 
 // Names the C function behind a SQL function.

@@ -1,4 +1,4 @@
-// Core statuses as PostgreSQL errors.
+// Core statuses, and arguments that must not be null, as PostgreSQL errors.
 #include "pg/pg.h"
 
 #include "pg/interrupts.h"
@@ -36,6 +36,11 @@ void check_status(const kde::Status& status, const char* doing) {
   if (status.code == kde::Code::cancelled) raise_pending_interrupt();
   ereport(ERROR, (errcode(sqlstate_of(status.code)), errmsg("could not %s", doing),
                   errdetail_internal("%s.", status.message)));
+}
+
+void reject_null(FunctionCallInfo fcinfo, int argument, const char* name) {
+  if (PG_ARGISNULL(argument))
+    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", name)));
 }
 
 }  // namespace kde_pg

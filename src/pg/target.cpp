@@ -55,11 +55,6 @@ Target stored(TableColumn column) {
   return {density, type};
 }
 
-void reject_null(FunctionCallInfo fcinfo, int argument, const char* what) {
-  if (PG_ARGISNULL(argument))
-    ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", what)));
-}
-
 }  // namespace
 
 Target target_by_text(FunctionCallInfo fcinfo) {
