@@ -42,9 +42,11 @@ has_header kissfft/kissfft.hh || need libkissfft-dev "Fourier transforms for the
 pg_config=${PG_CONFIG:-$(scripts/pg_config.sh)}
 pgxs=$("$pg_config" --pgxs 2>/dev/null || true)
 bindir=$("$pg_config" --bindir 2>/dev/null || true)
+headers=$("$pg_config" --includedir-server 2>/dev/null || true)
 needs_server=
 needs_server_dev=
-[ -f "$pgxs" ] || needs_server_dev=yes
+# Both: the makefiles may be there without the headers.
+[ -f "$pgxs" ] && [ -f "$headers/postgres.h" ] || needs_server_dev=yes
 if [ "$purpose" != build ]; then
   # Without PGXS the bindir may be that of a client library's pg_config: look for any server.
   if [ -n "$needs_server_dev" ]; then
