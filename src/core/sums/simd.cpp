@@ -243,97 +243,14 @@ DerivativeKernels Kernels(Precision precision, int r) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <cctype>
-#include <vector>
-
-#if HWY_ARCH_ARM_A64 && defined(__linux__)
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
-#endif
+#include "core/sums/simd_dispatch.h"
 
 namespace kde {
-namespace {
-
-using KernelsOf = DerivativeKernels (*)(Precision, int);
-
-struct Entry {
-  SimdTarget target;
-  KernelsOf kernels;
-};
-
-std::string lower_case(std::string name) {
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name;
-}
-
-// What was compiled, best first, and whether this processor runs it. Highway's own dispatch lives
-// in its shared library, which measures the processor's clock for 3 ms whenever a process loads it:
-// every backend's first answer would wait for that. The compiler's runtime knows as much.
-std::vector<Entry> find_entries() {
-  struct Candidate {
-    std::int64_t target;
-    KernelsOf kernels;  // null if not compiled
-    bool runs;
-  };
-#if HWY_ARCH_X86
-  __builtin_cpu_init();
-  const bool ssse3 = __builtin_cpu_supports("ssse3") != 0;
-  const bool sse4 = ssse3 && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") &&
-                    __builtin_cpu_supports("pclmul");
-  const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  const bool avx3 = avx2 && __builtin_cpu_supports("avx512f") &&
-                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  const Candidate candidates[] = {{HWY_AVX3, HWY_CHOOSE_AVX3(Kernels), avx3},
-                                  {HWY_AVX2, HWY_CHOOSE_AVX2(Kernels), avx2},
-                                  {HWY_SSE4, HWY_CHOOSE_SSE4(Kernels), sse4},
-                                  {HWY_SSSE3, HWY_CHOOSE_SSSE3(Kernels), ssse3},
-                                  {HWY_STATIC_TARGET, &HWY_STATIC_DISPATCH(Kernels), true}};
-#elif HWY_ARCH_ARM_A64 && defined(__linux__)
-  const bool sve = (getauxval(AT_HWCAP) & HWCAP_SVE) != 0;
-  const bool sve2 = (getauxval(AT_HWCAP2) & HWCAP2_SVE2) != 0;
-  const Candidate candidates[] = {{HWY_SVE2, HWY_CHOOSE_SVE2(Kernels), sve2},
-                                  {HWY_SVE, HWY_CHOOSE_SVE(Kernels), sve},
-                                  {HWY_NEON, HWY_CHOOSE_NEON(Kernels), true}};
-#else
-  const Candidate candidates[] = {{HWY_STATIC_TARGET, &HWY_STATIC_DISPATCH(Kernels), true}};
-#endif
-  std::vector<Entry> entries;
-  for (const Candidate& c : candidates) {
-    // A build for a newer processor has one of the others as its baseline.
-    const bool known = !entries.empty() && entries.back().target.target == c.target;
-    if (c.kernels != nullptr && c.runs && !known)
-      entries.push_back({{c.target, lower_case(hwy::TargetName(c.target))}, c.kernels});
-  }
-  return entries;
-}
-
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> found = find_entries();
-  return found;
-}
-
-}  // namespace
-
-std::vector<SimdTarget> simd_targets() {
-  std::vector<SimdTarget> targets;
-  for (const Entry& entry : entries()) targets.push_back(entry.target);
-  return targets;
-}
-
-std::int64_t best_simd_target() { return entries().front().target.target; }
-
-bool is_simd_target(std::int64_t target) {
-  return std::any_of(entries().begin(), entries().end(),
-                     [&](const Entry& entry) { return entry.target.target == target; });
-}
 
 DerivativeKernels derivative_kernels(std::int64_t target, Precision precision, int r) {
-  for (const Entry& entry : entries()) {
-    if (entry.target.target == target) return entry.kernels(precision, r);
-  }
-  return entries().front().kernels(precision, r);
+  using Maker = DerivativeKernels (*)(Precision, int);
+  static constexpr TargetFunction<Maker> kMakers[] = KDE_TARGET_FUNCTIONS(Kernels);
+  return function_for<Maker>(kMakers, target)(precision, r);
 }
 
 }  // namespace kde

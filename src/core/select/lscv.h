@@ -1,0 +1,117 @@
+// Least-squares cross-validation in 1 to 16 dimensions: the scalar bandwidth (LSCV_h), the full
+// bandwidth matrix and its diagonal form (LSCV_H).
+//
+//   g(H) = det(H)^(-1/2) [ c4/n + (2/n^2) c4 sum e - (4/(n m)) c2 sum e^2 ],
+//   e = exp(-s/4), s = u' H^-1 u, u = x_i - x_j, c4 = (4 pi)^(-d/2), c2 = (2 pi)^(-d/2)
+//
+// sums over pairs i < j; m = n, or n - 1 where the estimate at a point leaves that point out.
+// LSCV_h is H = h^2 Sigma with Sigma the sample covariance. Source: M. Rudemo, Scand. J. Statist. 9
+// (1982); A. W. Bowman, Biometrika 71 (1984); with m = n Andrzejewski, Gramacki & Gramacki, AMCS
+// 23(4), 2013, eqs. (13)-(33), whose (17) and (25) are corrected: h0 = (4/((d+2) n))^(1/(d+4)) and
+// the start is H_NS = h0^2 Sigma.
+//
+// g is unbounded below with ties. With D pairs of equal points and h -> 0,
+//   det(Sigma)^(1/2) h^d g -> c4/n + 2 c4 D/n^2 - 4 c2 D/(n m),
+// negative (m = n) iff D/n > 1/(4 2^(d/2) - 2): then what is wanted is the lowest interior minimum.
+// For a full H, points equal in one projection suffice, and with n < d(d-1)/2 (4 2^(d/2) - 2) a
+// projection with enough of them always exists: so the minimum is one under bounds on the
+// generalised eigenvalues of (H, H_NS). Source of the tie bound at d = 1: Silverman, Density
+// Estimation (1986), section 3.4.3.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/control.h"
+#include "core/room.h"
+#include "core/select/white_sample.h"
+#include "core/status.h"
+#include "core/sums/gaussian_sums.h"
+
+namespace kde {
+
+enum class LscvDivisor { n_squared, leave_one_out };
+
+// How a search ended; the bandwidth is usable in every case.
+enum class LscvEnd {
+  converged,       // a minimum in the interior; for a scalar h the lowest over the range searched
+  at_bound,        // g is lowest at an end of the range searched, which is what is returned
+  tied_values,     // g falls without bound as h -> 0; what is returned is an interior minimum
+  iteration_limit  // the search ran out of steps; what is returned is the lowest g it saw
+};
+
+const char* lscv_end_name(
+    LscvEnd end);  // "converged", "at bound", "tied values", "iteration limit"
+
+// ---- scalar ------------------------------------------------------------------------------------
+
+enum class LscvSearch {
+  refined,  // a log grid brackets the minima, each refined by its derivative in log h
+  grid      // the papers': the lowest of 150 equidistant h from h0/4 to 4 h0, both included
+};
+
+// What g needs to know of the sample besides its sums. low: the least h searched as a fraction of
+// h0; 0: the default, 1/64 (heavy tails, where sigma says little, need less).
+struct LscvSample {
+  std::int64_t n = 0;
+  int d = 1;
+  double log_det = 0;  // log det(Sigma)^(1/2)
+  double tied_pairs = 0;
+  double low = 0;
+};
+
+struct LscvScalar {
+  double h = 0;          // dimensionless: H = h^2 Sigma
+  double objective = 0;  // g, in units of 1/(x_1 ... x_d)
+  int minima = 0;        // local minima found in the interior (1 or 0 for the grid)
+  LscvEnd end = LscvEnd::converged;
+  double tie_bound = 0;  // tied pairs a point above which g has no lowest value
+};
+
+// sums: of the whitened sample. g(h) and its derivative with respect to log h. h > 0 and finite.
+Status lscv_h_objective(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
+                        double h, double* g, double* slope);
+
+// h to 1e-8 where g has no flat minimum (double sums), 1e-6 (single). Errors: degenerate (ties, and
+// no interior minimum); what the sums report.
+Status select_lscv_h(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
+                     LscvSearch search, LscvScalar* out);
+
+// ---- matrix ------------------------------------------------------------------------------------
+
+enum class LscvShape { full, diagonal };
+enum class LscvOptimiser {
+  quasi_newton,  // analytic gradient in the log-Cholesky parameters
+  nelder_mead    // the papers': derivative-free over vech(H)
+};
+
+struct LscvMatrixOptions {
+  LscvShape shape = LscvShape::full;
+  LscvDivisor divisor = LscvDivisor::n_squared;
+  LscvOptimiser optimiser = LscvOptimiser::quasi_newton;
+  // Bounds on the generalised eigenvalues of (H, H_NS).
+  double lowest = 1.0 / 4096, highest = 16;
+  int evaluations = 500;  // at most; the simplex gets twenty times as many
+};
+
+struct LscvMatrix {
+  // L, d x d lower triangular, row-major, positive diagonal: H = scale L L' scale in units of x,
+  // with the sample's scale.
+  std::vector<double> factor;
+  double objective = 0;  // g, in units of 1/(x_1 ... x_d); 0 or infinity where that underflows
+  int evaluations = 0;
+  LscvEnd end = LscvEnd::converged;
+};
+
+// H from its Cholesky factor in units of x, d x d lower triangular, row-major. *g as above.
+// Errors: invalid_argument (no positive diagonal); what the sums report.
+Status lscv_matrix_objective(const WhiteSample& sample, const Engine& engine, LscvDivisor divisor,
+                             std::span<const double> factor, const Control& control, double* g);
+
+// Engine precision single: the search is in single, its last steps in double, so that H is right to
+// 1e-6 either way. Errors: degenerate; cancelled; what the sums report.
+Status select_lscv_matrix(const WhiteSample& sample, const Engine& engine,
+                          const LscvMatrixOptions& options, const Control& control,
+                          LscvMatrix* out);
+
+}  // namespace kde

@@ -1,0 +1,36 @@
+// A sample in d dimensions, centred, scaled and whitened by the Cholesky factor of its covariance:
+//
+//   x = mean + scale C w,   Sigma = scale C C' scale,   |w_i - w_j|^2 = S_ij = u' Sigma^-1 u
+//
+// with Sigma the sample covariance (divisor n - 1), in two passes. `scale` is diagonal, powers of
+// two, so that coordinates of any magnitude (1e300, 1e-300) neither overflow nor lose a bit.
+// Whitening before the sums makes a pair cost d instead of d^2, and makes every result affine
+// equivariant by construction. Source: formulas as in Andrzejewski, Gramacki & Gramacki, AMCS
+// 23(4), 2013, section 3.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/room.h"
+#include "core/status.h"
+
+namespace kde {
+
+struct WhiteSample {
+  std::int64_t n = 0;
+  int d = 0;
+  std::vector<double> w;       // n x d, row-major
+  std::vector<double> factor;  // C, d x d lower triangular, row-major, positive diagonal
+  std::vector<int> exponent;   // d; scale_k = 2^exponent[k]
+  double log_det = 0;          // log det(Sigma)^(1/2), with the scales; natural logarithm
+  double tied_pairs = 0;       // pairs of equal points
+};
+
+// points: n x d, row-major; n >= 2, 1 <= d <= 16. Errors: invalid_argument (fewer than two points,
+// too many dimensions, a size that is no multiple of d, NaN or infinities); degenerate (a constant
+// or collinear column, named by its number, or n <= d); out_of_memory.
+Status whiten_sample(std::span<const double> points, int d, WhiteSample* out);
+
+}  // namespace kde
