@@ -4,14 +4,13 @@
 #include "core/density/text.h"
 #include "core/estimate/atoms.h"
 #include "core/estimate/smooth.h"
-#include "core/select/line_summary.h"
-#include "core/select/moments.h"
-#include "core/select/silverman.h"
-#include "core/sums/spectral.h"
+#include "core/select/line_bandwidth.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdarg>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <new>
@@ -27,8 +26,6 @@ constexpr std::int64_t kAtomRepeats = 10;
 constexpr std::size_t kAtomsBesideSmooth = 256;
 // Of the rows, for any range; two values of G are in it.
 constexpr double kPromisedError = 1e-5;
-// Up to here exact sums take a few milliseconds, and nobody need think about the spectral ones.
-constexpr std::size_t kFewValues = 4096;
 // The narrowest bandwidth that the stored positions resolve, in units of u (|u| <= 1).
 constexpr double kNarrowest = 0x1p-34;
 
@@ -208,40 +205,50 @@ class Fit {
     const std::int64_t n = smooth_rows_of_sample();
     const bool varied = !bandwidth_u_.empty() && bandwidth_u_.front() != bandwidth_u_.back();
     Status status;
-    if (!varied) {
-      // Nearly constant: the few other values are not among the bandwidth's. The whole sample's
-      // spread still gives Silverman's rule something to say.
-      status = silverman_of_all(n);
-      note("the bandwidth was chosen by Silverman's rule: too few of the sampled values differ");
-    } else if (report_.method == Method::silverman) {
-      status = select_silverman(bandwidth_u_, n, &h_u_);
+    if (!varied && needs_pair_sums(report_.method)) {
+      // Nearly constant: the few other values are not among the bandwidth's.
+      status = fall_back(n, "too few of the sampled values differ");
     } else {
-      status = plugin(n);
+      status = by_method(n);
+      if (status.code == Code::degenerate) status = fall_back(n, status.message);
     }
     report_.select_ms = watch.ms();
     if (!status.ok()) return status;
+    rescale_trace();
     // Two values at both ends of double precision can have a bandwidth beyond it.
+    parts_.header.method = report_.method;
     parts_.header.bandwidth =
         std::min(std::ldexp(h_u_, scale_.exponent), std::numeric_limits<double>::max());
     report_.bandwidth = parts_.header.bandwidth;
     return status;
   }
 
-  Status plugin(std::int64_t n) {
-    const bool spectral = automatic() && !options_.exact &&
-                          options_.engine.kind != Engine::Kind::reference &&
-                          smooth_values_.size() > kFewValues;
-    if (spectral) {
-      const Status status = spectral_plugin(n);
-      const bool give_up = status.code == Code::cancelled || status.code == Code::out_of_memory;
-      if (status.ok() || give_up) return status;
-    }
-    return exact_plugin(n);
+  LineRequest request() const {
+    LineRequest request;
+    request.method = report_.method;
+    request.engine = options_.engine;
+    return request;
   }
 
-  // Over every value of the sample but the atoms. Errors: whatever keeps the sums from it, then
-  // nothing has been changed.
-  Status spectral_plugin(std::int64_t n) {
+  Status by_method(std::int64_t n) {
+    if (!needs_pair_sums(report_.method)) return by_all_values(request(), n);
+    const bool near_exact = !options_.exact && options_.engine.kind != Engine::Kind::reference &&
+                            static_cast<std::int64_t>(smooth_values_.size()) > kFewValues;
+    if (near_exact) {
+      LineRequest spectral = request();
+      spectral.engine.kind = Engine::Kind::spectral;
+      const Status status = by_all_values(spectral, n);
+      report_.near_exact = status.ok();
+      if (status.code != Code::too_large) return status;
+    }
+    LineBandwidth found;
+    const Status status = select_line_bandwidth(request(), {bandwidth_u_, {}, n}, control_, &found);
+    if (status.ok()) take(found);
+    return status;
+  }
+
+  // By every value of the sample but the atoms.
+  Status by_all_values(const LineRequest& request, std::int64_t n) {
     std::vector<double> values;
     std::vector<double> weights;
     values.reserve(smooth_values_.size());
@@ -250,33 +257,35 @@ class Fit {
       values.push_back(scale_.to_u(v.value));
       weights.push_back(v.weight);
     }
-    LineSummary line;
-    if (Status s = summarize_line(values, weights, &line); !s.ok()) return s;
-    std::unique_ptr<PairSums> sums;
-    if (Status s = make_spectral_sums(values, weights, control_, &sums); !s.ok()) return s;
-    PluginTrace trace;
-    if (Status s = select_plugin(*sums, line.sigma, line.n, std::max(n, line.n), &trace); !s.ok())
-      return s;
-    report_.plugin = trace;
-    report_.bandwidth_rows = line.n;
-    h_u_ = trace.h;
-    rescale_trace();
-    return Status::success();
+    // Not even in the sample: only the totals know that something else exists.
+    if (values.front() == values.back()) {
+      const Totals& t = sample_.totals;
+      h_u_ = std::ldexp(t.max / 2 - t.min / 2, 1 - scale_.exponent) *
+             std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2);
+      return Status::success();
+    }
+    LineBandwidth found;
+    const Status status = select_line_bandwidth(request, {values, weights, n}, control_, &found);
+    if (status.ok()) take(found);
+    return status;
   }
 
-  // Over the sample's bandwidth_values.
-  Status exact_plugin(std::int64_t n) {
-    const Moments m = two_pass_moments(bandwidth_u_);
-    std::unique_ptr<PairSums> sums;
-    Status status = make_pair_sums(options_.engine, bandwidth_u_, control_, &sums);
-    const auto rows = static_cast<std::int64_t>(bandwidth_u_.size());
-    if (status.ok()) status = select_plugin(*sums, m.sd, rows, n, &report_.plugin);
-    report_.bandwidth_rows = rows;
-    h_u_ = report_.plugin.h;
-    rescale_trace();
-    if (status.code != Code::degenerate) return status;
-    note("the bandwidth was chosen by Silverman's rule: the plug-in functionals are degenerate");
-    return select_silverman(bandwidth_u_, n, &h_u_);
+  void take(const LineBandwidth& found) {
+    h_u_ = found.h;
+    report_.bandwidth_rows = found.rows_used;
+    report_.plugin = found.plugin;
+    report_.status = found.status;
+    if (found.notice[0] != '\0') note("%s", found.notice);
+  }
+
+  // The method asked for has no bandwidth for these values; Silverman's rule always has.
+  Status fall_back(std::int64_t n, const char* why) {
+    note("the bandwidth was chosen by Silverman's rule: %s", why);
+    report_.method = Method::silverman;
+    report_.near_exact = false;
+    const Status status = by_all_values(request(), n);
+    report_.status = "fallback";
+    return status;
   }
 
   // The trace in units of x; it may overflow at extreme scales, which hurts nobody.
@@ -291,19 +300,12 @@ class Fit {
     t.h = std::ldexp(t.h, e);
   }
 
-  Status silverman_of_all(std::int64_t n) {
-    std::vector<double> all;
-    all.reserve(smooth_values_.size());
-    for (const WeightedValue& v : smooth_values_) all.push_back(scale_.to_u(v.value));
-    if (all.front() != all.back()) return select_silverman(all, n, &h_u_);
-    // Not even in the sample: only the totals know that something else exists.
-    const Totals& t = sample_.totals;
-    h_u_ = std::ldexp(t.max / 2 - t.min / 2, 1 - scale_.exponent) *
-           std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2);
-    return Status::success();
+  __attribute__((format(printf, 2, 3))) void note(const char* format, ...) {
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(report_.notice, sizeof report_.notice, format, args);
+    va_end(args);
   }
-
-  void note(const char* text) { std::snprintf(report_.notice, sizeof report_.notice, "%s", text); }
 
   bool is_alphabet() const {
     if (!automatic() || !sample_.distinct_known) return false;

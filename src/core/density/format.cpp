@@ -27,7 +27,8 @@ Status validate_header(const Header& h) {
   if (h.kernel != Kernel::gaussian) return invalid("unknown kernel");
   if ((h.flags & ~(kBounded | kEveryRowRead)) != 0) return invalid("unknown flags");
   if (static_cast<int>(h.value_type) >= kValueTypes) return invalid("unknown value type");
-  if (h.method != Method::plugin && h.method != Method::silverman) return invalid("unknown method");
+  if (h.method == Method::automatic || static_cast<int>(h.method) >= kMethods)
+    return invalid("unknown method");
   if (h.reserved != 0) return invalid("reserved field is not 0");
   if (h.exponent < -1100 || h.exponent > 1100) return invalid("exponent out of range");
   for (double x : {h.rows, h.nulls, h.nans, h.negative_infinities, h.positive_infinities,

@@ -47,7 +47,17 @@ inline constexpr std::uint32_t kMassOne = 0xffffffffu;
 
 enum class Kind : std::uint8_t { one_column = 1 };
 enum class Kernel : std::uint8_t { gaussian = 0 };
-enum class Method : std::uint8_t { automatic = 0, plugin = 1, silverman = 2 };
+enum class Method : std::uint8_t {
+  automatic = 0,
+  plugin = 1,
+  silverman = 2,
+  normal_reference = 3,
+  scott = 4,
+  sheather_jones = 5,
+  lscv = 6,
+  smoothed_cv = 7,
+};
+inline constexpr int kMethods = 8;
 
 // What a value means to SQL; numbers map to themselves, the rest to seconds.
 enum class ValueType : std::uint8_t {

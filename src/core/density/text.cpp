@@ -10,7 +10,9 @@ namespace kde {
 
 namespace {
 
-constexpr const char* kMethodNames[] = {"auto", "plugin", "silverman"};
+constexpr const char* kMethodNames[] = {"auto",  "plugin",         "silverman", "normal_reference",
+                                        "scott", "sheather_jones", "lscv",      "smoothed_cv"};
+static_assert(std::size(kMethodNames) == kMethods);
 constexpr const char* kTypeNames[] = {"smallint",         "integer", "bigint", "real",
                                       "double_precision", "numeric", "date",   "timestamp",
                                       "timestamptz",      "interval"};
