@@ -162,10 +162,16 @@ demo:
 # Benchmarks of the core (Google Benchmark)
 
 BENCH_SRCS := $(wildcard test/bench/*.cpp)
+BENCH_OBJS := $(BENCH_SRCS:test/bench/%.cpp=build/bench/%.o)
 
-build/bench/bench: $(BENCH_SRCS) $(CORE_OBJS)
+build/bench/%.o: test/bench/%.cpp build/core.flags
 	@mkdir -p $(@D)
-	$(CXX) -Isrc -Itest/unit $(CORE_CXXFLAGS) -o $@ $^ $(CORE_LIBS) -lbenchmark -lpthread
+	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
+
+build/bench/bench: $(BENCH_OBJS) $(CORE_OBJS)
+	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS) -lbenchmark -lpthread
+
+-include $(BENCH_OBJS:.o=.d)
 
 bench:
 	+@scripts/deps.sh bench </dev/null && $(MAKE) --no-print-directory build/bench/bench

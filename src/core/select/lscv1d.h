@@ -37,7 +37,7 @@ struct Lscv1d {
   Lscv1dEnd end = Lscv1dEnd::converged;
 };
 
-// sums: an engine that has derivatives 0 and 2 (spectral.h), of the sample that `line` describes.
+// sums: of the sample that `line` describes.
 // *g = g(h), *slope = dg/d log h. h > 0 and finite. Errors: invalid_argument; what the sums report.
 Status lscv1d_objective(PairSums& sums, const LineSummary& line, LscvDivisor divisor, double h,
                         double* g, double* slope);

@@ -16,6 +16,7 @@
 
 #include "core/sums/engine_parts.h"
 #include "core/sums/gap_layout.h"
+#include "core/sums/gaussian_derivatives.h"
 #include "core/sums/near_pairs.h"
 #include "core/sums/ordered_sum.h"
 #include "core/sums/spline.h"
@@ -100,7 +101,7 @@ class SpectralSums : public PairSums {
   }
 
   Status derivative(int r, double g, double* sum) override {
-    if (r < 0 || r > 10 || r % 2 != 0) {
+    if (!is_derivative_order(r)) {
       return Status::error(Code::invalid_argument,
                            "the derivative must be an even one, from 0 to 10");
     }
