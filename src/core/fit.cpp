@@ -96,7 +96,7 @@ class Fit {
     const Totals& t = sample_.totals;
     const double scale = options_.rows_per_row_read;
     Header& h = parts_.header;
-    h.kernel = Kernel::gaussian;
+    h.kernel = options_.kernel;
     h.flags = static_cast<std::uint8_t>((automatic() ? kBounded : 0) |
                                         (options_.every_row_read ? kEveryRowRead : 0));
     h.value_type = options_.value_type;
@@ -226,6 +226,7 @@ class Fit {
   LineRequest request() const {
     LineRequest request;
     request.method = report_.method;
+    request.kernel = options_.kernel;
     request.engine = options_.engine;
     return request;
   }

@@ -18,6 +18,7 @@ struct FitOptions {
   // kept as atoms, else those far heavier than their neighbours (estimate/atoms.h), the bandwidth
   // being that of the rest. Any other method: the plain kernel sum with that bandwidth.
   Method method = Method::automatic;
+  Kernel kernel = Kernel::gaussian;
   ValueType value_type = ValueType::float8;
   double lattice_step = 0;       // known from the column's type; 0: none. Used by automatic.
   double rows_per_row_read = 1;  // >= 1: rows of the table per row the scan read

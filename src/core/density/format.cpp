@@ -24,7 +24,7 @@ Status validate_header(const Header& h) {
   if (h.version != kFormatVersion)
     return Status::error(Code::invalid_format, "unknown format version %d", int{h.version});
   if (h.kind != Kind::one_column) return invalid("unknown kind of density");
-  if (h.kernel != Kernel::gaussian) return invalid("unknown kernel");
+  if (static_cast<int>(h.kernel) >= kKernels) return invalid("unknown kernel");
   if ((h.flags & ~(kBounded | kEveryRowRead)) != 0) return invalid("unknown flags");
   if (static_cast<int>(h.value_type) >= kValueTypes) return invalid("unknown value type");
   if (h.method == Method::automatic || static_cast<int>(h.method) >= kMethods)

@@ -21,6 +21,8 @@ Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::
 
 const char* method_name(Method method);  // "auto", "plugin", "silverman", ...
 bool parse_method(std::string_view name, Method* method);
+const char* kernel_name(Kernel kernel);  // "gaussian", "epanechnikov", "biweight" ...
+bool parse_kernel(std::string_view name, Kernel* kernel);
 const char* value_type_name(ValueType type);  // "smallint", "timestamptz", ... as shown in text
 
 }  // namespace kde

@@ -9,6 +9,7 @@
 #include <new>
 #include <vector>
 
+#include "core/estimate/kernel.h"
 #include "core/sampling/sort.h"
 #include "core/select/line_summary.h"
 #include "core/select/normal_reference.h"
@@ -98,7 +99,7 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
   LineBandwidth found;
   if (!needs_pair_sums(request.method)) {
     line.n = n;
-    found.h = rule_of_thumb(request.method, line);
+    found.h = canonical_rescale(rule_of_thumb(request.method, line), request.kernel);
     *out = found;
     return Status::success();
   }
@@ -123,6 +124,7 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
   if (request.method != Method::plugin)
     found.h *= std::pow(static_cast<double>(line.n) / static_cast<double>(n), 0.2);
   if (!status.ok()) return status;
+  found.h = canonical_rescale(found.h, request.kernel);
   *out = found;
   return Status::success();
 }
