@@ -66,7 +66,7 @@ FROM many, unnest(ARRAY['plugin', 'lscv', 'sheather_jones', 'smoothed_cv']) AS m
 -- The bandwidth moves with the unit of x and not with its origin.
 SELECT method, unit, relative_error(kde_bandwidth(scaled, method), unit * kde_bandwidth(one, method)) < 1e-7 AS equivariant
 FROM sample, unnest(ARRAY['plugin', 'lscv', 'sheather_jones', 'smoothed_cv', 'silverman', 'scott']) AS method,
-  unnest(ARRAY[1e-300, 1e-9, 1e6, 1e300]) AS unit,
+  unnest('{1e-300,1e-9,1e6,1e300}'::float8[]) AS unit,
   LATERAL (SELECT array_agg(x * unit) AS scaled FROM unnest(one) AS x) AS s;
 SELECT relative_error(kde_bandwidth(shifted), kde_bandwidth(one)) < 1e-5 AS shifted,
   kde_bandwidth(reversed) = kde_bandwidth(one) AS reversed

@@ -52,11 +52,12 @@ Status scalar(const MatrixRequest& request, const WhiteSample& sample, const Con
   std::unique_ptr<GaussianPairSums> sums;
   if (Status s = make_gaussian_sums(request.engine, sample.w, sample.d, control, &sums); !s.ok())
     return s;
-  const LscvSample known{sample.n, sample.d, sample.log_det, sample.tied_pairs, 0};
   const LscvSearch search =
       request.method == MatrixMethod::lscv_grid ? LscvSearch::grid : LscvSearch::refined;
   LscvScalar found;
-  if (Status s = select_lscv_h(*sums, known, request.divisor, search, &found); !s.ok()) return s;
+  if (Status s = select_lscv_h(*sums, lscv_sample(sample), request.divisor, search, &found);
+      !s.ok())
+    return s;
   scaled_covariance(sample, found.h, &out->factor);
   note_end(found.end, sample, out);
   return Status::success();

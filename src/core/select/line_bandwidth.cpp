@@ -35,23 +35,11 @@ Status make_sums(const Engine& engine, const LineValues& values, const Control& 
   return make_pair_sums(engine, values.sorted, control, sums);
 }
 
-// LSCV_h is about values in units of their standard deviation, lscv.h.
-Status lscv(const LineRequest& request, const LineValues& values, const LineSummary& line,
-            const Control& control, LineBandwidth* out) {
-  std::vector<double> white(values.sorted.begin(), values.sorted.end());
-  for (double& v : white) v /= line.sigma;
-  std::unique_ptr<PairSums> pairs;
-  if (Status s = make_sums(request.engine, {white, values.weights, line.n}, control, &pairs);
-      !s.ok())
-    return s;
+Status lscv(PairSums& pairs, const LineSummary& line, LscvDivisor divisor, LineBandwidth* out) {
   std::unique_ptr<GaussianPairSums> sums;
-  if (Status s = make_line_gaussian_sums(*pairs, &sums); !s.ok()) return s;
-
-  LscvSample sample{line.n, 1, std::log(line.sigma), line.tied_pairs, 0};
-  // With heavy tails sigma says little, and the bandwidth is far below it.
-  sample.low = line.robust_scale(1.34) / line.sigma / 64;
+  if (Status s = make_line_gaussian_sums(pairs, &sums); !s.ok()) return s;
   LscvScalar found;
-  if (Status s = select_lscv_h(*sums, sample, request.divisor, LscvSearch::refined, &found);
+  if (Status s = select_lscv_h(*sums, lscv_sample(line), divisor, LscvSearch::refined, &found);
       !s.ok())
     return s;
   out->h = found.h * line.sigma;
@@ -104,15 +92,10 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
     return Status::success();
   }
 
+  std::unique_ptr<PairSums> sums;
+  if (Status s = make_sums(request.engine, values, control, &sums); !s.ok()) return s;
   found.rows_used = line.n;
   Status status;
-  std::unique_ptr<PairSums> sums;
-  if (request.method == Method::lscv) {
-    status = lscv(request, values, line, control, &found);
-  } else {
-    status = make_sums(request.engine, values, control, &sums);
-    if (!status.ok()) return status;
-  }
   if (request.method == Method::plugin) {
     status = select_plugin(*sums, line.sigma, line.n, n, &found.plugin);
     found.h = found.plugin.h;
@@ -120,6 +103,8 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
     status = select_sheather_jones(*sums, line, &found.h);
   } else if (request.method == Method::smoothed_cv) {
     status = smoothed_cv(*sums, line, &found);
+  } else {
+    status = lscv(*sums, line, request.divisor, &found);
   }
   if (request.method != Method::plugin)
     found.h *= std::pow(static_cast<double>(line.n) / static_cast<double>(n), 0.2);

@@ -1,8 +1,8 @@
 // LSCV_H: from the local minima of g along multiples of Sigma, which a coarse sweep finds, to those
 // over all bandwidth matrices. Another start than the normal reference alone because g of a full H
-// has several minima, and what a search finds depends on where it begins: T. Duong & M. L. Hazelton,
-// Cross-validation bandwidth matrices for multivariate kernel density estimation, Scand. J. Statist.
-// 32 (2005).
+// has several minima, and what a search finds depends on where it begins: T. Duong & M. L.
+// Hazelton, Cross-validation bandwidth matrices for multivariate kernel density estimation, Scand.
+// J. Statist. 32 (2005).
 //
 // In single precision g is rounded to some 1e-7 of its terms, which leaves parameters uncertain by
 // 1e-4 or so. From there a few steps in double do the rest.
@@ -27,8 +27,8 @@
 namespace kde {
 namespace {
 
-constexpr double kAtBound = 1e-3;   // a log eigenvalue this near to a bound sits on it
-constexpr double kNoValue = 30;     // and this far beyond it, g is not asked for
+constexpr double kAtBound = 1e-3;  // a log eigenvalue this near to a bound sits on it
+constexpr double kNoValue = 30;    // and this far beyond it, g is not asked for
 constexpr int kSimplexPatience = 20;
 
 // The gradient at which the search ends, in single precision and in double, in units in which g is
@@ -204,8 +204,8 @@ class MatrixLscv {
       at = minimum.at;
       step = kRoughSimplex;
     }
-    if (Status s = simplex(frame, exact_sums_ ? *exact_sums_ : *sums_, at, step, kExactSimplex,
-                           &minimum);
+    if (Status s =
+            simplex(frame, exact_sums_ ? *exact_sums_ : *sums_, at, step, kExactSimplex, &minimum);
         !s.ok())
       return s;
     keep(frame, *triangle_of(frame, minimum.at), minimum.value * unit_of_g(frame), minimum.limit);

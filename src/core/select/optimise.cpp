@@ -81,8 +81,7 @@ class SmoothSearch {
       search.constraints_(search.start_.at + search.start_.units * Eigen::Map<const Vector>(p, n),
                           &value, &by_x);
       Eigen::Map<Vector>(c, count) = value;
-      if (jacobian != nullptr)
-        Eigen::Map<Matrix>(jacobian, count, n) = by_x * search.start_.units;
+      if (jacobian != nullptr) Eigen::Map<Matrix>(jacobian, count, n) = by_x * search.start_.units;
       return 0.0;
     });
   }

@@ -31,8 +31,8 @@ struct SmoothStart {
 };
 
 struct SmoothStop {
-  double gradient = 1e-9;   // length of the gradient with respect to p
-  double least_step = 0;    // in p: shorter steps tell nothing of the curvature
+  double gradient = 1e-9;  // length of the gradient with respect to p
+  double least_step = 0;   // in p: shorter steps tell nothing of the curvature
   int evaluations = 500;
 };
 
