@@ -97,8 +97,8 @@ SELECT receive(b) FROM wire WHERE name = 'smooth';
 SELECT d::text = density AS same FROM received, literals WHERE name = 'smooth';
 -- One field replaced at a time: byte offset and new bytes.
 SELECT name, at, bytes, receive(overlay(b PLACING bytes::bytea FROM at + 1)) FROM wire JOIN (VALUES
-  ('atoms', 0, '\x00'), ('atoms', 0, '\x02'), ('atoms', 0, '\xff'), ('atoms', 1, '\x00'), ('atoms', 2, '\x01'), ('atoms', 3, '\x80'),
-  ('atoms', 4, '\x0a'), ('atoms', 5, '\x00'), ('atoms', 5, '\x03'), ('atoms', 6, '\x0001'), ('atoms', 8, '\x7fffffff'), ('atoms', 12, '\x00000002'),
+  ('atoms', 0, '\x00'), ('atoms', 0, '\x02'), ('atoms', 0, '\xff'), ('atoms', 1, '\x00'), ('atoms', 2, '\x06'), ('atoms', 3, '\x80'),
+  ('atoms', 4, '\x0a'), ('atoms', 5, '\x00'), ('atoms', 5, '\x08'), ('atoms', 6, '\x0001'), ('atoms', 8, '\x7fffffff'), ('atoms', 12, '\x00000002'),
   ('atoms', 12, '\x00000004'), ('atoms', 12, '\xffffffff'), ('atoms', 12, '\x10000003'), ('atoms', 16, '\x00000001'), ('atoms', 16, '\x00000002'),
   ('atoms', 16, '\xffffffff'), ('atoms', 20, '\x7ff8000000000000'), ('atoms', 20, '\xc04e000000000000'), ('atoms', 28, '\x7ff0000000000000'),
   ('atoms', 108, '\x7ff0000000000000'), ('atoms', 148, '\xbff0000000000000'), ('atoms', 156, '\x7ff8000000000000'), ('atoms', 180, '\xbff0000000000000'),
