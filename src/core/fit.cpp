@@ -3,6 +3,9 @@
 
 #include "core/density/text.h"
 #include "core/estimate/atoms.h"
+#include "core/estimate/compact_nodes.h"
+#include "core/estimate/kernel.h"
+#include "core/estimate/kernel_grid.h"
 #include "core/estimate/smooth.h"
 #include "core/select/line_summary.h"
 #include "core/select/moments.h"
@@ -83,6 +86,7 @@ class Fit {
         separate_atoms();
         scale_values();
         if (Status s = select(); !s.ok()) return s;
+        rescale_bandwidth();
         if (Status s = estimate(); !s.ok()) return s;
       }
     }
@@ -99,7 +103,7 @@ class Fit {
     const Totals& t = sample_.totals;
     const double scale = options_.rows_per_row_read;
     Header& h = parts_.header;
-    h.kernel = Kernel::gaussian;
+    h.kernel = options_.kernel;
     h.flags = static_cast<std::uint8_t>((automatic() ? kBounded : 0) |
                                         (options_.every_row_read ? kEveryRowRead : 0));
     h.value_type = options_.value_type;
@@ -305,6 +309,15 @@ class Fit {
 
   void note(const char* text) { std::snprintf(report_.notice, sizeof report_.notice, "%s", text); }
 
+  // From the Gaussian kernel's bandwidth, which was selected, to the kernel's.
+  void rescale_bandwidth() {
+    if (!is_compact(options_.kernel)) return;
+    h_u_ = canonical_rescale(h_u_, options_.kernel);
+    parts_.header.bandwidth =
+        std::min(std::ldexp(h_u_, scale_.exponent), std::numeric_limits<double>::max());
+    report_.bandwidth = parts_.header.bandwidth;
+  }
+
   bool is_alphabet() const {
     if (!automatic() || !sample_.distinct_known) return false;
     return static_cast<std::int64_t>(sample_.distinct.size()) * kAtomRepeats <=
@@ -352,8 +365,9 @@ class Fit {
       bandwidth = std::min(bandwidth, high - low);
     } else {
       // The sample's ends, not the table's: the plain kernel sum knows only its sample.
-      low = values.front().value - 8 * bandwidth;
-      high = values.back().value + 8 * bandwidth;
+      const double reach = kernel_reach(options_.kernel) * bandwidth;
+      low = values.front().value - reach;
+      high = values.back().value + reach;
     }
     if (bandwidth != h_u_) use_bandwidth(bandwidth);
     // |u| <= 1 for every knot: rescale by another power of two where the kernel reaches further.
@@ -365,13 +379,13 @@ class Fit {
     h.origin = scale_.origin;
     h.exponent = scale_.exponent + shift;
 
-    const KernelGrid grid = automatic()
-                                ? KernelGrid::bounded(values, bandwidth, std::ldexp(low, -shift),
-                                                      std::ldexp(high, -shift))
-                                : KernelGrid::unbounded(values, bandwidth);
+    low = std::ldexp(low, -shift);
+    high = std::ldexp(high, -shift);
     SmoothPart part;
-    if (Status s = fit_smooth(grid, max_knots(split_.atoms.size()), control_, &part); !s.ok())
-      return s;
+    const Status status = is_compact(options_.kernel)
+                              ? fit_compact(values, bandwidth, low, high, &part)
+                              : fit_gaussian(values, bandwidth, low, high, &part);
+    if (!status.ok()) return status;
     parts_.knot_u = std::move(part.knot_u);
     parts_.knot_mass = std::move(part.knot_mass);
     parts_.knot_slope = std::move(part.knot_slope);
@@ -379,13 +393,34 @@ class Fit {
     h.slope_unit = part.slope_unit;
     h.error = std::min(part.error + sample_.rank_error, 1.0);
     if (part.error > kPromisedError / 2) {
-      note(
-          "the stored density may differ from the kernel estimate by more than 1e-5 of the rows: "
-          "the column spans too many scales");
+      note(is_compact(options_.kernel)
+               ? "the stored density may differ from the kernel estimate by more than 1e-5 of the "
+                 "rows: the kernel has too many corners, or the column spans too many scales"
+               : "the stored density may differ from the kernel estimate by more than 1e-5 of the "
+                 "rows: the column spans too many scales");
     }
     h.smooth_rows = h.finite_rows();
     if (!split_.atoms.empty()) add_split_atoms();
     return Status::success();
+  }
+
+  // All in u; low and high bound the support of automatic.
+  Status fit_gaussian(std::span<const WeightedValue> values, double bandwidth, double low,
+                      double high, SmoothPart* part) {
+    const KernelGrid grid = automatic() ? KernelGrid::bounded(values, bandwidth, low, high)
+                                        : KernelGrid::unbounded(values, bandwidth);
+    return fit_smooth(grid, max_knots(split_.atoms.size()), control_, part);
+  }
+
+  Status fit_compact(std::span<const WeightedValue> values, double bandwidth, double low,
+                     double high, SmoothPart* part) {
+    CompactNodes nodes;
+    const Kernel kernel = options_.kernel;
+    const Status status =
+        automatic() ? CompactNodes::bounded(kernel, values, bandwidth, low, high, control_, &nodes)
+                    : CompactNodes::unbounded(kernel, values, bandwidth, control_, &nodes);
+    if (!status.ok()) return status;
+    return fit_smooth(nodes, max_knots(split_.atoms.size()), control_, part);
   }
 
   const Sample& sample_;

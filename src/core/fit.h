@@ -18,6 +18,9 @@ struct FitOptions {
   // kept as atoms, else those far heavier than their neighbours (estimate/atoms.h), the bandwidth
   // being that of the rest. plugin, silverman: the plain kernel sum.
   Method method = Method::automatic;
+  // The selectors choose for a Gaussian kernel; another's bandwidth is theirs, rescaled canonically
+  // (estimate/kernel.h).
+  Kernel kernel = Kernel::gaussian;
   ValueType value_type = ValueType::float8;
   double lattice_step = 0;       // known from the column's type; 0: none. Used by automatic.
   double rows_per_row_read = 1;  // >= 1: rows of the table per row the scan read
@@ -32,13 +35,13 @@ struct FitOptions {
 
 struct FitReport {
   Method method = Method::plugin;  // resolved
-  double bandwidth = 0;            // 0: fewer than two distinct values, nothing to select
+  double bandwidth = 0;  // the kernel's; 0: fewer than two distinct values, nothing to select
   std::int64_t sample_rows = 0;
   std::int64_t bandwidth_rows = 0;  // values the pair sums used; 0 for silverman
   int atoms = 0, knots = 0;
   double representation_error = 0;  // fraction of the rows, measured, see Header::error
   double select_ms = 0, estimate_ms = 0;
-  PluginTrace plugin;
+  PluginTrace plugin;     // for the Gaussian kernel
   char notice[240] = {};  // what a user should know, e.g. why another rule was used; or empty
 };
 
