@@ -153,6 +153,14 @@ void CompactNodes::place_nodes() {
   const std::vector<Stretch> with_mass = stretches();
   const bool jumps = kernel_ == Kernel::uniform;
   Places places(start_, end_);
+  const auto breakpoint = [&](double at, bool both_sides) {
+    if (both_sides) {
+      places.fixed(at - kBesideJump * h_);
+      places.fixed(at + kBesideJump * h_);
+    } else {
+      places.fixed(at);
+    }
+  };
 
   double covered = 0;
   for (const Stretch& s : with_mass) covered += s.high - s.low;
@@ -162,8 +170,8 @@ void CompactNodes::place_nodes() {
   for (const Stretch& s : with_mass) {
     for (double k = std::ceil((s.low - start_) / step); start_ + k * step <= s.high; ++k)
       places.grid(start_ + k * step);
-    places.fixed(s.low);
-    places.fixed(s.high);
+    breakpoint(s.low, jumps);
+    breakpoint(s.high, jumps);
   }
 
   const double breakpoints = jumps ? kManyBreakpoints : kFewBreakpoints;
@@ -175,14 +183,9 @@ void CompactNodes::place_nodes() {
       continue;
     passed_over = 0;
     if (kernel_ == Kernel::triangular) places.fixed(p.value);
-    for (double at : {p.value - h_, p.value + h_}) {
-      if (jumps && p.weight * kManyBreakpoints >= weight_) {
-        places.fixed(at - kBesideJump * h_);
-        places.fixed(at + kBesideJump * h_);
-      } else {
-        places.fixed(at);
-      }
-    }
+    const bool heavy = p.weight * kManyBreakpoints >= weight_;
+    breakpoint(p.value - h_, jumps && heavy);
+    breakpoint(p.value + h_, jumps && heavy);
   }
   position_ = places.finish(kNearest * h_);
 }

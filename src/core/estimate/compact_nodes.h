@@ -5,10 +5,11 @@
 // analytic: a polynomial, or a sine. The nodes are
 //
 //   a fine grid, h/64 apart for few points and h/16 for many, wherever there is mass;
-//   the breakpoints, of every point where they are few, else of points chosen so that less than
-//   1/kFewBreakpoints (uniform kernel: 1/kManyBreakpoints) of the weight lies between two of them.
-//   Where the density jumps a heavy breakpoint gets two nodes, 2e-5 h before and behind it, so that
-//   two cubics that share a slope can turn the corner.
+//   the ends of what has mass, and the breakpoints: of every point where they are few, else of
+//   points chosen so that less than 1/kFewBreakpoints (uniform kernel: 1/kManyBreakpoints) of the
+//   weight lies between two of them. Where the density jumps from or to 0, or by a heavy point,
+//   there are two nodes, 2e-5 h before and behind, so that two cubics that share a slope can turn
+//   the corner.
 //
 // Values at nodes are sums of closed forms (kernel.h) over the points within h. Their error:
 //   positions  none: nodes lie at positions that can be stored (truncate_position)
@@ -44,7 +45,7 @@ class CompactNodes final : public NodeSource {
 
   // kernel: compact. values: at least one, ascending, weights > 0, |value| + h <= 1. h > 0.
   // Unbounded: the nodes end h beyond the values. Errors: cancelled. Throws std::bad_alloc; memory:
-  // 24 bytes a node (at most 2^20, or 7 a value where that is more) and 16 a value.
+  // 24 bytes a node (at most 2^20, or 9 a value where that is more) and 16 a value.
   static Status unbounded(Kernel kernel, std::span<const WeightedValue> values, double h,
                           const Control& control, CompactNodes* out);
   // All values within [lower, upper], lower < upper, h <= upper - lower.

@@ -80,7 +80,9 @@ class Builder {
     const double rise = v1.mass - v0.mass;
     const double steepest = 3 * rise / (u1 - u0);
     // A slope beyond the monotone limit would be cut when stored; where that matters, refuse.
-    if (rise > tolerance && (v0.density > steepest || v1.density > steepest)) return false;
+    // At a corner the slope may matter to the next cell where it does not to this one.
+    const double matters = source_.has_corners() ? 0 : tolerance;
+    if (rise > matters && (v0.density > steepest || v1.density > steepest)) return false;
     // A stored slope is up to 2^-11 too small, which costs up to 4/27 of its cell's width in mass.
     if (std::max(v0.density, v1.density) * (u1 - u0) * (0x1p-11 * 4 / 27) > tolerance / 2)
       return false;
