@@ -3,6 +3,9 @@
 
 #include "core/density/text.h"
 #include "core/estimate/atoms.h"
+#include "core/estimate/compact_nodes.h"
+#include "core/estimate/kernel.h"
+#include "core/estimate/kernel_grid.h"
 #include "core/estimate/smooth.h"
 #include "core/select/line_bandwidth.h"
 
@@ -232,14 +235,14 @@ class Fit {
   }
 
   Status by_method(std::int64_t n) {
-    if (!needs_pair_sums(report_.method)) return by_all_values(request(), n);
+    if (!needs_pair_sums(report_.method) || has_window_sums(report_.method, options_.kernel))
+      return by_all_values(request(), n);
     const bool near_exact = !options_.exact && options_.engine.kind != Engine::Kind::reference &&
                             static_cast<std::int64_t>(smooth_values_.size()) > kFewValues;
     if (near_exact) {
       LineRequest spectral = request();
       spectral.engine.kind = Engine::Kind::spectral;
       const Status status = by_all_values(spectral, n);
-      report_.near_exact = status.ok();
       if (status.code != Code::too_large) return status;
     }
     LineBandwidth found;
@@ -276,6 +279,7 @@ class Fit {
     report_.bandwidth_rows = found.rows_used;
     report_.plugin = found.plugin;
     report_.status = found.status;
+    report_.engine = found.engine;
     if (found.notice[0] != '\0') note("%s", found.notice);
   }
 
@@ -283,7 +287,6 @@ class Fit {
   Status fall_back(std::int64_t n, const char* why) {
     note("the bandwidth was chosen by Silverman's rule: %s", why);
     report_.method = Method::silverman;
-    report_.near_exact = false;
     const Status status = by_all_values(request(), n);
     report_.status = "fallback";
     return status;
@@ -355,8 +358,9 @@ class Fit {
       bandwidth = std::min(bandwidth, high - low);
     } else {
       // The sample's ends, not the table's: the plain kernel sum knows only its sample.
-      low = values.front().value - 8 * bandwidth;
-      high = values.back().value + 8 * bandwidth;
+      const double reach = kernel_reach(options_.kernel) * bandwidth;
+      low = values.front().value - reach;
+      high = values.back().value + reach;
     }
     if (bandwidth != h_u_) use_bandwidth(bandwidth);
     // |u| <= 1 for every knot: rescale by another power of two where the kernel reaches further.
@@ -368,13 +372,13 @@ class Fit {
     h.origin = scale_.origin;
     h.exponent = scale_.exponent + shift;
 
-    const KernelGrid grid = automatic()
-                                ? KernelGrid::bounded(values, bandwidth, std::ldexp(low, -shift),
-                                                      std::ldexp(high, -shift))
-                                : KernelGrid::unbounded(values, bandwidth);
+    low = std::ldexp(low, -shift);
+    high = std::ldexp(high, -shift);
     SmoothPart part;
-    if (Status s = fit_smooth(grid, max_knots(split_.atoms.size()), control_, &part); !s.ok())
-      return s;
+    const Status status = is_compact(options_.kernel)
+                              ? fit_compact(values, bandwidth, low, high, &part)
+                              : fit_gaussian(values, bandwidth, low, high, &part);
+    if (!status.ok()) return status;
     parts_.knot_u = std::move(part.knot_u);
     parts_.knot_mass = std::move(part.knot_mass);
     parts_.knot_slope = std::move(part.knot_slope);
@@ -382,13 +386,34 @@ class Fit {
     h.slope_unit = part.slope_unit;
     h.error = std::min(part.error + sample_.rank_error, 1.0);
     if (part.error > kPromisedError / 2) {
-      note(
-          "the stored density may differ from the kernel estimate by more than 1e-5 of the rows: "
-          "the column spans too many scales");
+      note(is_compact(options_.kernel)
+               ? "the stored density may differ from the kernel estimate by more than 1e-5 of the "
+                 "rows: the kernel has too many corners, or the column spans too many scales"
+               : "the stored density may differ from the kernel estimate by more than 1e-5 of the "
+                 "rows: the column spans too many scales");
     }
     h.smooth_rows = h.finite_rows();
     if (!split_.atoms.empty()) add_split_atoms();
     return Status::success();
+  }
+
+  // All in u; low and high bound the support of automatic.
+  Status fit_gaussian(std::span<const WeightedValue> values, double bandwidth, double low,
+                      double high, SmoothPart* part) {
+    const KernelGrid grid = automatic() ? KernelGrid::bounded(values, bandwidth, low, high)
+                                        : KernelGrid::unbounded(values, bandwidth);
+    return fit_smooth(grid, max_knots(split_.atoms.size()), control_, part);
+  }
+
+  Status fit_compact(std::span<const WeightedValue> values, double bandwidth, double low,
+                     double high, SmoothPart* part) {
+    CompactNodes nodes;
+    const Kernel kernel = options_.kernel;
+    const Status status =
+        automatic() ? CompactNodes::bounded(kernel, values, bandwidth, low, high, control_, &nodes)
+                    : CompactNodes::unbounded(kernel, values, bandwidth, control_, &nodes);
+    if (!status.ok()) return status;
+    return fit_smooth(nodes, max_knots(split_.atoms.size()), control_, part);
   }
 
   const Sample& sample_;

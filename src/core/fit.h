@@ -18,6 +18,8 @@ struct FitOptions {
   // kept as atoms, else those far heavier than their neighbours (estimate/atoms.h), the bandwidth
   // being that of the rest. Any other method: the plain kernel sum with that bandwidth.
   Method method = Method::automatic;
+  // lscv is the kernel's own; what the others choose for a Gaussian kernel is rescaled canonically
+  // (estimate/kernel.h).
   Kernel kernel = Kernel::gaussian;
   ValueType value_type = ValueType::float8;
   double lattice_step = 0;       // known from the column's type; 0: none. Used by automatic.
@@ -32,17 +34,17 @@ struct FitOptions {
 
 struct FitReport {
   Method method = Method::plugin;  // the one used: never automatic
-  double bandwidth = 0;            // 0: fewer than two distinct values, nothing to select
+  double bandwidth = 0;  // the kernel's; 0: fewer than two distinct values, nothing to select
   std::int64_t sample_rows = 0;
   std::int64_t bandwidth_rows = 0;  // rows in the sums over pairs; 0: the method has none
-  bool near_exact = false;          // those sums were the spectral engine's
+  const char* engine = nullptr;     // of those sums, as in LineBandwidth
   // How the method's search ended (lscv_end_name), or "fallback" where it had no bandwidth for
   // these values and Silverman's rule chose; null where nothing is searched.
   const char* status = nullptr;
   int atoms = 0, knots = 0;
   double representation_error = 0;  // fraction of the rows, measured, see Header::error
   double select_ms = 0, estimate_ms = 0;
-  PluginTrace plugin;
+  PluginTrace plugin;     // for the Gaussian kernel
   char notice[240] = {};  // what a user should know, e.g. why another rule was used; or empty
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/density/cell.h"
+#include "core/estimate/kernel_grid.h"
 #include "fitted.h"
 
 namespace kde {

@@ -11,6 +11,7 @@
 
 #include "core/estimate/kernel.h"
 #include "core/sampling/sort.h"
+#include "core/select/kernel_lscv.h"
 #include "core/select/line_summary.h"
 #include "core/select/normal_reference.h"
 #include "core/select/sheather_jones.h"
@@ -35,6 +36,34 @@ Status make_sums(const Engine& engine, const LineValues& values, const Control& 
   return make_pair_sums(engine, values.sorted, control, sums);
 }
 
+void note_ties(const LineSummary& line, double bound, LineBandwidth* out) {
+  std::snprintf(out->notice, sizeof out->notice,
+                "%.15g pairs of equal values among %lld rows, more than %.4g a row, make least-"
+                "squares cross-validation fall without bound: the bandwidth is its lowest minimum "
+                "in the interior",
+                line.tied_pairs, static_cast<long long>(line.n), bound);
+}
+
+void note_end(LscvEnd end, const LineSummary& line, double tie_bound, LineBandwidth* out) {
+  out->status = lscv_end_name(end);
+  if (end == LscvEnd::tied_values) note_ties(line, tie_bound, out);
+  if (end == LscvEnd::at_bound) std::snprintf(out->notice, sizeof out->notice, "%s", kAtBound);
+}
+
+Status kernel_lscv(const LineRequest& request, const LineValues& values, const LineSummary& line,
+                   const Control& control, LineBandwidth* out) {
+  KernelLscv found;
+  if (Status s = select_kernel_lscv(request.kernel, values.sorted, values.weights, request.divisor,
+                                    control, &found);
+      !s.ok())
+    return s;
+  out->h = found.bandwidth;
+  out->rows_used = line.n;
+  out->engine = "window";
+  note_end(found.end, line, found.tie_bound, out);
+  return Status::success();
+}
+
 Status lscv(PairSums& pairs, const LineSummary& line, LscvDivisor divisor, LineBandwidth* out) {
   std::unique_ptr<GaussianPairSums> sums;
   if (Status s = make_line_gaussian_sums(pairs, &sums); !s.ok()) return s;
@@ -43,17 +72,7 @@ Status lscv(PairSums& pairs, const LineSummary& line, LscvDivisor divisor, LineB
       !s.ok())
     return s;
   out->h = found.h * line.sigma;
-  out->status = lscv_end_name(found.end);
-  if (found.end == LscvEnd::tied_values) {
-    std::snprintf(
-        out->notice, sizeof out->notice,
-        "%.15g pairs of equal values among %lld rows, more than %.4g a row, make least-"
-        "squares cross-validation fall without bound: the bandwidth is its lowest minimum "
-        "in the interior",
-        line.tied_pairs, static_cast<long long>(line.n), found.tie_bound);
-  } else if (found.end == LscvEnd::at_bound) {
-    std::snprintf(out->notice, sizeof out->notice, "%s", kAtBound);
-  }
+  note_end(found.end, line, found.tie_bound, out);
   return Status::success();
 }
 
@@ -79,6 +98,10 @@ bool needs_pair_sums(Method method) {
          method != Method::normal_reference;
 }
 
+bool has_window_sums(Method method, Kernel kernel) {
+  return method == Method::lscv && is_compact(kernel);
+}
+
 Status select_line_bandwidth(const LineRequest& request, const LineValues& values,
                              const Control& control, LineBandwidth* out) {
   LineSummary line;
@@ -92,9 +115,18 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
     return Status::success();
   }
 
+  const double whole = std::pow(static_cast<double>(line.n) / static_cast<double>(n), 0.2);
+  if (has_window_sums(request.method, request.kernel)) {
+    if (Status s = kernel_lscv(request, values, line, control, &found); !s.ok()) return s;
+    found.h *= whole;
+    *out = found;
+    return Status::success();
+  }
+
   std::unique_ptr<PairSums> sums;
   if (Status s = make_sums(request.engine, values, control, &sums); !s.ok()) return s;
   found.rows_used = line.n;
+  if (request.engine.kind == Engine::Kind::spectral) found.engine = "spectral";
   Status status;
   if (request.method == Method::plugin) {
     status = select_plugin(*sums, line.sigma, line.n, n, &found.plugin);
@@ -106,8 +138,7 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
   } else {
     status = lscv(*sums, line, request.divisor, &found);
   }
-  if (request.method != Method::plugin)
-    found.h *= std::pow(static_cast<double>(line.n) / static_cast<double>(n), 0.2);
+  if (request.method != Method::plugin) found.h *= whole;
   if (!status.ok()) return status;
   found.h = canonical_rescale(found.h, request.kernel);
   *out = found;

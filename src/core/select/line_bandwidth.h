@@ -41,6 +41,10 @@ struct LineBandwidth {
 // Whether the method needs sums over pairs.
 bool needs_pair_sums(Method method);
 
+// Whether the method's sums are over windows of the sorted values, exact in O(n) and for weights as
+// well (kernel_lscv.h), whatever the engine.
+bool has_window_sums(Method method, Kernel kernel);
+
 // Up to this many values exact sums take a few milliseconds, and nobody need think about the
 // spectral ones.
 inline constexpr std::int64_t kFewValues = 4096;
