@@ -269,8 +269,7 @@ KDE_FUNCTION(kde_fit) {
   record.rows_read = work->sample.totals.rows();
   record.bandwidth_rows = report.bandwidth_rows;
   record.bandwidth_status = report.status;
-  if (used_sums)
-    record.engine = report.engine != nullptr ? report.engine : chosen_engine_name();
+  if (used_sums) record.engine = report.engine != nullptr ? report.engine : chosen_engine_name();
   record.threads = used_sums ? control.threads : 1;
   record.scan_ms = scan_ms;
   record.select_ms = report.select_ms;

@@ -372,7 +372,9 @@ TEST_F(AutomaticFit, UsesEveryValueOfALargeSample) {
   expect_relative(all.bandwidth, plugin_of(kSpectral, x).h, 1e-10);
   EXPECT_EQ(report(s, true).bandwidth_rows, 1024);
   EXPECT_EQ(report(s, false, Engine::Kind::reference).bandwidth_rows, 1024);
-  EXPECT_EQ(report(s, false, Engine::Kind::simd, Method::plugin).bandwidth_rows, 1024);
+  EXPECT_EQ(report(s, false, Engine::Kind::simd, Method::plugin).bandwidth_rows, 20'000);
+  EXPECT_STREQ(all.engine, "spectral");
+  EXPECT_EQ(report(s, true).engine, nullptr);
   EXPECT_EQ(report(sample(samples::mix(4096)), false).bandwidth_rows, 1024);
 }
 
