@@ -57,15 +57,15 @@ struct LscvSample {
   int d = 1;
   double log_det = 0;  // log det(Sigma)^(1/2)
   double tied_pairs = 0;
-  double unit = 1;      // a whitened unit in units of the points that the sums were made of
+  double unit = 1;       // a whitened unit in units of the points that the sums were made of
   double low = 1. / 64;  // the least h searched, as a fraction of h0
 };
 
 // sums over sample.w.
 LscvSample lscv_sample(const WhiteSample& sample);
 
-// Sums over a line's values as they are (unit: sigma), in one dimension. With heavy tails sigma says
-// little: the search goes down to h0/64 times min(1, IQR/(1.34 sigma)).
+// Sums over a line's values as they are (unit: sigma), in one dimension. With heavy tails sigma
+// says little: the search goes down to h0/64 times min(1, IQR/(1.34 sigma)).
 LscvSample lscv_sample(const LineSummary& line);
 
 struct LscvScalar {

@@ -62,8 +62,7 @@ Matrix LscvFrame::normal_units() const {
   const double shape_unit = std::sqrt((d_ + 2) / 2.0);
   Matrix units = std::sqrt(2.0) * shape_unit * Matrix::Identity(size(), size());
   const Matrix volume = Matrix::Constant(d_, d_, 1.0 / d_);
-  units.topLeftCorner(d_, d_) =
-      volume + shape_unit * (Matrix::Identity(d_, d_) - volume);
+  units.topLeftCorner(d_, d_) = volume + shape_unit * (Matrix::Identity(d_, d_) - volume);
   return units;
 }
 

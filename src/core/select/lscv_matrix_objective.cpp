@@ -22,15 +22,16 @@ Status MatrixObjective::gradient(const LscvFrame& frame, const Matrix& triangle,
                                  Vector* gradient) {
   GaussianSums sums;
   Matrix w(frame.d(), frame.d());
-  if (Status s = sums_.full_scatter(elements(frame.whitening(triangle)), factors_.once / 2,
-                                    factors_.twice, &sums,
-                                    {w.data(), static_cast<std::size_t>(w.size())});
+  if (Status s =
+          sums_.full_scatter(elements(frame.whitening(triangle)), factors_.once / 2, factors_.twice,
+                             &sums, {w.data(), static_cast<std::size_t>(w.size())});
       !s.ok())
     return s;
   const double bracket = factors_.bracket(sums);
   const double scale = std::exp(-frame.log_det(triangle));
   *g = scale * bracket;
-  *gradient = frame.gradient(triangle, scale * (w - bracket * Matrix::Identity(w.rows(), w.cols())));
+  *gradient =
+      frame.gradient(triangle, scale * (w - bracket * Matrix::Identity(w.rows(), w.cols())));
   return Status::success();
 }
 

@@ -72,8 +72,7 @@ class ScalarLscv {
     std::vector<GaussianSums> sums(h.size());
     if (Status s = sums_.sweep(in_points(h), sums); !s.ok()) return s;
     std::vector<double> g;
-    for (std::size_t k = 0; k < h.size(); ++k)
-      g.push_back(scaled(factors_.bracket(sums[k]), h[k]));
+    for (std::size_t k = 0; k < h.size(); ++k) g.push_back(scaled(factors_.bracket(sums[k]), h[k]));
     const auto best = std::min_element(g.begin(), g.end());
     const bool interior = best != g.begin() && best + 1 != g.end();
     LscvEnd end = LscvEnd::at_bound;
@@ -92,9 +91,7 @@ class ScalarLscv {
 
   double scaled(double bracket, double h) const { return bracket * std::pow(h, -sample_.d); }
   bool tied() const { return sample_.tied_pairs > factors_.tied_pairs_bound(); }
-  double tie_bound() const {
-    return factors_.tied_pairs_bound() / static_cast<double>(sample_.n);
-  }
+  double tie_bound() const { return factors_.tied_pairs_bound() / static_cast<double>(sample_.n); }
 
   LscvScalar result(double h, double value, LscvEnd end) const {
     LscvScalar out;

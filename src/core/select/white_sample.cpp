@@ -1,11 +1,12 @@
-// The steps of white_sample.h. A column is divided by a power of two to lie in [-1, 1], centred, and
-// divided by another to have a standard deviation in [1/2, 1): then no square overflows or vanishes,
-// and division by a power of two is exact but for values 2^1022 below the column's largest.
+// The steps of white_sample.h. A column is divided by a power of two to lie in [-1, 1], centred,
+// and divided by another to have a standard deviation in [1/2, 1): then no square overflows or
+// vanishes, and division by a power of two is exact but for values 2^1022 below the column's
+// largest.
 //
-// The Cholesky factorisation is written out for the sake of its pivots, which tell a collinear column.
-// Means and squares in passes, corrected for the rounding of the mean: Chan, Golub & LeVeque, The
-// American Statistician 37 (1983). Rounding of sums and of the Cholesky factor: N. J. Higham,
-// Accuracy and Stability of Numerical Algorithms (2002), sections 3.1 and 10.1.
+// The Cholesky factorisation is written out for the sake of its pivots, which tell a collinear
+// column. Means and squares in passes, corrected for the rounding of the mean: Chan, Golub &
+// LeVeque, The American Statistician 37 (1983). Rounding of sums and of the Cholesky factor: N. J.
+// Higham, Accuracy and Stability of Numerical Algorithms (2002), sections 3.1 and 10.1.
 #include "core/select/white_sample.h"
 
 #include <algorithm>
@@ -111,8 +112,8 @@ class Whitening {
                              static_cast<int>(k + 1));
       }
       factor(k, k) = std::sqrt(left);
-      out_.log_det += std::log(factor(k, k)) +
-                      std::numbers::ln2 * out_.exponent[static_cast<std::size_t>(k)];
+      out_.log_det +=
+          std::log(factor(k, k)) + std::numbers::ln2 * out_.exponent[static_cast<std::size_t>(k)];
     }
     out_.factor.assign(factor.data(), factor.data() + factor.size());
     factor.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(z_);
@@ -129,10 +130,10 @@ class Whitening {
       return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
     });
     for (std::size_t k = 0; k < d_; ++k) {
-      out_.tied_in_column = std::max(
-          out_.tied_in_column, tied_pairs(&order, [this, k](std::size_t i, std::size_t j) {
-            return x(i, k) < x(j, k);
-          }));
+      out_.tied_in_column =
+          std::max(out_.tied_in_column, tied_pairs(&order, [this, k](std::size_t i, std::size_t j) {
+                     return x(i, k) < x(j, k);
+                   }));
     }
   }
 
