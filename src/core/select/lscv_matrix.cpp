@@ -28,13 +28,12 @@ namespace kde {
 namespace {
 
 constexpr double kAtBound = 1e-3;  // a log eigenvalue this near to a bound sits on it
-constexpr double kNoValue = 30;    // and this far beyond it, g is not asked for
+constexpr double kNoValue = 1;     // and this far beyond it, g is not asked for
 constexpr int kSimplexPatience = 20;
 
-// The gradient at which the search ends, in single precision and in double, in units in which g is
-// curved by about 1.
-constexpr SmoothStop kRough{.gradient = 1e-3, .least_step = 1e-3};
-constexpr SmoothStop kExact{.gradient = 1e-9, .least_step = 1e-6};
+// The step in the parameters that may be left, in single precision and in double.
+constexpr SmoothStop kRough{.tolerance = 1e-3, .least_step = 1e-3};
+constexpr SmoothStop kExact{.tolerance = 3e-8, .least_step = 1e-6};
 // The same for the side of the simplex: g itself tells no more than the root of its rounding.
 constexpr double kFirstSimplex = 0.25;
 constexpr double kRoughSimplex = 1e-2;
@@ -114,7 +113,9 @@ class MatrixLscv {
   }
 
   Status search_from(double h) {
-    const LscvFrame frame(sample_, options_.shape, h);
+    const double within = std::clamp(h, h0_ * std::sqrt(options_.lowest) * (1 + kAtBound),
+                                     h0_ * std::sqrt(options_.highest) * (1 - kAtBound));
+    const LscvFrame frame(sample_, options_.shape, within);
     return options_.optimiser == LscvOptimiser::nelder_mead ? simplex(frame) : descend(frame);
   }
 
@@ -154,7 +155,7 @@ class MatrixLscv {
     if (Status s = descend(frame, exact_sums_ ? *exact_sums_ : *sums_, kExact, &at, &minimum);
         !s.ok())
       return s;
-    keep(frame, frame.triangle(minimum.at), minimum.value * unit_of_g(frame), minimum.limit);
+    keep(frame, frame.triangle(minimum.at), minimum.value * unit_of_g(frame), minimum.stationary);
     return Status::success();
   }
 
@@ -208,7 +209,8 @@ class MatrixLscv {
             simplex(frame, exact_sums_ ? *exact_sums_ : *sums_, at, step, kExactSimplex, &minimum);
         !s.ok())
       return s;
-    keep(frame, *triangle_of(frame, minimum.at), minimum.value * unit_of_g(frame), minimum.limit);
+    keep(frame, *triangle_of(frame, minimum.at), minimum.value * unit_of_g(frame),
+         minimum.stationary);
     return Status::success();
   }
 
@@ -247,9 +249,9 @@ class MatrixLscv {
   }
 
   // An interior minimum is better than any bound, of the same kind the lower is.
-  void keep(const LscvFrame& frame, const Matrix& triangle, double value, bool limit) {
+  void keep(const LscvFrame& frame, const Matrix& triangle, double value, bool stationary) {
     Found found{frame, triangle, value, LscvEnd::converged};
-    if (limit) {
+    if (!stationary) {
       found.end = LscvEnd::iteration_limit;
     } else if (beyond(eigenvalues(frame, singular_values(triangle)), -kAtBound)) {
       found.end = LscvEnd::at_bound;
@@ -333,6 +335,11 @@ Status lscv_matrix_objective(const WhiteSample& sample, const Engine& engine, Ls
 Status select_lscv_matrix(const WhiteSample& sample, const Engine& engine,
                           const LscvMatrixOptions& options, const Control& control,
                           LscvMatrix* out) {
+  if (!(options.lowest > 0) || !(options.lowest < options.highest / 2) ||
+      !std::isfinite(options.highest) || options.evaluations < 1) {
+    return Status::error(Code::invalid_argument,
+                         "the bounds of the search leave nothing to search");
+  }
   try {
     return MatrixLscv(sample, engine, options, control).run(out);
   } catch (const std::bad_alloc&) {

@@ -30,6 +30,12 @@ bool is_failure(nlopt_result result) {
   return result == NLOPT_OUT_OF_MEMORY || result == NLOPT_INVALID_ARGS;
 }
 
+constexpr double kLeastCurvature = 0.01;
+constexpr double kLargest = 10;       // |p|
+constexpr double kConstraint = 1e-8;  // by so much a constraint may be violated
+constexpr double kTouching = 1e-3;    // and nearer than this to 0 it holds the minimum
+constexpr double kStationary = 1e-3;  // with a longer step left a point is no minimum
+
 class SmoothSearch {
  public:
   SmoothSearch(const SmoothFunction& f, const Constraints& constraints, const SmoothStart& start,
@@ -43,24 +49,25 @@ class SmoothSearch {
     const Optimiser opt(nlopt_create(NLOPT_LD_SLSQP, n));
     if (!opt) return no_memory();
     opt_ = opt.get();
+    best_.p = start_.at * 0;
+    best_.gradient = best_.p;
     nlopt_set_min_objective(opt_, &SmoothSearch::objective, this);
-    const Vector tolerances = Vector::Constant(count_, 1e-8);
+    const Vector tolerances = Vector::Constant(count_, kConstraint);
     if (count_ > 0) {
       nlopt_add_inequality_mconstraint(opt_, static_cast<unsigned>(count_),
                                        &SmoothSearch::constraint, this, tolerances.data());
     }
-    nlopt_set_xtol_abs1(opt_, stop_.gradient);
+    nlopt_set_lower_bounds1(opt_, -kLargest);
+    nlopt_set_upper_bounds1(opt_, kLargest);
     Vector p = Vector::Zero(start_.at.size());
     double value = 0;
     const nlopt_result result = nlopt_optimize(opt_, p.data(), &value);
     if (!status_.ok()) return status_;
     if (is_failure(result)) return no_memory();
-    // NLopt's own result is the best feasible one; where it was stopped, the point it stopped at.
-    if (converged_) p = p_;
-    out->at = start_.at + start_.units * p;
-    out->value = value;
+    out->at = start_.at + start_.units * best_.p;
+    out->value = best_.value;
     out->evaluations = evaluations_;
-    out->limit = limit_;
+    out->stationary = !limit_ && (step_left(best_) < kStationary || touches_a_constraint());
     next->at = out->at;
     next->units = start_.units * Matrix(inverse_.llt().matrixL());
     return Status::success();
@@ -86,6 +93,12 @@ class SmoothSearch {
     });
   }
 
+  struct Point {
+    Vector p;
+    double value = 0;
+    Vector gradient;
+  };
+
   template <class F>
   double guarded(const F& work) {
     try {
@@ -103,42 +116,55 @@ class SmoothSearch {
 
   double evaluate(const Eigen::Map<const Vector>& p, double* gradient) {
     // The algorithm asks for a value first, and for the gradient if it likes the value.
-    if (evaluations_ == 0 || p != p_) {
+    if (evaluations_ == 0 || p != last_.p) {
       if (evaluations_ >= stop_.evaluations) {
         limit_ = true;
         nlopt_force_stop(opt_);
         return HUGE_VAL;
       }
-      double value = 0;
-      Vector by_x(p.size());
-      if (Status s = f_(start_.at + start_.units * p, &value, &by_x); !s.ok()) return fail(s);
-      const Vector by_p = start_.units.transpose() * by_x;
-      if (evaluations_ > 0) learn(p - p_, by_p - gradient_);
-      ++evaluations_;
-      p_ = p;
-      value_ = value;
-      gradient_ = by_p;
-      if (gradient_.norm() < stop_.gradient && is_feasible(p)) {
-        converged_ = true;
-        nlopt_force_stop(opt_);
-      }
+      Point here{p, HUGE_VAL, Vector::Zero(p.size())};
+      Vector by_x = here.gradient;
+      if (Status s = f_(start_.at + start_.units * p, &here.value, &by_x); !s.ok()) return fail(s);
+      here.gradient = start_.units.transpose() * by_x;
+      judge(here);
+      last_ = here;
     }
-    if (gradient != nullptr) Eigen::Map<Vector>(gradient, p.size()) = gradient_;
-    return value_;
+    if (gradient != nullptr) Eigen::Map<Vector>(gradient, p.size()) = last_.gradient;
+    return last_.value;
   }
 
-  bool is_feasible(const Vector& p) const {
+  // Learns from a point, keeps it if it is the best, and stops if it is good enough.
+  void judge(const Point& here) {
+    if (!std::isfinite(here.value)) return;
+    const double step = evaluations_ == 0 ? HUGE_VAL : (here.p - last_.p).norm();
+    if (evaluations_ > 0 && std::isfinite(last_.value))
+      learn(here.p - last_.p, here.gradient - last_.gradient);
+    ++evaluations_;
+    const bool feasible = (constraints_at(here.p).array() <= kConstraint).all();
+    const bool stationary = step_left(here) < stop_.tolerance;
+    // Among points that near, values are in the order of their rounding.
+    if (feasible && (stationary || here.value < best_.value)) best_ = here;
+    if ((feasible && stationary) || step < stop_.tolerance) nlopt_force_stop(opt_);
+  }
+
+  // Newton's, by the curvature seen so far.
+  double step_left(const Point& here) const { return (inverse_ * here.gradient).norm(); }
+
+  Vector constraints_at(const Vector& p) const {
     Vector c(count_);
     Matrix jacobian(count_, p.size());
     constraints_(start_.at + start_.units * p, &c, &jacobian);
-    return (c.array() <= 0).all();
+    return c;
   }
+
+  bool touches_a_constraint() const { return (constraints_at(best_.p).array() > -kTouching).any(); }
 
   // The BFGS update of the inverse of the second derivatives: Nocedal & Wright, Numerical
   // Optimization (2006), eq. (6.17).
   void learn(const Vector& step, const Vector& change) {
     const double curvature = step.dot(change);
-    if (!(step.norm() > stop_.least_step) || !(curvature > 0.01 * step.squaredNorm())) return;
+    if (!(step.norm() > stop_.least_step) || !(curvature > kLeastCurvature * step.squaredNorm()))
+      return;
     const Vector by = inverse_ * change;
     inverse_ += (1 + change.dot(by) / curvature) / curvature * step * step.transpose() -
                 (by * step.transpose() + step * by.transpose()) / curvature;
@@ -153,10 +179,8 @@ class SmoothSearch {
   Status status_;
   int evaluations_ = 0;
   bool limit_ = false;
-  bool converged_ = false;
-  Vector p_;  // the last point evaluated
-  double value_ = 0;
-  Vector gradient_;
+  Point last_;  // evaluated
+  Point best_{Vector(), HUGE_VAL, Vector()};
   Matrix inverse_;  // of the second derivatives in p
 };
 
@@ -180,7 +204,7 @@ class SimplexSearch {
     out->at = x;
     out->value = value;
     out->evaluations = nlopt_get_numevals(opt_);
-    out->limit = result == NLOPT_MAXEVAL_REACHED;
+    out->stationary = result != NLOPT_MAXEVAL_REACHED;
     return Status::success();
   }
 

@@ -10,11 +10,12 @@
 
 namespace kde {
 
+// The best point seen.
 struct Minimum {
   Vector at;
   double value = 0;
-  int evaluations = 0;
-  bool limit = false;  // out of evaluations; `at` is the best point seen
+  int evaluations = 0;     // where f had a value
+  bool stationary = true;  // false: out of evaluations, or lost in rounding
 };
 
 // A function and its gradient. Infinite where it has no value.
@@ -31,15 +32,16 @@ struct SmoothStart {
 };
 
 struct SmoothStop {
-  double gradient = 1e-9;  // length of the gradient with respect to p
-  double least_step = 0;   // in p: shorter steps tell nothing of the curvature
+  double tolerance = 1e-7;   // of the step in p that is left, by the curvature seen so far
+  double least_step = 1e-6;  // shorter ones are too uncertain to tell of the curvature
   int evaluations = 500;
 };
 
 // Sequential quadratic programming with a quasi-Newton (BFGS) matrix: D. Kraft, A software package
 // for sequential quadratic programming, DFVLR-FB 88-28 (1988). *next: the minimum, and units in
 // which the curvature seen on the way is the unit matrix: where a search with a more exact f goes
-// on. constraints: `count` of them. Errors: what f reports; out_of_memory.
+// on. constraints: `count` of them, met where the search begins. |p| is kept below 10. Errors: what
+// f reports; out_of_memory.
 Status minimise_smooth(const SmoothFunction& f, const Constraints& constraints, int count,
                        const SmoothStart& start, const SmoothStop& stop, Minimum* out,
                        SmoothStart* next);
