@@ -28,6 +28,11 @@
 #include "core/sums/exp2_minus-inl.h"
 #include "core/sums/wide-inl.h"
 
+// Of a lambda in a kernel. The compiler does not inline one that is called eight times by itself,
+// which made a sum take twice as long.
+#undef KDE_LAMBDA
+#define KDE_LAMBDA HWY_ATTR __attribute__((always_inline))
+
 HWY_BEFORE_NAMESPACE();
 namespace kde::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -178,7 +183,7 @@ void SumOverDistances(const T* s, std::size_t vectors, double scale, double* out
     V twice = hn::Zero(d);
     V once_s = hn::Zero(d);
     V twice_s = hn::Zero(d);
-    const auto add = [&](V distance) HWY_ATTR {
+    const auto add = [&](V distance) KDE_LAMBDA {
       if (kClamp) distance = hn::Min(distance, reach);
       const V e = Exp2Minus(d, distance, factor);
       once = hn::Add(once, e);
@@ -228,8 +233,8 @@ void Sweep(const PointRectangle& pairs, std::span<const double> scales, double* 
     for (std::size_t row = i; row < end; row += kBlockRows) {
       for (std::size_t j = FirstColumn(copy, row); j < copy.column_end; j += 2 * lanes) {
         WithDistances<0>(d, copy, row, j,
-                         [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) HWY_ATTR {
-                           const auto keep = [&](V s) HWY_ATTR {
+                         [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
+                           const auto keep = [&](V s) KDE_LAMBDA {
                              low = hn::Min(low, s);
                              high = hn::Max(high, s);
                              hn::Store(s, d, to);
@@ -281,8 +286,8 @@ void Full(const PointRectangle& pairs, double scale, double* out) {
       V twice = hn::Zero(d);
       for (; j < run_end; j += block) {
         WithDistances<kD>(d, copy, i, j,
-                          [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) HWY_ATTR {
-                            const auto add = [&](V s) HWY_ATTR {
+                          [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
+                            const auto add = [&](V s) KDE_LAMBDA {
                               const V e = Exp2Minus(d, hn::Min(s, reach), factor);
                               once = hn::Add(once, e);
                               twice = hn::MulAdd(e, e, twice);
@@ -339,7 +344,7 @@ void ScatterOfFew(const PointRectangle& pairs, double scale, double once, double
         const bool diagonal = OnDiagonal(copy, i, j);
         const V column0 = hn::Load(d, copy.columns[0] + j);
         const V column1 = hn::Load(d, copy.columns[kD - 1] + j);
-        const auto add = [&](std::size_t row) HWY_ATTR {
+        const auto add = [&](std::size_t row) KDE_LAMBDA {
           const V y0 = hn::Sub(column0, hn::Set(d, copy.rows[0][row]));
           const V y1 = hn::Sub(column1, hn::Set(d, copy.rows[kD - 1][row]));
           V s = hn::Mul(y0, y0);
@@ -394,6 +399,7 @@ class MomentSums {
     for (std::size_t k = 0; k < copy.d; ++k) {
       std::fill(columns_[k], columns_[k] + copy.column_end, T{0});
     }
+    std::fill(rows_, rows_ + copy.d * (copy.d + 1) / 2 * hn::Lanes(hn::ScalableTag<T>()), T{0});
   }
 
   // weights[r][j]: of the pairs of rows i + r with columns j from `begin` on.
@@ -401,63 +407,63 @@ class MomentSums {
            const T (*weights)[kGaussianColumns]) {
     const hn::ScalableTag<T> d;
     using V = hn::Vec<decltype(d)>;
+    T* product = rows_;
     for (std::size_t k = 0; k < copy.d; ++k) {
-      const V row0 = hn::Set(d, copy.rows[k][i]);
-      const V row1 = hn::Set(d, copy.rows[k][i + 1]);
-      const V row2 = hn::Set(d, copy.rows[k][i + 2]);
-      const V row3 = hn::Set(d, copy.rows[k][i + 3]);
-      V sum0 = hn::Zero(d);
-      V sum1 = hn::Zero(d);
-      V sum2 = hn::Zero(d);
-      V sum3 = hn::Zero(d);
+      const T* row = copy.rows[k] + i;
+      const V row0 = hn::Set(d, row[0]);
+      const V row1 = hn::Set(d, row[1]);
+      const V row2 = hn::Set(d, row[2]);
+      const V row3 = hn::Set(d, row[3]);
+      V u0 = hn::Zero(d);
+      V u1 = hn::Zero(d);
+      V u2 = hn::Zero(d);
+      V u3 = hn::Zero(d);
       for (std::size_t j = begin; j < copy.column_end; j += hn::Lanes(d)) {
         const V column = hn::Load(d, copy.columns[k] + j);
-        V moment = hn::Load(d, columns_[k] + j);
-        const auto add_row = [&](V row, const T* weight, V& sum) HWY_ATTR {
-          const V y = hn::Sub(column, row);
+        V v = hn::Load(d, columns_[k] + j);
+        const auto add_row = [&](V coordinate, const T* weight, V& u) KDE_LAMBDA {
+          const V y = hn::Sub(column, coordinate);
           const V w = hn::Load(d, weight + j);
-          sum = hn::MulAdd(w, y, sum);
-          moment = hn::MulAdd(w, y, moment);
+          u = hn::MulAdd(w, y, u);
+          v = hn::MulAdd(w, y, v);
         };
-        add_row(row0, weights[0], sum0);
-        add_row(row1, weights[1], sum1);
-        add_row(row2, weights[2], sum2);
-        add_row(row3, weights[3], sum3);
-        hn::Store(moment, d, columns_[k] + j);
+        add_row(row0, weights[0], u0);
+        add_row(row1, weights[1], u1);
+        add_row(row2, weights[2], u2);
+        add_row(row3, weights[3], u3);
+        hn::Store(v, d, columns_[k] + j);
       }
-      rows_[k][i] = hn::GetLane(hn::SumOfLanes(d, sum0));
-      rows_[k][i + 1] = hn::GetLane(hn::SumOfLanes(d, sum1));
-      rows_[k][i + 2] = hn::GetLane(hn::SumOfLanes(d, sum2));
-      rows_[k][i + 3] = hn::GetLane(hn::SumOfLanes(d, sum3));
+      // u stays spread over the lanes, and with it the products.
+      for (std::size_t l = 0; l <= k; ++l, product += hn::Lanes(d)) {
+        const T* y = copy.rows[l] + i;
+        V sum = hn::MulAdd(u0, hn::Set(d, y[0]), hn::Load(d, product));
+        sum = hn::MulAdd(u1, hn::Set(d, y[1]), sum);
+        sum = hn::MulAdd(u2, hn::Set(d, y[2]), sum);
+        sum = hn::MulAdd(u3, hn::Set(d, y[3]), sum);
+        hn::Store(sum, d, product);
+      }
     }
   }
 
-  // out: the lower triangle, row by row. Every row of the copy must have been added.
+  // out: the lower triangle, row by row.
   void scatter(const Copy<T>& copy, double* out) const {
+    const hn::ScalableTag<T> d;
+    const T* product = rows_;
     for (std::size_t k = 0; k < copy.d; ++k) {
-      for (std::size_t l = 0; l <= k; ++l) {
-        *out++ += product(columns_[k], copy.columns[l], copy.column_end) -
-                  product(rows_[k], copy.rows[l], copy.row_end);
+      for (std::size_t l = 0; l <= k; ++l, product += hn::Lanes(d)) {
+        auto sum = hn::Neg(hn::Load(d, product));
+        for (std::size_t j = 0; j < copy.column_end; j += hn::Lanes(d)) {
+          sum = hn::MulAdd(hn::Load(d, columns_[k] + j), hn::Load(d, copy.columns[l] + j), sum);
+        }
+        *out++ += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
       }
     }
   }
 
  private:
-  static double product(const T* a, const T* b, std::size_t count) {
-    const hn::ScalableTag<T> d;
-    const std::size_t lanes = hn::Lanes(d);
-    auto sum = hn::Zero(d);
-    std::size_t i = 0;
-    for (; i + lanes <= count; i += lanes) {
-      sum = hn::MulAdd(hn::Load(d, a + i), hn::Load(d, b + i), sum);
-    }
-    double total = static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
-    for (; i < count; ++i) total += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-    return total;
-  }
-
-  HWY_ALIGN T rows_[kMaxDimensions][kGaussianRows];
-  HWY_ALIGN T columns_[kMaxDimensions][kGaussianColumns];
+  HWY_ALIGN T columns_[kMaxDimensions][kGaussianColumns];  // v
+  // sum_i u_i y_i', lower triangle, a vector each
+  HWY_ALIGN T rows_[kMaxDimensions * (kMaxDimensions + 1) / 2 * HWY_MAX_BYTES / sizeof(T)];
 };
 
 template <class T>
@@ -486,8 +492,8 @@ void ScatterOfMany(const PointRectangle& pairs, double scale, double once, doubl
       V twice_sum = hn::Zero(d);
       for (; j < run_end; j += 2 * lanes) {
         WithDistances<0>(d, copy, i, j,
-                         [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) HWY_ATTR {
-                           const auto add = [&](V s, T* weight) HWY_ATTR {
+                         [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
+                           const auto add = [&](V s, T* weight) KDE_LAMBDA {
                              const V e = Exp2Minus(d, hn::Min(s, reach), factor);
                              once_sum = hn::Add(once_sum, e);
                              twice_sum = hn::MulAdd(e, e, twice_sum);
