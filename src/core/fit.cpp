@@ -266,6 +266,7 @@ class Fit {
       const Totals& t = sample_.totals;
       h_u_ = std::ldexp(t.max / 2 - t.min / 2, 1 - scale_.exponent) *
              std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2);
+      note("the bandwidth was chosen by the column's range: no two of the sampled values differ");
       return Status::success();
     }
     LineBandwidth found;

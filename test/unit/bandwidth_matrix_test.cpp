@@ -109,7 +109,9 @@ TEST(BandwidthMatrix, IsItsFactorTimesItself) {
         for (std::size_t k = 0; k < 3; ++k)
           sum += found.factor[3 * i + k] * found.factor[3 * j + k];
         EXPECT_NEAR(found.matrix[3 * i + j], sum, 1e-14 * std::fabs(sum) + 1e-300) << name;
-        if (j > i) EXPECT_EQ(found.factor[3 * i + j], 0) << name;
+        if (j > i) {
+          EXPECT_EQ(found.factor[3 * i + j], 0) << name;
+        }
       }
     }
   }

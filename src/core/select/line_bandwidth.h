@@ -32,8 +32,10 @@ struct LineValues {
 struct LineBandwidth {
   double h = 0;                // in units of the values, of the kernel asked for
   std::int64_t rows_used = 0;  // rows in the sums over pairs; 0: the method has none
-  const char* status =
-      nullptr;            // how a search ended (lscv_end_name); null where nothing is searched
+  // What computed those sums: "spectral" or "window"; null for the engine asked for, or none.
+  const char* engine = nullptr;
+  // How a search ended (lscv_end_name); null where nothing is searched.
+  const char* status = nullptr;
   char notice[240] = {};  // what a user should know of that end; or empty
   PluginTrace plugin;     // of the plug-in method, Gaussian
 };
