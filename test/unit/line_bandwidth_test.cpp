@@ -63,33 +63,47 @@ TEST(LineBandwidth, ReferenceValues) {
 // and smoothed cross-validation's own searches end within 1e-10 of a root, and g's curvature there
 // turns an error of 1e-13 of its terms into one of 1e-9 of h at worst.
 TEST(LineBandwidth, NearExactIsAsGoodAsExact) {
-  std::vector<double> integers = samples::normal(6000, 4);
+  std::vector<double> integers = samples::normal(1500, 4);
   for (double& v : integers) v = std::round(20 * v);
-  std::vector<double> zeros = samples::lognormal(6000, 5);
+  std::vector<double> zeros = samples::lognormal(1500, 5);
   for (std::size_t i = 0; i < zeros.size(); ++i) zeros[i] = i % 10 == 0 ? zeros[i] : 0;
-  std::vector<double> outlier = samples::normal(6000, 6);
+  std::vector<double> outlier = samples::normal(1500, 6);
   outlier.front() = 1e4;
-  const std::vector<double> columns[] = {samples::normal(6000, 1),
-                                         samples::lognormal(6000, 2),
-                                         samples::cauchy(6000, 3),
+  const std::vector<double> columns[] = {samples::normal(1500, 1),
+                                         samples::lognormal(1500, 2),
+                                         samples::cauchy(1500, 3),
                                          integers,
                                          zeros,
                                          outlier};
   for (Method method : kEvery) {
-    for (const std::vector<double>& x : columns) {
+    for (std::vector<double> x : columns) {
+      std::sort(x.begin(), x.end());
+      LineRequest spectral = request(method);
+      spectral.engine.kind = Engine::Kind::spectral;
       LineBandwidth near;
       LineBandwidth exact;
-      const Status a = select_bandwidth(request(method), x, false, {}, &near);
-      const Status b = select_bandwidth(request(method), x, true, {}, &exact);
+      const Status a = select_line_bandwidth(spectral, {x, {}, 1500}, {}, &near);
+      const Status b = select_line_bandwidth(request(method), {x, {}, 1500}, {}, &exact);
       EXPECT_EQ(a.code, b.code) << method_name(method) << ": " << a.message << "; " << b.message;
       if (!a.ok() || !b.ok()) continue;
       expect_relative(near.h, exact.h, 1e-8);
+      EXPECT_EQ(exact.engine, nullptr);
       if (!needs_pair_sums(method)) continue;
       EXPECT_STREQ(near.engine, "spectral");
-      EXPECT_EQ(exact.engine, nullptr);
-      EXPECT_EQ(near.rows_used, 6000);
+      EXPECT_EQ(near.rows_used, 1500);
     }
   }
+}
+
+TEST(LineBandwidth, IsNearExactForManyValuesUnlessAskedOtherwise) {
+  const std::vector<double> x = samples::normal(4097, 1);
+  EXPECT_STREQ(bandwidth(request(Method::plugin), x).engine, "spectral");
+  EXPECT_EQ(bandwidth(request(Method::plugin), x, true).engine, nullptr);
+  LineRequest reference = request(Method::plugin);
+  reference.engine.kind = Engine::Kind::reference;
+  EXPECT_EQ(bandwidth(reference, x).engine, nullptr);
+  EXPECT_EQ(bandwidth(request(Method::plugin), samples::normal(4096, 1)).engine, nullptr);
+  EXPECT_EQ(bandwidth(request(Method::scott), x).engine, nullptr);
 }
 
 // A power of two changes no bit of the scaled values.
@@ -143,7 +157,8 @@ TEST(LineBandwidth, DependsNeitherOnOrderNorOnThreads) {
     const double h = bandwidth(request(method), x).h;
     EXPECT_EQ(bandwidth(request(method), reversed).h, h) << method_name(method);
     EXPECT_EQ(bandwidth(request(method), x, false, two).h, h) << method_name(method);
-    EXPECT_EQ(bandwidth(request(method), x, true, two).h, bandwidth(request(method), x, true).h);
+    const std::vector<double> few(x.begin(), x.begin() + 700);
+    EXPECT_EQ(bandwidth(request(method), few, true, two).h, bandwidth(request(method), few).h);
   }
 }
 
@@ -160,7 +175,7 @@ TEST(LineBandwidth, OfAPartIsTakenToTheWhole) {
 }
 
 TEST(LineBandwidth, OfOtherKernels) {
-  const std::vector<double> x = samples::mix(1000);
+  const std::vector<double> x = samples::mix(300);
   for (int k = 1; k < kKernels; ++k) {
     const Kernel kernel = static_cast<Kernel>(k);
     for (Method method : kEvery) {
