@@ -34,7 +34,7 @@ WARNINGS = -Wall -Wextra -Wshadow -Wnon-virtual-dtor $(WERROR)
 CORE_CPPFLAGS = -Isrc -DKDE_AQP_CORE
 CORE_CXXFLAGS = -std=c++20 -O2 -g -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fopenmp \
                 -fno-math-errno -ffp-contract=off $(WARNINGS)
-CORE_LIBS     = -lgomp
+CORE_LIBS     = -lnlopt -lgomp
 
 # Appended by PGXS to PostgreSQL's own CXXFLAGS; must be set before the include.
 # -Wno-register and the others are for PostgreSQL's headers, which are C.

@@ -24,6 +24,7 @@
 
 #include "core/control.h"
 #include "core/room.h"
+#include "core/select/line_summary.h"
 #include "core/select/white_sample.h"
 #include "core/status.h"
 #include "core/sums/gaussian_sums.h"
@@ -40,8 +41,8 @@ enum class LscvEnd {
   iteration_limit  // the search ran out of steps; what is returned is the lowest g it saw
 };
 
-const char* lscv_end_name(
-    LscvEnd end);  // "converged", "at bound", "tied values", "iteration limit"
+// "converged", "at bound", "tied values", "iteration limit".
+const char* lscv_end_name(LscvEnd end);
 
 // ---- scalar ------------------------------------------------------------------------------------
 
@@ -50,30 +51,39 @@ enum class LscvSearch {
   grid      // the papers': the lowest of 150 equidistant h from h0/4 to 4 h0, both included
 };
 
-// What g needs to know of the sample besides its sums. low: the least h searched as a fraction of
-// h0; 0: the default, 1/64 (heavy tails, where sigma says little, need less).
+// What g needs to know of the sample besides its sums.
 struct LscvSample {
   std::int64_t n = 0;
   int d = 1;
   double log_det = 0;  // log det(Sigma)^(1/2)
   double tied_pairs = 0;
-  double low = 0;
+  double unit = 1;       // a whitened unit in units of the points that the sums were made of
+  double low = 1. / 64;  // the least h searched, as a fraction of h0
 };
+
+// sums over sample.w.
+LscvSample lscv_sample(const WhiteSample& sample);
+
+// Sums over a line's values as they are (unit: sigma), in one dimension. With heavy tails sigma
+// says little: the search goes down to h0/64 times min(1, IQR/(1.34 sigma)).
+LscvSample lscv_sample(const LineSummary& line);
 
 struct LscvScalar {
   double h = 0;          // dimensionless: H = h^2 Sigma
   double objective = 0;  // g, in units of 1/(x_1 ... x_d)
   int minima = 0;        // local minima found in the interior (1 or 0 for the grid)
   LscvEnd end = LscvEnd::converged;
-  double tie_bound = 0;  // tied pairs a point above which g has no lowest value
+  double tie_bound = 0;  // tied pairs a point, above which g has no lowest value
 };
 
-// sums: of the whitened sample. g(h) and its derivative with respect to log h. h > 0 and finite.
+// sums: of the sample described. *g as the objective above, *slope = dg/dlog h. h > 0 and finite.
+// Errors: what the sums report.
 Status lscv_h_objective(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
                         double h, double* g, double* slope);
 
-// h to 1e-8 where g has no flat minimum (double sums), 1e-6 (single). Errors: degenerate (ties, and
-// no interior minimum); what the sums report.
+// Searches [low h0, 4 h0], or the papers' grid; not below the first h for which the sums are
+// too_large. h to 1e-8 where g has no flat minimum (double sums), 1e-6 (single). Errors: degenerate
+// (ties, and no interior minimum; never on the grid); what the sums report.
 Status select_lscv_h(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
                      LscvSearch search, LscvScalar* out);
 

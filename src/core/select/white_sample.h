@@ -26,11 +26,16 @@ struct WhiteSample {
   std::vector<int> exponent;   // d; scale_k = 2^exponent[k]
   double log_det = 0;          // log det(Sigma)^(1/2), with the scales; natural logarithm
   double tied_pairs = 0;       // pairs of equal points
+  double tied_in_column = 0;   // pairs of equal values in the column that has the most of them
 };
 
-// points: n x d, row-major; n >= 2, 1 <= d <= 16. Errors: invalid_argument (fewer than two points,
-// too many dimensions, a size that is no multiple of d, NaN or infinities); degenerate (a constant
-// or collinear column, named by its number, or n <= d); out_of_memory.
+// points: n x d, row-major; n >= 2, 1 <= d <= 16. A column is collinear with those before it when
+// what is left of its variance is no more than rounding makes of nothing: a fraction
+//   n eps + d (eps max_k max|x_k|/sigma_k)^2,  eps = 2^-52,
+// of it; the first term is the rounding of a sum of n products, the second that of the values.
+// Errors: invalid_argument (fewer than two points, too many dimensions, a size that is no multiple
+// of d, NaN or infinities); degenerate (a constant or collinear column, named by its number from 1,
+// or n <= d); out_of_memory.
 Status whiten_sample(std::span<const double> points, int d, WhiteSample* out);
 
 }  // namespace kde

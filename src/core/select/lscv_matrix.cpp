@@ -1,0 +1,350 @@
+// LSCV_H: from the local minima of g along multiples of Sigma, which a coarse sweep finds, to those
+// over all bandwidth matrices. Another start than the normal reference alone because g of a full H
+// has several minima, and what a search finds depends on where it begins: T. Duong & M. L.
+// Hazelton, Cross-validation bandwidth matrices for multivariate kernel density estimation, Scand.
+// J. Statist. 32 (2005).
+//
+// In single precision g is rounded to some 1e-7 of its terms, which leaves parameters uncertain by
+// 1e-4 or so. From there a few steps in double do the rest.
+#include <eigen3/Eigen/Cholesky>
+#include <eigen3/Eigen/SVD>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/select/lscv.h"
+#include "core/select/lscv_factors.h"
+#include "core/select/lscv_frame.h"
+#include "core/select/lscv_matrix_objective.h"
+#include "core/select/optimise.h"
+
+namespace kde {
+namespace {
+
+constexpr double kAtBound = 1e-3;  // a log eigenvalue this near to a bound sits on it
+constexpr double kNoValue = 1;     // and this far beyond it, g is not asked for
+constexpr int kSimplexPatience = 20;
+
+// The step in the parameters that may be left, in single precision and in double.
+constexpr SmoothStop kRough{.tolerance = 1e-3, .least_step = 1e-3};
+constexpr SmoothStop kExact{.tolerance = 3e-8, .least_step = 1e-6};
+// The same for the side of the simplex: g itself tells no more than the root of its rounding.
+constexpr double kFirstSimplex = 0.25;
+constexpr double kRoughSimplex = 1e-2;
+constexpr double kExactSimplex = 1e-8;
+
+class MatrixLscv {
+ public:
+  MatrixLscv(const WhiteSample& sample, const Engine& engine, const LscvMatrixOptions& options,
+             const Control& control)
+      : sample_(sample),
+        engine_(engine),
+        options_(options),
+        control_(control),
+        factors_(sample.n, sample.d, options.divisor),
+        h0_(lscv_reference_h(sample.n, sample.d)) {}
+
+  Status run(LscvMatrix* out) {
+    if (Status s = make_gaussian_sums(engine_, sample_.w, sample_.d, control_, &sums_); !s.ok())
+      return s;
+    const bool single =
+        engine_.kind == Engine::Kind::simd && engine_.precision == Precision::single;
+    if (single) {
+      Engine full = engine_;
+      full.precision = Precision::full;
+      if (Status s = make_gaussian_sums(full, sample_.w, sample_.d, control_, &exact_sums_);
+          !s.ok())
+        return s;
+    }
+    std::vector<double> starts;
+    if (Status s = scalar_minima(&starts); !s.ok()) return s;
+    for (const double h : starts) {
+      if (Status s = search_from(h); !s.ok()) return s;
+    }
+    // Nothing along multiples of Sigma, or it led to a bound: what is left is the normal reference.
+    if (!best_ || best_->end == LscvEnd::at_bound) {
+      if (Status s = search_from(h0_); !s.ok()) return s;
+    }
+    return finish(out);
+  }
+
+ private:
+  struct Found {
+    LscvFrame frame;
+    Matrix triangle;
+    double value;
+    LscvEnd end;  // converged, at_bound or iteration_limit
+  };
+
+  // The minima of g(h^2 Sigma), roughly: where the derivative changes its sign between two of h0
+  // times powers of two, the minimum of the cubic through values and derivatives.
+  Status scalar_minima(std::vector<double>* starts) {
+    constexpr int kOctaves = 8;
+    std::vector<double> h;
+    for (int k = 0; k < kOctaves; ++k) h.push_back(2 * h0_ * std::exp2(-k));
+    std::vector<GaussianSlopes> sums(h.size());
+    if (Status s = sums_->sweep_slopes(h, sums); !s.ok()) return s;
+    std::vector<double> value;
+    std::vector<double> slope;
+    for (std::size_t k = 0; k < h.size(); ++k) {
+      const double bracket = factors_.bracket(sums[k].sums);
+      const double scale = std::pow(h[k], -sample_.d);
+      const double rise =
+          (factors_.once / 2 * sums[k].once_s + factors_.twice * sums[k].twice_s) / (h[k] * h[k]);
+      value.push_back(scale * bracket);
+      slope.push_back(scale * (rise - sample_.d * bracket));
+    }
+    for (std::size_t k = 1; k < h.size(); ++k) {
+      if (!(slope[k] < 0 && slope[k - 1] >= 0)) continue;
+      const double width = std::log(h[k - 1] / h[k]);
+      // Nocedal & Wright, Numerical Optimization (2006), eq. (3.59).
+      const double d1 = slope[k] + slope[k - 1] - 3 * (value[k - 1] - value[k]) / width;
+      const double d2 = std::sqrt(d1 * d1 - slope[k] * slope[k - 1]);
+      const double at = 1 - (slope[k - 1] + d2 - d1) / (slope[k - 1] - slope[k] + 2 * d2);
+      starts->push_back(h[k] * std::exp(width * at));
+    }
+    return Status::success();
+  }
+
+  Status search_from(double h) {
+    const double within = std::clamp(h, h0_ * std::sqrt(options_.lowest) * (1 + kAtBound),
+                                     h0_ * std::sqrt(options_.highest) * (1 - kAtBound));
+    const LscvFrame frame(sample_, options_.shape, within);
+    return options_.optimiser == LscvOptimiser::nelder_mead ? simplex(frame) : descend(frame);
+  }
+
+  // g in units of its curvature: LscvFrame::normal_units.
+  double unit_of_g(const LscvFrame& frame) const {
+    return (sample_.d + 4) * factors_.diagonal * std::pow(frame.h(), -sample_.d);
+  }
+
+  // Logarithms of the least and the greatest eigenvalue of (H, H_NS), and of the bounds.
+  struct Eigenvalues {
+    double least, greatest;
+  };
+  double lowest() const { return std::log(options_.lowest); }
+  double highest() const { return std::log(options_.highest); }
+
+  Eigenvalues eigenvalues(const LscvFrame& frame, const Vector& singular_values) const {
+    const double scale = 2 * std::log(frame.h() / h0_);
+    return {2 * std::log(singular_values(singular_values.size() - 1)) + scale,
+            2 * std::log(singular_values(0)) + scale};
+  }
+
+  bool beyond(const Eigenvalues& e, double by) const {
+    return !(e.least >= lowest() - by && e.greatest <= highest() + by);
+  }
+
+  int evaluations_left() const {
+    const int patience = options_.optimiser == LscvOptimiser::nelder_mead ? kSimplexPatience : 1;
+    return std::max(options_.evaluations * patience - evaluations_, 0);
+  }
+
+  Status descend(const LscvFrame& frame) {
+    SmoothStart at{Vector::Zero(frame.size()), frame.normal_units()};
+    Minimum minimum;
+    if (exact_sums_) {
+      if (Status s = descend(frame, *sums_, kRough, &at, &minimum); !s.ok()) return s;
+    }
+    if (Status s = descend(frame, exact_sums_ ? *exact_sums_ : *sums_, kExact, &at, &minimum);
+        !s.ok())
+      return s;
+    keep(frame, frame.triangle(minimum.at), minimum.value * unit_of_g(frame), minimum.stationary);
+    return Status::success();
+  }
+
+  Status descend(const LscvFrame& frame, GaussianPairSums& sums, SmoothStop stop, SmoothStart* at,
+                 Minimum* minimum) {
+    MatrixObjective objective(sums, factors_);
+    const double unit = unit_of_g(frame);
+    const SmoothFunction f = [&](const Vector& x, double* value, Vector* gradient) {
+      const Matrix t = frame.triangle(x);
+      *value = HUGE_VAL;
+      gradient->setZero();
+      if (!t.allFinite() || beyond(eigenvalues(frame, singular_values(t)), kNoValue))
+        return Status::success();
+      Status s = objective.gradient(frame, t, value, gradient);
+      *value /= unit;
+      *gradient /= unit;
+      return s;
+    };
+    const Constraints bounds = [&](const Vector& x, Vector* c, Matrix* jacobian) {
+      const Matrix t = frame.triangle(x);
+      const Eigen::JacobiSVD<Matrix> svd(t, Eigen::ComputeFullU | Eigen::ComputeFullV);
+      const Eigenvalues e = eigenvalues(frame, svd.singularValues());
+      *c << lowest() - e.least, e.greatest - highest();
+      // dlog s^2 = 2 u' dT v/s, with dT = T A and u'T = s v': 2 v' A v = tr(A 2 v v').
+      const Vector v_least = svd.matrixV().rightCols<1>();
+      const Vector v_greatest = svd.matrixV().leftCols<1>();
+      jacobian->row(0) = -2 * frame.gradient(t, v_least * v_least.transpose());
+      jacobian->row(1) = 2 * frame.gradient(t, v_greatest * v_greatest.transpose());
+    };
+    stop.evaluations = evaluations_left();
+    SmoothStart next;
+    if (Status s = minimise_smooth(f, bounds, 2, *at, stop, minimum, &next); !s.ok()) return s;
+    evaluations_ += minimum->evaluations;
+    *at = std::move(next);
+    return Status::success();
+  }
+
+  // Over M = T T', of which H is a multiple in the frame.
+  Status simplex(const LscvFrame& frame) {
+    const int d = sample_.d;
+    Vector at = Vector::Zero(frame.size());
+    at.head(d).setOnes();
+    Minimum minimum;
+    double step = kFirstSimplex;
+    if (exact_sums_) {
+      if (Status s = simplex(frame, *sums_, at, step, kRoughSimplex, &minimum); !s.ok()) return s;
+      at = minimum.at;
+      step = kRoughSimplex;
+    }
+    if (Status s =
+            simplex(frame, exact_sums_ ? *exact_sums_ : *sums_, at, step, kExactSimplex, &minimum);
+        !s.ok())
+      return s;
+    keep(frame, *triangle_of(frame, minimum.at), minimum.value * unit_of_g(frame),
+         minimum.stationary);
+    return Status::success();
+  }
+
+  Status simplex(const LscvFrame& frame, GaussianPairSums& sums, const Vector& start, double step,
+                 double tolerance, Minimum* minimum) {
+    MatrixObjective objective(sums, factors_);
+    const Function f = [&](const Vector& x, double* value) {
+      *value = HUGE_VAL;
+      const std::optional<Matrix> t = triangle_of(frame, x);
+      if (!t || beyond(eigenvalues(frame, singular_values(*t)), 0)) return Status::success();
+      Status s = objective.value(frame, *t, value);
+      *value /= unit_of_g(frame);
+      return s;
+    };
+    Status s = minimise_simplex(f, start, step, tolerance, evaluations_left(), minimum);
+    evaluations_ += minimum->evaluations;
+    return s;
+  }
+
+  // T of M = T T' whose diagonal is x_0 ... x_(d-1), the lower triangle by rows what follows.
+  static std::optional<Matrix> triangle_of(const LscvFrame& frame, const Vector& x) {
+    Matrix m = x.head(frame.d()).asDiagonal();
+    if (frame.shape() == LscvShape::full) {
+      Eigen::Index next = frame.d();
+      for (int i = 0; i < frame.d(); ++i) {
+        for (int j = 0; j < i; ++j) m(i, j) = x(next++);
+      }
+    }
+    const Eigen::LLT<Matrix> cholesky(m);
+    if (cholesky.info() != Eigen::Success) return std::nullopt;
+    return Matrix(cholesky.matrixL());
+  }
+
+  static Vector singular_values(const Matrix& t) {
+    return Eigen::JacobiSVD<Matrix>(t).singularValues();
+  }
+
+  // An interior minimum is better than any bound, of the same kind the lower is.
+  void keep(const LscvFrame& frame, const Matrix& triangle, double value, bool stationary) {
+    Found found{frame, triangle, value, LscvEnd::converged};
+    if (!stationary) {
+      found.end = LscvEnd::iteration_limit;
+    } else if (beyond(eigenvalues(frame, singular_values(triangle)), -kAtBound)) {
+      found.end = LscvEnd::at_bound;
+    }
+    const auto rank = [](const Found& f) { return f.end == LscvEnd::converged ? 0 : 1; };
+    if (!best_ || rank(found) < rank(*best_) ||
+        (rank(found) == rank(*best_) && found.value < best_->value))
+      best_.emplace(std::move(found));
+  }
+
+  Status finish(LscvMatrix* out) {
+    const double bound = factors_.tied_pairs_bound();
+    if (best_->end == LscvEnd::at_bound && sample_.tied_pairs > bound) {
+      return Status::error(
+          Code::degenerate,
+          "least-squares cross-validation has no minimum: %g pairs of equal points among %g, more "
+          "than its bound of %.4g a point",
+          sample_.tied_pairs, static_cast<double>(sample_.n),
+          bound / static_cast<double>(sample_.n));
+    }
+    const Matrix factor = best_->frame.factor(best_->triangle);
+    LscvMatrix result;
+    result.factor.assign(factor.data(), factor.data() + factor.size());
+    result.objective = best_->value * std::exp(-sample_.log_det);
+    result.evaluations = evaluations_;
+    result.end = best_->end;
+    if (result.end == LscvEnd::converged && sample_.tied_in_column > bound)
+      result.end = LscvEnd::tied_values;
+    *out = std::move(result);
+    return Status::success();
+  }
+
+  const WhiteSample& sample_;
+  Engine engine_;
+  LscvMatrixOptions options_;
+  Control control_;
+  LscvFactors factors_;
+  double h0_;
+  std::unique_ptr<GaussianPairSums> sums_;
+  std::unique_ptr<GaussianPairSums> exact_sums_;  // in double, if sums_ are not
+  int evaluations_ = 0;
+  std::optional<Found> best_;
+};
+
+}  // namespace
+
+Status lscv_matrix_objective(const WhiteSample& sample, const Engine& engine, LscvDivisor divisor,
+                             std::span<const double> factor, const Control& control, double* g) {
+  const int d = sample.d;
+  if (factor.size() != static_cast<std::size_t>(d) * static_cast<std::size_t>(d)) {
+    return Status::error(Code::invalid_argument, "a factor in %d dimensions has %d elements", d,
+                         d * d);
+  }
+  try {
+    Matrix l = Matrix::Zero(d, d);
+    double log_det = 0;
+    for (int i = 0; i < d; ++i) {
+      const int exponent = sample.exponent[static_cast<std::size_t>(i)];
+      for (int j = 0; j <= i; ++j)
+        l(i, j) = std::ldexp(factor[static_cast<std::size_t>(i * d + j)], -exponent);
+      if (!(l(i, i) > 0) || !l.row(i).allFinite()) {
+        return Status::error(Code::invalid_argument,
+                             "a Cholesky factor is finite, its diagonal positive");
+      }
+      log_det += std::log(factor[static_cast<std::size_t>(i * d + i)]);
+    }
+    const Matrix a = l.triangularView<Eigen::Lower>().solve(
+        Matrix(Eigen::Map<const Matrix>(sample.factor.data(), d, d)));
+    std::unique_ptr<GaussianPairSums> sums;
+    if (Status s = make_gaussian_sums(engine, sample.w, d, control, &sums); !s.ok()) return s;
+    GaussianSums at;
+    if (Status s = sums->full({a.data(), static_cast<std::size_t>(a.size())}, &at); !s.ok())
+      return s;
+    *g = std::exp(-log_det) * LscvFactors(sample.n, d, divisor).bracket(at);
+    return Status::success();
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for cross-validation");
+  }
+}
+
+Status select_lscv_matrix(const WhiteSample& sample, const Engine& engine,
+                          const LscvMatrixOptions& options, const Control& control,
+                          LscvMatrix* out) {
+  if (!(options.lowest > 0) || !(options.lowest < options.highest / 2) ||
+      !std::isfinite(options.highest) || options.evaluations < 1) {
+    return Status::error(Code::invalid_argument,
+                         "the bounds of the search leave nothing to search");
+  }
+  try {
+    return MatrixLscv(sample, engine, options, control).run(out);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for cross-validation");
+  }
+}
+
+}  // namespace kde
