@@ -77,8 +77,16 @@ Status make_gaussian_sums(const Engine& engine, std::span<const double> points, 
       *out = make_owning_line_sums(std::move(line));
       return Status::success();
     }
-    *out = make_reference_gaussian_sums(points, d, control);
-    return Status::success();
+    if (engine.kind == Engine::Kind::reference) {
+      *out = make_reference_gaussian_sums(points, d, control);
+      return Status::success();
+    }
+    const std::int64_t target = engine.target == 0 ? best_simd_target() : engine.target;
+    if (!is_simd_target(target)) {
+      return Status::error(Code::invalid_argument,
+                           "this processor or build has no such vector instruction set");
+    }
+    return make_tiled_gaussian_sums(points, d, target, engine.precision, control, out);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "no memory for a sample of %zu points",
                          points.size() / size);

@@ -1,6 +1,7 @@
 // Floating-point addition is not associative: a sum that threads add up as they finish changes in
 // its last bits from run to run. Here each item has a slot of its own, and the slots are added in
-// order once a batch of items is done. The batches bound the memory whatever the number of items.
+// order once a batch of items is done. The batches bound the memory whatever the number of items
+// and of sums.
 #include "core/sums/ordered_sum.h"
 
 #include <omp.h>
@@ -13,7 +14,9 @@
 namespace kde {
 namespace {
 
-constexpr std::int64_t kBatch = 65536;
+constexpr std::int64_t kMostItems = 65536;
+constexpr std::int64_t kLeastItems = 1024;    // enough for every thread to have some
+constexpr std::int64_t kMostSlots = 1 << 20;  // 8 MB
 
 }  // namespace
 
@@ -21,7 +24,8 @@ Status ordered_sum(const Control& control, std::int64_t items,
                    const std::function<void(std::int64_t, double*)>& work,
                    std::span<double> totals) {
   const std::int64_t width = static_cast<std::int64_t>(totals.size());
-  const std::int64_t batch = std::min(items, kBatch);
+  const std::int64_t fitting = kMostSlots / std::max<std::int64_t>(width, 1);
+  const std::int64_t batch = std::min(items, std::clamp(fitting, kLeastItems, kMostItems));
   std::vector<double> slots;
   try {
     slots.resize(static_cast<std::size_t>(batch * width));
@@ -35,13 +39,13 @@ Status ordered_sum(const Control& control, std::int64_t items,
   // over and makes new ones for the next larger, at a moment the caller does not control.
   const int threads = std::max(control.threads, 1);
 
-  for (std::int64_t begin = 0; begin < items && !stop; begin += kBatch) {
+  for (std::int64_t begin = 0; begin < items && !stop; begin += batch) {
     // Busy threads may leave the calling one no item of a short batch, and so no poll within it.
     if (control.stop_requested()) {
       stop = true;
       break;
     }
-    const std::int64_t end = std::min(items, begin + kBatch);
+    const std::int64_t end = std::min(items, begin + batch);
     std::fill(slots.begin(), slots.end(), 0.0);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (std::int64_t item = begin; item < end; ++item) {

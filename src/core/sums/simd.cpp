@@ -27,6 +27,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "core/sums/wide-inl.h"
 #include "hwy/contrib/math/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -88,27 +89,6 @@ HWY_INLINE V AddTerm(D d, V difference, V sum) {
   using T = hn::TFromD<D>;
   const V p = hn::Min(hn::Mul(difference, difference), hn::Set(d, static_cast<T>(kMaxP)));
   return hn::MulAdd(Polynomial<R>(d, p), ExpMinus(d, p), sum);
-}
-
-// Adds the lanes of `values` to those of `total`, in double.
-template <class DD>
-HWY_INLINE hn::Vec<DD> AddWide(DD /*wide*/, hn::ScalableTag<double> /*d*/,
-                               hn::Vec<hn::ScalableTag<double>> values, hn::Vec<DD> total) {
-  return hn::Add(total, values);
-}
-
-template <class DD>
-HWY_INLINE hn::Vec<DD> AddWide(DD wide, hn::ScalableTag<float> d,
-                               hn::Vec<hn::ScalableTag<float>> values, hn::Vec<DD> total) {
-#if HWY_TARGET == HWY_SCALAR  // one lane, which has no halves
-  (void)d;
-  return hn::Add(total, hn::PromoteTo(wide, values));
-#else
-  const hn::Half<decltype(d)> half;
-  const auto low = hn::PromoteTo(wide, hn::LowerHalf(half, values));
-  const auto high = hn::PromoteTo(wide, hn::UpperHalf(half, values));
-  return hn::Add(total, hn::Add(low, high));
-#endif
 }
 
 // How many rows share a load of the columns and, having sums of their own, hide each other's
