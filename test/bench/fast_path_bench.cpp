@@ -12,15 +12,16 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <numbers>
 #include <vector>
 
 #include "core/sampling/sort.h"
 #include "core/select/line_summary.h"
-#include "core/select/lscv1d.h"
+#include "core/select/lscv.h"
 #include "core/select/plugin.h"
+#include "core/sums/gaussian_sums.h"
 #include "core/sums/pair_sums.h"
 #include "core/sums/spectral.h"
+#include "lscv_value.h"
 #include "samples.h"
 #include "selectors.h"
 #include "table.h"
@@ -95,26 +96,19 @@ void add_plugin_rows(int n, int threads, bool sort) {
 }
 
 // Of g(h), relative to c4/n and the moduli of the two sums' terms.
-double lscv_error(int n, const LineSummary& line, const Lscv1d& found) {
+double lscv_error(int n, const LineSummary& line, const LscvScalar& found) {
   if (n > kExactSize) return kUnknown;
   static std::map<int, double> known;  // every number of threads finds the same h
   const auto [at, is_new] = known.try_emplace(n);
   if (is_new) {
-    const std::unique_ptr<PairSums> exact = exact_sums(n);
-    double g = 0;
-    double slope = 0;
-    double once = 0;
-    double twice = 0;
-    const double width = found.bandwidth;
-    (void)lscv1d_objective(*exact, line, LscvDivisor::n_squared, found.h, &g, &slope);
-    (void)exact->derivative(0, std::numbers::sqrt2 * width, &once);
-    (void)exact->derivative(0, width, &twice);
-    const double size = n;
-    // c4 sqrt(2 pi) = 1/sqrt(2), c2 sqrt(2 pi) = 1.
-    const double moduli = (1 / (2 * size * std::sqrt(std::numbers::pi)) +
-                           (std::numbers::sqrt2 * once + 4 * twice) / (size * size)) /
-                          width;
-    at->second = std::fabs(found.objective - g) / moduli;
+    const std::unique_ptr<PairSums> pairs = exact_sums(n);
+    std::unique_ptr<GaussianPairSums> exact;
+    (void)make_line_gaussian_sums(*pairs, &exact);
+    const double h = found.h * line.sigma;
+    GaussianSums sums;
+    (void)exact->sweep({&h, 1}, {&sums, 1});
+    const LscvValue g = lscv_value(n, 1, sums.once, sums.twice);
+    at->second = std::fabs(found.objective * h - g.value) / g.moduli;
   }
   return at->second;
 }
@@ -124,11 +118,15 @@ void add_lscv(int n, int threads) {
     const std::vector<double>& x = sorted(n);
     const Control control = control_of(threads);
     LineSummary line;
-    Lscv1d found;
+    LscvScalar found;
     for (auto _ : state) {
-      std::unique_ptr<PairSums> sums;
-      if (!summarize_line(x, {}, &line).ok() || !make_spectral_sums(x, {}, control, &sums).ok() ||
-          !select_lscv1d(*sums, line, LscvDivisor::n_squared, &found).ok()) {
+      std::unique_ptr<PairSums> pairs;
+      std::unique_ptr<GaussianPairSums> sums;
+      if (!summarize_line(x, {}, &line).ok() || !make_spectral_sums(x, {}, control, &pairs).ok() ||
+          !make_line_gaussian_sums(*pairs, &sums).ok() ||
+          !select_lscv_h(*sums, lscv_sample(line), LscvDivisor::n_squared, LscvSearch::refined,
+                         &found)
+               .ok()) {
         state.SkipWithError("no bandwidth");
       }
     }

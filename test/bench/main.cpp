@@ -17,5 +17,7 @@
 int main(int argc, char** argv) {
   kde::bench::add_plugin();
   kde::bench::add_fast_path();
+  kde::bench::add_lscv_h();
+  kde::bench::add_lscv_matrix();
   return kde::bench::run_table(argc, argv);
 }

@@ -3,7 +3,9 @@
 
 namespace kde::bench {
 
-void add_plugin();     // plugin_bench.cpp
-void add_fast_path();  // fast_path_bench.cpp
+void add_plugin();       // plugin_bench.cpp
+void add_fast_path();    // fast_path_bench.cpp
+void add_lscv_h();       // lscv_h_bench.cpp
+void add_lscv_matrix();  // lscv_matrix_bench.cpp
 
 }  // namespace kde::bench

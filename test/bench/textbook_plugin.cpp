@@ -3,28 +3,19 @@
 #include "textbook_plugin.h"
 
 #include <cmath>
-#include <cstddef>
 #include <map>
 #include <numbers>
+#include <vector>
 
 #include "samples.h"
 #include "table.h"
+#include "textbook.h"
 
 namespace kde::bench {
 namespace {
 
 const double kSqrtPi = std::sqrt(std::numbers::pi);
 const double kSqrt2Pi = std::sqrt(2 * std::numbers::pi);
-
-double k4(double z) {
-  const double t = z * z;
-  return (t * t - 6 * t + 3) * std::exp(-t / 2) / kSqrt2Pi;
-}
-
-double k6(double z) {
-  const double t = z * z;
-  return (t * t * t - 15 * t * t + 45 * t - 15) * std::exp(-t / 2) / kSqrt2Pi;
-}
 
 }  // namespace
 
@@ -37,17 +28,11 @@ double textbook_plugin(std::span<const double> x) {
 
   const double psi8 = 105 / (32 * kSqrtPi * std::pow(variance, 4.5));
   const double g1 = std::pow(30 / (kSqrt2Pi * psi8 * n), 1.0 / 9);
-  double sum6 = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    for (std::size_t j = i + 1; j < x.size(); ++j) sum6 += k6((x[i] - x[j]) / g1);
-  }
-  const double psi6 = (2 * sum6 - 15 * n / kSqrt2Pi) / (n * n * std::pow(g1, 7));
+  const double psi6 =
+      (2 * textbook::plugin(x, 6, g1) - 15 * n / kSqrt2Pi) / (n * n * std::pow(g1, 7));
   const double g2 = std::pow(-6 / (kSqrt2Pi * psi6 * n), 1.0 / 7);
-  double sum4 = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    for (std::size_t j = i + 1; j < x.size(); ++j) sum4 += k4((x[i] - x[j]) / g2);
-  }
-  const double psi4 = (2 * sum4 + 3 * n / kSqrt2Pi) / (n * n * std::pow(g2, 5));
+  const double psi4 =
+      (2 * textbook::plugin(x, 4, g2) + 3 * n / kSqrt2Pi) / (n * n * std::pow(g2, 5));
   return std::pow(1 / (2 * kSqrtPi * psi4 * n), 0.2);
 }
 

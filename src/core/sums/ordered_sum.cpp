@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <new>
 #include <vector>
 
@@ -17,6 +18,18 @@ namespace {
 constexpr std::int64_t kMostItems = 65536;
 constexpr std::int64_t kLeastItems = 1024;    // enough for every thread to have some
 constexpr std::int64_t kMostSlots = 1 << 20;  // 8 MB
+
+// What the calling thread has not done by then it shares. Where there is more to run than there are
+// processors, threads that begin and end together wait for each other's turn, milliseconds each.
+constexpr std::chrono::milliseconds kAlone{1};
+
+// The first `items` slots, of totals.size() numbers each, to the totals.
+void add(const std::vector<double>& slots, std::int64_t items, std::span<double> totals) {
+  const std::int64_t width = static_cast<std::int64_t>(totals.size());
+  for (std::int64_t slot = 0; slot < items; ++slot) {
+    for (std::int64_t k = 0; k < width; ++k) totals[k] += slots[slot * width + k];
+  }
+}
 
 }  // namespace
 
@@ -38,6 +51,7 @@ Status ordered_sum(const Control& control, std::int64_t items,
   // Always the same team, however few the items: OpenMP ends the threads that a smaller team leaves
   // over and makes new ones for the next larger, at a moment the caller does not control.
   const int threads = std::max(control.threads, 1);
+  const auto alone_until = std::chrono::steady_clock::now() + kAlone;
 
   for (std::int64_t begin = 0; begin < items && !stop; begin += batch) {
     // Busy threads may leave the calling one no item of a short batch, and so no poll within it.
@@ -47,8 +61,22 @@ Status ordered_sum(const Control& control, std::int64_t items,
     }
     const std::int64_t end = std::min(items, begin + batch);
     std::fill(slots.begin(), slots.end(), 0.0);
+    std::int64_t shared = begin;
+    for (; shared < end && !stop; ++shared) {
+      if (threads > 1 && std::chrono::steady_clock::now() >= alone_until) break;
+      if (control.stop_requested()) {
+        stop = true;
+      } else {
+        work(shared, slots.data() + (shared - begin) * width);
+      }
+    }
+    // A parallel region of nothing would still have to be waited for.
+    if (shared == end || stop) {
+      add(slots, end - begin, totals);
+      continue;
+    }
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (std::int64_t item = begin; item < end; ++item) {
+    for (std::int64_t item = shared; item < end; ++item) {
       // A loop shared by OpenMP cannot be left early: what remains of it is skipped.
       if (stop.load(std::memory_order_relaxed)) continue;
       if (omp_get_thread_num() == 0 && control.stop_requested()) {
@@ -57,9 +85,7 @@ Status ordered_sum(const Control& control, std::int64_t items,
       }
       work(item, slots.data() + (item - begin) * width);
     }
-    for (std::int64_t slot = 0; slot < end - begin; ++slot) {
-      for (std::int64_t k = 0; k < width; ++k) totals[k] += slots[slot * width + k];
-    }
+    add(slots, end - begin, totals);
   }
   if (stop) return Status::error(Code::cancelled, "cancelled");
   return Status::success();
