@@ -72,6 +72,7 @@ TEST(OutOfMemory, FitColumn) {
         FitOptions options;
         options.method = method;
         options.engine.kind = engine;
+        if (engine == Engine::Kind::reference) options.kernel = Kernel::uniform;
         fail_each_allocation([&] {
           std::vector<std::uint64_t> words;
           std::size_t size = 0;
