@@ -39,8 +39,8 @@ class CompactNodesTest : public testing::TestWithParam<Kernel> {
     return nodes;
   }
 
-  // `bound`: of the mass. Merging misplaces a point by at most h/2048, which moves F by K h/2048 and
-  // the density, whose slope is at most 1.5/h, by less than twenty times that over h.
+  // `bound`: of the mass. Merging misplaces a point by at most h/2048, which moves F by K h/2048
+  // and the density, whose slope is at most 1.5/h, by less than twenty times that over h.
   void expect_values(const CompactNodes& nodes, const fitted::Reference& reference, double h,
                      double bound, std::int64_t stride = 1) const {
     ASSERT_GE(nodes.nodes(), 2);

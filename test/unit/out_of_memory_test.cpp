@@ -4,12 +4,14 @@
 // Replaces the global operator new of the test binary; it fails only while armed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <string>
 #include <vector>
 
 #include "core/density/text.h"
+#include "core/select/kernel_lscv.h"
 #include "fitted.h"
 
 namespace {
@@ -82,6 +84,15 @@ TEST(OutOfMemory, FitColumn) {
       }
     }
   }
+}
+
+TEST(OutOfMemory, KernelLscv) {
+  std::vector<double> x = samples::normal(100, 1);
+  std::sort(x.begin(), x.end());
+  fail_each_allocation([&] {
+    KernelLscv result;
+    return select_kernel_lscv(Kernel::cosine, x, {}, LscvDivisor::n_squared, {}, &result);
+  });
 }
 
 TEST(OutOfMemory, Sampler) {
