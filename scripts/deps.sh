@@ -40,6 +40,7 @@ has_header hwy/highway.h || need libhwy-dev "vector instructions chosen at run t
 has_header kissfft/kissfft.hh || need libkissfft-dev "Fourier transforms for the bandwidth (kissfft, headers only)"
 has_header eigen3/Eigen/Core || need libeigen3-dev "small matrices (Eigen, headers only)"
 has_header nlopt.h || need libnlopt-dev "optimisers for bandwidth matrices (NLopt)"
+has_header boost/math/tools/minima.hpp || need libboost-dev "minimises criteria that have no derivative (Boost.Math, headers only)"
 
 pg_config=${PG_CONFIG:-$(scripts/pg_config.sh)}
 pgxs=$("$pg_config" --pgxs 2>/dev/null || true)

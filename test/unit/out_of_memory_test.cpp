@@ -4,6 +4,7 @@
 // Replaces the global operator new of the test binary; it fails only while armed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "core/density/text.h"
+#include "core/select/kernel_lscv.h"
 #include "core/select/lscv.h"
 #include "fitted.h"
 
@@ -74,6 +76,7 @@ TEST(OutOfMemory, FitColumn) {
         FitOptions options;
         options.method = method;
         options.engine.kind = engine;
+        if (engine == Engine::Kind::reference) options.kernel = Kernel::uniform;
         fail_each_allocation([&] {
           std::vector<std::uint64_t> words;
           std::size_t size = 0;
@@ -83,6 +86,15 @@ TEST(OutOfMemory, FitColumn) {
       }
     }
   }
+}
+
+TEST(OutOfMemory, KernelLscv) {
+  std::vector<double> x = samples::normal(100, 1);
+  std::sort(x.begin(), x.end());
+  fail_each_allocation([&] {
+    KernelLscv result;
+    return select_kernel_lscv(Kernel::cosine, x, {}, LscvDivisor::n_squared, {}, &result);
+  });
 }
 
 TEST(OutOfMemory, Sampler) {

@@ -181,11 +181,16 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   }
   double a = 0;
   double b = 0;
+  // Whether the range ends where there is mass beyond, its own mirror image where it is reflected.
+  bool cut_low = true;
+  bool cut_high = true;
   if (d.knots() > 0) {
     const double first = d.knot_u(0);
     const double last = d.knot_u(d.knots() - 1);
     a = d.to_u(smooth_cut(h, low_x, !r.lower_inclusive));
     b = d.to_u(smooth_cut(h, high_x, r.upper_inclusive));
+    cut_low = (h.flags & kBounded) != 0 || a > first;
+    cut_high = (h.flags & kBounded) != 0 || b < last;
     a = std::clamp(a, first, last);
     b = std::clamp(b, first, last);
   }
@@ -233,8 +238,10 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   double kernel = 0;
   if (smooth_rows > 0 && h.bandwidth > 0) {
     const double mean = total.center + mean_u;
-    const double edge_high = (b - mean) * smooth_slope(d, b) * h.smooth_rows;
-    const double edge_low = (a - mean) * smooth_slope(d, a) * h.smooth_rows;
+    const double f_low = cut_low ? smooth_slope(d, a) : 0;
+    const double f_high = cut_high ? smooth_slope(d, b) : 0;
+    const double edge_high = (b - mean) * f_high * h.smooth_rows;
+    const double edge_low = (a - mean) * f_low * h.smooth_rows;
     const double share = std::clamp(smooth_rows - (edge_high - edge_low), 0.0, smooth_rows);
     const double hu = std::ldexp(h.bandwidth, -h.exponent);
     if (share > 0) kernel = kernel_variance(h.kernel) * hu * hu * share / total.sum.m0;
