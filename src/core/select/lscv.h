@@ -35,10 +35,17 @@ enum class LscvDivisor { n_squared, leave_one_out };
 
 // How a search ended; the bandwidth is usable in every case.
 enum class LscvEnd {
-  converged,       // a minimum in the interior; for a scalar h the lowest over the range searched
-  at_bound,        // g is lowest at an end of the range searched, which is what is returned
-  tied_values,     // g falls without bound as h -> 0; what is returned is an interior minimum
-  iteration_limit  // the search ran out of steps; what is returned is the lowest g it saw
+  // A minimum in the interior; for a scalar h the lowest over the range searched, for a matrix the
+  // lowest of those found.
+  converged,
+  // For a scalar h g is lowest at an end of the range searched, which is what is returned; for a
+  // matrix no interior minimum was found, and this is the lowest point seen on the bounds.
+  at_bound,
+  // g falls without bound as h -> 0, or as H flattens along a column of tied values; what is
+  // returned is an interior minimum.
+  tied_values,
+  // The search ran out of steps, or was lost in rounding; what is returned is the lowest g it saw.
+  iteration_limit
 };
 
 // "converged", "at bound", "tied values", "iteration limit".
@@ -92,14 +99,15 @@ Status select_lscv_h(GaussianPairSums& sums, const LscvSample& sample, LscvDivis
 enum class LscvShape { full, diagonal };
 enum class LscvOptimiser {
   quasi_newton,  // analytic gradient in the log-Cholesky parameters
-  nelder_mead    // the papers': derivative-free over vech(H)
+  nelder_mead    // the papers': derivative-free over vech(H); ends within some 1e-5 of the minimum
 };
 
 struct LscvMatrixOptions {
   LscvShape shape = LscvShape::full;
   LscvDivisor divisor = LscvDivisor::n_squared;
   LscvOptimiser optimiser = LscvOptimiser::quasi_newton;
-  // Bounds on the generalised eigenvalues of (H, H_NS).
+  // Bounds on the generalised eigenvalues of (H, H_NS), for a diagonal H on its elements over those
+  // of H_NS; kept to a relative 1e-4. highest > 2 lowest > 0.
   double lowest = 1.0 / 4096, highest = 16;
   int evaluations = 500;  // at most; the simplex gets twenty times as many
 };
@@ -109,7 +117,7 @@ struct LscvMatrix {
   // with the sample's scale.
   std::vector<double> factor;
   double objective = 0;  // g, in units of 1/(x_1 ... x_d); 0 or infinity where that underflows
-  int evaluations = 0;
+  int evaluations = 0;   // of g, most with its gradient, beside the opening sweep over 8 scalar h
   LscvEnd end = LscvEnd::converged;
 };
 
@@ -119,7 +127,9 @@ Status lscv_matrix_objective(const WhiteSample& sample, const Engine& engine, Ls
                              std::span<const double> factor, const Control& control, double* g);
 
 // Engine precision single: the search is in single, its last steps in double, so that H is right to
-// 1e-6 either way. Errors: degenerate; cancelled; what the sums report.
+// 1e-6 of its standard deviations either way (quasi-Newton). Errors: invalid_argument (bounds that
+// leave nothing); degenerate (tied points, and no interior minimum); cancelled; what the sums
+// report.
 Status select_lscv_matrix(const WhiteSample& sample, const Engine& engine,
                           const LscvMatrixOptions& options, const Control& control,
                           LscvMatrix* out);

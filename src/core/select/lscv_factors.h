@@ -1,4 +1,7 @@
-// Internal to the LSCV selectors: the constants of lscv.h's formula.
+// Internal to the LSCV selectors: the constants of lscv.h's formula, and the formula at H = h^2
+// Sigma with its derivative,
+//   dg/dlog h = h^-d det(Sigma)^(-1/2) [ -d [...] + sum S/h^2 (once e/2 + twice e^2) ],
+// since e = exp(-S/(4 h^2)) has the derivative e S/(2 h^2).
 #pragma once
 
 #include <cmath>
@@ -6,7 +9,9 @@
 #include <numbers>
 
 #include "core/room.h"
+#include "core/select/local_minima.h"
 #include "core/select/lscv.h"
+#include "core/status.h"
 
 namespace kde {
 
@@ -28,6 +33,15 @@ struct LscvFactors {
     return diagonal + once * sums.once + twice * sums.twice;
   }
 
+  // g and its derivative at h in d dimensions, without det(Sigma)^(-1/2), which may be beyond
+  // double. width: h in units of the points that the sums were made of.
+  Criterion at(const GaussianSlopes& sums, int d, double h, double width) const {
+    const double inner = bracket(sums.sums);
+    const double rise = (once / 2 * sums.once_s + twice * sums.twice_s) / (width * width);
+    const double scale = std::pow(h, -d);
+    return {h, scale * inner, scale * (rise - d * inner)};
+  }
+
   // Pairs of equal points beyond which the bracket is negative as H -> 0.
   double tied_pairs_bound() const { return -diagonal / (once + twice); }
 };
@@ -36,6 +50,15 @@ struct LscvFactors {
 // section 4.7.
 inline double lscv_reference_h(std::int64_t n, int d) {
   return std::pow(4 / ((d + 2.0) * static_cast<double>(n)), 1 / (d + 4.0));
+}
+
+// What a search reports that finds nothing but ties.
+inline Status overwhelmed_by_ties(double tied_pairs, std::int64_t rows, double bound) {
+  const double n = static_cast<double>(rows);
+  return Status::error(Code::degenerate,
+                       "least-squares cross-validation has no minimum: %g pairs of equal points "
+                       "among %g, more than its bound of %.4g a point",
+                       tied_pairs, n, bound / n);
 }
 
 }  // namespace kde

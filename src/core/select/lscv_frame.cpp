@@ -1,3 +1,4 @@
+// The coordinates of lscv_frame.h.
 #include "core/select/lscv_frame.h"
 
 #include <cmath>

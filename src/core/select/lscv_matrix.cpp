@@ -22,6 +22,7 @@
 #include "core/select/lscv_factors.h"
 #include "core/select/lscv_frame.h"
 #include "core/select/lscv_matrix_objective.h"
+#include "core/select/lscv_starts.h"
 #include "core/select/optimise.h"
 
 namespace kde {
@@ -29,6 +30,7 @@ namespace {
 
 constexpr double kAtBound = 1e-3;  // a log eigenvalue this near to a bound sits on it
 constexpr double kNoValue = 1;     // and this far beyond it, g is not asked for
+constexpr double kDeep = 4;        // times the first value: deeper than an interior minimum
 constexpr int kSimplexPatience = 20;
 
 // The step in the parameters that may be left, in single precision and in double.
@@ -63,12 +65,13 @@ class MatrixLscv {
         return s;
     }
     std::vector<double> starts;
-    if (Status s = scalar_minima(&starts); !s.ok()) return s;
+    if (Status s = lscv_starts(*sums_, factors_, sample_.d, h0_, &starts); !s.ok()) return s;
     for (const double h : starts) {
+      if (evaluations_left() == 0) break;
       if (Status s = search_from(h); !s.ok()) return s;
     }
     // Nothing along multiples of Sigma, or it led to a bound: what is left is the normal reference.
-    if (!best_ || best_->end == LscvEnd::at_bound) {
+    if (!best_ || (best_->end != LscvEnd::converged && evaluations_left() > 0)) {
       if (Status s = search_from(h0_); !s.ok()) return s;
     }
     return finish(out);
@@ -81,36 +84,6 @@ class MatrixLscv {
     double value;
     LscvEnd end;  // converged, at_bound or iteration_limit
   };
-
-  // The minima of g(h^2 Sigma), roughly: where the derivative changes its sign between two of h0
-  // times powers of two, the minimum of the cubic through values and derivatives.
-  Status scalar_minima(std::vector<double>* starts) {
-    constexpr int kOctaves = 8;
-    std::vector<double> h;
-    for (int k = 0; k < kOctaves; ++k) h.push_back(2 * h0_ * std::exp2(-k));
-    std::vector<GaussianSlopes> sums(h.size());
-    if (Status s = sums_->sweep_slopes(h, sums); !s.ok()) return s;
-    std::vector<double> value;
-    std::vector<double> slope;
-    for (std::size_t k = 0; k < h.size(); ++k) {
-      const double bracket = factors_.bracket(sums[k].sums);
-      const double scale = std::pow(h[k], -sample_.d);
-      const double rise =
-          (factors_.once / 2 * sums[k].once_s + factors_.twice * sums[k].twice_s) / (h[k] * h[k]);
-      value.push_back(scale * bracket);
-      slope.push_back(scale * (rise - sample_.d * bracket));
-    }
-    for (std::size_t k = 1; k < h.size(); ++k) {
-      if (!(slope[k] < 0 && slope[k - 1] >= 0)) continue;
-      const double width = std::log(h[k - 1] / h[k]);
-      // Nocedal & Wright, Numerical Optimization (2006), eq. (3.59).
-      const double d1 = slope[k] + slope[k - 1] - 3 * (value[k - 1] - value[k]) / width;
-      const double d2 = std::sqrt(d1 * d1 - slope[k] * slope[k - 1]);
-      const double at = 1 - (slope[k - 1] + d2 - d1) / (slope[k - 1] - slope[k] + 2 * d2);
-      starts->push_back(h[k] * std::exp(width * at));
-    }
-    return Status::success();
-  }
 
   Status search_from(double h) {
     const double within = std::clamp(h, h0_ * std::sqrt(options_.lowest) * (1 + kAtBound),
@@ -149,20 +122,31 @@ class MatrixLscv {
   Status descend(const LscvFrame& frame) {
     SmoothStart at{Vector::Zero(frame.size()), frame.normal_units()};
     Minimum minimum;
-    if (exact_sums_) {
-      if (Status s = descend(frame, *sums_, kRough, &at, &minimum); !s.ok()) return s;
+    const SmoothStop first = exact_sums_ ? kRough : kExact;
+    if (Status s = descend(frame, *sums_, first, &at, &minimum); !s.ok()) return s;
+    if (exact_sums_ && evaluations_left() > 0) {
+      if (Status s = descend(frame, *exact_sums_, kExact, &at, &minimum); !s.ok()) return s;
     }
-    if (Status s = descend(frame, exact_sums_ ? *exact_sums_ : *sums_, kExact, &at, &minimum);
-        !s.ok())
-      return s;
     keep(frame, frame.triangle(minimum.at), minimum.value * unit_of_g(frame), minimum.stationary);
     return Status::success();
+  }
+
+  // Where g falls without bound it does so as a power of H: by its logarithm from -deep on, it
+  // falls as straight a line as the bounds are that stop it. Increasing in g: minima stay.
+  static void flatten(double deep, double* value, Vector* gradient) {
+    if (*value >= -deep) return;
+    *gradient *= deep / -*value;
+    *value = -deep * (1 + std::log(-*value / deep));
+  }
+  static double unflatten(double deep, double value) {
+    return value >= -deep ? value : -deep * std::exp(-value / deep - 1);
   }
 
   Status descend(const LscvFrame& frame, GaussianPairSums& sums, SmoothStop stop, SmoothStart* at,
                  Minimum* minimum) {
     MatrixObjective objective(sums, factors_);
     const double unit = unit_of_g(frame);
+    double deep = 0;  // from the first value
     const SmoothFunction f = [&](const Vector& x, double* value, Vector* gradient) {
       const Matrix t = frame.triangle(x);
       *value = HUGE_VAL;
@@ -172,23 +156,31 @@ class MatrixLscv {
       Status s = objective.gradient(frame, t, value, gradient);
       *value /= unit;
       *gradient /= unit;
+      if (deep == 0) deep = kDeep * std::max(std::fabs(*value), 1.0);
+      flatten(deep, value, gradient);
       return s;
     };
     const Constraints bounds = [&](const Vector& x, Vector* c, Matrix* jacobian) {
       const Matrix t = frame.triangle(x);
       const Eigen::JacobiSVD<Matrix> svd(t, Eigen::ComputeFullU | Eigen::ComputeFullV);
-      const Eigenvalues e = eigenvalues(frame, svd.singularValues());
-      *c << lowest() - e.least, e.greatest - highest();
-      // dlog s^2 = 2 u' dT v/s, with dT = T A and u'T = s v': 2 v' A v = tr(A 2 v v').
-      const Vector v_least = svd.matrixV().rightCols<1>();
-      const Vector v_greatest = svd.matrixV().leftCols<1>();
-      jacobian->row(0) = -2 * frame.gradient(t, v_least * v_least.transpose());
-      jacobian->row(1) = 2 * frame.gradient(t, v_greatest * v_greatest.transpose());
+      // All of them: where two are on a bound together, either alone leads astray.
+      const Vector log_values =
+          2 * (svd.singularValues() * (frame.h() / h0_)).array().log().matrix();
+      for (Eigen::Index k = 0; k < log_values.size(); ++k) {
+        (*c)(2 * k) = lowest() - log_values(k);
+        (*c)(2 * k + 1) = log_values(k) - highest();
+        // dlog s^2 = 2 u' dT v/s, with dT = T A and u'T = s v': 2 v' A v = tr(A 2 v v').
+        const Vector v = svd.matrixV().col(k);
+        jacobian->row(2 * k + 1) = frame.gradient(t, 2 * v * v.transpose());
+        jacobian->row(2 * k) = -jacobian->row(2 * k + 1);
+      }
     };
     stop.evaluations = evaluations_left();
     SmoothStart next;
-    if (Status s = minimise_smooth(f, bounds, 2, *at, stop, minimum, &next); !s.ok()) return s;
+    if (Status s = minimise_smooth(f, bounds, 2 * sample_.d, *at, stop, minimum, &next); !s.ok())
+      return s;
     evaluations_ += minimum->evaluations;
+    minimum->value = unflatten(deep, minimum->value);
     *at = std::move(next);
     return Status::success();
   }
@@ -199,16 +191,14 @@ class MatrixLscv {
     Vector at = Vector::Zero(frame.size());
     at.head(d).setOnes();
     Minimum minimum;
-    double step = kFirstSimplex;
-    if (exact_sums_) {
-      if (Status s = simplex(frame, *sums_, at, step, kRoughSimplex, &minimum); !s.ok()) return s;
+    const double first = exact_sums_ ? kRoughSimplex : kExactSimplex;
+    if (Status s = simplex(frame, *sums_, at, kFirstSimplex, first, &minimum); !s.ok()) return s;
+    if (exact_sums_ && evaluations_left() > 0) {
       at = minimum.at;
-      step = kRoughSimplex;
+      if (Status s = simplex(frame, *exact_sums_, at, kRoughSimplex, kExactSimplex, &minimum);
+          !s.ok())
+        return s;
     }
-    if (Status s =
-            simplex(frame, exact_sums_ ? *exact_sums_ : *sums_, at, step, kExactSimplex, &minimum);
-        !s.ok())
-      return s;
     keep(frame, *triangle_of(frame, minimum.at), minimum.value * unit_of_g(frame),
          minimum.stationary);
     return Status::success();
@@ -264,13 +254,8 @@ class MatrixLscv {
 
   Status finish(LscvMatrix* out) {
     const double bound = factors_.tied_pairs_bound();
-    if (best_->end == LscvEnd::at_bound && sample_.tied_pairs > bound) {
-      return Status::error(
-          Code::degenerate,
-          "least-squares cross-validation has no minimum: %g pairs of equal points among %g, more "
-          "than its bound of %.4g a point",
-          sample_.tied_pairs, static_cast<double>(sample_.n),
-          bound / static_cast<double>(sample_.n));
+    if (best_->end != LscvEnd::converged && sample_.tied_pairs > bound) {
+      return overwhelmed_by_ties(sample_.tied_pairs, sample_.n, bound);
     }
     const Matrix factor = best_->frame.factor(best_->triangle);
     LscvMatrix result;
@@ -297,40 +282,6 @@ class MatrixLscv {
 };
 
 }  // namespace
-
-Status lscv_matrix_objective(const WhiteSample& sample, const Engine& engine, LscvDivisor divisor,
-                             std::span<const double> factor, const Control& control, double* g) {
-  const int d = sample.d;
-  if (factor.size() != static_cast<std::size_t>(d) * static_cast<std::size_t>(d)) {
-    return Status::error(Code::invalid_argument, "a factor in %d dimensions has %d elements", d,
-                         d * d);
-  }
-  try {
-    Matrix l = Matrix::Zero(d, d);
-    double log_det = 0;
-    for (int i = 0; i < d; ++i) {
-      const int exponent = sample.exponent[static_cast<std::size_t>(i)];
-      for (int j = 0; j <= i; ++j)
-        l(i, j) = std::ldexp(factor[static_cast<std::size_t>(i * d + j)], -exponent);
-      if (!(l(i, i) > 0) || !l.row(i).allFinite()) {
-        return Status::error(Code::invalid_argument,
-                             "a Cholesky factor is finite, its diagonal positive");
-      }
-      log_det += std::log(factor[static_cast<std::size_t>(i * d + i)]);
-    }
-    const Matrix a = l.triangularView<Eigen::Lower>().solve(
-        Matrix(Eigen::Map<const Matrix>(sample.factor.data(), d, d)));
-    std::unique_ptr<GaussianPairSums> sums;
-    if (Status s = make_gaussian_sums(engine, sample.w, d, control, &sums); !s.ok()) return s;
-    GaussianSums at;
-    if (Status s = sums->full({a.data(), static_cast<std::size_t>(a.size())}, &at); !s.ok())
-      return s;
-    *g = std::exp(-log_det) * LscvFactors(sample.n, d, divisor).bracket(at);
-    return Status::success();
-  } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "no memory for cross-validation");
-  }
-}
 
 Status select_lscv_matrix(const WhiteSample& sample, const Engine& engine,
                           const LscvMatrixOptions& options, const Control& control,

@@ -1,8 +1,5 @@
-// LSCV_h: the formula and its derivative,
-//   dg/dlog h = h^-d det(Sigma)^(-1/2) [ -d [...] + sum S/h^2 (once e/2 + twice e^2) ],
-// with the factors of lscv_factors.h: e = exp(-S/(4 h^2)) has the derivative e S/(2 h^2).
-//
-// The search leaves the determinant of Sigma out, which may be beyond double.
+// LSCV_h: the searches of lscv.h over the formula of lscv_factors.h, and the small functions that
+// go with it.
 #include <algorithm>
 #include <cmath>
 #include <new>
@@ -29,14 +26,8 @@ class ScalarLscv {
   Status slopes(std::span<const double> h, std::span<Criterion> at) {
     std::vector<GaussianSlopes> sums(h.size());
     if (Status s = sums_.sweep_slopes(in_points(h), sums); !s.ok()) return s;
-    for (std::size_t k = 0; k < h.size(); ++k) {
-      const double bracket = factors_.bracket(sums[k].sums);
-      const double width = h[k] * sample_.unit;
-      const double rise =
-          (factors_.once / 2 * sums[k].once_s + factors_.twice * sums[k].twice_s) / (width * width);
-      at[k].value = scaled(bracket, h[k]);
-      at[k].slope = scaled(rise - sample_.d * bracket, h[k]);
-    }
+    for (std::size_t k = 0; k < h.size(); ++k)
+      at[k] = factors_.at(sums[k], sample_.d, h[k], h[k] * sample_.unit);
     return Status::success();
   }
 
@@ -50,11 +41,7 @@ class ScalarLscv {
     const auto best = std::min_element(minima.interior.begin(), minima.interior.end(), lower);
     const bool found = best != minima.interior.end();
     if (tied() && !found) {
-      return Status::error(
-          Code::degenerate,
-          "least-squares cross-validation has no minimum: %g pairs of equal points among %g, more "
-          "than its bound of %.4g a point",
-          sample_.tied_pairs, static_cast<double>(sample_.n), tie_bound());
+      return overwhelmed_by_ties(sample_.tied_pairs, sample_.n, factors_.tied_pairs_bound());
     }
     const Criterion end = std::min(minima.lowest, minima.highest, lower);
     if (found && (tied() || best->value <= end.value)) {
@@ -68,11 +55,14 @@ class ScalarLscv {
 
   Status grid(LscvScalar* out) {
     std::vector<double> h;
+    h.reserve(kGridSize);
     for (int k = 0; k < kGridSize; ++k) h.push_back(h0_ * (0.25 + 3.75 * k / (kGridSize - 1)));
     std::vector<GaussianSums> sums(h.size());
     if (Status s = sums_.sweep(in_points(h), sums); !s.ok()) return s;
     std::vector<double> g;
-    for (std::size_t k = 0; k < h.size(); ++k) g.push_back(scaled(factors_.bracket(sums[k]), h[k]));
+    g.reserve(h.size());
+    for (std::size_t k = 0; k < h.size(); ++k)
+      g.push_back(factors_.bracket(sums[k]) * std::pow(h[k], -sample_.d));
     const auto best = std::min_element(g.begin(), g.end());
     const bool interior = best != g.begin() && best + 1 != g.end();
     LscvEnd end = LscvEnd::at_bound;
@@ -89,7 +79,6 @@ class ScalarLscv {
     return widths;
   }
 
-  double scaled(double bracket, double h) const { return bracket * std::pow(h, -sample_.d); }
   bool tied() const { return sample_.tied_pairs > factors_.tied_pairs_bound(); }
   double tie_bound() const { return factors_.tied_pairs_bound() / static_cast<double>(sample_.n); }
 

@@ -32,9 +32,13 @@ bool is_failure(nlopt_result result) {
 
 constexpr double kLeastCurvature = 0.01;
 constexpr double kLargest = 10;       // |p|
-constexpr double kConstraint = 1e-8;  // by so much a constraint may be violated
+constexpr double kConstraint = 1e-4;  // by so much a constraint may be violated
 constexpr double kTouching = 1e-3;    // and nearer than this to 0 it holds the minimum
 constexpr double kStationary = 1e-3;  // with a longer step left a point is no minimum
+// Held by a constraint, a minimum is as good as found after so many evaluations without so much of
+// a gain, relative to the value: its algorithm slides along bent constraints in ever smaller steps.
+constexpr int kPatience = 8;
+constexpr double kGain = 1e-6;
 
 class SmoothSearch {
  public:
@@ -52,7 +56,7 @@ class SmoothSearch {
     best_.p = start_.at * 0;
     best_.gradient = best_.p;
     nlopt_set_min_objective(opt_, &SmoothSearch::objective, this);
-    const Vector tolerances = Vector::Constant(count_, kConstraint);
+    const Vector tolerances = Vector::Constant(count_, kConstraint / 10);
     if (count_ > 0) {
       nlopt_add_inequality_mconstraint(opt_, static_cast<unsigned>(count_),
                                        &SmoothSearch::constraint, this, tolerances.data());
@@ -143,8 +147,13 @@ class SmoothSearch {
     const bool feasible = (constraints_at(here.p).array() <= kConstraint).all();
     const bool stationary = step_left(here) < stop_.tolerance;
     // Among points that near, values are in the order of their rounding.
-    if (feasible && (stationary || here.value < best_.value)) best_ = here;
-    if ((feasible && stationary) || step < stop_.tolerance) nlopt_force_stop(opt_);
+    if (feasible && (stationary || here.value < best_.value)) {
+      if (best_.value - here.value > kGain * std::fabs(here.value)) idle_ = -1;
+      best_ = here;
+    }
+    ++idle_;
+    const bool held = idle_ > kPatience && touches_a_constraint();
+    if ((feasible && stationary) || step < stop_.tolerance || held) nlopt_force_stop(opt_);
   }
 
   // Newton's, by the curvature seen so far.
@@ -178,6 +187,7 @@ class SmoothSearch {
   nlopt_opt opt_ = nullptr;
   Status status_;
   int evaluations_ = 0;
+  int idle_ = 0;  // evaluations since the last gain
   bool limit_ = false;
   Point last_;  // evaluated
   Point best_{Vector(), HUGE_VAL, Vector()};

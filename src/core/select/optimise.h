@@ -1,5 +1,6 @@
-// Minimisation of a function of several variables, by NLopt (MIT for these algorithms; Debian:
-// libnlopt-dev): what a criterion over bandwidth matrices needs of it, behind Status.
+// Minimisation of a function of several variables, by NLopt (a shared library under the LGPL, these
+// two of its algorithms under BSD and MIT; Debian: libnlopt-dev): what a criterion over bandwidth
+// matrices needs of it, behind Status.
 #pragma once
 
 #include <functional>

@@ -41,8 +41,8 @@ Status check_scatter(int d, double once, double twice, std::size_t scatter);
 inline constexpr std::size_t kGaussianRows = 64;
 inline constexpr std::size_t kGaussianColumns = 256;
 
-// Terms below 2^-kGaussianReach may be left out, or counted as that: in all no more than
-// 2^-63 n^2 = 1.1e-19 n^2. So e^2 >= 2^-124 is a normal number in single precision as well.
+// Terms e below 2^-kGaussianReach are left out: at most 2^-63 n^2 = 1.1e-19 n^2 in all. So e^2 >=
+// 2^-124 is a normal number in single precision as well.
 inline constexpr double kGaussianReach = 62;
 
 // No coordinate of a PointTile is larger, so that no square overflows in single precision.
@@ -85,7 +85,7 @@ struct GaussianKernels {
   Scatter scatter;
 };
 
-// target is one of simd_targets(), d 1 to 16. Safe from any thread.
-GaussianKernels gaussian_kernels(std::int64_t target, Precision precision, std::size_t d);
+// target is one of simd_targets(). Safe from any thread.
+GaussianKernels gaussian_kernels(std::int64_t target, Precision precision);
 
 }  // namespace kde

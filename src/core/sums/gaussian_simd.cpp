@@ -111,8 +111,8 @@ HWY_INLINE V AddSquare(D d, V column, const hn::TFromD<D>* row, V sum) {
 }
 
 // Calls act(s0, ..., s7): the squared distances of rows i .. i + 3 from the vector of columns at j,
-// then from the one after it. kD: the dimensions, 0 where only the copy knows them.
-template <int kD, class D, class T, class Act>
+// then from the one after it.
+template <class D, class T, class Act>
 HWY_INLINE void WithDistances(D d, const Copy<T>& copy, std::size_t i, std::size_t j,
                               const Act& act) {
   using V = hn::Vec<D>;
@@ -125,8 +125,7 @@ HWY_INLINE void WithDistances(D d, const Copy<T>& copy, std::size_t i, std::size
   V s5 = hn::Zero(d);
   V s6 = hn::Zero(d);
   V s7 = hn::Zero(d);
-  const std::size_t dimensions = kD == 0 ? copy.d : kD;
-  for (std::size_t k = 0; k < dimensions; ++k) {
+  for (std::size_t k = 0; k < copy.d; ++k) {
     const V left = hn::Load(d, copy.columns[k] + j);
     const V right = hn::Load(d, copy.columns[k] + next);
     const T* row = copy.rows[k] + i;
@@ -157,14 +156,20 @@ HWY_INLINE void WithDistances(D d, const Copy<T>& copy, std::size_t i, std::size
   act(s0, s1, s2, s3, s4, s5, s6, s7);
 }
 
+// e = 2^(-s factor), and exactly 0 from `reach` on, however far.
+template <class D, class V>
+HWY_INLINE V TermWithin(D d, V s, V reach, V factor) {
+  return hn::IfThenElseZero(hn::Lt(s, reach), Exp2Minus(d, s, factor));
+}
+
 // ---- one pass over the pairs for many scales ---------------------------------------------------
 
 // Distances of eight rows: 8 KB in single precision, which stay in the first cache.
 constexpr std::size_t kSweepRows = 8;
 
 // What a scale needs of one stretch of distances: sums of e, e^2 and, with kSlopes, of t e, t e^2,
-// t = s scale. kClamp: some t may be above kGaussianReach. vectors: a multiple of 8.
-template <bool kClamp, bool kSlopes, class T>
+// t = s scale. kBeyond: some t may be above kGaussianReach. vectors: a multiple of 8.
+template <bool kBeyond, bool kSlopes, class T>
 void SumOverDistances(const T* s, std::size_t vectors, double scale, double* out) {
   const hn::ScalableTag<T> d;
   const hn::ScalableTag<double> wide;
@@ -184,11 +189,12 @@ void SumOverDistances(const T* s, std::size_t vectors, double scale, double* out
     V once_s = hn::Zero(d);
     V twice_s = hn::Zero(d);
     const auto add = [&](V distance) KDE_LAMBDA {
-      if (kClamp) distance = hn::Min(distance, reach);
-      const V e = Exp2Minus(d, distance, factor);
+      const V e = kBeyond ? TermWithin(d, distance, reach, factor) : Exp2Minus(d, distance, factor);
       once = hn::Add(once, e);
       twice = hn::MulAdd(e, e, twice);
       if (kSlopes) {
+        // Infinity times nothing would be no number.
+        if (kBeyond) distance = hn::Min(distance, reach);
         const V te = hn::Mul(hn::Mul(distance, factor), e);
         once_s = hn::Add(once_s, te);
         twice_s = hn::MulAdd(te, e, twice_s);
@@ -232,23 +238,23 @@ void Sweep(const PointRectangle& pairs, std::span<const double> scales, double* 
     const std::size_t end = std::min(i + kSweepRows, copy.row_end);
     for (std::size_t row = i; row < end; row += kBlockRows) {
       for (std::size_t j = FirstColumn(copy, row); j < copy.column_end; j += 2 * lanes) {
-        WithDistances<0>(d, copy, row, j,
-                         [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
-                           const auto keep = [&](V s) KDE_LAMBDA {
-                             low = hn::Min(low, s);
-                             high = hn::Max(high, s);
-                             hn::Store(s, d, to);
-                             to += lanes;
-                           };
-                           keep(s0);
-                           keep(s1);
-                           keep(s2);
-                           keep(s3);
-                           keep(s4);
-                           keep(s5);
-                           keep(s6);
-                           keep(s7);
-                         });
+        WithDistances(d, copy, row, j,
+                      [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
+                        const auto keep = [&](V s) KDE_LAMBDA {
+                          low = hn::Min(low, s);
+                          high = hn::Max(high, s);
+                          hn::Store(s, d, to);
+                          to += lanes;
+                        };
+                        keep(s0);
+                        keep(s1);
+                        keep(s2);
+                        keep(s3);
+                        keep(s4);
+                        keep(s5);
+                        keep(s6);
+                        keep(s7);
+                      });
       }
     }
     const std::size_t vectors = static_cast<std::size_t>(to - distances) / lanes;
@@ -267,7 +273,7 @@ void Sweep(const PointRectangle& pairs, std::span<const double> scales, double* 
 
 // ---- one scale ---------------------------------------------------------------------------------
 
-template <int kD, class T>
+template <class T>
 void Full(const PointRectangle& pairs, double scale, double* out) {
   const hn::ScalableTag<T> d;
   const hn::ScalableTag<double> wide;
@@ -285,22 +291,22 @@ void Full(const PointRectangle& pairs, double scale, double* out) {
       V once = hn::Zero(d);
       V twice = hn::Zero(d);
       for (; j < run_end; j += block) {
-        WithDistances<kD>(d, copy, i, j,
-                          [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
-                            const auto add = [&](V s) KDE_LAMBDA {
-                              const V e = Exp2Minus(d, hn::Min(s, reach), factor);
-                              once = hn::Add(once, e);
-                              twice = hn::MulAdd(e, e, twice);
-                            };
-                            add(s0);
-                            add(s1);
-                            add(s2);
-                            add(s3);
-                            add(s4);
-                            add(s5);
-                            add(s6);
-                            add(s7);
-                          });
+        WithDistances(d, copy, i, j,
+                      [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
+                        const auto add = [&](V s) KDE_LAMBDA {
+                          const V e = TermWithin(d, s, reach, factor);
+                          once = hn::Add(once, e);
+                          twice = hn::MulAdd(e, e, twice);
+                        };
+                        add(s0);
+                        add(s1);
+                        add(s2);
+                        add(s3);
+                        add(s4);
+                        add(s5);
+                        add(s6);
+                        add(s7);
+                      });
       }
       once_total = AddWide(wide, d, once, once_total);
       twice_total = AddWide(wide, d, twice, twice_total);
@@ -312,81 +318,7 @@ void Full(const PointRectangle& pairs, double scale, double* out) {
 
 // ---- one scale, with the scatter ---------------------------------------------------------------
 
-// In one or two dimensions by the outer products.
-template <int kD, class T>
-void ScatterOfFew(const PointRectangle& pairs, double scale, double once, double twice,
-                  double* out) {
-  static_assert(kD == 1 || kD == 2);
-  const hn::ScalableTag<T> d;
-  const hn::ScalableTag<double> wide;
-  using V = hn::Vec<decltype(d)>;
-  const std::size_t lanes = hn::Lanes(d);
-  Copy<T> copy;
-  MakeCopy(pairs, &copy);
-  const V factor = hn::Set(d, static_cast<T>(scale));
-  const V reach = hn::Set(d, static_cast<T>(kGaussianReach / scale));
-  const V weight1 = hn::Set(d, static_cast<T>(once));
-  const V weight2 = hn::Set(d, static_cast<T>(twice));
-  auto once_total = hn::Zero(wide);
-  auto twice_total = hn::Zero(wide);
-  auto total00 = hn::Zero(wide);
-  auto total10 = hn::Zero(wide);
-  auto total11 = hn::Zero(wide);
-  for (std::size_t i = 0; i < copy.row_end; i += kBlockRows) {
-    for (std::size_t j = FirstColumn(copy, i); j < copy.column_end;) {
-      const std::size_t run_end = std::min(copy.column_end, j + kRun / kBlockRows * lanes);
-      V once_sum = hn::Zero(d);
-      V twice_sum = hn::Zero(d);
-      V sum00 = hn::Zero(d);
-      V sum10 = hn::Zero(d);
-      V sum11 = hn::Zero(d);
-      for (; j < run_end; j += lanes) {
-        const bool diagonal = OnDiagonal(copy, i, j);
-        const V column0 = hn::Load(d, copy.columns[0] + j);
-        const V column1 = hn::Load(d, copy.columns[kD - 1] + j);
-        const auto add = [&](std::size_t row) KDE_LAMBDA {
-          const V y0 = hn::Sub(column0, hn::Set(d, copy.rows[0][row]));
-          const V y1 = hn::Sub(column1, hn::Set(d, copy.rows[kD - 1][row]));
-          V s = hn::Mul(y0, y0);
-          if (kD == 2) s = hn::MulAdd(y1, y1, s);
-          if (diagonal) s = OnlyPairs(d, copy, row, j, s);
-          const V e = Exp2Minus(d, hn::Min(s, reach), factor);
-          const V weight = hn::Mul(hn::MulAdd(e, weight2, weight1), e);
-          once_sum = hn::Add(once_sum, e);
-          twice_sum = hn::MulAdd(e, e, twice_sum);
-          // Nothing times a large difference is nothing, which 2^-62 times its square is not.
-          const V near = hn::IfThenElseZero(hn::Lt(s, reach), weight);
-          const V w0 = hn::Mul(near, y0);
-          sum00 = hn::MulAdd(w0, y0, sum00);
-          if (kD == 2) {
-            sum10 = hn::MulAdd(w0, y1, sum10);
-            sum11 = hn::MulAdd(hn::Mul(near, y1), y1, sum11);
-          }
-        };
-        add(i);
-        add(i + 1);
-        add(i + 2);
-        add(i + 3);
-      }
-      once_total = AddWide(wide, d, once_sum, once_total);
-      twice_total = AddWide(wide, d, twice_sum, twice_total);
-      total00 = AddWide(wide, d, sum00, total00);
-      if (kD == 2) {
-        total10 = AddWide(wide, d, sum10, total10);
-        total11 = AddWide(wide, d, sum11, total11);
-      }
-    }
-  }
-  out[0] += hn::GetLane(hn::SumOfLanes(wide, once_total));
-  out[1] += hn::GetLane(hn::SumOfLanes(wide, twice_total));
-  out[2] += hn::GetLane(hn::SumOfLanes(wide, total00));
-  if (kD == 2) {
-    out[3] += hn::GetLane(hn::SumOfLanes(wide, total10));
-    out[4] += hn::GetLane(hn::SumOfLanes(wide, total11));
-  }
-}
-
-// In more dimensions an outer product a pair would cost d^2/2. With y_ij = y_j - y_i, v_j the sum
+// An outer product a pair would cost d^2/2. With y_ij = y_j - y_i, v_j the sum
 // of w_ij y_ij over the rows and u_i that over the columns,
 //   sum_ij w_ij y_ij y_ij' = sum_ij w_ij y_ij (y_j - y_i)' = sum_j v_j y_j' - sum_i u_i y_i',
 // which costs 2 d a pair. What cancels are the last two sums: u and v, rounded to within 2^-24 of
@@ -467,8 +399,7 @@ class MomentSums {
 };
 
 template <class T>
-void ScatterOfMany(const PointRectangle& pairs, double scale, double once, double twice,
-                   double* out) {
+void Scatter(const PointRectangle& pairs, double scale, double once, double twice, double* out) {
   const hn::ScalableTag<T> d;
   const hn::ScalableTag<double> wide;
   using V = hn::Vec<decltype(d)>;
@@ -491,24 +422,23 @@ void ScatterOfMany(const PointRectangle& pairs, double scale, double once, doubl
       V once_sum = hn::Zero(d);
       V twice_sum = hn::Zero(d);
       for (; j < run_end; j += 2 * lanes) {
-        WithDistances<0>(d, copy, i, j,
-                         [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
-                           const auto add = [&](V s, T* weight) KDE_LAMBDA {
-                             const V e = Exp2Minus(d, hn::Min(s, reach), factor);
-                             once_sum = hn::Add(once_sum, e);
-                             twice_sum = hn::MulAdd(e, e, twice_sum);
-                             const V w = hn::Mul(hn::MulAdd(e, weight2, weight1), e);
-                             hn::Store(hn::IfThenElseZero(hn::Lt(s, reach), w), d, weight);
-                           };
-                           add(s0, weights[0] + j);
-                           add(s1, weights[1] + j);
-                           add(s2, weights[2] + j);
-                           add(s3, weights[3] + j);
-                           add(s4, weights[0] + j + lanes);
-                           add(s5, weights[1] + j + lanes);
-                           add(s6, weights[2] + j + lanes);
-                           add(s7, weights[3] + j + lanes);
-                         });
+        WithDistances(d, copy, i, j,
+                      [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
+                        const auto add = [&](V s, T* weight) KDE_LAMBDA {
+                          const V e = TermWithin(d, s, reach, factor);
+                          once_sum = hn::Add(once_sum, e);
+                          twice_sum = hn::MulAdd(e, e, twice_sum);
+                          hn::Store(hn::Mul(hn::MulAdd(e, weight2, weight1), e), d, weight);
+                        };
+                        add(s0, weights[0] + j);
+                        add(s1, weights[1] + j);
+                        add(s2, weights[2] + j);
+                        add(s3, weights[3] + j);
+                        add(s4, weights[0] + j + lanes);
+                        add(s5, weights[1] + j + lanes);
+                        add(s6, weights[2] + j + lanes);
+                        add(s7, weights[3] + j + lanes);
+                      });
       }
       once_total = AddWide(wide, d, once_sum, once_total);
       twice_total = AddWide(wide, d, twice_sum, twice_total);
@@ -521,20 +451,12 @@ void ScatterOfMany(const PointRectangle& pairs, double scale, double once, doubl
 }
 
 template <class T>
-GaussianKernels KernelsOf(std::size_t d) {
-  GaussianKernels kernels = {Sweep<false, T>, Sweep<true, T>, Full<0, T>, ScatterOfMany<T>};
-  if (d == 1) {
-    kernels.full = Full<1, T>;
-    kernels.scatter = ScatterOfFew<1, T>;
-  } else if (d == 2) {
-    kernels.full = Full<2, T>;
-    kernels.scatter = ScatterOfFew<2, T>;
-  }
-  return kernels;
+GaussianKernels KernelsOf() {
+  return {Sweep<false, T>, Sweep<true, T>, Full<T>, Scatter<T>};
 }
 
-GaussianKernels Kernels(Precision precision, std::size_t d) {
-  return precision == Precision::single ? KernelsOf<float>(d) : KernelsOf<double>(d);
+GaussianKernels Kernels(Precision precision) {
+  return precision == Precision::single ? KernelsOf<float>() : KernelsOf<double>();
 }
 
 }  // namespace kde::HWY_NAMESPACE
@@ -545,10 +467,10 @@ HWY_AFTER_NAMESPACE();
 
 namespace kde {
 
-GaussianKernels gaussian_kernels(std::int64_t target, Precision precision, std::size_t d) {
-  using Maker = GaussianKernels (*)(Precision, std::size_t);
+GaussianKernels gaussian_kernels(std::int64_t target, Precision precision) {
+  using Maker = GaussianKernels (*)(Precision);
   static constexpr TargetFunction<Maker> kMakers[] = KDE_TARGET_FUNCTIONS(Kernels);
-  return function_for<Maker>(kMakers, target)(precision, d);
+  return function_for<Maker>(kMakers, target)(precision);
 }
 
 }  // namespace kde

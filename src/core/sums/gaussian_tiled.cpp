@@ -43,7 +43,7 @@ class TiledSums : public GaussianPairSums {
       : d_(d),
         n_(points.size() / d),
         control_(control),
-        kernels_(gaussian_kernels(target, precision, d)),
+        kernels_(gaussian_kernels(target, precision)),
         x_(points.size()),
         y_(points.size()),
         low_(tiles() * d),
