@@ -203,11 +203,18 @@ TEST(LscvLine, OfTwoPoints) {
   EXPECT_EQ(result.tie_bound * 2, 1 / (2 * std::sqrt(2.0) - 1));
 }
 
-TEST(LscvLine, NeedsSumsThatHaveWhatItAsksFor) {
+class NoSums : public PairSums {
+ public:
+  Status derivative(int, double, double*) override {
+    return Status::error(Code::invalid_argument, "no sums");
+  }
+};
+
+TEST(LscvLine, ReportsWhatTheSumsReport) {
   const std::vector<double> x = {1, 2, 4};
   Prepared p;
   ASSERT_TRUE(summarize_line(x, {}, &p.line).ok());
-  ASSERT_TRUE(make_pair_sums(Engine{}, x, {}, &p.pairs).ok());
+  p.pairs = std::make_unique<NoSums>();
   ASSERT_TRUE(make_line_gaussian_sums(*p.pairs, &p.sums).ok());
   LscvScalar result;
   EXPECT_EQ(select(p, LscvDivisor::n_squared, &result).code, Code::invalid_argument);
