@@ -257,9 +257,8 @@ TEST(GaussianReference, OfTwoPointsIsTheKernel) {
 
 // Every size around a block of rows, a vector, a tile of rows, one of columns and several.
 TEST_P(EveryGaussianEngine, IsRightAtEverySize) {
-  const std::vector<double> points = normal_points(577, 3);
-  for (const int n : {2,  3,  4,  5,  7,   8,   9,   15,  16,  17,  31, 33,
-                      63, 64, 65, 68, 127, 129, 255, 256, 257, 321, 577}) {
+  const std::vector<double> points = normal_points(321, 3);
+  for (const int n : {2, 3, 4, 5, 8, 9, 15, 17, 31, 33, 63, 64, 65, 127, 129, 255, 256, 257, 321}) {
     const std::vector<double> some(points.begin(), points.begin() + 3 * n);
     expect_sums(engine(), some, 3, 0.4);
     expect_matrix_sums(engine(), some, 3, lower_triangle(3, 0.4));
@@ -268,7 +267,7 @@ TEST_P(EveryGaussianEngine, IsRightAtEverySize) {
 
 TEST_P(EveryGaussianEngine, IsRightInEveryDimension) {
   for (int d = 1; d <= kMaxDimensions; ++d) {
-    const std::vector<double> points = normal_points(101, d, 11);
+    const std::vector<double> points = normal_points(71, d, 11);
     const double h = 0.3 * std::sqrt(d);
     expect_sums(engine(), points, d, h);
     expect_matrix_sums(engine(), points, d, lower_triangle(d, h));
@@ -460,7 +459,7 @@ std::vector<double> everything(const Engine& engine, const std::vector<double>& 
 }
 
 TEST_P(EveryGaussianEngine, HasTheSameBitsForAnyThreads) {
-  const std::vector<double> points = normal_points(1100, 2);
+  const std::vector<double> points = normal_points(700, 2);
   const std::vector<double> alone = everything(engine(), points, 2, 1);
   for (const int threads : {2, 3}) {
     const std::vector<double> shared = everything(engine(), points, 2, threads);

@@ -155,7 +155,7 @@ TEST(WhiteSample, NamesTheColumnThatIsConstantOrCollinear) {
   EXPECT_NE(std::strstr(constant.message, "column 2 "), nullptr) << constant.message;
 
   // Combinations of the columns before, also far from zero, with rounding of their own.
-  for (const double offset : {0.0, 1e6}) {
+  for (const double offset : {0.0, 1e6, 1e10}) {
     x = sample(50, 4, 38);
     for (std::size_t i = 0; i < 50; ++i) {
       x[4 * i] += offset;
@@ -168,7 +168,9 @@ TEST(WhiteSample, NamesTheColumnThatIsConstantOrCollinear) {
   }
 
   // A thousandth of its own is enough.
-  for (std::size_t i = 0; i < 50; ++i) x[4 * i + 2] += 1e-3 * x[4 * i + 3];
+  x = sample(50, 4, 38);
+  for (std::size_t i = 0; i < 50; ++i)
+    x[4 * i + 2] = 0.3 * x[4 * i] - 0.7 * x[4 * i + 1] + 1e-3 * x[4 * i + 2];
   EXPECT_TRUE(refusal(x, 4).ok());
 }
 

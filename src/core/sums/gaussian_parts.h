@@ -67,7 +67,7 @@ struct PointRectangle {
 
 // The vector code for one instruction set and one word length; sums are accumulated in double.
 struct GaussianKernels {
-  // For scales[k], 1e-35 .. 1e30: out[2 k] += sum e, out[2 k + 1] += sum e^2, e = 2^(-s scales[k])
+  // For scales[k], 1e-35 to 1e30: out[2 k] += sum e, out[2 k + 1] += sum e^2, e = 2^(-s scales[k])
   // with s the squared distance.
   using Sweep = void (*)(const PointRectangle& pairs, std::span<const double> scales, double* out);
   // The same four a scale: sum e, sum e^2, sum S e, sum S e^2 with S = s.
@@ -76,12 +76,8 @@ struct GaussianKernels {
   // row by row, of sum (once e + twice e^2) y y', y the difference of two points.
   using Scatter = void (*)(const PointRectangle& pairs, double scale, double once, double twice,
                            double* out);
-  // out[0] += sum e, out[1] += sum e^2.
-  using Full = void (*)(const PointRectangle& pairs, double scale, double* out);
-
   Sweep sweep;
   Slopes slopes;
-  Full full;
   Scatter scatter;
 };
 

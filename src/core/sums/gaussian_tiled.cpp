@@ -97,7 +97,7 @@ class TiledSums : public GaussianPairSums {
     const double scale = scale_of(shrink);
     double totals[2] = {};
     const auto kernel = [&](const PointRectangle& pairs, double* sums) {
-      kernels_.full(pairs, scale, sums);
+      kernels_.sweep(pairs, {&scale, 1}, sums);
     };
     if (Status s = sum_over_pairs(scale, kernel, totals); !s.ok()) return s;
     *out = {totals[0], totals[1]};
