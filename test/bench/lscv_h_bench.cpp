@@ -76,7 +76,7 @@ void add_vector(int n, int d, Precision precision, int threads) {
     for (auto _ : state) {
       WhiteSample white;
       std::unique_ptr<GaussianPairSums> sums;
-      if (!whiten_sample(x, d, &white).ok() ||
+      if (!whiten_sample(x, d, {}, &white).ok() ||
           !make_gaussian_sums({Engine::Kind::simd, best.target, precision}, white.w, d, control,
                               &sums)
                .ok() ||

@@ -72,7 +72,7 @@ void add_value(int n, int d, Precision precision, int threads) {
         control.threads = start_threads(threads);
         WhiteSample white;
         std::unique_ptr<GaussianPairSums> sums;
-        if (!whiten_sample(samples::mix(n, d), d, &white).ok() ||
+        if (!whiten_sample(samples::mix(n, d), d, {}, &white).ok() ||
             !make_gaussian_sums({Engine::Kind::simd, best.target, precision}, white.w, d, control,
                                 &sums)
                  .ok()) {
@@ -122,7 +122,7 @@ void add_search(int n, int d, LscvOptimiser optimiser, Precision precision, int 
         WhiteSample white;
         LscvMatrix found;
         for (auto _ : state) {
-          if (!whiten_sample(x, d, &white).ok() ||
+          if (!whiten_sample(x, d, {}, &white).ok() ||
               !select_lscv_matrix(white, {Engine::Kind::simd, best.target, precision}, options,
                                   control, &found)
                    .ok()) {

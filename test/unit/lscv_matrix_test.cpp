@@ -20,7 +20,7 @@ const Engine kSingle{Engine::Kind::simd, 0, Precision::single};
 
 WhiteSample whiten(const std::vector<double>& points, int d) {
   WhiteSample sample;
-  const Status status = whiten_sample(points, d, &sample);
+  const Status status = whiten_sample(points, d, {}, &sample);
   EXPECT_TRUE(status.ok()) << status.message;
   return sample;
 }

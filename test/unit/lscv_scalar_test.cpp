@@ -26,7 +26,7 @@ struct Prepared {
 Prepared prepare(const std::vector<double>& points, int d, const Engine& engine = kFull,
                  const Control& control = {}) {
   Prepared p;
-  const Status white = whiten_sample(points, d, &p.sample);
+  const Status white = whiten_sample(points, d, {}, &p.sample);
   EXPECT_TRUE(white.ok()) << white.message;
   EXPECT_TRUE(make_gaussian_sums(engine, p.sample.w, d, control, &p.sums).ok());
   return p;

@@ -122,7 +122,7 @@ TEST(OutOfMemory, Sampler) {
 TEST(OutOfMemory, Lscv) {
   const std::vector<double> x = samples::mix(60, 2);
   WhiteSample sample;
-  fail_each_allocation([&] { return whiten_sample(x, 2, &sample); });
+  fail_each_allocation([&] { return whiten_sample(x, 2, {}, &sample); });
   for (LscvSearch search : {LscvSearch::refined, LscvSearch::grid}) {
     fail_each_allocation([&]() -> Status {
       std::unique_ptr<GaussianPairSums> sums;

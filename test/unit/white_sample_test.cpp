@@ -19,14 +19,14 @@ namespace {
 
 WhiteSample whiten(const std::vector<double>& points, int d) {
   WhiteSample out;
-  const Status status = whiten_sample(points, d, &out);
+  const Status status = whiten_sample(points, d, {}, &out);
   EXPECT_TRUE(status.ok()) << status.message;
   return out;
 }
 
 Status refusal(const std::vector<double>& points, int d) {
   WhiteSample out;
-  return whiten_sample(points, d, &out);
+  return whiten_sample(points, d, {}, &out);
 }
 
 double squared_distance(const WhiteSample& s, std::size_t i, std::size_t j) {
@@ -172,6 +172,30 @@ TEST(WhiteSample, NamesTheColumnThatIsConstantOrCollinear) {
   for (std::size_t i = 0; i < 50; ++i)
     x[4 * i + 2] = 0.3 * x[4 * i] - 0.7 * x[4 * i + 1] + 1e-3 * x[4 * i + 2];
   EXPECT_TRUE(refusal(x, 4).ok());
+}
+
+// A control that has been asked to stop is seen in every phase: the n-th poll ends the work.
+TEST(WhiteSample, StopsWhenAsked) {
+  const std::vector<double> x = samples::mix(20'000, 3);
+  struct Stop {
+    int polls = 0, at = 0;
+  } stop;
+  Control control;
+  control.stop_arg = &stop;
+  control.should_stop = [](void* arg) {
+    Stop* s = static_cast<Stop*>(arg);
+    return ++s->polls >= s->at;
+  };
+  WhiteSample out;
+  stop.at = 1 << 30;
+  ASSERT_TRUE(whiten_sample(x, 3, control, &out).ok());
+  const int all = stop.polls;
+  EXPECT_GT(all, 40);  // four sorts of 20,000 take some 280,000 comparisons each
+  for (int at = 1; at <= all; at += 7) {
+    stop = {0, at};
+    EXPECT_EQ(whiten_sample(x, 3, control, &out).code, Code::cancelled);
+    EXPECT_EQ(stop.polls, at);
+  }
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ Status select(const MatrixRequest& request, std::span<const double> points, int 
               const Control& control, BandwidthMatrix* out) {
   // Also checks the points, and refuses those whose covariance is singular, for every method.
   WhiteSample sample;
-  if (Status s = whiten_sample(points, d, &sample); !s.ok()) return s;
+  if (Status s = whiten_sample(points, d, control, &sample); !s.ok()) return s;
   const double n = static_cast<double>(sample.n);
   Status status;
   switch (request.method) {

@@ -25,10 +25,22 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
+// Thrown by an ordering in the middle of a sort, and caught in this file.
+struct Cancelled {};
+
+constexpr int kComparisonsBetweenPolls = 1 << 14;
+
 // Pairs of equal elements among 0 .. n-1, which `less` orders.
 template <class Less>
-double tied_pairs(std::vector<std::size_t>* order, const Less& less) {
-  std::sort(order->begin(), order->end(), less);
+double tied_pairs(std::vector<std::size_t>* order, const Control& control, const Less& less) {
+  int comparisons = 0;
+  std::sort(order->begin(), order->end(), [&](std::size_t i, std::size_t j) {
+    if (++comparisons == kComparisonsBetweenPolls) {
+      comparisons = 0;
+      if (control.stop_requested()) throw Cancelled();
+    }
+    return less(i, j);
+  });
   double pairs = 0;
   double before = 0;  // equal elements just before
   for (std::size_t i = 1; i < order->size(); ++i) {
@@ -40,8 +52,11 @@ double tied_pairs(std::vector<std::size_t>* order, const Less& less) {
 
 class Whitening {
  public:
-  Whitening(std::span<const double> points, int d)
-      : points_(points), d_(static_cast<std::size_t>(d)), n_(points.size() / d_) {
+  Whitening(std::span<const double> points, int d, const Control& control)
+      : points_(points),
+        control_(control),
+        d_(static_cast<std::size_t>(d)),
+        n_(points.size() / d_) {
     out_.n = static_cast<std::int64_t>(n_);
     out_.d = d;
   }
@@ -64,6 +79,11 @@ class Whitening {
  private:
   double x(std::size_t i, std::size_t k) const { return points_[i * d_ + k]; }
 
+  // Between passes over the points, a fraction of a second each for the largest of arrays.
+  void poll() const {
+    if (control_.stop_requested()) throw Cancelled();
+  }
+
   // Into column k of z_, centred, with a standard deviation in [1/2, 1).
   Status scale_column(std::size_t k) {
     double low = x(0, k);
@@ -75,12 +95,17 @@ class Whitening {
     if (low == high) {
       return Status::error(Code::degenerate, "all values of column %zu are equal", k + 1);
     }
+    poll();
     int first = 0;
     const double largest = std::frexp(std::max(-low, high), &first);
     auto column = z_.col(static_cast<Eigen::Index>(k));
     for (std::size_t i = 0; i < n_; ++i)
       column(static_cast<Eigen::Index>(i)) = std::ldexp(x(i, k), -first);
-    for (int pass = 0; pass < 2; ++pass) column.array() -= column.mean();
+    poll();
+    for (int pass = 0; pass < 2; ++pass) {
+      column.array() -= column.mean();
+      poll();
+    }
     int second = 0;
     const double sd = std::sqrt(column.squaredNorm() / static_cast<double>(n_ - 1));
     std::frexp(sd, &second);
@@ -95,7 +120,9 @@ class Whitening {
     const double d = static_cast<double>(d_);
     const Eigen::RowVectorXd rest = z_.colwise().sum();
     Matrix sigma = Matrix::Zero(z_.cols(), z_.cols());
+    poll();
     sigma.noalias() = z_.transpose() * z_;
+    poll();
     sigma.noalias() -= rest.transpose() * rest / n;
     sigma /= n - 1;
 
@@ -116,7 +143,9 @@ class Whitening {
           std::log(factor(k, k)) + std::numbers::ln2 * out_.exponent[static_cast<std::size_t>(k)];
     }
     out_.factor.assign(factor.data(), factor.data() + factor.size());
+    poll();
     factor.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(z_);
+    poll();
     out_.w.assign(z_.data(), z_.data() + z_.size());
     return Status::success();
   }
@@ -124,20 +153,21 @@ class Whitening {
   void count_ties() {
     std::vector<std::size_t> order(n_);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    out_.tied_pairs = tied_pairs(&order, [this](std::size_t i, std::size_t j) {
+    out_.tied_pairs = tied_pairs(&order, control_, [this](std::size_t i, std::size_t j) {
       const auto a = points_.subspan(i * d_, d_);
       const auto b = points_.subspan(j * d_, d_);
       return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
     });
     for (std::size_t k = 0; k < d_; ++k) {
-      out_.tied_in_column =
-          std::max(out_.tied_in_column, tied_pairs(&order, [this, k](std::size_t i, std::size_t j) {
-                     return x(i, k) < x(j, k);
-                   }));
+      out_.tied_in_column = std::max(
+          out_.tied_in_column,
+          tied_pairs(&order, control_,
+                     [this, k](std::size_t i, std::size_t j) { return x(i, k) < x(j, k); }));
     }
   }
 
   std::span<const double> points_;
+  const Control& control_;
   std::size_t d_;
   std::size_t n_;
   Matrix z_;           // n x d: the points centred and scaled, then whitened
@@ -147,7 +177,8 @@ class Whitening {
 
 }  // namespace
 
-Status whiten_sample(std::span<const double> points, int d, WhiteSample* out) {
+Status whiten_sample(std::span<const double> points, int d, const Control& control,
+                     WhiteSample* out) {
   if (d < 1 || d > kMaxDimensions) {
     return Status::error(Code::invalid_argument, "a sample has 1 to %d dimensions, not %d",
                          kMaxDimensions, d);
@@ -162,7 +193,9 @@ Status whiten_sample(std::span<const double> points, int d, WhiteSample* out) {
     return Status::error(Code::invalid_argument, "values must be finite");
   }
   try {
-    return Whitening(points, d).run(out);
+    return Whitening(points, d, control).run(out);
+  } catch (const Cancelled&) {
+    return Status::error(Code::cancelled, "cancelled");
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "no memory for a sample of %zu values",
                          points.size());

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "core/control.h"
 #include "core/room.h"
 #include "core/status.h"
 
@@ -35,7 +36,8 @@ struct WhiteSample {
 // of it; the first term is the rounding of a sum of n products, the second that of the values.
 // Errors: invalid_argument (fewer than two points, too many dimensions, a size that is no multiple
 // of d, NaN or infinities); degenerate (a constant or collinear column, named by its number from 1,
-// or n <= d); out_of_memory.
-Status whiten_sample(std::span<const double> points, int d, WhiteSample* out);
+// or n <= d); cancelled; out_of_memory.
+Status whiten_sample(std::span<const double> points, int d, const Control& control,
+                     WhiteSample* out);
 
 }  // namespace kde
