@@ -414,6 +414,16 @@ TEST_P(EveryGaussianEngine, IsRightForMatricesOfAnySize) {
   EXPECT_NEAR(out.once, 1, 1e-15);
   EXPECT_NEAR(out.twice, 1, 1e-15);
   for (const double v : scatter) EXPECT_NEAR(v, 0, 1e-40);
+
+  // Two points side by side, 8e12 bandwidths from the centre: more than single precision can tell.
+  if (engine().precision == Precision::single) return;
+  const auto far = make(engine(), {0, 1, 0x1p44}, 1);
+  scatter.resize(1);
+  ASSERT_TRUE(far->full_scatter(std::vector<double>{1}, 1, 0, &out, scatter).ok());
+  EXPECT_NEAR(out.once, std::exp(-0.25), 1e-15);
+  // The vector engine's scatter is a difference of moments about the centre, 2^43 away; each of
+  // the two is a product rounded to 2^-53 of itself.
+  EXPECT_NEAR(scatter[0], std::exp(-0.25), 4 * 0x1p43 * 0x1p-53);
 }
 
 // Weights like those of the gradient, 2 c4/n^2 at d = 16, are small: their scale must not matter.

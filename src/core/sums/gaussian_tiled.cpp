@@ -182,7 +182,9 @@ class TiledSums : public GaussianPairSums {
     if (!std::isfinite(largest)) {
       return Status::error(Code::invalid_argument, "the matrix is too large for these points");
     }
-    const double factor = std::min(1.0, kGaussianSpan / largest);
+    // A power of two, so that it rounds nothing.
+    const double factor =
+        largest > kGaussianSpan ? std::exp2(std::floor(std::log2(kGaussianSpan / largest))) : 1;
     *shrink = factor;
     return transform([&, factor](const double* x, double* y) {
       for (std::size_t k = 0; k < d_; ++k) {
