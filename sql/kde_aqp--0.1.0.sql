@@ -209,10 +209,10 @@ COMMENT ON FUNCTION kde_drop(regclass, name, boolean) IS 'drops a stored density
 
 -- STABLE: which instruction set computes the sums is an option. RESTRICTED: they start threads.
 CREATE FUNCTION kde_bandwidth(
-    "values" double precision[], method text DEFAULT 'plugin', exact boolean DEFAULT false,
+    sample double precision[], method text DEFAULT 'plugin', exact boolean DEFAULT false,
     kernel text DEFAULT 'gaussian', leave_one_out boolean DEFAULT false)
 RETURNS double precision
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION kde_bandwidth(double precision[], text, boolean, text, boolean) IS
     'bandwidth of an array of values, in their units';
 
@@ -220,7 +220,7 @@ CREATE FUNCTION kde_bandwidth_matrix(
     points double precision[], method text DEFAULT 'lscv_matrix', cholesky boolean DEFAULT false,
     leave_one_out boolean DEFAULT false)
 RETURNS double precision[]
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
 COMMENT ON FUNCTION kde_bandwidth_matrix(double precision[], text, boolean, boolean) IS
     'bandwidth matrix H of an array of points, a row each, or its lower Cholesky factor';
 

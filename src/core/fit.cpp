@@ -312,6 +312,10 @@ class Fit {
     va_end(args);
   }
 
+  void note_estimate(const char* text) {
+    std::snprintf(report_.estimate_notice, sizeof report_.estimate_notice, "%s", text);
+  }
+
   bool is_alphabet() const {
     if (!automatic() || !sample_.distinct_known) return false;
     return static_cast<std::int64_t>(sample_.distinct.size()) * kAtomRepeats <=
@@ -335,7 +339,7 @@ class Fit {
   // The estimate cannot use the bandwidth selected: what is stored and shown is the one used.
   void use_bandwidth(double bandwidth) {
     if (bandwidth > h_u_) {
-      note(
+      note_estimate(
           "the bandwidth was raised to the narrowest that can be stored beside the column's range");
     }
     h_u_ = bandwidth;
@@ -387,7 +391,7 @@ class Fit {
     h.slope_unit = part.slope_unit;
     h.error = std::min(part.error + sample_.rank_error, 1.0);
     if (part.error > kPromisedError / 2) {
-      note(is_compact(options_.kernel)
+      note_estimate(is_compact(options_.kernel)
                ? "the stored density may differ from the kernel estimate by more than 1e-5 of the "
                  "rows: the kernel has too many corners, or the column spans too many scales"
                : "the stored density may differ from the kernel estimate by more than 1e-5 of the "

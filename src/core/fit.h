@@ -45,7 +45,10 @@ struct FitReport {
   double representation_error = 0;  // fraction of the rows, measured, see Header::error
   double select_ms = 0, estimate_ms = 0;
   PluginTrace plugin;     // for the Gaussian kernel
-  char notice[240] = {};  // what a user should know, e.g. why another rule was used; or empty
+  // What a user should know, or empty: of the bandwidth's choice (why another rule was used), and
+  // of the estimate (how well it is stored).
+  char notice[240] = {};
+  char estimate_notice[240] = {};
 };
 
 // out: the stored density (words * 8 bytes hold `size` bytes), varlena word 0.

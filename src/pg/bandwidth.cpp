@@ -28,6 +28,10 @@ kde::Kernel read_kernel(const text* name) {
   return kernel;
 }
 
+void show_notice(const char* notice) {
+  if (notice[0] != '\0') ereport(NOTICE, (errmsg_internal("%s", notice)));
+}
+
 namespace {
 
 std::span<const double> read_numbers(ArrayType* array, const char* name) {
@@ -40,9 +44,8 @@ std::span<const double> read_numbers(ArrayType* array, const char* name) {
   return {reinterpret_cast<const double*>(ARR_DATA_PTR(array)), static_cast<std::size_t>(count)};
 }
 
-void show_notice(const char* notice) {
-  if (notice[0] != '\0') ereport(NOTICE, (errmsg("%s", notice)));
-}
+// A few values are done sooner than threads are started.
+int threads_for(std::size_t numbers) { return numbers > 1024 ? chosen_threads() : 1; }
 
 kde::LscvDivisor read_divisor(bool leave_one_out) {
   return leave_one_out ? kde::LscvDivisor::leave_one_out : kde::LscvDivisor::n_squared;
@@ -73,9 +76,9 @@ KDE_FUNCTION(kde_bandwidth) {
   ArrayType* array = PG_GETARG_ARRAYTYPE_P(0);
   if (ARR_NDIM(array) > 1)
     ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-                    errmsg("values must be an array of one dimension"),
+                    errmsg("sample must be an array of one dimension"),
                     errhint("Use kde_bandwidth_matrix() for points of several columns.")));
-  const std::span<const double> values = read_numbers(array, "values");
+  const std::span<const double> values = read_numbers(array, "sample");
   const char* method_name = text_to_cstring(PG_GETARG_TEXT_PP(1));
   kde::LineRequest request;
   if (!kde::parse_method(method_name, &request.method) || request.method == kde::Method::automatic)
@@ -88,7 +91,7 @@ KDE_FUNCTION(kde_bandwidth) {
   request.engine = chosen_engine();
   kde::LineBandwidth found;
   check_status(kde::select_bandwidth(request, values, PG_GETARG_BOOL(2),
-                                     begin_core_work(chosen_threads()), &found),
+                                     begin_core_work(threads_for(values.size())), &found),
                "choose a bandwidth");
   show_notice(found.notice);
   PG_RETURN_FLOAT8(found.h);
@@ -122,7 +125,7 @@ KDE_FUNCTION(kde_bandwidth_matrix) {
       AllocSetContextCreate(CurrentMemoryContext, "kde_bandwidth_matrix", ALLOCSET_SMALL_SIZES);
   kde::BandwidthMatrix* found = Owned<kde::BandwidthMatrix>::create(context);
   check_status(
-      kde::select_bandwidth_matrix(request, points, d, begin_core_work(chosen_threads()), found),
+      kde::select_bandwidth_matrix(request, points, d, begin_core_work(threads_for(points.size())), found),
       "choose a bandwidth matrix");
   show_notice(found->notice);
   ArrayType* result;

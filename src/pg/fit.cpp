@@ -256,7 +256,8 @@ KDE_FUNCTION(kde_fit) {
       kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
       doing);
   const kde::FitReport& report = work->report;
-  if (report.notice[0] != '\0') ereport(NOTICE, (errmsg("%s", report.notice)));
+  show_notice(report.notice);
+  show_notice(report.estimate_notice);
 
   const bool used_sums = report.bandwidth_rows > 0;
   FitRecord record{};

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 extern "C" {
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -54,6 +55,11 @@ kde::Control begin_core_work(int threads) {
   kde::Control control;
   control.should_stop = should_stop;
   clear_pending_interrupt();
+#if PG_VERSION_NUM >= 160000
+  // A conflict with recovery may end the session from within CHECK_FOR_INTERRUPTS; the process must
+  // not exit while its other threads compute.
+  if (RecoveryInProgress()) threads = 1;
+#endif
   if (threads <= 1) return control;
   // New threads inherit the signal mask, so that every signal goes to the main thread, which alone
   // may handle PostgreSQL's. Nothing in between can raise an error.

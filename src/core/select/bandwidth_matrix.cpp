@@ -120,7 +120,13 @@ Status select(const MatrixRequest& request, std::span<const double> points, int 
               const Control& control, BandwidthMatrix* out) {
   // Also checks the points, and refuses those whose covariance is singular, for every method.
   WhiteSample sample;
-  if (Status s = whiten_sample(points, d, control, &sample); !s.ok()) return s;
+  const bool is_lscv = request.method != MatrixMethod::plugin_product &&
+                       request.method != MatrixMethod::normal_reference &&
+                       request.method != MatrixMethod::scott;
+  if (Status s = whiten_sample(points, d, control, &sample,
+                               is_lscv ? Ties::counted : Ties::ignored);
+      !s.ok())
+    return s;
   const double n = static_cast<double>(sample.n);
   Status status;
   switch (request.method) {

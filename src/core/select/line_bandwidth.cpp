@@ -106,6 +106,7 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
                              const Control& control, LineBandwidth* out) {
   LineSummary line;
   if (Status s = summarize_line(values.sorted, values.weights, &line); !s.ok()) return s;
+  if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   const std::int64_t n = std::max(values.n, line.n);
   LineBandwidth found;
   if (!needs_pair_sums(request.method)) {
@@ -157,6 +158,7 @@ Status select_sorted(const LineRequest& request, std::vector<double>* x, bool ex
   std::frexp(std::max(x->back() - origin, origin - x->front()), &exponent);
   for (double& v : *x) v = std::ldexp(v - origin, -exponent);
 
+  if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   const auto n = static_cast<std::int64_t>(x->size());
   const LineValues values{*x, {}, n};
   LineRequest near = request;
@@ -189,6 +191,7 @@ Status select_bandwidth(const LineRequest& request, std::span<const double> x, b
     return Status::error(Code::invalid_argument, "values must be finite");
   }
   try {
+    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
     std::vector<double> sorted(x.begin(), x.end());
     if (!sort_values(&sorted, control)) return Status::error(Code::cancelled, "cancelled");
     if (sorted.front() == sorted.back())

@@ -61,7 +61,7 @@ class Whitening {
     out_.d = d;
   }
 
-  Status run(WhiteSample* out) {
+  Status run(Ties ties, WhiteSample* out) {
     if (n_ <= d_) {
       return Status::error(Code::degenerate, "%zu points are too few in %zu dimensions", n_, d_);
     }
@@ -71,7 +71,7 @@ class Whitening {
       if (Status s = scale_column(k); !s.ok()) return s;
     }
     if (Status s = whiten(); !s.ok()) return s;
-    count_ties();
+    if (ties == Ties::counted) count_ties();
     *out = std::move(out_);
     return Status::success();
   }
@@ -178,7 +178,7 @@ class Whitening {
 }  // namespace
 
 Status whiten_sample(std::span<const double> points, int d, const Control& control,
-                     WhiteSample* out) {
+                     WhiteSample* out, Ties ties) {
   if (d < 1 || d > kMaxDimensions) {
     return Status::error(Code::invalid_argument, "a sample has 1 to %d dimensions, not %d",
                          kMaxDimensions, d);
@@ -193,7 +193,7 @@ Status whiten_sample(std::span<const double> points, int d, const Control& contr
     return Status::error(Code::invalid_argument, "values must be finite");
   }
   try {
-    return Whitening(points, d, control).run(out);
+    return Whitening(points, d, control).run(ties, out);
   } catch (const Cancelled&) {
     return Status::error(Code::cancelled, "cancelled");
   } catch (const std::bad_alloc&) {

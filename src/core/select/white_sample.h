@@ -19,6 +19,9 @@
 
 namespace kde {
 
+// Whether whiten_sample counts ties, which takes longer than the rest. If not, they are 0.
+enum class Ties { counted, ignored };
+
 struct WhiteSample {
   std::int64_t n = 0;
   int d = 0;
@@ -38,6 +41,6 @@ struct WhiteSample {
 // of d, NaN or infinities); degenerate (a constant or collinear column, named by its number from 1,
 // or n <= d); cancelled; out_of_memory.
 Status whiten_sample(std::span<const double> points, int d, const Control& control,
-                     WhiteSample* out);
+                     WhiteSample* out, Ties ties = Ties::counted);
 
 }  // namespace kde

@@ -57,7 +57,7 @@ Status make_pair_sums(const Engine& engine, std::span<const double> x, const Con
 // Starts the threads of parallel regions of `threads` threads, so that a caller who must control
 // the signal mask of new threads can create them at a moment of its choosing. Returns the number to
 // use: fewer where the system refuses threads, which OpenMP itself would answer by ending the
-// process.
+// process. For one thread to call; again with the same number, it only answers.
 int start_threads(int threads);
 
 }  // namespace kde
