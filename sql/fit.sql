@@ -244,7 +244,7 @@ SELECT count(*), count(DISTINCT density) FROM by_threads;
 
 -- Exact sums use at most kde_aqp.bandwidth_rows values, of whatever sample.
 SET kde_aqp.bandwidth_rows = 500;
-SELECT sample_rows, bandwidth_rows FROM kde_fit('large', 'x', sample_rows => 2000, seed => 1);
+SELECT sample_rows, bandwidth_rows FROM kde_fit('large', 'x', sample_rows => 2000, seed => 1, exact => true);
 SELECT sample_rows, bandwidth_rows FROM kde_fit('large', 'x', sample_rows => -1, seed => 1, exact => true);
 SELECT requested_sample_rows, rows_read, sample_rows, bandwidth_rows FROM kde_densities WHERE relation = 'large'::regclass;
 RESET kde_aqp.bandwidth_rows;

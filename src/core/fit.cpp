@@ -391,11 +391,12 @@ class Fit {
     h.slope_unit = part.slope_unit;
     h.error = std::min(part.error + sample_.rank_error, 1.0);
     if (part.error > kPromisedError / 2) {
-      note_estimate(is_compact(options_.kernel)
-               ? "the stored density may differ from the kernel estimate by more than 1e-5 of the "
-                 "rows: the kernel has too many corners, or the column spans too many scales"
-               : "the stored density may differ from the kernel estimate by more than 1e-5 of the "
-                 "rows: the column spans too many scales");
+      note_estimate(
+          is_compact(options_.kernel)
+              ? "the stored density may differ from the kernel estimate by more than 1e-5 of the "
+                "rows: the kernel has too many corners, or the column spans too many scales"
+              : "the stored density may differ from the kernel estimate by more than 1e-5 of the "
+                "rows: the column spans too many scales");
     }
     h.smooth_rows = h.finite_rows();
     if (!split_.atoms.empty()) add_split_atoms();

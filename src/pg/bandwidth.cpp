@@ -124,9 +124,9 @@ KDE_FUNCTION(kde_bandwidth_matrix) {
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_bandwidth_matrix", ALLOCSET_SMALL_SIZES);
   kde::BandwidthMatrix* found = Owned<kde::BandwidthMatrix>::create(context);
-  check_status(
-      kde::select_bandwidth_matrix(request, points, d, begin_core_work(threads_for(points.size())), found),
-      "choose a bandwidth matrix");
+  check_status(kde::select_bandwidth_matrix(request, points, d,
+                                            begin_core_work(threads_for(points.size())), found),
+               "choose a bandwidth matrix");
   show_notice(found->notice);
   ArrayType* result;
   if (PG_GETARG_BOOL(2)) {

@@ -146,6 +146,20 @@ TEST(BandwidthMatrix, OfOneColumnIsTheSquare) {
   EXPECT_NEAR(matrix("lscv_matrix", x, 1).matrix[0] / (found.h * found.h), 1, 1e-6);
 }
 
+// Sums in single precision are right to about 1e-7; the last steps are in double.
+TEST(BandwidthMatrix, InSinglePrecisionEndsInDouble) {
+  const std::vector<double> x = samples::mix(300, 3);
+  for (const char* name : {"lscv", "lscv_matrix", "lscv_diagonal"}) {
+    MatrixRequest single = request(name);
+    single.engine.precision = Precision::single;
+    BandwidthMatrix found;
+    ASSERT_TRUE(select_bandwidth_matrix(single, x, 3, {}, &found).ok());
+    const BandwidthMatrix expected = matrix(name, x, 3);
+    for (std::size_t i = 0; i < 9; ++i)
+      EXPECT_NEAR(found.matrix[i], expected.matrix[i], 1e-6 * expected.matrix[0]) << name;
+  }
+}
+
 TEST(BandwidthMatrix, SaysHowTheSearchEnded) {
   EXPECT_STREQ(matrix("lscv_matrix", samples::mix(512, 2), 2).status, "converged");
   EXPECT_STREQ(matrix("lscv_matrix", samples::mix(512, 2), 2).notice, "");

@@ -399,7 +399,7 @@ TEST(FitColumn, TheBandwidthShownIsTheOneUsed) {
   options.method = Method::silverman;
   const Sample sample = sample_of(x);
   const Fitted f = fit(sample, options);
-  EXPECT_NE(std::string(f.report.notice), "");
+  EXPECT_NE(std::string(f.report.estimate_notice), "");
   EXPECT_EQ(f.report.bandwidth, f.view().header().bandwidth);
   const KernelSum exact(sample.values, f.report.bandwidth);
   for (double q : {0.1, 0.5, 0.9}) {

@@ -58,6 +58,14 @@ Status scalar(const MatrixRequest& request, const WhiteSample& sample, const Con
   if (Status s = select_lscv_h(*sums, lscv_sample(sample), request.divisor, search, &found);
       !s.ok())
     return s;
+  if (is_single(request.engine) && search == LscvSearch::refined) {
+    Engine precise = request.engine;
+    precise.precision = Precision::full;
+    if (Status s = make_gaussian_sums(precise, sample.w, sample.d, control, &sums); !s.ok())
+      return s;
+    if (Status s = polish_lscv_h(*sums, lscv_sample(sample), request.divisor, &found); !s.ok())
+      return s;
+  }
   scaled_covariance(sample, found.h, &out->factor);
   note_end(found.end, sample, out);
   return Status::success();
@@ -123,8 +131,8 @@ Status select(const MatrixRequest& request, std::span<const double> points, int 
   const bool is_lscv = request.method != MatrixMethod::plugin_product &&
                        request.method != MatrixMethod::normal_reference &&
                        request.method != MatrixMethod::scott;
-  if (Status s = whiten_sample(points, d, control, &sample,
-                               is_lscv ? Ties::counted : Ties::ignored);
+  if (Status s =
+          whiten_sample(points, d, control, &sample, is_lscv ? Ties::counted : Ties::ignored);
       !s.ok())
     return s;
   const double n = static_cast<double>(sample.n);

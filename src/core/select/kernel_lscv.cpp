@@ -20,7 +20,12 @@ namespace {
 
 using std::numbers::pi;
 
-constexpr double kStepsPerOctave = 8;
+// The smaller the sample, the narrower the valleys of g. The uniform kernel's g is rough on every
+// scale: finer steps would only find more of its roughness.
+double steps_per_octave(Kernel kernel, std::int64_t n) {
+  return n <= 20'000 && kernel != Kernel::uniform ? 16 : 8;
+}
+
 constexpr int kPointsInBracket = 16;
 constexpr int kRefinedBits = 26;  // of the place in a bracket
 constexpr std::uintmax_t kMostSteps = 60;
@@ -162,8 +167,9 @@ class Search {
     const LineSummary& s = line_.summary;
     const double n = static_cast<double>(s.n);
     const double h0 = canonical_rescale(std::pow(4 / (3 * n), 0.2), kernel_);
-    const std::vector<Point> grid = points(std::log(h0 / 64 * s.robust_scale(1.34)),
-                                           std::log(4 * h0 * s.sigma), kStepsPerOctave / kLog2);
+    const std::vector<Point> grid =
+        points(std::log(h0 / 64 * s.robust_scale(1.34)), std::log(4 * h0 * s.sigma),
+               steps_per_octave(kernel_, s.n) / kLog2);
     KernelLscv result;
     result.tie_bound = formula_.tie_bound();
     const bool tied = formula_.times_h(formula_.ties(s.tied_pairs)) < 0;
@@ -177,8 +183,8 @@ class Search {
     if (!status_.ok()) return status_;
     if (tied && result.minima == 0) {
       return Status::error(Code::degenerate,
-                           "least-squares cross-validation has no minimum: %g pairs of equal "
-                           "values among %g, more than its bound of %.4g a value",
+                           "least-squares cross-validation has no minimum: %.15g pairs of equal "
+                           "values among %.15g, more than its bound of %.4g a value",
                            s.tied_pairs, n, result.tie_bound);
     }
     const Point end = grid.front().g < grid.back().g ? grid.front() : grid.back();
@@ -210,7 +216,8 @@ class Search {
 
   // Both ends and what is between, at least `density` a unit of log h.
   std::vector<Point> points(double low, double high, double density) {
-    const int steps = std::max(2, static_cast<int>(std::ceil((high - low) * density)));
+    // Whole octaves take as many steps whatever the rounding of their ends.
+    const int steps = std::max(2, static_cast<int>(std::ceil((high - low) * density - 1e-9)));
     std::vector<Point> out;
     for (int k = 0; k <= steps && status_.ok(); ++k)
       out.push_back(at(k == steps ? high : low + (high - low) * k / steps));
@@ -254,7 +261,7 @@ class Search {
 
 Status check_arguments(Kernel kernel, double h) {
   if (!is_compact(kernel))
-    return Status::error(Code::invalid_argument, "the kernel has no end: use select_lscv1d");
+    return Status::error(Code::invalid_argument, "the kernel has no end: use select_lscv_h");
   if (!(h > 0) || !std::isfinite(h))
     return Status::error(Code::invalid_argument, "the bandwidth must be positive");
   return Status::success();

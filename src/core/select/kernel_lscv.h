@@ -48,9 +48,12 @@ Status kernel_lscv_objective(Kernel kernel, std::span<const double> sorted,
                              std::span<const double> weights, LscvDivisor divisor, double h,
                              const Control& control, double* g);
 
-// Searches the canonical equivalents of what select_lscv1d searches for the Gaussian kernel, at
-// steps of 2^(1/8), then within each minimum of that grid. h is right to 1e-6 where g has a smooth
-// minimum. Errors: as above; degenerate also where ties leave no minimum in the interior.
+// Searches the canonical equivalents of what select_lscv_h searches for the Gaussian kernel, at
+// steps of 2^(1/16) (above 20,000 rows, and for the uniform kernel, 2^(1/8)), then within each
+// minimum of that grid. Values of g alone tell h to about the square root of their rounding over
+// g's curvature, which falls as n^(-4/5): to 1e-6 for a thousand rows and 1e-4 for 200,000 where g
+// has a smooth minimum; the uniform kernel's is rough, and a narrow valley between two steps can be
+// missed. Errors: as above; degenerate also where ties leave no minimum in the interior.
 Status select_kernel_lscv(Kernel kernel, std::span<const double> sorted,
                           std::span<const double> weights, LscvDivisor divisor,
                           const Control& control, KernelLscv* out);

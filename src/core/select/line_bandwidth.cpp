@@ -38,9 +38,8 @@ Status make_sums(const Engine& engine, const LineValues& values, const Control& 
 
 void note_ties(const LineSummary& line, double bound, LineBandwidth* out) {
   std::snprintf(out->notice, sizeof out->notice,
-                "%.15g pairs of equal values among %lld rows, more than %.4g a row, make least-"
-                "squares cross-validation fall without bound: the bandwidth is its lowest minimum "
-                "in the interior",
+                "%.15g pairs of equal values among %lld rows are more than the %.4g a row that "
+                "least-squares cross-validation bears: the bandwidth is an interior minimum",
                 line.tied_pairs, static_cast<long long>(line.n), bound);
 }
 
@@ -64,15 +63,34 @@ Status kernel_lscv(const LineRequest& request, const LineValues& values, const L
   return Status::success();
 }
 
-Status lscv(PairSums& pairs, const LineSummary& line, LscvDivisor divisor, LineBandwidth* out) {
+Status lscv(const LineRequest& request, const LineValues& values, const LineSummary& line,
+            const Control& control, LineBandwidth* out) {
+  // Pairs of equal values grow as the square of the rows: whether they are too many is a question
+  // about the whole sample.
+  LineSummary whole = line;
+  whole.n = std::max(values.n, line.n);
+  const double growth = static_cast<double>(whole.n) / static_cast<double>(line.n);
+  whole.tied_pairs *= growth * growth;
+  LscvSample sample = lscv_sample(line);
+  sample.tied_pairs *= growth;
+
+  std::unique_ptr<PairSums> pairs;
   std::unique_ptr<GaussianPairSums> sums;
-  if (Status s = make_line_gaussian_sums(pairs, &sums); !s.ok()) return s;
   LscvScalar found;
-  if (Status s = select_lscv_h(*sums, lscv_sample(line), divisor, LscvSearch::refined, &found);
+  if (Status s = make_sums(request.engine, values, control, &pairs); !s.ok()) return s;
+  if (Status s = make_line_gaussian_sums(*pairs, &sums); !s.ok()) return s;
+  if (Status s = select_lscv_h(*sums, sample, request.divisor, LscvSearch::refined, &found);
       !s.ok())
     return s;
+  if (is_single(request.engine)) {
+    Engine precise = request.engine;
+    precise.precision = Precision::full;
+    if (Status s = make_sums(precise, values, control, &pairs); !s.ok()) return s;
+    if (Status s = make_line_gaussian_sums(*pairs, &sums); !s.ok()) return s;
+    if (Status s = polish_lscv_h(*sums, sample, request.divisor, &found); !s.ok()) return s;
+  }
   out->h = found.h * line.sigma;
-  note_end(found.end, line, found.tie_bound, out);
+  note_end(found.end, whole, found.tie_bound, out);
   return Status::success();
 }
 
@@ -124,11 +142,16 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
     return Status::success();
   }
 
-  std::unique_ptr<PairSums> sums;
-  if (Status s = make_sums(request.engine, values, control, &sums); !s.ok()) return s;
   found.rows_used = line.n;
   if (request.engine.kind == Engine::Kind::spectral) found.engine = "spectral";
+  std::unique_ptr<PairSums> sums;
   Status status;
+  if (request.method == Method::lscv) {
+    status = lscv(request, values, line, control, &found);
+  } else {
+    status = make_sums(request.engine, values, control, &sums);
+    if (!status.ok()) return status;
+  }
   if (request.method == Method::plugin) {
     status = select_plugin(*sums, line.sigma, line.n, n, &found.plugin);
     found.h = found.plugin.h;
@@ -136,8 +159,6 @@ Status select_line_bandwidth(const LineRequest& request, const LineValues& value
     status = select_sheather_jones(*sums, line, &found.h);
   } else if (request.method == Method::smoothed_cv) {
     status = smoothed_cv(*sums, line, &found);
-  } else {
-    status = lscv(*sums, line, request.divisor, &found);
   }
   if (request.method != Method::plugin) found.h *= whole;
   if (!status.ok()) return status;

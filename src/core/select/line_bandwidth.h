@@ -49,7 +49,7 @@ bool has_window_sums(Method method, Kernel kernel);
 
 // Up to this many values exact sums take a few milliseconds, and nobody need think about the
 // spectral ones.
-inline constexpr std::int64_t kFewValues = 4096;
+inline constexpr std::int64_t kFewValues = 512;
 
 // A method that knows only the part of a sample it was given has its h taken to the whole by
 // (m/n)^(1/5), the rate at which each of them falls: J. S. Marron, Partitioned cross-validation,

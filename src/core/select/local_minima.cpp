@@ -21,7 +21,8 @@ class Search {
 
   Status run(double low, double high, LocalMinima* out) {
     const double octaves = std::log2(high / low);
-    const int steps = std::max(1, static_cast<int>(std::ceil(octaves * kStepsPerOctave)));
+    // Whole octaves take as many steps whatever the rounding of their ends.
+    const int steps = std::max(1, static_cast<int>(std::ceil(octaves * kStepsPerOctave - 1e-9)));
     std::vector<double> h;
     for (int k = 0; k <= steps; ++k)
       h.push_back(k == steps ? low : high * std::exp2(-octaves * k / steps));

@@ -94,6 +94,11 @@ Status lscv_h_objective(GaussianPairSums& sums, const LscvSample& sample, LscvDi
 Status select_lscv_h(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
                      LscvSearch search, LscvScalar* out);
 
+// Moves the minimum that less precise sums have found to that of these, where it is within 1e-3 of
+// it; otherwise leaves it. An end of the search is left alone. Errors: what the sums report.
+Status polish_lscv_h(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
+                     LscvScalar* found);
+
 // ---- matrix ------------------------------------------------------------------------------------
 
 enum class LscvShape { full, diagonal };

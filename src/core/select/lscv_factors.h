@@ -37,7 +37,7 @@ struct LscvFactors {
   // double. width: h in units of the points that the sums were made of.
   Criterion at(const GaussianSlopes& sums, int d, double h, double width) const {
     const double inner = bracket(sums.sums);
-    const double rise = (once / 2 * sums.once_s + twice * sums.twice_s) / (width * width);
+    const double rise = (once / 2 * sums.once_s + twice * sums.twice_s) / width / width;
     const double scale = std::pow(h, -d);
     return {h, scale * inner, scale * (rise - d * inner)};
   }
@@ -56,8 +56,8 @@ inline double lscv_reference_h(std::int64_t n, int d) {
 inline Status overwhelmed_by_ties(double tied_pairs, std::int64_t rows, double bound) {
   const double n = static_cast<double>(rows);
   return Status::error(Code::degenerate,
-                       "least-squares cross-validation has no minimum: %g pairs of equal points "
-                       "among %g, more than its bound of %.4g a point",
+                       "least-squares cross-validation has no minimum: %.15g pairs of equal points "
+                       "among %.15g, more than its bound of %.4g a point",
                        tied_pairs, n, bound / n);
 }
 

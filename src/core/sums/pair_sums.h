@@ -41,6 +41,10 @@ struct Engine {
   Precision precision = Precision::single;
 };
 
+inline bool is_single(const Engine& engine) {
+  return engine.kind == Engine::Kind::simd && engine.precision == Precision::single;
+}
+
 struct SimdTarget {
   std::int64_t target;  // Highway's bit
   std::string name;     // Highway's name in lower case: "avx3_dl", "avx3", "avx2", "sse4", ...
