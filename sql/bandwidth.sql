@@ -140,6 +140,10 @@ FROM sample, extreme, LATERAL (SELECT kde_bandwidth_matrix(two, cholesky => true
 -- Leaving one out.
 SELECT kde_bandwidth(one, 'lscv', leave_one_out => true) < kde_bandwidth(one, 'lscv') AS smaller FROM sample;
 
+-- By name; all arguments but the first have defaults.
+SELECT kde_bandwidth(sample => one, method => 'scott') = kde_bandwidth(one, 'scott') AS one,
+  kde_bandwidth_matrix(points => two, method => 'scott') = kde_bandwidth_matrix(two, 'scott') AS two FROM sample;
+
 -- Of nothing known, nothing is known.
 SELECT kde_bandwidth(NULL) IS NULL AS one, kde_bandwidth_matrix(NULL) IS NULL AS several;
 -- Two values are enough; the fewest points that vary in two columns are three.

@@ -113,8 +113,8 @@ CREATE FUNCTION of_method(method text, OUT used text, OUT status text, OUT sums 
 LANGUAGE sql AS $$
   SELECT k.method, k.bandwidth_status, k.engine IS NOT NULL, k.bandwidth::numeric(12, 9)
   FROM kde_fit('faithful', 'eruptions', method => $1) AS k $$;
-SELECT m, (of_method(m)).* FROM unnest(ARRAY['plugin', 'lscv', 'sheather_jones', 'smoothed_cv',
-  'silverman', 'normal_reference', 'scott', 'auto']) AS m;
+SELECT m, k.* FROM unnest(ARRAY['plugin', 'lscv', 'sheather_jones', 'smoothed_cv',
+  'silverman', 'normal_reference', 'scott', 'auto']) AS m, of_method(m) AS k;
 SELECT relative_error(bandwidth, 0.09040316648 * (SELECT stddev(eruptions) FROM faithful)) < 1e-8 AS lscv
 FROM kde_fit('faithful', 'eruptions', method => 'lscv');
 SELECT requested_method, method, bandwidth_status FROM kde_densities
