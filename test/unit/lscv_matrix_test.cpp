@@ -328,7 +328,8 @@ TEST(LscvMatrix, EndsAtTheBoundWhereThereIsNoMinimum) {
   double log_det = 0;
   for (std::size_t i = 0; i < 4; ++i)
     log_det += std::log(found.factor[5 * i] / (sample.factor[5 * i] * normal_reference(sample)));
-  EXPECT_GT(log_det, 2 * std::log(LscvMatrixOptions().lowest) - 1e-3);
+  EXPECT_GT(log_det,
+            2 * std::log(LscvMatrixOptions().lowest * std::pow(sample.robust_scale, 2)) - 1e-3);
   EXPECT_LT(log_det, 2 * std::log(LscvMatrixOptions().highest) + 1e-3);
 }
 
@@ -349,7 +350,7 @@ TEST(LscvMatrix, KeepsWithinItsBounds) {
       const double sd = std::hypot(sample.factor[2 * k], sample.factor[2 * k + 1]);
       least = std::min(least, std::pow(found.factor[3 * k] / (sd * h0), 2));
     }
-    EXPECT_NEAR(least, 0.5, 1e-3);
+    EXPECT_NEAR(least / (sample.robust_scale * sample.robust_scale), 0.5, 1e-3);
     EXPECT_EQ(found.factor[1], 0);
     EXPECT_EQ(found.factor[2], 0);
   }
@@ -394,15 +395,16 @@ TEST(LscvMatrix, HasNoMinimumWhereTiesOverwhelm) {
 // Values that nearly tie tell no bandwidth above the bound apart, and pull H to its corner.
 TEST(LscvMatrix, FallsIntoTheCornerOfItsBounds) {
   std::vector<double> x;
-  for (const double v : samples::normal(180, 43)) x.push_back(1e-9 * v);
-  for (const double v : samples::normal(20, 42)) x.push_back(v);
+  for (const double v : samples::normal(60, 43)) x.push_back(1e-9 * v);
+  for (const double v : samples::normal(140, 42)) x.push_back(v);
   const WhiteSample sample = whiten(x, 2);
   const LscvMatrix found = select(sample);
   EXPECT_EQ(found.end, LscvEnd::at_bound);
   // det(H)/det(H_NS) is the product of two eigenvalues at the bound.
   const double det = found.factor[0] * found.factor[3] / (sample.factor[0] * sample.factor[3]);
   const double h0 = normal_reference(sample);
-  EXPECT_NEAR(det / (h0 * h0) / LscvMatrixOptions().lowest, 1, 1e-3);
+  const double lowest = LscvMatrixOptions().lowest * std::pow(sample.robust_scale, 2);
+  EXPECT_NEAR(det / (h0 * h0) / lowest, 1, 1e-3);
 }
 
 TEST(LscvMatrix, SixteenDimensions) {

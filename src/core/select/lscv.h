@@ -42,7 +42,8 @@ enum class LscvEnd {
   // matrix no interior minimum was found, and this is the lowest point seen on the bounds.
   at_bound,
   // g falls without bound as h -> 0, or as H flattens along a column of tied values; what is
-  // returned is an interior minimum.
+  // returned is an interior minimum. Ties in other projections (of the sum of two columns, say) are
+  // not looked for.
   tied_values,
   // The search ran out of steps, or was lost in rounding; what is returned is the lowest g it saw.
   iteration_limit
@@ -68,7 +69,8 @@ struct LscvSample {
   double low = 1. / 64;  // the least h searched, as a fraction of h0
 };
 
-// sums over sample.w.
+// sums over sample.w. With heavy tails or an outlier the standard deviations say little: the search
+// goes down to h0/64 times sample.robust_scale.
 LscvSample lscv_sample(const WhiteSample& sample);
 
 // Sums over a line's values as they are (unit: sigma), in one dimension. With heavy tails sigma
@@ -107,7 +109,8 @@ struct LscvMatrixOptions {
   LscvDivisor divisor = LscvDivisor::n_squared;
   LscvOptimiser optimiser = LscvOptimiser::quasi_newton;
   // Bounds on the generalised eigenvalues of (H, H_NS), for a diagonal H on its elements over those
-  // of H_NS; kept to a relative 1e-4. highest > 2 lowest > 0.
+  // of H_NS; kept to a relative 1e-4. highest > 2 lowest > 0. The lower bound is `lowest` times the
+  // square of the sample's robust_scale, which is less than 1 with heavy tails or an outlier.
   double lowest = 1.0 / 4096, highest = 16;
   int evaluations = 500;  // at most; the simplex gets twenty times as many
 };

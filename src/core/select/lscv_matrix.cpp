@@ -64,9 +64,10 @@ class MatrixLscv {
           !s.ok())
         return s;
     }
-    std::vector<double> starts;
-    if (Status s = lscv_starts(*sums_, factors_, sample_.d, h0_, &starts); !s.ok()) return s;
-    for (const double h : starts) {
+    const double least = h0_ * std::min(std::exp(lowest() / 2), 1.0);
+    if (Status s = lscv_starts(*sums_, factors_, sample_.d, h0_, least, &starts_); !s.ok())
+      return s;
+    for (const double h : starts_.h) {
       if (evaluations_left() == 0) break;
       if (Status s = search_from(h); !s.ok()) return s;
     }
@@ -86,8 +87,8 @@ class MatrixLscv {
   };
 
   Status search_from(double h) {
-    const double within = std::clamp(h, h0_ * std::sqrt(options_.lowest) * (1 + kAtBound),
-                                     h0_ * std::sqrt(options_.highest) * (1 - kAtBound));
+    const double within = std::clamp(h, h0_ * std::exp(lowest() / 2) * (1 + kAtBound),
+                                     h0_ * std::exp(highest() / 2) * (1 - kAtBound));
     const LscvFrame frame(sample_, options_.shape, within);
     return options_.optimiser == LscvOptimiser::nelder_mead ? simplex(frame) : descend(frame);
   }
@@ -101,7 +102,7 @@ class MatrixLscv {
   struct Eigenvalues {
     double least, greatest;
   };
-  double lowest() const { return std::log(options_.lowest); }
+  double lowest() const { return std::log(options_.lowest) + 2 * std::log(sample_.robust_scale); }
   double highest() const { return std::log(options_.highest); }
 
   Eigenvalues eigenvalues(const LscvFrame& frame, const Vector& singular_values) const {
@@ -278,6 +279,7 @@ class MatrixLscv {
   std::unique_ptr<GaussianPairSums> sums_;
   std::unique_ptr<GaussianPairSums> exact_sums_;  // in double, if sums_ are not
   int evaluations_ = 0;
+  LscvStarts starts_;
   std::optional<Found> best_;
 };
 
