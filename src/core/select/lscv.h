@@ -120,7 +120,7 @@ struct LscvMatrix {
   // with the sample's scale.
   std::vector<double> factor;
   double objective = 0;  // g, in units of 1/(x_1 ... x_d); 0 or infinity where that underflows
-  int evaluations = 0;   // of g, most with its gradient, beside the opening sweep over 8 scalar h
+  int evaluations = 0;   // of g, most with its gradient, beside the opening sweep over scalar h
   LscvEnd end = LscvEnd::converged;
 };
 
@@ -129,10 +129,14 @@ struct LscvMatrix {
 Status lscv_matrix_objective(const WhiteSample& sample, const Engine& engine, LscvDivisor divisor,
                              std::span<const double> factor, const Control& control, double* g);
 
+// From the minima along multiples of Sigma, and in 2 to 6 dimensions, as long as n(n-1) d is at
+// most 2^24, from there with one axis of the whitened frame half and twice as wide (quasi-Newton).
+// A lower minimum may still be missed.
+//
 // Engine precision single: the search is in single, its last steps in double, so that H is right to
-// 1e-6 of its standard deviations either way (quasi-Newton). Errors: invalid_argument (bounds that
-// leave nothing); degenerate (tied points, and no interior minimum); cancelled; what the sums
-// report.
+// 1e-6 of its standard deviations either way where it converged (quasi-Newton). Errors:
+// invalid_argument (bounds that leave nothing); degenerate (tied points, and no interior minimum);
+// cancelled; what the sums report.
 Status select_lscv_matrix(const WhiteSample& sample, const Engine& engine,
                           const LscvMatrixOptions& options, const Control& control,
                           LscvMatrix* out);

@@ -31,7 +31,8 @@ Status lscv_starts(GaussianPairSums& sums, const LscvFactors& factors, int d, do
     if (here.value < out->lowest.value) out->lowest = here;
     above = here;
   }
-  if (above.slope >= 0 && out->lowest.h == above.h) out->h.push_back(above.h);
+  out->falls_on = above.slope >= 0 && out->lowest.h == above.h;
+  if (out->falls_on) out->h.push_back(above.h);
   return Status::success();
 }
 

@@ -17,6 +17,7 @@ namespace kde {
 struct LscvStarts {
   std::vector<double> h;          // descending
   Criterion lowest{0, HUGE_VAL};  // the lowest g swept, without det(Sigma)^(-1/2)
+  bool falls_on = false;          // it is that of the least h, the last in h
 };
 
 // sums: over whitened points. 0 < least <= h0. Errors: what the sums report. May throw
