@@ -171,6 +171,55 @@ TEST(BandwidthMatrix, SaysHowTheSearchEnded) {
   for (const double v : iris.matrix) EXPECT_TRUE(std::isfinite(v));
 }
 
+// The first column's 300 values are few, no two points are equal.
+TEST(BandwidthMatrix, NamesTheTiesThatCount) {
+  std::vector<double> x = samples::normal(600, 51);
+  double pairs = 0;
+  for (std::size_t i = 0; i < 300; ++i) {
+    x[2 * i + 1] = std::round(2 * x[2 * i + 1]);
+    for (std::size_t j = 0; j < i; ++j) pairs += x[2 * i + 1] == x[2 * j + 1] ? 1 : 0;
+  }
+  const BandwidthMatrix column = matrix("lscv_matrix", x, 2);
+  EXPECT_STREQ(column.status, "tied values");
+  const std::string count = std::to_string(static_cast<int>(pairs));
+  EXPECT_EQ(std::string(column.notice).rfind(count + " pairs of equal values in column 2 make", 0),
+            0U)
+      << column.notice;
+  // 80 of 300 points twice.
+  std::vector<double> twice = samples::mix(300, 2);
+  for (std::size_t i = 0; i < 160; ++i) twice.push_back(twice[i]);
+  const BandwidthMatrix points = matrix("lscv", twice, 2);
+  EXPECT_STREQ(points.status, "tied values");
+  EXPECT_EQ(std::string(points.notice).rfind("80 pairs of equal points make", 0), 0U)
+      << points.notice;
+}
+
+// Where the standard deviation says little of the values a column is searched as a line is.
+TEST(BandwidthMatrix, OfHeavyTailsIsAnInteriorMinimum) {
+  std::vector<double> skewed = samples::normal(1000, 53);
+  for (double& v : skewed) v = std::exp(2 * v);
+  std::vector<double> outlier = samples::normal(1000, 54);
+  outlier[0] = 1e4;
+  for (const std::vector<double>& x : {skewed, outlier}) {
+    LineRequest line;
+    line.method = Method::lscv;
+    line.engine.precision = Precision::full;
+    LineBandwidth found;
+    ASSERT_TRUE(select_bandwidth(line, x, false, {}, &found).ok());
+    for (const char* name : {"lscv", "lscv_matrix"}) {
+      const BandwidthMatrix of_matrix = matrix(name, x, 1);
+      EXPECT_STREQ(of_matrix.status, "converged") << name;
+      EXPECT_NEAR(of_matrix.factor[0] / found.h, 1, 1e-6) << name;
+    }
+  }
+  // Two columns of Cauchy values.
+  std::vector<double> cauchy = samples::normal(3200, 55);
+  for (std::size_t i = 0; i < 1600; ++i) cauchy[i] /= cauchy[1600 + i];
+  cauchy.resize(1600);
+  for (const char* name : {"lscv", "lscv_matrix"})
+    EXPECT_STREQ(matrix(name, cauchy, 2).status, "converged") << name;
+}
+
 TEST(BandwidthMatrix, RefusesBadPoints) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const char* name : kNames) {

@@ -125,11 +125,65 @@ TEST(WhiteSample, CountsTies) {
   const WhiteSample s = whiten({1, 1, 2, 5, 1, 1, 1, 7, 3, 3, 2, 5, 1, 1}, 2);
   EXPECT_EQ(s.tied_pairs, 4);
   EXPECT_EQ(s.tied_in_column, 7);
+  EXPECT_EQ(s.tied_column, 1);
   const WhiteSample none = whiten({1, 4, 2, 3, 3, 8}, 2);
   EXPECT_EQ(none.tied_pairs, 0);
   EXPECT_EQ(none.tied_in_column, 0);
+  EXPECT_EQ(none.tied_column, 0);
+  EXPECT_EQ(whiten({1, 4, 2, 4, 3, 8}, 2).tied_column, 2);
   // Zeros of both signs are equal.
   EXPECT_EQ(whiten({0.0, -0.0, 1}, 1).tied_pairs, 1);
+}
+
+// x2 = x1 + f u: what is left of the second column's variance is f^2 of it, with an error of some
+// eps; whitened once, the covariance of w would be off by eps/f^2, 2e-6 at f = 1e-5. Twice it is
+// the unit matrix to some n eps. u as it is stored is (x2 - x1)/f, exact but for the division, and
+// its own whitening gives the same w to eps/f.
+TEST(WhiteSample, NearlyCollinearColumnsAreWhitenedToRounding) {
+  const std::size_t n = 500;
+  const std::vector<double> x = samples::mix(500, 2);
+  for (const double f : {1.0, 1e-3, 1e-5, 1e-6}) {
+    std::vector<double> near = x;
+    std::vector<double> apart = x;
+    for (std::size_t i = 0; i < n; ++i) {
+      near[2 * i + 1] = x[2 * i] + f * x[2 * i + 1];
+      apart[2 * i + 1] = (near[2 * i + 1] - x[2 * i]) / f;
+    }
+    const WhiteSample a = whiten(near, 2);
+    const WhiteSample b = whiten(apart, 2);
+    double squares[2] = {};
+    double product = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      squares[0] += a.w[2 * i] * a.w[2 * i];
+      squares[1] += a.w[2 * i + 1] * a.w[2 * i + 1];
+      product += a.w[2 * i] * a.w[2 * i + 1];
+    }
+    EXPECT_NEAR(squares[0] / (n - 1), 1, 1e-12) << f;
+    EXPECT_NEAR(squares[1] / (n - 1), 1, 1e-12) << f;
+    EXPECT_NEAR(product / (n - 1), 0, 1e-12) << f;
+    // Values and means below 8 in units of sigma, rounded twice, in both coordinates.
+    const double rounding = 32 * std::numeric_limits<double>::epsilon() / f;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double distance = squared_distance(b, i, 0);
+      EXPECT_NEAR(squared_distance(a, i, 0), distance, rounding * (1 + distance)) << f;
+    }
+    EXPECT_NEAR(a.log_det, b.log_det + std::log(f), 1e-12 + 1e-14 / f) << f;
+  }
+}
+
+// Quartiles of -2, -1, 0, 1, 2: -1 and 1; the variance is 5/2. With one of them at 1000 the IQR is
+// still 2. With three equal of five it is 0.
+TEST(WhiteSample, RobustScaleIsOfTheMiddleHalf) {
+  EXPECT_NEAR(whiten({-2, -1, 0, 1, 2}, 1).robust_scale, 2 / 1.34 / std::sqrt(2.5), 1e-14);
+  const WhiteSample far = whiten({-2, -1, 0, 1, 1000}, 1);
+  EXPECT_NEAR(far.robust_scale, 2 / 1.34 / far.factor[0] / std::exp2(far.exponent[0]), 1e-14);
+  EXPECT_LT(far.robust_scale, 0.01);
+  EXPECT_EQ(whiten({0, 1, 1, 1, 3}, 1).robust_scale, 1);
+  EXPECT_EQ(whiten({0, 0, 0, 1, 1, 1}, 1).robust_scale, 1);
+  // The narrowest column counts; the other's IQR is more than its standard deviation's worth.
+  std::vector<double> x = samples::mix(300, 2);
+  x[41] = 1e4;
+  EXPECT_LT(whiten(x, 2).robust_scale, 0.02);
 }
 
 TEST(WhiteSample, RefusesWhatIsNoSample) {

@@ -20,7 +20,7 @@ std::size_t at(int d, int i, int j) {
   return static_cast<std::size_t>(i) * static_cast<std::size_t>(d) + static_cast<std::size_t>(j);
 }
 
-void note_end(LscvEnd end, const WhiteSample& sample, BandwidthMatrix* out) {
+void note_end(LscvEnd end, BandwidthMatrix* out) {
   out->status = lscv_end_name(end);
   const char* text = nullptr;
   if (end == LscvEnd::at_bound)
@@ -28,12 +28,21 @@ void note_end(LscvEnd end, const WhiteSample& sample, BandwidthMatrix* out) {
   if (end == LscvEnd::iteration_limit)
     text = "the search for the bandwidth ended at its limit of steps: it may not be the best";
   if (text != nullptr) std::snprintf(out->notice, sizeof out->notice, "%s", text);
-  if (end == LscvEnd::tied_values) {
-    std::snprintf(out->notice, sizeof out->notice,
-                  "%.15g pairs of equal points make least-squares cross-validation fall without "
-                  "bound: the bandwidth is an interior minimum",
-                  sample.tied_pairs);
+}
+
+// The search over matrices falls along a column of equal values before it does along equal points.
+void note_ties(LscvEnd end, const WhiteSample& sample, bool in_column, BandwidthMatrix* out) {
+  if (end != LscvEnd::tied_values) return;
+  char where[40] = "points";
+  double pairs = sample.tied_pairs;
+  if (in_column && sample.tied_in_column > pairs) {
+    pairs = sample.tied_in_column;
+    std::snprintf(where, sizeof where, "values in column %d", sample.tied_column);
   }
+  std::snprintf(out->notice, sizeof out->notice,
+                "%.15g pairs of equal %s make least-squares cross-validation fall without bound: "
+                "the bandwidth is an interior minimum",
+                pairs, where);
 }
 
 // L = h scale C, the factor of h^2 Sigma.
@@ -67,7 +76,8 @@ Status scalar(const MatrixRequest& request, const WhiteSample& sample, const Con
       return s;
   }
   scaled_covariance(sample, found.h, &out->factor);
-  note_end(found.end, sample, out);
+  note_end(found.end, out);
+  note_ties(found.end, sample, false, out);
   return Status::success();
 }
 
@@ -88,7 +98,8 @@ Status matrix(const MatrixRequest& request, const WhiteSample& sample, const Con
       l = std::ldexp(l, sample.exponent[static_cast<std::size_t>(i)]);
     }
   }
-  note_end(found.end, sample, out);
+  note_end(found.end, out);
+  note_ties(found.end, sample, true, out);
   return Status::success();
 }
 

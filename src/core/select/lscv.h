@@ -42,7 +42,8 @@ enum class LscvEnd {
   // matrix no interior minimum was found, and this is the lowest point seen on the bounds.
   at_bound,
   // g falls without bound as h -> 0, or as H flattens along a column of tied values; what is
-  // returned is an interior minimum.
+  // returned is an interior minimum. Ties in other projections (of the sum of two columns, say) are
+  // not looked for.
   tied_values,
   // The search ran out of steps, or was lost in rounding; what is returned is the lowest g it saw.
   iteration_limit
@@ -68,7 +69,8 @@ struct LscvSample {
   double low = 1. / 64;  // the least h searched, as a fraction of h0
 };
 
-// sums over sample.w.
+// sums over sample.w. With heavy tails or an outlier the standard deviations say little: the search
+// goes down to h0/64 times sample.robust_scale.
 LscvSample lscv_sample(const WhiteSample& sample);
 
 // Sums over a line's values as they are (unit: sigma), in one dimension. With heavy tails sigma
@@ -112,7 +114,8 @@ struct LscvMatrixOptions {
   LscvDivisor divisor = LscvDivisor::n_squared;
   LscvOptimiser optimiser = LscvOptimiser::quasi_newton;
   // Bounds on the generalised eigenvalues of (H, H_NS), for a diagonal H on its elements over those
-  // of H_NS; kept to a relative 1e-4. highest > 2 lowest > 0.
+  // of H_NS; kept to a relative 1e-4. highest > 2 lowest > 0. The lower bound is `lowest` times the
+  // square of the sample's robust_scale, which is less than 1 with heavy tails or an outlier.
   double lowest = 1.0 / 4096, highest = 16;
   int evaluations = 500;  // at most; the simplex gets twenty times as many
 };
@@ -122,7 +125,7 @@ struct LscvMatrix {
   // with the sample's scale.
   std::vector<double> factor;
   double objective = 0;  // g, in units of 1/(x_1 ... x_d); 0 or infinity where that underflows
-  int evaluations = 0;   // of g, most with its gradient, beside the opening sweep over 8 scalar h
+  int evaluations = 0;   // of g, most with its gradient, beside the opening sweep over scalar h
   LscvEnd end = LscvEnd::converged;
 };
 
@@ -131,10 +134,14 @@ struct LscvMatrix {
 Status lscv_matrix_objective(const WhiteSample& sample, const Engine& engine, LscvDivisor divisor,
                              std::span<const double> factor, const Control& control, double* g);
 
+// From the minima along multiples of Sigma, and in 2 to 6 dimensions, as long as n(n-1) d is at
+// most 2^24, from there with one axis of the whitened frame half and twice as wide (quasi-Newton).
+// A lower minimum may still be missed.
+//
 // Engine precision single: the search is in single, its last steps in double, so that H is right to
-// 1e-6 of its standard deviations either way (quasi-Newton). Errors: invalid_argument (bounds that
-// leave nothing); degenerate (tied points, and no interior minimum); cancelled; what the sums
-// report.
+// 1e-6 of its standard deviations either way where it converged (quasi-Newton). Errors:
+// invalid_argument (bounds that leave nothing); degenerate (tied points, and no interior minimum);
+// cancelled; what the sums report.
 Status select_lscv_matrix(const WhiteSample& sample, const Engine& engine,
                           const LscvMatrixOptions& options, const Control& control,
                           LscvMatrix* out);

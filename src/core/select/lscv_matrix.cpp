@@ -14,6 +14,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <numbers>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,8 +35,15 @@ constexpr double kDeep = 4;        // times the first value: deeper than an inte
 constexpr int kSimplexPatience = 20;
 
 // The step in the parameters that may be left, in single precision and in double.
-constexpr SmoothStop kRough{.tolerance = 1e-3, .least_step = 1e-3};
-constexpr SmoothStop kExact{.tolerance = 3e-8, .least_step = 1e-6};
+constexpr int kNoLimit = std::numeric_limits<int>::max();
+constexpr SmoothStop kRough{.tolerance = 1e-3, .least_step = 1e-3, .evaluations = kNoLimit};
+constexpr SmoothStop kExact{.tolerance = 3e-8, .least_step = 1e-6, .evaluations = kNoLimit};
+// The searches aside: as far as tells which of them is lowest, and which lower than what is known,
+// by so many of g's units.
+constexpr SmoothStop kAside{.tolerance = 3e-2, .least_step = 1e-3, .evaluations = 25};
+constexpr double kLower = 1e-4;
+constexpr int kAsideDimensions = 6;
+constexpr double kAsidePairs = 0x1p24;  // times searches, at most
 // The same for the side of the simplex: g itself tells no more than the root of its rounding.
 constexpr double kFirstSimplex = 0.25;
 constexpr double kRoughSimplex = 1e-2;
@@ -64,9 +72,10 @@ class MatrixLscv {
           !s.ok())
         return s;
     }
-    std::vector<double> starts;
-    if (Status s = lscv_starts(*sums_, factors_, sample_.d, h0_, &starts); !s.ok()) return s;
-    for (const double h : starts) {
+    const double least = h0_ * std::min(std::exp(lowest() / 2), 1.0);
+    if (Status s = lscv_starts(*sums_, factors_, sample_.d, h0_, least, &starts_); !s.ok())
+      return s;
+    for (const double h : starts_.h) {
       if (evaluations_left() == 0) break;
       if (Status s = search_from(h); !s.ok()) return s;
     }
@@ -74,6 +83,8 @@ class MatrixLscv {
     if (!best_ || (best_->end != LscvEnd::converged && evaluations_left() > 0)) {
       if (Status s = search_from(h0_); !s.ok()) return s;
     }
+    if (Status s = search_aside(); !s.ok()) return s;
+    if (Status s = compare_with_the_sweep(); !s.ok()) return s;
     return finish(out);
   }
 
@@ -86,8 +97,8 @@ class MatrixLscv {
   };
 
   Status search_from(double h) {
-    const double within = std::clamp(h, h0_ * std::sqrt(options_.lowest) * (1 + kAtBound),
-                                     h0_ * std::sqrt(options_.highest) * (1 - kAtBound));
+    const double within = std::clamp(h, h0_ * std::exp(lowest() / 2) * (1 + kAtBound),
+                                     h0_ * std::exp(highest() / 2) * (1 - kAtBound));
     const LscvFrame frame(sample_, options_.shape, within);
     return options_.optimiser == LscvOptimiser::nelder_mead ? simplex(frame) : descend(frame);
   }
@@ -101,7 +112,7 @@ class MatrixLscv {
   struct Eigenvalues {
     double least, greatest;
   };
-  double lowest() const { return std::log(options_.lowest); }
+  double lowest() const { return std::log(options_.lowest) + 2 * std::log(sample_.robust_scale); }
   double highest() const { return std::log(options_.highest); }
 
   Eigenvalues eigenvalues(const LscvFrame& frame, const Vector& singular_values) const {
@@ -120,14 +131,80 @@ class MatrixLscv {
   }
 
   Status descend(const LscvFrame& frame) {
-    SmoothStart at{Vector::Zero(frame.size()), frame.normal_units()};
+    const SmoothStart start{Vector::Zero(frame.size()), frame.normal_units()};
+    SmoothStart at = start;
     Minimum minimum;
     const SmoothStop first = exact_sums_ ? kRough : kExact;
     if (Status s = descend(frame, *sums_, first, &at, &minimum); !s.ok()) return s;
     if (exact_sums_ && evaluations_left() > 0) {
+      // Which bound a search ends at, or where it is lost, is not for rounding to decide.
+      if (!is_interior(frame, minimum)) at = start;
       if (Status s = descend(frame, *exact_sums_, kExact, &at, &minimum); !s.ok()) return s;
     }
     keep(frame, frame.triangle(minimum.at), minimum.value * unit_of_g(frame), minimum.stationary);
+    return Status::success();
+  }
+
+  bool is_interior(const LscvFrame& frame, const Minimum& minimum) const {
+    return minimum.stationary &&
+           !beyond(eigenvalues(frame, singular_values(frame.triangle(minimum.at))), -kAtBound);
+  }
+
+  // From H that is no multiple of Sigma: one axis of the frame, in which a normal sample is round,
+  // half or twice as wide. All roughly, and the lowest to the end if it is lower than what is
+  // known.
+  Status search_aside() {
+    const int d = sample_.d;
+    const double n = static_cast<double>(sample_.n);
+    if (options_.optimiser != LscvOptimiser::quasi_newton || d < 2 || d > kAsideDimensions ||
+        n * (n - 1) * d > kAsidePairs)
+      return Status::success();
+    const LscvFrame frame = best_->frame;
+    const double unit = unit_of_g(frame);
+    const double known = best_->end == LscvEnd::converged ? best_->value / unit : HUGE_VAL;
+    SmoothStart lowest;
+    double value = known - kLower;
+    for (int k = 0; k < 2 * d && evaluations_left() > 0; ++k) {
+      SmoothStart at{Vector::Zero(frame.size()), frame.normal_units()};
+      at.at(k / 2) = (k % 2 == 0 ? -1 : 1) * std::numbers::ln2;
+      if (beyond(eigenvalues(frame, singular_values(frame.triangle(at.at))), 0)) continue;
+      Minimum minimum;
+      if (Status s = descend(frame, *sums_, kAside, &at, &minimum); !s.ok()) return s;
+      const bool inside =
+          !beyond(eigenvalues(frame, singular_values(frame.triangle(minimum.at))), -kAtBound);
+      if (!inside || !(minimum.value < value)) continue;
+      value = minimum.value;
+      lowest = std::move(at);
+    }
+    if (lowest.at.size() == 0 || evaluations_left() == 0) return Status::success();
+    Minimum minimum;
+    GaussianPairSums& sums = exact_sums_ ? *exact_sums_ : *sums_;
+    if (Status s = descend(frame, sums, kExact, &lowest, &minimum); !s.ok()) return s;
+    keep(frame, frame.triangle(minimum.at), minimum.value * unit, minimum.stationary);
+    return Status::success();
+  }
+
+  // Where g along multiples of Sigma still falls at the least h, and is lowest there, no H is
+  // returned that is worse; unless it falls without bound along tied values.
+  Status compare_with_the_sweep() {
+    if (!starts_.falls_on || sample_.tied_in_column > factors_.tied_pairs_bound())
+      return Status::success();
+    const bool full = options_.shape == LscvShape::full;
+    if (full && !(starts_.lowest.value < best_->value)) return Status::success();
+    const LscvFrame frame(sample_, options_.shape, starts_.lowest.h);
+    const Matrix triangle = Matrix::Identity(sample_.d, sample_.d);
+    const Eigenvalues e = eigenvalues(frame, singular_values(triangle));
+    if (beyond(e, kAtBound)) return Status::success();
+    double g = 0;
+    MatrixObjective objective(exact_sums_ ? *exact_sums_ : *sums_, factors_);
+    if (Status s = objective.value(frame, triangle, &g); !s.ok()) return s;
+    if (!(g < best_->value)) return Status::success();
+    if (lowest_ && lowest_->value <= g) {
+      best_ = std::move(lowest_);
+    } else {
+      best_.emplace(Found{frame, triangle, g,
+                          beyond(e, -kAtBound) ? LscvEnd::at_bound : LscvEnd::iteration_limit});
+    }
     return Status::success();
   }
 
@@ -175,7 +252,7 @@ class MatrixLscv {
         jacobian->row(2 * k) = -jacobian->row(2 * k + 1);
       }
     };
-    stop.evaluations = evaluations_left();
+    stop.evaluations = std::min(stop.evaluations, evaluations_left());
     SmoothStart next;
     if (Status s = minimise_smooth(f, bounds, 2 * sample_.d, *at, stop, minimum, &next); !s.ok())
       return s;
@@ -246,6 +323,7 @@ class MatrixLscv {
     } else if (beyond(eigenvalues(frame, singular_values(triangle)), -kAtBound)) {
       found.end = LscvEnd::at_bound;
     }
+    if (!lowest_ || found.value < lowest_->value) lowest_ = found;
     const auto rank = [](const Found& f) { return f.end == LscvEnd::converged ? 0 : 1; };
     if (!best_ || rank(found) < rank(*best_) ||
         (rank(found) == rank(*best_) && found.value < best_->value))
@@ -278,7 +356,9 @@ class MatrixLscv {
   std::unique_ptr<GaussianPairSums> sums_;
   std::unique_ptr<GaussianPairSums> exact_sums_;  // in double, if sums_ are not
   int evaluations_ = 0;
+  LscvStarts starts_;
   std::optional<Found> best_;
+  std::optional<Found> lowest_;  // of those found, wherever its search ended
 };
 
 }  // namespace

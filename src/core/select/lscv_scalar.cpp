@@ -119,6 +119,7 @@ LscvSample lscv_sample(const WhiteSample& sample) {
   out.d = sample.d;
   out.log_det = sample.log_det;
   out.tied_pairs = sample.tied_pairs;
+  out.low *= sample.robust_scale;
   return out;
 }
 

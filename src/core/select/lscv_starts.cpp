@@ -6,8 +6,6 @@
 namespace kde {
 namespace {
 
-constexpr int kOctaves = 8;
-
 // Between two points with slope >= 0 above and < 0 below.
 double cubic_minimum(const Criterion& below, const Criterion& above) {
   const double width = std::log(above.h / below.h);
@@ -20,17 +18,21 @@ double cubic_minimum(const Criterion& below, const Criterion& above) {
 }  // namespace
 
 Status lscv_starts(GaussianPairSums& sums, const LscvFactors& factors, int d, double h0,
-                   std::vector<double>* starts) {
-  std::vector<double> h(kOctaves);
-  for (int k = 0; k < kOctaves; ++k) h[static_cast<std::size_t>(k)] = std::ldexp(h0, 1 - k);
+                   double least, LscvStarts* out) {
+  std::vector<double> h;
+  for (double next = 2 * h0; next > least; next /= 2) h.push_back(next);
+  h.push_back(least);
   std::vector<GaussianSlopes> slopes(h.size());
   if (Status s = sums.sweep_slopes(h, slopes); !s.ok()) return s;
-  Criterion above = factors.at(slopes[0], d, h[0], h[0]);
-  for (std::size_t k = 1; k < h.size(); ++k) {
+  Criterion above;
+  for (std::size_t k = 0; k < h.size(); ++k) {
     const Criterion here = factors.at(slopes[k], d, h[k], h[k]);
-    if (here.slope < 0 && above.slope >= 0) starts->push_back(cubic_minimum(here, above));
+    if (k > 0 && here.slope < 0 && above.slope >= 0) out->h.push_back(cubic_minimum(here, above));
+    if (here.value < out->lowest.value) out->lowest = here;
     above = here;
   }
+  out->falls_on = above.slope >= 0 && out->lowest.h == above.h;
+  if (out->falls_on) out->h.push_back(above.h);
   return Status::success();
 }
 

@@ -3,10 +3,13 @@
 // vanishes, and division by a power of two is exact but for values 2^1022 below the column's
 // largest.
 //
-// The Cholesky factorisation is written out for the sake of its pivots, which tell a collinear
-// column. Means and squares in passes, corrected for the rounding of the mean: Chan, Golub &
-// LeVeque, The American Statistician 37 (1983). Rounding of sums and of the Cholesky factor: N. J.
-// Higham, Accuracy and Stability of Numerical Algorithms (2002), sections 3.1 and 10.1.
+// The first whitening divides by pivots that are differences, and loses twice the digits that a
+// column shares with those before it; its result is nearly white, so that the second, by the same
+// steps, loses none. The Cholesky factorisation is written out for the sake of its pivots, which
+// tell a collinear column. Means and squares in passes, corrected for the rounding of the mean:
+// Chan, Golub & LeVeque, The American Statistician 37 (1983). Rounding of sums and of the Cholesky
+// factor: N. J. Higham, Accuracy and Stability of Numerical Algorithms (2002), sections 3.1
+// and 10.1.
 #include "core/select/white_sample.h"
 
 #include <algorithm>
@@ -27,6 +30,10 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 // Thrown by an ordering in the middle of a sort, and caught in this file.
 struct Cancelled {};
+
+// Below it the quartiles of w, some tens at most, are apart by rounding alone.
+constexpr double kLeastIqr = 1024 * kEpsilon;
+constexpr double kNormalIqr = 1.34;  // of the standard normal
 
 constexpr int kComparisonsBetweenPolls = 1 << 14;
 
@@ -50,6 +57,16 @@ double tied_pairs(std::vector<std::size_t>* order, const Control& control, const
   return pairs;
 }
 
+// R's type 7. Reorders the values, of which there are two or more.
+double quantile(std::vector<double>* values, double p) {
+  const double rank = p * static_cast<double>(values->size() - 1);
+  const double below = std::floor(rank);
+  const auto low = values->begin() + static_cast<std::ptrdiff_t>(below);
+  std::nth_element(values->begin(), low, values->end());
+  if (low + 1 == values->end()) return *low;
+  return *low + (rank - below) * (*std::min_element(low + 1, values->end()) - *low);
+}
+
 class Whitening {
  public:
   Whitening(std::span<const double> points, int d, const Control& control)
@@ -71,6 +88,7 @@ class Whitening {
       if (Status s = scale_column(k); !s.ok()) return s;
     }
     if (Status s = whiten(); !s.ok()) return s;
+    find_robust_scale();
     if (ties == Ties::counted) count_ties();
     *out = std::move(out_);
     return Status::success();
@@ -118,15 +136,38 @@ class Whitening {
   Status whiten() {
     const double n = static_cast<double>(n_);
     const double d = static_cast<double>(d_);
+    const double tolerance = n * kEpsilon + d * kEpsilon * offset_ * kEpsilon * offset_;
+    Matrix factor = Matrix::Identity(z_.cols(), z_.cols());
+    for (const double least : {tolerance, 0.0}) {
+      Matrix step;
+      if (Status s = factorise(covariance(), least, &step); !s.ok()) return s;
+      poll();
+      step.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(z_);
+      poll();
+      factor = Matrix(factor * step).triangularView<Eigen::Lower>();
+    }
+    for (std::size_t k = 0; k < d_; ++k) {
+      const auto at = static_cast<Eigen::Index>(k);
+      out_.log_det += std::log(factor(at, at)) + std::numbers::ln2 * out_.exponent[k];
+    }
+    out_.factor.assign(factor.data(), factor.data() + factor.size());
+    out_.w.assign(z_.data(), z_.data() + z_.size());
+    return Status::success();
+  }
+
+  Matrix covariance() const {
+    const double n = static_cast<double>(n_);
     const Eigen::RowVectorXd rest = z_.colwise().sum();
     Matrix sigma = Matrix::Zero(z_.cols(), z_.cols());
     poll();
     sigma.noalias() = z_.transpose() * z_;
     poll();
     sigma.noalias() -= rest.transpose() * rest / n;
-    sigma /= n - 1;
+    return sigma / (n - 1);
+  }
 
-    const double tolerance = n * kEpsilon + d * kEpsilon * offset_ * kEpsilon * offset_;
+  // sigma = factor factor', a column refused of which no more than the fraction `least` is left.
+  Status factorise(const Matrix& sigma, double least, Matrix* out) const {
     Matrix factor = Matrix::Zero(sigma.rows(), sigma.cols());
     for (Eigen::Index k = 0; k < sigma.cols(); ++k) {
       for (Eigen::Index j = 0; j < k; ++j) {
@@ -134,20 +175,23 @@ class Whitening {
         factor(k, j) = (sigma(k, j) - dot) / factor(j, j);
       }
       const double left = sigma(k, k) - factor.row(k).head(k).squaredNorm();
-      if (!(left > tolerance * sigma(k, k))) {
+      if (!(left > least * sigma(k, k))) {
         return Status::error(Code::degenerate, "column %d is collinear with those before it",
                              static_cast<int>(k + 1));
       }
       factor(k, k) = std::sqrt(left);
-      out_.log_det +=
-          std::log(factor(k, k)) + std::numbers::ln2 * out_.exponent[static_cast<std::size_t>(k)];
     }
-    out_.factor.assign(factor.data(), factor.data() + factor.size());
-    poll();
-    factor.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(z_);
-    poll();
-    out_.w.assign(z_.data(), z_.data() + z_.size());
+    *out = std::move(factor);
     return Status::success();
+  }
+
+  void find_robust_scale() {
+    for (Eigen::Index k = 0; k < z_.cols(); ++k) {
+      poll();
+      std::vector<double> column(z_.col(k).begin(), z_.col(k).end());
+      const double iqr = quantile(&column, 0.75) - quantile(&column, 0.25);
+      if (iqr > kLeastIqr) out_.robust_scale = std::min(out_.robust_scale, iqr / kNormalIqr);
+    }
   }
 
   void count_ties() {
@@ -159,10 +203,12 @@ class Whitening {
       return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
     });
     for (std::size_t k = 0; k < d_; ++k) {
-      out_.tied_in_column = std::max(
-          out_.tied_in_column,
-          tied_pairs(&order, control_,
-                     [this, k](std::size_t i, std::size_t j) { return x(i, k) < x(j, k); }));
+      const double pairs = tied_pairs(
+          &order, control_, [this, k](std::size_t i, std::size_t j) { return x(i, k) < x(j, k); });
+      if (pairs > out_.tied_in_column) {
+        out_.tied_in_column = pairs;
+        out_.tied_column = static_cast<int>(k + 1);
+      }
     }
   }
 
