@@ -357,6 +357,84 @@ TEST_P(EveryGaussianEngine, IsRightToAMillionthOfTheCriterion) {
   }
 }
 
+// Of a sweep and of a matrix.
+void expect_a_millionth(const Engine& engine, const std::vector<double>& points, int d, double h) {
+  const double n = static_cast<double>(points.size()) / d;
+  GaussianSums expected;
+  ASSERT_TRUE(make(kReference, points, d)->sweep({&h, 1}, {&expected, 1}).ok());
+  GaussianSums swept;
+  GaussianSums full;
+  const auto sums = make(engine, points, d);
+  ASSERT_TRUE(sums->sweep({&h, 1}, {&swept, 1}).ok());
+  ASSERT_TRUE(sums->full(diagonal(d, h), &full).ok());
+  for (const GaussianSums& out : {swept, full}) {
+    EXPECT_NEAR(out.once, expected.once, 1e-6 * (n + expected.once)) << "h = " << h;
+    EXPECT_NEAR(out.twice, expected.twice, 1e-6 * (n + expected.twice)) << "h = " << h;
+  }
+}
+
+// At h = 1 and more most points are within sqrt(2 sqrt(1024)) = 8 bandwidths of the centre, where
+// squared distances come from products: their errors have a deviation of 3.4e-7 of n + sum at most.
+TEST_P(EveryGaussianEngine, IsRightToAMillionthByProducts) {
+  for (const int d : {8, 16}) {
+    const std::vector<double> points = normal_points(1024, d, 29);
+    for (const double h : {0.8, 1.0, 1.5, 4.0}) expect_a_millionth(engine(), points, d, h);
+  }
+}
+
+// Few places with many points on each: the roundings of all their pairs are the same, and
+// differences, which have hardly any, are to be taken.
+TEST_P(EveryGaussianEngine, IsRightToAMillionthOnFewPlaces) {
+  for (const int places : {2, 5, 256}) {
+    const std::vector<double> at = normal_points(places, 16, 31);
+    std::vector<double> points;
+    while (points.size() < std::size_t{1024} * 16)
+      points.insert(points.end(), at.begin(), at.end());
+    for (const double h : {0.8, 2.0}) expect_a_millionth(engine(), points, 16, h);
+  }
+  const std::vector<double> equal(std::size_t{16} * 512, 4.25);
+  GaussianSums out;
+  ASSERT_TRUE(make(engine(), equal, 16)->full(diagonal(16, 1e-3), &out).ok());
+  EXPECT_EQ(out.once, 512.0 * 511 / 2);
+  EXPECT_EQ(out.twice, 512.0 * 511 / 2);
+}
+
+// Slopes always come from differences, and add up in the same order: a sweep beside them has the
+// same bits unless it takes products.
+TEST_P(EveryGaussianEngine, TakesProductsOnlyOfNearAndDifferentPoints) {
+  const auto takes_products = [&](const std::vector<double>& points, int d, double h) {
+    const auto sums = make(engine(), points, d);
+    GaussianSums swept;
+    GaussianSlopes slopes;
+    EXPECT_TRUE(sums->sweep({&h, 1}, {&swept, 1}).ok());
+    EXPECT_TRUE(sums->sweep_slopes({&h, 1}, {&slopes, 1}).ok());
+    return swept.once != slopes.sums.once;
+  };
+  const bool single =
+      engine().kind == Engine::Kind::simd && engine().precision == Precision::single;
+  const std::vector<double> points = normal_points(1024, 16, 43);
+  EXPECT_EQ(takes_products(points, 16, 1.5), single);
+  EXPECT_EQ(takes_products(normal_points(1024, 8, 43), 8, 1.5), single);
+  EXPECT_FALSE(takes_products(normal_points(1024, 7, 43), 7, 1.5));
+  EXPECT_FALSE(takes_products(points, 16, 0.2));
+  std::vector<double> copies;
+  for (int copy = 0; copy < 32; ++copy) {
+    copies.insert(copies.end(), points.begin(), points.begin() + std::ptrdiff_t{32} * 16);
+  }
+  EXPECT_FALSE(takes_products(copies, 16, 1.5));
+}
+
+// Pairs of near points, some 400 bandwidths from the centre: products would be wrong by 2^-24 *
+// 400^2 and more, 1%, which 256 such terms do not average out to a millionth.
+TEST_P(EveryGaussianEngine, TakesDifferencesFarFromTheCentre) {
+  const std::vector<double> at = normal_points(256, 16, 37);
+  const std::vector<double> beside = normal_points(256, 16, 41);
+  std::vector<double> points;
+  for (const double v : at) points.push_back(100 * v);
+  for (std::size_t i = 0; i < at.size(); ++i) points.push_back(100 * at[i] + 0.25 * beside[i]);
+  expect_a_millionth(engine(), points, 16, 1);
+}
+
 // d sum e/d log h = sum S e/(2 h^2) and d sum e^2/d log h = sum S e^2/h^2, by central differences.
 // With a step of 1e-4 in log h they are wrong by 1e-8/6 times the third derivative, at most 4 a
 // pair, and by the sums' own error over 2e-4: in double nothing, in single 1e-6/2e-4 of them.

@@ -63,6 +63,9 @@ struct PointRectangle {
   std::ptrdiff_t first;
   const double* centre;
   std::size_t d;
+  // Where no point's squared distance from the centre is above this, a sweep in single precision
+  // takes s from products (gaussian_simd.cpp). 0: never.
+  double product_reach;
 };
 
 // The vector code for one instruction set and one word length; sums are accumulated in double.
