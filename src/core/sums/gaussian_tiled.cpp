@@ -33,6 +33,8 @@ constexpr std::size_t kMostBandwidths = 160;
 
 // Below this, squared distances from products save nothing.
 constexpr std::size_t kProductDimensions = 8;
+// Above this many points, counting the copies among them would take long enough to need polls.
+constexpr std::size_t kProductPoints = std::size_t{1} << 17;
 
 constexpr std::size_t kTilesPerColumn = kGaussianColumns / kGaussianRows;
 
@@ -79,7 +81,7 @@ class TiledSums : public GaussianPairSums {
     for (std::size_t i = 0; i < n_; ++i) {
       for (std::size_t k = 0; k < d_; ++k) x_[i * d_ + k] = points[order[i] * d_ + k] - middle[k];
     }
-    if (d_ >= kProductDimensions) {
+    if (d_ >= kProductDimensions && n_ <= kProductPoints) {
       product_reach_ = 2 * std::sqrt(static_cast<double>(n_)) / static_cast<double>(most_copies());
     }
     return Status::success();
