@@ -44,7 +44,7 @@ struct FitReport {
   int atoms = 0, knots = 0;
   double representation_error = 0;  // fraction of the rows, measured, see Header::error
   double select_ms = 0, estimate_ms = 0;
-  PluginTrace plugin;     // for the Gaussian kernel
+  PluginTrace plugin;  // for the Gaussian kernel
   // What a user should know, or empty: of the bandwidth's choice (why another rule was used), and
   // of the estimate (how well it is stored).
   char notice[240] = {};

@@ -174,8 +174,8 @@ TEST(LineBandwidth, OfAPartIsTakenToTheWhole) {
   }
 }
 
-// round(1000 z): pairs of equal values are more than 0.27 a row in the whole of 20,000 rows, but not
-// in a twentieth of them.
+// round(1000 z): pairs of equal values are more than 0.27 a row in the whole of 20,000 rows, but
+// not in a twentieth of them.
 TEST(LineBandwidth, JudgesTheTiesOfTheWhole) {
   std::vector<double> x = samples::normal(1000, 12);
   for (double& v : x) v = std::round(1000 * v);
