@@ -34,7 +34,7 @@ WARNINGS = -Wall -Wextra -Wshadow -Wnon-virtual-dtor $(WERROR)
 CORE_CPPFLAGS = -Isrc -DKDE_AQP_CORE
 CORE_CXXFLAGS = -std=c++20 -O2 -g -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fopenmp \
                 -fno-math-errno -ffp-contract=off $(WARNINGS)
-CORE_LIBS     = -lgomp
+CORE_LIBS     = -lnlopt -lgomp
 
 # Appended by PGXS to PostgreSQL's own CXXFLAGS; must be set before the include.
 # -Wno-register and the others are for PostgreSQL's headers, which are C.
@@ -162,10 +162,16 @@ demo:
 # Benchmarks of the core (Google Benchmark)
 
 BENCH_SRCS := $(wildcard test/bench/*.cpp)
+BENCH_OBJS := $(BENCH_SRCS:test/bench/%.cpp=build/bench/%.o)
 
-build/bench/bench: $(BENCH_SRCS) $(CORE_OBJS)
+build/bench/%.o: test/bench/%.cpp build/core.flags
 	@mkdir -p $(@D)
-	$(CXX) -Isrc -Itest/unit $(CORE_CXXFLAGS) -o $@ $^ $(CORE_LIBS) -lbenchmark -lpthread
+	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
+
+build/bench/bench: $(BENCH_OBJS) $(CORE_OBJS)
+	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS) -lbenchmark -lpthread
+
+-include $(BENCH_OBJS:.o=.d)
 
 bench:
 	+@scripts/deps.sh bench </dev/null && $(MAKE) --no-print-directory build/bench/bench

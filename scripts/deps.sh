@@ -38,6 +38,9 @@ has "${CXX:-g++}" || need g++ "compiles the extension (C++20)"
 has make || need make "runs the build"
 has_header hwy/highway.h || need libhwy-dev "vector instructions chosen at run time (Google Highway)"
 has_header kissfft/kissfft.hh || need libkissfft-dev "Fourier transforms for the bandwidth (kissfft, headers only)"
+has_header eigen3/Eigen/Core || need libeigen3-dev "small matrices (Eigen, headers only)"
+has_header nlopt.h || need libnlopt-dev "optimisers for bandwidth matrices (NLopt)"
+has_header boost/math/tools/minima.hpp || need libboost-dev "minimises criteria that have no derivative (Boost.Math, headers only)"
 
 pg_config=${PG_CONFIG:-$(scripts/pg_config.sh)}
 pgxs=$("$pg_config" --pgxs 2>/dev/null || true)

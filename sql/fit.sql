@@ -87,6 +87,42 @@ SELECT method, engine, bandwidth_rows, relative_error(bandwidth, (
 FROM kde_fit('faithful', 'eruptions', method => 'silverman');
 SELECT requested_method, method FROM kde_densities WHERE relation = 'faithful'::regclass ORDER BY column_names::text;
 
+-- Above a few thousand values the sums are near-exact ones over all of them, unless asked otherwise;
+-- the error of the near-exact ones is far below that of exact ones in single precision.
+CREATE TABLE skewed AS SELECT ln(i) * 100 AS v FROM generate_series(1, 10000) AS i;
+SET kde_aqp.bandwidth_rows = 20000;
+CREATE TABLE by_engine AS
+SELECT 'near' AS label, engine, bandwidth, bandwidth_rows FROM kde_fit('skewed', 'v', seed => 1);
+INSERT INTO by_engine
+SELECT 'exact', split_part(engine, ' ', 1), bandwidth, bandwidth_rows FROM kde_fit('skewed', 'v', seed => 1, exact => true);
+SET kde_aqp.precision = 'single';
+INSERT INTO by_engine
+SELECT 'single', regexp_replace(engine, ' .* ', ' '), bandwidth, bandwidth_rows
+FROM kde_fit('skewed', 'v', seed => 1, exact => true);
+RESET kde_aqp.precision;
+RESET kde_aqp.bandwidth_rows;
+SELECT label, engine, bandwidth_rows,
+  relative_error(bandwidth, (SELECT bandwidth FROM by_engine WHERE label = 'exact'))
+    < CASE label WHEN 'single' THEN 1e-5 ELSE 1e-10 END AS close
+FROM by_engine;
+SELECT requested_exact, engine LIKE 'simd % single' AS single FROM kde_densities WHERE relation = 'skewed'::regclass;
+
+-- Every method fits, says which it was and how its search ended. lscv: h = 0.09040316648 sigma, an
+-- interior minimum, as this column has more ties than cross-validation bears.
+CREATE FUNCTION of_method(method text, OUT used text, OUT status text, OUT sums boolean, OUT h numeric)
+LANGUAGE sql AS $$
+  SELECT k.method, k.bandwidth_status, k.engine IS NOT NULL, k.bandwidth::numeric(12, 9)
+  FROM kde_fit('faithful', 'eruptions', method => $1) AS k $$;
+SELECT m, k.* FROM unnest(ARRAY['plugin', 'lscv', 'sheather_jones', 'smoothed_cv',
+  'silverman', 'normal_reference', 'scott', 'auto']) AS m, of_method(m) AS k;
+SELECT relative_error(bandwidth, 0.09040316648 * (SELECT stddev(eruptions) FROM faithful)) < 1e-8 AS lscv
+FROM kde_fit('faithful', 'eruptions', method => 'lscv');
+SELECT requested_method, method, bandwidth_status FROM kde_densities
+WHERE relation = 'faithful'::regclass AND column_names = '{eruptions}';
+-- Nothing but ties: no minimum at all; Silverman's rule, which the notice and the catalog name.
+CREATE TABLE rounded AS SELECT (i % 60)::float8 + 0.25 * (i % 2) AS v FROM generate_series(1, 6000) AS i;
+SELECT method, bandwidth_status FROM kde_fit('rounded', 'v', method => 'lscv');
+
 -- h is dimensionless in x: shifting and scaling the column scales it.
 CREATE TABLE scaled AS SELECT eruptions * 1e-150 AS tiny, eruptions * 1e150 AS huge, 1e6 - eruptions AS mirrored
 FROM faithful;
@@ -143,6 +179,22 @@ SELECT approx_count('faithful.eruptions', NULL, min) AS auto_does_not,
   kde_pdf('faithful.eruptions', min), approx_count('faithful.eruptions')
 FROM (SELECT min(eruptions) - 0.01 AS min FROM faithful) AS m;
 
+-- Other kernels: the bandwidth is the Gaussian one, rescaled (J. S. Marron, D. Nolan, Statistics &
+-- Probability Letters 7, 1988), and the answers are those of that kernel's sum. With z clipped to
+-- [-1, 1] the uniform kernel's distribution is (z + 1) / 2, Epanechnikov's (3 z - z^3 + 2) / 4.
+CREATE TABLE of_kernel (d kde);
+SELECT kernel FROM kde_fit('faithful', 'eruptions', method => 'plugin', kernel => 'uniform');
+INSERT INTO of_kernel SELECT kde_density('faithful.eruptions');
+SELECT kernel FROM kde_fit('faithful', 'eruptions', method => 'plugin', kernel => 'epanechnikov');
+INSERT INTO of_kernel SELECT kde_density('faithful.eruptions');
+SELECT kernel, (bandwidth / 0.165534133327)::numeric(10, 4) AS rescaled FROM of_kernel, kde_info(d);
+CREATE FUNCTION clipped(z float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT greatest(-1, least(1, z))';
+SELECT kernel, max(abs(approx_count(d, NULL, t) - (
+    SELECT sum(CASE kernel WHEN 'uniform' THEN (clipped(z) + 1) / 2 ELSE (3 * clipped(z) - clipped(z) ^ 3 + 2) / 4 END)
+    FROM (SELECT (t - eruptions) / bandwidth AS z FROM faithful) AS f))) <= 1e-5 * 272 AS counts
+FROM of_kernel, kde_info(d), (SELECT 0.9 + i * 0.123 AS t FROM generate_series(0, 40) AS i) AS points
+GROUP BY kernel;
+
 -- ---------------------------------------------------------------------------------------------
 -- Few distinct values are atoms, whatever the number of rows; the rest is smooth.
 CREATE TABLE few AS SELECT 5.5 AS one, i % 2 * 0.25 AS two, (i % 100)::smallint AS hundred FROM generate_series(1, 2000) AS i;
@@ -190,10 +242,10 @@ INSERT INTO by_threads SELECT kde_density('large.x')::text;
 RESET kde_aqp.threads;
 SELECT count(*), count(DISTINCT density) FROM by_threads;
 
--- The sums use at most kde_aqp.bandwidth_rows values, of whatever sample.
+-- Exact sums use at most kde_aqp.bandwidth_rows values, of whatever sample.
 SET kde_aqp.bandwidth_rows = 500;
-SELECT sample_rows, bandwidth_rows FROM kde_fit('large', 'x', sample_rows => 2000, seed => 1);
-SELECT sample_rows, bandwidth_rows FROM kde_fit('large', 'x', sample_rows => -1, seed => 1);
+SELECT sample_rows, bandwidth_rows FROM kde_fit('large', 'x', sample_rows => 2000, seed => 1, exact => true);
+SELECT sample_rows, bandwidth_rows FROM kde_fit('large', 'x', sample_rows => -1, seed => 1, exact => true);
 SELECT requested_sample_rows, rows_read, sample_rows, bandwidth_rows FROM kde_densities WHERE relation = 'large'::regclass;
 RESET kde_aqp.bandwidth_rows;
 

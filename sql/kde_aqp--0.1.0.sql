@@ -66,10 +66,12 @@ CREATE TABLE kde_aqp.density (
     attribute_numbers smallint[] NOT NULL,
     density kde NOT NULL,
     requested_method text NOT NULL,
+    requested_exact boolean NOT NULL,
     requested_sample_rows bigint NOT NULL,
     seed bigint NOT NULL,
     rows_read bigint NOT NULL,
     bandwidth_rows bigint NOT NULL,
+    bandwidth_status text,
     engine text,
     threads integer NOT NULL,
     scan_ms double precision NOT NULL,
@@ -143,7 +145,9 @@ SELECT d.relation,
        d.column_names,
        d.requested_method,
        i.method,
+       i.kernel,
        i.bandwidth,
+       d.bandwidth_status,
        i.rows,
        i.nulls,
        d.rows_read,
@@ -163,6 +167,7 @@ SELECT d.relation,
        d.select_ms,
        d.estimate_ms,
        d.scan_ms + d.select_ms + d.estimate_ms AS total_ms,
+       d.requested_exact,
        d.requested_sample_rows,
        d.seed,
        d.fitted_at,
@@ -183,22 +188,41 @@ GRANT SELECT ON kde_densities TO PUBLIC;
 
 CREATE FUNCTION kde_fit(
     relation regclass, column_name name, method text DEFAULT 'auto',
-    sample_rows bigint DEFAULT 100000, seed bigint DEFAULT NULL,
-    OUT relation regclass, OUT column_names name[], OUT method text,
-    OUT bandwidth double precision, OUT rows double precision, OUT rows_read bigint,
+    sample_rows bigint DEFAULT 100000, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
+    kernel text DEFAULT 'gaussian',
+    OUT relation regclass, OUT column_names name[], OUT method text, OUT kernel text,
+    OUT bandwidth double precision, OUT bandwidth_status text, OUT rows double precision,
+    OUT rows_read bigint,
     OUT sample_rows bigint, OUT bandwidth_rows bigint, OUT atoms integer, OUT knots integer,
     OUT bytes integer, OUT engine text, OUT threads integer, OUT scan_ms double precision,
     OUT select_ms double precision, OUT estimate_ms double precision,
     OUT total_ms double precision, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint) IS
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row';
 
 CREATE FUNCTION kde_drop(relation regclass, column_name name, if_exists boolean DEFAULT false)
 RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_drop(regclass, name, boolean) IS 'drops a stored density';
+
+-- STABLE: which instruction set computes the sums is an option. RESTRICTED: they start threads.
+CREATE FUNCTION kde_bandwidth(
+    sample double precision[], method text DEFAULT 'plugin', exact boolean DEFAULT false,
+    kernel text DEFAULT 'gaussian', leave_one_out boolean DEFAULT false)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION kde_bandwidth(double precision[], text, boolean, text, boolean) IS
+    'bandwidth of an array of values, in their units';
+
+CREATE FUNCTION kde_bandwidth_matrix(
+    points double precision[], method text DEFAULT 'lscv_matrix', cholesky boolean DEFAULT false,
+    leave_one_out boolean DEFAULT false)
+RETURNS double precision[]
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION kde_bandwidth_matrix(double precision[], text, boolean, boolean) IS
+    'bandwidth matrix H of an array of points, a row each, or its lower Cholesky factor';
 
 CREATE FUNCTION kde_devices(
     OUT device text, OUT instruction_set text, OUT instruction_sets text[], OUT threads integer,

@@ -97,8 +97,8 @@ SELECT receive(b) FROM wire WHERE name = 'smooth';
 SELECT d::text = density AS same FROM received, literals WHERE name = 'smooth';
 -- One field replaced at a time: byte offset and new bytes.
 SELECT name, at, bytes, receive(overlay(b PLACING bytes::bytea FROM at + 1)) FROM wire JOIN (VALUES
-  ('atoms', 0, '\x00'), ('atoms', 0, '\x02'), ('atoms', 0, '\xff'), ('atoms', 1, '\x00'), ('atoms', 2, '\x01'), ('atoms', 3, '\x80'),
-  ('atoms', 4, '\x0a'), ('atoms', 5, '\x00'), ('atoms', 5, '\x03'), ('atoms', 6, '\x0001'), ('atoms', 8, '\x7fffffff'), ('atoms', 12, '\x00000002'),
+  ('atoms', 0, '\x00'), ('atoms', 0, '\x02'), ('atoms', 0, '\xff'), ('atoms', 1, '\x00'), ('atoms', 2, '\x05'), ('atoms', 2, '\x06'), ('atoms', 3, '\x80'),
+  ('atoms', 4, '\x0a'), ('atoms', 5, '\x00'), ('atoms', 5, '\x08'), ('atoms', 6, '\x0001'), ('atoms', 8, '\x7fffffff'), ('atoms', 12, '\x00000002'),
   ('atoms', 12, '\x00000004'), ('atoms', 12, '\xffffffff'), ('atoms', 12, '\x10000003'), ('atoms', 16, '\x00000001'), ('atoms', 16, '\x00000002'),
   ('atoms', 16, '\xffffffff'), ('atoms', 20, '\x7ff8000000000000'), ('atoms', 20, '\xc04e000000000000'), ('atoms', 28, '\x7ff0000000000000'),
   ('atoms', 108, '\x7ff0000000000000'), ('atoms', 148, '\xbff0000000000000'), ('atoms', 156, '\x7ff8000000000000'), ('atoms', 180, '\xbff0000000000000'),
@@ -132,6 +132,10 @@ UPDATE fitted SET again = through_binary(d);
 SELECT name, again::text = d::text AS same,
   approx_sum(again, 0.1, 1.7) IS NOT DISTINCT FROM approx_sum(d, 0.1, 1.7) AS sum, kde_pdf(again, 0.3) = kde_pdf(d, 0.3) AS pdf
 FROM fitted ORDER BY name COLLATE "C";
+-- Every kernel, in both forms; the density beside an atom is a third of the kernel's.
+SELECT kernel, (kde_info(d)).kernel AS shown, d::text = t AS text, through_binary(d)::text = t AS binary, round(kde_pdf(d, 1.0625)::numeric, 6) AS pdf
+FROM unnest(ARRAY['gaussian', 'epanechnikov', 'biweight', 'triangular', 'uniform', 'cosine']) WITH ORDINALITY AS k(kernel, number),
+  LATERAL (SELECT replace(density, 'gaussian', kernel) FROM literals WHERE name = 'atoms') AS l(t), LATERAL (SELECT t::kde) AS v(d) ORDER BY number;
 
 -- ----------------------------------------------------------------------------------- in a table
 -- NULL, arrays, composite and subquery values, toast, and aggregates over answers.

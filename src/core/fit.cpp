@@ -3,15 +3,17 @@
 
 #include "core/density/text.h"
 #include "core/estimate/atoms.h"
+#include "core/estimate/compact_nodes.h"
+#include "core/estimate/kernel.h"
+#include "core/estimate/kernel_grid.h"
 #include "core/estimate/smooth.h"
-#include "core/select/line_summary.h"
-#include "core/select/moments.h"
-#include "core/select/silverman.h"
-#include "core/sums/spectral.h"
+#include "core/select/line_bandwidth.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdarg>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <new>
@@ -27,8 +29,6 @@ constexpr std::int64_t kAtomRepeats = 10;
 constexpr std::size_t kAtomsBesideSmooth = 256;
 // Of the rows, for any range; two values of G are in it.
 constexpr double kPromisedError = 1e-5;
-// Up to here exact sums take a few milliseconds, and nobody need think about the spectral ones.
-constexpr std::size_t kFewValues = 4096;
 // The narrowest bandwidth that the stored positions resolve, in units of u (|u| <= 1).
 constexpr double kNarrowest = 0x1p-34;
 
@@ -99,7 +99,7 @@ class Fit {
     const Totals& t = sample_.totals;
     const double scale = options_.rows_per_row_read;
     Header& h = parts_.header;
-    h.kernel = Kernel::gaussian;
+    h.kernel = options_.kernel;
     h.flags = static_cast<std::uint8_t>((automatic() ? kBounded : 0) |
                                         (options_.every_row_read ? kEveryRowRead : 0));
     h.value_type = options_.value_type;
@@ -208,40 +208,51 @@ class Fit {
     const std::int64_t n = smooth_rows_of_sample();
     const bool varied = !bandwidth_u_.empty() && bandwidth_u_.front() != bandwidth_u_.back();
     Status status;
-    if (!varied) {
-      // Nearly constant: the few other values are not among the bandwidth's. The whole sample's
-      // spread still gives Silverman's rule something to say.
-      status = silverman_of_all(n);
-      note("the bandwidth was chosen by Silverman's rule: too few of the sampled values differ");
-    } else if (report_.method == Method::silverman) {
-      status = select_silverman(bandwidth_u_, n, &h_u_);
+    if (!varied && needs_pair_sums(report_.method)) {
+      // Nearly constant: the few other values are not among the bandwidth's.
+      status = fall_back(n, "too few of the sampled values differ");
     } else {
-      status = plugin(n);
+      status = by_method(n);
+      if (status.code == Code::degenerate) status = fall_back(n, status.message);
     }
     report_.select_ms = watch.ms();
     if (!status.ok()) return status;
+    rescale_trace();
     // Two values at both ends of double precision can have a bandwidth beyond it.
+    parts_.header.method = report_.method;
     parts_.header.bandwidth =
         std::min(std::ldexp(h_u_, scale_.exponent), std::numeric_limits<double>::max());
     report_.bandwidth = parts_.header.bandwidth;
     return status;
   }
 
-  Status plugin(std::int64_t n) {
-    const bool spectral = automatic() && !options_.exact &&
-                          options_.engine.kind != Engine::Kind::reference &&
-                          smooth_values_.size() > kFewValues;
-    if (spectral) {
-      const Status status = spectral_plugin(n);
-      const bool give_up = status.code == Code::cancelled || status.code == Code::out_of_memory;
-      if (status.ok() || give_up) return status;
-    }
-    return exact_plugin(n);
+  LineRequest request() const {
+    LineRequest request;
+    request.method = report_.method;
+    request.kernel = options_.kernel;
+    request.engine = options_.engine;
+    return request;
   }
 
-  // Over every value of the sample but the atoms. Errors: whatever keeps the sums from it, then
-  // nothing has been changed.
-  Status spectral_plugin(std::int64_t n) {
+  Status by_method(std::int64_t n) {
+    if (!needs_pair_sums(report_.method) || has_window_sums(report_.method, options_.kernel))
+      return by_all_values(request(), n);
+    const bool near_exact = !options_.exact && options_.engine.kind != Engine::Kind::reference &&
+                            static_cast<std::int64_t>(smooth_values_.size()) > kFewValues;
+    if (near_exact) {
+      LineRequest spectral = request();
+      spectral.engine.kind = Engine::Kind::spectral;
+      const Status status = by_all_values(spectral, n);
+      if (status.code != Code::too_large) return status;
+    }
+    LineBandwidth found;
+    const Status status = select_line_bandwidth(request(), {bandwidth_u_, {}, n}, control_, &found);
+    if (status.ok()) take(found);
+    return status;
+  }
+
+  // By every value of the sample but the atoms.
+  Status by_all_values(const LineRequest& request, std::int64_t n) {
     std::vector<double> values;
     std::vector<double> weights;
     values.reserve(smooth_values_.size());
@@ -250,33 +261,36 @@ class Fit {
       values.push_back(scale_.to_u(v.value));
       weights.push_back(v.weight);
     }
-    LineSummary line;
-    if (Status s = summarize_line(values, weights, &line); !s.ok()) return s;
-    std::unique_ptr<PairSums> sums;
-    if (Status s = make_spectral_sums(values, weights, control_, &sums); !s.ok()) return s;
-    PluginTrace trace;
-    if (Status s = select_plugin(*sums, line.sigma, line.n, std::max(n, line.n), &trace); !s.ok())
-      return s;
-    report_.plugin = trace;
-    report_.bandwidth_rows = line.n;
-    h_u_ = trace.h;
-    rescale_trace();
-    return Status::success();
+    // Not even in the sample: only the totals know that something else exists.
+    if (values.front() == values.back()) {
+      const Totals& t = sample_.totals;
+      h_u_ = std::ldexp(t.max / 2 - t.min / 2, 1 - scale_.exponent) *
+             std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2);
+      note("the bandwidth was chosen by the column's range: no two of the sampled values differ");
+      return Status::success();
+    }
+    LineBandwidth found;
+    const Status status = select_line_bandwidth(request, {values, weights, n}, control_, &found);
+    if (status.ok()) take(found);
+    return status;
   }
 
-  // Over the sample's bandwidth_values.
-  Status exact_plugin(std::int64_t n) {
-    const Moments m = two_pass_moments(bandwidth_u_);
-    std::unique_ptr<PairSums> sums;
-    Status status = make_pair_sums(options_.engine, bandwidth_u_, control_, &sums);
-    const auto rows = static_cast<std::int64_t>(bandwidth_u_.size());
-    if (status.ok()) status = select_plugin(*sums, m.sd, rows, n, &report_.plugin);
-    report_.bandwidth_rows = rows;
-    h_u_ = report_.plugin.h;
-    rescale_trace();
-    if (status.code != Code::degenerate) return status;
-    note("the bandwidth was chosen by Silverman's rule: the plug-in functionals are degenerate");
-    return select_silverman(bandwidth_u_, n, &h_u_);
+  void take(const LineBandwidth& found) {
+    h_u_ = found.h;
+    report_.bandwidth_rows = found.rows_used;
+    report_.plugin = found.plugin;
+    report_.status = found.status;
+    report_.engine = found.engine;
+    if (found.notice[0] != '\0') note("%s", found.notice);
+  }
+
+  // The method asked for has no bandwidth for these values; Silverman's rule always has.
+  Status fall_back(std::int64_t n, const char* why) {
+    note("the bandwidth was chosen by Silverman's rule: %s", why);
+    report_.method = Method::silverman;
+    const Status status = by_all_values(request(), n);
+    report_.status = "fallback";
+    return status;
   }
 
   // The trace in units of x; it may overflow at extreme scales, which hurts nobody.
@@ -291,19 +305,16 @@ class Fit {
     t.h = std::ldexp(t.h, e);
   }
 
-  Status silverman_of_all(std::int64_t n) {
-    std::vector<double> all;
-    all.reserve(smooth_values_.size());
-    for (const WeightedValue& v : smooth_values_) all.push_back(scale_.to_u(v.value));
-    if (all.front() != all.back()) return select_silverman(all, n, &h_u_);
-    // Not even in the sample: only the totals know that something else exists.
-    const Totals& t = sample_.totals;
-    h_u_ = std::ldexp(t.max / 2 - t.min / 2, 1 - scale_.exponent) *
-           std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2);
-    return Status::success();
+  __attribute__((format(printf, 2, 3))) void note(const char* format, ...) {
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(report_.notice, sizeof report_.notice, format, args);
+    va_end(args);
   }
 
-  void note(const char* text) { std::snprintf(report_.notice, sizeof report_.notice, "%s", text); }
+  void note_estimate(const char* text) {
+    std::snprintf(report_.estimate_notice, sizeof report_.estimate_notice, "%s", text);
+  }
 
   bool is_alphabet() const {
     if (!automatic() || !sample_.distinct_known) return false;
@@ -328,7 +339,7 @@ class Fit {
   // The estimate cannot use the bandwidth selected: what is stored and shown is the one used.
   void use_bandwidth(double bandwidth) {
     if (bandwidth > h_u_) {
-      note(
+      note_estimate(
           "the bandwidth was raised to the narrowest that can be stored beside the column's range");
     }
     h_u_ = bandwidth;
@@ -352,8 +363,9 @@ class Fit {
       bandwidth = std::min(bandwidth, high - low);
     } else {
       // The sample's ends, not the table's: the plain kernel sum knows only its sample.
-      low = values.front().value - 8 * bandwidth;
-      high = values.back().value + 8 * bandwidth;
+      const double reach = kernel_reach(options_.kernel) * bandwidth;
+      low = values.front().value - reach;
+      high = values.back().value + reach;
     }
     if (bandwidth != h_u_) use_bandwidth(bandwidth);
     // |u| <= 1 for every knot: rescale by another power of two where the kernel reaches further.
@@ -365,13 +377,13 @@ class Fit {
     h.origin = scale_.origin;
     h.exponent = scale_.exponent + shift;
 
-    const KernelGrid grid = automatic()
-                                ? KernelGrid::bounded(values, bandwidth, std::ldexp(low, -shift),
-                                                      std::ldexp(high, -shift))
-                                : KernelGrid::unbounded(values, bandwidth);
+    low = std::ldexp(low, -shift);
+    high = std::ldexp(high, -shift);
     SmoothPart part;
-    if (Status s = fit_smooth(grid, max_knots(split_.atoms.size()), control_, &part); !s.ok())
-      return s;
+    const Status status = is_compact(options_.kernel)
+                              ? fit_compact(values, bandwidth, low, high, &part)
+                              : fit_gaussian(values, bandwidth, low, high, &part);
+    if (!status.ok()) return status;
     parts_.knot_u = std::move(part.knot_u);
     parts_.knot_mass = std::move(part.knot_mass);
     parts_.knot_slope = std::move(part.knot_slope);
@@ -379,13 +391,35 @@ class Fit {
     h.slope_unit = part.slope_unit;
     h.error = std::min(part.error + sample_.rank_error, 1.0);
     if (part.error > kPromisedError / 2) {
-      note(
-          "the stored density may differ from the kernel estimate by more than 1e-5 of the rows: "
-          "the column spans too many scales");
+      note_estimate(
+          is_compact(options_.kernel)
+              ? "the stored density may differ from the kernel estimate by more than 1e-5 of the "
+                "rows: the kernel has too many corners, or the column spans too many scales"
+              : "the stored density may differ from the kernel estimate by more than 1e-5 of the "
+                "rows: the column spans too many scales");
     }
     h.smooth_rows = h.finite_rows();
     if (!split_.atoms.empty()) add_split_atoms();
     return Status::success();
+  }
+
+  // All in u; low and high bound the support of automatic.
+  Status fit_gaussian(std::span<const WeightedValue> values, double bandwidth, double low,
+                      double high, SmoothPart* part) {
+    const KernelGrid grid = automatic() ? KernelGrid::bounded(values, bandwidth, low, high)
+                                        : KernelGrid::unbounded(values, bandwidth);
+    return fit_smooth(grid, max_knots(split_.atoms.size()), control_, part);
+  }
+
+  Status fit_compact(std::span<const WeightedValue> values, double bandwidth, double low,
+                     double high, SmoothPart* part) {
+    CompactNodes nodes;
+    const Kernel kernel = options_.kernel;
+    const Status status =
+        automatic() ? CompactNodes::bounded(kernel, values, bandwidth, low, high, control_, &nodes)
+                    : CompactNodes::unbounded(kernel, values, bandwidth, control_, &nodes);
+    if (!status.ok()) return status;
+    return fit_smooth(nodes, max_knots(split_.atoms.size()), control_, part);
   }
 
   const Sample& sample_;

@@ -33,10 +33,12 @@ enum Column {
   kAttributeNumbers,
   kDensity,
   kRequestedMethod,
+  kRequestedExact,
   kRequestedSampleRows,
   kSeed,
   kRowsRead,
   kBandwidthRows,
+  kBandwidthStatus,
   kEngine,
   kThreads,
   kScanMs,
@@ -248,12 +250,17 @@ void catalog_store(TableColumn column, const FitRecord& record) {
   put(kAttributeNumbers, PointerGetDatum(single_number_array(column.attnum)));
   put(kDensity, PointerGetDatum(record.density));
   put(kRequestedMethod, CStringGetTextDatum(record.requested_method));
+  put(kRequestedExact, BoolGetDatum(record.requested_exact));
   put(kRequestedSampleRows, Int64GetDatum(record.requested_sample_rows));
   put(kSeed, Int64GetDatum(record.seed));
   put(kRowsRead, Int64GetDatum(record.rows_read));
   put(kBandwidthRows, Int64GetDatum(record.bandwidth_rows));
-  nulls[kEngine - 1] = record.engine == nullptr;
-  if (record.engine != nullptr) put(kEngine, CStringGetTextDatum(record.engine));
+  const auto put_or_null = [&](int at, const char* text) {
+    nulls[at - 1] = text == nullptr;
+    if (text != nullptr) put(at, CStringGetTextDatum(text));
+  };
+  put_or_null(kBandwidthStatus, record.bandwidth_status);
+  put_or_null(kEngine, record.engine);
   put(kThreads, Int32GetDatum(record.threads));
   put(kScanMs, Float8GetDatum(record.scan_ms));
   put(kSelectMs, Float8GetDatum(record.select_ms));

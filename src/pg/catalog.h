@@ -40,11 +40,13 @@ struct StoredDensity {
 struct FitRecord {
   struct varlena* density;
   const char* requested_method;
+  bool requested_exact;
   int64 requested_sample_rows;
   int64 seed;
   int64 rows_read;
   int64 bandwidth_rows;
-  const char* engine;  // null: no pair sums were needed
+  const char* bandwidth_status;  // null: the method searches nothing
+  const char* engine;            // null: no pair sums were needed
   int threads;
   double scan_ms, select_ms, estimate_ms;
 };

@@ -16,7 +16,7 @@ void check_format(const kde::Header* header, Size size) {
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("density of format version %d is not supported", header->version),
                     errhint("Install a newer version of the kde_aqp extension.")));
-  if (header->kind != kde::Kind::one_column || header->kernel != kde::Kernel::gaussian)
+  if (header->kind != kde::Kind::one_column || static_cast<int>(header->kernel) >= kde::kKernels)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("density of kind %d with kernel %d is not supported",
                            static_cast<int>(header->kind), static_cast<int>(header->kernel)),

@@ -1,6 +1,7 @@
 // kde_fit and kde_drop: scan, select, estimate, store.
 #include "pg/catalog.h"
 #include "pg/density_datum.h"
+#include "pg/bandwidth.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
@@ -11,14 +12,11 @@
 #include "core/density/text.h"
 #include "core/fit.h"
 
-#include <signal.h>
-
 extern "C" {
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
-#include "libpq/pqsignal.h"
 #include "miscadmin.h"
 #include "portability/instr_time.h"
 #include "utils/acl.h"
@@ -39,6 +37,8 @@ struct Request {
   const char* method_name;
   int64 sample_rows;
   int64 seed;
+  bool exact;
+  kde::Kernel kernel;
 };
 
 // What a fit makes; owned by the fit's memory context.
@@ -86,7 +86,8 @@ Request read_request(FunctionCallInfo fcinfo) {
   if (!kde::parse_method(request.method_name, &request.method))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("unknown method \"%s\"", request.method_name),
-                    errhint("The methods are auto, plugin and silverman.")));
+                    errhint("The methods for one column are auto, plugin, lscv, sheather_jones, "
+                            "smoothed_cv, silverman, normal_reference and scott.")));
   request.sample_rows = PG_GETARG_INT64(3);
   if (request.sample_rows != -1 && request.sample_rows < 2)
     ereport(ERROR,
@@ -104,6 +105,10 @@ Request read_request(FunctionCallInfo fcinfo) {
          errhint("Use a smaller sample, raise maintenance_work_mem, or read every row with "
                  "sample_rows => -1, which takes bounded memory.")));
   request.seed = PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4);
+  reject_null(fcinfo, 5, "exact");
+  reject_null(fcinfo, 6, "kernel");
+  request.exact = PG_GETARG_BOOL(5);
+  request.kernel = read_kernel(PG_GETARG_TEXT_PP(6));
   request.column.relation = PG_GETARG_OID(0);
   return request;
 }
@@ -194,19 +199,6 @@ void scan_as_owner(const Request& request, Relation rel, kde::ValueType type, kd
   SetUserIdAndSecContext(user, security);
 }
 
-// New threads inherit the signal mask, so that every signal goes to the main thread, which alone
-// may handle PostgreSQL's. Nothing in between can raise an error.
-// Returns how many can be had.
-int start_threads_without_signals(int threads) {
-  if (threads <= 1) return 1;
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  threads = kde::start_threads(threads);
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  return threads;
-}
-
 void check_has_values(Relation rel, const char* column_name, const kde::Totals& totals) {
   if (totals.non_null() > 0) return;
   if (totals.rows() == 0)
@@ -246,10 +238,7 @@ KDE_FUNCTION(kde_fit) {
   ScanResult scan;
   scan_as_owner(request, rel, type, sampler, &scan);
   char* doing = psprintf("fit a density to column \"%s\"", column_name);
-  kde::Control control;
-  control.should_stop = should_stop;
-  clear_pending_interrupt();
-  check_status(sampler->finish(&work->sample, control), doing);
+  check_status(sampler->finish(&work->sample, begin_core_work(1)), doing);
   const double scan_ms = elapsed_ms(start);
   check_has_values(rel, column_name, work->sample.totals);
 
@@ -259,26 +248,29 @@ KDE_FUNCTION(kde_fit) {
   options.lattice_step = lattice_step_of(type, typmod);
   options.rows_per_row_read = scan.rows_per_row_read;
   options.every_row_read = scan.every_row_read;
-  // The sums are exact, over at most kde_aqp.bandwidth_rows values, as kde_densities shows.
-  options.exact = true;
+  options.kernel = request.kernel;
+  options.exact = request.exact;
   options.engine = chosen_engine();
-  control.threads = start_threads_without_signals(chosen_threads());
+  const kde::Control control = begin_core_work(chosen_threads());
   check_status(
       kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
       doing);
   const kde::FitReport& report = work->report;
-  if (report.notice[0] != '\0') ereport(NOTICE, (errmsg("%s", report.notice)));
+  show_notice(report.notice);
+  show_notice(report.estimate_notice);
 
   const bool used_sums = report.bandwidth_rows > 0;
   FitRecord record{};
   record.density = reinterpret_cast<struct varlena*>(
       DatumGetPointer(density_to_datum(work->words.data(), work->size)));
   record.requested_method = request.method_name;
+  record.requested_exact = request.exact;
   record.requested_sample_rows = request.sample_rows;
   record.seed = request.seed;
   record.rows_read = work->sample.totals.rows();
   record.bandwidth_rows = report.bandwidth_rows;
-  record.engine = used_sums ? chosen_engine_name() : nullptr;
+  record.bandwidth_status = report.status;
+  if (used_sums) record.engine = report.engine != nullptr ? report.engine : chosen_engine_name();
   record.threads = used_sums ? control.threads : 1;
   record.scan_ms = scan_ms;
   record.select_ms = report.select_ms;
@@ -286,11 +278,14 @@ KDE_FUNCTION(kde_fit) {
   catalog_store(request.column, record);
 
   const kde::Header* h = reinterpret_cast<const kde::Header*>(record.density);
-  Row<18> row;
+  Row<20> row;
   row.put(ObjectIdGetDatum(request.column.relation));
   row.put(PointerGetDatum(single_name_array(column_name)));
   row.put(CStringGetTextDatum(kde::method_name(report.method)));
+  row.put(CStringGetTextDatum(kde::kernel_name(request.kernel)));
   row.put(Float8GetDatum(report.bandwidth), report.bandwidth == 0);
+  row.put(report.status != nullptr ? CStringGetTextDatum(report.status) : 0,
+          report.status == nullptr);
   row.put(Float8GetDatum(h->rows));
   row.put(Int64GetDatum(record.rows_read));
   row.put(Int64GetDatum(report.sample_rows));

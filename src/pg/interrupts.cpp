@@ -1,7 +1,12 @@
 // The poll of interrupts.h.
 #include "pg/interrupts.h"
 
+#include "core/sums/pair_sums.h"
+
+#include <signal.h>
+
 extern "C" {
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -44,6 +49,26 @@ bool should_stop(void*) {
   }
   PG_END_TRY();
   return failed;
+}
+
+kde::Control begin_core_work(int threads) {
+  kde::Control control;
+  control.should_stop = should_stop;
+  clear_pending_interrupt();
+#if PG_VERSION_NUM >= 160000
+  // A conflict with recovery may end the session from within CHECK_FOR_INTERRUPTS; the process must
+  // not exit while its other threads compute.
+  if (RecoveryInProgress()) threads = 1;
+#endif
+  if (threads <= 1) return control;
+  // New threads inherit the signal mask, so that every signal goes to the main thread, which alone
+  // may handle PostgreSQL's. Nothing in between can raise an error.
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  control.threads = kde::start_threads(threads);
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  return control;
 }
 
 void clear_pending_interrupt() { pending_error = nullptr; }

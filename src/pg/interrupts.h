@@ -3,6 +3,8 @@
 
 #include "pg/pg.h"
 
+#include "core/control.h"
+
 namespace kde_pg {
 
 // A kde::Control::should_stop. True when the query is being cancelled or the backend
@@ -17,5 +19,9 @@ void clear_pending_interrupt();
 // To be called when core has returned Code::cancelled: raises what should_stop saw. Returns only if
 // it turned out to be nothing (a cancel that came too late for its command).
 void raise_pending_interrupt();
+
+// Control for core work that may use `threads` threads (fewer, where the system has no more), which
+// it starts, and that an interrupt stops.
+kde::Control begin_core_work(int threads);
 
 }  // namespace kde_pg

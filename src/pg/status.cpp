@@ -3,6 +3,10 @@
 
 #include "pg/interrupts.h"
 
+extern "C" {
+#include "port.h"
+}
+
 namespace kde_pg {
 
 namespace {
@@ -34,8 +38,11 @@ void check_status(const kde::Status& status, const char* doing) {
   if (status.ok()) return;
   // The cancel that stopped the work speaks for itself (user request, timeout, termination).
   if (status.code == kde::Code::cancelled) raise_pending_interrupt();
-  ereport(ERROR, (errcode(sqlstate_of(status.code)), errmsg("could not %s", doing),
-                  errdetail_internal("%s.", status.message)));
+  // A message of the core begins like part of a sentence; a detail is a sentence.
+  ereport(ERROR,
+          (errcode(sqlstate_of(status.code)), errmsg("could not %s", doing),
+           errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(status.message[0])),
+                              status.message + 1)));
 }
 
 void reject_null(FunctionCallInfo fcinfo, int argument, const char* name) {

@@ -1,86 +1,71 @@
-// PLUGIN at the papers' largest size: every instruction set of this processor against a plain
-// sequential double loop in the same run.
-//
-//   make bench
-//
-// Prints for each the milliseconds for both sums and the ratio over the sequential loop. The
-// ratios are the figure to trust on a machine that others use too.
+// PLUGIN at the papers' sizes: the best instruction set at each, every one at the largest.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
 #include "core/select/moments.h"
 #include "core/select/plugin.h"
 #include "core/sums/pair_sums.h"
-
-#include <benchmark/benchmark.h>
-
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "samples.h"
+#include "selectors.h"
+#include "table.h"
+#include "textbook_plugin.h"
 
+namespace kde::bench {
 namespace {
 
-constexpr int kValues = 32768;
+constexpr int kLargest = 32768;
 
-double sequential_ms = 0;  // of the first benchmark, which is the sequential one
+// Two sums over all pairs.
+double terms(int n) { return static_cast<double>(n) * (n - 1); }
 
-void plugin(benchmark::State& state, const kde::Engine& engine, int threads) {
-  const std::vector<double> x = kde::samples::mix(kValues);
-  const double sd = kde::two_pass_moments(x).sd;
-  kde::Control control;
-  control.threads = kde::start_threads(threads);
-  double h = 0;
-  for (auto _ : state) {
-    std::unique_ptr<kde::PairSums> sums;
-    kde::PluginTrace trace;
-    if (!kde::make_pair_sums(engine, x, control, &sums).ok() ||
-        !kde::select_plugin(*sums, sd, kValues, kValues, &trace).ok())
-      state.SkipWithError("no bandwidth");
-    h = trace.h;
-  }
-  state.counters["h"] = h;
+void add_textbook(int n) {
+  add({"PLUGIN", n, 1, "textbook", "-", 1, "double"}, 1, [n](benchmark::State& state) {
+    for (auto _ : state) textbook_plugin_of_mix(n);
+    return Outcome{terms(n), 0, textbook_plugin_of_mix(n).ms};
+  });
 }
 
-class Reporter : public benchmark::ConsoleReporter {
- public:
-  void ReportRuns(const std::vector<Run>& runs) override {
-    for (const Run& run : runs) {
-      const double ms = run.GetAdjustedRealTime();
-      if (sequential_ms == 0) sequential_ms = ms;
-      std::printf("%-34s %10.1f ms %8.1f x   h = %.12g\n", run.benchmark_name().c_str(), ms,
-                  sequential_ms / ms, run.counters.at("h").value);
-      std::fflush(stdout);
+void add_vector(int n, const SimdTarget& target, Precision precision, int threads, int runs) {
+  const char* word = precision == Precision::single ? "single" : "double";
+  add({"PLUGIN", n, 1, "simd", target.name, threads, word}, runs, [=](benchmark::State& state) {
+    const std::vector<double> x = samples::mix(n);
+    Control control;
+    control.threads = start_threads(threads);
+    PluginTrace trace;
+    for (auto _ : state) {
+      std::unique_ptr<PairSums> sums;
+      if (!make_pair_sums({Engine::Kind::simd, target.target, precision}, x, control, &sums).ok() ||
+          !select_plugin(*sums, two_pass_moments(x).sd, n, n, &trace).ok()) {
+        state.SkipWithError("no bandwidth");
+      }
     }
-  }
-  bool ReportContext(const Context&) override { return true; }
-};
+    const TextbookPlugin& textbook = textbook_plugin_of_mix(n);
+    return Outcome{terms(n), std::fabs(trace.h / textbook.h - 1), textbook.ms};
+  });
+}
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const auto add = [](const std::string& name, const kde::Engine& engine, int threads, int runs) {
-    benchmark::RegisterBenchmark(
-        name.c_str(), [engine, threads](benchmark::State& s) { plugin(s, engine, threads); })
-        ->Unit(benchmark::kMillisecond)
-        ->UseRealTime()
-        ->Iterations(runs);
-  };
-  kde::Engine reference;
-  reference.kind = kde::Engine::Kind::reference;
-  add("sequential double", reference, 1, 1);
-  for (const kde::SimdTarget& target : kde::simd_targets()) {
-    for (const kde::Precision precision : {kde::Precision::single, kde::Precision::full}) {
-      for (int threads : {1, 2}) {
-        kde::Engine engine;
-        engine.target = target.target;
-        engine.precision = precision;
-        const bool single = precision == kde::Precision::single;
-        add(target.name + (single ? " single, " : " double, ") + std::to_string(threads) +
-                (threads == 1 ? " thread" : " threads"),
-            engine, threads, single ? 3 : 1);
+void add_plugin() {
+  const std::vector<SimdTarget> targets = simd_targets();
+  for (int n = 1024; n <= kLargest; n *= 2) {
+    add_textbook(n);
+    for (const SimdTarget& target : targets) {
+      const bool best = target.target == targets.front().target;
+      if (n < kLargest && !best) continue;
+      for (const Precision precision : {Precision::single, Precision::full}) {
+        for (const int threads : {1, 2}) {
+          // The last is no vector set, and takes as long as all others.
+          if (threads > 1 && !best && target.target == targets.back().target) continue;
+          const int runs = n < kLargest ? 5 : best ? 3 : 1;
+          add_vector(n, target, precision, threads, runs);
+        }
       }
     }
   }
-  benchmark::Initialize(&argc, argv);
-  Reporter reporter;
-  benchmark::RunSpecifiedBenchmarks(&reporter);
 }
+
+}  // namespace kde::bench

@@ -40,7 +40,8 @@ is($node->safe_psql('postgres', $answers), $before, 'same answers with the libra
 is($node->safe_psql('postgres', q{SHOW kde_aqp.bandwidth_rows}), '1234',
   'an option of the configuration file holds without a call');
 is($node->safe_psql('postgres', q{SHOW kde_aqp.cache_size}), '1MB', 'with its unit');
-is($node->safe_psql('postgres', q{SELECT bandwidth_rows FROM kde_fit('t', 'v', seed => 1)}),
+is($node->safe_psql('postgres',
+    q{SELECT bandwidth_rows FROM kde_fit('t', 'v', seed => 1, exact => true)}),
   '1234', 'and is used by a fit');
 # Threads live in the postmaster's children alone.
 open my $pid_file, q{<}, $node->data_dir . q{/postmaster.pid} or die $!;
@@ -52,7 +53,7 @@ $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
 $node->restart;
 is($node->safe_psql('postgres', q{
      SET kde_aqp.bandwidth_rows = 777;
-     SELECT bandwidth_rows FROM kde_fit('t', 'v', seed => 1);
+     SELECT bandwidth_rows FROM kde_fit('t', 'v', seed => 1, exact => true);
      SHOW kde_aqp.bandwidth_rows;}),
   "777\n777", 'an option set before the library is loaded');
 my ($code, $out, $err) = $node->psql('postgres', q{
@@ -64,7 +65,7 @@ is($out, "1\nauto", 'and the default taken');
 is($node->safe_psql('postgres', q{
      SELECT count(*) FROM kde_devices();
      SELECT string_agg(name, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'kde\_aqp.%';}),
-  "1\nkde_aqp.bandwidth_rows kde_aqp.cache_size kde_aqp.sample_blocks kde_aqp.simd kde_aqp.threads",
+  "1\nkde_aqp.bandwidth_rows kde_aqp.cache_size kde_aqp.precision kde_aqp.sample_blocks kde_aqp.simd kde_aqp.threads",
   'the options show');
 
 $node->stop;

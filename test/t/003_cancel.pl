@@ -38,7 +38,7 @@ my @phases = (
     'auto'],
   ['selection, reference', 'select', q{SELECT kde_fit('small', 'v', seed => 2)}, 'reference'],
   ['selection, vectors', 'select',
-    q{SELECT kde_fit('million', 'v', sample_rows => 1000000, seed => 2)}, 'auto'],
+    q{SELECT kde_fit('million', 'v', sample_rows => 1000000, seed => 2, exact => true)}, 'auto'],
 );
 
 # Threads of the backend other than its first: bound in number, deaf to signals, and at rest.
@@ -166,6 +166,44 @@ for (@phases) {
   cmp_ok($hits, '>', 0, 'some of the timeouts hit');
   cmp_ok($worst, '<', $patience_ms, 'none waited long');
   check_nothing_left('timeouts all over a fit');
+  $session->quit;
+}
+
+# Bandwidths of arrays, exact and in several columns: each would take a minute or more.
+{
+  $node->safe_psql('postgres', q{
+    CREATE TABLE arrays AS SELECT
+      (SELECT array_agg(v + i % 7) FROM (SELECT v, row_number() OVER () AS i FROM million) AS m) AS v,
+      (SELECT array_agg(ARRAY[sin(i), cos(i * 1.7), sin(i * 2.3), ln(i), sin(i * 3.1), cos(i * 4.3),
+                              sin(i * 5.9), cos(i * 0.1)])
+       FROM generate_series(1, 200000) AS i) AS points});
+  my $session = open_session($node);
+  my $pid = backend_pid($session);
+  for my $call (
+    q{kde_bandwidth(v, exact => true)},
+    q{kde_bandwidth(v, 'lscv', exact => true)},
+    q{kde_bandwidth(v, 'sheather_jones', exact => true)},
+    q{kde_bandwidth(v, 'smoothed_cv', exact => true)},
+    q{kde_bandwidth(v, 'lscv', kernel => 'cosine')},
+    (map { "kde_bandwidth_matrix(points, '$_')" }
+      qw(lscv lscv_grid lscv_matrix lscv_diagonal lscv_matrix_simplex)),
+    q{set_config('kde_aqp.simd', 'reference', true) || kde_bandwidth_matrix(points)::text})
+  {
+    my ($worst, $hits) = (0, 0);
+    for my $timeout (200, 700, 1500) {
+      ask($session, "SET statement_timeout = $timeout");
+      my (undef, $err) = ask($session, "SELECT $call FROM arrays");
+      next if $err !~ /statement timeout/;
+      ++$hits;
+      my $over = ms_over($pid, $timeout);
+      $worst = $over if $over > $worst;
+    }
+    ask($session, 'RESET statement_timeout');
+    diag "$call: at most $worst ms late";
+    cmp_ok($hits, '>', 0, "$call: timed out");
+    cmp_ok($worst, '<', $patience_ms, "$call: did not wait");
+    is(ask($session, $answer), $answered, "$call: the session answers");
+  }
   $session->quit;
 }
 

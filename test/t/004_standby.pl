@@ -70,7 +70,7 @@ is(ask($reader, $answer), $after, 'and so does the same fit again');
 $primary->stop;
 $standby->promote;
 is(ask($reader, $answer), $after, 'a session that lived through the promotion answers');
-is(ask($reader, q{SELECT seed FROM kde_fit('t', 'v', seed => 4)}), '4', 'and fits');
+is(ask($reader, q{SELECT seed FROM kde_fit('t', 'v', seed => 4, sample_rows => 1000)}), '4', 'and fits');
 isnt(ask($reader, $answer), $after, 'a new density');
 is(ask($reader, $answer), $standby->safe_psql('postgres', $answer), 'that others see');
 is(ask($reader, q{SELECT kde_drop('t', 'v')}), 't', 'kde_drop works after promotion');

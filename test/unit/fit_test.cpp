@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "answers.h"
+#include "core/density/text.h"
+#include "core/estimate/kernel.h"
 #include "fitted.h"
 
 namespace kde {
@@ -105,6 +107,56 @@ TEST(FitColumn, TwoDistinctValues) {
           EXPECT_EQ(count(d, range(a, a)), repeats);
           EXPECT_EQ(count(d, range(b, b)), repeats);
         }
+      }
+    }
+  }
+}
+
+// The selected bandwidth is the Gaussian's, whatever the kernel: its report is the same, and what
+// is used is the canonical equivalent.
+TEST(FitColumn, RescalesTheBandwidthToTheKernel) {
+  const std::vector<double> smooth = samples::mix(500);
+  std::vector<double> few;
+  for (double v : smooth) few.push_back(std::round(v));
+  for (const std::vector<double>& x : {smooth, few}) {
+    for (Method method : kMethods) {
+      const Fitted gaussian = fit(x, method);
+      for (int k = 1; k < kKernels; ++k) {
+        const auto kernel = static_cast<Kernel>(k);
+        const Fitted f = fit(x, method, 0, kernel);
+        EXPECT_EQ(f.view().header().kernel, kernel);
+        EXPECT_NEAR(f.report.bandwidth, canonical_rescale(gaussian.report.bandwidth, kernel),
+                    1e-15 * f.report.bandwidth);
+        EXPECT_EQ(f.view().header().bandwidth, f.report.bandwidth);
+        EXPECT_EQ(f.report.plugin.h, gaussian.report.plugin.h);
+        fitted::expect_sane_answers(f.view(), 50);
+        const Header& h = f.view().header();
+        EXPECT_EQ((h.flags & kBounded) != 0, method == Method::automatic);
+        EXPECT_NEAR(count(f.view(), Range{}), 500, 1e-9);
+      }
+    }
+  }
+}
+
+// What the edges of double precision do to compact kernels: nothing but what they do to all.
+TEST(FitColumn, CompactKernelsAtExtremes) {
+  const std::vector<double> z = samples::normal(300, 9);
+  for (int k = 1; k < kKernels; ++k) {
+    const auto kernel = static_cast<Kernel>(k);
+    for (Method method : kMethods) {
+      SCOPED_TRACE(testing::Message() << k << " " << method_name(method));
+      std::vector<std::vector<double>> columns = {
+          {0, kTiny}, {1, std::nextafter(1, 2)}, {-1, 1, 1e12}, {0, 0, 0, 1}};
+      for (double scale : {1e300, 1e-300, 1e-320}) {
+        columns.push_back(z);
+        for (double& v : columns.back()) v *= scale;
+      }
+      columns.push_back(z);
+      columns.back()[7] = 1e11;  // beside it the bandwidth is hardly more than positions resolve
+      for (const std::vector<double>& x : columns) {
+        const Fitted f = fit(x, method, 0, kernel);
+        fitted::expect_sane_answers(f.view(), 50);
+        EXPECT_EQ(count(f.view(), Range{}), static_cast<double>(x.size()));
       }
     }
   }
@@ -347,7 +399,7 @@ TEST(FitColumn, TheBandwidthShownIsTheOneUsed) {
   options.method = Method::silverman;
   const Sample sample = sample_of(x);
   const Fitted f = fit(sample, options);
-  EXPECT_NE(std::string(f.report.notice), "");
+  EXPECT_NE(std::string(f.report.estimate_notice), "");
   EXPECT_EQ(f.report.bandwidth, f.view().header().bandwidth);
   const KernelSum exact(sample.values, f.report.bandwidth);
   for (double q : {0.1, 0.5, 0.9}) {

@@ -60,9 +60,10 @@ inline Fitted fit(const Sample& sample, const FitOptions& options = {}) {
 }
 
 inline Fitted fit(const std::vector<double>& x, Method method = Method::automatic,
-                  double lattice_step = 0) {
+                  double lattice_step = 0, Kernel kernel = Kernel::gaussian) {
   FitOptions options;
   options.method = method;
+  options.kernel = kernel;
   options.lattice_step = lattice_step;
   options.every_row_read = true;
   return fit(sample_of(x), options);
@@ -112,12 +113,13 @@ inline Range range(double a, double b, bool lower_inclusive = true, bool upper_i
 // `upper`, with every mirror image that reaches in), normalised to mass 1.
 class Reference {
  public:
-  Reference(const std::vector<WeightedValue>& values, double h)
-      : values_(values), sum_(values_, h), lower_(-kInf), upper_(kInf), whole_(1) {}
+  Reference(const std::vector<WeightedValue>& values, double h, Kernel kernel = Kernel::gaussian)
+      : values_(values), sum_(values_, h, kernel), lower_(-kInf), upper_(kInf), whole_(1) {}
 
-  Reference(const std::vector<WeightedValue>& values, double h, double lower, double upper)
+  Reference(const std::vector<WeightedValue>& values, double h, double lower, double upper,
+            Kernel kernel = Kernel::gaussian)
       : values_(images(values, h, lower, upper)),
-        sum_(values_, h),
+        sum_(values_, h, kernel),
         lower_(lower),
         upper_(upper),
         whole_(sum_.mass(lower, upper)) {}

@@ -188,7 +188,7 @@ TEST(Validate, RejectsEachCorruptedField) {
       {"version 2", [](Header& h) { h.version = kFormatVersion + 1; }},
       {"kind 0", [](Header& h) { h.kind = Kind{0}; }},
       {"kind 2", [](Header& h) { h.kind = Kind{2}; }},
-      {"kernel", [](Header& h) { h.kernel = Kernel{1}; }},
+      {"kernel", [](Header& h) { h.kernel = Kernel{kKernels}; }},
       {"flags", [](Header& h) { h.flags |= 4; }},
       {"flags 128", [](Header& h) { h.flags |= 128; }},
       {"value type", [](Header& h) { h.value_type = ValueType{kValueTypes}; }},

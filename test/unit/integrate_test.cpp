@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "answers.h"
+#include "core/estimate/kernel.h"
 #include "fitted.h"
 
 namespace kde {
@@ -429,20 +430,64 @@ TEST(Variance, OffCentreAndAtTheEnds) {
 TEST(Variance, KernelsOwnSpreadIsTakenOut) {
   std::vector<double> x = samples::normal(400, 5);
   for (std::size_t i = 0; i < 200; ++i) x[i] += 100;  // two groups, apart
-  const Fitted f = fit(x, Method::silverman);
-  const double h = f.report.bandwidth;
-  ASSERT_GT(h, 5);  // far too wide: its square is most of what the density shows
-  ASSERT_LT(h, 50.0 / 1.5);
-  double mean = 0, variance = 0;
-  for (double v : x) mean += v / 400;
-  for (double v : x) variance += (v - mean) * (v - mean) / 400;
-  const double reach = 100 + 20 * h;
-  // All of the mass but Phi(-8), by the integrals and not by the totals; those hold the second
-  // moment to 2 e reach^2, e = 2.4e-6 as in smooth_test.cpp.
-  const RangeMoments m = moments(f.view(), range(-10 * h, 100 + 10 * h));
-  EXPECT_NEAR(m.mean, mean, 1e-5 * reach);
-  EXPECT_NEAR(m.variance, variance, 1e-5 * reach * reach);
-  EXPECT_GT(h * h, 10 * 1e-5 * reach * reach);  // the test would see it left in
+  for (int k = 0; k < kKernels; ++k) {
+    const auto kernel = static_cast<Kernel>(k);
+    SCOPED_TRACE(kernel_name(kernel));
+    const Fitted f = fit(x, Method::silverman, 0, kernel);
+    const double h = f.report.bandwidth;
+    // Far too wide: the kernel's variance is most of what the density shows.
+    const double spread = h * h * kernel_variance(kernel);
+    ASSERT_GT(spread, 25);
+    ASSERT_LT(spread, 50.0 * 50 / 2);
+    double mean = 0, variance = 0;
+    for (double v : x) mean += v / 400;
+    for (double v : x) variance += (v - mean) * (v - mean) / 400;
+    const double margin = (kernel == Kernel::gaussian ? 10 : 1.25) * h;
+    const double reach = 100 + 2 * margin;
+    // All of the mass (of the Gaussian's but Phi(-8)), by the integrals and not by the totals;
+    // those hold the second moment to 2 e reach^2, e = 2.4e-6 as in smooth_test.cpp.
+    const RangeMoments m = moments(f.view(), range(-margin, 100 + margin));
+    EXPECT_NEAR(m.mean, mean, 1e-5 * reach);
+    EXPECT_NEAR(m.variance, variance, 1e-5 * reach * reach);
+    EXPECT_GT(spread, 10 * 1e-5 * reach * reach);  // the test would see it left in
+  }
+}
+
+// From a value half a bandwidth up, where no other value reaches: by hand, of the value's row.
+TEST(CompactKernels, CountByHand) {
+  const std::pair<Kernel, double> expected[] = {{Kernel::epanechnikov, 11.0 / 32},
+                                                {Kernel::biweight, 203.0 / 512},
+                                                {Kernel::triangular, 3.0 / 8},
+                                                {Kernel::uniform, 1.0 / 4},
+                                                {Kernel::cosine, std::sqrt(2) / 4}};
+  const std::vector<double> x = {0, 1e3, 3e3, 7e3, 1.5e7};
+  for (const auto& [kernel, rows] : expected) {
+    SCOPED_TRACE(kernel_name(kernel));
+    const Fitted f = fit(x, Method::silverman, 0, kernel);
+    const double h = f.report.bandwidth;
+    ASSERT_LT(h, 7e6);  // the last value is by itself
+    EXPECT_NEAR(count(f.view(), range(1.5e7, 1.5e7 + h / 2)), rows, 5e-5);
+    EXPECT_NEAR(count(f.view(), range(1.5e7 - h / 2, 1.5e7 + h / 2)), 2 * rows, 5e-5);
+    EXPECT_NEAR(moments(f.view(), range(1.5e7 - 1.1 * h, 1.5e7 + 1.1 * h)).mean, 1.5e7, 1e-4 * h);
+    EXPECT_EQ(count(f.view(), range(1.5e7 + 1.001 * h, 1e9)), 0);
+    EXPECT_EQ(pdf(f.view(), 1.5e7 + 1.001 * h), 0);
+  }
+}
+
+// Atoms show in the density alone, spread by the kernel.
+TEST(CompactKernels, SpreadAtoms) {
+  std::vector<double> x;
+  for (int i = 0; i < 60; ++i) x.push_back(i % 2 == 0 ? 0 : 10);
+  for (int k = 0; k < kKernels; ++k) {
+    const auto kernel = static_cast<Kernel>(k);
+    const Fitted f = fit(x, Method::automatic, 0, kernel);
+    const double h = f.report.bandwidth;
+    ASSERT_EQ(f.view().atoms(), 2);
+    for (double t : {0.0, 0.4 * h, -0.9 * h, 10 + 0.7 * h}) {
+      EXPECT_NEAR(pdf(f.view(), t),
+                  (kernel_pdf(kernel, t / h) + kernel_pdf(kernel, (t - 10) / h)) / (2 * h), 1e-15);
+    }
+  }
 }
 
 // Automatic's smooth part is the kernel sum with its mirror images; on a lattice the mirrors stand
@@ -452,17 +497,21 @@ TEST(Reflection, AgreesWithMirroredKernelSum) {
   for (double& v : x) v = std::round(100 * v);
   std::erase_if(x, [](double v) { return v > 300; });  // cut where there is mass to mirror
   const double n = static_cast<double>(x.size());
-  const Fitted f = fit(x, Method::automatic, 1);
-  const DensityView d = f.view();
-  const Header& h = d.header();
-  ASSERT_EQ(h.lattice_step, 1);
-  ASSERT_EQ(d.atoms(), 0);
   std::vector<WeightedValue> values;
   for (double v : x) values.push_back({v, 1});
-  const Reference reference(values, h.bandwidth, h.min - 0.5, h.max + 0.5);
-  for (double k = h.min; k < h.max; k += 3) {
-    for (double to : {k, k + 40}) {
-      ASSERT_NEAR(count(d, range(k, to)), n * reference.mass(k - 0.5, to + 0.5), n * 1e-5);
+  for (int k = 0; k < kKernels; ++k) {
+    const auto kernel = static_cast<Kernel>(k);
+    SCOPED_TRACE(kernel_name(kernel));
+    const Fitted f = fit(x, Method::automatic, 1, kernel);
+    const DensityView d = f.view();
+    const Header& h = d.header();
+    ASSERT_EQ(h.lattice_step, 1);
+    ASSERT_EQ(d.atoms(), 0);
+    const Reference reference(values, h.bandwidth, h.min - 0.5, h.max + 0.5, kernel);
+    for (double at = h.min; at < h.max; at += 3) {
+      for (double to : {at, at + 40}) {
+        ASSERT_NEAR(count(d, range(at, to)), n * reference.mass(at - 0.5, to + 0.5), n * 1e-5);
+      }
     }
   }
 }

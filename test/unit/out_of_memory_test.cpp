@@ -1,15 +1,19 @@
-// Every allocation of the sampler, the fit and the text form failing in turn: a status, never an
-// exception, never a leak (the sanitizers say so).
+// Every allocation of the sampler, the fit, the selectors over matrices and the text form failing
+// in turn: a status, never an exception, never a leak (the sanitizers say so).
 //
 // Replaces the global operator new of the test binary; it fails only while armed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
 #include "core/density/text.h"
+#include "core/select/kernel_lscv.h"
+#include "core/select/lscv.h"
 #include "fitted.h"
 
 namespace {
@@ -72,6 +76,7 @@ TEST(OutOfMemory, FitColumn) {
         FitOptions options;
         options.method = method;
         options.engine.kind = engine;
+        if (engine == Engine::Kind::reference) options.kernel = Kernel::uniform;
         fail_each_allocation([&] {
           std::vector<std::uint64_t> words;
           std::size_t size = 0;
@@ -81,6 +86,15 @@ TEST(OutOfMemory, FitColumn) {
       }
     }
   }
+}
+
+TEST(OutOfMemory, KernelLscv) {
+  std::vector<double> x = samples::normal(100, 1);
+  std::sort(x.begin(), x.end());
+  fail_each_allocation([&] {
+    KernelLscv result;
+    return select_kernel_lscv(Kernel::cosine, x, {}, LscvDivisor::n_squared, {}, &result);
+  });
 }
 
 TEST(OutOfMemory, Sampler) {
@@ -101,6 +115,28 @@ TEST(OutOfMemory, Sampler) {
       }
       Sample out;
       return sampler.finish(&out);
+    });
+  }
+}
+
+TEST(OutOfMemory, Lscv) {
+  const std::vector<double> x = samples::mix(60, 2);
+  WhiteSample sample;
+  fail_each_allocation([&] { return whiten_sample(x, 2, {}, &sample); });
+  for (LscvSearch search : {LscvSearch::refined, LscvSearch::grid}) {
+    fail_each_allocation([&]() -> Status {
+      std::unique_ptr<GaussianPairSums> sums;
+      if (Status s = make_gaussian_sums(Engine{}, sample.w, 2, {}, &sums); !s.ok()) return s;
+      LscvScalar out;
+      return select_lscv_h(*sums, lscv_sample(sample), LscvDivisor::n_squared, search, &out);
+    });
+  }
+  for (LscvOptimiser optimiser : {LscvOptimiser::quasi_newton, LscvOptimiser::nelder_mead}) {
+    fail_each_allocation([&] {
+      LscvMatrixOptions options;
+      options.optimiser = optimiser;
+      LscvMatrix out;
+      return select_lscv_matrix(sample, Engine{}, options, {}, &out);
     });
   }
 }

@@ -10,10 +10,11 @@
 
 namespace kde::samples {
 
-// The two-component mixture of the published reference values, in one dimension: u() is
-// s = 16807 s mod (2^31 - 1) from s = 42; a normal is sqrt(-2 ln u1) cos(2 pi u2); a row is
-// normal with probability 0.6 and 3 + normal/2 otherwise.
-inline std::vector<double> mix(int n) {
+// The two-component mixture of the published reference values, row-major: u() is
+// s = 16807 s mod (2^31 - 1) from s = 42; a normal z is sqrt(-2 ln u1) cos(2 pi u2). With
+// probability 0.6 a row is of z, and otherwise of z/2 with 3 added to the first; then to each
+// coordinate but the first half of the one before is added.
+inline std::vector<double> mix(int n, int d = 1) {
   constexpr std::int64_t kModulus = 2147483647;
   std::int64_t s = 42;
   const auto u = [&] {
@@ -23,10 +24,22 @@ inline std::vector<double> mix(int n) {
   std::vector<double> x;
   for (int i = 0; i < n; ++i) {
     const bool first = u() < 0.6;
-    const double u1 = u();
-    const double u2 = u();
-    const double z = std::sqrt(-2 * std::log(u1)) * std::cos(2 * std::numbers::pi * u2);
-    x.push_back(first ? z : 3 + z / 2);
+    for (int k = 0; k < d; ++k) {
+      const double u1 = u();
+      const double u2 = u();
+      const double z = std::sqrt(-2 * std::log(u1)) * std::cos(2 * std::numbers::pi * u2);
+      x.push_back(first ? z : (k == 0 ? 3 : 0) + z / 2);
+    }
+    for (int k = 1; k < d; ++k) x[x.size() - d + k] += x[x.size() - d + k - 1] / 2;
+  }
+  return x;
+}
+
+// Points whose coordinates are the columns given, row-major.
+inline std::vector<double> rows(const std::vector<std::vector<double>>& columns) {
+  std::vector<double> x;
+  for (std::size_t i = 0; i < columns[0].size(); ++i) {
+    for (const std::vector<double>& column : columns) x.push_back(column[i]);
   }
   return x;
 }

@@ -19,6 +19,7 @@ namespace {
 namespace data = reference_data;
 
 const Engine kReference{Engine::Kind::reference, 0, Precision::full};
+const Engine kVector{Engine::Kind::simd, 0, Precision::full};
 const Engine kSpectral{Engine::Kind::spectral, 0, Precision::full};
 
 Status solve(const Engine& engine, std::vector<double> x, double* h) {
@@ -59,6 +60,7 @@ TEST(SheatherJones, IsTheSameOnExactSums) {
   for (const std::vector<double>& x :
        {samples::mix(700), samples::lognormal(700, 21), samples::cauchy(700, 22)}) {
     expect_relative(h_of(x), h_of(x, kReference), 1e-9);
+    expect_relative(h_of(x), h_of(x, kVector), 1e-9);
   }
 }
 

@@ -53,6 +53,11 @@ TEST(Text, RoundTripsToTheSameBytes) {
     expect_round_trip(fitted::fit(column.x, Method::plugin));
     expect_round_trip(fitted::fit(column.x, Method::silverman));
   }
+  for (int k = 0; k < kKernels; ++k) {
+    const Fitted f = fitted::fit(samples::mix(200), Method::plugin, 0, static_cast<Kernel>(k));
+    expect_round_trip(f);
+    EXPECT_NE(text_of(f).find(kernel_name(static_cast<Kernel>(k))), std::string::npos);
+  }
   std::vector<double> x = samples::normal(100, 2);
   for (double scale : {1e300, 1e-300, 1e-310}) {
     std::vector<double> scaled = x;
@@ -73,6 +78,15 @@ TEST(Text, StartsAsDocumented) {
   EXPECT_EQ(text.rfind("kde/1 kernel=gaussian type=numeric method=plugin flags=1 exponent=", 0), 0u)
       << text;
   EXPECT_NE(text.find(" atoms=[1:3] knots=[] moments=[]"), std::string::npos) << text;
+}
+
+TEST(Text, NamesKernels) {
+  const std::string text = text_of(fitted::fit(std::vector<double>{1, 2, 3.5}));
+  EXPECT_TRUE(read(with(text, "kernel=gaussian", "kernel=cosine")).ok());
+  for (const char* name : {"", "Gaussian", "gaussia", "gaussians", "1", "quartic"})
+    EXPECT_EQ(read(with(text, "kernel=gaussian", std::string("kernel=") + name)).code,
+              Code::invalid_format)
+        << name;
 }
 
 TEST(Text, SpaceMattersOnlyBetweenFields) {

@@ -24,10 +24,11 @@ Status validate_header(const Header& h) {
   if (h.version != kFormatVersion)
     return Status::error(Code::invalid_format, "unknown format version %d", int{h.version});
   if (h.kind != Kind::one_column) return invalid("unknown kind of density");
-  if (h.kernel != Kernel::gaussian) return invalid("unknown kernel");
+  if (static_cast<int>(h.kernel) >= kKernels) return invalid("unknown kernel");
   if ((h.flags & ~(kBounded | kEveryRowRead)) != 0) return invalid("unknown flags");
   if (static_cast<int>(h.value_type) >= kValueTypes) return invalid("unknown value type");
-  if (h.method != Method::plugin && h.method != Method::silverman) return invalid("unknown method");
+  if (h.method == Method::automatic || static_cast<int>(h.method) >= kMethods)
+    return invalid("unknown method");
   if (h.reserved != 0) return invalid("reserved field is not 0");
   if (h.exponent < -1100 || h.exponent > 1100) return invalid("exponent out of range");
   for (double x : {h.rows, h.nulls, h.nans, h.negative_infinities, h.positive_infinities,

@@ -46,8 +46,27 @@ inline constexpr int kBlockCells = 16;
 inline constexpr std::uint32_t kMassOne = 0xffffffffu;
 
 enum class Kind : std::uint8_t { one_column = 1 };
-enum class Kernel : std::uint8_t { gaussian = 0 };
-enum class Method : std::uint8_t { automatic = 0, plugin = 1, silverman = 2 };
+// See estimate/kernel.h.
+enum class Kernel : std::uint8_t {
+  gaussian = 0,
+  epanechnikov = 1,
+  biweight = 2,
+  triangular = 3,
+  uniform = 4,
+  cosine = 5,
+};
+inline constexpr int kKernels = 6;
+enum class Method : std::uint8_t {
+  automatic = 0,
+  plugin = 1,
+  silverman = 2,
+  normal_reference = 3,
+  scott = 4,
+  sheather_jones = 5,
+  lscv = 6,
+  smoothed_cv = 7,
+};
+inline constexpr int kMethods = 8;
 
 // What a value means to SQL; numbers map to themselves, the rest to seconds.
 enum class ValueType : std::uint8_t {
@@ -84,7 +103,7 @@ struct Header {
   double rows;          // non-null rows the density stands for
   double nulls, nans, negative_infinities, positive_infinities;  // rows
   double sample_rows;                                            // finite values of the sample
-  double bandwidth;  // in units of x; 0 if none was selected
+  double bandwidth;  // the kernel's, in units of x; 0 if none was selected
   double origin;     // x at u = 0
   double
       lattice_step;  // 0: values lie on no known lattice; else x = lattice_offset + k lattice_step

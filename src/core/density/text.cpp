@@ -10,7 +10,12 @@ namespace kde {
 
 namespace {
 
-constexpr const char* kMethodNames[] = {"auto", "plugin", "silverman"};
+constexpr const char* kMethodNames[] = {"auto",  "plugin",         "silverman", "normal_reference",
+                                        "scott", "sheather_jones", "lscv",      "smoothed_cv"};
+static_assert(std::size(kMethodNames) == kMethods);
+constexpr const char* kKernelNames[] = {"gaussian",   "epanechnikov", "biweight",
+                                        "triangular", "uniform",      "cosine"};
+static_assert(std::size(kKernelNames) == kKernels);
 constexpr const char* kTypeNames[] = {"smallint",         "integer", "bigint", "real",
                                       "double_precision", "numeric", "date",   "timestamp",
                                       "timestamptz",      "interval"};
@@ -146,8 +151,6 @@ void read_list(Reader& in, const char* name, std::size_t limit, Read read) {
   in.expect(']', name);
 }
 
-constexpr const char* kKernelNames[] = {"gaussian"};
-
 DensityParts read_parts(Reader& in) {
   DensityParts parts;
   Header& h = parts.header;
@@ -203,6 +206,18 @@ bool parse_method(std::string_view name, Method* method) {
   return false;
 }
 
+const char* kernel_name(Kernel kernel) { return kKernelNames[static_cast<int>(kernel)]; }
+
+bool parse_kernel(std::string_view name, Kernel* kernel) {
+  for (std::size_t i = 0; i < std::size(kKernelNames); ++i) {
+    if (name == kKernelNames[i]) {
+      *kernel = static_cast<Kernel>(i);
+      return true;
+    }
+  }
+  return false;
+}
+
 const char* value_type_name(ValueType type) { return kTypeNames[static_cast<int>(type)]; }
 
 Status to_text(const DensityView& d, std::string* out) {
@@ -212,7 +227,7 @@ Status to_text(const DensityView& d, std::string* out) {
     Writer w(out);
     w.text("kde/1");
     w.field("kernel");
-    w.text(kKernelNames[static_cast<int>(h.kernel)]);
+    w.text(kernel_name(h.kernel));
     w.field("type");
     w.text(value_type_name(h.value_type));
     w.field("method");

@@ -19,8 +19,10 @@ Status to_text(const DensityView& density, std::string* out);
 // Errors: invalid_format naming the field; out_of_memory.
 Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size);
 
-const char* method_name(Method method);  // "auto", "plugin", "silverman"
+const char* method_name(Method method);  // "auto", "plugin", "silverman", ...
 bool parse_method(std::string_view name, Method* method);
+const char* kernel_name(Kernel kernel);  // "gaussian", "epanechnikov", "biweight" ...
+bool parse_kernel(std::string_view name, Kernel* kernel);
 const char* value_type_name(ValueType type);  // "smallint", "timestamptz", ... as shown in text
 
 }  // namespace kde

@@ -2,6 +2,7 @@
 #include "core/estimate/kernel_grid.h"
 
 #include "core/estimate/normal.h"
+#include "core/estimate/reflection.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,24 +50,8 @@ KernelGrid KernelGrid::bounded(std::span<const WeightedValue> values, double h, 
 
 void KernelGrid::fill(std::span<const WeightedValue> values, double start, double end,
                       bool mirrored) {
-  // Image k of u under reflection at both ends is u + 2k period or 2 start - u + 2k period.
   std::vector<WeightedValue> images;
-  if (mirrored) {
-    const double period = 2 * (end - start);
-    const double low = start - kReach * h_;
-    const double high = end + kReach * h_;
-    const int repeats = static_cast<int>(std::ceil(kReach * h_ / period)) + 1;
-    for (const WeightedValue& v : values) {
-      for (int k = -repeats; k <= repeats; ++k) {
-        const double same = v.value + k * period;
-        const double flipped = 2 * start - v.value + k * period;
-        if (k != 0 && same >= low && same <= high) images.push_back({same, v.weight});
-        if (flipped >= low && flipped <= high) images.push_back({flipped, v.weight});
-      }
-    }
-    std::sort(images.begin(), images.end(),
-              [](const WeightedValue& a, const WeightedValue& b) { return a.value < b.value; });
-  }
+  if (mirrored) images = mirror_images(values, start, end, kReach * h_);
 
   double before = 0;
   const auto put = [&](const WeightedValue& v) {

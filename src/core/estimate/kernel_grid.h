@@ -1,4 +1,4 @@
-// A kernel sum, its integral and its partial moments at the nodes of a fine grid, fast.
+// A Gaussian kernel sum, its integral and its partial moments at the nodes of a fine grid, fast.
 //
 // The nodes are start + j delta, delta <= h/16. Each sample point is put at its nearest node with
 // the moments m_q = sum w eps^q of its distance eps = (x - node)/h, |eps| <= 1/32; a node's value
@@ -12,11 +12,11 @@
 // The idea of expanding about box centres: Greengard & Strain, The fast Gauss transform, SIAM J.
 // Sci. Stat. Comput. 12(1), 1991.
 //
-// A bounded grid covers [lower, upper] with the points mirrored at both ends (reflection:
-// Silverman, Density Estimation, 1986, section 2.10), so that no mass is lost and none lies
-// outside.
+// A bounded grid covers [lower, upper] with the points mirrored at both ends (reflection.h), so
+// that no mass is lost and none lies outside.
 #pragma once
 
+#include "core/estimate/node_source.h"
 #include "core/room.h"
 #include "core/sampling/compactor.h"
 
@@ -26,17 +26,8 @@
 
 namespace kde {
 
-class KernelGrid {
+class KernelGrid final : public NodeSource {
  public:
-  // F: mass below the node, from 0 to 1. density: dF/du.
-  struct Value {
-    double mass = 0, density = 0;
-  };
-  // Integrals of u dF and u^2 dF below the node.
-  struct Moments {
-    double first = 0, second = 0;
-  };
-
   // A stretch of nodes near enough to some point to matter; between stretches F is constant.
   struct Stretch {
     std::int64_t first, last;  // node numbers, inclusive
@@ -50,13 +41,15 @@ class KernelGrid {
   static KernelGrid bounded(std::span<const WeightedValue> values, double h, double lower,
                             double upper);
 
-  // The nodes that matter, numbered 0 .. nodes() - 1 in ascending order.
-  std::int64_t nodes() const { return nodes_; }
-  double position(std::int64_t q) const;
-  Value value(std::int64_t q) const;
-  Moments moments(std::int64_t q) const;
-  // Nodes in one bandwidth.
+  // The nodes that matter.
+  std::int64_t nodes() const override { return nodes_; }
+  double position(std::int64_t q) const override;
+  Value value(std::int64_t q) const override;
+  Moments moments(std::int64_t q) const override;
   int nodes_per_bandwidth() const { return nodes_per_h_; }
+  // Half a bandwidth.
+  int test_stride() const override { return nodes_per_h_ > 1 ? nodes_per_h_ / 2 : 1; }
+  bool has_corners() const override { return false; }
 
  private:
   struct Bin {

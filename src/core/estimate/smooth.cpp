@@ -13,20 +13,24 @@ namespace {
 
 // Remembers node values up to this many nodes (16 MB).
 constexpr std::int64_t kRemembered = std::int64_t{1} << 20;
+// Steps in which the tolerance of a density with corners grows, to one beyond any density.
+constexpr double kDensityStep = 8;
+constexpr double kAnyDensity = 1e4;
 
 class Builder {
  public:
-  Builder(const KernelGrid& grid, const Control& control) : grid_(grid), control_(control) {
-    if (grid.nodes() <= kRemembered)
-      memo_.assign(static_cast<std::size_t>(grid.nodes()),
+  Builder(const NodeSource& source, const Control& control) : source_(source), control_(control) {
+    if (source.nodes() <= kRemembered)
+      memo_.assign(static_cast<std::size_t>(source.nodes()),
                    {std::numeric_limits<double>::quiet_NaN(), 0});
-    step_ = std::max(1, grid.nodes_per_bandwidth() / 2);
+    step_ = source.test_stride();
   }
 
   Status run(std::size_t limit, SmoothPart* out) {
     find_peak();
     // Each retry needs fewer knots; at tolerance 1 two knots do.
-    for (double tolerance = kMassTolerance; !stopped_; tolerance *= 1.5) {
+    double tolerance = kMassTolerance;
+    while (!stopped_) {
       if (choose(tolerance, limit)) {
         write(out);
         if (stopped_) break;
@@ -35,28 +39,33 @@ class Builder {
         if (choose(0.5 * kMassTolerance, limit)) write(out);
         if (!stopped_) return {};
       }
+      if (source_.has_corners() && density_slack_ < kAnyDensity) {
+        density_slack_ *= kDensityStep;
+      } else {
+        tolerance *= 1.5;
+      }
     }
     return Status::error(Code::cancelled, "cancelled");
   }
 
  private:
-  KernelGrid::Value value(std::int64_t q) {
+  NodeSource::Value value(std::int64_t q) {
     if (memo_.empty()) return compute(q);
-    KernelGrid::Value& v = memo_[static_cast<std::size_t>(q)];
+    NodeSource::Value& v = memo_[static_cast<std::size_t>(q)];
     if (std::isnan(v.mass)) v = compute(q);
     return v;
   }
 
-  KernelGrid::Value compute(std::int64_t q) {
+  NodeSource::Value compute(std::int64_t q) {
     // About a microsecond each; poll every few milliseconds.
     if ((++computed_ & 0xfff) == 0 && control_.stop_requested()) stopped_ = true;
-    return grid_.value(q);
+    return source_.value(q);
   }
 
-  std::int64_t last() const { return grid_.nodes() - 1; }
+  std::int64_t last() const { return source_.nodes() - 1; }
 
   void find_peak() {
-    const std::int64_t stride = std::max<std::int64_t>(step_, grid_.nodes() / 65536);
+    const std::int64_t stride = std::max<std::int64_t>(step_, source_.nodes() / 65536);
     for (std::int64_t q = 0; q <= last() && !stopped_; q += stride)
       peak_ = std::max(peak_, value(q).density);
   }
@@ -64,14 +73,16 @@ class Builder {
   // Whether one cubic serves for nodes q0 .. q1.
   bool serves(std::int64_t q0, std::int64_t q1, double tolerance) {
     if (q1 - q0 <= 1) return true;
-    const double u0 = grid_.position(q0);
-    const double u1 = grid_.position(q1);
-    const KernelGrid::Value v0 = value(q0);
-    const KernelGrid::Value v1 = value(q1);
+    const double u0 = source_.position(q0);
+    const double u1 = source_.position(q1);
+    const NodeSource::Value v0 = value(q0);
+    const NodeSource::Value v1 = value(q1);
     const double rise = v1.mass - v0.mass;
     const double steepest = 3 * rise / (u1 - u0);
     // A slope beyond the monotone limit would be cut when stored; where that matters, refuse.
-    if (rise > tolerance && (v0.density > steepest || v1.density > steepest)) return false;
+    // At a corner the slope may matter to the next cell where it does not to this one.
+    const double matters = source_.has_corners() ? 0 : tolerance;
+    if (rise > matters && (v0.density > steepest || v1.density > steepest)) return false;
     // A stored slope is up to 2^-11 too small, which costs up to 4/27 of its cell's width in mass.
     if (std::max(v0.density, v1.density) * (u1 - u0) * (0x1p-11 * 4 / 27) > tolerance / 2)
       return false;
@@ -81,10 +92,10 @@ class Builder {
     // Where the knots do not suffice, the density gives way with the mass: else no tolerance would
     // do.
     const double slope_tolerance =
-        kDensityTolerance * peak_ * std::max(tolerance / kMassTolerance, 1.0);
+        kDensityTolerance * peak_ * std::max(tolerance / kMassTolerance, density_slack_);
     const auto fits = [&](std::int64_t q) {
-      const KernelGrid::Value v = value(q);
-      const double s = cell.local(grid_.position(q));
+      const NodeSource::Value v = value(q);
+      const double s = cell.local(source_.position(q));
       return std::fabs(cell.value(s) - v.mass) <= tolerance &&
              std::fabs(cell.slope(s) - v.density) <= slope_tolerance;
     };
@@ -100,6 +111,8 @@ class Builder {
     chosen_.assign(1, 0);
     std::int64_t length = step_;
     while (chosen_.back() < last()) {
+      // Once all values are known, nothing else asks.
+      if (control_.stop_requested()) stopped_ = true;
       if (stopped_ || chosen_.size() == limit) return false;
       const std::int64_t from = chosen_.back();
       const std::int64_t longest = last() - from;
@@ -133,8 +146,8 @@ class Builder {
     out->knot_slope.resize(n);
     std::vector<double> slope(n);
     for (std::size_t i = 0; i < n; ++i) {
-      const KernelGrid::Value v = value(chosen_[i]);
-      const double u = grid_.position(chosen_[i]);
+      const NodeSource::Value v = value(chosen_[i]);
+      const double u = source_.position(chosen_[i]);
       out->knot_u[i] = truncate_position(u);
       const double mass = std::clamp(v.mass + v.density * (out->knot_u[i] - u), 0.0, 1.0);
       auto raw = static_cast<std::uint32_t>(std::lround(mass * kMassOne));
@@ -171,7 +184,7 @@ class Builder {
       const std::int64_t q1 = chosen_[i + 1];
       const std::int64_t stride = std::clamp<std::int64_t>((q1 - q0) / 6, 1, step_);
       for (std::int64_t q = q0 + std::max<std::int64_t>(stride / 2, 1); q < q1; q += stride) {
-        const double g = cell.value(cell.local(grid_.position(q)));
+        const double g = cell.value(cell.local(source_.position(q)));
         out->error = std::max(out->error, std::fabs(g - value(q).mass));
       }
     }
@@ -179,12 +192,12 @@ class Builder {
 
   void write_moments(SmoothPart* out) const {
     const std::size_t cells = chosen_.size() - 1;
-    KernelGrid::Moments low = grid_.moments(chosen_[0]);
-    double low_mass = grid_.value(chosen_[0]).mass;
+    NodeSource::Moments low = source_.moments(chosen_[0]);
+    double low_mass = source_.value(chosen_[0]).mass;
     for (std::size_t i = 0; i < cells; i += kBlockCells) {
       const std::size_t end = std::min(i + kBlockCells, cells);
-      const KernelGrid::Moments high = grid_.moments(chosen_[end]);
-      const double high_mass = grid_.value(chosen_[end]).mass;
+      const NodeSource::Moments high = source_.moments(chosen_[end]);
+      const double high_mass = source_.value(chosen_[end]).mass;
       // About the middle: far from u = 0 the rounding of the masses would outweigh the moments.
       const double middle = (out->knot_u[i] + out->knot_u[end]) / 2;
       const double mass = high_mass - low_mass;
@@ -204,11 +217,12 @@ class Builder {
     }
   }
 
-  const KernelGrid& grid_;
+  const NodeSource& source_;
   const Control& control_;
-  std::vector<KernelGrid::Value> memo_;
+  std::vector<NodeSource::Value> memo_;
   std::vector<std::int64_t> chosen_;  // nodes that become knots
-  std::int64_t step_;                 // half a bandwidth in nodes
+  std::int64_t step_;                 // nodes between tests, at most
+  double density_slack_ = 1;          // factor of kDensityTolerance
   double peak_ = 0;
   std::uint64_t computed_ = 0;
   bool stopped_ = false;
@@ -216,9 +230,9 @@ class Builder {
 
 }  // namespace
 
-Status fit_smooth(const KernelGrid& grid, std::size_t limit, const Control& control,
+Status fit_smooth(const NodeSource& source, std::size_t limit, const Control& control,
                   SmoothPart* out) {
-  return Builder(grid, control).run(limit, out);
+  return Builder(source, control).run(limit, out);
 }
 
 }  // namespace kde

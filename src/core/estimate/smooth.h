@@ -2,14 +2,15 @@
 // every count within tolerance.
 //
 // From left to right each cell is made as long as the cubic through its ends stays within the
-// tolerance of the kernel sum at test nodes (every half bandwidth, at least 8 a cell), in mass
-// and in density; what was built is then checked again on nodes of its own. If the knots do
-// not fit the space, the tolerance grows until they do, and the error seen says so.
+// tolerance of the kernel sum at test nodes (the source's test_stride apart, at least 8 a cell), in
+// mass and in density; what was built is then checked again on nodes of its own. If the knots do
+// not fit the space, the tolerance grows until they do, and the error seen says so: that of the
+// mass and of the density together; but where the kernel has corners, first the density's alone.
 #pragma once
 
 #include "core/control.h"
 #include "core/density/format.h"
-#include "core/estimate/kernel_grid.h"
+#include "core/estimate/node_source.h"
 
 #include <vector>
 
@@ -30,9 +31,9 @@ struct SmoothPart {
   double error = 0;  // largest |G - kernel sum| seen
 };
 
-// grid: in the stored unit u, |u| <= 1. knots <= limit (>= 2).
+// source: in the stored unit u, |u| <= 1. knots <= limit (>= 2).
 // Errors: cancelled, out_of_memory (std::bad_alloc is thrown and left to the caller).
-Status fit_smooth(const KernelGrid& grid, std::size_t limit, const Control& control,
+Status fit_smooth(const NodeSource& source, std::size_t limit, const Control& control,
                   SmoothPart* out);
 
 }  // namespace kde

@@ -2,7 +2,7 @@
 #include "core/integrate/integrate.h"
 
 #include "core/density/cell.h"
-#include "core/estimate/normal.h"
+#include "core/estimate/kernel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -181,11 +181,16 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   }
   double a = 0;
   double b = 0;
+  // Whether the range ends where there is mass beyond, its own mirror image where it is reflected.
+  bool cut_low = true;
+  bool cut_high = true;
   if (d.knots() > 0) {
     const double first = d.knot_u(0);
     const double last = d.knot_u(d.knots() - 1);
     a = d.to_u(smooth_cut(h, low_x, !r.lower_inclusive));
     b = d.to_u(smooth_cut(h, high_x, r.upper_inclusive));
+    cut_low = (h.flags & kBounded) != 0 || a > first;
+    cut_high = (h.flags & kBounded) != 0 || b < last;
     a = std::clamp(a, first, last);
     b = std::clamp(b, first, last);
   }
@@ -225,18 +230,21 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   const double mean_u =
       std::clamp(total.sum.m1 / total.sum.m0, begin - total.center, end - total.center);
 
-  // The data's spread, not the kernel's. Smoothing adds h^2 to the second moment of what lies
-  // within the range, less what the kernel carries across its ends; to first order
-  //   h^2 ( rows - [(u - mean) f(u)]_a^b ),  which is h^2 for the whole line and 0 where f is flat,
+  // The data's spread, not the kernel's. With s = h^2 mu2(K) the kernel's variance, smoothing adds
+  // s to the second moment of what lies within the range, less what the kernel carries across its
+  // ends; to first order
+  //   s ( rows - [(u - mean) f(u)]_a^b ),  which is s for the whole line and 0 where f is flat,
   // at a reflecting end of the support as well.
   double kernel = 0;
   if (smooth_rows > 0 && h.bandwidth > 0) {
     const double mean = total.center + mean_u;
-    const double edge_high = (b - mean) * smooth_slope(d, b) * h.smooth_rows;
-    const double edge_low = (a - mean) * smooth_slope(d, a) * h.smooth_rows;
+    const double f_low = cut_low ? smooth_slope(d, a) : 0;
+    const double f_high = cut_high ? smooth_slope(d, b) : 0;
+    const double edge_high = (b - mean) * f_high * h.smooth_rows;
+    const double edge_low = (a - mean) * f_low * h.smooth_rows;
     const double share = std::clamp(smooth_rows - (edge_high - edge_low), 0.0, smooth_rows);
     const double hu = std::ldexp(h.bandwidth, -h.exponent);
-    if (share > 0) kernel = hu * hu * share / total.sum.m0;
+    if (share > 0) kernel = kernel_variance(h.kernel) * hu * hu * share / total.sum.m0;
   }
   const double half_width = (end - begin) / 2;
   const double variance_u = std::clamp(total.sum.m2 / total.sum.m0 - mean_u * mean_u - kernel, 0.0,
@@ -362,8 +370,8 @@ double pdf(const DensityView& density, double x) {
     double previous = 0;
     for (int i = 0; i < density.atoms(); ++i) {
       const double here = density.atom_cumulative_rows(i);
-      rows +=
-          (here - previous) * normal_pdf((x - density.atom_value(i)) / h.bandwidth) / h.bandwidth;
+      rows += (here - previous) * kernel_pdf(h.kernel, (x - density.atom_value(i)) / h.bandwidth) /
+              h.bandwidth;
       previous = here;
     }
   }

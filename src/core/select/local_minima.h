@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "core/room.h"
@@ -19,6 +20,9 @@ struct Criterion {
 };
 using CriterionAt = std::function<Status(double h, Criterion* at)>;
 
+// The same at several bandwidths at once: fills value and slope of at[k] for h[k].
+using CriterionSweep = std::function<Status(std::span<const double> h, std::span<Criterion> at)>;
+
 struct LocalMinima {
   std::vector<Criterion> interior;  // ascending in h; refined to 1e-10 relative, slope near 0
   Criterion lowest, highest;        // at the two ends of the search
@@ -29,5 +33,9 @@ struct LocalMinima {
 // ends, and `lowest` is the last bandwidth before. Errors: invalid_argument, out_of_memory; what
 // `criterion` reports; degenerate (a value or slope that is not finite).
 Status find_local_minima(const CriterionAt& criterion, double low, double high, LocalMinima* out);
+
+// The same with the whole grid in one call of `sweep`; only where that is too_large one after the
+// other.
+Status find_local_minima(const CriterionSweep& sweep, double low, double high, LocalMinima* out);
 
 }  // namespace kde

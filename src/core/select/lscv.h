@@ -24,6 +24,7 @@
 
 #include "core/control.h"
 #include "core/room.h"
+#include "core/select/line_summary.h"
 #include "core/select/white_sample.h"
 #include "core/status.h"
 #include "core/sums/gaussian_sums.h"
@@ -34,14 +35,22 @@ enum class LscvDivisor { n_squared, leave_one_out };
 
 // How a search ended; the bandwidth is usable in every case.
 enum class LscvEnd {
-  converged,       // a minimum in the interior; for a scalar h the lowest over the range searched
-  at_bound,        // g is lowest at an end of the range searched, which is what is returned
-  tied_values,     // g falls without bound as h -> 0; what is returned is an interior minimum
-  iteration_limit  // the search ran out of steps; what is returned is the lowest g it saw
+  // A minimum in the interior; for a scalar h the lowest over the range searched, for a matrix the
+  // lowest of those found.
+  converged,
+  // For a scalar h g is lowest at an end of the range searched, which is what is returned; for a
+  // matrix no interior minimum was found, and this is the lowest point seen on the bounds.
+  at_bound,
+  // g falls without bound as h -> 0, or as H flattens along a column of tied values; what is
+  // returned is an interior minimum. Ties in other projections (of the sum of two columns, say) are
+  // not looked for.
+  tied_values,
+  // The search ran out of steps, or was lost in rounding; what is returned is the lowest g it saw.
+  iteration_limit
 };
 
-const char* lscv_end_name(
-    LscvEnd end);  // "converged", "at bound", "tied values", "iteration limit"
+// "converged", "at bound", "tied values", "iteration limit".
+const char* lscv_end_name(LscvEnd end);
 
 // ---- scalar ------------------------------------------------------------------------------------
 
@@ -50,46 +59,63 @@ enum class LscvSearch {
   grid      // the papers': the lowest of 150 equidistant h from h0/4 to 4 h0, both included
 };
 
-// What g needs to know of the sample besides its sums. low: the least h searched as a fraction of
-// h0; 0: the default, 1/64 (heavy tails, where sigma says little, need less).
+// What g needs to know of the sample besides its sums.
 struct LscvSample {
   std::int64_t n = 0;
   int d = 1;
   double log_det = 0;  // log det(Sigma)^(1/2)
   double tied_pairs = 0;
-  double low = 0;
+  double unit = 1;       // a whitened unit in units of the points that the sums were made of
+  double low = 1. / 64;  // the least h searched, as a fraction of h0
 };
+
+// sums over sample.w. With heavy tails or an outlier the standard deviations say little: the search
+// goes down to h0/64 times sample.robust_scale.
+LscvSample lscv_sample(const WhiteSample& sample);
+
+// Sums over a line's values as they are (unit: sigma), in one dimension. With heavy tails sigma
+// says little: the search goes down to h0/64 times min(1, IQR/(1.34 sigma)).
+LscvSample lscv_sample(const LineSummary& line);
 
 struct LscvScalar {
   double h = 0;          // dimensionless: H = h^2 Sigma
   double objective = 0;  // g, in units of 1/(x_1 ... x_d)
   int minima = 0;        // local minima found in the interior (1 or 0 for the grid)
   LscvEnd end = LscvEnd::converged;
-  double tie_bound = 0;  // tied pairs a point above which g has no lowest value
+  double tie_bound = 0;  // tied pairs a point, above which g has no lowest value
 };
 
-// sums: of the whitened sample. g(h) and its derivative with respect to log h. h > 0 and finite.
+// sums: of the sample described. *g as the objective above, *slope = dg/dlog h. h > 0 and finite.
+// Errors: what the sums report.
 Status lscv_h_objective(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
                         double h, double* g, double* slope);
 
-// h to 1e-8 where g has no flat minimum (double sums), 1e-6 (single). Errors: degenerate (ties, and
-// no interior minimum); what the sums report.
+// Searches [low h0, 4 h0], or the papers' grid; not below the first h for which the sums are
+// too_large. h to 1e-8 where g has no flat minimum (double sums), 1e-6 (single). Errors: degenerate
+// (ties, and no interior minimum; never on the grid); what the sums report.
 Status select_lscv_h(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
                      LscvSearch search, LscvScalar* out);
+
+// Moves the minimum that less precise sums have found to that of these, where it is within 1e-3 of
+// it; otherwise leaves it. An end of the search is left alone. Errors: what the sums report.
+Status polish_lscv_h(GaussianPairSums& sums, const LscvSample& sample, LscvDivisor divisor,
+                     LscvScalar* found);
 
 // ---- matrix ------------------------------------------------------------------------------------
 
 enum class LscvShape { full, diagonal };
 enum class LscvOptimiser {
   quasi_newton,  // analytic gradient in the log-Cholesky parameters
-  nelder_mead    // the papers': derivative-free over vech(H)
+  nelder_mead    // the papers': derivative-free over vech(H); ends within some 1e-5 of the minimum
 };
 
 struct LscvMatrixOptions {
   LscvShape shape = LscvShape::full;
   LscvDivisor divisor = LscvDivisor::n_squared;
   LscvOptimiser optimiser = LscvOptimiser::quasi_newton;
-  // Bounds on the generalised eigenvalues of (H, H_NS).
+  // Bounds on the generalised eigenvalues of (H, H_NS), for a diagonal H on its elements over those
+  // of H_NS; kept to a relative 1e-4. highest > 2 lowest > 0. The lower bound is `lowest` times the
+  // square of the sample's robust_scale, which is less than 1 with heavy tails or an outlier.
   double lowest = 1.0 / 4096, highest = 16;
   int evaluations = 500;  // at most; the simplex gets twenty times as many
 };
@@ -99,7 +125,7 @@ struct LscvMatrix {
   // with the sample's scale.
   std::vector<double> factor;
   double objective = 0;  // g, in units of 1/(x_1 ... x_d); 0 or infinity where that underflows
-  int evaluations = 0;
+  int evaluations = 0;   // of g, most with its gradient, beside the opening sweep over scalar h
   LscvEnd end = LscvEnd::converged;
 };
 
@@ -108,8 +134,14 @@ struct LscvMatrix {
 Status lscv_matrix_objective(const WhiteSample& sample, const Engine& engine, LscvDivisor divisor,
                              std::span<const double> factor, const Control& control, double* g);
 
+// From the minima along multiples of Sigma, and in 2 to 6 dimensions, as long as n(n-1) d is at
+// most 2^24, from there with one axis of the whitened frame half and twice as wide (quasi-Newton).
+// A lower minimum may still be missed.
+//
 // Engine precision single: the search is in single, its last steps in double, so that H is right to
-// 1e-6 either way. Errors: degenerate; cancelled; what the sums report.
+// 1e-6 of its standard deviations either way where it converged (quasi-Newton). Errors:
+// invalid_argument (bounds that leave nothing); degenerate (tied points, and no interior minimum);
+// cancelled; what the sums report.
 Status select_lscv_matrix(const WhiteSample& sample, const Engine& engine,
                           const LscvMatrixOptions& options, const Control& control,
                           LscvMatrix* out);

@@ -7,19 +7,13 @@
 #include <numbers>
 
 #include "core/select/local_minima.h"
+#include "core/sums/gaussian_derivatives.h"
 
 namespace kde {
 namespace {
 
 const double kSqrtPi = std::sqrt(std::numbers::pi);
 const double kSqrt2Pi = std::sqrt(2 * std::numbers::pi);
-
-// sqrt(2 pi) K^(r)(0) = (-1)^(r/2) (r - 1)!!
-double at_zero(int r) {
-  double value = 1;
-  for (int k = 1; k < r; k += 2) value *= -k;
-  return value / kSqrt2Pi;
-}
 
 class ScvCriterion {
  public:
@@ -64,7 +58,7 @@ class ScvCriterion {
   Status mean(int r, double g, double* value) {
     double sum = 0;
     if (Status s = sums_.derivative(r, g, &sum); !s.ok()) return s;
-    *value = (2 * sum + n_ * at_zero(r)) / (n_ * n_ * std::pow(g, r + 1));
+    *value = (2 * sum + n_ * hermite_at_zero(r) / kSqrt2Pi) / (n_ * n_ * std::pow(g, r + 1));
     return Status::success();
   }
 

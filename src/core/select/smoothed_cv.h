@@ -26,7 +26,7 @@ struct SmoothedCv {
   bool at_bound = false;  // lowest at an end of the range searched, which is what h is
 };
 
-// sums: an engine that has derivatives 0 to 10 (spectral.h), of the sample that `line` describes.
+// sums: of the sample that `line` describes.
 // Searches from 0.1 to 2 times the normal-reference bandwidth (4/(3n))^(1/5) sigma; where
 // s = min(sigma, IQR/1.34) is the smaller, from 0.1 times that of s. Errors: degenerate (a
 // functional of the wrong sign); what the sums report.

@@ -77,9 +77,7 @@ int available_threads(int wanted) {
   return static_cast<int>(threads.size());
 }
 
-}  // namespace
-
-int start_threads(int threads) {
+int start_team(int threads) {
   if (threads > 1) threads = 1 + available_threads(threads - 1);
   if (threads <= 1) return 1;
   // The counter keeps the compiler from removing a region that does nothing.
@@ -87,6 +85,18 @@ int start_threads(int threads) {
 #pragma omp parallel num_threads(threads)
   started.fetch_add(1, std::memory_order_relaxed);
   return threads;
+}
+
+}  // namespace
+
+int start_threads(int threads) {
+  // OpenMP keeps a team for the next region of its size.
+  static int asked = 1;
+  static int started = 1;
+  if (threads == asked) return started;
+  asked = threads;
+  started = start_team(threads);
+  return started;
 }
 
 }  // namespace kde

@@ -29,10 +29,17 @@ std::unique_ptr<PairSums> make_tied_sums(const std::vector<double>& sorted, std:
 // The points of one tile are at most this many; the kernels keep a tile's copy on the stack.
 inline constexpr std::size_t kTilePoints = 512;
 
-// Pairs farther apart than this many g may be left out of the sum of K^(r), r = 4 or 6. Beyond it
-// |K^(r)(z)| < 6.2e-19 (K^(6)(10.5) = 6.1e-19, and it falls from there), 1e-19 of the peak
-// |K^(6)(0)| = 15/sqrt(2 pi); so of the sum over n points no more than 3.1e-19 n^2 is dropped.
+// Pairs farther apart than this many g may be left out of the sum of K^(r): beyond it |K^(r)|
+// falls, and is less than 1e-19 of its peak |K^(r)(0)|. So of the sum over n points no more is
+// dropped than n^2/2 times
+//
+//   r                      0        2        4        6        8        10
+//   |K^(r)(reach)|    4.6e-25  5.0e-23  5.3e-21  5.4e-19  3.6e-19  3.7e-17
+//   reach                10.5     10.5     10.5     10.5       11       11
+//
+// kReach is what the grid of the spectral engine takes for every r, for its own bound (spectral.h).
 inline constexpr double kReach = 10.5;
+constexpr double kernel_reach(int r) { return r <= 6 ? kReach : 11; }
 
 // The vector code for one instruction set and one word length. Every function returns the sum of
 // K^(r)((x - y)/g) without its constant factor 1/sqrt(2 pi), accumulated in double; g > 0.
@@ -53,7 +60,7 @@ struct DerivativeKernels {
   Row weighted_row;
 };
 
-// r is 4 or 6; target is one of simd_targets(). Safe from any thread.
+// r: as is_derivative_order; target is one of simd_targets(). Safe from any thread.
 DerivativeKernels derivative_kernels(std::int64_t target, Precision precision, int r);
 
 // The target that Engine::target == 0 stands for.

@@ -1,20 +1,39 @@
 // Derivatives of the Gaussian kernel as a polynomial times exp(-p), in the variable p = z^2/2:
 //
-//   sqrt(2 pi) K^(4)(z) = (z^4 - 6 z^2 + 3) exp(-z^2/2)              = (4 p^2 - 12 p + 3) exp(-p)
-//   sqrt(2 pi) K^(6)(z) = (z^6 - 15 z^4 + 45 z^2 - 15) exp(-z^2/2)   = (8 p^3 - 60 p^2 + 90 p - 15)
-//   exp(-p)
+//   sqrt(2 pi) K^(r)(z) = He_r(z) exp(-z^2/2) = [sum_k c_k p^k] exp(-p),   r even, 0 <= r <= 10
 //
-// Source: Hermite polynomials, Abramowitz & Stegun 22.2.15; Wand & Jones, Kernel Smoothing (1995),
-// appendix C. In p every coefficient is a small integer, exact in single precision as well.
+// e.g. He_4(z) = z^4 - 6 z^2 + 3 = 4 p^2 - 12 p + 3. With m = r/2 the coefficient of p^(m-k) is
+// (-1)^k r! 2^(m-2k) / (k! (r-2k)!): as He_r has integer coefficients and z^2 = 2 p, an integer,
+// and up to r = 10 a small one, exact in single precision as well.
+//
+// Source: Hermite polynomials, Abramowitz & Stegun 22.3.11; Wand & Jones, Kernel Smoothing (1995),
+// appendix C.
 #pragma once
 
 #include "core/room.h"
 
 namespace kde {
 
+inline constexpr int kMaxDerivative = 10;
+
+// The orders that sums over pairs take.
+constexpr bool is_derivative_order(int r) { return r >= 0 && r <= kMaxDerivative && r % 2 == 0; }
+
 // Coefficients of the polynomial in p, constant term first; kDegree of them follow it.
 template <int R>
 struct HermiteInP;
+
+template <>
+struct HermiteInP<0> {
+  static constexpr int kDegree = 0;
+  static constexpr double kCoefficients[] = {1};
+};
+
+template <>
+struct HermiteInP<2> {
+  static constexpr int kDegree = 1;
+  static constexpr double kCoefficients[] = {-1, 2};
+};
 
 template <>
 struct HermiteInP<4> {
@@ -27,5 +46,24 @@ struct HermiteInP<6> {
   static constexpr int kDegree = 3;
   static constexpr double kCoefficients[] = {-15, 90, -60, 8};
 };
+
+template <>
+struct HermiteInP<8> {
+  static constexpr int kDegree = 4;
+  static constexpr double kCoefficients[] = {105, -840, 840, -224, 16};
+};
+
+template <>
+struct HermiteInP<10> {
+  static constexpr int kDegree = 5;
+  static constexpr double kCoefficients[] = {-945, 9450, -12600, 5040, -720, 32};
+};
+
+// sqrt(2 pi) K^(r)(0) = He_r(0) = (-1)^(r/2) (r - 1)!!, r even.
+constexpr double hermite_at_zero(int r) {
+  double value = 1;
+  for (int k = 1; k < r; k += 2) value *= -k;
+  return value;
+}
 
 }  // namespace kde

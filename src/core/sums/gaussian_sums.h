@@ -36,6 +36,10 @@ struct GaussianSlopes {
   double once_s = 0, twice_s = 0;
 };
 
+// The vector engine leaves out terms e below 2^-62, at most 1.1e-19 n^2 in all, and takes a
+// bandwidth below 1e-27 of the sample's extent for one of that. In single precision its sums are
+// right to 1e-6 of n + sum for samples within 20 sqrt(n) bandwidths of their centre
+// (gaussian_simd.cpp).
 class GaussianPairSums {
  public:
   virtual ~GaussianPairSums() = default;
@@ -47,7 +51,8 @@ class GaussianPairSums {
   virtual Status sweep_slopes(std::span<const double> h, std::span<GaussianSlopes> out) = 0;
 
   // The sums for y = A (x_i - x_j). A: lower triangular, d x d, row-major, finite (the inverse of
-  // the Cholesky factor of a bandwidth matrix in units of the points).
+  // the Cholesky factor of a bandwidth matrix in units of the points). Errors: as of sweep; a
+  // matrix by which points overflow is an invalid_argument to the vector engine.
   virtual Status full(std::span<const double> a, GaussianSums* out) = 0;
   // And *scatter = sum_{i<j} (once e + twice e^2) y y', symmetric d x d, both triangles filled.
   virtual Status full_scatter(std::span<const double> a, double once, double twice,
@@ -57,7 +62,7 @@ class GaussianPairSums {
 // points: n x d finite values, row-major, n >= 2, 1 <= d <= 16, copied; best whitened and centred
 // (select/white_sample.h), so that single precision holds them well. engine.kind spectral has such
 // sums only in one dimension, where it is make_line_gaussian_sums over its PairSums. The same bits
-// for any number of threads. Errors: invalid_argument, out_of_memory.
+// for any number of threads. Errors: invalid_argument, cancelled, out_of_memory.
 Status make_gaussian_sums(const Engine& engine, std::span<const double> points, int d,
                           const Control& control, std::unique_ptr<GaussianPairSums>* out);
 

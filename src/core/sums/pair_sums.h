@@ -23,10 +23,10 @@ class PairSums {
   virtual ~PairSums() = default;
 
   // *sum = sum_{i<j} K^(r)((x_i - x_j)/g), with K^(r) the r-th derivative of the standard
-  // normal density: K^(4)(z) = (z^4 - 6 z^2 + 3) phi(z),
+  // normal density, He_r(z) phi(z) for even r: K^(4)(z) = (z^4 - 6 z^2 + 3) phi(z),
   // K^(6)(z) = (z^6 - 15 z^4 + 45 z^2 - 15) phi(z).
-  // r is 4 or 6, with the spectral engine any even number up to 10; g > 0 and finite, in units of
-  // x. Errors: invalid_argument, cancelled; of the spectral engine also too_large.
+  // r is 0, 2, 4, 6, 8 or 10; g > 0 and finite, in units of x. Errors: invalid_argument, cancelled,
+  // out_of_memory; of the spectral engine also too_large.
   virtual Status derivative(int r, double g, double* sum) = 0;
 };
 
@@ -40,6 +40,10 @@ struct Engine {
   std::int64_t target = 0;
   Precision precision = Precision::single;
 };
+
+inline bool is_single(const Engine& engine) {
+  return engine.kind == Engine::Kind::simd && engine.precision == Precision::single;
+}
 
 struct SimdTarget {
   std::int64_t target;  // Highway's bit
@@ -57,7 +61,7 @@ Status make_pair_sums(const Engine& engine, std::span<const double> x, const Con
 // Starts the threads of parallel regions of `threads` threads, so that a caller who must control
 // the signal mask of new threads can create them at a moment of its choosing. Returns the number to
 // use: fewer where the system refuses threads, which OpenMP itself would answer by ending the
-// process.
+// process. For one thread to call; again with the same number, it only answers.
 int start_threads(int threads);
 
 }  // namespace kde

@@ -1,12 +1,14 @@
 // The reference engine: one plain double loop over the pairs, in double, by the formula as it is
 // printed. It shares nothing with the vector code that it is there to check.
-//   K^(4)(z) = (z^4 - 6 z^2 + 3) phi(z),  K^(6)(z) = (z^6 - 15 z^4 + 45 z^2 - 15) phi(z)
-// Source: Andrzejewski, Gramacki & Gramacki, AMCS 23(4), 2013, eqs. (9)-(12).
+//   K^(r)(z) = He_r(z) phi(z), e.g. K^(4)(z) = (z^4 - 6 z^2 + 3) phi(z)
+// Source: Andrzejewski, Gramacki & Gramacki, AMCS 23(4), 2013, eqs. (9)-(12), for r = 4 and 6;
+// Abramowitz & Stegun, table 22.12, for the Hermite polynomials He_r of every order.
 #include <cmath>
 #include <numbers>
 #include <vector>
 
 #include "core/sums/engine_parts.h"
+#include "core/sums/gaussian_derivatives.h"
 
 namespace kde {
 namespace {
@@ -17,14 +19,23 @@ double phi(double z) {
   return std::exp(-0.5 * z * z) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
-double k4(double z) {
-  const double z2 = z * z;
-  return (z2 * z2 - 6 * z2 + 3) * phi(z);
-}
-
-double k6(double z) {
-  const double z2 = z * z;
-  return (z2 * z2 * z2 - 15 * z2 * z2 + 45 * z2 - 15) * phi(z);
+// He_r(z), r even, from t = z^2.
+double hermite(int r, double t) {
+  switch (r) {
+    case 0:
+      return 1;
+    case 2:
+      return t - 1;
+    case 4:
+      return t * t - 6 * t + 3;
+    case 6:
+      return t * t * t - 15 * t * t + 45 * t - 15;
+    case 8:
+      return t * t * t * t - 28 * t * t * t + 210 * t * t - 420 * t + 105;
+    default:
+      return t * t * t * t * t - 45 * t * t * t * t + 630 * t * t * t - 3150 * t * t + 4725 * t -
+             945;
+  }
 }
 
 class ReferenceSums : public PairSums {
@@ -33,8 +44,9 @@ class ReferenceSums : public PairSums {
       : x_(x.begin(), x.end()), control_(control) {}
 
   Status derivative(int r, double g, double* sum) override {
-    if (r != 4 && r != 6) {
-      return Status::error(Code::invalid_argument, "the derivative must be the 4th or the 6th");
+    if (!is_derivative_order(r)) {
+      return Status::error(Code::invalid_argument,
+                           "the derivative must be an even one, from 0 to 10");
     }
     if (!(g > 0) || !std::isfinite(g)) {
       return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
@@ -48,9 +60,9 @@ class ReferenceSums : public PairSums {
       }
       double row = 0;
       for (std::size_t j = i + 1; j < x_.size(); ++j) {
-        // Where K is below 1e-300 of its peak: also keeps z^6 from overflowing to infinity times 0.
+        // Where K is below 1e-300 of its peak: also keeps z^r from overflowing to infinity times 0.
         const double z = std::fmin(std::fabs(x_[i] - x_[j]) / g, 40.0);
-        row += r == 4 ? k4(z) : k6(z);
+        row += hermite(r, z * z) * phi(z);
       }
       total += row;
       pairs += x_.size() - i;

@@ -27,6 +27,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "core/sums/wide-inl.h"
 #include "hwy/contrib/math/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,7 +35,8 @@ namespace kde::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // exp(-p) for 0 <= p <= kMaxP. p is clamped to kMaxP first: in single precision exp(-87.4) is
-// denormal, which costs many times a normal number; K^(6) at p = 85 is 6e-31.
+// denormal, which costs many times a normal number. Beyond the clamp K^(r) stays what it is there:
+// 2.2e-31 for r = 6, 5.2e-27 for r = 10, less than what kernel_reach drops.
 constexpr double kMaxP = 85;
 
 HWY_INLINE hn::Vec<hn::ScalableTag<double>> ExpMinus(hn::ScalableTag<double> d,
@@ -89,27 +91,6 @@ HWY_INLINE V AddTerm(D d, V difference, V sum) {
   return hn::MulAdd(Polynomial<R>(d, p), ExpMinus(d, p), sum);
 }
 
-// Adds the lanes of `values` to those of `total`, in double.
-template <class DD>
-HWY_INLINE hn::Vec<DD> AddWide(DD /*wide*/, hn::ScalableTag<double> /*d*/,
-                               hn::Vec<hn::ScalableTag<double>> values, hn::Vec<DD> total) {
-  return hn::Add(total, values);
-}
-
-template <class DD>
-HWY_INLINE hn::Vec<DD> AddWide(DD wide, hn::ScalableTag<float> d,
-                               hn::Vec<hn::ScalableTag<float>> values, hn::Vec<DD> total) {
-#if HWY_TARGET == HWY_SCALAR  // one lane, which has no halves
-  (void)d;
-  return hn::Add(total, hn::PromoteTo(wide, values));
-#else
-  const hn::Half<decltype(d)> half;
-  const auto low = hn::PromoteTo(wide, hn::LowerHalf(half, values));
-  const auto high = hn::PromoteTo(wide, hn::UpperHalf(half, values));
-  return hn::Add(total, hn::Add(low, high));
-#endif
-}
-
 // How many rows share a load of the columns and, having sums of their own, hide each other's
 // latency.
 constexpr std::size_t kRows = 4;
@@ -140,7 +121,7 @@ double Cross(std::span<const double> low, std::span<const double> high, double g
   }
   for (std::size_t j = high.size(); j < high.size() + lanes; ++j) columns[j] = static_cast<T>(kFar);
 
-  const T reach = static_cast<T>(kReach / std::numbers::sqrt2);
+  const T reach = static_cast<T>(kernel_reach(R) / std::numbers::sqrt2);
   auto total = hn::Zero(wide);
   std::size_t end = 0;  // columns from here on are out of reach; rows ascend, so it only grows
   for (std::size_t i = 0; i < low.size(); i += kRows) {
@@ -230,13 +211,27 @@ double Triangle(std::span<const double> points, double g) {
   return Cross<R, T>(low, high, g) + Triangle<R, T>(low, g) + Triangle<R, T>(high, g);
 }
 
+template <int R>
+DerivativeKernels KernelsOf(Precision precision) {
+  if (precision == Precision::single) return {Cross<R, float>, Triangle<R, float>, WeightedRow<R>};
+  return {Cross<R, double>, Triangle<R, double>, WeightedRow<R>};
+}
+
 DerivativeKernels Kernels(Precision precision, int r) {
-  if (precision == Precision::single) {
-    if (r == 4) return {Cross<4, float>, Triangle<4, float>, WeightedRow<4>};
-    return {Cross<6, float>, Triangle<6, float>, WeightedRow<6>};
+  switch (r) {
+    case 0:
+      return KernelsOf<0>(precision);
+    case 2:
+      return KernelsOf<2>(precision);
+    case 4:
+      return KernelsOf<4>(precision);
+    case 6:
+      return KernelsOf<6>(precision);
+    case 8:
+      return KernelsOf<8>(precision);
+    default:
+      return KernelsOf<10>(precision);
   }
-  if (r == 4) return {Cross<4, double>, Triangle<4, double>, WeightedRow<4>};
-  return {Cross<6, double>, Triangle<6, double>, WeightedRow<6>};
 }
 
 }  // namespace kde::HWY_NAMESPACE

@@ -14,8 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/sampling/sort.h"
 #include "core/sums/engine_parts.h"
 #include "core/sums/gap_layout.h"
+#include "core/sums/gaussian_derivatives.h"
 #include "core/sums/near_pairs.h"
 #include "core/sums/ordered_sum.h"
 #include "core/sums/spline.h"
@@ -64,11 +66,13 @@ void merge_equal(Distinct* sample) {
   weights.resize(kept + 1);
 }
 
-Distinct distinct_values(std::span<const double> x, std::span<const double> weights) {
-  Distinct out;
+// False if control asked to stop.
+bool distinct_values(std::span<const double> x, std::span<const double> weights,
+                     const Control& control, Distinct* distinct) {
+  Distinct& out = *distinct;
   out.x.assign(x.begin(), x.end());
   if (weights.empty()) {
-    if (!std::is_sorted(out.x.begin(), out.x.end())) std::sort(out.x.begin(), out.x.end());
+    if (!sort_values(&out.x, control)) return false;
     out.weights.assign(x.size(), 1);
   } else {
     out.weights.assign(weights.begin(), weights.end());
@@ -83,7 +87,7 @@ Distinct distinct_values(std::span<const double> x, std::span<const double> weig
     }
   }
   merge_equal(&out);
-  return out;
+  return true;
 }
 
 std::int64_t power_of_two_above(std::int64_t cells) {
@@ -100,7 +104,7 @@ class SpectralSums : public PairSums {
   }
 
   Status derivative(int r, double g, double* sum) override {
-    if (r < 0 || r > 10 || r % 2 != 0) {
+    if (!is_derivative_order(r)) {
       return Status::error(Code::invalid_argument,
                            "the derivative must be an even one, from 0 to 10");
     }
@@ -239,7 +243,11 @@ Status make_spectral_sums(std::span<const double> x, std::span<const double> wei
     return Status::error(Code::invalid_argument, "weights must be positive and finite");
   }
   try {
-    *out = std::make_unique<SpectralSums>(distinct_values(x, weights), control);
+    Distinct sample;
+    if (!distinct_values(x, weights, control, &sample)) {
+      return Status::error(Code::cancelled, "cancelled");
+    }
+    *out = std::make_unique<SpectralSums>(std::move(sample), control);
     return Status::success();
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "no memory for a sample of %zu values", x.size());

@@ -22,9 +22,7 @@ namespace {
 class TiedSums : public PairSums {
  public:
   TiedSums(const std::vector<double>& sorted, std::int64_t target, const Control& control)
-      : control_(control),
-        fourth_(derivative_kernels(target, Precision::full, 4)),
-        sixth_(derivative_kernels(target, Precision::full, 6)) {
+      : target_(target), control_(control) {
     for (const double v : sorted) {
       if (values_.empty() || v != values_.back()) {
         values_.push_back(v);
@@ -35,19 +33,20 @@ class TiedSums : public PairSums {
   }
 
   Status derivative(int r, double g, double* sum) override {
-    if (r != 4 && r != 6) {
-      return Status::error(Code::invalid_argument, "the derivative must be the 4th or the 6th");
+    if (!is_derivative_order(r)) {
+      return Status::error(Code::invalid_argument,
+                           "the derivative must be an even one, from 0 to 10");
     }
     if (!(g > 0) || !std::isfinite(g)) {
       return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
     }
-    const DerivativeKernels::Row row = r == 4 ? fourth_.weighted_row : sixth_.weighted_row;
-    const double at_zero =
-        r == 4 ? HermiteInP<4>::kCoefficients[0] : HermiteInP<6>::kCoefficients[0];
+    const DerivativeKernels::Row row = derivative_kernels(target_, Precision::full, r).weighted_row;
+    const double at_zero = hermite_at_zero(r);
+    const double reach = kernel_reach(r) * g;
     const auto work = [&](std::int64_t item, double* out) {
       const std::size_t i = static_cast<std::size_t>(item);
       const auto above = values_.begin() + static_cast<std::ptrdiff_t>(i) + 1;
-      const auto reached = std::upper_bound(above, values_.end(), values_[i] + kReach * g);
+      const auto reached = std::upper_bound(above, values_.end(), values_[i] + reach);
       const std::size_t others = static_cast<std::size_t>(reached - above);
       *out = counts_[i] * (row(values_[i], std::span(values_).subspan(i + 1, others),
                                std::span(counts_).subspan(i + 1, others), g) +
@@ -68,9 +67,8 @@ class TiedSums : public PairSums {
  private:
   std::vector<double> values_;  // ascending
   std::vector<double> counts_;
+  std::int64_t target_;
   Control control_;
-  DerivativeKernels fourth_;
-  DerivativeKernels sixth_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The vector engine's plan of work. The points are sorted and cut into tiles; pairs of tiles
-// are the items of work, and those that lie farther apart than kReach bandwidths are never visited.
-// Sorting also makes the sum independent of the order in which the points came, and gives every
-// pair of tiles a gap between them, from which the kernels measure: see simd.cpp.
+// are the items of work, and those that lie farther apart than kernel_reach bandwidths are never
+// visited. Sorting also makes the sum independent of the order in which the points came, and gives
+// every pair of tiles a gap between them, from which the kernels measure: see simd.cpp.
 #include <algorithm>
 #include <cmath>
 #include <new>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/sums/engine_parts.h"
+#include "core/sums/gaussian_derivatives.h"
 #include "core/sums/ordered_sum.h"
 
 namespace kde {
@@ -19,22 +20,20 @@ class TiledSums : public PairSums {
  public:
   TiledSums(std::vector<double> sorted, std::int64_t target, Precision precision,
             const Control& control)
-      : x_(std::move(sorted)),
-        control_(control),
-        fourth_(derivative_kernels(target, precision, 4)),
-        sixth_(derivative_kernels(target, precision, 6)) {
+      : x_(std::move(sorted)), target_(target), precision_(precision), control_(control) {
     first_item_.resize(tiles() + 1);
   }
 
   Status derivative(int r, double g, double* sum) override {
-    if (r != 4 && r != 6) {
-      return Status::error(Code::invalid_argument, "the derivative must be the 4th or the 6th");
+    if (!is_derivative_order(r)) {
+      return Status::error(Code::invalid_argument,
+                           "the derivative must be an even one, from 0 to 10");
     }
     if (!(g > 0) || !std::isfinite(g)) {
       return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
     }
-    const DerivativeKernels& kernels = r == 4 ? fourth_ : sixth_;
-    lay_out_items(g);
+    const DerivativeKernels kernels = derivative_kernels(target_, precision_, r);
+    lay_out_items(g, kernel_reach(r));
 
     double total = 0;
     try {
@@ -63,13 +62,13 @@ class TiledSums : public PairSums {
 
   // Tile `low` has the items first_item_[low] .. first_item_[low + 1] - 1: itself, then the tiles
   // above it within reach. Points are sorted, so the last tile within reach never moves back.
-  void lay_out_items(double g) {
+  void lay_out_items(double g, double reach) {
     std::size_t reached = 0;
     first_item_[0] = 0;
     for (std::size_t low = 0; low < tiles(); ++low) {
       reached = std::max(reached, low);
       const double edge = tile(low).back();
-      while (reached + 1 < tiles() && (tile(reached + 1).front() - edge) / g <= kReach) ++reached;
+      while (reached + 1 < tiles() && (tile(reached + 1).front() - edge) / g <= reach) ++reached;
       first_item_[low + 1] = first_item_[low] + static_cast<std::int64_t>(reached - low + 1);
     }
   }
@@ -80,9 +79,9 @@ class TiledSums : public PairSums {
   }
 
   std::vector<double> x_;
+  std::int64_t target_;
+  Precision precision_;
   Control control_;
-  DerivativeKernels fourth_;
-  DerivativeKernels sixth_;
   std::vector<std::int64_t> first_item_;
 };
 

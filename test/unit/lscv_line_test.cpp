@@ -1,6 +1,6 @@
-// Least-squares cross-validation in one dimension against published values, the formula over all
-// pairs, and samples whose criterion has two minima, ties, or none.
-#include "core/select/lscv1d.h"
+// LSCV_h of a line, over the spectral sums of its values as they are: against published values, the
+// formula over all pairs, and samples whose criterion has two minima, ties, or none.
+#include "core/select/lscv.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <numbers>
 #include <vector>
 
-#include "core/select/local_minima.h"
+#include "core/sums/gaussian_sums.h"
 #include "core/sums/spectral.h"
 #include "reference_data.h"
 #include "samples.h"
@@ -22,21 +22,27 @@ namespace data = reference_data;
 
 struct Prepared {
   LineSummary line;
-  std::unique_ptr<PairSums> sums;
+  std::unique_ptr<PairSums> pairs;
+  std::unique_ptr<GaussianPairSums> sums;
 };
 
 Prepared prepare(std::vector<double> x, const Control& control = {}) {
   Prepared p;
   std::sort(x.begin(), x.end());
   EXPECT_TRUE(summarize_line(x, {}, &p.line).ok());
-  EXPECT_TRUE(make_spectral_sums(x, {}, control, &p.sums).ok());
+  EXPECT_TRUE(make_spectral_sums(x, {}, control, &p.pairs).ok());
+  EXPECT_TRUE(make_line_gaussian_sums(*p.pairs, &p.sums).ok());
   return p;
 }
 
-Lscv1d select(const std::vector<double>& x, LscvDivisor divisor = LscvDivisor::n_squared) {
+Status select(const Prepared& p, LscvDivisor divisor, LscvScalar* out) {
+  return select_lscv_h(*p.sums, lscv_sample(p.line), divisor, LscvSearch::refined, out);
+}
+
+LscvScalar select(const std::vector<double>& x, LscvDivisor divisor = LscvDivisor::n_squared) {
   const Prepared p = prepare(x);
-  Lscv1d result;
-  const Status status = select_lscv1d(*p.sums, p.line, divisor, &result);
+  LscvScalar result;
+  const Status status = select(p, divisor, &result);
   EXPECT_TRUE(status.ok()) << status.message;
   return result;
 }
@@ -64,19 +70,19 @@ void expect_relative(double actual, double expected, double tolerance) {
 }
 
 // The published values have ten digits.
-TEST(Lscv1d, GivesTheReferenceValues) {
-  const Lscv1d mix = select(samples::mix(1024));
-  EXPECT_EQ(mix.end, Lscv1dEnd::converged);
+TEST(LscvLine, GivesTheReferenceValues) {
+  const LscvScalar mix = select(samples::mix(1024));
+  EXPECT_EQ(mix.end, LscvEnd::converged);
   expect_relative(mix.h, 0.12832246903, 1e-9);
   expect_relative(mix.objective, -0.19307339839, 1e-9);
 
   // Both have more ties than g can bear: these are its minima in the interior.
-  const Lscv1d eruptions = select(data::eruptions);
-  EXPECT_EQ(eruptions.end, Lscv1dEnd::tied_values);
+  const LscvScalar eruptions = select(data::eruptions);
+  EXPECT_EQ(eruptions.end, LscvEnd::tied_values);
   expect_relative(eruptions.h, 0.09040316648, 1e-9);
   expect_relative(eruptions.objective, -0.42534644905, 1e-9);
-  const Lscv1d waiting = select(data::waiting);
-  EXPECT_EQ(waiting.end, Lscv1dEnd::tied_values);
+  const LscvScalar waiting = select(data::waiting);
+  EXPECT_EQ(waiting.end, LscvEnd::tied_values);
   expect_relative(waiting.h, 0.19552986733, 1e-9);
   expect_relative(waiting.objective, -0.02500639381, 1e-9);
 
@@ -84,7 +90,7 @@ TEST(Lscv1d, GivesTheReferenceValues) {
 }
 
 // The sums are right to some 1e-14 of the largest, which is the first where h is small.
-TEST(Lscv1d, ObjectiveIsTheFormula) {
+TEST(LscvLine, ObjectiveIsTheFormula) {
   const std::vector<double> x = samples::lognormal(200, 12);
   const Prepared p = prepare(x);
   for (const bool leave_one_out : {false, true}) {
@@ -92,7 +98,7 @@ TEST(Lscv1d, ObjectiveIsTheFormula) {
     for (const double h : {0.003, 0.02, 0.1, 0.4, 1.5}) {
       double g = 0;
       double slope = 0;
-      ASSERT_TRUE(lscv1d_objective(*p.sums, p.line, divisor, h, &g, &slope).ok());
+      ASSERT_TRUE(lscv_h_objective(*p.sums, lscv_sample(p.line), divisor, h, &g, &slope).ok());
       const double scale = 0.3 / (200 * h * p.line.sigma) + std::fabs(g);
       EXPECT_NEAR(g, by_pairs(x, p.line.sigma, leave_one_out, h), 1e-11 * scale);
       // Central difference: error d^2/6 times the third derivative in log h, of the order of scale,
@@ -108,7 +114,7 @@ TEST(Lscv1d, ObjectiveIsTheFormula) {
 
 // 40 pairs of near points, spread over a far wider normal: a minimum at the distance within the
 // pairs, which is the lower the nearer they are, and one at the width of the whole.
-TEST(Lscv1d, TakesTheLowerOfTwoMinima) {
+TEST(LscvLine, TakesTheLowerOfTwoMinima) {
   for (const double within : {0.01, 0.02, 0.03}) {
     const std::vector<double> centres = samples::normal(40, 13);
     const std::vector<double> offsets = samples::normal(80, 14);
@@ -116,8 +122,8 @@ TEST(Lscv1d, TakesTheLowerOfTwoMinima) {
     for (std::size_t i = 0; i < offsets.size(); ++i) {
       x.push_back(centres[i % 40] + within * offsets[i]);
     }
-    const Lscv1d found = select(x);
-    EXPECT_EQ(found.end, Lscv1dEnd::converged);
+    const LscvScalar found = select(x);
+    EXPECT_EQ(found.end, LscvEnd::converged);
     EXPECT_EQ(found.minima, 2);
     // No bandwidth of a fine grid is better.
     const double sigma = prepare(x).line.sigma;
@@ -129,7 +135,7 @@ TEST(Lscv1d, TakesTheLowerOfTwoMinima) {
   }
 }
 
-TEST(Lscv1d, DoesNotDependOnScaleOffsetOrOrder) {
+TEST(LscvLine, DoesNotDependOnScaleOffsetOrOrder) {
   std::vector<double> x;
   for (double v : samples::mix(800)) x.push_back(std::round(v * 0x1p20) / 0x1p20);
   const double h = select(x).h;
@@ -140,42 +146,42 @@ TEST(Lscv1d, DoesNotDependOnScaleOffsetOrOrder) {
   EXPECT_EQ(select(x).h, h);
 }
 
-TEST(Lscv1d, DoesNotDependOnThreads) {
+TEST(LscvLine, DoesNotDependOnThreads) {
   const std::vector<double> x = samples::cauchy(40'000, 15);
   Control control;
   control.threads = 3;
   const Prepared p = prepare(x, control);
-  Lscv1d result;
-  ASSERT_TRUE(select_lscv1d(*p.sums, p.line, LscvDivisor::n_squared, &result).ok());
+  LscvScalar result;
+  ASSERT_TRUE(select(p, LscvDivisor::n_squared, &result).ok());
   EXPECT_EQ(result.h, select(x).h);
 }
 
 // D/n > 1/(4 sqrt(2) - 2), in the limit of small h, for both divisors; just above and just below.
-TEST(Lscv1d, KnowsTheBoundOfTies) {
+TEST(LscvLine, KnowsTheBoundOfTies) {
   const int n = 2000;
   const std::vector<double> normal = samples::normal(n, 16);
   for (const int pairs : {546, 548}) {  // 0.27345 n = 546.9
     std::vector<double> x = normal;
     for (int i = 0; i < pairs; ++i)
       x[static_cast<std::size_t>(n - 1 - i)] = x[static_cast<std::size_t>(i)];
-    const Lscv1d found = select(x);
-    EXPECT_EQ(found.end == Lscv1dEnd::tied_values, pairs == 548) << pairs;
+    const LscvScalar found = select(x);
+    EXPECT_EQ(found.end == LscvEnd::tied_values, pairs == 548) << pairs;
     EXPECT_GT(found.h, 0);
   }
 }
 
-TEST(Lscv1d, HasNoMinimumWhereTiesOverwhelm) {
+TEST(LscvLine, HasNoMinimumWhereTiesOverwhelm) {
   std::vector<double> x(90, 0.0);
   for (const double v : samples::normal(10, 17)) x.push_back(v);
   const Prepared p = prepare(x);
-  Lscv1d result;
-  const Status status = select_lscv1d(*p.sums, p.line, LscvDivisor::n_squared, &result);
+  LscvScalar result;
+  const Status status = select(p, LscvDivisor::n_squared, &result);
   EXPECT_EQ(status.code, Code::degenerate) << result.h;
 }
 
 // Every value has a neighbour so near that no bandwidth searched tells them apart: g falls as with
 // ties, but to the end of the search only.
-TEST(Lscv1d, SaysThatTheLowestIsAtTheEnd) {
+TEST(LscvLine, SaysThatTheLowestIsAtTheEnd) {
   std::vector<double> x;
   for (const double v : samples::normal(200, 18)) {
     x.push_back(v);
@@ -183,52 +189,62 @@ TEST(Lscv1d, SaysThatTheLowestIsAtTheEnd) {
   }
   const Prepared p = prepare(x);
   const double low = std::pow(4.0 / (3 * 400), 0.2) / 64 * p.line.robust_scale(1.34) / p.line.sigma;
-  const Lscv1d found = select(x);
-  EXPECT_EQ(found.end, Lscv1dEnd::at_bound);
-  EXPECT_EQ(found.h, low);
+  const LscvScalar found = select(x);
+  EXPECT_EQ(found.end, LscvEnd::at_bound);
+  expect_relative(found.h, low, 1e-14);
 }
 
-TEST(Lscv1d, OfTwoPoints) {
+TEST(LscvLine, OfTwoPoints) {
   const Prepared p = prepare({0, 1});
-  Lscv1d result;
-  const Status status = select_lscv1d(*p.sums, p.line, LscvDivisor::n_squared, &result);
+  LscvScalar result;
+  const Status status = select(p, LscvDivisor::n_squared, &result);
   ASSERT_TRUE(status.ok()) << status.message;
   EXPECT_GT(result.h, 0);
-  EXPECT_TRUE(std::isfinite(result.bandwidth));
+  EXPECT_EQ(result.tie_bound * 2, 1 / (2 * std::sqrt(2.0) - 1));
 }
 
-TEST(Lscv1d, NeedsSumsThatHaveWhatItAsksFor) {
+class NoSums : public PairSums {
+ public:
+  Status derivative(int, double, double*) override {
+    return Status::error(Code::invalid_argument, "no sums");
+  }
+};
+
+TEST(LscvLine, ReportsWhatTheSumsReport) {
   const std::vector<double> x = {1, 2, 4};
-  LineSummary line;
-  ASSERT_TRUE(summarize_line(x, {}, &line).ok());
-  std::unique_ptr<PairSums> exact;
-  ASSERT_TRUE(make_pair_sums(Engine{}, x, {}, &exact).ok());
-  Lscv1d result;
-  EXPECT_EQ(select_lscv1d(*exact, line, LscvDivisor::n_squared, &result).code,
-            Code::invalid_argument);
+  Prepared p;
+  ASSERT_TRUE(summarize_line(x, {}, &p.line).ok());
+  p.pairs = std::make_unique<NoSums>();
+  ASSERT_TRUE(make_line_gaussian_sums(*p.pairs, &p.sums).ok());
+  LscvScalar result;
+  EXPECT_EQ(select(p, LscvDivisor::n_squared, &result).code, Code::invalid_argument);
 }
 
-// (h - 1)^2 (h - 4)^2 - h/100 in log h: minima near 1 and 4, the second lower.
-TEST(LocalMinima, FindsEveryOne) {
-  const CriterionAt quartic = [](double h, Criterion* at) {
-    at->value = (h - 1) * (h - 1) * (h - 4) * (h - 4) - h / 100;
-    at->slope = h * (2 * (h - 1) * (h - 4) * (2 * h - 5) - 0.01);
-    return Status::success();
-  };
-  LocalMinima found;
-  ASSERT_TRUE(find_local_minima(quartic, 0.1, 100, &found).ok());
-  ASSERT_EQ(found.interior.size(), 2u);
-  EXPECT_NEAR(found.interior[0].h, 1, 1e-3);
-  EXPECT_NEAR(found.interior[1].h, 4, 1e-3);
-  EXPECT_LT(found.interior[1].value, found.interior[0].value);
-  EXPECT_EQ(found.lowest.h, 0.1);
-  EXPECT_EQ(found.highest.h, 100);
-  EXPECT_EQ(find_local_minima(quartic, 2, 1, &found).code, Code::invalid_argument);
-  const CriterionAt nan = [](double, Criterion* at) {
-    at->value = std::nan("");
-    return Status::success();
-  };
-  EXPECT_EQ(find_local_minima(nan, 1, 2, &found).code, Code::degenerate);
+// A weight stands for so many equal values: here the counts of values that repeat.
+TEST(LscvLine, WeightsAreCounts) {
+  std::vector<double> x;
+  for (const double v : samples::normal(600, 19)) x.push_back(std::round(v * 16) / 16);
+  std::sort(x.begin(), x.end());
+  std::vector<double> values;
+  std::vector<double> counts;
+  for (const double v : x) {
+    if (values.empty() || values.back() != v) {
+      values.push_back(v);
+      counts.push_back(0);
+    }
+    counts.back() += 1;
+  }
+  Prepared p;
+  ASSERT_TRUE(summarize_line(values, counts, &p.line).ok());
+  ASSERT_TRUE(make_spectral_sums(values, counts, {}, &p.pairs).ok());
+  ASSERT_TRUE(make_line_gaussian_sums(*p.pairs, &p.sums).ok());
+  LscvScalar weighted;
+  ASSERT_TRUE(select(p, LscvDivisor::n_squared, &weighted).ok());
+  const LscvScalar plain = select(x);
+  EXPECT_EQ(weighted.end, LscvEnd::tied_values);
+  EXPECT_EQ(plain.end, LscvEnd::tied_values);
+  expect_relative(weighted.h, plain.h, 1e-9);
+  expect_relative(weighted.objective, plain.objective, 1e-9);
 }
 
 }  // namespace

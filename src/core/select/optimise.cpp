@@ -1,0 +1,254 @@
+// NLopt calls back from C, which no exception may cross: a callback that fails keeps the status and
+// forces a stop.
+#include "core/select/optimise.h"
+
+#include <nlopt.h>
+
+#include <eigen3/Eigen/Cholesky>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace kde {
+namespace {
+
+struct Destroy {
+  void operator()(nlopt_opt opt) const { nlopt_destroy(opt); }
+};
+using Optimiser = std::unique_ptr<std::remove_pointer_t<nlopt_opt>, Destroy>;
+
+Status no_memory() {
+  return Status::error(Code::out_of_memory, "no memory for the search of a bandwidth matrix");
+}
+
+// What NLopt returns says little: it has failed for lack of memory, or for rounding, which is as
+// near as it gets; `run` keeps the best point itself.
+bool is_failure(nlopt_result result) {
+  return result == NLOPT_OUT_OF_MEMORY || result == NLOPT_INVALID_ARGS;
+}
+
+constexpr double kLeastCurvature = 0.01;
+constexpr double kLargest = 10;       // |p|
+constexpr double kConstraint = 1e-4;  // by so much a constraint may be violated
+constexpr double kTouching = 1e-3;    // and nearer than this to 0 it holds the minimum
+constexpr double kStationary = 1e-3;  // with a longer step left a point is no minimum
+// Held by a constraint, a minimum is as good as found after so many evaluations without so much of
+// a gain, relative to the value: its algorithm slides along bent constraints in ever smaller steps.
+constexpr int kPatience = 8;
+constexpr double kGain = 1e-6;
+
+class SmoothSearch {
+ public:
+  SmoothSearch(const SmoothFunction& f, const Constraints& constraints, const SmoothStart& start,
+               int count, const SmoothStop& stop)
+      : f_(f), constraints_(constraints), start_(start), count_(count), stop_(stop) {
+    inverse_.setIdentity(start.at.size(), start.at.size());
+  }
+
+  Status run(Minimum* out, SmoothStart* next) {
+    const unsigned n = static_cast<unsigned>(start_.at.size());
+    const Optimiser opt(nlopt_create(NLOPT_LD_SLSQP, n));
+    if (!opt) return no_memory();
+    opt_ = opt.get();
+    best_.p = start_.at * 0;
+    best_.gradient = best_.p;
+    nlopt_set_min_objective(opt_, &SmoothSearch::objective, this);
+    const Vector tolerances = Vector::Constant(count_, kConstraint / 10);
+    if (count_ > 0) {
+      nlopt_add_inequality_mconstraint(opt_, static_cast<unsigned>(count_),
+                                       &SmoothSearch::constraint, this, tolerances.data());
+    }
+    nlopt_set_lower_bounds1(opt_, -kLargest);
+    nlopt_set_upper_bounds1(opt_, kLargest);
+    Vector p = Vector::Zero(start_.at.size());
+    double value = 0;
+    const nlopt_result result = nlopt_optimize(opt_, p.data(), &value);
+    if (!status_.ok()) return status_;
+    if (is_failure(result)) return no_memory();
+    out->at = start_.at + start_.units * best_.p;
+    out->value = best_.value;
+    out->evaluations = evaluations_;
+    out->stationary = !limit_ && (step_left(best_) < kStationary || touches_a_constraint());
+    next->at = out->at;
+    next->units = start_.units * Matrix(inverse_.llt().matrixL());
+    return Status::success();
+  }
+
+ private:
+  static double objective(unsigned n, const double* p, double* gradient, void* self) {
+    return static_cast<SmoothSearch*>(self)->guarded([&](SmoothSearch& search) {
+      return search.evaluate(Eigen::Map<const Vector>(p, n), gradient);
+    });
+  }
+
+  static void constraint(unsigned count, double* c, unsigned n, const double* p, double* jacobian,
+                         void* self) {
+    static_cast<SmoothSearch*>(self)->guarded([&](SmoothSearch& search) {
+      Vector value(count);
+      Matrix by_x(count, n);
+      search.constraints_(search.start_.at + search.start_.units * Eigen::Map<const Vector>(p, n),
+                          &value, &by_x);
+      Eigen::Map<Vector>(c, count) = value;
+      if (jacobian != nullptr) Eigen::Map<Matrix>(jacobian, count, n) = by_x * search.start_.units;
+      return 0.0;
+    });
+  }
+
+  struct Point {
+    Vector p;
+    double value = 0;
+    Vector gradient;
+  };
+
+  template <class F>
+  double guarded(const F& work) {
+    try {
+      return work(*this);
+    } catch (const std::bad_alloc&) {
+      return fail(no_memory());
+    }
+  }
+
+  double fail(const Status& status) {
+    status_ = status;
+    nlopt_force_stop(opt_);
+    return HUGE_VAL;
+  }
+
+  double evaluate(const Eigen::Map<const Vector>& p, double* gradient) {
+    // The algorithm asks for a value first, and for the gradient if it likes the value.
+    if (evaluations_ == 0 || p != last_.p) {
+      if (evaluations_ >= stop_.evaluations) {
+        limit_ = true;
+        nlopt_force_stop(opt_);
+        return HUGE_VAL;
+      }
+      Point here{p, HUGE_VAL, Vector::Zero(p.size())};
+      Vector by_x = here.gradient;
+      if (Status s = f_(start_.at + start_.units * p, &here.value, &by_x); !s.ok()) return fail(s);
+      here.gradient = start_.units.transpose() * by_x;
+      judge(here);
+      last_ = here;
+    }
+    if (gradient != nullptr) Eigen::Map<Vector>(gradient, p.size()) = last_.gradient;
+    return last_.value;
+  }
+
+  // Learns from a point, keeps it if it is the best, and stops if it is good enough.
+  void judge(const Point& here) {
+    if (!std::isfinite(here.value)) return;
+    const double step = evaluations_ == 0 ? HUGE_VAL : (here.p - last_.p).norm();
+    if (evaluations_ > 0 && std::isfinite(last_.value))
+      learn(here.p - last_.p, here.gradient - last_.gradient);
+    ++evaluations_;
+    const bool feasible = (constraints_at(here.p).array() <= kConstraint).all();
+    const bool stationary = step_left(here) < stop_.tolerance;
+    // Among points that near, values are in the order of their rounding.
+    if (feasible && (stationary || here.value < best_.value)) {
+      if (best_.value - here.value > kGain * std::fabs(here.value)) idle_ = -1;
+      best_ = here;
+    }
+    ++idle_;
+    const bool held = idle_ > kPatience && touches_a_constraint();
+    if ((feasible && stationary) || step < stop_.tolerance || held) nlopt_force_stop(opt_);
+  }
+
+  // Newton's, by the curvature seen so far.
+  double step_left(const Point& here) const { return (inverse_ * here.gradient).norm(); }
+
+  Vector constraints_at(const Vector& p) const {
+    Vector c(count_);
+    Matrix jacobian(count_, p.size());
+    constraints_(start_.at + start_.units * p, &c, &jacobian);
+    return c;
+  }
+
+  bool touches_a_constraint() const { return (constraints_at(best_.p).array() > -kTouching).any(); }
+
+  // The BFGS update of the inverse of the second derivatives: Nocedal & Wright, Numerical
+  // Optimization (2006), eq. (6.17).
+  void learn(const Vector& step, const Vector& change) {
+    const double curvature = step.dot(change);
+    if (!(step.norm() > stop_.least_step) || !(curvature > kLeastCurvature * step.squaredNorm()))
+      return;
+    const Vector by = inverse_ * change;
+    inverse_ += (1 + change.dot(by) / curvature) / curvature * step * step.transpose() -
+                (by * step.transpose() + step * by.transpose()) / curvature;
+  }
+
+  const SmoothFunction& f_;
+  const Constraints& constraints_;
+  const SmoothStart& start_;
+  int count_;
+  SmoothStop stop_;
+  nlopt_opt opt_ = nullptr;
+  Status status_;
+  int evaluations_ = 0;
+  int idle_ = 0;  // evaluations since the last gain
+  bool limit_ = false;
+  Point last_;  // evaluated
+  Point best_{Vector(), HUGE_VAL, Vector()};
+  Matrix inverse_;  // of the second derivatives in p
+};
+
+class SimplexSearch {
+ public:
+  SimplexSearch(const Function& f, int evaluations) : f_(f), most_(evaluations) {}
+
+  Status run(const Vector& start, double step, double tolerance, Minimum* out) {
+    const Optimiser opt(nlopt_create(NLOPT_LN_NELDERMEAD, static_cast<unsigned>(start.size())));
+    if (!opt) return no_memory();
+    opt_ = opt.get();
+    nlopt_set_min_objective(opt_, &SimplexSearch::objective, this);
+    nlopt_set_xtol_abs1(opt_, tolerance);
+    nlopt_set_initial_step1(opt_, step);
+    nlopt_set_maxeval(opt_, most_);
+    Vector x = start;
+    double value = 0;
+    const nlopt_result result = nlopt_optimize(opt_, x.data(), &value);
+    if (!status_.ok()) return status_;
+    if (is_failure(result)) return no_memory();
+    out->at = x;
+    out->value = value;
+    out->evaluations = nlopt_get_numevals(opt_);
+    out->stationary = result != NLOPT_MAXEVAL_REACHED;
+    return Status::success();
+  }
+
+ private:
+  static double objective(unsigned n, const double* x, double*, void* self) {
+    SimplexSearch& search = *static_cast<SimplexSearch*>(self);
+    double value = HUGE_VAL;
+    try {
+      search.status_ = search.f_(Eigen::Map<const Vector>(x, n), &value);
+    } catch (const std::bad_alloc&) {
+      search.status_ = no_memory();
+    }
+    if (search.status_.ok()) return value;
+    nlopt_force_stop(search.opt_);
+    return HUGE_VAL;
+  }
+
+  const Function& f_;
+  int most_;
+  nlopt_opt opt_ = nullptr;
+  Status status_;
+};
+
+}  // namespace
+
+Status minimise_simplex(const Function& f, const Vector& start, double step, double tolerance,
+                        int evaluations, Minimum* out) {
+  return SimplexSearch(f, evaluations).run(start, step, tolerance, out);
+}
+
+Status minimise_smooth(const SmoothFunction& f, const Constraints& constraints, int count,
+                       const SmoothStart& start, const SmoothStop& stop, Minimum* out,
+                       SmoothStart* next) {
+  return SmoothSearch(f, constraints, start, count, stop).run(out, next);
+}
+
+}  // namespace kde
