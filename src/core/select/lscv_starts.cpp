@@ -20,7 +20,11 @@ double cubic_minimum(const Criterion& below, const Criterion& above) {
 Status lscv_starts(GaussianPairSums& sums, const LscvFactors& factors, int d, double h0,
                    double least, LscvStarts* out) {
   std::vector<double> h;
-  for (double next = 2 * h0; next > least; next /= 2) h.push_back(next);
+  double next = 2 * h0;
+  while (next > least) {
+    h.push_back(next);
+    next /= 2;
+  }
   h.push_back(least);
   std::vector<GaussianSlopes> slopes(h.size());
   if (Status s = sums.sweep_slopes(h, slopes); !s.ok()) return s;
