@@ -217,7 +217,7 @@ class Fit {
     }
     report_.select_ms = watch.ms();
     if (!status.ok()) return status;
-    rescale_trace();
+    report_.plugin = scaled(report_.plugin, scale_.exponent);
     // Two values at both ends of double precision can have a bandwidth beyond it.
     parts_.header.method = report_.method;
     parts_.header.bandwidth =
@@ -291,18 +291,6 @@ class Fit {
     const Status status = by_all_values(request(), n);
     report_.status = "fallback";
     return status;
-  }
-
-  // The trace in units of x; it may overflow at extreme scales, which hurts nobody.
-  void rescale_trace() {
-    PluginTrace& t = report_.plugin;
-    const int e = scale_.exponent;
-    t.psi8 = std::ldexp(t.psi8, -9 * e);
-    t.g1 = std::ldexp(t.g1, e);
-    t.psi6 = std::ldexp(t.psi6, -7 * e);
-    t.g2 = std::ldexp(t.g2, e);
-    t.psi4 = std::ldexp(t.psi4, -5 * e);
-    t.h = std::ldexp(t.h, e);
   }
 
   __attribute__((format(printf, 2, 3))) void note(const char* format, ...) {

@@ -190,13 +190,7 @@ Status select_sorted(const LineRequest& request, std::vector<double>* x, bool ex
   if (status.code == Code::too_large) status = select_line_bandwidth(request, values, control, out);
   if (!status.ok()) return status;
 
-  PluginTrace& t = out->plugin;
-  t.psi8 = std::ldexp(t.psi8, -9 * exponent);
-  t.g1 = std::ldexp(t.g1, exponent);
-  t.psi6 = std::ldexp(t.psi6, -7 * exponent);
-  t.g2 = std::ldexp(t.g2, exponent);
-  t.psi4 = std::ldexp(t.psi4, -5 * exponent);
-  t.h = std::ldexp(t.h, exponent);
+  out->plugin = scaled(out->plugin, exponent);
   out->h = std::min(std::ldexp(out->h, exponent), std::numeric_limits<double>::max());
   return status;
 }

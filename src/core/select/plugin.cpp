@@ -58,4 +58,15 @@ Status select_plugin(PairSums& sums, double sigma, std::int64_t m, std::int64_t 
   return Status::success();
 }
 
+PluginTrace scaled(const PluginTrace& trace, int exponent) {
+  PluginTrace t = trace;
+  t.psi8 = std::ldexp(t.psi8, -9 * exponent);
+  t.g1 = std::ldexp(t.g1, exponent);
+  t.psi6 = std::ldexp(t.psi6, -7 * exponent);
+  t.g2 = std::ldexp(t.g2, exponent);
+  t.psi4 = std::ldexp(t.psi4, -5 * exponent);
+  t.h = std::ldexp(t.h, exponent);
+  return t;
+}
+
 }  // namespace kde

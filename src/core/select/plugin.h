@@ -24,6 +24,10 @@ struct PluginTrace {
   double psi8 = 0, g1 = 0, psi6 = 0, g2 = 0, psi4 = 0, h = 0;
 };
 
+// The trace of values that are 2^exponent times those it was computed from. Psi_r overflow or
+// vanish at extreme scales, h only where double ends.
+PluginTrace scaled(const PluginTrace& trace, int exponent);
+
 // sums: of a sample of m >= 2 values whose standard deviation (divisor m - 1) is sigma > 0.
 // The functionals Psi are estimated on these m values; the final h is that of a sample of
 // n >= m values (n = m gives the textbook rule).
