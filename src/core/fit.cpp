@@ -264,8 +264,9 @@ class Fit {
     // Not even in the sample: only the totals know that something else exists.
     if (values.front() == values.back()) {
       const Totals& t = sample_.totals;
-      h_u_ = std::ldexp(t.max / 2 - t.min / 2, 1 - scale_.exponent) *
-             std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2);
+      const double gaussian = std::ldexp(t.max / 2 - t.min / 2, 1 - scale_.exponent) *
+                              std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2);
+      h_u_ = canonical_rescale(gaussian, options_.kernel);
       note("the bandwidth was chosen by the column's range: no two of the sampled values differ");
       return Status::success();
     }

@@ -263,6 +263,12 @@ TEST(FitColumn, OneSampledValueOfAVariedColumn) {
     EXPECT_GT(f.report.bandwidth, 0);
     EXPECT_NE(f.report.notice[0], '\0');
     fitted::expect_sane_answers(f.view(), 50);
+    options.kernel = Kernel::uniform;
+    const Fitted u = fit(sample_of(samples::normal(2000, 1), o), options);
+    if (method != Method::automatic) {  // which is bounded by the column's range
+      EXPECT_NEAR(u.report.bandwidth / canonical_rescale(f.report.bandwidth, Kernel::uniform), 1,
+                  1e-12);
+    }
   }
 }
 

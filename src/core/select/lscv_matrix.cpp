@@ -63,9 +63,7 @@ class MatrixLscv {
   Status run(LscvMatrix* out) {
     if (Status s = make_gaussian_sums(engine_, sample_.w, sample_.d, control_, &sums_); !s.ok())
       return s;
-    const bool single =
-        engine_.kind == Engine::Kind::simd && engine_.precision == Precision::single;
-    if (single) {
+    if (is_single(engine_)) {
       Engine full = engine_;
       full.precision = Precision::full;
       if (Status s = make_gaussian_sums(full, sample_.w, sample_.d, control_, &exact_sums_);

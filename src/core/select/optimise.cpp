@@ -38,6 +38,8 @@ constexpr double kStationary = 1e-3;  // with a longer step left a point is no m
 // Held by a constraint, a minimum is as good as found after so many evaluations without so much of
 // a gain, relative to the value: its algorithm slides along bent constraints in ever smaller steps.
 constexpr int kPatience = 8;
+// Points that have no value cost nothing and do not count as evaluations; but they must end.
+constexpr int kMostPoints = 20'000;
 constexpr double kGain = 1e-6;
 
 class SmoothSearch {
@@ -63,11 +65,13 @@ class SmoothSearch {
     }
     nlopt_set_lower_bounds1(opt_, -kLargest);
     nlopt_set_upper_bounds1(opt_, kLargest);
+    nlopt_set_maxeval(opt_, kMostPoints);
     Vector p = Vector::Zero(start_.at.size());
     double value = 0;
     const nlopt_result result = nlopt_optimize(opt_, p.data(), &value);
     if (!status_.ok()) return status_;
     if (is_failure(result)) return no_memory();
+    if (result == NLOPT_MAXEVAL_REACHED || !std::isfinite(best_.value)) limit_ = true;
     out->at = start_.at + start_.units * best_.p;
     out->value = best_.value;
     out->evaluations = evaluations_;

@@ -41,6 +41,7 @@ struct Engine {
   Precision precision = Precision::single;
 };
 
+// Whether terms are in single precision, so that last digits are for another engine to find.
 inline bool is_single(const Engine& engine) {
   return engine.kind == Engine::Kind::simd && engine.precision == Precision::single;
 }
