@@ -114,6 +114,10 @@ class Fit {
     h.max = t.max;
     h.mean = t.mean;
     h.variance = t.variance;
+    const double share = h.finite_rows() > 0 ? h.sample_rows / h.finite_rows() : 1;
+    h.sampling_variance =
+        options_.sampling_variance >= 0 ? options_.sampling_variance : std::max(1 - share, 0.0);
+    for (int i = 0; i < kErrorScales; ++i) h.count_error[i] = h.mean_error[i] = 1;
     if (automatic() && options_.lattice_step > 0 && t.finite > 0) {
       h.lattice_step = options_.lattice_step;
       h.lattice_offset = 0;

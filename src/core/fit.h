@@ -25,6 +25,9 @@ struct FitOptions {
   double lattice_step = 0;       // known from the column's type; 0: none. Used by automatic.
   double rows_per_row_read = 1;  // >= 1: rows of the table per row the scan read
   bool every_row_read = false;
+  // >= 0: see Header::sampling_variance; negative: what independent draws without replacement from
+  // the rows the density stands for have, 1 - sample rows / rows.
+  double sampling_variance = -1;
   // Sums over pairs are near-exact sums over every value of the sample (the spectral engine,
   // sums/spectral.h states its error) where these are more than a few thousand, unless `exact` or
   // engine.kind reference asks for exact sums over the sample's bandwidth_values.
@@ -49,6 +52,7 @@ struct FitReport {
   // of the estimate (how well it is stored).
   char notice[240] = {};
   char estimate_notice[240] = {};
+  char model[240] = {};  // of automatic: what the estimate is made of and the evidence for it
 };
 
 // out: the stored density (words * 8 bytes hold `size` bytes), varlena word 0.

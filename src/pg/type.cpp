@@ -38,7 +38,8 @@ using kde_pg::Owned;
 using Words = std::vector<std::uint64_t>;
 
 // The doubles of a header, in order.
-constexpr int kHeaderDoubles = (sizeof(Header) - offsetof(Header, rows)) / sizeof(double);
+constexpr int kHeaderDoubles =
+    (offsetof(Header, count_error) - offsetof(Header, rows)) / sizeof(double);
 
 // What the core builds while text is converted lives in a context of its own, so that it is
 // destroyed at once and not with the caller's context.
@@ -68,7 +69,7 @@ struct Writer {
 int bytes_left(StringInfo message) { return message->len - message->cursor; }
 
 Header receive_header(StringInfo message) {
-  constexpr int kHeaderBytes = 6 + 2 + 3 * 4 + kHeaderDoubles * 8;
+  constexpr int kHeaderBytes = 6 + 2 + 3 * 4 + kHeaderDoubles * 8 + 2 * kde::kErrorScales * 4;
   Header header = {};
   if (bytes_left(message) < 1) invalid_binary("too short");
   header.version = static_cast<std::uint8_t>(pq_getmsgbyte(message));
@@ -88,6 +89,8 @@ Header receive_header(StringInfo message) {
   double doubles[kHeaderDoubles];
   for (double& x : doubles) x = pq_getmsgfloat8(message);
   std::memcpy(&header.rows, doubles, sizeof doubles);
+  for (float& x : header.count_error) x = pq_getmsgfloat4(message);
+  for (float& x : header.mean_error) x = pq_getmsgfloat4(message);
   return header;
 }
 
@@ -120,6 +123,8 @@ void send_header(StringInfo out, const Header& header) {
   double doubles[kHeaderDoubles];
   std::memcpy(doubles, &header.rows, sizeof doubles);
   for (double x : doubles) pq_sendfloat8(out, x);
+  for (float x : header.count_error) pq_sendfloat4(out, x);
+  for (float x : header.mean_error) pq_sendfloat4(out, x);
 }
 
 void send_arrays(StringInfo out, const DensityView& density) {

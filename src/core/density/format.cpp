@@ -25,14 +25,15 @@ Status validate_header(const Header& h) {
     return Status::error(Code::invalid_format, "unknown format version %d", int{h.version});
   if (h.kind != Kind::one_column) return invalid("unknown kind of density");
   if (static_cast<int>(h.kernel) >= kKernels) return invalid("unknown kernel");
-  if ((h.flags & ~(kBounded | kEveryRowRead)) != 0) return invalid("unknown flags");
+  if ((h.flags & ~(kBounded | kEveryRowRead | kCorrected)) != 0) return invalid("unknown flags");
   if (static_cast<int>(h.value_type) >= kValueTypes) return invalid("unknown value type");
   if (h.method == Method::automatic || static_cast<int>(h.method) >= kMethods)
     return invalid("unknown method");
   if (h.reserved != 0) return invalid("reserved field is not 0");
   if (h.exponent < -1100 || h.exponent > 1100) return invalid("exponent out of range");
-  for (double x : {h.rows, h.nulls, h.nans, h.negative_infinities, h.positive_infinities,
-                   h.sample_rows, h.bandwidth, h.lattice_step, h.smooth_rows, h.slope_unit}) {
+  for (double x :
+       {h.rows, h.nulls, h.nans, h.negative_infinities, h.positive_infinities, h.sample_rows,
+        h.bandwidth, h.lattice_step, h.smooth_rows, h.slope_unit, h.sampling_variance}) {
     if (!nonnegative(x)) return invalid("a count, step or bandwidth is negative or not finite");
   }
   for (double x : {h.origin, h.lattice_offset, h.min, h.max, h.mean}) {
@@ -42,6 +43,10 @@ Status validate_header(const Header& h) {
   if (h.lattice_step > 0 && !lattice_resolved(h)) return invalid("lattice step is too small");
   if (!(h.variance >= 0)) return invalid("variance is negative or NaN");
   if (!(h.error >= 0 && h.error <= 1)) return invalid("error is outside [0, 1]");
+  for (int i = 0; i < kErrorScales; ++i) {
+    if (!nonnegative(h.count_error[i]) || !nonnegative(h.mean_error[i]))
+      return invalid("an error ratio is negative or not finite");
+  }
   if (h.finite_rows() < -1e-9 * h.rows) return invalid("special values exceed the rows");
   return Status::success();
 }

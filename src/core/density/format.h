@@ -44,6 +44,7 @@ inline constexpr std::uint8_t kFormatVersion = 1;
 inline constexpr std::size_t kMaxBytes = 16384;
 inline constexpr int kBlockCells = 16;
 inline constexpr std::uint32_t kMassOne = 0xffffffffu;
+inline constexpr int kErrorScales = 8;
 
 enum class Kind : std::uint8_t { one_column = 1 };
 // See estimate/kernel.h.
@@ -86,6 +87,9 @@ inline constexpr int kValueTypes = 10;
 enum Flags : std::uint8_t {
   kBounded = 1,       // no mass outside [min, max] (half a lattice step beyond, on a lattice)
   kEveryRowRead = 2,  // totals are exact
+  // The smooth part is a kernel estimate corrected by the sample (estimate/polya_tree.h): moments
+  // within a range are the sample's, with no kernel's variance to take out.
+  kCorrected = 4,
 };
 
 struct Header {
@@ -113,11 +117,19 @@ struct Header {
   double variance;     // of the finite values read, divisor n
   double smooth_rows;  // rows of the smooth part
   double slope_unit;   // see knot_slope
-  double error;        // largest |G - kernel sum| seen when the density was built
+  double error;        // largest |G - estimate| seen when the density was built
+  // The variance of a count of the fraction p of the rows from the raw sample, divided by that from
+  // sample_rows independent draws, rows^2 p (1 - p) / sample_rows: the finite population's
+  // correction times the design effect of sampling by blocks. 0 where every row is in the sample.
+  double sampling_variance;
+  // The mean squared error of this density's counts and means over ranges that hold the fraction
+  // 4^-(i + 1) of the rows, divided by the raw sample's variance; measured when it was built.
+  float count_error[kErrorScales];
+  float mean_error[kErrorScales];
 
   double finite_rows() const { return rows - nans - negative_infinities - positive_infinities; }
 };
-static_assert(sizeof(Header) == 24 + 17 * sizeof(double));
+static_assert(sizeof(Header) == 24 + 18 * sizeof(double) + 2 * kErrorScales * sizeof(float));
 
 // Whether double precision tells neighbouring points of the lattice apart all over [min, max], half
 // steps included; lattice_step > 0.

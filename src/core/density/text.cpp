@@ -44,6 +44,7 @@ constexpr Field kFields[] = {
     {"smooth_rows", &Header::smooth_rows},
     {"slope_unit", &Header::slope_unit},
     {"error", &Header::error},
+    {"sampling_variance", &Header::sampling_variance},
 };
 
 class Writer {
@@ -61,6 +62,16 @@ class Writer {
     out_.push_back(' ');
     out_.append(name);
     out_.push_back('=');
+  }
+  void errors(std::string_view name, const float (&errors)[kErrorScales]) {
+    field(name);
+    const char* separator = "[";
+    for (float x : errors) {
+      text(separator);
+      number(x);
+      separator = ",";
+    }
+    text("]");
   }
 
  private:
@@ -151,6 +162,13 @@ void read_list(Reader& in, const char* name, std::size_t limit, Read read) {
   in.expect(']', name);
 }
 
+void read_errors(Reader& in, const char* name, float (&errors)[kErrorScales]) {
+  std::size_t n = 0;
+  read_list(in, name, kErrorScales,
+            [&errors, &n, name](Reader& r) { errors[n++] = r.number<float>(name); });
+  if (n != kErrorScales) in.fail(name);
+}
+
 DensityParts read_parts(Reader& in) {
   DensityParts parts;
   Header& h = parts.header;
@@ -170,6 +188,8 @@ DensityParts read_parts(Reader& in) {
     in.field(f.name);
     h.*f.member = in.number<double>(f.name);
   }
+  read_errors(in, "count_error", h.count_error);
+  read_errors(in, "mean_error", h.mean_error);
   read_list(in, "atoms", kMaxBytes / 16, [&parts](Reader& r) {
     parts.atom_value.push_back(r.number<double>("atoms"));
     r.expect(':', "atoms");
@@ -240,6 +260,8 @@ Status to_text(const DensityView& d, std::string* out) {
       w.field(f.name);
       w.number(h.*f.member);
     }
+    w.errors("count_error", h.count_error);
+    w.errors("mean_error", h.mean_error);
     w.field("atoms");
     for (int i = 0; i < d.atoms(); ++i) {
       w.text(i == 0 ? "[" : ",");
