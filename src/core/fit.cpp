@@ -7,6 +7,7 @@
 #include "core/estimate/kernel.h"
 #include "core/estimate/kernel_grid.h"
 #include "core/estimate/smooth.h"
+#include "core/fit_automatic.h"
 #include "core/select/line_bandwidth.h"
 
 #include <algorithm>
@@ -79,6 +80,9 @@ class Fit {
       if (t.min == t.max) {
         parts_.header.origin = t.min;
         add_alphabet();  // sample.distinct has exactly this one value
+      } else if (automatic() && options_.kernel == Kernel::gaussian) {
+        if (Status s = fit_automatically(sample_, options_, control_, &parts_, &report_); !s.ok())
+          return s;
       } else {
         separate_atoms();
         scale_values();

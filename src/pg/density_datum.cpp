@@ -24,7 +24,7 @@ void check_format(const kde::Header* header, Size size) {
   // Counts are bounded first, so that density_size cannot overflow.
   if (size < sizeof(kde::Header) || size > kde::kMaxBytes || header->atoms > kde::kMaxBytes ||
       header->knots > kde::kMaxBytes || header->knots == 1 ||
-      size != kde::density_size(header->atoms, header->knots) ||
+      size != kde::density_size(header->atoms, header->knots, header->lattice_atoms()) ||
       static_cast<int>(header->value_type) >= kde::kValueTypes)
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
                     errmsg("kde value is corrupted: its length does not fit its contents")));

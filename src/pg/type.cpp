@@ -5,8 +5,9 @@
 //   byte     version, kind, kernel, flags, value_type, method
 //   int16    0
 //   int32    exponent, number of atoms, number of knots
-//   float8   rows ... error: the doubles of kde::Header in its order
-//   float8   atom_value[atoms], atom_rows[atoms]
+//   float8   rows ... sampling_variance: the doubles of kde::Header in its order
+//   float4   count_error, mean_error
+//   float8   atom_value[atoms], atom_rows[atoms]; or int32 atom_point[atoms], atom_mass[atoms]
 //   int32    knot_mass[knots], knot_high[knots]
 //   float4   block_moment[2 * blocks]
 //   int16    knot_low[knots], knot_slope[knots]
@@ -98,8 +99,13 @@ Header receive_header(StringInfo message) {
 void receive_arrays(StringInfo message, const Header& header, Writer* out) {
   const std::size_t blocks =
       header.knots == 0 ? 0 : (header.knots - 1 + kde::kBlockCells - 1) / kde::kBlockCells;
-  for (std::size_t i = 0; i < 2 * std::size_t{header.atoms}; ++i)
-    out->put(pq_getmsgfloat8(message));
+  for (std::size_t i = 0; i < 2 * std::size_t{header.atoms}; ++i) {
+    if (header.lattice_atoms()) {
+      out->put(static_cast<std::uint32_t>(pq_getmsgint(message, 4)));
+    } else {
+      out->put(pq_getmsgfloat8(message));
+    }
+  }
   for (std::size_t i = 0; i < 2 * std::size_t{header.knots}; ++i)
     out->put(static_cast<std::uint32_t>(pq_getmsgint(message, 4)));
   for (std::size_t i = 0; i < 2 * blocks; ++i) out->put(pq_getmsgfloat4(message));
@@ -131,8 +137,13 @@ void send_arrays(StringInfo out, const DensityView& density) {
   const auto position = [&density](int i) {
     return std::bit_cast<std::uint64_t>(density.knot_u(i));
   };
-  for (int i = 0; i < density.atoms(); ++i) pq_sendfloat8(out, density.atom_value(i));
-  for (int i = 0; i < density.atoms(); ++i) pq_sendfloat8(out, density.atom_cumulative_rows(i));
+  if (density.header().lattice_atoms()) {
+    for (int i = 0; i < density.atoms(); ++i) pq_sendint32(out, density.atom_point_raw(i));
+    for (int i = 0; i < density.atoms(); ++i) pq_sendint32(out, density.atom_mass_raw(i));
+  } else {
+    for (int i = 0; i < density.atoms(); ++i) pq_sendfloat8(out, density.atom_value(i));
+    for (int i = 0; i < density.atoms(); ++i) pq_sendfloat8(out, density.atom_cumulative_rows(i));
+  }
   for (int i = 0; i < density.knots(); ++i) pq_sendint32(out, density.knot_mass_raw(i));
   for (int i = 0; i < density.knots(); ++i)
     pq_sendint32(out, static_cast<uint32>(position(i) >> 32));
@@ -183,9 +194,9 @@ KDE_FUNCTION(kde_recv) {
   const Header header = receive_header(message);
   // Before anything of that size is allocated.
   if (header.atoms > kde::kMaxBytes || header.knots > kde::kMaxBytes || header.knots == 1 ||
-      kde::density_size(header.atoms, header.knots) > kde::kMaxBytes)
+      kde::density_size(header.atoms, header.knots, header.lattice_atoms()) > kde::kMaxBytes)
     invalid_binary("wrong number of knots or atoms");
-  const Size size = kde::density_size(header.atoms, header.knots);
+  const Size size = kde::density_size(header.atoms, header.knots, header.lattice_atoms());
   // The arrays take as many bytes on the wire as in the stored form.
   if (static_cast<Size>(bytes_left(message)) != size - sizeof(Header))
     invalid_binary("length does not fit its contents");

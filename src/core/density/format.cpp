@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
 
 namespace kde {
@@ -18,6 +19,14 @@ constexpr double kNarrowestCell = 0x1p-100;
 
 bool nonnegative(double x) { return std::isfinite(x) && x >= 0; }
 
+// The number of the lattice point at x; false if there is none within half a step or 32 bits.
+bool pack_point(const Header& h, double x, std::uint32_t* point) {
+  const double k = std::nearbyint((x - h.lattice_offset) / h.lattice_step);
+  if (!(k >= 0 && k <= std::numeric_limits<std::uint32_t>::max())) return false;
+  *point = static_cast<std::uint32_t>(k);
+  return std::fabs(h.lattice_point(k) - x) <= h.lattice_step / 2;
+}
+
 Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
 
 Status validate_header(const Header& h) {
@@ -25,7 +34,7 @@ Status validate_header(const Header& h) {
     return Status::error(Code::invalid_format, "unknown format version %d", int{h.version});
   if (h.kind != Kind::one_column) return invalid("unknown kind of density");
   if (static_cast<int>(h.kernel) >= kKernels) return invalid("unknown kernel");
-  if ((h.flags & ~(kBounded | kEveryRowRead | kCorrected)) != 0) return invalid("unknown flags");
+  if ((h.flags & ~(kBounded | kEveryRowRead | kCorrected | kLatticeAtoms)) != 0) return invalid("unknown flags");
   if (static_cast<int>(h.value_type) >= kValueTypes) return invalid("unknown value type");
   if (h.method == Method::automatic || static_cast<int>(h.method) >= kMethods)
     return invalid("unknown method");
@@ -41,6 +50,8 @@ Status validate_header(const Header& h) {
   }
   if (!(h.min <= h.mean && h.mean <= h.max)) return invalid("mean is outside [min, max]");
   if (h.lattice_step > 0 && !lattice_resolved(h)) return invalid("lattice step is too small");
+  if (h.lattice_atoms() && !(h.lattice_step > 0)) return invalid("lattice atoms without a lattice");
+  if (!(h.lattice_scale <= 1e15)) return invalid("lattice scale is too large");
   if (!(h.variance >= 0)) return invalid("variance is negative or NaN");
   if (!(h.error >= 0 && h.error <= 1)) return invalid("error is outside [0, 1]");
   for (int i = 0; i < kErrorScales; ++i) {
@@ -61,7 +72,9 @@ Status validate_atoms(const DensityView& d) {
       return invalid("an atom is outside [min, max]");
     if (!(std::fabs(d.to_u(v)) <= 1)) return invalid("an atom is outside [-1, 1] in u");
     if (i > 0 && v <= d.atom_value(i - 1)) return invalid("atoms are not in ascending order");
-    if (!std::isfinite(rows) || rows <= previous) return invalid("an atom has no rows");
+    // Packed, the rows of a rare lattice point may round to none.
+    if (!std::isfinite(rows) || (h.lattice_atoms() ? rows < previous : rows <= previous))
+      return invalid("an atom has no rows");
     previous = rows;
   }
   return Status::success();
@@ -116,15 +129,15 @@ std::uint16_t pack_slope(double x) {
   return static_cast<std::uint16_t>((static_cast<unsigned>(e - 11) << 11) | (mantissa - 2048));
 }
 
-std::size_t density_size(std::size_t atoms, std::size_t knots) {
-  return sizeof(Header) + atoms * 2 * sizeof(double) +
+std::size_t density_size(std::size_t atoms, std::size_t knots, bool lattice_atoms) {
+  return sizeof(Header) + atoms * 2 * (lattice_atoms ? sizeof(std::uint32_t) : sizeof(double)) +
          knots * (2 * sizeof(std::uint32_t) + 2 * sizeof(std::uint16_t)) +
          block_count(knots) * 2 * sizeof(float);
 }
 
-std::size_t max_knots(std::size_t atoms) {
+std::size_t max_knots(std::size_t atoms, bool lattice_atoms) {
   std::size_t knots = 0;
-  while (density_size(atoms, knots + 1) <= kMaxBytes) ++knots;
+  while (density_size(atoms, knots + 1, lattice_atoms) <= kMaxBytes) ++knots;
   return knots < 2 ? 0 : knots;
 }
 
@@ -134,10 +147,17 @@ DensityView::DensityView(const void* bytes) {
   const std::size_t atoms = header_->atoms;
   const std::size_t knots = header_->knots;
   p += sizeof(Header);
-  atom_value_ = reinterpret_cast<const double*>(p);
-  p += atoms * sizeof(double);
-  atom_rows_ = reinterpret_cast<const double*>(p);
-  p += atoms * sizeof(double);
+  if (header_->lattice_atoms()) {
+    atom_point_ = reinterpret_cast<const std::uint32_t*>(p);
+    p += atoms * sizeof(std::uint32_t);
+    atom_mass_ = reinterpret_cast<const std::uint32_t*>(p);
+    p += atoms * sizeof(std::uint32_t);
+  } else {
+    atom_value_ = reinterpret_cast<const double*>(p);
+    p += atoms * sizeof(double);
+    atom_rows_ = reinterpret_cast<const double*>(p);
+    p += atoms * sizeof(double);
+  }
   knot_mass_ = reinterpret_cast<const std::uint32_t*>(p);
   p += knots * sizeof(std::uint32_t);
   knot_high_ = reinterpret_cast<const std::uint32_t*>(p);
@@ -163,7 +183,8 @@ Status encode(const DensityParts& parts, std::vector<std::uint64_t>* words, std:
   if (parts.atom_rows.size() != atoms || parts.knot_mass.size() != knots ||
       parts.knot_slope.size() != knots || parts.block_moment.size() != 2 * block_count(knots))
     return Status::error(Code::internal, "density parts of unequal length");
-  *size = density_size(atoms, knots);
+  const bool lattice_atoms = parts.header.lattice_atoms();
+  *size = density_size(atoms, knots, lattice_atoms);
   if (*size > kMaxBytes) return invalid("density exceeds 16 KB");
   try {
     words->assign((*size + 7) / 8, 0);
@@ -183,8 +204,22 @@ Status encode(const DensityParts& parts, std::vector<std::uint64_t>* words, std:
     p += bytes;
   };
   put(&header, sizeof header);
-  put(parts.atom_value.data(), atoms * sizeof(double));
-  put(parts.atom_rows.data(), atoms * sizeof(double));
+  if (lattice_atoms) {
+    std::uint32_t packed = 0;
+    for (double value : parts.atom_value) {
+      if (!pack_point(header, value, &packed)) return invalid("an atom is not on the lattice");
+      put(&packed, sizeof packed);
+    }
+    const double total = header.finite_rows() - header.smooth_rows;
+    for (double rows : parts.atom_rows) {
+      packed = static_cast<std::uint32_t>(
+          std::llround(std::clamp(total > 0 ? rows / total : 0.0, 0.0, 1.0) * kMassOne));
+      put(&packed, sizeof packed);
+    }
+  } else {
+    put(parts.atom_value.data(), atoms * sizeof(double));
+    put(parts.atom_rows.data(), atoms * sizeof(double));
+  }
   put(parts.knot_mass.data(), knots * sizeof(std::uint32_t));
   for (double u : parts.knot_u) {
     const auto high = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(u) >> 32);
@@ -206,7 +241,7 @@ Status validate(const void* bytes, std::size_t size) {
   if (Status s = validate_header(h); !s.ok()) return s;
   if (h.knots == 1 || h.knots > kMaxBytes || h.atoms > kMaxBytes)
     return invalid("wrong number of knots or atoms");
-  if (size != density_size(h.atoms, h.knots)) return invalid("length does not fit its contents");
+  if (size != density_size(h.atoms, h.knots, h.lattice_atoms())) return invalid("length does not fit its contents");
   const DensityView d(bytes);
   if (Status s = validate_atoms(d); !s.ok()) return s;
   if (Status s = validate_knots(d); !s.ok()) return s;

@@ -12,6 +12,10 @@
 //   0       Header
 //   ...     double    atom_value[atoms]         ascending
 //   ...     double    atom_rows[atoms]          cumulative: rows at this and all earlier atoms
+//           with kLatticeAtoms, instead of these two:
+//           uint32    atom_point[atoms]         number of the lattice point, ascending
+//           uint32    atom_mass[atoms]          cumulative, in units of 1/(2^32 - 1) of all atoms'
+//                                               rows
 //   ...     uint32    knot_mass[knots]          G in units of 1/(2^32 - 1), from 0 to 2^32 - 1
 //   ...     uint32    knot_high[knots]          the upper 32 bits of u as a double
 //   ...     float     block_moment[2 * blocks]  what the cubic misses of the block's first two
@@ -33,6 +37,7 @@
 #include "core/status.h"
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -90,6 +95,7 @@ enum Flags : std::uint8_t {
   // The smooth part is a kernel estimate corrected by the sample (estimate/polya_tree.h): moments
   // within a range are the sample's, with no kernel's variance to take out.
   kCorrected = 4,
+  kLatticeAtoms = 8,  // atoms are lattice points, in half the space
 };
 
 struct Header {
@@ -112,6 +118,9 @@ struct Header {
   double
       lattice_step;  // 0: values lie on no known lattice; else x = lattice_offset + k lattice_step
   double lattice_offset;
+  // 0, or the power of ten that makes the lattice's points whole numbers: the point is then the
+  // double nearest to its decimal number, which offset + k step need not be.
+  double lattice_scale;
   double min, max;     // of the finite values read
   double mean;         // of the finite values read
   double variance;     // of the finite values read, divisor n
@@ -128,8 +137,13 @@ struct Header {
   float mean_error[kErrorScales];
 
   double finite_rows() const { return rows - nans - negative_infinities - positive_infinities; }
+  bool lattice_atoms() const { return (flags & kLatticeAtoms) != 0; }
+  double lattice_point(double k) const {
+    const double x = lattice_offset + k * lattice_step;
+    return lattice_scale > 0 ? std::nearbyint(x * lattice_scale) / lattice_scale : x;
+  }
 };
-static_assert(sizeof(Header) == 24 + 18 * sizeof(double) + 2 * kErrorScales * sizeof(float));
+static_assert(sizeof(Header) == 24 + 19 * sizeof(double) + 2 * kErrorScales * sizeof(float));
 
 // Whether double precision tells neighbouring points of the lattice apart all over [min, max], half
 // steps included; lattice_step > 0.
@@ -163,8 +177,17 @@ class DensityView {
   int cells() const { return knots() > 0 ? knots() - 1 : 0; }
   int blocks() const { return (cells() + kBlockCells - 1) / kBlockCells; }
 
-  double atom_value(int i) const { return atom_value_[i]; }
-  double atom_cumulative_rows(int i) const { return atom_rows_[i]; }
+  double atom_value(int i) const {
+    return atom_point_ != nullptr ? header_->lattice_point(atom_point_[i]) : atom_value_[i];
+  }
+  double atom_cumulative_rows(int i) const {
+    if (atom_point_ == nullptr) return atom_rows_[i];
+    return atom_mass_[i] / static_cast<double>(kMassOne) *
+           (header_->finite_rows() - header_->smooth_rows);
+  }
+  // With kLatticeAtoms only.
+  std::uint32_t atom_point_raw(int i) const { return atom_point_[i]; }
+  std::uint32_t atom_mass_raw(int i) const { return atom_mass_[i]; }
   std::uint32_t knot_mass_raw(int i) const { return knot_mass_[i]; }
   std::uint16_t knot_slope_raw(int i) const { return knot_slope_[i]; }
   double knot_u(int i) const {
@@ -181,8 +204,10 @@ class DensityView {
 
  private:
   const Header* header_;
-  const double* atom_value_;
-  const double* atom_rows_;
+  const double* atom_value_ = nullptr;
+  const double* atom_rows_ = nullptr;
+  const std::uint32_t* atom_point_ = nullptr;  // null unless the atoms are lattice points
+  const std::uint32_t* atom_mass_ = nullptr;
   const std::uint32_t* knot_mass_;
   const std::uint32_t* knot_high_;
   const float* block_moment_;
@@ -193,6 +218,7 @@ class DensityView {
 // The parts of a density, to be written by encode().
 struct DensityParts {
   Header header{};  // atoms, knots are set by encode()
+  // With kLatticeAtoms, values within half a step of their lattice points.
   std::vector<double> atom_value, atom_rows;
   std::vector<double> knot_u;  // truncate_position'ed
   std::vector<std::uint32_t> knot_mass;
@@ -201,10 +227,10 @@ struct DensityParts {
 };
 
 // Bytes a density of that shape takes.
-std::size_t density_size(std::size_t atoms, std::size_t knots);
+std::size_t density_size(std::size_t atoms, std::size_t knots, bool lattice_atoms = false);
 
 // The most knots that fit in kMaxBytes beside that many atoms.
-std::size_t max_knots(std::size_t atoms);
+std::size_t max_knots(std::size_t atoms, bool lattice_atoms = false);
 
 // Writes the parts; `bytes` is sized by it. The varlena word is 0. Validates what it wrote.
 // Errors: invalid_format, out_of_memory.

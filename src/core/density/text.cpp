@@ -37,6 +37,7 @@ constexpr Field kFields[] = {
     {"origin", &Header::origin},
     {"lattice_step", &Header::lattice_step},
     {"lattice_offset", &Header::lattice_offset},
+    {"lattice_scale", &Header::lattice_scale},
     {"min", &Header::min},
     {"max", &Header::max},
     {"mean", &Header::mean},
@@ -190,7 +191,7 @@ DensityParts read_parts(Reader& in) {
   }
   read_errors(in, "count_error", h.count_error);
   read_errors(in, "mean_error", h.mean_error);
-  read_list(in, "atoms", kMaxBytes / 16, [&parts](Reader& r) {
+  read_list(in, "atoms", kMaxBytes / 8, [&parts](Reader& r) {
     parts.atom_value.push_back(r.number<double>("atoms"));
     r.expect(':', "atoms");
     parts.atom_rows.push_back(r.number<double>("atoms"));

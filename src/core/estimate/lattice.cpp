@@ -1,0 +1,89 @@
+// See lattice.h for the method.
+#include "core/estimate/lattice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace kde {
+
+namespace {
+
+constexpr int kMaxDecimals = 6;
+// Whole numbers up to here times ten stay exact.
+constexpr double kMaxWhole = 0x1p49;
+
+struct WholeValue {
+  std::int64_t value;
+  double weight;
+};
+
+// x scale, if that is whole but for the rounding of x and of the product.
+bool to_whole(double x, double scale, std::int64_t* whole) {
+  const double y = x * scale;
+  const double nearest = std::nearbyint(y);
+  if (!(std::fabs(nearest) <= kMaxWhole)) return false;
+  if (std::fabs(y - nearest) > 0x1p-50 * std::fabs(y)) return false;
+  *whole = static_cast<std::int64_t>(nearest);
+  return true;
+}
+
+std::vector<WholeValue> whole_values(std::span<const WeightedValue> distinct, double scale) {
+  std::vector<WholeValue> out;
+  out.reserve(distinct.size());
+  for (const WeightedValue& v : distinct) {
+    std::int64_t whole = 0;
+    if (to_whole(v.value, scale, &whole)) out.push_back({whole, v.weight});
+  }
+  return out;
+}
+
+double weight_on(std::span<const WholeValue> values, std::int64_t base, std::int64_t gap) {
+  double weight = 0;
+  for (const WholeValue& v : values) {
+    if ((v.value - base) % gap == 0) weight += v.weight;
+  }
+  return weight;
+}
+
+// values: the commonest first.
+std::int64_t common_gap(std::span<const WholeValue> values, double enough) {
+  const std::int64_t base = values.front().value;
+  std::int64_t gap = 0;
+  for (const WholeValue& v : values) {
+    const std::int64_t narrower = std::gcd(gap, v.value - base);
+    if (narrower == gap) continue;
+    if (gap != 0 && weight_on(values, base, gap) >= enough) break;
+    gap = narrower;
+  }
+  return gap;
+}
+
+}  // namespace
+
+std::int64_t Lattice::nearest(double x) const {
+  const double k = (x * scale - static_cast<double>(base)) / static_cast<double>(gap);
+  return static_cast<std::int64_t>(std::nearbyint(std::clamp(k, -0x1p52, 0x1p52)));
+}
+
+Lattice find_lattice(std::span<const WeightedValue> distinct) {
+  double total = 0;
+  for (const WeightedValue& v : distinct) total += v.weight;
+  const double enough = kOnLattice * total;
+  double scale = 1;
+  for (int decimals = 0; decimals <= kMaxDecimals; ++decimals, scale *= 10) {
+    std::vector<WholeValue> values = whole_values(distinct, scale);
+    if (values.size() < 2) continue;
+    double weight = 0;
+    for (const WholeValue& v : values) weight += v.weight;
+    if (weight < enough) continue;
+    std::sort(values.begin(), values.end(), [](const WholeValue& a, const WholeValue& b) {
+      return a.weight > b.weight || (a.weight == b.weight && a.value < b.value);
+    });
+    return {values.front().value, common_gap(values, enough), scale};
+  }
+  return {};
+}
+
+}  // namespace kde

@@ -1,0 +1,38 @@
+// The lattice on which a column's values lie: whole numbers, cents, half degrees, tenths of a degree
+// Celsius written in Fahrenheit, days in seconds.
+//
+// Values are made whole by the least power of ten that makes (nearly) all of them whole; the step is
+// the greatest common divisor of their distances from the commonest value, the distinct values
+// taken from the commonest on until kOnLattice of the rows lie on it, so that a few stray values do
+// not hide it.
+#pragma once
+
+#include "core/room.h"
+#include "core/sampling/compactor.h"
+
+#include <cstdint>
+#include <span>
+
+namespace kde {
+
+// Of the rows, at least.
+inline constexpr double kOnLattice = 0.99;
+
+// x = (base + k gap) / scale for whole k. The quotient of whole numbers is the double nearest to the
+// decimal number, the one that PostgreSQL reads.
+struct Lattice {
+  std::int64_t base = 0, gap = 0;  // gap 0: none
+  double scale = 1;
+
+  explicit operator bool() const { return gap != 0; }
+  double step() const { return static_cast<double>(gap) / scale; }
+  double value(std::int64_t k) const { return static_cast<double>(base + k * gap) / scale; }
+  // The lattice point nearest to x, whose distance from the base is below 2^52 steps.
+  std::int64_t nearest(double x) const;
+};
+
+// distinct: ascending, no value twice, weights > 0. None where fewer than two values, where
+// more than six decimals are needed or where the values' digits exceed double precision.
+Lattice find_lattice(std::span<const WeightedValue> distinct);
+
+}  // namespace kde

@@ -1,0 +1,199 @@
+// See polya_tree.h for the method.
+#include "core/estimate/polya_tree.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace kde {
+
+namespace {
+
+// Prior strengths a; the first stands for infinity.
+constexpr int kStrengthCount = 9;
+constexpr std::array<double, kStrengthCount> kStrengths = {0,  8192, 2048, 512, 128,
+                                                           32, 8,    2,    0.5};
+// Of the levels' probabilities, in nodes: the centre is to be believed unless there is evidence.
+constexpr double kCentrePrior = 1.0;
+constexpr double kOtherPrior = 0.05;
+constexpr int kIterations = 12;
+constexpr int kMaxDepth = 48;
+// Mixed into the centre, so that it excludes nothing.
+constexpr double kUniformShare = 1e-6;
+
+struct Node {
+  std::size_t first, end;  // cells
+  double factor;           // posterior over centre so far
+};
+
+// One halving.
+struct Halving {
+  std::size_t first, middle, end;
+  double left, count;  // observations
+  double share;        // the centre's on the left
+  double factor;
+};
+
+using Strengths = std::array<double, kStrengthCount>;
+
+// The likelihood of each strength, over the largest of them.
+Strengths likelihoods(const Halving& h) {
+  Strengths log_likelihood;
+  const double right = h.count - h.left;
+  log_likelihood[0] = h.left * std::log(h.share) + right * std::log1p(-h.share);
+  for (int j = 1; j < kStrengthCount; ++j) {
+    const double a = kStrengths[j] * h.share;
+    const double b = kStrengths[j] - a;
+    log_likelihood[j] = log_gamma(h.left + a) - log_gamma(a) + log_gamma(right + b) -
+                        log_gamma(b) - log_gamma(h.count + a + b) + log_gamma(a + b);
+  }
+  const double largest = *std::max_element(log_likelihood.begin(), log_likelihood.end());
+  for (double& x : log_likelihood) x = std::exp(x - largest);
+  return log_likelihood;
+}
+
+double dot(const Strengths& a, const Strengths& b) {
+  double sum = 0;
+  for (int j = 0; j < kStrengthCount; ++j) sum += a[j] * b[j];
+  return sum;
+}
+
+// The level's probabilities of the strengths.
+Strengths estimate_probabilities(std::span<const Strengths> likelihood) {
+  Strengths p;
+  p.fill(1.0 / kStrengthCount);
+  for (int i = 0; i < kIterations; ++i) {
+    Strengths next;
+    next.fill(kOtherPrior);
+    next[0] = kCentrePrior;
+    for (const Strengths& l : likelihood) {
+      const double scale = 1 / dot(l, p);
+      for (int j = 0; j < kStrengthCount; ++j) next[j] += scale * l[j] * p[j];
+    }
+    double total = 0;
+    for (double x : next) total += x;
+    for (int j = 0; j < kStrengthCount; ++j) p[j] = next[j] / total;
+  }
+  return p;
+}
+
+// The mean of the left share over the node's posterior.
+double posterior_share(const Halving& h, const Strengths& likelihood, const Strengths& p) {
+  double sum = likelihood[0] * p[0] * h.share;
+  for (int j = 1; j < kStrengthCount; ++j) {
+    const double a = kStrengths[j];
+    sum += likelihood[j] * p[j] * ((h.left + a * h.share) / (h.count + a));
+  }
+  return sum / dot(likelihood, p);
+}
+
+class Tree {
+ public:
+  Tree(std::span<const double> counts, std::span<const double> centre, double least_count)
+      : least_count_(least_count) {
+    const std::size_t cells = counts.size();
+    double total = 0;
+    for (double c : centre) total += c;
+    below_.assign(cells + 1, 0);
+    centre_below_.assign(cells + 1, 0);
+    const double floor = kUniformShare / static_cast<double>(cells);
+    for (std::size_t i = 0; i < cells; ++i) {
+      below_[i + 1] = below_[i] + counts[i];
+      centre_below_[i + 1] = centre_below_[i] + (1 - kUniformShare) * (centre[i] / total) + floor;
+    }
+  }
+
+  // Adds the posterior's cells, times `weight`. root: the centre's share left of the first halving.
+  void add(double root, double weight, std::vector<double>* out) {
+    std::vector<Node> nodes = {{0, below_.size() - 1, 1}};
+    for (int depth = 0; depth < kMaxDepth && !nodes.empty(); ++depth) {
+      divide(nodes, depth == 0 ? root : 0.5, weight, out);
+      likelihood_.clear();
+      for (const Halving& h : halvings_) likelihood_.push_back(likelihoods(h));
+      const Strengths p = estimate_probabilities(likelihood_);
+      nodes.clear();
+      for (std::size_t i = 0; i < halvings_.size(); ++i) {
+        const Halving& h = halvings_[i];
+        const double left = posterior_share(h, likelihood_[i], p);
+        nodes.push_back({h.first, h.middle, h.factor * (left / h.share)});
+        nodes.push_back({h.middle, h.end, h.factor * ((1 - left) / (1 - h.share))});
+      }
+    }
+    for (const Node& n : nodes) write(n, weight, out);
+  }
+
+ private:
+  void write(const Node& n, double weight, std::vector<double>* out) const {
+    for (std::size_t i = n.first; i < n.end; ++i)
+      (*out)[i] += weight * n.factor * (centre_below_[i + 1] - centre_below_[i]);
+  }
+
+  // halvings_ of those nodes that can be divided; the others are written.
+  void divide(std::span<const Node> nodes, double at, double weight, std::vector<double>* out) {
+    halvings_.clear();
+    for (const Node& n : nodes) {
+      const double count = below_[n.end] - below_[n.first];
+      if (n.end - n.first < 2 || count < least_count_) {
+        write(n, weight, out);
+        continue;
+      }
+      const double low = centre_below_[n.first];
+      const double high = centre_below_[n.end];
+      const double wanted = low + at * (high - low);
+      const auto begin = centre_below_.begin();
+      auto middle = static_cast<std::size_t>(
+          std::lower_bound(begin + static_cast<std::ptrdiff_t>(n.first),
+                           begin + static_cast<std::ptrdiff_t>(n.end), wanted) -
+          begin);
+      if (middle > n.first && wanted - centre_below_[middle - 1] < centre_below_[middle] - wanted)
+        --middle;
+      middle = std::clamp(middle, n.first + 1, n.end - 1);
+      const double share =
+          std::clamp((centre_below_[middle] - low) / (high - low), 1e-12, 1 - 1e-12);
+      halvings_.push_back(
+          {n.first, middle, n.end, below_[middle] - below_[n.first], count, share, n.factor});
+    }
+  }
+
+  double least_count_;
+  std::vector<double> below_;         // observations in all cells before
+  std::vector<double> centre_below_;  // the centre's mass in them
+  std::vector<Halving> halvings_;
+  std::vector<Strengths> likelihood_;
+};
+
+}  // namespace
+
+double log_gamma(double x) {
+  double product = 1;
+  while (x < 10) {
+    product *= x;
+    x += 1;
+  }
+  const double r = 1 / (x * x);
+  const double series = (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r / 1680))) / x;
+  const double shifted = product == 1 ? 0 : std::log(product);
+  return (x - 0.5) * std::log(x) - x + 0.5 * std::log(2 * std::numbers::pi) + series - shifted;
+}
+
+std::vector<double> polya_tree(std::span<const double> counts, std::span<const double> centre,
+                               const PolyaTreeOptions& options) {
+  std::vector<double> out(counts.size(), 0);
+  if (counts.size() < 2) {
+    out.assign(counts.size(), 1);
+    return out;
+  }
+  Tree tree(counts, centre, options.least_count);
+  for (int i = 0; i < options.trees; ++i) {
+    // Root halvings spread over the middle third of the centre's mass.
+    const double root = 1.0 / 3 + (i + 0.5) / (3.0 * options.trees);
+    tree.add(root, 1.0 / options.trees, &out);
+  }
+  double total = 0;
+  for (double x : out) total += x;
+  for (double& x : out) x /= total;
+  return out;
+}
+
+}  // namespace kde
