@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -147,7 +148,18 @@ class AutomaticFit {
       header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
       all_on_lattice_ = false;
     }
-    if (lattice_) {
+    if (!lattice_) return;
+    bool any = false;
+    for (const WeightedValue& v : distinct_) {
+      if (!on_lattice(lattice_, v.value)) {
+        ++strays_;
+        continue;
+      }
+      last_point_ = lattice_.nearest(v.value);
+      if (!any) first_point_ = last_point_;
+      any = true;
+    }
+    if (all_on_lattice_) {
       first_point_ = lattice_.nearest(header_.min);
       last_point_ = lattice_.nearest(header_.max);
     }
@@ -163,9 +175,10 @@ class AutomaticFit {
 
   bool lattice_is_model() const {
     if (!lattice_ || points() > static_cast<double>(kMaxCells)) return false;
-    if (all_on_lattice_)
-      return static_cast<double>(distinct_.size()) >= kLeastOccupied * points();
-    return false;
+    // Beside strays all are stored as they are, in full.
+    if (strays_ > 0 && points() + static_cast<double>(strays_) > static_cast<double>(kMostValues))
+      return false;
+    return static_cast<double>(distinct_.size() - strays_) >= kLeastOccupied * points();
   }
 
   bool is_alphabet() const {
@@ -211,8 +224,7 @@ class AutomaticFit {
     line.low = to_u(header_.min) - step / 2;
     line.high = to_u(header_.max) + step / 2;
     if (lattice_is_model()) {
-      cells_ = lattice_cells(line, to_u(header_.min), step, first_point_, last_point_);
-      smooth_values_ = std::move(scaled);
+      cut_lattice();
       return;
     }
     const double known = lattice_ ? std::ldexp(lattice_.step(), -header_.exponent) : 0;
@@ -221,6 +233,23 @@ class AutomaticFit {
     smooth_values_ = split.rest;
     for (const WeightedValue& v : split.atoms)
       atom_of_point_.push_back(original_value(v.value));
+  }
+
+  void cut_lattice() {
+    for (const WeightedValue& v : distinct_) {
+      if (on_lattice(lattice_, v.value)) {
+        smooth_values_.push_back({to_u(v.value), v.weight / unit_});
+      } else {
+        strays_apart_.push_back(v);
+      }
+    }
+    const double step = std::ldexp(lattice_.step(), -header_.exponent);
+    const double first = to_u(lattice_.value(first_point_));
+    Line line;
+    line.distinct = smooth_values_;
+    line.low = first - step / 2;
+    line.high = to_u(lattice_.value(last_point_)) + step / 2;
+    cells_ = lattice_cells(line, first, step, first_point_, last_point_);
   }
 
   // The column's value at u.
@@ -308,6 +337,10 @@ class AutomaticFit {
 
   Status store(std::vector<double>& share) {
     if (cells_.lattice) {
+      if (!strays_apart_.empty()) {
+        store_lattice_and_strays(share);
+        return Status::success();
+      }
       if (cells_.size() <= kMostPoints) {
         store_lattice(share);
         return Status::success();
@@ -317,6 +350,30 @@ class AutomaticFit {
       take_points(share);
     }
     return store_smooth(share);
+  }
+
+  double stray_share() const { return total_weight(strays_apart_) / seen_; }
+
+  // Every lattice point, and between them the strays.
+  void store_lattice_and_strays(std::span<const double> share) {
+    const double rest = 1 - stray_share();
+    double below = 0;
+    auto stray = strays_apart_.begin();
+    const auto add_strays = [&](double end) {
+      for (; stray != strays_apart_.end() && stray->value < end; ++stray) {
+        below += stray->weight / seen_;
+        add_atom(stray->value, below);
+      }
+    };
+    for (std::size_t i = 0; i < share.size(); ++i) {
+      const double value = lattice_.value(first_point_ + static_cast<std::int64_t>(i));
+      add_strays(value);
+      if (!(share[i] > 0)) continue;
+      below += share[i] * rest;
+      add_atom(value, below);
+    }
+    add_strays(std::numeric_limits<double>::infinity());
+    header_.smooth_rows = 0;
   }
 
   void begin_lattice_atoms() { header_.flags |= kLatticeAtoms; }
@@ -444,6 +501,8 @@ class AutomaticFit {
   Lattice lattice_;
   bool all_on_lattice_ = false;
   std::int64_t first_point_ = 0, last_point_ = 0;
+  std::size_t strays_ = 0;                    // distinct values off lattice_
+  std::vector<WeightedValue> strays_apart_;   // those that are stored as they are
   Cells cells_;
   double h_ = 0;
   double atom_share_ = 0;
