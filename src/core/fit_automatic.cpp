@@ -55,8 +55,12 @@ class AutomaticFit {
  public:
   AutomaticFit(const Sample& sample, const FitOptions& options, const Control& control,
                DensityParts* parts, FitReport* report)
-      : sample_(sample), options_(options), control_(control), parts_(*parts),
-        header_(parts->header), report_(*report) {}
+      : sample_(sample),
+        options_(options),
+        control_(control),
+        parts_(*parts),
+        header_(parts->header),
+        report_(*report) {}
 
   Status run() {
     observe();
@@ -184,8 +188,7 @@ class AutomaticFit {
   bool is_alphabet() const {
     if (distinct_.size() > kMostValues) return false;
     if (sampled_share_ >= 1 && sample_.distinct_known) return true;
-    return !lattice_is_model() &&
-           static_cast<double>(distinct_.size()) * kAlphabetRepeats <= seen_;
+    return !lattice_is_model() && static_cast<double>(distinct_.size()) * kAlphabetRepeats <= seen_;
   }
 
   double rows_per_observation() const { return header_.finite_rows() / seen_; }
@@ -231,8 +234,7 @@ class AutomaticFit {
     const AtomSplit split = split_clumps(scaled, known, kMaxCells / 6);
     cells_ = value_cells(line, split.atoms);
     smooth_values_ = split.rest;
-    for (const WeightedValue& v : split.atoms)
-      atom_of_point_.push_back(original_value(v.value));
+    for (const WeightedValue& v : split.atoms) atom_of_point_.push_back(original_value(v.value));
   }
 
   void cut_lattice() {
@@ -399,8 +401,9 @@ class AutomaticFit {
     std::vector<Candidate> heaps;
     const std::size_t last = share.size() - 1;
     for (std::size_t i = 0; i <= last; ++i) {
-      const double beside = i == 0 ? share[1] : i == last ? share[last - 1]
-                                                          : (share[i - 1] + share[i + 1]) / 2;
+      const double beside = i == 0      ? share[1]
+                            : i == last ? share[last - 1]
+                                        : (share[i - 1] + share[i + 1]) / 2;
       if (share[i] > (1 + kStandsOut) * beside && share[i] > 1e-5)
         heaps.push_back({i, share[i] - beside});
     }
@@ -501,8 +504,8 @@ class AutomaticFit {
   Lattice lattice_;
   bool all_on_lattice_ = false;
   std::int64_t first_point_ = 0, last_point_ = 0;
-  std::size_t strays_ = 0;                    // distinct values off lattice_
-  std::vector<WeightedValue> strays_apart_;   // those that are stored as they are
+  std::size_t strays_ = 0;                   // distinct values off lattice_
+  std::vector<WeightedValue> strays_apart_;  // those that are stored as they are
   Cells cells_;
   double h_ = 0;
   double atom_share_ = 0;

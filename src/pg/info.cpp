@@ -32,6 +32,7 @@ KDE_FUNCTION(kde_info) {
   row.put(Int32GetDatum(static_cast<int32>(h->atoms)));
   row.put(Int32GetDatum(static_cast<int32>(h->knots)));
   row.put(Float8GetDatum(h->error));
-  row.put(Int32GetDatum(static_cast<int32>(kde::density_size(h->atoms, h->knots, h->lattice_atoms()))));
+  row.put(
+      Int32GetDatum(static_cast<int32>(kde::density_size(h->atoms, h->knots, h->lattice_atoms()))));
   PG_RETURN_DATUM(row.record(fcinfo));
 }

@@ -34,7 +34,8 @@ Status validate_header(const Header& h) {
     return Status::error(Code::invalid_format, "unknown format version %d", int{h.version});
   if (h.kind != Kind::one_column) return invalid("unknown kind of density");
   if (static_cast<int>(h.kernel) >= kKernels) return invalid("unknown kernel");
-  if ((h.flags & ~(kBounded | kEveryRowRead | kCorrected | kLatticeAtoms)) != 0) return invalid("unknown flags");
+  if ((h.flags & ~(kBounded | kEveryRowRead | kCorrected | kLatticeAtoms)) != 0)
+    return invalid("unknown flags");
   if (static_cast<int>(h.value_type) >= kValueTypes) return invalid("unknown value type");
   if (h.method == Method::automatic || static_cast<int>(h.method) >= kMethods)
     return invalid("unknown method");
@@ -241,7 +242,8 @@ Status validate(const void* bytes, std::size_t size) {
   if (Status s = validate_header(h); !s.ok()) return s;
   if (h.knots == 1 || h.knots > kMaxBytes || h.atoms > kMaxBytes)
     return invalid("wrong number of knots or atoms");
-  if (size != density_size(h.atoms, h.knots, h.lattice_atoms())) return invalid("length does not fit its contents");
+  if (size != density_size(h.atoms, h.knots, h.lattice_atoms()))
+    return invalid("length does not fit its contents");
   const DensityView d(bytes);
   if (Status s = validate_atoms(d); !s.ok()) return s;
   if (Status s = validate_knots(d); !s.ok()) return s;

@@ -13,7 +13,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <random>
@@ -33,14 +32,20 @@ constexpr int kTrialTrees = 2, kTrees = 8;
 constexpr double kFinestShare = 1.0 / 8192;
 constexpr std::size_t kLeastNodes = 1024, kMostNodes = 16384;
 constexpr double kNodesPerBandwidth = 4;
-// A candidate that is no better than a simpler one by more than this, relative, is not taken.
+// A candidate takes the place of an earlier, simpler one only if its squared differences from the
+// other half, the other half's own error included, are below this share of the other's.
 constexpr double kPreference = 0.98;
+// The raw sample is kept unless the best candidate's error is below this share of its own; where
+// cells are few, so are the ranges that differ, and the evidence is worth less.
+constexpr double kRawMargin = 0.95, kRawMarginOfFewCells = 0.75;
+constexpr std::size_t kFewCells = 128;
 
 struct Candidate {
   int transformation = 0;  // index
   double multiple = 1;     // of the plug-in bandwidth; 0: the raw sample
   bool heaps = false;
   bool corrected = true;
+  double raw_share = 0;  // of the raw sample mixed in
 };
 
 // A transformed line with its plug-in bandwidth.
@@ -55,10 +60,12 @@ struct Stretch {
   std::size_t first, end;
 };
 
+// Sums over trials, then means: of the ranges that choose, and at each scale with how many ranges
+// they are of.
 struct Errors {
-  double choice = 0;
-  double count[kErrorScales] = {}, mean[kErrorScales] = {};
-  double counts_seen[kErrorScales] = {}, means_seen[kErrorScales] = {};
+  double choice;
+  double count[kErrorScales], mean[kErrorScales];
+  double counts_seen[kErrorScales], means_seen[kErrorScales];
 };
 constexpr std::size_t kErrorNumbers = sizeof(Errors) / sizeof(double);
 
@@ -238,9 +245,14 @@ class Adaptive {
     if (!candidate.corrected) {
       const double total = total_of(centre);
       for (double& x : centre) x /= total;
-      return centre;
+    } else {
+      centre = polya_tree(counts, centre, {trees, std::max(1.0, n * kFinestShare)});
     }
-    return polya_tree(counts, centre, {trees, std::max(1.0, n * kFinestShare)});
+    if (candidate.raw_share > 0) {
+      for (std::size_t i = 0; i < centre.size(); ++i)
+        centre[i] += candidate.raw_share * (counts[i] / n - centre[i]);
+    }
+    return centre;
   }
 
   // Divides the observations at random between two halves.
@@ -268,13 +280,13 @@ class Adaptive {
       count_moment[i + 1] = count_moment[i] + counts[i] / n * x;
       count_square[i + 1] = count_square[i] + counts[i] / n * x * x;
     }
-    Errors e;
+    Errors e{};
     double weight = 0;
     for (const Stretch& r : ranges_) {
       const double p = (below_[r.end] - below_[r.first]) / n_;
       if (!(p > 0 && p < 1)) continue;
-      const double d = (share_below[r.end] - share_below[r.first]) -
-                       (count_below[r.end] - count_below[r.first]);
+      const double d =
+          (share_below[r.end] - share_below[r.first]) - (count_below[r.end] - count_below[r.first]);
       e.choice += d * d * n / (p * (1 - p));
       weight += 1;
     }
@@ -289,8 +301,7 @@ class Adaptive {
         e.counts_seen[s] += 1;
         if (count * n < 4 || !(share > 0)) continue;
         const double mean = (count_moment[r.end] - count_moment[r.first]) / count;
-        const double variance =
-            (count_square[r.end] - count_square[r.first]) / count - mean * mean;
+        const double variance = (count_square[r.end] - count_square[r.first]) / count - mean * mean;
         const double width = cells_.edge[r.end] - cells_.edge[r.first];
         if (!(variance > 1e-6 * width * width)) continue;
         const double d = (share_moment[r.end] - share_moment[r.first]) / share - mean;
@@ -321,12 +332,12 @@ class Adaptive {
         no_memory = true;
       }
     };
-    const Status s = ordered_sum(control_, static_cast<std::int64_t>(candidates.size()) * trials,
-                                 work, totals);
+    const Status s =
+        ordered_sum(control_, static_cast<std::int64_t>(candidates.size()) * trials, work, totals);
     if (!s.ok()) return s;
     if (no_memory) throw std::bad_alloc();
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      Errors e;
+      Errors e{};
       std::memcpy(&e, totals.data() + i * kErrorNumbers, sizeof e);
       e.choice /= static_cast<double>(trials);
       for (int k = 0; k < kErrorScales; ++k) {
@@ -343,12 +354,7 @@ class Adaptive {
     std::vector<Errors> errors;
     if (Status s = try_out(candidates, &errors); !s.ok()) return s;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (getenv("KDE_TRACE"))
-        fprintf(stderr, "  T%d m%.3f heaps%d pt%d: %.4f\n", candidates[i].transformation,
-                candidates[i].multiple, candidates[i].heaps, candidates[i].corrected,
-                errors[i].choice);
-      if (chosen_any_ && !(1 + errors[i].choice < kPreference * (1 + best_errors_.choice)) &&
-          !(1 + errors[i].choice < 1 + best_errors_.choice && i > 0 && false))
+      if (chosen_any_ && !(1 + errors[i].choice < kPreference * (1 + best_errors_.choice)))
         continue;
       chosen_any_ = true;
       best_ = candidates[i];
@@ -363,13 +369,20 @@ class Adaptive {
       for (double multiple : {1.0, 0.5, 0.25}) first.push_back({t, multiple, false, true});
     }
     if (!periods_.empty()) {
-      for (int t = 0; t < static_cast<int>(smoothings_.size()); ++t) first.push_back({t, 1.0, true, true});
+      for (int t = 0; t < static_cast<int>(smoothings_.size()); ++t)
+        first.push_back({t, 1.0, true, true});
     }
     first.push_back({0, 1.0, false, false});
     if (Status s = consider(first); !s.ok()) return s;
+    std::vector<Candidate> mixed;
+    for (double share : {0.25, 0.5}) {
+      mixed.push_back(best_);
+      mixed.back().raw_share = share;
+    }
+    if (Status s = consider(mixed); !s.ok()) return s;
     std::vector<Errors> raw;
     if (Status s = try_out(std::vector<Candidate>{{0, 0.0, false, false}}, &raw); !s.ok()) return s;
-    const double margin = cells_.size() <= 128 ? 0.75 : 0.95;
+    const double margin = cells_.size() <= kFewCells ? kRawMarginOfFewCells : kRawMargin;
     if (best_errors_.choice > margin * raw[0].choice) {
       best_ = {0, 0.0, false, false};
       best_errors_ = raw[0];
@@ -398,14 +411,15 @@ class Adaptive {
     if (best_.multiple == 0) {
       std::snprintf(text, sizeof text, "the sample itself");
     } else {
-      std::snprintf(text, sizeof text, "%g times the plug-in bandwidth%s%s%s%s; error %.2f of the sample's",
-                    best_.multiple,
-                    s.transformation.kind == Transformation::Kind::none ? "" : " on a scale of ",
-                    s.transformation.kind == Transformation::Kind::none
-                        ? ""
-                        : transformation_name(s.transformation.kind),
-                    best_.heaps ? ", heaps" : "", best_.corrected ? ", corrected by the sample" : "",
-                    std::sqrt(std::max(f + (1 - f) * best_errors_.choice, 0.0)));
+      std::snprintf(
+          text, sizeof text, "%g times the plug-in bandwidth%s%s%s%s; error %.2f of the sample's",
+          best_.multiple,
+          s.transformation.kind == Transformation::Kind::none ? "" : " on a scale of ",
+          s.transformation.kind == Transformation::Kind::none
+              ? ""
+              : transformation_name(s.transformation.kind),
+          best_.heaps ? ", heaps" : "", best_.corrected ? ", corrected by the sample" : "",
+          std::sqrt(std::max(f + (1 - f) * best_errors_.choice, 0.0)));
     }
     out->model = text;
   }
@@ -423,7 +437,7 @@ class Adaptive {
   int halvings_ = 1;
   bool chosen_any_ = false;
   Candidate best_;
-  Errors best_errors_;
+  Errors best_errors_{};
 };
 
 }  // namespace

@@ -1,14 +1,14 @@
-// What `auto` makes of a sample: the candidate whose counts come nearest to those of rows it has not
-// seen.
+// What `auto` makes of a sample: the candidate whose counts come nearest to those of rows it has
+// not seen.
 //
 // Candidates: kernel estimates at the plug-in bandwidth and fractions of it, on x or on a
 // transformation of it, each with or without heaping that repeats along the lattice (heaps.h), each
-// corrected by a Polya tree (polya_tree.h) or not; and the raw sample. Each is fitted to one half of
-// the sample and predicts the counts of kRanges ranges of 0.3 to 10 % in the other half, in several
-// random halvings (repeated split-sample cross-validation). A range with the share p of the rows
-// has, from n observations of its own, the variance p (1 - p)/n: in units of that, the mean squared
-// difference less 1, which is the other half's own, is the candidate's error r relative to the raw
-// sample's.
+// corrected by a Polya tree (polya_tree.h) or not; and the raw sample. Each is fitted to one half
+// of the sample and predicts the counts of kRanges ranges of 0.3 to 10 % in the other half, in
+// several random halvings (repeated split-sample cross-validation). A range with the share p of the
+// rows has, from n observations of its own, the variance p (1 - p)/n: in units of that, the mean
+// squared difference less 1, which is the other half's own, is the candidate's error r relative to
+// the raw sample's.
 //
 // The rows that were seen are known: with f = n/N the sampled share of the table, the estimate of
 // the table is f times the sample plus 1 - f times the estimate of the rest, and its error relative

@@ -1,7 +1,7 @@
-// The cells' masses as a source of knots (node_source.h): the nodes are the cells' edges, at which the
-// distribution function is known; between two edges it is nearly straight. The density at an edge is
-// the harmonic mean of the two cells' densities (F. N. Fritsch & J. Butland, SIAM J. Sci. Stat.
-// Comput. 5(2), 1984), which keeps the cubics monotone.
+// The cells' masses as a source of knots (node_source.h): the nodes are the cells' edges, at which
+// the distribution function is known; between two edges it is nearly straight. The density at an
+// edge is the harmonic mean of the two cells' densities (F. N. Fritsch & J. Butland, SIAM J. Sci.
+// Stat. Comput. 5(2), 1984), which keeps the cubics monotone.
 #pragma once
 
 #include "core/estimate/cells.h"

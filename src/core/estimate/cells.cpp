@@ -63,16 +63,15 @@ Cells value_cells(const Line& line, std::span<const WeightedValue> atoms) {
   for (const WeightedValue& v : line.distinct) total += v.weight;
   // Atoms take up to three cells each.
   const std::size_t most = kMaxCells - std::min(kMaxCells / 2, 3 * atoms.size());
-  const double enough =
-      line.distinct.size() <= most ? 0 : total / static_cast<double>(most / 2);
+  const double enough = line.distinct.size() <= most ? 0 : total / static_cast<double>(most / 2);
   Cutter cutter(line.low);
   auto atom = atoms.begin();
   for (std::size_t i = 0; i < line.distinct.size(); ++i) {
     const WeightedValue& v = line.distinct[i];
     const bool is_atom = atom != atoms.end() && atom->value == v.value;
     const bool is_last = i + 1 == line.distinct.size();
-    const bool before_atom = !is_last && atom != atoms.end() && !is_atom &&
-                             line.distinct[i + 1].value == atom->value;
+    const bool before_atom =
+        !is_last && atom != atoms.end() && !is_atom && line.distinct[i + 1].value == atom->value;
     if (is_atom) {
       if (cutter.start() < v.value) cutter.cut(v.value);
       cutter.count(v);

@@ -1,5 +1,5 @@
-// The cells of the line on which automatic estimates: narrow enough that nothing is lost by counting
-// in them, few enough (kMaxCells) that every candidate costs a millisecond.
+// The cells of the line on which automatic estimates: narrow enough that nothing is lost by
+// counting in them, few enough (kMaxCells) that every candidate costs a millisecond.
 //
 //   lattice   a cell for each lattice point, half a step to either side
 //   else      a cell for each value of the sample or, where they are many, for neighbouring
@@ -38,8 +38,8 @@ struct Line {
   double low = 0, high = 0;  // the support's ends; low < high
 };
 
-// first, last: lattice points by number, the first at `first_value`; step > 0. Values off the lattice
-// count for the nearest point.
+// first, last: lattice points by number, the first at `first_value`; step > 0. Values off the
+// lattice count for the nearest point.
 Cells lattice_cells(const Line& line, double first_value, double step, std::int64_t first,
                     std::int64_t last);
 

@@ -22,8 +22,7 @@ struct Window {
   double points;  // of the lattice; infinite off a lattice
 
   bool clumped() const {
-    const double expected =
-        std::isinf(points) ? weight : points * -std::expm1(-weight / points);
+    const double expected = std::isinf(points) ? weight : points * -std::expm1(-weight / points);
     return values < kClumped * expected && weight > kClumpRepeats * values;
   }
 };
@@ -50,8 +49,8 @@ AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std
     if (w.clumped() || (count > expected && log_tail(count, expected) < level)) atoms.push_back(i);
   }
   if (atoms.size() > limit) {
-    std::nth_element(atoms.begin(), atoms.begin() + static_cast<std::ptrdiff_t>(limit),
-                     atoms.end(), [&](std::size_t a, std::size_t b) {
+    std::nth_element(atoms.begin(), atoms.begin() + static_cast<std::ptrdiff_t>(limit), atoms.end(),
+                     [&](std::size_t a, std::size_t b) {
                        return distinct[a].weight > distinct[b].weight ||
                               (distinct[a].weight == distinct[b].weight && a < b);
                      });

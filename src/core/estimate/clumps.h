@@ -1,12 +1,13 @@
-// Values that carry a mass of their own in a sample whose lattice, if there is one, is too fine to be
-// a model.
+// Values that carry a mass of their own in a sample whose lattice, if there is one, is too fine to
+// be a model.
 //
 // At each value the 20 distinct values on either side say how dense the sample is. If the column
 // were smooth at their scale, each lattice point among them (of any point, off a lattice: a point's
 // share is then 0) would expect e observations, and
 //   single    a value with c observations is an atom where Chernoff's bound on the Poisson tail,
-//             exp(-e) (e e/c)^c with e at least kLeastExpected, is below kFalsePositives / (distinct
-//             values), as in atoms.h: the chance of any false atom is at most kFalsePositives
+//             exp(-e) (e e/c)^c with e at least kLeastExpected, is below kFalsePositives /
+//             (distinct values), as in atoms.h: the chance of any false atom is at most
+//             kFalsePositives
 //   clump     all the values of a window are atoms where they are fewer than kClumped of the
 //             distinct values expected of its W observations on its M points, M (1 - exp(-W/M)),
 //             and seen kClumpRepeats times each on average: what is seen again and again at the

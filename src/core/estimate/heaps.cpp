@@ -61,7 +61,8 @@ HeapPattern find_heaps(const Cells& cells, std::span<const double> counts,
   std::vector<double> factor(cells.size(), 1);
   while (static_cast<int>(out.periods.size()) < kMaxPatterns) {
     Pattern best;
-    // Three repetitions at least: with fewer, a pattern is no different from the density's own shape.
+    // Three repetitions at least: with fewer, a pattern is no different from the density's own
+    // shape.
     const int longest = std::min<int>(kMaxPeriod, static_cast<int>(cells.size() / 3));
     for (int period = 2; period <= longest; ++period) {
       Pattern p = pattern(cells, counts, expected, period);

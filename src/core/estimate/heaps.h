@@ -6,8 +6,8 @@
 // with c_r the observations whose residue is r and e_r those that the smooth estimate expects.
 // Its evidence is the gain in log-likelihood less Schwarz's penalty, (P - 1)/2 log n (G. Schwarz,
 // Annals of Statistics 6(2), 1978); the period with the most, if that is positive, is taken, and
-// another within what it leaves, up to kMaxPatterns. The factors are local: the product is divided by
-// its own smooth version, so that the smooth estimate keeps its mass at every place.
+// another within what it leaves, up to kMaxPatterns. The factors are local: the product is divided
+// by its own smooth version, so that the smooth estimate keeps its mass at every place.
 #pragma once
 
 #include "core/estimate/line_smoother.h"
@@ -35,8 +35,8 @@ HeapPattern find_heaps(const Cells& cells, std::span<const double> counts,
 HeapPattern fit_heaps(const Cells& cells, std::span<const double> counts,
                       std::span<const double> smooth, std::span<const int> periods);
 
-// smooth times the pattern, `smooth_factor` being the factors as the smoother that made `smooth` sees
-// them.
+// smooth times the pattern, `smooth_factor` being the factors as the smoother that made `smooth`
+// sees them.
 std::vector<double> apply_heaps(std::span<const double> smooth, std::span<const double> factor,
                                 std::span<const double> smooth_factor);
 

@@ -1,8 +1,8 @@
-// The lattice on which a column's values lie: whole numbers, cents, half degrees, tenths of a degree
-// Celsius written in Fahrenheit, days in seconds.
+// The lattice on which a column's values lie: whole numbers, cents, half degrees, tenths of a
+// degree Celsius written in Fahrenheit, days in seconds.
 //
-// Values are made whole by the least power of ten that makes (nearly) all of them whole; the step is
-// the greatest common divisor of their distances from the commonest value, the distinct values
+// Values are made whole by the least power of ten that makes (nearly) all of them whole; the step
+// is the greatest common divisor of their distances from the commonest value, the distinct values
 // taken from the commonest on until kOnLattice of the rows lie on it, so that a few stray values do
 // not hide it.
 #pragma once
@@ -18,8 +18,8 @@ namespace kde {
 // Of the rows, at least.
 inline constexpr double kOnLattice = 0.99;
 
-// x = (base + k gap) / scale for whole k. The quotient of whole numbers is the double nearest to the
-// decimal number, the one that PostgreSQL reads.
+// x = (base + k gap) / scale for whole k. The quotient of whole numbers is the double nearest to
+// the decimal number, the one that PostgreSQL reads.
 struct Lattice {
   std::int64_t base = 0, gap = 0;  // gap 0: none
   double scale = 1;

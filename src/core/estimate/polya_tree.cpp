@@ -12,8 +12,7 @@ namespace {
 
 // Prior strengths a; the first stands for infinity.
 constexpr int kStrengthCount = 9;
-constexpr std::array<double, kStrengthCount> kStrengths = {0,  8192, 2048, 512, 128,
-                                                           32, 8,    2,    0.5};
+constexpr std::array<double, kStrengthCount> kStrengths = {0, 8192, 2048, 512, 128, 32, 8, 2, 0.5};
 // Of the levels' probabilities, in nodes: the centre is to be believed unless there is evidence.
 constexpr double kCentrePrior = 1.0;
 constexpr double kOtherPrior = 0.05;
@@ -45,8 +44,8 @@ Strengths likelihoods(const Halving& h) {
   for (int j = 1; j < kStrengthCount; ++j) {
     const double a = kStrengths[j] * h.share;
     const double b = kStrengths[j] - a;
-    log_likelihood[j] = log_gamma(h.left + a) - log_gamma(a) + log_gamma(right + b) -
-                        log_gamma(b) - log_gamma(h.count + a + b) + log_gamma(a + b);
+    log_likelihood[j] = log_gamma(h.left + a) - log_gamma(a) + log_gamma(right + b) - log_gamma(b) -
+                        log_gamma(h.count + a + b) + log_gamma(a + b);
   }
   const double largest = *std::max_element(log_likelihood.begin(), log_likelihood.end());
   for (double& x : log_likelihood) x = std::exp(x - largest);

@@ -1,17 +1,17 @@
-// A Polya tree centred on a smooth estimate: the sample corrects the estimate at every scale, as far
-// as the evidence at that scale goes.
+// A Polya tree centred on a smooth estimate: the sample corrects the estimate at every scale, as
+// far as the evidence at that scale goes.
 //
 // The cells of the line are halved again and again, each time at the middle of what the centre
-// says they hold. Where the centre puts the share r of a node's mass on the left and x of the node's
-// c observations are there, the left share is Beta(a r, a (1 - r)) a priori, so that its posterior
-// mean is
+// says they hold. Where the centre puts the share r of a node's mass on the left and x of the
+// node's c observations are there, the left share is Beta(a r, a (1 - r)) a priori, so that its
+// posterior mean is
 //   (x + a r) / (c + a).
 // a = infinity keeps the centre's share, a = 0 the sample's. a is unknown: it is one of kStrengths,
-// with probabilities that differ from level to level and are estimated from all the nodes of a level
-// by maximum a posteriori (EM on the beta-binomial likelihoods); each node's share is
-// the mean over its posterior of a. So a scale at which the centre holds everywhere is left
-// alone, one at which it fails everywhere (heaps) follows the sample, and a single spike stands
-// out from a smooth rest.
+// with probabilities that differ from level to level and are estimated from all the nodes of a
+// level by maximum a posteriori (EM on the beta-binomial likelihoods); each node's share is the
+// mean over its posterior of a. So a scale at which the centre holds everywhere is left alone, one
+// at which it fails everywhere (heaps) follows the sample, and a single spike stands out from a
+// smooth rest.
 //
 // The halving starts at several places, and the mean of the trees is taken, so that no boundary of
 // a node shows.
@@ -30,8 +30,8 @@
 namespace kde {
 
 struct PolyaTreeOptions {
-  int trees = 8;            // >= 1
-  double least_count = 1;   // > 0; a node with fewer observations is not divided
+  int trees = 8;           // >= 1
+  double least_count = 1;  // > 0; a node with fewer observations is not divided
 };
 
 // counts, centre: one per cell, in order; counts >= 0 with a positive total, centre >= 0 with a
