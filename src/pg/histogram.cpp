@@ -124,8 +124,11 @@ Result answer_histogram(FunctionCallInfo fcinfo, const Target& target, int next)
   double* edges = new_edges(bins);
   edges[0] = lower;
   for (int i = 1; i < bins; ++i) {
+    // The second where the span overflows.
     const double t = static_cast<double>(i) / bins;
-    edges[i] = std::clamp(lower * (1 - t) + upper * t, edges[i - 1], upper);
+    const double edge = std::isfinite((upper - lower) * bins) ? lower + (upper - lower) * i / bins
+                                                              : lower * (1 - t) + upper * t;
+    edges[i] = std::clamp(edge, edges[i - 1], upper);
   }
   edges[bins] = upper;
   put_rows(fcinfo, target, edges, bins);
