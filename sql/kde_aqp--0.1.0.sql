@@ -57,6 +57,13 @@ COMMENT ON FUNCTION kde_info(kde) IS 'what a density holds, as a record';
 CREATE SCHEMA kde_aqp;
 COMMENT ON SCHEMA kde_aqp IS 'catalog of the extension kde_aqp';
 
+-- Arguments that follow a parameter by_name_only can be given by name alone: it takes an enum, as no
+-- bound, name or literal is, so that a call by position is another form's. (Optional arguments by
+-- position would make approx_count('t', 'c', 1, 2) a call of the text form.)
+CREATE TYPE kde_aqp.by_name_only AS ENUM ('by name only');
+COMMENT ON TYPE kde_aqp.by_name_only IS
+    'of a parameter never given, after which arguments are given by name';
+
 -- The layout is known to src/pg/catalog.cpp.
 CREATE TABLE kde_aqp.density (
     relation regclass NOT NULL,
@@ -70,6 +77,7 @@ CREATE TABLE kde_aqp.density (
     requested_sample_rows bigint NOT NULL,
     seed bigint NOT NULL,
     rows_read bigint NOT NULL,
+    design_effect double precision NOT NULL,
     bandwidth_rows bigint NOT NULL,
     bandwidth_status text,
     engine text,
@@ -153,6 +161,7 @@ SELECT d.relation,
        d.rows_read,
        i.every_row_read,
        i.sample_rows,
+       d.design_effect,
        d.bandwidth_rows,
        i.lower,
        i.upper,
@@ -236,7 +245,8 @@ COMMENT ON FUNCTION kde_devices() IS 'what would compute a fit: instruction sets
 -- (regclass, name), which dumps write schema-qualified, and a value of type kde.
 --
 -- The forms resolve because bounds are anycompatible everywhere (text, where nothing else is known)
--- and only the text and kde forms have defaults. A range may stand for both bounds.
+-- and only the text and kde forms have defaults for them. A range may stand for both bounds. Other
+-- optional arguments follow by_name_only.
 -- ---------------------------------------------------------------------------------------------
 
 CREATE FUNCTION kde_density(density text) RETURNS kde
@@ -247,60 +257,78 @@ AS 'MODULE_PATHNAME', 'kde_density_column' LANGUAGE C STABLE STRICT PARALLEL SAF
 COMMENT ON FUNCTION kde_density(regclass, name) IS 'the stored density as a value';
 
 CREATE FUNCTION approx_count(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'approx_count_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count(text, anycompatible, anycompatible) IS
+COMMENT ON FUNCTION approx_count(text, anycompatible, anycompatible, anyenum, double precision, text) IS
     'approximate count of the rows in a range';
 CREATE FUNCTION approx_count(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible)
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'approx_count_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count(regclass, name, anycompatible, anycompatible) IS
+COMMENT ON FUNCTION approx_count(regclass, name, anycompatible, anycompatible, anyenum, double precision, text) IS
     'approximate count of the rows in a range';
 CREATE FUNCTION approx_count(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'approx_count_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count(kde, anycompatible, anycompatible) IS
+COMMENT ON FUNCTION approx_count(kde, anycompatible, anycompatible, anyenum, double precision, text) IS
     'approximate count of the rows in a range';
 
 CREATE FUNCTION approx_sum(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'approx_sum_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum(text, anycompatible, anycompatible) IS
+COMMENT ON FUNCTION approx_sum(text, anycompatible, anycompatible, anyenum, double precision, text) IS
     'approximate sum over the rows in a range';
 CREATE FUNCTION approx_sum(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible)
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'approx_sum_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum(regclass, name, anycompatible, anycompatible) IS
+COMMENT ON FUNCTION approx_sum(regclass, name, anycompatible, anycompatible, anyenum, double precision, text) IS
     'approximate sum over the rows in a range';
 CREATE FUNCTION approx_sum(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'approx_sum_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum(kde, anycompatible, anycompatible) IS
+COMMENT ON FUNCTION approx_sum(kde, anycompatible, anycompatible, anyenum, double precision, text) IS
     'approximate sum over the rows in a range';
 
 CREATE FUNCTION approx_avg(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'approx_avg_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg(text, anycompatible, anycompatible) IS
+COMMENT ON FUNCTION approx_avg(text, anycompatible, anycompatible, anyenum, double precision, text) IS
     'approximate mean over the rows in a range; dates as seconds since 1970';
 CREATE FUNCTION approx_avg(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible)
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'approx_avg_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg(regclass, name, anycompatible, anycompatible) IS
+COMMENT ON FUNCTION approx_avg(regclass, name, anycompatible, anycompatible, anyenum, double precision, text) IS
     'approximate mean over the rows in a range; dates as seconds since 1970';
 CREATE FUNCTION approx_avg(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
 RETURNS double precision
 AS 'MODULE_PATHNAME', 'approx_avg_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg(kde, anycompatible, anycompatible) IS
+COMMENT ON FUNCTION approx_avg(kde, anycompatible, anycompatible, anyenum, double precision, text) IS
     'approximate mean over the rows in a range; dates as seconds since 1970';
 
 CREATE FUNCTION approx_variance(
@@ -423,6 +451,190 @@ RETURNS anyelement
 AS 'MODULE_PATHNAME', 'approx_quantile_as_kde' LANGUAGE C STABLE PARALLEL SAFE;
 COMMENT ON FUNCTION approx_quantile_as(kde, double precision, anyelement) IS
     'approximate quantile in the column''s own type, given as a null of it: NULL::date';
+
+-- An answer and its confidence interval; changed_rows (inserted, updated and deleted since the fit)
+-- widen it by what they may have done at worst.
+CREATE FUNCTION approx_count_ci(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_count_ci_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate count of the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_count_ci(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_count_ci_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate count of the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_count_ci(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_count_ci_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate count of the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_sum_ci(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_sum_ci_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate sum over the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_sum_ci(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_sum_ci_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate sum over the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_sum_ci(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_sum_ci_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate sum over the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_avg_ci(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_avg_ci_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate mean over the rows in a range, with a confidence interval; dates as seconds since 1970';
+CREATE FUNCTION approx_avg_ci(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_avg_ci_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate mean over the rows in a range, with a confidence interval; dates as seconds since 1970';
+CREATE FUNCTION approx_avg_ci(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_avg_ci_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate mean over the rows in a range, with a confidence interval; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile_ci(
+    density text, fraction double precision,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_quantile_ci_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_ci(text, double precision, anyenum, double precision, double precision) IS
+    'approximate quantile, with a confidence interval; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile_ci(
+    relation regclass, column_name name, fraction double precision,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_quantile_ci_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_ci(regclass, name, double precision, anyenum, double precision, double precision) IS
+    'approximate quantile, with a confidence interval; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile_ci(
+    density kde, fraction double precision,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_quantile_ci_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_ci(kde, double precision, anyenum, double precision, double precision) IS
+    'approximate quantile, with a confidence interval; dates as seconds since 1970';
+-- Bins are [lower, upper), the last is closed; dates are seconds since 1970, and text as their own type.
+CREATE FUNCTION approx_histogram(
+    density text, bins integer DEFAULT 20,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_text' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram(text, integer, anyenum, anycompatible, anycompatible) IS
+    'approximate histogram: bins of equal width, by default between the least and the greatest value';
+CREATE FUNCTION approx_histogram(
+    density text, bounds anycompatiblearray,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_bounds_text' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram(text, anycompatiblearray) IS
+    'approximate histogram: the bins between given bounds';
+CREATE FUNCTION approx_histogram(
+    relation regclass, column_name name, bins integer,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_column' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram(regclass, name, integer, anyenum, anycompatible, anycompatible) IS
+    'approximate histogram: bins of equal width, by default between the least and the greatest value';
+CREATE FUNCTION approx_histogram(
+    relation regclass, column_name name, bounds anycompatiblearray,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_bounds_column' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram(regclass, name, anycompatiblearray) IS
+    'approximate histogram: the bins between given bounds';
+CREATE FUNCTION approx_histogram(
+    density kde, bins integer DEFAULT 20,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram(kde, integer, anyenum, anycompatible, anycompatible) IS
+    'approximate histogram: bins of equal width, by default between the least and the greatest value';
+CREATE FUNCTION approx_histogram(
+    density kde, bounds anycompatiblearray,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_bounds_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram(kde, anycompatiblearray) IS
+    'approximate histogram: the bins between given bounds';
 
 CREATE FUNCTION kde_pdf(density text, x anycompatible)
 RETURNS double precision

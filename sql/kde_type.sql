@@ -8,8 +8,8 @@ RESET client_min_messages;
 -- Three atoms, by hand; and one smooth cell whose distribution function is 3 s^2 - 2 s^3 on [-1, 1].
 CREATE TABLE literals (name text, density text);
 INSERT INTO literals VALUES
-('atoms', 'kde/1 kernel=gaussian type=integer method=plugin flags=3 exponent=1 rows=60 nulls=5 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=60 bandwidth=0.25 origin=1 lattice_step=1 lattice_offset=0 min=0 max=2 mean=1 variance=0.5 smooth_rows=0 slope_unit=0 error=0 atoms=[0:20,1:40,2:60] knots=[] moments=[]'),
-('smooth', 'kde/1 kernel=gaussian type=double_precision method=silverman flags=1 exponent=1 rows=100 nulls=0 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=100 bandwidth=0.125 origin=0 lattice_step=0 lattice_offset=0 min=-1 max=1 mean=0 variance=0.25 smooth_rows=100 slope_unit=1 error=0 atoms=[] knots=[-0.5:0:0,0.5:4294967295:0] moments=[0:0]');
+('atoms', 'kde/1 kernel=gaussian type=integer method=plugin flags=3 exponent=1 rows=60 nulls=5 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=60 bandwidth=0.25 origin=1 lattice_step=1 lattice_offset=0 min=0 max=2 mean=1 variance=0.5 smooth_rows=0 slope_unit=0 error=0 sampling_variance=0 count_error=[1,0.5,0.25,1,1,1,1,2] mean_error=[1,1,1,1,1,1,1,1] atoms=[0:20,1:40,2:60] knots=[] moments=[]'),
+('smooth', 'kde/1 kernel=gaussian type=double_precision method=silverman flags=1 exponent=1 rows=100 nulls=0 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=100 bandwidth=0.125 origin=0 lattice_step=0 lattice_offset=0 min=-1 max=1 mean=0 variance=0.25 smooth_rows=100 slope_unit=1 error=0 sampling_variance=0 count_error=[1,0.5,0.25,1,1,1,1,2] mean_error=[1,1,1,1,1,1,1,1] atoms=[] knots=[-0.5:0:0,0.5:4294967295:0] moments=[0:0]');
 
 -- ----------------------------------------------------------------------------------------- text
 SELECT name, density::kde::text = density AS same FROM literals;
@@ -38,7 +38,7 @@ SELECT input, read(input) FROM unnest(ARRAY['', ' ', 'x', 'kde', 'kde/', 'kde/2 
 -- One part replaced at a time.
 SELECT name, old, new, read(replace(density, old, new)) FROM literals JOIN (VALUES
   ('atoms', 'kde/1', 'kde/0'), ('atoms', 'gaussian', 'triangle'), ('atoms', 'integer', 'text'),
-  ('atoms', 'plugin', 'auto'), ('atoms', 'plugin', 'magic'), ('atoms', 'flags=3', 'flags=4'), ('atoms', 'flags=3', 'flags=256'),
+  ('atoms', 'plugin', 'auto'), ('atoms', 'plugin', 'magic'), ('atoms', 'flags=3', 'flags=8'), ('atoms', 'flags=3', 'flags=256'),
   ('atoms', 'flags=3', 'flags=-1'), ('atoms', 'exponent=1 ', 'exponent=1101 '), ('atoms', 'exponent=1 ', 'exponent=1.5 '),
   ('atoms', 'exponent=1 ', 'exponent=99999999999 '), ('atoms', 'exponent=1 ', 'exponent=-9 '),
   ('atoms', 'rows=60 nulls', 'rows=-60 nulls'), ('atoms', 'rows=60 nulls', 'rows=61 nulls'), ('atoms', 'rows=60 nulls', 'rows=nan nulls'),
@@ -46,7 +46,9 @@ SELECT name, old, new, read(replace(density, old, new)) FROM literals JOIN (VALU
   ('atoms', 'nulls=5', 'nulls=inf'), ('atoms', 'nulls=5', ''), ('atoms', 'nulls=5', 'nulls=5 nulls=5'), ('atoms', 'nulls=5', 'Nulls=5'),
   ('atoms', 'nans=0', 'nans=61'), ('atoms', 'bandwidth=0.25', 'bandwidth=-1'), ('atoms', 'origin=1 ', 'origin=infinity '),
   ('atoms', 'lattice_step=1', 'lattice_step=1e-300'), ('atoms', 'min=0', 'min=1.5'), ('atoms', 'max=2', 'max=1'), ('atoms', 'mean=1 ', 'mean=3 '),
-  ('atoms', 'variance=0.5', 'variance=-0.5'), ('atoms', 'smooth_rows=0', 'smooth_rows=1'), ('atoms', 'error=0', 'error=2'),
+  ('atoms', 'variance=0.5', 'variance=-0.5'), ('atoms', 'smooth_rows=0', 'smooth_rows=1'), ('atoms', ' error=0', ' error=2'), ('atoms', 'sampling_variance=0', 'sampling_variance=-1'),
+  ('atoms', 'sampling_variance=0', 'sampling_variance=inf'), ('atoms', 'mean_error=[1', 'mean_error=[-1'),
+  ('atoms', 'mean_error=[1', 'mean_error=[nan'), ('atoms', 'mean_error=[1,', 'mean_error=['), ('atoms', 'mean_error=[1', 'mean_error=[1,1'),
   ('atoms', '[0:20,1:40,2:60]', '[]'), ('atoms', '[0:20,1:40,2:60]', '[0:20,1:40,2:60'), ('atoms', '[0:20,1:40,2:60]', '[0:20,1:40,2:60,]'),
   ('atoms', '1:40,', '1:20,'), ('atoms', '1:40,', '0:40,'), ('atoms', '1:40,', '1:40:1,'), ('atoms', '1:40,', '1:inf,'),
   ('atoms', '0:20,1:40', '1:20,0:40'), ('atoms', '2:60]', '3:60]'), ('atoms', 'moments=[]', 'moments=[0:0]'),
@@ -101,9 +103,10 @@ SELECT name, at, bytes, receive(overlay(b PLACING bytes::bytea FROM at + 1)) FRO
   ('atoms', 4, '\x0a'), ('atoms', 5, '\x00'), ('atoms', 5, '\x08'), ('atoms', 6, '\x0001'), ('atoms', 8, '\x7fffffff'), ('atoms', 12, '\x00000002'),
   ('atoms', 12, '\x00000004'), ('atoms', 12, '\xffffffff'), ('atoms', 12, '\x10000003'), ('atoms', 16, '\x00000001'), ('atoms', 16, '\x00000002'),
   ('atoms', 16, '\xffffffff'), ('atoms', 20, '\x7ff8000000000000'), ('atoms', 20, '\xc04e000000000000'), ('atoms', 28, '\x7ff0000000000000'),
-  ('atoms', 108, '\x7ff0000000000000'), ('atoms', 148, '\xbff0000000000000'), ('atoms', 156, '\x7ff8000000000000'), ('atoms', 180, '\xbff0000000000000'),
-  ('smooth', 12, '\x00000001'), ('smooth', 16, '\x00000003'), ('smooth', 156, '\x00000001'), ('smooth', 160, '\xfffffffe'),
-  ('smooth', 164, '\x7ff80000'), ('smooth', 168, '\xbff00000'), ('smooth', 172, '\x7fc00000'), ('smooth', 184, '\xffff'), ('smooth', 140, '\x0000000000000000')) AS v(name, at, bytes)
+  ('atoms', 108, '\x7ff0000000000000'), ('atoms', 148, '\xbff0000000000000'), ('atoms', 228, '\x7ff8000000000000'), ('atoms', 252, '\xbff0000000000000'),
+  ('atoms', 156, '\xbff0000000000000'), ('atoms', 164, '\x7fc00000'), ('atoms', 224, '\xbf800000'),
+  ('smooth', 12, '\x00000001'), ('smooth', 16, '\x00000003'), ('smooth', 228, '\x00000001'), ('smooth', 232, '\xfffffffe'),
+  ('smooth', 236, '\x7ff80000'), ('smooth', 240, '\xbff00000'), ('smooth', 244, '\x7fc00000'), ('smooth', 256, '\xffff'), ('smooth', 140, '\x0000000000000000')) AS v(name, at, bytes)
   USING (name) ORDER BY name, at, bytes COLLATE "C";
 -- Cut short anywhere, or with a byte too much.
 SELECT name, count(*) AS bytes, bool_and(receive(substr(b, 1, n)) LIKE '22P03 %') AS all_refused

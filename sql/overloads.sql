@@ -196,6 +196,72 @@ SELECT
   approx_quantile_as(kde_density('dates.day'), 0.5, NULL::date) AS kde,
   approx_quantile_as('dice.side', 0.5, NULL::integer) AS integer;
 
+-- Intervals, form by form: what follows the bounds goes by name, so that four arguments by position
+-- are never a name and three others.
+SELECT
+  approx_count_ci('dice.side', 2, 4) AS text,
+  approx_count_ci('dice.side', '2', '4') AS untyped,
+  approx_count_ci('dice.side', int4range(2, 5)) AS range,
+  approx_count_ci('dice.side') AS whole,
+  approx_count_ci('dice.side', upper => 4, changed_rows => 10, confidence => 0.9) AS named,
+  approx_count_ci('dice', 'side', 2, 4) AS columns,
+  approx_count_ci('dice', 'side', '2', '4') AS columns_untyped,
+  approx_count_ci('dice', 'side', NULL, NULL) AS columns_whole,
+  approx_count_ci('dice', 'side', 2, 4, changed_rows => 1) AS columns_named,
+  approx_count_ci(kde_density('dice.side'), 2, 4) AS kde,
+  approx_count_ci(kde_density('dice.side'), '2', '4', confidence => '0.5') AS kde_untyped,
+  approx_count_ci(NULL::kde) AS null_kde;
+SELECT
+  approx_sum_ci('dice.side', 2, 4) AS text,
+  approx_sum_ci('dice.side', '2', '4', changed_rows => 1) AS untyped,
+  approx_sum_ci('dice', 'side', 2, 4) AS columns,
+  approx_sum_ci('dice', 'side', '2', '4') AS columns_untyped,
+  approx_sum_ci(kde_density('dice.side'), 2, 4) AS kde,
+  approx_avg_ci('dice.side', 2, 4) AS text,
+  approx_avg_ci('dice.side', '2', '4', changed_rows => 30) AS untyped,
+  approx_avg_ci('dice', 'side', 2, 4) AS columns,
+  approx_avg_ci('dice', 'side', '2', '4') AS columns_untyped,
+  approx_avg_ci(kde_density('dice.side'), 2, 4) AS kde;
+SELECT
+  approx_quantile_ci('dice.side', 0.5) AS text,
+  approx_quantile_ci('dice.side', '0.5', changed_rows => 300) AS untyped,
+  approx_quantile_ci('dice', 'side', 0.5) AS columns,
+  approx_quantile_ci('dice', 'side', '0.5', confidence => 0.9) AS columns_untyped,
+  approx_quantile_ci(kde_density('dice.side'), 1) AS kde,
+  approx_quantile_ci('dice.side', NULL) AS null;
+-- A required accuracy.
+SELECT
+  approx_count('dice.side', 2, 4, max_relative_error => 0.1) AS text,
+  approx_count('dice.side', '2', '4', max_relative_error => '0.1', otherwise => 'null') AS untyped,
+  approx_count('dice.side', max_relative_error => 0.1) AS whole,
+  approx_count('dice.side', int4range(2, 4), max_relative_error => 0) AS range,
+  approx_count('dice', 'side', 2, 4, max_relative_error => 0.1) AS columns,
+  approx_count('dice', 'side', '2', '4', otherwise => 'exact') AS columns_untyped,
+  approx_count(kde_density('dice.side'), 2, 4, max_relative_error => 1) AS kde,
+  approx_sum('dice', 'side', '2', '4', max_relative_error => 0.1) AS sum,
+  approx_avg('dice.side', upper => 3, max_relative_error => 0.1) AS avg;
+-- None of it by position.
+\set VERBOSITY terse
+SELECT approx_count('dice.side', 2, 4, 0.1);
+SELECT approx_count('dice', 'side', 2, 4, 0.1);
+SELECT approx_count('dice', 'side', '2', '4', '0.1');
+SELECT approx_count_ci('dice', 'side', 2, 4, 0.9);
+SELECT approx_quantile_ci('dice.side', 0.5, 0.9);
+\set VERBOSITY default
+-- Histograms.
+SELECT 'text' AS form, h.* FROM approx_histogram('dice.side', 2) AS h
+UNION ALL SELECT 'named', h.* FROM approx_histogram('dice.side', bins => 2, upper => 4) AS h
+UNION ALL SELECT 'columns', h.* FROM approx_histogram('dice', 'side', 2) AS h
+UNION ALL SELECT 'columns, named', h.* FROM approx_histogram('dice', 'side', '2', lower => '3', upper => '5') AS h
+UNION ALL SELECT 'kde', h.* FROM approx_histogram(kde_density('dice.side'), 2, lower => 0) AS h
+UNION ALL SELECT 'bounds', h.* FROM approx_histogram('dice.side', ARRAY[1, 2.5, 6]) AS h
+UNION ALL SELECT 'bounds, untyped', h.* FROM approx_histogram('dice.side', bounds => '{1,2.5,6}') AS h
+UNION ALL SELECT 'bounds, columns', h.* FROM approx_histogram('dice', 'side', '{3,6}'::int[]) AS h
+UNION ALL SELECT 'bounds, kde', h.* FROM approx_histogram(kde_density('dice.side'), '{1,5}'::text[]) AS h;
+SELECT (SELECT count(*) FROM approx_histogram('dice.side')) AS default_bins,
+  (SELECT count(*) FROM approx_histogram(kde_density('dice', 'side'))) AS kde_bins,
+  (SELECT count(*) FROM approx_histogram(NULL::kde)) AS null_kde;
+
 -- Density and distribution at a point. The density depends on the bandwidth, which differs in its
 -- last digits between instruction sets: only whether all forms agree is shown.
 SELECT kde_cdf('dice.side', 2) AS integer, kde_cdf('dice.side', 2.5) AS numeric,
@@ -223,6 +289,11 @@ PREPARE fraction_columns AS SELECT approx_quantile('dice', 'side', $1);
 PREPARE fraction_kde AS SELECT approx_quantile(kde_density('dice.side'), $1);
 PREPARE point AS SELECT kde_cdf('dice.side', $1), kde_cdf('dice', 'side', $1);
 PREPARE own_type AS SELECT approx_avg_as('dates.day', NULL::date, $1, $2);
+PREPARE interval_text AS SELECT approx_count_ci('dice.side', $1, $2, confidence => $3);
+PREPARE interval_columns AS SELECT approx_count_ci($1, $2, $3, $4);
+PREPARE required AS SELECT approx_count('dice.side', $1, $2, max_relative_error => $3, otherwise => $4);
+PREPARE required_columns AS SELECT approx_count($1, $2, $3, $4, max_relative_error => $5);
+PREPARE bins AS SELECT count(*) FROM approx_histogram('dice', 'side', $1::integer, lower => $2);
 PREPARE name AS SELECT kde_info(kde_density($1)) IS NOT NULL;
 EXECUTE bounds_text('2', '4');
 EXECUTE bounds_text(2, NULL);
@@ -237,6 +308,11 @@ EXECUTE fraction_columns('0.5');
 EXECUTE fraction_kde('0.5');
 EXECUTE point('2');
 EXECUTE own_type('2026-01-02', NULL);
+EXECUTE interval_text('2', '4', '0.9');
+EXECUTE interval_columns('dice', 'side', '2', '4');
+EXECUTE required('2', '4', '0.1', 'exact');
+EXECUTE required_columns('dice', 'side', '2', '4', '0.1');
+EXECUTE bins('7', '2');
 EXECUTE name('dice.side');
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name COLLATE "C";
 DEALLOCATE ALL;

@@ -1,7 +1,7 @@
 -- Who may fit, ask and see: owners, readers of the column, of another column, nobody, and those
 -- whom row-level security applies to.
 SET client_min_messages = warning;
-DROP SCHEMA IF EXISTS privileges CASCADE;
+DROP SCHEMA IF EXISTS privileges, regress_kde_hidden CASCADE;
 DROP ROLE IF EXISTS regress_kde_owner, regress_kde_member, regress_kde_reader, regress_kde_column,
   regress_kde_other, regress_kde_nobody, regress_kde_policy;
 CREATE SCHEMA privileges;
@@ -59,6 +59,9 @@ CREATE VIEW attempts WITH (security_barrier) AS SELECT * FROM (VALUES
   (8, 'write', $$DELETE FROM kde_aqp.density$$),
   (9, 'fit', $$SELECT kde_fit('pay', 'amount')$$),
   (10, 'drop', $$SELECT kde_drop('pay', 'amount')$$),
+  (12, 'interval', $$SELECT approx_count_ci('pay.amount', 1, 2)$$),
+  (13, 'required', $$SELECT approx_count('pay', 'amount', 1, 2, max_relative_error => 0, otherwise => 'exact')$$),
+  (14, 'histogram', $$SELECT sum(count) FROM approx_histogram('pay', 'amount', 2)$$),
   (11, 'no density', $$SELECT approx_count('pay.nothing')$$)) AS v(n, action, query);
 GRANT SELECT ON attempts TO PUBLIC;
 SET ROLE regress_kde_reader;
@@ -92,6 +95,21 @@ SELECT count(*) FROM kde_densities WHERE relation = 'pay'::regclass;
 RESET ROLE;
 DEALLOCATE ask;
 GRANT SELECT ON pay TO regress_kde_reader;
+
+-- The exact answer is a query of the current user's: without the right to the schema there is none,
+-- though the density, named by the table's number, may be read.
+CREATE SCHEMA regress_kde_hidden AUTHORIZATION regress_kde_owner;
+SET ROLE regress_kde_owner;
+CREATE TABLE regress_kde_hidden.wide AS SELECT i::float8 AS x FROM generate_series(1, 1000) AS i;
+GRANT SELECT ON regress_kde_hidden.wide TO regress_kde_reader;
+SELECT rows FROM kde_fit('regress_kde_hidden.wide', 'x', sample_rows => 100);
+CREATE FUNCTION wide() RETURNS oid LANGUAGE sql STABLE SECURITY DEFINER AS
+  $$SELECT 'regress_kde_hidden.wide'::regclass::oid$$;
+SELECT approx_count(wide(), 'x', 100, 499, max_relative_error => 0, otherwise => 'exact');
+SET ROLE regress_kde_reader;
+SELECT approx_count(wide(), 'x', 100, 499) BETWEEN 250 AND 550 AS approximate;
+SELECT try($$SELECT approx_count(wide(), 'x', 100, 499, max_relative_error => 0, otherwise => 'exact')$$);
+RESET ROLE;
 
 -- A SECURITY DEFINER function asks with its owner's rights; a view's functions with the asker's.
 SET ROLE regress_kde_owner;
@@ -151,6 +169,6 @@ SELECT has_table_privilege('public', 'kde_densities', 'SELECT') AS view,
   has_function_privilege('public', 'kde_aqp.on_drop()', 'EXECUTE') AS on_drop;
 
 SET client_min_messages = warning;
-DROP SCHEMA privileges CASCADE;
+DROP SCHEMA privileges, regress_kde_hidden CASCADE;
 DROP ROLE regress_kde_owner, regress_kde_member, regress_kde_reader, regress_kde_column,
   regress_kde_other, regress_kde_nobody, regress_kde_policy;

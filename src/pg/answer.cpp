@@ -1,10 +1,9 @@
-// The answer functions. Each is written once over a target and its remaining arguments, and
-// given to SQL in three forms.
+// The answer functions that are a number, or a value of the column's type.
+#include "pg/answer.h"
+
 #include "pg/density_datum.h"
 #include "pg/range_arguments.h"
-#include "pg/target.h"
-
-#include "core/integrate/integrate.h"
+#include "pg/required_accuracy.h"
 
 #include <cmath>
 
@@ -19,17 +18,31 @@ namespace kde_pg {
 
 namespace {
 
-// A SQL result.
-struct Result {
-  bool is_null;
-  Datum value;
+Datum give(FunctionCallInfo fcinfo, const Result& result) {
+  if (result.is_null) PG_RETURN_NULL();
+  return result.value;
+}
 
-  static Result null() { return {true, 0}; }
-  static Result number(double x) { return {false, Float8GetDatum(x)}; }
-};
+}  // namespace
 
-// `next` is the index of the first argument after those that name the density.
-using Answer = Result (*)(FunctionCallInfo fcinfo, const Target& target, int next);
+Datum answer_by_text(FunctionCallInfo fcinfo, Answer answer) {
+  return give(fcinfo, answer(fcinfo, target_by_text(fcinfo), 1));
+}
+
+Datum answer_by_column(FunctionCallInfo fcinfo, Answer answer) {
+  return give(fcinfo, answer(fcinfo, target_by_column(fcinfo), 2));
+}
+
+Datum answer_by_value(FunctionCallInfo fcinfo, Answer answer) {
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  return give(fcinfo, answer(fcinfo, target_by_value(fcinfo), 1));
+}
+
+void check_fraction(double fraction) {
+  if (!(fraction >= 0 && fraction <= 1))
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                    errmsg("fraction %g is not between 0 and 1", fraction)));
+}
 
 bool read_moments(FunctionCallInfo fcinfo, const Target& target, int next, kde::RangeMoments* m) {
   kde::Range range;
@@ -54,28 +67,38 @@ bool special_values(const kde::RangeMoments& m, const char* what, Result* result
   return false;
 }
 
+namespace {
+
 Result answer_count(FunctionCallInfo fcinfo, const Target& target, int next) {
   kde::Range range;
   if (!read_range(fcinfo, next, target.type, &range)) return Result::null();
-  return Result::number(kde::count(kde::DensityView(target.density), range));
+  const Result plain = Result::number(kde::count(kde::DensityView(target.density), range));
+  if (!requires_accuracy(fcinfo, next)) return plain;
+  return accurate_answer(fcinfo, target, next, Aggregate::count, plain);
 }
 
 Result answer_sum(FunctionCallInfo fcinfo, const Target& target, int next) {
   kde::RangeMoments m;
-  Result special;
-  if (!read_moments(fcinfo, target, next, &m)) return Result::null();
-  if (special_values(m, "sum", &special)) return special;
-  const double sum = m.mean * m.finite;
-  if (std::isinf(sum)) float_overflow_error();
-  return Result::number(sum);
+  Result result = Result::null();
+  if (read_moments(fcinfo, target, next, &m)) {
+    if (special_values(m, "sum", &result)) return result;
+    const double sum = m.mean * m.finite;
+    if (std::isinf(sum)) float_overflow_error();
+    result = Result::number(sum);
+  }
+  if (!requires_accuracy(fcinfo, next)) return result;
+  return accurate_answer(fcinfo, target, next, Aggregate::sum, result);
 }
 
 Result answer_avg(FunctionCallInfo fcinfo, const Target& target, int next) {
   kde::RangeMoments m;
-  Result special;
-  if (!read_moments(fcinfo, target, next, &m)) return Result::null();
-  if (special_values(m, "mean", &special)) return special;
-  return Result::number(m.mean);
+  Result result = Result::null();
+  if (read_moments(fcinfo, target, next, &m)) {
+    if (special_values(m, "mean", &result)) return result;
+    result = Result::number(m.mean);
+  }
+  if (!requires_accuracy(fcinfo, next)) return result;
+  return accurate_answer(fcinfo, target, next, Aggregate::avg, result);
 }
 
 // The column's own type must be the one asked for.
@@ -140,12 +163,6 @@ Result answer_stddev(FunctionCallInfo fcinfo, const Target& target, int next) {
   return Result::number(std::sqrt(variance));
 }
 
-void check_fraction(double fraction) {
-  if (!(fraction >= 0 && fraction <= 1))
-    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                    errmsg("fraction %g is not between 0 and 1", fraction)));
-}
-
 double quantile_of(const Target& target, double fraction) {
   check_fraction(fraction);
   return kde::quantile(kde::DensityView(target.density), fraction);
@@ -203,25 +220,6 @@ Result answer_cdf(FunctionCallInfo fcinfo, const Target& target, int next) {
   return Result::number(kde::cdf(kde::DensityView(target.density), x));
 }
 
-Datum give(FunctionCallInfo fcinfo, const Result& result) {
-  if (result.is_null) PG_RETURN_NULL();
-  return result.value;
-}
-
-Datum by_text(FunctionCallInfo fcinfo, Answer answer) {
-  return give(fcinfo, answer(fcinfo, target_by_text(fcinfo), 1));
-}
-
-Datum by_column(FunctionCallInfo fcinfo, Answer answer) {
-  return give(fcinfo, answer(fcinfo, target_by_column(fcinfo), 2));
-}
-
-// A NULL density has no answer.
-Datum by_value(FunctionCallInfo fcinfo, Answer answer) {
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  return give(fcinfo, answer(fcinfo, target_by_value(fcinfo), 1));
-}
-
 Datum copy_of(const Target& target) {
   return density_to_datum(target.density, VARSIZE(target.density));
 }
@@ -229,11 +227,6 @@ Datum copy_of(const Target& target) {
 }  // namespace
 
 }  // namespace kde_pg
-
-#define KDE_ANSWER(name, answer)                                                    \
-  KDE_FUNCTION(name##_text) { return kde_pg::by_text(fcinfo, kde_pg::answer); }     \
-  KDE_FUNCTION(name##_column) { return kde_pg::by_column(fcinfo, kde_pg::answer); } \
-  KDE_FUNCTION(name##_kde) { return kde_pg::by_value(fcinfo, kde_pg::answer); }
 
 KDE_ANSWER(approx_count, answer_count)
 KDE_ANSWER(approx_sum, answer_sum)

@@ -37,6 +37,7 @@ enum Column {
   kRequestedSampleRows,
   kSeed,
   kRowsRead,
+  kDesignEffect,
   kBandwidthRows,
   kBandwidthStatus,
   kEngine,
@@ -254,6 +255,7 @@ void catalog_store(TableColumn column, const FitRecord& record) {
   put(kRequestedSampleRows, Int64GetDatum(record.requested_sample_rows));
   put(kSeed, Int64GetDatum(record.seed));
   put(kRowsRead, Int64GetDatum(record.rows_read));
+  put(kDesignEffect, Float8GetDatum(record.design_effect));
   put(kBandwidthRows, Int64GetDatum(record.bandwidth_rows));
   const auto put_or_null = [&](int at, const char* text) {
     nulls[at - 1] = text == nullptr;

@@ -44,6 +44,7 @@ struct FitRecord {
   int64 requested_sample_rows;
   int64 seed;
   int64 rows_read;
+  double design_effect;  // kde::Sample::design_effect
   int64 bandwidth_rows;
   const char* bandwidth_status;  // null: the method searches nothing
   const char* engine;            // null: no pair sums were needed

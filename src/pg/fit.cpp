@@ -199,6 +199,18 @@ void scan_as_owner(const Request& request, Relation rel, kde::ValueType type, kd
   SetUserIdAndSecContext(user, security);
 }
 
+// Header::sampling_variance: the finite population's correction, and what sampling by blocks adds,
+// which is less the more of the blocks were read. Negative where every row was read.
+double sampling_variance(const kde::Sample& sample, const ScanResult& scan) {
+  if (scan.every_row_read) return -1;
+  const double rows = static_cast<double>(sample.totals.finite) * scan.rows_per_row_read;
+  const double share = rows > 0 ? static_cast<double>(sample.sample_rows) / rows : 0;
+  const double blocks = scan.blocks_total > 0 ? static_cast<double>(scan.blocks_read) /
+                                                    static_cast<double>(scan.blocks_total)
+                                              : 1;
+  return Max(1 - share, 0.0) + (sample.design_effect - 1) * (1 - blocks);
+}
+
 void check_has_values(Relation rel, const char* column_name, const kde::Totals& totals) {
   if (totals.non_null() > 0) return;
   if (totals.rows() == 0)
@@ -248,6 +260,7 @@ KDE_FUNCTION(kde_fit) {
   options.lattice_step = lattice_step_of(type, typmod);
   options.rows_per_row_read = scan.rows_per_row_read;
   options.every_row_read = scan.every_row_read;
+  options.sampling_variance = sampling_variance(work->sample, scan);
   options.kernel = request.kernel;
   options.exact = request.exact;
   options.engine = chosen_engine();
@@ -268,6 +281,7 @@ KDE_FUNCTION(kde_fit) {
   record.requested_sample_rows = request.sample_rows;
   record.seed = request.seed;
   record.rows_read = work->sample.totals.rows();
+  record.design_effect = work->sample.design_effect;
   record.bandwidth_rows = report.bandwidth_rows;
   record.bandwidth_status = report.status;
   if (used_sums) record.engine = report.engine != nullptr ? report.engine : chosen_engine_name();

@@ -31,46 +31,53 @@ bool is_range_type(Oid type) {
   }
 }
 
-void read_range_value(Datum value, kde::ValueType type, kde::Range* range) {
+void read_range_value(Datum value, SqlRange* range) {
   RangeType* r = DatumGetRangeTypeP(value);
   TypeCacheEntry* cache = lookup_type_cache(RangeTypeGetOid(r), TYPECACHE_RANGE_INFO);
   RangeBound lower, upper;
   range_deserialize(cache, r, &lower, &upper, &range->empty);
   if (range->empty) return;
   const Oid subtype = cache->rngelemtype->type_id;
-  range->lower_unbounded = lower.infinite;
-  range->upper_unbounded = upper.infinite;
-  range->lower_inclusive = lower.inclusive;
-  range->upper_inclusive = upper.inclusive;
-  if (!lower.infinite) range->lower = bound_to_double(type, subtype, lower.val);
-  if (!upper.infinite) range->upper = bound_to_double(type, subtype, upper.val);
+  range->lower = {lower.infinite, lower.inclusive, subtype, lower.val};
+  range->upper = {upper.infinite, upper.inclusive, subtype, upper.val};
 }
 
 }  // namespace
 
-bool read_range(FunctionCallInfo fcinfo, int first, kde::ValueType type, kde::Range* range) {
-  *range = {};
-  const Oid argument_type = get_fn_expr_argtype(fcinfo->flinfo, first);
-  if (!OidIsValid(argument_type))
+bool read_sql_range(FunctionCallInfo fcinfo, int first, SqlRange* range) {
+  const Oid type = get_fn_expr_argtype(fcinfo->flinfo, first);
+  if (!OidIsValid(type))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("could not determine the type of the bounds")));
-  if (is_range_type(argument_type)) {
+  range->empty = false;
+  range->lower = {true, true, type, 0};
+  range->upper = {true, true, type, 0};
+  if (is_range_type(type)) {
     if (!PG_ARGISNULL(first + 1))
       ereport(ERROR,
               (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a range stands for both bounds"),
                errhint("Leave the upper bound out.")));
     if (PG_ARGISNULL(first)) return false;
-    read_range_value(PG_GETARG_DATUM(first), type, range);
+    read_range_value(PG_GETARG_DATUM(first), range);
     return true;
   }
-  if (!PG_ARGISNULL(first)) {
-    range->lower_unbounded = false;
-    range->lower = bound_to_double(type, argument_type, PG_GETARG_DATUM(first));
-  }
-  if (!PG_ARGISNULL(first + 1)) {
-    range->upper_unbounded = false;
-    range->upper = bound_to_double(type, argument_type, PG_GETARG_DATUM(first + 1));
-  }
+  if (!PG_ARGISNULL(first)) range->lower = {false, true, type, PG_GETARG_DATUM(first)};
+  if (!PG_ARGISNULL(first + 1)) range->upper = {false, true, type, PG_GETARG_DATUM(first + 1)};
+  return true;
+}
+
+bool read_range(FunctionCallInfo fcinfo, int first, kde::ValueType type, kde::Range* range) {
+  SqlRange sql;
+  *range = {};
+  if (!read_sql_range(fcinfo, first, &sql)) return false;
+  range->empty = sql.empty;
+  if (sql.empty) return true;
+  range->lower_unbounded = sql.lower.unbounded;
+  range->upper_unbounded = sql.upper.unbounded;
+  range->lower_inclusive = sql.lower.inclusive;
+  range->upper_inclusive = sql.upper.inclusive;
+  if (!sql.lower.unbounded) range->lower = bound_to_double(type, sql.lower.type, sql.lower.value);
+  if (!sql.upper.unbounded) range->upper = bound_to_double(type, sql.upper.type, sql.upper.value);
   return true;
 }
 

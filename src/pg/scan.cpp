@@ -157,9 +157,12 @@ void read_whole(Relation rel, AttrNumber attnum, Snapshot snapshot, double keep,
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
   TableScanDesc scan = table_beginscan_strat(rel, snapshot, 0, nullptr, true, false);
   while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
-    if (keep < 1 && random->uniform() >= keep) {
-      if (++reader->rows_since_breath >= kRowsPerBreath) take_breath(reader);
-      continue;
+    if (keep < 1) {
+      if (random->uniform() >= keep) {
+        if (++reader->rows_since_breath >= kRowsPerBreath) take_breath(reader);
+        continue;
+      }
+      reader->sampler->begin_block();  // rows drawn one by one
     }
     bool is_null;
     const Datum value = slot_getattr(slot, attnum, &is_null);
@@ -185,7 +188,10 @@ void read_by_query(Relation rel, AttrNumber attnum, double keep, kde::Random* ra
     const uint64 fetched = SPI_processed;
     SPITupleTable* rows = SPI_tuptable;
     for (uint64 i = 0; i < fetched; ++i) {
-      if (keep < 1 && random->uniform() >= keep) continue;
+      if (keep < 1) {
+        if (random->uniform() >= keep) continue;
+        reader->sampler->begin_block();
+      }
       bool is_null;
       const Datum value = SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &is_null);
       take(reader, value, is_null);
@@ -227,7 +233,12 @@ void read_blocks(Relation rel, AttrNumber attnum, Snapshot snapshot, const uint6
     ItemPointerSet(&low, static_cast<BlockNumber>(chosen[begin] - first), FirstOffsetNumber);
     ItemPointerSet(&high, static_cast<BlockNumber>(chosen[end - 1] - first), MaxOffsetNumber);
     table_rescan_tidrange(scan, &low, &high);
+    BlockNumber block = InvalidBlockNumber;
     while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) {
+      if (ItemPointerGetBlockNumber(&slot->tts_tid) != block) {
+        block = ItemPointerGetBlockNumber(&slot->tts_tid);
+        reader->sampler->begin_block();
+      }
       bool is_null;
       const Datum value = slot_getattr(slot, attnum, &is_null);
       take(reader, value, is_null);

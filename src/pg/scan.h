@@ -6,6 +6,7 @@
 //     read, and the sampler thins them.
 //   * A leaf that cannot be read by block (foreign tables; table access methods without TID
 //     ranges) is read whole and thinned to the others' sampling fraction.
+//   * The sampler is told where a block begins; rows thinned one by one are a block each.
 //   * Synchronized scans are off (TID range scans never join one): the same seed on the same
 //     table reads the same rows in the same order.
 #pragma once

@@ -52,7 +52,7 @@ Target stored(TableColumn column) {
                     errmsg("the density of %s was fitted before the column changed its type",
                            display_name(column)),
                     errhint("Fit it again with kde_fit.")));
-  return {density, type};
+  return {density, type, column};
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ Target target_by_column(FunctionCallInfo fcinfo) {
 
 Target target_by_value(FunctionCallInfo fcinfo) {
   const kde::Header* density = PG_GETARG_DENSITY(0);
-  return {density, density->value_type};
+  return {density, density->value_type, {}};
 }
 
 }  // namespace kde_pg

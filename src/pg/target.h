@@ -8,6 +8,7 @@ namespace kde_pg {
 struct Target {
   const kde::Header* density;  // fit for kde::DensityView; valid during the call
   kde::ValueType type;
+  TableColumn column;  // whose density it is; InvalidOid for a value
 };
 
 // The three forms of every answer function: by text, by (regclass, name), by value. They check

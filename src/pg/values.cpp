@@ -92,15 +92,19 @@ ValueType reader_of(ValueType column) {
   }
 }
 
-double text_to_double(ValueType column, Oid type, Datum value) {
+Datum read_text(ValueType reader, Oid type, Datum value) {
   char* string = type == UNKNOWNOID ? DatumGetCString(value) : TextDatumGetCString(value);
-  const ValueType reader = reader_of(column);
   Oid input;
   Oid io_param;
   getTypeInputInfo(sql_type_of(reader), &input, &io_param);
-  const double x = value_to_double(reader, OidInputFunctionCall(input, string, io_param, -1));
+  const Datum read = OidInputFunctionCall(input, string, io_param, -1);
   if (type != UNKNOWNOID) pfree(string);
-  return x;
+  return read;
+}
+
+double text_to_double(ValueType column, Oid type, Datum value) {
+  const ValueType reader = reader_of(column);
+  return value_to_double(reader, read_text(reader, type, value));
 }
 
 // A bound of one of the three date and time types for a column of another one. The session's time
@@ -285,6 +289,14 @@ double bound_to_double(ValueType value_type, Oid type, Datum value) {
                   errmsg("a bound of type %s does not fit a column of type %s",
                          format_type_be(type), format_type_be(sql_type_of(value_type)))));
   pg_unreachable();
+}
+
+Oid bound_to_sql(ValueType value_type, Oid type, Datum* value) {
+  const Oid base = getBaseType(type);
+  if (!is_text(base)) return base;
+  const ValueType reader = reader_of(value_type);
+  *value = read_text(reader, base, *value);
+  return sql_type_of(reader);
 }
 
 bool try_double_to_value(ValueType value_type, double x, Datum* out) {

@@ -30,6 +30,10 @@ double value_to_double(kde::ValueType value_type, Datum value);
 // Errors: datatype_mismatch (42804) naming both types; what the types' input functions report.
 double bound_to_double(kde::ValueType value_type, Oid type, Datum value);
 
+// The same bound as a value to compare the column with in SQL: text is read as above, the rest is
+// as it is. Returns the value's type, no domain.
+Oid bound_to_sql(kde::ValueType value_type, Oid type, Datum* value);
+
 // An answer as the column's own type: rounded to the type's resolution (integers to nearest).
 // Errors: 22003 out of range for the type; 22008 for dates and timestamps.
 // `x` may be infinite where the type has infinities. numeric: shortest digits that read back as x.

@@ -51,13 +51,16 @@ $node->safe_psql('source', q{
     FROM generate_series(0, 900, 100) AS i;
   CREATE FUNCTION amounts(low double precision, high double precision) RETURNS double precision
     LANGUAGE sql STABLE RETURN approx_count('sales'::regclass, 'amount', low, high);
+  CREATE VIEW intervals AS SELECT c.*, approx_sum('sales'::regclass, 'amount', 100, 500,
+      max_relative_error => 0.001, otherwise => 'exact') AS sum
+    FROM approx_count_ci('sales'::regclass, 'amount', 100, 500, confidence => 0.9) AS c;
   CREATE TABLE kept AS SELECT kde_density('sales.at') AS d;
   GRANT SELECT (amount) ON sales TO kde_other;
 }, @as_owner);
 
 my $densities = q{
   SELECT relation, column_names, requested_method, method, bandwidth, rows, nulls, rows_read,
-    kernel, bandwidth_status, requested_exact, every_row_read, sample_rows, bandwidth_rows, lower, upper, atoms, knots, engine, threads,
+    kernel, bandwidth_status, requested_exact, every_row_read, sample_rows, design_effect, bandwidth_rows, lower, upper, atoms, knots, engine, threads,
     scan_ms, select_ms, estimate_ms, requested_sample_rows, seed, fitted_at
   FROM kde_densities ORDER BY relation::text, column_names;};
 my $values = q{
@@ -70,6 +73,7 @@ my $answers = q{
     approx_variance('"Schema One"."Ta.ble"."Col ""umn"', 1, 50);
   SELECT n, d::text FROM by_name;
   SELECT * FROM answers;
+  SELECT * FROM intervals;
   SELECT amounts(100, 200);
   SELECT d::text, approx_count(d) FROM kept;};
 my $all = "$densities $values $answers";

@@ -122,7 +122,7 @@ TEST(Text, EveryFieldMustBeThereOnceInOrder) {
     fields.push_back(text.substr(at, end - at));
     at = end + 1;
   }
-  ASSERT_EQ(fields.size(), 1 + 5 + 17 + 3u);
+  ASSERT_EQ(fields.size(), 1 + 5 + 18 + 2 + 3u);
   const auto join = [](const std::vector<std::string>& parts) {
     std::string out;
     for (const std::string& p : parts) out += (out.empty() ? "" : " ") + p;

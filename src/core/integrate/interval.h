@@ -8,9 +8,13 @@
 // JASA 22 (1927). What is stored is itself known within Header::error of the rows at either end of
 // a range, which widens it.
 //
-//   sum       its raw variance is s rows^2 (E[x^2 1] - E[x 1]^2)/n, times r
+//   sum       its raw variance is s rows^2 (E[x^2 1] - E[x 1]^2)/n, times r; on 0's side of a range
+//             that lies on one side of 0
 //   mean      the ratio's, s var(x in range) / (n p), times Header::mean_error
 //   quantile  the quantiles at the ends of the count's interval: R. S. Woodruff, JASA 47 (1952)
+//
+// No interval where nothing was sampled: the whole column, and, where every row was read, all of
+// [min, max] (or none of it) by a bounded density.
 #pragma once
 
 #include "core/integrate/integrate.h"
@@ -24,8 +28,10 @@ struct Interval {
 
 struct IntervalOptions {
   double confidence = 0.95;  // in (0, 1)
-  // Rows inserted, deleted or updated since the fit (an update counts once), >= 0: each may have
-  // moved into, out of or within the range, so every interval takes in the worst of it.
+  // Rows inserted, deleted or updated since the fit (an update counts once), finite, >= 0: each may
+  // have moved into, out of or within the range, so every interval takes in the worst of it. New
+  // values may lie beyond [min, max]; where the range itself does not bound them, means and sums
+  // take in only those that do not, and quantiles stay within [min, max].
   double changed_rows = 0;
 };
 
@@ -33,8 +39,9 @@ struct IntervalOptions {
 Interval count_interval(const DensityView& density, const Range& range,
                         const IntervalOptions& options);
 
-// Of the finite rows; estimate NaN where there are none. The mean's ends are within the range and,
-// unless rows changed, within [min, max].
+// Of the finite rows; all three NaN where there are none. The mean's ends are within the range and,
+// unless rows changed, within [min, max] (of a density that is not bounded, its knots). Ends that
+// overflow are infinite.
 Interval sum_interval(const DensityView& density, const Range& range,
                       const IntervalOptions& options);
 Interval mean_interval(const DensityView& density, const Range& range,

@@ -1,6 +1,7 @@
 // The scan's accumulator of sampler.h.
 #include "core/sampling/sampler.h"
 
+#include "core/sampling/design_effect.h"
 #include "core/sampling/sort.h"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ Status Sampler::add(double x) noexcept {
   sum_squares_ += d * d;
   try {
     distinct_.add(x);
-    reservoir_.offer(x);
+    reservoir_.offer(x, block_);
     if (options_.sample_rows < 0) compactor_.add(x);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory while sampling");
@@ -97,6 +98,10 @@ Status Sampler::finish(Sample* out, const Control& control) noexcept {
     } else {
       result.bandwidth_values = random_subset(
           drawn, static_cast<std::size_t>(options_.bandwidth_rows), options_.seed ^ kSubsetStream);
+      if (block_ > 0 &&
+          !estimate_design_effect(drawn, reservoir_.blocks(), control, &result.design_effect))
+        return Status::error(Code::cancelled, "cancelled");
+      std::vector<std::uint32_t>().swap(reservoir_.blocks());
       if (!sort_values(&drawn, control)) return Status::error(Code::cancelled, "cancelled");
       result.values.reserve(drawn.size());
       for (double x : drawn) result.values.push_back({x, 1.0});

@@ -6,6 +6,9 @@
 //   totals      shifted sums in long double: the shift is the first finite value, so that a
 //               column far from 0 loses no digits in its variance
 //   stream      compactor.h
+//   design      how much less a sample says that came in whole blocks of rows: Pearson's X^2 of
+//               blocks against classes of values, divided by its degrees of freedom, estimates the
+//               design effect: J. N. K. Rao & A. J. Scott, JASA 76 (1981)
 #pragma once
 
 #include "core/control.h"
@@ -48,6 +51,9 @@ struct Sample {
       values;                    // finite values in ascending order; weights are 1 unless compacted
   double rank_error = 0;         // Compactor::rank_error of `values`
   std::int64_t sample_rows = 0;  // finite values the sample stands for (sum of the weights)
+  // >= 1: the variance of a count from rows that came by block, divided by that from as many
+  // independent rows, estimated (design_effect). 1 where rows did not come by block.
+  double design_effect = 1;
   std::vector<double> bandwidth_values;  // in ascending order: the subset for O(n^2) sums
   bool distinct_known = false;           // `distinct` counts every finite value the scan read
   std::vector<std::pair<double, std::int64_t>> distinct;
@@ -67,27 +73,34 @@ class Sampler {
   // One value; -0 counts as 0. Errors: out_of_memory (the sampler must not be used further).
   Status add(double x) noexcept;
   void add_null() { ++totals_.nulls; }
+  // The rows to come lie in another block than those before; never called: they are independent.
+  void begin_block() { ++block_; }
 
   // Ends the scan. The sampler is empty afterwards. Errors: out_of_memory, cancelled.
   Status finish(Sample* out, const Control& control = {}) noexcept;
 
  private:
-  // A reservoir of the first kind: holds `size` values drawn uniformly from those offered.
+  // A reservoir of the first kind: holds `size` values drawn uniformly from those offered, and
+  // the block each came from.
   class Reservoir {
    public:
     Reservoir(std::size_t size, std::uint64_t seed) : size_(size), random_(seed) {}
-    void offer(double x) {
+    void offer(double x, std::uint32_t block) {
       if (values_.size() < size_) {
         values_.push_back(x);
+        blocks_.push_back(block);
         if (values_.size() == size_) begin_skipping();
       } else if (skip_ > 0) {
         --skip_;
       } else {
-        values_[random_.below(size_)] = x;
+        const std::size_t at = random_.below(size_);
+        values_[at] = x;
+        blocks_[at] = block;
         next_skip();
       }
     }
     std::vector<double>& values() { return values_; }
+    std::vector<std::uint32_t>& blocks() { return blocks_; }
 
    private:
     void begin_skipping();
@@ -96,6 +109,7 @@ class Sampler {
     std::size_t size_;
     Random random_;
     std::vector<double> values_;
+    std::vector<std::uint32_t> blocks_;
     double w_ = 1;
     std::uint64_t skip_ = 0;
   };
@@ -104,6 +118,7 @@ class Sampler {
 
   Options options_;
   Totals totals_;
+  std::uint32_t block_ = 0;
   bool any_finite_ = false;
   double shift_ = 0;
   long double sum_ = 0, sum_squares_ = 0;  // of (x - shift)

@@ -1,0 +1,279 @@
+// The intervals of interval.h.
+#include "core/integrate/interval.h"
+
+#include <algorithm>
+#include <boost/math/special_functions/erf.hpp>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace kde {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// The z with P(|Z| <= z) = confidence for a standard normal Z.
+double normal_quantile(double confidence) {
+  using namespace boost::math::policies;
+  using Quiet =
+      policy<domain_error<ignore_error>, pole_error<ignore_error>, overflow_error<ignore_error>,
+             evaluation_error<ignore_error>, promote_double<false>>;
+  return std::numbers::sqrt2 * boost::math::erf_inv(confidence, Quiet());
+}
+
+// The ratio measured for ranges that hold the fraction p: between its scales linear in log p.
+double error_ratio(const float (&ratios)[kErrorScales], double p) {
+  const double scale = -std::log2(std::min(p, 1 - p)) / 2 - 1;  // 4^-(scale + 1)
+  if (!(scale > 0)) return ratios[0];
+  if (scale >= kErrorScales - 1) return ratios[kErrorScales - 1];
+  const int i = static_cast<int>(scale);
+  const double t = scale - i;
+  return (1 - t) * ratios[i] + t * ratios[i + 1];
+}
+
+// Whether no value can lie in the range, whatever the column holds.
+bool is_empty(const Range& r) {
+  if (r.empty) return true;
+  if (r.lower_unbounded || r.upper_unbounded) return false;
+  // NaN sorts above all.
+  if (std::isnan(r.lower)) return !std::isnan(r.upper) || !(r.lower_inclusive && r.upper_inclusive);
+  if (std::isnan(r.upper)) return false;
+  return r.lower > r.upper || (r.lower == r.upper && !(r.lower_inclusive && r.upper_inclusive));
+}
+
+// Whether as many rows are below this end of the range as the density says: it has no end, or every
+// row was read and the end is not between their least and their greatest.
+bool is_exact_lower(const Header& h, const Range& r) {
+  if (r.lower_unbounded || (r.lower == -kInfinity && r.lower_inclusive)) return true;
+  if ((h.flags & kEveryRowRead) == 0) return false;
+  if (!std::isfinite(r.lower)) return true;
+  if ((h.flags & kBounded) == 0) return false;
+  return r.lower_inclusive ? r.lower <= h.min || r.lower > h.max
+                           : r.lower < h.min || r.lower >= h.max;
+}
+
+bool is_exact_upper(const Header& h, const Range& r) {
+  if (r.upper_unbounded || (std::isnan(r.upper) && r.upper_inclusive)) return true;
+  if ((h.flags & kEveryRowRead) == 0) return false;
+  if (!std::isfinite(r.upper)) return true;
+  if ((h.flags & kBounded) == 0) return false;
+  return r.upper_inclusive ? r.upper >= h.max || r.upper < h.min
+                           : r.upper > h.max || r.upper <= h.min;
+}
+
+// Whether x cuts the smooth part, which is known within Header::error there.
+bool cuts_smooth(const DensityView& d, double x, bool unbounded) {
+  if (unbounded || !std::isfinite(x) || d.knots() == 0) return false;
+  const double u = d.to_u(x);
+  return u > d.knot_u(0) && u < d.knot_u(d.knots() - 1);
+}
+
+// What the sample says, before changed rows: of one call.
+class Sampling {
+ public:
+  Sampling(const DensityView& density, const IntervalOptions& options)
+      : density_(density), h_(density.header()), z_(normal_quantile(options.confidence)) {}
+
+  double z() const { return z_; }
+
+  // s r / n at the fraction p: the squared error of a count divided by rows^2 p (1 - p). Infinite
+  // without a sample.
+  double unit_variance(const float (&ratios)[kErrorScales], double p) const {
+    const double sr = h_.sampling_variance * error_ratio(ratios, p);
+    return sr > 0 ? sr / h_.sample_rows : 0;
+  }
+
+  // Wilson's interval for the fraction p,
+  //   (m p + z^2/2 -+ z sqrt(m p (1 - p) + z^2/4)) / (m + z^2),   m = 1 / unit_variance.
+  void wilson(double p, double* low, double* high) const {
+    const double v = unit_variance(h_.count_error, p);
+    const double m = 1 / v;
+    // No sample at all; or nothing uncertain.
+    if (m == 0 || std::isinf(m)) {
+      *low = m == 0 ? 0 : p;
+      *high = m == 0 ? 1 : p;
+      return;
+    }
+    const double centre = m * p + z_ * z_ / 2;
+    const double half = z_ * std::sqrt(m * p * (1 - p) + z_ * z_ / 4);
+    *low = std::clamp((centre - half) / (m + z_ * z_), 0.0, p);
+    *high = std::clamp((centre + half) / (m + z_ * z_), p, 1.0);
+  }
+
+  // The count's ends from the sample and what is stored. The range is not empty.
+  Interval count(const Range& range) const {
+    Interval out;
+    out.estimate = kde::count(density_, range);
+    out.lower = out.upper = out.estimate;
+    if (!(h_.rows > 0)) return out;
+    if (!(is_exact_lower(h_, range) && is_exact_upper(h_, range))) {
+      double low;
+      double high;
+      wilson(std::clamp(out.estimate / h_.rows, 0.0, 1.0), &low, &high);
+      out.lower = low * h_.rows;
+      out.upper = high * h_.rows;
+    }
+    const double stored = h_.error * h_.rows;
+    const double ends = cuts_smooth(density_, range.lower, range.lower_unbounded) +
+                        cuts_smooth(density_, range.upper, range.upper_unbounded);
+    out.lower = std::clamp(out.lower - ends * stored, 0.0, out.estimate);
+    out.upper = std::max(std::min(out.upper + ends * stored, h_.rows), out.estimate);
+    return out;
+  }
+
+ private:
+  const DensityView& density_;
+  const Header& h_;
+  double z_;
+};
+
+// Where the range's finite rows lie: its own ends, or the column's where it has none.
+struct Hull {
+  double low, high;
+  double column_low, column_high;  // of all finite rows
+
+  Hull(const DensityView& d, const Range& r) : low(d.header().min), high(d.header().max) {
+    // A density that is not bounded has rows beyond the values read.
+    if ((d.header().flags & kBounded) == 0 && d.knots() > 0) {
+      low = std::min(low, d.to_x(d.knot_u(0)));
+      high = std::max(high, d.to_x(d.knot_u(d.knots() - 1)));
+    }
+    column_low = low;
+    column_high = high;
+    if (!r.lower_unbounded && std::isfinite(r.lower)) low = r.lower;
+    if (!r.upper_unbounded && std::isfinite(r.upper)) high = r.upper;
+  }
+
+  double width() const { return high - low; }
+  double magnitude() const { return std::max(std::fabs(low), std::fabs(high)); }
+};
+
+// estimate -+ half, where infinities may meet.
+void widen(double half_low, double half_high, Interval* out) {
+  out->lower -= half_low;
+  out->upper += half_high;
+  if (std::isnan(out->lower)) out->lower = -kInfinity;
+  if (std::isnan(out->upper)) out->upper = kInfinity;
+}
+
+// Of numbers >= 0: 0 of anything is 0, of what overflows as well.
+double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
+
+// What the error of the mass beyond each end does to a sum of |x - about|, in rows times x.
+double stored_error(const DensityView& d, const Range& r, double about) {
+  const double rows = d.header().error * d.header().rows;
+  double out = 0;
+  if (cuts_smooth(d, r.lower, r.lower_unbounded)) out += product(rows, std::fabs(r.lower - about));
+  if (cuts_smooth(d, r.upper, r.upper_unbounded)) out += product(rows, std::fabs(r.upper - about));
+  return out;
+}
+
+// Whether the answer over the range's finite rows is that of the totals of every row.
+bool is_total(const Header& h, const Range& r) {
+  if ((h.flags & kEveryRowRead) == 0) return false;
+  const bool bounded = (h.flags & kBounded) != 0;
+  const bool low = r.lower_unbounded || r.lower == -kInfinity ||
+                   (bounded && (r.lower_inclusive ? r.lower <= h.min : r.lower < h.min));
+  const bool high = r.upper_unbounded || r.upper == kInfinity || std::isnan(r.upper) ||
+                    (bounded && (r.upper_inclusive ? r.upper >= h.max : r.upper > h.max));
+  return low && high;
+}
+
+}  // namespace
+
+Interval count_interval(const DensityView& density, const Range& range,
+                        const IntervalOptions& options) {
+  if (is_empty(range)) return {};
+  Interval out = Sampling(density, options).count(range);
+  const double changed = options.changed_rows;
+  out.lower = std::max(out.lower - changed, 0.0);
+  out.upper += changed;
+  return out;
+}
+
+Interval sum_interval(const DensityView& density, const Range& range,
+                      const IntervalOptions& options) {
+  const RangeMoments m = moments(density, range);
+  if (!(m.finite > 0)) return {kNan, kNan, kNan};
+  const Header& h = density.header();
+  const Hull hull(density, range);
+  Interval out;
+  out.estimate = out.lower = out.upper = m.mean * m.finite;
+  if (!is_total(h, range)) {
+    const Sampling sampling(density, options);
+    const double p = std::min(m.finite / h.rows, 1.0);
+    // E[x^2 1] - E[x 1]^2 = p variance + p (1 - p) mean^2
+    const double deviation = std::hypot(product(std::sqrt(p), std::sqrt(m.variance)),
+                                        product(std::sqrt(p * (1 - p)), std::fabs(m.mean)));
+    const double half = product(
+        sampling.z() * h.rows * std::sqrt(sampling.unit_variance(h.count_error, p)), deviation);
+    const double stored = stored_error(density, range, 0);
+    widen(half + stored, half + stored, &out);
+    // The rows of a range on one side of 0 have a sum on that side.
+    if (hull.low >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
+    if (hull.high <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
+  }
+  // A row that moves across the whole range changes the sum by its width.
+  const double reach =
+      product(options.changed_rows, std::max(hull.magnitude(), std::fabs(hull.width())));
+  widen(reach, reach, &out);
+  return out;
+}
+
+Interval mean_interval(const DensityView& density, const Range& range,
+                       const IntervalOptions& options) {
+  const RangeMoments m = moments(density, range);
+  if (!(m.finite > 0)) return {kNan, kNan, kNan};
+  const Header& h = density.header();
+  const Hull hull(density, range);
+  Interval out;
+  out.estimate = out.lower = out.upper = m.mean;
+  double rows = m.finite;
+  if (!is_total(h, range)) {
+    const Sampling sampling(density, options);
+    const double p = std::min(m.finite / h.rows, 1.0);
+    const double half =
+        product(sampling.z() * std::sqrt(sampling.unit_variance(h.mean_error, p) / p),
+                std::sqrt(m.variance));
+    const double stored = stored_error(density, range, m.mean) / m.finite;
+    widen(half + stored, half + stored, &out);
+    rows -= m.count - sampling.count(range).lower;
+  }
+  double low = hull.low;
+  double high = hull.high;
+  if (options.changed_rows > 0) {
+    // The worst is that the rows changed go from one end of the range to the other: taking as many
+    // out, or adding them, moves the mean by less until it is at an end.
+    const double share = rows > 0 ? options.changed_rows / rows : kInfinity;
+    const double reach = hull.width() > 0 ? share * hull.width() : 0;
+    widen(reach, reach, &out);
+  } else {
+    low = std::max(low, hull.column_low);
+    high = std::min(high, hull.column_high);
+  }
+  out.lower = std::min(std::max(out.lower, low), out.estimate);
+  out.upper = std::max(std::min(out.upper, high), out.estimate);
+  return out;
+}
+
+Interval quantile_interval(const DensityView& density, double q, const IntervalOptions& options) {
+  const Header& h = density.header();
+  Interval out;
+  out.estimate = quantile(density, q);
+  if (!(h.rows > 0)) return {kNan, kNan, kNan};
+  const Sampling sampling(density, options);
+  double low;
+  double high;
+  sampling.wilson(q, &low, &high);
+  // Rows changed from below the quantile to above it, or the other way, move it by their number.
+  const double reach = (density.knots() > 0 ? h.error : 0) + options.changed_rows / h.rows;
+  out.lower = quantile(density, std::max(low - reach, 0.0));
+  out.upper = quantile(density, std::min(high + reach, 1.0));
+  if (out.lower > out.estimate) out.lower = out.estimate;
+  if (out.upper < out.estimate) out.upper = out.estimate;
+  return out;
+}
+
+}  // namespace kde

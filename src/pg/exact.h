@@ -1,0 +1,18 @@
+// The exact answer to what an answer function was asked, from the table.
+#pragma once
+
+#include "pg/answer.h"
+
+namespace kde_pg {
+
+enum class Aggregate { count, sum, avg };
+
+// What SQL answers over the rows of the target's table whose value lies in the range of arguments
+// `next` and `next + 1` (range_arguments.h), as double precision: of dates, times and intervals, in
+// seconds as everywhere here. Bounds are compared as SQL compares a column with a value of their
+// type: 10.5 stays 10.5 for an integer column. Runs one read-only query under the active snapshot,
+// as the current user, whose privileges apply. Parallel safe, but for foreign tables: error 0A000
+// in a parallel worker.
+Result exact_answer(FunctionCallInfo fcinfo, const Target& target, int next, Aggregate aggregate);
+
+}  // namespace kde_pg
