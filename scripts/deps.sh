@@ -5,6 +5,7 @@
 #   scripts/deps.sh demo     and to run the demo
 #   scripts/deps.sh test     and to run the tests
 #   scripts/deps.sh bench    to build, and to run the benchmarks
+#   scripts/deps.sh accuracy to build, and to compare with other estimators (make accuracy)
 #   scripts/deps.sh ci       and the formatter and linter of .ci/run
 #
 # What is needed is looked for by what it provides (a program, a header), not by package name; so
@@ -16,9 +17,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-build}
 case $purpose in
-  build | demo | test | bench | ci) ;;
+  build | demo | test | bench | accuracy | ci) ;;
   *)
-    echo "usage: scripts/deps.sh build|demo|test|bench|ci" >&2
+    echo "usage: scripts/deps.sh build|demo|test|bench|accuracy|ci" >&2
     exit 2
     ;;
 esac
