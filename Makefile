@@ -106,19 +106,29 @@ src/pg/%.o: src/pg/%.cpp build/pg.flags
 # ---------------------------------------------------------------------------------------------
 # Unit tests of the core, plain and under sanitizers (objects apart, in build/)
 
+# `make accuracy`, whose pieces are tested too.
+ACCURACY_SRCS := $(wildcard test/accuracy/*.cpp)
+ACCURACY_OBJS := $(ACCURACY_SRCS:test/accuracy/%.cpp=build/accuracy/obj/%.o)
+ACCURACY_PART  = $(filter-out %/main.o,$(ACCURACY_OBJS))
+
 UNIT_SRCS     := $(shell find test/unit -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 UNIT_OBJS     := $(UNIT_SRCS:test/unit/%.cpp=build/unit/%.o)
 SANITIZE       = -O2 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_OBJS := $(CORE_SRCS:src/%.cpp=build/sanitize/%.o) \
-                 $(UNIT_SRCS:test/unit/%.cpp=build/sanitize/unit/%.o)
-UNIT_COMPILE   = $(CXX) -Isrc -Itest/unit $(CORE_CXXFLAGS)
+                 $(UNIT_SRCS:test/unit/%.cpp=build/sanitize/unit/%.o) \
+                 $(ACCURACY_PART:build/accuracy/obj/%.o=build/sanitize/accuracy/%.o)
+UNIT_COMPILE   = $(CXX) -Isrc -Itest -Itest/unit $(CORE_CXXFLAGS)
 UNIT_LINK      = $(CORE_LIBS) -lgtest_main -lgtest -lpthread
 
 build/unit/%.o: test/unit/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
 
-build/unit/unit_test: $(UNIT_OBJS) $(CORE_OBJS)
+build/accuracy/obj/%.o: test/accuracy/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
+
+build/unit/unit_test: $(UNIT_OBJS) $(ACCURACY_PART) $(CORE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp -o $@ $^ $(UNIT_LINK)
 
@@ -130,11 +140,15 @@ build/sanitize/unit/%.o: test/unit/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
+build/sanitize/accuracy/%.o: test/accuracy/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
+
 build/sanitize/unit_test: $(SANITIZE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp $(SANITIZE) -o $@ $^ $(UNIT_LINK)
 
--include $(UNIT_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d)
+-include $(UNIT_OBJS:.o=.d) $(ACCURACY_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d)
 
 unit-build: build/unit/unit_test
 unit: unit-build
@@ -182,17 +196,8 @@ bench:
 # ---------------------------------------------------------------------------------------------
 # Accuracy on real columns: a folder of CSV files (test/accuracy)
 
-ACCURACY_SRCS := $(wildcard test/accuracy/*.cpp)
-ACCURACY_OBJS := $(ACCURACY_SRCS:test/accuracy/%.cpp=build/accuracy/obj/%.o)
-
-build/accuracy/obj/%.o: test/accuracy/%.cpp build/core.flags
-	@mkdir -p $(@D)
-	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
-
 build/accuracy/accuracy: $(ACCURACY_OBJS) $(CORE_OBJS)
 	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS)
-
--include $(ACCURACY_OBJS:.o=.d)
 
 # A comparator that cannot be installed is left out, and named in the report.
 accuracy:

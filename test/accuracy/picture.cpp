@@ -1,6 +1,8 @@
 // The SVG of picture.h, in pixels from the upper left corner.
 #include "picture.h"
 
+#include "grouped.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -16,7 +18,7 @@ namespace {
 constexpr double kWidth = 720, kHeight = 400;
 constexpr double kLeft = 64, kRight = 20, kTop = 64, kBottom = 52;
 constexpr double kPlotWidth = kWidth - kLeft - kRight, kPlotHeight = kHeight - kTop - kBottom;
-constexpr int kBars = 80;
+constexpr int kBars = 80, kNarrowBars = 320;
 constexpr double kTail = 0.002;
 constexpr double kSecondsPerDay = 86400;
 
@@ -43,21 +45,19 @@ std::string escaped(const std::string& plain) {
   return out;
 }
 
-std::string grouped(std::size_t n) {
-  std::string digits = std::to_string(n);
-  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(i, ",");
-  return digits;
-}
-
 bool is_time(ColumnType type) {
   return type == ColumnType::date || type == ColumnType::timestamp ||
          type == ColumnType::timestamptz;
 }
 
-std::string tick_label(double x, bool time) {
-  if (!time) return text("%.6g", x == 0 ? 0.0 : x);
-  const std::chrono::year_month_day date{
-      std::chrono::sys_days{std::chrono::days{static_cast<long>(std::floor(x / kSecondsPerDay))}}};
+using Days = std::chrono::sys_days;
+
+Days day_of(double seconds) {
+  return Days{std::chrono::days{static_cast<long>(std::floor(seconds / kSecondsPerDay))}};
+}
+
+std::string date_label(double seconds) {
+  const std::chrono::year_month_day date{day_of(seconds)};
   return text("%04d-%02u-%02u", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
               static_cast<unsigned>(date.day()));
 }
@@ -71,7 +71,25 @@ double tick_step(double low, double high) {
   return step;
 }
 
-// What is drawn, per unit of x and as fractions of the non-NULL rows.
+// First days of months, every 1, 2, 3, 6, 12 ... of them, 9 at most.
+std::vector<double> month_ticks(double low, double high) {
+  const double months = (high - low) / (30.4 * kSecondsPerDay);
+  int step = 1;
+  for (const int candidate : {2, 3, 6, 12, 24, 60, 120, 240, 600, 1200})
+    if (months > 8 * step) step = candidate;
+  std::vector<double> ticks;
+  const std::chrono::year_month_day first{day_of(low)};
+  std::chrono::year_month month{first.year(), std::chrono::January};
+  for (;; month += std::chrono::months(step)) {
+    const Days day{month / std::chrono::day(1)};
+    const double x = kSecondsPerDay * static_cast<double>(day.time_since_epoch().count());
+    if (x > high) return ticks;
+    if (x >= low) ticks.push_back(x);
+  }
+}
+
+// What is drawn; heights are percents of the non-NULL rows: in a bar, of an atom, or
+// where the line passes of its smooth part in as much width as a bar has.
 struct Bar {
   double left, right, height;
 };
@@ -80,11 +98,11 @@ struct Spike {
 };
 struct Picture {
   double low = 0, high = 1;  // of x
-  double top = 1;            // of the density
+  double top = 1;            // of the heights
   double outside = 0;        // rows left out
   std::vector<Bar> bars;
   std::vector<Spike> spikes;
-  std::vector<double> line;  // the smooth part's mean density in each of equal cells of [low, high]
+  std::vector<double> line;  // the smooth part, averaged over each of equal cells of [low, high]
 };
 
 // The smooth part's distribution function at u: cubic Hermite between knots, which move on with u.
@@ -112,16 +130,14 @@ class SmoothWalk {
   int cell_ = 0;
 };
 
-// A bar's width: whole steps between values where there are few enough, else a part of the range.
-double bar_width(const std::vector<double>& sorted, double low, double high) {
+// The smallest gap between values, or 0 where bars of that width would be more than `bars`.
+double value_step(const std::vector<double>& sorted, double low, double high, int bars) {
   double step = 0;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     const double gap = sorted[i] - sorted[i - 1];
     if (gap > 1e-9 * (high - low) && (step == 0 || gap < step)) step = gap;
   }
-  const double width = (high - low) / kBars;
-  if (step <= 0 || step < width / 16) return width;
-  return step * std::max(1.0, std::ceil(width / step - 1e-6));
+  return step * 16 * bars < high - low ? 0 : step;
 }
 
 void find_extent(const std::vector<double>& sorted, Picture* picture) {
@@ -136,12 +152,18 @@ void find_extent(const std::vector<double>& sorted, Picture* picture) {
   if (picture->high - tail_high > body / 10) picture->high = tail_high;
 }
 
-void fill_bars(const std::vector<double>& sorted, Picture* picture) {
+void fill_bars(const std::vector<double>& sorted, int most_bars, Picture* picture) {
   const double n = static_cast<double>(sorted.size());
-  const double width = bar_width(sorted, picture->low, picture->high);
-  // Values in the middle of the first bar's first step, so that none lies on an edge by design.
-  const int bars = static_cast<int>(std::ceil((picture->high - picture->low) / width + 1e-9)) + 1;
-  const double start = picture->low - width / 2;
+  double width = (picture->high - picture->low) / most_bars;
+  double start = picture->low;
+  int bars = most_bars;
+  const double step = value_step(sorted, picture->low, picture->high, most_bars);
+  if (step > 0 || width == 0) {
+    // Whole steps a bar, their values away from its edges.
+    width = step > 0 ? step * std::max(1.0, std::ceil(width / step - 1e-6)) : 1;
+    start = picture->low - (step > 0 ? step : 1) / 2;
+    bars = static_cast<int>(std::ceil((picture->high - start) / width + 1e-6));
+  }
   auto at = std::lower_bound(sorted.begin(), sorted.end(), picture->low);
   const auto last = std::upper_bound(sorted.begin(), sorted.end(), picture->high);
   picture->outside = static_cast<double>((at - sorted.begin()) + (sorted.end() - last)) / n;
@@ -149,8 +171,7 @@ void fill_bars(const std::vector<double>& sorted, Picture* picture) {
     const double right = start + (b + 1) * width;
     const auto end = b + 1 == bars ? last : std::lower_bound(at, last, right);
     if (end != at)
-      picture->bars.push_back(
-          {start + b * width, right, static_cast<double>(end - at) / n / width});
+      picture->bars.push_back({start + b * width, right, 100 * static_cast<double>(end - at) / n});
     at = end;
   }
   picture->low = start;
@@ -166,7 +187,7 @@ void fill_density(const DensityView& density, Picture* picture) {
     before = density.atom_cumulative_rows(i);
     const double x = density.atom_value(i);
     if (x >= picture->low && x <= picture->high)
-      picture->spikes.push_back({x, rows / h.rows / width});
+      picture->spikes.push_back({x, 100 * rows / h.rows});
   }
   if (density.knots() == 0) return;
   SmoothWalk smooth(density);
@@ -175,7 +196,7 @@ void fill_density(const DensityView& density, Picture* picture) {
   double below = smooth.at(density.to_u(picture->low));
   for (int i = 0; i < cells; ++i) {
     const double above = smooth.at(density.to_u(picture->low + (i + 1) * step));
-    picture->line.push_back((above - below) * h.smooth_rows / h.rows / step);
+    picture->line.push_back(100 * (above - below) * h.smooth_rows / h.rows * width / step);
     below = above;
   }
 }
@@ -239,29 +260,31 @@ class Drawing {
       out_ << text("<path d=\"M%g %.1fH%g\"/>\n", kLeft, py(y), kWidth - kRight);
     out_ << "</g>\n<g text-anchor=\"end\">\n";
     for (const double y : ticks)
-      out_ << text("<text x=\"%g\" y=\"%.1f\">%.3g</text>\n", kLeft - 8, py(y) + 4, y);
+      out_ << text("<text x=\"%g\" y=\"%.1f\">%.4g</text>\n", kLeft - 8, py(y) + 4, y);
     out_ << "</g>\n"
          << text(
                 "<text transform=\"translate(16 %g) rotate(-90)\" text-anchor=\"middle\" "
-                "fill=\"#666\">density, per %s</text>\n",
-                kTop + kPlotHeight / 2, is_time(column_.type) ? "second" : "unit");
+                "fill=\"#666\">%% of the rows in a bar</text>\n",
+                kTop + kPlotHeight / 2);
   }
 
   void x_axis() {
     const double base = kTop + kPlotHeight;
     out_ << text("<path d=\"M%g %.1fH%g\" stroke=\"#333\"/>\n", kLeft, base, kWidth - kRight);
     out_ << "<g text-anchor=\"middle\">\n";
-    const bool time = is_time(column_.type);
+    const double width = picture_.high - picture_.low;
+    const bool dates = is_time(column_.type) && width > 8 * kSecondsPerDay;
     std::vector<double> ticks = axis_ticks(picture_.low, picture_.high);
-    // Whole days: dates carry no fraction.
-    if (time && picture_.high - picture_.low > 8 * kSecondsPerDay) {
+    if (dates && width > 60 * kSecondsPerDay) {
+      ticks = month_ticks(picture_.low, picture_.high);
+    } else if (dates) {
       ticks = axis_ticks(picture_.low / kSecondsPerDay, picture_.high / kSecondsPerDay);
       for (double& x : ticks) x *= kSecondsPerDay;
     }
     for (const double x : ticks)
       out_ << text("<path d=\"M%.1f %.1fv5\" stroke=\"#333\"/><text x=\"%.1f\" y=\"%.1f\">", px(x),
                    base, px(x), base + 19)
-           << tick_label(x, time) << "</text>\n";
+           << (dates ? date_label(x) : text("%.6g", x)) << "</text>\n";
     out_ << "</g>\n"
          << text("<text x=\"%g\" y=\"%g\" text-anchor=\"middle\" fill=\"#666\">",
                  kLeft + kPlotWidth / 2, kHeight - 12)
@@ -329,7 +352,7 @@ std::vector<double> axis_ticks(double low, double high) {
   const double step = tick_step(low, high);
   std::vector<double> ticks;
   for (double k = std::ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k += 1)
-    ticks.push_back(k * step);
+    ticks.push_back(k == 0 ? 0.0 : k * step);
   return ticks;
 }
 
@@ -338,8 +361,9 @@ void draw_column(const ColumnResult& column, const std::string& folder) {
   std::sort(sorted.begin(), sorted.end());
   Picture picture;
   find_extent(sorted, &picture);
-  fill_bars(sorted, &picture);
-  fill_density(column.shown().density.view(), &picture);
+  const DensityView density = column.shown().density.view();
+  fill_bars(sorted, density.atoms() > kBars / 4 ? kNarrowBars : kBars, &picture);
+  fill_density(density, &picture);
   find_top(&picture);
   const std::string path = folder + "/" + file_name(column.name()) + ".svg";
   std::ofstream out(path);

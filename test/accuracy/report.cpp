@@ -1,6 +1,8 @@
 // The lines a column, and the CSV.
 #include "report.h"
 
+#include "grouped.h"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -8,12 +10,6 @@
 namespace kde::accuracy {
 
 namespace {
-
-std::string grouped(std::size_t n) {
-  std::string digits = std::to_string(n);
-  for (int i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(i, ",");
-  return digits;
-}
 
 // Percent with three digits.
 std::string percent(double x) {

@@ -169,13 +169,14 @@ void print_pooled(const std::vector<ColumnResult>& columns, std::FILE* out) {
       const std::string head = std::string(kQuantityNames[q]) + ", " + level_name(level) + ", ";
       const double share = pooled.density_total().share();
       const Figure worst = largest(missed);
-      // Of every row read nothing is left to chance, so more than 97 % is no fault.
-      const bool pooled_ok = share >= kPooledLow && (share <= kPooledHigh || level == kLevelAll);
-      line(out, head + "pooled", 100 * share, "%.2f", level == kLevelAll ? ">= 93" : "93 - 97",
-           pooled_ok, of_columns(missed.size()));
-      line(out, head + "worst column", 100 * (1 - worst.value), "%.2f", ">= 90",
+      // Of densities of every row nothing is asked.
+      const bool asked = level != kLevelAll;
+      const bool pooled_ok = share >= kPooledLow && share <= kPooledHigh;
+      line(out, head + "pooled", 100 * share, "%.2f", asked ? "93 - 97" : "", pooled_ok,
+           of_columns(missed.size()));
+      line(out, head + "worst column", 100 * (1 - worst.value), "%.2f", asked ? ">= 90" : "",
            1 - worst.value >= kColumnCoverage, name_of(worst));
-      if (level == kLevelAll) continue;
+      if (!asked) continue;
       const double width = quantile_of(pooled.width_ratios(), 0.5);
       line(out, head + "median width over the textbook's", width, "%.3f", at_most("%.2f", kWidth),
            width <= kWidth, "");
