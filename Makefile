@@ -6,7 +6,9 @@
 
 EXTENSION  = kde_aqp
 MODULE_big = kde_aqp
-DATA       = $(wildcard sql/$(EXTENSION)--*.sql)
+# PGXS names its data files DATA; on the command line it is the folder `make accuracy` reads.
+ACCURACY_DATA := $(if $(filter command,$(origin DATA)),$(DATA),../shared/data)
+override DATA = $(wildcard sql/$(EXTENSION)--*.sql)
 
 CORE_SRCS := $(shell find src/core -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 PG_SRCS   := $(shell find src/pg -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
@@ -104,19 +106,29 @@ src/pg/%.o: src/pg/%.cpp build/pg.flags
 # ---------------------------------------------------------------------------------------------
 # Unit tests of the core, plain and under sanitizers (objects apart, in build/)
 
+# `make accuracy`, whose pieces are tested too.
+ACCURACY_SRCS := $(wildcard test/accuracy/*.cpp)
+ACCURACY_OBJS := $(ACCURACY_SRCS:test/accuracy/%.cpp=build/accuracy/obj/%.o)
+ACCURACY_PART  = $(filter-out %/main.o,$(ACCURACY_OBJS))
+
 UNIT_SRCS     := $(shell find test/unit -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 UNIT_OBJS     := $(UNIT_SRCS:test/unit/%.cpp=build/unit/%.o)
 SANITIZE       = -O2 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_OBJS := $(CORE_SRCS:src/%.cpp=build/sanitize/%.o) \
-                 $(UNIT_SRCS:test/unit/%.cpp=build/sanitize/unit/%.o)
-UNIT_COMPILE   = $(CXX) -Isrc -Itest/unit $(CORE_CXXFLAGS)
+                 $(UNIT_SRCS:test/unit/%.cpp=build/sanitize/unit/%.o) \
+                 $(ACCURACY_PART:build/accuracy/obj/%.o=build/sanitize/accuracy/%.o)
+UNIT_COMPILE   = $(CXX) -Isrc -Itest -Itest/unit $(CORE_CXXFLAGS)
 UNIT_LINK      = $(CORE_LIBS) -lgtest_main -lgtest -lpthread
 
 build/unit/%.o: test/unit/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
 
-build/unit/unit_test: $(UNIT_OBJS) $(CORE_OBJS)
+build/accuracy/obj/%.o: test/accuracy/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
+
+build/unit/unit_test: $(UNIT_OBJS) $(ACCURACY_PART) $(CORE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp -o $@ $^ $(UNIT_LINK)
 
@@ -128,11 +140,15 @@ build/sanitize/unit/%.o: test/unit/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
+build/sanitize/accuracy/%.o: test/accuracy/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
+
 build/sanitize/unit_test: $(SANITIZE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp $(SANITIZE) -o $@ $^ $(UNIT_LINK)
 
--include $(UNIT_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d)
+-include $(UNIT_OBJS:.o=.d) $(ACCURACY_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d)
 
 unit-build: build/unit/unit_test
 unit: unit-build
@@ -178,6 +194,18 @@ bench:
 	build/bench/bench
 
 # ---------------------------------------------------------------------------------------------
+# Accuracy on real columns: a folder of CSV files (test/accuracy)
+
+build/accuracy/accuracy: $(ACCURACY_OBJS) $(CORE_OBJS)
+	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS)
+
+# A comparator that cannot be installed is left out, and named in the report.
+accuracy:
+	+@scripts/deps.sh accuracy </dev/null || echo "going on without what is missing"
+	+@$(MAKE) --no-print-directory build/accuracy/accuracy
+	+build/accuracy/accuracy '$(subst ','\'',$(ACCURACY_DATA))' build/accuracy </dev/null
+
+# ---------------------------------------------------------------------------------------------
 # Format and lint
 
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format) clang-format)
@@ -218,10 +246,11 @@ help:
 	@echo "make sanitize        unit tests under the address and undefined-behaviour sanitizers"
 	@echo "make demo            exact against approximate answers [CSV=file.csv COLUMN=name]"
 	@echo "make bench           benchmarks of the core (ratios in one run)"
+	@echo "make accuracy        errors and coverage on real columns [DATA=folder of CSV files]"
 	@echo "make format          format the sources; format-check only looks"
 	@echo "make lint            clang-tidy on the core"
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
 	@echo "make clean           remove what was built"
 
 .PHONY: all install installcheck clean deps unit unit-build sanitize regress isolation tap test \
-        demo bench format format-check lint rooms help FORCE
+        demo bench accuracy format format-check lint rooms help FORCE

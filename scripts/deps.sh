@@ -5,6 +5,7 @@
 #   scripts/deps.sh demo     and to run the demo
 #   scripts/deps.sh test     and to run the tests
 #   scripts/deps.sh bench    to build, and to run the benchmarks
+#   scripts/deps.sh accuracy to build, and for `make accuracy` to compare with t-digest
 #   scripts/deps.sh ci       and the formatter and linter of .ci/run
 #
 # What is needed is looked for by what it provides (a program, a header), not by package name; so
@@ -16,9 +17,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-build}
 case $purpose in
-  build | demo | test | bench | ci) ;;
+  build | demo | test | bench | accuracy | ci) ;;
   *)
-    echo "usage: scripts/deps.sh build|demo|test|bench|ci" >&2
+    echo "usage: scripts/deps.sh build|demo|test|bench|accuracy|ci" >&2
     exit 2
     ;;
 esac
@@ -48,6 +49,7 @@ bindir=$("$pg_config" --bindir 2>/dev/null || true)
 headers=$("$pg_config" --includedir-server 2>/dev/null || true)
 needs_server=
 needs_server_dev=
+needs_tdigest=
 # Both: the makefiles may be there without the headers.
 [ -f "$pgxs" ] && [ -f "$headers/postgres.h" ] || needs_server_dev=yes
 if [ "$purpose" != build ]; then
@@ -71,12 +73,20 @@ fi
 if [ "$purpose" = bench ]; then
   has_header benchmark/benchmark.h || need libbenchmark-dev "times the core (Google Benchmark)"
 fi
+# Debian's server alone has a package for it; for another it is to be built from its source.
+if [ "$purpose" = accuracy ]; then
+  sharedir=$("$pg_config" --sharedir 2>/dev/null || true)
+  if [ ! -f "$sharedir/extension/tdigest.control" ] &&
+    [[ -n $needs_server$needs_server_dev || $sharedir == /usr/share/postgresql/* ]]; then
+    needs_tdigest=yes
+  fi
+fi
 if [ "$purpose" = ci ]; then
   has clang-format-14 || has clang-format || need clang-format "checks the layout of the sources"
   has clang-tidy-14 || has clang-tidy || need clang-tidy "looks for defects in the core"
 fi
 
-if [ ${#packages[@]} -eq 0 ] && [ -z "$needs_server$needs_server_dev" ]; then
+if [ ${#packages[@]} -eq 0 ] && [ -z "$needs_server$needs_server_dev$needs_tdigest" ]; then
   exit 0
 fi
 
@@ -86,6 +96,7 @@ if ! has apt-get; then
   for i in "${!packages[@]}"; do echo "  ${packages[$i]}: ${reasons[$i]}" >&2; done
   [ -z "$needs_server_dev" ] || echo "  postgresql-server-dev-NN: PGXS and server headers" >&2
   [ -z "$needs_server" ] || echo "  postgresql-NN: the server" >&2
+  [ -z "$needs_tdigest" ] || echo "  postgresql-NN-tdigest: t-digest, to compare with" >&2
   exit 1
 fi
 
@@ -107,6 +118,11 @@ echo "Some packages are missing; asking apt for its current lists."
 # the distribution's default.
 server_version() {
   local newest
+  # With PGXS there the server is that of pg_config, wherever its path leads.
+  if [ -z "$needs_server_dev" ]; then
+    "$pg_config" --version | sed 's|^PostgreSQL \([0-9]*\).*|\1|'
+    return
+  fi
   if [ -n "${PG_CONFIG:-}" ] && [[ $PG_CONFIG =~ /postgresql/([0-9]+)/ ]]; then
     echo "${BASH_REMATCH[1]}"
     return
@@ -118,7 +134,7 @@ server_version() {
   fi
   apt-cache depends postgresql | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1
 }
-if [ -n "$needs_server$needs_server_dev" ]; then
+if [ -n "$needs_server$needs_server_dev$needs_tdigest" ]; then
   version=$(server_version)
   if [ -z "$version" ]; then
     echo "apt knows no PostgreSQL server package." >&2
@@ -126,6 +142,7 @@ if [ -n "$needs_server$needs_server_dev" ]; then
   fi
   [ -z "$needs_server_dev" ] || need "postgresql-server-dev-$version" "PGXS and the server's headers"
   [ -z "$needs_server" ] || need "postgresql-$version" "the server the extension runs in"
+  [ -z "$needs_tdigest" ] || need "postgresql-$version-tdigest" "t-digest, to compare with"
 fi
 
 echo "Installing (this takes a minute or so):"

@@ -1,0 +1,85 @@
+// `make accuracy`: how far the answers are from the truth, on every column of a folder of CSV
+// files, beside what a user would otherwise use.
+//
+//   accuracy FOLDER OUTPUT_FOLDER
+//
+// Run from the repository's root. Exit status 0 if everything was measured, whatever the figures
+// are; 1 if something failed, or SQL's answers are not the core's.
+#include "comparators.h"
+#include "measure.h"
+#include "picture.h"
+#include "report.h"
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace kde::accuracy {
+
+namespace {
+
+constexpr double kSqlTolerance = 1e-9;  // relative
+
+void say_what_is_missing(const ComparatorOutcome& outcome, const std::string& folder) {
+  if (!outcome.sql) {
+    std::printf("\nNo server: the planner, t-digest and SQL's answers were not measured.\n");
+  } else if (!outcome.digest) {
+    std::printf(
+        "\nt-digest was not measured: the server has no extension tdigest; scripts/deps.sh "
+        "accuracy installs it (Debian: postgresql-NN-tdigest).\n");
+  }
+  std::printf("\nFigures: %s/accuracy.csv; pictures: %s/TABLE.COLUMN.svg\n", folder.c_str(),
+              folder.c_str());
+}
+
+int run(const std::string& data, const std::string& folder) {
+  const Plan plan;
+  std::filesystem::create_directories(folder);
+  std::vector<Table> tables;
+  std::vector<ColumnResult> columns;
+  for (const std::string& path : list_tables(data)) {
+    tables.push_back(read_table(path));
+    std::vector<ColumnResult> found = columns_to_measure(&tables.back(), plan.seed);
+    columns.insert(columns.end(), std::make_move_iterator(found.begin()),
+                   std::make_move_iterator(found.end()));
+  }
+  if (columns.empty()) throw std::runtime_error("no column to measure in " + data);
+  std::printf("%zu columns of %zu tables in %s\n", columns.size(), tables.size(), data.c_str());
+  std::fflush(stdout);
+
+  measure(plan, &columns);
+  const ComparatorOutcome outcome = run_comparators(tables, folder, &columns);
+  print_columns(columns, stdout);
+  print_coverage(columns, stdout);
+  print_summary(columns, outcome, stdout);
+  write_csv(columns, folder + "/accuracy.csv");
+  for (const ColumnResult& column : columns) draw_column(column, folder);
+  say_what_is_missing(outcome, folder);
+
+  for (const ColumnResult& column : columns) {
+    if (column.sql_difference <= kSqlTolerance) continue;
+    throw std::runtime_error("approx_count of " + column.name() + " is not the core's");
+  }
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace kde::accuracy
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: accuracy FOLDER OUTPUT_FOLDER\n");
+    return 1;
+  }
+  try {
+    return kde::accuracy::run(argv[1], argv[2]);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "accuracy: %s\n", e.what());
+    return 1;
+  }
+}
