@@ -378,10 +378,14 @@ class AutomaticFit {
     header_.smooth_rows = 0;
   }
 
-  void begin_lattice_atoms() { header_.flags |= kLatticeAtoms; }
+  void begin_lattice_atoms() {
+    header_.flags |= kLatticeAtoms;
+    header_.error = std::max(header_.error, 0x1p-32);  // of their cumulative rows
+  }
 
   void store_lattice(std::span<const double> share) {
-    begin_lattice_atoms();
+    // Counts of every row are exact in full.
+    if (sampled_share_ < 1 || share.size() > kMostValues) begin_lattice_atoms();
     double below = 0;
     for (std::size_t i = 0; i < share.size(); ++i) {
       below += share[i];
@@ -483,7 +487,8 @@ class AutomaticFit {
     parts_.knot_slope = std::move(part.knot_slope);
     parts_.block_moment = std::move(part.block_moment);
     header_.slope_unit = part.slope_unit;
-    header_.error = std::min(part.error * (1 - atom_share_) + sample_.rank_error, 1.0);
+    header_.error =
+        std::min(header_.error + part.error * (1 - atom_share_) + sample_.rank_error, 1.0);
     const double atoms = parts_.atom_rows.empty() ? 0 : parts_.atom_rows.back();
     header_.smooth_rows = std::max(header_.finite_rows() - atoms, 0.0);
     return Status::success();

@@ -39,6 +39,13 @@ constexpr double kPreference = 0.98;
 // cells are few, so are the ranges that differ, and the evidence is worth less.
 constexpr double kRawMargin = 0.95, kRawMarginOfFewCells = 0.75;
 constexpr std::size_t kFewCells = 128;
+// Of the errors reported: what a scale's neighbours count for, standard errors added, the errors'
+// growth from half the sample to the whole (a kernel estimate's, n^(1/5)), and the least.
+constexpr double kNeighbourWeight = 0.5;
+constexpr double kCountMargin = 1.3, kMeanMargin = 0.7;
+constexpr double kGrowth = 1.15;
+constexpr double kLeastError = 0.05;
+constexpr double kLeastRowsOfMean = 7;
 
 struct Candidate {
   int transformation = 0;  // index
@@ -299,13 +306,15 @@ class Adaptive {
         const double count = count_below[r.end] - count_below[r.first];
         e.count[s] += (share - count) * (share - count) * n / (p * (1 - p)) - 1;
         e.counts_seen[s] += 1;
-        if (count * n < 4 || !(share > 0)) continue;
+        if (count * n < kLeastRowsOfMean || !(share > 0)) continue;
         const double mean = (count_moment[r.end] - count_moment[r.first]) / count;
         const double variance = (count_square[r.end] - count_square[r.first]) / count - mean * mean;
         const double width = cells_.edge[r.end] - cells_.edge[r.first];
         if (!(variance > 1e-6 * width * width)) continue;
         const double d = (share_moment[r.end] - share_moment[r.first]) / share - mean;
-        e.mean[s] += d * d * (count * n - 1) / variance - 1;
+        // With the variance estimated from the same rows, the other half's own part is a squared
+        // Student's t, whose mean is (m - 1)/(m - 3).
+        e.mean[s] += d * d * (count * n - 3) / variance - 1;
         e.means_seen[s] += 1;
       }
     }
@@ -390,6 +399,34 @@ class Adaptive {
     return Status::success();
   }
 
+  // Each scale's error from its own and its neighbours' ranges, as many as are independent, with a
+  // margin for how well that is known; then of what is stored.
+  void report_errors(double f, AdaptiveEstimate* out) const {
+    const bool raw = best_.multiple == 0;
+    const auto fill = [&](const double(&error)[kErrorScales], const double(&seen)[kErrorScales],
+                          double margin, float(&ratio)[kErrorScales]) {
+      for (int k = 0; k < kErrorScales; ++k) {
+        double sum = 0, weight = 0;
+        for (int j = 0; j < kErrorScales; ++j) {
+          if (seen[j] <= 0) continue;
+          const double independent = std::min(std::pow(4.0, j + 1), seen[j] / 2);
+          const double w = independent * std::pow(kNeighbourWeight, std::abs(j - k));
+          sum += w * error[j];
+          weight += w;
+        }
+        double r = 1;
+        if (!raw && weight > 0) {
+          r = std::max(sum / weight, 0.0);
+          r += margin * (1 + r) * std::sqrt(2 / weight);
+          r = std::clamp(r * kGrowth, kLeastError, 1.2);
+        }
+        ratio[k] = static_cast<float>(f + (1 - f) * r);
+      }
+    };
+    fill(best_errors_.count, best_errors_.counts_seen, kCountMargin, out->count_error);
+    fill(best_errors_.mean, best_errors_.means_seen, kMeanMargin, out->mean_error);
+  }
+
   void finish(AdaptiveEstimate* out) {
     out->share = fit(best_, cells_.count, n_, kTrees);
     const double f = std::clamp(input_.sampled_share, 0.0, 1.0);
@@ -397,16 +434,7 @@ class Adaptive {
       out->share[i] = f * (cells_.count[i] / n_) + (1 - f) * out->share[i];
     const Smoothing& s = smoothings_[static_cast<std::size_t>(best_.transformation)];
     out->bandwidth = s.h * std::max(best_.multiple, 0.0) / s.transformation.slope(quantile(0.5));
-    const auto ratio = [f](double r) {
-      return static_cast<float>(f + (1 - f) * std::clamp(1.15 * r, 0.02, 1.5));
-    };
-    double count = best_errors_.choice, mean = best_errors_.choice;
-    for (int k = 0; k < kErrorScales; ++k) {
-      if (best_errors_.counts_seen[k] >= kRangesPerScale / 2) count = best_errors_.count[k];
-      if (best_errors_.means_seen[k] >= kRangesPerScale / 2) mean = best_errors_.mean[k];
-      out->count_error[k] = ratio(count);
-      out->mean_error[k] = ratio(mean);
-    }
+    report_errors(f, out);
     char text[200];
     if (best_.multiple == 0) {
       std::snprintf(text, sizeof text, "the sample itself");

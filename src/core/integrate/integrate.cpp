@@ -236,7 +236,7 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   //   s ( rows - [(u - mean) f(u)]_a^b ),  which is s for the whole line and 0 where f is flat,
   // at a reflecting end of the support as well.
   double kernel = 0;
-  if (smooth_rows > 0 && h.bandwidth > 0) {
+  if (smooth_rows > 0 && h.bandwidth > 0 && (h.flags & kCorrected) == 0) {
     const double mean = total.center + mean_u;
     const double f_low = cut_low ? smooth_slope(d, a) : 0;
     const double f_high = cut_high ? smooth_slope(d, b) : 0;

@@ -63,12 +63,16 @@ bool is_exact_upper(const Header& h, const Range& r) {
                            : r.upper > h.max || r.upper <= h.min;
 }
 
-// Whether x cuts the smooth part, which is known within Header::error there.
-bool cuts_smooth(const DensityView& d, double x, bool unbounded) {
-  if (unbounded || !std::isfinite(x) || d.knots() == 0) return false;
+// Whether x cuts what is stored within Header::error: the smooth part, or atoms in half the space.
+bool cuts_stored(const DensityView& d, double x, bool unbounded) {
+  if (unbounded || !std::isfinite(x)) return false;
+  if (d.header().lattice_atoms() && x >= d.header().min && x <= d.header().max) return true;
+  if (d.knots() == 0) return false;
   const double u = d.to_u(x);
   return u > d.knot_u(0) && u < d.knot_u(d.knots() - 1);
 }
+
+constexpr double kRowsAdded = 2;
 
 // What the sample says, before changed rows: of one call.
 class Sampling {
@@ -77,6 +81,26 @@ class Sampling {
       : density_(density), h_(density.header()), z_(normal_quantile(options.confidence)) {}
 
   double z() const { return z_; }
+
+  // Standard deviations to either side of a mean over the fraction p. As far as it is the raw
+  // sample's, from n p rows, they are Student's: z + (z^3 + z)/(4 (n p - 1)) to first order
+  // (Abramowitz & Stegun 26.7.5).
+  double mean_deviations(double p) const {
+    const double rows = std::max(h_.sample_rows * p - 1, 2.0);
+    const double raw = std::min(error_ratio(h_.mean_error, p), 1.0);
+    return z_ + raw * (z_ * z_ * z_ + z_) / (4 * rows);
+  }
+
+  // The variance within a range of that width that holds the fraction p. The few rows of a raw
+  // sample may all have one value where the range holds several: as far as it is the sample's, two
+  // rows spread evenly over the range are added.
+  double variance_within(double variance, double p, double width) const {
+    if (!(width > 0) || !std::isfinite(variance)) return variance;
+    const double rows = h_.sample_rows * p;
+    const double added = kRowsAdded * std::min(error_ratio(h_.mean_error, p), 1.0);
+    const double even = width / std::sqrt(12.0);
+    return (rows * variance + added * even * even) / (rows + added);
+  }
 
   // s r / n at the fraction p: the squared error of a count divided by rows^2 p (1 - p). Infinite
   // without a sample.
@@ -116,8 +140,8 @@ class Sampling {
       out.upper = high * h_.rows;
     }
     const double stored = h_.error * h_.rows;
-    const double ends = cuts_smooth(density_, range.lower, range.lower_unbounded) +
-                        cuts_smooth(density_, range.upper, range.upper_unbounded);
+    const double ends = cuts_stored(density_, range.lower, range.lower_unbounded) +
+                        cuts_stored(density_, range.upper, range.upper_unbounded);
     out.lower = std::clamp(out.lower - ends * stored, 0.0, out.estimate);
     out.upper = std::max(std::min(out.upper + ends * stored, h_.rows), out.estimate);
     return out;
@@ -165,8 +189,8 @@ double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
 double stored_error(const DensityView& d, const Range& r, double about) {
   const double rows = d.header().error * d.header().rows;
   double out = 0;
-  if (cuts_smooth(d, r.lower, r.lower_unbounded)) out += product(rows, std::fabs(r.lower - about));
-  if (cuts_smooth(d, r.upper, r.upper_unbounded)) out += product(rows, std::fabs(r.upper - about));
+  if (cuts_stored(d, r.lower, r.lower_unbounded)) out += product(rows, std::fabs(r.lower - about));
+  if (cuts_stored(d, r.upper, r.upper_unbounded)) out += product(rows, std::fabs(r.upper - about));
   return out;
 }
 
@@ -204,13 +228,17 @@ Interval sum_interval(const DensityView& density, const Range& range,
   if (!is_total(h, range)) {
     const Sampling sampling(density, options);
     const double p = std::min(m.finite / h.rows, 1.0);
-    // E[x^2 1] - E[x 1]^2 = p variance + p (1 - p) mean^2
-    const double deviation = std::hypot(product(std::sqrt(p), std::sqrt(m.variance)),
-                                        product(std::sqrt(p * (1 - p)), std::fabs(m.mean)));
-    const double half = product(
-        sampling.z() * h.rows * std::sqrt(sampling.unit_variance(h.count_error, p)), deviation);
-    const double stored = stored_error(density, range, 0);
-    widen(half + stored, half + stored, &out);
+    const Interval count = sampling.count(range);
+    const double mean_half = product(
+        sampling.mean_deviations(p) * std::sqrt(sampling.unit_variance(h.mean_error, p) / p),
+        product(std::sqrt(sampling.variance_within(m.variance, p, hull.width())), m.finite));
+    // Fewer rows make a sum of negative numbers larger.
+    const double magnitude = std::fabs(m.mean);
+    const double fewer = product(magnitude, count.estimate - count.lower);
+    const double more = product(magnitude, count.upper - count.estimate);
+    const double stored = stored_error(density, range, m.mean);
+    widen(std::hypot(m.mean < 0 ? more : fewer, mean_half) + stored,
+          std::hypot(m.mean < 0 ? fewer : more, mean_half) + stored, &out);
     // The rows of a range on one side of 0 have a sum on that side.
     if (hull.low >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
     if (hull.high <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
@@ -234,9 +262,9 @@ Interval mean_interval(const DensityView& density, const Range& range,
   if (!is_total(h, range)) {
     const Sampling sampling(density, options);
     const double p = std::min(m.finite / h.rows, 1.0);
-    const double half =
-        product(sampling.z() * std::sqrt(sampling.unit_variance(h.mean_error, p) / p),
-                std::sqrt(m.variance));
+    const double half = product(
+        sampling.mean_deviations(p) * std::sqrt(sampling.unit_variance(h.mean_error, p) / p),
+        std::sqrt(sampling.variance_within(m.variance, p, hull.width())));
     const double stored = stored_error(density, range, m.mean) / m.finite;
     widen(half + stored, half + stored, &out);
     rows -= m.count - sampling.count(range).lower;
@@ -268,7 +296,8 @@ Interval quantile_interval(const DensityView& density, double q, const IntervalO
   double high;
   sampling.wilson(q, &low, &high);
   // Rows changed from below the quantile to above it, or the other way, move it by their number.
-  const double reach = (density.knots() > 0 ? h.error : 0) + options.changed_rows / h.rows;
+  const double reach =
+      (density.knots() > 0 || h.lattice_atoms() ? h.error : 0) + options.changed_rows / h.rows;
   out.lower = quantile(density, std::max(low - reach, 0.0));
   out.upper = quantile(density, std::min(high + reach, 1.0));
   if (out.lower > out.estimate) out.lower = out.estimate;

@@ -8,8 +8,8 @@
 // JASA 22 (1927). What is stored is itself known within Header::error of the rows at either end of
 // a range, which widens it.
 //
-//   sum       its raw variance is s rows^2 (E[x^2 1] - E[x 1]^2)/n, times r; on 0's side of a range
-//             that lies on one side of 0
+//   sum       count times mean, whose errors are independent: the count's interval times the mean,
+//             and the mean's times the count, added in quadrature
 //   mean      the ratio's, s var(x in range) / (n p), times Header::mean_error
 //   quantile  the quantiles at the ends of the count's interval: R. S. Woodruff, JASA 47 (1952)
 //
