@@ -39,7 +39,6 @@ my %forms = (
   'timestamps' => q{approx_count('t.at', since, NULL)},
   'quantile' => q{approx_quantile_as('t.at', (low / 10)::float8, NULL::timestamptz)},
   'interval' => q{approx_count_ci('t'::regclass, 'v', low, high)},
-  'histogram' => q{(SELECT sum(h.count) FROM approx_histogram('t.v', 3, upper => high + 1) AS h)},
   'accurate enough' => q{approx_avg('t.v', low, high + 1, max_relative_error => 10, otherwise => 'null')},
   # The query for the exact answer runs in the worker.
   'exact' => q{CASE WHEN low < 0.1 THEN approx_sum('t.v', low, high, max_relative_error => 0, otherwise => 'exact') END},
