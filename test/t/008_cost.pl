@@ -44,6 +44,8 @@ for (
   [ 'approx_count', qq{SELECT sum(approx_count('t.v', x, x + 1)) $bounds} ],
   [ 'approx_sum', qq{SELECT sum(approx_sum('t.v', x, x + 1)) $bounds} ],
   [ 'approx_avg', qq{SELECT sum(approx_avg('t.v', x, x + 1)) $bounds} ],
+  [ 'approx_count_ci', qq{SELECT sum((approx_count_ci('t.v', x, x + 1)).upper_bound) $bounds} ],
+  [ 'approx_count of a required accuracy', qq{SELECT sum(approx_count('t.v', x, x + 1, max_relative_error => 10)) $bounds} ],
   [ 'approx_quantile', qq{SELECT sum(approx_quantile('t.v', x)) $bounds} ],
   [ 'kde_pdf', qq{SELECT sum(kde_pdf('t.v', x)) $bounds} ],
   [ 'approx_count by regclass', qq{SELECT sum(approx_count('t'::regclass, 'v', x, x + 1)) $bounds} ],
@@ -71,7 +73,8 @@ sub answers {
   return qq{
     SELECT sum(approx_count('t.v', x, x + 1)), sum(approx_avg('t.v', x::text, (x + 1)::text)),
       sum(approx_quantile('t.v', x - trunc(x))), sum(approx_count('t.v', numrange(x::numeric, NULL))),
-      max(approx_quantile_as('t.at', x - trunc(x), NULL::timestamp)), sum(kde_cdf('t'::regclass, 'v', x))
+      max(approx_quantile_as('t.at', x - trunc(x), NULL::timestamp)), sum(kde_cdf('t'::regclass, 'v', x)),
+      sum(approx_sum('t.v', x, x + 1, max_relative_error => 100, otherwise => 'null')), sum((approx_avg_ci('t.v', x, x + 1)).lower_bound)
     FROM (SELECT generate_series(1, $n) * 7e-5::float8 AS x) AS s};
 }
 ask($session, answers(20_000));
@@ -81,8 +84,8 @@ my ($out, $err) = ask($session, answers(200_000));
 is($err, '', 'a million answers and more in one statement');
 my ($grew_high, $grew_now) = (process_memory('VmHWM') - $high, process_memory('RssAnon') - $now);
 my $grew_allocated = ask($session, $contexts) - $allocated;
-diag "over 1,200,000 answers: peak grew by $grew_high kB, process by $grew_now kB, contexts by $grew_allocated bytes";
-# 8 bytes lost by one of the six calls in a row would be 1.6 MB over its 200,000.
+diag "over 1,600,000 answers: peak grew by $grew_high kB, process by $grew_now kB, contexts by $grew_allocated bytes";
+# 8 bytes lost by one of the eight calls in a row would be 1.6 MB over its 200,000.
 cmp_ok($grew_high, '<', 1500, 'the peak of memory does not grow');
 cmp_ok($grew_now, '<', 1500, 'nor what is held');
 cmp_ok($grew_allocated, '<', 65536, 'nor what the contexts hold');

@@ -38,6 +38,10 @@ my %forms = (
   'text bounds' => q{approx_count('t.v', low::text, NULL)},
   'timestamps' => q{approx_count('t.at', since, NULL)},
   'quantile' => q{approx_quantile_as('t.at', (low / 10)::float8, NULL::timestamptz)},
+  'interval' => q{approx_count_ci('t'::regclass, 'v', low, high)},
+  'accurate enough' => q{approx_avg('t.v', low, high + 1, max_relative_error => 10, otherwise => 'null')},
+  # The query for the exact answer runs in the worker.
+  'exact' => q{CASE WHEN low < 0.1 THEN approx_sum('t.v', low, high, max_relative_error => 0, otherwise => 'exact') END},
   'value' => q{approx_count((SELECT d FROM kept), low, high)},
   'density' => q{kde_pdf('t.v', low)},
   'distribution' => q{kde_cdf('t.v', high)},

@@ -189,7 +189,7 @@ TEST(Validate, RejectsEachCorruptedField) {
       {"kind 0", [](Header& h) { h.kind = Kind{0}; }},
       {"kind 2", [](Header& h) { h.kind = Kind{2}; }},
       {"kernel", [](Header& h) { h.kernel = Kernel{kKernels}; }},
-      {"flags", [](Header& h) { h.flags |= 4; }},
+      {"flags", [](Header& h) { h.flags |= 8; }},
       {"flags 128", [](Header& h) { h.flags |= 128; }},
       {"value type", [](Header& h) { h.value_type = ValueType{kValueTypes}; }},
       {"method automatic", [](Header& h) { h.method = Method::automatic; }},
