@@ -181,13 +181,18 @@ void fill_bars(const std::vector<double>& sorted, int most_bars, Picture* pictur
 void fill_density(const DensityView& density, Picture* picture) {
   const Header& h = density.header();
   const double width = picture->bars.front().right - picture->bars.front().left;
+  // A spike a bar: more would overlap.
   double before = 0;
+  long last_bar = -1;
   for (int i = 0; i < density.atoms(); ++i) {
     const double rows = density.atom_cumulative_rows(i) - before;
     before = density.atom_cumulative_rows(i);
     const double x = density.atom_value(i);
-    if (x >= picture->low && x <= picture->high)
-      picture->spikes.push_back({x, 100 * rows / h.rows});
+    if (x < picture->low || x > picture->high) continue;
+    const long bar = std::lround(std::floor((x - picture->low) / width));
+    if (bar != last_bar) picture->spikes.push_back({x, 0});
+    picture->spikes.back().height += 100 * rows / h.rows;
+    last_bar = bar;
   }
   if (density.knots() == 0) return;
   SmoothWalk smooth(density);
@@ -237,6 +242,10 @@ class Drawing {
     return kLeft + kPlotWidth * (x - picture_.low) / (picture_.high - picture_.low);
   }
   double py(double y) const { return kTop + kPlotHeight * (1 - std::min(y / picture_.top, 1.0)); }
+
+  double bar_pixels() const {
+    return px(picture_.bars.front().right) - px(picture_.bars.front().left);
+  }
 
   void title() {
     const Level& level = column_.shown();
@@ -295,7 +304,8 @@ class Drawing {
     out_ << "<path fill=\"#c9ccd1\" d=\"";
     for (const Bar& bar : picture_.bars) {
       const double left = px(bar.left);
-      const double width = std::max(px(bar.right) - left - 0.6, 0.4);
+      const double full = px(bar.right) - left;
+      const double width = full - std::min(0.6, full / 8);
       out_ << text("M%.1f %.1fh%.1fV%.1fh-%.1fz", left, py(bar.height), width, py(0), width);
     }
     out_ << "\"/>\n";
@@ -314,7 +324,8 @@ class Drawing {
 
   void spikes() {
     if (picture_.spikes.empty()) return;
-    out_ << "<path fill=\"none\" stroke=\"#d1481f\" stroke-width=\"1.6\" d=\"";
+    out_ << "<path fill=\"none\" stroke=\"#d1481f\" "
+         << text("stroke-width=\"%.1f\" d=\"", std::clamp(bar_pixels() / 2, 0.8, 2.0));
     for (const Spike& spike : picture_.spikes)
       out_ << text("M%.1f %.1fV%.1f", px(spike.x), py(0), py(spike.height));
     out_ << "\"/>\n";

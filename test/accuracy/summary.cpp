@@ -26,10 +26,9 @@ void line(std::FILE* out, const std::string& what, double figure, const char* fo
           const std::string& asked, bool ok, const std::string& note) {
   char text[32] = "-";
   if (!std::isnan(figure)) std::snprintf(text, sizeof text, format, figure);
-  std::fprintf(out, "  %-58s %9s   %-12s %-6s %s\n", what.c_str(), text, asked.c_str(),
-               std::isnan(figure) ? "-"
-               : ok               ? "ok"
-                                  : "SHORT",
+  const char* verdict = std::isnan(figure) ? "-" : ok ? "ok" : "SHORT";
+  if (asked.empty()) verdict = "";
+  std::fprintf(out, "  %-58s %9s   %-12s %-6s %s\n", what.c_str(), text, asked.c_str(), verdict,
                note.c_str());
 }
 
