@@ -40,6 +40,7 @@ enum Column {
   kDesignEffect,
   kBandwidthRows,
   kBandwidthStatus,
+  kModel,
   kEngine,
   kThreads,
   kScanMs,
@@ -262,6 +263,7 @@ void catalog_store(TableColumn column, const FitRecord& record) {
     if (text != nullptr) put(at, CStringGetTextDatum(text));
   };
   put_or_null(kBandwidthStatus, record.bandwidth_status);
+  put_or_null(kModel, record.model);
   put_or_null(kEngine, record.engine);
   put(kThreads, Int32GetDatum(record.threads));
   put(kScanMs, Float8GetDatum(record.scan_ms));

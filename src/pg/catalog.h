@@ -47,6 +47,7 @@ struct FitRecord {
   double design_effect;  // kde::Sample::design_effect
   int64 bandwidth_rows;
   const char* bandwidth_status;  // null: the method searches nothing
+  const char* model;             // kde::FitReport::model; null: the method is the model
   const char* engine;            // null: no pair sums were needed
   int threads;
   double scan_ms, select_ms, estimate_ms;

@@ -284,6 +284,7 @@ KDE_FUNCTION(kde_fit) {
   record.design_effect = work->sample.design_effect;
   record.bandwidth_rows = report.bandwidth_rows;
   record.bandwidth_status = report.status;
+  if (report.model[0] != '\0') record.model = report.model;
   if (used_sums) record.engine = report.engine != nullptr ? report.engine : chosen_engine_name();
   record.threads = used_sums ? control.threads : 1;
   record.scan_ms = scan_ms;
@@ -292,7 +293,7 @@ KDE_FUNCTION(kde_fit) {
   catalog_store(request.column, record);
 
   const kde::Header* h = reinterpret_cast<const kde::Header*>(record.density);
-  Row<20> row;
+  Row<21> row;
   row.put(ObjectIdGetDatum(request.column.relation));
   row.put(PointerGetDatum(single_name_array(column_name)));
   row.put(CStringGetTextDatum(kde::method_name(report.method)));
@@ -300,6 +301,8 @@ KDE_FUNCTION(kde_fit) {
   row.put(Float8GetDatum(report.bandwidth), report.bandwidth == 0);
   row.put(report.status != nullptr ? CStringGetTextDatum(report.status) : 0,
           report.status == nullptr);
+  row.put(record.model != nullptr ? CStringGetTextDatum(record.model) : 0,
+          record.model == nullptr);
   row.put(Float8GetDatum(h->rows));
   row.put(Int64GetDatum(record.rows_read));
   row.put(Int64GetDatum(report.sample_rows));
