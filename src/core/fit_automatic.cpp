@@ -23,8 +23,10 @@ namespace {
 
 // Values seen this often on average are the column's alphabet, if no lattice explains them.
 constexpr double kAlphabetRepeats = 10;
-// A lattice is a model of the column only where this share of its points was seen.
+// A lattice is a model of the column only where this share of its points was seen; more where the
+// values seen were seen often, and those not seen hardly exist.
 constexpr double kLeastOccupied = 0.1;
+constexpr double kLeastOccupiedOfAlphabet = 0.15;
 // Atoms stored at most: of a density of lattice points only, and beside knots.
 constexpr std::size_t kMostPoints = 1900;
 constexpr std::size_t kMostValues = 900;
@@ -182,7 +184,12 @@ class AutomaticFit {
     // Beside strays all are stored as they are, in full.
     if (strays_ > 0 && points() + static_cast<double>(strays_) > static_cast<double>(kMostValues))
       return false;
-    return static_cast<double>(distinct_.size() - strays_) >= kLeastOccupied * points();
+    const double least = often_repeated() ? kLeastOccupiedOfAlphabet : kLeastOccupied;
+    return static_cast<double>(distinct_.size() - strays_) >= least * points();
+  }
+
+  bool often_repeated() const {
+    return static_cast<double>(distinct_.size()) * kAlphabetRepeats <= seen_;
   }
 
   bool is_alphabet() const {
@@ -262,13 +269,32 @@ class AutomaticFit {
     return at->value;
   }
 
+  bool wants_exact_sums() const {
+    return options_.exact || options_.engine.kind == Engine::Kind::reference;
+  }
+
+  // The part of the sample for sums over pairs, without the atoms.
+  void add_bandwidth_values(std::vector<double>* values) const {
+    auto rest = smooth_values_.begin();
+    for (double x : sample_.bandwidth_values) {
+      const double u = to_u(x);
+      while (rest != smooth_values_.end() && rest->value < u) ++rest;
+      if (rest != smooth_values_.end() && rest->value == u) values->push_back(u);
+    }
+  }
+
   Status select() {
     const Stopwatch watch;
     std::vector<double> values, weights;
-    for (const WeightedValue& v : smooth_values_) {
-      values.push_back(v.value);
-      weights.push_back(v.weight);
+    if (wants_exact_sums()) {
+      add_bandwidth_values(&values);
+    } else {
+      for (const WeightedValue& v : smooth_values_) {
+        values.push_back(v.value);
+        weights.push_back(v.weight);
+      }
     }
+    const double observations = total_weight(smooth_values_);
     report_.method = Method::plugin;
     Status status;
     LineBandwidth found;
@@ -276,8 +302,8 @@ class AutomaticFit {
       LineRequest request;
       request.method = Method::plugin;
       request.engine = options_.engine;
-      request.engine.kind = Engine::Kind::spectral;
-      const auto n = std::max<std::int64_t>(std::llround(total_weight(smooth_values_)),
+      if (!wants_exact_sums()) request.engine.kind = Engine::Kind::spectral;
+      const auto n = std::max<std::int64_t>(std::llround(observations),
                                             static_cast<std::int64_t>(values.size()));
       status = select_line_bandwidth(request, {values, weights, n}, control_, &found);
       if (status.code == Code::degenerate || status.code == Code::too_large ||

@@ -433,7 +433,8 @@ class Adaptive {
     for (std::size_t i = 0; i < out->share.size(); ++i)
       out->share[i] = f * (cells_.count[i] / n_) + (1 - f) * out->share[i];
     const Smoothing& s = smoothings_[static_cast<std::size_t>(best_.transformation)];
-    out->bandwidth = s.h * std::max(best_.multiple, 0.0) / s.transformation.slope(quantile(0.5));
+    out->bandwidth =
+        s.h * (best_.multiple > 0 ? best_.multiple : 1) / s.transformation.slope(quantile(0.5));
     report_errors(f, out);
     char text[200];
     if (best_.multiple == 0) {

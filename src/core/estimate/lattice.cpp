@@ -11,6 +11,9 @@ namespace kde {
 namespace {
 
 constexpr int kMaxDecimals = 6;
+// A common divisor g of the distances of n random whole numbers has probability g^-(n - 1) at most:
+// above this it is taken for chance.
+constexpr double kChance = 1e-6;
 // Whole numbers up to here times ten stay exact.
 constexpr double kMaxWhole = 0x1p49;
 
@@ -81,7 +84,10 @@ Lattice find_lattice(std::span<const WeightedValue> distinct) {
     std::sort(values.begin(), values.end(), [](const WholeValue& a, const WholeValue& b) {
       return a.weight > b.weight || (a.weight == b.weight && a.value < b.value);
     });
-    return {values.front().value, common_gap(values, enough), scale};
+    std::int64_t gap = common_gap(values, enough);
+    const double others = static_cast<double>(values.size() - 1);
+    if (others * std::log(static_cast<double>(gap)) < -std::log(kChance)) gap = 1;
+    return {values.front().value, gap, scale};
   }
   return {};
 }

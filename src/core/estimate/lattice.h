@@ -4,7 +4,8 @@
 // Values are made whole by the least power of ten that makes (nearly) all of them whole; the step
 // is the greatest common divisor of their distances from the commonest value, the distinct values
 // taken from the commonest on until kOnLattice of the rows lie on it, so that a few stray values do
-// not hide it.
+// not hide it. A divisor that as few values may share by chance is not a step; the least decimal
+// is.
 #pragma once
 
 #include "core/room.h"

@@ -366,7 +366,14 @@ double pdf(const DensityView& density, double x) {
       u = std::clamp(u, density.knot_u(0), density.knot_u(density.knots() - 1));
     rows = std::ldexp(h.smooth_rows * smooth_slope(density, u), -h.exponent);
   }
-  if (h.bandwidth > 0) {
+  if (h.lattice_atoms()) {
+    // Half a step to either side of a lattice point is its own.
+    const int next = atoms_below(density, x - h.lattice_step / 2, false);
+    if (next < density.atoms() && density.atom_value(next) <= x + h.lattice_step / 2) {
+      const double before = next > 0 ? density.atom_cumulative_rows(next - 1) : 0;
+      rows += (density.atom_cumulative_rows(next) - before) / h.lattice_step;
+    }
+  } else if (h.bandwidth > 0) {
     double previous = 0;
     for (int i = 0; i < density.atoms(); ++i) {
       const double here = density.atom_cumulative_rows(i);
