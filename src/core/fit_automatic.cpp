@@ -120,11 +120,10 @@ class AutomaticFit {
         if (2 * below >= seen_) break;
       }
     }
-    // Half a step beyond the ends must fit as well.
-    std::frexp(1.25 * std::max(header_.max - header_.origin, header_.origin - header_.min),
+    // Half a step beyond the ends must fit as well: 1.25 times their distance, which may overflow.
+    std::frexp(0.625 * std::max(header_.max - header_.origin, header_.origin - header_.min),
                &header_.exponent);
-    if (!std::isfinite(to_u(header_.max) - to_u(header_.min)) || header_.exponent > 1024)
-      std::frexp(std::max(header_.max, -header_.min), &header_.exponent);
+    ++header_.exponent;
   }
 
   double to_u(double x) const { return std::ldexp(x - header_.origin, -header_.exponent); }

@@ -17,13 +17,15 @@ constexpr std::size_t kReach = 20;
 double log_tail(double c, double e) { return c * (1 + std::log(e / c)) - e; }
 
 struct Window {
-  double values;  // distinct ones
+  double values;    // distinct ones
+  double repeated;  // of them, seen more than once
   double weight;
   double points;  // of the lattice; infinite off a lattice
 
   bool clumped() const {
     const double expected = std::isinf(points) ? weight : points * -std::expm1(-weight / points);
-    return values < kClumped * expected && weight > kClumpRepeats * values;
+    // One heavy value does not make its neighbours a clump.
+    return values < kClumped * expected && weight > kClumpRepeats * values && 2 * repeated > values;
   }
 };
 
@@ -31,8 +33,11 @@ struct Window {
 
 AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std::size_t limit) {
   const std::size_t n = distinct.size();
-  std::vector<double> below(n + 1, 0);
-  for (std::size_t i = 0; i < n; ++i) below[i + 1] = below[i] + distinct[i].weight;
+  std::vector<double> below(n + 1, 0), repeated_below(n + 1, 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    below[i + 1] = below[i] + distinct[i].weight;
+    repeated_below[i + 1] = repeated_below[i] + (distinct[i].weight > 1 ? 1 : 0);
+  }
   const double level = std::log(kFalsePositives / static_cast<double>(std::max<std::size_t>(n, 1)));
 
   std::vector<std::size_t> atoms;
@@ -41,6 +46,7 @@ AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std
     const std::size_t last = std::min(n - 1, i + kReach);
     Window w;
     w.values = static_cast<double>(last - first + 1);
+    w.repeated = repeated_below[last + 1] - repeated_below[first];
     w.weight = below[last + 1] - below[first];
     w.points = step > 0 ? (distinct[last].value - distinct[first].value) / step + 1
                         : std::numeric_limits<double>::infinity();

@@ -10,8 +10,8 @@
 //             kFalsePositives
 //   clump     all the values of a window are atoms where they are fewer than kClumped of the
 //             distinct values expected of its W observations on its M points, M (1 - exp(-W/M)),
-//             and seen kClumpRepeats times each on average: what is seen again and again at the
-//             same places is no continuum
+//             and seen kClumpRepeats times each on average, most of them more than once: what is
+//             seen again and again at the same places is no continuum
 #pragma once
 
 #include "core/estimate/atoms.h"

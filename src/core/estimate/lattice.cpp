@@ -67,7 +67,9 @@ std::int64_t common_gap(std::span<const WholeValue> values, double enough) {
 
 std::int64_t Lattice::nearest(double x) const {
   const double k = (x * scale - static_cast<double>(base)) / static_cast<double>(gap);
-  return static_cast<std::int64_t>(std::nearbyint(std::clamp(k, -0x1p52, 0x1p52)));
+  // Far off, a point that value() can compute: beyond any other, but within 64 bits.
+  const double most = std::min(0x1p52, 0x1p62 / static_cast<double>(gap));
+  return static_cast<std::int64_t>(std::nearbyint(std::clamp(k, -most, most)));
 }
 
 Lattice find_lattice(std::span<const WeightedValue> distinct) {

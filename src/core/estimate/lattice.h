@@ -28,7 +28,8 @@ struct Lattice {
   explicit operator bool() const { return gap != 0; }
   double step() const { return static_cast<double>(gap) / scale; }
   double value(std::int64_t k) const { return static_cast<double>(base + k * gap) / scale; }
-  // The lattice point nearest to x, whose distance from the base is below 2^52 steps.
+  // The number of the lattice point nearest to x, finite; of the farthest point that 64 bits hold
+  // (at most 2^52 steps off) where x is farther.
   std::int64_t nearest(double x) const;
 };
 

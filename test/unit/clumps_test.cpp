@@ -1,0 +1,114 @@
+// estimate/clumps.h: planted atoms and clumps are found whole, and nothing in smooth columns, on a
+// lattice or off.
+#include "core/estimate/clumps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/random.h"
+#include "distinct.h"
+#include "samples.h"
+
+namespace kde {
+namespace {
+
+constexpr std::size_t kNoLimit = 100000;
+
+// The stated rate: at most kFalsePositives a sample; of 300 samples more than two with a chance
+// below 0.4 % (Poisson with mean 0.3).
+template <typename Draw>
+void expect_few_false_positives(double step, Draw draw) {
+  int samples_with_atoms = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Random random(seed);
+    std::vector<double> x;
+    const std::vector<double> z = samples::normal(3000, seed + 500);
+    for (double v : z) x.push_back(draw(v, random));
+    samples_with_atoms +=
+        split_clumps(samples::distinct(x), step, kNoLimit).atoms.empty() ? 0 : 1;
+  }
+  EXPECT_LE(samples_with_atoms, 2) << "step " << step;
+}
+
+TEST(Clumps, NoneInContinuousColumns) {
+  expect_few_false_positives(0, [](double z, Random&) { return z; });
+  expect_few_false_positives(0, [](double z, Random&) { return std::exp(2 * z); });
+}
+
+// 0.06 to 10 observations a point; a lattice of fewer points is a model of its own.
+TEST(Clumps, NoneOnSmoothLattices) {
+  for (double points : {300.0, 3000.0, 50000.0}) {
+    expect_few_false_positives(
+        1, [=](double, Random& random) { return std::floor(points * random.uniform()); });
+    expect_few_false_positives(1,
+                               [=](double z, Random&) { return std::round(points / 5 * z); });
+  }
+}
+
+TEST(Clumps, AtomsAmongContinuousValues) {
+  std::vector<double> x = samples::normal(3000, 1);
+  for (double atom : {-0.5, 0.25, 1.0}) x.insert(x.end(), 40, atom);
+  const AtomSplit split = split_clumps(samples::distinct(x), 0, kNoLimit);
+  ASSERT_EQ(split.atoms.size(), 3u);
+  EXPECT_EQ(split.atoms[0].value, -0.5);
+  EXPECT_EQ(split.atoms[1].value, 0.25);
+  EXPECT_EQ(split.atoms[2].value, 1);
+  for (const WeightedValue& a : split.atoms) EXPECT_EQ(a.weight, 40);
+  EXPECT_EQ(split.rest.size(), 3000u);
+}
+
+// On a lattice so fine that a point expects 0.4 observations, 15 on one are an atom, 4 are not.
+TEST(Clumps, AtomsOnALattice) {
+  Random random(2);
+  std::vector<double> x;
+  for (int i = 0; i < 4000; ++i) x.push_back(std::floor(10000 * random.uniform()));
+  std::erase_if(x, [](double v) { return v == 2000 || v == 5000; });
+  x.insert(x.end(), 15, 5000);
+  x.insert(x.end(), 4, 2000);
+  const AtomSplit split = split_clumps(samples::distinct(x), 1, kNoLimit);
+  ASSERT_EQ(split.atoms.size(), 1u);
+  EXPECT_EQ(split.atoms[0].value, 5000);
+  EXPECT_EQ(split.atoms[0].weight, 15);
+}
+
+// A stretch in which 80 values are seen four times each beside a continuum: all of them are atoms,
+// and of the continuum at most those whose windows reach into the stretch.
+TEST(Clumps, AStretchOfRepeatedValues) {
+  std::vector<double> x;
+  for (double z : samples::normal(2000, 4)) x.push_back(z - 10);
+  for (double z : samples::normal(80, 5)) x.insert(x.end(), 4, z + 10);
+  const AtomSplit split = split_clumps(samples::distinct(x), 0, kNoLimit);
+  ASSERT_GE(split.atoms.size(), 80u);
+  ASSERT_LE(split.atoms.size(), 100u);
+  int repeated = 0;
+  for (const WeightedValue& a : split.atoms) repeated += a.weight == 4 ? 1 : 0;
+  EXPECT_EQ(repeated, 80);
+}
+
+TEST(Clumps, EachValueIsInOneList) {
+  std::vector<double> x = samples::normal(1000, 6);
+  for (std::size_t k = 0; k < 50; ++k) x.insert(x.end(), 10 + k, x[k]);
+  const std::vector<WeightedValue> values = samples::distinct(x);
+  for (std::size_t limit : {std::size_t{0}, std::size_t{7}, std::size_t{50}, kNoLimit}) {
+    const AtomSplit split = split_clumps(values, 0, limit);
+    EXPECT_EQ(split.atoms.size(), std::min<std::size_t>(limit, 50));
+    EXPECT_EQ(split.atoms.size() + split.rest.size(), values.size());
+    EXPECT_EQ(samples::total_weight(split.atoms) + samples::total_weight(split.rest),
+              samples::total_weight(values));
+    const auto ascending = [](const WeightedValue& a, const WeightedValue& b) {
+      return a.value < b.value;
+    };
+    EXPECT_TRUE(std::is_sorted(split.atoms.begin(), split.atoms.end(), ascending));
+    EXPECT_TRUE(std::is_sorted(split.rest.begin(), split.rest.end(), ascending));
+    // The heaviest, of those that stand out: 1 + 10 + k observations.
+    for (const WeightedValue& a : split.atoms)
+      EXPECT_GE(a.weight, 61 - static_cast<double>(split.atoms.size()));
+  }
+  EXPECT_TRUE(split_clumps({}, 0, kNoLimit).rest.empty());
+}
+
+}  // namespace
+}  // namespace kde
