@@ -301,8 +301,7 @@ KDE_FUNCTION(kde_fit) {
   row.put(Float8GetDatum(report.bandwidth), report.bandwidth == 0);
   row.put(report.status != nullptr ? CStringGetTextDatum(report.status) : 0,
           report.status == nullptr);
-  row.put(record.model != nullptr ? CStringGetTextDatum(record.model) : 0,
-          record.model == nullptr);
+  row.put(record.model != nullptr ? CStringGetTextDatum(record.model) : 0, record.model == nullptr);
   row.put(Float8GetDatum(h->rows));
   row.put(Int64GetDatum(record.rows_read));
   row.put(Int64GetDatum(report.sample_rows));
