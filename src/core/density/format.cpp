@@ -52,7 +52,8 @@ Status validate_header(const Header& h) {
   if (!(h.min <= h.mean && h.mean <= h.max)) return invalid("mean is outside [min, max]");
   if (h.lattice_step > 0 && !lattice_resolved(h)) return invalid("lattice step is too small");
   if (h.lattice_atoms() && !(h.lattice_step > 0)) return invalid("lattice atoms without a lattice");
-  if (!(h.lattice_scale <= 1e15)) return invalid("lattice scale is too large");
+  if (!(h.lattice_scale >= 0 && h.lattice_scale <= 1e15))
+    return invalid("lattice scale is negative or too large");
   if (!(h.variance >= 0)) return invalid("variance is negative or NaN");
   if (!(h.error >= 0 && h.error <= 1)) return invalid("error is outside [0, 1]");
   for (int i = 0; i < kErrorScales; ++i) {
@@ -65,6 +66,9 @@ Status validate_header(const Header& h) {
 
 Status validate_atoms(const DensityView& d) {
   const Header& h = d.header();
+  // The shares of packed atoms are of these; too few, and their rows would not tell them apart.
+  if (h.lattice_atoms() && d.atoms() > 0 && !(h.finite_rows() - h.smooth_rows >= 1e-200))
+    return invalid("lattice atoms without rows");
   double previous = 0;
   for (int i = 0; i < d.atoms(); ++i) {
     const double v = d.atom_value(i);
@@ -73,6 +77,11 @@ Status validate_atoms(const DensityView& d) {
       return invalid("an atom is outside [min, max]");
     if (!(std::fabs(d.to_u(v)) <= 1)) return invalid("an atom is outside [-1, 1] in u");
     if (i > 0 && v <= d.atom_value(i - 1)) return invalid("atoms are not in ascending order");
+    // Else the point's number would be another once it is packed again.
+    if (h.lattice_atoms() &&
+        !(std::fabs(v - (h.lattice_offset + d.atom_point_raw(i) * h.lattice_step)) <=
+          h.lattice_step / 4))
+      return invalid("lattice scale does not fit the lattice");
     // Packed, the rows of a rare lattice point may round to none.
     if (!std::isfinite(rows) || (h.lattice_atoms() ? rows < previous : rows <= previous))
       return invalid("an atom has no rows");

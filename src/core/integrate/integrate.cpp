@@ -291,12 +291,14 @@ double smooth_quantile(const DensityView& d, double g) {
 // The smallest finite x with finite_below(x, inclusive) >= rows.
 double finite_quantile(const DensityView& d, double rows) {
   const Header& h = d.header();
+  // The rank of a value, asked for as a fraction of the rows, must not round to the next value's.
+  const double reached = rows - 0x1p-51 * h.rows;
   // The first atom by which the rows are reached.
   int low = 0;
   int high = d.atoms();
   while (low < high) {
     const int middle = low + (high - low) / 2;
-    if (finite_below(d, d.atom_value(middle), true) >= rows) {
+    if (finite_below(d, d.atom_value(middle), true) >= reached) {
       high = middle;
     } else {
       low = middle + 1;
