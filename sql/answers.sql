@@ -181,8 +181,9 @@ FROM (
   ) AS v
 GROUP BY name ORDER BY name COLLATE "C";
 
--- Lattices: whole numbers and cents. Between two points lies nothing, bounds between points do what
--- the points do, an open bound leaves its point out, and a quantile is a point.
+-- Lattices, found in the values: whole numbers, cents and eighths of a cent. Between two points lies
+-- nothing, bounds between points do what the points do, an open bound leaves its point out, and a
+-- quantile is a point.
 SELECT name, lattice_step FROM columns, kde_info(kde_density('smooth', name))
 WHERE lattice_step IS NOT NULL ORDER BY name COLLATE "C";
 SELECT bool_and(approx_count('smooth.whole', k, k + 9) = approx_count('smooth.whole', int4range(k, k + 10))) AS half_open,

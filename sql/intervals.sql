@@ -23,19 +23,20 @@ EXCEPTION WHEN OTHERS THEN
   IF hint <> '' THEN RETURN NEXT '  hint: ' || hint; END IF;
 END $$;
 CREATE FUNCTION rounded(double precision) RETURNS numeric LANGUAGE sql IMMUTABLE AS
-  'SELECT $1::numeric(20, 6)';
+  'SELECT $1::numeric(20, 3)';
 
--- 600 of 60,000 rows: of six values the counts are those of all rows read, but the sample says how
--- far they may be trusted.
+-- Half of the blocks: the counts of six values are those of all rows read, more than the sample keeps.
 CREATE TABLE dice AS SELECT i % 6 + 1 AS side FROM generate_series(1, 60000) AS i;
-SELECT rows, sample_rows, atoms FROM kde_fit('dice', 'side', seed => 1, sample_rows => 600);
--- Wilson's interval at p = 1/6, m = 600 / 0.99, from its own formula.
-WITH w AS (SELECT 1 / 6.0::float8 AS p, 600 / 0.99::float8 AS m, 1.959963984540054::float8 AS z),
-  v AS (SELECT (m * p + z * z / 2) / (m + z * z) AS centre,
-    z * sqrt(m * p * (1 - p) + z * z / 4) / (m + z * z) AS half FROM w)
-SELECT c.estimate, rounded(c.lower_bound - 60000 * (centre - half)) AS lower,
-  rounded(c.upper_bound - 60000 * (centre + half)) AS upper
-FROM v, approx_count_ci('dice.side', 3, 3) AS c;
+SET kde_aqp.sample_blocks = 133;
+SELECT rows, rows_read, sample_rows, atoms, model FROM kde_fit('dice', 'side', seed => 1, sample_rows => 600);
+RESET kde_aqp.sample_blocks;
+-- Wilson's interval from its own formula, for p of 30,058 rows drawn of 60,116: m = 30058 / (1 - 1/2).
+WITH v AS (SELECT c.*, c.estimate / 60116 AS p, 60116::float8 AS m, 1.959963984540054::float8 AS z
+    FROM approx_count_ci('dice.side', 3, 3) AS c),
+  w AS (SELECT *, (m * p + z * z / 2) / (m + z * z) AS centre,
+    z * sqrt(m * p * (1 - p) + z * z / 4) / (m + z * z) AS half FROM v)
+SELECT rounded(estimate) AS estimate, rounded(lower_bound - 60116 * (centre - half)) AS lower,
+  rounded(upper_bound - 60116 * (centre + half)) AS upper FROM w;
 -- Confidence and changed rows widen; all rows are certain but for changes.
 SELECT changed_rows, confidence, c.lower_bound < c.estimate AS below, c.upper_bound > c.estimate AS above,
   rounded(c.upper_bound - c.lower_bound) AS width
@@ -44,8 +45,8 @@ FROM (VALUES (0, 0.5), (0, 0.95), (0, 0.99), (100, 0.99)) AS v(changed_rows, con
 SELECT * FROM approx_count_ci('dice.side');
 SELECT * FROM approx_count_ci('dice.side', changed_rows => 10);
 SELECT * FROM approx_count_ci('dice.side', 4, 3, changed_rows => 10);
-SELECT s.estimate, s.lower_bound < s.estimate AS below, rounded(s.upper_bound + s.lower_bound - 2 * s.estimate) AS skew,
-  a.estimate AS avg, a.lower_bound BETWEEN 2 AND 3 AS avg_below, a.upper_bound BETWEEN 3 AND 4 AS avg_above
+SELECT rounded(s.estimate) AS sum, s.lower_bound < s.estimate AS below, rounded(s.upper_bound + s.lower_bound - 2 * s.estimate) AS skew,
+  rounded(a.estimate) AS avg, a.lower_bound BETWEEN 2 AND 3 AS avg_below, a.upper_bound BETWEEN 3 AND 4 AS avg_above
 FROM approx_sum_ci('dice.side', 2, 4) AS s, approx_avg_ci('dice.side', 2, 4) AS a;
 SELECT * FROM approx_quantile_ci('dice.side', 0.5);
 SELECT * FROM approx_quantile_ci('dice.side', 0.5, changed_rows => 60000);
@@ -174,6 +175,9 @@ SELECT * FROM approx_count('wide', 'k', 10, 20, max_relative_error => 0, otherwi
 SELECT count(*) FROM generate_series(1, 20) AS k WHERE k <= approx_count('wide', 'k', 10, 20, max_relative_error => 0, otherwise => 'exact');
 SELECT k, approx_count('wide', 'k', 1, k, max_relative_error => 0, otherwise => 'exact') FROM generate_series(5000, 20000, 5000) AS k;
 
+-- Every row read: nothing is uncertain but what has changed.
+SELECT rows FROM kde_fit('dice', 'side');
+SELECT *, (approx_count_ci('dice.side', 1, 2, changed_rows => 100)).upper_bound FROM approx_count_ci('dice.side', 1, 2);
 -- Histograms: bins add up to the count of their span, whatever the column.
 SELECT c.name, h.bins, abs(h.total - approx_count('wide', c.name, NULL, NULL)) < 1e-6 AS whole, abs(h.fractions - 1) < 1e-9 AS fractions,
   h.contiguous

@@ -5,11 +5,13 @@ CREATE SCHEMA kde_type;
 SET search_path = kde_type, public;
 RESET client_min_messages;
 
--- Three atoms, by hand; and one smooth cell whose distribution function is 3 s^2 - 2 s^3 on [-1, 1].
+-- Three atoms, by hand; one smooth cell whose distribution function is 3 s^2 - 2 s^3 on [-1, 1]; and
+-- atoms stored as lattice points (flag 8), the tenths from 0.1 to 0.4 but one, a third of the rows each.
 CREATE TABLE literals (name text, density text);
 INSERT INTO literals VALUES
-('atoms', 'kde/1 kernel=gaussian type=integer method=plugin flags=3 exponent=1 rows=60 nulls=5 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=60 bandwidth=0.25 origin=1 lattice_step=1 lattice_offset=0 min=0 max=2 mean=1 variance=0.5 smooth_rows=0 slope_unit=0 error=0 sampling_variance=0 count_error=[1,0.5,0.25,1,1,1,1,2] mean_error=[1,1,1,1,1,1,1,1] atoms=[0:20,1:40,2:60] knots=[] moments=[]'),
-('smooth', 'kde/1 kernel=gaussian type=double_precision method=silverman flags=1 exponent=1 rows=100 nulls=0 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=100 bandwidth=0.125 origin=0 lattice_step=0 lattice_offset=0 min=-1 max=1 mean=0 variance=0.25 smooth_rows=100 slope_unit=1 error=0 sampling_variance=0 count_error=[1,0.5,0.25,1,1,1,1,2] mean_error=[1,1,1,1,1,1,1,1] atoms=[] knots=[-0.5:0:0,0.5:4294967295:0] moments=[0:0]');
+('atoms', 'kde/1 kernel=gaussian type=integer method=plugin flags=3 exponent=1 rows=60 nulls=5 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=60 bandwidth=0.25 origin=1 lattice_step=1 lattice_offset=0 lattice_scale=0 min=0 max=2 mean=1 variance=0.5 smooth_rows=0 slope_unit=0 error=0 sampling_variance=0 count_error=[1,0.5,0.25,1,1,1,1,2] mean_error=[1,1,1,1,1,1,1,1] atoms=[0:20,1:40,2:60] knots=[] moments=[]'),
+('smooth', 'kde/1 kernel=gaussian type=double_precision method=silverman flags=1 exponent=1 rows=100 nulls=0 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=100 bandwidth=0.125 origin=0 lattice_step=0 lattice_offset=0 lattice_scale=0 min=-1 max=1 mean=0 variance=0.25 smooth_rows=100 slope_unit=1 error=0 sampling_variance=0 count_error=[1,0.5,0.25,1,1,1,1,2] mean_error=[1,1,1,1,1,1,1,1] atoms=[] knots=[-0.5:0:0,0.5:4294967295:0] moments=[0:0]'),
+('packed', 'kde/1 kernel=gaussian type=numeric method=plugin flags=13 exponent=-2 rows=30 nulls=0 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=15 bandwidth=0.05 origin=0.2 lattice_step=0.1 lattice_offset=0.1 lattice_scale=10 min=0.1 max=0.4 mean=0.25 variance=0.015 smooth_rows=0 slope_unit=0 error=0 sampling_variance=0.5 count_error=[1,1,1,1,1,1,1,1] mean_error=[1,1,1,1,1,1,1,1] atoms=[0.1:10,0.3:20,0.4:30] knots=[] moments=[]');
 
 -- ----------------------------------------------------------------------------------------- text
 SELECT name, density::kde::text = density AS same FROM literals;
@@ -19,6 +21,10 @@ SELECT approx_count(density::kde, 1, 2) AS count, approx_sum(density::kde) AS su
 SELECT approx_count(density::kde, -1, 0.5) AS count, approx_quantile(density::kde, 0.5) AS median,
   kde_pdf(density::kde, 0) AS peak, approx_avg(density::kde) AS avg FROM literals WHERE name = 'smooth';
 SELECT * FROM kde_info((SELECT density::kde FROM literals WHERE name = 'atoms'));
+-- Points are the doubles nearest to their decimals: 0.3, not 0.1 + 2 * 0.1. Each spreads over its step.
+SELECT approx_count(density::kde, 0.3, 0.3) AS at, approx_count(density::kde, numrange(0.1, 0.3, '()')) AS between,
+  approx_quantile(density::kde, 0.5) AS median, kde_pdf(density::kde, 0.33) * 0.1 AS share, kde_pdf(density::kde, 0.2) AS none
+FROM literals WHERE name = 'packed';
 -- Any white space between fields.
 SELECT name, (E'\n ' || replace(density, ' ', E' \t\r\n') || E'\n')::kde::text = density AS same FROM literals;
 
@@ -38,7 +44,7 @@ SELECT input, read(input) FROM unnest(ARRAY['', ' ', 'x', 'kde', 'kde/', 'kde/2 
 -- One part replaced at a time.
 SELECT name, old, new, read(replace(density, old, new)) FROM literals JOIN (VALUES
   ('atoms', 'kde/1', 'kde/0'), ('atoms', 'gaussian', 'triangle'), ('atoms', 'integer', 'text'),
-  ('atoms', 'plugin', 'auto'), ('atoms', 'plugin', 'magic'), ('atoms', 'flags=3', 'flags=8'), ('atoms', 'flags=3', 'flags=256'),
+  ('atoms', 'plugin', 'auto'), ('atoms', 'plugin', 'magic'), ('atoms', 'flags=3', 'flags=16'), ('atoms', 'flags=3', 'flags=256'),
   ('atoms', 'flags=3', 'flags=-1'), ('atoms', 'exponent=1 ', 'exponent=1101 '), ('atoms', 'exponent=1 ', 'exponent=1.5 '),
   ('atoms', 'exponent=1 ', 'exponent=99999999999 '), ('atoms', 'exponent=1 ', 'exponent=-9 '),
   ('atoms', 'rows=60 nulls', 'rows=-60 nulls'), ('atoms', 'rows=60 nulls', 'rows=61 nulls'), ('atoms', 'rows=60 nulls', 'rows=nan nulls'),
@@ -53,7 +59,11 @@ SELECT name, old, new, read(replace(density, old, new)) FROM literals JOIN (VALU
   ('atoms', '1:40,', '1:20,'), ('atoms', '1:40,', '0:40,'), ('atoms', '1:40,', '1:40:1,'), ('atoms', '1:40,', '1:inf,'),
   ('atoms', '0:20,1:40', '1:20,0:40'), ('atoms', '2:60]', '3:60]'), ('atoms', 'moments=[]', 'moments=[0:0]'),
   ('atoms', 'moments=[]', 'moments=[] x'), ('atoms', 'moments=[]', 'moments=[]]'), ('atoms', 'moments=[]', ''),
-  ('atoms', 'knots=[]', 'knots=[0:0:0]'),
+  ('atoms', 'knots=[]', 'knots=[0:0:0]'), ('atoms', 'lattice_scale=0', 'lattice_scale=nan'), ('atoms', 'lattice_scale=0', ''),
+  ('packed', 'lattice_step=0.1', 'lattice_step=0'), ('packed', 'lattice_scale=10', 'lattice_scale=-10'), ('packed', 'lattice_scale=10', 'lattice_scale=1e16'),
+  ('packed', 'lattice_scale=10', 'lattice_scale=1'), ('packed', '0.3:20', '0.1:20'), ('packed', '0.3:20', '0.35:20'), ('packed', '0.3:20', '0.3:5'),
+  ('packed', '0.3:20', '0.3:-5'), ('packed', '0.3:20', '0.3:nan'), ('packed', '0.3:20', '0:20'), ('packed', '0.3:20', '1e300:20'), ('packed', '0.4:30', '0.4:29'),
+  ('packed', '0.4:30', '0.5:30'), ('packed', 'lattice_offset=0.1', 'lattice_offset=0.2'), ('packed', 'rows=30', 'rows=31'),
   ('smooth', '-0.5:0:0', '-0.5:1:0'), ('smooth', '4294967295:0', '4294967294:0'), ('smooth', '4294967295:0', '4294967296:0'),
   ('smooth', '0.5:4294967295', '1.5:4294967295'), ('smooth', '0.5:4294967295', '-0.75:4294967295'), ('smooth', '[-0.5:0:0', '[0.5:0:0'),
   ('smooth', '[-0.5:0:0', '[-0.1:0:0'), ('smooth', '-0.5:0:0', '-0.5:0:4'), ('smooth', '-0.5:0:0', '-0.5:0:65536'), ('smooth', 'slope_unit=1', 'slope_unit=0'),
@@ -97,16 +107,21 @@ SELECT receive(b) FROM wire WHERE name = 'atoms';
 SELECT d::text = density AS same FROM received, literals WHERE name = 'atoms';
 SELECT receive(b) FROM wire WHERE name = 'smooth';
 SELECT d::text = density AS same FROM received, literals WHERE name = 'smooth';
+SELECT receive(b) FROM wire WHERE name = 'packed';
+SELECT d::text = density AS same FROM received, literals WHERE name = 'packed';
 -- One field replaced at a time: byte offset and new bytes.
 SELECT name, at, bytes, receive(overlay(b PLACING bytes::bytea FROM at + 1)) FROM wire JOIN (VALUES
   ('atoms', 0, '\x00'), ('atoms', 0, '\x02'), ('atoms', 0, '\xff'), ('atoms', 1, '\x00'), ('atoms', 2, '\x05'), ('atoms', 2, '\x06'), ('atoms', 3, '\x80'),
   ('atoms', 4, '\x0a'), ('atoms', 5, '\x00'), ('atoms', 5, '\x08'), ('atoms', 6, '\x0001'), ('atoms', 8, '\x7fffffff'), ('atoms', 12, '\x00000002'),
   ('atoms', 12, '\x00000004'), ('atoms', 12, '\xffffffff'), ('atoms', 12, '\x10000003'), ('atoms', 16, '\x00000001'), ('atoms', 16, '\x00000002'),
   ('atoms', 16, '\xffffffff'), ('atoms', 20, '\x7ff8000000000000'), ('atoms', 20, '\xc04e000000000000'), ('atoms', 28, '\x7ff0000000000000'),
-  ('atoms', 108, '\x7ff0000000000000'), ('atoms', 148, '\xbff0000000000000'), ('atoms', 228, '\x7ff8000000000000'), ('atoms', 252, '\xbff0000000000000'),
-  ('atoms', 156, '\xbff0000000000000'), ('atoms', 164, '\x7fc00000'), ('atoms', 224, '\xbf800000'),
-  ('smooth', 12, '\x00000001'), ('smooth', 16, '\x00000003'), ('smooth', 228, '\x00000001'), ('smooth', 232, '\xfffffffe'),
-  ('smooth', 236, '\x7ff80000'), ('smooth', 240, '\xbff00000'), ('smooth', 244, '\x7fc00000'), ('smooth', 256, '\xffff'), ('smooth', 140, '\x0000000000000000')) AS v(name, at, bytes)
+  ('atoms', 116, '\x7ff0000000000000'), ('atoms', 156, '\xbff0000000000000'), ('atoms', 236, '\x7ff8000000000000'), ('atoms', 260, '\xbff0000000000000'),
+  ('atoms', 164, '\xbff0000000000000'), ('atoms', 172, '\x7fc00000'), ('atoms', 232, '\xbf800000'),
+  ('smooth', 12, '\x00000001'), ('smooth', 16, '\x00000003'), ('smooth', 236, '\x00000001'), ('smooth', 240, '\xfffffffe'),
+  ('smooth', 244, '\x7ff80000'), ('smooth', 248, '\xbff00000'), ('smooth', 252, '\x7fc00000'), ('smooth', 264, '\xffff'), ('smooth', 148, '\x0000000000000000'),
+  ('packed', 3, '\x05'), ('packed', 84, '\x0000000000000000'), ('packed', 100, '\x7ff8000000000000'), ('packed', 100, '\xc024000000000000'),
+  ('packed', 236, '\x00000002'), ('packed', 240, '\x00000003'), ('packed', 244, '\x00000004'), ('packed', 244, '\xffffffff'),
+  ('packed', 248, '\xbbbbbbbb'), ('packed', 256, '\xff000000')) AS v(name, at, bytes)
   USING (name) ORDER BY name, at, bytes COLLATE "C";
 -- Cut short anywhere, or with a byte too much.
 SELECT name, count(*) AS bytes, bool_and(receive(substr(b, 1, n)) LIKE '22P03 %') AS all_refused
@@ -114,7 +129,8 @@ FROM wire, generate_series(0, length(b) - 1) AS n WHERE n % 8 IN (0, 3) GROUP BY
 SELECT name, receive(b || '\x00') FROM wire ORDER BY name;
 
 -- ----------------------------------------------------------------------------- fitted densities
--- Round trips of what fits make, and at most 16 KB of it: a heavy tail needs many knots.
+-- Round trips of what fits make, at most 16 KB of it (a heavy tail needs many knots), and so stored
+-- that no count is off by as much as one row of the sample.
 CREATE TABLE data AS
 SELECT x, tan(pi() * (x - 0.5)) AS cauchy, exp(-2 * ln(x)) * sin(1e5 * x) AS wild, (1e4 * x)::integer AS whole, (i % 400)::numeric AS repeated,
   CASE i % 7 WHEN 0 THEN 'NaN' WHEN 1 THEN 'infinity' WHEN 2 THEN NULL ELSE x END::float8 AS special
@@ -123,7 +139,7 @@ CREATE TABLE fitted AS
 SELECT attname AS name, NULL::kde AS d, NULL::kde AS again FROM pg_attribute WHERE attrelid = 'data'::regclass AND attnum > 0;
 SELECT name, rows FROM fitted, kde_fit('data', name, sample_rows => 5000, seed => 1) ORDER BY name COLLATE "C";
 UPDATE fitted SET d = kde_density('data', name);
-SELECT name, pg_column_size(d) <= 16384 AS small, bytes <= 16384 AS also, representation_error <= 1e-5 AS good,
+SELECT name, pg_column_size(d) <= 16384 AS small, bytes <= 16384 AS also, representation_error <= 1.0 / sample_rows AS good,
   d::text::kde::text = d::text AS text, kde_send(d::text::kde) = kde_send(d) AS bytes_of_text, receive(kde_send(d)) AS binary
 FROM fitted, kde_info(d) ORDER BY name COLLATE "C";
 CREATE FUNCTION through_binary(d kde) RETURNS kde LANGUAGE plpgsql AS $$

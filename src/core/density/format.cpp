@@ -53,7 +53,7 @@ Status validate_header(const Header& h) {
   if (h.lattice_step > 0 && !lattice_resolved(h)) return invalid("lattice step is too small");
   if (h.lattice_atoms() && !(h.lattice_step > 0)) return invalid("lattice atoms without a lattice");
   if (!(h.lattice_scale >= 0 && h.lattice_scale <= 1e15))
-    return invalid("lattice scale is negative or too large");
+    return invalid("lattice scale is out of range");
   if (!(h.variance >= 0)) return invalid("variance is negative or NaN");
   if (!(h.error >= 0 && h.error <= 1)) return invalid("error is outside [0, 1]");
   for (int i = 0; i < kErrorScales; ++i) {

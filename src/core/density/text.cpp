@@ -213,6 +213,14 @@ DensityParts read_parts(Reader& in) {
   return parts;
 }
 
+// Whether the atoms are stored as they were read: lattice points are, other values would move.
+bool atoms_kept(const DensityParts& parts, const DensityView& d) {
+  for (int i = 0; i < d.atoms(); ++i) {
+    if (d.atom_value(i) != parts.atom_value[static_cast<std::size_t>(i)]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 const char* method_name(Method method) { return kMethodNames[static_cast<int>(method)]; }
@@ -306,6 +314,8 @@ Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::
     // Parts of unequal length are the text's fault here.
     if (s.code == Code::internal)
       return Status::error(Code::invalid_format, "knots and moments do not fit each other");
+    if (s.ok() && !atoms_kept(parts, DensityView(words->data())))
+      return Status::error(Code::invalid_format, "an atom is not on the lattice");
     return s;
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");

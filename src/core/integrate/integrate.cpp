@@ -314,7 +314,7 @@ double finite_quantile(const DensityView& d, double rows) {
   if ((h.flags & kBounded) != 0) {
     if (h.lattice_step > 0) {
       const double steps = (x - h.lattice_offset) / h.lattice_step;
-      x = h.lattice_offset + std::ceil(steps - 0.5 - 1e-9) * h.lattice_step;
+      x = h.lattice_point(std::ceil(steps - 0.5 - 1e-9));
     }
     x = std::clamp(x, h.min, h.max);
     // The outer knots are min and max but for their last digits.
@@ -368,7 +368,9 @@ double pdf(const DensityView& density, double x) {
       u = std::clamp(u, density.knot_u(0), density.knot_u(density.knots() - 1));
     rows = std::ldexp(h.smooth_rows * smooth_slope(density, u), -h.exponent);
   }
-  if (h.lattice_atoms()) {
+  // What automatic stores of a lattice has no kernel to spread it by.
+  if (h.lattice_step > 0 &&
+      (h.lattice_atoms() || (h.flags & kCorrected) != 0 || h.bandwidth == 0)) {
     // Half a step to either side of a lattice point is its own.
     const int next = atoms_below(density, x - h.lattice_step / 2, false);
     if (next < density.atoms() && density.atom_value(next) <= x + h.lattice_step / 2) {

@@ -38,8 +38,9 @@ double count(const DensityView& density, const Range& range);
 // The sum over the range is mean * finite.
 RangeMoments moments(const DensityView& density, const Range& range);
 
-// The density at x, per unit of x, of a non-null row: smooth part, plus atoms spread by the
-// kernel where a bandwidth is known, or over their lattice steps. 0 at infinities and NaN. Within
+// The density at x, per unit of x, of a non-null row: smooth part, plus atoms spread over their
+// lattice steps or, where there is no lattice, by the kernel where a bandwidth is known (atoms
+// without either have none). 0 at infinities and NaN. Within
 // 1e-3 of its maximum of the kernel sum over the sample; where that has more corners than fit in
 // kMaxBytes less, and not beside the jumps of a uniform kernel's.
 double pdf(const DensityView& density, double x);
