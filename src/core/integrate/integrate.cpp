@@ -34,8 +34,10 @@ int find_cell(const DensityView& d, double u) {
 double smooth_mass(const DensityView& d, double u) {
   if (d.knots() == 0 || !(u > d.knot_u(0))) return 0;
   if (u >= d.knot_u(d.knots() - 1)) return 1;
-  const Cell cell = cell_at(d, find_cell(d, u));
-  return std::min(cell.value(cell.local(u)), 1.0);
+  const int i = find_cell(d, u);
+  const Cell cell = cell_at(d, i);
+  // Rounding must not take a cell's end beyond the next one's beginning.
+  return std::min(cell.value(cell.local(u)), d.knot_mass(i + 1));
 }
 
 // dG/du, 0 outside the knots.
