@@ -124,11 +124,10 @@ Compared compare(const std::vector<double>& truth, int n, double h, std::uint64_
 }
 
 // On a normal column of 1000 rows, at its normal-reference bandwidth, the kernel estimate's mean
-// squared error over such ranges is well below a half of the sample's; below 0.7 is asked.
+// squared error over such ranges is a sixth of the sample's over these seeds.
 TEST(Adaptive, FarBetterThanTheSampleOnSmoothColumns) {
   const Compared c = compare(bell(500), 1000, 1.06 * std::pow(1000, -0.2) * 2 / 7, 8);
-  std::printf("%g %g\n", c.estimate, c.sample);
-  EXPECT_LT(c.estimate, 0.7 * c.sample);
+  EXPECT_LT(c.estimate, 0.4 * c.sample);
 }
 
 // Each cell has a share of its own, log-normal with sigma 2: nothing is to be learnt from
@@ -139,7 +138,6 @@ TEST(Adaptive, TheSampleOnClumpedColumns) {
   const double total = samples::total(truth);
   for (double& x : truth) x /= total;
   const Compared c = compare(truth, 2000, 0.05, 8);
-  std::printf("%g %g\n", c.estimate, c.sample);
   EXPECT_LT(c.estimate, 1.1 * c.sample);
 }
 
