@@ -546,10 +546,12 @@ TEST(CompactKernels, SpreadAtoms) {
                   (kernel_pdf(kernel, t / h) + kernel_pdf(kernel, (t - 10) / h)) / (2 * h), 1e-15);
     }
   }
-  // The Gaussian's automatic selects no bandwidth where it has nothing to smooth.
+  // The Gaussian's automatic selects no bandwidth where it has nothing to smooth, and has found
+  // steps of 1: each point's rows are spread over its own.
   const Fitted f = fit(x);
   EXPECT_EQ(f.report.bandwidth, 0);
-  EXPECT_EQ(pdf(f.view(), 0), 0);
+  EXPECT_EQ(pdf(f.view(), 0.4), 0.5);
+  EXPECT_EQ(pdf(f.view(), 0.6), 0);
 }
 
 // Automatic's smooth part, of any kernel but the Gaussian (line_smoother_test.cpp), is the kernel
