@@ -66,13 +66,18 @@ class AutomaticFit {
 
   Status run() {
     observe();
+    if (control_.stop_requested()) return cancelled();
     scale();
-    find_lattice_of_column();
+    lattice_ = find_lattice(distinct_, control_);
+    if (control_.stop_requested()) return cancelled();
+    place_on_lattice();
     if (is_alphabet()) {
       add_alphabet();
       return Status::success();
     }
+    if (control_.stop_requested()) return cancelled();
     cut();
+    if (control_.stop_requested()) return cancelled();
     if (Status s = select(); !s.ok()) return s;
     const Stopwatch watch;
     AdaptiveInput input;
@@ -132,9 +137,10 @@ class AutomaticFit {
     return lattice.value(lattice.nearest(x)) == x;
   }
 
-  // lattice_, and in the header if every value is on it.
-  void find_lattice_of_column() {
-    lattice_ = find_lattice(distinct_);
+  static Status cancelled() { return Status::error(Code::cancelled, "cancelled"); }
+
+  // What lies on lattice_; in the header if every value does.
+  void place_on_lattice() {
     const auto all_on = [this](const Lattice& l) {
       for (const WeightedValue& v : distinct_) {
         if (!on_lattice(l, v.value)) return false;
@@ -223,12 +229,14 @@ class AutomaticFit {
     header_.sampling_variance = (1 - sampled_share_) * n / seen_ + clustered;
   }
 
+  // Incomplete if control asks to stop.
   void cut() {
     Line line;
     std::vector<WeightedValue> scaled;
     scaled.reserve(distinct_.size());
     for (const WeightedValue& v : distinct_) scaled.push_back({to_u(v.value), v.weight / unit_});
     line.distinct = scaled;
+    if (control_.stop_requested()) return;
     const double step = std::ldexp(header_.lattice_step, -header_.exponent);
     line.low = to_u(header_.min) - step / 2;
     line.high = to_u(header_.max) + step / 2;
@@ -237,7 +245,8 @@ class AutomaticFit {
       return;
     }
     const double known = lattice_ ? std::ldexp(lattice_.step(), -header_.exponent) : 0;
-    const AtomSplit split = split_clumps(scaled, known, kMaxCells / 6);
+    const AtomSplit split = split_clumps(scaled, known, kMaxCells / 6, control_);
+    if (control_.stop_requested()) return;
     cells_ = value_cells(line, split.atoms);
     smooth_values_ = split.rest;
     for (const WeightedValue& v : split.atoms) atom_of_point_.push_back(original_value(v.value));

@@ -12,6 +12,7 @@ namespace kde {
 namespace {
 
 constexpr std::size_t kReach = 20;
+constexpr std::size_t kPollEvery = 1 << 16;  // a few milliseconds
 
 // log of Chernoff's bound on P(X >= c), X Poisson with mean e < c.
 double log_tail(double c, double e) { return c * (1 + std::log(e / c)) - e; }
@@ -31,7 +32,8 @@ struct Window {
 
 }  // namespace
 
-AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std::size_t limit) {
+AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std::size_t limit,
+                       const Control& control) {
   const std::size_t n = distinct.size();
   std::vector<double> below(n + 1, 0), repeated_below(n + 1, 0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -42,6 +44,7 @@ AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std
 
   std::vector<std::size_t> atoms;
   for (std::size_t i = 0; i < n; ++i) {
+    if (i % kPollEvery == 0 && control.stop_requested()) return {};
     const std::size_t first = i > kReach ? i - kReach : 0;
     const std::size_t last = std::min(n - 1, i + kReach);
     Window w;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "core/estimate/atoms.h"
+#include "core/control.h"
 #include "core/room.h"
 
 #include <cstddef>
@@ -28,7 +29,8 @@ inline constexpr double kClumpRepeats = 2.5;
 
 // distinct: ascending, no value twice, weights in observations. step: of the lattice the values
 // lie on, 0: none. At most `limit` atoms, those with the most observations. An atom has its
-// value's whole weight. Throws std::bad_alloc.
-AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std::size_t limit);
+// value's whole weight. Nothing, where control asked to stop. Throws std::bad_alloc.
+AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std::size_t limit,
+                       const Control& control = {});
 
 }  // namespace kde

@@ -32,12 +32,19 @@ bool to_whole(double x, double scale, std::int64_t* whole) {
   return true;
 }
 
-std::vector<WholeValue> whole_values(std::span<const WeightedValue> distinct, double scale) {
+// Empty if values of more than the weight `most_off` are not whole.
+std::vector<WholeValue> whole_values(std::span<const WeightedValue> distinct, double scale,
+                                     double most_off) {
   std::vector<WholeValue> out;
-  out.reserve(distinct.size());
+  double off = 0;
   for (const WeightedValue& v : distinct) {
     std::int64_t whole = 0;
-    if (to_whole(v.value, scale, &whole)) out.push_back({whole, v.weight});
+    if (to_whole(v.value, scale, &whole)) {
+      out.push_back({whole, v.weight});
+    } else {
+      off += v.weight;
+      if (off > most_off) return {};
+    }
   }
   return out;
 }
@@ -51,12 +58,13 @@ double weight_on(std::span<const WholeValue> values, std::int64_t base, std::int
 }
 
 // values: the commonest first.
-std::int64_t common_gap(std::span<const WholeValue> values, double enough) {
+std::int64_t common_gap(std::span<const WholeValue> values, double enough, const Control& control) {
   const std::int64_t base = values.front().value;
   std::int64_t gap = 0;
   for (const WholeValue& v : values) {
     const std::int64_t narrower = std::gcd(gap, v.value - base);
     if (narrower == gap) continue;
+    if (control.stop_requested()) break;
     if (gap != 0 && weight_on(values, base, gap) >= enough) break;
     gap = narrower;
   }
@@ -72,21 +80,20 @@ std::int64_t Lattice::nearest(double x) const {
   return static_cast<std::int64_t>(std::nearbyint(std::clamp(k, -most, most)));
 }
 
-Lattice find_lattice(std::span<const WeightedValue> distinct) {
+Lattice find_lattice(std::span<const WeightedValue> distinct, const Control& control) {
   double total = 0;
   for (const WeightedValue& v : distinct) total += v.weight;
   const double enough = kOnLattice * total;
   double scale = 1;
   for (int decimals = 0; decimals <= kMaxDecimals; ++decimals, scale *= 10) {
-    std::vector<WholeValue> values = whole_values(distinct, scale);
+    if (control.stop_requested()) return {};
+    std::vector<WholeValue> values = whole_values(distinct, scale, total - enough);
     if (values.size() < 2) continue;
-    double weight = 0;
-    for (const WholeValue& v : values) weight += v.weight;
-    if (weight < enough) continue;
     std::sort(values.begin(), values.end(), [](const WholeValue& a, const WholeValue& b) {
       return a.weight > b.weight || (a.weight == b.weight && a.value < b.value);
     });
-    std::int64_t gap = common_gap(values, enough);
+    std::int64_t gap = common_gap(values, enough, control);
+    if (control.stop_requested()) return {};
     if (gap == 0) return {};  // all but the same number
     const double others = static_cast<double>(values.size() - 1);
     if (others * std::log(static_cast<double>(gap)) < -std::log(kChance)) gap = 1;

@@ -8,6 +8,7 @@
 // is.
 #pragma once
 
+#include "core/control.h"
 #include "core/room.h"
 #include "core/sampling/compactor.h"
 
@@ -34,7 +35,8 @@ struct Lattice {
 };
 
 // distinct: ascending, no value twice, weights > 0. None where fewer than two values, where
-// more than six decimals are needed or where the values' digits exceed double precision.
-Lattice find_lattice(std::span<const WeightedValue> distinct);
+// more than six decimals are needed or where the values' digits exceed double precision; nor where
+// control asked to stop.
+Lattice find_lattice(std::span<const WeightedValue> distinct, const Control& control = {});
 
 }  // namespace kde
