@@ -179,9 +179,9 @@ TEST(Automatic, QuantileInvertsCdf) {
   }
 }
 
-// Whole numbers as a smooth part on a lattice (the plain one of other kernels, and automatic's where
-// there are many), as atoms that are counts of every row, and as packed atoms, the estimate from a
-// sample of a third.
+// Whole numbers as a smooth part on a lattice (the plain one of other kernels, and automatic's
+// where there are many), as atoms that are counts of every row, and as packed atoms, the estimate
+// from a sample of a third.
 void expect_lattice_points(const std::vector<double>& x, const Fitted& f) {
   const DensityView d = f.view();
   const Header& h = d.header();
