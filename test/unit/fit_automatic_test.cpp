@@ -47,10 +47,11 @@ std::vector<double> each(int n, Random& random, Value value) {
 }
 
 const Shape kShapes[] = {
-    {"normal",
-     [](int n, Random& r) { return each(n, r, [](Random& q) { return normal(q); }); }},
+    {"normal", [](int n, Random& r) { return each(n, r, [](Random& q) { return normal(q); }); }},
     {"lognormal",
-     [](int n, Random& r) { return each(n, r, [](Random& q) { return std::exp(2 * normal(q)); }); }},
+     [](int n, Random& r) {
+       return each(n, r, [](Random& q) { return std::exp(2 * normal(q)); });
+     }},
     {"negative lognormal",
      [](int n, Random& r) { return each(n, r, [](Random& q) { return -std::exp(normal(q)); }); }},
     {"Cauchy",
@@ -82,8 +83,7 @@ const Shape kShapes[] = {
      }},
     {"degrees",
      [](int n, Random& r) {
-       return each(n, r,
-                   [](Random& q) { return (3200 + 18 * std::round(80 * normal(q))) / 100; });
+       return each(n, r, [](Random& q) { return (3200 + 18 * std::round(80 * normal(q))) / 100; });
      }},
     {"days",
      [](int n, Random& r) {
@@ -187,8 +187,12 @@ std::string broken(const Fitted& f, const std::vector<double>& x, Random& random
       if (!(m.finite > 0)) continue;
       const double low = std::max(r.lower, h.min);
       const double high = std::min(r.upper, h.max);
-      // A bound within 1e-15 of a lattice point is that point.
-      const double hair = h.lattice_step > 0 ? 2e-15 * std::fabs(m.mean) : 0;
+      // A bound within the last digits of a lattice point, of the offset or of the step, is that
+      // point.
+      const double hair =
+          h.lattice_step > 0
+              ? 2e-15 * std::max({std::fabs(m.mean), std::fabs(h.lattice_offset), h.lattice_step})
+              : 0;
       if (!(m.mean >= low - hair && m.mean <= high + hair))
         return say("mean", r.lower, r.upper, m.mean);
       if (!(m.variance >= 0)) return say("variance", r.lower, r.upper, m.variance);
@@ -205,7 +209,8 @@ std::string broken(const Fitted& f, const std::vector<double>& x, Random& random
     const double at = quantile(d, u);
     if (!(at >= h.min && at <= h.max)) return say("quantile", u, at);
     // Between two doubles, the one below may be a hair short.
-    if (!(cdf(d, std::nextafter(at, kInf)) >= u - 1e-9)) return say("cdf(quantile(q)) < q", u, at, cdf(d, at));
+    if (!(cdf(d, std::nextafter(at, kInf)) >= u - 1e-9))
+      return say("cdf(quantile(q)) < q", u, at, cdf(d, at));
   }
   return "";
 }
@@ -243,7 +248,8 @@ TEST(FitAutomatic, PropertiesHoldForAnyMixture) {
     if (random.below(3) > 0) {
       const double scale = random.below(2) == 0 ? 1 : std::exp(4 * normal(random));
       const double shift = random.below(2) == 0 ? 0 : 10 * normal(random);
-      const std::vector<double> y = other.draw(1 + n / (1 + static_cast<int>(random.below(20))), random);
+      const std::vector<double> y =
+          other.draw(1 + n / (1 + static_cast<int>(random.below(20))), random);
       for (double v : y) {
         const double moved = v * scale + shift;
         if (std::isfinite(moved)) x.push_back(moved);
@@ -292,9 +298,8 @@ TEST(FitAutomatic, EveryRowIsCountedWithinTheErrorStated) {
       double a = x[random.below(x.size())];
       double b = x[random.below(x.size())];
       if (a > b) std::swap(a, b);
-      const double exact =
-          static_cast<double>(std::upper_bound(x.begin(), x.end(), b) -
-                              std::lower_bound(x.begin(), x.end(), a));
+      const double exact = static_cast<double>(std::upper_bound(x.begin(), x.end(), b) -
+                                               std::lower_bound(x.begin(), x.end(), a));
       ASSERT_NEAR(count(d, range(a, b)), exact, bound) << a << " " << b << " " << f.report.model;
     }
   }
@@ -324,7 +329,8 @@ TEST(FitAutomatic, TheTablesEndsMayBeOffTheSamplesLattice) {
         ASSERT_TRUE(f.status.ok());
         EXPECT_EQ(broken(f, x, random, 100), "");
         // Half the rows are on either side of the middle, to the sample's 4 standard errors.
-        EXPECT_NEAR(count(f.view(), range(-kInf, 1e4, true, false)), 30000, 60000 * 4 * 0.5 / 38 + 600);
+        EXPECT_NEAR(count(f.view(), range(-kInf, 1e4, true, false)), 30000,
+                    60000 * 4 * 0.5 / 38 + 600);
       }
     }
   }
@@ -351,7 +357,8 @@ TEST(FitAutomatic, TheSameBytesForAnyNumberOfThreads) {
 // Where nothing is smooth each value keeps its own count, to the last row.
 TEST(FitAutomatic, FewValuesAreCounted) {
   std::vector<double> x;
-  for (int i = 0; i < 400; ++i) x.insert(x.end(), static_cast<std::size_t>(1 + i % 7), std::sqrt(i));
+  for (int i = 0; i < 400; ++i)
+    x.insert(x.end(), static_cast<std::size_t>(1 + i % 7), std::sqrt(i));
   const Fitted f = fit(x);
   EXPECT_EQ(f.report.knots, 0);
   for (int i = 0; i < 400; ++i)
@@ -361,9 +368,8 @@ TEST(FitAutomatic, FewValuesAreCounted) {
 // Zeros in a sample are an atom of their share, the rest is smooth beside it.
 TEST(FitAutomatic, ZerosAreAnAtom) {
   Random random(2);
-  const std::vector<double> x = each(3000, random, [](Random& q) {
-    return q.below(4) == 0 ? std::exp(normal(q)) : 0.0;
-  });
+  const std::vector<double> x =
+      each(3000, random, [](Random& q) { return q.below(4) == 0 ? std::exp(normal(q)) : 0.0; });
   FitOptions options;
   options.rows_per_row_read = 10;
   const Fitted f = fit(sample_of(x), options);

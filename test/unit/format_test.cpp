@@ -261,6 +261,7 @@ TEST(Validate, RejectsEachCorruptedField) {
       corruptions.push_back({"mean_error", [k, bad](Header& h) { h.mean_error[k] = bad; }});
     }
   }
+  corruptions.push_back({"lattice scale too small", [](Header& h) { h.lattice_scale = 1.9; }});
   corruptions.push_back({"lattice scale too large", [](Header& h) { h.lattice_scale = 2e15; }});
   corruptions.push_back({"variance NaN", [](Header& h) { h.variance = kNan; }});
   corruptions.push_back({"variance negative", [](Header& h) { h.variance = -1e-300; }});

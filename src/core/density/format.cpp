@@ -54,6 +54,9 @@ Status validate_header(const Header& h) {
   if (h.lattice_atoms() && !(h.lattice_step > 0)) return invalid("lattice atoms without a lattice");
   if (!(h.lattice_scale >= 0 && h.lattice_scale <= 1e15))
     return invalid("lattice scale is out of range");
+  // A coarser one would make two points one.
+  if (h.lattice_scale > 0 && !(h.lattice_step * h.lattice_scale >= 1 - 1e-9))
+    return invalid("lattice scale is too small for the step");
   if (!(h.variance >= 0)) return invalid("variance is negative or NaN");
   if (!(h.error >= 0 && h.error <= 1)) return invalid("error is outside [0, 1]");
   for (int i = 0; i < kErrorScales; ++i) {
