@@ -359,7 +359,8 @@ class AutomaticFit {
     if (cells_.lattice) {
       std::snprintf(kind_, sizeof kind_, "steps of %.10g; ", lattice_.step());
     } else if (!cells_.points.empty()) {
-      std::snprintf(kind_, sizeof kind_, "%zu values apart; ", cells_.points.size());
+      std::snprintf(kind_, sizeof kind_, "%zu value%s apart; ", cells_.points.size(),
+                    cells_.points.size() == 1 ? "" : "s");
     }
     return kind_;
   }
@@ -505,6 +506,29 @@ class AutomaticFit {
               [](const Candidate& a, const Candidate& b) { return a.cell < b.cell; });
   }
 
+  // The rows seen are known, yet within a cell they are stored as spread evenly: the most by which
+  // that is off, as a share of them. Ranges on lattice cells end between their points.
+  double error_within_cells() const {
+    if (cells_.lattice) return 0;
+    double worst = 0;
+    double inside = 0;
+    std::size_t cell = 0;
+    auto point = cells_.points.begin();
+    for (const WeightedValue& v : smooth_values_) {
+      while (inside >= cells_.count[cell] || (point != cells_.points.end() && *point == cell)) {
+        if (point != cells_.points.end() && *point == cell) ++point;
+        inside = 0;
+        if (++cell == cells_.size()) return 1;
+      }
+      const double from = cells_.edge[cell];
+      const double width = cells_.edge[cell + 1] - from;
+      const double even = width > 0 ? cells_.count[cell] * (v.value - from) / width : 0;
+      worst = std::max({worst, std::fabs(even - inside), std::fabs(inside + v.weight - even)});
+      inside += v.weight;
+    }
+    return worst * unit_ / seen_;
+  }
+
   Status store_smooth(std::span<const double> share) {
     double smooth = 0;
     for (double s : share) smooth += s;
@@ -521,8 +545,9 @@ class AutomaticFit {
     parts_.knot_slope = std::move(part.knot_slope);
     parts_.block_moment = std::move(part.block_moment);
     header_.slope_unit = part.slope_unit;
-    header_.error =
-        std::min(header_.error + part.error * (1 - atom_share_) + sample_.rank_error, 1.0);
+    header_.error = std::min(header_.error + part.error * (1 - atom_share_) + sample_.rank_error +
+                                 sampled_share_ * error_within_cells(),
+                             1.0);
     const double atoms = parts_.atom_rows.empty() ? 0 : parts_.atom_rows.back();
     header_.smooth_rows = std::max(header_.finite_rows() - atoms, 0.0);
     return Status::success();
