@@ -314,7 +314,9 @@ double finite_quantile(const DensityView& d, double rows) {
   if (h.smooth_rows == 0) return h.max;
   const double before = low > 0 ? d.atom_cumulative_rows(low - 1) : 0;
   const double g = std::min((rows - before) / h.smooth_rows, 1.0);
-  double x = d.to_x(smooth_quantile(d, std::min((reached - before) / h.smooth_rows, 1.0)));
+  // Off a lattice no other value is near enough to be taken for the wanted one.
+  const double wanted = h.lattice_step > 0 ? (reached - before) / h.smooth_rows : g;
+  double x = d.to_x(smooth_quantile(d, std::min(wanted, 1.0)));
   if ((h.flags & kBounded) != 0) {
     if (h.lattice_step > 0) {
       const double steps = (x - h.lattice_offset) / h.lattice_step;
