@@ -101,6 +101,7 @@ class AutomaticFit {
         distinct_.push_back({value, static_cast<double>(count)});
       unit_ = 1;
     } else {
+      header_.error = sample_.rank_error;
       for (const WeightedValue& v : sample_.values) {
         unit_ = std::max(unit_, v.weight);
         if (!distinct_.empty() && distinct_.back().value == v.value) {
@@ -415,7 +416,7 @@ class AutomaticFit {
 
   void begin_lattice_atoms() {
     header_.flags |= kLatticeAtoms;
-    header_.error = std::max(header_.error, 0x1p-32);  // of their cumulative rows
+    header_.error += 0x1p-32;  // of their cumulative rows
   }
 
   void store_lattice(std::span<const double> share) {
@@ -545,7 +546,7 @@ class AutomaticFit {
     parts_.knot_slope = std::move(part.knot_slope);
     parts_.block_moment = std::move(part.block_moment);
     header_.slope_unit = part.slope_unit;
-    header_.error = std::min(header_.error + part.error * (1 - atom_share_) + sample_.rank_error +
+    header_.error = std::min(header_.error + part.error * (1 - atom_share_) +
                                  sampled_share_ * error_within_cells(),
                              1.0);
     const double atoms = parts_.atom_rows.empty() ? 0 : parts_.atom_rows.back();

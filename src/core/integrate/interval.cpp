@@ -63,10 +63,12 @@ bool is_exact_upper(const Header& h, const Range& r) {
                            : r.upper > h.max || r.upper <= h.min;
 }
 
-// Whether x cuts what is stored within Header::error: the smooth part, or atoms in half the space.
+// Whether x cuts what is stored within Header::error: the smooth part, or atoms that are in half the
+// space or counted from a stream that was compacted.
 bool cuts_stored(const DensityView& d, double x, bool unbounded) {
   if (unbounded || !std::isfinite(x)) return false;
-  if (d.header().lattice_atoms() && x >= d.header().min && x <= d.header().max) return true;
+  const Header& h = d.header();
+  if (d.atoms() > 0 && h.error > 0 && x >= h.min && x <= h.max) return true;
   if (d.knots() == 0) return false;
   const double u = d.to_u(x);
   return u > d.knot_u(0) && u < d.knot_u(d.knots() - 1);
@@ -296,8 +298,7 @@ Interval quantile_interval(const DensityView& density, double q, const IntervalO
   double high;
   sampling.wilson(q, &low, &high);
   // Rows changed from below the quantile to above it, or the other way, move it by their number.
-  const double reach =
-      (density.knots() > 0 || h.lattice_atoms() ? h.error : 0) + options.changed_rows / h.rows;
+  const double reach = h.error + options.changed_rows / h.rows;
   out.lower = quantile(density, std::max(low - reach, 0.0));
   out.upper = quantile(density, std::min(high + reach, 1.0));
   if (out.lower > out.estimate) out.lower = out.estimate;
