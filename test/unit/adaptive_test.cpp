@@ -219,7 +219,7 @@ TEST(Adaptive, StopsAtWhicheverPollSaysSo) {
     AdaptiveEstimate out;
     StopAt never{1 << 30};
     ASSERT_TRUE(estimate_adaptively(input, {1, stop_at, &never}, &out).ok());
-    for (int k = 1; k <= never.polls; k += std::max(1, never.polls / 6)) {
+    for (int k = 1; k <= never.polls; k += std::max(1, never.polls / 3)) {
       StopAt stop{k};
       EXPECT_EQ(estimate_adaptively(input, {1, stop_at, &stop}, &out).code, Code::cancelled) << k;
       EXPECT_LE(stop.polls, k + 1);

@@ -340,13 +340,13 @@ TEST(FitAutomatic, TheTablesEndsMayBeOffTheSamplesLattice) {
 TEST(FitAutomatic, TheSameBytesForAnyNumberOfThreads) {
   for (const Shape& shape : kShapes) {
     Random random(3);
-    const Sample s = sample_of(shape.draw(1200, random));
+    const Sample s = sample_of(shape.draw(400, random));
     FitOptions options;
     options.rows_per_row_read = 4;
     Fitted f[2];
     for (int i : {0, 1}) {
       Control control;
-      control.threads = i == 0 ? 1 : 4;
+      control.threads = i == 0 ? 1 : 3;
       f[i].status = fit_column(s, options, control, &f[i].words, &f[i].size, &f[i].report);
       ASSERT_TRUE(f[i].status.ok()) << shape.name;
     }

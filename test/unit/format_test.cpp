@@ -394,7 +394,7 @@ TEST(Validate, RejectsWhatCannotBePacked) {
   };
   const Corruption corruptions[] = {
       {"no lattice", [](DensityParts& p) { p.header.lattice_step = 0; }},
-      {"scale that moves points", [](DensityParts& p) { p.header.lattice_scale = 1; }},
+      {"scale that moves points", [](DensityParts& p) { p.header.lattice_scale = 2.16; }},
       {"below the offset", [](DensityParts& p) { p.header.lattice_offset = 6.75; }},
       {"beyond 32 bits", [](DensityParts& p) { p.header.lattice_step = 1e-9; }},
       {"two atoms of one point", [](DensityParts& p) { p.atom_value[1] = 6.26; }},

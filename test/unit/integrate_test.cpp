@@ -283,6 +283,23 @@ TEST(Lattice, DecimalPointsAreTheirLiterals) {
   }
 }
 
+// Of a lattice too long for atoms, far from 0 and with its offset there: a literal is its point,
+// though its distance from the offset in steps is rounded at the literal's size.
+TEST(Lattice, DecimalBoundsOfALongLattice) {
+  std::vector<double> x;
+  for (double z : samples::normal(20000, 2)) x.push_back(std::round(50000 + 1000 * z) / 100);
+  const Fitted f = fit(x);
+  const DensityView d = f.view();
+  ASSERT_GT(f.report.knots, 0);
+  ASSERT_EQ(d.header().lattice_scale, 100);
+  for (int i = 48000; i <= 52000; ++i) {
+    const double v = i / 100.0;
+    ASSERT_EQ(count(d, up_to(v)), count(d, up_to(v + 0.004))) << v;
+    ASSERT_EQ(count(d, up_to(v, false)), count(d, up_to(v - 0.004))) << v;
+    ASSERT_EQ(quantile(d, cdf(d, v) - 1e-9), v);
+  }
+}
+
 // Seconds since 1970: 1.7e9 steps from the lattice's offset, a bound between two of them.
 TEST(Lattice, BoundsFarFromTheOffset) {
   std::vector<double> x;

@@ -49,10 +49,11 @@ namespace {
 
 // Runs `work` with the k-th allocation (and all after it) failing, for k = 0, 1, ... until it
 // succeeds; every failure must be out_of_memory. Of work with many allocations not each k after
-// the first thousand: every one in `sparse` times as many as there were before it.
+// the first hundred: each in steps of `sparse` times those before it.
 template <typename Work>
 void fail_each_allocation(Work work, double sparse = 0) {
-  for (long k = 0; k < 500000; k += std::max(1L, k < 1000 ? 1 : std::lround(sparse * k))) {
+  for (long k = 0; k < 500000;
+       k += std::max(1L, sparse == 0 || k < 100 ? 1 : std::lround(sparse * k))) {
     allocations_left = k;
     const Status s = work();
     allocations_left = -1;
@@ -108,7 +109,7 @@ TEST(OutOfMemory, AdaptiveFit) {
           FitReport report;
           return fit_column(sample, options, Control{}, &words, &size, &report);
         },
-        0.2);
+        0.1);
   }
 }
 
