@@ -27,6 +27,8 @@ constexpr double kAlphabetRepeats = 10;
 // values seen were seen often, and those not seen hardly exist.
 constexpr double kLeastOccupied = 0.1;
 constexpr double kLeastOccupiedOfAlphabet = 0.15;
+// Powers of ten up to here are exact.
+constexpr double kMostExactScale = 1e15;
 // Atoms stored at most: of a density of lattice points only, and beside knots.
 constexpr std::size_t kMostPoints = 1900;
 constexpr std::size_t kMostValues = 900;
@@ -155,6 +157,8 @@ class AutomaticFit {
       // The type's own: whole numbers, or decimals of the type's scale.
       header_.lattice_step = options_.lattice_step;
       header_.lattice_offset = 0;
+      const double scale = std::nearbyint(std::max(1 / options_.lattice_step, 1.0));
+      header_.lattice_scale = scale <= kMostExactScale ? scale : 0;
     }
     if (header_.lattice_step > 0 && !lattice_resolved(header_)) {
       header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
@@ -187,8 +191,9 @@ class AutomaticFit {
 
   bool lattice_is_model() const {
     if (!lattice_ || points() > static_cast<double>(kMaxCells)) return false;
-    // Beside strays all are stored as they are, in full.
-    if (strays_ > 0 && points() + static_cast<double>(strays_) > static_cast<double>(kMostValues))
+    // Where a value or an end of the column is off the lattice, points are stored in full.
+    if (!all_on_lattice_ &&
+        points() + static_cast<double>(strays_) > static_cast<double>(kMostValues))
       return false;
     const double least = often_repeated() ? kLeastOccupiedOfAlphabet : kLeastOccupied;
     return static_cast<double>(distinct_.size() - strays_) >= least * points();
@@ -421,7 +426,8 @@ class AutomaticFit {
 
   void store_lattice(std::span<const double> share) {
     // Counts of every row are exact in full.
-    if (sampled_share_ < 1 || share.size() > kMostValues) begin_lattice_atoms();
+    const bool in_full = sampled_share_ >= 1 && share.size() <= kMostValues;
+    if (all_on_lattice_ && !in_full) begin_lattice_atoms();
     double below = 0;
     for (std::size_t i = 0; i < share.size(); ++i) {
       below += share[i];
@@ -489,6 +495,7 @@ class AutomaticFit {
     atom_share_ = below;
     for (std::size_t cell : cells_.points) {
       if (!(share[cell] > 0)) continue;
+      dropped_ = std::max(dropped_, share[cell]);
       share[cell + 1 < share.size() ? cell + 1 : cell - 1] += share[cell];
       share[cell] = 0;
     }
@@ -546,8 +553,8 @@ class AutomaticFit {
     parts_.knot_slope = std::move(part.knot_slope);
     parts_.block_moment = std::move(part.block_moment);
     header_.slope_unit = part.slope_unit;
-    header_.error = std::min(header_.error + part.error * (1 - atom_share_) +
-                                 sampled_share_ * error_within_cells(),
+    header_.error = std::min(header_.error + (part.error + nodes.merged()) * (1 - atom_share_) +
+                                 dropped_ + sampled_share_ * error_within_cells(),
                              1.0);
     const double atoms = parts_.atom_rows.empty() ? 0 : parts_.atom_rows.back();
     header_.smooth_rows = std::max(header_.finite_rows() - atoms, 0.0);
@@ -574,6 +581,7 @@ class AutomaticFit {
   Cells cells_;
   double h_ = 0;
   double atom_share_ = 0;
+  double dropped_ = 0;  // the largest share of an atom that had no room and is spread
   char kind_[64] = {};
 };
 

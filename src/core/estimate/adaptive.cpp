@@ -35,6 +35,7 @@ constexpr double kFinestTrialShare = 1.0 / 4096;
 constexpr double kLargeSample = 25000;
 constexpr std::size_t kLeastNodes = 1024, kMostNodes = 16384;
 constexpr double kNodesPerBandwidth = 4;
+constexpr double kLeastNodesOfBody = 8;  // between the 5 % and the 95 % quantile
 // A candidate takes the place of an earlier, simpler one only if its squared differences from the
 // other half, the other half's own error included, are below this share of the other's.
 constexpr double kPreference = 0.98;
@@ -94,7 +95,19 @@ double fair_coins(double count, std::mt19937_64* random) {
     ones += std::popcount(bits);
     count -= coins;
   }
+  // Of a fraction of an observation (a compacted stream has lighter ones), all or none.
+  if (count > 0 && ((*random)() >> 63) != 0) ones += count;
   return ones;
+}
+
+// Sums of term(0 .. i - 1) less that of term(0 .. middle - 1), for i = 0 .. size: differences of
+// two of them lose no digits to what lies far outside.
+template <typename Term>
+std::vector<double> outward_sums(std::size_t size, std::size_t middle, const Term& term) {
+  std::vector<double> out(size + 1, 0);
+  for (std::size_t i = middle; i < size; ++i) out[i + 1] = out[i] + term(i);
+  for (std::size_t i = middle; i > 0; --i) out[i - 1] = out[i] - term(i - 1);
+  return out;
 }
 
 class Adaptive {
@@ -197,6 +210,11 @@ class Adaptive {
       while (nodes < kMostNodes && static_cast<double>(nodes) < wanted) nodes *= 2;
       smoothings_.push_back({t, LineSmoother(cells_, t, nodes), h});
     }
+    // Far outliers can put the whole body of the values into a node or two of x itself.
+    const double body = quantile(0.95) - quantile(0.05);
+    if (!cells_.lattice && smoothings_.size() > 1 &&
+        body * static_cast<double>(kMostNodes) < kLeastNodesOfBody * range)
+      smoothings_.erase(smoothings_.begin());
     return Status::success();
   }
 
@@ -282,20 +300,24 @@ class Adaptive {
     }
   }
 
+  // The cell of the median, where the cells' unit has its origin.
+  std::size_t middle_cell() const {
+    return static_cast<std::size_t>(
+        std::lower_bound(cells_.centre.begin(), cells_.centre.end(), 0.0) - cells_.centre.begin());
+  }
+
   // How far the shares are from the counts of the other half.
   Errors compare(std::span<const double> shares, std::span<const double> counts) const {
     const double n = total_of(counts);
-    std::vector<double> share_below(shares.size() + 1, 0), count_below(shares.size() + 1, 0),
-        share_moment(shares.size() + 1, 0), count_moment(shares.size() + 1, 0),
-        count_square(shares.size() + 1, 0);
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-      const double x = cells_.centre[i];
-      share_below[i + 1] = share_below[i] + shares[i];
-      count_below[i + 1] = count_below[i] + counts[i] / n;
-      share_moment[i + 1] = share_moment[i] + shares[i] * x;
-      count_moment[i + 1] = count_moment[i] + counts[i] / n * x;
-      count_square[i + 1] = count_square[i] + counts[i] / n * x * x;
-    }
+    const std::size_t middle = middle_cell();
+    const auto below = [&](const auto& term) { return outward_sums(shares.size(), middle, term); };
+    const auto share_below = below([&](std::size_t i) { return shares[i]; });
+    const auto count_below = below([&](std::size_t i) { return counts[i] / n; });
+    const auto share_moment = below([&](std::size_t i) { return shares[i] * cells_.centre[i]; });
+    const auto count_moment =
+        below([&](std::size_t i) { return counts[i] / n * cells_.centre[i]; });
+    const auto count_square =
+        below([&](std::size_t i) { return counts[i] / n * cells_.centre[i] * cells_.centre[i]; });
     Errors e{};
     double weight = 0;
     for (const Stretch& r : ranges_) {

@@ -23,13 +23,16 @@ class CellNodes final : public NodeSource {
   double position(std::int64_t q) const override { return position_[static_cast<std::size_t>(q)]; }
   Value value(std::int64_t q) const override { return value_[static_cast<std::size_t>(q)]; }
   Moments moments(std::int64_t q) const override { return moments_[static_cast<std::size_t>(q)]; }
+  // The largest share of cells that became one because they are too narrow to be told apart.
+  double merged() const { return merged_; }
   int test_stride() const override { return 1; }
   bool has_corners() const override { return true; }
 
  private:
   std::vector<double> position_;
   std::vector<Value> value_;
-  std::vector<Moments> moments_;
+  std::vector<Moments> moments_;  // less those at u = 0
+  double merged_ = 0;
 };
 
 }  // namespace kde

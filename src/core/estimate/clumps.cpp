@@ -54,7 +54,14 @@ AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std
     w.points = step > 0 ? (distinct[last].value - distinct[first].value) / step + 1
                         : std::numeric_limits<double>::infinity();
     const double count = distinct[i].weight;
-    const double expected = std::max((w.weight - count) / w.points, kLeastExpected);
+    // The denser side counts: where a density rises within the window, its mean is no guide.
+    const auto density = [&](std::size_t from, std::size_t to) {
+      const double points = step > 0 ? (distinct[to].value - distinct[from].value) / step + 1
+                                     : std::numeric_limits<double>::infinity();
+      return (below[to + 1] - below[from] - count) / points;
+    };
+    const double expected =
+        std::max({density(first, last), density(first, i), density(i, last), kLeastExpected});
     if (w.clumped() || (count > expected && log_tail(count, expected) < level)) atoms.push_back(i);
   }
   if (atoms.size() > limit) {

@@ -35,8 +35,8 @@ HeapPattern find_heaps(const Cells& cells, std::span<const double> counts,
 HeapPattern fit_heaps(const Cells& cells, std::span<const double> counts,
                       std::span<const double> smooth, std::span<const int> periods);
 
-// smooth times the pattern, `smooth_factor` being the factors as the smoother that made `smooth`
-// sees them.
+// smooth times the pattern, `smooth_factor` being the factors as a smoother sees them, by which the
+// pattern keeps the mass of every place.
 std::vector<double> apply_heaps(std::span<const double> smooth, std::span<const double> factor,
                                 std::span<const double> smooth_factor);
 

@@ -11,9 +11,11 @@ namespace kde {
 namespace {
 
 constexpr int kMaxDecimals = 6;
-// A common divisor g of the distances of n random whole numbers has probability g^-(n - 1) at most:
-// above this it is taken for chance.
+// n random whole numbers have distances with a common divisor of g or more with a probability of
+// about g^-(n - 2), the sum of k^-(n - 1) over k >= g: above this it is taken for chance.
 constexpr double kChance = 1e-6;
+// However large it is, a whole number is missed by less.
+constexpr double kMostRounding = 0x1p-6;
 // Whole numbers up to here times ten stay exact.
 constexpr double kMaxWhole = 0x1p49;
 
@@ -27,7 +29,7 @@ bool to_whole(double x, double scale, std::int64_t* whole) {
   const double y = x * scale;
   const double nearest = std::nearbyint(y);
   if (!(std::fabs(nearest) <= kMaxWhole)) return false;
-  if (std::fabs(y - nearest) > 0x1p-50 * std::fabs(y)) return false;
+  if (std::fabs(y - nearest) > std::min(0x1p-50 * std::fabs(y), kMostRounding)) return false;
   *whole = static_cast<std::int64_t>(nearest);
   return true;
 }
@@ -95,7 +97,8 @@ Lattice find_lattice(std::span<const WeightedValue> distinct, const Control& con
     std::int64_t gap = common_gap(values, enough, control);
     if (control.stop_requested()) return {};
     if (gap == 0) return {};  // all but the same number
-    const double others = static_cast<double>(values.size() - 1);
+    // Two values have their distance in common, whatever it is.
+    const double others = static_cast<double>(values.size()) - 2;
     if (others * std::log(static_cast<double>(gap)) < -std::log(kChance)) gap = 1;
     return {values.front().value, gap, scale};
   }

@@ -50,7 +50,7 @@ const char* transformation_name(Transformation::Kind kind) {
 
 LineSmoother::LineSmoother(const Cells& cells, const Transformation& transformation,
                            std::size_t nodes)
-    : cells_(cells), nodes_(nodes), forward_(nodes, false), backward_(2 * nodes, true) {
+    : cells_(&cells), nodes_(nodes), forward_(nodes, false), backward_(2 * nodes, true) {
   turn_.reserve(nodes);
   for (std::size_t k = 0; k < nodes; ++k) {
     const double angle =
@@ -80,7 +80,7 @@ std::vector<double> LineSmoother::transform(std::span<const double> counts) cons
     grid[j] += counts[i] * (1 - right);
     grid[j + 1] += counts[i] * right;
   }
-  for (std::size_t cell : cells_.points) {
+  for (std::size_t cell : cells_->points) {
     // An atom is no part of the smooth estimate.
     const double at = std::clamp(centre_node_[cell] - 0.5, 0.0, static_cast<double>(nodes_ - 1));
     const auto j = std::min(static_cast<std::size_t>(at), nodes_ - 2);
@@ -115,7 +115,7 @@ std::vector<double> LineSmoother::cell_masses(std::span<const double> transforme
   const double scale = 1 / (2.0 * static_cast<double>(nodes_));
   for (std::size_t j = 0; j < nodes_; ++j)
     below[j + 1] = below[j] + std::max(grid[j].real() * scale, 0.0);
-  std::vector<double> out(cells_.size());
+  std::vector<double> out(cells_->size());
   const auto mass_below = [&](double node) {
     const auto j = std::min(static_cast<std::size_t>(node), nodes_ - 1);
     return below[j] + (below[j + 1] - below[j]) * (node - static_cast<double>(j));

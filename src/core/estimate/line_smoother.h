@@ -35,7 +35,7 @@ const char* transformation_name(Transformation::Kind kind);
 
 class LineSmoother {
  public:
-  // nodes: a power of two. low < high: the support, in x.
+  // cells, whose edges are the support, must outlive the smoother. nodes: a power of two.
   LineSmoother(const Cells& cells, const Transformation& transformation, std::size_t nodes);
 
   double width() const { return width_; }  // of the support in t
@@ -47,7 +47,7 @@ class LineSmoother {
   std::vector<double> cell_masses(std::span<const double> transformed, double h) const;
 
  private:
-  const Cells& cells_;
+  const Cells* cells_;
   std::size_t nodes_;
   double low_, width_;
   std::vector<double> centre_node_;  // of each cell, in nodes from the lower end

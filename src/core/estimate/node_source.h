@@ -14,7 +14,8 @@ class NodeSource {
   struct Value {
     double mass = 0, density = 0;
   };
-  // Integrals of u dF and u^2 dF below the node.
+  // Integrals of u dF and u^2 dF below the node, less those below some node that is always the
+  // same.
   struct Moments {
     double first = 0, second = 0;
   };

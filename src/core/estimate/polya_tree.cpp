@@ -23,7 +23,7 @@ constexpr double kOtherPrior = 0.05;
 constexpr int kIterations = 12;
 constexpr int kMaxDepth = 48;
 // Mixed into the centre, so that it excludes nothing.
-constexpr double kUniformShare = 1e-6;
+constexpr double kUniformShare = 1e-9;
 
 struct Node {
   std::size_t first, end;  // cells
