@@ -55,8 +55,12 @@ struct ColumnResult {
 
   std::size_t rows() const { return values.size(); }
   std::string name() const { return table + "." + column; }
-  // The finest sample that fits are drawn from for a picture: 10,000 rows, or all.
-  const Level& shown() const { return levels[levels[kLevel10000].measured ? 1 : kLevelAll]; }
+  // What a picture shows: the largest sample that is not all rows, if there is one.
+  const Level& shown() const {
+    for (int level = kLevelAll - 1; level >= 0; --level)
+      if (levels[level].measured) return levels[level];
+    return levels[kLevelAll];
+  }
 };
 
 // The table's columns that are numbers and have enough distinct ranges, questions made, nothing

@@ -3,6 +3,8 @@
 
 #include "grouped.h"
 
+#include "core/integrate/integrate.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -18,7 +20,7 @@ namespace {
 constexpr double kWidth = 720, kHeight = 400;
 constexpr double kLeft = 64, kRight = 20, kTop = 64, kBottom = 52;
 constexpr double kPlotWidth = kWidth - kLeft - kRight, kPlotHeight = kHeight - kTop - kBottom;
-constexpr int kBars = 80, kNarrowBars = 320;
+constexpr int kBars = 120;
 constexpr double kTail = 0.002;
 constexpr double kSecondsPerDay = 86400;
 
@@ -88,46 +90,16 @@ std::vector<double> month_ticks(double low, double high) {
   }
 }
 
-// What is drawn; heights are percents of the non-NULL rows: in a bar, of an atom, or
-// where the line passes of its smooth part in as much width as a bar has.
+// What is drawn; heights are percents of the non-NULL rows in a bar.
 struct Bar {
-  double left, right, height;
-};
-struct Spike {
-  double x, height;
+  double left, right;
+  double seen = 0, fitted = 0;
 };
 struct Picture {
   double low = 0, high = 1;  // of x
   double top = 1;            // of the heights
   double outside = 0;        // rows left out
   std::vector<Bar> bars;
-  std::vector<Spike> spikes;
-  std::vector<double> line;  // the smooth part, averaged over each of equal cells of [low, high]
-};
-
-// The smooth part's distribution function at u: cubic Hermite between knots, which move on with u.
-class SmoothWalk {
- public:
-  explicit SmoothWalk(const DensityView& density) : density_(density) {}
-
-  // u: ascending from call to call.
-  double at(double u) {
-    if (u <= density_.knot_u(0)) return 0;
-    if (u >= density_.knot_u(density_.knots() - 1)) return 1;
-    while (density_.knot_u(cell_ + 1) < u) ++cell_;
-    const double width = density_.knot_u(cell_ + 1) - density_.knot_u(cell_);
-    const double t = (u - density_.knot_u(cell_)) / width;
-    const double g0 = density_.knot_mass(cell_);
-    const double g1 = density_.knot_mass(cell_ + 1);
-    const double s0 = density_.knot_slope(cell_) * width;
-    const double s1 = density_.knot_slope(cell_ + 1) * width;
-    const double r = 1 - t;
-    return r * r * (1 + 2 * t) * g0 + t * t * (3 - 2 * t) * g1 + t * r * (r * s0 - t * s1);
-  }
-
- private:
-  const DensityView& density_;
-  int cell_ = 0;
 };
 
 // The smallest gap between values, or 0 where bars of that width would be more than `bars`.
@@ -170,8 +142,7 @@ void fill_bars(const std::vector<double>& sorted, int most_bars, Picture* pictur
   for (int b = 0; b < bars; ++b) {
     const double right = start + (b + 1) * width;
     const auto end = b + 1 == bars ? last : std::lower_bound(at, last, right);
-    if (end != at)
-      picture->bars.push_back({start + b * width, right, 100 * static_cast<double>(end - at) / n});
+    picture->bars.push_back({start + b * width, right, 100 * static_cast<double>(end - at) / n});
     at = end;
   }
   picture->low = start;
@@ -179,41 +150,20 @@ void fill_bars(const std::vector<double>& sorted, int most_bars, Picture* pictur
 }
 
 void fill_density(const DensityView& density, Picture* picture) {
-  const Header& h = density.header();
-  const double width = picture->bars.front().right - picture->bars.front().left;
-  // A spike a bar: more would overlap.
-  double before = 0;
-  long last_bar = -1;
-  for (int i = 0; i < density.atoms(); ++i) {
-    const double rows = density.atom_cumulative_rows(i) - before;
-    before = density.atom_cumulative_rows(i);
-    const double x = density.atom_value(i);
-    if (x < picture->low || x > picture->high) continue;
-    const long bar = std::lround(std::floor((x - picture->low) / width));
-    if (bar != last_bar) picture->spikes.push_back({x, 0});
-    picture->spikes.back().height += 100 * rows / h.rows;
-    last_bar = bar;
-  }
-  if (density.knots() == 0) return;
-  SmoothWalk smooth(density);
-  const int cells = static_cast<int>(kPlotWidth / 2);
-  const double step = (picture->high - picture->low) / cells;
-  double below = smooth.at(density.to_u(picture->low));
-  for (int i = 0; i < cells; ++i) {
-    const double above = smooth.at(density.to_u(picture->low + (i + 1) * step));
-    picture->line.push_back(100 * (above - below) * h.smooth_rows / h.rows * width / step);
-    below = above;
+  for (Bar& bar : picture->bars) {
+    Range range;
+    range.lower_unbounded = range.upper_unbounded = false;
+    range.lower = bar.left;
+    range.upper = bar.right;
+    range.upper_inclusive = false;
+    bar.fitted = 100 * count(density, range) / density.header().rows;
   }
 }
 
-// As high as the bars and spikes, and the line's peaks unless they are far narrower than a bar.
 void find_top(Picture* picture) {
   double high = 0;
-  for (const Bar& bar : picture->bars) high = std::max(high, bar.height);
-  for (const Spike& spike : picture->spikes) high = std::max(high, spike.height);
-  double peak = high;
-  for (const double y : picture->line) peak = std::max(peak, y);
-  picture->top = 1.05 * std::min(peak, 1.5 * high);
+  for (const Bar& bar : picture->bars) high = std::max({high, bar.seen, bar.fitted});
+  picture->top = 1.05 * high;
 }
 
 class Drawing {
@@ -230,8 +180,7 @@ class Drawing {
     title();
     y_axis();
     bars();
-    line();
-    spikes();
+    fitted();
     x_axis();
     legend();
     out_ << "</svg>\n";
@@ -242,10 +191,6 @@ class Drawing {
     return kLeft + kPlotWidth * (x - picture_.low) / (picture_.high - picture_.low);
   }
   double py(double y) const { return kTop + kPlotHeight * (1 - std::min(y / picture_.top, 1.0)); }
-
-  double bar_pixels() const {
-    return px(picture_.bars.front().right) - px(picture_.bars.front().left);
-  }
 
   void title() {
     const Level& level = column_.shown();
@@ -303,32 +248,20 @@ class Drawing {
   void bars() {
     out_ << "<path fill=\"#c9ccd1\" d=\"";
     for (const Bar& bar : picture_.bars) {
+      if (!(bar.seen > 0)) continue;
       const double left = px(bar.left);
       const double full = px(bar.right) - left;
       const double width = full - std::min(0.6, full / 8);
-      out_ << text("M%.1f %.1fh%.1fV%.1fh-%.1fz", left, py(bar.height), width, py(0), width);
+      out_ << text("M%.1f %.1fh%.1fV%.1fh-%.1fz", left, py(bar.seen), width, py(0), width);
     }
     out_ << "\"/>\n";
   }
 
-  void line() {
-    if (picture_.line.empty()) return;
-    const double step = kPlotWidth / static_cast<double>(picture_.line.size());
-    out_ << "<path fill=\"none\" stroke=\"#0b62a8\" stroke-width=\"1.6\" stroke-linejoin=\"round\" "
-            "d=\"";
-    for (std::size_t i = 0; i < picture_.line.size(); ++i)
-      out_ << text("%c%.1f %.1f", i == 0 ? 'M' : 'L', kLeft + (i + 0.5) * step,
-                   py(picture_.line[i]));
-    out_ << "\"/>\n";
-  }
-
-  void spikes() {
-    if (picture_.spikes.empty()) return;
-    out_ << "<path fill=\"none\" stroke=\"#d1481f\" "
-         << text("stroke-width=\"%.1f\" d=\"", std::clamp(bar_pixels() / 2, 0.8, 2.0));
-    for (const Spike& spike : picture_.spikes)
-      out_ << text("M%.1f %.1fV%.1f", px(spike.x), py(0), py(spike.height));
-    out_ << "\"/>\n";
+  void fitted() {
+    out_ << "<path fill=\"none\" stroke=\"#0b62a8\" stroke-width=\"1.4\" d=\""
+         << text("M%.1f %.1f", px(picture_.low), py(0));
+    for (const Bar& bar : picture_.bars) out_ << text("V%.1fH%.1f", py(bar.fitted), px(bar.right));
+    out_ << text("V%.1f", py(0)) << "\"/>\n";
   }
 
   void legend() {
@@ -340,9 +273,8 @@ class Drawing {
           "y=\"24\">%s</text>\n",
           x, colour, stroke, x + 24, label);
     };
-    if (!picture_.spikes.empty()) entry("#d1481f", 1.6, "atoms", 72);
-    if (!picture_.line.empty()) entry("#0b62a8", 1.6, "smooth part", 108);
-    entry("#c9ccd1", 10, "histogram", 98);
+    entry("#0b62a8", 1.6, "fitted density", 116);
+    entry("#c9ccd1", 10, "all rows", 88);
   }
 
   const ColumnResult& column_;
@@ -373,7 +305,7 @@ void draw_column(const ColumnResult& column, const std::string& folder) {
   Picture picture;
   find_extent(sorted, &picture);
   const DensityView density = column.shown().density.view();
-  fill_bars(sorted, density.atoms() > kBars / 4 ? kNarrowBars : kBars, &picture);
+  fill_bars(sorted, kBars, &picture);
   fill_density(density, &picture);
   find_top(&picture);
   const std::string path = folder + "/" + file_name(column.name()) + ".svg";

@@ -7,8 +7,8 @@
 
 namespace kde::accuracy {
 
-// Writes folder/TABLE.COLUMN.svg. Bars: all rows; line: the smooth part; spikes: atoms, as high as
-// a bar that holds nothing else. Both tails beyond 0.2 % of the rows are left out where they are
+// Writes folder/TABLE.COLUMN.svg. Bars: all rows; line: what the density counts in each bar. Both
+// tails beyond 0.2 % of the rows are left out where they are
 // long. Throws std::runtime_error.
 void draw_column(const ColumnResult& column, const std::string& folder);
 

@@ -189,8 +189,10 @@ TEST(Validate, RejectsEachCorruptedField) {
       {"kind 0", [](Header& h) { h.kind = Kind{0}; }},
       {"kind 2", [](Header& h) { h.kind = Kind{2}; }},
       {"kernel", [](Header& h) { h.kernel = Kernel{kKernels}; }},
-      {"flags", [](Header& h) { h.flags |= 8; }},
       {"flags 128", [](Header& h) { h.flags |= 128; }},
+      {"flags 16", [](Header& h) { h.flags |= 16; }},
+      {"flags 32", [](Header& h) { h.flags |= 32; }},
+      {"lattice atoms, not packed", [](Header& h) { h.flags |= kLatticeAtoms; }},
       {"value type", [](Header& h) { h.value_type = ValueType{kValueTypes}; }},
       {"method automatic", [](Header& h) { h.method = Method::automatic; }},
       {"method 77", [](Header& h) { h.method = Method{77}; }},
@@ -230,7 +232,9 @@ TEST(Validate, RejectsEachCorruptedField) {
                                          &Header::lattice_step,
                                          &Header::smooth_rows,
                                          &Header::slope_unit,
-                                         &Header::error};
+                                         &Header::error,
+                                         &Header::lattice_scale,
+                                         &Header::sampling_variance};
   int i = 0;
   std::vector<std::string> names;
   names.reserve(200);
@@ -250,6 +254,15 @@ TEST(Validate, RejectsEachCorruptedField) {
     }
     ++i;
   }
+  constexpr float kBadRatios[] = {-1, -1e-30F, static_cast<float>(kNan), static_cast<float>(kInf)};
+  for (int k = 0; k < kErrorScales; ++k) {
+    for (float bad : kBadRatios) {
+      corruptions.push_back({"count_error", [k, bad](Header& h) { h.count_error[k] = bad; }});
+      corruptions.push_back({"mean_error", [k, bad](Header& h) { h.mean_error[k] = bad; }});
+    }
+  }
+  corruptions.push_back({"lattice scale too small", [](Header& h) { h.lattice_scale = 1.9; }});
+  corruptions.push_back({"lattice scale too large", [](Header& h) { h.lattice_scale = 2e15; }});
   corruptions.push_back({"variance NaN", [](Header& h) { h.variance = kNan; }});
   corruptions.push_back({"variance negative", [](Header& h) { h.variance = -1e-300; }});
   for (const Corruption& c : corruptions) {
@@ -313,6 +326,123 @@ TEST(Validate, RejectsCorruptedAtomsAndKnots) {
   p.knot_slope[7] = pack_slope(2.9 * unpack_slope(0xf000));
   Bytes b;
   EXPECT_TRUE(encode(p, &b.words, &b.size).ok());
+}
+
+// Three points of a lattice of halves from 6.25 on, packed, beside everything()'s smooth part.
+DensityParts packed() {
+  DensityParts p = everything();
+  p.header.flags |= kLatticeAtoms | kCorrected;
+  p.header.lattice_offset = 6.25;
+  p.header.lattice_scale = 100;
+  p.atom_value = {6.25, 7.75, 12.75};
+  p.header.sampling_variance = 0.75;
+  for (int i = 0; i < kErrorScales; ++i) {
+    p.header.count_error[i] = 0.5F + 0.0625F * static_cast<float>(i);
+    p.header.mean_error[i] = 1.5F - 0.0625F * static_cast<float>(i);
+  }
+  return p;
+}
+
+TEST(Format, PackedAtomsTakeHalfTheSpace) {
+  const DensityParts p = packed();
+  const Bytes b = encoded(p);
+  EXPECT_EQ(b.size, density_size(3, 21, true));
+  EXPECT_EQ(density_size(3, 21), b.size + 3 * 8);
+  const DensityView d(b.words.data());
+  const std::uint32_t points[] = {0, 3, 13};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(d.atom_point_raw(i), points[i]);
+    EXPECT_EQ(d.atom_value(i), p.atom_value[static_cast<std::size_t>(i)]);
+    // Of 30 rows, to half a unit of 2^-32.
+    EXPECT_NEAR(d.atom_cumulative_rows(i), p.atom_rows[static_cast<std::size_t>(i)], 30 * 0x1p-32);
+  }
+  EXPECT_EQ(d.atom_cumulative_rows(2), 30);
+  for (std::size_t atoms : {1, 1000, 1900}) {
+    const std::size_t knots = max_knots(atoms, true);
+    EXPECT_LE(density_size(atoms, knots, true), kMaxBytes);
+    EXPECT_GT(density_size(atoms, knots + 1, true), kMaxBytes);
+  }
+  // The most that a lattice alone may have.
+  EXPECT_LE(density_size(1900, 0, true), kMaxBytes);
+}
+
+// A point of the lattice need not be the decimal that offset + k step rounds to; with the scale it
+// is.
+TEST(Format, PackedPointsAreDecimalLiterals) {
+  DensityParts p = packed();
+  p.header.lattice_step = 0.01;
+  p.header.lattice_offset = 6.01;
+  p.atom_value.clear();
+  p.atom_rows.clear();
+  int inexact = 0;
+  for (int i = 0; i < 300; ++i) {
+    p.atom_value.push_back((601 + i) / 100.0);
+    p.atom_rows.push_back((i + 1) / 10.0);
+    inexact += 6.01 + i * 0.01 != p.atom_value.back() ? 1 : 0;
+  }
+  EXPECT_GT(inexact, 10);
+  const Bytes b = encoded(p);
+  const DensityView d(b.words.data());
+  for (int i = 0; i < 300; ++i)
+    ASSERT_EQ(d.atom_value(i), p.atom_value[static_cast<std::size_t>(i)]);
+}
+
+TEST(Validate, RejectsWhatCannotBePacked) {
+  struct Corruption {
+    const char* what;
+    std::function<void(DensityParts&)> apply;
+  };
+  const Corruption corruptions[] = {
+      {"no lattice", [](DensityParts& p) { p.header.lattice_step = 0; }},
+      {"scale that moves points", [](DensityParts& p) { p.header.lattice_scale = 2.16; }},
+      {"below the offset", [](DensityParts& p) { p.header.lattice_offset = 6.75; }},
+      {"beyond 32 bits", [](DensityParts& p) { p.header.lattice_step = 1e-9; }},
+      {"two atoms of one point", [](DensityParts& p) { p.atom_value[1] = 6.26; }},
+      {"NaN", [](DensityParts& p) { p.atom_value[1] = kNan; }},
+      {"infinite", [](DensityParts& p) { p.atom_value[2] = kInf; }},
+      {"rows fall", [](DensityParts& p) { p.atom_rows[0] = 25; }},
+      {"rows off", [](DensityParts& p) { p.atom_rows[2] = 29; }},
+      {"descending", [](DensityParts& p) { std::swap(p.atom_value[0], p.atom_value[1]); }},
+      {"beyond max", [](DensityParts& p) { p.atom_value[2] = 14.25; }},
+  };
+  for (const Corruption& c : corruptions) {
+    DensityParts p = packed();
+    c.apply(p);
+    Bytes b;
+    EXPECT_EQ(encode(p, &b.words, &b.size).code, Code::invalid_format) << c.what;
+  }
+  // A value beside its point is stored as the point; a point without rows is allowed.
+  DensityParts p = packed();
+  p.atom_value[1] = 7.8;
+  p.atom_rows[1] = p.atom_rows[0];
+  const Bytes b = encoded(p);
+  EXPECT_EQ(DensityView(b.words.data()).atom_value(1), 7.75);
+}
+
+// The words of packed atoms, one at a time.
+TEST(Validate, RejectsCorruptedPackedAtoms) {
+  const Bytes good = encoded(packed());
+  const auto with_word = [&good](std::size_t word, std::uint32_t value) {
+    Bytes b = good;
+    std::memcpy(reinterpret_cast<char*>(b.words.data()) + sizeof(Header) + 4 * word, &value, 4);
+    return validate(b.words.data(), b.size).code;
+  };
+  EXPECT_EQ(with_word(1, 4), Code::ok);
+  EXPECT_EQ(with_word(4, kMassOne - 1), Code::ok);
+  for (const auto& [word, value] :
+       std::initializer_list<std::pair<std::size_t, std::uint32_t>>{{0, 3},
+                                                                    {0, 5},
+                                                                    {1, 0},
+                                                                    {1, 13},
+                                                                    {1, UINT32_MAX},
+                                                                    {2, 16},
+                                                                    {2, 3},
+                                                                    {2, UINT32_MAX},
+                                                                    {3, kMassOne},
+                                                                    {4, 0},
+                                                                    {5, 0},
+                                                                    {5, kMassOne - 1000}})
+    EXPECT_EQ(with_word(word, value), Code::invalid_format) << word << " = " << value;
 }
 
 TEST(Validate, RejectsEveryWrongLength) {
@@ -380,12 +510,21 @@ TEST(Validate, ExtremeButLegalFieldsGiveNoNan) {
 // Damage of every kind: what validate() lets pass must still answer sanely, and its text form must
 // read back to the same bytes.
 TEST(Validate, RandomDamageIsRejectedOrHarmless) {
-  std::vector<Bytes> originals = {encoded(everything())};
+  std::vector<Bytes> originals = {encoded(everything()), encoded(packed())};
   const std::vector<double> z = samples::normal(300, 1);
   for (Method method : {Method::automatic, Method::silverman}) {
     const Fitted f = fitted::fit(z, method);
     originals.push_back({f.words, f.size});
   }
+  std::vector<double> whole = z;
+  for (double& v : whole) v = std::round(20 * v);
+  FitOptions sampled;
+  sampled.rows_per_row_read = 3;
+  for (const std::vector<double>& x : {z, whole}) {
+    const Fitted f = fitted::fit(fitted::sample_of(x), sampled);
+    originals.push_back({f.words, f.size});
+  }
+  ASSERT_TRUE(originals.back().header().lattice_atoms());
   const Fitted atoms = fitted::fit(std::vector<double>(50, 2.5));
   originals.push_back({atoms.words, atoms.size});
   Random random(77);
@@ -440,7 +579,7 @@ TEST(Validate, RandomDamageIsRejectedOrHarmless) {
     ASSERT_TRUE(s.ok()) << s.message << "\n" << text.substr(0, 600);
     ASSERT_EQ(back.size, b.size);
     b.header().varlena = 0;
-    ASSERT_EQ(std::memcmp(back.words.data(), b.words.data(), b.size), 0);
+    ASSERT_EQ(std::memcmp(back.words.data(), b.words.data(), b.size), 0) << text.substr(0, 1500);
   }
   // Both outcomes must have been seen for the test to mean anything.
   EXPECT_GT(accepted, kMutants / 50);

@@ -55,7 +55,8 @@ std::vector<double> bell(const Cells& cells, int n) {
   const auto below = [&](double i) {
     return 0.5 * std::erfc(-(i - 0.5 - size / 2) / (size / 7) / std::sqrt(2.0));
   };
-  for (double i = 0; i < size; ++i) out.push_back(n * (below(i + 1) - below(i)) / (below(size) - below(0)));
+  for (double i = 0; i < size; ++i)
+    out.push_back(n * (below(i + 1) - below(i)) / (below(size) - below(0)));
   return out;
 }
 
@@ -136,8 +137,8 @@ TEST(Heaps, APeriodIsSeenThreeTimes) {
     double total = samples::total(counts);
     for (double& f : flat) f = total / static_cast<double>(size);
     const HeapPattern pattern = find_heaps(cells, counts, flat);
-    const bool ten = std::find(pattern.periods.begin(), pattern.periods.end(), 10) !=
-                     pattern.periods.end();
+    const bool ten =
+        std::find(pattern.periods.begin(), pattern.periods.end(), 10) != pattern.periods.end();
     EXPECT_EQ(ten, size == 30);
   }
 }

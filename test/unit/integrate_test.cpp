@@ -179,12 +179,12 @@ TEST(Automatic, QuantileInvertsCdf) {
   }
 }
 
-TEST(Lattice, PointsShareAllRowsAndOpenBoundsExcludeTheirOwn) {
-  const fitted::Column c = automatic_columns()[8];
-  const Fitted f = fit(c.x, Method::automatic, 1);
+// Whole numbers as a smooth part on a lattice (the plain one of other kernels, and automatic's
+// where there are many), as atoms that are counts of every row, and as packed atoms, the estimate
+// from a sample of a third.
+void expect_lattice_points(const std::vector<double>& x, const Fitted& f) {
   const DensityView d = f.view();
   const Header& h = d.header();
-  ASSERT_EQ(f.report.atoms, 0);
   ASSERT_EQ(h.lattice_step, 1);
   double sum = 0;
   for (double k = h.min; k <= h.max; ++k) {
@@ -203,14 +203,42 @@ TEST(Lattice, PointsShareAllRowsAndOpenBoundsExcludeTheirOwn) {
     }
   }
   EXPECT_NEAR(sum, h.rows, 1e-9 * h.rows);
-  for (double x : c.x) ASSERT_GT(count(d, range(x, x)), 0) << x;
+  for (double v : x) ASSERT_GT(count(d, range(v, v)), 0) << v;
+}
+
+TEST(Lattice, PointsShareAllRowsAndOpenBoundsExcludeTheirOwn) {
+  const fitted::Column c = automatic_columns()[8];
+  const Fitted smooth = fit(c.x, Method::automatic, 1, Kernel::epanechnikov);
+  EXPECT_EQ(smooth.report.atoms, 0);
+  expect_lattice_points(c.x, smooth);
+  // 2800 points are too many for atoms.
+  const Fitted knots = fit(c.x, Method::automatic, 1);
+  EXPECT_GT(knots.report.knots, 0);
+  expect_lattice_points(c.x, knots);
+
+  std::vector<double> x = samples::normal(2000, 6);
+  for (double& v : x) v = std::round(100 * v);
+  const Fitted every = fit(x, Method::automatic, 1);
+  EXPECT_EQ(every.report.knots, 0);
+  EXPECT_FALSE(every.view().header().lattice_atoms());
+  expect_lattice_points(x, every);
+
+  FitOptions options;
+  options.rows_per_row_read = 3;
+  for (double step : {0.0, 1.0}) {  // known from the type, or found
+    options.lattice_step = step;
+    const Fitted sampled = fit(sample_of(x), options);
+    EXPECT_EQ(sampled.report.knots, 0);
+    EXPECT_TRUE(sampled.view().header().lattice_atoms());
+    expect_lattice_points(x, sampled);
+  }
 }
 
 // Decimal fractions are not exact in binary: 0.1 + 0.2 and 0.3 are one lattice point.
 TEST(Lattice, DecimalStepsAreFoundInSpiteOfRounding) {
   std::vector<double> x;
   for (double z : samples::normal(3000, 2)) x.push_back(std::round(1000 * z) / 100);
-  const Fitted f = fit(x, Method::automatic, 0.01);
+  const Fitted f = fit(x, Method::automatic, 0.01, Kernel::epanechnikov);
   const DensityView d = f.view();
   ASSERT_EQ(d.atoms(), 0);
   for (int i = -500; i <= 500; ++i) {
@@ -222,6 +250,53 @@ TEST(Lattice, DecimalStepsAreFoundInSpiteOfRounding) {
     EXPECT_EQ(count(d, up_to(exact, false)), count(d, up_to(by_product, false)));
     EXPECT_EQ(count(d, up_to(exact + 0.004)), count(d, up_to(exact)));
     EXPECT_EQ(count(d, up_to(exact - 0.004)), count(d, up_to(exact, false)));
+  }
+}
+
+// Stored point by point they are the decimal literals, to the last bit, and so are bounds that SQL
+// reads: no other double beside them counts.
+TEST(Lattice, DecimalPointsAreTheirLiterals) {
+  std::map<double, double> counts;
+  std::vector<double> x;
+  for (double z : samples::normal(3000, 2)) x.push_back(std::round(100 * z) / 100);
+  for (double v : x) ++counts[v];
+  for (double rows_per_row : {1.0, 2.0}) {
+    FitOptions options;
+    options.rows_per_row_read = rows_per_row;
+    const Fitted f = fit(sample_of(x), options);
+    const DensityView d = f.view();
+    ASSERT_EQ(f.report.knots, 0);
+    ASSERT_NEAR(d.header().lattice_step, 0.01, 1e-17);
+    ASSERT_EQ(d.header().lattice_scale, 100);
+    for (const auto& [v, n] : counts) {
+      const double rows = count(d, range(v, v));
+      ASSERT_GT(rows, 0) << v;
+      if (rows_per_row == 1) {
+        ASSERT_EQ(rows, n) << v;
+      }
+      ASSERT_EQ(count(d, range(std::nextafter(v, -kInf), std::nextafter(v, kInf), false, false)),
+                rows);
+      ASSERT_EQ(count(d, up_to(v, false)), count(d, up_to(std::nextafter(v, -kInf))));
+      ASSERT_EQ(moments(d, range(v, v)).mean, v);
+      ASSERT_EQ(quantile(d, cdf(d, v)), v);
+    }
+  }
+}
+
+// Of a lattice too long for atoms, far from 0 and with its offset there: a literal is its point,
+// though its distance from the offset in steps is rounded at the literal's size.
+TEST(Lattice, DecimalBoundsOfALongLattice) {
+  std::vector<double> x;
+  for (double z : samples::normal(20000, 2)) x.push_back(std::round(50000 + 1000 * z) / 100);
+  const Fitted f = fit(x);
+  const DensityView d = f.view();
+  ASSERT_GT(f.report.knots, 0);
+  ASSERT_EQ(d.header().lattice_scale, 100);
+  for (int i = 48000; i <= 52000; ++i) {
+    const double v = i / 100.0;
+    ASSERT_EQ(count(d, up_to(v)), count(d, up_to(v + 0.004))) << v;
+    ASSERT_EQ(count(d, up_to(v, false)), count(d, up_to(v - 0.004))) << v;
+    ASSERT_EQ(quantile(d, cdf(d, v) - 1e-9), v);
   }
 }
 
@@ -478,7 +553,7 @@ TEST(CompactKernels, CountByHand) {
 TEST(CompactKernels, SpreadAtoms) {
   std::vector<double> x;
   for (int i = 0; i < 60; ++i) x.push_back(i % 2 == 0 ? 0 : 10);
-  for (int k = 0; k < kKernels; ++k) {
+  for (int k = 1; k < kKernels; ++k) {
     const auto kernel = static_cast<Kernel>(k);
     const Fitted f = fit(x, Method::automatic, 0, kernel);
     const double h = f.report.bandwidth;
@@ -488,10 +563,16 @@ TEST(CompactKernels, SpreadAtoms) {
                   (kernel_pdf(kernel, t / h) + kernel_pdf(kernel, (t - 10) / h)) / (2 * h), 1e-15);
     }
   }
+  // The Gaussian's automatic selects no bandwidth where it has nothing to smooth, and has found
+  // steps of 1: each point's rows are spread over its own.
+  const Fitted f = fit(x);
+  EXPECT_EQ(f.report.bandwidth, 0);
+  EXPECT_EQ(pdf(f.view(), 0.4), 0.5);
+  EXPECT_EQ(pdf(f.view(), 0.6), 0);
 }
 
-// Automatic's smooth part is the kernel sum with its mirror images; on a lattice the mirrors stand
-// half a step beyond the ends.
+// Automatic's smooth part, of any kernel but the Gaussian (line_smoother_test.cpp), is the kernel
+// sum with its mirror images; on a lattice the mirrors stand half a step beyond the ends.
 TEST(Reflection, AgreesWithMirroredKernelSum) {
   std::vector<double> x = samples::lognormal(400, 7);
   for (double& v : x) v = std::round(100 * v);
@@ -499,7 +580,7 @@ TEST(Reflection, AgreesWithMirroredKernelSum) {
   const double n = static_cast<double>(x.size());
   std::vector<WeightedValue> values;
   for (double v : x) values.push_back({v, 1});
-  for (int k = 0; k < kKernels; ++k) {
+  for (int k = 1; k < kKernels; ++k) {
     const auto kernel = static_cast<Kernel>(k);
     SCOPED_TRACE(kernel_name(kernel));
     const Fitted f = fit(x, Method::automatic, 1, kernel);

@@ -133,16 +133,21 @@ TEST(Interval, SumMeanAndQuantile) {
   Fitted f = atoms({30000, 20000, 10000, 40000}, 2500, 0.9);
   set_ratios(&f, 0.5F);
   for (int i = 0; i < kErrorScales; ++i) header_of(&f)->mean_error[i] = 0.25F;
-  // Rows 1 and 2 only: p = 0.3, E[x 1] = 0.4, E[x^2 1] = 0.6.
+  // Rows 1 and 2 only: p = 0.3, mean 4/3, variance 2/9; width 1. The sum is count times mean.
   const Interval sum = sum_interval(f.view(), range(1, 2), at(0.95));
   EXPECT_NEAR(sum.estimate, 40000, 1e-6);
-  const double half = kZ95 * 1e5 * std::sqrt(0.9 * 0.5 * (0.6 - 0.4 * 0.4) / 2500);
-  EXPECT_NEAR(sum.upper - sum.estimate, half, 1e-6);
-  EXPECT_NEAR(sum.estimate - sum.lower, half, 1e-6);
+  const double rows = 2500 * 0.3;
+  const double added = 2 * 0.25;  // rows spread evenly, as far as the raw sample speaks
+  const double variance = (rows * 2. / 9 + added / 12) / (rows + added);
+  const double student = kZ95 + 0.25 * (kZ95 * kZ95 * kZ95 + kZ95) / (4 * (rows - 1));
+  const double half_mean = student * std::sqrt(0.9 * 0.25 * variance / rows);
+  const auto [low, high] = wilson(0.3, 2500 / (0.9 * 0.5), kZ95);
+  EXPECT_NEAR(sum.upper - sum.estimate, std::hypot(4. / 3 * (high - 0.3) * 1e5, half_mean * 30000),
+              1e-6);
+  EXPECT_NEAR(sum.estimate - sum.lower, std::hypot(4. / 3 * (0.3 - low) * 1e5, half_mean * 30000),
+              1e-6);
   const Interval mean = mean_interval(f.view(), range(1, 2), at(0.95));
   EXPECT_NEAR(mean.estimate, 4. / 3, 1e-12);
-  const double variance = 2 - 16. / 9;
-  const double half_mean = kZ95 * std::sqrt(0.9 * 0.25 * variance / (2500 * 0.3));
   EXPECT_NEAR(mean.upper - mean.estimate, half_mean, 1e-12);
   EXPECT_NEAR(mean.estimate - mean.lower, half_mean, 1e-12);
   // Wilson's ends at 0.3 are at both sides of the step from 0 to 1.
@@ -429,9 +434,11 @@ TEST(Interval, HoldsTheTruthAsOftenAsItSays) {
   std::vector<double> column;
   for (int i = 0; i < kRows; ++i) {
     const double t = i / static_cast<double>(kRows);
-    column.push_back(std::floor(50 * t * t) - 10);
+    // On no lattice: the density is the raw sample's.
+    column.push_back(std::sqrt(1 + std::floor(50 * t * t)));
   }
-  const Range ranges[kRanges] = {range(-8, -7), range(-5, 2), range(5, 15), range(20, 36)};
+  const Range ranges[kRanges] = {range(1.7, 2.1), range(2.4, 3.7), range(3.9, 5.2),
+                                 range(5.5, 6.9)};
   struct Truth {
     double count = 0, sum = 0;
   } truths[kRanges];

@@ -47,15 +47,15 @@ std::vector<double> column(const Decimal& d, int n, std::uint64_t seed = 1) {
 bool on(const Lattice& l, double x) { return l.value(l.nearest(x)) == x; }
 
 constexpr Decimal kDecimals[] = {
-    {0, 1, 0},              // whole numbers
-    {3, 5, 0},              // every fifth
-    {0, 1, 2},              // cents
-    {5, 5, 1},              // halves
-    {3200, 18, 2},          // tenths of a Celsius degree in Fahrenheit
-    {0, 25, 0},             //
-    {1700006400, 86400, 0}, // days in seconds
-    {1700000100, 3600, 0},  // hours, a hundred seconds past
-    {-123456789, 7, 3},     // far below 0
+    {0, 1, 0},               // whole numbers
+    {3, 5, 0},               // every fifth
+    {0, 1, 2},               // cents
+    {5, 5, 1},               // halves
+    {3200, 18, 2},           // tenths of a Celsius degree in Fahrenheit
+    {0, 25, 0},              //
+    {1700006400, 86400, 0},  // days in seconds
+    {1700000100, 3600, 0},   // hours, a hundred seconds past
+    {-123456789, 7, 3},      // far below 0
     {99900000000001, 10, 0},
     {-4000000000000, 1, 1},
     {0, 1, 6},

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -47,10 +48,12 @@ namespace kde {
 namespace {
 
 // Runs `work` with the k-th allocation (and all after it) failing, for k = 0, 1, ... until it
-// succeeds; every failure must be out_of_memory.
+// succeeds; every failure must be out_of_memory. Of work with many allocations not each k after
+// the first hundred: each in steps of `sparse` times those before it.
 template <typename Work>
-void fail_each_allocation(Work work) {
-  for (long k = 0; k < 5000; ++k) {
+void fail_each_allocation(Work work, double sparse = 0) {
+  for (long k = 0; k < 500000;
+       k += std::max(1L, sparse == 0 || k < 100 ? 1 : std::lround(sparse * k))) {
     allocations_left = k;
     const Status s = work();
     allocations_left = -1;
@@ -85,6 +88,28 @@ TEST(OutOfMemory, FitColumn) {
         });
       }
     }
+  }
+}
+
+// The estimate from a sample: halvings, transformations, heaps, atoms.
+TEST(OutOfMemory, AdaptiveFit) {
+  std::vector<double> heaped = samples::normal(150, 1);
+  for (double& v : heaped) v = std::round(30 * v);
+  std::vector<double> skewed = samples::lognormal(150, 2);
+  for (double& v : skewed) v *= v;
+  skewed.insert(skewed.end(), 50, 0.0);
+  for (const std::vector<double>& values : {heaped, skewed}) {
+    const Sample sample = fitted::sample_of(values);
+    FitOptions options;
+    options.rows_per_row_read = 10;
+    fail_each_allocation(
+        [&] {
+          std::vector<std::uint64_t> words;
+          std::size_t size = 0;
+          FitReport report;
+          return fit_column(sample, options, Control{}, &words, &size, &report);
+        },
+        0.1);
   }
 }
 

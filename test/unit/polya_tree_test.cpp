@@ -37,10 +37,10 @@ double by_hand(double x, double n, double centre) {
   for (int j = 0; j < kCount; ++j) {
     const double a = kStrengths[j] * r;
     const double b = kStrengths[j] * (1 - r);
-    const double log_likelihood =
-        j == 0 ? x * std::log(r) + (n - x) * std::log(1 - r)
-               : std::lgamma(x + a) - std::lgamma(a) + std::lgamma(n - x + b) - std::lgamma(b) -
-                     std::lgamma(n + a + b) + std::lgamma(a + b);
+    const double log_likelihood = j == 0 ? x * std::log(r) + (n - x) * std::log(1 - r)
+                                         : std::lgamma(x + a) - std::lgamma(a) +
+                                               std::lgamma(n - x + b) - std::lgamma(b) -
+                                               std::lgamma(n + a + b) + std::lgamma(a + b);
     likelihood[j] = std::exp(log_likelihood);
     p[j] = 1.0 / kCount;
     mean[j] = j == 0 ? r : (x + a) / (n + a + b);
@@ -66,9 +66,8 @@ TEST(PolyaTree, TwoCellsByHand) {
   for (double centre : {0.5, 0.1, 0.999}) {
     for (const auto& [left, right] : {std::pair{3.0, 5.0}, {0.0, 20.0}, {60.0, 40.0}, {1.0, 0.0}}) {
       for (int trees : {1, 5}) {  // every tree is the same
-        const std::vector<double> out =
-            polya_tree(std::vector{left, right}, std::vector{7 * centre, 7 * (1 - centre)},
-                       {trees, 1});
+        const std::vector<double> out = polya_tree(
+            std::vector{left, right}, std::vector{7 * centre, 7 * (1 - centre)}, {trees, 1});
         EXPECT_NEAR(out[0], by_hand(left, left + right, centre), 1e-9)
             << centre << ": " << left << " and " << right;
         EXPECT_NEAR(out[0] + out[1], 1, 1e-15);
@@ -156,7 +155,8 @@ TEST(PolyaTree, ManyObservationsOutweighAWrongCentre) {
   constexpr double kRows = 64e6;
   std::vector<double> centre(64, 1), counts(64, kRows / 64);
   for (std::size_t i = 0; i < 64; ++i) {
-    for (std::size_t level = 1; level < 64; level *= 2) centre[i] *= (i / level) % 2 == 0 ? 0.3 : 0.7;
+    for (std::size_t level = 1; level < 64; level *= 2)
+      centre[i] *= (i / level) % 2 == 0 ? 0.3 : 0.7;
   }
   const std::vector<double> out = polya_tree(counts, centre, {4, 1});
   for (double s : out) ASSERT_NEAR(64 * s, 1, 6 * std::exp(-9) + 128 * 63 / kRows);

@@ -375,10 +375,13 @@ TEST_F(AutomaticFit, UsesEveryValueOfALargeSample) {
   expect_relative(all.bandwidth, plugin_of(kSpectral, x).h, 1e-10);
   EXPECT_EQ(report(s, true).bandwidth_rows, 1024);
   EXPECT_EQ(report(s, false, Engine::Kind::reference).bandwidth_rows, 1024);
+  EXPECT_EQ(report(s, true, Engine::Kind::simd, Method::plugin).bandwidth_rows, 1024);
+  EXPECT_EQ(report(s, false, Engine::Kind::reference, Method::plugin).bandwidth_rows, 1024);
   EXPECT_EQ(report(s, false, Engine::Kind::simd, Method::plugin).bandwidth_rows, 20'000);
   EXPECT_STREQ(all.engine, "spectral");
-  EXPECT_EQ(report(s, true).engine, nullptr);
-  EXPECT_EQ(report(sample(samples::mix(512)), false).engine, nullptr);
+  EXPECT_EQ(report(s, true, Engine::Kind::simd, Method::plugin).engine, nullptr);
+  EXPECT_EQ(report(sample(samples::mix(512)), false, Engine::Kind::simd, Method::plugin).engine,
+            nullptr);
 }
 
 // A compacted stream stands for all its rows: its distribution function is within L/c = 4/8192 =
@@ -389,7 +392,8 @@ TEST_F(AutomaticFit, OfACompactedStream) {
   options.sample_rows = -1;
   options.compactor_capacity = 8192;
   const std::vector<double> x = samples::mix(100'000);
-  const FitReport stream = report(fitted::sample_of(x, options), false);
+  const FitReport stream =
+      report(fitted::sample_of(x, options), false, Engine::Kind::simd, Method::plugin);
   EXPECT_EQ(stream.bandwidth_rows, 100'000);
   expect_relative(stream.bandwidth, plugin_of(kSpectral, x).h, 1e-3);
 }

@@ -29,6 +29,20 @@ Status read(const std::string& text) {
   return from_text({exact.data(), exact.size()}, &words, &size);
 }
 
+// A smooth part of two knots and more.
+Fitted smooth() {
+  return fitted::fit(std::vector<double>{1, 2, 3.5}, Method::automatic, 0, Kernel::epanechnikov);
+}
+
+// Lattice points, packed.
+Fitted packed() {
+  std::vector<double> x = samples::normal(300, 4);
+  for (double& v : x) v = std::round(300 * v) / 10;
+  FitOptions options;
+  options.rows_per_row_read = 3;
+  return fitted::fit(fitted::sample_of(x), options);
+}
+
 void expect_round_trip(const Fitted& f) {
   const std::string text = text_of(f);
   std::vector<std::uint64_t> words;
@@ -52,7 +66,12 @@ TEST(Text, RoundTripsToTheSameBytes) {
     expect_round_trip(fitted::fit(column.x));
     expect_round_trip(fitted::fit(column.x, Method::plugin));
     expect_round_trip(fitted::fit(column.x, Method::silverman));
+    FitOptions sampled;
+    sampled.rows_per_row_read = 7.5;
+    expect_round_trip(fitted::fit(fitted::sample_of(column.x), sampled));
   }
+  ASSERT_TRUE(packed().view().header().lattice_atoms());
+  expect_round_trip(packed());
   for (int k = 0; k < kKernels; ++k) {
     const Fitted f = fitted::fit(samples::mix(200), Method::plugin, 0, static_cast<Kernel>(k));
     expect_round_trip(f);
@@ -102,8 +121,8 @@ TEST(Text, SpaceMattersOnlyBetweenFields) {
 }
 
 TEST(Text, EveryTruncationIsRejected) {
-  for (const Fitted& f : std::vector<Fitted>{fitted::fit(std::vector<double>{1, 2, 3.5}),
-                                             fitted::fit(std::vector<double>(9, 4))}) {
+  for (const Fitted& f :
+       std::vector<Fitted>{smooth(), packed(), fitted::fit(std::vector<double>(9, 4))}) {
     const std::string text = text_of(f);
     for (std::size_t n = 0; n < text.size(); ++n) {
       const Status s = read(text.substr(0, n));
@@ -115,14 +134,14 @@ TEST(Text, EveryTruncationIsRejected) {
 
 // Every field in turn left out, doubled, renamed, emptied, or filled with what is no number.
 TEST(Text, EveryFieldMustBeThereOnceInOrder) {
-  const std::string text = text_of(fitted::fit(std::vector<double>{1, 2, 3.5}));
+  const std::string text = text_of(smooth());
   std::vector<std::string> fields;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     fields.push_back(text.substr(at, end - at));
     at = end + 1;
   }
-  ASSERT_EQ(fields.size(), 1 + 5 + 18 + 2 + 3u);
+  ASSERT_EQ(fields.size(), 1 + 5 + 19 + 2 + 3u);
   const auto join = [](const std::vector<std::string>& parts) {
     std::string out;
     for (const std::string& p : parts) out += (out.empty() ? "" : " ") + p;
@@ -174,7 +193,7 @@ TEST(Text, EveryFieldMustBeThereOnceInOrder) {
 }
 
 TEST(Text, HugeCountsAndListsAreRejected) {
-  const std::string text = text_of(fitted::fit(std::vector<double>{1, 2, 3.5}));
+  const std::string text = text_of(smooth());
   for (const char* rows : {"1e308", "inf", "99999999999999999999999999999999999999999999"})
     EXPECT_EQ(read(with(text, " rows=3", std::string(" rows=") + rows)).code, Code::invalid_format);
   EXPECT_EQ(read(with(text, "flags=3", "flags=256")).code, Code::invalid_format);
@@ -196,19 +215,63 @@ TEST(Text, HugeCountsAndListsAreRejected) {
   EXPECT_EQ(read("kde/2" + text.substr(5)).code, Code::invalid_format);
 }
 
+// The lists of error ratios have as many numbers as there are scales, each a legal one.
+TEST(Text, ErrorRatiosAreAllThere) {
+  const std::string text = text_of(packed());
+  for (const char* name : {"count_error=[", "mean_error=["}) {
+    const std::size_t begin = text.find(name) + std::strlen(name);
+    ASSERT_LT(begin, text.size());
+    const std::size_t end = text.find(']', begin);
+    std::vector<std::string> ratios;
+    for (std::size_t at = begin; at < end;) {
+      const std::size_t comma = std::min(text.find(',', at), end);
+      ratios.push_back(text.substr(at, comma - at));
+      at = comma + 1;
+    }
+    ASSERT_EQ(ratios.size(), std::size_t{kErrorScales});
+    const auto with_ratios = [&](const std::vector<std::string>& r) {
+      std::string list;
+      for (const std::string& x : r) list += (list.empty() ? "" : ",") + x;
+      return read(text.substr(0, begin) + list + text.substr(end)).code;
+    };
+    EXPECT_EQ(with_ratios(ratios), Code::ok);
+    for (std::size_t i = 0; i < ratios.size(); ++i) {
+      for (const char* bad : {"-1", "nan", "inf", "1e39", "", "x"}) {
+        std::vector<std::string> r = ratios;
+        r[i] = bad;
+        EXPECT_EQ(with_ratios(r), Code::invalid_format) << name << " " << i << " " << bad;
+      }
+    }
+    std::vector<std::string> r = ratios;
+    r.pop_back();
+    EXPECT_EQ(with_ratios(r), Code::invalid_format);
+    r = ratios;
+    r.push_back("1");
+    EXPECT_EQ(with_ratios(r), Code::invalid_format);
+  }
+}
+
 TEST(Text, ErrorNamesTheField) {
-  const std::string text = text_of(fitted::fit(std::vector<double>{1, 2, 3.5}));
+  const std::string text = text_of(smooth());
   const Status s = read(with(text, "bandwidth=", "bandwidht="));
   EXPECT_NE(std::strstr(s.message, "\"bandwidth\""), nullptr) << s.message;
 }
 
 TEST(Text, DamagedTextIsRejectedOrHarmless) {
-  const std::string good = text_of(fitted::fit(samples::normal(30, 3)));
+  // A smooth part's text and a packed lattice's.
+  std::vector<double> whole = samples::normal(30, 3);
+  for (double& v : whole) v = std::round(4 * v);
+  FitOptions sampled;
+  sampled.rows_per_row_read = 2;
+  const std::string originals[] = {
+      text_of(fitted::fit(samples::normal(30, 3), Method::plugin)),
+      text_of(fitted::fit(fitted::sample_of(whole), sampled)),
+  };
   const char alphabet[] = "0123456789.-+e:,[]= nianfx\0\n\xff";
   Random random(12);
   int accepted = 0;
-  for (int i = 0; i < 20000; ++i) {
-    std::string text = good;
+  for (std::size_t i = 0; i < 20000; ++i) {
+    std::string text = originals[i % 2];
     for (std::uint64_t k = 0; k <= random.below(3); ++k) {
       const std::size_t at = random.below(text.size());
       const char c = alphabet[random.below(sizeof alphabet - 1)];

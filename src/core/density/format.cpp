@@ -54,6 +54,9 @@ Status validate_header(const Header& h) {
   if (h.lattice_atoms() && !(h.lattice_step > 0)) return invalid("lattice atoms without a lattice");
   if (!(h.lattice_scale >= 0 && h.lattice_scale <= 1e15))
     return invalid("lattice scale is out of range");
+  // A coarser one would make two points one.
+  if (h.lattice_scale > 0 && !(h.lattice_step * h.lattice_scale >= 1 - 1e-9))
+    return invalid("lattice scale is too small for the step");
   if (!(h.variance >= 0)) return invalid("variance is negative or NaN");
   if (!(h.error >= 0 && h.error <= 1)) return invalid("error is outside [0, 1]");
   for (int i = 0; i < kErrorScales; ++i) {
@@ -66,6 +69,9 @@ Status validate_header(const Header& h) {
 
 Status validate_atoms(const DensityView& d) {
   const Header& h = d.header();
+  // The shares of packed atoms are of these; too few, and their rows would not tell them apart.
+  if (h.lattice_atoms() && d.atoms() > 0 && !(h.finite_rows() - h.smooth_rows >= 1e-200))
+    return invalid("lattice atoms without rows");
   double previous = 0;
   for (int i = 0; i < d.atoms(); ++i) {
     const double v = d.atom_value(i);
@@ -74,6 +80,11 @@ Status validate_atoms(const DensityView& d) {
       return invalid("an atom is outside [min, max]");
     if (!(std::fabs(d.to_u(v)) <= 1)) return invalid("an atom is outside [-1, 1] in u");
     if (i > 0 && v <= d.atom_value(i - 1)) return invalid("atoms are not in ascending order");
+    // Else the point's number would be another once it is packed again.
+    if (h.lattice_atoms() &&
+        !(std::fabs(v - (h.lattice_offset + d.atom_point_raw(i) * h.lattice_step)) <=
+          h.lattice_step / 4))
+      return invalid("lattice scale does not fit the lattice");
     // Packed, the rows of a rare lattice point may round to none.
     if (!std::isfinite(rows) || (h.lattice_atoms() ? rows < previous : rows <= previous))
       return invalid("an atom has no rows");

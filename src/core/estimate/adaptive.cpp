@@ -30,6 +30,9 @@ constexpr int kTrialTrees = 2, kTrees = 8;
 // Nodes with fewer than this share of the observations are not divided further: beyond what the
 // knots of a stored density resolve.
 constexpr double kFinestShare = 1.0 / 8192;
+constexpr double kFinestTrialShare = 1.0 / 4096;
+// From here on one halving and one tree tell enough.
+constexpr double kLargeSample = 25000;
 constexpr std::size_t kLeastNodes = 1024, kMostNodes = 16384;
 constexpr double kNodesPerBandwidth = 4;
 // A candidate takes the place of an earlier, simpler one only if its squared differences from the
@@ -111,10 +114,9 @@ class Adaptive {
     if (Status s = add_smoothings(); !s.ok()) return s;
     if (cells_.lattice) find_periods();
     choose_ranges();
-    halvings_ = n_ < 2500 ? 6 : n_ < 25000 ? 3 : 1;
+    halvings_ = n_ < 2500 ? 6 : n_ < kLargeSample ? 3 : 1;
     if (Status s = choose(); !s.ok()) return s;
-    finish(out);
-    return Status::success();
+    return finish(out);
   }
 
  private:
@@ -231,14 +233,9 @@ class Adaptive {
     }
   }
 
-  // The shares of the cells by this candidate, from n observations in the cells.
-  std::vector<double> fit(const Candidate& candidate, std::span<const double> counts, double n,
-                          int trees) const {
-    if (candidate.multiple == 0) {
-      std::vector<double> raw(counts.begin(), counts.end());
-      for (double& x : raw) x /= n;
-      return raw;
-    }
+  // What the candidate expects of n observations in the cells, before any correction.
+  std::vector<double> centre_of(const Candidate& candidate, std::span<const double> counts,
+                                double n) const {
     const Smoothing& s = smoothings_[static_cast<std::size_t>(candidate.transformation)];
     const double h = s.h * candidate.multiple * std::pow(n_ / n, 0.2);
     std::vector<double> centre = s.smoother.cell_masses(s.smoother.transform(counts), h);
@@ -249,17 +246,29 @@ class Adaptive {
       centre = apply_heaps(centre, pattern.factor, smooth_factor);
     }
     for (std::size_t point : cells_.points) centre[point] = counts[point];
-    if (!candidate.corrected) {
+    return centre;
+  }
+
+  // The shares of the cells by this candidate, from n observations in the cells.
+  Status fit(const Candidate& candidate, std::span<const double> counts, double n,
+             const PolyaTreeOptions& trees, const Control& control,
+             std::vector<double>* shares) const {
+    if (candidate.multiple == 0) {
+      shares->assign(counts.begin(), counts.end());
+      for (double& x : *shares) x /= n;
+      return Status::success();
+    }
+    std::vector<double> centre = centre_of(candidate, counts, n);
+    if (candidate.corrected) {
+      if (Status s = polya_tree(counts, centre, trees, control, shares); !s.ok()) return s;
+    } else {
       const double total = total_of(centre);
       for (double& x : centre) x /= total;
-    } else {
-      centre = polya_tree(counts, centre, {trees, std::max(1.0, n * kFinestShare)});
+      *shares = std::move(centre);
     }
-    if (candidate.raw_share > 0) {
-      for (std::size_t i = 0; i < centre.size(); ++i)
-        centre[i] += candidate.raw_share * (counts[i] / n - centre[i]);
-    }
-    return centre;
+    for (std::size_t i = 0; i < shares->size(); ++i)
+      (*shares)[i] += candidate.raw_share * (counts[i] / n - (*shares)[i]);
+    return Status::success();
   }
 
   // Divides the observations at random between two halves.
@@ -335,7 +344,13 @@ class Adaptive {
         if (trial % 2 == 1) seen.swap(unseen);
         const double n = total_of(seen);
         if (n < 1 || n > n_ - 1) return;
-        const Errors e = compare(fit(candidates[which], seen, n, kTrialTrees), unseen);
+        std::vector<double> shares;
+        // One thread of those that share the trials; nothing stops it.
+        const PolyaTreeOptions trees = {n_ < kLargeSample ? kTrialTrees : 1,
+                                        std::max(1.0, n * kFinestTrialShare)};
+        if (!fit(candidates[which], seen, n, trees, Control{}, &shares).ok())
+          throw std::bad_alloc();
+        const Errors e = compare(shares, unseen);
         std::memcpy(out + which * kErrorNumbers, &e, sizeof e);
       } catch (const std::bad_alloc&) {
         no_memory = true;
@@ -427,8 +442,9 @@ class Adaptive {
     fill(best_errors_.mean, best_errors_.means_seen, kMeanMargin, out->mean_error);
   }
 
-  void finish(AdaptiveEstimate* out) {
-    out->share = fit(best_, cells_.count, n_, kTrees);
+  Status finish(AdaptiveEstimate* out) {
+    const PolyaTreeOptions trees = {kTrees, std::max(1.0, n_ * kFinestShare)};
+    if (Status s = fit(best_, cells_.count, n_, trees, control_, &out->share); !s.ok()) return s;
     const double f = std::clamp(input_.sampled_share, 0.0, 1.0);
     for (std::size_t i = 0; i < out->share.size(); ++i)
       out->share[i] = f * (cells_.count[i] / n_) + (1 - f) * out->share[i];
@@ -451,6 +467,7 @@ class Adaptive {
           std::sqrt(std::max(f + (1 - f) * best_errors_.choice, 0.0)));
     }
     out->model = text;
+    return Status::success();
   }
 
   const AdaptiveInput& input_;

@@ -10,7 +10,7 @@ namespace kde {
 namespace {
 
 // Cells of stored densities are at least this wide.
-constexpr double kNarrowest = 0x1p-40;
+constexpr double kNarrowest = 0x1p-80;
 
 }  // namespace
 

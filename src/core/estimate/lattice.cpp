@@ -94,6 +94,7 @@ Lattice find_lattice(std::span<const WeightedValue> distinct, const Control& con
     });
     std::int64_t gap = common_gap(values, enough, control);
     if (control.stop_requested()) return {};
+    if (gap == 0) return {};  // all but the same number
     const double others = static_cast<double>(values.size() - 1);
     if (others * std::log(static_cast<double>(gap)) < -std::log(kChance)) gap = 1;
     return {values.front().value, gap, scale};

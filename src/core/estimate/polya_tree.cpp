@@ -1,9 +1,13 @@
 // See polya_tree.h for the method.
 #include "core/estimate/polya_tree.h"
 
+#include "core/sums/ordered_sum.h"
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <new>
 #include <numbers>
 
 namespace kde {
@@ -36,8 +40,19 @@ struct Halving {
 
 using Strengths = std::array<double, kStrengthCount>;
 
+// log Gamma(a) of each finite strength.
+const Strengths& log_gamma_of_strengths() {
+  static const Strengths values = [] {
+    Strengths v{};
+    for (int j = 1; j < kStrengthCount; ++j) v[j] = log_gamma(kStrengths[j]);
+    return v;
+  }();
+  return values;
+}
+
 // The likelihood of each strength, over the largest of them.
 Strengths likelihoods(const Halving& h) {
+  const Strengths& of_strengths = log_gamma_of_strengths();
   Strengths log_likelihood;
   const double right = h.count - h.left;
   log_likelihood[0] = h.left * std::log(h.share) + right * std::log1p(-h.share);
@@ -45,7 +60,7 @@ Strengths likelihoods(const Halving& h) {
     const double a = kStrengths[j] * h.share;
     const double b = kStrengths[j] - a;
     log_likelihood[j] = log_gamma(h.left + a) - log_gamma(a) + log_gamma(right + b) - log_gamma(b) -
-                        log_gamma(h.count + a + b) + log_gamma(a + b);
+                        log_gamma(h.count + kStrengths[j]) + of_strengths[j];
   }
   const double largest = *std::max_element(log_likelihood.begin(), log_likelihood.end());
   for (double& x : log_likelihood) x = std::exp(x - largest);
@@ -104,7 +119,7 @@ class Tree {
   }
 
   // Adds the posterior's cells, times `weight`. root: the centre's share left of the first halving.
-  void add(double root, double weight, std::vector<double>* out) {
+  void add(double root, double weight, std::span<double> out) {
     std::vector<Node> nodes = {{0, below_.size() - 1, 1}};
     for (int depth = 0; depth < kMaxDepth && !nodes.empty(); ++depth) {
       divide(nodes, depth == 0 ? root : 0.5, weight, out);
@@ -123,13 +138,13 @@ class Tree {
   }
 
  private:
-  void write(const Node& n, double weight, std::vector<double>* out) const {
+  void write(const Node& n, double weight, std::span<double> out) const {
     for (std::size_t i = n.first; i < n.end; ++i)
-      (*out)[i] += weight * n.factor * (centre_below_[i + 1] - centre_below_[i]);
+      out[i] += weight * n.factor * (centre_below_[i + 1] - centre_below_[i]);
   }
 
   // halvings_ of those nodes that can be divided; the others are written.
-  void divide(std::span<const Node> nodes, double at, double weight, std::vector<double>* out) {
+  void divide(std::span<const Node> nodes, double at, double weight, std::span<double> out) {
     halvings_.clear();
     for (const Node& n : nodes) {
       const double count = below_[n.end] - below_[n.first];
@@ -178,21 +193,35 @@ double log_gamma(double x) {
 
 std::vector<double> polya_tree(std::span<const double> counts, std::span<const double> centre,
                                const PolyaTreeOptions& options) {
-  std::vector<double> out(counts.size(), 0);
-  if (counts.size() < 2) {
-    out.assign(counts.size(), 1);
-    return out;
-  }
-  Tree tree(counts, centre, options.least_count);
-  for (int i = 0; i < options.trees; ++i) {
-    // Root halvings spread over the middle third of the centre's mass.
-    const double root = 1.0 / 3 + (i + 0.5) / (3.0 * options.trees);
-    tree.add(root, 1.0 / options.trees, &out);
-  }
-  double total = 0;
-  for (double x : out) total += x;
-  for (double& x : out) x /= total;
+  std::vector<double> out;
+  // One thread, never stopped: nothing can go wrong but memory.
+  if (!polya_tree(counts, centre, options, Control{}, &out).ok()) throw std::bad_alloc();
   return out;
+}
+
+Status polya_tree(std::span<const double> counts, std::span<const double> centre,
+                  const PolyaTreeOptions& options, const Control& control,
+                  std::vector<double>* out) {
+  out->assign(counts.size(), counts.size() < 2 ? 1 : 0);
+  if (counts.size() < 2) return Status::success();
+  const Tree prototype(counts, centre, options.least_count);
+  std::atomic<bool> no_memory{false};
+  const auto work = [&](std::int64_t item, double* cells) {
+    try {
+      Tree tree(prototype);
+      // Root halvings spread over the middle third of the centre's mass.
+      const double root = 1.0 / 3 + (static_cast<double>(item) + 0.5) / (3.0 * options.trees);
+      tree.add(root, 1.0 / options.trees, {cells, counts.size()});
+    } catch (const std::bad_alloc&) {
+      no_memory = true;
+    }
+  };
+  if (Status s = ordered_sum(control, options.trees, work, *out); !s.ok()) return s;
+  if (no_memory) throw std::bad_alloc();
+  double total = 0;
+  for (double x : *out) total += x;
+  for (double& x : *out) x /= total;
+  return Status::success();
 }
 
 }  // namespace kde

@@ -22,7 +22,9 @@
 // West, Randomized Polya tree models, Statistica Sinica 13, 2003.
 #pragma once
 
+#include "core/control.h"
 #include "core/room.h"
+#include "core/status.h"
 
 #include <span>
 #include <vector>
@@ -39,6 +41,12 @@ struct PolyaTreeOptions {
 // Throws std::bad_alloc.
 std::vector<double> polya_tree(std::span<const double> counts, std::span<const double> centre,
                                const PolyaTreeOptions& options);
+
+// The same by up to control.threads threads, with the same bits for any number of them.
+// Errors: cancelled, out_of_memory. Throws std::bad_alloc.
+Status polya_tree(std::span<const double> counts, std::span<const double> centre,
+                  const PolyaTreeOptions& options, const Control& control,
+                  std::vector<double>* out);
 
 // log |Gamma(x)|, x > 0; relative error below 1e-11 (Stirling's series from x = 10 on, below it by
 // recurrence: Abramowitz & Stegun 6.1.15 and 6.1.41). Several times as fast as the C library's.

@@ -34,8 +34,10 @@ int find_cell(const DensityView& d, double u) {
 double smooth_mass(const DensityView& d, double u) {
   if (d.knots() == 0 || !(u > d.knot_u(0))) return 0;
   if (u >= d.knot_u(d.knots() - 1)) return 1;
-  const Cell cell = cell_at(d, find_cell(d, u));
-  return std::min(cell.value(cell.local(u)), 1.0);
+  const int i = find_cell(d, u);
+  const Cell cell = cell_at(d, i);
+  // Rounding must not take a cell's end beyond the next one's beginning.
+  return std::min(cell.value(cell.local(u)), d.knot_mass(i + 1));
 }
 
 // dG/du, 0 outside the knots.
@@ -47,13 +49,15 @@ double smooth_slope(const DensityView& d, double u) {
 
 // Where the smooth part is cut to count the values <= x (inclusive) or < x. On a lattice: half a
 // step above the last lattice point that counts. A bound within 1e-15 of a lattice point, relative
-// to its distance in steps, is that point: decimal fractions are not exact in binary.
+// to the larger of the bound and the lattice's offset, is that point: decimal fractions are not
+// exact in binary.
 double smooth_cut(const Header& h, double x, bool inclusive) {
   if (h.lattice_step == 0 || (h.flags & kBounded) == 0 || std::isinf(x)) return x;
   const double steps = (x - h.lattice_offset) / h.lattice_step;
   double k = std::floor(steps);
   const double nearest = std::round(steps);
-  if (std::fabs(steps - nearest) <= 1e-15 * std::fabs(steps)) k = inclusive ? nearest : nearest - 1;
+  const double digits = 1e-15 * std::max(std::fabs(x), std::fabs(h.lattice_offset));
+  if (std::fabs(steps - nearest) * h.lattice_step <= digits) k = inclusive ? nearest : nearest - 1;
   return h.lattice_offset + (k + 0.5) * h.lattice_step;
 }
 
@@ -291,24 +295,28 @@ double smooth_quantile(const DensityView& d, double g) {
 // The smallest finite x with finite_below(x, inclusive) >= rows.
 double finite_quantile(const DensityView& d, double rows) {
   const Header& h = d.header();
+  // The rank of a value, asked for as a fraction of the rows, must not round to the next value's.
+  const double reached = rows - 0x1p-48 * h.rows;
   // The first atom by which the rows are reached.
   int low = 0;
   int high = d.atoms();
   while (low < high) {
     const int middle = low + (high - low) / 2;
-    if (finite_below(d, d.atom_value(middle), true) >= rows) {
+    if (finite_below(d, d.atom_value(middle), true) >= reached) {
       high = middle;
     } else {
       low = middle + 1;
     }
   }
   const bool has_atom = low < d.atoms();
-  if (has_atom && (h.smooth_rows == 0 || finite_below(d, d.atom_value(low), false) < rows))
+  if (has_atom && (h.smooth_rows == 0 || finite_below(d, d.atom_value(low), false) < reached))
     return d.atom_value(low);
   if (h.smooth_rows == 0) return h.max;
   const double before = low > 0 ? d.atom_cumulative_rows(low - 1) : 0;
   const double g = std::min((rows - before) / h.smooth_rows, 1.0);
-  double x = d.to_x(smooth_quantile(d, g));
+  // Off a lattice no other value is near enough to be taken for the wanted one.
+  const double wanted = h.lattice_step > 0 ? (reached - before) / h.smooth_rows : g;
+  double x = d.to_x(smooth_quantile(d, std::min(wanted, 1.0)));
   if ((h.flags & kBounded) != 0) {
     if (h.lattice_step > 0) {
       const double steps = (x - h.lattice_offset) / h.lattice_step;
