@@ -12,6 +12,8 @@ namespace kde {
 namespace {
 
 constexpr std::size_t kReach = 20;
+// Of a clump's values, seen more than once.
+constexpr double kRepeated = 0.2;
 constexpr std::size_t kPollEvery = 1 << 16;  // a few milliseconds
 
 // log of Chernoff's bound on P(X >= c), X Poisson with mean e < c.
@@ -26,7 +28,8 @@ struct Window {
   bool clumped() const {
     const double expected = std::isinf(points) ? weight : points * -std::expm1(-weight / points);
     // One heavy value does not make its neighbours a clump.
-    return values < kClumped * expected && weight > kClumpRepeats * values && 2 * repeated > values;
+    return values < kClumped * expected && weight > kClumpRepeats * values &&
+           kRepeated * values < repeated;
   }
 };
 
@@ -54,14 +57,7 @@ AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std
     w.points = step > 0 ? (distinct[last].value - distinct[first].value) / step + 1
                         : std::numeric_limits<double>::infinity();
     const double count = distinct[i].weight;
-    // The denser side counts: where a density rises within the window, its mean is no guide.
-    const auto density = [&](std::size_t from, std::size_t to) {
-      const double points = step > 0 ? (distinct[to].value - distinct[from].value) / step + 1
-                                     : std::numeric_limits<double>::infinity();
-      return (below[to + 1] - below[from] - count) / points;
-    };
-    const double expected =
-        std::max({density(first, last), density(first, i), density(i, last), kLeastExpected});
+    const double expected = std::max((w.weight - count) / w.points, kLeastExpected);
     if (w.clumped() || (count > expected && log_tail(count, expected) < level)) atoms.push_back(i);
   }
   if (atoms.size() > limit) {

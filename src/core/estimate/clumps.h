@@ -11,7 +11,8 @@
 //             most kFalsePositives
 //   clump     all the values of a window are atoms where they are fewer than kClumped of the
 //             distinct values expected of its W observations on its M points, M (1 - exp(-W/M)),
-//             and seen kClumpRepeats times each on average: what is seen again and again at the
+//             and seen kClumpRepeats times each on average, a fifth of them more than
+//             once: what is seen again and again at the
 //             same places is no continuum. A rule of thumb, without a rate.
 //
 // Where the density is steep, some lattice points become atoms that are none. What is made of
