@@ -546,9 +546,9 @@ class AutomaticFit {
     parts_.knot_slope = std::move(part.knot_slope);
     parts_.block_moment = std::move(part.block_moment);
     header_.slope_unit = part.slope_unit;
-    header_.error = std::min(header_.error + part.error * (1 - atom_share_) +
-                                 sampled_share_ * error_within_cells(),
-                             1.0);
+    header_.error = std::min(
+        header_.error + part.error * (1 - atom_share_) + sampled_share_ * error_within_cells(),
+        1.0);
     const double atoms = parts_.atom_rows.empty() ? 0 : parts_.atom_rows.back();
     header_.smooth_rows = std::max(header_.finite_rows() - atoms, 0.0);
     return Status::success();

@@ -63,8 +63,8 @@ bool is_exact_upper(const Header& h, const Range& r) {
                            : r.upper > h.max || r.upper <= h.min;
 }
 
-// Whether x cuts what is stored within Header::error: the smooth part, or atoms that are in half the
-// space or counted from a stream that was compacted.
+// Whether x cuts what is stored within Header::error: the smooth part, or atoms that are in half
+// the space or counted from a stream that was compacted.
 bool cuts_stored(const DensityView& d, double x, bool unbounded) {
   if (unbounded || !std::isfinite(x)) return false;
   const Header& h = d.header();
