@@ -13,3 +13,6 @@ SELECT relation || '.' || array_to_string(column_names, ', ') AS "column",
        lpad(demo.show_us(estimate_ms * 1e3), 9) AS " estimate",
        lpad(demo.show_us(total_ms * 1e3), 9) AS "    total"
 FROM demo.fits;
+SELECT relation || '.' || array_to_string(column_names, ', ') AS "column",
+       model AS "what was chosen, and its error beside the sample's"
+FROM demo.fits;

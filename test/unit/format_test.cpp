@@ -263,6 +263,11 @@ TEST(Validate, RejectsEachCorruptedField) {
   }
   corruptions.push_back({"lattice scale too small", [](Header& h) { h.lattice_scale = 1.9; }});
   corruptions.push_back({"lattice scale too large", [](Header& h) { h.lattice_scale = 2e15; }});
+  // The lattice's step is 0.5, its offset 0.25: only multiples of 4 make both whole.
+  for (double bad : {-4.0, 5e-324, 0.5, 2.0, 6.0, 4e15, kNan, kInf}) {
+    names.push_back("lattice scale " + std::to_string(bad));
+    corruptions.push_back({names.back().c_str(), [bad](Header& h) { h.lattice_scale = bad; }});
+  }
   corruptions.push_back({"variance NaN", [](Header& h) { h.variance = kNan; }});
   corruptions.push_back({"variance negative", [](Header& h) { h.variance = -1e-300; }});
   for (const Corruption& c : corruptions) {

@@ -18,7 +18,7 @@ namespace {
 TEST(LogGamma, IsTheLibrarys) {
   Random random(1);
   for (int i = 0; i < 200000; ++i) {
-    const double x = std::exp(std::log(1e-6) + random.uniform() * std::log(1e13));
+    const double x = std::exp(std::log(1e-9) + random.uniform() * std::log(1e13));
     const double expected = std::lgamma(x);
     ASSERT_NEAR(log_gamma(x), expected, 1e-11 * std::max(1.0, std::fabs(expected))) << x;
   }
@@ -32,7 +32,7 @@ TEST(LogGamma, IsTheLibrarys) {
 double by_hand(double x, double n, double centre) {
   constexpr double kStrengths[] = {0, 8192, 2048, 512, 128, 32, 8, 2, 0.5};  // 0: infinity
   constexpr int kCount = 9;
-  const double r = (1 - 1e-6) * centre + 0.5e-6;
+  const double r = (1 - 1e-9) * centre + 0.5e-6;
   double likelihood[kCount], p[kCount], mean[kCount];
   for (int j = 0; j < kCount; ++j) {
     const double a = kStrengths[j] * r;
@@ -119,7 +119,7 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 TEST(PolyaTree, WithoutObservationsTheCentre) {
   const std::vector<double> centre = hill(300);
   const std::vector<double> out = polya_tree(std::vector<double>(300, 0), centre, {});
-  for (std::size_t i = 0; i < centre.size(); ++i) ASSERT_NEAR(out[i], centre[i], 1e-6);
+  for (std::size_t i = 0; i < centre.size(); ++i) ASSERT_NEAR(out[i], centre[i], 1e-9);
   // Where no node with observations is divided, as well: half of it has none.
   std::vector<double> counts(300, 0);
   for (std::size_t i = 0; i < 150; ++i) counts[i] = 20;
@@ -205,7 +205,7 @@ TEST(PolyaTree, SmallNodesAreNotDivided) {
   const std::vector<double> centre = hill(64);
   const std::vector<double> counts = draw(centre, 999, 4);
   const std::vector<double> out = polya_tree(counts, centre, {8, 1000});
-  for (std::size_t i = 0; i < 64; ++i) ASSERT_NEAR(out[i], centre[i], 1e-6);
+  for (std::size_t i = 0; i < 64; ++i) ASSERT_NEAR(out[i], centre[i], 1e-9);
 }
 
 }  // namespace

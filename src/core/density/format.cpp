@@ -17,6 +17,9 @@ std::size_t block_count(std::size_t knots) {
 // Fits make cells of 2^-40 and wider. Narrower than this, slopes would overflow.
 constexpr double kNarrowestCell = 0x1p-100;
 
+// But for the rounding of a product.
+bool is_whole(double x) { return std::fabs(x - std::nearbyint(x)) <= 0x1p-50 * std::fabs(x); }
+
 bool nonnegative(double x) { return std::isfinite(x) && x >= 0; }
 
 // The number of the lattice point at x; false if there is none within half a step or 32 bits.
@@ -52,8 +55,13 @@ Status validate_header(const Header& h) {
   if (!(h.min <= h.mean && h.mean <= h.max)) return invalid("mean is outside [min, max]");
   if (h.lattice_step > 0 && !lattice_resolved(h)) return invalid("lattice step is too small");
   if (h.lattice_atoms() && !(h.lattice_step > 0)) return invalid("lattice atoms without a lattice");
-  if (!(h.lattice_scale >= 0 && h.lattice_scale <= 1e15))
-    return invalid("lattice scale is out of range");
+  if (h.lattice_scale != 0) {
+    if (!(h.lattice_scale >= 1 && h.lattice_scale <= 1e15))
+      return invalid("lattice scale is out of range");
+    if (!is_whole(h.lattice_step * h.lattice_scale) ||
+        !is_whole(h.lattice_offset * h.lattice_scale))
+      return invalid("lattice scale does not fit the lattice");
+  }
   // A coarser one would make two points one.
   if (h.lattice_scale > 0 && !(h.lattice_step * h.lattice_scale >= 1 - 1e-9))
     return invalid("lattice scale is too small for the step");

@@ -486,7 +486,7 @@ class Adaptive {
               ? ""
               : transformation_name(s.transformation.kind),
           best_.heaps ? ", heaps" : "", best_.corrected ? ", corrected by the sample" : "",
-          std::sqrt(std::max(f + (1 - f) * best_errors_.choice, 0.0)));
+          std::sqrt(f + (1 - f) * std::max(best_errors_.choice, kLeastError)));
     }
     out->model = text;
     return Status::success();
