@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxDecimals = 6;
 // n random whole numbers have distances with a common divisor of g or more with a probability of
 // about g^-(n - 2), the sum of k^-(n - 1) over k >= g: above this it is taken for chance.
-constexpr double kChance = 1e-6;
+constexpr double kChance = 1e-5;
 // However large it is, a whole number is missed by less.
 constexpr double kMostRounding = 0x1p-6;
 // Whole numbers up to here times ten stay exact.

@@ -16,6 +16,9 @@ constexpr std::int64_t kRemembered = std::int64_t{1} << 20;
 // Steps in which the tolerance of a density with corners grows, to one beyond any density.
 constexpr double kDensityStep = 8;
 constexpr double kAnyDensity = 1e4;
+// From this tolerance on, slopes at corners are cut where that matters less than the tolerance:
+// between cells whose widths differ by many powers of ten, no others are monotone.
+constexpr double kSlopesGiveWay = 1e-3;
 
 class Builder {
  public:
@@ -81,12 +84,14 @@ class Builder {
     const double steepest = 3 * rise / (u1 - u0);
     // A slope beyond the monotone limit would be cut when stored; where that matters, refuse.
     // At a corner the slope may matter to the next cell where it does not to this one.
-    const double matters = source_.has_corners() && density_slack_ < kAnyDensity ? 0 : tolerance;
+    const bool give_way = !source_.has_corners() || tolerance > kSlopesGiveWay;
+    const double matters = give_way ? tolerance : 0;
     if (rise > matters && (v0.density > steepest || v1.density > steepest)) return false;
-    // A stored slope is up to 2^-11 too small, which costs up to 4/27 of its cell's width in mass.
     const double slope0 = std::min(v0.density, steepest);
     const double slope1 = std::min(v1.density, steepest);
-    if (std::max(slope0, slope1) * (u1 - u0) * (0x1p-11 * 4 / 27) > tolerance / 2) return false;
+    // A stored slope is up to 2^-11 too small, which costs up to 4/27 of its cell's width in mass.
+    const double stored = give_way ? std::max(slope0, slope1) : std::max(v0.density, v1.density);
+    if (stored * (u1 - u0) * (0x1p-11 * 4 / 27) > tolerance / 2) return false;
     const Cell cell = Cell::hermite(u0, u1, v0.mass, v1.mass, slope0, slope1);
     const std::int64_t stride = std::clamp<std::int64_t>((q1 - q0) / 8, 1, step_);
     // Where the knots do not suffice, the density gives way with the mass: else no tolerance would
