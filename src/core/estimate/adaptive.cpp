@@ -16,6 +16,8 @@
 #include <cstring>
 #include <new>
 #include <random>
+#include <set>
+#include <utility>
 
 namespace kde {
 
@@ -43,12 +45,19 @@ constexpr double kPreference = 0.98;
 // cells are few, so are the ranges that differ, and the evidence is worth less.
 constexpr double kRawMargin = 0.95, kRawMarginOfFewCells = 0.75;
 constexpr std::size_t kFewCells = 128;
+constexpr double kLeastDifferentRanges = 12;
 // Of the errors reported: what a scale's neighbours count for, standard errors added, the errors'
 // growth from half the sample to the whole (a kernel estimate's, n^(1/5)), and the least.
 constexpr double kNeighbourWeight = 0.5;
-constexpr double kCountMargin = 1.3, kMeanMargin = 0.7;
+constexpr double kCountMargin = 1, kMeanMargin = 0.3;
 constexpr double kGrowth = 1.15;
 constexpr double kLeastError = 0.05;
+// A range whose share differs by more than this factor is none of a scale; with fewer different
+// ranges nothing is known.
+constexpr double kOtherScale = 3;
+constexpr double kLeastRanges = 4;
+// Independent ranges that one range is worth over the halvings, at most.
+constexpr double kTrialsWorth = 6;
 constexpr double kLeastRowsOfMean = 7;
 
 struct Candidate {
@@ -234,6 +243,14 @@ class Adaptive {
     return {first, std::max(end, first + 1)};
   }
 
+  double share_of(const Stretch& r) const { return (below_[r.end] - below_[r.first]) / n_; }
+
+  static double count_distinct(std::span<const Stretch> ranges) {
+    std::set<std::pair<std::size_t, std::size_t>> different;
+    for (const Stretch& r : ranges) different.emplace(r.first, r.end);
+    return static_cast<double>(different.size());
+  }
+
   void choose_ranges() {
     Random random(kSeed);
     std::vector<Stretch> others;
@@ -245,9 +262,14 @@ class Adaptive {
     }
     if (ranges_.size() < 50) ranges_.insert(ranges_.end(), others.begin(), others.end());
     for (int s = 0; s < kErrorScales; ++s) {
-      for (int i = 0; i < kRangesPerScale; ++i)
-        scale_ranges_[s].push_back(
-            range_at((i + random.uniform()) / kRangesPerScale, std::pow(0.25, s + 1)));
+      const double share = std::pow(0.25, s + 1);
+      for (int i = 0; i < kRangesPerScale; ++i) {
+        const Stretch r = range_at((i + random.uniform()) / kRangesPerScale, share);
+        const double p = share_of(r);
+        // A heavy value is a range of another scale.
+        if (p > share / kOtherScale && p < share * kOtherScale) scale_ranges_[s].push_back(r);
+      }
+      distinct_ranges_[s] = count_distinct(scale_ranges_[s]);
     }
   }
 
@@ -429,7 +451,8 @@ class Adaptive {
     std::vector<Errors> raw;
     if (Status s = try_out(std::vector<Candidate>{{0, 0.0, false, false}}, &raw); !s.ok()) return s;
     const double margin = cells_.size() <= kFewCells ? kRawMarginOfFewCells : kRawMargin;
-    if (best_errors_.choice > margin * raw[0].choice) {
+    if (best_errors_.choice > margin * raw[0].choice ||
+        count_distinct(ranges_) < kLeastDifferentRanges) {
       best_ = {0, 0.0, false, false};
       best_errors_ = raw[0];
     }
@@ -446,13 +469,14 @@ class Adaptive {
         double sum = 0, weight = 0;
         for (int j = 0; j < kErrorScales; ++j) {
           if (seen[j] <= 0) continue;
-          const double independent = std::min(std::pow(4.0, j + 1), seen[j] / 2);
+          const double independent =
+              std::min({std::pow(4.0, j + 1), kTrialsWorth * distinct_ranges_[j], seen[j] / 2});
           const double w = independent * std::pow(kNeighbourWeight, std::abs(j - k));
           sum += w * error[j];
           weight += w;
         }
         double r = 1;
-        if (!raw && weight > 0) {
+        if (!raw && weight >= kLeastRanges) {
           r = std::max(sum / weight, 0.0);
           r += margin * (1 + r) * std::sqrt(2 / weight);
           r = std::clamp(r * kGrowth, kLeastError, 1.2);
@@ -502,6 +526,7 @@ class Adaptive {
   std::vector<int> periods_;
   std::vector<Stretch> ranges_;
   std::vector<Stretch> scale_ranges_[kErrorScales];
+  double distinct_ranges_[kErrorScales] = {};
   int halvings_ = 1;
   bool chosen_any_ = false;
   Candidate best_;
