@@ -63,6 +63,7 @@ SELECT name, old, new, read(replace(density, old, new)) FROM literals JOIN (VALU
   ('packed', 'lattice_step=0.1', 'lattice_step=0'), ('packed', 'lattice_scale=10', 'lattice_scale=-10'), ('packed', 'lattice_scale=10', 'lattice_scale=1e16'),
   ('packed', 'lattice_scale=10', 'lattice_scale=1'), ('packed', '0.3:20', '0.1:20'), ('packed', '0.3:20', '0.35:20'), ('packed', '0.3:20', '0.3:5'),
   ('packed', '0.3:20', '0.3:-5'), ('packed', '0.3:20', '0.3:nan'), ('packed', '0.3:20', '0:20'), ('packed', '0.3:20', '1e300:20'), ('packed', '0.4:30', '0.4:29'),
+  ('packed', '0.1:10', '0.1:nan'), ('packed', '0.1:10', '0.1:-10'), ('packed', '0.3:20', '0.3:1e300'), ('packed', '0.4:30', '0.4:31'), ('packed', '0.4:30', '0.4:nan'),
   ('packed', '0.4:30', '0.5:30'), ('packed', 'lattice_offset=0.1', 'lattice_offset=0.2'), ('packed', 'rows=30', 'rows=31'),
   ('smooth', '-0.5:0:0', '-0.5:1:0'), ('smooth', '4294967295:0', '4294967294:0'), ('smooth', '4294967295:0', '4294967296:0'),
   ('smooth', '0.5:4294967295', '1.5:4294967295'), ('smooth', '0.5:4294967295', '-0.75:4294967295'), ('smooth', '[-0.5:0:0', '[0.5:0:0'),
