@@ -187,8 +187,8 @@ FROM unnest('{k,small,n,r,d,t,z,v}'::name[]) AS c(name), LATERAL (
   FROM (SELECT *, lag(upper_bound) OVER (ORDER BY bin) AS previous FROM approx_histogram('wide', c.name, 37)) AS b) AS h;
 SELECT abs(sum(h.count) - approx_count('wide.n', 20, 100)) < 1e-6 AS part FROM approx_histogram('wide.n', 13, lower => 20, upper => 100) AS h;
 SELECT * FROM approx_histogram('dice.side', 5);
-SELECT * FROM approx_histogram('dice.side', ARRAY['-Infinity', 2, 2.5, 'Infinity']::float8[]);
-SELECT bin, lower_text, upper_text FROM approx_histogram('wide.d', ARRAY[date '2026-01-01', '2026-02-01', '2026-03-01']);
+SELECT * FROM approx_histogram_at('dice.side', ARRAY['-Infinity', 2, 2.5, 'Infinity']::float8[]);
+SELECT bin, lower_text, upper_text FROM approx_histogram_at('wide.d', ARRAY[date '2026-01-01', '2026-02-01', '2026-03-01']);
 SELECT bin, lower_text, upper_text FROM approx_histogram('wide.z', 2, lower => '2026-02-01', upper => '2026-02-02');
 SELECT * FROM approx_histogram('dice.side', 5, lower => 3, upper => 3);
 SELECT count(*) FROM approx_histogram('wide.n', 10000);
@@ -196,11 +196,11 @@ SELECT v.call, t.* FROM (VALUES
   ($$approx_histogram('dice.side', 0)$$), ($$approx_histogram('dice.side', 10001)$$), ($$approx_histogram('dice.side', NULL::integer)$$),
   ($$approx_histogram('dice.side', 5, lower => 5, upper => 2)$$), ($$approx_histogram('dice.side', 5, lower => 'NaN')$$),
   ($$approx_histogram('dice.side', 5, lower => int4range(1, 3))$$),
-  ($$approx_histogram('dice.side', ARRAY[1])$$), ($$approx_histogram('dice.side', '{}'::int[])$$), ($$approx_histogram('dice.side', NULL::int[])$$),
-  ($$approx_histogram('dice.side', ARRAY[[1, 2], [3, 4]])$$), ($$approx_histogram('dice.side', ARRAY[1, NULL, 3])$$),
-  ($$approx_histogram('dice.side', ARRAY[1, 3, 3])$$), ($$approx_histogram('dice.side', ARRAY[3, 1])$$),
-  ($$approx_histogram('dice.side', ARRAY[1, 'NaN']::float8[])$$), ($$approx_histogram('dice.side', array(SELECT generate_series(0, 10001)))$$),
-  ($$approx_histogram('dice.side', ARRAY[date '2026-01-01', '2026-02-01'])$$)) AS v(call),
+  ($$approx_histogram_at('dice.side', ARRAY[1])$$), ($$approx_histogram_at('dice.side', '{}'::int[])$$), ($$approx_histogram_at('dice.side', NULL::int[])$$),
+  ($$approx_histogram_at('dice.side', ARRAY[[1, 2], [3, 4]])$$), ($$approx_histogram_at('dice.side', ARRAY[1, NULL, 3])$$),
+  ($$approx_histogram_at('dice.side', ARRAY[1, 3, 3])$$), ($$approx_histogram_at('dice.side', ARRAY[3, 1])$$),
+  ($$approx_histogram_at('dice.side', ARRAY[1, 'NaN']::float8[])$$), ($$approx_histogram_at('dice.side', array(SELECT generate_series(0, 10001)))$$),
+  ($$approx_histogram_at('dice.side', ARRAY[date '2026-01-01', '2026-02-01'])$$)) AS v(call),
   try('SELECT count(*) FROM ' || v.call) AS t;
 
 -- The design effect: of a table in the order of its column a block's rows are alike, so that they say
