@@ -60,6 +60,9 @@ SELECT rows FROM kde_fit('odd', 'x', seed => 1);
 SELECT approx_sum_ci('odd.x', 1, 'Infinity'::float8), approx_avg_ci('odd.x', '1', 'Infinity'), approx_sum_ci('odd.x', 1, 3);
 SELECT approx_sum_ci('odd.x'), approx_avg_ci('odd.x');
 SELECT approx_quantile_ci('odd.x', 0.7), approx_quantile_ci('odd.x', 1);
+-- The exact answer is SQL's own, theirs included.
+SELECT o AS otherwise, approx_sum('odd.x', max_relative_error => 0.1, otherwise => o) AS sum,
+  approx_avg('odd.x', 1, 'Infinity'::float8, max_relative_error => 0.1, otherwise => o) AS avg FROM unnest('{error,"null",exact}'::text[]) AS o;
 
 -- Arguments that make no sense.
 SELECT v.call, t.* FROM (VALUES
@@ -76,6 +79,10 @@ SELECT v.call, t.* FROM (VALUES
   ($$approx_count('dice.side', 1, 2, max_relative_error => 'NaN')$$),
   ($$approx_count('dice.side', 1, 2, max_relative_error => 0.1, otherwise => 'guess')$$),
   ($$approx_count('dice.side', 1, 2, max_relative_error => 0.1, otherwise => NULL)$$),
+  ($$approx_count('dice.side', 1, 2, otherwise => 'null')$$), ($$approx_count('dice.side', 1, 2, otherwise => 'error')$$),
+  ($$approx_sum('dice', 'side', 1, 2, otherwise => 'exact')$$), ($$approx_avg('dice.side', otherwise => 'guess')$$),
+  ($$approx_count('dice.side', NULL::int4range, otherwise => 'guess')$$),
+  ($$approx_sum('odd.x', max_relative_error => -1)$$), ($$approx_avg('odd.x', max_relative_error => 0, otherwise => 'guess')$$),
   ($$approx_count(kde_density('dice.side'), 1, 2, max_relative_error => 1, otherwise => 'exact')$$)) AS v(call),
   try('SELECT ' || v.call) AS t;
 

@@ -236,7 +236,7 @@ SELECT
   approx_count('dice.side', max_relative_error => 0.1) AS whole,
   approx_count('dice.side', int4range(2, 4), max_relative_error => 0) AS range,
   approx_count('dice', 'side', 2, 4, max_relative_error => 0.1) AS columns,
-  approx_count('dice', 'side', '2', '4', otherwise => 'exact') AS columns_untyped,
+  approx_count('dice', 'side', '2', '4', max_relative_error => '0.1', otherwise => 'exact') AS columns_untyped,
   approx_count(kde_density('dice.side'), 2, 4, max_relative_error => 1) AS kde,
   approx_sum('dice', 'side', '2', '4', max_relative_error => 0.1) AS sum,
   approx_avg('dice.side', upper => 3, max_relative_error => 0.1) AS avg;
