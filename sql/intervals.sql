@@ -60,6 +60,9 @@ SELECT rows FROM kde_fit('odd', 'x', seed => 1);
 SELECT approx_sum_ci('odd.x', 1, 'Infinity'::float8), approx_avg_ci('odd.x', '1', 'Infinity'), approx_sum_ci('odd.x', 1, 3);
 SELECT approx_sum_ci('odd.x'), approx_avg_ci('odd.x');
 SELECT approx_quantile_ci('odd.x', 0.7), approx_quantile_ci('odd.x', 1);
+-- The exact answer is SQL's own, theirs included.
+SELECT o AS otherwise, approx_sum('odd.x', max_relative_error => 0.1, otherwise => o) AS sum,
+  approx_avg('odd.x', 1, 'Infinity'::float8, max_relative_error => 0.1, otherwise => o) AS avg FROM unnest('{error,"null",exact}'::text[]) AS o;
 
 -- Arguments that make no sense.
 SELECT v.call, t.* FROM (VALUES
@@ -76,6 +79,10 @@ SELECT v.call, t.* FROM (VALUES
   ($$approx_count('dice.side', 1, 2, max_relative_error => 'NaN')$$),
   ($$approx_count('dice.side', 1, 2, max_relative_error => 0.1, otherwise => 'guess')$$),
   ($$approx_count('dice.side', 1, 2, max_relative_error => 0.1, otherwise => NULL)$$),
+  ($$approx_count('dice.side', 1, 2, otherwise => 'null')$$), ($$approx_count('dice.side', 1, 2, otherwise => 'error')$$),
+  ($$approx_sum('dice', 'side', 1, 2, otherwise => 'exact')$$), ($$approx_avg('dice.side', otherwise => 'guess')$$),
+  ($$approx_count('dice.side', NULL::int4range, otherwise => 'guess')$$),
+  ($$approx_sum('odd.x', max_relative_error => -1)$$), ($$approx_avg('odd.x', max_relative_error => 0, otherwise => 'guess')$$),
   ($$approx_count(kde_density('dice.side'), 1, 2, max_relative_error => 1, otherwise => 'exact')$$)) AS v(call),
   try('SELECT ' || v.call) AS t;
 
@@ -187,8 +194,8 @@ FROM unnest('{k,small,n,r,d,t,z,v}'::name[]) AS c(name), LATERAL (
   FROM (SELECT *, lag(upper_bound) OVER (ORDER BY bin) AS previous FROM approx_histogram('wide', c.name, 37)) AS b) AS h;
 SELECT abs(sum(h.count) - approx_count('wide.n', 20, 100)) < 1e-6 AS part FROM approx_histogram('wide.n', 13, lower => 20, upper => 100) AS h;
 SELECT * FROM approx_histogram('dice.side', 5);
-SELECT * FROM approx_histogram('dice.side', ARRAY['-Infinity', 2, 2.5, 'Infinity']::float8[]);
-SELECT bin, lower_text, upper_text FROM approx_histogram('wide.d', ARRAY[date '2026-01-01', '2026-02-01', '2026-03-01']);
+SELECT * FROM approx_histogram_at('dice.side', ARRAY['-Infinity', 2, 2.5, 'Infinity']::float8[]);
+SELECT bin, lower_text, upper_text FROM approx_histogram_at('wide.d', ARRAY[date '2026-01-01', '2026-02-01', '2026-03-01']);
 SELECT bin, lower_text, upper_text FROM approx_histogram('wide.z', 2, lower => '2026-02-01', upper => '2026-02-02');
 SELECT * FROM approx_histogram('dice.side', 5, lower => 3, upper => 3);
 SELECT count(*) FROM approx_histogram('wide.n', 10000);
@@ -196,11 +203,11 @@ SELECT v.call, t.* FROM (VALUES
   ($$approx_histogram('dice.side', 0)$$), ($$approx_histogram('dice.side', 10001)$$), ($$approx_histogram('dice.side', NULL::integer)$$),
   ($$approx_histogram('dice.side', 5, lower => 5, upper => 2)$$), ($$approx_histogram('dice.side', 5, lower => 'NaN')$$),
   ($$approx_histogram('dice.side', 5, lower => int4range(1, 3))$$),
-  ($$approx_histogram('dice.side', ARRAY[1])$$), ($$approx_histogram('dice.side', '{}'::int[])$$), ($$approx_histogram('dice.side', NULL::int[])$$),
-  ($$approx_histogram('dice.side', ARRAY[[1, 2], [3, 4]])$$), ($$approx_histogram('dice.side', ARRAY[1, NULL, 3])$$),
-  ($$approx_histogram('dice.side', ARRAY[1, 3, 3])$$), ($$approx_histogram('dice.side', ARRAY[3, 1])$$),
-  ($$approx_histogram('dice.side', ARRAY[1, 'NaN']::float8[])$$), ($$approx_histogram('dice.side', array(SELECT generate_series(0, 10001)))$$),
-  ($$approx_histogram('dice.side', ARRAY[date '2026-01-01', '2026-02-01'])$$)) AS v(call),
+  ($$approx_histogram_at('dice.side', ARRAY[1])$$), ($$approx_histogram_at('dice.side', '{}'::int[])$$), ($$approx_histogram_at('dice.side', NULL::int[])$$),
+  ($$approx_histogram_at('dice.side', ARRAY[[1, 2], [3, 4]])$$), ($$approx_histogram_at('dice.side', ARRAY[1, NULL, 3])$$),
+  ($$approx_histogram_at('dice.side', ARRAY[1, 3, 3])$$), ($$approx_histogram_at('dice.side', ARRAY[3, 1])$$),
+  ($$approx_histogram_at('dice.side', ARRAY[1, 'NaN']::float8[])$$), ($$approx_histogram_at('dice.side', array(SELECT generate_series(0, 10001)))$$),
+  ($$approx_histogram_at('dice.side', ARRAY[date '2026-01-01', '2026-02-01'])$$)) AS v(call),
   try('SELECT count(*) FROM ' || v.call) AS t;
 
 -- The design effect: of a table in the order of its column a block's rows are alike, so that they say

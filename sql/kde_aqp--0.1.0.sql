@@ -577,6 +577,7 @@ AS 'MODULE_PATHNAME', 'approx_quantile_ci_kde' LANGUAGE C STABLE STRICT PARALLEL
 COMMENT ON FUNCTION approx_quantile_ci(kde, double precision, anyenum, double precision, double precision) IS
     'approximate quantile, with a confidence interval; dates as seconds since 1970';
 -- Bins are [lower, upper), the last is closed; dates are seconds since 1970, and text as their own type.
+-- (regclass, name) needs bins: two untyped literals are then the text form's.
 CREATE FUNCTION approx_histogram(
     density text, bins integer DEFAULT 20,
     by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
@@ -588,14 +589,14 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'approx_histogram_text' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION approx_histogram(text, integer, anyenum, anycompatible, anycompatible) IS
     'approximate histogram: bins of equal width, by default between the least and the greatest value';
-CREATE FUNCTION approx_histogram(
+CREATE FUNCTION approx_histogram_at(
     density text, bounds anycompatiblearray,
     OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
     OUT count double precision, OUT fraction double precision,
     OUT lower_text text, OUT upper_text text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'approx_histogram_bounds_text' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION approx_histogram(text, anycompatiblearray) IS
+AS 'MODULE_PATHNAME', 'approx_histogram_at_text' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram_at(text, anycompatiblearray) IS
     'approximate histogram: the bins between given bounds';
 CREATE FUNCTION approx_histogram(
     relation regclass, column_name name, bins integer,
@@ -608,14 +609,14 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'approx_histogram_column' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION approx_histogram(regclass, name, integer, anyenum, anycompatible, anycompatible) IS
     'approximate histogram: bins of equal width, by default between the least and the greatest value';
-CREATE FUNCTION approx_histogram(
+CREATE FUNCTION approx_histogram_at(
     relation regclass, column_name name, bounds anycompatiblearray,
     OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
     OUT count double precision, OUT fraction double precision,
     OUT lower_text text, OUT upper_text text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'approx_histogram_bounds_column' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION approx_histogram(regclass, name, anycompatiblearray) IS
+AS 'MODULE_PATHNAME', 'approx_histogram_at_column' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram_at(regclass, name, anycompatiblearray) IS
     'approximate histogram: the bins between given bounds';
 CREATE FUNCTION approx_histogram(
     density kde, bins integer DEFAULT 20,
@@ -628,14 +629,14 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'approx_histogram_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION approx_histogram(kde, integer, anyenum, anycompatible, anycompatible) IS
     'approximate histogram: bins of equal width, by default between the least and the greatest value';
-CREATE FUNCTION approx_histogram(
+CREATE FUNCTION approx_histogram_at(
     density kde, bounds anycompatiblearray,
     OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
     OUT count double precision, OUT fraction double precision,
     OUT lower_text text, OUT upper_text text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'approx_histogram_bounds_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION approx_histogram(kde, anycompatiblearray) IS
+AS 'MODULE_PATHNAME', 'approx_histogram_at_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram_at(kde, anycompatiblearray) IS
     'approximate histogram: the bins between given bounds';
 
 CREATE FUNCTION kde_pdf(density text, x anycompatible)

@@ -20,6 +20,11 @@ SELECT approx_count(density::kde, 1, 2) AS count, approx_sum(density::kde) AS su
 -- At x = 0.5, s = 0.75: 0.84375; the median is 0.
 SELECT approx_count(density::kde, -1, 0.5) AS count, approx_quantile(density::kde, 0.5) AS median,
   kde_pdf(density::kde, 0) AS peak, approx_avg(density::kde) AS avg FROM literals WHERE name = 'smooth';
+-- A mean of 0 of a sample has no relative error; a sum whose interval overflows has an infinite one.
+SELECT approx_avg(replace(density, 'sampling_variance=0', 'sampling_variance=0.5')::kde, -0.5, 0.5, max_relative_error => 1)
+FROM literals WHERE name = 'smooth';
+SELECT approx_sum(replace(replace(replace(density, 'sampling_variance=0', 'sampling_variance=0.5'), 'exponent=1 ', 'exponent=1020 '),
+  'min=-1 max=1', 'min=-1e307 max=1e307')::kde, 0, 1e307, max_relative_error => 1) FROM literals WHERE name = 'smooth';
 SELECT * FROM kde_info((SELECT density::kde FROM literals WHERE name = 'atoms'));
 -- Points are the doubles nearest to their decimals: 0.3, not 0.1 + 2 * 0.1. Each spreads over its step.
 SELECT approx_count(density::kde, 0.3, 0.3) AS at, approx_count(density::kde, numrange(0.1, 0.3, '()')) AS between,
@@ -63,6 +68,7 @@ SELECT name, old, new, read(replace(density, old, new)) FROM literals JOIN (VALU
   ('packed', 'lattice_step=0.1', 'lattice_step=0'), ('packed', 'lattice_scale=10', 'lattice_scale=-10'), ('packed', 'lattice_scale=10', 'lattice_scale=1e16'),
   ('packed', 'lattice_scale=10', 'lattice_scale=1'), ('packed', '0.3:20', '0.1:20'), ('packed', '0.3:20', '0.35:20'), ('packed', '0.3:20', '0.3:5'),
   ('packed', '0.3:20', '0.3:-5'), ('packed', '0.3:20', '0.3:nan'), ('packed', '0.3:20', '0:20'), ('packed', '0.3:20', '1e300:20'), ('packed', '0.4:30', '0.4:29'),
+  ('packed', '0.1:10', '0.1:nan'), ('packed', '0.1:10', '0.1:-10'), ('packed', '0.3:20', '0.3:1e300'), ('packed', '0.4:30', '0.4:31'), ('packed', '0.4:30', '0.4:nan'),
   ('packed', '0.4:30', '0.5:30'), ('packed', 'lattice_offset=0.1', 'lattice_offset=0.2'), ('packed', 'rows=30', 'rows=31'),
   ('smooth', '-0.5:0:0', '-0.5:1:0'), ('smooth', '4294967295:0', '4294967294:0'), ('smooth', '4294967295:0', '4294967296:0'),
   ('smooth', '0.5:4294967295', '1.5:4294967295'), ('smooth', '0.5:4294967295', '-0.75:4294967295'), ('smooth', '[-0.5:0:0', '[0.5:0:0'),

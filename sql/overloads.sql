@@ -236,7 +236,7 @@ SELECT
   approx_count('dice.side', max_relative_error => 0.1) AS whole,
   approx_count('dice.side', int4range(2, 4), max_relative_error => 0) AS range,
   approx_count('dice', 'side', 2, 4, max_relative_error => 0.1) AS columns,
-  approx_count('dice', 'side', '2', '4', otherwise => 'exact') AS columns_untyped,
+  approx_count('dice', 'side', '2', '4', max_relative_error => '0.1', otherwise => 'exact') AS columns_untyped,
   approx_count(kde_density('dice.side'), 2, 4, max_relative_error => 1) AS kde,
   approx_sum('dice', 'side', '2', '4', max_relative_error => 0.1) AS sum,
   approx_avg('dice.side', upper => 3, max_relative_error => 0.1) AS avg;
@@ -254,13 +254,29 @@ UNION ALL SELECT 'named', h.* FROM approx_histogram('dice.side', bins => 2, uppe
 UNION ALL SELECT 'columns', h.* FROM approx_histogram('dice', 'side', 2) AS h
 UNION ALL SELECT 'columns, named', h.* FROM approx_histogram('dice', 'side', '2', lower => '3', upper => '5') AS h
 UNION ALL SELECT 'kde', h.* FROM approx_histogram(kde_density('dice.side'), 2, lower => 0) AS h
-UNION ALL SELECT 'bounds', h.* FROM approx_histogram('dice.side', ARRAY[1, 2.5, 6]) AS h
-UNION ALL SELECT 'bounds, untyped', h.* FROM approx_histogram('dice.side', bounds => '{1,2.5,6}') AS h
-UNION ALL SELECT 'bounds, columns', h.* FROM approx_histogram('dice', 'side', '{3,6}'::int[]) AS h
-UNION ALL SELECT 'bounds, kde', h.* FROM approx_histogram(kde_density('dice.side'), '{1,5}'::text[]) AS h;
+UNION ALL SELECT 'bounds', h.* FROM approx_histogram_at('dice.side', ARRAY[1, 2.5, 6]) AS h
+UNION ALL SELECT 'bounds, untyped', h.* FROM approx_histogram_at('dice.side', bounds => '{1,2.5,6}') AS h
+UNION ALL SELECT 'bounds, columns', h.* FROM approx_histogram_at('dice', 'side', '{3,6}'::int[]) AS h
+UNION ALL SELECT 'bounds, kde', h.* FROM approx_histogram_at(kde_density('dice.side'), '{1,5}'::text[]) AS h;
 SELECT (SELECT count(*) FROM approx_histogram('dice.side')) AS default_bins,
   (SELECT count(*) FROM approx_histogram(kde_density('dice', 'side'))) AS kde_bins,
   (SELECT count(*) FROM approx_histogram(NULL::kde)) AS null_kde;
+-- Untyped literals by position. Two of them are the text form's: (regclass, name) needs its bins.
+SELECT (SELECT count(*) FROM approx_histogram('dice.side', '5')) AS text,
+  (SELECT count(*) FROM approx_histogram('dice', 'side', '5')) AS columns,
+  (SELECT count(*) FROM approx_histogram(kde_density('dice.side'), '5')) AS kde,
+  (SELECT count(*) FROM approx_histogram_at('dice.side', '{1,2,6}')) AS text_at,
+  (SELECT count(*) FROM approx_histogram_at('dice', 'side', '{1,2,6}')) AS columns_at,
+  (SELECT count(*) FROM approx_histogram_at(kde_density('dice.side'), '{1,2,6}')) AS kde_at,
+  (SELECT count(*) FROM approx_histogram_at(NULL::kde, '{1,2,6}')) AS null_kde_at;
+\set VERBOSITY terse
+SELECT count(*) FROM approx_histogram('dice.side', NULL);
+SELECT count(*) FROM approx_histogram('dice', 'side', NULL);
+SELECT count(*) FROM approx_histogram('dice', 'side');
+SELECT count(*) FROM approx_histogram_at('dice.side', NULL);
+SELECT count(*) FROM approx_histogram_at('dice', 'side', NULL);
+SELECT count(*) FROM approx_histogram_at('dice', 'side');
+\set VERBOSITY default
 
 -- Density and distribution at a point.
 SELECT kde_cdf('dice.side', 2) AS integer, kde_cdf('dice.side', 2.5) AS numeric,
@@ -293,6 +309,10 @@ PREPARE interval_columns AS SELECT approx_count_ci($1, $2, $3, $4);
 PREPARE required AS SELECT approx_count('dice.side', $1, $2, max_relative_error => $3, otherwise => $4);
 PREPARE required_columns AS SELECT approx_count($1, $2, $3, $4, max_relative_error => $5);
 PREPARE bins AS SELECT count(*) FROM approx_histogram('dice', 'side', $1::integer, lower => $2);
+PREPARE bins_text AS SELECT count(*) FROM approx_histogram('dice.side', $1);
+PREPARE bins_columns AS SELECT count(*) FROM approx_histogram('dice', 'side', $1);
+PREPARE bins_at AS SELECT count(*) FROM approx_histogram_at('dice.side', $1);
+PREPARE bins_at_columns AS SELECT count(*) FROM approx_histogram_at($1, $2, $3);
 PREPARE name AS SELECT (kde_info(kde_density($1))).atoms;
 EXECUTE bounds_text('2', '4');
 EXECUTE bounds_text(2, NULL);
@@ -312,6 +332,10 @@ EXECUTE interval_columns('dice', 'side', '2', '4');
 EXECUTE required('2', '4', '0.1', 'exact');
 EXECUTE required_columns('dice', 'side', '2', '4', '0.1');
 EXECUTE bins('7', '2');
+EXECUTE bins_text('7');
+EXECUTE bins_columns('7');
+EXECUTE bins_at('{1,2,6}');
+EXECUTE bins_at_columns('dice', 'side', '{1,2,6}');
 EXECUTE name('dice.side');
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name COLLATE "C";
 DEALLOCATE ALL;

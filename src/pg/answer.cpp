@@ -70,35 +70,47 @@ bool special_values(const kde::RangeMoments& m, const char* what, Result* result
 namespace {
 
 Result answer_count(FunctionCallInfo fcinfo, const Target& target, int next) {
+  const RequiredAccuracy required = required_accuracy(fcinfo, target, next);
   kde::Range range;
   if (!read_range(fcinfo, next, target.type, &range)) return Result::null();
   const Result plain = Result::number(kde::count(kde::DensityView(target.density), range));
-  if (!requires_accuracy(fcinfo, next)) return plain;
-  return accurate_answer(fcinfo, target, next, Aggregate::count, plain);
+  if (!required.asked) return plain;
+  return accurate_answer(fcinfo, target, next, Aggregate::count, required, plain);
+}
+
+// A sum or mean with values that are not finite has no relative error: to who asks for the exact
+// answer it is not accurate enough.
+bool is_exact_due(const kde::RangeMoments& m, const RequiredAccuracy& required) {
+  return required.asked && required.otherwise == Otherwise::exact &&
+         m.nans + m.positive_infinities + m.negative_infinities > 0;
 }
 
 Result answer_sum(FunctionCallInfo fcinfo, const Target& target, int next) {
+  const RequiredAccuracy required = required_accuracy(fcinfo, target, next);
   kde::RangeMoments m;
   Result result = Result::null();
   if (read_moments(fcinfo, target, next, &m)) {
+    if (is_exact_due(m, required)) return exact_answer(fcinfo, target, next, Aggregate::sum);
     if (special_values(m, "sum", &result)) return result;
     const double sum = m.mean * m.finite;
     if (std::isinf(sum)) float_overflow_error();
     result = Result::number(sum);
   }
-  if (!requires_accuracy(fcinfo, next)) return result;
-  return accurate_answer(fcinfo, target, next, Aggregate::sum, result);
+  if (!required.asked) return result;
+  return accurate_answer(fcinfo, target, next, Aggregate::sum, required, result);
 }
 
 Result answer_avg(FunctionCallInfo fcinfo, const Target& target, int next) {
+  const RequiredAccuracy required = required_accuracy(fcinfo, target, next);
   kde::RangeMoments m;
   Result result = Result::null();
   if (read_moments(fcinfo, target, next, &m)) {
+    if (is_exact_due(m, required)) return exact_answer(fcinfo, target, next, Aggregate::avg);
     if (special_values(m, "mean", &result)) return result;
     result = Result::number(m.mean);
   }
-  if (!requires_accuracy(fcinfo, next)) return result;
-  return accurate_answer(fcinfo, target, next, Aggregate::avg, result);
+  if (!required.asked) return result;
+  return accurate_answer(fcinfo, target, next, Aggregate::avg, required, result);
 }
 
 // The column's own type must be the one asked for.

@@ -6,11 +6,13 @@
 
 extern "C" {
 #include "access/parallel.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
+#include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 }
 
@@ -69,15 +71,19 @@ void add_bound(StringInfo query, const char* column, const char* comparison, kde
                    comparison, bound.inclusive ? "=" : "", i + 1);
 }
 
-// What a foreign table's wrapper may do in a parallel worker is not known.
+// What a foreign table's wrapper may do in a parallel worker is not known; the rows of a temporary
+// table are in the leader's memory. (Those of other sessions' temporary tables no query reads.)
 void check_may_read(Oid relation) {
   if (!IsParallelWorker()) return;
   ListCell* cell;
   foreach (cell, find_all_inheritors(relation, AccessShareLock, nullptr)) {
-    if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
+    const Oid child = lfirst_oid(cell);
+    const bool foreign = get_rel_relkind(child) == RELKIND_FOREIGN_TABLE;
+    if (foreign || (get_rel_persistence(child) == RELPERSISTENCE_TEMP &&
+                    isTempNamespace(get_rel_namespace(child))))
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                      errmsg("cannot query foreign table \"%s\" in a parallel worker",
-                             get_rel_name(lfirst_oid(cell))),
+                      errmsg("cannot query %s table \"%s\" in a parallel worker",
+                             foreign ? "foreign" : "temporary", get_rel_name(child)),
                       errhint("Set max_parallel_workers_per_gather to 0.")));
   }
 }
@@ -88,16 +94,21 @@ Result exact_answer(FunctionCallInfo fcinfo, const Target& target, int next, Agg
   SqlRange range;
   if (!read_sql_range(fcinfo, next, &range)) return Result::null();
   const Oid relation = target.column.relation;
+  // Locked as the query will lock it: names looked up before might be another table's by then.
+  LockRelationOid(relation, AccessShareLock);
   const char* table = get_rel_name(relation);
-  const char* name = live_column_name(relation, target.column.attnum);
-  if (table == nullptr || name == nullptr)
+  const char* schema = table == nullptr ? nullptr : get_namespace_name(get_rel_namespace(relation));
+  if (schema == nullptr)
     ereport(ERROR,
-            (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the column asked about no longer exists")));
+            (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the table asked about no longer exists")));
+  const char* name = live_column_name(relation, target.column.attnum);
+  if (name == nullptr)
+    ereport(ERROR,
+            (errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("the column asked about no longer exists")));
   check_may_read(relation);
 
   // An alias, so that no column of the table's name is meant.
   const char* column = psprintf("t.%s", quote_identifier(name));
-  const char* schema = get_namespace_name(get_rel_namespace(relation));
   StringInfoData query;
   initStringInfo(&query);
   appendStringInfo(&query, "SELECT %s::pg_catalog.float8 FROM %s AS t",

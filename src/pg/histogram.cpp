@@ -1,4 +1,4 @@
-// approx_histogram: the counts of consecutive bins, as rows.
+// approx_histogram and approx_histogram_at: the counts of consecutive bins, as rows.
 //
 // Bins are [lower, upper), the last is closed, so their counts add up to that of the whole span.
 #include "pg/answer.h"
@@ -98,7 +98,7 @@ double read_end(FunctionCallInfo fcinfo, const Target& target, int argument, dou
   if (!std::isfinite(x))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("bins of equal width need finite bounds"),
-                    errhint("Give the bounds of the bins as an array.")));
+                    errhint("Give the bounds of all bins to approx_histogram_at().")));
   return x;
 }
 
@@ -136,7 +136,7 @@ Result answer_histogram(FunctionCallInfo fcinfo, const Target& target, int next)
 }
 
 // bounds.
-Result answer_histogram_bounds(FunctionCallInfo fcinfo, const Target& target, int next) {
+Result answer_histogram_at(FunctionCallInfo fcinfo, const Target& target, int next) {
   reject_null(fcinfo, next, "bounds");
   ArrayType* array = PG_GETARG_ARRAYTYPE_P(next);
   const int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
@@ -183,4 +183,4 @@ Datum histogram_by_value(FunctionCallInfo fcinfo, Answer answer) {
   KDE_FUNCTION(name##_kde) { return kde_pg::histogram_by_value(fcinfo, kde_pg::answer); }
 
 KDE_HISTOGRAM(approx_histogram, answer_histogram)
-KDE_HISTOGRAM(approx_histogram_bounds, answer_histogram_bounds)
+KDE_HISTOGRAM(approx_histogram_at, answer_histogram_at)

@@ -6,8 +6,8 @@
 #include "core/integrate/interval.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <string_view>
 
 namespace kde_pg {
 
@@ -15,16 +15,16 @@ namespace {
 
 constexpr double kConfidence = 0.95;
 
-enum class Otherwise { error, null, exact };
-
+// Read in every call, so not copied.
 Otherwise read_otherwise(FunctionCallInfo fcinfo, int argument) {
   reject_null(fcinfo, argument, "otherwise");
-  const char* name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
-  if (strcmp(name, "error") == 0) return Otherwise::error;
-  if (strcmp(name, "null") == 0) return Otherwise::null;
-  if (strcmp(name, "exact") != 0)
+  const text* value = PG_GETARG_TEXT_PP(argument);
+  const std::string_view name(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+  if (name == "error") return Otherwise::error;
+  if (name == "null") return Otherwise::null;
+  if (name != "exact")
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("invalid value for otherwise: \"%s\"", name),
+                    errmsg("invalid value for otherwise: \"%s\"", text_to_cstring(value)),
                     errhint("It is 'error', 'null' or 'exact'.")));
   return Otherwise::exact;
 }
@@ -44,37 +44,58 @@ kde::Interval interval_of(Aggregate aggregate, const Target& target, const kde::
   return kde::mean_interval(density, range, options);
 }
 
-// Infinite where the answer is 0, or NULL for want of rows, without being certain.
-double relative_error(Aggregate aggregate, const Target& target, const kde::Range& range) {
+struct ExpectedError {
+  double relative;      // infinite also where it is not known
+  const char* unknown;  // why it is not known; null where it is
+};
+
+// Not known where the answer is 0, or NULL for want of rows, without being certain.
+ExpectedError expected_error(Aggregate aggregate, const Target& target, const kde::Range& range) {
   kde::Interval interval = interval_of(aggregate, target, range);
+  const char* unknown = aggregate == Aggregate::count ? "no row of the sample is in the range"
+                                                      : "the answer is 0, but not for certain";
   // No row is known in the range: then it is the count that may be wrong.
-  if (std::isnan(interval.estimate)) interval = interval_of(Aggregate::count, target, range);
+  if (std::isnan(interval.estimate)) {
+    interval = interval_of(Aggregate::count, target, range);
+    unknown = "no row of the sample is in the range";
+  }
   const double half = interval.upper / 2 - interval.lower / 2;
-  if (half == 0) return 0;
-  return interval.estimate == 0 ? std::numeric_limits<double>::infinity()
-                                : half / std::fabs(interval.estimate);
+  if (half == 0) return {0, nullptr};
+  if (interval.estimate == 0) return {std::numeric_limits<double>::infinity(), unknown};
+  return {half / std::fabs(interval.estimate), nullptr};
 }
 
 }  // namespace
 
-Result accurate_answer(FunctionCallInfo fcinfo, const Target& target, int next, Aggregate aggregate,
-                       const Result& plain) {
-  const double most = PG_GETARG_FLOAT8(next + 3);
-  if (!(most >= 0))
+RequiredAccuracy required_accuracy(FunctionCallInfo fcinfo, const Target& target, int next) {
+  RequiredAccuracy required = {!PG_ARGISNULL(next + 3), 0, read_otherwise(fcinfo, next + 4)};
+  if (!required.asked) {
+    if (required.otherwise != Otherwise::error)
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                      errmsg("otherwise needs max_relative_error"),
+                      errhint("Pass max_relative_error => 0.01 for an error of at most 1 %%.")));
+    return required;
+  }
+  required.most = PG_GETARG_FLOAT8(next + 3);
+  if (!(required.most >= 0))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("max_relative_error must be at least 0"),
-                    errdetail("The value given was %g.", most),
+                    errdetail("The value given was %g.", required.most),
                     errhint("0.01 asks for an error of at most 1 %%.")));
-  const Otherwise otherwise = read_otherwise(fcinfo, next + 4);
-  if (otherwise == Otherwise::exact && !OidIsValid(target.column.relation))
+  if (required.otherwise == Otherwise::exact && !OidIsValid(target.column.relation))
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("a value of type kde has no table to answer from exactly"),
                     errhint("Name the column instead, or pass otherwise => 'null'.")));
+  return required;
+}
+
+Result accurate_answer(FunctionCallInfo fcinfo, const Target& target, int next, Aggregate aggregate,
+                       const RequiredAccuracy& required, const Result& plain) {
   kde::Range range;
   if (!read_range(fcinfo, next, target.type, &range)) return plain;  // NULL
-  const double expected = relative_error(aggregate, target, range);
-  if (expected <= most) return plain;
-  switch (otherwise) {
+  const ExpectedError expected = expected_error(aggregate, target, range);
+  if (expected.relative <= required.most) return plain;
+  switch (required.otherwise) {
     case Otherwise::null:
       return Result::null();
     case Otherwise::exact:
@@ -82,14 +103,14 @@ Result accurate_answer(FunctionCallInfo fcinfo, const Target& target, int next, 
     case Otherwise::error:
       break;
   }
-  ereport(
-      ERROR,
-      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("the answer is not as accurate as required"),
-       std::isinf(expected)
-           ? errdetail("Its relative error is not known: no row of the sample is in the range.")
-           : errdetail("Its expected relative error is %.2g, that required %g.", expected, most),
-       errhint("Fit a larger sample, ask for a wider range, or pass otherwise => 'exact'.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("the answer is not as accurate as required"),
+           expected.unknown == nullptr
+               ? errdetail("Its expected relative error is %.2g, that required %g.",
+                           expected.relative, required.most)
+               : errdetail("Its relative error is not known: %s.", expected.unknown),
+           errhint("Fit a larger sample, ask for a wider range, or pass otherwise => 'exact'.")));
   pg_unreachable();
 }
 

@@ -82,6 +82,16 @@ is(ask($session, q{SELECT count(*) FROM kde_devices()}), '1', 'and of devices');
 ask($session, "SET $force = off");
 $session->quit;
 
+# The exact answer cannot be had in a worker from rows in the leader's memory.
+my $exact = q{SELECT approx_sum('t.v', 1, 2, max_relative_error => 0, otherwise => 'exact') > 0};
+my ($code, $out, $err) = $node->psql('postgres', qq{
+  CREATE TEMPORARY TABLE added () INHERITS (t);
+  $exact;
+  SET $force = on;
+  $exact});
+is($out, 't', 'the leader reads temporary descendants');
+like($err, qr/cannot query temporary table "added" in a parallel worker/, 'and a worker does not');
+
 # In a worker without any look by the leader, with the density read from a fresh cache.
 is($node->safe_psql('postgres', q{
      SET max_parallel_workers_per_gather = 2;

@@ -231,12 +231,20 @@ Status encode(const DensityParts& parts, std::vector<std::uint64_t>* words, std:
       if (!pack_point(header, value, &packed)) return invalid("an atom is not on the lattice");
       put(&packed, sizeof packed);
     }
+    // Checked here: shares are whole numbers in range, whatever the rows were. The slack is
+    // validate()'s; the total is a difference, so no share of it.
     const double total = header.finite_rows() - header.smooth_rows;
+    const double slack = 1e-9 * header.rows;
+    double previous = 0;
     for (double rows : parts.atom_rows) {
+      if (!(rows >= previous)) return invalid("an atom has no rows");
+      if (!(rows <= total + slack)) return invalid("rows do not add up");
+      previous = rows;
       packed = static_cast<std::uint32_t>(
-          std::llround(std::clamp(total > 0 ? rows / total : 0.0, 0.0, 1.0) * kMassOne));
+          std::llround((total > 0 ? std::min(rows / total, 1.0) : 0.0) * kMassOne));
       put(&packed, sizeof packed);
     }
+    if (atoms > 0 && !(previous >= total - slack)) return invalid("rows do not add up");
   } else {
     put(parts.atom_value.data(), atoms * sizeof(double));
     put(parts.atom_rows.data(), atoms * sizeof(double));
