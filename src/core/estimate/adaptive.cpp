@@ -486,6 +486,11 @@ class Adaptive {
     };
     fill(best_errors_.count, best_errors_.counts_seen, kCountMargin, out->count_error);
     fill(best_errors_.mean, best_errors_.means_seen, kMeanMargin, out->mean_error);
+    // Where the ranges hold too few rows for a mean to be judged, it is no better than the count.
+    for (int k = 0; k < kErrorScales; ++k) {
+      if (best_errors_.means_seen[k] <= 0)
+        out->mean_error[k] = std::max(out->mean_error[k], out->count_error[k]);
+    }
   }
 
   Status finish(AdaptiveEstimate* out) {
