@@ -63,7 +63,7 @@ Cells value_cells(const Line& line, std::span<const WeightedValue> atoms) {
   for (const WeightedValue& v : line.distinct) total += v.weight;
   // Atoms take up to three cells each.
   const std::size_t most = kMaxCells - std::min(kMaxCells / 2, 3 * atoms.size());
-  const double enough = line.distinct.size() <= most ? 0 : total / static_cast<double>(most / 2);
+  const double enough = line.distinct.size() <= most ? 0 : 2 * total / static_cast<double>(most);
   Cutter cutter(line.low);
   auto atom = atoms.begin();
   for (std::size_t i = 0; i < line.distinct.size(); ++i) {
