@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -78,6 +79,19 @@ TEST(Lattice, FindsStepAndOffsetAndReadsDecimalLiterals) {
       ASSERT_EQ(l.nearest(x), first + 5000 + k);
       ASSERT_EQ(l.value(l.nearest(x)), x);
     }
+  }
+}
+
+// Parts that no decimals write: months of a year, thirds, minutes of a day.
+TEST(Lattice, PartsOfAUnit) {
+  for (int parts : {3, 7, 12, 60, 1440}) {
+    Random random(6);
+    std::vector<double> x;
+    for (int i = 0; i < 2000; ++i) x.push_back((1 + double(random.below(400))) / parts);
+    std::sort(x.begin(), x.end());
+    const Lattice l = find_lattice(samples::distinct(x));
+    EXPECT_DOUBLE_EQ(l.step(), 1.0 / parts);
+    for (double v : x) ASSERT_EQ(l.value(l.nearest(v)), v);
   }
 }
 

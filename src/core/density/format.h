@@ -118,8 +118,8 @@ struct Header {
   double
       lattice_step;  // 0: values lie on no known lattice; else x = lattice_offset + k lattice_step
   double lattice_offset;
-  // 0, or the power of ten that makes the lattice's points whole numbers: the point is then the
-  // double nearest to its decimal number, which offset + k step need not be.
+  // 0, or what makes the lattice's points whole numbers (a power of ten; 12 for twelfths): the
+  // point is then the double nearest to that number's quotient, which offset + k step need not be.
   double lattice_scale;
   double min, max;     // of the finite values read
   double mean;         // of the finite values read

@@ -11,6 +11,9 @@ namespace kde {
 namespace {
 
 constexpr int kMaxDecimals = 6;
+// Parts of one that are no decimals: thirds, twelfths, minutes of an hour or a day, days of a year.
+constexpr int kParts[] = {3,  6,  7,  9,  11, 12,  13,  14,  15,  18,  21,  24,
+                          30, 36, 48, 60, 90, 120, 144, 180, 360, 365, 720, 1440};
 // n random whole numbers have distances with a common divisor of g or more with a probability of
 // about g^-(n - 2), the sum of k^-(n - 1) over k >= g: above this it is taken for chance.
 constexpr double kChance = 1e-5;
@@ -73,6 +76,27 @@ std::int64_t common_gap(std::span<const WholeValue> values, double enough, const
   return gap;
 }
 
+// None where values of more than the weight `most_off` are not whole once multiplied by `scale`, or
+// where control stops it.
+Lattice lattice_of_scale(std::span<const WeightedValue> distinct, double scale, double most_off,
+                         double enough, const Control& control, bool* stopped) {
+  *stopped = control.stop_requested();
+  if (*stopped) return {};
+  std::vector<WholeValue> values = whole_values(distinct, scale, most_off);
+  if (values.size() < 2) return {};
+  std::sort(values.begin(), values.end(), [](const WholeValue& a, const WholeValue& b) {
+    return a.weight > b.weight || (a.weight == b.weight && a.value < b.value);
+  });
+  std::int64_t gap = common_gap(values, enough, control);
+  *stopped = control.stop_requested();
+  if (*stopped) return {};
+  if (gap == 0) return {};  // all but the same number
+  // Two values have their distance in common, whatever it is.
+  const double others = static_cast<double>(values.size()) - 2;
+  if (others * std::log(static_cast<double>(gap)) < -std::log(kChance)) gap = 1;
+  return {values.front().value, gap, scale};
+}
+
 }  // namespace
 
 std::int64_t Lattice::nearest(double x) const {
@@ -86,21 +110,17 @@ Lattice find_lattice(std::span<const WeightedValue> distinct, const Control& con
   double total = 0;
   for (const WeightedValue& v : distinct) total += v.weight;
   const double enough = kOnLattice * total;
+  bool stopped = false;
   double scale = 1;
   for (int decimals = 0; decimals <= kMaxDecimals; ++decimals, scale *= 10) {
-    if (control.stop_requested()) return {};
-    std::vector<WholeValue> values = whole_values(distinct, scale, total - enough);
-    if (values.size() < 2) continue;
-    std::sort(values.begin(), values.end(), [](const WholeValue& a, const WholeValue& b) {
-      return a.weight > b.weight || (a.weight == b.weight && a.value < b.value);
-    });
-    std::int64_t gap = common_gap(values, enough, control);
-    if (control.stop_requested()) return {};
-    if (gap == 0) return {};  // all but the same number
-    // Two values have their distance in common, whatever it is.
-    const double others = static_cast<double>(values.size()) - 2;
-    if (others * std::log(static_cast<double>(gap)) < -std::log(kChance)) gap = 1;
-    return {values.front().value, gap, scale};
+    const Lattice found =
+        lattice_of_scale(distinct, scale, total - enough, enough, control, &stopped);
+    if (found || stopped) return found;
+  }
+  for (int parts : kParts) {
+    const Lattice found =
+        lattice_of_scale(distinct, parts, total - enough, enough, control, &stopped);
+    if (found || stopped) return found;
   }
   return {};
 }

@@ -1,7 +1,8 @@
-// The lattice on which a column's values lie: whole numbers, cents, half degrees, tenths of a
-// degree Celsius written in Fahrenheit, days in seconds.
+// The lattice on which a column's values lie: whole numbers, cents, half degrees, twelfths, tenths
+// of a degree Celsius written in Fahrenheit, days in seconds.
 //
-// Values are made whole by the least power of ten that makes (nearly) all of them whole; the step
+// Values are made whole by the least power of ten that makes (nearly) all of them whole, or else by
+// one of the numbers into which units are divided (12 months, 60 minutes, 365 days ...); the step
 // is the greatest common divisor of their distances from the commonest value, the distinct values
 // taken from the commonest on until kOnLattice of the rows lie on it, so that a few stray values do
 // not hide it. A divisor that as few values may share by chance is not a step; the least decimal
@@ -21,7 +22,7 @@ namespace kde {
 inline constexpr double kOnLattice = 0.99;
 
 // x = (base + k gap) / scale for whole k. The quotient of whole numbers is the double nearest to
-// the decimal number, the one that PostgreSQL reads.
+// the number, for a decimal one that which PostgreSQL reads.
 struct Lattice {
   std::int64_t base = 0, gap = 0;  // gap 0: none
   double scale = 1;
@@ -35,8 +36,8 @@ struct Lattice {
 };
 
 // distinct: ascending, no value twice, weights > 0. None where fewer than two values, where
-// more than six decimals are needed or where the values' digits exceed double precision; nor where
-// control asked to stop.
+// more than six decimals or other parts are needed or where the values' digits exceed double
+// precision; nor where control asked to stop.
 Lattice find_lattice(std::span<const WeightedValue> distinct, const Control& control = {});
 
 }  // namespace kde
