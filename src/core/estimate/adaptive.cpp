@@ -508,13 +508,14 @@ class Adaptive {
       std::snprintf(text, sizeof text, "the sample itself");
     } else {
       std::snprintf(
-          text, sizeof text, "%g times the plug-in bandwidth%s%s%s%s; error %.2f of the sample's",
+          text, sizeof text, "%g times the plug-in bandwidth%s%s%s%s%s; error %.2f of the sample's",
           best_.multiple,
           s.transformation.kind == Transformation::Kind::none ? "" : " on a scale of ",
           s.transformation.kind == Transformation::Kind::none
               ? ""
               : transformation_name(s.transformation.kind),
           best_.heaps ? ", heaps" : "", best_.corrected ? ", corrected by the sample" : "",
+          best_.raw_share > 0 ? ", mixed with the sample" : "",
           std::sqrt(f + (1 - f) * std::max(best_errors_.choice, kLeastError)));
     }
     out->model = text;
