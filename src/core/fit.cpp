@@ -9,9 +9,9 @@
 #include "core/estimate/smooth.h"
 #include "core/fit_automatic.h"
 #include "core/select/line_bandwidth.h"
+#include "core/stopwatch.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
@@ -32,17 +32,6 @@ constexpr std::size_t kAtomsBesideSmooth = 256;
 constexpr double kPromisedError = 1e-5;
 // The narrowest bandwidth that the stored positions resolve, in units of u (|u| <= 1).
 constexpr double kNarrowest = 0x1p-34;
-
-class Stopwatch {
- public:
-  double ms() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
-        .count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 // x = origin + u 2^exponent, |u| <= 1. A power of two: exact, whatever the column's scale.
 struct Scale {

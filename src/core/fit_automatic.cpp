@@ -8,9 +8,9 @@
 #include "core/estimate/lattice.h"
 #include "core/estimate/smooth.h"
 #include "core/select/line_bandwidth.h"
+#include "core/stopwatch.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -37,17 +37,6 @@ constexpr std::size_t kValuesBesideKnots = 480;
 // A lattice point is stored apart from the knots if it stands out by this much, relative to the
 // points beside it.
 constexpr double kStandsOut = 2;
-
-class Stopwatch {
- public:
-  double ms() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
-        .count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 double total_weight(std::span<const WeightedValue> values) {
   double sum = 0;

@@ -47,7 +47,8 @@ constexpr double kRawMargin = 0.95, kRawMarginOfFewCells = 0.75;
 constexpr std::size_t kFewCells = 128;
 constexpr double kLeastDifferentRanges = 12;
 // Of the errors reported: what a scale's neighbours count for, standard errors added, the errors'
-// growth from half the sample to the whole (a kernel estimate's, n^(1/5)), and the least.
+// growth from half the sample to the whole (a kernel estimate's, n^(1/5)), and the least. The
+// margins are set by the coverage that `make accuracy` prints: there is no derivation.
 constexpr double kNeighbourWeight = 0.5;
 constexpr double kCountMargin = 1, kMeanMargin = 0.3;
 constexpr double kGrowth = 1.15;

@@ -6,14 +6,13 @@
 // share is then 0) would expect e observations, and
 //   single    a value with c observations is an atom where Chernoff's bound on the Poisson tail,
 //             exp(-e) (e e/c)^c, is below kFalsePositives / (distinct values), as in atoms.h, with
-//             e that of the window or of the denser of its sides, at least kLeastExpected: where
-//             the density does not change within the window, the chance of any false atom is at
-//             most kFalsePositives
+//             e at least kLeastExpected: where the density does not change within the window, the
+//             chance of any false atom is at most kFalsePositives
 //   clump     all the values of a window are atoms where they are fewer than kClumped of the
 //             distinct values expected of its W observations on its M points, M (1 - exp(-W/M)),
-//             and seen kClumpRepeats times each on average, a fifth of them more than
-//             once: what is seen again and again at the
-//             same places is no continuum. A rule of thumb, without a rate.
+//             and seen kClumpRepeats times each on average, a fifth of them more than once: what is
+//             seen again and again at the same places is no continuum. A rule of thumb, without a
+//             rate.
 //
 // Where the density is steep, some lattice points become atoms that are none. What is made of
 // atoms is judged by the halves of the sample like everything else (adaptive.h).
