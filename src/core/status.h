@@ -19,6 +19,8 @@ enum class Code {
   out_of_memory,     // an allocation failed
   cancelled,         // Control::should_stop said so
   degenerate,        // the data have no such bandwidth (constant, overwhelmed by ties)
+  unavailable,       // a device is absent, busy or full: another engine should do it
+  failed,            // a device or its service is defective: another engine should do it
   internal,          // a defect of this library
 };
 

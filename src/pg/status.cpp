@@ -25,6 +25,9 @@ int sqlstate_of(kde::Code code) {
       return ERRCODE_QUERY_CANCELED;
     case kde::Code::degenerate:
       return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+    case kde::Code::unavailable:
+    case kde::Code::failed:
+      return ERRCODE_SYSTEM_ERROR;
     case kde::Code::ok:
     case kde::Code::internal:
       break;

@@ -4,6 +4,7 @@
 //   reference   double, scalar, one plain double loop: the truth for every test
 //   simd        Google Highway, chosen at run time from what the processor has; OpenMP threads
 //   spectral    O(n + M log M) by a Fourier transform, nearly exact: spectral.h states its error
+//   device      what a Device computes (device/device.h), the simd engine where it cannot
 #pragma once
 
 #include "core/control.h"
@@ -33,17 +34,30 @@ class PairSums {
 // The word length in which an engine evaluates its terms; sums are always accumulated in double.
 enum class Precision { single, full };
 
+class Device;
+
+// What became of the sums that were a device's to compute; added to by each that is made or asked.
+struct DeviceUse {
+  std::int64_t device_sums = 0;     // computed by it
+  std::int64_t processor_sums = 0;  // computed by the processor instead
+  Status trouble;                   // the first reason for that; ok if there was none
+};
+
 // Which implementation computes the sums. `target` is a Highway target bit of simd_targets(),
 // or 0 for the best the processor has.
 struct Engine {
-  enum class Kind { reference, simd, spectral } kind = Kind::simd;
+  enum class Kind { reference, simd, spectral, device } kind = Kind::simd;
   std::int64_t target = 0;
   Precision precision = Precision::single;
+  // Of kind device: not null, and outlives the sums; `use` may be null.
+  Device* device = nullptr;
+  DeviceUse* use = nullptr;
 };
 
 // Whether terms are in single precision, so that last digits are for another engine to find.
 inline bool is_single(const Engine& engine) {
-  return engine.kind == Engine::Kind::simd && engine.precision == Precision::single;
+  return (engine.kind == Engine::Kind::simd || engine.kind == Engine::Kind::device) &&
+         engine.precision == Precision::single;
 }
 
 struct SimdTarget {

@@ -1,0 +1,58 @@
+// A client of the device service: a Device whose samples live behind a Unix socket (wire.h).
+//
+// Everything is done by the calling thread, which polls control.should_stop while it waits. A
+// service that is absent, of another version, too busy, crashed, hung, or that answers nonsense is
+// a Status, never a wait without end: DeviceSample says which. Never raises SIGPIPE.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/control.h"
+#include "core/device/device.h"
+#include "core/device/wire.h"
+#include "core/room.h"
+#include "core/status.h"
+
+namespace kde {
+
+struct ServiceTimes {
+  int silence_ms = wire::kSilenceMs;  // without a word, the service is taken for dead
+  // A job is given this long, the time in its queue included, beyond what it should take.
+  double patience_ms = 60000;
+};
+
+// What the service says of itself.
+struct ServiceGreeting {
+  std::string program;
+  double pair_rate[2] = {0, 0};
+  int devices = 0;
+};
+
+// path: of the socket; shorter than sockaddr_un::sun_path, relative paths as the process's working
+// directory. Errors: unavailable (nobody listens, another version), failed, cancelled,
+// out_of_memory.
+Status greet_service(const std::string& path, const ServiceTimes& times, const Control& control,
+                     ServiceGreeting* out) noexcept;
+Status list_service_devices(const std::string& path, const ServiceTimes& times,
+                            const Control& control, std::vector<DeviceInfo>* out) noexcept;
+
+// Each sample it loads has a connection of its own, closed with it.
+class ServiceDevice : public Device {
+ public:
+  // greeting: what greet_service told.
+  ServiceDevice(std::string path, ServiceGreeting greeting, ServiceTimes times = {});
+
+  Status load(std::span<const double> points, int d, const Control& control,
+              std::unique_ptr<DeviceSample>* out) override;
+  std::vector<DeviceInfo> devices() override;  // empty where the service does not answer
+  double pair_rate(Precision precision) const override;
+
+ private:
+  std::string path_;
+  ServiceGreeting greeting_;
+  ServiceTimes times_;
+};
+
+}  // namespace kde
