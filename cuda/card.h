@@ -1,0 +1,94 @@
+// One graphics card: its stream, its scratch memory, and whose turn it is.
+//
+// Jobs take turns: a turn has the card to itself and lasts some kTurnMs, so that jobs of many
+// clients go on side by side and one that is cancelled is gone soon. Turns are given in the order
+// in which they were asked for.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "core/control.h"
+#include "core/device/device.h"
+#include "core/status.h"
+#include "cuda/cuda_device.h"
+#include "cuda/runtime.cuh"
+
+namespace kde::cuda {
+
+inline constexpr double kTurnMs = 25;
+// A turn that takes this long is taken for a hang of the card.
+inline constexpr double kHangMs = 10000;
+
+class Card {
+ public:
+  // Errors: unavailable (too old, no memory), failed.
+  static Status open(int ordinal, const CudaOptions& options, std::unique_ptr<Card>* out);
+  ~Card();
+
+  // Makes it the calling thread's card.
+  Status use() const;
+
+  // Waits for a turn, which the caller ends by end_turn. Errors: cancelled.
+  Status begin_turn(const Control& control);
+  void end_turn(double busy_ms);
+
+  // Waits for what was enqueued, which it lets end even when cancelled. Errors: cancelled, failed.
+  Status wait(const Control& control);
+
+  // During a turn, its own: scratch memory of the card, and memory of the host it may write to.
+  cudaStream_t stream() const { return stream_; }
+  DeviceBuffer<double>& partial() { return partial_; }
+  PinnedBuffer<double>& results() { return results_; }
+  // During a turn: from anywhere in the host's memory to the card. The source may be reused on
+  // return.
+  Status upload(void* to, const void* from, std::size_t bytes);
+
+  // Whether so many bytes more are within the limit. Errors: unavailable.
+  Status check_memory(std::size_t bytes) const;
+
+  DeviceInfo info() const;
+  void count_job() { ++jobs_; }
+  // Records an error for people; a card that is beyond recovery ends the process, which its keeper
+  // starts anew.
+  Status report(const Status& status);
+
+  // Pairs a second of the derivative kernel in that precision, measured.
+  double pair_rate(Precision precision) const {
+    return pair_rate_[precision == Precision::single ? 0 : 1];
+  }
+  void set_pair_rate(Precision precision, double rate) {
+    pair_rate_[precision == Precision::single ? 0 : 1] = rate;
+  }
+
+ private:
+  Card(int ordinal, const CudaOptions& options) : ordinal_(ordinal), options_(options) {}
+  Status start();
+
+  const int ordinal_;
+  const CudaOptions options_;
+  cudaDeviceProp properties_{};
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t done_ = nullptr;
+  cudaEvent_t staged_[2] = {nullptr, nullptr};
+  DeviceBuffer<double> partial_;
+  PinnedBuffer<double> results_;
+  PinnedBuffer<unsigned char> staging_;
+  std::size_t memory_limit_ = 0;
+  double pair_rate_[2] = {1e12, 1e11};
+
+  mutable std::mutex mutex_;
+  std::condition_variable turn_;
+  std::list<int> waiting_;  // its first has the turn
+  double busy_ms_ = 0;
+  char last_error_[160] = {};
+  std::atomic<std::int64_t> jobs_{0};
+};
+
+}  // namespace kde::cuda

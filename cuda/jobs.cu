@@ -1,0 +1,38 @@
+// The sums of units of jobs (jobs.h), by CUB's reduction of a block.
+#include <cub/block/block_reduce.cuh>
+
+#include "cuda/jobs.h"
+#include "cuda/runtime.cuh"
+
+namespace kde::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+
+__global__ void __launch_bounds__(kThreads)
+    unit_sums_kernel(const double* __restrict__ partial, std::int64_t jobs, int results,
+                     double* __restrict__ out) {
+  using Reduce = cub::BlockReduce<double, kThreads>;
+  __shared__ typename Reduce::TempStorage reduce;
+  const int k = static_cast<int>(blockIdx.x);
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * kUnitJobs;
+  const std::int64_t last = min(first + kUnitJobs, jobs);
+  double sum = 0;
+  for (std::int64_t job = first + threadIdx.x; job < last; job += kThreads)
+    sum += partial[job * results + k];
+  const double total = Reduce(reduce).Sum(sum);
+  if (threadIdx.x == 0) out[static_cast<std::int64_t>(blockIdx.y) * results + k] = total;
+}
+
+}  // namespace
+
+Status launch_unit_sums(const double* partial, std::int64_t jobs, int results, double* out,
+                        cudaStream_t stream) {
+  const auto units = static_cast<unsigned>((jobs + kUnitJobs - 1) / kUnitJobs);
+  unit_sums_kernel<<<dim3(static_cast<unsigned>(results), units), kThreads, 0, stream>>>(
+      partial, jobs, results, out);
+  KDE_CUDA(cudaGetLastError());
+  return Status::success();
+}
+
+}  // namespace kde::cuda

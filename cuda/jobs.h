@@ -1,0 +1,41 @@
+// How sums are cut: tiles of pairs, jobs of one block each, units of jobs whose results are added
+// on the card. The cut is a function of the sample's size and of what is asked, never of the card,
+// so that results have the same bits on any card and on any number of cards.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/status.h"
+
+namespace kde::cuda {
+
+inline constexpr int kUnitJobs = 1024;
+
+// Tiles (i, j), i <= j, of the upper triangle of count x count; or all count x across of a
+// rectangle.
+struct TileJobs {
+  std::int64_t tiles = 0;
+  std::int64_t tiles_per_job = 1;
+  std::int64_t jobs() const { return (tiles + tiles_per_job - 1) / tiles_per_job; }
+  std::int64_t units() const { return (jobs() + kUnitJobs - 1) / kUnitJobs; }
+};
+
+// A job gives `results` numbers: so many tiles to a job that those of all take 16 MiB at most, and
+// a tile to a job where that is possible.
+inline TileJobs cut_tiles(std::int64_t tiles, std::int64_t results) {
+  TileJobs cut;
+  cut.tiles = tiles;
+  const std::int64_t most = std::max<std::int64_t>((std::int64_t{1} << 21) / results, 1024);
+  cut.tiles_per_job = (tiles + most - 1) / most;
+  return cut;
+}
+
+// out[u * results + k] = the sum over the jobs of unit u of partial[job * results + k], job 0 being
+// the first of unit 0, in an order that depends on nothing. Asynchronous.
+Status launch_unit_sums(const double* partial, std::int64_t jobs, int results, double* out,
+                        cudaStream_t stream);
+
+}  // namespace kde::cuda

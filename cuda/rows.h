@@ -1,0 +1,72 @@
+// Sums that a row of pairs shares: the gradient of LSCV_H and the density at other points. A thread
+// holds one point in registers and goes through a strip of columns in shared memory, so that here
+// the whole square of pairs is visited, each pair from both of its sides.
+//
+//   scatter  M = sum_{i<j} w y y' with y = y_i - y_j, w = once e + twice e^2, e = exp(-|y|^2/4)
+//              = sum_i [sum_j w_ij (y_i - y_j)] y_i'
+//            because w y y' summed over both sides of a pair is twice itself. A pair costs 3 d from
+//            either side; its own d x d products from one side would cost d (d + 1)/2 + 2 d.
+//   density  f_k = sum_i exp(-|q_k - y_i|^2/2)
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "core/status.h"
+#include "cuda/jobs.h"
+
+namespace kde::cuda {
+
+inline constexpr int kRowThreads = 128;
+
+// Coordinates the kernels are compiled for: the least of them that is at least d; points have zeros
+// in those they lack.
+constexpr int kernel_coordinates(int d) {
+  for (const int c : {1, 2, 3, 4, 6, 8, 12})
+    if (d <= c) return c;
+  return 16;
+}
+
+// Strips of columns of one job, each of kRowThreads points: few where rows are few.
+inline int strips_per_job(std::int64_t rows, std::int64_t columns) {
+  const std::int64_t across = (columns + kRowThreads - 1) / kRowThreads;
+  const std::int64_t down = (rows + kRowThreads - 1) / kRowThreads;
+  return static_cast<int>(std::clamp<std::int64_t>(across * down / 4096, 1, 16));
+}
+inline TileJobs cut_rows(std::int64_t rows, std::int64_t columns) {
+  const std::int64_t strips = strips_per_job(rows, columns);
+  const std::int64_t across = (columns + kRowThreads - 1) / kRowThreads;
+  TileJobs jobs;
+  jobs.tiles = (rows + kRowThreads - 1) / kRowThreads * ((across + strips - 1) / strips);
+  return jobs;
+}
+
+// Results of a job of scatter, of which d <= c = kernel_coordinates(d): sum e and sum e^2 over all
+// its ordered pairs, that of each point with itself among them, then c x c.
+constexpr int scatter_results(int c) { return 2 + c * c; }
+
+// y: of launch_whiten, c coordinates, so that e = 2^-|y_i - y_j|^2. Asynchronous.
+template <typename T>
+Status launch_scatter(const T* y, std::int64_t n, int c, double once, double twice,
+                      std::int64_t first, std::int64_t last, double* partial, cudaStream_t stream);
+
+// queries, y: of launch_whiten, c coordinates, so that terms are 2^-|q_k - y_i|^2.
+// partial[(k - first) * kRowThreads + r]: job k's part of its r-th query. Asynchronous.
+template <typename T>
+Status launch_density(const T* queries, std::int64_t m, const T* y, std::int64_t n, int c,
+                      std::int64_t first, std::int64_t last, double* partial, cudaStream_t stream);
+
+// out[q] for the queries of whole rows of jobs: partial of jobs [first, last), first the first job
+// of a row, last the end of one. out[0] is the first of those queries. Asynchronous.
+Status launch_density_sums(const double* partial, std::int64_t m, std::int64_t n,
+                           std::int64_t first, std::int64_t last, double* out, cudaStream_t stream);
+
+// Jobs of a row of them, and the first query of it.
+inline std::int64_t jobs_across(std::int64_t rows, std::int64_t columns) {
+  const std::int64_t strips = strips_per_job(rows, columns);
+  const std::int64_t across = (columns + kRowThreads - 1) / kRowThreads;
+  return (across + strips - 1) / strips;
+}
+
+}  // namespace kde::cuda

@@ -1,0 +1,464 @@
+// The sums of a sample, each as a request of units (sample.h): its cut, what a card needs before
+// its first unit, and what the host makes of the results.
+#include "cuda/sample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <numbers>
+
+#include "core/sums/gaussian_derivatives.h"
+#include "cuda/full.h"
+#include "cuda/rows.h"
+#include "cuda/sort.h"
+#include "cuda/sweep.h"
+
+namespace kde::cuda {
+namespace {
+
+constexpr std::size_t kSortHere = 1024;  // fewer values are sorted before a kernel has begun
+// Whitened coordinates must stay far below kAway, and bandwidths such that kAway is beyond reach.
+constexpr double kWidest = 1e12;
+constexpr double kLeastScale = 1e-27;
+constexpr double kGreatestScale = 1e30;
+
+template <typename T>
+constexpr Precision precision_of() {
+  return sizeof(T) == 4 ? Precision::single : Precision::full;
+}
+
+Status too_wide() {
+  return Status::error(Code::unavailable,
+                       "the sample is too wide or too narrow for this bandwidth on a card");
+}
+
+Whitening scaled(std::span<const double> a, double scale) {
+  Whitening out{};
+  for (std::size_t k = 0; k < a.size(); ++k) out.a[k] = a[k] * scale;
+  return out;
+}
+
+// Whether no whitened coordinate of points within `extent` is beyond kWidest.
+bool within(const Whitening& a, int d, double extent) {
+  for (int i = 0; i < d; ++i) {
+    double sum = 0;
+    for (int k = 0; k <= i; ++k) sum += std::fabs(a.a[i * d + k]);
+    if (!(sum * extent < kWidest)) return false;
+  }
+  return true;
+}
+
+double greatest(std::span<const double> values) {
+  double most = 0;
+  for (const double v : values) most = std::max(most, std::fabs(v));
+  return most;
+}
+
+// Sums over the units, in their order.
+void add_units(const std::vector<double>& units, std::span<double> out) {
+  std::fill(out.begin(), out.end(), 0.0);
+  for (std::size_t k = 0; k < units.size(); ++k) out[k % out.size()] += units[k];
+}
+
+}  // namespace
+
+CudaSample::CudaSample(const Cards& cards, std::int64_t n, int d)
+    : cards_(cards), n_(n), d_(d), places_(cards.size()) {
+  for (auto& place : places_) place = std::make_unique<Place>();
+}
+
+CudaSample::~CudaSample() {
+  for (std::size_t card = 0; card < places_.size(); ++card) {
+    (void)cards_[card]->use();
+    places_[card].reset();
+  }
+}
+
+Status CudaSample::make(const Cards& cards, std::span<const double> points, int d,
+                        const Control& control, std::unique_ptr<DeviceSample>* out) {
+  try {
+    const auto n = static_cast<std::int64_t>(points.size()) / d;
+    std::unique_ptr<CudaSample> sample(new CudaSample(cards, n, d));
+    sample->extent_ = greatest(points);
+    const bool sorted = d > 1 || std::is_sorted(points.begin(), points.end());
+    if (d == 1 || cards.size() > 1) sample->host_.assign(points.begin(), points.end());
+    if (!sorted && points.size() < kSortHere) std::sort(sample->host_.begin(), sample->host_.end());
+
+    // To one card now, so that its errors are known and the caller's memory is free.
+    Card& card = *cards.front();
+    if (Status s = card.use(); !s.ok()) return s;
+    if (Status s = card.begin_turn(control); !s.ok()) return s;
+    Status status = sample->upload(0, d == 1 ? std::span<const double>(sample->host_) : points);
+    if (status.ok() && !sorted && points.size() >= kSortHere) status = sample->sort(control);
+    card.end_turn(0);
+    if (!status.ok()) return card.report(status);
+    *out = std::move(sample);
+    return Status::success();
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for a sample of %zu numbers",
+                         points.size());
+  }
+}
+
+Status CudaSample::upload(std::size_t card, std::span<const double> points) {
+  Place& place = *places_[card];
+  // Beside the points themselves, whitened ones in double and their norms.
+  if (Status s = cards_[card]->check_memory(points.size() * 3 * sizeof(double)); !s.ok()) return s;
+  if (Status s = place.points.reserve(points.size(), cards_[card]->stream()); !s.ok()) return s;
+  if (Status s =
+          cards_[card]->upload(place.points.data(), points.data(), points.size() * sizeof(double));
+      !s.ok())
+    return s;
+  place.uploaded = true;
+  return Status::success();
+}
+
+Status CudaSample::sort(const Control& control) {
+  Card& card = *cards_.front();
+  DeviceBuffer<double>& points = places_.front()->points;
+  DeviceBuffer<unsigned char> room;
+  DeviceBuffer<double> sorted;
+  if (Status s = sorted.reserve(host_.size(), card.stream()); !s.ok()) return s;
+  if (Status s = launch_sort(points.data(), sorted.data(), n_, &room, card.stream()); !s.ok())
+    return s;
+  KDE_CUDA(cudaMemcpyAsync(points.data(), sorted.data(), host_.size() * sizeof(double),
+                           cudaMemcpyDeviceToDevice, card.stream()));
+  if (Status s = card.results().reserve(host_.size()); !s.ok()) return s;
+  KDE_CUDA(cudaMemcpyAsync(card.results().data(), sorted.data(), host_.size() * sizeof(double),
+                           cudaMemcpyDeviceToHost, card.stream()));
+  if (Status s = card.wait(control); !s.ok()) return s;
+  std::memcpy(host_.data(), card.results().data(), host_.size() * sizeof(double));
+  return Status::success();
+}
+
+Status CudaSample::bring(std::size_t card) {
+  return places_[card]->uploaded ? Status::success() : upload(card, host_);
+}
+
+Status CudaSample::derivative(int r, double g, Precision precision, const Control& control,
+                              double* sum) {
+  if (d_ != 1)
+    return Status::error(Code::invalid_argument, "derivatives are of samples in one dimension");
+  if (!is_derivative_order(r))
+    return Status::error(Code::invalid_argument, "there is no derivative of order %d", r);
+  if (!(g > 0) || !std::isfinite(g))
+    return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
+  if (!((host_.back() - host_.front()) / g < widest_range(precision))) return too_wide();
+  try {
+    const DerivativePlan plan = plan_derivative(host_, r, g, precision);
+    Request request;
+    request.units = plan.units();
+    request.results_per_unit = 1;
+    request.scratch_per_unit = kUnitJobs;
+    request.pairs_per_unit = plan.pairs / static_cast<double>(request.units);
+    request.precision = precision;
+    request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
+                          double* out) {
+      Card& card = *cards_[number];
+      Place& place = *places_[number];
+      if (begins) {
+        if (Status s = bring(number); !s.ok()) return s;
+        if (Status s = place.last_strip.reserve(plan.last_strip.size(), card.stream()); !s.ok())
+          return s;
+        if (Status s = place.first_job.reserve(plan.first_job.size(), card.stream()); !s.ok())
+          return s;
+        if (Status s = card.upload(place.last_strip.data(), plan.last_strip.data(),
+                                   plan.last_strip.size() * sizeof(std::int32_t));
+            !s.ok())
+          return s;
+        if (Status s = card.upload(place.first_job.data(), plan.first_job.data(),
+                                   plan.first_job.size() * sizeof(std::int64_t));
+            !s.ok())
+          return s;
+      }
+      const DerivativeTables tables{place.last_strip.data(), place.first_job.data(),
+                                    static_cast<int>(plan.first_job.size()) - 1, plan.columns};
+      const std::int64_t job0 = first * kUnitJobs;
+      const std::int64_t job1 = std::min(last * kUnitJobs, plan.jobs());
+      if (Status s = launch_derivative(place.points.data(), n_, r, g, precision, tables, job0, job1,
+                                       card.partial().data(), card.stream());
+          !s.ok())
+        return s;
+      return launch_unit_sums(card.partial().data(), job1 - job0, 1, out, card.stream());
+    };
+    std::vector<double> units;
+    if (Status s = run_request(cards_, request, control, &units); !s.ok()) return s;
+    double total = 0;
+    for (const double u : units) total += u;
+    total -= static_cast<double>(n_) * hermite_at_zero(r) / 2;
+    *sum = total / std::sqrt(2 * std::numbers::pi);
+    return Status::success();
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for the cut of a sum");
+  }
+}
+
+template <typename T>
+Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t n, int coordinates,
+                          const Whitening& a, DeviceBuffer<unsigned char>* y, bool norms) {
+  Card& card = *cards_[number];
+  Place& place = *places_[number];
+  const auto padded_n = static_cast<std::size_t>(padded(n));
+  if (Status s =
+          y->reserve(padded_n * static_cast<std::size_t>(coordinates) * sizeof(T), card.stream());
+      !s.ok())
+    return s;
+  T* half_norms = nullptr;
+  if (norms) {
+    if (Status s = place.half_norms.reserve(padded_n * sizeof(T), card.stream()); !s.ok()) return s;
+    if (Status s = place.greatest_norm.reserve(1, card.stream()); !s.ok()) return s;
+    KDE_CUDA(cudaMemsetAsync(place.greatest_norm.data(), 0, sizeof(float), card.stream()));
+    half_norms = reinterpret_cast<T*>(place.half_norms.data());
+  }
+  return launch_whiten<T>(points, n, d_, coordinates, a, reinterpret_cast<T*>(y->data()),
+                          half_norms, norms ? place.greatest_norm.data() : nullptr, card.stream());
+}
+
+template <typename T>
+Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Control& control,
+                              std::span<double> out) {
+  std::vector<double> scales;
+  for (const double v : h) {
+    const double scale = std::numbers::log2e / 4 / v / v;
+    if (!(scale > kLeastScale) || !(extent_ < kWidest)) return too_wide();
+    scales.push_back(std::min(scale, kGreatestScale));
+  }
+  Whitening unit{};
+  for (int k = 0; k < d_; ++k) unit.a[k * d_ + k] = 1;
+  const int results = static_cast<int>(h.size()) * (slopes ? 4 : 2);
+  const TileJobs cut = cut_sweep(n_, results);
+  Request request;
+  request.units = cut.units();
+  request.results_per_unit = results;
+  request.scratch_per_unit = static_cast<std::int64_t>(kUnitJobs) * results;
+  request.precision = precision_of<T>();
+  request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) / 2 *
+                           (static_cast<double>(h.size()) + d_ / 4.0) /
+                           static_cast<double>(request.units);
+  request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
+                        double* result) {
+    Card& card = *cards_[number];
+    Place& place = *places_[number];
+    if (begins) {
+      if (Status s = bring(number); !s.ok()) return s;
+      if (Status s = whiten<T>(number, place.points.data(), n_, d_, unit, &place.y, false); !s.ok())
+        return s;
+      if (Status s = place.scales.reserve(kSweepBandwidths, card.stream()); !s.ok()) return s;
+      if (Status s =
+              card.upload(place.scales.data(), scales.data(), scales.size() * sizeof(double));
+          !s.ok())
+        return s;
+    }
+    const std::int64_t job0 = first * kUnitJobs;
+    const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
+    if (Status s = launch_sweep<T>(reinterpret_cast<const T*>(place.y.data()), n_, d_,
+                                   place.scales.data(), static_cast<int>(scales.size()), slopes,
+                                   job0, job1, card.partial().data(), card.stream());
+        !s.ok())
+      return s;
+    return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream());
+  };
+  std::vector<double> units;
+  if (Status s = run_request(cards_, request, control, &units); !s.ok()) return s;
+  add_units(units, out);
+  return Status::success();
+}
+
+Status CudaSample::sweep(std::span<const double> h, bool slopes, Precision precision,
+                         const Control& control, std::span<double> out) {
+  const std::size_t each = slopes ? 4 : 2;
+  if (h.empty() || h.size() > kMaxSweep || out.size() != h.size() * each ||
+      !std::all_of(h.begin(), h.end(), [](double v) { return v > 0 && std::isfinite(v); }))
+    return Status::error(Code::invalid_argument, "the bandwidths must be positive and finite");
+  try {
+    for (std::size_t k = 0; k < h.size(); k += kSweepBandwidths) {
+      const std::size_t count = std::min<std::size_t>(kSweepBandwidths, h.size() - k);
+      const auto part = h.subspan(k, count);
+      const auto to = out.subspan(k * each, count * each);
+      const Status status = precision == Precision::single
+                                ? sweep_part<float>(part, slopes, control, to)
+                                : sweep_part<double>(part, slopes, control, to);
+      if (!status.ok()) return status;
+    }
+    return Status::success();
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for a sweep");
+  }
+}
+
+template <typename T>
+Status CudaSample::full_sums(std::span<const double> a, const Control& control,
+                             std::span<double> out) {
+  const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
+  if (!within(whitening, d_, extent_)) return too_wide();
+  const TileJobs cut = cut_full<T>(n_);
+  Request request;
+  request.units = cut.units();
+  request.results_per_unit = 2;
+  request.scratch_per_unit = 2 * kUnitJobs;
+  request.precision = precision_of<T>();
+  request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) / 2 * (1 + d_ / 8.0) /
+                           static_cast<double>(request.units);
+  request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
+                        double* result) {
+    Card& card = *cards_[number];
+    Place& place = *places_[number];
+    if (begins) {
+      if (Status s = bring(number); !s.ok()) return s;
+      if (Status s = whiten<T>(number, place.points.data(), n_, d_, whitening, &place.y, true);
+          !s.ok())
+        return s;
+    }
+    const std::int64_t job0 = first * kUnitJobs;
+    const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
+    if (Status s = launch_full<T>(reinterpret_cast<const T*>(place.y.data()),
+                                  reinterpret_cast<const T*>(place.half_norms.data()),
+                                  place.greatest_norm.data(), n_, d_, job0, job1,
+                                  card.partial().data(), card.stream());
+        !s.ok())
+      return s;
+    return launch_unit_sums(card.partial().data(), job1 - job0, 2, result, card.stream());
+  };
+  std::vector<double> units;
+  if (Status s = run_request(cards_, request, control, &units); !s.ok()) return s;
+  add_units(units, out);
+  return Status::success();
+}
+
+Status CudaSample::full(std::span<const double> a, Precision precision, const Control& control,
+                        std::span<double> out) {
+  const std::size_t size = static_cast<std::size_t>(d_) * static_cast<std::size_t>(d_);
+  if (a.size() != size || out.size() != 2)
+    return Status::error(Code::invalid_argument, "the matrix must be %d by %d", d_, d_);
+  return precision == Precision::single ? full_sums<float>(a, control, out)
+                                        : full_sums<double>(a, control, out);
+}
+
+template <typename T>
+Status CudaSample::scatter_sums(std::span<const double> a, double once, double twice,
+                                const Control& control, std::span<double> out) {
+  const double scale = std::sqrt(std::numbers::log2e) / 2;
+  const Whitening whitening = scaled(a, scale);
+  if (!within(whitening, d_, extent_)) return too_wide();
+  // Weights of about 1, which no word length overflows.
+  const double weight = std::max(std::fabs(once), std::fabs(twice));
+  const double per = weight > 0 ? 1 / weight : 0;
+  const int c = kernel_coordinates(d_);
+  const int results = scatter_results(c);
+  const TileJobs cut = cut_rows(n_, n_);
+  Request request;
+  request.units = cut.units();
+  request.results_per_unit = results;
+  request.scratch_per_unit = static_cast<std::int64_t>(kUnitJobs) * results;
+  request.precision = precision_of<T>();
+  request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) * (1 + 3 * c / 8.0) /
+                           static_cast<double>(request.units);
+  request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
+                        double* result) {
+    Card& card = *cards_[number];
+    Place& place = *places_[number];
+    if (begins) {
+      if (Status s = bring(number); !s.ok()) return s;
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, false);
+          !s.ok())
+        return s;
+    }
+    const std::int64_t job0 = first * kUnitJobs;
+    const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
+    if (Status s = launch_scatter<T>(reinterpret_cast<const T*>(place.y.data()), n_, c, once * per,
+                                     twice * per, job0, job1, card.partial().data(), card.stream());
+        !s.ok())
+      return s;
+    return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream());
+  };
+  std::vector<double> units, total(static_cast<std::size_t>(results));
+  if (Status s = run_request(cards_, request, control, &units); !s.ok()) return s;
+  add_units(units, total);
+  // Each pair from both sides, and each point with itself.
+  out[0] = (total[0] - static_cast<double>(n_)) / 2;
+  out[1] = (total[1] - static_cast<double>(n_)) / 2;
+  const double back = weight / (scale * scale);
+  for (int i = 0; i < d_; ++i) {
+    for (int j = 0; j < d_; ++j) {
+      const double both = (total[static_cast<std::size_t>(2 + i * c + j)] +
+                           total[static_cast<std::size_t>(2 + j * c + i)]) /
+                          2;
+      out[static_cast<std::size_t>(2 + i * d_ + j)] = both * back;
+    }
+  }
+  return Status::success();
+}
+
+Status CudaSample::scatter(std::span<const double> a, double once, double twice,
+                           Precision precision, const Control& control, std::span<double> out) {
+  const std::size_t size = static_cast<std::size_t>(d_) * static_cast<std::size_t>(d_);
+  if (a.size() != size || out.size() != 2 + size || !std::isfinite(once) || !std::isfinite(twice))
+    return Status::error(Code::invalid_argument, "the matrix must be %d by %d", d_, d_);
+  try {
+    return precision == Precision::single ? scatter_sums<float>(a, once, twice, control, out)
+                                          : scatter_sums<double>(a, once, twice, control, out);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for a gradient");
+  }
+}
+
+template <typename T>
+Status CudaSample::density_sums(std::span<const double> a, std::span<const double> queries,
+                                const Control& control, std::span<double> out) {
+  const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
+  if (!within(whitening, d_, std::max(extent_, greatest(queries)))) return too_wide();
+  const auto m = static_cast<std::int64_t>(out.size());
+  const int c = kernel_coordinates(d_);
+  const std::int64_t across = jobs_across(m, n_);
+  Request request;
+  request.units = (m + kRowThreads - 1) / kRowThreads;
+  request.results_per_unit = kRowThreads;
+  request.scratch_per_unit = across * kRowThreads;
+  request.precision = precision_of<T>();
+  request.pairs_per_unit = static_cast<double>(n_) * kRowThreads * (1 + c / 4.0);
+  request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
+                        double* result) {
+    Card& card = *cards_[number];
+    Place& place = *places_[number];
+    if (begins) {
+      if (Status s = bring(number); !s.ok()) return s;
+      if (Status s = card.check_memory(queries.size_bytes() * 2); !s.ok()) return s;
+      if (Status s = place.queries.reserve(queries.size(), card.stream()); !s.ok()) return s;
+      if (Status s = card.upload(place.queries.data(), queries.data(), queries.size_bytes());
+          !s.ok())
+        return s;
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, false);
+          !s.ok())
+        return s;
+      if (Status s =
+              whiten<T>(number, place.queries.data(), m, c, whitening, &place.white_queries, false);
+          !s.ok())
+        return s;
+    }
+    const std::int64_t job0 = first * across, job1 = last * across;
+    if (Status s = launch_density<T>(reinterpret_cast<const T*>(place.white_queries.data()), m,
+                                     reinterpret_cast<const T*>(place.y.data()), n_, c, job0, job1,
+                                     card.partial().data(), card.stream());
+        !s.ok())
+      return s;
+    return launch_density_sums(card.partial().data(), m, n_, job0, job1, result, card.stream());
+  };
+  std::vector<double> units;
+  if (Status s = run_request(cards_, request, control, &units); !s.ok()) return s;
+  std::copy_n(units.begin(), out.size(), out.begin());
+  return Status::success();
+}
+
+Status CudaSample::density(std::span<const double> a, std::span<const double> queries,
+                           Precision precision, const Control& control, std::span<double> out) {
+  const auto d = static_cast<std::size_t>(d_);
+  if (a.size() != d * d || out.empty() || out.size() > static_cast<std::size_t>(kMaxQueries) ||
+      queries.size() != out.size() * d)
+    return Status::error(Code::invalid_argument, "the queries must be points of %d coordinates",
+                         d_);
+  return precision == Precision::single ? density_sums<float>(a, queries, control, out)
+                                        : density_sums<double>(a, queries, control, out);
+}
+
+}  // namespace kde::cuda

@@ -1,0 +1,100 @@
+// A sample on the cards, and how its sums are shared among them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/control.h"
+#include "core/device/device.h"
+#include "core/status.h"
+#include "cuda/card.h"
+#include "cuda/derivative.h"
+#include "cuda/runtime.cuh"
+#include "cuda/whiten.h"
+
+namespace kde::cuda {
+
+using Cards = std::vector<std::unique_ptr<Card>>;
+
+// A sum cut into units, each with so many results (jobs.h).
+struct Request {
+  std::int64_t units = 0;
+  std::int64_t results_per_unit = 0;
+  std::int64_t scratch_per_unit = 0;  // numbers of Card::partial
+  double pairs_per_unit = 0;          // as many pairs of the derivative kernel take as long
+  Precision precision = Precision::single;
+  // Enqueues units [first, last) on the card, whose turn it is; results to `out`, which the card
+  // can write to. `begins`: it is this request's first turn on this card.
+  std::function<Status(std::size_t card, bool begins, std::int64_t first, std::int64_t last,
+                       double* out)>
+      enqueue;
+};
+
+// The results of all units, in their order. On one card, or where there is enough to share on all.
+Status run_request(const Cards& cards, const Request& request, const Control& control,
+                   std::vector<double>* results);
+
+class CudaSample : public DeviceSample {
+ public:
+  // points: as Device::load, checked.
+  static Status make(const Cards& cards, std::span<const double> points, int d,
+                     const Control& control, std::unique_ptr<DeviceSample>* out);
+  ~CudaSample() override;
+
+  Status derivative(int r, double g, Precision precision, const Control& control,
+                    double* sum) override;
+  Status sweep(std::span<const double> h, bool slopes, Precision precision, const Control& control,
+               std::span<double> out) override;
+  Status full(std::span<const double> a, Precision precision, const Control& control,
+              std::span<double> out) override;
+  Status scatter(std::span<const double> a, double once, double twice, Precision precision,
+                 const Control& control, std::span<double> out) override;
+  Status density(std::span<const double> a, std::span<const double> queries, Precision precision,
+                 const Control& control, std::span<double> out) override;
+
+ private:
+  // What one card holds of it.
+  struct Place {
+    DeviceBuffer<double> points;
+    DeviceBuffer<double> queries;
+    // Whitened, in the precision asked for (bytes); points and queries.
+    DeviceBuffer<unsigned char> y, white_queries, half_norms;
+    DeviceBuffer<float> greatest_norm;
+    DeviceBuffer<std::int32_t> last_strip;
+    DeviceBuffer<std::int64_t> first_job;
+    DeviceBuffer<double> scales;
+    bool uploaded = false;
+  };
+
+  CudaSample(const Cards& cards, std::int64_t n, int d);
+  Status upload(std::size_t card, std::span<const double> points);
+  Status sort(const Control& control);
+  Status bring(std::size_t card);  // the points, to a card that lacks them
+
+  template <typename T>
+  Status whiten(std::size_t card, const double* points, std::int64_t n, int coordinates,
+                const Whitening& a, DeviceBuffer<unsigned char>* y, bool norms);
+  template <typename T>
+  Status sweep_part(std::span<const double> h, bool slopes, const Control& control,
+                    std::span<double> out);
+  template <typename T>
+  Status full_sums(std::span<const double> a, const Control& control, std::span<double> out);
+  template <typename T>
+  Status scatter_sums(std::span<const double> a, double once, double twice, const Control& control,
+                      std::span<double> out);
+  template <typename T>
+  Status density_sums(std::span<const double> a, std::span<const double> queries,
+                      const Control& control, std::span<double> out);
+
+  const Cards& cards_;
+  const std::int64_t n_;
+  const int d_;
+  double extent_ = 0;         // the greatest coordinate, without its sign
+  std::vector<double> host_;  // where the plan or other cards need them; in one dimension sorted
+  std::vector<std::unique_ptr<Place>> places_;
+};
+
+}  // namespace kde::cuda

@@ -1,0 +1,34 @@
+// Points as the kernels take them: y = A x, coordinate by coordinate, rounded to the word length of
+// the terms, with room at the end of each coordinate for whole tiles.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "core/status.h"
+#include "core/sums/gaussian_sums.h"
+
+namespace kde::cuda {
+
+inline constexpr int kPointsPadding = 128;  // tiles have no more points
+__host__ __device__ inline std::int64_t padded(std::int64_t n) {
+  return (n + kPointsPadding - 1) / kPointsPadding * kPointsPadding;
+}
+
+// Lower triangular, row-major, in the first d x d; by value to the kernels.
+struct Whitening {
+  double a[kMaxDimensions * kMaxDimensions];
+};
+
+// y[k * padded(n) + i] = (A x_i)_k for k < d, 0 for d <= k < coordinates; beyond the n-th point
+// coordinate 0 is kAway and the others 0, so that a true point is too far from it for any term.
+// half_norms, if not null: |y_i|^2/2, beyond the n-th point a number too large for any term; and
+// *greatest_norm, to be 0 before, becomes the largest of them.
+inline constexpr double kAway = 1e15;
+template <typename T>
+Status launch_whiten(const double* points, std::int64_t n, int d, int coordinates,
+                     const Whitening& a, T* y, T* half_norms, float* greatest_norm,
+                     cudaStream_t stream);
+
+}  // namespace kde::cuda
