@@ -165,39 +165,23 @@ ACCURACY_SRCS := $(wildcard test/accuracy/*.cpp)
 ACCURACY_OBJS := $(ACCURACY_SRCS:test/accuracy/%.cpp=build/accuracy/obj/%.o)
 ACCURACY_PART  = $(filter-out %/main.o,$(ACCURACY_OBJS))
 
-<<<<<<< HEAD
-# A device without a card, for the tests of devices.
-DEVICE_SRCS   := $(wildcard test/device/cpu_*.cpp)
-DEVICE_OBJS   := $(DEVICE_SRCS:test/device/%.cpp=build/test/device/%.o)
-=======
 # What the device service's tests put in a card's place; fake_main.cpp makes a program of it.
 TEST_DEVICE_SRCS := $(wildcard test/device/*.cpp)
 TEST_DEVICE_OBJS := $(TEST_DEVICE_SRCS:test/device/%.cpp=build/test/device/%.o)
 TEST_DEVICE_PART  = $(filter-out %/fake_main.o,$(TEST_DEVICE_OBJS))
->>>>>>> service
 
 UNIT_SRCS     := $(shell find test/unit -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 UNIT_OBJS     := $(UNIT_SRCS:test/unit/%.cpp=build/unit/%.o)
 SANITIZE       = -O2 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_OBJS := $(CORE_SRCS:src/%.cpp=build/sanitize/%.o) \
                  $(UNIT_SRCS:test/unit/%.cpp=build/sanitize/unit/%.o) \
-<<<<<<< HEAD
-                 $(DEVICE_SRCS:test/device/%.cpp=build/sanitize/device/%.o) \
-                 $(ACCURACY_PART:build/accuracy/obj/%.o=build/sanitize/accuracy/%.o)
-UNIT_COMPILE   = $(CXX) -Isrc -Itest -Itest/unit $(CORE_CXXFLAGS)
-=======
                  $(ACCURACY_PART:build/accuracy/obj/%.o=build/sanitize/accuracy/%.o) \
                  $(TEST_DEVICE_PART:build/test/device/%.o=build/sanitize/device/%.o) \
                  $(CUDA_SERVER_OBJS:build/cuda/%.o=build/sanitize/cuda/%.o)
 UNIT_COMPILE   = $(CXX) -Isrc -I. -Itest -Itest/unit $(CORE_CXXFLAGS)
->>>>>>> service
 UNIT_LINK      = $(CORE_LIBS) -lgtest_main -lgtest -lpthread
 
 build/unit/%.o: test/unit/%.cpp build/core.flags
-	@mkdir -p $(@D)
-	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
-
-build/test/device/%.o: test/device/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
 
@@ -205,16 +189,12 @@ build/accuracy/obj/%.o: test/accuracy/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
 
-<<<<<<< HEAD
-build/unit/unit_test: $(UNIT_OBJS) $(DEVICE_OBJS) $(ACCURACY_PART) $(CORE_OBJS)
-=======
 build/test/device/%.o: test/device/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -DKDE_AQP_VERSION='"$(VERSION_HERE)"' -MMD -MP -c -o $@ $<
 
 build/unit/unit_test: $(UNIT_OBJS) $(ACCURACY_PART) $(TEST_DEVICE_PART) $(CUDA_SERVER_OBJS) \
                       $(CORE_OBJS)
->>>>>>> service
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp -o $@ $^ $(UNIT_LINK)
 
@@ -223,10 +203,6 @@ build/sanitize/core/%.o: src/core/%.cpp build/core.flags
 	$(CORE_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
 build/sanitize/unit/%.o: test/unit/%.cpp build/core.flags
-	@mkdir -p $(@D)
-	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
-
-build/sanitize/device/%.o: test/device/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
@@ -246,18 +222,44 @@ build/sanitize/unit_test: $(SANITIZE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp $(SANITIZE) -o $@ $^ $(UNIT_LINK)
 
-<<<<<<< HEAD
--include $(UNIT_OBJS:.o=.d) $(DEVICE_OBJS:.o=.d) $(ACCURACY_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d)
-=======
 -include $(UNIT_OBJS:.o=.d) $(ACCURACY_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d) \
          $(TEST_DEVICE_OBJS:.o=.d)
 
 build/test/fake_cudad: $(TEST_DEVICE_OBJS) $(CUDA_SERVER_OBJS) $(CORE_OBJS)
 	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS) -lpthread
 
+# The kernels against the reference engine, and their speed: for a machine with a card.
+CUDA_TEST_SRCS   := $(wildcard test/cuda/*.cpp)
+CUDA_TEST_OBJS   := $(CUDA_TEST_SRCS:test/%.cpp=build/%.o)
+DEVICE_BENCH_OBJS = build/bench/device/main.o build/bench/table.o build/bench/covariance.o \
+                    build/bench/textbook_plugin.o
+# The core may not know CUDA; these know both.
+CUDA_HOST_COMPILE = $(UNIT_COMPILE) -Itest/bench
+
+build/cuda/%_test.o: test/cuda/%_test.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(CUDA_HOST_COMPILE) -MMD -MP -c -o $@ $<
+
+build/bench/device/%.o: test/bench/device/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(CUDA_HOST_COMPILE) -MMD -MP -c -o $@ $<
+
+build/cuda/cuda_test: $(CUDA_TEST_OBJS) $(CUDA_KERNEL_OBJS) $(CORE_OBJS)
+	$(NVCC) -cudart static -Xcompiler -fopenmp -o $@ $^ $(UNIT_LINK)
+
+build/cuda/device_bench: $(DEVICE_BENCH_OBJS) $(CUDA_KERNEL_OBJS) $(CORE_OBJS)
+	$(NVCC) -cudart static -Xcompiler -fopenmp -o $@ $^ $(CORE_LIBS) -lbenchmark -lpthread
+
+-include $(CUDA_TEST_OBJS:.o=.d) build/bench/device/main.d
+
+cuda-check: build/cuda/cuda_test
+	build/cuda/cuda_test --gtest_brief=1
+
+cuda-bench: build/cuda/device_bench
+	build/cuda/device_bench
+
 # The service over the processor, which misbehaves when asked to: for tests of its clients.
 fake-cudad: build/test/fake_cudad
->>>>>>> service
 
 unit-build: build/unit/unit_test
 unit: unit-build
@@ -349,6 +351,8 @@ help:
 	@echo "make installcheck    regression and isolation tests against a running server"
 	@echo "make cuda            build the device service for graphics cards (needs nvcc)"
 	@echo "make cuda-install    install it into that server"
+	@echo "make cuda-check      check the cards' sums (needs a card)"
+	@echo "make cuda-bench      measure the cards (needs a card)"
 	@echo "make deps            install what is missing to build (apt)"
 	@echo "make test            everything below up to tap, in a private installation; needs no root"
 	@echo "make unit            unit tests of the core"
@@ -364,5 +368,5 @@ help:
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
 	@echo "make clean           remove what was built"
 
-.PHONY: all install installcheck clean cuda cuda-install fake-cudad deps unit unit-build sanitize \
+.PHONY: all install installcheck clean cuda cuda-install cuda-check cuda-bench fake-cudad deps unit unit-build sanitize \
         regress isolation tap test demo bench accuracy format format-check lint rooms help FORCE
