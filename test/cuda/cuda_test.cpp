@@ -145,7 +145,7 @@ TEST_P(CudaGaussian, SumsOfEverySize) {
     std::unique_ptr<GaussianPairSums> reference;
     ASSERT_TRUE(make_gaussian_sums({.kind = Engine::Kind::reference}, x, d, {}, &reference).ok());
     const auto sample = load(x, d);
-    const double size = n * std::max(n, 64.0);
+    const double size = static_cast<double>(n) * std::max(n, 64);
 
     for (const std::size_t count : {1U, 3U, 150U, 300U}) {
       if (count > 3 && n > 1000) continue;
