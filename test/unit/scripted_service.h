@@ -212,4 +212,14 @@ inline int count_descriptors() {
   return count;
 }
 
+// Counts descriptors before and after.
+class LeaksNoDescriptor : public ::testing::Test {
+ protected:
+  void SetUp() override { descriptors_ = count_descriptors(); }
+  void TearDown() override { EXPECT_EQ(count_descriptors(), descriptors_); }
+
+ private:
+  int descriptors_ = 0;
+};
+
 }  // namespace kde::testing
