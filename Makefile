@@ -185,6 +185,10 @@ build/unit/%.o: test/unit/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
 
+build/test/device/%.o: test/device/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
+
 build/accuracy/obj/%.o: test/accuracy/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
@@ -203,6 +207,10 @@ build/sanitize/core/%.o: src/core/%.cpp build/core.flags
 	$(CORE_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
 build/sanitize/unit/%.o: test/unit/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
+
+build/sanitize/device/%.o: test/device/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 

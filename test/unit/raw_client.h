@@ -18,12 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "core/device/descriptor.h"
 #include "core/device/wire.h"
-#include "cuda/server/descriptor.h"
 
 namespace kde::testing {
-
-using service::Descriptor;
 
 // No test waits that long unless it fails.
 inline constexpr int kGuardMs = 20000;
@@ -32,7 +30,7 @@ inline constexpr int kAllSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_
 
 inline Descriptor memory_file(std::span<const char> bytes, int seals = kAllSeals) {
   Descriptor file(::memfd_create("numbers", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  EXPECT_TRUE(file.valid());
+  EXPECT_TRUE(file.is_open());
   EXPECT_EQ(::write(file.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   EXPECT_EQ(::fcntl(file.get(), F_ADD_SEALS, seals), 0);
   return file;
