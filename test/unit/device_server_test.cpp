@@ -774,7 +774,7 @@ TEST_F(DeviceServer, SurvivesRandomBytes) {
   std::mt19937 random(7);
   for (int i = 0; i < 1500; ++i) {
     Sent sent;
-    sent.bytes.resize(random() % 200);
+    sent.bytes.resize(1 + random() % 200);
     for (char& byte : sent.bytes) byte = static_cast<char>(random());
     // Half of them get past the magic, half of those past the version.
     const wire::Head right;
