@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(5);
 // Shorter work is waited for without letting go of the processor.
 constexpr auto kSpin = std::chrono::microseconds(1000);
-constexpr std::size_t kStaging = std::size_t{1} << 20;  // bytes of each half
+constexpr std::size_t kStaging = std::size_t{128} << 10;  // bytes of each stage
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -51,7 +51,7 @@ Status Card::start() {
   KDE_CUDA(cudaDeviceGetDefaultMemPool(&pool, ordinal_));
   std::uint64_t keep = std::uint64_t{256} << 20;
   KDE_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
-  return staging_.reserve(2 * kStaging);
+  return staging_.reserve(kStages * kStaging);
 }
 
 Card::~Card() {
@@ -122,13 +122,13 @@ Status Card::wait(const Control& control) {
 Status Card::upload(void* to, const void* from, std::size_t bytes) {
   auto* target = static_cast<unsigned char*>(to);
   const auto* source = static_cast<const unsigned char*>(from);
-  for (int half = 0; bytes > 0; half = 1 - half) {
+  for (; bytes > 0; stage_ = (stage_ + 1) % kStages) {
     const std::size_t part = std::min(bytes, kStaging);
-    unsigned char* stage = staging_.data() + half * kStaging;
-    KDE_CUDA(cudaEventSynchronize(staged_[half]));
+    unsigned char* stage = staging_.data() + stage_ * kStaging;
+    KDE_CUDA(cudaEventSynchronize(staged_[stage_]));
     std::memcpy(stage, source, part);
     KDE_CUDA(cudaMemcpyAsync(target, stage, part, cudaMemcpyHostToDevice, stream_));
-    KDE_CUDA(cudaEventRecord(staged_[half], stream_));
+    KDE_CUDA(cudaEventRecord(staged_[stage_], stream_));
     target += part;
     source += part;
     bytes -= part;

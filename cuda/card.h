@@ -53,6 +53,7 @@ class Card {
   // Whether so many bytes more are within the limit. Errors: unavailable.
   Status check_memory(std::size_t bytes) const;
 
+  int ordinal() const { return ordinal_; }
   DeviceInfo info() const;
   void count_job() { ++jobs_; }
   // Records an error for people; a card that is beyond recovery ends the process, which its keeper
@@ -76,7 +77,9 @@ class Card {
   cudaDeviceProp properties_{};
   cudaStream_t stream_ = nullptr;
   cudaEvent_t done_ = nullptr;
-  cudaEvent_t staged_[2] = {nullptr, nullptr};
+  static constexpr int kStages = 4;
+  cudaEvent_t staged_[kStages] = {};
+  int stage_ = 0;  // the next
   DeviceBuffer<double> partial_;
   PinnedBuffer<double> results_;
   PinnedBuffer<unsigned char> staging_;

@@ -1,8 +1,15 @@
 // The kernel of derivative.h. A thread holds kRows values in registers and goes through strips of
-// values in shared memory, each read by a whole warp at once. With the coordinate in units in which
-// the exponent is -w = -(x - y)^2, the term is a polynomial in w times 2^-w: six or seven
-// instructions beside one special function, of which a multiprocessor of compute capability 7.5 to
-// 9.0 starts one for every eight others; so the special function is what bounds it.
+// values in shared memory, each read by a whole warp at once.
+//
+// What bounds it is the special function unit, of which a multiprocessor of compute capability 7.5
+// to 9.0 starts one exponential for every eight other instructions of a warp; so those others must
+// be few. With the coordinate in units in which the exponent is -w = -(x - y)^2, a term is a
+// polynomial of degree D = r/2 in w times 2^-w. One fused multiply-add makes v = s - w as cheap as
+// w, and 2^v is 2^-w times a constant; s is chosen such that the polynomial in v has no term of
+// degree D - 1, and constants are taken out so that its first coefficient is 1. Then a term costs D
+// + 3 instructions beside the exponential, of which one accumulates: for r = 6
+//
+//   x - y,  v = s - (x - y)^2,  v v + a,  (v v + a) v + b,  sum += ... 2^v
 //
 // Sums of a strip's terms are kept in the word length of the terms, kStrip of them to a thread's
 // row, and then added in double.
@@ -41,35 +48,76 @@ struct Limits<double> {
   static constexpr double kSentinel = 1e150;
 };
 
-// c_k (-ln 2)^k: the polynomial of gaussian_derivatives.h in -w, p = z^2/2 = w ln 2.
-template <int R>
+// sum_k c_k p^k of gaussian_derivatives.h, p = z^2/2 = w ln 2, as
+//   scale 2^v (v^D + a[D - 2] v^(D - 2) + ... + a[0]) = (sum_k c_k p^k) 2^-w,  v = shift - w.
+template <typename T, int R>
 struct Polynomial {
-  double c[HermiteInP<R>::kDegree + 1];
+  static constexpr int kDegree = HermiteInP<R>::kDegree;
+  T shift;
+  T a[kDegree > 1 ? kDegree - 1 : 1];
+  double scale;
 };
 
-template <int R>
-Polynomial<R> polynomial() {
-  Polynomial<R> out;
-  double power = 1;
-  for (int k = 0; k <= HermiteInP<R>::kDegree; ++k, power *= -std::numbers::ln2)
-    out.c[k] = HermiteInP<R>::kCoefficients[k] * power;
+template <typename T, int R>
+Polynomial<T, R> polynomial() {
+  constexpr int kDegree = HermiteInP<R>::kDegree;
+  const auto& c = HermiteInP<R>::kCoefficients;
+  const double ln2 = std::numbers::ln2;
+  Polynomial<T, R> out{};
+  // Without its term of degree D - 1 in p - centre.
+  const double centre = kDegree > 0 ? -c[kDegree - 1] / (kDegree * c[kDegree]) : 0;
+  // Rounded first, so that the coefficients are those of the shift that is used.
+  out.shift = static_cast<T>(centre / ln2);
+  const double p0 = static_cast<double>(out.shift) * ln2;
+  // In q = p - p0 = -v ln 2, by repeated division (Horner's scheme).
+  double q[kDegree + 1];
+  std::copy(std::begin(c), std::end(c), q);
+  for (int first = 0; first < kDegree; ++first) {
+    for (int k = kDegree - 1; k >= first; --k) q[k] += p0 * q[k + 1];
+  }
+  const double leading = q[kDegree] * std::pow(-ln2, kDegree);
+  for (int k = 0; k + 1 < kDegree; ++k)
+    out.a[k] = static_cast<T>(q[k] * std::pow(-ln2, k) / leading);
+  out.scale = leading * std::exp2(-static_cast<double>(out.shift));
   return out;
 }
 
-template <typename T, int R, bool kWide>
-__device__ __forceinline__ void add_term(T x, T y, const T* c, T* sum) {
+template <typename T, int R, bool kWide, bool kPolynomial>
+__device__ __forceinline__ void add_term(T x, T y, const Polynomial<T, R>& polynomial, T* sum) {
+  constexpr int kDegree = Polynomial<T, R>::kDegree;
   const T distance = x - y;
-  T w = distance * -distance;
-  if (kWide) w = max(w, -Limits<T>::kFar);
-  T value = c[HermiteInP<R>::kDegree];
+  T v = distance * -distance + polynomial.shift;
+  if (kWide) v = max(v, -Limits<T>::kFar);
+  T e;
+  if constexpr (kPolynomial && sizeof(T) == 4) {
+    e = exp2_by_polynomial(v);
+  } else {
+    e = exp2_of(v);
+  }
+  if constexpr (kDegree == 0) {
+    *sum += e;
+  } else {
+    T value = v;
+    if constexpr (kDegree > 1) {
+      value = v * v + polynomial.a[kDegree - 2];
 #pragma unroll
-  for (int k = HermiteInP<R>::kDegree - 1; k >= 0; --k) value = value * w + c[k];
-  *sum += value * exp2_of(w);
+      for (int k = kDegree - 3; k >= 0; --k) value = value * v + polynomial.a[k];
+    }
+    *sum += value * e;
+  }
 }
+
+#ifndef KDE_SOFT
+#define KDE_SOFT 0
+#endif
+// Of sixteen exponentials so many are computed without the special function unit.
+template <int R>
+constexpr int kByPolynomial = KDE_SOFT;
 
 // The sum over this thread's rows and a strip of columns.
 template <typename T, int R, bool kWide>
-__device__ __forceinline__ double strip_sum(const T (&x)[kRows], const T* columns, const T* c) {
+__device__ __forceinline__ double strip_sum(const T (&x)[kRows], const T* columns,
+                                            const Polynomial<T, R>& polynomial) {
   constexpr int kWidth = 16 / sizeof(T);
   struct alignas(16) Pack {
     T y[kWidth];
@@ -82,21 +130,29 @@ __device__ __forceinline__ double strip_sum(const T (&x)[kRows], const T* column
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) add_term<T, R, kWide>(x[r], pack.y[k], c, &sum[r]);
+      for (int r = 0; r < kRows; ++r) {
+        if (!kWide && sizeof(T) == 4 &&
+            (k * kRows + r) * kByPolynomial<R> % (kWidth * kRows) < kByPolynomial<R>) {
+          add_term<T, R, kWide, true>(x[r], pack.y[k], polynomial, &sum[r]);
+        } else {
+          add_term<T, R, kWide, false>(x[r], pack.y[k], polynomial, &sum[r]);
+        }
+      }
     }
   }
   static_assert(kRows == 4);
   return static_cast<double>((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
+// Of the values that the strip has, so that one far away at the end of them is not the centre.
 __device__ __forceinline__ std::int64_t strip_centre(std::int64_t strip, std::int64_t n) {
-  return min(strip * kStrip + kStrip / 2, n - 1);
+  return (strip * kStrip + min((strip + 1) * kStrip, n) - 1) / 2;
 }
 
 template <typename T, int R>
 __global__ void __launch_bounds__(kThreads)
     derivative_kernel(const double* __restrict__ sorted, std::int64_t n, double unit,
-                      Polynomial<R> polynomial, DerivativeTables tables, std::int64_t first,
+                      Polynomial<T, R> polynomial, DerivativeTables tables, std::int64_t first,
                       double* __restrict__ partial) {
   __shared__ alignas(16) T columns[kMaxColumns][kStrip];
   __shared__ double centres[kMaxColumns];
@@ -140,13 +196,9 @@ __global__ void __launch_bounds__(kThreads)
   }
   __syncthreads();
 
-  T c[HermiteInP<R>::kDegree + 1];
-#pragma unroll
-  for (int k = 0; k <= HermiteInP<R>::kDegree; ++k) c[k] = static_cast<T>(polynomial.c[k]);
-
   double sum = 0;
   if (any_row) {
-    const int last = min(column1 - 1, tables.last_strip[row_strip]);
+    const int last = min(column1 - 1, static_cast<int>(tables.last_strip[row_strip]));
     const double low_value = sorted[row0];
     for (int strip = max(column0, row_strip); strip <= last; ++strip) {
       const int k = strip - column0;
@@ -157,14 +209,21 @@ __global__ void __launch_bounds__(kThreads)
       T x[kRows];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) x[r] = own[r] + static_cast<T>(offset);
-      const double terms =
-          wide ? strip_sum<T, R, true>(x, columns[k], c) : strip_sum<T, R, false>(x, columns[k], c);
+      const double terms = wide ? strip_sum<T, R, true>(x, columns[k], polynomial)
+                                : strip_sum<T, R, false>(x, columns[k], polynomial);
       // Within a strip every pair is met twice, and each value meets itself.
       sum += strip == row_strip ? terms / 2 : terms;
     }
   }
   const double total = Reduce(reduce).Sum(sum);
-  if (threadIdx.x == 0) partial[blockIdx.x] = total;
+  if (threadIdx.x == 0) partial[blockIdx.x] = total * polynomial.scale;
+}
+
+__global__ void edges_kernel(const double* __restrict__ sorted, std::int64_t n,
+                             StripEdges* __restrict__ edges) {
+  const std::int64_t first =
+      (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kStrip;
+  if (first < n) edges[first / kStrip] = {sorted[first], sorted[min(first + kStrip, n) - 1]};
 }
 
 template <typename T, int R>
@@ -173,7 +232,7 @@ Status launch(const double* sorted, std::int64_t n, double g, const DerivativeTa
   // exp(-z^2/2) = 2^-w, w = (x - y)^2 unit^2.
   const double unit = std::sqrt(std::numbers::log2e / 2) / g;
   derivative_kernel<T, R><<<static_cast<unsigned>(last - first), kThreads, 0, stream>>>(
-      sorted, n, unit, polynomial<R>(), tables, first, partial);
+      sorted, n, unit, polynomial<T, R>(), tables, first, partial);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }
@@ -206,39 +265,51 @@ double reach(int r, Precision precision) {
   return precision == Precision::single ? 8.5 : kernel_reach(r);
 }
 
-DerivativePlan plan_derivative(std::span<const double> sorted, int r, double g,
+DerivativePlan plan_derivative(std::span<const StripEdges> edges, int r, double g,
                                Precision precision) {
-  const auto n = static_cast<std::int64_t>(sorted.size());
-  const std::int64_t strips = (n + kStrip - 1) / kStrip;
+  const auto strips = static_cast<std::int64_t>(edges.size());
   const std::int64_t tiles = (strips + kTileStrips - 1) / kTileStrips;
   DerivativePlan plan;
-  plan.last_strip.resize(static_cast<std::size_t>(strips));
-  plan.first_job.resize(static_cast<std::size_t>(tiles) + 1);
+  plan.tiles = static_cast<int>(tiles);
+  plan.table.resize(static_cast<std::size_t>(tiles + 1 + strips));
   // Few strips a job where jobs are few, so that every multiprocessor has some.
   plan.columns =
       static_cast<int>(std::clamp<std::int64_t>(strips * strips / 32768, 1, kMaxColumns));
   const double far = reach(r, precision) * g;
-  const auto first_of = [&](std::int64_t s) {
-    return sorted[static_cast<std::size_t>(s * kStrip)];
-  };
+  std::int64_t* first_job = plan.table.data();
+  std::int64_t* last_strip = first_job + tiles + 1;
   std::int64_t last = 0;
   for (std::int64_t s = 0; s < strips; ++s) {
-    const double greatest = sorted[static_cast<std::size_t>(std::min((s + 1) * kStrip, n) - 1)];
+    const double greatest = edges[static_cast<std::size_t>(s)].last;
     last = std::max(last, s);
-    while (last + 1 < strips && first_of(last + 1) - greatest <= far) ++last;
-    plan.last_strip[static_cast<std::size_t>(s)] = static_cast<std::int32_t>(last);
-    plan.pairs += static_cast<double>(last - s + 1) * kStrip * kStrip - kStrip * kStrip / 2.0;
+    while (last + 1 < strips && edges[static_cast<std::size_t>(last + 1)].first - greatest <= far)
+      ++last;
+    last_strip[s] = last;
+    plan.pairs += (static_cast<double>(last - s) + 0.5) * kStrip * kStrip;
   }
-  std::int64_t jobs = 0;
   for (std::int64_t t = 0; t < tiles; ++t) {
-    plan.first_job[static_cast<std::size_t>(t)] = jobs;
+    first_job[t] = plan.jobs;
     const std::int64_t end = std::min((t + 1) * kTileStrips, strips) - 1;
-    const std::int64_t columns =
-        plan.last_strip[static_cast<std::size_t>(end)] - t * kTileStrips + 1;
-    jobs += (columns + plan.columns - 1) / plan.columns;
+    plan.jobs += (last_strip[end] - t * kTileStrips + plan.columns) / plan.columns;
   }
-  plan.first_job.back() = jobs;
+  first_job[tiles] = plan.jobs;
   return plan;
+}
+
+std::vector<StripEdges> strip_edges(std::span<const double> sorted) {
+  std::vector<StripEdges> edges;
+  for (std::size_t first = 0; first < sorted.size(); first += kStrip)
+    edges.push_back({sorted[first], sorted[std::min(first + kStrip, sorted.size()) - 1]});
+  return edges;
+}
+
+Status launch_strip_edges(const double* sorted, std::int64_t n, StripEdges* edges,
+                          cudaStream_t stream) {
+  const std::int64_t strips = (n + kStrip - 1) / kStrip;
+  edges_kernel<<<static_cast<unsigned>((strips + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      sorted, n, edges);
+  KDE_CUDA(cudaGetLastError());
+  return Status::success();
 }
 
 Status launch_derivative(const double* sorted, std::int64_t n, int r, double g, Precision precision,

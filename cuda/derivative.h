@@ -36,22 +36,33 @@ inline double widest_range(Precision precision) {
   return precision == Precision::single ? 1e17 : 1e140;
 }
 
+// The least and the greatest value of each strip: what a plan needs to know of a sample.
+struct StripEdges {
+  double first, last;
+};
+std::vector<StripEdges> strip_edges(std::span<const double> sorted);
+// The same of n values on the card. Asynchronous.
+Status launch_strip_edges(const double* sorted, std::int64_t n, StripEdges* edges,
+                          cudaStream_t stream);
+
 // The rectangles of a sum, a function of the values and of g alone.
 struct DerivativePlan {
-  std::vector<std::int32_t> last_strip;  // for each strip, the last one it has pairs with
-  std::vector<std::int64_t> first_job;   // for each tile of rows, and one past the last
-  int columns = 1;                       // strips a job has at most
-  double pairs = 0;                      // visited
-  std::int64_t jobs() const { return first_job.back(); }
-  std::int64_t units() const { return (jobs() + kUnitJobs - 1) / kUnitJobs; }
+  // The first job of each tile of rows and one past the last, then the last strip with which each
+  // strip has pairs: so that one transfer brings both to the card.
+  std::vector<std::int64_t> table;
+  int tiles = 0;
+  int columns = 1;  // strips of a job, at most
+  std::int64_t jobs = 0;
+  double pairs = 0;  // visited
+  std::int64_t units() const { return (jobs + kUnitJobs - 1) / kUnitJobs; }
 };
-DerivativePlan plan_derivative(std::span<const double> sorted, int r, double g,
+DerivativePlan plan_derivative(std::span<const StripEdges> edges, int r, double g,
                                Precision precision);
 
-// What a launch needs of the plan, on the card.
+// The plan's table on the card.
 struct DerivativeTables {
-  const std::int32_t* last_strip;
   const std::int64_t* first_job;
+  const std::int64_t* last_strip;
   int tiles;
   int columns;
 };

@@ -20,8 +20,7 @@ namespace {
 constexpr int kSide = 16;  // threads to a side of the tile
 constexpr int kThreads = kSide * kSide;
 
-template <typename T>
-constexpr float kGramReach = sizeof(T) == 4 ? 256.0F : 1e6F;
+constexpr float kGramReach = 256;
 
 template <typename T>
 struct Shape {
@@ -132,7 +131,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   const std::int64_t side = (n + kTile - 1) / kTile;
   const int tx = static_cast<int>(threadIdx.x) % kSide;
   const int ty = static_cast<int>(threadIdx.x) / kSide;
-  const bool gram = *greatest_norm <= kGramReach<T>;
+  const bool gram = *greatest_norm <= kGramReach;
   const std::int64_t job = first + blockIdx.x;
   const std::int64_t end = min((job + 1) * tiles_per_job, tiles);
   double once = 0, twice = 0;

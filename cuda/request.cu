@@ -24,18 +24,15 @@ class Run {
       : cards_(cards), request_(request), results_(*results) {}
 
   Status all(const Control& control) {
-    double rate = 0;
-    for (const auto& card : cards_) rate += card->pair_rate(request_.precision);
     const double total_ms = static_cast<double>(request_.units) * request_.pairs_per_unit * 1000 /
                             cards_.front()->pair_rate(request_.precision);
-    if (cards_.size() == 1 || total_ms < kWorthSharing) return on_card(quietest(), 1, control);
-    sharers_ = cards_.size();
+    if (cards_.size() == 1 || total_ms < kWorthSharing) return on_card(next_card(), 1, control);
     return shared(control);
   }
 
  private:
-  // The card that has been busy least, of the last call's figures; near enough to fair.
-  std::size_t quietest() const {
+  // In turn: near enough to fair.
+  std::size_t next_card() const {
     static std::atomic<std::size_t> next{0};
     return cards_.size() == 1 ? 0 : next++ % cards_.size();
   }
@@ -128,10 +125,13 @@ class Run {
             units * static_cast<std::size_t>(request_.scratch_per_unit), card.stream());
         !s.ok())
       return s;
-    if (Status s = card.results().reserve(results); !s.ok()) return s;
-    if (Status s = request_.enqueue(number, begins, first, last, card.results().data()); !s.ok())
-      return s;
+    if (Status s = card.results().reserve(results + 1); !s.ok()) return s;
+    double* out = card.results().data();
+    auto* norm = reinterpret_cast<float*>(out + results);
+    *norm = 0;
+    if (Status s = request_.enqueue(number, begins, first, last, out, norm); !s.ok()) return s;
     if (Status s = card.wait(control); !s.ok()) return s;
+    if (!(*norm < kGreatestNorm)) return too_wide();
     std::memcpy(results_.data() + first * request_.results_per_unit, card.results().data(),
                 results * sizeof(double));
     return Status::success();
@@ -140,7 +140,6 @@ class Run {
   const Cards& cards_;
   const Request& request_;
   std::vector<double>& results_;
-  std::size_t sharers_ = 1;
   std::atomic<std::int64_t> next_{0};
   std::atomic<bool> stop_{false};
 };

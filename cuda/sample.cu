@@ -18,8 +18,7 @@ namespace kde::cuda {
 namespace {
 
 constexpr std::size_t kSortHere = 1024;  // fewer values are sorted before a kernel has begun
-// Whitened coordinates must stay far below kAway, and bandwidths such that kAway is beyond reach.
-constexpr double kWidest = 1e12;
+// Bandwidths such that kAway is beyond reach.
 constexpr double kLeastScale = 1e-27;
 constexpr double kGreatestScale = 1e30;
 
@@ -28,31 +27,10 @@ constexpr Precision precision_of() {
   return sizeof(T) == 4 ? Precision::single : Precision::full;
 }
 
-Status too_wide() {
-  return Status::error(Code::unavailable,
-                       "the sample is too wide or too narrow for this bandwidth on a card");
-}
-
 Whitening scaled(std::span<const double> a, double scale) {
   Whitening out{};
   for (std::size_t k = 0; k < a.size(); ++k) out.a[k] = a[k] * scale;
   return out;
-}
-
-// Whether no whitened coordinate of points within `extent` is beyond kWidest.
-bool within(const Whitening& a, int d, double extent) {
-  for (int i = 0; i < d; ++i) {
-    double sum = 0;
-    for (int k = 0; k <= i; ++k) sum += std::fabs(a.a[i * d + k]);
-    if (!(sum * extent < kWidest)) return false;
-  }
-  return true;
-}
-
-double greatest(std::span<const double> values) {
-  double most = 0;
-  for (const double v : values) most = std::max(most, std::fabs(v));
-  return most;
 }
 
 // Sums over the units, in their order.
@@ -80,17 +58,26 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
   try {
     const auto n = static_cast<std::int64_t>(points.size()) / d;
     std::unique_ptr<CudaSample> sample(new CudaSample(cards, n, d));
-    sample->extent_ = greatest(points);
-    const bool sorted = d > 1 || std::is_sorted(points.begin(), points.end());
-    if (d == 1 || cards.size() > 1) sample->host_.assign(points.begin(), points.end());
-    if (!sorted && points.size() < kSortHere) std::sort(sample->host_.begin(), sample->host_.end());
+    std::vector<double> few;
+    bool sorted = d > 1 || std::is_sorted(points.begin(), points.end());
+    if (!sorted && points.size() < kSortHere) {
+      few.assign(points.begin(), points.end());
+      std::sort(few.begin(), few.end());
+      points = few;
+      sorted = true;
+    }
+    if (d == 1 && sorted) sample->edges_ = strip_edges(points);
 
-    // To one card now, so that its errors are known and the caller's memory is free.
     Card& card = *cards.front();
     if (Status s = card.use(); !s.ok()) return s;
     if (Status s = card.begin_turn(control); !s.ok()) return s;
-    Status status = sample->upload(0, d == 1 ? std::span<const double>(sample->host_) : points);
-    if (status.ok() && !sorted && points.size() >= kSortHere) status = sample->sort(control);
+    Status status = sample->reserve(0);
+    if (status.ok())
+      status =
+          card.upload(sample->places_.front()->points.data(), points.data(), points.size_bytes());
+    if (status.ok() && !sorted) status = sample->sort(control);
+    // Another card copies them from this one, in its own stream.
+    if (status.ok() && cards.size() > 1) status = card.wait(control);
     card.end_turn(0);
     if (!status.ok()) return card.report(status);
     *out = std::move(sample);
@@ -101,16 +88,13 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
   }
 }
 
-Status CudaSample::upload(std::size_t card, std::span<const double> points) {
+Status CudaSample::reserve(std::size_t card) {
   Place& place = *places_[card];
+  const auto numbers = static_cast<std::size_t>(n_) * static_cast<std::size_t>(d_);
   // Beside the points themselves, whitened ones in double and their norms.
-  if (Status s = cards_[card]->check_memory(points.size() * 3 * sizeof(double)); !s.ok()) return s;
-  if (Status s = place.points.reserve(points.size(), cards_[card]->stream()); !s.ok()) return s;
-  if (Status s =
-          cards_[card]->upload(place.points.data(), points.data(), points.size() * sizeof(double));
-      !s.ok())
-    return s;
-  place.uploaded = true;
+  if (Status s = cards_[card]->check_memory(numbers * 3 * sizeof(double)); !s.ok()) return s;
+  if (Status s = place.points.reserve(numbers, cards_[card]->stream()); !s.ok()) return s;
+  place.has_points = true;
   return Status::success();
 }
 
@@ -119,21 +103,32 @@ Status CudaSample::sort(const Control& control) {
   DeviceBuffer<double>& points = places_.front()->points;
   DeviceBuffer<unsigned char> room;
   DeviceBuffer<double> sorted;
-  if (Status s = sorted.reserve(host_.size(), card.stream()); !s.ok()) return s;
+  DeviceBuffer<StripEdges> edges;
+  if (Status s = sorted.reserve(points.size(), card.stream()); !s.ok()) return s;
   if (Status s = launch_sort(points.data(), sorted.data(), n_, &room, card.stream()); !s.ok())
     return s;
-  KDE_CUDA(cudaMemcpyAsync(points.data(), sorted.data(), host_.size() * sizeof(double),
+  KDE_CUDA(cudaMemcpyAsync(points.data(), sorted.data(), points.size() * sizeof(double),
                            cudaMemcpyDeviceToDevice, card.stream()));
-  if (Status s = card.results().reserve(host_.size()); !s.ok()) return s;
-  KDE_CUDA(cudaMemcpyAsync(card.results().data(), sorted.data(), host_.size() * sizeof(double),
+  edges_.resize(static_cast<std::size_t>((n_ + kStrip - 1) / kStrip));
+  if (Status s = edges.reserve(edges_.size(), card.stream()); !s.ok()) return s;
+  if (Status s = launch_strip_edges(points.data(), n_, edges.data(), card.stream()); !s.ok())
+    return s;
+  if (Status s = card.results().reserve(2 * edges_.size()); !s.ok()) return s;
+  KDE_CUDA(cudaMemcpyAsync(card.results().data(), edges.data(), edges_.size() * sizeof(StripEdges),
                            cudaMemcpyDeviceToHost, card.stream()));
   if (Status s = card.wait(control); !s.ok()) return s;
-  std::memcpy(host_.data(), card.results().data(), host_.size() * sizeof(double));
+  std::memcpy(edges_.data(), card.results().data(), edges_.size() * sizeof(StripEdges));
   return Status::success();
 }
 
 Status CudaSample::bring(std::size_t card) {
-  return places_[card]->uploaded ? Status::success() : upload(card, host_);
+  if (places_[card]->has_points) return Status::success();
+  if (Status s = reserve(card); !s.ok()) return s;
+  KDE_CUDA(cudaMemcpyPeerAsync(places_[card]->points.data(), cards_[card]->ordinal(),
+                               places_.front()->points.data(), cards_.front()->ordinal(),
+                               places_[card]->points.size() * sizeof(double),
+                               cards_[card]->stream()));
+  return Status::success();
 }
 
 Status CudaSample::derivative(int r, double g, Precision precision, const Control& control,
@@ -144,9 +139,10 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
     return Status::error(Code::invalid_argument, "there is no derivative of order %d", r);
   if (!(g > 0) || !std::isfinite(g))
     return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
-  if (!((host_.back() - host_.front()) / g < widest_range(precision))) return too_wide();
+  if (!((edges_.back().last - edges_.front().first) / g < widest_range(precision)))
+    return too_wide();
   try {
-    const DerivativePlan plan = plan_derivative(host_, r, g, precision);
+    const DerivativePlan plan = plan_derivative(edges_, r, g, precision);
     Request request;
     request.units = plan.units();
     request.results_per_unit = 1;
@@ -154,28 +150,21 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
     request.pairs_per_unit = plan.pairs / static_cast<double>(request.units);
     request.precision = precision;
     request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
-                          double* out) {
+                          double* out, float*) {
       Card& card = *cards_[number];
       Place& place = *places_[number];
       if (begins) {
         if (Status s = bring(number); !s.ok()) return s;
-        if (Status s = place.last_strip.reserve(plan.last_strip.size(), card.stream()); !s.ok())
-          return s;
-        if (Status s = place.first_job.reserve(plan.first_job.size(), card.stream()); !s.ok())
-          return s;
-        if (Status s = card.upload(place.last_strip.data(), plan.last_strip.data(),
-                                   plan.last_strip.size() * sizeof(std::int32_t));
-            !s.ok())
-          return s;
-        if (Status s = card.upload(place.first_job.data(), plan.first_job.data(),
-                                   plan.first_job.size() * sizeof(std::int64_t));
+        if (Status s = place.table.reserve(plan.table.size(), card.stream()); !s.ok()) return s;
+        if (Status s = card.upload(place.table.data(), plan.table.data(),
+                                   plan.table.size() * sizeof(std::int64_t));
             !s.ok())
           return s;
       }
-      const DerivativeTables tables{place.last_strip.data(), place.first_job.data(),
-                                    static_cast<int>(plan.first_job.size()) - 1, plan.columns};
+      const DerivativeTables tables{place.table.data(), place.table.data() + plan.tiles + 1,
+                                    plan.tiles, plan.columns};
       const std::int64_t job0 = first * kUnitJobs;
-      const std::int64_t job1 = std::min(last * kUnitJobs, plan.jobs());
+      const std::int64_t job1 = std::min(last * kUnitJobs, plan.jobs);
       if (Status s = launch_derivative(place.points.data(), n_, r, g, precision, tables, job0, job1,
                                        card.partial().data(), card.stream());
           !s.ok())
@@ -196,7 +185,7 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
 
 template <typename T>
 Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t n, int coordinates,
-                          const Whitening& a, DeviceBuffer<unsigned char>* y, bool norms) {
+                          const Whitening& a, DeviceBuffer<unsigned char>* y, float* norm) {
   Card& card = *cards_[number];
   Place& place = *places_[number];
   const auto padded_n = static_cast<std::size_t>(padded(n));
@@ -204,15 +193,17 @@ Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t
           y->reserve(padded_n * static_cast<std::size_t>(coordinates) * sizeof(T), card.stream());
       !s.ok())
     return s;
-  T* half_norms = nullptr;
-  if (norms) {
-    if (Status s = place.half_norms.reserve(padded_n * sizeof(T), card.stream()); !s.ok()) return s;
-    if (Status s = place.greatest_norm.reserve(1, card.stream()); !s.ok()) return s;
-    KDE_CUDA(cudaMemsetAsync(place.greatest_norm.data(), 0, sizeof(float), card.stream()));
-    half_norms = reinterpret_cast<T*>(place.half_norms.data());
-  }
-  return launch_whiten<T>(points, n, d_, coordinates, a, reinterpret_cast<T*>(y->data()),
-                          half_norms, norms ? place.greatest_norm.data() : nullptr, card.stream());
+  if (Status s = place.half_norms.reserve(padded_n * sizeof(T), card.stream()); !s.ok()) return s;
+  if (Status s = place.greatest_norm.reserve(1, card.stream()); !s.ok()) return s;
+  KDE_CUDA(cudaMemsetAsync(place.greatest_norm.data(), 0, sizeof(float), card.stream()));
+  if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, reinterpret_cast<T*>(y->data()),
+                                  reinterpret_cast<T*>(place.half_norms.data()),
+                                  place.greatest_norm.data(), card.stream());
+      !s.ok())
+    return s;
+  KDE_CUDA(cudaMemcpyAsync(norm, place.greatest_norm.data(), sizeof(float), cudaMemcpyDeviceToHost,
+                           card.stream()));
+  return Status::success();
 }
 
 template <typename T>
@@ -221,7 +212,7 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
   std::vector<double> scales;
   for (const double v : h) {
     const double scale = std::numbers::log2e / 4 / v / v;
-    if (!(scale > kLeastScale) || !(extent_ < kWidest)) return too_wide();
+    if (!(scale > kLeastScale)) return too_wide();
     scales.push_back(std::min(scale, kGreatestScale));
   }
   Whitening unit{};
@@ -237,12 +228,12 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
                            (static_cast<double>(h.size()) + d_ / 4.0) /
                            static_cast<double>(request.units);
   request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
-                        double* result) {
+                        double* result, float* norm) {
     Card& card = *cards_[number];
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, d_, unit, &place.y, false); !s.ok())
+      if (Status s = whiten<T>(number, place.points.data(), n_, d_, unit, &place.y, norm); !s.ok())
         return s;
       if (Status s = place.scales.reserve(kSweepBandwidths, card.stream()); !s.ok()) return s;
       if (Status s =
@@ -291,7 +282,6 @@ template <typename T>
 Status CudaSample::full_sums(std::span<const double> a, const Control& control,
                              std::span<double> out) {
   const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
-  if (!within(whitening, d_, extent_)) return too_wide();
   const TileJobs cut = cut_full<T>(n_);
   Request request;
   request.units = cut.units();
@@ -301,12 +291,12 @@ Status CudaSample::full_sums(std::span<const double> a, const Control& control,
   request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) / 2 * (1 + d_ / 8.0) /
                            static_cast<double>(request.units);
   request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
-                        double* result) {
+                        double* result, float* norm) {
     Card& card = *cards_[number];
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, d_, whitening, &place.y, true);
+      if (Status s = whiten<T>(number, place.points.data(), n_, d_, whitening, &place.y, norm);
           !s.ok())
         return s;
     }
@@ -340,7 +330,6 @@ Status CudaSample::scatter_sums(std::span<const double> a, double once, double t
                                 const Control& control, std::span<double> out) {
   const double scale = std::sqrt(std::numbers::log2e) / 2;
   const Whitening whitening = scaled(a, scale);
-  if (!within(whitening, d_, extent_)) return too_wide();
   // Weights of about 1, which no word length overflows.
   const double weight = std::max(std::fabs(once), std::fabs(twice));
   const double per = weight > 0 ? 1 / weight : 0;
@@ -355,12 +344,12 @@ Status CudaSample::scatter_sums(std::span<const double> a, double once, double t
   request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) * (1 + 3 * c / 8.0) /
                            static_cast<double>(request.units);
   request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
-                        double* result) {
+                        double* result, float* norm) {
     Card& card = *cards_[number];
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, false);
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, norm);
           !s.ok())
         return s;
     }
@@ -407,7 +396,6 @@ template <typename T>
 Status CudaSample::density_sums(std::span<const double> a, std::span<const double> queries,
                                 const Control& control, std::span<double> out) {
   const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
-  if (!within(whitening, d_, std::max(extent_, greatest(queries)))) return too_wide();
   const auto m = static_cast<std::int64_t>(out.size());
   const int c = kernel_coordinates(d_);
   const std::int64_t across = jobs_across(m, n_);
@@ -418,7 +406,7 @@ Status CudaSample::density_sums(std::span<const double> a, std::span<const doubl
   request.precision = precision_of<T>();
   request.pairs_per_unit = static_cast<double>(n_) * kRowThreads * (1 + c / 4.0);
   request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
-                        double* result) {
+                        double* result, float* norm) {
     Card& card = *cards_[number];
     Place& place = *places_[number];
     if (begins) {
@@ -428,11 +416,12 @@ Status CudaSample::density_sums(std::span<const double> a, std::span<const doubl
       if (Status s = card.upload(place.queries.data(), queries.data(), queries.size_bytes());
           !s.ok())
         return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, false);
+      // The points last: of them *norm is what is left.
+      if (Status s =
+              whiten<T>(number, place.queries.data(), m, c, whitening, &place.white_queries, norm);
           !s.ok())
         return s;
-      if (Status s =
-              whiten<T>(number, place.queries.data(), m, c, whitening, &place.white_queries, false);
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, norm);
           !s.ok())
         return s;
     }

@@ -19,6 +19,15 @@ namespace kde::cuda {
 
 using Cards = std::vector<std::unique_ptr<Card>>;
 
+// Far below that of kAway.
+inline constexpr float kGreatestNorm = 1e24F;
+
+// The sample cannot be taken to the word length of the terms: another engine's work.
+inline Status too_wide() {
+  return Status::error(Code::unavailable,
+                       "the sample is too wide or too narrow for this bandwidth on a card");
+}
+
 // A sum cut into units, each with so many results (jobs.h).
 struct Request {
   std::int64_t units = 0;
@@ -27,9 +36,10 @@ struct Request {
   double pairs_per_unit = 0;          // as many pairs of the derivative kernel take as long
   Precision precision = Precision::single;
   // Enqueues units [first, last) on the card, whose turn it is; results to `out`, which the card
-  // can write to. `begins`: it is this request's first turn on this card.
+  // can write to. `begins`: it is this request's first turn on this card; then *norm may be given
+  // the greatest half squared norm of the points as they are used, kGreatestNorm at most.
   std::function<Status(std::size_t card, bool begins, std::int64_t first, std::int64_t last,
-                       double* out)>
+                       double* out, float* norm)>
       enqueue;
 };
 
@@ -63,20 +73,19 @@ class CudaSample : public DeviceSample {
     // Whitened, in the precision asked for (bytes); points and queries.
     DeviceBuffer<unsigned char> y, white_queries, half_norms;
     DeviceBuffer<float> greatest_norm;
-    DeviceBuffer<std::int32_t> last_strip;
-    DeviceBuffer<std::int64_t> first_job;
+    DeviceBuffer<std::int64_t> table;  // of a DerivativePlan
     DeviceBuffer<double> scales;
-    bool uploaded = false;
+    bool has_points = false;
   };
 
   CudaSample(const Cards& cards, std::int64_t n, int d);
-  Status upload(std::size_t card, std::span<const double> points);
+  Status reserve(std::size_t card);  // room for the points
   Status sort(const Control& control);
-  Status bring(std::size_t card);  // the points, to a card that lacks them
+  Status bring(std::size_t card);  // the points, from the first card to another
 
   template <typename T>
   Status whiten(std::size_t card, const double* points, std::int64_t n, int coordinates,
-                const Whitening& a, DeviceBuffer<unsigned char>* y, bool norms);
+                const Whitening& a, DeviceBuffer<unsigned char>* y, float* norm);
   template <typename T>
   Status sweep_part(std::span<const double> h, bool slopes, const Control& control,
                     std::span<double> out);
@@ -92,8 +101,7 @@ class CudaSample : public DeviceSample {
   const Cards& cards_;
   const std::int64_t n_;
   const int d_;
-  double extent_ = 0;         // the greatest coordinate, without its sign
-  std::vector<double> host_;  // where the plan or other cards need them; in one dimension sorted
+  std::vector<StripEdges> edges_;  // in one dimension
   std::vector<std::unique_ptr<Place>> places_;
 };
 

@@ -8,7 +8,6 @@
 
 #include "core/device/checks.h"
 #include "core/device/device.h"
-#include "core/sampling/sort.h"
 #include "core/sums/gaussian_parts.h"
 
 namespace kde {
@@ -93,8 +92,8 @@ class DeviceFirst {
 
 class DevicePairSums : public PairSums {
  public:
-  DevicePairSums(const Engine& engine, std::vector<double> sorted, const Control& control)
-      : first_(engine, std::move(sorted), 1, control) {}
+  DevicePairSums(const Engine& engine, std::vector<double> x, const Control& control)
+      : first_(engine, std::move(x), 1, control) {}
 
   Status load() { return first_.load(); }
 
@@ -194,9 +193,8 @@ class DeviceGaussianSums : public GaussianPairSums {
 
 Status make_device_sums(const Engine& engine, std::span<const double> x, const Control& control,
                         std::unique_ptr<PairSums>* out) {
-  std::vector<double> sorted(x.begin(), x.end());
-  if (!sort_values(&sorted, control)) return Status::error(Code::cancelled, "cancelled");
-  auto sums = std::make_unique<DevicePairSums>(engine, std::move(sorted), control);
+  // In the order they come: a device sorts sooner what is not sorted already.
+  auto sums = std::make_unique<DevicePairSums>(engine, std::vector(x.begin(), x.end()), control);
   if (Status s = sums->load(); !s.ok()) return s;
   *out = std::move(sums);
   return Status::success();
