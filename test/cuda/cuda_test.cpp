@@ -2,12 +2,12 @@
 // against the vector engine in double, at every size from two points on, in every dimension. Run on
 // a machine with a card: `make cuda-check`. With no card it says so and fails.
 //
-// Bounds. In double a sum of N terms, each good to some eps and added in no more than a few hundred
-// partial sums, is within 1e-13 of the sum of the terms' moduli. In single precision a term is
-// rounded to some 2^-23 of its greatest possible value, either way; 1e-6 of n + the sum of moduli
-// is a bound that holds for a few points and shrinks with more. A bandwidth is bounded by what the
-// project promises of it: PLUGIN 1e-5 in single precision and 1e-10 in double, cross-validation
-// 1e-6 and 1e-10.
+// Bounds. The reference adds its N terms to one sum, one after another: it is rounded N times by up
+// to a half ulp, either way, which makes a fraction of some sqrt(N) eps, 1e-12 for the largest N
+// here; the cards' own sums are nearer. In single precision a term is rounded to some 2^-23 of its
+// greatest possible value, either way; 1e-6 of n + the sum of moduli is a bound that holds for a
+// few points and shrinks with more. A bandwidth is bounded by what the project promises of it:
+// PLUGIN 1e-5 in single precision and 1e-10 in double, cross-validation 1e-6 and 1e-10.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::unique_ptr<DeviceSample> load(const std::vector<double>& points, int d = 1)
   return sample;
 }
 
-double bound(Precision precision) { return precision == Precision::single ? 1e-6 : 1e-13; }
+double bound(Precision precision) { return precision == Precision::single ? 1e-6 : 1e-12; }
 
 std::vector<double> shuffled(std::vector<double> x) {
   Random random(7);

@@ -11,9 +11,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/select/lscv.h"
@@ -36,6 +41,7 @@ namespace {
 constexpr int kRuns = 41;
 constexpr int kBandwidths = 150;
 constexpr int kTextbook = 32768;  // larger samples take the loops minutes
+constexpr double kWarmMs = 50;    // a card that has been idle needs as long to reach its clock
 
 std::unique_ptr<Device> device;
 
@@ -66,6 +72,20 @@ Control all_threads(int threads) {
   return control;
 }
 
+// What must not be timed: until the card has its clock.
+void warm_up(const std::function<void()>& work) {
+  for (double ms = 0; ms < kWarmMs;) ms += milliseconds_of(work);
+}
+
+// f(key), computed when first asked for.
+template <typename Key, typename F>
+const std::invoke_result_t<F>& once(std::map<Key, std::invoke_result_t<F>>* known, const Key& key,
+                                    const F& f) {
+  const auto [at, is_new] = known->try_emplace(key);
+  if (is_new) at->second = f();
+  return at->second;
+}
+
 // Sorted, as the samples of a fit are.
 std::vector<double> sorted_mix(int n) {
   std::vector<double> x = samples::mix(n);
@@ -83,33 +103,41 @@ double plugin_of(const Engine& engine, const std::vector<double>& x, const Contr
   return trace.h;
 }
 
+// Nearly exact: 4e-15 (core/sums/spectral.h).
 double truth(int n) {
-  if (n <= kTextbook) return textbook_plugin_of_mix(n).h;
-  Engine spectral;
-  spectral.kind = Engine::Kind::spectral;
-  return plugin_of(spectral, sorted_mix(n), {});
+  static std::map<int, double> known;
+  return once(&known, n, [n] {
+    Engine spectral;
+    spectral.kind = Engine::Kind::spectral;
+    return plugin_of(spectral, sorted_mix(n), {});
+  });
+}
+
+double textbook_plugin_ms(int n) {
+  return n == kTextbook ? textbook_plugin_of_mix(n).ms : kUnknown;
 }
 
 void add_plugin(int n, const std::string& name, Precision precision, bool sorted, int runs) {
   add({"PLUGIN", n, 1, name, "-", 1, word(precision)}, runs, [=](benchmark::State& state) {
-    static int made = 0;
-    static std::vector<double> x;
-    if (made != (sorted ? n : -n)) x = sorted ? sorted_mix(n) : samples::mix(n);
-    made = sorted ? n : -n;
+    static std::map<int, std::vector<double>> samples_made;
+    const std::vector<double>& x = once(&samples_made, sorted ? n : -n,
+                                        [=] { return sorted ? sorted_mix(n) : samples::mix(n); });
     DeviceUse use;
-    double h = plugin_of(on_device(precision, &use), x, {});
+    double h = 0;
     const double sd = two_pass_moments(x).sd;  // a fit knows it
-    for (auto _ : state) {
+    const auto select = [&] {
       std::unique_ptr<PairSums> sums;
       PluginTrace trace;
       if (!make_pair_sums(on_device(precision, &use), x, {}, &sums).ok() ||
           !select_plugin(*sums, sd, n, n, &trace).ok())
         state.SkipWithError("no bandwidth");
       h = trace.h;
-    }
+    };
+    warm_up(select);
+    for (auto _ : state) select();
     if (!all_on_device(use)) state.SkipWithError(use.trouble.message);
     return Outcome{static_cast<double>(n) * (n - 1), std::fabs(h / truth(n) - 1),
-                   n <= kTextbook ? textbook_plugin_of_mix(n).ms : kUnknown};
+                   textbook_plugin_ms(n)};
   });
 }
 
@@ -126,6 +154,7 @@ void add_all_pairs(int n, int r) {
           state.SkipWithError("no sum");
           return Outcome{};
         }
+        warm_up([&] { (void)sample->derivative(r, 0.2, Precision::single, {}, &sum); });
         for (auto _ : state) {
           if (!sample->derivative(r, 0.2, Precision::single, {}, &sum).ok())
             state.SkipWithError("no sum");
@@ -143,7 +172,7 @@ void add_processor(int n, int threads) {
         double h = 0;
         for (auto _ : state) h = plugin_of(on_processor(), x, all_threads(threads));
         return Outcome{static_cast<double>(n) * (n - 1), std::fabs(h / truth(n) - 1),
-                       n <= kTextbook ? textbook_plugin_of_mix(n).ms : kUnknown};
+                       textbook_plugin_ms(n)};
       });
 }
 
@@ -154,48 +183,93 @@ std::vector<double> bandwidths(int n, int d) {
   return h;
 }
 
+struct Swept {
+  WhiteSample white;
+  std::vector<GaussianSums> exact;
+  double textbook_ms = kUnknown;
+};
+
+const Swept& swept(int n, int d) {
+  static std::map<std::pair<int, int>, Swept> known;
+  return once(&known, std::pair(n, d), [=] {
+    Swept out;
+    const std::vector<double> h = bandwidths(n, d);
+    out.exact.resize(h.size());
+    std::unique_ptr<GaussianPairSums> sums;
+    const std::vector<double> x = samples::mix(n, d);
+    if (!whiten_sample(x, d, {}, &out.white).ok() ||
+        !make_gaussian_sums({.kind = Engine::Kind::reference}, out.white.w, d, {}, &sums).ok() ||
+        !sums->sweep(h, out.exact).ok())
+      std::abort();
+    if (d == kMaxDimensions) {
+      std::vector<textbook::Sums> all(h.size());
+      out.textbook_ms = milliseconds_of([&] {
+        textbook::lscv_h(x, static_cast<std::size_t>(d), inverse_covariance(x, d), h, all);
+      });
+    }
+    return out;
+  });
+}
+
 void add_sweep(int n, int d, const Engine& engine, const std::string& name, int threads, int runs) {
   add({"LSCV_h", n, d, name, "-", threads, word(engine.precision)}, runs,
       [=](benchmark::State& state) {
-        WhiteSample white;
+        const Swept& known = swept(n, d);
         const std::vector<double> h = bandwidths(n, d);
-        std::vector<GaussianSums> found(h.size()), exact(h.size());
+        std::vector<GaussianSums> found(h.size());
         DeviceUse use;
         Engine with = engine;
         with.device = device.get();
         with.use = &use;
-        std::unique_ptr<GaussianPairSums> sums;
         const Control control = all_threads(threads);
-        if (!whiten_sample(samples::mix(n, d), d, {}, &white).ok() ||
-            !make_gaussian_sums({.kind = Engine::Kind::reference}, white.w, d, {}, &sums).ok() ||
-            !sums->sweep(h, exact).ok()) {
-          state.SkipWithError("no sums");
-          return Outcome{};
-        }
-        for (auto _ : state) {
-          if (!make_gaussian_sums(with, white.w, d, control, &sums).ok() ||
+        const auto sweep = [&] {
+          std::unique_ptr<GaussianPairSums> sums;
+          if (!make_gaussian_sums(with, known.white.w, d, control, &sums).ok() ||
               !sums->sweep(h, found).ok())
             state.SkipWithError("no sums");
-        }
+        };
+        warm_up(sweep);
+        for (auto _ : state) sweep();
         if (!all_on_device(use)) state.SkipWithError(use.trouble.message);
         double error = 0;
         for (std::size_t k = 0; k < h.size(); ++k) {
-          const LscvValue e = lscv_value(n, d, exact[k].once, exact[k].twice);
+          const LscvValue e = lscv_value(n, d, known.exact[k].once, known.exact[k].twice);
           const LscvValue a = lscv_value(n, d, found[k].once, found[k].twice);
           error = std::max(error, std::fabs(a.value - e.value) / e.moduli);
         }
-        static double textbook_ms = 0;
-        static int known = 0;
-        if (known != n * 100 + d) {
-          const std::vector<double> x = samples::mix(n, d);
-          std::vector<textbook::Sums> all(h.size());
-          textbook_ms = milliseconds_of([&] {
-            textbook::lscv_h(x, static_cast<std::size_t>(d), inverse_covariance(x, d), h, all);
-          });
-          known = n * 100 + d;
-        }
-        return Outcome{static_cast<double>(n) * (n - 1) * kBandwidths, error, textbook_ms};
+        return Outcome{static_cast<double>(n) * (n - 1) * kBandwidths, error, known.textbook_ms};
       });
+}
+
+struct Valued {
+  WhiteSample white;
+  GaussianSums exact;
+  std::vector<double> a;  // the whitening of the normal-reference matrix
+  double textbook_ms = kUnknown;
+};
+
+const Valued& valued(int n, int d) {
+  static std::map<std::pair<int, int>, Valued> known;
+  return once(&known, std::pair(n, d), [=] {
+    Valued out;
+    const auto size = static_cast<std::size_t>(d);
+    out.a.assign(size * size, 0);
+    for (std::size_t k = 0; k < size; ++k) out.a[k * size + k] = 1 / normal_reference(n, d);
+    Engine precise;
+    precise.precision = Precision::full;
+    std::unique_ptr<GaussianPairSums> sums;
+    const std::vector<double> x = samples::mix(n, d);
+    if (!whiten_sample(x, d, {}, &out.white).ok() ||
+        !make_gaussian_sums(precise, out.white.w, d, all_threads(16), &sums).ok() ||
+        !sums->full(out.a, &out.exact).ok())
+      std::abort();
+    if (d == kMaxDimensions) {
+      std::vector<double> inverse = inverse_covariance(x, d);
+      out.textbook_ms = milliseconds_of(
+          [&] { benchmark::DoNotOptimize(textbook::lscv_matrix(x, size, inverse).once); });
+    }
+    return out;
+  });
 }
 
 // keep: the points are on the device already, as in a search.
@@ -203,107 +277,99 @@ void add_value(int n, int d, const Engine& engine, const std::string& name, bool
                int runs) {
   add({"LSCV_H-g", n, d, name, "-", threads, word(engine.precision)}, runs,
       [=](benchmark::State& state) {
-        WhiteSample white;
+        const Valued& known = valued(n, d);
         DeviceUse use;
         Engine with = engine;
         with.device = device.get();
         with.use = &use;
-        std::unique_ptr<GaussianPairSums> sums;
-        const auto size = static_cast<std::size_t>(d);
-        std::vector<double> a(size * size);
-        for (std::size_t k = 0; k < size; ++k) a[k * size + k] = 1 / normal_reference(n, d);
         const Control control = all_threads(threads);
-        GaussianSums found, exact;
-        Engine precise;
-        precise.precision = Precision::full;
-        if (!whiten_sample(samples::mix(n, d), d, {}, &white).ok() ||
-            !make_gaussian_sums(precise, white.w, d, all_threads(16), &sums).ok() ||
-            !sums->full(a, &exact).ok() ||
-            !make_gaussian_sums(with, white.w, d, control, &sums).ok() ||
-            !sums->full(a, &found).ok()) {
-          state.SkipWithError("no sums");
-          return Outcome{};
-        }
-        for (auto _ : state) {
-          if ((!keep && !make_gaussian_sums(with, white.w, d, control, &sums).ok()) ||
-              !sums->full(a, &found).ok())
+        std::unique_ptr<GaussianPairSums> sums;
+        GaussianSums found;
+        const auto value = [&] {
+          if (((!keep || sums == nullptr) &&
+               !make_gaussian_sums(with, known.white.w, d, control, &sums).ok()) ||
+              !sums->full(known.a, &found).ok())
             state.SkipWithError("no sums");
-        }
+        };
+        warm_up(value);
+        for (auto _ : state) value();
         if (!all_on_device(use)) state.SkipWithError(use.trouble.message);
-        const LscvValue e = lscv_value(n, d, exact.once, exact.twice);
+        const LscvValue e = lscv_value(n, d, known.exact.once, known.exact.twice);
         const LscvValue f = lscv_value(n, d, found.once, found.twice);
-        static double textbook_ms = 0;
-        static int known = 0;
-        if (known != n * 100 + d) {
-          const std::vector<double> x = samples::mix(n, d);
-          const std::vector<double> inverse = inverse_covariance(x, d);
-          textbook_ms = milliseconds_of(
-              [&] { benchmark::DoNotOptimize(textbook::lscv_matrix(x, size, inverse).once); });
-          known = n * 100 + d;
-        }
         return Outcome{static_cast<double>(n) * (n - 1), std::fabs(f.value - e.value) / e.moduli,
-                       textbook_ms};
+                       known.textbook_ms};
       });
 }
 
 void add_gradient(int n, int d, Precision precision) {
   add({"LSCV_H-dg", n, d, "device, kept", "-", 1, word(precision)}, 21,
       [=](benchmark::State& state) {
-        WhiteSample white;
+        const Valued& known = valued(n, d);
         DeviceUse use;
         std::unique_ptr<GaussianPairSums> sums;
-        const auto size = static_cast<std::size_t>(d);
-        std::vector<double> a(size * size), scatter(size * size);
-        for (std::size_t k = 0; k < size; ++k) a[k * size + k] = 1 / normal_reference(n, d);
+        std::vector<double> scatter(known.a.size());
         GaussianSums found;
-        if (!whiten_sample(samples::mix(n, d), d, {}, &white).ok() ||
-            !make_gaussian_sums(on_device(precision, &use), white.w, d, {}, &sums).ok() ||
-            !sums->full_scatter(a, -0.5, 2, &found, scatter).ok()) {
+        if (!make_gaussian_sums(on_device(precision, &use), known.white.w, d, {}, &sums).ok())
           state.SkipWithError("no sums");
-          return Outcome{};
-        }
-        for (auto _ : state) {
-          if (!sums->full_scatter(a, -0.5, 2, &found, scatter).ok()) state.SkipWithError("no sums");
-        }
-        return Outcome{static_cast<double>(n) * (n - 1), kUnknown, kUnknown};
+        const auto gradient = [&] {
+          if (!sums->full_scatter(known.a, -0.5, 2, &found, scatter).ok())
+            state.SkipWithError("no sums");
+        };
+        warm_up(gradient);
+        for (auto _ : state) gradient();
+        if (!all_on_device(use)) state.SkipWithError(use.trouble.message);
+        const LscvValue e = lscv_value(n, d, known.exact.once, known.exact.twice);
+        const LscvValue f = lscv_value(n, d, found.once, found.twice);
+        return Outcome{static_cast<double>(n) * (n - 1), std::fabs(f.value - e.value) / e.moduli,
+                       kUnknown};
       });
 }
 
+struct Searched {
+  WhiteSample white;
+  LscvMatrix exact;
+};
+
+const Searched& searched(int n, int d) {
+  static std::map<std::pair<int, int>, Searched> known;
+  return once(&known, std::pair(n, d), [=] {
+    Searched out;
+    Engine precise;
+    precise.precision = Precision::full;
+    if (!whiten_sample(samples::mix(n, d), d, {}, &out.white).ok() ||
+        !select_lscv_matrix(out.white, precise, {}, all_threads(16), &out.exact).ok())
+      std::abort();
+    return out;
+  });
+}
+
+// The whitened points are in the host's memory, as for every engine.
 void add_search(int n, int d, const Engine& engine, const std::string& name, int threads,
                 int runs) {
   add({"LSCV_H", n, d, name, "-", threads, word(engine.precision)}, runs,
       [=](benchmark::State& state) {
-        WhiteSample white;
+        const Searched& known = searched(n, d);
         DeviceUse use;
         Engine with = engine;
         with.device = device.get();
         with.use = &use;
         const Control control = all_threads(threads);
-        if (!whiten_sample(samples::mix(n, d), d, {}, &white).ok()) {
-          state.SkipWithError("no sample");
-          return Outcome{};
-        }
         LscvMatrix found;
-        for (auto _ : state) {
+        const auto search = [&] {
           use = {};
-          if (!select_lscv_matrix(white, with, {}, control, &found).ok())
+          if (!select_lscv_matrix(known.white, with, {}, control, &found).ok())
             state.SkipWithError("no bandwidth");
-        }
+        };
+        warm_up(search);
+        for (auto _ : state) search();
         if (!all_on_device(use)) state.SkipWithError(use.trouble.message);
-        static LscvMatrix exact;
-        static int known = 0;
-        if (known != n * 100 + d) {
-          Engine precise;
-          precise.precision = Precision::full;
-          if (!select_lscv_matrix(white, precise, {}, all_threads(16), &exact).ok())
-            state.SkipWithError("no bandwidth");
-          known = n * 100 + d;
-        }
         double error = 0, largest = 0;
-        for (std::size_t k = 0; k < exact.factor.size(); ++k) {
-          largest = std::max(largest, std::fabs(exact.factor[k]));
-          error = std::max(error, std::fabs(found.factor[k] - exact.factor[k]));
+        for (std::size_t k = 0; k < found.factor.size(); ++k) {
+          largest = std::max(largest, std::fabs(known.exact.factor[k]));
+          error = std::max(error, std::fabs(found.factor[k] - known.exact.factor[k]));
         }
+        std::printf("%lld sums, %d evaluations\n", static_cast<long long>(use.device_sums),
+                    found.evaluations);
         return Outcome{found.evaluations * static_cast<double>(n) * (n - 1), error / largest,
                        kUnknown};
       });
@@ -318,11 +384,13 @@ void add_density(int n, int m, int d, Precision precision) {
         std::vector<double> a(size * size), out(static_cast<std::size_t>(m));
         for (std::size_t k = 0; k < size; ++k) a[k * size + k] = 1 / normal_reference(n, d);
         std::unique_ptr<DeviceSample> sample;
-        for (auto _ : state) {
+        const auto evaluate = [&] {
           if (!device->load(x, d, {}, &sample).ok() ||
               !sample->density(a, queries, precision, {}, out).ok())
             state.SkipWithError("no density");
-        }
+        };
+        warm_up(evaluate);
+        for (auto _ : state) evaluate();
         return Outcome{static_cast<double>(n) * m, kUnknown, kUnknown};
       });
 }
