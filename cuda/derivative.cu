@@ -48,71 +48,119 @@ struct Limits<double> {
   static constexpr double kSentinel = 1e150;
 };
 
+// The terms of a pack of columns and the rows: of each, one has its own copy of the last
+// coefficient.
+template <typename T>
+constexpr int kBody = kRows * 16 / static_cast<int>(sizeof(T));
+
 // sum_k c_k p^k of gaussian_derivatives.h, p = z^2/2 = w ln 2, as
-//   scale 2^v (v^D + a[D - 2] v^(D - 2) + ... + a[0]) = (sum_k c_k p^k) 2^-w,  v = shift - w.
+//   scale 2^v (v^D + a[D - 1] v^(D - 1) + ... + a[1] v + a[0]) = (sum_k c_k p^k) 2^-w,
+// v = shift - w, with a[D - 1] = 0 where the shift was chosen for it (kShifted). From r = 8 on that
+// costs too many digits: near w = 0 the powers of v nearly cancel.
+//
+// The sum of K^(r) over the pairs of a smooth sample is smaller than its terms by a factor of
+// thousands, because the integral of K^(r) is 0; coefficients rounded to single precision would
+// make it 1e-7 of the terms, and the sum wrong in its fourth digit. So a[0] is what makes the
+// integral of the rounded polynomial 0,
+//   a[0] = -E[v^D + ... + a[1] v],  E the mean under the density in proportion to 2^-q^2, w = q^2,
+// and as that is no number of single precision either, each of the terms of kBody uses one of the
+// two next to it, so that their mean is nearer than any.
 template <typename T, int R>
 struct Polynomial {
   static constexpr int kDegree = HermiteInP<R>::kDegree;
+  static constexpr bool kShifted = R < 8;
   T shift;
-  T a[kDegree > 1 ? kDegree - 1 : 1];
+  T a[kDegree > 0 ? kDegree : 1];
+  T a0[kBody<T>];
   double scale;
 };
 
+// E[(shift - q^2)^k]: of q, normal with variance 1/(2 ln 2), E[q^(2 j)] = (2 j - 1)!! variance^j.
+double mean_power(double shift, int k) {
+  double mean = 0, choose = 1, moment = 1;
+  for (int j = 0; j <= k; ++j) {
+    mean += choose * std::pow(shift, k - j) * moment;
+    choose *= static_cast<double>(k - j) / (j + 1);
+    moment *= -(2 * j + 1) / (2 * std::numbers::ln2);
+  }
+  return mean;
+}
+
 template <typename T, int R>
 Polynomial<T, R> polynomial() {
-  constexpr int kDegree = HermiteInP<R>::kDegree;
+  using P = Polynomial<T, R>;
+  constexpr int kDegree = P::kDegree;
   const auto& c = HermiteInP<R>::kCoefficients;
   const double ln2 = std::numbers::ln2;
-  Polynomial<T, R> out{};
-  // Without its term of degree D - 1 in p - centre.
-  const double centre = kDegree > 0 ? -c[kDegree - 1] / (kDegree * c[kDegree]) : 0;
-  // Rounded first, so that the coefficients are those of the shift that is used.
-  out.shift = static_cast<T>(centre / ln2);
-  const double p0 = static_cast<double>(out.shift) * ln2;
-  // In q = p - p0 = -v ln 2, by repeated division (Horner's scheme).
+  P out{};
+  if constexpr (kDegree > 0 && P::kShifted)
+    out.shift = static_cast<T>(-c[kDegree - 1] / (kDegree * c[kDegree] * ln2));
+  const double shift = static_cast<double>(out.shift);
+  // In powers of p - shift ln 2 = -v ln 2, by repeated division (Horner's scheme).
   double q[kDegree + 1];
   std::copy(std::begin(c), std::end(c), q);
   for (int first = 0; first < kDegree; ++first) {
-    for (int k = kDegree - 1; k >= first; --k) q[k] += p0 * q[k + 1];
+    for (int k = kDegree - 1; k >= first; --k) q[k] += shift * ln2 * q[k + 1];
   }
   const double leading = q[kDegree] * std::pow(-ln2, kDegree);
-  for (int k = 0; k + 1 < kDegree; ++k)
-    out.a[k] = static_cast<T>(q[k] * std::pow(-ln2, k) / leading);
-  out.scale = leading * std::exp2(-static_cast<double>(out.shift));
+  out.scale = leading * std::exp2(-shift);
+  if constexpr (kDegree > 1 || (kDegree == 1 && !P::kShifted)) {
+    double last = -mean_power(shift, kDegree);
+    for (int k = 1; k < kDegree - (P::kShifted ? 1 : 0); ++k) {
+      out.a[k] = static_cast<T>(q[k] * std::pow(-ln2, k) / leading);
+      last -= static_cast<double>(out.a[k]) * mean_power(shift, k);
+    }
+    // The greater neighbour as often as brings the mean nearest.
+    T below = static_cast<T>(last);
+    if (static_cast<double>(below) > last) below = std::nextafter(below, -HUGE_VALF);
+    const T above = std::nextafter(below, static_cast<T>(HUGE_VALF));
+    const double share = (last - static_cast<double>(below)) /
+                         (static_cast<double>(above) - static_cast<double>(below));
+    const int greater = static_cast<int>(std::lround(share * kBody<T>));
+    for (int k = 0; k < kBody<T>; ++k) out.a0[k] = k * greater % kBody<T> < greater ? above : below;
+  }
   return out;
 }
 
-template <typename T, int R, bool kWide, bool kPolynomial>
-__device__ __forceinline__ void add_term(T x, T y, const Polynomial<T, R>& polynomial, T* sum) {
-  constexpr int kDegree = Polynomial<T, R>::kDegree;
+// The term number `which` of kBody.
+template <typename T, int R, bool kWide, bool kWithoutUnit>
+__device__ __forceinline__ void add_term(T x, T y, const Polynomial<T, R>& polynomial, int which,
+                                         T* sum) {
+  using P = Polynomial<T, R>;
   const T distance = x - y;
   T v = distance * -distance + polynomial.shift;
   if (kWide) v = max(v, -Limits<T>::kFar);
   T e;
-  if constexpr (kPolynomial && sizeof(T) == 4) {
+  if constexpr (kWithoutUnit && sizeof(T) == 4) {
     e = exp2_by_polynomial(v);
   } else {
     e = exp2_of(v);
   }
-  if constexpr (kDegree == 0) {
+  if constexpr (P::kDegree == 0) {
     *sum += e;
   } else {
     T value = v;
-    if constexpr (kDegree > 1) {
-      value = v * v + polynomial.a[kDegree - 2];
+    if constexpr (!P::kShifted) value += polynomial.a[P::kDegree - 1];
+    if constexpr (P::kDegree > 1) {
+      if constexpr (P::kShifted) {
+        value = v * v + (P::kDegree > 2 ? polynomial.a[P::kDegree - 2] : polynomial.a0[which]);
+      } else {
+        value = value * v + (P::kDegree > 2 ? polynomial.a[P::kDegree - 2] : polynomial.a0[which]);
+      }
 #pragma unroll
-      for (int k = kDegree - 3; k >= 0; --k) value = value * v + polynomial.a[k];
+      for (int k = P::kDegree - 3; k >= 0; --k)
+        value = value * v + (k > 0 ? polynomial.a[k] : polynomial.a0[which]);
     }
     *sum += value * e;
   }
 }
 
-#ifndef KDE_SOFT
-#define KDE_SOFT 0
-#endif
-// Of sixteen exponentials so many are computed without the special function unit.
+// Of sixteen exponentials of single precision so many are computed without the special function
+// unit, where the other instructions leave time for it: on an H200 4.04e12 terms a second became
+// 4.27e12 for r = 0, 3.93e12 became 4.28e12 for r = 2. For r = 4 it would be 3.94e12 and 4.02e12,
+// for r = 6 no gain.
 template <int R>
-constexpr int kByPolynomial = KDE_SOFT;
+constexpr int kWithoutUnit = R <= 2 ? 2 : 0;
 
 // The sum over this thread's rows and a strip of columns.
 template <typename T, int R, bool kWide>
@@ -124,18 +172,18 @@ __device__ __forceinline__ double strip_sum(const T (&x)[kRows], const T* column
   };
   const Pack* packs = reinterpret_cast<const Pack*>(columns);
   T sum[kRows] = {};
-#pragma unroll 4
+#pragma unroll(sizeof(T) == 4 ? 4 : 1)
   for (int j = 0; j < kStrip / kWidth; ++j) {
     const Pack pack = packs[j];
 #pragma unroll
     for (int k = 0; k < kWidth; ++k) {
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
-        if (!kWide && sizeof(T) == 4 &&
-            (k * kRows + r) * kByPolynomial<R> % (kWidth * kRows) < kByPolynomial<R>) {
-          add_term<T, R, kWide, true>(x[r], pack.y[k], polynomial, &sum[r]);
+        const int which = k * kRows + r;
+        if (!kWide && which * kWithoutUnit<R> % kBody<T> < kWithoutUnit<R>) {
+          add_term<T, R, kWide, true>(x[r], pack.y[k], polynomial, which, &sum[r]);
         } else {
-          add_term<T, R, kWide, false>(x[r], pack.y[k], polynomial, &sum[r]);
+          add_term<T, R, kWide, false>(x[r], pack.y[k], polynomial, which, &sum[r]);
         }
       }
     }

@@ -52,31 +52,74 @@ __device__ __forceinline__ int point_of(int thread, int p) {
   return p / S::kWidth * kSide * S::kWidth + thread * S::kWidth + p % S::kWidth;
 }
 
+// A tile's points of one side.
 template <typename T>
-struct Tile {
-  T rows[kMaxDimensions][full_tile<T>()];
-  T columns[kMaxDimensions][full_tile<T>()];
-  T row_norms[full_tile<T>()];
-  T column_norms[full_tile<T>()];
+struct Points {
+  T y[kMaxDimensions][full_tile<T>()];
+  T half_norms[full_tile<T>()];
 };
+
+// While the terms of one tile are computed, the columns of the next are on their way in registers.
+template <typename T>
+struct Memory {
+  Points<T> rows, columns;
+};
+
+template <typename T>
+struct Fetched {
+  static constexpr int kMost = (kMaxDimensions + 1) * full_tile<T>() / kThreads + 1;
+  T v[kMost];
+};
+
+// Number k of a side's d coordinates and norms, coordinate by coordinate.
+template <typename T>
+__device__ __forceinline__ void fetch(const T* __restrict__ y, const T* __restrict__ half_norms,
+                                      std::int64_t stride, int d, std::int64_t first,
+                                      Fetched<T>* out) {
+  constexpr int kTile = full_tile<T>();
+#pragma unroll
+  for (int m = 0; m < Fetched<T>::kMost; ++m) {
+    const int k = static_cast<int>(threadIdx.x) + m * kThreads;
+    if (k < d * kTile) {
+      out->v[m] = y[k / kTile * stride + first + k % kTile];
+    } else if (k < (d + 1) * kTile) {
+      out->v[m] = half_norms[first + k % kTile];
+    }
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ void store(const Fetched<T>& fetched, int d, Points<T>* points) {
+  constexpr int kTile = full_tile<T>();
+#pragma unroll
+  for (int m = 0; m < Fetched<T>::kMost; ++m) {
+    const int k = static_cast<int>(threadIdx.x) + m * kThreads;
+    if (k < d * kTile) {
+      points->y[k / kTile][k % kTile] = fetched.v[m];
+    } else if (k < (d + 1) * kTile) {
+      points->half_norms[k % kTile] = fetched.v[m];
+    }
+  }
+}
 
 // exponent[r][c] = -|y_i - y_j|^2/2.
 template <typename T>
 __device__ __forceinline__ void gram_exponents(
-    const Tile<T>& tile, int d, int ty, int tx,
+    const Memory<T>& tile, int d, int ty, int tx,
     T (&exponent)[Shape<T>::kPoints][Shape<T>::kPoints]) {
   constexpr int kPoints = Shape<T>::kPoints;
   T a[kPoints], b[kPoints];
-  load_points(tile.row_norms, ty, a);
-  load_points(tile.column_norms, tx, b);
+  load_points(tile.rows.half_norms, ty, a);
+  load_points(tile.columns.half_norms, tx, b);
 #pragma unroll
   for (int r = 0; r < kPoints; ++r) {
 #pragma unroll
     for (int c = 0; c < kPoints; ++c) exponent[r][c] = -a[r] - b[c];
   }
+#pragma unroll 2
   for (int k = 0; k < d; ++k) {
-    load_points(tile.rows[k], ty, a);
-    load_points(tile.columns[k], tx, b);
+    load_points(tile.rows.y[k], ty, a);
+    load_points(tile.columns.y[k], tx, b);
 #pragma unroll
     for (int r = 0; r < kPoints; ++r) {
 #pragma unroll
@@ -87,7 +130,7 @@ __device__ __forceinline__ void gram_exponents(
 
 template <typename T>
 __device__ __forceinline__ void difference_exponents(
-    const Tile<T>& tile, int d, int ty, int tx,
+    const Memory<T>& tile, int d, int ty, int tx,
     T (&exponent)[Shape<T>::kPoints][Shape<T>::kPoints]) {
   constexpr int kPoints = Shape<T>::kPoints;
 #pragma unroll
@@ -97,8 +140,8 @@ __device__ __forceinline__ void difference_exponents(
   }
   for (int k = 0; k < d; ++k) {
     T a[kPoints], b[kPoints];
-    load_points(tile.rows[k], ty, a);
-    load_points(tile.columns[k], tx, b);
+    load_points(tile.rows.y[k], ty, a);
+    load_points(tile.columns.y[k], tx, b);
 #pragma unroll
     for (int r = 0; r < kPoints; ++r) {
 #pragma unroll
@@ -122,8 +165,8 @@ __global__ void __launch_bounds__(kThreads, 2)
                 std::int64_t tiles_per_job, std::int64_t first, double* __restrict__ partial) {
   constexpr int kPoints = Shape<T>::kPoints;
   constexpr int kTile = full_tile<T>();
-  extern __shared__ unsigned char memory[];
-  Tile<T>& tile = *reinterpret_cast<Tile<T>*>(memory);
+  __shared__ alignas(16) unsigned char memory[sizeof(Memory<T>)];
+  Memory<T>& tile = *reinterpret_cast<Memory<T>*>(memory);
   using Reduce = cub::BlockReduce<double, kThreads>;
   __shared__ typename Reduce::TempStorage reduce;
 
@@ -133,22 +176,22 @@ __global__ void __launch_bounds__(kThreads, 2)
   const int ty = static_cast<int>(threadIdx.x) / kSide;
   const bool gram = *greatest_norm <= kGramReach;
   const std::int64_t job = first + blockIdx.x;
-  const std::int64_t end = min((job + 1) * tiles_per_job, tiles);
+  std::int64_t left = min(tiles_per_job, tiles - job * tiles_per_job);
+  TilePair at = tile_pair(job * tiles_per_job, side);
   double once = 0, twice = 0;
-  for (std::int64_t number = job * tiles_per_job; number < end; ++number) {
-    const TilePair at = tile_pair(number, side);
-    const std::int64_t row0 = at.row * kTile;
+  Fetched<T> next;
+  fetch(y, half_norms, stride, d, at.row * kTile, &next);
+  store(next, d, &tile.rows);
+  fetch(y, half_norms, stride, d, at.column * kTile, &next);
+  for (; left > 0; --left) {
+    store(next, d, &tile.columns);
+    __syncthreads();
+    // The tile after this one: the next of its row, or the diagonal one of the next row.
+    const bool row_ends = at.column + 1 == side;
+    const TilePair after =
+        row_ends ? TilePair{at.row + 1, at.row + 1} : TilePair{at.row, at.column + 1};
+    if (left > 1) fetch(y, half_norms, stride, d, after.column * kTile, &next);
     const std::int64_t column0 = at.column * kTile;
-    __syncthreads();
-    for (int k = static_cast<int>(threadIdx.x); k < d * kTile; k += kThreads) {
-      tile.rows[k / kTile][k % kTile] = y[k / kTile * stride + row0 + k % kTile];
-      tile.columns[k / kTile][k % kTile] = y[k / kTile * stride + column0 + k % kTile];
-    }
-    if (threadIdx.x < kTile) {
-      tile.row_norms[threadIdx.x] = half_norms[row0 + threadIdx.x];
-      tile.column_norms[threadIdx.x] = half_norms[column0 + threadIdx.x];
-    }
-    __syncthreads();
     T exponent[kPoints][kPoints];
     if (gram) {
       gram_exponents(tile, d, ty, tx, exponent);
@@ -178,6 +221,10 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     once += static_cast<double>(sum);
     twice += static_cast<double>(sum2);
+    __syncthreads();
+    // The tile that a row begins with has its rows as columns too.
+    if (left > 1 && row_ends) store(next, d, &tile.rows);
+    at = after;
   }
   const double total = Reduce(reduce).Sum(once);
   __syncthreads();
@@ -195,7 +242,7 @@ Status launch_full(const T* y, const T* half_norms, const float* greatest_norm, 
                    int d, std::int64_t first, std::int64_t last, double* partial,
                    cudaStream_t stream) {
   const TileJobs jobs = cut_full<T>(n);
-  full_kernel<T><<<static_cast<unsigned>(last - first), kThreads, sizeof(Tile<T>), stream>>>(
+  full_kernel<T><<<static_cast<unsigned>(last - first), kThreads, 0, stream>>>(
       y, half_norms, greatest_norm, n, d, jobs.tiles, jobs.tiles_per_job, first, partial);
   KDE_CUDA(cudaGetLastError());
   return Status::success();

@@ -18,10 +18,15 @@ constexpr int full_tile() {
   return sizeof(T) == 4 ? 128 : 64;
 }
 
+// A job has several tiles where there are many, for what a block does beside them takes as long as
+// one.
 template <typename T>
 TileJobs cut_full(std::int64_t n) {
   const std::int64_t t = (n + full_tile<T>() - 1) / full_tile<T>();
-  return cut_tiles(t * (t + 1) / 2, 2);
+  TileJobs jobs = cut_tiles(t * (t + 1) / 2, 2);
+  jobs.tiles_per_job =
+      std::max(jobs.tiles_per_job, std::clamp<std::int64_t>(jobs.tiles / 2048, 1, 16));
+  return jobs;
 }
 
 // y, half_norms, greatest_norm: of launch_whiten, d coordinates, for the exponent in powers of two:
