@@ -111,11 +111,16 @@ ACCURACY_SRCS := $(wildcard test/accuracy/*.cpp)
 ACCURACY_OBJS := $(ACCURACY_SRCS:test/accuracy/%.cpp=build/accuracy/obj/%.o)
 ACCURACY_PART  = $(filter-out %/main.o,$(ACCURACY_OBJS))
 
+# A device without a card, for the tests of devices.
+DEVICE_SRCS   := $(wildcard test/device/cpu_*.cpp)
+DEVICE_OBJS   := $(DEVICE_SRCS:test/device/%.cpp=build/test/device/%.o)
+
 UNIT_SRCS     := $(shell find test/unit -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 UNIT_OBJS     := $(UNIT_SRCS:test/unit/%.cpp=build/unit/%.o)
 SANITIZE       = -O2 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_OBJS := $(CORE_SRCS:src/%.cpp=build/sanitize/%.o) \
                  $(UNIT_SRCS:test/unit/%.cpp=build/sanitize/unit/%.o) \
+                 $(DEVICE_SRCS:test/device/%.cpp=build/sanitize/device/%.o) \
                  $(ACCURACY_PART:build/accuracy/obj/%.o=build/sanitize/accuracy/%.o)
 UNIT_COMPILE   = $(CXX) -Isrc -Itest -Itest/unit $(CORE_CXXFLAGS)
 UNIT_LINK      = $(CORE_LIBS) -lgtest_main -lgtest -lpthread
@@ -124,11 +129,15 @@ build/unit/%.o: test/unit/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
 
+build/test/device/%.o: test/device/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
+
 build/accuracy/obj/%.o: test/accuracy/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
 
-build/unit/unit_test: $(UNIT_OBJS) $(ACCURACY_PART) $(CORE_OBJS)
+build/unit/unit_test: $(UNIT_OBJS) $(DEVICE_OBJS) $(ACCURACY_PART) $(CORE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp -o $@ $^ $(UNIT_LINK)
 
@@ -140,6 +149,10 @@ build/sanitize/unit/%.o: test/unit/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
+build/sanitize/device/%.o: test/device/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
+
 build/sanitize/accuracy/%.o: test/accuracy/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
@@ -148,7 +161,7 @@ build/sanitize/unit_test: $(SANITIZE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp $(SANITIZE) -o $@ $^ $(UNIT_LINK)
 
--include $(UNIT_OBJS:.o=.d) $(ACCURACY_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d)
+-include $(UNIT_OBJS:.o=.d) $(DEVICE_OBJS:.o=.d) $(ACCURACY_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d)
 
 unit-build: build/unit/unit_test
 unit: unit-build

@@ -1,11 +1,12 @@
 // Whether sums over pairs are worth the way to a device: by predicted time.
 //
-//   processor  pairs(n) * cost(d) / (threads * rate of one thread)
-//   device     way there and back + pairs(n) * cost(d) / Device::pair_rate
-//              + the time to start the service, where it is not running
+//   processor  sums * pairs(n) * time of a pair / threads
+//   device     handing over the sample
+//              + sums * (a round trip + pairs(n) * cost(d) / Device::pair_rate)
 //
-// cost(d): what a pair in d dimensions takes, over one in one dimension. The measurements behind
-// the rates stand beside them in choose.cpp.
+// pairs(n) = n (n - 1)/2. cost(d): what a pair in d dimensions takes, over one in one dimension.
+// kServiceStartMs comes on top where the service is not running. The measurements behind the
+// constants stand beside them in choose.cpp.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,15 @@
 namespace kde {
 
 struct SumsWork {
-  std::int64_t n = 0;  // points
-  int d = 1;
-  int sums = 1;  // passes over the pairs, about
+  std::int64_t n = 0;  // points, at least 2
+  int d = 1;           // 1 to 16
+  // Passes over the pairs, about: in one dimension derivative sums, in more a matrix's or one
+  // bandwidth's.
+  int sums = 1;
   Precision precision = Precision::full;
 };
 
-// One pass and all that goes with it, in milliseconds.
+// All of the work, in milliseconds. threads >= 1, as many as there are cores for.
 double predicted_processor_ms(const SumsWork& work, int threads);
 // pair_rate: Device::pair_rate of the work's precision.
 double predicted_device_ms(const SumsWork& work, double pair_rate);

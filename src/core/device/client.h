@@ -3,6 +3,12 @@
 // Everything is done by the calling thread, which polls control.should_stop while it waits. A
 // service that is absent, of another version, too busy, crashed, hung, or that answers nonsense is
 // a Status, never a wait without end: DeviceSample says which. Never raises SIGPIPE.
+//
+//   nobody listens, another version, no time or memory left      unavailable
+//   hung up, reset, silent, another user's, or answers nonsense   failed
+//
+// All but the service's own `unavailable` to a single request hang up for good: later calls of the
+// same sample fail as the first one did, and after a cancel as unavailable.
 #pragma once
 
 #include <memory>
@@ -30,9 +36,9 @@ struct ServiceGreeting {
   int devices = 0;
 };
 
-// path: of the socket; shorter than sockaddr_un::sun_path, relative paths as the process's working
-// directory. Errors: unavailable (nobody listens, another version), failed, cancelled,
-// out_of_memory.
+// path: of the socket; shorter than sockaddr_un::sun_path, a relative one from the process's
+// working directory. Texts that come back are printable ASCII. Errors: unavailable, failed, as
+// above; cancelled, out_of_memory.
 Status greet_service(const std::string& path, const ServiceTimes& times, const Control& control,
                      ServiceGreeting* out) noexcept;
 Status list_service_devices(const std::string& path, const ServiceTimes& times,
@@ -46,7 +52,8 @@ class ServiceDevice : public Device {
 
   Status load(std::span<const double> points, int d, const Control& control,
               std::unique_ptr<DeviceSample>* out) override;
-  std::vector<DeviceInfo> devices() override;  // empty where the service does not answer
+  // Empty where the service does not answer. Cannot be cancelled: list_service_devices can.
+  std::vector<DeviceInfo> devices() override;
   double pair_rate(Precision precision) const override;
 
  private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/sampling/sort.h"
+#include "core/sums/device_sums.h"
 #include "core/sums/engine_parts.h"
 #include "core/sums/pair_sums.h"
 #include "core/sums/spectral.h"
@@ -45,6 +46,7 @@ Status make_pair_sums(const Engine& engine, std::span<const double> x, const Con
       return Status::error(Code::invalid_argument,
                            "this processor or build has no such vector instruction set");
     }
+    if (engine.kind == Engine::Kind::device) return make_device_sums(engine, x, control, out);
     std::vector<double> sorted(x.begin(), x.end());
     if (!sort_values(&sorted, control)) return Status::error(Code::cancelled, "cancelled");
     *out = mostly_ties(sorted)

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "core/sums/device_sums.h"
 #include "core/sums/engine_parts.h"
 #include "core/sums/gaussian_parts.h"
 
@@ -86,6 +87,8 @@ Status make_gaussian_sums(const Engine& engine, std::span<const double> points, 
       return Status::error(Code::invalid_argument,
                            "this processor or build has no such vector instruction set");
     }
+    if (engine.kind == Engine::Kind::device)
+      return make_device_gaussian_sums(engine, points, d, control, out);
     return make_tiled_gaussian_sums(points, d, target, engine.precision, control, out);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "no memory for a sample of %zu points",
