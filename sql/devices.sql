@@ -37,8 +37,7 @@ FROM by_device AS b JOIN by_device AS c ON c.device = 'cpu' ORDER BY b.device;
 RESET kde_aqp.device;
 RESET kde_aqp.precision;
 
--- Which program the server runs, and how much of a card it takes, is the configuration's.
-SET kde_aqp.cuda_program = '/bin/false';
+-- How much of a card the server takes is the configuration's.
 SET kde_aqp.gpu_memory_limit = '1GB';
 SET kde_aqp.gpu_max_jobs = 1;
 SHOW kde_aqp.gpu_max_jobs;
