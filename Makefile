@@ -104,6 +104,60 @@ src/pg/%.o: src/pg/%.cpp build/pg.flags
 -include $(OBJS:.o=.d)
 
 # ---------------------------------------------------------------------------------------------
+# The device service, a program of its own. All but its kernels (cuda/*.cu) is plain C++: the same
+# objects serve the processor in the tests (fake_cudad), and without nvcc only `make cuda` is missing.
+
+VERSION_HERE     := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
+CUDA_SERVER_SRCS := $(wildcard cuda/server/*.cpp)
+CUDA_SERVER_OBJS := $(CUDA_SERVER_SRCS:cuda/%.cpp=build/cuda/%.o)
+CUDA_KERNEL_SRCS := $(wildcard cuda/*.cu)
+CUDA_KERNEL_OBJS := $(CUDA_KERNEL_SRCS:cuda/%.cu=build/cuda/%.cu.o)
+CUDA_CORE_OBJS   :=
+CUDA_DEFINE       = -DKDE_AQP_VERSION='"$(VERSION_HERE)"'
+CUDA_COMPILE      = $(CXX) $(CORE_CPPFLAGS) -I. $(CUDA_DEFINE) $(CORE_CXXFLAGS)
+CUDA_PROGRAM      = build/cuda/kde_aqp_cudad
+
+NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+# Machine code for the cards that this nvcc knows among these, and PTX, from which the driver
+# compiles for those that come later. PTX runs on cards of its own number or later.
+CUDA_CARDS    = 75 80 86 89 90 100 120
+CUDA_KNOWN    = $(filter $(CUDA_CARDS),$(subst compute_,,$(shell $(NVCC) --list-gpu-arch)))
+CUDA_PTX      = $(or $(filter 90,$(CUDA_KNOWN)),$(lastword $(CUDA_KNOWN)))
+CUDA_GENCODE  = $(foreach card,$(CUDA_KNOWN),-gencode arch=compute_$(card),code=sm_$(card)) \
+                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+NVCC_COMPILE  = $(NVCC) -std=c++20 -O3 -lineinfo -cudart static --expt-relaxed-constexpr \
+                -Xcompiler -fPIC,-Wall,-Wextra,-fopenmp -Isrc -I. $(CUDA_GENCODE)
+
+build/nvcc.flags: FLAGS = $(NVCC_COMPILE)
+
+build/cuda/%.cu.o: cuda/%.cu build/nvcc.flags
+	@mkdir -p $(@D)
+	$(NVCC_COMPILE) -MMD -MP -MF build/cuda/$*.cu.d -c -o $@ $<
+
+build/cuda/%.o: cuda/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(CUDA_COMPILE) -MMD -MP -c -o $@ $<
+
+# The program is of one piece but for the C library and the driver, which it opens itself.
+$(CUDA_PROGRAM): build/cuda/main.o $(CUDA_SERVER_OBJS) $(CUDA_KERNEL_OBJS) $(CUDA_CORE_OBJS)
+	$(NVCC) -cudart static -Xlinker --as-needed \
+	  -Xcompiler -static-libstdc++,-static-libgcc,-fopenmp -o $@ $^
+
+-include $(CUDA_SERVER_OBJS:.o=.d) $(CUDA_KERNEL_OBJS:.o=.d) build/cuda/main.d
+
+cuda:
+ifeq (,$(NVCC))
+	@echo "nvcc was not found; install the CUDA toolkit or name it: make cuda NVCC=/path/to/nvcc" >&2
+	@exit 1
+else
+	+@$(MAKE) --no-print-directory $(CUDA_PROGRAM)
+endif
+
+cuda-install: cuda
+	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
+	$(INSTALL_PROGRAM) $(CUDA_PROGRAM) '$(DESTDIR)$(pkglibdir)/'
+
+# ---------------------------------------------------------------------------------------------
 # Unit tests of the core, plain and under sanitizers (objects apart, in build/)
 
 # `make accuracy`, whose pieces are tested too.
@@ -111,25 +165,23 @@ ACCURACY_SRCS := $(wildcard test/accuracy/*.cpp)
 ACCURACY_OBJS := $(ACCURACY_SRCS:test/accuracy/%.cpp=build/accuracy/obj/%.o)
 ACCURACY_PART  = $(filter-out %/main.o,$(ACCURACY_OBJS))
 
-# A device without a card, for the tests of devices.
-DEVICE_SRCS   := $(wildcard test/device/cpu_*.cpp)
-DEVICE_OBJS   := $(DEVICE_SRCS:test/device/%.cpp=build/test/device/%.o)
+# What the device service's tests put in a card's place; fake_main.cpp makes a program of it.
+TEST_DEVICE_SRCS := $(wildcard test/device/*.cpp)
+TEST_DEVICE_OBJS := $(TEST_DEVICE_SRCS:test/device/%.cpp=build/test/device/%.o)
+TEST_DEVICE_PART  = $(filter-out %/fake_main.o,$(TEST_DEVICE_OBJS))
 
 UNIT_SRCS     := $(shell find test/unit -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 UNIT_OBJS     := $(UNIT_SRCS:test/unit/%.cpp=build/unit/%.o)
 SANITIZE       = -O2 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_OBJS := $(CORE_SRCS:src/%.cpp=build/sanitize/%.o) \
                  $(UNIT_SRCS:test/unit/%.cpp=build/sanitize/unit/%.o) \
-                 $(DEVICE_SRCS:test/device/%.cpp=build/sanitize/device/%.o) \
-                 $(ACCURACY_PART:build/accuracy/obj/%.o=build/sanitize/accuracy/%.o)
-UNIT_COMPILE   = $(CXX) -Isrc -Itest -Itest/unit $(CORE_CXXFLAGS)
+                 $(ACCURACY_PART:build/accuracy/obj/%.o=build/sanitize/accuracy/%.o) \
+                 $(TEST_DEVICE_PART:build/test/device/%.o=build/sanitize/device/%.o) \
+                 $(CUDA_SERVER_OBJS:build/cuda/%.o=build/sanitize/cuda/%.o)
+UNIT_COMPILE   = $(CXX) -Isrc -I. -Itest -Itest/unit $(CORE_CXXFLAGS)
 UNIT_LINK      = $(CORE_LIBS) -lgtest_main -lgtest -lpthread
 
 build/unit/%.o: test/unit/%.cpp build/core.flags
-	@mkdir -p $(@D)
-	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
-
-build/test/device/%.o: test/device/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
 
@@ -137,7 +189,12 @@ build/accuracy/obj/%.o: test/accuracy/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
 
-build/unit/unit_test: $(UNIT_OBJS) $(DEVICE_OBJS) $(ACCURACY_PART) $(CORE_OBJS)
+build/test/device/%.o: test/device/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) -DKDE_AQP_VERSION='"$(VERSION_HERE)"' -MMD -MP -c -o $@ $<
+
+build/unit/unit_test: $(UNIT_OBJS) $(ACCURACY_PART) $(TEST_DEVICE_PART) $(CUDA_SERVER_OBJS) \
+                      $(CORE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp -o $@ $^ $(UNIT_LINK)
 
@@ -149,19 +206,30 @@ build/sanitize/unit/%.o: test/unit/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
+build/sanitize/accuracy/%.o: test/accuracy/%.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
+
 build/sanitize/device/%.o: test/device/%.cpp build/core.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
-build/sanitize/accuracy/%.o: test/accuracy/%.cpp build/core.flags
+build/sanitize/cuda/%.o: cuda/%.cpp build/core.flags
 	@mkdir -p $(@D)
-	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
+	$(CUDA_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
 build/sanitize/unit_test: $(SANITIZE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp $(SANITIZE) -o $@ $^ $(UNIT_LINK)
 
--include $(UNIT_OBJS:.o=.d) $(DEVICE_OBJS:.o=.d) $(ACCURACY_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d)
+-include $(UNIT_OBJS:.o=.d) $(ACCURACY_OBJS:.o=.d) $(SANITIZE_OBJS:.o=.d) \
+         $(TEST_DEVICE_OBJS:.o=.d)
+
+build/test/fake_cudad: $(TEST_DEVICE_OBJS) $(CUDA_SERVER_OBJS) $(CORE_OBJS)
+	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS) -lpthread
+
+# The service over the processor, which misbehaves when asked to: for tests of its clients.
+fake-cudad: build/test/fake_cudad
 
 unit-build: build/unit/unit_test
 unit: unit-build
@@ -231,13 +299,14 @@ format:
 format-check:
 	$(CLANG_FORMAT) --dry-run --Werror $(FORMATTED)
 
-# Only the core: the glue is full of PostgreSQL's macros, which clang-tidy reads as defects.
+# Only the core and the service: the glue is full of PostgreSQL's macros, which clang-tidy reads as defects.
 # clang has no omp.h of its own here, so the compiler's is offered last (-idirafter), after clang's
 # intrinsics. One instruction set is enough for lint (HWY_COMPILE_ONLY_STATIC).
 OMP_INCLUDE = $(dir $(shell $(CXX) -print-file-name=include/omp.h))
-lint: $(CORE_SRCS:%=lint/%)
+lint: $(CORE_SRCS:%=lint/%) $(CUDA_SERVER_SRCS:%=lint/%) lint/cuda/main.cpp
 lint/%: FORCE
-	$(CLANG_TIDY) --quiet $* -- -std=c++20 $(CORE_CPPFLAGS) -DHWY_COMPILE_ONLY_STATIC \
+	$(CLANG_TIDY) --quiet $* -- -std=c++20 $(CORE_CPPFLAGS) -I. $(CUDA_DEFINE) \
+	  -DHWY_COMPILE_ONLY_STATIC \
 	  -idirafter $(OMP_INCLUDE) -fopenmp -Wall -Wextra
 
 # The boundary of the core is a compile error; this tries to cross it.
@@ -250,6 +319,8 @@ help:
 	@echo "make                 build the extension (PG_CONFIG=/path/to/pg_config chooses the server)"
 	@echo "make install         install it into that server (needs the right to write there)"
 	@echo "make installcheck    regression and isolation tests against a running server"
+	@echo "make cuda            build the device service for graphics cards (needs nvcc)"
+	@echo "make cuda-install    install it into that server"
 	@echo "make deps            install what is missing to build (apt)"
 	@echo "make test            everything below up to tap, in a private installation; needs no root"
 	@echo "make unit            unit tests of the core"
@@ -261,9 +332,9 @@ help:
 	@echo "make bench           benchmarks of the core (ratios in one run)"
 	@echo "make accuracy        errors and coverage on real columns [DATA=folder of CSV files]"
 	@echo "make format          format the sources; format-check only looks"
-	@echo "make lint            clang-tidy on the core"
+	@echo "make lint            clang-tidy on the core and the device service"
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
 	@echo "make clean           remove what was built"
 
-.PHONY: all install installcheck clean deps unit unit-build sanitize regress isolation tap test \
-        demo bench accuracy format format-check lint rooms help FORCE
+.PHONY: all install installcheck clean cuda cuda-install fake-cudad deps unit unit-build sanitize \
+        regress isolation tap test demo bench accuracy format format-check lint rooms help FORCE

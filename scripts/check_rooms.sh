@@ -24,4 +24,8 @@ if grep -rnE '#include "(pg|cuda)/' src/core; then
   echo "a core file includes another room" >&2
   exit 1
 fi
+if grep -rnE '#include ["<](pg/|postgres|cuda\.h|cuda_|cuda/cuda_)' cuda/server; then
+  echo "the service's server includes another room: its tests must build without them" >&2
+  exit 1
+fi
 echo "the core includes nothing but itself and its libraries"
