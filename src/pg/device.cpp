@@ -32,12 +32,15 @@ namespace {
 constexpr double kPatienceMs = 10000;
 // Between looks at a service that is starting.
 constexpr long kLookMs = 20;
-// After a wait in vain a session does not wait again for so long.
-constexpr double kVainPauseMs = 60000;
+// For so long a session remembers a wait in vain, and how fast the service said to be.
+constexpr int kMemoryMs = 60000;
+// Before giving up a place among the server's workers.
+constexpr int kPlaceMs = 500;
 
-// Pairs a second of the service this session last spoke to, by precision; 0: of none yet.
+// Pairs a second of the service this session last spoke to, by precision, and when; 0: never.
 double known_rate[2] = {0, 0};
-// When the last wait in vain ended (GetCurrentTimestamp); 0: never.
+TimestampTz known_since = 0;
+// When the last wait in vain ended; 0: never.
 TimestampTz vain_since = 0;
 // The statement whose user has been told.
 TimestampTz told_statement = 0;
@@ -58,12 +61,17 @@ struct Service {
   }
 };
 
+bool lately(TimestampTz when) {
+  return when != 0 && !TimestampDifferenceExceeds(when, GetCurrentTimestamp(), kMemoryMs);
+}
+
 kde::Status greet(Service* service) {
   kde::Status status =
       kde::greet_service(kServiceSocket, {}, begin_core_work(1), &service->greeting);
   if (status.code == kde::Code::cancelled) check_status(status, "reach the device service");
   if (!status.ok()) return status;
   vain_since = 0;
+  known_since = GetCurrentTimestamp();
   for (int i = 0; i < 2; ++i) known_rate[i] = service->greeting.pair_rate[i];
   return status;
 }
@@ -86,10 +94,7 @@ kde::Status reach_service(double patience_ms, Service* service) {
   ServiceState state = read_service_state();
   if (!state.running && !device_program_exists()) return absent("its program is not installed");
   const TimestampTz start = GetCurrentTimestamp();
-  const bool vain_lately =
-      vain_since != 0 &&
-      !TimestampDifferenceExceeds(vain_since, start, static_cast<int>(kVainPauseMs));
-  if (patience_ms <= 0 || vain_lately)
+  if (patience_ms <= 0 || lately(vain_since))
     return absent(state.text[0] != '\0' ? state.text : "it is not running");
 
   BackgroundWorkerHandle* worker = nullptr;
@@ -98,9 +103,11 @@ kde::Status reach_service(double patience_ms, Service* service) {
       pid_t pid;
       if (worker == nullptr) {
         worker = start_device_worker();
-        if (worker == nullptr)
+        // Others in need at the same moment may have taken the last places; one of theirs will do.
+        if (worker == nullptr && TimestampDifferenceExceeds(start, GetCurrentTimestamp(), kPlaceMs))
           return absent("no background worker may be added (max_worker_processes)");
-      } else if (GetBackgroundWorkerPid(worker, &pid) == BGWH_STOPPED) {
+      } else if (GetBackgroundWorkerPid(worker, &pid) == BGWH_STOPPED &&
+                 !read_service_state().running) {
         // Not as the second of two, since no other runs.
         return absent("its background worker ended");
       }
@@ -121,31 +128,34 @@ kde::Status reach_service(double patience_ms, Service* service) {
   }
 }
 
-// Passes over the pairs, about: what DeviceUse counted on 20,000 normal values, or 4,000 normal
-// points in two columns.
+// Passes over the pairs, about: the jobs that kde_devices() counted on 2,000 normal values and, of
+// matrices, on as many normal points in two and in four columns, where a search takes 16 for each
+// number it looks for and the simplex 20 for the square of their number.
 int line_sums(kde::Method method) {
   switch (method) {
     case kde::Method::sheather_jones:
-      return 12;
+      return 13;
     case kde::Method::smoothed_cv:
-      return 30;
     case kde::Method::lscv:
-      return 60;
+      return 160;
     default:
       return 2;
   }
 }
 
-int matrix_sums(kde::MatrixMethod method) {
+int matrix_sums(kde::MatrixMethod method, int d) {
+  const int full = d * (d + 1) / 2;
   switch (method) {
     case kde::MatrixMethod::lscv:
     case kde::MatrixMethod::lscv_grid:
-      return 5;
-    case kde::MatrixMethod::lscv_matrix:
-    case kde::MatrixMethod::lscv_diagonal:
-      return 40;
-    case kde::MatrixMethod::lscv_matrix_simplex:
+      // Few passes for many bandwidths each, of which each takes its own exponentials.
       return 150;
+    case kde::MatrixMethod::lscv_matrix:
+      return 16 * full;
+    case kde::MatrixMethod::lscv_diagonal:
+      return 16 * d;
+    case kde::MatrixMethod::lscv_matrix_simplex:
+      return 20 * full * full;
     default:
       return 0;
   }
@@ -166,7 +176,7 @@ kde::SumsWork matrix_work(kde::MatrixMethod method, std::int64_t n, int d) {
   kde::SumsWork work;
   work.n = n;
   work.d = d;
-  work.sums = n > kde::kFewValues ? matrix_sums(method) : 0;
+  work.sums = n > kde::kFewValues ? matrix_sums(method, d) : 0;
   return work;
 }
 
@@ -180,9 +190,9 @@ void choose_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice
   work.precision = engine->precision;
   const double here = kde::predicted_processor_ms(work, chosen_threads());
   const auto there = [&work](double rate) { return kde::predicted_device_ms(work, rate); };
-  const double rate = known_rate[static_cast<int>(work.precision)];
-  // Before the first greeting, that of a card as fast as can be.
-  const double hoped = rate > 0 ? rate : std::numeric_limits<double>::infinity();
+  const double& rate = known_rate[static_cast<int>(work.precision)];
+  // Before it has said so, that of a card as fast as can be.
+  const double hoped = lately(known_since) ? rate : std::numeric_limits<double>::infinity();
   if (!choice->asked && there(hoped) >= here) return;
 
   double patience = kPatienceMs;
@@ -193,7 +203,7 @@ void choose_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice
     choice->use.trouble = status;
     return;
   }
-  if (!choice->asked && there(known_rate[static_cast<int>(work.precision)]) >= here) return;
+  if (!choice->asked && there(rate) >= here) return;
   if (!service->connect()) {
     choice->use.trouble = absent("out of memory");
     return;

@@ -70,6 +70,8 @@ my $ready = '^cuda:0: ready';
 
 sub set_mode {
   my ($mode, $wanted) = @_;
+  # After a restart of the server nobody has needed it yet.
+  fit('cuda') unless is_alive(program_pid());
   my $old = program_pid();
   write_file($mode_file, $mode);
   ++$jobs;
@@ -96,6 +98,7 @@ $node->safe_psql('postgres', q{
   CREATE EXTENSION kde_aqp;
   CREATE ROLE mortal LOGIN;
   CREATE TABLE t AS SELECT ln(i) * 100 + sin(i) AS v FROM generate_series(1, 3000) AS i;
+  CREATE TABLE u AS SELECT ln(i) * 100 + sin(i) AS v FROM generate_series(1, 6000) AS i;
   CREATE TABLE points AS SELECT array_agg(ARRAY[sin(i * 1.7) * ln(i), cos(i * 2.3)]) AS p
     FROM generate_series(1, 1000) AS i;
 });
@@ -246,6 +249,42 @@ for (@modes) {
 }
 set_mode('');
 check_fit('well again', $cuda, undef, fit('cuda'));
+set_mode('');
+
+# --- by prediction --------------------------------------------------------------------------------------------
+# As slow as it is, the fake is not worth the way; one that boasts is, but not for the least of jobs.
+{
+  my $one_thread = 'SET kde_aqp.threads = 1';
+  my $large = q{SELECT kde_bandwidth((SELECT array_agg(v) FROM t), 'smoothed_cv', exact => true)};
+  my $small = q{SELECT kde_bandwidth((SELECT array_agg(v) FROM t WHERE v > 780), exact => true)};
+  my $jobs_done = sub {
+    $node->safe_psql('postgres', "$one_thread; $_[0]");
+    return $node->safe_psql('postgres', q{SELECT jobs FROM kde_devices() WHERE device = 'cuda:0'});
+  };
+  is($jobs_done->($large), '0', 'auto: not by a card slower than the processor');
+  set_mode('--fail=boast');
+  is($jobs_done->($small), '0', 'auto: few sums are not worth the way to any card');
+  cmp_ok($jobs_done->($large), '>', 100, 'auto: by a card that is faster');
+  my ($code, $out, $err) = $node->psql('postgres', "$one_thread; SET client_min_messages = debug1; $large");
+  unlike($err, qr/device service/, 'auto: and nothing to tell');
+
+  # Where none runs, it is started where it saves more than its start costs.
+  set_mode('');
+  my $program = program_pid();
+  kill 'TERM', parent_of($program);
+  ok(wait_until(sub { !is_alive($program) }), 'auto: no service');
+  write_file($mode_file, '--fail=boast');
+  ($code, $out, $err) = $node->psql('postgres', "$one_thread; SET client_min_messages = debug1; $fit");
+  like($err, qr/DEBUG:  the device service is not available.*\nDETAIL:  It is not running\./,
+    'auto: is not started for little');
+  is(program_pid(), $program, 'auto: indeed');
+  is($node->safe_psql('postgres', qq{
+       $one_thread;
+       SELECT engine FROM kde_fit('u', 'v', method => 'smoothed_cv', exact => true, seed => 1)}),
+    'cuda', 'auto: but for much');
+  isnt(program_pid(), $program, 'auto: started');
+  set_mode('');
+}
 
 # Seen by a session that uses its backend before and after.
 {
@@ -364,6 +403,12 @@ in_the_middle('immediate shutdown', sub {
     $node->start;
   });
 
+# Where no worker may be added, and nobody waits for one.
+$node->append_conf('postgresql.conf', 'max_worker_processes = 0');
+$node->restart;
+check_fit('no place', $processor, qr/$absent\nDETAIL:  No background worker may be added/, fit('cuda'));
+$node->append_conf('postgresql.conf', 'max_worker_processes = 8');
+
 # --- preloaded ---------------------------------------------------------------------------------------------
 # Without the program the server has no process for it.
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'kde_aqp'\n"
@@ -400,7 +445,7 @@ check_fit('preloaded', $cuda, undef, fit('cuda'));
   # Without its postmaster.
   $program = program_pid();
   $worker = parent_of($program);
-  kill 'KILL', $postmaster;
+  $node->kill9;
   gone($program, 'the postmaster killed');
   ok(wait_until(sub { !is_alive($worker) && !is_alive($postmaster) }), 'the postmaster killed: nor the worker');
 }
