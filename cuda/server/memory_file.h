@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <span>
 
+#include "core/device/descriptor.h"
 #include "core/room.h"
 #include "core/status.h"
-#include "cuda/server/descriptor.h"
 
 namespace kde::service {
 

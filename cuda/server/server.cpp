@@ -41,7 +41,7 @@ Status remove_stale(const sockaddr_un& address) {
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   if (S_ISSOCK(found.st_mode)) {
     const Descriptor probe = unix_socket();
-    if (!probe.valid()) return system_error("a socket");
+    if (!probe.is_open()) return system_error("a socket");
     if (::connect(probe.get(), generic, sizeof address) != 0 && errno == ECONNREFUSED) {
       return ::unlink(address.sun_path) == 0 || errno == ENOENT
                  ? Status::success()
@@ -113,7 +113,7 @@ Status Server::listen() {
 
   stop_ = Descriptor(::eventfd(0, EFD_CLOEXEC));
   listening_ = unix_socket();
-  if (!stop_.valid() || !listening_.valid()) return system_error("a socket");
+  if (!stop_.is_open() || !listening_.is_open()) return system_error("a socket");
   const mode_t before = ::umask(0177);
   const int bound =
       ::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
@@ -142,7 +142,7 @@ void Server::accept_all() {
 
 void Server::accept_one() {
   Descriptor socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket.valid()) {
+  if (!socket.is_open()) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       log_line("a client had to wait: %s", std::strerror(errno));
       pollfd stop{stop_.get(), POLLIN, 0};

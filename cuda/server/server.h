@@ -14,11 +14,11 @@
 #include <string>
 #include <thread>
 
+#include "core/device/descriptor.h"
 #include "core/device/device.h"
 #include "core/device/wire.h"
 #include "core/room.h"
 #include "core/status.h"
-#include "cuda/server/descriptor.h"
 #include "cuda/server/jobs.h"
 
 namespace kde::service {

@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "core/device/descriptor.h"
 #include "core/device/wire.h"
 #include "core/room.h"
 #include "core/status.h"
-#include "cuda/server/descriptor.h"
 
 namespace kde::service {
 

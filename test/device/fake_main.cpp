@@ -5,7 +5,7 @@
 
 #include "cuda/server/serve_main.h"
 #include "device/faulty_device.h"
-#include "device/plain_device.h"
+#include "device/cpu_device.h"
 
 namespace {
 
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     if (faults.start) {
       return kde::Status::error(kde::Code::unavailable, "no device, as it was asked to say");
     }
-    *out = std::make_unique<FaultyDevice>(std::make_unique<kde::testing::PlainDevice>(), faults);
+    *out = std::make_unique<FaultyDevice>(std::make_unique<kde::testing::CpuDevice>(), faults);
     return kde::Status::success();
   };
   program.fail = [&](std::string_view mode) {
