@@ -22,6 +22,7 @@ extern "C" {
 #include "utils/wait_event.h"
 }
 
+#include <cstring>
 #include <limits>
 #include <optional>
 

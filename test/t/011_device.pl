@@ -331,7 +331,10 @@ sub ends_with_warning {
   };
 }
 in_the_middle('SIGKILL', sub { kill 'KILL', $_[0] }, ends_with_warning('SIGKILL', $processor));
-in_the_middle('SIGSTOP', sub { kill 'STOP', $_[0] }, ends_with_warning('SIGSTOP', $processor));
+in_the_middle('SIGSTOP', sub {
+    kill 'STOP', $_[0];
+    like($node->safe_psql('postgres', $state), qr/^cuda: /, 'SIGSTOP: listed as one service, no card');
+  }, ends_with_warning('SIGSTOP', $processor));
 in_the_middle('worker ended', sub { kill 'TERM', parent_of($_[0]) }, sub {
     my ($program, $session) = @_;
     my ($out, $err) = end_sql($session);
