@@ -247,6 +247,20 @@ for (@modes) {
   set_mode("--fail=$mode", $wanted);
   check_fit($mode, $engine, $messages, fit('cuda'));
 }
+
+# Without a device it is tried again and again, and said once.
+{
+  my $before = -s $node->logfile;
+  set_mode('--fail=start', '^cuda: no usable device, next try within 1 s');
+  wait_for_state('^cuda: no usable device, next try within 4 s', 'two more tries');
+  my @said = slurp_file($node->logfile, $before) =~ /LOG:  device service found no usable device/g;
+  is(scalar(@said), 1, 'no device: said once');
+}
+my $log = slurp_file($node->logfile);
+like($log, qr/LOG:  device service failed: $_\n.*DETAIL:  Its program is started again in 1 s\./,
+  "logged: $_")
+  for 'crashed \(signal 9\)', 'a device hung or was lost';
+
 set_mode('');
 check_fit('well again', $cuda, undef, fit('cuda'));
 set_mode('');
@@ -264,6 +278,7 @@ set_mode('');
   is($jobs_done->($large), '0', 'auto: not by a card slower than the processor');
   set_mode('--fail=boast');
   is($jobs_done->($small), '0', 'auto: few sums are not worth the way to any card');
+  is($jobs_done->("SET kde_aqp.device = cpu; $large"), '0', 'cpu: by the processor, whatever a card says');
   cmp_ok($jobs_done->($large), '>', 100, 'auto: by a card that is faster');
   my ($code, $out, $err) = $node->psql('postgres', "$one_thread; SET client_min_messages = debug1; $large");
   unlike($err, qr/device service/, 'auto: and nothing to tell');
@@ -360,6 +375,8 @@ in_the_middle('cancel', sub {
     $session->quit;
     ok(is_alive($program), 'cancel: the program goes on');
   });
+
+like(slurp_file($node->logfile), qr/LOG:  device service failed: did not answer/, 'logged: did not answer');
 
 # --- base backups ----------------------------------------------------------------------------------------
 set_mode('');
