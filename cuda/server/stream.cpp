@@ -76,23 +76,34 @@ bool wait_for(int fd, short events, int timeout_ms) {
 }
 
 // Takes over the descriptors that came with a message.
-void collect_files(const msghdr& header, std::vector<Descriptor>* files, bool* too_many) {
-  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr;
-       part = CMSG_NXTHDR(const_cast<msghdr*>(&header), part)) {
+void collect_files(msghdr* header, PassedFiles* files) {
+  for (cmsghdr* part = CMSG_FIRSTHDR(header); part != nullptr; part = CMSG_NXTHDR(header, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
       Descriptor file(fd);
-      if (files->empty()) {
-        files->push_back(std::move(file));  // its room is reserved: nothing is thrown
+      if (files->first.is_open()) {
+        files->more = true;
       } else {
-        *too_many = true;
+        files->first = std::move(file);
       }
     }
   }
-  if ((header.msg_flags & MSG_CTRUNC) != 0) *too_many = true;
+  if ((header->msg_flags & MSG_CTRUNC) != 0) files->lost = true;
+}
+
+// What must come with a request of the type, and nothing else.
+Status check_files(wire::Type type, const PassedFiles& files) {
+  const bool wanted = type == wire::Type::load || type == wire::Type::density;
+  if (!files.more && files.first.is_open() == wanted) return Status::success();
+  // Of one alone the kernel leaves out what this process has no number for.
+  if (!files.more && wanted && files.lost) {
+    return Status::error(Code::unavailable, "the service has no more descriptors");
+  }
+  return Status::error(Code::invalid_argument, "a request of type %d comes with %s descriptor",
+                       static_cast<int>(type), wanted ? "one" : "no");
 }
 
 }  // namespace
@@ -120,8 +131,7 @@ std::span<char> Answer::message(const Status& status, double busy_ms) {
   return {bytes, sizeof head + head.bytes};
 }
 
-Received Stream::read(std::span<char> out, bool wait_for_first, std::vector<Descriptor>* files,
-                      bool* too_many_files) {
+Received Stream::read(std::span<char> out, bool wait_for_first, PassedFiles* files) {
   std::size_t have = 0;
   while (have < out.size()) {
     iovec space{out.data() + have, out.size() - have};
@@ -134,7 +144,7 @@ Received Stream::read(std::span<char> out, bool wait_for_first, std::vector<Desc
     header.msg_controllen = control.size();
     const ssize_t got = ::recvmsg(fd_, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got > 0) {
-      collect_files(header, files, too_many_files);
+      collect_files(&header, files);
       have += static_cast<std::size_t>(got);
       continue;
     }
@@ -148,28 +158,21 @@ Received Stream::read(std::span<char> out, bool wait_for_first, std::vector<Desc
 }
 
 Received Stream::receive(Request* out, Status* why) {
-  std::vector<Descriptor> files;
-  files.reserve(1);
-  bool too_many = false;
+  PassedFiles files;
   wire::Head head;
-  Received read_so_far =
-      read({reinterpret_cast<char*>(&head), sizeof head}, true, &files, &too_many);
+  Received read_so_far = read({reinterpret_cast<char*>(&head), sizeof head}, true, &files);
   if (read_so_far != Received::request) return read_so_far;
   *why = check_head(head);
   if (!why->ok()) return Received::refused;
 
   out->type = head.type;
   out->body.resize(head.bytes);
-  read_so_far = read(out->body, false, &files, &too_many);
+  read_so_far = read(out->body, false, &files);
   if (read_so_far != Received::request) return read_so_far;
 
-  const bool with_file = head.type == wire::Type::load || head.type == wire::Type::density;
-  if (too_many || files.empty() == with_file) {
-    *why = Status::error(Code::invalid_argument, "a request of type %d comes with %s descriptor",
-                         static_cast<int>(head.type), with_file ? "one" : "no");
-    return Received::refused;
-  }
-  out->file = files.empty() ? Descriptor() : std::move(files.front());
+  *why = check_files(head.type, files);
+  if (!why->ok()) return Received::refused;
+  out->file = std::move(files.first);
   return Received::request;
 }
 

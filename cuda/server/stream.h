@@ -22,6 +22,13 @@ struct Request {
   Descriptor file;  // of a load and a density, which come with one; others come with none
 };
 
+// The descriptors that came with a request, as far as they matter.
+struct PassedFiles {
+  Descriptor first;
+  bool more = false;  // than one came; all but the first are closed
+  bool lost = false;  // some did not fit, here or into this process
+};
+
 enum class Received {
   request,
   closed,   // the peer hung up, or fell silent within a message
@@ -63,8 +70,7 @@ class Stream {
   bool peer_gone() const;
 
  private:
-  Received read(std::span<char> out, bool wait_for_first, std::vector<Descriptor>* files,
-                bool* too_many_files);
+  Received read(std::span<char> out, bool wait_for_first, PassedFiles* files);
 
   int fd_;
   int silence_ms_;

@@ -137,8 +137,8 @@ Status FaultyDevice::before(const Control& control, bool is_load, std::int64_t* 
   *job = ++jobs_;
   const auto cancelled = [] { return Status::error(Code::cancelled, "cancelled"); };
   if (!idle(control, faults_.slow_ms)) return cancelled();
-  if (*job == faults_.crash_at) ::kill(::getpid(), SIGKILL);
-  if (*job == faults_.freeze_at) ::kill(::getpid(), SIGSTOP);
+  if (*job == faults_.crash_at) ::raise(SIGKILL);
+  if (*job == faults_.freeze_at) ::raise(SIGSTOP);
   if (*job == faults_.deaf_at) {
     for (;;) ::pause();
   }

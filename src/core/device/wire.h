@@ -109,7 +109,7 @@ struct Density {
 struct Done {
   std::int32_t code = 0;  // as Code
   std::int32_t padding = 0;
-  double busy_ms = 0;  // of the devices
+  double busy_ms = 0;  // that the job was in the Device, waiting for it included
   char message[240] = {};
 };
 
