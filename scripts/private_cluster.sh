@@ -113,7 +113,7 @@ cluster_install() {
   cp -Rs "$sharedir/." "$root$sharedir/" || cluster_die "could not link $sharedir"
   cp -Rs "$pkglibdir/." "$root$pkglibdir/" || cluster_die "could not link $pkglibdir"
   # An installed version of the extension must neither be used nor written through a link.
-  rm -f "$root$pkglibdir"/kde_aqp.so "$root$sharedir"/extension/kde_aqp[.-]*
+  rm -f "$root$pkglibdir"/kde_aqp.so "$root$pkglibdir"/kde_aqp_cudad "$root$sharedir"/extension/kde_aqp[.-]*
   make -s -C "$CLUSTER_REPO" PG_CONFIG="$pg_config" all >&2 &&
     make -s -C "$CLUSTER_REPO" PG_CONFIG="$pg_config" DESTDIR="$root" install >/dev/null ||
     cluster_die "the extension could not be built and installed"

@@ -147,6 +147,7 @@ tap_prove() {
   cluster_as_user env -u PGHOST -u PGPORT -u PGUSER -u PGDATABASE \
     PERL5LIB="$(pgxs_dir)/test/perl:$CLUSTER_WORK/tap/t${PERL5LIB:+:$PERL5LIB}" \
     PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" \
+    KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" \
     TESTDIR="$PWD" TESTDATADIR="$PWD/tmp_check" TESTLOGDIR="$PWD/tmp_check/log" \
     prove --verbose --nocolor t/*.pl
 }
@@ -158,6 +159,12 @@ run_tap() {
   fi
   need_install
   copy_for_user test/t tap || exit 1
+  # The device service's program over the processor; the repository may be closed to the user.
+  if ! make -s fake-cudad || ! cp build/test/fake_cudad "$CLUSTER_WORK/tap/"; then
+    echo "tap: FAILED to build the fake device service"
+    failed=$((failed + 1))
+    return
+  fi
   local rc=0 file
   log=$log_dir/tap
   cluster_job tap_logged || rc=$?

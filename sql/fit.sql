@@ -77,7 +77,7 @@ FROM sets();
 SHOW kde_aqp.simd;
 RESET kde_aqp.threads;
 SELECT device, in_use, threads > 0 AS threads, instruction_set = 'simd ' || instruction_sets[1] AS best
-FROM kde_devices();
+FROM kde_devices() WHERE device = 'cpu';
 
 SELECT method, engine, bandwidth_rows, relative_error(bandwidth, (
   SELECT 0.9 * least(stddev(eruptions),

@@ -236,11 +236,14 @@ COMMENT ON FUNCTION kde_bandwidth_matrix(double precision[], text, boolean, bool
     'bandwidth matrix H of an array of points, a row each, or its lower Cholesky factor';
 
 CREATE FUNCTION kde_devices(
-    OUT device text, OUT instruction_set text, OUT instruction_sets text[], OUT threads integer,
-    OUT in_use boolean)
+    OUT device text, OUT status text, OUT in_use boolean, OUT instruction_set text,
+    OUT instruction_sets text[], OUT threads integer, OUT name text, OUT capability text,
+    OUT memory bigint, OUT memory_used bigint, OUT jobs bigint, OUT busy_ms double precision,
+    OUT last_error text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 1;
-COMMENT ON FUNCTION kde_devices() IS 'what would compute a fit: instruction sets and threads';
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2;
+COMMENT ON FUNCTION kde_devices() IS
+    'what would compute a fit: the processor''s instruction sets and threads, graphics cards';
 
 -- ---------------------------------------------------------------------------------------------
 -- Asking. Each function has three forms: a stored density by text ('table.column'), by

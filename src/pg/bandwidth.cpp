@@ -1,6 +1,7 @@
 // kde_bandwidth and kde_bandwidth_matrix: bandwidths of arrays, without a table.
 #include "pg/bandwidth.h"
 
+#include "pg/device.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
@@ -89,10 +90,15 @@ KDE_FUNCTION(kde_bandwidth) {
   request.kernel = read_kernel(PG_GETARG_TEXT_PP(3));
   request.divisor = read_divisor(PG_GETARG_BOOL(4));
   request.engine = chosen_engine();
+  const bool exact = PG_GETARG_BOOL(2);
+  DeviceChoice device;
+  choose_device(line_work(request.method, request.kernel, exact, std::ssize(values)),
+                &request.engine, &device);
   kde::LineBandwidth found;
-  check_status(kde::select_bandwidth(request, values, PG_GETARG_BOOL(2),
+  check_status(kde::select_bandwidth(request, values, exact,
                                      begin_core_work(threads_for(values.size())), &found),
                "choose a bandwidth");
+  report_device(device);
   show_notice(found.notice);
   PG_RETURN_FLOAT8(found.h);
 }
@@ -124,9 +130,15 @@ KDE_FUNCTION(kde_bandwidth_matrix) {
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_bandwidth_matrix", ALLOCSET_SMALL_SIZES);
   kde::BandwidthMatrix* found = Owned<kde::BandwidthMatrix>::create(context);
+  MemoryContext caller = MemoryContextSwitchTo(context);
+  DeviceChoice device;
+  choose_device(matrix_work(request.method, std::ssize(points) / Max(d, 1), d), &request.engine,
+                &device);
+  MemoryContextSwitchTo(caller);
   check_status(kde::select_bandwidth_matrix(request, points, d,
                                             begin_core_work(threads_for(points.size())), found),
                "choose a bandwidth matrix");
+  report_device(device);
   show_notice(found->notice);
   ArrayType* result;
   if (PG_GETARG_BOOL(2)) {

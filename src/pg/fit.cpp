@@ -2,6 +2,7 @@
 #include "pg/catalog.h"
 #include "pg/density_datum.h"
 #include "pg/bandwidth.h"
+#include "pg/device.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
@@ -264,11 +265,18 @@ KDE_FUNCTION(kde_fit) {
   options.kernel = request.kernel;
   options.exact = request.exact;
   options.engine = chosen_engine();
+  MemoryContext caller = MemoryContextSwitchTo(context);
+  DeviceChoice device;
+  choose_device(line_work(request.method, request.kernel, request.exact,
+                          static_cast<int64>(work->sample.bandwidth_values.size())),
+                &options.engine, &device);
+  MemoryContextSwitchTo(caller);
   const kde::Control control = begin_core_work(chosen_threads());
   check_status(
       kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
       doing);
   const kde::FitReport& report = work->report;
+  report_device(device);
   show_notice(report.notice);
   show_notice(report.estimate_notice);
 
@@ -285,7 +293,8 @@ KDE_FUNCTION(kde_fit) {
   record.bandwidth_rows = report.bandwidth_rows;
   record.bandwidth_status = report.status;
   if (report.model[0] != '\0') record.model = report.model;
-  if (used_sums) record.engine = report.engine != nullptr ? report.engine : chosen_engine_name();
+  if (used_sums)
+    record.engine = report.engine != nullptr ? report.engine : used_engine_name(device);
   record.threads = used_sums ? control.threads : 1;
   record.scan_ms = scan_ms;
   record.select_ms = report.select_ms;

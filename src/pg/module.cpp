@@ -2,7 +2,12 @@
 // the postmaster must stay single-threaded when it is preloaded.
 #include "pg/pg.h"
 
+extern "C" {
+#include "miscadmin.h"
+}
+
 #include "pg/cache.h"
+#include "pg/device_worker.h"
 #include "pg/options.h"
 
 extern "C" {
@@ -13,4 +18,5 @@ PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
   kde_pg::define_options();
   kde_pg::register_cache_callbacks();
+  if (process_shared_preload_libraries_in_progress) kde_pg::register_device_worker();
 }

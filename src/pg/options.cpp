@@ -19,8 +19,18 @@ namespace kde_pg {
 int option_bandwidth_rows = 32768;
 int option_sample_blocks = 10000;
 int option_cache_size = 32768;
+int option_gpu_memory_limit = 0;
+int option_gpu_max_jobs = 64;
 
 namespace {
+
+int option_device = static_cast<int>(DeviceMode::automatic);
+char* option_cuda_program = nullptr;
+
+const config_enum_entry kDeviceModes[] = {{"auto", static_cast<int>(DeviceMode::automatic), false},
+                                          {"cpu", static_cast<int>(DeviceMode::cpu), false},
+                                          {"cuda", static_cast<int>(DeviceMode::cuda), false},
+                                          {nullptr, 0, false}};
 
 int option_threads = 0;
 char* option_simd = nullptr;
@@ -89,6 +99,31 @@ int available_cores() {
   return Max(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), 1);
 }
 
+void define_device_options() {
+  DefineCustomEnumVariable("kde_aqp.device", "What exact sums over pairs may be computed by.",
+                           "\"auto\" uses a graphics card where that is predicted to be faster, "
+                           "\"cuda\" wherever it can, "
+                           "\"cpu\" never.",
+                           &option_device, static_cast<int>(DeviceMode::automatic), kDeviceModes,
+                           PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  // The server runs this program: it is the configuration's alone, never a session's. Only while
+  // the library is preloaded can an option be fixed until the server's restart.
+  DefineCustomStringVariable(
+      "kde_aqp.cuda_program", "Program of the device service.",
+      "An empty string means kde_aqp_cudad in the server's library directory.",
+      &option_cuda_program, "",
+      process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP,
+      GUC_SUPERUSER_ONLY, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("kde_aqp.gpu_memory_limit",
+                          "Memory of each graphics card the device service uses at most.",
+                          "0 means four fifths of it.", &option_gpu_memory_limit, 0, 0, INT_MAX,
+                          PGC_SIGHUP, GUC_UNIT_MB, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("kde_aqp.gpu_max_jobs",
+                          "Sums that may wait or run in the device service at once.",
+                          "Those beyond are computed by the processor.", &option_gpu_max_jobs, 64,
+                          1, 4096, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+}
+
 }  // namespace
 
 void define_options() {
@@ -116,6 +151,7 @@ void define_options() {
                            "always accumulated in double precision.",
                            &option_precision, static_cast<int>(kde::Precision::full), kPrecisions,
                            PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  define_device_options();
 #if PG_VERSION_NUM >= 150000
   MarkGUCPrefixReserved("kde_aqp");
 #else
@@ -140,6 +176,16 @@ const char* chosen_engine_name() {
   const int i = find_target(option_simd);
   const bool single = option_precision == static_cast<int>(kde::Precision::single);
   return targets().items[i >= 0 ? i : 0].engine[single ? 1 : 0];
+}
+
+DeviceMode chosen_device_mode() { return static_cast<DeviceMode>(option_device); }
+
+void device_program_path(char* path) {
+  if (option_cuda_program[0] != '\0') {
+    strlcpy(path, option_cuda_program, MAXPGPATH);
+  } else {
+    snprintf(path, MAXPGPATH, "%s/kde_aqp_cudad", pkglib_path);
+  }
 }
 
 int instruction_set_count() { return targets().count; }

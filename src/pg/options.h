@@ -14,6 +14,18 @@ extern int option_sample_blocks;
 // kde_aqp.cache_size: kilobytes of densities a backend keeps.
 extern int option_cache_size;
 
+// kde_aqp.device: what exact sums over pairs may be computed by.
+enum class DeviceMode { automatic, cpu, cuda };
+DeviceMode chosen_device_mode();
+
+// kde_aqp.gpu_memory_limit: megabytes the device service takes of each card; 0: four fifths of it.
+extern int option_gpu_memory_limit;
+// kde_aqp.gpu_max_jobs: sums that may wait or run there.
+extern int option_gpu_max_jobs;
+
+// The path of the device service's program, from kde_aqp.cuda_program. path: MAXPGPATH bytes.
+void device_program_path(char* path);
+
 // Registers the options. Called once, from _PG_init.
 void define_options();
 

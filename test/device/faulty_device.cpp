@@ -89,6 +89,7 @@ bool Faults::read(std::string_view mode) {
                        : name == "version" ? &version
                        : name == "oom"     ? &oom
                        : name == "busy"    ? &busy
+                       : name == "boast"   ? &boast
                                            : nullptr;
     if (flag != nullptr) *flag = true;
     return flag != nullptr;
@@ -128,7 +129,9 @@ std::vector<DeviceInfo> FaultyDevice::devices() {
   return devices;
 }
 
-double FaultyDevice::pair_rate(Precision precision) const { return device_->pair_rate(precision); }
+double FaultyDevice::pair_rate(Precision precision) const {
+  return faults_.boast ? 1e15 : device_->pair_rate(precision);
+}
 
 Status FaultyDevice::before(const Control& control, bool is_load, std::int64_t* job) {
   *job = ++jobs_;

@@ -28,6 +28,7 @@ struct Faults {
   std::int64_t wrong_size_at = 0;    // the answer's head announces a number more
   std::int64_t nan_at = 0;           // the answer's numbers are NaN
   std::int64_t device_error_at = 0;  // the job is `failed`
+  bool boast = false;                // it says to be faster than any processor
   double slow_ms = 0;                // every job takes so much longer
 
   // "crash-at=3", "oom", "slow=20" ...; false if there is no such fault. May be called again.

@@ -45,7 +45,7 @@ my @phases = (
 sub check_threads {
   my ($pid, $what) = @_;
   my $limit = $node->safe_psql('postgres',
-    q{SET max_parallel_maintenance_workers = 8; SELECT threads FROM kde_devices()});
+    q{SET max_parallel_maintenance_workers = 8; SELECT threads FROM kde_devices() WHERE device = 'cpu'});
   my %tasks = tasks_of($pid);
   cmp_ok(scalar(keys %tasks), '<=', $limit, "$what: at most $limit threads");
   delete $tasks{$pid};

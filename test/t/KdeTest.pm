@@ -109,7 +109,7 @@ sub install_watchers {
 CREATE FUNCTION wait_for_fit(fitter integer, phase text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   deadline timestamptz := clock_timestamp() + interval '120 s';
-  threads boolean := (SELECT d.threads > 1 FROM kde_devices() AS d);
+  threads boolean := (SELECT d.threads > 1 FROM kde_devices() AS d WHERE d.device = 'cpu');
 BEGIN
   LOOP
     IF EXISTS (SELECT FROM pg_locks WHERE pid = fitter AND granted AND locktype = 'object'

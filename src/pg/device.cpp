@@ -1,0 +1,244 @@
+// The choice of device.h, and how the service is reached.
+//
+// Without a service running, nothing is known of a card. Then one is started, and waited for, where
+// the processor would be busy for longer than the start takes, and never waited for longer than the
+// processor would be busy: at worst a command takes twice its time, once.
+#include "pg/device.h"
+
+#include "pg/device_state.h"
+#include "pg/device_worker.h"
+#include "pg/interrupts.h"
+#include "pg/options.h"
+#include "pg/owned.h"
+
+#include "core/device/client.h"
+#include "core/select/line_bandwidth.h"
+
+extern "C" {
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+}
+
+#include <cstring>
+#include <limits>
+#include <optional>
+
+namespace kde_pg {
+
+namespace {
+
+constexpr double kPatienceMs = 10000;
+// Between looks at a service that is starting.
+constexpr long kLookMs = 20;
+// For so long a session remembers a wait in vain, and how fast the service said to be.
+constexpr int kMemoryMs = 60000;
+// Before giving up a place among the server's workers.
+constexpr int kPlaceMs = 500;
+
+// Pairs a second of the service this session last spoke to, by precision, and when; 0: never.
+double known_rate[2] = {0, 0};
+TimestampTz known_since = 0;
+// When the last wait in vain ended; 0: never.
+TimestampTz vain_since = 0;
+// The statement whose user has been told.
+TimestampTz told_statement = 0;
+
+// Owned by a memory context.
+struct Service {
+  kde::ServiceGreeting greeting;
+  std::optional<kde::ServiceDevice> device;
+
+  // False without memory.
+  bool connect() noexcept {
+    try {
+      device.emplace(kServiceSocket, greeting);
+      return true;
+    } catch (...) {
+      return false;
+    }
+  }
+};
+
+bool lately(TimestampTz when) {
+  return when != 0 && !TimestampDifferenceExceeds(when, GetCurrentTimestamp(), kMemoryMs);
+}
+
+kde::Status greet(Service* service) {
+  kde::Status status =
+      kde::greet_service(kServiceSocket, {}, begin_core_work(1), &service->greeting);
+  if (status.code == kde::Code::cancelled) check_status(status, "reach the device service");
+  if (!status.ok()) return status;
+  vain_since = 0;
+  known_since = GetCurrentTimestamp();
+  for (int i = 0; i < 2; ++i) known_rate[i] = service->greeting.pair_rate[i];
+  return status;
+}
+
+kde::Status absent(const char* why) {
+  return kde::Status::error(kde::Code::unavailable, "%s", why);
+}
+
+void nap() {
+  (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kLookMs,
+                  PG_WAIT_EXTENSION);
+  ResetLatch(MyLatch);
+  CHECK_FOR_INTERRUPTS();
+}
+
+// Greets the service, starting it and waiting for up to patience_ms if need be.
+kde::Status reach_service(double patience_ms, Service* service) {
+  kde::Status status = greet(service);
+  if (status.code != kde::Code::unavailable) return status;
+  ServiceState state = read_service_state();
+  if (!state.running && !device_program_exists()) return absent("its program is not installed");
+  const TimestampTz start = GetCurrentTimestamp();
+  if (patience_ms <= 0 || lately(vain_since))
+    return absent(state.text[0] != '\0' ? state.text : "it is not running");
+
+  BackgroundWorkerHandle* worker = nullptr;
+  for (;;) {
+    if (!state.running) {
+      pid_t pid;
+      if (worker == nullptr) {
+        worker = start_device_worker();
+        // Others in need at the same moment may have taken the last places; one of theirs will do.
+        if (worker == nullptr && TimestampDifferenceExceeds(start, GetCurrentTimestamp(), kPlaceMs))
+          return absent("no background worker may be added (max_worker_processes)");
+      } else if (GetBackgroundWorkerPid(worker, &pid) == BGWH_STOPPED &&
+                 !read_service_state().running) {
+        // Not as the second of two, since no other runs.
+        return absent("its background worker ended");
+      }
+    } else if (!state.promising) {
+      return absent(state.text);
+    }
+    if (TimestampDifferenceExceeds(start, GetCurrentTimestamp(), static_cast<int>(patience_ms))) {
+      vain_since = GetCurrentTimestamp();
+      return absent("it did not start in time");
+    }
+    nap();
+    const bool was_ready = std::strcmp(state.text, kStateReady) == 0;
+    status = greet(service);
+    if (status.code != kde::Code::unavailable) return status;
+    // Serving, and still not for us: of another version, or full.
+    if (was_ready) return status;
+    state = read_service_state();
+  }
+}
+
+// Passes over the pairs, about: the jobs that kde_devices() counted on 2,000 normal values and, of
+// matrices, on as many normal points in two and in four columns, where a search takes 16 for each
+// number it looks for and the simplex 20 for the square of their number.
+int line_sums(kde::Method method) {
+  switch (method) {
+    case kde::Method::sheather_jones:
+      return 13;
+    case kde::Method::smoothed_cv:
+    case kde::Method::lscv:
+      return 160;
+    default:
+      return 2;
+  }
+}
+
+int matrix_sums(kde::MatrixMethod method, int d) {
+  const int full = d * (d + 1) / 2;
+  switch (method) {
+    case kde::MatrixMethod::lscv:
+    case kde::MatrixMethod::lscv_grid:
+      // Few passes for many bandwidths each, of which each takes its own exponentials.
+      return 150;
+    case kde::MatrixMethod::lscv_matrix:
+      return 16 * full;
+    case kde::MatrixMethod::lscv_diagonal:
+      return 16 * d;
+    case kde::MatrixMethod::lscv_matrix_simplex:
+      return 20 * full * full;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+kde::SumsWork line_work(kde::Method method, kde::Kernel kernel, bool exact, std::int64_t n) {
+  kde::SumsWork work;
+  work.n = n;
+  const bool needed = exact && n > kde::kFewValues && kde::needs_pair_sums(method) &&
+                      !kde::has_window_sums(method, kernel);
+  work.sums = needed ? line_sums(method) : 0;
+  return work;
+}
+
+kde::SumsWork matrix_work(kde::MatrixMethod method, std::int64_t n, int d) {
+  kde::SumsWork work;
+  work.n = n;
+  work.d = d;
+  work.sums = n > kde::kFewValues ? matrix_sums(method, d) : 0;
+  return work;
+}
+
+void choose_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice) {
+  *choice = {};
+  // Another engine than the usual one was asked for by name.
+  if (engine->kind != kde::Engine::Kind::simd) return;
+  const DeviceMode mode = chosen_device_mode();
+  if (mode == DeviceMode::cpu || work.sums <= 0) return;
+  choice->asked = mode == DeviceMode::cuda;
+  work.precision = engine->precision;
+  const double here = kde::predicted_processor_ms(work, chosen_threads());
+  const auto there = [&work](double rate) { return kde::predicted_device_ms(work, rate); };
+  const double& rate = known_rate[static_cast<int>(work.precision)];
+  // Before it has said so, that of a card as fast as can be.
+  const double hoped = lately(known_since) ? rate : std::numeric_limits<double>::infinity();
+  if (!choice->asked && there(hoped) >= here) return;
+
+  double patience = kPatienceMs;
+  if (!choice->asked) patience = here > kde::kServiceStartMs ? Min(here, kPatienceMs) : 0;
+  Service* service = Owned<Service>::create(CurrentMemoryContext);
+  const kde::Status status = reach_service(patience, service);
+  if (!status.ok()) {
+    choice->use.trouble = status;
+    return;
+  }
+  if (!choice->asked && there(rate) >= here) return;
+  if (!service->connect()) {
+    choice->use.trouble = absent("out of memory");
+    return;
+  }
+  engine->kind = kde::Engine::Kind::device;
+  engine->device = &*service->device;
+  engine->use = &choice->use;
+}
+
+void report_device(const DeviceChoice& choice) {
+  const kde::Status& trouble = choice.use.trouble;
+  if (trouble.ok()) return;
+  const bool failed = trouble.code == kde::Code::failed;
+  const int level = failed ? WARNING : choice.asked ? NOTICE : DEBUG1;
+  if (level != DEBUG1) {
+    // A function may be called for every row.
+    if (told_statement == GetCurrentStatementStartTimestamp()) return;
+    told_statement = GetCurrentStatementStartTimestamp();
+  }
+  const char* which = choice.use.device_sums > 0 ? "the remaining sums" : "the sums";
+  ereport(level,
+          (failed ? errcode(ERRCODE_SYSTEM_ERROR) : errcode(ERRCODE_SUCCESSFUL_COMPLETION),
+           failed ? errmsg("the device service failed; %s were computed by the processor", which)
+                  : errmsg("the device service is not available; %s were computed by the processor",
+                           which),
+           errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(trouble.message[0])),
+                              trouble.message + 1)));
+}
+
+const char* used_engine_name(const DeviceChoice& choice) {
+  if (choice.use.device_sums == 0) return chosen_engine_name();
+  const char* cuda = chosen_engine().precision == kde::Precision::single ? "cuda single" : "cuda";
+  if (choice.use.processor_sums == 0) return cuda;
+  return psprintf("%s, %s", cuda, chosen_engine_name());
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,473 @@
+# The device service: how it is started, what a fit makes of its failures, and that no process stays
+# behind. The program is a fake that serves the same protocol over the processor and misbehaves on
+# demand; KDE_AQP_FAKE_CUDAD is its path.
+use strict;
+use warnings;
+
+use KdeTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $fake = $ENV{KDE_AQP_FAKE_CUDAD} or die 'KDE_AQP_FAKE_CUDAD must name the fake program';
+
+my $node = PostgreSQL::Test::Cluster->new('device');
+$node->init(allows_streaming => 1);
+$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+$node->start;
+my $directory = $node->basedir;
+
+# The program as the server runs it: says who it is, then becomes the fake in the mode of a file.
+my ($program, $mode_file, $pid_file) = map { "$directory/$_" } qw(program mode pid);
+append_to_file($program, <<"SH");
+#!/bin/sh
+echo \$\$ > '$pid_file.new' && mv '$pid_file.new' '$pid_file'
+exec '$fake' \$(cat '$mode_file') "\$@"
+SH
+chmod 0755, $program or die $!;
+
+sub write_file {
+  my ($file, $text) = @_;
+  unlink $file;
+  append_to_file($file, $text);
+  return;
+}
+write_file($mode_file, '');
+
+sub program_pid {
+  return 0 unless -s $pid_file;
+  my $pid = slurp_file($pid_file);
+  chomp $pid;
+  return $pid;
+}
+
+# A process that has ended counts as gone though nobody may have asked for its status.
+sub is_alive {
+  my ($pid) = @_;
+  open my $stat, '<', "/proc/$pid/stat" or return 0;
+  my $line = <$stat> // '';
+  return $line =~ /\) [^ZX] /;
+}
+
+sub parent_of {
+  my ($pid) = @_;
+  return (slurp_file("/proc/$pid/stat") =~ /\) \S (\d+)/)[0];
+}
+
+my $state = q{SELECT device || ': ' || status FROM kde_devices() WHERE device <> 'cpu'};
+
+sub wait_for_state {
+  my ($wanted, $what) = @_;
+  ok($node->poll_query_until('postgres', qq{SELECT EXISTS (
+      SELECT FROM kde_devices() WHERE device <> 'cpu' AND device || ': ' || status ~ '$wanted')}),
+    "$what: $wanted");
+  return;
+}
+
+# Starts the program anew in another mode; a changed limit does, without a pause.
+my $jobs = 64;
+my $ready = '^cuda:0: ready';
+
+sub set_mode {
+  my ($mode, $wanted) = @_;
+  # After a restart of the server nobody has needed it yet.
+  fit('cuda') unless is_alive(program_pid());
+  my $old = program_pid();
+  write_file($mode_file, $mode);
+  ++$jobs;
+  $node->safe_psql('postgres', "LOAD 'kde_aqp'; ALTER SYSTEM SET kde_aqp.gpu_max_jobs = $jobs");
+  $node->reload;
+  ok(wait_until(sub { program_pid() != $old }), "mode '$mode': the program starts anew");
+  ok(wait_until(sub { !is_alive($old) }), "mode '$mode': alone");
+  wait_for_state($wanted // $ready, "mode '$mode'");
+  return;
+}
+
+my $fit = q{SELECT engine, bandwidth FROM kde_fit('t', 'v', method => 'plugin', exact => true, seed => 1)};
+
+# Fits in a session of its own: engine, bandwidth, messages.
+sub fit {
+  my ($device, $function) = @_;
+  $function //= $fit;
+  my ($code, $out, $err) = $node->psql('postgres', "SET kde_aqp.device = $device; $function");
+  my ($engine, $bandwidth) = split /\|/, $out;
+  return ($engine // '', $bandwidth // 'NaN', $err);
+}
+
+$node->safe_psql('postgres', q{
+  CREATE EXTENSION kde_aqp;
+  CREATE ROLE mortal LOGIN;
+  CREATE TABLE t AS SELECT ln(i) * 100 + sin(i) AS v FROM generate_series(1, 3000) AS i;
+  CREATE TABLE u AS SELECT ln(i) * 100 + sin(i) AS v FROM generate_series(1, 6000) AS i;
+  CREATE TABLE points AS SELECT array_agg(ARRAY[sin(i * 1.7) * ln(i), cos(i * 2.3)]) AS p
+    FROM generate_series(1, 1000) AS i;
+});
+my ($by_cpu, $expected) = fit('cpu');
+like($by_cpu, qr/^(simd|reference)/, 'by the processor');
+
+# The sums of two engines are not of the same bits; those of the wrong pairs would be far off.
+sub check_fit {
+  my ($what, $engine_wanted, $messages_wanted, $engine, $bandwidth, $err) = @_;
+  like($engine, $engine_wanted, "$what: engine");
+  cmp_ok(abs($bandwidth / $expected - 1), '<', 1e-9, "$what: bandwidth");
+  if (defined $messages_wanted) { like($err, $messages_wanted, "$what: messages") }
+  else { is($err, '', "$what: no message") }
+  return;
+}
+
+my $cuda = qr/^cuda$/;
+my $processor = qr/^\Q$by_cpu\E$/;
+my $mixed = qr/^cuda, \Q$by_cpu\E$/;
+my $absent = qr/NOTICE:  the device service is not available; the sums were computed by the processor/;
+my $failed = qr/WARNING:  the device service failed; the (?:remaining )?sums were computed by the processor/;
+
+# --- no program ------------------------------------------------------------------------------------
+my $library = $node->config_data('--pkglibdir') . '/kde_aqp.so';
+my ($libraries) = run_command([ 'ldd', $library ]);
+like($libraries, qr/libgomp/, 'the library has its libraries');
+unlike($libraries, qr/cuda|nvidia/i, 'and none of CUDA');
+
+$node->append_conf('postgresql.conf', "kde_aqp.cuda_program = '$directory/none'");
+$node->reload;
+check_fit('no program, auto', $processor, undef, fit('auto'));
+check_fit('no program, cuda', $processor, qr/$absent\nDETAIL:  Its program is not installed\./, fit('cuda'));
+is($node->safe_psql('postgres', $state), '', 'no program, auto: no card is listed');
+is($node->safe_psql('postgres', "SET kde_aqp.device = cuda; $state"), 'cuda: program not found',
+  'no program, cuda: nor another');
+
+# --- who may choose the program -----------------------------------------------------------------------
+my @mortal = (extra_params => [ '-U', 'mortal' ]);
+for my $loaded ('', 'SELECT count(*) FROM kde_devices();') {
+  my (undef, $out, $err) = $node->psql('postgres', qq{
+    $loaded
+    SET kde_aqp.cuda_program = '/bin/false';
+    SELECT count(*) FROM kde_devices();
+    SHOW kde_aqp.cuda_program;}, on_error_stop => 0, @mortal);
+  like($err, qr/parameter "kde_aqp.cuda_program" cannot be changed now/,
+    'a role may not choose the program' . ($loaded ? '' : ', nor before the library is loaded'));
+  like($err, qr/must be superuser|permission denied|privileges/, 'nor see it');
+}
+for my $loaded ('', 'SELECT count(*) FROM kde_devices();') {
+  my (undef, $out) = $node->psql('postgres', qq{
+    $loaded
+    SET kde_aqp.cuda_program = '/bin/false';
+    SELECT count(*) FROM kde_devices();
+    SHOW kde_aqp.cuda_program;}, on_error_stop => 0);
+  like($out, qr{/none$}, 'nor a superuser in a session');
+}
+
+# --- started by the first in need --------------------------------------------------------------------
+$node->append_conf('postgresql.conf', "kde_aqp.cuda_program = '$program'");
+$node->reload;
+ok($node->poll_query_until('postgres', q{SELECT true FROM kde_devices() WHERE status = 'not running'}),
+  'a program, not running');
+is(program_pid(), 0, 'listing devices starts nothing');
+check_fit('first in need', $cuda, undef, fit('cuda'));
+my $first = program_pid();
+ok(is_alive($first), 'its program runs');
+is($node->safe_psql('postgres', q{
+     SELECT device, status, in_use, capability ~ '^\d+\.\d+$', jobs > 0, last_error IS NULL
+     FROM kde_devices() WHERE device <> 'cpu'}),
+  'cuda:0|ready|t|t|t|t', 'and is listed');
+is($node->safe_psql('postgres', q{SELECT engine FROM kde_densities}), 'cuda', 'and stored');
+check_fit('in single precision', qr/^cuda single$/, undef, do {
+    my ($engine, $bandwidth, $err) = fit('cuda', "SET kde_aqp.precision = single; $fit");
+    cmp_ok(abs($bandwidth / $expected - 1), '<', 1e-5, 'in single precision: near');
+    ($engine, $expected, $err)});
+check_fit('by default, few values', $processor, undef, fit('auto'));
+check_fit('not asked for', $processor, undef, fit('cpu'));
+is($node->safe_psql('postgres', "SET kde_aqp.device = cpu; $state"), '', 'and not listed then');
+for my $call (
+  q{kde_bandwidth((SELECT array_agg(v) FROM t), exact => true)},
+  q{kde_bandwidth((SELECT array_agg(v) FROM t), 'lscv', exact => true)},
+  q{(kde_bandwidth_matrix(p))[2][2] FROM points},
+  q{(kde_bandwidth_matrix(p, 'lscv'))[1][1] FROM points})
+{
+  my $sums = q{SELECT jobs FROM kde_devices() WHERE device = 'cuda:0'};
+  my $before = $node->safe_psql('postgres', $sums);
+  my $by_card = (fit('cuda', "SELECT 0, $call"))[1];
+  my $by_processor = (fit('cpu', "SELECT 0, $call"))[1];
+  cmp_ok(abs($by_card / $by_processor - 1), '<', 1e-7, "$call: as by the processor");
+  my $after = $node->safe_psql('postgres', $sums);
+  cmp_ok($after, '>', $before, "$call: by the card, in " . ($after - $before) . ' sums');
+}
+is(program_pid(), $first, 'all by the same program');
+
+# --- several at once -------------------------------------------------------------------------------------
+{
+  my @sessions = map { open_session($node, 'postgres', 'SET kde_aqp.device = cuda') } 1 .. 8;
+  send_sql($_, q{SELECT kde_bandwidth((SELECT array_agg(v) FROM t), exact => true)}) for @sessions;
+  my ($right, $messages) = (0, '');
+  for my $session (@sessions) {
+    my ($bandwidth, $err) = end_sql($session);
+    ++$right if abs($bandwidth / $expected - 1) < 1e-9;
+    $messages .= $err;
+    $session->quit;
+  }
+  is($right, 8, 'eight at once: all have the bandwidth');
+  is($messages, '', 'and none a complaint');
+}
+
+# A worker that is ended takes its program along, and eight that need one at once make one.
+{
+  my $worker = parent_of($first);
+  is(kill('TERM', $worker), 1, 'the worker is ended');
+  ok(wait_until(sub { !is_alive($worker) && !is_alive($first) }), 'and its program with it');
+  my @sessions = map { open_session($node, 'postgres', 'SET kde_aqp.device = cuda') } 1 .. 8;
+  send_sql($_, q{SELECT kde_bandwidth((SELECT array_agg(v) FROM t), exact => true)}) for @sessions;
+  my $messages = '';
+  for my $session (@sessions) {
+    my (undef, $err) = end_sql($session);
+    $messages .= $err;
+    $session->quit;
+  }
+  is($messages, '', 'eight in need at once are served');
+  my $programs = grep { (readlink($_) // '') eq $fake } glob '/proc/[0-9]*/exe';
+  is($programs, 1, 'by one program');
+}
+
+# --- what may go wrong --------------------------------------------------------------------------------------
+# Jobs are counted from the loading of a sample; a plug-in bandwidth then takes two sums.
+my @modes = (
+  [ 'version', $processor, $absent, '^cuda: ' ],
+  [ 'start', $processor, qr/$absent\nDETAIL:  No usable device, next try/, '^cuda: no usable device, next try' ],
+  [ 'oom', $processor, $absent ],
+  [ 'busy', $processor, $absent ],
+  [ 'crash-at=1', $processor, $failed ],
+  [ 'crash-at=2', $processor, $failed ],
+  [ 'crash-at=3', $mixed, $failed ],
+  [ 'garbage-at=3', $mixed, $failed ],
+  [ 'wrong-size-at=3', $mixed, $failed ],
+  [ 'nan-at=3', $mixed, $failed ],
+  [ 'device-error-at=3', $mixed, $failed ],
+  [ 'freeze-at=3', $mixed, $failed ],
+  [ 'deaf-at=3 --fail=hang-limit=300', $mixed, $failed ]);
+for (@modes) {
+  my ($mode, $engine, $messages, $wanted) = @$_;
+  set_mode("--fail=$mode", $wanted);
+  check_fit($mode, $engine, $messages, fit('cuda'));
+}
+
+# Without a device it is tried again and again, and said once.
+{
+  my $before = -s $node->logfile;
+  set_mode('--fail=start', '^cuda: no usable device, next try within 1 s');
+  wait_for_state('^cuda: no usable device, next try within 4 s', 'two more tries');
+  my @said = slurp_file($node->logfile, $before) =~ /LOG:  device service found no usable device/g;
+  is(scalar(@said), 1, 'no device: said once');
+}
+my $log = slurp_file($node->logfile);
+like($log, qr/LOG:  device service failed: $_\n.*DETAIL:  Its program is started again in 1 s\./,
+  "logged: $_")
+  for 'crashed \(signal 9\)', 'a device hung or was lost';
+
+set_mode('');
+check_fit('well again', $cuda, undef, fit('cuda'));
+set_mode('');
+
+# --- by prediction --------------------------------------------------------------------------------------------
+# As slow as it is, the fake is not worth the way; one that boasts is, but not for the least of jobs.
+{
+  my $one_thread = 'SET kde_aqp.threads = 1';
+  my $large = q{SELECT kde_bandwidth((SELECT array_agg(v) FROM t), 'smoothed_cv', exact => true)};
+  my $small = q{SELECT kde_bandwidth((SELECT array_agg(v) FROM t WHERE v > 780), exact => true)};
+  my $jobs_done = sub {
+    $node->safe_psql('postgres', "$one_thread; $_[0]");
+    return $node->safe_psql('postgres', q{SELECT jobs FROM kde_devices() WHERE device = 'cuda:0'});
+  };
+  is($jobs_done->($large), '0', 'auto: not by a card slower than the processor');
+  set_mode('--fail=boast');
+  is($jobs_done->($small), '0', 'auto: few sums are not worth the way to any card');
+  is($jobs_done->("SET kde_aqp.device = cpu; $large"), '0', 'cpu: by the processor, whatever a card says');
+  cmp_ok($jobs_done->($large), '>', 100, 'auto: by a card that is faster');
+  my ($code, $out, $err) = $node->psql('postgres', "$one_thread; SET client_min_messages = debug1; $large");
+  unlike($err, qr/device service/, 'auto: and nothing to tell');
+
+  # Where none runs, it is started where it saves more than its start costs.
+  set_mode('');
+  my $program = program_pid();
+  kill 'TERM', parent_of($program);
+  ok(wait_until(sub { !is_alive($program) }), 'auto: no service');
+  write_file($mode_file, '--fail=boast');
+  ($code, $out, $err) = $node->psql('postgres', "$one_thread; SET client_min_messages = debug1; $fit");
+  like($err, qr/DEBUG:  the device service is not available.*\nDETAIL:  It is not running\./,
+    'auto: is not started for little');
+  is(program_pid(), $program, 'auto: indeed');
+  is($node->safe_psql('postgres', qq{
+       $one_thread;
+       SELECT engine FROM kde_fit('u', 'v', method => 'smoothed_cv', exact => true, seed => 1)}),
+    'cuda', 'auto: but for much');
+  isnt(program_pid(), $program, 'auto: started');
+  set_mode('');
+}
+
+# Seen by a session that uses its backend before and after.
+{
+  my $session = open_session($node, 'postgres', 'SET kde_aqp.device = cuda');
+  like(ask($session, $fit), qr/^cuda\|/, 'one session: by the card');
+  my $old = program_pid();
+  is(kill('KILL', $old), 1, 'one session: the program is killed');
+  ok(wait_until(sub { !is_alive($old) }), 'one session: and gone');
+  wait_for_state($ready, 'one session: the program is started again');
+  like(ask($session, $fit), qr/^cuda\|/, 'one session: by the card again');
+  $session->quit;
+}
+
+# --- signals from outside in the middle of a job ------------------------------------------------------
+# The program takes very long over a job; other sessions go on.
+sub in_the_middle {
+  my ($what, $do, $after) = @_;
+  set_mode('--fail=slow=600000');
+  my $program = program_pid();
+  my %threads;
+  ok(wait_until(sub { %threads = tasks_of($program); keys %threads <= 3 }), "$what: at rest");
+  my $session = open_session($node, 'postgres', 'SET kde_aqp.device = cuda');
+  send_sql($session, $fit);
+  ok($node->poll_query_until('postgres', q{
+       SELECT jobs > 0 FROM kde_devices() WHERE device = 'cuda:0'}),
+    "$what: a job runs");
+  is($node->safe_psql('postgres', q{SELECT count(*) FROM t}), '3000', "$what: others go on");
+  write_file($mode_file, '');
+  $do->($program, $session);
+  $after->($program, $session) if $after;
+  return;
+}
+
+sub ends_with_warning {
+  my ($what, $engine) = @_;
+  return sub {
+    my ($program, $session) = @_;
+    my ($out, $err) = end_sql($session);
+    check_fit($what, $engine, $failed, split(/\|/, $out), $err);
+    ok(wait_until(sub { !is_alive($program) }), "$what: the program is gone");
+    $session->quit;
+    wait_for_state($ready, "$what: the next");
+    check_fit("$what: then", $cuda, undef, fit('cuda'));
+  };
+}
+in_the_middle('SIGKILL', sub { kill 'KILL', $_[0] }, ends_with_warning('SIGKILL', $processor));
+in_the_middle('SIGSTOP', sub {
+    kill 'STOP', $_[0];
+    like($node->safe_psql('postgres', $state), qr/^cuda: /, 'SIGSTOP: listed as one service, no card');
+  }, ends_with_warning('SIGSTOP', $processor));
+in_the_middle('worker ended', sub { kill 'TERM', parent_of($_[0]) }, sub {
+    my ($program, $session) = @_;
+    my ($out, $err) = end_sql($session);
+    check_fit('worker ended', $processor, $failed, split(/\|/, $out), $err);
+    ok(wait_until(sub { !is_alive($program) }), 'worker ended: the program is gone');
+    $session->quit;
+    check_fit('worker ended: then', $cuda, undef, fit('cuda'));
+  });
+in_the_middle('cancel', sub {
+    my ($program, $session) = @_;
+    my $pid = $node->safe_psql('postgres', q{
+      SELECT pid FROM pg_stat_activity WHERE query LIKE '%kde_fit%' AND pid <> pg_backend_pid()});
+    $node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
+    my ($out, $err) = end_sql($session);
+    like($err, qr/canceling statement due to user request/, 'cancel: at once');
+    # A connection has a thread, and at rest there is none.
+    ok(wait_until(sub { my %threads = tasks_of($program); keys %threads <= 3 }),
+      'cancel: the job ends');
+    ask($session, 'SET statement_timeout = 300');
+    ($out, $err) = ask($session, $fit);
+    like($err, qr/canceling statement due to statement timeout/, 'timeout: ends a job');
+    is(ask($session, 'SELECT 1'), '1', 'timeout: the session goes on');
+    $session->quit;
+    ok(is_alive($program), 'cancel: the program goes on');
+  });
+
+like(slurp_file($node->logfile), qr/LOG:  device service failed: did not answer/, 'logged: did not answer');
+
+# --- base backups ----------------------------------------------------------------------------------------
+set_mode('');
+{
+  my ($out, $err) = run_command([ 'pg_basebackup', '-D', "$directory/backup", '-h', $node->host,
+      '-p', $node->port, '--checkpoint=fast', '--no-sync' ]);
+  is($err, '', 'a base backup has nothing to say about the socket');
+  ok(-S $node->data_dir . '/pg_stat_tmp/kde_aqp_device.sock', 'which is there');
+  ok(!-e "$directory/backup/pg_stat_tmp/kde_aqp_device.sock", 'and not in the backup');
+}
+
+# --- shutdown ------------------------------------------------------------------------------------------
+sub gone {
+  my ($program, $what) = @_;
+  ok(wait_until(sub { !is_alive($program) }), "$what: leaves no program behind");
+  return;
+}
+
+in_the_middle('fast shutdown', sub {
+    my ($program, $session) = @_;
+    $node->stop('fast');
+    $session->{run}->finish;
+    gone($program, 'fast shutdown');
+    ok(!-e $node->data_dir . '/pg_stat_tmp/kde_aqp_device.sock', 'fast shutdown: nor its socket');
+    $node->start;
+  });
+
+in_the_middle('a crash', sub {
+    my ($program, $session) = @_;
+    my $pid = $node->safe_psql('postgres', q{
+      SELECT pid FROM pg_stat_activity WHERE query LIKE '%kde_fit%' AND pid <> pg_backend_pid()});
+    kill 'KILL', $pid;
+    $session->{run}->finish;
+    gone($program, 'a crash');
+    ok($node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()'), 'a crash: recovers');
+    check_fit('a crash: then', $cuda, undef, fit('cuda'));
+  });
+
+in_the_middle('immediate shutdown', sub {
+    my ($program, $session) = @_;
+    $node->stop('immediate');
+    $session->{run}->finish;
+    gone($program, 'immediate shutdown');
+    $node->start;
+  });
+
+# Where no worker may be added, and nobody waits for one.
+$node->append_conf('postgresql.conf', 'max_worker_processes = 0');
+$node->restart;
+check_fit('no place', $processor, qr/$absent\nDETAIL:  No background worker may be added/, fit('cuda'));
+$node->append_conf('postgresql.conf', 'max_worker_processes = 8');
+
+# --- preloaded ---------------------------------------------------------------------------------------------
+# Without the program the server has no process for it.
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'kde_aqp'\n"
+    . "kde_aqp.cuda_program = '$directory/none'");
+$node->restart;
+is($node->safe_psql('postgres', "SET kde_aqp.device = cuda; $state"), 'cuda: program not found',
+  'preloaded, no program');
+check_fit('preloaded, no program', $processor, $absent, fit('cuda'));
+
+unlink $pid_file;
+$node->append_conf('postgresql.conf', "kde_aqp.cuda_program = '$program'");
+$node->reload;
+is($node->safe_psql('postgres', 'SHOW kde_aqp.cuda_program'), "$directory/none",
+  'preloaded: another program only at the next start');
+$node->restart;
+wait_for_state($ready, 'preloaded: served before anybody asks');
+check_fit('preloaded', $cuda, undef, fit('cuda'));
+{
+  my $program = program_pid();
+  my $worker = parent_of($program);
+  open my $file, '<', $node->data_dir . '/postmaster.pid' or die $!;
+  chomp(my $postmaster = <$file>);
+  is(scalar(my @threads = glob "/proc/$postmaster/task/*"), 1, 'preloaded: the postmaster has one thread');
+  unlike(slurp_file("/proc/$_/maps"), qr/libcuda|nvidia/, 'preloaded: no process loads a driver')
+    for $postmaster, $worker;
+  is(scalar(my @worker_threads = glob "/proc/$worker/task/*"), 1, 'preloaded: nor has the worker more');
+
+  # In a session with device = cpu nothing changes for others; in the configuration the service ends.
+  $node->append_conf('postgresql.conf', 'kde_aqp.device = cpu');
+  $node->reload;
+  gone($program, 'device = cpu in the configuration');
+  check_fit('preloaded, cpu: asked for', $cuda, undef, fit('cuda'));
+
+  # Without its postmaster.
+  $program = program_pid();
+  $worker = parent_of($program);
+  $node->kill9;
+  gone($program, 'the postmaster killed');
+  ok(wait_until(sub { !is_alive($worker) && !is_alive($postmaster) }), 'the postmaster killed: nor the worker');
+}
+
+done_testing();
