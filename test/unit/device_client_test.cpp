@@ -9,6 +9,7 @@
 #include <atomic>
 #include <limits>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "core/device/client.h"
@@ -197,15 +198,19 @@ TEST_F(DeviceClient, FollowsRelativePaths) {
 TEST_F(DeviceClient, SurvivesSignals) {
   struct sigaction ignore = {};
   struct sigaction old = {};
-  ignore.sa_handler = [](int) {};
+  static std::atomic<int> handled{0};
+  ignore.sa_handler = [](int) { ++handled; };
   ASSERT_EQ(::sigaction(SIGUSR1, &ignore, &old), 0);
   const pthread_t client = ::pthread_self();
   {
     ScriptedService service([client](Peer& peer) {
       ASSERT_TRUE(peer.receive());
       const Bytes answer = message(wire::Type::welcome, welcome_body());
+      // The client has nothing to do but wait, and is asked to handle each signal meanwhile.
       for (const std::byte b : answer) {
+        const int before = handled;
         ::pthread_kill(client, SIGUSR1);
+        while (handled == before) std::this_thread::yield();
         peer.send({b});
       }
     });
