@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(5);
 // Shorter work is waited for without letting go of the processor.
 constexpr auto kSpin = std::chrono::microseconds(1000);
-constexpr std::size_t kStaging = std::size_t{128} << 10;  // bytes of each stage
+constexpr std::size_t kStaging = std::size_t{256} << 10;  // bytes of each stage
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();

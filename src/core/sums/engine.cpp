@@ -1,7 +1,6 @@
 // Makes the engine that a caller asks for, after checking what every engine takes for granted.
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <exception>
 #include <new>
 #include <thread>
@@ -11,6 +10,7 @@
 #include "core/sampling/sort.h"
 #include "core/sums/device_sums.h"
 #include "core/sums/engine_parts.h"
+#include "core/sums/finite.h"
 #include "core/sums/pair_sums.h"
 #include "core/sums/spectral.h"
 
@@ -32,7 +32,7 @@ Status make_pair_sums(const Engine& engine, std::span<const double> x, const Con
   if (x.size() < 2) {
     return Status::error(Code::invalid_argument, "sums over pairs need at least two values");
   }
-  if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); })) {
+  if (!all_finite(x)) {
     return Status::error(Code::invalid_argument, "values must be finite");
   }
   if (engine.kind == Engine::Kind::spectral) return make_spectral_sums(x, {}, control, out);

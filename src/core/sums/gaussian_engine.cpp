@@ -6,17 +6,10 @@
 
 #include "core/sums/device_sums.h"
 #include "core/sums/engine_parts.h"
+#include "core/sums/finite.h"
 #include "core/sums/gaussian_parts.h"
 
 namespace kde {
-namespace {
-
-bool all_finite(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
-}
-
-}  // namespace
-
 Status check_sweep(std::span<const double> h, std::size_t results) {
   if (h.empty() || h.size() != results) {
     return Status::error(Code::invalid_argument,

@@ -2,7 +2,7 @@
 // vector engine and the textbook's loops in the same run. For a machine with a card:
 //
 //   make cuda-bench                       all cards
-//   build/cuda/device_bench --cards=1 --benchmark_filter=PLUGIN
+//   build/cuda/device_bench --cards=1 --without-textbook --benchmark_filter=PLUGIN
 //
 // The device is warm: its contexts and kernels are loaded before, as the service holds them. ms is
 // the median of the runs; terms/s counts the textbook's terms, visited or not.
@@ -44,6 +44,7 @@ constexpr int kTextbook = 32768;  // larger samples take the loops minutes
 constexpr double kWarmMs = 50;    // a card that has been idle needs as long to reach its clock
 
 std::unique_ptr<Device> device;
+bool with_textbook = true;
 
 const char* word(Precision precision) {
   return precision == Precision::single ? "single" : "double";
@@ -114,7 +115,7 @@ double truth(int n) {
 }
 
 double textbook_plugin_ms(int n) {
-  return n == kTextbook ? textbook_plugin_of_mix(n).ms : kUnknown;
+  return with_textbook && n == kTextbook ? textbook_plugin_of_mix(n).ms : kUnknown;
 }
 
 void add_plugin(int n, const std::string& name, Precision precision, bool sorted, int runs) {
@@ -201,7 +202,7 @@ const Swept& swept(int n, int d) {
         !make_gaussian_sums({.kind = Engine::Kind::reference}, out.white.w, d, {}, &sums).ok() ||
         !sums->sweep(h, out.exact).ok())
       std::abort();
-    if (d == kMaxDimensions) {
+    if (with_textbook && d == kMaxDimensions) {
       std::vector<textbook::Sums> all(h.size());
       out.textbook_ms = milliseconds_of([&] {
         textbook::lscv_h(x, static_cast<std::size_t>(d), inverse_covariance(x, d), h, all);
@@ -263,7 +264,7 @@ const Valued& valued(int n, int d) {
         !make_gaussian_sums(precise, out.white.w, d, all_threads(16), &sums).ok() ||
         !sums->full(out.a, &out.exact).ok())
       std::abort();
-    if (d == kMaxDimensions) {
+    if (with_textbook && d == kMaxDimensions) {
       std::vector<double> inverse = inverse_covariance(x, d);
       out.textbook_ms = milliseconds_of(
           [&] { benchmark::DoNotOptimize(textbook::lscv_matrix(x, size, inverse).once); });
@@ -299,6 +300,45 @@ void add_value(int n, int d, const Engine& engine, const std::string& name, bool
         return Outcome{static_cast<double>(n) * (n - 1), std::fabs(f.value - e.value) / e.moduli,
                        known.textbook_ms};
       });
+}
+
+// What a device does of it by itself: the points to the card, the sum, the result back.
+void add_value_alone(int n, int d, Precision precision) {
+  add({"LSCV_H-g", n, d, "load and sum", "-", 1, word(precision)}, kRuns,
+      [=](benchmark::State& state) {
+        const Valued& known = valued(n, d);
+        double found[2] = {};
+        const auto value = [&] {
+          std::unique_ptr<DeviceSample> sample;
+          if (!device->load(known.white.w, d, {}, &sample).ok() ||
+              !sample->full(known.a, precision, {}, found).ok())
+            state.SkipWithError("no sums");
+        };
+        warm_up(value);
+        for (auto _ : state) value();
+        const LscvValue e = lscv_value(n, d, known.exact.once, known.exact.twice);
+        const LscvValue f = lscv_value(n, d, found[0], found[1]);
+        return Outcome{static_cast<double>(n) * (n - 1), std::fabs(f.value - e.value) / e.moduli,
+                       known.textbook_ms};
+      });
+}
+
+void add_load(int n, int d) {
+  add({"load", n, d, "device", "-", 1, "double"}, kRuns, [=](benchmark::State& state) {
+    std::vector<double> x = samples::mix(n, d);
+    if (d == 1) std::sort(x.begin(), x.end());
+    // A sum of next to nothing waits for the points.
+    const auto load = [&] {
+      std::unique_ptr<DeviceSample> sample;
+      double sum = 0;
+      if (!device->load(x, d, {}, &sample).ok() ||
+          (d == 1 && !sample->derivative(0, 1e-9, Precision::single, {}, &sum).ok()))
+        state.SkipWithError("no sample");
+    };
+    warm_up(load);
+    for (auto _ : state) load();
+    return Outcome{static_cast<double>(n) * d};
+  });
 }
 
 void add_gradient(int n, int d, Precision precision) {
@@ -368,8 +408,6 @@ void add_search(int n, int d, const Engine& engine, const std::string& name, int
           largest = std::max(largest, std::fabs(known.exact.factor[k]));
           error = std::max(error, std::fabs(found.factor[k] - known.exact.factor[k]));
         }
-        std::printf("%lld sums, %d evaluations\n", static_cast<long long>(use.device_sums),
-                    found.evaluations);
         return Outcome{found.evaluations * static_cast<double>(n) * (n - 1), error / largest,
                        kUnknown};
       });
@@ -407,7 +445,10 @@ void add_all() {
   add_plugin(1 << 20, "device", Precision::single, true, 21);
   add_plugin(1 << 20, "device", Precision::full, true, 3);
   add_plugin(1 << 21, "device", Precision::single, true, 5);
-  for (const int r : {0, 4, 6}) add_all_pairs(1 << 20, r);
+  for (const int r : {0, 2, 4, 6}) add_all_pairs(1 << 20, r);
+  add_load(32768, 1);
+  add_load(1 << 20, 1);
+  add_load(16384, 16);
   for (const int d : {2, 4, 16}) {
     add_sweep(1024, d, on_processor(), "simd", 1, 5);
     add_sweep(1024, d, single, "device", 1, kRuns);
@@ -417,6 +458,7 @@ void add_all() {
     add_value(16384, d, on_processor(), "simd", true, 1, 3);
     add_value(16384, d, single, "device", false, 1, kRuns);
     add_value(16384, d, single, "device, kept", true, 1, kRuns);
+    add_value_alone(16384, d, Precision::single);
     add_value(16384, d, full, "device", false, 1, kRuns);
     add_gradient(16384, d, Precision::single);
     add_gradient(16384, d, Precision::full);
@@ -434,12 +476,17 @@ void add_all() {
 int main(int argc, char** argv) {
   kde::cuda::CudaOptions options;
   constexpr char kCards[] = "--cards=";
-  if (argc > 1 && std::strncmp(argv[1], kCards, sizeof kCards - 1) == 0) {
-    options.most_cards = std::atoi(argv[1] + sizeof kCards - 1);
-    argv[1] = argv[0];
-    ++argv;
-    --argc;
+  int kept = 1;
+  for (int k = 1; k < argc; ++k) {
+    if (std::strncmp(argv[k], kCards, sizeof kCards - 1) == 0) {
+      options.most_cards = std::atoi(argv[k] + sizeof kCards - 1);
+    } else if (std::strcmp(argv[k], "--without-textbook") == 0) {
+      kde::bench::with_textbook = false;
+    } else {
+      argv[kept++] = argv[k];
+    }
   }
+  argc = kept;
   if (const kde::Status s = kde::cuda::make_cuda_device(options, &kde::bench::device); !s.ok()) {
     std::fprintf(stderr, "%s\n", s.message);
     return 1;
