@@ -18,7 +18,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(5);
 // Shorter work is waited for without letting go of the processor.
 constexpr auto kSpin = std::chrono::microseconds(1000);
-constexpr std::size_t kStaging = std::size_t{256} << 10;  // bytes of each stage
+constexpr std::size_t kLeastStage = std::size_t{64} << 10;  // bytes
+constexpr std::size_t kStaging = std::size_t{1} << 20;
 
 double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -120,10 +121,21 @@ Status Card::wait(const Control& control) {
 }
 
 Status Card::upload(void* to, const void* from, std::size_t bytes) {
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, from) == cudaSuccess &&
+      attributes.type == cudaMemoryTypeHost) {
+    // Page-locked already: the card reads it itself.
+    KDE_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_));
+    KDE_CUDA(cudaEventRecord(done_, stream_));
+    KDE_CUDA(cudaEventSynchronize(done_));
+    return Status::success();
+  }
+  // In parts, so that copying to page-locked memory and from there to the card go on at one time.
+  const std::size_t most = std::clamp(bytes / 4, kLeastStage, kStaging);
   auto* target = static_cast<unsigned char*>(to);
   const auto* source = static_cast<const unsigned char*>(from);
   for (; bytes > 0; stage_ = (stage_ + 1) % kStages) {
-    const std::size_t part = std::min(bytes, kStaging);
+    const std::size_t part = std::min(bytes, most);
     unsigned char* stage = staging_.data() + stage_ * kStaging;
     KDE_CUDA(cudaEventSynchronize(staged_[stage_]));
     std::memcpy(stage, source, part);

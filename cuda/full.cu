@@ -1,230 +1,148 @@
-// The kernel of full.h.
+// The kernel of full.h. A thread holds its points in registers and goes through strips of points in
+// shared memory, each read by a whole warp at once.
 //
 //   -|y_i - y_j|^2/2 = y_i'y_j - |y_i|^2/2 - |y_j|^2/2
 //
 // costs d instructions a pair by the product on the right (the Gram form) and 2 d by differences.
-// The product's rounding error is some eps |y|^2, so that in single precision it serves where no
-// norm exceeds kGramReach: an exponent is then wrong by 256 (2 + sqrt d) 2^-24 = 1e-4 at worst,
-// either way, of few points' terms alone. Beyond, differences.
+// The product's rounding error is some eps |y|^2, so it serves where no half norm exceeds
+// kGramReach: in single precision an exponent is then wrong by 256 sqrt(d + 2) 2^-24 = 6e-5 or so
+// at worst, either way, of few points' terms alone. Beyond, differences.
 #include <cub/block/block_reduce.cuh>
 
+#include "cuda/coordinates.h"
 #include "cuda/exponential.cuh"
 #include "cuda/full.h"
 #include "cuda/runtime.cuh"
-#include "cuda/tile_pairs.cuh"
 #include "cuda/whiten.h"
 
 namespace kde::cuda {
 namespace {
 
-constexpr int kSide = 16;  // threads to a side of the tile
-constexpr int kThreads = kSide * kSide;
-
 constexpr float kGramReach = 256;
 
-template <typename T>
-struct Shape {
-  static constexpr int kWidth = 16 / sizeof(T);  // points that one load brings
-  static constexpr int kPoints = full_tile<T>() / kSide;
-  static constexpr int kLoads = kPoints / kWidth;
+template <typename T, int C>
+struct Strip {
+  alignas(16) T y[kFullStrip][C];
+  T half_norms[kFullStrip];
 };
 
-// This thread's points of one coordinate: kWidth neighbours from each of kLoads parts of the tile,
-// so that the loads of a warp touch every bank alike.
-template <typename T>
-__device__ __forceinline__ void load_points(const T* coordinate, int thread, T* out) {
-  using S = Shape<T>;
-  struct alignas(16) Pack {
-    T v[S::kWidth];
-  };
-#pragma unroll
-  for (int l = 0; l < S::kLoads; ++l) {
-    const Pack pack =
-        *reinterpret_cast<const Pack*>(coordinate + l * kSide * S::kWidth + thread * S::kWidth);
-#pragma unroll
-    for (int w = 0; w < S::kWidth; ++w) out[l * S::kWidth + w] = pack.v[w];
-  }
-}
-
-template <typename T>
-__device__ __forceinline__ int point_of(int thread, int p) {
-  using S = Shape<T>;
-  return p / S::kWidth * kSide * S::kWidth + thread * S::kWidth + p % S::kWidth;
-}
-
-// A tile's points of one side.
-template <typename T>
-struct Points {
-  T y[kMaxDimensions][full_tile<T>()];
-  T half_norms[full_tile<T>()];
+template <typename T, int C>
+struct Rows {
+  static constexpr int kCount = full_rows<T>();
+  T y[kCount][C];
+  T half_norms[kCount];
 };
 
-// While the terms of one tile are computed, the columns of the next are on their way in registers.
-template <typename T>
-struct Memory {
-  Points<T> rows, columns;
-};
-
-template <typename T>
-struct Fetched {
-  static constexpr int kMost = (kMaxDimensions + 1) * full_tile<T>() / kThreads + 1;
-  T v[kMost];
-};
-
-// Number k of a side's d coordinates and norms, coordinate by coordinate.
-template <typename T>
-__device__ __forceinline__ void fetch(const T* __restrict__ y, const T* __restrict__ half_norms,
-                                      std::int64_t stride, int d, std::int64_t first,
-                                      Fetched<T>* out) {
-  constexpr int kTile = full_tile<T>();
-#pragma unroll
-  for (int m = 0; m < Fetched<T>::kMost; ++m) {
-    const int k = static_cast<int>(threadIdx.x) + m * kThreads;
-    if (k < d * kTile) {
-      out->v[m] = y[k / kTile * stride + first + k % kTile];
-    } else if (k < (d + 1) * kTile) {
-      out->v[m] = half_norms[first + k % kTile];
-    }
-  }
-}
-
-template <typename T>
-__device__ __forceinline__ void store(const Fetched<T>& fetched, int d, Points<T>* points) {
-  constexpr int kTile = full_tile<T>();
-#pragma unroll
-  for (int m = 0; m < Fetched<T>::kMost; ++m) {
-    const int k = static_cast<int>(threadIdx.x) + m * kThreads;
-    if (k < d * kTile) {
-      points->y[k / kTile][k % kTile] = fetched.v[m];
-    } else if (k < (d + 1) * kTile) {
-      points->half_norms[k % kTile] = fetched.v[m];
-    }
-  }
-}
-
-// exponent[r][c] = -|y_i - y_j|^2/2.
-template <typename T>
-__device__ __forceinline__ void gram_exponents(
-    const Memory<T>& tile, int d, int ty, int tx,
-    T (&exponent)[Shape<T>::kPoints][Shape<T>::kPoints]) {
-  constexpr int kPoints = Shape<T>::kPoints;
-  T a[kPoints], b[kPoints];
-  load_points(tile.rows.half_norms, ty, a);
-  load_points(tile.columns.half_norms, tx, b);
-#pragma unroll
-  for (int r = 0; r < kPoints; ++r) {
-#pragma unroll
-    for (int c = 0; c < kPoints; ++c) exponent[r][c] = -a[r] - b[c];
-  }
+// Adds the terms of a thread's rows with a strip. kDiagonal: of column j only those of rows before
+// it, and none from `count` on; row number r is lane + 32 r of the strip.
+template <typename T, int C, bool kGram, bool kDiagonal>
+__device__ __forceinline__ void add_strip(const Rows<T, C>& rows, const Strip<T, C>& strip,
+                                          int lane, int count, double* once, double* twice) {
+  constexpr int kRows = Rows<T, C>::kCount;
+  T sum[kRows] = {}, sum2[kRows] = {};
 #pragma unroll 2
-  for (int k = 0; k < d; ++k) {
-    load_points(tile.rows.y[k], ty, a);
-    load_points(tile.columns.y[k], tx, b);
+  for (int j = 0; j < kFullStrip; ++j) {
+    T exponent[kRows];
 #pragma unroll
-    for (int r = 0; r < kPoints; ++r) {
+    for (int r = 0; r < kRows; ++r)
+      exponent[r] = kGram ? -rows.half_norms[r] - strip.half_norms[j] : T{0};
 #pragma unroll
-      for (int c = 0; c < kPoints; ++c) exponent[r][c] += a[r] * b[c];
-    }
-  }
-}
-
-template <typename T>
-__device__ __forceinline__ void difference_exponents(
-    const Memory<T>& tile, int d, int ty, int tx,
-    T (&exponent)[Shape<T>::kPoints][Shape<T>::kPoints]) {
-  constexpr int kPoints = Shape<T>::kPoints;
+    for (int k = 0; k < C; ++k) {
+      const T column = strip.y[j][k];
 #pragma unroll
-  for (int r = 0; r < kPoints; ++r) {
-#pragma unroll
-    for (int c = 0; c < kPoints; ++c) exponent[r][c] = 0;
-  }
-  for (int k = 0; k < d; ++k) {
-    T a[kPoints], b[kPoints];
-    load_points(tile.rows.y[k], ty, a);
-    load_points(tile.columns.y[k], tx, b);
-#pragma unroll
-    for (int r = 0; r < kPoints; ++r) {
-#pragma unroll
-      for (int c = 0; c < kPoints; ++c) {
-        const T difference = a[r] - b[c];
-        exponent[r][c] -= difference * difference;
-      }
-    }
-  }
-#pragma unroll
-  for (int r = 0; r < kPoints; ++r) {
-#pragma unroll
-    for (int c = 0; c < kPoints; ++c) exponent[r][c] *= T{0.5};
-  }
-}
-
-template <typename T>
-__global__ void __launch_bounds__(kThreads, 2)
-    full_kernel(const T* __restrict__ y, const T* __restrict__ half_norms,
-                const float* __restrict__ greatest_norm, std::int64_t n, int d, std::int64_t tiles,
-                std::int64_t tiles_per_job, std::int64_t first, double* __restrict__ partial) {
-  constexpr int kPoints = Shape<T>::kPoints;
-  constexpr int kTile = full_tile<T>();
-  __shared__ alignas(16) unsigned char memory[sizeof(Memory<T>)];
-  Memory<T>& tile = *reinterpret_cast<Memory<T>*>(memory);
-  using Reduce = cub::BlockReduce<double, kThreads>;
-  __shared__ typename Reduce::TempStorage reduce;
-
-  const std::int64_t stride = padded(n);
-  const std::int64_t side = (n + kTile - 1) / kTile;
-  const int tx = static_cast<int>(threadIdx.x) % kSide;
-  const int ty = static_cast<int>(threadIdx.x) / kSide;
-  const bool gram = *greatest_norm <= kGramReach;
-  const std::int64_t job = first + blockIdx.x;
-  std::int64_t left = min(tiles_per_job, tiles - job * tiles_per_job);
-  TilePair at = tile_pair(job * tiles_per_job, side);
-  double once = 0, twice = 0;
-  Fetched<T> next;
-  fetch(y, half_norms, stride, d, at.row * kTile, &next);
-  store(next, d, &tile.rows);
-  fetch(y, half_norms, stride, d, at.column * kTile, &next);
-  for (; left > 0; --left) {
-    store(next, d, &tile.columns);
-    __syncthreads();
-    // The tile after this one: the next of its row, or the diagonal one of the next row.
-    const bool row_ends = at.column + 1 == side;
-    const TilePair after =
-        row_ends ? TilePair{at.row + 1, at.row + 1} : TilePair{at.row, at.column + 1};
-    if (left > 1) fetch(y, half_norms, stride, d, after.column * kTile, &next);
-    const std::int64_t column0 = at.column * kTile;
-    T exponent[kPoints][kPoints];
-    if (gram) {
-      gram_exponents(tile, d, ty, tx, exponent);
-    } else {
-      difference_exponents(tile, d, ty, tx, exponent);
-    }
-    if (at.row == at.column) {
-      // Each pair once, and none of what is beyond the n-th point.
-#pragma unroll
-      for (int r = 0; r < kPoints; ++r) {
-#pragma unroll
-        for (int c = 0; c < kPoints; ++c) {
-          const int i = point_of<T>(ty, r), j = point_of<T>(tx, c);
-          if (i >= j || column0 + j >= n) exponent[r][c] = T(-1e30);
+      for (int r = 0; r < kRows; ++r) {
+        if constexpr (kGram) {
+          exponent[r] += rows.y[r][k] * column;
+        } else {
+          const T difference = rows.y[r][k] - column;
+          exponent[r] -= difference * difference;
         }
       }
     }
-    T sum = 0, sum2 = 0;
 #pragma unroll
-    for (int r = 0; r < kPoints; ++r) {
-#pragma unroll
-      for (int c = 0; c < kPoints; ++c) {
-        const T e = exp2_of(exponent[r][c]);
-        sum += e;
-        sum2 += e * e;
-      }
+    for (int r = 0; r < kRows; ++r) {
+      if constexpr (!kGram) exponent[r] *= T{0.5};
+      if constexpr (kDiagonal)
+        exponent[r] = lane + 32 * r < j && j < count ? exponent[r] : static_cast<T>(-1e30);
+      const T e = exp2_of(exponent[r]);
+      sum[r] += e;
+      sum2[r] += e * e;
     }
-    once += static_cast<double>(sum);
-    twice += static_cast<double>(sum2);
+  }
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    *once += static_cast<double>(sum[r]);
+    *twice += static_cast<double>(sum2[r]);
+  }
+}
+
+template <typename T, int C>
+__global__ void __launch_bounds__(kFullThreads)
+    full_kernel(const T* __restrict__ y, const T* __restrict__ half_norms,
+                const float* __restrict__ greatest_norm, std::int64_t n, FullCut cut,
+                std::int64_t first, double* __restrict__ partial) {
+  constexpr int kRows = Rows<T, C>::kCount;
+  __shared__ Strip<T, C> strip;
+  using Reduce = cub::BlockReduce<double, kFullThreads>;
+  __shared__ typename Reduce::TempStorage reduce;
+
+  const std::int64_t job = first + blockIdx.x;
+  std::int64_t low = 0, high = cut.tiles;  // first_job(low) <= job < first_job(high)
+  while (high - low > 1) {
+    const std::int64_t middle = (low + high) / 2;
+    if (cut.first_job(middle) <= job) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  // Jobs of a row of tiles begin at multiples of their width, the first at that before the tile.
+  const std::int64_t own_strip = low * cut.strips_per_tile;
+  const std::int64_t begin = (own_strip / cut.strips + job - cut.first_job(low)) * cut.strips;
+  const std::int64_t end = min(begin + cut.strips, cut.all_strips);
+
+  // A warp has kRows lanes' worth of points side by side, in one strip or a part of one.
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::int64_t row0 =
+      low * full_tile<T>() + static_cast<std::int64_t>(threadIdx.x) / 32 * 32 * kRows;
+  const std::int64_t row_strip = row0 / kFullStrip;
+  Rows<T, C> rows;
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const std::int64_t i = row0 + lane + 32 * r;
+    const bool is_point = i < n;
+#pragma unroll
+    for (int k = 0; k < C; ++k) rows.y[r][k] = is_point ? y[i * C + k] : T{0};
+    // A row that is no point has terms of 0 by either form.
+    if (!is_point) rows.y[r][0] = static_cast<T>(-kAway);
+    rows.half_norms[r] = is_point ? half_norms[i] : static_cast<T>(1e30);
+  }
+
+  const bool gram = *greatest_norm <= kGramReach;
+  const int before = static_cast<int>(row0 % kFullStrip);
+  double once = 0, twice = 0;
+  for (std::int64_t s = max(begin, own_strip); s < end; ++s) {
     __syncthreads();
-    // The tile that a row begins with has its rows as columns too.
-    if (left > 1 && row_ends) store(next, d, &tile.rows);
-    at = after;
+    // Points lie one after another, so a strip is a piece of the array.
+    const T* from = y + s * kFullStrip * C;
+    for (int k = static_cast<int>(threadIdx.x); k < kFullStrip * C; k += kFullThreads)
+      strip.y[k / C][k % C] = from[k];
+    strip.half_norms[threadIdx.x] = half_norms[s * kFullStrip + threadIdx.x];
+    __syncthreads();
+    if (s < row_strip) continue;
+    if (s == row_strip) {
+      const int count =
+          static_cast<int>(min(static_cast<std::int64_t>(kFullStrip), n - s * kFullStrip));
+      if (gram) {
+        add_strip<T, C, true, true>(rows, strip, before + lane, count, &once, &twice);
+      } else {
+        add_strip<T, C, false, true>(rows, strip, before + lane, count, &once, &twice);
+      }
+    } else if (gram) {
+      add_strip<T, C, true, false>(rows, strip, 0, 0, &once, &twice);
+    } else {
+      add_strip<T, C, false, false>(rows, strip, 0, 0, &once, &twice);
+    }
   }
   const double total = Reduce(reduce).Sum(once);
   __syncthreads();
@@ -239,13 +157,15 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 template <typename T>
 Status launch_full(const T* y, const T* half_norms, const float* greatest_norm, std::int64_t n,
-                   int d, std::int64_t first, std::int64_t last, double* partial,
+                   int c, std::int64_t first, std::int64_t last, double* partial,
                    cudaStream_t stream) {
-  const TileJobs jobs = cut_full<T>(n);
-  full_kernel<T><<<static_cast<unsigned>(last - first), kThreads, 0, stream>>>(
-      y, half_norms, greatest_norm, n, d, jobs.tiles, jobs.tiles_per_job, first, partial);
-  KDE_CUDA(cudaGetLastError());
-  return Status::success();
+  return with_coordinates(c, [&](auto coordinates) {
+    constexpr int C = decltype(coordinates)::value;
+    full_kernel<T, C><<<static_cast<unsigned>(last - first), kFullThreads, 0, stream>>>(
+        y, half_norms, greatest_norm, n, cut_full<T>(n), first, partial);
+    KDE_CUDA(cudaGetLastError());
+    return Status::success();
+  });
 }
 
 template Status launch_full<float>(const float*, const float*, const float*, std::int64_t, int,

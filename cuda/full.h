@@ -1,10 +1,11 @@
 // sum_{i<j} e and sum_{i<j} e^2 for one bandwidth matrix, e = exp(-|y_i - y_j|^2/4), over whitened
-// points: the objective of LSCV_H. Tiles of the upper triangle, each as a product of matrices is
-// computed: 8 x 8 pairs to a thread (4 x 4 in double), coordinates from shared memory.
+// points: the objective of LSCV_H. Tiles of kTileRows points by strips of kStrip, the upper
+// triangle alone, as in derivative.h.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/status.h"
@@ -12,29 +13,63 @@
 
 namespace kde::cuda {
 
-// Points of a tile's side.
+inline constexpr int kFullThreads = 128;
+inline constexpr int kFullStrip = 128;  // points
+
+// Points that a thread holds: what registers allow.
+template <typename T>
+constexpr int full_rows() {
+  return sizeof(T) == 4 ? 4 : 2;
+}
 template <typename T>
 constexpr int full_tile() {
-  return sizeof(T) == 4 ? 128 : 64;
+  return full_rows<T>() * kFullThreads;
 }
 
-// A job has several tiles where there are many, for what a block does beside them takes as long as
-// one.
+// Job 0 is the first of the first tile of rows. Tile t has pairs with strips from t * (tile/strip)
+// on; a job of it goes through `strips` of them.
+struct FullCut {
+  std::int64_t tiles = 0;
+  std::int64_t all_strips = 0;
+  std::int64_t strips_per_tile = 0;
+  std::int64_t strips = 1;
+  // Of tiles before t.
+  __host__ __device__ std::int64_t first_job(std::int64_t t) const;
+  std::int64_t jobs() const { return first_job(tiles); }
+  std::int64_t units() const { return (jobs() + kUnitJobs - 1) / kUnitJobs; }
+};
+
+// The jobs of a row of tiles are as many as whole multiples of `strips` cover it, from a strip that
+// is one of them: so their number before a tile has a closed form.
+__host__ __device__ inline std::int64_t FullCut::first_job(std::int64_t t) const {
+  const std::int64_t across = (all_strips + strips - 1) / strips;
+  // Tiles per job's width, a power of two either way.
+  if (strips_per_tile >= strips) {
+    const std::int64_t step = strips_per_tile / strips;
+    return t * across - step * (t * (t - 1) / 2);
+  }
+  const std::int64_t group = strips / strips_per_tile;
+  const std::int64_t whole = t / group;
+  return t * across - (group * (whole * (whole - 1) / 2) + (t % group) * whole);
+}
+
 template <typename T>
-TileJobs cut_full(std::int64_t n) {
-  const std::int64_t t = (n + full_tile<T>() - 1) / full_tile<T>();
-  TileJobs jobs = cut_tiles(t * (t + 1) / 2, 2);
-  jobs.tiles_per_job =
-      std::max(jobs.tiles_per_job, std::clamp<std::int64_t>(jobs.tiles / 2048, 1, 16));
-  return jobs;
+FullCut cut_full(std::int64_t n) {
+  FullCut cut;
+  cut.tiles = (n + full_tile<T>() - 1) / full_tile<T>();
+  cut.all_strips = (n + kFullStrip - 1) / kFullStrip;
+  cut.strips_per_tile = full_tile<T>() / kFullStrip;
+  // Few strips a job where jobs are few, so that every multiprocessor has some.
+  while (cut.strips < 16 && cut.all_strips * cut.tiles / 2 / cut.strips > 4096) cut.strips *= 2;
+  return cut;
 }
 
-// y, half_norms, greatest_norm: of launch_whiten, d coordinates, for the exponent in powers of two:
-// whitened by sqrt(log2(e)/2) A, so that e = 2^-|y_i - y_j|^2/2. partial[2 (k - first)], and the
-// next: the sums of job k. Asynchronous.
+// y, half_norms, greatest_norm: of launch_whiten by points, c = kernel_coordinates(d) coordinates,
+// for the exponent in powers of two: whitened by sqrt(log2(e)/2) A, so that
+// e = 2^-|y_i - y_j|^2/2. partial[2 (k - first)], and the next: the sums of job k. Asynchronous.
 template <typename T>
 Status launch_full(const T* y, const T* half_norms, const float* greatest_norm, std::int64_t n,
-                   int d, std::int64_t first, std::int64_t last, double* partial,
+                   int c, std::int64_t first, std::int64_t last, double* partial,
                    cudaStream_t stream);
 
 }  // namespace kde::cuda

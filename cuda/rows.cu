@@ -12,13 +12,15 @@
 namespace kde::cuda {
 namespace {
 
+// Points lie one after another, so a strip is a piece of the array.
 template <typename T, int C>
-__device__ __forceinline__ void load_strip(const T* __restrict__ y, std::int64_t stride,
-                                           std::int64_t strip, T (*columns)[C]) {
+__device__ __forceinline__ void load_strip(const T* __restrict__ y, std::int64_t strip,
+                                           T (*columns)[C]) {
   __syncthreads();
+  const T* from = y + strip * kRowThreads * C;
 #pragma unroll
   for (int k = 0; k < C; ++k)
-    columns[threadIdx.x][k] = y[k * stride + strip * kRowThreads + threadIdx.x];
+    columns[0][threadIdx.x + k * kRowThreads] = from[threadIdx.x + k * kRowThreads];
   __syncthreads();
 }
 
@@ -47,7 +49,6 @@ __global__ void __launch_bounds__(kRowThreads)
   using Reduce = cub::BlockReduce<double, kRowThreads>;
   __shared__ typename Reduce::TempStorage reduce;
 
-  const std::int64_t stride = padded(n);
   const std::int64_t all = (n + kRowThreads - 1) / kRowThreads;
   const std::int64_t job = first + blockIdx.x;
   const std::int64_t tile = job / across;
@@ -56,14 +57,14 @@ __global__ void __launch_bounds__(kRowThreads)
   const std::int64_t i = tile * kRowThreads + threadIdx.x;
   T x[C];
 #pragma unroll
-  for (int k = 0; k < C; ++k) x[k] = y[k * stride + i];
+  for (int k = 0; k < C; ++k) x[k] = y[i * C + k];
   // Beyond the ends rows are as far on the other side as columns are on theirs.
   if (i >= n) x[0] = static_cast<T>(-kAway);
 
   double once = 0, twice = 0;
   T whole[C] = {};
   for (std::int64_t strip = strip0; strip < strip1; ++strip) {
-    load_strip<T, C>(y, stride, strip, columns);
+    load_strip<T, C>(y, strip, columns);
     T sum = 0, sum2 = 0;
     T part[C] = {};
 #pragma unroll 4
@@ -117,10 +118,10 @@ __global__ void __launch_bounds__(kRowThreads)
   const std::int64_t i = job / across * kRowThreads + threadIdx.x;
   T x[C];
 #pragma unroll
-  for (int k = 0; k < C; ++k) x[k] = queries[k * padded(m) + i];
+  for (int k = 0; k < C; ++k) x[k] = queries[i * C + k];
   double total = 0;
   for (std::int64_t strip = strip0; strip < strip1; ++strip) {
-    load_strip<T, C>(y, padded(n), strip, columns);
+    load_strip<T, C>(y, strip, columns);
     // The last strip's rest is no points; for queries beyond the m-th it does not matter.
     const int count =
         static_cast<int>(min(static_cast<std::int64_t>(kRowThreads), n - strip * kRowThreads));
@@ -144,31 +145,6 @@ __global__ void density_sums_kernel(const double* __restrict__ partial, std::int
     sum +=
         partial[(static_cast<std::int64_t>(blockIdx.x) * across + k) * kRowThreads + threadIdx.x];
   out[q] = sum;
-}
-
-// f(std::integral_constant<int, C>) for the C that is c.
-template <typename F>
-Status with_coordinates(int c, const F& f) {
-  switch (c) {
-    case 1:
-      return f(std::integral_constant<int, 1>());
-    case 2:
-      return f(std::integral_constant<int, 2>());
-    case 3:
-      return f(std::integral_constant<int, 3>());
-    case 4:
-      return f(std::integral_constant<int, 4>());
-    case 6:
-      return f(std::integral_constant<int, 6>());
-    case 8:
-      return f(std::integral_constant<int, 8>());
-    case 12:
-      return f(std::integral_constant<int, 12>());
-    case 16:
-      return f(std::integral_constant<int, 16>());
-    default:
-      return Status::error(Code::internal, "no kernel has %d coordinates", c);
-  }
 }
 
 }  // namespace

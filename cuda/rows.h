@@ -14,19 +14,12 @@
 #include <cstdint>
 
 #include "core/status.h"
+#include "cuda/coordinates.h"
 #include "cuda/jobs.h"
 
 namespace kde::cuda {
 
 inline constexpr int kRowThreads = 128;
-
-// Coordinates the kernels are compiled for: the least of them that is at least d; points have zeros
-// in those they lack.
-constexpr int kernel_coordinates(int d) {
-  for (const int c : {1, 2, 3, 4, 6, 8, 12})
-    if (d <= c) return c;
-  return 16;
-}
 
 // Strips of columns of one job, each of kRowThreads points: few where rows are few.
 inline int strips_per_job(std::int64_t rows, std::int64_t columns) {
@@ -46,12 +39,12 @@ inline TileJobs cut_rows(std::int64_t rows, std::int64_t columns) {
 // its ordered pairs, that of each point with itself among them, then c x c.
 constexpr int scatter_results(int c) { return 2 + c * c; }
 
-// y: of launch_whiten, c coordinates, so that e = 2^-|y_i - y_j|^2. Asynchronous.
+// y: of launch_whiten by points, c coordinates, so that e = 2^-|y_i - y_j|^2. Asynchronous.
 template <typename T>
 Status launch_scatter(const T* y, std::int64_t n, int c, double once, double twice,
                       std::int64_t first, std::int64_t last, double* partial, cudaStream_t stream);
 
-// queries, y: of launch_whiten, c coordinates, so that terms are 2^-|q_k - y_i|^2.
+// queries, y: of launch_whiten by points, c coordinates, so that terms are 2^-|q_k - y_i|^2.
 // partial[(k - first) * kRowThreads + r]: job k's part of its r-th query. Asynchronous.
 template <typename T>
 Status launch_density(const T* queries, std::int64_t m, const T* y, std::int64_t n, int c,

@@ -185,7 +185,8 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
 
 template <typename T>
 Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t n, int coordinates,
-                          const Whitening& a, DeviceBuffer<unsigned char>* y, float* norm) {
+                          const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y,
+                          float* norm) {
   Card& card = *cards_[number];
   Place& place = *places_[number];
   const auto padded_n = static_cast<std::size_t>(padded(n));
@@ -196,9 +197,9 @@ Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t
   if (Status s = place.half_norms.reserve(padded_n * sizeof(T), card.stream()); !s.ok()) return s;
   if (Status s = place.greatest_norm.reserve(1, card.stream()); !s.ok()) return s;
   KDE_CUDA(cudaMemsetAsync(place.greatest_norm.data(), 0, sizeof(float), card.stream()));
-  if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, reinterpret_cast<T*>(y->data()),
-                                  reinterpret_cast<T*>(place.half_norms.data()),
-                                  place.greatest_norm.data(), card.stream());
+  if (Status s = launch_whiten<T>(
+          points, n, d_, coordinates, a, layout, reinterpret_cast<T*>(y->data()),
+          reinterpret_cast<T*>(place.half_norms.data()), place.greatest_norm.data(), card.stream());
       !s.ok())
     return s;
   KDE_CUDA(cudaMemcpyAsync(norm, place.greatest_norm.data(), sizeof(float), cudaMemcpyDeviceToHost,
@@ -233,7 +234,9 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, d_, unit, &place.y, norm); !s.ok())
+      if (Status s = whiten<T>(number, place.points.data(), n_, d_, unit, Layout::by_coordinates,
+                               &place.y, norm);
+          !s.ok())
         return s;
       if (Status s = place.scales.reserve(kSweepBandwidths, card.stream()); !s.ok()) return s;
       if (Status s =
@@ -282,7 +285,8 @@ template <typename T>
 Status CudaSample::full_sums(std::span<const double> a, const Control& control,
                              std::span<double> out) {
   const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
-  const TileJobs cut = cut_full<T>(n_);
+  const int c = kernel_coordinates(d_);
+  const FullCut cut = cut_full<T>(n_);
   Request request;
   request.units = cut.units();
   request.results_per_unit = 2;
@@ -296,7 +300,8 @@ Status CudaSample::full_sums(std::span<const double> a, const Control& control,
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, d_, whitening, &place.y, norm);
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, Layout::by_points,
+                               &place.y, norm);
           !s.ok())
         return s;
     }
@@ -304,7 +309,7 @@ Status CudaSample::full_sums(std::span<const double> a, const Control& control,
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
     if (Status s = launch_full<T>(reinterpret_cast<const T*>(place.y.data()),
                                   reinterpret_cast<const T*>(place.half_norms.data()),
-                                  place.greatest_norm.data(), n_, d_, job0, job1,
+                                  place.greatest_norm.data(), n_, c, job0, job1,
                                   card.partial().data(), card.stream());
         !s.ok())
       return s;
@@ -349,7 +354,8 @@ Status CudaSample::scatter_sums(std::span<const double> a, double once, double t
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, norm);
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, Layout::by_points,
+                               &place.y, norm);
           !s.ok())
         return s;
     }
@@ -417,11 +423,12 @@ Status CudaSample::density_sums(std::span<const double> a, std::span<const doubl
           !s.ok())
         return s;
       // The points last: of them *norm is what is left.
-      if (Status s =
-              whiten<T>(number, place.queries.data(), m, c, whitening, &place.white_queries, norm);
+      if (Status s = whiten<T>(number, place.queries.data(), m, c, whitening, Layout::by_points,
+                               &place.white_queries, norm);
           !s.ok())
         return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, norm);
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, Layout::by_points,
+                               &place.y, norm);
           !s.ok())
         return s;
     }

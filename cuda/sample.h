@@ -85,7 +85,7 @@ class CudaSample : public DeviceSample {
 
   template <typename T>
   Status whiten(std::size_t card, const double* points, std::int64_t n, int coordinates,
-                const Whitening& a, DeviceBuffer<unsigned char>* y, float* norm);
+                const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y, float* norm);
   template <typename T>
   Status sweep_part(std::span<const double> h, bool slopes, const Control& control,
                     std::span<double> out);

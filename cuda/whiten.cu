@@ -11,12 +11,15 @@ constexpr int kThreads = 128;
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     whiten_kernel(const double* __restrict__ points, std::int64_t n, int d, int coordinates,
-                  Whitening whitening, T* __restrict__ y, T* __restrict__ half_norms,
+                  Whitening whitening, Layout layout, T* __restrict__ y, T* __restrict__ half_norms,
                   float* greatest_norm) {
-  const std::int64_t stride = padded(n);
+  // Of a point, and of a coordinate.
+  const std::int64_t point = layout == Layout::by_points ? coordinates : 1;
+  const std::int64_t stride = layout == Layout::by_points ? 1 : padded(n);
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= n) {
-    for (int k = 0; k < coordinates; ++k) y[k * stride + i] = static_cast<T>(k == 0 ? kAway : 0);
+    for (int k = 0; k < coordinates; ++k)
+      y[i * point + k * stride] = static_cast<T>(k == 0 ? kAway : 0);
     if (half_norms != nullptr) half_norms[i] = static_cast<T>(1e30);
     return;
   }
@@ -25,10 +28,10 @@ __global__ void __launch_bounds__(kThreads)
     double sum = 0;
     for (int l = 0; l <= k; ++l) sum += whitening.a[k * d + l] * points[i * d + l];
     const T rounded = static_cast<T>(sum);
-    y[k * stride + i] = rounded;
+    y[i * point + k * stride] = rounded;
     norm += static_cast<double>(rounded) * static_cast<double>(rounded);
   }
-  for (int k = d; k < coordinates; ++k) y[k * stride + i] = T{0};
+  for (int k = d; k < coordinates; ++k) y[i * point + k * stride] = T{0};
   if (half_norms != nullptr) {
     half_norms[i] = static_cast<T>(norm / 2);
     // Of numbers that are not negative, the bits have the same order.
@@ -40,17 +43,17 @@ __global__ void __launch_bounds__(kThreads)
 
 template <typename T>
 Status launch_whiten(const double* points, std::int64_t n, int d, int coordinates,
-                     const Whitening& a, T* y, T* half_norms, float* greatest_norm,
+                     const Whitening& a, Layout layout, T* y, T* half_norms, float* greatest_norm,
                      cudaStream_t stream) {
   whiten_kernel<T><<<static_cast<unsigned>(padded(n) / kThreads), kThreads, 0, stream>>>(
-      points, n, d, coordinates, a, y, half_norms, greatest_norm);
+      points, n, d, coordinates, a, layout, y, half_norms, greatest_norm);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }
 
 template Status launch_whiten<float>(const double*, std::int64_t, int, int, const Whitening&,
-                                     float*, float*, float*, cudaStream_t);
+                                     Layout, float*, float*, float*, cudaStream_t);
 template Status launch_whiten<double>(const double*, std::int64_t, int, int, const Whitening&,
-                                      double*, double*, float*, cudaStream_t);
+                                      Layout, double*, double*, float*, cudaStream_t);
 
 }  // namespace kde::cuda

@@ -21,14 +21,18 @@ struct Whitening {
   double a[kMaxDimensions * kMaxDimensions];
 };
 
-// y[k * padded(n) + i] = (A x_i)_k for k < d, 0 for d <= k < coordinates; beyond the n-th point
-// coordinate 0 is kAway and the others 0, so that a true point is too far from it for any term.
-// half_norms, if not null: |y_i|^2/2, beyond the n-th point a number too large for any term; and
-// *greatest_norm, to be 0 before, becomes the largest of them.
+// Points one after another, or coordinates: (A x_i)_k is y[i * coordinates + k] or
+// y[k * padded(n) + i].
+enum class Layout { by_points, by_coordinates };
+
+// y has (A x_i)_k for k < d and 0 for d <= k < coordinates; beyond the n-th point, padded(n) in
+// all, coordinate 0 is kAway and the others 0, so that a true point is too far from it for any
+// term. half_norms, if not null: |y_i|^2/2, beyond the n-th point a number too large for any term;
+// and *greatest_norm, to be 0 before, becomes the largest of them.
 inline constexpr double kAway = 1e15;
 template <typename T>
 Status launch_whiten(const double* points, std::int64_t n, int d, int coordinates,
-                     const Whitening& a, T* y, T* half_norms, float* greatest_norm,
+                     const Whitening& a, Layout layout, T* y, T* half_norms, float* greatest_norm,
                      cudaStream_t stream);
 
 }  // namespace kde::cuda

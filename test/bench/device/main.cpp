@@ -29,6 +29,7 @@
 #include "core/sums/pair_sums.h"
 #include "covariance.h"
 #include "cuda/cuda_device.h"
+#include "cuda/runtime.cuh"
 #include "lscv_value.h"
 #include "samples.h"
 #include "table.h"
@@ -303,14 +304,22 @@ void add_value(int n, int d, const Engine& engine, const std::string& name, bool
 }
 
 // What a device does of it by itself: the points to the card, the sum, the result back.
-void add_value_alone(int n, int d, Precision precision) {
-  add({"LSCV_H-g", n, d, "load and sum", "-", 1, word(precision)}, kRuns,
-      [=](benchmark::State& state) {
+// page_locked: from memory that the card reads by itself.
+void add_value_alone(int n, int d, Precision precision, bool page_locked) {
+  add({"LSCV_H-g", n, d, page_locked ? "load locked, sum" : "load, sum", "-", 1, word(precision)},
+      kRuns, [=](benchmark::State& state) {
         const Valued& known = valued(n, d);
+        cuda::PinnedBuffer<double> locked;
+        std::span<const double> points = known.white.w;
+        if (page_locked) {
+          if (!locked.reserve(points.size()).ok()) std::abort();
+          std::copy(points.begin(), points.end(), locked.data());
+          points = {locked.data(), points.size()};
+        }
         double found[2] = {};
         const auto value = [&] {
           std::unique_ptr<DeviceSample> sample;
-          if (!device->load(known.white.w, d, {}, &sample).ok() ||
+          if (!device->load(points, d, {}, &sample).ok() ||
               !sample->full(known.a, precision, {}, found).ok())
             state.SkipWithError("no sums");
         };
@@ -458,7 +467,7 @@ void add_all() {
     add_value(16384, d, on_processor(), "simd", true, 1, 3);
     add_value(16384, d, single, "device", false, 1, kRuns);
     add_value(16384, d, single, "device, kept", true, 1, kRuns);
-    add_value_alone(16384, d, Precision::single);
+    for (const bool locked : {false, true}) add_value_alone(16384, d, Precision::single, locked);
     add_value(16384, d, full, "device", false, 1, kRuns);
     add_gradient(16384, d, Precision::single);
     add_gradient(16384, d, Precision::full);
