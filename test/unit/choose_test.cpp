@@ -9,7 +9,7 @@
 namespace kde {
 namespace {
 
-constexpr double kPairRate[] = {1e12, 1e11};  // single, double
+constexpr double kPairRate[] = {3.9e12, 5.9e11};  // single, double
 
 SumsWork work(std::int64_t n, int d, int sums, Precision precision) {
   return {n, d, sums, precision};
@@ -46,7 +46,7 @@ TEST(Choose, MoreMeansTakeLess) {
   EXPECT_LT(predicted_processor_ms(work(5000, 3, 10, Precision::single), 1),
             predicted_processor_ms(w, 1));
   // However fast the device, the way there remains.
-  EXPECT_GT(predicted_device_ms(w, 1e300), 1);
+  EXPECT_GT(predicted_device_ms(w, 1e300), 0.5);
 }
 
 // The table of pairs: each line within a tenth of what was measured.
@@ -76,12 +76,14 @@ TEST(Choose, CrossesWhereTheCommentSays) {
     std::int64_t below, above;
   };
   const Crossover table[] = {
-      {1, 2, Precision::full, 0, 1205, 1215},
-      {1, 2, Precision::full, kServiceStartMs, 55850, 55950},
-      {1, 2, Precision::single, 0, 2625, 2635},
+      {1, 2, Precision::full, 0, 640, 655},
+      {1, 2, Precision::full, kServiceStartMs, 55350, 55450},
+      {1, 2, Precision::single, 0, 1395, 1405},
       {1, 2, Precision::single, kServiceStartMs, 119500, 120500},
-      {4, 100, Precision::single, 0, 1145, 1155},
-      {4, 100, Precision::single, kServiceStartMs, 13750, 13850},
+      {4, 100, Precision::full, 0, 515, 525},
+      {4, 100, Precision::full, kServiceStartMs, 8855, 8865},
+      {4, 100, Precision::single, 0, 795, 805},
+      {4, 100, Precision::single, kServiceStartMs, 13650, 13750},
   };
   for (const Crossover& c : table) {
     const auto device_wins = [&](std::int64_t n) {

@@ -1,12 +1,13 @@
 // Times as straight lines in d, fitted to measurements; choose.h has the formula.
 //
-// What follows from it, for two threads and a device of 1e11 pairs a second in double, 1e12 in
-// single precision, the number of points from which it is the faster one:
+// What follows from it, for two threads and an H200, 5.9e11 pairs a second in double and 3.9e12 in
+// single precision, the number of points from which the device is the faster one:
 //
 //                                        running   to be started
-//   plug-in, double (2 sums)               1,210          55,900
-//   plug-in, single                        2,630         120,000
-//   a search of 100 sums in d = 4, single  1,150          13,800
+//   plug-in, double (2 sums)                 650          55,400
+//   plug-in, single                        1,400         120,000
+//   a search of 100 sums in d = 4, double    520           8,860
+//   a search of 100 sums in d = 4, single    800          13,700
 #include "core/device/choose.h"
 
 #include <cstddef>
@@ -36,16 +37,31 @@ struct PairTimes {
 constexpr PairTimes kSingle{0.21, 0.19, 0.033};
 constexpr PairTimes kDouble{0.98, 0.51, 0.067};
 
-// cost(d) of a device, not measured yet: a pair's exponential and additions weigh as four
-// coordinates do.
-constexpr double kDeviceCostPerDimension = 0.25;
+// cost(d) of a device in d > 1: `base` + `slope` d derivative sums. What a search asks for most is
+// the gradient, and this is its line. Measured on an H200, whose 1-D sums come at 3.9e12 pairs a
+// second in single precision and 5.9e11 in double, by
+//
+//   build/cuda/device_bench --cards=1 --benchmark_filter='LSCV_H-dg/n=16384'
+//
+//   d                2      4      16
+//   single, ms   0.169  0.232   0.671
+//   double, ms   0.609  0.713   1.689
+//
+// of which some 0.03 ms are the way. A value without its gradient costs half of that or less.
+struct DeviceCost {
+  double base, slope;
+};
+constexpr DeviceCost kDeviceSingle{2.1, 1.05};
+constexpr DeviceCost kDeviceDouble{1.9, 0.34};
 
-// The way: the client's part as measured on the same machine against a service that answers at
-// once, 0.01 to 0.05 ms a round trip, 0.03 to 0.06 ms and 4e-7 ms a byte to hand over a sample. The
-// device's part is not measured yet: taken for as much again, and 0.4 ms for its memory.
-constexpr double kRoundTripMs = 0.1;
-constexpr double kHandOverMs = 0.5;
-constexpr double kHandOverMsPerByte = 8e-7;
+// The way: 0.012 ms a round trip to a service that answers at once, on the machine above, and some
+// 0.03 ms from a sum's request to its result on the H200, whose two last lines are of sums that
+// take less. To hand over a sample, the memory file and the copy to the card together: 0.03 to 0.06
+// ms and 3.1e-7 ms a byte on the one, 0.05 ms and 1.6e-7 ms a byte on the other ("load" of
+// device_bench).
+constexpr double kRoundTripMs = 0.05;
+constexpr double kHandOverMs = 0.1;
+constexpr double kHandOverMsPerByte = 4.7e-7;
 
 double pairs(const SumsWork& work) {
   const auto n = static_cast<double>(work.n);
@@ -61,7 +77,8 @@ double predicted_processor_ms(const SumsWork& work, int threads) {
 }
 
 double predicted_device_ms(const SumsWork& work, double pair_rate) {
-  const double cost = work.d == 1 ? 1 : 1 + kDeviceCostPerDimension * work.d;
+  const DeviceCost& costs = work.precision == Precision::single ? kDeviceSingle : kDeviceDouble;
+  const double cost = work.d == 1 ? 1 : costs.base + costs.slope * work.d;
   const double bytes = static_cast<double>(sizeof(double)) * static_cast<double>(work.n) * work.d;
   return kHandOverMs + kHandOverMsPerByte * bytes +
          work.sums * (kRoundTripMs + 1e3 * pairs(work) * cost / pair_rate);
