@@ -234,7 +234,7 @@ CUDA_TEST_OBJS   := $(CUDA_TEST_SRCS:test/%.cpp=build/%.o)
 DEVICE_BENCH_OBJS = build/bench/device/main.o build/bench/table.o build/bench/covariance.o \
                     build/bench/textbook_plugin.o
 # The core may not know CUDA; these know both.
-CUDA_HOST_COMPILE = $(UNIT_COMPILE) -Itest/bench -isystem $(dir $(NVCC))../include
+CUDA_HOST_COMPILE = $(UNIT_COMPILE) -Itest/bench -idirafter $(dir $(NVCC))../include
 
 build/cuda/%_test.o: test/cuda/%_test.cpp build/core.flags
 	@mkdir -p $(@D)

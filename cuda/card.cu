@@ -98,7 +98,7 @@ void Card::end_turn(double busy_ms) {
   turn_.notify_all();
 }
 
-Status Card::wait(const Control& control) {
+Status Card::wait(const Control& control, double expected_ms) {
   KDE_CUDA(cudaEventRecord(done_, stream_));
   const Clock::time_point start = Clock::now();
   Clock::time_point polled = start;
@@ -111,19 +111,22 @@ Status Card::wait(const Control& control) {
     if (now - polled >= kPoll) {
       polled = now;
       stop = stop || control.stop_requested();
-      if (ms_since(start) > kHangMs)
-        return Status::error(Code::failed, "the card did not end its work within %g s",
-                             kHangMs / 1000);
+      const double most_ms = kHangMs + 10 * expected_ms;
+      if (ms_since(start) > most_ms)
+        return Status::error(Code::failed, "the card did not end its work within %.0f s",
+                             most_ms / 1000);
     }
     if (now - start > kSpin) std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
+  (void)cudaGetLastError();  // cudaErrorNotReady
   return stop ? Status::error(Code::cancelled, "cancelled") : Status::success();
 }
 
 Status Card::upload(void* to, const void* from, std::size_t bytes) {
   cudaPointerAttributes attributes{};
-  if (cudaPointerGetAttributes(&attributes, from) == cudaSuccess &&
-      attributes.type == cudaMemoryTypeHost) {
+  const bool known = cudaPointerGetAttributes(&attributes, from) == cudaSuccess;
+  if (!known) (void)cudaGetLastError();
+  if (known && attributes.type == cudaMemoryTypeHost) {
     // Page-locked already: the card reads it itself.
     KDE_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_));
     KDE_CUDA(cudaEventRecord(done_, stream_));
@@ -148,16 +151,19 @@ Status Card::upload(void* to, const void* from, std::size_t bytes) {
   return Status::success();
 }
 
-Status Card::check_memory(std::size_t bytes) const {
+Status Card::check_memory(std::size_t bytes) {
   cudaMemPool_t pool = nullptr;
   std::uint64_t used = 0;
   KDE_CUDA(cudaDeviceGetDefaultMemPool(&pool, ordinal_));
   KDE_CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
-  if (used + bytes > memory_limit_)
-    return Status::error(Code::unavailable,
-                         "%zu MB more would exceed the limit of %zu MB of device memory",
-                         bytes >> 20, memory_limit_ >> 20);
-  return Status::success();
+  // Scratch memory is kept from turn to turn; it is no sample's.
+  used -= std::min<std::uint64_t>(used, partial_.size() * sizeof(double));
+  if (used + bytes <= memory_limit_) return Status::success();
+  const Status status = Status::error(
+      Code::unavailable, "%zu MB more would exceed the limit of %zu MB of device memory",
+      bytes >> 20, memory_limit_ >> 20);
+  remember(status.message);
+  return status;
 }
 
 DeviceInfo Card::info() const {
@@ -179,15 +185,16 @@ DeviceInfo Card::info() const {
   return info;
 }
 
+void Card::remember(const char* error) {
+  const std::lock_guard lock(mutex_);
+  std::snprintf(last_error_, sizeof last_error_, "%.*s", static_cast<int>(sizeof last_error_) - 1,
+                error);
+}
+
 Status Card::report(const Status& status) {
-  if (status.code != Code::failed && status.code != Code::unavailable) return status;
-  {
-    const std::lock_guard lock(mutex_);
-    std::snprintf(last_error_, sizeof last_error_, "%.*s", static_cast<int>(sizeof last_error_) - 1,
-                  status.message);
-  }
-  if (status.code == Code::failed && options_.exit_when_lost) {
-    // Neither a hang nor an error inside a kernel leaves a context that can be used again.
+  if (status.code != Code::failed) return status;
+  remember(status.message);
+  if (ends_process_) {
     std::fprintf(stderr, "kde_aqp_cudad: card %d is lost: %s\n", ordinal_, status.message);
     std::_Exit(4);
   }

@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <list>
@@ -23,7 +24,7 @@
 namespace kde::cuda {
 
 inline constexpr double kTurnMs = 25;
-// A turn that takes this long is taken for a hang of the card.
+// A turn that takes this much longer than it should, and ten times as long, is taken for a hang.
 inline constexpr double kHangMs = 10000;
 
 class Card {
@@ -39,8 +40,9 @@ class Card {
   Status begin_turn(const Control& control);
   void end_turn(double busy_ms);
 
-  // Waits for what was enqueued, which it lets end even when cancelled. Errors: cancelled, failed.
-  Status wait(const Control& control);
+  // Waits for what was enqueued, which should take so long, and which it lets end even when
+  // cancelled. Errors: cancelled, failed.
+  Status wait(const Control& control, double expected_ms);
 
   // During a turn, its own: scratch memory of the card, and memory of the host it may write to.
   cudaStream_t stream() const { return stream_; }
@@ -51,14 +53,15 @@ class Card {
   Status upload(void* to, const void* from, std::size_t bytes);
 
   // Whether so many bytes more are within the limit. Errors: unavailable.
-  Status check_memory(std::size_t bytes) const;
+  Status check_memory(std::size_t bytes);
 
   int ordinal() const { return ordinal_; }
   DeviceInfo info() const;
   void count_job() { ++jobs_; }
-  // Records an error for people; a card that is beyond recovery ends the process, which its keeper
-  // starts anew.
+  // Records a failure for people. From arm() on it ends the process, which its keeper starts anew:
+  // neither a hang nor an error inside a kernel leaves a context that can be used again.
   Status report(const Status& status);
+  void arm() { ends_process_ = options_.exit_when_lost; }
 
   // Pairs a second of the derivative kernel in that precision, measured.
   double pair_rate(Precision precision) const {
@@ -71,6 +74,7 @@ class Card {
  private:
   Card(int ordinal, const CudaOptions& options) : ordinal_(ordinal), options_(options) {}
   Status start();
+  void remember(const char* error);
 
   const int ordinal_;
   const CudaOptions options_;
@@ -85,6 +89,7 @@ class Card {
   PinnedBuffer<unsigned char> staging_;
   std::size_t memory_limit_ = 0;
   double pair_rate_[2] = {1e12, 1e11};
+  bool ends_process_ = false;
 
   mutable std::mutex mutex_;
   std::condition_variable turn_;
@@ -92,6 +97,31 @@ class Card {
   double busy_ms_ = 0;
   char last_error_[160] = {};
   std::atomic<std::int64_t> jobs_{0};
+};
+
+// A turn that ends with the scope, by which time what was enqueued has ended too, unless it is left
+// to the stream's order.
+class Turn {
+ public:
+  // After a begin_turn that succeeded.
+  explicit Turn(Card& card) : card_(card), start_(std::chrono::steady_clock::now()) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (!left_) (void)cudaStreamSynchronize(card_.stream());
+    card_.end_turn(ms());
+  }
+  // Nothing is enqueued, or it may go on by itself.
+  void leave() { left_ = true; }
+  double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
+        .count();
+  }
+
+ private:
+  Card& card_;
+  std::chrono::steady_clock::time_point start_;
+  bool left_ = false;
 };
 
 }  // namespace kde::cuda

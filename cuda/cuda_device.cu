@@ -14,7 +14,9 @@ namespace {
 
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(Cards cards) : cards_(std::move(cards)) {}
+  explicit CudaDevice(Cards cards) : cards_(std::move(cards)) {
+    for (const auto& card : cards_) card->arm();
+  }
 
   Status load(std::span<const double> points, int d, const Control& control,
               std::unique_ptr<DeviceSample>* out) override {

@@ -11,8 +11,8 @@
 //
 //   x - y,  v = s - (x - y)^2,  v v + a,  (v v + a) v + b,  sum += ... 2^v
 //
-// Sums of a strip's terms are kept in the word length of the terms, kStrip of them to a thread's
-// row, and then added in double.
+// Sums of a strip's terms are kept in the word length of the terms, kStrip of them to each of a
+// thread's rows; those of its rows are added, and then to others in double.
 #include <cub/block/block_reduce.cuh>
 
 #include <algorithm>
@@ -38,12 +38,14 @@ struct Limits;
 template <>
 struct Limits<float> {
   static constexpr float kNear = 500;        // distances: w^5 does not overflow
+  static constexpr float kNarrow = 128;      // width of a strip: coordinates are good to 128 2^-25
   static constexpr float kFar = 1e6F;        // w: 2^-w is 0, and w^5 does not overflow
   static constexpr float kSentinel = 1e18F;  // beyond the ends of the sample, where w is kFar
 };
 template <>
 struct Limits<double> {
   static constexpr double kNear = 1e6;
+  static constexpr double kNarrow = 1e4;
   static constexpr double kFar = 1e12;
   static constexpr double kSentinel = 1e150;
 };
@@ -124,10 +126,9 @@ Polynomial<T, R> polynomial() {
 
 // The term number `which` of kBody.
 template <typename T, int R, bool kWide, bool kWithoutUnit>
-__device__ __forceinline__ void add_term(T x, T y, const Polynomial<T, R>& polynomial, int which,
+__device__ __forceinline__ void add_term(T distance, const Polynomial<T, R>& polynomial, int which,
                                          T* sum) {
   using P = Polynomial<T, R>;
-  const T distance = x - y;
   T v = distance * -distance + polynomial.shift;
   if (kWide) v = max(v, -Limits<T>::kFar);
   T e;
@@ -181,10 +182,35 @@ __device__ __forceinline__ double strip_sum(const T (&x)[kRows], const T* column
       for (int r = 0; r < kRows; ++r) {
         const int which = k * kRows + r;
         if (!kWide && which * kWithoutUnit<R> % kBody<T> < kWithoutUnit<R>) {
-          add_term<T, R, kWide, true>(x[r], pack.y[k], polynomial, which, &sum[r]);
+          add_term<T, R, kWide, true>(x[r] - pack.y[k], polynomial, which, &sum[r]);
         } else {
-          add_term<T, R, kWide, false>(x[r], pack.y[k], polynomial, which, &sum[r]);
+          add_term<T, R, kWide, false>(x[r] - pack.y[k], polynomial, which, &sum[r]);
         }
+      }
+    }
+  }
+  static_assert(kRows == 4);
+  return static_cast<double>((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+// The same where a strip is so wide that coordinates relative to its middle would lose what tells
+// its values apart: distances are taken in double. Few strips are, those with outliers in them.
+template <typename T, int R>
+__device__ __noinline__ double spread_sum(const double* __restrict__ sorted, std::int64_t n,
+                                          std::int64_t row0, std::int64_t column0, double unit,
+                                          const Polynomial<T, R>& polynomial) {
+  T sum[kRows] = {};
+  const std::int64_t end = min(column0 + kStrip, n);
+  for (std::int64_t j = column0; j < end; ++j) {
+    const double y = sorted[j];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      const std::int64_t i = row0 + threadIdx.x % 32 + 32 * r;
+      if (i < n) {
+        const double far = sqrt(static_cast<double>(Limits<T>::kFar));
+        const double distance = min(max((sorted[i] - y) * unit, -far), far);
+        add_term<T, R, true, false>(static_cast<T>(distance), polynomial,
+                                    static_cast<int>(j % (kBody<T> / kRows)) * kRows + r, &sum[r]);
       }
     }
   }
@@ -204,6 +230,7 @@ __global__ void __launch_bounds__(kThreads)
                       double* __restrict__ partial) {
   __shared__ alignas(16) T columns[kMaxColumns][kStrip];
   __shared__ double centres[kMaxColumns];
+  __shared__ bool spread[kMaxColumns];
   using Reduce = cub::BlockReduce<double, kThreads>;
   __shared__ typename Reduce::TempStorage reduce;
 
@@ -229,7 +256,11 @@ __global__ void __launch_bounds__(kThreads)
     const std::int64_t j = static_cast<std::int64_t>(strip) * kStrip + k % kStrip;
     columns[k / kStrip][k % kStrip] =
         j < n ? static_cast<T>((sorted[j] - centre) * unit) : Limits<T>::kSentinel;
-    if (k % kStrip == 0) centres[k / kStrip] = centre;
+    if (k % kStrip == 0) {
+      centres[k / kStrip] = centre;
+      spread[k / kStrip] = (sorted[min(j + kStrip, n) - 1] - sorted[j]) * unit >
+                           static_cast<double>(Limits<T>::kNarrow);
+    }
   }
 
   const int row_strip = tile * kTileStrips + static_cast<int>(threadIdx.x) / 32;
@@ -248,17 +279,24 @@ __global__ void __launch_bounds__(kThreads)
   if (any_row) {
     const int last = min(column1 - 1, static_cast<int>(tables.last_strip[row_strip]));
     const double low_value = sorted[row0];
+    const bool row_spread = (sorted[min(row0 + kStrip, n) - 1] - low_value) * unit >
+                            static_cast<double>(Limits<T>::kNarrow);
     for (int strip = max(column0, row_strip); strip <= last; ++strip) {
       const int k = strip - column0;
       const double offset = (centre - centres[k]) * unit;
       const std::int64_t end = (strip + std::int64_t{1}) * kStrip;  // the last strip has sentinels
       const bool wide =
           end > n || (sorted[end - 1] - low_value) * unit > static_cast<double>(Limits<T>::kNear);
-      T x[kRows];
+      double terms;
+      if (row_spread || spread[k]) {
+        terms = spread_sum<T, R>(sorted, n, row0, end - kStrip, unit, polynomial);
+      } else {
+        T x[kRows];
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) x[r] = own[r] + static_cast<T>(offset);
-      const double terms = wide ? strip_sum<T, R, true>(x, columns[k], polynomial)
-                                : strip_sum<T, R, false>(x, columns[k], polynomial);
+        for (int r = 0; r < kRows; ++r) x[r] = own[r] + static_cast<T>(offset);
+        terms = wide ? strip_sum<T, R, true>(x, columns[k], polynomial)
+                     : strip_sum<T, R, false>(x, columns[k], polynomial);
+      }
       // Within a strip every pair is met twice, and each value meets itself.
       sum += strip == row_strip ? terms / 2 : terms;
     }

@@ -28,7 +28,7 @@ inline constexpr int kTileRows = kStrip * kTileStrips;
 // Pairs farther apart than this many g are left out of the sum. Of n^2/2 terms, each relative to
 // |He_r(0)|, what is dropped is below
 //   double  1e-19 (core/sums/engine_parts.h, whose reach it is)
-//   single  r = 6: 302,100 exp(-36.1)/15 = 4e-12, r = 10: 1.2e8 exp(-36.1)/945 = 3e-11
+//   single  r = 6: 302,100 exp(-36.1)/15 = 4e-12, r = 10: 9.6e8 exp(-36.1)/945 = 2e-10
 double reach(int r, Precision precision);
 
 // The range of the values may be this many times g; beyond it coordinates could overflow.

@@ -4,9 +4,11 @@
 //   -|y_i - y_j|^2/2 = y_i'y_j - |y_i|^2/2 - |y_j|^2/2
 //
 // costs d instructions a pair by the product on the right (the Gram form) and 2 d by differences.
-// The product's rounding error is some eps |y|^2, so it serves where no half norm exceeds
-// kGramReach: in single precision an exponent is then wrong by 256 sqrt(d + 2) 2^-24 = 6e-5 or so
-// at worst, either way, of few points' terms alone. Beyond, differences.
+// The product is rounded to some eps |y|^2, so it serves where no half norm exceeds kGramReach: in
+// single precision an exponent is then wrong by (d + 2) 256 2^-24 = 3e-4 at the very worst, and
+// typically by the root of that many roundings of half as much, 3e-5, either way and for the points
+// far out alone. Half norms are added up as products are (whiten.h), so that equal points have an
+// exponent of 0. Beyond, differences.
 #include <cub/block/block_reduce.cuh>
 
 #include "cuda/coordinates.h"
@@ -42,10 +44,7 @@ __device__ __forceinline__ void add_strip(const Rows<T, C>& rows, const Strip<T,
   T sum[kRows] = {}, sum2[kRows] = {};
 #pragma unroll 2
   for (int j = 0; j < kFullStrip; ++j) {
-    T exponent[kRows];
-#pragma unroll
-    for (int r = 0; r < kRows; ++r)
-      exponent[r] = kGram ? -rows.half_norms[r] - strip.half_norms[j] : T{0};
+    T exponent[kRows] = {};
 #pragma unroll
     for (int k = 0; k < C; ++k) {
       const T column = strip.y[j][k];
@@ -61,7 +60,11 @@ __device__ __forceinline__ void add_strip(const Rows<T, C>& rows, const Strip<T,
     }
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      if constexpr (!kGram) exponent[r] *= T{0.5};
+      if constexpr (kGram) {
+        exponent[r] -= rows.half_norms[r] + strip.half_norms[j];
+      } else {
+        exponent[r] *= T{0.5};
+      }
       if constexpr (kDiagonal)
         exponent[r] = lane + 32 * r < j && j < count ? exponent[r] : static_cast<T>(-1e30);
       const T e = exp2_of(exponent[r]);

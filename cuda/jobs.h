@@ -23,13 +23,12 @@ struct TileJobs {
   std::int64_t units() const { return (jobs() + kUnitJobs - 1) / kUnitJobs; }
 };
 
-// A job gives `results` numbers: so many tiles to a job that those of all take 16 MiB at most, and
-// a tile to a job where that is possible.
-inline TileJobs cut_tiles(std::int64_t tiles, std::int64_t results) {
+// Tiles to a job: one where they are few, more where the jobs' results would be many, but never so
+// many that a unit takes long.
+inline TileJobs cut_tiles(std::int64_t tiles) {
   TileJobs cut;
   cut.tiles = tiles;
-  const std::int64_t most = std::max<std::int64_t>((std::int64_t{1} << 21) / results, 1024);
-  cut.tiles_per_job = (tiles + most - 1) / most;
+  cut.tiles_per_job = std::clamp<std::int64_t>(tiles / 65536, 1, 16);
   return cut;
 }
 

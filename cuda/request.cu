@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstring>
+#include <cmath>
+#include <exception>
 #include <new>
-#include <system_error>
 #include <thread>
 
 #include "cuda/sample.h"
@@ -20,21 +20,25 @@ constexpr std::int64_t kMaxScratch = (std::int64_t{256} << 20) / 8;  // numbers 
 
 class Run {
  public:
-  Run(const Cards& cards, const Request& request, std::vector<double>* results)
-      : cards_(cards), request_(request), results_(*results) {}
+  Run(const Cards& cards, std::size_t home, const Request& request, std::vector<double>* results)
+      : cards_(cards), home_(home), request_(request), results_(*results) {}
 
   Status all(const Control& control) {
-    const double total_ms = static_cast<double>(request_.units) * request_.pairs_per_unit * 1000 /
-                            cards_.front()->pair_rate(request_.precision);
-    if (cards_.size() == 1 || total_ms < kWorthSharing) return on_card(next_card(), 1, control);
-    return shared(control);
+    if (cards_.size() > 1 && expected_ms(request_.units, rate(home_)) > kWorthSharing) {
+      const Status status = shared(control);
+      if (status.code != Code::unavailable) return status;
+      // One of them has no memory, say: the one that has the points may do.
+      next_ = 0;
+      stop_ = false;
+    }
+    return on_card(home_, 1, control);
   }
 
  private:
-  // In turn: near enough to fair.
-  std::size_t next_card() const {
-    static std::atomic<std::size_t> next{0};
-    return cards_.size() == 1 ? 0 : next++ % cards_.size();
+  double rate(std::size_t card) const { return cards_[card]->pair_rate(request_.precision); }
+
+  double expected_ms(std::int64_t units, double rate) const {
+    return static_cast<double>(units) * request_.pairs_per_unit * 1000 / rate;
   }
 
   Status shared(const Control& control) {
@@ -43,8 +47,10 @@ class Run {
         1, [](void* flag) { return static_cast<std::atomic<bool>*>(flag)->load(); }, &stop_};
     std::vector<Status> status(cards_.size());
     std::vector<std::thread> threads;
+    threads.reserve(cards_.size());
     std::atomic<std::size_t> running{0};
-    for (std::size_t card = 1; card < cards_.size(); ++card) {
+    for (std::size_t card = 0; card < cards_.size(); ++card) {
+      if (card == home_) continue;
       try {
         ++running;
         threads.emplace_back([&, card] {
@@ -52,20 +58,20 @@ class Run {
           if (!status[card].ok()) stop_ = true;
           --running;
         });
-      } catch (const std::system_error&) {
-        --running;  // fewer cards do it all
+      } catch (const std::exception&) {
+        --running;  // no thread or no memory for one: fewer cards do it all
         break;
       }
     }
-    status[0] = on_card(0, cards_.size(), control);
-    if (!status[0].ok()) stop_ = true;
+    status[home_] = on_card(home_, cards_.size(), control);
+    if (!status[home_].ok()) stop_ = true;
     while (running > 0) {
       if (!stop_ && control.stop_requested()) stop_ = true;
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
     for (std::thread& thread : threads) thread.join();
     // What went wrong rather than what was stopped for it.
-    Status worst = status[0];
+    Status worst = status[home_];
     for (const Status& s : status) {
       if (!s.ok() && (worst.ok() || worst.code == Code::cancelled)) worst = s;
     }
@@ -75,27 +81,36 @@ class Run {
 
   // Units from the common counter until there are none.
   Status on_card(std::size_t number, std::size_t sharers, const Control& control) {
-    Card& card = *cards_[number];
-    bool begins = true;
-    double rate = card.pair_rate(request_.precision);
-    Status status = card.use();
-    while (status.ok()) {
-      if (stop_) return Status::error(Code::cancelled, "cancelled");
-      if (next_ >= request_.units) break;
-      status = card.begin_turn(control);
-      if (!status.ok()) return status;
-      const Clock::time_point start = Clock::now();
-      std::int64_t first = 0, last = 0;
-      take(rate, sharers, &first, &last);
-      if (first < last) status = turn(card, number, begins, first, last, control);
-      const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-      card.end_turn(ms);
-      if (status.ok() && first < last && !begins)
-        rate = static_cast<double>(last - first) * request_.pairs_per_unit * 1000 / ms;
-      begins = false;
+    try {
+      const Status status = turns(number, sharers, control);
+      if (status.ok()) cards_[number]->count_job();
+      return cards_[number]->report(status);
+    } catch (const std::bad_alloc&) {
+      return Status::error(Code::out_of_memory, "no memory for a turn");
     }
-    if (status.ok()) card.count_job();
-    return card.report(status);
+  }
+
+  Status turns(std::size_t number, std::size_t sharers, const Control& control) {
+    Card& card = *cards_[number];
+    double speed = rate(number);
+    if (Status s = card.use(); !s.ok()) return s;
+    for (bool begins = true; next_ < request_.units; begins = false) {
+      if (stop_) return Status::error(Code::cancelled, "cancelled");
+      if (Status s = card.begin_turn(control); !s.ok()) return s;
+      Turn turn(card);
+      std::int64_t first = 0, last = 0;
+      take(speed, sharers, &first, &last);
+      if (first < last) {
+        if (Status s =
+                compute(number, begins, first, last, expected_ms(last - first, speed), control);
+            !s.ok())
+          return s;
+        if (!begins)
+          speed = static_cast<double>(last - first) * request_.pairs_per_unit * 1000 / turn.ms();
+      }
+      turn.leave();
+    }
+    return Status::success();
   }
 
   void take(double rate, std::size_t sharers, std::int64_t* first, std::int64_t* last) {
@@ -117,27 +132,31 @@ class Run {
     *last = start + count;
   }
 
-  Status turn(Card& card, std::size_t number, bool begins, std::int64_t first, std::int64_t last,
-              const Control& control) {
+  // During a turn of the card.
+  Status compute(std::size_t number, bool begins, std::int64_t first, std::int64_t last,
+                 double predicted_ms, const Control& control) {
+    Card& card = *cards_[number];
     const auto units = static_cast<std::size_t>(last - first);
-    const std::size_t results = units * static_cast<std::size_t>(request_.results_per_unit);
+    const std::size_t count = units * static_cast<std::size_t>(request_.results_per_unit);
     if (Status s = card.partial().reserve(
             units * static_cast<std::size_t>(request_.scratch_per_unit), card.stream());
         !s.ok())
       return s;
-    if (Status s = card.results().reserve(results + 1); !s.ok()) return s;
+    if (Status s = card.results().reserve(count + 1); !s.ok()) return s;
     double* out = card.results().data();
-    auto* norm = reinterpret_cast<float*>(out + results);
+    auto* norm = reinterpret_cast<float*>(out + count);
     *norm = 0;
     if (Status s = request_.enqueue(number, begins, first, last, out, norm); !s.ok()) return s;
-    if (Status s = card.wait(control); !s.ok()) return s;
+    if (Status s = card.wait(control, predicted_ms); !s.ok()) return s;
     if (!(*norm < kGreatestNorm)) return too_wide();
-    std::memcpy(results_.data() + first * request_.results_per_unit, card.results().data(),
-                results * sizeof(double));
+    if (!std::all_of(out, out + count, [](double v) { return std::isfinite(v); }))
+      return too_wide();
+    std::copy_n(out, count, results_.begin() + first * request_.results_per_unit);
     return Status::success();
   }
 
   const Cards& cards_;
+  const std::size_t home_;
   const Request& request_;
   std::vector<double>& results_;
   std::atomic<std::int64_t> next_{0};
@@ -146,11 +165,11 @@ class Run {
 
 }  // namespace
 
-Status run_request(const Cards& cards, const Request& request, const Control& control,
-                   std::vector<double>* results) {
+Status run_request(const Cards& cards, std::size_t home, const Request& request,
+                   const Control& control, std::vector<double>* results) {
   try {
     results->assign(static_cast<std::size_t>(request.units * request.results_per_unit), 0);
-    return Run(cards, request, results).all(control);
+    return Run(cards, home, request, results).all(control);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "no memory for the results");
   }

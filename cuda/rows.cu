@@ -1,5 +1,6 @@
 // The kernels of rows.h. In single precision a row's sums over one strip of columns are kept apart
-// and added to those of the job's other strips, so that no sum has more than kRowThreads terms.
+// and added to those of the job's other strips, so that no sum has more than kRowThreads terms, or
+// as many sums as a job has strips.
 #include <cub/block/block_reduce.cuh>
 
 #include <type_traits>
@@ -20,7 +21,7 @@ __device__ __forceinline__ void load_strip(const T* __restrict__ y, std::int64_t
   const T* from = y + strip * kRowThreads * C;
 #pragma unroll
   for (int k = 0; k < C; ++k)
-    columns[0][threadIdx.x + k * kRowThreads] = from[threadIdx.x + k * kRowThreads];
+    (&columns[0][0])[threadIdx.x + k * kRowThreads] = from[threadIdx.x + k * kRowThreads];
   __syncthreads();
 }
 

@@ -55,7 +55,7 @@ Status launch_density(const T* queries, std::int64_t m, const T* y, std::int64_t
 Status launch_density_sums(const double* partial, std::int64_t m, std::int64_t n,
                            std::int64_t first, std::int64_t last, double* out, cudaStream_t stream);
 
-// Jobs of a row of them, and the first query of it.
+// Jobs of one row of them.
 inline std::int64_t jobs_across(std::int64_t rows, std::int64_t columns) {
   const std::int64_t strips = strips_per_job(rows, columns);
   const std::int64_t across = (columns + kRowThreads - 1) / kRowThreads;

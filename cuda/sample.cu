@@ -3,6 +3,7 @@
 #include "cuda/sample.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -18,7 +19,7 @@ namespace kde::cuda {
 namespace {
 
 constexpr std::size_t kSortHere = 1024;  // fewer values are sorted before a kernel has begun
-// Bandwidths such that kAway is beyond reach.
+// Bandwidths such that kAway is beyond reach, and that squared distances of one do not underflow.
 constexpr double kLeastScale = 1e-27;
 constexpr double kGreatestScale = 1e30;
 
@@ -41,8 +42,8 @@ void add_units(const std::vector<double>& units, std::span<double> out) {
 
 }  // namespace
 
-CudaSample::CudaSample(const Cards& cards, std::int64_t n, int d)
-    : cards_(cards), n_(n), d_(d), places_(cards.size()) {
+CudaSample::CudaSample(const Cards& cards, std::size_t home, std::int64_t n, int d)
+    : cards_(cards), home_(home), n_(n), d_(d), places_(cards.size()) {
   for (auto& place : places_) place = std::make_unique<Place>();
 }
 
@@ -57,7 +58,10 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
                         const Control& control, std::unique_ptr<DeviceSample>* out) {
   try {
     const auto n = static_cast<std::int64_t>(points.size()) / d;
-    std::unique_ptr<CudaSample> sample(new CudaSample(cards, n, d));
+    // Each in turn, which is near enough to fair.
+    static std::atomic<std::size_t> next{0};
+    const std::size_t home = next++ % cards.size();
+    std::unique_ptr<CudaSample> sample(new CudaSample(cards, home, n, d));
     std::vector<double> few;
     bool sorted = d > 1 || std::is_sorted(points.begin(), points.end());
     if (!sorted && points.size() < kSortHere) {
@@ -68,17 +72,15 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
     }
     if (d == 1 && sorted) sample->edges_ = strip_edges(points);
 
-    Card& card = *cards.front();
+    Card& card = *cards[home];
     if (Status s = card.use(); !s.ok()) return s;
     if (Status s = card.begin_turn(control); !s.ok()) return s;
-    Status status = sample->reserve(0);
-    if (status.ok())
-      status =
-          card.upload(sample->places_.front()->points.data(), points.data(), points.size_bytes());
-    if (status.ok() && !sorted) status = sample->sort(control);
-    // Another card copies them from this one, in its own stream.
-    if (status.ok() && cards.size() > 1) status = card.wait(control);
-    card.end_turn(0);
+    Status status;
+    {
+      Turn turn(card);
+      status = sample->take(points, sorted, control);
+      if (status.ok()) turn.leave();
+    }
     if (!status.ok()) return card.report(status);
     *out = std::move(sample);
     return Status::success();
@@ -88,19 +90,36 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
   }
 }
 
+// The points to their home, whose turn it is.
+Status CudaSample::take(std::span<const double> points, bool sorted, const Control& control) {
+  Card& card = *cards_[home_];
+  Place& place = *places_[home_];
+  if (Status s = reserve(home_); !s.ok()) return s;
+  if (Status s = card.upload(place.points.data(), points.data(), points.size_bytes()); !s.ok())
+    return s;
+  if (!sorted) {
+    if (Status s = sort(control); !s.ok()) return s;
+  }
+  if (Status s = launch_centre(place.points.data(), n_, d_, place.centre.data(), card.stream());
+      !s.ok())
+    return s;
+  place.has_points = true;
+  // Other cards copy them from this one in streams of their own.
+  return cards_.size() > 1 ? card.wait(control, 0) : Status::success();
+}
+
 Status CudaSample::reserve(std::size_t card) {
   Place& place = *places_[card];
   const auto numbers = static_cast<std::size_t>(n_) * static_cast<std::size_t>(d_);
   // Beside the points themselves, whitened ones in double and their norms.
   if (Status s = cards_[card]->check_memory(numbers * 3 * sizeof(double)); !s.ok()) return s;
-  if (Status s = place.points.reserve(numbers, cards_[card]->stream()); !s.ok()) return s;
-  place.has_points = true;
-  return Status::success();
+  if (Status s = place.centre.reserve(kMaxDimensions, cards_[card]->stream()); !s.ok()) return s;
+  return place.points.reserve(numbers, cards_[card]->stream());
 }
 
 Status CudaSample::sort(const Control& control) {
-  Card& card = *cards_.front();
-  DeviceBuffer<double>& points = places_.front()->points;
+  Card& card = *cards_[home_];
+  DeviceBuffer<double>& points = places_[home_]->points;
   DeviceBuffer<unsigned char> room;
   DeviceBuffer<double> sorted;
   DeviceBuffer<StripEdges> edges;
@@ -116,18 +135,23 @@ Status CudaSample::sort(const Control& control) {
   if (Status s = card.results().reserve(2 * edges_.size()); !s.ok()) return s;
   KDE_CUDA(cudaMemcpyAsync(card.results().data(), edges.data(), edges_.size() * sizeof(StripEdges),
                            cudaMemcpyDeviceToHost, card.stream()));
-  if (Status s = card.wait(control); !s.ok()) return s;
+  if (Status s = card.wait(control, 0); !s.ok()) return s;
   std::memcpy(edges_.data(), card.results().data(), edges_.size() * sizeof(StripEdges));
   return Status::success();
 }
 
-Status CudaSample::bring(std::size_t card) {
-  if (places_[card]->has_points) return Status::success();
-  if (Status s = reserve(card); !s.ok()) return s;
-  KDE_CUDA(cudaMemcpyPeerAsync(places_[card]->points.data(), cards_[card]->ordinal(),
-                               places_.front()->points.data(), cards_.front()->ordinal(),
-                               places_[card]->points.size() * sizeof(double),
-                               cards_[card]->stream()));
+Status CudaSample::bring(std::size_t number) {
+  Place& place = *places_[number];
+  if (place.has_points) return Status::success();
+  Card& card = *cards_[number];
+  if (Status s = reserve(number); !s.ok()) return s;
+  KDE_CUDA(cudaMemcpyPeerAsync(place.points.data(), card.ordinal(), places_[home_]->points.data(),
+                               cards_[home_]->ordinal(), place.points.size() * sizeof(double),
+                               card.stream()));
+  if (Status s = launch_centre(place.points.data(), n_, d_, place.centre.data(), card.stream());
+      !s.ok())
+    return s;
+  place.has_points = true;
   return Status::success();
 }
 
@@ -172,7 +196,7 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
       return launch_unit_sums(card.partial().data(), job1 - job0, 1, out, card.stream());
     };
     std::vector<double> units;
-    if (Status s = run_request(cards_, request, control, &units); !s.ok()) return s;
+    if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
     double total = 0;
     for (const double u : units) total += u;
     total -= static_cast<double>(n_) * hermite_at_zero(r) / 2;
@@ -197,9 +221,10 @@ Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t
   if (Status s = place.half_norms.reserve(padded_n * sizeof(T), card.stream()); !s.ok()) return s;
   if (Status s = place.greatest_norm.reserve(1, card.stream()); !s.ok()) return s;
   KDE_CUDA(cudaMemsetAsync(place.greatest_norm.data(), 0, sizeof(float), card.stream()));
-  if (Status s = launch_whiten<T>(
-          points, n, d_, coordinates, a, layout, reinterpret_cast<T*>(y->data()),
-          reinterpret_cast<T*>(place.half_norms.data()), place.greatest_norm.data(), card.stream());
+  if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, place.centre.data(), layout,
+                                  reinterpret_cast<T*>(y->data()),
+                                  reinterpret_cast<T*>(place.half_norms.data()),
+                                  place.greatest_norm.data(), card.stream());
       !s.ok())
     return s;
   KDE_CUDA(cudaMemcpyAsync(norm, place.greatest_norm.data(), sizeof(float), cudaMemcpyDeviceToHost,
@@ -213,13 +238,13 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
   std::vector<double> scales;
   for (const double v : h) {
     const double scale = std::numbers::log2e / 4 / v / v;
-    if (!(scale > kLeastScale)) return too_wide();
-    scales.push_back(std::min(scale, kGreatestScale));
+    if (!(scale > kLeastScale) || !(scale < kGreatestScale)) return too_wide();
+    scales.push_back(scale);
   }
   Whitening unit{};
   for (int k = 0; k < d_; ++k) unit.a[k * d_ + k] = 1;
   const int results = static_cast<int>(h.size()) * (slopes ? 4 : 2);
-  const TileJobs cut = cut_sweep(n_, results);
+  const TileJobs cut = cut_sweep(n_);
   Request request;
   request.units = cut.units();
   request.results_per_unit = results;
@@ -254,7 +279,7 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
     return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream());
   };
   std::vector<double> units;
-  if (Status s = run_request(cards_, request, control, &units); !s.ok()) return s;
+  if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
   add_units(units, out);
   return Status::success();
 }
@@ -316,7 +341,7 @@ Status CudaSample::full_sums(std::span<const double> a, const Control& control,
     return launch_unit_sums(card.partial().data(), job1 - job0, 2, result, card.stream());
   };
   std::vector<double> units;
-  if (Status s = run_request(cards_, request, control, &units); !s.ok()) return s;
+  if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
   add_units(units, out);
   return Status::success();
 }
@@ -326,8 +351,12 @@ Status CudaSample::full(std::span<const double> a, Precision precision, const Co
   const std::size_t size = static_cast<std::size_t>(d_) * static_cast<std::size_t>(d_);
   if (a.size() != size || out.size() != 2)
     return Status::error(Code::invalid_argument, "the matrix must be %d by %d", d_, d_);
-  return precision == Precision::single ? full_sums<float>(a, control, out)
-                                        : full_sums<double>(a, control, out);
+  try {
+    return precision == Precision::single ? full_sums<float>(a, control, out)
+                                          : full_sums<double>(a, control, out);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for a sum");
+  }
 }
 
 template <typename T>
@@ -368,7 +397,7 @@ Status CudaSample::scatter_sums(std::span<const double> a, double once, double t
     return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream());
   };
   std::vector<double> units, total(static_cast<std::size_t>(results));
-  if (Status s = run_request(cards_, request, control, &units); !s.ok()) return s;
+  if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
   add_units(units, total);
   // Each pair from both sides, and each point with itself.
   out[0] = (total[0] - static_cast<double>(n_)) / 2;
@@ -441,7 +470,7 @@ Status CudaSample::density_sums(std::span<const double> a, std::span<const doubl
     return launch_density_sums(card.partial().data(), m, n_, job0, job1, result, card.stream());
   };
   std::vector<double> units;
-  if (Status s = run_request(cards_, request, control, &units); !s.ok()) return s;
+  if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
   std::copy_n(units.begin(), out.size(), out.begin());
   return Status::success();
 }
@@ -453,8 +482,12 @@ Status CudaSample::density(std::span<const double> a, std::span<const double> qu
       queries.size() != out.size() * d)
     return Status::error(Code::invalid_argument, "the queries must be points of %d coordinates",
                          d_);
-  return precision == Precision::single ? density_sums<float>(a, queries, control, out)
-                                        : density_sums<double>(a, queries, control, out);
+  try {
+    return precision == Precision::single ? density_sums<float>(a, queries, control, out)
+                                          : density_sums<double>(a, queries, control, out);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for densities");
+  }
 }
 
 }  // namespace kde::cuda

@@ -43,9 +43,10 @@ struct Request {
       enqueue;
 };
 
-// The results of all units, in their order. On one card, or where there is enough to share on all.
-Status run_request(const Cards& cards, const Request& request, const Control& control,
-                   std::vector<double>* results);
+// The results of all units, in their order. On the card `home`, or where there is enough to share
+// on all.
+Status run_request(const Cards& cards, std::size_t home, const Request& request,
+                   const Control& control, std::vector<double>* results);
 
 class CudaSample : public DeviceSample {
  public:
@@ -69,6 +70,7 @@ class CudaSample : public DeviceSample {
   // What one card holds of it.
   struct Place {
     DeviceBuffer<double> points;
+    DeviceBuffer<double> centre;  // of the points
     DeviceBuffer<double> queries;
     // Whitened, in the precision asked for (bytes); points and queries.
     DeviceBuffer<unsigned char> y, white_queries, half_norms;
@@ -78,10 +80,11 @@ class CudaSample : public DeviceSample {
     bool has_points = false;
   };
 
-  CudaSample(const Cards& cards, std::int64_t n, int d);
+  CudaSample(const Cards& cards, std::size_t home, std::int64_t n, int d);
+  Status take(std::span<const double> points, bool sorted, const Control& control);
   Status reserve(std::size_t card);  // room for the points
   Status sort(const Control& control);
-  Status bring(std::size_t card);  // the points, from the first card to another
+  Status bring(std::size_t card);  // the points, from their home
 
   template <typename T>
   Status whiten(std::size_t card, const double* points, std::int64_t n, int coordinates,
@@ -99,6 +102,7 @@ class CudaSample : public DeviceSample {
                       const Control& control, std::span<double> out);
 
   const Cards& cards_;
+  const std::size_t home_;  // the card that was given the points
   const std::int64_t n_;
   const int d_;
   std::vector<StripEdges> edges_;  // in one dimension

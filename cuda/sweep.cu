@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kSweepThreads)
   };
   constexpr int kPacks = kTile * kTile / 4;
   constexpr int kResults = kSlopes ? 4 : 2;
-  extern __shared__ unsigned char memory[];
+  extern __shared__ __align__(16) unsigned char memory[];
   T* s = reinterpret_cast<T*>(memory);
   T(*rows)[kTile] = reinterpret_cast<T(*)[kTile]>(s + kTile * kTile);
   T(*columns)[kTile] = rows + d;
@@ -137,15 +137,11 @@ template <typename T, int kTile, bool kSlopes>
 Status launch(const T* points, std::int64_t n, int d, const double* scales, int count,
               std::int64_t first, std::int64_t last, double* partial, cudaStream_t stream) {
   constexpr int kResults = kSlopes ? 4 : 2;
-  const TileJobs jobs = cut_sweep(n, count * kResults);
+  const TileJobs jobs = cut_sweep(n);
   const std::size_t tile = sizeof(T) * kTile * (kTile + 2 * static_cast<std::size_t>(d));
   const std::size_t memory = std::max(tile, sizeof(double) * kSweepThreads * kResults);
-  // In double 64 x 64 and 16 coordinates exceed what a block gets without asking.
-  if (memory > std::size_t{48} << 10) {
-    KDE_CUDA(cudaFuncSetAttribute(sweep_kernel<T, kTile, kSlopes>,
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(memory)));
-  }
+  static_assert(sizeof(T) * kTile * (kTile + 2 * kMaxDimensions) <= std::size_t{48} << 10,
+                "a block gets no more without asking");
   sweep_kernel<T, kTile, kSlopes>
       <<<static_cast<unsigned>(last - first), kSweepThreads, memory, stream>>>(
           points, n, d, scales, count, jobs.tiles, jobs.tiles_per_job, first, partial);

@@ -22,12 +22,12 @@ inline constexpr int kSweepBandwidths = kSweepThreads;  // of one launch, at mos
 // Points of a tile's side: few where there are few tiles.
 inline int sweep_tile(std::int64_t n) { return n <= 4096 ? 32 : 64; }
 
-inline TileJobs cut_sweep(std::int64_t n, int results) {
+inline TileJobs cut_sweep(std::int64_t n) {
   const std::int64_t t = (n + sweep_tile(n) - 1) / sweep_tile(n);
-  return cut_tiles(t * (t + 1) / 2, results);
+  return cut_tiles(t * (t + 1) / 2);
 }
 
-// points: of launch_whiten without norms, A = 1. scales: count numbers, log2(e)/(4 h^2). `slopes`:
+// points: of launch_whiten by coordinates, A = 1. scales: count numbers, log2(e)/(4 h^2). `slopes`:
 // four results a bandwidth instead of two. partial[(k - first) * count * 2 (or 4) + ...]: the
 // results of job k in the order of `scales`. Asynchronous.
 template <typename T>

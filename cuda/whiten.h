@@ -25,14 +25,20 @@ struct Whitening {
 // y[k * padded(n) + i].
 enum class Layout { by_points, by_coordinates };
 
-// y has (A x_i)_k for k < d and 0 for d <= k < coordinates; beyond the n-th point, padded(n) in
-// all, coordinate 0 is kAway and the others 0, so that a true point is too far from it for any
-// term. half_norms, if not null: |y_i|^2/2, beyond the n-th point a number too large for any term;
-// and *greatest_norm, to be 0 before, becomes the largest of them.
+// y has (A (x_i - centre))_k, which is all that distances know, for k < d and 0 for d <= k <
+// coordinates; beyond the n-th point, padded(n) in all, coordinate 0 is kAway and the others 0, so
+// that a true point is too far from it for any term. half_norms, if not null: |y_i|^2/2, beyond the
+// n-th point a number too large for any term; and *greatest_norm, to be 0 before, becomes the
+// largest of them.
 inline constexpr double kAway = 1e15;
 template <typename T>
 Status launch_whiten(const double* points, std::int64_t n, int d, int coordinates,
-                     const Whitening& a, Layout layout, T* y, T* half_norms, float* greatest_norm,
+                     const Whitening& a, const double* centre, Layout layout, T* y, T* half_norms,
+                     float* greatest_norm, cudaStream_t stream);
+
+// centre[k] = the mean of coordinate k over some of n points in d dimensions, evenly spaced among
+// them. Asynchronous.
+Status launch_centre(const double* points, std::int64_t n, int d, double* centre,
                      cudaStream_t stream);
 
 }  // namespace kde::cuda

@@ -38,7 +38,7 @@ struct DeviceInfo {
 //   unavailable  not now, and nobody's fault: too many jobs waiting, no memory, no device
 //   failed       a defect of the device or of its service; the sample is of no further use
 // Results are unspecified after an error, and otherwise the same bits whatever else the device does
-// and however many cards share the work.
+// and however many cards of one kind share the work.
 //
 // control.should_stop is polled by the calling thread every few milliseconds; threads are not used.
 class DeviceSample {

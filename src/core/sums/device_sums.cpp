@@ -61,6 +61,7 @@ class DeviceFirst {
     // What has no meaning to the processor either says nothing against the device.
     if (p.code == Code::invalid_argument) return p;
     sample_.reset();
+    points_ = {};
     note_trouble(s);
     return p;
   }
