@@ -263,10 +263,10 @@ fake-cudad: build/test/fake_cudad
 
 unit-build: build/unit/unit_test
 unit: unit-build
-	build/unit/unit_test --gtest_brief=1
+	scripts/shards.sh build/unit/unit_test --gtest_brief=1
 
 sanitize: build/sanitize/unit_test
-	build/sanitize/unit_test --gtest_brief=1
+	scripts/shards.sh build/sanitize/unit_test --gtest_brief=1
 
 # ---------------------------------------------------------------------------------------------
 # Tests that need a server, and the demo: a private installation, a throw-away cluster
