@@ -126,7 +126,8 @@ CUDA_PTX      = $(or $(filter 90,$(CUDA_KNOWN)),$(lastword $(CUDA_KNOWN)))
 CUDA_GENCODE  = $(foreach card,$(CUDA_KNOWN),-gencode arch=compute_$(card),code=sm_$(card)) \
                 -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 NVCC_COMPILE  = $(NVCC) -std=c++20 -O3 -lineinfo -cudart static --expt-relaxed-constexpr \
-                -Xcompiler -fPIC,-Wall,-Wextra,-fopenmp -Isrc -I. $(CUDA_GENCODE)
+                -Xcompiler -fPIC,-Wall,-Wextra,-fopenmp -Isrc -I. $(CUDA_GENCODE) \
+                $(if $(WERROR),-Werror all-warnings -Xcompiler $(WERROR))
 
 build/nvcc.flags: FLAGS = $(NVCC_COMPILE)
 
@@ -228,6 +229,41 @@ build/sanitize/unit_test: $(SANITIZE_OBJS)
 build/test/fake_cudad: $(TEST_DEVICE_OBJS) $(CUDA_SERVER_OBJS) $(CORE_OBJS)
 	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS) -lpthread
 
+# The service and its client under the thread sanitizer: what has threads of its own. The rest is
+# linked as it is, as the sanitizer knows nothing of OpenMP and would take its barriers for races.
+THREADS          = -O1 -fno-omit-frame-pointer -fsanitize=thread
+THREADS_CORE     := $(filter src/core/device/%,$(CORE_SRCS))
+THREADS_UNIT     := $(filter test/unit/message_test.cpp \
+                             $(foreach part,answers client program server service silence, \
+                               test/unit/device_$(part)_test.cpp),$(UNIT_SRCS))
+THREADS_OBJS     := $(THREADS_CORE:src/%.cpp=build/threads/%.o) \
+                    $(THREADS_UNIT:test/unit/%.cpp=build/threads/unit/%.o) \
+                    $(TEST_DEVICE_PART:build/test/device/%.o=build/threads/device/%.o) \
+                    $(CUDA_SERVER_OBJS:build/cuda/%.o=build/threads/cuda/%.o)
+
+build/threads.flags: FLAGS = $(CORE_COMPILE) $(THREADS)
+
+build/threads/core/%.o: src/core/%.cpp build/threads.flags
+	@mkdir -p $(@D)
+	$(CORE_COMPILE) $(THREADS) -MMD -MP -c -o $@ $<
+
+build/threads/unit/%.o: test/unit/%.cpp build/threads.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) $(THREADS) -MMD -MP -c -o $@ $<
+
+build/threads/device/%.o: test/device/%.cpp build/threads.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) $(THREADS) -MMD -MP -c -o $@ $<
+
+build/threads/cuda/%.o: cuda/%.cpp build/threads.flags
+	@mkdir -p $(@D)
+	$(CUDA_COMPILE) $(THREADS) -MMD -MP -c -o $@ $<
+
+build/threads/unit_test: $(THREADS_OBJS) $(filter-out src/core/device/%,$(CORE_OBJS))
+	$(CXX) -fopenmp $(THREADS) -o $@ $^ $(UNIT_LINK)
+
+-include $(THREADS_OBJS:.o=.d)
+
 # The kernels against the reference engine, and their speed: for a machine with a card.
 CUDA_TEST_SRCS   := $(wildcard test/cuda/*.cpp)
 CUDA_TEST_OBJS   := $(CUDA_TEST_SRCS:test/%.cpp=build/%.o)
@@ -263,10 +299,14 @@ fake-cudad: build/test/fake_cudad
 
 unit-build: build/unit/unit_test
 unit: unit-build
-	build/unit/unit_test --gtest_brief=1
+	scripts/shards.sh build/unit/unit_test --gtest_brief=1
 
 sanitize: build/sanitize/unit_test
-	build/sanitize/unit_test --gtest_brief=1
+	scripts/shards.sh build/sanitize/unit_test --gtest_brief=1
+
+# The program's tests fork after other tests had threads, which have ended by then.
+sanitize-threads: build/threads/unit_test
+	TSAN_OPTIONS=die_after_fork=0 scripts/shards.sh build/threads/unit_test --gtest_brief=1
 
 # ---------------------------------------------------------------------------------------------
 # Tests that need a server, and the demo: a private installation, a throw-away cluster
@@ -360,6 +400,8 @@ help:
 	@echo "make isolation       concurrency tests"
 	@echo "make tap             tests of restart, dump, upgrade ..."
 	@echo "make sanitize        unit tests under the address and undefined-behaviour sanitizers"
+	@echo "make sanitize-threads  tests of the device service under the thread sanitizer"
+	@echo "make fake-cudad      build the device service over the processor, for tests"
 	@echo "make demo            exact against approximate answers [CSV=file.csv COLUMN=name]"
 	@echo "make bench           benchmarks of the core (ratios in one run)"
 	@echo "make accuracy        errors and coverage on real columns [DATA=folder of CSV files]"
@@ -368,5 +410,5 @@ help:
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
 	@echo "make clean           remove what was built"
 
-.PHONY: all install installcheck clean cuda cuda-install cuda-check cuda-bench fake-cudad deps unit unit-build sanitize \
+.PHONY: all install installcheck clean cuda cuda-install cuda-check cuda-bench fake-cudad deps unit unit-build sanitize sanitize-threads \
         regress isolation tap test demo bench accuracy format format-check lint rooms help FORCE

@@ -66,7 +66,7 @@ run_unit() {
   fi
   local rc=0
   log=$log_dir/unit
-  cluster_job logged build/unit/unit_test || rc=$?
+  cluster_job logged scripts/shards.sh build/unit/unit_test || rc=$?
   add "$(count '^\[       OK \]' "$log")" "$(count '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$log")" $rc
 }
 

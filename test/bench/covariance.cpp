@@ -18,6 +18,13 @@ std::vector<double> flat(const RowMajor& m) { return {m.data(), m.data() + m.siz
 
 double normal_reference(int n, int d) { return std::pow(4.0 / ((d + 2.0) * n), 1.0 / (d + 4)); }
 
+std::vector<double> bandwidths(int n, int d, int count) {
+  const double h0 = normal_reference(n, d);
+  std::vector<double> h;
+  for (int k = 0; k < count; ++k) h.push_back(h0 * (0.25 + 3.75 * k / (count - 1)));
+  return h;
+}
+
 std::vector<double> inverse_covariance(std::span<const double> points, int d) {
   const auto n = static_cast<Eigen::Index>(points.size()) / d;
   const Eigen::Map<const RowMajor> x(points.data(), n, d);

@@ -1,4 +1,4 @@
-// The matrices that the textbook's formulas take.
+// The bandwidths and matrices that the textbook's formulas take.
 #pragma once
 
 #include <span>
@@ -8,6 +8,10 @@ namespace kde::bench {
 
 // h0 of lscv.h: the bandwidth, in units of the covariance, that suits a normal sample.
 double normal_reference(int n, int d);
+
+// What a search over bandwidths tries: `count` >= 2 of them, evenly from a quarter of
+// normal_reference to four times that.
+std::vector<double> bandwidths(int n, int d, int count);
 
 // Of the covariance (divisor n - 1) of n points, n x d, row-major; d x d.
 std::vector<double> inverse_covariance(std::span<const double> points, int d);

@@ -26,13 +26,6 @@ namespace {
 constexpr int kLargest = 1024;
 constexpr int kBandwidths = 150;
 
-std::vector<double> bandwidths(int n, int d) {
-  const double h0 = normal_reference(n, d);
-  std::vector<double> h;
-  for (int k = 0; k < kBandwidths; ++k) h.push_back(h0 * (0.25 + 3.75 * k / (kBandwidths - 1)));
-  return h;
-}
-
 struct Textbook {
   std::vector<textbook::Sums> sums;  // one a bandwidth
   double ms = 0;
@@ -45,7 +38,7 @@ const Textbook& textbook_of(int n, int d) {
   Textbook& t = at->second;
   if (is_new) {
     const std::vector<double> x = samples::mix(n, d);
-    const std::vector<double> h = bandwidths(n, d);
+    const std::vector<double> h = bandwidths(n, d, kBandwidths);
     t.sums.resize(h.size());
     t.ms = milliseconds_of([&] {
       textbook::lscv_h(x, static_cast<std::size_t>(d), inverse_covariance(x, d), h, t.sums);
@@ -69,7 +62,7 @@ void add_vector(int n, int d, Precision precision, int threads) {
   const char* word = precision == Precision::single ? "single" : "double";
   add({"LSCV_h", n, d, "simd", best.name, threads, word}, 5, [=](benchmark::State& state) {
     const std::vector<double> x = samples::mix(n, d);
-    const std::vector<double> h = bandwidths(n, d);
+    const std::vector<double> h = bandwidths(n, d, kBandwidths);
     std::vector<GaussianSums> found(h.size());
     Control control;
     control.threads = start_threads(threads);

@@ -14,6 +14,7 @@
 
 #include "core/device/wire.h"
 #include "core/stopwatch.h"
+#include "device/wrapped_sample.h"
 
 namespace kde::testing {
 namespace {
@@ -30,48 +31,6 @@ bool idle(const Control& control, double ms) {
   }
   return true;
 }
-
-class FaultySample : public DeviceSample {
- public:
-  FaultySample(FaultyDevice& device, std::unique_ptr<DeviceSample> sample)
-      : device_(device), sample_(std::move(sample)) {}
-
-  Status derivative(int r, double g, Precision precision, const Control& control,
-                    double* sum) override {
-    return job(control, {sum, 1},
-               [&] { return sample_->derivative(r, g, precision, control, sum); });
-  }
-  Status sweep(std::span<const double> h, bool slopes, Precision precision, const Control& control,
-               std::span<double> out) override {
-    return job(control, out, [&] { return sample_->sweep(h, slopes, precision, control, out); });
-  }
-  Status full(std::span<const double> a, Precision precision, const Control& control,
-              std::span<double> out) override {
-    return job(control, out, [&] { return sample_->full(a, precision, control, out); });
-  }
-  Status scatter(std::span<const double> a, double once, double twice, Precision precision,
-                 const Control& control, std::span<double> out) override {
-    return job(control, out,
-               [&] { return sample_->scatter(a, once, twice, precision, control, out); });
-  }
-  Status density(std::span<const double> a, std::span<const double> queries, Precision precision,
-                 const Control& control, std::span<double> out) override {
-    return job(control, out, [&] { return sample_->density(a, queries, precision, control, out); });
-  }
-
- private:
-  template <typename Work>
-  Status job(const Control& control, std::span<double> out, const Work& work) {
-    std::int64_t number = 0;
-    Status status = device_.before(control, false, &number);
-    if (status.ok()) status = work();
-    if (status.ok()) device_.after(number, out);
-    return status;
-  }
-
-  FaultyDevice& device_;
-  std::unique_ptr<DeviceSample> sample_;
-};
 
 template <typename Number>
 bool read_number(std::string_view text, Number least, Number* out) {
@@ -118,7 +77,15 @@ Status FaultyDevice::load(std::span<const double> points, int d, const Control& 
   std::unique_ptr<DeviceSample> sample;
   if (status.ok()) status = device_->load(points, d, control, &sample);
   if (!status.ok()) return status;
-  *out = std::make_unique<FaultySample>(*this, std::move(sample));
+  *out = std::make_unique<WrappedSample>(
+      std::move(sample),
+      [this](const Control& asked, std::span<double> results, const WrappedSample::Sum& sum) {
+        std::int64_t number = 0;
+        Status done = before(asked, false, &number);
+        if (done.ok()) done = sum();
+        if (done.ok()) after(number, results);
+        return done;
+      });
   after(job, {});
   return status;
 }

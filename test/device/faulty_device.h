@@ -45,14 +45,14 @@ class FaultyDevice : public Device {
   std::vector<DeviceInfo> devices() override;
   double pair_rate(Precision precision) const override;
 
-  // The faults of a job before and after what it does.
-  Status before(const Control& control, bool is_load, std::int64_t* job);
-  void after(std::int64_t job, std::span<double> out) const;
-
   // ServerOptions::alter.
   static void alter(const Faults& faults, std::span<char> message);
 
  private:
+  // The faults of a job before and after what it does.
+  Status before(const Control& control, bool is_load, std::int64_t* job);
+  void after(std::int64_t job, std::span<double> out) const;
+
   std::unique_ptr<Device> device_;
   const Faults& faults_;
   std::atomic<std::int64_t> jobs_{0};

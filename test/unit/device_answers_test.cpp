@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/device/client.h"
+#include "descriptors.h"
 #include "device_steps.h"
 #include "scripted_service.h"
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/device/client.h"
+#include "descriptors.h"
 #include "device/cpu_device.h"
 #include "device_steps.h"
 #include "samples.h"

@@ -17,6 +17,7 @@
 #include "cuda/server/watch.h"
 #include "raw_client.h"
 #include "scripted_device.h"
+#include "temporary_directory.h"
 
 namespace kde::service {
 namespace {
@@ -62,18 +63,11 @@ int run_child(const Child& child) {
 
 class DeviceProgram : public ::testing::Test {
  protected:
-  DeviceProgram() {
-    char folder[] = "/tmp/kde_program_XXXXXX";
-    EXPECT_NE(::mkdtemp(folder), nullptr);
-    folder_ = folder;
-    path_ = folder_ + "/socket";
-  }
   ~DeviceProgram() override {
     if (pid_ > 0) {
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
     }
-    std::filesystem::remove_all(folder_);
   }
 
   // In the child only what a program may do after fork(2) in a process of one thread: the threads
@@ -161,7 +155,9 @@ class DeviceProgram : public ::testing::Test {
     return client;
   }
 
-  std::string folder_, path_, said_;
+  const testing::TemporaryDirectory directory_;
+  const std::string path_ = directory_.socket_path();
+  std::string said_;
   pid_t pid_ = -1;
   Descriptor control_, log_;
 };
@@ -275,8 +271,8 @@ TEST_F(DeviceProgram, RefusesWrongArguments) {
       {"--socket", path_, "--memory-limit", "-1"},
       {"--socket", path_, "--memory-limit", "9223372036854775807"},
       {"--socket", path_, "--fail=crash-at=1"},
-      {"--socket", folder_ + "/absent/socket"},
-      {"--socket", folder_ + "/" + std::string(200, 'x')},
+      {"--socket", directory_.path() + "/absent/socket"},
+      {"--socket", directory_.path() + "/" + std::string(200, 'x')},
   };
   for (const auto& arguments : wrong) {
     said_.clear();

@@ -22,14 +22,17 @@
 #include "cuda/server/clock.h"
 #include "cuda/server/server.h"
 #include "cuda/server/stream.h"
+#include "descriptors.h"
 #include "raw_client.h"
 #include "scripted_device.h"
+#include "temporary_directory.h"
 
 namespace kde::service {
 namespace {
 
 using testing::Bytes;
 using testing::bytes_of;
+using testing::count_descriptors;
 using testing::memory_file;
 using testing::Message;
 using testing::message_of;
@@ -40,14 +43,6 @@ using wire::Type;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLongMs = 1e6;
-
-int open_descriptors() {
-  int count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    ++count;
-  }
-  return count;
-}
 
 // Asks again until the answer is as wanted, or until another condition would never come.
 template <typename Condition>
@@ -63,16 +58,12 @@ bool eventually(const Condition& condition) {
 class DeviceServer : public ::testing::Test {
  protected:
   DeviceServer() {
-    char folder[] = "/tmp/kde_service_XXXXXX";
-    EXPECT_NE(::mkdtemp(folder), nullptr);
-    folder_ = folder;
-    options_.socket_path = folder_ + "/socket";
+    options_.socket_path = directory_.socket_path();
     options_.program = "test 1.0";
   }
   ~DeviceServer() override {
     device_.release();
     server_.reset();
-    std::filesystem::remove_all(folder_);
   }
 
   void start() {
@@ -92,7 +83,7 @@ class DeviceServer : public ::testing::Test {
     return client;
   }
 
-  std::string folder_;
+  testing::TemporaryDirectory directory_;
   ServerOptions options_;
   ScriptedDevice device_;
   std::unique_ptr<Server> server_;
@@ -711,7 +702,7 @@ TEST_F(DeviceServer, TakesAPathThatNobodyServes) {
 
   // One that is served by somebody too busy to accept.
   ServerOptions wrong = options_;
-  wrong.socket_path = folder_ + "/busy";
+  wrong.socket_path = directory_.path() + "/busy";
   const Descriptor busy(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -722,13 +713,13 @@ TEST_F(DeviceServer, TakesAPathThatNobodyServes) {
   EXPECT_EQ(Server::start(wrong, &device_, &other).code, Code::invalid_argument);
   EXPECT_TRUE(std::filesystem::exists(wrong.socket_path));
 
-  wrong.socket_path = folder_ + "/file";
+  wrong.socket_path = directory_.path() + "/file";
   const Descriptor file(::open(wrong.socket_path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   EXPECT_EQ(Server::start(wrong, &device_, &other).code, Code::invalid_argument);
   EXPECT_TRUE(std::filesystem::exists(wrong.socket_path));
-  wrong.socket_path = folder_ + "/" + std::string(200, 'x');
+  wrong.socket_path = directory_.path() + "/" + std::string(200, 'x');
   EXPECT_EQ(Server::start(wrong, &device_, &other).code, Code::invalid_argument);
-  wrong.socket_path = folder_ + "/absent/socket";
+  wrong.socket_path = directory_.path() + "/absent/socket";
   EXPECT_EQ(Server::start(wrong, &device_, &other).code, Code::failed);
   wrong.socket_path = "";
   EXPECT_EQ(Server::start(wrong, &device_, &other).code, Code::invalid_argument);
@@ -740,7 +731,7 @@ TEST_F(DeviceServer, TakesAPathThatNobodyServes) {
 TEST_F(DeviceServer, LeaksNoDescriptors) {
   const std::vector<double> points{1, 2};
   const Descriptor file = memory_file(points);
-  const int before = open_descriptors();
+  const int before = count_descriptors();
   start();
   {
     const auto client = connect_with_sample();
@@ -748,15 +739,15 @@ TEST_F(DeviceServer, LeaksNoDescriptors) {
     const Bytes density = bytes_of(density_request(2), a);
     const auto ask = [&] { return client->ask(Type::density, density, {file.get()}).code(); };
     EXPECT_EQ(ask(), Code::ok);
-    const int serving = open_descriptors();
+    const int serving = count_descriptors();
     for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(), Code::ok);
-    EXPECT_EQ(open_descriptors(), serving);
+    EXPECT_EQ(count_descriptors(), serving);
     const Bytes wrong = bytes_of(density_request(3), a);
     for (int i = 0; i < 20; ++i) {
       EXPECT_EQ(client->ask(Type::density, wrong, {file.get()}).code(), Code::invalid_argument);
     }
     // The last file is closed after the answer.
-    EXPECT_TRUE(eventually([&] { return open_descriptors() == serving; }));
+    EXPECT_TRUE(eventually([&] { return count_descriptors() == serving; }));
   }
   for (int i = 0; i < 20; ++i) {
     const auto client = connect();
@@ -765,7 +756,7 @@ TEST_F(DeviceServer, LeaksNoDescriptors) {
     client->receive();
   }
   server_.reset();
-  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(count_descriptors(), before);
 }
 
 // A descriptor that this process has no number for is nobody's fault but its own.

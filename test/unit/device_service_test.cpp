@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "cuda/server/server.h"
 #include "device/cpu_device.h"
 #include "device/faulty_device.h"
+#include "temporary_directory.h"
 
 namespace kde::service {
 namespace {
@@ -22,16 +22,7 @@ using testing::FaultyDevice;
 
 class DeviceService : public ::testing::Test {
  protected:
-  DeviceService() {
-    char folder[] = "/tmp/kde_both_XXXXXX";
-    EXPECT_NE(::mkdtemp(folder), nullptr);
-    folder_ = folder;
-    times_.silence_ms = 1000;
-  }
-  ~DeviceService() override {
-    server_.reset();
-    std::filesystem::remove_all(folder_);
-  }
+  DeviceService() { times_.silence_ms = 1000; }
 
   // With the faults named; stops what ran before.
   void start(const std::vector<std::string>& modes = {}) {
@@ -40,7 +31,7 @@ class DeviceService : public ::testing::Test {
     for (const std::string& mode : modes) EXPECT_TRUE(faults_.read(mode)) << mode;
     device_ = std::make_unique<FaultyDevice>(std::make_unique<CpuDevice>(), faults_);
     ServerOptions options;
-    options.socket_path = folder_ + "/socket";
+    options.socket_path = directory_.socket_path();
     options.program = "test 1";
     options.alter = [this](std::span<char> message) { FaultyDevice::alter(faults_, message); };
     const Status status = Server::start(options, device_.get(), &server_);
@@ -50,15 +41,15 @@ class DeviceService : public ::testing::Test {
   // Of loading a sample and then computing one sum.
   Status load_and_sum(double* sum) {
     ServiceGreeting greeting;
-    Status status = greet_service(folder_ + "/socket", times_, {}, &greeting);
+    Status status = greet_service(directory_.socket_path(), times_, {}, &greeting);
     if (!status.ok()) return status;
-    ServiceDevice client(folder_ + "/socket", greeting, times_);
+    ServiceDevice client(directory_.socket_path(), greeting, times_);
     std::unique_ptr<DeviceSample> sample;
     status = client.load(points_, 1, {}, &sample);
     return status.ok() ? sample->derivative(4, 0.7, Precision::full, {}, sum) : status;
   }
 
-  std::string folder_;
+  testing::TemporaryDirectory directory_;
   ServiceTimes times_;
   Faults faults_;
   std::unique_ptr<Device> device_;
@@ -69,15 +60,15 @@ class DeviceService : public ::testing::Test {
 TEST_F(DeviceService, ComputesWhatTheDeviceComputes) {
   start();
   ServiceGreeting greeting;
-  ASSERT_TRUE(greet_service(folder_ + "/socket", times_, {}, &greeting).ok());
+  ASSERT_TRUE(greet_service(directory_.socket_path(), times_, {}, &greeting).ok());
   EXPECT_EQ(greeting.program, "test 1");
   EXPECT_EQ(greeting.devices, 1);
   std::vector<DeviceInfo> devices;
-  ASSERT_TRUE(list_service_devices(folder_ + "/socket", times_, {}, &devices).ok());
+  ASSERT_TRUE(list_service_devices(directory_.socket_path(), times_, {}, &devices).ok());
   ASSERT_EQ(devices.size(), 1U);
   EXPECT_STREQ(devices[0].name, "processor");
 
-  ServiceDevice client(folder_ + "/socket", greeting, times_);
+  ServiceDevice client(directory_.socket_path(), greeting, times_);
   CpuDevice direct;
   const std::vector<double> h{0.3, 1.5}, a{1, 0, 0.5, 2}, queries{0, 0, 1, 2, -1, 0.5};
   for (const Precision precision : {Precision::single, Precision::full}) {

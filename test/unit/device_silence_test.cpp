@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/device/client.h"
+#include "descriptors.h"
 #include "device_steps.h"
 #include "scripted_service.h"
 

@@ -12,12 +12,14 @@
 #include "core/sums/gaussian_sums.h"
 #include "core/sums/pair_sums.h"
 #include "device/cpu_device.h"
+#include "device/wrapped_sample.h"
 #include "samples.h"
 
 namespace kde {
 namespace {
 
 using testing::CpuDevice;
+using testing::WrappedSample;
 
 // Counts calls, loads among them, from 0, and fails at one of them.
 class FailingDevice : public Device {
@@ -30,7 +32,17 @@ class FailingDevice : public Device {
     ++loads;
     std::unique_ptr<DeviceSample> sample;
     Status s = device_.load(points, d, control, &sample);
-    if (s.ok()) *out = std::make_unique<Sample>(*this, std::move(sample));
+    if (!s.ok()) return s;
+    *out = std::make_unique<WrappedSample>(
+        std::move(sample),
+        // Fills results with what nobody may believe before it fails.
+        [this](const Control&, std::span<double> results, const WrappedSample::Sum& sum) {
+          if (Status failure = next(); !failure.ok()) {
+            for (double& v : results) v = std::numeric_limits<double>::quiet_NaN();
+            return failure;
+          }
+          return sum();
+        });
     return s;
   }
   std::vector<DeviceInfo> devices() override { return {}; }
@@ -43,50 +55,6 @@ class FailingDevice : public Device {
   Status next() {
     return calls++ == at_ ? Status::error(code_, "call %d", at_) : Status::success();
   }
-
-  // Fills results with what nobody may believe before it fails.
-  class Sample : public DeviceSample {
-   public:
-    Sample(FailingDevice& device, std::unique_ptr<DeviceSample> sample)
-        : device_(device), sample_(std::move(sample)) {}
-
-    Status derivative(int r, double g, Precision precision, const Control& control,
-                      double* sum) override {
-      if (Status s = fail({sum, 1}); !s.ok()) return s;
-      return sample_->derivative(r, g, precision, control, sum);
-    }
-    Status sweep(std::span<const double> h, bool slopes, Precision precision,
-                 const Control& control, std::span<double> out) override {
-      if (Status s = fail(out); !s.ok()) return s;
-      return sample_->sweep(h, slopes, precision, control, out);
-    }
-    Status full(std::span<const double> a, Precision precision, const Control& control,
-                std::span<double> out) override {
-      if (Status s = fail(out); !s.ok()) return s;
-      return sample_->full(a, precision, control, out);
-    }
-    Status scatter(std::span<const double> a, double once, double twice, Precision precision,
-                   const Control& control, std::span<double> out) override {
-      if (Status s = fail(out); !s.ok()) return s;
-      return sample_->scatter(a, once, twice, precision, control, out);
-    }
-    Status density(std::span<const double>, std::span<const double>, Precision, const Control&,
-                   std::span<double> out) override {
-      return fail(out);
-    }
-
-   private:
-    Status fail(std::span<double> out) {
-      Status s = device_.next();
-      if (!s.ok()) {
-        for (double& v : out) v = std::numeric_limits<double>::quiet_NaN();
-      }
-      return s;
-    }
-
-    FailingDevice& device_;
-    std::unique_ptr<DeviceSample> sample_;
-  };
 
   Device& device_;
   int at_;

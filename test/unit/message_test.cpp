@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/device/message.h"
+#include "descriptors.h"
 #include "scripted_service.h"
 
 namespace kde {

@@ -5,9 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <dirent.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -24,6 +22,7 @@
 #include "core/device/descriptor.h"
 #include "core/device/message.h"
 #include "core/device/wire.h"
+#include "temporary_directory.h"
 
 namespace kde::testing {
 
@@ -143,26 +142,6 @@ class Peer {
   Descriptor fd_;
 };
 
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    char name[] = "/tmp/kde_aqp_test_XXXXXX";
-    EXPECT_NE(::mkdtemp(name), nullptr);
-    path_ = name;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    ::unlink(socket_path().c_str());
-    ::rmdir(path_.c_str());
-  }
-  const std::string& path() const { return path_; }
-  std::string socket_path() const { return path_ + "/socket"; }
-
- private:
-  std::string path_;
-};
-
 inline Descriptor listen_at(const std::string& path, int backlog) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -202,24 +181,6 @@ class ScriptedService {
   Script script_;
   Descriptor listener_;
   std::thread thread_;
-};
-
-inline int count_descriptors() {
-  DIR* directory = ::opendir("/proc/self/fd");
-  int count = 0;
-  while (::readdir(directory) != nullptr) ++count;
-  ::closedir(directory);
-  return count;
-}
-
-// Counts descriptors before and after.
-class LeaksNoDescriptor : public ::testing::Test {
- protected:
-  void SetUp() override { descriptors_ = count_descriptors(); }
-  void TearDown() override { EXPECT_EQ(count_descriptors(), descriptors_); }
-
- private:
-  int descriptors_ = 0;
 };
 
 }  // namespace kde::testing

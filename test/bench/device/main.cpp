@@ -178,13 +178,6 @@ void add_processor(int n, int threads) {
       });
 }
 
-std::vector<double> bandwidths(int n, int d) {
-  const double h0 = normal_reference(n, d);
-  std::vector<double> h;
-  for (int k = 0; k < kBandwidths; ++k) h.push_back(h0 * (0.25 + 3.75 * k / (kBandwidths - 1)));
-  return h;
-}
-
 struct Swept {
   WhiteSample white;
   std::vector<GaussianSums> exact;
@@ -195,7 +188,7 @@ const Swept& swept(int n, int d) {
   static std::map<std::pair<int, int>, Swept> known;
   return once(&known, std::pair(n, d), [=] {
     Swept out;
-    const std::vector<double> h = bandwidths(n, d);
+    const std::vector<double> h = bandwidths(n, d, kBandwidths);
     out.exact.resize(h.size());
     std::unique_ptr<GaussianPairSums> sums;
     const std::vector<double> x = samples::mix(n, d);
@@ -217,7 +210,7 @@ void add_sweep(int n, int d, const Engine& engine, const std::string& name, int 
   add({"LSCV_h", n, d, name, "-", threads, word(engine.precision)}, runs,
       [=](benchmark::State& state) {
         const Swept& known = swept(n, d);
-        const std::vector<double> h = bandwidths(n, d);
+        const std::vector<double> h = bandwidths(n, d, kBandwidths);
         std::vector<GaussianSums> found(h.size());
         DeviceUse use;
         Engine with = engine;
