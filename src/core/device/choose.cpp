@@ -49,20 +49,23 @@ constexpr double kHandOverMsPerByte = 8e-7;
 
 double pairs(const SumsWork& work) {
   const auto n = static_cast<double>(work.n);
-  return n * (n - 1) / 2;
+  return work.queries > 0 ? n * static_cast<double>(work.queries) : n * (n - 1) / 2;
 }
+
+bool is_derivative(const SumsWork& work) { return work.d == 1 && work.queries == 0; }
 
 }  // namespace
 
 double predicted_processor_ms(const SumsWork& work, int threads) {
   const PairTimes& times = work.precision == Precision::single ? kSingle : kDouble;
-  const double pair_ns = work.d == 1 ? times.line : times.base + times.slope * work.d;
+  const double pair_ns = is_derivative(work) ? times.line : times.base + times.slope * work.d;
   return 1e-6 * work.sums * pairs(work) * pair_ns / threads;
 }
 
 double predicted_device_ms(const SumsWork& work, double pair_rate) {
-  const double cost = work.d == 1 ? 1 : 1 + kDeviceCostPerDimension * work.d;
-  const double bytes = static_cast<double>(sizeof(double)) * static_cast<double>(work.n) * work.d;
+  const double cost = is_derivative(work) ? 1 : 1 + kDeviceCostPerDimension * work.d;
+  const double bytes =
+      static_cast<double>(sizeof(double)) * static_cast<double>(work.n + work.queries) * work.d;
   return kHandOverMs + kHandOverMsPerByte * bytes +
          work.sums * (kRoundTripMs + 1e3 * pairs(work) * cost / pair_rate);
 }
