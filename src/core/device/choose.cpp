@@ -54,6 +54,10 @@ struct DeviceCost {
 constexpr DeviceCost kDeviceSingle{2.1, 1.05};
 constexpr DeviceCost kDeviceDouble{1.9, 0.34};
 
+// Of a point and a query, whose sums are a value's alone ("density" of device_bench, 131,072 of
+// each, single: 5.1, 6.0, 8.3 ms for d = 1, 2, 4; double: 33 ms for d = 2).
+constexpr DeviceCost kDeviceDensity{0.9, 0.25};
+
 // The way: 0.012 ms a round trip to a service that answers at once, on the machine above, and some
 // 0.03 ms from a sum's request to its result on the H200, whose two last lines are of sums that
 // take less. To hand over a sample, the memory file and the copy to the card together: 0.03 to 0.06
@@ -65,21 +69,26 @@ constexpr double kHandOverMsPerByte = 4.7e-7;
 
 double pairs(const SumsWork& work) {
   const auto n = static_cast<double>(work.n);
-  return n * (n - 1) / 2;
+  return work.queries > 0 ? n * static_cast<double>(work.queries) : n * (n - 1) / 2;
 }
+
+bool is_derivative(const SumsWork& work) { return work.d == 1 && work.queries == 0; }
 
 }  // namespace
 
 double predicted_processor_ms(const SumsWork& work, int threads) {
   const PairTimes& times = work.precision == Precision::single ? kSingle : kDouble;
-  const double pair_ns = work.d == 1 ? times.line : times.base + times.slope * work.d;
+  const double pair_ns = is_derivative(work) ? times.line : times.base + times.slope * work.d;
   return 1e-6 * work.sums * pairs(work) * pair_ns / threads;
 }
 
 double predicted_device_ms(const SumsWork& work, double pair_rate) {
-  const DeviceCost& costs = work.precision == Precision::single ? kDeviceSingle : kDeviceDouble;
-  const double cost = work.d == 1 ? 1 : costs.base + costs.slope * work.d;
-  const double bytes = static_cast<double>(sizeof(double)) * static_cast<double>(work.n) * work.d;
+  const DeviceCost& costs = work.queries > 0                      ? kDeviceDensity
+                            : work.precision == Precision::single ? kDeviceSingle
+                                                                  : kDeviceDouble;
+  const double cost = is_derivative(work) ? 1 : costs.base + costs.slope * work.d;
+  const double bytes =
+      static_cast<double>(sizeof(double)) * static_cast<double>(work.n + work.queries) * work.d;
   return kHandOverMs + kHandOverMsPerByte * bytes +
          work.sums * (kRoundTripMs + 1e3 * pairs(work) * cost / pair_rate);
 }

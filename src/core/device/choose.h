@@ -4,9 +4,10 @@
 //   device     handing over the sample
 //              + sums * (a round trip + pairs(n) * cost(d) / Device::pair_rate)
 //
-// pairs(n) = n (n - 1)/2. cost(d): what a pair in d dimensions takes, over one in one dimension.
-// kServiceStartMs comes on top where the service is not running. The measurements behind the
-// constants stand beside them in choose.cpp.
+// pairs(n) = n (n - 1)/2, or n m of an estimate at m points, which are handed over too. cost(d):
+// what a pair in d dimensions takes, over one in one dimension. kServiceStartMs comes on top where
+// the service is not running. The measurements behind the constants stand beside them in
+// choose.cpp.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,9 @@ struct SumsWork {
   // bandwidth's.
   int sums = 1;
   Precision precision = Precision::full;
+  // Where the estimate is evaluated at so many points, each sum has a term for every point and
+  // query instead of every pair. 0: not.
+  std::int64_t queries = 0;
 };
 
 // All of the work, in milliseconds. threads >= 1, as many as there are cores for.

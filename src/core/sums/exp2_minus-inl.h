@@ -61,7 +61,7 @@ HWY_INLINE V Exp2MinusHorner(D d, V r) {
   }
 }
 
-// 2^(-s scale), for 0 <= s scale <= 120; beyond that no number to be used.
+// 2^(-s scale), for 0 <= s scale <= 120, in double <= 1020; beyond that no number to be used.
 template <class D, class V>
 HWY_INLINE V Exp2Minus(D d, V s, V scale) {
   using Constants = Exp2MinusConstants<hn::TFromD<D>>;
