@@ -42,7 +42,7 @@ inline Control threads() {
 // engine in double, which the unit tests compare with it.
 inline Engine truth(double terms) {
   Engine engine;
-  engine.kind = terms <= 5e6 ? Engine::Kind::reference : Engine::Kind::simd;
+  engine.kind = terms <= 2e6 ? Engine::Kind::reference : Engine::Kind::simd;
   engine.precision = Precision::full;
   return engine;
 }
