@@ -1,0 +1,110 @@
+// Sums of the cards in 1 to 16 dimensions at every size from two points on, within the bounds of
+// checks.h.
+#include <gtest/gtest.h>
+
+#include "checks.h"
+
+namespace kde {
+namespace {
+
+class CudaGaussian : public testing::TestWithParam<int> {};
+
+constexpr int kSizes[] = {2, 3, 17, 31, 33, 63, 64, 65, 127, 128, 129, 300, 511, 513, 1000, 4097};
+
+TEST_P(CudaGaussian, Sweeps) {
+  const int d = GetParam();
+  for (const int n : kSizes) {
+    const std::vector<double> x = points(n, d);
+    const double h0 = normal_reference(x, d);
+    GaussianCheck check(x, d);
+    double most = check.sweep(std::vector<double>{3 * h0});
+    most = std::max(most, check.sweep(std::vector<double>{0.4 * h0, h0, 0.05 * h0}));
+    if (n >= 300) {
+      EXPECT_GT(most, 10) << n;
+    }
+    // One launch takes 256; the processor would take long over more points.
+    for (const std::size_t count : {150U, 300U}) {
+      if (n > 300) continue;
+      std::vector<double> h;
+      for (std::size_t k = 0; k < count; ++k)
+        h.push_back(h0 * (0.4 + 2.6 * static_cast<double>(k) / static_cast<double>(count)));
+      check.sweep(h);
+    }
+  }
+}
+
+TEST_P(CudaGaussian, SumsOfAMatrix) {
+  const int d = GetParam();
+  for (const int n : kSizes) {
+    const std::vector<double> x = points(n, d);
+    const double h0 = normal_reference(x, d);
+    GaussianCheck check(x, d);
+    double most = 0;
+    for (const double factor : {0.4, 1.0, 3.0})
+      most = std::max(most, check.matrix(triangle(d, factor * h0)));
+    if (n >= 300) {
+      EXPECT_GT(most, 10) << n;
+    }
+    check.matrix(triangle(d, 0.05 * h0));
+    check.matrix(triangle(d, h0), 3, 0);
+  }
+}
+
+TEST_P(CudaGaussian, DensitiesAtOtherPoints) {
+  const int d = GetParam();
+  for (const int n : {2, 128, 129, 1500}) {
+    const std::vector<double> x = points(n, d);
+    GaussianCheck check(x, d);
+    // The first n are points of the sample (but for what `points` changes), the last one too.
+    const std::vector<double> queries = samples::mix(777, d);
+    std::vector<double> more = x;
+    more.resize(std::min<std::size_t>(more.size(), 200 * static_cast<std::size_t>(d)));
+    more.insert(more.end(), x.end() - d, x.end());
+    for (const double factor : {0.4, 1.0, 3.0}) {
+      const std::vector<double> a = triangle(d, factor * normal_reference(x, d));
+      check.density(a, queries);
+      check.density(a, more);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryDimension, CudaGaussian,
+                         testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
+
+void expect_all(const std::vector<double>& x, int d, double h, Refusal refusal) {
+  GaussianCheck check(x, d, refusal);
+  check.sweep(std::vector<double>{h});
+  check.sweep(std::vector<double>{0.4 * h, 3 * h});
+  check.matrix(triangle(d, h));
+  std::vector<double> queries(x.begin(), x.begin() + 40 * d);
+  for (double& q : queries) q += 0.3 * h;
+  check.density(triangle(d, h), queries);
+  if (d == 1) expect_derivatives(x, h, refusal);
+}
+
+// The centre is to come off before coordinates are rounded, even to double: 1e6 bandwidths take six
+// digits. Differences of these values have no rounding of their own.
+TEST(CudaExtremes, PointsFarFromTheOrigin) {
+  for (const int d : {2, 5}) {
+    std::vector<double> x = samples::mix(1000, d);
+    const double h = normal_reference(x, d);
+    for (double& v : x) v += 1e6 * h;
+    expect_all(x, d, h, Refusal::no);
+    for (double& v : x) v -= 3e6 * h;
+    expect_all(x, d, h, Refusal::no);
+  }
+}
+
+// Right or refused: squares of these are beyond single precision, or denormal in it.
+TEST(CudaExtremes, TinyAndHugePoints) {
+  for (const int d : {1, 2, 5}) {
+    for (const double extent : {1e-20, 1e20}) {
+      std::vector<double> x = samples::mix(500, d);
+      for (double& v : x) v *= extent;
+      for (const double factor : {1.0, 0.1}) expect_all(x, d, factor * extent, Refusal::allowed);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kde
