@@ -235,6 +235,13 @@ AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
 COMMENT ON FUNCTION kde_bandwidth_matrix(double precision[], text, boolean, boolean) IS
     'bandwidth matrix H of an array of points, a row each, or its lower Cholesky factor';
 
+CREATE FUNCTION kde_evaluate(
+    points double precision[], at double precision[], bandwidth double precision[] DEFAULT NULL)
+RETURNS double precision[]
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION kde_evaluate(double precision[], double precision[], double precision[]) IS
+    'kernel density estimate of an array of points, a row each, at the points of another';
+
 CREATE FUNCTION kde_devices(
     OUT device text, OUT status text, OUT in_use boolean, OUT instruction_set text,
     OUT instruction_sets text[], OUT threads integer, OUT name text, OUT capability text,

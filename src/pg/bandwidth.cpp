@@ -3,6 +3,7 @@
 
 #include "pg/device.h"
 #include "pg/interrupts.h"
+#include "pg/number_array.h"
 #include "pg/options.h"
 #include "pg/owned.h"
 
@@ -12,7 +13,6 @@
 
 extern "C" {
 #include "catalog/pg_type.h"
-#include "utils/array.h"
 #include "utils/memutils.h"
 }
 
@@ -34,16 +34,6 @@ void show_notice(const char* notice) {
 }
 
 namespace {
-
-std::span<const double> read_numbers(ArrayType* array, const char* name) {
-  if (ARR_ELEMTYPE(array) != FLOAT8OID)
-    elog(ERROR, "unexpected array type %u", ARR_ELEMTYPE(array));
-  if (ARR_HASNULL(array) && array_contains_nulls(array))
-    ereport(ERROR,
-            (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not contain nulls", name)));
-  const int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
-  return {reinterpret_cast<const double*>(ARR_DATA_PTR(array)), static_cast<std::size_t>(count)};
-}
 
 // A few values are done sooner than threads are started.
 int threads_for(std::size_t numbers) { return numbers > 1024 ? chosen_threads() : 1; }
@@ -109,13 +99,9 @@ KDE_FUNCTION(kde_bandwidth_matrix) {
   reject_null(fcinfo, 1, "method");
   reject_null(fcinfo, 2, "cholesky");
   reject_null(fcinfo, 3, "leave_one_out");
-  ArrayType* array = PG_GETARG_ARRAYTYPE_P(0);
-  if (ARR_NDIM(array) > 2)
-    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-                    errmsg("points must be an array of at most two dimensions"),
-                    errdetail("A row is a point, a column a coordinate.")));
-  const std::span<const double> points = read_numbers(array, "points");
-  const int d = ARR_NDIM(array) == 2 ? ARR_DIMS(array)[1] : 1;
+  const Points given = read_points(PG_GETARG_ARRAYTYPE_P(0), "points");
+  const std::span<const double> points = given.values;
+  const int d = given.d;
   const char* method_name = text_to_cstring(PG_GETARG_TEXT_PP(1));
   kde::MatrixRequest request;
   if (!kde::parse_matrix_method(method_name, &request.method))

@@ -181,6 +181,16 @@ kde::SumsWork matrix_work(kde::MatrixMethod method, std::int64_t n, int d) {
   return work;
 }
 
+kde::SumsWork estimate_work(std::int64_t n, int d, std::int64_t m) {
+  kde::SumsWork work;
+  work.n = n;
+  work.d = d;
+  work.queries = m;
+  const double few = static_cast<double>(kde::kFewValues) * kde::kFewValues / 2;
+  work.sums = n > 1 && static_cast<double>(n) * static_cast<double>(m) > few ? 1 : 0;
+  return work;
+}
+
 void choose_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice) {
   *choice = {};
   // Another engine than the usual one was asked for by name.

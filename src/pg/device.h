@@ -23,6 +23,8 @@ struct DeviceChoice {
 // SumsWork::sums is 0 where it needs none, or so few values that they are soon done.
 kde::SumsWork line_work(kde::Method method, kde::Kernel kernel, bool exact, std::int64_t n);
 kde::SumsWork matrix_work(kde::MatrixMethod method, std::int64_t n, int d);
+// The terms of an estimate over n points, evaluated at m.
+kde::SumsWork estimate_work(std::int64_t n, int d, std::int64_t m);
 
 // Makes *engine one over the device service where that is asked for or predicted to be faster
 // (precision of the work: the engine's); starts the service where it is worth it. `choice` and

@@ -39,6 +39,22 @@ TEST(Choose, MoreWorkTakesLonger) {
             device_ms(work(1000, 2, 1, Precision::full)));
 }
 
+// An estimate of n points at m takes n m terms instead of n (n - 1)/2 pairs, and hands over both.
+TEST(Choose, QueriesCount) {
+  SumsWork at = work(1000, 3, 1, Precision::full);
+  at.queries = 999;
+  const SumsWork pairs = work(1000, 3, 2, Precision::full);
+  EXPECT_DOUBLE_EQ(predicted_processor_ms(at, 2), predicted_processor_ms(pairs, 2));
+  // Of no time for the terms, what remains is handing over 999 points more.
+  EXPECT_NEAR(predicted_device_ms(at, 1e300) -
+                  predicted_device_ms(work(1000, 3, 1, Precision::full), 1e300),
+              8e-7 * 8 * 3 * 999, 1e-9);
+  // In one dimension the terms are the Gaussian's, not a derivative's.
+  at.d = 1;
+  EXPECT_LT(predicted_processor_ms(at, 1),
+            predicted_processor_ms(work(1000, 1, 2, Precision::full), 1));
+}
+
 TEST(Choose, MoreMeansTakeLess) {
   const SumsWork w = work(5000, 3, 10, Precision::full);
   EXPECT_EQ(predicted_processor_ms(w, 4), predicted_processor_ms(w, 1) / 4);

@@ -101,7 +101,8 @@ class Estimate {
   }
 
   void finish() {
-    const double n = static_cast<double>(points_.size() / d_);
+    const std::size_t points = points_.size() / d_;
+    const double n = static_cast<double>(points);
     for (double& f : out_) f = frame_.density(f, n);
   }
 
