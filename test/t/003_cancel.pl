@@ -193,6 +193,7 @@ for (
     q{kde_bandwidth(v, 'lscv', kernel => 'cosine')},
     (map { "kde_bandwidth_matrix(points, '$_')" }
       qw(lscv lscv_grid lscv_matrix lscv_diagonal lscv_matrix_simplex)),
+    q{kde_evaluate(points, points)},
     q{set_config('kde_aqp.simd', 'reference', true) || kde_bandwidth_matrix(points)::text})
   {
     my ($worst, $hits) = (0, 0);

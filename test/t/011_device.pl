@@ -181,7 +181,8 @@ for my $call (
   q{kde_bandwidth((SELECT array_agg(v) FROM t), exact => true)},
   q{kde_bandwidth((SELECT array_agg(v) FROM t), 'lscv', exact => true)},
   q{(kde_bandwidth_matrix(p))[2][2] FROM points},
-  q{(kde_bandwidth_matrix(p, 'lscv'))[1][1] FROM points})
+  q{(kde_bandwidth_matrix(p, 'lscv'))[1][1] FROM points},
+  q{(kde_evaluate(p, p))[1] FROM points})
 {
   my $sums = q{SELECT jobs FROM kde_devices() WHERE device = 'cuda:0'};
   my $before = $node->safe_psql('postgres', $sums);

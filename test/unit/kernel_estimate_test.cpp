@@ -498,7 +498,7 @@ TEST(KernelEstimate, DeviceIsSparedWhatItCannotDo) {
 // ---- factors ------------------------------------------------------------------------------------
 
 TEST(FactoriseBandwidth, IsTheFactor) {
-  Numbers l(4);
+  Numbers l(4, 7.0);  // what lies above the diagonal is to be overwritten
   ASSERT_TRUE(factorise_bandwidth(Numbers{4, 2, 2, 10}, 2, l).ok());
   EXPECT_EQ(l, (Numbers{2, 0, 1, 3}));
   // Units of any magnitude.
