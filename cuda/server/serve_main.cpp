@@ -132,10 +132,12 @@ void set_signals(bool foreground) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// The program must not outlive what started it, not even if that was killed.
+// The program must not outlive what started it, not even if that was killed. By SIGTERM, whose
+// handler ends it with status 0: an orphan's status may be read by a postmaster that is process 1,
+// as in a container, which takes a death by a signal for that of a session and restarts the server.
 void follow_parent() {
   const pid_t parent = ::getppid();
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   // It may have ended before; had it ended before the first line, stdin would say so.
   if (::getppid() != parent) ::_exit(kExitStopped);
 }

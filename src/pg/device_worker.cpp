@@ -79,7 +79,7 @@ void on_child_end(SIGNAL_ARGS) {
 }
 
 void clean_up(int, Datum) {
-  kill_program(&program);
+  end_program_and_wait(&program);
   remove_service_files();
 }
 
@@ -94,15 +94,16 @@ class Worker {
       int status;
       if (reap_program(&program, &status)) program_ended(status);
       if (program.pid == 0 && now_ms() >= next_try_) start();
-      const bool was_ready = program.ready, was_hung = program.hung;
+      const bool was_ready = program.ready, had_failed = program.failure != nullptr;
       attend_program(&program);
-      if (program.ready && !was_ready) {
+      if (program.ready && !was_ready && program.failure == nullptr) {
         ereport(LOG, (errmsg("device service is ready")));
         write_service_state("%s", kStateReady);
         no_device_ = false;
       }
-      // A process may outlive even SIGKILL while a driver holds it.
-      if (program.hung && !was_hung) write_service_state("does not answer, is being ended");
+      // Which may take long where a driver holds it.
+      if (program.failure != nullptr && !had_failed)
+        write_service_state("%s, is being ended", program.failure);
       wait();
     }
   }
@@ -126,7 +127,9 @@ class Worker {
     restart_asked_ = true;
     pause_ = kFirstPause;
     next_try_ = 0;
-    kill_program(&program);
+    // Before it ends, so that nobody who finds it gone reads that it is ready.
+    write_service_state("%s", kStateStarting);
+    end_program(&program);
   }
 
   void start() {
@@ -177,8 +180,8 @@ class Worker {
     }
     no_device_ = false;
     char what[80];
-    if (program.hung) {
-      std::snprintf(what, sizeof what, "did not answer");
+    if (program.failure != nullptr) {
+      std::snprintf(what, sizeof what, "%s", program.failure);
     } else if (exited && WEXITSTATUS(status) == kExitDeviceLost) {
       std::snprintf(what, sizeof what, "a device hung or was lost");
     } else if (exited) {
@@ -198,9 +201,7 @@ class Worker {
   }
 
   void wait() {
-    const double next = program.pid == 0       ? next_try_
-                        : program.control >= 0 ? next_attention(program)
-                                               : now_ms() + 1000;  // killed; its end wakes us
+    const double next = program.pid == 0 ? next_try_ : next_attention(program);
     const long timeout = static_cast<long>(Max(next - now_ms(), 0.0)) + 1;
     int events = WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
     if (program.control >= 0) events |= WL_SOCKET_READABLE;

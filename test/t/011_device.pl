@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use KdeTest;
+use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -428,6 +429,88 @@ $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 check_fit('no place', $processor, qr/$absent\nDETAIL:  No background worker may be added/, fit('cuda'));
 $node->append_conf('postgresql.conf', 'max_worker_processes = 8');
+
+# --- the server as process 1 ---------------------------------------------------------------------------
+# As in a container, orphans become the postmaster's children: one that dies by a signal is to it a
+# crashed session, and the server restarts. A subreaper (Linux's PR_SET_CHILD_SUBREAPER, kept over
+# exec) is as good as process 1.
+my $reaper = 0;
+END {
+  my $status = $?;
+  kill 'QUIT', $reaper if $reaper;
+  $? = $status;
+}
+
+sub start_reaper {
+  my $machine = (POSIX::uname())[4];
+  my $prctl = { x86_64 => 157, aarch64 => 167, riscv64 => 167, ppc64le => 171, s390x => 172 }->{$machine}
+    or die "the number of prctl on $machine";
+  $reaper = fork // die $!;
+  if ($reaper == 0) {
+    open STDOUT, '>>', $node->logfile or POSIX::_exit(1);
+    open STDERR, '>&', \*STDOUT or POSIX::_exit(1);
+    syscall($prctl, 36, 1, 0, 0, 0) == 0 or POSIX::_exit(1);
+    exec($node->config_data('--bindir') . '/postgres', '-D', $node->data_dir) or POSIX::_exit(1);
+  }
+  ok($node->poll_query_until('postgres', 'SELECT true'), 'subreaper: the server runs');
+  return;
+}
+
+# Fast shutdown of it, which must find nothing to complain about.
+sub stop_reaper {
+  my ($what, $log_start) = @_;
+  kill 'INT', $reaper;
+  my $status = -1;
+  ok(wait_until(sub { waitpid($reaper, POSIX::WNOHANG()) == $reaper and $status = $?, 1 }),
+    "subreaper, $what: the server ends");
+  $reaper = 0;
+  is($status, 0, "subreaper, $what: with status 0");
+  unlike(slurp_file($node->logfile, $log_start), qr/terminating any other|reinitializing|was terminated by signal/,
+    "subreaper, $what: it saw no crash");
+  my ($control) = run_command([ 'pg_controldata', $node->data_dir ]);
+  like($control, qr/^Database cluster state: +shut down$/m, "subreaper, $what: shut down");
+  return;
+}
+
+{
+  write_file($mode_file, '');
+  my $log_start = -s $node->logfile;
+  $node->stop;
+  start_reaper();
+  my $session = open_session($node, 'postgres');
+  my $end_worker = sub { kill 'TERM', parent_of($_[0]) };
+  my $configure = sub { $node->safe_psql('postgres', "LOAD 'kde_aqp'; ALTER SYSTEM $_[0]"); $node->reload };
+  for (
+    [ 'worker ended', $end_worker ],
+    [ 'device = cpu', sub { $configure->('SET kde_aqp.device = cpu') } ],
+    [ 'frozen, worker ended', sub { kill 'STOP', $_[0]; $end_worker->(@_) } ],
+    [ 'frozen', sub { kill 'STOP', $_[0] } ])
+  {
+    my ($what, $do) = @$_;
+    check_fit("subreaper, $what: before", $cuda, undef, fit('cuda'));
+    my $program = program_pid();
+    $do->($program);
+    ok(wait_until(sub { !is_alive($program) && !-d "/proc/$program" }),
+      "subreaper, $what: the program is gone and its status read");
+    $configure->('RESET kde_aqp.device');
+    wait_for_state("$ready|not running", "subreaper, $what");
+  }
+  is(ask($session, 'SELECT 1'), '1', 'subreaper: a session outlives all of it');
+  $session->quit;
+  check_fit('subreaper, fast shutdown: before', $cuda, undef, fit('cuda'));
+  my $program = program_pid();
+  stop_reaper('fast shutdown', $log_start);
+  gone($program, 'subreaper, fast shutdown');
+
+  $log_start = -s $node->logfile;
+  start_reaper();
+  check_fit('subreaper, fast shutdown while frozen: before', $cuda, undef, fit('cuda'));
+  $program = program_pid();
+  kill 'STOP', $program;
+  stop_reaper('fast shutdown while frozen', $log_start);
+  gone($program, 'subreaper, fast shutdown while frozen');
+  $node->start;
+}
 
 # --- preloaded ---------------------------------------------------------------------------------------------
 # Without the program the server has no process for it.
