@@ -22,6 +22,7 @@ PGDLLEXPORT void kde_device_worker_main(Datum);
 }
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,17 @@ BackgroundWorker describe_worker() {
   strlcpy(worker.bgw_library_name, "kde_aqp", sizeof worker.bgw_library_name);
   strlcpy(worker.bgw_function_name, "kde_device_worker_main", BGW_MAXLEN);
   return worker;
+}
+
+// False, with errno, if it is no regular file that can be run.
+bool can_run(const char* path) {
+  struct stat found {};
+  if (stat(path, &found) != 0) return false;
+  if (!S_ISREG(found.st_mode)) {
+    errno = S_ISDIR(found.st_mode) ? EISDIR : EACCES;
+    return false;
+  }
+  return access(path, X_OK) == 0;
 }
 
 void on_child_end(SIGNAL_ARGS) {
@@ -139,11 +151,13 @@ class Worker {
     char memory_limit[16], max_jobs[16];
     std::snprintf(memory_limit, sizeof memory_limit, "%d", settings_.memory_limit);
     std::snprintf(max_jobs, sizeof max_jobs, "%d", settings_.max_jobs);
-    const char* argv[] = {"kde_aqp_cudad", "--socket",   kServiceSocket, "--memory-limit",
-                          memory_limit,    "--max-jobs", max_jobs,       nullptr};
+    const char* argv[] = {"kde_aqp_cudad",  "--socket",   kServiceSocket,
+                          "--memory-limit", memory_limit, "--max-jobs",
+                          max_jobs,         nullptr,      nullptr};
+    if (no_device_) argv[7] = "--quiet-start";
     // The program makes it anew; until then nobody should knock at an old one.
     unlink(kServiceSocket);
-    if (access(settings_.path, X_OK) != 0) {
+    if (!can_run(settings_.path)) {
       if (!no_program_) {
         ereport(LOG, (errcode_for_file_access(),
                       errmsg("device service cannot run program \"%s\": %m", settings_.path)));
@@ -154,7 +168,8 @@ class Worker {
     }
     no_program_ = false;
     if (!start_program(settings_.path, const_cast<char* const*>(argv), &program)) {
-      ereport(LOG, (errmsg("device service could not start a process: %m")));
+      ereport(LOG, (errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+                    errmsg("device service could not start a process: %m")));
       retry_later("no process could be started");
     }
   }
@@ -170,9 +185,10 @@ class Worker {
     const bool exited = WIFEXITED(status);
     if (exited && WEXITSTATUS(status) == kExitNoDevice) {
       if (!no_device_) {
-        ereport(LOG, (errmsg("device service found no usable device"),
-                      errdetail("It is tried again, at last every %d s, without another message.",
-                                kLongestPause)));
+        ereport(LOG,
+                (errcode(ERRCODE_SYSTEM_ERROR), errmsg("device service found no usable device"),
+                 errdetail("It is tried again, at last every %d s, without another message.",
+                           kLongestPause)));
       }
       no_device_ = true;
       retry_later("no usable device");
@@ -189,7 +205,7 @@ class Worker {
     } else {
       std::snprintf(what, sizeof what, "crashed (signal %d)", WTERMSIG(status));
     }
-    ereport(LOG, (errmsg("device service failed: %s", what),
+    ereport(LOG, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("device service failed: %s", what),
                   errdetail("Its program is started again in %d s.", pause_)));
     retry_later(what);
   }
@@ -224,11 +240,12 @@ class Worker {
 bool device_program_exists() {
   char path[MAXPGPATH];
   device_program_path(path);
-  return access(path, X_OK) == 0;
+  return can_run(path);
 }
 
 void register_device_worker() {
-  if (chosen_device_mode() == DeviceMode::cpu || !device_program_exists()) return;
+  if (IsBinaryUpgrade || chosen_device_mode() == DeviceMode::cpu || !device_program_exists())
+    return;
   BackgroundWorker worker = describe_worker();
   worker.bgw_restart_time = 10;
   RegisterBackgroundWorker(&worker);

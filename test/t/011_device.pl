@@ -256,11 +256,27 @@ for (@modes) {
   wait_for_state('^cuda: no usable device, next try within 4 s', 'two more tries');
   my @said = slurp_file($node->logfile, $before) =~ /LOG:  device service found no usable device/g;
   is(scalar(@said), 1, 'no device: said once');
+  my @reasons = slurp_file($node->logfile, $before) =~ /no device, as it was asked to say/g;
+  is(scalar(@reasons), 1, 'no device: and why, by the program');
 }
 my $log = slurp_file($node->logfile);
 like($log, qr/LOG:  device service failed: $_\n.*DETAIL:  Its program is started again in 1 s\./,
   "logged: $_")
   for 'crashed \(signal 9\)', 'a device hung or was lost';
+
+# In one statement the worse is told after the better, and neither twice: while its socket is away the
+# service is not available, and then it fails.
+{
+  set_mode('--fail=crash-at=1');
+  my $bandwidth = q{PERFORM kde_bandwidth((SELECT array_agg(v) FROM t), exact => true)};
+  my (undef, undef, $err) = $node->psql('postgres', qq{SET kde_aqp.device = cuda; DO \$\$ BEGIN
+    COPY (SELECT) TO PROGRAM 'mv pg_stat_tmp/kde_aqp_device.sock pg_stat_tmp/away';
+    $bandwidth; $bandwidth;
+    COPY (SELECT) TO PROGRAM 'mv pg_stat_tmp/away pg_stat_tmp/kde_aqp_device.sock';
+    $bandwidth; END \$\$});
+  is(join(' ', $err =~ /(NOTICE|WARNING):  the device service/g), 'NOTICE WARNING', 'one statement: NOTICE, then WARNING');
+  like($err, $failed, 'one statement: the WARNING');
+}
 
 set_mode('');
 check_fit('well again', $cuda, undef, fit('cuda'));
@@ -428,6 +444,23 @@ in_the_middle('immediate shutdown', sub {
 $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 check_fit('no place', $processor, qr/$absent\nDETAIL:  No background worker may be added/, fit('cuda'));
+{
+  my $bandwidth = q{SELECT kde_bandwidth((SELECT array_agg(v) FROM t), exact => true);};
+  my (undef, undef, $err) = $node->psql('postgres', 'SET kde_aqp.device = cuda;' . $bandwidth x 10);
+  is(scalar(my @tries = $err =~ /No background worker may be added/g), 1, 'no place: of ten calls one tries');
+  is(scalar(my @notices = $err =~ /$absent/g), 10, 'no place: and all tell');
+}
+# Nor does a server without a postmaster start one.
+$node->stop;
+{
+  my ($out, $err) = ('', '');
+  IPC::Run::run([ 'postgres', '--single', '-D', $node->data_dir, 'postgres' ],
+    '<', \q{SET kde_aqp.device = cuda; SELECT kde_bandwidth((SELECT array_agg(v) FROM t), exact => true)},
+    '>', \$out, '2>', \$err);
+  like($out, qr/kde_bandwidth = "/, 'single-user mode: by the processor');
+  like($err, qr/This server starts no background worker\./, 'single-user mode: and told why');
+}
+$node->start;
 $node->append_conf('postgresql.conf', 'max_worker_processes = 8');
 
 # --- the server as process 1 ---------------------------------------------------------------------------
