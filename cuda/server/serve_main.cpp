@@ -28,6 +28,7 @@ struct Arguments {
   std::uint64_t memory_limit_mb = 0;
   int max_jobs = ServerOptions().max_jobs;
   bool foreground = false;
+  bool quiet_start = false;
 };
 
 void print_help(const Program& program) {
@@ -38,6 +39,7 @@ void print_help(const Program& program) {
       "  --memory-limit MB    of all samples together on each card (default: 4/5 of the card)\n"
       "  --max-jobs N         computed or waiting at once (default %d)\n"
       "  --foreground         run by hand: until SIGINT or SIGTERM, not until stdin closes\n"
+      "  --quiet-start        say nothing where there is no usable device\n"
       "  --version, --help\n"
       "\n"
       "Exit status: %d told to stop, %d usage or the socket cannot be bound, %d no usable device,\n"
@@ -56,11 +58,12 @@ bool read_number(const char* text, long long least, long long most, long long* o
 
 // Negative: go on; otherwise the exit status.
 int read_arguments(int argc, char** argv, const Program& program, Arguments* out) {
-  enum { kSocket = 1, kMemoryLimit, kMaxJobs, kForeground, kVersion, kHelp, kFail };
+  enum { kSocket = 1, kMemoryLimit, kMaxJobs, kForeground, kQuietStart, kVersion, kHelp, kFail };
   static constexpr option kOptions[] = {{"socket", required_argument, nullptr, kSocket},
                                         {"memory-limit", required_argument, nullptr, kMemoryLimit},
                                         {"max-jobs", required_argument, nullptr, kMaxJobs},
                                         {"foreground", no_argument, nullptr, kForeground},
+                                        {"quiet-start", no_argument, nullptr, kQuietStart},
                                         {"version", no_argument, nullptr, kVersion},
                                         {"help", no_argument, nullptr, kHelp},
                                         {"fail", required_argument, nullptr, kFail},
@@ -92,6 +95,9 @@ int read_arguments(int argc, char** argv, const Program& program, Arguments* out
         break;
       case kForeground:
         out->foreground = true;
+        break;
+      case kQuietStart:
+        out->quiet_start = true;
         break;
       case kVersion:
         std::printf("%s %s (protocol %d)\n", program.name.c_str(), program.version.c_str(),
@@ -132,10 +138,12 @@ void set_signals(bool foreground) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// The program must not outlive what started it, not even if that was killed.
+// The program must not outlive what started it, not even if that was killed. By SIGTERM, whose
+// handler ends it with status 0: an orphan's status may be read by a postmaster that is process 1,
+// as in a container, which takes a death by a signal for that of a session and restarts the server.
 void follow_parent() {
   const pid_t parent = ::getppid();
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   // It may have ended before; had it ended before the first line, stdin would say so.
   if (::getppid() != parent) ::_exit(kExitStopped);
 }
@@ -160,7 +168,7 @@ int serve(const Program& program, const Arguments& arguments) {
   std::unique_ptr<Device> device;
   const Status made = program.make_device(memory_limit, &device);
   if (!made.ok()) {
-    log_line("%s", made.message);
+    if (!arguments.quiet_start) log_line("%s", made.message);
     ::_exit(kExitNoDevice);  // not by return: the watch's thread goes on
   }
 

@@ -43,8 +43,9 @@ double known_rate[2] = {0, 0};
 TimestampTz known_since = 0;
 // When the last wait in vain ended; 0: never.
 TimestampTz vain_since = 0;
-// The statement whose user has been told.
+// The statement whose user has been told, and the highest level of that.
 TimestampTz told_statement = 0;
+int told_level = 0;
 
 // Owned by a memory context.
 struct Service {
@@ -81,6 +82,12 @@ kde::Status absent(const char* why) {
   return kde::Status::error(kde::Code::unavailable, "%s", why);
 }
 
+// The same, and not tried again for a while by this session.
+kde::Status in_vain(const char* why) {
+  vain_since = GetCurrentTimestamp();
+  return absent(why);
+}
+
 void nap() {
   (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kLookMs,
                   PG_WAIT_EXTENSION);
@@ -90,6 +97,9 @@ void nap() {
 
 // Greets the service, starting it and waiting for up to patience_ms if need be.
 kde::Status reach_service(double patience_ms, Service* service) {
+  // Background workers are the postmaster's to start, and pg_upgrade wants none.
+  if (!IsUnderPostmaster || IsBinaryUpgrade)
+    return absent("this server starts no background worker");
   kde::Status status = greet(service);
   if (status.code != kde::Code::unavailable) return status;
   ServiceState state = read_service_state();
@@ -106,19 +116,17 @@ kde::Status reach_service(double patience_ms, Service* service) {
         worker = start_device_worker();
         // Others in need at the same moment may have taken the last places; one of theirs will do.
         if (worker == nullptr && TimestampDifferenceExceeds(start, GetCurrentTimestamp(), kPlaceMs))
-          return absent("no background worker may be added (max_worker_processes)");
+          return in_vain("no background worker may be added (max_worker_processes)");
       } else if (GetBackgroundWorkerPid(worker, &pid) == BGWH_STOPPED &&
                  !read_service_state().running) {
         // Not as the second of two, since no other runs.
-        return absent("its background worker ended");
+        return in_vain("its background worker ended");
       }
     } else if (!state.promising) {
       return absent(state.text);
     }
-    if (TimestampDifferenceExceeds(start, GetCurrentTimestamp(), static_cast<int>(patience_ms))) {
-      vain_since = GetCurrentTimestamp();
-      return absent("it did not start in time");
-    }
+    if (TimestampDifferenceExceeds(start, GetCurrentTimestamp(), static_cast<int>(patience_ms)))
+      return in_vain("it did not start in time");
     nap();
     const bool was_ready = std::strcmp(state.text, kStateReady) == 0;
     status = greet(service);
@@ -230,13 +238,16 @@ void report_device(const DeviceChoice& choice) {
   const bool failed = trouble.code == kde::Code::failed;
   const int level = failed ? WARNING : choice.asked ? NOTICE : DEBUG1;
   if (level != DEBUG1) {
-    // A function may be called for every row.
-    if (told_statement == GetCurrentStatementStartTimestamp()) return;
-    told_statement = GetCurrentStatementStartTimestamp();
+    // A function may be called for every row; of several messages the gravest must be seen. Without
+    // a client's statement the time is 0.
+    const TimestampTz statement = GetCurrentStatementStartTimestamp();
+    if (statement != 0 && statement == told_statement && level <= told_level) return;
+    told_statement = statement;
+    told_level = level;
   }
   const char* which = choice.use.device_sums > 0 ? "the remaining sums" : "the sums";
   ereport(level,
-          (failed ? errcode(ERRCODE_SYSTEM_ERROR) : errcode(ERRCODE_SUCCESSFUL_COMPLETION),
+          (failed ? errcode(ERRCODE_WARNING) : errcode(ERRCODE_SUCCESSFUL_COMPLETION),
            failed ? errmsg("the device service failed; %s were computed by the processor", which)
                   : errmsg("the device service is not available; %s were computed by the processor",
                            which),

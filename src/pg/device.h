@@ -32,8 +32,8 @@ kde::SumsWork estimate_work(std::int64_t n, int d, std::int64_t m);
 // than seconds and can be cancelled. Errors: that of a cancel alone.
 void choose_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice);
 
-// Tells the user, once a command: WARNING where the service failed, NOTICE where it was asked for
-// and absent, else DEBUG1.
+// Tells the user, once a statement and again only if it got worse: WARNING where the service
+// failed, NOTICE where it was asked for and absent, else DEBUG1.
 void report_device(const DeviceChoice& choice);
 
 // What computed exact sums, as chosen_engine_name(): "cuda", "cuda single", "cuda, simd avx3" where

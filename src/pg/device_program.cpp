@@ -6,6 +6,7 @@ extern "C" {
 }
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -16,6 +17,7 @@ extern "C" {
 
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
 
 namespace kde_pg {
 
@@ -25,6 +27,11 @@ constexpr double kPingMs = 1000;
 constexpr double kSilenceMs = 5000;
 // A driver may compile its kernels the first time it sees a card.
 constexpr double kStartMs = 120000;
+// Between being told to end and being killed.
+constexpr double kEndMs = 1000;
+// What an ending worker waits for it at most, and between looks.
+constexpr int kLastWaitMs = 200;
+constexpr int kLookMs = 2;
 
 void close_all_from(int first) {
 #ifdef SYS_close_range
@@ -36,8 +43,8 @@ void close_all_from(int first) {
   for (int fd = first; fd < end; ++fd) close(fd);
 }
 
-// Between fork and exec, in a process that shares the server's memory: only what is safe in a
-// signal handler, and never a return.
+// Between fork and exec, in a process that shares the server's memory: nothing that takes a lock
+// or memory (strerror of a number that the kernel gives does not), and never a return.
 [[noreturn]] void become_program(const char* path, char* const argv[], int control) {
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
@@ -50,29 +57,44 @@ void close_all_from(int first) {
     close_all_from(3);
     execv(path, argv);
   }
-  constexpr char kFailed[] = "kde_aqp: the device service's program could not be run\n";
-  [[maybe_unused]] const ssize_t written = write(2, kFailed, sizeof kFailed - 1);
+  const char* const parts[] = {
+      "kde_aqp: the device service's program could not be run: ", std::strerror(errno), "\n"};
+  for (const char* part : parts) {
+    [[maybe_unused]] const ssize_t written = write(2, part, std::strlen(part));
+  }
   _exit(127);
+}
+
+// SIGTERM and not SIGKILL: the program may outlive the worker, and the postmaster, as its next
+// parent (where it is process 1 or a subreaper), would take a death by a signal for the crash of a
+// session and restart the server. SIGCONT lets one that is stopped see it.
+void send_end(const Program& program) {
+  for (const int signal : {SIGTERM, SIGCONT}) {
+    kill(program.pid, signal);
+    // Its session, for what a wrapper has started; there is none before it called setsid.
+    kill(-program.pid, signal);
+  }
+}
+
+void end_for(const char* failure, Program* program) {
+  program->failure = failure;
+  end_program(program);
 }
 
 void hear(Program* program) {
   char bytes[64];
-  for (;;) {
-    const ssize_t got = recv(program->control, bytes, sizeof bytes, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (got <= 0) {
-      // It is ending, or has closed what it must keep.
-      kill_program(program);
-      return;
-    }
-    for (ssize_t i = 0; i < got; ++i) {
-      if (bytes[i] == 'r' && !program->ready) {
-        program->ready = true;
-        program->ready_at = now_ms();
-      } else if (bytes[i] == 'p') {
-        program->waiting = false;
-      }
+  const ssize_t got = recv(program->control, bytes, sizeof bytes, 0);
+  if (got < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
+  // It is ending, or has closed what it must keep.
+  if (got <= 0) return end_program(program);
+  for (ssize_t i = 0; i < got; ++i) {
+    if (bytes[i] == 'r' && !program->ready) {
+      program->ready = true;
+      program->ready_at = now_ms();
+    } else if (bytes[i] == 'p') {
+      program->waiting = false;
+    } else if (bytes[i] != 'r') {
+      return end_for("talked nonsense", program);
     }
   }
 }
@@ -111,6 +133,12 @@ bool start_program(const char* path, char* const argv[], Program* program) {
 }
 
 void attend_program(Program* program) {
+  if (program->kill_at > 0 && now_ms() >= program->kill_at) {
+    kill(-program->pid, SIGKILL);
+    kill(program->pid, SIGKILL);
+    // It may outlive even that while a driver holds it. The worker stays its parent.
+    program->kill_at = now_ms() + kEndMs;
+  }
   if (program->control < 0) return;
   hear(program);
   if (program->control < 0) return;
@@ -122,21 +150,31 @@ void attend_program(Program* program) {
     program->waiting = true;
   }
   const double limit = program->ready ? program->asked + kSilenceMs : program->started + kStartMs;
-  if ((program->waiting || !program->ready) && now >= limit) {
-    program->hung = true;
-    kill_program(program);
-  }
+  if ((program->waiting || !program->ready) && now >= limit) end_for("did not answer", program);
 }
 
 double next_attention(const Program& program) {
+  if (program.kill_at > 0) return program.kill_at;
   if (!program.ready) return program.started + kStartMs;
   return program.asked + (program.waiting ? kSilenceMs : kPingMs);
 }
 
-void kill_program(Program* program) {
-  if (program->pid > 0) kill(program->pid, SIGKILL);
+void end_program(Program* program) {
+  if (program->pid > 0 && program->kill_at == 0) {
+    send_end(*program);
+    program->kill_at = now_ms() + kEndMs;
+  }
   if (program->control >= 0) close(program->control);
   program->control = -1;
+}
+
+void end_program_and_wait(Program* program) {
+  end_program(program);
+  const double give_up = now_ms() + kLastWaitMs;
+  int status;
+  while (program->pid > 0 && !reap_program(program, &status) && now_ms() < give_up) {
+    poll(nullptr, 0, kLookMs);
+  }
 }
 
 bool reap_program(Program* program, int* status) {
@@ -144,6 +182,7 @@ bool reap_program(Program* program, int* status) {
   if (program->control >= 0) close(program->control);
   program->pid = 0;
   program->control = -1;
+  program->kill_at = 0;
   return true;
 }
 

@@ -20,11 +20,13 @@ struct Program {
   pid_t pid = 0;       // 0: none runs
   int control = -1;    // our end of the socket pair, not blocking
   bool ready = false;  // it has said so
-  bool hung = false;   // it was killed for not answering
+  // Why the worker ended it, or null: "did not answer", "talked nonsense".
+  const char* failure = nullptr;
   double started = 0;  // on the clock of now_ms()
   double ready_at = 0;
   double asked = 0;      // when the last ping was sent
   bool waiting = false;  // for the answer to that
+  double kill_at = 0;    // when it is killed if it has not ended as it was told; 0: nobody told it
 };
 
 // Milliseconds of a clock that nobody sets.
@@ -35,15 +37,21 @@ double now_ms();
 // process group pass it by. False, with errno, if there is no process or no socket pair.
 bool start_program(const char* path, char* const argv[], Program* program);
 
-// Sends a ping when one is due, reads what the program has written, and kills it when it has been
-// silent for too long.
+// Sends a ping when one is due, reads once what the program has written, ends it when it has been
+// silent for too long or writes anything else than it should, and kills it a second later if it
+// has not ended.
 void attend_program(Program* program);
 
 // When attend_program wants to be called again, on the clock of now_ms().
 double next_attention(const Program& program);
 
-// Kills it without waiting for its end. May be called when none runs, and from an exit callback.
-void kill_program(Program* program);
+// Tells it to end, and whatever else is in its session, without waiting for it; attend_program
+// kills what does not. May be called when none runs.
+void end_program(Program* program);
+
+// The same, and waits for its end for up to 200 ms, of which a program that lives needs a few. For
+// an exit callback. One that takes longer ends with status 0, whoever is its parent by then.
+void end_program_and_wait(Program* program);
 
 // True, once, with its exit status when it has ended; forgets it.
 bool reap_program(Program* program, int* status);

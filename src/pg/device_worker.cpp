@@ -22,6 +22,7 @@ PGDLLEXPORT void kde_device_worker_main(Datum);
 }
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,6 +73,17 @@ BackgroundWorker describe_worker() {
   return worker;
 }
 
+// False, with errno, if it is no regular file that can be run.
+bool can_run(const char* path) {
+  struct stat found {};
+  if (stat(path, &found) != 0) return false;
+  if (!S_ISREG(found.st_mode)) {
+    errno = S_ISDIR(found.st_mode) ? EISDIR : EACCES;
+    return false;
+  }
+  return access(path, X_OK) == 0;
+}
+
 void on_child_end(SIGNAL_ARGS) {
   const int saved = errno;
   SetLatch(MyLatch);
@@ -79,7 +91,7 @@ void on_child_end(SIGNAL_ARGS) {
 }
 
 void clean_up(int, Datum) {
-  kill_program(&program);
+  end_program_and_wait(&program);
   remove_service_files();
 }
 
@@ -94,15 +106,16 @@ class Worker {
       int status;
       if (reap_program(&program, &status)) program_ended(status);
       if (program.pid == 0 && now_ms() >= next_try_) start();
-      const bool was_ready = program.ready, was_hung = program.hung;
+      const bool was_ready = program.ready, had_failed = program.failure != nullptr;
       attend_program(&program);
-      if (program.ready && !was_ready) {
+      if (program.ready && !was_ready && program.failure == nullptr) {
         ereport(LOG, (errmsg("device service is ready")));
         write_service_state("%s", kStateReady);
         no_device_ = false;
       }
-      // A process may outlive even SIGKILL while a driver holds it.
-      if (program.hung && !was_hung) write_service_state("does not answer, is being ended");
+      // Which may take long where a driver holds it.
+      if (program.failure != nullptr && !had_failed)
+        write_service_state("%s, is being ended", program.failure);
       wait();
     }
   }
@@ -126,7 +139,9 @@ class Worker {
     restart_asked_ = true;
     pause_ = kFirstPause;
     next_try_ = 0;
-    kill_program(&program);
+    // Before it ends, so that nobody who finds it gone reads that it is ready.
+    write_service_state("%s", kStateStarting);
+    end_program(&program);
   }
 
   void start() {
@@ -136,11 +151,13 @@ class Worker {
     char memory_limit[16], max_jobs[16];
     std::snprintf(memory_limit, sizeof memory_limit, "%d", settings_.memory_limit);
     std::snprintf(max_jobs, sizeof max_jobs, "%d", settings_.max_jobs);
-    const char* argv[] = {"kde_aqp_cudad", "--socket",   kServiceSocket, "--memory-limit",
-                          memory_limit,    "--max-jobs", max_jobs,       nullptr};
+    const char* argv[] = {"kde_aqp_cudad",  "--socket",   kServiceSocket,
+                          "--memory-limit", memory_limit, "--max-jobs",
+                          max_jobs,         nullptr,      nullptr};
+    if (no_device_) argv[7] = "--quiet-start";
     // The program makes it anew; until then nobody should knock at an old one.
     unlink(kServiceSocket);
-    if (access(settings_.path, X_OK) != 0) {
+    if (!can_run(settings_.path)) {
       if (!no_program_) {
         ereport(LOG, (errcode_for_file_access(),
                       errmsg("device service cannot run program \"%s\": %m", settings_.path)));
@@ -151,7 +168,8 @@ class Worker {
     }
     no_program_ = false;
     if (!start_program(settings_.path, const_cast<char* const*>(argv), &program)) {
-      ereport(LOG, (errmsg("device service could not start a process: %m")));
+      ereport(LOG, (errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+                    errmsg("device service could not start a process: %m")));
       retry_later("no process could be started");
     }
   }
@@ -167,9 +185,10 @@ class Worker {
     const bool exited = WIFEXITED(status);
     if (exited && WEXITSTATUS(status) == kExitNoDevice) {
       if (!no_device_) {
-        ereport(LOG, (errmsg("device service found no usable device"),
-                      errdetail("It is tried again, at last every %d s, without another message.",
-                                kLongestPause)));
+        ereport(LOG,
+                (errcode(ERRCODE_SYSTEM_ERROR), errmsg("device service found no usable device"),
+                 errdetail("It is tried again, at last every %d s, without another message.",
+                           kLongestPause)));
       }
       no_device_ = true;
       retry_later("no usable device");
@@ -177,8 +196,8 @@ class Worker {
     }
     no_device_ = false;
     char what[80];
-    if (program.hung) {
-      std::snprintf(what, sizeof what, "did not answer");
+    if (program.failure != nullptr) {
+      std::snprintf(what, sizeof what, "%s", program.failure);
     } else if (exited && WEXITSTATUS(status) == kExitDeviceLost) {
       std::snprintf(what, sizeof what, "a device hung or was lost");
     } else if (exited) {
@@ -186,7 +205,7 @@ class Worker {
     } else {
       std::snprintf(what, sizeof what, "crashed (signal %d)", WTERMSIG(status));
     }
-    ereport(LOG, (errmsg("device service failed: %s", what),
+    ereport(LOG, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("device service failed: %s", what),
                   errdetail("Its program is started again in %d s.", pause_)));
     retry_later(what);
   }
@@ -198,9 +217,7 @@ class Worker {
   }
 
   void wait() {
-    const double next = program.pid == 0       ? next_try_
-                        : program.control >= 0 ? next_attention(program)
-                                               : now_ms() + 1000;  // killed; its end wakes us
+    const double next = program.pid == 0 ? next_try_ : next_attention(program);
     const long timeout = static_cast<long>(Max(next - now_ms(), 0.0)) + 1;
     int events = WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
     if (program.control >= 0) events |= WL_SOCKET_READABLE;
@@ -223,11 +240,12 @@ class Worker {
 bool device_program_exists() {
   char path[MAXPGPATH];
   device_program_path(path);
-  return access(path, X_OK) == 0;
+  return can_run(path);
 }
 
 void register_device_worker() {
-  if (chosen_device_mode() == DeviceMode::cpu || !device_program_exists()) return;
+  if (IsBinaryUpgrade || chosen_device_mode() == DeviceMode::cpu || !device_program_exists())
+    return;
   BackgroundWorker worker = describe_worker();
   worker.bgw_restart_time = 10;
   RegisterBackgroundWorker(&worker);

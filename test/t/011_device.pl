@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use KdeTest;
+use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -256,11 +257,27 @@ for (@modes) {
   wait_for_state('^cuda: no usable device, next try within 4 s', 'two more tries');
   my @said = slurp_file($node->logfile, $before) =~ /LOG:  device service found no usable device/g;
   is(scalar(@said), 1, 'no device: said once');
+  my @reasons = slurp_file($node->logfile, $before) =~ /no device, as it was asked to say/g;
+  is(scalar(@reasons), 1, 'no device: and why, by the program');
 }
 my $log = slurp_file($node->logfile);
 like($log, qr/LOG:  device service failed: $_\n.*DETAIL:  Its program is started again in 1 s\./,
   "logged: $_")
   for 'crashed \(signal 9\)', 'a device hung or was lost';
+
+# In one statement the worse is told after the better, and neither twice: while its socket is away the
+# service is not available, and then it fails.
+{
+  set_mode('--fail=crash-at=1');
+  my $bandwidth = q{PERFORM kde_bandwidth((SELECT array_agg(v) FROM t), exact => true)};
+  my (undef, undef, $err) = $node->psql('postgres', qq{SET kde_aqp.device = cuda; DO \$\$ BEGIN
+    COPY (SELECT) TO PROGRAM 'mv pg_stat_tmp/kde_aqp_device.sock pg_stat_tmp/away';
+    $bandwidth; $bandwidth;
+    COPY (SELECT) TO PROGRAM 'mv pg_stat_tmp/away pg_stat_tmp/kde_aqp_device.sock';
+    $bandwidth; END \$\$});
+  is(join(' ', $err =~ /(NOTICE|WARNING):  the device service/g), 'NOTICE WARNING', 'one statement: NOTICE, then WARNING');
+  like($err, $failed, 'one statement: the WARNING');
+}
 
 set_mode('');
 check_fit('well again', $cuda, undef, fit('cuda'));
@@ -428,7 +445,106 @@ in_the_middle('immediate shutdown', sub {
 $node->append_conf('postgresql.conf', 'max_worker_processes = 0');
 $node->restart;
 check_fit('no place', $processor, qr/$absent\nDETAIL:  No background worker may be added/, fit('cuda'));
+{
+  my $bandwidth = q{SELECT kde_bandwidth((SELECT array_agg(v) FROM t), exact => true);};
+  my (undef, undef, $err) = $node->psql('postgres', 'SET kde_aqp.device = cuda;' . $bandwidth x 10);
+  is(scalar(my @tries = $err =~ /No background worker may be added/g), 1, 'no place: of ten calls one tries');
+  is(scalar(my @notices = $err =~ /$absent/g), 10, 'no place: and all tell');
+}
+# Nor does a server without a postmaster start one.
+$node->stop;
+{
+  my ($out, $err) = ('', '');
+  IPC::Run::run([ 'postgres', '--single', '-D', $node->data_dir, 'postgres' ],
+    '<', \q{SET kde_aqp.device = cuda; SELECT kde_bandwidth((SELECT array_agg(v) FROM t), exact => true)},
+    '>', \$out, '2>', \$err);
+  like($out, qr/kde_bandwidth = "/, 'single-user mode: by the processor');
+  like($err, qr/This server starts no background worker\./, 'single-user mode: and told why');
+}
+$node->start;
 $node->append_conf('postgresql.conf', 'max_worker_processes = 8');
+
+# --- the server as process 1 ---------------------------------------------------------------------------
+# As in a container, orphans become the postmaster's children: one that dies by a signal is to it a
+# crashed session, and the server restarts. A subreaper (Linux's PR_SET_CHILD_SUBREAPER, kept over
+# exec) is as good as process 1.
+my $reaper = 0;
+END {
+  my $status = $?;
+  kill 'QUIT', $reaper if $reaper;
+  $? = $status;
+}
+
+sub start_reaper {
+  my $machine = (POSIX::uname())[4];
+  my $prctl = { x86_64 => 157, aarch64 => 167, riscv64 => 167, ppc64le => 171, s390x => 172 }->{$machine}
+    or die "the number of prctl on $machine";
+  $reaper = fork // die $!;
+  if ($reaper == 0) {
+    open STDOUT, '>>', $node->logfile or POSIX::_exit(1);
+    open STDERR, '>&', \*STDOUT or POSIX::_exit(1);
+    syscall($prctl, 36, 1, 0, 0, 0) == 0 or POSIX::_exit(1);
+    exec($node->config_data('--bindir') . '/postgres', '-D', $node->data_dir) or POSIX::_exit(1);
+  }
+  ok($node->poll_query_until('postgres', 'SELECT true'), 'subreaper: the server runs');
+  return;
+}
+
+# Fast shutdown of it, which must find nothing to complain about.
+sub stop_reaper {
+  my ($what, $log_start) = @_;
+  kill 'INT', $reaper;
+  my $status = -1;
+  ok(wait_until(sub { waitpid($reaper, POSIX::WNOHANG()) == $reaper and $status = $?, 1 }),
+    "subreaper, $what: the server ends");
+  $reaper = 0;
+  is($status, 0, "subreaper, $what: with status 0");
+  unlike(slurp_file($node->logfile, $log_start), qr/terminating any other|reinitializing|was terminated by signal/,
+    "subreaper, $what: it saw no crash");
+  my ($control) = run_command([ 'pg_controldata', $node->data_dir ]);
+  like($control, qr/^Database cluster state: +shut down$/m, "subreaper, $what: shut down");
+  return;
+}
+
+{
+  write_file($mode_file, '');
+  my $log_start = -s $node->logfile;
+  $node->stop;
+  start_reaper();
+  my $session = open_session($node, 'postgres');
+  my $end_worker = sub { kill 'TERM', parent_of($_[0]) };
+  my $configure = sub { $node->safe_psql('postgres', "LOAD 'kde_aqp'; ALTER SYSTEM $_[0]"); $node->reload };
+  for (
+    [ 'worker ended', $end_worker ],
+    [ 'device = cpu', sub { $configure->('SET kde_aqp.device = cpu') } ],
+    [ 'frozen, worker ended', sub { kill 'STOP', $_[0]; $end_worker->(@_) } ],
+    [ 'frozen', sub { kill 'STOP', $_[0] } ])
+  {
+    my ($what, $do) = @$_;
+    check_fit("subreaper, $what: before", $cuda, undef, fit('cuda'));
+    my $program = program_pid();
+    $do->($program);
+    ok(wait_until(sub { !is_alive($program) && !-d "/proc/$program" }),
+      "subreaper, $what: the program is gone and its status read");
+    $configure->('RESET kde_aqp.device');
+    wait_for_state("$ready|not running", "subreaper, $what");
+  }
+  is(ask($session, 'SELECT 1'), '1', 'subreaper: a session outlives all of it');
+  $session->quit;
+  check_fit('subreaper, fast shutdown: before', $cuda, undef, fit('cuda'));
+  my $program = program_pid();
+  stop_reaper('fast shutdown', $log_start);
+  gone($program, 'subreaper, fast shutdown');
+
+  $log_start = -s $node->logfile;
+  start_reaper();
+  check_fit('subreaper, fast shutdown while frozen: before', $cuda, undef, fit('cuda'));
+  $program = program_pid();
+  kill 'STOP', $program;
+  stop_reaper('fast shutdown while frozen', $log_start);
+  gone($program, 'subreaper, fast shutdown while frozen');
+  $node->start;
+}
 
 # --- preloaded ---------------------------------------------------------------------------------------------
 # Without the program the server has no process for it.

@@ -135,14 +135,14 @@ class ServiceSample : public DeviceSample {
 
 }  // namespace
 
-Status greet_service(const std::string& path, const ServiceTimes& times, const Control& control,
+Status greet_service(std::string_view path, const ServiceTimes& times, const Control& control,
                      ServiceGreeting* out) noexcept {
   try {
     Watch watch(control, times.silence_ms, times.patience_ms);
     Connection connection;
     wire::Head head;
-    if (Status s =
-            ask_once(path, wire::Type::hello, wire::Type::welcome, &connection, watch, &head);
+    if (Status s = ask_once(std::string(path), wire::Type::hello, wire::Type::welcome, &connection,
+                            watch, &head);
         !s.ok())
       return s;
     wire::Welcome welcome;
@@ -158,14 +158,14 @@ Status greet_service(const std::string& path, const ServiceTimes& times, const C
   }
 }
 
-Status list_service_devices(const std::string& path, const ServiceTimes& times,
+Status list_service_devices(std::string_view path, const ServiceTimes& times,
                             const Control& control, std::vector<DeviceInfo>* out) noexcept {
   try {
     Watch watch(control, times.silence_ms, times.patience_ms);
     Connection connection;
     wire::Head head;
-    if (Status s =
-            ask_once(path, wire::Type::devices, wire::Type::device_list, &connection, watch, &head);
+    if (Status s = ask_once(std::string(path), wire::Type::devices, wire::Type::device_list,
+                            &connection, watch, &head);
         !s.ok())
       return s;
     if (head.bytes % sizeof(DeviceInfo) != 0 || head.bytes / sizeof(DeviceInfo) > kMostDevices)

@@ -13,6 +13,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/control.h"
@@ -39,9 +40,9 @@ struct ServiceGreeting {
 // path: of the socket; shorter than sockaddr_un::sun_path, a relative one from the process's
 // working directory. Texts that come back are printable ASCII. Errors: unavailable, failed, as
 // above; cancelled, out_of_memory.
-Status greet_service(const std::string& path, const ServiceTimes& times, const Control& control,
+Status greet_service(std::string_view path, const ServiceTimes& times, const Control& control,
                      ServiceGreeting* out) noexcept;
-Status list_service_devices(const std::string& path, const ServiceTimes& times,
+Status list_service_devices(std::string_view path, const ServiceTimes& times,
                             const Control& control, std::vector<DeviceInfo>* out) noexcept;
 
 // Each sample it loads has a connection of its own, closed with it.

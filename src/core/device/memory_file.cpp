@@ -21,10 +21,22 @@ Status no_file(int error) {
                        std::strerror(error));
 }
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U  // of Linux 6.3
+#endif
+
+// Nothing is run from it; vm.memfd_noexec may refuse one that does not say so.
+Descriptor new_memory_file() {
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  Descriptor made(::memfd_create("kde_aqp", kFlags | MFD_NOEXEC_SEAL));
+  if (!made.is_open() && errno == EINVAL) made = Descriptor(::memfd_create("kde_aqp", kFlags));
+  return made;
+}
+
 }  // namespace
 
 Status make_memory_file(std::span<const double> values, const Control& control, Descriptor* file) {
-  Descriptor made(::memfd_create("kde_aqp", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  Descriptor made = new_memory_file();
   if (!made.is_open()) return no_file(errno);
   std::span<const std::byte> left = std::as_bytes(values);
   while (!left.empty()) {
