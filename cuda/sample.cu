@@ -97,6 +97,7 @@ Status CudaSample::take(std::span<const double> points, bool sorted, const Contr
   if (Status s = reserve(home_); !s.ok()) return s;
   if (Status s = card.upload(place.points.data(), points.data(), points.size_bytes()); !s.ok())
     return s;
+  if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   if (!sorted) {
     if (Status s = sort(control); !s.ok()) return s;
   }

@@ -182,7 +182,7 @@ TEST(CudaCancel, ALoadOfManyValues) {
 // number of what went wrong.
 int try_memory_limit() {
   std::unique_ptr<Device> small;
-  if (const Status s = cuda::make_cuda_device({.memory_limit = std::size_t{1} << 20}, &small);
+  if (const Status s = cuda::make_cuda_device({.memory_limit = std::size_t{8} << 20}, &small);
       !s.ok()) {
     std::fprintf(stderr, "%s\n", s.message);
     return 1;
