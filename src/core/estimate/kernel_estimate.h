@@ -3,7 +3,7 @@
 //   f(q) = n^-1 (2 pi)^(-d/2) det(H)^(-1/2) sum_i exp(-(q - x_i)' H^-1 (q - x_i)/2),  H = L L'
 //
 // Source: P. D. Michailidis & K. G. Margaritis, Accelerating kernel density estimation on the GPU
-// using the CUDA framework, Applied Mathematical Sciences 7(30) (2013), sections 2 and 3; Wand &
+// using the CUDA framework, Applied Mathematical Sciences 7 (2013); Wand &
 // Jones, Kernel Smoothing (1995), section 4.2.
 //
 //   reference   the double loop, each difference whitened by itself: the truth for tests
