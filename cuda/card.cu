@@ -124,8 +124,9 @@ Status Card::wait(const Control& control, double expected_ms) {
 
 Status Card::upload(void* to, const void* from, std::size_t bytes) {
   cudaPointerAttributes attributes{};
-  const bool known = cudaPointerGetAttributes(&attributes, from) == cudaSuccess;
-  if (!known) (void)cudaGetLastError();
+  const bool ask = bytes >= kLeastStage;  // asking costs as much as copying less
+  const bool known = ask && cudaPointerGetAttributes(&attributes, from) == cudaSuccess;
+  if (ask && !known) (void)cudaGetLastError();
   if (known && attributes.type == cudaMemoryTypeHost) {
     // Page-locked already: the card reads it itself.
     KDE_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_));

@@ -101,9 +101,6 @@ Status CudaSample::take(std::span<const double> points, bool sorted, const Contr
   if (!sorted) {
     if (Status s = sort(control); !s.ok()) return s;
   }
-  if (Status s = launch_centre(place.points.data(), n_, d_, place.centre.data(), card.stream());
-      !s.ok())
-    return s;
   place.has_points = true;
   // Other cards copy them from this one in streams of their own.
   return cards_.size() > 1 ? card.wait(control, 0) : Status::success();
@@ -114,7 +111,6 @@ Status CudaSample::reserve(std::size_t card) {
   const auto numbers = static_cast<std::size_t>(n_) * static_cast<std::size_t>(d_);
   // Beside the points themselves, whitened ones in double and their norms.
   if (Status s = cards_[card]->check_memory(numbers * 3 * sizeof(double)); !s.ok()) return s;
-  if (Status s = place.centre.reserve(kMaxDimensions, cards_[card]->stream()); !s.ok()) return s;
   return place.points.reserve(numbers, cards_[card]->stream());
 }
 
@@ -149,9 +145,6 @@ Status CudaSample::bring(std::size_t number) {
   KDE_CUDA(cudaMemcpyPeerAsync(place.points.data(), card.ordinal(), places_[home_]->points.data(),
                                cards_[home_]->ordinal(), place.points.size() * sizeof(double),
                                card.stream()));
-  if (Status s = launch_centre(place.points.data(), n_, d_, place.centre.data(), card.stream());
-      !s.ok())
-    return s;
   place.has_points = true;
   return Status::success();
 }
@@ -214,22 +207,24 @@ Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t
                           float* norm) {
   Card& card = *cards_[number];
   Place& place = *places_[number];
-  const auto padded_n = static_cast<std::size_t>(padded(n));
-  if (Status s =
-          y->reserve(padded_n * static_cast<std::size_t>(coordinates) * sizeof(T), card.stream());
-      !s.ok())
-    return s;
-  if (Status s = place.half_norms.reserve(padded_n * sizeof(T), card.stream()); !s.ok()) return s;
-  if (Status s = place.greatest_norm.reserve(1, card.stream()); !s.ok()) return s;
-  KDE_CUDA(cudaMemsetAsync(place.greatest_norm.data(), 0, sizeof(float), card.stream()));
-  if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, place.centre.data(), layout,
+  const auto numbers = static_cast<std::size_t>(padded(n) * (coordinates + 1));
+  if (Status s = y->reserve(numbers * sizeof(T), card.stream()); !s.ok()) return s;
+  if (Status s = place.few.memory.reserve(Few::kSize, card.stream()); !s.ok()) return s;
+  if (!place.has_centre) {
+    if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(), card.stream());
+        !s.ok())
+      return s;
+    place.has_centre = true;
+  }
+  float* greatest_norm = place.few.greatest_norm();
+  KDE_CUDA(cudaMemsetAsync(greatest_norm, 0, sizeof(float), card.stream()));
+  if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, place.few.centre(), layout,
                                   reinterpret_cast<T*>(y->data()),
-                                  reinterpret_cast<T*>(place.half_norms.data()),
-                                  place.greatest_norm.data(), card.stream());
+                                  half_norms<T>(*y, n, coordinates), greatest_norm, card.stream());
       !s.ok())
     return s;
-  KDE_CUDA(cudaMemcpyAsync(norm, place.greatest_norm.data(), sizeof(float), cudaMemcpyDeviceToHost,
-                           card.stream()));
+  KDE_CUDA(
+      cudaMemcpyAsync(norm, greatest_norm, sizeof(float), cudaMemcpyDeviceToHost, card.stream()));
   return Status::success();
 }
 
@@ -264,16 +259,14 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
                                &place.y, norm);
           !s.ok())
         return s;
-      if (Status s = place.scales.reserve(kSweepBandwidths, card.stream()); !s.ok()) return s;
-      if (Status s =
-              card.upload(place.scales.data(), scales.data(), scales.size() * sizeof(double));
+      if (Status s = card.upload(place.few.scales(), scales.data(), scales.size() * sizeof(double));
           !s.ok())
         return s;
     }
     const std::int64_t job0 = first * kUnitJobs;
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
     if (Status s = launch_sweep<T>(reinterpret_cast<const T*>(place.y.data()), n_, d_,
-                                   place.scales.data(), static_cast<int>(scales.size()), slopes,
+                                   place.few.scales(), static_cast<int>(scales.size()), slopes,
                                    job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
@@ -334,9 +327,8 @@ Status CudaSample::full_sums(std::span<const double> a, const Control& control,
     const std::int64_t job0 = first * kUnitJobs;
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
     if (Status s = launch_full<T>(reinterpret_cast<const T*>(place.y.data()),
-                                  reinterpret_cast<const T*>(place.half_norms.data()),
-                                  place.greatest_norm.data(), n_, c, job0, job1,
-                                  card.partial().data(), card.stream());
+                                  half_norms<T>(place.y, n_, c), place.few.greatest_norm(), n_, c,
+                                  job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
     return launch_unit_sums(card.partial().data(), job1 - job0, 2, result, card.stream());

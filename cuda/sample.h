@@ -13,6 +13,7 @@
 #include "cuda/card.h"
 #include "cuda/derivative.h"
 #include "cuda/runtime.cuh"
+#include "cuda/sweep.h"
 #include "cuda/whiten.h"
 
 namespace kde::cuda {
@@ -67,17 +68,25 @@ class CudaSample : public DeviceSample {
                  const Control& control, std::span<double> out) override;
 
  private:
+  // Some numbers in one piece of memory, for each piece taken costs a microsecond or two.
+  struct Few {
+    DeviceBuffer<double> memory;
+    double* centre() const { return memory.data(); }
+    double* scales() const { return centre() + kMaxDimensions; }
+    float* greatest_norm() const { return reinterpret_cast<float*>(scales() + kSweepBandwidths); }
+    static constexpr std::size_t kSize = kMaxDimensions + kSweepBandwidths + 1;
+  };
+
   // What one card holds of it.
   struct Place {
     DeviceBuffer<double> points;
-    DeviceBuffer<double> centre;  // of the points
     DeviceBuffer<double> queries;
-    // Whitened, in the precision asked for (bytes); points and queries.
-    DeviceBuffer<unsigned char> y, white_queries, half_norms;
-    DeviceBuffer<float> greatest_norm;
+    // Whitened, in the precision asked for (bytes), and after them their half norms.
+    DeviceBuffer<unsigned char> y, white_queries;
+    Few few;
     DeviceBuffer<std::int64_t> table;  // of a DerivativePlan
-    DeviceBuffer<double> scales;
     bool has_points = false;
+    bool has_centre = false;
   };
 
   CudaSample(const Cards& cards, std::size_t home, std::int64_t n, int d);
@@ -100,6 +109,12 @@ class CudaSample : public DeviceSample {
   template <typename T>
   Status density_sums(std::span<const double> a, std::span<const double> queries,
                       const Control& control, std::span<double> out);
+
+  // Where launch_whiten puts the half norms of n points.
+  template <typename T>
+  static T* half_norms(const DeviceBuffer<unsigned char>& y, std::int64_t n, int coordinates) {
+    return reinterpret_cast<T*>(y.data()) + padded(n) * coordinates;
+  }
 
   const Cards& cards_;
   const std::size_t home_;  // the card that was given the points
