@@ -287,7 +287,7 @@ set_mode('');
 {
   my $one_thread = 'SET kde_aqp.threads = 1';
   my $large = q{SELECT kde_bandwidth((SELECT array_agg(v) FROM t), 'smoothed_cv', exact => true)};
-  my $small = q{SELECT kde_bandwidth((SELECT array_agg(v) FROM t WHERE v > 780), exact => true)};
+  my $small = q{SET kde_aqp.precision = single; SELECT kde_bandwidth((SELECT array_agg(v) FROM t WHERE v > 780), exact => true)};
   my $jobs_done = sub {
     $node->safe_psql('postgres', "$one_thread; $_[0]");
     return $node->safe_psql('postgres', q{SELECT jobs FROM kde_devices() WHERE device = 'cuda:0'});
@@ -454,7 +454,7 @@ check_fit('no place', $processor, qr/$absent\nDETAIL:  No background worker may 
 $node->stop;
 {
   my ($out, $err) = ('', '');
-  IPC::Run::run([ 'postgres', '--single', '-D', $node->data_dir, 'postgres' ],
+  IPC::Run::run([ 'postgres', '--single', '-D', $node->data_dir, '-c', 'log_min_messages=notice', 'postgres' ],
     '<', \q{SET kde_aqp.device = cuda; SELECT kde_bandwidth((SELECT array_agg(v) FROM t), exact => true)},
     '>', \$out, '2>', \$err);
   like($out, qr/kde_bandwidth = "/, 'single-user mode: by the processor');
