@@ -92,7 +92,7 @@ CORE_COMPILE = $(CXX) $(CORE_CPPFLAGS) $(CORE_CXXFLAGS)
 PG_COMPILE = $(CXX) $(CXXFLAGS) $(PG_VISIBILITY) $(patsubst -I/%,-isystem /%,$(CPPFLAGS))
 PG_VISIBILITY = $(if $(filter 14 15,$(MAJORVERSION)),,-fvisibility=hidden)
 
-build/core.flags: FLAGS = $(CORE_COMPILE) $(SANITIZE)
+build/core.flags: FLAGS = $(CORE_COMPILE)
 build/pg.flags: FLAGS = $(VERSION) $(PG_COMPILE)
 
 src/core/%.o: src/core/%.cpp build/core.flags
@@ -173,7 +173,8 @@ TEST_DEVICE_PART  = $(filter-out %/fake_main.o,$(TEST_DEVICE_OBJS))
 
 UNIT_SRCS     := $(shell find test/unit -name '*.cpp' 2>/dev/null | LC_ALL=C sort)
 UNIT_OBJS     := $(UNIT_SRCS:test/unit/%.cpp=build/unit/%.o)
-SANITIZE       = -O2 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+# Compiling takes longer than running: -O1 and line numbers alone (-g1) halve it.
+SANITIZE       = -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_OBJS := $(CORE_SRCS:src/%.cpp=build/sanitize/%.o) \
                  $(UNIT_SRCS:test/unit/%.cpp=build/sanitize/unit/%.o) \
                  $(ACCURACY_PART:build/accuracy/obj/%.o=build/sanitize/accuracy/%.o) \
@@ -199,23 +200,25 @@ build/unit/unit_test: $(UNIT_OBJS) $(ACCURACY_PART) $(TEST_DEVICE_PART) $(CUDA_S
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp -o $@ $^ $(UNIT_LINK)
 
-build/sanitize/core/%.o: src/core/%.cpp build/core.flags
+build/sanitize.flags: FLAGS = $(CORE_COMPILE) $(SANITIZE)
+
+build/sanitize/core/%.o: src/core/%.cpp build/sanitize.flags
 	@mkdir -p $(@D)
 	$(CORE_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
-build/sanitize/unit/%.o: test/unit/%.cpp build/core.flags
+build/sanitize/unit/%.o: test/unit/%.cpp build/sanitize.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
-build/sanitize/accuracy/%.o: test/accuracy/%.cpp build/core.flags
+build/sanitize/accuracy/%.o: test/accuracy/%.cpp build/sanitize.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
-build/sanitize/device/%.o: test/device/%.cpp build/core.flags
+build/sanitize/device/%.o: test/device/%.cpp build/sanitize.flags
 	@mkdir -p $(@D)
 	$(UNIT_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
-build/sanitize/cuda/%.o: cuda/%.cpp build/core.flags
+build/sanitize/cuda/%.o: cuda/%.cpp build/sanitize.flags
 	@mkdir -p $(@D)
 	$(CUDA_COMPILE) $(SANITIZE) -MMD -MP -c -o $@ $<
 
