@@ -1,6 +1,6 @@
 // How sums are cut: tiles of pairs, jobs of one block each, units of jobs whose results are added
 // on the card. The cut is a function of the sample's size and of what is asked, never of the card,
-// so that results have the same bits on any card and on any number of cards.
+// so that results have the same bits on any number of cards of one kind.
 #pragma once
 
 #include <cuda_runtime.h>

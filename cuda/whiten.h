@@ -1,5 +1,5 @@
-// Points as the kernels take them: y = A x, coordinate by coordinate, rounded to the word length of
-// the terms, with room at the end of each coordinate for whole tiles.
+// Points as the kernels take them: y = A (x - centre), rounded to the word length of
+// the terms, with room at the end for whole strips.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,7 +11,7 @@
 
 namespace kde::cuda {
 
-inline constexpr int kPointsPadding = 128;  // tiles have no more points
+inline constexpr int kPointsPadding = 128;  // strips and square tiles have no more
 __host__ __device__ inline std::int64_t padded(std::int64_t n) {
   return (n + kPointsPadding - 1) / kPointsPadding * kPointsPadding;
 }
@@ -21,15 +21,15 @@ struct Whitening {
   double a[kMaxDimensions * kMaxDimensions];
 };
 
-// Points one after another, or coordinates: (A x_i)_k is y[i * coordinates + k] or
+// Points one after another, or coordinates: coordinate k of point i is y[i * coordinates + k] or
 // y[k * padded(n) + i].
 enum class Layout { by_points, by_coordinates };
 
 // y has (A (x_i - centre))_k, which is all that distances know, for k < d and 0 for d <= k <
 // coordinates; beyond the n-th point, padded(n) in all, coordinate 0 is kAway and the others 0, so
-// that a true point is too far from it for any term. half_norms, if not null: |y_i|^2/2, beyond the
-// n-th point a number too large for any term; and *greatest_norm, to be 0 before, becomes the
-// largest of them.
+// that a true point is too far from it for any term. half_norms: |y_i|^2/2, added up coordinate by
+// coordinate by fused multiply-adds in T, beyond the n-th point a number too large for any term;
+// and *greatest_norm, to be 0 before, becomes the largest of them. centre: d numbers on the card.
 inline constexpr double kAway = 1e15;
 template <typename T>
 Status launch_whiten(const double* points, std::int64_t n, int d, int coordinates,
