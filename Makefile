@@ -272,8 +272,10 @@ CUDA_TEST_SRCS   := $(wildcard test/cuda/*.cpp)
 CUDA_TEST_OBJS   := $(CUDA_TEST_SRCS:test/%.cpp=build/%.o)
 DEVICE_BENCH_OBJS = build/bench/device/main.o build/bench/table.o build/bench/covariance.o \
                     build/bench/textbook_plugin.o
-# The core may not know CUDA; these know both.
-CUDA_HOST_COMPILE = $(UNIT_COMPILE) -Itest/bench -idirafter $(dir $(NVCC))../include
+# The core may not know CUDA; these know both. nvcc may be a link or a wrapper anywhere, so it is asked
+# where its headers are.
+CUDA_INCLUDE      = $(dir $(firstword $(filter %/cuda_runtime.h,$(shell $(NVCC) -M -x cu /dev/null))))
+CUDA_HOST_COMPILE = $(UNIT_COMPILE) -Itest/bench -idirafter $(CUDA_INCLUDE)
 
 build/cuda/%_test.o: test/cuda/%_test.cpp build/core.flags
 	@mkdir -p $(@D)
