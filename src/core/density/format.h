@@ -51,7 +51,10 @@ inline constexpr int kBlockCells = 16;
 inline constexpr std::uint32_t kMassOne = 0xffffffffu;
 inline constexpr int kErrorScales = 8;
 
-enum class Kind : std::uint8_t { one_column = 1 };
+enum class Kind : std::uint8_t {
+  one_column = 1,  // fitted to a sample, or to every row; this file
+  histogram = 2,   // added up from every row; histogram.h
+};
 // See estimate/kernel.h.
 enum class Kernel : std::uint8_t {
   gaussian = 0,

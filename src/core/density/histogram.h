@@ -1,0 +1,102 @@
+// The stored form of a density that has seen every row: Kind::histogram.
+//
+// The rows are kept as their distribution function, piecewise linear: a histogram whose cells are
+// chosen so that no count is off by more than a bound (Header::error), as equi-depth histograms and
+// quantile summaries are. Nothing is smoothed in what is stored, so that histograms can be added;
+// the kernel acts when a density is asked for, with the bandwidth in the header, which was
+// selected from the same cells.
+//
+//   offset  what
+//   0       Header                      atoms, knots: the number of atoms and of blocks;
+//                                       smooth_rows: the rows of all cells; slope_unit: the unit of
+//                                       the cells' rows, > 0 if there are blocks; origin, exponent: 0
+//   ...     double   atom_value[atoms]  ascending: values with rows of their own, exact
+//   ...     double   atom_rows[atoms]   cumulative: rows at this and all earlier atoms
+//   ...     HistogramBlock block[blocks]
+//   ...     uint64   word[...]          the cells' bits, from the least significant on
+//
+// A cell is a value and its rows: those in (previous value, value], evenly spread (over the lattice
+// points in it, where the column has a lattice), or, of a point, those at the value itself. Values
+// are whole numbers, keys:
+//
+//   with a lattice     k of the point lattice_offset + k lattice_step (Header::lattice_point)
+//   without            the double's bits as an integer that ascends with it: the bits themselves of
+//                      what is >= 0, their negative without the sign bit of what is < 0 (IEEE 754;
+//                      no -0)
+//
+// Up to kHistogramCells consecutive cells are a block, all with fields of the same widths:
+//
+//   1 bit         whether the cell is a point; only in blocks of CellKinds::mixed
+//   key_bits      (key - previous key) >> key_shift; the previous key of a block's first cell is
+//                 first_key. 0 only for a point.
+//   rows_bits     rows in units of slope_unit
+//
+// so that a cell within a block is found by adding up. Without a lattice, values of blocks with
+// key_shift > 0 are rounded; decoded values beyond Header::max stand for it. No cell but a point
+// has keys of both signs at its ends, so that differences of keys fit in 63 bits.
+#pragma once
+
+#include "core/density/format.h"
+#include "core/room.h"
+#include "core/status.h"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace kde {
+
+inline constexpr int kHistogramCells = 64;
+
+enum class CellKinds : std::uint8_t { ranges = 0, points = 1, mixed = 2 };
+
+struct HistogramBlock {
+  std::int64_t first_key;   // where the block's first cell begins; >= the last key before
+  double rows_below;        // rows of all cells of earlier blocks
+  std::uint16_t byte;       // where the block's cells begin in word[], in bytes
+  std::uint8_t last_cell;   // number of cells less 1
+  std::uint8_t key_shift;   // 0 .. 62; 0 with a lattice
+  std::uint8_t key_bits;    // 0 .. 63
+  std::uint8_t rows_bits;   // 0 .. 53
+  CellKinds kinds;
+  std::uint8_t reserved;    // 0
+};
+static_assert(sizeof(HistogramBlock) == 24);
+
+// Keys of finite doubles.
+inline std::int64_t key_of(double x) {
+  const auto bits = std::bit_cast<std::int64_t>(x + 0.0);
+  return bits >= 0 ? bits : -(bits & std::int64_t{0x7fffffffffffffff});
+}
+inline double value_of_key(std::int64_t key) {
+  return key >= 0 ? std::bit_cast<double>(key) : -std::bit_cast<double>(-key);
+}
+
+// One step of the distribution function, decoded.
+struct HistogramCell {
+  double value = 0;    // its upper end
+  double rows = 0;     // >= 0
+  bool point = false;  // all rows are at the value; otherwise over (previous value, value]
+};
+
+// Writes the finest histogram of those cells that fits into `budget` bytes.
+//
+// header: all but atoms, knots, smooth_rows, slope_unit, bandwidth and error is set (value type,
+//   flags, rows, totals, lattice); kind and version are set here.
+// cells: ascending, the first a point or of no rows; values all distinct, but that a point may
+//   follow a cell with the same value (rows just below it, and at it). Their rows add up to
+//   header.finite_rows().
+// slack: a bound for how far counts of the given cells are from the truth, as a share of the rows.
+// budget: in [kLeastHistogramBytes, kMaxBytes].
+// The resulting Header::error is the given slack plus the largest distance of the stored
+// distribution function from the given one. Cells of integer rows without slack that fit as they
+// are are stored exactly: error 0.
+// Errors: invalid_argument, out_of_memory.
+inline constexpr std::size_t kLeastHistogramBytes = 512;
+Status encode_histogram(const Header& header, std::span<const HistogramCell> cells, double slack,
+                        std::size_t budget, std::vector<std::uint64_t>* words,
+                        std::size_t* size) noexcept;
+
+}  // namespace kde

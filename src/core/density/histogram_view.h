@@ -1,0 +1,49 @@
+// Read access to a stored histogram (histogram.h).
+#pragma once
+
+#include "core/density/histogram.h"
+#include "core/room.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace kde {
+
+// Holds pointers into the bytes; trivially copyable.
+class HistogramView {
+ public:
+  // bytes: 8-byte aligned, validated (or built by this library).
+  explicit HistogramView(const void* bytes);
+
+  const Header& header() const { return *header_; }
+  int atoms() const { return static_cast<int>(header_->atoms); }
+  double atom_value(int i) const { return atom_value_[i]; }
+  double atom_cumulative_rows(int i) const { return atom_rows_[i]; }
+  int blocks() const { return static_cast<int>(header_->knots); }
+  const HistogramBlock& block(int b) const { return block_[b]; }
+
+  // x of a key, within [min, max].
+  double value(std::int64_t key) const;
+
+ private:
+  const Header* header_;
+  const double* atom_value_;
+  const double* atom_rows_;
+  const HistogramBlock* block_;
+  const std::uint64_t* words_;
+};
+
+// Bytes of a histogram whose first `available` bytes (at least a Header) are given; 0 where it
+// cannot be known from them or would exceed kMaxBytes.
+std::size_t histogram_size(const void* bytes, std::size_t available);
+
+// The distribution function as cells, atoms among them: ascending and a partition of the line, as
+// encode_histogram takes them. An atom within a range divides it by width. Throws std::bad_alloc.
+void decode_histogram(const HistogramView& view, std::vector<HistogramCell>* cells);
+
+// Every rule of histogram.h, on bytes of unknown origin. bytes: 8-byte aligned. Errors:
+// invalid_format with what is wrong. (validate() of format.h calls it for Kind::histogram.)
+Status validate_histogram(const void* bytes, std::size_t size);
+
+}  // namespace kde
