@@ -8,6 +8,7 @@
 //                rule on the logarithms of tolerance and size, kept within a bracket
 // Off a lattice, points of more rows than the tolerance are atoms: their values are exact.
 #include "core/density/histogram.h"
+#include "core/density/histogram_level.h"
 #include "core/density/histogram_pack.h"
 #include "core/density/histogram_simplify.h"
 #include "core/density/histogram_steps.h"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <new>
 
@@ -24,18 +26,18 @@ namespace {
 
 // Distinct values off a lattice that are worth their doubles, however few rows each has.
 constexpr std::size_t kFewValues = 512;
-// Rows a value, from which on it is not its neighbourhood that counts.
-constexpr double kRepeated = 2;
 // Among all cells, a point of that many times the points' mean rows is an atom.
 constexpr double kHeavy = 4;
+// Atoms that are taken out leave room for more: as often that is tried.
+constexpr int kRounds = 3;
 // Shares of a cell's width by which its ends may move.
 constexpr double kFine = 1.0 / 32, kCoarse = 1.0 / 8;
 // Tolerance in the tails, as a share of the rows to the nearer end; where not even that fits, the
 // next one.
 constexpr double kTailShares[] = {1.0 / 16, 1.0 / 4, 1, 1e9};
 // A size is close enough to the budget, and a bracket of tolerances narrow enough.
-constexpr double kFull = 0.99, kNarrow = 1.01;
-constexpr int kTrials = 14;
+constexpr double kFull = 0.985, kNarrow = 1.02;
+constexpr int kTrials = 8;
 // What a simplified cell takes, in bytes; only where to begin.
 constexpr double kUsualCell = 2.5;
 
@@ -73,6 +75,7 @@ class Encoder {
       }
     }
     whole_ = whole_ && all_.rows() <= 0x1p53;
+    for (const HistogramCell& cell : cells) tied_ += cell.point && cell.rows > least_rows_ ? 1 : 0;
   }
 
   std::size_t bytes() const {
@@ -81,6 +84,7 @@ class Encoder {
 
   // Points of more rows become atoms; the rest are the steps.
   void take_atoms(double rows) {
+    atom_limit_ = rows;
     atom_value_.clear();
     atom_rows_.clear();
     rest_.lattice = all_.lattice;
@@ -117,8 +121,7 @@ class Encoder {
   bool try_exact() {
     const bool lattice = all_.lattice;
     if (!whole_ || (ranges_ && !lattice)) return false;
-    if (!lattice && points_ > kFewValues && point_rows_ < kRepeated * static_cast<double>(points_))
-      return false;
+    if (!lattice && points_ > kFewValues && !repeated()) return false;
     take_no_atoms();
     Rounding rounding;
     rounding.exact = true;
@@ -143,10 +146,38 @@ class Encoder {
     take_no_atoms();
     if (!all_.lattice && points_ > 0)
       take_atoms(kHeavy * point_rows_ / static_cast<double>(points_));
+    if (!plan_and_pack_cells(width)) return false;
+    // What is left is for the values that repeat.
+    for (int round = 0; round < kRounds && !all_.lattice && tied_ > atom_value_.size(); ++round) {
+      const std::size_t more = (budget_ - bytes()) / (2 * sizeof(double));
+      if (more == 0) break;
+      const double before = atom_limit_;
+      take_atoms(std::max(rows_of_point(atom_value_.size() + more), least_rows_));
+      if (plan_and_pack_cells(width)) continue;
+      take_atoms(before);
+      return plan_and_pack_cells(width);
+    }
+    return true;
+  }
+
+  bool plan_and_pack_cells(double width) {
     Rounding rounding;
     rounding.width = width;
     rounding.tolerance.total = rest_.rows();
     return plan_and_pack(rest_, rounding);
+  }
+
+  bool repeated() const { return tied_ >= points_ / 2; }
+
+  // Of the point that has the most rows but for that many others; 0 if there are no more.
+  double rows_of_point(std::size_t others) const {
+    std::vector<double> rows;
+    rows.reserve(all_.list.size());
+    for (const Step& s : all_.list) rows.push_back(s.through - s.below);
+    if (others >= rows.size()) return 0;
+    const auto nth = rows.begin() + static_cast<std::ptrdiff_t>(others);
+    std::nth_element(rows.begin(), nth, rows.end(), std::greater<>());
+    return *nth;
   }
 
   bool plan_and_pack(const Steps& steps, const Rounding& rounding) {
@@ -193,7 +224,8 @@ class Encoder {
     double factor = 2;
     for (int trial = 0; trial < kTrials || high == 0; ++trial) {
       const std::size_t size = try_tolerance(tolerance, share);
-      const double log_size = std::log(static_cast<double>(std::max(size, sizeof(Header) + 1) - sizeof(Header)));
+      const double log_size =
+          std::log(static_cast<double>(std::max(size, sizeof(Header) + 1) - sizeof(Header)));
       if (size <= budget_) {
         high = tolerance;
         high_size = log_size;
@@ -211,14 +243,20 @@ class Encoder {
         factor *= 2;
       } else {
         if (high < kNarrow * low) break;
+        // Where the size leaps the secant is of no use.
         const double share_of_way =
-            std::clamp((low_size - target) / (low_size - high_size), 0.1, 0.9);
+            trial % 3 == 2 ? 0.5
+                           : std::clamp((low_size - target) / (low_size - high_size), 0.1, 0.9);
         tolerance = low * std::pow(high / low, share_of_way);
       }
     }
     // What was planned may be some bytes short of what rounding makes of it.
     for (tolerance = high; tolerance < 2 * rows; tolerance *= kNarrow) {
       if (try_tolerance(tolerance, share) > budget_) continue;
+      const Rounding rounding = rounding_of(tolerance, share);
+      level(rest_, rounding.tolerance, &simpler_);
+      planned_ = packing_.plan(simpler_, unit(), rounding);
+      if (bytes() > budget_) continue;
       planned_ = packing_.pack();
       if (bytes() <= budget_) return true;
     }
@@ -258,13 +296,14 @@ class Encoder {
   const std::size_t budget_;
   Steps all_, rest_, simpler_;  // rest_: all but the atoms
   std::vector<double> atom_value_, atom_rows_;
+  double atom_limit_ = 0;  // points of more rows are atoms
   HistogramPacking packing_;
   std::size_t planned_ = 0;  // bytes of blocks and words
 
   bool whole_ = true;  // all rows are whole numbers
   bool ranges_ = false;
   double least_rows_ = 0;
-  std::size_t points_ = 0;
+  std::size_t points_ = 0, tied_ = 0;  // tied_: points that have more than the least rows
   double point_rows_ = 0;
 };
 

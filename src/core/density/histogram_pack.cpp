@@ -13,15 +13,19 @@ namespace {
 
 constexpr std::size_t kChunk = 8;
 // A step that moves by less than half a quantum moves by less than this share of the tolerance.
-constexpr double kToleranceShare = 1.0 / 8;
+constexpr double kToleranceShare = 1.0 / 2;
 // Rows are rounded to at most this share of the tolerance.
-constexpr double kRowsShare = 1.0 / 4;
+constexpr double kRowsShare = 1.0 / 2;
 // Without a tolerance, rows that are no whole numbers are rounded to this share of a cell's.
 constexpr double kCellShare = 1.0 / 32;
 // Wider quanta span more than an octave of doubles.
 constexpr int kMostShift = 52;
 
-int floor_log2(double x) { return x >= std::numeric_limits<double>::min() ? std::ilogb(x) : -1100; }
+// Of x >= 0; less than of any normal number where x is none.
+int floor_log2(double x) {
+  const auto exponent = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52);
+  return exponent > 0 ? exponent - 1023 : -1100;
+}
 
 // Of the distances of doubles at x, log2.
 int spacing_log2(double x) { return std::max(floor_log2(std::fabs(x)), -1022) - 52; }
@@ -33,7 +37,8 @@ double slack_of(double width, double rows, double tolerance, const Rounding& rou
   return share * width;
 }
 
-// Whole quanta of 2^shift by which a key may be rounded so that step i moves no farther than it may.
+// Whole quanta of 2^shift by which a key may be rounded so that step i moves no farther than it
+// may.
 int key_shift_at(const std::vector<Step>& steps, std::size_t i, const Rounding& rounding) {
   const Step& s = steps[i];
   const double tolerance = rounding.tolerance.at(s);
@@ -44,20 +49,21 @@ int key_shift_at(const std::vector<Step>& steps, std::size_t i, const Rounding& 
   }
   if (i + 1 < steps.size()) {
     const Step& right = steps[i + 1];
-    move = std::min(move,
-                    slack_of(right.x - s.x, right.below - s.through, tolerance, rounding));
+    move = std::min(move, slack_of(right.x - s.x, right.below - s.through, tolerance, rounding));
   }
   return std::clamp(floor_log2(move) + 1 - spacing_log2(s.x), 0, kMostShift);
 }
 
-int rows_shift_of(double rows) {
-  return rows < 1 ? 0 : std::min(std::ilogb(rows), 52);
-}
+int rows_shift_of(double rows) { return rows < 1 ? 0 : std::min(floor_log2(rows), 52); }
 
 }  // namespace
 
 double HistogramPacking::rows(std::uint64_t units) const {
   return static_cast<double>(units) * unit_;
+}
+
+std::uint64_t HistogramPacking::units(double rows) const {
+  return static_cast<std::uint64_t>(std::nearbyint(rows / unit_));
 }
 
 void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) {
@@ -72,19 +78,18 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
   std::int64_t end = first_key_;  // of the last cell
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Step& s = list[i];
-    const auto at_below = static_cast<std::uint64_t>(std::llround(s.below / unit_));
-    const auto at_through = static_cast<std::uint64_t>(std::llround(s.through / unit_));
+    const std::uint64_t at_below = units(s.below);
+    const std::uint64_t at_through = units(s.through);
     if (at_through == through) continue;  // an end of no rows: stated where a range begins
     Cell cell;
     cell.key = s.key;
     cell.point = false;
-    cell.key_shift = lattice_ || rounding.exact
-                         ? 0
-                         : static_cast<std::uint8_t>(key_shift_at(list, i, rounding));
-    const auto rows_shift = [&](std::uint64_t units) {
+    cell.key_shift =
+        lattice_ || rounding.exact ? 0 : static_cast<std::uint8_t>(key_shift_at(list, i, rounding));
+    const auto rows_shift = [&](std::uint64_t own) {
       if (!rounded) return 0;
       return rows_shift_of(tolerant ? kRowsShare * rounding.tolerance.at(s) / unit_
-                                    : kCellShare * static_cast<double>(units));
+                                    : kCellShare * static_cast<double>(own));
     };
     if (at_below > through) {
       if (list[i - 1].key != end) {
@@ -106,11 +111,11 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
     }
     if (at_through > at_below) {
       cell.point = true;
-      const std::uint64_t units = at_through - std::max(at_below, through);
+      const std::uint64_t own = at_through - std::max(at_below, through);
       cell.through = at_through;
       // A point keeps rows.
-      cell.rows_shift =
-          static_cast<std::uint8_t>(std::min(rows_shift(units), static_cast<int>(std::bit_width(units)) - 1));
+      cell.rows_shift = static_cast<std::uint8_t>(
+          std::min(rows_shift(own), static_cast<int>(std::bit_width(own)) - 1));
       cells_.push_back(cell);
     }
     through = at_through;
@@ -179,10 +184,12 @@ std::size_t HistogramPacking::choose_blocks() {
         all.other_width = std::max({all.other_width, c.first_width, c.other_width});
         all.rows = std::max(all.rows, c.rows);
       }
-      const std::size_t bits = (all.points && all.ranges ? 1 : 0) +
-                               static_cast<std::size_t>(std::bit_width(all.other_width >> all.key_shift)) +
-                               static_cast<std::size_t>(std::bit_width(all.rows >> all.rows_shift));
-      const std::size_t bytes = best[i].bytes + sizeof(HistogramBlock) + ((all.end - all.begin) * bits + 7) / 8;
+      const std::size_t bits =
+          (all.points && all.ranges ? 1 : 0) +
+          static_cast<std::size_t>(std::bit_width(all.other_width >> all.key_shift)) +
+          static_cast<std::size_t>(std::bit_width(all.rows >> all.rows_shift));
+      const std::size_t bytes =
+          best[i].bytes + sizeof(HistogramBlock) + ((all.end - all.begin) * bits + 7) / 8;
       if (bytes < best[j + 1].bytes) best[j + 1] = {bytes, i, all.key_shift, all.rows_shift};
     }
   }
@@ -215,8 +222,7 @@ void HistogramPacking::append_packed(std::int64_t key, std::uint64_t below, std:
   Step s;
   s.key = key;
   // Rounded up, it stands for the greatest value.
-  s.x = lattice_ ? static_cast<double>(key)
-                 : (key >= key_of(max_) ? max_ : value_of_key(key));
+  s.x = lattice_ ? static_cast<double>(key) : (key >= key_of(max_) ? max_ : value_of_key(key));
   s.below = rows(below);
   s.through = rows(through);
   std::vector<Step>& list = packed_.list;
@@ -240,7 +246,7 @@ void HistogramPacking::pack_block(const Block& planned) {
 
   const int shift = planned.key_shift;
   const std::uint64_t half = shift > 0 ? std::uint64_t{1} << (shift - 1) : 0;
-  std::uint64_t quanta[kHistogramCells], units[kHistogramCells];
+  std::uint64_t quanta[kHistogramCells], own[kHistogramCells];
   std::uint64_t all_quanta = 0, all_units = 0, used_quanta = 0, used_units = 0;
   bool points = false, ranges = false;
   append_packed(block.first_key, units_, units_);
@@ -261,12 +267,12 @@ void HistogramPacking::pack_block(const Block& planned) {
     }
     const bool distinct = !cell.point || (c > 0 && cells_[i - 1].point);
     quanta[c] = std::max(q, all_quanta + (distinct ? 1 : 0)) - all_quanta;
-    units[c] = ((cell.through - before) >> planned.rows_shift) - all_units;
+    own[c] = ((cell.through - before) >> planned.rows_shift) - all_units;
     const std::uint64_t below = units_;
     all_quanta += quanta[c];
-    all_units += units[c];
+    all_units += own[c];
     used_quanta |= quanta[c];
-    used_units |= units[c];
+    used_units |= own[c];
     points |= cell.point;
     ranges |= !cell.point;
     key_ = block.first_key + static_cast<std::int64_t>(all_quanta << shift);
@@ -283,7 +289,7 @@ void HistogramPacking::pack_block(const Block& planned) {
   for (std::size_t c = 0; c <= block.last_cell; ++c) {
     if (block.kinds == CellKinds::mixed) append(cells_[planned.begin + c].point ? 1 : 0, 1);
     append(quanta[c], block.key_bits);
-    append(units[c], block.rows_bits);
+    append(own[c], block.rows_bits);
   }
   blocks_.push_back(block);
 }

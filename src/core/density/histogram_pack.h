@@ -67,6 +67,7 @@ class HistogramPacking {
   void pack_block(const Block& block);
   void append(std::uint64_t field, int bits);
   void append_packed(std::int64_t key, std::uint64_t below, std::uint64_t through);
+  std::uint64_t units(double rows) const;
   double rows(std::uint64_t units) const;
 
   double max_;
@@ -80,8 +81,8 @@ class HistogramPacking {
   std::vector<HistogramBlock> blocks_;
   std::vector<std::uint64_t> words_;
   std::size_t bits_ = 0;
-  std::int64_t key_ = 0;      // of the last cell, as packed
-  std::uint64_t units_ = 0;   // of all cells, as packed
+  std::int64_t key_ = 0;     // of the last cell, as packed
+  std::uint64_t units_ = 0;  // of all cells, as packed
   Steps packed_;
 };
 

@@ -97,8 +97,7 @@ Status steps_of_cells(const Header& header, std::span<const HistogramCell> cells
     }
     list.push_back(s);
   }
-  if (!std::isfinite(steps->rows()))
-    return Status::error(Code::invalid_argument, "too many rows");
+  if (!std::isfinite(steps->rows())) return Status::error(Code::invalid_argument, "too many rows");
   return Status::success();
 }
 
