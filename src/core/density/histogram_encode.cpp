@@ -32,12 +32,15 @@ constexpr double kHeavy = 4;
 constexpr int kRounds = 3;
 // Shares of a cell's width by which its ends may move.
 constexpr double kFine = 1.0 / 32, kCoarse = 1.0 / 8;
+// What the coarse share leaves of the size, at best.
+constexpr double kCoarseSaves = 0.75;
 // Tolerance in the tails, as a share of the rows to the nearer end; where not even that fits, the
 // next one.
 constexpr double kTailShares[] = {1.0 / 16, 1.0 / 4, 1, 1e9};
-// A size is close enough to the budget, and a bracket of tolerances narrow enough.
+// A size is close enough to the budget, and a bracket of tolerances narrow enough; the most trials
+// to find one, and to pack with it or a little more.
 constexpr double kFull = 0.985, kNarrow = 1.02;
-constexpr int kTrials = 8;
+constexpr int kTrials = 8, kAttempts = 50;
 // What a simplified cell takes, in bytes; only where to begin.
 constexpr double kUsualCell = 2.5;
 
@@ -54,7 +57,8 @@ class Encoder {
     if (!(std::fabs(all_.rows() - header_.finite_rows()) <= 1e-9 * header_.rows))
       return Status::error(Code::invalid_argument, "rows of the cells do not add up");
     look(cells);
-    if (!try_exact() && !try_atoms() && !try_all_cells(kFine) && !try_all_cells(kCoarse)) search();
+    if (!try_exact() && !try_atoms() && !try_all_cells() && !search())
+      return Status::error(Code::internal, "no histogram fits into %zu bytes", budget_);
     write(slack, words, size);
     return Status::success();
   }
@@ -140,6 +144,13 @@ class Encoder {
     return true;
   }
 
+  bool try_all_cells() {
+    if (try_all_cells(kFine)) return true;
+    // Two bits less for each value.
+    return kCoarseSaves * static_cast<double>(bytes()) <= static_cast<double>(budget_) &&
+           try_all_cells(kCoarse);
+  }
+
   bool try_all_cells(double width) {
     // A cell of less than a byte is none whose value is kept.
     if (all_.list.size() + sizeof(Header) > budget_) return false;
@@ -206,14 +217,16 @@ class Encoder {
     return bytes();
   }
 
-  void search() {
+  bool search() {
     for (const double share : kTailShares) {
-      if (search(share)) return;
+      const double tolerance = least_tolerance(share);
+      if (tolerance > 0 && pack_simplified(tolerance, share)) return true;
     }
+    return false;
   }
 
-  // The least tolerance that fits; false if none does.
-  bool search(double share) {
+  // The least tolerance that fits, as far as planned; 0 if none does.
+  double least_tolerance(double share) {
     const double rows = all_.rows();
     const double room = static_cast<double>(budget_ - sizeof(Header));
     const double target = std::log(room * (1 + kFull) / 2);
@@ -231,7 +244,7 @@ class Encoder {
         high_size = log_size;
         if (static_cast<double>(size) >= kFull * static_cast<double>(budget_)) break;
       } else {
-        if (tolerance >= rows) return false;
+        if (tolerance >= rows) return 0;
         low = tolerance;
         low_size = log_size;
       }
@@ -250,15 +263,16 @@ class Encoder {
         tolerance = low * std::pow(high / low, share_of_way);
       }
     }
-    // What was planned may be some bytes short of what rounding makes of it.
-    for (tolerance = high; tolerance < 2 * rows; tolerance *= kNarrow) {
+    return high;
+  }
+
+  // What is planned may be some bytes short of what rounding makes of it.
+  bool pack_simplified(double tolerance, double share) {
+    for (int i = 0; i < kAttempts; ++i, tolerance *= kNarrow) {
       if (try_tolerance(tolerance, share) > budget_) continue;
       const Rounding rounding = rounding_of(tolerance, share);
       level(rest_, rounding.tolerance, &simpler_);
-      planned_ = packing_.plan(simpler_, unit(), rounding);
-      if (bytes() > budget_) continue;
-      planned_ = packing_.pack();
-      if (bytes() <= budget_) return true;
+      if (plan_and_pack(simpler_, rounding)) return true;
     }
     return false;
   }
