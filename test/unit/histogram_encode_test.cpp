@@ -13,6 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/density/histogram_level.h"
+#include "core/density/histogram_simplify.h"
+#include "core/density/histogram_steps.h"
 #include "core/random.h"
 #include "samples.h"
 
@@ -173,7 +176,7 @@ void decode(const std::vector<std::uint64_t>& words, std::size_t size, Stored* o
         EXPECT_GT(rows, 0);
       } else {
         EXPECT_GT(step, 0U);
-        EXPECT_FALSE(key < 0 && end > 0);
+        EXPECT_FALSE(h.lattice_step == 0 && key < 0 && end > 0);
       }
       out->parts.push_back({value_at(h, key), value_at(h, end), rows, point});
       EXPECT_GE(value_at(h, end), h.min);
@@ -226,6 +229,12 @@ Stored round_trip(const Cells& cells, std::size_t budget, double step = 0, doubl
   EXPECT_LE(size, budget);
   decode(words, size, &stored);
   if (!compare || testing::Test::HasFatalFailure()) return stored;
+  // Rounded up, the greatest value stands for itself.
+  double last = stored.atom_value.empty() ? -kLargest : stored.atom_value.back();
+  if (!stored.parts.empty()) last = std::max(last, stored.parts.back().end);
+  if (!cells.empty() && cells.back().rows > 0) {
+    EXPECT_EQ(last, cells.back().value);
+  }
   const Function given(parts_of(cells), step);
   std::vector<double> ends;
   for (const HistogramCell& c : cells) ends.push_back(c.value);
@@ -335,8 +344,8 @@ TEST(HistogramEncode, LatticeIsExactWhereItFits) {
   ASSERT_GT(cells.size(), 4000U);
   expect_exact(round_trip(cells, kMaxBytes, 0.01, 100), cells);
   // Cells of whole rows on a lattice are exact too, if not points.
-  Cells ranges = {{-10, 3, true}};
-  for (int i = 1; i < 1000; ++i) ranges.push_back({-10.0 + 7 * i, 5.0 + i % 3, i % 2 == 0});
+  Cells ranges = {{-3510, 3, true}};
+  for (int i = 1; i < 1000; ++i) ranges.push_back({-3500.0 + 7 * i, 5.0 + i % 3, i % 4 == 0});
   const Stored stored = round_trip(ranges, kMaxBytes, 1, 1);
   EXPECT_EQ(stored.header.error, 0);
   // Whole numbers up to 2^52.
@@ -438,7 +447,7 @@ TEST(HistogramEncode, ExtremeValues) {
   const std::vector<Cells> columns = {
       {{-kLargest, 0, false}, {kLargest, 1000, false}},
       {{-1e308, 5, true}, {1e308, 1000, false}, {1.5e308, 2, true}},
-      {{-kSmallest, 1, true}, {kSmallest, 1, false}},
+      {{-kSmallest, 1, true}, {kSmallest, 3, false}},
       {{-2, 0, false}, {-1, 10, false}, {-1, 5, true}, {0, 3, false}},
       {{-2, 1, true}, {0, 3, false}, {0, 4, true}, {2, 5, false}, {2, 1, true}},
       {{0, 0, false}, {kSmallest, 4, false}, {2 * kSmallest, 4, false}, {1, 4, false}},
@@ -524,6 +533,66 @@ TEST(HistogramEncode, MeanErrorOfCounts) {
       EXPECT_LT(mean, 0.46 * std::sqrt(4.0 * kRows / static_cast<double>(budget - sizeof(Header))));
     }
   }
+}
+
+// Everywhere within the tolerance, which differs; with their own heights the vertices are nearer in
+// the mean of squares, and the function still ascends.
+TEST(HistogramEncode, ChordsKeepTheirTolerance) {
+  std::vector<double> x = samples::normal(40000, 15);
+  for (const bool lattice : {false, true}) {
+    if (lattice) {
+      for (double& v : x) v = std::nearbyint(500 * v);
+    }
+    const Cells cells = cells_of(x, 9216);
+    const Header h = header_of(cells, lattice ? 1 : 0);
+    Steps given, simpler;
+    ASSERT_TRUE(steps_of_cells(h, cells, &given).ok());
+    const auto squares = [&] {
+      const std::vector<Step>& list = simpler.list;
+      double sum = 0, before = 0;
+      std::size_t k = 0;
+      for (const Step& s : given.list) {
+        while (list[k].x < s.x) ++k;
+        const double at = list[k].x == s.x
+                              ? list[k].through
+                              : list[k - 1].through + (list[k].below - list[k - 1].through) *
+                                                          (s.x - list[k - 1].x) /
+                                                          (list[k].x - list[k - 1].x);
+        sum += (s.through - before) * (at - s.through) * (at - s.through);
+        before = s.through;
+      }
+      return sum;
+    };
+    for (const double rows : {5.0, 20.0, 300.0}) {
+      const Tolerance tolerance{rows, 1.0 / 16, h.rows};
+      simplify(given, tolerance, &simpler);
+      EXPECT_LT(simpler.list.size(), given.list.size());
+      const double distance = largest_distance(given, simpler);
+      EXPECT_LE(distance, rows * (1 + 1e-9));
+      EXPECT_GT(distance, rows / 2) << "chords are too short";
+      const double chords = squares();
+      level(given, {1e9, 1e9, h.rows}, &simpler);
+      EXPECT_LT(squares(), 0.9 * chords);
+      double before = 0;
+      for (const Step& s : simpler.list) {
+        EXPECT_GE(s.below, before);
+        EXPECT_GE(s.through, s.below);
+        before = s.through;
+      }
+      EXPECT_EQ(before, h.rows);
+    }
+  }
+  // Heights that would descend.
+  const Cells cells = {{0, 1, true},  {1, 1, false},    {2, 1000, false}, {3, 1, false},
+                       {4, 1, false}, {5, 1000, false}, {6, 1, false}};
+  Steps given, simpler;
+  ASSERT_TRUE(steps_of_cells(header_of(cells), cells, &given).ok());
+  simpler = given;
+  for (std::size_t i = 5; i > 1; i -= 2)
+    simpler.list.erase(simpler.list.begin() + static_cast<std::ptrdiff_t>(i));
+  level(given, {1e9, 1e9, 2005}, &simpler);
+  for (std::size_t i = 1; i < simpler.list.size(); ++i)
+    EXPECT_GE(simpler.list[i].below, simpler.list[i - 1].through);
 }
 
 TEST(HistogramEncode, SlackIsAdded) {

@@ -33,8 +33,8 @@
 //   rows_bits     rows in units of slope_unit 2^rows_shift: blocks of the tails are finer
 //
 // so that a cell within a block is found by adding up. Without a lattice, values of blocks with
-// key_shift > 0 are rounded; decoded values beyond Header::max stand for it. No cell but a point
-// has keys of both signs at its ends, so that differences of keys fit in 63 bits.
+// key_shift > 0 are rounded; decoded values beyond Header::max stand for it. There no cell but a
+// point has keys of both signs at its ends, so that differences of keys fit in 63 bits.
 #pragma once
 
 #include "core/density/format.h"

@@ -93,6 +93,7 @@ class Encoder {
     atom_rows_.clear();
     rest_.lattice = all_.lattice;
     rest_.list.clear();
+    rest_.list.reserve(all_.list.size());
     double taken = 0, before = 0, through = 0;
     for (const Step& s : all_.list) {
       Step r = s;

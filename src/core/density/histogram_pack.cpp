@@ -71,6 +71,7 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
   cells_.clear();
   lattice_ = steps.lattice;
   if (list.empty() || !(steps.rows() > 0)) return;
+  cells_.reserve(list.size() + list.size() / 2);
   first_key_ = list.front().key;
   const bool tolerant = rounding.tolerance.rows > 0;
   const bool rounded = !rounding.exact && (tolerant || unit_ != 1);

@@ -68,7 +68,7 @@ void simplify(const Steps& given, const Tolerance& tolerance, Steps* simpler) {
         with_jump = false;
       }
       // No range has values of both signs; a point of more rows than the tolerance stays one.
-      if (s.x == 0 || (!given.lattice && s.through - s.below > t)) break;
+      if (!given.lattice && (s.x == 0 || s.through - s.below > t)) break;
       cone.narrow(s.x, s.through - t, (given.lattice ? s.through : s.below) + t);
       if (cone.empty()) break;
     }

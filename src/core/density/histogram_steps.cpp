@@ -88,7 +88,7 @@ Status steps_of_cells(const Header& header, std::span<const HistogramCell> cells
       return Status::error(Code::invalid_argument, "cells are not in ascending order");
     s.through = last.through + cell.rows;
     s.below = cell.point ? last.through : s.through;
-    if (last.x < 0 && s.x > 0) {
+    if (!steps->lattice && last.x < 0 && s.x > 0) {
       Step zero;
       // -l / (x - l), whose divisor might overflow.
       const double share = cell.point ? 0 : 1 / (1 - s.x / last.x);

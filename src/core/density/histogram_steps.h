@@ -2,8 +2,8 @@
 //
 // Between two steps the function is linear, from `through` of the one to `below` of the other; at a
 // step it jumps from `below` to `through`. x is the value or, on a lattice, the number of the
-// lattice point, where only whole x matter. No two neighbours lie on different sides of 0: what
-// does is divided there, by width.
+// lattice point, where only whole x matter. Off a lattice no two neighbours lie on different sides
+// of 0: what does is divided there, by width.
 #pragma once
 
 #include "core/density/histogram.h"
