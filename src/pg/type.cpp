@@ -14,7 +14,8 @@
 //
 // and of a histogram, after its atoms
 //
-//   int64, float8, int16, 6 bytes   first_key, rows_below, byte, last_cell ... reserved of a block;
+//   int64, float8, int16, 6 bytes   first_key, rows_below, byte, last_cell ... rows_shift of a
+//   block;
 //                                   as many times as there are blocks
 //   int64    the words of the cells' bits
 //
@@ -134,7 +135,7 @@ void receive_histogram(StringInfo message, const Header& header, Writer* out) {
     block.key_bits = static_cast<std::uint8_t>(pq_getmsgbyte(message));
     block.rows_bits = static_cast<std::uint8_t>(pq_getmsgbyte(message));
     block.kinds = static_cast<kde::CellKinds>(pq_getmsgbyte(message));
-    block.reserved = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+    block.rows_shift = static_cast<std::uint8_t>(pq_getmsgbyte(message));
     out->put(block);
   }
   while (bytes_left(message) > 0) out->put(pq_getmsgint64(message));
@@ -217,7 +218,7 @@ void send_histogram(StringInfo out, const kde::HistogramView& d, Size size) {
     pq_sendint8(out, block.key_bits);
     pq_sendint8(out, block.rows_bits);
     pq_sendint8(out, static_cast<uint8>(block.kinds));
-    pq_sendint8(out, block.reserved);
+    pq_sendint8(out, block.rows_shift);
   }
   const char* end = reinterpret_cast<const char*>(&d.header()) + size;
   for (const std::uint64_t* word = d.words(); reinterpret_cast<const char*>(word) < end; ++word)

@@ -77,7 +77,7 @@ TEST(HistogramText, ReadsAsDocumented) {
   EXPECT_EQ(
       text.rfind("kde/1 kind=histogram kernel=gaussian type=double_precision method=plugin", 0), 0u)
       << text;
-  EXPECT_NE(text.find(" atoms=[2:9] blocks=[1:0:0:2:3:mixed(0@1,3:5,2@6)]"), std::string::npos)
+  EXPECT_NE(text.find(" atoms=[2:9] blocks=[1:0:0:2:0:3:mixed(0@1,3:5,2@6)]"), std::string::npos)
       << text;
   Parts none;
   none.header = histograms::plain_header();
@@ -102,9 +102,10 @@ TEST(HistogramText, StrictReading) {
   EXPECT_FALSE(read(with(text, "mixed(", "points(")).ok());
   EXPECT_FALSE(read(with(text, "mixed(", "mix(")).ok());
   EXPECT_FALSE(read(with(text, "mixed(", "(")).ok());
-  EXPECT_FALSE(read(with(text, ":2:3:mixed", ":64:3:mixed")).ok());
-  EXPECT_FALSE(read(with(text, ":2:3:mixed", ":2:54:mixed")).ok());
-  EXPECT_FALSE(read(with(text, "0:2:3:mixed", "63:2:3:mixed")).ok());
+  EXPECT_FALSE(read(with(text, ":2:0:3:mixed", ":64:0:3:mixed")).ok());
+  EXPECT_FALSE(read(with(text, ":2:0:3:mixed", ":2:0:54:mixed")).ok());
+  EXPECT_FALSE(read(with(text, ":2:0:3:mixed", ":2:51:3:mixed")).ok());
+  EXPECT_FALSE(read(with(text, "0:2:0:3:mixed", "63:2:0:3:mixed")).ok());
   EXPECT_FALSE(read(with(text, "kind=histogram ", "")).ok());
   EXPECT_FALSE(read(with(text, "kind=histogram", "kind=one_column")).ok());
   EXPECT_FALSE(read(with(text, "kind=histogram", "kind=")).ok());
@@ -123,12 +124,12 @@ TEST(HistogramText, EveryTruncationIsRejected) {
 
 TEST(HistogramText, LongListsAreRejected) {
   const std::string text = text_of(encode(small()));
-  const std::string block = "1:0:0:63:53:mixed(";
+  const std::string block = "1:0:0:63:0:53:mixed(";
   std::string cells = "0@0";
   for (int i = 1; i < 64; ++i) cells += ",0@0";
   std::string blocks = block + cells + ")";
   for (int i = 0; i < 40; ++i) blocks += "," + block + cells + ")";
-  EXPECT_EQ(read(with(text, "1:0:0:2:3:mixed(0@1,3:5,2@6)", blocks)).code, Code::invalid_format);
+  EXPECT_EQ(read(with(text, "1:0:0:2:0:3:mixed(0@1,3:5,2@6)", blocks)).code, Code::invalid_format);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST(HistogramValidate, RefusesEachBrokenRule) {
       {"key bits", [](Bytes& b) { b.block(1).key_bits = 64; }},
       {"rows bits", [](Bytes& b) { b.block(1).rows_bits = 54; }},
       {"kinds", [](Bytes& b) { b.block(1).kinds = static_cast<CellKinds>(3); }},
-      {"reserved", [](Bytes& b) { b.block(1).reserved = 1; }},
+      {"rows shift", [](Bytes& b) { b.block(1).rows_shift = 1; }},
       {"padding", [](Bytes& b) { b.words.back() |= std::uint64_t{1} << 63; }},
       {"one word more",
        [](Bytes& b) {

@@ -55,6 +55,7 @@ class CellReader {
         shift_(block.key_shift),
         key_bits_(block.key_bits),
         rows_bits_(block.rows_bits),
+        rows_shift_(block.rows_shift),
         kinds_(block.kinds) {}
 
   bool next(StoredCell* cell) {
@@ -64,7 +65,7 @@ class CellReader {
     cell->begin = static_cast<std::int64_t>(key_);
     key_ += bits_.take(key_bits_) << shift_;
     cell->key = static_cast<std::int64_t>(key_);
-    cell->units = bits_.take(rows_bits_);
+    cell->units = bits_.take(rows_bits_) << rows_shift_;
     return true;
   }
 
@@ -72,7 +73,7 @@ class CellReader {
   BitReader bits_;
   std::uint64_t key_;
   int left_;
-  unsigned shift_, key_bits_, rows_bits_;
+  unsigned shift_, key_bits_, rows_bits_, rows_shift_;
   CellKinds kinds_;
 };
 

@@ -56,7 +56,9 @@ void read_block(Reader& in, BitWriter* bits, HistogramText* out) {
   in.expect(':', kWhere);
   block.key_bits = read_up_to(in, 63);
   in.expect(':', kWhere);
-  block.rows_bits = read_up_to(in, 53);
+  block.rows_shift = read_up_to(in, 53);
+  in.expect(':', kWhere);
+  block.rows_bits = read_up_to(in, 53u - block.rows_shift);
   in.expect(':', kWhere);
   block.kinds = static_cast<CellKinds>(in.word(kKindNames, kWhere, '('));
   in.expect('(', kWhere);
@@ -91,8 +93,8 @@ void write_blocks(const HistogramView& d, Writer& w) {
     w.number(block.first_key);
     w.text(":");
     w.number(block.rows_below);
-    for (const unsigned field :
-         {unsigned{block.key_shift}, unsigned{block.key_bits}, unsigned{block.rows_bits}}) {
+    for (const unsigned field : {unsigned{block.key_shift}, unsigned{block.key_bits},
+                                 unsigned{block.rows_shift}, unsigned{block.rows_bits}}) {
       w.text(":");
       w.number(field);
     }

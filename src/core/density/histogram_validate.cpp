@@ -79,7 +79,7 @@ Status validate_cells(const HistogramView& d, int b, const KeyLimits& limits, st
     if (!point && step == 0) return invalid("a range of values has no width");
     if (!point && h.lattice_step == 0 && before < 0 && key > 0)
       return invalid("a range of values has both signs");
-    units += bits.take(block.rows_bits);
+    units += bits.take(block.rows_bits) << block.rows_shift;
   }
   *last = key;
   const double after = block.rows_below + static_cast<double>(units) * h.slope_unit;
@@ -102,7 +102,6 @@ Status validate_blocks(const HistogramView& d, std::size_t word_bits) {
   };
   for (int b = 0; b < d.blocks(); ++b) {
     const HistogramBlock& block = d.block(b);
-    if (block.reserved != 0) return invalid("a block's reserved field is not 0");
     if (h.lattice_step > 0 && block.key_shift != 0) return invalid("keys of a lattice are rounded");
     const std::size_t begin = (end + 7) / 8 * 8;
     if (block.byte * std::size_t{8} != begin || !padded_by_zeros(begin))

@@ -5,11 +5,12 @@
 //   atoms=[value:rows,...] knots=[u:mass:slope,...] moments=[m1:m2,...]
 //
 // A histogram (histogram.h) has the same fields up to the atoms, "kind" before them, and then its
-// blocks, with their first keys, rows below, shifts, field widths and cells: the step of the key as
-// stored and the rows in units of slope_unit, behind a colon over the step, behind an @ at its end.
+// blocks, with their first keys, rows below, shifts, field widths and cells: the step of the key
+// and the rows as stored, behind a colon over the step, behind an @ at its end.
 //
 //   kde/1 kind=histogram kernel=gaussian ...
-//   atoms=[...] blocks=[first_key:rows_below:key_shift:key_bits:rows_bits:mixed(3:12,1@5,...),...]
+//   atoms=[...]
+//   blocks=[first_key:rows_below:key_shift:key_bits:rows_shift:rows_bits:mixed(3:12,1@5,...),...]
 #pragma once
 
 #include "core/density/format.h"
