@@ -120,8 +120,8 @@ void read_blocks(Reader& in, HistogramText* out) {
             [&bits, out](Reader& r) { read_block(r, &bits, out); });
 }
 
-Status store(const DensityParts& parts, const HistogramText& text,
-             std::vector<std::uint64_t>* words, std::size_t* size) {
+Status store_histogram(const DensityParts& parts, const HistogramText& text,
+                       std::vector<std::uint64_t>* words, std::size_t* size) {
   const std::size_t atoms = parts.atom_value.size();
   const std::size_t blocks = text.blocks.size();
   *size = sizeof(Header) + atoms * 2 * sizeof(double) + blocks * sizeof(HistogramBlock) +

@@ -24,7 +24,7 @@ void read_blocks(Reader& in, HistogramText* out);
 
 // The histogram of a header, its atoms and its blocks, validated.
 // Errors: invalid_format.
-Status store(const DensityParts& parts, const HistogramText& blocks,
-             std::vector<std::uint64_t>* words, std::size_t* size);
+Status store_histogram(const DensityParts& parts, const HistogramText& text,
+                       std::vector<std::uint64_t>* words, std::size_t* size);
 
 }  // namespace kde

@@ -233,7 +233,7 @@ Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::
     if (!in.ok())
       return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
     if (!in.at_end()) return Status::error(Code::invalid_format, "unexpected text after the end");
-    if (histogram) return store(parts, blocks, words, size);
+    if (histogram) return store_histogram(parts, blocks, words, size);
     const Status s = encode(parts, words, size);
     // Parts of unequal length are the text's fault here.
     if (s.code == Code::internal)
