@@ -10,6 +10,7 @@
 #include "core/room.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 
@@ -60,7 +61,7 @@ class Totals {
   DoubleDouble sum_, squares_;  // in units of 2^600 and 2^1200 if large_
   double min_ = std::numeric_limits<double>::infinity();
   double max_ = -std::numeric_limits<double>::infinity();
-  bool large_ = false;
+  std::uint64_t large_ = 0;  // 0 or 1
 };
 
 }  // namespace kde
