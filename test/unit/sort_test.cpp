@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -84,6 +85,21 @@ TEST(Sort, EndsAtEveryPoll) {
   }
   // Three blocks, counted once and moved for at least the six digits that a normal's bits fill.
   EXPECT_GT(polls, 3 * 7);
+}
+
+TEST(Sort, BatchesOfAnySizeWithRoomToSpare) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  for (std::size_t n : {0, 1, 2, 100, 255, 256, 257, 1000, 4096}) {
+    std::vector<double> values(n);
+    for (double& x : values) x = std::floor(1e3 * normal(random)) * 1e-3;
+    std::vector<double> sorted = values;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<double> scratch(n + 1000, 42);
+    sort_batch(values, scratch);
+    EXPECT_EQ(values, sorted) << n;
+    EXPECT_EQ(scratch.back(), 42);
+  }
 }
 
 }  // namespace

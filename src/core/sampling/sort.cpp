@@ -65,7 +65,7 @@ bool sort_by_digits(std::span<double> values, std::span<double> scratch, const C
   if (!for_each(n, control, count)) return false;
 
   std::span<double> from = values;
-  std::span<double> to = scratch;
+  std::span<double> to = scratch.first(n);
   for (int digit = 0; digit < kDigits; ++digit) {
     Counts& places = counts[static_cast<std::size_t>(digit)];
     if (std::find(places.begin(), places.end(), n) != places.end()) continue;  // all have the same
