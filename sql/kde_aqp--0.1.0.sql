@@ -255,6 +255,9 @@ COMMENT ON FUNCTION kde_devices() IS
 -- ---------------------------------------------------------------------------------------------
 -- Aggregating: densities of every row, in one pass and in bounded memory. An aggregate's arguments
 -- have no defaults, hence the forms.
+--
+-- A state takes from under 1 kB to 256 kB. Hash aggregation bounds its number of groups by SSPACE, as
+-- those that it has admitted go on growing: that of a group of a few thousand rows.
 -- ---------------------------------------------------------------------------------------------
 
 CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement) RETURNS internal

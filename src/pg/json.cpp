@@ -22,7 +22,6 @@ extern "C" {
 #include "common/shortest_dec.h"
 #include "lib/stringinfo.h"
 #include "utils/json.h"
-#include "utils/jsonb.h"
 }
 
 namespace kde_pg {
