@@ -102,5 +102,28 @@ TEST(Sort, BatchesOfAnySizeWithRoomToSpare) {
   }
 }
 
+// Values whose first bits say nothing: the rest of the bits decides.
+TEST(Sort, BatchesOfManyEqualPrefixes) {
+  for (int seed = 1; seed <= 5; ++seed) {
+    std::mt19937_64 random(static_cast<unsigned>(seed));
+    std::vector<double> values;
+    for (int i = 0; i < 4000; ++i) {
+      const double base = i % 3 == 0 ? 1e9 : i % 3 == 1 ? -1e-300 : 1;
+      values.push_back(base * (1 + 0x1p-52 * static_cast<double>(random() % 5000)));
+    }
+    std::vector<double> sorted = values;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<double> scratch(values.size());
+    sort_batch(values, scratch);
+    EXPECT_EQ(values, sorted);
+  }
+  std::vector<double> any = of_any_bits(4096);
+  std::vector<double> sorted = any;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> scratch(any.size());
+  sort_batch(any, scratch);
+  EXPECT_EQ(any, sorted);
+}
+
 }  // namespace
 }  // namespace kde

@@ -27,7 +27,6 @@ constexpr std::size_t kDigitValues = std::size_t{1} << kDigitBits;
 constexpr std::size_t kBlock = std::size_t{1} << 16;
 // Up to here sorting by comparisons is as fast.
 constexpr std::size_t kFew = 1024;
-constexpr std::size_t kFewOfBatch = 256;
 
 using Counts = std::array<std::size_t, kDigitValues>;
 
@@ -94,15 +93,6 @@ bool sort_values(std::vector<double>* values, const Control& control) {
   }
   std::vector<double> scratch(n);
   return sort_by_digits(*values, scratch, control);
-}
-
-void sort_batch(std::span<double> values, std::span<double> scratch) noexcept {
-  if (std::is_sorted(values.begin(), values.end())) return;
-  if (values.size() <= kFewOfBatch) {
-    std::sort(values.begin(), values.end());
-  } else {
-    sort_by_digits(values, scratch, {});
-  }
 }
 
 }  // namespace kde
