@@ -15,7 +15,7 @@ SET intervalstyle = 'postgres';
 -- Every type; domains are looked through. 100 values, each of 1 to 50 twice, and a NULL.
 CREATE DOMAIN price AS numeric(10, 2);
 CREATE DOMAIN dear AS price CHECK (value > 0);
-CREATE TABLE typed AS SELECT i::smallint AS int2, i AS int4, i::bigint AS int8, i::real / 4 AS float4,
+CREATE TABLE typed AS SELECT i::smallint AS int2, i AS int4, i::bigint AS int8, (i / 4.0)::real AS float4,
   i / 8.0::float8 AS float8, i / 10.0 AS "numeric", (i / 100.0)::dear AS "domain",
   date '2026-01-01' + i AS "date", timestamp '2026-01-01' + i * interval '1 hour' AS "timestamp",
   timestamptz '2026-01-01' + i * interval '1 minute' AS "timestamptz", i * interval '1 second' AS "interval"
@@ -33,7 +33,7 @@ BEGIN
   END LOOP;
 END $$;
 SELECT name, value_type, kind, method, rows, nulls, sample_rows, every_row_read, lower, upper, round(mean::numeric, 4) AS mean,
-  representation_error AS error, half
+  lattice_step, representation_error AS error, half
 FROM of_type, kde_info(d);
 SELECT approx_avg_as(d, NULL::date) AS avg, approx_quantile_as(d, 0.5, NULL::date) AS median FROM of_type WHERE name = 'date';
 
@@ -85,7 +85,7 @@ FROM (SELECT kde_agg(i, 'auto', i) FROM generate_series(1, 10) AS i) AS w(weight
 -- the answers are the kernel's.
 CREATE TABLE waves AS SELECT (30 + 10 * sin(i) + 5 * cos(i * i / 100.0))::float8 AS x FROM generate_series(1, 2000) AS i;
 SELECT m AS method, info.method AS used, abs(info.bandwidth / kde_bandwidth(v, m) - 1) < 0.001 AS bandwidth,
-  approx_count(d, NULL, 10) > 0 AS beyond, approx_count(d) AS all
+  approx_count(d, NULL, lower::float8 - 0.01 * info.bandwidth) > 0 AS beyond, approx_count(d) AS all
 FROM unnest(ARRAY['plugin', 'silverman', 'normal_reference', 'scott', 'sheather_jones', 'lscv', 'smoothed_cv']) WITH ORDINALITY AS u(m, n),
   LATERAL (SELECT kde_agg(x, m) AS d, array_agg(x) AS v FROM waves) AS a, kde_info(d) AS info ORDER BY n;
 SELECT (SELECT kde_agg(x)::text FROM waves) = (SELECT kde_agg(x, 'auto')::text FROM waves) AS auto_is_the_default;
@@ -223,14 +223,20 @@ RESET enable_partitionwise_aggregate;
 
 -- ---------------------------------------------------------------------------------------------
 -- Rolled up: what groups hold is what the whole holds; so are groups of groups.
-SELECT rollup(d)::text = (SELECT kde_agg(v)::text FROM facts) AS same, rollup(d, 16384)::text = rollup(d)::text AS bytes FROM by_group;
-SELECT rollup(t)::text = (SELECT kde_agg(v)::text FROM facts) AS again
+SELECT rollup(d, 16384)::text = rollup(d)::text AS bytes FROM by_group;
+-- Of several roundings of a mean the last digits, and those of the bandwidth, which goes by the variance.
+CREATE FUNCTION alike(a kde, b kde) RETURNS boolean LANGUAGE sql AS $$
+  SELECT regexp_replace(a::text, '(mean|variance|bandwidth)=[^ ]*', '', 'g') = regexp_replace(b::text, '(mean|variance|bandwidth)=[^ ]*', '', 'g')
+    AND abs(x.mean - y.mean) <= 1e-13 * x.stddev AND abs(x.stddev / y.stddev - 1) < 1e-13 AND abs(x.bandwidth / y.bandwidth - 1) < 1e-9
+  FROM kde_info(a) AS x, kde_info(b) AS y $$;
+SELECT alike(rollup(d), (SELECT kde_agg(v) FROM facts)) AS same FROM by_group;
+SELECT alike(rollup(t), (SELECT kde_agg(v) FROM facts)) AS again
 FROM (SELECT rollup(d) AS t FROM (TABLE by_group UNION ALL SELECT NULL::integer, NULL::kde) AS n GROUP BY g % 10) AS tens;
 SELECT rollup(d) IS NULL AS none FROM by_group WHERE false;
 SELECT rollup(NULL::kde) IS NULL AS nulls, rollup(NULL::kde, 512) IS NULL AS also FROM generate_series(1, 3);
 SELECT rows, nulls, nans, lower, upper, approx_count(d, 'infinity', 'infinity') AS infinite
 FROM (SELECT rollup(d) AS d FROM (SELECT kde_agg(x) AS d FROM special UNION ALL SELECT kde_agg(NULL::float8) UNION ALL SELECT kde_agg(x) FROM special) AS s) AS r, kde_info(d);
-SELECT m AS method, info.method AS used, rollup::text = direct::text AS same
+SELECT m AS method, info.method AS used, alike(rollup, direct) AS same
 FROM unnest(ARRAY['auto', 'plugin', 'silverman', 'lscv']) WITH ORDINALITY AS u(m, n),
   LATERAL (SELECT rollup(d) AS rollup FROM (SELECT kde_agg(v, m) AS d FROM facts GROUP BY g % 10) AS t) AS r,
   LATERAL (SELECT kde_agg(v, m) AS direct FROM facts) AS w, kde_info(rollup) AS info ORDER BY n;
@@ -265,7 +271,7 @@ SELECT approx_count_ci(d, 2, 3) AS count, approx_sum_ci(d, 1, 3) AS sum, approx_
 -- ---------------------------------------------------------------------------------------------
 -- Points to plot.
 CREATE VIEW dice AS SELECT kde_agg(i % 6 + 1) AS d FROM generate_series(1, 600) AS i;
-SELECT x, round(density::numeric, 4) AS density, round(cdf::numeric, 4) AS cdf, x_text FROM dice, kde_points(d, 6);
+SELECT x, density > 0 AS density, round(cdf::numeric, 4) AS cdf, x_text FROM dice, kde_points(d, 6);
 SELECT x, round(cdf::numeric, 4) AS cdf, x_text FROM dice, kde_points(d, 5, lower => 0, upper => 6);
 SELECT to_timestamp(x) AS x, round(cdf::numeric, 3) AS cdf, x_text FROM of_type, kde_points(d, 4) WHERE name = 'date';
 SELECT count(*), min(x), max(x), bool_and(density >= 0) AS positive, min(cdf) >= 0.01 AS first, max(cdf) AS last,

@@ -61,6 +61,7 @@ SELECT try('SELECT rollup(1)') AS number, try('SELECT rollup(name) FROM parts') 
 
 -- Support functions take states of aggregates alone; a worker's that reads as something else is refused.
 SELECT kde_aqp.agg_final(NULL::internal);
+-- This one's workers write the server's version.
 CREATE FUNCTION write_other(state internal) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'pgsql_version';
 CREATE AGGREGATE damaged(integer) (SFUNC = kde_aqp.agg_row, STYPE = internal, FINALFUNC = kde_aqp.agg_final,
   COMBINEFUNC = kde_aqp.agg_combine, SERIALFUNC = write_other, DESERIALFUNC = kde_aqp.agg_deserialize, PARALLEL = SAFE);

@@ -5,14 +5,12 @@
 // function leaves the state as it is, so that the aggregates serve moving window frames.
 #include "pg/aggregate_state.h"
 #include "pg/density_datum.h"
-#include "pg/owned.h"
+#include "pg/histogram_cells.h"
 #include "pg/values.h"
 
-#include "core/density/histogram_view.h"
 #include "core/density/text.h"
 
 #include <string_view>
-#include <vector>
 
 namespace kde_pg {
 
@@ -89,18 +87,6 @@ bool read_weight(FunctionCallInfo fcinfo, double* weight) {
   return *weight > 0;
 }
 
-using Cells = std::vector<kde::HistogramCell>;
-
-// The core's decoder lets bad_alloc pass.
-bool decode(const kde::Header* density, Cells* cells) {
-  try {
-    kde::decode_histogram(kde::HistogramView(density), cells);
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
 // What method the density was asked for by: auto's resolves to another, and bounds it.
 kde::Method method_of(const kde::Header& density) {
   return (density.flags & kde::kBounded) != 0 ? kde::Method::automatic : density.method;
@@ -154,10 +140,9 @@ KDE_FUNCTION(kde_rollup_row) {
     state = new_state(aggregate_memory(fcinfo), settings);
   else
     check_same(state->settings, settings);
-  Cells* cells = Owned<Cells>::create(CurrentMemoryContext);  // reset after every row
-  if (!decode(density, cells))
-    ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-  check_status(state->summary.merge(*density, *cells), "roll up densities");
+  // This context is reset after every row.
+  const auto& cells = decode_cells(density, CurrentMemoryContext);
+  check_status(state->summary.merge(*density, cells), "roll up densities");
   PG_RETURN_POINTER(state);
 }
 

@@ -2,16 +2,18 @@
 //
 //   value_type, kind, method, kernel, bandwidth, rows, nulls, nans, negative_infinities,
 //   positive_infinities, min, max, min_text, max_text, mean, stddev
-//   atoms      [[value, rows], ...], ascending; null where they are more than kMostAtoms
+//   atoms      [[value, rows], ...], ascending: single values with at least one in kLeastShare of
+//   the
+//              rows; null where they are more than kMostAtoms
 //   points     {"x": [...], "density": [...], "cdf": [...]}, as kde_points() gives them
 //   quantiles  {"fraction": [...], "value": [...]}
 //
 // Values are numbers, dates and times seconds since 1970; what JSON has no number for is null.
 #include "pg/density_datum.h"
 #include "pg/equally_spaced.h"
+#include "pg/histogram_cells.h"
 #include "pg/values.h"
 
-#include "core/density/histogram_view.h"
 #include "core/density/text.h"
 #include "core/integrate/integrate.h"
 
@@ -29,6 +31,7 @@ namespace kde_pg {
 namespace {
 
 constexpr int kMostAtoms = 100;
+constexpr int kLeastShare = 1000;
 constexpr int kPoints = 100;
 constexpr double kFractions[] = {0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99};
 
@@ -67,24 +70,49 @@ void put_array(StringInfo out, const char* name, int n, Value value) {
   appendStringInfoChar(out, ']');
 }
 
-// View: DensityView or HistogramView.
-template <typename View>
-void put_atoms(StringInfo out, const View& view) {
+struct Atom {
+  double value, rows;
+};
+
+// Up to `most` of the single values with a share of the rows worth showing, in ascending order.
+// Returns how many there are.
+int find_atoms(const kde::Header* h, int most, Atom* atoms) {
+  int n = 0;
+  const auto see = [&](double value, double rows) {
+    if (!(rows * kLeastShare >= h->finite_rows())) return;
+    if (n < most) atoms[n] = {value, rows};
+    ++n;
+  };
+  if (h->kind == kde::Kind::histogram) {
+    for (const kde::HistogramCell& cell : decode_cells(h, CurrentMemoryContext))
+      if (cell.point) see(cell.value, cell.rows);
+    return n;
+  }
+  const kde::DensityView density(h);
+  double below = 0;
+  for (int i = 0; i < density.atoms(); ++i) {
+    const double rows = density.atom_cumulative_rows(i);
+    see(density.atom_value(i), rows - below);
+    below = rows;
+  }
+  return n;
+}
+
+void put_atoms(StringInfo out, const kde::Header* density) {
+  Atom atoms[kMostAtoms];
+  const int n = density->finite_rows() > 0 ? find_atoms(density, kMostAtoms, atoms) : 0;
   put_key(out, "atoms");
-  if (view.atoms() > kMostAtoms) {
+  if (n > kMostAtoms) {
     appendStringInfoString(out, "null");
     return;
   }
   appendStringInfoChar(out, '[');
-  double below = 0;
-  for (int i = 0; i < view.atoms(); ++i) {
+  for (int i = 0; i < n; ++i) {
     appendStringInfoString(out, i > 0 ? ", [" : "[");
-    put_number(out, view.atom_value(i));
+    put_number(out, atoms[i].value);
     appendStringInfoString(out, ", ");
-    const double rows = view.atom_cumulative_rows(i);
-    put_number(out, rows - below);
+    put_number(out, atoms[i].rows);
     appendStringInfoChar(out, ']');
-    below = rows;
   }
   appendStringInfoChar(out, ']');
 }
@@ -143,10 +171,7 @@ StringInfo density_to_json(const kde::Header* density) {
   StringInfo out = makeStringInfo();
   appendStringInfoChar(out, '{');
   put_header(out, *density);
-  if (density->kind == kde::Kind::histogram)
-    put_atoms(out, kde::HistogramView(density));
-  else
-    put_atoms(out, kde::DensityView(density));
+  put_atoms(out, density);
   put_curve(out, *density);
   appendStringInfoChar(out, '}');
   return out;
