@@ -558,7 +558,8 @@ TEST(Summary, WeightsOfAllSizes) {
   for (int i = 0; i < 40000; ++i) ASSERT_TRUE(s.add(i, std::ldexp(1.0, i / 29 - 1050)).ok());
   ASSERT_TRUE(s.settle().ok());
   EXPECT_LE(s.cells(), kSummaryCells);
-  EXPECT_LE(s.error_rows(), 0.01 * s.totals().rows());
+  // The last row is a fortieth of all; a cell of two is joined at most.
+  EXPECT_LE(s.error_rows(), 0.05 * s.totals().rows());
 }
 
 // Rows of a weighted summary that wait and are in its totals are counted once.
