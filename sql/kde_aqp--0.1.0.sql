@@ -32,7 +32,7 @@ CREATE TYPE kde (
     STORAGE = extended
 );
 
-COMMENT ON TYPE kde IS 'fitted density of a column: atoms, a smooth part and exact totals';
+COMMENT ON TYPE kde IS 'density of a column, fitted or aggregated, with exact totals';
 COMMENT ON FUNCTION kde_in(cstring) IS 'I/O';
 COMMENT ON FUNCTION kde_out(kde) IS 'I/O';
 COMMENT ON FUNCTION kde_recv(internal) IS 'I/O';
@@ -40,7 +40,7 @@ COMMENT ON FUNCTION kde_send(kde) IS 'I/O';
 
 CREATE FUNCTION kde_info(
     density kde,
-    OUT value_type text, OUT method text, OUT kernel text, OUT bandwidth double precision,
+    OUT value_type text, OUT kind text, OUT method text, OUT kernel text, OUT bandwidth double precision,
     OUT rows double precision, OUT nulls double precision, OUT nans double precision,
     OUT sample_rows bigint, OUT every_row_read boolean,
     OUT lower text, OUT upper text,
@@ -251,6 +251,98 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2;
 COMMENT ON FUNCTION kde_devices() IS
     'what would compute a fit: the processor''s instruction sets and threads, graphics cards';
+
+-- ---------------------------------------------------------------------------------------------
+-- Aggregating: densities of every row, in one pass and in bounded memory. An aggregate's arguments
+-- have no defaults, hence the forms.
+--
+-- A state takes from under 1 kB to 256 kB. Hash aggregation bounds its number of groups by SSPACE, as
+-- those that it has admitted go on growing: that of a group of a few thousand rows.
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement) IS
+    'aggregate transition function';
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method text) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, text) IS
+    'aggregate transition function';
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method text, weight double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, text, double precision) IS
+    'aggregate transition function';
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method text, weight double precision, bytes integer) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, text, double precision, integer) IS
+    'aggregate transition function';
+CREATE FUNCTION kde_aqp.rollup_row(state internal, density kde) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.rollup_row(internal, kde) IS 'aggregate transition function';
+CREATE FUNCTION kde_aqp.rollup_row(state internal, density kde, bytes integer) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.rollup_row(internal, kde, integer) IS 'aggregate transition function';
+CREATE FUNCTION kde_aqp.agg_combine(state internal, other internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_combine(internal, internal) IS 'aggregate combine function';
+CREATE FUNCTION kde_aqp.agg_serialize(state internal) RETURNS bytea
+AS 'MODULE_PATHNAME', 'kde_agg_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_serialize(internal) IS 'aggregate serial function';
+CREATE FUNCTION kde_aqp.agg_deserialize(bytes bytea, state internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_deserialize(bytea, internal) IS 'aggregate deserial function';
+CREATE FUNCTION kde_aqp.agg_final(state internal) RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_final(internal) IS 'aggregate final function';
+
+CREATE AGGREGATE kde_agg(value anyelement) (
+    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_agg(anyelement) IS
+    'density of every value, by auto';
+CREATE AGGREGATE kde_agg(value anyelement, method text) (
+    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_agg(anyelement, text) IS
+    'density of every value, by a method of kde_fit';
+CREATE AGGREGATE kde_agg(value anyelement, method text, weight double precision) (
+    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_agg(anyelement, text, double precision) IS
+    'density of every value, each counted as often as its weight says';
+CREATE AGGREGATE kde_agg(value anyelement, method text, weight double precision, bytes integer) (
+    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_agg(anyelement, text, double precision, integer) IS
+    'density of every value with weights, in at most so many bytes';
+CREATE AGGREGATE rollup(density kde) (
+    SFUNC = kde_aqp.rollup_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE rollup(kde) IS
+    'density of all the rows that densities of kde_agg stand for';
+CREATE AGGREGATE rollup(density kde, bytes integer) (
+    SFUNC = kde_aqp.rollup_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE rollup(kde, integer) IS
+    'density of all the rows that densities of kde_agg stand for, in at most so many bytes';
 
 -- ---------------------------------------------------------------------------------------------
 -- Asking. Each function has three forms: a stored density by text ('table.column'), by
@@ -679,3 +771,36 @@ RETURNS double precision
 AS 'MODULE_PATHNAME', 'kde_cdf_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_cdf(kde, anycompatible) IS
     'fraction of the non-null rows up to and including a value';
+
+-- ---------------------------------------------------------------------------------------------
+-- Plots and programs: curves, bins and JSON of a value of type kde
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_points(
+    density kde, points integer DEFAULT 200,
+    lower double precision DEFAULT NULL, upper double precision DEFAULT NULL)
+RETURNS TABLE (x double precision, density double precision, cdf double precision, x_text text)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 200;
+COMMENT ON FUNCTION kde_points(kde, integer, double precision, double precision) IS
+    'density and distribution function at equally spaced points, by default from the least to the greatest value';
+
+CREATE FUNCTION kde_histogram(
+    density kde, bins integer DEFAULT 20,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION kde_histogram(kde, integer) IS
+    'approximate histogram: bins of equal width between the least and the greatest value';
+
+CREATE FUNCTION kde_to_json(density kde) RETURNS json
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_to_json(kde) IS 'totals, curve and quantiles of a density as JSON';
+CREATE FUNCTION kde_to_jsonb(density kde) RETURNS jsonb
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_to_jsonb(kde) IS 'totals, curve and quantiles of a density as JSON';
+CREATE CAST (kde AS json) WITH FUNCTION kde_to_json(kde);
+COMMENT ON CAST (kde AS json) IS 'totals, curve and quantiles of a density';
+CREATE CAST (kde AS jsonb) WITH FUNCTION kde_to_jsonb(kde);
+COMMENT ON CAST (kde AS jsonb) IS 'totals, curve and quantiles of a density';

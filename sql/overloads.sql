@@ -349,5 +349,21 @@ CREATE FUNCTION throws_plpgsql(low numeric, high numeric) RETURNS float8
 LANGUAGE plpgsql STABLE AS 'BEGIN RETURN approx_count(''dice.side'', low, high); END';
 SELECT throws(2, 4), throws(NULL, 4), throws_plpgsql(2, 4), throws_plpgsql(2, NULL);
 
+-- Aggregates, and what is made of their values: untyped literals and parameters.
+SELECT approx_count(kde_agg(side)) AS value, approx_count(kde_agg(side, 'auto')) AS method,
+  approx_count(kde_agg(side, 'plugin', 2)) AS weight, approx_count(kde_agg(side, 'auto', '0.5')) AS untyped_weight,
+  approx_count(kde_agg(side, 'auto', 1.5, 512)) AS bytes, approx_count(kde_agg(side, 'auto', '1', '512')) AS untyped_bytes,
+  approx_count(kde_agg(side::numeric)) AS numeric, approx_count(kde_agg(side::side)) AS domain FROM dice;
+SELECT approx_count(rollup(d)) AS rollup, approx_count(rollup(d, 512)) AS bytes, approx_count(rollup(d, '512')) AS untyped_bytes
+FROM (SELECT kde_agg(side) AS d FROM dice GROUP BY side) AS s;
+SELECT (SELECT count(*) FROM kde_points(d)) AS points, (SELECT count(*) FROM kde_points(d, '5')) AS untyped,
+  (SELECT count(*) FROM kde_points(d, 5, 0, '7.5')) AS bounds, (SELECT max(x) FROM kde_points(d, lower => 0, upper => 7)) AS named,
+  (SELECT count(*) FROM kde_histogram(d)) AS bins, (SELECT count(*) FROM kde_histogram(d, '3')) AS untyped_bins
+FROM (SELECT kde_agg(side) AS d FROM dice) AS s;
+PREPARE aggregate AS SELECT approx_count(kde_agg(side, $1, $2, $3)) FROM dice;
+EXECUTE aggregate('auto', '2', '1024');
+SELECT parameter_types FROM pg_prepared_statements;
+DEALLOCATE ALL;
+
 SET client_min_messages = warning;
 DROP SCHEMA overloads CASCADE;

@@ -175,25 +175,33 @@ Result answer_stddev(FunctionCallInfo fcinfo, const Target& target, int next) {
   return Result::number(std::sqrt(variance));
 }
 
-double quantile_of(const Target& target, double fraction) {
+// False where there are no rows: an aggregated density may count NULLs alone.
+bool read_quantile(const Target& target, double fraction, double* x) {
   check_fraction(fraction);
-  return kde::quantile(kde::DensityView(target.density), fraction);
+  *x = kde::quantile(kde::DensityView(target.density), fraction);
+  return target.density->rows > 0;
+}
+
+Result quantile_at(const Target& target, double fraction) {
+  double x;
+  return read_quantile(target, fraction, &x) ? Result::number(x) : Result::null();
 }
 
 Result answer_quantile(FunctionCallInfo fcinfo, const Target& target, int next) {
-  return Result::number(quantile_of(target, PG_GETARG_FLOAT8(next)));
+  return quantile_at(target, PG_GETARG_FLOAT8(next));
 }
 
 Result answer_quantile_of_text(FunctionCallInfo fcinfo, const Target& target, int next) {
   const Datum fraction =
       DirectFunctionCall1(float8in, CStringGetDatum(text_to_cstring(PG_GETARG_TEXT_PP(next))));
-  return Result::number(quantile_of(target, DatumGetFloat8(fraction)));
+  return quantile_at(target, DatumGetFloat8(fraction));
 }
 
 Result answer_quantile_as(FunctionCallInfo fcinfo, const Target& target, int next) {
   check_own_type(fcinfo, target, next + 1);
   if (PG_ARGISNULL(next)) return Result::null();
-  const double x = quantile_of(target, PG_GETARG_FLOAT8(next));
+  double x;
+  if (!read_quantile(target, PG_GETARG_FLOAT8(next), &x)) return Result::null();
   return {false, in_own_type(fcinfo, target, next + 1, x)};
 }
 
@@ -206,7 +214,10 @@ Result answer_quantiles(FunctionCallInfo fcinfo, const Target& target, int next)
   deconstruct_array(fractions, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &values,
                     &nulls, &n);
   for (int i = 0; i < n; ++i) {
-    if (!nulls[i]) values[i] = Float8GetDatum(quantile_of(target, DatumGetFloat8(values[i])));
+    if (nulls[i]) continue;
+    double x;
+    nulls[i] = !read_quantile(target, DatumGetFloat8(values[i]), &x);
+    values[i] = Float8GetDatum(x);
   }
   ArrayType* out = construct_md_array(values, nulls, ARR_NDIM(fractions), ARR_DIMS(fractions),
                                       ARR_LBOUND(fractions), FLOAT8OID, sizeof(float8),

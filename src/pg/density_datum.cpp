@@ -59,4 +59,8 @@ Datum density_to_datum(const void* bytes, Size size) {
   return PointerGetDatum(datum);
 }
 
+const char* kind_name(const kde::Header& density) {
+  return density.kind == kde::Kind::histogram ? "aggregated" : "fitted";
+}
+
 }  // namespace kde_pg

@@ -21,6 +21,9 @@ const kde::Header* density_from_datum(Datum datum, bool* copied);
 // bytes: `size` of them, which outlive an ereport (out_of_memory) by a memory context's care.
 Datum density_to_datum(const void* bytes, Size size);
 
+// How the density came to be: "fitted" (by kde_fit) or "aggregated" (by kde_agg or rollup).
+const char* kind_name(const kde::Header& density);
+
 }  // namespace kde_pg
 
 // Argument n as const kde::Header*; a copy, if one is made, goes with the call's memory context.

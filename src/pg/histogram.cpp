@@ -1,7 +1,9 @@
-// approx_histogram and approx_histogram_at: the counts of consecutive bins, as rows.
+// approx_histogram, approx_histogram_at and kde_histogram: the counts of consecutive bins, as rows.
 //
 // Bins are [lower, upper), the last is closed, so their counts add up to that of the whole span.
 #include "pg/answer.h"
+#include "pg/equally_spaced.h"
+#include "pg/result_set.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +11,9 @@
 
 extern "C" {
 #include "catalog/pg_type.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
-#include "utils/tuplestore.h"
 }
 
 namespace kde_pg {
@@ -23,43 +23,16 @@ namespace {
 constexpr int kMostBins = 10000;
 constexpr int kColumns = 7;
 
-// The rows go to a tuplestore of the caller's memory: few, and gone through once.
-Tuplestorestate* begin_rows(FunctionCallInfo fcinfo, TupleDesc* desc) {
-  ReturnSetInfo* info = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  if (info == nullptr || !IsA(info, ReturnSetInfo) || (info->allowedModes & SFRM_Materialize) == 0)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("set-valued function called in context that cannot accept a set")));
-  MemoryContext old = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
-  if (get_call_result_type(fcinfo, nullptr, desc) != TYPEFUNC_COMPOSITE ||
-      (*desc)->natts != kColumns)
-    elog(ERROR, "return type must be a row type of %d columns", kColumns);
-  Tuplestorestate* rows =
-      tuplestore_begin_heap((info->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
-  info->returnMode = SFRM_Materialize;
-  info->setResult = rows;
-  info->setDesc = *desc;
-  MemoryContextSwitchTo(old);
-  return rows;
-}
-
 void check_bins(int bins) {
   if (bins < 1 || bins > kMostBins)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("a histogram has 1 to %d bins, not %d", kMostBins, bins)));
 }
 
-// An edge between two values of the column is not rounded to one: it is a number, a time of day.
-char* edge_text(kde::ValueType type, double x) {
-  const double step = lattice_step_of(type, -1);
-  if (step > 0 && std::isfinite(x) && std::fmod(x, step) != 0)
-    type = type == kde::ValueType::date ? kde::ValueType::timestamp : kde::ValueType::float8;
-  return double_to_text(type, x);
-}
-
 // edges: bins + 1 of them, ascending.
 void put_rows(FunctionCallInfo fcinfo, const Target& target, const double* edges, int bins) {
   TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, &desc);
+  Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
   const kde::DensityView density(target.density);
   const double all = density.header().rows;
   kde::Range range;
@@ -70,8 +43,8 @@ void put_rows(FunctionCallInfo fcinfo, const Target& target, const double* edges
     range.upper = edges[i + 1];
     range.upper_inclusive = i + 1 == bins;
     const double count = kde::count(density, range);
-    char* lower = edge_text(target.type, edges[i]);
-    char* upper = edge_text(target.type, edges[i + 1]);
+    char* lower = place_to_text(target.type, edges[i]);
+    char* upper = place_to_text(target.type, edges[i + 1]);
     Datum values[kColumns] = {Int32GetDatum(i + 1),
                               Float8GetDatum(edges[i]),
                               Float8GetDatum(edges[i + 1]),
@@ -90,9 +63,14 @@ double* new_edges(int bins) {
   return static_cast<double*>(palloc(sizeof(double) * (static_cast<Size>(bins) + 1)));
 }
 
-// The bound at `argument`, or `otherwise` where it is NULL.
+// kde_histogram's bounds are not given at all.
+bool is_missing(FunctionCallInfo fcinfo, int argument) {
+  return argument >= PG_NARGS() || PG_ARGISNULL(argument);
+}
+
+// The bound at `argument`, or `otherwise` where it is missing.
 double read_end(FunctionCallInfo fcinfo, const Target& target, int argument, double otherwise) {
-  if (PG_ARGISNULL(argument)) return otherwise;
+  if (is_missing(fcinfo, argument)) return otherwise;
   const double x = bound_to_double(target.type, get_fn_expr_argtype(fcinfo->flinfo, argument),
                                    PG_GETARG_DATUM(argument));
   if (!std::isfinite(x))
@@ -102,7 +80,7 @@ double read_end(FunctionCallInfo fcinfo, const Target& target, int argument, dou
   return x;
 }
 
-// bins, by_name_only, lower, upper.
+// bins; then none or by_name_only, lower, upper.
 Result answer_histogram(FunctionCallInfo fcinfo, const Target& target, int next) {
   reject_null(fcinfo, next, "bins");
   int bins = PG_GETARG_INT32(next);
@@ -111,7 +89,7 @@ Result answer_histogram(FunctionCallInfo fcinfo, const Target& target, int next)
   const double lower = read_end(fcinfo, target, next + 2, h->min);
   const double upper = read_end(fcinfo, target, next + 3, h->max);
   const bool has_span =
-      h->finite_rows() > 0 || (!PG_ARGISNULL(next + 2) && !PG_ARGISNULL(next + 3));
+      h->finite_rows() > 0 || (!is_missing(fcinfo, next + 2) && !is_missing(fcinfo, next + 3));
   if (has_span && lower > upper)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("the lower bound of the histogram is above the upper"),
@@ -123,14 +101,8 @@ Result answer_histogram(FunctionCallInfo fcinfo, const Target& target, int next)
     bins = 1;
   double* edges = new_edges(bins);
   edges[0] = lower;
-  for (int i = 1; i < bins; ++i) {
-    // The second where the span overflows.
-    const double t = static_cast<double>(i) / bins;
-    const double edge = std::isfinite((upper - lower) * bins) ? lower + (upper - lower) * i / bins
-                                                              : lower * (1 - t) + upper * t;
-    edges[i] = std::clamp(edge, edges[i - 1], upper);
-  }
-  edges[bins] = upper;
+  for (int i = 1; i <= bins; ++i)
+    edges[i] = std::max(equally_spaced(lower, upper, i, bins), edges[i - 1]);
   put_rows(fcinfo, target, edges, bins);
   return Result::null();
 }
@@ -169,7 +141,7 @@ Result answer_histogram_at(FunctionCallInfo fcinfo, const Target& target, int ne
 Datum histogram_by_value(FunctionCallInfo fcinfo, Answer answer) {
   TupleDesc desc;
   if (!PG_ARGISNULL(0)) return answer_by_value(fcinfo, answer);
-  (void)begin_rows(fcinfo, &desc);
+  (void)begin_rows(fcinfo, kColumns, &desc);
   PG_RETURN_NULL();
 }
 

@@ -8,11 +8,25 @@
 
 #include <cmath>
 
+namespace {
+
+// Of an aggregated density its cells, which are as many steps.
+int32 knots_of(const kde::Header* h) {
+  if (h->kind != kde::Kind::histogram) return static_cast<int32>(h->knots);
+  const kde::HistogramView view(h);
+  int32 cells = 0;
+  for (int b = 0; b < view.blocks(); ++b) cells += view.block(b).last_cell + 1;
+  return cells;
+}
+
+}  // namespace
+
 KDE_FUNCTION(kde_info) {
   const kde::Header* h = PG_GETARG_DENSITY(0);
-  kde_pg::Row<18> row;
+  kde_pg::Row<19> row;
   const bool has_finite = h->finite_rows() > 0;
   row.put(CStringGetTextDatum(format_type_be(kde_pg::sql_type_of(h->value_type))));
+  row.put(CStringGetTextDatum(kde_pg::kind_name(*h)));
   row.put(CStringGetTextDatum(kde::method_name(h->method)));
   row.put(CStringGetTextDatum(kde::kernel_name(h->kernel)));
   row.put(Float8GetDatum(h->bandwidth), h->bandwidth == 0);
@@ -31,7 +45,7 @@ KDE_FUNCTION(kde_info) {
   row.put(Float8GetDatum(std::sqrt(h->variance)), !has_finite);
   row.put(Float8GetDatum(h->lattice_step), h->lattice_step == 0);
   row.put(Int32GetDatum(static_cast<int32>(h->atoms)));
-  row.put(Int32GetDatum(static_cast<int32>(h->knots)));
+  row.put(Int32GetDatum(knots_of(h)));
   row.put(Float8GetDatum(h->error));
   const Size bytes = h->kind == kde::Kind::histogram
                          ? kde::histogram_size(h, kde::kMaxBytes)

@@ -365,4 +365,11 @@ char* double_to_text(ValueType value_type, double x) {
   return OidOutputFunctionCall(output, value);
 }
 
+char* place_to_text(ValueType value_type, double x) {
+  const double step = lattice_step_of(value_type, -1);
+  if (step > 0 && std::isfinite(x) && std::fmod(x, step) != 0)
+    value_type = value_type == ValueType::date ? ValueType::timestamp : ValueType::float8;
+  return double_to_text(value_type, x);
+}
+
 }  // namespace kde_pg

@@ -46,4 +46,8 @@ bool try_double_to_value(kde::ValueType value_type, double x, Datum* out);
 // value, the number. Never an error.
 char* double_to_text(kde::ValueType value_type, double x);
 
+// The same of a place on the axis that need not be a value: between two integers it is a number,
+// between two dates a time of day.
+char* place_to_text(kde::ValueType value_type, double x);
+
 }  // namespace kde_pg

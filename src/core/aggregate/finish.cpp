@@ -158,7 +158,7 @@ class Finishing {
   const Summary& summary_;
   const FinishOptions& options_;
   const Control& control_;
-  Header header_;
+  Header header_{};
   std::vector<HistogramCell> cells_;
   double origin_ = 0;
   int exponent_ = 0;
