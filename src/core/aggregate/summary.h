@@ -6,17 +6,18 @@
 // Beyond that cells are joined and rows counted into the cells that there are, exactly; what is
 // unknown is only how the rows of a joined cell lie within it:
 //
-//   join    a cell may hold at most
-//             limit(r) = min(t, r / kTailRows),     t = kDepth N / kSummaryCells,
-//           rows, N the rows so far and r those between it and the nearer end of the column:
-//           neighbours are joined, from the left on, where the sum stays within it. So points
-//           heavier than that stay exact, the kTailRows outermost rows stay points, and quantiles
-//           have a relative error in the tails.
-//   split   rows that arrive in a cell that would become heavier than that divide it at values of
-//           theirs, what it held before being divided by width. The count of the rows below such a
-//           value may be wrong by what the cell held; that bound is kept with the value (slack).
-//           A column that doubles splits its cells once, at half their weight: the bounds add up
-//           like a geometric series.
+//   join    neighbours are joined, from the left on, while the joined cell has at most
+//             limit(r) = min(t, r / kTailRows),     t = depth N / kSummaryCells,
+//           rows, N the rows so far and r those between it and the nearer end of the column. So
+//           points heavier than that stay exact, the outermost rows stay points, and quantiles have
+//           a relative error in the tails. The depth is kDepth, or what it takes to make the cells
+//           fit. A cell does not join one more than kVoid times as sparse, unless they would not
+//           fit: that would spread rows over a void.
+//   split   rows that make a cell heavier than twice that divide it at values of theirs, what it
+//           held before being divided by width. The count of the rows below such a value may be
+//           wrong by what the cell held; that bound is kept with the value (slack). As cells grow
+//           no faster than the limit unless the distribution changes, they are divided seldom, and
+//           the bounds add up like a geometric series.
 //
 // Every boundary is a value that occurred. The result depends on the order of the rows, and on how
 // they were split among workers, within the stated bound and only where cells were joined.
@@ -33,8 +34,7 @@
 #include "core/status.h"
 
 #include <cstddef>
-#include <cstdint>
-#include <vector>
+#include <span>
 
 namespace kde {
 
@@ -48,25 +48,43 @@ struct Memory {
   void* context;
 };
 
+// Cells in arrays of their own: 20 bytes each.
+struct CellArrays {
+  double* value;  // ascending
+  double* rows;   // > 0, or of a point its negative
+  float* slack;   // bound for the error of the count of the rows <= value, in rows
+  std::size_t size, capacity;
+};
+
+class Incoming;
+
 class Summary {
  public:
-  // An empty one; allocates nothing.
+  // An empty one; allocates nothing. At most 256 KB with all its arrays.
   explicit Summary(const Memory& memory) : memory_(memory) {}
 
-  // Of a row. x: any double; NaN and infinities are counted apart. Usually a store; every
-  // kSummaryBatch values a merge of some tens of microseconds.
+  // One row. x: any double; NaN and infinities are counted apart. weight: in (0, kMostWeight]
+  // (checked by the caller); the row counts as that many. Usually a store, every kSummaryBatch
+  // rows a merge of some tens of microseconds.
   // Errors: out_of_memory; the row is then not counted.
-  Status add(double x) { return add(x, 1); }
-  // weight: finite, > 0 (checked by the caller); the row counts as that many.
+  Status add(double x) {
+    if (weighted_ || !(x - x == 0)) return add(x, 1);
+    if (pending_ == pending_capacity_) {
+      const Status status = make_room();
+      if (!status.ok()) return status;
+    }
+    pending_value_[pending_++] = x;
+    return Status::success();
+  }
   Status add(double x, double weight);
   void add_null(double weight) { specials_.nulls += weight; }
 
   // Adds what another has seen; `other` is not changed. Errors: out_of_memory.
   Status merge(const Summary& other);
 
-  // Adds a stored histogram (DensityView of Kind::histogram): cells, totals, counts, error.
-  // Errors: out_of_memory; invalid_argument (the other kind).
-  Status merge(const void* density);
+  // Adds a density: the cells of a histogram in the form of decode_histogram, its totals, its error
+  // in rows. Errors: out_of_memory; invalid_argument (cells that are no partition).
+  Status merge(const Header& header, std::span<const HistogramCell> cells);
 
   // Folds the rows not yet merged into the cells. Errors: out_of_memory.
   Status settle();
@@ -78,27 +96,49 @@ class Summary {
     double nulls = 0, nans = 0, negative_infinities = 0, positive_infinities = 0;
   };
   const Specials& specials() const { return specials_; }
-  const Totals& totals() const { return totals_; }  // of the finite rows; settled ones only
-  double finite_rows() const;                       // settled or not
+  // Of the finite rows. This and all below: of a settled summary.
+  const Totals& totals() const { return totals_; }
+  // Whether rows had weights that are not whole.
+  bool fractional() const { return fractional_; }
 
-  // Of a settled summary.
-  std::size_t cells() const { return cells_; }
+  std::size_t cells() const { return cells_.size; }
   HistogramCell cell(std::size_t i) const;
-  // A bound for how far the count of the rows <= x is from the truth, for every x, in rows.
+  // A bound for how far the count of the rows <= x, or < x, is from the truth, for every x, in
+  // rows; 0: every cell is exact.
   double error_rows() const;
+  // Points heavier than this are values of their own: no cell of that many rows is joined.
+  double join_limit() const;
 
-  // Bytes of the serialised form, and the form itself: for the same or another machine of the same
-  // byte order. Of a settled summary.
+  // The serialised form: for another process, or a machine of the same byte order and version.
   std::size_t serialized_size() const;
   void serialize(void* out) const;
-  // bytes: of unknown origin; everything is checked. Replaces an empty summary's contents.
-  // Errors: invalid_format, out_of_memory.
+  // bytes: of unknown origin and alignment; everything is checked. Replaces an empty summary's
+  // contents. Errors: invalid_format, out_of_memory.
   Status deserialize(const void* bytes, std::size_t size);
 
+  static constexpr double kMostWeight = 1e100;
+
  private:
+  struct Serialized;
+
+  Status make_room();
+  Status allocate_cells(std::size_t capacity);
+  Status merge_cells(Incoming* incoming);
+  void merge_stretch(Incoming* incoming);
+  void compact();
+  bool try_compact(double depth, bool mind_voids, std::size_t target);
+  void release_all();
+
   Memory memory_;
   Specials specials_;
   Totals totals_;
+  CellArrays cells_ = {};
+  double depth_ = 0;      // 0: nothing was ever joined
+  double cell_rows_ = 0;  // rows of all cells
+  double* pending_value_ = nullptr;
+  double* pending_weight_ = nullptr;  // null until a weight other than 1 comes
+  std::size_t pending_ = 0, pending_capacity_ = 0;
+  bool weighted_ = false, fractional_ = false;
 };
 
 }  // namespace kde

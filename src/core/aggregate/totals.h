@@ -1,20 +1,22 @@
 // Exact totals of finite values: rows, sum, sum of squares, least and greatest.
 //
-// The sums are pairs of doubles, the second holding what rounding took from the first (two-sum,
-// two-product: T. J. Dekker, Numer. Math. 18, 1971; D. E. Knuth, TAOCP vol. 2, section 4.2.2): some
-// 100 bits, so that a variance survives values a million million times their spread, and sums of
-// whole numbers are exact. Values whose squares would overflow count by their distance from the
-// origin in units of 2^600.
+// The sums are pairs of doubles, the second holding what rounding took from the first (two-sum and
+// two-product: T. J. Dekker, Numer. Math. 18, 1971; D. E. Knuth, The Art of Computer Programming,
+// vol. 2, section 4.2.2): some 100 bits, so that sums of whole numbers are exact and a variance
+// survives values 10^12 times their spread. Where values are so large that their squares overflow,
+// all are counted in units of 2^600; squares that underflow then are nothing beside those.
 #pragma once
 
 #include "core/room.h"
 
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <span>
 
 namespace kde {
 
-// high + low, |low| <= ulp(high)/2.
+// high + low, |low| about an ulp of high at most.
 struct DoubleDouble {
   double high = 0, low = 0;
 
@@ -24,12 +26,6 @@ struct DoubleDouble {
     low += (high - (sum - part)) + (x - part);
     high = sum;
   }
-  // a b, to the last bit.
-  void add_product(double a, double b) {
-    const double product = a * b;
-    low += std::fma(a, b, -product);
-    add(product);
-  }
   void add(const DoubleDouble& other) {
     add(other.high);
     low += other.low;
@@ -37,12 +33,35 @@ struct DoubleDouble {
   double value() const { return high + low; }
 };
 
-struct Totals {
-  double rows = 0;   // weighted
-  double count = 0;  // rows as they came, whatever their weight
-  DoubleDouble sum, squares;
-  double min = std::numeric_limits<double>::infinity();
-  double max = -std::numeric_limits<double>::infinity();
+class Totals {
+ public:
+  // values: finite. weights: as many, > 0, or none for ones.
+  void add(std::span<const double> values, std::span<const double> weights);
+  void merge(const Totals& other);
+  // Of what is known by its moments alone. variance may be infinite (it overflowed).
+  void merge(double rows, double count, double min, double max, double mean, double variance);
+
+  double rows() const { return rows_; }    // weighted
+  double count() const { return count_; }  // rows as they came, whatever their weight
+  double min() const { return min_; }      // infinity where there are no rows
+  double max() const { return max_; }
+  // Of at least one row; within [min, max].
+  double mean() const;
+  // Divisor rows; infinite where it overflows.
+  double variance() const;
+
+  // Whether numbers of unknown origin can be totals.
+  bool valid() const;
+
+ private:
+  void rescale();
+  double unit() const;
+
+  double rows_ = 0, count_ = 0;
+  DoubleDouble sum_, squares_;  // in units of 2^600 and 2^1200 if large_
+  double min_ = std::numeric_limits<double>::infinity();
+  double max_ = -std::numeric_limits<double>::infinity();
+  std::uint64_t large_ = 0;  // 0 or 1
 };
 
 }  // namespace kde

@@ -27,6 +27,7 @@ constexpr std::size_t kDigitValues = std::size_t{1} << kDigitBits;
 constexpr std::size_t kBlock = std::size_t{1} << 16;
 // Up to here sorting by comparisons is as fast.
 constexpr std::size_t kFew = 1024;
+constexpr std::size_t kFewOfBatch = 256;
 
 using Counts = std::array<std::size_t, kDigitValues>;
 
@@ -51,25 +52,20 @@ bool for_each(std::size_t n, const Control& control, const Work& work) {
   return true;
 }
 
-}  // namespace
-
-bool sort_values(std::vector<double>* values, const Control& control) {
-  const std::size_t n = values->size();
-  if (std::is_sorted(values->begin(), values->end())) return true;
-  if (n <= kFew) {
-    std::sort(values->begin(), values->end());
-    return true;
-  }
-
+// `values` in ascending order, if they are many; false if control asked to stop. `scratch` has room
+// for as many.
+bool sort_by_digits(std::span<double> values, std::span<double> scratch, const Control& control) {
+  const std::size_t n = values.size();
   std::array<Counts, kDigits> counts{};
   const auto count = [&](std::size_t i) {
     for (int digit = 0; digit < kDigits; ++digit) {
-      ++counts[static_cast<std::size_t>(digit)][digit_of((*values)[i], digit)];
+      ++counts[static_cast<std::size_t>(digit)][digit_of(values[i], digit)];
     }
   };
   if (!for_each(n, control, count)) return false;
 
-  std::vector<double> moved(n);
+  std::span<double> from = values;
+  std::span<double> to = scratch;
   for (int digit = 0; digit < kDigits; ++digit) {
     Counts& places = counts[static_cast<std::size_t>(digit)];
     if (std::find(places.begin(), places.end(), n) != places.end()) continue;  // all have the same
@@ -79,12 +75,34 @@ bool sort_values(std::vector<double>* values, const Control& control) {
       here = place;
       place = next;
     }
-    const std::vector<double>& from = *values;
-    const auto move = [&](std::size_t i) { moved[places[digit_of(from[i], digit)]++] = from[i]; };
+    const auto move = [&](std::size_t i) { to[places[digit_of(from[i], digit)]++] = from[i]; };
     if (!for_each(n, control, move)) return false;
-    values->swap(moved);
+    std::swap(from, to);
   }
+  if (from.data() != values.data()) std::copy(from.begin(), from.end(), values.begin());
   return true;
+}
+
+}  // namespace
+
+bool sort_values(std::vector<double>* values, const Control& control) {
+  const std::size_t n = values->size();
+  if (std::is_sorted(values->begin(), values->end())) return true;
+  if (n <= kFew) {
+    std::sort(values->begin(), values->end());
+    return true;
+  }
+  std::vector<double> scratch(n);
+  return sort_by_digits(*values, scratch, control);
+}
+
+void sort_batch(std::span<double> values, std::span<double> scratch) noexcept {
+  if (std::is_sorted(values.begin(), values.end())) return;
+  if (values.size() <= kFewOfBatch) {
+    std::sort(values.begin(), values.end());
+  } else {
+    sort_by_digits(values, scratch, {});
+  }
 }
 
 }  // namespace kde

@@ -1,0 +1,331 @@
+// How rows and other summaries' cells are merged into a summary's, and its cells joined.
+//
+// Cells that come fall into those that are there:
+//   into a range (a, b]   they add to its rows; where that makes it heavier than it may be, it is
+//                         divided at their ends, what it held before by width (summary.h: split)
+//   between two cells     (before a point, or beyond the last cell) they are cells of their own
+//   at a point            they add to its rows
+// At a boundary that stays, the bound for the count's error is the sum of both sides' bounds.
+#include "core/aggregate/incoming.h"
+#include "core/aggregate/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace kde {
+
+namespace {
+
+constexpr double kDepth = 1.4;       // of a join, to begin with
+constexpr double kDeeper = 1.15;     // where cells do not fit
+constexpr double kTailRows = 32;     // relative resolution of the tails
+constexpr double kVoid = 64;         // densities that differ by more are not joined
+constexpr int kMindfulTries = 4;     // after which voids are joined as well
+constexpr std::size_t kTarget = kSummaryCells / 8 * 7;  // cells after a compaction
+
+// min(t, r / kTailRows), r rows to the nearer end.
+class JoinLimit {
+ public:
+  JoinLimit(double depth, double rows)
+      : most_(depth * rows / static_cast<double>(kSummaryCells)), rows_(rows) {}
+  // Of a cell of that many rows, above `below` others.
+  double at(double below, double rows) const {
+    const double outside = std::min(below, rows_ - below - rows);
+    return std::min(most_, std::max(outside, 0.0) / kTailRows);
+  }
+  double most() const { return most_; }
+
+ private:
+  double most_, rows_;
+};
+
+// Cells written over arrays from the left, while those not yet read stand at their right end.
+class Output {
+ public:
+  Output(CellArrays* cells, std::size_t first, double below, const JoinLimit& limit)
+      : cells_(cells), next_(first), below_(below), limit_(limit) {}
+
+  // Cells from here on are not written over.
+  void set_unread(std::size_t unread) { unread_ = unread; }
+
+  void put(double value, double rows, bool point, float slack) {
+    if (!(rows > 0)) return;
+    below_ += rows;
+    if (next_ == unread_ && next_ > 0) {
+      // No room: joined to the cell before. Its rows say what that costs.
+      cells_->value[next_ - 1] = value;
+      cells_->rows[next_ - 1] = std::fabs(cells_->rows[next_ - 1]) + rows;
+      cells_->slack[next_ - 1] = slack;
+      return;
+    }
+    cells_->value[next_] = value;
+    cells_->rows[next_] = point ? -rows : rows;
+    cells_->slack[next_] = slack;
+    ++next_;
+  }
+
+  std::size_t next() const { return next_; }
+  double limit_of(double rows) const { return limit_.at(below_, rows); }
+
+ private:
+  CellArrays* cells_;
+  std::size_t next_, unread_ = 0;
+  double below_;
+  const JoinLimit& limit_;
+};
+
+// A range [low, high] of `rows` rows with the bounds at its ends.
+struct Divided {
+  double low, high, rows;
+  double low_slack, high_slack;
+  bool whole;
+
+  double below(double x) const { return share_below(x, low, high, rows, whole); }
+  double slack(double share) const {
+    return std::max(low_slack + share, high_slack + (rows - share));
+  }
+};
+
+// Divides a range that would become too heavy at ends of what comes.
+void split(const Divided& range, bool inclusive, Incoming* incoming, Output* out) {
+  struct Cut {
+    double value, old_rows, new_rows;
+    float slack;
+  };
+  double old_done = 0;  // rows of the range that were put
+  double fresh = 0;     // rows that came since the last cut
+  bool has_cut = false;
+  Cut cut{};
+  const auto put_cut = [&] {
+    out->put(cut.value, (cut.old_rows - old_done) + cut.new_rows, false, cut.slack);
+    old_done = cut.old_rows;
+    fresh -= cut.new_rows;
+    has_cut = false;
+  };
+  Incoming::Piece piece{};
+  while (incoming->take(range.high, inclusive, &piece)) {
+    const double old_rows = range.below(piece.value);
+    const auto slack = slack_above(range.slack(old_rows) + piece.slack);
+    double mass = (old_rows - old_done) + fresh + piece.rows;
+    double limit = out->limit_of(mass);
+    if (mass > limit && has_cut) {
+      put_cut();
+      mass = (old_rows - old_done) + fresh + piece.rows;
+      limit = out->limit_of(mass);
+    }
+    if (piece.point && piece.rows > limit / 2) {
+      out->put(piece.value, (old_rows - old_done) + fresh, false, slack);
+      out->put(piece.value, piece.rows, true, slack);
+      old_done = old_rows;
+      fresh = 0;
+      continue;
+    }
+    fresh += piece.rows;
+    if (piece.value < range.high) {
+      cut = {piece.value, old_rows, fresh, slack};
+      has_cut = true;
+    }
+  }
+  const double rest = (range.rows - old_done) + fresh;
+  if (has_cut && rest > out->limit_of(rest)) put_cut();
+  out->put(range.high, (range.rows - old_done) + fresh, false,
+           slack_above(range.high_slack + incoming->slack()));
+}
+
+}  // namespace
+
+Status Summary::merge(const Summary& other) {
+  specials_.nulls += other.specials_.nulls;
+  specials_.nans += other.specials_.nans;
+  specials_.negative_infinities += other.specials_.negative_infinities;
+  specials_.positive_infinities += other.specials_.positive_infinities;
+  totals_.merge(other.totals_);
+  fractional_ = fractional_ || other.fractional_;
+  depth_ = std::max(depth_, other.depth_);
+  const CellArrays& c = other.cells_;
+  Incoming incoming(c.value, c.rows, c.slack, c.size, !fractional_);
+  Status status = merge_cells(&incoming);
+  for (std::size_t i = 0; status.ok() && i < other.pending_; ++i)
+    status = add(other.pending_value_[i], other.weighted_ ? other.pending_weight_[i] : 1);
+  return status;
+}
+
+Status Summary::merge(const Header& header, std::span<const HistogramCell> cells) {
+  const std::size_t size = cells.size();
+  const double slack = header.error * header.rows;
+  const auto total = [&](double special) { return std::max(special, 0.0); };
+  specials_.nulls += total(header.nulls);
+  specials_.nans += total(header.nans);
+  specials_.negative_infinities += total(header.negative_infinities);
+  specials_.positive_infinities += total(header.positive_infinities);
+  if (size == 0) return Status::success();
+
+  auto* chunk = static_cast<char*>(
+      memory_.allocate(memory_.context, size * (2 * sizeof(double) + sizeof(float))));
+  if (chunk == nullptr) return Status::error(Code::out_of_memory, "out of memory");
+  auto* value = reinterpret_cast<double*>(chunk);
+  double* rows = value + size;
+  auto* slacks = reinterpret_cast<float*>(rows + size);
+  std::size_t kept = 0;
+  double previous = -std::numeric_limits<double>::infinity();
+  bool partition = true;
+  double sum = 0;
+  for (const HistogramCell& cell : cells) {
+    partition = partition && std::isfinite(cell.value) && std::isfinite(cell.rows) &&
+                cell.rows >= 0 && (cell.point ? cell.value >= previous : cell.value > previous);
+    previous = cell.value;
+    sum += cell.rows;
+    if (!(cell.rows > 0)) continue;
+    if (cell.rows != std::nearbyint(cell.rows)) fractional_ = true;
+    value[kept] = cell.value;
+    // A range without a beginning has no width.
+    rows[kept] = cell.point || kept == 0 ? -cell.rows : cell.rows;
+    slacks[kept] = slack_above(slack);
+    ++kept;
+  }
+  Status status;
+  if (!partition) {
+    status = Status::error(Code::invalid_argument, "cells of a histogram are out of order");
+  } else if (kept > 0) {
+    slacks[kept - 1] = 0;  // all rows are below the last value's end
+    totals_.merge(sum, header.sample_rows, header.min, header.max, header.mean, header.variance);
+    if (slack > 0) depth_ = std::max(depth_, kDepth);
+    Incoming incoming(value, rows, slacks, kept, !fractional_);
+    status = merge_cells(&incoming);
+  }
+  memory_.release(memory_.context, chunk);
+  return status;
+}
+
+// Of cells in order. Errors: out_of_memory, before anything has changed in exact summaries.
+Status Summary::merge_cells(Incoming* incoming) {
+  while (incoming->left() > 0) {
+    std::size_t room = cells_.capacity - cells_.size;
+    if (room < incoming->left() && cells_.capacity < kSummaryCells + kSummaryBatch) {
+      const Status status = allocate_cells(
+          std::min(cells_.size + incoming->left(), kSummaryCells + kSummaryBatch));
+      if (!status.ok()) return status;
+      room = cells_.capacity - cells_.size;
+    }
+    incoming->begin_stretch(std::min(room, incoming->left()));
+    merge_stretch(incoming);
+    if (cells_.size > kSummaryCells) compact();
+  }
+  return Status::success();
+}
+
+void Summary::merge_stretch(Incoming* incoming) {
+  CellArrays& c = cells_;
+  const double low = incoming->low();
+  // What lies below stays where it is.
+  const auto first = static_cast<std::size_t>(
+      (incoming->low_inclusive() ? std::lower_bound(c.value, c.value + c.size, low)
+                                 : std::upper_bound(c.value, c.value + c.size, low)) -
+      c.value);
+  double below = 0;
+  for (std::size_t i = 0; i < first; ++i) below += std::fabs(c.rows[i]);
+  cell_rows_ += incoming->stretch_rows();
+  const JoinLimit limit(std::max(depth_, kDepth), cell_rows_);
+  const std::size_t moved = c.size - first;
+  std::size_t read = c.capacity - moved;
+  std::memmove(c.value + read, c.value + first, moved * sizeof(double));
+  std::memmove(c.rows + read, c.rows + first, moved * sizeof(double));
+  std::memmove(c.slack + read, c.slack + first, moved * sizeof(float));
+
+  Output out(&c, first, below, limit);
+  double value_before = first > 0 ? c.value[first - 1] : 0;
+  float slack_before = first > 0 ? c.slack[first - 1] : 0;
+  Incoming::Piece piece{};
+  for (; read < c.capacity && !incoming->at_end(); ++read) {
+    const double value = c.value[read];
+    const double rows = c.rows[read];
+    const float slack = c.slack[read];
+    out.set_unread(read);
+    if (rows < 0) {
+      while (incoming->take(value, false, &piece))
+        out.put(piece.value, piece.rows, piece.point, slack_above(double{slack_before} + piece.slack));
+      out.set_unread(read + 1);
+      double sum = -rows;
+      while (incoming->take(value, true, &piece)) sum += piece.rows;
+      out.put(value, sum, true, slack_above(double{slack} + incoming->slack()));
+    } else {
+      // A point of the same value takes what comes at it.
+      const bool inclusive =
+          !(read + 1 < c.capacity && c.value[read + 1] == value);
+      out.set_unread(read + 1);
+      const double most = 2 * limit.most();
+      const double fresh = incoming->rows_until(value, inclusive, most);
+      if (rows + fresh <= 2 * out.limit_of(rows + fresh) || !(fresh > 0)) {
+        while (incoming->take(value, inclusive, &piece)) {
+        }
+        out.put(value, rows + fresh, false, slack_above(double{slack} + incoming->slack()));
+      } else {
+        split({value_before, value, rows, slack_before, slack, !fractional_}, inclusive, incoming,
+              &out);
+      }
+    }
+    value_before = value;
+    slack_before = slack;
+  }
+  // What is left of the one, or of the other.
+  const std::size_t rest = c.capacity - read;
+  const std::size_t next = out.next();
+  std::memmove(c.value + next, c.value + read, rest * sizeof(double));
+  std::memmove(c.rows + next, c.rows + read, rest * sizeof(double));
+  std::memmove(c.slack + next, c.slack + read, rest * sizeof(float));
+  c.size = next + rest;
+  if (incoming->at_end()) return;
+  out.set_unread(c.capacity);
+  while (incoming->take(std::numeric_limits<double>::infinity(), true, &piece))
+    out.put(piece.value, piece.rows, piece.point, slack_above(double{slack_before} + piece.slack));
+  c.size = out.next();
+}
+
+double Summary::join_limit() const {
+  return depth_ > 0 ? JoinLimit(depth_, cell_rows_).most() : 0;
+}
+
+void Summary::compact() {
+  if (depth_ == 0) depth_ = kDepth;
+  for (int tries = 0;; ++tries) {
+    if (try_compact(depth_, tries < kMindfulTries, kTarget)) return;
+    depth_ *= kDeeper;
+  }
+}
+
+// Joins what may be joined; whether no more than `target` cells are left.
+bool Summary::try_compact(double depth, bool mind_voids, std::size_t target) {
+  CellArrays& c = cells_;
+  const JoinLimit limit(depth, cell_rows_);
+  std::size_t last = 0;  // the cell that may grow
+  double below = 0;      // rows below it
+  // Where it begins; the first one has no width.
+  double low = c.value[0];
+  for (std::size_t i = 1; i < c.size; ++i) {
+    const double mine = std::fabs(c.rows[last]);
+    const double next = std::fabs(c.rows[i]);
+    const double sum = mine + next;
+    bool join = sum <= limit.at(below, sum);
+    if (join && mind_voids) {
+      // Width per row, of either.
+      const double sparse = (c.value[last] / 2 - low / 2) * next;
+      const double next_sparse = (c.value[i] / 2 - c.value[last] / 2) * mine;
+      join = sparse <= kVoid * next_sparse && next_sparse <= kVoid * sparse;
+    }
+    if (join) {
+      c.rows[last] = sum;
+    } else {
+      below += mine;
+      low = c.value[last];
+      c.rows[++last] = c.rows[i];
+    }
+    c.value[last] = c.value[i];
+    c.slack[last] = c.slack[i];
+  }
+  c.size = last + 1;
+  return c.size <= target;
+}
+
+}  // namespace kde
