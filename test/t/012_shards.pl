@@ -51,7 +51,8 @@ $coordinator->safe_psql('postgres', q{
   INSERT INTO here SELECT * FROM t;
 });
 
-my $session = open_session($coordinator, 'postgres', 'SET enable_partitionwise_aggregate = on');
+my $session = open_session($coordinator, 'postgres', 'SET enable_partitionwise_aggregate = on',
+  'SET client_min_messages = warning');
 my $rolled = q{(SELECT rollup(d) FROM (SELECT shard, kde_agg(%s) AS d FROM t GROUP BY shard) AS s)};
 
 # Which server does what.

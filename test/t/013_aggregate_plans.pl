@@ -34,7 +34,8 @@ install_miss($node);
 # ---------------------------------------------------------------------------------------------
 # Partitions and workers
 # ---------------------------------------------------------------------------------------------
-my $session = open_session($node, 'postgres', 'SET max_parallel_workers_per_gather = 0');
+my $session = open_session($node, 'postgres', 'SET max_parallel_workers_per_gather = 0',
+  'SET client_min_messages = warning');
 ask($session, q{CREATE TABLE serial AS
   SELECT kde_agg(v) AS v, kde_agg(quantity) AS quantity FROM sales});
 
