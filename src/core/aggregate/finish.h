@@ -33,8 +33,9 @@ struct FinishOptions {
 // summary: settled, not changed; without finite rows too (then a density of no rows but NULL, NaN
 // and infinite ones).
 // The value that comes out has flags kEveryRowRead and, by auto, kBounded; sampling_variance 0;
-// sample_rows the finite rows as they came. Where a method has no bandwidth for the values it is
-// Silverman's, and where that has none, 0.
+// sample_rows the finite rows as they came; method the one asked for (plugin by auto), so that
+// densities that were asked for alike can be added. Where it has no bandwidth for the values the
+// bandwidth is Silverman's, and where that has none, 0.
 // Errors: cancelled, out_of_memory, invalid_argument.
 Status finish(const Summary& summary, const FinishOptions& options, const Control& control,
               std::vector<std::uint64_t>* words, std::size_t* size) noexcept;

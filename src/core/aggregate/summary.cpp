@@ -28,9 +28,9 @@ void release(const Memory& memory, void* chunk) {
 
 bool is_whole(double x) { return x == std::nearbyint(x) && x < 0x1p53; }
 
-// Values with weights in ascending order of value: few, as weights are rare.
+// Values with weights in ascending order of value.
 void sort_weighted(double* value, double* weight, std::size_t size) {
-  std::array<std::pair<double, double>, kSummaryBatch> row;
+  std::array<std::pair<double, double>, kWeightedBatch> row;
   for (std::size_t i = 0; i < size; ++i) row[i] = {value[i], weight[i]};
   std::sort(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(size));
   for (std::size_t i = 0; i < size; ++i) {
@@ -40,16 +40,20 @@ void sort_weighted(double* value, double* weight, std::size_t size) {
 }
 
 // Equal values, in order, become one; rows[i] is the negative of their rows, as a point's is.
+// weight null: ones.
 std::size_t join_equal(double* value, const double* weight, std::size_t size, double* rows) {
   std::size_t distinct = 0;
+  double before = std::numeric_limits<double>::quiet_NaN();
   for (std::size_t i = 0; i < size; ++i) {
     const double w = weight != nullptr ? weight[i] : 1;
-    if (distinct > 0 && value[distinct - 1] == value[i]) {
+    const double x = value[i];
+    if (x == before) {
       rows[distinct - 1] -= w;
     } else {
-      value[distinct] = value[i] + 0.0;  // -0 and 0 are one value
+      value[distinct] = x + 0.0;  // -0 and 0 are one value
       rows[distinct] = -w;
       ++distinct;
+      before = x;
     }
   }
   return distinct;
@@ -67,12 +71,8 @@ Status Summary::add(double x, double weight) {
     return Status::success();
   }
   if (!weighted_ && weight != 1) {
-    if (pending_capacity_ > 0) {
-      pending_weight_ = allocate_doubles(memory_, pending_capacity_);
-      if (pending_weight_ == nullptr) return out_of_memory();
-      std::fill_n(pending_weight_, pending_, 1.0);
-    }
-    weighted_ = true;
+    const Status status = begin_weights();
+    if (!status.ok()) return status;
   }
   if (!is_whole(weight)) fractional_ = true;
   if (pending_ == pending_capacity_) {
@@ -85,11 +85,30 @@ Status Summary::add(double x, double weight) {
   return Status::success();
 }
 
+// Weights for the pending rows, which are fewer from now on.
+Status Summary::begin_weights() {
+  if (pending_capacity_ > kWeightedBatch) {
+    const Status status = settle();
+    if (!status.ok()) return status;
+    release(memory_, pending_value_);
+    pending_value_ = nullptr;
+    pending_capacity_ = 0;
+  }
+  if (pending_capacity_ > 0) {
+    pending_weight_ = allocate_doubles(memory_, pending_capacity_);
+    if (pending_weight_ == nullptr) return out_of_memory();
+    std::fill_n(pending_weight_, pending_, 1.0);
+  }
+  weighted_ = true;
+  return Status::success();
+}
+
 // For at least one more pending row.
 Status Summary::make_room() {
-  if (pending_capacity_ == kSummaryBatch) return settle();
+  const std::size_t most = weighted_ ? kWeightedBatch : kSummaryBatch;
+  if (pending_capacity_ == most) return merge_pending(false);
   const std::size_t capacity =
-      pending_capacity_ == 0 ? kFirstPending : std::min(2 * pending_capacity_, kSummaryBatch);
+      pending_capacity_ == 0 ? kFirstPending : std::min(2 * pending_capacity_, most);
   double* value = allocate_doubles(memory_, capacity);
   if (value == nullptr) return out_of_memory();
   if (weighted_) {
@@ -109,36 +128,68 @@ Status Summary::make_room() {
   return Status::success();
 }
 
-Status Summary::settle() {
+Status Summary::settle() { return merge_pending(true); }
+
+// Merges pending rows into the cells: all of them, or those that fall into cells that are there,
+// as long as the others are few.
+Status Summary::merge_pending(bool all) {
   if (pending_ == 0) return Status::success();
   // Room for every value first, so that a failure leaves all as it was.
-  const std::size_t needed =
-      std::min(cells_.size + pending_, kSummaryCells + kSummaryBatch);
+  const std::size_t needed = std::min(cells_.size + pending_, kMostCells);
   if (needed > cells_.capacity) {
     const Status status = allocate_cells(needed);
     if (!status.ok()) return status;
   }
+  const std::size_t fresh = pending_ - counted_;
+  totals_.add({pending_value_ + counted_, fresh},
+              {weighted_ ? pending_weight_ + counted_ : nullptr, weighted_ ? fresh : 0});
+
   std::array<double, kSummaryBatch> rows;
   if (weighted_) {
     sort_weighted(pending_value_, pending_weight_, pending_);
   } else {
     sort_batch({pending_value_, pending_}, rows);
   }
-  totals_.add({pending_value_, pending_}, {pending_weight_, weighted_ ? pending_ : 0});
-  const std::size_t distinct =
+  std::size_t left =
       join_equal(pending_value_, weighted_ ? pending_weight_ : nullptr, pending_, rows.data());
+  left = count_into_cells(pending_value_, rows.data(), left);
+  counted_ = 0;
   pending_ = 0;
-  Incoming incoming(pending_value_, rows.data(), nullptr, distinct, !fractional_);
+  if (!all && keep_pending(rows.data(), left)) return Status::success();
+  Incoming incoming(pending_value_, rows.data(), nullptr, left, !fractional_);
   return merge_cells(&incoming);
+}
+
+// Lets the first `size` values wait, rows[i] as join_equal leaves them, if they are few.
+bool Summary::keep_pending(const double* rows, std::size_t size) {
+  const std::size_t few = pending_capacity_ / 4;
+  if (weighted_) {
+    if (size > few) return false;
+    for (std::size_t i = 0; i < size; ++i) pending_weight_[i] = -rows[i];
+    pending_ = counted_ = size;
+    return true;
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < size; ++i) sum -= rows[i];
+  if (!(sum <= static_cast<double>(few))) return false;
+  // Row by row again, from the last on: a value's rows end no earlier than where it stands.
+  auto end = static_cast<std::size_t>(sum);
+  pending_ = counted_ = end;
+  for (std::size_t i = size; i-- > 0;) {
+    const double value = pending_value_[i];
+    const std::size_t begin = end - static_cast<std::size_t>(-rows[i]);
+    std::fill(pending_value_ + begin, pending_value_ + end, value);
+    end = begin;
+  }
+  return true;
 }
 
 // Moves the cells to arrays of at least that capacity.
 Status Summary::allocate_cells(std::size_t capacity) {
   // By doubling, so that a growing summary is copied few times.
-  const std::size_t most = kSummaryCells + kSummaryBatch;
   std::size_t size = std::max<std::size_t>(cells_.capacity, 64);
   while (size < capacity) size *= 2;
-  if (size > most / 2) size = most;
+  if (size > kMostCells / 2) size = kMostCells;
   // One chunk: rows after values, slack after rows.
   auto* chunk = static_cast<char*>(
       memory_.allocate(memory_.context, size * (2 * sizeof(double) + sizeof(float))));
@@ -184,10 +235,10 @@ Status Summary::clone(const Memory& memory, Summary* out) const {
   }
   if (pending_ > 0) {
     std::memcpy(copy.pending_value_, pending_value_, pending_ * sizeof(double));
-    if (weighted_)
-      std::memcpy(copy.pending_weight_, pending_weight_, pending_ * sizeof(double));
+    if (weighted_) std::memcpy(copy.pending_weight_, pending_weight_, pending_ * sizeof(double));
   }
   copy.pending_ = pending_;
+  copy.counted_ = counted_;
   *out = copy;
   return status;
 }

@@ -39,7 +39,8 @@
 namespace kde {
 
 inline constexpr std::size_t kSummaryCells = 9216;
-inline constexpr std::size_t kSummaryBatch = 2048;
+// Rows that wait to be merged, at most; of weighted rows.
+inline constexpr std::size_t kSummaryBatch = 4096, kWeightedBatch = 2048;
 
 // Where a summary's arrays live. Both keep to C: no exception, no jump.
 struct Memory {
@@ -64,7 +65,7 @@ class Summary {
   explicit Summary(const Memory& memory) : memory_(memory) {}
 
   // One row. x: any double; NaN and infinities are counted apart. weight: in (0, kMostWeight]
-  // (checked by the caller); the row counts as that many. Usually a store, every kSummaryBatch
+  // (checked by the caller); the row counts as that many. Usually a store, every few thousand
   // rows a merge of some tens of microseconds.
   // Errors: out_of_memory; the row is then not counted.
   Status add(double x) {
@@ -97,7 +98,7 @@ class Summary {
   };
   const Specials& specials() const { return specials_; }
   // Of the finite rows. This and all below: of a settled summary.
-  const Totals& totals() const { return totals_; }
+  const SummaryTotals& totals() const { return totals_; }
   // Whether rows had weights that are not whole.
   bool fractional() const { return fractional_; }
 
@@ -119,9 +120,16 @@ class Summary {
   static constexpr double kMostWeight = 1e100;
 
  private:
+  // With room for cells to come.
+  static constexpr std::size_t kMostCells = kSummaryCells + 1024;
+
   struct Serialized;
 
   Status make_room();
+  Status begin_weights();
+  Status merge_pending(bool all);
+  std::size_t count_into_cells(double* value, double* rows, std::size_t size);
+  bool keep_pending(const double* rows, std::size_t size);
   Status allocate_cells(std::size_t capacity);
   Status merge_cells(Incoming* incoming);
   void merge_stretch(Incoming* incoming);
@@ -131,13 +139,15 @@ class Summary {
 
   Memory memory_;
   Specials specials_;
-  Totals totals_;
+  SummaryTotals totals_;
   CellArrays cells_ = {};
   double depth_ = 0;      // 0: nothing was ever joined
   double cell_rows_ = 0;  // rows of all cells
   double* pending_value_ = nullptr;
   double* pending_weight_ = nullptr;  // null until a weight other than 1 comes
-  std::size_t pending_ = 0, pending_capacity_ = 0;
+  // Of the pending rows the first `counted_` are in the totals: they wait for others that need a
+  // place of their own among the cells as well.
+  std::size_t pending_ = 0, counted_ = 0, pending_capacity_ = 0;
   bool weighted_ = false, fractional_ = false;
 };
 

@@ -18,11 +18,11 @@ namespace kde {
 
 namespace {
 
-constexpr double kDepth = 1.4;       // of a join, to begin with
-constexpr double kDeeper = 1.15;     // where cells do not fit
-constexpr double kTailRows = 32;     // relative resolution of the tails
-constexpr double kVoid = 64;         // densities that differ by more are not joined
-constexpr int kMindfulTries = 4;     // after which voids are joined as well
+constexpr double kDepth = 1.4;    // of a join, to begin with
+constexpr double kDeeper = 1.15;  // where cells do not fit
+constexpr double kTailRows = 32;  // relative resolution of the tails
+constexpr double kVoid = 64;      // densities that differ by more are not joined
+constexpr int kMindfulTries = 4;  // after which voids are joined as well
 constexpr std::size_t kTarget = kSummaryCells / 8 * 7;  // cells after a compaction
 
 // min(t, r / kTailRows), r rows to the nearer end.
@@ -136,7 +136,47 @@ void split(const Divided& range, bool inclusive, Incoming* incoming, Output* out
 
 }  // namespace
 
+// Rows that fall into cells that are there, and do not make them too heavy, are counted at once.
+// value: distinct, ascending; rows: as of points. Returns how many are left, moved to the front.
+std::size_t Summary::count_into_cells(double* value, double* rows, std::size_t size) {
+  CellArrays& c = cells_;
+  const JoinLimit limit(std::max(depth_, kDepth), cell_rows_);
+  double counted = 0;
+  double below = 0;
+  std::size_t left = 0;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double x = value[i];
+    const double fresh = -rows[i];
+    while (at < c.size && c.value[at] < x) below += std::fabs(c.rows[at++]);
+    std::size_t here = at;
+    // Of a range and a point with the same value the point.
+    if (here + 1 < c.size && c.value[here + 1] == x) ++here;
+    bool counts = here < c.size;
+    if (counts && c.rows[here] < 0) {
+      counts = c.value[here] == x;
+      if (counts) c.rows[here] -= fresh;
+    } else if (counts) {
+      const double sum = c.rows[here] + fresh;
+      counts = sum <= 2 * limit.at(below, sum);
+      if (counts) c.rows[here] = sum;
+    }
+    if (counts) {
+      counted += fresh;
+    } else {
+      value[left] = x;
+      rows[left++] = -fresh;
+    }
+  }
+  cell_rows_ += counted;
+  return left;
+}
+
 Status Summary::merge(const Summary& other) {
+  // So that what waits here and there can wait together.
+  Status status = settle();
+  if (status.ok() && other.weighted_ && !weighted_) status = begin_weights();
+  if (!status.ok()) return status;
   specials_.nulls += other.specials_.nulls;
   specials_.nans += other.specials_.nans;
   specials_.negative_infinities += other.specials_.negative_infinities;
@@ -146,9 +186,11 @@ Status Summary::merge(const Summary& other) {
   depth_ = std::max(depth_, other.depth_);
   const CellArrays& c = other.cells_;
   Incoming incoming(c.value, c.rows, c.slack, c.size, !fractional_);
-  Status status = merge_cells(&incoming);
-  for (std::size_t i = 0; status.ok() && i < other.pending_; ++i)
+  status = merge_cells(&incoming);
+  for (std::size_t i = 0; status.ok() && i < other.pending_; ++i) {
     status = add(other.pending_value_[i], other.weighted_ ? other.pending_weight_[i] : 1);
+    if (i + 1 == other.counted_) counted_ = other.counted_;  // in the totals that were merged
+  }
   return status;
 }
 
@@ -203,9 +245,8 @@ Status Summary::merge(const Header& header, std::span<const HistogramCell> cells
 Status Summary::merge_cells(Incoming* incoming) {
   while (incoming->left() > 0) {
     std::size_t room = cells_.capacity - cells_.size;
-    if (room < incoming->left() && cells_.capacity < kSummaryCells + kSummaryBatch) {
-      const Status status = allocate_cells(
-          std::min(cells_.size + incoming->left(), kSummaryCells + kSummaryBatch));
+    if (room < incoming->left() && cells_.capacity < kMostCells) {
+      const Status status = allocate_cells(std::min(cells_.size + incoming->left(), kMostCells));
       if (!status.ok()) return status;
       room = cells_.capacity - cells_.size;
     }
@@ -245,15 +286,15 @@ void Summary::merge_stretch(Incoming* incoming) {
     out.set_unread(read);
     if (rows < 0) {
       while (incoming->take(value, false, &piece))
-        out.put(piece.value, piece.rows, piece.point, slack_above(double{slack_before} + piece.slack));
+        out.put(piece.value, piece.rows, piece.point,
+                slack_above(double{slack_before} + piece.slack));
       out.set_unread(read + 1);
       double sum = -rows;
       while (incoming->take(value, true, &piece)) sum += piece.rows;
       out.put(value, sum, true, slack_above(double{slack} + incoming->slack()));
     } else {
       // A point of the same value takes what comes at it.
-      const bool inclusive =
-          !(read + 1 < c.capacity && c.value[read + 1] == value);
+      const bool inclusive = !(read + 1 < c.capacity && c.value[read + 1] == value);
       out.set_unread(read + 1);
       const double most = 2 * limit.most();
       const double fresh = incoming->rows_until(value, inclusive, most);
@@ -283,9 +324,7 @@ void Summary::merge_stretch(Incoming* incoming) {
   c.size = out.next();
 }
 
-double Summary::join_limit() const {
-  return depth_ > 0 ? JoinLimit(depth_, cell_rows_).most() : 0;
-}
+double Summary::join_limit() const { return depth_ > 0 ? JoinLimit(depth_, cell_rows_).most() : 0; }
 
 void Summary::compact() {
   if (depth_ == 0) depth_ = kDepth;

@@ -26,7 +26,7 @@ struct Summary::Serialized {
   std::uint32_t fractional;
   double depth, cell_rows;
   Specials specials;
-  Totals totals;
+  SummaryTotals totals;
 };
 
 std::size_t Summary::serialized_size() const {
@@ -101,8 +101,8 @@ Status Summary::deserialize(const void* bytes, std::size_t size) {
   } else if (!counted || !(std::fabs(rows - head.cell_rows) <= 1e-9 * rows) ||
              !(std::fabs(rows - head.totals.rows()) <= 1e-9 * rows)) {
     status = invalid("rows do not add up");
-  } else if (c.size > 0 && (c.value[c.size - 1] > head.totals.max() ||
-                            c.value[0] < head.totals.min())) {
+  } else if (c.size > 0 &&
+             (c.value[c.size - 1] > head.totals.max() || c.value[0] < head.totals.min())) {
     status = invalid("values are outside [min, max]");
   }
   if (!status.ok()) {

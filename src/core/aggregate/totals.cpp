@@ -59,9 +59,9 @@ struct Lanes {
 
 }  // namespace
 
-double Totals::unit() const { return large_ != 0 ? kLargeUnit : 1; }
+double SummaryTotals::unit() const { return large_ != 0 ? kLargeUnit : 1; }
 
-void Totals::rescale() {
+void SummaryTotals::rescale() {
   if (large_ != 0) return;
   large_ = 1;
   sum_.high /= kLargeUnit;
@@ -72,7 +72,7 @@ void Totals::rescale() {
   }
 }
 
-void Totals::add(std::span<const double> values, std::span<const double> weights) {
+void SummaryTotals::add(std::span<const double> values, std::span<const double> weights) {
   if (values.empty()) return;
   double low = values[0];
   double high = values[0];
@@ -122,21 +122,21 @@ void Totals::add(std::span<const double> values, std::span<const double> weights
   squares.add_to(&squares_);
 }
 
-void Totals::merge(const Totals& other) {
+void SummaryTotals::merge(const SummaryTotals& other) {
   if (other.large_ != 0) rescale();
   rows_ += other.rows_;
   count_ += other.count_;
   min_ = std::min(min_, other.min_);
   max_ = std::max(max_, other.max_);
-  Totals same = other;
+  SummaryTotals same = other;
   if (large_ != 0) same.rescale();
   sum_.add(same.sum_);
   squares_.add(same.squares_);
 }
 
-void Totals::merge(double rows, double count, double min, double max, double mean,
-                   double variance) {
-  Totals other;
+void SummaryTotals::merge(double rows, double count, double min, double max, double mean,
+                          double variance) {
+  SummaryTotals other;
   other.rows_ = rows;
   other.count_ = count;
   other.min_ = min;
@@ -152,11 +152,11 @@ void Totals::merge(double rows, double count, double min, double max, double mea
   merge(other);
 }
 
-double Totals::mean() const {
+double SummaryTotals::mean() const {
   return std::clamp(quotient(sum_, rows_).value() * unit(), min_, max_);
 }
 
-double Totals::variance() const {
+double SummaryTotals::variance() const {
   if (min_ == max_) return 0;
   const DoubleDouble mean = quotient(sum_, rows_);
   const DoubleDouble mean2 = product(mean, mean);
@@ -167,7 +167,7 @@ double Totals::variance() const {
   return std::isnan(variance) ? std::numeric_limits<double>::infinity() : variance;
 }
 
-bool Totals::valid() const {
+bool SummaryTotals::valid() const {
   if (large_ > 1) return false;
   if (!(rows_ >= 0 && std::isfinite(rows_) && count_ >= 0 && std::isfinite(count_))) return false;
   if (count_ == 0) return rows_ == 0 && min_ > max_;

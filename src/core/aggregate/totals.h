@@ -33,11 +33,11 @@ struct DoubleDouble {
   double value() const { return high + low; }
 };
 
-class Totals {
+class SummaryTotals {
  public:
   // values: finite. weights: as many, > 0, or none for ones.
   void add(std::span<const double> values, std::span<const double> weights);
-  void merge(const Totals& other);
+  void merge(const SummaryTotals& other);
   // Of what is known by its moments alone. variance may be infinite (it overflowed).
   void merge(double rows, double count, double min, double max, double mean, double variance);
 

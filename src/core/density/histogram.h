@@ -9,7 +9,8 @@
 //   offset  what
 //   0       Header                      atoms, knots: the number of atoms and of blocks;
 //                                       smooth_rows: the rows of all cells; slope_unit: the unit of
-//                                       the cells' rows, > 0 if there are blocks; origin, exponent: 0
+//                                       the cells' rows, > 0 if there are blocks; origin, exponent:
+//                                       0
 //   ...     double   atom_value[atoms]  ascending: values with rows of their own, exact
 //   ...     double   atom_rows[atoms]   cumulative: rows at this and all earlier atoms
 //   ...     HistogramBlock block[blocks]
@@ -53,15 +54,15 @@ inline constexpr int kHistogramCells = 64;
 enum class CellKinds : std::uint8_t { ranges = 0, points = 1, mixed = 2 };
 
 struct HistogramBlock {
-  std::int64_t first_key;   // where the block's first cell begins; >= the last key before
-  double rows_below;        // rows of all cells of earlier blocks
-  std::uint16_t byte;       // where the block's cells begin in word[], in bytes
-  std::uint8_t last_cell;   // number of cells less 1
-  std::uint8_t key_shift;   // 0 .. 62; 0 with a lattice
-  std::uint8_t key_bits;    // 0 .. 63
-  std::uint8_t rows_bits;   // 0 .. 53
+  std::int64_t first_key;  // where the block's first cell begins; >= the last key before
+  double rows_below;       // rows of all cells of earlier blocks
+  std::uint16_t byte;      // where the block's cells begin in word[], in bytes
+  std::uint8_t last_cell;  // number of cells less 1
+  std::uint8_t key_shift;  // 0 .. 62; 0 with a lattice
+  std::uint8_t key_bits;   // 0 .. 63
+  std::uint8_t rows_bits;  // 0 .. 53
   CellKinds kinds;
-  std::uint8_t reserved;    // 0
+  std::uint8_t reserved;  // 0
 };
 static_assert(sizeof(HistogramBlock) == 24);
 

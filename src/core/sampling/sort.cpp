@@ -27,7 +27,6 @@ constexpr std::size_t kDigitValues = std::size_t{1} << kDigitBits;
 constexpr std::size_t kBlock = std::size_t{1} << 16;
 // Up to here sorting by comparisons is as fast.
 constexpr std::size_t kFew = 1024;
-constexpr std::size_t kFewOfBatch = 256;
 
 using Counts = std::array<std::size_t, kDigitValues>;
 
@@ -65,7 +64,7 @@ bool sort_by_digits(std::span<double> values, std::span<double> scratch, const C
   if (!for_each(n, control, count)) return false;
 
   std::span<double> from = values;
-  std::span<double> to = scratch;
+  std::span<double> to = scratch.first(n);
   for (int digit = 0; digit < kDigits; ++digit) {
     Counts& places = counts[static_cast<std::size_t>(digit)];
     if (std::find(places.begin(), places.end(), n) != places.end()) continue;  // all have the same
@@ -94,15 +93,6 @@ bool sort_values(std::vector<double>* values, const Control& control) {
   }
   std::vector<double> scratch(n);
   return sort_by_digits(*values, scratch, control);
-}
-
-void sort_batch(std::span<double> values, std::span<double> scratch) noexcept {
-  if (std::is_sorted(values.begin(), values.end())) return;
-  if (values.size() <= kFewOfBatch) {
-    std::sort(values.begin(), values.end());
-  } else {
-    sort_by_digits(values, scratch, {});
-  }
 }
 
 }  // namespace kde

@@ -1,0 +1,183 @@
+// See finish.h.
+#include "core/aggregate/finish.h"
+
+#include "core/density/histogram.h"
+#include "core/estimate/atoms.h"
+#include "core/estimate/lattice.h"
+#include "core/select/line_bandwidth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
+
+namespace kde {
+
+namespace {
+
+constexpr double kMostDouble = std::numeric_limits<double>::max();
+
+class Finishing {
+ public:
+  Finishing(const Summary& summary, const FinishOptions& options, const Control& control)
+      : summary_(summary), options_(options), control_(control) {
+    cells_.reserve(summary.cells());
+    for (std::size_t i = 0; i < summary.cells(); ++i) cells_.push_back(summary.cell(i));
+  }
+
+  Status run(std::vector<std::uint64_t>* words, std::size_t* size) {
+    describe_rows();
+    find_lattice_of_cells();
+    if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (Status s = select(); !s.ok()) return s;
+    const double rows = header_.rows;
+    const double slack = rows > 0 ? summary_.error_rows() / rows : 0;
+    return encode_histogram(header_, cells_, slack, options_.budget, words, size);
+  }
+
+ private:
+  bool automatic() const { return options_.method == Method::automatic; }
+
+  void describe_rows() {
+    const Summary::Specials& s = summary_.specials();
+    const SummaryTotals& t = summary_.totals();
+    Header& h = header_;
+    h.kernel = Kernel::gaussian;
+    h.flags = static_cast<std::uint8_t>(kEveryRowRead | (automatic() ? kBounded : 0));
+    h.value_type = options_.value_type;
+    h.method = automatic() ? Method::plugin : options_.method;
+    h.nulls = s.nulls;
+    h.nans = s.nans;
+    h.negative_infinities = s.negative_infinities;
+    h.positive_infinities = s.positive_infinities;
+    h.rows = t.rows() + s.nans + s.negative_infinities + s.positive_infinities;
+    h.sample_rows = t.count();
+    if (t.count() > 0) {
+      h.min = t.min();
+      h.max = t.max();
+      h.mean = t.mean();
+      h.variance = t.variance();
+    }
+  }
+
+  // The boundaries of the cells are values that occurred: a lattice that has them all is the
+  // column's, as far as anyone can tell.
+  void find_lattice_of_cells() {
+    if (cells_.empty()) return;
+    Header found = header_;
+    if (options_.lattice_step > 0) {
+      found.lattice_step = options_.lattice_step;
+    } else {
+      std::vector<WeightedValue> distinct;
+      distinct.reserve(cells_.size());
+      for (const HistogramCell& cell : cells_) {
+        if (distinct.empty() || distinct.back().value < cell.value) {
+          distinct.push_back({cell.value, cell.rows});
+        } else {
+          distinct.back().weight += cell.rows;
+        }
+      }
+      const Lattice lattice = find_lattice(distinct, control_);
+      if (!lattice) return;
+      found.lattice_step = lattice.step();
+      found.lattice_offset = lattice.value(0);
+      found.lattice_scale = lattice.scale;
+    }
+    if (!lattice_resolved(found)) return;
+    for (const HistogramCell& cell : cells_) {
+      const double k = std::nearbyint((cell.value - found.lattice_offset) / found.lattice_step);
+      if (found.lattice_point(k) != cell.value) return;
+    }
+    header_ = found;
+  }
+
+  // What is no heap of its own, in units of about 1, each cell's rows in its middle.
+  void weigh_values(std::vector<double>* values, std::vector<double>* weights) {
+    double heaviest = summary_.join_limit();
+    std::vector<WeightedValue> rest;
+    if (heaviest == 0) {
+      // Every value is known: heaps are told as in a sample.
+      std::vector<WeightedValue> all;
+      all.reserve(cells_.size());
+      for (const HistogramCell& cell : cells_) all.push_back({cell.value, cell.rows});
+      AtomSplit split = split_atoms(all, header_.lattice_step > 0, all.size());
+      const bool varied =
+          split.rest.size() > 1 && split.rest.front().value < split.rest.back().value;
+      rest = varied ? std::move(split.rest) : std::move(all);
+    } else {
+      double low = cells_.front().value;
+      for (const HistogramCell& cell : cells_) {
+        if (!(cell.point && cell.rows > heaviest))
+          rest.push_back({cell.point ? cell.value : low / 2 + cell.value / 2, cell.rows});
+        low = cell.value;
+      }
+    }
+    if (rest.empty()) return;
+    const double first = rest.front().value;
+    const double last = rest.back().value;
+    origin_ = std::isfinite(last - first) ? rest[rest.size() / 2].value : 0;
+    std::frexp(std::max(last - origin_, origin_ - first), &exponent_);
+    for (const WeightedValue& v : rest) {
+      const double u = std::ldexp(v.value - origin_, -exponent_);
+      if (!values->empty() && values->back() == u) {
+        weights->back() += v.weight;
+      } else {
+        values->push_back(u);
+        weights->push_back(v.weight);
+      }
+    }
+  }
+
+  Status select() {
+    std::vector<double> values;
+    std::vector<double> weights;
+    if (cells_.size() > 1) weigh_values(&values, &weights);
+    if (values.size() < 2) return Status::success();
+    double rows = 0;
+    for (double w : weights) rows += w;
+    // Rows that weigh less or more than one are as many as they are.
+    const double n = rows / summary_.totals().rows() * summary_.totals().count();
+    for (double& w : weights) w *= n / rows;
+    LineValues line{values, weights, std::max<std::int64_t>(std::llround(std::min(n, 0x1p62)), 2)};
+
+    LineRequest request;
+    request.method = header_.method;
+    request.engine.kind = Engine::Kind::spectral;
+    LineBandwidth found;
+    Status status = select_line_bandwidth(request, line, control_, &found);
+    if (status.code == Code::degenerate || status.code == Code::too_large) {
+      request.method = Method::silverman;
+      status = select_line_bandwidth(request, line, control_, &found);
+    }
+    if (status.code == Code::degenerate) return Status::success();
+    if (!status.ok()) return status;
+    header_.bandwidth = std::min(std::ldexp(found.h, exponent_), kMostDouble);
+    return status;
+  }
+
+  const Summary& summary_;
+  const FinishOptions& options_;
+  const Control& control_;
+  Header header_;
+  std::vector<HistogramCell> cells_;
+  double origin_ = 0;
+  int exponent_ = 0;
+};
+
+}  // namespace
+
+Status finish(const Summary& summary, const FinishOptions& options, const Control& control,
+              std::vector<std::uint64_t>* words, std::size_t* size) noexcept {
+  if (options.budget < kLeastHistogramBytes || options.budget > kMaxBytes)
+    return Status::error(Code::invalid_argument, "a density takes %zu to %zu bytes, not %zu",
+                         kLeastHistogramBytes, kMaxBytes, options.budget);
+  try {
+    return Finishing(summary, options, control).run(words, size);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory");
+  } catch (...) {
+    return Status::error(Code::internal, "unexpected exception while finishing a density");
+  }
+}
+
+}  // namespace kde
