@@ -421,7 +421,8 @@ TEST(Summary, CloneIsIndependent) {
   Heap heap;
   Heap other;
   Summary s(heap.memory());
-  const std::vector<double> rows = rows_of(Shape::lognormal, 50000, 18);
+  // So many that some rows wait that are in the totals.
+  const std::vector<double> rows = rows_of(Shape::lognormal, 300000, 18);
   add_all(rows, &s);
   Summary copy(other.memory());
   ASSERT_TRUE(s.clone(other.memory(), &copy).ok());
@@ -429,8 +430,8 @@ TEST(Summary, CloneIsIndependent) {
   add_all(rows, &copy);
   ASSERT_TRUE(copy.settle().ok());
   ASSERT_TRUE(s.settle().ok());
-  EXPECT_EQ(s.totals().rows(), 50000);
-  EXPECT_EQ(copy.totals().rows(), 100000);
+  EXPECT_EQ(s.totals().rows(), 300000);
+  EXPECT_EQ(copy.totals().rows(), 600000);
   expect_within_bound(s, rows, "original");
 }
 
@@ -548,6 +549,109 @@ TEST(Summary, HistogramsMerge) {
   std::vector<HistogramCell> wrong = cells;
   std::swap(wrong[0], wrong[3]);
   EXPECT_EQ(s.merge(header, wrong).code, Code::invalid_argument);
+}
+
+// Weights so different that every row outweighs all those before it: tails are joined in the end.
+TEST(Summary, WeightsOfAllSizes) {
+  Heap heap;
+  Summary s(heap.memory());
+  for (int i = 0; i < 40000; ++i) ASSERT_TRUE(s.add(i, std::ldexp(1.0, i / 29 - 1050)).ok());
+  ASSERT_TRUE(s.settle().ok());
+  EXPECT_LE(s.cells(), kSummaryCells);
+  // The last row is a fortieth of all; a cell of two is joined at most.
+  EXPECT_LE(s.error_rows(), 0.05 * s.totals().rows());
+}
+
+// Rows of a weighted summary that wait and are in its totals are counted once.
+TEST(Summary, WeightedRowsThatWaitMergeOnce) {
+  Heap heap;
+  Summary weighted(heap.memory());
+  std::size_t n = 0;
+  ASSERT_TRUE(weighted.add(1, 2).ok());
+  for (double x : rows_of(Shape::lognormal, 300000 + 1500, 21)) {
+    ASSERT_TRUE(weighted.add(x, ++n > 300000 ? 2 : 1).ok());
+  }
+  Summary plain(heap.memory());
+  add_all(rows_of(Shape::lognormal, 300000, 22), &plain);
+  ASSERT_TRUE(plain.merge(weighted).ok());
+  ASSERT_TRUE(plain.settle().ok());
+  EXPECT_EQ(plain.totals().rows(), 600000 + 3000 + 2);
+  EXPECT_EQ(plain.totals().count(), 600000 + 1500 + 1);
+}
+
+// A range (0, 10] of 40 rows, of which nothing is known but that they are there.
+class SummaryOfRange : public testing::Test {
+ protected:
+  SummaryOfRange() : range_(heap_.memory()) {
+    Header header;
+    header.rows = header.sample_rows = 41;
+    header.min = 0;
+    header.max = 10;
+    header.mean = 5;
+    header.variance = 1;
+    const std::vector<HistogramCell> cells = {{0, 1, true}, {10, 40, false}};
+    EXPECT_TRUE(range_.merge(header, cells).ok());
+    EXPECT_EQ(range_.error_rows(), 40);
+  }
+  Heap heap_;
+  Summary range_;
+};
+
+// All 40 may be beside 0, or beside 10; 20 are counted below 5, give or take 20, and between 0 and
+// 5 the count is that much off and up to 20 more.
+TEST_F(SummaryOfRange, SplitKnowsWhatItDoesNotKnow) {
+  ASSERT_TRUE(range_.add(5).ok());
+  ASSERT_TRUE(range_.settle().ok());
+  ASSERT_EQ(range_.cells(), 4u);
+  EXPECT_EQ(counted(range_, 5, false), 21);
+  EXPECT_EQ(range_.error_rows(), 40);
+}
+
+// Cut at 1, 2, 3 and 4: the counts are 4 k, give or take 40 - 4 k; from 4 to 10, 24 more.
+TEST_F(SummaryOfRange, CutWhileMergingKnowsItToo) {
+  Summary points(heap_.memory());
+  for (int i = 1; i <= 4; ++i) ASSERT_TRUE(points.add(i).ok());
+  ASSERT_TRUE(points.merge(range_).ok());
+  ASSERT_TRUE(points.settle().ok());
+  EXPECT_EQ(counted(points, 1, false), 1 + 4);
+  EXPECT_EQ(counted(points, 4, false), 1 + 16 + 3);
+  EXPECT_EQ(points.error_rows(), 24 + 24);
+  // And the other way round.
+  Summary few(heap_.memory());
+  for (int i = 1; i <= 4; ++i) ASSERT_TRUE(few.add(i).ok());
+  ASSERT_TRUE(range_.merge(few).ok());
+  ASSERT_TRUE(range_.settle().ok());
+  EXPECT_EQ(counted(range_, 4, false), 1 + 16 + 3);
+}
+
+// Rows just below a value and at it stay apart, also where one merge is done in several stretches.
+TEST(Summary, PointsBesideRangesMergeWithPoints) {
+  for (const int points : {3000, 4000, 4001}) {
+    Heap heap;
+    Summary s(heap.memory());
+    std::vector<HistogramCell> cells;
+    for (int i = 0; i < points; ++i) ASSERT_TRUE(s.add(i).ok());
+    ASSERT_TRUE(s.settle().ok());
+    Header header;
+    for (int i = 0; i < 4000; ++i) {
+      if (i > 0) cells.push_back({static_cast<double>(i), 2, false});
+      cells.push_back({static_cast<double>(i), 3, true});
+    }
+    header.rows = header.sample_rows = 4000 * 3 + 3999 * 2;
+    header.max = 3999;
+    header.mean = 1;
+    for (int times = 1; times <= 2; ++times) {
+      ASSERT_TRUE(s.merge(header, cells).ok());
+      ASSERT_LE(s.cells(), kSummaryCells);
+      for (std::size_t i = 1; i < s.cells(); ++i) {
+        const HistogramCell cell = s.cell(i);
+        EXPECT_FALSE(cell.point && s.cell(i - 1).point && s.cell(i - 1).value == cell.value);
+        if (cell.point) {
+          EXPECT_EQ(cell.rows, (cell.value < 4000 ? 3 * times : 0) + (cell.value < points ? 1 : 0));
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ class Summary {
   Status merge_cells(Incoming* incoming);
   void merge_stretch(Incoming* incoming);
   void compact();
-  bool try_compact(double depth, bool mind_voids, std::size_t target);
+  bool try_compact(double depth, double tail_rows, bool mind_voids);
   void release_all();
 
   Memory memory_;

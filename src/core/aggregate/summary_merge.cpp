@@ -23,22 +23,25 @@ constexpr double kDeeper = 1.15;  // where cells do not fit
 constexpr double kTailRows = 32;  // relative resolution of the tails
 constexpr double kVoid = 64;      // densities that differ by more are not joined
 constexpr int kMindfulTries = 4;  // after which voids are joined as well
+constexpr int kTailTries = 8;     // after which tails are joined as well (weights of all sizes)
 constexpr std::size_t kTarget = kSummaryCells / 8 * 7;  // cells after a compaction
 
 // min(t, r / kTailRows), r rows to the nearer end.
 class JoinLimit {
  public:
-  JoinLimit(double depth, double rows)
-      : most_(depth * rows / static_cast<double>(kSummaryCells)), rows_(rows) {}
+  JoinLimit(double depth, double rows, double tail_rows = kTailRows)
+      : most_(depth * rows / static_cast<double>(kSummaryCells)),
+        rows_(rows),
+        tail_rows_(tail_rows) {}
   // Of a cell of that many rows, above `below` others.
   double at(double below, double rows) const {
     const double outside = std::min(below, rows_ - below - rows);
-    return std::min(most_, std::max(outside, 0.0) / kTailRows);
+    return std::min(most_, std::max(outside, 0.0) / tail_rows_);
   }
   double most() const { return most_; }
 
  private:
-  double most_, rows_;
+  double most_, rows_, tail_rows_;
 };
 
 // Cells written over arrays from the left, while those not yet read stand at their right end.
@@ -329,15 +332,16 @@ double Summary::join_limit() const { return depth_ > 0 ? JoinLimit(depth_, cell_
 void Summary::compact() {
   if (depth_ == 0) depth_ = kDepth;
   for (int tries = 0;; ++tries) {
-    if (try_compact(depth_, tries < kMindfulTries, kTarget)) return;
+    const double tail_rows = std::ldexp(kTailRows, std::min(kTailTries - tries, 0));
+    if (try_compact(depth_, tail_rows, tries < kMindfulTries)) return;
     depth_ *= kDeeper;
   }
 }
 
-// Joins what may be joined; whether no more than `target` cells are left.
-bool Summary::try_compact(double depth, bool mind_voids, std::size_t target) {
+// Joins what may be joined; whether no more than kTarget cells are left.
+bool Summary::try_compact(double depth, double tail_rows, bool mind_voids) {
   CellArrays& c = cells_;
-  const JoinLimit limit(depth, cell_rows_);
+  const JoinLimit limit(depth, cell_rows_, tail_rows);
   std::size_t last = 0;  // the cell that may grow
   double below = 0;      // rows below it
   // Where it begins; the first one has no width.
@@ -364,7 +368,7 @@ bool Summary::try_compact(double depth, bool mind_voids, std::size_t target) {
     c.slack[last] = c.slack[i];
   }
   c.size = last + 1;
-  return c.size <= target;
+  return c.size <= kTarget;
 }
 
 }  // namespace kde
