@@ -57,7 +57,7 @@ is($publisher->safe_psql('postgres', q{SELECT pg_column_size(d) > 2048 FROM by_t
 # ---------------------------------------------------------------------------------------------
 # Logical replication
 # ---------------------------------------------------------------------------------------------
-my $connection = $publisher->connstr('postgres');
+my $connection = $publisher->connstr . ' dbname=postgres';
 $subscriber->safe_psql('postgres',
   "CREATE SUBSCRIPTION as_text CONNECTION '$connection' PUBLICATION as_text WITH (binary = false)");
 $subscriber->safe_psql('postgres',
