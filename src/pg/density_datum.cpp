@@ -1,11 +1,26 @@
 // The passage between a `kde` datum and the core's bytes; see density_datum.h.
 #include "pg/density_datum.h"
 
+#include "core/density/histogram_view.h"
+
 #include <cstring>
 
 namespace kde_pg {
 
 namespace {
+
+// Whether all of a density's parts are within its `size` bytes, as reads of them rely on.
+bool fits(const kde::Header* header, Size size) {
+  if (size < sizeof(kde::Header) || size > kde::kMaxBytes ||
+      static_cast<int>(header->value_type) >= kde::kValueTypes)
+    return false;
+  if (header->kind == kde::Kind::histogram)
+    return header->kernel == kde::Kernel::gaussian && !header->lattice_atoms() &&
+           size == kde::histogram_size(header, size);
+  // Counts are bounded first, so that density_size cannot overflow.
+  return header->atoms <= kde::kMaxBytes && header->knots <= kde::kMaxBytes && header->knots != 1 &&
+         size == kde::density_size(header->atoms, header->knots, header->lattice_atoms());
+}
 
 void check_format(const kde::Header* header, Size size) {
   // These fields have their place in every version.
@@ -16,16 +31,13 @@ void check_format(const kde::Header* header, Size size) {
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("density of format version %d is not supported", header->version),
                     errhint("Install a newer version of the kde_aqp extension.")));
-  if (header->kind != kde::Kind::one_column || static_cast<int>(header->kernel) >= kde::kKernels)
+  if ((header->kind != kde::Kind::one_column && header->kind != kde::Kind::histogram) ||
+      static_cast<int>(header->kernel) >= kde::kKernels)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("density of kind %d with kernel %d is not supported",
                            static_cast<int>(header->kind), static_cast<int>(header->kernel)),
                     errhint("Install a newer version of the kde_aqp extension.")));
-  // Counts are bounded first, so that density_size cannot overflow.
-  if (size < sizeof(kde::Header) || size > kde::kMaxBytes || header->atoms > kde::kMaxBytes ||
-      header->knots > kde::kMaxBytes || header->knots == 1 ||
-      size != kde::density_size(header->atoms, header->knots, header->lattice_atoms()) ||
-      static_cast<int>(header->value_type) >= kde::kValueTypes)
+  if (!fits(header, size))
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
                     errmsg("kde value is corrupted: its length does not fit its contents")));
 }

@@ -3,6 +3,7 @@
 #include "pg/row.h"
 #include "pg/values.h"
 
+#include "core/density/histogram_view.h"
 #include "core/density/text.h"
 
 #include <cmath>
@@ -32,7 +33,9 @@ KDE_FUNCTION(kde_info) {
   row.put(Int32GetDatum(static_cast<int32>(h->atoms)));
   row.put(Int32GetDatum(static_cast<int32>(h->knots)));
   row.put(Float8GetDatum(h->error));
-  row.put(
-      Int32GetDatum(static_cast<int32>(kde::density_size(h->atoms, h->knots, h->lattice_atoms()))));
+  const Size bytes = h->kind == kde::Kind::histogram
+                         ? kde::histogram_size(h, kde::kMaxBytes)
+                         : kde::density_size(h->atoms, h->knots, h->lattice_atoms());
+  row.put(Int32GetDatum(static_cast<int32>(bytes)));
   PG_RETURN_DATUM(row.record(fcinfo));
 }

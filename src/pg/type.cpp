@@ -12,9 +12,17 @@
 //   float4   block_moment[2 * blocks]
 //   int16    knot_low[knots], knot_slope[knots]
 //
+// and of a histogram, after its atoms
+//
+//   int64, float8, int16, 6 bytes   first_key, rows_below, byte, last_cell ... rows_shift of a
+//   block;
+//                                   as many times as there are blocks
+//   int64    the words of the cells' bits
+//
 // Both readers end in kde::validate: a kde value that exists obeys every rule of the format.
 #include "pg/pg.h"
 
+#include "core/density/histogram_view.h"
 #include "core/density/text.h"
 #include "pg/density_datum.h"
 #include "pg/owned.h"
@@ -113,6 +121,47 @@ void receive_arrays(StringInfo message, const Header& header, Writer* out) {
     out->put(static_cast<std::uint16_t>(pq_getmsgint(message, 2)));
 }
 
+// The same for a histogram; what is left of the message are the cells' bits.
+void receive_histogram(StringInfo message, const Header& header, Writer* out) {
+  for (std::size_t i = 0; i < 2 * std::size_t{header.atoms}; ++i)
+    out->put(pq_getmsgfloat8(message));
+  for (std::uint32_t i = 0; i < header.knots; ++i) {
+    kde::HistogramBlock block;
+    block.first_key = pq_getmsgint64(message);
+    block.rows_below = pq_getmsgfloat8(message);
+    block.byte = static_cast<std::uint16_t>(pq_getmsgint(message, 2));
+    block.last_cell = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+    block.key_shift = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+    block.key_bits = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+    block.rows_bits = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+    block.kinds = static_cast<kde::CellKinds>(pq_getmsgbyte(message));
+    block.rows_shift = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+    out->put(block);
+  }
+  while (bytes_left(message) > 0) out->put(pq_getmsgint64(message));
+}
+
+// Bytes of the stored form; refuses what cannot be one before anything of that size is allocated.
+// The arrays take as many bytes on the wire.
+Size stored_size(StringInfo message, const Header& header) {
+  const auto left = static_cast<Size>(bytes_left(message));
+  if (header.kind == kde::Kind::histogram) {
+    if (header.atoms > kde::kMaxBytes || header.knots > kde::kMaxBytes)
+      invalid_binary("wrong number of blocks or atoms");
+    const Size arrays =
+        header.atoms * 2 * sizeof(double) + header.knots * sizeof(kde::HistogramBlock);
+    if (left < arrays || left % sizeof(std::uint64_t) != 0 || left > kde::kMaxBytes - sizeof header)
+      invalid_binary("length does not fit its contents");
+    return sizeof header + left;
+  }
+  if (header.atoms > kde::kMaxBytes || header.knots > kde::kMaxBytes || header.knots == 1 ||
+      kde::density_size(header.atoms, header.knots, header.lattice_atoms()) > kde::kMaxBytes)
+    invalid_binary("wrong number of knots or atoms");
+  const Size size = kde::density_size(header.atoms, header.knots, header.lattice_atoms());
+  if (left != size - sizeof(Header)) invalid_binary("length does not fit its contents");
+  return size;
+}
+
 // ------------------------------------------------------------------------------ binary output
 
 void send_header(StringInfo out, const Header& header) {
@@ -156,6 +205,26 @@ void send_arrays(StringInfo out, const DensityView& density) {
   for (int i = 0; i < density.knots(); ++i) pq_sendint16(out, density.knot_slope_raw(i));
 }
 
+void send_histogram(StringInfo out, const kde::HistogramView& d, Size size) {
+  for (int i = 0; i < d.atoms(); ++i) pq_sendfloat8(out, d.atom_value(i));
+  for (int i = 0; i < d.atoms(); ++i) pq_sendfloat8(out, d.atom_cumulative_rows(i));
+  for (int b = 0; b < d.blocks(); ++b) {
+    const kde::HistogramBlock& block = d.block(b);
+    pq_sendint64(out, static_cast<uint64>(block.first_key));
+    pq_sendfloat8(out, block.rows_below);
+    pq_sendint16(out, block.byte);
+    pq_sendint8(out, block.last_cell);
+    pq_sendint8(out, block.key_shift);
+    pq_sendint8(out, block.key_bits);
+    pq_sendint8(out, block.rows_bits);
+    pq_sendint8(out, static_cast<uint8>(block.kinds));
+    pq_sendint8(out, block.rows_shift);
+  }
+  const char* end = reinterpret_cast<const char*>(&d.header()) + size;
+  for (const std::uint64_t* word = d.words(); reinterpret_cast<const char*>(word) < end; ++word)
+    pq_sendint64(out, *word);
+}
+
 }  // namespace
 
 // kde_in(cstring) -> kde. Errors: 22P02 with what is wrong, soft from PostgreSQL 16 on.
@@ -192,18 +261,15 @@ KDE_FUNCTION(kde_out) {
 KDE_FUNCTION(kde_recv) {
   auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
   const Header header = receive_header(message);
-  // Before anything of that size is allocated.
-  if (header.atoms > kde::kMaxBytes || header.knots > kde::kMaxBytes || header.knots == 1 ||
-      kde::density_size(header.atoms, header.knots, header.lattice_atoms()) > kde::kMaxBytes)
-    invalid_binary("wrong number of knots or atoms");
-  const Size size = kde::density_size(header.atoms, header.knots, header.lattice_atoms());
-  // The arrays take as many bytes on the wire as in the stored form.
-  if (static_cast<Size>(bytes_left(message)) != size - sizeof(Header))
-    invalid_binary("length does not fit its contents");
+  const Size size = stored_size(message, header);
   char* bytes = static_cast<char*>(palloc(size));
   Writer writer = {bytes};
   writer.put(header);
-  receive_arrays(message, header, &writer);
+  if (header.kind == kde::Kind::histogram) {
+    receive_histogram(message, header, &writer);
+  } else {
+    receive_arrays(message, header, &writer);
+  }
   Assert(writer.next == bytes + size);
   const Status status = kde::validate(bytes, size);
   if (!status.ok()) invalid_binary(status.message);
@@ -217,6 +283,11 @@ KDE_FUNCTION(kde_send) {
   StringInfoData message;
   pq_begintypsend(&message);
   send_header(&message, *header);
-  send_arrays(&message, DensityView(header));
+  if (header->kind == kde::Kind::histogram) {
+    send_histogram(&message, kde::HistogramView(header),
+                   kde::histogram_size(header, kde::kMaxBytes));
+  } else {
+    send_arrays(&message, DensityView(header));
+  }
   PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }

@@ -3,6 +3,7 @@
 //
 // Build: clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Isrc -Itest/unit \
 //   test/fuzz/density_fuzzer.cpp src/core/density/*.cpp src/core/integrate/*.cpp
+//   src/core/estimate/kernel.cpp
 #include "core/density/format.h"
 #include "core/density/text.h"
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/density/histogram.h"
 #include "core/density/text.h"
 #include "core/select/kernel_lscv.h"
 #include "core/select/lscv.h"
@@ -88,6 +89,25 @@ TEST(OutOfMemory, FitColumn) {
         });
       }
     }
+  }
+}
+
+// Exact, every cell, and simplified.
+TEST(OutOfMemory, EncodeHistogram) {
+  for (const int n : {20, 600, 3000}) {
+    std::vector<double> x = samples::normal(n, 1);
+    std::sort(x.begin(), x.end());
+    std::vector<HistogramCell> cells;
+    for (const double v : x) cells.push_back({v, 1, true});
+    Header h{};
+    h.rows = n;
+    h.min = x.front();
+    h.max = x.back();
+    fail_each_allocation([&] {
+      std::vector<std::uint64_t> words;
+      std::size_t size = 0;
+      return encode_histogram(h, cells, 0, 2048, &words, &size);
+    });
   }
 }
 

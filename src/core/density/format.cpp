@@ -1,6 +1,9 @@
 // Reading, writing and checking the layout of format.h.
 #include "core/density/format.h"
 
+#include "core/density/format_header.h"
+#include "core/density/histogram_view.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -32,10 +35,13 @@ bool pack_point(const Header& h, double x, std::uint32_t* point) {
 
 Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
 
+}  // namespace
+
 Status validate_header(const Header& h) {
   if (h.version != kFormatVersion)
     return Status::error(Code::invalid_format, "unknown format version %d", int{h.version});
-  if (h.kind != Kind::one_column) return invalid("unknown kind of density");
+  if (h.kind != Kind::one_column && h.kind != Kind::histogram)
+    return invalid("unknown kind of density");
   if (static_cast<int>(h.kernel) >= kKernels) return invalid("unknown kernel");
   if ((h.flags & ~(kBounded | kEveryRowRead | kCorrected | kLatticeAtoms)) != 0)
     return invalid("unknown flags");
@@ -74,6 +80,8 @@ Status validate_header(const Header& h) {
   if (h.finite_rows() < -1e-9 * h.rows) return invalid("special values exceed the rows");
   return Status::success();
 }
+
+namespace {
 
 Status validate_atoms(const DensityView& d) {
   const Header& h = d.header();
@@ -166,7 +174,7 @@ DensityView::DensityView(const void* bytes) {
   const char* p = static_cast<const char*>(bytes);
   header_ = reinterpret_cast<const Header*>(p);
   const std::size_t atoms = header_->atoms;
-  const std::size_t knots = header_->knots;
+  knots_ = header_->kind == Kind::histogram ? 0 : static_cast<int>(header_->knots);
   p += sizeof(Header);
   if (header_->lattice_atoms()) {
     atom_point_ = reinterpret_cast<const std::uint32_t*>(p);
@@ -179,6 +187,9 @@ DensityView::DensityView(const void* bytes) {
     atom_rows_ = reinterpret_cast<const double*>(p);
     p += atoms * sizeof(double);
   }
+  // What follows is no knots in a histogram.
+  if (knots_ == 0) return;
+  const auto knots = static_cast<std::size_t>(knots_);
   knot_mass_ = reinterpret_cast<const std::uint32_t*>(p);
   p += knots * sizeof(std::uint32_t);
   knot_high_ = reinterpret_cast<const std::uint32_t*>(p);
@@ -267,6 +278,8 @@ Status validate(const void* bytes, std::size_t size) {
   if (size < sizeof(Header)) return invalid("too short");
   if (size > kMaxBytes) return invalid("longer than 16 KB");
   const Header& h = *static_cast<const Header*>(bytes);
+  if (h.version == kFormatVersion && h.kind == Kind::histogram)
+    return validate_histogram(bytes, size);
   if (Status s = validate_header(h); !s.ok()) return s;
   if (h.knots == 1 || h.knots > kMaxBytes || h.atoms > kMaxBytes)
     return invalid("wrong number of knots or atoms");

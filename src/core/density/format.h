@@ -112,7 +112,7 @@ struct Header {
   std::uint16_t reserved;  // 0
   std::int32_t exponent;
   std::uint32_t atoms;
-  std::uint32_t knots;  // 0 (no smooth part) or >= 2
+  std::uint32_t knots;  // 0 (no smooth part) or >= 2; of a histogram its blocks
   double rows;          // non-null rows the density stands for
   double nulls, nans, negative_infinities, positive_infinities;  // rows
   double sample_rows;                                            // finite values of the sample
@@ -168,7 +168,8 @@ inline double truncate_position(double u) {
          0.0;
 }
 
-// Read access to a stored density. Holds pointers into the bytes; trivially copyable.
+// Read access to a stored density. Holds pointers into the bytes; trivially copyable. A histogram
+// has its header and its atoms here, and no knots: the rest is HistogramView's.
 class DensityView {
  public:
   // bytes: 8-byte aligned, validated (or built by this library).
@@ -176,7 +177,7 @@ class DensityView {
 
   const Header& header() const { return *header_; }
   int atoms() const { return static_cast<int>(header_->atoms); }
-  int knots() const { return static_cast<int>(header_->knots); }
+  int knots() const { return knots_; }
   int cells() const { return knots() > 0 ? knots() - 1 : 0; }
   int blocks() const { return (cells() + kBlockCells - 1) / kBlockCells; }
 
@@ -211,11 +212,12 @@ class DensityView {
   const double* atom_rows_ = nullptr;
   const std::uint32_t* atom_point_ = nullptr;  // null unless the atoms are lattice points
   const std::uint32_t* atom_mass_ = nullptr;
-  const std::uint32_t* knot_mass_;
-  const std::uint32_t* knot_high_;
-  const float* block_moment_;
-  const std::uint16_t* knot_low_;
-  const std::uint16_t* knot_slope_;
+  const std::uint32_t* knot_mass_ = nullptr;
+  const std::uint32_t* knot_high_ = nullptr;
+  const float* block_moment_ = nullptr;
+  const std::uint16_t* knot_low_ = nullptr;
+  const std::uint16_t* knot_slope_ = nullptr;
+  int knots_;
 };
 
 // The parts of a density, to be written by encode().

@@ -30,11 +30,11 @@
 //   1 bit         whether the cell is a point; only in blocks of CellKinds::mixed
 //   key_bits      (key - previous key) >> key_shift; the previous key of a block's first cell is
 //                 first_key. 0 only for a point.
-//   rows_bits     rows in units of slope_unit
+//   rows_bits     rows in units of slope_unit 2^rows_shift: blocks of the tails are finer
 //
 // so that a cell within a block is found by adding up. Without a lattice, values of blocks with
-// key_shift > 0 are rounded; decoded values beyond Header::max stand for it. No cell but a point
-// has keys of both signs at its ends, so that differences of keys fit in 63 bits.
+// key_shift > 0 are rounded; decoded values beyond Header::max stand for it. There no cell but a
+// point has keys of both signs at its ends, so that differences of keys fit in 63 bits.
 #pragma once
 
 #include "core/density/format.h"
@@ -62,7 +62,7 @@ struct HistogramBlock {
   std::uint8_t key_bits;   // 0 .. 63
   std::uint8_t rows_bits;  // 0 .. 53
   CellKinds kinds;
-  std::uint8_t reserved;  // 0
+  std::uint8_t rows_shift;  // 0 .. 53 - rows_bits
 };
 static_assert(sizeof(HistogramBlock) == 24);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/density/histogram.h"
+#include "core/density/histogram_cells.h"
 #include "core/room.h"
 
 #include <cstddef>
@@ -23,7 +24,14 @@ class HistogramView {
   int blocks() const { return static_cast<int>(header_->knots); }
   const HistogramBlock& block(int b) const { return block_[b]; }
 
-  // x of a key, within [min, max].
+  const std::uint64_t* words() const { return words_; }
+  CellReader cells(int b) const { return {block_[b], words_}; }
+  // Rows of all cells up to block b, its own not among them; b <= blocks().
+  double rows_below(int b) const {
+    return b < blocks() ? block_[b].rows_below : header_->smooth_rows;
+  }
+
+  // x of a key, within [min, max]: ascends with it.
   double value(std::int64_t key) const;
 
  private:

@@ -1,10 +1,11 @@
 // Writing and strictly reading the text form of text.h.
 #include "core/density/text.h"
 
-#include <charconv>
+#include "core/density/histogram_text.h"
+#include "core/density/text_fields.h"
+
 #include <cmath>
 #include <new>
-#include <system_error>
 
 namespace kde {
 
@@ -48,121 +49,6 @@ constexpr Field kFields[] = {
     {"sampling_variance", &Header::sampling_variance},
 };
 
-class Writer {
- public:
-  explicit Writer(std::string* out) : out_(*out) {}
-
-  template <typename T>
-  void number(T x) {
-    char buffer[40];
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, x).ptr;
-    out_.append(buffer, end);
-  }
-  void text(std::string_view s) { out_.append(s); }
-  void field(std::string_view name) {
-    out_.push_back(' ');
-    out_.append(name);
-    out_.push_back('=');
-  }
-  void errors(std::string_view name, const float (&errors)[kErrorScales]) {
-    field(name);
-    const char* separator = "[";
-    for (float x : errors) {
-      text(separator);
-      number(x);
-      separator = ",";
-    }
-    text("]");
-  }
-
- private:
-  std::string& out_;
-};
-
-// Consumes the text from the left; after a failure everything fails.
-class Reader {
- public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-
-  bool ok() const { return failed_at_ == nullptr; }
-  const char* failed_at() const { return failed_at_; }
-
-  void skip_space() {
-    while (!rest_.empty() && is_space(rest_.front())) rest_.remove_prefix(1);
-  }
-  bool at_end() {
-    skip_space();
-    return rest_.empty();
-  }
-  bool take(char c) {
-    if (rest_.empty() || rest_.front() != c) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-  void expect(char c, const char* where) {
-    if (ok() && !take(c)) failed_at_ = where;
-  }
-  void field(const char* name) {
-    if (!ok()) return;
-    skip_space();
-    const std::string_view n(name);
-    if (rest_.substr(0, n.size()) != n || rest_.substr(n.size(), 1) != "=") {
-      failed_at_ = name;
-      return;
-    }
-    rest_.remove_prefix(n.size() + 1);
-  }
-  template <typename T>
-  T number(const char* where) {
-    T x{};
-    if (!ok()) return x;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), x);
-    if (error != std::errc()) {
-      failed_at_ = where;
-      return x;
-    }
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    return x;
-  }
-  // The index of the word that follows in a list of names.
-  template <std::size_t N>
-  std::uint8_t word(const char* const (&names)[N], const char* where) {
-    if (!ok()) return 0;
-    std::size_t length = 0;
-    while (length < rest_.size() && !is_space(rest_[length])) ++length;
-    const std::string_view w = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-    for (std::size_t i = 0; i < N; ++i) {
-      if (w == names[i]) return static_cast<std::uint8_t>(i);
-    }
-    failed_at_ = where;
-    return 0;
-  }
-  void fail(const char* where) {
-    if (ok()) failed_at_ = where;
-  }
-
- private:
-  static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-  std::string_view rest_;
-  const char* failed_at_ = nullptr;
-};
-
-// Reads "[item,item,...]", calling read(reader) for each; at most `limit` of them.
-template <typename Read>
-void read_list(Reader& in, const char* name, std::size_t limit, Read read) {
-  in.field(name);
-  in.expect('[', name);
-  if (!in.ok() || in.take(']')) return;
-  std::size_t n = 0;
-  do {
-    if (++n > limit) in.fail(name);
-    if (in.ok()) read(in);
-  } while (in.ok() && in.take(','));
-  in.expect(']', name);
-}
-
 void read_errors(Reader& in, const char* name, float (&errors)[kErrorScales]) {
   std::size_t n = 0;
   read_list(in, name, kErrorScales,
@@ -170,11 +56,18 @@ void read_errors(Reader& in, const char* name, float (&errors)[kErrorScales]) {
   if (n != kErrorScales) in.fail(name);
 }
 
-DensityParts read_parts(Reader& in) {
-  DensityParts parts;
-  Header& h = parts.header;
+// All before the atoms.
+Header read_header(Reader& in) {
+  Header h{};
   in.skip_space();
   for (char c : std::string_view("kde/1")) in.expect(c, "kde/1");
+  h.kind = Kind::one_column;
+  if (in.sees("kind")) {
+    in.field("kind");
+    constexpr const char* kKindNames[] = {"histogram"};
+    in.word(kKindNames, "kind");
+    h.kind = Kind::histogram;
+  }
   in.field("kernel");
   h.kernel = static_cast<Kernel>(in.word(kKernelNames, "kernel"));
   in.field("type");
@@ -191,26 +84,77 @@ DensityParts read_parts(Reader& in) {
   }
   read_errors(in, "count_error", h.count_error);
   read_errors(in, "mean_error", h.mean_error);
-  read_list(in, "atoms", kMaxBytes / 8, [&parts](Reader& r) {
-    parts.atom_value.push_back(r.number<double>("atoms"));
+  return h;
+}
+
+void read_atoms(Reader& in, DensityParts* parts) {
+  read_list(in, "atoms", kMaxBytes / 8, [parts](Reader& r) {
+    parts->atom_value.push_back(r.number<double>("atoms"));
     r.expect(':', "atoms");
-    parts.atom_rows.push_back(r.number<double>("atoms"));
+    parts->atom_rows.push_back(r.number<double>("atoms"));
   });
-  read_list(in, "knots", kMaxBytes / 12, [&parts](Reader& r) {
+}
+
+void read_knots(Reader& in, DensityParts* parts) {
+  read_list(in, "knots", kMaxBytes / 12, [parts](Reader& r) {
     const double u = r.number<double>("knots");
     if (truncate_position(u) != u) r.fail("knots");  // more digits than are stored
-    parts.knot_u.push_back(u + 0.0);
+    parts->knot_u.push_back(u + 0.0);
     r.expect(':', "knots");
-    parts.knot_mass.push_back(r.number<std::uint32_t>("knots"));
+    parts->knot_mass.push_back(r.number<std::uint32_t>("knots"));
     r.expect(':', "knots");
-    parts.knot_slope.push_back(r.number<std::uint16_t>("knots"));
+    parts->knot_slope.push_back(r.number<std::uint16_t>("knots"));
   });
-  read_list(in, "moments", kMaxBytes / 8, [&parts](Reader& r) {
-    parts.block_moment.push_back(r.number<float>("moments"));
+  read_list(in, "moments", kMaxBytes / 8, [parts](Reader& r) {
+    parts->block_moment.push_back(r.number<float>("moments"));
     r.expect(':', "moments");
-    parts.block_moment.push_back(r.number<float>("moments"));
+    parts->block_moment.push_back(r.number<float>("moments"));
   });
-  return parts;
+}
+
+void write_header(const Header& h, Writer& w) {
+  w.text("kde/1");
+  if (h.kind == Kind::histogram) {
+    w.field("kind");
+    w.text("histogram");
+  }
+  w.field("kernel");
+  w.text(kernel_name(h.kernel));
+  w.field("type");
+  w.text(value_type_name(h.value_type));
+  w.field("method");
+  w.text(method_name(h.method));
+  w.field("flags");
+  w.number(int{h.flags});
+  w.field("exponent");
+  w.number(h.exponent);
+  for (const Field& f : kFields) {
+    w.field(f.name);
+    w.number(h.*f.member);
+  }
+  w.errors("count_error", h.count_error);
+  w.errors("mean_error", h.mean_error);
+}
+
+void write_knots(const DensityView& d, Writer& w) {
+  w.field("knots");
+  for (int i = 0; i < d.knots(); ++i) {
+    w.text(i == 0 ? "[" : ",");
+    w.number(d.knot_u(i));
+    w.text(":");
+    w.number(d.knot_mass_raw(i));
+    w.text(":");
+    w.number(unsigned{d.knot_slope_raw(i)});
+  }
+  w.text(d.knots() == 0 ? "[]" : "]");
+  w.field("moments");
+  for (int b = 0; b < d.blocks(); ++b) {
+    w.text(b == 0 ? "[" : ",");
+    w.number(d.block_moment(b, 1));
+    w.text(":");
+    w.number(d.block_moment(b, 2));
+  }
+  w.text(d.blocks() == 0 ? "[]" : "]");
 }
 
 // Whether the atoms are stored as they were read: lattice points are, other values would move.
@@ -251,26 +195,9 @@ const char* value_type_name(ValueType type) { return kTypeNames[static_cast<int>
 
 Status to_text(const DensityView& d, std::string* out) {
   try {
-    const Header& h = d.header();
     out->clear();
     Writer w(out);
-    w.text("kde/1");
-    w.field("kernel");
-    w.text(kernel_name(h.kernel));
-    w.field("type");
-    w.text(value_type_name(h.value_type));
-    w.field("method");
-    w.text(method_name(h.method));
-    w.field("flags");
-    w.number(int{h.flags});
-    w.field("exponent");
-    w.number(h.exponent);
-    for (const Field& f : kFields) {
-      w.field(f.name);
-      w.number(h.*f.member);
-    }
-    w.errors("count_error", h.count_error);
-    w.errors("mean_error", h.mean_error);
+    write_header(d.header(), w);
     w.field("atoms");
     for (int i = 0; i < d.atoms(); ++i) {
       w.text(i == 0 ? "[" : ",");
@@ -279,24 +206,11 @@ Status to_text(const DensityView& d, std::string* out) {
       w.number(d.atom_cumulative_rows(i));
     }
     w.text(d.atoms() == 0 ? "[]" : "]");
-    w.field("knots");
-    for (int i = 0; i < d.knots(); ++i) {
-      w.text(i == 0 ? "[" : ",");
-      w.number(d.knot_u(i));
-      w.text(":");
-      w.number(d.knot_mass_raw(i));
-      w.text(":");
-      w.number(unsigned{d.knot_slope_raw(i)});
+    if (d.header().kind == Kind::histogram) {
+      write_blocks(HistogramView(&d.header()), w);
+    } else {
+      write_knots(d, w);
     }
-    w.text(d.knots() == 0 ? "[]" : "]");
-    w.field("moments");
-    for (int b = 0; b < d.blocks(); ++b) {
-      w.text(b == 0 ? "[" : ",");
-      w.number(d.block_moment(b, 1));
-      w.text(":");
-      w.number(d.block_moment(b, 2));
-    }
-    w.text(d.blocks() == 0 ? "[]" : "]");
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   }
@@ -306,10 +220,20 @@ Status to_text(const DensityView& d, std::string* out) {
 Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size) {
   try {
     Reader in(text);
-    const DensityParts parts = read_parts(in);
+    DensityParts parts;
+    HistogramText blocks;
+    parts.header = read_header(in);
+    const bool histogram = parts.header.kind == Kind::histogram;
+    read_atoms(in, &parts);
+    if (histogram) {
+      read_blocks(in, &blocks);
+    } else {
+      read_knots(in, &parts);
+    }
     if (!in.ok())
       return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
     if (!in.at_end()) return Status::error(Code::invalid_format, "unexpected text after the end");
+    if (histogram) return store_histogram(parts, blocks, words, size);
     const Status s = encode(parts, words, size);
     // Parts of unequal length are the text's fault here.
     if (s.code == Code::internal)

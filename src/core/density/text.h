@@ -3,6 +3,14 @@
 //
 //   kde/1 kernel=gaussian type=numeric method=plugin flags=1 exponent=15 rows=53940 nulls=0 ...
 //   atoms=[value:rows,...] knots=[u:mass:slope,...] moments=[m1:m2,...]
+//
+// A histogram (histogram.h) has the same fields up to the atoms, "kind" before them, and then its
+// blocks, with their first keys, rows below, shifts, field widths and cells: the step of the key
+// and the rows as stored, behind a colon over the step, behind an @ at its end.
+//
+//   kde/1 kind=histogram kernel=gaussian ...
+//   atoms=[...]
+//   blocks=[first_key:rows_below:key_shift:key_bits:rows_shift:rows_bits:mixed(3:12,1@5,...),...]
 #pragma once
 
 #include "core/density/format.h"

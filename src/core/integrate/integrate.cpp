@@ -2,7 +2,9 @@
 #include "core/integrate/integrate.h"
 
 #include "core/density/cell.h"
+#include "core/density/histogram_view.h"
 #include "core/estimate/kernel.h"
+#include "core/integrate/histogram_integral.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +15,9 @@ namespace kde {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool is_histogram(const DensityView& d) { return d.header().kind == Kind::histogram; }
+HistogramView histogram_of(const DensityView& d) { return HistogramView(&d.header()); }
 
 Cell cell_at(const DensityView& d, int i) {
   return Cell::hermite(d.knot_u(i), d.knot_u(i + 1), d.knot_mass(i), d.knot_mass(i + 1),
@@ -77,8 +82,9 @@ int atoms_below(const DensityView& d, double x, bool inclusive) {
   return low;
 }
 
-// Finite rows <= x (inclusive) or < x; x may be infinite.
+// Finite rows <= x (inclusive) or < x; x is finite.
 double finite_below(const DensityView& d, double x, bool inclusive) {
+  if (is_histogram(d)) return histogram::finite_below(histogram_of(d), x, inclusive);
   const int atoms = atoms_below(d, x, inclusive);
   double rows = atoms > 0 ? d.atom_cumulative_rows(atoms - 1) : 0;
   const Header& h = d.header();
@@ -174,6 +180,10 @@ double clamp_to(double x, double low, double high) {
 
 // Mean and variance of the finite rows strictly inside the cuts of the range.
 void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
+  if (is_histogram(d)) {
+    histogram::partial_moments(histogram_of(d), r, out);
+    return;
+  }
   const Header& h = d.header();
   const double low_x = r.lower_unbounded ? -kInfinity : r.lower;
   const double high_x = r.upper_unbounded || std::isnan(r.upper) ? kInfinity : r.upper;
@@ -294,6 +304,7 @@ double smooth_quantile(const DensityView& d, double g) {
 
 // The smallest finite x with finite_below(x, inclusive) >= rows.
 double finite_quantile(const DensityView& d, double rows) {
+  if (is_histogram(d)) return histogram::finite_quantile(histogram_of(d), rows);
   const Header& h = d.header();
   // The rank of a value, asked for as a fraction of the rows, must not round to the next value's.
   const double reached = rows - 0x1p-48 * h.rows;
@@ -366,6 +377,7 @@ RangeMoments moments(const DensityView& density, const Range& range) {
 double pdf(const DensityView& density, double x) {
   const Header& h = density.header();
   if (!std::isfinite(x) || !(h.rows > 0)) return 0;
+  if (is_histogram(density)) return histogram::rows_density(histogram_of(density), x) / h.rows;
   double rows = 0;  // per unit of x
   if (h.smooth_rows > 0) {
     double u = density.to_u(x);

@@ -1,6 +1,8 @@
 // The intervals of interval.h.
 #include "core/integrate/interval.h"
 
+#include "core/integrate/histogram_kernel.h"
+
 #include <algorithm>
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
@@ -74,6 +76,22 @@ bool cuts_stored(const DensityView& d, double x, bool unbounded) {
   return u > d.knot_u(0) && u < d.knot_u(d.knots() - 1);
 }
 
+bool is_histogram(const DensityView& d) { return d.header().kind == Kind::histogram; }
+
+// Whether an end of the range cuts what is stored. A histogram's counts are within Header::error at
+// every value but those where they are exact.
+bool cuts_lower(const DensityView& d, const Range& r) {
+  if (!is_histogram(d)) return cuts_stored(d, r.lower, r.lower_unbounded);
+  const Header& h = d.header();
+  return h.error > 0 && std::isfinite(r.lower) && !is_exact_lower(h, r);
+}
+
+bool cuts_upper(const DensityView& d, const Range& r) {
+  if (!is_histogram(d)) return cuts_stored(d, r.upper, r.upper_unbounded);
+  const Header& h = d.header();
+  return h.error > 0 && std::isfinite(r.upper) && !is_exact_upper(h, r);
+}
+
 constexpr double kRowsAdded = 2;
 
 // What the sample says, before changed rows: of one call.
@@ -142,8 +160,7 @@ class Sampling {
       out.upper = high * h_.rows;
     }
     const double stored = h_.error * h_.rows;
-    const double ends = cuts_stored(density_, range.lower, range.lower_unbounded) +
-                        cuts_stored(density_, range.upper, range.upper_unbounded);
+    const double ends = cuts_lower(density_, range) + cuts_upper(density_, range);
     out.lower = std::clamp(out.lower - ends * stored, 0.0, out.estimate);
     out.upper = std::max(std::min(out.upper + ends * stored, h_.rows), out.estimate);
     return out;
@@ -166,6 +183,11 @@ struct Hull {
       low = std::min(low, d.to_x(d.knot_u(0)));
       high = std::max(high, d.to_x(d.knot_u(d.knots() - 1)));
     }
+    if ((d.header().flags & kBounded) == 0 && is_histogram(d)) {
+      const double bandwidth = histogram::acting_bandwidth(d.header());
+      low = histogram::kernel_least(d.header(), bandwidth);
+      high = histogram::kernel_greatest(d.header(), bandwidth);
+    }
     column_low = low;
     column_high = high;
     if (!r.lower_unbounded && std::isfinite(r.lower)) low = r.lower;
@@ -187,12 +209,17 @@ void widen(double half_low, double half_high, Interval* out) {
 // Of numbers >= 0: 0 of anything is 0, of what overflows as well.
 double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
 
-// What the error of the mass beyond each end does to a sum of |x - about|, in rows times x.
-double stored_error(const DensityView& d, const Range& r, double about) {
+// What the error of the mass beyond each end does to a sum of |x - about|, in rows times x. With E
+// the error of the rows below x, int (x - about) dF is off by [(x - about) E] - int E dx: what is
+// stored of a fit keeps the second small (block_moment), a histogram has the bound.
+double stored_error(const DensityView& d, const Range& r, const Hull& hull, double about) {
   const double rows = d.header().error * d.header().rows;
   double out = 0;
-  if (cuts_stored(d, r.lower, r.lower_unbounded)) out += product(rows, std::fabs(r.lower - about));
-  if (cuts_stored(d, r.upper, r.upper_unbounded)) out += product(rows, std::fabs(r.upper - about));
+  if (cuts_lower(d, r)) out += product(rows, std::fabs(r.lower - about));
+  if (cuts_upper(d, r)) out += product(rows, std::fabs(r.upper - about));
+  if (is_histogram(d))
+    out +=
+        product(rows, std::min(hull.high, hull.column_high) - std::max(hull.low, hull.column_low));
   return out;
 }
 
@@ -238,7 +265,7 @@ Interval sum_interval(const DensityView& density, const Range& range,
     const double magnitude = std::fabs(m.mean);
     const double fewer = product(magnitude, count.estimate - count.lower);
     const double more = product(magnitude, count.upper - count.estimate);
-    const double stored = stored_error(density, range, m.mean);
+    const double stored = stored_error(density, range, hull, m.mean);
     widen(std::hypot(m.mean < 0 ? more : fewer, mean_half) + stored,
           std::hypot(m.mean < 0 ? fewer : more, mean_half) + stored, &out);
     // The rows of a range on one side of 0 have a sum on that side.
@@ -267,9 +294,12 @@ Interval mean_interval(const DensityView& density, const Range& range,
     const double half = product(
         sampling.mean_deviations(p) * std::sqrt(sampling.unit_variance(h.mean_error, p) / p),
         std::sqrt(sampling.variance_within(m.variance, p, hull.width())));
-    const double stored = stored_error(density, range, m.mean) / m.finite;
-    widen(half + stored, half + stored, &out);
     rows -= m.count - sampling.count(range).lower;
+    // Of a bound, that for the fewest rows there may be.
+    const double among = is_histogram(density) ? std::max(rows, 0.0) : m.finite;
+    const double error = stored_error(density, range, hull, m.mean);
+    const double stored = error > 0 ? error / among : 0;
+    widen(half + stored, half + stored, &out);
   }
   double low = hull.low;
   double high = hull.high;

@@ -13,6 +13,9 @@
 //   mean      the ratio's, s var(x in range) / (n p), times Header::mean_error
 //   quantile  the quantiles at the ends of the count's interval: R. S. Woodruff, JASA 47 (1952)
 //
+// A histogram (density/histogram.h) was not sampled: its interval is Header::error alone, a bound
+// for the rows below any value, and for sums and means what they may be off by within the range.
+//
 // No interval where nothing was sampled: the whole column, and, where every row was read, all of
 // [min, max] (or none of it) by a bounded density.
 #pragma once

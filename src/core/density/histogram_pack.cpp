@@ -1,0 +1,311 @@
+// See histogram_pack.h. Blocks are chosen by dynamic programming over chunks of cells: the cells of
+// a block have fields of one width, which the widest needs, and a block costs 24 bytes.
+#include "core/density/histogram_pack.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace kde {
+
+namespace {
+
+constexpr std::size_t kChunk = 8;
+// A step that moves by less than half a quantum moves by less than this share of the tolerance.
+constexpr double kToleranceShare = 1.0 / 2;
+// Rows are rounded to at most this share of the tolerance.
+constexpr double kRowsShare = 1.0 / 2;
+// Without a tolerance, rows that are no whole numbers are rounded to this share of a cell's.
+constexpr double kCellShare = 1.0 / 32;
+// Wider quanta span more than an octave of doubles.
+constexpr int kMostShift = 52;
+
+// Of x >= 0; less than of any normal number where x is none.
+int floor_log2(double x) {
+  const auto exponent = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52);
+  return exponent > 0 ? exponent - 1023 : -1100;
+}
+
+// Of the distances of doubles at x, log2.
+int spacing_log2(double x) { return std::max(floor_log2(std::fabs(x)), -1022) - 52; }
+
+// How far an end of a cell may move.
+double slack_of(double width, double rows, double tolerance, const Rounding& rounding) {
+  double share = rounding.width;
+  if (rows > 0 && tolerance > 0) share = std::min(share, kToleranceShare * tolerance / rows);
+  return share * width;
+}
+
+// Whole quanta of 2^shift by which a key may be rounded so that step i moves no farther than it
+// may.
+int key_shift_at(const std::vector<Step>& steps, std::size_t i, const Rounding& rounding) {
+  const Step& s = steps[i];
+  const double tolerance = rounding.tolerance.at(s);
+  double move = std::numeric_limits<double>::infinity();
+  if (i > 0) {
+    const Step& left = steps[i - 1];
+    move = slack_of(s.x - left.x, s.below - left.through, tolerance, rounding);
+  }
+  if (i + 1 < steps.size()) {
+    const Step& right = steps[i + 1];
+    move = std::min(move, slack_of(right.x - s.x, right.below - s.through, tolerance, rounding));
+  }
+  return std::clamp(floor_log2(move) + 1 - spacing_log2(s.x), 0, kMostShift);
+}
+
+int rows_shift_of(double rows) { return rows < 1 ? 0 : std::min(floor_log2(rows), 52); }
+
+}  // namespace
+
+double HistogramPacking::rows(std::uint64_t units) const {
+  return static_cast<double>(units) * unit_;
+}
+
+std::uint64_t HistogramPacking::units(double rows) const {
+  return static_cast<std::uint64_t>(std::nearbyint(rows / unit_));
+}
+
+void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) {
+  const std::vector<Step>& list = steps.list;
+  cells_.clear();
+  lattice_ = steps.lattice;
+  if (list.empty() || !(steps.rows() > 0)) return;
+  cells_.reserve(list.size() + list.size() / 2);
+  first_key_ = list.front().key;
+  const bool tolerant = rounding.tolerance.rows > 0;
+  const bool rounded = !rounding.exact && (tolerant || unit_ != 1);
+  std::uint64_t through = 0;
+  std::int64_t end = first_key_;  // of the last cell
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Step& s = list[i];
+    const std::uint64_t at_below = units(s.below);
+    const std::uint64_t at_through = units(s.through);
+    if (at_through == through) continue;  // an end of no rows: stated where a range begins
+    Cell cell;
+    cell.key = s.key;
+    cell.point = false;
+    cell.key_shift =
+        lattice_ || rounding.exact ? 0 : static_cast<std::uint8_t>(key_shift_at(list, i, rounding));
+    const auto rows_shift = [&](std::uint64_t own) {
+      if (!rounded) return 0;
+      return rows_shift_of(tolerant ? kRowsShare * rounding.tolerance.at(s) / unit_
+                                    : kCellShare * static_cast<double>(own));
+    };
+    if (at_below > through) {
+      if (list[i - 1].key != end) {
+        // No rows to where the range begins.
+        Cell gap = cell;
+        gap.key = list[i - 1].key;
+        gap.through = through;
+        gap.rows_shift = kMostShift;
+        if (!lattice_ && !rounding.exact)
+          gap.key_shift = static_cast<std::uint8_t>(key_shift_at(list, i - 1, rounding));
+        if (cells_.empty())
+          first_key_ = gap.key;
+        else
+          cells_.push_back(gap);
+      }
+      cell.through = at_below;
+      cell.rows_shift = static_cast<std::uint8_t>(rows_shift(at_below - through));
+      cells_.push_back(cell);
+    }
+    if (at_through > at_below) {
+      cell.point = true;
+      const std::uint64_t own = at_through - std::max(at_below, through);
+      cell.through = at_through;
+      // A point keeps rows.
+      cell.rows_shift = static_cast<std::uint8_t>(
+          std::min(rows_shift(own), static_cast<int>(std::bit_width(own)) - 1));
+      cells_.push_back(cell);
+    }
+    through = at_through;
+    end = s.key;
+  }
+  // So that the rows add up.
+  cells_.back().rows_shift = 0;
+}
+
+void HistogramPacking::list_chunks() {
+  chunks_.clear();
+  std::int64_t begin = first_key_;
+  std::uint64_t below = 0;
+  bool negative = first_key_ < 0 && !lattice_;
+  for (std::size_t i = 0; i < cells_.size(); ++i) {
+    const Cell& cell = cells_[i];
+    const bool crosses = negative && (cell.key > 0 || (cell.point && cell.key == 0));
+    if (crosses) negative = false;
+    if (i == 0 || crosses || chunks_.back().end - chunks_.back().begin == kChunk) {
+      Chunk chunk{};
+      chunk.begin = i;
+      chunk.after_zero = crosses;
+      chunk.key_shift = chunk.rows_shift = kMostShift;
+      chunks_.push_back(chunk);
+    }
+    Chunk& chunk = chunks_.back();
+    chunk.end = i + 1;
+    chunk.points |= cell.point;
+    chunk.ranges |= !cell.point;
+    chunk.key_shift = std::min(chunk.key_shift, cell.key_shift);
+    chunk.rows_shift = std::min(chunk.rows_shift, cell.rows_shift);
+    // Of a point that crosses 0 nobody asks.
+    const auto width = static_cast<std::uint64_t>(cell.key) - static_cast<std::uint64_t>(begin);
+    std::uint64_t& widest = i == chunk.begin ? chunk.first_width : chunk.other_width;
+    widest = std::max(widest, width);
+    chunk.rows = std::max(chunk.rows, cell.through - below);
+    begin = cell.key;
+    below = cell.through;
+  }
+}
+
+std::size_t HistogramPacking::choose_blocks() {
+  plan_.clear();
+  const std::size_t n = chunks_.size();
+  if (n == 0) return 0;
+  struct Best {
+    std::size_t bytes = std::numeric_limits<std::size_t>::max();
+    std::size_t from = 0;
+    std::uint8_t key_shift = 0, rows_shift = 0;
+  };
+  std::vector<Best> best(n + 1);
+  best[0].bytes = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    Chunk all = chunks_[i];
+    // A block may begin at a point.
+    if (!cells_[all.begin].point) all.other_width = std::max(all.other_width, all.first_width);
+    for (std::size_t j = i; j < n; ++j) {
+      const Chunk& c = chunks_[j];
+      if (j > i) {
+        if (c.after_zero || c.end - all.begin > kHistogramCells) break;
+        all.end = c.end;
+        all.points |= c.points;
+        all.ranges |= c.ranges;
+        all.key_shift = std::min(all.key_shift, c.key_shift);
+        all.rows_shift = std::min(all.rows_shift, c.rows_shift);
+        all.other_width = std::max({all.other_width, c.first_width, c.other_width});
+        all.rows = std::max(all.rows, c.rows);
+      }
+      const std::size_t bits =
+          (all.points && all.ranges ? 1 : 0) +
+          static_cast<std::size_t>(std::bit_width(all.other_width >> all.key_shift)) +
+          static_cast<std::size_t>(std::bit_width(all.rows >> all.rows_shift));
+      const std::size_t bytes =
+          best[i].bytes + sizeof(HistogramBlock) + ((all.end - all.begin) * bits + 7) / 8;
+      if (bytes < best[j + 1].bytes) best[j + 1] = {bytes, i, all.key_shift, all.rows_shift};
+    }
+  }
+  for (std::size_t j = n; j > 0; j = best[j].from) {
+    const Best& b = best[j];
+    plan_.push_back({chunks_[b.from].begin, chunks_[j - 1].end, b.key_shift, b.rows_shift});
+  }
+  std::reverse(plan_.begin(), plan_.end());
+  return (best[n].bytes + 7) / 8 * 8;
+}
+
+std::size_t HistogramPacking::plan(const Steps& steps, double unit, const Rounding& rounding) {
+  unit_ = unit;
+  list_cells(steps, rounding);
+  list_chunks();
+  return choose_blocks();
+}
+
+void HistogramPacking::append(std::uint64_t field, int bits) {
+  if (bits == 0) return;
+  const std::size_t word = bits_ / 64;
+  const auto shift = static_cast<int>(bits_ % 64);
+  if (words_.size() < word + 2) words_.resize(word + 2);
+  words_[word] |= field << shift;
+  if (shift + bits > 64) words_[word + 1] |= field >> (64 - shift);
+  bits_ += static_cast<std::size_t>(bits);
+}
+
+void HistogramPacking::append_packed(std::int64_t key, std::uint64_t below, std::uint64_t through) {
+  Step s;
+  s.key = key;
+  // Rounded up, it stands for the greatest value.
+  s.x = lattice_ ? static_cast<double>(key) : (key >= key_of(max_) ? max_ : value_of_key(key));
+  s.below = rows(below);
+  s.through = rows(through);
+  std::vector<Step>& list = packed_.list;
+  if (!list.empty() && list.back().x == s.x)
+    list.back().through = s.through;
+  else
+    list.push_back(s);
+}
+
+void HistogramPacking::pack_block(const Block& planned) {
+  const Cell& first = cells_[planned.begin];
+  HistogramBlock block{};
+  block.first_key = key_;
+  // What lies on the other side of 0 has ended, but for what rounding left.
+  if (key_ < 0 && !lattice_ && first.key > 0) block.first_key = 0;
+  if (first.point) block.first_key = std::max(block.first_key, first.key);
+  block.rows_below = rows(units_);
+  block.last_cell = static_cast<std::uint8_t>(planned.end - planned.begin - 1);
+  block.key_shift = planned.key_shift;
+  block.rows_shift = planned.rows_shift;
+
+  const int shift = planned.key_shift;
+  const std::uint64_t half = shift > 0 ? std::uint64_t{1} << (shift - 1) : 0;
+  std::uint64_t quanta[kHistogramCells], own[kHistogramCells];
+  std::uint64_t all_quanta = 0, all_units = 0, used_quanta = 0, used_units = 0;
+  bool points = false, ranges = false;
+  append_packed(block.first_key, units_, units_);
+  const std::uint64_t before = units_;
+  for (std::size_t i = planned.begin; i < planned.end; ++i) {
+    const Cell& cell = cells_[i];
+    const std::size_t c = i - planned.begin;
+    std::uint64_t q = 0;
+    if (cell.key > block.first_key) {
+      const auto distance =
+          static_cast<std::uint64_t>(cell.key) - static_cast<std::uint64_t>(block.first_key);
+      if (!lattice_ && cell.key == 0)
+        q = distance >> shift;  // not beyond 0
+      else if (!lattice_ && cell.key == key_of(max_))
+        q = (distance + (half > 0 ? 2 * half - 1 : 0)) >> shift;
+      else
+        q = (distance + half) >> shift;
+    }
+    const bool distinct = !cell.point || (c > 0 && cells_[i - 1].point);
+    quanta[c] = std::max(q, all_quanta + (distinct ? 1 : 0)) - all_quanta;
+    own[c] = ((cell.through - before) >> planned.rows_shift) - all_units;
+    const std::uint64_t below = units_;
+    all_quanta += quanta[c];
+    all_units += own[c];
+    used_quanta |= quanta[c];
+    used_units |= own[c];
+    points |= cell.point;
+    ranges |= !cell.point;
+    key_ = block.first_key + static_cast<std::int64_t>(all_quanta << shift);
+    units_ = before + (all_units << planned.rows_shift);
+    append_packed(key_, cell.point ? below : units_, units_);
+  }
+  block.kinds = points && ranges ? CellKinds::mixed
+                : points         ? CellKinds::points
+                                 : CellKinds::ranges;
+  block.key_bits = static_cast<std::uint8_t>(std::bit_width(used_quanta));
+  block.rows_bits = static_cast<std::uint8_t>(std::bit_width(used_units));
+  bits_ = (bits_ + 7) / 8 * 8;
+  block.byte = static_cast<std::uint16_t>(bits_ / 8);
+  for (std::size_t c = 0; c <= block.last_cell; ++c) {
+    if (block.kinds == CellKinds::mixed) append(cells_[planned.begin + c].point ? 1 : 0, 1);
+    append(quanta[c], block.key_bits);
+    append(own[c], block.rows_bits);
+  }
+  blocks_.push_back(block);
+}
+
+std::size_t HistogramPacking::pack() {
+  blocks_.clear();
+  words_.clear();
+  packed_.list.clear();
+  packed_.lattice = lattice_;
+  bits_ = 0;
+  key_ = first_key_;
+  units_ = 0;
+  for (const Block& block : plan_) pack_block(block);
+  words_.resize((bits_ + 63) / 64);
+  return blocks_.size() * sizeof(HistogramBlock) + words_.size() * sizeof(std::uint64_t);
+}
+
+}  // namespace kde

@@ -1,0 +1,89 @@
+// Steps of a distribution function as the blocks and bits of histogram.h.
+//
+// Rows are rounded as cumulative sums, downwards, to multiples of a block's unit: so errors do not
+// add up, and what one block leaves the next one has. Values are rounded to whole multiples of
+// 2^key_shift. A step may be moved by a share of the cells at its sides, and by what a share of the
+// tolerance has of their rows.
+#pragma once
+
+#include "core/density/histogram.h"
+#include "core/density/histogram_simplify.h"
+#include "core/density/histogram_steps.h"
+#include "core/room.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace kde {
+
+struct Rounding {
+  bool exact = false;     // nothing is rounded
+  Tolerance tolerance{};  // of the steps; rows 0: rows of less than 2^53 units stay
+  double width = 0;       // a value moves by at most this share of a cell's width
+};
+
+// What is to be packed, and how.
+class HistogramPacking {
+ public:
+  // max: Header::max, for which keys beyond it stand.
+  explicit HistogramPacking(double max) : max_(max) {}
+
+  // Divides steps into blocks. unit: of rows; all rows are at most 2^53 of them. Returns about the
+  // bytes it will take, of blocks and words.
+  std::size_t plan(const Steps& steps, double unit, const Rounding& rounding);
+
+  // Carries the plan out. Returns the bytes of blocks and words.
+  std::size_t pack();
+  double unit() const { return unit_; }
+  const std::vector<HistogramBlock>& blocks() const { return blocks_; }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+  // The distribution function as packed.
+  const Steps& packed() const { return packed_; }
+
+ private:
+  struct Cell {
+    std::int64_t key;
+    std::uint64_t through;  // units of this and all earlier cells
+    bool point;
+    std::uint8_t key_shift, rows_shift;  // the most
+  };
+  // Some cells that stay together.
+  struct Chunk {
+    std::size_t begin, end;
+    bool after_zero;  // a block begins here
+    bool points, ranges;
+    std::uint8_t key_shift, rows_shift;
+    std::uint64_t first_width, other_width;  // of keys, the widest
+    std::uint64_t rows;                      // the most
+  };
+  struct Block {
+    std::size_t begin, end;
+    std::uint8_t key_shift, rows_shift;
+  };
+
+  void list_cells(const Steps& steps, const Rounding& rounding);
+  void list_chunks();
+  std::size_t choose_blocks();
+  void pack_block(const Block& planned);
+  void append(std::uint64_t field, int bits);
+  void append_packed(std::int64_t key, std::uint64_t below, std::uint64_t through);
+  std::uint64_t units(double rows) const;
+  double rows(std::uint64_t units) const;
+
+  double max_;
+  double unit_ = 1;
+  bool lattice_ = false;
+  std::int64_t first_key_ = 0;
+  std::vector<Cell> cells_;
+  std::vector<Chunk> chunks_;
+  std::vector<Block> plan_;
+
+  std::vector<HistogramBlock> blocks_;
+  std::vector<std::uint64_t> words_;
+  std::size_t bits_ = 0;
+  std::int64_t key_ = 0;     // of the last cell, as packed
+  std::uint64_t units_ = 0;  // of all cells, as packed
+  Steps packed_;
+};
+
+}  // namespace kde

@@ -1,0 +1,142 @@
+// The rules of histogram.h, checked on bytes of unknown origin.
+#include "core/density/format_header.h"
+#include "core/density/histogram_view.h"
+
+#include <cmath>
+#include <limits>
+
+namespace kde {
+
+namespace {
+
+Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
+
+Status validate_own_header(const Header& h) {
+  if (h.kernel != Kernel::gaussian) return invalid("a histogram's kernel is not gaussian");
+  if ((h.flags & (kCorrected | kLatticeAtoms)) != 0)
+    return invalid("a histogram has flags of another kind");
+  if (h.origin != 0 || h.exponent != 0) return invalid("a histogram's origin or exponent is not 0");
+  if (h.knots > 0 && !(h.slope_unit > 0)) return invalid("unit of the cells' rows is 0");
+  if (h.knots == 0 && h.smooth_rows > 0) return invalid("rows of cells without cells");
+  return Status::success();
+}
+
+Status validate_histogram_atoms(const HistogramView& d) {
+  const Header& h = d.header();
+  double previous = 0;
+  for (int i = 0; i < d.atoms(); ++i) {
+    const double v = d.atom_value(i);
+    const double rows = d.atom_cumulative_rows(i);
+    if (!(v >= h.min && v <= h.max)) return invalid("an atom is outside [min, max]");
+    if (i > 0 && v <= d.atom_value(i - 1)) return invalid("atoms are not in ascending order");
+    if (!std::isfinite(rows) || rows <= previous) return invalid("an atom has no rows");
+    previous = rows;
+  }
+  return Status::success();
+}
+
+// The least key and, where every key is known to the last bit, the greatest.
+struct KeyLimits {
+  std::int64_t low, high;
+
+  explicit KeyLimits(const Header& h)
+      : low(key_of(-std::numeric_limits<double>::max())),
+        // Rounded up, a key stands for max, whatever it is.
+        high(std::numeric_limits<std::int64_t>::max()) {
+    if (h.lattice_step > 0) {
+      // A range begins at the point before its first.
+      low = point(h, h.min) - 1;
+      high = point(h, h.max);
+    }
+  }
+
+ private:
+  // Of less than 53 bits, as lattice_resolved() says.
+  static std::int64_t point(const Header& h, double x) {
+    return static_cast<std::int64_t>(std::nearbyint((x - h.lattice_offset) / h.lattice_step));
+  }
+};
+
+// Keys and rows of a block. *last: the last key before it, and then its own last one.
+Status validate_cells(const HistogramView& d, int b, const KeyLimits& limits, std::int64_t* last) {
+  const Header& h = d.header();
+  const HistogramBlock& block = d.block(b);
+  if (block.first_key < *last) return invalid("blocks are not in ascending order");
+  const std::uint64_t most =
+      static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) >> block.key_shift;
+  BitReader bits(d.words(), block.byte);
+  std::int64_t key = block.first_key;
+  std::uint64_t units = 0;  // 64 fields of 53 bits
+  for (int i = 0; i <= block.last_cell; ++i) {
+    const bool point =
+        block.kinds == CellKinds::mixed ? bits.take(1) != 0 : block.kinds == CellKinds::points;
+    const std::uint64_t step = bits.take(block.key_bits);
+    if (step > most) return invalid("a key is out of range");
+    const std::int64_t before = key;
+    if (__builtin_add_overflow(before, static_cast<std::int64_t>(step << block.key_shift), &key) ||
+        key > limits.high)
+      return invalid("a key is out of range");
+    if (!point && step == 0) return invalid("a range of values has no width");
+    if (!point && h.lattice_step == 0 && before < 0 && key > 0)
+      return invalid("a range of values has both signs");
+    units += bits.take(block.rows_bits) << block.rows_shift;
+  }
+  *last = key;
+  const double after = block.rows_below + static_cast<double>(units) * h.slope_unit;
+  if (!(std::fabs(after - d.rows_below(b + 1)) <= 1e-9 * h.rows))
+    return invalid("rows of cells do not add up");
+  return Status::success();
+}
+
+Status validate_blocks(const HistogramView& d, std::size_t word_bits) {
+  const Header& h = d.header();
+  const KeyLimits limits(h);
+  std::int64_t last = limits.low;
+  std::size_t end = 0;  // of the bits so far
+  double rows = 0;
+  // To the next byte, or word, all bits are 0: a density has one form.
+  const auto padded_by_zeros = [&d, &end](std::size_t to) {
+    BitReader rest(d.words(), end / 8);
+    rest.take(end % 8);
+    return rest.take(static_cast<unsigned>(to - end)) == 0;
+  };
+  for (int b = 0; b < d.blocks(); ++b) {
+    const HistogramBlock& block = d.block(b);
+    if (h.lattice_step > 0 && block.key_shift != 0) return invalid("keys of a lattice are rounded");
+    const std::size_t begin = (end + 7) / 8 * 8;
+    if (block.byte * std::size_t{8} != begin || !padded_by_zeros(begin))
+      return invalid("a block's cells are out of place");
+    end = begin + block_bits(block);
+    if (end > word_bits) return invalid("a block's cells are out of place");
+    if (!(block.rows_below >= rows && block.rows_below <= h.smooth_rows) ||
+        (b == 0 && block.rows_below != 0))
+      return invalid("rows of cells do not add up");
+    rows = block.rows_below;
+    if (Status s = validate_cells(d, b, limits, &last); !s.ok()) return s;
+  }
+  if (word_bits - end >= 64 || !padded_by_zeros(word_bits)) return invalid("unused bits are not 0");
+  return Status::success();
+}
+
+}  // namespace
+
+Status validate_histogram(const void* bytes, std::size_t size) {
+  if (size < sizeof(Header)) return invalid("too short");
+  if (size > kMaxBytes) return invalid("longer than 16 KB");
+  const Header& h = *static_cast<const Header*>(bytes);
+  if (h.kind != Kind::histogram) return invalid("not a histogram");
+  if (Status s = validate_header(h); !s.ok()) return s;
+  if (Status s = validate_own_header(h); !s.ok()) return s;
+  if (histogram_size(bytes, size) != size) return invalid("length does not fit its contents");
+  const HistogramView d(bytes);
+  if (Status s = validate_histogram_atoms(d); !s.ok()) return s;
+  const std::size_t word_bits =
+      (size - sizeof(Header) - h.atoms * 2 * sizeof(double) - h.knots * sizeof(HistogramBlock)) * 8;
+  if (Status s = validate_blocks(d, word_bits); !s.ok()) return s;
+  const double atom_rows = d.atoms() > 0 ? d.atom_cumulative_rows(d.atoms() - 1) : 0;
+  if (!(std::fabs(atom_rows + h.smooth_rows - h.finite_rows()) <= 1e-9 * h.rows))
+    return invalid("rows do not add up");
+  return Status::success();
+}
+
+}  // namespace kde

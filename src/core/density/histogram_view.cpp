@@ -1,0 +1,146 @@
+// Reading the layout of histogram.h.
+#include "core/density/histogram_view.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace kde {
+
+namespace {
+
+// Collects the cells of decode_histogram: what has no width becomes a point, and points at one
+// value become one.
+class CellList {
+ public:
+  CellList(const HistogramView& view, std::vector<HistogramCell>* cells)
+      : view_(view), lattice_(view.header().lattice_step > 0), cells_(*cells) {
+    cells_.clear();
+  }
+
+  void add_atoms_below(double value) {
+    for (; atom_ < view_.atoms() && view_.atom_value(atom_) < value; ++atom_)
+      add_point(view_.atom_value(atom_), atom_rows());
+  }
+
+  // Where a range begins: what lies before has no rows.
+  void begin_at(double value) {
+    if (cells_.empty() || cells_.back().value < value) cells_.push_back({value, 0, false});
+  }
+
+  // Divided by width at the atoms in it.
+  void add_range(const StoredCell& cell, double rows) {
+    const double begin = view_.value(cell.begin);
+    const double end = view_.value(cell.key);
+    double before = 0;  // share already added
+    for (; atom_ < view_.atoms() && view_.atom_value(atom_) < end; ++atom_) {
+      const double value = view_.atom_value(atom_);
+      const double share = std::clamp(share_at(cell, begin, end, value), before, 1.0);
+      add_part(value, rows * (share - before));
+      before = share;
+      add_point(value, atom_rows());
+    }
+    add_part(end, rows * (1 - before));
+  }
+
+  void add_point(double value, double rows) {
+    if (!cells_.empty() && cells_.back().point && cells_.back().value == value) {
+      cells_.back().rows += rows;
+    } else {
+      cells_.push_back({value, rows, true});
+    }
+  }
+
+ private:
+  double atom_rows() const {
+    const double before = atom_ > 0 ? view_.atom_cumulative_rows(atom_ - 1) : 0;
+    return view_.atom_cumulative_rows(atom_) - before;
+  }
+
+  double share_at(const StoredCell& cell, double begin, double end, double value) const {
+    if (!lattice_) return end > begin ? (value - begin) / (end - begin) : 1;
+    const Header& h = view_.header();
+    const double k = std::nearbyint((value - h.lattice_offset) / h.lattice_step);
+    return (k - static_cast<double>(cell.begin)) / static_cast<double>(cell.key - cell.begin);
+  }
+
+  void add_part(double value, double rows) {
+    if (!cells_.empty() && cells_.back().value >= value) {
+      if (rows > 0) add_point(cells_.back().value, rows);
+    } else {
+      cells_.push_back({value, rows, false});
+    }
+  }
+
+  const HistogramView& view_;
+  bool lattice_;
+  std::vector<HistogramCell>& cells_;
+  int atom_ = 0;
+};
+
+}  // namespace
+
+HistogramView::HistogramView(const void* bytes) {
+  const char* p = static_cast<const char*>(bytes);
+  header_ = reinterpret_cast<const Header*>(p);
+  p += sizeof(Header);
+  atom_value_ = reinterpret_cast<const double*>(p);
+  p += header_->atoms * sizeof(double);
+  atom_rows_ = reinterpret_cast<const double*>(p);
+  p += header_->atoms * sizeof(double);
+  block_ = reinterpret_cast<const HistogramBlock*>(p);
+  p += header_->knots * sizeof(HistogramBlock);
+  words_ = reinterpret_cast<const std::uint64_t*>(p);
+}
+
+double HistogramView::value(std::int64_t key) const {
+  const Header& h = *header_;
+  if (h.lattice_step > 0)
+    return std::min(std::max(h.lattice_point(static_cast<double>(key)), h.min), h.max);
+  // Rounded keys may be beyond the doubles'.
+  if (key >= key_of(h.max)) return h.max;
+  if (key <= key_of(h.min)) return h.min;
+  return value_of_key(key);
+}
+
+std::size_t histogram_size(const void* bytes, std::size_t available) {
+  const Header& h = *static_cast<const Header*>(bytes);
+  if (h.atoms > kMaxBytes / (2 * sizeof(double)) || h.knots > kMaxBytes / sizeof(HistogramBlock))
+    return 0;
+  const std::size_t arrays =
+      sizeof(Header) + h.atoms * 2 * sizeof(double) + h.knots * sizeof(HistogramBlock);
+  if (arrays > std::min(available, kMaxBytes)) return 0;
+  const HistogramView view(bytes);
+  std::size_t end = 0;
+  for (int b = 0; b < view.blocks(); ++b) {
+    const HistogramBlock& block = view.block(b);
+    if (block.last_cell >= kHistogramCells || block.key_shift > 62 || block.key_bits > 63 ||
+        block.rows_bits + block.rows_shift > 53 || block.kinds > CellKinds::mixed)
+      return 0;
+    end = std::max(end, std::size_t{block.byte} * 8 + block_bits(block));
+  }
+  const std::size_t size = arrays + (end + 63) / 64 * sizeof(std::uint64_t);
+  return size <= kMaxBytes ? size : 0;
+}
+
+void decode_histogram(const HistogramView& view, std::vector<HistogramCell>* cells) {
+  CellList list(view, cells);
+  const double unit = view.header().slope_unit;
+  for (int b = 0; b < view.blocks(); ++b) {
+    CellReader reader = view.cells(b);
+    StoredCell cell;
+    while (reader.next(&cell)) {
+      const double rows = static_cast<double>(cell.units) * unit;
+      if (cell.point) {
+        list.add_atoms_below(view.value(cell.key));
+        list.add_point(view.value(cell.key), rows);
+      } else {
+        list.add_atoms_below(view.value(cell.begin));
+        list.begin_at(view.value(cell.begin));
+        list.add_range(cell, rows);
+      }
+    }
+  }
+  list.add_atoms_below(std::numeric_limits<double>::infinity());
+}
+
+}  // namespace kde

@@ -1,0 +1,337 @@
+// The answers of histogram_integral.h.
+#include "core/integrate/histogram_integral.h"
+
+#include "core/integrate/histogram_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kde::histogram {
+
+namespace {
+
+constexpr std::int64_t kLowestKey = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kHighestKey = std::numeric_limits<std::int64_t>::max();
+
+bool is_bounded(const Header& h) { return (h.flags & kBounded) != 0; }
+
+// The kernel that acts in every answer, 0 for none.
+double smoothing(const Header& h) { return is_bounded(h) ? 0 : acting_bandwidth(h); }
+
+// Where values <= x, or < x, end: the last key among them, and where ranges are divided.
+struct Cut {
+  double x = 0;
+  std::int64_t key = 0;
+};
+
+// On a lattice, a bound within 1e-15 of a lattice point is that point, as for other densities
+// (smooth_cut() of integrate.cpp).
+Cut cut_at(const Header& h, double x, bool inclusive) {
+  if (h.lattice_step == 0) return {x, key_of(x) - (inclusive ? 0 : 1)};
+  const double steps = (x - h.lattice_offset) / h.lattice_step;
+  const double nearest = std::round(steps);
+  const double digits = 1e-15 * std::max(std::fabs(x), std::fabs(h.lattice_offset));
+  double k = std::floor(steps);
+  if (std::fabs(steps - nearest) * h.lattice_step <= digits) {
+    k = inclusive ? nearest : nearest - 1;
+    x = h.lattice_point(nearest);
+  }
+  return {x, static_cast<std::int64_t>(std::clamp(k, -0x1p60, 0x1p60))};
+}
+
+// Number of atoms <= x (inclusive) or < x.
+int atoms_below(const HistogramView& d, double x, bool inclusive) {
+  int low = 0;
+  int high = d.atoms();
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    const double v = d.atom_value(middle);
+    if (inclusive ? v <= x : v < x) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+double rows_of_atoms(const HistogramView& d, int atoms) {
+  return atoms > 0 ? d.atom_cumulative_rows(atoms - 1) : 0;
+}
+
+// The last block that begins at the key or below; -1: none does.
+int find_block(const HistogramView& d, std::int64_t key) {
+  int low = -1;
+  int high = d.blocks();
+  while (high - low > 1) {
+    const int middle = low + (high - low) / 2;
+    (d.block(middle).first_key <= key ? low : high) = middle;
+  }
+  return low;
+}
+
+// The share of a range's rows up to the cut, which is after its begin.
+double share_below(const HistogramView& d, const StoredCell& cell, const Cut& cut) {
+  if (d.header().lattice_step > 0)
+    return static_cast<double>(cut.key - cell.begin) / static_cast<double>(cell.key - cell.begin);
+  const double begin = d.value(cell.begin);
+  const double end = d.value(cell.key);
+  if (cut.x >= end) return 1;
+  return cut.x > begin ? (cut.x - begin) / (end - begin) : 0;
+}
+
+// Rows of the cells up to the cut; never falls as the cut grows.
+double cells_below(const HistogramView& d, const Cut& cut) {
+  const int b = find_block(d, cut.key);
+  if (b < 0) return 0;
+  CellReader reader = d.cells(b);
+  StoredCell cell;
+  std::uint64_t units = 0;
+  const double end = d.rows_below(b + 1);
+  while (reader.next(&cell)) {
+    if (cell.key <= cut.key) {
+      units += cell.units;
+      continue;
+    }
+    double within = static_cast<double>(units);
+    if (!cell.point) within += share_below(d, cell, cut) * static_cast<double>(cell.units);
+    return std::min(d.rows_below(b) + within * d.header().slope_unit, end);
+  }
+  return end;
+}
+
+// Rows at one value, or even over a stretch, of moments about a centre.
+struct Accumulator {
+  double centre = 0;
+  double m0 = 0, m1 = 0, m2 = 0;
+  double begin = std::numeric_limits<double>::infinity();  // the stretches' hull
+  double end = -std::numeric_limits<double>::infinity();
+
+  // Of rows between `from` and `to` with that variance, around their middle.
+  void add(double rows, double from, double to, double variance) {
+    const double middle = from / 2 + to / 2 - centre;
+    m0 += rows;
+    m1 += rows * middle;
+    m2 += rows * (middle * middle + variance);
+    begin = std::min(begin, from);
+    end = std::max(end, to);
+  }
+};
+
+// What of a cell is in (low, high].
+void add_cell(const HistogramView& d, const StoredCell& cell, const Cut& low, const Cut& high,
+              double scale, Accumulator* sum) {
+  const Header& h = d.header();
+  double rows = static_cast<double>(cell.units) * h.slope_unit;
+  if (!cell.point && h.lattice_step > 0) {
+    const std::int64_t first = std::max(cell.begin, low.key);  // the point before the first
+    const std::int64_t last = std::min(cell.key, high.key);
+    if (last <= first) return;
+    const auto points = static_cast<double>(last - first);
+    rows *= points / static_cast<double>(cell.key - cell.begin);
+    const double step = h.lattice_step * scale;
+    sum->add(rows, d.value(first + 1) * scale, d.value(last) * scale,
+             step * step * (points * points - 1) / 12);
+    return;
+  }
+  const double end = d.value(cell.key);
+  const double begin = cell.point ? end : d.value(cell.begin);
+  if (end > begin) {
+    const double from = std::max(begin, low.x);
+    const double to = std::min(end, high.x);
+    if (!(to > from)) return;
+    const double width = (to - from) * scale;
+    sum->add(rows * ((to - from) / (end - begin)), from * scale, to * scale, width * width / 12);
+  } else if (cell.key > low.key && cell.key <= high.key) {
+    sum->add(rows, end * scale, end * scale, 0);
+  }
+}
+
+void own_moments(const HistogramView& d, const Range& r, RangeMoments* out) {
+  const Header& h = d.header();
+  const bool low_open = r.lower_unbounded || !std::isfinite(r.lower);
+  const bool high_open = r.upper_unbounded || !std::isfinite(r.upper);
+  const Cut low = low_open ? Cut{-std::numeric_limits<double>::infinity(), kLowestKey}
+                           : cut_at(h, r.lower, !r.lower_inclusive);
+  const Cut high = high_open ? Cut{std::numeric_limits<double>::infinity(), kHighestKey}
+                             : cut_at(h, r.upper, r.upper_inclusive);
+  const double from = std::clamp(low_open ? h.min : r.lower, h.min, h.max);
+  const double to = std::clamp(high_open ? h.max : r.upper, from, h.max);
+  // A unit in which no square overflows or vanishes.
+  const double largest = std::max(std::fabs(h.min), std::fabs(h.max));
+  const int exponent = largest > 0 ? std::clamp(std::ilogb(largest), -1000, 1000) : 0;
+  const double scale = std::ldexp(1.0, -exponent);
+  Accumulator sum;
+  sum.centre = from * scale / 2 + to * scale / 2;
+
+  const int first_atom = low_open ? 0 : atoms_below(d, low.x, !r.lower_inclusive);
+  const int end_atom = high_open ? d.atoms() : atoms_below(d, high.x, r.upper_inclusive);
+  for (int i = first_atom; i < end_atom; ++i) {
+    const double v = d.atom_value(i) * scale;
+    sum.add(d.atom_cumulative_rows(i) - rows_of_atoms(d, i), v, v, 0);
+  }
+  for (int b = std::max(find_block(d, low.key), 0);
+       b < d.blocks() && d.block(b).first_key <= high.key; ++b) {
+    CellReader reader = d.cells(b);
+    StoredCell cell;
+    while (reader.next(&cell)) {
+      if (cell.units > 0) add_cell(d, cell, low, high, scale, &sum);
+    }
+  }
+  if (!(sum.m0 > 0)) {
+    // Rows too few for the moments' rounding: the middle of the range is as good as anything.
+    out->mean = from / 2 + to / 2;
+    out->variance = 0;
+    return;
+  }
+  const double mean = std::clamp(sum.m1 / sum.m0, sum.begin - sum.centre, sum.end - sum.centre);
+  const double half = (sum.end - sum.begin) / 2;
+  const double variance = std::clamp(sum.m2 / sum.m0 - mean * mean, 0.0, half * half);
+  out->mean = std::clamp((sum.centre + mean) / scale, from, to);
+  out->variance = variance / scale / scale;
+}
+
+// The smallest value by which the cells have `rows`, > 0, and within a range without a lattice,
+// where no other value is near enough to be taken for the wanted one, `exact_rows`, which are no
+// fewer.
+double cells_quantile(const HistogramView& d, double rows, double exact_rows) {
+  int b = 0;
+  for (int high = d.blocks() - 1; b < high;) {
+    const int middle = b + (high - b) / 2;
+    if (d.rows_below(middle + 1) >= rows) {
+      high = middle;
+    } else {
+      b = middle + 1;
+    }
+  }
+  const Header& h = d.header();
+  CellReader reader = d.cells(b);
+  StoredCell cell;
+  StoredCell last;  // with rows
+  const double wanted = (rows - d.rows_below(b)) / h.slope_unit;
+  std::uint64_t units = 0;
+  while (reader.next(&cell)) {
+    if (cell.units == 0) continue;
+    last = cell;
+    const auto before = static_cast<double>(units);
+    units += cell.units;
+    if (static_cast<double>(units) < wanted) continue;
+    if (cell.point) break;
+    const double share = std::clamp((wanted - before) / static_cast<double>(cell.units), 0.0, 1.0);
+    if (h.lattice_step > 0) {
+      const auto points = static_cast<double>(cell.key - cell.begin);
+      const double k = std::clamp(std::ceil(share * points - 1e-9), 1.0, points);
+      return d.value(cell.begin + static_cast<std::int64_t>(k));
+    }
+    const double begin = d.value(cell.begin);
+    const double end = d.value(cell.key);
+    const double exact = (exact_rows - d.rows_below(b)) / h.slope_unit;
+    const double exact_share =
+        std::clamp((exact - before) / static_cast<double>(cell.units), 0.0, 1.0);
+    return std::min(begin + exact_share * (end - begin), end);
+  }
+  return d.value(last.key);
+}
+
+double own_quantile(const HistogramView& d, double rows) {
+  const Header& h = d.header();
+  // The rank of a value, asked for as a fraction of the rows, must not round to the next value's.
+  const double reached = rows - 0x1p-48 * h.rows;
+  if (!(reached > 0)) return h.min;
+  // The first atom by which the rows are reached.
+  const auto below = [&d, &h](double x, bool inclusive) {
+    const Cut cut = cut_at(h, x, inclusive);
+    return rows_of_atoms(d, atoms_below(d, cut.x, inclusive)) + cells_below(d, cut);
+  };
+  int low = 0;
+  for (int high = d.atoms(); low < high;) {
+    const int middle = low + (high - low) / 2;
+    if (below(d.atom_value(middle), true) >= reached) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  if (low < d.atoms() && below(d.atom_value(low), false) < reached) return d.atom_value(low);
+  if (d.blocks() == 0) return h.max;
+  const double before = rows_of_atoms(d, low);
+  const double left = reached - before;
+  if (low == d.atoms() && left >= h.smooth_rows) return h.max;
+  // Where the atoms before it reach beyond rounding, the value is the last of theirs.
+  const double least = low > 0 ? d.atom_value(low - 1) : h.min;
+  const double most = low < d.atoms() ? d.atom_value(low) : h.max;
+  return std::clamp(left > 0 ? cells_quantile(d, left, rows - before) : least, least, most);
+}
+
+// Without a kernel.
+double own_density(const HistogramView& d, double x) {
+  const Header& h = d.header();
+  if (h.lattice_step > 0) {
+    // Half a step to either side of a lattice point is its own.
+    const double k =
+        std::clamp(std::round((x - h.lattice_offset) / h.lattice_step), -0x1p60, 0x1p60);
+    const auto key = static_cast<std::int64_t>(k);
+    double rows = cells_below(d, {0, key}) - cells_below(d, {0, key - 1});
+    const int next = atoms_below(d, x - h.lattice_step / 2, false);
+    if (next < d.atoms() && d.atom_value(next) <= x + h.lattice_step / 2)
+      rows += d.atom_cumulative_rows(next) - rows_of_atoms(d, next);
+    return std::max(rows, 0.0) / h.lattice_step;
+  }
+  if (x < h.min || x > h.max) return 0;
+  const std::int64_t key = key_of(x);
+  for (int b = std::max(find_block(d, key), 0); b < d.blocks(); ++b) {
+    CellReader reader = d.cells(b);
+    StoredCell cell;
+    while (reader.next(&cell)) {
+      if (cell.point || cell.key < key) continue;
+      const double begin = d.value(cell.begin);
+      const double end = d.value(cell.key);
+      if (cell.begin > key || !(end > begin)) return 0;
+      return static_cast<double>(cell.units) * h.slope_unit / (end - begin);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+double finite_below(const HistogramView& d, double x, bool inclusive) {
+  const Header& h = d.header();
+  if (const double bandwidth = smoothing(h); bandwidth > 0)
+    return kernel_rows_below(d, bandwidth, x);
+  if (h.lattice_step == 0) {
+    if (inclusive ? x < h.min : x <= h.min) return 0;
+    // What is stored beyond max stands for it.
+    if (inclusive ? x >= h.max : x > h.max) return rows_of_atoms(d, d.atoms()) + h.smooth_rows;
+  }
+  const Cut cut = cut_at(h, x, inclusive);
+  return rows_of_atoms(d, atoms_below(d, cut.x, inclusive)) + cells_below(d, cut);
+}
+
+void partial_moments(const HistogramView& d, const Range& range, RangeMoments* out) {
+  if (const double bandwidth = smoothing(d.header()); bandwidth > 0) {
+    kernel_moments(d, bandwidth, range, out);
+  } else {
+    own_moments(d, range, out);
+  }
+}
+
+double finite_quantile(const HistogramView& d, double rows) {
+  const double own = own_quantile(d, rows);
+  const double bandwidth = smoothing(d.header());
+  return bandwidth > 0 ? kernel_quantile(d, bandwidth, rows, own) : own;
+}
+
+double rows_density(const HistogramView& d, double x) {
+  const Header& h = d.header();
+  const double bandwidth = acting_bandwidth(h);
+  if (bandwidth == 0) return own_density(d, x);
+  if (!is_bounded(h)) return kernel_rows_density(d, bandwidth, x);
+  if (x < h.min || x > h.max) return 0;
+  return kernel_rows_density(d, bandwidth, x) +
+         kernel_rows_density(d, bandwidth, h.min - (x - h.min)) +
+         kernel_rows_density(d, bandwidth, h.max + (h.max - x));
+}
+
+}  // namespace kde::histogram

@@ -1,0 +1,31 @@
+// The parts of integrate.h's answers that a histogram (density/histogram.h) gives from its cells.
+//
+// Two behaviours:
+//   kBounded   the data's own distribution function: piecewise linear between the cells' values,
+//              steps at points and atoms. On a lattice a cell's rows are shared evenly by the
+//              lattice points in it.
+//   otherwise  the plain Gaussian kernel sum of the same cells (histogram_kernel.h), or as above
+//              where there is no bandwidth.
+#pragma once
+
+#include "core/density/histogram_view.h"
+#include "core/integrate/integrate.h"
+#include "core/room.h"
+
+namespace kde::histogram {
+
+// Finite rows <= x (inclusive) or < x; x finite. Ascends with x.
+double finite_below(const HistogramView& d, double x, bool inclusive);
+
+// Mean and variance of the finite rows in the range, which has some.
+void partial_moments(const HistogramView& d, const Range& range, RangeMoments* out);
+
+// The smallest finite x with finite_below(x, inclusive) >= rows, but for rounding.
+double finite_quantile(const HistogramView& d, double rows);
+
+// Rows per unit of x at x, which is finite: the kernel estimate, where bounded reflected at min and
+// max. Without a bandwidth that of the cells; points and atoms then have a density on a lattice
+// only.
+double rows_density(const HistogramView& d, double x);
+
+}  // namespace kde::histogram

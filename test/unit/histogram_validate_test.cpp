@@ -1,0 +1,190 @@
+// Bytes of unknown origin as a histogram: one rule broken at a time, every bit flipped, and random
+// damage. What is let pass must answer sanely (answers.h).
+#include "core/density/histogram_view.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "answers.h"
+#include "core/density/text.h"
+#include "histogram_fixture.h"
+
+namespace kde {
+namespace {
+
+using histograms::Bytes;
+using histograms::encode;
+using histograms::mixture;
+using histograms::Parts;
+
+TEST(HistogramValidate, AcceptsWhatIsWellFormed) {
+  for (const bool lattice : {false, true}) {
+    for (const int n : {1, 2, 30, 200}) {
+      Parts p = mixture(n, lattice);
+      p.key_bits = lattice ? 12 : 63;
+      for (const bool by_kind : {false, true}) {
+        p.by_kind = by_kind;
+        const Bytes b = encode(p);
+        const Status s = b.validate();
+        EXPECT_TRUE(s.ok()) << s.message << " " << n << lattice << by_kind;
+        EXPECT_EQ(histogram_size(b.words.data(), b.size), b.size);
+        fitted::expect_sane_answers(b.view(), 200);
+      }
+    }
+  }
+}
+
+TEST(HistogramValidate, NoRows) {
+  Parts p;
+  p.header = histograms::plain_header();
+  p.header.nulls = 3;
+  const Bytes b = encode(p);
+  EXPECT_EQ(b.size, sizeof(Header));
+  EXPECT_TRUE(b.validate().ok());
+  fitted::expect_sane_answers(b.view(), 100);
+}
+
+TEST(HistogramValidate, RefusesEachBrokenRule) {
+  const double inf = std::numeric_limits<double>::infinity();
+  using Break = std::function<void(Bytes&)>;
+  const std::vector<std::pair<const char*, Break>> rules = {
+      {"version", [](Bytes& b) { b.header().version = 9; }},
+      {"kernel", [](Bytes& b) { b.header().kernel = Kernel::biweight; }},
+      {"corrected", [](Bytes& b) { b.header().flags |= kCorrected; }},
+      {"lattice atoms", [](Bytes& b) { b.header().flags |= kLatticeAtoms; }},
+      {"origin", [](Bytes& b) { b.header().origin = 1; }},
+      {"exponent", [](Bytes& b) { b.header().exponent = 1; }},
+      {"unit", [](Bytes& b) { b.header().slope_unit = 0; }},
+      {"other unit", [](Bytes& b) { b.header().slope_unit = 1.001; }},
+      {"cells' rows", [](Bytes& b) { b.header().smooth_rows += 1; }},
+      {"rows", [](Bytes& b) { b.header().rows += 1; }},
+      {"atoms", [](Bytes& b) { b.header().atoms -= 1; }},
+      {"blocks", [](Bytes& b) { b.header().knots += 1; }},
+      {"many blocks", [](Bytes& b) { b.header().knots = 0x80000000u; }},
+      {"lattice too fine", [](Bytes& b) { b.header().lattice_step = 1e-300; }},
+      {"a lattice that the keys are not of", [](Bytes& b) { b.header().lattice_step = 1; }},
+      {"max", [](Bytes& b) { b.header().max = b.header().mean = b.header().min; }},
+      {"first key", [](Bytes& b) { b.block(1).first_key = b.block(0).first_key; }},
+      {"least key", [](Bytes& b) { b.block(0).first_key = key_of(-1e308) * 2; }},
+      {"first rows", [](Bytes& b) { b.block(0).rows_below = 1; }},
+      {"rows below", [](Bytes& b) { b.block(1).rows_below += 1; }},
+      {"rows below NaN", [](Bytes& b) { b.block(1).rows_below = fitted::kNan; }},
+      {"rows below infinite", [inf](Bytes& b) { b.block(1).rows_below = inf; }},
+      {"byte", [](Bytes& b) { b.block(1).byte += 1; }},
+      {"far byte", [](Bytes& b) { b.block(1).byte = 0xffff; }},
+      {"cells", [](Bytes& b) { b.block(1).last_cell = 64; }},
+      {"shift", [](Bytes& b) { b.block(1).key_shift = 63; }},
+      {"a shift beyond the keys", [](Bytes& b) { b.block(1).key_shift = 40; }},
+      {"key bits", [](Bytes& b) { b.block(1).key_bits = 64; }},
+      {"rows bits", [](Bytes& b) { b.block(1).rows_bits = 54; }},
+      {"kinds", [](Bytes& b) { b.block(1).kinds = static_cast<CellKinds>(3); }},
+      {"rows shift", [](Bytes& b) { b.block(1).rows_shift = 1; }},
+      {"padding", [](Bytes& b) { b.words.back() |= std::uint64_t{1} << 63; }},
+      {"one word more",
+       [](Bytes& b) {
+         b.words.push_back(0);
+         b.size += 8;
+       }},
+      {"one word less", [](Bytes& b) { b.size -= 8; }},
+      {"one byte less", [](Bytes& b) { b.size -= 1; }},
+  };
+  Parts p = mixture(40, false);
+  p.cells_a_block = 7;
+  ASSERT_TRUE(encode(p).validate().ok());
+  for (const auto& [name, damage] : rules) {
+    Bytes b = encode(p);
+    damage(b);
+    EXPECT_EQ(b.validate().code, Code::invalid_format) << name;
+  }
+}
+
+TEST(HistogramValidate, RefusesCellsOfNoMeaning) {
+  const auto code_of = [](std::vector<HistogramCell> cells, double max) {
+    Parts p;
+    p.header = histograms::plain_header();
+    p.header.min = -5;
+    p.header.max = max;
+    p.cells = std::move(cells);
+    return encode(p).validate().code;
+  };
+  EXPECT_EQ(code_of({{-5, 1, true}, {-1, 2, false}, {0, 2, false}, {3, 4, false}}, 3), Code::ok);
+  // Both signs; no width; a point at the range's end is allowed.
+  EXPECT_EQ(code_of({{-5, 1, true}, {-1, 2, false}, {3, 4, false}}, 3), Code::invalid_format);
+  EXPECT_EQ(code_of({{-5, 1, true}, {-1, 2, false}, {-1, 4, false}}, 3), Code::invalid_format);
+  EXPECT_EQ(code_of({{-5, 1, true}, {-1, 2, false}, {-1, 4, true}}, 3), Code::ok);
+}
+
+// Every bit of valid values: refused, or answers as a density does and has one text.
+TEST(HistogramValidate, EveryBitFlipped) {
+  for (const bool lattice : {false, true}) {
+    Parts p = mixture(20, lattice);
+    p.cells_a_block = 8;
+    if (lattice) {
+      p.key_bits = 6;
+      p.rows_bits = 7;
+    }
+    p.header.bandwidth = lattice ? 0 : 1.5;
+    if (!lattice) p.header.flags = kEveryRowRead;
+    const Bytes valid = encode(p);
+    ASSERT_TRUE(valid.validate().ok());
+    int passed = 0;
+    for (std::size_t bit = 32; bit < valid.size * 8; ++bit) {
+      Bytes b = valid;
+      b.words[bit / 64] ^= std::uint64_t{1} << bit % 64;
+      // What keeps reads inside the bytes must not rely on validate().
+      const std::size_t size = histogram_size(b.words.data(), b.size);
+      EXPECT_LE(size, kMaxBytes);
+      if (!b.validate().ok()) continue;
+      ++passed;
+      const char* insane = fitted::insane_answer(b.view(), 4);
+      ASSERT_EQ(insane, nullptr) << insane << ": bit " << bit << " lattice " << lattice;
+      if (bit % 7 != 0) continue;
+      std::string text;
+      std::vector<std::uint64_t> words;
+      std::size_t read = 0;
+      ASSERT_TRUE(to_text(b.view(), &text).ok());
+      ASSERT_TRUE(from_text(text, &words, &read).ok()) << text;
+      ASSERT_EQ(words, b.words);
+    }
+    EXPECT_GT(passed, 100);
+  }
+}
+
+// Words replaced at random in a shape that stays: keys and rows of every size.
+TEST(HistogramValidate, RandomDamage) {
+  Random random(17);
+  const Bytes valid = encode(mixture(20, false));
+  int passed = 0;
+  for (int i = 0; i < 20000; ++i) {
+    Bytes b = valid;
+    for (std::uint64_t n = 1 + random.below(3); n > 0; --n) {
+      std::uint64_t& word = b.words[3 + random.below(b.words.size() - 3)];
+      switch (random.below(3)) {
+        case 0:
+          word = random.below(UINT64_MAX);
+          break;
+        case 1:
+          word ^= random.below(0x10000);
+          break;
+        default:
+          word = std::bit_cast<std::uint64_t>(
+              std::ldexp(1.0, 1023 - 40 * static_cast<int>(random.below(50))));
+      }
+    }
+    if (!b.validate().ok()) continue;
+    ++passed;
+    const char* insane = fitted::insane_answer(b.view(), 4);
+    ASSERT_EQ(insane, nullptr) << insane << " in trial " << i;
+  }
+  EXPECT_GT(passed, 100);
+}
+
+}  // namespace
+}  // namespace kde
