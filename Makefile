@@ -362,6 +362,34 @@ accuracy:
 	+build/accuracy/accuracy '$(subst ','\'',$(ACCURACY_DATA))' build/accuracy </dev/null
 
 # ---------------------------------------------------------------------------------------------
+# kde_agg beside avg() and a t-digest (test/bench/agg): speed, groups, rollup, answers, and errors on
+# the columns of `make accuracy`. A quick run: make bench-agg ROWS=100000 GENERATED_ROWS=20000
+
+BENCH_AGG = build/bench/agg
+ROWS     ?= 10000000
+RUNS     ?= 5
+GENERATED_ROWS ?= 1000000
+SECTIONS ?= speed rollup groups answers accuracy
+
+$(BENCH_AGG)/accuracy_script.o: test/bench/agg/accuracy_script.cpp build/core.flags
+	@mkdir -p $(@D)
+	$(UNIT_COMPILE) -MMD -MP -c -o $@ $<
+
+$(BENCH_AGG)/accuracy_script: $(BENCH_AGG)/accuracy_script.o $(ACCURACY_PART) $(CORE_OBJS)
+	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS)
+
+-include $(BENCH_AGG)/accuracy_script.d
+
+bench-agg:
+	+@scripts/deps.sh accuracy </dev/null || echo "going on without what is missing"
+	+@$(MAKE) --no-print-directory -s all $(BENCH_AGG)/accuracy_script
+	@rm -f $(BENCH_AGG)/columns.sql
+	@if [ -d '$(subst ','\'',$(ACCURACY_DATA))' ]; then $(BENCH_AGG)/accuracy_script \
+	  '$(subst ','\'',$(ACCURACY_DATA))' $(BENCH_AGG) $(GENERATED_ROWS) >$(BENCH_AGG)/columns.sql; fi
+	+@ROWS=$(ROWS) RUNS=$(RUNS) SECTIONS='$(SECTIONS)' \
+	  test/bench/agg/run.sh $(BENCH_AGG)/columns.sql </dev/null
+
+# ---------------------------------------------------------------------------------------------
 # Format and lint
 
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format) clang-format)
@@ -409,6 +437,7 @@ help:
 	@echo "make fake-cudad      build the device service over the processor, for tests"
 	@echo "make demo            exact against approximate answers [CSV=file.csv COLUMN=name]"
 	@echo "make bench           benchmarks of the core (ratios in one run)"
+	@echo "make bench-agg       kde_agg beside avg() and t-digest [ROWS=n RUNS=n SECTIONS=names DATA=folder]"
 	@echo "make accuracy        errors and coverage on real columns [DATA=folder of CSV files]"
 	@echo "make format          format the sources; format-check only looks"
 	@echo "make lint            clang-tidy on the core and the device service"
@@ -416,4 +445,4 @@ help:
 	@echo "make clean           remove what was built"
 
 .PHONY: all install installcheck clean cuda cuda-install cuda-check cuda-bench fake-cudad deps unit unit-build sanitize sanitize-threads \
-        regress isolation tap test demo bench accuracy format format-check lint rooms help FORCE
+        regress isolation tap test demo bench bench-agg accuracy format format-check lint rooms help FORCE

@@ -1,6 +1,8 @@
 // The psql session of comparators.h.
 #include "comparators.h"
 
+#include "script.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -18,87 +20,16 @@ namespace kde::accuracy {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kSecondsPerDay = 86400;
 // The first line of the output: from then on there is a server, and a failure is one.
 constexpr const char* kStarted = "started";
-
-std::string identifier(const std::string& name) {
-  std::string out = "\"";
-  for (const char c : name) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
-std::string csv_field(const std::string& text) { return identifier(text); }
-
-std::string printed(const char* format, double x) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, x);
-  return text;
-}
-
-// The table as it is (staging columns are text, so that NA and empty fields may both be NULL).
-void write_table(const Table& table, std::ostream& out) {
-  out << "CREATE TEMP TABLE staging (";
-  for (std::size_t c = 0; c < table.columns.size(); ++c)
-    out << (c > 0 ? ", " : "") << identifier(table.columns[c].name) << " text";
-  out << ");\nCOPY staging FROM STDIN (FORMAT csv, HEADER);\n";
-  // COPY wants one kind of line end throughout.
-  std::string text = read_text(table.path);
-  text.erase(std::remove(text.begin(), text.end(), '\r'), text.end());
-  out << text << (text.ends_with('\n') ? "" : "\n") << "\\.\n";
-  out << "CREATE TABLE public." << identifier(table.name) << " AS SELECT ";
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    const std::string name = identifier(table.columns[c].name);
-    out << (c > 0 ? ", " : "") << "nullif(nullif(" << name
-        << ", 'NA'), '')::" << sql_type(table.columns[c].type) << " AS " << name;
-  }
-  out << " FROM staging;\nDROP TABLE staging;\n";
-}
-
-std::string date_text(double seconds) {
-  const std::chrono::sys_days day{
-      std::chrono::days{static_cast<long>(std::floor(seconds / kSecondsPerDay))}};
-  const std::chrono::year_month_day date{day};
-  char text[64];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02u", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
-  return text;
-}
-
-// Of whole seconds.
-std::string timestamp_text(double seconds) {
-  const double day = std::floor(seconds / kSecondsPerDay) * kSecondsPerDay;
-  const int rest = static_cast<int>(seconds - day);
-  char text[96];
-  std::snprintf(text, sizeof text, "%s %02d:%02d:%02d", date_text(seconds).c_str(), rest / 3600,
-                rest / 60 % 60, rest % 60);
-  return text;
-}
-
-// As a user would write the bound of a range of that type: integers and dates between the same
-// values, since nothing lies between them.
-std::string bound_text(ColumnType type, double x, bool lower) {
-  switch (type) {
-    case ColumnType::integer:
-      return printed("%.0f", lower ? std::ceil(x) : std::floor(x));
-    case ColumnType::date:
-      return date_text(lower ? kSecondsPerDay * std::ceil(x / kSecondsPerDay) : x);
-    case ColumnType::timestamp:
-    case ColumnType::timestamptz:
-      return timestamp_text(x);
-    default:
-      return printed("%.17g", x);
-  }
-}
 
 // What t-digest may take: the stored density's, of the sample at which the two are compared.
 std::size_t density_bytes(const ColumnResult& column) { return column.shown().auto_bytes; }
 
+// The tables measured and range (comparators.sql).
 void write_columns(const std::vector<ColumnResult>& columns, std::ostream& out) {
   out << "CREATE TABLE measured (column_id integer, relation regclass, column_name name, "
          "type text, bytes integer, rows bigint);\n"
-         "CREATE TABLE range (column_id integer, range_id integer, low text, high text, "
-         "low_x double precision, high_x double precision);\n"
          "COPY measured FROM STDIN (FORMAT csv);\n";
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const ColumnResult& column = columns[c];
@@ -106,16 +37,8 @@ void write_columns(const std::vector<ColumnResult>& columns, std::ostream& out) 
         << csv_field(column.column) << ',' << sql_type(column.type) << ',' << density_bytes(column)
         << ',' << column.rows() << '\n';
   }
-  out << "\\.\nCOPY range FROM STDIN (FORMAT csv);\n";
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    for (std::size_t r = 0; r < columns[c].questions.size(); ++r) {
-      const Range& range = columns[c].questions[r].range;
-      out << c << ',' << r << ',' << bound_text(columns[c].type, range.lower, true) << ','
-          << bound_text(columns[c].type, range.upper, false) << ',' << printed("%.17g", range.lower)
-          << ',' << printed("%.17g", range.upper) << '\n';
-    }
-  }
-  out << "\\.\nCREATE INDEX ON range (column_id);\nANALYZE range;\n";
+  out << "\\.\n";
+  write_ranges(columns, out);
 }
 
 void write_script(const std::vector<Table>& tables, const std::vector<ColumnResult>& columns,
@@ -128,7 +51,7 @@ void write_script(const std::vector<Table>& tables, const std::vector<ColumnResu
   write_columns(columns, out);
   out << "\\set target_1000 " << kTarget1000 << "\n\\set target_10000 " << kTarget10000
       << "\n\\set runs " << kAnalyzeRuns << '\n'
-      << read_text("test/accuracy/comparators.sql");
+      << read_text("test/accuracy/digest.sql") << read_text("test/accuracy/comparators.sql");
   if (!out.flush()) throw std::runtime_error("could not write " + path);
 }
 

@@ -1,7 +1,8 @@
 -- What a server tells about the ranges of a `make accuracy`; test/accuracy/comparators.h says what
 -- comes out. Before this go the tables, and
 --   measured(column_id, relation, column_name, type, bytes, rows)  the columns
---   range(column_id, range_id, low, high, low_x, high_x)           bounds as text and as numbers
+--   range(column_id, range_id, low, high, low_x, high_x, ...)      bounds as text and as numbers
+-- and digest.sql.
 \set ON_ERROR_STOP on
 
 -- ---------------------------------------------------------------------------------------------
@@ -67,43 +68,7 @@ COPY (SELECT 'planner', column_id, target, run, range_id, value FROM planned)
 -- ---------------------------------------------------------------------------------------------
 -- t-digest: every row read, as many bytes as the density has, or the least it can have
 -- ---------------------------------------------------------------------------------------------
-SELECT count(*) > 0 AS has_tdigest FROM pg_available_extensions WHERE name = 'tdigest' \gset
 \if :has_tdigest
-CREATE EXTENSION tdigest;
-
--- The column as numbers; dates and timestamps as seconds since 1970.
-CREATE FUNCTION as_number(c measured) RETURNS text LANGUAGE sql AS $$
-  SELECT CASE WHEN c.type IN ('date', 'timestamp', 'timestamptz')
-    THEN format('extract(epoch FROM %I)::double precision', c.column_name)
-    ELSE format('%I::double precision', c.column_name) END
-$$;
-
--- Of the compressions 10 .. 10000 that it allows, the largest that fits.
-CREATE FUNCTION digest_within(c measured) RETURNS tdigest LANGUAGE plpgsql AS $$
-DECLARE
-  fits integer := 10;
-  too_large integer := 10001;
-  middle integer;
-  digest tdigest;
-  best tdigest;
-  make text := format('SELECT tdigest(%s, $1) FROM %s WHERE %I IS NOT NULL', as_number(c),
-    c.relation, c.column_name);
-BEGIN
-  EXECUTE make INTO best USING fits;
-  WHILE too_large - fits > 1 LOOP
-    -- In a ratio: the size is about proportional to the compression.
-    middle := greatest(fits + 1, least(too_large - 1, sqrt(fits::float8 * too_large)::integer));
-    EXECUTE make INTO digest USING middle;
-    IF pg_column_size(digest) <= c.bytes THEN
-      fits := middle;
-      best := digest;
-    ELSE
-      too_large := middle;
-    END IF;
-  END LOOP;
-  RETURN best;
-END $$;
-
 CREATE TABLE digested AS
   SELECT c.column_id, d.digest, pg_column_size(d.digest) AS bytes
   FROM measured AS c CROSS JOIN LATERAL (SELECT digest_within(c) AS digest OFFSET 0) AS d;
@@ -111,17 +76,11 @@ COPY (SELECT 'digest_bytes', column_id, NULL, NULL, NULL, bytes FROM digested)
   TO STDOUT (FORMAT csv);
 
 CREATE TABLE digest_answer AS
-  SELECT d.column_id, r.range_id, tdigest_count(d.digest) * (s.share[2] - s.share[1]) AS count,
-    CASE WHEN s.share[1] < s.share[2] THEN tdigest_digest_avg(d.digest, s.share[1], s.share[2])
-         END AS mean
-  FROM digested AS d JOIN range AS r USING (column_id)
-  CROSS JOIN LATERAL (
-    SELECT tdigest_percentile_of(one.digest, ARRAY[r.low_x, r.high_x]) AS share
-    FROM (SELECT d.digest) AS one) AS s;
+  SELECT d.column_id, a.* FROM digested AS d
+  CROSS JOIN LATERAL digest_answers(d.digest, d.column_id) AS a;
 COPY (SELECT 'digest_count', column_id, NULL, NULL, range_id, count FROM digest_answer)
   TO STDOUT (FORMAT csv);
--- Its own sum counts all of a centroid that is wider than the range; this is closer to the truth.
-COPY (SELECT 'digest_sum', column_id, NULL, NULL, range_id, coalesce(count * mean, 0) FROM digest_answer)
+COPY (SELECT 'digest_sum', column_id, NULL, NULL, range_id, sum FROM digest_answer)
   TO STDOUT (FORMAT csv);
 COPY (SELECT 'digest_mean', column_id, NULL, NULL, range_id, mean FROM digest_answer)
   TO STDOUT (FORMAT csv);

@@ -1,5 +1,5 @@
-# What the TAP tests share: sessions that stay open, and SQL functions that wait for a fit to be in
-# a phase of its work.
+# What the TAP tests share: sessions that stay open, SQL functions that wait for a fit to be in a phase
+# of its work, and one that tells how far a density is from its rows.
 package KdeTest;
 
 use strict;
@@ -12,7 +12,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(open_session ask send_sql end_sql backend_pid wait_until tasks_of fingerprint
-  install_watchers slow_fit);
+  install_watchers slow_fit install_miss);
 
 # A psql session that survives errors. Close it with $session->quit.
 sub open_session {
@@ -148,6 +148,31 @@ BEGIN
   END LOOP;
   RETURN round(extract(epoch FROM clock_timestamp() - asked) * 1000, 1);
 END $$;
+SQL
+  return;
+}
+
+# A function miss(density, relation, column): the largest |approx_count - count| of the rows up to a
+# value, over some 2,000 of the column's values, in rows; and allowed(density), what the density says
+# of itself: its error in rows and the rounding of a count.
+sub install_miss {
+  my ($node, $database) = @_;
+  $node->safe_psql($database // 'postgres', <<'SQL');
+CREATE FUNCTION miss(d kde, relation regclass, column_name name) RETURNS double precision
+LANGUAGE plpgsql AS $$
+DECLARE
+  largest double precision;
+BEGIN
+  EXECUTE format('SELECT max(abs(approx_count($1, NULL, x) - n)) FROM (
+      SELECT %1$I AS x, count(*) OVER (ORDER BY %1$I) AS n, row_number() OVER (ORDER BY %1$I) AS i
+      FROM %2$s WHERE %1$I IS NOT NULL) AS s
+    WHERE i %% (SELECT greatest(count(%1$I) / 2000, 1) FROM %2$s) = 0', column_name, relation)
+    INTO largest USING d;
+  RETURN largest;
+END $$;
+CREATE FUNCTION allowed(d kde) RETURNS double precision LANGUAGE sql AS $$
+  SELECT i.representation_error * i.rows + 1e-9 * i.rows FROM kde_info(d) AS i
+$$;
 SQL
   return;
 }

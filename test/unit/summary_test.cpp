@@ -230,6 +230,26 @@ TEST(Summary, HeavyValueIsFoundLate) {
   EXPECT_GE(rows_there, truth - 2 * s.join_limit());
 }
 
+// Rows in order in two runs, with strays: ranges made of strays are divided again at values with
+// several rows, light and heavy ones in turn. The cells must stay in order.
+TEST(Summary, RunsInOrderWithStrays) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal;
+    std::vector<double> rows(60000);
+    for (double& x : rows) x = std::floor(10000 * std::exp(normal(random)));
+    std::sort(rows.begin(), rows.end());
+    std::rotate(rows.begin(), rows.begin() + 30000, rows.end());
+    for (std::size_t i = 0; i < rows.size(); i += 330)
+      std::swap(rows[i], rows[random() % rows.size()]);
+    Heap heap;
+    Summary s(heap.memory());
+    add_all(rows, &s);
+    ASSERT_TRUE(s.settle().ok());
+    expect_within_bound(s, rows, "seed " + std::to_string(seed));
+  }
+}
+
 TEST(Summary, NoRowsAreSpreadOverAVoid) {
   const std::vector<double> rows = rows_of(Shape::clusters, 200000, 8);
   Heap heap;

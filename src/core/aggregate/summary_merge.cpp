@@ -123,6 +123,7 @@ void split(const Divided& range, bool inclusive, Incoming* incoming, Output* out
       out->put(piece.value, piece.rows, true, slack);
       old_done = old_rows;
       fresh = 0;
+      has_cut = false;  // its rows went with this one's
       continue;
     }
     fresh += piece.rows;
