@@ -33,8 +33,21 @@ Datum give(FunctionCallInfo fcinfo, AggregateState* state) {
   PG_RETURN_POINTER(state);
 }
 
-kde::ValueType read_type(FunctionCallInfo fcinfo) {
+// The type of the values. Who runs the transition inside an aggregate of its own, as Citus's
+// worker_partial_agg(aggregate oid, value) does on a worker, gives no expression: then it is that
+// aggregate which knows.
+Oid argument_type(FunctionCallInfo fcinfo) {
   const Oid type = get_fn_expr_argtype(fcinfo->flinfo, kValue);
+  if (OidIsValid(type)) return type;
+  const Aggref* outer = AggGetAggref(fcinfo);
+  if (outer == nullptr || list_length(outer->aggargtypes) != 2 ||
+      linitial_oid(outer->aggargtypes) != OIDOID)
+    return InvalidOid;
+  return lsecond_oid(outer->aggargtypes);
+}
+
+kde::ValueType read_type(FunctionCallInfo fcinfo) {
+  const Oid type = argument_type(fcinfo);
   if (!OidIsValid(type))
     ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
                     errmsg("could not determine the type of the values")));

@@ -24,8 +24,8 @@ void partial_moments(const HistogramView& d, const Range& range, RangeMoments* o
 double finite_quantile(const HistogramView& d, double rows);
 
 // Rows per unit of x at x, which is finite: the kernel estimate, where bounded reflected at min and
-// max. Without a bandwidth that of the cells; points and atoms then have a density on a lattice
-// only.
+// max. Without a bandwidth, and where bounded with one narrower than half a lattice step, that of
+// the cells; points and atoms then have a density on a lattice only.
 double rows_density(const HistogramView& d, double x);
 
 }  // namespace kde::histogram
