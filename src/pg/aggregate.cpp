@@ -12,6 +12,11 @@
 
 #include <string_view>
 
+extern "C" {
+#include "catalog/pg_type.h"
+#include "nodes/primnodes.h"
+}
+
 namespace kde_pg {
 
 namespace {
