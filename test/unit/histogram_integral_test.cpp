@@ -460,10 +460,10 @@ TEST(HistogramKernel, ReflectedDensity) {
 // A die: a kernel narrower than half the step between its faces would make a comb of it.
 TEST(HistogramKernel, DensityOfFewLatticePoints) {
   Parts p;
-  p.header = plain_header();
+  p.header = histograms::plain_header();
   p.header.lattice_step = 1;
   p.header.bandwidth = 0.2;
-  for (int face = 1; face <= 6; ++face) p.cells.push_back({face, 10, true});
+  for (int face = 1; face <= 6; ++face) p.cells.push_back({static_cast<double>(face), 10, true});
   const Bytes b = encode(p);
   for (double x : {1.0, 2.0, 2.4, 3.6, 6.0}) EXPECT_NEAR(pdf(b.view(), x), 1.0 / 6, 1e-12) << x;
 }
