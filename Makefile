@@ -406,6 +406,41 @@ format-check:
 # clang has no omp.h of its own here, so the compiler's is offered last (-idirafter), after clang's
 # intrinsics. One instruction set is enough for lint (HWY_COMPILE_ONLY_STATIC).
 OMP_INCLUDE = $(dir $(shell $(CXX) -print-file-name=include/omp.h))
+# libFuzzer targets (test/fuzz), with clang: each for FUZZ_SECONDS, from the inputs that earlier runs on
+# this machine found worth keeping. A finding stays behind as build/fuzz/TARGET-crash-...
+FUZZ_CXX     ?= $(firstword $(shell command -v clang++-14 clang++) clang++)
+FUZZ_SECONDS ?= 60
+FUZZ         := $(patsubst test/fuzz/%_fuzzer.cpp,%,$(wildcard test/fuzz/*_fuzzer.cpp))
+FUZZ_COMPILE  = $(FUZZ_CXX) $(CORE_CPPFLAGS) -Itest/unit -std=c++20 -O1 -g -fno-math-errno \
+                -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas \
+                -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+# What they reach: all but the sums, whose threads are OpenMP's.
+FUZZ_SRCS    := $(wildcard src/core/density/*.cpp src/core/integrate/*.cpp \
+                           src/core/aggregate/summary*.cpp src/core/aggregate/totals.cpp \
+                           src/core/sampling/sort*.cpp) src/core/estimate/kernel.cpp
+FUZZ_OBJS    := $(FUZZ_SRCS:src/%.cpp=build/fuzz/%.o)
+
+build/fuzz.flags: FLAGS = $(FUZZ_COMPILE)
+
+build/fuzz/core/%.o: src/core/%.cpp build/fuzz.flags
+	@mkdir -p $(@D)
+	$(FUZZ_COMPILE) -MMD -MP -c -o $@ $<
+
+build/fuzz/%_fuzzer.o: test/fuzz/%_fuzzer.cpp build/fuzz.flags
+	@mkdir -p $(@D)
+	$(FUZZ_COMPILE) -MMD -MP -c -o $@ $<
+
+build/fuzz/%_fuzzer: build/fuzz/%_fuzzer.o $(FUZZ_OBJS)
+	$(FUZZ_CXX) -fsanitize=fuzzer,address,undefined -o $@ $^
+
+-include $(FUZZ_OBJS:.o=.d) $(FUZZ:%=build/fuzz/%_fuzzer.d)
+
+fuzz: $(FUZZ:%=fuzz/%)
+fuzz/%: build/fuzz/%_fuzzer FORCE
+	@mkdir -p build/fuzz/corpus/$*
+	build/fuzz/$*_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=20 -max_len=20000 -close_fd_mask=1 \
+	  -verbosity=0 -print_final_stats=1 -artifact_prefix=build/fuzz/$*- build/fuzz/corpus/$*
+
 lint: $(CORE_SRCS:%=lint/%) $(CUDA_SERVER_SRCS:%=lint/%) lint/cuda/main.cpp
 lint/%: FORCE
 	$(CLANG_TIDY) --quiet $* -- -std=c++20 $(CORE_CPPFLAGS) -I. $(CUDA_DEFINE) \
@@ -444,5 +479,5 @@ help:
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
 	@echo "make clean           remove what was built"
 
-.PHONY: all install installcheck clean cuda cuda-install cuda-check cuda-bench fake-cudad deps unit unit-build sanitize sanitize-threads \
+.PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench fake-cudad deps unit unit-build sanitize sanitize-threads \
         regress isolation tap test demo bench bench-agg accuracy format format-check lint rooms help FORCE

@@ -6,7 +6,8 @@
 #   scripts/deps.sh test     and to run the tests
 #   scripts/deps.sh bench    to build, and to run the benchmarks
 #   scripts/deps.sh accuracy to build, and for `make accuracy` to compare with t-digest
-#   scripts/deps.sh ci       and the formatter and linter of .ci/run
+#   scripts/deps.sh fuzz     to build, and to run the fuzzers
+#   scripts/deps.sh ci       and the formatter, linter and fuzzers of .ci/run
 #
 # What is needed is looked for by what it provides (a program, a header), not by package name; so
 # on another system, with everything there, this does nothing. Packages are installed as root or
@@ -17,9 +18,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-build}
 case $purpose in
-  build | demo | test | bench | accuracy | ci) ;;
+  build | demo | test | bench | accuracy | fuzz | ci) ;;
   *)
-    echo "usage: scripts/deps.sh build|demo|test|bench|accuracy|ci" >&2
+    echo "usage: scripts/deps.sh build|demo|test|bench|accuracy|fuzz|ci" >&2
     exit 2
     ;;
 esac
@@ -84,6 +85,12 @@ fi
 if [ "$purpose" = ci ]; then
   has clang-format-14 || has clang-format || need clang-format "checks the layout of the sources"
   has clang-tidy-14 || has clang-tidy || need clang-tidy "looks for defects in the core"
+fi
+if [ "$purpose" = ci ] || [ "$purpose" = fuzz ]; then
+  has clang++-14 || has clang++ || need clang "builds the fuzzers"
+  if ! compgen -G '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*' >/dev/null; then
+    need libclang-rt-14-dev "libFuzzer and the sanitizers' run-time libraries"
+  fi
 fi
 
 if [ ${#packages[@]} -eq 0 ] && [ -z "$needs_server$needs_server_dev$needs_tdigest" ]; then

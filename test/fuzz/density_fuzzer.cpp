@@ -1,9 +1,5 @@
 // libFuzzer target: bytes as a stored density. What validate() lets pass must answer sanely
 // (test/unit/answers.h) and its text must read back to the same bytes.
-//
-// Build: clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Isrc -Itest/unit \
-//   test/fuzz/density_fuzzer.cpp src/core/density/*.cpp src/core/integrate/*.cpp
-//   src/core/estimate/kernel.cpp
 #include "core/density/format.h"
 #include "core/density/text.h"
 

@@ -1,10 +1,6 @@
 // libFuzzer target: any text as the text form of a density. It is refused, or gives a valid
 // density that answers sanely (test/unit/answers.h) and whose own text reads back to the same
 // bytes.
-//
-// Build: clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Isrc -Itest/unit \
-//   test/fuzz/text_fuzzer.cpp src/core/density/*.cpp src/core/integrate/*.cpp
-//   src/core/estimate/kernel.cpp
 #include "core/density/format.h"
 #include "core/density/text.h"
 
