@@ -41,6 +41,7 @@ constexpr double kTailShares[] = {1.0 / 16, 1.0 / 4, 1, 1e9};
 // to find one, and to pack with it or a little more.
 constexpr double kFull = 0.985, kNarrow = 1.02;
 constexpr int kTrials = 8, kAttempts = 50;
+constexpr double kFaster = 1.25;
 // What a simplified cell takes, in bytes; only where to begin.
 constexpr double kUsualCell = 2.5;
 
@@ -269,7 +270,13 @@ class Encoder {
 
   // What is planned may be some bytes short of what rounding makes of it.
   bool pack_simplified(double tolerance, double share) {
-    for (int i = 0; i < kAttempts; ++i, tolerance *= kNarrow) {
+    double more = kNarrow - 1;
+    for (int i = 0; i < kAttempts; ++i) {
+      if (i > 0) {
+        // By more and more: where the size leaps a little is not enough.
+        tolerance = std::min(tolerance * (1 + more), all_.rows());
+        more *= kFaster;
+      }
       if (try_tolerance(tolerance, share) > budget_) continue;
       const Rounding rounding = rounding_of(tolerance, share);
       level(rest_, rounding.tolerance, &simpler_);
