@@ -98,10 +98,11 @@ bool read_weight(FunctionCallInfo fcinfo, double* weight) {
   if (PG_NARGS() <= kWeight) return true;
   if (PG_ARGISNULL(kWeight)) return false;
   *weight = PG_GETARG_FLOAT8(kWeight);
-  if (!(*weight >= 0 && *weight <= kde::Summary::kMostWeight))
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("a weight must be from 0 to %g, not %g", kde::Summary::kMostWeight, *weight)));
+  constexpr double kLeast = kde::Summary::kLeastWeight;
+  constexpr double kMost = kde::Summary::kMostWeight;
+  if (!(*weight == 0 || (*weight >= kLeast && *weight <= kMost)))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("a weight must be 0 or from %g to %g, not %g", kLeast, kMost, *weight)));
   return *weight > 0;
 }
 

@@ -120,8 +120,9 @@ $publisher->safe_psql('postgres', q{
     FROM sales GROUP BY region;
   CREATE MATERIALIZED VIEW kept AS SELECT * FROM by_region;
   CREATE VIEW answers AS
-    SELECT approx_avg(rollup(v), 1, 2) AS mean, approx_count(rollup(quantity, 2048), 10, 20) AS n,
-      rollup(quantity) FILTER (WHERE region > 1) AS d
+    SELECT approx_avg(rollup(v ORDER BY region), 1, 2) AS mean,
+      approx_count(rollup(quantity, 2048 ORDER BY region), 10, 20) AS n,
+      rollup(quantity ORDER BY region) FILTER (WHERE region > 1) AS d
     FROM kept;
   CREATE TABLE parent (d kde DEFAULT NULL, CHECK (approx_count(d) > 0));
   INSERT INTO parent SELECT kde_agg(at) FROM sales;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace kde {
 
@@ -25,8 +26,9 @@ inline double share_below(double x, double low, double high, double rows, bool w
   return whole ? std::nearbyint(share) : share;
 }
 
-// A bound rounded up to single precision.
+// A bound rounded up to single precision, as far as that goes.
 inline float slack_above(double bound) {
+  if (!(bound < std::numeric_limits<float>::max())) return std::numeric_limits<float>::max();
   const auto rounded = static_cast<float>(bound);
   return rounded >= bound ? rounded : std::nextafter(rounded, INFINITY);
 }

@@ -64,7 +64,8 @@ class Summary {
   // An empty one; allocates nothing. At most 256 KB with all its arrays.
   explicit Summary(const Memory& memory) : memory_(memory) {}
 
-  // One row. x: any double; NaN and infinities are counted apart. weight: in (0, kMostWeight]
+  // One row. x: any double; NaN and infinities are counted apart. weight: in
+  // [kLeastWeight, kMostWeight]
   // (checked by the caller); the row counts as that many. Usually a store, every few thousand
   // rows a merge of some tens of microseconds.
   // Errors: out_of_memory; the row is then not counted.
@@ -117,7 +118,9 @@ class Summary {
   // contents. Errors: invalid_format, out_of_memory.
   Status deserialize(const void* bytes, std::size_t size);
 
-  static constexpr double kMostWeight = 1e100;
+  // So that sums, squares and bounds of any number of rows stay far from the ends of double and
+  // single precision.
+  static constexpr double kLeastWeight = 1e-20, kMostWeight = 1e20;
 
  private:
   // With room for cells to come.

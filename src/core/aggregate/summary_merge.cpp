@@ -23,7 +23,9 @@ constexpr double kDeeper = 1.15;  // where cells do not fit
 constexpr double kTailRows = 32;  // relative resolution of the tails
 constexpr double kVoid = 64;      // densities that differ by more are not joined
 constexpr int kMindfulTries = 4;  // after which voids are joined as well
-constexpr int kTailTries = 8;     // after which tails are joined as well (weights of all sizes)
+// After which tails are joined as well, with half the resolution at each further try and then with
+// none: weights may be of all sizes, down to what rounding takes.
+constexpr int kTailTries = 8, kTailHalvings = 20;
 constexpr std::size_t kTarget = kSummaryCells / 8 * 7;  // cells after a compaction
 
 // min(t, r / kTailRows), r rows to the nearer end.
@@ -35,6 +37,7 @@ class JoinLimit {
         tail_rows_(tail_rows) {}
   // Of a cell of that many rows, above `below` others.
   double at(double below, double rows) const {
+    if (!(tail_rows_ > 0)) return most_;
     const double outside = std::min(below, rows_ - below - rows);
     return std::min(most_, std::max(outside, 0.0) / tail_rows_);
   }
@@ -333,7 +336,8 @@ double Summary::join_limit() const { return depth_ > 0 ? JoinLimit(depth_, cell_
 void Summary::compact() {
   if (depth_ == 0) depth_ = kDepth;
   for (int tries = 0;; ++tries) {
-    const double tail_rows = std::ldexp(kTailRows, std::min(kTailTries - tries, 0));
+    const int past = tries - kTailTries;
+    const double tail_rows = past > kTailHalvings ? 0 : std::ldexp(kTailRows, -std::max(past, 0));
     if (try_compact(depth_, tail_rows, tries < kMindfulTries)) return;
     depth_ *= kDeeper;
   }
@@ -351,7 +355,8 @@ bool Summary::try_compact(double depth, double tail_rows, bool mind_voids) {
     const double mine = std::fabs(c.rows[last]);
     const double next = std::fabs(c.rows[i]);
     const double sum = mine + next;
-    bool join = sum <= limit.at(below, sum);
+    // The first cell stays a point: a range begins where the cell before it ends.
+    bool join = last > 0 && sum <= limit.at(below, sum);
     if (join && mind_voids) {
       // Width per row, of either.
       const double sparse = (c.value[last] / 2 - low / 2) * next;
