@@ -257,7 +257,7 @@ TEST_F(Finish, FollowsTheUnit) {
 
 // A heap of zeros has no part in the bandwidth of the rows beside it: exact cells and joined ones.
 TEST_F(Finish, LeavesHeapsOutOfTheBandwidth) {
-  for (const int n : {20'000}) {
+  for (const int n : {80, 400, 20'000}) {
     summary = Summary(heap.memory());
     const std::vector<double> rows = samples::normal(n, 8);
     add(rows);

@@ -102,7 +102,8 @@ class Finishing {
       std::vector<WeightedValue> all;
       all.reserve(cells_.size());
       for (const HistogramCell& cell : cells_) all.push_back({cell.value, cell.rows});
-      AtomSplit split = split_atoms(all, header_.lattice_step > 0, all.size());
+      const double row = summary_.totals().rows() / summary_.totals().count();
+      AtomSplit split = split_atoms(all, header_.lattice_step > 0, all.size(), row);
       const bool varied =
           split.rest.size() > 1 && split.rest.front().value < split.rest.back().value;
       rest = varied ? std::move(split.rest) : std::move(all);
