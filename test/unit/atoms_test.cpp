@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include "core/estimate/atoms.h"
@@ -178,6 +179,33 @@ TEST(Atoms, NoneAtASteepEnd) {
     found += split_atoms(sorted(x), true, 256).atoms.empty() ? 0 : 1;
   }
   EXPECT_LE(found, 1);
+}
+
+// Counted together and apart, of heaps and backgrounds of every size, on either side of what the
+// test lets pass.
+TEST(Atoms, AreTheSameInValuesCountedTogether) {
+  std::mt19937_64 random(12);
+  std::size_t atoms = 0;
+  for (const double mean : {1.0, 5.0, 60.0, 900.0}) {
+    std::poisson_distribution<int> background(mean);
+    std::vector<WeightedValue> together;
+    std::vector<WeightedValue> apart;
+    for (int i = 0; i < 400; ++i) {
+      const int heap = static_cast<int>(random() % 64 * (std::sqrt(mean) + 1) / 4);
+      const int count = 1 + background(random) + (i % 8 == 3 ? heap : 0);
+      together.push_back({static_cast<double>(i), static_cast<double>(count)});
+      apart.insert(apart.end(), static_cast<std::size_t>(count), {static_cast<double>(i), 1});
+    }
+    const AtomSplit a = split_atoms(together, true, 400, 1);
+    const AtomSplit b = split_atoms(apart, true, 400);
+    ASSERT_EQ(a.atoms.size(), b.atoms.size()) << mean;
+    for (std::size_t i = 0; i < a.atoms.size(); ++i) {
+      EXPECT_EQ(a.atoms[i].value, b.atoms[i].value);
+      EXPECT_EQ(a.atoms[i].weight, b.atoms[i].weight);
+    }
+    atoms += a.atoms.size();
+  }
+  EXPECT_GT(atoms, 0U);
 }
 
 }  // namespace

@@ -571,6 +571,20 @@ TEST(Summary, HistogramsMerge) {
   EXPECT_EQ(s.merge(header, wrong).code, Code::invalid_argument);
 }
 
+// A row that outweighs all others so far that sums do not know of them.
+TEST(Summary, WeightBeyondRounding) {
+  for (const double x : {-1.0, 0.5, 1e6}) {
+    Heap heap;
+    Summary s(heap.memory());
+    ASSERT_TRUE(s.add(x, Summary::kMostWeight).ok());
+    for (int i = 0; i < 20000; ++i) ASSERT_TRUE(s.add(i, Summary::kLeastWeight).ok());
+    ASSERT_TRUE(s.settle().ok());
+    EXPECT_LE(s.cells(), kSummaryCells);
+    EXPECT_TRUE(s.cell(0).point);
+    EXPECT_LE(s.error_rows(), 1);
+  }
+}
+
 // Weights so different that every row outweighs all those before it: tails are joined in the end.
 TEST(Summary, WeightsOfAllSizes) {
   Heap heap;

@@ -16,6 +16,8 @@ namespace kde {
 namespace {
 
 constexpr double kMostDouble = std::numeric_limits<double>::max();
+// Up to here the plug-in's sums take fewer instructions pair by pair (weighted_pairs.h).
+constexpr std::size_t kFewWeighted = 100;
 
 class Finishing {
  public:
@@ -102,7 +104,8 @@ class Finishing {
       std::vector<WeightedValue> all;
       all.reserve(cells_.size());
       for (const HistogramCell& cell : cells_) all.push_back({cell.value, cell.rows});
-      AtomSplit split = split_atoms(all, header_.lattice_step > 0, all.size());
+      const double row = summary_.totals().rows() / summary_.totals().count();
+      AtomSplit split = split_atoms(all, header_.lattice_step > 0, all.size(), row);
       const bool varied =
           split.rest.size() > 1 && split.rest.front().value < split.rest.back().value;
       rest = varied ? std::move(split.rest) : std::move(all);
@@ -139,20 +142,27 @@ class Finishing {
     for (double w : weights) rows += w;
     // Rows that weigh less or more than one are as many as they are.
     const double n = rows / summary_.totals().rows() * summary_.totals().count();
-    for (double& w : weights) w *= n / rows;
-    LineValues line{values, weights, std::max<std::int64_t>(std::llround(std::min(n, 0x1p62)), 2)};
+    // Where one value outweighs all others these may be less than two.
+    const double kept = std::max(n, 2.0);
+    for (double& w : weights) w *= kept / rows;
+    LineValues line{values, weights, std::llround(std::min(kept, 0x1p62))};
 
     LineRequest request;
     request.method = header_.method;
-    request.engine.kind = Engine::Kind::spectral;
+    // The plug-in's two sums; searches ask for many, which share a spectrum.
+    const bool few = request.method == Method::plugin && values.size() <= kFewWeighted;
+    request.engine.kind = few ? Engine::Kind::simd : Engine::Kind::spectral;
     LineBandwidth found;
     Status status = select_line_bandwidth(request, line, control_, &found);
-    if (status.code == Code::degenerate || status.code == Code::too_large) {
+    const auto stopped = [&status] {
+      return status.code == Code::cancelled || status.code == Code::out_of_memory;
+    };
+    if (!status.ok() && !stopped()) {
       request.method = Method::silverman;
       status = select_line_bandwidth(request, line, control_, &found);
     }
-    if (status.code == Code::degenerate) return Status::success();
-    if (!status.ok()) return status;
+    // Counts need no bandwidth: whatever the values are, there is a density of them.
+    if (!status.ok()) return stopped() ? status : Status::success();
     header_.bandwidth = std::min(std::ldexp(found.h, exponent_), kMostDouble);
     return status;
   }

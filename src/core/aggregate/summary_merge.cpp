@@ -10,7 +10,9 @@
 #include "core/aggregate/summary.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -26,7 +28,11 @@ constexpr int kMindfulTries = 4;  // after which voids are joined as well
 // After which tails are joined as well, with half the resolution at each further try and then with
 // none: weights may be of all sizes, down to what rounding takes.
 constexpr int kTailTries = 8, kTailHalvings = 20;
+constexpr std::size_t kStride = 8;  // cells looked at together
 constexpr std::size_t kTarget = kSummaryCells / 8 * 7;  // cells after a compaction
+
+// Two numbers that are compared at a time, on any processor of 64 bits.
+using Pair = double __attribute__((vector_size(16)));
 
 // min(t, r / kTailRows), r rows to the nearer end.
 class JoinLimit {
@@ -141,6 +147,79 @@ void split(const Divided& range, bool inclusive, Incoming* incoming, Output* out
            slack_above(range.high_slack + incoming->slack()));
 }
 
+// How many of the four pairs of numbers at `value`, ascending, are below x, which is there twice.
+[[gnu::always_inline]] inline std::size_t count_below(const double* value, Pair x) {
+  std::array<Pair, 4> pair;
+  static_assert(sizeof pair == kStride * sizeof(double));
+  std::memcpy(pair.data(), value, sizeof pair);
+  // A comparison that holds gives -1.
+  const auto below = (pair[0] < x) + (pair[1] < x) + (pair[2] < x) + (pair[3] < x);
+  return static_cast<std::size_t>(-(below[0] + below[1]));
+}
+
+// The first cell from `at` on that does not end below x. Cells and rows that come are about as
+// many: the next few are looked at without a branch for each, which no processor would predict.
+[[gnu::always_inline]] inline std::size_t first_not_below(const CellArrays& cells, std::size_t at,
+                                                          double x) {
+  while (at + kStride <= cells.size) {
+    const std::size_t below = count_below(cells.value + at, Pair{x, x});
+    at += below;
+    if (below < kStride) return at;
+  }
+  while (at < cells.size && cells.value[at] < x) ++at;
+  return at;
+}
+
+// Where each of `size` ascending values falls. Each search waits for the one before it: some that
+// go on side by side do not wait for each other.
+void find_places(const CellArrays& cells, const double* value, std::size_t size,
+                 std::uint32_t* place) {
+  constexpr std::size_t kSearches = 4;
+  const std::size_t share = size / kSearches;
+  std::array<std::size_t, kSearches> at{};
+  for (std::size_t s = 0; s < kSearches && share > 0; ++s)
+    at[s] = static_cast<std::size_t>(
+        std::lower_bound(cells.value, cells.value + cells.size, value[s * share]) - cells.value);
+  for (std::size_t i = 0; i < share; ++i) {
+    for (std::size_t s = 0; s < kSearches; ++s) {
+      at[s] = first_not_below(cells, at[s], value[s * share + i]);
+      place[s * share + i] = static_cast<std::uint32_t>(at[s]);
+    }
+  }
+  std::size_t last = at.back();
+  for (std::size_t i = share * kSearches; i < size; ++i) {
+    last = first_not_below(cells, last, value[i]);
+    place[i] = static_cast<std::uint32_t>(last);
+  }
+}
+
+// Of cells; the order of the sum is for the processor to choose.
+double rows_of(const double* rows, std::size_t size) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < size; ++i) sum += std::fabs(rows[i]);
+  return sum;
+}
+
+// Cells begin .. end - 1 are so far from the ends of the column that the limit there is its most,
+// wherever `fresh` more rows come.
+struct Middle {
+  std::size_t begin, end;
+};
+
+Middle find_middle(const CellArrays& cells, const JoinLimit& limit, double fresh) {
+  // A little more than it takes, for what sums of weights round.
+  const double enough = 1.01 * kTailRows * limit.most();
+  double outside = 0;
+  std::size_t begin = 0;
+  while (begin < cells.size && outside < enough) outside += std::fabs(cells.rows[begin++]);
+  // Those that come may all lie below; the cell's own rows do not count.
+  outside = -fresh - 2 * limit.most();
+  std::size_t end = cells.size;
+  while (end > begin && outside < enough) outside += std::fabs(cells.rows[--end]);
+  return {begin, end};
+}
+
 }  // namespace
 
 // Rows that fall into cells that are there, and do not make them too heavy, are counted at once.
@@ -148,14 +227,17 @@ void split(const Divided& range, bool inclusive, Incoming* incoming, Output* out
 std::size_t Summary::count_into_cells(double* value, double* rows, std::size_t size) {
   CellArrays& c = cells_;
   const JoinLimit limit(std::max(depth_, kDepth), cell_rows_);
+  const Middle middle = find_middle(c, limit, rows_of(rows, size));
   double counted = 0;
-  double below = 0;
+  double below = 0;  // rows of the cells before `summed`
+  std::size_t summed = 0;
   std::size_t left = 0;
-  std::size_t at = 0;
+  std::array<std::uint32_t, kSummaryBatch> place;
+  find_places(c, value, size, place.data());
   for (std::size_t i = 0; i < size; ++i) {
     const double x = value[i];
     const double fresh = -rows[i];
-    while (at < c.size && c.value[at] < x) below += std::fabs(c.rows[at++]);
+    const std::size_t at = place[i];
     std::size_t here = at;
     // Of a range and a point with the same value the point.
     if (here + 1 < c.size && c.value[here + 1] == x) ++here;
@@ -165,7 +247,13 @@ std::size_t Summary::count_into_cells(double* value, double* rows, std::size_t s
       if (counts) c.rows[here] -= fresh;
     } else if (counts) {
       const double sum = c.rows[here] + fresh;
-      counts = sum <= 2 * limit.at(below, sum);
+      double most = limit.most();
+      if (at < middle.begin || at >= middle.end) {
+        below += rows_of(c.rows + summed, at - summed);
+        summed = at;
+        most = limit.at(below, sum);
+      }
+      counts = sum <= 2 * most;
       if (counts) c.rows[here] = sum;
     }
     if (counts) {

@@ -15,6 +15,9 @@ Status validate_own_header(const Header& h) {
   if (h.kernel != Kernel::gaussian) return invalid("a histogram's kernel is not gaussian");
   if ((h.flags & (kCorrected | kLatticeAtoms)) != 0)
     return invalid("a histogram has flags of another kind");
+  // They are counted one by one.
+  if (!(h.sample_rows == 0 || (h.sample_rows >= 1 && h.sample_rows <= 0x1p62)))
+    return invalid("number of sample rows is out of range");
   if (h.origin != 0 || h.exponent != 0) return invalid("a histogram's origin or exponent is not 0");
   if (h.knots > 0 && !(h.slope_unit > 0)) return invalid("unit of the cells' rows is 0");
   if (h.knots == 0 && h.smooth_rows > 0) return invalid("rows of cells without cells");

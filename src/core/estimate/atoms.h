@@ -31,7 +31,10 @@ struct AtomSplit {
 // sorted: ascending, weights > 0; a weight above 1 (compacted data) counts as one observation per
 // largest weight. On a lattice the atom is the excess over the background, which stays with the
 // rest (the smooth part gives each lattice point its share); elsewhere it is the value's whole
-// weight. At most `limit` atoms, those with the largest excess. Throws std::bad_alloc.
-AtomSplit split_atoms(std::span<const WeightedValue> sorted, bool lattice, std::size_t limit);
+// weight. At most `limit` atoms, those with the largest excess. unit: the weight of one
+// observation, where equal values may have been counted together; 0: as above.
+// Throws std::bad_alloc.
+AtomSplit split_atoms(std::span<const WeightedValue> sorted, bool lattice, std::size_t limit,
+                      double unit = 0);
 
 }  // namespace kde

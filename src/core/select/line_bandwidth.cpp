@@ -19,6 +19,7 @@
 #include "core/select/smoothed_cv.h"
 #include "core/sums/gaussian_sums.h"
 #include "core/sums/spectral.h"
+#include "core/sums/weighted_pairs.h"
 
 namespace kde {
 namespace {
@@ -30,9 +31,8 @@ Status make_sums(const Engine& engine, const LineValues& values, const Control& 
                  std::unique_ptr<PairSums>* sums) {
   if (engine.kind == Engine::Kind::spectral)
     return make_spectral_sums(values.sorted, values.weights, control, sums);
-  if (!values.weights.empty()) {
-    return Status::error(Code::invalid_argument, "exact sums over pairs take no weights");
-  }
+  if (!values.weights.empty())
+    return make_weighted_pair_sums(values.sorted, values.weights, control, sums);
   return make_pair_sums(engine, values.sorted, control, sums);
 }
 

@@ -19,7 +19,9 @@ struct LineRequest {
   Method method = Method::plugin;  // not automatic
   LscvDivisor divisor = LscvDivisor::n_squared;
   Kernel kernel = Kernel::gaussian;
-  Engine engine;  // unused by the rules of thumb; weights need the spectral one
+  // Unused by the rules of thumb. With weights either the spectral one, or any other for exact sums
+  // (weighted_pairs.h), and then no value twice.
+  Engine engine;
 };
 
 // A sample, or the part of one that the sums can afford.

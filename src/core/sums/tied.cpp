@@ -2,14 +2,16 @@
 //
 //   sum_{i<j} K(x_i - x_j) = sum_{u<v} c_u c_v K(u - v) + sum_v c_v (c_v - 1)/2 K(0)
 //
-// It is always in double. With few distinct differences the roundings of single precision repeat
-// with the values instead of averaging out: on normal values rounded to a tenth of their standard
-// deviation, n = 32768, they moved PLUGIN's h by 7e-6; left unrounded, by 1.3e-7.
+// The counts may be weights that are no whole numbers. It is always in double. With few distinct
+// differences the roundings of single precision repeat with the values instead of averaging out: on
+// normal values rounded to a tenth of their standard deviation, n = 32768, they moved PLUGIN's h by
+// 7e-6; left unrounded, by 1.3e-7.
 #include <algorithm>
 #include <cmath>
 #include <new>
 #include <numbers>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/sums/engine_parts.h"
@@ -21,16 +23,12 @@ namespace {
 
 class TiedSums : public PairSums {
  public:
-  TiedSums(const std::vector<double>& sorted, std::int64_t target, const Control& control)
-      : target_(target), control_(control) {
-    for (const double v : sorted) {
-      if (values_.empty() || v != values_.back()) {
-        values_.push_back(v);
-        counts_.push_back(0);
-      }
-      counts_.back() += 1;
-    }
-  }
+  TiedSums(std::vector<double> values, std::vector<double> counts, std::int64_t target,
+           const Control& control)
+      : values_(std::move(values)),
+        counts_(std::move(counts)),
+        target_(target),
+        control_(control) {}
 
   Status derivative(int r, double g, double* sum) override {
     if (!is_derivative_order(r)) {
@@ -75,7 +73,21 @@ class TiedSums : public PairSums {
 
 std::unique_ptr<PairSums> make_tied_sums(const std::vector<double>& sorted, std::int64_t target,
                                          const Control& control) {
-  return std::make_unique<TiedSums>(sorted, target, control);
+  std::vector<double> values;
+  std::vector<double> counts;
+  for (const double v : sorted) {
+    if (values.empty() || v != values.back()) {
+      values.push_back(v);
+      counts.push_back(0);
+    }
+    counts.back() += 1;
+  }
+  return make_tied_sums(std::move(values), std::move(counts), target, control);
+}
+
+std::unique_ptr<PairSums> make_tied_sums(std::vector<double> values, std::vector<double> counts,
+                                         std::int64_t target, const Control& control) {
+  return std::make_unique<TiedSums>(std::move(values), std::move(counts), target, control);
 }
 
 }  // namespace kde
