@@ -335,5 +335,45 @@ TEST_F(Finish, CanBeCancelledAtEveryPoll) {
   EXPECT_GT(polls, 2);
 }
 
+// Whole numbers so many that cells are joined in the tails, while the frequent ones stay points:
+// those are no heaps. The bandwidth of all rows is within what binning in cells does to it.
+TEST_F(Finish, FrequentValuesOfALatticeAreNoHeaps) {
+  std::vector<double> rows = samples::normal(400000, 41);
+  for (double& x : rows) x = std::round(2000 * x);
+  add(rows);
+  for (const Method method : {Method::automatic, Method::silverman}) {
+    options.method = method;
+    const Density d = finished();
+    ASSERT_GT(summary.join_limit(), 0);
+    const double h =
+        bandwidth_of(method == Method::automatic ? Method::plugin : method, rows, false);
+    EXPECT_NEAR(d.header().bandwidth, h, 0.01 * h);
+  }
+}
+
+// One row that outweighs all others: the rest has a bandwidth of its own all the same.
+TEST_F(Finish, OneHeavyWeight) {
+  for (const double weight : {1e8, 2e8, 1e20}) {
+    Summary heavy(heap.memory());
+    ASSERT_TRUE(heavy.add(0, weight).ok());
+    for (const double x : samples::normal(30000, 42)) ASSERT_TRUE(heavy.add(x).ok());
+    ASSERT_TRUE(heavy.settle().ok());
+    Density d;
+    const Status status = finish(heavy, options, {}, &d.words, &d.size);
+    ASSERT_TRUE(status.ok()) << status.message;
+    EXPECT_TRUE(validate(d.words.data(), d.size).ok());
+    EXPECT_GT(d.header().bandwidth, 0.05);
+    EXPECT_LT(d.header().bandwidth, 0.3);
+  }
+}
+
+// Sums of fractions may round to more than their parts: no finite row comes of it.
+TEST_F(Finish, SpecialValuesOfFractionalWeight) {
+  ASSERT_TRUE(summary.add(kNan, 0.1).ok());
+  ASSERT_TRUE(summary.add(-kInf, 0.2).ok());
+  ASSERT_TRUE(summary.add(kInf, 0.3).ok());
+  EXPECT_LE(finished().header().finite_rows(), 0);
+}
+
 }  // namespace
 }  // namespace kde

@@ -541,7 +541,7 @@ TEST(Summary, DamagedFormsAreRefusedOrHarmless) {
 
 // Cells of a stored histogram: each range counts as it lies, the error as slack.
 TEST(Summary, HistogramsMerge) {
-  Header header;
+  Header header{};
   header.rows = 111;
   header.nans = 1;
   header.nulls = 4;
@@ -617,7 +617,7 @@ TEST(Summary, WeightedRowsThatWaitMergeOnce) {
 class SummaryOfRange : public testing::Test {
  protected:
   SummaryOfRange() : range_(heap_.memory()) {
-    Header header;
+    Header header{};
     header.rows = header.sample_rows = 41;
     header.min = 0;
     header.max = 10;
@@ -666,7 +666,7 @@ TEST(Summary, PointsBesideRangesMergeWithPoints) {
     std::vector<HistogramCell> cells;
     for (int i = 0; i < points; ++i) ASSERT_TRUE(s.add(i).ok());
     ASSERT_TRUE(s.settle().ok());
-    Header header;
+    Header header{};
     for (int i = 0; i < 4000; ++i) {
       if (i > 0) cells.push_back({static_cast<double>(i), 2, false});
       cells.push_back({static_cast<double>(i), 3, true});
@@ -686,6 +686,62 @@ TEST(Summary, PointsBesideRangesMergeWithPoints) {
       }
     }
   }
+}
+
+// Times that arrive nearly in order, at two rates: some neighbours are far apart, as chance has it,
+// and must not keep the others from fitting.
+TEST(Summary, NearlyInOrder) {
+  std::mt19937_64 random(31);
+  std::exponential_distribution<double> gap;
+  std::vector<double> rows;
+  double t = 0;
+  for (int i = 0; i < 300000; ++i) {
+    t += gap(random) * (i / 1000 % 2 == 0 ? 1 : 50);
+    rows.push_back(t + 30 * gap(random));
+  }
+  Heap heap;
+  Summary s(heap.memory());
+  add_all(rows, &s);
+  ASSERT_TRUE(s.settle().ok());
+  expect_within_bound(s, rows, "bursts");
+  // A cell of twice the limit, 2.8/9216, and the slack of another.
+  EXPECT_LT(s.error_rows(), 0.001 * 300000);
+}
+
+// Whole numbers, where ranges end at values that come as points as well.
+TEST(Summary, StatesOfWholeNumbersMergeInOrder) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal(0, 3000);
+    std::vector<double> rows(100000);
+    for (double& x : rows) x = std::round(normal(random));
+    Heap heap;
+    Summary whole(heap.memory());
+    for (int part = 0; part < 2; ++part) {
+      Summary s(heap.memory());
+      add_all({rows.begin() + part * 50000, rows.begin() + (part + 1) * 50000}, &s);
+      ASSERT_TRUE(whole.merge(s).ok());
+    }
+    ASSERT_TRUE(whole.settle().ok());
+    expect_within_bound(whole, rows, "seed " + std::to_string(seed));
+  }
+}
+
+// A stored range behind a void begins where it began.
+TEST(Summary, StoredVoidsStayEmpty) {
+  Header header{};
+  header.rows = header.sample_rows = 4000;
+  header.max = 1001;
+  header.mean = 500;
+  header.variance = 250000;
+  const std::vector<HistogramCell> cells = {
+      {0, 0, true}, {1, 2000, false}, {1000, 0, false}, {1001, 2000, false}};
+  Heap heap;
+  Summary s(heap.memory());
+  ASSERT_TRUE(s.merge(header, cells).ok());
+  EXPECT_NEAR(counted(s, 999, true), 2000, 0);
+  EXPECT_NEAR(counted(s, 0.5, true), 1000, s.error_rows());
+  EXPECT_EQ(counted(s, 1001, true), 4000);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ namespace kde {
 
 namespace {
 
+constexpr double kHeap = 4;
+constexpr std::size_t kNeighbours = 10;  // to either side
 constexpr double kMostDouble = std::numeric_limits<double>::max();
 // Up to here the plug-in's sums take fewer instructions pair by pair (weighted_pairs.h).
 constexpr std::size_t kFewWeighted = 100;
@@ -95,28 +97,54 @@ class Finishing {
     header_ = found;
   }
 
-  // What is no heap of its own, in units of about 1, each cell's rows in its middle.
-  void weigh_values(std::vector<double>* values, std::vector<double>* weights) {
-    double heaviest = summary_.join_limit();
-    std::vector<WeightedValue> rest;
-    if (heaviest == 0) {
-      // Every value is known: heaps are told as in a sample.
-      std::vector<WeightedValue> all;
-      all.reserve(cells_.size());
-      for (const HistogramCell& cell : cells_) all.push_back({cell.value, cell.rows});
+  // Each cell's rows in its middle.
+  std::vector<WeightedValue> middles() const {
+    std::vector<WeightedValue> out;
+    out.reserve(cells_.size());
+    double low = cells_.front().value;
+    for (const HistogramCell& cell : cells_) {
+      out.push_back({cell.point ? cell.value : low / 2 + cell.value / 2, cell.rows});
+      low = cell.value;
+    }
+    return out;
+  }
+
+  // The same without the heaps, values that have rows of their own. Where all values are known they
+  // are told as in a sample; else a heap is a point that no cell may be joined to and that has more
+  // than kHeap times the rows of its neighbours' median, which on a lattice are left to it.
+  std::vector<WeightedValue> without_heaps() const {
+    const bool lattice = header_.lattice_step > 0;
+    std::vector<WeightedValue> all = middles();
+    const double limit = summary_.join_limit();
+    if (limit == 0) {
       const double row = summary_.totals().rows() / summary_.totals().count();
-      AtomSplit split = split_atoms(all, header_.lattice_step > 0, all.size(), row);
+      AtomSplit split = split_atoms(all, lattice, all.size(), row);
       const bool varied =
           split.rest.size() > 1 && split.rest.front().value < split.rest.back().value;
-      rest = varied ? std::move(split.rest) : std::move(all);
-    } else {
-      double low = cells_.front().value;
-      for (const HistogramCell& cell : cells_) {
-        if (!(cell.point && cell.rows > heaviest))
-          rest.push_back({cell.point ? cell.value : low / 2 + cell.value / 2, cell.rows});
-        low = cell.value;
-      }
+      return varied ? std::move(split.rest) : std::move(all);
     }
+    std::vector<WeightedValue> out;
+    out.reserve(all.size());
+    std::vector<double> near;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      WeightedValue v = all[i];
+      if (cells_[i].point && v.weight > limit) {
+        near.clear();
+        const std::size_t end = std::min(i + kNeighbours + 1, all.size());
+        for (std::size_t j = i - std::min(i, kNeighbours); j < end; ++j)
+          if (j != i) near.push_back(all[j].weight);
+        const auto middle = near.begin() + static_cast<std::ptrdiff_t>(near.size() / 2);
+        std::nth_element(near.begin(), middle, near.end());
+        if (v.weight > kHeap * *middle) v.weight = lattice ? *middle : 0;
+      }
+      if (v.weight > 0) out.push_back(v);
+    }
+    return out;
+  }
+
+  // What the bandwidth is selected from, in units of about 1. A method by name is told of all rows.
+  void weigh_values(std::vector<double>* values, std::vector<double>* weights) {
+    const std::vector<WeightedValue> rest = automatic() ? without_heaps() : middles();
     if (rest.empty()) return;
     const double first = rest.front().value;
     const double last = rest.back().value;
@@ -142,8 +170,8 @@ class Finishing {
     for (double w : weights) rows += w;
     // Rows that weigh less or more than one are as many as they are.
     const double n = rows / summary_.totals().rows() * summary_.totals().count();
-    // Where one value outweighs all others these may be less than two.
-    const double kept = std::max(n, 2.0);
+    // Where one value outweighs all others that says little of these: each value occurred.
+    const double kept = std::max(n, static_cast<double>(values.size()));
     for (double& w : weights) w *= kept / rows;
     LineValues line{values, weights, std::llround(std::min(kept, 0x1p62))};
 

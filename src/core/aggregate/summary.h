@@ -11,7 +11,7 @@
 //           rows, N the rows so far and r those between it and the nearer end of the column. So
 //           points heavier than that stay exact, the outermost rows stay points, and quantiles have
 //           a relative error in the tails. The depth is kDepth, or what it takes to make the cells
-//           fit. A cell does not join one more than kVoid times as sparse, unless they would not
+//           fit. A cell does not join one more than 64 times as sparse, unless they would not
 //           fit: that would spread rows over a void.
 //   split   rows that make a cell heavier than twice that divide it at values of theirs, what it
 //           held before being divided by width. The count of the rows below such a value may be
@@ -137,7 +137,7 @@ class Summary {
   Status merge_cells(Incoming* incoming);
   void merge_stretch(Incoming* incoming);
   void compact();
-  bool try_compact(double depth, double tail_rows, bool mind_voids);
+  bool try_compact(double depth, double tail_rows, double contrast);
   void release_all();
 
   Memory memory_;

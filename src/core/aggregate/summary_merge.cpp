@@ -23,12 +23,16 @@ namespace {
 constexpr double kDepth = 1.4;    // of a join, to begin with
 constexpr double kDeeper = 1.15;  // where cells do not fit
 constexpr double kTailRows = 32;  // relative resolution of the tails
-constexpr double kVoid = 64;      // densities that differ by more are not joined
-constexpr int kMindfulTries = 4;  // after which voids are joined as well
-// After which tails are joined as well, with half the resolution at each further try and then with
+// Neighbours are joined whose densities differ by no more than that: the first of these that makes
+// the cells fit.
+constexpr double kAnyContrast = std::numeric_limits<double>::infinity();
+constexpr double kContrasts[] = {64, 4096, kAnyContrast};
+// Depths tried before tails are joined as well, with half the resolution each time and then with
 // none: weights may be of all sizes, down to what rounding takes.
 constexpr int kTailTries = 8, kTailHalvings = 20;
-constexpr std::size_t kStride = 8;  // cells looked at together
+// Of a range behind a void the share that marks where it begins.
+constexpr double kBeginShare = 1024;
+constexpr std::size_t kStride = 8;                      // cells looked at together
 constexpr std::size_t kTarget = kSummaryCells / 8 * 7;  // cells after a compaction
 
 // Two numbers that are compared at a time, on any processor of 64 bits.
@@ -122,7 +126,8 @@ void split(const Divided& range, bool inclusive, Incoming* incoming, Output* out
     const auto slack = slack_above(range.slack(old_rows) + piece.slack);
     double mass = (old_rows - old_done) + fresh + piece.rows;
     double limit = out->limit_of(mass);
-    if (mass > limit && has_cut) {
+    // What follows a cut at its very value goes with it.
+    if (mass > limit && has_cut && piece.value > cut.value) {
       put_cut();
       mass = (old_rows - old_done) + fresh + piece.rows;
       limit = out->limit_of(mass);
@@ -299,6 +304,7 @@ Status Summary::merge(const Header& header, std::span<const HistogramCell> cells
   specials_.positive_infinities += total(header.positive_infinities);
   if (size == 0) return Status::success();
 
+  // A cell without rows may become one that begins a range.
   auto* chunk = static_cast<char*>(
       memory_.allocate(memory_.context, size * (2 * sizeof(double) + sizeof(float))));
   if (chunk == nullptr) return Status::error(Code::out_of_memory, "out of memory");
@@ -308,20 +314,35 @@ Status Summary::merge(const Header& header, std::span<const HistogramCell> cells
   std::size_t kept = 0;
   double previous = -std::numeric_limits<double>::infinity();
   bool partition = true;
+  bool empty_before = false;
   double sum = 0;
+  double moved = 0;
   for (const HistogramCell& cell : cells) {
     partition = partition && std::isfinite(cell.value) && std::isfinite(cell.rows) &&
                 cell.rows >= 0 && (cell.point ? cell.value >= previous : cell.value > previous);
-    previous = cell.value;
+    if (!partition) break;
     sum += cell.rows;
-    if (!(cell.rows > 0)) continue;
     if (cell.rows != std::nearbyint(cell.rows)) fractional_ = true;
-    value[kept] = cell.value;
-    // A range without a beginning has no width.
-    rows[kept] = cell.point || kept == 0 ? -cell.rows : cell.rows;
-    slacks[kept] = slack_above(slack);
-    ++kept;
+    if (cell.rows > 0) {
+      double rest = cell.rows;
+      // Cells here have rows: where a range begins behind a void a few of its own say so.
+      if (!cell.point && empty_before && rest >= 2) {
+        const double begin = std::nearbyint(rest / kBeginShare) + 1;
+        value[kept] = previous;
+        rows[kept] = -begin;
+        slacks[kept++] = 0;
+        rest -= begin;
+        moved = std::max(moved, begin);
+      }
+      value[kept] = cell.value;
+      // A range without a beginning has no width.
+      rows[kept] = cell.point || kept == 0 ? -rest : rest;
+      ++kept;
+    }
+    empty_before = !(cell.rows > 0);
+    previous = cell.value;
   }
+  for (std::size_t i = 0; i < kept; ++i) slacks[i] = slack_above(slack + moved);
   Status status;
   if (!partition) {
     status = Status::error(Code::invalid_argument, "cells of a histogram are out of order");
@@ -423,16 +444,23 @@ double Summary::join_limit() const { return depth_ > 0 ? JoinLimit(depth_, cell_
 
 void Summary::compact() {
   if (depth_ == 0) depth_ = kDepth;
-  for (int tries = 0;; ++tries) {
-    const int past = tries - kTailTries;
-    const double tail_rows = past > kTailHalvings ? 0 : std::ldexp(kTailRows, -std::max(past, 0));
-    if (try_compact(depth_, tail_rows, tries < kMindfulTries)) return;
-    depth_ *= kDeeper;
+  const double before = depth_;
+  for (int tries = 0; tries < kTailTries; ++tries, depth_ *= kDeeper) {
+    for (const double contrast : kContrasts)
+      if (try_compact(depth_, kTailRows, contrast)) return;
+  }
+  // It is the tails that do not fit.
+  const double depth = depth_;
+  depth_ = before;
+  for (int halvings = 1; halvings <= kTailHalvings; ++halvings)
+    if (try_compact(depth, std::ldexp(kTailRows, -halvings), kContrasts[1])) return;
+  // Any two cells but the first may be joined in the end.
+  for (double more = depth; !try_compact(more, 0, kAnyContrast); more *= 2) {
   }
 }
 
 // Joins what may be joined; whether no more than kTarget cells are left.
-bool Summary::try_compact(double depth, double tail_rows, bool mind_voids) {
+bool Summary::try_compact(double depth, double tail_rows, double contrast) {
   CellArrays& c = cells_;
   const JoinLimit limit(depth, cell_rows_, tail_rows);
   std::size_t last = 0;  // the cell that may grow
@@ -445,11 +473,11 @@ bool Summary::try_compact(double depth, double tail_rows, bool mind_voids) {
     const double sum = mine + next;
     // The first cell stays a point: a range begins where the cell before it ends.
     bool join = last > 0 && sum <= limit.at(below, sum);
-    if (join && mind_voids) {
+    if (join && contrast < kAnyContrast) {
       // Width per row, of either.
       const double sparse = (c.value[last] / 2 - low / 2) * next;
       const double next_sparse = (c.value[i] / 2 - c.value[last] / 2) * mine;
-      join = sparse <= kVoid * next_sparse && next_sparse <= kVoid * sparse;
+      join = sparse <= contrast * next_sparse && next_sparse <= contrast * sparse;
     }
     if (join) {
       c.rows[last] = sum;

@@ -162,9 +162,13 @@ void own_moments(const HistogramView& d, const Range& r, RangeMoments* out) {
                              : cut_at(h, r.upper, r.upper_inclusive);
   const double from = std::clamp(low_open ? h.min : r.lower, h.min, h.max);
   const double to = std::clamp(high_open ? h.max : r.upper, from, h.max);
-  // A unit in which no square overflows or vanishes.
-  const double largest = std::max(std::fabs(h.min), std::fabs(h.max));
-  const int exponent = largest > 0 ? std::clamp(std::ilogb(largest), -1000, 1000) : 0;
+  // A unit in which no square overflows, and none within the range vanishes unless the column's
+  // largest value is beyond its square.
+  const auto exponent_of = [](double x, double y) {
+    const double largest = std::max(std::fabs(x), std::fabs(y));
+    return largest > 0 ? std::clamp(std::ilogb(largest), -1000, 1000) : -1000;
+  };
+  const int exponent = std::max(exponent_of(from, to), exponent_of(h.min, h.max) - 500);
   const double scale = std::ldexp(1.0, -exponent);
   Accumulator sum;
   sum.centre = from * scale / 2 + to * scale / 2;
