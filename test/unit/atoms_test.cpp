@@ -1,9 +1,9 @@
 // estimate/atoms.h: what is found, what is left, and how often nothing is mistaken for an atom.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 #include "core/estimate/atoms.h"
@@ -181,31 +181,43 @@ TEST(Atoms, NoneAtASteepEnd) {
   EXPECT_LE(found, 1);
 }
 
-// Counted together and apart, of heaps and backgrounds of every size, on either side of what the
-// test lets pass.
+// Counted together and apart, of heaps and backgrounds of every size, against the definition: the
+// median of 20 neighbours on either side, and the Poisson's bound.
 TEST(Atoms, AreTheSameInValuesCountedTogether) {
-  std::mt19937_64 random(12);
+  Random random(12);
   std::size_t atoms = 0;
   for (const double mean : {1.0, 5.0, 60.0, 900.0}) {
-    std::poisson_distribution<int> background(mean);
     std::vector<WeightedValue> together;
     std::vector<WeightedValue> apart;
     for (int i = 0; i < 400; ++i) {
-      const int heap = static_cast<int>(random() % 64 * (std::sqrt(mean) + 1) / 4);
-      const int count = 1 + background(random) + (i % 8 == 3 ? heap : 0);
-      together.push_back({static_cast<double>(i), static_cast<double>(count)});
+      const double spread = std::sqrt(mean) + 1;
+      double count = 1 + std::floor(mean + spread * random.uniform());
+      if (i % 8 == 3) count += std::floor(16 * spread * random.uniform());
+      together.push_back({static_cast<double>(i), count});
       apart.insert(apart.end(), static_cast<std::size_t>(count), {static_cast<double>(i), 1});
     }
-    const AtomSplit a = split_atoms(together, true, 400, 1);
-    const AtomSplit b = split_atoms(apart, true, 400);
-    ASSERT_EQ(a.atoms.size(), b.atoms.size()) << mean;
-    for (std::size_t i = 0; i < a.atoms.size(); ++i) {
-      EXPECT_EQ(a.atoms[i].value, b.atoms[i].value);
-      EXPECT_EQ(a.atoms[i].weight, b.atoms[i].weight);
+    std::vector<bool> atom(400);
+    for (const WeightedValue& a : split_atoms(together, true, 400, 1).atoms)
+      atom[static_cast<std::size_t>(a.value)] = true;
+    std::vector<bool> atom_apart(400);
+    for (const WeightedValue& a : split_atoms(apart, true, 400).atoms)
+      atom_apart[static_cast<std::size_t>(a.value)] = true;
+    EXPECT_EQ(atom, atom_apart) << mean;
+    for (std::size_t i = 20; i < 380; ++i) {
+      std::vector<double> near;
+      for (std::size_t k = i - 20; k <= i + 20; ++k) {
+        if (k != i) near.push_back(together[k].weight);
+      }
+      std::nth_element(near.begin(), near.begin() + 20, near.end());
+      const double b = near[20];
+      const double c = together[i].weight;
+      const bool expected =
+          c > b && -b + c * (1 + std::log(b / c)) < std::log(kFalsePositives / 400);
+      EXPECT_EQ(atom[i], expected) << mean << " " << i;
+      atoms += expected ? 1 : 0;
     }
-    atoms += a.atoms.size();
   }
-  EXPECT_GT(atoms, 0U);
+  EXPECT_GT(atoms, 40U);
 }
 
 }  // namespace

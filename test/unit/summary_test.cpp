@@ -744,5 +744,25 @@ TEST(Summary, StoredVoidsStayEmpty) {
   EXPECT_EQ(counted(s, 1001, true), 4000);
 }
 
+// summary.h: a cell that counts rows has at most twice its limit, of which a tail's is 1/32 of the
+// rows beyond it; and those only grow.
+TEST(Summary, KeepsItsTailsFine) {
+  for (const Shape shape : {Shape::lognormal, Shape::cauchy, Shape::late_heap}) {
+    Heap heap;
+    Summary s(heap.memory());
+    add_all(rows_of(shape, 300'000, 21), &s);
+    ASSERT_TRUE(s.settle().ok());
+    double below = 0;
+    for (std::size_t i = 0; i < s.cells(); ++i) {
+      const HistogramCell cell = s.cell(i);
+      if (!cell.point) {
+        const double beyond = std::min(below, s.totals().rows() - below - cell.rows);
+        EXPECT_LE(cell.rows, beyond / 16) << kShapeNames[static_cast<int>(shape)] << " " << i;
+      }
+      below += cell.rows;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kde

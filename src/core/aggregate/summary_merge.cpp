@@ -152,13 +152,18 @@ void split(const Divided& range, bool inclusive, Incoming* incoming, Output* out
            slack_above(range.high_slack + incoming->slack()));
 }
 
-// How many of the four pairs of numbers at `value`, ascending, are below x, which is there twice.
+[[gnu::always_inline]] inline Pair pair_at(const double* value) {
+  Pair pair;
+  std::memcpy(&pair, value, sizeof pair);
+  return pair;
+}
+
+// How many of the kStride values are below x, which is there twice.
 [[gnu::always_inline]] inline std::size_t count_below(const double* value, Pair x) {
-  std::array<Pair, 4> pair;
-  static_assert(sizeof pair == kStride * sizeof(double));
-  std::memcpy(pair.data(), value, sizeof pair);
+  static_assert(kStride == 8);
   // A comparison that holds gives -1.
-  const auto below = (pair[0] < x) + (pair[1] < x) + (pair[2] < x) + (pair[3] < x);
+  const auto below = (pair_at(value) < x) + (pair_at(value + 2) < x) + (pair_at(value + 4) < x) +
+                     (pair_at(value + 6) < x);
   return static_cast<std::size_t>(-(below[0] + below[1]));
 }
 

@@ -17,7 +17,7 @@ constexpr std::size_t kLanes = 8;
 
 // a b = high + low, exactly but for underflow; |a|, |b| <= kLarge. Without fma, which is a
 // function call on processors that this may run on.
-DoubleDouble product(double a, double b) {
+[[gnu::always_inline]] inline DoubleDouble product(double a, double b) {
   constexpr double kSplit = 0x1p27 + 1;
   const double ca = kSplit * a;
   const double cb = kSplit * b;
@@ -46,7 +46,7 @@ DoubleDouble quotient(const DoubleDouble& a, double b) {
 struct Lanes {
   std::array<double, kLanes> high{}, low{};
 
-  void add(std::size_t lane, double x, double x_low) {
+  [[gnu::always_inline]] void add(std::size_t lane, double x, double x_low) {
     const double sum = high[lane] + x;
     const double part = sum - high[lane];
     low[lane] += ((high[lane] - (sum - part)) + (x - part)) + x_low;
@@ -56,6 +56,35 @@ struct Lanes {
     for (std::size_t i = 0; i < kLanes; ++i) out->add({high[i], low[i]});
   }
 };
+
+struct Ends {
+  double low, high;
+};
+
+// values: not empty.
+Ends least_and_greatest(std::span<const double> values) {
+  std::array<double, kLanes> low, high;
+  low.fill(values[0]);
+  high.fill(values[0]);
+  const std::size_t whole = values.size() / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const double x = values[i + lane];
+      low[lane] = x < low[lane] ? x : low[lane];
+      high[lane] = x > high[lane] ? x : high[lane];
+    }
+  }
+  Ends ends{low[0], high[0]};
+  for (std::size_t lane = 1; lane < kLanes; ++lane) {
+    ends.low = std::min(ends.low, low[lane]);
+    ends.high = std::max(ends.high, high[lane]);
+  }
+  for (std::size_t i = whole; i < values.size(); ++i) {
+    ends.low = std::min(ends.low, values[i]);
+    ends.high = std::max(ends.high, values[i]);
+  }
+  return ends;
+}
 
 }  // namespace
 
@@ -74,14 +103,10 @@ void SummaryTotals::rescale() {
 
 void SummaryTotals::add(std::span<const double> values, std::span<const double> weights) {
   if (values.empty()) return;
-  double low = values[0];
-  double high = values[0];
-  for (double x : values) {
-    low = std::min(low, x);
-    high = std::max(high, x);
-  }
-  min_ = std::min(min_, low);
-  max_ = std::max(max_, high);
+  const auto [low, high] = least_and_greatest(values);
+  // -0 and 0 are one value, whichever comes first.
+  min_ = std::min(min_, low + 0.0);
+  max_ = std::max(max_, high + 0.0);
   count_ += static_cast<double>(values.size());
   if (low < -kLarge || high > kLarge) rescale();
 

@@ -15,8 +15,8 @@
 namespace kde {
 namespace {
 
-constexpr int kDigitBits = 8;
-constexpr int kDigits = 4;
+constexpr int kDigitBits = 10;
+constexpr int kDigits = 3;
 constexpr int kPrefix = kDigits * kDigitBits;
 constexpr std::size_t kDigitValues = std::size_t{1} << kDigitBits;
 // Up to here sorting by comparisons is as fast.
