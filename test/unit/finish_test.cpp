@@ -362,8 +362,10 @@ TEST_F(Finish, OneHeavyWeight) {
     const Status status = finish(heavy, options, {}, &d.words, &d.size);
     ASSERT_TRUE(status.ok()) << status.message;
     EXPECT_TRUE(validate(d.words.data(), d.size).ok());
-    EXPECT_GT(d.header().bandwidth, 0.05);
-    EXPECT_LT(d.header().bandwidth, 0.3);
+    // That of 30,000 normal rows is 0.13; with 200 cells left of them at least, n^(1/5) makes it
+    // 2.7 times that at most.
+    EXPECT_GT(d.header().bandwidth, 0.1);
+    EXPECT_LT(d.header().bandwidth, 0.36);
   }
 }
 
