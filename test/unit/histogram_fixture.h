@@ -219,7 +219,8 @@ inline Parts mixture(int n, bool lattice, std::uint64_t seed = 3) {
   }
   // One at a boundary, one within a range.
   p.atoms.push_back({p.cells[static_cast<std::size_t>(n / 3)].value, 70, true});
-  for (std::size_t i = static_cast<std::size_t>(n / 2); i < p.cells.size(); ++i) {
+  for (std::size_t i = std::max<std::size_t>(1, static_cast<std::size_t>(n / 2));
+       i < p.cells.size(); ++i) {
     const double before = p.cells[i - 1].value;
     if (p.cells[i].point || p.cells[i].rows == 0 || p.cells[i].value - before < 0.5) continue;
     p.atoms.push_back({lattice ? before + 0.25 : before / 3 + p.cells[i].value / 1.5, 400, true});
