@@ -41,8 +41,9 @@ std::uint64_t read_bits(Reader& in, unsigned bits) {
 
 std::uint8_t read_up_to(Reader& in, unsigned most) {
   const auto field = in.number<std::uint8_t>(kWhere);
-  if (field > most) in.fail(kWhere);
-  return field;
+  if (field <= most) return field;
+  in.fail(kWhere);
+  return 0;
 }
 
 void read_block(Reader& in, BitWriter* bits, HistogramText* out) {
