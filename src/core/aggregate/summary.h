@@ -3,7 +3,7 @@
 // A summary is a sequence of cells that partition the line, each with the number of its rows:
 // cell i has those in (value_{i-1}, value_i], or, of a point, those at value_i. As long as there
 // are no more than kSummaryCells distinct values each is a point, and everything is exact.
-// Beyond that cells are joined and rows counted into the cells that there are, exactly; what is
+// Beyond that cells are joined and rows are counted into the cells that there are, exactly; what is
 // unknown is only how the rows of a joined cell lie within it:
 //
 //   join    neighbours are joined, from the left on, while the joined cell has at most
@@ -19,7 +19,8 @@
 //           no faster than the limit unless the distribution changes, they are divided seldom, and
 //           the bounds add up like a geometric series.
 //
-// Every boundary is a value that occurred. The result depends on the order of the rows, and on how
+// Every boundary is a value that occurred, or one of a stored histogram that was merged, which may
+// be rounded. The result depends on the order of the rows, and on how
 // they were split among workers, within the stated bound and only where cells were joined.
 // Related: M. Greenwald & S. Khanna, SIGMOD 2001 (quantile summaries); N. Shrivastava et al.,
 // SenSys 2004 (q-digest); T. Dunning, arXiv:1902.04023 (relative errors in the tails).
@@ -64,10 +65,9 @@ class Summary {
   // An empty one; allocates nothing. At most 256 KB with all its arrays.
   explicit Summary(const Memory& memory) : memory_(memory) {}
 
-  // One row. x: any double; NaN and infinities are counted apart. weight: in
-  // [kLeastWeight, kMostWeight]
-  // (checked by the caller); the row counts as that many. Usually a store, every few thousand
-  // rows a merge of some tens of microseconds.
+  // One row. x: any double; NaN and infinities are counted apart. weight: in [kLeastWeight,
+  // kMostWeight] (checked by the caller); the row counts as that many. Usually a store, every few
+  // thousand rows a merge of some tens of microseconds.
   // Errors: out_of_memory; the row is then not counted.
   Status add(double x) {
     if (weighted_ || !(x - x == 0)) return add(x, 1);

@@ -1,6 +1,7 @@
 // The answers of histogram_integral.h.
 #include "core/integrate/histogram_integral.h"
 
+#include "core/integrate/atoms_below.h"
 #include "core/integrate/histogram_kernel.h"
 
 #include <algorithm>
@@ -42,22 +43,6 @@ Cut cut_at(const Header& h, double x, bool inclusive) {
     x = h.lattice_point(nearest);
   }
   return {x, static_cast<std::int64_t>(std::clamp(k, -0x1p60, 0x1p60))};
-}
-
-// Number of atoms <= x (inclusive) or < x.
-int atoms_below(const HistogramView& d, double x, bool inclusive) {
-  int low = 0;
-  int high = d.atoms();
-  while (low < high) {
-    const int middle = low + (high - low) / 2;
-    const double v = d.atom_value(middle);
-    if (inclusive ? v <= x : v < x) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
 }
 
 double rows_of_atoms(const HistogramView& d, int atoms) {

@@ -4,6 +4,7 @@
 #include "core/density/cell.h"
 #include "core/density/histogram_view.h"
 #include "core/estimate/kernel.h"
+#include "core/integrate/atoms_below.h"
 #include "core/integrate/histogram_integral.h"
 
 #include <algorithm>
@@ -64,22 +65,6 @@ double smooth_cut(const Header& h, double x, bool inclusive) {
   const double digits = 1e-15 * std::max(std::fabs(x), std::fabs(h.lattice_offset));
   if (std::fabs(steps - nearest) * h.lattice_step <= digits) k = inclusive ? nearest : nearest - 1;
   return h.lattice_offset + (k + 0.5) * h.lattice_step;
-}
-
-// Number of atoms <= x (inclusive) or < x.
-int atoms_below(const DensityView& d, double x, bool inclusive) {
-  int low = 0;
-  int high = d.atoms();
-  while (low < high) {
-    const int middle = low + (high - low) / 2;
-    const double v = d.atom_value(middle);
-    if (inclusive ? v <= x : v < x) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
 }
 
 // Finite rows <= x (inclusive) or < x; x is finite.
