@@ -54,6 +54,7 @@ inline constexpr int kErrorScales = 8;
 enum class Kind : std::uint8_t {
   one_column = 1,  // fitted to a sample, or to every row; this file
   histogram = 2,   // added up from every row; histogram.h
+  joint = 3,       // of several columns; joint/format.h
 };
 // See estimate/kernel.h.
 enum class Kernel : std::uint8_t {

@@ -1,0 +1,60 @@
+// From a sample of rows to a stored joint density.
+//
+//   by name     bandwidth matrix by select_bandwidth_matrix over the rows without NULL, NaN or
+//               infinite values; the plain kernel sum over them
+//   automatic   normal scores of each column's own distribution (axis.h), a product kernel whose
+//               scale predicts held-out rows best (evidence.h), weights calibrated to the columns'
+//               own distributions (calibrate.h); each row of the sample stands for itself, the
+//               kernels for the rows that were not drawn
+#pragma once
+
+#include "core/control.h"
+#include "core/joint/format.h"
+#include "core/joint/sampler.h"
+#include "core/room.h"
+#include "core/status.h"
+#include "core/sums/pair_sums.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace kde {
+
+struct JointFitOptions {
+  JointMethod method = JointMethod::automatic;
+  ValueType value_type[kMaxColumns] = {};
+  double lattice_step[kMaxColumns] = {};  // known from the columns' types; 0: to be found
+  double rows_per_row_read = 1;           // >= 1: rows of the table per row the scan read
+  bool every_row_read = false;
+  // As Header::sampling_variance, for the sample and for all rows that were read.
+  double sampling_variance = 0, reading_variance = 0;
+  std::size_t budget = 512 * 1024;      // bytes of the density; the sample is thinned to fit
+  std::int64_t bandwidth_rows = 32768;  // the selectors by name use at most so many rows
+  std::uint64_t seed = 0;
+  Engine engine;
+};
+
+struct JointFitReport {
+  JointMethod method = JointMethod::automatic;
+  std::vector<double> bandwidth;  // columns x columns: H in units of the columns (by name); of
+                                  // automatic the diagonal of h^2 in normal scores
+  std::int64_t sample_rows = 0, bandwidth_rows = 0, points = 0;
+  const char* status = nullptr;  // lscv_end_name; null where nothing is searched
+  double select_ms = 0, estimate_ms = 0;
+  char notice[240] = {};
+  char model[240] = {};  // what the density is made of and the evidence for it
+};
+
+// Least rows without NULL, NaN and infinite values for the methods by name that search a matrix:
+// one more than a mean and a covariance have parameters.
+constexpr std::int64_t least_joint_rows(int columns) { return columns * (columns + 3) / 2 + 1; }
+
+// summaries: of sampler, after finish(). Errors: invalid_argument, degenerate (too few rows, a
+// constant or collinear column; `*column` is its number from 0, else -1), too_large (the budget
+// holds no sample), cancelled, out_of_memory, internal.
+Status fit_joint(const JointSample& sample, const JointSampler& sampler,
+                 const JointFitOptions& options, const Control& control,
+                 std::vector<std::uint64_t>* words, std::size_t* size, JointFitReport* report,
+                 int* column) noexcept;
+
+}  // namespace kde

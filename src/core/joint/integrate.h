@@ -1,0 +1,59 @@
+// Answers from a joint density: the rows in a box, and the moments of a column over them.
+//
+// Product kernels: the probability of a box is the product over the bounded columns of
+//   Phi(b_k - t_ik) - Phi(a_k - t_ik).
+// Correlated kernels: normal_box.h. Points in blocks that lie within the box by more than
+// kReach bandwidths count whole, those in blocks farther from it not at all.
+//
+// The target's mean over the box:
+//   normal scores   sum w_i P_i y_i / sum w_i P_i, y_i clamped to the target's own bounds where it
+//                   has any (the kernel smooths where a row is, not its value)
+//   linear          the kernel's own first and second moments over the box: with the target among
+//                   the bounded columns those of the truncated normal, else by regression on them
+//                   (E[e_y | e_x] = P_yx P_xx^-1 e_x). The kernel's variance h_y^2 (what is left of
+//                   it given the others) is taken out of the variance.
+#pragma once
+
+#include "core/integrate/integrate.h"
+#include "core/joint/format.h"
+#include "core/room.h"
+
+#include <span>
+
+namespace kde {
+
+// Beyond that many bandwidths a kernel has nothing left: Phi(-6) = 1e-9.
+inline constexpr float kReach = 6;
+
+struct BoxSide {
+  int column;  // no column twice
+  Range range;
+};
+
+struct JointMoments {
+  double count = 0;  // rows in the box
+  // Of the target, over the rows of the box where it is not NULL:
+  double finite = 0;  // rows with finite values
+  double nans = 0, negative_infinities = 0, positive_infinities = 0;
+  double mean = 0;      // of the finite ones; within the target's bounds, if it has any
+  double variance = 0;  // divisor `finite`
+  double fourth = 0;    // fourth central moment
+  // (sum of the points' rows in the box)^2 / sum of their squares: how many points speak.
+  double effective_points = 0;
+  // Standard error of `count` that quadrature by random points leaves; 0 where it is exact.
+  double quadrature_error = 0;
+  double points_visited = 0;  // points whose kernel was integrated
+};
+
+// sides: the bounded columns, at least one; target: a column, or -1 for the count alone. No
+// allocation; deterministic: the same density and box, the same answer, on every processor up to
+// the rounding stated: counts within 1e-6 of the rows of the same sum in double precision.
+// Monotone in the box for product kernels, to that rounding.
+JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target);
+
+// The same by the formulas in double, scalar, point by point, every point: the truth for tests.
+// Product kernels, and correlated ones with up to two bounded columns (by quadrature to 1e-10).
+JointMoments joint_moments_reference(const JointView& density, std::span<const BoxSide> sides,
+                                     int target);
+
+}  // namespace kde
