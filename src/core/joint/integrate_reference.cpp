@@ -5,6 +5,7 @@
 #include "core/joint/integrate.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace kde {
@@ -25,6 +26,27 @@ struct Point {
   bool member = true;
 };
 
+// The stored value of a column, raw.
+double stored(const JointView& d, RawValue kind, std::size_t b, int column, int i) {
+  switch (kind) {
+    case RawValue::lattice:
+      return d.raw_values(b, column)[i];
+    case RawValue::number:
+      return std::bit_cast<float>(d.raw_values(b, column)[i]);
+    default:
+      return d.coordinates(b, column)[i];
+  }
+}
+
+bool is_member(const BoxPlan& plan, int k, std::size_t b, int i) {
+  const float t = plan.density->coordinates(b, plan.column[k])[i];
+  const RawRange& raw = plan.raw[k];
+  if (std::fabs(t) > kFarthest)
+    return t > plan.range[k].kernel_lower && t <= plan.range[k].kernel_upper;
+  const double x = stored(*plan.density, raw.kind, b, plan.column[k], i);
+  return x >= raw.least && x <= raw.most;
+}
+
 Point point_of(const BoxPlan& plan, std::size_t b, int i) {
   Point p;
   for (int k = 0; k < plan.sides; ++k) {
@@ -33,7 +55,7 @@ Point point_of(const BoxPlan& plan, std::size_t b, int i) {
     const double t = at;
     const double share = normal_between(r.kernel_lower - t, r.kernel_upper - t);
     p.kernel *= share;
-    p.member = p.member && at > r.member_lower && at <= r.member_upper;
+    p.member = p.member && is_member(plan, k, b, i);
     if (k == plan.target_side) {
       p.own_share = share;
       p.lower = r.kernel_lower;
@@ -49,17 +71,11 @@ Point point_of(const BoxPlan& plan, std::size_t b, int i) {
 // The target's raw value.
 double raw_of(const BoxPlan& plan, std::size_t b, int i, const Point& p) {
   const JointView& d = *plan.density;
+  if (plan.value != RawValue::coordinate)
+    return std::clamp(stored(d, plan.value, b, plan.target, i), plan.least, plan.most);
   const double t = d.coordinates(b, plan.target)[i];
-  switch (plan.value) {
-    case TargetValue::coordinate:
-      if (plan.target_side < 0) return t;
-      return std::clamp(p.own_share > 1e-12 ? t + p.first / p.own_share : t, p.lower, p.upper);
-    case TargetValue::lattice:
-      return std::clamp<double>(d.raw_values(b, plan.target)[i], plan.least, plan.most);
-    default:
-      return std::clamp((d.value(b, plan.target, i) - plan.raw_origin) / plan.raw_unit, plan.least,
-                        plan.most);
-  }
+  if (plan.target_side < 0) return t;
+  return std::clamp(p.own_share > 1e-12 ? t + p.first / p.own_share : t, p.lower, p.upper);
 }
 
 void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
@@ -70,7 +86,7 @@ void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
   sums->rows += rows;
   sums->squares += rows * rows;
   sums->visited += 1;
-  if (plan.value == TargetValue::none) return;
+  if (plan.value == RawValue::none) return;
   const float t = d.coordinates(b, plan.target)[i];
   if (t == kNotANumber) sums->nans += rows;
   if (t == kNegativeInfinity) sums->negative_infinities += rows;
@@ -82,7 +98,7 @@ void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
   sums->power[1] += rows * u * u;
   sums->power[2] += rows * u * u * u;
   sums->power[3] += rows * u * u * u * u;
-  if (plan.value != TargetValue::coordinate || plan.target_side < 0) return;
+  if (plan.value != RawValue::coordinate || plan.target_side < 0) return;
   sums->pull += weight * p.others * p.first;
   sums->pull_power += weight * p.others * p.first * u;
 }
