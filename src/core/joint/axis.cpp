@@ -215,10 +215,9 @@ std::vector<double> heavy_values(const Header* marginal, double h) {
     const double offset = marginal->lattice_offset;
     const double step = marginal->lattice_step;
     const double first = std::round((cells[i - 1].value - offset) / step) + 1;
-    const double last = std::round((cell.value - offset) / step);
-    const double points = last - first + 1;
+    const double points = std::round((cell.value - offset) / step) - first + 1;
     if (!(points >= 1) || cell.rows / points < least_rows) continue;
-    for (double k = first; k <= last; ++k) consider(marginal->lattice_point(k));
+    for (int k = 0; k < static_cast<int>(points); ++k) consider(marginal->lattice_point(first + k));
   }
   return heavy;
 }
