@@ -2,6 +2,7 @@
 #include "core/joint/text.h"
 
 #include "core/density/text.h"
+#include "core/density/text_fields.h"
 #include "core/joint/base64.h"
 #include "core/joint/layout.h"
 

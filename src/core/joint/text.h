@@ -10,7 +10,6 @@
 // empty where there are none. Boxes are made anew.
 #pragma once
 
-#include "core/density/text_fields.h"
 #include "core/joint/format.h"
 #include "core/room.h"
 #include "core/status.h"
