@@ -47,6 +47,11 @@ struct Axis {
   // x: not NaN; may be infinite. On a normal-scores axis any double; finite x give at most
   // kFarthest in magnitude.
   float coordinate(double x) const;
+  // Of a finite x on a normal-scores axis, in two steps: its level, the share of the column's
+  // finite rows that are less, half of those that are equal among them; and the coordinate of that
+  // level.
+  double level(double x) const;
+  float place(double level, double x) const;
   AxisRange range(const Range& range) const;
 };
 

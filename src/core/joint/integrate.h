@@ -42,6 +42,10 @@ struct JointMoments {
   double effective_points = 0;
   // Standard error of `count` that quadrature by random points leaves; 0 where it is exact.
   double quadrature_error = 0;
+  // The answer is a column's own distribution's (one bounded column, normal scores), or that of all
+  // rows (no bounded column).
+  bool from_marginal = false;
+  int target = -1;            // as asked
   double points_visited = 0;  // points whose kernel was integrated
 };
 
