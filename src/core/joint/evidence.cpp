@@ -20,6 +20,15 @@ struct Scale {
   double square = 0, expected = 0;            // of counts
   double mean_square = 0, mean_expected = 0;  // of means
   int boxes = 0, means = 0;
+
+  void add(const Scale& other) {
+    square += other.square;
+    expected += other.expected;
+    mean_square += other.mean_square;
+    mean_expected += other.mean_expected;
+    boxes += other.boxes;
+    means += other.means;
+  }
 };
 
 int scale_of(double share) {
@@ -28,12 +37,12 @@ int scale_of(double share) {
 }
 
 // What was measured, and for scales at which nothing was the nearest that was.
-void fill(const double (&ratio)[kErrorScales], const int (&boxes)[kErrorScales],
+void fill(const double (&ratio)[kErrorScales], const bool (&known)[kErrorScales],
           double (&out)[kErrorScales]) {
   for (int i = 0; i < kErrorScales; ++i) {
     int nearest = -1;
     for (int j = 0; j < kErrorScales; ++j) {
-      if (boxes[j] > 0 && (nearest < 0 || std::abs(j - i) < std::abs(nearest - i))) nearest = j;
+      if (known[j] && (nearest < 0 || std::abs(j - i) < std::abs(nearest - i))) nearest = j;
     }
     out[i] = nearest < 0 ? 1 : std::clamp(ratio[nearest], kLeastErrorRatio, kMostErrorRatio);
   }
@@ -135,17 +144,21 @@ Evidence::Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
                    std::span<const Header* const> marginals, std::uint64_t seed)
     : sample_(sample), rows_(std::move(rows)), marginals_(marginals.begin(), marginals.end()) {
   Random random(seed ^ 0x6a09e667f3bcc909u);
-  for (std::size_t i = rows_.size(); i > 1; --i) std::swap(rows_[i - 1], rows_[random.below(i)]);
   for (int k = 0; k < sample.columns; ++k) {
     const Header& h = *marginals_[static_cast<std::size_t>(k)];
     if (h.finite_rows() > 0 && h.max > h.min) usable_.push_back(k);
   }
   if (usable_.empty()) return;
-  for (int f = 0; f < kFolds; ++f) {
-    std::vector<std::uint32_t> left_out;
-    for (std::size_t i = static_cast<std::size_t>(f); i < rows_.size(); i += kFolds)
-      left_out.push_back(rows_[i]);
-    for (int b = 0; b < kBoxesPerFold; ++b) {
+  for (int half = 0; half < kHalves; ++half) {
+    if (half % 2 == 0) {
+      for (std::size_t k = rows_.size(); k > 1; --k)
+        std::swap(rows_[k - 1], rows_[random.below(k)]);
+      const auto middle = rows_.begin() + std::ssize(rows_) / 2;
+      half_[half].assign(rows_.begin(), middle);
+      half_[half + 1].assign(middle, rows_.end());
+    }
+    const std::vector<std::uint32_t>& left_out = half_[half ^ 1];
+    for (int b = 0; b < kBoxesPerHalf; ++b) {
       Box box;
       int tries = 0;
       while (tries < kTries && !draw_box(&random, &box)) ++tries;
@@ -153,7 +166,7 @@ Evidence::Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
       describe(&box, left_out);
       // A box that nearly all rows are in, or none, tells nothing.
       if (box.share * static_cast<double>(rows_.size()) >= 1 && box.share <= 0.5)
-        boxes_[f].push_back(box);
+        boxes_[half].push_back(box);
     }
   }
 }
@@ -163,18 +176,15 @@ Status Evidence::measure(const MakeDensity& make, const Control& control,
   Scale scales[kErrorScales];
   double loss = 0;
   int boxes = 0;
-  for (int f = 0; f < kFolds; ++f) {
-    std::vector<std::uint32_t> kept;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      if (static_cast<int>(i % kFolds) != f) kept.push_back(rows_[i]);
-    }
+  for (int half = 0; half < kHalves; ++half) {
+    const std::vector<std::uint32_t>& kept = half_[half];
     const double kept_rows = static_cast<double>(kept.size());
-    const double left_rows = static_cast<double>(rows_.size() - kept.size());
+    const double left_rows = static_cast<double>(half_[half ^ 1].size());
     std::vector<std::uint64_t> words;
     std::size_t size;
     if (Status s = make(kept, &words, &size); !s.ok()) return s;
     const JointView density(words.data());
-    for (const Box& box : boxes_[f]) {
+    for (const Box& box : boxes_[half]) {
       if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
       BoxSide sides[3];
       for (int k = 0; k < box.columns; ++k) {
@@ -205,19 +215,22 @@ Status Evidence::measure(const MakeDensity& make, const Control& control,
   }
   *out = {};
   out->loss = boxes > 0 ? loss / boxes : 0;
+  // What a scale's boxes say, with those of the scales beside it, whose ratios are much the same.
+  constexpr int kLeastBoxes = 100;
   double count[kErrorScales], mean[kErrorScales];
-  int counts[kErrorScales], means[kErrorScales];
-  // Of a few boxes the ratio is mostly noise.
-  constexpr int kLeastBoxes = 30;
+  bool count_known[kErrorScales], mean_known[kErrorScales];
   for (int i = 0; i < kErrorScales; ++i) {
-    const Scale& s = scales[i];
-    counts[i] = s.boxes >= kLeastBoxes ? s.boxes : 0;
-    means[i] = s.means >= kLeastBoxes ? s.means : 0;
-    count[i] = counts[i] > 0 ? s.square / s.expected : 0;
-    mean[i] = means[i] > 0 ? s.mean_square / s.mean_expected : 0;
+    Scale s = scales[i];
+    for (const int j : {i - 1, i + 1}) {
+      if (j >= 0 && j < kErrorScales) s.add(scales[j]);
+    }
+    count_known[i] = scales[i].boxes > 0 && s.boxes >= kLeastBoxes;
+    mean_known[i] = scales[i].means > 0 && s.means >= kLeastBoxes;
+    count[i] = count_known[i] ? s.square / s.expected : 0;
+    mean[i] = mean_known[i] ? s.mean_square / s.mean_expected : 0;
   }
-  fill(count, counts, out->count);
-  fill(mean, means, out->mean);
+  fill(count, count_known, out->count);
+  fill(mean, mean_known, out->mean);
   return Status::success();
 }
 

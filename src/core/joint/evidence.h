@@ -1,9 +1,9 @@
 // Internal to src/core/joint: how well a density predicts the counts and means of rows it has not
 // seen.
 //
-// The sample's rows are dealt into kFolds parts; for each part A of the rest a density is made as
-// the final one will be, and asked for boxes on two and three columns that hold 0.4 to 25 % of
-// the rows. With p_B the fraction of the rows of the part B left out that are in a box,
+// The sample's rows are cut in halves, several times; of each half A a density is made as the
+// final one will be, and asked for boxes on two and three columns that hold 0.4 to 25 % of the
+// rows. With p_B the fraction of the rows of the other half B that are in a box,
 //
 //   E (estimate - p_B)^2 = (mean squared error of the estimate) + p (1 - p)/n_B,
 //
@@ -25,8 +25,9 @@
 
 namespace kde {
 
-inline constexpr int kFolds = 5;
-inline constexpr int kBoxesPerFold = 200;
+inline constexpr int kSplits = 4;
+inline constexpr int kHalves = 2 * kSplits;
+inline constexpr int kBoxesPerHalf = 120;
 // Fewer rows predict nothing that would tell candidates apart.
 inline constexpr std::int64_t kLeastRowsForEvidence = 100;
 
@@ -64,7 +65,7 @@ class Evidence {
     int target = -1;            // a column that is not among them, if there is one
     double share = 0;           // of the rows
     double variance = 0;        // of the target over them
-    double left_out = 0;        // share of the rows of the fold that are in it
+    double left_out = 0;        // share of the other half's rows that are in it
     double left_out_mean = 0;   // of the target over these
     double left_out_rows = 0;   // with a finite target
   };
@@ -76,10 +77,11 @@ class Evidence {
   void describe(Box* box, std::span<const std::uint32_t> left_out) const;
 
   const JointSample& sample_;
-  std::vector<std::uint32_t> rows_;  // shuffled; fold f has those at f, f + kFolds ...
+  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint32_t> half_[kHalves];  // halves 2 i and 2 i + 1 are all rows
   std::vector<const Header*> marginals_;
   std::vector<int> usable_;  // columns with more than one value
-  std::vector<Box> boxes_[kFolds];
+  std::vector<Box> boxes_[kHalves];
 };
 
 }  // namespace kde

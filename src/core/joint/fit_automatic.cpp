@@ -19,11 +19,15 @@ namespace kde {
 
 namespace {
 
-// Candidates for the bandwidth of normal scores: these times n^(-1/6), the rate of bandwidths in
-// two dimensions. The least is next to none.
-constexpr double kScales[] = {0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.45, 0.65, 1.0};
-constexpr double kDefaultScale = 0.3;
+// Candidates for the bandwidth of normal scores: these times n^(-1/3), the rate of what smooths a
+// distribution function best (A. Azzalini, Biometrika 68, 1981). The least is next to none.
+constexpr double kScales[] = {0.1, 0.25, 0.5, 0.75, 1.0, 1.4, 2.0, 2.8, 4.0};
+constexpr double kDefaultScale = 1;
 constexpr double kWidest = 0.7;
+
+double bandwidth_of(double scale, std::size_t rows) {
+  return std::clamp(scale / std::cbrt(static_cast<double>(rows)), kLeastScoreBandwidth, kWidest);
+}
 
 class AutomaticFit {
  public:
@@ -43,25 +47,23 @@ class AutomaticFit {
         return s;
     }
     const double n = static_cast<double>(rows.size());
-    const double rate = std::pow(n, -1.0 / 6);
-    double h = std::min(kDefaultScale * rate, kWidest);
+    double h = bandwidth_of(kDefaultScale, rows.size());
     PredictionError error;
     bool measured = false;
     const bool needless = input_.table_rows() <= n;  // every row is in the sample
     if (!needless && std::ssize(rows) >= kLeastRowsForEvidence) {
       const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed);
       for (const double scale : kScales) {
-        const double candidate = std::min(scale * rate, kWidest);
         PredictionError e;
         const auto make = [&](std::span<const std::uint32_t> kept, std::vector<std::uint64_t>* out,
                               std::size_t* bytes) {
           JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
-          return encode_automatic(kept, candidate, header, out, bytes);
+          return encode_automatic(kept, bandwidth_of(scale, kept.size()), header, out, bytes);
         };
         if (Status s = evidence.measure(make, input_.control, &e); !s.ok()) return s;
         if (measured && e.loss >= error.loss) continue;
         error = e;
-        h = candidate;
+        h = bandwidth_of(scale, rows.size());
         measured = true;
       }
     }
