@@ -39,7 +39,7 @@ class Uncertainty {
     Interval out;
     out.estimate = out.lower = out.upper = m_.count;
     double low, high;
-    wilson_interval(p_, unit_variance(h_.count_error, p_), z_, &low, &high);
+    wilson_interval(p_, unit_variance(h_.count_error, p_, m_.count_is_marginal), z_, &low, &high);
     const double stored = stored_error() + z_ * m_.quadrature_error;
     out.lower = std::clamp(low * h_.rows - stored, 0.0, m_.count);
     out.upper = std::max(std::min(high * h_.rows + stored, h_.rows), m_.count);
@@ -55,27 +55,30 @@ class Uncertainty {
     const double added = kPointsAdded * raw;
     const double spread = spread_beyond(least, most);
     const double variance = (points * m_.variance + added * spread * spread) / (points + added);
-    const double v = unit_variance(h_.mean_error, finite_) / finite_;
+    const double v = unit_variance(h_.mean_error, finite_, m_.moments_are_marginal) / finite_;
     const double deviations = z_ + raw * student_excess(z_, std::max(points - 1, 2.0));
     return v > 0 ? deviations * std::sqrt(v * variance) : 0;
   }
 
   double variance_half() const {
-    const double v = unit_variance(h_.mean_error, finite_) / finite_;
+    const double v = unit_variance(h_.mean_error, finite_, m_.moments_are_marginal) / finite_;
     const double excess = std::max(m_.fourth - m_.variance * m_.variance, 0.0);
     const double points = std::max(h_.points * finite_ - 1, 2.0);
     return v > 0 ? (z_ + student_excess(z_, points)) * std::sqrt(v * excess) : 0;
   }
 
   double stored_error() const {
-    if (!m_.from_marginal || m_.target < 0) return 0;
-    return 2 * density_.marginal(m_.target)->error * h_.rows;
+    if (!m_.count_is_marginal) return 0;
+    double error = 0;
+    for (int k = 0; k < density_.columns(); ++k)
+      error = std::max(error, density_.marginal(k)->error);
+    return 2 * error * h_.rows;
   }
 
  private:
   // (s c + R)/n.
-  double unit_variance(const float (&ratios)[kErrorScales], double p) const {
-    const double sampled = m_.from_marginal ? 0 : h_.sampling_variance * error_ratio(ratios, p);
+  double unit_variance(const float (&ratios)[kErrorScales], double p, bool marginal) const {
+    const double sampled = marginal ? 0 : h_.sampling_variance * error_ratio(ratios, p);
     return (sampled + h_.reading_variance) / h_.points;
   }
 
