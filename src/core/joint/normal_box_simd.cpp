@@ -12,7 +12,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
-#include "core/joint/normal-inl.h"
+#include "core/joint/normal_tail-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace kde::HWY_NAMESPACE {

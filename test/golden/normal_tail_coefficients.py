@@ -1,9 +1,9 @@
-# The polynomials of src/core/joint/normal-inl.h, by interpolation at the Chebyshev nodes and rounded
+# The polynomials of src/core/joint/normal_tail-inl.h, by interpolation at the Chebyshev nodes and rounded
 # to single precision, with their largest errors on a grid: of Mills's ratio Phi(-x) exp(x^2/2) =
 # t q(t), t = 1/(1 + 0.3 x), for 0 <= x <= 9, relative; and of x = w - r(v), w = sqrt(-2 ln Phi(-x)),
 # v = 1/(1 + 0.4 w), from Phi(-x) = 1/2 to exp(-9.3^2/2), absolute.
 #
-#   python3 test/golden/normal_coefficients.py        (needs mpmath; made with Python 3.11)
+#   python3 test/golden/normal_tail_coefficients.py        (needs mpmath; made with Python 3.11)
 import struct
 
 from mpmath import cos, erfc, exp, findroot, linspace, log, lu_solve, matrix, mp, mpf, nstr, pi, sqrt

@@ -6,13 +6,13 @@
 //
 // q interpolates Mills's ratio at 8 Chebyshev nodes with a relative error of at most 7.1e-8, of
 // Phi 3.5e-8; r likewise at 7 with an absolute error of 7.3e-6, which is plenty for what draws
-// points. test/golden/normal_coefficients.py computes both.
+// points. test/golden/normal_tail_coefficients.py computes both.
 
-#if defined(KDE_AQP_NORMAL_INL_H_) == defined(HWY_TARGET_TOGGLE)  // NOLINT
-#ifdef KDE_AQP_NORMAL_INL_H_
-#undef KDE_AQP_NORMAL_INL_H_
+#if defined(KDE_AQP_NORMAL_TAIL_INL_H_) == defined(HWY_TARGET_TOGGLE)  // NOLINT
+#ifdef KDE_AQP_NORMAL_TAIL_INL_H_
+#undef KDE_AQP_NORMAL_TAIL_INL_H_
 #else
-#define KDE_AQP_NORMAL_INL_H_
+#define KDE_AQP_NORMAL_TAIL_INL_H_
 #endif
 
 #include <hwy/contrib/math/math-inl.h>
