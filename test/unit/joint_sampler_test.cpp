@@ -75,7 +75,8 @@ TEST(JointSampler, DesignEffectOfTheWorstColumn) {
   for (int b = 0; b < 100; ++b) {
     sampler.begin_block();
     for (int i = 0; i < 20; ++i) {
-      const double row[2] = {static_cast<double>(b), static_cast<double>((b * 20 + i) * 7919 % 2000)};
+      const double row[2] = {static_cast<double>(b),
+                             static_cast<double>((b * 20 + i) * 7919 % 2000)};
       ASSERT_TRUE(sampler.add(row, 0).ok());
     }
   }
