@@ -93,11 +93,13 @@ double count_rows(const std::vector<Row>& rows, std::span<const BoxSide> box) {
   return count;
 }
 
+// As far as the columns' own distributions are, which keep some 500 values that are not on a
+// lattice.
 TEST(JointFit, WithEveryRowStoredAnswersAreExact) {
-  const std::vector<Row> rows = three_columns(900);
-  const Fit f = fit(rows, 900);
+  const std::vector<Row> rows = three_columns(500);
+  const Fit f = fit(rows, 500);
   ASSERT_TRUE(f.status.ok()) << f.status.message;
-  EXPECT_EQ(f.report.points, 900);
+  EXPECT_EQ(f.report.points, 500);
   Random random(2);
   for (int i = 0; i < 200; ++i) {
     const double a = 3 * random.uniform() - 2;

@@ -116,9 +116,9 @@ class AutomaticFit {
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const double x = input_.value(rows[i], k);
         parts.coordinate[i * d_ + k] = input_.is_null(rows[i], k) ? kNowhere
-                                       : std::isfinite(x)
-                                           ? axis.place(classes_[k].level[rows[i]], x)
-                                           : axis.coordinate(x);
+                                       : std::isnan(x)            ? kNotANumber
+                                       : std::isinf(x)            ? axis.coordinate(x)
+                                                       : axis.place(classes_[k].level[rows[i]], x);
         parts.value[i * d_ + k] = raw_value(k, column, x);
       }
       parts.column.push_back(column);
