@@ -20,6 +20,8 @@ enum class TargetValue : std::uint8_t {
   lattice,     // the whole number of JointView::raw_values(); zero is one too: u is exact
 };
 
+struct CorrelatedPlan;
+
 struct BoxPlan {
   const JointView* density;
   int sides;  // 0 .. kMaxColumns; none of them empty
@@ -32,6 +34,7 @@ struct BoxPlan {
   double least, most;        // the target's own bounds as raw values, or infinite
   double least_y, most_y;    // and as values
   std::int64_t simd_target;  // one of simd_targets()
+  const CorrelatedPlan* correlated;  // correlated.h; null for product kernels and without sides
 };
 
 // Sums over points.

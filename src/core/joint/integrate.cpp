@@ -2,11 +2,13 @@
 #include "core/joint/integrate.h"
 
 #include "core/joint/box_plan.h"
+#include "core/joint/correlated.h"
 #include "core/sums/simd_targets.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace kde {
 

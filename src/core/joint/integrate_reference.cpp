@@ -2,6 +2,7 @@
 // side.
 #include "core/estimate/normal.h"
 #include "core/joint/box_plan.h"
+#include "core/joint/correlated.h"
 #include "core/joint/integrate.h"
 
 #include <algorithm>
@@ -16,12 +17,18 @@ double normal_between(double a, double b) {
   return a > 0 ? normal_cdf(-a) - normal_cdf(-b) : normal_cdf(b) - normal_cdf(a);
 }
 
+// Whether kernels have conditional means of the target other than their points.
+bool has_pull(const BoxPlan& plan) {
+  if (plan.value != TargetValue::coordinate || plan.sides == 0) return false;
+  return plan.target_side >= 0 || plan.density->correlated();
+}
+
 struct Point {
   double kernel = 1;     // P
   double others = 1;     // P without the target's side
   double first = 0;      // M of the target's side
   double own_share = 1;  // P of the target's side
-  double lower = 0, upper = 0;
+  double lower = -HUGE_VAL, upper = HUGE_VAL;
   bool member = true;
 };
 
@@ -43,6 +50,11 @@ Point point_of(const BoxPlan& plan, std::size_t b, int i) {
       p.others *= share;
     }
   }
+  if (plan.density->correlated() && plan.sides > 0) {
+    p.others = 1;
+    correlated_point_reference(plan, b, i, &p.kernel, &p.first);
+    p.own_share = p.kernel;
+  }
   return p;
 }
 
@@ -52,7 +64,7 @@ double raw_of(const BoxPlan& plan, std::size_t b, int i, const Point& p) {
   const double t = d.coordinates(b, plan.target)[i];
   switch (plan.value) {
     case TargetValue::coordinate:
-      if (plan.target_side < 0) return t;
+      if (!has_pull(plan)) return t;
       return std::clamp(p.own_share > 1e-12 ? t + p.first / p.own_share : t, p.lower, p.upper);
     case TargetValue::lattice:
       return std::clamp<double>(d.raw_values(b, plan.target)[i], plan.least, plan.most);
@@ -82,7 +94,7 @@ void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
   sums->power[1] += rows * u * u;
   sums->power[2] += rows * u * u * u;
   sums->power[3] += rows * u * u * u * u;
-  if (plan.value != TargetValue::coordinate || plan.target_side < 0) return;
+  if (!has_pull(plan)) return;
   sums->pull += weight * p.others * p.first;
   sums->pull_power += weight * p.others * p.first * u;
 }

@@ -20,15 +20,6 @@ HWY_BEFORE_NAMESPACE();
 namespace kde::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of every point of a block.
-struct Shares {
-  HWY_ALIGN float probability[kJointBlock];
-  HWY_ALIGN float member[kJointBlock];  // 1: the point itself is in the box, else 0
-  // With the target's own side: M times the other sides' probability, and the conditional mean.
-  HWY_ALIGN float moment[kJointBlock];
-  HWY_ALIGN float mean[kJointBlock];
-};
-
 // P of one side.
 template <class D, class V>
 HWY_INLINE V SideShare(D d, const ProductSide& side, V t) {
@@ -40,7 +31,7 @@ HWY_INLINE V SideShare(D d, const ProductSide& side, V t) {
   return hn::Max(hn::Add(below, above), hn::Zero(d));
 }
 
-void MultiplySide(const ProductSide& side, Shares* shares) {
+void MultiplySide(const ProductSide& side, BlockShares* shares) {
   const hn::ScalableTag<float> d;
   for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(d)) {
     const auto share = SideShare(d, side, hn::LoadU(d, side.coordinate + i));
@@ -49,7 +40,7 @@ void MultiplySide(const ProductSide& side, Shares* shares) {
   }
 }
 
-void MultiplyMember(const ProductSide& side, Shares* shares) {
+void MultiplyMember(const ProductSide& side, BlockShares* shares) {
   const hn::ScalableTag<float> d;
   const auto lower = hn::Set(d, side.range.member_lower);
   const auto upper = hn::Set(d, side.range.member_upper);
@@ -65,7 +56,7 @@ void MultiplyMember(const ProductSide& side, Shares* shares) {
 constexpr float kLeastShare = 1e-6F;
 
 // The target's own side, after all others.
-void MultiplyOwnSide(const ProductSide& side, Shares* shares) {
+void MultiplyOwnSide(const ProductSide& side, BlockShares* shares) {
   const hn::ScalableTag<float> d;
   const auto lower = hn::Set(d, side.range.kernel_lower);
   const auto upper = hn::Set(d, side.range.kernel_upper);
@@ -100,7 +91,7 @@ HWY_INLINE hn::Vec<DD> Weights(DD dd, const ProductBlock& block, std::size_t i) 
 
 // own_rows [in the box] + w P.
 template <class DD, class V>
-HWY_INLINE V Rows(DD dd, const ProductBlock& block, const Shares& shares, std::size_t i, V weight) {
+HWY_INLINE V Rows(DD dd, const ProductBlock& block, const BlockShares& shares, std::size_t i, V weight) {
   const hn::Rebind<float, DD> narrow;
   V rows = hn::Mul(weight, hn::PromoteTo(dd, hn::Load(narrow, shares.probability + i)));
   if (block.own_rows > 0) {
@@ -110,7 +101,7 @@ HWY_INLINE V Rows(DD dd, const ProductBlock& block, const Shares& shares, std::s
   return rows;
 }
 
-void AddRows(const ProductBlock& block, const Shares& shares, BoxSums* sums) {
+void AddRows(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   const hn::ScalableTag<double> dd;
   auto total = hn::Zero(dd);
   auto squares = hn::Zero(dd);
@@ -124,7 +115,7 @@ void AddRows(const ProductBlock& block, const Shares& shares, BoxSums* sums) {
 }
 
 template <TargetValue kValue>
-void AddTarget(const ProductBlock& block, const Shares& shares, BoxSums* sums) {
+void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   const hn::ScalableTag<double> dd;
   const hn::Rebind<float, decltype(dd)> narrow;
   const hn::Rebind<std::int32_t, decltype(dd)> integer;
@@ -196,17 +187,7 @@ void AddTarget(const ProductBlock& block, const Shares& shares, BoxSums* sums) {
   sums->pull_power += Total(dd, pull_power);
 }
 
-void AddBlock(const ProductBlock& block, BoxSums* sums) {
-  Shares shares;
-  // What fills up the last block is in no box.
-  for (std::size_t i = 0; i < kJointBlock; ++i)
-    shares.probability[i] = shares.member[i] = i < block.points ? 1.0F : 0.0F;
-  const int others = block.sides - (block.own_side ? 1 : 0);
-  for (int k = 0; k < others; ++k) MultiplySide(block.side[k], &shares);
-  if (block.own_side) MultiplyOwnSide(block.side[others], &shares);
-  if (block.own_rows > 0) {
-    for (int k = 0; k < block.sides; ++k) MultiplyMember(block.side[k], &shares);
-  }
+void AddAllShares(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   switch (block.value) {
     case TargetValue::none:
       return AddRows(block, shares, sums);
@@ -217,6 +198,20 @@ void AddBlock(const ProductBlock& block, BoxSums* sums) {
     case TargetValue::lattice:
       return AddTarget<TargetValue::lattice>(block, shares, sums);
   }
+}
+
+void AddBlock(const ProductBlock& block, BoxSums* sums) {
+  BlockShares shares;
+  // What fills up the last block is in no box.
+  for (std::size_t i = 0; i < kJointBlock; ++i)
+    shares.probability[i] = shares.member[i] = i < block.points ? 1.0F : 0.0F;
+  const int others = block.sides - (block.own_side ? 1 : 0);
+  for (int k = 0; k < others; ++k) MultiplySide(block.side[k], &shares);
+  if (block.own_side) MultiplyOwnSide(block.side[others], &shares);
+  if (block.own_rows > 0) {
+    for (int k = 0; k < block.sides; ++k) MultiplyMember(block.side[k], &shares);
+  }
+  AddAllShares(block, shares, sums);
 }
 
 void EvaluateNormals(const float* x, float* half, float* density) {
@@ -239,6 +234,11 @@ namespace kde {
 AddProduct add_product(std::int64_t target) {
   static constexpr TargetFunction<AddProduct> kFunctions[] = KDE_TARGET_FUNCTIONS(AddBlock);
   return function_for<AddProduct>(kFunctions, target);
+}
+
+AddShares add_shares(std::int64_t target) {
+  static constexpr TargetFunction<AddShares> kFunctions[] = KDE_TARGET_FUNCTIONS(AddAllShares);
+  return function_for<AddShares>(kFunctions, target);
 }
 
 HalfNormals half_normals(std::int64_t target) {
