@@ -3,6 +3,7 @@
 
 #include "core/density/format_header.h"
 #include "core/density/histogram_view.h"
+#include "core/joint/format.h"
 
 #include <algorithm>
 #include <cmath>
@@ -275,6 +276,9 @@ Status encode(const DensityParts& parts, std::vector<std::uint64_t>* words, std:
 }
 
 Status validate(const void* bytes, std::size_t size) {
+  // The fields up to the kind have their place in every kind.
+  if (size < offsetof(Header, kernel)) return invalid("too short");
+  if (static_cast<const Header*>(bytes)->kind == Kind::joint) return validate_joint(bytes, size);
   if (size < sizeof(Header)) return invalid("too short");
   if (size > kMaxBytes) return invalid("longer than 16 KB");
   const Header& h = *static_cast<const Header*>(bytes);

@@ -242,9 +242,10 @@ std::size_t max_knots(std::size_t atoms, bool lattice_atoms = false);
 // Errors: invalid_format, out_of_memory.
 Status encode(const DensityParts& parts, std::vector<std::uint64_t>* words, std::size_t* size);
 
-// Every rule of this file, checked on bytes of unknown origin: sizes, enumerations, finite and
-// ordered fields, masses from 0 to all, slopes that keep G monotone, totals that add up.
-// bytes: 8-byte aligned, size as counted. Errors: invalid_format with what is wrong.
+// Every rule of the density's kind (of this file, histogram.h or joint/format.h), checked on bytes
+// of unknown origin: sizes, enumerations, finite and ordered fields, masses from 0 to all, slopes
+// that keep G monotone, totals that add up. bytes: 8-byte aligned, size as counted. Errors:
+// invalid_format with what is wrong.
 Status validate(const void* bytes, std::size_t size);
 
 }  // namespace kde

@@ -18,13 +18,14 @@
 //   ...     double  heavy[...]         heavy values, ascending, column after column (axis.h)
 //   ...     marginals, column after column: each a Kind::histogram of marginal_bytes bytes, a
 //           multiple of 8
-//   ...     float   box[blocks][columns][2]         least and greatest coordinate in the block
+//   ...     float   box[blocks][columns][2]         least and greatest coordinate in the block,
+//                                                   filling among them
 //   ...     float   coordinate[blocks][columns][kJointBlock]
 //   ...     float   weight[blocks][kJointBlock]      with kWeights only
 //   ...     int32   value[blocks][columns][kJointBlock]   with kValues only: the bits of a float f,
 //                   value = value_center + value_unit f; or with kLatticeValues the number k of the
 //                   lattice point lattice_offset + k lattice_step (Header::lattice_point of the
-//                   marginal)
+//                   marginal). 0 where the value is not finite, and in filling
 //
 // Points lie in blocks of kJointBlock in an order in which neighbours are near. The last block is
 // filled up with points of no weight that lie nowhere (kNowhere in every column). Numbers have the
@@ -35,6 +36,7 @@
 #include "core/room.h"
 #include "core/status.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -46,6 +48,12 @@ inline constexpr int kMaxColumns = 16;
 inline constexpr int kJointBlock = 64;
 // A joint density is at most that large; its sample is thinned to a budget of the caller's.
 inline constexpr std::size_t kMaxJointBytes = std::size_t{64} << 20;
+// Heavy values of a column, each with a share of 1/256 of the rows or more.
+inline constexpr std::uint32_t kMaxHeavy = 256;
+// Bandwidths of normal scores are at least that, so that coordinates are at most kFarthest.
+inline constexpr double kLeastScoreBandwidth = 1e-4;
+// The least eigenvalue of P.
+inline constexpr double kLeastEigenvalue = 1e-12;
 
 // Coordinates of what is not a finite value, beyond those of any that is. Of a row whose value is
 // NULL, and of filling, kNowhere: no bound on the column holds there.
@@ -110,9 +118,10 @@ struct JointColumn {
   std::uint16_t reserved;  // 0
   std::uint32_t heavy;     // number of heavy values; 0 on linear axes
   std::uint32_t marginal_bytes;
-  std::uint32_t reserved2;          // 0
-  double center;                    // of a linear axis; else 0
-  double bandwidth;                 // > 0; of a linear axis in units of x, else of normal scores
+  std::uint32_t reserved2;  // 0
+  double center;            // of a linear axis; else 0
+  // Of a linear axis in units of x, > 0; else of normal scores, in [kLeastScoreBandwidth, 1].
+  double bandwidth;
   double value_center, value_unit;  // unit > 0
 };
 static_assert(sizeof(JointColumn) == 16 + 4 * sizeof(double));
@@ -134,7 +143,7 @@ class JointView {
   bool has_weights() const { return weight_ != nullptr; }
   // Rows that a point's kernel spreads, where there are no weights.
   double equal_weight() const {
-    return (header_->rows - header_->own_rows * header_->points) / header_->points;
+    return std::max(0.0, (header_->rows - header_->own_rows * header_->points) / header_->points);
   }
   // P_jk.
   double correlation(int j, int k) const {
@@ -144,8 +153,13 @@ class JointView {
     return correlation_[r * (r - 1) / 2 + c];
   }
   std::span<const double> heavy(int k) const { return {heavy_[k], column_[k].heavy}; }
-  // The column's own density; its header has the column's totals, lattice, min and max.
+  // The column's own density; its header has the column's totals, lattice, min and max. Its rows
+  // are those that were read, of which each stands for marginal_scale(k) rows of the table.
   const Header* marginal(int k) const { return marginal_[k]; }
+  double marginal_scale(int k) const {
+    const double read = marginal_[k]->rows + marginal_[k]->nulls;
+    return read > 0 ? header_->rows / read : 1;
+  }
 
   // Of block b; kJointBlock numbers each.
   const float* coordinates(std::size_t b, int k) const {
@@ -189,8 +203,9 @@ struct JointParts {
   std::vector<std::int32_t> value;
 };
 
-// Orders the points, cuts them into blocks and writes all parts. The varlena word is 0. Validates
-// what it wrote. Errors: invalid_format, out_of_memory, too_large.
+// Orders the points, cuts them into blocks and writes all parts: the same parts, the same bytes.
+// Varlena words are 0, and so are values of coordinates that are not finite. Validates what it
+// wrote. Errors: invalid_format, out_of_memory, too_large; internal for parts of unequal length.
 Status encode_joint(const JointParts& parts, std::vector<std::uint64_t>* words,
                     std::size_t* size) noexcept;
 
@@ -198,11 +213,15 @@ Status encode_joint(const JointParts& parts, std::vector<std::uint64_t>* words,
 // columns tell; 0 where they cannot be one.
 std::size_t joint_size(const void* bytes, std::size_t available);
 
+// Whether all parts of a joint density, its marginals' among them, are within its `size` bytes:
+// what reads rely on, whatever else the bytes are. Cheap: looks at no point.
+bool joint_fits(const void* bytes, std::size_t size);
+
 // Every rule of this file, checked on bytes of unknown origin: sizes, enumerations, finite and
 // ordered fields, marginals that are valid histograms of the column's type, P positive definite,
-// coordinates within their blocks' boxes (and no NaN), weights >= 0 that add up to what own_rows
-// leaves of the rows (to 1e-5 of them), filling. bytes: 8-byte aligned.
-// Errors: invalid_format with what is wrong.
+// coordinates finite or one of the four, boxes that are their blocks', values that are finite,
+// weights >= 0 that add up to what own_rows leaves of the rows (to 1e-5 of them), filling.
+// bytes: 8-byte aligned. Errors: invalid_format with what is wrong.
 Status validate_joint(const void* bytes, std::size_t size) noexcept;
 
 const char* joint_method_name(JointMethod method);  // "auto", "lscv", "lscv_matrix", ...

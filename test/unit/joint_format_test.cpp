@@ -1,0 +1,370 @@
+// The stored form of joint densities: what is written is what is read; blocks hold near neighbours;
+// each rule, broken once, is seen; damaged bytes are refused or harmless.
+#include "core/joint/format.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/density/histogram_view.h"
+#include "joint_fixture.h"
+
+namespace kde {
+namespace {
+
+using joints::Axes;
+using joints::Bytes;
+using joints::encode;
+using joints::parts;
+
+constexpr Axes kAllAxes[] = {Axes::normal_scores, Axes::linear, Axes::correlated};
+
+// A point as all that is known of it.
+using Point = std::vector<double>;
+
+std::vector<Point> points_of(const JointParts& p) {
+  std::vector<Point> out;
+  const std::size_t columns = p.column.size();
+  for (std::size_t i = 0; i < p.coordinate.size() / columns; ++i) {
+    Point point;
+    for (std::size_t k = 0; k < columns; ++k) {
+      const std::size_t at = i * columns + k;
+      point.push_back(p.coordinate[at]);
+      if (std::fabs(p.coordinate[at]) > kFarthest) continue;
+      const JointColumn& c = p.column[k];
+      const auto* marginal = reinterpret_cast<const Header*>(p.marginal[k].data());
+      if (p.value.empty()) {
+        point.push_back(c.center + c.bandwidth * p.coordinate[at]);
+      } else if ((c.flags & kLatticeValues) != 0) {
+        point.push_back(marginal->lattice_offset + p.value[at] * marginal->lattice_step);
+      } else {
+        point.push_back(c.value_center + c.value_unit * std::bit_cast<float>(p.value[at]));
+      }
+    }
+    if (!p.weight.empty()) point.push_back(p.weight[i]);
+    out.push_back(point);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<Point> points_of(const JointView& d) {
+  std::vector<Point> out;
+  for (std::size_t i = 0; i < d.header().points; ++i) {
+    const std::size_t b = i / kJointBlock;
+    const int at = static_cast<int>(i % kJointBlock);
+    Point point;
+    for (int k = 0; k < d.columns(); ++k) {
+      point.push_back(d.coordinates(b, k)[at]);
+      if (std::fabs(d.coordinates(b, k)[at]) <= kFarthest) point.push_back(d.value(b, k, at));
+    }
+    if (d.has_weights()) point.push_back(d.weights(b)[at]);
+    out.push_back(point);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST(JointFormat, ReadsWhatWasWritten) {
+  for (const Axes axes : kAllAxes) {
+    for (const int columns : {2, 3, 16}) {
+      for (const std::size_t n : {std::size_t{2}, std::size_t{64}, std::size_t{65},
+                                  std::size_t{128}, std::size_t{1000}}) {
+        const JointParts p = parts(columns, n, axes);
+        const Bytes b = encode(p);
+        const JointView d = b.view();
+        SCOPED_TRACE(testing::Message() << columns << " columns, " << n << " points");
+        ASSERT_EQ(d.columns(), columns);
+        ASSERT_EQ(d.header().points, n);
+        EXPECT_EQ(d.blocks(), (n + 63) / 64);
+        EXPECT_EQ(d.header().rows, p.header.rows);
+        EXPECT_EQ(d.header().flags, p.header.flags);
+        EXPECT_EQ(points_of(d), points_of(p));
+        EXPECT_EQ(joint_size(b.words.data(), b.size), b.size);
+        EXPECT_TRUE(joint_fits(b.words.data(), b.size));
+        EXPECT_TRUE(validate(b.words.data(), b.size).ok());
+        for (int k = 0; k < columns; ++k) {
+          const auto at = static_cast<std::size_t>(k);
+          EXPECT_EQ(d.column(k).bandwidth, p.column[at].bandwidth);
+          EXPECT_EQ(std::vector(d.heavy(k).begin(), d.heavy(k).end()), p.heavy[at]);
+          EXPECT_EQ(std::memcmp(d.marginal(k), p.marginal[at].data(), p.marginal[at].size() * 8),
+                    0);
+        }
+      }
+    }
+  }
+}
+
+TEST(JointFormat, CorrelationsAreThoseBelowTheDiagonal) {
+  JointParts p = parts(4, 10, Axes::correlated);
+  p.correlation = {0.1, 0.2, 0.3, -0.4, 0.25, -0.15};
+  const Bytes b = encode(p);
+  EXPECT_EQ(b.view().correlation(1, 0), 0.1);
+  EXPECT_EQ(b.view().correlation(0, 2), 0.2);
+  EXPECT_EQ(b.view().correlation(2, 1), 0.3);
+  EXPECT_EQ(b.view().correlation(0, 3), -0.4);
+  EXPECT_EQ(b.view().correlation(3, 2), -0.15);
+  EXPECT_EQ(b.view().correlation(2, 2), 1);
+  EXPECT_EQ(encode(parts(4, 10, Axes::linear)).view().correlation(3, 1), 0);
+}
+
+// Fractions of blocks that a box of a quarter of each side's range meets: of random blocks nearly
+// all; of a k-d tree's, of 2 dimensions and 64 blocks (8 x 8 of them), at most the 3 x 3 or 4 x 4
+// which touch it.
+TEST(JointFormat, BlocksHoldNeighbours) {
+  const Bytes b = encode(parts(2, 64 * 64, Axes::linear));
+  const JointView d = b.view();
+  int met = 0;
+  for (std::size_t i = 0; i < d.blocks(); ++i) {
+    bool meets = true;
+    for (int k = 0; k < 2; ++k) meets = meets && d.least(i, k) < 1 && d.greatest(i, k) > -1;
+    met += meets ? 1 : 0;
+  }
+  EXPECT_LE(met, 16);
+  EXPECT_GE(met, 4);  // there are 256 points in it
+}
+
+// A point without a value in some column widens few blocks: those that are not finite lie together.
+TEST(JointFormat, ValuesThatAreNotFiniteLieTogether) {
+  JointParts p = parts(2, 64 * 64, Axes::linear);
+  for (std::size_t i = 0; i < 4096; i += 64) p.coordinate[2 * i] = kNowhere;
+  const Bytes b = encode(p);
+  int blocks = 0;
+  for (std::size_t i = 0; i < b.view().blocks(); ++i)
+    blocks += b.view().greatest(i, 0) == kNowhere ? 1 : 0;
+  // 64 of them along a side of at most 8 blocks, and what is split before that side.
+  EXPECT_LE(blocks, 16);
+}
+
+TEST(JointFormat, TheSamePartsGiveTheSameBytes) {
+  const JointParts p = parts(3, 500, Axes::normal_scores);
+  EXPECT_EQ(encode(p).words, encode(p).words);
+}
+
+TEST(JointFormat, RefusesPartsOfUnequalLength) {
+  std::vector<std::uint64_t> words;
+  std::size_t size = 0;
+  const std::vector<std::function<void(JointParts&)>> breaks = {
+      [](JointParts& p) { p.coordinate.pop_back(); }, [](JointParts& p) { p.weight.pop_back(); },
+      [](JointParts& p) { p.value.pop_back(); },      [](JointParts& p) { p.heavy.pop_back(); },
+      [](JointParts& p) { p.marginal.pop_back(); },   [](JointParts& p) { p.column.resize(1); },
+      [](JointParts& p) { p.column.resize(17); },     [](JointParts& p) { p.correlation = {0.5}; },
+  };
+  for (const auto& damage : breaks) {
+    JointParts p = parts(3, 100, Axes::normal_scores);
+    damage(p);
+    EXPECT_EQ(encode_joint(p, &words, &size).code, Code::internal) << &damage - breaks.data();
+  }
+  JointParts p = parts(2, 100, Axes::linear);
+  p.coordinate[7] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(encode_joint(p, &words, &size).code, Code::invalid_format);
+  p = parts(2, 100, Axes::linear);
+  p.coordinate.resize(2 * (kMaxJointBytes / 8), 0.0F);
+  EXPECT_EQ(encode_joint(p, &words, &size).code, Code::too_large);
+}
+
+TEST(JointFormat, MethodNames) {
+  for (int i = 0; i < kJointMethods; ++i) {
+    JointMethod method{};
+    ASSERT_TRUE(parse_joint_method(joint_method_name(static_cast<JointMethod>(i)), &method));
+    EXPECT_EQ(static_cast<int>(method), i);
+  }
+  JointMethod method{};
+  EXPECT_FALSE(parse_joint_method("plugin", &method));
+  EXPECT_FALSE(parse_joint_method("", &method));
+}
+
+struct Rule {
+  const char* name;
+  Axes axes;
+  std::function<void(Bytes&)> damage;
+};
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Header& marginal_of(Bytes& b, int k) { return Bytes::at(b.view().marginal(k)); }
+float& coordinate_of(Bytes& b, std::size_t block, int k, int i) {
+  return Bytes::at(b.view().coordinates(block, k) + i);
+}
+
+TEST(JointFormat, RefusesEachBrokenRule) {
+  constexpr Axes kScores = Axes::normal_scores;
+  constexpr Axes kLinear = Axes::linear;
+  constexpr Axes kCorr = Axes::correlated;
+  const std::vector<Rule> rules = {
+      {"version", kScores, [](Bytes& b) { b.header().version = 2; }},
+      {"kind", kScores, [](Bytes& b) { b.header().kind = Kind::histogram; }},
+      {"one column", kScores, [](Bytes& b) { b.header().columns = 1; }},
+      {"17 columns", kScores, [](Bytes& b) { b.header().columns = 17; }},
+      {"columns", kScores, [](Bytes& b) { b.header().columns = 4; }},
+      {"flags", kScores, [](Bytes& b) { b.header().flags |= 16; }},
+      {"no weights", kScores, [](Bytes& b) { b.header().flags &= ~kWeights; }},
+      {"no values", kScores, [](Bytes& b) { b.header().flags &= ~kValues; }},
+      {"correlated", kScores, [](Bytes& b) { b.header().flags |= kCorrelated; }},
+      {"method", kScores, [](Bytes& b) { b.header().method = static_cast<JointMethod>(7); }},
+      {"reserved", kScores, [](Bytes& b) { b.header().reserved[1] = 1; }},
+      {"points", kScores, [](Bytes& b) { b.header().points += 64; }},
+      {"one point more than there are", kScores, [](Bytes& b) { b.header().points += 1; }},
+      {"one point", kScores, [](Bytes& b) { b.header().points = 1; }},
+      {"many points", kScores, [](Bytes& b) { b.header().points = 0xffffffffu; }},
+      {"rows", kScores, [](Bytes& b) { b.header().rows *= 1.001; }},
+      {"rows NaN", kLinear, [](Bytes& b) { b.header().rows = kNan; }},
+      {"no rows", kLinear, [](Bytes& b) { b.header().rows = 0; }},
+      {"rows infinite", kLinear, [](Bytes& b) { b.header().rows = kInf; }},
+      {"sample rows", kScores, [](Bytes& b) { b.header().sample_rows -= 1; }},
+      {"sample rows huge", kScores, [](Bytes& b) { b.header().sample_rows = 1e30; }},
+      {"own rows negative", kScores, [](Bytes& b) { b.header().own_rows = -1; }},
+      {"own rows", kLinear, [](Bytes& b) { b.header().own_rows = 3.001; }},
+      {"sampling variance", kScores, [](Bytes& b) { b.header().sampling_variance = -1; }},
+      {"reading variance", kScores, [](Bytes& b) { b.header().reading_variance = kNan; }},
+      {"count error", kScores,
+       [](Bytes& b) { b.header().count_error[7] = -std::numeric_limits<float>::infinity(); }},
+      {"mean error", kScores, [](Bytes& b) { b.header().mean_error[0] = -1; }},
+
+      {"type", kScores, [](Bytes& b) { b.column(1).value_type = static_cast<ValueType>(10); }},
+      {"type of the marginal", kScores, [](Bytes& b) { b.column(1).value_type = ValueType::date; }},
+      {"column flags", kScores, [](Bytes& b) { b.column(1).flags |= 4; }},
+      {"lattice values without a lattice", kScores,
+       [](Bytes& b) { b.column(1).flags |= kLatticeValues; }},
+      {"lattice values without values", kLinear,
+       [](Bytes& b) { b.column(1).flags |= kLatticeValues; }},
+      {"normal scores without values", kLinear,
+       [](Bytes& b) {
+         b.column(0).flags |= kNormalScores;
+         b.column(0).bandwidth = 0.5;
+       }},
+      {"column's reserved", kScores, [](Bytes& b) { b.column(1).reserved = 1; }},
+      {"column's other reserved", kScores, [](Bytes& b) { b.column(1).reserved2 = 1; }},
+      {"heavy", kScores, [](Bytes& b) { b.column(1).heavy = 2; }},
+      {"many heavy", kScores, [](Bytes& b) { b.column(1).heavy = 0x40000000u; }},
+      {"heavy on a linear axis", kScores, [](Bytes& b) { b.column(1).flags &= ~kNormalScores; }},
+      {"marginal's bytes", kScores, [](Bytes& b) { b.column(1).marginal_bytes += 8; }},
+      {"bytes between marginals", kScores,
+       [](Bytes& b) {
+         b.column(0).marginal_bytes += 8;
+         b.column(1).marginal_bytes -= 8;
+       }},
+      {"marginal of no bytes", kScores, [](Bytes& b) { b.column(1).marginal_bytes = 0; }},
+      {"marginal of odd bytes", kScores, [](Bytes& b) { b.column(1).marginal_bytes += 4; }},
+      {"center of normal scores", kScores, [](Bytes& b) { b.column(0).center = 1; }},
+      {"center", kLinear, [](Bytes& b) { b.column(0).center = kInf; }},
+      {"bandwidth", kLinear, [](Bytes& b) { b.column(0).bandwidth = 0; }},
+      {"bandwidth NaN", kLinear, [](Bytes& b) { b.column(0).bandwidth = kNan; }},
+      {"bandwidth of scores", kScores, [](Bytes& b) { b.column(0).bandwidth = 1.5; }},
+      {"small bandwidth of scores", kScores, [](Bytes& b) { b.column(0).bandwidth = 1e-5; }},
+      {"unit", kScores, [](Bytes& b) { b.column(0).value_unit = 0; }},
+      {"unit infinite", kScores, [](Bytes& b) { b.column(0).value_unit = kInf; }},
+      {"value center", kScores, [](Bytes& b) { b.column(0).value_center = kNan; }},
+      {"unit out of range", kScores, [](Bytes& b) { b.column(0).value_unit = 1e308; }},
+
+      {"heavy values equal", kScores, [](Bytes& b) { Bytes::at(b.view().heavy(1).data()) = 0; }},
+      {"heavy value NaN", kScores,
+       [](Bytes& b) { Bytes::at(b.view().heavy(1).data() + 2) = kNan; }},
+      {"marginal", kScores, [](Bytes& b) { marginal_of(b, 2).max = -1e9; }},
+      {"marginal's length word", kScores, [](Bytes& b) { marginal_of(b, 2).varlena = 4; }},
+      {"kind of marginal", kScores, [](Bytes& b) { marginal_of(b, 2).kind = Kind::one_column; }},
+
+      {"coordinate NaN", kScores,
+       [](Bytes& b) { coordinate_of(b, 0, 1, 5) = std::numeric_limits<float>::quiet_NaN(); }},
+      {"coordinate too far", kLinear, [](Bytes& b) { coordinate_of(b, 0, 1, 5) = 9.1e5F; }},
+      {"coordinate out of its box", kLinear, [](Bytes& b) { coordinate_of(b, 0, 1, 5) = 8; }},
+      {"box too wide", kLinear,
+       [](Bytes& b) {
+         const JointView d = b.view();
+         const float* box = d.coordinates(0, 0) - 2 * d.blocks() * 3;
+         Bytes::at(box) -= 1;
+       }},
+      {"filling", kLinear, [](Bytes& b) { coordinate_of(b, 1, 1, 63) = 0; }},
+      {"weight of filling", kScores, [](Bytes& b) { Bytes::at(b.view().weights(1) + 63) = 1e-9F; }},
+      {"weight NaN", kScores,
+       [](Bytes& b) {
+         Bytes::at(b.view().weights(0) + 1) = std::numeric_limits<float>::quiet_NaN();
+       }},
+      {"weight negative", kScores,
+       [](Bytes& b) {
+         Bytes::at(b.view().weights(0) + 1) += 4;
+         Bytes::at(b.view().weights(0) + 2) -= 4;
+       }},
+      {"weights", kScores, [](Bytes& b) { Bytes::at(b.view().weights(0) + 1) += 1; }},
+      {"value", kScores, [](Bytes& b) { Bytes::at(b.view().raw_values(0, 0)) = 0x7f800000; }},
+      {"value of filling", kScores,
+       [](Bytes& b) { Bytes::at(b.view().raw_values(1, 0) + 63) = 1; }},
+
+      {"correlation", kCorr,
+       [](Bytes& b) { Bytes::at(reinterpret_cast<double*>(&b.column(3))) = 1.5; }},
+      {"correlation NaN", kCorr,
+       [](Bytes& b) { Bytes::at(reinterpret_cast<double*>(&b.column(3)) + 1) = kNan; }},
+      // 0.5, 0.5, -0.51: their matrix has a negative eigenvalue.
+      {"not positive definite", kCorr,
+       [](Bytes& b) { Bytes::at(reinterpret_cast<double*>(&b.column(3)) + 2) = -0.51; }},
+      {"normal scores with correlated kernels", kCorr,
+       [](Bytes& b) {
+         b.column(0).flags |= kNormalScores;
+         b.column(0).center = 0;
+         b.column(0).bandwidth = 0.5;
+       }},
+
+      {"8 bytes more", kScores,
+       [](Bytes& b) {
+         b.words.push_back(0);
+         b.size += 8;
+       }},
+      {"4 bytes less", kScores, [](Bytes& b) { b.size -= 4; }},
+  };
+  std::map<Axes, Bytes> valid;
+  for (const Axes axes : kAllAxes) {
+    valid[axes] = encode(parts(3, 100, axes));
+    ASSERT_TRUE(valid[axes].validate().ok());
+  }
+  for (const Rule& rule : rules) {
+    Bytes b = valid[rule.axes];
+    rule.damage(b);
+    EXPECT_EQ(b.validate().code, Code::invalid_format) << rule.name;
+  }
+}
+
+// What reads rely on is that joint_fits() says the parts are within the bytes; the sanitizer looks.
+TEST(JointFormat, EveryBitOfTheHeadersFlipped) {
+  for (const Axes axes : kAllAxes) {
+    const Bytes valid = encode(parts(2, 70, axes));
+    const std::size_t bits = (sizeof(JointHeader) + 2 * sizeof(JointColumn)) * 8;
+    for (std::size_t bit = 32; bit < bits; ++bit) {
+      Bytes b = valid;
+      b.words[bit / 64] ^= std::uint64_t{1} << bit % 64;
+      const bool ok = b.validate().ok();
+      const bool fits = joint_fits(b.words.data(), b.size);
+      ASSERT_TRUE(fits || !ok) << bit;
+      if (!fits) continue;
+      const JointView d = b.view();
+      double sum = 0;
+      for (std::size_t i = 0; i < d.blocks(); ++i) {
+        for (int k = 0; k < d.columns(); ++k) sum += d.value(i, k, 63) + d.greatest(i, k);
+      }
+      for (int k = 0; k < d.columns(); ++k) sum += static_cast<double>(d.heavy(k).size());
+      EXPECT_TRUE(sum == sum || !ok || d.header().points % kJointBlock != 0);
+    }
+  }
+}
+
+TEST(JointFormat, EveryTruncationIsRefused) {
+  const Bytes b = encode(parts(2, 70, Axes::normal_scores));
+  for (std::size_t n = 0; n < b.size; ++n) {
+    ASSERT_NE(validate_joint(b.words.data(), n).code, Code::ok) << n;
+    ASSERT_FALSE(joint_fits(b.words.data(), n)) << n;
+    if (n < 1000) {
+      EXPECT_FALSE(validate(b.words.data(), n).ok());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kde
