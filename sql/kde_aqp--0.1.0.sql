@@ -67,10 +67,17 @@ COMMENT ON TYPE kde_aqp.by_name_only IS
 -- The layout is known to src/pg/catalog.cpp.
 CREATE TABLE kde_aqp.density (
     relation regclass NOT NULL,
-    column_names name[] NOT NULL,
-    -- Follows from the names: set by the trigger below whenever a row comes by SQL (a restore, a
-    -- subscription), checked against the names on every read.
+    -- Names of columns, and expressions as PostgreSQL prints them.
+    column_names text[] NOT NULL,
+    -- Follow from the names, as the two after the filter do: set by the trigger below whenever a row
+    -- comes by SQL (a restore, a subscription), checked against the names on every read. 0: an
+    -- expression.
     attribute_numbers smallint[] NOT NULL,
+    -- '': all rows.
+    filter text NOT NULL,
+    -- The columns that the expressions and the filter use.
+    reference_names text[] NOT NULL,
+    reference_numbers smallint[] NOT NULL,
     density kde NOT NULL,
     requested_method text NOT NULL,
     requested_exact boolean NOT NULL,
@@ -86,10 +93,13 @@ CREATE TABLE kde_aqp.density (
     scan_ms double precision NOT NULL,
     select_ms double precision NOT NULL,
     estimate_ms double precision NOT NULL,
+    -- Of several columns.
+    bandwidth_matrix double precision[],
+    stored_rows bigint,
     fitted_at timestamp with time zone NOT NULL,
-    PRIMARY KEY (relation, column_names)
+    PRIMARY KEY (relation, column_names, filter)
 );
-COMMENT ON TABLE kde_aqp.density IS 'fitted densities, one row for each set of columns';
+COMMENT ON TABLE kde_aqp.density IS 'fitted densities, one row for each set of columns and filter';
 REVOKE ALL ON kde_aqp.density FROM PUBLIC;
 
 -- What the owner of a database needs to dump and restore it.
@@ -103,7 +113,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
 AS 'MODULE_PATHNAME', 'kde_on_row' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_aqp.on_row() IS
-    'gives a row that comes by SQL this database''s attribute numbers; skips it if its table is gone';
+    'gives a row that comes by SQL this database''s attribute numbers and texts; skips it if its table is gone';
 REVOKE ALL ON FUNCTION kde_aqp.on_row() FROM PUBLIC;
 
 CREATE TRIGGER on_row
@@ -143,19 +153,22 @@ ALTER EVENT TRIGGER kde_aqp_on_alter ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER kde_aqp_on_alter IS 'lets densities follow renamed columns';
 
 CREATE FUNCTION kde_aqp.is_readable(
-    relation regclass, column_names name[], attribute_numbers smallint[])
+    relation regclass, column_names text[], attribute_numbers smallint[], reference_names text[],
+    reference_numbers smallint[])
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'kde_is_readable' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.is_readable(regclass, name[], smallint[]) IS
-    'whether the columns exist and the caller may read them';
+COMMENT ON FUNCTION kde_aqp.is_readable(regclass, text[], smallint[], text[], smallint[]) IS
+    'whether all columns that a density is of, or uses, exist and the caller may read them';
 
 CREATE VIEW kde_densities WITH (security_barrier) AS
 SELECT d.relation,
        d.column_names,
+       CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
        d.requested_method,
        i.method,
        i.kernel,
        i.bandwidth,
+       d.bandwidth_matrix,
        d.bandwidth_status,
        d.model,
        i.rows,
@@ -163,6 +176,7 @@ SELECT d.relation,
        d.rows_read,
        i.every_row_read,
        i.sample_rows,
+       d.stored_rows,
        d.design_effect,
        d.bandwidth_rows,
        i.lower,
@@ -185,7 +199,8 @@ SELECT d.relation,
        pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at AS age
 FROM kde_aqp.density AS d
 CROSS JOIN LATERAL (
-    SELECT kde_aqp.is_readable(d.relation, d.column_names, d.attribute_numbers) AS readable
+    SELECT kde_aqp.is_readable(d.relation, d.column_names, d.attribute_numbers,
+        d.reference_names, d.reference_numbers) AS readable
     OFFSET 0) AS c
 -- Only of what the caller may read: nobody's density can hinder another's view.
 CROSS JOIN LATERAL @extschema@.kde_info(CASE WHEN c.readable THEN d.density END) AS i
@@ -201,7 +216,7 @@ CREATE FUNCTION kde_fit(
     relation regclass, column_name name, method text DEFAULT 'auto',
     sample_rows bigint DEFAULT 100000, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
     kernel text DEFAULT 'gaussian',
-    OUT relation regclass, OUT column_names name[], OUT method text, OUT kernel text,
+    OUT relation regclass, OUT column_names text[], OUT method text, OUT kernel text,
     OUT bandwidth double precision, OUT bandwidth_status text, OUT model text, OUT rows double precision,
     OUT rows_read bigint,
     OUT sample_rows bigint, OUT bandwidth_rows bigint, OUT atoms integer, OUT knots integer,

@@ -239,7 +239,7 @@ KDE_FUNCTION(kde_fit) {
   kde::ValueType type;
   int32 typmod;
   request.column = open_column(rel, column_name, &type, &typmod);
-  catalog_lock_column(request.column);
+  catalog_lock(key_of(request.column));
 
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
@@ -299,12 +299,12 @@ KDE_FUNCTION(kde_fit) {
   record.scan_ms = scan_ms;
   record.select_ms = report.select_ms;
   record.estimate_ms = report.estimate_ms;
-  catalog_store(request.column, record);
+  catalog_store(key_of(request.column), record);
 
   const kde::Header* h = reinterpret_cast<const kde::Header*>(record.density);
   Row<21> row;
   row.put(ObjectIdGetDatum(request.column.relation));
-  row.put(PointerGetDatum(single_name_array(column_name)));
+  row.put(PointerGetDatum(column_names_of(key_of(request.column))));
   row.put(CStringGetTextDatum(kde::method_name(report.method)));
   row.put(CStringGetTextDatum(kde::kernel_name(request.kernel)));
   row.put(Float8GetDatum(report.bandwidth), report.bandwidth == 0);
@@ -340,8 +340,8 @@ KDE_FUNCTION(kde_drop) {
   const Oid relation = PG_GETARG_OID(0);
   Relation rel = open_owned_relation(relation);
   const TableColumn column = column_by_name(relation, NameStr(*PG_GETARG_NAME(1)));
-  catalog_lock_column(column);
-  const bool removed = catalog_remove(column);
+  catalog_lock(key_of(column));
+  const bool removed = catalog_remove(key_of(column));
   if (!removed) {
     if (!PG_GETARG_BOOL(2))
       ereport(
