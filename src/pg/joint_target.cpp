@@ -42,16 +42,16 @@ void check_words(Oid relation, ArrayType* columns) {
   deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
   for (int i = 0; i < n; ++i) {
     if (nulls[i]) continue;
-    const char* text = TextDatumGetCString(values[i]);
-    const int length = static_cast<int>(strlen(text));
+    const char* word = TextDatumGetCString(values[i]);
+    const int length = static_cast<int>(strlen(word));
     constexpr const char* kLetters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    if (length == 0 || strspn(text, kLetters) != strlen(text)) continue;
-    if (get_attnum(relation, text) != InvalidAttrNumber) continue;
+    if (length == 0 || strspn(word, kLetters) != strlen(word)) continue;
+    if (get_attnum(relation, word) != InvalidAttrNumber) continue;
     // The parser's folding of what is not quoted.
-    if (get_attnum(relation, downcase_truncate_identifier(text, length, false)) ==
+    if (get_attnum(relation, downcase_truncate_identifier(word, length, false)) ==
         InvalidAttrNumber)
-      (void)column_by_name(relation, text);
+      (void)column_by_name(relation, word);
   }
 }
 
