@@ -12,7 +12,6 @@ namespace kde {
 
 namespace {
 
-
 // The blocks' numbers, without rows whose value is no number.
 bool effect_of_column(const JointSample& sample, const std::vector<std::uint32_t>& block, int k,
                       double* effect) {
