@@ -396,6 +396,11 @@ COMMENT ON FUNCTION kde_density(text) IS 'the stored density as a value';
 CREATE FUNCTION kde_density(relation regclass, column_name name) RETURNS kde
 AS 'MODULE_PATHNAME', 'kde_density_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_density(regclass, name) IS 'the stored density as a value';
+CREATE FUNCTION kde_density(relation regclass, column_names text[], filter text DEFAULT NULL)
+RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_density_columns' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(regclass, text[], text) IS
+    'the stored density of columns, expressions or filtered rows as a value';
 
 CREATE FUNCTION approx_count(
     density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
