@@ -115,10 +115,11 @@ void check_fitted(const kde::Status& status, const JointRequest& request, int co
     check_status(status, doing);
     return;
   }
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("could not %s", doing),
-           errdetail_internal("%s: %s.", describe_column(request.key, column), status.message),
-           errhint("Leave this column out.")));
+  const KeyColumn& c = request.key.column[column];
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("could not %s", doing),
+                  errdetail_internal("%s \"%s\": %s.", c.attnum != 0 ? "Column" : "Expression",
+                                     c.text, status.message),
+                  errhint("Leave it out.")));
 }
 
 // n x n, as an array of that shape.
