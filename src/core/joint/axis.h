@@ -13,9 +13,11 @@
 // smooth over: gaps of kGap bandwidths on both sides keep every kernel from crossing them, so that
 // zeros, categories and defaults are counted by the points that have them.
 //
-// A bound lies between values: below those it includes, above those it does not. The coordinate of
-// a bound on a normal-scores axis is z/h + gaps for the kernel, whose centres are shrunk, and r z/h
-// + gaps for the points themselves.
+// A bound lies between values: below those it includes, above those it does not. With F the share
+// of the rows below it, its coordinate on a normal-scores axis is z/h + gaps for the kernel, whose
+// centres are shrunk, and r z/h + gaps for the points themselves. A bound with no row between it
+// and a heavy value lies in the middle of the gap, kGap/2 bandwidths or more from all points, for
+// the kernel too; one with no row below it, or above it, beyond all finite values.
 #pragma once
 
 #include "core/integrate/integrate.h"
@@ -23,17 +25,20 @@
 #include "core/room.h"
 
 #include <span>
+#include <vector>
 
 namespace kde {
 
 inline constexpr double kGap = 12;
+// Heavy values of a column, at most.
+inline constexpr std::size_t kMostHeavy = 256;
 
 // A range of x on an axis. No point at kNowhere is in it; points at the infinities and NaN are in
 // it where Range says so (an unbounded side has no limit).
 struct AxisRange {
-  float kernel_lower, kernel_upper;  // edges for P(t_i + e in range)
-  float member_lower, member_upper;  // edges for t_i in range; t_i is never on one
-  bool empty = false;
+  float kernel_lower, kernel_upper;  // edges for P(t_i + e in range); lower <= upper
+  float member_lower, member_upper;  // a point is in the range if lower < t_i <= upper
+  bool empty = false;                // no value is in the range
 };
 
 // An axis apart from the bytes it is stored in. marginal: outlives it.
@@ -45,15 +50,22 @@ struct Axis {
   const Header* marginal = nullptr;
 
   // x: not NaN; may be infinite. On a normal-scores axis any double; finite x give at most
-  // kFarthest in magnitude.
+  // kFarthest in magnitude. Ascends with x.
   float coordinate(double x) const;
+  // Of a finite x on a normal-scores axis, in two steps: its level, the share of the column's
+  // finite rows that are less, half of those that are equal among them; and the coordinate of that
+  // level.
+  double level(double x) const;
+  float place(double level, double x) const;
+  // Edges ascend with the bounds, but that values whose coordinates differ by no more than the
+  // rounding of a float may change sides: the bound's own value is always on the side it should be.
   AxisRange range(const Range& range) const;
 };
 
 Axis axis_of(const JointView& density, int column);
 
 // The values of a histogram that are heavy on an axis of bandwidth h: with the mass m at the middle
-// score z, m > h phi(z), and m >= 1/256. Ascending. Throws std::bad_alloc.
+// score z, m > h phi(z), and m >= 1/kMostHeavy. Ascending. Throws std::bad_alloc.
 std::vector<double> heavy_values(const Header* marginal, double h);
 
 }  // namespace kde

@@ -3,6 +3,7 @@
 
 #include "core/joint/axis.h"
 #include "core/joint/format.h"
+#include "core/joint/integrate.h"
 #include "core/room.h"
 
 #include <cstddef>
@@ -10,26 +11,42 @@
 
 namespace kde {
 
+// What the target's moments are made of: a raw value a point, y = raw_origin + raw_unit raw, summed
+// as u = raw - zero.
+enum class TargetValue : std::uint8_t {
+  none,        // no target
+  coordinate,  // linear axes: E[coordinate | the kernel in the box]
+  number,      // the float of JointView::raw_values()
+  lattice,     // the whole number of JointView::raw_values(); zero is one too: u is exact
+};
+
+struct CorrelatedPlan;
+
 struct BoxPlan {
   const JointView* density;
-  int sides;  // 1 .. kMaxColumns
+  int sides;  // 0 .. kMaxColumns; none of them empty
   int column[kMaxColumns];
   AxisRange range[kMaxColumns];
   int target;       // -1: none
   int target_side;  // the side that bounds the target; -1: none does
-  // The target's bounds in units of its values, or infinite.
-  double least, most;
+  TargetValue value;
+  double raw_origin, raw_unit, zero;
+  double least, most;        // the target's own bounds as raw values, or infinite
+  double least_y, most_y;    // and as values
   std::int64_t simd_target;  // one of simd_targets()
+  const CorrelatedPlan* correlated;  // correlated.h; null for product kernels and without sides
 };
 
-// Sums over points; of the target in u = (y - value_center)/value_unit (linear axes without
-// values: u = the coordinate), y being the point's value, or on linear axes E[y | the kernel in
-// the box].
+// Sums over points.
 struct BoxSums {
   double rows = 0, squares = 0;  // of the points' rows in the box
   double finite = 0, nans = 0, negative_infinities = 0, positive_infinities = 0;
   double power[4] = {};  // sums of rows u, rows u^2, u^3, u^4 over the finite ones
-  double variance = 0;   // of `rows`, left by quadrature
+  // TargetValue::coordinate with the target bounded: sums of w M and w M u, M = E[e_y; the kernel
+  // in the box]. The rows of the box spread by what the kernels' own conditional means lack:
+  // (mean pull - pull_power)/finite (finish_moments says why).
+  double pull = 0, pull_power = 0;
+  double variance = 0;  // of `rows`, left by quadrature
   double visited = 0;
 };
 
@@ -37,5 +54,9 @@ struct BoxSums {
 void add_whole_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);
 void add_product_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);
 void add_correlated_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);
+
+// Drops sides that bound nothing. False: no row is in the box.
+bool plan_box(const JointView& density, std::span<const BoxSide> sides, int target, BoxPlan* plan);
+JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums);
 
 }  // namespace kde

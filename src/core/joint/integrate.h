@@ -3,7 +3,7 @@
 // Product kernels: the probability of a box is the product over the bounded columns of
 //   Phi(b_k - t_ik) - Phi(a_k - t_ik).
 // Correlated kernels: normal_box.h. Points in blocks that lie within the box by more than
-// kReach bandwidths count whole, those in blocks farther from it not at all.
+// kJointReach bandwidths count whole, those in blocks farther from it not at all.
 //
 // The target's mean over the box:
 //   normal scores   sum w_i P_i y_i / sum w_i P_i, y_i clamped to the target's own bounds where it
@@ -23,7 +23,7 @@
 namespace kde {
 
 // Beyond that many bandwidths a kernel has nothing left: Phi(-6) = 1e-9.
-inline constexpr float kReach = 6;
+inline constexpr float kJointReach = 6;
 
 struct BoxSide {
   int column;  // no column twice
@@ -42,6 +42,10 @@ struct JointMoments {
   double effective_points = 0;
   // Standard error of `count` that quadrature by random points leaves; 0 where it is exact.
   double quadrature_error = 0;
+  // Whether the count, and the moments, are those of a column's own distribution (one bounded
+  // column on normal scores; of the moments, the target itself) or of all rows (none bounded).
+  bool count_is_marginal = false, moments_are_marginal = false;
+  int target = -1;            // as asked
   double points_visited = 0;  // points whose kernel was integrated
 };
 

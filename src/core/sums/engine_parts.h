@@ -11,6 +11,7 @@
 #include "core/room.h"
 #include "core/status.h"
 #include "core/sums/pair_sums.h"
+#include "core/sums/simd_targets.h"
 
 namespace kde {
 
@@ -65,9 +66,5 @@ struct DerivativeKernels {
 
 // r: as is_derivative_order; target is one of simd_targets(). Safe from any thread.
 DerivativeKernels derivative_kernels(std::int64_t target, Precision precision, int r);
-
-// The target that Engine::target == 0 stands for.
-std::int64_t best_simd_target();
-bool is_simd_target(std::int64_t target);
 
 }  // namespace kde

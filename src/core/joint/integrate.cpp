@@ -1,0 +1,234 @@
+// The plan of a box, the walk over the blocks, and moments from their sums.
+#include "core/joint/integrate.h"
+
+#include "core/joint/box_plan.h"
+#include "core/joint/correlated.h"
+#include "core/sums/simd_targets.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace kde {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A lattice's bounds as numbers of its points, as elsewhere (smooth_cut() of integrate.cpp): within
+// 1e-15 of a point, relative to the larger of the bound and the lattice's offset, it is that point.
+double lattice_bound(const Header& h, double x, bool inclusive, bool lower) {
+  const double steps = (x - h.lattice_offset) / h.lattice_step;
+  const double nearest = std::round(steps);
+  const double digits = 1e-15 * std::max(std::fabs(x), std::fabs(h.lattice_offset));
+  if (std::fabs(steps - nearest) * h.lattice_step <= digits) {
+    if (inclusive) return nearest;
+    return lower ? nearest + 1 : nearest - 1;
+  }
+  return lower ? std::ceil(steps) : std::floor(steps);
+}
+
+void plan_target(const JointView& d, int target, BoxPlan* plan) {
+  const JointColumn& c = d.column(target);
+  const Header& h = *d.marginal(target);
+  double center = 0;  // a raw value where the target's rows are
+  if ((c.flags & kNormalScores) == 0 || (d.header().flags & kValues) == 0) {
+    plan->value = TargetValue::coordinate;
+    plan->raw_origin = c.center;
+    plan->raw_unit = c.bandwidth;
+  } else if ((c.flags & kLatticeValues) != 0 && h.lattice_step > 0) {
+    plan->value = TargetValue::lattice;
+    plan->raw_origin = h.lattice_offset;
+    plan->raw_unit = h.lattice_step;
+    center = std::nearbyint((h.mean - h.lattice_offset) / h.lattice_step);
+  } else {
+    plan->value = TargetValue::number;
+    plan->raw_origin = c.value_center;
+    plan->raw_unit = c.value_unit;
+  }
+  if (plan->value != TargetValue::coordinate)
+    plan->zero = std::clamp(center, plan->least, plan->most);
+}
+
+void plan_target_bounds(const JointView& d, const Range& r, BoxPlan* plan) {
+  const Header& h = *d.marginal(plan->target);
+  const bool has_lower = !r.lower_unbounded && std::isfinite(r.lower);
+  const bool has_upper = !r.upper_unbounded && std::isfinite(r.upper);
+  if (has_lower) plan->least_y = r.lower;
+  if (has_upper) plan->most_y = r.upper;
+  if (plan->value == TargetValue::lattice) {
+    if (has_lower) plan->least = lattice_bound(h, r.lower, r.lower_inclusive, true);
+    if (has_upper) plan->most = lattice_bound(h, r.upper, r.upper_inclusive, false);
+  } else {
+    if (has_lower) plan->least = (r.lower - plan->raw_origin) / plan->raw_unit;
+    if (has_upper) plan->most = (r.upper - plan->raw_origin) / plan->raw_unit;
+  }
+  plan->most = std::max(plan->least, plan->most);
+  if (plan->value != TargetValue::coordinate)
+    plan->zero = std::clamp(plan->zero, plan->least, plan->most);
+}
+
+enum class Place : std::uint8_t { outside, inside, cut };
+
+Place place_of(const BoxPlan& plan, std::size_t b) {
+  const JointView& d = *plan.density;
+  const bool members = d.header().own_rows > 0;
+  Place place = Place::inside;
+  for (int k = 0; k < plan.sides; ++k) {
+    const AxisRange& r = plan.range[k];
+    const float least = d.least(b, plan.column[k]);
+    const float greatest = d.greatest(b, plan.column[k]);
+    const bool below =
+        greatest + kJointReach <= r.kernel_lower && !(members && greatest > r.member_lower);
+    const bool above =
+        least - kJointReach >= r.kernel_upper && !(members && least <= r.member_upper);
+    if (below || above) return Place::outside;
+    const bool within = least - kJointReach >= r.kernel_lower &&
+                        greatest + kJointReach <= r.kernel_upper && least > r.member_lower &&
+                        greatest <= r.member_upper;
+    if (!within) place = Place::cut;
+  }
+  return place;
+}
+
+// What every row that was read tells of a column by itself.
+void put_exact(const JointView& d, int column, const Range& range, JointMoments* m) {
+  const RangeMoments exact = moments(DensityView(d.marginal(column)), range);
+  const double scale = d.marginal_scale(column);
+  m->moments_are_marginal = true;
+  m->finite = exact.finite * scale;
+  m->nans = exact.nans * scale;
+  m->negative_infinities = exact.negative_infinities * scale;
+  m->positive_infinities = exact.positive_infinities * scale;
+  m->mean = exact.mean;
+  m->variance = exact.variance;
+  m->fourth = std::max(m->fourth, exact.variance * exact.variance);
+}
+
+// The points' moments, of as many rows as the column's own distribution counts.
+void put_count(double count, JointMoments* m) {
+  const double factor = m->count > 0 ? count / m->count : 0;
+  m->finite *= factor;
+  m->nans *= factor;
+  m->negative_infinities *= factor;
+  m->positive_infinities *= factor;
+  m->count = count;
+  m->count_is_marginal = true;
+}
+
+// Sums of all blocks.
+BoxSums walk(const BoxPlan& plan) {
+  BoxSums sums;
+  const bool correlated = plan.density->correlated();
+  for (std::size_t b = 0; b < plan.density->blocks(); ++b) {
+    switch (place_of(plan, b)) {
+      case Place::outside:
+        break;
+      case Place::inside:
+        add_whole_block(plan, b, &sums);
+        break;
+      case Place::cut:
+        (correlated ? add_correlated_block : add_product_block)(plan, b, &sums);
+        break;
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+bool plan_box(const JointView& density, std::span<const BoxSide> sides, int target, BoxPlan* plan) {
+  *plan = {};
+  plan->density = &density;
+  plan->target = target;
+  plan->target_side = -1;
+  plan->simd_target = best_simd_target();
+  plan->least = plan->least_y = -kInfinity;
+  plan->most = plan->most_y = kInfinity;
+  plan->raw_unit = 1;
+  if (target >= 0) plan_target(density, target, plan);
+  for (const BoxSide& side : sides) {
+    if (side.range.empty) return false;
+    // No condition at all: rows with NULL there count.
+    if (side.range.lower_unbounded && side.range.upper_unbounded) continue;
+    if (plan->sides == kMaxColumns) return false;
+    const AxisRange range = axis_of(density, side.column).range(side.range);
+    if (range.empty) return false;
+    if (side.column == target) {
+      plan->target_side = plan->sides;
+      plan_target_bounds(density, side.range, plan);
+    }
+    plan->column[plan->sides] = side.column;
+    plan->range[plan->sides++] = range;
+  }
+  return true;
+}
+
+// With the sums S_k of rows u^k the moments about the mean m = S_1/S_0 are
+//   S_2/S_0 - m^2,   S_4/S_0 - 4 m S_3/S_0 + 6 m^2 S_2/S_0 - 3 m^4.
+//
+// On linear axes u is the kernel's conditional mean in the box, not the row's place. Of the box's
+// second moment about m, summed over the kernels, the kernel's own spread is taken out as in one
+// dimension (partial_moments() of integrate/integrate.cpp): rows - [(y - m) f(y)] over the box's
+// ends a and b. With a kernel's P, M = phi(a - t) - phi(b - t) and u = t + M/P, its second moment
+// about t is P + (a - t) phi(a - t) - (b - t) phi(b - t), its variance in the box that over P less
+// (M/P)^2, and P times the variance, less its part of what is taken out, is M (m - u). So
+//   variance = between the u + (m sum w M - sum w M u)/S_0,
+// where nothing is left of a kernel that lies within the box (M = 0), and a box narrower than the
+// kernels has the variance of rows spread over it.
+JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums) {
+  JointMoments m;
+  m.count = std::clamp(sums.rows, 0.0, plan.density->header().rows);
+  m.effective_points = sums.squares > 0 ? sums.rows * sums.rows / sums.squares : 0;
+  m.quadrature_error = std::sqrt(std::max(sums.variance, 0.0));
+  m.points_visited = sums.visited;
+  if (plan.value == TargetValue::none) return m;
+  m.nans = sums.nans;
+  m.negative_infinities = sums.negative_infinities;
+  m.positive_infinities = sums.positive_infinities;
+  m.finite = sums.finite;
+  if (!(sums.finite > 0)) return m;
+  const double n = sums.finite;
+  const double u = sums.power[0] / n;
+  const double u2 = sums.power[1] / n;
+  const double put_back = (u * sums.pull - sums.pull_power) / n;
+  double variance = std::max(u2 - u * u, 0.0) + std::max(put_back, 0.0);
+  const double half = (plan.most - plan.least) / 2;
+  variance = std::min(variance, half * half);
+  const double fourth =
+      sums.power[3] / n - 4 * u * sums.power[2] / n + 6 * u * u * u2 - 3 * u * u * u * u;
+  const double unit2 = plan.raw_unit * plan.raw_unit;
+  m.mean = std::clamp(plan.raw_origin + plan.raw_unit * (plan.zero + u), plan.least_y,
+                      std::max(plan.least_y, plan.most_y));
+  m.variance = variance * unit2;
+  m.fourth = std::max(fourth, variance * variance) * unit2 * unit2;
+  return m;
+}
+
+JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target) {
+  BoxPlan plan;
+  JointMoments m;
+  m.target = target;
+  if (!plan_box(density, sides, target, &plan)) return m;
+  const int column = plan.column[0];
+  const bool alone = plan.sides == 1 && (density.column(column).flags & kNormalScores) != 0;
+  // What a column's own distribution answers needs no points.
+  const bool needless = target < 0 && (plan.sides == 0 || alone);
+  if (!needless) m = finish_moments(plan, walk(plan));
+  m.target = target;
+  if (plan.sides == 0) {
+    put_count(density.header().rows, &m);
+    if (target >= 0) put_exact(density, target, Range{}, &m);
+  }
+  if (!alone) return m;
+  for (const BoxSide& side : sides) {
+    if (side.column != column) continue;
+    const DensityView marginal(density.marginal(column));
+    put_count(count(marginal, side.range) * density.marginal_scale(column), &m);
+    if (target == column) put_exact(density, column, side.range, &m);
+  }
+  return m;
+}
+
+}  // namespace kde

@@ -1,0 +1,117 @@
+// joint_moments by the formulas as they stand: in double, point by point, every point and every
+// side.
+#include "core/estimate/normal.h"
+#include "core/joint/box_plan.h"
+#include "core/joint/correlated.h"
+#include "core/joint/integrate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kde {
+
+namespace {
+
+// Phi(b) - Phi(a), a <= b, in the tail in which both are small.
+double normal_between(double a, double b) {
+  return a > 0 ? normal_cdf(-a) - normal_cdf(-b) : normal_cdf(b) - normal_cdf(a);
+}
+
+// Whether kernels have conditional means of the target other than their points.
+bool has_pull(const BoxPlan& plan) {
+  if (plan.value != TargetValue::coordinate || plan.sides == 0) return false;
+  return plan.target_side >= 0 || plan.density->correlated();
+}
+
+struct Point {
+  double kernel = 1;     // P
+  double others = 1;     // P without the target's side
+  double first = 0;      // M of the target's side
+  double own_share = 1;  // P of the target's side
+  double lower = -HUGE_VAL, upper = HUGE_VAL;
+  bool member = true;
+};
+
+Point point_of(const BoxPlan& plan, std::size_t b, int i) {
+  Point p;
+  for (int k = 0; k < plan.sides; ++k) {
+    const AxisRange& r = plan.range[k];
+    const float at = plan.density->coordinates(b, plan.column[k])[i];
+    const double t = at;
+    const double share = normal_between(r.kernel_lower - t, r.kernel_upper - t);
+    p.kernel *= share;
+    p.member = p.member && at > r.member_lower && at <= r.member_upper;
+    if (k == plan.target_side) {
+      p.own_share = share;
+      p.lower = r.kernel_lower;
+      p.upper = r.kernel_upper;
+      p.first = normal_pdf(r.kernel_lower - t) - normal_pdf(r.kernel_upper - t);
+    } else {
+      p.others *= share;
+    }
+  }
+  if (plan.density->correlated() && plan.sides > 0) {
+    p.others = 1;
+    correlated_point_reference(plan, b, i, &p.kernel, &p.first);
+    p.own_share = p.kernel;
+  }
+  return p;
+}
+
+// The target's raw value.
+double raw_of(const BoxPlan& plan, std::size_t b, int i, const Point& p) {
+  const JointView& d = *plan.density;
+  const double t = d.coordinates(b, plan.target)[i];
+  switch (plan.value) {
+    case TargetValue::coordinate:
+      if (!has_pull(plan)) return t;
+      return std::clamp(p.own_share > 1e-12 ? t + p.first / p.own_share : t, p.lower, p.upper);
+    case TargetValue::lattice:
+      return std::clamp<double>(d.raw_values(b, plan.target)[i], plan.least, plan.most);
+    default:
+      return std::clamp((d.value(b, plan.target, i) - plan.raw_origin) / plan.raw_unit, plan.least,
+                        plan.most);
+  }
+}
+
+void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
+  const JointView& d = *plan.density;
+  const Point p = point_of(plan, b, i);
+  const double weight = d.has_weights() ? d.weights(b)[i] : d.equal_weight();
+  const double rows = weight * p.kernel + (p.member ? d.header().own_rows : 0);
+  sums->rows += rows;
+  sums->squares += rows * rows;
+  sums->visited += 1;
+  if (plan.value == TargetValue::none) return;
+  const float t = d.coordinates(b, plan.target)[i];
+  if (t == kNotANumber) sums->nans += rows;
+  if (t == kNegativeInfinity) sums->negative_infinities += rows;
+  if (t == kPositiveInfinity) sums->positive_infinities += rows;
+  if (std::fabs(t) > kFarthest) return;
+  const double u = raw_of(plan, b, i, p) - plan.zero;
+  sums->finite += rows;
+  sums->power[0] += rows * u;
+  sums->power[1] += rows * u * u;
+  sums->power[2] += rows * u * u * u;
+  sums->power[3] += rows * u * u * u * u;
+  if (!has_pull(plan)) return;
+  sums->pull += weight * p.others * p.first;
+  sums->pull_power += weight * p.others * p.first * u;
+}
+
+}  // namespace
+
+JointMoments joint_moments_reference(const JointView& density, std::span<const BoxSide> sides,
+                                     int target) {
+  BoxPlan plan;
+  if (!plan_box(density, sides, target, &plan)) return {};
+  BoxSums sums;
+  for (std::size_t b = 0; b < density.blocks(); ++b) {
+    const std::size_t points =
+        std::min<std::size_t>(kJointBlock, density.header().points - b * kJointBlock);
+    for (std::size_t i = 0; i < points; ++i) add_point(plan, b, static_cast<int>(i), &sums);
+  }
+  return finish_moments(plan, sums);
+}
+
+}  // namespace kde

@@ -1,0 +1,68 @@
+// Internal to src/core/joint: the integration of a block under a product kernel, as vector code.
+//
+// The kernel of a point with the coordinates t_k has in the box, whose sides have the edges a_k and
+// b_k, the probability
+//   P = product over k of Phi(b_k - t_k) - Phi(a_k - t_k),
+// of which a side or an edge out of reach of all points of the block is a factor, or a term, of 1.
+// With the target on a linear axis among the sides, its kernel has in the box the first moment
+//   M / P_y,  M = phi(a_y - t_y) - phi(b_y - t_y),  P_y its own side's factor,
+// of the truncated normal.
+//
+// Phi in single precision (normal-inl.h: 1e-7 an edge); what is added up, in double.
+#pragma once
+
+#include "core/joint/box_plan.h"
+#include "core/joint/format.h"
+#include "core/room.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kde {
+
+struct ProductSide {
+  const float* coordinate;  // of the block's kJointBlock points
+  AxisRange range;
+  bool lower_cuts, upper_cuts;  // else the edge is out of the points' reach
+};
+
+struct ProductBlock {
+  int sides;  // those that cut the block
+  ProductSide side[kMaxColumns];
+  std::size_t points;   // of the block's kJointBlock places
+  const float* weight;  // null: equal_weight
+  double equal_weight, own_rows;
+  // The target: its coordinates; its values, null for TargetValue::coordinate. Its own side, if it
+  // cuts and bears on u (TargetValue::coordinate), is the last of `side`.
+  TargetValue value;
+  const float* coordinate;
+  const std::int32_t* raw;
+  bool own_side;
+  double zero, least, most;
+};
+
+ProductBlock product_block(const BoxPlan& plan, std::size_t b);  // without sides
+
+// Of every point of a block, whatever the kernel.
+struct BlockShares {
+  alignas(64) float probability[kJointBlock];
+  alignas(64) float member[kJointBlock];  // 1: the point itself is in the box; for own_rows > 0
+  // With own_side: E[e_y; the kernel in the box] and the target's conditional mean.
+  alignas(64) float moment[kJointBlock];
+  alignas(64) float mean[kJointBlock];
+};
+
+// What a block with those shares adds; of its sides only own_side is looked at.
+using AddShares = void (*)(const ProductBlock& block, const BlockShares& shares, BoxSums* sums);
+AddShares add_shares(std::int64_t target);
+
+using AddProduct = void (*)(const ProductBlock& block, BoxSums* sums);
+
+// target: one of simd_targets(). Safe from any thread.
+AddProduct add_product(std::int64_t target);
+
+// out[i] = Phi(x[i]) - 1/2 and phi(x[i]) as blocks use them, kJointBlock of each: for tests.
+using HalfNormals = void (*)(const float* x, float* half, float* density);
+HalfNormals half_normals(std::int64_t target);
+
+}  // namespace kde
