@@ -215,7 +215,7 @@ GRANT SELECT ON kde_densities TO PUBLIC;
 CREATE FUNCTION kde_fit(
     relation regclass, column_name name, method text DEFAULT 'auto',
     sample_rows bigint DEFAULT 100000, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
-    kernel text DEFAULT 'gaussian',
+    kernel text DEFAULT 'gaussian', filter text DEFAULT NULL,
     OUT relation regclass, OUT column_names text[], OUT method text, OUT kernel text,
     OUT bandwidth double precision, OUT bandwidth_status text, OUT model text, OUT rows double precision,
     OUT rows_read bigint,
@@ -225,13 +225,35 @@ CREATE FUNCTION kde_fit(
     OUT total_ms double precision, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text) IS
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row';
 
-CREATE FUNCTION kde_drop(relation regclass, column_name name, if_exists boolean DEFAULT false)
+CREATE FUNCTION kde_fit(
+    relation regclass, column_names text[], method text DEFAULT 'auto',
+    sample_rows bigint DEFAULT 10000, seed bigint DEFAULT NULL, filter text DEFAULT NULL,
+    OUT relation regclass, OUT column_names text[], OUT filter text, OUT method text,
+    OUT bandwidth_matrix double precision[], OUT bandwidth_status text, OUT model text,
+    OUT rows double precision, OUT rows_read bigint, OUT sample_rows bigint,
+    OUT bandwidth_rows bigint, OUT stored_rows bigint, OUT bytes integer, OUT engine text,
+    OUT threads integer, OUT scan_ms double precision, OUT select_ms double precision,
+    OUT estimate_ms double precision, OUT total_ms double precision, OUT seed bigint)
+RETURNS record
+AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text) IS
+    'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
+
+CREATE FUNCTION kde_drop(
+    relation regclass, column_name name, if_exists boolean DEFAULT false, filter text DEFAULT NULL)
 RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_drop(regclass, name, boolean) IS 'drops a stored density';
+COMMENT ON FUNCTION kde_drop(regclass, name, boolean, text) IS 'drops a stored density';
+CREATE FUNCTION kde_drop(
+    relation regclass, column_names text[], filter text DEFAULT NULL,
+    if_exists boolean DEFAULT false)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'kde_drop_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_drop(regclass, text[], text, boolean) IS
+    'drops a stored density of several columns, of expressions or with a filter';
 
 -- STABLE: which instruction set computes the sums is an option. RESTRICTED: they start threads.
 CREATE FUNCTION kde_bandwidth(
@@ -374,6 +396,11 @@ COMMENT ON FUNCTION kde_density(text) IS 'the stored density as a value';
 CREATE FUNCTION kde_density(relation regclass, column_name name) RETURNS kde
 AS 'MODULE_PATHNAME', 'kde_density_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_density(regclass, name) IS 'the stored density as a value';
+CREATE FUNCTION kde_density(relation regclass, column_names text[], filter text DEFAULT NULL)
+RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_density_columns' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(regclass, text[], text) IS
+    'the stored density of columns, expressions or filtered rows as a value';
 
 CREATE FUNCTION approx_count(
     density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,

@@ -4,6 +4,7 @@
 #include "pg/catalog.h"
 
 extern "C" {
+#include "catalog/namespace.h"
 #include "lib/stringinfo.h"
 #include "utils/lsyscache.h"
 }
@@ -79,6 +80,27 @@ char* display_name(const DensityKey& key) {
   }
   if (!one) appendStringInfoChar(&out, ')');
   if (key.has_filter()) appendStringInfo(&out, " where %s", key.filter);
+  return out.data;
+}
+
+char* fit_call(const DensityKey& key) {
+  // As a regclass literal reads it.
+  const char* table = get_rel_name(key.relation);
+  const char* schema = RelationIsVisible(key.relation)
+                           ? nullptr
+                           : get_namespace_name(get_rel_namespace(key.relation));
+  const char* name = table == nullptr ? "?" : quote_qualified_identifier(schema, table);
+  const bool one = key.columns == 1 && key.column[0].attnum != 0;
+  StringInfoData out;
+  initStringInfo(&out);
+  appendStringInfo(&out, "kde_fit(%s, %s", quote_literal_cstr(name), one ? "" : "ARRAY[");
+  for (int i = 0; i < key.columns; ++i) {
+    const char* text = key.column[i].text == nullptr ? "?" : key.column[i].text;
+    appendStringInfo(&out, "%s%s", i > 0 ? ", " : "", quote_literal_cstr(text));
+  }
+  if (!one) appendStringInfoChar(&out, ']');
+  if (key.has_filter()) appendStringInfo(&out, ", filter => %s", quote_literal_cstr(key.filter));
+  appendStringInfoChar(&out, ')');
   return out.data;
 }
 

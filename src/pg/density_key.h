@@ -58,4 +58,7 @@ char* key_identity(const DensityKey& key);
 // messages.
 char* display_name(const DensityKey& key);
 
+// The call that would fit it, e.g. kde_fit('t', ARRAY['a', 'b'], filter => '(c > 0)'), palloc'ed.
+char* fit_call(const DensityKey& key);
+
 }  // namespace kde_pg
