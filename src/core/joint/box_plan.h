@@ -25,6 +25,8 @@ struct RawRange {
   double least, most;
 };
 
+struct CorrelatedPlan;
+
 struct BoxPlan {
   const JointView* density;
   int sides;  // 0 .. kMaxColumns; none of them empty
@@ -37,9 +39,10 @@ struct BoxPlan {
   // box]. zero of a lattice is one of its points, so that u is exact.
   RawValue value;
   double raw_origin, raw_unit, zero;
-  double least, most;        // the target's own bounds as raw values, or infinite
-  double least_y, most_y;    // and as values
-  std::int64_t simd_target;  // one of simd_targets()
+  double least, most;                // the target's own bounds as raw values, or infinite
+  double least_y, most_y;            // and as values
+  std::int64_t simd_target;          // one of simd_targets()
+  const CorrelatedPlan* correlated;  // correlated.h; null for product kernels and without sides
 };
 
 // Sums over points.
@@ -59,6 +62,10 @@ struct BoxSums {
 void add_whole_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);
 void add_product_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);
 void add_correlated_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);
+
+// Whether a point itself is on its side's inside: a finite value by itself, as coordinates are
+// rounded; the others by their places.
+bool is_member(const BoxPlan& plan, int side, std::size_t block, int point);
 
 // Drops sides that bound nothing. False: no row is in the box.
 bool plan_box(const JointView& density, std::span<const BoxSide> sides, int target, BoxPlan* plan);

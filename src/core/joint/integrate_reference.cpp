@@ -2,10 +2,10 @@
 // side.
 #include "core/estimate/normal.h"
 #include "core/joint/box_plan.h"
+#include "core/joint/correlated.h"
 #include "core/joint/integrate.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace kde {
@@ -17,35 +17,20 @@ double normal_between(double a, double b) {
   return a > 0 ? normal_cdf(-a) - normal_cdf(-b) : normal_cdf(b) - normal_cdf(a);
 }
 
+// Whether kernels have conditional means of the target other than their points.
+bool has_pull(const BoxPlan& plan) {
+  if (plan.value != RawValue::coordinate || plan.sides == 0) return false;
+  return plan.target_side >= 0 || plan.density->correlated();
+}
+
 struct Point {
   double kernel = 1;     // P
   double others = 1;     // P without the target's side
   double first = 0;      // M of the target's side
   double own_share = 1;  // P of the target's side
-  double lower = 0, upper = 0;
+  double lower = -HUGE_VAL, upper = HUGE_VAL;
   bool member = true;
 };
-
-// The stored value of a column, raw.
-double stored(const JointView& d, RawValue kind, std::size_t b, int column, int i) {
-  switch (kind) {
-    case RawValue::lattice:
-      return d.raw_values(b, column)[i];
-    case RawValue::number:
-      return std::bit_cast<float>(d.raw_values(b, column)[i]);
-    default:
-      return d.coordinates(b, column)[i];
-  }
-}
-
-bool is_member(const BoxPlan& plan, int k, std::size_t b, int i) {
-  const float t = plan.density->coordinates(b, plan.column[k])[i];
-  const RawRange& raw = plan.raw[k];
-  if (std::fabs(t) > kFarthest)
-    return t > plan.range[k].kernel_lower && t <= plan.range[k].kernel_upper;
-  const double x = stored(*plan.density, raw.kind, b, plan.column[k], i);
-  return x >= raw.least && x <= raw.most;
-}
 
 Point point_of(const BoxPlan& plan, std::size_t b, int i) {
   Point p;
@@ -65,17 +50,28 @@ Point point_of(const BoxPlan& plan, std::size_t b, int i) {
       p.others *= share;
     }
   }
+  if (plan.density->correlated() && plan.sides > 0) {
+    p.others = 1;
+    correlated_point_reference(plan, b, i, &p.kernel, &p.first);
+    p.own_share = p.kernel;
+  }
   return p;
 }
 
 // The target's raw value.
 double raw_of(const BoxPlan& plan, std::size_t b, int i, const Point& p) {
   const JointView& d = *plan.density;
-  if (plan.value != RawValue::coordinate)
-    return std::clamp(stored(d, plan.value, b, plan.target, i), plan.least, plan.most);
   const double t = d.coordinates(b, plan.target)[i];
-  if (plan.target_side < 0) return t;
-  return std::clamp(p.own_share > 1e-12 ? t + p.first / p.own_share : t, p.lower, p.upper);
+  switch (plan.value) {
+    case RawValue::coordinate:
+      if (!has_pull(plan)) return t;
+      return std::clamp(p.own_share > 1e-12 ? t + p.first / p.own_share : t, p.lower, p.upper);
+    case RawValue::lattice:
+      return std::clamp<double>(d.raw_values(b, plan.target)[i], plan.least, plan.most);
+    default:
+      return std::clamp((d.value(b, plan.target, i) - plan.raw_origin) / plan.raw_unit, plan.least,
+                        plan.most);
+  }
 }
 
 void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
@@ -98,7 +94,7 @@ void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
   sums->power[1] += rows * u * u;
   sums->power[2] += rows * u * u * u;
   sums->power[3] += rows * u * u * u * u;
-  if (plan.value != RawValue::coordinate || plan.target_side < 0) return;
+  if (!has_pull(plan)) return;
   sums->pull += weight * p.others * p.first;
   sums->pull_power += weight * p.others * p.first * u;
 }

@@ -7,9 +7,7 @@
 
 namespace kde {
 
-namespace {
-
-ProductBlock block_of(const BoxPlan& plan, std::size_t b) {
+ProductBlock product_block(const BoxPlan& plan, std::size_t b) {
   const JointView& d = *plan.density;
   ProductBlock block{};
   block.points = std::min<std::size_t>(kJointBlock, d.header().points - b * kJointBlock);
@@ -26,15 +24,13 @@ ProductBlock block_of(const BoxPlan& plan, std::size_t b) {
   return block;
 }
 
-}  // namespace
-
 void add_whole_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
-  add_product(plan.simd_target)(block_of(plan, b), sums);
+  add_product(plan.simd_target)(product_block(plan, b), sums);
 }
 
 void add_product_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
   const JointView& d = *plan.density;
-  ProductBlock block = block_of(plan, b);
+  ProductBlock block = product_block(plan, b);
   ProductSide own{};
   for (int k = 0; k < plan.sides; ++k) {
     const AxisRange& range = plan.range[k];

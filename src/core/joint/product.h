@@ -43,6 +43,21 @@ struct ProductBlock {
   double zero, least, most;
 };
 
+ProductBlock product_block(const BoxPlan& plan, std::size_t b);  // without sides
+
+// Of every point of a block, whatever the kernel.
+struct BlockShares {
+  alignas(64) double probability[kJointBlock];
+  alignas(64) double member[kJointBlock];  // 1: the point itself is in the box; for own_rows > 0
+  // With own_side: E[e_y; the kernel in the box] and the target's conditional mean.
+  alignas(64) double moment[kJointBlock];
+  alignas(64) double mean[kJointBlock];
+};
+
+// What a block with those shares adds; of its sides only own_side is looked at.
+using AddShares = void (*)(const ProductBlock& block, const BlockShares& shares, BoxSums* sums);
+AddShares add_shares(std::int64_t target);
+
 using AddProduct = void (*)(const ProductBlock& block, BoxSums* sums);
 
 // target: one of simd_targets(). Safe from any thread.

@@ -20,15 +20,6 @@ HWY_BEFORE_NAMESPACE();
 namespace kde::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of every point of a block.
-struct Shares {
-  HWY_ALIGN double probability[kJointBlock];
-  HWY_ALIGN double member[kJointBlock];  // 1: the point itself is in the box, else 0
-  // With the target's own side: M times the other sides' probability, and the conditional mean.
-  HWY_ALIGN double moment[kJointBlock];
-  HWY_ALIGN double mean[kJointBlock];
-};
-
 // Floats in double lanes.
 template <class DD>
 HWY_INLINE hn::Vec<DD> Widened(DD dd, const float* from) {
@@ -49,7 +40,7 @@ HWY_INLINE V SideShare(DD dd, const ProductSide& side, V t) {
   return hn::Max(hn::Add(below, above), hn::Zero(dd));
 }
 
-void MultiplySide(const ProductSide& side, Shares* shares) {
+void MultiplySide(const ProductSide& side, BlockShares* shares) {
   const hn::ScalableTag<double> dd;
   for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(dd)) {
     const auto share = SideShare(dd, side, Widened(dd, side.coordinate + i));
@@ -70,7 +61,7 @@ HWY_INLINE V RawValues(DD dd, RawValue kind, const std::int32_t* value, std::siz
 }
 
 // Finite values by themselves, as their coordinates are rounded; the others by their places.
-void MultiplyMember(const ProductSide& side, Shares* shares) {
+void MultiplyMember(const ProductSide& side, BlockShares* shares) {
   const hn::ScalableTag<double> dd;
   const auto least = hn::Set(dd, side.raw.least);
   const auto most = hn::Set(dd, side.raw.most);
@@ -93,7 +84,7 @@ void MultiplyMember(const ProductSide& side, Shares* shares) {
 constexpr double kLeastShare = 1e-7;
 
 // The target's own side, after all others.
-void MultiplyOwnSide(const ProductSide& side, Shares* shares) {
+void MultiplyOwnSide(const ProductSide& side, BlockShares* shares) {
   const hn::ScalableTag<double> dd;
   const auto lower = hn::Set(dd, double{side.range.kernel_lower});
   const auto upper = hn::Set(dd, double{side.range.kernel_upper});
@@ -127,13 +118,14 @@ HWY_INLINE hn::Vec<DD> Weights(DD dd, const ProductBlock& block, std::size_t i) 
 
 // own_rows [in the box] + w P.
 template <class DD, class V>
-HWY_INLINE V Rows(DD dd, const ProductBlock& block, const Shares& shares, std::size_t i, V weight) {
+HWY_INLINE V Rows(DD dd, const ProductBlock& block, const BlockShares& shares, std::size_t i,
+                  V weight) {
   const V rows = hn::Mul(weight, hn::Load(dd, shares.probability + i));
   if (!(block.own_rows > 0)) return rows;
   return hn::MulAdd(hn::Set(dd, block.own_rows), hn::Load(dd, shares.member + i), rows);
 }
 
-void AddRows(const ProductBlock& block, const Shares& shares, BoxSums* sums) {
+void AddRows(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   const hn::ScalableTag<double> dd;
   auto total = hn::Zero(dd);
   auto squares = hn::Zero(dd);
@@ -147,7 +139,7 @@ void AddRows(const ProductBlock& block, const Shares& shares, BoxSums* sums) {
 }
 
 template <RawValue kValue>
-void AddTarget(const ProductBlock& block, const Shares& shares, BoxSums* sums) {
+void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   const hn::ScalableTag<double> dd;
   using V = hn::Vec<decltype(dd)>;
   V total = hn::Zero(dd);
@@ -215,18 +207,7 @@ void AddTarget(const ProductBlock& block, const Shares& shares, BoxSums* sums) {
   sums->pull_power += Total(dd, pull_power);
 }
 
-void AddBlock(const ProductBlock& block, BoxSums* sums) {
-  Shares shares;
-  // What fills up the last block is in no box.
-  for (std::size_t i = 0; i < kJointBlock; ++i) {
-    shares.probability[i] = shares.member[i] = i < block.points ? 1 : 0;
-  }
-  const int others = block.sides - (block.own_side ? 1 : 0);
-  for (int k = 0; k < others; ++k) MultiplySide(block.side[k], &shares);
-  if (block.own_side) MultiplyOwnSide(block.side[others], &shares);
-  if (block.own_rows > 0) {
-    for (int k = 0; k < block.sides; ++k) MultiplyMember(block.side[k], &shares);
-  }
+void AddAllShares(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   switch (block.value) {
     case RawValue::none:
       return AddRows(block, shares, sums);
@@ -237,6 +218,20 @@ void AddBlock(const ProductBlock& block, BoxSums* sums) {
     case RawValue::lattice:
       return AddTarget<RawValue::lattice>(block, shares, sums);
   }
+}
+
+void AddBlock(const ProductBlock& block, BoxSums* sums) {
+  BlockShares shares;
+  // What fills up the last block is in no box.
+  for (std::size_t i = 0; i < kJointBlock; ++i)
+    shares.probability[i] = shares.member[i] = i < block.points ? 1 : 0;
+  const int others = block.sides - (block.own_side ? 1 : 0);
+  for (int k = 0; k < others; ++k) MultiplySide(block.side[k], &shares);
+  if (block.own_side) MultiplyOwnSide(block.side[others], &shares);
+  if (block.own_rows > 0) {
+    for (int k = 0; k < block.sides; ++k) MultiplyMember(block.side[k], &shares);
+  }
+  AddAllShares(block, shares, sums);
 }
 
 void EvaluateNormals(const double* x, double* half, double* density) {
@@ -259,6 +254,11 @@ namespace kde {
 AddProduct add_product(std::int64_t target) {
   static constexpr TargetFunction<AddProduct> kFunctions[] = KDE_TARGET_FUNCTIONS(AddBlock);
   return function_for<AddProduct>(kFunctions, target);
+}
+
+AddShares add_shares(std::int64_t target) {
+  static constexpr TargetFunction<AddShares> kFunctions[] = KDE_TARGET_FUNCTIONS(AddAllShares);
+  return function_for<AddShares>(kFunctions, target);
 }
 
 HalfNormals half_normals(std::int64_t target) {

@@ -1,0 +1,43 @@
+// Internal to src/core/joint: boxes under a correlated kernel, by normal_box.h.
+//
+// Of a point t the kernel's probability of the box is that of a - t < e < b - t under the
+// correlations of the bounded columns; sides out of the point's reach bound nothing and are left
+// out. With a target, its kernel's conditional mean E[e_y | box] = M/P comes of the same
+// correlations, whether its own column is bounded or not: of the bounded columns alone by
+// regression on them, E[e_y | e_x] = P_yx P_xx^-1 e_x.
+#pragma once
+
+#include "core/joint/box_plan.h"
+#include "core/joint/format.h"
+#include "core/joint/normal_box.h"
+#include "core/room.h"
+
+#include <cstddef>
+
+namespace kde {
+
+// The matrix of a box's sides and its row for the target.
+struct SideCorrelations {
+  int sides;
+  int side[kMaxColumns];  // sides of the plan, narrowest first: it is conditioned on first
+  double matrix[kMaxColumns * kMaxColumns];  // sides x sides, row-major
+  double target[kMaxColumns];
+  bool has_target;  // a target on a linear axis
+};
+
+SideCorrelations side_correlations(const BoxPlan& plan);
+
+// What a box's blocks have in common. plan: with at least one side.
+struct CorrelatedPlan {
+  explicit CorrelatedPlan(const BoxPlan& plan);
+
+  SideCorrelations correlations;
+  NormalBox all;  // all sides
+  NormalBox one;  // any one side, moments of its own column
+};
+
+// P and M of point i of block b in double, by normal_box_reference(); plan: of one or two sides.
+void correlated_point_reference(const BoxPlan& plan, std::size_t b, int i, double* probability,
+                                double* moment);
+
+}  // namespace kde

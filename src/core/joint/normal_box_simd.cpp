@@ -1,0 +1,317 @@
+// The vector kernels of normal_box.h, compiled once for every instruction set by Google Highway,
+// whose foreach_target.h includes this file again for each. Boxes fill the lanes; nothing passes
+// from one lane to another, so that a box's answer does not depend on where it lies.
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+
+#include "core/joint/normal_box.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/joint/normal_box_simd.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "core/joint/normal_tail-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace kde::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A block of boxes is a whole number of vectors on every processor.
+using FloatTag = hn::CappedTag<float, kJointBlock>;
+using Floats = hn::Vec<FloatTag>;
+
+// A corner has nothing to add beyond that distance in either column: |D| < exp(-18)/4 = 4e-9.
+constexpr float kCornerReach = 6;
+constexpr float kRootTwoPi = 2.5066282746310002F;
+constexpr float kInverseRootTwoPi = 0.3989422804014327F;
+
+HWY_INLINE Floats ClampEnd(FloatTag d, Floats x) {
+  return hn::Min(hn::Max(x, hn::Set(d, -kNormalBoxEnd)), hn::Set(d, kNormalBoxEnd));
+}
+
+HWY_INLINE Floats Square(Floats x) { return hn::Mul(x, x); }
+
+HWY_INLINE Floats ClampProbability(FloatTag d, Floats p) {
+  return hn::Min(hn::Max(p, hn::Zero(d)), hn::Set(d, 1.0F));
+}
+
+void OneColumn(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
+               const float (*upper)[kJointBlock], int boxes, const std::uint32_t* /*number*/,
+               float* probability, float* moment, float* variance) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(boxes); i += lanes) {
+    const Floats a = ClampEnd(d, hn::LoadU(d, lower[0] + i));
+    const Floats b = ClampEnd(d, hn::LoadU(d, upper[0] + i));
+    const auto at_a = TailOf(d, a);
+    const auto at_b = TailOf(d, b);
+    hn::StoreU(ClampProbability(d, MassBetween(d, a, at_a, b, at_b)), d, probability + i);
+    if (rule.moments) {
+      const Floats scale = hn::Set(d, rule.target[0] * kInverseRootTwoPi);
+      hn::StoreU(hn::Mul(scale, hn::Sub(at_a.height, at_b.height)), d, moment + i);
+    }
+    if (variance != nullptr) hn::StoreU(hn::Zero(d), d, variance + i);
+  }
+}
+
+// D(x, y; rho) by quadrature from rho = 0.
+HWY_INLINE Floats CornerFromZero(FloatTag d, const NormalBoxRule& rule, Floats x, Floats y) {
+  const Floats half = hn::Set(d, 0.5F);
+  const Floats yy = Square(y);
+  Floats sum = hn::Zero(d);
+  for (int j = 0; j < rule.nodes; ++j) {
+    const Floats u =
+        hn::Mul(hn::NegMulAdd(y, hn::Set(d, rule.node[j]), x), hn::Set(d, rule.inverse[j]));
+    const Floats term = ExpMinus(d, hn::Mul(half, hn::MulAdd(u, u, yy)));
+    sum = hn::MulAdd(hn::Set(d, rule.weight[j]), term, sum);
+  }
+  return sum;
+}
+
+// The same by quadrature from |rho| = 1.
+HWY_INLINE Floats CornerFromOne(FloatTag d, const NormalBoxRule& rule, Floats x, Floats y_signed) {
+  const Floats zero = hn::Zero(d);
+  const Floats half = hn::Set(d, 0.5F);
+  const Floats one = hn::Set(d, 1.0F);
+  const Floats y = hn::Mul(y_signed, hn::Set(d, rule.sign));
+  const Floats xy = hn::Mul(x, y);
+  const Floats apart = hn::Abs(hn::Sub(x, y));
+  const Floats apart_square = Square(apart);
+  const Floats c1 = hn::Mul(hn::Sub(hn::Set(d, 4.0F), xy), hn::Set(d, 1.0F / 8));
+  const Floats c2 = hn::Mul(hn::Sub(hn::Set(d, 12.0F), xy), hn::Set(d, 1.0F / 16));
+
+  // In closed form: m_j = int_0^1 t^(2j) exp(-(ratio/t)^2/2) dt exp(-x y/2), by parts. Where ratio
+  // is beyond 9, `edge` is below exp(-38): what the ratio is taken for there is no matter.
+  const Floats true_ratio = hn::Mul(apart, hn::Set(d, rule.inverse_s));
+  const Floats edge =
+      ExpMinus(d, hn::Max(zero, hn::Mul(half, hn::MulAdd(true_ratio, true_ratio, xy))));
+  const Floats ratio = hn::Min(true_ratio, hn::Set(d, kNormalBoxEnd));
+  const Floats ratio_square = Square(ratio);
+  const Floats m0 = hn::Mul(
+      edge, hn::NegMulAdd(hn::Mul(ratio, hn::Set(d, kRootTwoPi)), MillsRatio(d, ratio), one));
+  const Floats m1 = hn::Mul(hn::NegMulAdd(ratio_square, m0, edge), hn::Set(d, 1.0F / 3));
+  const Floats m2 = hn::Mul(hn::NegMulAdd(ratio_square, m1, edge), hn::Set(d, 1.0F / 5));
+  const Floats q = hn::Set(d, rule.s * rule.s);
+  const Floats closed = hn::MulAdd(hn::Mul(c1, q), hn::MulAdd(hn::Mul(c2, q), m2, m1), m0);
+  Floats sum = hn::Mul(closed, hn::Set(d, rule.s * (kInverseRootTwoPi * kInverseRootTwoPi)));
+
+  for (int j = 0; j < rule.nodes; ++j) {
+    const Floats common = hn::Mul(apart_square, hn::Set(d, rule.node[j]));
+    const Floats square = hn::Set(d, rule.square[j]);
+    const Floats whole =
+        ExpMinus(d, hn::Max(zero, hn::MulAdd(xy, hn::Set(d, rule.inverse[j]), common)));
+    const Floats first = ExpMinus(d, hn::Max(zero, hn::MulAdd(xy, half, common)));
+    const Floats series = hn::MulAdd(hn::Mul(c1, square), hn::MulAdd(c2, square, one), one);
+    const Floats rest = hn::MulSub(whole, hn::Set(d, rule.inverse_r[j]), hn::Mul(first, series));
+    sum = hn::MulAdd(hn::Set(d, rule.weight[j]), rest, sum);
+  }
+
+  const Floats least = hn::Min(x, y);
+  const Floats most = hn::Max(x, y);
+  const Floats below_least = TailOf(d, least).area;
+  const Floats above_most = TailOf(d, most).area;
+  const Floats at_one =
+      hn::Mul(hn::IfThenElse(hn::Lt(least, zero), below_least, hn::Sub(one, below_least)),
+              hn::IfThenElse(hn::Gt(most, zero), above_most, hn::Sub(one, above_most)));
+  return hn::Mul(hn::Sub(at_one, sum), hn::Set(d, rule.sign));
+}
+
+HWY_INLINE Floats Corner(FloatTag d, const NormalBoxRule& rule, Floats x, Floats y) {
+  const Floats reach = hn::Set(d, kCornerReach);
+  const auto near = hn::And(hn::Lt(hn::Abs(x), reach), hn::Lt(hn::Abs(y), reach));
+  if (hn::AllFalse(d, near)) return hn::Zero(d);
+  return hn::IfThenElseZero(
+      near, rule.from_one ? CornerFromOne(d, rule, x, y) : CornerFromZero(d, rule, x, y));
+}
+
+// (x - rho t)/sqrt(1 - rho^2). Near |rho| = 1 the difference of x and +-t comes first, which is
+// exact where it is small.
+HWY_INLINE Floats Given(FloatTag d, const NormalBoxRule& rule, Floats x, Floats t) {
+  const Floats sign = hn::Set(d, rule.sign);
+  const Floats apart = hn::NegMulAdd(sign, t, x);
+  const Floats gap = hn::Set(d, rule.sign * rule.one_minus);
+  return ClampEnd(d, hn::Mul(hn::MulAdd(gap, t, apart), hn::Set(d, rule.inverse_s)));
+}
+
+// Pr(a < e_2 < b | e_1 = t).
+HWY_INLINE Floats MassGiven(FloatTag d, const NormalBoxRule& rule, Floats a, Floats b, Floats t) {
+  const Floats from = Given(d, rule, a, t);
+  const Floats to = Given(d, rule, b, t);
+  return MassBetween(d, from, TailOf(d, from), to, TailOf(d, to));
+}
+
+void TwoColumns(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
+                const float (*upper)[kJointBlock], int boxes, const std::uint32_t* /*number*/,
+                float* probability, float* moment, float* variance) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(boxes); i += lanes) {
+    const Floats a1 = ClampEnd(d, hn::LoadU(d, lower[0] + i));
+    const Floats b1 = ClampEnd(d, hn::LoadU(d, upper[0] + i));
+    const Floats a2 = ClampEnd(d, hn::LoadU(d, lower[1] + i));
+    const Floats b2 = ClampEnd(d, hn::LoadU(d, upper[1] + i));
+    const auto at_a1 = TailOf(d, a1);
+    const auto at_b1 = TailOf(d, b1);
+    const auto at_a2 = TailOf(d, a2);
+    const auto at_b2 = TailOf(d, b2);
+    const Floats mass1 = MassBetween(d, a1, at_a1, b1, at_b1);
+    const Floats mass2 = MassBetween(d, a2, at_a2, b2, at_b2);
+    const Floats corners = hn::Sub(hn::Add(Corner(d, rule, b1, b2), Corner(d, rule, a1, a2)),
+                                   hn::Add(Corner(d, rule, a1, b2), Corner(d, rule, b1, a2)));
+    const Floats p = hn::Min(hn::MulAdd(mass1, mass2, corners), hn::Min(mass1, mass2));
+    hn::StoreU(ClampProbability(d, p), d, probability + i);
+    if (rule.moments) {
+      const Floats f1 = hn::MulSub(at_a1.height, MassGiven(d, rule, a2, b2, a1),
+                                   hn::Mul(at_b1.height, MassGiven(d, rule, a2, b2, b1)));
+      const Floats f2 = hn::MulSub(at_a2.height, MassGiven(d, rule, a1, b1, a2),
+                                   hn::Mul(at_b2.height, MassGiven(d, rule, a1, b1, b2)));
+      const Floats c1 = hn::Set(d, rule.target[0] * kInverseRootTwoPi);
+      const Floats c2 = hn::Set(d, rule.target[1] * kInverseRootTwoPi);
+      hn::StoreU(hn::MulAdd(c1, f1, hn::Mul(c2, f2)), d, moment + i);
+    }
+    if (variance != nullptr) hn::StoreU(hn::Zero(d), d, variance + i);
+  }
+}
+
+// A shift in [0, 1) from the number of a box and of a coordinate: the finaliser of MurmurHash3
+// (A. Appleby, 2011), which every bit of the number moves.
+HWY_INLINE Floats Shift(FloatTag d, const std::uint32_t* number, int coordinate) {
+  const hn::RebindToUnsigned<FloatTag> u;
+  const hn::RebindToSigned<FloatTag> s;
+  auto h = hn::LoadU(u, number);
+  h = hn::Add(hn::Mul(h, hn::Set(u, static_cast<std::uint32_t>(kMaxColumns))),
+              hn::Set(u, static_cast<std::uint32_t>(coordinate) + 0x9E3779B9U));
+  h = hn::Mul(hn::Xor(h, hn::ShiftRight<16>(h)), hn::Set(u, 0x85EBCA6BU));
+  h = hn::Mul(hn::Xor(h, hn::ShiftRight<13>(h)), hn::Set(u, 0xC2B2AE35U));
+  h = hn::Xor(h, hn::ShiftRight<16>(h));
+  return hn::Mul(hn::ConvertTo(d, hn::BitCast(s, hn::ShiftRight<8>(h))), hn::Set(d, 0x1p-24F));
+}
+
+// One draw of sequential conditioning: the product of the sides' probabilities and, with kMoments,
+// its product with the target's mean given the draw. `ends`: lower and upper ends of the sides,
+// then the shifts; `z`: room.
+template <bool kMoments>
+HWY_INLINE void Draw(FloatTag d, const NormalBoxRule& rule, const float* ends, int draw, float* z,
+                     Floats* probability, Floats* moment) {
+  // Generators of an 8-point lattice; those of further columns differ by their shifts alone.
+  static constexpr int kGenerator[4] = {1, 3, 5, 7};
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t k = static_cast<std::size_t>(rule.k);
+  const Floats one = hn::Set(d, 1.0F);
+  const Floats zero = hn::Zero(d);
+  Floats product = one;
+  Floats mean = zero;
+  for (std::size_t j = 0; j < k; ++j) {
+    Floats centre = zero;
+    for (std::size_t l = 0; l < j; ++l) {
+      centre = hn::MulAdd(hn::Set(d, rule.factor[j][l]), hn::LoadU(d, z + l * lanes), centre);
+    }
+    const Floats scale = hn::Set(d, rule.inverse_diagonal[j]);
+    const Floats from = hn::LoadU(d, ends + j * lanes);
+    const Floats to = hn::LoadU(d, ends + (k + j) * lanes);
+    const Floats a0 = ClampEnd(d, hn::Mul(hn::Sub(from, centre), scale));
+    const Floats b0 = ClampEnd(d, hn::Mul(hn::Sub(to, centre), scale));
+    // Mirrored, so that the end with more of the distribution beyond it is the lower one, whose
+    // tail is small and exact.
+    const auto mirrored = hn::Gt(hn::Add(a0, b0), zero);
+    const Floats a = hn::IfThenElse(mirrored, hn::Neg(b0), a0);
+    const Floats b = hn::IfThenElse(mirrored, hn::Neg(a0), b0);
+    const auto at_a = TailOf(d, a);
+    const auto at_b = TailOf(d, b);
+    const Floats mass = MassBetween(d, a, at_a, b, at_b);
+    if (j + 1 == k) {
+      if constexpr (kMoments) {
+        const Floats difference = hn::Mul(hn::Sub(at_a.height, at_b.height),
+                                          hn::Set(d, kInverseRootTwoPi * rule.target[j]));
+        const Floats last = hn::IfThenElse(mirrored, hn::Neg(difference), difference);
+        *moment = hn::Mul(product, hn::MulAdd(mean, mass, last));
+      }
+      product = hn::Mul(product, mass);
+      break;
+    }
+    product = hn::Mul(product, mass);
+    const float step =
+        static_cast<float>(draw * kGenerator[j % 4] % kNormalBoxDraws) / kNormalBoxDraws;
+    Floats u = hn::Add(hn::LoadU(d, ends + (2 * k + j) * lanes), hn::Set(d, step));
+    u = hn::Sub(u, hn::IfThenElseZero(hn::Ge(u, one), one));
+    u = hn::Abs(hn::MulSub(u, hn::Set(d, 2.0F), one));  // the tent
+    u = hn::IfThenElse(mirrored, hn::Sub(one, u), u);   // increasing in u either way
+    const Floats below = hn::MulAdd(u, mass, at_a.area);
+    const auto upper_half = hn::Gt(below, hn::Set(d, 0.5F));
+    const Floats tail = hn::IfThenElse(upper_half, hn::Sub(one, below), below);
+    const Floats size = QuantileOfTail(d, hn::Max(zero, tail));
+    const Floats at = hn::IfThenElse(hn::Xor(upper_half, mirrored), size, hn::Neg(size));
+    hn::StoreU(at, d, z + j * lanes);
+    if constexpr (kMoments) mean = hn::MulAdd(hn::Set(d, rule.target[j]), at, mean);
+  }
+  *probability = product;
+}
+
+template <bool kMoments>
+void DrawBoxes(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
+               const float (*upper)[kJointBlock], int boxes, const std::uint32_t* number,
+               float* probability, float* moment, float* variance) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t k = static_cast<std::size_t>(rule.k);
+  constexpr std::size_t kMostLanes = static_cast<std::size_t>(hn::MaxLanes(FloatTag()));
+  HWY_ALIGN float ends[3 * kMaxColumns * kMostLanes];
+  HWY_ALIGN float z[kMaxColumns * kMostLanes];
+  const Floats share = hn::Set(d, 1.0F / kNormalBoxDraws);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(boxes); i += lanes) {
+    for (std::size_t j = 0; j < k; ++j) {
+      hn::StoreU(ClampEnd(d, hn::LoadU(d, lower[j] + i)), d, ends + j * lanes);
+      hn::StoreU(ClampEnd(d, hn::LoadU(d, upper[j] + i)), d, ends + (k + j) * lanes);
+      hn::StoreU(Shift(d, number + i, static_cast<int>(j)), d, ends + (2 * k + j) * lanes);
+    }
+    // Even and odd draws are lattices of half the points; their difference measures the error.
+    Floats even = hn::Zero(d);
+    Floats odd = hn::Zero(d);
+    Floats sum = hn::Zero(d);
+    Floats p = hn::Zero(d);
+    Floats m = hn::Zero(d);
+    for (int draw = 0; draw < kNormalBoxDraws; draw += 2) {
+      Draw<kMoments>(d, rule, ends, draw, z, &p, &m);
+      even = hn::Add(even, p);
+      if constexpr (kMoments) sum = hn::Add(sum, m);
+      Draw<kMoments>(d, rule, ends, draw + 1, z, &p, &m);
+      odd = hn::Add(odd, p);
+      if constexpr (kMoments) sum = hn::Add(sum, m);
+    }
+    hn::StoreU(ClampProbability(d, hn::Mul(share, hn::Add(even, odd))), d, probability + i);
+    if constexpr (kMoments) hn::StoreU(hn::Mul(share, sum), d, moment + i);
+    if (variance != nullptr) {
+      hn::StoreU(Square(hn::Mul(share, hn::Sub(even, odd))), d, variance + i);
+    }
+  }
+}
+
+void MoreColumns(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
+                 const float (*upper)[kJointBlock], int boxes, const std::uint32_t* number,
+                 float* probability, float* moment, float* variance) {
+  const auto draw = rule.moments ? DrawBoxes<true> : DrawBoxes<false>;
+  draw(rule, lower, upper, boxes, number, probability, moment, variance);
+}
+
+NormalBoxKernel KernelFor(int k) {
+  return k == 1 ? OneColumn : (k == 2 ? TwoColumns : MoreColumns);
+}
+
+}  // namespace kde::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "core/sums/simd_dispatch.h"
+
+namespace kde {
+
+NormalBoxKernel normal_box_kernel(std::int64_t target, int k) {
+  using Maker = NormalBoxKernel (*)(int);
+  static constexpr TargetFunction<Maker> kMakers[] = KDE_TARGET_FUNCTIONS(KernelFor);
+  return function_for<Maker>(kMakers, target)(k);
+}
+
+}  // namespace kde
+#endif  // HWY_ONCE
