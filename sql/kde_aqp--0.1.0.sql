@@ -67,10 +67,17 @@ COMMENT ON TYPE kde_aqp.by_name_only IS
 -- The layout is known to src/pg/catalog.cpp.
 CREATE TABLE kde_aqp.density (
     relation regclass NOT NULL,
-    column_names name[] NOT NULL,
-    -- Follows from the names: set by the trigger below whenever a row comes by SQL (a restore, a
-    -- subscription), checked against the names on every read.
+    -- Names of columns, and expressions as PostgreSQL prints them.
+    column_names text[] NOT NULL,
+    -- Follow from the names, as the two after the filter do: set by the trigger below whenever a row
+    -- comes by SQL (a restore, a subscription), checked against the names on every read. 0: an
+    -- expression.
     attribute_numbers smallint[] NOT NULL,
+    -- '': all rows.
+    filter text NOT NULL,
+    -- The columns that the expressions and the filter use.
+    reference_names text[] NOT NULL,
+    reference_numbers smallint[] NOT NULL,
     density kde NOT NULL,
     requested_method text NOT NULL,
     requested_exact boolean NOT NULL,
@@ -86,10 +93,13 @@ CREATE TABLE kde_aqp.density (
     scan_ms double precision NOT NULL,
     select_ms double precision NOT NULL,
     estimate_ms double precision NOT NULL,
+    -- Of several columns.
+    bandwidth_matrix double precision[],
+    stored_rows bigint,
     fitted_at timestamp with time zone NOT NULL,
-    PRIMARY KEY (relation, column_names)
+    PRIMARY KEY (relation, column_names, filter)
 );
-COMMENT ON TABLE kde_aqp.density IS 'fitted densities, one row for each set of columns';
+COMMENT ON TABLE kde_aqp.density IS 'fitted densities, one row for each set of columns and filter';
 REVOKE ALL ON kde_aqp.density FROM PUBLIC;
 
 -- What the owner of a database needs to dump and restore it.
@@ -103,7 +113,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
 AS 'MODULE_PATHNAME', 'kde_on_row' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_aqp.on_row() IS
-    'gives a row that comes by SQL this database''s attribute numbers; skips it if its table is gone';
+    'gives a row that comes by SQL this database''s attribute numbers and texts; skips it if its table is gone';
 REVOKE ALL ON FUNCTION kde_aqp.on_row() FROM PUBLIC;
 
 CREATE TRIGGER on_row
@@ -143,19 +153,22 @@ ALTER EVENT TRIGGER kde_aqp_on_alter ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER kde_aqp_on_alter IS 'lets densities follow renamed columns';
 
 CREATE FUNCTION kde_aqp.is_readable(
-    relation regclass, column_names name[], attribute_numbers smallint[])
+    relation regclass, column_names text[], attribute_numbers smallint[], reference_names text[],
+    reference_numbers smallint[])
 RETURNS boolean
 AS 'MODULE_PATHNAME', 'kde_is_readable' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.is_readable(regclass, name[], smallint[]) IS
-    'whether the columns exist and the caller may read them';
+COMMENT ON FUNCTION kde_aqp.is_readable(regclass, text[], smallint[], text[], smallint[]) IS
+    'whether all columns that a density is of, or uses, exist and the caller may read them';
 
 CREATE VIEW kde_densities WITH (security_barrier) AS
 SELECT d.relation,
        d.column_names,
+       CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
        d.requested_method,
        i.method,
        i.kernel,
        i.bandwidth,
+       d.bandwidth_matrix,
        d.bandwidth_status,
        d.model,
        i.rows,
@@ -163,6 +176,7 @@ SELECT d.relation,
        d.rows_read,
        i.every_row_read,
        i.sample_rows,
+       d.stored_rows,
        d.design_effect,
        d.bandwidth_rows,
        i.lower,
@@ -185,7 +199,8 @@ SELECT d.relation,
        pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at AS age
 FROM kde_aqp.density AS d
 CROSS JOIN LATERAL (
-    SELECT kde_aqp.is_readable(d.relation, d.column_names, d.attribute_numbers) AS readable
+    SELECT kde_aqp.is_readable(d.relation, d.column_names, d.attribute_numbers,
+        d.reference_names, d.reference_numbers) AS readable
     OFFSET 0) AS c
 -- Only of what the caller may read: nobody's density can hinder another's view.
 CROSS JOIN LATERAL @extschema@.kde_info(CASE WHEN c.readable THEN d.density END) AS i
@@ -200,8 +215,8 @@ GRANT SELECT ON kde_densities TO PUBLIC;
 CREATE FUNCTION kde_fit(
     relation regclass, column_name name, method text DEFAULT 'auto',
     sample_rows bigint DEFAULT 100000, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
-    kernel text DEFAULT 'gaussian',
-    OUT relation regclass, OUT column_names name[], OUT method text, OUT kernel text,
+    kernel text DEFAULT 'gaussian', filter text DEFAULT NULL,
+    OUT relation regclass, OUT column_names text[], OUT method text, OUT kernel text,
     OUT bandwidth double precision, OUT bandwidth_status text, OUT model text, OUT rows double precision,
     OUT rows_read bigint,
     OUT sample_rows bigint, OUT bandwidth_rows bigint, OUT atoms integer, OUT knots integer,
@@ -210,13 +225,35 @@ CREATE FUNCTION kde_fit(
     OUT total_ms double precision, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text) IS
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row';
 
-CREATE FUNCTION kde_drop(relation regclass, column_name name, if_exists boolean DEFAULT false)
+CREATE FUNCTION kde_fit(
+    relation regclass, column_names text[], method text DEFAULT 'auto',
+    sample_rows bigint DEFAULT 10000, seed bigint DEFAULT NULL, filter text DEFAULT NULL,
+    OUT relation regclass, OUT column_names text[], OUT filter text, OUT method text,
+    OUT bandwidth_matrix double precision[], OUT bandwidth_status text, OUT model text,
+    OUT rows double precision, OUT rows_read bigint, OUT sample_rows bigint,
+    OUT bandwidth_rows bigint, OUT stored_rows bigint, OUT bytes integer, OUT engine text,
+    OUT threads integer, OUT scan_ms double precision, OUT select_ms double precision,
+    OUT estimate_ms double precision, OUT total_ms double precision, OUT seed bigint)
+RETURNS record
+AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text) IS
+    'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
+
+CREATE FUNCTION kde_drop(
+    relation regclass, column_name name, if_exists boolean DEFAULT false, filter text DEFAULT NULL)
 RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_drop(regclass, name, boolean) IS 'drops a stored density';
+COMMENT ON FUNCTION kde_drop(regclass, name, boolean, text) IS 'drops a stored density';
+CREATE FUNCTION kde_drop(
+    relation regclass, column_names text[], filter text DEFAULT NULL,
+    if_exists boolean DEFAULT false)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'kde_drop_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_drop(regclass, text[], text, boolean) IS
+    'drops a stored density of several columns, of expressions or with a filter';
 
 -- STABLE: which instruction set computes the sums is an option. RESTRICTED: they start threads.
 CREATE FUNCTION kde_bandwidth(
@@ -359,6 +396,11 @@ COMMENT ON FUNCTION kde_density(text) IS 'the stored density as a value';
 CREATE FUNCTION kde_density(relation regclass, column_name name) RETURNS kde
 AS 'MODULE_PATHNAME', 'kde_density_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_density(regclass, name) IS 'the stored density as a value';
+CREATE FUNCTION kde_density(relation regclass, column_names text[], filter text DEFAULT NULL)
+RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_density_columns' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(regclass, text[], text) IS
+    'the stored density of columns, expressions or filtered rows as a value';
 
 CREATE FUNCTION approx_count(
     density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
@@ -771,6 +813,126 @@ RETURNS double precision
 AS 'MODULE_PATHNAME', 'kde_cdf_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_cdf(kde, anycompatible) IS
     'fraction of the non-null rows up to and including a value';
+
+-- ---------------------------------------------------------------------------------------------
+-- Several columns
+-- ---------------------------------------------------------------------------------------------
+
+-- Rows in a box: lower and upper have an element for each column, inclusive; NULL is no bound. A
+-- column that is named counts no row in which it is NULL, bounded or not.
+CREATE FUNCTION approx_count(
+    relation regclass, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_count_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(regclass, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate count of a table''s rows in a box';
+CREATE FUNCTION approx_sum(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_sum_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate sum of a column over a table''s rows in a box';
+CREATE FUNCTION approx_avg(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_avg_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate mean of a column over a table''s rows in a box; dates as seconds since 1970';
+CREATE FUNCTION approx_variance(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_variance_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate sample variance of a column over a table''s rows in a box';
+CREATE FUNCTION approx_stddev(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_stddev_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate sample standard deviation of a column over a table''s rows in a box';
+CREATE FUNCTION approx_count_ci(
+    relation regclass, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_count_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(regclass, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate count of a table''s rows in a box, with a confidence interval';
+CREATE FUNCTION approx_sum_ci(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_sum_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate sum of a column over a table''s rows in a box, with a confidence interval';
+CREATE FUNCTION approx_avg_ci(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_avg_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate mean of a column over a table''s rows in a box; dates as seconds since 1970, with a confidence interval';
+CREATE FUNCTION approx_variance_ci(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_variance_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate sample variance of a column over a table''s rows in a box, with a confidence interval';
+CREATE FUNCTION kde_explain(
+    relation regclass, columns text[], lower anycompatiblearray, upper anycompatiblearray,
+    target text DEFAULT NULL, filter text DEFAULT NULL)
+RETURNS TABLE (
+    rank integer, column_names text[], filter text, method text, points bigint, chosen boolean,
+    reason text, estimate double precision, lower_bound double precision,
+    upper_bound double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 5;
+COMMENT ON FUNCTION kde_explain(regclass, text[], anycompatiblearray, anycompatiblearray, text, text) IS
+    'the densities of a table, best first: which one answers, why, and the count, or the mean of the target, by each';
+CREATE FUNCTION kde_conditional(
+    relation regclass, target text, "on" text, at anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, filter text DEFAULT NULL)
+RETURNS TABLE (
+    at double precision, at_text text, estimate double precision, lower_bound double precision,
+    upper_bound double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION kde_conditional(regclass, text, text, anycompatiblearray, anyenum, double precision, text) IS
+    'approximate mean of a column at values of another, with confidence intervals';
 
 -- ---------------------------------------------------------------------------------------------
 -- Plots and programs: curves, bins and JSON of a value of type kde

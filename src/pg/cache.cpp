@@ -6,6 +6,7 @@
 extern "C" {
 #include "access/transam.h"
 #include "access/xact.h"
+#include "common/hashfn.h"
 #include "lib/ilist.h"
 #include "storage/proc.h"
 #include "utils/hsearch.h"
@@ -18,9 +19,12 @@ namespace kde_pg {
 
 namespace {
 
+// A column by itself by its number; of any other density attnum is 0 and `hash` that of its
+// identity, which the entry has too.
 struct Key {
   Oid relation;
   int32 attnum;  // no padding: the key is hashed as bytes
+  uint64 hash;
 };
 
 // The snapshot for which alone an entry is good.
@@ -35,6 +39,7 @@ struct Entry {
   Key key;
   dlist_node use;
   struct varlena* value;  // in `memory`
+  char* identity;         // in `memory`; null for a column by itself
   uint64 generation;
   TransactionId xmin;
   LocalTransactionId own_transaction;  // 0: not of the current transaction
@@ -92,6 +97,7 @@ void forget(Entry* e) {
   dlist_delete(&e->use);
   bytes_held -= VARSIZE(e->value);
   pfree(e->value);
+  if (e->identity != nullptr) pfree(e->identity);
   e->value = nullptr;
   hash_search(table, &e->key, HASH_REMOVE, nullptr);
 }
@@ -113,32 +119,34 @@ void create_table() {
 
 // Whether a row version is what a snapshot taken now would see. In parallel mode none can be taken;
 // then the version is good for the statement's snapshot alone, which is all a worker needs.
-bool is_newest(TableColumn column, const StoredDensity& seen) {
+bool is_newest(const DensityKey& wanted, const StoredDensity& seen) {
   if (IsInParallelMode()) return false;
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  const StoredDensity newest = catalog_find(column, latest, false);
+  const StoredDensity newest = catalog_find(wanted, latest, false);
   UnregisterSnapshot(latest);
   return newest.found && ItemPointerEquals(const_cast<ItemPointer>(&newest.tid),
                                            const_cast<ItemPointer>(&seen.tid));
 }
 
-Entry* load(TableColumn column, const Key& key, Snapshot snapshot) {
+Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snapshot snapshot) {
   watched_catalog = catalog_oid();
   // An invalidation that arrives while we read marks the entry old at once.
   const uint64 generation = current_generation;
-  const StoredDensity seen = catalog_find(column, snapshot, true);
+  const StoredDensity seen = catalog_find(wanted, snapshot, true);
   if (!seen.found) return nullptr;
 
-  const bool newest = is_newest(column, seen);
+  const bool newest = is_newest(wanted, seen);
   make_room(VARSIZE(seen.value));
   struct varlena* copy =
       static_cast<struct varlena*>(MemoryContextAlloc(memory, VARSIZE(seen.value)));
   memcpy(copy, seen.value, VARSIZE(seen.value));
   pfree(seen.value);
+  char* own_identity = identity != nullptr ? MemoryContextStrdup(memory, identity) : nullptr;
   bool existed;
   Entry* e = static_cast<Entry*>(hash_search(table, &key, HASH_ENTER, &existed));
   Assert(!existed);
   e->value = copy;
+  e->identity = own_identity;
   e->generation = generation;
   e->xmin = seen.xmin;
   e->own_transaction = seen.own ? this_transaction() : 0;
@@ -150,25 +158,22 @@ Entry* load(TableColumn column, const Key& key, Snapshot snapshot) {
   return e;
 }
 
-const struct varlena* look_up(TableColumn column, Snapshot snapshot) {
-  const Key key{column.relation, column.attnum};
+// The entry of a key, if it is there and may be used for the snapshot.
+Entry* find(const Key& key, const char* identity, Snapshot snapshot) {
   Entry* e = static_cast<Entry*>(hash_search(table, &key, HASH_FIND, nullptr));
-  if (e != nullptr && !usable(e, snapshot)) {
+  if (e == nullptr) return nullptr;
+  const bool same_density = identity == nullptr || strcmp(e->identity, identity) == 0;
+  if (!same_density || !usable(e, snapshot)) {
     forget(e);
-    e = nullptr;
+    return nullptr;
   }
-  if (e == nullptr) {
-    e = load(column, key, snapshot);
-    if (e == nullptr) return nullptr;
-  } else if (by_use.head.next != &e->use) {
-    dlist_move_head(&by_use, &e->use);
-  }
-  return e->value;
+  if (by_use.head.next != &e->use) dlist_move_head(&by_use, &e->use);
+  return e;
 }
 
-}  // namespace
-
-const struct varlena* cached_density(TableColumn column) {
+// Calls look_up(snapshot) with the active snapshot.
+template <typename LookUp>
+const struct varlena* under_snapshot(LookUp look_up) {
   if (table == nullptr) create_table();
   // Learn of densities committed since this transaction began; cheap when there is nothing.
   AcceptInvalidationMessages();
@@ -176,9 +181,31 @@ const struct varlena* cached_density(TableColumn column) {
   // whose constraint asks a density).
   const bool push = !ActiveSnapshotSet();
   if (push) PushActiveSnapshot(GetTransactionSnapshot());
-  const struct varlena* value = look_up(column, GetActiveSnapshot());
+  const Entry* e = look_up(GetActiveSnapshot());
   if (push) PopActiveSnapshot();
-  return value;
+  return e == nullptr ? nullptr : e->value;
+}
+
+}  // namespace
+
+const struct varlena* cached_density(TableColumn column) {
+  const Key key{column.relation, column.attnum, 0};
+  return under_snapshot([&](Snapshot snapshot) {
+    Entry* e = find(key, nullptr, snapshot);
+    return e != nullptr ? e : load(key_of(column), nullptr, key, snapshot);
+  });
+}
+
+const struct varlena* cached_density(const DensityKey& wanted) {
+  if (wanted.is_plain()) return cached_density(wanted.plain());
+  const char* identity = key_identity(wanted);
+  const Key key{wanted.relation, 0,
+                hash_bytes_extended(reinterpret_cast<const unsigned char*>(identity),
+                                    static_cast<int>(strlen(identity)), 0)};
+  return under_snapshot([&](Snapshot snapshot) {
+    Entry* e = find(key, identity, snapshot);
+    return e != nullptr ? e : load(wanted, identity, key, snapshot);
+  });
 }
 
 void register_cache_callbacks() { CacheRegisterRelcacheCallback(on_invalidation, 0); }

@@ -15,9 +15,10 @@
 
 namespace kde_pg {
 
-// The stored density of a column as the active snapshot sees it, or null. Valid until the next
-// call or the end of the statement's row, whichever is first: copy what must live longer.
+// The stored density of a column, or of a key, as the active snapshot sees it, or null. Valid until
+// the next call or the end of the statement's row, whichever is first: copy what must live longer.
 const struct varlena* cached_density(TableColumn column);
+const struct varlena* cached_density(const DensityKey& key);
 
 // Registers the invalidation callback; once, from _PG_init.
 void register_cache_callbacks();

@@ -2,6 +2,9 @@
 // script.
 #include "pg/catalog.h"
 
+#include "pg/expression.h"
+#include "pg/subtransaction.h"
+
 extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -12,6 +15,7 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "miscadmin.h"
@@ -31,6 +35,9 @@ enum Column {
   kRelation = 1,
   kColumnNames,
   kAttributeNumbers,
+  kFilter,
+  kReferenceNames,
+  kReferenceNumbers,
   kDensity,
   kRequestedMethod,
   kRequestedExact,
@@ -46,31 +53,60 @@ enum Column {
   kScanMs,
   kSelectMs,
   kEstimateMs,
+  kBandwidthMatrix,
+  kStoredRows,
   kFittedAt,
   kColumns = kFittedAt
 };
 
-// A row's one column. Rows may also come from a dump or from the extension owner's hand, so
-// anything but one non-null element is skipped (by name == nullptr).
-struct RowColumn {
-  const char* name;
-  AttrNumber attnum;
+// A row's key. Rows may also come from a dump or from the extension owner's hand: those that are
+// not what is written here are skipped.
+struct CatalogRow {
+  DensityKey key;  // without trees
+  NamedColumns columns, references;
 };
 
-bool is_single(ArrayType* array, Oid type) {
-  return ARR_NDIM(array) == 1 && ARR_DIMS(array)[0] == 1 && !ARR_HASNULL(array) &&
-         ARR_ELEMTYPE(array) == type;
+bool is_vector(ArrayType* array, Oid type) {
+  return ARR_NDIM(array) <= 1 && !ARR_HASNULL(array) && ARR_ELEMTYPE(array) == type;
 }
 
-RowColumn row_column(HeapTuple tuple, TupleDesc desc) {
-  bool null_names, null_numbers;
-  const Datum names = heap_getattr(tuple, kColumnNames, desc, &null_names);
-  const Datum numbers = heap_getattr(tuple, kAttributeNumbers, desc, &null_numbers);
-  if (null_names || null_numbers) return {};
-  ArrayType* number_array = DatumGetArrayTypeP(numbers);
-  const char* name = single_name(DatumGetArrayTypeP(names));
-  if (name == nullptr || !is_single(number_array, INT2OID)) return {};
-  return {name, *reinterpret_cast<int16*>(ARR_DATA_PTR(number_array))};
+int length_of(ArrayType* array) { return ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0]; }
+
+bool read_row(HeapTuple tuple, TupleDesc desc, CatalogRow* row) {
+  Datum values[kReferenceNumbers];
+  for (int i = kRelation; i <= kReferenceNumbers; ++i) {
+    bool is_null;
+    values[i - 1] = heap_getattr(tuple, i, desc, &is_null);
+    if (is_null) return false;
+  }
+  const auto array = [&](int i) { return DatumGetArrayTypeP(values[i - 1]); };
+  if (!read_named_columns(array(kColumnNames), array(kAttributeNumbers), kde::kMaxColumns,
+                          &row->columns) ||
+      !read_named_columns(array(kReferenceNames), array(kReferenceNumbers), MaxHeapAttributeNumber,
+                          &row->references) ||
+      row->columns.count == 0)
+    return false;
+  row->key = {};
+  row->key.relation = DatumGetObjectId(values[kRelation - 1]);
+  row->key.columns = row->columns.count;
+  for (int i = 0; i < row->columns.count; ++i)
+    row->key.column[i] = {row->columns.number[i], row->columns.name[i], nullptr};
+  row->key.filter = TextDatumGetCString(values[kFilter - 1]);
+  row->key.references = row->references.count;
+  row->key.reference = row->references.number;
+  return true;
+}
+
+bool is_current(const CatalogRow& row) {
+  return are_current(row.key.relation, row.columns) &&
+         are_current(row.key.relation, row.references);
+}
+
+bool uses(const NamedColumns& columns, AttrNumber attnum) {
+  for (int i = 0; i < columns.count; ++i) {
+    if (columns.number[i] == attnum) return true;
+  }
+  return false;
 }
 
 // Opens the catalog. Its layout must be the one this library was built for: between the files of a
@@ -102,8 +138,8 @@ void for_rows_of(Relation catalog, Oid relation, Snapshot snapshot, Visit visit)
       systable_beginscan(catalog, primary_key_index(catalog), true, snapshot, 1, &key);
   HeapTuple tuple;
   while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
-    const RowColumn row = row_column(tuple, RelationGetDescr(catalog));
-    if (row.name == nullptr) continue;
+    CatalogRow row;
+    if (!read_row(tuple, RelationGetDescr(catalog), &row)) continue;
     if (!visit(tuple, row)) break;
   }
   systable_endscan(scan);
@@ -121,19 +157,23 @@ class LatestSnapshot {
   Snapshot snapshot_ = nullptr;
 };
 
-ArrayType* single(Datum element, Oid type) {
-  int16 length;
-  bool by_value;
-  char align;
-  get_typlenbyvalalign(type, &length, &by_value, &align);
-  return construct_array(&element, 1, type, length, by_value, align);
+ArrayType* text_array(int n, const char* const* texts) {
+  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
+  for (int i = 0; i < n; ++i) values[i] = CStringGetTextDatum(texts[i]);
+  return construct_array(values, n, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+ArrayType* number_array(int n, const AttrNumber* numbers) {
+  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
+  for (int i = 0; i < n; ++i) values[i] = Int16GetDatum(numbers[i]);
+  return construct_array(values, n, INT2OID, sizeof(int16), true, TYPALIGN_SHORT);
 }
 
 // In REPEATABLE READ and up: what is about to be replaced or removed must be what the transaction
 // sees; anything else another transaction has changed meanwhile.
-void check_snapshot_agrees(TableColumn column, const StoredDensity& latest) {
+void check_snapshot_agrees(const DensityKey& key, const StoredDensity& latest) {
   if (!IsolationUsesXactSnapshot() || latest.own) return;
-  const StoredDensity seen = catalog_find(column, GetTransactionSnapshot(), false);
+  const StoredDensity seen = catalog_find(key, GetTransactionSnapshot(), false);
   const bool same = seen.found == latest.found &&
                     (!seen.found || ItemPointerEquals(const_cast<ItemPointer>(&seen.tid),
                                                       const_cast<ItemPointer>(&latest.tid)));
@@ -142,7 +182,7 @@ void check_snapshot_agrees(TableColumn column, const StoredDensity& latest) {
                     errmsg("could not serialize access due to concurrent update")));
 }
 
-// Rows are written under locks that exclude each other (a column's lock here, the table's in DDL),
+// Rows are written under locks that exclude each other (a key's lock here, the table's in DDL),
 // so only a change by SQL to the catalog itself can come between.
 void delete_row(Relation catalog, ItemPointer tid) {
   TM_FailureData failure;
@@ -165,17 +205,60 @@ const char* live_column_name(Oid relation, AttrNumber attnum) {
   return name;
 }
 
-ArrayType* single_name_array(const char* name) {
-  NameData data;
-  namestrcpy(&data, name);
-  return single(NameGetDatum(&data), NAMEOID);
+bool read_named_columns(ArrayType* names, ArrayType* numbers, int most, NamedColumns* out) {
+  if (!is_vector(names, TEXTOID) || !is_vector(numbers, INT2OID)) return false;
+  const int n = length_of(names);
+  if (n != length_of(numbers) || n > most) return false;
+  Datum* values;
+  int count;
+  deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &values, nullptr, &count);
+  out->count = n;
+  out->name = static_cast<const char**>(palloc(sizeof(char*) * (n + 1)));
+  out->number = static_cast<AttrNumber*>(palloc(sizeof(AttrNumber) * (n + 1)));
+  for (int i = 0; i < n; ++i) {
+    out->name[i] = TextDatumGetCString(values[i]);
+    out->number[i] = reinterpret_cast<int16*>(ARR_DATA_PTR(numbers))[i];
+  }
+  return true;
 }
 
-ArrayType* single_number_array(AttrNumber attnum) { return single(Int16GetDatum(attnum), INT2OID); }
+bool are_current(Oid relation, const NamedColumns& columns) {
+  for (int i = 0; i < columns.count; ++i) {
+    if (columns.number[i] != 0 && get_attnum(relation, columns.name[i]) != columns.number[i])
+      return false;
+  }
+  return true;
+}
 
-const char* single_name(ArrayType* array) {
-  return is_single(array, NAMEOID) ? NameStr(*reinterpret_cast<Name>(ARR_DATA_PTR(array)))
-                                   : nullptr;
+ArrayType* column_names_of(const DensityKey& key) {
+  const char* names[kde::kMaxColumns];
+  for (int i = 0; i < key.columns; ++i) names[i] = key.column[i].text;
+  return text_array(key.columns, names);
+}
+
+void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns]) {
+  AttrNumber numbers[kde::kMaxColumns];
+  for (int i = 0; i < key.columns; ++i) {
+    numbers[i] = key.column[i].attnum;
+    if (key.column[i].text == nullptr)
+      elog(ERROR, "column %d of relation %u is gone", numbers[i], key.relation);
+  }
+  const char** references = static_cast<const char**>(palloc(sizeof(char*) * (key.references + 1)));
+  for (int i = 0; i < key.references; ++i) {
+    references[i] = live_column_name(key.relation, key.reference[i]);
+    if (references[i] == nullptr)
+      elog(ERROR, "column %d of relation %u is gone", key.reference[i], key.relation);
+  }
+  const auto put = [values](CatalogColumn c, Datum value) {
+    values[static_cast<int>(c) - 1] = value;
+  };
+  put(CatalogColumn::relation, ObjectIdGetDatum(key.relation));
+  put(CatalogColumn::column_names, PointerGetDatum(column_names_of(key)));
+  put(CatalogColumn::attribute_numbers, PointerGetDatum(number_array(key.columns, numbers)));
+  put(CatalogColumn::filter, CStringGetTextDatum(key.filter));
+  put(CatalogColumn::reference_names, PointerGetDatum(text_array(key.references, references)));
+  put(CatalogColumn::reference_numbers,
+      PointerGetDatum(number_array(key.references, key.reference)));
 }
 
 Oid catalog_oid_or_invalid() {
@@ -192,16 +275,11 @@ Oid catalog_oid() {
   return oid;
 }
 
-AttrNumber current_attnum(Oid relation, AttrNumber row_attnum, const char* row_name) {
-  const AttrNumber attnum = get_attnum(relation, row_name);
-  return attnum == row_attnum ? attnum : InvalidAttrNumber;
-}
-
-StoredDensity catalog_find(TableColumn column, Snapshot snapshot, bool want_value) {
+StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value) {
   StoredDensity out;
   Relation catalog = open_catalog(AccessShareLock);
-  for_rows_of(catalog, column.relation, snapshot, [&](HeapTuple tuple, const RowColumn& row) {
-    if (current_attnum(column.relation, row.attnum, row.name) != column.attnum) return true;
+  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (!same_key(row.key, key) || !is_current(row)) return true;
     out.found = true;
     out.tid = tuple->t_self;
     out.xmin = HeapTupleHeaderGetXmin(tuple->t_data);
@@ -220,36 +298,54 @@ StoredDensity catalog_find(TableColumn column, Snapshot snapshot, bool want_valu
   return out;
 }
 
-void catalog_lock_column(TableColumn column) {
+List* catalog_list(Oid relation, Snapshot snapshot) {
+  List* out = NIL;
+  Relation catalog = open_catalog(AccessShareLock);
+  for_rows_of(catalog, relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (!is_current(row)) return true;
+    auto* entry = static_cast<CatalogEntry*>(palloc0(sizeof(CatalogEntry)));
+    entry->key = row.key;
+    bool is_null;
+    const Datum fitted_at = heap_getattr(tuple, kFittedAt, RelationGetDescr(catalog), &is_null);
+    entry->fitted_at = is_null ? 0 : DatumGetTimestampTz(fitted_at);
+    entry->tid = tuple->t_self;
+    out = lappend(out, entry);
+    return true;
+  });
+  table_close(catalog, AccessShareLock);
+  return out;
+}
+
+void catalog_lock(const DensityKey& key) {
+  uint16 number = static_cast<uint16>(key.column[0].attnum);
+  if (!key.is_plain()) {
+    const char* identity = key_identity(key);
+    number = static_cast<uint16>(hash_bytes(reinterpret_cast<const unsigned char*>(identity),
+                                            static_cast<int>(strlen(identity))));
+  }
   LOCKTAG tag;
-  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog_oid(), column.relation,
-                     static_cast<uint16>(column.attnum));
+  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog_oid(), key.relation, number);
   (void)LockAcquire(&tag, ExclusiveLock, false, false);
   // What the holder before us committed must be seen from here on.
   AcceptInvalidationMessages();
 }
 
-void catalog_store(TableColumn column, const FitRecord& record) {
+void catalog_store(const DensityKey& key, const FitRecord& record) {
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
-  const StoredDensity old = catalog_find(column, latest.get(), false);
-  check_snapshot_agrees(column, old);
+  const StoredDensity old = catalog_find(key, latest.get(), false);
+  check_snapshot_agrees(key, old);
   if (old.found) {
     delete_row(catalog, const_cast<ItemPointer>(&old.tid));
     CommandCounterIncrement();
   }
   latest.release();
 
-  const char* name = live_column_name(column.relation, column.attnum);
-  if (name == nullptr)
-    elog(ERROR, "column %d of relation %u is gone", column.attnum, column.relation);
   Datum values[kColumns] = {};
   bool nulls[kColumns] = {};
   const auto put = [&values](int at, Datum value) { values[at - 1] = value; };
-  put(kRelation, ObjectIdGetDatum(column.relation));
-  put(kColumnNames, PointerGetDatum(single_name_array(name)));
-  put(kAttributeNumbers, PointerGetDatum(single_number_array(column.attnum)));
+  catalog_key_datums(key, values);
   put(kDensity, PointerGetDatum(record.density));
   put(kRequestedMethod, CStringGetTextDatum(record.requested_method));
   put(kRequestedExact, BoolGetDatum(record.requested_exact));
@@ -269,6 +365,10 @@ void catalog_store(TableColumn column, const FitRecord& record) {
   put(kScanMs, Float8GetDatum(record.scan_ms));
   put(kSelectMs, Float8GetDatum(record.select_ms));
   put(kEstimateMs, Float8GetDatum(record.estimate_ms));
+  nulls[kBandwidthMatrix - 1] = record.bandwidth_matrix == nullptr;
+  put(kBandwidthMatrix, PointerGetDatum(record.bandwidth_matrix));
+  nulls[kStoredRows - 1] = record.stored_rows == 0;
+  put(kStoredRows, Int64GetDatum(record.stored_rows));
   put(kFittedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
   CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
@@ -276,12 +376,12 @@ void catalog_store(TableColumn column, const FitRecord& record) {
   CommandCounterIncrement();
 }
 
-bool catalog_remove(TableColumn column) {
+bool catalog_remove(const DensityKey& key) {
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
-  const StoredDensity old = catalog_find(column, latest.get(), false);
-  check_snapshot_agrees(column, old);
+  const StoredDensity old = catalog_find(key, latest.get(), false);
+  check_snapshot_agrees(key, old);
   if (old.found) {
     delete_row(catalog, const_cast<ItemPointer>(&old.tid));
     CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
@@ -297,8 +397,8 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
   LatestSnapshot latest;
   latest.take();
   bool any = false;
-  for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const RowColumn& row) {
-    if (attnum != 0 && row.attnum != attnum) return true;
+  for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
+    if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
     delete_row(catalog, &tuple->t_self);
     any = true;
     return true;
@@ -309,30 +409,73 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
   if (any) CommandCounterIncrement();
 }
 
+namespace {
+
+// Whether all columns still exist; *changed: one or more under another name.
+bool renamed(Oid relation, const NamedColumns& columns, bool* changed) {
+  for (int i = 0; i < columns.count; ++i) {
+    if (columns.number[i] == 0) continue;
+    const char* name = live_column_name(relation, columns.number[i]);
+    if (name == nullptr) return false;
+    if (strcmp(name, columns.name[i]) != 0) *changed = true;
+  }
+  return true;
+}
+
+// The key under the columns' present names. False if its texts can no longer be read.
+bool renamed_key(Oid relation, const CatalogRow& row, DensityKey* key) {
+  *key = row.key;
+  if (row.references.count == 0) {
+    for (int i = 0; i < key->columns; ++i)
+      key->column[i].text = live_column_name(relation, key->column[i].attnum);
+    return true;
+  }
+  const OldNames names{row.references.count, row.references.number, row.references.name};
+  return without_error([&] {
+    Relation rel = table_open(relation, NoLock);
+    analyse_key(rel, &names, key);
+    table_close(rel, NoLock);
+    if (!fits_catalog(*key))
+      ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the texts are too long")));
+  });
+}
+
+}  // namespace
+
 void catalog_follow_renames(Oid relation) {
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
-  List* renamed = NIL;
-  for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const RowColumn& row) {
-    const char* name = live_column_name(relation, row.attnum);
-    if (name == nullptr || strcmp(name, row.name) == 0) return true;
-    Datum values[kColumns] = {};
-    bool nulls[kColumns] = {};
-    bool replace[kColumns] = {};
-    values[kColumnNames - 1] = PointerGetDatum(single_name_array(name));
-    replace[kColumnNames - 1] = true;
-    renamed = lappend(renamed,
-                      heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace));
+  List* changed = NIL;
+  bool any = false;
+  for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
+    bool differs = false;
+    if (!renamed(relation, row.columns, &differs) || !renamed(relation, row.references, &differs) ||
+        !differs)
+      return true;
+    any = true;
+    DensityKey key;
+    if (renamed_key(relation, row, &key)) {
+      Datum values[kColumns] = {};
+      bool nulls[kColumns] = {};
+      bool replace[kColumns] = {};
+      catalog_key_datums(key, values);
+      for (int i = 0; i < kCatalogKeyColumns; ++i) replace[i] = true;
+      changed = lappend(
+          changed, heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace));
+    } else {
+      ereport(NOTICE, (errmsg("dropping the density of %s", display_name(row.key)),
+                       errdetail("Its expressions or its filter could not be renamed.")));
+    }
     delete_row(catalog, &tuple->t_self);
     return true;
   });
   latest.release();
-  if (renamed != NIL) {
+  if (any) {
     // All are deleted before one is inserted: columns may have swapped their names.
     CommandCounterIncrement();
     ListCell* cell;
-    foreach (cell, renamed) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
+    foreach (cell, changed) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
     CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
     CommandCounterIncrement();
   }

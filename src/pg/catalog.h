@@ -1,16 +1,17 @@
 // The catalog table kde_aqp.density: finding, storing and removing densities.
 //
-// A row's key is the table and the column's name, so that a dump carries it. The attribute number
-// beside it is this database's; an event trigger keeps both in step with RENAME, and a row in which
-// they disagree is not used. Rows are written here, below SQL's privileges (callers check
-// ownership), and every write tells all backends to drop what they have cached.
+// A row's key is the table, the columns' names and expressions and the filter, so that a dump
+// carries it. Attribute numbers beside the names, also beside those that expressions and the filter
+// use, are this database's; an event trigger keeps both, and the texts, in step with RENAME, and a
+// row in which they disagree is not used. Rows are written here, below SQL's privileges (callers
+// check ownership), and every write tells all backends to drop what they have cached.
 #pragma once
 
-#include "pg/pg.h"
+#include "pg/density_key.h"
 
 extern "C" {
-#include "access/attnum.h"
 #include "access/transam.h"
+#include "nodes/pg_list.h"
 #include "storage/itemptr.h"
 #include "utils/array.h"
 #include "utils/relcache.h"
@@ -20,12 +21,6 @@ extern "C" {
 
 namespace kde_pg {
 
-// One column of a relation.
-struct TableColumn {
-  Oid relation = InvalidOid;
-  AttrNumber attnum = InvalidAttrNumber;
-};
-
 // A density as found in the catalog.
 struct StoredDensity {
   bool found = false;
@@ -34,6 +29,13 @@ struct StoredDensity {
   CommandId cmin = 0;                         // meaningful if the row is this transaction's own
   bool own = false;                           // written by the current transaction
   struct varlena* value = nullptr;            // detoasted, in the caller's memory context
+};
+
+// A density of a relation, without its value.
+struct CatalogEntry {
+  DensityKey key;  // without analysed trees
+  TimestampTz fitted_at;
+  ItemPointerData tid;
 };
 
 // What is stored beside a density; see the table's definition.
@@ -51,6 +53,9 @@ struct FitRecord {
   const char* engine;            // null: no pair sums were needed
   int threads;
   double scan_ms, select_ms, estimate_ms;
+  // Of several columns: H, a double precision[][] (null: none), and the points that are stored.
+  ArrayType* bandwidth_matrix;
+  int64 stored_rows;  // 0: does not apply
 };
 
 // The OID of kde_aqp.density. Error 55000 if the extension is not installed in this database.
@@ -58,40 +63,62 @@ Oid catalog_oid();
 // The same, InvalidOid if it is not installed.
 Oid catalog_oid_or_invalid();
 
-// The density of a column as `snapshot` sees it; the value is read only if wanted.
-StoredDensity catalog_find(TableColumn column, Snapshot snapshot, bool want_value);
+// The density of a key as `snapshot` sees it; the value is read only if wanted.
+StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value);
 
-// Serializes fits and drops of one column until the transaction ends.
-void catalog_lock_column(TableColumn column);
+// The densities of a relation as `snapshot` sees them: a palloc'ed list of CatalogEntry*, in no
+// particular order.
+List* catalog_list(Oid relation, Snapshot snapshot);
 
-// Inserts or replaces. The caller holds the column's lock. Error 40001 if the transaction's own
+// Serializes fits and drops of one key until the transaction ends (and, rarely, of others).
+void catalog_lock(const DensityKey& key);
+
+// Inserts or replaces. The caller holds the key's lock. Error 40001 if the transaction's own
 // snapshot (REPEATABLE READ and up) does not see the version that would be replaced.
-void catalog_store(TableColumn column, const FitRecord& record);
+void catalog_store(const DensityKey& key, const FitRecord& record);
 
-// Removes; false if there was none. The caller holds the column's lock.
-bool catalog_remove(TableColumn column);
+// Removes; false if there was none. The caller holds the key's lock.
+bool catalog_remove(const DensityKey& key);
 
-// Removes every density of a relation (attnum 0) or those with one column, which may be gone.
+// Removes every density of a relation (attnum 0) or those that use one column, which may be gone.
 void catalog_remove_dropped(Oid relation, AttrNumber attnum);
 
-// Gives the rows of a relation whose columns were renamed their present names.
+// Gives the rows of a relation whose columns were renamed their present names, also in expressions
+// and filters. A row whose texts no longer mean anything is removed with a NOTICE.
 void catalog_follow_renames(Oid relation);
-
-// The attribute number of a row's column: that of its name, if the number stored agrees. 0 if there
-// is no such column, or the two do not belong together (then the row is not to be trusted).
-AttrNumber current_attnum(Oid relation, AttrNumber row_attnum, const char* row_name);
 
 // The name of a column, palloc'ed; null if there is none or it was dropped.
 const char* live_column_name(Oid relation, AttrNumber attnum);
 
-// A palloc'ed name[] or smallint[] of one element, as in the catalog.
-ArrayType* single_name_array(const char* name);
-ArrayType* single_number_array(AttrNumber attnum);
-
-// The element of an array of exactly one non-null name, or null.
-const char* single_name(ArrayType* array);
-
 // Columns of kde_aqp.density that triggers look at.
-enum class CatalogColumn { relation = 1, column_names = 2, attribute_numbers = 3 };
+enum class CatalogColumn {
+  relation = 1,
+  column_names,
+  attribute_numbers,
+  filter,
+  reference_names,
+  reference_numbers
+};
+inline constexpr int kCatalogKeyColumns = 6;
+
+// The columns above as datums, from a key with its analysed references.
+void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns]);
+
+// A key's columns and expressions as a text[].
+ArrayType* column_names_of(const DensityKey& key);
+
+// Columns of a relation by name and by number, as two arrays of the catalog have them.
+struct NamedColumns {
+  int count = 0;
+  const char** name = nullptr;
+  AttrNumber* number = nullptr;
+};
+
+// False unless both are arrays of one dimension (or empty), of one length and without nulls; at
+// most `most` elements.
+bool read_named_columns(ArrayType* names, ArrayType* numbers, int most, NamedColumns* out);
+
+// Whether every name is the present one of its number; number 0 (an expression) is not looked at.
+bool are_current(Oid relation, const NamedColumns& columns);
 
 }  // namespace kde_pg

@@ -3,15 +3,18 @@
 //   on_drop   (event trigger)  removes the densities of dropped tables and columns
 //   on_alter  (event trigger)  lets densities follow renamed columns
 //   on_row    (row trigger)    gives rows that come by SQL, from a restore or a subscription, the
-//                              attribute numbers of this database
+//                              attribute numbers of this database and its canonical texts
 //   on_change (trigger)        tells all backends to forget cached densities
 //
 // What fits and drops write by themselves passes none of these. And kde_aqp.is_readable, which the
 // view kde_densities asks.
+#include "pg/expression.h"
 #include "pg/relation.h"
+#include "pg/subtransaction.h"
 
 extern "C" {
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
@@ -56,6 +59,46 @@ void for_objects(const char* query, Visit visit) {
   SPI_finish();
 }
 
+// A row's key as it was brought: which elements are expressions say the zeros among the attribute
+// numbers it brought, if there are as many as names. False if it is not a key, or speaks of columns
+// that do not exist.
+bool read_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
+  using kde_pg::CatalogColumn;
+  const auto get = [&](CatalogColumn c) {
+    bool is_null;
+    return heap_getattr(tuple, static_cast<int>(c), desc, &is_null);
+  };
+  ArrayType* names = DatumGetArrayTypeP(get(CatalogColumn::column_names));
+  ArrayType* numbers = DatumGetArrayTypeP(get(CatalogColumn::attribute_numbers));
+  kde_pg::NamedColumns columns;
+  if (!kde_pg::read_named_columns(names, numbers, kde::kMaxColumns, &columns) || columns.count == 0)
+    return false;
+  key->relation = DatumGetObjectId(get(CatalogColumn::relation));
+  if (get_rel_name(key->relation) == nullptr) return false;
+  key->columns = columns.count;
+  for (int i = 0; i < columns.count; ++i) {
+    const bool expression = columns.number[i] == 0;
+    const AttrNumber attnum =
+        expression ? InvalidAttrNumber : get_attnum(key->relation, columns.name[i]);
+    if (!expression && attnum <= 0) return false;
+    key->column[i] = {attnum, columns.name[i], nullptr};
+  }
+  key->filter = TextDatumGetCString(get(CatalogColumn::filter));
+  return true;
+}
+
+// Gives a key this database's texts and references. False if the texts mean nothing here.
+bool complete_key(kde_pg::DensityKey* key) {
+  bool plain = !key->has_filter();
+  for (int i = 0; i < key->columns; ++i) plain = plain && key->column[i].attnum != 0;
+  if (plain) return true;
+  return kde_pg::without_error([key] {
+    Relation rel = relation_open(key->relation, AccessShareLock);
+    kde_pg::analyse_key(rel, nullptr, key);
+    relation_close(rel, NoLock);
+  });
+}
+
 }  // namespace
 
 KDE_FUNCTION(kde_on_change) {
@@ -74,27 +117,23 @@ KDE_FUNCTION(kde_on_row) {
   const bool update = TRIGGER_FIRED_BY_UPDATE(data->tg_event);
   HeapTuple tuple = update ? data->tg_newtuple : data->tg_trigtuple;
   TupleDesc desc = RelationGetDescr(data->tg_relation);
-  const auto at = [](kde_pg::CatalogColumn c) { return static_cast<int>(c); };
-  bool null_relation, null_names;
-  const Datum relation =
-      heap_getattr(tuple, at(kde_pg::CatalogColumn::relation), desc, &null_relation);
-  const Datum names =
-      heap_getattr(tuple, at(kde_pg::CatalogColumn::column_names), desc, &null_names);
-  // Constraints speak of nulls.
-  if (null_relation || null_names) PG_RETURN_POINTER(tuple);
+  for (int i = 1; i <= kde_pg::kCatalogKeyColumns; ++i) {
+    // Constraints speak of nulls.
+    if (heap_attisnull(tuple, i, desc)) PG_RETURN_POINTER(tuple);
+  }
 
-  const char* name = kde_pg::single_name(DatumGetArrayTypeP(names));
-  const Oid oid = DatumGetObjectId(relation);
-  const AttrNumber attnum =
-      name == nullptr || get_rel_name(oid) == nullptr ? InvalidAttrNumber : get_attnum(oid, name);
-  if (attnum <= 0) {
+  kde_pg::DensityKey key;
+  if (!read_key(tuple, desc, &key) || !complete_key(&key)) {
     ereport(NOTICE, (errmsg("skipping a density of a column that does not exist")));
     PG_RETURN_POINTER(nullptr);
   }
-  int column = at(kde_pg::CatalogColumn::attribute_numbers);
-  Datum value = PointerGetDatum(kde_pg::single_number_array(attnum));
-  bool is_null = false;
-  PG_RETURN_POINTER(heap_modify_tuple_by_cols(tuple, desc, 1, &column, &value, &is_null));
+  int columns[kde_pg::kCatalogKeyColumns];
+  Datum values[kde_pg::kCatalogKeyColumns];
+  bool nulls[kde_pg::kCatalogKeyColumns] = {};
+  for (int i = 0; i < kde_pg::kCatalogKeyColumns; ++i) columns[i] = i + 1;
+  kde_pg::catalog_key_datums(key, values);
+  PG_RETURN_POINTER(
+      heap_modify_tuple_by_cols(tuple, desc, kde_pg::kCatalogKeyColumns, columns, values, nulls));
 }
 
 KDE_FUNCTION(kde_on_drop) {
@@ -133,13 +172,19 @@ KDE_FUNCTION(kde_on_alter) {
 }
 
 KDE_FUNCTION(kde_is_readable) {
+  using namespace kde_pg;
   const Oid relation = PG_GETARG_OID(0);
-  const char* name = kde_pg::single_name(PG_GETARG_ARRAYTYPE_P(1));
-  ArrayType* numbers = PG_GETARG_ARRAYTYPE_P(2);
-  if (name == nullptr || ARR_NDIM(numbers) != 1 || ARR_DIMS(numbers)[0] != 1 ||
-      ARR_HASNULL(numbers) || get_rel_name(relation) == nullptr)
-    PG_RETURN_BOOL(false);
-  const int16 number = *reinterpret_cast<int16*>(ARR_DATA_PTR(numbers));
-  const kde_pg::TableColumn column{relation, kde_pg::current_attnum(relation, number, name)};
-  PG_RETURN_BOOL(column.attnum > 0 && kde_pg::is_readable(column));
+  const auto readable = [&](int names, int numbers) {
+    NamedColumns columns;
+    if (!read_named_columns(PG_GETARG_ARRAYTYPE_P(names), PG_GETARG_ARRAYTYPE_P(numbers),
+                            MaxHeapAttributeNumber, &columns) ||
+        !are_current(relation, columns))
+      return false;
+    for (int i = 0; i < columns.count; ++i) {
+      const AttrNumber number = columns.number[i];
+      if (number < 0 || (number > 0 && !is_readable(TableColumn{relation, number}))) return false;
+    }
+    return true;
+  };
+  PG_RETURN_BOOL(get_rel_name(relation) != nullptr && readable(1, 2) && readable(3, 4));
 }

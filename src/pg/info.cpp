@@ -19,11 +19,33 @@ int32 knots_of(const kde::Header* h) {
   return cells;
 }
 
+constexpr int kColumns = 19;
+
+// What there is one of.
+Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
+  kde_pg::Row<kColumns> row;
+  const auto none = [&row](int columns) {
+    for (int i = 0; i < columns; ++i) row.put(0, true);
+  };
+  none(1);
+  row.put(CStringGetTextDatum("joint"));
+  row.put(CStringGetTextDatum(kde::joint_method_name(h.method)));
+  none(2);
+  row.put(Float8GetDatum(h.rows));
+  none(2);
+  row.put(Int64GetDatum(static_cast<int64>(h.sample_rows)));
+  none(9);
+  row.put(Int32GetDatum(static_cast<int32>(VARSIZE(&h))));
+  return row.record(fcinfo);
+}
+
 }  // namespace
 
 KDE_FUNCTION(kde_info) {
-  const kde::Header* h = PG_GETARG_DENSITY(0);
-  kde_pg::Row<19> row;
+  const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
+  if (density.joint != nullptr) PG_RETURN_DATUM(joint_info(fcinfo, *density.joint));
+  const kde::Header* h = density.one_column;
+  kde_pg::Row<kColumns> row;
   const bool has_finite = h->finite_rows() > 0;
   row.put(CStringGetTextDatum(format_type_be(kde_pg::sql_type_of(h->value_type))));
   row.put(CStringGetTextDatum(kde_pg::kind_name(*h)));

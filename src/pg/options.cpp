@@ -19,6 +19,7 @@ namespace kde_pg {
 int option_bandwidth_rows = 32768;
 int option_sample_blocks = 10000;
 int option_cache_size = 32768;
+int option_joint_bytes = 512;
 int option_gpu_memory_limit = 0;
 int option_gpu_max_jobs = 64;
 
@@ -137,6 +138,9 @@ void define_options() {
   DefineCustomIntVariable("kde_aqp.cache_size", "Memory for densities a backend keeps at hand.",
                           nullptr, &option_cache_size, 32768, 64, MAX_KILOBYTES, PGC_SUSET,
                           GUC_UNIT_KB, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("kde_aqp.joint_bytes", "Size of a density of several columns at most.",
+                          "It keeps as many rows of its sample as fit.", &option_joint_bytes, 512,
+                          64, 65536, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
   DefineCustomIntVariable(
       "kde_aqp.threads", "Threads a fit uses at most.",
       "0 means as many as a parallel maintenance command would get; never more than the cores.",

@@ -13,6 +13,8 @@ extern int option_bandwidth_rows;
 extern int option_sample_blocks;
 // kde_aqp.cache_size: kilobytes of densities a backend keeps.
 extern int option_cache_size;
+// kde_aqp.joint_bytes: kilobytes a density of several columns takes at most.
+extern int option_joint_bytes;
 
 // kde_aqp.device: what exact sums over pairs may be computed by.
 enum class DeviceMode { automatic, cpu, cuda };

@@ -100,6 +100,14 @@ void check_readable(TableColumn column) {
                     errdetail("A density describes all rows of the table.")));
 }
 
+void check_readable(const DensityKey& key) {
+  for (int i = 0; i < key.columns; ++i) {
+    if (key.column[i].attnum != 0) check_readable(TableColumn{key.relation, key.column[i].attnum});
+  }
+  for (int i = 0; i < key.references; ++i)
+    check_readable(TableColumn{key.relation, key.reference[i]});
+}
+
 bool is_readable(TableColumn column) {
   return has_select(column) && !applies_row_security(column.relation);
 }

@@ -14,7 +14,9 @@ TableColumn column_by_text(text* name);
 TableColumn column_by_name(Oid relation, const char* column_name);
 
 // The caller must have SELECT on the column (42501), and row-level security must not apply to it.
+// Of a key on all its columns, those of its expressions and those of its filter.
 void check_readable(TableColumn column);
+void check_readable(const DensityKey& key);
 bool is_readable(TableColumn column);
 
 // The caller must own the table (42501); for `action`, e.g. "fit a density to".

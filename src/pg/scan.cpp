@@ -1,4 +1,4 @@
-// The reading of a column declared in scan.h.
+// The reading of rows declared in scan.h.
 //
 // Blocks are read by TID range scans, the one interface of table access methods (14 to 18) that
 // names blocks: one scan per leaf, moved from run to run of consecutive chosen blocks. A rescan
@@ -8,19 +8,18 @@
 #include "pg/pg.h"
 
 extern "C" {
-#include "storage/predicate.h"
-#include "access/attnum.h"
 #include "access/relscan.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/pg_am.h"
-#include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/predicate.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -29,14 +28,15 @@ extern "C" {
 }
 
 #include "pg/block_sample.h"
+#include "pg/row_reader.h"
 #include "pg/scan.h"
+
+#include "core/random.h"
 
 namespace kde_pg {
 
 namespace {
 
-// Rows between looks at interrupts and resets of the conversions' memory.
-constexpr int kRowsPerBreath = 1000;
 constexpr long kRowsPerFetch = 10000;
 
 // The blocks' choice and the sampler get the same seed; their streams must differ.
@@ -45,7 +45,7 @@ constexpr uint64 kSeedSalt = UINT64CONST(0x9e3779b97f4a7c15);
 // A relation with rows of its own.
 struct Leaf {
   Oid relation;
-  AttrNumber attnum;
+  bool by_query;       // rows lie elsewhere, or what is read of them is computed when read
   bool by_block;       // chosen blocks can be read alone
   BlockNumber blocks;  // 0 unless by_block
 };
@@ -56,40 +56,7 @@ struct Leaves {
   uint64 blocks;
 };
 
-// Where rows go.
-struct Reader {
-  kde::ValueType value_type;
-  kde::Sampler* sampler;
-  const char* doing;         // for error messages
-  MemoryContext row_memory;  // what conversions leave behind
-  int rows_since_breath;
-};
-
-void take_breath(Reader* reader) {
-  CHECK_FOR_INTERRUPTS();
-  MemoryContextReset(reader->row_memory);
-  reader->rows_since_breath = 0;
-}
-
-void take(Reader* reader, Datum value, bool is_null) {
-  if (is_null) {
-    reader->sampler->add_null();
-  } else {
-    MemoryContext previous = MemoryContextSwitchTo(reader->row_memory);
-    const double x = value_to_double(reader->value_type, value);
-    MemoryContextSwitchTo(previous);
-    const kde::Status status = reader->sampler->add(x);
-    if (unlikely(!status.ok())) check_status(status, reader->doing);
-  }
-  if (++reader->rows_since_breath >= kRowsPerBreath) take_breath(reader);
-}
-
 // --------------------------------------------------------------------------------- leaves
-
-bool is_virtual(Relation rel, AttrNumber attnum) {
-  return TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attgenerated ==
-         ATTRIBUTE_GENERATED_VIRTUAL;
-}
 
 // False for relations without rows of their own. Errors: 42809, 55000 for what cannot be read.
 bool has_rows(Relation rel) {
@@ -116,29 +83,25 @@ bool has_rows(Relation rel) {
   pg_unreachable();
 }
 
-Leaves collect_leaves(Oid relation, const char* column) {
+Leaves collect_leaves(Relation relation, const DensityKey& key) {
   // The relation itself comes first, its descendants in an order that does not change.
-  List* members = find_all_inheritors(relation, AccessShareLock, nullptr);
+  List* members = find_all_inheritors(RelationGetRelid(relation), AccessShareLock, nullptr);
   Leaves leaves = {};
   leaves.items = static_cast<Leaf*>(palloc(list_length(members) * sizeof(Leaf)));
   ListCell* cell;
   foreach (cell, members) {
     Relation rel = table_open(lfirst_oid(cell), NoLock);
     const bool foreign_session = RELATION_IS_OTHER_TEMP(rel);
-    if (foreign_session && RelationGetRelid(rel) == relation)
+    if (foreign_session && RelationGetRelid(rel) == RelationGetRelid(relation))
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                       errmsg("cannot access temporary tables of other sessions")));
     if (!foreign_session && has_rows(rel)) {
       Leaf leaf = {};
       leaf.relation = RelationGetRelid(rel);
-      leaf.attnum = get_attnum(leaf.relation, column);
-      if (leaf.attnum == InvalidAttrNumber)
-        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-                        errmsg("column \"%s\" of relation \"%s\" does not exist", column,
-                               RelationGetRelationName(rel))));
-      leaf.by_block = rel->rd_rel->relkind != RELKIND_FOREIGN_TABLE && rel->rd_tableam != nullptr &&
-                      rel->rd_tableam->scan_set_tidrange != nullptr &&
-                      !is_virtual(rel, leaf.attnum);
+      leaf.by_query = rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE ||
+                      RowReader::needs_query(relation, key, rel);
+      leaf.by_block = !leaf.by_query && rel->rd_tableam != nullptr &&
+                      rel->rd_tableam->scan_set_tidrange != nullptr;
       if (leaf.by_block) leaf.blocks = RelationGetNumberOfBlocks(rel);
       leaves.blocks += leaf.blocks;
       leaves.items[leaves.count++] = leaf;
@@ -152,33 +115,47 @@ Leaves collect_leaves(Oid relation, const char* column) {
 // ------------------------------------------------------------------------- ways to read a leaf
 
 // Every row, or each with probability `keep` where it is below 1.
-void read_whole(Relation rel, AttrNumber attnum, Snapshot snapshot, double keep,
-                kde::Random* random, Reader* reader) {
+void read_whole(Relation rel, Snapshot snapshot, double keep, kde::Random* random,
+                RowReader* reader) {
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
   TableScanDesc scan = table_beginscan_strat(rel, snapshot, 0, nullptr, true, false);
   while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
     if (keep < 1) {
       if (random->uniform() >= keep) {
-        if (++reader->rows_since_breath >= kRowsPerBreath) take_breath(reader);
+        reader->skip();
         continue;
       }
-      reader->sampler->begin_block();  // rows drawn one by one
+      reader->begin_block();  // rows drawn one by one
     }
-    bool is_null;
-    const Datum value = slot_getattr(slot, attnum, &is_null);
-    take(reader, value, is_null);
+    reader->take(slot);
   }
   table_endscan(scan);
   ExecDropSingleTupleTableSlot(slot);
 }
 
-// The same where rows do not lie in a table of this server, or the column is computed when read.
-void read_by_query(Relation rel, AttrNumber attnum, double keep, kde::Random* random,
-                   Reader* reader) {
-  const char* column = NameStr(TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attname);
-  const char* name = quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
-                                                RelationGetRelationName(rel));
-  const char* query = psprintf("SELECT %s FROM ONLY %s", quote_identifier(column), name);
+// What the rows of a leaf are read by where they do not lie in a table of this server, or a column
+// is computed when read. Texts are canonical, so names in them need no search path.
+const char* leaf_query(Relation relation, const DensityKey& key, Relation rel) {
+  StringInfoData query;
+  initStringInfo(&query);
+  appendStringInfoString(&query, "SELECT ");
+  for (int k = 0; k < key.columns; ++k) {
+    const KeyColumn& column = key.column[k];
+    const char* text = column.text;
+    if (column.attnum != 0) {
+      const AttrNumber attnum = leaf_attnum(relation, column.attnum, rel);
+      text = quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attname));
+    }
+    appendStringInfo(&query, "%s%s", k > 0 ? ", " : "", text);
+  }
+  appendStringInfo(&query, " FROM ONLY %s",
+                   quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+                                              RelationGetRelationName(rel)));
+  if (key.has_filter()) appendStringInfo(&query, " WHERE %s", key.filter);
+  return query.data;
+}
+
+void read_by_query(const char* query, double keep, kde::Random* random, RowReader* reader) {
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   // Read-only: under the active snapshot, like the other ways.
   Portal portal = SPI_cursor_open_with_args(nullptr, query, 0, nullptr, nullptr, nullptr, true,
@@ -190,14 +167,12 @@ void read_by_query(Relation rel, AttrNumber attnum, double keep, kde::Random* ra
     for (uint64 i = 0; i < fetched; ++i) {
       if (keep < 1) {
         if (random->uniform() >= keep) continue;
-        reader->sampler->begin_block();
+        reader->begin_block();
       }
-      bool is_null;
-      const Datum value = SPI_getbinval(rows->vals[i], rows->tupdesc, 1, &is_null);
-      take(reader, value, is_null);
+      reader->take(rows->vals[i], rows->tupdesc);
     }
     SPI_freetuptable(rows);
-    take_breath(reader);
+    reader->take_breath();
     if (fetched == 0) break;
   }
   SPI_cursor_close(portal);
@@ -205,8 +180,8 @@ void read_by_query(Relation rel, AttrNumber attnum, double keep, kde::Random* ra
 }
 
 // The blocks chosen[0 .. count-1] - first, in ascending order.
-void read_blocks(Relation rel, AttrNumber attnum, Snapshot snapshot, const uint64* chosen,
-                 uint64 count, uint64 first, Reader* reader) {
+void read_blocks(Relation rel, Snapshot snapshot, const uint64* chosen, uint64 count, uint64 first,
+                 RowReader* reader) {
   // Only of heap tables is it known that a TID's block is a block of the main fork.
   const bool can_prefetch = rel->rd_rel->relam == HEAP_TABLE_AM_OID;
   const uint64 distance =
@@ -237,11 +212,9 @@ void read_blocks(Relation rel, AttrNumber attnum, Snapshot snapshot, const uint6
     while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) {
       if (ItemPointerGetBlockNumber(&slot->tts_tid) != block) {
         block = ItemPointerGetBlockNumber(&slot->tts_tid);
-        reader->sampler->begin_block();
+        reader->begin_block();
       }
-      bool is_null;
-      const Datum value = slot_getattr(slot, attnum, &is_null);
-      take(reader, value, is_null);
+      reader->take(slot);
     }
     CHECK_FOR_INTERRUPTS();
     begin = end;
@@ -252,8 +225,8 @@ void read_blocks(Relation rel, AttrNumber attnum, Snapshot snapshot, const uint6
 
 }  // namespace
 
-void scan_column(Oid relation, AttrNumber attnum, kde::ValueType value_type,
-                 const ScanOptions& options, kde::Sampler* sampler, ScanResult* result) {
+void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* value_types,
+               const ScanOptions& options, const char* doing, RowSink* sink, ScanResult* result) {
   MemoryContext memory =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp scan", ALLOCSET_DEFAULT_SIZES);
   MemoryContext previous = MemoryContextSwitchTo(memory);
@@ -262,14 +235,9 @@ void scan_column(Oid relation, AttrNumber attnum, kde::ValueType value_type,
   if (push) PushActiveSnapshot(GetTransactionSnapshot());
   Snapshot snapshot = GetActiveSnapshot();
 
-  char* column = get_attname(relation, attnum, false);
-  const Leaves leaves = collect_leaves(relation, column);
-
-  Reader reader = {};
-  reader.value_type = value_type;
-  reader.sampler = sampler;
-  reader.doing = psprintf("read column \"%s\"", column);
-  reader.row_memory = AllocSetContextCreate(memory, "kde_aqp scanned rows", ALLOCSET_DEFAULT_SIZES);
+  const Leaves leaves = collect_leaves(relation, key);
+  RowReader reader;
+  reader.begin(key, value_types, doing, sink);
 
   kde::Random random(options.seed ^ kSeedSalt);
   const bool every_row =
@@ -284,23 +252,24 @@ void scan_column(Oid relation, AttrNumber attnum, kde::ValueType value_type,
   for (int i = 0; i < leaves.count; ++i) {
     const Leaf& leaf = leaves.items[i];
     Relation rel = table_open(leaf.relation, NoLock);
-    if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE || is_virtual(rel, leaf.attnum)) {
-      read_by_query(rel, leaf.attnum, keep, &random, &reader);
+    reader.begin_leaf(relation, rel);
+    if (leaf.by_query) {
+      read_by_query(leaf_query(relation, key, rel), keep, &random, &reader);
     } else if (every_row || !leaf.by_block) {
-      read_whole(rel, leaf.attnum, snapshot, keep, &random, &reader);
+      read_whole(rel, snapshot, keep, &random, &reader);
     } else {
       uint64 end = next_chosen;
       while (end < wanted && chosen[end] < first + leaf.blocks) ++end;
       if (end > next_chosen)
-        read_blocks(rel, leaf.attnum, snapshot, chosen + next_chosen, end - next_chosen, first,
-                    &reader);
+        read_blocks(rel, snapshot, chosen + next_chosen, end - next_chosen, first, &reader);
       next_chosen = end;
     }
     first += leaf.blocks;
     table_close(rel, NoLock);
-    take_breath(&reader);
+    reader.take_breath();
   }
 
+  reader.end();
   if (push) PopActiveSnapshot();
   MemoryContextSwitchTo(previous);
   MemoryContextDelete(memory);

@@ -1,23 +1,26 @@
-// Reading a column for a fit: every row, or blocks chosen by a seed, of one relation, a partition
-// or inheritance tree, a materialized view or a foreign table, under one snapshot.
+// Reading columns and expressions for a fit: every row, or blocks chosen by a seed, of one
+// relation, a partition or inheritance tree, a materialized view or a foreign table, under one
+// snapshot.
 //
 //   * Blocks are drawn without replacement over all leaves laid end to end (block_sample.h), at
 //     most `sample_blocks` of them, so a leaf counts by its size; every row of a chosen block is
-//     read, and the sampler thins them.
+//     read, and the sink thins them.
 //   * A leaf that cannot be read by block (foreign tables; table access methods without TID
 //     ranges) is read whole and thinned to the others' sampling fraction.
-//   * The sampler is told where a block begins; rows thinned one by one are a block each.
+//   * The sink is told where a block begins; rows thinned one by one are a block each.
+//   * Rows that the filter does not accept are read, but not handed on.
 //   * Synchronized scans are off (TID range scans never join one): the same seed on the same
 //     table reads the same rows in the same order.
 #pragma once
 
 #include "pg/pg.h"
 
-#include "core/sampling/sampler.h"
+#include "core/status.h"
+#include "pg/density_key.h"
 #include "pg/values.h"
 
 extern "C" {
-#include "access/attnum.h"
+#include "utils/relcache.h"
 }
 
 namespace kde_pg {
@@ -33,14 +36,31 @@ struct ScanResult {
   // rows of the table per row read, >= 1; 1 exactly when every row was read
   double rows_per_row_read = 1;
   bool every_row_read = false;
+
+  double share_of_blocks() const {
+    return blocks_total > 0 ? static_cast<double>(blocks_read) / static_cast<double>(blocks_total)
+                            : 1;
+  }
 };
 
-// Feeds every row read to `sampler` (owned by the caller's memory context). The relation is locked
-// by the caller with at least AccessShareLock; children are locked here, until the transaction
-// ends. Runs as the current user; calls CHECK_FOR_INTERRUPTS at least per block.
-// attnum: of the parent; children are matched by name.
-// Errors: those of the table access; out_of_memory (53200) of the sampler.
-void scan_column(Oid relation, AttrNumber attnum, kde::ValueType value_type,
-                 const ScanOptions& options, kde::Sampler* sampler, ScanResult* result);
+// Where rows go. Errors of the core are reported by the scan, as of what it was `doing`.
+class RowSink {
+ public:
+  // values: one for each column of the key; bit k of nulls: column k is null, and its value 0.
+  virtual kde::Status add(const double* values, uint16 nulls) noexcept = 0;
+  // The rows to come lie in another block than those before.
+  virtual void begin_block() noexcept = 0;
+
+ protected:
+  ~RowSink() = default;
+};
+
+// Hands every row read to `sink`. relation: the key's, locked by the caller with at least
+// AccessShareLock; children are locked here, until the transaction ends, and columns matched by
+// name. key: analysed; value_types: of its columns. Runs as the current user, and its expressions
+// with them (AsOwner, pinned.h); calls CHECK_FOR_INTERRUPTS at least per block.
+// Errors: those of the table access and of the expressions; out_of_memory (53200) of the sink.
+void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* value_types,
+               const ScanOptions& options, const char* doing, RowSink* sink, ScanResult* result);
 
 }  // namespace kde_pg

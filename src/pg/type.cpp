@@ -19,13 +19,17 @@
 //                                   as many times as there are blocks
 //   int64    the words of the cells' bits
 //
-// Both readers end in kde::validate: a kde value that exists obeys every rule of the format.
+// Of several columns: joint_binary.h. Both readers end in kde::validate: a kde value that exists
+// obeys every rule of the format.
 #include "pg/pg.h"
 
 #include "core/density/histogram_view.h"
 #include "core/density/text.h"
+#include "core/joint/text.h"
 #include "pg/density_datum.h"
+#include "pg/joint_binary.h"
 #include "pg/owned.h"
+#include "pg/type_binary.h"
 
 #include <bit>
 #include <cstring>
@@ -42,6 +46,7 @@ namespace {
 using kde::DensityView;
 using kde::Header;
 using kde::Status;
+using kde_pg::invalid_binary;
 using kde_pg::Owned;
 
 using Words = std::vector<std::uint64_t>;
@@ -68,12 +73,6 @@ struct Writer {
     next += sizeof value;
   }
 };
-
-[[noreturn]] void invalid_binary(const char* detail) {
-  ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-                  errmsg("invalid binary representation of type kde"), errdetail("%s", detail)));
-  pg_unreachable();
-}
 
 int bytes_left(StringInfo message) { return message->len - message->cursor; }
 
@@ -225,7 +224,48 @@ void send_histogram(StringInfo out, const kde::HistogramView& d, Size size) {
     pq_sendint64(out, *word);
 }
 
+// The kind of the density that a message holds: its second byte.
+bool is_joint_message(StringInfo message) {
+  return bytes_left(message) >= 2 &&
+         static_cast<std::uint8_t>(message->data[message->cursor]) == kde::kFormatVersion &&
+         static_cast<kde::Kind>(message->data[message->cursor + 1]) == kde::Kind::joint;
+}
+
 }  // namespace
+
+namespace kde_pg {
+
+void invalid_binary(const char* detail) {
+  ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+                  errmsg("invalid binary representation of type kde"), errdetail("%s", detail)));
+  pg_unreachable();
+}
+
+kde::Header* receive_density(StringInfo message, Size* size) {
+  const Header header = receive_header(message);
+  *size = stored_size(message, header);
+  char* bytes = static_cast<char*>(palloc(*size));
+  Writer writer = {bytes};
+  writer.put(header);
+  if (header.kind == kde::Kind::histogram) {
+    receive_histogram(message, header, &writer);
+  } else {
+    receive_arrays(message, header, &writer);
+  }
+  Assert(writer.next == bytes + *size);
+  return reinterpret_cast<Header*>(bytes);
+}
+
+void send_density(StringInfo out, const Header* density) {
+  send_header(out, *density);
+  if (density->kind == kde::Kind::histogram) {
+    send_histogram(out, kde::HistogramView(density), kde::histogram_size(density, kde::kMaxBytes));
+  } else {
+    send_arrays(out, DensityView(density));
+  }
+}
+
+}  // namespace kde_pg
 
 // kde_in(cstring) -> kde. Errors: 22P02 with what is wrong, soft from PostgreSQL 16 on.
 KDE_FUNCTION(kde_in) {
@@ -248,10 +288,15 @@ KDE_FUNCTION(kde_in) {
 
 // kde_out(kde) -> cstring.
 KDE_FUNCTION(kde_out) {
-  const DensityView density(PG_GETARG_DENSITY(0));
+  const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
   MemoryContext work = create_work_memory();
   std::string* output = Owned<std::string>::create(work);
-  kde_pg::check_status(kde::to_text(density, output), "write a kde value");
+  const Status status = density.joint != nullptr
+                            ? kde::to_text(kde::JointView(density.joint), output)
+                            : kde::to_text(DensityView(density.one_column), output);
+  kde_pg::check_status(status, "write a kde value");
+  if (!AllocSizeIsValid(output->size() + 1))
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("kde value is too large")));
   char* result = pnstrdup(output->data(), output->size());
   MemoryContextDelete(work);
   PG_RETURN_CSTRING(result);
@@ -260,34 +305,24 @@ KDE_FUNCTION(kde_out) {
 // kde_recv(internal) -> kde. Errors: 22P03 with what is wrong.
 KDE_FUNCTION(kde_recv) {
   auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
-  const Header header = receive_header(message);
-  const Size size = stored_size(message, header);
-  char* bytes = static_cast<char*>(palloc(size));
-  Writer writer = {bytes};
-  writer.put(header);
-  if (header.kind == kde::Kind::histogram) {
-    receive_histogram(message, header, &writer);
-  } else {
-    receive_arrays(message, header, &writer);
-  }
-  Assert(writer.next == bytes + size);
-  const Status status = kde::validate(bytes, size);
+  if (is_joint_message(message)) PG_RETURN_POINTER(kde_pg::receive_joint(message));
+  Size size;
+  Header* density = kde_pg::receive_density(message, &size);
+  const Status status = kde::validate(density, size);
   if (!status.ok()) invalid_binary(status.message);
-  SET_VARSIZE(bytes, size);
-  PG_RETURN_POINTER(bytes);
+  SET_VARSIZE(density, size);
+  PG_RETURN_POINTER(density);
 }
 
 // kde_send(kde) -> bytea.
 KDE_FUNCTION(kde_send) {
-  const Header* header = PG_GETARG_DENSITY(0);
+  const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
   StringInfoData message;
   pq_begintypsend(&message);
-  send_header(&message, *header);
-  if (header->kind == kde::Kind::histogram) {
-    send_histogram(&message, kde::HistogramView(header),
-                   kde::histogram_size(header, kde::kMaxBytes));
+  if (density.joint != nullptr) {
+    kde_pg::send_joint(&message, density.joint);
   } else {
-    send_arrays(&message, DensityView(header));
+    kde_pg::send_density(&message, density.one_column);
   }
   PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }

@@ -109,12 +109,11 @@ std::vector<double> Coverage::width_ratios() const {
   return all;
 }
 
-void count_question(Quantity quantity, const DensityView& density, const Slice& slice,
+void count_question(Quantity quantity, const std::optional<Interval>& ours, const Slice& slice,
                     std::size_t sample_rows, std::size_t rows, const Question& question,
                     Coverage* coverage) {
   if (quantity == kMean && question.truth.deviation == 0) return;
   const int c = class_of(question.fraction);
-  const auto ours = density_interval(quantity, density, question.range);
   coverage->density[c].add(ours && covers(*ours, quantity, question));
   const auto textbook = textbook_interval(quantity, slice, sample_rows, rows);
   if (!textbook) return;
@@ -122,6 +121,13 @@ void count_question(Quantity quantity, const DensityView& density, const Slice& 
   const double width = textbook->upper - textbook->lower;
   if (ours && width > 0)
     coverage->width_ratio[c].push_back(static_cast<float>((ours->upper - ours->lower) / width));
+}
+
+void count_question(Quantity quantity, const DensityView& density, const Slice& slice,
+                    std::size_t sample_rows, std::size_t rows, const Question& question,
+                    Coverage* coverage) {
+  count_question(quantity, density_interval(quantity, density, question.range), slice, sample_rows,
+                 rows, question, coverage);
 }
 
 }  // namespace kde::accuracy

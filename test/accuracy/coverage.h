@@ -62,9 +62,12 @@ struct Coverage {
   std::vector<double> width_ratios() const;  // of all classes
 };
 
-// Adds the question's intervals. Not for AVG where all rows in the range are equal. A missing
-// interval of the density does not cover; one of the textbook is not counted. The ratio of widths
-// is taken where the textbook's is not 0.
+// Adds the question's intervals, `ours` being the density's. Not for AVG where all rows in the
+// range are equal. A missing interval of the density does not cover; one of the textbook is not
+// counted. The ratio of widths is taken where the textbook's is not 0.
+void count_question(Quantity quantity, const std::optional<Interval>& ours, const Slice& slice,
+                    std::size_t sample_rows, std::size_t rows, const Question& question,
+                    Coverage* coverage);
 void count_question(Quantity quantity, const DensityView& density, const Slice& slice,
                     std::size_t sample_rows, std::size_t rows, const Question& question,
                     Coverage* coverage);

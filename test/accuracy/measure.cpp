@@ -3,6 +3,8 @@
 
 #include "core/random.h"
 
+#include "stream.h"
+
 #include <algorithm>
 #include <exception>
 #include <iterator>
@@ -12,15 +14,6 @@
 namespace kde::accuracy {
 
 namespace {
-
-// A stream of random numbers for each purpose; a column's depend on no other column. The names by
-// the hash FNV-1a (G. Fowler, L. Noll, P. Vo).
-std::uint64_t stream(std::uint64_t seed, const std::string& column, std::size_t level,
-                     std::size_t sample) {
-  std::uint64_t name = 0xcbf29ce484222325u;
-  for (const char c : column) name = (name ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return (((seed * 1000003 + name) * 1000003) + level) * 1000003 + sample;
-}
 
 using ErrorLists = std::array<std::array<std::vector<double>, kQuantities>, kEstimators>;
 

@@ -38,8 +38,8 @@ std::string timestamp_text(double seconds) {
   return text;
 }
 
-// As a user would write the bound of a range of that type: integers and dates between the same
-// values, since nothing lies between them.
+}  // namespace
+
 std::string bound_text(ColumnType type, double x, bool lower) {
   switch (type) {
     case ColumnType::integer:
@@ -53,8 +53,6 @@ std::string bound_text(ColumnType type, double x, bool lower) {
       return printed("%.17g", x);
   }
 }
-
-}  // namespace
 
 std::string identifier(const std::string& name) {
   std::string out = "\"";

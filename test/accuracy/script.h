@@ -14,6 +14,10 @@ namespace kde::accuracy {
 std::string identifier(const std::string& name);
 std::string csv_field(const std::string& text);
 
+// As a user would write a range's bound for a column of that type: integers and dates between the
+// same values, since nothing lies between them.
+std::string bound_text(ColumnType type, double x, bool lower);
+
 // The table as it is in its file, created as public.NAME.
 void write_table(const Table& table, std::ostream& out);
 

@@ -18,6 +18,9 @@ struct Slice {
 // Of the values in the range; sorted: ascending.
 Slice slice_of(std::span<const double> sorted, const Range& range);
 
+// Of all the values, in any order.
+Slice slice_of(std::span<const double> values);
+
 // A range with both bounds in it.
 Range closed_range(double lower, double upper);
 

@@ -147,7 +147,9 @@ bool parse_all(const std::vector<std::string>& fields, Parser parse, std::vector
 Column make_column(const std::string& name, const std::vector<std::string>& fields) {
   Column column;
   column.name = name;
-  column.nulls = std::count_if(fields.begin(), fields.end(), is_null);
+  for (std::size_t row = 0; row < fields.size(); ++row)
+    if (is_null(fields[row])) column.null_rows.push_back(row);
+  column.nulls = static_cast<std::int64_t>(column.null_rows.size());
   for (const TypeParser& candidate : kParsers) {
     if (parse_all(fields, candidate.parse, &column.values)) {
       column.type = candidate.type;

@@ -26,6 +26,7 @@ struct Column {
   ColumnType type = ColumnType::text;
   std::vector<double> values;  // not NULL, in the file's order; empty for text
   std::int64_t nulls = 0;
+  std::vector<std::size_t> null_rows;  // their positions in the file, ascending from 0
 };
 
 struct Table {

@@ -66,7 +66,7 @@ is($node->safe_psql('postgres', q{
      SELECT count(*) FROM kde_devices();
      SELECT string_agg(name, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'kde\_aqp.%';}),
   "1\nkde_aqp.bandwidth_rows kde_aqp.cache_size kde_aqp.cuda_program kde_aqp.device kde_aqp.gpu_max_jobs "
-    . "kde_aqp.gpu_memory_limit kde_aqp.precision kde_aqp.sample_blocks kde_aqp.simd kde_aqp.threads",
+    . "kde_aqp.gpu_memory_limit kde_aqp.joint_bytes kde_aqp.precision kde_aqp.sample_blocks kde_aqp.simd kde_aqp.threads",
   'the options show');
 
 $node->stop;

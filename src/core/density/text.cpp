@@ -3,6 +3,7 @@
 
 #include "core/density/histogram_text.h"
 #include "core/density/text_fields.h"
+#include "core/joint/text.h"
 
 #include <cmath>
 #include <new>
@@ -49,13 +50,6 @@ constexpr Field kFields[] = {
     {"sampling_variance", &Header::sampling_variance},
 };
 
-void read_errors(Reader& in, const char* name, float (&errors)[kErrorScales]) {
-  std::size_t n = 0;
-  read_list(in, name, kErrorScales,
-            [&errors, &n, name](Reader& r) { errors[n++] = r.number<float>(name); });
-  if (n != kErrorScales) in.fail(name);
-}
-
 // All before the atoms.
 Header read_header(Reader& in) {
   Header h{};
@@ -71,7 +65,7 @@ Header read_header(Reader& in) {
   in.field("kernel");
   h.kernel = static_cast<Kernel>(in.word(kKernelNames, "kernel"));
   in.field("type");
-  h.value_type = static_cast<ValueType>(in.word(kTypeNames, "type"));
+  h.value_type = read_value_type(in);
   in.field("method");
   h.method = static_cast<Method>(in.word(kMethodNames, "method"));
   in.field("flags");
@@ -217,30 +211,46 @@ Status to_text(const DensityView& d, std::string* out) {
   return Status::success();
 }
 
+void read_errors(Reader& in, const char* name, float (&errors)[kErrorScales]) {
+  std::size_t n = 0;
+  read_list(in, name, kErrorScales,
+            [&errors, &n, name](Reader& r) { errors[n++] = r.number<float>(name); });
+  if (n != kErrorScales) in.fail(name);
+}
+
+ValueType read_value_type(Reader& in) {
+  return static_cast<ValueType>(in.word(kTypeNames, "type"));
+}
+
+Status read_text(Reader& in, std::vector<std::uint64_t>* words, std::size_t* size) {
+  DensityParts parts;
+  HistogramText blocks;
+  parts.header = read_header(in);
+  const bool histogram = parts.header.kind == Kind::histogram;
+  read_atoms(in, &parts);
+  if (histogram) {
+    read_blocks(in, &blocks);
+  } else {
+    read_knots(in, &parts);
+  }
+  if (!in.ok()) return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
+  if (histogram) return store_histogram(parts, blocks, words, size);
+  const Status s = encode(parts, words, size);
+  // Parts of unequal length are the text's fault here.
+  if (s.code == Code::internal)
+    return Status::error(Code::invalid_format, "knots and moments do not fit each other");
+  if (s.ok() && !atoms_kept(parts, DensityView(words->data())))
+    return Status::error(Code::invalid_format, "an atom is not on the lattice");
+  return s;
+}
+
 Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size) {
   try {
+    if (is_joint_text(text)) return joint_from_text(text, words, size);
     Reader in(text);
-    DensityParts parts;
-    HistogramText blocks;
-    parts.header = read_header(in);
-    const bool histogram = parts.header.kind == Kind::histogram;
-    read_atoms(in, &parts);
-    if (histogram) {
-      read_blocks(in, &blocks);
-    } else {
-      read_knots(in, &parts);
-    }
-    if (!in.ok())
-      return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
+    if (Status s = read_text(in, words, size); !s.ok()) return s;
     if (!in.at_end()) return Status::error(Code::invalid_format, "unexpected text after the end");
-    if (histogram) return store_histogram(parts, blocks, words, size);
-    const Status s = encode(parts, words, size);
-    // Parts of unequal length are the text's fault here.
-    if (s.code == Code::internal)
-      return Status::error(Code::invalid_format, "knots and moments do not fit each other");
-    if (s.ok() && !atoms_kept(parts, DensityView(words->data())))
-      return Status::error(Code::invalid_format, "an atom is not on the lattice");
-    return s;
+    return Status::success();
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   }

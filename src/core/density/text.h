@@ -11,6 +11,8 @@
 //   kde/1 kind=histogram kernel=gaussian ...
 //   atoms=[...]
 //   blocks=[first_key:rows_below:key_shift:key_bits:rows_shift:rows_bits:mixed(3:12,1@5,...),...]
+//
+// A density of several columns: joint/text.h.
 #pragma once
 
 #include "core/density/format.h"
@@ -20,10 +22,11 @@
 
 namespace kde {
 
-// Errors: out_of_memory.
+// Of one column. Errors: out_of_memory.
 Status to_text(const DensityView& density, std::string* out);
 
-// Strict: every field, once, in order; white space only between fields; validated as a whole.
+// Of any kind. Strict: every field, once, in order; white space only between fields; validated as a
+// whole.
 // Errors: invalid_format naming the field; out_of_memory.
 Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size);
 

@@ -3,11 +3,15 @@
 
 #include "core/density/format.h"
 #include "core/room.h"
+#include "core/status.h"
 
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace kde {
 
@@ -101,6 +105,15 @@ class Reader {
     failed_at_ = where;
     return 0;
   }
+  // What follows, up to white space; may be empty.
+  std::string_view token() {
+    if (!ok()) return {};
+    std::size_t length = 0;
+    while (length < rest_.size() && !is_space(rest_[length])) ++length;
+    const std::string_view t = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    return t;
+  }
   // Whether that field comes next.
   bool sees(std::string_view name) {
     skip_space();
@@ -130,5 +143,13 @@ void read_list(Reader& in, const char* name, std::size_t limit, Read read) {
   } while (in.ok() && in.take(','));
   in.expect(']', name);
 }
+
+// "[x,x,...]", one for each scale.
+void read_errors(Reader& in, const char* name, float (&errors)[kErrorScales]);
+ValueType read_value_type(Reader& in);
+
+// A density of one column from there on. Errors: as from_text() of text.h. May throw
+// std::bad_alloc.
+Status read_text(Reader& in, std::vector<std::uint64_t>* words, std::size_t* size);
 
 }  // namespace kde

@@ -2,12 +2,11 @@
 #include "core/integrate/interval.h"
 
 #include "core/integrate/histogram_kernel.h"
+#include "core/integrate/interval_parts.h"
 
 #include <algorithm>
-#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 namespace kde {
 
@@ -15,25 +14,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-// The z with P(|Z| <= z) = confidence for a standard normal Z.
-double normal_quantile(double confidence) {
-  using namespace boost::math::policies;
-  using Quiet =
-      policy<domain_error<ignore_error>, pole_error<ignore_error>, overflow_error<ignore_error>,
-             evaluation_error<ignore_error>, promote_double<false>>;
-  return std::numbers::sqrt2 * boost::math::erf_inv(confidence, Quiet());
-}
-
-// The ratio measured for ranges that hold the fraction p: between its scales linear in log p.
-double error_ratio(const float (&ratios)[kErrorScales], double p) {
-  const double scale = -std::log2(std::min(p, 1 - p)) / 2 - 1;  // 4^-(scale + 1)
-  if (!(scale > 0)) return ratios[0];
-  if (scale >= kErrorScales - 1) return ratios[kErrorScales - 1];
-  const int i = static_cast<int>(scale);
-  const double t = scale - i;
-  return (1 - t) * ratios[i] + t * ratios[i + 1];
-}
 
 // Whether no value can lie in the range, whatever the column holds.
 bool is_empty(const Range& r) {
@@ -104,11 +84,11 @@ class Sampling {
 
   // Standard deviations to either side of a mean over the fraction p. As far as it is the raw
   // sample's, from n p rows, they are Student's: z + (z^3 + z)/(4 (n p - 1)) to first order
-  // (Abramowitz & Stegun 26.7.5).
+  // (student_excess).
   double mean_deviations(double p) const {
     const double rows = std::max(h_.sample_rows * p - 1, 2.0);
     const double raw = std::min(error_ratio(h_.mean_error, p), 1.0);
-    return z_ + raw * (z_ * z_ * z_ + z_) / (4 * rows);
+    return z_ + raw * student_excess(z_, rows);
   }
 
   // The variance within a range of that width that holds the fraction p. The few rows of a raw
@@ -129,21 +109,8 @@ class Sampling {
     return sr > 0 ? sr / h_.sample_rows : 0;
   }
 
-  // Wilson's interval for the fraction p,
-  //   (m p + z^2/2 -+ z sqrt(m p (1 - p) + z^2/4)) / (m + z^2),   m = 1 / unit_variance.
   void wilson(double p, double* low, double* high) const {
-    const double v = unit_variance(h_.count_error, p);
-    const double m = 1 / v;
-    // No sample at all; or nothing uncertain.
-    if (m == 0 || std::isinf(m)) {
-      *low = m == 0 ? 0 : p;
-      *high = m == 0 ? 1 : p;
-      return;
-    }
-    const double centre = m * p + z_ * z_ / 2;
-    const double half = z_ * std::sqrt(m * p * (1 - p) + z_ * z_ / 4);
-    *low = std::clamp((centre - half) / (m + z_ * z_), 0.0, p);
-    *high = std::clamp((centre + half) / (m + z_ * z_), p, 1.0);
+    wilson_interval(p, unit_variance(h_.count_error, p), z_, low, high);
   }
 
   // The count's ends from the sample and what is stored. The range is not empty.

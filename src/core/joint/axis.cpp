@@ -18,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Scores of what is below, or above, all rows: beyond Phi^-1 of any positive double.
 constexpr double kFarthestScore = 38.5;
-constexpr double kLeastHeavyShare = 1.0 / 256;
+constexpr double kLeastHeavyShare = 1.0 / kMostHeavy;
 
 // Between the coordinates of what is not finite, and around them all (but not kNowhere).
 constexpr float kBelowFinite = (kNegativeInfinity - kFarthest) / 2;
@@ -150,13 +150,20 @@ bool is_empty(const Range& r) {
 
 }  // namespace
 
+double Axis::level(double x) const {
+  return share_below(marginal, x, false) / 2 + share_below(marginal, x, true) / 2;
+}
+
+float Axis::place(double level, double x) const {
+  const int left = heavy_below(*this, x);
+  const double gaps = kGap * (2.0 * left + (is_heavy(*this, left, x) ? 1 : 0));
+  return bounded(shrinkage(bandwidth) * score(level) / bandwidth + gaps, kFarthest);
+}
+
 float Axis::coordinate(double x) const {
   if (std::isinf(x)) return x > 0 ? kPositiveInfinity : kNegativeInfinity;
   if (!normal_scores) return bounded((x - center) / bandwidth, kFarthest);
-  const double share = share_below(marginal, x, false) / 2 + share_below(marginal, x, true) / 2;
-  const int left = heavy_below(*this, x);
-  const double gaps = kGap * (2.0 * left + (is_heavy(*this, left, x) ? 1 : 0));
-  return bounded(shrinkage(bandwidth) * score(share) / bandwidth + gaps, kFarthest);
+  return place(level(x), x);
 }
 
 AxisRange Axis::range(const Range& range) const {

@@ -30,6 +30,8 @@
 namespace kde {
 
 inline constexpr double kGap = 12;
+// Heavy values of a column, at most.
+inline constexpr std::size_t kMostHeavy = 256;
 
 // A range of x on an axis. No point at kNowhere is in it; points at the infinities and NaN are in
 // it where Range says so (an unbounded side has no limit).
@@ -50,6 +52,11 @@ struct Axis {
   // x: not NaN; may be infinite. On a normal-scores axis any double; finite x give at most
   // kFarthest in magnitude. Ascends with x.
   float coordinate(double x) const;
+  // Of a finite x on a normal-scores axis, in two steps: its level, the share of the column's
+  // finite rows that are less, half of those that are equal among them; and the coordinate of that
+  // level.
+  double level(double x) const;
+  float place(double level, double x) const;
   // Edges ascend with the bounds, but that values whose coordinates differ by no more than the
   // rounding of a float may change sides: the bound's own value is always on the side it should be.
   AxisRange range(const Range& range) const;
@@ -58,7 +65,7 @@ struct Axis {
 Axis axis_of(const JointView& density, int column);
 
 // The values of a histogram that are heavy on an axis of bandwidth h: with the mass m at the middle
-// score z, m > h phi(z), and m >= 1/256. Ascending. Throws std::bad_alloc.
+// score z, m > h phi(z), and m >= 1/kMostHeavy. Ascending. Throws std::bad_alloc.
 std::vector<double> heavy_values(const Header* marginal, double h);
 
 }  // namespace kde

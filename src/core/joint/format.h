@@ -153,8 +153,13 @@ class JointView {
     return correlation_[r * (r - 1) / 2 + c];
   }
   std::span<const double> heavy(int k) const { return {heavy_[k], column_[k].heavy}; }
-  // The column's own density; its header has the column's totals, lattice, min and max.
+  // The column's own density; its header has the column's totals, lattice, min and max. Its rows
+  // are those that were read, of which each stands for marginal_scale(k) rows of the table.
   const Header* marginal(int k) const { return marginal_[k]; }
+  double marginal_scale(int k) const {
+    const double read = marginal_[k]->rows + marginal_[k]->nulls;
+    return read > 0 ? header_->rows / read : 1;
+  }
 
   // Of block b; kJointBlock numbers each.
   const float* coordinates(std::size_t b, int k) const {

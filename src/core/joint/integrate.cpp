@@ -93,14 +93,28 @@ Place place_of(const BoxPlan& plan, std::size_t b) {
 }
 
 // What every row that was read tells of a column by itself.
-void put_exact(const RangeMoments& exact, JointMoments* m) {
-  m->finite = exact.finite;
-  m->nans = exact.nans;
-  m->negative_infinities = exact.negative_infinities;
-  m->positive_infinities = exact.positive_infinities;
+void put_exact(const JointView& d, int column, const Range& range, JointMoments* m) {
+  const RangeMoments exact = moments(DensityView(d.marginal(column)), range);
+  const double scale = d.marginal_scale(column);
+  m->moments_are_marginal = true;
+  m->finite = exact.finite * scale;
+  m->nans = exact.nans * scale;
+  m->negative_infinities = exact.negative_infinities * scale;
+  m->positive_infinities = exact.positive_infinities * scale;
   m->mean = exact.mean;
   m->variance = exact.variance;
   m->fourth = std::max(m->fourth, exact.variance * exact.variance);
+}
+
+// The points' moments, of as many rows as the column's own distribution counts.
+void put_count(double count, JointMoments* m) {
+  const double factor = m->count > 0 ? count / m->count : 0;
+  m->finite *= factor;
+  m->nans *= factor;
+  m->negative_infinities *= factor;
+  m->positive_infinities *= factor;
+  m->count = count;
+  m->count_is_marginal = true;
 }
 
 // Sums of all blocks.
@@ -194,21 +208,25 @@ JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums) {
 
 JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target) {
   BoxPlan plan;
-  if (!plan_box(density, sides, target, &plan)) return {};
-  JointMoments m = finish_moments(plan, walk(plan));
-  if (plan.sides == 0) {
-    m.count = density.header().rows;
-    if (target >= 0) put_exact(moments(DensityView(density.marginal(target)), Range{}), &m);
-    return m;
-  }
+  JointMoments m;
+  m.target = target;
+  if (!plan_box(density, sides, target, &plan)) return m;
   const int column = plan.column[0];
-  const bool scores = (density.column(column).flags & kNormalScores) != 0;
-  if (plan.sides > 1 || !scores || (target >= 0 && target != column)) return m;
+  const bool alone = plan.sides == 1 && (density.column(column).flags & kNormalScores) != 0;
+  // What a column's own distribution answers needs no points.
+  const bool needless = target < 0 && (plan.sides == 0 || alone);
+  if (!needless) m = finish_moments(plan, walk(plan));
+  m.target = target;
+  if (plan.sides == 0) {
+    put_count(density.header().rows, &m);
+    if (target >= 0) put_exact(density, target, Range{}, &m);
+  }
+  if (!alone) return m;
   for (const BoxSide& side : sides) {
     if (side.column != column) continue;
-    const RangeMoments exact = moments(DensityView(density.marginal(column)), side.range);
-    m.count = exact.count;
-    if (target >= 0) put_exact(exact, &m);
+    const DensityView marginal(density.marginal(column));
+    put_count(count(marginal, side.range) * density.marginal_scale(column), &m);
+    if (target == column) put_exact(density, column, side.range, &m);
   }
   return m;
 }

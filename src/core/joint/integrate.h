@@ -42,6 +42,10 @@ struct JointMoments {
   double effective_points = 0;
   // Standard error of `count` that quadrature by random points leaves; 0 where it is exact.
   double quadrature_error = 0;
+  // Whether the count, and the moments, are those of a column's own distribution (one bounded
+  // column on normal scores; of the moments, the target itself) or of all rows (none bounded).
+  bool count_is_marginal = false, moments_are_marginal = false;
+  int target = -1;            // as asked
   double points_visited = 0;  // points whose kernel was integrated
 };
 

@@ -1,0 +1,237 @@
+// See evidence.h.
+#include "core/joint/evidence.h"
+
+#include "core/integrate/integrate.h"
+#include "core/joint/integrate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kde {
+
+namespace {
+
+constexpr double kLeastShare = 0.004, kMostShare = 0.25;
+constexpr int kBisections = 12;
+constexpr int kTries = 20;
+
+// Sums of one scale's boxes.
+struct Scale {
+  double square = 0, expected = 0;            // of counts
+  double mean_square = 0, mean_expected = 0;  // of means
+  int boxes = 0, means = 0;
+
+  void add(const Scale& other) {
+    square += other.square;
+    expected += other.expected;
+    mean_square += other.mean_square;
+    mean_expected += other.mean_expected;
+    boxes += other.boxes;
+    means += other.means;
+  }
+};
+
+int scale_of(double share) {
+  const double s = std::round(-std::log2(share) / 2 - 1);
+  return static_cast<int>(std::clamp(s, 0.0, kErrorScales - 1.0));
+}
+
+// What was measured, and for scales at which nothing was the nearest that was.
+void fill(const double (&ratio)[kErrorScales], const bool (&known)[kErrorScales],
+          double (&out)[kErrorScales]) {
+  for (int i = 0; i < kErrorScales; ++i) {
+    int nearest = -1;
+    for (int j = 0; j < kErrorScales; ++j) {
+      if (known[j] && (nearest < 0 || std::abs(j - i) < std::abs(nearest - i))) nearest = j;
+    }
+    out[i] = nearest < 0 ? 1 : std::clamp(ratio[nearest], kLeastErrorRatio, kMostErrorRatio);
+  }
+}
+
+}  // namespace
+
+double Evidence::value(std::uint32_t row, int column) const {
+  return sample_.value[std::size_t{row} * static_cast<std::size_t>(sample_.columns) +
+                       static_cast<std::size_t>(column)];
+}
+
+bool Evidence::has(std::uint32_t row, int column) const {
+  return (sample_.null[row] >> column & 1) == 0 && std::isfinite(value(row, column));
+}
+
+bool Evidence::inside(std::uint32_t row, const Box& box) const {
+  for (int k = 0; k < box.columns; ++k) {
+    if (!has(row, box.column[k])) return false;
+    const double x = value(row, box.column[k]);
+    if (x < box.lower[k] || x > box.upper[k]) return false;
+  }
+  return true;
+}
+
+// A box about a row, its sides of equal rank up to a factor, its size such that it holds a fraction
+// drawn log-uniformly; then moved and resized a little, so that its ends owe nothing to the row.
+bool Evidence::draw_box(Random* random, Box* box) const {
+  const int most = std::min<int>(3, static_cast<int>(usable_.size()));
+  box->columns = most < 3 ? most : 2 + static_cast<int>(random->below(2));
+  std::vector<int> columns = usable_;
+  for (int k = 0; k < box->columns; ++k) {
+    const auto i = static_cast<std::size_t>(k);
+    std::swap(columns[i], columns[i + random->below(columns.size() - i)]);
+    box->column[k] = columns[i];
+  }
+  box->target = columns.size() > static_cast<std::size_t>(box->columns)
+                    ? columns[static_cast<std::size_t>(box->columns)]
+                    : -1;
+  const std::uint32_t centre = rows_[random->below(rows_.size())];
+  double level[3], width[3];
+  for (int k = 0; k < box->columns; ++k) {
+    if (!has(centre, box->column[k])) return false;
+    const DensityView marginal(marginals_[static_cast<std::size_t>(box->column[k])]);
+    level[k] = cdf(marginal, value(centre, box->column[k])) + 0.1 * (random->uniform() - 0.5);
+    width[k] = std::exp(random->uniform() - 0.5);
+  }
+  const double wanted =
+      std::exp(std::log(kLeastShare) + random->uniform() * std::log(kMostShare / kLeastShare));
+  // Every 16th row decides the size where there are many.
+  const std::size_t step = std::max<std::size_t>(1, rows_.size() / 2000);
+  const auto resize = [&](double size) {
+    for (int k = 0; k < box->columns; ++k) {
+      const DensityView marginal(marginals_[static_cast<std::size_t>(box->column[k])]);
+      box->lower[k] = quantile(marginal, std::clamp(level[k] - size * width[k], 0.0, 1.0));
+      box->upper[k] = quantile(marginal, std::clamp(level[k] + size * width[k], 0.0, 1.0));
+    }
+  };
+  double low = 0, high = 1;
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = (low + high) / 2;
+    resize(middle);
+    std::size_t in = 0, all = 0;
+    for (std::size_t j = 0; j < rows_.size(); j += step, ++all) in += inside(rows_[j], *box);
+    (static_cast<double>(in) < wanted * static_cast<double>(all) ? low : high) = middle;
+  }
+  resize(high * std::exp(0.3 * (random->uniform() - 0.5)));
+  return true;
+}
+
+void Evidence::describe(Box* box, std::span<const std::uint32_t> left_out) const {
+  double in = 0, finite = 0, sum = 0, square = 0, shift = 0;
+  for (const std::uint32_t row : rows_) {
+    if (!inside(row, *box)) continue;
+    in += 1;
+    if (box->target < 0 || !has(row, box->target)) continue;
+    if (finite == 0) shift = value(row, box->target);
+    const double y = value(row, box->target) - shift;
+    finite += 1;
+    sum += y;
+    square += y * y;
+  }
+  box->share = in / static_cast<double>(rows_.size());
+  box->variance = finite > 2 ? std::max(square - sum * sum / finite, 0.0) / (finite - 1) : 0;
+  in = finite = sum = 0;
+  for (const std::uint32_t row : left_out) {
+    if (!inside(row, *box)) continue;
+    in += 1;
+    if (box->target < 0 || !has(row, box->target)) continue;
+    finite += 1;
+    sum += value(row, box->target) - shift;
+  }
+  box->left_out = in / static_cast<double>(left_out.size());
+  box->left_out_rows = finite;
+  box->left_out_mean = finite > 0 ? shift + sum / finite : 0;
+}
+
+Evidence::Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
+                   std::span<const Header* const> marginals, std::uint64_t seed)
+    : sample_(sample), rows_(std::move(rows)), marginals_(marginals.begin(), marginals.end()) {
+  Random random(seed ^ 0x6a09e667f3bcc909u);
+  for (int k = 0; k < sample.columns; ++k) {
+    const Header& h = *marginals_[static_cast<std::size_t>(k)];
+    if (h.finite_rows() > 0 && h.max > h.min) usable_.push_back(k);
+  }
+  if (usable_.empty()) return;
+  for (int half = 0; half < kHalves; ++half) {
+    if (half % 2 == 0) {
+      for (std::size_t k = rows_.size(); k > 1; --k)
+        std::swap(rows_[k - 1], rows_[random.below(k)]);
+      const auto middle = rows_.begin() + std::ssize(rows_) / 2;
+      half_[half].assign(rows_.begin(), middle);
+      half_[half + 1].assign(middle, rows_.end());
+    }
+    const std::vector<std::uint32_t>& left_out = half_[half ^ 1];
+    for (int b = 0; b < kBoxesPerHalf; ++b) {
+      Box box;
+      int tries = 0;
+      while (tries < kTries && !draw_box(&random, &box)) ++tries;
+      if (tries == kTries) continue;
+      describe(&box, left_out);
+      // A box that nearly all rows are in, or none, tells nothing.
+      if (box.share * static_cast<double>(rows_.size()) >= 1 && box.share <= 0.5)
+        boxes_[half].push_back(box);
+    }
+  }
+}
+
+Status Evidence::measure(const MakeDensity& make, const Control& control,
+                         PredictionError* out) const {
+  Scale scales[kErrorScales];
+  double loss = 0;
+  int boxes = 0;
+  for (int half = 0; half < kHalves; ++half) {
+    const std::vector<std::uint32_t>& kept = half_[half];
+    const double kept_rows = static_cast<double>(kept.size());
+    const double left_rows = static_cast<double>(half_[half ^ 1].size());
+    std::vector<std::uint64_t> words;
+    std::size_t size;
+    if (Status s = make(kept, &words, &size); !s.ok()) return s;
+    const JointView density(words.data());
+    for (const Box& box : boxes_[half]) {
+      if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+      BoxSide sides[3];
+      for (int k = 0; k < box.columns; ++k) {
+        sides[k].column = box.column[k];
+        sides[k].range = {};
+        sides[k].range.lower = box.lower[k];
+        sides[k].range.upper = box.upper[k];
+        sides[k].range.lower_unbounded = sides[k].range.upper_unbounded = false;
+      }
+      const JointMoments m = joint_moments(
+          density, std::span<const BoxSide>(sides, static_cast<std::size_t>(box.columns)),
+          box.target);
+      const double difference = m.count / density.header().rows - box.left_out;
+      const double pq = box.share * (1 - box.share);
+      loss += difference * difference / pq;
+      ++boxes;
+      Scale& scale = scales[scale_of(box.share)];
+      scale.square += difference * difference / pq - 1 / left_rows;
+      scale.expected += 1 / kept_rows;
+      ++scale.boxes;
+      if (box.target < 0 || box.left_out_rows < 2 || !(box.variance > 0) || !(m.finite > 0))
+        continue;
+      const double off = m.mean - box.left_out_mean;
+      scale.mean_square += off * off / box.variance - 1 / box.left_out_rows;
+      scale.mean_expected += 1 / (kept_rows * box.share);
+      ++scale.means;
+    }
+  }
+  *out = {};
+  out->loss = boxes > 0 ? loss / boxes : 0;
+  // What a scale's boxes say, with those of the scales beside it, whose ratios are much the same.
+  constexpr int kLeastBoxes = 100;
+  double count[kErrorScales], mean[kErrorScales];
+  bool count_known[kErrorScales], mean_known[kErrorScales];
+  for (int i = 0; i < kErrorScales; ++i) {
+    Scale s = scales[i];
+    for (const int j : {i - 1, i + 1}) {
+      if (j >= 0 && j < kErrorScales) s.add(scales[j]);
+    }
+    count_known[i] = scales[i].boxes > 0 && s.boxes >= kLeastBoxes;
+    mean_known[i] = scales[i].means > 0 && s.means >= kLeastBoxes;
+    count[i] = count_known[i] ? s.square / s.expected : 0;
+    mean[i] = mean_known[i] ? s.mean_square / s.mean_expected : 0;
+  }
+  fill(count, count_known, out->count);
+  fill(mean, mean_known, out->mean);
+  return Status::success();
+}
+
+}  // namespace kde

@@ -1,0 +1,87 @@
+// Internal to src/core/joint: how well a density predicts the counts and means of rows it has not
+// seen.
+//
+// The sample's rows are cut in halves, several times; of each half A a density is made as the
+// final one will be, and asked for boxes on two and three columns that hold 0.4 to 25 % of the
+// rows. With p_B the fraction of the rows of the other half B that are in a box,
+//
+//   E (estimate - p_B)^2 = (mean squared error of the estimate) + p (1 - p)/n_B,
+//
+// so that candidates can be compared without knowing p (predictive sample reuse: S. Geisser, JASA
+// 70, 1975; cross-validation of distribution functions: A. Bowman, P. Hall & T. Prvan, Biometrika
+// 85, 1998), and the ratio to the raw sample's own p (1 - p)/n_A is an estimate without bias,
+// but for what A and B share through the columns' own distributions.
+#pragma once
+
+#include "core/control.h"
+#include "core/joint/format.h"
+#include "core/joint/sampler.h"
+#include "core/room.h"
+#include "core/status.h"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace kde {
+
+inline constexpr int kSplits = 4;
+inline constexpr int kHalves = 2 * kSplits;
+inline constexpr int kBoxesPerHalf = 120;
+// Fewer rows predict nothing that would tell candidates apart.
+inline constexpr std::int64_t kLeastRowsForEvidence = 100;
+
+struct PredictionError {
+  // Mean of (estimate - p_B)^2/(p (1 - p)) over the boxes: to compare candidates by.
+  double loss = 0;
+  // Mean squared errors of counts and means relative to the raw sample's of A, by the fraction of
+  // the rows: 4^-(i + 1). In [kLeastErrorRatio, kMostErrorRatio].
+  double count[kErrorScales];
+  double mean[kErrorScales];
+};
+
+inline constexpr double kLeastErrorRatio = 0.05, kMostErrorRatio = 4;
+
+// Makes a density of the sample's rows `rows` (their numbers); own_rows 0 is meant.
+using MakeDensity = std::function<Status(std::span<const std::uint32_t> rows,
+                                         std::vector<std::uint64_t>* words, std::size_t* size)>;
+
+class Evidence {
+ public:
+  // sample: at least kLeastRowsForEvidence rows; outlives this. rows: those that densities may be
+  // made of (all, or those without NULL ...). marginals: the columns' own densities, in which
+  // boxes' bounds are quantiles. Throws std::bad_alloc.
+  Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
+           std::span<const Header* const> marginals, std::uint64_t seed);
+
+  // Errors: those of `make`; cancelled. Throws std::bad_alloc.
+  Status measure(const MakeDensity& make, const Control& control, PredictionError* out) const;
+
+ private:
+  struct Box {
+    int columns = 0;
+    int column[3];
+    double lower[3], upper[3];  // both inclusive
+    int target = -1;            // a column that is not among them, if there is one
+    double share = 0;           // of the rows
+    double variance = 0;        // of the target over them
+    double left_out = 0;        // share of the other half's rows that are in it
+    double left_out_mean = 0;   // of the target over these
+    double left_out_rows = 0;   // with a finite target
+  };
+
+  double value(std::uint32_t row, int column) const;
+  bool has(std::uint32_t row, int column) const;
+  bool draw_box(Random* random, Box* box) const;
+  bool inside(std::uint32_t row, const Box& box) const;
+  void describe(Box* box, std::span<const std::uint32_t> left_out) const;
+
+  const JointSample& sample_;
+  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint32_t> half_[kHalves];  // halves 2 i and 2 i + 1 are all rows
+  std::vector<const Header*> marginals_;
+  std::vector<int> usable_;  // columns with more than one value
+  std::vector<Box> boxes_[kHalves];
+};
+
+}  // namespace kde

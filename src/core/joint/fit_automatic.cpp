@@ -1,0 +1,204 @@
+// Of fit.h: normal scores, a product kernel whose scale predicts held-out rows best, weights
+// calibrated to the columns' own distributions.
+//
+// A row of the sample stands for itself, and the kernels for the rows that were not drawn: the
+// predictor of a finite population's total under a model (R. M. Royall, Biometrika 57, 1970). With
+// every row in the sample nothing is left to predict, and counts are exact.
+#include "core/joint/axis.h"
+#include "core/joint/fitting.h"
+#include "core/joint/margins.h"
+#include "core/stopwatch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace kde {
+
+namespace {
+
+// Candidates for the bandwidth of normal scores: these times n^(-1/3), the rate of what smooths a
+// distribution function best (A. Azzalini, Biometrika 68, 1981). The least is next to none.
+constexpr double kScales[] = {0.1, 0.25, 0.5, 0.75, 1.0, 1.4, 2.0, 2.8, 4.0};
+constexpr double kDefaultScale = 1;
+constexpr double kWidest = 0.7;
+
+double bandwidth_of(double scale, std::size_t rows) {
+  return std::clamp(scale / std::cbrt(static_cast<double>(rows)), kLeastScoreBandwidth, kWidest);
+}
+
+class AutomaticFit {
+ public:
+  AutomaticFit(const FitInput& input, const Marginals& marginals, JointFitReport* report)
+      : input_(input), marginals_(marginals), report_(report), d_(input.columns()) {}
+
+  Status run(std::vector<std::uint64_t>* words, std::size_t* size) {
+    const Stopwatch selecting;
+    std::vector<std::uint32_t> rows(static_cast<std::size_t>(input_.sample.rows));
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i);
+    if (Status s = thin_to_budget(input_, marginals_, kWeights | kValues, &rows); !s.ok()) return s;
+    classes_.resize(d_);
+    for (std::size_t k = 0; k < d_; ++k) {
+      if (Status s = classify_column(input_.sample, rows, static_cast<int>(k), marginals_.header[k],
+                                     input_.control, &classes_[k]);
+          !s.ok())
+        return s;
+    }
+    const double n = static_cast<double>(rows.size());
+    double h = bandwidth_of(kDefaultScale, rows.size());
+    PredictionError error;
+    bool measured = false;
+    const bool needless = input_.table_rows() <= n;  // every row is in the sample
+    if (!needless && std::ssize(rows) >= kLeastRowsForEvidence) {
+      const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed);
+      for (const double scale : kScales) {
+        PredictionError e;
+        const auto make = [&](std::span<const std::uint32_t> kept, std::vector<std::uint64_t>* out,
+                              std::size_t* bytes) {
+          JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
+          return encode_automatic(kept, bandwidth_of(scale, kept.size()), header, out, bytes);
+        };
+        if (Status s = evidence.measure(make, input_.control, &e); !s.ok()) return s;
+        if (measured && e.loss >= error.loss) continue;
+        error = e;
+        h = bandwidth_of(scale, rows.size());
+        measured = true;
+      }
+    }
+    report_->select_ms = selecting.ms();
+    const Stopwatch estimating;
+    const double table = std::max(input_.table_rows(), n);
+    JointHeader header = describe_rows(input_, table, 1);
+    header.points = static_cast<std::uint32_t>(rows.size());
+    describe_sampling(input_, n, &header);
+    if (measured) describe_errors(error, &header);
+    if (Status s = encode_automatic(rows, h, header, words, size); !s.ok()) return s;
+    report_->bandwidth_rows = report_->points = std::ssize(rows);
+    report_->bandwidth.assign(d_ * d_, 0);
+    for (std::size_t k = 0; k < d_; ++k) report_->bandwidth[k * d_ + k] = h * h;
+    if (measured) {
+      std::snprintf(report_->model, sizeof report_->model,
+                    "normal scores of each column, product kernel of bandwidth %.3g, weights "
+                    "calibrated to the columns: squared error of a count over that of the raw "
+                    "sample %.2f at 6 %% of the rows, %.2f at 0.4 %%",
+                    h, error.count[1], error.count[3]);
+    } else {
+      std::snprintf(report_->model, sizeof report_->model, "%s",
+                    needless ? "every row is stored" : "too few rows to choose a bandwidth by");
+    }
+    report_->estimate_ms = estimating.ms();
+    return Status::success();
+  }
+
+ private:
+  Status encode_automatic(std::span<const std::uint32_t> rows, double h, const JointHeader& header,
+                          std::vector<std::uint64_t>* words, std::size_t* size) const {
+    JointParts parts;
+    parts.header = header;
+    parts.header.flags |= kWeights | kValues;
+    parts.marginal = marginals_.words;
+    parts.coordinate.resize(rows.size() * d_);
+    parts.value.resize(rows.size() * d_);
+    for (std::size_t k = 0; k < d_; ++k) {
+      JointColumn column{};
+      column.value_type = input_.options.value_type[k];
+      column.flags = kNormalScores;
+      column.bandwidth = h;
+      scale_values(k, &column);
+      parts.heavy.push_back(heavy_values(marginals_.header[k], h));
+      Axis axis;
+      axis.normal_scores = true;
+      axis.bandwidth = h;
+      axis.marginal = marginals_.header[k];
+      axis.heavy = parts.heavy.back();
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const double x = input_.value(rows[i], k);
+        parts.coordinate[i * d_ + k] = input_.is_null(rows[i], k) ? kNowhere
+                                       : std::isnan(x)            ? kNotANumber
+                                       : std::isinf(x)            ? axis.coordinate(x)
+                                                       : axis.place(classes_[k].level[rows[i]], x);
+        parts.value[i * d_ + k] = raw_value(k, column, x);
+      }
+      parts.column.push_back(column);
+    }
+    if (Status s = weigh(rows, header, &parts.weight); !s.ok()) return s;
+    return encode_joint(parts, words, size);
+  }
+
+  Status weigh(std::span<const std::uint32_t> rows, const JointHeader& header,
+               std::vector<float>* weight) const {
+    std::vector<Margin> margins(d_);
+    for (std::size_t k = 0; k < d_; ++k) {
+      Margin& m = margins[k];
+      const Header& h = *marginals_.header[k];
+      const double scale = header.rows / std::max(h.rows + h.nulls, 1.0);
+      m.target = classes_[k].margin.target;
+      for (double& t : m.target) t *= scale;
+      m.row_class.reserve(rows.size());
+      for (const std::uint32_t row : rows) {
+        const std::uint16_t c = classes_[k].margin.row_class[row];
+        m.row_class.push_back(c);
+        m.target[c] -= header.own_rows;
+      }
+      for (double& t : m.target) t = std::max(t, 0.0);
+    }
+    const double total =
+        std::max(header.rows - header.own_rows * static_cast<double>(rows.size()), 0.0);
+    std::vector<double> w;
+    if (Status s = calibrate(margins, rows.size(), total, input_.control, &w); !s.ok()) return s;
+    weight->assign(w.begin(), w.end());
+    return Status::success();
+  }
+
+  // Lattice points are kept as whole numbers about one in the middle, other values as floats.
+  void scale_values(std::size_t k, JointColumn* column) const {
+    const Header& h = *marginals_.header[k];
+    column->value_center = 0;
+    column->value_unit = 1;
+    if (!(h.finite_rows() > 0)) return;
+    if (h.lattice_step > 0) {
+      const double first = std::nearbyint((h.min - h.lattice_offset) / h.lattice_step);
+      const double last = std::nearbyint((h.max - h.lattice_offset) / h.lattice_step);
+      constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+      if (std::abs(first) < kMost && std::abs(last) < kMost && lattice_resolved(h)) {
+        column->flags |= kLatticeValues;
+        column->value_center = h.lattice_point(std::floor(first / 2 + last / 2));
+        column->value_unit = h.lattice_step;
+        return;
+      }
+    }
+    column->value_center = h.min / 2 + h.max / 2;
+    const double half = h.max / 2 - h.min / 2;
+    if (half > 0) column->value_unit = half;
+  }
+
+  std::int32_t raw_value(std::size_t k, const JointColumn& column, double x) const {
+    if (!std::isfinite(x)) return 0;
+    const Header& h = *marginals_.header[k];
+    if ((column.flags & kLatticeValues) != 0) {
+      constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+      const double point = std::nearbyint((x - h.lattice_offset) / h.lattice_step);
+      return static_cast<std::int32_t>(std::clamp(point, -kMost, kMost));
+    }
+    return std::bit_cast<std::int32_t>(
+        static_cast<float>((x - column.value_center) / column.value_unit));
+  }
+
+  const FitInput& input_;
+  const Marginals& marginals_;
+  JointFitReport* report_;
+  const std::size_t d_;
+  std::vector<ColumnClasses> classes_;
+};
+
+}  // namespace
+
+Status fit_automatically(const FitInput& input, const Marginals& marginals,
+                         std::vector<std::uint64_t>* words, std::size_t* size,
+                         JointFitReport* report) {
+  return AutomaticFit(input, marginals, report).run(words, size);
+}
+
+}  // namespace kde

@@ -1,0 +1,203 @@
+// Of fit.h: the methods by name. H by select_bandwidth_matrix (select/bandwidth_matrix.h); in units
+// of its diagonal's roots the kernel is N(0, P), P the correlation matrix of H.
+#include "core/joint/axis.h"
+#include "core/joint/fitting.h"
+#include "core/select/bandwidth_matrix.h"
+#include "core/select/white_sample.h"
+#include "core/stopwatch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace kde {
+
+namespace {
+
+MatrixMethod matrix_method(JointMethod method) {
+  switch (method) {
+    case JointMethod::lscv:
+      return MatrixMethod::lscv;
+    case JointMethod::lscv_diagonal:
+      return MatrixMethod::lscv_diagonal;
+    case JointMethod::plugin_product:
+      return MatrixMethod::plugin_product;
+    case JointMethod::normal_reference:
+      return MatrixMethod::normal_reference;
+    case JointMethod::scott:
+      return MatrixMethod::scott;
+    case JointMethod::automatic:
+    case JointMethod::lscv_matrix:
+      break;
+  }
+  return MatrixMethod::lscv_matrix;
+}
+
+class NamedFit {
+ public:
+  NamedFit(const FitInput& input, const Marginals& marginals, JointFitReport* report)
+      : input_(input), marginals_(marginals), report_(report), d_(input.columns()) {}
+
+  Status run(std::vector<std::uint64_t>* words, std::size_t* size, int* column) {
+    const Stopwatch selecting;
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(input_.sample.rows); ++i) {
+      bool complete = true;
+      for (std::size_t k = 0; k < d_; ++k)
+        complete = complete && !input_.is_null(i, k) && std::isfinite(input_.value(i, k));
+      if (complete) rows.push_back(i);
+    }
+    const double complete = static_cast<double>(rows.size());
+    if (std::ssize(rows) < least_joint_rows(input_.sample.columns))
+      return Status::error(Code::degenerate,
+                           "%zu columns need at least %lld rows without null, NaN and infinite "
+                           "values, the sample has %zu",
+                           d_, static_cast<long long>(least_joint_rows(input_.sample.columns)),
+                           rows.size());
+    BandwidthMatrix found;
+    if (Status s = select(rows, &found, column); !s.ok()) return s;
+    report_->status = found.status;
+    std::snprintf(report_->notice, sizeof report_->notice, "%s", found.notice);
+    report_->bandwidth = found.matrix;
+    report_->select_ms = selecting.ms();
+    const Stopwatch estimating;
+    if (rows.size() < static_cast<std::size_t>(input_.sample.rows) && report_->notice[0] == '\0')
+      std::snprintf(report_->notice, sizeof report_->notice,
+                    "%lld of %lld rows of the sample have null, NaN or infinite values and are "
+                    "left out",
+                    static_cast<long long>(input_.sample.rows - std::ssize(rows)),
+                    static_cast<long long>(input_.sample.rows));
+    if (Status s = thin_to_budget(input_, marginals_, kCorrelated, &rows); !s.ok()) return s;
+    const double n = static_cast<double>(rows.size());
+    const double table =
+        std::max(input_.table_rows() * complete / static_cast<double>(input_.sample.rows), n);
+    PredictionError error;
+    bool measured = false;
+    if (std::ssize(rows) >= kLeastRowsForEvidence) {
+      const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed);
+      const auto make = [&](std::span<const std::uint32_t> kept, std::vector<std::uint64_t>* out,
+                            std::size_t* bytes) {
+        return encode_by_name(kept, found.factor,
+                              describe_rows(input_, static_cast<double>(kept.size()), 0), out,
+                              bytes);
+      };
+      if (Status s = evidence.measure(make, input_.control, &error); !s.ok()) return s;
+      measured = true;
+    }
+    JointHeader header = describe_rows(input_, table, 0);
+    header.points = static_cast<std::uint32_t>(rows.size());
+    describe_sampling(input_, n, &header);
+    if (measured) describe_errors(error, &header);
+    if (Status s = encode_by_name(rows, found.factor, header, words, size); !s.ok()) return s;
+    report_->points = std::ssize(rows);
+    report_->estimate_ms = estimating.ms();
+    return Status::success();
+  }
+
+ private:
+  Status select(std::span<const std::uint32_t> rows, BandwidthMatrix* found, int* column) {
+    for (std::size_t k = 0; k < d_; ++k) {
+      if (marginals_.header[k]->max > marginals_.header[k]->min) continue;
+      *column = static_cast<int>(k);
+      return Status::error(Code::degenerate, "its values are all equal");
+    }
+    std::vector<std::uint32_t> used(rows.begin(), rows.end());
+    const auto most =
+        static_cast<std::size_t>(std::max<std::int64_t>(input_.options.bandwidth_rows, 2));
+    if (used.size() > most) {
+      Random random(input_.options.seed ^ 0x3c6ef372fe94f82bu);
+      for (std::size_t i = 0; i < most; ++i)
+        std::swap(used[i], used[i + random.below(used.size() - i)]);
+      used.resize(most);
+    }
+    report_->bandwidth_rows = std::ssize(used);
+    MatrixRequest request;
+    request.method = matrix_method(input_.options.method);
+    request.engine = input_.options.engine;
+    const std::vector<double> points = table_of(used, d_);
+    const Status status =
+        select_bandwidth_matrix(request, points, input_.sample.columns, input_.control, found);
+    if (status.code == Code::degenerate) *column = collinear_column(used);
+    return status;
+  }
+
+  // The first `columns` columns of those rows, row by row.
+  std::vector<double> table_of(std::span<const std::uint32_t> rows, std::size_t columns) const {
+    std::vector<double> out;
+    out.reserve(rows.size() * columns);
+    for (const std::uint32_t row : rows) {
+      for (std::size_t k = 0; k < columns; ++k) out.push_back(input_.value(row, k));
+    }
+    return out;
+  }
+
+  // The first column that is constant or collinear with those before it; -1 if none is.
+  int collinear_column(std::span<const std::uint32_t> rows) const {
+    for (std::size_t columns = 1; columns <= d_; ++columns) {
+      WhiteSample white;
+      const Status s = whiten_sample(table_of(rows, columns), static_cast<int>(columns),
+                                     input_.control, &white, Ties::ignored);
+      if (s.code == Code::degenerate) return static_cast<int>(columns) - 1;
+    }
+    return -1;
+  }
+
+  // factor: L of H = L L'.
+  Status encode_by_name(std::span<const std::uint32_t> rows, const std::vector<double>& factor,
+                        const JointHeader& header, std::vector<std::uint64_t>* words,
+                        std::size_t* size) const {
+    JointParts parts;
+    parts.header = header;
+    parts.marginal = marginals_.words;
+    parts.heavy.resize(d_);
+    bool correlated = false;
+    for (std::size_t j = 0; j < d_; ++j) {
+      // A row of L in units of its length is a row of the factor of the correlation matrix.
+      double length = 0;
+      for (std::size_t k = 0; k <= j; ++k) length = std::hypot(length, factor[j * d_ + k]);
+      JointColumn column{};
+      column.value_type = input_.options.value_type[j];
+      column.center = column.value_center = marginals_.header[j]->mean;
+      column.bandwidth = column.value_unit = length;
+      for (std::size_t i = 0; i < j; ++i) {
+        double p = 0;
+        for (std::size_t k = 0; k <= i; ++k)
+          p += (factor[j * d_ + k] / length) * (factor[i * d_ + k] / parts.column[i].bandwidth);
+        parts.correlation.push_back(p);
+        correlated = correlated || p != 0;
+      }
+      parts.column.push_back(column);
+    }
+    if (correlated) {
+      parts.header.flags |= kCorrelated;
+    } else {
+      parts.correlation.clear();
+    }
+    parts.coordinate.reserve(rows.size() * d_);
+    for (const std::uint32_t row : rows) {
+      for (std::size_t k = 0; k < d_; ++k) {
+        Axis axis;
+        axis.center = parts.column[k].center;
+        axis.bandwidth = parts.column[k].bandwidth;
+        axis.marginal = marginals_.header[k];
+        parts.coordinate.push_back(axis.coordinate(input_.value(row, k)));
+      }
+    }
+    return encode_joint(parts, words, size);
+  }
+
+  const FitInput& input_;
+  const Marginals& marginals_;
+  JointFitReport* report_;
+  const std::size_t d_;
+};
+
+}  // namespace
+
+Status fit_by_name(const FitInput& input, const Marginals& marginals,
+                   std::vector<std::uint64_t>* words, std::size_t* size, JointFitReport* report,
+                   int* column) {
+  return NamedFit(input, marginals, report).run(words, size, column);
+}
+
+}  // namespace kde

@@ -1,0 +1,57 @@
+// Internal to src/core/joint: what the fits by name and the automatic one have in common.
+#pragma once
+
+#include "core/joint/evidence.h"
+#include "core/joint/fit.h"
+#include "core/room.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace kde {
+
+struct FitInput {
+  const JointSample& sample;
+  const JointSampler& sampler;
+  const JointFitOptions& options;
+  const Control& control;
+
+  std::size_t columns() const { return static_cast<std::size_t>(sample.columns); }
+  double value(std::uint32_t row, std::size_t k) const { return sample.value[row * columns() + k]; }
+  bool is_null(std::uint32_t row, std::size_t k) const { return (sample.null[row] >> k & 1) != 0; }
+  // Rows of the table that the scan stands for.
+  double table_rows() const {
+    return static_cast<double>(sample.rows_read) * options.rows_per_row_read;
+  }
+};
+
+struct Marginals {
+  std::vector<std::vector<std::uint64_t>> words;
+  std::vector<const Header*> header;
+  std::size_t bytes = 0;
+};
+
+// Errors: those of finish(). Throws std::bad_alloc.
+Status make_marginals(const FitInput& input, Marginals* out);
+
+// Leaves of `rows` as many, drawn at random, as the budget holds beside the marginals; ascending.
+// Errors: too_large.
+Status thin_to_budget(const FitInput& input, const Marginals& marginals, std::uint8_t flags,
+                      std::vector<std::uint32_t>* rows);
+
+// The header but for its errors of sampling, and these.
+JointHeader describe_rows(const FitInput& input, double rows, double own_rows);
+void describe_sampling(const FitInput& input, double points, JointHeader* header);
+// error: measured with own_rows 0; rows that stand for themselves are as the raw sample's.
+void describe_errors(const PredictionError& error, JointHeader* header);
+
+Status fit_automatically(const FitInput& input, const Marginals& marginals,
+                         std::vector<std::uint64_t>* words, std::size_t* size,
+                         JointFitReport* report);
+// *column: as of fit_joint.
+Status fit_by_name(const FitInput& input, const Marginals& marginals,
+                   std::vector<std::uint64_t>* words, std::size_t* size, JointFitReport* report,
+                   int* column);
+
+}  // namespace kde

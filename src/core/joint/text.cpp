@@ -1,0 +1,282 @@
+// Writing and strictly reading the text form of text.h.
+#include "core/joint/text.h"
+
+#include "core/density/text.h"
+#include "core/density/text_fields.h"
+#include "core/joint/base64.h"
+#include "core/joint/layout.h"
+
+#include <bit>
+#include <cstring>
+#include <new>
+
+namespace kde {
+
+namespace {
+
+// The double fields of the header in the order of the text.
+struct HeaderField {
+  const char* name;
+  double JointHeader::*member;
+};
+constexpr HeaderField kHeaderFields[] = {
+    {"rows", &JointHeader::rows},
+    {"sample_rows", &JointHeader::sample_rows},
+    {"own_rows", &JointHeader::own_rows},
+    {"sampling_variance", &JointHeader::sampling_variance},
+    {"reading_variance", &JointHeader::reading_variance},
+};
+struct ColumnField {
+  const char* name;
+  double JointColumn::*member;
+};
+constexpr ColumnField kColumnFields[] = {
+    {"center", &JointColumn::center},
+    {"bandwidth", &JointColumn::bandwidth},
+    {"value_center", &JointColumn::value_center},
+    {"value_unit", &JointColumn::value_unit},
+};
+
+// What is read before the sections, which take their place at once.
+struct Parts {
+  JointHeader header{};
+  std::vector<JointColumn> column;
+  std::vector<double> heavy;  // of all columns
+  std::vector<std::vector<std::uint64_t>> marginal;
+  std::vector<double> correlation;
+  std::string_view coordinates, weights, values;  // base64
+};
+
+void write_numbers(Writer& w, const char* name, std::span<const double> numbers) {
+  w.field(name);
+  w.text("[");
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i > 0) w.text(",");
+    w.number(numbers[i]);
+  }
+  w.text("]");
+}
+
+void write_header(const JointHeader& h, Writer& w) {
+  w.text("kde/1");
+  w.field("kind");
+  w.text("joint");
+  w.field("method");
+  w.text(joint_method_name(h.method));
+  w.field("flags");
+  w.number(int{h.flags});
+  w.field("points");
+  w.number(h.points);
+  for (const HeaderField& f : kHeaderFields) {
+    w.field(f.name);
+    w.number(h.*f.member);
+  }
+  w.errors("count_error", h.count_error);
+  w.errors("mean_error", h.mean_error);
+  w.field("columns");
+  w.number(int{h.columns});
+}
+
+Status write_column(const JointView& d, int k, Writer& w) {
+  const JointColumn& c = d.column(k);
+  w.field("column");
+  w.number(k + 1);
+  w.field("type");
+  w.text(value_type_name(c.value_type));
+  w.field("flags");
+  w.number(int{c.flags});
+  for (const ColumnField& f : kColumnFields) {
+    w.field(f.name);
+    w.number(c.*f.member);
+  }
+  write_numbers(w, "heavy", d.heavy(k));
+  std::string marginal;
+  if (Status s = to_text(DensityView(d.marginal(k)), &marginal); !s.ok()) return s;
+  w.field("marginal");
+  w.text("(");
+  w.text(marginal);
+  w.text(")");
+  return Status::success();
+}
+
+void write_section(Writer& w, const char* name, const void* numbers, std::size_t count,
+                   std::string* out) {
+  w.field(name);
+  write_base64(static_cast<const std::uint32_t*>(numbers), count, out);
+}
+
+Status write(const JointView& d, std::string* out) {
+  out->clear();
+  Writer w(out);
+  const JointHeader& h = d.header();
+  write_header(h, w);
+  for (int k = 0; k < d.columns(); ++k) {
+    if (Status s = write_column(d, k, w); !s.ok()) return s;
+  }
+  std::vector<double> correlation;
+  for (int j = 1; d.correlated() && j < d.columns(); ++j) {
+    for (int k = 0; k < j; ++k) correlation.push_back(d.correlation(j, k));
+  }
+  write_numbers(w, "correlation", correlation);
+  const std::size_t numbers = d.blocks() * kJointBlock;
+  const std::size_t columns = h.columns;
+  write_section(w, "coordinates", d.coordinates(0, 0), numbers * columns, out);
+  write_section(w, "weights", d.has_weights() ? d.weights(0) : nullptr,
+                d.has_weights() ? numbers : 0, out);
+  const bool values = (h.flags & kValues) != 0;
+  write_section(w, "values", values ? d.raw_values(0, 0) : nullptr, values ? numbers * columns : 0,
+                out);
+  return Status::success();
+}
+
+void read_start(Reader& in) {
+  in.skip_space();
+  for (char c : std::string_view("kde/1")) in.expect(c, "kde/1");
+  constexpr const char* kKinds[] = {"joint"};
+  in.field("kind");
+  in.word(kKinds, "kind");
+}
+
+void read_header(Reader& in, Parts* parts) {
+  JointHeader& h = parts->header;
+  h.version = kFormatVersion;
+  h.kind = Kind::joint;
+  read_start(in);
+  in.field("method");
+  const std::string_view method = in.token();
+  if (!parse_joint_method(std::string(method).c_str(), &h.method)) in.fail("method");
+  in.field("flags");
+  h.flags = in.number<std::uint8_t>("flags");
+  in.field("points");
+  h.points = in.number<std::uint32_t>("points");
+  for (const HeaderField& f : kHeaderFields) {
+    in.field(f.name);
+    h.*f.member = in.number<double>(f.name);
+  }
+  read_errors(in, "count_error", h.count_error);
+  read_errors(in, "mean_error", h.mean_error);
+  in.field("columns");
+  h.columns = in.number<std::uint8_t>("columns");
+  if (h.columns < 2 || h.columns > kMaxColumns) in.fail("columns");
+}
+
+Status read_column(Reader& in, int number, Parts* parts) {
+  JointColumn c{};
+  in.field("column");
+  if (in.number<int>("column") != number) in.fail("column");
+  in.field("type");
+  c.value_type = read_value_type(in);
+  in.field("flags");
+  c.flags = in.number<std::uint8_t>("flags");
+  for (const ColumnField& f : kColumnFields) {
+    in.field(f.name);
+    c.*f.member = in.number<double>(f.name);
+  }
+  read_list(in, "heavy", kMaxHeavy, [&](Reader& r) {
+    parts->heavy.push_back(r.number<double>("heavy"));
+    ++c.heavy;
+  });
+  in.field("marginal");
+  in.expect('(', "marginal");
+  std::vector<std::uint64_t> words;
+  std::size_t size = 0;
+  if (in.ok()) {
+    if (Status s = read_text(in, &words, &size); !s.ok()) return s;
+  }
+  in.expect(')', "marginal");
+  c.marginal_bytes = static_cast<std::uint32_t>(size);
+  parts->column.push_back(c);
+  parts->marginal.push_back(std::move(words));
+  return Status::success();
+}
+
+std::string_view read_section(Reader& in, const char* name) {
+  in.field(name);
+  return in.token();
+}
+
+Status store(const Parts& parts, std::vector<std::uint64_t>* words, std::size_t* size) {
+  const JointHeader& h = parts.header;
+  std::size_t marginals = 0;
+  for (const JointColumn& c : parts.column) {
+    // Lengths of words: what is no histogram, and so may be of another, is refused later.
+    marginals += (c.marginal_bytes + 7) / 8 * 8;
+  }
+  const JointLayout at = joint_layout(h, parts.heavy.size(), marginals);
+  if (at.size > kMaxJointBytes) return Status::error(Code::invalid_format, "longer than 64 MB");
+  if (parts.correlation.size() * sizeof(double) != at.heavy - at.correlation)
+    return Status::error(Code::invalid_format, "correlations do not fit the columns");
+  // Nothing large is allocated for a text that does not hold it.
+  const std::size_t coordinates = (at.weight - at.coordinate) / sizeof(float);
+  const std::size_t weights = (at.value - at.weight) / sizeof(float);
+  const std::size_t values = (at.size - at.value) / sizeof(float);
+  if (parts.coordinates.size() != base64_length(coordinates))
+    return Status::error(Code::invalid_format, "coordinates do not fit the points");
+  if (parts.weights.size() != base64_length(weights))
+    return Status::error(Code::invalid_format, "weights do not fit the points");
+  if (parts.values.size() != base64_length(values))
+    return Status::error(Code::invalid_format, "values do not fit the points");
+
+  *size = at.size;
+  words->assign((at.size + 7) / 8, 0);
+  char* bytes = reinterpret_cast<char*>(words->data());
+  char* next = bytes;
+  const auto put = [&next](const void* from, std::size_t n) {
+    if (n > 0) std::memcpy(next, from, n);
+    next += n;
+  };
+  put(&h, sizeof h);
+  put(parts.column.data(), parts.column.size() * sizeof(JointColumn));
+  put(parts.correlation.data(), parts.correlation.size() * sizeof(double));
+  put(parts.heavy.data(), parts.heavy.size() * sizeof(double));
+  for (const auto& marginal : parts.marginal)
+    put(marginal.data(), marginal.size() * sizeof(std::uint64_t));
+  const auto numbers = [bytes](std::size_t offset) {
+    return reinterpret_cast<std::uint32_t*>(bytes + offset);
+  };
+  if (!read_base64(parts.coordinates, numbers(at.coordinate), coordinates))
+    return Status::error(Code::invalid_format, "expected field \"coordinates\"");
+  if (!read_base64(parts.weights, numbers(at.weight), weights))
+    return Status::error(Code::invalid_format, "expected field \"weights\"");
+  if (!read_base64(parts.values, numbers(at.value), values))
+    return Status::error(Code::invalid_format, "expected field \"values\"");
+  write_boxes(h, reinterpret_cast<const float*>(bytes + at.coordinate),
+              reinterpret_cast<float*>(bytes + at.box));
+  return validate_joint(bytes, at.size);
+}
+
+}  // namespace
+
+Status to_text(const JointView& density, std::string* out) noexcept {
+  try {
+    return write(density, out);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory");
+  }
+}
+
+bool is_joint_text(std::string_view text) {
+  Reader in(text);
+  read_start(in);
+  return in.ok();
+}
+
+Status joint_from_text(std::string_view text, std::vector<std::uint64_t>* words,
+                       std::size_t* size) {
+  Reader in(text);
+  Parts parts;
+  read_header(in, &parts);
+  for (int k = 1; in.ok() && k <= parts.header.columns; ++k) {
+    if (Status s = read_column(in, k, &parts); !s.ok()) return s;
+  }
+  read_list(in, "correlation", kMaxColumns * (kMaxColumns - 1) / 2,
+            [&parts](Reader& r) { parts.correlation.push_back(r.number<double>("correlation")); });
+  parts.coordinates = read_section(in, "coordinates");
+  parts.weights = read_section(in, "weights");
+  parts.values = read_section(in, "values");
+  if (!in.ok()) return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
+  if (!in.at_end()) return Status::error(Code::invalid_format, "unexpected text after the end");
+  return store(parts, words, size);
+}
+
+}  // namespace kde

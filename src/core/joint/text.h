@@ -1,0 +1,35 @@
+// The text form of a joint density (format.h), after the conventions of density/text.h:
+//
+//   kde/1 kind=joint method=auto flags=13 points=10000 rows=53940 ... mean_error=[...] columns=2
+//   column=1 type=numeric flags=1 center=0 bandwidth=0.2 value_center=0 value_unit=1 heavy=[...]
+//   marginal=(kde/1 kind=histogram ...) column=2 ... correlation=[...] coordinates=AAAB...
+//   weights=AAAB... values=AAAB...
+//
+// Coordinates, weights and values are their sections as stored, filling with them, each number of
+// four bytes, the most significant first, in base64 (RFC 4648, section 4). Weights and values are
+// empty where there are none. Boxes are made anew.
+#pragma once
+
+#include "core/joint/format.h"
+#include "core/room.h"
+#include "core/status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kde {
+
+// Errors: out_of_memory.
+Status to_text(const JointView& density, std::string* out) noexcept;
+
+// Whether the text is of a joint density, as far as its first fields say.
+bool is_joint_text(std::string_view text);
+
+// Strict, as from_text() of density/text.h, which calls it. Errors: invalid_format naming the
+// field. May throw std::bad_alloc.
+Status joint_from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size);
+
+}  // namespace kde

@@ -1,0 +1,61 @@
+// The steps that fits of one column and of several have in common, before and after the core's
+// work.
+#pragma once
+
+#include "pg/expression.h"
+#include "pg/scan.h"
+
+extern "C" {
+#include "portability/instr_time.h"
+}
+
+namespace kde_pg {
+
+// Milliseconds since `start`.
+double elapsed_ms(instr_time start);
+
+// Refuses to write on a standby, in a read-only transaction, in parallel mode.
+void check_may_write(const char* function);
+
+// Of 53 bits, so that it survives clients that read numbers as doubles.
+int64 random_seed();
+
+// Argument `n`, or null.
+text* text_argument(FunctionCallInfo fcinfo, int n);
+
+// Bytes that maintenance_work_mem allows a fit.
+Size memory_limit();
+// Error 54000 if a sample of so many rows, at so many bytes each, is beyond it; with `hint`.
+void check_sample_fits(int64 rows, Size bytes_per_row, const char* hint);
+
+// Opens and locks a relation of the caller's own until the transaction ends. Ownership is checked
+// before the lock, so that nobody queues for another's table, and again with it.
+Relation open_owned_relation(Oid relation);
+
+// Refuses what can have no density: 42809, 0A000.
+void check_kind(Relation relation);
+
+// The types of a key's columns. Error 42804 for one that no density can hold.
+struct ColumnTypes {
+  kde::ValueType value_type[kde::kMaxColumns];
+  double lattice_step[kde::kMaxColumns];
+};
+ColumnTypes check_types(const DensityKey& key);
+
+// Reads the rows as the table's owner, with nothing of the caller's search path in reach: foreign
+// tables and expressions may run code, and foreign tables use the owner's user mapping. Refuses
+// volatile expressions (42P17).
+void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& types,
+                   const ScanOptions& options, const char* doing, RowSink* sink,
+                   ScanResult* result);
+
+// "column \"x\"", "expression \"x + 1\"", of a key for messages; palloc'ed.
+char* describe_column(const DensityKey& key, int column);
+// The same of all its columns: "column \"x\"", "columns \"x\", \"y\"".
+char* describe_columns(const DensityKey& key);
+
+// Error 55000: nothing to fit a density to, and why.
+[[noreturn]] void raise_nothing_to_fit(Relation relation, const DensityKey& key,
+                                       const char* detail);
+
+}  // namespace kde_pg

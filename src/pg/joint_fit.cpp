@@ -1,0 +1,296 @@
+// kde_fit of several columns: scan, select, estimate, store. An array of one is the fit of a
+// column.
+#include "pg/bandwidth.h"
+#include "pg/column_fit.h"
+#include "pg/density_datum.h"
+#include "pg/device.h"
+#include "pg/fit_record.h"
+#include "pg/interrupts.h"
+#include "pg/options.h"
+#include "pg/owned.h"
+
+#include "core/density/text.h"
+#include "core/joint/fit.h"
+
+extern "C" {
+#include "access/relation.h"
+#include "catalog/pg_type.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+struct JointRequest {
+  DensityKey key;
+  kde::JointMethod method = kde::JointMethod::automatic;
+  const char* method_name = nullptr;
+  int64 sample_rows = 0;
+  int64 seed = 0;
+};
+
+// What a fit makes; owned by the fit's memory context.
+struct Work {
+  kde::JointSample sample;
+  std::vector<std::uint64_t> words;
+  std::size_t size = 0;
+  kde::JointFitReport report;
+};
+
+class SeveralColumns final : public RowSink {
+ public:
+  explicit SeveralColumns(kde::JointSampler* sampler) : sampler_(sampler) {}
+  kde::Status add(const double* values, uint16 nulls) noexcept override {
+    return sampler_->add(values, nulls);
+  }
+  void begin_block() noexcept override { sampler_->begin_block(); }
+
+ private:
+  kde::JointSampler* sampler_;
+};
+
+kde::JointMethod read_joint_method(const char* name) {
+  kde::JointMethod method;
+  if (!kde::parse_joint_method(name, &method))
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
+             errhint("The methods for several columns are auto, lscv, lscv_matrix, lscv_diagonal, "
+                     "plugin_product, normal_reference and scott.")));
+  return method;
+}
+
+// A row of the sample in the sampler, in the sample, in axes' coordinates and whitened.
+Size bytes_per_row(int columns) { return (4 * sizeof(double)) * (columns + 1); }
+
+void check_joint_sample_rows(int64 sample_rows, int columns) {
+  if (sample_rows == -1)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("a density of several columns is fitted to a sample"),
+                    errdetail("sample_rows => -1 would keep every row."),
+                    errhint("Use sample_rows of at least 2. The columns' own distributions are "
+                            "taken from every row that is read; kde_aqp.sample_blocks says how "
+                            "many are.")));
+  if (sample_rows < 2)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample_rows must be at least 2"),
+             errdetail("The value given was %lld.", static_cast<long long>(sample_rows))));
+  check_sample_fits(sample_rows, bytes_per_row(columns),
+                    "Use a smaller sample or raise maintenance_work_mem.");
+}
+
+// Of the columns' null masks in the sample: which columns have no value at all.
+void check_has_values(Relation relation, const DensityKey& key, const kde::JointSample& sample) {
+  if (sample.rows_read == 0)
+    raise_nothing_to_fit(relation, key,
+                         key.has_filter() ? "The scan found no rows that the filter accepts."
+                                          : "The scan found no rows.");
+}
+
+// As of one column's sample_variance, for a row of the sample; and for all rows that were read, in
+// the same unit, the variance of a fraction of one row: a count by them has the design effect's
+// part in full, as they lie in the same blocks, and the rest divided by their number.
+void set_variances(const kde::JointSample& sample, const ScanResult& scan,
+                   kde::JointFitOptions* options) {
+  if (scan.every_row_read && sample.rows == sample.rows_read) return;
+  const double not_read = 1 - scan.share_of_blocks();
+  const double of_blocks = scan.every_row_read ? 0 : (sample.design_effect - 1) * not_read;
+  const double read = static_cast<double>(sample.rows_read);
+  const double drawn = static_cast<double>(sample.rows);
+  options->sampling_variance = Max(1 - drawn / (read * scan.rows_per_row_read), 0.0) + of_blocks;
+  if (!scan.every_row_read) options->reading_variance = not_read * drawn / read + of_blocks;
+}
+
+kde::SumsWork work_of(kde::JointMethod method, int64 n, int columns) {
+  kde::MatrixMethod matrix_method;
+  if (!kde::parse_matrix_method(kde::joint_method_name(method), &matrix_method)) return {};
+  return matrix_work(matrix_method, n, columns);
+}
+
+// A column that stands in the way is named.
+void check_fitted(const kde::Status& status, const JointRequest& request, int column) {
+  const char* doing = psprintf("fit a density to %s", describe_columns(request.key));
+  if (status.ok() || column < 0 || column >= request.key.columns) {
+    check_status(status, doing);
+    return;
+  }
+  const KeyColumn& c = request.key.column[column];
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("could not %s", doing),
+                  errdetail_internal("%s \"%s\": %s.", c.attnum != 0 ? "Column" : "Expression",
+                                     c.text, status.message),
+                  errhint("Leave it out.")));
+}
+
+// n x n, as an array of that shape.
+ArrayType* matrix_array(const double* elements, int n) {
+  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * n * n));
+  for (int i = 0; i < n * n; ++i) values[i] = Float8GetDatum(elements[i]);
+  int dims[2] = {n, n};
+  int lower[2] = {1, 1};
+  return construct_md_array(values, nullptr, 2, dims, lower, FLOAT8OID, sizeof(float8),
+                            FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+}
+
+// What both kinds of fit tell, in the record's order.
+struct Told {
+  const char* method;
+  ArrayType* matrix;  // null: no bandwidth
+  double rows;
+  int64 sample_rows;
+  Size bytes;
+};
+
+Datum record_of(FunctionCallInfo fcinfo, const DensityKey& key, const FitRecord& record,
+                const Told& told) {
+  Row<20> row;
+  put_key(&row, key);
+  put_text(&row, key.has_filter() ? key.filter : nullptr);
+  put_text(&row, told.method);
+  row.put(PointerGetDatum(told.matrix), told.matrix == nullptr);
+  put_text(&row, record.bandwidth_status);
+  put_text(&row, record.model);
+  row.put(Float8GetDatum(told.rows));
+  row.put(Int64GetDatum(record.rows_read));
+  row.put(Int64GetDatum(told.sample_rows));
+  row.put(Int64GetDatum(record.bandwidth_rows));
+  row.put(Int64GetDatum(record.stored_rows), record.stored_rows == 0);
+  row.put(Int32GetDatum(static_cast<int32>(told.bytes)));
+  put_cost(&row, record);
+  return row.record(fcinfo);
+}
+
+Datum fit_one(FunctionCallInfo fcinfo, const JointRequest& joint, Relation relation) {
+  ColumnFitRequest request;
+  request.key = joint.key;
+  request.method_name = joint.method_name;
+  request.method = read_column_method(joint.method_name);
+  request.sample_rows = joint.sample_rows;
+  check_sample_rows(request.sample_rows);
+  request.seed = joint.seed;
+  ColumnFit fit;
+  fit_one_column(request, relation, &fit);
+  Told told = {};
+  told.method = kde::method_name(fit.report.method);
+  const double squared = fit.report.bandwidth * fit.report.bandwidth;
+  if (fit.report.bandwidth != 0) told.matrix = matrix_array(&squared, 1);
+  told.rows = fit.rows;
+  told.sample_rows = fit.report.sample_rows;
+  told.bytes = fit.bytes;
+  return record_of(fcinfo, request.key, fit.record, told);
+}
+
+Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relation) {
+  const DensityKey& key = request->key;
+  request->method = read_joint_method(request->method_name);
+  check_joint_sample_rows(request->sample_rows, key.columns);
+  const ColumnTypes types = check_types(key);
+  catalog_lock(key);
+
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
+  Work* work = Owned<Work>::create(context);
+  kde::JointSampler::Options sampling;
+  sampling.columns = key.columns;
+  sampling.sample_rows = request->sample_rows;
+  sampling.seed = static_cast<uint64>(request->seed);
+  kde::JointSampler* sampler = Owned<kde::JointSampler>::create(context, sampling);
+
+  instr_time start;
+  INSTR_TIME_SET_CURRENT(start);
+  ScanOptions scan_options;
+  scan_options.sample_blocks = option_sample_blocks;
+  scan_options.seed = static_cast<uint64>(request->seed);
+  SeveralColumns sink(sampler);
+  ScanResult scan;
+  const char* doing = psprintf("read %s", describe_columns(key));
+  scan_as_owner(relation, key, types, scan_options, doing, &sink, &scan);
+  check_status(sampler->finish(&work->sample), doing);
+  const double scan_ms = elapsed_ms(start);
+  const kde::JointSample& sample = work->sample;
+  check_has_values(relation, key, sample);
+
+  kde::JointFitOptions options;
+  options.method = request->method;
+  for (int k = 0; k < key.columns; ++k) {
+    options.value_type[k] = types.value_type[k];
+    options.lattice_step[k] = types.lattice_step[k];
+  }
+  options.rows_per_row_read = scan.rows_per_row_read;
+  options.every_row_read = scan.every_row_read;
+  set_variances(sample, scan, &options);
+  options.budget = static_cast<Size>(option_joint_bytes) * 1024;
+  options.bandwidth_rows = option_bandwidth_rows;
+  options.seed = static_cast<uint64>(request->seed);
+  options.engine = chosen_engine();
+  MemoryContext caller = MemoryContextSwitchTo(context);
+  DeviceChoice device;
+  choose_device(work_of(request->method, Min(sample.rows, options.bandwidth_rows), key.columns),
+                &options.engine, &device);
+  MemoryContextSwitchTo(caller);
+  const kde::Control control = begin_core_work(chosen_threads());
+  int column = -1;
+  const kde::Status status = kde::fit_joint(sample, *sampler, options, control, &work->words,
+                                            &work->size, &work->report, &column);
+  check_fitted(status, *request, column);
+  const kde::JointFitReport& report = work->report;
+  report_device(device);
+  show_notice(report.notice);
+
+  const bool used_sums = report.bandwidth_rows > 0;
+  FitRecord record{};
+  record.density = reinterpret_cast<struct varlena*>(
+      DatumGetPointer(density_to_datum(work->words.data(), work->size)));
+  record.requested_method = request->method_name;
+  record.requested_sample_rows = request->sample_rows;
+  record.seed = request->seed;
+  record.rows_read = sample.rows_read;
+  record.design_effect = sample.design_effect;
+  record.bandwidth_rows = report.bandwidth_rows;
+  record.bandwidth_status = report.status;
+  if (report.model[0] != '\0') record.model = report.model;
+  if (used_sums) record.engine = used_engine_name(device);
+  record.threads = control.threads;
+  record.scan_ms = scan_ms;
+  record.select_ms = report.select_ms;
+  record.estimate_ms = report.estimate_ms;
+  const Size cells = static_cast<Size>(key.columns) * key.columns;
+  if (report.bandwidth.size() == cells)
+    record.bandwidth_matrix = matrix_array(report.bandwidth.data(), key.columns);
+  record.stored_rows = report.points;
+  catalog_store(key, record);
+
+  Told told = {};
+  told.method = kde::joint_method_name(report.method);
+  told.matrix = record.bandwidth_matrix;
+  told.rows = reinterpret_cast<const kde::JointHeader*>(record.density)->rows;
+  told.sample_rows = report.sample_rows;
+  told.bytes = work->size;
+  const Datum result = record_of(fcinfo, key, record, told);
+  MemoryContextDelete(context);
+  return result;
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+KDE_FUNCTION(kde_fit_columns) {
+  using namespace kde_pg;
+  check_may_write("kde_fit()");
+  reject_null(fcinfo, 0, "relation");
+  reject_null(fcinfo, 1, "column_names");
+  reject_null(fcinfo, 2, "method");
+  reject_null(fcinfo, 3, "sample_rows");
+  JointRequest request;
+  request.method_name = text_to_cstring(PG_GETARG_TEXT_PP(2));
+  request.sample_rows = PG_GETARG_INT64(3);
+  request.seed = PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4);
+  Relation relation = open_owned_relation(PG_GETARG_OID(0));
+  check_kind(relation);
+  request.key = key_by_arrays(PG_GETARG_OID(0), PG_GETARG_ARRAYTYPE_P(1), text_argument(fcinfo, 5));
+  const Datum result = request.key.columns == 1 ? fit_one(fcinfo, request, relation)
+                                                : fit_several(fcinfo, &request, relation);
+  relation_close(relation, NoLock);
+  PG_RETURN_DATUM(result);
+}

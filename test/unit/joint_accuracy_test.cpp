@@ -1,0 +1,171 @@
+// The pieces of the joint part of `make accuracy` whose faults would not show in its figures: rows
+// with NULL, the truth of a box, the rule of the boxes, the counting of errors and ratios.
+#include "accuracy/joint_boxes.h"
+#include "accuracy/joint_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+
+namespace kde::accuracy {
+namespace {
+
+// Columns: uniform; the same rounded to tenths (ties); a mixture with the first. Every 50th row is
+// NULL in the last column, apart from row 0.
+RowSet example(std::size_t rows) {
+  RowSet set;
+  set.columns = 3;
+  set.rows = rows;
+  Random random(5);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double x = random.uniform();
+    set.value.push_back(x);
+    set.value.push_back(std::round(10 * x) / 10);
+    const bool null = i % 50 == 49;
+    set.value.push_back(null ? 0 : x + 0.2 * random.uniform());
+    set.null.push_back(null ? 4 : 0);
+  }
+  return set;
+}
+
+// --- rows ----------------------------------------------------------------------------------------
+
+TEST(JointRows, NullsKeepTheirRows) {
+  const Table table = parse_table("t", "a,b,c,d\n1,NA,x,4\n2,5,y,\n3,6,z,8\n");
+  const JointTable joint = joint_table(table, {"d", "b"});
+  EXPECT_EQ(joint.columns(), 2);
+  EXPECT_EQ(joint.type, (std::vector<ColumnType>{ColumnType::integer, ColumnType::integer}));
+  EXPECT_EQ(joint.rows.value, (std::vector<double>{4, 0, 0, 5, 8, 6}));
+  EXPECT_EQ(joint.rows.null, (std::vector<std::uint16_t>{2, 1, 0}));
+  EXPECT_THROW(joint_table(table, {"a", "c"}), std::runtime_error);
+  EXPECT_THROW(joint_table(table, {"a", "e"}), std::runtime_error);
+
+  const RowSet part = part_of(joint.rows, {1}, {2, 0});
+  EXPECT_EQ(part.value, (std::vector<double>{6, 0}));
+  EXPECT_EQ(part.null, (std::vector<std::uint16_t>{0, 1}));
+}
+
+TEST(JointRows, TotalsOfABox) {
+  RowSet rows;
+  rows.columns = 2;
+  rows.rows = 5;
+  rows.value = {1, 10, 2, 20, 3, 0, 4, 40, 0, 30};
+  rows.null = {0, 0, 2, 0, 1};  // b of the third row, a of the fifth
+  const BoxTotals a = totals_of(rows, {{0}, {closed_range(2, 4)}});
+  EXPECT_EQ(a.rows, 3U);
+  EXPECT_EQ(a.slice[0].rows, 3U);
+  EXPECT_EQ(a.slice[0].mean, 3);
+  EXPECT_EQ(a.slice[1].rows, 2U);  // a NULL is in the count and not in the mean
+  EXPECT_EQ(a.slice[1].mean, 30);
+  EXPECT_EQ(a.slice[1].deviation, 10);
+  const BoxTotals both = totals_of(rows, {{1, 0}, {closed_range(10, 30), closed_range(0, 4)}});
+  EXPECT_EQ(both.rows, 2U);  // 0 is stored for a NULL, which is in no range
+  EXPECT_EQ(both.slice[0].sum, 3);
+}
+
+// --- boxes ---------------------------------------------------------------------------------------
+
+// The rule, counted anew by totals written out here.
+TEST(JointBoxes, HoldWhatTheRuleAllows) {
+  const RowSet rows = example(4000);
+  BoxRule rule;
+  rule.boxes = 60;
+  for (const std::vector<int>& columns : {std::vector<int>{0, 2}, {2, 1, 0}}) {
+    const std::vector<BoxQuestion> questions = make_boxes(rows, columns, rule, 3);
+    ASSERT_EQ(questions.size(), 60U);
+    for (const BoxQuestion& q : questions) {
+      ASSERT_EQ(q.box.column, columns);
+      std::size_t inside = 0;
+      double sum = 0;
+      std::vector<std::set<double>> values(columns.size());
+      for (std::size_t i = 0; i < rows.rows; ++i) {
+        bool in = true;
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+          const double x = rows.row(i)[columns[k]];
+          if (!rows.is_null(i, columns[k])) values[k].insert(x);
+          in = in && !rows.is_null(i, columns[k]) && q.box.range[k].lower <= x &&
+               x <= q.box.range[k].upper;
+        }
+        if (!in) continue;
+        ++inside;
+        sum += rows.row(i)[0];
+      }
+      EXPECT_EQ(q.truth.rows, inside);
+      EXPECT_NEAR(q.truth.slice[0].sum, sum, 1e-9 * sum);
+      EXPECT_EQ(q.fraction, static_cast<double>(inside) / 4000);
+      EXPECT_GE(q.fraction, 0.005);
+      EXPECT_LE(q.fraction, 0.2);
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        EXPECT_TRUE(values[k].count(q.box.range[k].lower) == 1 &&
+                    values[k].count(q.box.range[k].upper) == 1);
+        EXPECT_FALSE(q.box.range[k].lower_unbounded || q.box.range[k].upper_unbounded);
+      }
+    }
+  }
+}
+
+// Without ties a box holds as many rows as were asked for, so the fractions are log-uniform: half
+// are below the geometric middle, 0.0316 (300 draws: 150, and 5 standard deviations are 43).
+TEST(JointBoxes, FractionsAreLogUniform) {
+  const auto questions = make_boxes(example(4000), {0, 2}, BoxRule(), 7);
+  ASSERT_EQ(questions.size(), 300U);
+  const auto below = std::count_if(questions.begin(), questions.end(), [](const BoxQuestion& q) {
+    return q.fraction < std::sqrt(0.005 * 0.2);
+  });
+  EXPECT_GT(below, 150 - 43);
+  EXPECT_LT(below, 150 + 43);
+}
+
+// Two independent uniform columns: where the box meets no edge, its sides in rank space are 2 s
+// a_k, so that their ratio is within e^-1 and e^1, and reaches beyond e^-0.7 and e^0.7 (of the 300
+// some 4.5 % each way). Off by a rank at each end, of some hundreds.
+TEST(JointBoxes, AspectsAreTheRules) {
+  RowSet rows;
+  rows.columns = 2;
+  rows.rows = 4000;
+  Random random(11);
+  for (std::size_t i = 0; i < 2 * rows.rows; ++i) rows.value.push_back(random.uniform());
+  rows.null.resize(rows.rows);
+  double least = 0;
+  double most = 0;
+  for (const BoxQuestion& q : make_boxes(rows, {0, 1}, BoxRule(), 1)) {
+    const Range& x = q.box.range[0];
+    const Range& y = q.box.range[1];
+    if (std::min(x.lower, y.lower) < 0.01 || std::max(x.upper, y.upper) > 0.99) continue;
+    if (q.fraction < 0.05) continue;  // wide enough for uniform values to stand for their ranks
+    const double ratio = std::log((x.upper - x.lower) / (y.upper - y.lower));
+    least = std::min(least, ratio);
+    most = std::max(most, ratio);
+  }
+  EXPECT_LT(least, -0.7);
+  EXPECT_GT(least, -1.15);
+  EXPECT_GT(most, 0.7);
+  EXPECT_LT(most, 1.15);
+}
+
+TEST(JointBoxes, SeedsFixThem) {
+  const RowSet rows = example(1000);
+  BoxRule rule;
+  rule.boxes = 10;
+  const auto a = make_boxes(rows, {0, 1}, rule, 1);
+  const auto b = make_boxes(rows, {0, 1}, rule, 1);
+  const auto c = make_boxes(rows, {0, 1}, rule, 2);
+  ASSERT_EQ(a.size(), 10U);
+  int same = 0;
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(a[i].box.range[0].lower, b[i].box.range[0].lower);
+    EXPECT_EQ(a[i].truth.rows, b[i].truth.rows);
+    same += a[i].box.range[0].lower == c[i].box.range[0].lower ? 1 : 0;
+  }
+  EXPECT_LT(same, 10);
+}
+
+}  // namespace
+}  // namespace kde::accuracy

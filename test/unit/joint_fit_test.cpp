@@ -1,0 +1,319 @@
+// Fits of several columns: what is stored, what it answers, and what is refused.
+#include "core/joint/fit.h"
+
+#include "core/joint/integrate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+
+namespace kde {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+struct Row {
+  std::vector<double> value;
+  std::uint16_t null = 0;
+};
+
+struct Fit {
+  JointSample sample;
+  std::unique_ptr<JointSampler> sampler;
+  std::vector<std::uint64_t> words;
+  std::size_t size = 0;
+  JointFitReport report;
+  int column = -1;
+  Status status;
+
+  JointView view() const { return JointView(words.data()); }
+};
+
+Fit fit(const std::vector<Row>& rows, std::int64_t sample_rows, JointFitOptions options = {},
+        const Control& control = {}) {
+  Fit f;
+  const int d = static_cast<int>(rows.front().value.size());
+  f.sampler = std::make_unique<JointSampler>(JointSampler::Options{d, sample_rows, 3});
+  for (const Row& r : rows) EXPECT_TRUE(f.sampler->add(r.value.data(), r.null).ok());
+  EXPECT_TRUE(f.sampler->finish(&f.sample).ok());
+  for (ValueType& t : options.value_type) t = ValueType::float8;
+  options.every_row_read = options.rows_per_row_read == 1;
+  const double n = static_cast<double>(rows.size());
+  options.sampling_variance = 1 - static_cast<double>(f.sample.rows) / n;
+  f.status =
+      fit_joint(f.sample, *f.sampler, options, control, &f.words, &f.size, &f.report, &f.column);
+  if (f.status.ok()) {
+    const Status valid = validate_joint(f.words.data(), f.size);
+    EXPECT_TRUE(valid.ok()) << valid.message;
+  }
+  return f;
+}
+
+BoxSide side(int column, double lower, double upper) {
+  BoxSide s;
+  s.column = column;
+  s.range = {};
+  s.range.lower = lower;
+  s.range.upper = upper;
+  s.range.lower_unbounded = s.range.upper_unbounded = false;
+  return s;
+}
+
+double normal(Random* random) {
+  const double u = random->uniform();
+  return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * random->uniform());
+}
+
+// Two correlated columns and one of whole numbers that follows the first.
+std::vector<Row> three_columns(std::size_t n) {
+  Random random(11);
+  std::vector<Row> rows(n);
+  for (Row& r : rows) {
+    const double x = normal(&random);
+    const double y = 0.8 * x + 0.6 * normal(&random);
+    r.value = {x, std::exp(y), std::round(10 * x + 3 * normal(&random))};
+  }
+  return rows;
+}
+
+double count_rows(const std::vector<Row>& rows, std::span<const BoxSide> box) {
+  double count = 0;
+  for (const Row& r : rows) {
+    bool in = true;
+    for (const BoxSide& s : box) {
+      const double x = r.value[static_cast<std::size_t>(s.column)];
+      in = in && (r.null >> s.column & 1) == 0 && x >= s.range.lower && x <= s.range.upper;
+    }
+    count += in;
+  }
+  return count;
+}
+
+// As far as the columns' own distributions are, which keep some 500 values that are not on a
+// lattice.
+TEST(JointFit, WithEveryRowStoredAnswersAreExact) {
+  const std::vector<Row> rows = three_columns(500);
+  const Fit f = fit(rows, 500);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  EXPECT_EQ(f.report.points, 500);
+  Random random(2);
+  for (int i = 0; i < 200; ++i) {
+    const double a = 3 * random.uniform() - 2;
+    const double b = 40 * random.uniform() - 30;
+    const BoxSide box[] = {side(0, a, a + 1), side(2, std::round(b), std::round(b) + 12)};
+    const JointMoments m = joint_moments(f.view(), box, 2);
+    EXPECT_NEAR(m.count, count_rows(rows, box), 1e-6);
+    double sum = 0;
+    for (const Row& r : rows) sum += count_rows({r}, box) * r.value[2];
+    EXPECT_NEAR(m.mean * m.finite, sum, 1e-6);
+  }
+}
+
+// The raw sample's squared error of a count is p (1 - p)/n (1 - n/N). On smooth data the density
+// must be well below it; of 300 boxes in the mean a ratio of 0.7 leaves room for their dependence,
+// and a density that only counts the sample's rows has a ratio of 1.
+TEST(JointFit, PredictsBetterThanTheSampleItself) {
+  const std::vector<Row> rows = three_columns(40000);
+  Random random(4);
+  double squared = 0;
+  double raw_squared = 0;
+  const Fit f = fit(rows, 1500);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  std::vector<Row> sample(1500);
+  for (std::size_t i = 0; i < 1500; ++i)
+    sample[i].value.assign(f.sample.value.begin() + static_cast<std::ptrdiff_t>(3 * i),
+                           f.sample.value.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
+  for (int i = 0; i < 300; ++i) {
+    const Row& centre = rows[random.below(rows.size())];
+    const double w = 0.2 + random.uniform();
+    const BoxSide box[] = {side(0, centre.value[0] - w, centre.value[0] + w),
+                           side(1, centre.value[1] * std::exp(-w), centre.value[1] * std::exp(w))};
+    const double p = count_rows(rows, box) / 40000;
+    const double pq = p * (1 - p);
+    if (pq < 0.004) continue;
+    const double e = joint_moments(f.view(), box, -1).count / 40000 - p;
+    const double r = count_rows(sample, box) / 1500 - p;
+    squared += e * e / pq;
+    raw_squared += r * r / pq;
+  }
+  EXPECT_LT(squared / raw_squared, 0.7);
+  // What the fit says of itself is of that order.
+  EXPECT_LT(f.view().header().count_error[1], 0.9);
+}
+
+TEST(JointFit, WholeRangeIsAllRowsThatAreNotNull) {
+  std::vector<Row> rows = three_columns(5000);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i % 5 == 0) rows[i].null = 2;
+    if (i % 7 == 0) rows[i].null |= 1;
+  }
+  const Fit f = fit(rows, 800);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  const BoxSide second[] = {side(1, -1e9, 1e9)};
+  EXPECT_NEAR(joint_moments(f.view(), second, -1).count, 4000, 1e-6);
+  // Both: what the sample's own NULLs say within what calibration leaves, 1e-4 of the rows a class,
+  // and the pairs' sampling, sqrt(p (1 - p)/800) with p = 0.686: 0.016.
+  const BoxSide both[] = {side(0, -1e9, 1e9), side(1, -1e9, 1e9)};
+  EXPECT_NEAR(joint_moments(f.view(), both, -1).count / 5000, 24.0 / 35, 4 * 0.016);
+  // No bounds, no condition.
+  EXPECT_NEAR(joint_moments(f.view(), {}, -1).count, 5000, 1e-6);
+}
+
+TEST(JointFit, InfinitiesAndNaN) {
+  std::vector<Row> rows = three_columns(1000);
+  for (std::size_t i = 0; i < 1000; i += 10) rows[i].value[0] = i % 20 == 0 ? kInfinity : kNan;
+  const Fit f = fit(rows, 400);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  BoxSide above[2] = {side(0, 0, 0), side(2, -1e6, 1e6)};
+  above[0].range.lower = 1e300;
+  above[0].range.upper_unbounded = true;
+  // Calibrated to the column's own 5 % of each: 2 class totals, each to 1e-4 of the rows.
+  EXPECT_NEAR(joint_moments(f.view(), above, -1).count, 100, 0.5);
+}
+
+TEST(JointFit, MethodsByNameAreThePlainKernelSum) {
+  const std::vector<Row> rows = three_columns(300);
+  JointFitOptions options;
+  options.method = JointMethod::plugin_product;
+  const Fit f = fit(rows, 300, options);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  ASSERT_EQ(f.report.bandwidth.size(), 9u);
+  const double h0 = std::sqrt(f.report.bandwidth[0]);
+  const double h1 = std::sqrt(f.report.bandwidth[4]);
+  EXPECT_EQ(f.report.bandwidth[1], 0);
+  const auto phi = [](double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); };
+  const BoxSide box[] = {side(0, -0.5, 0.7), side(1, 0.4, 1.9)};
+  double expected = 0;
+  for (const Row& r : rows)
+    expected += (phi((0.7 - r.value[0]) / h0) - phi((-0.5 - r.value[0]) / h0)) *
+                (phi((1.9 - r.value[1]) / h1) - phi((0.4 - r.value[1]) / h1));
+  // Coordinates are floats: 6e-8 of some 30 bandwidths, times phi(0) and 300 rows.
+  EXPECT_NEAR(joint_moments(f.view(), box, -1).count, expected, 3e-4);
+}
+
+TEST(JointFit, ScalarLscvHasTheShapeOfTheCovariance) {
+  JointFitOptions options;
+  options.method = JointMethod::lscv;
+  const Fit f = fit(three_columns(400), 400, options);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  EXPECT_STREQ(f.report.status, "converged");
+  const std::vector<double>& h = f.report.bandwidth;
+  double mean[3] = {}, cov[3] = {};
+  for (std::size_t i = 0; i < 400; ++i)
+    for (std::size_t k = 0; k < 3; ++k) mean[k] += f.sample.value[3 * i + k] / 400;
+  for (std::size_t i = 0; i < 400; ++i) {
+    const double x = f.sample.value[3 * i] - mean[0];
+    const double y = f.sample.value[3 * i + 1] - mean[1];
+    cov[0] += x * x;
+    cov[1] += x * y;
+    cov[2] += y * y;
+  }
+  EXPECT_NEAR(h[1] / std::sqrt(h[0] * h[4]), cov[1] / std::sqrt(cov[0] * cov[2]), 1e-9);
+  EXPECT_NEAR(f.view().correlation(0, 1), cov[1] / std::sqrt(cov[0] * cov[2]), 1e-9);
+}
+
+TEST(JointFit, RefusesWhatHasNoDensity) {
+  JointFitOptions options;
+  options.method = JointMethod::lscv_matrix;
+  std::vector<Row> rows = three_columns(500);
+  for (Row& r : rows) r.value[1] = 7;
+  Fit f = fit(rows, 500, options);
+  EXPECT_EQ(f.status.code, Code::degenerate);
+  EXPECT_EQ(f.column, 1);
+  for (Row& r : rows) r.value[1] = 3 * r.value[0] - 1;
+  f = fit(rows, 500, options);
+  EXPECT_EQ(f.status.code, Code::degenerate);
+  EXPECT_EQ(f.column, 1);
+  f = fit(three_columns(9), 9, options);
+  EXPECT_EQ(f.status.code, Code::degenerate);
+  EXPECT_EQ(f.column, -1);
+  rows = three_columns(500);
+  for (std::size_t i = 0; i < 495; ++i) rows[i].null = 1;
+  EXPECT_EQ(fit(rows, 500, options).status.code, Code::degenerate);
+  // The automatic density has an answer in all these cases.
+  EXPECT_TRUE(fit(rows, 500).status.ok());
+  for (Row& r : rows) r.value[1] = 7;
+  EXPECT_TRUE(fit(rows, 200).status.ok());
+  EXPECT_TRUE(fit(three_columns(2), 2).status.ok());
+  EXPECT_EQ(fit(three_columns(1), 2).status.code, Code::degenerate);
+}
+
+TEST(JointFit, ColumnsThatAreAllNull) {
+  std::vector<Row> rows = three_columns(300);
+  for (Row& r : rows) r.null = 4;
+  const Fit f = fit(rows, 150);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  const BoxSide nothing[] = {side(0, -1, 1), side(2, -1e9, 1e9)};
+  EXPECT_EQ(joint_moments(f.view(), nothing, -1).count, 0);
+}
+
+TEST(JointFit, TheSampleIsThinnedToTheBudget) {
+  JointFitOptions options;
+  options.budget = 64 * 1024;
+  const std::vector<Row> rows = three_columns(30000);
+  const Fit f = fit(rows, 20000, options);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  EXPECT_LE(f.size, options.budget);
+  EXPECT_GT(f.size, options.budget / 2);
+  EXPECT_EQ(f.report.sample_rows, 20000);
+  EXPECT_LT(f.report.points, 3000);
+  const BoxSide box[] = {side(0, -1e9, 1e9), side(1, -1e9, 1e9)};
+  EXPECT_NEAR(joint_moments(f.view(), box, -1).count, 30000, 1);
+  options.budget = 600;
+  EXPECT_EQ(fit(rows, 20000, options).status.code, Code::too_large);
+}
+
+TEST(JointFit, SameSeedSameBytes) {
+  const std::vector<Row> rows = three_columns(3000);
+  EXPECT_EQ(fit(rows, 500).words, fit(rows, 500).words);
+}
+
+TEST(JointFit, CanBeCancelledAnywhere) {
+  const std::vector<Row> rows = three_columns(2000);
+  struct Polls {
+    int left, seen;
+  };
+  for (const JointMethod method : {JointMethod::automatic, JointMethod::lscv_matrix}) {
+    JointFitOptions options;
+    options.method = method;
+    Polls all{std::numeric_limits<int>::max(), 0};
+    Control control;
+    control.should_stop = [](void* arg) {
+      auto* polls = static_cast<Polls*>(arg);
+      return ++polls->seen > polls->left;
+    };
+    control.stop_arg = &all;
+    ASSERT_TRUE(fit(rows, 400, options, control).status.ok());
+    for (int i = 0; i < 12; ++i) {
+      Polls some{all.seen * i / 12, 0};
+      control.stop_arg = &some;
+      EXPECT_EQ(fit(rows, 400, options, control).status.code, Code::cancelled) << i;
+    }
+  }
+}
+
+TEST(JointFit, SixteenColumns) {
+  Random random(9);
+  std::vector<Row> rows(600);
+  for (Row& r : rows) {
+    for (int k = 0; k < 16; ++k)
+      r.value.push_back(normal(&random) + (k > 0 ? r.value.back() / 2 : 0));
+  }
+  for (const JointMethod method : {JointMethod::automatic, JointMethod::normal_reference}) {
+    JointFitOptions options;
+    options.method = method;
+    options.budget = 1 << 20;
+    const Fit f = fit(rows, 300, options);
+    ASSERT_TRUE(f.status.ok()) << f.status.message;
+    std::vector<BoxSide> box;
+    for (int k = 0; k < 16; ++k) box.push_back(side(k, -50, 50));
+    EXPECT_NEAR(joint_moments(f.view(), box, 3).count, 600, 1e-2);
+  }
+}
+
+}  // namespace
+}  // namespace kde
