@@ -213,9 +213,12 @@ JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums) {
   return m;
 }
 
-BoxSums sum_blocks(const BoxPlan& plan) {
+BoxSums sum_blocks(const BoxPlan& given) {
   BoxSums sums;
-  const bool correlated = plan.density->correlated();
+  BoxPlan plan = given;
+  const bool correlated = plan.density->correlated() && plan.sides > 0;
+  std::optional<CorrelatedPlan> common;
+  if (correlated) plan.correlated = &common.emplace(plan);
   for (std::size_t b = 0; b < plan.density->blocks(); ++b) {
     switch (place_of(plan, b)) {
       case Place::outside:
