@@ -815,6 +815,126 @@ COMMENT ON FUNCTION kde_cdf(kde, anycompatible) IS
     'fraction of the non-null rows up to and including a value';
 
 -- ---------------------------------------------------------------------------------------------
+-- Several columns
+-- ---------------------------------------------------------------------------------------------
+
+-- Rows in a box: lower and upper have an element for each column, inclusive; NULL is no bound. A
+-- column that is named counts no row in which it is NULL, bounded or not.
+CREATE FUNCTION approx_count(
+    relation regclass, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_count_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(regclass, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate count of a table''s rows in a box';
+CREATE FUNCTION approx_sum(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_sum_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate sum of a column over a table''s rows in a box';
+CREATE FUNCTION approx_avg(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_avg_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate mean of a column over a table''s rows in a box; dates as seconds since 1970';
+CREATE FUNCTION approx_variance(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_variance_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate sample variance of a column over a table''s rows in a box';
+CREATE FUNCTION approx_stddev(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_stddev_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate sample standard deviation of a column over a table''s rows in a box';
+CREATE FUNCTION approx_count_ci(
+    relation regclass, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_count_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(regclass, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate count of a table''s rows in a box, with a confidence interval';
+CREATE FUNCTION approx_sum_ci(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_sum_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate sum of a column over a table''s rows in a box, with a confidence interval';
+CREATE FUNCTION approx_avg_ci(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_avg_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate mean of a column over a table''s rows in a box; dates as seconds since 1970, with a confidence interval';
+CREATE FUNCTION approx_variance_ci(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_variance_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate sample variance of a column over a table''s rows in a box, with a confidence interval';
+CREATE FUNCTION kde_explain(
+    relation regclass, columns text[], lower anycompatiblearray, upper anycompatiblearray,
+    target text DEFAULT NULL, filter text DEFAULT NULL)
+RETURNS TABLE (
+    rank integer, column_names text[], filter text, method text, points bigint, chosen boolean,
+    reason text, estimate double precision, lower_bound double precision,
+    upper_bound double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 5;
+COMMENT ON FUNCTION kde_explain(regclass, text[], anycompatiblearray, anycompatiblearray, text, text) IS
+    'the densities of a table, best first: which one answers, why, and the count, or the mean of the target, by each';
+CREATE FUNCTION kde_conditional(
+    relation regclass, target text, "on" text, at anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, filter text DEFAULT NULL)
+RETURNS TABLE (
+    at double precision, at_text text, estimate double precision, lower_bound double precision,
+    upper_bound double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION kde_conditional(regclass, text, text, anycompatiblearray, anyenum, double precision, text) IS
+    'approximate mean of a column at values of another, with confidence intervals';
+
+-- ---------------------------------------------------------------------------------------------
 -- Plots and programs: curves, bins and JSON of a value of type kde
 -- ---------------------------------------------------------------------------------------------
 

@@ -14,12 +14,6 @@ namespace kde_pg {
 
 namespace {
 
-// Whether bounds for one type mean the same for the other: any numbers, or the very same type.
-bool same_meaning(kde::ValueType a, kde::ValueType b) {
-  const auto is_number = [](kde::ValueType t) { return t <= kde::ValueType::numeric; };
-  return a == b || (is_number(a) && is_number(b));
-}
-
 // Nothing is fitted: the error has the call that would fit it. The table is not locked, so it may
 // be gone by now.
 [[noreturn]] void raise_not_fitted(TableColumn column) {
@@ -56,6 +50,11 @@ Target stored(TableColumn column) {
 }
 
 }  // namespace
+
+bool same_meaning(kde::ValueType a, kde::ValueType b) {
+  const auto is_number = [](kde::ValueType t) { return t <= kde::ValueType::numeric; };
+  return a == b || (is_number(a) && is_number(b));
+}
 
 Target target_by_text(FunctionCallInfo fcinfo) {
   reject_null(fcinfo, 0, "density");

@@ -18,4 +18,7 @@ Target target_by_text(FunctionCallInfo fcinfo);
 Target target_by_column(FunctionCallInfo fcinfo);
 Target target_by_value(FunctionCallInfo fcinfo);
 
+// Whether bounds for one type mean the same for the other: any numbers, or the very same type.
+bool same_meaning(kde::ValueType a, kde::ValueType b);
+
 }  // namespace kde_pg

@@ -31,9 +31,9 @@ struct BoxPlan {
   int target_side;  // the side that bounds the target; -1: none does
   TargetValue value;
   double raw_origin, raw_unit, zero;
-  double least, most;        // the target's own bounds as raw values, or infinite
-  double least_y, most_y;    // and as values
-  std::int64_t simd_target;  // one of simd_targets()
+  double least, most;                // the target's own bounds as raw values, or infinite
+  double least_y, most_y;            // and as values
+  std::int64_t simd_target;          // one of simd_targets()
   const CorrelatedPlan* correlated;  // correlated.h; null for product kernels and without sides
 };
 

@@ -76,7 +76,8 @@ struct Group {
     }
     fill_up(columns);
     for (int n = 0; n < points; ++n) {
-      number[n] = static_cast<std::uint32_t>(b * kJointBlock) + static_cast<std::uint32_t>(point[n]);
+      number[n] =
+          static_cast<std::uint32_t>(b * kJointBlock) + static_cast<std::uint32_t>(point[n]);
     }
   }
   void fill_up(int columns) {
@@ -92,7 +93,11 @@ class Block {
  public:
   Block(const BoxPlan& plan, std::size_t b, const ProductBlock& block, BlockShares* shares,
         BoxSums* sums)
-      : plan_(plan), c_(plan.correlated->correlations), b_(b), block_(block), shares_(shares),
+      : plan_(plan),
+        c_(plan.correlated->correlations),
+        b_(b),
+        block_(block),
+        shares_(shares),
         sums_(sums) {
     find_cut(plan, c_, b, static_cast<int>(block.points), shares, &cut_);
     sums->visited += cut_.points;
@@ -194,8 +199,8 @@ class Block {
       const int i = group_.point[n];
       shares_->probability[i] = group_.probability[n];
       if (c_.has_target) shares_->moment[i] = group_.moment[n];
-      const double weight = block_.weight == nullptr ? block_.equal_weight
-                                                     : static_cast<double>(block_.weight[i]);
+      const double weight =
+          block_.weight == nullptr ? block_.equal_weight : static_cast<double>(block_.weight[i]);
       sums_->variance += weight * weight * static_cast<double>(group_.variance[n]);
     }
   }

@@ -78,7 +78,7 @@ void prepare_pair(double rho, NormalBoxRule* rule) {
   }
 }
 
-// L of R = L L', and L^-1 c.
+// L of R = L L', and L^-1 c: rows of length 1, whose elements no valid matrix lets exceed 1.
 void prepare_factor(const double* R, int k, const double* c, NormalBoxRule* rule) {
   double L[kMaxColumns][kMaxColumns];
   double g[kMaxColumns] = {};
@@ -86,14 +86,14 @@ void prepare_factor(const double* R, int k, const double* c, NormalBoxRule* rule
     for (int j = 0; j <= i; ++j) {
       double rest = R[static_cast<std::size_t>(i * k + j)];
       for (int l = 0; l < j; ++l) rest -= L[i][l] * L[j][l];
-      L[i][j] = i == j ? std::sqrt(std::max(rest, kLeastGap)) : rest / L[j][j];
+      L[i][j] = i == j ? std::sqrt(std::max(rest, kLeastGap)) : std::clamp(rest / L[j][j], -1.0, 1.0);
       rule->factor[i][j] = static_cast<float>(L[i][j]);
     }
     rule->inverse_diagonal[i] = static_cast<float>(1 / L[i][i]);
     if (c == nullptr) continue;
     double rest = c[i];
     for (int l = 0; l < i; ++l) rest -= L[i][l] * g[l];
-    g[i] = rest / L[i][i];
+    g[i] = std::clamp(rest / L[i][i], -1.0, 1.0);
     rule->target[i] = static_cast<float>(g[i]);
   }
 }

@@ -91,7 +91,8 @@ HWY_INLINE hn::Vec<DD> Weights(DD dd, const ProductBlock& block, std::size_t i) 
 
 // own_rows [in the box] + w P.
 template <class DD, class V>
-HWY_INLINE V Rows(DD dd, const ProductBlock& block, const BlockShares& shares, std::size_t i, V weight) {
+HWY_INLINE V Rows(DD dd, const ProductBlock& block, const BlockShares& shares, std::size_t i,
+                  V weight) {
   const hn::Rebind<float, DD> narrow;
   V rows = hn::Mul(weight, hn::PromoteTo(dd, hn::Load(narrow, shares.probability + i)));
   if (block.own_rows > 0) {

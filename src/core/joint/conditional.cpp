@@ -1,0 +1,96 @@
+// See conditional.h.
+#include "core/joint/conditional.h"
+
+#include "core/integrate/interval_parts.h"
+#include "core/joint/axis.h"
+#include "core/joint/integrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kde {
+
+namespace {
+
+// Points that speak, for residuals to tell their own variance; with fewer it is the target's.
+constexpr double kFewestPoints = 3;
+
+// S_2 - S_1^2/S_0 less than that share of S_0: the points lie at one place, and have no slope.
+constexpr double kNoSpread = 1e-8;
+
+// Calls visit(W_i, t_i - t_0, y_i, rows_i) for each point within reach of t_0 whose target is
+// finite.
+template <typename Visit>
+void for_points_near(const JointView& d, int target, int on, float t0, Visit visit) {
+  for (std::size_t b = 0; b < d.blocks(); ++b) {
+    if (d.least(b, on) > t0 + kJointReach || d.greatest(b, on) < t0 - kJointReach) continue;
+    for (int i = 0; i < kJointBlock; ++i) {
+      const double u = double{d.coordinates(b, on)[i]} - t0;
+      if (!(std::fabs(u) <= kJointReach)) continue;
+      if (!(std::fabs(d.coordinates(b, target)[i]) <= kFarthest)) continue;
+      const double spread = d.has_weights() ? double{d.weights(b)[i]} : d.equal_weight();
+      const double rows = d.header().own_rows + spread;
+      if (rows > 0) visit(rows * std::exp(-u * u / 2), u, d.value(b, target, i));
+    }
+  }
+}
+
+struct Sums {
+  double s0 = 0, s1 = 0, s2 = 0, squares = 0;
+  double y = 0, uy = 0;  // sums of W (y - center), W u (y - center)
+};
+
+}  // namespace
+
+Interval conditional_mean(const JointView& d, int target, int on, double x,
+                          const IntervalOptions& options) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const float t0 = axis_of(d, on).coordinate(x);
+  const Header& column = *d.marginal(target);
+  // Keeps what is subtracted small.
+  const double center = column.mean;
+  Sums s;
+  for_points_near(d, target, on, t0, [&](double w, double u, double y) {
+    s.s0 += w;
+    s.s1 += w * u;
+    s.s2 += w * u * u;
+    s.squares += w * w;
+    s.y += w * (y - center);
+    s.uy += w * u * (y - center);
+  });
+  if (!(s.s0 > 0)) return {kNan, kNan, kNan};
+
+  const double mean_u = s.s1 / s.s0;
+  const double spread = s.s2 - s.s1 * mean_u;
+  const bool line = spread > kNoSpread * s.s0;
+  const double mean_y = s.y / s.s0;
+  const double slope = line ? (s.uy - mean_u * s.y) / spread : 0;
+  const double height = mean_y - slope * mean_u;
+
+  double residuals = 0;
+  double l_squares = 0;
+  for_points_near(d, target, on, t0, [&](double w, double u, double y) {
+    const double r = y - center - height - slope * u;
+    residuals += w * r * r;
+    const double l = w / s.s0 - (line ? w * (u - mean_u) * mean_u / spread : 0);
+    l_squares += l * l;
+  });
+  const double points = s.s0 * s.s0 / s.squares;
+  const double degrees = points - (line ? 2 : 1);
+  double variance = column.variance;
+  if (points > kFewestPoints) variance = residuals / s.s0 * points / degrees;
+  const JointHeader& h = d.header();
+  const double z = normal_quantile(options.confidence);
+  const double deviations = z + student_excess(z, std::max(degrees, 1.0));
+  const double half =
+      deviations * std::sqrt(variance * l_squares * (h.sampling_variance + h.reading_variance));
+
+  Interval out;
+  out.estimate = std::clamp(center + height, column.min, column.max);
+  out.lower = std::clamp(out.estimate - half, column.min, column.max);
+  out.upper = std::clamp(out.estimate + half, column.min, column.max);
+  return out;
+}
+
+}  // namespace kde

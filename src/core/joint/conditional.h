@@ -1,0 +1,27 @@
+// The mean of one column given the value of another: a curve through a joint density.
+//
+// Local linear regression (J. Fan, JASA 87, 1992): a line through the points' values of the target
+// y, weighted by their rows and by the density's own kernel in the coordinates t of the other
+// column, and its height at t_0. With W_i = rows_i phi(t_i - t_0), S_r = sum W_i (t_i - t_0)^r,
+//
+//   m(t_0) = sum l_i y_i,    l_i = W_i (S_2 - (t_i - t_0) S_1)/(S_0 S_2 - S_1^2).
+//
+// Its variance is sigma^2 sum l_i^2, sigma^2 being the residuals' about the line, W-weighted, with
+// two degrees of freedom less than the n_e = S_0^2/sum W_i^2 points that speak; times the density's
+// sampling and reading variances: the interval is about the curve that all rows of the table would
+// give with this bandwidth.
+#pragma once
+
+#include "core/integrate/interval.h"
+#include "core/joint/format.h"
+#include "core/room.h"
+
+namespace kde {
+
+// target, on: different columns. x: of `on`; not NaN. options.changed_rows is not looked at.
+// The estimate lies within the target's [min, max], the interval too. All NaN where no point with
+// a finite target is within the kernel's reach of x. One pass over the points; no allocation.
+Interval conditional_mean(const JointView& density, int target, int on, double x,
+                          const IntervalOptions& options);
+
+}  // namespace kde
