@@ -86,7 +86,8 @@ void prepare_factor(const double* R, int k, const double* c, NormalBoxRule* rule
     for (int j = 0; j <= i; ++j) {
       double rest = R[static_cast<std::size_t>(i * k + j)];
       for (int l = 0; l < j; ++l) rest -= L[i][l] * L[j][l];
-      L[i][j] = i == j ? std::sqrt(std::max(rest, kLeastGap)) : std::clamp(rest / L[j][j], -1.0, 1.0);
+      L[i][j] =
+          i == j ? std::sqrt(std::max(rest, kLeastGap)) : std::clamp(rest / L[j][j], -1.0, 1.0);
       rule->factor[i][j] = static_cast<float>(L[i][j]);
     }
     rule->inverse_diagonal[i] = static_cast<float>(1 / L[i][i]);
