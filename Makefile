@@ -355,11 +355,16 @@ bench:
 build/accuracy/accuracy: $(ACCURACY_OBJS) $(CORE_OBJS)
 	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS)
 
+# PART: columns (each by itself), joint (densities of several) or all. JOINT: tables and columns of
+# the joint part, as TABLE:COLUMN,COLUMN ... Without it those that something is asked of.
+PART  ?= all
+JOINT ?=
+
 # A comparator that cannot be installed is left out, and named in the report.
 accuracy:
 	+@scripts/deps.sh accuracy </dev/null || echo "going on without what is missing"
 	+@$(MAKE) --no-print-directory build/accuracy/accuracy
-	+build/accuracy/accuracy '$(subst ','\'',$(ACCURACY_DATA))' build/accuracy </dev/null
+	+build/accuracy/accuracy '$(subst ','\'',$(ACCURACY_DATA))' build/accuracy '$(PART)' '$(JOINT)' </dev/null
 
 # ---------------------------------------------------------------------------------------------
 # kde_agg beside avg() and a t-digest (test/bench/agg): speed, groups, rollup, answers, and errors on
@@ -388,6 +393,21 @@ bench-agg:
 	  '$(subst ','\'',$(ACCURACY_DATA))' $(BENCH_AGG) $(GENERATED_ROWS) >$(BENCH_AGG)/columns.sql; fi
 	+@ROWS=$(ROWS) RUNS=$(RUNS) SECTIONS='$(SECTIONS)' \
 	  test/bench/agg/run.sh $(BENCH_AGG)/columns.sql </dev/null
+
+# ---------------------------------------------------------------------------------------------
+# Joint densities in SQL (test/bench/joint): what an answer costs, fits of 16 columns. A quick run:
+# make bench-joint POINTS=2000 FIT_ROWS=1000
+
+POINTS   ?= 10000
+FIT_ROWS ?= 16384
+bench-joint: SECTIONS = answers fits
+bench-joint: RUNS = 11
+
+bench-joint:
+	+@scripts/deps.sh test </dev/null
+	+@$(MAKE) --no-print-directory -s all
+	+@POINTS=$(POINTS) FIT_ROWS=$(FIT_ROWS) RUNS=$(RUNS) SECTIONS='$(SECTIONS)' \
+	  test/bench/joint/run.sh </dev/null
 
 # ---------------------------------------------------------------------------------------------
 # Format and lint
@@ -473,11 +493,12 @@ help:
 	@echo "make demo            exact against approximate answers [CSV=file.csv COLUMN=name]"
 	@echo "make bench           benchmarks of the core (ratios in one run)"
 	@echo "make bench-agg       kde_agg beside avg() and t-digest [ROWS=n RUNS=n SECTIONS=names DATA=folder]"
-	@echo "make accuracy        errors and coverage on real columns [DATA=folder of CSV files]"
+	@echo "make bench-joint     answers and fits of several columns in SQL [POINTS=n FIT_ROWS=n RUNS=n SECTIONS=names]"
+	@echo "make accuracy        errors and coverage on real columns [DATA=folder of CSV files PART=columns|joint|all]"
 	@echo "make format          format the sources; format-check only looks"
 	@echo "make lint            clang-tidy on the core and the device service"
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
 	@echo "make clean           remove what was built"
 
 .PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench fake-cudad deps unit unit-build sanitize sanitize-threads \
-        regress isolation tap test demo bench bench-agg accuracy format format-check lint rooms help FORCE
+        regress isolation tap test demo bench bench-agg bench-joint accuracy format format-check lint rooms help FORCE

@@ -22,6 +22,12 @@ constexpr std::size_t kCompactorCapacity = std::size_t{1} << 18;
 double normal_density(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi); }
 double normal_distribution(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
+void require(const Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.message);
+}
+
+}  // namespace
+
 ValueType value_type_of(ColumnType type) {
   switch (type) {
     case ColumnType::integer:
@@ -41,12 +47,6 @@ double lattice_step_of(ColumnType type) {
   if (type == ColumnType::integer) return 1;
   return type == ColumnType::date ? 86400 : 0;
 }
-
-void require(const Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.message);
-}
-
-}  // namespace
 
 std::vector<double> draw_sample(const std::vector<double>& values, std::size_t size,
                                 std::uint64_t seed) {

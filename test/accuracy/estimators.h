@@ -13,6 +13,10 @@
 
 namespace kde::accuracy {
 
+// As the extension sees a column of that type; the step of its lattice, 0 where it is not told.
+ValueType value_type_of(ColumnType type);
+double lattice_step_of(ColumnType type);
+
 // `size` of the values, uniformly without replacement, in the order drawn. size <= values.size().
 std::vector<double> draw_sample(const std::vector<double>& values, std::size_t size,
                                 std::uint64_t seed);

@@ -41,6 +41,7 @@ JointTable joint_table(const Table& table, const std::vector<std::string>& names
   for (int k = 0; k < rows.columns; ++k) {
     const Column& column = column_of(table, names[k]);
     joint.type.push_back(column.type);
+    joint.mean.push_back(slice_of(column.values).mean);
     for (const std::size_t i : column.null_rows)
       rows.null[i] = static_cast<std::uint16_t>(rows.null[i] | 1U << k);
     std::size_t next = 0;

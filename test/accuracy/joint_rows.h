@@ -27,6 +27,7 @@ struct JointTable {
   std::string name;
   std::vector<std::string> column_name;
   std::vector<ColumnType> type;
+  std::vector<double> mean;  // of each column's values that are not NULL; NaN of none
   RowSet rows;
 
   int columns() const { return rows.columns; }

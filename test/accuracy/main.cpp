@@ -1,11 +1,15 @@
 // `make accuracy`: how far the answers are from the truth, on every column of a folder of CSV
 // files, beside what a user would otherwise use.
 //
-//   accuracy FOLDER OUTPUT_FOLDER
+//   accuracy FOLDER OUTPUT_FOLDER [columns | joint | all [TABLE:COLUMN,COLUMN... ...]]
+//
+// columns: each column by itself; joint: densities of several columns, of the tables and columns
+// named (joint_part.h), or of those that are asked for.
 //
 // Run from the repository's root. Exit status 0 if everything was measured, whatever the figures
 // are; 1 if something failed, or SQL's answers are not the core's.
 #include "comparators.h"
+#include "joint_part.h"
 #include "measure.h"
 #include "picture.h"
 #include "report.h"
@@ -36,14 +40,18 @@ void say_what_is_missing(const ComparatorOutcome& outcome, const std::string& fo
               folder.c_str());
 }
 
-int run(const std::string& data, const std::string& folder) {
-  const Plan plan;
-  std::filesystem::create_directories(folder);
+std::vector<Table> read_tables(const std::string& data) {
   std::vector<Table> tables;
+  for (const std::string& path : list_tables(data)) tables.push_back(read_table(path));
+  return tables;
+}
+
+void run_columns(const std::vector<Table>& tables, const std::string& data,
+                 const std::string& folder) {
+  const Plan plan;
   std::vector<ColumnResult> columns;
-  for (const std::string& path : list_tables(data)) {
-    tables.push_back(read_table(path));
-    std::vector<ColumnResult> found = columns_to_measure(&tables.back(), plan.seed);
+  for (Table table : tables) {
+    std::vector<ColumnResult> found = columns_to_measure(&table, plan.seed);
     columns.insert(columns.end(), std::make_move_iterator(found.begin()),
                    std::make_move_iterator(found.end()));
   }
@@ -59,11 +67,22 @@ int run(const std::string& data, const std::string& folder) {
   write_csv(columns, folder + "/accuracy.csv");
   for (const ColumnResult& column : columns) draw_column(column, folder);
   say_what_is_missing(outcome, folder);
+  std::fflush(stdout);
 
   for (const ColumnResult& column : columns) {
     if (column.sql_difference <= kSqlTolerance) continue;
     throw std::runtime_error("approx_count of " + column.name() + " is not the core's");
   }
+}
+
+int run(const std::string& data, const std::string& folder, const std::string& part,
+        const std::string& joint_tables) {
+  if (part != "columns" && part != "joint" && part != "all")
+    throw std::runtime_error("there is no part " + part);
+  std::filesystem::create_directories(folder);
+  const std::vector<Table> tables = read_tables(data);
+  if (part != "joint") run_columns(tables, data, folder);
+  if (part != "columns") run_joint(tables, joint_tables, folder);
   return 0;
 }
 
@@ -72,12 +91,16 @@ int run(const std::string& data, const std::string& folder) {
 }  // namespace kde::accuracy
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: accuracy FOLDER OUTPUT_FOLDER\n");
+  if (argc < 3 || argc > 5) {
+    std::fprintf(
+        stderr,
+        "usage: accuracy FOLDER OUTPUT_FOLDER [columns | joint | all [TABLE:COLUMN,...]]\n");
     return 1;
   }
   try {
-    return kde::accuracy::run(argv[1], argv[2]);
+    const bool named = argc > 4 && argv[4][0] != '\0';
+    return kde::accuracy::run(argv[1], argv[2], argc > 3 ? argv[3] : "all",
+                              named ? argv[4] : kde::accuracy::kJointTables);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "accuracy: %s\n", e.what());
     return 1;

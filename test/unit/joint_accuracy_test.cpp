@@ -1,12 +1,17 @@
 // The pieces of the joint part of `make accuracy` whose faults would not show in its figures: rows
 // with NULL, the truth of a box, the rule of the boxes, the counting of errors and ratios.
 #include "accuracy/joint_boxes.h"
+#include "accuracy/joint_comparators.h"
+#include "accuracy/joint_estimators.h"
+#include "accuracy/joint_measure.h"
+#include "accuracy/joint_ratios.h"
 #include "accuracy/joint_rows.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -72,12 +77,13 @@ TEST(JointRows, TotalsOfABox) {
 
 // --- boxes ---------------------------------------------------------------------------------------
 
-// The rule, counted anew by totals written out here.
+// The rule, counted anew by totals written out here. Each tenth holds 10 % of the rows, so that
+// three of them are more than is allowed.
 TEST(JointBoxes, HoldWhatTheRuleAllows) {
   const RowSet rows = example(4000);
   BoxRule rule;
   rule.boxes = 60;
-  for (const std::vector<int>& columns : {std::vector<int>{0, 2}, {2, 1, 0}}) {
+  for (const std::vector<int>& columns : {std::vector<int>{0, 2}, {2, 1, 0}, {1}}) {
     const std::vector<BoxQuestion> questions = make_boxes(rows, columns, rule, 3);
     ASSERT_EQ(questions.size(), 60U);
     for (const BoxQuestion& q : questions) {
@@ -109,6 +115,13 @@ TEST(JointBoxes, HoldWhatTheRuleAllows) {
       }
     }
   }
+}
+
+// Without ties a box holds as many rows as were asked for, none more and none fewer.
+TEST(JointBoxes, AreTheSmallestThatHoldAsMany) {
+  BoxRule rule;
+  rule.lowest = rule.highest = 0.1;
+  EXPECT_EQ(make_boxes(example(4000), {0, 2}, rule, 3).size(), 300U);
 }
 
 // Without ties a box holds as many rows as were asked for, so the fractions are log-uniform: half
@@ -165,6 +178,143 @@ TEST(JointBoxes, SeedsFixThem) {
     same += a[i].box.range[0].lower == c[i].box.range[0].lower ? 1 : 0;
   }
   EXPECT_LT(same, 10);
+}
+
+// --- cases, errors, ratios -----------------------------------------------------------------------
+
+JointTable example_table(std::size_t rows) {
+  JointTable table;
+  table.name = "t";
+  table.column_name = {"a", "b", "c"};
+  table.type = {ColumnType::decimal, ColumnType::decimal, ColumnType::decimal};
+  table.mean = {1, 2, 3};
+  table.rows = example(rows);
+  return table;
+}
+
+TEST(JointCases, AskForTheFirstColumnAndThoseOutside) {
+  const JointTable table = example_table(1000);
+  JointPlan plan;
+  plan.rule.boxes = 5;
+  const std::vector<JointSet> sets = joint_sets(table, plan);
+  ASSERT_EQ(sets.size(), 4U);  // 3 pairs, one triple
+  EXPECT_EQ(sets[1].name(), "t(a, c)");
+  EXPECT_EQ(sets[3].name(), "t(a, b, c)");
+  const std::vector<JointCase> cases = cases_of(sets[1]);
+  ASSERT_EQ(cases.size(), 5U);
+  EXPECT_EQ(cases[0].quantity, kCount);
+  EXPECT_EQ(cases[0].target, -1);
+  EXPECT_EQ(cases[2].quantity, kMean);
+  EXPECT_EQ(cases[2].target, 0);
+  EXPECT_EQ(cases[4].target, 1);
+  EXPECT_EQ(cases_of(sets[3]).size(), 3U);
+
+  const BoxQuestion& box = sets[1].questions.front();
+  const Question count = question_of(sets[1], box, cases[0]);
+  EXPECT_EQ(count.truth.rows, box.truth.rows);
+  EXPECT_EQ(error_of(kCount, {{2.0 * static_cast<double>(box.truth.rows), 0, 0}}, count), 1);
+  // Without an answer: the middle of the target's own bounds, or the whole column's mean.
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  const Question bounded = question_of(sets[1], box, cases[2]);
+  const double middle = (box.box.range[0].lower + box.box.range[0].upper) / 2;
+  EXPECT_DOUBLE_EQ(error_of(kMean, {{0, 0, nothing}}, bounded),
+                   std::fabs(middle - bounded.truth.mean) / bounded.truth.deviation);
+  const Question outside = question_of(sets[1], box, cases[4]);
+  EXPECT_DOUBLE_EQ(error_of(kMean, {{0, 0, nothing}}, outside),
+                   std::fabs(2 - outside.truth.mean) / outside.truth.deviation);
+}
+
+JointCase case_with(std::vector<double> ours, std::vector<double> raw) {
+  JointCase of;
+  of.errors[kJointAuto] = std::move(ours);
+  of.errors[kJointRaw] = std::move(raw);
+  return of;
+}
+
+// An estimator measured in two samples of three is compared with the raw sample's errors in those.
+TEST(JointRatios, AreOfTheSameSamples) {
+  JointCase of = case_with({1, 3}, {2, 6, 100});
+  EXPECT_DOUBLE_EQ(ratio_of(of, kJointAuto), 0.5);
+  EXPECT_DOUBLE_EQ(ratio_of(of, kJointAuto, 0), 0.5);
+  of.errors[kJointAuto] = {1, 6};
+  EXPECT_DOUBLE_EQ(ratio_of(of, kJointAuto), 7.0 / 8);
+  EXPECT_DOUBLE_EQ(ratio_of(of, kJointAuto, 0), 1);
+  of.errors[kJointScalar] = {std::nan(""), 3};  // it had no bandwidth for the first
+  EXPECT_DOUBLE_EQ(ratio_of(of, kJointScalar), 0.5);
+  of.errors[kJointPlanner] = {72};
+  EXPECT_DOUBLE_EQ(ratio_of(of, kJointPlanner), 2);  // 72/36: it has no sample of its own
+  EXPECT_TRUE(std::isnan(ratio_of(of, kJointMatrix)));
+  EXPECT_TRUE(std::isnan(ratio_of(case_with({1}, {0}), kJointAuto)));
+}
+
+// Two cases, two samples: ratios 1/2 and 2 over both, so their geometric mean is 1. With a sample
+// left out they are 1/4 and 2 (the mean sqrt(1/2)), or 3/4 and 2 (sqrt(3/2)); the jackknife's error
+// is half of the difference, as (R-1)/R = 1/2 and both are half a difference from their mean.
+TEST(JointRatios, MeanWorstAndJackknife) {
+  JointTable table = example_table(10);
+  JointSet set;
+  set.table = &table;
+  set.column = {0, 1};
+  const JointCase a = case_with({3, 1}, {4, 4});
+  JointCase b = case_with({4, 4}, {2, 2});
+  b.target = 2;
+  const RatioSummary s = summarise_ratios({{&set, &a}, {&set, &b}}, kJointAuto);
+  EXPECT_EQ(s.cases, 2U);
+  EXPECT_DOUBLE_EQ(s.mean, 1);
+  EXPECT_DOUBLE_EQ(s.worst, 2);
+  EXPECT_EQ(s.worst_name, "c | t(a, b)");
+  EXPECT_NEAR(s.standard_error, (std::sqrt(1.5) - std::sqrt(0.5)) / 2, 1e-12);
+  EXPECT_DOUBLE_EQ(mean_error({{&set, &a}, {&set, &b}}, kJointAuto), 3);
+}
+
+TEST(JointComparators, BoxesInSql) {
+  JointTable table;
+  table.name = "t";
+  table.column_name = {"a \"x\"", "b", "d"};
+  table.type = {ColumnType::integer, ColumnType::decimal, ColumnType::date};
+  EXPECT_EQ(condition_of(table, {{2, 0}, {closed_range(0, 86400), closed_range(1, 7)}}),
+            "\"d\" BETWEEN '1970-01-01'::date AND '1970-01-02'::date AND \"a \"\"x\"\"\" "
+            "BETWEEN '1'::bigint AND '7'::bigint");
+  EXPECT_EQ(condition_of(table, {{1}, {closed_range(0.1, 0.5)}}),
+            "\"b\" BETWEEN '0.10000000000000001'::double precision AND '0.5'::double precision");
+}
+
+// --- samples and answers -------------------------------------------------------------------------
+
+// A sample's rows are the table's, each no more than once (column a has no ties), whichever columns
+// are drawn and however many rows were read.
+TEST(JointDraws, AreRowsOfTheTable) {
+  const JointTable table = example_table(2000);
+  for (const std::size_t read : {std::size_t{2000}, std::size_t{600}, std::size_t{200}}) {
+    const JointDraw draw = draw_joint(table, {2, 0}, 200, read, 9);
+    const JointDraw other = draw_joint(table, {0}, 200, read, 9);
+    EXPECT_EQ(draw.read, read);
+    EXPECT_EQ(draw.sample.rows_read, static_cast<std::int64_t>(read));
+    ASSERT_EQ(draw.rows.rows, 200U);
+    std::set<double> seen;
+    for (std::size_t i = 0; i < 200; ++i) {
+      const double a = draw.rows.row(i)[1];
+      EXPECT_EQ(a, other.rows.row(i)[0]);
+      seen.insert(a);
+      std::size_t j = 0;
+      while (j < table.rows.rows && table.rows.row(j)[0] != a) ++j;
+      ASSERT_LT(j, table.rows.rows);
+      EXPECT_EQ(draw.rows.is_null(i, 0), table.rows.is_null(j, 2));
+      if (draw.rows.is_null(i, 0)) continue;
+      EXPECT_EQ(draw.rows.row(i)[0], table.rows.row(j)[2]);
+    }
+    EXPECT_EQ(seen.size(), 200U);
+  }
+}
+
+TEST(JointAnswers, OfTheRawSampleAreScaled) {
+  BoxTotals totals;
+  totals.rows = 3;
+  const Answers answers = raw_answers(totals, slice_of(std::vector<double>{2, 4}), 10, 100);
+  EXPECT_EQ(answers.value[kCount], 30);
+  EXPECT_EQ(answers.value[kSum], 60);
+  EXPECT_EQ(answers.value[kMean], 3);
+  EXPECT_EQ(box_within({{4, 1}, {}}, {1, 3, 4}).column, (std::vector<int>{2, 0}));
 }
 
 }  // namespace

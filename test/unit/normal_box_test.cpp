@@ -244,9 +244,9 @@ void fill_near(Random* random, Boxes* boxes) {
 
 // Over 4,096 boxes as the kernels of 4,096 points: the error of their sum below a tenth of the
 // standard deviation sqrt(sum P (1 - P)) of the count of as many points, and within four standard
-// errors as `variance` estimates them; the squared errors themselves below that estimate, which is
-// of halves that vary more than independent ones. A squared error of a lattice rule has some eight
-// times the variance of a normal one's: the sum of 4,096 is within 6 % of its mean, 1.3 is far.
+// errors as `variance` estimates them. The squared errors themselves are below that estimate, as
+// the lattice's halves err apart more often than together; 1.3 of it leaves room for chance, which
+// moves a sum of 4,096 squares with a standard deviation of up to four times their mean by 6 %.
 TEST(NormalBox, DrawsAgreeWithIntegrals) {
   Random random(4);
   for (const int k : {3, 4, 5, 8, 16}) {

@@ -118,9 +118,12 @@ void put_count(double count, JointMoments* m) {
 }
 
 // Sums of all blocks.
-BoxSums walk(const BoxPlan& plan) {
+BoxSums walk(const BoxPlan& given) {
   BoxSums sums;
-  const bool correlated = plan.density->correlated();
+  BoxPlan plan = given;
+  const bool correlated = plan.density->correlated() && plan.sides > 0;
+  std::optional<CorrelatedPlan> common;
+  if (correlated) plan.correlated = &common.emplace(plan);
   for (std::size_t b = 0; b < plan.density->blocks(); ++b) {
     switch (place_of(plan, b)) {
       case Place::outside:

@@ -49,6 +49,7 @@ has_tdigest=false
 [ ! -f "$("$PG_CONFIG" --sharedir)/extension/tdigest.control" ] || has_tdigest=true
 $has_tdigest || echo "There is no t-digest to compare with (scripts/deps.sh accuracy installs it)."
 
+sql <"$bench/../timing.sql" || die "section timing failed"
 section setup
 if wanted speed; then section speed; fi
 if wanted rollup; then section rollup; fi
