@@ -20,6 +20,8 @@ namespace {
 // Below that probability M/P is a quotient of roundings: the mean is then the point's own.
 constexpr float kLeastShare = 1e-6F;
 
+constexpr double kUnit = 1;
+
 // The points of a block that the kernel is integrated for.
 struct Cut {
   float lower[kMaxColumns][kJointBlock];  // edges about the point, in the order of the plan's sides
@@ -263,10 +265,6 @@ SideCorrelations side_correlations(const BoxPlan& plan) {
   return c;
 }
 
-namespace {
-constexpr double kUnit = 1;
-}
-
 CorrelatedPlan::CorrelatedPlan(const BoxPlan& plan)
     : correlations(side_correlations(plan)),
       all(correlations.matrix, correlations.sides,
@@ -289,8 +287,8 @@ void add_correlated_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
 void correlated_point_reference(const BoxPlan& plan, std::size_t b, int i, double* probability,
                                 double* moment) {
   const SideCorrelations c = side_correlations(plan);
-  double lower[2];
-  double upper[2];
+  double lower[2] = {};
+  double upper[2] = {};
   for (int j = 0; j < std::min(c.sides, 2); ++j) {
     const AxisRange& range = plan.range[c.side[j]];
     const double t = plan.density->coordinates(b, plan.column[c.side[j]])[i];
