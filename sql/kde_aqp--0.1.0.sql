@@ -819,7 +819,7 @@ COMMENT ON FUNCTION kde_cdf(kde, anycompatible) IS
 -- ---------------------------------------------------------------------------------------------
 
 -- Rows in a box: lower and upper have an element for each column, inclusive; NULL is no bound. A
--- column that is named counts no row in which it is NULL, bounded or not.
+-- column without any bound asks nothing: rows in which it is NULL count as well.
 CREATE FUNCTION approx_count(
     relation regclass, columns text[],
     lower anycompatiblearray, upper anycompatiblearray,

@@ -291,6 +291,60 @@ SELECT count(*), count(DISTINCT x), min(x) * 6 AS sixth FROM unnest(ARRAY[
   kde_pdf(kde_density('dice.side'), 2), kde_pdf(kde_density('dice', 'side'), '2')]) AS x;
 SELECT kde_pdf('dice.side', NULL) AS null, kde_pdf('dice.side', 2) > kde_pdf('dice.side', 7) AS beyond;
 
+-- Several columns: arrays of any type, untyped, NULL, of domains, named; a column's name is never taken
+-- for an array, nor the other way round. All rows are in the sample, so that answers are exact.
+CREATE TABLE throws2 AS SELECT i % 6 + 1 AS side, i % 4 AS other FROM generate_series(1, 600) AS i;
+SELECT rows FROM kde_fit('throws2', ARRAY['side', 'other'], seed => 1);
+SELECT
+  approx_count('throws2', ARRAY['side', 'other'], ARRAY[2, 1], ARRAY[4, 2]) AS integers,
+  approx_count('throws2', ARRAY['side', 'other'], ARRAY[1.5, 1], ARRAY[4.5, 2]) AS numerics,
+  approx_count('throws2', ARRAY['side', 'other'], ARRAY[2, 1], ARRAY[4.5, 2]) AS mixed,
+  approx_count('throws2', ARRAY['side', 'other'], '{2,1}', '{4,2}') AS untyped,
+  approx_count('throws2', ARRAY['side', 'other'], '{2,1}', ARRAY[4, 2]) AS half_typed,
+  approx_count('throws2', ARRAY['side', 'other'], ARRAY['2', '1'], ARRAY['4', '2']) AS texts,
+  approx_count('throws2', ARRAY['side', 'other'], ARRAY[2::side, 1], ARRAY[4, 2]::side[]) AS domains,
+  approx_count('throws2', '{side,other}'::text[], ARRAY[2, 1], ARRAY[4, 2]) AS cast_columns,
+  approx_count('throws2', ARRAY['side', 'other']::name[]::text[], ARRAY[2, 1], ARRAY[4, 2]) AS names,
+  approx_count(relation => 'throws2', columns => ARRAY['side', 'other'], upper => ARRAY[4, 2], lower => ARRAY[2, 1], filter => NULL) AS named;
+SELECT
+  approx_count('throws2', ARRAY['side', 'other'], NULL, NULL) AS nulls,
+  approx_count('throws2', ARRAY['side', 'other'], NULL::integer[], NULL) AS typed_null,
+  approx_count('throws2', ARRAY['side', 'other'], ARRAY[2, NULL], NULL) AS lower,
+  approx_count('throws2', ARRAY['side', 'other'], NULL, ARRAY[4, NULL]) AS upper,
+  approx_count('throws2', ARRAY['side', 'other'], '{NULL,NULL}', ARRAY[4, NULL]) AS untyped_nulls;
+SELECT
+  approx_sum('throws2', 'side', ARRAY['other'], ARRAY[1], ARRAY[2]) AS sum,
+  approx_sum('throws2', 'side', '{other}', '{1}', '{2}') AS sum_untyped,
+  approx_avg('throws2', 'side', ARRAY['other'], ARRAY[1], ARRAY[2]) AS avg,
+  approx_avg('throws2', 'side', '{other}', '{1}', '{2}') AS avg_untyped,
+  rounded(approx_variance('throws2', 'side', ARRAY['other'], ARRAY[1], ARRAY[2])) AS variance,
+  rounded(approx_variance('throws2', 'side', '{other}', '{1}', '{2}')) AS variance_untyped,
+  rounded(approx_stddev('throws2', 'side', ARRAY['other'], ARRAY[1], ARRAY[2])) AS stddev,
+  rounded(approx_stddev('throws2', 'side', '{other}', '{1}', '{2}')) AS stddev_untyped;
+SELECT
+  approx_count_ci('throws2', ARRAY['side'], ARRAY[2], ARRAY[4]) AS count,
+  approx_count_ci('throws2', ARRAY['side'], '{2}', '{4}', confidence => '0.9', changed_rows => 1) AS count_untyped,
+  approx_sum_ci('throws2', 'side', ARRAY['other'], ARRAY[1], ARRAY[2]) AS sum,
+  approx_sum_ci('throws2', 'side', '{other}', '{1}', '{2}') AS sum_untyped,
+  approx_avg_ci('throws2', 'side', ARRAY['other'], ARRAY[1], ARRAY[2]) AS avg,
+  approx_avg_ci('throws2', 'side', '{other}', '{1}', '{2}', filter => NULL) AS avg_untyped,
+  rounded((approx_variance_ci('throws2', 'side', ARRAY['other'], ARRAY[1], ARRAY[2])).estimate) AS variance,
+  rounded((approx_variance_ci('throws2', 'side', '{other}', '{1}', '{2}')).estimate) AS variance_untyped;
+SELECT (SELECT count(*) FROM kde_explain('throws2', ARRAY['side'], ARRAY[2], ARRAY[4])) AS explain,
+  (SELECT count(*) FROM kde_explain('throws2', '{side}', '{2}', '{4}', 'other', NULL)) AS explain_untyped,
+  (SELECT count(*) FROM kde_explain('throws2', '{side}', NULL, NULL, filter => NULL, target => 'other')) AS explain_named,
+  (SELECT count(*) FROM kde_conditional('throws2', 'side', 'other', ARRAY[1, 2])) AS conditional,
+  (SELECT count(*) FROM kde_conditional('throws2', 'side', 'other', '{1,2,3}', confidence => '0.9')) AS conditional_untyped,
+  (SELECT count(*) FROM kde_conditional('throws2', 'side', 'other', NULL)) AS conditional_null;
+-- Nothing after the bounds by position; an array of columns needs its type where a name could stand.
+\set VERBOSITY terse
+SELECT approx_count('throws2', '{side,other}', '{2,1}', '{4,2}');
+SELECT approx_count('throws2', ARRAY['side', 'other'], ARRAY[2, 1], ARRAY[4, 2], 'side > 1');
+SELECT approx_sum('throws2', 'side', ARRAY['other'], ARRAY[1], ARRAY[2], 'side > 1');
+SELECT approx_count('throws2', ARRAY['side', 'other'], 2, 4);
+SELECT approx_count('throws2', 'side', ARRAY[2], ARRAY[4]);
+\set VERBOSITY default
+
 -- Parameters of unknown type, as drivers send them.
 PREPARE bounds_text AS SELECT approx_count('dice.side', $1, $2);
 PREPARE all_text AS SELECT approx_count($1, $2, $3);
@@ -313,6 +367,12 @@ PREPARE bins_text AS SELECT count(*) FROM approx_histogram('dice.side', $1);
 PREPARE bins_columns AS SELECT count(*) FROM approx_histogram('dice', 'side', $1);
 PREPARE bins_at AS SELECT count(*) FROM approx_histogram_at('dice.side', $1);
 PREPARE bins_at_columns AS SELECT count(*) FROM approx_histogram_at($1, $2, $3);
+PREPARE several_bounds AS SELECT approx_count('throws2', ARRAY['side', 'other'], $1, $2);
+PREPARE several_elements AS SELECT approx_count('throws2', ARRAY['side', 'other'], ARRAY[$1, $2], ARRAY[$3, $4]);
+PREPARE several_target AS SELECT approx_sum($1, $2, $3, $4, $5);
+PREPARE several_columns AS SELECT approx_count($1, $2::text[], $3, $4);
+PREPARE several_interval AS SELECT approx_avg_ci($1, $2, $3, $4, $5, confidence => $6, filter => $7);
+PREPARE several_curve AS SELECT count(*) FROM kde_conditional($1, $2, $3, $4);
 PREPARE name AS SELECT (kde_info(kde_density($1))).atoms;
 EXECUTE bounds_text('2', '4');
 EXECUTE bounds_text(2, NULL);
@@ -336,6 +396,12 @@ EXECUTE bins_text('7');
 EXECUTE bins_columns('7');
 EXECUTE bins_at('{1,2,6}');
 EXECUTE bins_at_columns('dice', 'side', '{1,2,6}');
+EXECUTE several_bounds('{2,1}', '{4,2}');
+EXECUTE several_elements('2', '1', NULL, '2');
+EXECUTE several_target('throws2', 'side', '{other}', '{1}', '{2}');
+EXECUTE several_columns('throws2', '{side,other}', '{2,1}', '{4,2}');
+EXECUTE several_interval('throws2', 'side', '{other}', '{1}', '{2}', '0.9', NULL);
+EXECUTE several_curve('throws2', 'side', 'other', '{1,2}');
 EXECUTE name('dice.side');
 SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name COLLATE "C";
 DEALLOCATE ALL;

@@ -139,18 +139,31 @@ Result answer_variance_ci(FunctionCallInfo fcinfo) {
   return interval_record(fcinfo, interval);
 }
 
+// Rows without a value are in a range that has no bound at all: it asks nothing of the column, as a
+// joint density has it too.
+double nulls_in(const kde::Header& density, const kde::Range& range) {
+  return range.lower_unbounded && range.upper_unbounded ? density.nulls : 0;
+}
+
 }  // namespace
 
 double count_of(const Question& q, const JointTarget& target, const kde::Range* ranges) {
-  if (target.joint == nullptr) return kde::count(kde::DensityView(target.one_column), ranges[0]);
+  if (target.joint == nullptr)
+    return kde::count(kde::DensityView(target.one_column), ranges[0]) +
+           nulls_in(*target.one_column, ranges[0]);
   const kde::JointView density(target.joint);
   return joint_moments_of(density, box_of(q, target, ranges)).count;
 }
 
 kde::Interval count_interval_of(const Question& q, const JointTarget& target,
                                 const kde::Range* ranges, const kde::IntervalOptions& options) {
-  if (target.joint == nullptr)
-    return kde::count_interval(kde::DensityView(target.one_column), ranges[0], options);
+  if (target.joint == nullptr) {
+    kde::Interval out =
+        kde::count_interval(kde::DensityView(target.one_column), ranges[0], options);
+    const double nulls = nulls_in(*target.one_column, ranges[0]);
+    for (double* x : {&out.estimate, &out.lower, &out.upper}) *x += nulls;
+    return out;
+  }
   const kde::JointView density(target.joint);
   const kde::JointMoments m = joint_moments_of(density, box_of(q, target, ranges));
   return kde::joint_count_interval(density, m, options);

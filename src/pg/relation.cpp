@@ -80,6 +80,10 @@ TableColumn column_by_name(Oid relation, const char* column_name) {
     if (table == nullptr)
       ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                       errmsg("relation with OID %u does not exist", relation)));
+    if (column_name[0] == '{')
+      ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                      errmsg("column \"%s\" of relation \"%s\" does not exist", column_name, table),
+                      errhint("Several columns are an array: ARRAY['a', 'b'].")));
     char* columns = fittable_columns(relation);
     ereport(ERROR,
             (errcode(ERRCODE_UNDEFINED_COLUMN),
