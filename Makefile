@@ -437,7 +437,10 @@ FUZZ_COMPILE  = $(FUZZ_CXX) $(CORE_CPPFLAGS) -Itest/unit -std=c++20 -O1 -g -fno-
 # What they reach: all but the sums, whose threads are OpenMP's.
 FUZZ_SRCS    := $(wildcard src/core/density/*.cpp src/core/integrate/*.cpp \
                            src/core/aggregate/summary*.cpp src/core/aggregate/totals.cpp \
-                           src/core/sampling/sort*.cpp) src/core/estimate/kernel.cpp
+                           src/core/sampling/sort*.cpp) src/core/estimate/kernel.cpp \
+                $(filter-out %/sampler.cpp %/evidence.cpp %/calibrate.cpp %/margins.cpp, \
+                  $(filter-out src/core/joint/fit%,$(wildcard src/core/joint/*.cpp))) \
+                src/core/sums/simd.cpp src/core/sums/simd_targets.cpp
 FUZZ_OBJS    := $(FUZZ_SRCS:src/%.cpp=build/fuzz/%.o)
 
 build/fuzz.flags: FLAGS = $(FUZZ_COMPILE)

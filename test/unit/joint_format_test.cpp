@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/density/histogram_view.h"
+#include "joint_answers.h"
 #include "joint_fixture.h"
 
 namespace kde {
@@ -345,6 +346,8 @@ TEST(JointFormat, EveryBitOfTheHeadersFlipped) {
       ASSERT_TRUE(fits || !ok) << bit;
       if (!fits) continue;
       const JointView d = b.view();
+      const char* insane = ok && bit % 5 == 0 ? joints::insane_answer(d, 4) : nullptr;
+      EXPECT_EQ(insane, nullptr) << insane << ": bit " << bit;
       double sum = 0;
       for (std::size_t i = 0; i < d.blocks(); ++i) {
         for (int k = 0; k < d.columns(); ++k) sum += d.value(i, k, 63) + d.greatest(i, k);

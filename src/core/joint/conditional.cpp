@@ -19,10 +19,11 @@ constexpr double kFewestPoints = 3;
 // S_2 - S_1^2/S_0 less than that share of S_0: the points lie at one place, and have no slope.
 constexpr double kNoSpread = 1e-8;
 
-// Calls visit(W_i, t_i - t_0, y_i, rows_i) for each point within reach of t_0 whose target is
-// finite.
+// Calls visit(W_i, t_i - t_0, y_i) for each point within reach of t_0 whose target is finite. Rows
+// are in units of their mean, so that no square overflows.
 template <typename Visit>
 void for_points_near(const JointView& d, int target, int on, float t0, Visit visit) {
+  const double unit = d.header().rows / d.header().points;
   for (std::size_t b = 0; b < d.blocks(); ++b) {
     if (d.least(b, on) > t0 + kJointReach || d.greatest(b, on) < t0 - kJointReach) continue;
     for (int i = 0; i < kJointBlock; ++i) {
@@ -30,7 +31,7 @@ void for_points_near(const JointView& d, int target, int on, float t0, Visit vis
       if (!(std::fabs(u) <= kJointReach)) continue;
       if (!(std::fabs(d.coordinates(b, target)[i]) <= kFarthest)) continue;
       const double spread = d.has_weights() ? double{d.weights(b)[i]} : d.equal_weight();
-      const double rows = d.header().own_rows + spread;
+      const double rows = (d.header().own_rows + spread) / unit;
       if (rows > 0) visit(rows * std::exp(-u * u / 2), u, d.value(b, target, i));
     }
   }
@@ -81,10 +82,13 @@ Interval conditional_mean(const JointView& d, int target, int on, double x,
   double variance = column.variance;
   if (points > kFewestPoints) variance = residuals / s.s0 * points / degrees;
   const JointHeader& h = d.header();
+  const double sampled = h.sampling_variance + h.reading_variance;
   const double z = normal_quantile(options.confidence);
   const double deviations = z + student_excess(z, std::max(degrees, 1.0));
-  const double half =
-      deviations * std::sqrt(variance * l_squares * (h.sampling_variance + h.reading_variance));
+  double half = sampled > 0 ? deviations * std::sqrt(variance * l_squares * sampled) : 0;
+  // Values at the ends of double precision have squares beyond it.
+  if (std::isnan(half)) half = std::numeric_limits<double>::infinity();
+  if (std::isnan(height)) return {kNan, kNan, kNan};
 
   Interval out;
   out.estimate = std::clamp(center + height, column.min, column.max);

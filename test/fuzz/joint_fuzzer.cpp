@@ -1,0 +1,98 @@
+// libFuzzer target: a valid joint density with parts of it overwritten, as bytes no input would hit
+// upon by chance. The first byte chooses the density; then as often as there is input two bytes say
+// where (most of the time in the headers), one how many bytes follow, which are put there. What
+// validate() lets pass must answer sanely (test/unit/joint_answers.h) and its text must read back
+// to the same bytes; of the text, with a byte changed in it, the same.
+#include "core/density/format.h"
+#include "core/density/text.h"
+#include "core/joint/text.h"
+
+#include "joint_answers.h"
+#include "joint_fixture.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Density {
+  std::vector<std::uint64_t> words;
+  std::size_t size = 0;
+};
+
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
+
+const Density& original(std::size_t choice) {
+  using kde::joints::Axes;
+  static const std::vector<Density> all = [] {
+    std::vector<Density> out;
+    for (const Axes axes : {Axes::normal_scores, Axes::linear, Axes::correlated}) {
+      for (const int columns : {2, 4}) {
+        Density d;
+        if (!kde::encode_joint(kde::joints::parts(columns, 70, axes), &d.words, &d.size).ok())
+          fail("no density to begin with");
+        out.push_back(d);
+      }
+    }
+    return out;
+  }();
+  return all[choice % all.size()];
+}
+
+// Of a valid density. Returns its text.
+std::string check(const void* bytes, std::size_t size) {
+  if (!kde::joint_fits(bytes, size)) fail("valid bytes do not fit");
+  const kde::JointView density(bytes);
+  if (const char* insane = kde::joints::insane_answer(density, 8)) fail(insane);
+  std::string text;
+  std::vector<std::uint64_t> back;
+  std::size_t back_size = 0;
+  if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back, &back_size).ok() ||
+      back_size != size)
+    fail("text does not read back");
+  const auto* header = static_cast<const char*>(bytes);
+  if (std::memcmp(reinterpret_cast<const char*>(back.data()) + 4, header + 4, size - 4) != 0)
+    fail("text reads back to other bytes");
+  return text;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 4) return 0;
+  Density d = original(data[0]);
+  char* bytes = reinterpret_cast<char*>(d.words.data());
+  const std::uint8_t* next = data + 1;
+  const std::uint8_t* const end = data + size;
+  std::size_t where = 0;
+  while (end - next >= 4) {
+    where = next[0] | static_cast<std::size_t>(next[1]) << 8;
+    const std::size_t at = where % d.size;
+    const std::size_t wanted = next[2] % 16 + 1u;
+    next += 3;
+    const std::size_t n = std::min({wanted, static_cast<std::size_t>(end - next), d.size - at});
+    std::memcpy(bytes + at, next, n);
+    next += n;
+  }
+  if (!kde::validate(bytes, d.size).ok()) {
+    if (kde::joint_fits(bytes, d.size)) (void)kde::JointView(bytes).value(0, 0, 0);
+    return 0;
+  }
+  std::string text = check(bytes, d.size);
+  text[where % text.size()] = static_cast<char>(data[size - 1]);
+  std::vector<std::uint64_t> words;
+  std::size_t text_size = 0;
+  if (kde::from_text(text, &words, &text_size).ok() &&
+      reinterpret_cast<const kde::JointHeader*>(words.data())->kind == kde::Kind::joint)
+    (void)check(words.data(), text_size);
+  return 0;
+}
