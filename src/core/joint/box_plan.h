@@ -49,7 +49,11 @@ struct BoxPlan {
 struct BoxSums {
   double rows = 0, squares = 0;  // of the points' rows in the box
   double finite = 0, nans = 0, negative_infinities = 0, positive_infinities = 0;
-  double power[4] = {};  // sums of rows u, rows u^2, u^3, u^4 over the finite ones
+  // Sums of r, r u, r u^2, r u^3 and r u^4 over the finite ones, r being the point's rows; but
+  // where values have bounds of their own, r = w P_others for points whose value is within them and
+  // 0 for others: a kernel says how near a row is to the box, but no row has its values.
+  double valued = 0;
+  double power[4] = {};
   // RawValue::coordinate with the target bounded: sums of w M and w M u, M = E[e_y; the kernel
   // in the box]. The rows of the box spread by what the kernels' own conditional means lack:
   // (mean pull - pull_power)/finite (finish_moments says why).

@@ -15,21 +15,44 @@ constexpr double kLeastShare = 0.004, kMostShare = 0.25;
 constexpr int kBisections = 12;
 constexpr int kTries = 20;
 
-// Sums of one scale's boxes.
+// Sums of one scale's boxes, half by half.
 struct Scale {
-  double square = 0, expected = 0;            // of counts
-  double mean_square = 0, mean_expected = 0;  // of means
+  double square[kHalves] = {}, expected[kHalves] = {};            // of counts
+  double mean_square[kHalves] = {}, mean_expected[kHalves] = {};  // of means
   int boxes = 0, means = 0;
 
   void add(const Scale& other) {
-    square += other.square;
-    expected += other.expected;
-    mean_square += other.mean_square;
-    mean_expected += other.mean_expected;
+    for (int i = 0; i < kHalves; ++i) {
+      square[i] += other.square[i];
+      expected[i] += other.expected[i];
+      mean_square[i] += other.mean_square[i];
+      mean_expected[i] += other.mean_expected[i];
+    }
     boxes += other.boxes;
     means += other.means;
   }
 };
+
+// The ratio of two sums over halves, and a standard error of it in addition: of several candidates
+// the one chosen is likely to have had luck, and an interval must not rely on it.
+double cautious_ratio(const double (&square)[kHalves], const double (&expected)[kHalves]) {
+  double squares = 0;
+  double all = 0;
+  for (int i = 0; i < kHalves; ++i) {
+    squares += square[i];
+    all += expected[i];
+  }
+  if (!(all > 0)) return 1;
+  const double ratio = squares / all;
+  // Halves of one split are dependent: splits are compared.
+  double deviations = 0;
+  for (int i = 0; i < kHalves; i += 2) {
+    const double part = square[i] + square[i + 1] - ratio * (expected[i] + expected[i + 1]);
+    deviations += part * part;
+  }
+  const double n = kSplits;
+  return ratio + std::sqrt(deviations * n / (n - 1)) / all;
+}
 
 int scale_of(double share) {
   const double s = std::round(-std::log2(share) / 2 - 1);
@@ -92,7 +115,8 @@ bool Evidence::draw_box(Random* random, Box* box) const {
   }
   const double wanted =
       std::exp(std::log(kLeastShare) + random->uniform() * std::log(kMostShare / kLeastShare));
-  // Every 16th row decides the size where there are many.
+  box->wanted = wanted;
+  // Some 2,000 rows decide the size.
   const std::size_t step = std::max<std::size_t>(1, rows_.size() / 2000);
   const auto resize = [&](double size) {
     for (int k = 0; k < box->columns; ++k) {
@@ -198,18 +222,21 @@ Status Evidence::measure(const MakeDensity& make, const Control& control,
           density, std::span<const BoxSide>(sides, static_cast<std::size_t>(box.columns)),
           box.target);
       const double difference = m.count / density.header().rows - box.left_out;
+      // Divided by what the box was made for, which owes nothing to the rows: what is estimated
+      // from a few of them may be in a numerator, not below.
+      const double unit = box.wanted * (1 - box.wanted);
       const double pq = box.share * (1 - box.share);
-      loss += difference * difference / pq;
+      loss += difference * difference / unit;
       ++boxes;
-      Scale& scale = scales[scale_of(box.share)];
-      scale.square += difference * difference / pq - 1 / left_rows;
-      scale.expected += 1 / kept_rows;
+      Scale& scale = scales[scale_of(box.wanted)];
+      scale.square[half] += (difference * difference - pq / left_rows) / unit;
+      scale.expected[half] += pq / unit / kept_rows;
       ++scale.boxes;
-      if (box.target < 0 || box.left_out_rows < 2 || !(box.variance > 0) || !(m.finite > 0))
-        continue;
+      if (box.target < 0 || box.left_out_rows < 2 || !(m.finite > 0)) continue;
+      const double whole = marginals_[static_cast<std::size_t>(box.target)]->variance;
       const double off = m.mean - box.left_out_mean;
-      scale.mean_square += off * off / box.variance - 1 / box.left_out_rows;
-      scale.mean_expected += 1 / (kept_rows * box.share);
+      scale.mean_square[half] += (off * off - box.variance / box.left_out_rows) / whole;
+      scale.mean_expected[half] += box.variance / whole / (kept_rows * box.share);
       ++scale.means;
     }
   }
@@ -226,8 +253,8 @@ Status Evidence::measure(const MakeDensity& make, const Control& control,
     }
     count_known[i] = scales[i].boxes > 0 && s.boxes >= kLeastBoxes;
     mean_known[i] = scales[i].means > 0 && s.means >= kLeastBoxes;
-    count[i] = count_known[i] ? s.square / s.expected : 0;
-    mean[i] = mean_known[i] ? s.mean_square / s.mean_expected : 0;
+    count[i] = count_known[i] ? cautious_ratio(s.square, s.expected) : 0;
+    mean[i] = mean_known[i] ? cautious_ratio(s.mean_square, s.mean_expected) : 0;
   }
   fill(count, count_known, out->count);
   fill(mean, mean_known, out->mean);

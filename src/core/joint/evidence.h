@@ -63,6 +63,7 @@ class Evidence {
     int column[3];
     double lower[3], upper[3];  // both inclusive
     int target = -1;            // a column that is not among them, if there is one
+    double wanted = 0;          // the share of the rows it was made for
     double share = 0;           // of the rows
     double variance = 0;        // of the target over them
     double left_out = 0;        // share of the other half's rows that are in it

@@ -196,8 +196,10 @@ JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums) {
   m.negative_infinities = sums.negative_infinities;
   m.positive_infinities = sums.positive_infinities;
   m.finite = sums.finite;
-  if (!(sums.finite > 0)) return m;
-  const double n = sums.finite;
+  // Rows in the box whose points all have values beyond it have no mean that is known.
+  if (!(sums.valued > 0)) m.finite = 0;
+  if (!(m.finite > 0)) return m;
+  const double n = sums.valued;
   const double u = sums.power[0] / n;
   const double u2 = sums.power[1] / n;
   const double put_back = (u * sums.pull - sums.pull_power) / n;

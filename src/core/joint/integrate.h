@@ -6,8 +6,9 @@
 // kJointReach bandwidths count whole, those in blocks farther from it not at all.
 //
 // The target's mean over the box:
-//   normal scores   sum w_i P_i y_i / sum w_i P_i, y_i clamped to the target's own bounds where it
-//                   has any (the kernel smooths where a row is, not its value)
+//   normal scores   sum w_i P_i y_i / sum w_i P_i; with bounds of the target's own over the rows
+//                   whose values are within them, P_i being that of the other sides (the kernel
+//                   smooths where a row is, not its value)
 //   linear          the kernel's own first and second moments over the box: with the target among
 //                   the bounded columns those of the truncated normal, else by regression on them
 //                   (E[e_y | e_x] = P_yx P_xx^-1 e_x). The kernel's variance h_y^2 (what is left of

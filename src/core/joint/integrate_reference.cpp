@@ -67,10 +67,9 @@ double raw_of(const BoxPlan& plan, std::size_t b, int i, const Point& p) {
       if (!has_pull(plan)) return t;
       return std::clamp(p.own_share > 1e-12 ? t + p.first / p.own_share : t, p.lower, p.upper);
     case RawValue::lattice:
-      return std::clamp<double>(d.raw_values(b, plan.target)[i], plan.least, plan.most);
+      return d.raw_values(b, plan.target)[i];
     default:
-      return std::clamp((d.value(b, plan.target, i) - plan.raw_origin) / plan.raw_unit, plan.least,
-                        plan.most);
+      return (d.value(b, plan.target, i) - plan.raw_origin) / plan.raw_unit;
   }
 }
 
@@ -88,12 +87,19 @@ void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
   if (t == kNegativeInfinity) sums->negative_infinities += rows;
   if (t == kPositiveInfinity) sums->positive_infinities += rows;
   if (std::fabs(t) > kFarthest) return;
-  const double u = raw_of(plan, b, i, p) - plan.zero;
+  const double raw = raw_of(plan, b, i, p);
+  const double u = std::clamp(raw, plan.least, plan.most) - plan.zero;
   sums->finite += rows;
-  sums->power[0] += rows * u;
-  sums->power[1] += rows * u * u;
-  sums->power[2] += rows * u * u * u;
-  sums->power[3] += rows * u * u * u * u;
+  double valued = rows;
+  if (plan.value != RawValue::coordinate && plan.target_side >= 0 && !d.correlated()) {
+    const bool within = raw >= plan.least && raw <= plan.most;
+    valued = within ? weight * p.others + (p.member ? d.header().own_rows : 0) : 0;
+  }
+  sums->valued += valued;
+  sums->power[0] += valued * u;
+  sums->power[1] += valued * u * u;
+  sums->power[2] += valued * u * u * u;
+  sums->power[3] += valued * u * u * u * u;
   if (!has_pull(plan)) return;
   sums->pull += weight * p.others * p.first;
   sums->pull_power += weight * p.others * p.first * u;

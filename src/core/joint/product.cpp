@@ -44,7 +44,7 @@ void add_product_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
         plan.raw[k].kind == RawValue::coordinate ? nullptr : d.raw_values(b, plan.column[k]);
     const ProductSide side = {
         d.coordinates(b, plan.column[k]), range, plan.raw[k], values, lower_cuts, upper_cuts};
-    if (k == plan.target_side && plan.value == RawValue::coordinate) {
+    if (k == plan.target_side) {
       block.own_side = true;
       own = side;
     } else {

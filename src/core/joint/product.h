@@ -35,7 +35,7 @@ struct ProductBlock {
   const float* weight;  // null: equal_weight
   double equal_weight, own_rows;
   // The target: its coordinates; its values, null for RawValue::coordinate. Its own side, if it
-  // cuts and bears on u (RawValue::coordinate), is the last of `side`.
+  // cuts, is the last of `side`.
   RawValue value;
   const float* coordinate;
   const std::int32_t* raw;
@@ -49,9 +49,12 @@ ProductBlock product_block(const BoxPlan& plan, std::size_t b);  // without side
 struct BlockShares {
   alignas(64) double probability[kJointBlock];
   alignas(64) double member[kJointBlock];  // 1: the point itself is in the box; for own_rows > 0
-  // With own_side: E[e_y; the kernel in the box] and the target's conditional mean.
+  // With own_side and RawValue::coordinate: E[e_y; the kernel in the box] and the target's
+  // conditional mean.
   alignas(64) double moment[kJointBlock];
   alignas(64) double mean[kJointBlock];
+  // With own_side and values: the probability without the target's own side.
+  alignas(64) double others[kJointBlock];
 };
 
 // What a block with those shares adds; of its sides only own_side is looked at.

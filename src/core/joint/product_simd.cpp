@@ -9,6 +9,8 @@
 
 #include "core/joint/product.h"
 
+#include <algorithm>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/joint/product_simd.cpp"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
@@ -145,6 +147,7 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
   V total = hn::Zero(dd);
   V squares = hn::Zero(dd);
   V finite = hn::Zero(dd);
+  V valued = hn::Zero(dd);
   V nans = hn::Zero(dd);
   V below = hn::Zero(dd);
   V above = hn::Zero(dd);
@@ -170,13 +173,21 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
         hn::Add(above, hn::IfThenElseZero(hn::Eq(t, hn::Set(dd, double{kPositiveInfinity})), rows));
 
     V u = RawValues(dd, kValue, block.raw, i, t);
+    V counted = hn::IfThenElseZero(is_finite, rows);
+    finite = hn::Add(finite, counted);
     if constexpr (kValue == RawValue::coordinate) {
       if (block.own_side) u = hn::Load(dd, shares.mean + i);
+    } else if (block.own_side) {
+      const auto within = hn::And(is_finite, hn::And(hn::Ge(u, hn::Set(dd, block.least)),
+                                                     hn::Le(u, hn::Set(dd, block.most))));
+      counted = hn::Mul(weight, hn::Load(dd, shares.others + i));
+      if (block.own_rows > 0)
+        counted = hn::MulAdd(hn::Set(dd, block.own_rows), hn::Load(dd, shares.member + i), counted);
+      counted = hn::IfThenElseZero(within, counted);
     }
     u = hn::Max(hn::Min(u, hn::Set(dd, block.most)), hn::Set(dd, block.least));
     u = hn::IfThenElseZero(is_finite, hn::Sub(u, hn::Set(dd, block.zero)));
-    const V counted = hn::IfThenElseZero(is_finite, rows);
-    finite = hn::Add(finite, counted);
+    valued = hn::Add(valued, counted);
     V term = hn::Mul(counted, u);
     power1 = hn::Add(power1, term);
     term = hn::Mul(term, u);
@@ -196,6 +207,7 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
   sums->rows += Total(dd, total);
   sums->squares += Total(dd, squares);
   sums->finite += Total(dd, finite);
+  sums->valued += Total(dd, valued);
   sums->nans += Total(dd, nans);
   sums->negative_infinities += Total(dd, below);
   sums->positive_infinities += Total(dd, above);
@@ -227,7 +239,14 @@ void AddBlock(const ProductBlock& block, BoxSums* sums) {
     shares.probability[i] = shares.member[i] = i < block.points ? 1 : 0;
   const int others = block.sides - (block.own_side ? 1 : 0);
   for (int k = 0; k < others; ++k) MultiplySide(block.side[k], &shares);
-  if (block.own_side) MultiplyOwnSide(block.side[others], &shares);
+  if (block.own_side) {
+    if (block.value == RawValue::coordinate) {
+      MultiplyOwnSide(block.side[others], &shares);
+    } else {
+      std::copy_n(shares.probability, kJointBlock, shares.others);
+      MultiplySide(block.side[others], &shares);
+    }
+  }
   if (block.own_rows > 0) {
     for (int k = 0; k < block.sides; ++k) MultiplyMember(block.side[k], &shares);
   }
