@@ -2,6 +2,7 @@
 #include "core/joint/fit.h"
 
 #include "core/joint/integrate.h"
+#include "core/joint/interval.h"
 
 #include <gtest/gtest.h>
 
@@ -265,6 +266,41 @@ TEST(JointFit, TheSampleIsThinnedToTheBudget) {
   EXPECT_NEAR(joint_moments(f.view(), box, -1).count, 30000, 1);
   options.budget = 600;
   EXPECT_EQ(fit(rows, 20000, options).status.code, Code::too_large);
+}
+
+// Values are kept in single precision about the median: an outlier, however far, must not take the
+// digits of the others, neither from the rows that stand for themselves nor from means.
+TEST(JointFit, AnOutlierLeavesTheOthersTheirDigits) {
+  for (const double outlier : {1e9, -1e12, 1e300, std::numeric_limits<double>::max()}) {
+    std::vector<Row> rows = three_columns(500);
+    rows[7].value[0] = rows[7].value[1] = outlier;
+    const Fit f = fit(rows, 500);
+    ASSERT_TRUE(f.status.ok()) << f.status.message;
+    Random random(2);
+    for (int i = 0; i < 50; ++i) {
+      const double a = 3 * random.uniform() - 2;
+      const BoxSide box[] = {side(0, a, a + 1), side(1, 0.5, 2)};
+      const JointMoments m = joint_moments(f.view(), box, 0);
+      EXPECT_NEAR(m.count, count_rows(rows, box), 1e-6);
+      double sum = 0;
+      for (const Row& r : rows) sum += count_rows({r}, box) * r.value[0];
+      // Distances of at most some 5 quartile distances from the median, rounded to 6e-8 of them.
+      EXPECT_NEAR(m.mean * m.finite, sum, 1e-6 * m.finite);
+      EXPECT_LE(m.variance, 0.25);
+    }
+    // Nothing is NaN where squares overflow.
+    const BoxSide others[] = {side(2, -1e9, 1e9), side(1, -1e9, 1e9)};
+    for (int target = 0; target < 3; ++target) {
+      const JointMoments m = joint_moments(f.view(), others, target);
+      EXPECT_GE(m.variance, 0);
+      const Interval sum = joint_sum_interval(f.view(), m, -kInfinity, kInfinity, {});
+      EXPECT_LE(sum.lower, sum.estimate);
+      EXPECT_GE(sum.upper, sum.estimate);
+      const Interval variance = joint_variance_interval(f.view(), m, {});
+      EXPECT_LE(variance.lower, variance.estimate);
+      EXPECT_GE(variance.upper, variance.estimate);
+    }
+  }
 }
 
 TEST(JointFit, SameSeedSameBytes) {
