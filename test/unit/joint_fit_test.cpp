@@ -2,6 +2,7 @@
 #include "core/joint/fit.h"
 
 #include "core/joint/integrate.h"
+#include "core/joint/interval.h"
 
 #include <gtest/gtest.h>
 
@@ -265,6 +266,84 @@ TEST(JointFit, TheSampleIsThinnedToTheBudget) {
   EXPECT_NEAR(joint_moments(f.view(), box, -1).count, 30000, 1);
   options.budget = 600;
   EXPECT_EQ(fit(rows, 20000, options).status.code, Code::too_large);
+}
+
+// Values are kept in single precision about the median: an outlier, however far, must not take the
+// digits of the others, neither from the rows that stand for themselves nor from means.
+TEST(JointFit, AnOutlierLeavesTheOthersTheirDigits) {
+  for (const double outlier : {1e9, -1e12, 1e300, std::numeric_limits<double>::max()}) {
+    std::vector<Row> rows = three_columns(500);
+    rows[7].value[0] = rows[7].value[1] = outlier;
+    const Fit f = fit(rows, 500);
+    ASSERT_TRUE(f.status.ok()) << f.status.message;
+    Random random(2);
+    for (int i = 0; i < 50; ++i) {
+      const double a = 3 * random.uniform() - 2;
+      const BoxSide box[] = {side(0, a, a + 1), side(1, 0.5, 2)};
+      const JointMoments m = joint_moments(f.view(), box, 0);
+      EXPECT_NEAR(m.count, count_rows(rows, box), 1e-6);
+      double sum = 0;
+      for (const Row& r : rows) sum += count_rows({r}, box) * r.value[0];
+      // Distances of at most some 5 quartile distances from the median, rounded to 6e-8 of them.
+      EXPECT_NEAR(m.mean * m.finite, sum, 1e-6 * m.finite);
+      EXPECT_LE(m.variance, 0.25);
+    }
+    // Nothing is NaN where squares overflow.
+    const BoxSide others[] = {side(2, -1e9, 1e9), side(1, -1e9, 1e9)};
+    for (int target = 0; target < 3; ++target) {
+      const JointMoments m = joint_moments(f.view(), others, target);
+      EXPECT_GE(m.variance, 0);
+      const Interval sum = joint_sum_interval(f.view(), m, -kInfinity, kInfinity, {});
+      EXPECT_LE(sum.lower, sum.estimate);
+      EXPECT_GE(sum.upper, sum.estimate);
+      const Interval variance = joint_variance_interval(f.view(), m, {});
+      EXPECT_LE(variance.lower, variance.estimate);
+      EXPECT_GE(variance.upper, variance.estimate);
+    }
+  }
+}
+
+// By name too: the centre of the axis is where the rows are, and the outlier not among the 1000
+// rows that the bandwidth is made of. What the kernel's bandwidth leaves is the same as without it.
+TEST(JointFit, AnOutlierLeavesKernelSumsTheOthers) {
+  JointFitOptions options;
+  options.method = JointMethod::plugin_product;
+  options.bandwidth_rows = 200;
+  std::vector<Row> rows = three_columns(2000);
+  const BoxSide box[] = {side(0, -0.5, 0.7), side(1, 0.4, 1.9)};
+  const Fit without = fit(rows, 2000, options);
+  ASSERT_TRUE(without.status.ok()) << without.status.message;
+  std::size_t changed = 0;
+  while (std::abs(rows[changed].value[0]) < 3) ++changed;  // far from the box
+  rows[changed].value[0] = rows[changed].value[1] = 1e12;
+  const Fit with = fit(rows, 2000, options);
+  ASSERT_TRUE(with.status.ok()) << with.status.message;
+  ASSERT_EQ(with.report.bandwidth, without.report.bandwidth) << "it is among the 200";
+  // Coordinates are floats: 6e-8 of some 100 bandwidths, times phi(0) and 2000 rows.
+  EXPECT_NEAR(joint_moments(with.view(), box, -1).count,
+              joint_moments(without.view(), box, -1).count, 5e-3);
+}
+
+// Kernels err where every row is a point: a density that smooths 620 rows to 545 must not call that
+// exact. Errors are a matter of some 40 boxes: at least 80 % must be covered.
+TEST(JointFit, KernelSumsOfEveryRowAreNotExact) {
+  JointFitOptions options;
+  options.method = JointMethod::normal_reference;
+  const std::vector<Row> rows = three_columns(2000);
+  const Fit f = fit(rows, 2000, options);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  EXPECT_EQ(f.view().header().reading_variance, 0);
+  Random random(5);
+  int covered = 0;
+  for (int i = 0; i < 40; ++i) {
+    const Row& centre = rows[random.below(rows.size())];
+    const BoxSide box[] = {side(0, centre.value[0] - 0.4, centre.value[0] + 0.4),
+                           side(1, centre.value[1] / 2, centre.value[1] * 2)};
+    const Interval count = joint_count_interval(f.view(), joint_moments(f.view(), box, -1), {});
+    const double truth = count_rows(rows, box);
+    covered += count.lower <= truth && truth <= count.upper;
+  }
+  EXPECT_GE(covered, 32);
 }
 
 TEST(JointFit, SameSeedSameBytes) {

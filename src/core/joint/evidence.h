@@ -40,7 +40,7 @@ struct PredictionError {
   double mean[kErrorScales];
 };
 
-inline constexpr double kLeastErrorRatio = 0.05, kMostErrorRatio = 4;
+inline constexpr double kLeastErrorRatio = 0.05, kMostErrorRatio = 1000;
 
 // Makes a density of the sample's rows `rows` (their numbers); own_rows 0 is meant.
 using MakeDensity = std::function<Status(std::span<const std::uint32_t> rows,

@@ -2,10 +2,12 @@
 #include "core/joint/fit.h"
 
 #include "core/aggregate/finish.h"
+#include "core/integrate/integrate.h"
 #include "core/joint/axis.h"
 #include "core/joint/fitting.h"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 
 namespace kde {
@@ -36,6 +38,26 @@ Status make_marginals(const FitInput& input, Marginals* out) {
     out->header.push_back(reinterpret_cast<const Header*>(out->words[k].data()));
   }
   return Status::success();
+}
+
+double column_median(const Header* marginal) {
+  const Header& h = *marginal;
+  if (!(h.finite_rows() > 0)) return 0;
+  if (!std::isfinite(h.max - h.min)) return h.min / 2 + h.max / 2;
+  return std::clamp(quantile(DensityView(marginal), 0.5), h.min, h.max);
+}
+
+double column_spread(const Header* marginal) {
+  const Header& h = *marginal;
+  if (!(h.finite_rows() > 0 && h.max > h.min)) return 1;
+  const double half = h.max / 2 - h.min / 2;
+  if (!std::isfinite(h.max - h.min)) return half;
+  for (const double tail : {0.25, 0.1, 0.01}) {
+    const double low = std::max(quantile(DensityView(marginal), tail), h.min);
+    const double high = std::min(quantile(DensityView(marginal), 1 - tail), h.max);
+    if (high > low) return high - low;
+  }
+  return half > 0 ? half : h.max - h.min;
 }
 
 Status thin_to_budget(const FitInput& input, const Marginals& marginals, std::uint8_t flags,

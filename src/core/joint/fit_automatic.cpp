@@ -152,7 +152,9 @@ class AutomaticFit {
     return Status::success();
   }
 
-  // Lattice points are kept as whole numbers about one in the middle, other values as floats.
+  // Lattice points are kept as whole numbers about one in the middle, other values as floats of
+  // their distance from the median in units of the middle rows' spread: by the range, a single
+  // outlier would leave the others no digits.
   void scale_values(std::size_t k, JointColumn* column) const {
     const Header& h = *marginals_.header[k];
     column->value_center = 0;
@@ -169,9 +171,8 @@ class AutomaticFit {
         return;
       }
     }
-    column->value_center = h.min / 2 + h.max / 2;
-    const double half = h.max / 2 - h.min / 2;
-    if (half > 0) column->value_unit = half;
+    column->value_center = column_median(marginals_.header[k]);
+    column->value_unit = column_spread(marginals_.header[k]);
   }
 
   std::int32_t raw_value(std::size_t k, const JointColumn& column, double x) const {
@@ -182,7 +183,9 @@ class AutomaticFit {
       const double point = std::nearbyint((x - h.lattice_offset) / h.lattice_step);
       return static_cast<std::int32_t>(std::clamp(point, -kMost, kMost));
     }
-    return std::bit_cast<std::int32_t>(raw_number(column, x));
+    // A value beyond what a float holds of that unit is as far as one can be.
+    constexpr float kMost = 1e38F;
+    return std::bit_cast<std::int32_t>(std::clamp(raw_number(column, x), -kMost, kMost));
   }
 
   const FitInput& input_;

@@ -33,6 +33,13 @@ MatrixMethod matrix_method(JointMethod method) {
   return MatrixMethod::lscv_matrix;
 }
 
+// The ratio that was measured of half the rows, of all of them: their bandwidth is the same, and so
+// is the squared bias, while the raw sample's variance is half. No kernel sum varies more than the
+// raw sample, so that what is above 1 is bias.
+double of_all_rows(double ratio_of_half) {
+  return ratio_of_half + std::max(ratio_of_half - 1, 0.0);
+}
+
 class NamedFit {
  public:
   NamedFit(const FitInput& input, const Marginals& marginals, JointFitReport* report)
@@ -83,10 +90,17 @@ class NamedFit {
       };
       if (Status s = evidence.measure(make, input_.control, &error); !s.ok()) return s;
       measured = true;
+      for (int i = 0; i < kErrorScales; ++i) {
+        error.count[i] = of_all_rows(error.count[i]);
+        error.mean[i] = of_all_rows(error.mean[i]);
+      }
     }
     JointHeader header = describe_rows(input_, table, 0);
     header.points = static_cast<std::uint32_t>(rows.size());
     describe_sampling(input_, n, &header);
+    // The kernel's own error does not end where every row is a point: no finite population's
+    // correction but that of rows that stand for themselves, and here none does.
+    header.sampling_variance += std::min(n / table, 1.0);
     if (measured) describe_errors(error, &header);
     if (Status s = encode_by_name(rows, found.factor, header, words, size); !s.ok()) return s;
     report_->points = std::ssize(rows);
@@ -157,7 +171,8 @@ class NamedFit {
       for (std::size_t k = 0; k <= j; ++k) length = std::hypot(length, factor[j * d_ + k]);
       JointColumn column{};
       column.value_type = input_.options.value_type[j];
-      column.center = column.value_center = marginals_.header[j]->mean;
+      // Not the mean, which one outlier takes out of reach of all others.
+      column.center = column.value_center = column_median(marginals_.header[j]);
       column.bandwidth = column.value_unit = length;
       for (std::size_t i = 0; i < j; ++i) {
         double p = 0;

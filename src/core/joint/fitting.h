@@ -35,6 +35,12 @@ struct Marginals {
 // Errors: those of finish(). Throws std::bad_alloc.
 Status make_marginals(const FitInput& input, Marginals* out);
 
+// The median of a column's finite rows, and the distance between quantiles on both sides of it, the
+// quartiles or the first farther ones that differ; > 0. Both owe nothing to a few outliers. Of a
+// column whose range overflows the middle of the range and half of it; 0 and 1 without finite rows.
+double column_median(const Header* marginal);
+double column_spread(const Header* marginal);
+
 // Leaves of `rows` as many, drawn at random, as the budget holds beside the marginals; ascending.
 // Errors: too_large.
 Status thin_to_budget(const FitInput& input, const Marginals& marginals, std::uint8_t flags,

@@ -208,10 +208,14 @@ JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums) {
   variance = std::min(variance, half * half);
   const double fourth =
       sums.power[3] / n - 4 * u * sums.power[2] / n + 6 * u * u * u2 - 3 * u * u * u * u;
-  const double unit2 = plan.raw_unit * plan.raw_unit;
+  // Of a unit whose powers overflow: infinite, but nothing times it is nothing.
+  const auto in_units = [&plan](double x, int power) {
+    for (; power > 0 && x != 0; --power) x *= plan.raw_unit;
+    return x;
+  };
   m.mean = std::clamp(plan.raw_origin + plan.raw_unit * (plan.zero + u), plan.least_y, plan.most_y);
-  m.variance = variance * unit2;
-  m.fourth = std::max(fourth, variance * variance) * unit2 * unit2;
+  m.variance = in_units(variance, 2);
+  m.fourth = in_units(std::max(fourth, variance * variance), 4);
   return m;
 }
 

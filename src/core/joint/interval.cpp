@@ -25,6 +25,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Points of the target's overall spread that a box's few are joined by, as far as the error is
 // the sample's: two, as for one column.
 constexpr double kPointsAdded = 2;
+// Shares of the rows below that are as good as none; their inverse does not overflow.
+constexpr double kLeastFinite = 1e-100;
 
 class Uncertainty {
  public:
@@ -54,17 +56,23 @@ class Uncertainty {
     const double raw = raw_share();
     const double added = kPointsAdded * raw;
     const double spread = spread_beyond(least, most);
-    const double variance = (points * m_.variance + added * spread * spread) / (points + added);
-    const double v = unit_variance(h_.mean_error, finite_, m_.moments_are_marginal) / finite_;
+    // Of standard deviations, whose squares may overflow where they do not.
+    const double share = points + added > 0 ? points / (points + added) : 1;
+    const double deviation =
+        std::hypot(std::sqrt(share * m_.variance), std::sqrt(1 - share) * spread);
+    const double v = mean_variance();
     const double deviations = z_ + raw * student_excess(z_, std::max(points - 1, 2.0));
-    return v > 0 ? deviations * std::sqrt(v * variance) : 0;
+    return v > 0 && deviation > 0 ? deviations * std::sqrt(v) * deviation : 0;
   }
 
   double variance_half() const {
-    const double v = unit_variance(h_.mean_error, finite_, m_.moments_are_marginal) / finite_;
-    const double excess = std::max(m_.fourth - m_.variance * m_.variance, 0.0);
+    const double v = mean_variance();
+    // Not a number where both overflow.
+    const double excess = m_.fourth - m_.variance * m_.variance;
     const double points = std::max(h_.points * finite_ - 1, 2.0);
-    return v > 0 ? (z_ + student_excess(z_, points)) * std::sqrt(v * excess) : 0;
+    if (!(v > 0) || excess <= 0) return 0;
+    if (!std::isfinite(excess)) return std::numeric_limits<double>::infinity();
+    return (z_ + student_excess(z_, points)) * std::sqrt(v) * std::sqrt(excess);
   }
 
   double stored_error() const {
@@ -80,6 +88,12 @@ class Uncertainty {
   double unit_variance(const float (&ratios)[kErrorScales], double p, bool marginal) const {
     const double sampled = marginal ? 0 : h_.sampling_variance * error_ratio(ratios, p);
     return (sampled + h_.reading_variance) / h_.points;
+  }
+
+  // The variance of a mean in units of the target's.
+  double mean_variance() const {
+    return unit_variance(h_.mean_error, finite_, m_.moments_are_marginal) /
+           std::max(finite_, kLeastFinite);
   }
 
   // How far the mean's error is the raw sample's.
@@ -158,7 +172,7 @@ Interval joint_variance_interval(const JointView& density, const JointMoments& m
   const double half = Uncertainty(density, m, options).variance_half();
   Interval out;
   out.estimate = m.variance;
-  out.lower = std::max(m.variance - half, 0.0);
+  out.lower = half < m.variance ? m.variance - half : 0;
   out.upper = m.variance + half;
   return out;
 }
