@@ -101,6 +101,18 @@ SELECT try($$SELECT kde_drop('t', ARRAY['weight', 'price', 'size'])$$);
 SELECT kde_drop('t', ARRAY['weight', 'price', 'size'], if_exists => true);
 ROLLBACK;
 SELECT count(*) FROM stored;
+-- What a backend has at hand is what its transaction sees, in whatever order columns are named.
+CREATE TABLE seen AS SELECT kde_density('t', ARRAY['size', 'price'])::text AS d;
+BEGIN;
+SELECT rows FROM kde_fit('t', ARRAY['size', 'price'], method => 'scott', sample_rows => 500, seed => 2);
+SELECT kde_density('t', ARRAY['price', 'size'])::text = d AS same FROM seen;
+SAVEPOINT s;
+SELECT kde_drop('t', ARRAY['price', 'size']);
+SELECT try($$SELECT kde_density('t', ARRAY['size', 'price'])$$);
+ROLLBACK TO s;
+SELECT kde_density('t', ARRAY['size', 'price'])::text = d AS same FROM seen;
+ROLLBACK;
+SELECT kde_density('t', ARRAY['price', 'size'])::text = d AS same FROM seen;
 -- A row that comes by SQL gets this table's numbers.
 CREATE TABLE saved AS SELECT d.* FROM kde_aqp.density AS d WHERE d.relation = 't'::regclass;
 DELETE FROM kde_aqp.density WHERE relation = 't'::regclass;
