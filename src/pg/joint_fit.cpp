@@ -88,18 +88,12 @@ void check_has_values(Relation relation, const DensityKey& key, const kde::Joint
                                           : "The scan found no rows.");
 }
 
-// As of one column's sample_variance, for a row of the sample; and for all rows that were read, in
-// the same unit, the variance of a fraction of one row: a count by them has the design effect's
-// part in full, as they lie in the same blocks, and the rest divided by their number.
-void set_variances(const kde::JointSample& sample, const ScanResult& scan,
-                   kde::JointFitOptions* options) {
-  if (scan.every_row_read && sample.rows == sample.rows_read) return;
-  const double not_read = 1 - scan.share_of_blocks();
-  const double of_blocks = scan.every_row_read ? 0 : (sample.design_effect - 1) * not_read;
-  const double read = static_cast<double>(sample.rows_read);
-  const double drawn = static_cast<double>(sample.rows);
-  options->sampling_variance = Max(1 - drawn / (read * scan.rows_per_row_read), 0.0) + of_blocks;
-  if (!scan.every_row_read) options->reading_variance = not_read * drawn / read + of_blocks;
+// JointFitOptions::reading_variance: rows that were read lie in the same blocks as the sample's, so
+// the design effect's part is theirs in full, while the rest is divided by their number.
+double reading_variance(const kde::JointSample& sample, const ScanResult& scan) {
+  if (scan.every_row_read || sample.rows_read == 0) return 0;
+  const double drawn = static_cast<double>(sample.rows) / static_cast<double>(sample.rows_read);
+  return (1 - scan.share_of_blocks()) * (drawn + sample.design_effect - 1);
 }
 
 kde::SumsWork work_of(kde::JointMethod method, int64 n, int columns) {
@@ -218,7 +212,7 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   }
   options.rows_per_row_read = scan.rows_per_row_read;
   options.every_row_read = scan.every_row_read;
-  set_variances(sample, scan, &options);
+  options.reading_variance = reading_variance(sample, scan);
   options.budget = static_cast<Size>(option_joint_bytes) * 1024;
   options.bandwidth_rows = option_bandwidth_rows;
   options.seed = static_cast<uint64>(request->seed);

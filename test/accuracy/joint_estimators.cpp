@@ -78,8 +78,8 @@ std::optional<JointFitted> fit_joint(const JointDraw& draw, const JointTable& ta
   }
   options.rows_per_row_read = rows / static_cast<double>(draw.read);
   options.every_row_read = draw.read == table.rows.rows;
-  options.sampling_variance = 1 - static_cast<double>(draw.rows.rows) / rows;
-  options.reading_variance = 1 - static_cast<double>(draw.read) / rows;
+  const double read = static_cast<double>(draw.read);
+  options.reading_variance = (1 - read / rows) * static_cast<double>(draw.rows.rows) / read;
   options.seed = 1;
   JointFitted fitted;
   int column = -1;

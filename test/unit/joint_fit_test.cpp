@@ -43,8 +43,6 @@ Fit fit(const std::vector<Row>& rows, std::int64_t sample_rows, JointFitOptions 
   EXPECT_TRUE(f.sampler->finish(&f.sample).ok());
   for (ValueType& t : options.value_type) t = ValueType::float8;
   options.every_row_read = options.rows_per_row_read == 1;
-  const double n = static_cast<double>(rows.size());
-  options.sampling_variance = 1 - static_cast<double>(f.sample.rows) / n;
   f.status =
       fit_joint(f.sample, *f.sampler, options, control, &f.words, &f.size, &f.report, &f.column);
   if (f.status.ok()) {

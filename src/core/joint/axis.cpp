@@ -18,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Scores of what is below, or above, all rows: beyond Phi^-1 of any positive double.
 constexpr double kFarthestScore = 38.5;
-constexpr double kLeastHeavyShare = 1.0 / kMostHeavy;
+constexpr double kLeastHeavyShare = 1.0 / kMaxHeavy;
 
 // Between the coordinates of what is not finite, and around them all (but not kNowhere).
 constexpr float kBelowFinite = (kNegativeInfinity - kFarthest) / 2;

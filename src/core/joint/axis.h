@@ -31,8 +31,6 @@
 namespace kde {
 
 inline constexpr double kGap = 12;
-// Heavy values of a column, at most.
-inline constexpr std::size_t kMostHeavy = 256;
 
 // A range of x on an axis. No point at kNowhere is in it; points at the infinities and NaN are in
 // it where Range says so (an unbounded side has no limit).
@@ -67,7 +65,7 @@ struct Axis {
 Axis axis_of(const JointView& density, int column);
 
 // The values of a histogram that are heavy on an axis of bandwidth h: with the mass m at the middle
-// score z, m > h phi(z), and m >= 1/kMostHeavy. Ascending. Throws std::bad_alloc.
+// score z, m > h phi(z), and m >= 1/kMaxHeavy. Ascending. Throws std::bad_alloc.
 std::vector<double> heavy_values(const Header* marginal, double h);
 
 }  // namespace kde

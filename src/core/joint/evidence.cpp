@@ -236,7 +236,7 @@ Status Evidence::measure(const MakeDensity& make, const Control& control,
       const double whole = marginals_[static_cast<std::size_t>(box.target)]->variance;
       const double off = m.mean - box.left_out_mean;
       scale.mean_square[half] += (off * off - box.variance / box.left_out_rows) / whole;
-      scale.mean_expected[half] += box.variance / whole / (kept_rows * box.share);
+      scale.mean_expected[half] += box.variance / whole / (kept_rows * box.wanted);
       ++scale.means;
     }
   }

@@ -68,7 +68,7 @@ Status thin_to_budget(const FitInput& input, const Marginals& marginals, std::ui
   header.flags = flags;
   const auto fits = [&](std::size_t points) {
     header.points = static_cast<std::uint32_t>(points);
-    return joint_size(header, d * kMostHeavy, marginals.bytes) <= input.options.budget;
+    return joint_size(header, d * kMaxHeavy, marginals.bytes) <= input.options.budget;
   };
   std::size_t points = std::min<std::size_t>(rows->size(), kMaxJointBytes);
   if (!fits(points)) {
@@ -102,14 +102,11 @@ JointHeader describe_rows(const FitInput& input, double rows, double own_rows) {
 }
 
 void describe_sampling(const FitInput& input, double points, JointHeader* header) {
-  const double rows = input.table_rows();
-  const double share = rows > 0 ? points / rows : 1;
-  const double sample_share = rows > 0 ? static_cast<double>(input.sample.rows) / rows : 1;
-  // The points may be fewer than the rows of the sample: what the blocks add stays.
-  header->sampling_variance = std::max(input.options.sampling_variance - (1 - sample_share), 0.0) +
-                              std::max(1 - share, 0.0);
-  header->reading_variance = input.options.reading_variance * points /
-                             std::max(static_cast<double>(input.sample.rows_read), 1.0);
+  const double read = static_cast<double>(input.sample.rows_read);
+  header->sampling_variance = read > 0 ? std::max(1 - points / read, 0.0) : 0;
+  // The points may be fewer than the rows of the sample.
+  header->reading_variance =
+      input.options.reading_variance * points / static_cast<double>(input.sample.rows);
 }
 
 void describe_errors(const PredictionError& error, JointHeader* header) {

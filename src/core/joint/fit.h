@@ -26,8 +26,11 @@ struct JointFitOptions {
   double lattice_step[kMaxColumns] = {};  // known from the columns' types; 0: to be found
   double rows_per_row_read = 1;           // >= 1: rows of the table per row the scan read
   bool every_row_read = false;
-  // As Header::sampling_variance, for the sample and for all rows that were read.
-  double sampling_variance = 0, reading_variance = 0;
+  // A count of the fraction p of the rows by all rows that were read has the variance
+  //   rows^2 p (1 - p) reading_variance / (rows of the sample);
+  // 0 where every row was read. Read by blocks, with the share b of them, r rows of which n are the
+  // sample: (1 - b) (n/r + design effect of the sample - 1).
+  double reading_variance = 0;
   std::size_t budget = 512 * 1024;      // bytes of the density; the sample is thinned to fit
   std::int64_t bandwidth_rows = 32768;  // the selectors by name use at most so many rows
   std::uint64_t seed = 0;

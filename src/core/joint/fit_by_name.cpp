@@ -100,7 +100,7 @@ class NamedFit {
     describe_sampling(input_, n, &header);
     // The kernel's own error does not end where every row is a point: no finite population's
     // correction but that of rows that stand for themselves, and here none does.
-    header.sampling_variance += std::min(n / table, 1.0);
+    header.sampling_variance = 1;
     if (measured) describe_errors(error, &header);
     if (Status s = encode_by_name(rows, found.factor, header, words, size); !s.ok()) return s;
     report_->points = std::ssize(rows);

@@ -98,10 +98,10 @@ struct JointHeader {
   double rows;               // rows the density stands for, with NULL or without
   double sample_rows;        // rows of the sample that the bandwidth was chosen from, >= points
   double own_rows;           // rows that each point stands for by itself: [0, rows/points]
-  // A count of the fraction p of the rows by the raw sample of the points has the variance
+  // A count of the fraction p of the rows that were read by the points among them has the variance
   //   rows^2 p (1 - p) sampling_variance / points,
-  // and by all rows that were read the same with reading_variance: the finite population's
-  // correction times the design effect of sampling by blocks. 0 where nothing was sampled.
+  // and that of the table's by the rows that were read the same with reading_variance, which has
+  // the design effect of sampling by blocks. 0 where nothing was sampled.
   double sampling_variance, reading_variance;
   // The mean squared error of this density's counts and means over boxes that hold the fraction
   // 4^-(i + 1) of the rows, divided by the raw sample's variance; measured when it was built.

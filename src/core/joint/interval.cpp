@@ -90,10 +90,13 @@ class Uncertainty {
     return (sampled + h_.reading_variance) / h_.points;
   }
 
-  // The variance of a mean in units of the target's.
+  // The variance of a mean in units of the target's. However well halves predicted, a mean of few
+  // points varies as one of that many (Kish's effective size).
   double mean_variance() const {
-    return unit_variance(h_.mean_error, finite_, m_.moments_are_marginal) /
-           std::max(finite_, kLeastFinite);
+    const double measured = unit_variance(h_.mean_error, finite_, m_.moments_are_marginal) /
+                            std::max(finite_, kLeastFinite);
+    if (m_.moments_are_marginal || !(m_.effective_points > 0)) return measured;
+    return std::max(measured, h_.sampling_variance / m_.effective_points);
   }
 
   // How far the mean's error is the raw sample's.
