@@ -123,8 +123,13 @@ KDE_FUNCTION(kde_on_row) {
   }
 
   kde_pg::DensityKey key;
-  if (!read_key(tuple, desc, &key) || !complete_key(&key)) {
+  if (!read_key(tuple, desc, &key)) {
     ereport(NOTICE, (errmsg("skipping a density of a column that does not exist")));
+    PG_RETURN_POINTER(nullptr);
+  }
+  if (!complete_key(&key)) {
+    ereport(NOTICE, (errmsg("skipping a density whose expressions or filter cannot be read"),
+                     errdetail("It was fitted to %s.", kde_pg::display_name(key))));
     PG_RETURN_POINTER(nullptr);
   }
   int columns[kde_pg::kCatalogKeyColumns];

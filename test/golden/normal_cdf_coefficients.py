@@ -1,19 +1,13 @@
 # The rational function of HalfNormal in src/core/joint/normal-inl.h: Phi(x) - 1/2 = x P(x^2)/Q(x^2),
-# |x| <= 5.3, P of degree 5 and Q of degree 6, by interpolation in x at the positive Chebyshev nodes,
-# rounded to single precision; the largest absolute error, on a grid, and what is left at 5.3.
+# |x| <= 6, P of degree 7 and Q of degree 8, by interpolation in x at the positive Chebyshev nodes,
+# rounded to double precision; the largest absolute error, on a grid, and what is left at 6.
 #
 #   python3 test/golden/normal_cdf_coefficients.py        (needs mpmath; made with Python 3.11)
-import struct
-
 from mpmath import cos, erf, erfc, linspace, lu_solve, matrix, mp, mpf, nstr, pi, sqrt
 
 mp.dps = 50
-LIMIT = mpf("5.3")
-P, Q = 5, 6
-
-
-def single(v):
-    return struct.unpack("f", struct.pack("f", float(v)))[0]
+LIMIT = mpf("6")
+P, Q = 7, 8
 
 
 def target(x):
@@ -31,8 +25,8 @@ for i in range(count):
     for j in range(1, Q + 1):
         system[i, P + j] = -values[i] * x ** (2 * j)
 solution = lu_solve(system, values)
-p = [single(v) for v in solution[: P + 1]]
-q = [1.0] + [single(v) for v in solution[P + 1 :]]
+p = [float(v) for v in solution[: P + 1]]
+q = [1.0] + [float(v) for v in solution[P + 1 :]]
 print("P, constant term first:", p)
 print("Q, constant term first:", q)
 
@@ -44,4 +38,4 @@ def error(x):
 
 
 print("largest absolute error:", nstr(max(error(x) for x in linspace(0, LIMIT, 4001)), 3))
-print("1 - Phi(5.3):", nstr(erfc(LIMIT / sqrt(2)) / 2, 3))
+print("1 - Phi(6):", nstr(erfc(LIMIT / sqrt(2)) / 2, 3))

@@ -43,6 +43,10 @@ $node->safe_psql('source', q{
          kde_fit('sales', 'quantity', seed => 2), kde_fit('sales', 'at', seed => 3),
          kde_fit('"Schema One"."Ta.ble"', 'Col "umn', seed => 4, method => 'silverman'),
          kde_fit('renamed', 'old', seed => 5);
+  CREATE FUNCTION "Schema One".doubled(numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS 'SELECT 2 * $1';
+  SELECT kde_fit('sales', 'amount', filter => 'quantity > 3 AND at < ''2027-01-01''::date', seed => 11),
+         kde_fit('sales', ARRAY['amount * quantity', 'amount'], method => 'scott', filter => 'quantity <> 7', seed => 12),
+         kde_fit('sales', ARRAY['"Schema One".doubled(amount)'], seed => 13);
   ALTER TABLE renamed RENAME old TO new;
   CREATE MATERIALIZED VIEW by_name AS
     SELECT approx_count('sales'::regclass, 'amount', 100, 900) AS n,
@@ -59,13 +63,16 @@ $node->safe_psql('source', q{
 }, @as_owner);
 
 my $densities = q{
-  SELECT relation, column_names, requested_method, method, bandwidth, rows, nulls, rows_read,
+  SELECT relation, column_names, filter, bandwidth_matrix, stored_rows, requested_method, method, bandwidth, rows, nulls, rows_read,
     kernel, bandwidth_status, model, requested_exact, every_row_read, sample_rows, design_effect, bandwidth_rows, lower, upper, atoms, knots, engine, threads,
     scan_ms, select_ms, estimate_ms, requested_sample_rows, seed, fitted_at
-  FROM kde_densities ORDER BY relation::text, column_names;};
+  FROM kde_densities ORDER BY relation::text, column_names, seed;};
 my $values = q{
   SELECT kde_density('sales.amount')::text, kde_density('sales.quantity')::text,
-    kde_density('sales.at')::text, kde_density('"Schema One"."Ta.ble"."Col ""umn"')::text;};
+    kde_density('sales.at')::text, kde_density('"Schema One"."Ta.ble"."Col ""umn"')::text,
+    kde_density('sales', ARRAY['amount'], 'quantity > 3 AND at < ''2027-01-01''::date')::text,
+    kde_density('sales', ARRAY['amount', 'amount * quantity'], 'quantity <> 7')::text,
+    kde_density('sales', ARRAY['"Schema One".doubled(amount)'])::text;};
 my $renamed = q{SELECT kde_density('renamed.new')::text, approx_count('renamed.new', 10, 20);};
 my $answers = q{
   SELECT approx_count('sales.amount', 10, 200), approx_sum('sales.amount', 10, 200),
@@ -90,9 +97,9 @@ sub check_restored {
     $node->safe_psql('source', q{SELECT 'sales'::regclass::oid || ' ' || attnum FROM pg_attribute
          WHERE attrelid = 'sales'::regclass AND attname = 'amount'}),
     "$what: with other numbers");
-  is($node->safe_psql($database, q{SELECT column_names FROM kde_densities},
+  is($node->safe_psql($database, q{SELECT seed FROM kde_densities ORDER BY seed},
       extra_params => [ '-U', 'kde_other' ]),
-    '{amount}', "$what: privileges hold");
+    "1\n13", "$what: privileges hold, of what filters and expressions use too");
 }
 
 is($node->safe_psql('source', q{SELECT rolsuper FROM pg_roles WHERE rolname = current_user}, @as_owner),
@@ -143,6 +150,7 @@ check_restored('second', 'second');
 # columns swap their names.
 my $by_new_names = q{
   SELECT column_names, seed FROM kde_densities WHERE relation = 'orders'::regclass ORDER BY seed;
+  SELECT filter, reference_names FROM kde_aqp.density WHERE filter <> '' ORDER BY seed;
   SELECT approx_count('orders.price', 10, 200), approx_sum('orders.amount', 3, 8);};
 my $rename = q{
   ALTER TABLE sales RENAME amount TO price;
@@ -151,6 +159,7 @@ my $rename = q{
 psql_as_owner($_, $rename) for 'source', 'second';
 my $in_source = psql_as_owner('source', $by_new_names);
 like($in_source, qr/^\{price\}\|1\n\{amount\}\|2\n/, 'densities follow RENAME');
+like($in_source, qr/\(price \* \(amount\)::numeric\).*\(amount > 3\).*\(amount <> 7\)\|\{price,amount\}/s, 'in expressions and filters');
 is(psql_as_owner('second', $by_new_names), $in_source, 'restored ones do');
 is(psql_as_owner('plain', qq{
      SELECT seed FROM kde_fit('sales', 'amount', seed => 1, sample_rows => 5000);
@@ -161,8 +170,8 @@ is(psql_as_owner('plain', q{
      SELECT kde_drop('orders', 'price');
      ALTER TABLE orders DROP amount;
      DROP TABLE "Schema One"."Ta.ble";
-     SELECT column_names FROM kde_aqp.density ORDER BY 1;}),
-  "3\nt\n{at}\n{new}", 'restored densities go by kde_drop, with their column and with their table');
+     SELECT seed FROM kde_aqp.density ORDER BY 1;}),
+  "6\nt\n3\n5\n13", 'restored densities go by kde_drop, with their column and with their table');
 
 # A failed restore leaves what was there.
 my $restored = psql_as_owner('parallel', $values);

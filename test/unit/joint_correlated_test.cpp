@@ -245,6 +245,10 @@ TEST(JointCorrelated, TheSameBoxTheSameAnswer) {
   EXPECT_EQ(first.mean, again.mean);
   EXPECT_EQ(first.quadrature_error, again.quadrature_error);
   EXPECT_GT(first.points_visited, 0);
+  // Every point stands for three rows: half of them its own, the kernel's error is half.
+  const joints::Bytes halved = density_of(4, 777, loads(4, 0.7), 1.5);
+  EXPECT_DOUBLE_EQ(joint_moments(halved.view(), box, 1).quadrature_error,
+                   first.quadrature_error / 2);
 }
 
 }  // namespace

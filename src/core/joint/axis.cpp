@@ -27,6 +27,16 @@ constexpr float kBelowNotANumber = (kPositiveInfinity + kNotANumber) / 2;
 constexpr float kAboveAll = (kNotANumber + kNowhere) / 2;
 constexpr float kBelowAll = 2 * kNegativeInfinity;
 
+// On a lattice, a value that is one of its points but for its last digits is that point, as counts
+// have it (smooth_cut() of integrate/integrate.cpp).
+double on_lattice(const Header* h, double x) {
+  if (h->lattice_step == 0) return x;
+  const double nearest = std::round((x - h->lattice_offset) / h->lattice_step);
+  const double digits = 1e-15 * std::max(std::fabs(x), std::fabs(h->lattice_offset));
+  const double point = h->lattice_offset + nearest * h->lattice_step;
+  return std::fabs(x - point) <= digits ? h->lattice_point(nearest) : x;
+}
+
 // The share of the finite rows that are <= x (inclusive) or < x.
 double share_below(const Header* marginal, double x, bool inclusive) {
   const double finite = marginal->finite_rows();
@@ -81,6 +91,7 @@ Edge edge_at(const Axis& axis, double x, bool above) {
   if (!axis.normal_scores) {
     kernel = member = (x - axis.center) / axis.bandwidth;
   } else {
+    x = on_lattice(axis.marginal, x);
     const double share = share_below(axis.marginal, x, above);
     if (!(share > 0)) {
       kernel = member = kBelowFinite;
@@ -99,13 +110,7 @@ Edge edge_at(const Axis& axis, double x, bool above) {
       kernel = meets_next || meets_last ? member : z + gaps;
     }
   }
-  Edge edge = {bounded(kernel, kAboveFinite), bounded(member, kAboveFinite)};
-  // Where the value's jump is too small for a float, and where it has none, it stays on its side.
-  const float own = axis.coordinate(x);
-  edge.member =
-      above ? std::max(edge.member, own)
-            : std::min(edge.member, std::nextafter(own, -std::numeric_limits<float>::infinity()));
-  return edge;
+  return {bounded(kernel, kAboveFinite), bounded(member, kAboveFinite)};
 }
 
 Edge lower_edge(const Axis& axis, const Range& r) {
@@ -151,10 +156,12 @@ bool is_empty(const Range& r) {
 }  // namespace
 
 double Axis::level(double x) const {
+  x = on_lattice(marginal, x);
   return share_below(marginal, x, false) / 2 + share_below(marginal, x, true) / 2;
 }
 
 float Axis::place(double level, double x) const {
+  x = on_lattice(marginal, x);
   const int left = heavy_below(*this, x);
   const double gaps = kGap * (2.0 * left + (is_heavy(*this, left, x) ? 1 : 0));
   return bounded(shrinkage(bandwidth) * score(level) / bandwidth + gaps, kFarthest);
@@ -216,10 +223,9 @@ std::vector<double> heavy_values(const Header* marginal, double h) {
     const double offset = marginal->lattice_offset;
     const double step = marginal->lattice_step;
     const double first = std::round((cells[i - 1].value - offset) / step) + 1;
-    const double last = std::round((cell.value - offset) / step);
-    const double points = last - first + 1;
+    const double points = std::round((cell.value - offset) / step) - first + 1;
     if (!(points >= 1) || cell.rows / points < least_rows) continue;
-    for (double k = first; k <= last; ++k) consider(marginal->lattice_point(k));
+    for (int k = 0; k < static_cast<int>(points); ++k) consider(marginal->lattice_point(first + k));
   }
   return heavy;
 }

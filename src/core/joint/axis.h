@@ -17,7 +17,8 @@
 // of the rows below it, its coordinate on a normal-scores axis is z/h + gaps for the kernel, whose
 // centres are shrunk, and r z/h + gaps for the points themselves. A bound with no row between it
 // and a heavy value lies in the middle of the gap, kGap/2 bandwidths or more from all points, for
-// the kernel too; one with no row below it, or above it, beyond all finite values.
+// the kernel too; one with no row below it, or above it, beyond all finite values. (Where the
+// marginal's values are rounded, the rows between are the marginal's.)
 #pragma once
 
 #include "core/integrate/integrate.h"
@@ -37,8 +38,10 @@ inline constexpr std::size_t kMostHeavy = 256;
 // it where Range says so (an unbounded side has no limit).
 struct AxisRange {
   float kernel_lower, kernel_upper;  // edges for P(t_i + e in range); lower <= upper
-  float member_lower, member_upper;  // a point is in the range if lower < t_i <= upper
-  bool empty = false;                // no value is in the range
+  // Points of the range lie in [member_lower, member_upper], others not between them: what is on an
+  // edge its value decides (BoxPlan).
+  float member_lower, member_upper;
+  bool empty = false;  // no value is in the range
 };
 
 // An axis apart from the bytes it is stored in. marginal: outlives it.
@@ -57,8 +60,7 @@ struct Axis {
   // level.
   double level(double x) const;
   float place(double level, double x) const;
-  // Edges ascend with the bounds, but that values whose coordinates differ by no more than the
-  // rounding of a float may change sides: the bound's own value is always on the side it should be.
+  // Edges ascend with the bounds.
   AxisRange range(const Range& range) const;
 };
 

@@ -11,13 +11,18 @@
 
 namespace kde {
 
-// What the target's moments are made of: a raw value a point, y = raw_origin + raw_unit raw, summed
-// as u = raw - zero.
-enum class TargetValue : std::uint8_t {
-  none,        // no target
-  coordinate,  // linear axes: E[coordinate | the kernel in the box]
+// What of a stored point tells a column's value, y = origin + unit raw.
+enum class RawValue : std::uint8_t {
+  none,
+  coordinate,  // no values are stored: the coordinate itself
   number,      // the float of JointView::raw_values()
-  lattice,     // the whole number of JointView::raw_values(); zero is one too: u is exact
+  lattice,     // the whole number of JointView::raw_values()
+};
+
+// Finite raw values in [least, most] are in the range: what of points that stand for rows is.
+struct RawRange {
+  RawValue kind;
+  double least, most;
 };
 
 struct CorrelatedPlan;
@@ -27,9 +32,12 @@ struct BoxPlan {
   int sides;  // 0 .. kMaxColumns; none of them empty
   int column[kMaxColumns];
   AxisRange range[kMaxColumns];
+  RawRange raw[kMaxColumns];
   int target;       // -1: none
   int target_side;  // the side that bounds the target; -1: none does
-  TargetValue value;
+  // The target's sums are of u = raw - zero, raw on linear axes E[coordinate | the kernel in the
+  // box]. zero of a lattice is one of its points, so that u is exact.
+  RawValue value;
   double raw_origin, raw_unit, zero;
   double least, most;                // the target's own bounds as raw values, or infinite
   double least_y, most_y;            // and as values
@@ -42,7 +50,7 @@ struct BoxSums {
   double rows = 0, squares = 0;  // of the points' rows in the box
   double finite = 0, nans = 0, negative_infinities = 0, positive_infinities = 0;
   double power[4] = {};  // sums of rows u, rows u^2, u^3, u^4 over the finite ones
-  // TargetValue::coordinate with the target bounded: sums of w M and w M u, M = E[e_y; the kernel
+  // RawValue::coordinate with the target bounded: sums of w M and w M u, M = E[e_y; the kernel
   // in the box]. The rows of the box spread by what the kernels' own conditional means lack:
   // (mean pull - pull_power)/finite (finish_moments says why).
   double pull = 0, pull_power = 0;
@@ -55,8 +63,14 @@ void add_whole_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);
 void add_product_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);
 void add_correlated_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);
 
+// Whether a point itself is on its side's inside: a finite value by itself, as coordinates are
+// rounded; the others by their places.
+bool is_member(const BoxPlan& plan, int side, std::size_t block, int point);
+
 // Drops sides that bound nothing. False: no row is in the box.
 bool plan_box(const JointView& density, std::span<const BoxSide> sides, int target, BoxPlan* plan);
+// Over all blocks within reach of the box.
+BoxSums sum_blocks(const BoxPlan& plan);
 JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums);
 
 }  // namespace kde

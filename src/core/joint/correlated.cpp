@@ -20,6 +20,8 @@ namespace {
 // Below that probability M/P is a quotient of roundings: the mean is then the point's own.
 constexpr float kLeastShare = 1e-6F;
 
+constexpr double kUnit = 1;
+
 // The points of a block that the kernel is integrated for.
 struct Cut {
   float lower[kMaxColumns][kJointBlock];  // edges about the point, in the order of the plan's sides
@@ -220,11 +222,11 @@ class Block {
 // that probability has the largest, phi(z)/Phi(-z) < z + 1/z.
 void put_means(const float* t, int points, BlockShares* shares) {
   for (int i = 0; i < kJointBlock; ++i) {
-    const float p = shares->probability[i];
-    float mean = 0;
+    const double p = shares->probability[i];
+    double mean = 0;
     if (i < points && p >= kLeastShare) mean = shares->moment[i] / p;
-    if (i < points && p >= kLeastShare && p < 0.01F) {
-      const float most = std::sqrt(-2 * std::log(p));
+    if (i < points && p >= kLeastShare && p < 0.01) {
+      const double most = std::sqrt(-2 * std::log(p));
       mean = std::clamp(mean, -most, most);
     }
     shares->mean[i] = t[i] + mean;
@@ -232,12 +234,10 @@ void put_means(const float* t, int points, BlockShares* shares) {
 }
 
 void find_members(const BoxPlan& plan, std::size_t b, int points, BlockShares* shares) {
-  for (int i = 0; i < kJointBlock; ++i) shares->member[i] = i < points ? 1.0F : 0.0F;
+  for (int i = 0; i < kJointBlock; ++i) shares->member[i] = i < points ? 1 : 0;
   for (int k = 0; k < plan.sides; ++k) {
-    const AxisRange& range = plan.range[k];
-    const float* t = plan.density->coordinates(b, plan.column[k]);
-    for (int i = 0; i < kJointBlock; ++i) {
-      if (!(t[i] > range.member_lower && t[i] <= range.member_upper)) shares->member[i] = 0;
+    for (int i = 0; i < points; ++i) {
+      if (!is_member(plan, k, b, i)) shares->member[i] = 0;
     }
   }
 }
@@ -248,7 +248,7 @@ SideCorrelations side_correlations(const BoxPlan& plan) {
   SideCorrelations c{};
   const JointView& d = *plan.density;
   c.sides = plan.sides;
-  c.has_target = plan.value == TargetValue::coordinate;
+  c.has_target = plan.value == RawValue::coordinate;
   float width[kMaxColumns];
   for (int k = 0; k < plan.sides; ++k) {
     width[k] = plan.range[k].kernel_upper - plan.range[k].kernel_lower;
@@ -265,10 +265,6 @@ SideCorrelations side_correlations(const BoxPlan& plan) {
   return c;
 }
 
-namespace {
-constexpr double kUnit = 1;
-}
-
 CorrelatedPlan::CorrelatedPlan(const BoxPlan& plan)
     : correlations(side_correlations(plan)),
       all(correlations.matrix, correlations.sides,
@@ -281,7 +277,7 @@ void add_correlated_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
   BlockShares shares;
   Block(plan, b, block, &shares, sums).integrate();
   if (block.own_rows > 0) find_members(plan, b, points, &shares);
-  if (plan.value == TargetValue::coordinate) {
+  if (plan.value == RawValue::coordinate) {
     block.own_side = true;
     put_means(block.coordinate, points, &shares);
   }
@@ -291,8 +287,8 @@ void add_correlated_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
 void correlated_point_reference(const BoxPlan& plan, std::size_t b, int i, double* probability,
                                 double* moment) {
   const SideCorrelations c = side_correlations(plan);
-  double lower[2];
-  double upper[2];
+  double lower[2] = {};
+  double upper[2] = {};
   for (int j = 0; j < std::min(c.sides, 2); ++j) {
     const AxisRange& range = plan.range[c.side[j]];
     const double t = plan.density->coordinates(b, plan.column[c.side[j]])[i];

@@ -182,8 +182,7 @@ class AutomaticFit {
       const double point = std::nearbyint((x - h.lattice_offset) / h.lattice_step);
       return static_cast<std::int32_t>(std::clamp(point, -kMost, kMost));
     }
-    return std::bit_cast<std::int32_t>(
-        static_cast<float>((x - column.value_center) / column.value_unit));
+    return std::bit_cast<std::int32_t>(raw_number(column, x));
   }
 
   const FitInput& input_;

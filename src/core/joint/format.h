@@ -124,6 +124,10 @@ struct JointColumn {
   double bandwidth;
   double value_center, value_unit;  // unit > 0
 };
+// The float f that is stored of a finite value x: whoever stores or compares values rounds so.
+inline float raw_number(const JointColumn& c, double x) {
+  return static_cast<float>((x - c.value_center) / c.value_unit);
+}
 static_assert(sizeof(JointColumn) == 16 + 4 * sizeof(double));
 
 // Bytes of a joint density of that shape. heavy: of all columns; marginals: bytes of all.

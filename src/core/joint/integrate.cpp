@@ -6,6 +6,7 @@
 #include "core/sums/simd_targets.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -29,44 +30,68 @@ double lattice_bound(const Header& h, double x, bool inclusive, bool lower) {
   return lower ? std::ceil(steps) : std::floor(steps);
 }
 
+RawValue raw_kind(const JointView& d, int column) {
+  if ((d.header().flags & kValues) == 0) return RawValue::coordinate;
+  const bool lattice = (d.column(column).flags & kLatticeValues) != 0;
+  return lattice && d.marginal(column)->lattice_step > 0 ? RawValue::lattice : RawValue::number;
+}
+
+// Numbers are rounded as they are stored (raw_number), so that a bound and the same value agree.
+RawRange raw_range(const JointView& d, int column, const Range& r) {
+  const JointColumn& c = d.column(column);
+  const Header& h = *d.marginal(column);
+  RawRange out = {raw_kind(d, column), -kInfinity, kInfinity};
+  const auto bound = [&](double x, bool inclusive, bool lower) -> double {
+    if (x == -kInfinity) return -kInfinity;
+    if (!std::isfinite(x)) return kInfinity;
+    if (out.kind == RawValue::lattice) return lattice_bound(h, x, inclusive, lower);
+    const float raw = out.kind == RawValue::number
+                          ? raw_number(c, x)
+                          : static_cast<float>((x - c.center) / c.bandwidth);
+    if (inclusive) return raw;
+    return std::nextafter(raw, static_cast<float>(lower ? kInfinity : -kInfinity));
+  };
+  if (!r.lower_unbounded) out.least = bound(r.lower, r.lower_inclusive, true);
+  if (!r.upper_unbounded) out.most = bound(r.upper, r.upper_inclusive, false);
+  return out;
+}
+
 void plan_target(const JointView& d, int target, BoxPlan* plan) {
   const JointColumn& c = d.column(target);
   const Header& h = *d.marginal(target);
-  double center = 0;  // a raw value where the target's rows are
-  if ((c.flags & kNormalScores) == 0 || (d.header().flags & kValues) == 0) {
-    plan->value = TargetValue::coordinate;
-    plan->raw_origin = c.center;
-    plan->raw_unit = c.bandwidth;
-  } else if ((c.flags & kLatticeValues) != 0 && h.lattice_step > 0) {
-    plan->value = TargetValue::lattice;
-    plan->raw_origin = h.lattice_offset;
-    plan->raw_unit = h.lattice_step;
-    center = std::nearbyint((h.mean - h.lattice_offset) / h.lattice_step);
-  } else {
-    plan->value = TargetValue::number;
-    plan->raw_origin = c.value_center;
-    plan->raw_unit = c.value_unit;
+  plan->value = raw_kind(d, target);
+  // The kernel of a linear axis smooths values too.
+  if ((c.flags & kNormalScores) == 0) plan->value = RawValue::coordinate;
+  switch (plan->value) {
+    case RawValue::lattice:
+      plan->raw_origin = h.lattice_offset;
+      plan->raw_unit = h.lattice_step;
+      plan->zero = std::nearbyint((h.mean - h.lattice_offset) / h.lattice_step);
+      break;
+    case RawValue::number:
+      plan->raw_origin = c.value_center;
+      plan->raw_unit = c.value_unit;
+      break;
+    default:
+      plan->raw_origin = c.center;
+      plan->raw_unit = c.bandwidth;
   }
-  if (plan->value != TargetValue::coordinate)
-    plan->zero = std::clamp(center, plan->least, plan->most);
 }
 
-void plan_target_bounds(const JointView& d, const Range& r, BoxPlan* plan) {
-  const Header& h = *d.marginal(plan->target);
+// raw: the target's range.
+void plan_target_bounds(const Range& r, const RawRange& raw, BoxPlan* plan) {
   const bool has_lower = !r.lower_unbounded && std::isfinite(r.lower);
   const bool has_upper = !r.upper_unbounded && std::isfinite(r.upper);
   if (has_lower) plan->least_y = r.lower;
-  if (has_upper) plan->most_y = r.upper;
-  if (plan->value == TargetValue::lattice) {
-    if (has_lower) plan->least = lattice_bound(h, r.lower, r.lower_inclusive, true);
-    if (has_upper) plan->most = lattice_bound(h, r.upper, r.upper_inclusive, false);
-  } else {
+  if (has_upper) plan->most_y = std::max(r.upper, plan->least_y);
+  if (plan->value == RawValue::coordinate) {
     if (has_lower) plan->least = (r.lower - plan->raw_origin) / plan->raw_unit;
     if (has_upper) plan->most = (r.upper - plan->raw_origin) / plan->raw_unit;
+    return;
   }
-  plan->most = std::max(plan->least, plan->most);
-  if (plan->value != TargetValue::coordinate)
-    plan->zero = std::clamp(plan->zero, plan->least, plan->most);
+  if (has_lower) plan->least = raw.least;
+  if (has_upper) plan->most = std::max(raw.most, plan->least);
+  plan->zero = std::clamp(plan->zero, plan->least, plan->most);
 }
 
 enum class Place : std::uint8_t { outside, inside, cut };
@@ -80,13 +105,13 @@ Place place_of(const BoxPlan& plan, std::size_t b) {
     const float least = d.least(b, plan.column[k]);
     const float greatest = d.greatest(b, plan.column[k]);
     const bool below =
-        greatest + kJointReach <= r.kernel_lower && !(members && greatest > r.member_lower);
+        greatest + kJointReach <= r.kernel_lower && !(members && greatest >= r.member_lower);
     const bool above =
         least - kJointReach >= r.kernel_upper && !(members && least <= r.member_upper);
     if (below || above) return Place::outside;
     const bool within = least - kJointReach >= r.kernel_lower &&
                         greatest + kJointReach <= r.kernel_upper && least > r.member_lower &&
-                        greatest <= r.member_upper;
+                        greatest < r.member_upper;
     if (!within) place = Place::cut;
   }
   return place;
@@ -117,28 +142,6 @@ void put_count(double count, JointMoments* m) {
   m->count_is_marginal = true;
 }
 
-// Sums of all blocks.
-BoxSums walk(const BoxPlan& given) {
-  BoxSums sums;
-  BoxPlan plan = given;
-  const bool correlated = plan.density->correlated() && plan.sides > 0;
-  std::optional<CorrelatedPlan> common;
-  if (correlated) plan.correlated = &common.emplace(plan);
-  for (std::size_t b = 0; b < plan.density->blocks(); ++b) {
-    switch (place_of(plan, b)) {
-      case Place::outside:
-        break;
-      case Place::inside:
-        add_whole_block(plan, b, &sums);
-        break;
-      case Place::cut:
-        (correlated ? add_correlated_block : add_product_block)(plan, b, &sums);
-        break;
-    }
-  }
-  return sums;
-}
-
 }  // namespace
 
 bool plan_box(const JointView& density, std::span<const BoxSide> sides, int target, BoxPlan* plan) {
@@ -158,10 +161,12 @@ bool plan_box(const JointView& density, std::span<const BoxSide> sides, int targ
     if (plan->sides == kMaxColumns) return false;
     const AxisRange range = axis_of(density, side.column).range(side.range);
     if (range.empty) return false;
+    const RawRange raw = raw_range(density, side.column, side.range);
     if (side.column == target) {
       plan->target_side = plan->sides;
-      plan_target_bounds(density, side.range, plan);
+      plan_target_bounds(side.range, raw, plan);
     }
+    plan->raw[plan->sides] = raw;
     plan->column[plan->sides] = side.column;
     plan->range[plan->sides++] = range;
   }
@@ -186,7 +191,7 @@ JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums) {
   m.effective_points = sums.squares > 0 ? sums.rows * sums.rows / sums.squares : 0;
   m.quadrature_error = std::sqrt(std::max(sums.variance, 0.0));
   m.points_visited = sums.visited;
-  if (plan.value == TargetValue::none) return m;
+  if (plan.value == RawValue::none) return m;
   m.nans = sums.nans;
   m.negative_infinities = sums.negative_infinities;
   m.positive_infinities = sums.positive_infinities;
@@ -202,11 +207,45 @@ JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums) {
   const double fourth =
       sums.power[3] / n - 4 * u * sums.power[2] / n + 6 * u * u * u2 - 3 * u * u * u * u;
   const double unit2 = plan.raw_unit * plan.raw_unit;
-  m.mean = std::clamp(plan.raw_origin + plan.raw_unit * (plan.zero + u), plan.least_y,
-                      std::max(plan.least_y, plan.most_y));
+  m.mean = std::clamp(plan.raw_origin + plan.raw_unit * (plan.zero + u), plan.least_y, plan.most_y);
   m.variance = variance * unit2;
   m.fourth = std::max(fourth, variance * variance) * unit2 * unit2;
   return m;
+}
+
+BoxSums sum_blocks(const BoxPlan& plan) {
+  BoxSums sums;
+  BoxPlan complete = plan;
+  const bool correlated = plan.density->correlated() && plan.sides > 0;
+  std::optional<CorrelatedPlan> common;
+  if (correlated) complete.correlated = &common.emplace(plan);
+  for (std::size_t b = 0; b < plan.density->blocks(); ++b) {
+    switch (place_of(plan, b)) {
+      case Place::outside:
+        break;
+      case Place::inside:
+        add_whole_block(complete, b, &sums);
+        break;
+      case Place::cut:
+        (correlated ? add_correlated_block : add_product_block)(complete, b, &sums);
+        break;
+    }
+  }
+  return sums;
+}
+
+bool is_member(const BoxPlan& plan, int side, std::size_t block, int point) {
+  const JointView& d = *plan.density;
+  const int column = plan.column[side];
+  const RawRange& raw = plan.raw[side];
+  const float t = d.coordinates(block, column)[point];
+  if (std::fabs(t) > kFarthest)
+    return t > plan.range[side].kernel_lower && t <= plan.range[side].kernel_upper;
+  double value = t;
+  if (raw.kind == RawValue::lattice) value = d.raw_values(block, column)[point];
+  if (raw.kind == RawValue::number)
+    value = std::bit_cast<float>(d.raw_values(block, column)[point]);
+  return value >= raw.least && value <= raw.most;
 }
 
 JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target) {
@@ -218,7 +257,7 @@ JointMoments joint_moments(const JointView& density, std::span<const BoxSide> si
   const bool alone = plan.sides == 1 && (density.column(column).flags & kNormalScores) != 0;
   // What a column's own distribution answers needs no points.
   const bool needless = target < 0 && (plan.sides == 0 || alone);
-  if (!needless) m = finish_moments(plan, walk(plan));
+  if (!needless) m = finish_moments(plan, sum_blocks(plan));
   m.target = target;
   if (plan.sides == 0) {
     put_count(density.header().rows, &m);

@@ -19,7 +19,7 @@ double normal_between(double a, double b) {
 
 // Whether kernels have conditional means of the target other than their points.
 bool has_pull(const BoxPlan& plan) {
-  if (plan.value != TargetValue::coordinate || plan.sides == 0) return false;
+  if (plan.value != RawValue::coordinate || plan.sides == 0) return false;
   return plan.target_side >= 0 || plan.density->correlated();
 }
 
@@ -40,7 +40,7 @@ Point point_of(const BoxPlan& plan, std::size_t b, int i) {
     const double t = at;
     const double share = normal_between(r.kernel_lower - t, r.kernel_upper - t);
     p.kernel *= share;
-    p.member = p.member && at > r.member_lower && at <= r.member_upper;
+    p.member = p.member && is_member(plan, k, b, i);
     if (k == plan.target_side) {
       p.own_share = share;
       p.lower = r.kernel_lower;
@@ -63,10 +63,10 @@ double raw_of(const BoxPlan& plan, std::size_t b, int i, const Point& p) {
   const JointView& d = *plan.density;
   const double t = d.coordinates(b, plan.target)[i];
   switch (plan.value) {
-    case TargetValue::coordinate:
+    case RawValue::coordinate:
       if (!has_pull(plan)) return t;
       return std::clamp(p.own_share > 1e-12 ? t + p.first / p.own_share : t, p.lower, p.upper);
-    case TargetValue::lattice:
+    case RawValue::lattice:
       return std::clamp<double>(d.raw_values(b, plan.target)[i], plan.least, plan.most);
     default:
       return std::clamp((d.value(b, plan.target, i) - plan.raw_origin) / plan.raw_unit, plan.least,
@@ -82,7 +82,7 @@ void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
   sums->rows += rows;
   sums->squares += rows * rows;
   sums->visited += 1;
-  if (plan.value == TargetValue::none) return;
+  if (plan.value == RawValue::none) return;
   const float t = d.coordinates(b, plan.target)[i];
   if (t == kNotANumber) sums->nans += rows;
   if (t == kNegativeInfinity) sums->negative_infinities += rows;

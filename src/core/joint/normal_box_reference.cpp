@@ -107,8 +107,8 @@ double edge_density(double t, double a, double b, double rho) {
 void normal_box_reference(const double* R, int k, const double* lower, const double* upper,
                           const double* c, double* probability, double* moment) {
   constexpr double kEnd = 38;  // Phi(-38) = 3e-316
-  double a[2];
-  double b[2];
+  double a[2] = {};
+  double b[2] = {};
   for (int j = 0; j < k; ++j) {
     a[j] = std::clamp(lower[j], -kEnd, kEnd);
     b[j] = std::clamp(upper[j], -kEnd, kEnd);

@@ -15,8 +15,8 @@ ProductBlock product_block(const BoxPlan& plan, std::size_t b) {
   block.equal_weight = d.has_weights() ? 0 : d.equal_weight();
   block.own_rows = d.header().own_rows;
   block.value = plan.value;
-  if (plan.value != TargetValue::none) block.coordinate = d.coordinates(b, plan.target);
-  if (plan.value == TargetValue::number || plan.value == TargetValue::lattice)
+  if (plan.value != RawValue::none) block.coordinate = d.coordinates(b, plan.target);
+  if (plan.value == RawValue::number || plan.value == RawValue::lattice)
     block.raw = d.raw_values(b, plan.target);
   block.zero = plan.zero;
   block.least = plan.least;
@@ -38,10 +38,13 @@ void add_product_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
     const float greatest = d.greatest(b, plan.column[k]);
     const bool lower_cuts = least - kJointReach < range.kernel_lower || least <= range.member_lower;
     const bool upper_cuts =
-        greatest + kJointReach > range.kernel_upper || greatest > range.member_upper;
+        greatest + kJointReach > range.kernel_upper || greatest >= range.member_upper;
     if (!lower_cuts && !upper_cuts) continue;
-    const ProductSide side = {d.coordinates(b, plan.column[k]), range, lower_cuts, upper_cuts};
-    if (k == plan.target_side && plan.value == TargetValue::coordinate) {
+    const std::int32_t* values =
+        plan.raw[k].kind == RawValue::coordinate ? nullptr : d.raw_values(b, plan.column[k]);
+    const ProductSide side = {
+        d.coordinates(b, plan.column[k]), range, plan.raw[k], values, lower_cuts, upper_cuts};
+    if (k == plan.target_side && plan.value == RawValue::coordinate) {
       block.own_side = true;
       own = side;
     } else {

@@ -8,7 +8,7 @@
 //   M / P_y,  M = phi(a_y - t_y) - phi(b_y - t_y),  P_y its own side's factor,
 // of the truncated normal.
 //
-// Phi in single precision (normal-inl.h: 1e-7 an edge); what is added up, in double.
+// All in double lanes, with Phi to 1e-9 (normal-inl.h): P to 2e-9 a side.
 #pragma once
 
 #include "core/joint/box_plan.h"
@@ -23,6 +23,8 @@ namespace kde {
 struct ProductSide {
   const float* coordinate;  // of the block's kJointBlock points
   AxisRange range;
+  RawRange raw;
+  const std::int32_t* value;    // null for RawValue::coordinate
   bool lower_cuts, upper_cuts;  // else the edge is out of the points' reach
 };
 
@@ -32,9 +34,9 @@ struct ProductBlock {
   std::size_t points;   // of the block's kJointBlock places
   const float* weight;  // null: equal_weight
   double equal_weight, own_rows;
-  // The target: its coordinates; its values, null for TargetValue::coordinate. Its own side, if it
-  // cuts and bears on u (TargetValue::coordinate), is the last of `side`.
-  TargetValue value;
+  // The target: its coordinates; its values, null for RawValue::coordinate. Its own side, if it
+  // cuts and bears on u (RawValue::coordinate), is the last of `side`.
+  RawValue value;
   const float* coordinate;
   const std::int32_t* raw;
   bool own_side;
@@ -45,11 +47,11 @@ ProductBlock product_block(const BoxPlan& plan, std::size_t b);  // without side
 
 // Of every point of a block, whatever the kernel.
 struct BlockShares {
-  alignas(64) float probability[kJointBlock];
-  alignas(64) float member[kJointBlock];  // 1: the point itself is in the box; for own_rows > 0
+  alignas(64) double probability[kJointBlock];
+  alignas(64) double member[kJointBlock];  // 1: the point itself is in the box; for own_rows > 0
   // With own_side: E[e_y; the kernel in the box] and the target's conditional mean.
-  alignas(64) float moment[kJointBlock];
-  alignas(64) float mean[kJointBlock];
+  alignas(64) double moment[kJointBlock];
+  alignas(64) double mean[kJointBlock];
 };
 
 // What a block with those shares adds; of its sides only own_side is looked at.
@@ -62,7 +64,7 @@ using AddProduct = void (*)(const ProductBlock& block, BoxSums* sums);
 AddProduct add_product(std::int64_t target);
 
 // out[i] = Phi(x[i]) - 1/2 and phi(x[i]) as blocks use them, kJointBlock of each: for tests.
-using HalfNormals = void (*)(const float* x, float* half, float* density);
+using HalfNormals = void (*)(const double* x, double* half, double* density);
 HalfNormals half_normals(std::int64_t target);
 
 }  // namespace kde

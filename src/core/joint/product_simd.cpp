@@ -20,59 +20,87 @@ HWY_BEFORE_NAMESPACE();
 namespace kde::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Floats in double lanes.
+template <class DD>
+HWY_INLINE hn::Vec<DD> Widened(DD dd, const float* from) {
+  const hn::Rebind<float, DD> narrow;
+  return hn::PromoteTo(dd, hn::LoadU(narrow, from));
+}
+
 // P of one side.
-template <class D, class V>
-HWY_INLINE V SideShare(D d, const ProductSide& side, V t) {
-  const V half = hn::Set(d, 0.5F);
+template <class DD, class V>
+HWY_INLINE V SideShare(DD dd, const ProductSide& side, V t) {
+  const V half = hn::Set(dd, 0.5);
   V below = half;
   V above = half;
-  if (side.lower_cuts) below = HalfNormal(d, hn::Sub(t, hn::Set(d, side.range.kernel_lower)));
-  if (side.upper_cuts) above = HalfNormal(d, hn::Sub(hn::Set(d, side.range.kernel_upper), t));
-  return hn::Max(hn::Add(below, above), hn::Zero(d));
+  if (side.lower_cuts)
+    below = HalfNormal(dd, hn::Sub(t, hn::Set(dd, double{side.range.kernel_lower})));
+  if (side.upper_cuts)
+    above = HalfNormal(dd, hn::Sub(hn::Set(dd, double{side.range.kernel_upper}), t));
+  return hn::Max(hn::Add(below, above), hn::Zero(dd));
 }
 
 void MultiplySide(const ProductSide& side, BlockShares* shares) {
-  const hn::ScalableTag<float> d;
-  for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(d)) {
-    const auto share = SideShare(d, side, hn::LoadU(d, side.coordinate + i));
-    float* p = shares->probability + i;
-    hn::Store(hn::Mul(hn::Load(d, p), share), d, p);
+  const hn::ScalableTag<double> dd;
+  for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(dd)) {
+    const auto share = SideShare(dd, side, Widened(dd, side.coordinate + i));
+    double* p = shares->probability + i;
+    hn::Store(hn::Mul(hn::Load(dd, p), share), dd, p);
   }
 }
 
+// Finite raw values in double lanes; t: their coordinates.
+template <class DD, class V>
+HWY_INLINE V RawValues(DD dd, RawValue kind, const std::int32_t* value, std::size_t i, V t) {
+  const hn::Rebind<float, DD> narrow;
+  const hn::Rebind<std::int32_t, DD> integer;
+  if (kind == RawValue::lattice) return hn::PromoteTo(dd, hn::LoadU(integer, value + i));
+  if (kind == RawValue::number)
+    return hn::PromoteTo(dd, hn::BitCast(narrow, hn::LoadU(integer, value + i)));
+  return t;
+}
+
+// Finite values by themselves, as their coordinates are rounded; the others by their places.
 void MultiplyMember(const ProductSide& side, BlockShares* shares) {
-  const hn::ScalableTag<float> d;
-  const auto lower = hn::Set(d, side.range.member_lower);
-  const auto upper = hn::Set(d, side.range.member_upper);
-  for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(d)) {
-    const auto t = hn::LoadU(d, side.coordinate + i);
-    float* m = shares->member + i;
-    hn::Store(hn::IfThenElseZero(hn::And(hn::Gt(t, lower), hn::Le(t, upper)), hn::Load(d, m)), d,
-              m);
+  const hn::ScalableTag<double> dd;
+  const auto least = hn::Set(dd, side.raw.least);
+  const auto most = hn::Set(dd, side.raw.most);
+  const auto lower = hn::Set(dd, double{side.range.kernel_lower});
+  const auto upper = hn::Set(dd, double{side.range.kernel_upper});
+  const auto farthest = hn::Set(dd, double{kFarthest});
+  for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(dd)) {
+    const auto t = Widened(dd, side.coordinate + i);
+    const auto raw = RawValues(dd, side.raw.kind, side.value, i, t);
+    const auto finite = hn::Le(hn::Abs(t), farthest);
+    const auto by_value = hn::And(hn::Ge(raw, least), hn::Le(raw, most));
+    const auto by_place = hn::And(hn::Gt(t, lower), hn::Le(t, upper));
+    const auto in = hn::Or(hn::And(finite, by_value), hn::AndNot(finite, by_place));
+    double* m = shares->member + i;
+    hn::Store(hn::IfThenElseZero(in, hn::Load(dd, m)), dd, m);
   }
 }
 
-// Below that probability M/P is a quotient of roundings: the mean is then the nearer edge.
-constexpr float kLeastShare = 1e-6F;
+// Below that probability M/P is a quotient of Phi's errors: the mean is then the nearer edge.
+constexpr double kLeastShare = 1e-7;
 
 // The target's own side, after all others.
 void MultiplyOwnSide(const ProductSide& side, BlockShares* shares) {
-  const hn::ScalableTag<float> d;
-  const auto lower = hn::Set(d, side.range.kernel_lower);
-  const auto upper = hn::Set(d, side.range.kernel_upper);
-  for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(d)) {
-    const auto t = hn::LoadU(d, side.coordinate + i);
-    const auto share = SideShare(d, side, t);
+  const hn::ScalableTag<double> dd;
+  const auto lower = hn::Set(dd, double{side.range.kernel_lower});
+  const auto upper = hn::Set(dd, double{side.range.kernel_upper});
+  const auto least = hn::Set(dd, kLeastShare);
+  for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(dd)) {
+    const auto t = Widened(dd, side.coordinate + i);
+    const auto share = SideShare(dd, side, t);
     const auto moment =
-        hn::Sub(NormalDensity(d, hn::Sub(lower, t)), NormalDensity(d, hn::Sub(upper, t)));
-    const auto usable = hn::Ge(share, hn::Set(d, kLeastShare));
-    const auto mean = hn::Add(
-        t, hn::IfThenElseZero(usable, hn::Div(moment, hn::Max(share, hn::Set(d, kLeastShare)))));
-    float* p = shares->probability + i;
-    const auto others = hn::Load(d, p);
-    hn::Store(hn::Mul(others, share), d, p);
-    hn::Store(hn::Mul(others, moment), d, shares->moment + i);
-    hn::Store(hn::Max(hn::Min(mean, upper), lower), d, shares->mean + i);
+        hn::Sub(NormalDensity(dd, hn::Sub(lower, t)), NormalDensity(dd, hn::Sub(upper, t)));
+    const auto shift =
+        hn::IfThenElseZero(hn::Ge(share, least), hn::Div(moment, hn::Max(share, least)));
+    double* p = shares->probability + i;
+    const auto others = hn::Load(dd, p);
+    hn::Store(hn::Mul(others, share), dd, p);
+    hn::Store(hn::Mul(others, moment), dd, shares->moment + i);
+    hn::Store(hn::Max(hn::Min(hn::Add(t, shift), upper), lower), dd, shares->mean + i);
   }
 }
 
@@ -84,22 +112,17 @@ HWY_INLINE double Total(DD dd, V v) {
 // Of a vector of points: w.
 template <class DD>
 HWY_INLINE hn::Vec<DD> Weights(DD dd, const ProductBlock& block, std::size_t i) {
-  const hn::Rebind<float, DD> narrow;
   if (block.weight == nullptr) return hn::Set(dd, block.equal_weight);
-  return hn::PromoteTo(dd, hn::LoadU(narrow, block.weight + i));
+  return Widened(dd, block.weight + i);
 }
 
 // own_rows [in the box] + w P.
 template <class DD, class V>
 HWY_INLINE V Rows(DD dd, const ProductBlock& block, const BlockShares& shares, std::size_t i,
                   V weight) {
-  const hn::Rebind<float, DD> narrow;
-  V rows = hn::Mul(weight, hn::PromoteTo(dd, hn::Load(narrow, shares.probability + i)));
-  if (block.own_rows > 0) {
-    const V member = hn::PromoteTo(dd, hn::Load(narrow, shares.member + i));
-    rows = hn::Add(rows, hn::Mul(hn::Set(dd, block.own_rows), member));
-  }
-  return rows;
+  const V rows = hn::Mul(weight, hn::Load(dd, shares.probability + i));
+  if (!(block.own_rows > 0)) return rows;
+  return hn::MulAdd(hn::Set(dd, block.own_rows), hn::Load(dd, shares.member + i), rows);
 }
 
 void AddRows(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
@@ -115,11 +138,9 @@ void AddRows(const ProductBlock& block, const BlockShares& shares, BoxSums* sums
   sums->squares += Total(dd, squares);
 }
 
-template <TargetValue kValue>
+template <RawValue kValue>
 void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   const hn::ScalableTag<double> dd;
-  const hn::Rebind<float, decltype(dd)> narrow;
-  const hn::Rebind<std::int32_t, decltype(dd)> integer;
   using V = hn::Vec<decltype(dd)>;
   V total = hn::Zero(dd);
   V squares = hn::Zero(dd);
@@ -133,26 +154,24 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
   V power4 = hn::Zero(dd);
   V pull = hn::Zero(dd);
   V pull_power = hn::Zero(dd);
-  const V farthest = hn::Set(dd, kFarthest);
+  const V farthest = hn::Set(dd, double{kFarthest});
   for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(dd)) {
     const V weight = Weights(dd, block, i);
     const V rows = Rows(dd, block, shares, i, weight);
     total = hn::Add(total, rows);
     squares = hn::MulAdd(rows, rows, squares);
 
-    const V t = hn::PromoteTo(dd, hn::LoadU(narrow, block.coordinate + i));
+    const V t = Widened(dd, block.coordinate + i);
     const auto is_finite = hn::Le(hn::Abs(t), farthest);
-    nans = hn::Add(nans, hn::IfThenElseZero(hn::Eq(t, hn::Set(dd, kNotANumber)), rows));
-    below = hn::Add(below, hn::IfThenElseZero(hn::Eq(t, hn::Set(dd, kNegativeInfinity)), rows));
-    above = hn::Add(above, hn::IfThenElseZero(hn::Eq(t, hn::Set(dd, kPositiveInfinity)), rows));
+    nans = hn::Add(nans, hn::IfThenElseZero(hn::Eq(t, hn::Set(dd, double{kNotANumber})), rows));
+    below =
+        hn::Add(below, hn::IfThenElseZero(hn::Eq(t, hn::Set(dd, double{kNegativeInfinity})), rows));
+    above =
+        hn::Add(above, hn::IfThenElseZero(hn::Eq(t, hn::Set(dd, double{kPositiveInfinity})), rows));
 
-    V u = hn::Zero(dd);
-    if constexpr (kValue == TargetValue::coordinate) {
-      u = block.own_side ? hn::PromoteTo(dd, hn::Load(narrow, shares.mean + i)) : t;
-    } else if constexpr (kValue == TargetValue::number) {
-      u = hn::PromoteTo(dd, hn::BitCast(narrow, hn::LoadU(integer, block.raw + i)));
-    } else {
-      u = hn::PromoteTo(dd, hn::LoadU(integer, block.raw + i));
+    V u = RawValues(dd, kValue, block.raw, i, t);
+    if constexpr (kValue == RawValue::coordinate) {
+      if (block.own_side) u = hn::Load(dd, shares.mean + i);
     }
     u = hn::Max(hn::Min(u, hn::Set(dd, block.most)), hn::Set(dd, block.least));
     u = hn::IfThenElseZero(is_finite, hn::Sub(u, hn::Set(dd, block.zero)));
@@ -165,9 +184,9 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
     term = hn::Mul(term, u);
     power3 = hn::Add(power3, term);
     power4 = hn::MulAdd(term, u, power4);
-    if constexpr (kValue == TargetValue::coordinate) {
+    if constexpr (kValue == RawValue::coordinate) {
       if (block.own_side) {
-        const V moment = hn::Mul(weight, hn::PromoteTo(dd, hn::Load(narrow, shares.moment + i)));
+        const V moment = hn::Mul(weight, hn::Load(dd, shares.moment + i));
         const V used = hn::IfThenElseZero(is_finite, moment);
         pull = hn::Add(pull, used);
         pull_power = hn::MulAdd(used, u, pull_power);
@@ -190,14 +209,14 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
 
 void AddAllShares(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   switch (block.value) {
-    case TargetValue::none:
+    case RawValue::none:
       return AddRows(block, shares, sums);
-    case TargetValue::coordinate:
-      return AddTarget<TargetValue::coordinate>(block, shares, sums);
-    case TargetValue::number:
-      return AddTarget<TargetValue::number>(block, shares, sums);
-    case TargetValue::lattice:
-      return AddTarget<TargetValue::lattice>(block, shares, sums);
+    case RawValue::coordinate:
+      return AddTarget<RawValue::coordinate>(block, shares, sums);
+    case RawValue::number:
+      return AddTarget<RawValue::number>(block, shares, sums);
+    case RawValue::lattice:
+      return AddTarget<RawValue::lattice>(block, shares, sums);
   }
 }
 
@@ -205,7 +224,7 @@ void AddBlock(const ProductBlock& block, BoxSums* sums) {
   BlockShares shares;
   // What fills up the last block is in no box.
   for (std::size_t i = 0; i < kJointBlock; ++i)
-    shares.probability[i] = shares.member[i] = i < block.points ? 1.0F : 0.0F;
+    shares.probability[i] = shares.member[i] = i < block.points ? 1 : 0;
   const int others = block.sides - (block.own_side ? 1 : 0);
   for (int k = 0; k < others; ++k) MultiplySide(block.side[k], &shares);
   if (block.own_side) MultiplyOwnSide(block.side[others], &shares);
@@ -215,12 +234,12 @@ void AddBlock(const ProductBlock& block, BoxSums* sums) {
   AddAllShares(block, shares, sums);
 }
 
-void EvaluateNormals(const float* x, float* half, float* density) {
-  const hn::ScalableTag<float> d;
-  for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(d)) {
-    const auto at = hn::LoadU(d, x + i);
-    hn::StoreU(HalfNormal(d, at), d, half + i);
-    hn::StoreU(NormalDensity(d, at), d, density + i);
+void EvaluateNormals(const double* x, double* half, double* density) {
+  const hn::ScalableTag<double> dd;
+  for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(dd)) {
+    const auto at = hn::LoadU(dd, x + i);
+    hn::StoreU(HalfNormal(dd, at), dd, half + i);
+    hn::StoreU(NormalDensity(dd, at), dd, density + i);
   }
 }
 

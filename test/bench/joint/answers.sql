@@ -48,7 +48,7 @@ INSERT INTO bench.fitted
   FROM unnest(ARRAY['auto', 'lscv_matrix']) AS method, unnest(ARRAY[2, 5]) AS d;
 SELECT format('CREATE TABLE %s AS SELECT a, b, c, d, e FROM bench.row ORDER BY id', relation) FROM bench.fitted
 \gexec
-SELECT format('DO $do$ BEGIN PERFORM kde_fit(%L, %L::name[], method => %L, sample_rows => %s, seed => 1); END $do$',
+SELECT format('DO $do$ BEGIN PERFORM kde_fit(%L, %L::text[], method => %L, sample_rows => %s, seed => 1); END $do$',
   relation, columns, method, :points) FROM bench.fitted
 \gexec
 
@@ -57,9 +57,9 @@ INSERT INTO bench.query (section, what, query)
   SELECT 'answers', format('%s, %s columns, %s bounded: %s', f.method, cardinality(f.columns), sides, answer),
     format('SELECT sum(%s) FROM bench.box AS b WHERE sides = %s',
       CASE answer
-        WHEN 'approx_count' THEN format('approx_count(%L, %L::name[], lower => b.lower, upper => b.upper)',
+        WHEN 'approx_count' THEN format('approx_count(%L, %L::text[], lower => b.lower, upper => b.upper)',
           f.relation, f.columns[1:sides])
-        ELSE format('approx_avg(%L, %L, %L::name[], lower => b.lower, upper => b.upper)',
+        ELSE format('approx_avg(%L, %L, %L::text[], lower => b.lower, upper => b.upper)',
           f.relation, f.columns[cardinality(f.columns)], f.columns[1:sides])
       END, sides)
   FROM bench.fitted AS f CROSS JOIN unnest(ARRAY['approx_count', 'approx_avg']) AS answer

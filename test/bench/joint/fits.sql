@@ -18,12 +18,12 @@ CREATE TABLE bench.sixteen AS
     GROUP BY id) AS rows;
 ANALYZE bench.sixteen;
 
-CREATE PROCEDURE bench.fit_by(method text, names name[]) LANGUAGE plpgsql AS $$
+CREATE PROCEDURE bench.fit_by(method text, names text[], rows bigint) LANGUAGE plpgsql AS $$
 DECLARE
   start timestamptz := clock_timestamp();
   ms double precision;
 BEGIN
-  PERFORM kde_fit('bench.sixteen', names, method => fit_by.method, sample_rows => -1, seed => 1);
+  PERFORM kde_fit('bench.sixteen', names, method => fit_by.method, sample_rows => rows, seed => 1);
   ms := 1000 * extract(epoch FROM clock_timestamp() - start);
   INSERT INTO bench.fitted_sixteen
     SELECT fit_by.method, ms, d.sample_rows, d.bandwidth_rows, d.stored_rows, d.bytes, d.bandwidth_status, d.engine,
@@ -34,12 +34,12 @@ CREATE TABLE bench.fitted_sixteen (
   method text, total_ms double precision, sample_rows bigint, bandwidth_rows bigint, stored_rows bigint, bytes integer,
   bandwidth_status text, engine text, threads integer, scan_ms double precision, select_ms double precision,
   estimate_ms double precision);
-CALL bench.fit_by('auto', :'names');
-CALL bench.fit_by('lscv_matrix', :'names');
+CALL bench.fit_by('auto', :'names', :fit_rows);
+CALL bench.fit_by('lscv_matrix', :'names', :fit_rows);
 
 \pset tuples_only off
 \echo
-SELECT format('kde_fit of 16 columns, %s rows, every row, %s processors', :fit_rows, :processors) AS title \gset
+SELECT format('kde_fit of 16 columns, %s rows, all in the sample, %s processors', :fit_rows, :processors) AS title \gset
 \echo :title
 SELECT method, sample_rows, bandwidth_rows, stored_rows, bytes, bandwidth_status AS status, engine, threads,
   round(scan_ms::numeric) AS scan_ms, round(select_ms::numeric) AS select_ms,
