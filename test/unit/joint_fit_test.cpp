@@ -1,6 +1,7 @@
 // Fits of several columns: what is stored, what it answers, and what is refused.
 #include "core/joint/fit.h"
 
+#include "core/joint/conditional.h"
 #include "core/joint/integrate.h"
 #include "core/joint/interval.h"
 
@@ -286,6 +287,14 @@ TEST(JointFit, AnOutlierLeavesTheOthersTheirDigits) {
       EXPECT_NEAR(m.mean * m.finite, sum, 1e-6 * m.finite);
       EXPECT_LE(m.variance, 0.25);
     }
+    // A bound beyond all that a float of that unit can be: the outlier alone, or nothing.
+    BoxSide beyond[] = {side(0, outlier / 2, 0), side(2, -1e9, 1e9)};
+    beyond[0].range.upper_unbounded = outlier > 0;
+    if (outlier < 0) std::swap(beyond[0].range.lower, beyond[0].range.upper);
+    if (outlier < 0) beyond[0].range.lower_unbounded = true;
+    const JointMoments alone = joint_moments(f.view(), beyond, 0);
+    EXPECT_NEAR(alone.count, 1, 1e-6);
+    EXPECT_TRUE(std::isfinite(alone.mean));
     // Nothing is NaN where squares overflow.
     const BoxSide others[] = {side(2, -1e9, 1e9), side(1, -1e9, 1e9)};
     for (int target = 0; target < 3; ++target) {
@@ -297,6 +306,9 @@ TEST(JointFit, AnOutlierLeavesTheOthersTheirDigits) {
       const Interval variance = joint_variance_interval(f.view(), m, {});
       EXPECT_LE(variance.lower, variance.estimate);
       EXPECT_GE(variance.upper, variance.estimate);
+      const Interval given = conditional_mean(f.view(), target, (target + 1) % 3, 1, {});
+      EXPECT_LE(given.lower, given.estimate);
+      EXPECT_GE(given.upper, given.estimate);
     }
   }
 }

@@ -219,7 +219,10 @@ TEST(JointFormat, RefusesEachBrokenRule) {
       {"many points", kScores, [](Bytes& b) { b.header().points = 0xffffffffu; }},
       {"rows", kScores, [](Bytes& b) { b.header().rows *= 1.001; }},
       {"rows NaN", kLinear, [](Bytes& b) { b.header().rows = kNan; }},
-      {"no rows", kLinear, [](Bytes& b) { b.header().rows = 0; }},
+      {"number of rows", kLinear, [](Bytes& b) { b.header().rows = 0; }},
+      // Products with what is that small, or that large, are no numbers.
+      {"number of rows", kLinear, [](Bytes& b) { b.header().rows = 1e-300; }},
+      {"number of rows", kLinear, [](Bytes& b) { b.header().rows = 1e300; }},
       {"rows infinite", kLinear, [](Bytes& b) { b.header().rows = kInf; }},
       {"sample rows", kScores, [](Bytes& b) { b.header().sample_rows -= 1; }},
       {"sample rows huge", kScores, [](Bytes& b) { b.header().sample_rows = 1e30; }},

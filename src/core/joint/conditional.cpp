@@ -68,6 +68,7 @@ Interval conditional_mean(const JointView& d, int target, int on, double x,
   const double mean_y = s.y / s.s0;
   const double slope = line ? (s.uy - mean_u * s.y) / spread : 0;
   const double height = mean_y - slope * mean_u;
+  if (!std::isfinite(height)) return {kNan, kNan, kNan};
 
   double residuals = 0;
   double l_squares = 0;
@@ -82,14 +83,12 @@ Interval conditional_mean(const JointView& d, int target, int on, double x,
   double variance = column.variance;
   if (points > kFewestPoints) variance = residuals / s.s0 * points / degrees;
   const JointHeader& h = d.header();
-  const double sampled = h.sampling_variance + h.reading_variance;
   const double z = normal_quantile(options.confidence);
   const double deviations = z + student_excess(z, std::max(degrees, 1.0));
-  double half = sampled > 0 ? deviations * std::sqrt(variance * l_squares * sampled) : 0;
-  // Values at the ends of double precision have squares beyond it.
-  if (std::isnan(half)) half = std::numeric_limits<double>::infinity();
   if (std::isnan(height)) return {kNan, kNan, kNan};
-
+  const double unit = l_squares * (h.sampling_variance + h.reading_variance);
+  double half = unit > 0 ? deviations * std::sqrt(unit) * std::sqrt(variance) : 0;
+  if (std::isnan(half)) half = column.max - column.min;  // residuals that overflow
   Interval out;
   out.estimate = std::clamp(center + height, column.min, column.max);
   out.lower = std::clamp(out.estimate - half, column.min, column.max);

@@ -183,9 +183,7 @@ class AutomaticFit {
       const double point = std::nearbyint((x - h.lattice_offset) / h.lattice_step);
       return static_cast<std::int32_t>(std::clamp(point, -kMost, kMost));
     }
-    // A value beyond what a float holds of that unit is as far as one can be.
-    constexpr float kMost = 1e38F;
-    return std::bit_cast<std::int32_t>(std::clamp(raw_number(column, x), -kMost, kMost));
+    return std::bit_cast<std::int32_t>(raw_number(column, x));
   }
 
   const FitInput& input_;

@@ -95,7 +95,7 @@ struct JointHeader {
   JointMethod method;
   std::uint8_t reserved[3];  // 0
   std::uint32_t points;      // >= 2
-  double rows;               // rows the density stands for, with NULL or without
+  double rows;               // rows the density stands for, with NULL or without: [1, 2^62]
   double sample_rows;        // rows of the sample that the bandwidth was chosen from, >= points
   double own_rows;           // rows that each point stands for by itself: [0, rows/points]
   // A count of the fraction p of the rows that were read by the points among them has the variance
@@ -124,9 +124,11 @@ struct JointColumn {
   double bandwidth;
   double value_center, value_unit;  // unit > 0
 };
-// The float f that is stored of a finite value x: whoever stores or compares values rounds so.
+// The float f that is stored of a finite value x: whoever stores or compares values rounds so. What
+// is farther than a float of that unit tells is as far as one can be.
+inline constexpr double kMostRaw = 1e38;
 inline float raw_number(const JointColumn& c, double x) {
-  return static_cast<float>((x - c.value_center) / c.value_unit);
+  return static_cast<float>(std::clamp((x - c.value_center) / c.value_unit, -kMostRaw, kMostRaw));
 }
 static_assert(sizeof(JointColumn) == 16 + 4 * sizeof(double));
 

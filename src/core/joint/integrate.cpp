@@ -44,7 +44,9 @@ RawRange raw_range(const JointView& d, int column, const Range& r) {
   const auto bound = [&](double x, bool inclusive, bool lower) -> double {
     if (x == -kInfinity) return -kInfinity;
     if (!std::isfinite(x)) return kInfinity;
-    if (out.kind == RawValue::lattice) return lattice_bound(h, x, inclusive, lower);
+    // Beyond all points of a lattice, yet finite: targets are clamped to it.
+    if (out.kind == RawValue::lattice)
+      return std::clamp(lattice_bound(h, x, inclusive, lower), -0x1p40, 0x1p40);
     const float raw = out.kind == RawValue::number
                           ? raw_number(c, x)
                           : static_cast<float>((x - c.center) / c.bandwidth);

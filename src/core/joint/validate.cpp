@@ -34,7 +34,7 @@ Status validate_header(const JointHeader& h) {
   for (double x : {h.rows, h.sample_rows, h.own_rows, h.sampling_variance, h.reading_variance}) {
     if (!nonnegative(x)) return invalid("a count or a variance is negative or not finite");
   }
-  if (!(h.rows > 0)) return invalid("no rows");
+  if (!(h.rows >= 1 && h.rows <= 0x1p62)) return invalid("number of rows is out of range");
   if (!(h.sample_rows >= h.points && h.sample_rows <= 0x1p62))
     return invalid("number of sample rows is out of range");
   if (!(h.own_rows * h.points <= h.rows * (1 + 1e-9)))
