@@ -230,6 +230,28 @@ SET search_path = filter, public;
 SELECT try($$SELECT approx_avg(kde_density('one', ARRAY['j + 1']))$$);
 SELECT column_names, reference_names FROM stored WHERE relation = 'one'::regclass;
 
+-- To read a literal of an array of a domain runs the domain's constraint: as the table's owner, also
+-- where somebody else renames a column or restores a row.
+SET ROLE regress_kde_owner;
+CREATE FUNCTION caught(integer) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RAISE NOTICE 'as %, with %', current_user, current_setting('search_path');
+  RETURN true;
+END $$;
+CREATE DOMAIN caught AS integer CHECK (filter.caught(VALUE));
+CREATE TABLE bait AS SELECT i FROM generate_series(1, 3) AS i;
+SET client_min_messages = warning;
+SELECT column_names, filter FROM kde_fit('bait', ARRAY['i'], filter => 'i = ANY (''{1,2}''::caught[])');
+RESET client_min_messages;
+RESET ROLE;
+ALTER TABLE bait RENAME COLUMN i TO j;
+BEGIN;
+CREATE TEMP TABLE copy ON COMMIT DROP AS SELECT * FROM kde_aqp.density WHERE relation = 'bait'::regclass;
+DELETE FROM kde_aqp.density WHERE relation = 'bait'::regclass;
+INSERT INTO kde_aqp.density SELECT * FROM copy;
+COMMIT;
+SELECT column_names, filter FROM kde_densities WHERE relation = 'bait'::regclass;
+
 SET client_min_messages = warning;
 DROP SCHEMA filter, regress_kde_evil CASCADE;
 DROP ROLE regress_kde_owner, regress_kde_some, regress_kde_all;

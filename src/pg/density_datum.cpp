@@ -9,10 +9,12 @@ namespace kde_pg {
 
 namespace {
 
-// Whether all of a density's parts are within its `size` bytes, as reads of them rely on.
+// Whether all of a density's parts are within its `size` bytes and its enumerations are known, as
+// reads of them rely on.
 bool fits(const kde::Header* header, Size size) {
   if (size < sizeof(kde::Header) || size > kde::kMaxBytes ||
-      static_cast<int>(header->value_type) >= kde::kValueTypes)
+      static_cast<int>(header->value_type) >= kde::kValueTypes ||
+      static_cast<int>(header->method) >= kde::kMethods)
     return false;
   if (header->kind == kde::Kind::histogram)
     return header->kernel == kde::Kernel::gaussian && !header->lattice_atoms() &&

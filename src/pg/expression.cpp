@@ -128,6 +128,8 @@ Node* analyse(Relation relation, const OldNames* names, const char* text, Place 
   if (place == Place::filter) node = coerce_to_boolean(state, node, "filter");
   assign_expr_collations(state, node);
 
+  // A subquery may also come of syntax that is none: JSON_ARRAY(SELECT ...), since 16.
+  refuse_if(state->p_hasSubLinks, ERRCODE_FEATURE_NOT_SUPPORTED, "subqueries");
   refuse_if(state->p_hasAggs, ERRCODE_GROUPING_ERROR, "aggregate functions");
   refuse_if(state->p_hasWindowFuncs, ERRCODE_WINDOWING_ERROR, "window functions");
   refuse_if(expression_returns_set(node), ERRCODE_FEATURE_NOT_SUPPORTED, "set-returning functions");
@@ -294,11 +296,14 @@ DensityKey key_by_name(Oid relation, const char* column_name, text* filter) {
 }
 
 void analyse_key(Relation relation, const OldNames* names, DensityKey* key) {
+  AsOwner owner;
+  owner.begin(relation);
   PinnedSettings settings;
   settings.begin();
   analyse_texts(relation, names, key);
   print_texts(relation, key);
   settings.end();
+  owner.end();
 }
 
 void check_not_volatile(const DensityKey& key) {

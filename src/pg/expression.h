@@ -33,7 +33,8 @@ DensityKey key_by_name(Oid relation, const char* column_name, text* filter);
 // Texts as they stand in the catalog, to an analysed key: attnum of column[] says which are
 // expressions; texts, and names in them, are looked up as they were written there. With `names`
 // (null for the present ones) columns have these names: names[i] is that of number[i]; others have
-// none. The key has canonical texts under the present names.
+// none. The key has canonical texts under the present names. Done as the relation's owner, who wrote
+// the texts: to read a literal of an array, range or row of a domain runs the domain's constraints.
 struct OldNames {
   int count;
   const AttrNumber* number;
@@ -42,7 +43,7 @@ struct OldNames {
 void analyse_key(Relation relation, const OldNames* names, DensityKey* key);
 
 // Refuses volatile functions (42P17), also those that inlining brings in. Folds constants, so it is
-// to be called as the relation's owner (as_owner.h).
+// to be called as the relation's owner (AsOwner, pinned.h).
 void check_not_volatile(const DensityKey& key);
 
 // The type of a key's column. typmod: of the type that a domain constrains.

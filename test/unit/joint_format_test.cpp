@@ -361,6 +361,20 @@ TEST(JointFormat, EveryBitOfTheHeadersFlipped) {
   }
 }
 
+// Names are looked up by them.
+TEST(JointFormat, UnknownEnumerationsDoNotFit) {
+  const Bytes valid = encode(parts(3, 70, Axes::normal_scores));
+  ASSERT_TRUE(joint_fits(valid.words.data(), valid.size));
+  Bytes method = valid;
+  method.header().method = static_cast<JointMethod>(kJointMethods);
+  EXPECT_FALSE(joint_fits(method.words.data(), method.size));
+  for (int k = 0; k < 3; ++k) {
+    Bytes type = valid;
+    type.column(k).value_type = static_cast<ValueType>(kValueTypes);
+    EXPECT_FALSE(joint_fits(type.words.data(), type.size)) << k;
+  }
+}
+
 TEST(JointFormat, EveryTruncationIsRefused) {
   const Bytes b = encode(parts(2, 70, Axes::normal_scores));
   for (std::size_t n = 0; n < b.size; ++n) {

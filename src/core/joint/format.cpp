@@ -66,8 +66,10 @@ std::size_t joint_size(const void* bytes, std::size_t available) {
 bool joint_fits(const void* bytes, std::size_t size) {
   if (size == 0 || joint_size(bytes, size) != size) return false;
   const JointView d(bytes);
+  if (static_cast<int>(d.header().method) >= kJointMethods) return false;
   for (int k = 0; k < d.columns(); ++k) {
     const Header& h = *d.marginal(k);
+    if (d.column(k).value_type != h.value_type) return false;
     if (h.version != kFormatVersion || h.kind != Kind::histogram || h.kernel != Kernel::gaussian ||
         static_cast<int>(h.value_type) >= kValueTypes || h.lattice_atoms() ||
         histogram_size(&h, d.column(k).marginal_bytes) != d.column(k).marginal_bytes)
