@@ -51,7 +51,7 @@ void note_cost(const JointFitted& fitted, Task* task) {
 
 JointDraw draw_for(const JointSet& set, const std::vector<int>& columns, const Task& task,
                    const JointPlan& plan) {
-  const std::size_t n = kJointRows[task.level];
+  const std::size_t n = plan.rows[task.level];
   const std::size_t all = set.table->rows.rows;
   const std::size_t read = task.reading == kReadAll         ? all
                            : task.reading == kReadThreefold ? std::min(3 * n, all)
@@ -139,7 +139,7 @@ std::vector<Task> make_tasks(const JointPlan& plan, const std::vector<JointSet>&
   // The long ones first, so that they do not end alone.
   for (int level = kJointLevels - 1; level >= 0; --level) {
     for (std::size_t s = 0; s < sets.size(); ++s) {
-      if (sets[s].table->rows.rows <= kJointRows[level]) continue;
+      if (sets[s].table->rows.rows <= plan.rows[level]) continue;
       for (const Reading reading : {kReadAll, kReadThreefold, kReadSample}) {
         const int repetitions =
             reading == kReadAll ? plan.repetitions[level] : plan.other_repetitions[level];

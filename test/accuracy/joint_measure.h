@@ -40,6 +40,7 @@ inline constexpr int kJointLevels = 2;
 inline constexpr std::array<std::size_t, kJointLevels> kJointRows = {1000, 10000};
 
 struct JointPlan {
+  std::array<std::size_t, kJointLevels> rows = kJointRows;
   std::array<int, kJointLevels> repetitions = {6, 3};        // every row read
   std::array<int, kJointLevels> other_repetitions = {2, 1};  // fewer read; other estimators
   std::uint64_t seed = 1;

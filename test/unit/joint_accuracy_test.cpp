@@ -8,6 +8,7 @@
 #include "accuracy/joint_rows.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -315,6 +316,78 @@ TEST(JointAnswers, OfTheRawSampleAreScaled) {
   EXPECT_EQ(answers.value[kSum], 60);
   EXPECT_EQ(answers.value[kMean], 3);
   EXPECT_EQ(box_within({{4, 1}, {}}, {1, 3, 4}).column, (std::vector<int>{2, 0}));
+}
+
+// --- the run -------------------------------------------------------------------------------------
+
+std::vector<JointSet> measured(const JointTable& table, int threads) {
+  JointPlan plan;
+  plan.rows = {100, 10000};
+  plan.repetitions = {2, 1};
+  plan.other_repetitions = {1, 1};
+  plan.rule.boxes = 20;
+  std::vector<JointSet> sets = joint_sets(table, plan);
+  sets.erase(sets.begin() + 1, sets.end());  // the pair a, b, with the target c outside
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  measure_joint(plan, &sets);
+  omp_set_num_threads(before);
+  return sets;
+}
+
+// What is counted: samples times boxes; the other estimators in the first samples alone. The same
+// whatever the number of threads.
+TEST(JointMeasure, CountsEverySampleAndBox) {
+  const JointTable table = example_table(400);
+  const std::vector<JointSet> one = measured(table, 1);
+  const std::vector<JointSet> two = measured(table, 2);
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one[0].name(), "t(a, b)");
+  for (int r = 0; r < kReadings; ++r) {
+    const JointLevel& level = one[0].levels[r][0];
+    const std::size_t samples = r == kReadAll ? 2 : 1;
+    ASSERT_TRUE(level.measured);
+    EXPECT_FALSE(one[0].levels[r][1].measured);  // 400 rows have no sample of 10,000
+    ASSERT_EQ(level.cases.size(), 5U);
+    for (std::size_t c = 0; c < 5; ++c) {
+      const auto& errors = level.cases[c].errors;
+      EXPECT_EQ(errors[kJointAuto].size(), samples);
+      EXPECT_EQ(errors[kJointRaw].size(), samples);
+      EXPECT_EQ(errors[kJointPlugin].size(), r == kReadAll ? 1U : 0U);
+      // One density over all three columns is another only where the target is not the third.
+      EXPECT_EQ(errors[kJointWide].size(), r == kReadAll && c < 3 ? 1U : 0U);
+      EXPECT_GT(errors[kJointRaw][0], 0);
+      EXPECT_EQ(errors[kJointAuto], two[0].levels[r][0].cases[c].errors[kJointAuto]);
+    }
+    EXPECT_EQ(level.coverage[kCount].density_total().total, static_cast<long>(samples * 20));
+    EXPECT_EQ(level.coverage[kSum].density_total().total, static_cast<long>(samples * 2 * 20));
+    EXPECT_EQ(level.coverage[kMean].width_ratios(),
+              two[0].levels[r][0].coverage[kMean].width_ratios());
+  }
+}
+
+// An interval is around the answer, and a sample of every row leaves nothing to guess.
+TEST(JointAnswers, AndIntervalsAgree) {
+  const JointTable table = example_table(1000);
+  const JointDraw draw = draw_joint(table, {2, 0}, 400, 1000, 3);
+  const auto fitted = fit_joint(draw, table, JointMethod::automatic);
+  ASSERT_TRUE(fitted);
+  const Box box{{1}, {closed_range(0.2, 0.6)}};
+  const Answers answers = joint_answers(fitted->view(), box, 0);
+  for (const Quantity q : {kCount, kSum, kMean}) {
+    const auto interval = joint_interval(q, fitted->view(), box, 0);
+    ASSERT_TRUE(interval);
+    EXPECT_DOUBLE_EQ(interval->estimate, answers.value[q]);
+    EXPECT_LE(interval->lower, answers.value[q]);
+    EXPECT_GE(interval->upper, answers.value[q]);
+  }
+  const JointDraw whole = draw_joint(table, {2, 0}, 1000, 1000, 3);
+  const auto exact = fit_joint(whole, table, JointMethod::automatic);
+  ASSERT_TRUE(exact);
+  const BoxTotals truth = totals_of(table.rows, {{0}, box.range});
+  const Answers all = joint_answers(exact->view(), box, 0);
+  EXPECT_NEAR(all.value[kCount], static_cast<double>(truth.rows), 1e-3);
+  EXPECT_NEAR(all.value[kMean], truth.slice[2].mean, 1e-4);  // stored in single precision
 }
 
 }  // namespace

@@ -219,21 +219,21 @@ JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums) {
   return m;
 }
 
-BoxSums sum_blocks(const BoxPlan& given) {
+BoxSums sum_blocks(const BoxPlan& plan) {
   BoxSums sums;
-  BoxPlan plan = given;
+  BoxPlan complete = plan;
   const bool correlated = plan.density->correlated() && plan.sides > 0;
   std::optional<CorrelatedPlan> common;
-  if (correlated) plan.correlated = &common.emplace(plan);
+  if (correlated) complete.correlated = &common.emplace(plan);
   for (std::size_t b = 0; b < plan.density->blocks(); ++b) {
     switch (place_of(plan, b)) {
       case Place::outside:
         break;
       case Place::inside:
-        add_whole_block(plan, b, &sums);
+        add_whole_block(complete, b, &sums);
         break;
       case Place::cut:
-        (correlated ? add_correlated_block : add_product_block)(plan, b, &sums);
+        (correlated ? add_correlated_block : add_product_block)(complete, b, &sums);
         break;
     }
   }
