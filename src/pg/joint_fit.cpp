@@ -105,15 +105,17 @@ kde::SumsWork work_of(kde::JointMethod method, int64 n, int columns) {
 // A column that stands in the way is named.
 void check_fitted(const kde::Status& status, const JointRequest& request, int column) {
   const char* doing = psprintf("fit a density to %s", describe_columns(request.key));
+  const bool no_bandwidth =
+      status.code == kde::Code::degenerate && request.method != kde::JointMethod::automatic;
   if (status.ok() || column < 0 || column >= request.key.columns) {
-    check_status(status, doing);
+    check_status(status, doing, no_bandwidth ? "Method auto takes any columns." : nullptr);
     return;
   }
   const KeyColumn& c = request.key.column[column];
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("could not %s", doing),
                   errdetail_internal("%s \"%s\": %s.", c.attnum != 0 ? "Column" : "Expression",
                                      c.text, status.message),
-                  errhint("Leave it out.")));
+                  errhint("Leave it out, or use method auto.")));
 }
 
 // n x n, as an array of that shape.

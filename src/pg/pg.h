@@ -25,7 +25,7 @@ namespace kde_pg {
 // ereport(ERROR) for a core status that is not ok, with the SQLSTATE that fits its code.
 // `doing` completes the sentence "could not ...", e.g. "fit a density to column \"x\"".
 // Does nothing for ok.
-void check_status(const kde::Status& status, const char* doing);
+void check_status(const kde::Status& status, const char* doing, const char* hint = nullptr);
 
 // ereport(ERROR), 22004, if the argument is null; `name` is what the message calls it.
 void reject_null(FunctionCallInfo fcinfo, int argument, const char* name);

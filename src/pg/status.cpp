@@ -37,7 +37,7 @@ int sqlstate_of(kde::Code code) {
 
 }  // namespace
 
-void check_status(const kde::Status& status, const char* doing) {
+void check_status(const kde::Status& status, const char* doing, const char* hint) {
   if (status.ok()) return;
   // The cancel that stopped the work speaks for itself (user request, timeout, termination).
   if (status.code == kde::Code::cancelled) raise_pending_interrupt();
@@ -45,7 +45,8 @@ void check_status(const kde::Status& status, const char* doing) {
   ereport(ERROR,
           (errcode(sqlstate_of(status.code)), errmsg("could not %s", doing),
            errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(status.message[0])),
-                              status.message + 1)));
+                              status.message + 1),
+           hint != nullptr ? errhint("%s", hint) : 0));
 }
 
 void reject_null(FunctionCallInfo fcinfo, int argument, const char* name) {

@@ -131,8 +131,12 @@ class NamedFit {
     const std::vector<double> points = table_of(used, d_);
     const Status status =
         select_bandwidth_matrix(request, points, input_.sample.columns, input_.control, found);
-    if (status.code == Code::degenerate) *column = collinear_column(used);
-    return status;
+    if (status.code != Code::degenerate) return status;
+    *column = collinear_column(used);
+    if (*column < 0) return status;
+    return Status::error(Code::degenerate,
+                         "its values follow from those of the columns before it, by a sum of "
+                         "multiples");
   }
 
   // The first `columns` columns of those rows, row by row.

@@ -133,7 +133,7 @@ void put_exact(const JointView& d, int column, const Range& range, JointMoments*
   m->fourth = std::max(m->fourth, exact.variance * exact.variance);
 }
 
-// The points' moments, of as many rows as the column's own distribution counts.
+// The points' moments, of so many rows.
 void put_count(double count, JointMoments* m) {
   const double factor = m->count > 0 ? count / m->count : 0;
   m->finite *= factor;
@@ -141,7 +141,6 @@ void put_count(double count, JointMoments* m) {
   m->negative_infinities *= factor;
   m->positive_infinities *= factor;
   m->count = count;
-  m->count_is_marginal = true;
 }
 
 }  // namespace
@@ -256,6 +255,20 @@ bool is_member(const BoxPlan& plan, int side, std::size_t block, int point) {
   return value >= raw.least && value <= raw.most;
 }
 
+// More rows than one of the columns has in its own range are in no box. Points are calibrated to
+// the columns' classes, not to every range of theirs.
+void limit_by_columns(const JointView& d, std::span<const BoxSide> sides, JointMoments* m) {
+  for (const BoxSide& side : sides) {
+    if ((d.column(side.column).flags & kNormalScores) == 0) continue;
+    if (side.range.lower_unbounded && side.range.upper_unbounded) continue;
+    const DensityView marginal(d.marginal(side.column));
+    const double rows =
+        count(marginal, side.range) + marginal.header().error * marginal.header().rows;
+    const double most = rows * d.marginal_scale(side.column);
+    if (m->count > most) put_count(most, m);
+  }
+}
+
 JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target) {
   BoxPlan plan;
   JointMoments m;
@@ -269,13 +282,18 @@ JointMoments joint_moments(const JointView& density, std::span<const BoxSide> si
   m.target = target;
   if (plan.sides == 0) {
     put_count(density.header().rows, &m);
+    m.count_is_marginal = true;
     if (target >= 0) put_exact(density, target, Range{}, &m);
   }
-  if (!alone) return m;
+  if (!alone) {
+    limit_by_columns(density, sides, &m);
+    return m;
+  }
   for (const BoxSide& side : sides) {
     if (side.column != column) continue;
     const DensityView marginal(density.marginal(column));
     put_count(count(marginal, side.range) * density.marginal_scale(column), &m);
+    m.count_is_marginal = true;
     if (target == column) put_exact(density, column, side.range, &m);
   }
   return m;

@@ -141,8 +141,12 @@ Interval joint_sum_interval(const JointView& density, const JointMoments& m, dou
   const double more = std::fabs(m.mean) * (count.upper - count.estimate) * share;
   out.lower = out.estimate - std::hypot(m.mean < 0 ? more : fewer, mean_half);
   out.upper = out.estimate + std::hypot(m.mean < 0 ? fewer : more, mean_half);
+  const Header& column = *density.marginal(m.target);
+  // Rows of a column on one side of 0 have a sum on that side.
+  if (std::max(least, column.min) >= 0)
+    out.lower = std::max(out.lower, std::min(0.0, out.estimate));
+  if (std::min(most, column.max) <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
   if (options.changed_rows > 0) {
-    const Header& column = *density.marginal(m.target);
     const double magnitude =
         std::max(std::fabs(std::max(least, column.min)), std::fabs(std::min(most, column.max)));
     const double reach = std::max(magnitude, column.max - column.min) * options.changed_rows;
