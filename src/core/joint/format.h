@@ -218,7 +218,8 @@ Status encode_joint(const JointParts& parts, std::vector<std::uint64_t>* words,
 std::size_t joint_size(const void* bytes, std::size_t available);
 
 // Whether all parts of a joint density, its marginals' among them, are within its `size` bytes, and
-// its enumerations are known: what reads rely on, whatever else the bytes are. Cheap: looks at no point.
+// its enumerations are known: what reads rely on, whatever else the bytes are. Cheap: looks at no
+// point.
 bool joint_fits(const void* bytes, std::size_t size);
 
 // Every rule of this file, checked on bytes of unknown origin: sizes, enumerations, finite and
