@@ -87,16 +87,43 @@ bool read_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
   return true;
 }
 
-// Gives a key this database's texts and references. False if the texts mean nothing here.
-bool complete_key(kde_pg::DensityKey* key) {
+// The references that a row brought, under this database's numbers. False if they do not exist.
+bool take_references(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
+  using kde_pg::CatalogColumn;
+  const auto array = [&](CatalogColumn c) {
+    bool is_null;
+    return DatumGetArrayTypeP(heap_getattr(tuple, static_cast<int>(c), desc, &is_null));
+  };
+  kde_pg::NamedColumns brought;
+  if (!kde_pg::read_named_columns(array(CatalogColumn::reference_names),
+                                  array(CatalogColumn::reference_numbers), MaxHeapAttributeNumber,
+                                  &brought))
+    return false;
+  for (int i = 0; i < brought.count; ++i) {
+    brought.number[i] = get_attnum(key->relation, brought.name[i]);
+    if (brought.number[i] <= 0) return false;
+  }
+  key->references = brought.count;
+  key->reference = brought.number;
+  return true;
+}
+
+// Gives a key this database's texts and references. False if the texts mean nothing here. A restore
+// grants privileges last, so that the owner may not yet use a schema: then all is kept as it came.
+bool complete_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
   bool plain = !key->has_filter();
   for (int i = 0; i < key->columns; ++i) plain = plain && key->column[i].attnum != 0;
   if (plain) return true;
-  return kde_pg::without_error([key] {
+  const kde_pg::DensityKey brought = *key;
+  int sqlstate = 0;
+  const auto analyse = [key] {
     Relation rel = relation_open(key->relation, AccessShareLock);
     kde_pg::analyse_key(rel, nullptr, key);
     relation_close(rel, NoLock);
-  });
+  };
+  if (kde_pg::without_error(analyse, &sqlstate)) return true;
+  *key = brought;
+  return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE && take_references(tuple, desc, key);
 }
 
 }  // namespace
@@ -127,7 +154,7 @@ KDE_FUNCTION(kde_on_row) {
     ereport(NOTICE, (errmsg("skipping a density of a column that does not exist")));
     PG_RETURN_POINTER(nullptr);
   }
-  if (!complete_key(&key)) {
+  if (!complete_key(tuple, desc, &key)) {
     ereport(NOTICE, (errmsg("skipping a density whose expressions or filter cannot be read"),
                      errdetail("It was fitted to %s.", kde_pg::display_name(key))));
     PG_RETURN_POINTER(nullptr);

@@ -33,8 +33,9 @@ DensityKey key_by_name(Oid relation, const char* column_name, text* filter);
 // Texts as they stand in the catalog, to an analysed key: attnum of column[] says which are
 // expressions; texts, and names in them, are looked up as they were written there. With `names`
 // (null for the present ones) columns have these names: names[i] is that of number[i]; others have
-// none. The key has canonical texts under the present names. Done as the relation's owner, who wrote
-// the texts: to read a literal of an array, range or row of a domain runs the domain's constraints.
+// none. The key has canonical texts under the present names. Done as the relation's owner, who
+// wrote the texts: to read a literal of an array, range or row of a domain runs the domain's
+// constraints.
 struct OldNames {
   int count;
   const AttrNumber* number;

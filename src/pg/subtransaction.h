@@ -26,9 +26,10 @@ inline bool is_about_the_work(int sqlstate) {
 }
 
 // False if work() raised an error about itself; its effects are then undone. Other errors pass.
-// What it pallocs stays in the caller's memory context.
+// What it pallocs stays in the caller's memory context. sqlstate: null, or set to that of the
+// error.
 template <typename Work>
-bool without_error(Work work) {
+bool without_error(Work work, int* sqlstate = nullptr) {
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner owner = CurrentResourceOwner;
   volatile bool done = false;
@@ -47,6 +48,7 @@ bool without_error(Work work) {
     FlushErrorState();
     RollbackAndReleaseCurrentSubTransaction();
     if (!is_about_the_work(error->sqlerrcode)) ReThrowError(error);
+    if (sqlstate != nullptr) *sqlstate = error->sqlerrcode;
     FreeErrorData(error);
   }
   PG_END_TRY();

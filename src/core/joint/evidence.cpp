@@ -165,7 +165,8 @@ void Evidence::describe(Box* box, std::span<const std::uint32_t> left_out) const
 }
 
 Evidence::Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
-                   std::span<const Header* const> marginals, std::uint64_t seed)
+                   std::span<const Header* const> marginals, std::uint64_t seed,
+                   const Control& control)
     : sample_(sample), rows_(std::move(rows)), marginals_(marginals.begin(), marginals.end()) {
   Random random(seed ^ 0x6a09e667f3bcc909u);
   for (int k = 0; k < sample.columns; ++k) {
@@ -183,6 +184,8 @@ Evidence::Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
     }
     const std::vector<std::uint32_t>& left_out = half_[half ^ 1];
     for (int b = 0; b < kBoxesPerHalf; ++b) {
+      stopped_ = control.stop_requested();
+      if (stopped_) return;
       Box box;
       int tries = 0;
       while (tries < kTries && !draw_box(&random, &box)) ++tries;
@@ -206,6 +209,7 @@ Status Evidence::measure(const MakeDensity& make, const Control& control,
     const double left_rows = static_cast<double>(half_[half ^ 1].size());
     std::vector<std::uint64_t> words;
     std::size_t size;
+    if (stopped_ || control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
     if (Status s = make(kept, &words, &size); !s.ok()) return s;
     const JointView density(words.data());
     for (const Box& box : boxes_[half]) {

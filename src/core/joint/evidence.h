@@ -50,9 +50,10 @@ class Evidence {
  public:
   // sample: at least kLeastRowsForEvidence rows; outlives this. rows: those that densities may be
   // made of (all, or those without NULL ...). marginals: the columns' own densities, in which
-  // boxes' bounds are quantiles. Throws std::bad_alloc.
+  // boxes' bounds are quantiles. Draws the boxes, which takes long of many rows; where it is
+  // asked to stop it draws no more, and measure() says so. Throws std::bad_alloc.
   Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
-           std::span<const Header* const> marginals, std::uint64_t seed);
+           std::span<const Header* const> marginals, std::uint64_t seed, const Control& control);
 
   // Errors: those of `make`; cancelled. Throws std::bad_alloc.
   Status measure(const MakeDensity& make, const Control& control, PredictionError* out) const;
@@ -83,6 +84,7 @@ class Evidence {
   std::vector<const Header*> marginals_;
   std::vector<int> usable_;  // columns with more than one value
   std::vector<Box> boxes_[kHalves];
+  bool stopped_ = false;  // while the boxes were drawn
 };
 
 }  // namespace kde

@@ -52,7 +52,8 @@ class AutomaticFit {
     bool measured = false;
     const bool needless = input_.table_rows() <= n;  // every row is in the sample
     if (!needless && std::ssize(rows) >= kLeastRowsForEvidence) {
-      const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed);
+      const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
+                              input_.control);
       for (const double scale : kScales) {
         PredictionError e;
         const auto make = [&](std::span<const std::uint32_t> kept, std::vector<std::uint64_t>* out,

@@ -81,7 +81,8 @@ class NamedFit {
     PredictionError error;
     bool measured = false;
     if (std::ssize(rows) >= kLeastRowsForEvidence) {
-      const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed);
+      const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
+                              input_.control);
       const auto make = [&](std::span<const std::uint32_t> kept, std::vector<std::uint64_t>* out,
                             std::size_t* bytes) {
         return encode_by_name(kept, found.factor,
