@@ -39,7 +39,7 @@ INSERT INTO t SELECT i % 100, nullif((i % 100) * 3.5 + (i * 7919 % 1000) / 100.0
 -- ---------------------------------------------------------------------------------- what is recorded
 SELECT relation, column_names, filter, method, array_ndims(bandwidth_matrix) AS dims, array_length(bandwidth_matrix, 1) AS d,
   rows, rows_read, sample_rows, stored_rows <= sample_rows AS thinned, bytes > 1000 AS bytes,
-  round(total_ms - scan_ms - select_ms - estimate_ms) AS rest, seed
+  abs(round(total_ms - scan_ms - select_ms - estimate_ms)) AS rest, seed
 FROM kde_fit('t', ARRAY['size', 'price'], method => 'scott', seed => 7);
 SELECT requested_method, requested_exact, requested_sample_rows, rows_read, seed, array_length(bandwidth_matrix, 1) AS d,
   stored_rows > 1000 AS stored

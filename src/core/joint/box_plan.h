@@ -62,9 +62,6 @@ struct BoxSums {
   double visited = 0;
 };
 
-// Scales the moments down to no more rows than any bounded column has in its own range.
-void limit_by_columns(const JointView& density, std::span<const BoxSide> sides, JointMoments* m);
-
 // The block lies within the box as a whole; or it does not and its kernels are integrated.
 void add_whole_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);
 void add_product_block(const BoxPlan& plan, std::size_t block, BoxSums* sums);

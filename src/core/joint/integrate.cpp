@@ -255,20 +255,6 @@ bool is_member(const BoxPlan& plan, int side, std::size_t block, int point) {
   return value >= raw.least && value <= raw.most;
 }
 
-// More rows than one of the columns has in its own range are in no box. Points are calibrated to
-// the columns' classes, not to every range of theirs.
-void limit_by_columns(const JointView& d, std::span<const BoxSide> sides, JointMoments* m) {
-  for (const BoxSide& side : sides) {
-    if ((d.column(side.column).flags & kNormalScores) == 0) continue;
-    if (side.range.lower_unbounded && side.range.upper_unbounded) continue;
-    const DensityView marginal(d.marginal(side.column));
-    const double rows =
-        count(marginal, side.range) + marginal.header().error * marginal.header().rows;
-    const double most = rows * d.marginal_scale(side.column);
-    if (m->count > most) put_count(most, m);
-  }
-}
-
 JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target) {
   BoxPlan plan;
   JointMoments m;
@@ -285,10 +271,7 @@ JointMoments joint_moments(const JointView& density, std::span<const BoxSide> si
     m.count_is_marginal = true;
     if (target >= 0) put_exact(density, target, Range{}, &m);
   }
-  if (!alone) {
-    limit_by_columns(density, sides, &m);
-    return m;
-  }
+  if (!alone) return m;
   for (const BoxSide& side : sides) {
     if (side.column != column) continue;
     const DensityView marginal(density.marginal(column));

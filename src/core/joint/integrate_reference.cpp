@@ -117,9 +117,7 @@ JointMoments joint_moments_reference(const JointView& density, std::span<const B
         std::min<std::size_t>(kJointBlock, density.header().points - b * kJointBlock);
     for (std::size_t i = 0; i < points; ++i) add_point(plan, b, static_cast<int>(i), &sums);
   }
-  JointMoments m = finish_moments(plan, sums);
-  limit_by_columns(density, sides, &m);
-  return m;
+  return finish_moments(plan, sums);
 }
 
 }  // namespace kde
