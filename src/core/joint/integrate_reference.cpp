@@ -92,7 +92,7 @@ void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
   sums->finite += rows;
   double valued = rows;
   if (plan.value != RawValue::coordinate && plan.target_side >= 0 && !d.correlated()) {
-    const bool within = raw >= plan.least && raw <= plan.most;
+    const bool within = is_member(plan, plan.target_side, b, i);
     valued = within ? weight * p.others + (p.member ? d.header().own_rows : 0) : 0;
   }
   sums->valued += valued;

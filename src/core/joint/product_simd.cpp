@@ -178,8 +178,10 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
     if constexpr (kValue == RawValue::coordinate) {
       if (block.own_side) u = hn::Load(dd, shares.mean + i);
     } else if (block.own_side) {
-      const auto within = hn::And(is_finite, hn::And(hn::Ge(u, hn::Set(dd, block.least)),
-                                                     hn::Le(u, hn::Set(dd, block.most))));
+      // As members are told: bounds are rounded as values are.
+      const RawRange& own = block.side[block.sides - 1].raw;
+      const auto within = hn::And(
+          is_finite, hn::And(hn::Ge(u, hn::Set(dd, own.least)), hn::Le(u, hn::Set(dd, own.most))));
       counted = hn::Mul(weight, hn::Load(dd, shares.others + i));
       if (block.own_rows > 0)
         counted = hn::MulAdd(hn::Set(dd, block.own_rows), hn::Load(dd, shares.member + i), counted);
