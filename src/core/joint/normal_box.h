@@ -26,7 +26,7 @@
 namespace kde {
 
 // Lattice points per box, for three columns and more.
-inline constexpr int kNormalBoxDraws = 8;
+inline constexpr int kNormalBoxDraws = 4;
 // Ends beyond that are as good as infinite: Phi(-9) = 1e-19.
 inline constexpr float kNormalBoxEnd = 9;
 

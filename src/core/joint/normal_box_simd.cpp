@@ -195,7 +195,7 @@ HWY_INLINE Floats Shift(FloatTag d, const std::uint32_t* number, int coordinate)
 template <bool kMoments>
 HWY_INLINE void Draw(FloatTag d, const NormalBoxRule& rule, const float* ends, int draw, float* z,
                      Floats* probability, Floats* moment) {
-  // Generators of an 8-point lattice; those of further columns differ by their shifts alone.
+  // Generators of the lattice; those of further columns differ by their shifts alone.
   static constexpr int kGenerator[4] = {1, 3, 5, 7};
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t k = static_cast<std::size_t>(rule.k);

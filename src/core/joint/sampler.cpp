@@ -30,30 +30,26 @@ bool effect_of_column(const JointSample& sample, const std::vector<std::uint32_t
 
 }  // namespace
 
-// Memory from malloc, as a Summary releases none by itself. Its arrays are found again through
-// what it allocates: each chunk is kept in a list.
+// Memory from malloc, as a Summary releases none by itself: every chunk is kept in a list, of some
+// six for each column.
 struct JointSampler::Columns {
-  struct Chunk {
-    Chunk* next;
-    Chunk* previous;
-  };
-  Chunk chunks{&chunks, &chunks};
+  std::vector<void*> chunks;
   std::vector<Summary> summary;
 
   static void* allocate(void* context, std::size_t bytes) {
     auto* self = static_cast<Columns*>(context);
-    auto* chunk = static_cast<Chunk*>(std::malloc(bytes + sizeof(Chunk)));
-    if (chunk == nullptr) return nullptr;
-    chunk->next = self->chunks.next;
-    chunk->previous = &self->chunks;
-    chunk->next->previous = chunk;
-    self->chunks.next = chunk;
-    return chunk + 1;
+    try {
+      self->chunks.reserve(self->chunks.size() + 1);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+    void* chunk = std::malloc(bytes);
+    if (chunk != nullptr) self->chunks.push_back(chunk);
+    return chunk;
   }
-  static void release(void*, void* bytes) {
-    auto* chunk = static_cast<Chunk*>(bytes) - 1;
-    chunk->previous->next = chunk->next;
-    chunk->next->previous = chunk->previous;
+  static void release(void* context, void* chunk) {
+    auto* self = static_cast<Columns*>(context);
+    std::erase(self->chunks, chunk);
     std::free(chunk);
   }
 
@@ -64,7 +60,7 @@ struct JointSampler::Columns {
   Columns(const Columns&) = delete;
   Columns& operator=(const Columns&) = delete;
   ~Columns() {
-    while (chunks.next != &chunks) release(this, chunks.next + 1);
+    for (void* chunk : chunks) std::free(chunk);
   }
 };
 
