@@ -80,7 +80,7 @@ void check_joint_sample_rows(int64 sample_rows, int columns) {
                     "Use a smaller sample or raise maintenance_work_mem.");
 }
 
-// Of the columns' null masks in the sample: which columns have no value at all.
+// Columns may be NULL in every row; a table without rows has no density.
 void check_has_values(Relation relation, const DensityKey& key, const kde::JointSample& sample) {
   if (sample.rows_read == 0)
     raise_nothing_to_fit(relation, key,

@@ -242,6 +242,20 @@ TEST(JointFit, RefusesWhatHasNoDensity) {
   EXPECT_EQ(fit(three_columns(1), 2).status.code, Code::degenerate);
 }
 
+// Squares of such values overflow: neither the variance nor an error relative to it is a number.
+TEST(JointFit, ValuesAtTheEndsOfDoublePrecision) {
+  std::vector<Row> rows = three_columns(4000);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i].value[1] = (i % 2 == 0 ? 1 : -1) * 1e200 * (1 + rows[i].value[0] / 10);
+  const Fit f = fit(rows, 1000);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  const BoxSide box[] = {side(0, -1, 1), side(2, -20, 20)};
+  // p is about 0.6: four standard deviations of 4000 rows counted from 1000.
+  EXPECT_NEAR(joint_moments(f.view(), box, 1).count, count_rows(rows, box), 4 * 62);
+  // What the other columns' means tell is not lost: 1 would be that nothing was measured.
+  EXPECT_NE(f.view().header().mean_error[1], 1);
+}
+
 TEST(JointFit, ColumnsThatAreAllNull) {
   std::vector<Row> rows = three_columns(300);
   for (Row& r : rows) r.null = 4;

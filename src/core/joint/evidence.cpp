@@ -237,7 +237,9 @@ Status Evidence::measure(const MakeDensity& make, const Control& control,
       scale.expected[half] += pq / unit / kept_rows;
       ++scale.boxes;
       if (box.target < 0 || box.left_out_rows < 2 || !(m.finite > 0)) continue;
+      // Of values whose squares overflow nothing is measured: the raw sample's error is assumed.
       const double whole = marginals_[static_cast<std::size_t>(box.target)]->variance;
+      if (!(whole > 0) || !std::isfinite(whole)) continue;
       const double off = m.mean - box.left_out_mean;
       scale.mean_square[half] += (off * off - box.variance / box.left_out_rows) / whole;
       scale.mean_expected[half] += box.variance / whole / (kept_rows * box.wanted);

@@ -50,7 +50,7 @@ struct JointMoments {
   double points_visited = 0;  // points whose kernel was integrated
 };
 
-// sides: the bounded columns, at least one; target: a column, or -1 for the count alone. No
+// sides: the bounded columns, none for all rows; target: a column, or -1 for the count alone. No
 // allocation; deterministic: the same density and box, the same answer, on every processor up to
 // the rounding stated: counts within 1e-6 of the rows of the same sum in double precision.
 // Monotone in the box for product kernels, to that rounding.

@@ -12,7 +12,7 @@ namespace kde {
 
 namespace {
 
-// The blocks' numbers, without rows whose value is no number.
+// The design effect on one column, of the rows that have a finite value there.
 bool effect_of_column(const JointSample& sample, const std::vector<std::uint32_t>& block, int k,
                       double* effect) {
   const auto d = static_cast<std::size_t>(sample.columns);
