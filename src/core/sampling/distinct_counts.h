@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/room.h"
+#include "core/sampling/saved_bytes.h"
 
 #include <cstdint>
 #include <unordered_map>
@@ -36,6 +37,10 @@ class DistinctCounts {
 
   // (value, count) in ascending order of value; empty after an overflow.
   std::vector<std::pair<double, std::int64_t>> sorted() const;
+
+  // As those of Compactor. Of `count` values, from min to max.
+  void save(ByteWriter* out) const;
+  const char* load(ByteReader* in, std::int64_t count, double min, double max);
 
  private:
   std::size_t limit_;
