@@ -13,13 +13,15 @@
 #pragma once
 
 #include "core/room.h"
-#include "core/sampling/saved_bytes.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace kde {
+
+class ByteReader;  // saved_bytes.h
+class ByteWriter;
 
 struct WeightedValue {
   double value;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/room.h"
-#include "core/sampling/saved_bytes.h"
 
 #include <cstdint>
 #include <unordered_map>
@@ -10,6 +9,9 @@
 #include <vector>
 
 namespace kde {
+
+class ByteReader;  // saved_bytes.h
+class ByteWriter;
 
 class DistinctCounts {
  public:

@@ -6,6 +6,8 @@
 // parts say of each other must agree, and what it costs to read is bounded by their length.
 #include "core/sampling/sampler.h"
 
+#include "core/sampling/saved_bytes.h"
+
 #include <algorithm>
 #include <cmath>
 #include <new>

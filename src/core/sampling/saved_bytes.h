@@ -14,6 +14,34 @@
 
 namespace kde {
 
+// Every bit of a finite number, whatever its width here, without padding: the exponent, and the
+// mantissa as doubles, each the nearest to what the ones before left.
+struct LongParts {
+  std::int32_t exponent = 0;
+  double mantissa[3] = {};  // 3 x 53 bits hold the 113 of the widest long double
+
+  LongParts() = default;
+  explicit LongParts(long double x) {
+    int e = 0;
+    x = std::frexp(x, &e);
+    exponent = e;
+    for (double& part : mantissa) {
+      part = static_cast<double>(x);
+      x -= part;
+    }
+  }
+  long double value() const {
+    long double x = 0;
+    for (double part : mantissa) x += part;
+    return std::ldexp(x, exponent);
+  }
+  // To the bit: 0 and -0 differ.
+  bool same(const LongParts& other) const {
+    return exponent == other.exponent &&
+           std::memcmp(mantissa, other.mantissa, sizeof mantissa) == 0;
+  }
+};
+
 // Throws std::bad_alloc.
 class ByteWriter {
  public:
@@ -29,20 +57,11 @@ class ByteWriter {
     static_assert(std::is_arithmetic_v<T>);
     append(list.data(), list.size() * sizeof(T));
   }
-  // Every bit of it, whatever its width here, without its padding: the exponent, then the mantissa
-  // as doubles, each what the ones before left.
   void put_long(long double x) {
-    int exponent = 0;
-    long double left = std::frexp(x, &exponent);
-    put(static_cast<std::int32_t>(exponent));
-    for (int i = 0; i < kParts; ++i) {
-      const double part = static_cast<double>(left);
-      put(part);
-      left -= part;
-    }
+    const LongParts parts(x);
+    put(parts.exponent);
+    for (double part : parts.mantissa) put(part);
   }
-
-  static constexpr int kParts = 3;  // 3 x 53 bits hold the 113 of the widest long double
 
  private:
   void append(const void* from, std::size_t bytes) {
@@ -77,16 +96,18 @@ class ByteReader {
     read(list->data(), list->size() * sizeof(T));
     return true;
   }
+  // Parts that are not those of any number count as missing.
   long double take_long() {
-    const int exponent = take<std::int32_t>();
-    long double x = 0;
-    for (int i = 0; i < ByteWriter::kParts; ++i) x += take<double>();
-    return std::ldexp(x, exponent);
+    LongParts parts;
+    parts.exponent = take<std::int32_t>();
+    for (double& part : parts.mantissa) part = take<double>();
+    const long double x = parts.value();
+    if (!std::isfinite(x) || !LongParts(x).same(parts)) short_ = true;
+    return x;
   }
 
   // Whether exactly everything was read.
   bool at_end() const { return left_.empty() && !short_; }
-  bool ran_short() const { return short_; }
 
  private:
   void read(void* to, std::size_t bytes) {
