@@ -10,6 +10,7 @@
 #include "pg/row_reader.h"
 
 extern "C" {
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_am.h"
@@ -240,11 +241,17 @@ int64 missing_rows(const AppendState& state, const Counters& now) {
   return inserted - state.found;
 }
 
+// Rows a block, as they were appended or as the statistics have it of the fit.
+int64 rows_a_block(const AppendState& state) {
+  const int64 rows = Max(state.block_rows, state.counters.live() / state.blocks_total);
+  return rows > 0 ? Min(rows, static_cast<int64>(MaxHeapTuplesPerPage)) : MaxHeapTuplesPerPage;
+}
+
 int64 tolerated_rows(const AppendState& state) {
   int64 tolerated = state.found / kToleratedShare;
-  // By blocks chosen, what was found is an estimate: as many as two of its steps may be too few.
+  // By blocks chosen, what was found is an estimate: of two strata the rows may be missing.
   if (!state.every_row() && state.mode == AppendMode::block)
-    tolerated += 2 * state.block_rows * (state.blocks_total / state.blocks_read + 1);
+    tolerated += 2 * rows_a_block(state) * (state.blocks_total / state.blocks_read + 1);
   return tolerated;
 }
 

@@ -1,10 +1,12 @@
 // The two readings of append_scan.h: by TID ranges, and by a query on the key.
 //
-// Which appended blocks are read where the fit read a share f of the blocks: number j of those
-// offered since the fit, if a whole number lies in (j f + u, (j + 1) f + u], u uniform by the seed.
-// So each is read with probability f exactly, of any n of them f n to within 1, and however often a
-// few blocks are appended no block counts more than another (rounding up would count them too
-// much).
+// Which appended blocks are read where the fit read a share f of the blocks: those offered since
+// the fit, in the order in which they came, are cut into strata, number j being of stratum floor(j
+// f + u), u uniform by the seed, and of each stratum one is read, uniformly. On average over u each
+// is read with probability f exactly (as many strata as f times the blocks, one read of each), of
+// any n of them f n to within 1, and however often a few blocks are appended none counts more than
+// another: rounding up for each append would count them too much, a fixed step would fall in with
+// loads of a fixed size.
 #include "pg/append_scan.h"
 
 #include "pg/pinned.h"
@@ -42,15 +44,38 @@ constexpr long kRowsPerFetch = 10000;
 class Choice {
  public:
   Choice(const AppendState& state, uint64 seed)
-      : share_(static_cast<double>(state.blocks_read) / static_cast<double>(state.blocks_total)),
-        start_(kde::Random(seed ^ kChoiceSalt).uniform()),
-        every_(state.every_row()) {}
-  bool takes(int64 j) const { return every_ || ticks(j + 1) > ticks(j); }
+      : seed_(seed ^ kChoiceSalt),
+        share_(static_cast<double>(state.blocks_read) / static_cast<double>(state.blocks_total)),
+        start_(kde::Random(seed_).uniform()) {}
+
+  bool takes(int64 j) {
+    const int64 stratum = stratum_of(j);
+    if (stratum != stratum_) choose(stratum);
+    return j == chosen_;
+  }
 
  private:
-  double ticks(int64 j) const { return std::floor(static_cast<double>(j) * share_ + start_); }
+  int64 stratum_of(int64 j) const {
+    return static_cast<int64>(std::floor(static_cast<double>(j) * share_ + start_));
+  }
+  // Of stratum 0 there may be numbers below 0, which nobody has.
+  int64 first_of(int64 stratum) const {
+    auto j = static_cast<int64>(std::ceil((static_cast<double>(stratum) - start_) / share_));
+    while (stratum_of(j) >= stratum) --j;
+    while (stratum_of(j) < stratum) ++j;
+    return j;
+  }
+  void choose(int64 stratum) {
+    stratum_ = stratum;
+    const int64 first = first_of(stratum);
+    const auto count = static_cast<uint64>(first_of(stratum + 1) - first);
+    kde::Random random(seed_ + static_cast<uint64>(stratum) + 1);
+    chosen_ = first + static_cast<int64>(random.below(count));
+  }
+
+  uint64 seed_;
   double share_, start_;
-  bool every_;
+  int64 stratum_ = -1, chosen_ = -1;
 };
 
 // The rows of blocks begin .. end - 1 that lie beyond `old` (may be null) and not beyond `now`.
@@ -72,10 +97,11 @@ int64 read_range(TableScanDesc scan, TupleTableSlot* slot, BlockNumber begin, Bl
 }
 
 // A leaf's rows; how many were read is returned.
-int64 read_leaf(Relation rel, const LeafMark* old, const LeafMark& now, const Choice& choice,
+int64 read_leaf(Relation rel, const LeafMark* old, const LeafMark& now, Choice* choice,
                 RowReader* reader, AppendState* state) {
   const BlockNumber begin =
       old == nullptr ? 0 : old->blocks - static_cast<BlockNumber>(old->window);
+  const BlockNumber begin_new = old == nullptr ? 0 : old->blocks;
   if (begin >= now.blocks) return 0;
   Snapshot snapshot = GetActiveSnapshot();
   PredicateLockRelation(rel, snapshot);
@@ -88,7 +114,9 @@ int64 read_leaf(Relation rel, const LeafMark* old, const LeafMark& now, const Ch
     rows = read_range(scan, slot, begin, now.blocks, old, now, reader);
   } else {
     for (BlockNumber block = begin; block < now.blocks; ++block) {
-      if (!choice.takes(state->offered++)) continue;
+      if (block < begin_new && count_line_pointers(rel, block) <= old->offset[block - begin])
+        continue;
+      if (!choice->takes(state->offered++)) continue;
       reader->begin_block();
       const int64 of_block = read_range(scan, slot, block, block + 1, old, now, reader);
       state->block_rows = Max(state->block_rows, of_block);
@@ -189,14 +217,14 @@ void read_beyond(Relation relation, const DensityKey& key, kde::ValueType value_
   MemoryContext previous = MemoryContextSwitchTo(memory);
   RowReader reader;
   reader.begin(key, &value_type, doing, sink);
-  const Choice choice(*state, seed);
+  Choice choice(*state, seed);
   int64 found = 0;
   for (int i = 0; i < now.leaves; ++i) {
     const LeafMark& mark = now.leaf[i];
     const LeafMark* old = find_mark(state->marks, mark.relation);
     Relation rel = table_open(mark.relation, NoLock);
     reader.begin_leaf(relation, rel);
-    const int64 rows = read_leaf(rel, old, mark, choice, &reader, state);
+    const int64 rows = read_leaf(rel, old, mark, &choice, &reader, state);
     if (old != nullptr) found += rows;
     table_close(rel, NoLock);
     reader.take_breath();

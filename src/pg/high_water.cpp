@@ -10,6 +10,15 @@ extern "C" {
 
 namespace kde_pg {
 
+OffsetNumber count_line_pointers(Relation rel, BlockNumber block) {
+  const Buffer buffer = ReadBuffer(rel, block);
+  LockBuffer(buffer, BUFFER_LOCK_SHARE);
+  const Page page = BufferGetPage(buffer);
+  const OffsetNumber count = PageIsNew(page) ? InvalidOffsetNumber : PageGetMaxOffsetNumber(page);
+  UnlockReleaseBuffer(buffer);
+  return count;
+}
+
 // Rows that come between the two readings lie beyond the blocks counted, or are counted with their
 // block.
 void read_mark(Relation rel, LeafMark* mark) {
@@ -19,12 +28,8 @@ void read_mark(Relation rel, LeafMark* mark) {
   mark->window = static_cast<int>(Min(mark->blocks, static_cast<BlockNumber>(kWindowBlocks)));
   for (int i = 0; i < mark->window; ++i) {
     CHECK_FOR_INTERRUPTS();
-    const Buffer buffer =
-        ReadBuffer(rel, mark->blocks - static_cast<BlockNumber>(mark->window - i));
-    LockBuffer(buffer, BUFFER_LOCK_SHARE);
-    const Page page = BufferGetPage(buffer);
-    mark->offset[i] = PageIsNew(page) ? InvalidOffsetNumber : PageGetMaxOffsetNumber(page);
-    UnlockReleaseBuffer(buffer);
+    mark->offset[i] =
+        count_line_pointers(rel, mark->blocks - static_cast<BlockNumber>(mark->window - i));
   }
 }
 

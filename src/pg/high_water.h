@@ -43,6 +43,9 @@ inline bool is_beyond(const LeafMark& mark, const ItemPointerData* tid) {
   return block >= first && ItemPointerGetOffsetNumberNoCheck(tid) > mark.offset[block - first];
 }
 
+// Line pointers of a block now. rel: as below.
+OffsetNumber count_line_pointers(Relation rel, BlockNumber block);
+
 // The mark of a leaf as of now. rel: a heap table, locked by the caller.
 void read_mark(Relation rel, LeafMark* mark);
 
