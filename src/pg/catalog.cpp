@@ -16,6 +16,8 @@ extern "C" {
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
+#include "executor/tuptable.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "miscadmin.h"
@@ -109,8 +111,10 @@ bool uses(const NamedColumns& columns, AttrNumber attnum) {
   return false;
 }
 
-// Opens the catalog. Its layout must be the one this library was built for: between the files of a
-// new version and ALTER EXTENSION UPDATE it is not.
+// Opens the catalog. Writers keep their lock to the end of the transaction, as SQL does: VACUUM
+// FULL, REINDEX and ALTER TABLE must not meet rows whose transaction still runs. Its layout must be
+// the one this library was built for: between the files of a new version and ALTER EXTENSION UPDATE
+// it is not.
 Relation open_catalog(LOCKMODE lock) {
   Relation catalog = table_open(catalog_oid(), lock);
   if (RelationGetNumberOfAttributes(catalog) != kColumns)
@@ -174,9 +178,10 @@ ArrayType* number_array(int n, const AttrNumber* numbers) {
 void check_snapshot_agrees(const DensityKey& key, const StoredDensity& latest) {
   if (!IsolationUsesXactSnapshot() || latest.own) return;
   const StoredDensity seen = catalog_find(key, GetTransactionSnapshot(), false);
-  const bool same = seen.found == latest.found &&
-                    (!seen.found || ItemPointerEquals(const_cast<ItemPointer>(&seen.tid),
-                                                      const_cast<ItemPointer>(&latest.tid)));
+  const bool same =
+      seen.found == latest.found &&
+      (!seen.found || ItemPointerEquals(const_cast<ItemPointer>(&seen.version.tid),
+                                        const_cast<ItemPointer>(&latest.version.tid)));
   if (!same)
     ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
                     errmsg("could not serialize access due to concurrent update")));
@@ -281,10 +286,8 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_v
   for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
     if (!same_key(row.key, key) || !is_current(row)) return true;
     out.found = true;
-    out.tid = tuple->t_self;
-    out.xmin = HeapTupleHeaderGetXmin(tuple->t_data);
-    out.own = TransactionIdIsCurrentTransactionId(out.xmin);
-    if (out.own) out.cmin = HeapTupleHeaderGetCmin(tuple->t_data);
+    out.version = {file_of(catalog), tuple->t_self, HeapTupleHeaderGetRawXmin(tuple->t_data)};
+    out.own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
     if (want_value) {
       bool is_null;
       const Datum value = heap_getattr(tuple, kDensity, RelationGetDescr(catalog), &is_null);
@@ -296,6 +299,25 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_v
   });
   table_close(catalog, AccessShareLock);
   return out;
+}
+
+bool catalog_sees(const RowVersion& version, Snapshot snapshot) {
+  Relation catalog = open_catalog(AccessShareLock);
+  ItemPointerData tid = version.tid;
+  bool sees = false;
+  // VACUUM may have cut off the end of the file, though not now, under our lock.
+  if (file_of(catalog) == version.file &&
+      ItemPointerGetBlockNumber(&tid) < RelationGetNumberOfBlocks(catalog)) {
+    TupleTableSlot* slot = table_slot_create(catalog, nullptr);
+    if (table_tuple_fetch_row_version(catalog, &tid, snapshot, slot)) {
+      bool is_null;
+      const Datum xmin = slot_getsysattr(slot, MinTransactionIdAttributeNumber, &is_null);
+      sees = DatumGetTransactionId(xmin) == version.xmin;
+    }
+    ExecDropSingleTupleTableSlot(slot);
+  }
+  table_close(catalog, AccessShareLock);
+  return sees;
 }
 
 List* catalog_list(Oid relation, Snapshot snapshot) {
@@ -337,7 +359,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   const StoredDensity old = catalog_find(key, latest.get(), false);
   check_snapshot_agrees(key, old);
   if (old.found) {
-    delete_row(catalog, const_cast<ItemPointer>(&old.tid));
+    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
     CommandCounterIncrement();
   }
   latest.release();
@@ -371,8 +393,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   put(kStoredRows, Int64GetDatum(record.stored_rows));
   put(kFittedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
-  CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
-  table_close(catalog, RowExclusiveLock);
+  table_close(catalog, NoLock);
   CommandCounterIncrement();
 }
 
@@ -383,11 +404,10 @@ bool catalog_remove(const DensityKey& key) {
   const StoredDensity old = catalog_find(key, latest.get(), false);
   check_snapshot_agrees(key, old);
   if (old.found) {
-    delete_row(catalog, const_cast<ItemPointer>(&old.tid));
-    CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
+    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
   }
   latest.release();
-  table_close(catalog, RowExclusiveLock);
+  table_close(catalog, NoLock);
   CommandCounterIncrement();
   return old.found;
 }
@@ -404,8 +424,7 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
     return true;
   });
   latest.release();
-  if (any) CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
-  table_close(catalog, RowExclusiveLock);
+  table_close(catalog, NoLock);
   if (any) CommandCounterIncrement();
 }
 
@@ -476,10 +495,9 @@ void catalog_follow_renames(Oid relation) {
     CommandCounterIncrement();
     ListCell* cell;
     foreach (cell, changed) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
-    CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
     CommandCounterIncrement();
   }
-  table_close(catalog, RowExclusiveLock);
+  table_close(catalog, NoLock);
 }
 
 }  // namespace kde_pg

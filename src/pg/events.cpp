@@ -4,7 +4,7 @@
 //   on_alter  (event trigger)  lets densities follow renamed columns
 //   on_row    (row trigger)    gives rows that come by SQL, from a restore or a subscription, the
 //                              attribute numbers of this database and its canonical texts
-//   on_change (trigger)        tells all backends to forget cached densities
+//   on_change (trigger)        does nothing; version 0.1.0 had it
 //
 // What fits and drops write by themselves passes none of these. And kde_aqp.is_readable, which the
 // view kde_densities asks.
@@ -22,7 +22,6 @@ extern "C" {
 #include "commands/trigger.h"
 #include "executor/spi.h"
 #include "utils/array.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 }
@@ -128,10 +127,9 @@ bool complete_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
 
 }  // namespace
 
+// It told all sessions to forget what they had cached. They look for themselves (cache.h).
 KDE_FUNCTION(kde_on_change) {
   check_trigger(fcinfo, "kde_aqp.on_change");
-  const TriggerData* data = reinterpret_cast<TriggerData*>(fcinfo->context);
-  CacheInvalidateRelcacheByRelid(RelationGetRelid(data->tg_relation));
   PG_RETURN_POINTER(nullptr);
 }
 
