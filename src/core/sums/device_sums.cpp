@@ -36,7 +36,11 @@ template <class Sums>
 class DeviceFirst {
  public:
   DeviceFirst(const Engine& engine, std::vector<double> points, int d, const Control& control)
-      : engine_(engine), points_(std::move(points)), d_(d), control_(control) {}
+      : engine_(engine),
+        points_(std::move(points)),
+        d_(d),
+        pairs_(pairs_of(std::ssize(points_) / d)),
+        control_(control) {}
 
   // To be called first. Errors: cancelled.
   Status load() {
@@ -54,7 +58,10 @@ class DeviceFirst {
   template <class OnDevice, class OnProcessor>
   Status compute(const OnDevice& on_device, const OnProcessor& on_processor) {
     if (sample_ == nullptr) return compute_on_processor(on_processor);
+    // A device tells nothing while it computes.
+    control_.tell(pairs_, 0);
     const Status s = on_device(*sample_, engine_.precision, control_);
+    if (s.ok()) control_.tell(pairs_, pairs_.total);
     if (s.ok() && engine_.use != nullptr) ++engine_.use->device_sums;
     if (s.ok() || s.code == Code::cancelled) return s;
     const Status p = compute_on_processor(on_processor);
@@ -86,6 +93,7 @@ class DeviceFirst {
   Engine engine_;
   std::vector<double> points_;
   int d_;
+  WorkAmount pairs_;
   Control control_;
   std::unique_ptr<DeviceSample> sample_;  // null once it has failed
   std::unique_ptr<Sums> processor_;       // null until it is needed

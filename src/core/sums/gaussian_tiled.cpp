@@ -281,7 +281,8 @@ class TiledSums : public GaussianPairSums {
               products},
              sums);
     };
-    return ordered_sum(control_, first_item_.back(), std::cref(work), totals);
+    return ordered_sum(control_, first_item_.back(), std::cref(work), totals,
+                       pairs_of(static_cast<std::int64_t>(n_)));
   }
 
   // The squared distance of two tiles' boxes, and in `centre` the middle of the gap between them
