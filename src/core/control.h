@@ -7,8 +7,8 @@
 
 namespace kde {
 
-// What long work counts: pairs of values, or steps of whatever it repeats (searches, halvings,
-// columns).
+// What long work counts: pairs of values (one for every bandwidth that the sums over it are of), or
+// steps of whatever else it repeats (columns, candidates, points of a search).
 enum class WorkUnit { pairs, steps };
 
 // The parts of a fit that follow the scan.
@@ -20,8 +20,10 @@ struct WorkAmount {
   std::int64_t total = 0;
 };
 
-// All pairs of n values.
-inline WorkAmount pairs_of(std::int64_t n) { return {WorkUnit::pairs, n * (n - 1) / 2}; }
+// All pairs of n values, for so many bandwidths.
+inline WorkAmount pairs_of(std::int64_t n, std::int64_t bandwidths = 1) {
+  return {WorkUnit::pairs, n * (n - 1) / 2 * bandwidths};
+}
 
 struct Control {
   // OpenMP threads used at most; results do not depend on it.

@@ -3,6 +3,7 @@
 
 #include "pg/catalog.h"
 #include "pg/fit_steps.h"
+#include "pg/progress.h"
 
 #include "core/fit.h"
 
@@ -14,6 +15,7 @@ struct ColumnFitRequest {
   const char* method_name = nullptr;
   int64 sample_rows = 0;  // -1: every row
   int64 seed = 0;
+  Operation operation = Operation::fit;  // as which it is shown
   bool exact = false;
   kde::Kernel kernel = kde::Kernel::gaussian;
 };

@@ -1,6 +1,8 @@
 // The readings of counters.h.
 #include "pg/counters.h"
 
+#include <initializer_list>
+
 extern "C" {
 #include "access/htup_details.h"
 #include "access/xlog.h"
@@ -102,10 +104,10 @@ int64 changed_rows(const Counters& then, const Counters& now) {
   int64 changed = 0;
   int i = 0, j = 0;
   while (i < then.leaves || j < now.leaves) {
-    const bool first = j == now.leaves ||
-                       (i < then.leaves && then.leaf[i].relation < now.leaf[j].relation);
-    const bool second = i == then.leaves ||
-                        (j < now.leaves && now.leaf[j].relation < then.leaf[i].relation);
+    const bool first =
+        j == now.leaves || (i < then.leaves && then.leaf[i].relation < now.leaf[j].relation);
+    const bool second =
+        i == then.leaves || (j < now.leaves && now.leaf[j].relation < then.leaf[i].relation);
     if (first) {
       changed += then.leaf[i++].live;
     } else if (second) {

@@ -4,10 +4,12 @@
 #include "pg/column_fit.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
+#include "pg/fit_log.h"
 #include "pg/fit_record.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
+#include "pg/progress.h"
 
 #include "core/density/text.h"
 #include "core/joint/fit.h"
@@ -29,6 +31,7 @@ struct JointRequest {
   const char* method_name = nullptr;
   int64 sample_rows = 0;
   int64 seed = 0;
+  Operation operation = Operation::fit;
 };
 
 // What a fit makes; owned by the fit's memory context.
@@ -181,6 +184,9 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   request->method = read_joint_method(request->method_name);
   check_joint_sample_rows(request->sample_rows, key.columns);
   const ColumnTypes types = check_types(key);
+  instr_time begun;
+  INSTR_TIME_SET_CURRENT(begun);
+  progress_begin(key, request->operation);
   catalog_lock(key);
 
   MemoryContext context =
@@ -201,7 +207,7 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   ScanResult scan;
   const char* doing = psprintf("read %s", describe_columns(key));
   scan_as_owner(relation, key, types, scan_options, doing, &sink, &scan);
-  check_status(sampler->finish(&work->sample), doing);
+  check_status(sampler->finish(&work->sample, begin_core_work(1)), doing);
   const double scan_ms = elapsed_ms(start);
   const kde::JointSample& sample = work->sample;
   check_has_values(relation, key, sample);
@@ -221,8 +227,9 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   options.engine = chosen_engine();
   MemoryContext caller = MemoryContextSwitchTo(context);
   DeviceChoice device;
-  choose_device(work_of(request->method, Min(sample.rows, options.bandwidth_rows), key.columns),
-                &options.engine, &device);
+  const kde::SumsWork sums =
+      work_of(request->method, Min(sample.rows, options.bandwidth_rows), key.columns);
+  choose_device(sums, &options.engine, &device);
   MemoryContextSwitchTo(caller);
   const kde::Control control = begin_core_work(chosen_threads());
   int column = -1;
@@ -254,7 +261,10 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   if (report.bandwidth.size() == cells)
     record.bandwidth_matrix = matrix_array(report.bandwidth.data(), key.columns);
   record.stored_rows = report.points;
+  progress_phase(Phase::storing);
   catalog_store(key, record);
+  progress_end();
+  log_long_fit(key, record, report.sample_rows, begun);
 
   Told told = {};
   told.method = kde::joint_method_name(report.method);

@@ -9,8 +9,8 @@ namespace kde_pg {
 struct RefreshItem {
   int64 id;
   Oid relation;
-  double cost_ms;      // of its last fit
-  int failures;        // since then
+  double cost_ms;  // of its last fit
+  int failures;    // since then
   TimestampTz failed_at;
   const char* reason;  // why it is stale; null: it is not
 };
@@ -24,14 +24,15 @@ struct RefreshResult {
   const char* reason;  // why stale, why skipped, or the error
   int64 changed_rows;  // -1: unknown
   double total_ms;
-  int sqlstate;        // of failed
+  int sqlstate;  // of failed
 };
 
 struct RefreshHow {
   bool force = false;        // also what is not stale
   bool check_drift = false;  // measure the drift of what seems fresh
   bool wait = true;          // for locks; else what others hold is skipped
-  bool own_transaction = false;  // errors that call for a new transaction concern this density alone
+  bool own_transaction =
+      false;  // errors that call for a new transaction concern this density alone
 };
 
 // All densities, or those of one relation, that may be refreshed (kde_set_refresh's enabled), as

@@ -2,9 +2,9 @@
 //
 //   threshold + scale_factor rows,
 //
-// or it is older than max_age, or a fresh sample was found to differ (kde_drift): its distance above
-// kde_aqp.refresh_drift, and p < 0.001. The options kde_aqp.refresh_* hold where the density has no
-// setting of its own.
+// or it is older than max_age, or a fresh sample was found to differ (kde_drift): its distance
+// above kde_aqp.refresh_drift, and p < 0.001. The options kde_aqp.refresh_* hold where the density
+// has no setting of its own.
 #pragma once
 
 #include "pg/upkeep.h"

@@ -1,6 +1,6 @@
-// The catalog table kde_aqp.upkeep: what this server alone knows of a density, a row for each, found
-// by the density's number. Rows are written here, below SQL's privileges; a density whose row is
-// missing (it came by a restore) is one of which nothing is known yet.
+// The catalog table kde_aqp.upkeep: what this server alone knows of a density, a row for each,
+// found by the density's number. Rows are written here, below SQL's privileges; a density whose row
+// is missing (it came by a restore) is one of which nothing is known yet.
 #pragma once
 
 #include "pg/counters.h"
@@ -14,8 +14,8 @@ namespace kde_pg {
 
 struct Upkeep {
   bool found = false;
-  Counters counters;       // at the fit
-  double drift = -1;       // Kolmogorov-Smirnov distance; negative: not measured since the fit
+  Counters counters;  // at the fit
+  double drift = -1;  // Kolmogorov-Smirnov distance; negative: not measured since the fit
   double drift_p_value = 1;
   TimestampTz drift_at = 0;
   int failures = 0;
