@@ -18,6 +18,17 @@ extern int option_joint_bytes;
 // kde_aqp.log_min_duration: milliseconds from which a fit is logged; -1: none.
 extern int option_log_min_duration;
 
+// kde_aqp.refresh_scale_factor, _threshold, _max_age (seconds; 0: any), _drift: when a density is
+// stale (staleness.h).
+extern double option_refresh_scale_factor;
+extern int option_refresh_threshold;
+extern int option_refresh_max_age;
+extern double option_refresh_drift;
+
+// kde_aqp.stale: what an answer by a stale density does.
+enum class StaleAnswer { ignore, warn, error };
+StaleAnswer chosen_stale_answer();
+
 // kde_aqp.device: what exact sums over pairs may be computed by.
 enum class DeviceMode { automatic, cpu, cuda };
 DeviceMode chosen_device_mode();

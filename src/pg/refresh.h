@@ -12,6 +12,7 @@ struct RefreshItem {
   double cost_ms;  // of its last fit
   int failures;    // since then
   TimestampTz failed_at;
+  bool unknown;        // how many rows changed is
   const char* reason;  // why it is stale; null: it is not
 };
 
@@ -37,13 +38,13 @@ struct RefreshHow {
 
 // All densities, or those of one relation, that may be refreshed (kde_set_refresh's enabled), as
 // RefreshItem*, cheapest first, in the current memory context. Needs a snapshot of its own taken
-// inside. The caller checks rights.
+// inside.
 List* refresh_items(Oid relation);
 
 // Refreshes one in a subtransaction: an error of the fit is rolled back, noted beside the density
 // and returned as `failed`; cancels, shutdown and (not in a transaction of its own) what ends a
 // transaction are raised. Results in the current memory context. The work is done as the table's
-// owner; checks first that the current user may (check_may_maintain).
+// owner; checks first that the current user may.
 RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how);
 
 // One line of what was done, as a NOTICE, LOG or WARNING.
