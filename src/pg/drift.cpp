@@ -8,6 +8,7 @@
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
+#include "pg/progress.h"
 #include "pg/pinned.h"
 #include "pg/result_set.h"
 
@@ -115,6 +116,7 @@ void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, 
   const ColumnTypes types = check_types(key);
   const CatalogEntry* entry = find_entry(key);
   const AnyDensity density = stored_density(*entry);
+  progress_begin(key, Operation::drift);
 
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_drift", ALLOCSET_DEFAULT_SIZES);
@@ -155,6 +157,7 @@ void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, 
   }
   upkeep_note_drift(entry->id, worst.distance, Min(worst.p_value * Max(tested, 1), 1.0));
   MemoryContextDelete(context);
+  progress_end();
 }
 
 namespace {

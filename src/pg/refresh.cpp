@@ -96,6 +96,7 @@ double refit(const CatalogEntry& entry, Relation relation) {
     check_sample_rows(asked.sample_rows);
     request.seed = seed;
     request.seed_given = asked.seed_given;
+    request.operation = Operation::refresh;
     request.exact = asked.exact;
     request.kernel = kernel_of(entry.key);
     ColumnFit fit;
@@ -108,6 +109,7 @@ double refit(const CatalogEntry& entry, Relation relation) {
   request.sample_rows = asked.sample_rows;
   request.seed = seed;
   request.seed_given = asked.seed_given;
+  request.operation = Operation::refresh;
   JointFit fit;
   fit_several_columns(request, relation, &fit);
   return cost_of(fit.record);
