@@ -45,6 +45,14 @@ bool applies_row_security(Oid relation) {
   return check_enable_rls(relation, InvalidOid, true) == RLS_ENABLED;
 }
 
+void check_no_row_security(Oid relation) {
+  if (applies_row_security(relation))
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("row-level security of table \"%s\" applies to the current user",
+                           get_rel_name(relation)),
+                    errdetail("A density describes all rows of the table.")));
+}
+
 bool has_select(TableColumn column) {
   return pg_class_aclcheck(column.relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
          pg_attribute_aclcheck(column.relation, column.attnum, GetUserId(), ACL_SELECT) ==
@@ -97,11 +105,7 @@ void check_readable(TableColumn column) {
   if (!has_select(column))
     aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(column.relation)),
                    get_rel_name(column.relation));
-  if (applies_row_security(column.relation))
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                    errmsg("row-level security of table \"%s\" applies to the current user",
-                           get_rel_name(column.relation)),
-                    errdetail("A density describes all rows of the table.")));
+  check_no_row_security(column.relation);
 }
 
 void check_readable(const DensityKey& key) {
@@ -116,20 +120,31 @@ bool is_readable(TableColumn column) {
   return has_select(column) && !applies_row_security(column.relation);
 }
 
-void check_owner(Oid relation) {
+bool is_owner(Oid relation) {
 #if PG_VERSION_NUM >= 160000
-  const bool owner = object_ownercheck(RelationRelationId, relation, GetUserId());
+  return object_ownercheck(RelationRelationId, relation, GetUserId());
 #else
-  const bool owner = pg_class_ownercheck(relation, GetUserId());
+  return pg_class_ownercheck(relation, GetUserId());
 #endif
-  if (!owner)
+}
+
+void check_owner(Oid relation) {
+  if (!is_owner(relation))
     aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
                    get_rel_name(relation));
-  if (applies_row_security(relation))
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                    errmsg("row-level security of table \"%s\" applies to the current user",
-                           get_rel_name(relation)),
-                    errdetail("A density describes all rows of the table.")));
+  check_no_row_security(relation);
+}
+
+void check_may_maintain(Oid relation) {
+#if PG_VERSION_NUM >= 170000
+  // The owner has it unless he revoked it from himself, the members of pg_maintain always.
+  const AclResult result = pg_class_aclcheck(relation, GetUserId(), ACL_MAINTAIN);
+  if (result != ACLCHECK_OK && !is_owner(relation))
+    aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relation)), get_rel_name(relation));
+  check_no_row_security(relation);
+#else
+  check_owner(relation);
+#endif
 }
 
 char* display_name(TableColumn column) {

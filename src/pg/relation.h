@@ -19,8 +19,13 @@ void check_readable(TableColumn column);
 void check_readable(const DensityKey& key);
 bool is_readable(TableColumn column);
 
-// The caller must own the table (42501); for `action`, e.g. "fit a density to".
+// Whether the caller owns the table, himself or as a member of the role that does.
+bool is_owner(Oid relation);
+
+// The caller must own the table (42501), and row-level security must not apply to him.
 void check_owner(Oid relation);
+// As check_owner, but from PostgreSQL 17 on the privilege MAINTAIN on the table is enough.
+void check_may_maintain(Oid relation);
 
 // "table.column" as a user would write it, palloc'ed, for messages.
 char* display_name(TableColumn column);
