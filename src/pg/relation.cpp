@@ -135,16 +135,19 @@ void check_owner(Oid relation) {
   check_no_row_security(relation);
 }
 
-void check_may_maintain(Oid relation) {
+bool may_maintain(Oid relation) {
 #if PG_VERSION_NUM >= 170000
-  // The owner has it unless he revoked it from himself, the members of pg_maintain always.
-  const AclResult result = pg_class_aclcheck(relation, GetUserId(), ACL_MAINTAIN);
-  if (result != ACLCHECK_OK && !is_owner(relation))
-    aclcheck_error(result, get_relkind_objtype(get_rel_relkind(relation)), get_rel_name(relation));
-  check_no_row_security(relation);
-#else
-  check_owner(relation);
+  // The members of pg_maintain have it on every table.
+  if (pg_class_aclcheck(relation, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK) return true;
 #endif
+  return is_owner(relation);
+}
+
+void check_may_maintain(Oid relation) {
+  if (!may_maintain(relation))
+    aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
+                   get_rel_name(relation));
+  check_no_row_security(relation);
 }
 
 char* display_name(TableColumn column) {

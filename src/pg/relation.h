@@ -19,12 +19,13 @@ void check_readable(TableColumn column);
 void check_readable(const DensityKey& key);
 bool is_readable(TableColumn column);
 
-// Whether the caller owns the table, himself or as a member of the role that does.
+// Whether the caller owns the relation, which exists, himself or as a member of the role that does.
 bool is_owner(Oid relation);
 
 // The caller must own the table (42501), and row-level security must not apply to him.
 void check_owner(Oid relation);
-// As check_owner, but from PostgreSQL 17 on the privilege MAINTAIN on the table is enough.
+// The same, but from PostgreSQL 17 on the privilege MAINTAIN on the table is enough.
+bool may_maintain(Oid relation);
 void check_may_maintain(Oid relation);
 
 // "table.column" as a user would write it, palloc'ed, for messages.
