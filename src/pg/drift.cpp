@@ -177,11 +177,12 @@ Datum drift_call(FunctionCallInfo fcinfo, bool several) {
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, 4, &desc);
   const Oid oid = PG_GETARG_OID(0);
-  Relation relation = open_owned_relation(oid);
+  Relation relation = open_maintained_relation(oid);
   check_kind(relation);
   text* filter = text_argument(fcinfo, 2);
   const DensityKey key = several ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter)
                                  : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter);
+  check_may_fit(key);
   catalog_lock(key);
   ColumnDrift out[kde::kMaxColumns];
   measure_drift(key, relation, sample_rows, PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4),

@@ -153,6 +153,14 @@ KDE_FUNCTION(kde_on_row) {
     ereport(NOTICE, (errmsg("skipping a density of a column that does not exist")));
     PG_RETURN_POINTER(nullptr);
   }
+  // The extension's owner may insert, but his expressions would be computed, and any table of
+  // others read, with its owner's rights at the next refresh.
+  if (!kde_pg::is_owner(key.relation)) {
+    ereport(NOTICE,
+            (errmsg("skipping a density of table \"%s\", which the current user does not own",
+                    get_rel_name(key.relation))));
+    PG_RETURN_POINTER(nullptr);
+  }
   if (!complete_key(tuple, desc, &key)) {
     ereport(NOTICE, (errmsg("skipping a density whose expressions or filter cannot be read"),
                      errdetail("It was fitted to %s.", kde_pg::display_name(key))));

@@ -175,16 +175,23 @@ void refresh_in_subtransaction(const RefreshItem& item, const RefreshHow& how,
   }
   relation = try_relation_open(item.relation, NoLock);
   if (relation == nullptr) return skip(result, "its table was dropped");
-  check_owner(item.relation);
+  check_may_maintain(item.relation);
   check_kind(relation);
   refresh_locked(item, how, relation, result);
   relation_close(relation, NoLock);
 }
 
+// Whether it is a request to stop. A function of the table's owner may raise an error by the same
+// number; it must not end the refreshing of others' tables.
+bool is_request(const ErrorData& error) {
+  return ERRCODE_TO_CATEGORY(error.sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION &&
+         error.funcname != nullptr && strcmp(error.funcname, "ProcessInterrupts") == 0;
+}
+
 // Errors after which the transaction, or the session, is to end.
-bool ends_more(int sqlstate, const RefreshHow& how) {
-  const int category = ERRCODE_TO_CATEGORY(sqlstate);
-  if (category == ERRCODE_OPERATOR_INTERVENTION) return true;
+bool ends_more(const ErrorData& error, const RefreshHow& how) {
+  if (is_request(error)) return true;
+  const int category = ERRCODE_TO_CATEGORY(error.sqlerrcode);
   return !how.own_transaction &&
          (category == ERRCODE_TRANSACTION_ROLLBACK || category == ERRCODE_INSUFFICIENT_RESOURCES);
 }
@@ -262,7 +269,7 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   CurrentResourceOwner = resources;
   if (error == nullptr) return result;
 
-  if (ends_more(error->sqlerrcode, how)) ReThrowError(error);
+  if (ends_more(*error, how)) ReThrowError(error);
   result.action = RefreshAction::failed;
   result.reason =
       error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
