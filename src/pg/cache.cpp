@@ -2,6 +2,7 @@
 #include "pg/cache.h"
 
 #include "pg/options.h"
+#include "pg/stale_answers.h"
 
 extern "C" {
 #include "access/xact.h"
@@ -40,6 +41,8 @@ struct Entry {
   dlist_node use;
   struct varlena* value;  // in `memory`
   char* identity;         // in `memory`; null for a column by itself
+  int64 id;               // of the density
+  TimestampTz fitted_at;  // and its fit
   RowVersion version;
   SnapshotIdentity seen_by;  // the last snapshot found to see the version
 };
@@ -127,6 +130,8 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   Assert(!existed);
   e->value = copy;
   e->identity = own_identity;
+  e->id = seen.id;
+  e->fitted_at = seen.fitted_at;
   e->version = seen.version;
   note_seen(e, snapshot);
   bytes_held += VARSIZE(copy);
@@ -149,7 +154,7 @@ Entry* find(const Key& key, const char* identity, Snapshot snapshot) {
 
 // Calls look_up(snapshot) with the active snapshot.
 template <typename LookUp>
-const struct varlena* under_snapshot(LookUp look_up) {
+const Entry* under_snapshot(LookUp look_up) {
   if (table == nullptr) create_table();
   // Procedures may evaluate expressions between transactions with no snapshot (a cast to a domain
   // whose constraint asks a density).
@@ -157,17 +162,24 @@ const struct varlena* under_snapshot(LookUp look_up) {
   if (push) PushActiveSnapshot(GetTransactionSnapshot());
   const Entry* e = look_up(GetActiveSnapshot());
   if (push) PopActiveSnapshot();
-  return e == nullptr ? nullptr : e->value;
+  return e;
+}
+
+// An entry's value. Looking for staleness reads catalogs, which at most marks entries as old.
+const struct varlena* value_of(Oid relation, const Entry* entry) {
+  if (entry == nullptr) return nullptr;
+  check_stale(relation, entry->id, entry->fitted_at);
+  return entry->value;
 }
 
 }  // namespace
 
 const struct varlena* cached_density(TableColumn column) {
   const Key key{column.relation, column.attnum, 0};
-  return under_snapshot([&](Snapshot snapshot) {
-    Entry* e = find(key, nullptr, snapshot);
-    return e != nullptr ? e : load(key_of(column), nullptr, key, snapshot);
-  });
+  return value_of(column.relation, under_snapshot([&](Snapshot snapshot) {
+                    Entry* e = find(key, nullptr, snapshot);
+                    return e != nullptr ? e : load(key_of(column), nullptr, key, snapshot);
+                  }));
 }
 
 const struct varlena* cached_density(const DensityKey& wanted) {
@@ -176,10 +188,10 @@ const struct varlena* cached_density(const DensityKey& wanted) {
   const Key key{wanted.relation, 0,
                 hash_bytes_extended(reinterpret_cast<const unsigned char*>(identity),
                                     static_cast<int>(strlen(identity)), 0)};
-  return under_snapshot([&](Snapshot snapshot) {
-    Entry* e = find(key, identity, snapshot);
-    return e != nullptr ? e : load(wanted, identity, key, snapshot);
-  });
+  return value_of(wanted.relation, under_snapshot([&](Snapshot snapshot) {
+                    Entry* e = find(key, identity, snapshot);
+                    return e != nullptr ? e : load(wanted, identity, key, snapshot);
+                  }));
 }
 
 }  // namespace kde_pg
