@@ -3,6 +3,7 @@
 #include "pg/catalog.h"
 
 #include "pg/expression.h"
+#include "pg/refresh_shared.h"
 #include "pg/subtransaction.h"
 
 extern "C" {
@@ -372,6 +373,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   put(kFittedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
   CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
+  note_changed_densities();
   table_close(catalog, RowExclusiveLock);
   CommandCounterIncrement();
 }

@@ -9,6 +9,7 @@
 // What fits and drops write by themselves passes none of these. And kde_aqp.is_readable, which the
 // view kde_densities asks.
 #include "pg/expression.h"
+#include "pg/refresh_shared.h"
 #include "pg/relation.h"
 #include "pg/subtransaction.h"
 
@@ -132,6 +133,7 @@ KDE_FUNCTION(kde_on_change) {
   check_trigger(fcinfo, "kde_aqp.on_change");
   const TriggerData* data = reinterpret_cast<TriggerData*>(fcinfo->context);
   CacheInvalidateRelcacheByRelid(RelationGetRelid(data->tg_relation));
+  kde_pg::note_changed_densities();
   PG_RETURN_POINTER(nullptr);
 }
 

@@ -1,6 +1,8 @@
 // The options' definitions and what they resolve to.
 #include "pg/options.h"
 
+#include "pg/refresh_shared.h"
+
 extern "C" {
 #include "miscadmin.h"
 #include "optimizer/cost.h"
@@ -22,6 +24,8 @@ int option_cache_size = 32768;
 int option_joint_bytes = 512;
 int option_gpu_memory_limit = 0;
 int option_gpu_max_jobs = 64;
+int option_naptime = 60;
+int option_max_workers = 1;
 
 namespace {
 
@@ -125,6 +129,17 @@ void define_device_options() {
                           1, 4096, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
 }
 
+void define_worker_options() {
+  DefineCustomIntVariable("kde_aqp.naptime",
+                          "Time between background refreshes of the densities of a database.",
+                          nullptr, &option_naptime, 60, 1, INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S,
+                          nullptr, nullptr, nullptr);
+  DefineCustomIntVariable(
+      "kde_aqp.max_workers", "Background workers that may refresh densities at once.",
+      "They run where shared_preload_libraries names kde_aqp; 0 means none.", &option_max_workers,
+      1, 0, kMostRefreshWorkers, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+}
+
 }  // namespace
 
 void define_options() {
@@ -156,6 +171,7 @@ void define_options() {
                            &option_precision, static_cast<int>(kde::Precision::full), kPrecisions,
                            PGC_USERSET, 0, nullptr, nullptr, nullptr);
   define_device_options();
+  define_worker_options();
 #if PG_VERSION_NUM >= 150000
   MarkGUCPrefixReserved("kde_aqp");
 #else
