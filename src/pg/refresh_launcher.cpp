@@ -57,6 +57,7 @@ class Launcher {
     context_ =
         AllocSetContextCreate(TopMemoryContext, "kde_aqp refresh launcher", ALLOCSET_DEFAULT_SIZES);
     MemoryContextSwitchTo(context_);
+    started_at_ = now_ms();
     for (;;) {
       // Status 1: it comes back when it was ended alone.
       if (ShutdownRequestPending) proc_exit(1);
@@ -77,15 +78,25 @@ class Launcher {
 
  private:
   static double naptime_ms() { return 1000.0 * option_naptime; }
-  double next_round() const { return round_at_ == 0 ? 0 : round_at_ + naptime_ms(); }
 
-  // Milliseconds on the clock of now_ms().
-  static double due_at(const Database& d) {
-    if (d.at_once || d.visited_at == 0) return 0;
+  // kde_aqp.naptime, doubled so many times, but not beyond the longest pause by that.
+  static double pause_ms(int doublings) {
     const double longest = Max(naptime_ms(), kLongestPauseMs);
     double pause = naptime_ms();
-    for (int i = 0; i < d.doublings && pause < longest; ++i) pause *= 2;
-    return d.visited_at + Min(pause, longest);
+    for (int i = 0; i < doublings && pause < longest; ++i) pause *= 2;
+    return Min(pause, longest);
+  }
+
+  // Milliseconds on the clock of now_ms(), as all times here.
+  double next_round() const {
+    if (round_at_ != 0) return round_at_ + naptime_ms();
+    // What crashed may have been a refresh, and the next would crash as well: not at once, then.
+    const int crashes = crashes_since_start();
+    return crashes == 0 ? 0 : started_at_ + pause_ms(crashes - 1);
+  }
+
+  static double due_at(const Database& d) {
+    return d.at_once || d.visited_at == 0 ? 0 : d.visited_at + pause_ms(d.doublings);
   }
 
   Database* find(Oid oid) {
@@ -304,7 +315,7 @@ class Launcher {
   MemoryContext context_ = nullptr;
   Database* database_ = nullptr;
   int databases_ = 0, room_ = 0;
-  double round_at_ = 0, looked_at_ = 0;
+  double started_at_ = 0, round_at_ = 0, looked_at_ = 0;
   RefreshSlot slots_[kMostRefreshWorkers] = {};
   BackgroundWorkerHandle* handle_[kMostRefreshWorkers] =
       {};  // null: started by an earlier launcher

@@ -9,6 +9,10 @@
 //   * A worker gives way: to whoever waits for its locks, by leaving what it is at; to whoever
 //     wants the database for himself (DROP DATABASE, CREATE DATABASE ... TEMPLATE), by ending.
 //
+//   * After a crash the first visits wait, too, longer with every crash since the server's start:
+//   it
+//     may have been a refresh that crashed.
+//
 // The launcher is connected to no database. On a standby it does not run before the promotion.
 #pragma once
 

@@ -25,6 +25,7 @@ struct Shared {
   int notes;        // -1: more than fit
   Oid noted[kMostNotes];
   uint32 next_ticket;
+  int crashes;
   RefreshSlot slot[kMostRefreshWorkers];
 };
 
@@ -34,6 +35,9 @@ shmem_startup_hook_type next_startup_hook = nullptr;
 #if PG_VERSION_NUM >= 150000
 shmem_request_hook_type next_request_hook = nullptr;
 #endif
+
+// Of the postmaster, which outlives crashes as the memory does not: how often it was made.
+int times_made = 0;
 
 // Of this process: a note that waits for its transaction, a worker's slot.
 bool note_waits = false;
@@ -58,6 +62,7 @@ void on_startup() {
   shared = static_cast<Shared*>(ShmemInitStruct(kName, sizeof(Shared), &found));
   if (!found) {
     MemSet(shared, 0, sizeof(Shared));
+    shared->crashes = times_made++;
     shared->lock = &GetNamedLWLockTranche(kName)->lock;
   }
   LWLockRelease(AddinShmemInitLock);
@@ -148,6 +153,8 @@ void become_launcher() {
   LWLockRelease(shared->lock);
   on_shmem_exit(leave_launcher, 0);
 }
+
+int crashes_since_start() { return shared->crashes; }
 
 int take_notes(Oid databases[kMostNotes]) {
   LWLockAcquire(shared->lock, LW_EXCLUSIVE);

@@ -61,6 +61,9 @@ void note_changed_densities();
 // earlier launcher are withdrawn. Error 55000 if there is no memory.
 void become_launcher();
 
+// How often processes that crashed have made the server begin anew since it was started.
+int crashes_since_start();
+
 // The databases noted since the last call, at most kMostNotes of them; -1: more, so take all.
 inline constexpr int kMostNotes = 128;
 int take_notes(Oid databases[kMostNotes]);

@@ -101,7 +101,7 @@ class Worker {
     ListCell* cell;
     foreach (cell, items) {
       const auto* item = static_cast<RefreshItem*>(lfirst(cell));
-      if (item->reason == nullptr || is_backed_off(*item)) continue;
+      if (item->reason == nullptr || is_backed_off(*item)) continue;  // UNKNOWN
       if (ConfigReloadPending) {
         ConfigReloadPending = false;
         ProcessConfigFile(PGC_SIGHUP);
