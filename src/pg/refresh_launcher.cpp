@@ -156,6 +156,8 @@ class Launcher {
       }
       if (notes < 0) database_[i].doublings = 0;
     }
+    ereport(DEBUG2, (errmsg_internal("refresh launcher: %d databases, %d workers running",
+                                     databases_, running_)));
   }
 
   // Learns from workers that have ended. Sets running_ and slots_.

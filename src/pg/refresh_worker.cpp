@@ -14,6 +14,7 @@ extern "C" {
 #include "access/genam.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "commands/dbcommands.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/interrupt.h"
@@ -85,6 +86,14 @@ bool is_backed_off(const RefreshItem& item) {
   return GetCurrentTimestamp() < until;
 }
 
+// database.schema.table
+char* full_name(Oid relation) {
+  const char* table = get_rel_name(relation);
+  if (table == nullptr) return psprintf("OID %u", relation);
+  return psprintf("%s.%s.%s", get_database_name(MyDatabaseId),
+                  get_namespace_name(get_rel_namespace(relation)), table);
+}
+
 void add_context(void* arg) {
   const char* table = static_cast<const char*>(arg);
   errcontext("background refresh of a density of table \"%s\"", table);
@@ -101,7 +110,7 @@ class Worker {
     ListCell* cell;
     foreach (cell, items) {
       const auto* item = static_cast<RefreshItem*>(lfirst(cell));
-      if (item->reason == nullptr || is_backed_off(*item)) continue;  // UNKNOWN
+      if ((item->reason == nullptr && !item->unknown) || is_backed_off(*item)) continue;
       if (ConfigReloadPending) {
         ConfigReloadPending = false;
         ProcessConfigFile(PGC_SIGHUP);
@@ -122,6 +131,7 @@ class Worker {
       MemoryContext old = MemoryContextSwitchTo(context_);
       *items = refresh_items(InvalidOid);
       MemoryContextSwitchTo(old);
+      upkeep_remove_orphans();
     }
     end_transaction();
     return any;
@@ -129,41 +139,59 @@ class Worker {
 
   void refresh(const RefreshItem& item) {
     ErrorContextCallback callback{};
+    ErrorData* error = nullptr;
+    // A cancel that came too late for the one before is none of this one.
+    QueryCancelPending = false;
+    (void)asked_to_yield();
     PG_TRY();
     {
       begin_transaction("refreshing a density");
-      const char* table = get_rel_name(item.relation);
-      callback = {error_context_stack, add_context,
-                  const_cast<char*>(table == nullptr ? "?" : table)};
+      callback = {error_context_stack, add_context, full_name(item.relation)};
       error_context_stack = &callback;
-      RefreshHow how;
-      how.wait = false;
-      how.own_transaction = true;
-      const RefreshResult result = refresh_one(item, how);
-      if (result.action == RefreshAction::refitted || result.action == RefreshAction::appended) {
-        report_refresh(result, LOG);
-      } else if (result.action == RefreshAction::failed) {
-        report_refresh(result, WARNING);
-      }
+      refresh_in_transaction(item);
       error_context_stack = callback.previous;
       end_transaction();
     }
     PG_CATCH();
     {
-      // A cancel that the launcher asked for, or one of a user: either way the next density's turn.
       HOLD_INTERRUPTS();
-      if (asked_to_yield()) {
-        ereport(LOG,
-                (errmsg("background refresh gives way to a session that waits for its locks")));
+      MemoryContextSwitchTo(context_);
+      error = CopyErrorData();
+      if (error->sqlerrcode == ERRCODE_QUERY_CANCELED && asked_to_yield()) {
+        error->message = pstrdup("gave way to a session that waited for its locks");
+        FlushErrorState();
+        ereport(LOG, (errmsg("background refresh %s", error->message)));
       } else {
         EmitErrorReport();
+        FlushErrorState();
       }
       AbortOutOfAnyTransaction();
-      FlushErrorState();
       QueryCancelPending = false;
       RESUME_INTERRUPTS();
     }
     PG_END_TRY();
+    if (error == nullptr) return;
+    begin_transaction("noting an error");
+    note_refresh_failure(item, error->message);
+    end_transaction();
+  }
+
+  static void refresh_in_transaction(const RefreshItem& item) {
+    RefreshHow how;
+    how.wait = false;
+    how.own_transaction = true;
+    const RefreshResult result = refresh_one(item, how);
+    switch (result.action) {
+      case RefreshAction::refitted:
+      case RefreshAction::appended:
+        return report_refresh(result, LOG);
+      case RefreshAction::failed:
+        return report_refresh(result, WARNING);
+      case RefreshAction::skipped:
+        return report_refresh(result, DEBUG1);
+      case RefreshAction::fresh:
+        return;
+    }
   }
 
   MemoryContext context_ = nullptr;
