@@ -22,7 +22,7 @@ ALTER TABLE kde_aqp.density ALTER COLUMN id DROP DEFAULT;
 CREATE TABLE kde_aqp.upkeep (
     density_id bigint PRIMARY KEY,
     -- The cumulative statistics at the fit, a row a leaf: relation, file, inserts, updates, deletes,
-    -- live rows. NULL: they were not known.
+    -- live rows, rows at the last count. NULL: they were not known.
     counters bigint[],
     -- What kde_drift() last found.
     drift double precision,
@@ -33,14 +33,15 @@ CREATE TABLE kde_aqp.upkeep (
     last_error text,
     failed_at timestamp with time zone,
     -- The state of the sampler, of densities that appended rows are added to.
-    sampler bytea
+    sampler bytea,
+    table_rows double precision
 );
 COMMENT ON TABLE kde_aqp.upkeep IS 'what refreshes know of each density';
 REVOKE ALL ON kde_aqp.upkeep FROM PUBLIC;
 
 -- The rule that makes a density stale, for the view below. counters: as in kde_aqp.upkeep.
 CREATE FUNCTION kde_aqp.staleness(
-    relation regclass, fitted_at timestamp with time zone, rows double precision, counters bigint[],
+    relation regclass, fitted_at timestamp with time zone, table_rows double precision, counters bigint[],
     scale_factor double precision, threshold bigint, max_age interval, drift double precision,
     drift_p_value double precision,
     OUT changed_rows bigint, OUT stale boolean, OUT reason text)
@@ -112,7 +113,7 @@ CROSS JOIN LATERAL (
     OFFSET 0) AS c
 -- Only of what the caller may read: nobody's density can hinder another's view.
 CROSS JOIN LATERAL @extschema@.kde_info(CASE WHEN c.readable THEN d.density END) AS i
-CROSS JOIN LATERAL kde_aqp.staleness(d.relation, d.fitted_at, i.rows, u.counters,
+CROSS JOIN LATERAL kde_aqp.staleness(d.relation, d.fitted_at, u.table_rows, u.counters,
     d.refresh_scale_factor, d.refresh_threshold, d.refresh_max_age, u.drift, u.drift_p_value) AS s
 WHERE c.readable;
 

@@ -27,7 +27,7 @@ namespace kde_pg {
 
 namespace {
 
-constexpr int kNumbers = 6;  // of a leaf, as stored
+constexpr int kNumbers = 7;  // of a leaf, as stored
 
 int64 statistic(PGFunction function, Oid relation) {
   return DatumGetInt64(DirectFunctionCall1(function, ObjectIdGetDatum(relation)));
@@ -42,6 +42,7 @@ bool read_leaf(Oid relation, LeafCounters* leaf, bool* has_rows, bool* counted) 
   *counted = form->relkind != RELKIND_FOREIGN_TABLE;
   leaf->relation = relation;
   leaf->file = form->relfilenode;
+  leaf->counted = static_cast<int64>(form->reltuples);
   ReleaseSysCache(tuple);
   if (!*has_rows || !*counted) return true;
   // What this session has not yet sent counts as well; rows live are those sent and these.
@@ -64,9 +65,12 @@ int64 changed_in(const LeafCounters& then, const LeafCounters& now) {
   const int64 inserts = growth(then.inserts, now.inserts);
   const int64 deletes = growth(then.deletes, now.deletes);
   int64 changed = inserts + growth(then.updates, now.updates) + deletes;
-  // After the counters began anew `live` did too, and says nothing.
-  if (now.file != then.file && !anew)
-    changed += Max(then.live + inserts - deletes - now.live, INT64CONST(0));
+  if (now.file == then.file) return changed;
+  if (now.counted < 0) return changed + then.live;
+  // A session's TRUNCATE and INSERT in quick succession leave `live` too high, and after the
+  // counters began anew it says nothing.
+  const int64 live = anew ? now.counted : Min(now.live, now.counted);
+  changed += Max(then.live + (anew ? 0 : inserts - deletes) - live, INT64CONST(0));
   return changed;
 }
 
@@ -102,10 +106,10 @@ int64 changed_rows(const Counters& then, const Counters& now) {
   int64 changed = 0;
   int i = 0, j = 0;
   while (i < then.leaves || j < now.leaves) {
-    const bool first = j == now.leaves ||
-                       (i < then.leaves && then.leaf[i].relation < now.leaf[j].relation);
-    const bool second = i == then.leaves ||
-                        (j < now.leaves && now.leaf[j].relation < then.leaf[i].relation);
+    const bool first =
+        j == now.leaves || (i < then.leaves && then.leaf[i].relation < now.leaf[j].relation);
+    const bool second =
+        i == then.leaves || (j < now.leaves && now.leaf[j].relation < then.leaf[i].relation);
     if (first) {
       changed += then.leaf[i++].live;
     } else if (second) {
@@ -124,9 +128,14 @@ ArrayType* counters_to_array(const Counters& counters) {
   Datum* at = values;
   for (int i = 0; i < counters.leaves; ++i) {
     const LeafCounters& leaf = counters.leaf[i];
-    for (int64 number : {static_cast<int64>(leaf.relation), static_cast<int64>(leaf.file),
-                         leaf.inserts, leaf.updates, leaf.deletes, leaf.live})
-      *at++ = Int64GetDatum(number);
+    const int64 numbers[kNumbers] = {static_cast<int64>(leaf.relation),
+                                     static_cast<int64>(leaf.file),
+                                     leaf.inserts,
+                                     leaf.updates,
+                                     leaf.deletes,
+                                     leaf.live,
+                                     leaf.counted};
+    for (const int64 number : numbers) *at++ = Int64GetDatum(number);
   }
   int dims[2] = {counters.leaves, kNumbers};
   int lower[2] = {1, 1};
@@ -143,7 +152,8 @@ Counters counters_from_array(ArrayType* array) {
   out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (out.leaves + 1)));
   const int64* at = reinterpret_cast<const int64*>(ARR_DATA_PTR(array));
   for (int i = 0; i < out.leaves; ++i, at += kNumbers)
-    out.leaf[i] = {static_cast<Oid>(at[0]), static_cast<Oid>(at[1]), at[2], at[3], at[4], at[5]};
+    out.leaf[i] = {
+        static_cast<Oid>(at[0]), static_cast<Oid>(at[1]), at[2], at[3], at[4], at[5], at[6]};
   return out;
 }
 

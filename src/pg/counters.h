@@ -5,8 +5,12 @@
 // reset, and do not count what TRUNCATE removes. What follows from two readings of them:
 //
 //   of each leaf     inserts + updates + deletes since; where a counter fell, it began anew at 0
-//   a new file       (TRUNCATE, VACUUM FULL, a rewrite) and fewer live rows than those of before
-//                    with the inserts and without the deletes: the missing ones are gone
+//   a new file       that nobody has counted yet (TRUNCATE, REFRESH MATERIALIZED VIEW, an ALTER
+//   TABLE
+//                    that rewrites): all rows of before are gone, or may have other values; one
+//                    that was counted (VACUUM FULL, CLUSTER, ANALYZE after any of them) and has
+//                    fewer rows than those of before with the inserts and without the deletes: the
+//                    missing ones are gone
 //   a leaf that      came (attached) or went (detached): its live rows
 #pragma once
 
@@ -22,6 +26,7 @@ struct LeafCounters {
   Oid relation;
   Oid file;  // pg_class.relfilenode
   int64 inserts, updates, deletes, live;
+  int64 counted;  // pg_class.reltuples; -1: not counted since the file is there
 };
 
 struct Counters {
@@ -39,7 +44,7 @@ Counters read_counters(Oid relation);
 // Rows changed between two readings that are both known.
 int64 changed_rows(const Counters& then, const Counters& now);
 
-// As kde_aqp.upkeep.counters holds them, six numbers a leaf. Null where unknown.
+// As kde_aqp.upkeep.counters holds them, seven numbers a leaf. Null where unknown.
 ArrayType* counters_to_array(const Counters& counters);
 // Unknown if it is no such array, or null.
 Counters counters_from_array(ArrayType* array);

@@ -64,6 +64,8 @@ class Launcher {
       if (ConfigReloadPending) {
         ConfigReloadPending = false;
         ProcessConfigFile(PGC_SIGHUP);
+        ereport(DEBUG2, (errmsg_internal("refresh launcher: naptime %d s, at most %d workers",
+                                         option_naptime, option_max_workers)));
       }
       collect_ended();
       end_surplus();
@@ -335,7 +337,7 @@ void register_refresh_launcher() {
   strlcpy(worker.bgw_type, "kde_aqp refresh launcher", BGW_MAXLEN);
   worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
   worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
-  worker.bgw_restart_time = 10;
+  worker.bgw_restart_time = 5;
   strlcpy(worker.bgw_library_name, "kde_aqp", sizeof worker.bgw_library_name);
   strlcpy(worker.bgw_function_name, "kde_refresh_launcher_main", BGW_MAXLEN);
   RegisterBackgroundWorker(&worker);

@@ -2,12 +2,16 @@
 //
 //   threshold + scale_factor rows,
 //
-// or it is older than max_age, or a fresh sample was found to differ (kde_drift): its distance above
-// kde_aqp.refresh_drift, and p < 0.001. The options kde_aqp.refresh_* hold where the density has no
-// setting of its own.
+// or it is older than max_age, or a fresh sample was found to differ (kde_drift): its distance
+// above kde_aqp.refresh_drift, and p < 0.001. The options kde_aqp.refresh_* hold where the density
+// has no setting of its own.
 #pragma once
 
 #include "pg/upkeep.h"
+
+extern "C" {
+#include "utils/timestamp.h"
+}
 
 namespace kde_pg {
 
@@ -26,8 +30,15 @@ struct Staleness {
   char reason[160] = {};
 };
 
-// rows: that the density stands for, used where the counters do not tell the table's.
-Staleness staleness_of(Oid relation, TimestampTz fitted_at, double rows, const Upkeep& upkeep,
+Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
                        const RefreshSettings& settings);
+
+// 'block' or 'key:NAME'; null for ''. Error 22023 for anything else.
+const char* read_append_by(const text* value);
+
+// Months of 30 days, as PostgreSQL compares intervals.
+double seconds_of(const Interval* interval);
+// In days and the rest; palloc'ed.
+Interval* interval_of(double seconds);
 
 }  // namespace kde_pg

@@ -254,7 +254,7 @@ $mark = log_size();
 grow('t');
 # It does not make rounds either; a reload is what it wakes at.
 set_option('kde_aqp.naptime', 2);
-logged(qr/kde_aqp refresh launcher DEBUG:  parameter "kde_aqp.naptime" changed to "2"/, $mark,
+logged(qr/refresh launcher: naptime 2 s, at most 0 workers/, $mark,
   'the launcher has read the new naptime');
 set_option('kde_aqp.naptime', 1);
 is(count_log(qr/starting background worker process "kde_aqp/, $mark), 0, 'max_workers = 0: no worker');
@@ -363,6 +363,8 @@ ok(wait_until(sub { ($node->psql('postgres', 'SELECT 1'))[0] == 0 }), 'it does')
 set_gate('g', 1);
 grow('g');
 is_refreshed('g', 'and densities are refreshed again');
+# The statistics began anew, and could not tell so many rows from those of before.
+sql(q{SELECT * FROM kde_refresh('t', force => true)});
 
 # --- no room for a worker -----------------------------------------------------------------------------
 
