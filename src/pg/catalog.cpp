@@ -3,6 +3,7 @@
 #include "pg/catalog.h"
 
 #include "pg/expression.h"
+#include "pg/refresh_shared.h"
 #include "pg/subtransaction.h"
 
 extern "C" {
@@ -558,6 +559,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   put_settings(settings, values, nulls);
   upkeep_fitted(id, record.counters, record.table_rows, record.sampler);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
+  note_changed_densities();
   table_close(catalog, NoLock);
   CommandCounterIncrement();
 }

@@ -10,6 +10,7 @@
 // What fits and drops write by themselves passes none of these. And kde_aqp.is_readable, which the
 // view kde_densities asks.
 #include "pg/expression.h"
+#include "pg/refresh_shared.h"
 #include "pg/relation.h"
 #include "pg/subtransaction.h"
 
@@ -177,6 +178,7 @@ KDE_FUNCTION(kde_on_row) {
     columns[n] = static_cast<int>(kde_pg::CatalogColumn::id);
     values[n++] = Int64GetDatum(kde_pg::new_density_id());
   }
+  kde_pg::note_changed_densities();
   PG_RETURN_POINTER(heap_modify_tuple_by_cols(tuple, desc, n, columns, values, nulls));
 }
 

@@ -239,6 +239,12 @@ List* refresh_items(Oid relation) {
   return items;
 }
 
+void note_refresh_failure(const RefreshItem& item, const char* error) {
+  // The error took the locks along; where another session fits it now, that fit says more.
+  const CatalogEntry* entry = find_entry(item.relation, item.id);
+  if (entry != nullptr && catalog_try_lock(entry->key)) upkeep_note_failure(item.id, error);
+}
+
 RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   RefreshResult result = {};
   result.action = RefreshAction::failed;
@@ -274,10 +280,8 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   result.reason =
       error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
   result.sqlstate = error->sqlerrcode;
-  // Locks went with the subtransaction; where another session fits it now, that fit says more.
   PushActiveSnapshot(GetTransactionSnapshot());
-  const CatalogEntry* entry = find_entry(item.relation, item.id);
-  if (entry != nullptr && catalog_try_lock(entry->key)) upkeep_note_failure(item.id, result.reason);
+  note_refresh_failure(item, result.reason);
   PopActiveSnapshot();
   return result;
 }
