@@ -3,6 +3,7 @@
 #include "pg/catalog.h"
 
 #include "pg/expression.h"
+#include "pg/fault.h"
 #include "pg/subtransaction.h"
 
 extern "C" {
@@ -336,10 +337,12 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   latest.take();
   const StoredDensity old = catalog_find(key, latest.get(), false);
   check_snapshot_agrees(key, old);
+  KDE_FAULT("store.found");
   if (old.found) {
     delete_row(catalog, const_cast<ItemPointer>(&old.tid));
     CommandCounterIncrement();
   }
+  KDE_FAULT("store.deleted");
   latest.release();
 
   Datum values[kColumns] = {};
@@ -371,9 +374,11 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   put(kStoredRows, Int64GetDatum(record.stored_rows));
   put(kFittedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
+  KDE_FAULT("store.inserted");
   CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
   table_close(catalog, RowExclusiveLock);
   CommandCounterIncrement();
+  KDE_FAULT("store.done");
 }
 
 bool catalog_remove(const DensityKey& key) {
@@ -382,13 +387,16 @@ bool catalog_remove(const DensityKey& key) {
   latest.take();
   const StoredDensity old = catalog_find(key, latest.get(), false);
   check_snapshot_agrees(key, old);
+  KDE_FAULT("remove.found");
   if (old.found) {
     delete_row(catalog, const_cast<ItemPointer>(&old.tid));
+    KDE_FAULT("remove.deleted");
     CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
   }
   latest.release();
   table_close(catalog, RowExclusiveLock);
   CommandCounterIncrement();
+  KDE_FAULT("remove.done");
   return old.found;
 }
 
@@ -401,6 +409,7 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
     if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
     delete_row(catalog, &tuple->t_self);
     any = true;
+    KDE_FAULT("drop.deleted");
     return true;
   });
   latest.release();
@@ -474,10 +483,13 @@ void catalog_follow_renames(Oid relation) {
   if (any) {
     // All are deleted before one is inserted: columns may have swapped their names.
     CommandCounterIncrement();
+    KDE_FAULT("rename.deleted");
     ListCell* cell;
     foreach (cell, changed) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
+    KDE_FAULT("rename.inserted");
     CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
     CommandCounterIncrement();
+    KDE_FAULT("rename.done");
   }
   table_close(catalog, RowExclusiveLock);
 }

@@ -4,6 +4,7 @@
 #include "pg/bandwidth.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
+#include "pg/fault.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
@@ -97,6 +98,7 @@ void check_sample_rows(int64 sample_rows) {
 void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFit* fit) {
   const ColumnTypes types = check_types(request.key);
   catalog_lock(request.key);
+  KDE_FAULT("fit.locked");
 
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
@@ -118,6 +120,7 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   check_status(sampler->finish(&work->sample, begin_core_work(1)), doing);
   const double scan_ms = elapsed_ms(start);
   check_has_values(relation, request.key, work->sample.totals);
+  KDE_FAULT("fit.scanned");
 
   kde::FitOptions options;
   options.method = request.method;
@@ -139,6 +142,7 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   check_status(
       kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
       doing);
+  KDE_FAULT("fit.estimated");
   fit->report = work->report;
   const kde::FitReport& report = fit->report;
   report_device(device);

@@ -1,6 +1,8 @@
 // The poll of interrupts.h.
 #include "pg/interrupts.h"
 
+#include "pg/fault.h"
+
 #include "core/sums/pair_sums.h"
 
 #include <signal.h>
@@ -33,12 +35,15 @@ bool ends_session() {
 }  // namespace
 
 bool should_stop(void*) {
-  if (!InterruptPending) return false;
+  if (!InterruptPending && !KDE_FAULT_ARMED("core.polled")) return false;
   if (QueryCancelPending || ProcDiePending || ends_session()) return true;
   const MemoryContext context = CurrentMemoryContext;
   volatile bool failed = false;
   PG_TRY();
-  { CHECK_FOR_INTERRUPTS(); }
+  {
+    KDE_FAULT("core.polled");
+    CHECK_FOR_INTERRUPTS();
+  }
   PG_CATCH();
   {
     MemoryContextSwitchTo(TopTransactionContext);

@@ -4,6 +4,7 @@
 #include "pg/column_fit.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
+#include "pg/fault.h"
 #include "pg/fit_record.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
@@ -182,6 +183,7 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   check_joint_sample_rows(request->sample_rows, key.columns);
   const ColumnTypes types = check_types(key);
   catalog_lock(key);
+  KDE_FAULT("fit.locked");
 
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
@@ -205,6 +207,7 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   const double scan_ms = elapsed_ms(start);
   const kde::JointSample& sample = work->sample;
   check_has_values(relation, key, sample);
+  KDE_FAULT("fit.scanned");
 
   kde::JointFitOptions options;
   options.method = request->method;
@@ -229,6 +232,7 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   const kde::Status status = kde::fit_joint(sample, *sampler, options, control, &work->words,
                                             &work->size, &work->report, &column);
   check_fitted(status, *request, column);
+  KDE_FAULT("fit.estimated");
   const kde::JointFitReport& report = work->report;
   report_device(device);
   show_notice(report.notice);

@@ -1,6 +1,8 @@
 // The options' definitions and what they resolve to.
 #include "pg/options.h"
 
+#include "pg/fault.h"
+
 extern "C" {
 #include "miscadmin.h"
 #include "optimizer/cost.h"
@@ -156,6 +158,7 @@ void define_options() {
                            &option_precision, static_cast<int>(kde::Precision::full), kPrecisions,
                            PGC_USERSET, 0, nullptr, nullptr, nullptr);
   define_device_options();
+  KDE_DEFINE_FAULTS();
 #if PG_VERSION_NUM >= 150000
   MarkGUCPrefixReserved("kde_aqp");
 #else
