@@ -35,6 +35,8 @@ bool ends_session() {
 }  // namespace
 
 bool should_stop(void*) {
+  // Core may poll again before it returns, and must not take a later "no" for the answer.
+  if (pending_error != nullptr) return true;
   if (!InterruptPending && !KDE_FAULT_ARMED("core.polled")) return false;
   if (QueryCancelPending || ProcDiePending || ends_session()) return true;
   const MemoryContext context = CurrentMemoryContext;
