@@ -2,6 +2,7 @@
 #include "pg/cache.h"
 
 #include "pg/options.h"
+#include "pg/stale_answers.h"
 
 extern "C" {
 #include "access/transam.h"
@@ -41,6 +42,7 @@ struct Entry {
   struct varlena* value;  // in `memory`
   char* identity;         // in `memory`; null for a column by itself
   uint64 generation;
+  int64 id;  // of the density
   TransactionId xmin;
   LocalTransactionId own_transaction;  // 0: not of the current transaction
   CommandId cmin;
@@ -148,6 +150,7 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   e->value = copy;
   e->identity = own_identity;
   e->generation = generation;
+  e->id = seen.id;
   e->xmin = seen.xmin;
   e->own_transaction = seen.own ? this_transaction() : 0;
   e->cmin = seen.cmin;
@@ -173,7 +176,7 @@ Entry* find(const Key& key, const char* identity, Snapshot snapshot) {
 
 // Calls look_up(snapshot) with the active snapshot.
 template <typename LookUp>
-const struct varlena* under_snapshot(LookUp look_up) {
+const Entry* under_snapshot(LookUp look_up) {
   if (table == nullptr) create_table();
   // Learn of densities committed since this transaction began; cheap when there is nothing.
   AcceptInvalidationMessages();
@@ -183,17 +186,24 @@ const struct varlena* under_snapshot(LookUp look_up) {
   if (push) PushActiveSnapshot(GetTransactionSnapshot());
   const Entry* e = look_up(GetActiveSnapshot());
   if (push) PopActiveSnapshot();
-  return e == nullptr ? nullptr : e->value;
+  return e;
+}
+
+// An entry's value. Looking for staleness reads catalogs, which at most marks entries as old.
+const struct varlena* value_of(Oid relation, const Entry* entry) {
+  if (entry == nullptr) return nullptr;
+  check_stale(relation, entry->id);
+  return entry->value;
 }
 
 }  // namespace
 
 const struct varlena* cached_density(TableColumn column) {
   const Key key{column.relation, column.attnum, 0};
-  return under_snapshot([&](Snapshot snapshot) {
-    Entry* e = find(key, nullptr, snapshot);
-    return e != nullptr ? e : load(key_of(column), nullptr, key, snapshot);
-  });
+  return value_of(column.relation, under_snapshot([&](Snapshot snapshot) {
+                    Entry* e = find(key, nullptr, snapshot);
+                    return e != nullptr ? e : load(key_of(column), nullptr, key, snapshot);
+                  }));
 }
 
 const struct varlena* cached_density(const DensityKey& wanted) {
@@ -202,10 +212,10 @@ const struct varlena* cached_density(const DensityKey& wanted) {
   const Key key{wanted.relation, 0,
                 hash_bytes_extended(reinterpret_cast<const unsigned char*>(identity),
                                     static_cast<int>(strlen(identity)), 0)};
-  return under_snapshot([&](Snapshot snapshot) {
-    Entry* e = find(key, identity, snapshot);
-    return e != nullptr ? e : load(wanted, identity, key, snapshot);
-  });
+  return value_of(wanted.relation, under_snapshot([&](Snapshot snapshot) {
+                    Entry* e = find(key, identity, snapshot);
+                    return e != nullptr ? e : load(wanted, identity, key, snapshot);
+                  }));
 }
 
 void register_cache_callbacks() { CacheRegisterRelcacheCallback(on_invalidation, 0); }

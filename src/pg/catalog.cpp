@@ -16,6 +16,7 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_type.h"
+#include "commands/sequence.h"
 #include "common/hashfn.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
@@ -57,8 +58,16 @@ enum Column {
   kBandwidthMatrix,
   kStoredRows,
   kFittedAt,
-  kColumns = kFittedAt
+  kId,
+  kRequestedSeed,
+  kRefreshEnabled,
+  kRefreshScaleFactor,
+  kRefreshThreshold,
+  kRefreshMaxAge,
+  kAppendBy,
+  kColumns = kAppendBy
 };
+static_assert(kId == static_cast<int>(CatalogColumn::id));
 
 // A row's key. Rows may also come from a dump or from the extension owner's hand: those that are
 // not what is written here are skipped.
@@ -114,29 +123,18 @@ bool uses(const NamedColumns& columns, AttrNumber attnum) {
 // new version and ALTER EXTENSION UPDATE it is not.
 Relation open_catalog(LOCKMODE lock) {
   Relation catalog = table_open(catalog_oid(), lock);
-  if (RelationGetNumberOfAttributes(catalog) != kColumns)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("the catalog of extension \"kde_aqp\" is of another version than its "
-                           "library"),
-                    errhint("Run ALTER EXTENSION kde_aqp UPDATE, or reconnect.")));
+  if (RelationGetNumberOfAttributes(catalog) != kColumns) raise_other_version();
   return catalog;
 }
 
-Oid primary_key_index(Relation catalog) {
-#if PG_VERSION_NUM >= 180000
-  return RelationGetPrimaryKeyIndex(catalog, false);
-#else
-  return RelationGetPrimaryKeyIndex(catalog);
-#endif
-}
-
-// Calls visit(tuple, row) for each row of a relation until it returns false.
+// Calls visit(tuple, row) for each row of a relation, or (InvalidOid) of all, until it returns
+// false.
 template <typename Visit>
 void for_rows_of(Relation catalog, Oid relation, Snapshot snapshot, Visit visit) {
   ScanKeyData key;
   ScanKeyInit(&key, kRelation, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-  SysScanDesc scan =
-      systable_beginscan(catalog, primary_key_index(catalog), true, snapshot, 1, &key);
+  SysScanDesc scan = systable_beginscan(catalog, primary_key_index_of(catalog), true, snapshot,
+                                        OidIsValid(relation) ? 1 : 0, &key);
   HeapTuple tuple;
   while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
     CatalogRow row;
@@ -170,6 +168,45 @@ ArrayType* number_array(int n, const AttrNumber* numbers) {
   return construct_array(values, n, INT2OID, sizeof(int16), true, TYPALIGN_SHORT);
 }
 
+// What a row has beside key and density.
+void read_settings(HeapTuple tuple, TupleDesc desc, RefreshSettings* settings) {
+  *settings = {};
+  bool is_null;
+  const auto get = [&](int i) { return heap_getattr(tuple, i, desc, &is_null); };
+  Datum value = get(kRefreshEnabled);
+  if (!is_null) settings->enabled = DatumGetBool(value);
+  value = get(kRefreshScaleFactor);
+  if (!is_null) settings->scale_factor = DatumGetFloat8(value);
+  value = get(kRefreshThreshold);
+  if (!is_null) settings->threshold = DatumGetInt64(value);
+  value = get(kRefreshMaxAge);
+  if (!is_null) settings->max_age = seconds_of(DatumGetIntervalP(value));
+  value = get(kAppendBy);
+  if (!is_null) settings->append_by = TextDatumGetCString(value);
+}
+
+CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row) {
+  auto* entry = static_cast<CatalogEntry*>(palloc0(sizeof(CatalogEntry)));
+  entry->key = row.key;
+  entry->tid = tuple->t_self;
+  bool is_null;
+  const auto get = [&](int i) { return heap_getattr(tuple, i, desc, &is_null); };
+  // Constraints let nothing but what is looked at below be null.
+  entry->fitted_at = DatumGetTimestampTz(get(kFittedAt));
+  entry->id = DatumGetInt64(get(kId));
+  entry->cost_ms = DatumGetFloat8(get(kScanMs)) + DatumGetFloat8(get(kSelectMs)) +
+                   DatumGetFloat8(get(kEstimateMs));
+  FitRequest& request = entry->request;
+  request.method = TextDatumGetCString(get(kRequestedMethod));
+  request.exact = DatumGetBool(get(kRequestedExact));
+  request.sample_rows = DatumGetInt64(get(kRequestedSampleRows));
+  const Datum seed = get(kRequestedSeed);
+  request.seed_given = !is_null;
+  if (!is_null) request.seed = DatumGetInt64(seed);
+  read_settings(tuple, desc, &entry->settings);
+  return entry;
+}
+
 // In REPEATABLE READ and up: what is about to be replaced or removed must be what the transaction
 // sees; anything else another transaction has changed meanwhile.
 void check_snapshot_agrees(const DensityKey& key, const StoredDensity& latest) {
@@ -196,6 +233,29 @@ void delete_row(Relation catalog, ItemPointer tid) {
 }
 
 }  // namespace
+
+Oid primary_key_index_of(Relation table) {
+#if PG_VERSION_NUM >= 180000
+  return RelationGetPrimaryKeyIndex(table, false);
+#else
+  return RelationGetPrimaryKeyIndex(table);
+#endif
+}
+
+void raise_other_version() {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("the catalog of extension \"kde_aqp\" is of another version than its library"),
+           errhint("Run ALTER EXTENSION kde_aqp UPDATE, or reconnect.")));
+  pg_unreachable();
+}
+
+int64 new_density_id() {
+  const Oid schema = get_namespace_oid("kde_aqp", false);
+  const Oid sequence = get_relname_relid("density_id", schema);
+  if (!OidIsValid(sequence)) raise_other_version();
+  return nextval_internal(sequence, false);
+}
 
 const char* live_column_name(Oid relation, AttrNumber attnum) {
   HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attnum));
@@ -286,8 +346,9 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_v
     out.xmin = HeapTupleHeaderGetXmin(tuple->t_data);
     out.own = TransactionIdIsCurrentTransactionId(out.xmin);
     if (out.own) out.cmin = HeapTupleHeaderGetCmin(tuple->t_data);
+    bool is_null;
+    out.id = DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
     if (want_value) {
-      bool is_null;
       const Datum value = heap_getattr(tuple, kDensity, RelationGetDescr(catalog), &is_null);
       if (is_null)
         ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("catalog row without a density")));
@@ -303,21 +364,102 @@ List* catalog_list(Oid relation, Snapshot snapshot) {
   List* out = NIL;
   Relation catalog = open_catalog(AccessShareLock);
   for_rows_of(catalog, relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
-    if (!is_current(row)) return true;
-    auto* entry = static_cast<CatalogEntry*>(palloc0(sizeof(CatalogEntry)));
-    entry->key = row.key;
-    bool is_null;
-    const Datum fitted_at = heap_getattr(tuple, kFittedAt, RelationGetDescr(catalog), &is_null);
-    entry->fitted_at = is_null ? 0 : DatumGetTimestampTz(fitted_at);
-    entry->tid = tuple->t_self;
-    out = lappend(out, entry);
+    if (is_current(row)) out = lappend(out, read_entry(tuple, RelationGetDescr(catalog), row));
     return true;
   });
   table_close(catalog, AccessShareLock);
   return out;
 }
 
-void catalog_lock(const DensityKey& key) {
+List* catalog_list_all(Snapshot snapshot) { return catalog_list(InvalidOid, snapshot); }
+
+List* catalog_ids(Snapshot snapshot) {
+  List* out = NIL;
+  Relation catalog = open_catalog(AccessShareLock);
+  // Also of rows that are not current.
+  SysScanDesc scan =
+      systable_beginscan(catalog, primary_key_index_of(catalog), true, snapshot, 0, nullptr);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    bool is_null;
+    auto* id = static_cast<int64*>(palloc(sizeof(int64)));
+    *id = DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
+    out = lappend(out, id);
+  }
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return out;
+}
+
+bool catalog_settings(const DensityKey& key, Snapshot snapshot, int64* id,
+                      RefreshSettings* settings) {
+  bool found = false;
+  Relation catalog = open_catalog(AccessShareLock);
+  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (!same_key(row.key, key) || !is_current(row)) return true;
+    bool is_null;
+    found = true;
+    *id = DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
+    read_settings(tuple, RelationGetDescr(catalog), settings);
+    return false;
+  });
+  table_close(catalog, AccessShareLock);
+  return found;
+}
+
+namespace {
+
+// Columns kRefreshEnabled and on.
+void put_settings(const RefreshSettings& settings, Datum* values, bool* nulls) {
+  const auto put = [&](int at, bool is_null, Datum value) {
+    nulls[at - 1] = is_null;
+    values[at - 1] = value;
+  };
+  put(kRefreshEnabled, false, BoolGetDatum(settings.enabled));
+  put(kRefreshScaleFactor, settings.scale_factor < 0, Float8GetDatum(settings.scale_factor));
+  put(kRefreshThreshold, settings.threshold < 0, Int64GetDatum(settings.threshold));
+  const bool aged = settings.max_age >= 0;
+  put(kRefreshMaxAge, !aged, aged ? IntervalPGetDatum(interval_of(settings.max_age)) : 0);
+  const bool appends = settings.append_by != nullptr;
+  put(kAppendBy, !appends, appends ? CStringGetTextDatum(settings.append_by) : 0);
+}
+
+}  // namespace
+
+bool catalog_set(const DensityKey& key, const RefreshSettings& settings) {
+  Relation catalog = open_catalog(RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  HeapTuple changed = nullptr;
+  for_rows_of(catalog, key.relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
+    if (!same_key(row.key, key) || !is_current(row)) return true;
+    Datum values[kColumns] = {};
+    bool nulls[kColumns] = {};
+    bool replace[kColumns] = {};
+    put_settings(settings, values, nulls);
+    for (int c = kRefreshEnabled; c <= kAppendBy; ++c) replace[c - 1] = true;
+    changed = heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace);
+    return false;
+  });
+  if (changed != nullptr) {
+    const StoredDensity old = catalog_find(key, latest.get(), false);
+    check_snapshot_agrees(key, old);
+    delete_row(catalog, const_cast<ItemPointer>(&old.tid));
+    CommandCounterIncrement();
+    KDE_FAULT("set.deleted");
+    CatalogTupleInsert(catalog, changed);
+    CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
+    CommandCounterIncrement();
+    KDE_FAULT("set.done");
+  }
+  latest.release();
+  table_close(catalog, RowExclusiveLock);
+  return changed != nullptr;
+}
+
+namespace {
+
+LOCKTAG lock_tag(const DensityKey& key) {
   uint16 number = static_cast<uint16>(key.column[0].attnum);
   if (!key.is_plain()) {
     const char* identity = key_identity(key);
@@ -326,9 +468,23 @@ void catalog_lock(const DensityKey& key) {
   }
   LOCKTAG tag;
   SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog_oid(), key.relation, number);
+  return tag;
+}
+
+}  // namespace
+
+void catalog_lock(const DensityKey& key) {
+  const LOCKTAG tag = lock_tag(key);
   (void)LockAcquire(&tag, ExclusiveLock, false, false);
   // What the holder before us committed must be seen from here on.
   AcceptInvalidationMessages();
+}
+
+bool catalog_try_lock(const DensityKey& key) {
+  const LOCKTAG tag = lock_tag(key);
+  if (LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL) return false;
+  AcceptInvalidationMessages();
+  return true;
 }
 
 void catalog_store(const DensityKey& key, const FitRecord& record) {
@@ -338,9 +494,14 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   const StoredDensity old = catalog_find(key, latest.get(), false);
   check_snapshot_agrees(key, old);
   KDE_FAULT("store.found");
+  RefreshSettings settings;
+  int64 id = 0;
   if (old.found) {
+    (void)catalog_settings(key, latest.get(), &id, &settings);
     delete_row(catalog, const_cast<ItemPointer>(&old.tid));
     CommandCounterIncrement();
+  } else {
+    id = new_density_id();
   }
   KDE_FAULT("store.deleted");
   latest.release();
@@ -373,6 +534,11 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   nulls[kStoredRows - 1] = record.stored_rows == 0;
   put(kStoredRows, Int64GetDatum(record.stored_rows));
   put(kFittedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
+  put(kId, Int64GetDatum(id));
+  nulls[kRequestedSeed - 1] = !record.seed_requested;
+  put(kRequestedSeed, Int64GetDatum(record.seed));
+  put_settings(settings, values, nulls);
+  upkeep_fitted(id, record.counters, record.table_rows, record.sampler);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
   KDE_FAULT("store.inserted");
   CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
@@ -390,6 +556,7 @@ bool catalog_remove(const DensityKey& key) {
   KDE_FAULT("remove.found");
   if (old.found) {
     delete_row(catalog, const_cast<ItemPointer>(&old.tid));
+    upkeep_remove(old.id);
     KDE_FAULT("remove.deleted");
     CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
   }
@@ -407,7 +574,10 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
   bool any = false;
   for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
     if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
+    bool is_null;
+    const Datum id = heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null);
     delete_row(catalog, &tuple->t_self);
+    upkeep_remove(DatumGetInt64(id));
     any = true;
     KDE_FAULT("drop.deleted");
     return true;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "pg/density_key.h"
+#include "pg/staleness.h"
 
 extern "C" {
 #include "access/transam.h"
@@ -29,6 +30,16 @@ struct StoredDensity {
   CommandId cmin = 0;                         // meaningful if the row is this transaction's own
   bool own = false;                           // written by the current transaction
   struct varlena* value = nullptr;            // detoasted, in the caller's memory context
+  int64 id = 0;                               // ties it to its row of kde_aqp.upkeep
+};
+
+// How a fit was asked for, as far as it is not in the density: what a refresh asks for again.
+struct FitRequest {
+  const char* method;
+  bool exact;
+  int64 sample_rows;
+  bool seed_given;
+  int64 seed;
 };
 
 // A density of a relation, without its value.
@@ -36,6 +47,10 @@ struct CatalogEntry {
   DensityKey key;  // without analysed trees
   TimestampTz fitted_at;
   ItemPointerData tid;
+  int64 id;
+  double cost_ms;  // of the fit
+  FitRequest request;
+  RefreshSettings settings;
 };
 
 // What is stored beside a density; see the table's definition.
@@ -45,6 +60,7 @@ struct FitRecord {
   bool requested_exact;
   int64 requested_sample_rows;
   int64 seed;
+  bool seed_requested;
   int64 rows_read;
   double design_effect;  // kde::Sample::design_effect
   int64 bandwidth_rows;
@@ -56,6 +72,11 @@ struct FitRecord {
   // Of several columns: H, a double precision[][] (null: none), and the points that are stored.
   ArrayType* bandwidth_matrix;
   int64 stored_rows;  // 0: does not apply
+  // For kde_aqp.upkeep: the table's statistics before the rows were read, and the sampler's state
+  // where rows can be appended to it (else null).
+  Counters counters;
+  double table_rows;
+  bytea* sampler;
 };
 
 // The OID of kde_aqp.density. Error 55000 if the extension is not installed in this database.
@@ -69,9 +90,28 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_v
 // The densities of a relation as `snapshot` sees them: a palloc'ed list of CatalogEntry*, in no
 // particular order.
 List* catalog_list(Oid relation, Snapshot snapshot);
+// The same of all relations.
+List* catalog_list_all(Snapshot snapshot);
+// Their numbers, an int64* each.
+List* catalog_ids(Snapshot snapshot);
+
+// The settings of the density of a key as `snapshot` sees it; false if there is none.
+bool catalog_settings(const DensityKey& key, Snapshot snapshot, int64* id,
+                      RefreshSettings* settings);
+// Replaces them. The caller holds the key's lock. False if there is no density.
+bool catalog_set(const DensityKey& key, const RefreshSettings& settings);
 
 // Serializes fits and drops of one key until the transaction ends (and, rarely, of others).
 void catalog_lock(const DensityKey& key);
+// The same without waiting: false if another session holds it.
+bool catalog_try_lock(const DensityKey& key);
+
+// The index of a catalog table's primary key.
+Oid primary_key_index_of(Relation table);
+// Error 55000: the catalog is not what this library was built for.
+[[noreturn]] void raise_other_version();
+// A number for a density that is new here.
+int64 new_density_id();
 
 // Inserts or replaces. The caller holds the key's lock. Error 40001 if the transaction's own
 // snapshot (REPEATABLE READ and up) does not see the version that would be replaced.
@@ -97,7 +137,8 @@ enum class CatalogColumn {
   attribute_numbers,
   filter,
   reference_names,
-  reference_numbers
+  reference_numbers,
+  id = 25
 };
 inline constexpr int kCatalogKeyColumns = 6;
 

@@ -99,6 +99,8 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   const ColumnTypes types = check_types(request.key);
   catalog_lock(request.key);
   KDE_FAULT("fit.locked");
+  // Before the first row is read: what changes meanwhile counts as changed since.
+  const Counters counters = read_counters(RelationGetRelid(relation));
 
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
@@ -158,6 +160,8 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   record.requested_exact = request.exact;
   record.requested_sample_rows = request.sample_rows;
   record.seed = request.seed;
+  record.seed_requested = request.seed_given;
+  record.counters = counters;
   record.rows_read = work->sample.totals.rows();
   record.design_effect = work->sample.design_effect;
   record.bandwidth_rows = report.bandwidth_rows;
@@ -169,6 +173,8 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   record.scan_ms = scan_ms;
   record.select_ms = report.select_ms;
   record.estimate_ms = report.estimate_ms;
+  const auto* density = reinterpret_cast<const kde::Header*>(record.density);
+  record.table_rows = table_rows(request.key, counters, density->rows + density->nulls);
   catalog_store(request.key, record);
 
   fit->rows = reinterpret_cast<const kde::Header*>(record.density)->rows;

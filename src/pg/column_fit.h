@@ -14,6 +14,7 @@ struct ColumnFitRequest {
   const char* method_name = nullptr;
   int64 sample_rows = 0;  // -1: every row
   int64 seed = 0;
+  bool seed_given = false;  // a refresh then takes the same
   bool exact = false;
   kde::Kernel kernel = kde::Kernel::gaussian;
 };

@@ -3,7 +3,8 @@
 //   on_drop   (event trigger)  removes the densities of dropped tables and columns
 //   on_alter  (event trigger)  lets densities follow renamed columns
 //   on_row    (row trigger)    gives rows that come by SQL, from a restore or a subscription, the
-//                              attribute numbers of this database and its canonical texts
+//                              attribute numbers of this database, its canonical texts and a
+//                              number of their own
 //   on_change (trigger)        tells all backends to forget cached densities
 //
 // What fits and drops write by themselves passes none of these. And kde_aqp.is_readable, which the
@@ -161,13 +162,18 @@ KDE_FUNCTION(kde_on_row) {
     PG_RETURN_POINTER(nullptr);
   }
   KDE_FAULT("row.completed");
-  int columns[kde_pg::kCatalogKeyColumns];
-  Datum values[kde_pg::kCatalogKeyColumns];
-  bool nulls[kde_pg::kCatalogKeyColumns] = {};
-  for (int i = 0; i < kde_pg::kCatalogKeyColumns; ++i) columns[i] = i + 1;
+  int columns[kde_pg::kCatalogKeyColumns + 1];
+  Datum values[kde_pg::kCatalogKeyColumns + 1];
+  bool nulls[kde_pg::kCatalogKeyColumns + 1] = {};
+  int n = kde_pg::kCatalogKeyColumns;
+  for (int i = 0; i < n; ++i) columns[i] = i + 1;
   kde_pg::catalog_key_datums(key, values);
-  PG_RETURN_POINTER(
-      heap_modify_tuple_by_cols(tuple, desc, kde_pg::kCatalogKeyColumns, columns, values, nulls));
+  if (!update) {
+    // The number it brought is that of another density here, or will be.
+    columns[n] = static_cast<int>(kde_pg::CatalogColumn::id);
+    values[n++] = Int64GetDatum(kde_pg::new_density_id());
+  }
+  PG_RETURN_POINTER(heap_modify_tuple_by_cols(tuple, desc, n, columns, values, nulls));
 }
 
 KDE_FUNCTION(kde_on_drop) {

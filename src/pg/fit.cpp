@@ -26,7 +26,8 @@ ColumnFitRequest read_request(FunctionCallInfo fcinfo) {
   request.method = read_column_method(request.method_name);
   request.sample_rows = PG_GETARG_INT64(3);
   check_sample_rows(request.sample_rows);
-  request.seed = PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4);
+  request.seed_given = !PG_ARGISNULL(4);
+  request.seed = request.seed_given ? PG_GETARG_INT64(4) : random_seed();
   reject_null(fcinfo, 5, "exact");
   reject_null(fcinfo, 6, "kernel");
   request.exact = PG_GETARG_BOOL(5);

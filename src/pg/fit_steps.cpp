@@ -131,6 +131,11 @@ char* describe_columns(const DensityKey& key) {
   return out.data;
 }
 
+double table_rows(const DensityKey& key, const Counters& counters, double rows) {
+  if (!key.has_filter()) return rows;
+  return Max(rows, static_cast<double>(counters.live()));
+}
+
 void raise_nothing_to_fit(Relation relation, const DensityKey& key, const char* detail) {
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("cannot fit a density to %s of \"%s\"", describe_columns(key),

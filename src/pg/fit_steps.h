@@ -2,6 +2,7 @@
 // work.
 #pragma once
 
+#include "pg/counters.h"
 #include "pg/expression.h"
 #include "pg/scan.h"
 
@@ -53,6 +54,10 @@ void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& 
 char* describe_column(const DensityKey& key, int column);
 // The same of all its columns: "column \"x\"", "columns \"x\", \"y\"".
 char* describe_columns(const DensityKey& key);
+
+// Rows of the whole table, of a density for `rows` of them: the filter's others are known to the
+// statistics alone.
+double table_rows(const DensityKey& key, const Counters& counters, double rows);
 
 // Error 55000: nothing to fit a density to, and why.
 [[noreturn]] void raise_nothing_to_fit(Relation relation, const DensityKey& key,

@@ -1,11 +1,10 @@
-// kde_fit of several columns: scan, select, estimate, store. An array of one is the fit of a
-// column.
+// The fit of several columns; see joint_fit.h.
+#include "pg/joint_fit.h"
+
 #include "pg/bandwidth.h"
-#include "pg/column_fit.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
 #include "pg/fault.h"
-#include "pg/fit_record.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
@@ -23,14 +22,6 @@ extern "C" {
 namespace kde_pg {
 
 namespace {
-
-struct JointRequest {
-  DensityKey key;
-  kde::JointMethod method = kde::JointMethod::automatic;
-  const char* method_name = nullptr;
-  int64 sample_rows = 0;
-  int64 seed = 0;
-};
 
 // What a fit makes; owned by the fit's memory context.
 struct Work {
@@ -104,10 +95,11 @@ kde::SumsWork work_of(kde::JointMethod method, int64 n, int columns) {
 }
 
 // A column that stands in the way is named.
-void check_fitted(const kde::Status& status, const JointRequest& request, int column) {
+void check_fitted(const kde::Status& status, const JointFitRequest& request,
+                  kde::JointMethod method, int column) {
   const char* doing = psprintf("fit a density to %s", describe_columns(request.key));
   const bool no_bandwidth =
-      status.code == kde::Code::degenerate && request.method != kde::JointMethod::automatic;
+      status.code == kde::Code::degenerate && method != kde::JointMethod::automatic;
   if (status.ok() || column < 0 || column >= request.key.columns) {
     check_status(status, doing, no_bandwidth ? "Method auto takes any columns." : nullptr);
     return;
@@ -119,7 +111,8 @@ void check_fitted(const kde::Status& status, const JointRequest& request, int co
                   errhint("Leave it out, or use method auto.")));
 }
 
-// n x n, as an array of that shape.
+}  // namespace
+
 ArrayType* matrix_array(const double* elements, int n) {
   Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * n * n));
   for (int i = 0; i < n * n; ++i) values[i] = Float8GetDatum(elements[i]);
@@ -129,76 +122,29 @@ ArrayType* matrix_array(const double* elements, int n) {
                             FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 }
 
-// What both kinds of fit tell, in the record's order.
-struct Told {
-  const char* method;
-  ArrayType* matrix;  // null: no bandwidth
-  double rows;
-  int64 sample_rows;
-  Size bytes;
-};
-
-Datum record_of(FunctionCallInfo fcinfo, const DensityKey& key, const FitRecord& record,
-                const Told& told) {
-  Row<20> row;
-  put_key(&row, key);
-  put_text(&row, key.has_filter() ? key.filter : nullptr);
-  put_text(&row, told.method);
-  row.put(PointerGetDatum(told.matrix), told.matrix == nullptr);
-  put_text(&row, record.bandwidth_status);
-  put_text(&row, record.model);
-  row.put(Float8GetDatum(told.rows));
-  row.put(Int64GetDatum(record.rows_read));
-  row.put(Int64GetDatum(told.sample_rows));
-  row.put(Int64GetDatum(record.bandwidth_rows));
-  row.put(Int64GetDatum(record.stored_rows), record.stored_rows == 0);
-  row.put(Int32GetDatum(static_cast<int32>(told.bytes)));
-  put_cost(&row, record);
-  return row.record(fcinfo);
-}
-
-Datum fit_one(FunctionCallInfo fcinfo, const JointRequest& joint, Relation relation) {
-  ColumnFitRequest request;
-  request.key = joint.key;
-  request.method_name = joint.method_name;
-  request.method = read_column_method(joint.method_name);
-  request.sample_rows = joint.sample_rows;
-  check_sample_rows(request.sample_rows);
-  request.seed = joint.seed;
-  ColumnFit fit;
-  fit_one_column(request, relation, &fit);
-  Told told = {};
-  told.method = kde::method_name(fit.report.method);
-  const double squared = fit.report.bandwidth * fit.report.bandwidth;
-  if (fit.report.bandwidth != 0) told.matrix = matrix_array(&squared, 1);
-  told.rows = fit.rows;
-  told.sample_rows = fit.report.sample_rows;
-  told.bytes = fit.bytes;
-  return record_of(fcinfo, request.key, fit.record, told);
-}
-
-Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relation) {
-  const DensityKey& key = request->key;
-  request->method = read_joint_method(request->method_name);
-  check_joint_sample_rows(request->sample_rows, key.columns);
+void fit_several_columns(const JointFitRequest& request, Relation relation, JointFit* fit) {
+  const DensityKey& key = request.key;
+  const kde::JointMethod method = read_joint_method(request.method_name);
+  check_joint_sample_rows(request.sample_rows, key.columns);
   const ColumnTypes types = check_types(key);
   catalog_lock(key);
   KDE_FAULT("fit.locked");
+  const Counters counters = read_counters(RelationGetRelid(relation));
 
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
   Work* work = Owned<Work>::create(context);
   kde::JointSampler::Options sampling;
   sampling.columns = key.columns;
-  sampling.sample_rows = request->sample_rows;
-  sampling.seed = static_cast<uint64>(request->seed);
+  sampling.sample_rows = request.sample_rows;
+  sampling.seed = static_cast<uint64>(request.seed);
   kde::JointSampler* sampler = Owned<kde::JointSampler>::create(context, sampling);
 
   instr_time start;
   INSTR_TIME_SET_CURRENT(start);
   ScanOptions scan_options;
   scan_options.sample_blocks = option_sample_blocks;
-  scan_options.seed = static_cast<uint64>(request->seed);
+  scan_options.seed = static_cast<uint64>(request.seed);
   SeveralColumns sink(sampler);
   ScanResult scan;
   const char* doing = psprintf("read %s", describe_columns(key));
@@ -210,7 +156,7 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   KDE_FAULT("fit.scanned");
 
   kde::JointFitOptions options;
-  options.method = request->method;
+  options.method = method;
   for (int k = 0; k < key.columns; ++k) {
     options.value_type[k] = types.value_type[k];
     options.lattice_step[k] = types.lattice_step[k];
@@ -220,30 +166,33 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   options.reading_variance = reading_variance(sample, scan);
   options.budget = static_cast<Size>(option_joint_bytes) * 1024;
   options.bandwidth_rows = option_bandwidth_rows;
-  options.seed = static_cast<uint64>(request->seed);
+  options.seed = static_cast<uint64>(request.seed);
   options.engine = chosen_engine();
   MemoryContext caller = MemoryContextSwitchTo(context);
   DeviceChoice device;
-  choose_device(work_of(request->method, Min(sample.rows, options.bandwidth_rows), key.columns),
+  choose_device(work_of(method, Min(sample.rows, options.bandwidth_rows), key.columns),
                 &options.engine, &device);
   MemoryContextSwitchTo(caller);
   const kde::Control control = begin_core_work(chosen_threads());
   int column = -1;
   const kde::Status status = kde::fit_joint(sample, *sampler, options, control, &work->words,
                                             &work->size, &work->report, &column);
-  check_fitted(status, *request, column);
+  check_fitted(status, request, method, column);
   KDE_FAULT("fit.estimated");
   const kde::JointFitReport& report = work->report;
   report_device(device);
   show_notice(report.notice);
 
   const bool used_sums = report.bandwidth_rows > 0;
-  FitRecord record{};
+  FitRecord& record = fit->record;
+  record = {};
   record.density = reinterpret_cast<struct varlena*>(
       DatumGetPointer(density_to_datum(work->words.data(), work->size)));
-  record.requested_method = request->method_name;
-  record.requested_sample_rows = request->sample_rows;
-  record.seed = request->seed;
+  record.requested_method = request.method_name;
+  record.requested_sample_rows = request.sample_rows;
+  record.seed = request.seed;
+  record.seed_requested = request.seed_given;
+  record.counters = counters;
   record.rows_read = sample.rows_read;
   record.design_effect = sample.design_effect;
   record.bandwidth_rows = report.bandwidth_rows;
@@ -258,39 +207,14 @@ Datum fit_several(FunctionCallInfo fcinfo, JointRequest* request, Relation relat
   if (report.bandwidth.size() == cells)
     record.bandwidth_matrix = matrix_array(report.bandwidth.data(), key.columns);
   record.stored_rows = report.points;
+  fit->rows = reinterpret_cast<const kde::JointHeader*>(record.density)->rows;
+  record.table_rows = table_rows(key, counters, fit->rows);
   catalog_store(key, record);
 
-  Told told = {};
-  told.method = kde::joint_method_name(report.method);
-  told.matrix = record.bandwidth_matrix;
-  told.rows = reinterpret_cast<const kde::JointHeader*>(record.density)->rows;
-  told.sample_rows = report.sample_rows;
-  told.bytes = work->size;
-  const Datum result = record_of(fcinfo, key, record, told);
+  fit->method = kde::joint_method_name(report.method);
+  fit->sample_rows = report.sample_rows;
+  fit->bytes = work->size;
   MemoryContextDelete(context);
-  return result;
 }
-
-}  // namespace
 
 }  // namespace kde_pg
-
-KDE_FUNCTION(kde_fit_columns) {
-  using namespace kde_pg;
-  check_may_write("kde_fit()");
-  reject_null(fcinfo, 0, "relation");
-  reject_null(fcinfo, 1, "column_names");
-  reject_null(fcinfo, 2, "method");
-  reject_null(fcinfo, 3, "sample_rows");
-  JointRequest request;
-  request.method_name = text_to_cstring(PG_GETARG_TEXT_PP(2));
-  request.sample_rows = PG_GETARG_INT64(3);
-  request.seed = PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4);
-  Relation relation = open_owned_relation(PG_GETARG_OID(0));
-  check_kind(relation);
-  request.key = key_by_arrays(PG_GETARG_OID(0), PG_GETARG_ARRAYTYPE_P(1), text_argument(fcinfo, 5));
-  const Datum result = request.key.columns == 1 ? fit_one(fcinfo, request, relation)
-                                                : fit_several(fcinfo, &request, relation);
-  relation_close(relation, NoLock);
-  PG_RETURN_DATUM(result);
-}

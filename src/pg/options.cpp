@@ -24,8 +24,21 @@ int option_cache_size = 32768;
 int option_joint_bytes = 512;
 int option_gpu_memory_limit = 0;
 int option_gpu_max_jobs = 64;
+double option_refresh_scale_factor = 0.1;
+int option_refresh_threshold = 50;
+int option_refresh_max_age = 0;
+double option_refresh_drift = 0.05;
 
 namespace {
+
+int option_stale = static_cast<int>(StaleAnswer::warn);
+// Looked at by pg_dump's query of the catalog (kde_aqp--X.Y.sql) alone.
+bool option_dump_densities = true;
+
+const config_enum_entry kStaleAnswers[] = {{"ignore", static_cast<int>(StaleAnswer::ignore), false},
+                                           {"warn", static_cast<int>(StaleAnswer::warn), false},
+                                           {"error", static_cast<int>(StaleAnswer::error), false},
+                                           {nullptr, 0, false}};
 
 int option_device = static_cast<int>(DeviceMode::automatic);
 char* option_cuda_program = nullptr;
@@ -127,6 +140,34 @@ void define_device_options() {
                           1, 4096, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
 }
 
+void define_upkeep_options() {
+  DefineCustomRealVariable("kde_aqp.refresh_scale_factor",
+                           "Rows changed since the fit that make a density stale, as a fraction of "
+                           "the table's.",
+                           nullptr, &option_refresh_scale_factor, 0.1, 0, 1e10, PGC_USERSET, 0,
+                           nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("kde_aqp.refresh_threshold",
+                          "Rows changed since the fit that make a density stale, in addition to "
+                          "the fraction.",
+                          nullptr, &option_refresh_threshold, 50, 0, INT_MAX, PGC_USERSET, 0,
+                          nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("kde_aqp.refresh_max_age", "Age at which a density is stale.",
+                          "0 means at no age.", &option_refresh_max_age, 0, 0, INT_MAX, PGC_USERSET,
+                          GUC_UNIT_S, nullptr, nullptr, nullptr);
+  DefineCustomRealVariable(
+      "kde_aqp.refresh_drift",
+      "Distance between a fresh sample and a density above which it is stale.",
+      "Of Kolmogorov and Smirnov, measured by kde_drift(); 1 means at no distance.",
+      &option_refresh_drift, 0.05, 0, 1, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  DefineCustomEnumVariable("kde_aqp.stale", "What an answer by a stale density does.",
+                           "\"warn\" warns once a session and fit.", &option_stale,
+                           static_cast<int>(StaleAnswer::warn), kStaleAnswers, PGC_USERSET, 0,
+                           nullptr, nullptr, nullptr);
+  DefineCustomBoolVariable("kde_aqp.dump_densities", "Whether pg_dump takes the densities along.",
+                           "To be set for the database, or in PGOPTIONS of pg_dump.",
+                           &option_dump_densities, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+}
+
 }  // namespace
 
 void define_options() {
@@ -157,6 +198,7 @@ void define_options() {
                            "always accumulated in double precision.",
                            &option_precision, static_cast<int>(kde::Precision::full), kPrecisions,
                            PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  define_upkeep_options();
   define_device_options();
   KDE_DEFINE_FAULTS();
 #if PG_VERSION_NUM >= 150000
@@ -184,6 +226,8 @@ const char* chosen_engine_name() {
   const bool single = option_precision == static_cast<int>(kde::Precision::single);
   return targets().items[i >= 0 ? i : 0].engine[single ? 1 : 0];
 }
+
+StaleAnswer chosen_stale_answer() { return static_cast<StaleAnswer>(option_stale); }
 
 DeviceMode chosen_device_mode() { return static_cast<DeviceMode>(option_device); }
 

@@ -16,6 +16,17 @@ extern int option_cache_size;
 // kde_aqp.joint_bytes: kilobytes a density of several columns takes at most.
 extern int option_joint_bytes;
 
+// kde_aqp.refresh_scale_factor, _threshold, _max_age (seconds; 0: any), _drift: when a density is
+// stale (staleness.h).
+extern double option_refresh_scale_factor;
+extern int option_refresh_threshold;
+extern int option_refresh_max_age;
+extern double option_refresh_drift;
+
+// kde_aqp.stale: what an answer by a stale density does.
+enum class StaleAnswer { ignore, warn, error };
+StaleAnswer chosen_stale_answer();
+
 // kde_aqp.device: what exact sums over pairs may be computed by.
 enum class DeviceMode { automatic, cpu, cuda };
 DeviceMode chosen_device_mode();

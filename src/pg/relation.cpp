@@ -116,13 +116,16 @@ bool is_readable(TableColumn column) {
   return has_select(column) && !applies_row_security(column.relation);
 }
 
-void check_owner(Oid relation) {
+bool is_owner(Oid relation) {
 #if PG_VERSION_NUM >= 160000
-  const bool owner = object_ownercheck(RelationRelationId, relation, GetUserId());
+  return object_ownercheck(RelationRelationId, relation, GetUserId());
 #else
-  const bool owner = pg_class_ownercheck(relation, GetUserId());
+  return pg_class_ownercheck(relation, GetUserId());
 #endif
-  if (!owner)
+}
+
+void check_owner(Oid relation) {
+  if (!is_owner(relation))
     aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
                    get_rel_name(relation));
   if (applies_row_security(relation))

@@ -21,6 +21,8 @@ bool is_readable(TableColumn column);
 
 // The caller must own the table (42501); for `action`, e.g. "fit a density to".
 void check_owner(Oid relation);
+// Whether it does. The relation exists.
+bool is_owner(Oid relation);
 
 // "table.column" as a user would write it, palloc'ed, for messages.
 char* display_name(TableColumn column);

@@ -1,0 +1,1091 @@
+-- Install script of kde_aqp 0.2.0. What it makes, kde_aqp--0.1.0--0.2.0.sql makes of 0.1.0.
+--
+-- Functions and the type go to the schema the extension is created in; the catalog lives in the
+-- schema kde_aqp. Every function has its volatility, strictness and parallel label; what answers
+-- by name is STABLE (it reads the catalog), what answers from a value with bounds is STABLE too,
+-- because a bound may be text read under DateStyle or a date compared under TimeZone.
+
+\echo Use "CREATE EXTENSION kde_aqp" to load this file. \quit
+
+-- ---------------------------------------------------------------------------------------------
+-- The type
+-- ---------------------------------------------------------------------------------------------
+
+CREATE TYPE kde;
+
+CREATE FUNCTION kde_in(cstring) RETURNS kde
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_out(kde) RETURNS cstring
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_recv(internal) RETURNS kde
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_send(kde) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE kde (
+    INPUT = kde_in,
+    OUTPUT = kde_out,
+    RECEIVE = kde_recv,
+    SEND = kde_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = extended
+);
+
+COMMENT ON TYPE kde IS 'density of a column, fitted or aggregated, with exact totals';
+COMMENT ON FUNCTION kde_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION kde_out(kde) IS 'I/O';
+COMMENT ON FUNCTION kde_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION kde_send(kde) IS 'I/O';
+
+CREATE FUNCTION kde_info(
+    density kde,
+    OUT value_type text, OUT kind text, OUT method text, OUT kernel text, OUT bandwidth double precision,
+    OUT rows double precision, OUT nulls double precision, OUT nans double precision,
+    OUT sample_rows bigint, OUT every_row_read boolean,
+    OUT lower text, OUT upper text,
+    OUT mean double precision, OUT stddev double precision,
+    OUT lattice_step double precision, OUT atoms integer, OUT knots integer,
+    OUT representation_error double precision, OUT bytes integer)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_info(kde) IS 'what a density holds, as a record';
+
+-- ---------------------------------------------------------------------------------------------
+-- The catalog
+-- ---------------------------------------------------------------------------------------------
+
+CREATE SCHEMA kde_aqp;
+COMMENT ON SCHEMA kde_aqp IS 'catalog of the extension kde_aqp';
+
+-- Arguments that follow a parameter by_name_only can be given by name alone: it takes an enum, as no
+-- bound, name or literal is, so that a call by position is another form's. (Optional arguments by
+-- position would make approx_count('t', 'c', 1, 2) a call of the text form.)
+CREATE TYPE kde_aqp.by_name_only AS ENUM ('by name only');
+COMMENT ON TYPE kde_aqp.by_name_only IS
+    'of a parameter never given, after which arguments are given by name';
+
+-- What ties a density to its row of kde_aqp.upkeep. Given out here, never taken from a dump.
+CREATE SEQUENCE kde_aqp.density_id;
+COMMENT ON SEQUENCE kde_aqp.density_id IS 'numbers of densities';
+REVOKE ALL ON SEQUENCE kde_aqp.density_id FROM PUBLIC;
+
+-- The layout is known to src/pg/catalog.cpp.
+CREATE TABLE kde_aqp.density (
+    relation regclass NOT NULL,
+    -- Names of columns, and expressions as PostgreSQL prints them.
+    column_names text[] NOT NULL,
+    -- Follow from the names, as the two after the filter do: set by the trigger below whenever a row
+    -- comes by SQL (a restore, a subscription), checked against the names on every read. 0: an
+    -- expression.
+    attribute_numbers smallint[] NOT NULL,
+    -- '': all rows.
+    filter text NOT NULL,
+    -- The columns that the expressions and the filter use.
+    reference_names text[] NOT NULL,
+    reference_numbers smallint[] NOT NULL,
+    density kde NOT NULL,
+    requested_method text NOT NULL,
+    requested_exact boolean NOT NULL,
+    requested_sample_rows bigint NOT NULL,
+    seed bigint NOT NULL,
+    rows_read bigint NOT NULL,
+    design_effect double precision NOT NULL,
+    bandwidth_rows bigint NOT NULL,
+    bandwidth_status text,
+    model text,
+    engine text,
+    threads integer NOT NULL,
+    scan_ms double precision NOT NULL,
+    select_ms double precision NOT NULL,
+    estimate_ms double precision NOT NULL,
+    -- Of several columns.
+    bandwidth_matrix double precision[],
+    stored_rows bigint,
+    fitted_at timestamp with time zone NOT NULL,
+    -- Since 0.2.0, at the end, where an upgrade puts them.
+    id bigint NOT NULL,
+    -- NULL: another one each time.
+    requested_seed bigint,
+    -- Of kde_set_refresh(); NULL: as the options of the server say.
+    refresh_enabled boolean NOT NULL DEFAULT true,
+    refresh_scale_factor double precision,
+    refresh_threshold bigint,
+    refresh_max_age interval,
+    append_by text,
+    PRIMARY KEY (relation, column_names, filter)
+);
+COMMENT ON TABLE kde_aqp.density IS 'fitted densities, one row for each set of columns and filter';
+REVOKE ALL ON kde_aqp.density FROM PUBLIC;
+
+-- What this server alone knows of a density, so no part of a dump. The layout is known to
+-- src/pg/upkeep.cpp.
+CREATE TABLE kde_aqp.upkeep (
+    density_id bigint PRIMARY KEY,
+    -- The cumulative statistics at the fit, a row a leaf: relation, file, inserts, updates, deletes,
+    -- live rows, rows at the last count. NULL: they were not known.
+    counters bigint[],
+    -- What kde_drift() last found.
+    drift double precision,
+    drift_p_value double precision,
+    drift_at timestamp with time zone,
+    -- Refreshes that failed since the last fit.
+    failures integer NOT NULL,
+    last_error text,
+    failed_at timestamp with time zone,
+    -- The state of the sampler, of densities that appended rows are added to.
+    sampler bytea,
+    table_rows double precision
+);
+COMMENT ON TABLE kde_aqp.upkeep IS 'what refreshes know of each density';
+REVOKE ALL ON kde_aqp.upkeep FROM PUBLIC;
+
+-- What the owner of a database needs to dump and restore it.
+GRANT USAGE ON SCHEMA kde_aqp TO @extowner@;
+GRANT SELECT, INSERT, DELETE ON kde_aqp.density TO @extowner@;
+-- A row whose table is gone would be dumped as a bare number and name another table elsewhere.
+SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
+    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class AS c'
+    ' WHERE c.oid OPERATOR(pg_catalog.=) relation)');
+
+CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
+AS 'MODULE_PATHNAME', 'kde_on_row' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.on_row() IS
+    'gives a row that comes by SQL this database''s attribute numbers and texts; skips it if its table is gone';
+REVOKE ALL ON FUNCTION kde_aqp.on_row() FROM PUBLIC;
+
+CREATE TRIGGER on_row
+    BEFORE INSERT OR UPDATE ON kde_aqp.density
+    FOR EACH ROW EXECUTE FUNCTION kde_aqp.on_row();
+ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_row;
+
+CREATE FUNCTION kde_aqp.on_change() RETURNS trigger
+AS 'MODULE_PATHNAME', 'kde_on_change' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.on_change() IS 'tells every backend to drop its cached densities';
+REVOKE ALL ON FUNCTION kde_aqp.on_change() FROM PUBLIC;
+
+CREATE TRIGGER on_change
+    AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON kde_aqp.density
+    FOR EACH STATEMENT EXECUTE FUNCTION kde_aqp.on_change();
+ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_change;
+
+-- Event triggers keep the catalog in step with tables and columns that are dropped or renamed.
+CREATE FUNCTION kde_aqp.on_drop() RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'kde_on_drop' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.on_drop() IS 'drops the densities of dropped tables and columns';
+REVOKE ALL ON FUNCTION kde_aqp.on_drop() FROM PUBLIC;
+
+CREATE EVENT TRIGGER kde_aqp_on_drop ON sql_drop EXECUTE FUNCTION kde_aqp.on_drop();
+ALTER EVENT TRIGGER kde_aqp_on_drop ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER kde_aqp_on_drop IS 'drops the densities of dropped tables and columns';
+
+CREATE FUNCTION kde_aqp.on_alter() RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'kde_on_alter' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.on_alter() IS 'lets densities follow renamed columns';
+REVOKE ALL ON FUNCTION kde_aqp.on_alter() FROM PUBLIC;
+
+CREATE EVENT TRIGGER kde_aqp_on_alter ON ddl_command_end
+    WHEN TAG IN ('ALTER TABLE', 'ALTER MATERIALIZED VIEW', 'ALTER FOREIGN TABLE', 'ALTER TYPE')
+    EXECUTE FUNCTION kde_aqp.on_alter();
+ALTER EVENT TRIGGER kde_aqp_on_alter ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER kde_aqp_on_alter IS 'lets densities follow renamed columns';
+
+CREATE FUNCTION kde_aqp.is_readable(
+    relation regclass, column_names text[], attribute_numbers smallint[], reference_names text[],
+    reference_numbers smallint[])
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'kde_is_readable' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.is_readable(regclass, text[], smallint[], text[], smallint[]) IS
+    'whether all columns that a density is of, or uses, exist and the caller may read them';
+
+-- The rule that makes a density stale, for the view below. counters: as in kde_aqp.upkeep.
+CREATE FUNCTION kde_aqp.staleness(
+    relation regclass, fitted_at timestamp with time zone, table_rows double precision, counters bigint[],
+    scale_factor double precision, threshold bigint, max_age interval, drift double precision,
+    drift_p_value double precision,
+    OUT changed_rows bigint, OUT stale boolean, OUT reason text)
+RETURNS record
+AS 'MODULE_PATHNAME', 'kde_staleness' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION kde_aqp.staleness(regclass, timestamp with time zone, double precision, bigint[],
+    double precision, bigint, interval, double precision, double precision) IS
+    'rows changed since a fit, and whether the density is stale';
+
+CREATE VIEW kde_densities WITH (security_barrier) AS
+SELECT d.relation,
+       d.column_names,
+       CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
+       d.requested_method,
+       i.method,
+       i.kernel,
+       i.bandwidth,
+       d.bandwidth_matrix,
+       d.bandwidth_status,
+       d.model,
+       i.rows,
+       i.nulls,
+       d.rows_read,
+       i.every_row_read,
+       i.sample_rows,
+       d.stored_rows,
+       d.design_effect,
+       d.bandwidth_rows,
+       i.lower,
+       i.upper,
+       i.atoms,
+       i.knots,
+       i.lattice_step,
+       i.representation_error,
+       i.bytes,
+       d.engine,
+       d.threads,
+       d.scan_ms,
+       d.select_ms,
+       d.estimate_ms,
+       d.scan_ms + d.select_ms + d.estimate_ms AS total_ms,
+       d.requested_exact,
+       d.requested_sample_rows,
+       d.seed,
+       d.fitted_at,
+       pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at AS age,
+       d.requested_seed,
+       s.changed_rows,
+       s.stale,
+       s.reason AS stale_reason,
+       u.drift,
+       u.drift_p_value,
+       u.drift_at,
+       d.refresh_enabled,
+       d.refresh_scale_factor,
+       d.refresh_threshold,
+       d.refresh_max_age,
+       d.append_by,
+       coalesce(u.failures, 0) AS refresh_failures,
+       u.failed_at AS refresh_failed_at,
+       -- May quote a value.
+       CASE WHEN pg_catalog.pg_has_role(r.relowner, 'USAGE') THEN u.last_error END AS refresh_error
+FROM kde_aqp.density AS d
+JOIN pg_catalog.pg_class AS r ON r.oid OPERATOR(pg_catalog.=) d.relation
+LEFT JOIN kde_aqp.upkeep AS u ON u.density_id OPERATOR(pg_catalog.=) d.id
+CROSS JOIN LATERAL (
+    SELECT kde_aqp.is_readable(d.relation, d.column_names, d.attribute_numbers,
+        d.reference_names, d.reference_numbers) AS readable
+    OFFSET 0) AS c
+-- Only of what the caller may read: nobody's density can hinder another's view.
+CROSS JOIN LATERAL @extschema@.kde_info(CASE WHEN c.readable THEN d.density END) AS i
+CROSS JOIN LATERAL kde_aqp.staleness(d.relation, d.fitted_at, u.table_rows, u.counters,
+    d.refresh_scale_factor, d.refresh_threshold, d.refresh_max_age, u.drift, u.drift_p_value) AS s
+WHERE c.readable;
+COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read';
+GRANT SELECT ON kde_densities TO PUBLIC;
+
+-- ---------------------------------------------------------------------------------------------
+-- Fitting
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_fit(
+    relation regclass, column_name name, method text DEFAULT 'auto',
+    sample_rows bigint DEFAULT 100000, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
+    kernel text DEFAULT 'gaussian', filter text DEFAULT NULL,
+    OUT relation regclass, OUT column_names text[], OUT method text, OUT kernel text,
+    OUT bandwidth double precision, OUT bandwidth_status text, OUT model text, OUT rows double precision,
+    OUT rows_read bigint,
+    OUT sample_rows bigint, OUT bandwidth_rows bigint, OUT atoms integer, OUT knots integer,
+    OUT bytes integer, OUT engine text, OUT threads integer, OUT scan_ms double precision,
+    OUT select_ms double precision, OUT estimate_ms double precision,
+    OUT total_ms double precision, OUT seed bigint)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text) IS
+    'fits and stores the density of a column; sample_rows => -1 reads every row';
+
+CREATE FUNCTION kde_fit(
+    relation regclass, column_names text[], method text DEFAULT 'auto',
+    sample_rows bigint DEFAULT 10000, seed bigint DEFAULT NULL, filter text DEFAULT NULL,
+    OUT relation regclass, OUT column_names text[], OUT filter text, OUT method text,
+    OUT bandwidth_matrix double precision[], OUT bandwidth_status text, OUT model text,
+    OUT rows double precision, OUT rows_read bigint, OUT sample_rows bigint,
+    OUT bandwidth_rows bigint, OUT stored_rows bigint, OUT bytes integer, OUT engine text,
+    OUT threads integer, OUT scan_ms double precision, OUT select_ms double precision,
+    OUT estimate_ms double precision, OUT total_ms double precision, OUT seed bigint)
+RETURNS record
+AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text) IS
+    'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
+
+CREATE FUNCTION kde_drop(
+    relation regclass, column_name name, if_exists boolean DEFAULT false, filter text DEFAULT NULL)
+RETURNS boolean
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_drop(regclass, name, boolean, text) IS 'drops a stored density';
+CREATE FUNCTION kde_drop(
+    relation regclass, column_names text[], filter text DEFAULT NULL,
+    if_exists boolean DEFAULT false)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'kde_drop_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_drop(regclass, text[], text, boolean) IS
+    'drops a stored density of several columns, of expressions or with a filter';
+
+-- ---------------------------------------------------------------------------------------------
+-- Upkeep
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_refresh(relation regclass, force boolean DEFAULT false)
+RETURNS TABLE (
+    relation regclass, column_names text[], filter text, action text, reason text,
+    changed_rows bigint, total_ms double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
+COMMENT ON FUNCTION kde_refresh(regclass, boolean) IS
+    'fits the stale densities of a table again, in the caller''s transaction; force: all of them';
+
+CREATE PROCEDURE kde_refresh_all(force boolean DEFAULT false, check_drift boolean DEFAULT false)
+AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE kde_refresh_all(boolean, boolean) IS
+    'fits all stale densities of tables that the caller may maintain again, cheapest first, each in a transaction of its own';
+
+CREATE FUNCTION kde_drift(
+    relation regclass, column_name name, filter text DEFAULT NULL, sample_rows bigint DEFAULT 5000,
+    seed bigint DEFAULT NULL)
+RETURNS TABLE (
+    column_name text, distance double precision, p_value double precision, sample_rows bigint)
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1;
+COMMENT ON FUNCTION kde_drift(regclass, name, text, bigint, bigint) IS
+    'tests a small fresh sample against the stored density of a column (Kolmogorov-Smirnov), and notes the result';
+CREATE FUNCTION kde_drift(
+    relation regclass, column_names text[], filter text DEFAULT NULL,
+    sample_rows bigint DEFAULT 5000, seed bigint DEFAULT NULL)
+RETURNS TABLE (
+    column_name text, distance double precision, p_value double precision, sample_rows bigint)
+AS 'MODULE_PATHNAME', 'kde_drift_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
+COMMENT ON FUNCTION kde_drift(regclass, text[], text, bigint, bigint) IS
+    'tests a small fresh sample against the stored density of several columns, each by itself, and notes the result';
+
+-- NULL leaves as it is; a negative number, or '' for append_by, goes back to what the server's options say.
+CREATE FUNCTION kde_set_refresh(
+    relation regclass, column_name name, filter text DEFAULT NULL,
+    enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
+    threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL, append_by text DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_set_refresh(
+    regclass, name, text, boolean, double precision, bigint, interval, text) IS
+    'when a density is stale, and how it is refreshed';
+CREATE FUNCTION kde_set_refresh(
+    relation regclass, column_names text[], filter text DEFAULT NULL,
+    enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
+    threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL, append_by text DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME', 'kde_set_refresh_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_set_refresh(
+    regclass, text[], text, boolean, double precision, bigint, interval, text) IS
+    'when a density is stale, and how it is refreshed';
+
+-- STABLE: which instruction set computes the sums is an option. RESTRICTED: they start threads.
+CREATE FUNCTION kde_bandwidth(
+    sample double precision[], method text DEFAULT 'plugin', exact boolean DEFAULT false,
+    kernel text DEFAULT 'gaussian', leave_one_out boolean DEFAULT false)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000;
+COMMENT ON FUNCTION kde_bandwidth(double precision[], text, boolean, text, boolean) IS
+    'bandwidth of an array of values, in their units';
+
+CREATE FUNCTION kde_bandwidth_matrix(
+    points double precision[], method text DEFAULT 'lscv_matrix', cholesky boolean DEFAULT false,
+    leave_one_out boolean DEFAULT false)
+RETURNS double precision[]
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION kde_bandwidth_matrix(double precision[], text, boolean, boolean) IS
+    'bandwidth matrix H of an array of points, a row each, or its lower Cholesky factor';
+
+CREATE FUNCTION kde_evaluate(
+    points double precision[], at double precision[], bandwidth double precision[] DEFAULT NULL)
+RETURNS double precision[]
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION kde_evaluate(double precision[], double precision[], double precision[]) IS
+    'kernel density estimate of an array of points, a row each, at the points of another';
+
+CREATE FUNCTION kde_devices(
+    OUT device text, OUT status text, OUT in_use boolean, OUT instruction_set text,
+    OUT instruction_sets text[], OUT threads integer, OUT name text, OUT capability text,
+    OUT memory bigint, OUT memory_used bigint, OUT jobs bigint, OUT busy_ms double precision,
+    OUT last_error text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2;
+COMMENT ON FUNCTION kde_devices() IS
+    'what would compute a fit: the processor''s instruction sets and threads, graphics cards';
+
+-- ---------------------------------------------------------------------------------------------
+-- Aggregating: densities of every row, in one pass and in bounded memory. An aggregate's arguments
+-- have no defaults, hence the forms.
+--
+-- A state takes from under 1 kB to 256 kB. Hash aggregation bounds its number of groups by SSPACE, as
+-- those that it has admitted go on growing: that of a group of a few thousand rows.
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement) IS
+    'aggregate transition function';
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method text) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, text) IS
+    'aggregate transition function';
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method text, weight double precision) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, text, double precision) IS
+    'aggregate transition function';
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method text, weight double precision, bytes integer) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, text, double precision, integer) IS
+    'aggregate transition function';
+CREATE FUNCTION kde_aqp.rollup_row(state internal, density kde) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.rollup_row(internal, kde) IS 'aggregate transition function';
+CREATE FUNCTION kde_aqp.rollup_row(state internal, density kde, bytes integer) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.rollup_row(internal, kde, integer) IS 'aggregate transition function';
+CREATE FUNCTION kde_aqp.agg_combine(state internal, other internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_combine' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_combine(internal, internal) IS 'aggregate combine function';
+CREATE FUNCTION kde_aqp.agg_serialize(state internal) RETURNS bytea
+AS 'MODULE_PATHNAME', 'kde_agg_serialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_serialize(internal) IS 'aggregate serial function';
+CREATE FUNCTION kde_aqp.agg_deserialize(bytes bytea, state internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_agg_deserialize' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_deserialize(bytea, internal) IS 'aggregate deserial function';
+CREATE FUNCTION kde_aqp.agg_final(state internal) RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_agg_final' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.agg_final(internal) IS 'aggregate final function';
+
+CREATE AGGREGATE kde_agg(value anyelement) (
+    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_agg(anyelement) IS
+    'density of every value, by auto';
+CREATE AGGREGATE kde_agg(value anyelement, method text) (
+    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_agg(anyelement, text) IS
+    'density of every value, by a method of kde_fit';
+CREATE AGGREGATE kde_agg(value anyelement, method text, weight double precision) (
+    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_agg(anyelement, text, double precision) IS
+    'density of every value, each counted as often as its weight says';
+CREATE AGGREGATE kde_agg(value anyelement, method text, weight double precision, bytes integer) (
+    SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_agg(anyelement, text, double precision, integer) IS
+    'density of every value with weights, in at most so many bytes';
+CREATE AGGREGATE rollup(density kde) (
+    SFUNC = kde_aqp.rollup_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE rollup(kde) IS
+    'density of all the rows that densities of kde_agg stand for';
+CREATE AGGREGATE rollup(density kde, bytes integer) (
+    SFUNC = kde_aqp.rollup_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE rollup(kde, integer) IS
+    'density of all the rows that densities of kde_agg stand for, in at most so many bytes';
+
+-- ---------------------------------------------------------------------------------------------
+-- Asking. Each function has three forms: a stored density by text ('table.column'), by
+-- (regclass, name), which dumps write schema-qualified, and a value of type kde.
+--
+-- The forms resolve because bounds are anycompatible everywhere (text, where nothing else is known)
+-- and only the text and kde forms have defaults for them. A range may stand for both bounds. Other
+-- optional arguments follow by_name_only.
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_density(density text) RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_density_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(text) IS 'the stored density as a value';
+CREATE FUNCTION kde_density(relation regclass, column_name name) RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_density_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(regclass, name) IS 'the stored density as a value';
+CREATE FUNCTION kde_density(relation regclass, column_names text[], filter text DEFAULT NULL)
+RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_density_columns' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(regclass, text[], text) IS
+    'the stored density of columns, expressions or filtered rows as a value';
+
+CREATE FUNCTION approx_count(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_count_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(text, anycompatible, anycompatible, anyenum, double precision, text) IS
+    'approximate count of the rows in a range';
+CREATE FUNCTION approx_count(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_count_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(regclass, name, anycompatible, anycompatible, anyenum, double precision, text) IS
+    'approximate count of the rows in a range';
+CREATE FUNCTION approx_count(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_count_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(kde, anycompatible, anycompatible, anyenum, double precision, text) IS
+    'approximate count of the rows in a range';
+
+CREATE FUNCTION approx_sum(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_sum_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(text, anycompatible, anycompatible, anyenum, double precision, text) IS
+    'approximate sum over the rows in a range';
+CREATE FUNCTION approx_sum(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_sum_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(regclass, name, anycompatible, anycompatible, anyenum, double precision, text) IS
+    'approximate sum over the rows in a range';
+CREATE FUNCTION approx_sum(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_sum_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(kde, anycompatible, anycompatible, anyenum, double precision, text) IS
+    'approximate sum over the rows in a range';
+
+CREATE FUNCTION approx_avg(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_avg_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(text, anycompatible, anycompatible, anyenum, double precision, text) IS
+    'approximate mean over the rows in a range; dates as seconds since 1970';
+CREATE FUNCTION approx_avg(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_avg_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(regclass, name, anycompatible, anycompatible, anyenum, double precision, text) IS
+    'approximate mean over the rows in a range; dates as seconds since 1970';
+CREATE FUNCTION approx_avg(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_avg_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(kde, anycompatible, anycompatible, anyenum, double precision, text) IS
+    'approximate mean over the rows in a range; dates as seconds since 1970';
+
+CREATE FUNCTION approx_variance(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_variance_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(text, anycompatible, anycompatible) IS
+    'approximate sample variance over the rows in a range';
+CREATE FUNCTION approx_variance(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_variance_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(regclass, name, anycompatible, anycompatible) IS
+    'approximate sample variance over the rows in a range';
+CREATE FUNCTION approx_variance(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_variance_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(kde, anycompatible, anycompatible) IS
+    'approximate sample variance over the rows in a range';
+
+CREATE FUNCTION approx_stddev(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_stddev_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(text, anycompatible, anycompatible) IS
+    'approximate sample standard deviation over the rows in a range';
+CREATE FUNCTION approx_stddev(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_stddev_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(regclass, name, anycompatible, anycompatible) IS
+    'approximate sample standard deviation over the rows in a range';
+CREATE FUNCTION approx_stddev(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_stddev_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(kde, anycompatible, anycompatible) IS
+    'approximate sample standard deviation over the rows in a range';
+
+CREATE FUNCTION approx_avg_as(
+    density text, as_type anyelement, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_avg_as_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_as(text, anyelement, anycompatible, anycompatible) IS
+    'approximate mean in the column''s own type, given as a null of it: NULL::date';
+CREATE FUNCTION approx_avg_as(
+    relation regclass, column_name name, as_type anyelement, lower anycompatible, upper anycompatible)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_avg_as_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_as(regclass, name, anyelement, anycompatible, anycompatible) IS
+    'approximate mean in the column''s own type, given as a null of it: NULL::date';
+CREATE FUNCTION approx_avg_as(
+    density kde, as_type anyelement, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_avg_as_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_as(kde, anyelement, anycompatible, anycompatible) IS
+    'approximate mean in the column''s own type, given as a null of it: NULL::date';
+
+CREATE FUNCTION approx_quantile(density text, fraction double precision)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(text, double precision) IS
+    'approximate quantile; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile(density text, fractions double precision[])
+RETURNS double precision[]
+AS 'MODULE_PATHNAME', 'approx_quantiles_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(text, double precision[]) IS
+    'approximate quantiles; dates as seconds since 1970';
+-- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
+CREATE FUNCTION approx_quantile(density text, fraction text)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_of_text_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(text, text) IS
+    'approximate quantile, the fraction as an untyped literal or parameter';
+CREATE FUNCTION approx_quantile_as(density text, fraction double precision, as_type anyelement)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_quantile_as_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_as(text, double precision, anyelement) IS
+    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
+CREATE FUNCTION approx_quantile(relation regclass, column_name name, fraction double precision)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(regclass, name, double precision) IS
+    'approximate quantile; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile(relation regclass, column_name name, fractions double precision[])
+RETURNS double precision[]
+AS 'MODULE_PATHNAME', 'approx_quantiles_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(regclass, name, double precision[]) IS
+    'approximate quantiles; dates as seconds since 1970';
+-- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
+CREATE FUNCTION approx_quantile(relation regclass, column_name name, fraction text)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_of_text_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(regclass, name, text) IS
+    'approximate quantile, the fraction as an untyped literal or parameter';
+CREATE FUNCTION approx_quantile_as(relation regclass, column_name name, fraction double precision, as_type anyelement)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_quantile_as_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_as(regclass, name, double precision, anyelement) IS
+    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
+CREATE FUNCTION approx_quantile(density kde, fraction double precision)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(kde, double precision) IS
+    'approximate quantile; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile(density kde, fractions double precision[])
+RETURNS double precision[]
+AS 'MODULE_PATHNAME', 'approx_quantiles_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(kde, double precision[]) IS
+    'approximate quantiles; dates as seconds since 1970';
+-- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
+CREATE FUNCTION approx_quantile(density kde, fraction text)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_of_text_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(kde, text) IS
+    'approximate quantile, the fraction as an untyped literal or parameter';
+CREATE FUNCTION approx_quantile_as(density kde, fraction double precision, as_type anyelement)
+RETURNS anyelement
+AS 'MODULE_PATHNAME', 'approx_quantile_as_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_as(kde, double precision, anyelement) IS
+    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
+
+-- An answer and its confidence interval; changed_rows (inserted, updated and deleted since the fit)
+-- widen it by what they may have done at worst.
+CREATE FUNCTION approx_count_ci(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_count_ci_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate count of the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_count_ci(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_count_ci_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate count of the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_count_ci(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_count_ci_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate count of the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_sum_ci(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_sum_ci_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate sum over the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_sum_ci(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_sum_ci_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate sum over the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_sum_ci(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_sum_ci_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate sum over the rows in a range, with a confidence interval';
+CREATE FUNCTION approx_avg_ci(
+    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_avg_ci_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate mean over the rows in a range, with a confidence interval; dates as seconds since 1970';
+CREATE FUNCTION approx_avg_ci(
+    relation regclass, column_name name, lower anycompatible, upper anycompatible,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_avg_ci_column' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate mean over the rows in a range, with a confidence interval; dates as seconds since 1970';
+CREATE FUNCTION approx_avg_ci(
+    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_avg_ci_kde' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision) IS
+    'approximate mean over the rows in a range, with a confidence interval; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile_ci(
+    density text, fraction double precision,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_quantile_ci_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_ci(text, double precision, anyenum, double precision, double precision) IS
+    'approximate quantile, with a confidence interval; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile_ci(
+    relation regclass, column_name name, fraction double precision,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_quantile_ci_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_ci(regclass, name, double precision, anyenum, double precision, double precision) IS
+    'approximate quantile, with a confidence interval; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile_ci(
+    density kde, fraction double precision,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_quantile_ci_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_ci(kde, double precision, anyenum, double precision, double precision) IS
+    'approximate quantile, with a confidence interval; dates as seconds since 1970';
+-- Bins are [lower, upper), the last is closed; dates are seconds since 1970, and text as their own type.
+-- (regclass, name) needs bins: two untyped literals are then the text form's.
+CREATE FUNCTION approx_histogram(
+    density text, bins integer DEFAULT 20,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_text' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram(text, integer, anyenum, anycompatible, anycompatible) IS
+    'approximate histogram: bins of equal width, by default between the least and the greatest value';
+CREATE FUNCTION approx_histogram_at(
+    density text, bounds anycompatiblearray,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_at_text' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram_at(text, anycompatiblearray) IS
+    'approximate histogram: the bins between given bounds';
+CREATE FUNCTION approx_histogram(
+    relation regclass, column_name name, bins integer,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_column' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram(regclass, name, integer, anyenum, anycompatible, anycompatible) IS
+    'approximate histogram: bins of equal width, by default between the least and the greatest value';
+CREATE FUNCTION approx_histogram_at(
+    relation regclass, column_name name, bounds anycompatiblearray,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_at_column' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram_at(regclass, name, anycompatiblearray) IS
+    'approximate histogram: the bins between given bounds';
+CREATE FUNCTION approx_histogram(
+    density kde, bins integer DEFAULT 20,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram(kde, integer, anyenum, anycompatible, anycompatible) IS
+    'approximate histogram: bins of equal width, by default between the least and the greatest value';
+CREATE FUNCTION approx_histogram_at(
+    density kde, bounds anycompatiblearray,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_at_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram_at(kde, anycompatiblearray) IS
+    'approximate histogram: the bins between given bounds';
+
+CREATE FUNCTION kde_pdf(density text, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_pdf_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_pdf(text, anycompatible) IS
+    'density at a point, per unit of the column (dates: per second)';
+CREATE FUNCTION kde_pdf(relation regclass, column_name name, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_pdf_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_pdf(regclass, name, anycompatible) IS
+    'density at a point, per unit of the column (dates: per second)';
+CREATE FUNCTION kde_pdf(density kde, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_pdf_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_pdf(kde, anycompatible) IS
+    'density at a point, per unit of the column (dates: per second)';
+CREATE FUNCTION kde_cdf(density text, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_cdf_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_cdf(text, anycompatible) IS
+    'fraction of the non-null rows up to and including a value';
+CREATE FUNCTION kde_cdf(relation regclass, column_name name, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_cdf_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_cdf(regclass, name, anycompatible) IS
+    'fraction of the non-null rows up to and including a value';
+CREATE FUNCTION kde_cdf(density kde, x anycompatible)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'kde_cdf_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_cdf(kde, anycompatible) IS
+    'fraction of the non-null rows up to and including a value';
+
+-- ---------------------------------------------------------------------------------------------
+-- Several columns
+-- ---------------------------------------------------------------------------------------------
+
+-- Rows in a box: lower and upper have an element for each column, inclusive; NULL is no bound. A
+-- column without any bound asks nothing: rows in which it is NULL count as well.
+CREATE FUNCTION approx_count(
+    relation regclass, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_count_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(regclass, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate count of a table''s rows in a box';
+CREATE FUNCTION approx_sum(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_sum_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate sum of a column over a table''s rows in a box';
+CREATE FUNCTION approx_avg(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_avg_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate mean of a column over a table''s rows in a box; dates as seconds since 1970';
+CREATE FUNCTION approx_variance(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_variance_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate sample variance of a column over a table''s rows in a box';
+CREATE FUNCTION approx_stddev(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_stddev_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
+    'approximate sample standard deviation of a column over a table''s rows in a box';
+CREATE FUNCTION approx_count_ci(
+    relation regclass, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_count_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(regclass, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate count of a table''s rows in a box, with a confidence interval';
+CREATE FUNCTION approx_sum_ci(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_sum_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate sum of a column over a table''s rows in a box, with a confidence interval';
+CREATE FUNCTION approx_avg_ci(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_avg_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate mean of a column over a table''s rows in a box; dates as seconds since 1970, with a confidence interval';
+CREATE FUNCTION approx_variance_ci(
+    relation regclass, target text, columns text[],
+    lower anycompatiblearray, upper anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    filter text DEFAULT NULL,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME', 'approx_variance_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
+    'approximate sample variance of a column over a table''s rows in a box, with a confidence interval';
+CREATE FUNCTION kde_explain(
+    relation regclass, columns text[], lower anycompatiblearray, upper anycompatiblearray,
+    target text DEFAULT NULL, filter text DEFAULT NULL)
+RETURNS TABLE (
+    rank integer, column_names text[], filter text, method text, points bigint, chosen boolean,
+    reason text, estimate double precision, lower_bound double precision,
+    upper_bound double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 5;
+COMMENT ON FUNCTION kde_explain(regclass, text[], anycompatiblearray, anycompatiblearray, text, text) IS
+    'the densities of a table, best first: which one answers, why, and the count, or the mean of the target, by each';
+CREATE FUNCTION kde_conditional(
+    relation regclass, target text, "on" text, at anycompatiblearray,
+    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    confidence double precision DEFAULT 0.95, filter text DEFAULT NULL)
+RETURNS TABLE (
+    at double precision, at_text text, estimate double precision, lower_bound double precision,
+    upper_bound double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION kde_conditional(regclass, text, text, anycompatiblearray, anyenum, double precision, text) IS
+    'approximate mean of a column at values of another, with confidence intervals';
+
+-- ---------------------------------------------------------------------------------------------
+-- Plots and programs: curves, bins and JSON of a value of type kde
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_points(
+    density kde, points integer DEFAULT 200,
+    lower double precision DEFAULT NULL, upper double precision DEFAULT NULL)
+RETURNS TABLE (x double precision, density double precision, cdf double precision, x_text text)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 200;
+COMMENT ON FUNCTION kde_points(kde, integer, double precision, double precision) IS
+    'density and distribution function at equally spaced points, by default from the least to the greatest value';
+
+CREATE FUNCTION kde_histogram(
+    density kde, bins integer DEFAULT 20,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'approx_histogram_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION kde_histogram(kde, integer) IS
+    'approximate histogram: bins of equal width between the least and the greatest value';
+
+CREATE FUNCTION kde_to_json(density kde) RETURNS json
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_to_json(kde) IS 'totals, curve and quantiles of a density as JSON';
+CREATE FUNCTION kde_to_jsonb(density kde) RETURNS jsonb
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_to_jsonb(kde) IS 'totals, curve and quantiles of a density as JSON';
+CREATE CAST (kde AS json) WITH FUNCTION kde_to_json(kde);
+COMMENT ON CAST (kde AS json) IS 'totals, curve and quantiles of a density';
+CREATE CAST (kde AS jsonb) WITH FUNCTION kde_to_jsonb(kde);
+COMMENT ON CAST (kde AS jsonb) IS 'totals, curve and quantiles of a density';

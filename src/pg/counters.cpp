@@ -1,0 +1,160 @@
+// The readings of counters.h.
+#include "pg/counters.h"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "nodes/pg_list.h"
+#include "pgstat.h"
+#include "storage/lockdefs.h"
+#include "utils/syscache.h"
+
+// Of utils/adt/pgstatfuncs.c. They are SQL functions whose meaning has not changed since 14, while
+// the structures below them have.
+extern Datum pg_stat_get_tuples_inserted(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_tuples_updated(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_tuples_deleted(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_live_tuples(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_xact_tuples_inserted(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_xact_tuples_updated(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_xact_tuples_deleted(PG_FUNCTION_ARGS);
+}
+
+namespace kde_pg {
+
+namespace {
+
+constexpr int kNumbers = 7;  // of a leaf, as stored
+
+int64 statistic(PGFunction function, Oid relation) {
+  return DatumGetInt64(DirectFunctionCall1(function, ObjectIdGetDatum(relation)));
+}
+
+// False if the relation is gone. *has_rows: rows of its own; *counted: which statistics count.
+bool read_leaf(Oid relation, LeafCounters* leaf, bool* has_rows, bool* counted) {
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+  if (!HeapTupleIsValid(tuple)) return false;
+  const Form_pg_class form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+  *has_rows = form->relkind != RELKIND_PARTITIONED_TABLE;
+  *counted = form->relkind != RELKIND_FOREIGN_TABLE;
+  leaf->relation = relation;
+  leaf->file = form->relfilenode;
+  leaf->counted = static_cast<int64>(form->reltuples);
+  ReleaseSysCache(tuple);
+  if (!*has_rows || !*counted) return true;
+  // What this session has not yet sent counts as well; rows live are those sent and these.
+  const int64 inserts = statistic(pg_stat_get_xact_tuples_inserted, relation);
+  const int64 updates = statistic(pg_stat_get_xact_tuples_updated, relation);
+  const int64 deletes = statistic(pg_stat_get_xact_tuples_deleted, relation);
+  leaf->inserts = statistic(pg_stat_get_tuples_inserted, relation) + inserts;
+  leaf->updates = statistic(pg_stat_get_tuples_updated, relation) + updates;
+  leaf->deletes = statistic(pg_stat_get_tuples_deleted, relation) + deletes;
+  leaf->live = Max(statistic(pg_stat_get_live_tuples, relation) + inserts - deletes, INT64CONST(0));
+  return true;
+}
+
+// What a counter has grown by; one that fell began anew.
+int64 growth(int64 then, int64 now) { return now >= then ? now - then : now; }
+
+int64 changed_in(const LeafCounters& then, const LeafCounters& now) {
+  const bool anew =
+      now.inserts < then.inserts || now.updates < then.updates || now.deletes < then.deletes;
+  const int64 inserts = growth(then.inserts, now.inserts);
+  const int64 deletes = growth(then.deletes, now.deletes);
+  int64 changed = inserts + growth(then.updates, now.updates) + deletes;
+  if (now.file == then.file) return changed;
+  if (now.counted < 0) return changed + then.live;
+  // A session's TRUNCATE and INSERT in quick succession leave `live` too high, and after the
+  // counters began anew it says nothing.
+  const int64 live = anew ? now.counted : Min(now.live, now.counted);
+  changed += Max(then.live + (anew ? 0 : inserts - deletes) - live, INT64CONST(0));
+  return changed;
+}
+
+}  // namespace
+
+int64 Counters::live() const {
+  int64 sum = 0;
+  for (int i = 0; i < leaves; ++i) sum += leaf[i].live;
+  return sum;
+}
+
+Counters read_counters(Oid relation) {
+  Counters out;
+  if (!pgstat_track_counts || RecoveryInProgress()) return out;
+  // In the order of their numbers.
+  List* members = find_all_inheritors(relation, NoLock, nullptr);
+  list_sort(members, list_oid_cmp);
+  out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * list_length(members)));
+  out.known = true;
+  ListCell* cell;
+  foreach (cell, members) {
+    bool has_rows = false, counted = false;
+    if (!read_leaf(lfirst_oid(cell), &out.leaf[out.leaves], &has_rows, &counted)) continue;
+    if (!has_rows) continue;
+    if (!counted) out.known = false;
+    ++out.leaves;
+  }
+  list_free(members);
+  return out;
+}
+
+int64 changed_rows(const Counters& then, const Counters& now) {
+  int64 changed = 0;
+  int i = 0, j = 0;
+  while (i < then.leaves || j < now.leaves) {
+    const bool first =
+        j == now.leaves || (i < then.leaves && then.leaf[i].relation < now.leaf[j].relation);
+    const bool second =
+        i == then.leaves || (j < now.leaves && now.leaf[j].relation < then.leaf[i].relation);
+    if (first) {
+      changed += then.leaf[i++].live;
+    } else if (second) {
+      changed += now.leaf[j++].live;
+    } else {
+      changed += changed_in(then.leaf[i++], now.leaf[j++]);
+    }
+  }
+  return changed;
+}
+
+ArrayType* counters_to_array(const Counters& counters) {
+  if (!counters.known) return nullptr;
+  const int n = counters.leaves * kNumbers;
+  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
+  Datum* at = values;
+  for (int i = 0; i < counters.leaves; ++i) {
+    const LeafCounters& leaf = counters.leaf[i];
+    const int64 numbers[kNumbers] = {static_cast<int64>(leaf.relation),
+                                     static_cast<int64>(leaf.file),
+                                     leaf.inserts,
+                                     leaf.updates,
+                                     leaf.deletes,
+                                     leaf.live,
+                                     leaf.counted};
+    for (const int64 number : numbers) *at++ = Int64GetDatum(number);
+  }
+  int dims[2] = {counters.leaves, kNumbers};
+  int lower[2] = {1, 1};
+  return construct_md_array(values, nullptr, counters.leaves > 0 ? 2 : 0, dims, lower, INT8OID,
+                            sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+}
+
+Counters counters_from_array(ArrayType* array) {
+  Counters out;
+  if (array == nullptr || ARR_ELEMTYPE(array) != INT8OID || ARR_HASNULL(array)) return out;
+  if (ARR_NDIM(array) != 0 && (ARR_NDIM(array) != 2 || ARR_DIMS(array)[1] != kNumbers)) return out;
+  out.known = true;
+  out.leaves = ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0];
+  out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (out.leaves + 1)));
+  const int64* at = reinterpret_cast<const int64*>(ARR_DATA_PTR(array));
+  for (int i = 0; i < out.leaves; ++i, at += kNumbers)
+    out.leaf[i] = {
+        static_cast<Oid>(at[0]), static_cast<Oid>(at[1]), at[2], at[3], at[4], at[5], at[6]};
+  return out;
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,199 @@
+// The measurement of drift.h, and kde_drift.
+#include "pg/drift.h"
+
+#include "pg/catalog.h"
+#include "pg/density_datum.h"
+#include "pg/expression.h"
+#include "pg/fit_steps.h"
+#include "pg/interrupts.h"
+#include "pg/options.h"
+#include "pg/owned.h"
+#include "pg/pinned.h"
+#include "pg/result_set.h"
+
+#include "core/sampling/sampler.h"
+
+extern "C" {
+#include "access/relation.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+}
+
+#include <limits>
+#include <vector>
+
+namespace kde_pg {
+
+namespace {
+
+// A sampler for each column; NULLs of one do not concern another.
+class EachColumn final : public RowSink {
+ public:
+  explicit EachColumn(std::vector<kde::Sampler>* samplers) : samplers_(samplers) {}
+  kde::Status add(const double* values, uint16 nulls) noexcept override {
+    for (std::size_t k = 0; k < samplers_->size(); ++k) {
+      if ((nulls >> k & 1) != 0) {
+        (*samplers_)[k].add_null();
+      } else if (const kde::Status status = (*samplers_)[k].add(values[k]); !status.ok()) {
+        return status;
+      }
+    }
+    return kde::Status::success();
+  }
+  void begin_block() noexcept override {
+    for (kde::Sampler& sampler : *samplers_) sampler.begin_block();
+  }
+
+ private:
+  std::vector<kde::Sampler>* samplers_;
+};
+
+// `columns` samplers of one choice of rows.
+struct Samplers {
+  Samplers(int columns, const kde::Sampler::Options& options) {
+    all.reserve(static_cast<std::size_t>(columns));
+    for (int k = 0; k < columns; ++k) all.emplace_back(options);
+  }
+  std::vector<kde::Sampler> all;
+};
+
+// The distribution of a column of the stored density, and what it was estimated from.
+const kde::Header* column_density(const AnyDensity& density, int column, double* estimated_from) {
+  if (density.one_column != nullptr) {
+    *estimated_from = kde::rows_behind(*density.one_column);
+    return density.one_column;
+  }
+  const kde::JointView view(density.joint);
+  *estimated_from = density.joint->reading_variance > 0
+                        ? density.joint->points / density.joint->reading_variance
+                        : std::numeric_limits<double>::infinity();
+  return view.marginal(column);
+}
+
+// Where column k of the key is in the stored density: it may have been asked for in another order.
+int stored_place(const DensityKey& key, const DensityKey& stored, int k) {
+  for (int j = 0; j < stored.columns; ++j) {
+    const KeyColumn& a = key.column[k];
+    const KeyColumn& b = stored.column[j];
+    if (a.attnum == b.attnum && (a.attnum != 0 || strcmp(a.text, b.text) == 0)) return j;
+  }
+  elog(ERROR, "a column is not in its density");
+}
+
+const CatalogEntry* find_entry(const DensityKey& key) {
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  List* entries = catalog_list(key.relation, latest);
+  UnregisterSnapshot(latest);
+  ListCell* cell;
+  foreach (cell, entries) {
+    const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
+    if (same_key(entry->key, key)) return entry;
+  }
+  ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                  errmsg("no density is fitted for %s", display_name(key)),
+                  errhint("Fit one: SELECT * FROM %s;", fit_call(key))));
+}
+
+AnyDensity stored_density(const CatalogEntry& entry) {
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  const StoredDensity stored = catalog_find(entry.key, latest, true);
+  UnregisterSnapshot(latest);
+  if (!stored.found) elog(ERROR, "a density went while its key was locked");
+  const AnyDensity density = any_density_from_datum(PointerGetDatum(stored.value));
+  const int columns = density.joint != nullptr ? density.joint->columns : 1;
+  if (columns != entry.key.columns)
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                    errmsg("the density of %s is not of its columns", display_name(entry.key))));
+  return density;
+}
+
+}  // namespace
+
+void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, int64 seed,
+                   kde::Drift* out) {
+  const ColumnTypes types = check_types(key);
+  const CatalogEntry* entry = find_entry(key);
+  const AnyDensity density = stored_density(*entry);
+
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_drift", ALLOCSET_DEFAULT_SIZES);
+  kde::Sampler::Options sampling;
+  sampling.sample_rows = sample_rows;
+  sampling.bandwidth_rows = 2;
+  sampling.seed = static_cast<uint64>(seed);
+  Samplers* samplers = Owned<Samplers>::create(context, key.columns, sampling);
+  kde::Sample* sample = Owned<kde::Sample>::create(context);
+  ScanOptions options;
+  options.sample_blocks = Max(option_sample_blocks / 10, 1);
+  options.seed = static_cast<uint64>(seed);
+  EachColumn sink(&samplers->all);
+  ScanResult scan;
+  const char* doing = psprintf("read %s", describe_columns(key));
+  scan_as_owner(relation, key, types, options, doing, &sink, &scan);
+
+  kde::Drift worst;
+  int tested = 0;
+  for (int k = 0; k < key.columns; ++k) {
+    check_status(samplers->all[static_cast<Size>(k)].finish(sample, begin_core_work(1)), doing);
+    if (sample->totals.rows() == 0) raise_nothing_to_fit(relation, key, "The scan found no rows.");
+    kde::Drift drift;
+    if (sample->totals.non_null() > 0) {
+      double estimated_from;
+      const kde::Header* stored =
+          column_density(density, stored_place(key, entry->key, k), &estimated_from);
+      drift = kde::drift(kde::DensityView(stored), *sample, estimated_from);
+      ++tested;
+    }
+    if (drift.p_value < worst.p_value ||
+        (drift.p_value == worst.p_value && drift.distance > worst.distance))
+      worst = drift;
+    if (out != nullptr) out[k] = drift;
+  }
+  upkeep_note_drift(entry->id, worst.distance, Min(worst.p_value * Max(tested, 1), 1.0));
+  MemoryContextDelete(context);
+}
+
+namespace {
+
+Datum drift_call(FunctionCallInfo fcinfo, bool several) {
+  check_may_write("kde_drift()");
+  reject_null(fcinfo, 0, "relation");
+  reject_null(fcinfo, 1, several ? "column_names" : "column_name");
+  reject_null(fcinfo, 3, "sample_rows");
+  const int64 sample_rows = PG_GETARG_INT64(3);
+  if (sample_rows < 2)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample_rows must be at least 2"),
+             errdetail("The value given was %lld.", static_cast<long long>(sample_rows))));
+  check_sample_fits(sample_rows, 64 * kde::kMaxColumns,
+                    "Use a smaller sample or raise maintenance_work_mem.");
+  TupleDesc desc;
+  Tuplestorestate* rows = begin_rows(fcinfo, 4, &desc);
+  const Oid oid = PG_GETARG_OID(0);
+  Relation relation = open_owned_relation(oid);
+  check_kind(relation);
+  text* filter = text_argument(fcinfo, 2);
+  const DensityKey key = several ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter)
+                                 : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter);
+  catalog_lock(key);
+  kde::Drift drift[kde::kMaxColumns];
+  measure_drift(key, relation, sample_rows, PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4),
+                drift);
+  for (int k = 0; k < key.columns; ++k) {
+    Datum values[4] = {CStringGetTextDatum(key.column[k].text), Float8GetDatum(drift[k].distance),
+                       Float8GetDatum(drift[k].p_value), Int64GetDatum(sample_rows)};
+    bool nulls[4] = {};
+    tuplestore_putvalues(rows, desc, values, nulls);
+  }
+  relation_close(relation, NoLock);
+  return static_cast<Datum>(0);
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+KDE_FUNCTION(kde_drift) { return kde_pg::drift_call(fcinfo, false); }
+
+KDE_FUNCTION(kde_drift_columns) { return kde_pg::drift_call(fcinfo, true); }

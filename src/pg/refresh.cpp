@@ -1,0 +1,302 @@
+// The refresh of refresh.h.
+#include "pg/refresh.h"
+
+#include "pg/column_fit.h"
+#include "pg/density_datum.h"
+#include "pg/expression.h"
+#include "pg/fault.h"
+#include "pg/joint_fit.h"
+#include "pg/pinned.h"
+#include "pg/relation.h"
+#include "pg/drift.h"
+
+#include "core/density/text.h"
+
+extern "C" {
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// Drift is measured again after so long, of densities whose tables have no statistics.
+constexpr TimestampTz kDriftEvery = INT64CONST(3600) * USECS_PER_SEC;
+
+Staleness staleness_of_entry(const CatalogEntry& entry, const Upkeep& upkeep) {
+  return staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings);
+}
+
+int compare_items(const ListCell* a, const ListCell* b) {
+  const auto* x = static_cast<const RefreshItem*>(lfirst(a));
+  const auto* y = static_cast<const RefreshItem*>(lfirst(b));
+  if (x->cost_ms != y->cost_ms) return x->cost_ms < y->cost_ms ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id ? 1 : 0;
+}
+
+// The density as the catalog has it now, or null.
+CatalogEntry* find_entry(Oid relation, int64 id) {
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  List* entries = catalog_list(relation, latest);
+  UnregisterSnapshot(latest);
+  ListCell* cell;
+  foreach (cell, entries) {
+    auto* entry = static_cast<CatalogEntry*>(lfirst(cell));
+    if (entry->id == id) return entry;
+  }
+  return nullptr;
+}
+
+Upkeep find_upkeep(int64 id) {
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  const Upkeep out = upkeep_find(id, latest);
+  UnregisterSnapshot(latest);
+  return out;
+}
+
+// The key with its texts read again, as the owner.
+DensityKey analysed_key(const CatalogEntry& entry, Relation relation) {
+  DensityKey key = entry.key;
+  bool plain = !key.has_filter();
+  for (int i = 0; i < key.columns; ++i) plain = plain && key.column[i].attnum != 0;
+  if (!plain) analyse_key(relation, nullptr, &key);
+  return key;
+}
+
+kde::Kernel kernel_of(const DensityKey& key) {
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  const StoredDensity stored = catalog_find(key, latest, true);
+  UnregisterSnapshot(latest);
+  if (!stored.found) return kde::Kernel::gaussian;
+  return density_from_datum(PointerGetDatum(stored.value), nullptr)->kernel;
+}
+
+double cost_of(const FitRecord& record) {
+  return record.scan_ms + record.select_ms + record.estimate_ms;
+}
+
+// Fits it as it was asked for. Milliseconds that took.
+double refit(const CatalogEntry& entry, Relation relation) {
+  const FitRequest& asked = entry.request;
+  const int64 seed = asked.seed_given ? asked.seed : random_seed();
+  if (entry.key.columns == 1) {
+    ColumnFitRequest request;
+    request.key = analysed_key(entry, relation);
+    request.method_name = asked.method;
+    request.method = read_column_method(asked.method);
+    request.sample_rows = asked.sample_rows;
+    check_sample_rows(asked.sample_rows);
+    request.seed = seed;
+    request.seed_given = asked.seed_given;
+    request.exact = asked.exact;
+    request.kernel = kernel_of(entry.key);
+    ColumnFit fit;
+    fit_one_column(request, relation, &fit);
+    return cost_of(fit.record);
+  }
+  JointFitRequest request;
+  request.key = analysed_key(entry, relation);
+  request.method_name = asked.method;
+  request.sample_rows = asked.sample_rows;
+  request.seed = seed;
+  request.seed_given = asked.seed_given;
+  JointFit fit;
+  fit_several_columns(request, relation, &fit);
+  return cost_of(fit.record);
+}
+
+void skip(RefreshResult* result, const char* why) {
+  result->action = RefreshAction::skipped;
+  result->reason = why;
+}
+
+// Whether the tests of a fresh sample are due.
+bool wants_drift(const Staleness& staleness, const Upkeep& upkeep, const RefreshHow& how) {
+  if (staleness.stale) return false;
+  if (how.check_drift) return true;
+  return how.own_transaction && staleness.changed < 0 &&
+         (upkeep.drift < 0 || GetCurrentTimestamp() - upkeep.drift_at > kDriftEvery);
+}
+
+// The work itself, in the subtransaction. *result is complete unless it raises.
+void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation relation,
+                    RefreshResult* result) {
+  CatalogEntry* entry = find_entry(item.relation, item.id);
+  if (entry == nullptr) return skip(result, "it was dropped");
+  result->key = entry->key;
+  if (how.wait) {
+    catalog_lock(entry->key);
+  } else if (!catalog_try_lock(entry->key)) {
+    return skip(result, "another session is fitting it");
+  }
+  // Who held the lock may have fitted it meanwhile.
+  entry = find_entry(item.relation, item.id);
+  if (entry == nullptr) return skip(result, "it was dropped");
+  KDE_FAULT("refresh.locked");
+  result->key = entry->key;
+  const Upkeep upkeep = find_upkeep(item.id);
+  Staleness staleness = staleness_of_entry(*entry, upkeep);
+  AsOwner owner;
+  owner.begin(relation);
+  if (!how.force && wants_drift(staleness, upkeep, how)) {
+    DensityKey key = analysed_key(*entry, relation);
+    measure_drift(key, relation, kDriftSampleRows, random_seed(), nullptr);
+    staleness = staleness_of_entry(*entry, find_upkeep(item.id));
+  }
+  // Where nothing is known (after a restore) changes are counted from here on.
+  if (!upkeep.counters.known) upkeep_note_counters(item.id, read_counters(item.relation));
+  result->changed_rows = staleness.changed;
+  if (!staleness.stale && !how.force) {
+    result->action = RefreshAction::fresh;
+  } else {
+    result->reason = staleness.stale ? pstrdup(staleness.reason) : "asked for";
+    KDE_FAULT("refresh.stale");
+    result->total_ms = refit(*entry, relation);
+    KDE_FAULT("refresh.refitted");
+    result->action = RefreshAction::refitted;
+  }
+  owner.end();
+}
+
+void refresh_in_subtransaction(const RefreshItem& item, const RefreshHow& how,
+                               RefreshResult* result) {
+  Relation relation = nullptr;
+  if (how.wait) {
+    LockRelationOid(item.relation, AccessShareLock);
+  } else if (!ConditionalLockRelationOid(item.relation, AccessShareLock)) {
+    return skip(result, "its table is locked");
+  }
+  relation = try_relation_open(item.relation, NoLock);
+  if (relation == nullptr) return skip(result, "its table was dropped");
+  check_owner(item.relation);
+  check_kind(relation);
+  refresh_locked(item, how, relation, result);
+  relation_close(relation, NoLock);
+}
+
+// Errors after which the transaction, or the session, is to end.
+bool ends_more(int sqlstate, const RefreshHow& how) {
+  const int category = ERRCODE_TO_CATEGORY(sqlstate);
+  if (category == ERRCODE_OPERATOR_INTERVENTION) return true;
+  return !how.own_transaction &&
+         (category == ERRCODE_TRANSACTION_ROLLBACK || category == ERRCODE_INSUFFICIENT_RESOURCES);
+}
+
+}  // namespace
+
+const char* refresh_action_name(RefreshAction action) {
+  switch (action) {
+    case RefreshAction::refitted:
+      return "refitted";
+    case RefreshAction::appended:
+      return "appended";
+    case RefreshAction::fresh:
+      return "fresh";
+    case RefreshAction::skipped:
+      return "skipped";
+    case RefreshAction::failed:
+      return "failed";
+  }
+  return "?";
+}
+
+List* refresh_items(Oid relation) {
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  List* entries = OidIsValid(relation) ? catalog_list(relation, latest) : catalog_list_all(latest);
+  List* items = NIL;
+  ListCell* cell;
+  foreach (cell, entries) {
+    const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
+    if (!entry->settings.enabled) continue;
+    const Upkeep upkeep = upkeep_find(entry->id, latest);
+    const Staleness staleness = staleness_of_entry(*entry, upkeep);
+    auto* item = static_cast<RefreshItem*>(palloc0(sizeof(RefreshItem)));
+    item->id = entry->id;
+    item->relation = entry->key.relation;
+    item->cost_ms = entry->cost_ms;
+    item->failures = upkeep.failures;
+    item->failed_at = upkeep.failed_at;
+    item->unknown = staleness.changed < 0;
+    if (staleness.stale) item->reason = pstrdup(staleness.reason);
+    items = lappend(items, item);
+  }
+  UnregisterSnapshot(latest);
+  list_sort(items, compare_items);
+  return items;
+}
+
+RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
+  RefreshResult result = {};
+  result.action = RefreshAction::failed;
+  result.key.relation = item.relation;
+  result.key.filter = "";
+  result.changed_rows = -1;
+  MemoryContext context = CurrentMemoryContext;
+  ResourceOwner resources = CurrentResourceOwner;
+  ErrorData* volatile error = nullptr;
+  BeginInternalSubTransaction(nullptr);
+  MemoryContextSwitchTo(context);
+  PG_TRY();
+  {
+    PushActiveSnapshot(GetTransactionSnapshot());
+    refresh_in_subtransaction(item, how, &result);
+    PopActiveSnapshot();
+    ReleaseCurrentSubTransaction();
+  }
+  PG_CATCH();
+  {
+    MemoryContextSwitchTo(context);
+    error = CopyErrorData();
+    FlushErrorState();
+    RollbackAndReleaseCurrentSubTransaction();
+  }
+  PG_END_TRY();
+  MemoryContextSwitchTo(context);
+  CurrentResourceOwner = resources;
+  if (error == nullptr) return result;
+
+  if (ends_more(error->sqlerrcode, how)) ReThrowError(error);
+  result.action = RefreshAction::failed;
+  result.reason =
+      error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
+  result.sqlstate = error->sqlerrcode;
+  KDE_FAULT("refresh.failed");
+  // Locks went with the subtransaction; where another session fits it now, that fit says more.
+  PushActiveSnapshot(GetTransactionSnapshot());
+  const CatalogEntry* entry = find_entry(item.relation, item.id);
+  if (entry != nullptr && catalog_try_lock(entry->key)) upkeep_note_failure(item.id, result.reason);
+  PopActiveSnapshot();
+  KDE_FAULT("refresh.noted");
+  return result;
+}
+
+void report_refresh(const RefreshResult& result, int level) {
+  const char* name = result.key.columns > 0 ? display_name(result.key)
+                                            : psprintf("table with OID %u", result.key.relation);
+  switch (result.action) {
+    case RefreshAction::failed:
+      ereport(level, (errcode(result.sqlstate), errmsg("could not refresh the density of %s", name),
+                      errdetail_internal("%s", result.reason)));
+      break;
+    case RefreshAction::skipped:
+      ereport(level, (errmsg("skipping the density of %s: %s", name, result.reason)));
+      break;
+    case RefreshAction::fresh:
+      break;
+    default:
+      ereport(level,
+              (errmsg("%s the density of %s in %.0f ms: %s", refresh_action_name(result.action),
+                      name, result.total_ms, result.reason)));
+  }
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,106 @@
+// The rule of staleness.h, and as SQL for the view kde_densities.
+#include "pg/staleness.h"
+
+#include "pg/options.h"
+
+extern "C" {
+#include "utils/lsyscache.h"
+}
+
+#include "pg/row.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace kde_pg {
+
+namespace {
+
+constexpr double kDriftPValue = 0.001;
+
+}  // namespace
+
+double seconds_of(const Interval* interval) {
+  return static_cast<double>(interval->time) / USECS_PER_SEC +
+         (interval->day + static_cast<double>(interval->month) * DAYS_PER_MONTH) * SECS_PER_DAY;
+}
+
+Interval* interval_of(double seconds) {
+  auto* interval = static_cast<Interval*>(palloc0(sizeof(Interval)));
+  interval->day = static_cast<int32>(seconds / SECS_PER_DAY);
+  interval->time = static_cast<TimeOffset>(
+      (seconds - static_cast<double>(interval->day) * SECS_PER_DAY) * USECS_PER_SEC);
+  return interval;
+}
+
+const char* read_append_by(const text* value) {
+  const char* by = text_to_cstring(value);
+  if (by[0] == '\0') return nullptr;
+  if (strcmp(by, "block") != 0 && (strncmp(by, "key:", 4) != 0 || by[4] == '\0'))
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown append_by \"%s\"", by),
+             errhint("Rows are appended by 'block' or by 'key:COLUMN'; '' means not at all.")));
+  return by;
+}
+
+Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
+                       const RefreshSettings& settings) {
+  Staleness out;
+  if (upkeep.counters.known) {
+    const Counters now = read_counters(relation);
+    if (now.known) out.changed = changed_rows(upkeep.counters, now);
+  }
+  if (out.changed >= 0) {
+    const double scale =
+        settings.scale_factor >= 0 ? settings.scale_factor : option_refresh_scale_factor;
+    const double threshold = static_cast<double>(
+        settings.threshold >= 0 ? settings.threshold : option_refresh_threshold);
+    const double of = upkeep.table_rows;
+    if (static_cast<double>(out.changed) > threshold + scale * of) {
+      out.stale = true;
+      std::snprintf(out.reason, sizeof out.reason, "%lld rows changed, of %.0f",
+                    static_cast<long long>(out.changed), of);
+      return out;
+    }
+  }
+  const double most = settings.max_age >= 0 ? settings.max_age : option_refresh_max_age;
+  const double age = static_cast<double>(GetCurrentTimestamp() - fitted_at) / USECS_PER_SEC;
+  if (most > 0 && age > most) {
+    out.stale = true;
+    std::snprintf(out.reason, sizeof out.reason, "fitted %.0f s ago, more than %.0f s", age, most);
+    return out;
+  }
+  if (upkeep.drift > option_refresh_drift && upkeep.drift_p_value < kDriftPValue) {
+    out.stale = true;
+    std::snprintf(out.reason, sizeof out.reason, "drift %.3f, p %.2g", upkeep.drift,
+                  upkeep.drift_p_value);
+  }
+  return out;
+}
+
+}  // namespace kde_pg
+
+KDE_FUNCTION(kde_staleness) {
+  using namespace kde_pg;
+  Row<3> row;
+  if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) {
+    for (int i = 0; i < 3; ++i) row.put(0, true);
+    PG_RETURN_DATUM(row.record(fcinfo));
+  }
+  Upkeep upkeep;
+  if (!PG_ARGISNULL(3)) upkeep.counters = counters_from_array(PG_GETARG_ARRAYTYPE_P(3));
+  if (!PG_ARGISNULL(2)) upkeep.table_rows = PG_GETARG_FLOAT8(2);
+  RefreshSettings settings;
+  if (!PG_ARGISNULL(4)) settings.scale_factor = PG_GETARG_FLOAT8(4);
+  if (!PG_ARGISNULL(5)) settings.threshold = PG_GETARG_INT64(5);
+  if (!PG_ARGISNULL(6)) settings.max_age = seconds_of(PG_GETARG_INTERVAL_P(6));
+  if (!PG_ARGISNULL(7) && !PG_ARGISNULL(8)) {
+    upkeep.drift = PG_GETARG_FLOAT8(7);
+    upkeep.drift_p_value = PG_GETARG_FLOAT8(8);
+  }
+  const Staleness s = staleness_of(PG_GETARG_OID(0), PG_GETARG_TIMESTAMPTZ(1), upkeep, settings);
+  row.put(Int64GetDatum(s.changed), s.changed < 0);
+  row.put(BoolGetDatum(s.stale));
+  row.put(s.stale ? CStringGetTextDatum(s.reason) : 0, !s.stale);
+  PG_RETURN_DATUM(row.record(fcinfo));
+}
