@@ -487,6 +487,30 @@ bool catalog_try_lock(const DensityKey& key) {
   return true;
 }
 
+namespace {
+
+bool same_texts(const DensityKey& a, const DensityKey& b) {
+  bool same = a.columns == b.columns && strcmp(a.filter, b.filter) == 0;
+  for (int i = 0; same && i < a.columns; ++i)
+    same = strcmp(a.column[i].text, b.column[i].text) == 0;
+  return same;
+}
+
+// A row of the same texts under other numbers than this table's, as it comes by a restore with
+// triggers disabled, is nobody's density; it would only be in the way of the key's own.
+void remove_unusable(Relation catalog, const DensityKey& key, Snapshot snapshot) {
+  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (is_current(row) || !same_texts(row.key, key)) return true;
+    bool is_null;
+    const Datum id = heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null);
+    delete_row(catalog, &tuple->t_self);
+    upkeep_remove(DatumGetInt64(id));
+    return false;
+  });
+}
+
+}  // namespace
+
 void catalog_store(const DensityKey& key, const FitRecord& record) {
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
@@ -503,6 +527,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   } else {
     id = new_density_id();
   }
+  remove_unusable(catalog, key, latest.get());
   KDE_FAULT("store.deleted");
   latest.release();
 
@@ -556,8 +581,8 @@ bool catalog_remove(const DensityKey& key) {
   KDE_FAULT("remove.found");
   if (old.found) {
     delete_row(catalog, const_cast<ItemPointer>(&old.tid));
-    upkeep_remove(old.id);
     KDE_FAULT("remove.deleted");
+    upkeep_remove(old.id);
     CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
   }
   latest.release();
@@ -590,13 +615,17 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
 
 namespace {
 
-// Whether all columns still exist; *changed: one or more under another name.
+// Whether all columns still exist; *changed: one or more under another name. Where the old name is
+// another column's now, none was renamed (a command renames one): the row's numbers are not this
+// table's, as after a restore with triggers disabled.
 bool renamed(Oid relation, const NamedColumns& columns, bool* changed) {
   for (int i = 0; i < columns.count; ++i) {
     if (columns.number[i] == 0) continue;
     const char* name = live_column_name(relation, columns.number[i]);
     if (name == nullptr) return false;
-    if (strcmp(name, columns.name[i]) != 0) *changed = true;
+    if (strcmp(name, columns.name[i]) == 0) continue;
+    if (get_attnum(relation, columns.name[i]) != InvalidAttrNumber) return false;
+    *changed = true;
   }
   return true;
 }

@@ -1,4 +1,4 @@
-# A failure at every step of a fit, a drop and what event triggers do: the postmaster killed there, an
+# A failure at every step of a fit, a drop, a refresh and what event triggers do: the postmaster killed there, an
 # error there, and what others see while it waits there. Before the commit all is as it was, after it
 # all is new, never half; and everything can be fitted again.
 #
@@ -19,7 +19,7 @@ plan skip_all => 'KDE_AQP_FAULTS names no installation with fault points; script
 
 my $node = PostgreSQL::Test::Cluster->new('faults', install_path => $ENV{KDE_AQP_FAULTS});
 $node->init;
-$node->append_conf('postgresql.conf', "autovacuum = off\nmax_prepared_transactions = 2");
+$node->append_conf('postgresql.conf', "autovacuum = off\nmax_prepared_transactions = 2\nkde_aqp.stale = ignore");
 $node->start;
 
 # Densities large enough to be kept out of line.
@@ -29,7 +29,7 @@ $node->safe_psql('postgres', q{
   CREATE TABLE rows (v double precision, w integer, x double precision);
   INSERT INTO rows SELECT sqrt(i) + 50 * sin(i * i), i % 37, ln(i) * sin(i) FROM generate_series(1, 2000) AS i;
   CREATE TABLE other AS SELECT v FROM rows;
-  SELECT kde_fit('other', 'v', method => 'silverman', seed => 1);
+  SELECT kde_fit('other', 'v', method => 'silverman', seed => 1), kde_set_refresh('other', 'v', enabled => false);
   CREATE TABLE restored AS SELECT v, w FROM rows;
   SELECT kde_fit('restored', 'v', seed => 1), kde_fit('restored', ARRAY['v + w'], filter => 'w > 3', seed => 1);
   CREATE TABLE dumped AS SELECT * FROM kde_aqp.density WHERE relation = 'restored'::regclass;
@@ -38,17 +38,18 @@ $node->safe_psql('postgres', q{
     DROP TABLE IF EXISTS t;
     CREATE TABLE t AS SELECT * FROM rows;
     PERFORM kde_fit('t', 'v', method => 'silverman', seed => 1), kde_fit('t', 'w', method => 'silverman', seed => 1),
-      kde_fit('t', ARRAY['v', 'w'], method => 'scott', seed => 1),
+      kde_fit('t', ARRAY['v', 'w'], method => 'scott', sample_rows => 300, seed => 1),
       kde_fit('t', ARRAY['v * 2'], method => 'silverman', filter => 'w <> 7', seed => 1);
     INSERT INTO t SELECT v + 1, w + 1, x + 1 FROM rows;
     DELETE FROM kde_aqp.density WHERE relation = 'restored'::regclass;
+    DELETE FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.density AS d WHERE d.id = u.density_id);
   END $$;
 });
 
 # Whatever the catalog holds, read wholly and as answers read it, and how many of its values are out of
 # line. Not the times, nor what a fit numbers anew.
 my $state = q{
-  SELECT relation, column_names, attribute_numbers, filter, seed, md5(density::text),
+  SELECT relation, column_names, attribute_numbers, filter, seed, refresh_threshold, md5(density::text),
     kde_density(relation, column_names, nullif(filter, ''))::text = density::text
   FROM kde_aqp.density ORDER BY relation::text, column_names, filter;
   SELECT relation, column_names, filter, rows FROM kde_densities ORDER BY relation::text, column_names, filter;
@@ -60,21 +61,33 @@ my $state = q{
     PERFORM set_config('kde_test.out_of_line', n::text, false);
   END $$;
   SHOW kde_test.out_of_line;
-  SELECT (SELECT count(*) FROM t), count(*) FROM pg_attribute WHERE attrelid = to_regclass('t') AND NOT attisdropped;};
-$state =~ s/SELECT \(SELECT count\(\*\) FROM t\), /SELECT /;
+  SELECT count(*) AS columns FROM pg_attribute WHERE attrelid = to_regclass('t') AND NOT attisdropped;
+  SELECT count(*) AS orphans FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.density AS d WHERE d.id = u.density_id);};
 
 sub state { return $node->safe_psql('postgres', $state) }
 sub prepare { return $node->safe_psql('postgres', 'CALL prepare();' . (defined wantarray ? $state : '')) }
 
+# Of a command that commits more than once: how many densities are the new ones; -1 if any is neither the
+# old nor the new.
+sub densities_done {
+  my ($state, $old, $new) = @_;
+  my %old = map { $_ => 1 } split /\n/, $old;
+  my %new = map { $_ => 1 } split /\n/, $new;
+  my @lines = grep { /\|/ } split /\n/, $state;
+  return -1 if @lines != (grep { /\|/ } split /\n/, $old) || grep { !$old{$_} && !$new{$_} } @lines;
+  return scalar grep { !$old{$_} && /\|[0-9a-f]{32}\|/ } @lines;
+}
+
 # Heap, TOAST and indexes of the catalog agree, before VACUUM and after it.
 my $check = q{
-  SELECT r.relation, v.* FROM (SELECT oid::regclass AS relation FROM pg_class WHERE oid = 'kde_aqp.density'::regclass
-    UNION ALL SELECT reltoastrelid FROM pg_class WHERE oid = 'kde_aqp.density'::regclass) AS r,
+  SELECT r.relation, v.* FROM (SELECT unnest(ARRAY[oid, reltoastrelid])::regclass AS relation FROM pg_class
+      WHERE oid IN ('kde_aqp.density'::regclass, 'kde_aqp.upkeep'::regclass)) AS r,
     verify_heapam(r.relation, check_toast => true) AS v;
   SELECT bt_index_check(i.indexrelid, true) FROM pg_index AS i WHERE i.indrelid IN (
-    SELECT unnest(ARRAY[oid, reltoastrelid]) FROM pg_class WHERE oid = 'kde_aqp.density'::regclass);};
+    SELECT unnest(ARRAY[oid, reltoastrelid]) FROM pg_class
+    WHERE oid IN ('kde_aqp.density'::regclass, 'kde_aqp.upkeep'::regclass));};
 
-sub integrity { return $node->safe_psql('postgres', "$check VACUUM kde_aqp.density; $check") =~ s/\s+//gr }
+sub integrity { return $node->safe_psql('postgres', "$check VACUUM kde_aqp.density, kde_aqp.upkeep; $check") =~ s/\s+//gr }
 
 # Waits until nothing of a server that was killed is left, and starts it again. A process in a machine
 # whose process 1 reaps none stays as a zombie, which PostgreSQL takes for a server still running.
@@ -97,8 +110,8 @@ sub postmaster_pid {
   return $pid;
 }
 
-# The points that a command passes, in order: [name, the how manieth passing of it]. Of polls in long
-# work the first: how many there are depends on the threads.
+# The points that a command passes, in order: [name, the how manieth passing of it], of each the first
+# two; of polls in long work one, as their number depends on the threads.
 sub points_of {
   my ($sql) = @_;
   my ($code, undef, $err) = $node->psql('postgres', "SET kde_aqp.fault = '* notice'; $sql");
@@ -106,29 +119,34 @@ sub points_of {
   my (%passes, @points);
   for my $point ($err =~ /fault point (\S+)/g) {
     my $pass = ++$passes{$point};
-    push @points, [ $point, $pass ] if $point ne 'core.polled' || $pass == 1;
+    push @points, [ $point, $pass ] if $pass <= ($point eq 'core.polled' ? 1 : 2);
   }
   return @points;
 }
 
 my @fit = qw(fit.locked fit.scanned core.polled fit.estimated);
 my @fit_column = qw(fit.locked core.polled fit.scanned fit.estimated);
-my @store = qw(store.found store.deleted store.inserted store.done);
+my @store = qw(store.found store.deleted upkeep.changed store.inserted store.done);
 my @end = qw(transaction.committing transaction.committed);
 my @cases = (
   [ 'refit of a column', q{SELECT kde_fit('t', 'v', method => 'plugin', exact => true, seed => 2)}, @fit_column, @store, @end ],
   [ 'first fit of a column', q{SELECT kde_fit('t', 'x', method => 'plugin', exact => true, seed => 2)}, @fit_column, @store, @end ],
-  [ 'refit of several columns', q{SELECT kde_fit('t', ARRAY['v', 'w'], seed => 2)}, @fit, @store, @end ],
+  [ 'refit of several columns', q{SELECT kde_fit('t', ARRAY['v', 'w'], sample_rows => 300, seed => 2)}, @fit, @store, @end ],
   [ 'first fit of several columns',
-    q{SELECT kde_fit('t', ARRAY['x', 'v'], method => 'lscv_diagonal', filter => 'w > 3', seed => 2)}, @fit, @store, @end ],
+    q{SELECT kde_fit('t', ARRAY['x', 'v'], method => 'lscv_diagonal', sample_rows => 300, filter => 'w > 3', seed => 2)}, @fit, @store, @end ],
   [ 'two refits in one transaction',
     q{BEGIN; SELECT kde_fit('t', 'v', method => 'silverman', seed => 2); SAVEPOINT s; SELECT kde_fit('t', 'v', method => 'scott', seed => 3); COMMIT},
     @fit_column, @store, @end ],
-  [ 'drop', q{SELECT kde_drop('t', 'v')}, qw(remove.found remove.deleted remove.done), @end ],
-  [ 'drop of several columns', q{SELECT kde_drop('t', ARRAY['v', 'w'])}, qw(remove.found remove.deleted remove.done), @end ],
-  [ 'DROP TABLE', q{DROP TABLE t}, qw(drop.deleted drop.done), @end ],
-  [ 'DROP COLUMN', q{ALTER TABLE t DROP w}, qw(drop.deleted drop.done), @end ],
+  [ 'drop', q{SELECT kde_drop('t', 'v')}, qw(remove.found remove.deleted upkeep.removed remove.done), @end ],
+  [ 'drop of several columns', q{SELECT kde_drop('t', ARRAY['v', 'w'])}, qw(remove.found remove.deleted upkeep.removed remove.done), @end ],
+  [ 'DROP TABLE', q{DROP TABLE t}, qw(upkeep.removed drop.deleted drop.done), @end ],
+  [ 'DROP COLUMN', q{ALTER TABLE t DROP w}, qw(upkeep.removed drop.deleted drop.done), @end ],
   [ 'RENAME COLUMN', q{ALTER TABLE t RENAME v TO z}, qw(rename.deleted rename.inserted rename.done), @end ],
+  [ 'settings', q{SELECT kde_set_refresh('t', 'v', threshold => 7)}, qw(set.deleted set.done), @end ],
+  [ 'refresh in one transaction', q{SELECT action FROM kde_refresh('t', force => true)},
+    qw(refresh.locked refresh.stale fit.locked core.polled fit.scanned fit.estimated), @store, 'refresh.refitted', @end ],
+  [ 'refresh, each in a transaction', q{CALL kde_refresh_all(force => true)},
+    qw(refresh.locked refresh.stale fit.locked core.polled fit.scanned fit.estimated), @store, 'refresh.refitted', @end ],
   [ 'restore', q{INSERT INTO kde_aqp.density SELECT * FROM dumped}, qw(row.completed), @end ],
 );
 
@@ -149,22 +167,29 @@ cmp_ok(($old{drop} =~ /^(\d+)$/m)[0], '>', 2, 'and several of them');
 # ------------------------------------------------------------------------------------- an error
 # In a session that goes on: no lock, no memory, no thread at work is left of it, and the same command
 # then does what it did without.
-my $session = open_session($node);
-my $pid = backend_pid($session);
-my $left = qq{
-  SELECT locktype, classid, objid, relation::regclass, mode FROM pg_locks WHERE pid = $pid AND locktype <> 'virtualxid';};
+my $session;
 for my $case (@cases) {
   my ($what, $sql) = @$case;
+  $session->quit if $session;
+  $session = open_session($node);
+  my $pid = backend_pid($session);
+  my $left = qq{SELECT locktype, classid, objid, relation::regclass, mode FROM pg_locks
+    WHERE pid = $pid AND locktype <> 'virtualxid'};
   for my $point (@{ $points{$what} }) {
     my ($name, $pass) = @$point;
     next if $name eq 'transaction.committed';    # It cannot be undone: a PANIC, which is a crash.
     my $at = "$what: error at $name, pass $pass";
     prepare();
     ask($session, "SET kde_aqp.fault = '$name error $pass'");
-    my (undef, $err) = ask($session, $sql);
+    my ($result, $err) = ask($session, $sql);
     ask($session, 'ROLLBACK') if ask($session, 'SELECT 1') eq '';
-    like($err, qr/fault at point "\Q$name\E"/, $at);
-    is(state(), $old{$what}, "$at: all is as it was");
+    like("$result$err", qr/fault at point "\Q$name\E"/, $at);
+    if ($what =~ /^refresh/) {
+      # It is one density's failure, which the others do not share.
+      cmp_ok(densities_done(state(), $old{$what}, $new{$what}), '>=', 0, "$at: each is old or new");
+    } else {
+      is(state(), $old{$what}, "$at: all is as it was");
+    }
     is($node->safe_psql('postgres', $left), '', "$at: no lock is left");
     is(ask($session, q{SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'kde_fit%'}), '0',
       "$at: nor memory");
@@ -175,10 +200,28 @@ for my $case (@cases) {
       }), "$at: nor a thread at work");
     ask($session, q{SET kde_aqp.fault = ''});
     (undef, $err) = ask($session, $sql);
-    is($err, '', "$at: again without it");
+    unlike($err, qr/ERROR|WARNING/, "$at: again without it");
     is(state(), $new{$what}, "$at: has the effect");
   }
 }
+# A refresh notes what failed, in the transaction that goes on.
+prepare();
+ask($session, $_) for q{SET kde_aqp.fault = 'fit.scanned error 1'}, q{SET client_min_messages = error};
+ask($session, 'CALL kde_refresh_all(force => true)');
+is($node->safe_psql('postgres', q{
+     SELECT count(*), sum(refresh_failures), max(refresh_error) FROM kde_densities WHERE refresh_failures > 0;
+     SELECT count(*) FROM kde_densities WHERE relation = 't'::regclass AND rows > 3000;}),
+  qq{1|1|fault at point "fit.scanned"\n3}, 'a failed refresh is noted, and the others go on');
+ask($session, $_) for q{SET kde_aqp.fault = ''}, q{CALL kde_refresh_all(force => true)}, q{RESET client_min_messages};
+is($node->safe_psql('postgres', 'SELECT sum(refresh_failures), max(refresh_error) FROM kde_densities'), '0|',
+  'until it succeeds');
+# A failure while a failure is noted.
+prepare();
+my $noting = q{SET client_min_messages = error; SET kde_aqp.fault = 'refresh.failed %s'; SET statement_timeout = 0;
+  UPDATE kde_aqp.density SET requested_method = 'unknown' WHERE column_names = '{w}'; CALL kde_refresh_all(force => true)};
+my (undef, undef, $noted) = $node->psql('postgres', sprintf $noting, 'error');
+like($noted, qr/fault at point "refresh.failed"/, 'a failure while a failure is noted');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.upkeep WHERE failures > 0}), '0', 'leaves no note');
 # Within a transaction that survives it, and whose other work commits.
 prepare();
 ask($session, q{SET kde_aqp.fault = 'store.deleted error 2'});
@@ -194,6 +237,7 @@ $session->quit;
 prepare();
 for my $case (@cases) {
   my ($what, $sql) = @$case;
+  my $commits = 0;
   for my $point (@{ $points{$what} }) {
     my ($name, $pass) = @$point;
     my $at = "$what: killed at $name, pass $pass";
@@ -205,7 +249,12 @@ for my $case (@cases) {
     }
     ok(start_again($postmaster), "$at: started again");
     my $committed = $name eq 'transaction.committed';
-    is(state(), $committed ? $new{$what} : $old{$what}, "$at: all is " . ($committed ? 'new' : 'old'));
+    my $all = state();
+    if ($what =~ /each in a transaction/) {
+      is(densities_done($all, $old{$what}, $new{$what}), $commits += $committed, "$at: $commits are new, all others old");
+    } else {
+      is($all, $committed ? $new{$what} : $old{$what}, "$at: all is " . ($committed ? 'new' : 'old'));
+    }
     is(integrity(), '', "$at: and sound");
     if (!$committed) {
       $node->safe_psql('postgres', $sql);
@@ -213,6 +262,15 @@ for my $case (@cases) {
     }
     is(prepare(), $old{$what}, "$at: everything can be fitted again");
   }
+}
+
+for my $point ('refresh.failed', 'refresh.noted', 'transaction.committing') {
+  my $postmaster = postmaster_pid();
+  $node->psql('postgres', sprintf($noting, 'crash') =~ s/refresh\.failed/$point/r);
+  ok(start_again($postmaster), "killed at $point");
+  is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.upkeep WHERE failures > 0}), '0', "$point: leaves no note");
+  is(integrity(), '', "$point: all is sound");
+  prepare();
 }
 
 # A prepared transaction is neither, until it is committed.

@@ -84,9 +84,20 @@ $node->command_fails_like([ 'pg_restore', '-1', '-d', 'fresh', "$directory/data"
   'data over densities of the same columns');
 is($node->safe_psql('fresh', 'SELECT count(*) FROM t'), '0', 'which undoes a restore in one transaction');
 $node->safe_psql('fresh', 'TRUNCATE kde_aqp.density');
+$node->command_ok([ 'pg_restore', '-1', '-d', 'fresh', "$directory/data" ], 'data only');
+is_restored('fresh', 'data only');
+# With triggers disabled, rows keep the numbers that columns had where they were dumped, and are not
+# taken for densities of others here; they do not stand in the way of a fit.
+$node->safe_psql('fresh', 'TRUNCATE t, u, kde_aqp.density');
 $node->command_ok([ 'pg_restore', '-1', '--disable-triggers', '-d', 'fresh', "$directory/data" ],
   'data only, triggers disabled');
-is_restored('fresh', 'data only');
+is($node->safe_psql('fresh', q{
+     SELECT seed FROM kde_densities;
+     SELECT seed FROM kde_fit('t', 'v', seed => 5);
+     SELECT seed FROM kde_fit('t', ARRAY['w', 'v'], method => 'scott', seed => 6);
+     SELECT column_names, seed FROM kde_densities WHERE relation = 't'::regclass ORDER BY seed;
+     SELECT column_names, attribute_numbers, seed FROM kde_aqp.density WHERE relation = 't'::regclass AND filter = '' ORDER BY seed;}),
+  "4\n5\n6\n{v}|5\n{w,v}|6\n{v}|{1}|5\n{w,v}|{2,1}|6", 'densities of columns with other numbers are fitted anew');
 
 # ---------------------------------------------------------------------------- parts
 # Of one table: no extension, no densities. Densities left out. The catalog without a table it speaks of.
@@ -129,8 +140,8 @@ $node->safe_psql('private', q{
     kde_fit('t', ARRAY['apart.half(v)', 'w'], method => 'scott', seed => 2), kde_fit('t', 'w', seed => 3);});
 my $private = q{
   SELECT column_names, filter, seed, rows FROM kde_densities ORDER BY seed;
-  SELECT seed, attribute_numbers, reference_names, md5(density::text) FROM kde_aqp.density ORDER BY seed;
-  SELECT approx_count('t', 'v', 10, 30, filter => 'apart.is_good(w)'),
+  SELECT seed, reference_names, md5(density::text) FROM kde_aqp.density ORDER BY seed;
+  SELECT approx_count('t', ARRAY['v'], ARRAY[10], ARRAY[30], filter => 'apart.is_good(w)'),
     approx_count('t', ARRAY['apart.half(v)', 'w'], ARRAY[5, 2], ARRAY[20, 9]);};
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$directory/private", 'private' ], 'a function in a schema apart');
 my @without_grant = ('pg_restore', '-e', '--no-privileges', '-d', 'private2', "$directory/private");
@@ -142,11 +153,13 @@ for my $restore ([ 'private1', 'with its privileges', 'pg_restore', '-e', '-d', 
   my $granted = $node->safe_psql($database, q{SELECT has_schema_privilege('kde_owner', 'apart', 'USAGE')});
   is($granted, $database eq 'private1' ? 't' : 'f', "$what: the owner's right");
   is($node->safe_psql($database, 'SELECT seed FROM kde_densities ORDER BY seed'), "1\n2\n3", "$what: all densities came");
-  my (undef, undef, $err) = $node->psql($database, q{SELECT kde_fit('t', 'v', filter => 'apart.is_good(w)', seed => 4)});
-  like($err, qr/permission denied for schema apart/, "$what: a refit says what is missing") if $granted eq 'f';
+  if ($granted eq 'f') {
+    my (undef, undef, $err) = $node->psql($database, q{SELECT kde_fit('t', 'v', filter => 'apart.is_good(w)', seed => 4)},
+      extra_params => [ '-U', 'kde_owner' ]);
+    like($err, qr/permission denied for schema apart/, "$what: a refit says what is missing");
+  }
   $node->safe_psql($database, 'GRANT USAGE ON SCHEMA apart TO kde_owner');
-  is($node->safe_psql($database, $private) =~ s/\{0,2\}|\{0,3\}/{0,n}/r =~ s/\{[23]\}/{n}/gr,
-    $node->safe_psql('private', $private) =~ s/\{0,2\}|\{0,3\}/{0,n}/r =~ s/\{[23]\}/{n}/gr, "$what: as they were");
+  is($node->safe_psql($database, $private), $node->safe_psql('private', $private), "$what: as they were");
   is($node->safe_psql($database, q{
        SELECT seed FROM kde_fit('t', 'v', filter => 'apart.is_good(w)', seed => 5);
        SELECT count(*) FROM kde_aqp.density;
