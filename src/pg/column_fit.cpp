@@ -4,6 +4,7 @@
 #include "pg/bandwidth.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
+#include "pg/fault.h"
 #include "pg/fit_log.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
@@ -101,6 +102,7 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   INSTR_TIME_SET_CURRENT(begun);
   progress_begin(request.key, request.operation);
   catalog_lock(request.key);
+  KDE_FAULT("fit.locked");
   // Before the first row is read: what changes meanwhile counts as changed since.
   const Counters counters = read_counters(RelationGetRelid(relation));
 
@@ -124,6 +126,7 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   check_status(sampler->finish(&work->sample, begin_core_work(1)), doing);
   const double scan_ms = elapsed_ms(start);
   check_has_values(relation, request.key, work->sample.totals);
+  KDE_FAULT("fit.scanned");
 
   kde::FitOptions options;
   options.method = request.method;
@@ -145,6 +148,7 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   check_status(
       kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
       doing);
+  KDE_FAULT("fit.estimated");
   fit->report = work->report;
   const kde::FitReport& report = fit->report;
   report_device(device);

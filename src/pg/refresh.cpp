@@ -4,6 +4,7 @@
 #include "pg/column_fit.h"
 #include "pg/density_datum.h"
 #include "pg/expression.h"
+#include "pg/fault.h"
 #include "pg/joint_fit.h"
 #include "pg/pinned.h"
 #include "pg/relation.h"
@@ -142,6 +143,7 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   // Who held the lock may have fitted it meanwhile.
   entry = find_entry(item.relation, item.id);
   if (entry == nullptr) return skip(result, "it was dropped");
+  KDE_FAULT("refresh.locked");
   result->key = entry->key;
   const Upkeep upkeep = find_upkeep(item.id);
   Staleness staleness = staleness_of_entry(*entry, upkeep);
@@ -159,7 +161,9 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
     result->action = RefreshAction::fresh;
   } else {
     result->reason = staleness.stale ? pstrdup(staleness.reason) : "asked for";
+    KDE_FAULT("refresh.stale");
     result->total_ms = refit(*entry, relation);
+    KDE_FAULT("refresh.refitted");
     result->action = RefreshAction::refitted;
   }
   owner.end();
@@ -280,9 +284,11 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   result.reason =
       error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
   result.sqlstate = error->sqlerrcode;
+  KDE_FAULT("refresh.failed");
   PushActiveSnapshot(GetTransactionSnapshot());
   note_refresh_failure(item, result.reason);
   PopActiveSnapshot();
+  KDE_FAULT("refresh.noted");
   return result;
 }
 
