@@ -2,11 +2,13 @@
 #include "pg/append.h"
 
 #include "pg/append_scan.h"
+#include "pg/fit_log.h"
 #include "pg/fit_steps.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
 #include "pg/pinned.h"
+#include "pg/progress.h"
 #include "pg/row_reader.h"
 
 extern "C" {
@@ -329,6 +331,7 @@ Appended append_in(MemoryContext context, const ColumnFitRequest& request, Relat
     return not_done(why);
   }
 
+  progress_phase(Phase::scanning);
   const int64 before = sampler->totals().rows();
   const uint64 seed = sampler->options().seed;
   const char* doing = psprintf("read %s", describe_columns(request.key));
@@ -384,7 +387,12 @@ Appended append_rows(const ColumnFitRequest& request, Relation relation, const c
                      bytea* stored, ColumnFit* fit) {
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_append", ALLOCSET_DEFAULT_SIZES);
+  instr_time begun;
+  INSTR_TIME_SET_CURRENT(begun);
+  progress_begin(request.key, Operation::append);
   const Appended result = append_in(context, request, relation, append_by, stored, fit);
+  progress_end();
+  if (result.done) log_long_fit(request.key, fit->record, fit->report.sample_rows, begun);
   MemoryContextDelete(context);
   return result;
 }

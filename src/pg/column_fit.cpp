@@ -5,6 +5,8 @@
 #include "pg/bandwidth.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
+#include "pg/fault.h"
+#include "pg/fit_log.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
@@ -94,7 +96,11 @@ kde::Sampler::Options sampler_options(const ColumnFitRequest& request) {
 
 void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFit* fit) {
   const ColumnTypes types = check_types(request.key);
+  instr_time begun;
+  INSTR_TIME_SET_CURRENT(begun);
+  progress_begin(request.key, request.operation);
   catalog_lock(request.key);
+  KDE_FAULT("fit.locked");
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
   ColumnRead read = {};
@@ -115,6 +121,8 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   scan_as_owner(relation, request.key, types, scan_options, doing, &sink, &read.scan);
   read.state = keep.end(*read.sampler, types.value_type[0], read.scan);
   fit_column_read(request, relation, types, read, fit);
+  progress_end();
+  log_long_fit(request.key, fit->record, fit->report.sample_rows, begun);
   MemoryContextDelete(context);
 }
 
@@ -128,6 +136,7 @@ void fit_column_read(const ColumnFitRequest& request, Relation relation, const C
   const double scan_ms = elapsed_ms(read.start);
   check_has_values(relation, request.key, work->sample.totals);
   const ScanResult& scan = read.scan;
+  KDE_FAULT("fit.scanned");
 
   kde::FitOptions options;
   options.method = request.method;
@@ -141,14 +150,15 @@ void fit_column_read(const ColumnFitRequest& request, Relation relation, const C
   options.engine = chosen_engine();
   MemoryContext caller = MemoryContextSwitchTo(context);
   DeviceChoice device;
-  choose_device(line_work(request.method, request.kernel, request.exact,
-                          static_cast<int64>(work->sample.bandwidth_values.size())),
-                &options.engine, &device);
+  const kde::SumsWork sums = line_work(request.method, request.kernel, request.exact,
+                                       static_cast<int64>(work->sample.bandwidth_values.size()));
+  choose_device(sums, &options.engine, &device);
   MemoryContextSwitchTo(caller);
   const kde::Control control = begin_core_work(chosen_threads());
   check_status(
       kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
       doing);
+  KDE_FAULT("fit.estimated");
   fit->report = work->report;
   const kde::FitReport& report = fit->report;
   report_device(device);
@@ -180,6 +190,7 @@ void fit_column_read(const ColumnFitRequest& request, Relation relation, const C
   record.estimate_ms = report.estimate_ms;
   const auto* density = reinterpret_cast<const kde::Header*>(record.density);
   record.table_rows = table_rows(request.key, read.counters, density->rows + density->nulls);
+  progress_phase(Phase::storing);
   catalog_store(request.key, record);
 
   fit->rows = reinterpret_cast<const kde::Header*>(record.density)->rows;

@@ -16,6 +16,7 @@ extern "C" {
 }
 
 #include "pg/catalog.h"
+#include "pg/fault.h"
 
 namespace kde_pg {
 
@@ -35,6 +36,7 @@ enum Column {
   kColumns = kTableRows
 };
 
+// Writers keep their lock to the end of the transaction, as those of catalog.cpp.
 Relation open_upkeep(LOCKMODE lock) {
   const Oid schema = get_namespace_oid("kde_aqp", true);
   const Oid oid = OidIsValid(schema) ? get_relname_relid("upkeep", schema) : InvalidOid;
@@ -95,8 +97,9 @@ class Change {
       if (!replace_[kFailures - 1]) put(kFailures, Int32GetDatum(0));
       CatalogTupleInsert(upkeep, heap_form_tuple(RelationGetDescr(upkeep), values_, nulls_));
     }
-    table_close(upkeep, RowExclusiveLock);
+    table_close(upkeep, NoLock);
     CommandCounterIncrement();
+    KDE_FAULT("upkeep.changed");
   }
 
  private:
@@ -201,8 +204,9 @@ void upkeep_remove(int64 density_id) {
     found = true;
   });
   UnregisterSnapshot(latest);
-  table_close(upkeep, RowExclusiveLock);
+  table_close(upkeep, NoLock);
   if (found) CommandCounterIncrement();
+  KDE_FAULT("upkeep.removed");
 }
 
 void upkeep_remove_orphans() {
@@ -237,7 +241,7 @@ void upkeep_remove_orphans() {
   }
   systable_endscan(scan);
   UnregisterSnapshot(latest);
-  table_close(upkeep, RowExclusiveLock);
+  table_close(upkeep, NoLock);
   if (any) CommandCounterIncrement();
 }
 
