@@ -17,6 +17,10 @@ ALTER TABLE kde_aqp.density
     ADD COLUMN append_by text;
 ALTER TABLE kde_aqp.density ALTER COLUMN id DROP DEFAULT;
 
+-- Sessions see by themselves that a density changed.
+DROP TRIGGER on_change ON kde_aqp.density;
+DROP FUNCTION kde_aqp.on_change();
+
 -- What this server alone knows of a density, so no part of a dump. The layout is known to
 -- src/pg/upkeep.cpp.
 CREATE TABLE kde_aqp.upkeep (

@@ -158,16 +158,6 @@ CREATE TRIGGER on_row
     FOR EACH ROW EXECUTE FUNCTION kde_aqp.on_row();
 ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_row;
 
-CREATE FUNCTION kde_aqp.on_change() RETURNS trigger
-AS 'MODULE_PATHNAME', 'kde_on_change' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_aqp.on_change() IS 'tells every backend to drop its cached densities';
-REVOKE ALL ON FUNCTION kde_aqp.on_change() FROM PUBLIC;
-
-CREATE TRIGGER on_change
-    AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON kde_aqp.density
-    FOR EACH STATEMENT EXECUTE FUNCTION kde_aqp.on_change();
-ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_change;
-
 -- Event triggers keep the catalog in step with tables and columns that are dropped or renamed.
 CREATE FUNCTION kde_aqp.on_drop() RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'kde_on_drop' LANGUAGE C VOLATILE PARALLEL UNSAFE;

@@ -1,4 +1,4 @@
-// The library's entry point. Loading it defines the options and callbacks; it starts no thread, as
+// The library's entry point. Loading it defines the options; it starts no thread, as
 // the postmaster must stay single-threaded when it is preloaded.
 #include "pg/pg.h"
 
@@ -6,7 +6,6 @@ extern "C" {
 #include "miscadmin.h"
 }
 
-#include "pg/cache.h"
 #include "pg/device_worker.h"
 #include "pg/options.h"
 #include "pg/refresh_launcher.h"
@@ -19,7 +18,6 @@ PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void) {
   kde_pg::define_options();
-  kde_pg::register_cache_callbacks();
   kde_pg::register_refresh_callbacks();
   if (process_shared_preload_libraries_in_progress) {
     kde_pg::register_device_worker();

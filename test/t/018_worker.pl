@@ -262,6 +262,26 @@ set_option('kde_aqp.max_workers', 1);
 is_refreshed('t', 'max_workers = 1: they are back');
 is_refreshed('g', "also in $_", $_) for qw(postgres second nothing);
 
+# A worker ends after kde_aqp.naptime of work. The cheapest density is first, so another that has cost
+# more seconds is the next.
+make_gated('h');
+set_gate('h', 0);
+grow('h');
+becomes($at_gate, 1, 'a costly refresh');
+wait_for_rounds(3);
+set_gate('h', 1);
+is_refreshed('h', 'is done');
+set_gate('g', 0);
+grow($_) for qw(g h);
+becomes($at_gate, 1, 'another, less costly, is at work');
+wait_for_rounds(1);
+$mark = log_size();
+set_gate('g', 1);
+is_refreshed($_, "both are done: $_") for qw(g h);
+my %worker = map { /\[(\d+)\] kde_aqp refresh worker LOG:  refitted the density of ([gh])\./ ? ($2, $1) : () }
+  split /\n/, slurp_file($node->logfile, $mark);
+isnt($worker{h}, $worker{g}, 'by one worker after the other') or diag(explain \%worker);
+
 # --- giving way ---------------------------------------------------------------------------------------
 
 sub keep_at_gate {
@@ -313,6 +333,18 @@ becomes(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'kde_aqp re
   AND wait_event = 'PgSleep' AND datname = 'second'}, 1, 'after which the template is worked in again');
 timed('DROP DATABASE WITH (FORCE)', 'DROP DATABASE second WITH (FORCE)');
 
+# --- a database in which nothing works ----------------------------------------------------------------
+
+# As between the files of another version and ALTER EXTENSION UPDATE.
+sql('ALTER TABLE kde_aqp.density ADD COLUMN more integer', 'third');
+my $third = oid_of('third');
+$mark = log_size();
+logged(qr/kde_aqp refresh worker ERROR:  the catalog of extension "kde_aqp" is of another version/, $mark,
+  'a worker that fails');
+ok(wait_until(sub { visits_of(oid_of('postgres'), $mark) >= 8 }), 'other databases are visited on');
+cmp_ok(visits_of($third, $mark), '<', visits_of(oid_of('postgres'), $mark) - 2, 'that one rarely');
+sql('DROP DATABASE third');
+
 # A table that somebody has locked.
 grow('t');
 my $locker = open_session($node, 'postgres', 'BEGIN', 'LOCK TABLE t IN ACCESS EXCLUSIVE MODE');
@@ -363,6 +395,14 @@ ok(wait_until(sub { ($node->psql('postgres', 'SELECT 1'))[0] == 0 }), 'it does')
 set_gate('g', 1);
 grow('g');
 is_refreshed('g', 'and densities are refreshed again');
+my %at;
+for (split /\n/, slurp_file($node->logfile, $mark)) {
+  my ($minutes, $seconds) = /^\S+ \d+:(\d+):(\S+)/ or next;
+  my $time = 60 * $minutes + $seconds;
+  $at{ready} = $time if /database system is ready/;
+  $at{visit} //= $time if /starting background worker process "kde_aqp refresh worker/;
+}
+cmp_ok(($at{visit} - $at{ready}) % 3600, '>=', 1, 'but not at once');
 # The statistics began anew, and could not tell so many rows from those of before.
 sql(q{SELECT * FROM kde_refresh('t', force => true)});
 
