@@ -165,16 +165,20 @@ class Launcher {
 
   // Learns from workers that have ended. Sets running_ and slots_.
   void collect_ended() {
+    // Before the slots are read: a worker that has stopped has left its slot as it will stay.
+    bool stopped[kMostRefreshWorkers] = {};
+    for (int i = 0; i < kMostRefreshWorkers; ++i) {
+      pid_t pid;
+      stopped[i] =
+          handle_[i] != nullptr && GetBackgroundWorkerPid(handle_[i], &pid) == BGWH_STOPPED;
+    }
     read_slots(slots_);
     running_ = 0;
     for (int i = 0; i < kMostRefreshWorkers; ++i) {
-      RefreshSlot& slot = slots_[i];
+      const RefreshSlot& slot = slots_[i];
       if (slot.state == SlotState::free) continue;
-      // One that ended, or could not be started, before it took its slot.
-      pid_t pid;
-      const bool stopped =
-          handle_[i] != nullptr && GetBackgroundWorkerPid(handle_[i], &pid) == BGWH_STOPPED;
-      if (slot.state != SlotState::ended && !(slot.state == SlotState::promised && stopped)) {
+      // Promised still: it could not be started, or ended before it took its slot.
+      if (slot.state != SlotState::ended && !(slot.state == SlotState::promised && stopped[i])) {
         ++running_;
         continue;
       }

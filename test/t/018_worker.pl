@@ -245,7 +245,7 @@ is(sql(q{SELECT count(DISTINCT datname) FROM pg_stat_activity
 is(sql(q{SELECT string_agg(DISTINCT application_name, ',') FROM pg_stat_activity
          WHERE backend_type = 'kde_aqp refresh worker'}), 'kde_aqp refresh worker', 'with a name');
 set_option('kde_aqp.max_workers', 2);
-becomes($at_gate, 2, 'max_workers = 2: one is ended');
+becomes($workers, 2, 'max_workers = 2: one is ended');
 set_option('kde_aqp.max_workers', 0);
 becomes($workers, 0, 'max_workers = 0: all are ended');
 is(sql($launchers), 1, 'but the launcher is not');
