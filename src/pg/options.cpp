@@ -1,6 +1,7 @@
 // The options' definitions and what they resolve to.
 #include "pg/options.h"
 
+#include "pg/fault.h"
 #include "pg/refresh_shared.h"
 
 extern "C" {
@@ -22,6 +23,7 @@ int option_bandwidth_rows = 32768;
 int option_sample_blocks = 10000;
 int option_cache_size = 32768;
 int option_joint_bytes = 512;
+int option_log_min_duration = 10000;
 int option_gpu_memory_limit = 0;
 int option_gpu_max_jobs = 64;
 int option_naptime = 60;
@@ -197,6 +199,10 @@ void define_options() {
   DefineCustomIntVariable("kde_aqp.joint_bytes", "Size of a density of several columns at most.",
                           "It keeps as many rows of its sample as fit.", &option_joint_bytes, 512,
                           64, 65536, PGC_USERSET, GUC_UNIT_KB, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("kde_aqp.log_min_duration",
+                          "Duration from which a fit leaves a line in the server's log.",
+                          "0 logs every fit, -1 none.", &option_log_min_duration, 10000, -1,
+                          INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
   DefineCustomIntVariable(
       "kde_aqp.threads", "Threads a fit uses at most.",
       "0 means as many as a parallel maintenance command would get; never more than the cores.",
@@ -214,6 +220,7 @@ void define_options() {
   define_upkeep_options();
   define_device_options();
   define_worker_options();
+  KDE_DEFINE_FAULTS();
 #if PG_VERSION_NUM >= 150000
   MarkGUCPrefixReserved("kde_aqp");
 #else

@@ -15,6 +15,8 @@ extern int option_sample_blocks;
 extern int option_cache_size;
 // kde_aqp.joint_bytes: kilobytes a density of several columns takes at most.
 extern int option_joint_bytes;
+// kde_aqp.log_min_duration: milliseconds from which a fit is logged; -1: none.
+extern int option_log_min_duration;
 
 // kde_aqp.refresh_scale_factor, _threshold, _max_age (seconds; 0: any), _drift: when a density is
 // stale (staleness.h).
