@@ -4,6 +4,8 @@
 #include "pg/bandwidth.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
+#include "pg/fault.h"
+#include "pg/fit_log.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
@@ -96,7 +98,11 @@ void check_sample_rows(int64 sample_rows) {
 
 void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFit* fit) {
   const ColumnTypes types = check_types(request.key);
+  instr_time begun;
+  INSTR_TIME_SET_CURRENT(begun);
+  progress_begin(request.key, request.operation);
   catalog_lock(request.key);
+  KDE_FAULT("fit.locked");
   // Before the first row is read: what changes meanwhile counts as changed since.
   const Counters counters = read_counters(RelationGetRelid(relation));
 
@@ -120,6 +126,7 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   check_status(sampler->finish(&work->sample, begin_core_work(1)), doing);
   const double scan_ms = elapsed_ms(start);
   check_has_values(relation, request.key, work->sample.totals);
+  KDE_FAULT("fit.scanned");
 
   kde::FitOptions options;
   options.method = request.method;
@@ -133,14 +140,15 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   options.engine = chosen_engine();
   MemoryContext caller = MemoryContextSwitchTo(context);
   DeviceChoice device;
-  choose_device(line_work(request.method, request.kernel, request.exact,
-                          static_cast<int64>(work->sample.bandwidth_values.size())),
-                &options.engine, &device);
+  const kde::SumsWork sums = line_work(request.method, request.kernel, request.exact,
+                                       static_cast<int64>(work->sample.bandwidth_values.size()));
+  choose_device(sums, &options.engine, &device);
   MemoryContextSwitchTo(caller);
   const kde::Control control = begin_core_work(chosen_threads());
   check_status(
       kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
       doing);
+  KDE_FAULT("fit.estimated");
   fit->report = work->report;
   const kde::FitReport& report = fit->report;
   report_device(device);
@@ -171,7 +179,10 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   record.estimate_ms = report.estimate_ms;
   const auto* density = reinterpret_cast<const kde::Header*>(record.density);
   record.table_rows = table_rows(request.key, counters, density->rows + density->nulls);
+  progress_phase(Phase::storing);
   catalog_store(request.key, record);
+  progress_end();
+  log_long_fit(request.key, record, report.sample_rows, begun);
 
   fit->rows = reinterpret_cast<const kde::Header*>(record.density)->rows;
   fit->bytes = work->size;

@@ -4,6 +4,7 @@
 #include "pg/column_fit.h"
 #include "pg/density_datum.h"
 #include "pg/expression.h"
+#include "pg/fault.h"
 #include "pg/joint_fit.h"
 #include "pg/pinned.h"
 #include "pg/relation.h"
@@ -96,6 +97,7 @@ double refit(const CatalogEntry& entry, Relation relation) {
     check_sample_rows(asked.sample_rows);
     request.seed = seed;
     request.seed_given = asked.seed_given;
+    request.operation = Operation::refresh;
     request.exact = asked.exact;
     request.kernel = kernel_of(entry.key);
     ColumnFit fit;
@@ -108,6 +110,7 @@ double refit(const CatalogEntry& entry, Relation relation) {
   request.sample_rows = asked.sample_rows;
   request.seed = seed;
   request.seed_given = asked.seed_given;
+  request.operation = Operation::refresh;
   JointFit fit;
   fit_several_columns(request, relation, &fit);
   return cost_of(fit.record);
@@ -140,6 +143,7 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   // Who held the lock may have fitted it meanwhile.
   entry = find_entry(item.relation, item.id);
   if (entry == nullptr) return skip(result, "it was dropped");
+  KDE_FAULT("refresh.locked");
   result->key = entry->key;
   const Upkeep upkeep = find_upkeep(item.id);
   Staleness staleness = staleness_of_entry(*entry, upkeep);
@@ -157,7 +161,9 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
     result->action = RefreshAction::fresh;
   } else {
     result->reason = staleness.stale ? pstrdup(staleness.reason) : "asked for";
+    KDE_FAULT("refresh.stale");
     result->total_ms = refit(*entry, relation);
+    KDE_FAULT("refresh.refitted");
     result->action = RefreshAction::refitted;
   }
   owner.end();
@@ -173,16 +179,23 @@ void refresh_in_subtransaction(const RefreshItem& item, const RefreshHow& how,
   }
   relation = try_relation_open(item.relation, NoLock);
   if (relation == nullptr) return skip(result, "its table was dropped");
-  check_owner(item.relation);
+  check_may_maintain(item.relation);
   check_kind(relation);
   refresh_locked(item, how, relation, result);
   relation_close(relation, NoLock);
 }
 
+// Whether it is a request to stop. A function of the table's owner may raise an error by the same
+// number; it must not end the refreshing of others' tables.
+bool is_request(const ErrorData& error) {
+  return ERRCODE_TO_CATEGORY(error.sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION &&
+         error.funcname != nullptr && strcmp(error.funcname, "ProcessInterrupts") == 0;
+}
+
 // Errors after which the transaction, or the session, is to end.
-bool ends_more(int sqlstate, const RefreshHow& how) {
-  const int category = ERRCODE_TO_CATEGORY(sqlstate);
-  if (category == ERRCODE_OPERATOR_INTERVENTION) return true;
+bool ends_more(const ErrorData& error, const RefreshHow& how) {
+  if (is_request(error)) return true;
+  const int category = ERRCODE_TO_CATEGORY(error.sqlerrcode);
   return !how.own_transaction &&
          (category == ERRCODE_TRANSACTION_ROLLBACK || category == ERRCODE_INSUFFICIENT_RESOURCES);
 }
@@ -230,6 +243,12 @@ List* refresh_items(Oid relation) {
   return items;
 }
 
+void note_refresh_failure(const RefreshItem& item, const char* error) {
+  // The error took the locks along; where another session fits it now, that fit says more.
+  const CatalogEntry* entry = find_entry(item.relation, item.id);
+  if (entry != nullptr && catalog_try_lock(entry->key)) upkeep_note_failure(item.id, error);
+}
+
 RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   RefreshResult result = {};
   result.action = RefreshAction::failed;
@@ -260,16 +279,16 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   CurrentResourceOwner = resources;
   if (error == nullptr) return result;
 
-  if (ends_more(error->sqlerrcode, how)) ReThrowError(error);
+  if (ends_more(*error, how)) ReThrowError(error);
   result.action = RefreshAction::failed;
   result.reason =
       error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
   result.sqlstate = error->sqlerrcode;
-  // Locks went with the subtransaction; where another session fits it now, that fit says more.
+  KDE_FAULT("refresh.failed");
   PushActiveSnapshot(GetTransactionSnapshot());
-  const CatalogEntry* entry = find_entry(item.relation, item.id);
-  if (entry != nullptr && catalog_try_lock(entry->key)) upkeep_note_failure(item.id, result.reason);
+  note_refresh_failure(item, result.reason);
   PopActiveSnapshot();
+  KDE_FAULT("refresh.noted");
   return result;
 }
 
