@@ -34,6 +34,7 @@ run_storm() {
   bench again postgres 1 -f "$(of again)"
   bench beside postgres 1 -f "$(of beside)"
   bench refresh postgres 1 -f "$(of refresh)"
+  bench watch asker 1 -R 20 -f "$(of watch)"
   bench fit postgres 2 -f "$(of fit)"
   bench ddl postgres 1 -f "$(of ddl)"
   bench vacuum postgres 1 -R 2 -f "$(of vacuum)"
