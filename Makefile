@@ -426,6 +426,21 @@ bench-joint:
 	  test/bench/joint/run.sh </dev/null
 
 # ---------------------------------------------------------------------------------------------
+# Load (test/load): 64 clients that ask, while all else happens to what they ask; memory; what fits cost
+# those who ask. The full run: make load LOAD_SECONDS=300. A quick one: make load-quick
+
+LOAD_SECONDS  ?= 60
+LOAD_SECTIONS ?= storm leak latency
+load:
+	+@scripts/deps.sh test </dev/null
+	+@LOAD_SECONDS=$(LOAD_SECONDS) LOAD_SECTIONS='$(LOAD_SECTIONS)' test/load/run.sh </dev/null
+
+load-quick:
+	+@scripts/deps.sh test </dev/null
+	+@LOAD_SECONDS=20 LOAD_ANSWERS=200000 LOAD_FITS=1000 LOAD_SECTIONS='storm leak' \
+	  test/load/run.sh </dev/null
+
+# ---------------------------------------------------------------------------------------------
 # Format and lint
 
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format) clang-format)
@@ -520,6 +535,7 @@ help:
 	@echo "make bench           benchmarks of the core (ratios in one run)"
 	@echo "make bench-agg       kde_agg beside avg() and t-digest [ROWS=n RUNS=n SECTIONS=names DATA=folder]"
 	@echo "make bench-joint     answers and fits of several columns in SQL [POINTS=n FIT_ROWS=n RUNS=n SECTIONS=names]"
+	@echo "make load            answers under fits, refreshes, DDL, cancels [LOAD_SECONDS=n LOAD_SECTIONS=names]; load-quick"
 	@echo "make accuracy        errors and coverage on real columns [DATA=folder of CSV files PART=columns|joint|all]"
 	@echo "make format          format the sources; format-check only looks"
 	@echo "make lint            clang-tidy on the core and the device service"
@@ -527,4 +543,4 @@ help:
 	@echo "make clean           remove what was built"
 
 .PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench faults fake-cudad deps unit unit-build sanitize sanitize-threads \
-        regress isolation tap test demo bench bench-agg bench-joint accuracy format format-check lint rooms help FORCE
+        regress isolation tap test demo bench bench-agg bench-joint accuracy load load-quick format format-check lint rooms help FORCE

@@ -258,11 +258,13 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp scan", ALLOCSET_DEFAULT_SIZES);
   MemoryContext previous = MemoryContextSwitchTo(memory);
 
-  const bool push = !ActiveSnapshotSet();
-  if (push) PushActiveSnapshot(GetTransactionSnapshot());
+  const Leaves leaves = collect_leaves(relation, key, options.up_to);
+  // The caller may have waited for the table, or for another session's fit of the same columns: the
+  // statement's snapshot would then show older rows than those already fitted, or none after
+  // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
+  PushActiveSnapshot(IsolationUsesXactSnapshot() ? GetTransactionSnapshot() : GetLatestSnapshot());
   Snapshot snapshot = GetActiveSnapshot();
 
-  const Leaves leaves = collect_leaves(relation, key, options.up_to);
   RowReader reader;
   reader.begin(key, value_types, doing, sink);
 
@@ -308,7 +310,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   }
 
   reader.end();
-  if (push) PopActiveSnapshot();
+  PopActiveSnapshot();
   MemoryContextSwitchTo(previous);
   MemoryContextDelete(memory);
 

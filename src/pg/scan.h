@@ -1,6 +1,6 @@
 // Reading columns and expressions for a fit: every row, or blocks chosen by a seed, of one
 // relation, a partition or inheritance tree, a materialized view or a foreign table, under one
-// snapshot.
+// snapshot: the newest, taken when all is locked; in REPEATABLE READ and up the transaction's.
 //
 //   * Blocks are drawn without replacement over all leaves laid end to end (block_sample.h), at
 //     most `sample_blocks` of them, so a leaf counts by its size; every row of a chosen block is
