@@ -17,6 +17,10 @@ ALTER TABLE kde_aqp.density
     ADD COLUMN append_by text;
 ALTER TABLE kde_aqp.density ALTER COLUMN id DROP DEFAULT;
 
+-- Sessions see by themselves that a density changed.
+DROP TRIGGER on_change ON kde_aqp.density;
+DROP FUNCTION kde_aqp.on_change();
+
 -- What this server alone knows of a density, so no part of a dump. The layout is known to
 -- src/pg/upkeep.cpp.
 CREATE TABLE kde_aqp.upkeep (
@@ -227,3 +231,36 @@ AS 'MODULE_PATHNAME', 'kde_set_refresh_columns' LANGUAGE C VOLATILE PARALLEL UNS
 COMMENT ON FUNCTION kde_set_refresh(
     regclass, text[], text, boolean, double precision, bigint, interval, text) IS
     'when a density is stale, and how it is refreshed';
+
+-- ---------------------------------------------------------------------------------------------
+-- Watching
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_aqp.progress(
+    OUT pid integer, OUT datname name, OUT relation regclass, OUT column_names text[],
+    OUT operation text, OUT phase text, OUT unit text, OUT done bigint, OUT total bigint,
+    OUT started_at timestamptz, OUT device text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'kde_progress' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION kde_aqp.progress() IS 'the rows of kde_progress';
+
+CREATE VIEW kde_progress AS
+SELECT p.pid,
+       p.datname,
+       p.relation,
+       p.column_names,
+       p.operation,
+       p.phase,
+       p.unit,
+       p.done,
+       p.total,
+       -- Rounded down, so that it is 100 only at the end.
+       pg_catalog.floor(p.done OPERATOR(pg_catalog.*) 1000.0 OPERATOR(pg_catalog./) p.total)
+           OPERATOR(pg_catalog./) 10 AS percent,
+       p.started_at,
+       pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) p.started_at AS elapsed,
+       p.device
+FROM kde_aqp.progress() AS p;
+COMMENT ON VIEW kde_progress IS
+    'fits that are running, of the current user''s sessions or, for members of pg_read_all_stats, all';
+GRANT SELECT ON kde_progress TO PUBLIC;

@@ -209,16 +209,6 @@ CREATE TRIGGER on_row
     FOR EACH ROW EXECUTE FUNCTION kde_aqp.on_row();
 ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_row;
 
-CREATE FUNCTION kde_aqp.on_change() RETURNS trigger
-AS 'MODULE_PATHNAME', 'kde_on_change' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_aqp.on_change() IS 'tells every backend to drop its cached densities';
-REVOKE ALL ON FUNCTION kde_aqp.on_change() FROM PUBLIC;
-
-CREATE TRIGGER on_change
-    AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON kde_aqp.density
-    FOR EACH STATEMENT EXECUTE FUNCTION kde_aqp.on_change();
-ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_change;
-
 -- Event triggers keep the catalog in step with tables and columns that are dropped or renamed.
 CREATE FUNCTION kde_aqp.on_drop() RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'kde_on_drop' LANGUAGE C VOLATILE PARALLEL UNSAFE;
@@ -462,6 +452,39 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2;
 COMMENT ON FUNCTION kde_devices() IS
     'what would compute a fit: the processor''s instruction sets and threads, graphics cards';
+
+-- ---------------------------------------------------------------------------------------------
+-- Watching
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_aqp.progress(
+    OUT pid integer, OUT datname name, OUT relation regclass, OUT column_names text[],
+    OUT operation text, OUT phase text, OUT unit text, OUT done bigint, OUT total bigint,
+    OUT started_at timestamptz, OUT device text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'kde_progress' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION kde_aqp.progress() IS 'the rows of kde_progress';
+
+CREATE VIEW kde_progress AS
+SELECT p.pid,
+       p.datname,
+       p.relation,
+       p.column_names,
+       p.operation,
+       p.phase,
+       p.unit,
+       p.done,
+       p.total,
+       -- Rounded down, so that it is 100 only at the end.
+       pg_catalog.floor(p.done OPERATOR(pg_catalog.*) 1000.0 OPERATOR(pg_catalog./) p.total)
+           OPERATOR(pg_catalog./) 10 AS percent,
+       p.started_at,
+       pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) p.started_at AS elapsed,
+       p.device
+FROM kde_aqp.progress() AS p;
+COMMENT ON VIEW kde_progress IS
+    'fits that are running, of the current user''s sessions or, for members of pg_read_all_stats, all';
+GRANT SELECT ON kde_progress TO PUBLIC;
 
 -- ---------------------------------------------------------------------------------------------
 -- Aggregating: densities of every row, in one pass and in bounded memory. An aggregate's arguments

@@ -201,6 +201,7 @@ class Fit {
 
   // h_u_, the bandwidth in u.
   Status select() {
+    control_.begin(Stage::selecting);
     const Stopwatch watch;
     const std::int64_t n = smooth_rows_of_sample();
     const bool varied = !bandwidth_u_.empty() && bandwidth_u_.front() != bandwidth_u_.back();
@@ -309,6 +310,7 @@ class Fit {
   }
 
   Status estimate() {
+    control_.begin(Stage::estimating);
     const Stopwatch watch;
     Status status;
     if (is_alphabet()) {

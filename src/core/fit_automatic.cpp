@@ -70,6 +70,7 @@ class AutomaticFit {
     cut();
     if (control_.stop_requested()) return cancelled();
     if (Status s = select(); !s.ok()) return s;
+    control_.begin(Stage::estimating);
     const Stopwatch watch;
     AdaptiveInput input;
     input.cells = &cells_;
@@ -287,6 +288,7 @@ class AutomaticFit {
   }
 
   Status select() {
+    control_.begin(Stage::selecting);
     const Stopwatch watch;
     std::vector<double> values, weights;
     if (wants_exact_sums()) {

@@ -5,13 +5,11 @@
 #include "pg/stale_answers.h"
 
 extern "C" {
-#include "access/transam.h"
 #include "access/xact.h"
 #include "common/hashfn.h"
 #include "lib/ilist.h"
 #include "storage/proc.h"
 #include "utils/hsearch.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 }
@@ -28,11 +26,13 @@ struct Key {
   uint64 hash;
 };
 
-// The snapshot for which alone an entry is good.
+// Snapshots of one transaction that agree in these see the same row versions: of the transactions
+// below xmax those that run only become fewer, and on a standby they all are among `sub_running`.
 struct SnapshotIdentity {
-  LocalTransactionId transaction;
+  LocalTransactionId transaction;  // 0: of none
   TransactionId xmin, xmax;
   uint32 running;
+  int32 sub_running;
   CommandId command;
 };
 
@@ -41,25 +41,16 @@ struct Entry {
   dlist_node use;
   struct varlena* value;  // in `memory`
   char* identity;         // in `memory`; null for a column by itself
-  uint64 generation;
-  int64 id;  // of the density
-  TransactionId xmin;
-  LocalTransactionId own_transaction;  // 0: not of the current transaction
-  CommandId cmin;
-  bool bound;  // to `snapshot`
-  SnapshotIdentity snapshot;
+  int64 id;               // of the density
+  TimestampTz fitted_at;  // and its fit
+  RowVersion version;
+  SnapshotIdentity seen_by;  // the last snapshot found to see the version
 };
 
 MemoryContext memory = nullptr;
 HTAB* table = nullptr;
 dlist_head by_use = DLIST_STATIC_INIT(by_use);  // most recently used first
 Size bytes_held = 0;
-Oid watched_catalog = InvalidOid;
-uint64 current_generation = 1;
-
-void on_invalidation(Datum, Oid relation) {
-  if (relation == InvalidOid || relation == watched_catalog) ++current_generation;
-}
 
 LocalTransactionId this_transaction() {
 #if PG_VERSION_NUM >= 170000
@@ -70,24 +61,29 @@ LocalTransactionId this_transaction() {
 }
 
 SnapshotIdentity identity_of(Snapshot s) {
-  return {this_transaction(), s->xmin, s->xmax, s->xcnt, s->curcid};
+  return {this_transaction(), s->xmin, s->xmax, s->xcnt, s->subxcnt, s->curcid};
 }
 
 bool same(const SnapshotIdentity& a, const SnapshotIdentity& b) {
   return a.transaction == b.transaction && a.xmin == b.xmin && a.xmax == b.xmax &&
-         a.running == b.running && a.command == b.command;
+         a.running == b.running && a.sub_running == b.sub_running && a.command == b.command;
+}
+
+// Notes that a snapshot sees the entry's version. Of a version of the transaction's own nothing is
+// noted: a rollback to a savepoint may undo it and leave the next snapshot like the last.
+void note_seen(Entry* e, Snapshot snapshot) {
+  if (TransactionIdIsCurrentTransactionId(e->version.xmin)) {
+    e->seen_by = {};
+  } else {
+    e->seen_by = identity_of(snapshot);
+  }
 }
 
 bool usable(Entry* e, Snapshot snapshot) {
-  if (e->generation != current_generation) return false;
-  if (e->bound && !same(e->snapshot, identity_of(snapshot))) return false;
-  if (e->own_transaction != 0)
-    return e->own_transaction == this_transaction() && e->cmin < snapshot->curcid;
-  // A version older than every snapshot this backend can hold needs no more looking at, which also
-  // keeps its transaction number from being compared after it has wrapped around.
-  if (e->xmin != FrozenTransactionId && TransactionIdPrecedes(e->xmin, TransactionXmin))
-    e->xmin = FrozenTransactionId;
-  return !XidInMVCCSnapshot(e->xmin, snapshot);
+  if (same(e->seen_by, identity_of(snapshot))) return true;
+  if (!catalog_sees(e->version, snapshot)) return false;
+  note_seen(e, snapshot);
+  return true;
 }
 
 // dlist_container without its C-only type check.
@@ -119,25 +115,10 @@ void create_table() {
   table = hash_create("kde_aqp densities", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-// Whether a row version is what a snapshot taken now would see. In parallel mode none can be taken;
-// then the version is good for the statement's snapshot alone, which is all a worker needs.
-bool is_newest(const DensityKey& wanted, const StoredDensity& seen) {
-  if (IsInParallelMode()) return false;
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  const StoredDensity newest = catalog_find(wanted, latest, false);
-  UnregisterSnapshot(latest);
-  return newest.found && ItemPointerEquals(const_cast<ItemPointer>(&newest.tid),
-                                           const_cast<ItemPointer>(&seen.tid));
-}
-
 Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snapshot snapshot) {
-  watched_catalog = catalog_oid();
-  // An invalidation that arrives while we read marks the entry old at once.
-  const uint64 generation = current_generation;
   const StoredDensity seen = catalog_find(wanted, snapshot, true);
   if (!seen.found) return nullptr;
 
-  const bool newest = is_newest(wanted, seen);
   make_room(VARSIZE(seen.value));
   struct varlena* copy =
       static_cast<struct varlena*>(MemoryContextAlloc(memory, VARSIZE(seen.value)));
@@ -149,13 +130,10 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   Assert(!existed);
   e->value = copy;
   e->identity = own_identity;
-  e->generation = generation;
   e->id = seen.id;
-  e->xmin = seen.xmin;
-  e->own_transaction = seen.own ? this_transaction() : 0;
-  e->cmin = seen.cmin;
-  e->bound = !newest;
-  e->snapshot = identity_of(snapshot);
+  e->fitted_at = seen.fitted_at;
+  e->version = seen.version;
+  note_seen(e, snapshot);
   bytes_held += VARSIZE(copy);
   dlist_push_head(&by_use, &e->use);
   return e;
@@ -178,8 +156,6 @@ Entry* find(const Key& key, const char* identity, Snapshot snapshot) {
 template <typename LookUp>
 const Entry* under_snapshot(LookUp look_up) {
   if (table == nullptr) create_table();
-  // Learn of densities committed since this transaction began; cheap when there is nothing.
-  AcceptInvalidationMessages();
   // Procedures may evaluate expressions between transactions with no snapshot (a cast to a domain
   // whose constraint asks a density).
   const bool push = !ActiveSnapshotSet();
@@ -192,7 +168,7 @@ const Entry* under_snapshot(LookUp look_up) {
 // An entry's value. Looking for staleness reads catalogs, which at most marks entries as old.
 const struct varlena* value_of(Oid relation, const Entry* entry) {
   if (entry == nullptr) return nullptr;
-  check_stale(relation, entry->id);
+  check_stale(relation, entry->id, entry->fitted_at);
   return entry->value;
 }
 
@@ -217,7 +193,5 @@ const struct varlena* cached_density(const DensityKey& wanted) {
                     return e != nullptr ? e : load(wanted, identity, key, snapshot);
                   }));
 }
-
-void register_cache_callbacks() { CacheRegisterRelcacheCallback(on_invalidation, 0); }
 
 }  // namespace kde_pg

@@ -1,13 +1,16 @@
 // Densities a backend keeps at hand, so that an answer by name costs microseconds.
 //
-// An entry is a row version of the catalog, and is used only for snapshots that see that version:
-//   * writers of the catalog send an invalidation; its callback only marks everything as old;
-//   * a version whose inserter the snapshot sees as still running is not used (old cursors);
-//   * a version that is not the newest (the snapshot of a REPEATABLE READ transaction, or of a
-//     statement older than a commit) is used for that snapshot alone, since the invalidation that
-//     would have told of the newer one has been consumed;
-//   * a version written by the current transaction is used within it, after its command, and
-//     forgotten at its end; a rollback to a savepoint sends its own invalidation.
+// An entry is a row version of the catalog, and the row itself tells who may use it: the first
+// answer of every statement looks whether the statement's snapshot sees that version still (one
+// buffer of the catalog; the density itself is not read). So an answer is never of another state
+// than the statement's other rows: not of an old one between another's commit and its invalidation,
+// not of what was rolled back, on a standby, or under an old snapshot, which loads the version that
+// it sees. Writers need not tell anybody, and a fit costs no session the densities that it did not
+// touch.
+//
+// A version is known by its place, its inserter and the catalog's file, so that neither VACUUM nor
+// VACUUM FULL can put another one in its place unnoticed.
+//
 // Least recently used entries go first when kde_aqp.cache_size is exceeded.
 #pragma once
 
@@ -19,8 +22,5 @@ namespace kde_pg {
 // the next call or the end of the statement's row, whichever is first: copy what must live longer.
 const struct varlena* cached_density(TableColumn column);
 const struct varlena* cached_density(const DensityKey& key);
-
-// Registers the invalidation callback; once, from _PG_init.
-void register_cache_callbacks();
 
 }  // namespace kde_pg

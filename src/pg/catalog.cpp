@@ -3,6 +3,7 @@
 #include "pg/catalog.h"
 
 #include "pg/expression.h"
+#include "pg/refresh_shared.h"
 #include "pg/subtransaction.h"
 
 extern "C" {
@@ -17,6 +18,8 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "commands/sequence.h"
 #include "common/hashfn.h"
+#include "executor/tuptable.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "miscadmin.h"
@@ -118,8 +121,10 @@ bool uses(const NamedColumns& columns, AttrNumber attnum) {
   return false;
 }
 
-// Opens the catalog. Its layout must be the one this library was built for: between the files of a
-// new version and ALTER EXTENSION UPDATE it is not.
+// Opens the catalog. Writers keep their lock to the end of the transaction, as SQL does: VACUUM
+// FULL, REINDEX and ALTER TABLE must not meet rows whose transaction still runs. Its layout must be
+// the one this library was built for: between the files of a new version and ALTER EXTENSION UPDATE
+// it is not.
 Relation open_catalog(LOCKMODE lock) {
   Relation catalog = table_open(catalog_oid(), lock);
   if (RelationGetNumberOfAttributes(catalog) != kColumns) raise_other_version();
@@ -211,9 +216,10 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
 void check_snapshot_agrees(const DensityKey& key, const StoredDensity& latest) {
   if (!IsolationUsesXactSnapshot() || latest.own) return;
   const StoredDensity seen = catalog_find(key, GetTransactionSnapshot(), false);
-  const bool same = seen.found == latest.found &&
-                    (!seen.found || ItemPointerEquals(const_cast<ItemPointer>(&seen.tid),
-                                                      const_cast<ItemPointer>(&latest.tid)));
+  const bool same =
+      seen.found == latest.found &&
+      (!seen.found || ItemPointerEquals(const_cast<ItemPointer>(&seen.version.tid),
+                                        const_cast<ItemPointer>(&latest.version.tid)));
   if (!same)
     ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
                     errmsg("could not serialize access due to concurrent update")));
@@ -341,12 +347,12 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_v
   for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
     if (!same_key(row.key, key) || !is_current(row)) return true;
     out.found = true;
-    out.tid = tuple->t_self;
-    out.xmin = HeapTupleHeaderGetXmin(tuple->t_data);
-    out.own = TransactionIdIsCurrentTransactionId(out.xmin);
-    if (out.own) out.cmin = HeapTupleHeaderGetCmin(tuple->t_data);
+    out.version = {file_of(catalog), tuple->t_self, HeapTupleHeaderGetRawXmin(tuple->t_data)};
+    out.own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
     bool is_null;
     out.id = DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
+    out.fitted_at =
+        DatumGetTimestampTz(heap_getattr(tuple, kFittedAt, RelationGetDescr(catalog), &is_null));
     if (want_value) {
       const Datum value = heap_getattr(tuple, kDensity, RelationGetDescr(catalog), &is_null);
       if (is_null)
@@ -357,6 +363,25 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_v
   });
   table_close(catalog, AccessShareLock);
   return out;
+}
+
+bool catalog_sees(const RowVersion& version, Snapshot snapshot) {
+  Relation catalog = open_catalog(AccessShareLock);
+  ItemPointerData tid = version.tid;
+  bool sees = false;
+  // VACUUM may have cut off the end of the file, though not now, under our lock.
+  if (file_of(catalog) == version.file &&
+      ItemPointerGetBlockNumber(&tid) < RelationGetNumberOfBlocks(catalog)) {
+    TupleTableSlot* slot = table_slot_create(catalog, nullptr);
+    if (table_tuple_fetch_row_version(catalog, &tid, snapshot, slot)) {
+      bool is_null;
+      const Datum xmin = slot_getsysattr(slot, MinTransactionIdAttributeNumber, &is_null);
+      sees = DatumGetTransactionId(xmin) == version.xmin;
+    }
+    ExecDropSingleTupleTableSlot(slot);
+  }
+  table_close(catalog, AccessShareLock);
+  return sees;
 }
 
 List* catalog_list(Oid relation, Snapshot snapshot) {
@@ -443,14 +468,13 @@ bool catalog_set(const DensityKey& key, const RefreshSettings& settings) {
   if (changed != nullptr) {
     const StoredDensity old = catalog_find(key, latest.get(), false);
     check_snapshot_agrees(key, old);
-    delete_row(catalog, const_cast<ItemPointer>(&old.tid));
+    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
     CommandCounterIncrement();
     CatalogTupleInsert(catalog, changed);
-    CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
     CommandCounterIncrement();
   }
   latest.release();
-  table_close(catalog, RowExclusiveLock);
+  table_close(catalog, NoLock);
   return changed != nullptr;
 }
 
@@ -494,7 +518,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   int64 id = 0;
   if (old.found) {
     (void)catalog_settings(key, latest.get(), &id, &settings);
-    delete_row(catalog, const_cast<ItemPointer>(&old.tid));
+    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
     CommandCounterIncrement();
   } else {
     id = new_density_id();
@@ -535,8 +559,8 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   put_settings(settings, values, nulls);
   upkeep_fitted(id, record.counters, record.table_rows, record.sampler);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
-  CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
-  table_close(catalog, RowExclusiveLock);
+  note_changed_densities();
+  table_close(catalog, NoLock);
   CommandCounterIncrement();
 }
 
@@ -547,12 +571,11 @@ bool catalog_remove(const DensityKey& key) {
   const StoredDensity old = catalog_find(key, latest.get(), false);
   check_snapshot_agrees(key, old);
   if (old.found) {
-    delete_row(catalog, const_cast<ItemPointer>(&old.tid));
+    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
     upkeep_remove(old.id);
-    CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
   }
   latest.release();
-  table_close(catalog, RowExclusiveLock);
+  table_close(catalog, NoLock);
   CommandCounterIncrement();
   return old.found;
 }
@@ -572,8 +595,7 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
     return true;
   });
   latest.release();
-  if (any) CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
-  table_close(catalog, RowExclusiveLock);
+  table_close(catalog, NoLock);
   if (any) CommandCounterIncrement();
 }
 
@@ -644,10 +666,9 @@ void catalog_follow_renames(Oid relation) {
     CommandCounterIncrement();
     ListCell* cell;
     foreach (cell, changed) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
-    CacheInvalidateRelcacheByRelid(RelationGetRelid(catalog));
     CommandCounterIncrement();
   }
-  table_close(catalog, RowExclusiveLock);
+  table_close(catalog, NoLock);
 }
 
 }  // namespace kde_pg

@@ -4,7 +4,7 @@
 // carries it. Attribute numbers beside the names, also beside those that expressions and the filter
 // use, are this database's; an event trigger keeps both, and the texts, in step with RENAME, and a
 // row in which they disagree is not used. Rows are written here, below SQL's privileges (callers
-// check ownership), and every write tells all backends to drop what they have cached.
+// check ownership), under a lock that lasts to the end of the transaction, as SQL's does.
 #pragma once
 
 #include "pg/density_key.h"
@@ -22,15 +22,23 @@ extern "C" {
 
 namespace kde_pg {
 
+// Tells a version of a row from every other: while a version can be seen, no other takes its place
+// in the file, and what comes there later is another transaction's (unless all transaction numbers
+// have come round between two looks).
+struct RowVersion {
+  Oid file;  // of the catalog; VACUUM FULL and TRUNCATE give it a new one
+  ItemPointerData tid;
+  TransactionId xmin;  // as inserted, also when frozen since
+};
+
 // A density as found in the catalog.
 struct StoredDensity {
   bool found = false;
-  ItemPointerData tid;
-  TransactionId xmin = InvalidTransactionId;  // of the row; Frozen if frozen
-  CommandId cmin = 0;                         // meaningful if the row is this transaction's own
-  bool own = false;                           // written by the current transaction
-  struct varlena* value = nullptr;            // detoasted, in the caller's memory context
-  int64 id = 0;                               // ties it to its row of kde_aqp.upkeep
+  RowVersion version;
+  bool own = false;                 // written by the current transaction
+  struct varlena* value = nullptr;  // detoasted, in the caller's memory context
+  int64 id = 0;                     // ties it to its row of kde_aqp.upkeep
+  TimestampTz fitted_at = 0;
 };
 
 // How a fit was asked for, as far as it is not in the density: what a refresh asks for again.
@@ -86,6 +94,9 @@ Oid catalog_oid_or_invalid();
 
 // The density of a key as `snapshot` sees it; the value is read only if wanted.
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value);
+
+// Whether `snapshot` sees a version that catalog_find() found, now or earlier in this session.
+bool catalog_sees(const RowVersion& version, Snapshot snapshot);
 
 // The densities of a relation as `snapshot` sees them: a palloc'ed list of CatalogEntry*, in no
 // particular order.

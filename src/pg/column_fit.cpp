@@ -4,6 +4,7 @@
 #include "pg/bandwidth.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
+#include "pg/fit_log.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
@@ -96,6 +97,9 @@ void check_sample_rows(int64 sample_rows) {
 
 void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFit* fit) {
   const ColumnTypes types = check_types(request.key);
+  instr_time begun;
+  INSTR_TIME_SET_CURRENT(begun);
+  progress_begin(request.key, request.operation);
   catalog_lock(request.key);
   // Before the first row is read: what changes meanwhile counts as changed since.
   const Counters counters = read_counters(RelationGetRelid(relation));
@@ -133,9 +137,9 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   options.engine = chosen_engine();
   MemoryContext caller = MemoryContextSwitchTo(context);
   DeviceChoice device;
-  choose_device(line_work(request.method, request.kernel, request.exact,
-                          static_cast<int64>(work->sample.bandwidth_values.size())),
-                &options.engine, &device);
+  const kde::SumsWork sums = line_work(request.method, request.kernel, request.exact,
+                                       static_cast<int64>(work->sample.bandwidth_values.size()));
+  choose_device(sums, &options.engine, &device);
   MemoryContextSwitchTo(caller);
   const kde::Control control = begin_core_work(chosen_threads());
   check_status(
@@ -171,7 +175,10 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   record.estimate_ms = report.estimate_ms;
   const auto* density = reinterpret_cast<const kde::Header*>(record.density);
   record.table_rows = table_rows(request.key, counters, density->rows + density->nulls);
+  progress_phase(Phase::storing);
   catalog_store(request.key, record);
+  progress_end();
+  log_long_fit(request.key, record, report.sample_rows, begun);
 
   fit->rows = reinterpret_cast<const kde::Header*>(record.density)->rows;
   fit->bytes = work->size;

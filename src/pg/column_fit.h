@@ -3,6 +3,7 @@
 
 #include "pg/catalog.h"
 #include "pg/fit_steps.h"
+#include "pg/progress.h"
 
 #include "core/fit.h"
 
@@ -14,7 +15,8 @@ struct ColumnFitRequest {
   const char* method_name = nullptr;
   int64 sample_rows = 0;  // -1: every row
   int64 seed = 0;
-  bool seed_given = false;  // a refresh then takes the same
+  bool seed_given = false;               // a refresh then takes the same
+  Operation operation = Operation::fit;  // as which it is shown
   bool exact = false;
   kde::Kernel kernel = kde::Kernel::gaussian;
 };

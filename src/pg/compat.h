@@ -32,6 +32,13 @@ extern "C" {
 #define INTERVAL_NOEND(i) ((void)(i))
 #endif
 
+// 16: a relation's file goes by another name. A macro: most files do not need rel.h.
+#if PG_VERSION_NUM >= 160000
+#define file_of(relation) ((relation)->rd_locator.relNumber)
+#else
+#define file_of(relation) ((relation)->rd_node.relNode)
+#endif
+
 // 18: generated columns that are computed when read (pg_attribute.attgenerated).
 #if PG_VERSION_NUM < 180000
 #define ATTRIBUTE_GENERATED_VIRTUAL 'v'

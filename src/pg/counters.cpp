@@ -1,6 +1,8 @@
 // The readings of counters.h.
 #include "pg/counters.h"
 
+#include <initializer_list>
+
 extern "C" {
 #include "access/htup_details.h"
 #include "access/xlog.h"

@@ -10,6 +10,7 @@
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
+#include "pg/progress.h"
 
 #include "core/device/client.h"
 #include "core/select/line_bandwidth.h"
@@ -199,7 +200,8 @@ kde::SumsWork estimate_work(std::int64_t n, int d, std::int64_t m) {
   return work;
 }
 
-void choose_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice) {
+// choose_device() without telling anybody.
+void find_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice) {
   *choice = {};
   // Another engine than the usual one was asked for by name.
   if (engine->kind != kde::Engine::Kind::simd) return;
@@ -230,6 +232,20 @@ void choose_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice
   engine->kind = kde::Engine::Kind::device;
   engine->device = &*service->device;
   engine->use = &choice->use;
+}
+
+void choose_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice) {
+  find_device(work, engine, choice);
+  if (work.sums <= 0) return;
+  const bool on_device = engine->kind == kde::Engine::Kind::device;
+  const double n = static_cast<double>(work.n);
+  const double pairs = work.queries > 0 ? n * static_cast<double>(work.queries) : n * (n - 1) / 2;
+  progress_sums(on_device, static_cast<int64>(Min(work.sums * pairs, 0x1p62)));
+  ereport(DEBUG1, (errmsg_internal(
+                      "sums over pairs of %lld values in %d dimensions: by the %s, where the "
+                      "processor would take about %.0f ms",
+                      static_cast<long long>(work.n), work.d, on_device ? "device" : "processor",
+                      kde::predicted_processor_ms(work, chosen_threads()))));
 }
 
 void report_device(const DeviceChoice& choice) {

@@ -5,11 +5,12 @@
 //   on_row    (row trigger)    gives rows that come by SQL, from a restore or a subscription, the
 //                              attribute numbers of this database, its canonical texts and a
 //                              number of their own
-//   on_change (trigger)        tells all backends to forget cached densities
+//   on_change (trigger)        does nothing; version 0.1.0 had it
 //
 // What fits and drops write by themselves passes none of these. And kde_aqp.is_readable, which the
 // view kde_densities asks.
 #include "pg/expression.h"
+#include "pg/refresh_shared.h"
 #include "pg/relation.h"
 #include "pg/subtransaction.h"
 
@@ -23,7 +24,6 @@ extern "C" {
 #include "commands/trigger.h"
 #include "executor/spi.h"
 #include "utils/array.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 }
@@ -129,10 +129,9 @@ bool complete_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
 
 }  // namespace
 
+// It told all sessions to forget what they had cached. They look for themselves (cache.h).
 KDE_FUNCTION(kde_on_change) {
   check_trigger(fcinfo, "kde_aqp.on_change");
-  const TriggerData* data = reinterpret_cast<TriggerData*>(fcinfo->context);
-  CacheInvalidateRelcacheByRelid(RelationGetRelid(data->tg_relation));
   PG_RETURN_POINTER(nullptr);
 }
 
@@ -179,6 +178,7 @@ KDE_FUNCTION(kde_on_row) {
     columns[n] = static_cast<int>(kde_pg::CatalogColumn::id);
     values[n++] = Int64GetDatum(kde_pg::new_density_id());
   }
+  kde_pg::note_changed_densities();
   PG_RETURN_POINTER(heap_modify_tuple_by_cols(tuple, desc, n, columns, values, nulls));
 }
 

@@ -1,6 +1,8 @@
 // The poll of interrupts.h.
 #include "pg/interrupts.h"
 
+#include "pg/progress.h"
+
 #include "core/sums/pair_sums.h"
 
 #include <signal.h>
@@ -54,6 +56,7 @@ bool should_stop(void*) {
 kde::Control begin_core_work(int threads) {
   kde::Control control;
   control.should_stop = should_stop;
+  watch_work(&control);
   clear_pending_interrupt();
 #if PG_VERSION_NUM >= 160000
   // A conflict with recovery may end the session from within CHECK_FOR_INTERRUPTS; the process must

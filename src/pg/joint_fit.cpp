@@ -4,6 +4,7 @@
 #include "pg/bandwidth.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
+#include "pg/fit_log.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
 #include "pg/owned.h"
@@ -126,6 +127,9 @@ void fit_several_columns(const JointFitRequest& request, Relation relation, Join
   const kde::JointMethod method = read_joint_method(request.method_name);
   check_joint_sample_rows(request.sample_rows, key.columns);
   const ColumnTypes types = check_types(key);
+  instr_time begun;
+  INSTR_TIME_SET_CURRENT(begun);
+  progress_begin(key, request.operation);
   catalog_lock(key);
   const Counters counters = read_counters(RelationGetRelid(relation));
 
@@ -147,7 +151,7 @@ void fit_several_columns(const JointFitRequest& request, Relation relation, Join
   ScanResult scan;
   const char* doing = psprintf("read %s", describe_columns(key));
   scan_as_owner(relation, key, types, scan_options, doing, &sink, &scan);
-  check_status(sampler->finish(&work->sample), doing);
+  check_status(sampler->finish(&work->sample, begin_core_work(1)), doing);
   const double scan_ms = elapsed_ms(start);
   const kde::JointSample& sample = work->sample;
   check_has_values(relation, key, sample);
@@ -167,8 +171,8 @@ void fit_several_columns(const JointFitRequest& request, Relation relation, Join
   options.engine = chosen_engine();
   MemoryContext caller = MemoryContextSwitchTo(context);
   DeviceChoice device;
-  choose_device(work_of(method, Min(sample.rows, options.bandwidth_rows), key.columns),
-                &options.engine, &device);
+  const kde::SumsWork sums = work_of(method, Min(sample.rows, options.bandwidth_rows), key.columns);
+  choose_device(sums, &options.engine, &device);
   MemoryContextSwitchTo(caller);
   const kde::Control control = begin_core_work(chosen_threads());
   int column = -1;
@@ -205,7 +209,10 @@ void fit_several_columns(const JointFitRequest& request, Relation relation, Join
   record.stored_rows = report.points;
   fit->rows = reinterpret_cast<const kde::JointHeader*>(record.density)->rows;
   record.table_rows = table_rows(key, counters, fit->rows);
+  progress_phase(Phase::storing);
   catalog_store(key, record);
+  progress_end();
+  log_long_fit(key, record, report.sample_rows, begun);
 
   fit->method = kde::joint_method_name(report.method);
   fit->sample_rows = report.sample_rows;

@@ -3,6 +3,7 @@
 
 #include "pg/catalog.h"
 #include "pg/fit_steps.h"
+#include "pg/progress.h"
 
 #include "core/joint/fit.h"
 
@@ -13,7 +14,8 @@ struct JointFitRequest {
   const char* method_name = nullptr;
   int64 sample_rows = 0;
   int64 seed = 0;
-  bool seed_given = false;  // a refresh then takes the same
+  bool seed_given = false;               // a refresh then takes the same
+  Operation operation = Operation::fit;  // as which it is shown
 };
 
 // What was stored; in the caller's memory context.

@@ -1,4 +1,4 @@
-// The library's entry point. Loading it defines the options and callbacks; it starts no thread, as
+// The library's entry point. Loading it defines the options; it starts no thread, as
 // the postmaster must stay single-threaded when it is preloaded.
 #include "pg/pg.h"
 
@@ -6,9 +6,11 @@ extern "C" {
 #include "miscadmin.h"
 }
 
-#include "pg/cache.h"
 #include "pg/device_worker.h"
 #include "pg/options.h"
+#include "pg/progress.h"
+#include "pg/refresh_launcher.h"
+#include "pg/refresh_shared.h"
 
 extern "C" {
 PG_MODULE_MAGIC;
@@ -17,6 +19,11 @@ PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void) {
   kde_pg::define_options();
-  kde_pg::register_cache_callbacks();
-  if (process_shared_preload_libraries_in_progress) kde_pg::register_device_worker();
+  kde_pg::register_progress_callbacks();
+  kde_pg::register_refresh_callbacks();
+  if (process_shared_preload_libraries_in_progress) {
+    kde_pg::register_device_worker();
+    kde_pg::request_refresh_memory();
+    kde_pg::register_refresh_launcher();
+  }
 }

@@ -15,6 +15,8 @@ extern int option_sample_blocks;
 extern int option_cache_size;
 // kde_aqp.joint_bytes: kilobytes a density of several columns takes at most.
 extern int option_joint_bytes;
+// kde_aqp.log_min_duration: milliseconds from which a fit is logged; -1: none.
+extern int option_log_min_duration;
 
 // kde_aqp.refresh_scale_factor, _threshold, _max_age (seconds; 0: any), _drift: when a density is
 // stale (staleness.h).
@@ -35,6 +37,11 @@ DeviceMode chosen_device_mode();
 extern int option_gpu_memory_limit;
 // kde_aqp.gpu_max_jobs: sums that may wait or run there.
 extern int option_gpu_max_jobs;
+
+// kde_aqp.naptime: seconds between the refresh launcher's rounds.
+extern int option_naptime;
+// kde_aqp.max_workers: refresh workers that may run at once; 0: none.
+extern int option_max_workers;
 
 // The path of the device service's program, from kde_aqp.cuda_program. path: MAXPGPATH bytes.
 void device_program_path(char* path);

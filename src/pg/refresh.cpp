@@ -96,6 +96,7 @@ double refit(const CatalogEntry& entry, Relation relation) {
     check_sample_rows(asked.sample_rows);
     request.seed = seed;
     request.seed_given = asked.seed_given;
+    request.operation = Operation::refresh;
     request.exact = asked.exact;
     request.kernel = kernel_of(entry.key);
     ColumnFit fit;
@@ -108,6 +109,7 @@ double refit(const CatalogEntry& entry, Relation relation) {
   request.sample_rows = asked.sample_rows;
   request.seed = seed;
   request.seed_given = asked.seed_given;
+  request.operation = Operation::refresh;
   JointFit fit;
   fit_several_columns(request, relation, &fit);
   return cost_of(fit.record);
@@ -237,6 +239,12 @@ List* refresh_items(Oid relation) {
   return items;
 }
 
+void note_refresh_failure(const RefreshItem& item, const char* error) {
+  // The error took the locks along; where another session fits it now, that fit says more.
+  const CatalogEntry* entry = find_entry(item.relation, item.id);
+  if (entry != nullptr && catalog_try_lock(entry->key)) upkeep_note_failure(item.id, error);
+}
+
 RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   RefreshResult result = {};
   result.action = RefreshAction::failed;
@@ -272,10 +280,8 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   result.reason =
       error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
   result.sqlstate = error->sqlerrcode;
-  // Locks went with the subtransaction; where another session fits it now, that fit says more.
   PushActiveSnapshot(GetTransactionSnapshot());
-  const CatalogEntry* entry = find_entry(item.relation, item.id);
-  if (entry != nullptr && catalog_try_lock(entry->key)) upkeep_note_failure(item.id, result.reason);
+  note_refresh_failure(item, result.reason);
   PopActiveSnapshot();
   return result;
 }

@@ -28,6 +28,7 @@ extern "C" {
 }
 
 #include "pg/block_sample.h"
+#include "pg/progress.h"
 #include "pg/row_reader.h"
 #include "pg/scan.h"
 
@@ -54,6 +55,7 @@ struct Leaves {
   Leaf* items;
   int count;
   uint64 blocks;
+  double expected_rows;  // of the leaves read by query, as last analysed
 };
 
 // --------------------------------------------------------------------------------- leaves
@@ -104,6 +106,7 @@ Leaves collect_leaves(Relation relation, const DensityKey& key) {
                       rel->rd_tableam->scan_set_tidrange != nullptr;
       if (leaf.by_block) leaf.blocks = RelationGetNumberOfBlocks(rel);
       leaves.blocks += leaf.blocks;
+      if (leaf.by_query) leaves.expected_rows += Max(rel->rd_rel->reltuples, 0.0f);
       leaves.items[leaves.count++] = leaf;
     }
     table_close(rel, NoLock);
@@ -114,12 +117,18 @@ Leaves collect_leaves(Relation relation, const DensityKey& key) {
 
 // ------------------------------------------------------------------------- ways to read a leaf
 
-// Every row, or each with probability `keep` where it is below 1.
-void read_whole(Relation rel, Snapshot snapshot, double keep, kde::Random* random,
-                RowReader* reader) {
+// Every row, or each with probability `keep` where it is below 1. blocks_before: read of the leaves
+// before; -1: this one's are not counted.
+void read_whole(Relation rel, Snapshot snapshot, double keep, int64 blocks_before,
+                kde::Random* random, RowReader* reader) {
+  BlockNumber block = InvalidBlockNumber;
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
   TableScanDesc scan = table_beginscan_strat(rel, snapshot, 0, nullptr, true, false);
   while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
+    if (blocks_before >= 0 && ItemPointerGetBlockNumber(&slot->tts_tid) != block) {
+      block = ItemPointerGetBlockNumber(&slot->tts_tid);
+      progress_done(blocks_before + block);
+    }
     if (keep < 1) {
       if (random->uniform() >= keep) {
         reader->skip();
@@ -155,7 +164,10 @@ const char* leaf_query(Relation relation, const DensityKey& key, Relation rel) {
   return query.data;
 }
 
-void read_by_query(const char* query, double keep, kde::Random* random, RowReader* reader) {
+// rows_before: read of the leaves before; -1: rows are not counted. Returns those read.
+int64 read_by_query(const char* query, double keep, int64 rows_before, kde::Random* random,
+                    RowReader* reader) {
+  int64 rows_read = 0;
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   // Read-only: under the active snapshot, like the other ways.
   Portal portal = SPI_cursor_open_with_args(nullptr, query, 0, nullptr, nullptr, nullptr, true,
@@ -172,16 +184,20 @@ void read_by_query(const char* query, double keep, kde::Random* random, RowReade
       reader->take(rows->vals[i], rows->tupdesc);
     }
     SPI_freetuptable(rows);
+    rows_read += static_cast<int64>(fetched);
+    if (rows_before >= 0) progress_done(rows_before + rows_read);
     reader->take_breath();
     if (fetched == 0) break;
   }
   SPI_cursor_close(portal);
   SPI_finish();
+  return rows_read;
 }
 
-// The blocks chosen[0 .. count-1] - first, in ascending order.
+// The blocks chosen[0 .. count-1] - first, in ascending order. blocks_before: read of the leaves
+// before.
 void read_blocks(Relation rel, Snapshot snapshot, const uint64* chosen, uint64 count, uint64 first,
-                 RowReader* reader) {
+                 int64 blocks_before, RowReader* reader) {
   // Only of heap tables is it known that a TID's block is a block of the main fork.
   const bool can_prefetch = rel->rd_rel->relam == HEAP_TABLE_AM_OID;
   const uint64 distance =
@@ -218,6 +234,7 @@ void read_blocks(Relation rel, Snapshot snapshot, const uint64* chosen, uint64 c
     }
     CHECK_FOR_INTERRUPTS();
     begin = end;
+    progress_done(blocks_before + static_cast<int64>(end));
   }
   table_endscan(scan);
   ExecDropSingleTupleTableSlot(slot);
@@ -247,6 +264,14 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   const double keep =
       every_row ? 1 : static_cast<double>(wanted) / static_cast<double>(leaves.blocks);
 
+  // Blocks, or rows where no leaf has blocks to count.
+  const bool counts_rows = leaves.blocks == 0;
+  progress_phase(Phase::scanning, counts_rows ? Unit::rows : Unit::blocks,
+                 static_cast<int64>(counts_rows ? leaves.expected_rows : wanted));
+  ereport(DEBUG1, (errmsg_internal("reading %llu of %llu blocks in %d relations",
+                                   static_cast<unsigned long long>(wanted),
+                                   static_cast<unsigned long long>(leaves.blocks), leaves.count)));
+  int64 rows_read = 0;
   uint64 first = 0;        // number of the leaf's first block, all leaves laid end to end
   uint64 next_chosen = 0;  // first of chosen[] in the leaf or after it
   for (int i = 0; i < leaves.count; ++i) {
@@ -254,14 +279,17 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
     Relation rel = table_open(leaf.relation, NoLock);
     reader.begin_leaf(relation, rel);
     if (leaf.by_query) {
-      read_by_query(leaf_query(relation, key, rel), keep, &random, &reader);
+      rows_read += read_by_query(leaf_query(relation, key, rel), keep, counts_rows ? rows_read : -1,
+                                 &random, &reader);
     } else if (every_row || !leaf.by_block) {
-      read_whole(rel, snapshot, keep, &random, &reader);
+      read_whole(rel, snapshot, keep, leaf.by_block ? static_cast<int64>(first) : -1, &random,
+                 &reader);
     } else {
       uint64 end = next_chosen;
       while (end < wanted && chosen[end] < first + leaf.blocks) ++end;
       if (end > next_chosen)
-        read_blocks(rel, snapshot, chosen + next_chosen, end - next_chosen, first, &reader);
+        read_blocks(rel, snapshot, chosen + next_chosen, end - next_chosen, first,
+                    static_cast<int64>(next_chosen), &reader);
       next_chosen = end;
     }
     first += leaf.blocks;

@@ -70,8 +70,7 @@ void look(Oid relation, Entry* entry) {
     if (found->id != entry->id) continue;
     const Staleness staleness =
         staleness_of(relation, found->fitted_at, upkeep_find(entry->id, latest), found->settings);
-    if (entry->fitted_at != found->fitted_at) entry->warned = false;
-    entry->fitted_at = found->fitted_at;
+    // The fit that answers may be an older one, under an old snapshot.
     entry->stale = staleness.stale;
     if (!staleness.stale) break;
     strlcpy(entry->reason, staleness.reason, sizeof entry->reason);
@@ -91,14 +90,17 @@ void tell(const Entry& entry, bool as_error) {
 
 }  // namespace
 
-void check_stale(Oid relation, int64 density_id) {
+void check_stale(Oid relation, int64 density_id, TimestampTz fitted_at) {
   if (chosen_stale_answer() == StaleAnswer::ignore) return;
   const TimestampTz now = GetCurrentTimestamp();
   Entry* entry = entry_of(density_id);
-  if (now >= entry->next_look) {
+  // A fit of its own accord is news.
+  if (now >= entry->next_look || entry->fitted_at != fitted_at) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "kde_aqp staleness", ALLOCSET_SMALL_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
+    if (entry->fitted_at != fitted_at) entry->warned = false;
+    entry->fitted_at = fitted_at;
     look(relation, entry);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);

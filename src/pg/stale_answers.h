@@ -5,10 +5,14 @@
 
 #include "pg/pg.h"
 
+extern "C" {
+#include "utils/timestamp.h"
+}
+
 namespace kde_pg {
 
-// The density of `relation` that answers was found. Error 55000 with kde_aqp.stale =
+// A density of `relation`, of the fit at that time, answers. Error 55000 with kde_aqp.stale =
 // error.
-void check_stale(Oid relation, int64 density_id);
+void check_stale(Oid relation, int64 density_id, TimestampTz fitted_at);
 
 }  // namespace kde_pg

@@ -14,14 +14,18 @@ namespace kde_pg {
 
 namespace {
 
-// Nothing is fitted: the error has the call that would fit it. The table is not locked, so it may
-// be gone by now.
+// The table is not locked, so it may be gone at any time.
+[[noreturn]] void raise_gone() {
+  ereport(ERROR,
+          (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the column asked about no longer exists")));
+  pg_unreachable();
+}
+
+// Nothing is fitted: the error has the call that would fit it.
 [[noreturn]] void raise_not_fitted(TableColumn column) {
   const char* table = get_rel_name(column.relation);
   const char* name = live_column_name(column.relation, column.attnum);
-  if (table == nullptr || name == nullptr)
-    ereport(ERROR,
-            (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the column asked about no longer exists")));
+  if (table == nullptr || name == nullptr) raise_gone();
   // As a regclass literal reads it.
   const char* schema = RelationIsVisible(column.relation)
                            ? nullptr
@@ -41,11 +45,13 @@ Target stored(TableColumn column) {
   const kde::Header* density = density_from_datum(PointerGetDatum(value), nullptr);
   kde::ValueType type;
   int32 typmod;
-  if (!column_value_type(column, &type, &typmod) || !same_meaning(type, density->value_type))
+  if (!column_value_type(column, &type, &typmod) || !same_meaning(type, density->value_type)) {
+    if (live_column_name(column.relation, column.attnum) == nullptr) raise_gone();
     ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                     errmsg("the density of %s was fitted before the column changed its type",
                            display_name(column)),
                     errhint("Fit it again with kde_fit.")));
+  }
   return {density, type, column};
 }
 

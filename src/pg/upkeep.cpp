@@ -35,6 +35,7 @@ enum Column {
   kColumns = kTableRows
 };
 
+// Writers keep their lock to the end of the transaction, as those of catalog.cpp.
 Relation open_upkeep(LOCKMODE lock) {
   const Oid schema = get_namespace_oid("kde_aqp", true);
   const Oid oid = OidIsValid(schema) ? get_relname_relid("upkeep", schema) : InvalidOid;
@@ -95,7 +96,7 @@ class Change {
       if (!replace_[kFailures - 1]) put(kFailures, Int32GetDatum(0));
       CatalogTupleInsert(upkeep, heap_form_tuple(RelationGetDescr(upkeep), values_, nulls_));
     }
-    table_close(upkeep, RowExclusiveLock);
+    table_close(upkeep, NoLock);
     CommandCounterIncrement();
   }
 
@@ -201,7 +202,7 @@ void upkeep_remove(int64 density_id) {
     found = true;
   });
   UnregisterSnapshot(latest);
-  table_close(upkeep, RowExclusiveLock);
+  table_close(upkeep, NoLock);
   if (found) CommandCounterIncrement();
 }
 
@@ -237,7 +238,7 @@ void upkeep_remove_orphans() {
   }
   systable_endscan(scan);
   UnregisterSnapshot(latest);
-  table_close(upkeep, RowExclusiveLock);
+  table_close(upkeep, NoLock);
   if (any) CommandCounterIncrement();
 }
 

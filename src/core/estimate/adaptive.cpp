@@ -401,8 +401,8 @@ class Adaptive {
         no_memory = true;
       }
     };
-    const Status s =
-        ordered_sum(control_, static_cast<std::int64_t>(candidates.size()) * trials, work, totals);
+    const auto fits = static_cast<std::int64_t>(candidates.size()) * trials;
+    const Status s = ordered_sum(control_, fits, work, totals, {WorkUnit::steps, fits});
     if (!s.ok()) return s;
     if (no_memory) throw std::bad_alloc();
     for (std::size_t i = 0; i < candidates.size(); ++i) {

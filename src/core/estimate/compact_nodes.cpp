@@ -216,6 +216,7 @@ Status CompactNodes::compute_values(const Control& control) {
   for (std::size_t q = 0; q < position_.size(); ++q) {
     if (q == 0 || terms > kTermsPerPoll) {
       if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+      control.tell({WorkUnit::steps, std::ssize(position_)}, static_cast<std::int64_t>(q));
       terms = 0;
     }
     value_[q] = sums_at(position_[q]);

@@ -35,6 +35,7 @@ class AutomaticFit {
       : input_(input), marginals_(marginals), report_(report), d_(input.columns()) {}
 
   Status run(std::vector<std::uint64_t>* words, std::size_t* size) {
+    input_.control.begin(Stage::selecting);
     const Stopwatch selecting;
     std::vector<std::uint32_t> rows(static_cast<std::size_t>(input_.sample.rows));
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i);
@@ -54,7 +55,10 @@ class AutomaticFit {
     if (!needless && std::ssize(rows) >= kLeastRowsForEvidence) {
       const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
                               input_.control);
+      const WorkAmount scales{WorkUnit::steps, std::ssize(kScales)};
+      std::int64_t tried = 0;
       for (const double scale : kScales) {
+        input_.control.tell(scales, tried++);
         PredictionError e;
         const auto make = [&](std::span<const std::uint32_t> kept, std::vector<std::uint64_t>* out,
                               std::size_t* bytes) {
@@ -69,6 +73,7 @@ class AutomaticFit {
       }
     }
     report_->select_ms = selecting.ms();
+    input_.control.begin(Stage::estimating);
     const Stopwatch estimating;
     const double table = std::max(input_.table_rows(), n);
     JointHeader header = describe_rows(input_, table, 1);

@@ -46,6 +46,7 @@ class NamedFit {
       : input_(input), marginals_(marginals), report_(report), d_(input.columns()) {}
 
   Status run(std::vector<std::uint64_t>* words, std::size_t* size, int* column) {
+    input_.control.begin(Stage::selecting);
     const Stopwatch selecting;
     std::vector<std::uint32_t> rows;
     for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(input_.sample.rows); ++i) {
@@ -67,6 +68,7 @@ class NamedFit {
     std::snprintf(report_->notice, sizeof report_->notice, "%s", found.notice);
     report_->bandwidth = found.matrix;
     report_->select_ms = selecting.ms();
+    input_.control.begin(Stage::estimating);
     const Stopwatch estimating;
     if (rows.size() < static_cast<std::size_t>(input_.sample.rows) && report_->notice[0] == '\0')
       std::snprintf(report_->notice, sizeof report_->notice,

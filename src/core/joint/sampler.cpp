@@ -12,20 +12,23 @@ namespace kde {
 
 namespace {
 
-// The design effect on one column, of the rows that have a finite value there.
+constexpr std::size_t kRowsPerPoll = 1 << 16;  // less than a millisecond
+
+// The design effect on one column, of the rows that have a finite value there. False: told to stop.
 bool effect_of_column(const JointSample& sample, const std::vector<std::uint32_t>& block, int k,
-                      double* effect) {
+                      const Control& control, double* effect) {
   const auto d = static_cast<std::size_t>(sample.columns);
   std::vector<double> value;
   std::vector<std::uint32_t> of;
   for (std::size_t i = 0; i < block.size(); ++i) {
+    if (i % kRowsPerPoll == 0 && control.stop_requested()) return false;
     const double x = sample.value[i * d + static_cast<std::size_t>(k)];
     if ((sample.null[i] >> k & 1) != 0 || !std::isfinite(x)) continue;
     value.push_back(x);
     of.push_back(block[i]);
   }
   *effect = 1;
-  return value.size() < 2 || estimate_design_effect(value, of, {}, effect);
+  return value.size() < 2 || estimate_design_effect(value, of, control, effect);
 }
 
 }  // namespace
@@ -123,9 +126,10 @@ Status JointSampler::add(const double* value, std::uint16_t null) noexcept {
   return Status::success();
 }
 
-Status JointSampler::finish(JointSample* out) noexcept {
+Status JointSampler::finish(JointSample* out, const Control& control) noexcept {
   try {
     for (Summary& summary : columns_->summary) {
+      if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
       if (Status s = summary.settle(); !s.ok()) return s;
     }
     JointSample result;
@@ -136,8 +140,9 @@ Status JointSampler::finish(JointSample* out) noexcept {
     result.null = std::move(null_);
     if (block_ > 0) {
       for (int k = 0; k < options_.columns; ++k) {
+        control.tell({WorkUnit::steps, options_.columns}, k);
         double effect;
-        if (!effect_of_column(result, row_block_, k, &effect))
+        if (!effect_of_column(result, row_block_, k, control, &effect))
           return Status::error(Code::cancelled, "cancelled");
         result.design_effect = std::max(result.design_effect, effect);
       }

@@ -44,8 +44,9 @@ class JointSampler {
   // The rows to come lie in another block than those before; never called: they are independent.
   void begin_block() { ++block_; }
 
-  // Ends the scan: no row may be added afterwards. Errors: out_of_memory.
-  Status finish(JointSample* out) noexcept;
+  // Ends the scan: no row may be added afterwards. Errors: out_of_memory; cancelled, after which
+  // the sampler must not be used further.
+  Status finish(JointSample* out, const Control& control = {}) noexcept;
 
   // After finish(): of every row that was read.
   const Summary& summary(int column) const;

@@ -219,8 +219,12 @@ class Search {
     // Whole octaves take as many steps whatever the rounding of their ends.
     const int steps = std::max(2, static_cast<int>(std::ceil((high - low) * density - 1e-9)));
     std::vector<Point> out;
-    for (int k = 0; k <= steps && status_.ok(); ++k)
+    const WorkAmount all{WorkUnit::steps, steps + 1};
+    for (int k = 0; k <= steps && status_.ok(); ++k) {
+      control_.tell(all, k);
       out.push_back(at(k == steps ? high : low + (high - low) * k / steps));
+    }
+    control_.tell(all, all.total);
     return out;
   }
 

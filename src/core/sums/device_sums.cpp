@@ -36,7 +36,11 @@ template <class Sums>
 class DeviceFirst {
  public:
   DeviceFirst(const Engine& engine, std::vector<double> points, int d, const Control& control)
-      : engine_(engine), points_(std::move(points)), d_(d), control_(control) {}
+      : engine_(engine),
+        points_(std::move(points)),
+        d_(d),
+        n_(std::ssize(points_) / d),
+        control_(control) {}
 
   // To be called first. Errors: cancelled.
   Status load() {
@@ -52,9 +56,14 @@ class DeviceFirst {
 
   // on_device(DeviceSample&, Precision, const Control&) or on_processor(Sums&), whichever is due.
   template <class OnDevice, class OnProcessor>
-  Status compute(const OnDevice& on_device, const OnProcessor& on_processor) {
+  Status compute(const OnDevice& on_device, const OnProcessor& on_processor,
+                 std::int64_t bandwidths = 1) {
     if (sample_ == nullptr) return compute_on_processor(on_processor);
+    // A device tells nothing while it computes.
+    const WorkAmount pairs = pairs_of(n_, bandwidths);
+    control_.tell(pairs, 0);
     const Status s = on_device(*sample_, engine_.precision, control_);
+    if (s.ok()) control_.tell(pairs, pairs.total);
     if (s.ok() && engine_.use != nullptr) ++engine_.use->device_sums;
     if (s.ok() || s.code == Code::cancelled) return s;
     const Status p = compute_on_processor(on_processor);
@@ -86,6 +95,7 @@ class DeviceFirst {
   Engine engine_;
   std::vector<double> points_;
   int d_;
+  std::int64_t n_;
   Control control_;
   std::unique_ptr<DeviceSample> sample_;  // null once it has failed
   std::unique_ptr<Sums> processor_;       // null until it is needed
@@ -180,7 +190,7 @@ class DeviceGaussianSums : public GaussianPairSums {
       return Status::success();
     };
     try {
-      return first_.compute(on_device, on_processor);
+      return first_.compute(on_device, on_processor, std::ssize(h));
     } catch (const std::bad_alloc&) {
       return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
     }

@@ -60,7 +60,7 @@ class ReferenceSums : public GaussianPairSums {
     for (double& v : scatter) v = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       for (std::size_t j = i + 1; j < n_; ++j) {
-        if (stop_after(d_ * d_)) return Status::error(Code::cancelled, "cancelled");
+        if (stop_after(d_ * d_, i, 1)) return Status::error(Code::cancelled, "cancelled");
         double y[kMaxDimensions];
         double s = 0;
         for (std::size_t k = 0; k < d_; ++k) {
@@ -80,6 +80,7 @@ class ReferenceSums : public GaussianPairSums {
         }
       }
     }
+    control_.tell(all_pairs(1), all_pairs(1).total);
     *out = total;
     return Status::success();
   }
@@ -89,7 +90,8 @@ class ReferenceSums : public GaussianPairSums {
     for (GaussianSlopes& sums : out) sums = {};
     for (std::size_t i = 0; i < n_; ++i) {
       for (std::size_t j = i + 1; j < n_; ++j) {
-        if (stop_after(d_ + 4 * h.size())) return Status::error(Code::cancelled, "cancelled");
+        if (stop_after(d_ + 4 * h.size(), i, h.size()))
+          return Status::error(Code::cancelled, "cancelled");
         double s = 0;
         for (std::size_t k = 0; k < d_; ++k) {
           const double u = x_[i * d_ + k] - x_[j * d_ + k];
@@ -107,15 +109,23 @@ class ReferenceSums : public GaussianPairSums {
         }
       }
     }
+    control_.tell(all_pairs(h.size()), all_pairs(h.size()).total);
     return Status::success();
   }
 
-  // Counts `terms` more, and asks whether to stop once there are enough.
-  bool stop_after(std::size_t terms) {
+  // Counts `terms` more, and asks whether to stop once there are enough. i: the pair's first point.
+  bool stop_after(std::size_t terms, std::size_t i, std::size_t bandwidths) {
     terms_ += terms;
     if (terms_ < kTermsBetweenPolls) return false;
     terms_ = 0;
+    // Those with the points before i.
+    control_.tell(all_pairs(bandwidths),
+                  static_cast<std::int64_t>(i * (2 * n_ - i - 1) / 2 * bandwidths));
     return control_.stop_requested();
+  }
+
+  WorkAmount all_pairs(std::size_t bandwidths) const {
+    return pairs_of(static_cast<std::int64_t>(n_), static_cast<std::int64_t>(bandwidths));
   }
 
   std::vector<double> x_;

@@ -109,7 +109,7 @@ class TiledSums : public GaussianPairSums {
     const auto kernel = [&](const PointRectangle& pairs, double* sums) {
       kernels_.sweep(pairs, {&scale, 1}, sums);
     };
-    if (Status s = sum_over_pairs(scale, scale, kernel, totals); !s.ok()) return s;
+    if (Status s = sum_over_pairs(scale, scale, 1, kernel, totals); !s.ok()) return s;
     *out = {totals[0], totals[1]};
     return Status::success();
   }
@@ -130,7 +130,7 @@ class TiledSums : public GaussianPairSums {
       kernels_.scatter(pairs, scale, once / divisor, twice / divisor, sums);
     };
     const std::size_t width = 2 + d_ * (d_ + 1) / 2;
-    if (Status s = sum_over_pairs(scale, scale, kernel, {totals, width}); !s.ok()) return s;
+    if (Status s = sum_over_pairs(scale, scale, 1, kernel, {totals, width}); !s.ok()) return s;
     *out = {totals[0], totals[1]};
     const double* lower = totals + 2;
     for (std::size_t k = 0; k < d_; ++k) {
@@ -196,7 +196,9 @@ class TiledSums : public GaussianPairSums {
         const auto [low, high] = std::minmax_element(scales.begin(), scales.end());
         const double widest = *low;
         const double narrowest_scale = *high;
-        if (Status s = sum_over_pairs(widest, narrowest_scale, kernel, totals); !s.ok()) return s;
+        if (Status s = sum_over_pairs(widest, narrowest_scale, part.size(), kernel, totals);
+            !s.ok())
+          return s;
         for (std::size_t k = 0; k < part.size(); ++k) {
           store(begin + k, totals.data() + width * k, unit);
         }
@@ -258,10 +260,10 @@ class TiledSums : public GaussianPairSums {
   }
 
   // kernel(pairs, sums): adds its totals.size() sums over the pairs. widest, narrowest: the scales
-  // of those kernels.
+  // of those kernels, of which there are `bandwidths`.
   template <class Kernel>
-  Status sum_over_pairs(double widest, double narrowest, const Kernel& kernel,
-                        std::span<double> totals) {
+  Status sum_over_pairs(double widest, double narrowest, std::size_t bandwidths,
+                        const Kernel& kernel, std::span<double> totals) {
     const double reach = kGaussianReach / widest;
     const double products = product_reach_ * (std::numbers::log2e / 4) / narrowest;
     const auto work = [&](std::int64_t item, double* sums) {
@@ -281,7 +283,9 @@ class TiledSums : public GaussianPairSums {
               products},
              sums);
     };
-    return ordered_sum(control_, first_item_.back(), std::cref(work), totals);
+    return ordered_sum(
+        control_, first_item_.back(), std::cref(work), totals,
+        pairs_of(static_cast<std::int64_t>(n_), static_cast<std::int64_t>(bandwidths)));
   }
 
   // The squared distance of two tiles' boxes, and in `centre` the middle of the gap between them

@@ -134,8 +134,10 @@ Status tiled_kernel_sums(std::span<const double> points, std::span<const double>
       }
     };
     // Nothing is added up by it: it lends its threads and its polls.
-    if (Status s =
-            ordered_sum(control, static_cast<std::int64_t>(q.size() * some), std::cref(work), {});
+    const WorkAmount amount{WorkUnit::pairs,
+                            static_cast<std::int64_t>(m * some * kPartTiles * kPointTile)};
+    if (Status s = ordered_sum(control, static_cast<std::int64_t>(q.size() * some), std::cref(work),
+                               {}, amount);
         !s.ok())
       return s;
     for (std::size_t part = 0; part < some; ++part) {

@@ -42,7 +42,8 @@ Status sum_near_pairs(std::span<const double> x, std::span<const double> weights
     }
     *out = weights[i] * total;
   };
-  return ordered_sum(control, static_cast<std::int64_t>(x.size()), row, {sum, 1});
+  const auto n = static_cast<std::int64_t>(x.size());
+  return ordered_sum(control, n, row, {sum, 1}, pairs_of(n));
 }
 
 }  // namespace kde

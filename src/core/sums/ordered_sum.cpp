@@ -34,8 +34,8 @@ void add(const std::vector<double>& slots, std::int64_t items, std::span<double>
 }  // namespace
 
 Status ordered_sum(const Control& control, std::int64_t items,
-                   const std::function<void(std::int64_t, double*)>& work,
-                   std::span<double> totals) {
+                   const std::function<void(std::int64_t, double*)>& work, std::span<double> totals,
+                   WorkAmount amount) {
   const std::int64_t width = static_cast<std::int64_t>(totals.size());
   const std::int64_t fitting = kMostSlots / std::max<std::int64_t>(width, 1);
   const std::int64_t batch = std::min(items, std::clamp(fitting, kLeastItems, kMostItems));
@@ -47,6 +47,12 @@ Status ordered_sum(const Control& control, std::int64_t items,
   }
 
   std::fill(totals.begin(), totals.end(), 0.0);
+  const double weight =
+      static_cast<double>(amount.total) / static_cast<double>(std::max<std::int64_t>(items, 1));
+  const auto tell = [&](std::int64_t begun) {
+    if (control.on_progress != nullptr)
+      control.tell(amount, static_cast<std::int64_t>(weight * static_cast<double>(begun)));
+  };
   std::atomic<bool> stop{false};
   // Always the same team, however few the items: OpenMP ends the threads that a smaller team leaves
   // over and makes new ones for the next larger, at a moment the caller does not control.
@@ -67,6 +73,7 @@ Status ordered_sum(const Control& control, std::int64_t items,
       if (control.stop_requested()) {
         stop = true;
       } else {
+        tell(shared);
         work(shared, slots.data() + (shared - begin) * width);
       }
     }
@@ -83,11 +90,13 @@ Status ordered_sum(const Control& control, std::int64_t items,
         stop.store(true, std::memory_order_relaxed);
         continue;
       }
+      if (omp_get_thread_num() == 0) tell(item);
       work(item, slots.data() + (item - begin) * width);
     }
     add(slots, end - begin, totals);
   }
   if (stop) return Status::error(Code::cancelled, "cancelled");
+  control.tell(amount, amount.total);
   return Status::success();
 }
 

@@ -51,12 +51,15 @@ class ReferenceSums : public PairSums {
     if (!(g > 0) || !std::isfinite(g)) {
       return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
     }
+    const WorkAmount all = pairs_of(static_cast<std::int64_t>(x_.size()));
     double total = 0;
     std::size_t pairs = kPairsBetweenPolls;  // so that the first row polls
     for (std::size_t i = 0; i < x_.size(); ++i) {
       if (pairs >= kPairsBetweenPolls) {
         if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
         pairs = 0;
+        // Those with the points before i.
+        control_.tell(all, static_cast<std::int64_t>(i * (2 * x_.size() - i - 1) / 2));
       }
       double row = 0;
       for (std::size_t j = i + 1; j < x_.size(); ++j) {
@@ -67,6 +70,7 @@ class ReferenceSums : public PairSums {
       total += row;
       pairs += x_.size() - i;
     }
+    control_.tell(all, all.total);
     *sum = total;
     return Status::success();
   }

@@ -54,7 +54,8 @@ class TiedSums : public PairSums {
     double total = 0;
     try {
       const std::int64_t items = static_cast<std::int64_t>(values_.size());
-      if (Status s = ordered_sum(control_, items, work, {&total, 1}); !s.ok()) return s;
+      if (Status s = ordered_sum(control_, items, work, {&total, 1}, pairs_of(items)); !s.ok())
+        return s;
     } catch (const std::bad_alloc&) {
       return Status::error(Code::out_of_memory, "no memory for the sums over pairs");
     }

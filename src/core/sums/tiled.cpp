@@ -43,7 +43,8 @@ class TiledSums : public PairSums {
         *out =
             low == high ? kernels.triangle(tile(low), g) : kernels.cross(tile(low), tile(high), g);
       };
-      const Status status = ordered_sum(control_, first_item_.back(), work, {&total, 1});
+      const Status status = ordered_sum(control_, first_item_.back(), work, {&total, 1},
+                                        pairs_of(static_cast<std::int64_t>(x_.size())));
       if (!status.ok()) return status;
     } catch (const std::bad_alloc&) {
       return Status::error(Code::out_of_memory, "no memory for the sums over pairs");

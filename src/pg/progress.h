@@ -1,0 +1,73 @@
+// What this backend is doing to a density, for kde_progress, error contexts and the server's log.
+//
+// It lies where PostgreSQL's own commands report theirs, in the backend's entry of the status array
+// in shared memory (utils/backend_progress.h), so that nothing has to be preloaded and a dead
+// backend leaves nothing. The command's number is one of our own, which no view of PostgreSQL
+// shows. Where the entry is in use by another command (COPY of a query that fits, an expression of
+// a table that builds an index) it is left alone, and the fit is not shown meanwhile. Costs some
+// ten nanoseconds a report; with track_activities off, nothing is shown.
+#pragma once
+
+#include "pg/density_key.h"
+
+#include "core/control.h"
+
+extern "C" {
+#include "datatype/timestamp.h"
+}
+
+namespace kde_pg {
+
+// The numbers pass between backends: those of one version of the library.
+enum class Operation { fit, refresh, append, drift };
+enum class Phase { waiting_for_lock, scanning, selecting, estimating, storing };
+enum class Unit { none, blocks, rows, pairs, steps };
+
+const char* operation_name(Operation operation);
+const char* phase_name(Phase phase);  // as in kde_progress
+const char* unit_name(Unit unit);     // null: none
+
+// Begins, waiting for its lock; to be ended by progress_end() or an error, which ends it by itself.
+// Until then errors and messages say in their context what was being done, to what and in which
+// phase. May be nested: the innermost is shown.
+void progress_begin(const DensityKey& key, Operation operation);
+void progress_end();
+
+// The rest does nothing where nothing has begun.
+
+// total: of the unit; 0: not known.
+void progress_phase(Phase phase, Unit unit = Unit::none, int64 total = 0);
+// So many of the total, not below what was said before. Cheap enough for every block.
+void progress_done(int64 done);
+// Whether a card computes the sums, and the pairs that all of them are expected to take (0: not
+// known), which what comes corrects.
+void progress_sums(bool on_device, int64 pairs);
+
+// Makes core work report here, if something has begun.
+void watch_work(kde::Control* control);
+
+// What another backend shows, as it was at one moment.
+struct ProgressReport {
+  int pid;
+  Oid database;
+  Oid user;
+  Oid relation;
+  int columns;
+  AttrNumber attnum[kde::kMaxColumns];  // 0: an expression
+  Operation operation;
+  Phase phase;
+  Unit unit;
+  int64 done, total;  // total 0: not known
+  bool sums;          // sums over pairs are computed, and
+  bool on_device;     // a card does it
+  TimestampTz started_at;
+};
+
+// The n-th (from 0) backend of the array. False: it runs nothing of ours.
+int progress_backends();
+bool read_progress(int n, ProgressReport* report);
+
+// For _PG_init.
+void register_progress_callbacks();
+
+}  // namespace kde_pg

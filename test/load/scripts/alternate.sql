@@ -1,0 +1,2 @@
+-- The other content and its densities, in one transaction.
+CALL load.alternate();

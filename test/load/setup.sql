@@ -1,0 +1,124 @@
+-- The database that `make load` runs in: tables whose densities are asked, refitted, renamed, dropped
+-- and reloaded while 64 clients ask, and the functions by which every answer is checked.
+--
+-- Every table of whose answers more than one is right has a row in load.state, changed by the very
+-- transaction that changes the table and fits it again; load.expected holds the answers of each
+-- state, taken before the load begins (same rows in the same order, same seed: the same density).
+-- An answer must be that of the state its own snapshot sees.
+\set ON_ERROR_STOP on
+SET client_min_messages = warning;
+CREATE EXTENSION kde_aqp;
+CREATE SCHEMA load;
+
+-- Who asks: may read every table, those made during the load included, and own none.
+CREATE ROLE asker LOGIN;
+GRANT USAGE ON SCHEMA load TO asker;
+ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO asker;
+
+CREATE TABLE load.state (name text PRIMARY KEY, state integer NOT NULL) WITH (fillfactor = 50);
+CREATE TABLE load.expected (
+  name text, state integer, question text, answer double precision NOT NULL,
+  PRIMARY KEY (name, state, question));
+
+-- Fails the client, and so the run (run.sh looks for KD001 in the server's log, too).
+CREATE FUNCTION load.must(question text, answer double precision, wanted double precision) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  IF answer IS DISTINCT FROM wanted THEN
+    RAISE 'wrong answer: % is %, not %', question, answer, wanted USING ERRCODE = 'KD001';
+  END IF;
+  RETURN true;
+END $$;
+
+-- The answer of a query, or null where what it asks about is being dropped, created or renamed. Any
+-- other error is the run's.
+CREATE FUNCTION load.answer_if_there(query text) RETURNS double precision LANGUAGE plpgsql AS $$
+DECLARE
+  answer double precision;
+BEGIN
+  EXECUTE query INTO answer;
+  RETURN answer;
+EXCEPTION WHEN undefined_table OR undefined_column OR undefined_object THEN
+  RETURN NULL;
+END $$;
+
+-- Two contents, of which nothing is alike: every question tells them apart.
+CREATE TABLE alternating (v double precision, w integer, d date);
+CREATE FUNCTION load.fill_alternating(state integer) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO alternating
+  SELECT 100 * state + exp(2 * sin(i)) + i % 7, (i * (3 + state)) % 40, date '2026-01-01' + (i % (300 + 50 * state))::integer
+  FROM generate_series(1, 1500 + 500 * state) AS i;
+$$;
+CREATE FUNCTION load.fit_alternating() RETURNS void LANGUAGE sql AS $$
+  SELECT kde_fit('alternating', 'v', seed => 7), kde_fit('alternating', 'd', seed => 7),
+         kde_fit('alternating', ARRAY['v', 'w'], seed => 7);
+$$;
+
+-- What is asked of `alternating` in one statement. Every form of the functions, and every density.
+CREATE VIEW load.answers AS
+SELECT question, answer FROM (VALUES
+    ('count', approx_count('alternating.v', 1, 104)),
+    ('sum', approx_sum('alternating'::regclass, 'v', 1, 104)),
+    ('avg', approx_avg(kde_density('alternating.v'), 1, 104)),
+    ('quantile', approx_quantile('alternating.v', 0.9)),
+    ('count of dates', approx_count('alternating.d', '2026-02-01', '2026-03-31')),
+    ('interval', (SELECT upper_bound - lower_bound FROM approx_count_ci('alternating.v', 1, 104))),
+    ('histogram', (SELECT sum(bin * count) FROM approx_histogram('alternating.v', 12))),
+    ('box', approx_count('alternating', ARRAY['v', 'w'], lower => ARRAY[1, 3], upper => ARRAY[104, 30])),
+    ('sum in a box', approx_sum('alternating', 'w', ARRAY['v'], lower => ARRAY[1], upper => ARRAY[104])),
+    ('rows of the view', (SELECT sum(rows) FROM kde_densities WHERE relation = 'alternating'::regclass))
+  ) AS a (question, answer);
+
+-- Leaves both answers of a table's states behind.
+CREATE PROCEDURE load.expect_alternating() LANGUAGE plpgsql AS $$
+BEGIN
+  FOR s IN REVERSE 1 .. 0 LOOP
+    TRUNCATE alternating;
+    PERFORM load.fill_alternating(s);
+    PERFORM load.fit_alternating();
+    INSERT INTO load.expected SELECT 'alternating', s, question, answer FROM load.answers;
+  END LOOP;
+  INSERT INTO load.state VALUES ('alternating', 0);
+END $$;
+CALL load.expect_alternating();
+SELECT count(*) AS alike FROM load.expected AS a JOIN load.expected AS b USING (name, question)
+WHERE a.state = 0 AND b.state = 1 AND a.answer = b.answer \gset
+\if :alike
+\warn 'questions that do not tell the states apart:' :alike
+SELECT 1 / 0;
+\endif
+
+-- The other content, fitted anew, with its state.
+CREATE PROCEDURE load.alternate() LANGUAGE plpgsql AS $$
+DECLARE
+  new_state integer;
+BEGIN
+  UPDATE load.state SET state = 1 - state WHERE name = 'alternating' RETURNING state INTO new_state;
+  TRUNCATE alternating;
+  PERFORM load.fill_alternating(new_state);
+  PERFORM load.fit_alternating();
+END $$;
+
+-- One state alone, whatever is done to the tables: renamed to and fro, truncated and reloaded, dropped
+-- and made again.
+CREATE TABLE renaming AS SELECT sin(i) * i AS v FROM generate_series(1, 2000) AS i;
+CREATE TABLE reloaded (v double precision);
+CREATE FUNCTION load.fill_reloaded() RETURNS void LANGUAGE sql AS $$
+  INSERT INTO reloaded SELECT cos(i) * i FROM generate_series(1, 2000) AS i;
+$$;
+SELECT load.fill_reloaded();
+CREATE TABLE doomed AS SELECT (i % 100)::numeric(6, 2) AS v FROM generate_series(1, 1000) AS i;
+CREATE TABLE steady AS SELECT exp(3 * sin(i)) AS v, i % 50 AS w FROM generate_series(1, 20000) AS i;
+SELECT kde_fit('renaming', 'v', seed => 7), kde_fit('reloaded', 'v', seed => 7), kde_fit('doomed', 'v', seed => 7),
+       kde_fit('steady', 'v', seed => 7), kde_fit('steady', ARRAY['v', 'w'], seed => 7) \g /dev/null
+INSERT INTO load.expected
+SELECT t, 0, 'count', approx_count(t::regclass, 'v', -50, 50) FROM unnest(ARRAY['renaming', 'reloaded', 'doomed', 'steady']) AS t
+UNION ALL SELECT 'steady', 0, 'sum', approx_sum('steady.v', -50, 50)
+UNION ALL SELECT 'steady', 0, 'box', approx_count('steady', ARRAY['w', 'v'], lower => ARRAY[3, 0], upper => ARRAY[30, 5]);
+-- The value of a density, kept.
+CREATE TABLE load.kept AS SELECT kde_density('steady.v') AS density;
+
+-- Rows that take a while to fit.
+CREATE TABLE big AS
+SELECT exp(3 * sin(i)) AS x, cos(i) * sqrt(i) AS y, i % 1000 AS z FROM generate_series(1, 300000) AS i;
+VACUUM ANALYZE;

@@ -1,0 +1,80 @@
+# Sourced by run.sh: everything at once for $seconds seconds, and what may not have happened.
+
+# A pgbench in the background. Those who ask are the unprivileged role `asker`, the others the owner.
+pids=()
+names=()
+bench() {  # name role clients pgbench-arguments...
+  local name=$1 role=$2 n=$3
+  shift 3
+  PGUSER=$role PGAPPNAME=$name cluster_as_user pgbench -n -c "$n" -j 1 -T "$seconds" "$@" \
+    >"$out/$name.log" 2>&1 &
+  pids+=($!)
+  names+=("$name")
+}
+of() { echo "$CLUSTER_WORK/scripts/$1.sql"; }
+
+# Fits that are shot at, each in a session of its own, as a termination ends it.
+victims() {
+  while [ $SECONDS -lt "$1" ]; do
+    PGAPPNAME=victim cluster_as_user psql -X -q -f "$(of victim)" >/dev/null 2>&1
+  done
+}
+
+run_storm() {
+  local i rc
+  SECONDS=0
+  echo "$clients clients ask for $seconds s while others fit, change, drop and cancel ..."
+  bench statement asker 16 -M prepared -f "$(of statement)"
+  bench snapshot asker 8 -M simple -f "$(of snapshot)"
+  bench quick asker 16 -M prepared -f "$(of quick)"
+  bench steady asker 8 -M prepared -f "$(of steady)"
+  bench steady_simple asker 8 -M simple -f "$(of steady)"
+  bench moving asker 8 -M extended -f "$(of moving)"
+  bench alternate postgres 1 -f "$(of alternate)"
+  bench again postgres 1 -f "$(of again)"
+  bench fit postgres 2 -f "$(of fit)"
+  bench ddl postgres 1 -f "$(of ddl)"
+  bench vacuum postgres 1 -R 2 -f "$(of vacuum)"
+  cluster_as_user createdb other
+  PGDATABASE=other bench elsewhere postgres 1 -f "$(of elsewhere)"
+  victims "$seconds" &
+  local first=$!
+  victims "$seconds" &
+  local second=$!
+  # Until the last victim is gone.
+  while kill -0 $first 2>/dev/null || kill -0 $second 2>/dev/null; do
+    PGAPPNAME=shoot cluster_as_user pgbench -n -c 1 -t 5 -f "$(of shoot)" >/dev/null 2>&1 || break
+  done
+  wait $first $second
+
+  printf '\n%-16s %14s %12s  %s\n' session transactions "a second" "aborted clients"
+  for i in "${!pids[@]}"; do
+    rc=0
+    wait "${pids[$i]}" || rc=$?
+    local log=$out/${names[$i]}.log
+    printf '%-16s %14s %12s  %s\n' "${names[$i]}" \
+      "$(sed -n 's/^number of transactions actually processed: //p' "$log")" \
+      "$(sed -n 's/^tps = \([0-9.]*\).*/\1/p' "$log")" "$(grep -c aborted "$log")"
+    if [ $rc -ne 0 ]; then
+      grep -E 'ERROR|FATAL|aborted|connection' "$log" | sed 's/.*: ERROR: /ERROR: /' | sort | uniq -c | sort -rn | head -n 5
+      touch "$out/failed"
+    fi
+  done
+}
+
+# Errors by who met them; those that nobody asked for fail the run. The statements that cancels and
+# terminations hit are the victims'; DDL sends autovacuum away.
+judge_log() {
+  local log=$out/server.log
+  cp "$CLUSTER_LOG" "$log"
+  grep -E '^[0-9A-Z]{5}\|[^|]*\|[^|]*\|[0-9]+\|[^|]*\|(WARNING|ERROR|FATAL|PANIC):' "$log" >"$out/errors"
+  printf '\nErrors in the log by SQLSTATE and session\n'
+  awk -F'|' '{ print $1, $2, $3 }' "$out/errors" | sort | uniq -c | sort -rn
+  grep -v -E '^(57014|57P01)\|client backend\|victim\||^57014\|autovacuum worker\||^57P01\|' \
+    "$out/errors" >"$out/unexpected"
+  head -n 20 "$out/unexpected"
+  verdict "wrong answers" "$(grep -c '^KD001' "$out/errors")" 0
+  verdict "errors that nobody asked for" "$(wc -l <"$out/unexpected")" 0
+  verdict "deadlocks" "$(grep -c '^40P01' "$out/errors")" 0
+  verdict "crashes" "$(grep -c -E 'was terminated by signal|PANIC:|TRAP:' "$log")" 0
+}
