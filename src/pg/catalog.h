@@ -91,6 +91,9 @@ struct FitRecord {
 Oid catalog_oid();
 // The same, InvalidOid if it is not installed.
 Oid catalog_oid_or_invalid();
+// The same, but invalid unless it belongs to the extension: for who comes to a database without a
+// call of the extension's functions, where anybody may have made relations of these names.
+Oid installed_catalog_oid();
 
 // The density of a key as `snapshot` sees it; the value is read only if wanted.
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value);

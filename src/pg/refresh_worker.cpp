@@ -125,7 +125,7 @@ class Worker {
   // False if there is nothing to keep up in this database.
   bool find_items(List** items) {
     begin_transaction("looking for stale densities");
-    const Oid catalog = catalog_oid_or_invalid();
+    const Oid catalog = installed_catalog_oid();
     const bool any = OidIsValid(catalog) && !is_empty(catalog);
     if (any) {
       MemoryContext old = MemoryContextSwitchTo(context_);

@@ -163,6 +163,7 @@ $queries{'use arrays'} = [ 'SELECT kde_bandwidth(ARRAY[1, 2, 3, 5, 9])',
   'SELECT kde_evaluate(ARRAY[[1, 2], [3, 1], [5, 9], [2, 2], [4, 7]], ARRAY[[1, 2]])' ];
 $queries{'use devices'} = ['SELECT kde_devices()'];
 $queries{'use internals'} = [ q{SELECT kde_aqp.is_readable('s.plain', '{x}', '{1}', '{}', '{}')},
+  'SELECT kde_aqp.progress()',
   q{SELECT kde_aqp.staleness('s.plain', now(), 1, NULL, NULL, NULL, NULL, NULL, NULL)} ];
 is_deeply([ sort keys %queries ], [ sort keys %$matrix ], 'the table has a row for each of the queries');
 

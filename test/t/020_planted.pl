@@ -279,5 +279,50 @@ like($said, qr/canceling statement due to user request/, 'a function that says i
 isnt(ask($session, $number), $before, 'does not keep other tables from being refreshed');
 $session->quit;
 
+# ------------------------------------------------------------------------------------ the worker
+
+# It works as a superuser wherever something is stale, and looks into every database.
+sub create_trap {
+  my ($database, $sql) = @_;
+  $node->safe_psql('postgres', "CREATE DATABASE $database; GRANT CREATE ON DATABASE $database TO mallory");
+  $node->safe_psql($database, qq{GRANT CREATE ON SCHEMA public TO mallory; SET ROLE mallory; $plants; CREATE SCHEMA kde_aqp; $sql});
+  $node->safe_psql('postgres', "ALTER DATABASE $database SET search_path = $path");
+  return;
+}
+# What looks like the catalog where the extension is not installed.
+my @traps = (
+  [ trap_view => q{CREATE VIEW kde_aqp.density AS SELECT public.planted() AS relation; CREATE VIEW kde_aqp.upkeep AS SELECT public.planted() AS density_id} ],
+  [ trap_table => do {
+      my $columns = sub {
+        $node->safe_psql('plants', "SET search_path = pg_catalog; SELECT string_agg(format('%I bigint', attname), ', ' ORDER BY attnum)
+          FROM pg_attribute WHERE attrelid = 'kde_aqp.$_[0]'::regclass AND attnum > 0") };
+      join '; ', map { my $c = $columns->($_);
+        "CREATE TABLE kde_aqp.$_ ($c, PRIMARY KEY (" . ($c =~ /^(\w+)/)[0] . '))', "INSERT INTO kde_aqp.$_ VALUES (1" . ', 1' x ($c =~ tr/,//) . ')' }
+        'density', 'upkeep' } ]);
+create_trap(@$_) for @traps;
+$node->safe_psql('plants', q{SET search_path = pg_catalog;
+  SET ROLE alice;
+  CREATE OR REPLACE FUNCTION alice.pass(numeric) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN PERFORM alice.escape(); RETURN $1; END $$;
+  TRUNCATE alice.said;
+  RESET ROLE;
+  SELECT ext.kde_set_refresh('alice.t', ARRAY['alice.pass(x)'], max_age => '1 second')});
+my $visits = q{SELECT string_agg(datname || ' ' || xact_commit, ',' ORDER BY datname) FROM pg_stat_database WHERE datname ~ 'trap'};
+my $visited = $node->safe_psql('postgres', $visits);
+my %commits = map { split / / } split /,/, $visited;
+ran();
+my $log = -s $node->logfile;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'kde_aqp'\nkde_aqp.naptime = 1s");
+$node->restart;
+$node->poll_query_until('plants', q{SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 FROM alice.said}) or die 'no refresh';
+is($node->safe_psql('plants', q{SET search_path = pg_catalog; SELECT said FROM alice.heard}), $tried,
+  'a refresh in the background ran as alice, and could not get out');
+for my $trap (map { $_->[0] } @traps) {
+  ok($node->poll_query_until('postgres', "SELECT xact_commit > $commits{$trap} FROM pg_stat_database WHERE datname = '$trap'"),
+    "$trap: the worker looked into it");
+}
+is(ran(), '', 'nothing planted ran');
+unlike(slurp_file($node->logfile, $log), qr/terminated by signal|PANIC|trap_/, 'nor was the worker led astray');
+
 $node->stop;
 done_testing();
