@@ -103,6 +103,22 @@ src/pg/%.o: src/pg/%.cpp build/pg.flags
 
 -include $(OBJS:.o=.d)
 
+# The same library with fault points (src/pg/fault.h), for the tests that let it fail there: of the
+# glue only what has points is compiled anew.
+FAULT_SRCS := $(shell grep -l '"pg/fault.h"' src/pg/*.cpp 2>/dev/null)
+FAULT_OBJS := $(FAULT_SRCS:src/pg/%.cpp=build/faults/%.o)
+
+build/faults/%.o: src/pg/%.cpp build/pg.flags
+	@mkdir -p $(@D)
+	$(PG_COMPILE) -DKDE_AQP_FAULTS -MMD -MP -c -o $@ $<
+
+build/faults/kde_aqp.so: $(FAULT_OBJS) $(filter-out $(FAULT_SRCS:.cpp=.o),$(PG_OBJS)) $(CORE_OBJS)
+	$(CXX) -shared -o $@ $^ $(LDFLAGS) $(SHLIB_LINK)
+
+faults: build/faults/kde_aqp.so
+
+-include $(FAULT_OBJS:.o=.d)
+
 # ---------------------------------------------------------------------------------------------
 # The device service, a program of its own. All but its kernels (cuda/*.cu) is plain C++: the same
 # objects serve the processor in the tests (fake_cudad), and without nvcc only `make cuda` is missing.
@@ -498,6 +514,7 @@ help:
 	@echo "make tap             tests of restart, dump, upgrade ..."
 	@echo "make sanitize        unit tests under the address and undefined-behaviour sanitizers"
 	@echo "make sanitize-threads  tests of the device service under the thread sanitizer"
+	@echo "make faults          build the extension with fault points, for tests"
 	@echo "make fake-cudad      build the device service over the processor, for tests"
 	@echo "make demo            exact against approximate answers [CSV=file.csv COLUMN=name]"
 	@echo "make bench           benchmarks of the core (ratios in one run)"
@@ -509,5 +526,5 @@ help:
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
 	@echo "make clean           remove what was built"
 
-.PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench fake-cudad deps unit unit-build sanitize sanitize-threads \
+.PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench faults fake-cudad deps unit unit-build sanitize sanitize-threads \
         regress isolation tap test demo bench bench-agg bench-joint accuracy format format-check lint rooms help FORCE

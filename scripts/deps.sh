@@ -51,6 +51,7 @@ headers=$("$pg_config" --includedir-server 2>/dev/null || true)
 needs_server=
 needs_server_dev=
 needs_tdigest=
+needs_cron=
 # Both: the makefiles may be there without the headers.
 [ -f "$pgxs" ] && [ -f "$headers/postgres.h" ] || needs_server_dev=yes
 if [ "$purpose" != build ]; then
@@ -70,6 +71,16 @@ if [ "$purpose" = test ] || [ "$purpose" = ci ]; then
   has_header gtest/gtest.h || need libgtest-dev "unit tests of the core (GoogleTest)"
   has prove && perl -MTest::More -e 1 2>/dev/null || need perl "runs the TAP tests"
   perl -MIPC::Run -e 1 2>/dev/null || need libipc-run-perl "the TAP tests drive servers with it"
+fi
+# Wanted, not needed: the test of refreshes by pg_cron says so where there is none. Debian's server
+# alone has a package for it.
+can_install() { has apt-get && { [ "$(id -u)" -eq 0 ] || { has sudo && sudo -n true 2>/dev/null; }; }; }
+if [ "$purpose" = test ] || [ "$purpose" = ci ]; then
+  sharedir=$("$pg_config" --sharedir 2>/dev/null || true)
+  if [ ! -f "$sharedir/extension/pg_cron.control" ] && can_install &&
+    [[ -n $needs_server$needs_server_dev || $sharedir == /usr/share/postgresql/* ]]; then
+    needs_cron=yes
+  fi
 fi
 if [ "$purpose" = bench ]; then
   has_header benchmark/benchmark.h || need libbenchmark-dev "times the core (Google Benchmark)"
@@ -93,7 +104,7 @@ if [ "$purpose" = ci ] || [ "$purpose" = fuzz ]; then
   fi
 fi
 
-if [ ${#packages[@]} -eq 0 ] && [ -z "$needs_server$needs_server_dev$needs_tdigest" ]; then
+if [ ${#packages[@]} -eq 0 ] && [ -z "$needs_server$needs_server_dev$needs_tdigest$needs_cron" ]; then
   exit 0
 fi
 
@@ -141,7 +152,7 @@ server_version() {
   fi
   apt-cache depends postgresql | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1
 }
-if [ -n "$needs_server$needs_server_dev$needs_tdigest" ]; then
+if [ -n "$needs_server$needs_server_dev$needs_tdigest$needs_cron" ]; then
   version=$(server_version)
   if [ -z "$version" ]; then
     echo "apt knows no PostgreSQL server package." >&2
@@ -150,7 +161,11 @@ if [ -n "$needs_server$needs_server_dev$needs_tdigest" ]; then
   [ -z "$needs_server_dev" ] || need "postgresql-server-dev-$version" "PGXS and the server's headers"
   [ -z "$needs_server" ] || need "postgresql-$version" "the server the extension runs in"
   [ -z "$needs_tdigest" ] || need "postgresql-$version-tdigest" "t-digest, to compare with"
+  if [ -n "$needs_cron" ] && apt-cache show "postgresql-$version-cron" >/dev/null 2>&1; then
+    need "postgresql-$version-cron" "pg_cron, to test refreshes with"
+  fi
 fi
+[ ${#packages[@]} -gt 0 ] || exit 0
 
 echo "Installing (this takes a minute or so):"
 for i in "${!packages[@]}"; do echo "  ${packages[$i]}: ${reasons[$i]}"; done

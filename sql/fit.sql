@@ -5,6 +5,8 @@ DROP SCHEMA IF EXISTS fit CASCADE;
 CREATE SCHEMA fit;
 SET search_path = fit, public;
 RESET client_min_messages;
+-- sql/refresh.sql has what a stale density does.
+SET kde_aqp.stale = ignore;
 SET datestyle = 'ISO, YMD';
 
 -- The Old Faithful geyser: R's data set faithful (A. Azzalini, A. W. Bowman, Applied Statistics 39,

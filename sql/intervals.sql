@@ -4,6 +4,8 @@ DROP SCHEMA IF EXISTS intervals CASCADE;
 CREATE SCHEMA intervals;
 SET search_path = intervals, public;
 RESET client_min_messages;
+-- sql/refresh.sql has what a stale density does.
+SET kde_aqp.stale = ignore;
 SET datestyle = 'ISO, YMD';
 SET timezone = 'UTC';
 

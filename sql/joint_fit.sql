@@ -8,6 +8,8 @@ CREATE SCHEMA joint_fit;
 GRANT USAGE, CREATE ON SCHEMA joint_fit TO PUBLIC;
 SET search_path = joint_fit, public;
 RESET client_min_messages;
+-- sql/refresh.sql has what a stale density does.
+SET kde_aqp.stale = ignore;
 SET datestyle = 'ISO, YMD';
 
 CREATE FUNCTION try(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$

@@ -43,6 +43,63 @@ CREATE TABLE kde_aqp.upkeep (
 COMMENT ON TABLE kde_aqp.upkeep IS 'what refreshes know of each density';
 REVOKE ALL ON kde_aqp.upkeep FROM PUBLIC;
 
+-- No statistics: nothing is planned by them, and EXPLAIN of the view would tell from them what it does
+-- not show.
+ALTER TABLE kde_aqp.density
+    ALTER relation SET STATISTICS 0,
+    ALTER column_names SET STATISTICS 0,
+    ALTER attribute_numbers SET STATISTICS 0,
+    ALTER filter SET STATISTICS 0,
+    ALTER reference_names SET STATISTICS 0,
+    ALTER reference_numbers SET STATISTICS 0,
+    ALTER density SET STATISTICS 0,
+    ALTER requested_method SET STATISTICS 0,
+    ALTER requested_exact SET STATISTICS 0,
+    ALTER requested_sample_rows SET STATISTICS 0,
+    ALTER seed SET STATISTICS 0,
+    ALTER rows_read SET STATISTICS 0,
+    ALTER design_effect SET STATISTICS 0,
+    ALTER bandwidth_rows SET STATISTICS 0,
+    ALTER bandwidth_status SET STATISTICS 0,
+    ALTER model SET STATISTICS 0,
+    ALTER engine SET STATISTICS 0,
+    ALTER threads SET STATISTICS 0,
+    ALTER scan_ms SET STATISTICS 0,
+    ALTER select_ms SET STATISTICS 0,
+    ALTER estimate_ms SET STATISTICS 0,
+    ALTER bandwidth_matrix SET STATISTICS 0,
+    ALTER stored_rows SET STATISTICS 0,
+    ALTER fitted_at SET STATISTICS 0,
+    ALTER id SET STATISTICS 0,
+    ALTER requested_seed SET STATISTICS 0,
+    ALTER refresh_enabled SET STATISTICS 0,
+    ALTER refresh_scale_factor SET STATISTICS 0,
+    ALTER refresh_threshold SET STATISTICS 0,
+    ALTER refresh_max_age SET STATISTICS 0,
+    ALTER append_by SET STATISTICS 0;
+ALTER TABLE kde_aqp.upkeep
+    ALTER density_id SET STATISTICS 0,
+    ALTER counters SET STATISTICS 0,
+    ALTER drift SET STATISTICS 0,
+    ALTER drift_p_value SET STATISTICS 0,
+    ALTER drift_at SET STATISTICS 0,
+    ALTER failures SET STATISTICS 0,
+    ALTER last_error SET STATISTICS 0,
+    ALTER failed_at SET STATISTICS 0,
+    ALTER sampler SET STATISTICS 0,
+    ALTER table_rows SET STATISTICS 0;
+DELETE FROM pg_catalog.pg_statistic
+    WHERE starelid OPERATOR(pg_catalog.=) 'kde_aqp.density'::pg_catalog.regclass;
+
+-- kde_aqp.dump_densities is read as text, for a dump need not load the library that defines it.
+SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
+    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class AS c'
+    ' WHERE c.oid OPERATOR(pg_catalog.=) relation)'
+    ' AND CASE WHEN pg_catalog.current_setting(''kde_aqp.dump_densities'', true)'
+    ' OPERATOR(pg_catalog.<>) '''''
+    ' THEN pg_catalog.current_setting(''kde_aqp.dump_densities'', true)::pg_catalog.bool'
+    ' ELSE true END');
+
 -- The rule that makes a density stale, for the view below. counters: as in kde_aqp.upkeep.
 CREATE FUNCTION kde_aqp.staleness(
     relation regclass, fitted_at timestamp with time zone, table_rows double precision, counters bigint[],

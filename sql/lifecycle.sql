@@ -6,6 +6,8 @@ DROP SCHEMA IF EXISTS elsewhere CASCADE;
 CREATE SCHEMA lifecycle;
 SET search_path = lifecycle, public;
 RESET client_min_messages;
+-- sql/refresh.sql has what a stale density does.
+SET kde_aqp.stale = ignore;
 
 CREATE FUNCTION try(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

@@ -54,7 +54,7 @@ CREATE VIEW attempts WITH (security_barrier) AS SELECT * FROM (VALUES
   (3, 'density', $$SELECT kde_density('pay.amount') IS NOT NULL$$),
   (4, 'by value', $$SELECT approx_count(d, 1, 2) FROM values$$),
   (5, 'view', $$SELECT string_agg(column_names::text, ' ' ORDER BY column_names::text) FROM kde_densities WHERE relation = 'pay'::regclass$$),
-  (6, 'readable', $$SELECT kde_aqp.readable_columns('pay', '{amount}', 'pay'::regclass, '{1}')$$),
+  (6, 'readable', $$SELECT kde_aqp.is_readable('pay', '{amount}', '{1}', '{}', '{}')$$),
   (7, 'catalog', $$SELECT count(*) FROM kde_aqp.density$$),
   (8, 'write', $$DELETE FROM kde_aqp.density$$),
   (9, 'fit', $$SELECT kde_fit('pay', 'amount')$$),

@@ -3,6 +3,8 @@
 #include "pg/catalog.h"
 
 #include "pg/expression.h"
+#include "pg/fault.h"
+#include "pg/refresh_shared.h"
 #include "pg/subtransaction.h"
 
 extern "C" {
@@ -469,8 +471,10 @@ bool catalog_set(const DensityKey& key, const RefreshSettings& settings) {
     check_snapshot_agrees(key, old);
     delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
     CommandCounterIncrement();
+    KDE_FAULT("set.deleted");
     CatalogTupleInsert(catalog, changed);
     CommandCounterIncrement();
+    KDE_FAULT("set.done");
   }
   latest.release();
   table_close(catalog, NoLock);
@@ -507,12 +511,37 @@ bool catalog_try_lock(const DensityKey& key) {
   return true;
 }
 
+namespace {
+
+bool same_texts(const DensityKey& a, const DensityKey& b) {
+  bool same = a.columns == b.columns && strcmp(a.filter, b.filter) == 0;
+  for (int i = 0; same && i < a.columns; ++i)
+    same = strcmp(a.column[i].text, b.column[i].text) == 0;
+  return same;
+}
+
+// A row of the same texts under other numbers than this table's, as it comes by a restore with
+// triggers disabled, is nobody's density; it would only be in the way of the key's own.
+void remove_unusable(Relation catalog, const DensityKey& key, Snapshot snapshot) {
+  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (is_current(row) || !same_texts(row.key, key)) return true;
+    bool is_null;
+    const Datum id = heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null);
+    delete_row(catalog, &tuple->t_self);
+    upkeep_remove(DatumGetInt64(id));
+    return false;
+  });
+}
+
+}  // namespace
+
 void catalog_store(const DensityKey& key, const FitRecord& record) {
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
   const StoredDensity old = catalog_find(key, latest.get(), false);
   check_snapshot_agrees(key, old);
+  KDE_FAULT("store.found");
   RefreshSettings settings;
   int64 id = 0;
   if (old.found) {
@@ -522,6 +551,8 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   } else {
     id = new_density_id();
   }
+  remove_unusable(catalog, key, latest.get());
+  KDE_FAULT("store.deleted");
   latest.release();
 
   Datum values[kColumns] = {};
@@ -558,8 +589,11 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   put_settings(settings, values, nulls);
   upkeep_fitted(id, record.counters, record.table_rows, record.sampler);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
+  KDE_FAULT("store.inserted");
+  note_changed_densities();
   table_close(catalog, NoLock);
   CommandCounterIncrement();
+  KDE_FAULT("store.done");
 }
 
 bool catalog_remove(const DensityKey& key) {
@@ -568,13 +602,16 @@ bool catalog_remove(const DensityKey& key) {
   latest.take();
   const StoredDensity old = catalog_find(key, latest.get(), false);
   check_snapshot_agrees(key, old);
+  KDE_FAULT("remove.found");
   if (old.found) {
     delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
+    KDE_FAULT("remove.deleted");
     upkeep_remove(old.id);
   }
   latest.release();
   table_close(catalog, NoLock);
   CommandCounterIncrement();
+  KDE_FAULT("remove.done");
   return old.found;
 }
 
@@ -590,6 +627,7 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
     delete_row(catalog, &tuple->t_self);
     upkeep_remove(DatumGetInt64(id));
     any = true;
+    KDE_FAULT("drop.deleted");
     return true;
   });
   latest.release();
@@ -599,13 +637,17 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
 
 namespace {
 
-// Whether all columns still exist; *changed: one or more under another name.
+// Whether all columns still exist; *changed: one or more under another name. Where the old name is
+// another column's now, none was renamed (a command renames one): the row's numbers are not this
+// table's, as after a restore with triggers disabled.
 bool renamed(Oid relation, const NamedColumns& columns, bool* changed) {
   for (int i = 0; i < columns.count; ++i) {
     if (columns.number[i] == 0) continue;
     const char* name = live_column_name(relation, columns.number[i]);
     if (name == nullptr) return false;
-    if (strcmp(name, columns.name[i]) != 0) *changed = true;
+    if (strcmp(name, columns.name[i]) == 0) continue;
+    if (get_attnum(relation, columns.name[i]) != InvalidAttrNumber) return false;
+    *changed = true;
   }
   return true;
 }
@@ -662,9 +704,12 @@ void catalog_follow_renames(Oid relation) {
   if (any) {
     // All are deleted before one is inserted: columns may have swapped their names.
     CommandCounterIncrement();
+    KDE_FAULT("rename.deleted");
     ListCell* cell;
     foreach (cell, changed) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
+    KDE_FAULT("rename.inserted");
     CommandCounterIncrement();
+    KDE_FAULT("rename.done");
   }
   table_close(catalog, NoLock);
 }

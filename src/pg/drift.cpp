@@ -112,7 +112,7 @@ AnyDensity stored_density(const CatalogEntry& entry) {
 }  // namespace
 
 void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, int64 seed,
-                   kde::Drift* out) {
+                   ColumnDrift* out) {
   const ColumnTypes types = check_types(key);
   const CatalogEntry* entry = find_entry(key);
   const AnyDensity density = stored_density(*entry);
@@ -150,7 +150,10 @@ void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, 
     if (drift.p_value < worst.p_value ||
         (drift.p_value == worst.p_value && drift.distance > worst.distance))
       worst = drift;
-    if (out != nullptr) out[k] = drift;
+    if (out != nullptr) {
+      out[k].drift = drift;
+      out[k].sample_rows = sample->sample_rows + sample->totals.non_null() - sample->totals.finite;
+    }
   }
   upkeep_note_drift(entry->id, worst.distance, Min(worst.p_value * Max(tested, 1), 1.0));
   MemoryContextDelete(context);
@@ -174,18 +177,20 @@ Datum drift_call(FunctionCallInfo fcinfo, bool several) {
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, 4, &desc);
   const Oid oid = PG_GETARG_OID(0);
-  Relation relation = open_owned_relation(oid);
+  Relation relation = open_maintained_relation(oid);
   check_kind(relation);
   text* filter = text_argument(fcinfo, 2);
   const DensityKey key = several ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter)
                                  : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter);
+  check_may_fit(key);
   catalog_lock(key);
-  kde::Drift drift[kde::kMaxColumns];
+  ColumnDrift out[kde::kMaxColumns];
   measure_drift(key, relation, sample_rows, PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4),
-                drift);
+                out);
   for (int k = 0; k < key.columns; ++k) {
-    Datum values[4] = {CStringGetTextDatum(key.column[k].text), Float8GetDatum(drift[k].distance),
-                       Float8GetDatum(drift[k].p_value), Int64GetDatum(sample_rows)};
+    Datum values[4] = {CStringGetTextDatum(key.column[k].text),
+                       Float8GetDatum(out[k].drift.distance), Float8GetDatum(out[k].drift.p_value),
+                       Int64GetDatum(out[k].sample_rows)};
     bool nulls[4] = {};
     tuplestore_putvalues(rows, desc, values, nulls);
   }

@@ -13,6 +13,12 @@ namespace kde_pg {
 
 inline constexpr int64 kDriftSampleRows = 5000;
 
+// Of one column.
+struct ColumnDrift {
+  kde::Drift drift;
+  int64 sample_rows = 0;  // of the fresh sample, without NULLs
+};
+
 // Reads a sample of its own, at most so many rows from at most a tenth as many blocks, tests each
 // column's distribution, and notes beside the density the greatest distance and its p-value
 // (Bonferroni's, over the columns). out: null, or kde::kMaxColumns elements.
@@ -20,6 +26,6 @@ inline constexpr int64 kDriftSampleRows = 5000;
 // the current user.
 // Errors: 55000 if the table has no rows (of the filter's) any more; those of reading.
 void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, int64 seed,
-                   kde::Drift* out);
+                   ColumnDrift* out);
 
 }  // namespace kde_pg

@@ -10,6 +10,8 @@
 // What fits and drops write by themselves passes none of these. And kde_aqp.is_readable, which the
 // view kde_densities asks.
 #include "pg/expression.h"
+#include "pg/fault.h"
+#include "pg/refresh_shared.h"
 #include "pg/relation.h"
 #include "pg/subtransaction.h"
 
@@ -153,11 +155,20 @@ KDE_FUNCTION(kde_on_row) {
     ereport(NOTICE, (errmsg("skipping a density of a column that does not exist")));
     PG_RETURN_POINTER(nullptr);
   }
+  // The extension's owner may insert, but his expressions would be computed, and any table of
+  // others read, with its owner's rights at the next refresh.
+  if (!kde_pg::is_owner(key.relation)) {
+    ereport(NOTICE,
+            (errmsg("skipping a density of table \"%s\", which the current user does not own",
+                    get_rel_name(key.relation))));
+    PG_RETURN_POINTER(nullptr);
+  }
   if (!complete_key(tuple, desc, &key)) {
     ereport(NOTICE, (errmsg("skipping a density whose expressions or filter cannot be read"),
                      errdetail("It was fitted to %s.", kde_pg::display_name(key))));
     PG_RETURN_POINTER(nullptr);
   }
+  KDE_FAULT("row.completed");
   int columns[kde_pg::kCatalogKeyColumns + 1];
   Datum values[kde_pg::kCatalogKeyColumns + 1];
   bool nulls[kde_pg::kCatalogKeyColumns + 1] = {};
@@ -169,6 +180,7 @@ KDE_FUNCTION(kde_on_row) {
     columns[n] = static_cast<int>(kde_pg::CatalogColumn::id);
     values[n++] = Int64GetDatum(kde_pg::new_density_id());
   }
+  kde_pg::note_changed_densities();
   PG_RETURN_POINTER(heap_modify_tuple_by_cols(tuple, desc, n, columns, values, nulls));
 }
 
@@ -184,6 +196,7 @@ KDE_FUNCTION(kde_on_drop) {
       [](Oid relation, int32 attnum) {
         kde_pg::catalog_remove_dropped(relation, static_cast<AttrNumber>(attnum));
       });
+  KDE_FAULT("drop.done");
   PG_RETURN_NULL();
 }
 

@@ -79,10 +79,11 @@ KDE_FUNCTION(kde_fit) {
   using namespace kde_pg;
   check_may_write("kde_fit()");
   ColumnFitRequest request = read_request(fcinfo);
-  Relation relation = open_owned_relation(PG_GETARG_OID(0));
+  Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   request.key =
       key_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), text_argument(fcinfo, 7));
+  check_may_fit(request.key);
   ColumnFit fit;
   fit_one_column(request, relation, &fit);
 

@@ -91,9 +91,10 @@ KDE_FUNCTION(kde_fit_columns) {
   request.sample_rows = PG_GETARG_INT64(3);
   request.seed_given = !PG_ARGISNULL(4);
   request.seed = request.seed_given ? PG_GETARG_INT64(4) : random_seed();
-  Relation relation = open_owned_relation(PG_GETARG_OID(0));
+  Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   request.key = key_by_arrays(PG_GETARG_OID(0), PG_GETARG_ARRAYTYPE_P(1), text_argument(fcinfo, 5));
+  check_may_fit(request.key);
   const Datum result = request.key.columns == 1 ? fit_one(fcinfo, request, relation)
                                                 : fit_several(fcinfo, request, relation);
   relation_close(relation, NoLock);

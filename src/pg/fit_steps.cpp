@@ -54,17 +54,41 @@ void check_sample_fits(int64 rows, Size bytes_per_row, const char* hint) {
            errhint("%s", hint)));
 }
 
-Relation open_owned_relation(Oid relation) {
+namespace {
+
+Relation open_checked(Oid relation, void (*check)(Oid relation)) {
   if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                     errmsg("relation with OID %u does not exist", relation)));
-  check_owner(relation);
+  check(relation);
   Relation rel = try_relation_open(relation, AccessShareLock);
   if (rel == nullptr)
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                     errmsg("relation with OID %u does not exist", relation)));
-  check_owner(relation);
+  check(relation);
   return rel;
+}
+
+}  // namespace
+
+Relation open_owned_relation(Oid relation) { return open_checked(relation, check_owner); }
+
+Relation open_maintained_relation(Oid relation) {
+  return open_checked(relation, check_may_maintain);
+}
+
+void check_may_fit(const DensityKey& key) {
+  if (is_owner(key.relation)) return;
+  bool computed = key.has_filter();
+  for (int k = 0; k < key.columns; ++k) computed = computed || key.column[k].attnum == 0;
+  if (computed)
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+             errmsg("must be owner of table \"%s\" to fit a density to expressions or with a "
+                    "filter",
+                    get_rel_name(key.relation)),
+             errdetail("They are computed with the owner's rights.")));
+  check_readable(key);
 }
 
 void check_kind(Relation rel) {

@@ -32,6 +32,13 @@ void check_sample_fits(int64 rows, Size bytes_per_row, const char* hint);
 // Opens and locks a relation of the caller's own until the transaction ends. Ownership is checked
 // before the lock, so that nobody queues for another's table, and again with it.
 Relation open_owned_relation(Oid relation);
+// The same of a relation that the caller may maintain (check_may_maintain), for a fit;
+// check_may_fit has to follow.
+Relation open_maintained_relation(Oid relation);
+
+// What a caller who is not the owner may fit (42501): columns, as expressions and filters would run
+// his functions with the owner's rights; and such as he may read, as the result tells of them.
+void check_may_fit(const DensityKey& key);
 
 // Refuses what can have no density: 42809, 0A000.
 void check_kind(Relation relation);

@@ -9,6 +9,8 @@ extern "C" {
 #include "pg/device_worker.h"
 #include "pg/options.h"
 #include "pg/progress.h"
+#include "pg/refresh_launcher.h"
+#include "pg/refresh_shared.h"
 
 extern "C" {
 PG_MODULE_MAGIC;
@@ -18,5 +20,10 @@ PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
   kde_pg::define_options();
   kde_pg::register_progress_callbacks();
-  if (process_shared_preload_libraries_in_progress) kde_pg::register_device_worker();
+  kde_pg::register_refresh_callbacks();
+  if (process_shared_preload_libraries_in_progress) {
+    kde_pg::register_device_worker();
+    kde_pg::request_refresh_memory();
+    kde_pg::register_refresh_launcher();
+  }
 }

@@ -1,6 +1,9 @@
 // The options' definitions and what they resolve to.
 #include "pg/options.h"
 
+#include "pg/fault.h"
+#include "pg/refresh_shared.h"
+
 extern "C" {
 #include "miscadmin.h"
 #include "optimizer/cost.h"
@@ -23,6 +26,8 @@ int option_joint_bytes = 512;
 int option_log_min_duration = 10000;
 int option_gpu_memory_limit = 0;
 int option_gpu_max_jobs = 64;
+int option_naptime = 60;
+int option_max_workers = 1;
 double option_refresh_scale_factor = 0.1;
 int option_refresh_threshold = 50;
 int option_refresh_max_age = 0;
@@ -139,6 +144,17 @@ void define_device_options() {
                           1, 4096, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
 }
 
+void define_worker_options() {
+  DefineCustomIntVariable("kde_aqp.naptime",
+                          "Time between background refreshes of the densities of a database.",
+                          nullptr, &option_naptime, 60, 1, INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S,
+                          nullptr, nullptr, nullptr);
+  DefineCustomIntVariable(
+      "kde_aqp.max_workers", "Background workers that may refresh densities at once.",
+      "They run where shared_preload_libraries names kde_aqp; 0 means none.", &option_max_workers,
+      1, 0, kMostRefreshWorkers, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+}
+
 void define_upkeep_options() {
   DefineCustomRealVariable("kde_aqp.refresh_scale_factor",
                            "Rows changed since the fit that make a density stale, as a fraction of "
@@ -203,6 +219,8 @@ void define_options() {
                            PGC_USERSET, 0, nullptr, nullptr, nullptr);
   define_upkeep_options();
   define_device_options();
+  define_worker_options();
+  KDE_DEFINE_FAULTS();
 #if PG_VERSION_NUM >= 150000
   MarkGUCPrefixReserved("kde_aqp");
 #else

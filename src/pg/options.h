@@ -38,6 +38,11 @@ extern int option_gpu_memory_limit;
 // kde_aqp.gpu_max_jobs: sums that may wait or run there.
 extern int option_gpu_max_jobs;
 
+// kde_aqp.naptime: seconds between the refresh launcher's rounds.
+extern int option_naptime;
+// kde_aqp.max_workers: refresh workers that may run at once; 0: none.
+extern int option_max_workers;
+
 // The path of the device service's program, from kde_aqp.cuda_program. path: MAXPGPATH bytes.
 void device_program_path(char* path);
 

@@ -1,9 +1,11 @@
 // The refresh of refresh.h.
 #include "pg/refresh.h"
 
+#include "pg/append.h"
 #include "pg/column_fit.h"
 #include "pg/density_datum.h"
 #include "pg/expression.h"
+#include "pg/fault.h"
 #include "pg/joint_fit.h"
 #include "pg/pinned.h"
 #include "pg/relation.h"
@@ -83,24 +85,30 @@ double cost_of(const FitRecord& record) {
   return record.scan_ms + record.select_ms + record.estimate_ms;
 }
 
+// The fit as it was asked for.
+ColumnFitRequest column_request(const CatalogEntry& entry, Relation relation) {
+  const FitRequest& asked = entry.request;
+  ColumnFitRequest request;
+  request.key = analysed_key(entry, relation);
+  request.method_name = asked.method;
+  request.method = read_column_method(asked.method);
+  request.sample_rows = asked.sample_rows;
+  check_sample_rows(asked.sample_rows);
+  request.seed = asked.seed_given ? asked.seed : random_seed();
+  request.seed_given = asked.seed_given;
+  request.operation = Operation::refresh;
+  request.exact = asked.exact;
+  request.kernel = kernel_of(entry.key);
+  return request;
+}
+
 // Fits it as it was asked for. Milliseconds that took.
 double refit(const CatalogEntry& entry, Relation relation) {
   const FitRequest& asked = entry.request;
   const int64 seed = asked.seed_given ? asked.seed : random_seed();
   if (entry.key.columns == 1) {
-    ColumnFitRequest request;
-    request.key = analysed_key(entry, relation);
-    request.method_name = asked.method;
-    request.method = read_column_method(asked.method);
-    request.sample_rows = asked.sample_rows;
-    check_sample_rows(asked.sample_rows);
-    request.seed = seed;
-    request.seed_given = asked.seed_given;
-    request.operation = Operation::refresh;
-    request.exact = asked.exact;
-    request.kernel = kernel_of(entry.key);
     ColumnFit fit;
-    fit_one_column(request, relation, &fit);
+    fit_one_column(column_request(entry, relation), relation, &fit);
     return cost_of(fit.record);
   }
   JointFitRequest request;
@@ -113,6 +121,34 @@ double refit(const CatalogEntry& entry, Relation relation) {
   JointFit fit;
   fit_several_columns(request, relation, &fit);
   return cost_of(fit.record);
+}
+
+// Adds what was appended, where that is how its rows come; else fits it anew. Completes *result.
+void append_or_refit(const CatalogEntry& entry, Relation relation, RefreshResult* result) {
+  const char* append_by = entry.settings.append_by;
+  result->action = RefreshAction::refitted;
+  if (append_by == nullptr) {
+    result->total_ms = refit(entry, relation);
+    return;
+  }
+  Appended appended = {false, false, 0, "a density of several columns is fitted anew"};
+  ColumnFit fit;
+  if (entry.key.columns == 1) {
+    Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+    bytea* state = upkeep_sampler(entry.id, latest);
+    UnregisterSnapshot(latest);
+    appended = append_rows(column_request(entry, relation), relation, append_by, state, &fit);
+  }
+  if (!appended.done) {
+    result->reason = psprintf("%s; not appended: %s", result->reason, appended.reason);
+    result->total_ms = refit(entry, relation);
+    return;
+  }
+  result->action = RefreshAction::appended;
+  result->reason = psprintf(
+      "%s; %lld rows appended, %s%s", result->reason, static_cast<long long>(appended.rows),
+      appended.exact ? "exact" : "not exact: ", appended.exact ? "" : appended.reason);
+  result->total_ms = cost_of(fit.record);
 }
 
 void skip(RefreshResult* result, const char* why) {
@@ -142,6 +178,7 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   // Who held the lock may have fitted it meanwhile.
   entry = find_entry(item.relation, item.id);
   if (entry == nullptr) return skip(result, "it was dropped");
+  KDE_FAULT("refresh.locked");
   result->key = entry->key;
   const Upkeep upkeep = find_upkeep(item.id);
   Staleness staleness = staleness_of_entry(*entry, upkeep);
@@ -159,8 +196,14 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
     result->action = RefreshAction::fresh;
   } else {
     result->reason = staleness.stale ? pstrdup(staleness.reason) : "asked for";
-    result->total_ms = refit(*entry, relation);
-    result->action = RefreshAction::refitted;
+    KDE_FAULT("refresh.stale");
+    if (how.force) {
+      result->total_ms = refit(*entry, relation);
+      result->action = RefreshAction::refitted;
+    } else {
+      append_or_refit(*entry, relation, result);
+    }
+    KDE_FAULT("refresh.refitted");
   }
   owner.end();
 }
@@ -175,16 +218,23 @@ void refresh_in_subtransaction(const RefreshItem& item, const RefreshHow& how,
   }
   relation = try_relation_open(item.relation, NoLock);
   if (relation == nullptr) return skip(result, "its table was dropped");
-  check_owner(item.relation);
+  check_may_maintain(item.relation);
   check_kind(relation);
   refresh_locked(item, how, relation, result);
   relation_close(relation, NoLock);
 }
 
+// Whether it is a request to stop. A function of the table's owner may raise an error by the same
+// number; it must not end the refreshing of others' tables.
+bool is_request(const ErrorData& error) {
+  return ERRCODE_TO_CATEGORY(error.sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION &&
+         error.funcname != nullptr && strcmp(error.funcname, "ProcessInterrupts") == 0;
+}
+
 // Errors after which the transaction, or the session, is to end.
-bool ends_more(int sqlstate, const RefreshHow& how) {
-  const int category = ERRCODE_TO_CATEGORY(sqlstate);
-  if (category == ERRCODE_OPERATOR_INTERVENTION) return true;
+bool ends_more(const ErrorData& error, const RefreshHow& how) {
+  if (is_request(error)) return true;
+  const int category = ERRCODE_TO_CATEGORY(error.sqlerrcode);
   return !how.own_transaction &&
          (category == ERRCODE_TRANSACTION_ROLLBACK || category == ERRCODE_INSUFFICIENT_RESOURCES);
 }
@@ -232,6 +282,12 @@ List* refresh_items(Oid relation) {
   return items;
 }
 
+void note_refresh_failure(const RefreshItem& item, const char* error) {
+  // The error took the locks along; where another session fits it now, that fit says more.
+  const CatalogEntry* entry = find_entry(item.relation, item.id);
+  if (entry != nullptr && catalog_try_lock(entry->key)) upkeep_note_failure(item.id, error);
+}
+
 RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   RefreshResult result = {};
   result.action = RefreshAction::failed;
@@ -262,16 +318,16 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   CurrentResourceOwner = resources;
   if (error == nullptr) return result;
 
-  if (ends_more(error->sqlerrcode, how)) ReThrowError(error);
+  if (ends_more(*error, how)) ReThrowError(error);
   result.action = RefreshAction::failed;
   result.reason =
       error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
   result.sqlstate = error->sqlerrcode;
-  // Locks went with the subtransaction; where another session fits it now, that fit says more.
+  KDE_FAULT("refresh.failed");
   PushActiveSnapshot(GetTransactionSnapshot());
-  const CatalogEntry* entry = find_entry(item.relation, item.id);
-  if (entry != nullptr && catalog_try_lock(entry->key)) upkeep_note_failure(item.id, result.reason);
+  note_refresh_failure(item, result.reason);
   PopActiveSnapshot();
+  KDE_FAULT("refresh.noted");
   return result;
 }
 

@@ -47,6 +47,10 @@ List* refresh_items(Oid relation);
 // owner; checks first that the current user may.
 RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how);
 
+// Notes an error beside a density, as refresh_one does; for what it raises, in a transaction after
+// that. Nothing if another session is fitting it.
+void note_refresh_failure(const RefreshItem& item, const char* error);
+
 // One line of what was done, as a NOTICE, LOG or WARNING.
 void report_refresh(const RefreshResult& result, int level);
 

@@ -59,7 +59,7 @@ void refresh_all(const RefreshHow& how) {
     const auto* item = static_cast<const RefreshItem*>(lfirst(cell));
     CHECK_FOR_INTERRUPTS();
     // Others' tables are passed over in silence, as by VACUUM of a whole database.
-    if (get_rel_name(item->relation) == nullptr || !is_owner(item->relation)) continue;
+    if (get_rel_name(item->relation) == nullptr || !may_maintain(item->relation)) continue;
     if (item->reason == nullptr && !item->unknown && !how.force && !how.check_drift) {
       ++counts[static_cast<int>(RefreshAction::fresh)];
       continue;
@@ -141,7 +141,7 @@ KDE_FUNCTION(kde_refresh) {
   reject_null(fcinfo, 1, "force");
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, 7, &desc);
-  Relation relation = open_owned_relation(PG_GETARG_OID(0));
+  Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   RefreshHow how;
   how.force = PG_GETARG_BOOL(1);

@@ -45,6 +45,14 @@ bool applies_row_security(Oid relation) {
   return check_enable_rls(relation, InvalidOid, true) == RLS_ENABLED;
 }
 
+void check_no_row_security(Oid relation) {
+  if (applies_row_security(relation))
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("row-level security of table \"%s\" applies to the current user",
+                           get_rel_name(relation)),
+                    errdetail("A density describes all rows of the table.")));
+}
+
 bool has_select(TableColumn column) {
   return pg_class_aclcheck(column.relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
          pg_attribute_aclcheck(column.relation, column.attnum, GetUserId(), ACL_SELECT) ==
@@ -97,11 +105,7 @@ void check_readable(TableColumn column) {
   if (!has_select(column))
     aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(column.relation)),
                    get_rel_name(column.relation));
-  if (applies_row_security(column.relation))
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                    errmsg("row-level security of table \"%s\" applies to the current user",
-                           get_rel_name(column.relation)),
-                    errdetail("A density describes all rows of the table.")));
+  check_no_row_security(column.relation);
 }
 
 void check_readable(const DensityKey& key) {
@@ -128,11 +132,22 @@ void check_owner(Oid relation) {
   if (!is_owner(relation))
     aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
                    get_rel_name(relation));
-  if (applies_row_security(relation))
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                    errmsg("row-level security of table \"%s\" applies to the current user",
-                           get_rel_name(relation)),
-                    errdetail("A density describes all rows of the table.")));
+  check_no_row_security(relation);
+}
+
+bool may_maintain(Oid relation) {
+#if PG_VERSION_NUM >= 170000
+  // The members of pg_maintain have it on every table.
+  if (pg_class_aclcheck(relation, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK) return true;
+#endif
+  return is_owner(relation);
+}
+
+void check_may_maintain(Oid relation) {
+  if (!may_maintain(relation))
+    aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
+                   get_rel_name(relation));
+  check_no_row_security(relation);
 }
 
 char* display_name(TableColumn column) {

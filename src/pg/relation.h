@@ -19,10 +19,14 @@ void check_readable(TableColumn column);
 void check_readable(const DensityKey& key);
 bool is_readable(TableColumn column);
 
-// The caller must own the table (42501); for `action`, e.g. "fit a density to".
-void check_owner(Oid relation);
-// Whether it does. The relation exists.
+// Whether the caller owns the relation, which exists, himself or as a member of the role that does.
 bool is_owner(Oid relation);
+
+// The caller must own the table (42501), and row-level security must not apply to him.
+void check_owner(Oid relation);
+// The same, but from PostgreSQL 17 on the privilege MAINTAIN on the table is enough.
+bool may_maintain(Oid relation);
+void check_may_maintain(Oid relation);
 
 // "table.column" as a user would write it, palloc'ed, for messages.
 char* display_name(TableColumn column);

@@ -17,6 +17,7 @@
 
 #include "core/status.h"
 #include "pg/density_key.h"
+#include "pg/high_water.h"
 #include "pg/values.h"
 
 extern "C" {
@@ -29,6 +30,9 @@ struct ScanOptions {
   bool every_row = false;   // sample_rows => -1
   int64 sample_blocks = 0;  // >= 1; ignored with every_row
   uint64 seed = 0;
+  // Null, or the marks beyond which nothing is read: later rows of the leaves that have one, leaves
+  // that have none.
+  const HighWater* up_to = nullptr;
 };
 
 struct ScanResult {

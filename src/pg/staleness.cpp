@@ -58,7 +58,7 @@ Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep
     const double of = upkeep.table_rows;
     if (static_cast<double>(out.changed) > threshold + scale * of) {
       out.stale = true;
-      std::snprintf(out.reason, sizeof out.reason, "%lld rows changed, of %.0f",
+      std::snprintf(out.reason, sizeof out.reason, "rows changed: %lld, of %.0f",
                     static_cast<long long>(out.changed), of);
       return out;
     }

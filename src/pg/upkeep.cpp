@@ -16,6 +16,7 @@ extern "C" {
 }
 
 #include "pg/catalog.h"
+#include "pg/fault.h"
 
 namespace kde_pg {
 
@@ -98,6 +99,7 @@ class Change {
     }
     table_close(upkeep, NoLock);
     CommandCounterIncrement();
+    KDE_FAULT("upkeep.changed");
   }
 
  private:
@@ -204,6 +206,7 @@ void upkeep_remove(int64 density_id) {
   UnregisterSnapshot(latest);
   table_close(upkeep, NoLock);
   if (found) CommandCounterIncrement();
+  KDE_FAULT("upkeep.removed");
 }
 
 void upkeep_remove_orphans() {

@@ -29,13 +29,13 @@ wanted() { [[ $sections == *" $1 "* ]]; }
 sql() { cluster_as_user psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
 
 # The verdicts, printed last. What does not concern correctness is marked by `timing`.
+# A section runs in a process of its own, so that what failed is told by a file.
 verdicts=$out/verdicts
-bad=0
 verdict() {  # what figure bound [timing]
   local word=ok
   if ! awk -v f="$2" -v b="$3" 'BEGIN { exit !(f != "" && f + 0 <= b + 0) }'; then
     word=SHORT
-    [ "${4:-}" = timing ] || bad=1
+    [ "${4:-}" = timing ] || touch "$out/failed"
   fi
   printf '%-62s %12s  <= %-10s %s\n' "$1" "$2" "$3" "$word" >>"$verdicts"
 }
@@ -62,11 +62,10 @@ cd "$CLUSTER_WORK" 2>/dev/null || cd /
 cluster_job sql <"$load/setup.sql" || die "setup.sql failed"
 
 for section in storm leak latency; do
-  if wanted $section; then cluster_job "run_$section" || bad=1; fi
+  if wanted $section; then cluster_job "run_$section" || touch "$out/failed"; fi
 done
 judge_log
-[ -e "$out/failed" ] && bad=1
 
 echo
 cat "$verdicts"
-exit $bad
+[ ! -e "$out/failed" ]

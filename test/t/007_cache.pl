@@ -78,6 +78,16 @@ is(ask($writer, $count), $at_a, 'released, still');
 ask($writer, 'ROLLBACK');
 is(ask($writer, $count), $old, 'and all rolled back, the old one');
 $rows = $old;
+# Another transaction that ends meanwhile leaves the snapshots before and after a rollback alike.
+ask($writer, $_) for 'BEGIN', 'SAVEPOINT a';
+grow();
+ask($writer, $refit);
+ask($reader, 'CREATE TABLE beside ()');
+is(ask($writer, $count), $rows, 'a refit in a savepoint');
+ask($writer, 'ROLLBACK TO a');
+is(ask($writer, $count), $old, 'rolled back, although the snapshot looks the same');
+ask($writer, 'ROLLBACK');
+$rows = $old;
 
 # A drop rolled back, and one of the own transaction
 ask($writer, 'BEGIN');
@@ -163,6 +173,35 @@ ask($writer, q{DELETE FROM kde_aqp.density});
 like((ask($reader, $count))[1], qr/no density is fitted/, 'a row deleted by SQL is gone for others');
 ask($writer, q{INSERT INTO kde_aqp.density SELECT * FROM saved});
 is(ask($reader, $count), $rows, 'and one inserted is there');
+
+# The catalog's rows move: versions of one transaction come to stand in each other's place, and the file
+# becomes shorter than a place that is remembered.
+ask($writer, 'VACUUM FULL kde_aqp.density');
+ask($writer, q{CREATE TABLE moved AS SELECT i AS a, i * 10 AS b, i * 100 AS c FROM generate_series(1, 100) AS i});
+ask($writer, q{SELECT kde_fit('moved', 'a', seed => 1), kde_fit('moved', 'b', seed => 1), kde_fit('moved', 'c', seed => 1)});
+my $moved = q{SELECT approx_sum('moved.b') || ' ' || approx_sum('moved.c')};
+my $b_stands = q{SELECT ctid FROM kde_aqp.density WHERE column_names = '{b}'};
+is(ask($reader, $moved), '50500 505000', 'densities of one transaction');
+my $before = ask($writer, $b_stands);
+ask($writer, $_) for q{SELECT kde_drop('moved', 'a')}, 'VACUUM FULL kde_aqp.density';
+is(ask($writer, q{SELECT ctid FROM kde_aqp.density WHERE column_names = '{c}'}), $before,
+  "after VACUUM FULL one has the other's place");
+is(ask($reader, $moved), '50500 505000', 'and both are found');
+$before = ask($writer, $b_stands);
+ask($writer, $_) for q{SELECT kde_drop('moved', 'b')}, 'VACUUM kde_aqp.density', q{SELECT kde_fit('moved', 'a', seed => 1)};
+is(ask($writer, q{SELECT ctid FROM kde_aqp.density WHERE column_names = '{a}'}), $before, 'a later one has the place of one dropped');
+like((ask($reader, $moved))[1], qr/no density is fitted for moved\.b/, 'which is not answered from it');
+ask($writer, $_) for q{SELECT kde_drop('moved', 'a')}, q{SELECT kde_fit('moved', 'b', seed => 1)};
+ask($writer, q{SELECT kde_drop('moved', 'b')});
+ask($writer, q{SELECT kde_fit('moved', 'b', seed => i), kde_drop('moved', 'b') FROM generate_series(1, 60) AS i});
+ask($writer, q{SELECT kde_fit('moved', 'b', seed => 1)});
+is(ask($reader, $moved), '50500 505000', 'the last row');
+my $blocks = q{SELECT pg_relation_size('kde_aqp.density') / current_setting('block_size')::integer};
+my $long = ask($writer, $blocks);
+ask($writer, $_) for q{SELECT kde_drop('moved', 'b')}, q{VACUUM (TRUNCATE) kde_aqp.density};
+cmp_ok(ask($writer, $blocks), '<', $long, 'cut off by VACUUM');
+like((ask($reader, $moved))[1], qr/no density is fitted for moved\.b/, 'is gone');
+ask($writer, 'DROP TABLE moved');
 
 # The table's own changes
 ask($writer, 'ALTER TABLE t RENAME v TO x');

@@ -1,0 +1,122 @@
+# Who waits for whom: a fit that is not committed blocks no answer, no look at the densities and no
+# dump; answers hold nothing and ask for no more than AccessShareLock; maintenance of the catalog waits
+# for fits instead of meeting their rows.
+#
+# Whoever must not wait runs with a lock_timeout of a millisecond, which starts only where a lock has to
+# be waited for.
+use strict;
+use warnings;
+
+use KdeTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('locks');
+$node->init;
+$node->append_conf('postgresql.conf', 'autovacuum = off');
+$node->start;
+$node->safe_psql('postgres', q{
+  CREATE EXTENSION kde_aqp;
+  CREATE TABLE t (v double precision, w integer);
+  INSERT INTO t SELECT i, i % 7 FROM generate_series(1, 1000) AS i;
+  SELECT kde_fit('t', 'v', seed => 1), kde_fit('t', ARRAY['v', 'w'], seed => 1), kde_fit('t', ARRAY['v * w'], seed => 1);
+  CREATE TABLE kept AS SELECT kde_density('t.v') AS d;
+});
+
+# Every way to ask. All but the last know the table by its name and columns alone; an expression is
+# read as the parser does, with the table's lock.
+my @answers = (
+  q{SELECT approx_count('t.v', 1, 500)},
+  q{SELECT approx_sum('t'::regclass, 'v', 1, 500)},
+  q{SELECT approx_avg(d, 1, 500) FROM kept},
+  q{SELECT approx_quantile('t.v', 0.5)},
+  q{SELECT estimate FROM approx_count_ci('t.v', 1, 500)},
+  q{SELECT sum(count) FROM approx_histogram('t.v', 5)},
+  q{SELECT kde_pdf('t.v', 3)},
+  q{SELECT approx_count('t', ARRAY['v', 'w'], lower => ARRAY[1, 1], upper => ARRAY[500, 3])},
+  q{SELECT approx_sum('t', 'w', ARRAY['v'], lower => ARRAY[1], upper => ARRAY[500])},
+  q{SELECT count(*) FROM kde_explain('t', ARRAY['v'], ARRAY[1], ARRAY[2])},
+  q{SELECT count(*) FROM kde_densities},
+);
+my $of_expression = q{SELECT approx_count('t', ARRAY['v * w'], lower => ARRAY[1], upper => ARRAY[500])};
+
+my ($reader, $writer, $third) = (open_session($node), open_session($node), open_session($node));
+my %expected = map { $_ => scalar ask($reader, $_) } @answers, $of_expression;
+ask($_, q{SET lock_timeout = '1ms'}) for $reader, $third;
+
+sub all_go_on {
+  my ($while, @questions) = @_;
+  for my $session ($reader, open_session($node, 'postgres', q{SET lock_timeout = '1ms'})) {
+    my $which = $session == $reader ? 'cached' : 'new';
+    my @wrong = grep { my ($got, $error) = ask($session, $_); $error ne '' || $got ne $expected{$_} } @questions;
+    is("@wrong", '', "$while: all answers of a $which session go on");
+    $session->quit unless $session == $reader;
+  }
+  return;
+}
+
+# The relations that a session has locked, with modes; toast tables and indexes left out.
+sub locks_of {
+  my ($pid) = @_;
+  return $node->safe_psql('postgres', qq{
+    SELECT string_agg(DISTINCT CASE WHEN granted THEN '' ELSE 'waits for ' END || relation::regclass || ' ' || mode, ', ')
+    FROM pg_locks JOIN pg_class AS c ON c.oid = relation WHERE pid = $pid AND relkind = 'r'});
+}
+
+# ------------------------------------------------------------------------------------ fits
+my $fit = q{SELECT kde_fit('t', 'v', seed => 2), kde_fit('t', ARRAY['v', 'w'], seed => 2), kde_fit('t', ARRAY['v * w'], seed => 2)};
+ask($writer, 'BEGIN');
+ask($writer, q{INSERT INTO t SELECT 5000, 1 FROM generate_series(1, 10)});
+ask($writer, $fit);
+my $held = locks_of(backend_pid($writer));
+like($held, qr/kde_aqp\.density RowExclusiveLock/, "a fit holds a writer's lock on the catalog to its end");
+unlike($held, qr/(?:Share|Exclusive)(?<!AccessShare)(?<!RowExclusive)Lock/, 'and nothing heavier on any table');
+all_go_on('a fit not committed', @answers, $of_expression);
+$node->command_ok(['pg_dump', '--lock-wait-timeout=1', '-f', $node->basedir . '/dump.sql', 'postgres'],
+  'and so does pg_dump');
+for my $maintenance ('VACUUM FULL kde_aqp.density', 'REINDEX TABLE kde_aqp.density', 'DROP EXTENSION kde_aqp') {
+  like((ask($third, $maintenance))[1], qr/canceling statement due to lock timeout/, "$maintenance waits for it");
+}
+ask($third, 'VACUUM (ANALYZE) kde_aqp.density');
+is((ask($third, 'VACUUM kde_aqp.density'))[1], '', 'VACUUM does not');
+ask($writer, 'ROLLBACK');
+
+# ------------------------------------------------------------------------------------ answers
+my $reader_pid = backend_pid($reader);
+ask($reader, 'BEGIN');
+ask($reader, $_) for grep { !/kde_densities|kept/ } @answers;
+is($node->safe_psql('postgres', qq{SELECT string_agg(locktype || ' ' || mode, ', ') FROM pg_locks WHERE pid = $reader_pid}),
+  'virtualxid ExclusiveLock', 'between its statements a transaction of answers holds no lock at all');
+ask($reader, 'COMMIT');
+
+# ExclusiveLock goes together with AccessShareLock alone.
+ask($writer, 'BEGIN');
+ask($writer, 'LOCK TABLE t, kde_aqp.density IN EXCLUSIVE MODE');
+all_go_on('table and catalog locked in EXCLUSIVE MODE', @answers, $of_expression);
+ask($writer, 'ROLLBACK');
+ask($writer, 'BEGIN');
+ask($writer, 'LOCK TABLE t IN ACCESS EXCLUSIVE MODE');
+all_go_on('the table locked in ACCESS EXCLUSIVE MODE', @answers);
+like((ask($reader, $of_expression))[1], qr/lock timeout/, 'and one of an expression waits');
+ask($writer, 'ROLLBACK');
+
+# What an answer waits for, where it has to.
+ask($writer, 'BEGIN');
+ask($writer, 'LOCK TABLE kde_aqp.density IN ACCESS EXCLUSIVE MODE');
+ask($reader, q{SET lock_timeout = 0});
+send_sql($reader, $answers[0]);
+ok(wait_until(sub { locks_of($reader_pid) =~ /waits/ }), 'the catalog in ACCESS EXCLUSIVE MODE: an answer waits');
+is(locks_of($reader_pid), 'waits for kde_aqp.density AccessShareLock', 'for this and nothing else');
+ask($writer, 'ROLLBACK');
+is(end_sql($reader), $expected{$answers[0]}, 'and goes on');
+
+# A fit reads the table as a query does: it waits for DDL, and DDL for it.
+ask($writer, 'BEGIN');
+ask($writer, 'LOCK TABLE t IN EXCLUSIVE MODE');
+is((ask($third, q{SELECT kde_fit('t', 'w', seed => 1) IS NOT NULL}))[1], '', 'a fit goes on beside writers of the table');
+ask($writer, 'ROLLBACK');
+
+$_->quit for $reader, $writer, $third;
+$node->stop;
+done_testing();

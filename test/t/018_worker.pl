@@ -1,0 +1,457 @@
+# The refresh launcher and its workers: what they refresh and as whom, how many run, how they fail,
+# give way and come back.
+#
+# A function in a density's expression is a gate: while the sequence it reads is at 1, a fit stays in
+# its scan. So a worker can be kept at its work for as long as a test needs, by conditions alone.
+use strict;
+use warnings;
+
+use KdeTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $node = PostgreSQL::Test::Cluster->new('primary');
+$node->init(allows_streaming => 1);
+# At debug1 the postmaster tells when it starts a worker, at debug2 the launcher of its rounds.
+$node->append_conf('postgresql.conf', <<'CONF');
+shared_preload_libraries = 'kde_aqp'
+kde_aqp.naptime = 1s
+log_min_messages = debug2
+log_line_prefix = '%m [%p] %b '
+restart_after_crash = on
+autovacuum = off
+CONF
+$node->start;
+
+# --- what the tests share -----------------------------------------------------------------------------
+
+sub sql { return $node->safe_psql($_[1] // 'postgres', $_[0]) }
+
+sub becomes {
+  my ($query, $wanted, $what, $database) = @_;
+  ok($node->poll_query_until($database // 'postgres', $query, $wanted), $what)
+    or diag(sql($query, $database));
+  return;
+}
+
+# How often the log has had a line since an offset.
+sub count_log {
+  my ($pattern, $offset, $of) = @_;
+  my @found = slurp_file(($of // $node)->logfile, $offset // 0) =~ /$pattern/g;
+  return scalar @found;
+}
+
+sub logged {
+  my ($pattern, $offset, $what, $times) = @_;
+  return ok(wait_until(sub { count_log($pattern, $offset) >= ($times // 1) }), $what);
+}
+
+sub log_size { return -s $node->logfile }
+
+# Full rounds of the launcher from now on: the first that is counted may have begun before.
+sub wait_for_rounds {
+  my ($rounds) = @_;
+  my $offset = log_size();
+  wait_until(sub { count_log(qr/refresh launcher: \d+ databases/, $offset) > $rounds })
+    or die 'the launcher makes no rounds';
+  return;
+}
+
+sub oid_of { return sql("SELECT oid FROM pg_database WHERE datname = '$_[0]'") }
+
+sub visits_of {
+  my ($oid, $offset) = @_;
+  return count_log(qr/starting background worker process "kde_aqp refresh worker for database $oid"/,
+    $offset);
+}
+
+my $workers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh worker'};
+my $at_gate = q{SELECT count(*) FROM pg_stat_activity
+  WHERE backend_type = 'kde_aqp refresh worker' AND wait_event = 'PgSleep'};
+my $launchers = q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh launcher'};
+
+sub set_option {
+  my ($option, $value) = @_;
+  sql("ALTER SYSTEM SET $option = $value");
+  $node->reload;
+  return;
+}
+
+# A table of 100 rows with a density.
+sub make_table {
+  my ($table, $database) = @_;
+  sql("CREATE TABLE $table AS SELECT i::float8 AS v FROM generate_series(1, 100) AS i;
+       SELECT kde_fit('$table', 'v', seed => 1)", $database);
+  return;
+}
+
+# The same behind a gate, open for now.
+sub make_gated {
+  my ($table, $database) = @_;
+  sql(qq{
+    CREATE SEQUENCE ${table}_gate START 2 MINVALUE 1;
+    CREATE FUNCTION ${table}_pass(v float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS \$\$
+    BEGIN
+      WHILE (SELECT last_value FROM public.${table}_gate) = 1 LOOP PERFORM pg_sleep(0.01); END LOOP;
+      RETURN v;
+    END \$\$;
+    CREATE TABLE $table AS SELECT i::float8 AS v FROM generate_series(1, 100) AS i;
+    SELECT kde_fit('$table', 'v', filter => '${table}_pass(v) > 0', seed => 1)}, $database);
+  return;
+}
+
+sub set_gate {
+  my ($table, $open, $database) = @_;
+  sql("SELECT setval('${table}_gate', " . ($open ? 2 : 1) . ')', $database);
+  return;
+}
+
+# As many rows again, and more than the threshold.
+sub grow {
+  my ($table, $database) = @_;
+  sql("INSERT INTO $table SELECT v FROM $table", $database);
+  return;
+}
+
+my $rows_of = sub { "SELECT max(rows) FROM kde_densities WHERE relation = '$_[0]'::regclass" };
+
+sub is_refreshed {
+  my ($table, $what, $database) = @_;
+  my $rows = sql("SELECT count(*) FROM $table", $database);
+  becomes($rows_of->($table), $rows, $what, $database);
+  return;
+}
+
+# --- it refreshes -------------------------------------------------------------------------------------
+
+sql('CREATE EXTENSION kde_aqp');
+make_table('t');
+make_table('other');
+is(sql('SHOW kde_aqp.naptime') . sql('SHOW kde_aqp.max_workers'), '1s1', 'options');
+becomes($launchers, 1, 'the launcher runs');
+is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh launcher'
+         AND datid IS NULL}), 1, 'without a database');
+
+my $mark = log_size();
+my $other = sql(q{SELECT xmin FROM kde_aqp.density WHERE relation = 'other'::regclass});
+grow('t');
+is_refreshed('t', 'a changed table is refreshed');
+my $fitted = sql(q{SELECT xmin FROM kde_aqp.density WHERE relation = 't'::regclass});
+my $visits = visits_of(oid_of('postgres'), $mark);
+ok(wait_until(sub { visits_of(oid_of('postgres'), $mark) >= $visits + 3 }), 'the database is visited on');
+is(sql(q{SELECT xmin FROM kde_aqp.density WHERE relation = 't'::regclass}), $fitted,
+  'but not fitted again');
+is(sql(q{SELECT xmin FROM kde_aqp.density WHERE relation = 'other'::regclass}), $other,
+  'nor is a table that has not changed');
+is(count_log(qr/kde_aqp refresh worker LOG: /, $mark), 1, 'one line of log for one refit')
+  or diag(join "\n", grep { /refresh worker LOG/ } split /\n/, slurp_file($node->logfile, $mark));
+
+# --- as the owner -------------------------------------------------------------------------------------
+
+sql(q{
+  CREATE ROLE alice;
+  CREATE SCHEMA s AUTHORIZATION alice;
+  GRANT CREATE, USAGE ON SCHEMA public TO alice;
+  SET ROLE alice;
+  CREATE FUNCTION s.who(v float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS $$
+  DECLARE
+    became text := 'another role';
+  BEGIN
+    IF v = 1 AND current_setting('application_name') = 'kde_aqp refresh worker' THEN
+      BEGIN
+        PERFORM set_config('role', session_user, false);
+      EXCEPTION WHEN OTHERS THEN became := SQLERRM;
+      END;
+      RAISE LOG 'who: % of %, %, %', current_user, session_user, became,
+        current_setting('search_path');
+    END IF;
+    RETURN v;
+  END $$;
+  CREATE TABLE s.mine AS SELECT i::float8 AS v FROM generate_series(1, 100) AS i;
+  SELECT kde_fit('s.mine', 'v', filter => 's.who(v) > 0', seed => 1);});
+$mark = log_size();
+grow('s.mine');
+is_refreshed('s.mine', 'a table of another role is refreshed');
+my $superuser = sql('SELECT current_user');
+logged(qr/who: alice of $superuser, cannot set parameter "role" within security-restricted operation, pg_catalog, pg_temp\n/,
+  $mark, 'as its owner, who cannot become another');
+
+# --- errors and back-off ------------------------------------------------------------------------------
+
+my $upkeep = q{SELECT %s FROM kde_aqp.upkeep AS u JOIN kde_aqp.density AS d ON d.id = u.density_id
+  WHERE d.relation = 's.mine'::regclass};
+my $failed_at = sprintf $upkeep, 'extract(epoch FROM failed_at)';
+$mark = log_size();
+sql(q{ALTER FUNCTION s.who(float8) OWNER TO CURRENT_USER; REVOKE EXECUTE ON FUNCTION s.who(float8) FROM PUBLIC, alice});
+grow('s.mine');
+grow('t');
+becomes(sprintf($upkeep, 'failures >= 1'), 't', 'a function the owner may not call: a failure');
+my $first = sql($failed_at);
+like(sql(sprintf $upkeep, 'last_error'), qr/permission denied for function who/, 'is noted');
+is_refreshed('t', 'another table is refreshed all the same');
+becomes(sprintf($upkeep, 'failures >= 2'), 't', 'it is tried again');
+my $second = sql($failed_at);
+becomes(sprintf($upkeep, 'failures >= 3'), 't', 'and again');
+my $third = sql($failed_at);
+ok($second - $first >= 2 && $third - $second >= 4, 'after twice as long each time')
+  or diag("$first $second $third");
+logged(qr/kde_aqp refresh worker WARNING: .*mine/, $mark, 'the log says so');
+sql('DROP FUNCTION s.who(float8)');
+becomes(sprintf($upkeep, 'failures >= 4'), 't', 'the function is gone: a failure');
+like(sql(sprintf $upkeep, 'last_error'), qr/does not exist/, 'is noted');
+sql(q{SET ROLE alice; CREATE FUNCTION s.who(v float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT v'});
+sql(q{SELECT * FROM kde_refresh('s.mine')});
+is(sql(sprintf $upkeep, 'failures'), 0, 'what a session refreshes is no failure any more');
+grow('s.mine');
+is_refreshed('s.mine', 'and the worker does it again');
+
+# --- more databases -----------------------------------------------------------------------------------
+
+sql("CREATE DATABASE $_") for qw(second nothing closed);
+my ($second_oid, $nothing, $closed) = map { oid_of($_) } qw(second nothing closed);
+sql('ALTER DATABASE closed ALLOW_CONNECTIONS false');
+$mark = log_size();
+sql('CREATE EXTENSION kde_aqp', 'second');
+make_table('t', 'second');
+grow('t', 'second');
+is_refreshed('t', 'a table of another database is refreshed', 'second');
+ok(wait_until(sub { visits_of($nothing) >= 1 }), 'a database without the extension is looked at');
+ok(wait_until(sub { visits_of($second_oid, $mark) >= 8 }), 'one with densities again and again');
+cmp_ok(visits_of($nothing, $mark), '<', visits_of($second_oid, $mark) - 2, 'one without them rarely');
+is(visits_of($closed, $mark), 0, 'one that nobody may connect to not at all');
+sql('CREATE EXTENSION kde_aqp', 'nothing');
+make_table('t', 'nothing');
+$mark = log_size();
+ok(wait_until(sub { visits_of($nothing, $mark) >= 3 }), 'until something is fitted in it');
+cmp_ok(visits_of($second_oid, $mark), '<=', 5, 'which takes no longer than in another');
+grow('t', 'nothing');
+is_refreshed('t', 'and it is refreshed', 'nothing');
+
+# --- how many at once ---------------------------------------------------------------------------------
+
+make_gated('g', $_) for qw(postgres second nothing);
+is_refreshed('g', "a gated table in $_", $_) for qw(postgres second nothing);
+set_gate('g', 0, $_) for qw(postgres second nothing);
+grow('g', $_) for qw(postgres second nothing);
+becomes($at_gate, 1, 'max_workers = 1: one worker is kept at its work');
+wait_for_rounds(2);
+is(sql($workers), 1, 'the other databases wait');
+set_option('kde_aqp.max_workers', 3);
+becomes($at_gate, 3, 'max_workers = 3: all three are worked in');
+is(sql(q{SELECT count(DISTINCT datname) FROM pg_stat_activity
+         WHERE backend_type = 'kde_aqp refresh worker'}), 3, 'by one worker each');
+is(sql(q{SELECT string_agg(DISTINCT application_name, ',') FROM pg_stat_activity
+         WHERE backend_type = 'kde_aqp refresh worker'}), 'kde_aqp refresh worker', 'with a name');
+set_option('kde_aqp.max_workers', 2);
+becomes($workers, 2, 'max_workers = 2: one is ended');
+set_option('kde_aqp.max_workers', 0);
+becomes($workers, 0, 'max_workers = 0: all are ended');
+is(sql($launchers), 1, 'but the launcher is not');
+set_gate('g', 1, $_) for qw(postgres second nothing);
+$mark = log_size();
+grow('t');
+# It does not make rounds either; a reload is what it wakes at.
+set_option('kde_aqp.naptime', 2);
+logged(qr/refresh launcher: naptime 2 s, at most 0 workers/, $mark,
+  'the launcher has read the new naptime');
+set_option('kde_aqp.naptime', 1);
+is(count_log(qr/starting background worker process "kde_aqp/, $mark), 0, 'max_workers = 0: no worker');
+set_option('kde_aqp.max_workers', 1);
+is_refreshed('t', 'max_workers = 1: they are back');
+is_refreshed('g', "also in $_", $_) for qw(postgres second nothing);
+
+# A worker ends after kde_aqp.naptime of work. The cheapest density is first, so another that has cost
+# more seconds is the next.
+make_gated('h');
+set_gate('h', 0);
+grow('h');
+becomes($at_gate, 1, 'a costly refresh');
+wait_for_rounds(3);
+set_gate('h', 1);
+is_refreshed('h', 'is done');
+set_gate('g', 0);
+grow($_) for qw(g h);
+becomes($at_gate, 1, 'another, less costly, is at work');
+wait_for_rounds(1);
+$mark = log_size();
+set_gate('g', 1);
+is_refreshed($_, "both are done: $_") for qw(g h);
+my %worker = map { /\[(\d+)\] kde_aqp refresh worker LOG:  refitted the density of ([gh])\./ ? ($2, $1) : () }
+  split /\n/, slurp_file($node->logfile, $mark);
+isnt($worker{h}, $worker{g}, 'by one worker after the other') or diag(explain \%worker);
+
+# --- giving way ---------------------------------------------------------------------------------------
+
+sub keep_at_gate {
+  my ($database, $what) = @_;
+  set_gate('g', 0, $database);
+  grow('g', $database);
+  becomes(qq{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh worker'
+    AND wait_event = 'PgSleep' AND datname = '$database'}, 1, "$what: a worker is kept at its work");
+  return;
+}
+
+sub timed {
+  my ($what, $sql) = @_;
+  my $from = time;
+  # Whoever waits in vain fails.
+  my ($code, undef, $err) = $node->psql('postgres', "SET statement_timeout = '60s';\n$sql");
+  is($code, 0, $what) or diag($err);
+  note sprintf '%s: %.0f ms', $what, 1000 * (time - $from);
+  return;
+}
+
+$mark = log_size();
+keep_at_gate('postgres', 'ALTER TABLE');
+timed('ALTER TABLE does not wait for the refresh', 'ALTER TABLE g ADD COLUMN w integer');
+logged(qr/gave way to a session that waited for its locks/, $mark, 'which gives way');
+is(sql(q{SELECT count(*) FROM kde_aqp.upkeep AS u JOIN kde_aqp.density AS d ON d.id = u.density_id
+         WHERE d.relation = 'g'::regclass AND last_error ~ 'gave way' AND failures = 1}), 1,
+  'and waits a while before it tries again');
+set_gate('g', 1);
+is_refreshed('g', 'it is done later');
+
+keep_at_gate('postgres', 'kde_drop');
+timed('kde_drop does not wait for the refresh', q{SELECT kde_drop('g', 'v', filter => 'g_pass(v) > 0')});
+set_gate('g', 1);
+sql(q{SELECT kde_fit('g', 'v', filter => 'g_pass(v) > 0', seed => 1)});
+
+keep_at_gate('nothing', 'DROP EXTENSION');
+is(($node->psql('nothing', q{SET statement_timeout = '60s'; DROP EXTENSION kde_aqp CASCADE}))[0], 0,
+  'DROP EXTENSION goes first');
+sql('CREATE EXTENSION kde_aqp', 'nothing');
+set_gate('g', 1, 'nothing');
+sql(q{SELECT kde_fit('g', 'v', filter => 'g_pass(v) > 0', seed => 1)}, 'nothing');
+grow('g', 'nothing');
+is_refreshed('g', 'and the extension can be had again', 'nothing');
+
+keep_at_gate('nothing', 'DROP DATABASE');
+timed('DROP DATABASE does not wait', 'DROP DATABASE nothing');
+keep_at_gate('second', 'CREATE DATABASE ... TEMPLATE');
+timed('nor does CREATE DATABASE ... TEMPLATE', 'CREATE DATABASE third TEMPLATE second');
+becomes(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh worker'
+  AND wait_event = 'PgSleep' AND datname = 'second'}, 1, 'after which the template is worked in again');
+timed('DROP DATABASE WITH (FORCE)', 'DROP DATABASE second WITH (FORCE)');
+
+# --- a database in which nothing works ----------------------------------------------------------------
+
+# As between the files of another version and ALTER EXTENSION UPDATE.
+sql(q{
+  ALTER EVENT TRIGGER kde_aqp_on_alter DISABLE;
+  ALTER TABLE kde_aqp.density ADD COLUMN more integer}, 'third');
+my $copy = oid_of('third');
+$mark = log_size();
+logged(qr/kde_aqp refresh worker ERROR:  the catalog of extension "kde_aqp" is of another version/, $mark,
+  'a worker that fails');
+ok(wait_until(sub { visits_of(oid_of('postgres'), $mark) >= 8 }), 'other databases are visited on');
+cmp_ok(visits_of($copy, $mark), '<', visits_of(oid_of('postgres'), $mark) - 2, 'that one rarely');
+sql('DROP DATABASE third');
+
+# A table that somebody has locked.
+grow('t');
+my $locker = open_session($node, 'postgres', 'BEGIN', 'LOCK TABLE t IN ACCESS EXCLUSIVE MODE');
+grow('other');
+is_refreshed('other', 'a locked table keeps no other waiting');
+ask($locker, 'COMMIT');
+$locker->quit;
+is_refreshed('t', 'and is refreshed when it is free');
+
+# --- ends ---------------------------------------------------------------------------------------------
+
+my $pid = q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh worker'};
+keep_at_gate('postgres', 'SIGTERM');
+my $killed = sql($pid);
+timed('SIGTERM ends a worker', qq{
+  SELECT pg_terminate_backend($killed);
+  DO \$\$ BEGIN
+    WHILE EXISTS (SELECT FROM pg_stat_activity WHERE pid = $killed) LOOP
+      PERFORM pg_sleep(0.001), pg_stat_clear_snapshot();
+    END LOOP;
+  END \$\$});
+set_gate('g', 1);
+is_refreshed('g', 'another comes');
+
+keep_at_gate('postgres', 'cancel');
+$mark = log_size();
+sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh worker'");
+set_gate('g', 1);
+logged(qr/canceling statement due to user request/, $mark, 'a refresh that is cancelled says so');
+is_refreshed('g', 'and is done later');
+
+my $launcher = sql(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh launcher'});
+keep_at_gate('postgres', 'launcher ended');
+sql("SELECT pg_terminate_backend($launcher)");
+becomes(qq{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh launcher'
+  AND pid <> $launcher}, 1, 'a launcher that is ended comes back');
+wait_for_rounds(2);
+is(sql($workers), 1, 'and counts the worker that ran on');
+set_gate('g', 1);
+is_refreshed('g', 'which finishes');
+
+# A killed process takes all sessions with it, whatever it was: PostgreSQL cannot know what it left.
+keep_at_gate('postgres', 'SIGKILL');
+$mark = log_size();
+kill 'KILL', sql($pid);
+logged(qr/all server processes terminated; reinitializing/, $mark, 'SIGKILL makes the server begin anew');
+ok(wait_until(sub { ($node->psql('postgres', 'SELECT 1'))[0] == 0 }), 'it does');
+set_gate('g', 1);
+grow('g');
+is_refreshed('g', 'and densities are refreshed again');
+my %at;
+for (split /\n/, slurp_file($node->logfile, $mark)) {
+  my ($minutes, $seconds) = /^\S+ \d+:(\d+):(\S+)/ or next;
+  my $time = 60 * $minutes + $seconds;
+  $at{ready} = $time if /database system is ready/;
+  $at{visit} //= $time if /starting background worker process "kde_aqp refresh worker/;
+}
+cmp_ok(($at{visit} - $at{ready}) % 3600, '>=', 1, 'but not at once');
+# The statistics began anew, and could not tell so many rows from those of before.
+sql(q{SELECT * FROM kde_refresh('t', force => true)});
+
+# --- no room for a worker -----------------------------------------------------------------------------
+
+# The launcher and that of logical replication are all there are.
+$node->append_conf('postgresql.conf', 'max_worker_processes = 2');
+$mark = log_size();
+$node->restart;
+logged(qr/no background worker is free to refresh densities/, $mark, 'no room for a worker: a line of log');
+wait_for_rounds(2);
+is(count_log(qr/no background worker is free/, $mark), 1, 'one');
+$node->append_conf('postgresql.conf', 'max_worker_processes = 8');
+$node->restart;
+
+# --- a standby ----------------------------------------------------------------------------------------
+
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+grow('t');
+is_refreshed('t', 'the primary refreshes');
+$node->wait_for_catchup($standby);
+is($standby->safe_psql('postgres', $rows_of->('t')), sql($rows_of->('t')), 'the standby has it from there');
+is($standby->safe_psql('postgres', q{SELECT count(*) FROM pg_stat_activity WHERE backend_type ~ 'kde_aqp'}),
+  0, 'and runs nothing of its own');
+is(count_log(qr/starting background worker process "kde_aqp/, 0, $standby), 0, 'nor has it tried to');
+$node->stop;
+$standby->promote;
+ok($standby->poll_query_until('postgres', $launchers, 1), 'promoted, it has a launcher');
+$standby->safe_psql('postgres', q{INSERT INTO t SELECT v FROM t});
+ok($standby->poll_query_until('postgres',
+    q{SELECT max(rows) = (SELECT count(*) FROM t) FROM kde_densities WHERE relation = 't'::regclass}),
+  'and refreshes');
+$standby->stop;
+
+# --- upgrades -----------------------------------------------------------------------------------------
+
+# As pg_upgrade starts it.
+$mark = log_size();
+system_or_bail('pg_ctl', '-D', $node->data_dir, '-l', $node->logfile, '-o', '-b', '-w', '-s', 'start');
+is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type ~ 'kde_aqp'}), 0,
+  "pg_upgrade's server has no launcher");
+system_or_bail('pg_ctl', '-D', $node->data_dir, '-w', '-s', '-m', 'fast', 'stop');
+is(count_log(qr/kde_aqp refresh launcher"/, $mark), 0, 'and never had');
+
+done_testing();

@@ -1,0 +1,253 @@
+# Nobody's code runs with another's rights: objects planted where names are looked up, and what a table's
+# owner puts into expressions, domains and operators of a density that a superuser fits.
+use strict;
+use warnings;
+
+use KdeTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('planted');
+$node->init;
+$node->append_conf('postgresql.conf', 'log_min_messages = warning');
+$node->start;
+$node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE ROLE alice LOGIN; CREATE ROLE installer LOGIN');
+my $version = $node->safe_psql('postgres', q{SELECT default_version FROM pg_available_extensions WHERE name = 'kde_aqp'});
+
+# ------------------------------------------------------------------------- what mallory plants
+
+# Each planted function tells the server's log, whatever becomes of an error.
+my @operators = qw(= <> < <= > >= + - * / || ~~);
+my @types = ('text', 'name', 'oid', 'regclass', 'smallint', 'integer', 'bigint', 'numeric', 'double precision', 'boolean',
+  'timestamptz', 'interval', '"char"', 'text[]', 'bigint[]');
+my @pairs = ((map { [ $_, $_ ] } @types), [ 'oid', 'regclass' ], [ 'regclass', 'oid' ], [ 'name', 'text' ], [ 'text', 'name' ],
+  [ 'numeric', 'integer' ], [ 'oid', 'integer' ], [ 'bigint', 'integer' ], [ 'double precision', 'integer' ],
+  [ 'timestamptz', 'interval' ], [ '"char"', 'text' ], [ 'anyelement', 'anyelement' ], [ 'anyarray', 'anyarray' ]);
+my @functions = ('now()', 'pg_backend_pid()', 'clock_timestamp()', 'pg_event_trigger_dropped_objects()',
+  'pg_event_trigger_ddl_commands()', 'count(numeric)', 'count(anyelement)', 'sum(numeric)', 'avg(numeric)', 'isfinite(timestamptz)',
+  '"extract"(text, timestamptz)', 'format(text)', 'format(text, text)', 'current_setting(text)', 'current_setting(text, boolean)',
+  'quote_ident(text)', 'quote_literal(text)', 'pg_has_role(oid, text)', 'has_table_privilege(oid, text)',
+  'nextval(regclass)', 'nextval(text)', 'pg_extension_config_dump(regclass, text)', 'pg_extension_config_dump(text, text)',
+  'is_readable(regclass, text[], smallint[], text[], smallint[])', 'unnest(anyarray)', 'to_regclass(text)', 'kde_info(anyelement)',
+  'kde_to_json(anyelement)', 'on_row()', 'pg_advisory_lock(bigint)', 'pg_total_relation_size(regclass)', 'random()');
+my $plants = join ";\n",
+  q{CREATE FUNCTION planted() RETURNS boolean LANGUAGE plpgsql AS
+      $f$ BEGIN RAISE WARNING 'planted code ran as %', current_user; RETURN true; END $f$},
+  (map { "CREATE FUNCTION $_ RETURNS boolean LANGUAGE sql AS 'SELECT public.planted()'" } @functions),
+  (map {
+      my ($left, $right) = @$_;
+      my $n = 'op_' . "${left}_$right" =~ s/\W/_/gr;
+      ("CREATE FUNCTION $n($left, $right) RETURNS boolean LANGUAGE sql AS 'SELECT public.planted()'",
+        map { "CREATE OPERATOR $_ (FUNCTION = $n, LEFTARG = $left, RIGHTARG = $right)" } @operators)
+    } @pairs);
+
+# Types and relations, which are also looked up in pg_temp.
+sub planted_names {
+  my ($schema) = @_;
+  return join ";\n",
+    (map { "CREATE VIEW $schema.$_ AS SELECT 1::pg_catalog.oid AS oid, 1::pg_catalog.oid AS relation,
+      'x'::pg_catalog.name AS nspname WHERE public.planted()" }
+      qw(density upkeep pg_class pg_depend pg_extension pg_statistic pg_namespace pg_proc kde_densities)),
+    (map { "CREATE DOMAIN $schema.$_ AS integer CHECK (public.planted())" }
+      qw(text bool oid regclass name float8 by_name_only));
+}
+
+# mallory's objects may stand before PostgreSQL's own: the worst path a database can have.
+my $path = 'public, pg_catalog';
+
+sub plant {
+  my ($database) = @_;
+  $node->safe_psql('postgres', "CREATE DATABASE $database OWNER installer");
+  $node->safe_psql($database, "GRANT CREATE ON SCHEMA public TO mallory; CREATE SCHEMA alice AUTHORIZATION alice;
+    CREATE SCHEMA ext AUTHORIZATION installer");
+  $node->safe_psql($database, "SET search_path = public; SET client_min_messages = error; $plants; " . planted_names('public'),
+    extra_params => [ '-U', 'mallory' ]);
+  $node->safe_psql($database, qq{ALTER DATABASE $database SET search_path = $path});
+  return;
+}
+
+# Whether mallory's code has run since the last question, and as whom.
+my $seen = 0;
+
+sub ran {
+  my $log = slurp_file($node->logfile, $seen);
+  $seen = -s $node->logfile;
+  my %users = map { ($_ => 1) } $log =~ /planted code ran as (\w+)/g;
+  return join ' ', sort keys %users;
+}
+
+# Anything of the extension's that refers to something of mallory's.
+my $bound = q{
+  SET search_path = pg_catalog;
+  WITH mallorys AS (
+    SELECT classid, objid FROM pg_shdepend WHERE refobjid = 'mallory'::regrole AND deptype = 'o'
+      AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())),
+  ours AS (
+    SELECT classid, objid FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+    UNION ALL
+    SELECT 'pg_rewrite'::regclass, r.oid FROM pg_depend AS d JOIN pg_rewrite AS r ON r.ev_class = d.objid
+      WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e')
+  SELECT string_agg(pg_describe_object(d.classid, d.objid, 0) || ' to ' || pg_describe_object(d.refclassid, d.refobjid, 0), ', ')
+  FROM pg_depend AS d JOIN ours AS o ON (o.classid, o.objid) = (d.classid, d.objid)
+    JOIN mallorys AS m ON (m.classid, m.objid) = (d.refclassid, d.refobjid)};
+
+sub check_quiet {
+  my ($what) = @_;
+  is(ran(), '', "$what: nothing planted ran");
+  return;
+}
+
+# ------------------------------------------------------------------------------ installing, updating
+
+plant('plants');
+# The plants do bear: otherwise the test would show nothing.
+$node->safe_psql('plants', $_) for 'SELECT 1 + 1', 'SELECT oid FROM pg_class', 'SELECT 1::bool';
+is(ran(), 'postgres', 'a careless query runs what is planted');
+my %schema = (plants => 'ext', installed => 'ext', public_schema => 'public', updated => 'ext');
+plant($_) for grep { $_ ne 'plants' } sort keys %schema;
+for my $database (sort keys %schema) {
+  my $user = $database eq 'installed' ? 'installer' : 'postgres';
+  my $first = $database eq 'updated' ? "VERSION '0.1.0'" : '';
+  # With mallory's temporary objects in the session, as in one of a pool.
+  my ($code, $out, $err) = $node->psql($database, join(";\n",
+    ($user eq 'postgres' ? ('SET ROLE mallory', planted_names('pg_temp'), 'RESET ROLE') : ()),
+    "CREATE EXTENSION kde_aqp SCHEMA $schema{$database} $first",
+    ($first ? 'ALTER EXTENSION kde_aqp UPDATE' : ())), extra_params => [ '-U', $user ], on_error_stop => 1);
+  is($code, 0, "$database: installed") or diag $err;
+  check_quiet($database);
+  is($node->safe_psql($database, $bound), '', "$database: nothing refers to what is planted");
+}
+is($node->safe_psql('updated', q{SET search_path = pg_catalog; SELECT extversion FROM pg_extension WHERE extname = 'kde_aqp'}),
+  $version, 'updated to the newest version');
+# What would be in the way is not taken over.
+for my $taken ('CREATE TYPE public.kde AS ENUM ()', 'CREATE SCHEMA kde_aqp') {
+  $node->safe_psql('postgres', 'DROP DATABASE IF EXISTS taken');
+  $node->safe_psql('postgres', 'CREATE DATABASE taken');
+  $node->safe_psql('taken', "GRANT CREATE ON SCHEMA public TO mallory; GRANT CREATE ON DATABASE taken TO mallory;
+    SET ROLE mallory; $taken");
+  my ($code, $out, $err) = $node->psql('taken', 'CREATE EXTENSION kde_aqp');
+  like($err, qr/already exists/, "$taken: CREATE EXTENSION fails");
+}
+
+# --------------------------------------------------------------------------- using, with bad names about
+
+$node->safe_psql('plants', q{
+  SET search_path = pg_catalog; SET ROLE alice;
+  CREATE TABLE alice.t (x numeric, y numeric, z date);
+  INSERT INTO alice.t SELECT i, i * 7 % 100, '2026-01-01'::date + i FROM generate_series(1, 500) AS i;
+  CREATE TABLE alice.p (x numeric) PARTITION BY RANGE (x);
+  CREATE TABLE alice.p1 PARTITION OF alice.p FOR VALUES FROM (0) TO (1000);
+  INSERT INTO alice.p SELECT x FROM alice.t;
+  CREATE MATERIALIZED VIEW alice.m AS SELECT x FROM alice.t;
+  CREATE TYPE alice.row AS (x numeric);
+  CREATE TABLE alice.typed OF alice.row;});
+
+my $session = open_session($node, 'plants');
+ask($session, 'SET ROLE mallory');
+ask($session, planted_names('pg_temp'));
+ask($session, 'RESET ROLE');
+is(ask($session, 'SHOW search_path'), $path, 'a superuser whose database has a bad path');
+ran();
+
+# Every call is qualified, as the caller has to; what happens inside is ours.
+sub check_call {
+  my ($what, $sql, $expected) = @_;
+  my ($out, $err) = ask($session, $sql);
+  is($err =~ s/^NOTICE.*?\n?//mgr, '', $what);
+  like($out, $expected, "$what: $expected") if defined $expected;
+  check_quiet($what);
+  return;
+}
+check_call('fit', q{SELECT ext.kde_fit('alice.t', 'x', seed => 1), ext.kde_fit('alice.t', 'z', seed => 1)});
+check_call('fit every row', q{SELECT ext.kde_fit('alice.t', 'y', seed => 1, sample_rows => -1)});
+check_call('fit of a partitioned table', q{SELECT ext.kde_fit('alice.p', 'x', seed => 1)});
+check_call('fit of a materialized view', q{SELECT ext.kde_fit('alice.m', 'x', seed => 1)});
+check_call('fit of several columns', q{SELECT ext.kde_fit('alice.t', ARRAY['x', 'y'], seed => 1)});
+check_call('fit with a filter',
+  q{SELECT ext.kde_fit('alice.t', ARRAY['x OPERATOR(pg_catalog.+) y'], filter => 'y OPERATOR(pg_catalog.>) 3::pg_catalog.numeric', seed => 1)});
+check_call('a filter is stored so that nothing else can be meant',
+  q{SELECT d.filter FROM ext.kde_densities AS d WHERE d.filter IS NOT NULL}, qr/^\(y > \(3\)::numeric\)$/);
+check_call('ask', q{SELECT ext.approx_count('alice.t.x', 1, 200), ext.approx_count('alice.t'::pg_catalog.regclass, 'x', 1, 200),
+  ext.approx_avg_as('alice.t.z', NULL::pg_catalog.date, '2026-02-01', '2026-03-01')}, qr/^200/);
+check_call('ask exactly', q{SELECT ext.approx_count('alice.t'::pg_catalog.regclass, 'x', 1, 200, max_relative_error => 0, otherwise => 'exact'),
+  ext.approx_sum('alice.t'::pg_catalog.regclass, 'z', '2026-02-01', '2026-03-01', max_relative_error => 0, otherwise => 'exact'),
+  ext.approx_avg('alice.p'::pg_catalog.regclass, 'x', 1, NULL, max_relative_error => 0, otherwise => 'exact')}, qr/^200\|/);
+check_call('ask about several columns',
+  q{SELECT ext.approx_count('alice.t', ARRAY['x', 'y'], ARRAY[1, 1], ARRAY[200, 90]), ext.kde_explain('alice.t', ARRAY['x'], ARRAY[1], ARRAY[2])});
+check_call('values', q{SELECT ext.approx_count(d, 1, 200), ext.kde_info(d), ext.kde_to_json(d), ext.approx_histogram(d, 3)
+  FROM ext.kde_density('alice.t.x') AS d});
+check_call('aggregate', q{SELECT ext.rollup(a) FROM (SELECT ext.kde_agg(x) AS a FROM alice.t) AS s});
+check_call('view', q{SELECT * FROM ext.kde_densities});
+check_call('devices', q{SELECT ext.kde_devices()});
+check_call('RENAME', q{ALTER TABLE alice.t RENAME y TO "Y y"});
+check_call('and back', q{ALTER TABLE alice.t RENAME "Y y" TO y});
+check_call('rows by SQL', q{CREATE TEMP TABLE kept AS SELECT * FROM kde_aqp.density; DELETE FROM kde_aqp.density;
+  INSERT INTO kde_aqp.density SELECT * FROM kept; SELECT count(*) FROM kde_aqp.density}, qr/^7$/);
+check_call('drop', q{SELECT ext.kde_drop('alice.t', 'z'), ext.kde_drop('alice.t', ARRAY['x', 'y'])});
+check_call('DROP COLUMN', q{ALTER TABLE alice.t DROP COLUMN y; SELECT count(*) FROM kde_aqp.density}, qr/^3$/);
+check_call('DROP TABLE', q{DROP TABLE alice.p; SELECT count(*) FROM kde_aqp.density}, qr/^2$/);
+check_call('ALTER TYPE', q{ALTER TYPE alice.row ADD ATTRIBUTE n pg_catalog.numeric CASCADE});
+
+# ------------------------------------------------------------------- what a table's owner may do in a fit
+
+# alice's code is meant to run, as alice and without a way out.
+ask($session, q{SET search_path = pg_catalog, pg_temp});
+ask($session, q{
+  CREATE TABLE public.secret (word text);
+  SET ROLE alice;
+  CREATE TABLE alice.said (word text);
+  CREATE TABLE alice.later (n integer);
+  CREATE FUNCTION alice.after() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE WARNING 'planted code ran as %', current_user; RETURN NULL; END $$;
+  CREATE CONSTRAINT TRIGGER late AFTER INSERT ON alice.later DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION alice.after();
+  CREATE FUNCTION alice.attempt(what text) RETURNS text LANGUAGE plpgsql AS
+    $$ BEGIN EXECUTE what; RETURN what || ': done'; EXCEPTION WHEN OTHERS THEN RETURN what || ': ' || SQLSTATE; END $$;
+  CREATE FUNCTION alice.escape() RETURNS void LANGUAGE plpgsql AS
+    $f$ BEGIN
+      IF EXISTS (SELECT FROM alice.said) THEN RETURN; END IF;
+      INSERT INTO alice.said SELECT 'as ' || current_user || ' of ' || current_setting('search_path') || ' ' || current_setting('row_security');
+      INSERT INTO alice.said SELECT alice.attempt(w) FROM unnest(ARRAY[
+        'RESET ROLE', 'SET ROLE postgres', 'SET SESSION AUTHORIZATION postgres', 'ALTER ROLE alice SUPERUSER',
+        'SELECT * FROM public.secret', 'CREATE TEMP TABLE evil (x integer)', 'INSERT INTO alice.later VALUES (1)',
+        'SET CONSTRAINTS ALL IMMEDIATE', 'PREPARE kde_evil AS SELECT 1', 'DECLARE kde_evil CURSOR WITH HOLD FOR SELECT 1',
+        'LISTEN kde_evil', 'SET search_path = alice', 'SET SESSION row_security = on', 'SET work_mem = 7777']) AS w;
+    END $f$;
+  CREATE FUNCTION alice.pass(numeric) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN PERFORM alice.escape(); RETURN $1; END $$;
+  CREATE FUNCTION alice.holds(numeric) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN PERFORM alice.escape(); RETURN true; END $$;
+  CREATE FUNCTION alice.plus(numeric, numeric) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN PERFORM alice.escape(); RETURN $1 + $2; END $$;
+  CREATE OPERATOR alice.+++ (FUNCTION = alice.plus, LEFTARG = numeric, RIGHTARG = numeric);
+  CREATE DOMAIN alice.checked AS numeric CHECK (alice.holds(VALUE));
+  CREATE TYPE alice.other AS (v numeric);
+  CREATE FUNCTION alice.to_other(numeric) RETURNS alice.other LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN PERFORM alice.escape(); RETURN ROW($1)::alice.other; END $$;
+  CREATE CAST (numeric AS alice.other) WITH FUNCTION alice.to_other(numeric);
+  CREATE VIEW alice.heard AS SELECT string_agg(word, ', ' ORDER BY word) AS said FROM alice.said;
+  RESET ROLE});
+my $tried = 'x';
+my $state = q{SELECT current_user, session_user, current_setting('search_path'), current_setting('row_security'), current_setting('work_mem'),
+  (SELECT count(*) FROM pg_prepared_statements), (SELECT count(*) FROM pg_listening_channels()), (SELECT count(*) FROM pg_cursors)};
+for my $call (
+  [ 'an expression', q{SELECT ext.kde_fit('alice.t', ARRAY['alice.pass(x)'], seed => 1)} ],
+  [ 'a constant expression', q{SELECT ext.kde_fit('alice.t', ARRAY['x + alice.pass(1)'], seed => 1)} ],
+  [ 'a filter', q{SELECT ext.kde_fit('alice.t', 'x', filter => 'alice.holds(x)', seed => 1)} ],
+  [ 'an operator', q{SELECT ext.kde_fit('alice.t', ARRAY['x OPERATOR(alice.+++) x'], seed => 1)} ],
+  [ 'a domain', q{SELECT ext.kde_fit('alice.t', ARRAY['(x + 1)::alice.checked'], seed => 1)} ],
+  [ 'a cast', q{SELECT ext.kde_fit('alice.t', ARRAY['(x::alice.other).v'], seed => 1)} ],
+  [ 'several columns', q{SELECT ext.kde_fit('alice.t', ARRAY['x', 'alice.pass(x + 2)'], seed => 1)} ]) {
+  my ($what, $sql) = @$call;
+  ask($session, 'TRUNCATE alice.said, alice.later');
+  my $before = ask($session, $state);
+  my ($out, $err) = ask($session, $sql);
+  is($err, '', "$what: fitted");
+  is(ask($session, 'SELECT said FROM alice.heard'), $tried, "$what: ran as alice, and could not get out");
+  is(ask($session, $state), $before, "$what: the session is as it was");
+  is(ran(), '', "$what: nothing ran later as another");
+}
+$session->quit;
+
+$node->stop;
+done_testing();
