@@ -427,7 +427,8 @@ format-check:
 # intrinsics. One instruction set is enough for lint (HWY_COMPILE_ONLY_STATIC).
 OMP_INCLUDE = $(dir $(shell $(CXX) -print-file-name=include/omp.h))
 # libFuzzer targets (test/fuzz), with clang: each for FUZZ_SECONDS, from the inputs that earlier runs on
-# this machine found worth keeping. A finding stays behind as build/fuzz/TARGET-crash-...
+# this machine found worth keeping (scripts/fuzz.sh). A finding stays behind as
+# build/fuzz/TARGET-crash-..., and in the output as text.
 FUZZ_CXX     ?= $(firstword $(shell command -v clang++-14 clang++) clang++)
 FUZZ_SECONDS ?= 60
 FUZZ         := $(patsubst test/fuzz/%_fuzzer.cpp,%,$(wildcard test/fuzz/*_fuzzer.cpp))
@@ -466,9 +467,7 @@ build/fuzz/%_fuzzer: build/fuzz/%_fuzzer.o $(FUZZ_OBJS)
 
 fuzz: $(FUZZ:%=fuzz/%)
 fuzz/%: build/fuzz/%_fuzzer FORCE
-	@mkdir -p build/fuzz/corpus/$*
-	build/fuzz/$*_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=20 -max_len=20000 -close_fd_mask=1 \
-	  -verbosity=0 -print_final_stats=1 -artifact_prefix=build/fuzz/$*- build/fuzz/corpus/$*
+	@scripts/fuzz.sh $* $(FUZZ_SECONDS)
 
 lint: $(CORE_SRCS:%=lint/%) $(CUDA_SERVER_SRCS:%=lint/%) lint/cuda/main.cpp
 lint/%: FORCE

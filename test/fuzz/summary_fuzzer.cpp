@@ -9,11 +9,11 @@
 #include "core/integrate/integrate.h"
 
 #include "answers.h"
+#include "finding.h"
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -24,11 +24,7 @@ namespace {
 using kde::HistogramCell;
 using kde::Status;
 using kde::Summary;
-
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
+using kde::fuzz::fail;
 
 // Frees at the end of a run what summaries, which own nothing, leave.
 class Arena {
