@@ -126,7 +126,8 @@ class Worker {
   bool find_items(List** items) {
     HOLD_CANCEL_INTERRUPTS();
     begin_transaction("looking for stale densities");
-    const bool any = OidIsValid(installed_catalog_oid()) && catalog_hold() && !is_empty(catalog_oid());
+    const bool any =
+        OidIsValid(installed_catalog_oid()) && catalog_hold() && !is_empty(catalog_oid());
     if (any) {
       MemoryContext old = MemoryContextSwitchTo(context_);
       *items = refresh_items(InvalidOid);
