@@ -38,7 +38,8 @@ SKIP: {
   $node->stop('immediate');
   $node->start;
   my $rest = $node->safe_psql('postgres', q{SELECT data FROM pg_logical_slot_get_changes('changes', NULL, NULL)});
-  is(join(' ', $rest =~ /table public\.t: INSERT:.*w\[integer\]:(\d+)/g), '10002 10004', 'rows of tables in their order, none of what was rolled back');
+  # What a crash found not noted yet comes again.
+  like(join(' ', $rest =~ /table public\.t: INSERT:.*w\[integer\]:(\d+)/g), qr/^(10001 )?10002 10004$/, 'rows of tables in their order, none of what was rolled back');
   my $inserted = () = $rest =~ /table kde_aqp\.density: INSERT:/g;
   my $deleted = () = $rest =~ /table kde_aqp\.density: DELETE:/g;
   # Inserted: two fits of v and one of w, two refreshes of both, two renames of v; deleted: what each
@@ -58,8 +59,11 @@ my $subscriber = PostgreSQL::Test::Cluster->new('subscriber');
 $subscriber->init(allows_streaming => 'logical');
 $subscriber->append_conf('postgresql.conf', 'kde_aqp.stale = ignore');
 $subscriber->start;
-$subscriber->safe_psql('postgres', q{
+my $last = $node->safe_psql('postgres', 'SELECT last_value FROM kde_aqp.density_id');
+$subscriber->safe_psql('postgres', qq{
   CREATE EXTENSION kde_aqp;
+  -- The numbers of its densities will be those that the publisher gives out next.
+  SELECT setval('kde_aqp.density_id', $last);
   CREATE TABLE t (junk integer, w integer PRIMARY KEY, v double precision);
   ALTER TABLE t DROP junk;
   CREATE TABLE own AS SELECT sqrt(i) AS a, i % 10 AS b FROM generate_series(1, 500) AS i;
