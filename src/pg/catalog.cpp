@@ -136,6 +136,14 @@ Relation open_catalog(LOCKMODE lock) {
   return catalog;
 }
 
+// For event triggers, which must not fail all DDL until ALTER EXTENSION UPDATE: the columns of the
+// key, all that they need, are the first ones in every version.
+Relation open_catalog_of_any_version(LOCKMODE lock) {
+  Relation catalog = table_open(catalog_oid(), lock);
+  if (RelationGetNumberOfAttributes(catalog) < kCatalogKeyColumns) raise_other_version();
+  return catalog;
+}
+
 // Calls visit(tuple, row) for each row of a relation, or (InvalidOid) of all, until it returns
 // false.
 template <typename Visit>
@@ -646,17 +654,27 @@ bool catalog_remove(const DensityKey& key) {
   return old.found;
 }
 
+namespace {
+
+// What is noted of a density in a catalog of another version goes when refreshes next look.
+void delete_with_upkeep(Relation catalog, HeapTuple tuple) {
+  const bool has_id = RelationGetNumberOfAttributes(catalog) == kColumns;
+  bool is_null = true;
+  const Datum id = has_id ? heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null) : 0;
+  delete_row(catalog, &tuple->t_self);
+  if (has_id) upkeep_remove(DatumGetInt64(id));
+}
+
+}  // namespace
+
 void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
-  Relation catalog = open_catalog(RowExclusiveLock);
+  Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
   bool any = false;
   for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
     if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
-    bool is_null;
-    const Datum id = heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null);
-    delete_row(catalog, &tuple->t_self);
-    upkeep_remove(DatumGetInt64(id));
+    delete_with_upkeep(catalog, tuple);
     any = true;
     KDE_FAULT("drop.deleted");
     return true;
@@ -704,7 +722,8 @@ bool renamed_key(Oid relation, const CatalogRow& row, DensityKey* key) {
 }  // namespace
 
 void catalog_follow_renames(Oid relation) {
-  Relation catalog = open_catalog(RowExclusiveLock);
+  Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
+  const Size width = static_cast<Size>(RelationGetNumberOfAttributes(catalog));
   LatestSnapshot latest;
   latest.take();
   List* changed = NIL;
@@ -717,9 +736,9 @@ void catalog_follow_renames(Oid relation) {
     any = true;
     DensityKey key;
     if (renamed_key(relation, row, &key)) {
-      Datum values[kColumns] = {};
-      bool nulls[kColumns] = {};
-      bool replace[kColumns] = {};
+      Datum* values = static_cast<Datum*>(palloc0(sizeof(Datum) * width));
+      bool* nulls = static_cast<bool*>(palloc0(sizeof(bool) * width));
+      bool* replace = static_cast<bool*>(palloc0(sizeof(bool) * width));
       catalog_key_datums(key, values);
       for (int i = 0; i < kCatalogKeyColumns; ++i) replace[i] = true;
       changed = lappend(
@@ -727,6 +746,8 @@ void catalog_follow_renames(Oid relation) {
     } else {
       ereport(NOTICE, (errmsg("dropping the density of %s", display_name(row.key)),
                        errdetail("Its expressions or its filter could not be renamed.")));
+      delete_with_upkeep(catalog, tuple);
+      return true;
     }
     delete_row(catalog, &tuple->t_self);
     return true;
