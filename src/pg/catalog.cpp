@@ -14,10 +14,13 @@ extern "C" {
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
+#include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "commands/sequence.h"
+#include "commands/extension.h"
 #include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "storage/bufmgr.h"
@@ -127,7 +130,8 @@ bool uses(const NamedColumns& columns, AttrNumber attnum) {
 // the one this library was built for: between the files of a new version and ALTER EXTENSION UPDATE
 // it is not.
 Relation open_catalog(LOCKMODE lock) {
-  Relation catalog = table_open(catalog_oid(), lock);
+  Relation catalog = try_table_open(catalog_oid(), lock);
+  if (catalog == nullptr) raise_not_installed();  // dropped while we waited
   if (RelationGetNumberOfAttributes(catalog) != kColumns) raise_other_version();
   return catalog;
 }
@@ -248,6 +252,23 @@ Oid primary_key_index_of(Relation table) {
 #endif
 }
 
+void raise_not_installed() {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("extension \"kde_aqp\" is not installed in this database"),
+                  errhint("Run CREATE EXTENSION kde_aqp.")));
+  pg_unreachable();
+}
+
+bool catalog_hold() {
+  const Oid catalog = catalog_oid_or_invalid();
+  const Oid upkeep = upkeep_oid_or_invalid();
+  return OidIsValid(catalog) && OidIsValid(upkeep) &&
+         ConditionalLockRelationOid(catalog, AccessShareLock) &&
+         ConditionalLockRelationOid(upkeep, AccessShareLock) &&
+         SearchSysCacheExists1(RELOID, ObjectIdGetDatum(catalog)) &&
+         SearchSysCacheExists1(RELOID, ObjectIdGetDatum(upkeep));
+}
+
 void raise_other_version() {
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -333,12 +354,22 @@ Oid catalog_oid_or_invalid() {
   return OidIsValid(schema) ? get_relname_relid("density", schema) : InvalidOid;
 }
 
+Oid upkeep_oid_or_invalid() {
+  const Oid schema = get_namespace_oid("kde_aqp", true);
+  return OidIsValid(schema) ? get_relname_relid("upkeep", schema) : InvalidOid;
+}
+
+Oid installed_catalog_oid() {
+  const Oid extension = get_extension_oid("kde_aqp", true);
+  const Oid catalog = OidIsValid(extension) ? catalog_oid_or_invalid() : InvalidOid;
+  const bool ours =
+      OidIsValid(catalog) && getExtensionOfObject(RelationRelationId, catalog) == extension;
+  return ours ? catalog : InvalidOid;
+}
+
 Oid catalog_oid() {
   const Oid oid = catalog_oid_or_invalid();
-  if (!OidIsValid(oid))
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("extension \"kde_aqp\" is not installed in this database"),
-                    errhint("Run CREATE EXTENSION kde_aqp.")));
+  if (!OidIsValid(oid)) raise_not_installed();
   return oid;
 }
 

@@ -124,11 +124,11 @@ class Worker {
   }
 
  private:
-  // False if there is nothing to keep up in this database.
+  // False if there is nothing to keep up in this database. It takes no time, and does not give way.
   bool find_items(List** items) {
+    HOLD_CANCEL_INTERRUPTS();
     begin_transaction("looking for stale densities");
-    const Oid catalog = catalog_oid_or_invalid();
-    const bool any = OidIsValid(catalog) && !is_empty(catalog);
+    const bool any = OidIsValid(installed_catalog_oid()) && catalog_hold() && !is_empty(catalog_oid());
     if (any) {
       MemoryContext old = MemoryContextSwitchTo(context_);
       *items = refresh_items(InvalidOid);
@@ -136,6 +136,7 @@ class Worker {
       upkeep_remove_orphans();
     }
     end_transaction();
+    RESUME_CANCEL_INTERRUPTS();
     return any;
   }
 
@@ -175,9 +176,11 @@ class Worker {
     }
     PG_END_TRY();
     if (error == nullptr) return;
+    HOLD_CANCEL_INTERRUPTS();
     begin_transaction("noting an error");
-    note_refresh_failure(item, error->message);
+    if (catalog_hold()) note_refresh_failure(item, error->message);
     end_transaction();
+    RESUME_CANCEL_INTERRUPTS();
   }
 
   static void refresh_in_transaction(const RefreshItem& item) {

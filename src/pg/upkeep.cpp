@@ -38,10 +38,10 @@ enum Column {
 
 // Writers keep their lock to the end of the transaction, as those of catalog.cpp.
 Relation open_upkeep(LOCKMODE lock) {
-  const Oid schema = get_namespace_oid("kde_aqp", true);
-  const Oid oid = OidIsValid(schema) ? get_relname_relid("upkeep", schema) : InvalidOid;
+  const Oid oid = upkeep_oid_or_invalid();
   if (!OidIsValid(oid)) raise_other_version();
-  Relation upkeep = table_open(oid, lock);
+  Relation upkeep = try_table_open(oid, lock);
+  if (upkeep == nullptr) raise_not_installed();  // dropped while we waited
   if (RelationGetNumberOfAttributes(upkeep) != kColumns) raise_other_version();
   return upkeep;
 }
