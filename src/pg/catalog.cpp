@@ -12,10 +12,13 @@ extern "C" {
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "commands/sequence.h"
 #include "common/hashfn.h"
 #include "executor/tuptable.h"
@@ -128,6 +131,16 @@ bool uses(const NamedColumns& columns, AttrNumber attnum) {
 Relation open_catalog(LOCKMODE lock) {
   Relation catalog = table_open(catalog_oid(), lock);
   if (RelationGetNumberOfAttributes(catalog) != kColumns) raise_other_version();
+  return catalog;
+}
+
+// The same for what follows DDL, which all must go on in between: of an older layout, too, which
+// has the key's columns where they are now. Whether a row has a number says *has_id.
+Relation open_catalog_after_ddl(bool* has_id) {
+  Relation catalog = table_open(catalog_oid(), RowExclusiveLock);
+  const int columns = RelationGetNumberOfAttributes(catalog);
+  if (columns < kFittedAt || columns > kColumns) raise_other_version();
+  *has_id = columns >= kId;
   return catalog;
 }
 
@@ -339,6 +352,18 @@ Oid catalog_oid() {
                     errmsg("extension \"kde_aqp\" is not installed in this database"),
                     errhint("Run CREATE EXTENSION kde_aqp.")));
   return oid;
+}
+
+bool catalog_is_installed() {
+  const Oid extension = get_extension_oid("kde_aqp", true);
+  const Oid schema = get_namespace_oid("kde_aqp", true);
+  if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
+  for (const char* name : {"density", "upkeep"}) {
+    const Oid table = get_relname_relid(name, schema);
+    if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
+      return false;
+  }
+  return true;
 }
 
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value) {
@@ -581,16 +606,18 @@ bool catalog_remove(const DensityKey& key) {
 }
 
 void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
-  Relation catalog = open_catalog(RowExclusiveLock);
+  bool has_id;
+  Relation catalog = open_catalog_after_ddl(&has_id);
   LatestSnapshot latest;
   latest.take();
   bool any = false;
   for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
     if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
-    bool is_null;
-    const Datum id = heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null);
     delete_row(catalog, &tuple->t_self);
-    upkeep_remove(DatumGetInt64(id));
+    if (has_id) {
+      bool is_null;
+      upkeep_remove(DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null)));
+    }
     any = true;
     return true;
   });
@@ -633,7 +660,8 @@ bool renamed_key(Oid relation, const CatalogRow& row, DensityKey* key) {
 }  // namespace
 
 void catalog_follow_renames(Oid relation) {
-  Relation catalog = open_catalog(RowExclusiveLock);
+  bool has_id;
+  Relation catalog = open_catalog_after_ddl(&has_id);
   LatestSnapshot latest;
   latest.take();
   List* changed = NIL;

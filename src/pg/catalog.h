@@ -91,6 +91,10 @@ struct FitRecord {
 Oid catalog_oid();
 // The same, InvalidOid if it is not installed.
 Oid catalog_oid_or_invalid();
+// Whether the catalog's tables are the extension's. Where it is not installed, anybody who may
+// create schemas can make others of their names, and who is called by none of its functions must
+// not believe those.
+bool catalog_is_installed();
 
 // The density of a key as `snapshot` sees it; the value is read only if wanted.
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value);

@@ -107,6 +107,8 @@ class Worker {
     const double started = now_ms();
     List* items = NIL;
     if (!find_items(&items)) return Visit::idle;
+    // However long the look took, a visit gets one further.
+    bool any = false;
     ListCell* cell;
     foreach (cell, items) {
       const auto* item = static_cast<RefreshItem*>(lfirst(cell));
@@ -115,8 +117,9 @@ class Worker {
         ConfigReloadPending = false;
         ProcessConfigFile(PGC_SIGHUP);
       }
-      if (now_ms() - started >= 1000.0 * option_naptime) return Visit::unfinished;
+      if (any && now_ms() - started >= 1000.0 * option_naptime) return Visit::unfinished;
       refresh(*item);
+      any = true;
     }
     return Visit::done;
   }
@@ -125,8 +128,7 @@ class Worker {
   // False if there is nothing to keep up in this database.
   bool find_items(List** items) {
     begin_transaction("looking for stale densities");
-    const Oid catalog = catalog_oid_or_invalid();
-    const bool any = OidIsValid(catalog) && !is_empty(catalog);
+    const bool any = catalog_is_installed() && !is_empty(catalog_oid());
     if (any) {
       MemoryContext old = MemoryContextSwitchTo(context_);
       *items = refresh_items(InvalidOid);
