@@ -13,14 +13,14 @@ extern "C" {
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "catalog/indexing.h"
 #include "catalog/dependency.h"
+#include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "commands/sequence.h"
 #include "commands/extension.h"
+#include "commands/sequence.h"
 #include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "storage/bufmgr.h"
@@ -367,18 +367,22 @@ Oid upkeep_oid_or_invalid() {
   return OidIsValid(schema) ? get_relname_relid("upkeep", schema) : InvalidOid;
 }
 
-Oid installed_catalog_oid() {
-  const Oid extension = get_extension_oid("kde_aqp", true);
-  const Oid catalog = OidIsValid(extension) ? catalog_oid_or_invalid() : InvalidOid;
-  const bool ours =
-      OidIsValid(catalog) && getExtensionOfObject(RelationRelationId, catalog) == extension;
-  return ours ? catalog : InvalidOid;
-}
-
 Oid catalog_oid() {
   const Oid oid = catalog_oid_or_invalid();
   if (!OidIsValid(oid)) raise_not_installed();
   return oid;
+}
+
+bool catalog_is_installed() {
+  const Oid extension = get_extension_oid("kde_aqp", true);
+  const Oid schema = get_namespace_oid("kde_aqp", true);
+  if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
+  for (const char* name : {"density", "upkeep"}) {
+    const Oid table = get_relname_relid(name, schema);
+    if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
+      return false;
+  }
+  return true;
 }
 
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value) {

@@ -55,7 +55,9 @@ Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep
         settings.scale_factor >= 0 ? settings.scale_factor : option_refresh_scale_factor;
     const double threshold = static_cast<double>(
         settings.threshold >= 0 ? settings.threshold : option_refresh_threshold);
-    const double of = upkeep.table_rows;
+    // Of a density that came by a restore, as many as there were when counting began.
+    const double of =
+        upkeep.table_rows > 0 ? upkeep.table_rows : static_cast<double>(upkeep.counters.live());
     if (static_cast<double>(out.changed) > threshold + scale * of) {
       out.stale = true;
       std::snprintf(out.reason, sizeof out.reason, "rows changed: %lld, of %.0f",
