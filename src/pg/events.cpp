@@ -219,6 +219,10 @@ KDE_FUNCTION(kde_on_alter) {
       " JOIN pg_catalog.pg_class AS t"
       " ON (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
       "     AND t.oid OPERATOR(pg_catalog.=) d.objid)"
+      " OR (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+      "     AND t.reloftype OPERATOR(pg_catalog.=) (SELECT c.reltype FROM pg_catalog.pg_class AS c"
+      "         WHERE c.oid OPERATOR(pg_catalog.=) d.objid"
+      "         AND c.relkind OPERATOR(pg_catalog.=) 'c'))"
       " OR (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass"
       "     AND t.reloftype OPERATOR(pg_catalog.=) d.objid)"
       " WHERE t.relkind OPERATOR(pg_catalog.=) ANY ('{r,m,p,f}'::pg_catalog.\"char\"[])",
