@@ -148,6 +148,7 @@ tap_prove() {
     PERL5LIB="$(pgxs_dir)/test/perl:$CLUSTER_WORK/tap/t${PERL5LIB:+:$PERL5LIB}" \
     PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" \
     KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" KDE_AQP_FAULTS="$CLUSTER_TOP/faults${CLUSTER_BIN#"$CLUSTER_TOP/root"}/.." \
+    KDE_AQP_DOCS="$PWD/docs" \
     TESTDIR="$PWD" TESTDATADIR="$PWD/tmp_check" TESTLOGDIR="$PWD/tmp_check/log" \
     prove --verbose --nocolor t/*.pl
 }
@@ -177,6 +178,8 @@ run_tap() {
     failed=$((failed + 1))
     return
   fi
+  # Some test what a table of the documentation says.
+  cp -R docs "$CLUSTER_WORK/tap/" || exit 1
   local rc=0 file
   log=$log_dir/tap
   cluster_job tap_logged || rc=$?

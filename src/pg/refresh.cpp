@@ -146,7 +146,7 @@ void append_or_refit(const CatalogEntry& entry, Relation relation, RefreshResult
   }
   result->action = RefreshAction::appended;
   result->reason = psprintf(
-      "%s; %lld rows appended, %s%s", result->reason, static_cast<long long>(appended.rows),
+      "%s; rows appended: %lld, %s%s", result->reason, static_cast<long long>(appended.rows),
       appended.exact ? "exact" : "not exact: ", appended.exact ? "" : appended.reason);
   result->total_ms = cost_of(fit.record);
 }

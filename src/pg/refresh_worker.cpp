@@ -50,6 +50,8 @@ void pin_settings() {
   pin("default_transaction_read_only", "off");
   pin("default_transaction_deferrable", "off");
   pin("zero_damaged_pages", "off");
+  // Every refit is logged here.
+  pin("kde_aqp.log_min_duration", "-1");
   // A lost refit is done again: nothing waits for a standby.
   if (synchronous_commit > SYNCHRONOUS_COMMIT_LOCAL_FLUSH) pin("synchronous_commit", "local");
 }
@@ -148,7 +150,9 @@ class Worker {
     PG_TRY();
     {
       begin_transaction("refreshing a density");
-      callback = {error_context_stack, add_context, full_name(item.relation)};
+      char* table = full_name(item.relation);
+      pgstat_report_activity(STATE_RUNNING, psprintf("refreshing a density of %s", table));
+      callback = {error_context_stack, add_context, table};
       error_context_stack = &callback;
       refresh_in_transaction(item);
       error_context_stack = callback.previous;

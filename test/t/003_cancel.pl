@@ -265,7 +265,7 @@ for (
   {
     my ($what, $sql) = @$_;
     my ($worst, $worst_at, $hits, $failed) = (0, 0, 0, '');
-    for my $timeout (50, 150, 300, 500, 800, 1200, 1700) {
+    for my $timeout (80, 300, 800, 1500) {
       ask($session, 'BEGIN');
       ask($session, "SET LOCAL statement_timeout = $timeout");
       my (undef, $err) = ask($session, $sql);

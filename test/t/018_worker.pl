@@ -244,6 +244,9 @@ is(sql(q{SELECT count(DISTINCT datname) FROM pg_stat_activity
          WHERE backend_type = 'kde_aqp refresh worker'}), 3, 'by one worker each');
 is(sql(q{SELECT string_agg(DISTINCT application_name, ',') FROM pg_stat_activity
          WHERE backend_type = 'kde_aqp refresh worker'}), 'kde_aqp refresh worker', 'with a name');
+is(sql(q{SELECT string_agg(query, ',' ORDER BY query) FROM pg_stat_activity
+         WHERE backend_type = 'kde_aqp refresh worker'}),
+  join(',', map { "refreshing a density of $_.public.g" } qw(nothing postgres second)), 'and its work');
 set_option('kde_aqp.max_workers', 2);
 becomes($workers, 2, 'max_workers = 2: one is ended');
 set_option('kde_aqp.max_workers', 0);
