@@ -139,6 +139,17 @@ CREATE TABLE kde_aqp.upkeep (
 COMMENT ON TABLE kde_aqp.upkeep IS 'what refreshes know of each density';
 REVOKE ALL ON kde_aqp.upkeep FROM PUBLIC;
 
+-- A subscription brings no other server's rows here, whose numbers are of that server's densities.
+CREATE FUNCTION kde_aqp.on_upkeep() RETURNS trigger
+AS 'MODULE_PATHNAME', 'kde_on_upkeep' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.on_upkeep() IS 'skips a row that comes by replication';
+REVOKE ALL ON FUNCTION kde_aqp.on_upkeep() FROM PUBLIC;
+
+CREATE TRIGGER on_upkeep
+    BEFORE INSERT OR UPDATE OR DELETE ON kde_aqp.upkeep
+    FOR EACH ROW EXECUTE FUNCTION kde_aqp.on_upkeep();
+ALTER TABLE kde_aqp.upkeep ENABLE REPLICA TRIGGER on_upkeep;
+
 -- No statistics: nothing is planned by them, and EXPLAIN of the view would tell from them what it does
 -- not show.
 ALTER TABLE kde_aqp.density

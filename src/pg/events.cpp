@@ -5,6 +5,7 @@
 //   on_row    (row trigger)    gives rows that come by SQL, from a restore or a subscription, the
 //                              attribute numbers of this database, its canonical texts and a
 //                              number of their own
+//   on_upkeep (row trigger)    skips rows of kde_aqp.upkeep that a subscription brings
 //   on_change (trigger)        does nothing; version 0.1.0 had it
 //
 // What fits and drops write by themselves passes none of these. And kde_aqp.is_readable, which the
@@ -136,6 +137,15 @@ KDE_FUNCTION(kde_on_change) {
   PG_RETURN_POINTER(nullptr);
 }
 
+KDE_FUNCTION(kde_on_upkeep) {
+  check_trigger(fcinfo, "kde_aqp.on_upkeep");
+  const TriggerData* data = reinterpret_cast<TriggerData*>(fcinfo->context);
+  if (!TRIGGER_FIRED_FOR_ROW(data->tg_event) || !TRIGGER_FIRED_BEFORE(data->tg_event))
+    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+                    errmsg("function \"%s\" must be fired before each row", "kde_aqp.on_upkeep")));
+  PG_RETURN_POINTER(nullptr);
+}
+
 KDE_FUNCTION(kde_on_row) {
   check_trigger(fcinfo, "kde_aqp.on_row");
   const TriggerData* data = reinterpret_cast<TriggerData*>(fcinfo->context);
@@ -211,6 +221,10 @@ KDE_FUNCTION(kde_on_alter) {
       " JOIN pg_catalog.pg_class AS t"
       " ON (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
       "     AND t.oid OPERATOR(pg_catalog.=) d.objid)"
+      " OR (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+      "     AND t.reloftype OPERATOR(pg_catalog.=) (SELECT c.reltype FROM pg_catalog.pg_class AS c"
+      "         WHERE c.oid OPERATOR(pg_catalog.=) d.objid"
+      "         AND c.relkind OPERATOR(pg_catalog.=) 'c'))"
       " OR (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass"
       "     AND t.reloftype OPERATOR(pg_catalog.=) d.objid)"
       " WHERE t.relkind OPERATOR(pg_catalog.=) ANY ('{r,m,p,f}'::pg_catalog.\"char\"[])",

@@ -49,9 +49,11 @@ $primary->safe_psql('postgres', q{BEGIN; SELECT kde_fit('t', 'v', seed => 3); RO
 $primary->wait_for_catchup($standby);
 is(ask($reader, $answer), $after, 'a refit rolled back on the primary is not seen');
 
-for my $call (q{kde_fit('t', 'v')}, q{kde_drop('t', 'v')}) {
-  my ($function) = $call =~ /(\w+)/;
-  my ($out, $err) = ask($reader, "\\set VERBOSITY verbose\nSELECT $call");
+for my $call (q{SELECT kde_fit('t', 'v')}, q{SELECT kde_fit('t', ARRAY['v'])}, q{SELECT kde_drop('t', 'v')},
+  q{SELECT kde_drop('t', ARRAY['v'])}, q{SELECT kde_refresh('t', force => true)}, q{SELECT kde_set_refresh('t', 'v', enabled => false)},
+  q{SELECT kde_drift('t', 'v')}, q{CALL kde_refresh_all()}) {
+  my ($function) = $call =~ /(kde_\w+)/;
+  my ($out, $err) = ask($reader, "\\set VERBOSITY verbose\n$call");
   like($err, qr/ERROR:  25006: cannot execute $function\(\) during recovery/,
     "$function refuses on a standby");
   ask($reader, '\set VERBOSITY default');
@@ -72,6 +74,7 @@ $standby->promote;
 is(ask($reader, $answer), $after, 'a session that lived through the promotion answers');
 is(ask($reader, q{SELECT seed FROM kde_fit('t', 'v', seed => 4, sample_rows => 1000)}), '4', 'and fits');
 isnt(ask($reader, $answer), $after, 'a new density');
+is(ask($reader, q{SELECT action FROM kde_refresh('t', force => true)}), 'refitted', 'and refreshes');
 is(ask($reader, $answer), $standby->safe_psql('postgres', $answer), 'that others see');
 is(ask($reader, q{SELECT kde_drop('t', 'v')}), 't', 'kde_drop works after promotion');
 $reader->quit;
