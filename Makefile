@@ -103,6 +103,22 @@ src/pg/%.o: src/pg/%.cpp build/pg.flags
 
 -include $(OBJS:.o=.d)
 
+# The same library with fault points (src/pg/fault.h), for the tests that let it fail there: of the
+# glue only what has points is compiled anew.
+FAULT_SRCS := $(shell grep -l '"pg/fault.h"' src/pg/*.cpp 2>/dev/null)
+FAULT_OBJS := $(FAULT_SRCS:src/pg/%.cpp=build/faults/%.o)
+
+build/faults/%.o: src/pg/%.cpp build/pg.flags
+	@mkdir -p $(@D)
+	$(PG_COMPILE) -DKDE_AQP_FAULTS -MMD -MP -c -o $@ $<
+
+build/faults/kde_aqp.so: $(FAULT_OBJS) $(filter-out $(FAULT_SRCS:.cpp=.o),$(PG_OBJS)) $(CORE_OBJS)
+	$(CXX) -shared -o $@ $^ $(LDFLAGS) $(SHLIB_LINK)
+
+faults: build/faults/kde_aqp.so
+
+-include $(FAULT_OBJS:.o=.d)
+
 # ---------------------------------------------------------------------------------------------
 # The device service, a program of its own. All but its kernels (cuda/*.cu) is plain C++: the same
 # objects serve the processor in the tests (fake_cudad), and without nvcc only `make cuda` is missing.
@@ -267,6 +283,36 @@ build/threads/unit_test: $(THREADS_OBJS) $(filter-out src/core/device/%,$(CORE_O
 
 -include $(THREADS_OBJS:.o=.d)
 
+# The core's own threads, OpenMP's, under the same sanitizer: what runs in them, compiled by clang for
+# LLVM's OpenMP, whose Archer tells the sanitizer who waits for whom. The rest is linked as it is. One
+# instruction set (HWY_COMPILE_ONLY_STATIC): the threads are the same in all.
+OPENMP_COMPILE   = $(FUZZ_CXX) -Isrc -I. -Itest -Itest/unit -std=c++20 -O1 -g -fPIC -fopenmp -fno-math-errno \
+                   -ffp-contract=off -fno-omit-frame-pointer -fsanitize=thread -DHWY_COMPILE_ONLY_STATIC \
+                   -Wall -Wextra -Wno-unknown-pragmas
+OPENMP_CORE      := $(filter src/core/sums/% $(foreach part,adaptive kernel_estimate polya_tree, \
+                               src/core/estimate/$(part).cpp),$(CORE_SRCS))
+OPENMP_UNIT      := test/unit/sums_test.cpp
+OPENMP_OBJS      := $(OPENMP_CORE:src/%.cpp=build/openmp/%.o) $(OPENMP_UNIT:test/unit/%.cpp=build/openmp/unit/%.o)
+OPENMP_REST      := $(filter-out $(OPENMP_CORE:.cpp=.o),$(CORE_OBJS)) \
+                    $(foreach part,adaptive gaussian_sums joint_fit,build/unit/$(part)_test.o)
+# Of the tests that give the sums more threads than one those that take seconds.
+OPENMP_TESTS     := OrderedSum.*:Cancellation.*:Adaptive.*Threads:JointFit.*Threads
+
+build/openmp.flags: FLAGS = $(OPENMP_COMPILE)
+
+build/openmp/core/%.o: src/core/%.cpp build/openmp.flags
+	@mkdir -p $(@D)
+	$(OPENMP_COMPILE) -DKDE_AQP_CORE -MMD -MP -c -o $@ $<
+
+build/openmp/unit/%.o: test/unit/%.cpp build/openmp.flags
+	@mkdir -p $(@D)
+	$(OPENMP_COMPILE) -MMD -MP -c -o $@ $<
+
+build/openmp/unit_test: $(OPENMP_OBJS) $(OPENMP_REST)
+	$(FUZZ_CXX) -fopenmp -fsanitize=thread -o $@ $^ -lnlopt -lgtest_main -lgtest -lpthread
+
+-include $(OPENMP_OBJS:.o=.d)
+
 # The kernels against the reference engine, and their speed: for a machine with a card.
 CUDA_TEST_SRCS   := $(wildcard test/cuda/*.cpp)
 CUDA_TEST_OBJS   := $(CUDA_TEST_SRCS:test/%.cpp=build/%.o)
@@ -313,6 +359,9 @@ sanitize: build/sanitize/unit_test
 sanitize-threads: build/threads/unit_test
 	TSAN_OPTIONS=die_after_fork=0 scripts/shards.sh build/threads/unit_test --gtest_brief=1
 
+sanitize-openmp: build/openmp/unit_test
+	scripts/archer.sh build/openmp/unit_test --gtest_brief=1 --gtest_filter='$(OPENMP_TESTS)'
+
 # ---------------------------------------------------------------------------------------------
 # Tests that need a server, and the demo: a private installation, a throw-away cluster
 # (scripts/private_cluster.sh). `+` passes make's job server on to the scripts' own make.
@@ -325,6 +374,13 @@ regress isolation tap:
 
 test:
 	+@scripts/deps.sh test </dev/null && scripts/test.sh unit regress isolation tap </dev/null
+
+# Random queries (test/sqlsmith).
+QUERIES ?= 2000
+SEED    ?= 1
+
+sqlsmith:
+	+@scripts/deps.sh sqlsmith </dev/null && QUERIES=$(QUERIES) SEED=$(SEED) test/sqlsmith/run.sh </dev/null
 
 demo:
 	+@scripts/deps.sh demo </dev/null && CSV='$(subst ','\'',$(CSV))' \
@@ -410,6 +466,21 @@ bench-joint:
 	  test/bench/joint/run.sh </dev/null
 
 # ---------------------------------------------------------------------------------------------
+# Load (test/load): 64 clients that ask, while all else happens to what they ask; memory; what fits cost
+# those who ask. The full run: make load LOAD_SECONDS=300. A quick one: make load-quick
+
+LOAD_SECONDS  ?= 60
+LOAD_SECTIONS ?= storm leak latency
+load:
+	+@scripts/deps.sh test </dev/null
+	+@LOAD_SECONDS=$(LOAD_SECONDS) LOAD_SECTIONS='$(LOAD_SECTIONS)' test/load/run.sh </dev/null
+
+load-quick:
+	+@scripts/deps.sh test </dev/null
+	+@LOAD_SECONDS=20 LOAD_ANSWERS=200000 LOAD_FITS=1000 LOAD_SECTIONS='storm leak' \
+	  test/load/run.sh </dev/null
+
+# ---------------------------------------------------------------------------------------------
 # Format and lint
 
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format) clang-format)
@@ -427,21 +498,18 @@ format-check:
 # intrinsics. One instruction set is enough for lint (HWY_COMPILE_ONLY_STATIC).
 OMP_INCLUDE = $(dir $(shell $(CXX) -print-file-name=include/omp.h))
 # libFuzzer targets (test/fuzz), with clang: each for FUZZ_SECONDS, from the inputs that earlier runs on
-# this machine found worth keeping. A finding stays behind as build/fuzz/TARGET-crash-...
+# this machine found worth keeping (scripts/fuzz.sh). A finding stays behind as
+# build/fuzz/TARGET-crash-..., and in the output as text.
 FUZZ_CXX     ?= $(firstword $(shell command -v clang++-14 clang++) clang++)
 FUZZ_SECONDS ?= 60
 FUZZ         := $(patsubst test/fuzz/%_fuzzer.cpp,%,$(wildcard test/fuzz/*_fuzzer.cpp))
-FUZZ_COMPILE  = $(FUZZ_CXX) $(CORE_CPPFLAGS) -Itest/unit -std=c++20 -O1 -g -fno-math-errno \
+FUZZ_COMPILE  = $(FUZZ_CXX) $(CORE_CPPFLAGS) -Itest/unit -std=c++20 -O1 -g -fopenmp -fno-math-errno \
                 -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas -DHWY_COMPILE_ONLY_STATIC \
                 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-# What they reach: all but the sums, whose threads are OpenMP's. Of the vector code the base
-# instruction set alone: the others take minutes to compile with sanitizers.
-FUZZ_SRCS    := $(wildcard src/core/density/*.cpp src/core/integrate/*.cpp \
-                           src/core/aggregate/summary*.cpp src/core/aggregate/totals.cpp \
-                           src/core/sampling/sort*.cpp) src/core/estimate/kernel.cpp \
-                $(filter-out %/sampler.cpp %/evidence.cpp %/calibrate.cpp %/margins.cpp, \
-                  $(filter-out src/core/joint/fit%,$(wildcard src/core/joint/*.cpp))) \
-                src/core/sums/simd_targets.cpp
+# All of the core but the device's client, of which each target takes what it reaches. Of the vector
+# code the base instruction set alone: the others take minutes to compile with sanitizers. OpenMP is
+# LLVM's, as the compiler is, and the targets ask it for one thread.
+FUZZ_SRCS    := $(filter-out src/core/device/client.cpp,$(CORE_SRCS))
 FUZZ_OBJS    := $(FUZZ_SRCS:src/%.cpp=build/fuzz/%.o)
 
 build/fuzz.flags: FLAGS = $(FUZZ_COMPILE)
@@ -455,20 +523,22 @@ build/fuzz/core/joint/normal_box_simd.o: src/core/joint/normal_box_simd.cpp buil
 	@mkdir -p $(@D)
 	$(filter-out -fsanitize=%,$(FUZZ_COMPILE)) -MMD -MP -c -o $@ $<
 
+build/fuzz/core.a: $(FUZZ_OBJS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
 build/fuzz/%_fuzzer.o: test/fuzz/%_fuzzer.cpp build/fuzz.flags
 	@mkdir -p $(@D)
 	$(FUZZ_COMPILE) -MMD -MP -c -o $@ $<
 
-build/fuzz/%_fuzzer: build/fuzz/%_fuzzer.o $(FUZZ_OBJS)
-	$(FUZZ_CXX) -fsanitize=fuzzer,address,undefined -o $@ $^
+build/fuzz/%_fuzzer: build/fuzz/%_fuzzer.o build/fuzz/core.a
+	$(FUZZ_CXX) -fopenmp -fsanitize=fuzzer,address,undefined -o $@ $^ -lnlopt
 
 -include $(FUZZ_OBJS:.o=.d) $(FUZZ:%=build/fuzz/%_fuzzer.d)
 
 fuzz: $(FUZZ:%=fuzz/%)
 fuzz/%: build/fuzz/%_fuzzer FORCE
-	@mkdir -p build/fuzz/corpus/$*
-	build/fuzz/$*_fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=20 -max_len=20000 -close_fd_mask=1 \
-	  -verbosity=0 -print_final_stats=1 -artifact_prefix=build/fuzz/$*- build/fuzz/corpus/$*
+	@scripts/fuzz.sh $* $(FUZZ_SECONDS)
 
 lint: $(CORE_SRCS:%=lint/%) $(CUDA_SERVER_SRCS:%=lint/%) lint/cuda/main.cpp
 lint/%: FORCE
@@ -498,16 +568,21 @@ help:
 	@echo "make tap             tests of restart, dump, upgrade ..."
 	@echo "make sanitize        unit tests under the address and undefined-behaviour sanitizers"
 	@echo "make sanitize-threads  tests of the device service under the thread sanitizer"
+	@echo "make faults          build the extension with fault points, for tests"
+	@echo "make sanitize-openmp  tests of the core's own threads under the thread sanitizer (clang, Archer)"
+	@echo "make fuzz            libFuzzer targets of the core [FUZZ_SECONDS=n each]"
+	@echo "make sqlsmith        SQLsmith's random queries against a private server [QUERIES=n SEED=n]"
 	@echo "make fake-cudad      build the device service over the processor, for tests"
 	@echo "make demo            exact against approximate answers [CSV=file.csv COLUMN=name]"
 	@echo "make bench           benchmarks of the core (ratios in one run)"
 	@echo "make bench-agg       kde_agg beside avg() and t-digest [ROWS=n RUNS=n SECTIONS=names DATA=folder]"
 	@echo "make bench-joint     answers and fits of several columns in SQL [POINTS=n FIT_ROWS=n RUNS=n SECTIONS=names]"
+	@echo "make load            answers under fits, refreshes, DDL, cancels [LOAD_SECONDS=n LOAD_SECTIONS=names]; load-quick"
 	@echo "make accuracy        errors and coverage on real columns [DATA=folder of CSV files PART=columns|joint|all]"
 	@echo "make format          format the sources; format-check only looks"
 	@echo "make lint            clang-tidy on the core and the device service"
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
 	@echo "make clean           remove what was built"
 
-.PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench fake-cudad deps unit unit-build sanitize sanitize-threads \
-        regress isolation tap test demo bench bench-agg bench-joint accuracy format format-check lint rooms help FORCE
+.PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench faults fake-cudad deps unit unit-build sanitize sanitize-threads \
+        sanitize-openmp sqlsmith valgrind regress isolation tap test demo bench bench-agg bench-joint accuracy load load-quick format format-check lint rooms help FORCE

@@ -173,6 +173,19 @@ title "Fitting densities"
 for column in amount quantity created_at; do fit orders "$column"; done
 if [ -n "$csv" ]; then for column in "${columns[@]}"; do fit "$table" "$column"; done; fi
 
+# A fit made long on purpose, and rolled back, as another session sees it.
+title "Watching a long fit from another session (kde_progress)"
+sql -c "SET maintenance_work_mem = '256MB'" -c "BEGIN" \
+  -c "SELECT kde_fit('orders', 'amount', 'lscv', sample_rows => 1000000, kernel => 'epanechnikov')" \
+  -c "ROLLBACK" </dev/null >/dev/null &
+long_fit=$!
+while kill -0 "$long_fit" 2>/dev/null; do
+  sql -F '  ' -c "SELECT relation, phase, done || coalesce(' of ' || total, '') || ' ' || unit,
+    percent || ' %', extract(epoch FROM elapsed)::numeric(6, 1) || ' s' FROM kde_progress" </dev/null
+  sleep 1
+done
+wait "$long_fit" || die "the long fit failed"
+
 title "How each density was made"
 sql_file densities.sql -P border=1 -P footer=off || exit 1
 

@@ -7,7 +7,9 @@
 #   scripts/deps.sh bench    to build, and to run the benchmarks
 #   scripts/deps.sh accuracy to build, and for `make accuracy` to compare with t-digest
 #   scripts/deps.sh fuzz     to build, and to run the fuzzers
-#   scripts/deps.sh ci       and the formatter, linter and fuzzers of .ci/run
+#   scripts/deps.sh sqlsmith to build, and to run SQLsmith
+#   scripts/deps.sh valgrind and to run the tests under valgrind
+#   scripts/deps.sh ci       and the formatter, linter, fuzzers and SQLsmith of .ci/run
 #
 # What is needed is looked for by what it provides (a program, a header), not by package name; so
 # on another system, with everything there, this does nothing. Packages are installed as root or
@@ -18,9 +20,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-build}
 case $purpose in
-  build | demo | test | bench | accuracy | fuzz | ci) ;;
+  build | demo | test | bench | accuracy | fuzz | sqlsmith | valgrind | ci) ;;
   *)
-    echo "usage: scripts/deps.sh build|demo|test|bench|accuracy|fuzz|ci" >&2
+    echo "usage: scripts/deps.sh build|demo|test|bench|accuracy|fuzz|sqlsmith|valgrind|ci" >&2
     exit 2
     ;;
 esac
@@ -102,6 +104,14 @@ if [ "$purpose" = ci ] || [ "$purpose" = fuzz ]; then
   if ! compgen -G '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*' >/dev/null; then
     need libclang-rt-14-dev "libFuzzer and the sanitizers' run-time libraries"
   fi
+  compgen -G '/usr/lib/llvm-*/lib/libarcher.so' >/dev/null ||
+    need libomp-14-dev "OpenMP for clang, and Archer, which tells the thread sanitizer of it"
+fi
+if [ "$purpose" = ci ] || [ "$purpose" = sqlsmith ]; then
+  has sqlsmith || need sqlsmith "draws random queries"
+fi
+if [ "$purpose" = valgrind ]; then
+  has valgrind || need valgrind "watches what a server does with its memory"
 fi
 
 if [ ${#packages[@]} -eq 0 ] && [ -z "$needs_server$needs_server_dev$needs_tdigest$needs_cron" ]; then

@@ -23,6 +23,7 @@ CLUSTER_REPO=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CLUSTER_TOP=      # the temporary directory
 CLUSTER_USER=     # who runs the server
 CLUSTER_BIN=      # the private programs
+CLUSTER_PG_CONFIG= # that of the server they were copied from, whose headers are there
 CLUSTER_WORK=     # a directory that CLUSTER_USER may write to
 CLUSTER_LOG=      # the server's log
 CLUSTER_JOB=      # process group of the running cluster_job, if any
@@ -103,6 +104,7 @@ cluster_install() {
   export TMPDIR=$base
 
   local pg_config=${PG_CONFIG:-$("$CLUSTER_REPO/scripts/pg_config.sh")}
+  CLUSTER_PG_CONFIG=$(command -v "$pg_config") # before PATH changes
   local bindir sharedir pkglibdir root=$CLUSTER_TOP/root
   bindir=$("$pg_config" --bindir) && sharedir=$("$pg_config" --sharedir) &&
     pkglibdir=$("$pg_config" --pkglibdir) || cluster_die "$pg_config does not work"

@@ -147,9 +147,17 @@ tap_prove() {
   cluster_as_user env -u PGHOST -u PGPORT -u PGUSER -u PGDATABASE \
     PERL5LIB="$(pgxs_dir)/test/perl:$CLUSTER_WORK/tap/t${PERL5LIB:+:$PERL5LIB}" \
     PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" \
-    KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" \
+    KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" KDE_AQP_FAULTS="$CLUSTER_TOP/faults${CLUSTER_BIN#"$CLUSTER_TOP/root"}/.." \
+    KDE_AQP_DOCS="$PWD/docs" \
     TESTDIR="$PWD" TESTDATADIR="$PWD/tmp_check" TESTLOGDIR="$PWD/tmp_check/log" \
     prove --verbose --nocolor t/*.pl
+}
+# A second private tree, whose library has fault points.
+faults_tree() {
+  local library
+  library=$CLUSTER_TOP/faults$("$PG_CONFIG" --pkglibdir | sed "s|^$CLUSTER_TOP/root||")/kde_aqp.so
+  make -s PG_CONFIG="$CLUSTER_PG_CONFIG" faults && cp -al "$CLUSTER_TOP/root" "$CLUSTER_TOP/faults" && rm "$library" &&
+    cp build/faults/kde_aqp.so "$library"
 }
 run_tap() {
   banner "TAP tests"
@@ -165,6 +173,13 @@ run_tap() {
     failed=$((failed + 1))
     return
   fi
+  if ! faults_tree; then
+    echo "tap: FAILED to make an installation with fault points"
+    failed=$((failed + 1))
+    return
+  fi
+  # Some test what a table of the documentation says.
+  cp -R docs "$CLUSTER_WORK/tap/" || exit 1
   local rc=0 file
   log=$log_dir/tap
   cluster_job tap_logged || rc=$?

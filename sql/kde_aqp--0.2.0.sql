@@ -476,8 +476,8 @@ SELECT p.pid,
        p.done,
        p.total,
        -- Rounded down, so that it is 100 only at the end.
-       pg_catalog.floor(p.done OPERATOR(pg_catalog.*) 1000.0 OPERATOR(pg_catalog./) p.total)
-           OPERATOR(pg_catalog./) 10 AS percent,
+       pg_catalog.trunc(p.done OPERATOR(pg_catalog.*) 100.0 OPERATOR(pg_catalog./) p.total, 1)
+           AS percent,
        p.started_at,
        pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) p.started_at AS elapsed,
        p.device

@@ -3,6 +3,7 @@
 #include "pg/catalog.h"
 
 #include "pg/expression.h"
+#include "pg/fault.h"
 #include "pg/refresh_shared.h"
 #include "pg/subtransaction.h"
 
@@ -12,14 +13,14 @@ extern "C" {
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "catalog/dependency.h"
 #include "catalog/indexing.h"
+#include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "commands/sequence.h"
+#include "commands/extension.h"
 #include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "storage/bufmgr.h"
@@ -129,18 +130,17 @@ bool uses(const NamedColumns& columns, AttrNumber attnum) {
 // the one this library was built for: between the files of a new version and ALTER EXTENSION UPDATE
 // it is not.
 Relation open_catalog(LOCKMODE lock) {
-  Relation catalog = table_open(catalog_oid(), lock);
+  Relation catalog = try_table_open(catalog_oid(), lock);
+  if (catalog == nullptr) raise_not_installed();  // dropped while we waited
   if (RelationGetNumberOfAttributes(catalog) != kColumns) raise_other_version();
   return catalog;
 }
 
-// The same for what follows DDL, which all must go on in between: of an older layout, too, which
-// has the key's columns where they are now. Whether a row has a number says *has_id.
-Relation open_catalog_after_ddl(bool* has_id) {
-  Relation catalog = table_open(catalog_oid(), RowExclusiveLock);
-  const int columns = RelationGetNumberOfAttributes(catalog);
-  if (columns < kFittedAt || columns > kColumns) raise_other_version();
-  *has_id = columns >= kId;
+// For event triggers, which must not fail all DDL until ALTER EXTENSION UPDATE: the columns of the
+// key, all that they need, are the first ones in every version.
+Relation open_catalog_of_any_version(LOCKMODE lock) {
+  Relation catalog = table_open(catalog_oid(), lock);
+  if (RelationGetNumberOfAttributes(catalog) < kCatalogKeyColumns) raise_other_version();
   return catalog;
 }
 
@@ -260,6 +260,23 @@ Oid primary_key_index_of(Relation table) {
 #endif
 }
 
+void raise_not_installed() {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("extension \"kde_aqp\" is not installed in this database"),
+                  errhint("Run CREATE EXTENSION kde_aqp.")));
+  pg_unreachable();
+}
+
+bool catalog_hold() {
+  const Oid catalog = catalog_oid_or_invalid();
+  const Oid upkeep = upkeep_oid_or_invalid();
+  return OidIsValid(catalog) && OidIsValid(upkeep) &&
+         ConditionalLockRelationOid(catalog, AccessShareLock) &&
+         ConditionalLockRelationOid(upkeep, AccessShareLock) &&
+         SearchSysCacheExists1(RELOID, ObjectIdGetDatum(catalog)) &&
+         SearchSysCacheExists1(RELOID, ObjectIdGetDatum(upkeep));
+}
+
 void raise_other_version() {
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -345,25 +362,23 @@ Oid catalog_oid_or_invalid() {
   return OidIsValid(schema) ? get_relname_relid("density", schema) : InvalidOid;
 }
 
-Oid catalog_oid() {
-  const Oid oid = catalog_oid_or_invalid();
-  if (!OidIsValid(oid))
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                    errmsg("extension \"kde_aqp\" is not installed in this database"),
-                    errhint("Run CREATE EXTENSION kde_aqp.")));
-  return oid;
+Oid upkeep_oid_or_invalid() {
+  const Oid schema = get_namespace_oid("kde_aqp", true);
+  return OidIsValid(schema) ? get_relname_relid("upkeep", schema) : InvalidOid;
 }
 
-bool catalog_is_installed() {
+Oid installed_catalog_oid() {
   const Oid extension = get_extension_oid("kde_aqp", true);
-  const Oid schema = get_namespace_oid("kde_aqp", true);
-  if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
-  for (const char* name : {"density", "upkeep"}) {
-    const Oid table = get_relname_relid(name, schema);
-    if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
-      return false;
-  }
-  return true;
+  const Oid catalog = OidIsValid(extension) ? catalog_oid_or_invalid() : InvalidOid;
+  const bool ours =
+      OidIsValid(catalog) && getExtensionOfObject(RelationRelationId, catalog) == extension;
+  return ours ? catalog : InvalidOid;
+}
+
+Oid catalog_oid() {
+  const Oid oid = catalog_oid_or_invalid();
+  if (!OidIsValid(oid)) raise_not_installed();
+  return oid;
 }
 
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value) {
@@ -495,8 +510,10 @@ bool catalog_set(const DensityKey& key, const RefreshSettings& settings) {
     check_snapshot_agrees(key, old);
     delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
     CommandCounterIncrement();
+    KDE_FAULT("set.deleted");
     CatalogTupleInsert(catalog, changed);
     CommandCounterIncrement();
+    KDE_FAULT("set.done");
   }
   latest.release();
   table_close(catalog, NoLock);
@@ -533,12 +550,37 @@ bool catalog_try_lock(const DensityKey& key) {
   return true;
 }
 
+namespace {
+
+bool same_texts(const DensityKey& a, const DensityKey& b) {
+  bool same = a.columns == b.columns && strcmp(a.filter, b.filter) == 0;
+  for (int i = 0; same && i < a.columns; ++i)
+    same = strcmp(a.column[i].text, b.column[i].text) == 0;
+  return same;
+}
+
+// A row of the same texts under other numbers than this table's, as it comes by a restore with
+// triggers disabled, is nobody's density; it would only be in the way of the key's own.
+void remove_unusable(Relation catalog, const DensityKey& key, Snapshot snapshot) {
+  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (is_current(row) || !same_texts(row.key, key)) return true;
+    bool is_null;
+    const Datum id = heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null);
+    delete_row(catalog, &tuple->t_self);
+    upkeep_remove(DatumGetInt64(id));
+    return false;
+  });
+}
+
+}  // namespace
+
 void catalog_store(const DensityKey& key, const FitRecord& record) {
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
   const StoredDensity old = catalog_find(key, latest.get(), false);
   check_snapshot_agrees(key, old);
+  KDE_FAULT("store.found");
   RefreshSettings settings;
   int64 id = 0;
   if (old.found) {
@@ -548,6 +590,8 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   } else {
     id = new_density_id();
   }
+  remove_unusable(catalog, key, latest.get());
+  KDE_FAULT("store.deleted");
   latest.release();
 
   Datum values[kColumns] = {};
@@ -584,9 +628,11 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   put_settings(settings, values, nulls);
   upkeep_fitted(id, record.counters, record.table_rows, record.sampler);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
+  KDE_FAULT("store.inserted");
   note_changed_densities();
   table_close(catalog, NoLock);
   CommandCounterIncrement();
+  KDE_FAULT("store.done");
 }
 
 bool catalog_remove(const DensityKey& key) {
@@ -595,30 +641,42 @@ bool catalog_remove(const DensityKey& key) {
   latest.take();
   const StoredDensity old = catalog_find(key, latest.get(), false);
   check_snapshot_agrees(key, old);
+  KDE_FAULT("remove.found");
   if (old.found) {
     delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
+    KDE_FAULT("remove.deleted");
     upkeep_remove(old.id);
   }
   latest.release();
   table_close(catalog, NoLock);
   CommandCounterIncrement();
+  KDE_FAULT("remove.done");
   return old.found;
 }
 
+namespace {
+
+// What is noted of a density in a catalog of another version goes when refreshes next look.
+void delete_with_upkeep(Relation catalog, HeapTuple tuple) {
+  const bool has_id = RelationGetNumberOfAttributes(catalog) == kColumns;
+  bool is_null = true;
+  const Datum id = has_id ? heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null) : 0;
+  delete_row(catalog, &tuple->t_self);
+  if (has_id) upkeep_remove(DatumGetInt64(id));
+}
+
+}  // namespace
+
 void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
-  bool has_id;
-  Relation catalog = open_catalog_after_ddl(&has_id);
+  Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
   bool any = false;
   for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
     if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
-    delete_row(catalog, &tuple->t_self);
-    if (has_id) {
-      bool is_null;
-      upkeep_remove(DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null)));
-    }
+    delete_with_upkeep(catalog, tuple);
     any = true;
+    KDE_FAULT("drop.deleted");
     return true;
   });
   latest.release();
@@ -628,13 +686,17 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
 
 namespace {
 
-// Whether all columns still exist; *changed: one or more under another name.
+// Whether all columns still exist; *changed: one or more under another name. Where the old name is
+// another column's now, none was renamed (a command renames one): the row's numbers are not this
+// table's, as after a restore with triggers disabled.
 bool renamed(Oid relation, const NamedColumns& columns, bool* changed) {
   for (int i = 0; i < columns.count; ++i) {
     if (columns.number[i] == 0) continue;
     const char* name = live_column_name(relation, columns.number[i]);
     if (name == nullptr) return false;
-    if (strcmp(name, columns.name[i]) != 0) *changed = true;
+    if (strcmp(name, columns.name[i]) == 0) continue;
+    if (get_attnum(relation, columns.name[i]) != InvalidAttrNumber) return false;
+    *changed = true;
   }
   return true;
 }
@@ -660,8 +722,8 @@ bool renamed_key(Oid relation, const CatalogRow& row, DensityKey* key) {
 }  // namespace
 
 void catalog_follow_renames(Oid relation) {
-  bool has_id;
-  Relation catalog = open_catalog_after_ddl(&has_id);
+  Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
+  const Size width = static_cast<Size>(RelationGetNumberOfAttributes(catalog));
   LatestSnapshot latest;
   latest.take();
   List* changed = NIL;
@@ -674,9 +736,9 @@ void catalog_follow_renames(Oid relation) {
     any = true;
     DensityKey key;
     if (renamed_key(relation, row, &key)) {
-      Datum values[kColumns] = {};
-      bool nulls[kColumns] = {};
-      bool replace[kColumns] = {};
+      Datum* values = static_cast<Datum*>(palloc0(sizeof(Datum) * width));
+      bool* nulls = static_cast<bool*>(palloc0(sizeof(bool) * width));
+      bool* replace = static_cast<bool*>(palloc0(sizeof(bool) * width));
       catalog_key_datums(key, values);
       for (int i = 0; i < kCatalogKeyColumns; ++i) replace[i] = true;
       changed = lappend(
@@ -684,6 +746,8 @@ void catalog_follow_renames(Oid relation) {
     } else {
       ereport(NOTICE, (errmsg("dropping the density of %s", display_name(row.key)),
                        errdetail("Its expressions or its filter could not be renamed.")));
+      delete_with_upkeep(catalog, tuple);
+      return true;
     }
     delete_row(catalog, &tuple->t_self);
     return true;
@@ -692,9 +756,12 @@ void catalog_follow_renames(Oid relation) {
   if (any) {
     // All are deleted before one is inserted: columns may have swapped their names.
     CommandCounterIncrement();
+    KDE_FAULT("rename.deleted");
     ListCell* cell;
     foreach (cell, changed) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
+    KDE_FAULT("rename.inserted");
     CommandCounterIncrement();
+    KDE_FAULT("rename.done");
   }
   table_close(catalog, NoLock);
 }

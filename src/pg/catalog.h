@@ -91,10 +91,14 @@ struct FitRecord {
 Oid catalog_oid();
 // The same, InvalidOid if it is not installed.
 Oid catalog_oid_or_invalid();
-// Whether the catalog's tables are the extension's. Where it is not installed, anybody who may
-// create schemas can make others of their names, and who is called by none of its functions must
-// not believe those.
-bool catalog_is_installed();
+Oid upkeep_oid_or_invalid();  // of kde_aqp.upkeep
+// The same, but invalid unless it belongs to the extension: for who comes to a database without a
+// call of the extension's functions, where anybody may have made relations of these names.
+Oid installed_catalog_oid();
+
+// Locks both in AccessShareLock until the transaction ends, so that they are not dropped meanwhile.
+// False, without waiting, if they are not there, being dropped, or locked as a whole.
+bool catalog_hold();
 
 // The density of a key as `snapshot` sees it; the value is read only if wanted.
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value);
@@ -125,6 +129,7 @@ bool catalog_try_lock(const DensityKey& key);
 Oid primary_key_index_of(Relation table);
 // Error 55000: the catalog is not what this library was built for.
 [[noreturn]] void raise_other_version();
+[[noreturn]] void raise_not_installed();
 // A number for a density that is new here.
 int64 new_density_id();
 

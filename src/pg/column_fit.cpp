@@ -1,9 +1,11 @@
 // The fit of one column; see column_fit.h.
 #include "pg/column_fit.h"
 
+#include "pg/append.h"
 #include "pg/bandwidth.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
+#include "pg/fault.h"
 #include "pg/fit_log.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
@@ -15,6 +17,7 @@
 extern "C" {
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 }
 
 namespace kde_pg {
@@ -29,33 +32,8 @@ struct Work {
   kde::FitReport report;
 };
 
-class OneColumn final : public RowSink {
- public:
-  explicit OneColumn(kde::Sampler* sampler) : sampler_(sampler) {}
-  kde::Status add(const double* values, uint16 nulls) noexcept override {
-    if (nulls == 0) return sampler_->add(values[0]);
-    sampler_->add_null();
-    return kde::Status::success();
-  }
-  void begin_block() noexcept override { sampler_->begin_block(); }
-
- private:
-  kde::Sampler* sampler_;
-};
-
 // The sample, its sorted and its scaled copy, 16 bytes each, and what estimation makes of it.
 constexpr Size kBytesPerSampleRow = 64;
-
-kde::Sampler::Options sampler_options(const ColumnFitRequest& request) {
-  kde::Sampler::Options options;
-  options.sample_rows = request.sample_rows;
-  options.bandwidth_rows = option_bandwidth_rows;
-  options.seed = static_cast<uint64>(request.seed);
-  // A dozen levels, each in the compactor and in its sorted and scaled copies.
-  const Size capacity = memory_limit() / (12 * kBytesPerSampleRow);
-  options.compactor_capacity = Min(Max(capacity & ~Size{1}, Size{4096}), Size{1} << 18);
-  return options;
-}
 
 // Header::sampling_variance: the finite population's correction, and what sampling by blocks adds,
 // which is less the more of the blocks were read. Negative where every row was read.
@@ -72,6 +50,16 @@ void check_has_values(Relation relation, const DensityKey& key, const kde::Total
                        totals.rows() > 0  ? "Every value read is null."
                        : key.has_filter() ? "The scan found no rows that the filter accepts."
                                           : "The scan found no rows.");
+}
+
+// How rows are appended to the table, as the density that is to be replaced says; null: not at all.
+const char* append_by_of(const DensityKey& key) {
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  int64 id;
+  RefreshSettings settings;
+  const bool found = catalog_settings(key, latest, &id, &settings);
+  UnregisterSnapshot(latest);
+  return found ? settings.append_by : nullptr;
 }
 
 }  // namespace
@@ -95,35 +83,60 @@ void check_sample_rows(int64 sample_rows) {
                     "sample_rows => -1, which takes bounded memory.");
 }
 
+kde::Sampler::Options sampler_options(const ColumnFitRequest& request) {
+  kde::Sampler::Options options;
+  options.sample_rows = request.sample_rows;
+  options.bandwidth_rows = option_bandwidth_rows;
+  options.seed = static_cast<uint64>(request.seed);
+  // A dozen levels, each in the compactor and in its sorted and scaled copies.
+  const Size capacity = memory_limit() / (12 * kBytesPerSampleRow);
+  options.compactor_capacity = Min(Max(capacity & ~Size{1}, Size{4096}), kMostCompactorCapacity);
+  return options;
+}
+
 void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFit* fit) {
   const ColumnTypes types = check_types(request.key);
   instr_time begun;
   INSTR_TIME_SET_CURRENT(begun);
   progress_begin(request.key, request.operation);
   catalog_lock(request.key);
-  // Before the first row is read: what changes meanwhile counts as changed since.
-  const Counters counters = read_counters(RelationGetRelid(relation));
-
+  KDE_FAULT("fit.locked");
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
-  Work* work = Owned<Work>::create(context);
-  kde::Sampler* sampler = Owned<kde::Sampler>::create(context, sampler_options(request));
+  ColumnRead read = {};
+  read.sampler = Owned<kde::Sampler>::create(context, sampler_options(request));
+  INSTR_TIME_SET_CURRENT(read.start);
+  // Before the first row is read: what changes meanwhile counts as changed since.
+  read.counters = read_counters(RelationGetRelid(relation));
+  KeepState keep;
+  keep.begin(relation, request.key, append_by_of(request.key), display_name(request.key));
 
-  instr_time start;
-  INSTR_TIME_SET_CURRENT(start);
   ScanOptions scan_options;
   scan_options.every_row = request.sample_rows == -1;
   scan_options.sample_blocks = option_sample_blocks;
   scan_options.seed = static_cast<uint64>(request.seed);
-  OneColumn sink(sampler);
-  ScanResult scan;
-  const char* name = describe_column(request.key, 0);
-  scan_as_owner(relation, request.key, types, scan_options, psprintf("read %s", name), &sink,
-                &scan);
-  const char* doing = psprintf("fit a density to %s", name);
-  check_status(sampler->finish(&work->sample, begin_core_work(1)), doing);
-  const double scan_ms = elapsed_ms(start);
+  scan_options.up_to = keep.up_to();
+  ColumnSink sink(read.sampler);
+  const char* doing = psprintf("read %s", describe_column(request.key, 0));
+  scan_as_owner(relation, request.key, types, scan_options, doing, &sink, &read.scan);
+  read.state = keep.end(*read.sampler, types.value_type[0], read.scan);
+  fit_column_read(request, relation, types, read, fit);
+  progress_end();
+  log_long_fit(request.key, fit->record, fit->report.sample_rows, begun);
+  MemoryContextDelete(context);
+}
+
+void fit_column_read(const ColumnFitRequest& request, Relation relation, const ColumnTypes& types,
+                     const ColumnRead& read, ColumnFit* fit) {
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_fit column", ALLOCSET_DEFAULT_SIZES);
+  Work* work = Owned<Work>::create(context);
+  const char* doing = psprintf("fit a density to %s", describe_column(request.key, 0));
+  check_status(read.sampler->finish(&work->sample, begin_core_work(1)), doing);
+  const double scan_ms = elapsed_ms(read.start);
   check_has_values(relation, request.key, work->sample.totals);
+  const ScanResult& scan = read.scan;
+  KDE_FAULT("fit.scanned");
 
   kde::FitOptions options;
   options.method = request.method;
@@ -145,6 +158,7 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   check_status(
       kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
       doing);
+  KDE_FAULT("fit.estimated");
   fit->report = work->report;
   const kde::FitReport& report = fit->report;
   report_device(device);
@@ -161,7 +175,8 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   record.requested_sample_rows = request.sample_rows;
   record.seed = request.seed;
   record.seed_requested = request.seed_given;
-  record.counters = counters;
+  record.counters = read.counters;
+  record.sampler = read.state;
   record.rows_read = work->sample.totals.rows();
   record.design_effect = work->sample.design_effect;
   record.bandwidth_rows = report.bandwidth_rows;
@@ -174,11 +189,9 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   record.select_ms = report.select_ms;
   record.estimate_ms = report.estimate_ms;
   const auto* density = reinterpret_cast<const kde::Header*>(record.density);
-  record.table_rows = table_rows(request.key, counters, density->rows + density->nulls);
+  record.table_rows = table_rows(request.key, read.counters, density->rows + density->nulls);
   progress_phase(Phase::storing);
   catalog_store(request.key, record);
-  progress_end();
-  log_long_fit(request.key, record, report.sample_rows, begun);
 
   fit->rows = reinterpret_cast<const kde::Header*>(record.density)->rows;
   fit->bytes = work->size;

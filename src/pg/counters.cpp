@@ -84,12 +84,27 @@ int64 Counters::live() const {
   return sum;
 }
 
+namespace {
+
+// The relation and its descendants, in the order of their numbers. Nothing is locked, so any of
+// them may go meanwhile, which find_all_inheritors() takes for an error.
+List* members_of(Oid relation) {
+  List* members = list_make1_oid(relation);
+  for (int i = 0; i < list_length(members); ++i) {
+    const Oid member = list_nth_oid(members, i);
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(member)))
+      members = list_concat_unique_oid(members, find_inheritance_children(member, NoLock));
+  }
+  list_sort(members, list_oid_cmp);
+  return members;
+}
+
+}  // namespace
+
 Counters read_counters(Oid relation) {
   Counters out;
   if (!pgstat_track_counts || RecoveryInProgress()) return out;
-  // In the order of their numbers.
-  List* members = find_all_inheritors(relation, NoLock, nullptr);
-  list_sort(members, list_oid_cmp);
+  List* members = members_of(relation);
   out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * list_length(members)));
   out.known = true;
   ListCell* cell;

@@ -11,6 +11,7 @@
 #include "pg/options.h"
 #include "pg/owned.h"
 #include "pg/progress.h"
+#include "pg/wait_events.h"
 
 #include "core/device/client.h"
 #include "core/select/line_bandwidth.h"
@@ -90,8 +91,9 @@ kde::Status in_vain(const char* why) {
 }
 
 void nap() {
+  static uint32 event = 0;
   (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kLookMs,
-                  PG_WAIT_EXTENSION);
+                  named_wait("KdeDeviceStart", &event));
   ResetLatch(MyLatch);
   CHECK_FOR_INTERRUPTS();
 }

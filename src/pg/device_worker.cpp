@@ -8,6 +8,7 @@
 #include "pg/device_program.h"
 #include "pg/device_state.h"
 #include "pg/options.h"
+#include "pg/wait_events.h"
 
 extern "C" {
 #include "miscadmin.h"
@@ -221,9 +222,10 @@ class Worker {
     const long timeout = static_cast<long>(Max(next - now_ms(), 0.0)) + 1;
     int events = WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
     if (program.control >= 0) events |= WL_SOCKET_READABLE;
+    static uint32 event = 0;
     (void)WaitLatchOrSocket(MyLatch, events,
                             program.control >= 0 ? program.control : PGINVALID_SOCKET, timeout,
-                            PG_WAIT_EXTENSION);
+                            named_wait("KdeDeviceWorkerMain", &event));
     ResetLatch(MyLatch);
     CHECK_FOR_INTERRUPTS();
   }

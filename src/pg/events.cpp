@@ -10,6 +10,7 @@
 // What fits and drops write by themselves passes none of these. And kde_aqp.is_readable, which the
 // view kde_densities asks.
 #include "pg/expression.h"
+#include "pg/fault.h"
 #include "pg/refresh_shared.h"
 #include "pg/relation.h"
 #include "pg/subtransaction.h"
@@ -167,6 +168,7 @@ KDE_FUNCTION(kde_on_row) {
                      errdetail("It was fitted to %s.", kde_pg::display_name(key))));
     PG_RETURN_POINTER(nullptr);
   }
+  KDE_FAULT("row.completed");
   int columns[kde_pg::kCatalogKeyColumns + 1];
   Datum values[kde_pg::kCatalogKeyColumns + 1];
   bool nulls[kde_pg::kCatalogKeyColumns + 1] = {};
@@ -196,6 +198,7 @@ KDE_FUNCTION(kde_on_drop) {
       [](Oid relation, int32 attnum) {
         kde_pg::catalog_remove_dropped(relation, static_cast<AttrNumber>(attnum));
       });
+  KDE_FAULT("drop.done");
   PG_RETURN_NULL();
 }
 

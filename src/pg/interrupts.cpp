@@ -1,6 +1,7 @@
 // The poll of interrupts.h.
 #include "pg/interrupts.h"
 
+#include "pg/fault.h"
 #include "pg/progress.h"
 
 #include "core/sums/pair_sums.h"
@@ -35,12 +36,17 @@ bool ends_session() {
 }  // namespace
 
 bool should_stop(void*) {
-  if (!InterruptPending) return false;
+  // Core may poll again before it returns, and must not take a later "no" for the answer.
+  if (pending_error != nullptr) return true;
+  if (!InterruptPending && !KDE_FAULT_ARMED("core.polled")) return false;
   if (QueryCancelPending || ProcDiePending || ends_session()) return true;
   const MemoryContext context = CurrentMemoryContext;
   volatile bool failed = false;
   PG_TRY();
-  { CHECK_FOR_INTERRUPTS(); }
+  {
+    KDE_FAULT("core.polled");
+    CHECK_FOR_INTERRUPTS();
+  }
   PG_CATCH();
   {
     MemoryContextSwitchTo(TopTransactionContext);

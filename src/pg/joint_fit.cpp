@@ -4,6 +4,7 @@
 #include "pg/bandwidth.h"
 #include "pg/density_datum.h"
 #include "pg/device.h"
+#include "pg/fault.h"
 #include "pg/fit_log.h"
 #include "pg/interrupts.h"
 #include "pg/options.h"
@@ -131,6 +132,7 @@ void fit_several_columns(const JointFitRequest& request, Relation relation, Join
   INSTR_TIME_SET_CURRENT(begun);
   progress_begin(key, request.operation);
   catalog_lock(key);
+  KDE_FAULT("fit.locked");
   const Counters counters = read_counters(RelationGetRelid(relation));
 
   MemoryContext context =
@@ -155,6 +157,7 @@ void fit_several_columns(const JointFitRequest& request, Relation relation, Join
   const double scan_ms = elapsed_ms(start);
   const kde::JointSample& sample = work->sample;
   check_has_values(relation, key, sample);
+  KDE_FAULT("fit.scanned");
 
   kde::JointFitOptions options;
   options.method = method;
@@ -179,6 +182,7 @@ void fit_several_columns(const JointFitRequest& request, Relation relation, Join
   const kde::Status status = kde::fit_joint(sample, *sampler, options, control, &work->words,
                                             &work->size, &work->report, &column);
   check_fitted(status, request, method, column);
+  KDE_FAULT("fit.estimated");
   const kde::JointFitReport& report = work->report;
   report_device(device);
   show_notice(report.notice);

@@ -1,6 +1,7 @@
 // The options' definitions and what they resolve to.
 #include "pg/options.h"
 
+#include "pg/fault.h"
 #include "pg/refresh_shared.h"
 
 extern "C" {
@@ -219,6 +220,7 @@ void define_options() {
   define_upkeep_options();
   define_device_options();
   define_worker_options();
+  KDE_DEFINE_FAULTS();
 #if PG_VERSION_NUM >= 150000
   MarkGUCPrefixReserved("kde_aqp");
 #else

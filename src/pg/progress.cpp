@@ -91,15 +91,13 @@ void unpublish() {
   if (MyBEEntry != nullptr && shown_command() == kCommand) pgstat_progress_end_command();
 }
 
-void set_step(Level* level) { level->step = Max(level->slot[kTotal] / 1000, 1); }
-
 void begin_count(Level* level, Unit unit, int64 total) {
   level->slot[kUnit] = static_cast<int64>(unit);
   level->slot[kTotal] = total;
   level->slot[kDone] = 0;
   level->piece = {};
   level->piece_done = level->pieces_before = 0;
-  set_step(level);
+  level->step = Max(total / 1000, 1);
 }
 
 // Core work, told by the main thread.
@@ -110,16 +108,15 @@ void work_done(void*, kde::WorkAmount piece, std::int64_t done) {
   const Unit unit = pairs ? Unit::pairs : Unit::steps;
   if (level->slot[kUnit] != static_cast<int64>(unit)) {
     begin_count(level, unit, pairs ? level->expected_pairs : 0);
+    publish(level);
   } else if (done < level->piece_done || piece.total != level->piece.total) {
     level->pieces_before += level->piece_done;
   }
   level->piece = piece;
   level->piece_done = done;
   const int64 at_least = level->pieces_before + piece.total;
-  if (level->slot[kTotal] < at_least) {
-    level->slot[kTotal] = at_least;
-    set_step(level);
-  }
+  level->slot[kTotal] = Max(level->slot[kTotal], at_least);
+  level->step = Max(piece.total / 1000, 1);
   progress_done(level->pieces_before + done);
 }
 

@@ -130,6 +130,14 @@ Datum set_refresh(FunctionCallInfo fcinfo, bool several) {
   PG_RETURN_VOID();
 }
 
+// All locks of one transaction: always in the order of the first fits, so that neither two
+// refreshes nor a refresh and who fits in that order wait for each other.
+int compare_ids(const ListCell* a, const ListCell* b) {
+  const int64 x = static_cast<const RefreshItem*>(lfirst(a))->id;
+  const int64 y = static_cast<const RefreshItem*>(lfirst(b))->id;
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
 }  // namespace
 
 }  // namespace kde_pg
@@ -146,6 +154,7 @@ KDE_FUNCTION(kde_refresh) {
   RefreshHow how;
   how.force = PG_GETARG_BOOL(1);
   List* items = refresh_items(RelationGetRelid(relation));
+  list_sort(items, compare_ids);
   ListCell* cell;
   foreach (cell, items) {
     const RefreshResult result = refresh_one(*static_cast<const RefreshItem*>(lfirst(cell)), how);

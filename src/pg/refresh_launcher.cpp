@@ -56,6 +56,7 @@ class Launcher {
   [[noreturn]] void run() {
     context_ =
         AllocSetContextCreate(TopMemoryContext, "kde_aqp refresh launcher", ALLOCSET_DEFAULT_SIZES);
+    waits_context_ = AllocSetContextCreate(context_, "kde_aqp lock waits", ALLOCSET_DEFAULT_SIZES);
     MemoryContextSwitchTo(context_);
     started_at_ = now_ms();
     for (;;) {
@@ -164,16 +165,20 @@ class Launcher {
 
   // Learns from workers that have ended. Sets running_ and slots_.
   void collect_ended() {
+    // Before the slots are read: a worker that has stopped has left its slot as it will stay.
+    bool stopped[kMostRefreshWorkers] = {};
+    for (int i = 0; i < kMostRefreshWorkers; ++i) {
+      pid_t pid;
+      stopped[i] =
+          handle_[i] != nullptr && GetBackgroundWorkerPid(handle_[i], &pid) == BGWH_STOPPED;
+    }
     read_slots(slots_);
     running_ = 0;
     for (int i = 0; i < kMostRefreshWorkers; ++i) {
-      RefreshSlot& slot = slots_[i];
+      const RefreshSlot& slot = slots_[i];
       if (slot.state == SlotState::free) continue;
-      // One that ended, or could not be started, before it took its slot.
-      pid_t pid;
-      const bool stopped =
-          handle_[i] != nullptr && GetBackgroundWorkerPid(handle_[i], &pid) == BGWH_STOPPED;
-      if (slot.state != SlotState::ended && !(slot.state == SlotState::promised && stopped)) {
+      // Promised still: it could not be started, or ended before it took its slot.
+      if (slot.state != SlotState::ended && !(slot.state == SlotState::promised && stopped[i])) {
         ++running_;
         continue;
       }
@@ -209,9 +214,11 @@ class Launcher {
     handle_[i] = nullptr;
   }
 
-  void end(int i) {
+  void end(int i, const char* why) {
     if (slots_[i].state != SlotState::running || ended_by_us_[i]) return;
     ended_by_us_[i] = true;
+    ereport(LOG, (errmsg("ending the refresh worker in the database with OID %u: %s",
+                         slots_[i].database, why)));
     tell_to_end(i);
   }
 
@@ -220,7 +227,7 @@ class Launcher {
     int surplus = running_ - option_max_workers;
     for (int i = kMostRefreshWorkers - 1; i >= 0 && surplus > 0; --i) {
       if (slots_[i].state == SlotState::free) continue;
-      end(i);
+      end(i, "\"kde_aqp.max_workers\" was lowered");
       --surplus;
     }
   }
@@ -247,10 +254,20 @@ class Launcher {
   }
 
   void start_due() {
+    if (!may_start() || next_due() == nullptr) return;
+    const LockWaits waits = take_waits();
     while (may_start()) {
       Database* d = next_due();
-      if (d == nullptr || !start(d)) break;
+      if (d == nullptr) break;
+      if (waits.is_closed(d->oid, 0)) {
+        // A worker would wait at its door, and find nothing behind.
+        d->visited_at = now_ms();
+        d->at_once = false;
+      } else if (!start(d)) {
+        break;
+      }
     }
+    MemoryContextReset(waits_context_);
   }
 
   bool start(Database* d) {
@@ -280,24 +297,28 @@ class Launcher {
     return true;
   }
 
+  // Good until waits_context_ is reset.
+  LockWaits take_waits() {
+    LockWaits waits;
+    MemoryContextSwitchTo(waits_context_);
+    waits.take();
+    MemoryContextSwitchTo(context_);
+    return waits;
+  }
+
   void give_way() {
     looked_at_ = now_ms();
-    LockWaits waits;
-    MemoryContext look =
-        AllocSetContextCreate(context_, "kde_aqp lock waits", ALLOCSET_DEFAULT_SIZES);
-    MemoryContextSwitchTo(look);
-    waits.take();
+    const LockWaits waits = take_waits();
     for (int i = 0; i < kMostRefreshWorkers; ++i) {
       const RefreshSlot& slot = slots_[i];
       if (slot.state != SlotState::running) continue;
       if (waits.is_closed(slot.database, slot.pid)) {
-        end(i);
+        end(i, "it is being dropped, altered or copied");
       } else if (waits.blocks_others(slot.pid)) {
         tell_to_yield(i);
       }
     }
-    MemoryContextSwitchTo(context_);
-    MemoryContextDelete(look);
+    MemoryContextReset(waits_context_);
   }
 
   void wait() {
@@ -316,7 +337,7 @@ class Launcher {
     MemoryContextSwitchTo(context_);
   }
 
-  MemoryContext context_ = nullptr;
+  MemoryContext context_ = nullptr, waits_context_ = nullptr;
   Database* database_ = nullptr;
   int databases_ = 0, room_ = 0;
   double started_at_ = 0, round_at_ = 0, looked_at_ = 0;

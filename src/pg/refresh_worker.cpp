@@ -50,6 +50,8 @@ void pin_settings() {
   pin("default_transaction_read_only", "off");
   pin("default_transaction_deferrable", "off");
   pin("zero_damaged_pages", "off");
+  // Every refit is logged here.
+  pin("kde_aqp.log_min_duration", "-1");
   // A lost refit is done again: nothing waits for a standby.
   if (synchronous_commit > SYNCHRONOUS_COMMIT_LOCAL_FLUSH) pin("synchronous_commit", "local");
 }
@@ -125,10 +127,12 @@ class Worker {
   }
 
  private:
-  // False if there is nothing to keep up in this database.
+  // False if there is nothing to keep up in this database. It takes no time, and does not give way.
   bool find_items(List** items) {
+    HOLD_CANCEL_INTERRUPTS();
     begin_transaction("looking for stale densities");
-    const bool any = catalog_is_installed() && !is_empty(catalog_oid());
+    const bool any =
+        OidIsValid(installed_catalog_oid()) && catalog_hold() && !is_empty(catalog_oid());
     if (any) {
       MemoryContext old = MemoryContextSwitchTo(context_);
       *items = refresh_items(InvalidOid);
@@ -136,6 +140,7 @@ class Worker {
       upkeep_remove_orphans();
     }
     end_transaction();
+    RESUME_CANCEL_INTERRUPTS();
     return any;
   }
 
@@ -148,7 +153,9 @@ class Worker {
     PG_TRY();
     {
       begin_transaction("refreshing a density");
-      callback = {error_context_stack, add_context, full_name(item.relation)};
+      char* table = full_name(item.relation);
+      pgstat_report_activity(STATE_RUNNING, psprintf("refreshing a density of %s", table));
+      callback = {error_context_stack, add_context, table};
       error_context_stack = &callback;
       refresh_in_transaction(item);
       error_context_stack = callback.previous;
@@ -173,9 +180,11 @@ class Worker {
     }
     PG_END_TRY();
     if (error == nullptr) return;
+    HOLD_CANCEL_INTERRUPTS();
     begin_transaction("noting an error");
-    note_refresh_failure(item, error->message);
+    if (catalog_hold()) note_refresh_failure(item, error->message);
     end_transaction();
+    RESUME_CANCEL_INTERRUPTS();
   }
 
   static void refresh_in_transaction(const RefreshItem& item) {

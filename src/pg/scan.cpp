@@ -46,9 +46,10 @@ constexpr uint64 kSeedSalt = UINT64CONST(0x9e3779b97f4a7c15);
 // A relation with rows of its own.
 struct Leaf {
   Oid relation;
-  bool by_query;       // rows lie elsewhere, or what is read of them is computed when read
-  bool by_block;       // chosen blocks can be read alone
-  BlockNumber blocks;  // 0 unless by_block
+  bool by_query;         // rows lie elsewhere, or what is read of them is computed when read
+  bool by_block;         // chosen blocks can be read alone
+  BlockNumber blocks;    // 0 unless by_block
+  const LeafMark* mark;  // null: all of its rows
 };
 
 struct Leaves {
@@ -85,7 +86,7 @@ bool has_rows(Relation rel) {
   pg_unreachable();
 }
 
-Leaves collect_leaves(Relation relation, const DensityKey& key) {
+Leaves collect_leaves(Relation relation, const DensityKey& key, const HighWater* up_to) {
   // The relation itself comes first, its descendants in an order that does not change.
   List* members = find_all_inheritors(RelationGetRelid(relation), AccessShareLock, nullptr);
   Leaves leaves = {};
@@ -97,14 +98,18 @@ Leaves collect_leaves(Relation relation, const DensityKey& key) {
     if (foreign_session && RelationGetRelid(rel) == RelationGetRelid(relation))
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                       errmsg("cannot access temporary tables of other sessions")));
-    if (!foreign_session && has_rows(rel)) {
+    const LeafMark* mark = up_to == nullptr ? nullptr : find_mark(*up_to, RelationGetRelid(rel));
+    const bool came_later = up_to != nullptr && mark == nullptr;
+    if (!foreign_session && has_rows(rel) && !came_later) {
       Leaf leaf = {};
       leaf.relation = RelationGetRelid(rel);
+      leaf.mark = mark;
       leaf.by_query = rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE ||
                       RowReader::needs_query(relation, key, rel);
       leaf.by_block = !leaf.by_query && rel->rd_tableam != nullptr &&
                       rel->rd_tableam->scan_set_tidrange != nullptr;
-      if (leaf.by_block) leaf.blocks = RelationGetNumberOfBlocks(rel);
+      if (leaf.by_block)
+        leaf.blocks = mark != nullptr ? mark->blocks : RelationGetNumberOfBlocks(rel);
       leaves.blocks += leaf.blocks;
       if (leaf.by_query) leaves.expected_rows += Max(rel->rd_rel->reltuples, 0.0f);
       leaves.items[leaves.count++] = leaf;
@@ -119,8 +124,8 @@ Leaves collect_leaves(Relation relation, const DensityKey& key) {
 
 // Every row, or each with probability `keep` where it is below 1. blocks_before: read of the leaves
 // before; -1: this one's are not counted.
-void read_whole(Relation rel, Snapshot snapshot, double keep, int64 blocks_before,
-                kde::Random* random, RowReader* reader) {
+void read_whole(Relation rel, const LeafMark* mark, Snapshot snapshot, double keep,
+                int64 blocks_before, kde::Random* random, RowReader* reader) {
   BlockNumber block = InvalidBlockNumber;
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
   TableScanDesc scan = table_beginscan_strat(rel, snapshot, 0, nullptr, true, false);
@@ -128,6 +133,10 @@ void read_whole(Relation rel, Snapshot snapshot, double keep, int64 blocks_befor
     if (blocks_before >= 0 && ItemPointerGetBlockNumber(&slot->tts_tid) != block) {
       block = ItemPointerGetBlockNumber(&slot->tts_tid);
       progress_done(blocks_before + block);
+    }
+    if (mark != nullptr && is_beyond(*mark, &slot->tts_tid)) {
+      reader->skip();
+      continue;
     }
     if (keep < 1) {
       if (random->uniform() >= keep) {
@@ -196,8 +205,8 @@ int64 read_by_query(const char* query, double keep, int64 rows_before, kde::Rand
 
 // The blocks chosen[0 .. count-1] - first, in ascending order. blocks_before: read of the leaves
 // before.
-void read_blocks(Relation rel, Snapshot snapshot, const uint64* chosen, uint64 count, uint64 first,
-                 int64 blocks_before, RowReader* reader) {
+void read_blocks(Relation rel, const LeafMark* mark, Snapshot snapshot, const uint64* chosen,
+                 uint64 count, uint64 first, int64 blocks_before, RowReader* reader) {
   // Only of heap tables is it known that a TID's block is a block of the main fork.
   const bool can_prefetch = rel->rd_rel->relam == HEAP_TABLE_AM_OID;
   const uint64 distance =
@@ -226,6 +235,7 @@ void read_blocks(Relation rel, Snapshot snapshot, const uint64* chosen, uint64 c
     table_rescan_tidrange(scan, &low, &high);
     BlockNumber block = InvalidBlockNumber;
     while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) {
+      if (mark != nullptr && is_beyond(*mark, &slot->tts_tid)) continue;
       if (ItemPointerGetBlockNumber(&slot->tts_tid) != block) {
         block = ItemPointerGetBlockNumber(&slot->tts_tid);
         reader->begin_block();
@@ -248,11 +258,13 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp scan", ALLOCSET_DEFAULT_SIZES);
   MemoryContext previous = MemoryContextSwitchTo(memory);
 
-  const bool push = !ActiveSnapshotSet();
-  if (push) PushActiveSnapshot(GetTransactionSnapshot());
+  const Leaves leaves = collect_leaves(relation, key, options.up_to);
+  // The caller may have waited for the table, or for another session's fit of the same columns: the
+  // statement's snapshot would then show older rows than those already fitted, or none after
+  // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
+  PushActiveSnapshot(IsolationUsesXactSnapshot() ? GetTransactionSnapshot() : GetLatestSnapshot());
   Snapshot snapshot = GetActiveSnapshot();
 
-  const Leaves leaves = collect_leaves(relation, key);
   RowReader reader;
   reader.begin(key, value_types, doing, sink);
 
@@ -282,13 +294,13 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
       rows_read += read_by_query(leaf_query(relation, key, rel), keep, counts_rows ? rows_read : -1,
                                  &random, &reader);
     } else if (every_row || !leaf.by_block) {
-      read_whole(rel, snapshot, keep, leaf.by_block ? static_cast<int64>(first) : -1, &random,
-                 &reader);
+      read_whole(rel, leaf.mark, snapshot, keep, leaf.by_block ? static_cast<int64>(first) : -1,
+                 &random, &reader);
     } else {
       uint64 end = next_chosen;
       while (end < wanted && chosen[end] < first + leaf.blocks) ++end;
       if (end > next_chosen)
-        read_blocks(rel, snapshot, chosen + next_chosen, end - next_chosen, first,
+        read_blocks(rel, leaf.mark, snapshot, chosen + next_chosen, end - next_chosen, first,
                     static_cast<int64>(next_chosen), &reader);
       next_chosen = end;
     }
@@ -298,7 +310,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   }
 
   reader.end();
-  if (push) PopActiveSnapshot();
+  PopActiveSnapshot();
   MemoryContextSwitchTo(previous);
   MemoryContextDelete(memory);
 

@@ -1,6 +1,6 @@
 // Reading columns and expressions for a fit: every row, or blocks chosen by a seed, of one
 // relation, a partition or inheritance tree, a materialized view or a foreign table, under one
-// snapshot.
+// snapshot: the newest, taken when all is locked; in REPEATABLE READ and up the transaction's.
 //
 //   * Blocks are drawn without replacement over all leaves laid end to end (block_sample.h), at
 //     most `sample_blocks` of them, so a leaf counts by its size; every row of a chosen block is
@@ -17,6 +17,7 @@
 
 #include "core/status.h"
 #include "pg/density_key.h"
+#include "pg/high_water.h"
 #include "pg/values.h"
 
 extern "C" {
@@ -29,6 +30,9 @@ struct ScanOptions {
   bool every_row = false;   // sample_rows => -1
   int64 sample_blocks = 0;  // >= 1; ignored with every_row
   uint64 seed = 0;
+  // Null, or the marks beyond which nothing is read: later rows of the leaves that have one, leaves
+  // that have none.
+  const HighWater* up_to = nullptr;
 };
 
 struct ScanResult {

@@ -27,6 +27,7 @@
 #include "core/density/text.h"
 #include "core/joint/text.h"
 #include "pg/density_datum.h"
+#include "pg/interrupts.h"
 #include "pg/joint_binary.h"
 #include "pg/owned.h"
 #include "pg/type_binary.h"
@@ -273,7 +274,7 @@ KDE_FUNCTION(kde_in) {
   MemoryContext work = create_work_memory();
   Words* words = Owned<Words>::create(work);
   std::size_t size = 0;
-  const Status status = kde::from_text(input, words, &size);
+  const Status status = kde::from_text(input, words, &size, kde_pg::begin_core_work(1));
   Datum result = 0;
   if (status.ok()) result = kde_pg::density_to_datum(words->data(), size);
   MemoryContextDelete(work);

@@ -16,6 +16,7 @@ extern "C" {
 }
 
 #include "pg/catalog.h"
+#include "pg/fault.h"
 
 namespace kde_pg {
 
@@ -37,10 +38,10 @@ enum Column {
 
 // Writers keep their lock to the end of the transaction, as those of catalog.cpp.
 Relation open_upkeep(LOCKMODE lock) {
-  const Oid schema = get_namespace_oid("kde_aqp", true);
-  const Oid oid = OidIsValid(schema) ? get_relname_relid("upkeep", schema) : InvalidOid;
+  const Oid oid = upkeep_oid_or_invalid();
   if (!OidIsValid(oid)) raise_other_version();
-  Relation upkeep = table_open(oid, lock);
+  Relation upkeep = try_table_open(oid, lock);
+  if (upkeep == nullptr) raise_not_installed();  // dropped while we waited
   if (RelationGetNumberOfAttributes(upkeep) != kColumns) raise_other_version();
   return upkeep;
 }
@@ -98,6 +99,7 @@ class Change {
     }
     table_close(upkeep, NoLock);
     CommandCounterIncrement();
+    KDE_FAULT("upkeep.changed");
   }
 
  private:
@@ -204,6 +206,7 @@ void upkeep_remove(int64 density_id) {
   UnregisterSnapshot(latest);
   table_close(upkeep, NoLock);
   if (found) CommandCounterIncrement();
+  KDE_FAULT("upkeep.removed");
 }
 
 void upkeep_remove_orphans() {

@@ -4,11 +4,10 @@
 #include "core/density/text.h"
 
 #include "answers.h"
+#include "finding.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -22,18 +21,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (reinterpret_cast<const kde::Header*>(words.data())->kind == kde::Kind::joint) return 0;
 
   const kde::DensityView density(words.data());
-  if (const char* insane = kde::fitted::insane_answer(density, 20)) {
-    std::fprintf(stderr, "%s\n", insane);
-    std::abort();
-  }
+  if (const char* insane = kde::fitted::insane_answer(density, 20)) kde::fuzz::fail(insane);
   std::string text;
   std::vector<std::uint64_t> back;
   std::size_t back_size = 0;
   if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back, &back_size).ok() ||
       back_size != size)
-    std::abort();
+    kde::fuzz::fail("text does not read back");
   // PostgreSQL's length word is no part of the density.
   reinterpret_cast<kde::Header*>(words.data())->varlena = 0;
-  if (std::memcmp(back.data(), words.data(), size) != 0) std::abort();
+  if (std::memcmp(back.data(), words.data(), size) != 0)
+    kde::fuzz::fail("text reads back to other bytes");
   return 0;
 }

@@ -9,27 +9,23 @@
 
 #include "joint_answers.h"
 #include "joint_fixture.h"
+#include "finding.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
 namespace {
 
+using kde::fuzz::fail;
+
 struct Density {
   std::vector<std::uint64_t> words;
   std::size_t size = 0;
 };
-
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
 
 const Density& original(std::size_t choice) {
   using kde::joints::Axes;

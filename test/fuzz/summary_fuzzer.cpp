@@ -9,11 +9,12 @@
 #include "core/integrate/integrate.h"
 
 #include "answers.h"
+#include "finding.h"
+#include "input.h"
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -24,11 +25,8 @@ namespace {
 using kde::HistogramCell;
 using kde::Status;
 using kde::Summary;
-
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
+using kde::fuzz::fail;
+using kde::fuzz::Input;
 
 // Frees at the end of a run what summaries, which own nothing, leave.
 class Arena {
@@ -52,26 +50,6 @@ class Arena {
     std::free(chunk);
   }
   std::vector<void*> chunks_;
-};
-
-// The input as numbers; zeros when it is spent.
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-  bool spent() const { return left_ == 0; }
-  template <typename T>
-  T take() {
-    T out{};
-    const std::size_t bytes = sizeof out < left_ ? sizeof out : left_;
-    if (bytes > 0) std::memcpy(&out, data_, bytes);
-    data_ += bytes;
-    left_ -= bytes;
-    return out;
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t left_;
 };
 
 std::vector<HistogramCell> checked_cells(const Summary& s) {

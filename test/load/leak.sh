@@ -1,8 +1,5 @@
 # Sourced by run.sh: the memory of a backend after a tenth of its work and after all. The first tenth
 # fills what is filled once: system caches, plans, the allocator's free lists.
-#
-#   LOAD_ANSWERS  answers of the first session (10,000,000 if not set)
-#   LOAD_FITS     fits of the second, each asked and dropped (10,000)
 answers=${LOAD_ANSWERS:-10000000}
 fits=${LOAD_FITS:-10000}
 
@@ -36,10 +33,10 @@ fits_script() {
   echo "CALL load.fit_and_drop($((fits - fits / 10))); SELECT load.memory();"
 }
 
-# A chunk of the allocator is at least 24 bytes and comes out of blocks of 8 kB and up, so that one
-# chunk leaked in every ten calls of n would show as 2.4 n bytes; blocks of system caches may still come.
-# The process's own memory moves by what malloc keeps: allowed is a tenth of a byte an answer, 200
-# bytes a fit (a sample of 100 values leaked would be 800).
+# Of n calls, more in contexts: 64 kB (a block or two of system caches) and n / 100 bytes for answers,
+# so that one chunk of the allocator, 24 bytes or more, leaked in 2,400 calls shows; 12 n for fits, one
+# chunk in two. The process's own memory moves by what malloc keeps: 1 MB, and n / 10 bytes for answers,
+# 200 n for fits (a sample of 100 values leaked would be 800 n).
 judge_memory() {  # what calls bound-of-contexts bound-of-process file
   local first last
   first=$(sed -n 1p "$5") last=$(sed -n 2p "$5")
@@ -54,7 +51,7 @@ run_leak() {
   cluster_as_user psql -X -q -A -t <"$load/leak.sql" >"$out/leak.log" 2>&1 || die "leak.sql failed"
   printf '\nMemory of a backend over %s answers and over %s fits ...\n' "$answers" "$fits"
   answers_script | sql >"$out/leak.answers" || die "the answers failed"
-  judge_memory "answers" "$((answers * 9 / 10))" $((answers * 9 / 10 / 10)) $((answers * 9 / 10 / 10 + 262144)) "$out/leak.answers"
+  judge_memory "answers" "$((answers * 9 / 10))" $((answers * 9 / 10 / 100 + 65536)) $((answers * 9 / 10 / 10 + 1048576)) "$out/leak.answers"
   fits_script | sql >"$out/leak.fits" || die "the fits failed"
-  judge_memory "fits" "$((fits * 9 / 10))" $((fits * 9 / 10 * 24 / 2)) $((fits * 9 / 10 * 200 + 1048576)) "$out/leak.fits"
+  judge_memory "fits" "$((fits * 9 / 10))" $((fits * 9 / 10 * 12 + 65536)) $((fits * 9 / 10 * 200 + 1048576)) "$out/leak.fits"
 }

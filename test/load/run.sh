@@ -5,6 +5,8 @@
 #
 #   LOAD_SECONDS  how long the clients ask (60 if not set; the full run: 300)
 #   LOAD_SECTIONS those to run: storm leak latency
+#   LOAD_ANSWERS  answers of one backend whose memory is watched (10,000,000)
+#   LOAD_FITS     fits of another (10,000)
 #
 # Prints a table of what was done and, last, every figure beside what is asked of it: ok or SHORT.
 # Exit status 0 if and only if there was no wrong answer, no crash, no error but those asked for, no
@@ -49,8 +51,11 @@ rm -rf "${out:?}"/*
 : >"$verdicts"
 echo "Building, and starting a private PostgreSQL ..."
 cluster_install
-# The prefix tells who met an error, and which (storm.sh reads it). Autovacuum comes often.
+# The prefix tells who met an error, and which (storm.sh reads it). Autovacuum and the refresh worker
+# come often.
 KDE_AQP_CONF="max_connections = 120
+shared_preload_libraries = 'kde_aqp'
+kde_aqp.naptime = '${LOAD_NAPTIME:-1s}'
 shared_buffers = '256MB'
 jit = off
 log_line_prefix = '%e|%b|%a|%p|%m|'

@@ -88,15 +88,19 @@ WHERE a.state = 0 AND b.state = 1 AND a.answer = b.answer \gset
 SELECT 1 / 0;
 \endif
 
--- The other content, fitted anew, with its state.
-CREATE PROCEDURE load.alternate() LANGUAGE plpgsql AS $$
+-- The other content, its densities fitted anew or refreshed, and its state.
+CREATE PROCEDURE load.alternate(by_refresh boolean) LANGUAGE plpgsql AS $$
 DECLARE
   new_state integer;
 BEGIN
   UPDATE load.state SET state = 1 - state WHERE name = 'alternating' RETURNING state INTO new_state;
   TRUNCATE alternating;
   PERFORM load.fill_alternating(new_state);
-  PERFORM load.fit_alternating();
+  IF by_refresh THEN
+    PERFORM kde_refresh('alternating', force => true);
+  ELSE
+    PERFORM load.fit_alternating();
+  END IF;
 END $$;
 
 -- One state alone, whatever is done to the tables: renamed to and fro, truncated and reloaded, dropped

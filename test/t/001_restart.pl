@@ -65,8 +65,9 @@ is($out, "1\nauto", 'and the default taken');
 is($node->safe_psql('postgres', q{
      SELECT count(*) FROM kde_devices();
      SELECT string_agg(name, ' ' ORDER BY name) FROM pg_settings WHERE name LIKE 'kde\_aqp.%';}),
-  "1\nkde_aqp.bandwidth_rows kde_aqp.cache_size kde_aqp.cuda_program kde_aqp.device kde_aqp.gpu_max_jobs "
-    . "kde_aqp.gpu_memory_limit kde_aqp.joint_bytes kde_aqp.precision kde_aqp.sample_blocks kde_aqp.simd kde_aqp.threads",
+  "1\n" . join(' ', map { "kde_aqp.$_" } qw(bandwidth_rows cache_size cuda_program device dump_densities
+      gpu_max_jobs gpu_memory_limit joint_bytes log_min_duration max_workers naptime precision refresh_drift
+      refresh_max_age refresh_scale_factor refresh_threshold sample_blocks simd stale threads)),
   'the options show');
 
 $node->stop;

@@ -214,5 +214,88 @@ for (
   $session->quit;
 }
 
+# Every function that may take long, over a million rows: timeouts spread over its first seconds. What
+# pg_sleep() takes to end says how much of it is the machine's.
+{
+  $node->safe_psql('postgres', q{
+    CREATE UNLOGGED TABLE wide AS SELECT i % 100 AS g,
+      sin(i) AS c1, cos(i * 1.7) AS c2, sin(i * 2.3) AS c3, ln(i) AS c4, sin(i * 3.1) AS c5, cos(i * 4.3) AS c6,
+      sin(i * 5.9) AS c7, cos(i * 0.1) AS c8, sin(i * 6.1) AS c9, cos(i * 7.3) AS c10, sin(i * 8.7) AS c11,
+      cos(i * 9.1) AS c12, sin(i * 0.3) AS c13, cos(i * 0.7) AS c14, sin(i * 0.9) AS c15, cos(i * 1.1) AS c16
+      FROM generate_series(1, 1000000) AS i;
+    SET maintenance_work_mem = '1GB';
+    SET kde_aqp.sample_blocks = 1000000;
+    SET kde_aqp.joint_bytes = '16MB';
+    SELECT kde_fit('wide', ARRAY['c1', 'c2', 'c3'], sample_rows => 1000000, seed => 1);
+    CREATE TABLE texts AS SELECT kde_density('wide', ARRAY['c1', 'c2', 'c3'])::text AS d;
+    CREATE TABLE parts AS SELECT g, kde_agg(c4) AS d FROM wide GROUP BY g;
+  });
+  $catalog = fingerprint($node);
+  my $one = sub { "SELECT 1 FROM kde_fit('million', 'v', sample_rows => 1000000, seed => 3, $_[0])" };
+  my $two = sub { "SELECT 1 FROM kde_fit('wide', ARRAY['c1', 'c2'], sample_rows => 1000000, seed => 3, method => '$_[0]')" };
+  my $all = join ', ', map { "'c$_'" } 1 .. 16;
+  my $sixteen = sub { "SELECT 1 FROM kde_fit('wide', ARRAY[$all], sample_rows => 1000000, seed => 3, method => '$_[0]')" };
+  my $session = open_session($node, 'postgres', "SET maintenance_work_mem = '1GB'",
+    'SET kde_aqp.sample_blocks = 1000000', 'SET kde_aqp.bandwidth_rows = 1000000');
+  my $pid = backend_pid($session);
+  for (
+    [ 'pg_sleep()', 'SELECT pg_sleep(60)' ],
+    (map { [ "kde_fit, $_", $one->("method => '$_'") ] }
+      qw(auto plugin lscv sheather_jones smoothed_cv silverman normal_reference scott)),
+    (map { [ "kde_fit, $_, exact", $one->("method => '$_', exact => true") ] }
+      qw(auto plugin lscv sheather_jones smoothed_cv)),
+    (map { [ "kde_fit, $_ kernel", $one->("method => 'lscv', kernel => '$_'") ] }
+      qw(epanechnikov biweight triangular uniform cosine)),
+    [ 'kde_fit, filter', $one->("filter => 'price > 3'") ],
+    [ 'kde_fit, expression', q{SELECT 1 FROM kde_fit('million', ARRAY['v * 2 + price'], sample_rows => 1000000, seed => 3)} ],
+    (map { [ "kde_fit, 2 columns, $_", $two->($_) ] }
+      qw(auto lscv lscv_matrix lscv_diagonal plugin_product normal_reference scott)),
+    (map { [ "kde_fit, 16 columns, $_", $sixteen->($_) ] } qw(auto lscv_matrix plugin_product scott)),
+    [ 'kde_agg', 'SELECT kde_agg(c4) FROM wide' ],
+    [ 'kde_agg, 100 groups', 'SELECT count(d) FROM (SELECT kde_agg(c4) AS d FROM wide GROUP BY g) AS s' ],
+    [ 'rollup', 'SELECT rollup(d) FROM parts CROSS JOIN generate_series(1, 1000)' ],
+    [ 'kde_drift', q{SELECT * FROM kde_drift('wide', ARRAY['c1', 'c2', 'c3'], sample_rows => 500000)} ],
+    [ 'kde_conditional', q{SELECT count(*) FROM kde_conditional('wide', 'c1', 'c2',
+        (SELECT array_agg(i / 1000.0) FROM generate_series(1, 1000) AS i))} ],
+    [ 'boxes', q{SELECT sum(approx_count('wide', ARRAY['c1', 'c2'], lower => ARRAY[0, i / 1000.0], upper => ARRAY[1, 1.0]))
+        FROM generate_series(1, 1000) AS i} ],
+    [ 'kde_points', q{SELECT count(*) FROM generate_series(1, 1000), kde_points(kde_density('small.v'), 10000)} ],
+    [ 'approx_histogram', q{SELECT count(*) FROM generate_series(1, 1000), approx_histogram('small.v'::text, bins => 10000)} ],
+    [ 'text input', 'SELECT count(d::kde) FROM texts CROSS JOIN generate_series(1, 20)' ])
+  {
+    my ($what, $sql) = @$_;
+    my ($worst, $worst_at, $hits, $failed) = (0, 0, 0, '');
+    for my $timeout (80, 300, 800, 1500) {
+      ask($session, 'BEGIN');
+      ask($session, "SET LOCAL statement_timeout = $timeout");
+      my (undef, $err) = ask($session, $sql);
+      if ($err =~ /statement timeout/) {
+        ++$hits;
+        my $over = ms_over($pid, $timeout);
+        ($worst, $worst_at) = ($over, $timeout) if $over > $worst;
+      } elsif ($err =~ /ERROR/) {
+        $failed = $err;
+      }
+      ask($session, 'ROLLBACK');
+    }
+    is($failed, '', "$what: no other error");
+    diag "$what: at most $worst ms late, at $worst_at ms of $hits timeouts";
+    cmp_ok($hits, '>', 0, "$what: timed out");
+    cmp_ok($worst, '<', $patience_ms, "$what: did not wait");
+  }
+  check_nothing_left('timeouts of every function');
+
+  # A wait for another's lock.
+  my $holder = open_session($node);
+  ask($holder, 'BEGIN');
+  ask($holder, q{SELECT kde_drop('small', 'v')});
+  ask($session, 'SET statement_timeout = 200');
+  my (undef, $err) = ask($session, q{SELECT kde_drop('small', 'v')});
+  like($err, qr/statement timeout/, 'kde_drop: a wait for the lock ends');
+  diag 'kde_drop under lock: ' . ms_over($pid, 200) . ' ms late';
+  ask($holder, 'ROLLBACK');
+  $_->quit for $session, $holder;
+}
+
 $node->stop;
 done_testing();

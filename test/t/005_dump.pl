@@ -173,6 +173,63 @@ is(psql_as_owner('plain', q{
      SELECT seed FROM kde_aqp.density ORDER BY 1;}),
   "6\nt\n3\n5\n13", 'restored densities go by kde_drop, with their column and with their table');
 
+# ------------------------------------------------------------------------------- without densities
+
+# kde_aqp.dump_densities leaves them out, by whatever way it is set and whatever it is called. The rest
+# is as in a dump with them. Each dump is told by the number of densities it has.
+my @dump = ('-h', $node->host, '-p', $node->port);
+
+sub dumped_densities {
+  my ($options, @arguments) = @_;
+  local $ENV{PGOPTIONS} = $options if defined $options;
+  my ($dump, $errors) = run_command([ 'pg_dump', @dump, @owner, @arguments, 'second' ]);
+  die "pg_dump: $errors" if $errors ne '';
+  my ($rows) = $dump =~ /^COPY kde_aqp\.density [^\n]*\n(.*?)^\\\./ms;
+  my $inserts = () = $dump =~ /^INSERT INTO kde_aqp\.density /mg;
+  like($dump, qr/(COPY|INSERT INTO) public\.kept /, 'values of type kde in tables are always dumped') if $dump =~ /CREATE TABLE/;
+  return $inserts + (defined $rows ? $rows =~ tr/\n// : 0);
+}
+my $stored = psql_as_owner('second', 'SELECT count(*) FROM kde_aqp.density');
+is($stored, 8, 'densities to dump');
+is(dumped_densities(undef), $stored, 'pg_dump takes them along');
+is(dumped_densities("-c kde_aqp.dump_densities=$_"), $stored, "and where it is $_") for 'on', 'true', 'yes', '1', 'ON', 'tru';
+is(dumped_densities("-c kde_aqp.dump_densities=$_"), 0, "none where it is $_") for 'off', 'false', 'no', '0', 'OFF', 'of', 'f', 'n';
+is(dumped_densities('-c kde_aqp.dump_densities=off', '--inserts'), 0, 'nor by --inserts');
+is(dumped_densities(undef, '--inserts'), $stored, 'which does take them');
+is(dumped_densities('-c kde_aqp.dump_densities=off', '--data-only'), 0, 'nor by --data-only');
+is(dumped_densities(undef, '--exclude-table-data=kde_aqp.density'), 0, '--exclude-table-data leaves them out too');
+# pg_dump asks the server for errors alone.
+is(dumped_densities('-c kde_aqp.dump_densities=perhaps'), $stored, 'what is neither counts as on');
+like(slurp_file($node->logfile), qr/WARNING: .*parameter "kde_aqp.dump_densities" requires a Boolean value/,
+  "and the server's log warns of it");
+# With the library loaded in every session, which knows the option.
+is(dumped_densities('-c local_preload_libraries= -c session_preload_libraries=kde_aqp -c kde_aqp.dump_densities=off', '-U',
+    $node->safe_psql('postgres', 'SELECT current_user')), 0, 'none where the library is loaded first');
+
+# For a database, by its owner in a session that has used the extension (the option is known from then on).
+psql_as_owner('second', q{SELECT 1 FROM kde_devices(); ALTER DATABASE second SET kde_aqp.dump_densities = off});
+is(dumped_densities(undef), 0, 'none of a database where it is off');
+is(dumped_densities('-c kde_aqp.dump_densities=on'), $stored, 'but if the one who dumps wants them');
+my ($cluster) = run_command([ 'pg_dumpall', @dump, '--exclude-database=template*' ]);
+my ($part) = $cluster =~ /^\\connect second\n(.*?)(?:^\\connect|\z)/ms;
+unlike($part, qr/^COPY kde_aqp\.density [^\n]*\n[^\\]/m, 'pg_dumpall leaves them out of it');
+($part) = $cluster =~ /^\\connect plain\n(.*?)(?:^\\connect|\z)/ms;
+like($part, qr/^COPY kde_aqp\.density [^\n]*\n[^\\]/m, 'and takes those of others');
+psql_as_owner('second', q{SELECT 1 FROM kde_devices(); ALTER DATABASE second RESET kde_aqp.dump_densities});
+is(dumped_densities(undef), $stored, 'all again');
+# What was left out is missing, not broken.
+{
+  local $ENV{PGOPTIONS} = '-c kde_aqp.dump_densities=off';
+  $node->command_ok([ 'pg_dump', @owner, '-Fc', '-f', "$directory/without.dump", 'second' ], 'pg_dump without densities');
+}
+create_database('without', 0);
+my ($restored_without, $errors_without) = run_command([ 'pg_restore', @dump, @owner, '--no-data-for-failed-tables',
+    '--exit-on-error', '--section=pre-data', '--section=data', '-d', 'without', "$directory/without.dump" ]);
+is($errors_without, '', 'and its restore');
+is(psql_as_owner('without', q{
+     SELECT count(*) FROM kde_densities; SELECT count(*) FROM orders; SELECT count(*) FROM kept;
+     SELECT seed FROM kde_fit('orders', 'price', seed => 5);}), "0\n20000\n1\n5", 'has the tables, which can be fitted');
+
 # A failed restore leaves what was there.
 my $restored = psql_as_owner('parallel', $values);
 my ($code, $out, $err) = $node->psql('parallel', q{

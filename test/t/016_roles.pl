@@ -145,7 +145,13 @@ for my $what (keys %what) {
   push @{ $queries{"drop $what"} }, map { fill($_, $what) }
     ($filtered || $one ? q{SELECT kde_drop('{t}'::regclass, 'x'{f})} : ()),
     q{SELECT kde_drop('{t}'::regclass, {x}{f})};
+  push @{ $queries{"drift $what"} }, map { fill($_, $what) }
+    ($filtered || $one ? q{SELECT kde_drift('{t}'::regclass, 'x'{f})} : ()), q{SELECT kde_drift('{t}'::regclass, {x}{f})};
+  push @{ $queries{"set $what"} }, map { fill($_, $what) }
+    ($filtered || $one ? q{SELECT kde_set_refresh('{t}'::regclass, 'x', enabled => false{f})} : ()),
+    q{SELECT kde_set_refresh('{t}'::regclass, {x}, enabled => false{f})};
 }
+push @{ $queries{"refresh $_"} }, "SELECT kde_refresh('s.$_', true)" for @tables;
 $queries{'use values'} = [ @by_value, 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
   'SELECT kde_histogram(d) FROM s.values', 'SELECT kde_to_json(d), kde_to_jsonb(d) FROM s.values',
   'SELECT d::json, d::jsonb FROM s.values', 'SELECT kde_in(kde_out(d)), kde_send(d) FROM s.values',
@@ -156,7 +162,9 @@ $queries{'use arrays'} = [ 'SELECT kde_bandwidth(ARRAY[1, 2, 3, 5, 9])',
   'SELECT kde_bandwidth_matrix(ARRAY[[1, 2], [3, 1], [5, 9], [2, 2], [4, 7]])',
   'SELECT kde_evaluate(ARRAY[[1, 2], [3, 1], [5, 9], [2, 2], [4, 7]], ARRAY[[1, 2]])' ];
 $queries{'use devices'} = ['SELECT kde_devices()'];
-$queries{'use internals'} = [ q{SELECT kde_aqp.is_readable('s.plain', '{x}', '{1}', '{}', '{}')} ];
+$queries{'use internals'} = [ q{SELECT kde_aqp.is_readable('s.plain', '{x}', '{1}', '{}', '{}')},
+  'SELECT kde_aqp.progress()',
+  q{SELECT kde_aqp.staleness('s.plain', now(), 1, NULL, NULL, NULL, NULL, NULL, NULL)} ];
 is_deeply([ sort keys %queries ], [ sort keys %$matrix ], 'the table has a row for each of the queries');
 
 # ------------------------------------------------------------------- ways, and what comes of them
@@ -225,7 +233,7 @@ is($node->safe_psql('roles', q{
        AND relation IS NULL AND NOT coalesce(internal, false)
        AND NOT coalesce(fired AND NOT has_function_privilege('public', function, 'EXECUTE'), false)
        AND pg_describe_object(classid, objid, 0) NOT IN ('schema kde_aqp', 'type kde', 'type kde_aqp.by_name_only',
-         'cast from kde to json', 'cast from kde to jsonb', 'event trigger kde_aqp_on_drop',
+         'function kde_refresh_all(boolean,boolean)', 'procedure kde_refresh_all(boolean,boolean)', 'cast from kde to json', 'cast from kde to jsonb', 'event trigger kde_aqp_on_drop',
          'event trigger kde_aqp_on_alter')}),
   '', 'every function of the extension is tried');
 is($node->safe_psql('roles', q{
@@ -318,6 +326,28 @@ check_revoked('kde_member', '^(ask|fit|drop) .* of plain', 'REVOKE kde_owner FRO
 check_revoked('kde_owner', '^(fit|drop) .* of plain', 'ALTER TABLE s.plain OWNER TO kde_heir',
   'ALTER TABLE s.plain OWNER TO kde_owner');
 
+# ----------------------------------------------------------------------------------- the procedure
+
+# It commits, so that no attempt can be undone: of which tables each role refreshes densities, which a
+# new number tells. Of what it passes over in silence it must not say a word either.
+my $ids = sub {
+  return { map { split /\|/, $_, 2 } split /\n/, $node->safe_psql('roles', q{
+    SELECT relation::regclass || ' ' || column_names::text || filter, xmin::text FROM kde_aqp.density}) };
+};
+for my $i (0 .. $#names) {
+  my $before = $ids->();
+  my ($code, $out, $err) = $node->psql('roles', "SET ROLE $names[$i]; SET client_min_messages = notice; CALL kde_refresh_all(true)");
+  is($code, 0, "$roles->[$i] calls kde_refresh_all()");
+  my $after = $ids->();
+  for my $table (@tables) {
+    my @here = grep { /^s\.$table / } sort keys %$before;
+    my $new = grep { $before->{$_} ne $after->{$_} } @here;
+    my $cell = expected('direct', "refresh $table", $i);
+    is($new, $cell eq 'yes' ? @here : 0, "which refreshes s.$table: $cell");
+    unlike($err, qr/\b$table[. ]/, 'and says nothing of it') if $cell ne 'yes' && $table ne 'forced';
+  }
+}
+
 # ------------------------------------------------------------------------------------- relations
 
 # r, a, w, d, D as in an access privilege list; U: usage. A relation without a row in the table fails.
@@ -355,6 +385,10 @@ is(join(', ', @{ $rights{$_} }), join(', ', @{ $expected_rights{$_} }), "rights 
 
 # ------------------------------------------------------------------------------- what else could tell
 
+is($node->safe_psql('roles', q{
+     ANALYZE kde_aqp.density; ANALYZE kde_aqp.upkeep;
+     SELECT count(*) FROM pg_statistic AS s JOIN pg_class AS c ON c.oid = s.starelid
+       WHERE c.relnamespace = 'kde_aqp'::regnamespace}), '0', 'there are no statistics of the catalog');
 # The planner's estimates of who may see no density do not depend on what the catalog holds.
 my $estimate = sub {
   my ($role, $condition) = @_;

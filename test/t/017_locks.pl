@@ -66,21 +66,26 @@ sub locks_of {
 
 # ------------------------------------------------------------------------------------ fits
 my $fit = q{SELECT kde_fit('t', 'v', seed => 2), kde_fit('t', ARRAY['v', 'w'], seed => 2), kde_fit('t', ARRAY['v * w'], seed => 2)};
-ask($writer, 'BEGIN');
-ask($writer, q{INSERT INTO t SELECT 5000, 1 FROM generate_series(1, 10)});
-ask($writer, $fit);
-my $held = locks_of(backend_pid($writer));
-like($held, qr/kde_aqp\.density RowExclusiveLock/, "a fit holds a writer's lock on the catalog to its end");
-unlike($held, qr/(?:Share|Exclusive)(?<!AccessShare)(?<!RowExclusive)Lock/, 'and nothing heavier on any table');
-all_go_on('a fit not committed', @answers, $of_expression);
-$node->command_ok(['pg_dump', '--lock-wait-timeout=1', '-f', $node->basedir . '/dump.sql', 'postgres'],
-  'and so does pg_dump');
-for my $maintenance ('VACUUM FULL kde_aqp.density', 'REINDEX TABLE kde_aqp.density', 'DROP EXTENSION kde_aqp') {
-  like((ask($third, $maintenance))[1], qr/canceling statement due to lock timeout/, "$maintenance waits for it");
+my %writing = (
+  'a fit' => $fit,
+  'a refresh' => q{SELECT count(*) FILTER (WHERE action = 'refitted') FROM kde_refresh('t', force => true)});
+for my $what (sort keys %writing) {
+  ask($writer, 'BEGIN');
+  ask($writer, q{INSERT INTO t SELECT 5000, 1 FROM generate_series(1, 10)});
+  my $result = ask($writer, $writing{$what});
+  is($result, '3', 'a refresh of three densities') if $what eq 'a refresh';
+  my $held = locks_of(backend_pid($writer));
+  like($held, qr/kde_aqp\.density RowExclusiveLock/, "$what holds a writer's lock on the catalog to its end");
+  unlike($held, qr/(?:Share|Exclusive)(?<!AccessShare)(?<!RowExclusive)Lock/, 'and nothing heavier on any table');
+  all_go_on("$what not committed", @answers, $of_expression);
+  $node->command_ok(['pg_dump', '--lock-wait-timeout=1', '-f', $node->basedir . '/dump.sql', 'postgres'],
+    'and so does pg_dump');
+  for my $maintenance ('VACUUM FULL kde_aqp.density', 'REINDEX TABLE kde_aqp.density', 'DROP EXTENSION kde_aqp') {
+    like((ask($third, $maintenance))[1], qr/canceling statement due to lock timeout/, "$maintenance waits for it");
+  }
+  is((ask($third, 'VACUUM kde_aqp.density'))[1], '', 'VACUUM does not');
+  ask($writer, 'ROLLBACK');
 }
-ask($third, 'VACUUM (ANALYZE) kde_aqp.density');
-is((ask($third, 'VACUUM kde_aqp.density'))[1], '', 'VACUUM does not');
-ask($writer, 'ROLLBACK');
 
 # ------------------------------------------------------------------------------------ answers
 my $reader_pid = backend_pid($reader);

@@ -244,8 +244,11 @@ is(sql(q{SELECT count(DISTINCT datname) FROM pg_stat_activity
          WHERE backend_type = 'kde_aqp refresh worker'}), 3, 'by one worker each');
 is(sql(q{SELECT string_agg(DISTINCT application_name, ',') FROM pg_stat_activity
          WHERE backend_type = 'kde_aqp refresh worker'}), 'kde_aqp refresh worker', 'with a name');
+is(sql(q{SELECT string_agg(query, ',' ORDER BY query) FROM pg_stat_activity
+         WHERE backend_type = 'kde_aqp refresh worker'}),
+  join(',', map { "refreshing a density of $_.public.g" } qw(nothing postgres second)), 'and its work');
 set_option('kde_aqp.max_workers', 2);
-becomes($at_gate, 2, 'max_workers = 2: one is ended');
+becomes($workers, 2, 'max_workers = 2: one is ended');
 set_option('kde_aqp.max_workers', 0);
 becomes($workers, 0, 'max_workers = 0: all are ended');
 is(sql($launchers), 1, 'but the launcher is not');
@@ -262,6 +265,26 @@ set_option('kde_aqp.max_workers', 1);
 is_refreshed('t', 'max_workers = 1: they are back');
 is_refreshed('g', "also in $_", $_) for qw(postgres second nothing);
 
+# A worker ends after kde_aqp.naptime of work. The cheapest density is first, so another that has cost
+# more seconds is the next.
+make_gated('h');
+set_gate('h', 0);
+grow('h');
+becomes($at_gate, 1, 'a costly refresh');
+wait_for_rounds(3);
+set_gate('h', 1);
+is_refreshed('h', 'is done');
+set_gate('g', 0);
+grow($_) for qw(g h);
+becomes($at_gate, 1, 'another, less costly, is at work');
+wait_for_rounds(1);
+$mark = log_size();
+set_gate('g', 1);
+is_refreshed($_, "both are done: $_") for qw(g h);
+my %worker = map { /\[(\d+)\] kde_aqp refresh worker LOG:  refitted the density of ([gh])\./ ? ($2, $1) : () }
+  split /\n/, slurp_file($node->logfile, $mark);
+isnt($worker{h}, $worker{g}, 'by one worker after the other') or diag(explain \%worker);
+
 # --- giving way ---------------------------------------------------------------------------------------
 
 sub keep_at_gate {
@@ -276,7 +299,8 @@ sub keep_at_gate {
 sub timed {
   my ($what, $sql) = @_;
   my $from = time;
-  my ($code, $out, $err) = $node->psql('postgres', $sql);
+  # Whoever waits in vain fails.
+  my ($code, undef, $err) = $node->psql('postgres', "SET statement_timeout = '60s';\n$sql");
   is($code, 0, $what) or diag($err);
   note sprintf '%s: %.0f ms', $what, 1000 * (time - $from);
   return;
@@ -298,7 +322,8 @@ set_gate('g', 1);
 sql(q{SELECT kde_fit('g', 'v', filter => 'g_pass(v) > 0', seed => 1)});
 
 keep_at_gate('nothing', 'DROP EXTENSION');
-is(($node->psql('nothing', 'DROP EXTENSION kde_aqp CASCADE'))[0], 0, 'DROP EXTENSION goes first');
+is(($node->psql('nothing', q{SET statement_timeout = '60s'; DROP EXTENSION kde_aqp CASCADE}))[0], 0,
+  'DROP EXTENSION goes first');
 sql('CREATE EXTENSION kde_aqp', 'nothing');
 set_gate('g', 1, 'nothing');
 sql(q{SELECT kde_fit('g', 'v', filter => 'g_pass(v) > 0', seed => 1)}, 'nothing');
@@ -312,6 +337,20 @@ timed('nor does CREATE DATABASE ... TEMPLATE', 'CREATE DATABASE third TEMPLATE s
 becomes(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh worker'
   AND wait_event = 'PgSleep' AND datname = 'second'}, 1, 'after which the template is worked in again');
 timed('DROP DATABASE WITH (FORCE)', 'DROP DATABASE second WITH (FORCE)');
+
+# --- a database in which nothing works ----------------------------------------------------------------
+
+# As between the files of another version and ALTER EXTENSION UPDATE.
+sql(q{
+  ALTER EVENT TRIGGER kde_aqp_on_alter DISABLE;
+  ALTER TABLE kde_aqp.density ADD COLUMN more integer}, 'third');
+my $copy = oid_of('third');
+$mark = log_size();
+logged(qr/kde_aqp refresh worker ERROR:  the catalog of extension "kde_aqp" is of another version/, $mark,
+  'a worker that fails');
+ok(wait_until(sub { visits_of(oid_of('postgres'), $mark) >= 8 }), 'other databases are visited on');
+cmp_ok(visits_of($copy, $mark), '<', visits_of(oid_of('postgres'), $mark) - 2, 'that one rarely');
+sql('DROP DATABASE third');
 
 # A table that somebody has locked.
 grow('t');
@@ -363,6 +402,14 @@ ok(wait_until(sub { ($node->psql('postgres', 'SELECT 1'))[0] == 0 }), 'it does')
 set_gate('g', 1);
 grow('g');
 is_refreshed('g', 'and densities are refreshed again');
+my %at;
+for (split /\n/, slurp_file($node->logfile, $mark)) {
+  my ($minutes, $seconds) = /^\S+ \d+:(\d+):(\S+)/ or next;
+  my $time = 60 * $minutes + $seconds;
+  $at{ready} = $time if /database system is ready/;
+  $at{visit} //= $time if /starting background worker process "kde_aqp refresh worker/;
+}
+cmp_ok(($at{visit} - $at{ready}) % 3600, '>=', 1, 'but not at once');
 # The statistics began anew, and could not tell so many rows from those of before.
 sql(q{SELECT * FROM kde_refresh('t', force => true)});
 

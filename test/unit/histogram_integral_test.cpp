@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -292,6 +293,28 @@ TEST(HistogramIntegral, ColumnsOfEveryScale) {
   }
 }
 
+// The middle of a range of subnormal numbers is in it: half of the least rounds to nothing.
+TEST(HistogramIntegral, MiddleOfSubnormalValues) {
+  const double least = std::numeric_limits<double>::denorm_min();
+  Parts p;
+  p.header = histograms::plain_header();
+  p.header.min = p.header.mean = least;
+  p.header.max = 512 * least;
+  p.header.lattice_step = 50 * least;
+  p.header.nans = 1;
+  p.header.rows = 1 + 0x1p-40;
+  p.keep_header = true;
+  p.cells = {{0, 0, true}};
+  Bytes b = encode(p);
+  // As many rows as rounding may leave to cells that have none: a mean is asked for all the same.
+  b.header().smooth_rows = 0x1p-40;
+  ASSERT_TRUE(b.validate().ok()) << b.validate().message;
+  fitted::expect_sane_answers(b.view(), 2000);
+  const RangeMoments m = moments(b.view(), between(-least, least));
+  ASSERT_GT(m.finite, 0);
+  EXPECT_EQ(m.mean, least);
+}
+
 // ---------------------------------------------------------------------------- the kernel sum
 
 // Cells as uniform stretches [a, b]; points have a = b.
@@ -404,6 +427,23 @@ TEST(HistogramKernel, QuantilesInvertTheDistribution) {
 
 // Cells far narrower than the bandwidth, where the differences lose digits, against their middles:
 // by (w/h)^2/24 times the second derivative's largest share.
+// A bandwidth that vanishes beside the lattice's step shows in no answer, least of all as NaN.
+TEST(HistogramKernel, BandwidthFarBelowTheLattice) {
+  Parts p;
+  p.header = histograms::plain_header();
+  p.header.flags = kEveryRowRead;
+  p.header.lattice_step = 1e200;
+  p.header.bandwidth = 1e-130;
+  p.cells = {{0, 3, true}};
+  const Bytes b = encode(p);
+  ASSERT_TRUE(b.validate().ok()) << b.validate().message;
+  fitted::expect_sane_answers(b.view(), 2000);
+  const RangeMoments m = moments(b.view(), between(-1, 1));
+  EXPECT_EQ(m.count, 3);
+  EXPECT_EQ(m.mean, 0);
+  EXPECT_EQ(m.variance, 0);
+}
+
 TEST(HistogramKernel, NarrowCells) {
   for (const double w : {0.5, 0.04, 0.03, 1e-3, 1e-6, 1e-9, 1e-13}) {
     Parts p;

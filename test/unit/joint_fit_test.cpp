@@ -113,6 +113,21 @@ TEST(JointFit, WithEveryRowStoredAnswersAreExact) {
   }
 }
 
+TEST(JointFit, TheSameBytesForAnyThreads) {
+  const std::vector<Row> rows = three_columns(250);
+  for (const JointMethod method : {JointMethod::automatic, JointMethod::lscv_matrix}) {
+    JointFitOptions options;
+    options.method = method;
+    const Fit one = fit(rows, 250, options);
+    ASSERT_TRUE(one.status.ok()) << one.status.message;
+    Control three;
+    three.threads = 3;
+    const Fit many = fit(rows, 250, options, three);
+    ASSERT_TRUE(many.status.ok()) << many.status.message;
+    EXPECT_EQ(many.words, one.words) << static_cast<int>(method);
+  }
+}
+
 // The raw sample's squared error of a count is p (1 - p)/n (1 - n/N). On smooth data the density
 // must be well below it; of 300 boxes in the mean a ratio of 0.7 leaves room for their dependence,
 // and a density that only counts the sample's rows has a ratio of 1.

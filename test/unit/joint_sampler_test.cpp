@@ -85,5 +85,28 @@ TEST(JointSampler, DesignEffectOfTheWorstColumn) {
   EXPECT_GT(s.design_effect, 10);  // of 20 rows a block, all alike in the first column
 }
 
+// At whichever of its polls the end of a scan is told to stop.
+TEST(JointSampler, TheEndCanBeCancelled) {
+  for (int polls = 1;; ++polls) {
+    JointSampler sampler({2, 1000, 1});
+    for (int i = 0; i < 3000; ++i) {
+      if (i % 10 == 0) sampler.begin_block();
+      const double row[2] = {std::sin(i), std::cos(i)};
+      ASSERT_TRUE(sampler.add(row, 0).ok());
+    }
+    int left = polls;
+    Control control;
+    control.should_stop = [](void* arg) { return --*static_cast<int*>(arg) < 0; };
+    control.stop_arg = &left;
+    JointSample s;
+    const Status status = sampler.finish(&s, control);
+    if (status.ok()) {
+      EXPECT_GE(polls, 4);  // each column's summary and each column's design effect
+      break;
+    }
+    EXPECT_EQ(status.code, Code::cancelled);
+  }
+}
+
 }  // namespace
 }  // namespace kde

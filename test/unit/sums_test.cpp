@@ -263,6 +263,60 @@ TEST(OrderedSum, HasTheSameBitsForAnyThreads) {
   }
 }
 
+// What a watcher is told: done of the piece, never less than before, and in the end all.
+struct Watched {
+  WorkAmount piece;
+  std::int64_t first = -1, last = -1;
+  int times = 0;
+  bool ascending = true;
+};
+
+void watch(void* arg, WorkAmount piece, std::int64_t done) {
+  Watched* w = static_cast<Watched*>(arg);
+  if (w->times++ == 0) w->first = done;
+  w->ascending = w->ascending && done >= w->last;
+  w->last = done;
+  w->piece = piece;
+}
+
+TEST(Progress, OfEveryEngineGoesFromNothingToAllPairs) {
+  const std::vector<double> x = samples::mix(3000);
+  for (const Engine& engine : {kReference, Engine{}}) {
+    for (const int threads : {1, 3}) {
+      Watched watched;
+      Control control;
+      control.threads = threads;
+      control.on_progress = watch;
+      control.progress_arg = &watched;
+      std::unique_ptr<PairSums> sums;
+      ASSERT_TRUE(make_pair_sums(engine, x, control, &sums).ok());
+      double sum = 0;
+      ASSERT_TRUE(sums->derivative(6, 0.3, &sum).ok());
+      EXPECT_EQ(watched.first, 0);
+      EXPECT_TRUE(watched.ascending);
+      EXPECT_GT(watched.times, 2);
+      EXPECT_EQ(watched.piece.unit, WorkUnit::pairs);
+      EXPECT_EQ(watched.last, watched.piece.total);
+      EXPECT_EQ(watched.piece.total, std::int64_t{3000} * 2999 / 2);
+    }
+  }
+}
+
+TEST(OrderedSum, TellsNothingOfNoAmount) {
+  Watched watched;
+  Control control;
+  control.on_progress = watch;
+  control.progress_arg = &watched;
+  double total = 0;
+  ASSERT_TRUE(ordered_sum(control, 10, [](std::int64_t, double*) {}, {&total, 1}).ok());
+  EXPECT_EQ(watched.times, 0);
+  ASSERT_TRUE(
+      ordered_sum(control, 10, [](std::int64_t, double*) {}, {&total, 1}, {WorkUnit::steps, 30})
+          .ok());
+  EXPECT_EQ(watched.times, 11);
+  EXPECT_EQ(watched.last, 30);
+}
+
 TEST(OrderedSum, OfNothingIsZero) {
   double total = 7;
   ASSERT_TRUE(ordered_sum({}, 0, [](std::int64_t, double*) {}, {&total, 1}).ok());

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <numeric>
 
 namespace kde {
 
@@ -103,7 +104,7 @@ class Finishing {
     out.reserve(cells_.size());
     double low = cells_.front().value;
     for (const HistogramCell& cell : cells_) {
-      out.push_back({cell.point ? cell.value : low / 2 + cell.value / 2, cell.rows});
+      out.push_back({cell.point ? cell.value : std::midpoint(low, cell.value), cell.rows});
       low = cell.value;
     }
     return out;

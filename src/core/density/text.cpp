@@ -244,9 +244,10 @@ Status read_text(Reader& in, std::vector<std::uint64_t>* words, std::size_t* siz
   return s;
 }
 
-Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size) {
+Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size,
+                 const Control& control) {
   try {
-    if (is_joint_text(text)) return joint_from_text(text, words, size);
+    if (is_joint_text(text)) return joint_from_text(text, words, size, control);
     Reader in(text);
     if (Status s = read_text(in, words, size); !s.ok()) return s;
     if (!in.at_end()) return Status::error(Code::invalid_format, "unexpected text after the end");

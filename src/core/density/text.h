@@ -15,6 +15,7 @@
 // A density of several columns: joint/text.h.
 #pragma once
 
+#include "core/control.h"
 #include "core/density/format.h"
 
 #include <string>
@@ -28,7 +29,8 @@ Status to_text(const DensityView& density, std::string* out);
 // Of any kind. Strict: every field, once, in order; white space only between fields; validated as a
 // whole.
 // Errors: invalid_format naming the field; out_of_memory.
-Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size);
+Status from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size,
+                 const Control& control = {});
 
 const char* method_name(Method method);  // "auto", "plugin", "silverman", ...
 bool parse_method(std::string_view name, Method* method);

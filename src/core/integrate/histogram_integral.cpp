@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace kde::histogram {
 
@@ -174,7 +175,7 @@ void own_moments(const HistogramView& d, const Range& r, RangeMoments* out) {
   }
   if (!(sum.m0 > 0)) {
     // Rows too few for the moments' rounding: the middle of the range is as good as anything.
-    out->mean = from / 2 + to / 2;
+    out->mean = std::midpoint(from, to);
     out->variance = 0;
     return;
   }

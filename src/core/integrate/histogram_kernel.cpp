@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace kde::histogram {
 
@@ -15,7 +16,10 @@ constexpr double kReach = 8.5;
 constexpr double kNarrow = 1.0 / 32;
 constexpr double kLargest = std::numeric_limits<double>::max();
 
-double largest_magnitude(const Header& h) { return std::max(std::fabs(h.min), std::fabs(h.max)); }
+// How far from 0 the rows reach: on a lattice half a step beyond the outer values.
+double reach(const Header& h) {
+  return std::max({std::fabs(h.min), std::fabs(h.max), h.lattice_step / 2});
+}
 
 // A_3 ... A_-5 at z, whose index is 3 - k.
 struct Primitives {
@@ -126,7 +130,7 @@ struct Sums {
 }  // namespace
 
 double acting_bandwidth(const Header& h) {
-  return h.bandwidth > 0x1p-40 * largest_magnitude(h) ? h.bandwidth : 0;
+  return h.bandwidth > 0x1p-40 * reach(h) ? h.bandwidth : 0;
 }
 
 double kernel_least(const Header& header, double h) {
@@ -193,7 +197,7 @@ void kernel_moments(const HistogramView& d, double h, const Range& r, RangeMomen
     sum.m2 += rows * (over.m2 - under.m2);
   });
   if (!(sum.m0 > 0)) {
-    out->mean = begin / 2 + end / 2;
+    out->mean = std::midpoint(begin, end);
     out->variance = 0;
     return;
   }
@@ -221,7 +225,7 @@ double kernel_quantile(const HistogramView& d, double h, double rows, double gue
     const double off = kernel_rows_below(d, h, x) - rows;
     (off < 0 ? low : high) = x;
     double next = x - off / kernel_rows_density(d, h, x);
-    if (!(next > low && next < high)) next = low / 2 + high / 2;
+    if (!(next > low && next < high)) next = std::midpoint(low, high);
     const bool done = std::fabs(next - x) <= 1e-14 * (std::fabs(x) + h) || next == x;
     x = next;
     if (done) break;

@@ -25,7 +25,8 @@
 
 namespace kde::histogram {
 
-// The bandwidth that acts: 0 for one below 2^-40 of the column's reach, which no answer would show.
+// The bandwidth that acts: 0 for one below 2^-40 of the column's reach, or of half its lattice's
+// step, which no answer would show.
 double acting_bandwidth(const Header& h);
 
 // All for h = acting_bandwidth() > 0.

@@ -12,6 +12,8 @@ namespace kde {
 
 namespace {
 
+constexpr std::int64_t kRowsReserved = 1 << 20;
+
 constexpr std::size_t kRowsPerPoll = 1 << 16;  // less than a millisecond
 
 // The design effect on one column, of the rows that have a finite value there. False: told to stop.
@@ -70,7 +72,12 @@ struct JointSampler::Columns {
 JointSampler::JointSampler(const Options& options)
     : options_(options),
       random_(options.seed),
-      columns_(std::make_unique<Columns>(options.columns)) {}
+      columns_(std::make_unique<Columns>(options.columns)) {
+  // Growing by doubling would copy all of a large sample in one go, which nobody could cancel. What
+  // is not used of it is never touched.
+  const auto rows = static_cast<std::size_t>(std::min(options.sample_rows, kRowsReserved));
+  value_.reserve(rows * static_cast<std::size_t>(options.columns));
+}
 
 JointSampler::~JointSampler() = default;
 

@@ -195,7 +195,26 @@ std::string_view read_section(Reader& in, const char* name) {
   return in.token();
 }
 
-Status store(const Parts& parts, std::vector<std::uint64_t>* words, std::size_t* size) {
+// A section's `count` numbers, a slice at a time: three numbers are 16 characters.
+Status read_numbers(std::string_view text, const char* field, std::uint32_t* numbers,
+                    std::size_t count, const Control& control) {
+  constexpr std::size_t kSliceNumbers = 3 << 15;  // a millisecond or two
+  while (count > kSliceNumbers) {
+    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    const std::size_t length = base64_length(kSliceNumbers);
+    if (text.size() < length || !read_base64(text.substr(0, length), numbers, kSliceNumbers))
+      return Status::error(Code::invalid_format, "expected field \"%s\"", field);
+    text.remove_prefix(length);
+    numbers += kSliceNumbers;
+    count -= kSliceNumbers;
+  }
+  if (!read_base64(text, numbers, count))
+    return Status::error(Code::invalid_format, "expected field \"%s\"", field);
+  return Status::success();
+}
+
+Status store(const Parts& parts, const Control& control, std::vector<std::uint64_t>* words,
+             std::size_t* size) {
   const JointHeader& h = parts.header;
   std::size_t marginals = 0;
   for (const JointColumn& c : parts.column) {
@@ -234,12 +253,15 @@ Status store(const Parts& parts, std::vector<std::uint64_t>* words, std::size_t*
   const auto numbers = [bytes](std::size_t offset) {
     return reinterpret_cast<std::uint32_t*>(bytes + offset);
   };
-  if (!read_base64(parts.coordinates, numbers(at.coordinate), coordinates))
-    return Status::error(Code::invalid_format, "expected field \"coordinates\"");
-  if (!read_base64(parts.weights, numbers(at.weight), weights))
-    return Status::error(Code::invalid_format, "expected field \"weights\"");
-  if (!read_base64(parts.values, numbers(at.value), values))
-    return Status::error(Code::invalid_format, "expected field \"values\"");
+  if (Status s = read_numbers(parts.coordinates, "coordinates", numbers(at.coordinate), coordinates,
+                              control);
+      !s.ok())
+    return s;
+  if (Status s = read_numbers(parts.weights, "weights", numbers(at.weight), weights, control);
+      !s.ok())
+    return s;
+  if (Status s = read_numbers(parts.values, "values", numbers(at.value), values, control); !s.ok())
+    return s;
   write_boxes(h, reinterpret_cast<const float*>(bytes + at.coordinate),
               reinterpret_cast<float*>(bytes + at.box));
   return validate_joint(bytes, at.size);
@@ -261,8 +283,8 @@ bool is_joint_text(std::string_view text) {
   return in.ok();
 }
 
-Status joint_from_text(std::string_view text, std::vector<std::uint64_t>* words,
-                       std::size_t* size) {
+Status joint_from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size,
+                       const Control& control) {
   Reader in(text);
   Parts parts;
   read_header(in, &parts);
@@ -276,7 +298,7 @@ Status joint_from_text(std::string_view text, std::vector<std::uint64_t>* words,
   parts.values = read_section(in, "values");
   if (!in.ok()) return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
   if (!in.at_end()) return Status::error(Code::invalid_format, "unexpected text after the end");
-  return store(parts, words, size);
+  return store(parts, control, words, size);
 }
 
 }  // namespace kde

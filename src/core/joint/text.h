@@ -10,6 +10,7 @@
 // empty where there are none. Boxes are made anew.
 #pragma once
 
+#include "core/control.h"
 #include "core/joint/format.h"
 #include "core/room.h"
 #include "core/status.h"
@@ -29,7 +30,8 @@ Status to_text(const JointView& density, std::string* out) noexcept;
 bool is_joint_text(std::string_view text);
 
 // Strict, as from_text() of density/text.h, which calls it. Errors: invalid_format naming the
-// field. May throw std::bad_alloc.
-Status joint_from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size);
+// field; cancelled. May throw std::bad_alloc.
+Status joint_from_text(std::string_view text, std::vector<std::uint64_t>* words, std::size_t* size,
+                       const Control& control = {});
 
 }  // namespace kde

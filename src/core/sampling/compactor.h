@@ -15,9 +15,13 @@
 #include "core/room.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace kde {
+
+class ByteReader;  // saved_bytes.h
+class ByteWriter;
 
 struct WeightedValue {
   double value;
@@ -36,6 +40,13 @@ class Compactor {
 
   // The bound L/c above, 0 as long as nothing was merged.
   double rank_error() const;
+
+  // What load() of a compactor of the same capacity goes on from as if it had never stopped.
+  // Throws std::bad_alloc.
+  void save(ByteWriter* out) const;
+  // Null, or what is wrong with the bytes: they must hold `count` values, each within [min, max].
+  // The compactor is fit for nothing after an error. Throws std::bad_alloc.
+  const char* load(ByteReader* in, std::int64_t count, double min, double max);
 
  private:
   struct Level {

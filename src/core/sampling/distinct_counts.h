@@ -10,6 +10,9 @@
 
 namespace kde {
 
+class ByteReader;  // saved_bytes.h
+class ByteWriter;
+
 class DistinctCounts {
  public:
   // Gives up, and frees its memory, at the first value beyond `limit` distinct ones.
@@ -36,6 +39,10 @@ class DistinctCounts {
 
   // (value, count) in ascending order of value; empty after an overflow.
   std::vector<std::pair<double, std::int64_t>> sorted() const;
+
+  // As those of Compactor. Of `count` values, from min to max.
+  void save(ByteWriter* out) const;
+  const char* load(ByteReader* in, std::int64_t count, double min, double max);
 
  private:
   std::size_t limit_;

@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,19 @@ class Sampler {
   // Ends the scan. The sampler is empty afterwards. Errors: out_of_memory, cancelled.
   Status finish(Sample* out, const Control& control = {}) noexcept;
 
+  // The state of the scan as bytes for load(), before finish(): about 8 bytes a row of the sample,
+  // 12 where rows came by block, 8 bytes a value that the compactor holds. The same state gives the
+  // same bytes. Errors: out_of_memory.
+  Status save(std::vector<std::uint8_t>* out) const noexcept;
+  // Becomes the sampler that was saved, options and all, and goes on as that one would have, to the
+  // last bit. Bytes of any origin are checked: what passes can be used like any other sampler's
+  // state. Errors: invalid_format (the sampler stays as it was), out_of_memory.
+  Status load(std::span<const std::uint8_t> bytes) noexcept;
+
+  const Options& options() const { return options_; }
+  // Of the rows added so far; mean and variance are not filled in.
+  const Totals& totals() const { return totals_; }
+
  private:
   // A reservoir of the first kind: holds `size` values drawn uniformly from those offered, and
   // the block each came from.
@@ -102,6 +116,12 @@ class Sampler {
     std::vector<double>& values() { return values_; }
     std::vector<std::uint32_t>& blocks() { return blocks_; }
 
+    // As those of Compactor. by_block: whether the blocks are worth keeping (else all are 0);
+    // `count` values were offered, from min to max, of blocks up to `block`.
+    void save(ByteWriter* out, bool by_block) const;
+    const char* load(ByteReader* in, std::int64_t count, double min, double max,
+                     std::uint32_t block);
+
    private:
     void begin_skipping();
     void next_skip();
@@ -115,6 +135,7 @@ class Sampler {
   };
 
   void finish_totals();
+  const char* load_totals(ByteReader* in);
 
   Options options_;
   Totals totals_;

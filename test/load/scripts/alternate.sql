@@ -1,2 +1,3 @@
--- The other content and its densities, in one transaction.
-CALL load.alternate();
+-- The other content and its densities, in one transaction: fitted anew, and refreshed.
+CALL load.alternate(false);
+CALL load.alternate(true);

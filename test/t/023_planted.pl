@@ -13,6 +13,7 @@ $node->init;
 $node->append_conf('postgresql.conf', 'log_min_messages = warning');
 $node->start;
 $node->safe_psql('postgres', 'CREATE ROLE mallory LOGIN; CREATE ROLE alice LOGIN; CREATE ROLE installer LOGIN');
+my $super = $node->safe_psql('postgres', 'SELECT current_user');
 my $version = $node->safe_psql('postgres', q{SELECT default_version FROM pg_available_extensions WHERE name = 'kde_aqp'});
 
 # ------------------------------------------------------------------------- what mallory plants
@@ -61,7 +62,7 @@ sub plant {
   $node->safe_psql('postgres', "CREATE DATABASE $database OWNER installer");
   $node->safe_psql($database, "GRANT CREATE ON SCHEMA public TO mallory; CREATE SCHEMA alice AUTHORIZATION alice;
     CREATE SCHEMA ext AUTHORIZATION installer");
-  $node->safe_psql($database, "SET search_path = public; SET client_min_messages = error; $plants; " . planted_names('public'),
+  $node->safe_psql($database, "SET search_path = public; SET client_min_messages = error; $plants; " . planted_names('public') . '; DROP VIEW public.kde_densities',
     extra_params => [ '-U', 'mallory' ]);
   $node->safe_psql($database, qq{ALTER DATABASE $database SET search_path = $path});
   return;
@@ -102,16 +103,16 @@ sub check_quiet {
 
 plant('plants');
 # The plants do bear: otherwise the test would show nothing.
-$node->safe_psql('plants', $_) for 'SELECT 1 + 1', 'SELECT oid FROM pg_class', 'SELECT 1::bool';
-is(ran(), 'postgres', 'a careless query runs what is planted');
+$node->psql('plants', $_) for 'SELECT 1 + 1', 'SELECT oid FROM pg_class', 'SELECT 1::bool';
+is(ran(), $super, 'a careless query runs what is planted');
 my %schema = (plants => 'ext', installed => 'ext', public_schema => 'public', updated => 'ext');
 plant($_) for grep { $_ ne 'plants' } sort keys %schema;
 for my $database (sort keys %schema) {
-  my $user = $database eq 'installed' ? 'installer' : 'postgres';
+  my $user = $database eq 'installed' ? 'installer' : $super;
   my $first = $database eq 'updated' ? "VERSION '0.1.0'" : '';
   # With mallory's temporary objects in the session, as in one of a pool.
   my ($code, $out, $err) = $node->psql($database, join(";\n",
-    ($user eq 'postgres' ? ('SET ROLE mallory', planted_names('pg_temp'), 'RESET ROLE') : ()),
+    ($user eq $super ? ('SET ROLE mallory', planted_names('pg_temp'), 'RESET ROLE') : ()),
     "CREATE EXTENSION kde_aqp SCHEMA $schema{$database} $first",
     ($first ? 'ALTER EXTENSION kde_aqp UPDATE' : ())), extra_params => [ '-U', $user ], on_error_stop => 1);
   is($code, 0, "$database: installed") or diag $err;
@@ -121,7 +122,8 @@ for my $database (sort keys %schema) {
 is($node->safe_psql('updated', q{SET search_path = pg_catalog; SELECT extversion FROM pg_extension WHERE extname = 'kde_aqp'}),
   $version, 'updated to the newest version');
 # What would be in the way is not taken over.
-for my $taken ('CREATE TYPE public.kde AS ENUM ()', 'CREATE SCHEMA kde_aqp') {
+for my $taken ('CREATE VIEW public.kde_densities AS SELECT 1',
+  'CREATE TYPE public.kde AS ENUM ()', 'CREATE SCHEMA kde_aqp') {
   $node->safe_psql('postgres', 'DROP DATABASE IF EXISTS taken');
   $node->safe_psql('postgres', 'CREATE DATABASE taken');
   $node->safe_psql('taken', "GRANT CREATE ON SCHEMA public TO mallory; GRANT CREATE ON DATABASE taken TO mallory;
@@ -154,7 +156,7 @@ ran();
 sub check_call {
   my ($what, $sql, $expected) = @_;
   my ($out, $err) = ask($session, $sql);
-  is($err =~ s/^NOTICE.*?\n?//mgr, '', $what);
+  is($err =~ s/^(psql:\S+ )?NOTICE: .*\n?//mgr, '', $what);
   like($out, $expected, "$what: $expected") if defined $expected;
   check_quiet($what);
   return;
@@ -208,9 +210,8 @@ ask($session, q{
       IF EXISTS (SELECT FROM alice.said) THEN RETURN; END IF;
       INSERT INTO alice.said SELECT 'as ' || current_user || ' of ' || current_setting('search_path') || ' ' || current_setting('row_security');
       INSERT INTO alice.said SELECT alice.attempt(w) FROM unnest(ARRAY[
-        'RESET ROLE', 'SET ROLE postgres', 'SET SESSION AUTHORIZATION postgres', 'ALTER ROLE alice SUPERUSER',
-        'SELECT * FROM public.secret', 'CREATE TEMP TABLE evil (x integer)', 'INSERT INTO alice.later VALUES (1)',
-        'SET CONSTRAINTS ALL IMMEDIATE', 'PREPARE kde_evil AS SELECT 1', 'DECLARE kde_evil CURSOR WITH HOLD FOR SELECT 1',
+        'RESET ROLE', 'SET ROLE SUPER', 'SET SESSION AUTHORIZATION SUPER', 'ALTER ROLE alice SUPERUSER',
+        'SELECT * FROM public.secret', 'CREATE TEMP TABLE evil (x integer)', 'PREPARE kde_evil AS SELECT 1', 'DECLARE kde_evil CURSOR WITH HOLD FOR SELECT 1',
         'LISTEN kde_evil', 'SET search_path = alice', 'SET SESSION row_security = on', 'SET work_mem = 7777']) AS w;
     END $f$;
   CREATE FUNCTION alice.pass(numeric) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS
@@ -219,35 +220,109 @@ ask($session, q{
     $$ BEGIN PERFORM alice.escape(); RETURN true; END $$;
   CREATE FUNCTION alice.plus(numeric, numeric) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS
     $$ BEGIN PERFORM alice.escape(); RETURN $1 + $2; END $$;
-  CREATE OPERATOR alice.+++ (FUNCTION = alice.plus, LEFTARG = numeric, RIGHTARG = numeric);
+  CREATE OPERATOR alice.@@@ (FUNCTION = alice.plus, LEFTARG = numeric, RIGHTARG = numeric);
   CREATE DOMAIN alice.checked AS numeric CHECK (alice.holds(VALUE));
   CREATE TYPE alice.other AS (v numeric);
   CREATE FUNCTION alice.to_other(numeric) RETURNS alice.other LANGUAGE plpgsql IMMUTABLE AS
     $$ BEGIN PERFORM alice.escape(); RETURN ROW($1)::alice.other; END $$;
   CREATE CAST (numeric AS alice.other) WITH FUNCTION alice.to_other(numeric);
-  CREATE VIEW alice.heard AS SELECT string_agg(word, ', ' ORDER BY word) AS said FROM alice.said;
-  RESET ROLE});
-my $tried = 'x';
+  CREATE FUNCTION alice.defer(numeric) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN PERFORM alice.defers(); RETURN $1; END $$;
+  CREATE FUNCTION alice.defers() RETURNS void LANGUAGE sql AS 'INSERT INTO alice.later VALUES (1)';
+  CREATE VIEW alice.heard AS SELECT string_agg(word, ', ' ORDER BY word COLLATE "C") AS said FROM alice.said;
+  RESET ROLE} =~ s/SUPER'/$super'/gr);
+my $tried = 'ALTER ROLE alice SUPERUSER: 42501, CREATE TEMP TABLE evil (x integer): 42501,'
+  . ' DECLARE kde_evil CURSOR WITH HOLD FOR SELECT 1: 42501, LISTEN kde_evil: 42501, PREPARE kde_evil AS SELECT 1: 42501,'
+  . ' RESET ROLE: 42501, SELECT * FROM public.secret: 42501, SET ROLE postgres: 42501, SET SESSION AUTHORIZATION postgres: 42501,'
+  . ' SET SESSION row_security = on: done, SET search_path = alice: done, SET work_mem = 7777: done, as alice of pg_catalog, pg_temp off';
+$tried =~ s/postgres/$super/g;
 my $state = q{SELECT current_user, session_user, current_setting('search_path'), current_setting('row_security'), current_setting('work_mem'),
   (SELECT count(*) FROM pg_prepared_statements), (SELECT count(*) FROM pg_listening_channels()), (SELECT count(*) FROM pg_cursors)};
-for my $call (
+my @calls = (
   [ 'an expression', q{SELECT ext.kde_fit('alice.t', ARRAY['alice.pass(x)'], seed => 1)} ],
   [ 'a constant expression', q{SELECT ext.kde_fit('alice.t', ARRAY['x + alice.pass(1)'], seed => 1)} ],
   [ 'a filter', q{SELECT ext.kde_fit('alice.t', 'x', filter => 'alice.holds(x)', seed => 1)} ],
-  [ 'an operator', q{SELECT ext.kde_fit('alice.t', ARRAY['x OPERATOR(alice.+++) x'], seed => 1)} ],
+  [ 'an operator', q{SELECT ext.kde_fit('alice.t', ARRAY['x OPERATOR(alice.@@@) x'], seed => 1)} ],
   [ 'a domain', q{SELECT ext.kde_fit('alice.t', ARRAY['(x + 1)::alice.checked'], seed => 1)} ],
   [ 'a cast', q{SELECT ext.kde_fit('alice.t', ARRAY['(x::alice.other).v'], seed => 1)} ],
-  [ 'several columns', q{SELECT ext.kde_fit('alice.t', ARRAY['x', 'alice.pass(x + 2)'], seed => 1)} ]) {
+  [ 'several columns', q{SELECT ext.kde_fit('alice.t', ARRAY['x', 'alice.pass(x + 2)'], seed => 1)} ],
+  [ 'the drift of an expression', q{SELECT ext.kde_drift('alice.t', ARRAY['alice.pass(x)'], seed => 1)} ],
+  [ 'refresh', q{SELECT ext.kde_refresh('alice.t', true)} ],
+  [ 'refresh of all', q{CALL ext.kde_refresh_all(true)} ]);
+for my $call (@calls) {
   my ($what, $sql) = @$call;
-  ask($session, 'TRUNCATE alice.said, alice.later');
+  ask($session, 'TRUNCATE alice.said');
   my $before = ask($session, $state);
   my ($out, $err) = ask($session, $sql);
-  is($err, '', "$what: fitted");
+  is($err =~ s/^(psql:\S+ )?NOTICE: .*\n?//mgr, '', "$what: fitted");
   is(ask($session, 'SELECT said FROM alice.heard'), $tried, "$what: ran as alice, and could not get out");
   is(ask($session, $state), $before, "$what: the session is as it was");
   is(ran(), '', "$what: nothing ran later as another");
 }
+like((ask($session, q{SELECT ext.kde_fit('alice.t', ARRAY['alice.defer(x)'], seed => 1)}))[1],
+  qr/cannot fire deferred trigger within security-restricted operation/, 'a deferred trigger cannot wait for the superuser');
+is(ran(), '', 'and did not run');
+
+# A function that says it was cancelled ends the refresh of its own table alone.
+ask($session, q{
+  SET ROLE alice;
+  CREATE OR REPLACE FUNCTION alice.pass(numeric) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN RAISE SQLSTATE '57014' USING MESSAGE = 'canceling statement due to user request'; END $$;
+  RESET ROLE;
+  CREATE TABLE public.late AS SELECT x FROM alice.t;
+  SELECT ext.kde_fit('public.late', 'x', seed => 1);
+  UPDATE kde_aqp.density SET select_ms = 1e6 WHERE relation = 'public.late'::regclass;});
+my $number = q{SELECT xmin FROM kde_aqp.density WHERE relation = 'public.late'::regclass};
+my $before = ask($session, $number);
+my (undef, $said) = ask($session, 'CALL ext.kde_refresh_all(true)');
+like($said, qr/canceling statement due to user request/, 'a function that says it was cancelled');
+isnt(ask($session, $number), $before, 'does not keep other tables from being refreshed');
 $session->quit;
+
+# ------------------------------------------------------------------------------------ the worker
+
+# It works as a superuser wherever something is stale, and looks into every database.
+sub create_trap {
+  my ($database, $sql) = @_;
+  $node->safe_psql('postgres', "CREATE DATABASE $database; GRANT CREATE ON DATABASE $database TO mallory");
+  $node->safe_psql($database, qq{GRANT CREATE ON SCHEMA public TO mallory; SET ROLE mallory; $plants; CREATE SCHEMA kde_aqp; $sql});
+  $node->safe_psql('postgres', "ALTER DATABASE $database SET search_path = $path");
+  return;
+}
+# What looks like the catalog where the extension is not installed.
+my @traps = (
+  [ trap_view => q{CREATE VIEW kde_aqp.density AS SELECT public.planted() AS relation; CREATE VIEW kde_aqp.upkeep AS SELECT public.planted() AS density_id} ],
+  [ trap_table => do {
+      my $columns = sub {
+        $node->safe_psql('plants', "SET search_path = pg_catalog; SELECT string_agg(format('%I bigint', attname), ', ' ORDER BY attnum)
+          FROM pg_attribute WHERE attrelid = 'kde_aqp.$_[0]'::regclass AND attnum > 0") };
+      join '; ', map { my $c = $columns->($_);
+        "CREATE TABLE kde_aqp.$_ ($c, PRIMARY KEY (" . ($c =~ /^(\w+)/)[0] . '))', "INSERT INTO kde_aqp.$_ VALUES (1" . ', 1' x ($c =~ tr/,//) . ')' }
+        'density', 'upkeep' } ]);
+create_trap(@$_) for @traps;
+$node->safe_psql('plants', q{SET search_path = pg_catalog;
+  SET ROLE alice;
+  CREATE OR REPLACE FUNCTION alice.pass(numeric) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS
+    $$ BEGIN PERFORM alice.escape(); RETURN $1; END $$;
+  TRUNCATE alice.said;
+  RESET ROLE;
+  SELECT ext.kde_set_refresh('alice.t', ARRAY['alice.pass(x)'], max_age => '1 second')});
+my $visits = q{SELECT string_agg(datname || ' ' || xact_commit, ',' ORDER BY datname) FROM pg_stat_database WHERE datname ~ 'trap'};
+my $visited = $node->safe_psql('postgres', $visits);
+my %commits = map { split / / } split /,/, $visited;
+ran();
+my $log = -s $node->logfile;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'kde_aqp'\nkde_aqp.naptime = 1s");
+$node->restart;
+$node->poll_query_until('plants', q{SELECT pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 FROM alice.said}) or die 'no refresh';
+is($node->safe_psql('plants', q{SET search_path = pg_catalog; SELECT said FROM alice.heard}), $tried,
+  'a refresh in the background ran as alice, and could not get out');
+for my $trap (map { $_->[0] } @traps) {
+  ok($node->poll_query_until('postgres', "SELECT xact_commit > $commits{$trap} FROM pg_stat_database WHERE datname = '$trap'"),
+    "$trap: the worker looked into it");
+}
+is(ran(), '', 'nothing planted ran');
+unlike(slurp_file($node->logfile, $log), qr/terminated by signal|PANIC|ERROR: /, 'nor was the worker led astray');
 
 $node->stop;
 done_testing();

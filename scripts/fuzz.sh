@@ -1,0 +1,40 @@
+#!/bin/bash
+# Runs a libFuzzer target that `make fuzz` has built, for that many seconds:
+#
+#   scripts/fuzz.sh TARGET SECONDS
+#
+# It begins with the inputs in test/fuzz/corpus/TARGET, which is only read, and with those that earlier
+# runs on this machine found worth keeping, in build/fuzz/corpus/TARGET, where it adds its own.
+#
+# A finding stays behind as build/fuzz/TARGET-crash-... (or -timeout-, -oom-, -leak-) and is printed
+# as text too, so that what another machine printed is enough to have it here:
+#
+#   base64 -d <<<'TEXT' | gunzip >input && build/fuzz/TARGET_fuzzer input
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+target=$1
+seconds=$2
+
+own=build/fuzz/corpus/$target
+seeds=test/fuzz/corpus/$target
+mkdir -p "$own"
+corpora=("$own")
+[ ! -d "$seeds" ] || corpora+=("$seeds")
+
+# Of earlier runs: else one of them would be shown as this one's.
+for old in build/fuzz/"$target"-*-*; do
+  [ ! -f "$old" ] || mv "$old" "build/fuzz/earlier-${old##*/}"
+done
+
+# stderr stays open: a target says there which rule was broken.
+"build/fuzz/${target}_fuzzer" -max_total_time="$seconds" -timeout=20 -max_len=20000 \
+  -close_fd_mask=1 -verbosity=0 -print_final_stats=1 -artifact_prefix="build/fuzz/$target-" \
+  "${corpora[@]}" </dev/null
+rc=$?
+for found in build/fuzz/"$target"-*-*; do
+  [ -f "$found" ] || continue
+  printf '%s, gzip and base64:\n' "$found"
+  gzip -9nc "$found" | base64 -w 0
+  echo
+done
+exit $rc

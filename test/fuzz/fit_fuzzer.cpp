@@ -1,0 +1,127 @@
+// libFuzzer target: a column's scan and fit. The first bytes are the options, the rest the values
+// (column_steps.h). `auto` fits whatever has a value; a method by name also, unless its kernel sum
+// reaches beyond double precision. What is fitted must be valid, have all the rows, answer sanely
+// (test/unit/answers.h), enclose its answers by its intervals and read back from its text.
+#include "core/density/text.h"
+#include "core/fit.h"
+#include "core/integrate/integrate.h"
+#include "core/integrate/interval.h"
+
+#include "answers.h"
+#include "column_steps.h"
+#include "finding.h"
+#include "input.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace {
+
+using kde::fuzz::fail;
+using kde::fuzz::Input;
+
+kde::FitOptions take_options(Input* in) {
+  constexpr double kSteps[] = {0, 0, 1, 0.01, 86400, 5e-324, 1e300};
+  kde::FitOptions o;
+  // Half of the inputs are of auto, whose fit has the most ways to go.
+  o.method =
+      static_cast<kde::Method>(std::max(in->choice(2 * kde::kMethods) - kde::kMethods + 1, 0));
+  o.kernel = static_cast<kde::Kernel>(std::max(in->choice(2 * kde::kKernels) - kde::kKernels, 0));
+  o.lattice_step = kSteps[in->choice(std::size(kSteps))];
+  const int flags = in->choice(16);
+  o.every_row_read = (flags & 1) != 0;
+  o.exact = (flags & 2) != 0;
+  if ((flags & 4) != 0) o.engine.kind = kde::Engine::Kind::reference;
+  if (!o.every_row_read) o.rows_per_row_read = 1 + in->take<std::uint8_t>() / 7.0;
+  if ((flags & 8) != 0) o.sampling_variance = in->take<std::uint8_t>() / 16.0;
+  return o;
+}
+
+kde::Sampler::Options take_sampling(Input* in) {
+  constexpr std::int64_t kRows[] = {100000, 100000, 1, 2, 20, 150, -1, -1};
+  constexpr std::size_t kCapacity[] = {std::size_t{1} << 19, 512, 64};
+  kde::Sampler::Options o;
+  o.sample_rows = kRows[in->choice(std::size(kRows))];
+  o.bandwidth_rows = in->choice(2) == 0 ? 2 : 128;
+  o.compactor_capacity = kCapacity[in->choice(std::size(kCapacity))];
+  o.seed = in->take<std::uint8_t>();
+  return o;
+}
+
+bool encloses(const kde::Interval& i) {
+  return std::isnan(i.estimate) || (i.lower <= i.estimate && i.estimate <= i.upper);
+}
+
+void check_intervals(const kde::DensityView& d) {
+  const kde::Header& h = d.header();
+  kde::Random random(3);
+  for (int i = 0; i < 6; ++i) {
+    kde::Range r;
+    r.lower = kde::quantile(d, random.uniform());
+    r.upper = kde::quantile(d, random.uniform());
+    if (r.lower > r.upper) std::swap(r.lower, r.upper);
+    r.lower_unbounded = random.below(4) == 0;
+    r.upper_unbounded = random.below(4) == 0;
+    kde::IntervalOptions o;
+    if (i % 2 == 1) o.changed_rows = static_cast<double>(random.below(1000));
+    if (!encloses(kde::count_interval(d, r, o))) fail("a count is outside its interval");
+    if (!encloses(kde::sum_interval(d, r, o))) fail("a sum is outside its interval");
+    if (!encloses(kde::mean_interval(d, r, o))) fail("a mean is outside its interval");
+    if (h.nans + h.negative_infinities + h.positive_infinities == 0 &&
+        !encloses(kde::quantile_interval(d, random.uniform(), o)))
+      fail("a quantile is outside its interval");
+  }
+}
+
+void check_text(const kde::DensityView& d, const std::vector<std::uint64_t>& words,
+                std::size_t size) {
+  std::string text;
+  std::vector<std::uint64_t> back;
+  std::size_t back_size = 0;
+  if (!kde::to_text(d, &text).ok() || !kde::from_text(text, &back, &back_size).ok() ||
+      back_size != size || back != words)
+    fail("text does not read back");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 8) return 0;
+  Input in(data, size);
+  const kde::FitOptions options = take_options(&in);
+  kde::Sampler sampler(take_sampling(&in));
+  bool fed = true;
+  kde::fuzz::take_column(
+      &in, 700, [&](double x) { fed = fed && sampler.add(x).ok(); }, [&] { sampler.add_null(); },
+      [&] { sampler.begin_block(); });
+  kde::Sample sample;
+  if (!fed || !sampler.finish(&sample).ok()) fail("out of memory");
+
+  std::vector<std::uint64_t> words;
+  std::size_t bytes = 0;
+  kde::FitReport report;
+  const kde::Status status = kde::fit_column(sample, options, {}, &words, &bytes, &report);
+  const kde::Totals& t = sample.totals;
+  if (!status.ok()) {
+    const bool none = t.non_null() == 0;
+    const bool far = std::max(std::fabs(t.min), std::fabs(t.max)) > 1e300;
+    const bool automatic =
+        options.method == kde::Method::automatic && options.kernel == kde::Kernel::gaussian;
+    if (none ? status.code != kde::Code::invalid_argument
+             : automatic || !far || status.code != kde::Code::invalid_format)
+      fail(status.message);
+    return 0;
+  }
+  if (!kde::validate(words.data(), bytes).ok()) fail("a fit is no valid density");
+  const kde::DensityView density(words.data());
+  if (const char* insane = kde::fitted::insane_answer(density, 12)) fail(insane);
+  const double rows = static_cast<double>(t.non_null()) * options.rows_per_row_read;
+  if (std::fabs(kde::count(density, kde::Range{}) - rows) > 1e-9 * rows) fail("rows were lost");
+  check_intervals(density);
+  check_text(density, words, bytes);
+  return 0;
+}

@@ -1,0 +1,105 @@
+// libFuzzer target: the scan and the fit of several columns. The first bytes are the options, the
+// rest the values of the rows one after another (column_steps.h). What is fitted must be valid,
+// answer sanely (test/unit/joint_answers.h) and read back from its text; what is refused must have
+// a reason that lies in the rows.
+#include "core/density/text.h"
+#include "core/joint/fit.h"
+#include "core/joint/text.h"
+
+#include "column_steps.h"
+#include "finding.h"
+#include "input.h"
+#include "joint_answers.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace {
+
+using kde::Code;
+using kde::fuzz::fail;
+using kde::fuzz::Input;
+
+constexpr int kMostColumns = 3;
+
+// Rows from a stream of values: every `columns` of them are one.
+class Rows {
+ public:
+  explicit Rows(kde::JointSampler* sampler, int columns) : sampler_(*sampler), columns_(columns) {}
+
+  void value(double x) { put(x, false); }
+  void null() { put(0, true); }
+  void block() { sampler_.begin_block(); }
+
+ private:
+  void put(double x, bool is_null) {
+    value_[at_] = x;
+    if (is_null) null_ = static_cast<std::uint16_t>(null_ | 1u << at_);
+    if (++at_ < columns_) return;
+    if (!sampler_.add(value_, null_).ok()) fail("out of memory");
+    at_ = 0;
+    null_ = 0;
+  }
+
+  kde::JointSampler& sampler_;
+  int columns_;
+  int at_ = 0;
+  double value_[kMostColumns] = {};
+  std::uint16_t null_ = 0;
+};
+
+void check(const std::vector<std::uint64_t>& words, std::size_t bytes) {
+  if (!kde::validate(words.data(), bytes).ok()) fail("a fit is no valid density");
+  const kde::JointView density(words.data());
+  if (const char* insane = kde::joints::insane_answer(density, 8)) fail(insane);
+  std::string text;
+  std::vector<std::uint64_t> back;
+  std::size_t back_size = 0;
+  if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back, &back_size).ok() ||
+      back_size != bytes || back != words)
+    fail("text does not read back");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 8) return 0;
+  Input in(data, size);
+  const int columns = 1 + in.choice(kMostColumns);
+  kde::JointFitOptions options;
+  // Half of the inputs are of automatic.
+  const int method = in.choice(16);
+  options.method = method < 8 ? kde::JointMethod::automatic
+                              : static_cast<kde::JointMethod>(method % kde::kJointMethods);
+  for (kde::ValueType& t : options.value_type) t = kde::ValueType::float8;
+  for (double& step : options.lattice_step) step = in.choice(4) == 0 ? 1 : 0;
+  options.every_row_read = in.choice(2) == 0;
+  if (!options.every_row_read) {
+    options.rows_per_row_read = 1 + in.take<std::uint8_t>() / 7.0;
+    options.reading_variance = in.take<std::uint8_t>() / 16.0;
+  }
+  options.budget = in.choice(4) == 0 ? 8192 : 512 * 1024;
+  options.bandwidth_rows = 64;
+
+  kde::JointSampler sampler({columns, in.choice(2) == 0 ? 1000 : 20, 3});
+  Rows rows(&sampler, columns);
+  kde::fuzz::take_column(
+      &in, 400, [&](double x) { rows.value(x); }, [&] { rows.null(); }, [&] { rows.block(); });
+  kde::JointSample sample;
+  if (!sampler.finish(&sample).ok()) fail("out of memory");
+  std::vector<std::uint64_t> words;
+  std::size_t bytes = 0;
+  kde::JointFitReport report;
+  int column = -1;
+  const kde::Status status =
+      kde::fit_joint(sample, sampler, options, {}, &words, &bytes, &report, &column);
+  if (status.ok()) {
+    check(words, bytes);
+  } else if (status.code != Code::invalid_argument && status.code != Code::degenerate &&
+             status.code != Code::too_large) {
+    fail(status.message);
+  }
+  return 0;
+}

@@ -1,0 +1,139 @@
+-- What SQLsmith finds when it looks around: tables with densities of every kind, values of type kde in
+-- a table, and functions of concrete types, as SQLsmith knows no polymorphic ones and calls no function
+-- that returns a set. A number stands for a name, as no text that it draws would be one. Tables and
+-- densities are owned by the role that it is, so that it may fit and drop as well as ask.
+\set ON_ERROR_STOP on
+SET client_min_messages = warning;
+
+CREATE EXTENSION kde_aqp;
+CREATE ROLE smith LOGIN;
+CREATE SCHEMA smith AUTHORIZATION smith;
+SET ROLE smith;
+SET search_path = smith, public;
+
+CREATE TABLE numbers (id integer PRIMARY KEY, x double precision, y real, amount numeric, tally bigint);
+INSERT INTO numbers
+SELECT i, CASE i % 97 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' WHEN 2 THEN 'infinity' ELSE sqrt(i % 700) * 10 END,
+       (i * 7919 % 1000) / 10.0, round((i * 31 % 2000) / 7.0, 2), i % 40
+FROM generate_series(1, 2000) i;
+
+CREATE TABLE times (at timestamptz, day date, took interval, name text);
+INSERT INTO times
+SELECT '2026-01-01 UTC'::timestamptz + i * i * interval '1 second', '2026-01-01'::date + i % 300,
+       i % 77 * interval '1 minute', 'name ' || i % 5
+FROM generate_series(1, 1000) i;
+
+CREATE TABLE parts (region integer, price double precision) PARTITION BY LIST (region);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
+INSERT INTO parts SELECT 1 + i % 2, ln(i) FROM generate_series(1, 1000) i;
+
+ANALYZE numbers, times, parts;
+
+SELECT kde_fit('numbers', c, seed => 1) FROM unnest('{x,y,amount,tally}'::name[]) c \g /dev/null
+SELECT kde_fit('times', c, seed => 1) FROM unnest('{at,day,took}'::name[]) c \g /dev/null
+SELECT kde_fit('parts', 'price', method => 'lscv', kernel => 'epanechnikov', seed => 1) \g /dev/null
+SELECT kde_fit('numbers', 'x', filter => 'tally < 20', seed => 1) \g /dev/null
+SELECT kde_fit('numbers', '{x,y,tally}'::text[], seed => 1) \g /dev/null
+SELECT kde_fit('numbers', '{x,y}'::text[], method => 'lscv_matrix', seed => 1, filter => 'tally < 30') \g /dev/null
+SELECT kde_fit('times', '{at,day}'::text[], seed => 1) \g /dev/null
+
+-- Values, which it may not change: they are to last.
+CREATE TABLE kept (id integer, d kde, bounds double precision[], points double precision[]);
+INSERT INTO kept
+SELECT 1, kde_density('numbers.x'), '{10,20,50}'::float8[], '{{1,2},{2,3},{4,4},{5,9},{6,1},{7,7},{9,2},{8,1}}'::float8[]
+UNION ALL SELECT 2, kde_density('times.day'), '{}', '{1,2,3,4,5,6}'
+UNION ALL SELECT 3, kde_density('numbers', '{x,y,tally}'::text[]), '{5,NULL}', '{{1,1},{2,2}}'
+UNION ALL SELECT 4, (SELECT kde_agg(amount) FROM numbers), '{NaN,1}', '{NaN,1,2}'
+UNION ALL SELECT 5, (SELECT kde_agg(took) FROM times), '{-infinity,infinity}', '{}'
+UNION ALL SELECT 6, NULL, NULL, NULL;
+RESET ROLE;
+ALTER TABLE kept OWNER TO CURRENT_USER;
+GRANT SELECT ON kept TO smith;
+SET ROLE smith;
+
+-- Names, good and bad, by any number: the places of one number fit each other. The second number, where
+-- there is one, chooses another place a fourth of the time.
+CREATE FUNCTION place(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1 + abs(coalesce($1, 0) % 8)';
+CREATE FUNCTION place(integer, integer) RETURNS integer LANGUAGE sql IMMUTABLE AS
+    'SELECT place(CASE WHEN $2 % 4 = 0 THEN $2 / 4 ELSE $1 END)';
+CREATE FUNCTION name_at(integer) RETURNS text LANGUAGE sql IMMUTABLE AS
+    $$SELECT ('{numbers.x,numbers.y,smith.numbers.amount,times.day,times.at,parts.price,numbers.tally,"no such name"}'::text[])[place($1)]$$;
+CREATE FUNCTION table_at(integer) RETURNS regclass LANGUAGE sql STABLE AS
+    $$SELECT ('{numbers,numbers,numbers,times,times,parts,numbers,kept}'::text[])[place($1)]::regclass$$;
+CREATE FUNCTION column_at(integer, integer) RETURNS name LANGUAGE sql IMMUTABLE AS
+    $$SELECT ('{x,y,amount,day,at,price,tally,points}'::name[])[place($1, $2)]$$;
+CREATE FUNCTION target_at(integer, integer) RETURNS text LANGUAGE sql IMMUTABLE AS
+    $$SELECT ('{x,y,x,at,day,price,tally,nothing}'::text[])[place($1, $2)]$$;
+CREATE FUNCTION columns_at(integer, integer) RETURNS text[] LANGUAGE sql IMMUTABLE AS
+    $$SELECT string_to_array(('{x y,y x,x tally,at day,at day,price region,x y tally,nothing}'::text[])[place($1, $2)], ' ')$$;
+CREATE FUNCTION filter_at(integer, integer) RETURNS text LANGUAGE sql IMMUTABLE AS
+    $$SELECT ('{NULL,tally < 30,NULL,NULL,name IS NOT NULL,region = 1,tally < 20,no condition}'::text[])[place($1, $2)]$$;
+CREATE FUNCTION method_at(integer) RETURNS text LANGUAGE sql IMMUTABLE AS
+    $$SELECT ('{auto,plugin,lscv,silverman,sheather_jones,smoothed_cv,scott,nonsense}'::text[])[place($1)]$$;
+CREATE FUNCTION kept_at(integer) RETURNS kde LANGUAGE sql STABLE AS 'SELECT d FROM kept WHERE id = place($1)';
+
+-- Functions of concrete types, of every form.
+CREATE FUNCTION count_of(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(name_at($1), $2, $3)';
+CREATE FUNCTION count_of(integer, integer, numeric, numeric) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(table_at($1), column_at($1, $2), $3, $4)';
+CREATE FUNCTION count_kept(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(kept_at($1), $2, $3)';
+CREATE FUNCTION count_of(integer, int4range) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(kept_at($1), $2)';
+CREATE FUNCTION count_of(integer, timestamptz, timestamptz) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(name_at($1), $2, $3)';
+CREATE FUNCTION count_of(integer, date, date) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(kept_at($1), $2, $3)';
+CREATE FUNCTION count_of(integer, interval, interval) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(name_at($1), $2, $3)';
+CREATE FUNCTION count_or_exact(integer, float8, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS $$SELECT approx_count(name_at($1), $2, $3, max_relative_error => $4, otherwise => 'exact')$$;
+CREATE FUNCTION sum_of(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_sum(name_at($1), $2, $3)';
+CREATE FUNCTION sum_of(integer, bigint, bigint) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_sum(kept_at($1), $2, $3)';
+CREATE FUNCTION avg_of(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_avg(name_at($1), $2, $3)';
+CREATE FUNCTION avg_of(integer, integer, integer, integer) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_avg(table_at($1), column_at($1, $2), $3, $4)';
+CREATE FUNCTION avg_of(integer, timestamptz, timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT approx_avg_as(kept_at($1), now(), $2, $3)';
+CREATE FUNCTION spread_kept(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_stddev(kept_at($1), $2, $3)';
+CREATE FUNCTION spread_of(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_variance(name_at($1), $2, $3)';
+CREATE FUNCTION date_quantile(integer, float8) RETURNS date LANGUAGE sql STABLE AS 'SELECT approx_quantile_as(kept_at($1), $2, current_date)';
+CREATE FUNCTION pdf_of(integer, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT kde_pdf(kept_at($1), $2)';
+CREATE FUNCTION cdf_of(integer, numeric) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT kde_cdf(name_at($1), $2)';
+CREATE FUNCTION interval_of(integer, float8, float8, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS
+    'SELECT upper_bound - lower_bound FROM approx_count_ci(kept_at($1), $2, $3, confidence => $4, changed_rows => $5)';
+CREATE FUNCTION interval_of(integer, float8, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS
+    'SELECT upper_bound - lower_bound FROM approx_avg_ci(name_at($1), $2, $3, confidence => $4)';
+CREATE FUNCTION sum_interval_of(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS
+    'SELECT upper_bound - lower_bound FROM approx_sum_ci(kept_at($1), $2, $3)';
+CREATE FUNCTION quantile_interval_of(integer, float8) RETURNS float8 LANGUAGE sql STABLE AS
+    'SELECT upper_bound - lower_bound FROM approx_quantile_ci(kept_at($1), $2)';
+CREATE FUNCTION bins_of(integer, integer) RETURNS float8[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(count) FROM kde_histogram(kept_at($1), least($2, 500))';
+CREATE FUNCTION bins_of(integer, integer, float8, float8) RETURNS float8[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(count) FROM approx_histogram(name_at($1), least($2, 500), lower => $3, upper => $4)';
+CREATE FUNCTION bins_at(integer, float8[]) RETURNS float8[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(fraction) FROM approx_histogram_at(kept_at($1), $2)';
+CREATE FUNCTION points_of(integer, integer, float8, float8) RETURNS float8[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(cdf) FROM kde_points(kept_at($1), least($2, 500), $3, $4)';
+CREATE FUNCTION box_count(integer, integer, float8, float8, integer) RETURNS float8 LANGUAGE sql STABLE AS
+    'SELECT approx_count(table_at($1), columns_at($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], filter => filter_at($1, $5))';
+CREATE FUNCTION box_sum(integer, integer, integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS
+    'SELECT approx_sum(table_at($1), target_at($1, $2), columns_at($1, $3), ARRAY[$4, $4], ARRAY[$5, $5])';
+CREATE FUNCTION box_avg(integer, integer, integer, float8, float8, integer) RETURNS float8 LANGUAGE sql STABLE AS
+    'SELECT approx_avg(table_at($1), target_at($1, $2), columns_at($1, $3), ARRAY[$4, $4], ARRAY[$5, $5], filter => filter_at($1, $6))';
+CREATE FUNCTION box_spread(integer, integer, integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS
+    'SELECT upper_bound FROM approx_variance_ci(table_at($1), target_at($1, $2), columns_at($1, $3), ARRAY[$4, $4], ARRAY[$5, $5])';
+CREATE FUNCTION box_interval(integer, integer, float8, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS
+    'SELECT upper_bound FROM approx_count_ci(table_at($1), columns_at($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], confidence => $5)';
+CREATE FUNCTION reasons(integer, integer, float8, float8, integer, integer) RETURNS text[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(reason) FROM kde_explain(table_at($1), columns_at($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], target_at($1, $5), filter_at($1, $6))';
+CREATE FUNCTION conditional(integer, integer, integer, float8) RETURNS float8[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(estimate) FROM kde_conditional(table_at($1), target_at($1, $2), target_at($1, $3), ARRAY[$4, $4])';
+CREATE FUNCTION fit_of(integer, integer, integer, bigint) RETURNS float8 LANGUAGE sql VOLATILE AS
+    'SELECT bandwidth FROM kde_fit(table_at($1), column_at($1, $2), method_at($3), greatest(least($4, 2000), -1))';
+CREATE FUNCTION fit_of(integer, integer, integer) RETURNS integer LANGUAGE sql VOLATILE AS
+    'SELECT bytes FROM kde_fit(table_at($1), columns_at($1, $2), filter => filter_at($1, $3), sample_rows => 200)';
+CREATE FUNCTION drop_of(integer, integer) RETURNS boolean LANGUAGE sql VOLATILE AS 'SELECT kde_drop(table_at($1), column_at($1, $2), if_exists => true)';
+CREATE FUNCTION bandwidth_of(float8[], integer) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT kde_bandwidth($1, method_at($2))';
+CREATE FUNCTION matrix_of(float8[]) RETURNS float8[] LANGUAGE sql STABLE AS 'SELECT kde_bandwidth_matrix($1)';
+CREATE FUNCTION estimate_of(float8[], float8[], float8[]) RETURNS float8[] LANGUAGE sql STABLE AS 'SELECT kde_evaluate($1, $2, $3)';
+CREATE FUNCTION summary_of(float8[]) RETURNS kde LANGUAGE sql STABLE AS 'SELECT kde_agg(x) FROM unnest($1) x';
+CREATE FUNCTION summary_of(float8[], integer, float8, integer) RETURNS kde LANGUAGE sql STABLE AS 'SELECT kde_agg(x, method_at($2), $3, $4) FROM unnest($1) x';
+CREATE FUNCTION together(integer, integer, integer) RETURNS kde LANGUAGE sql STABLE AS
+    'SELECT rollup(d, $3) FROM (VALUES (kept_at($1)), (kept_at($2))) AS v (d)';
+CREATE FUNCTION through_text(integer) RETURNS kde LANGUAGE sql STABLE AS 'SELECT kept_at($1)::text::kde';
+CREATE FUNCTION from_text(text) RETURNS kde LANGUAGE sql STABLE AS 'SELECT $1::kde';
+CREATE FUNCTION methods_of(integer) RETURNS text LANGUAGE sql STABLE AS 'SELECT method FROM kde_info(kept_at($1))';
