@@ -27,6 +27,8 @@ double seconds_of(const Interval* interval) {
 
 Interval* interval_of(double seconds) {
   auto* interval = static_cast<Interval*>(palloc0(sizeof(Interval)));
+  // Rows that came by SQL may hold more than the functions let pass.
+  seconds = Min(seconds, 1e6 * SECS_PER_DAY);
   interval->day = static_cast<int32>(seconds / SECS_PER_DAY);
   interval->time = static_cast<TimeOffset>(
       (seconds - static_cast<double>(interval->day) * SECS_PER_DAY) * USECS_PER_SEC);
