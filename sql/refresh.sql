@@ -120,6 +120,7 @@ SELECT try($$SELECT kde_set_refresh('t', 'v', scale_factor => 'NaN')$$);
 SELECT try($$SELECT kde_set_refresh('t', 'v', max_age => '1000 years')$$);
 SELECT try($$SELECT kde_set_refresh('t', 'v', append_by => 'page')$$);
 SELECT try($$SELECT kde_set_refresh('t', 'v', append_by => 'key:')$$);
+SELECT try($$SELECT kde_set_refresh('t', 'v', append_by => 'key:nothing')$$);
 SELECT try($$SELECT kde_set_refresh(NULL, 'v')$$);
 SELECT try($$SELECT kde_set_refresh('t', NULL::name)$$);
 

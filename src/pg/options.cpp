@@ -27,6 +27,7 @@ int option_log_min_duration = 10000;
 int option_gpu_memory_limit = 0;
 int option_gpu_max_jobs = 64;
 int option_naptime = 60;
+int option_refresh_timeout = 3600000;
 int option_max_workers = 1;
 double option_refresh_scale_factor = 0.1;
 int option_refresh_threshold = 50;
@@ -153,6 +154,10 @@ void define_worker_options() {
       "kde_aqp.max_workers", "Background workers that may refresh densities at once.",
       "They run where shared_preload_libraries names kde_aqp; 0 means none.", &option_max_workers,
       1, 0, kMostRefreshWorkers, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
+  DefineCustomIntVariable("kde_aqp.refresh_timeout",
+                          "Time that a background refresh of one density may take at most.",
+                          "0 means any.", &option_refresh_timeout, 3600000, 0, INT_MAX, PGC_SIGHUP,
+                          GUC_UNIT_MS, nullptr, nullptr, nullptr);
 }
 
 void define_upkeep_options() {

@@ -40,6 +40,8 @@ extern int option_gpu_max_jobs;
 
 // kde_aqp.naptime: seconds between the refresh launcher's rounds.
 extern int option_naptime;
+// kde_aqp.refresh_timeout: milliseconds a background refresh of one density may take; 0: any.
+extern int option_refresh_timeout;
 // kde_aqp.max_workers: refresh workers that may run at once; 0: none.
 extern int option_max_workers;
 

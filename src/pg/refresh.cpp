@@ -344,6 +344,9 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   PushActiveSnapshot(GetTransactionSnapshot());
   note_refresh_failure(item, result.reason);
   PopActiveSnapshot();
+  // Who may maintain a table need not be allowed to read it, and an error may quote a value.
+  if (get_rel_name(item.relation) == nullptr || !is_owner(item.relation))
+    result.reason = psprintf("an error with SQLSTATE %s", unpack_sql_state(result.sqlstate));
   KDE_FAULT("refresh.noted");
   return result;
 }

@@ -102,7 +102,13 @@ void read_settings(FunctionCallInfo fcinfo, RefreshSettings* settings) {
     reject_bad(!(age <= 100.0 * 366 * SECS_PER_DAY), "max_age");
     settings->max_age = age < 0 ? -1 : age;
   }
-  if (!PG_ARGISNULL(7)) settings->append_by = read_append_by(PG_GETARG_TEXT_PP(7));
+  if (PG_ARGISNULL(7)) return;
+  settings->append_by = read_append_by(PG_GETARG_TEXT_PP(7));
+  // Whether a column will do is seen, and said, when rows are to be appended; it must be there.
+  constexpr char kKey[] = "key:";
+  const char* by = settings->append_by;
+  if (by != nullptr && strncmp(by, kKey, strlen(kKey)) == 0)
+    (void)column_by_name(PG_GETARG_OID(0), by + strlen(kKey));
 }
 
 Datum set_refresh(FunctionCallInfo fcinfo, bool several) {

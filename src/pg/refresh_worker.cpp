@@ -24,6 +24,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/timeout.h"
 #include "utils/timestamp.h"
 
 PGDLLEXPORT void kde_refresh_worker_main(Datum);
@@ -163,6 +164,7 @@ class Worker {
     PG_CATCH();
     {
       HOLD_INTERRUPTS();
+      disable_timeout(STATEMENT_TIMEOUT, false);
       MemoryContextSwitchTo(context_);
       error = CopyErrorData();
       if (error->sqlerrcode == ERRCODE_QUERY_CANCELED && asked_to_yield()) {
@@ -190,7 +192,10 @@ class Worker {
     RefreshHow how;
     how.wait = false;
     how.own_transaction = true;
+    // An owner's function that does not end must not keep all others waiting.
+    if (option_refresh_timeout > 0) enable_timeout_after(STATEMENT_TIMEOUT, option_refresh_timeout);
     const RefreshResult result = refresh_one(item, how);
+    disable_timeout(STATEMENT_TIMEOUT, false);
     switch (result.action) {
       case RefreshAction::refitted:
       case RefreshAction::appended:
