@@ -371,6 +371,18 @@ Oid catalog_oid() {
   return oid;
 }
 
+bool catalog_is_installed() {
+  const Oid extension = get_extension_oid("kde_aqp", true);
+  const Oid schema = get_namespace_oid("kde_aqp", true);
+  if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
+  for (const char* name : {"density", "upkeep"}) {
+    const Oid table = get_relname_relid(name, schema);
+    if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
+      return false;
+  }
+  return true;
+}
+
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value) {
   StoredDensity out;
   Relation catalog = open_catalog(AccessShareLock);

@@ -316,6 +316,20 @@ is(sql(q{SELECT count(*) FROM kde_aqp.upkeep AS u JOIN kde_aqp.density AS d ON d
 set_gate('g', 1);
 is_refreshed('g', 'it is done later');
 
+# --- and a limit to its time --------------------------------------------------------------------------
+
+set_option('kde_aqp.refresh_timeout', "'500ms'");
+$mark = log_size();
+set_gate('g', 0);
+grow('g');
+logged(qr/canceling statement due to statement timeout/, $mark, 'what takes too long is ended');
+becomes(q{SELECT count(*) FROM kde_aqp.upkeep AS u JOIN kde_aqp.density AS d ON d.id = u.density_id
+  WHERE d.relation = 'g'::regclass AND last_error ~ 'timeout'}, 1, 'and noted');
+sql('ALTER SYSTEM RESET kde_aqp.refresh_timeout');
+$node->reload;
+set_gate('g', 1);
+is_refreshed('g', 'with time enough it is done');
+
 keep_at_gate('postgres', 'kde_drop');
 timed('kde_drop does not wait for the refresh', q{SELECT kde_drop('g', 'v', filter => 'g_pass(v) > 0')});
 set_gate('g', 1);
