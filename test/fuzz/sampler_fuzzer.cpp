@@ -27,7 +27,7 @@ std::vector<std::uint8_t> cook(const std::uint8_t* data, std::size_t size) {
   options.seed = data[2];
   options.compactor_capacity = 2 + 2 * (data[3] % 16);
   kde::Sampler sampler(options);
-  const std::size_t rows = 16 * std::size_t{data[4]};
+  const std::size_t rows = 4 * std::size_t{data[4]};
   const unsigned step = 1u + data[5];
   for (std::size_t i = 0; i < rows; ++i) {
     if (data[6] > 128 && i % 16 == 0) sampler.begin_block();

@@ -4,6 +4,7 @@
 
 #include "core/room.h"
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +38,11 @@ struct LongParts {
   }
   // To the bit: 0 and -0 differ.
   bool same(const LongParts& other) const {
-    return exponent == other.exponent &&
-           std::memcmp(mantissa, other.mantissa, sizeof mantissa) == 0;
+    bool same = exponent == other.exponent;
+    for (int i = 0; i < 3; ++i)
+      same = same && std::bit_cast<std::uint64_t>(mantissa[i]) ==
+                         std::bit_cast<std::uint64_t>(other.mantissa[i]);
+    return same;
   }
 };
 
