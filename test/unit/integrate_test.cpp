@@ -314,6 +314,34 @@ TEST(Lattice, BoundsFarFromTheOffset) {
   }
 }
 
+// Beside a step of 1e257 all of [min, max] is the lattice point 0, and so is a range of it whose
+// bounds are in the wrong order. Its mean is within them, not the middle of the stored cells.
+TEST(Lattice, BoundsOfOnePointInTheWrongOrder) {
+  const char* text =
+      "kde/1 kernel=gaussian type=smallint method=plugin flags=9 exponent=0 "
+      "rows=3.6455610097800646e-304 nulls=0 nans=0 "
+      "negative_infinities=3.645561009778613e-304 positive_infinities=0 sample_rows=0 "
+      "bandwidth=2.105417699e-314 origin=5.304989477413e-312 "
+      "lattice_step=2.612970063016972e+257 lattice_offset=2.3422698888e-312 "
+      "lattice_scale=0 min=0 max=7.291129461820036e-304 mean=1.989371055e-314 variance=0 "
+      "smooth_rows=1.69759670866e-313 slope_unit=1.32624737e-315 "
+      "error=5.075883674631299e-116 sampling_variance=1.265e-321 "
+      "count_error=[4e-44,0,0,0,0,0,9.403955e-38,0] "
+      "mean_error=[9.18449e-40,0,5.7646075e+17,0,7.17e-43,0,0,0] atoms=[] "
+      "knots=[-8.393818279728293e-05:0:0,-7.112366251504909e-15:4160749568:0,0:4294967295:17919] "
+      "moments=[0:3.67342e-40]";
+  std::vector<std::uint64_t> words;
+  std::size_t size = 0;
+  const Status status = from_text(text, &words, &size);
+  ASSERT_TRUE(status.ok()) << status.message;
+  const DensityView d(words.data());
+  fitted::expect_sane_answers(d, 2000);
+  const RangeMoments m = moments(d, range(d.header().mean, 0));
+  ASSERT_GT(m.finite, 0);
+  EXPECT_GE(m.mean, 0);
+  EXPECT_LE(m.mean, d.header().mean);
+}
+
 TEST(Atoms, AreExact) {
   std::map<double, int> counts;
   std::vector<double> x;

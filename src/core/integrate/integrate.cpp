@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace kde {
 
@@ -178,6 +179,8 @@ void partial_moments(const DensityView& d, const Range& r, RangeMoments* out) {
     low = std::clamp(low, h.min, h.max);
     high = std::clamp(high, h.min, h.max);
   }
+  // Two bounds about one lattice point, which both are taken for, may be in the wrong order.
+  if (low > high) std::swap(low, high);
   double a = 0;
   double b = 0;
   // Whether the range ends where there is mass beyond, its own mirror image where it is reflected.
