@@ -14,13 +14,11 @@ extern "C" {
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
-#include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "commands/sequence.h"
-#include "commands/extension.h"
 #include "common/hashfn.h"
 #include "executor/tuptable.h"
 #include "storage/bufmgr.h"
@@ -365,14 +363,6 @@ Oid catalog_oid_or_invalid() {
 Oid upkeep_oid_or_invalid() {
   const Oid schema = get_namespace_oid("kde_aqp", true);
   return OidIsValid(schema) ? get_relname_relid("upkeep", schema) : InvalidOid;
-}
-
-Oid installed_catalog_oid() {
-  const Oid extension = get_extension_oid("kde_aqp", true);
-  const Oid catalog = OidIsValid(extension) ? catalog_oid_or_invalid() : InvalidOid;
-  const bool ours =
-      OidIsValid(catalog) && getExtensionOfObject(RelationRelationId, catalog) == extension;
-  return ours ? catalog : InvalidOid;
 }
 
 Oid catalog_oid() {

@@ -92,9 +92,10 @@ Oid catalog_oid();
 // The same, InvalidOid if it is not installed.
 Oid catalog_oid_or_invalid();
 Oid upkeep_oid_or_invalid();  // of kde_aqp.upkeep
-// The same, but invalid unless it belongs to the extension: for who comes to a database without a
-// call of the extension's functions, where anybody may have made relations of these names.
-Oid installed_catalog_oid();
+// Whether the catalog's tables are the extension's. Where it is not installed, anybody who may
+// create schemas can make others of their names, and who is called by none of its functions must
+// not believe those.
+bool catalog_is_installed();
 
 // Locks both in AccessShareLock until the transaction ends, so that they are not dropped meanwhile.
 // False, without waiting, if they are not there, being dropped, or locked as a whole.

@@ -185,11 +185,13 @@ KDE_FUNCTION(kde_on_row) {
   int n = kde_pg::kCatalogKeyColumns;
   for (int i = 0; i < n; ++i) columns[i] = i + 1;
   kde_pg::catalog_key_datums(key, values);
-  if (!update) {
-    // The number it brought is that of another density here, or will be.
-    columns[n] = static_cast<int>(kde_pg::CatalogColumn::id);
-    values[n++] = Int64GetDatum(kde_pg::new_density_id());
-  }
+  // The number it brought is that of another density here, or will be; an UPDATE that comes by a
+  // subscription brings one, too.
+  constexpr int kId = static_cast<int>(kde_pg::CatalogColumn::id);
+  columns[n] = kId;
+  values[n] = update ? heap_getattr(data->tg_trigtuple, kId, desc, &nulls[n])
+                     : Int64GetDatum(kde_pg::new_density_id());
+  ++n;
   kde_pg::note_changed_densities();
   PG_RETURN_POINTER(heap_modify_tuple_by_cols(tuple, desc, n, columns, values, nulls));
 }

@@ -17,6 +17,7 @@ extern "C" {
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -208,6 +209,18 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   owner.end();
 }
 
+// Locks a relation's partitions or children, as the scan will, where nobody has locked them. False
+// if somebody has.
+bool lock_leaves(Oid relation) {
+  List* members = find_all_inheritors(relation, NoLock, nullptr);
+  ListCell* cell;
+  foreach (cell, members) {
+    if (!ConditionalLockRelationOid(lfirst_oid(cell), AccessShareLock)) return false;
+  }
+  list_free(members);
+  return true;
+}
+
 void refresh_in_subtransaction(const RefreshItem& item, const RefreshHow& how,
                                RefreshResult* result) {
   Relation relation = nullptr;
@@ -220,6 +233,10 @@ void refresh_in_subtransaction(const RefreshItem& item, const RefreshHow& how,
   if (relation == nullptr) return skip(result, "its table was dropped");
   check_may_maintain(item.relation);
   check_kind(relation);
+  if (!how.wait && !lock_leaves(item.relation)) {
+    relation_close(relation, NoLock);
+    return skip(result, "one of its partitions is locked");
+  }
   refresh_locked(item, how, relation, result);
   relation_close(relation, NoLock);
 }
@@ -332,7 +349,9 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
 }
 
 void report_refresh(const RefreshResult& result, int level) {
+  const char* table = get_rel_name(result.key.relation);
   const char* name = result.key.columns > 0 ? display_name(result.key)
+                     : table != nullptr     ? psprintf("table \"%s\"", table)
                                             : psprintf("table with OID %u", result.key.relation);
   switch (result.action) {
     case RefreshAction::failed:

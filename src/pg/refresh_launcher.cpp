@@ -9,6 +9,7 @@
 #include "pg/options.h"
 #include "pg/refresh_shared.h"
 #include "pg/refresh_worker.h"
+#include "pg/wait_events.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -28,7 +29,6 @@ extern "C" {
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
-#include "utils/wait_event.h"
 
 PGDLLEXPORT void kde_refresh_launcher_main(Datum);
 }
@@ -329,7 +329,8 @@ class Launcher {
       if (!has_worker(database_[i].oid)) until = Min(until, due_at(database_[i]));
     }
     (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-                    static_cast<long>(Max(until - now, 0.0)) + 1, PG_WAIT_EXTENSION);
+                    static_cast<long>(Max(until - now, 0.0)) + 1,
+                    named_wait("KdeRefreshLauncherMain", &wait_number_));
     ResetLatch(MyLatch);
     CHECK_FOR_INTERRUPTS();
     // It may sleep for long, and others' messages would pile up.
@@ -346,6 +347,7 @@ class Launcher {
       {};  // null: started by an earlier launcher
   bool ended_by_us_[kMostRefreshWorkers] = {};
   int running_ = 0;
+  uint32 wait_number_ = 0;
   bool no_process_ = false, said_no_process_ = false;
 };
 

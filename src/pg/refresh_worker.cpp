@@ -109,6 +109,8 @@ class Worker {
     const double started = now_ms();
     List* items = NIL;
     if (!find_items(&items)) return Visit::idle;
+    // However long the look took, a visit gets one further.
+    bool any = false;
     ListCell* cell;
     foreach (cell, items) {
       const auto* item = static_cast<RefreshItem*>(lfirst(cell));
@@ -117,8 +119,9 @@ class Worker {
         ConfigReloadPending = false;
         ProcessConfigFile(PGC_SIGHUP);
       }
-      if (now_ms() - started >= 1000.0 * option_naptime) return Visit::unfinished;
+      if (any && now_ms() - started >= 1000.0 * option_naptime) return Visit::unfinished;
       refresh(*item);
+      any = true;
     }
     return Visit::done;
   }
@@ -128,8 +131,7 @@ class Worker {
   bool find_items(List** items) {
     HOLD_CANCEL_INTERRUPTS();
     begin_transaction("looking for stale densities");
-    const bool any =
-        OidIsValid(installed_catalog_oid()) && catalog_hold() && !is_empty(catalog_oid());
+    const bool any = catalog_is_installed() && catalog_hold() && !is_empty(catalog_oid());
     if (any) {
       MemoryContext old = MemoryContextSwitchTo(context_);
       *items = refresh_items(InvalidOid);

@@ -27,6 +27,8 @@ double seconds_of(const Interval* interval) {
 
 Interval* interval_of(double seconds) {
   auto* interval = static_cast<Interval*>(palloc0(sizeof(Interval)));
+  // Rows that came by SQL may hold more than the functions let pass.
+  seconds = Min(seconds, 1e6 * SECS_PER_DAY);
   interval->day = static_cast<int32>(seconds / SECS_PER_DAY);
   interval->time = static_cast<TimeOffset>(
       (seconds - static_cast<double>(interval->day) * SECS_PER_DAY) * USECS_PER_SEC);
@@ -55,7 +57,9 @@ Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep
         settings.scale_factor >= 0 ? settings.scale_factor : option_refresh_scale_factor;
     const double threshold = static_cast<double>(
         settings.threshold >= 0 ? settings.threshold : option_refresh_threshold);
-    const double of = upkeep.table_rows;
+    // Of a density that came by a restore, as many as there were when counting began.
+    const double of =
+        upkeep.table_rows > 0 ? upkeep.table_rows : static_cast<double>(upkeep.counters.live());
     if (static_cast<double>(out.changed) > threshold + scale * of) {
       out.stale = true;
       std::snprintf(out.reason, sizeof out.reason, "rows changed: %lld, of %.0f",

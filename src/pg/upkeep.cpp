@@ -236,8 +236,11 @@ void upkeep_remove_orphans() {
       }
     }
     if (low < list_length(known) && *static_cast<int64*>(list_nth(known, low)) == id) continue;
-    CatalogTupleDelete(upkeep, &tuple->t_self);
-    any = true;
+    // Another session that removes it at this moment is not waited for, nor is that an error.
+    TM_FailureData failure;
+    if (table_tuple_delete(upkeep, &tuple->t_self, GetCurrentCommandId(true), InvalidSnapshot,
+                           InvalidSnapshot, false, &failure, false) == TM_Ok)
+      any = true;
   }
   systable_endscan(scan);
   UnregisterSnapshot(latest);

@@ -122,6 +122,33 @@ ask($writer, 'LOCK TABLE t IN EXCLUSIVE MODE');
 is((ask($third, q{SELECT kde_fit('t', 'w', seed => 1) IS NOT NULL}))[1], '', 'a fit goes on beside writers of the table');
 ask($writer, 'ROLLBACK');
 
+# ------------------------------------------------------------------------------------ refreshes
+# A refresh of all waits neither for a table nor for one of its partitions.
+ask($writer, q{CREATE TABLE p (k integer, v double precision) PARTITION BY LIST (k)});
+ask($writer, "CREATE TABLE p$_ PARTITION OF p FOR VALUES IN ($_)") for 1, 2;
+ask($writer, q{INSERT INTO p SELECT 1 + i % 2, i FROM generate_series(1, 100) AS i});
+ask($writer, q{SELECT kde_fit('p', 'v', seed => 1)});
+for my $locked (qw(p p2)) {
+  ask($writer, 'BEGIN');
+  ask($writer, "LOCK TABLE ONLY $locked IN ACCESS EXCLUSIVE MODE");
+  my ($out, $said) = ask($third, 'CALL kde_refresh_all(force => true)');
+  like($said, qr/skipping the density of table "p": .* locked$/m, "$locked is locked: skipped");
+  like($said, qr/\d+ densities refreshed, 0 fresh, 1 skipped, 0 failed/, 'and nothing else');
+  ask($writer, 'ROLLBACK');
+}
+
+# Nor for who removes the rows that densities deleted by SQL left; nor is that an error.
+ask($writer, q{DELETE FROM kde_aqp.density WHERE relation = 'p'::regclass});
+my $orphans = q{SELECT count(*) FROM kde_aqp.upkeep WHERE density_id NOT IN (SELECT id FROM kde_aqp.density)};
+is($node->safe_psql('postgres', $orphans), 1, 'a row was left');
+ask($writer, 'BEGIN');
+ask($writer, q{DELETE FROM kde_aqp.upkeep WHERE density_id NOT IN (SELECT id FROM kde_aqp.density)});
+like((ask($third, 'CALL kde_refresh_all()'))[1], qr/\A[^\n]*NOTICE: [^\n]*\d+ densities refreshed[^\n]*\n?\z/,
+  'while another session removes it, a refresh of all goes on');
+ask($writer, 'ROLLBACK');
+$node->safe_psql('postgres', 'CALL kde_refresh_all()');
+is($node->safe_psql('postgres', $orphans), 0, 'it removes it by itself');
+
 $_->quit for $reader, $writer, $third;
 $node->stop;
 done_testing();

@@ -161,7 +161,8 @@ sub check_call {
   check_quiet($what);
   return;
 }
-check_call('fit', q{SELECT ext.kde_fit('alice.t', 'x', seed => 1), ext.kde_fit('alice.t', 'z', seed => 1)});
+# Of so few values that no answer is exact by itself.
+check_call('fit', q{SELECT ext.kde_fit('alice.t', 'x', seed => 1, sample_rows => 50), ext.kde_fit('alice.t', 'z', seed => 1)});
 check_call('fit every row', q{SELECT ext.kde_fit('alice.t', 'y', seed => 1, sample_rows => -1)});
 check_call('fit of a partitioned table', q{SELECT ext.kde_fit('alice.p', 'x', seed => 1)});
 check_call('fit of a materialized view', q{SELECT ext.kde_fit('alice.m', 'x', seed => 1)});
@@ -171,7 +172,7 @@ check_call('fit with a filter',
 check_call('a filter is stored so that nothing else can be meant',
   q{SELECT d.filter FROM ext.kde_densities AS d WHERE d.filter IS NOT NULL}, qr/^\(y > \(3\)::numeric\)$/);
 check_call('ask', q{SELECT ext.approx_count('alice.t.x', 1, 200), ext.approx_count('alice.t'::pg_catalog.regclass, 'x', 1, 200),
-  ext.approx_avg_as('alice.t.z', NULL::pg_catalog.date, '2026-02-01', '2026-03-01')}, qr/^200/);
+  ext.approx_avg_as('alice.t.z', NULL::pg_catalog.date, '2026-02-01', '2026-03-01')}, qr/^[0-9]/);
 check_call('ask exactly', q{SELECT ext.approx_count('alice.t'::pg_catalog.regclass, 'x', 1, 200, max_relative_error => 0, otherwise => 'exact'),
   ext.approx_sum('alice.t'::pg_catalog.regclass, 'z', '2026-02-01', '2026-03-01', max_relative_error => 0, otherwise => 'exact'),
   ext.approx_avg('alice.p'::pg_catalog.regclass, 'x', 1, NULL, max_relative_error => 0, otherwise => 'exact')}, qr/^200\|/);
