@@ -13,11 +13,13 @@ extern "C" {
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "commands/extension.h"
 #include "commands/sequence.h"
 #include "common/hashfn.h"
 #include "executor/tuptable.h"
@@ -369,6 +371,18 @@ Oid catalog_oid() {
   const Oid oid = catalog_oid_or_invalid();
   if (!OidIsValid(oid)) raise_not_installed();
   return oid;
+}
+
+bool catalog_is_installed() {
+  const Oid extension = get_extension_oid("kde_aqp", true);
+  const Oid schema = get_namespace_oid("kde_aqp", true);
+  if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
+  for (const char* name : {"density", "upkeep"}) {
+    const Oid table = get_relname_relid(name, schema);
+    if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
+      return false;
+  }
+  return true;
 }
 
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value) {
