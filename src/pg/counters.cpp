@@ -29,7 +29,7 @@ namespace kde_pg {
 
 namespace {
 
-constexpr int kNumbers = 7;  // of a leaf, as stored
+constexpr int kNumbers = 10;  // of a leaf, as stored
 
 int64 statistic(PGFunction function, Oid relation) {
   return DatumGetInt64(DirectFunctionCall1(function, ObjectIdGetDatum(relation)));
@@ -51,6 +51,9 @@ bool read_leaf(Oid relation, LeafCounters* leaf, bool* has_rows, bool* counted) 
   const int64 inserts = statistic(pg_stat_get_xact_tuples_inserted, relation);
   const int64 updates = statistic(pg_stat_get_xact_tuples_updated, relation);
   const int64 deletes = statistic(pg_stat_get_xact_tuples_deleted, relation);
+  leaf->unsent_inserts = inserts;
+  leaf->unsent_updates = updates;
+  leaf->unsent_deletes = deletes;
   leaf->inserts = statistic(pg_stat_get_tuples_inserted, relation) + inserts;
   leaf->updates = statistic(pg_stat_get_tuples_updated, relation) + updates;
   leaf->deletes = statistic(pg_stat_get_tuples_deleted, relation) + deletes;
@@ -58,15 +61,21 @@ bool read_leaf(Oid relation, LeafCounters* leaf, bool* has_rows, bool* counted) 
   return true;
 }
 
-// What a counter has grown by; one that fell began anew.
-int64 growth(int64 then, int64 now) { return now >= then ? now - then : now; }
+// Whether a counter fell by more than what had not been sent.
+bool began_anew(int64 then, int64 unsent, int64 now) { return now < then - unsent; }
+
+// What a counter has grown by; one that began anew, from 0.
+int64 growth(int64 then, int64 unsent, int64 now) {
+  return began_anew(then, unsent, now) ? now : Max(now - then, INT64CONST(0));
+}
 
 int64 changed_in(const LeafCounters& then, const LeafCounters& now) {
-  const bool anew =
-      now.inserts < then.inserts || now.updates < then.updates || now.deletes < then.deletes;
-  const int64 inserts = growth(then.inserts, now.inserts);
-  const int64 deletes = growth(then.deletes, now.deletes);
-  int64 changed = inserts + growth(then.updates, now.updates) + deletes;
+  const bool anew = began_anew(then.inserts, then.unsent_inserts, now.inserts) ||
+                    began_anew(then.updates, then.unsent_updates, now.updates) ||
+                    began_anew(then.deletes, then.unsent_deletes, now.deletes);
+  const int64 inserts = growth(then.inserts, then.unsent_inserts, now.inserts);
+  const int64 deletes = growth(then.deletes, then.unsent_deletes, now.deletes);
+  int64 changed = inserts + growth(then.updates, then.unsent_updates, now.updates) + deletes;
   if (now.file == then.file) return changed;
   if (now.counted < 0) return changed + then.live;
   // A session's TRUNCATE and INSERT in quick succession leave `live` too high, and after the
@@ -151,7 +160,10 @@ ArrayType* counters_to_array(const Counters& counters) {
                                      leaf.updates,
                                      leaf.deletes,
                                      leaf.live,
-                                     leaf.counted};
+                                     leaf.counted,
+                                     leaf.unsent_inserts,
+                                     leaf.unsent_updates,
+                                     leaf.unsent_deletes};
     for (const int64 number : numbers) *at++ = Int64GetDatum(number);
   }
   int dims[2] = {counters.leaves, kNumbers};
@@ -169,8 +181,16 @@ Counters counters_from_array(ArrayType* array) {
   out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (out.leaves + 1)));
   const int64* at = reinterpret_cast<const int64*>(ARR_DATA_PTR(array));
   for (int i = 0; i < out.leaves; ++i, at += kNumbers)
-    out.leaf[i] = {
-        static_cast<Oid>(at[0]), static_cast<Oid>(at[1]), at[2], at[3], at[4], at[5], at[6]};
+    out.leaf[i] = {static_cast<Oid>(at[0]),
+                   static_cast<Oid>(at[1]),
+                   at[2],
+                   at[3],
+                   at[4],
+                   at[5],
+                   at[6],
+                   at[7],
+                   at[8],
+                   at[9]};
   return out;
 }
 

@@ -4,7 +4,10 @@
 // late from other sessions (this session's own are added here), start anew after a crash or a
 // reset, and do not count what TRUNCATE removes. What follows from two readings of them:
 //
-//   of each leaf     inserts + updates + deletes since; where a counter fell, it began anew at 0
+//   of each leaf     inserts + updates + deletes since; where a counter fell, it began anew at 0,
+//   unless
+//                    it fell by no more than the reading session had not yet sent: that is on its
+//                    way
 //   a new file       that nobody has counted yet (TRUNCATE, REFRESH MATERIALIZED VIEW, an ALTER
 //   TABLE
 //                    that rewrites): all rows of before are gone, or may have other values; one
@@ -27,6 +30,7 @@ struct LeafCounters {
   Oid file;  // pg_class.relfilenode
   int64 inserts, updates, deletes, live;
   int64 counted;  // pg_class.reltuples; -1: not counted since the file is there
+  int64 unsent_inserts, unsent_updates, unsent_deletes;  // of those, of the reading session alone
 };
 
 struct Counters {
@@ -44,7 +48,7 @@ Counters read_counters(Oid relation);
 // Rows changed between two readings that are both known.
 int64 changed_rows(const Counters& then, const Counters& now);
 
-// As kde_aqp.upkeep.counters holds them, seven numbers a leaf. Null where unknown.
+// As kde_aqp.upkeep.counters holds them, ten numbers a leaf. Null where unknown.
 ArrayType* counters_to_array(const Counters& counters);
 // Unknown if it is no such array, or null.
 Counters counters_from_array(ArrayType* array);

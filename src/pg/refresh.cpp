@@ -335,6 +335,11 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   CurrentResourceOwner = resources;
   if (error == nullptr) return result;
 
+  // Who does not wait is not kept waiting for the catalog either: lock_timeout, not a failure.
+  if (!how.wait && error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE) {
+    skip(&result, "its table or the catalog is locked");
+    return result;
+  }
   if (ends_more(*error, how)) ReThrowError(error);
   result.action = RefreshAction::failed;
   result.reason =
