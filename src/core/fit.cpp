@@ -355,11 +355,13 @@ class Fit {
       low = values.front().value - reach;
       high = values.back().value + reach;
     }
-    if (bandwidth != h_u_) use_bandwidth(bandwidth);
     // |u| <= 1 for every knot: rescale by another power of two where the kernel reaches further.
     int shift = 0;
     std::frexp(std::max(std::fabs(low), std::fabs(high)), &shift);
     shift = std::max(shift, 0);
+    // Values that lie on no points of their lattice may be as near each other as nothing beside it.
+    if (automatic()) bandwidth = std::max(bandwidth, std::ldexp(kNarrowest, shift));
+    if (bandwidth != h_u_) use_bandwidth(bandwidth);
     for (WeightedValue& v : values) v.value = std::ldexp(v.value, -shift);
     bandwidth = std::ldexp(bandwidth, -shift);
     h.origin = scale_.origin;

@@ -55,9 +55,9 @@ void check_line(Input* in) {
   kde::LineBandwidth out;
   const kde::Status status = kde::select_bandwidth(request, x, exact, {}, &out);
   if (!status.ok()) return expect_refusal(status);
-  if (!(out.h > 0)) fail("a bandwidth is not above 0");
-  // Of values at both ends of double precision it may be beyond it.
+  // Of values at either end of double precision it may be beyond it.
   const auto [low, high] = std::minmax_element(x.begin(), x.end());
+  if (!(out.h > 0) && *high - *low > 1e-300) fail("a bandwidth is not above 0");
   if (std::isfinite(*high - *low) && !std::isfinite(out.h)) fail("a bandwidth is not finite");
 }
 
@@ -72,10 +72,12 @@ void check_matrix(Input* in) {
   kde::BandwidthMatrix out;
   const kde::Status status = kde::select_bandwidth_matrix(request, points, d, {}, &out);
   if (!status.ok()) return expect_refusal(status);
+  // Of points as near as double precision has them L itself may round to nothing.
+  if (!out.in_range) return;
   for (int i = 0; i < d; ++i) {
     const auto diagonal = static_cast<std::size_t>(i * d + i);
     if (!(out.factor[diagonal] > 0)) fail("a factor's diagonal is not above 0");
-    if (out.in_range && !(out.matrix[diagonal] > 0 && std::isfinite(out.matrix[diagonal])))
+    if (!(out.matrix[diagonal] > 0 && std::isfinite(out.matrix[diagonal])))
       fail("a matrix is said to be in range and is not");
   }
 }

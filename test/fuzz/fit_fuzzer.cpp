@@ -29,7 +29,7 @@ kde::FitOptions take_options(Input* in) {
   kde::FitOptions o;
   // Half of the inputs are of auto, whose fit has the most ways to go.
   o.method =
-      static_cast<kde::Method>(std::max(in->choice(2 * kde::kMethods) - kde::kMethods + 1, 0));
+      static_cast<kde::Method>(std::max(in->choice(2 * kde::kMethods - 1) - kde::kMethods + 1, 0));
   o.kernel = static_cast<kde::Kernel>(std::max(in->choice(2 * kde::kKernels) - kde::kKernels, 0));
   o.lattice_step = kSteps[in->choice(std::size(kSteps))];
   const int flags = in->choice(16);

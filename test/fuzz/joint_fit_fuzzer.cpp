@@ -1,7 +1,7 @@
 // libFuzzer target: the scan and the fit of several columns. The first bytes are the options, the
 // rest the values of the rows one after another (column_steps.h). What is fitted must be valid,
 // answer sanely (test/unit/joint_answers.h) and read back from its text; what is refused must have
-// a reason that lies in the rows.
+// a reason that lies in the rows. Values beyond 1e300 may be more than the stored form can hold.
 #include "core/density/text.h"
 #include "core/joint/fit.h"
 #include "core/joint/text.h"
@@ -11,6 +11,7 @@
 #include "input.h"
 #include "joint_answers.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -85,8 +86,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   kde::JointSampler sampler({columns, in.choice(2) == 0 ? 1000 : 20, 3});
   Rows rows(&sampler, columns);
+  bool far = false;
   kde::fuzz::take_column(
-      &in, 400, [&](double x) { rows.value(x); }, [&] { rows.null(); }, [&] { rows.block(); });
+      &in, 400,
+      [&](double x) {
+        far = far || (std::isfinite(x) && std::fabs(x) > 1e300);
+        rows.value(x);
+      },
+      [&] { rows.null(); }, [&] { rows.block(); });
   kde::JointSample sample;
   if (!sampler.finish(&sample).ok()) fail("out of memory");
   std::vector<std::uint64_t> words;
@@ -98,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (status.ok()) {
     check(words, bytes);
   } else if (status.code != Code::invalid_argument && status.code != Code::degenerate &&
-             status.code != Code::too_large) {
+             status.code != Code::too_large && !(far && status.code == Code::invalid_format)) {
     fail(status.message);
   }
   return 0;

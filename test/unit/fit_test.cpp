@@ -69,6 +69,22 @@ TEST(FitColumn, AllValuesEqual) {
   }
 }
 
+// A step that the values do not keep to, and beside which their bandwidth is nothing.
+TEST(FitColumn, ValuesFarNearerThanTheirLattice) {
+  std::vector<double> x;
+  for (int i = 0; i < 40; ++i) x.push_back(1e-5 * i);
+  for (const Kernel kernel : {Kernel::epanechnikov, Kernel::uniform, Kernel::gaussian}) {
+    FitOptions options;
+    options.kernel = kernel;
+    options.lattice_step = 1e300;
+    Fitted f;
+    f.status = try_fit(sample_of(x), options, {}, &f);
+    ASSERT_TRUE(f.status.ok()) << f.status.message;
+    EXPECT_EQ(count(f.view(), Range{}), 40);
+    fitted::expect_sane_answers(f.view(), 100);
+  }
+}
+
 // The two values may be as near or as far apart as double precision has them.
 TEST(FitColumn, TwoDistinctValues) {
   const std::pair<double, double> pairs[] = {{0, 1},

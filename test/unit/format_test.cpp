@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -299,6 +300,9 @@ TEST(Validate, RejectsCorruptedAtomsAndKnots) {
       {"knot infinite", [](DensityParts& p) { p.knot_u.back() = kInf; }},
       {"knot beyond 1", [](DensityParts& p) { p.knot_u.back() = 1 + 0x1p-30; }},
       {"knot beyond -1", [](DensityParts& p) { p.knot_u[0] = -1.5; }},
+      // Text has no place for the sign, and a density one form.
+      {"knot at minus zero",
+       [](DensityParts& p) { *std::lower_bound(p.knot_u.begin(), p.knot_u.end(), 0.0) = -0.0; }},
       {"knots equal", [](DensityParts& p) { p.knot_u[4] = p.knot_u[3]; }},
       {"knots descending", [](DensityParts& p) { std::swap(p.knot_u[3], p.knot_u[4]); }},
       {"first mass", [](DensityParts& p) { p.knot_mass[0] = 1; }},

@@ -123,6 +123,8 @@ Status validate_knots(const DensityView& d) {
   for (int i = 0; i <= last; ++i) {
     const double u = d.knot_u(i);
     if (!(std::fabs(u) <= 1)) return invalid("a knot is outside [-1, 1]");
+    // A density has one form.
+    if (u == 0 && std::signbit(u)) return invalid("a knot is at minus zero");
     if (i == 0) continue;
     const double width = u - d.knot_u(i - 1);
     if (!(width > 0)) return invalid("knots are not in ascending order");
