@@ -199,6 +199,15 @@ SELECT try($$SELECT kde_drift('t', 'id')$$);
 SELECT try($$SELECT kde_drift('t', 'v', sample_rows => 1)$$);
 SELECT try($$SELECT kde_drift('t', NULL::name)$$);
 SELECT try($$SELECT kde_drift('t', 'v', sample_rows => 1000000000000)$$);
+-- Of several columns the greatest distance that is not by chance is noted, not that of more rows.
+CREATE TABLE two (often double precision, seldom double precision);
+INSERT INTO two SELECT i, CASE WHEN i % 100 = 0 THEN i END FROM generate_series(1, 20000) AS i;
+SELECT rows FROM kde_fit('two', ARRAY['often', 'seldom'], seed => 1);
+UPDATE two SET often = often + 800, seldom = seldom + 8000;
+SELECT column_name, round(distance::numeric, 2) AS distance, p_value < 1e-12 AS sure, p_value > 0 AS positive
+FROM kde_drift('two', ARRAY['often', 'seldom'], sample_rows => 20000, seed => 1);
+SELECT round(drift::numeric, 2) AS drift FROM kde_densities WHERE relation = 'two'::regclass;
+DROP TABLE two;
 CREATE TABLE empty (v integer);
 SELECT try($$SELECT kde_drift('empty', 'v')$$);
 
