@@ -155,7 +155,9 @@ void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, 
   int tested = 0;
   for (int k = 0; k < key.columns; ++k) {
     check_status(samplers->all[static_cast<Size>(k)].finish(sample, begin_core_work(1)), doing);
-    if (sample->totals.rows() == 0) raise_nothing_to_fit(relation, key, "The scan found no rows.");
+    // Blocks without a row that the filter accepts say nothing of the others.
+    if (sample->totals.rows() == 0 && (!key.has_filter() || scan.every_row_read))
+      raise_nothing_to_fit(relation, key, "The scan found no rows.");
     if (sample->totals.non_null() > 0) {
       double estimated_from;
       const kde::Header* stored =

@@ -151,9 +151,14 @@ is(sql(q{SELECT sampler IS NULL FROM kde_aqp.upkeep AS u JOIN kde_aqp.density AS
 
 # What cannot be kept is told at the fit.
 my ($code, $stdout, $stderr) = $node->psql('postgres', q{
+  SELECT kde_set_refresh('f', 'v', append_by => 'key:nothing')});
+like($stderr, qr/ERROR:  column "nothing" of relation "f" does not exist/, 'a key that is none');
+($code, $stdout, $stderr) = $node->psql('postgres', q{
+  ALTER TABLE f ADD nothing integer;
   SELECT kde_set_refresh('f', 'v', append_by => 'key:nothing');
+  ALTER TABLE f DROP nothing;
   SELECT 1 FROM kde_fit('f', 'v')});
-like($stderr, qr/NOTICE:  rows appended later will not be added.*\n.*it has no column "nothing"/, 'a key that is none');
+like($stderr, qr/NOTICE:  rows appended later will not be added.*\n.*it has no column "nothing"/, 'a key that is none any more');
 ($code, $stdout, $stderr) = $node->psql('postgres', q{
   SELECT kde_set_refresh('f', 'v', append_by => 'key:s');
   SELECT 1 FROM kde_fit('f', 'v')});
