@@ -58,8 +58,12 @@ class Stream {
     for (std::size_t i = from; i < to; ++i) {
       if (block_rows_ > 0 && i % static_cast<std::size_t>(block_rows_) == 0) sampler->begin_block();
       if (i % 11 == 3) sampler->add_null();
-      if (i % 101 == 7) ASSERT_TRUE(sampler->add(i % 2 == 0 ? kNan : kInf).ok());
-      if (i % 53 == 9) ASSERT_TRUE(sampler->add(-0.0).ok());
+      if (i % 101 == 7) {
+        ASSERT_TRUE(sampler->add(i % 2 == 0 ? kNan : kInf).ok());
+      }
+      if (i % 53 == 9) {
+        ASSERT_TRUE(sampler->add(-0.0).ok());
+      }
       ASSERT_TRUE(sampler->add(x_[i]).ok());
     }
   }
