@@ -199,6 +199,25 @@ SELECT try($$SELECT kde_drift('t', 'id')$$);
 SELECT try($$SELECT kde_drift('t', 'v', sample_rows => 1)$$);
 SELECT try($$SELECT kde_drift('t', NULL::name)$$);
 SELECT try($$SELECT kde_drift('t', 'v', sample_rows => 1000000000000)$$);
+-- Of several columns the greatest distance that is not by chance is noted, not that of more rows.
+CREATE TABLE two (often double precision, seldom double precision);
+INSERT INTO two SELECT i, CASE WHEN i % 100 = 0 THEN i END FROM generate_series(1, 20000) AS i;
+SELECT rows FROM kde_fit('two', ARRAY['often', 'seldom'], seed => 1);
+UPDATE two SET often = often + 800, seldom = seldom + 5000;
+SELECT column_name, round(distance::numeric, 2) AS distance, p_value < 1e-8 AS sure
+FROM kde_drift('two', ARRAY['often', 'seldom'], sample_rows => 20000, seed => 1);
+SELECT round(drift::numeric, 2) AS drift FROM kde_densities WHERE relation = 'two'::regclass;
+DROP TABLE two;
+-- Blocks that have no row of the filter's say nothing of the others.
+CREATE TABLE rare (v integer);
+INSERT INTO rare SELECT i FROM generate_series(1, 20000) AS i;
+SELECT rows FROM kde_fit('rare', 'v', filter => 'v > 19990', seed => 1);
+SET kde_aqp.sample_blocks = 10;
+SELECT * FROM kde_drift('rare', 'v', filter => 'v > 19990', seed => 1);
+RESET kde_aqp.sample_blocks;
+DELETE FROM rare WHERE v > 19990;
+SELECT try($$SELECT kde_drift('rare', 'v', filter => 'v > 19990')$$);
+DROP TABLE rare;
 CREATE TABLE empty (v integer);
 SELECT try($$SELECT kde_drift('empty', 'v')$$);
 

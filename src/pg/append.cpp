@@ -72,7 +72,11 @@ const char* read_leaves(Relation relation, const DensityKey& key, AppendMode mod
       table_close(rel, NoLock);
       continue;
     }
-    if (rel->rd_rel->relkind != RELKIND_RELATION) {
+    if (has_new_file(rel)) {
+      // Another TRUNCATE in this transaction would empty it in place and leave no trace.
+      why = psprintf("\"%s\" was created, truncated or rewritten in this transaction",
+                     RelationGetRelationName(rel));
+    } else if (rel->rd_rel->relkind != RELKIND_RELATION) {
       why = psprintf("\"%s\" is no table", RelationGetRelationName(rel));
     } else if (mode == AppendMode::block && rel->rd_rel->relam != HEAP_TABLE_AM_OID) {
       why = psprintf("\"%s\" is no heap table", RelationGetRelationName(rel));
@@ -225,7 +229,9 @@ void add_new_leaves(AppendState* state, const Counters& now) {
   for (int i = 0; i < now.leaves; ++i) {
     if (find_leaf(state->counters, now.leaf[i].relation) != nullptr) continue;
     LeafCounters leaf = now.leaf[i];
-    if (state->mode == AppendMode::key) leaf.inserts = 0;
+    // Its rows may be more than the statistics count as inserted, which they forget.
+    if (state->mode == AppendMode::key)
+      leaf.inserts = Min(leaf.inserts - Max(leaf.live, leaf.counted), INT64CONST(0));
     all.leaf[all.leaves++] = leaf;
   }
   state->counters = all;

@@ -116,6 +116,9 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   scan_options.sample_blocks = option_sample_blocks;
   scan_options.seed = static_cast<uint64>(request.seed);
   scan_options.up_to = keep.up_to();
+  // The greatest key is of the rows that the sample is of: else those that come between would be
+  // read now and, as they have greater ones, appended later.
+  scan_options.active_snapshot = keep.is_on();
   ColumnSink sink(read.sampler);
   const char* doing = psprintf("read %s", describe_column(request.key, 0));
   scan_as_owner(relation, request.key, types, scan_options, doing, &sink, &read.scan);

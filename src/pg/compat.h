@@ -39,6 +39,17 @@ extern "C" {
 #define file_of(relation) ((relation)->rd_node.relNode)
 #endif
 
+// Whether a relation's file was made in this transaction; 16: by another name.
+#if PG_VERSION_NUM >= 160000
+#define has_new_file(relation)                              \
+  ((relation)->rd_createSubid != InvalidSubTransactionId || \
+   (relation)->rd_newRelfilelocatorSubid != InvalidSubTransactionId)
+#else
+#define has_new_file(relation)                              \
+  ((relation)->rd_createSubid != InvalidSubTransactionId || \
+   (relation)->rd_newRelfilenodeSubid != InvalidSubTransactionId)
+#endif
+
 // 18: generated columns that are computed when read (pg_attribute.attgenerated).
 #if PG_VERSION_NUM < 180000
 #define ATTRIBUTE_GENERATED_VIRTUAL 'v'

@@ -11,6 +11,7 @@
 #include "pg/progress.h"
 #include "pg/pinned.h"
 #include "pg/result_set.h"
+#include "pg/staleness.h"
 
 #include "core/sampling/sampler.h"
 
@@ -109,6 +110,22 @@ AnyDensity stored_density(const CatalogEntry& entry) {
   return density;
 }
 
+// What is noted of several columns, of which so many were tested, with Bonferroni's p-values: the
+// greatest distance that is not by chance; else the least probable one. Columns differ in their
+// NULLs and in how alike the rows of a block are, so neither is the other: of the greatest distance
+// alone, few rows would hide a small one that is sure, and of the least p-value alone the reverse.
+kde::Drift worst_of(const kde::Drift* drifts, int columns, int tested) {
+  kde::Drift worst;
+  for (int k = 0; k < columns; ++k) {
+    kde::Drift drift = drifts[k];
+    drift.p_value = Min(drift.p_value * Max(tested, 1), 1.0);
+    const bool equal =
+        drift.p_value == worst.p_value || Max(drift.p_value, worst.p_value) < kSureDriftPValue;
+    if (equal ? drift.distance > worst.distance : drift.p_value < worst.p_value) worst = drift;
+  }
+  return worst;
+}
+
 }  // namespace
 
 void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, int64 seed,
@@ -134,28 +151,27 @@ void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, 
   const char* doing = psprintf("read %s", describe_columns(key));
   scan_as_owner(relation, key, types, options, doing, &sink, &scan);
 
-  kde::Drift worst;
+  kde::Drift drifts[kde::kMaxColumns];
   int tested = 0;
   for (int k = 0; k < key.columns; ++k) {
     check_status(samplers->all[static_cast<Size>(k)].finish(sample, begin_core_work(1)), doing);
-    if (sample->totals.rows() == 0) raise_nothing_to_fit(relation, key, "The scan found no rows.");
-    kde::Drift drift;
+    // Blocks without a row that the filter accepts say nothing of the others.
+    if (sample->totals.rows() == 0 && (!key.has_filter() || scan.every_row_read))
+      raise_nothing_to_fit(relation, key, "The scan found no rows.");
     if (sample->totals.non_null() > 0) {
       double estimated_from;
       const kde::Header* stored =
           column_density(density, stored_place(key, entry->key, k), &estimated_from);
-      drift = kde::drift(kde::DensityView(stored), *sample, estimated_from);
+      drifts[k] = kde::drift(kde::DensityView(stored), *sample, estimated_from);
       ++tested;
     }
-    if (drift.p_value < worst.p_value ||
-        (drift.p_value == worst.p_value && drift.distance > worst.distance))
-      worst = drift;
     if (out != nullptr) {
-      out[k].drift = drift;
+      out[k].drift = drifts[k];
       out[k].sample_rows = sample->sample_rows + sample->totals.non_null() - sample->totals.finite;
     }
   }
-  upkeep_note_drift(entry->id, worst.distance, Min(worst.p_value * Max(tested, 1), 1.0));
+  const kde::Drift noted = worst_of(drifts, key.columns, tested);
+  upkeep_note_drift(entry->id, noted.distance, noted.p_value);
   MemoryContextDelete(context);
   progress_end();
 }

@@ -262,7 +262,9 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   // The caller may have waited for the table, or for another session's fit of the same columns: the
   // statement's snapshot would then show older rows than those already fitted, or none after
   // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
-  PushActiveSnapshot(IsolationUsesXactSnapshot() ? GetTransactionSnapshot() : GetLatestSnapshot());
+  PushActiveSnapshot(options.active_snapshot       ? GetActiveSnapshot()
+                     : IsolationUsesXactSnapshot() ? GetTransactionSnapshot()
+                                                   : GetLatestSnapshot());
   Snapshot snapshot = GetActiveSnapshot();
 
   RowReader reader;

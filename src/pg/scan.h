@@ -33,6 +33,9 @@ struct ScanOptions {
   // Null, or the marks beyond which nothing is read: later rows of the leaves that have one, leaves
   // that have none.
   const HighWater* up_to = nullptr;
+  // Read under the active snapshot: what else the caller has read under it must be of the same
+  // rows. Else under one of its own.
+  bool active_snapshot = false;
 };
 
 struct ScanResult {

@@ -14,12 +14,6 @@ extern "C" {
 
 namespace kde_pg {
 
-namespace {
-
-constexpr double kDriftPValue = 0.001;
-
-}  // namespace
-
 double seconds_of(const Interval* interval) {
   return static_cast<double>(interval->time) / USECS_PER_SEC +
          (interval->day + static_cast<double>(interval->month) * DAYS_PER_MONTH) * SECS_PER_DAY;
@@ -74,7 +68,7 @@ Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep
     std::snprintf(out.reason, sizeof out.reason, "fitted %.0f s ago, more than %.0f s", age, most);
     return out;
   }
-  if (upkeep.drift > option_refresh_drift && upkeep.drift_p_value < kDriftPValue) {
+  if (upkeep.drift > option_refresh_drift && upkeep.drift_p_value < kSureDriftPValue) {
     out.stale = true;
     std::snprintf(out.reason, sizeof out.reason, "drift %.3f, p %.2g", upkeep.drift,
                   upkeep.drift_p_value);

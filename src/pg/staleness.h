@@ -15,6 +15,9 @@ extern "C" {
 
 namespace kde_pg {
 
+// Distances that are as probable by chance are none.
+inline constexpr double kSureDriftPValue = 0.001;
+
 // Settings of a density; negative: the option's.
 struct RefreshSettings {
   bool enabled = true;

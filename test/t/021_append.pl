@@ -151,9 +151,14 @@ is(sql(q{SELECT sampler IS NULL FROM kde_aqp.upkeep AS u JOIN kde_aqp.density AS
 
 # What cannot be kept is told at the fit.
 my ($code, $stdout, $stderr) = $node->psql('postgres', q{
+  SELECT kde_set_refresh('f', 'v', append_by => 'key:nothing')});
+like($stderr, qr/ERROR:  column "nothing" of relation "f" does not exist/, 'a key that is none');
+($code, $stdout, $stderr) = $node->psql('postgres', q{
+  ALTER TABLE f ADD nothing integer;
   SELECT kde_set_refresh('f', 'v', append_by => 'key:nothing');
+  ALTER TABLE f DROP nothing;
   SELECT 1 FROM kde_fit('f', 'v')});
-like($stderr, qr/NOTICE:  rows appended later will not be added.*\n.*it has no column "nothing"/, 'a key that is none');
+like($stderr, qr/NOTICE:  rows appended later will not be added.*\n.*it has no column "nothing"/, 'a key that is none any more');
 ($code, $stdout, $stderr) = $node->psql('postgres', q{
   SELECT kde_set_refresh('f', 'v', append_by => 'key:s');
   SELECT 1 FROM kde_fit('f', 'v')});
@@ -246,6 +251,70 @@ ask($wide, 'ROLLBACK');
 counted();
 is(refresh('c'), 'refitted|not appended: rows were inserted elsewhere than rows are appended: 4', 'rows rolled back');
 $_->quit for $narrow, $wide;
+
+# ---------------------------------------------------------------- what changes while a fit looks
+
+# A constraint that planning evaluates holds the fit between its snapshot and its rows: who comes
+# meanwhile is not of the snapshot, whatever their key, and is appended once.
+sql(q{
+  CREATE FUNCTION hold() RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
+    IF current_setting('test.hold', true) = 'on' THEN
+      PERFORM pg_advisory_lock_shared(1); PERFORM pg_advisory_unlock_shared(1);
+    END IF;
+    RETURN true;
+  END $$;
+  CREATE TABLE h (k integer, v double precision);
+  CREATE TABLE h1 (CHECK (hold())) INHERITS (h);
+  INSERT INTO h1 SELECT i, i FROM generate_series(1, 1000) AS i;
+  SELECT 1 FROM kde_fit('h', 'v', seed => 1);
+  SELECT kde_set_refresh('h', 'v', append_by => 'key:k');
+});
+my ($fitter, $holder) = (open_session($node), open_session($node));
+my $pid = backend_pid($fitter);
+ask($holder, 'SELECT pg_advisory_lock(1)');
+ask($fitter, q{SET test.hold = 'on'});
+send_sql($fitter, q{SELECT rows FROM kde_fit('h', 'v', seed => 1)});
+ok(wait_until(sub { sql("SELECT count(*) FROM pg_locks WHERE pid = $pid AND locktype = 'advisory' AND NOT granted") == 1 }),
+  'a fit is held');
+sql(q{INSERT INTO h1 SELECT i, i FROM generate_series(1001, 1100) AS i});
+ask($holder, 'SELECT pg_advisory_unlock(1)');
+is(end_sql($fitter), '1000', 'it reads what it saw when it looked for the greatest key');
+is(refresh('h'), 'appended|rows appended: 100, exact', 'the others are appended');
+is(sql(q{SELECT approx_count('h.v')}), '1100', 'once each');
+$_->quit for $fitter, $holder;
+
+# What a transaction truncates that it has made itself keeps its file, and its line pointers begin anew.
+sql(q{
+  CREATE TABLE i (k integer, v double precision);
+  INSERT INTO i SELECT i, i FROM generate_series(1, 100) AS i;
+  SELECT 1 FROM kde_fit('i', 'v', seed => 1);
+});
+for my $by ('block', 'key:k') {
+  my $told = ($node->psql('postgres', qq{
+    SELECT kde_set_refresh('i', 'v', append_by => '$by');
+    BEGIN; TRUNCATE i; INSERT INTO i SELECT i, i FROM generate_series(1, 100) AS i;
+    SELECT 1 FROM kde_fit('i', 'v', seed => 1);
+    TRUNCATE i; INSERT INTO i SELECT 1000 + i, 1000 + i FROM generate_series(1, 150) AS i; COMMIT}))[2];
+  like($told, qr/"i" was created, truncated or rewritten in this transaction/, "$by: a new file keeps no state");
+  is(refresh('i'), 'refitted|not appended: no state was kept by the last fit', "$by: so its successor is read");
+  is(sql(q{SELECT approx_count('i.v', 1, 500)}), '0', "$by: and the rows of before are gone");
+}
+
+# A partition whose rows the statistics have forgotten.
+sql(q{
+  CREATE TABLE q (k integer, v double precision) PARTITION BY RANGE (k);
+  CREATE TABLE q2 PARTITION OF q FOR VALUES FROM (10000) TO (20000);
+  INSERT INTO q SELECT i, i FROM generate_series(10000, 10999) AS i;
+  SELECT 1 FROM kde_fit('q', 'v', seed => 1);
+  SELECT kde_set_refresh('q', 'v', append_by => 'key:k');
+  SELECT 1 FROM kde_fit('q', 'v', seed => 1);
+  CREATE TABLE q1 (k integer, v double precision);
+  INSERT INTO q1 SELECT i, i FROM generate_series(1, 500) AS i;
+});
+sql(q{SELECT pg_stat_reset_single_table_counters('q1'::regclass)});
+sql(q{ANALYZE q1; ALTER TABLE q ATTACH PARTITION q1 FOR VALUES FROM (0) TO (10000)});
+is(refresh('q'), 'refitted|not appended: rows were inserted elsewhere than rows are appended: 500',
+  'a partition of smaller keys without statistics of what was inserted');
 
 # ---------------------------------------------------------------- where blocks are sampled
 

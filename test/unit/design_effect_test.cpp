@@ -19,9 +19,10 @@ double effect_of(const std::vector<double>& values, const std::vector<std::uint3
   return effect;
 }
 
-// Pearson's statistic from the table written out, for values that are classes 0 ... classes - 1.
+// The formula of design_effect.h from the table written out, for values that are classes 0 ...
+// classes - 1. classic: Pearson's statistic of the whole table by its degrees of freedom.
 double pearson(const std::vector<double>& values, const std::vector<std::uint32_t>& blocks,
-               int classes, int block_count) {
+               int classes, int block_count, bool classic) {
   std::vector<std::vector<double>> table(block_count, std::vector<double>(classes));
   std::vector<double> by_block(block_count), by_class(classes);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -29,36 +30,69 @@ double pearson(const std::vector<double>& values, const std::vector<std::uint32_
     ++by_block[blocks[i]];
     ++by_class[static_cast<std::size_t>(values[i])];
   }
-  double x2 = 0;
+  double x2 = 0, weighted = 0, freedom = 0;
   const double n = static_cast<double>(values.size());
   for (int b = 0; b < block_count; ++b) {
     for (int k = 0; k < classes; ++k) {
       const double expected = by_block[b] * by_class[k] / n;
-      x2 += (table[b][k] - expected) * (table[b][k] - expected) / expected;
+      const double term = (table[b][k] - expected) * (table[b][k] - expected) / expected;
+      x2 += term;
+      weighted += by_block[b] * term;
     }
+    freedom += by_block[b] * (1 - by_block[b] / n) * (classes - 1);
   }
-  return x2 / ((block_count - 1) * (classes - 1));
+  return classic ? x2 / ((block_count - 1) * (classes - 1)) : weighted / freedom;
 }
 
 TEST(DesignEffect, IsPearsonsStatistic) {
-  for (int classes : {2, 5, kDesignClasses}) {
-    Random random(static_cast<std::uint64_t>(classes));
+  for (const bool one_size : {true, false}) {
+    for (int classes : {2, 5, kDesignClasses}) {
+      Random random(static_cast<std::uint64_t>(classes));
+      std::vector<double> values;
+      std::vector<std::uint32_t> blocks;
+      for (std::uint32_t i = 0; i < 4000; ++i) {
+        const auto drawn = static_cast<std::uint32_t>(random.below(40));
+        blocks.push_back(one_size ? i % 40 : drawn < 20 ? drawn / 10 : drawn);
+        // Half of a block's rows are alike.
+        values.push_back(random.below(2) == 0
+                             ? blocks.back() % classes
+                             : static_cast<double>(random.below(static_cast<unsigned>(classes))));
+      }
+      if (!one_size) {
+        // Every number from 0 on has rows.
+        for (std::uint32_t& b : blocks) b = b < 2 ? b : b - 18;
+      }
+      const double expected = pearson(values, blocks, classes, one_size ? 40 : 22, one_size);
+      EXPECT_GT(expected, 5);
+      EXPECT_NEAR(effect_of(values, blocks), expected, 1e-9 * expected);
+      // Blocks are names, not numbers; values have an order, not a scale.
+      for (std::uint32_t& b : blocks) b = 4294967295U - 1000 * b;
+      for (double& v : values) v = std::exp(v) - 7;
+      EXPECT_NEAR(effect_of(values, blocks), expected, 1e-9 * expected);
+    }
+  }
+}
+
+// Rows drawn one by one beside blocks of equal rows, as where rows are appended to a sample of
+// blocks: a count's variance is the sum over the rows, not the mean over the blocks.
+TEST(DesignEffect, BlocksCountByTheirRows) {
+  for (int singles : {1000, 10000, 50000}) {
+    Random random(11);
     std::vector<double> values;
     std::vector<std::uint32_t> blocks;
-    for (int i = 0; i < 4000; ++i) {
-      blocks.push_back(static_cast<std::uint32_t>(random.below(40)));
-      // Half of a block's rows are alike.
-      values.push_back(random.below(2) == 0
-                           ? blocks.back() % classes
-                           : static_cast<double>(random.below(static_cast<unsigned>(classes))));
+    std::uint32_t block = 0;
+    for (; block < 500; ++block) {
+      const double value = random.uniform();
+      values.insert(values.end(), 100, value);
+      blocks.insert(blocks.end(), 100, block);
     }
-    const double expected = pearson(values, blocks, classes, 40);
-    EXPECT_GT(expected, 5);
-    EXPECT_NEAR(effect_of(values, blocks), expected, 1e-9 * expected);
-    // Blocks are names, not numbers; values have an order, not a scale.
-    for (std::uint32_t& b : blocks) b = 4294967295U - 1000 * b;
-    for (double& v : values) v = std::exp(v) - 7;
-    EXPECT_NEAR(effect_of(values, blocks), expected, 1e-9 * expected);
+    for (int i = 0; i < singles; ++i) {
+      values.push_back(random.uniform());
+      blocks.push_back(block++);
+    }
+    const double expected = (500 * 100.0 * 100 + singles) / (500 * 100.0 + singles);
+    // Five standard deviations of the few blocks of each class: 5 sqrt(2 / (500 * 15)).
+    EXPECT_NEAR(effect_of(values, blocks), expected, 0.082 * expected) << singles;
   }
 }
 
@@ -117,9 +151,10 @@ TEST(DesignEffect, IsThatOfTheRowsKept) {
   }
   Sample sample;
   ASSERT_TRUE(sampler.finish(&sample).ok());
-  // X^2 = n (K - 1) whatever the blocks' sizes; n / (B - 1) with B the blocks that are left, about
-  // 1000 (1 - 0.9^40) = 985.2 (a standard deviation of about 4).
-  EXPECT_NEAR(sample.design_effect, 4000 / 984.2, 4 * 4000 * 4 / (984.2 * 984.2));
+  // The rows kept of a block are hypergeometric, of mean 4 and variance 3.6: Q/n = (3.6 + 4^2)/4,
+  // by 1 - Q/n^2. Q of 1000 blocks has a standard deviation of at most sqrt(32 * 1000), Poisson's
+  // given their sum.
+  EXPECT_NEAR(sample.design_effect, 4.905, 4 * 179 / 4000.0);
 }
 
 TEST(DesignEffect, IsOneWithoutBlocks) {

@@ -60,8 +60,8 @@ bool estimate_design_effect(const std::vector<double>& values,
   }
   if (!sort_values(&keys, control)) return false;
 
-  double sum = 0;
-  double block_count = 0;
+  double sum = 0;      // of n_bk^2 / n_k
+  double squares = 0;  // of n_b^2
   for (std::size_t begin = 0; begin < keys.size();) {
     const std::uint64_t block = static_cast<std::uint64_t>(keys[begin]) / kDesignClasses;
     double rows[kDesignClasses] = {};
@@ -73,14 +73,16 @@ bool estimate_design_effect(const std::vector<double>& values,
     }
     const double block_rows = static_cast<double>(end - begin);
     for (int k = 0; k < kDesignClasses; ++k) {
-      if (rows[k] > 0) sum += rows[k] * rows[k] / (block_rows * class_rows[k]);
+      if (rows[k] > 0) sum += rows[k] * rows[k] / class_rows[k];
     }
-    ++block_count;
+    squares += block_rows * block_rows;
     begin = end;
   }
-  if (block_count < 2) return true;
-  const double statistic = static_cast<double>(values.size()) * (sum - 1);
-  *effect = std::max(statistic / ((block_count - 1) * static_cast<double>(bounds.size())), 1.0);
+  const double n = static_cast<double>(values.size());
+  const double mean_block = squares / n;
+  if (!(mean_block < n)) return true;  // one block
+  const double classes_less_one = static_cast<double>(bounds.size());
+  *effect = std::max((sum - mean_block) / (classes_less_one * (1 - mean_block / n)), 1.0);
   return true;
 }
 

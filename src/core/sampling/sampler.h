@@ -7,8 +7,7 @@
 //               column far from 0 loses no digits in its variance
 //   stream      compactor.h
 //   design      how much less a sample says that came in whole blocks of rows: Pearson's X^2 of
-//               blocks against classes of values, divided by its degrees of freedom, estimates the
-//               design effect: J. N. K. Rao & A. J. Scott, JASA 76 (1981)
+//               blocks against classes of values estimates the design effect (design_effect.h)
 #pragma once
 
 #include "core/control.h"
