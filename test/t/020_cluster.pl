@@ -142,7 +142,7 @@ is(ask_cluster($new, 'sales', q{
      SELECT count(*) FROM pg_proc WHERE proname ~ '^(kde|approx)_';
      CREATE EXTENSION kde_aqp;
      SELECT seed FROM kde_fit('t', 'w', seed => 21);}),
-  "A\nA\nA\nA\nt\nt\n0\n21", 'pg_upgrade: the extension is whole');
+  "A\nA\nA\nt\nt\n0\n21", 'pg_upgrade: the extension is whole');
 $new->stop;
 
 done_testing();
