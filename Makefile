@@ -382,6 +382,9 @@ SEED    ?= 1
 sqlsmith:
 	+@scripts/deps.sh sqlsmith </dev/null && QUERIES=$(QUERIES) SEED=$(SEED) test/sqlsmith/run.sh </dev/null
 
+valgrind:
+	+@scripts/deps.sh valgrind </dev/null && TESTS='$(TESTS)' test/valgrind/run.sh </dev/null
+
 demo:
 	+@scripts/deps.sh demo </dev/null && CSV='$(subst ','\'',$(CSV))' \
 	  COLUMN='$(subst ','\'',$(COLUMN))' demo/run.sh </dev/null
@@ -575,6 +578,7 @@ help:
 	@echo "make sanitize-openmp  tests of the core's own threads under the thread sanitizer (clang, Archer)"
 	@echo "make fuzz            libFuzzer targets of the core [FUZZ_SECONDS=n each]"
 	@echo "make sqlsmith        SQLsmith's random queries against a private server [QUERIES=n SEED=n]"
+	@echo "make valgrind        regression tests with the server under valgrind [TESTS='errors fit']"
 	@echo "make fake-cudad      build the device service over the processor, for tests"
 	@echo "make demo            exact against approximate answers [CSV=file.csv COLUMN=name]"
 	@echo "make bench           benchmarks of the core (ratios in one run)"
@@ -588,4 +592,4 @@ help:
 	@echo "make clean           remove what was built"
 
 .PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench faults fake-cudad deps unit unit-build sanitize sanitize-threads \
-        sanitize-openmp sqlsmith regress isolation tap test demo bench bench-agg bench-joint accuracy load load-quick format format-check lint rooms help FORCE
+        sanitize-openmp sqlsmith valgrind regress isolation tap test demo bench bench-agg bench-joint accuracy load load-quick format format-check lint rooms help FORCE

@@ -7,6 +7,8 @@ CREATE SCHEMA filter;
 GRANT USAGE, CREATE ON SCHEMA filter TO PUBLIC;
 SET search_path = filter, public;
 RESET client_min_messages;
+-- sql/refresh.sql has what a stale density does.
+SET kde_aqp.stale = ignore;
 SET datestyle = 'ISO, YMD';
 
 CREATE FUNCTION try(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$

@@ -5,6 +5,8 @@ DROP ROLE IF EXISTS regress_joint_reader;
 CREATE SCHEMA joint_errors;
 SET search_path = joint_errors, public;
 RESET client_min_messages;
+-- sql/refresh.sql has what a stale density does.
+SET kde_aqp.stale = ignore;
 
 CREATE TABLE t AS SELECT i % 97 AS a, i % 89 AS b, i % 83 AS c, date '2026-01-01' + i % 50 AS day, 'x' || i % 2 AS word
 FROM generate_series(1, 500) AS i;

@@ -4,17 +4,14 @@
 // late from other sessions (this session's own are added here), start anew after a crash or a
 // reset, and do not count what TRUNCATE removes. What follows from two readings of them:
 //
-//   of each leaf     inserts + updates + deletes since; where a counter fell, it began anew at 0,
-//   unless
-//                    it fell by no more than the reading session had not yet sent: that is on its
-//                    way
-//   a new file       that nobody has counted yet (TRUNCATE, REFRESH MATERIALIZED VIEW, an ALTER
-//   TABLE
-//                    that rewrites): all rows of before are gone, or may have other values; one
-//                    that was counted (VACUUM FULL, CLUSTER, ANALYZE after any of them) and has
-//                    fewer rows than those of before with the inserts and without the deletes: the
-//                    missing ones are gone
-//   a leaf that      came (attached) or went (detached): its live rows
+//   of each leaf: inserts + updates + deletes since. Where a counter fell, it began anew at 0,
+//     unless it fell by no more than the reading session had not yet sent: that is on its way;
+//   a new file that nobody has counted yet (TRUNCATE, REFRESH MATERIALIZED VIEW, an ALTER TABLE
+//   that
+//     rewrites): all rows of before are gone, or may have other values;
+//   one that was counted (VACUUM FULL, CLUSTER, ANALYZE after any of them) and has fewer rows than
+//     those of before with the inserts and without the deletes: the missing ones are gone;
+//   a leaf that came (attached) or went (detached): its live rows.
 #pragma once
 
 #include "pg/pg.h"
