@@ -114,7 +114,7 @@ class Fit {
     if (automatic() && options_.lattice_step > 0 && t.finite > 0) {
       h.lattice_step = options_.lattice_step;
       h.lattice_offset = 0;
-      if (!lattice_resolved(h)) h.lattice_step = 0;
+      if (!lattice_resolved(h) || !lattice_cells_in_range(h)) h.lattice_step = 0;
     }
   }
 

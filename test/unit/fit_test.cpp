@@ -361,6 +361,28 @@ TEST(FitColumn, LatticeThatCannotBeResolvedIsLeftOut) {
   EXPECT_EQ(count(f.view(), Range{}), 400);
 }
 
+// numeric(9, -300) has values within half a step of the end of double precision; numeric(5, -400)
+// has a step beyond it.
+TEST(FitColumn, LatticeThatEndsBeyondDoublePrecisionIsLeftOut) {
+  for (const double step : {1e300, 1e308, kInf}) {
+    for (const Kernel kernel : {Kernel::gaussian, Kernel::epanechnikov}) {
+      for (const double sign : {1.0, -1.0}) {
+        SCOPED_TRACE(testing::Message() << step << ' ' << sign << ' ' << static_cast<int>(kernel));
+        FitOptions options;
+        options.kernel = kernel;
+        options.lattice_step = step;
+        options.rows_per_row_read = 30;
+        Fitted f;
+        f.status = try_fit(sample_of({0, 0, 0, 0, sign * 1.79769313e308}), options, {}, &f);
+        ASSERT_TRUE(f.status.ok()) << f.status.message;
+        EXPECT_EQ(f.view().header().lattice_step, 0);
+        EXPECT_EQ(count(f.view(), Range{}), 150);
+        fitted::expect_sane_answers(f.view(), 20);
+      }
+    }
+  }
+}
+
 TEST(FitColumn, NothingButTheValuesDecides) {
   std::vector<double> x = samples::cauchy(3000, 6);
   Sampler::Options o = fitted::keep_all();
