@@ -361,6 +361,33 @@ TEST(FitColumn, LatticeThatCannotBeResolvedIsLeftOut) {
   EXPECT_EQ(count(f.view(), Range{}), 400);
 }
 
+// An outlier that the sample lacks, beside which the squares of all distances are nothing.
+TEST(FitColumn, SampledValuesNearerThanTheRangeTells) {
+  Sampler::Options sampling;
+  sampling.sample_rows = 100;
+  Sampler sampler(sampling);
+  for (const double x : samples::normal(1000, 4)) ASSERT_TRUE(sampler.add(x).ok());
+  ASSERT_TRUE(sampler.add(1e200).ok());
+  Sample sample;
+  ASSERT_TRUE(sampler.finish(&sample).ok());
+  ASSERT_LT(sample.values.back().value, 10) << "the outlier is in the sample";
+  for (const Method method : {Method::automatic, Method::plugin, Method::silverman, Method::scott,
+                              Method::lscv, Method::sheather_jones}) {
+    for (const Kernel kernel : {Kernel::gaussian, Kernel::epanechnikov}) {
+      SCOPED_TRACE(testing::Message()
+                   << static_cast<int>(method) << ' ' << static_cast<int>(kernel));
+      FitOptions options;
+      options.method = method;
+      options.kernel = kernel;
+      Fitted f;
+      f.status = try_fit(sample, options, {}, &f);
+      ASSERT_TRUE(f.status.ok()) << f.status.message;
+      EXPECT_NEAR(count(f.view(), Range{}), 1001, 1e-6);
+      fitted::expect_sane_answers(f.view(), 20);
+    }
+  }
+}
+
 // numeric(9, -300) has values within half a step of the end of double precision; numeric(5, -400)
 // has a step beyond it.
 TEST(FitColumn, LatticeThatEndsBeyondDoublePrecisionIsLeftOut) {
