@@ -32,6 +32,8 @@ constexpr std::size_t kAtomsBesideSmooth = 256;
 constexpr double kPromisedError = 1e-5;
 // The narrowest bandwidth that the stored positions resolve, in units of u (|u| <= 1).
 constexpr double kNarrowest = 0x1p-34;
+// A spread in u whose square, and the squares of its parts, are still numbers.
+constexpr double kNothingBeside = 0x1p-400;
 
 // x = origin + u 2^exponent, |u| <= 1. A power of two: exact, whatever the column's scale.
 struct Scale {
@@ -114,7 +116,7 @@ class Fit {
     if (automatic() && options_.lattice_step > 0 && t.finite > 0) {
       h.lattice_step = options_.lattice_step;
       h.lattice_offset = 0;
-      if (!lattice_resolved(h)) h.lattice_step = 0;
+      if (!lattice_resolved(h) || !lattice_cells_in_range(h)) h.lattice_step = 0;
     }
   }
 
@@ -266,6 +268,12 @@ class Fit {
                               std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2);
       h_u_ = canonical_rescale(gaussian, options_.kernel);
       note("the bandwidth was chosen by the column's range: no two of the sampled values differ");
+      return Status::success();
+    }
+    // The totals know of an outlier that the sample lacks, beside which its values are so near each
+    // other that their squares are nothing. smooth() raises what is narrower than kNarrowest.
+    if (values.back() - values.front() < kNothingBeside) {
+      h_u_ = values.back() - values.front();
       return Status::success();
     }
     LineBandwidth found;

@@ -150,7 +150,8 @@ class AutomaticFit {
       const double scale = std::nearbyint(std::max(1 / options_.lattice_step, 1.0));
       header_.lattice_scale = scale <= kMostExactScale ? scale : 0;
     }
-    if (header_.lattice_step > 0 && !lattice_resolved(header_)) {
+    if (header_.lattice_step > 0 &&
+        (!lattice_resolved(header_) || !lattice_cells_in_range(header_))) {
       header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
       all_on_lattice_ = false;
     }

@@ -14,6 +14,16 @@
 
 namespace kde::fuzz {
 
+// The value of a column whose type has that step (FitOptions::lattice_step) nearest to x; x where
+// there is no step, and beyond 2^53 steps, where every number is as near to a multiple as double
+// precision has it. A type's values all keep to its step: what a fit makes of others is no matter.
+inline double on_step(double x, double step) {
+  if (!(step > 0) || !(std::fabs(x) / step < 0x1p53)) return x;
+  // Decimals are the nearest numbers to their multiples, which a product may not be.
+  const double per_unit = std::nearbyint(1 / step);
+  return step < 1 ? std::nearbyint(x * per_unit) / per_unit : std::nearbyint(x / step) * step;
+}
+
 // Feeds at most `rows` values: value(x) for each, null() for each NULL, block() where a new block
 // of the table begins.
 template <typename Value, typename Null, typename Block>

@@ -1,7 +1,8 @@
 // libFuzzer target: a column's scan and fit. The first bytes are the options, the rest the values
-// (column_steps.h). `auto` fits whatever has a value; a method by name also, unless its kernel sum
-// reaches beyond double precision. What is fitted must be valid, have all the rows, answer sanely
-// (test/unit/answers.h), enclose its answers by its intervals and read back from its text.
+// (column_steps.h), which keep to the type's step if it has one. `auto` fits whatever has a value;
+// a method by name also, unless its kernel sum reaches beyond double precision. What is fitted must
+// be valid, have all the rows, answer sanely (test/unit/answers.h), enclose its answers by its
+// intervals and read back from its text.
 #include "core/density/text.h"
 #include "core/fit.h"
 #include "core/integrate/integrate.h"
@@ -25,7 +26,8 @@ using kde::fuzz::fail;
 using kde::fuzz::Input;
 
 kde::FitOptions take_options(Input* in) {
-  constexpr double kSteps[] = {0, 0, 1, 0.01, 86400, 5e-324, 1e300};
+  // Of whole numbers, dates, and numerics of any scale.
+  constexpr double kSteps[] = {0, 0, 1, 0.01, 86400, 1e-308, 1e300};
   kde::FitOptions o;
   // Half of the inputs are of auto, whose fit has the most ways to go.
   o.method =
@@ -96,8 +98,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   kde::Sampler sampler(take_sampling(&in));
   bool fed = true;
   kde::fuzz::take_column(
-      &in, 700, [&](double x) { fed = fed && sampler.add(x).ok(); }, [&] { sampler.add_null(); },
-      [&] { sampler.begin_block(); });
+      &in, 700,
+      [&](double x) { fed = fed && sampler.add(kde::fuzz::on_step(x, options.lattice_step)).ok(); },
+      [&] { sampler.add_null(); }, [&] { sampler.begin_block(); });
   kde::Sample sample;
   if (!fed || !sampler.finish(&sample).ok()) fail("out of memory");
 

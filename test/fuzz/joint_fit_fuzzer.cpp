@@ -28,9 +28,10 @@ constexpr int kMostColumns = 3;
 // Rows from a stream of values: every `columns` of them are one.
 class Rows {
  public:
-  explicit Rows(kde::JointSampler* sampler, int columns) : sampler_(*sampler), columns_(columns) {}
+  Rows(kde::JointSampler* sampler, int columns, const double* step)
+      : sampler_(*sampler), columns_(columns), step_(step) {}
 
-  void value(double x) { put(x, false); }
+  void value(double x) { put(kde::fuzz::on_step(x, step_[at_]), false); }
   void null() { put(0, true); }
   void block() { sampler_.begin_block(); }
 
@@ -46,6 +47,7 @@ class Rows {
 
   kde::JointSampler& sampler_;
   int columns_;
+  const double* step_;  // of each column
   int at_ = 0;
   double value_[kMostColumns] = {};
   std::uint16_t null_ = 0;
@@ -85,7 +87,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.bandwidth_rows = 64;
 
   kde::JointSampler sampler({columns, in.choice(2) == 0 ? 1000 : 20, 3});
-  Rows rows(&sampler, columns);
+  Rows rows(&sampler, columns, options.lattice_step);
   bool far = false;
   kde::fuzz::take_column(
       &in, 400,

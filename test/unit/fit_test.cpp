@@ -361,6 +361,55 @@ TEST(FitColumn, LatticeThatCannotBeResolvedIsLeftOut) {
   EXPECT_EQ(count(f.view(), Range{}), 400);
 }
 
+// An outlier that the sample lacks, beside which the squares of all distances are nothing.
+TEST(FitColumn, SampledValuesNearerThanTheRangeTells) {
+  Sampler::Options sampling;
+  sampling.sample_rows = 100;
+  Sampler sampler(sampling);
+  for (const double x : samples::normal(1000, 4)) ASSERT_TRUE(sampler.add(x).ok());
+  ASSERT_TRUE(sampler.add(1e200).ok());
+  Sample sample;
+  ASSERT_TRUE(sampler.finish(&sample).ok());
+  ASSERT_LT(sample.values.back().value, 10) << "the outlier is in the sample";
+  for (const Method method : {Method::automatic, Method::plugin, Method::silverman, Method::scott,
+                              Method::lscv, Method::sheather_jones}) {
+    for (const Kernel kernel : {Kernel::gaussian, Kernel::epanechnikov}) {
+      SCOPED_TRACE(testing::Message()
+                   << static_cast<int>(method) << ' ' << static_cast<int>(kernel));
+      FitOptions options;
+      options.method = method;
+      options.kernel = kernel;
+      Fitted f;
+      f.status = try_fit(sample, options, {}, &f);
+      ASSERT_TRUE(f.status.ok()) << f.status.message;
+      EXPECT_NEAR(count(f.view(), Range{}), 1001, 1e-6);
+      fitted::expect_sane_answers(f.view(), 20);
+    }
+  }
+}
+
+// numeric(9, -300) has values within half a step of the end of double precision; numeric(5, -400)
+// has a step beyond it.
+TEST(FitColumn, LatticeThatEndsBeyondDoublePrecisionIsLeftOut) {
+  for (const double step : {1e300, 1e308, kInf}) {
+    for (const Kernel kernel : {Kernel::gaussian, Kernel::epanechnikov}) {
+      for (const double sign : {1.0, -1.0}) {
+        SCOPED_TRACE(testing::Message() << step << ' ' << sign << ' ' << static_cast<int>(kernel));
+        FitOptions options;
+        options.kernel = kernel;
+        options.lattice_step = step;
+        options.rows_per_row_read = 30;
+        Fitted f;
+        f.status = try_fit(sample_of({0, 0, 0, 0, sign * 1.79769313e308}), options, {}, &f);
+        ASSERT_TRUE(f.status.ok()) << f.status.message;
+        EXPECT_EQ(f.view().header().lattice_step, 0);
+        EXPECT_EQ(count(f.view(), Range{}), 150);
+        fitted::expect_sane_answers(f.view(), 20);
+      }
+    }
+  }
+}
+
 TEST(FitColumn, NothingButTheValuesDecides) {
   std::vector<double> x = samples::cauchy(3000, 6);
   Sampler::Options o = fitted::keep_all();

@@ -151,6 +151,10 @@ bool lattice_resolved(const Header& h) {
   return reach / h.lattice_step < 0x1p52;
 }
 
+bool lattice_cells_in_range(const Header& h) {
+  return std::isfinite(h.min - h.lattice_step / 2) && std::isfinite(h.max + h.lattice_step / 2);
+}
+
 std::uint16_t pack_slope(double x) {
   if (!(x > 0)) return 0;
   if (x >= kMaxPackedSlope) return 0xffff;

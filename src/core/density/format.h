@@ -153,6 +153,10 @@ static_assert(sizeof(Header) == 24 + 19 * sizeof(double) + 2 * kErrorScales * si
 // steps included; lattice_step > 0.
 bool lattice_resolved(const Header& h);
 
+// Whether half a step beyond min and max, where a fit's cells about lattice points end, is a number
+// of double precision too.
+bool lattice_cells_in_range(const Header& h);
+
 // An unsigned float of 16 bits: 5 bits of exponent, 11 of mantissa; order-preserving.
 inline double unpack_slope(std::uint16_t v) {
   const unsigned e = v >> 11;

@@ -1,7 +1,7 @@
 // See evidence.h.
 #include "core/joint/evidence.h"
 
-#include "core/integrate/integrate.h"
+#include "core/joint/fitting.h"
 #include "core/joint/integrate.h"
 
 #include <algorithm>
@@ -109,8 +109,9 @@ bool Evidence::draw_box(Random* random, Box* box) const {
   double level[3], width[3];
   for (int k = 0; k < box->columns; ++k) {
     if (!has(centre, box->column[k])) return false;
-    const DensityView marginal(marginals_[static_cast<std::size_t>(box->column[k])]);
-    level[k] = cdf(marginal, value(centre, box->column[k])) + 0.1 * (random->uniform() - 0.5);
+    const Header* marginal = marginals_[static_cast<std::size_t>(box->column[k])];
+    level[k] =
+        finite_level(marginal, value(centre, box->column[k])) + 0.1 * (random->uniform() - 0.5);
     width[k] = std::exp(random->uniform() - 0.5);
   }
   const double wanted =
@@ -120,9 +121,9 @@ bool Evidence::draw_box(Random* random, Box* box) const {
   const std::size_t step = std::max<std::size_t>(1, rows_.size() / 2000);
   const auto resize = [&](double size) {
     for (int k = 0; k < box->columns; ++k) {
-      const DensityView marginal(marginals_[static_cast<std::size_t>(box->column[k])]);
-      box->lower[k] = quantile(marginal, std::clamp(level[k] - size * width[k], 0.0, 1.0));
-      box->upper[k] = quantile(marginal, std::clamp(level[k] + size * width[k], 0.0, 1.0));
+      const Header* marginal = marginals_[static_cast<std::size_t>(box->column[k])];
+      box->lower[k] = finite_quantile(marginal, std::clamp(level[k] - size * width[k], 0.0, 1.0));
+      box->upper[k] = finite_quantile(marginal, std::clamp(level[k] + size * width[k], 0.0, 1.0));
     }
   };
   double low = 0, high = 1;

@@ -40,11 +40,23 @@ Status make_marginals(const FitInput& input, Marginals* out) {
   return Status::success();
 }
 
+double finite_level(const Header* marginal, double x) {
+  const Header& h = *marginal;
+  const double below = cdf(DensityView(marginal), x) - h.negative_infinities / h.rows;
+  return std::clamp(below / (h.finite_rows() / h.rows), 0.0, 1.0);
+}
+
+double finite_quantile(const Header* marginal, double q) {
+  const Header& h = *marginal;
+  const double place = h.negative_infinities / h.rows + q * (h.finite_rows() / h.rows);
+  return std::clamp(quantile(DensityView(marginal), place), h.min, h.max);
+}
+
 double column_median(const Header* marginal) {
   const Header& h = *marginal;
   if (!(h.finite_rows() > 0)) return 0;
   if (!std::isfinite(h.max - h.min)) return h.min / 2 + h.max / 2;
-  return std::clamp(quantile(DensityView(marginal), 0.5), h.min, h.max);
+  return finite_quantile(marginal, 0.5);
 }
 
 double column_spread(const Header* marginal) {
@@ -53,8 +65,8 @@ double column_spread(const Header* marginal) {
   const double half = h.max / 2 - h.min / 2;
   if (!std::isfinite(h.max - h.min)) return half;
   for (const double tail : {0.25, 0.1, 0.01}) {
-    const double low = std::max(quantile(DensityView(marginal), tail), h.min);
-    const double high = std::min(quantile(DensityView(marginal), 1 - tail), h.max);
+    const double low = finite_quantile(marginal, tail);
+    const double high = finite_quantile(marginal, 1 - tail);
     if (high > low) return high - low;
   }
   return half > 0 ? half : h.max - h.min;

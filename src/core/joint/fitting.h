@@ -35,6 +35,12 @@ struct Marginals {
 // Errors: those of finish(). Throws std::bad_alloc.
 Status make_marginals(const FitInput& input, Marginals* out);
 
+// The share of a column's finite rows that are <= x, a finite number; the quantile of these rows, q
+// in [0, 1]. cdf() and quantile() are of all rows, which the infinities and NaN may be most of.
+// marginal: has finite rows.
+double finite_level(const Header* marginal, double x);
+double finite_quantile(const Header* marginal, double q);
+
 // The median of a column's finite rows, and the distance between quantiles on both sides of it, the
 // quartiles or the first farther ones that differ; > 0. Both owe nothing to a few outliers. Of a
 // column whose range overflows the middle of the range and half of it; 0 and 1 without finite rows.
