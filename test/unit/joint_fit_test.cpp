@@ -294,6 +294,16 @@ TEST(JointFit, RefusesWhatHasNoDensity) {
   f = fit(rows, 500, options);
   EXPECT_EQ(f.status.code, Code::degenerate);
   EXPECT_EQ(f.column, 1);
+  // Three different rows in three columns, but for rounding: what is left cannot be stored.
+  options.method = JointMethod::normal_reference;
+  const double unit = -0x1.753938p+85;
+  rows.assign(11, Row{{6 * unit, 6 * unit, 6 * unit}});
+  rows[0].value = {unit, 2 * unit, 3 * unit};
+  rows[1].value = {4 * unit, 5 * unit, 6 * unit};
+  f = fit(rows, 20, options);
+  EXPECT_EQ(f.status.code, Code::degenerate) << f.status.message;
+  EXPECT_EQ(f.column, 2);
+  options.method = JointMethod::lscv_matrix;
   f = fit(three_columns(9), 9, options);
   EXPECT_EQ(f.status.code, Code::degenerate);
   EXPECT_EQ(f.column, -1);

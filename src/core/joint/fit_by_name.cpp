@@ -134,12 +134,36 @@ class NamedFit {
     const std::vector<double> points = table_of(used, d_);
     const Status status =
         select_bandwidth_matrix(request, points, input_.sample.columns, input_.control, found);
-    if (status.code != Code::degenerate) return status;
-    *column = collinear_column(used);
+    if (!status.ok() && status.code != Code::degenerate) return status;
+    // Rounding may leave a little of a column that follows from others: less than can be stored.
+    *column = status.ok() ? singular_column(found->factor) : collinear_column(used);
     if (*column < 0) return status;
     return Status::error(Code::degenerate,
                          "its values follow from those of the columns before it, by a sum of "
                          "multiples");
+  }
+
+  // The first column whose correlations with those before it leave less than kLeastEigenvalue, with
+  // room for rounding, as the checks of the stored form find it; -1 if none is. factor: L of
+  // H = L L'.
+  int singular_column(const std::vector<double>& factor) const {
+    std::vector<double> unit = factor;
+    for (std::size_t j = 0; j < d_; ++j) {
+      double length = 0;
+      for (std::size_t k = 0; k <= j; ++k) length = std::hypot(length, factor[j * d_ + k]);
+      for (std::size_t k = 0; k <= j; ++k) unit[j * d_ + k] /= length;
+    }
+    std::vector<double> rest(d_ * d_);
+    for (std::size_t j = 0; j < d_; ++j) {
+      for (std::size_t k = 0; k <= j; ++k) {
+        double r = j == k ? 1 - 2 * kLeastEigenvalue : 0;
+        for (std::size_t i = 0; i <= k && j != k; ++i) r += unit[j * d_ + i] * unit[k * d_ + i];
+        for (std::size_t i = 0; i < k; ++i) r -= rest[j * d_ + i] * rest[k * d_ + i];
+        if (j == k && !(r > 0)) return static_cast<int>(j);
+        rest[j * d_ + k] = j == k ? std::sqrt(r) : r / rest[k * d_ + k];
+      }
+    }
+    return -1;
   }
 
   // The first `columns` columns of those rows, row by row.
