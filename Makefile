@@ -544,7 +544,7 @@ build/fuzz/%_fuzzer: build/fuzz/%_fuzzer.o build/fuzz/core.a
 
 fuzz: $(FUZZ:%=fuzz/%)
 fuzz/%: build/fuzz/%_fuzzer FORCE
-	@scripts/fuzz.sh $* $(FUZZ_SECONDS)
+	@scripts/fuzz.sh $* $(FUZZ_SECONDS) $(FUZZ_SEED)
 
 lint: $(CORE_SRCS:%=lint/%) $(CUDA_SERVER_SRCS:%=lint/%) lint/cuda/main.cpp
 lint/%: FORCE
@@ -576,7 +576,7 @@ help:
 	@echo "make sanitize-threads  tests of the device service under the thread sanitizer"
 	@echo "make faults          build the extension with fault points, for tests"
 	@echo "make sanitize-openmp  tests of the core's own threads under the thread sanitizer (clang, Archer)"
-	@echo "make fuzz            libFuzzer targets of the core [FUZZ_SECONDS=n each]"
+	@echo "make fuzz            libFuzzer targets of the core [FUZZ_SECONDS=n each] [FUZZ_SEED=n]"
 	@echo "make sqlsmith        SQLsmith's random queries against a private server [QUERIES=n SEED=n]"
 	@echo "make valgrind        regression tests with the server under valgrind [TESTS='errors fit']"
 	@echo "make fake-cudad      build the device service over the processor, for tests"
