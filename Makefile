@@ -1,6 +1,6 @@
 # kde_aqp: build, install and test. `make help` lists the targets.
 #
-# The extension is built with PGXS (PostgreSQL 14 to 18). The core, src/core, is built by rules of
+# The extension is built with PGXS (PostgreSQL 15 to 18). The core, src/core, is built by rules of
 # its own with flags that know nothing of PostgreSQL; the same objects go into the extension and
 # into the unit tests.
 
@@ -78,8 +78,11 @@ endif
 # Objects. Each leaves a .d file, so that an edited header rebuilds what includes it.
 
 # Holds the flags of the last build: rewritten only when they change, it rebuilds what depends on
-# them, for instance the glue after `make PG_CONFIG=...` of another version.
-build/%.flags: FORCE
+# them, for instance the glue after `make PG_CONFIG=...` of another version. Named one by one: what
+# only an implicit rule can make is an intermediate file, and goes when make ends.
+FLAGS_FILES = $(foreach part,core pg nvcc sanitize threads openmp fuzz,build/$(part).flags)
+
+$(FLAGS_FILES): build/%.flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' > $@
 FORCE:
@@ -90,18 +93,28 @@ CORE_COMPILE = $(CXX) $(CORE_CPPFLAGS) $(CORE_CXXFLAGS)
 # -fvisibility=hidden only from version 16 on: before that PG_FUNCTION_INFO_V1 declares functions
 # without exporting them, and none called from SQL would be found.
 PG_COMPILE = $(CXX) $(CXXFLAGS) $(PG_VISIBILITY) $(patsubst -I/%,-isystem /%,$(CPPFLAGS))
-PG_VISIBILITY = $(if $(filter 14 15,$(MAJORVERSION)),,-fvisibility=hidden)
+PG_VISIBILITY = $(if $(filter 15,$(MAJORVERSION)),,-fvisibility=hidden)
 
 build/core.flags: FLAGS = $(CORE_COMPILE)
 build/pg.flags: FLAGS = $(VERSION) $(PG_COMPILE)
 
-src/core/%.o: src/core/%.cpp build/core.flags
+# Static pattern rules: among implicit ones make may prefer PGXS's own, `%.o: %.cpp`.
+$(CORE_OBJS): src/core/%.o: src/core/%.cpp build/core.flags
 	$(CORE_COMPILE) -MMD -MP -c -o $@ $<
 
-src/pg/%.o: src/pg/%.cpp build/pg.flags
+$(PG_OBJS): src/pg/%.o: src/pg/%.cpp build/pg.flags
 	$(PG_COMPILE) -MMD -MP -c -o $@ $<
 
 -include $(OBJS:.o=.d)
+
+# A core compiled without -fopenmp would say of a fit that it used two threads, and use one: a library
+# that calls for none is not left behind.
+ifneq (,$(DLSUFFIX))
+all: build/openmp.checked
+endif
+build/openmp.checked: $(MODULE_big)$(DLSUFFIX)
+	@mkdir -p $(@D)
+	@nm -u $< | grep GOMP_parallel >$@ || { rm -f $< $@; echo "$<: its core was compiled without OpenMP" >&2; exit 1; }
 
 # The same library with fault points (src/pg/fault.h), for the tests that let it fail there: of the
 # glue only what has points is compiled anew.
@@ -348,6 +361,14 @@ cuda-bench: build/cuda/device_bench
 # The service over the processor, which misbehaves when asked to: for tests of its clients.
 fake-cudad: build/test/fake_cudad
 
+# Planner hooks and table access methods that put a table's rows elsewhere: for tests, never installed.
+build/test/elsewhere.so: test/planner/elsewhere.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CFLAGS_SL) -Wextra -Wno-declaration-after-statement -Wno-unused-parameter \
+	  -I$(includedir_server) -shared -o $@ $<
+
+elsewhere: build/test/elsewhere.so
+
 unit-build: build/unit/unit_test
 unit: unit-build
 	scripts/shards.sh build/unit/unit_test --gtest_brief=1
@@ -370,10 +391,16 @@ deps:
 	@scripts/deps.sh build
 
 regress isolation tap:
-	+@scripts/test.sh $@ </dev/null
+	+@TESTS='$(TESTS)' scripts/test.sh $@ </dev/null
+
+# The same on other versions of PostgreSQL, and packages for them (scripts/versions.sh says which).
+versions: TASK = test
+deb: TASK = deb
+versions deb:
+	+@TESTS='$(TESTS)' scripts/versions.sh $(TASK) </dev/null
 
 test:
-	+@scripts/deps.sh test </dev/null && scripts/test.sh unit regress isolation tap </dev/null
+	+@scripts/deps.sh test </dev/null && TESTS= scripts/test.sh unit regress isolation tap </dev/null
 
 # Random queries (test/sqlsmith).
 QUERIES ?= 2000
@@ -469,6 +496,24 @@ bench-joint:
 	  test/bench/joint/run.sh </dev/null
 
 # ---------------------------------------------------------------------------------------------
+# What the extension costs others' DDL (test/bench/ddl). A quick run: make bench-ddl TABLES=2000
+# RESTORED=300 PARTITIONS=500
+
+TABLES     ?= 40000
+COMMANDS   ?= 100
+RESTORED   ?= 3000
+ROUNDS     ?= 9
+RESTORES   ?= 3
+PARTITIONS ?= 8000
+bench-ddl: SECTIONS = commands restores densities
+
+bench-ddl:
+	+@scripts/deps.sh test </dev/null
+	+@$(MAKE) --no-print-directory -s all
+	+@TABLES=$(TABLES) COMMANDS=$(COMMANDS) RESTORED=$(RESTORED) ROUNDS=$(ROUNDS) RESTORES=$(RESTORES) \
+	  PARTITIONS=$(PARTITIONS) SECTIONS='$(SECTIONS)' test/bench/ddl/run.sh </dev/null
+
+# ---------------------------------------------------------------------------------------------
 # Load (test/load): 64 clients that ask, while all else happens to what they ask; memory; what fits cost
 # those who ask. The full run: make load LOAD_SECONDS=300. A quick one: make load-quick
 
@@ -505,10 +550,7 @@ OMP_INCLUDE = $(dir $(shell $(CXX) -print-file-name=include/omp.h))
 # build/fuzz/TARGET-crash-..., and in the output as text.
 FUZZ_CXX     ?= $(firstword $(shell command -v clang++-14 clang++) clang++)
 FUZZ_SECONDS ?= 60
-FUZZ_ALL     := $(patsubst test/fuzz/%_fuzzer.cpp,%,$(wildcard test/fuzz/*_fuzzer.cpp))
-# Those that still find what is to be settled run by name alone: make fuzz/fit
-FUZZ_OPEN    := fit joint_fit bandwidth
-FUZZ         := $(filter-out $(FUZZ_OPEN),$(FUZZ_ALL))
+FUZZ     := $(patsubst test/fuzz/%_fuzzer.cpp,%,$(wildcard test/fuzz/*_fuzzer.cpp))
 FUZZ_COMPILE  = $(FUZZ_CXX) $(CORE_CPPFLAGS) -Itest/unit -std=c++20 -O1 -g -fopenmp -fno-math-errno \
                 -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas -Wno-pass-failed -DHWY_COMPILE_ONLY_STATIC \
                 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
@@ -540,7 +582,7 @@ build/fuzz/%_fuzzer.o: test/fuzz/%_fuzzer.cpp build/fuzz.flags
 build/fuzz/%_fuzzer: build/fuzz/%_fuzzer.o build/fuzz/core.a
 	$(FUZZ_CXX) -fopenmp -fsanitize=fuzzer,address,undefined -o $@ $^ -lnlopt
 
--include $(FUZZ_OBJS:.o=.d) $(FUZZ_ALL:%=build/fuzz/%_fuzzer.d)
+-include $(FUZZ_OBJS:.o=.d) $(FUZZ:%=build/fuzz/%_fuzzer.d)
 
 fuzz: $(FUZZ:%=fuzz/%)
 fuzz/%: build/fuzz/%_fuzzer FORCE
@@ -556,6 +598,10 @@ lint/%: FORCE
 rooms:
 	@scripts/check_rooms.sh $(CORE_COMPILE)
 
+# PGXN's META.json against its specification, and the version against what else names it.
+meta-check:
+	@scripts/meta_check.pl
+
 # ---------------------------------------------------------------------------------------------
 
 help:
@@ -569,9 +615,11 @@ help:
 	@echo "make deps            install what is missing to build (apt)"
 	@echo "make test            everything below up to tap, in a private installation; needs no root"
 	@echo "make unit            unit tests of the core"
-	@echo "make regress         SQL regression tests"
-	@echo "make isolation       concurrency tests"
-	@echo "make tap             tests of restart, dump, upgrade ..."
+	@echo "make regress         SQL regression tests [TESTS='refresh filter': these alone]"
+	@echo "make isolation       concurrency tests [TESTS=...]"
+	@echo "make tap             tests of restart, dump, upgrade ... [TESTS='018_worker ...']"
+	@echo "make versions        the last three on other versions of PostgreSQL; needs root [VERSIONS='15 17 18']"
+	@echo "make deb             a Debian package for each of them, installed and tested; needs root [VERSIONS=...]"
 	@echo "make sanitize        unit tests under the address and undefined-behaviour sanitizers"
 	@echo "make sanitize-threads  tests of the device service under the thread sanitizer"
 	@echo "make faults          build the extension with fault points, for tests"
@@ -580,16 +628,19 @@ help:
 	@echo "make sqlsmith        SQLsmith's random queries against a private server [QUERIES=n SEED=n]"
 	@echo "make valgrind        regression tests with the server under valgrind [TESTS='errors fit']"
 	@echo "make fake-cudad      build the device service over the processor, for tests"
+	@echo "make elsewhere       build the library whose planner hooks put a table's rows elsewhere, for tests"
 	@echo "make demo            exact against approximate answers [CSV=file.csv COLUMN=name]"
 	@echo "make bench           benchmarks of the core (ratios in one run)"
 	@echo "make bench-agg       kde_agg beside avg() and t-digest [ROWS=n RUNS=n SECTIONS=names DATA=folder]"
 	@echo "make bench-joint     answers and fits of several columns in SQL [POINTS=n FIT_ROWS=n RUNS=n SECTIONS=names]"
+	@echo "make bench-ddl       what the extension costs others' DDL [TABLES=n RESTORED=n PARTITIONS=n ROUNDS=n RESTORES=n SECTIONS=names]"
 	@echo "make load            answers under fits, refreshes, DDL, cancels [LOAD_SECONDS=n LOAD_SECTIONS=names]; load-quick"
 	@echo "make accuracy        errors and coverage on real columns [DATA=folder of CSV files PART=columns|joint|all]"
 	@echo "make format          format the sources; format-check only looks"
 	@echo "make lint            clang-tidy on the core and the device service"
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
+	@echo "make meta-check      check META.json against PGXN's specification"
 	@echo "make clean           remove what was built"
 
-.PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench faults fake-cudad deps unit unit-build sanitize sanitize-threads \
-        sanitize-openmp sqlsmith valgrind regress isolation tap test demo bench bench-agg bench-joint accuracy load load-quick format format-check lint rooms help FORCE
+.PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench faults fake-cudad elsewhere deps unit unit-build sanitize sanitize-threads \
+        sanitize-openmp sqlsmith valgrind regress isolation tap versions deb test demo bench bench-agg bench-ddl bench-joint accuracy load load-quick format format-check lint rooms meta-check help FORCE

@@ -9,6 +9,7 @@
 #   scripts/deps.sh fuzz     to build, and to run the fuzzers
 #   scripts/deps.sh sqlsmith to build, and to run SQLsmith
 #   scripts/deps.sh valgrind and to run the tests under valgrind
+#   scripts/deps.sh versions and to make root folders of other suites (make versions)
 #   scripts/deps.sh ci       and the formatter, linter, fuzzers and SQLsmith of .ci/run
 #
 # What is needed is looked for by what it provides (a program, a header), not by package name; so
@@ -20,9 +21,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-build}
 case $purpose in
-  build | demo | test | bench | accuracy | fuzz | sqlsmith | valgrind | ci) ;;
+  build | demo | test | bench | accuracy | fuzz | sqlsmith | valgrind | versions | ci) ;;
   *)
-    echo "usage: scripts/deps.sh build|demo|test|bench|accuracy|fuzz|sqlsmith|valgrind|ci" >&2
+    echo "usage: scripts/deps.sh build|demo|test|bench|accuracy|fuzz|sqlsmith|valgrind|versions|ci" >&2
     exit 2
     ;;
 esac
@@ -54,6 +55,7 @@ needs_server=
 needs_server_dev=
 needs_tdigest=
 needs_cron=
+needs_clang=
 # Both: the makefiles may be there without the headers.
 [ -f "$pgxs" ] && [ -f "$headers/postgres.h" ] || needs_server_dev=yes
 if [ "$purpose" != build ]; then
@@ -101,11 +103,12 @@ if [ "$purpose" = ci ]; then
 fi
 if [ "$purpose" = ci ] || [ "$purpose" = fuzz ]; then
   has clang++-14 || has clang++ || need clang "builds the fuzzers"
-  if ! compgen -G '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*' >/dev/null; then
-    need libclang-rt-14-dev "libFuzzer and the sanitizers' run-time libraries"
-  fi
-  compgen -G '/usr/lib/llvm-*/lib/libarcher.so' >/dev/null ||
-    need libomp-14-dev "OpenMP for clang, and Archer, which tells the thread sanitizer of it"
+  compgen -G '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*' >/dev/null || needs_clang+=" rt"
+  compgen -G '/usr/lib/llvm-*/lib/libarcher.so' >/dev/null || needs_clang+=" omp"
+fi
+if [ "$purpose" = versions ]; then
+  has mmdebstrap || need mmdebstrap "makes root folders of other suites"
+  [ -f /usr/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring "vouches for what is in them"
 fi
 if [ "$purpose" = ci ] || [ "$purpose" = sqlsmith ]; then
   has sqlsmith || need sqlsmith "draws random queries"
@@ -114,7 +117,7 @@ if [ "$purpose" = valgrind ]; then
   has valgrind || need valgrind "watches what a server does with its memory"
 fi
 
-if [ ${#packages[@]} -eq 0 ] && [ -z "$needs_server$needs_server_dev$needs_tdigest$needs_cron" ]; then
+if [ ${#packages[@]} -eq 0 ] && [ -z "$needs_server$needs_server_dev$needs_tdigest$needs_cron$needs_clang" ]; then
   exit 0
 fi
 
@@ -125,6 +128,7 @@ if ! has apt-get; then
   [ -z "$needs_server_dev" ] || echo "  postgresql-server-dev-NN: PGXS and server headers" >&2
   [ -z "$needs_server" ] || echo "  postgresql-NN: the server" >&2
   [ -z "$needs_tdigest" ] || echo "  postgresql-NN-tdigest: t-digest, to compare with" >&2
+  [ -z "$needs_clang" ] || echo "  of clang:$needs_clang (libclang-rt-NN-dev, libomp-NN-dev)" >&2
   exit 1
 fi
 
@@ -173,6 +177,17 @@ if [ -n "$needs_server$needs_server_dev$needs_tdigest$needs_cron" ]; then
   [ -z "$needs_tdigest" ] || need "postgresql-$version-tdigest" "t-digest, to compare with"
   if [ -n "$needs_cron" ] && apt-cache show "postgresql-$version-cron" >/dev/null 2>&1; then
     need "postgresql-$version-cron" "pg_cron, to test refreshes with"
+  fi
+fi
+# clang's libraries go by its version: that of the clang here, else of the distribution's.
+if [ -n "$needs_clang" ]; then
+  clang=$({ clang++-14 -dumpversion || clang++ -dumpversion; } 2>/dev/null | cut -d. -f1 || true)
+  [ -n "$clang" ] || clang=$(apt-cache depends clang | sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
+  if [[ $needs_clang == *rt* ]]; then
+    need "libclang-rt-$clang-dev" "libFuzzer and the sanitizers' run-time libraries"
+  fi
+  if [[ $needs_clang == *omp* ]]; then
+    need "libomp-$clang-dev" "OpenMP for clang, and Archer, which tells the thread sanitizer of it"
   fi
 fi
 [ ${#packages[@]} -gt 0 ] || exit 0

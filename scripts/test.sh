@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the stages named (unit, regress, isolation, tap) and counts. The last three run against a
-# private installation and, but for tap, a throw-away cluster (scripts/private_cluster.sh).
+# private installation and, but for tap, a throw-away cluster (scripts/private_cluster.sh); of their
+# tests TESTS names those to run, without folder and extension (TESTS="refresh 018_worker").
 #
 # Last line: "N passed, N failed". A unit test, a regression test, an isolation spec and a TAP
 # assertion count one each. Exit status 0 if and only if nothing failed and something ran.
@@ -23,6 +24,17 @@ add() {  # passed failed exit-status
 count() { grep -c -E "$1" "$2" || true; }  # pattern file
 
 banner() { printf '\n--- %s ---\n' "$*"; }
+
+# The tests of a stage: the files' names without folder and extension, those of TESTS if it names any.
+stage_tests() {  # extension file...
+  local extension=$1 file name
+  shift
+  for file in "$@"; do
+    name=$(basename "$file" "$extension")
+    [[ -f $file && $name != *--* ]] || continue
+    [[ -z ${TESTS:-} || " $TESTS " == *" $name "* ]] && echo "$name"
+  done | LC_ALL=C sort
+}
 
 empty_stage() {  # stage where
   case " ${KDE_AQP_MAY_BE_EMPTY:-} " in
@@ -93,7 +105,7 @@ count_regress() {  # exit status
 run_regress() {
   banner "regression tests"
   local tests rc=0 out
-  tests=$(ls sql/*.sql 2>/dev/null | grep -v -e -- | xargs -rn1 basename -s .sql | LC_ALL=C sort)
+  tests=$(stage_tests .sql sql/*.sql)
   if [ -z "$tests" ]; then
     empty_stage regress sql
     return
@@ -117,7 +129,7 @@ run_regress() {
 run_isolation() {
   banner "isolation tests"
   local specs rc=0 out
-  specs=$(ls test/isolation/specs/*.spec 2>/dev/null | xargs -rn1 basename -s .spec | LC_ALL=C sort)
+  specs=$(stage_tests .spec test/isolation/specs/*.spec)
   if [ -z "$specs" ]; then
     empty_stage isolation test/isolation/specs
     return
@@ -142,15 +154,15 @@ run_isolation() {
 # The tests start servers of their own from the private tree. TESTDIR is read up to version 15,
 # TESTDATADIR and TESTLOGDIR since 16. prove is verbose, to count assertions; what is shown is a line
 # per file and what went wrong.
-tap_prove() {
+tap_prove() {  # file...
   cd "$CLUSTER_WORK/tap" || return 1
   cluster_as_user env -u PGHOST -u PGPORT -u PGUSER -u PGDATABASE \
     PERL5LIB="$(pgxs_dir)/test/perl:$CLUSTER_WORK/tap/t${PERL5LIB:+:$PERL5LIB}" \
     PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" \
     KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" KDE_AQP_FAULTS="$CLUSTER_TOP/faults${CLUSTER_BIN#"$CLUSTER_TOP/root"}/.." \
-    KDE_AQP_DOCS="$PWD/docs" \
+    KDE_AQP_DOCS="$PWD/docs" KDE_AQP_ELSEWHERE="$PWD/elsewhere" \
     TESTDIR="$PWD" TESTDATADIR="$PWD/tmp_check" TESTLOGDIR="$PWD/tmp_check/log" \
-    prove --verbose --nocolor t/*.pl
+    prove --verbose --nocolor "$@"
 }
 # A second private tree, whose library has fault points.
 faults_tree() {
@@ -161,7 +173,9 @@ faults_tree() {
 }
 run_tap() {
   banner "TAP tests"
-  if ! ls test/t/*.pl >/dev/null 2>&1; then
+  local files
+  files=$(stage_tests .pl test/t/*.pl | sed 's|.*|t/&.pl|')
+  if [ -z "$files" ]; then
     empty_stage tap test/t
     return
   fi
@@ -170,6 +184,13 @@ run_tap() {
   # The device service's program over the processor; the repository may be closed to the user.
   if ! make -s fake-cudad || ! cp build/test/fake_cudad "$CLUSTER_WORK/tap/"; then
     echo "tap: FAILED to build the fake device service"
+    failed=$((failed + 1))
+    return
+  fi
+  # A library that puts the rows of tables elsewhere.
+  if ! make -s PG_CONFIG="$CLUSTER_PG_CONFIG" elsewhere ||
+    ! cp build/test/elsewhere.so "$CLUSTER_WORK/tap/"; then
+    echo "tap: FAILED to build the library with planner hooks"
     failed=$((failed + 1))
     return
   fi
@@ -182,7 +203,8 @@ run_tap() {
   cp -R docs "$CLUSTER_WORK/tap/" || exit 1
   local rc=0 file
   log=$log_dir/tap
-  cluster_job tap_logged || rc=$?
+  # shellcheck disable=SC2086  # one word per file
+  cluster_job tap_logged $files || rc=$?
   add "$(count '^ok [0-9]+' "$log")" "$(grep -E '^not ok [0-9]+' "$log" | grep -c -v '# *TODO')" $rc
   if [ $rc -ne 0 ]; then
     show_tail 80 "$log" "output of prove"
@@ -191,9 +213,9 @@ run_tap() {
     done
   fi
 }
-tap_logged() {
+tap_logged() {  # file...
   set -o pipefail
-  tap_prove 2>&1 </dev/null | tee "$log" | grep --line-buffered -E \
+  tap_prove "$@" 2>&1 </dev/null | tee "$log" | grep --line-buffered -E \
     '^(t/.*\.\. *$|ok$|Dubious|not ok|All tests|Files=|Result:|Failed)|^ *(Failed|Non-zero|Parse errors)'
   return "${PIPESTATUS[0]}"
 }

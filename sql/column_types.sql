@@ -18,7 +18,7 @@ SELECT k::smallint AS int2, k AS int4, k * 10000000000 AS int8, (k / 4.0)::real 
   date '2026-03-25' + k AS date, (date '2026-03-25' + k)::shipped AS shipped,
   timestamp '2026-03-28 21:00:00.000001' + k * interval '1 hour' AS ts,
   timestamptz '2026-03-28 21:00:00+00' + k * interval '1 hour' AS tstz,
-  k * interval '1 day 00:00:00.5' AS iv
+  k * interval '1 day 00:00:00.5' AS iv, time '08:00:00.000001' + k * interval '1 hour' AS clock
 FROM generate_series(0, 9) AS k, generate_series(1, 100);
 CREATE TABLE columns AS
 SELECT attname AS name, attnum FROM pg_attribute WHERE attrelid = 't'::regclass AND attnum > 0;
@@ -71,6 +71,39 @@ SELECT approx_count('t.iv', '1 day', '3 days 2 seconds') AS untyped,
   approx_count('t.iv', interval '1 day', interval '74 hours') AS intervals,
   approx_avg_as('t.iv', NULL::interval, NULL, '2 days 1 second') AS avg,
   approx_quantile_as('t.iv', 1, NULL::interval) AS highest, approx_sum('t.iv', '1 day', '1 day 1 second') AS seconds;
+
+-- A time is seconds since midnight; 24:00 is one.
+SELECT approx_count('t.clock', '09:00:00.000001', '10:00:00.000001') AS untyped,
+  approx_count('t.clock', time '09:00:00.000002', time '11:00:00.000001') AS microseconds,
+  approx_count('t', 'clock', '09:00', NULL) AS column, approx_count(kde_density('t.clock'), NULL, '24:00') AS value,
+  approx_avg('t.clock', '09:00', '09:30') AS seconds, approx_avg_as('t.clock', NULL::time, NULL, '10:00:00.000001') AS avg,
+  approx_quantile_as('t.clock', 0.5, NULL::time) AS median, approx_sum('t.clock') AS sum;
+SELECT approx_avg('t.clock', '09:00', NULL, max_relative_error => 0, otherwise => 'exact') = extract(epoch FROM avg(clock - time '00:00')) AS exact
+FROM t WHERE clock >= '09:00';
+SELECT lower_text, upper_text, count FROM approx_histogram('t.clock', 3, lower => '08:00', upper => '17:00:00.000002');
+SELECT x_text FROM kde_points(kde_density('t.clock'), 2);
+SELECT d::text::kde = d AS text, (kde_info(d)).value_type, (kde_info(d)).lower, (kde_info(d)).upper FROM (SELECT kde_agg(clock) AS d FROM t) AS s;
+SELECT approx_quantile_as(kde_agg(x), 1, NULL::time) AS midnight FROM unnest('{00:00,24:00}'::time[]) AS x;
+SELECT rows FROM kde_fit('t', ARRAY['clock', 'int4'], sample_rows => 1000);
+SELECT approx_count('t', ARRAY['clock', 'int4'], lower => ARRAY['09:30', '2'], upper => ARRAY['12:30', NULL]) AS box,
+  (SELECT count(*) FROM t WHERE clock BETWEEN '09:30' AND '12:30' AND int4 >= 2) AS exact;
+-- A shop's day, by quarters of an hour: the lattice is found in the values.
+CREATE TABLE visits AS SELECT time '00:00' + floor((9 + 10 * sqrt(i / 5000.0)) * 4) * interval '15 minutes' AS at FROM generate_series(0, 4999) AS i;
+SELECT rows FROM kde_fit('visits', 'at', seed => 1, sample_rows => 2000);
+SELECT lower, upper, lattice_step FROM kde_densities WHERE relation = 'visits'::regclass;
+SELECT approx_count('visits.at', 'noon', NULL);
+SELECT approx_count('visits.at', interval '9 hours', NULL);
+SELECT approx_count('visits.at', timestamp '2026-01-01 09:00', NULL);
+SELECT approx_avg_as('visits.at', NULL::interval);
+-- A timetz is no point on one axis, and the unit of money depends on a setting: what to convert them to.
+CREATE TABLE others AS SELECT i::numeric::money AS price, timetz '12:00+00' + i * interval '1 minute' AS "Closes at" FROM generate_series(1, 10) AS i;
+SELECT kde_fit('others', 'price');
+SELECT kde_fit('others', 'Closes at');
+SELECT rows, column_names FROM kde_fit('others', ARRAY['price::numeric']);
+SELECT rows, column_names FROM kde_fit('others', ARRAY['"Closes at"::time']);
+SELECT kde_fit('others', ARRAY['price + price']);
+SELECT kde_agg(price) FROM others;
+SELECT approx_sum(kde_agg(price::numeric)) FROM others;
 
 -- timestamptz: an instant is the same in every session; what is read without a zone is local. On
 -- 2026-03-29 Berlin's clocks went from 02:00 to 03:00 at 01:00 UTC.

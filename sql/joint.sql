@@ -46,7 +46,7 @@ FROM boxes CROSS JOIN LATERAL (
     CASE WHEN p0 IS NULL AND p1 IS NULL THEN ARRAY[a1, q1] ELSE ARRAY[a1, q1, p1] END AS high) AS v
 ORDER BY n;
 -- A column without bounds asks nothing of it, not even a value; without columns a target asks for its own.
-SELECT approx_count('sales', ARRAY['amount', 'price'], NULL, NULL) AS all_rows, approx_count('sales', ARRAY['price'], ARRAY['-infinity'], NULL) AS prices,
+SELECT approx_count('sales', ARRAY['amount', 'price'], NULL, NULL) AS not_null, approx_count('sales', ARRAY['price'], ARRAY['-infinity'], NULL) AS prices,
   same(approx_sum('sales', 'price', '{}', NULL, NULL), (SELECT sum(price) FROM sales)) AS whole,
   same(approx_sum('sales', 'price', ARRAY['price'], ARRAY[10], NULL), (SELECT sum(price) FROM sales WHERE price >= 10)) AS itself;
 -- Bounds of any type; mixed types as text; dates and times as seconds since 1970.
@@ -94,8 +94,8 @@ SELECT approx_sum_ci('sales', 'price', ARRAY['amount'], ARRAY[200], NULL) IS NUL
 SELECT rank, column_names, filter, method, points, chosen, reason, estimate IS NOT NULL AS answers
 FROM kde_explain('sales', ARRAY['quantity'], ARRAY[3], ARRAY[5]);
 SELECT rows FROM kde_fit('sales', 'quantity', seed => 1) UNION ALL SELECT rows FROM kde_fit('sales', 'price', seed => 1);
-SELECT approx_count('sales', ARRAY['price'], NULL, NULL) AS all_rows, approx_count('sales', ARRAY['price'], ARRAY[0], NULL) AS prices,
-  (approx_count_ci('sales', ARRAY['price'], NULL, NULL)).* AS all_rows_ci, approx_count('sales.price') AS text_form;
+SELECT approx_count('sales', ARRAY['price'], NULL, NULL) AS not_null, approx_count('sales', ARRAY['price'], ARRAY[0], NULL) AS prices,
+  (approx_count_ci('sales', ARRAY['price'], NULL, NULL)).* AS not_null_ci, approx_count('sales.price') AS text_form;
 SELECT rank, column_names, chosen, reason, round(estimate) AS count FROM kde_explain('sales', ARRAY['quantity'], ARRAY[3], ARRAY[5]) WHERE points IS NOT NULL;
 SELECT rank, column_names, filter, chosen, reason, round(estimate::numeric, 2) AS mean, round(lower_bound::numeric, 2) AS lower, round(upper_bound::numeric, 2) AS upper
 FROM kde_explain('sales', ARRAY['amount'], ARRAY[20], ARRAY[60], target => 'price');

@@ -28,7 +28,7 @@ END $$;
 -- What is stored for this schema's tables.
 CREATE VIEW stored AS
 SELECT d.relation, d.column_names, d.filter, d.attribute_numbers, d.reference_names, d.reference_numbers, d.seed
-FROM kde_aqp.density AS d JOIN pg_class AS c ON c.oid = d.relation
+FROM kde_aqp.fitted AS d JOIN pg_class AS c ON c.oid = d.relation
 WHERE c.relnamespace = 'joint_fit'::regnamespace
 ORDER BY d.relation::text COLLATE "C", d.column_names::text COLLATE "C", d.filter COLLATE "C";
 
@@ -45,7 +45,7 @@ SELECT relation, column_names, filter, method, array_ndims(bandwidth_matrix) AS 
 FROM kde_fit('t', ARRAY['size', 'price'], method => 'scott', seed => 7);
 SELECT requested_method, requested_exact, requested_sample_rows, rows_read, seed, array_length(bandwidth_matrix, 1) AS d,
   stored_rows > 1000 AS stored
-FROM kde_aqp.density WHERE relation = 't'::regclass;
+FROM kde_aqp.fitted WHERE relation = 't'::regclass;
 -- The sample is as large as was asked for.
 SELECT sample_rows, rows FROM kde_fit('t', ARRAY['size', 'price', 'weight'], method => 'scott', sample_rows => 1000, seed => 1);
 -- By blocks, rows are extrapolated: a table of some 60 blocks, of which 20 are read.
@@ -116,8 +116,8 @@ SELECT kde_density('t', ARRAY['size', 'price'])::text = d AS same FROM seen;
 ROLLBACK;
 SELECT kde_density('t', ARRAY['price', 'size'])::text = d AS same FROM seen;
 -- A row that comes by SQL gets this table's numbers.
-CREATE TABLE saved AS SELECT d.* FROM kde_aqp.density AS d WHERE d.relation = 't'::regclass;
-DELETE FROM kde_aqp.density WHERE relation = 't'::regclass;
+CREATE TABLE saved AS SELECT d.* FROM kde_aqp.fitted AS d WHERE d.relation = 't'::regclass;
+SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) AS dropped FROM kde_aqp.fitted WHERE relation = 't'::regclass;
 UPDATE saved SET attribute_numbers = array_fill(1::smallint, ARRAY[cardinality(attribute_numbers)]);
 INSERT INTO kde_aqp.density SELECT * FROM saved;
 SELECT column_names, attribute_numbers FROM stored;
@@ -138,13 +138,13 @@ INSERT INTO parts SELECT size, price, weight FROM t ORDER BY size;
 CREATE TABLE whole AS SELECT * FROM parts;
 SELECT rows, rows_read FROM kde_fit('parts', ARRAY['size', 'price', 'weight * 2'], method => 'scott', seed => 1);
 SELECT rows, rows_read FROM kde_fit('whole', ARRAY['size', 'price', 'weight * 2'], method => 'scott', seed => 1);
-SELECT count(DISTINCT bandwidth_matrix) AS same FROM kde_aqp.density WHERE relation IN ('parts'::regclass, 'whole'::regclass);
+SELECT count(DISTINCT bandwidth_matrix) AS same FROM kde_aqp.fitted WHERE relation IN ('parts'::regclass, 'whole'::regclass);
 SELECT kde_density('parts', ARRAY['size', 'price', 'weight * 2'])::text
   = kde_density('whole', ARRAY['weight * 2', 'price', 'size'])::text AS same;
 -- Tables go with their densities.
 DROP TABLE parts, whole;
 SELECT relation, column_names FROM stored WHERE relation <> 't'::regclass;
-SELECT count(*) FROM kde_aqp.density WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = relation);
+SELECT count(*) FROM kde_aqp.fitted WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = relation);
 
 -- ----------------------------------------------------------------------------------------- privileges
 CREATE ROLE regress_kde_joint;
@@ -200,7 +200,6 @@ SELECT kde_fit('few', ARRAY['a', 'b']);
 \set VERBOSITY default
 -- Options.
 SHOW kde_aqp.joint_bytes;
-SET kde_aqp.joint_bytes = '63kB';
 SET kde_aqp.joint_bytes = '64kB';
 SELECT bytes <= 65536 AS bytes, stored_rows < sample_rows AS thinned
 FROM kde_fit('t', ARRAY['size', 'price', 'weight', 'size * weight', 'price * weight'], method => 'scott', seed => 1);

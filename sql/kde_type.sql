@@ -118,7 +118,7 @@ SELECT d::text = density AS same FROM received, literals WHERE name = 'packed';
 -- One field replaced at a time: byte offset and new bytes.
 SELECT name, at, bytes, receive(overlay(b PLACING bytes::bytea FROM at + 1)) FROM wire JOIN (VALUES
   ('atoms', 0, '\x00'), ('atoms', 0, '\x02'), ('atoms', 0, '\xff'), ('atoms', 1, '\x00'), ('atoms', 2, '\x05'), ('atoms', 2, '\x06'), ('atoms', 3, '\x80'),
-  ('atoms', 4, '\x0a'), ('atoms', 5, '\x00'), ('atoms', 5, '\x08'), ('atoms', 6, '\x0001'), ('atoms', 8, '\x7fffffff'), ('atoms', 12, '\x00000002'),
+  ('atoms', 4, '\x0b'), ('atoms', 5, '\x00'), ('atoms', 5, '\x08'), ('atoms', 6, '\x0001'), ('atoms', 8, '\x7fffffff'), ('atoms', 12, '\x00000002'),
   ('atoms', 12, '\x00000004'), ('atoms', 12, '\xffffffff'), ('atoms', 12, '\x10000003'), ('atoms', 16, '\x00000001'), ('atoms', 16, '\x00000002'),
   ('atoms', 16, '\xffffffff'), ('atoms', 20, '\x7ff8000000000000'), ('atoms', 20, '\xc04e000000000000'), ('atoms', 28, '\x7ff0000000000000'),
   ('atoms', 116, '\x7ff0000000000000'), ('atoms', 156, '\xbff0000000000000'), ('atoms', 236, '\x7ff8000000000000'), ('atoms', 260, '\xbff0000000000000'),
@@ -180,6 +180,76 @@ SELECT count(*) FROM shelf WHERE d::text IN (SELECT d::text FROM fitted WHERE na
 CREATE MATERIALIZED VIEW kept AS SELECT id, d FROM shelf WHERE d IS NOT NULL;
 SELECT sum(approx_count(d)) = (SELECT sum(approx_count(d)) FROM shelf) AS same FROM kept;
 SELECT typlen, typbyval, typalign, typstorage FROM pg_type WHERE typname = 'kde';
+
+-- ------------------------------------------------------------------------ equal, sorted and hashed
+-- Equal is what was stored alike, wherever it lies: six densities, each compressed, apart and as text gives it.
+CREATE TABLE bag (n serial, d kde);
+INSERT INTO bag (d) SELECT d FROM fitted;
+ALTER TABLE bag ALTER COLUMN d SET STORAGE external;
+INSERT INTO bag (d) SELECT d FROM fitted;
+INSERT INTO bag (d) SELECT d::text::kde FROM fitted;
+INSERT INTO bag (d) VALUES (NULL), (NULL);
+SELECT count(*), count(d), count(DISTINCT d) FROM bag;
+SET enable_hashagg = off;
+EXPLAIN (COSTS OFF) SELECT DISTINCT d FROM bag;
+SELECT count(*) FROM (SELECT DISTINCT d FROM bag) AS s;
+SELECT count(*), min(n), max(n) FROM (SELECT d, count(*) AS n FROM bag WHERE d IS NOT NULL GROUP BY d) AS s;
+SELECT count(*) FROM (SELECT d FROM bag UNION SELECT again FROM fitted) AS s;
+RESET enable_hashagg;
+SET enable_sort = off;
+EXPLAIN (COSTS OFF) SELECT DISTINCT d FROM bag;
+SELECT count(*) FROM (SELECT DISTINCT d FROM bag) AS s;
+SELECT count(*), min(n), max(n) FROM (SELECT d, count(*) AS n FROM bag WHERE d IS NOT NULL GROUP BY d) AS s;
+SELECT count(*) FROM (SELECT d FROM bag UNION SELECT again FROM fitted) AS s;
+RESET enable_sort;
+SELECT count(*) FROM (SELECT d FROM bag EXCEPT SELECT d FROM fitted WHERE name < 'd') AS s;
+SELECT count(*) FROM (SELECT d FROM bag INTERSECT SELECT d FROM fitted WHERE name < 'd') AS s;
+SELECT count(*) FROM bag WHERE d IN (SELECT d FROM fitted WHERE name < 'd');
+SELECT count(*) FILTER (WHERE d IS DISTINCT FROM NULL) AS known, count(*) FILTER (WHERE d = NULL) AS equal_to_null FROM bag;
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SELECT count(*) AS merged FROM bag JOIN fitted USING (d);
+RESET enable_hashjoin;
+SET enable_mergejoin = off;
+SELECT count(*) AS hashed FROM bag JOIN fitted USING (d);
+RESET enable_nestloop;
+RESET enable_mergejoin;
+-- A hash index holds values of any size, and hash partitions take them.
+CREATE INDEX ON bag USING hash (d);
+SET enable_seqscan = off;
+SELECT count(*) FROM bag WHERE d = (SELECT d FROM fitted WHERE name = 'cauchy');
+RESET enable_seqscan;
+CREATE TABLE parted (d kde) PARTITION BY HASH (d);
+CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO parted SELECT d FROM bag;
+SELECT sum(n) AS rows, sum(distincts) AS distincts FROM
+  (SELECT count(*) AS n, count(DISTINCT d) AS distincts FROM parted GROUP BY tableoid) AS s;
+-- The operators agree with each other, the order is total, and equal values hash alike.
+SELECT count(*) AS pairs, count(*) FILTER (WHERE a.d = b.d) AS equal,
+  bool_and((a.d <> b.d) = NOT (a.d = b.d)) AS ne, bool_and((a.d < b.d) = (b.d > a.d)) AS lt, bool_and((a.d <= b.d) = (b.d >= a.d)) AS le,
+  bool_and((a.d <= b.d) = NOT (a.d > b.d)) AS total, bool_and(sign(kde_cmp(a.d, b.d)) = (a.d > b.d)::integer - (a.d < b.d)::integer) AS cmp,
+  bool_and((a.d = b.d) = (kde_cmp(a.d, b.d) = 0)) AS cmp_equal,
+  bool_and((a.d = b.d) = (a.d::text = b.d::text)) AS as_text,
+  bool_and((a.d = b.d) = (kde_hash(a.d) = kde_hash(b.d))) AS hash,
+  bool_and((a.d = b.d) = (kde_hash_extended(a.d, 7) = kde_hash_extended(b.d, 7))) AS hash_extended
+FROM bag AS a, bag AS b;
+SELECT count(*) FROM bag AS a, bag AS b, bag AS c WHERE a.d <= b.d AND b.d <= c.d AND NOT a.d <= c.d;
+SELECT bool_and(kde_hash_extended(d, 0) & 4294967295 = kde_hash(d)::bigint & 4294967295) AS seed_0,
+  bool_and(kde_hash_extended(d, 1) <> kde_hash_extended(d, 0)) AS seeded FROM fitted;
+-- Stored otherwise is another value, though it answers alike.
+SELECT density::kde = density::kde AS itself, density::kde = replace(density, 'mean=0 ', 'mean=-0 ')::kde AS minus_zero
+FROM literals WHERE name = 'smooth';
+-- What a row is found by under REPLICA IDENTITY FULL.
+SELECT amname, opcdefault FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod WHERE opcintype = 'kde'::regtype ORDER BY amname;
+
+-- ------------------------------------------------------------------------------- a name is no value
+-- An untyped literal is a value to functions that take no name.
+SELECT kde_info('sales.amount');
+SELECT kde_to_json('"My Schema"."T".col');
+SELECT x FROM kde_points('O''Brien.x');
+SELECT kde_info('sales');
+SELECT kde_info('kde/1 a.b');
 
 SET client_min_messages = warning;
 DROP SCHEMA kde_type CASCADE;

@@ -118,9 +118,10 @@ SELECT * FROM answers;
 SELECT action FROM kde_refresh('t', force => true);
 SELECT * FROM answers;
 -- So does the catalog itself live through its own.
-VACUUM FULL kde_aqp.density;
-CLUSTER kde_aqp.density USING density_pkey;
-REINDEX TABLE kde_aqp.density;
+VACUUM FULL kde_aqp.fitted;
+CLUSTER kde_aqp.fitted USING fitted_key;
+REINDEX TABLE kde_aqp.fitted;
+REFRESH MATERIALIZED VIEW kde_aqp.fitted;
 VACUUM FULL kde_aqp.upkeep;
 SELECT * FROM answers;
 SELECT rows FROM kde_fit('t', 'v');
@@ -158,7 +159,7 @@ SET client_min_messages = warning;
 DROP OWNED BY regress_kde_first CASCADE;
 RESET client_min_messages;
 SELECT * FROM stored;
-SELECT count(*) FROM kde_aqp.density WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = relation);
+SELECT count(*) FROM kde_aqp.fitted WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = relation);
 
 -- -------------------------------------------------- what expressions and filters stand on
 CREATE SCHEMA reshaped_too;
@@ -194,4 +195,4 @@ SET client_min_messages = warning;
 DROP SCHEMA reshaped CASCADE;
 DROP SCHEMA reshaped_too CASCADE;
 DROP ROLE regress_kde_first, regress_kde_second;
-SELECT count(*) FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.density AS d WHERE d.id = u.density_id);
+SELECT count(*) FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.fitted AS d WHERE d.id = u.density_id);

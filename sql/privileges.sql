@@ -54,8 +54,8 @@ CREATE VIEW attempts WITH (security_barrier) AS SELECT * FROM (VALUES
   (3, 'density', $$SELECT kde_density('pay.amount') IS NOT NULL$$),
   (4, 'by value', $$SELECT approx_count(d, 1, 2) FROM values$$),
   (5, 'view', $$SELECT string_agg(column_names::text, ' ' ORDER BY column_names::text) FROM kde_densities WHERE relation = 'pay'::regclass$$),
-  (6, 'readable', $$SELECT kde_aqp.is_readable('pay', '{amount}', '{1}', '{}', '{}')$$),
-  (7, 'catalog', $$SELECT count(*) FROM kde_aqp.density$$),
+  (6, 'dump', $$SELECT string_agg(column_names::text, ' ' ORDER BY column_names::text) FROM kde_aqp.dumped_densities() WHERE relation = 'pay'::regclass$$),
+  (7, 'catalog', $$SELECT count(*) FROM kde_aqp.fitted$$),
   (8, 'write', $$DELETE FROM kde_aqp.density$$),
   (9, 'fit', $$SELECT kde_fit('pay', 'amount')$$),
   (10, 'drop', $$SELECT kde_drop('pay', 'amount')$$),
@@ -164,7 +164,10 @@ SELECT current_user = session_user AS role_restored, current_setting('search_pat
 -- The rights of PUBLIC on what the extension made.
 SELECT has_table_privilege('public', 'kde_densities', 'SELECT') AS view,
   has_table_privilege('public', 'kde_densities', 'INSERT, UPDATE, DELETE, TRUNCATE') AS write_view,
-  has_table_privilege('public', 'kde_aqp.density', 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE') AS catalog,
+  has_table_privilege('public', 'kde_aqp.fitted', 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE') AS catalog,
+  has_table_privilege('public', 'kde_aqp.upkeep', 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE') AS upkeep,
+  has_table_privilege('public', 'kde_aqp.density', 'SELECT') AS dump,
+  has_table_privilege('public', 'kde_aqp.density', 'INSERT, UPDATE, DELETE, TRUNCATE') AS restore,
   has_schema_privilege('public', 'kde_aqp', 'CREATE') AS schema,
   has_function_privilege('public', 'kde_aqp.on_drop()', 'EXECUTE') AS on_drop;
 

@@ -250,11 +250,11 @@ ORDER BY cardinality(column_names), column_names, filter NULLS FIRST;
 SELECT column_names, refresh_failures, refresh_error FROM kde_densities WHERE relation = 't'::regclass AND refresh_failures > 0;
 SELECT kde_drop('t', ARRAY['refresh.doubled(v)']);
 -- Rows of kde_aqp.upkeep go with their densities.
-DELETE FROM kde_aqp.density WHERE relation = 't'::regclass AND filter <> '';
+INSERT INTO kde_aqp.upkeep (density_id, failures) VALUES (-1, 0);
 SET client_min_messages = warning;
 CALL kde_refresh_all();
-SELECT count(*) FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.density AS d WHERE d.id = u.density_id);
+SELECT count(*) FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.fitted AS d WHERE d.id = u.density_id);
 DROP TABLE t;
-SELECT count(*) FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.density AS d WHERE d.id = u.density_id);
+SELECT count(*) FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.fitted AS d WHERE d.id = u.density_id);
 
 DROP SCHEMA refresh CASCADE;

@@ -231,7 +231,12 @@ class AutomaticFit {
     Line line;
     std::vector<WeightedValue> scaled;
     scaled.reserve(distinct_.size());
-    for (const WeightedValue& v : distinct_) scaled.push_back({to_u(v.value), v.weight / unit_});
+    for (const WeightedValue& v : distinct_) {
+      // Beside a distant one, values may be so near each other that they are one in u.
+      const double u = to_u(v.value);
+      if (scaled.empty() || scaled.back().value != u) scaled.push_back({u, 0});
+      scaled.back().weight += v.weight / unit_;
+    }
     line.distinct = scaled;
     if (control_.stop_requested()) return;
     const double step = std::ldexp(header_.lattice_step, -header_.exponent);
@@ -304,6 +309,10 @@ class AutomaticFit {
     report_.method = Method::plugin;
     Status status;
     LineBandwidth found;
+    const auto has_none = [&status] {
+      return status.code == Code::degenerate || status.code == Code::too_large ||
+             status.code == Code::invalid_argument;
+    };
     if (values.size() >= 2) {
       LineRequest request;
       request.method = Method::plugin;
@@ -312,14 +321,13 @@ class AutomaticFit {
       const auto n = std::max<std::int64_t>(std::llround(observations),
                                             static_cast<std::int64_t>(values.size()));
       status = select_line_bandwidth(request, {values, weights, n}, control_, &found);
-      if (status.code == Code::degenerate || status.code == Code::too_large ||
-          status.code == Code::invalid_argument) {
+      if (has_none()) {
         request.method = Method::silverman;
         report_.method = Method::silverman;
         report_.status = "fallback";
         status = select_line_bandwidth(request, {values, weights, n}, control_, &found);
       }
-      if (status.code == Code::cancelled || status.code == Code::out_of_memory) return status;
+      if (!status.ok() && !has_none()) return status;
     }
     const double width = cells_.edge.back() - cells_.edge.front();
     h_ = status.ok() && found.h > 0 ? found.h : width / 10;

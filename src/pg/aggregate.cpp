@@ -57,12 +57,14 @@ kde::ValueType read_type(FunctionCallInfo fcinfo) {
     ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
                     errmsg("could not determine the type of the values")));
   kde::ValueType value_type;
-  if (!value_type_of(type, &value_type))
-    ereport(ERROR,
-            (errcode(ERRCODE_DATATYPE_MISMATCH),
-             errmsg("type %s is not supported by kde_agg", format_type_be(type)),
-             errhint("Supported are smallint, integer, bigint, real, double precision, numeric, "
-                     "date, timestamp, timestamptz and interval; rollup() merges densities.")));
+  if (!value_type_of(type, &value_type)) {
+    const char* to = conversion_of(type);
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("type %s is not supported by kde_agg", format_type_be(type)),
+                    to != nullptr ? errhint("Convert the values to %s.", to)
+                                  : errhint("Supported are %s; rollup() merges densities.",
+                                            KDE_COLUMN_TYPES)));
+  }
   return value_type;
 }
 

@@ -26,15 +26,17 @@ Datum give(FunctionCallInfo fcinfo, const Result& result) {
 }  // namespace
 
 Datum answer_by_text(FunctionCallInfo fcinfo, Answer answer) {
+  if (is_null_density(fcinfo, 1)) PG_RETURN_NULL();
   return give(fcinfo, answer(fcinfo, target_by_text(fcinfo), 1));
 }
 
 Datum answer_by_column(FunctionCallInfo fcinfo, Answer answer) {
+  if (is_null_density(fcinfo, 2)) PG_RETURN_NULL();
   return give(fcinfo, answer(fcinfo, target_by_column(fcinfo), 2));
 }
 
 Datum answer_by_value(FunctionCallInfo fcinfo, Answer answer) {
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  if (is_null_density(fcinfo, 1)) PG_RETURN_NULL();
   return give(fcinfo, answer(fcinfo, target_by_value(fcinfo), 1));
 }
 

@@ -20,7 +20,7 @@ struct Result {
 // `next` is the index of the first argument after those that name the density.
 using Answer = Result (*)(FunctionCallInfo fcinfo, const Target& target, int next);
 
-// The three forms (target.h). A NULL value of type kde has the answer NULL.
+// The three forms (target.h). A NULL density, by whatever name, has the answer NULL.
 Datum answer_by_text(FunctionCallInfo fcinfo, Answer answer);
 Datum answer_by_column(FunctionCallInfo fcinfo, Answer answer);
 Datum answer_by_value(FunctionCallInfo fcinfo, Answer answer);

@@ -58,10 +58,10 @@ const char* read_mode(Relation relation, const char* append_by, AppendMode* mode
   return nullptr;
 }
 
-// The leaves of a relation as `mode` can read them, locked; of mode block their marks. Null, or why
-// they cannot be read so.
+// The leaves of a relation as `mode` can read them, locked; of mode block their marks as of
+// `snapshot`. Null, or why they cannot be read so.
 const char* read_leaves(Relation relation, const DensityKey& key, AppendMode mode,
-                        HighWater* marks) {
+                        Snapshot snapshot, HighWater* marks) {
   List* members = find_all_inheritors(RelationGetRelid(relation), AccessShareLock, nullptr);
   marks->leaf = static_cast<LeafMark*>(palloc0(sizeof(LeafMark) * list_length(members)));
   ListCell* cell;
@@ -83,7 +83,7 @@ const char* read_leaves(Relation relation, const DensityKey& key, AppendMode mod
     } else if (mode == AppendMode::block && RowReader::needs_query(relation, key, rel)) {
       why = "virtual generated columns are not read by block";
     } else if (mode == AppendMode::block) {
-      read_mark(rel, &marks->leaf[marks->leaves++]);
+      read_mark(rel, snapshot, &marks->leaf[marks->leaves++]);
     }
     table_close(rel, NoLock);
     if (why != nullptr) return why;
@@ -105,10 +105,12 @@ const char* look_ahead(Relation relation, const DensityKey& key, AppendMode mode
                        Counters* counters, HighWater* marks) {
   if (IsolationUsesXactSnapshot()) return "the transaction reads as of its beginning";
   *counters = fresh_counters(RelationGetRelid(relation));
-  if (!counters->known) return "there are no statistics of its rows";
-  if (const char* why = read_leaves(relation, key, mode, marks)) return why;
-  PushActiveSnapshot(GetLatestSnapshot());
-  return nullptr;
+  if (!counters->known) return psprintf("changes are not counted: %s", counters->why);
+  Snapshot before = RegisterSnapshot(GetLatestSnapshot());
+  const char* why = read_leaves(relation, key, mode, before, marks);
+  UnregisterSnapshot(before);
+  if (why == nullptr) PushActiveSnapshot(GetLatestSnapshot());
+  return why;
 }
 
 bool greatest_as_owner(Relation relation, AttrNumber key, const char** greatest) {
@@ -162,6 +164,8 @@ const char* check_leaves(const AppendState& state, const Counters& now) {
   }
   if (changed > 0)
     return psprintf("rows were updated or deleted: %lld", static_cast<long long>(changed));
+  if (const char* column = expression_changed(state.counters.generated, now.generated))
+    return psprintf("the generation expression of column \"%s\" changed", column);
   return nullptr;
 }
 
@@ -223,6 +227,7 @@ const char* check_options(const ColumnFitRequest& request, const kde::Sampler::O
 // beginning.
 void add_new_leaves(AppendState* state, const Counters& now) {
   Counters all = state->counters;
+  all.generated = now.generated;
   all.leaf = static_cast<LeafCounters*>(
       palloc0(sizeof(LeafCounters) * (state->counters.leaves + now.leaves + 1)));
   memcpy(all.leaf, state->counters.leaf, sizeof(LeafCounters) * state->counters.leaves);

@@ -9,6 +9,7 @@
 // loads of a fixed size.
 #include "pg/append_scan.h"
 
+#include "pg/block_range.h"
 #include "pg/pinned.h"
 #include "pg/row_reader.h"
 
@@ -17,14 +18,12 @@
 #include <cmath>
 
 extern "C" {
-#include "access/relscan.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "executor/spi.h"
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "storage/predicate.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -81,10 +80,7 @@ class Choice {
 // The rows of blocks begin .. end - 1 that lie beyond `old` (may be null) and not beyond `now`.
 int64 read_range(TableScanDesc scan, TupleTableSlot* slot, BlockNumber begin, BlockNumber end,
                  const LeafMark* old, const LeafMark& now, RowReader* reader) {
-  ItemPointerData low, high;
-  ItemPointerSet(&low, begin, FirstOffsetNumber);
-  ItemPointerSet(&high, end - 1, MaxOffsetNumber);
-  table_rescan_tidrange(scan, &low, &high);
+  set_block_range(scan, begin, end);
   int64 rows = 0;
   while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) {
     if (is_beyond(now, &slot->tts_tid) || (old != nullptr && !is_beyond(*old, &slot->tts_tid)))
@@ -103,12 +99,8 @@ int64 read_leaf(Relation rel, const LeafMark* old, const LeafMark& now, Choice* 
       old == nullptr ? 0 : old->blocks - static_cast<BlockNumber>(old->window);
   const BlockNumber begin_new = old == nullptr ? 0 : old->blocks;
   if (begin >= now.blocks) return 0;
-  Snapshot snapshot = GetActiveSnapshot();
-  PredicateLockRelation(rel, snapshot);
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
-  TableScanDesc scan =
-      rel->rd_tableam->scan_begin(rel, snapshot, 0, nullptr, nullptr,
-                                  SO_TYPE_TIDRANGESCAN | SO_ALLOW_PAGEMODE | SO_ALLOW_STRAT);
+  TableScanDesc scan = begin_block_scan(rel, GetActiveSnapshot());
   int64 rows = 0;
   if (state->every_row()) {
     rows = read_range(scan, slot, begin, now.blocks, old, now, reader);

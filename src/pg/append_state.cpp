@@ -13,7 +13,7 @@ namespace kde_pg {
 namespace {
 
 constexpr uint32 kMagic = 0x6b647370;  // also tells the byte order
-constexpr uint32 kVersion = 1;
+constexpr uint32 kVersion = 2;
 
 template <typename T>
 void put(StringInfo to, T x) {
@@ -59,6 +59,7 @@ class Reader {
 };
 
 constexpr Size kLeafCountersBytes = 2 * sizeof(Oid) + 4 * sizeof(int64);
+constexpr Size kGeneratedBytes = sizeof(Oid) + sizeof(AttrNumber) + sizeof(int64);
 constexpr Size kLeastMarkBytes = 2 * sizeof(Oid) + 2 * sizeof(uint32);
 
 bool read_marks(Reader* from, HighWater* marks) {
@@ -99,6 +100,13 @@ bytea* append_state_to_bytea(const AppendState& state) {
     put(&out, leaf.relation);
     put(&out, leaf.file);
     for (int64 n : {leaf.inserts, leaf.updates, leaf.deletes, leaf.live}) put(&out, n);
+  }
+  put(&out, static_cast<uint32>(state.counters.generated.count));
+  for (int i = 0; i < state.counters.generated.count; ++i) {
+    const GeneratedColumn& column = state.counters.generated.column[i];
+    put(&out, column.relation);
+    put(&out, column.attnum);
+    put(&out, column.expression);
   }
   put(&out, static_cast<uint32>(state.marks.leaves));
   for (int i = 0; i < state.marks.leaves; ++i) {
@@ -148,6 +156,16 @@ bool append_state_from_bytea(bytea* bytes, AppendState* state) {
     leaf.file = from.take<Oid>();
     for (int64* n : {&leaf.inserts, &leaf.updates, &leaf.deletes, &leaf.live})
       *n = from.take<int64>();
+  }
+  GeneratedColumns& generated = counters.generated;
+  generated.count = from.take_count(kGeneratedBytes);
+  generated.column =
+      static_cast<GeneratedColumn*>(palloc0(sizeof(GeneratedColumn) * (generated.count + 1)));
+  for (int i = 0; i < generated.count; ++i) {
+    GeneratedColumn& column = generated.column[i];
+    column.relation = from.take<Oid>();
+    column.attnum = from.take<AttrNumber>();
+    column.expression = from.take<int64>();
   }
   if (!read_marks(&from, &state->marks)) return false;
   state->key = from.take<AttrNumber>();

@@ -82,12 +82,15 @@ KDE_FUNCTION(kde_bandwidth) {
   request.engine = chosen_engine();
   const bool exact = PG_GETARG_BOOL(2);
   DeviceChoice device;
-  choose_device(line_work(request.method, request.kernel, exact, std::ssize(values)),
-                &request.engine, &device);
+  const kde::SumsWork sums = line_work(request.method, request.kernel, exact, std::ssize(values));
+  choose_device(sums, &request.engine, &device);
   kde::LineBandwidth found;
-  check_status(kde::select_bandwidth(request, values, exact,
-                                     begin_core_work(threads_for(values.size())), &found),
-               "choose a bandwidth");
+  kde::Status status;
+  do {
+    status = kde::select_bandwidth(request, values, exact,
+                                   begin_core_work(threads_for(values.size())), &found);
+  } while (begin_anew(status, sums, &request.engine, &device));
+  check_status(status, "choose a bandwidth");
   report_device(device);
   show_notice(found.notice);
   PG_RETURN_FLOAT8(found.h);
@@ -118,12 +121,15 @@ KDE_FUNCTION(kde_bandwidth_matrix) {
   kde::BandwidthMatrix* found = Owned<kde::BandwidthMatrix>::create(context);
   MemoryContext caller = MemoryContextSwitchTo(context);
   DeviceChoice device;
-  choose_device(matrix_work(request.method, std::ssize(points) / Max(d, 1), d), &request.engine,
-                &device);
+  const kde::SumsWork sums = matrix_work(request.method, std::ssize(points) / Max(d, 1), d);
+  choose_device(sums, &request.engine, &device);
   MemoryContextSwitchTo(caller);
-  check_status(kde::select_bandwidth_matrix(request, points, d,
-                                            begin_core_work(threads_for(points.size())), found),
-               "choose a bandwidth matrix");
+  kde::Status status;
+  do {
+    status = kde::select_bandwidth_matrix(request, points, d,
+                                          begin_core_work(threads_for(points.size())), found);
+  } while (begin_anew(status, sums, &request.engine, &device));
+  check_status(status, "choose a bandwidth matrix");
   report_device(device);
   show_notice(found->notice);
   ArrayType* result;

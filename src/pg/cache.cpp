@@ -91,7 +91,11 @@ Entry* entry_of(dlist_node* node) {
   return reinterpret_cast<Entry*>(reinterpret_cast<char*>(node) - offsetof(Entry, use));
 }
 
+// How many entries have gone.
+uint64 forgotten = 0;
+
 void forget(Entry* e) {
+  ++forgotten;
   dlist_delete(&e->use);
   bytes_held -= VARSIZE(e->value);
   pfree(e->value);
@@ -165,21 +169,28 @@ const Entry* under_snapshot(LookUp look_up) {
   return e;
 }
 
-// An entry's value. Looking for staleness reads catalogs, which at most marks entries as old.
-const struct varlena* value_of(Oid relation, const Entry* entry) {
+// The value of the entry that look_up() finds. Looking for staleness may call functions that ask
+// for other densities, for which this one makes room: it is then found again.
+template <typename LookUp>
+const struct varlena* value_of(Oid relation, LookUp look_up, bool* elsewhere) {
+  const Entry* entry = under_snapshot(look_up);
   if (entry == nullptr) return nullptr;
-  check_stale(relation, entry->id, entry->fitted_at);
-  return entry->value;
+  const uint64 before = forgotten;
+  const bool gone = check_stale(relation, entry->id, entry->fitted_at);
+  if (elsewhere != nullptr) *elsewhere = gone;
+  if (forgotten != before) entry = under_snapshot(look_up);
+  return entry == nullptr ? nullptr : entry->value;
 }
 
 }  // namespace
 
-const struct varlena* cached_density(TableColumn column) {
+const struct varlena* cached_density(TableColumn column, bool* elsewhere) {
   const Key key{column.relation, column.attnum, 0};
-  return value_of(column.relation, under_snapshot([&](Snapshot snapshot) {
-                    Entry* e = find(key, nullptr, snapshot);
-                    return e != nullptr ? e : load(key_of(column), nullptr, key, snapshot);
-                  }));
+  const auto look_up = [&](Snapshot snapshot) {
+    Entry* e = find(key, nullptr, snapshot);
+    return e != nullptr ? e : load(key_of(column), nullptr, key, snapshot);
+  };
+  return value_of(column.relation, look_up, elsewhere);
 }
 
 const struct varlena* cached_density(const DensityKey& wanted) {
@@ -188,10 +199,11 @@ const struct varlena* cached_density(const DensityKey& wanted) {
   const Key key{wanted.relation, 0,
                 hash_bytes_extended(reinterpret_cast<const unsigned char*>(identity),
                                     static_cast<int>(strlen(identity)), 0)};
-  return value_of(wanted.relation, under_snapshot([&](Snapshot snapshot) {
-                    Entry* e = find(key, identity, snapshot);
-                    return e != nullptr ? e : load(wanted, identity, key, snapshot);
-                  }));
+  const auto look_up = [&](Snapshot snapshot) {
+    Entry* e = find(key, identity, snapshot);
+    return e != nullptr ? e : load(wanted, identity, key, snapshot);
+  };
+  return value_of(wanted.relation, look_up, nullptr);
 }
 
 }  // namespace kde_pg

@@ -20,7 +20,8 @@ namespace kde_pg {
 
 // The stored density of a column, or of a key, as the active snapshot sees it, or null. Valid until
 // the next call or the end of the statement's row, whichever is first: copy what must live longer.
-const struct varlena* cached_density(TableColumn column);
+// elsewhere: null, or where it is put whether its rows have gone elsewhere since (check_stale()).
+const struct varlena* cached_density(TableColumn column, bool* elsewhere = nullptr);
 const struct varlena* cached_density(const DensityKey& key);
 
 }  // namespace kde_pg

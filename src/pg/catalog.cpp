@@ -1,5 +1,4 @@
-// Access to kde_aqp.density by its primary key's index. The layout here is that of the install
-// script.
+// Access to kde_aqp.fitted by the index of its key. The layout here is that of the install script.
 #include "pg/catalog.h"
 
 #include "pg/expression.h"
@@ -10,6 +9,7 @@
 extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/relation.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
@@ -31,6 +31,7 @@ extern "C" {
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 }
@@ -73,10 +74,9 @@ enum Column {
   kAppendBy,
   kColumns = kAppendBy
 };
-static_assert(kId == static_cast<int>(CatalogColumn::id));
 
-// A row's key. Rows may also come from a dump or from the extension owner's hand: those that are
-// not what is written here are skipped.
+// A row's key. What is in it may have come by a dump: rows that are not what is written here are
+// skipped.
 struct CatalogRow {
   DensityKey key;  // without trees
   NamedColumns columns, references;
@@ -136,10 +136,17 @@ Relation open_catalog(LOCKMODE lock) {
   return catalog;
 }
 
+// Whether a catalog that was opened is the one this library was built for, with a row of
+// kde_aqp.upkeep for each of its own.
+bool is_present(Relation catalog) {
+  return catalog->rd_rel->relkind == RELKIND_MATVIEW &&
+         RelationGetNumberOfAttributes(catalog) == kColumns;
+}
+
 // For event triggers, which must not fail all DDL until ALTER EXTENSION UPDATE: the columns of the
 // key, all that they need, are the first ones in every version.
 Relation open_catalog_of_any_version(LOCKMODE lock) {
-  Relation catalog = table_open(catalog_oid(), lock);
+  Relation catalog = table_open(catalog_oid_of_any_version(), lock);
   if (RelationGetNumberOfAttributes(catalog) < kCatalogKeyColumns) raise_other_version();
   return catalog;
 }
@@ -150,7 +157,7 @@ template <typename Visit>
 void for_rows_of(Relation catalog, Oid relation, Snapshot snapshot, Visit visit) {
   ScanKeyData key;
   ScanKeyInit(&key, kRelation, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-  SysScanDesc scan = systable_beginscan(catalog, primary_key_index_of(catalog), true, snapshot,
+  SysScanDesc scan = systable_beginscan(catalog, key_index_of(catalog), true, snapshot,
                                         OidIsValid(relation) ? 1 : 0, &key);
   HeapTuple tuple;
   while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
@@ -242,9 +249,7 @@ void check_snapshot_agrees(const DensityKey& key, const StoredDensity& latest) {
 // so only a change by SQL to the catalog itself can come between.
 void delete_row(Relation catalog, ItemPointer tid) {
   TM_FailureData failure;
-  const TM_Result result =
-      table_tuple_delete(catalog, tid, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot,
-                         true, &failure, false);
+  const TM_Result result = delete_at(catalog, tid, true, &failure);
   if (result != TM_Ok)
     ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
                     errmsg("could not serialize access due to concurrent update")));
@@ -252,12 +257,19 @@ void delete_row(Relation catalog, ItemPointer tid) {
 
 }  // namespace
 
-Oid primary_key_index_of(Relation table) {
+Oid key_index_of(Relation table) {
+  Oid index;
+  if (table->rd_rel->relkind == RELKIND_MATVIEW) {
+    index = get_relname_relid("fitted_key", RelationGetNamespace(table));
+  } else {
 #if PG_VERSION_NUM >= 180000
-  return RelationGetPrimaryKeyIndex(table, false);
+    index = RelationGetPrimaryKeyIndex(table, false);
 #else
-  return RelationGetPrimaryKeyIndex(table);
+    index = RelationGetPrimaryKeyIndex(table);
 #endif
+  }
+  if (!OidIsValid(index)) raise_other_version();
+  return index;
 }
 
 void raise_not_installed() {
@@ -357,32 +369,62 @@ void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns])
       PointerGetDatum(number_array(key.references, key.reference)));
 }
 
-Oid catalog_oid_or_invalid() {
+namespace {
+
+Oid relation_of_schema(const char* name) {
   const Oid schema = get_namespace_oid("kde_aqp", true);
-  return OidIsValid(schema) ? get_relname_relid("density", schema) : InvalidOid;
+  return OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
 }
 
-Oid upkeep_oid_or_invalid() {
-  const Oid schema = get_namespace_oid("kde_aqp", true);
-  return OidIsValid(schema) ? get_relname_relid("upkeep", schema) : InvalidOid;
+}  // namespace
+
+Oid catalog_oid_or_invalid() { return relation_of_schema("fitted"); }
+Oid upkeep_oid_or_invalid() { return relation_of_schema("upkeep"); }
+Oid door_oid_or_invalid() { return relation_of_schema("density"); }
+
+// Until 0.2.0 the door was the catalog.
+Oid catalog_oid_of_any_version() {
+  const Oid oid = catalog_oid_or_invalid();
+  return OidIsValid(oid) ? oid : door_oid_or_invalid();
 }
 
 Oid catalog_oid() {
   const Oid oid = catalog_oid_or_invalid();
-  if (!OidIsValid(oid)) raise_not_installed();
-  return oid;
+  if (OidIsValid(oid)) return oid;
+  if (OidIsValid(door_oid_or_invalid())) raise_other_version();
+  raise_not_installed();
 }
 
 bool catalog_is_installed() {
   const Oid extension = get_extension_oid("kde_aqp", true);
   const Oid schema = get_namespace_oid("kde_aqp", true);
   if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
-  for (const char* name : {"density", "upkeep"}) {
+  for (const char* name : {"fitted", "upkeep"}) {
     const Oid table = get_relname_relid(name, schema);
     if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
       return false;
   }
   return true;
+}
+
+bool catalog_seems_empty() {
+  const Oid oid = catalog_oid_or_invalid();
+  if (!OidIsValid(oid)) return true;
+  if (!ConditionalLockRelationOid(oid, AccessShareLock)) return false;
+  Relation catalog = try_relation_open(oid, NoLock);
+  bool any = false;
+  if (catalog != nullptr && RelationGetNumberOfBlocks(catalog) > 0) {
+    LatestSnapshot latest;
+    latest.take();
+    // Not by the index, which somebody may have locked, too.
+    SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, latest.get(), 0, nullptr);
+    any = HeapTupleIsValid(systable_getnext(scan));
+    systable_endscan(scan);
+    latest.release();
+  }
+  if (catalog != nullptr) relation_close(catalog, NoLock);
+  UnlockRelationOid(oid, AccessShareLock);
+  return !any;
 }
 
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value) {
@@ -441,12 +483,39 @@ List* catalog_list(Oid relation, Snapshot snapshot) {
 
 List* catalog_list_all(Snapshot snapshot) { return catalog_list(InvalidOid, snapshot); }
 
+void catalog_visit(Snapshot snapshot, CatalogVisitor visit, void* state) {
+  MemoryContext each =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp density", ALLOCSET_SMALL_SIZES);
+  Relation catalog = open_catalog(AccessShareLock);
+  for_rows_of(catalog, InvalidOid, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    MemoryContext caller = MemoryContextSwitchTo(each);
+    if (is_current(row)) {
+      const CatalogEntry* entry = read_entry(tuple, RelationGetDescr(catalog), row);
+      visit(tuple, RelationGetDescr(catalog), *entry, state);
+    }
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(each);
+    return true;
+  });
+  table_close(catalog, AccessShareLock);
+  MemoryContextDelete(each);
+}
+
+void catalog_copy(Snapshot snapshot, Tuplestorestate* rows) {
+  Relation catalog = open_catalog(AccessShareLock);
+  // Not by the index: it may not be there yet.
+  SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, snapshot, 0, nullptr);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) tuplestore_puttuple(rows, tuple);
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+}
+
 List* catalog_ids(Snapshot snapshot) {
   List* out = NIL;
   Relation catalog = open_catalog(AccessShareLock);
   // Also of rows that are not current.
-  SysScanDesc scan =
-      systable_beginscan(catalog, primary_key_index_of(catalog), true, snapshot, 0, nullptr);
+  SysScanDesc scan = systable_beginscan(catalog, key_index_of(catalog), true, snapshot, 0, nullptr);
   HeapTuple tuple;
   while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
     bool is_null;
@@ -595,6 +664,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
     id = new_density_id();
   }
   remove_unusable(catalog, key, latest.get());
+  catalog_remove_gone();
   KDE_FAULT("store.deleted");
   latest.release();
 
@@ -639,6 +709,32 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   KDE_FAULT("store.done");
 }
 
+bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
+  Relation catalog = open_catalog(RowExclusiveLock);
+  if (desc->natts != kColumns) raise_other_version();
+  LatestSnapshot latest;
+  latest.take();
+  remove_unusable(catalog, key, latest.get());
+  const bool taken = catalog_find(key, latest.get(), false).found;
+  latest.release();
+  if (taken) {
+    table_close(catalog, NoLock);
+    return false;
+  }
+  Datum values[kColumns];
+  bool nulls[kColumns];
+  heap_deform_tuple(row, desc, values, nulls);
+  catalog_key_datums(key, values);
+  // The number it brought is that of another density here, or will be.
+  values[kId - 1] = Int64GetDatum(new_density_id());
+  CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
+  note_changed_densities();
+  table_close(catalog, NoLock);
+  CommandCounterIncrement();
+  KDE_FAULT("restore.done");
+  return true;
+}
+
 bool catalog_remove(const DensityKey& key) {
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
@@ -660,9 +756,9 @@ bool catalog_remove(const DensityKey& key) {
 
 namespace {
 
-// What is noted of a density in a catalog of another version goes when refreshes next look.
+// What is noted of a density in a catalog of another version goes when it is updated.
 void delete_with_upkeep(Relation catalog, HeapTuple tuple) {
-  const bool has_id = RelationGetNumberOfAttributes(catalog) == kColumns;
+  const bool has_id = is_present(catalog);
   bool is_null = true;
   const Datum id = has_id ? heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null) : 0;
   delete_row(catalog, &tuple->t_self);
@@ -690,19 +786,66 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
 
 namespace {
 
-// Whether all columns still exist; *changed: one or more under another name. Where the old name is
-// another column's now, none was renamed (a command renames one): the row's numbers are not this
-// table's, as after a restore with triggers disabled.
-bool renamed(Oid relation, const NamedColumns& columns, bool* changed) {
+bool relation_exists(Oid relation, Snapshot snapshot) {
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  Relation classes = table_open(RelationRelationId, AccessShareLock);
+  SysScanDesc scan = systable_beginscan(classes, ClassOidIndexId, true, snapshot, 1, &key);
+  const bool exists = HeapTupleIsValid(systable_getnext(scan));
+  systable_endscan(scan);
+  table_close(classes, AccessShareLock);
+  return exists;
+}
+
+}  // namespace
+
+void catalog_remove_gone() {
+  Relation catalog = open_catalog(RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  bool any = false;
+  SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, latest.get(), 0, nullptr);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    bool is_null;
+    const auto get = [&](int i) {
+      return heap_getattr(tuple, i, RelationGetDescr(catalog), &is_null);
+    };
+    const Oid relation = DatumGetObjectId(get(kRelation));
+    // The cache may not have heard yet of what another transaction made and fitted.
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)) ||
+        relation_exists(relation, latest.get()))
+      continue;
+    const int64 id = DatumGetInt64(get(kId));
+    // Another session that removes it at this moment is not waited for, nor is that an error.
+    TM_FailureData failure;
+    if (delete_at(catalog, &tuple->t_self, false, &failure) != TM_Ok) continue;
+    upkeep_remove(id);
+    any = true;
+  }
+  systable_endscan(scan);
+  latest.release();
+  table_close(catalog, NoLock);
+  if (any) CommandCounterIncrement();
+}
+
+namespace {
+
+enum class Names { same, changed, unclear, gone };
+
+// What has become of a row's columns. Where an old name is another column's now, none was renamed
+// (a command renames one): the row's numbers are not this table's.
+Names look_at_names(Oid relation, const NamedColumns& columns) {
+  Names found = Names::same;
   for (int i = 0; i < columns.count; ++i) {
     if (columns.number[i] == 0) continue;
     const char* name = live_column_name(relation, columns.number[i]);
-    if (name == nullptr) return false;
-    if (strcmp(name, columns.name[i]) == 0) continue;
-    if (get_attnum(relation, columns.name[i]) != InvalidAttrNumber) return false;
-    *changed = true;
+    if (name == nullptr) return Names::gone;
+    if (strcmp(name, columns.name[i]) == 0 || found == Names::unclear) continue;
+    const bool taken = get_attnum(relation, columns.name[i]) != InvalidAttrNumber;
+    found = taken ? Names::unclear : Names::changed;
   }
-  return true;
+  return found;
 }
 
 // The key under the columns' present names. False if its texts can no longer be read.
@@ -725,35 +868,84 @@ bool renamed_key(Oid relation, const CatalogRow& row, DensityKey* key) {
 
 }  // namespace
 
+namespace {
+
+// The row under the columns' present names; null, with a NOTICE, if its texts can no longer be
+// read.
+HeapTuple renamed_row(Relation catalog, HeapTuple tuple, const CatalogRow& row) {
+  DensityKey key;
+  if (!renamed_key(row.key.relation, row, &key)) {
+    ereport(NOTICE, (errmsg("dropping the density of %s", display_name(row.key)),
+                     errdetail("Its expressions or its filter could not be renamed.")));
+    return nullptr;
+  }
+  const Size width = static_cast<Size>(RelationGetNumberOfAttributes(catalog));
+  Datum* values = static_cast<Datum*>(palloc0(sizeof(Datum) * width));
+  bool* nulls = static_cast<bool*>(palloc0(sizeof(bool) * width));
+  bool* replace = static_cast<bool*>(palloc0(sizeof(bool) * width));
+  catalog_key_datums(key, values);
+  for (int i = 0; i < kCatalogKeyColumns; ++i) replace[i] = true;
+  return heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace);
+}
+
+// Whether the key of a row that is to be inserted is another's: of a fit since a rename that the
+// row could not follow.
+bool is_taken(Relation catalog, Oid relation, HeapTuple tuple, Snapshot snapshot) {
+  CatalogRow wanted;
+  if (!read_row(tuple, RelationGetDescr(catalog), &wanted)) return true;
+  bool taken = false;
+  for_rows_of(catalog, relation, snapshot, [&](HeapTuple, const CatalogRow& row) {
+    taken = same_texts(row.key, wanted.key);
+    return !taken;
+  });
+  return taken;
+}
+
+void insert_renamed(Relation catalog, Oid relation, List* rows) {
+  ListCell* cell;
+  foreach (cell, rows) {
+    auto* tuple = static_cast<HeapTuple>(lfirst(cell));
+    LatestSnapshot latest;
+    latest.take();
+    if (is_taken(catalog, relation, tuple, latest.get())) {
+      bool is_null;
+      if (is_present(catalog))
+        upkeep_remove(DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null)));
+    } else {
+      CatalogTupleInsert(catalog, tuple);
+    }
+    latest.release();
+    CommandCounterIncrement();
+  }
+}
+
+}  // namespace
+
 void catalog_follow_renames(Oid relation) {
   Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
-  const Size width = static_cast<Size>(RelationGetNumberOfAttributes(catalog));
   LatestSnapshot latest;
   latest.take();
   List* changed = NIL;
   bool any = false;
   for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
-    bool differs = false;
-    if (!renamed(relation, row.columns, &differs) || !renamed(relation, row.references, &differs) ||
-        !differs)
-      return true;
-    any = true;
-    DensityKey key;
-    if (renamed_key(relation, row, &key)) {
-      Datum* values = static_cast<Datum*>(palloc0(sizeof(Datum) * width));
-      bool* nulls = static_cast<bool*>(palloc0(sizeof(bool) * width));
-      bool* replace = static_cast<bool*>(palloc0(sizeof(bool) * width));
-      catalog_key_datums(key, values);
-      for (int i = 0; i < kCatalogKeyColumns; ++i) replace[i] = true;
-      changed = lappend(
-          changed, heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace));
-    } else {
-      ereport(NOTICE, (errmsg("dropping the density of %s", display_name(row.key)),
-                       errdetail("Its expressions or its filter could not be renamed.")));
+    const Names columns = look_at_names(relation, row.columns);
+    const Names references = look_at_names(relation, row.references);
+    if (columns == Names::gone || references == Names::gone) {
       delete_with_upkeep(catalog, tuple);
+      any = true;
       return true;
     }
-    delete_row(catalog, &tuple->t_self);
+    if (columns == Names::unclear || references == Names::unclear ||
+        (columns == Names::same && references == Names::same))
+      return true;
+    any = true;
+    HeapTuple follows = renamed_row(catalog, tuple, row);
+    if (follows == nullptr) {
+      delete_with_upkeep(catalog, tuple);
+    } else {
+      changed = lappend(changed, follows);
+      delete_row(catalog, &tuple->t_self);
+    }
     return true;
   });
   latest.release();
@@ -761,8 +953,7 @@ void catalog_follow_renames(Oid relation) {
     // All are deleted before one is inserted: columns may have swapped their names.
     CommandCounterIncrement();
     KDE_FAULT("rename.deleted");
-    ListCell* cell;
-    foreach (cell, changed) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
+    insert_renamed(catalog, relation, changed);
     KDE_FAULT("rename.inserted");
     CommandCounterIncrement();
     KDE_FAULT("rename.done");

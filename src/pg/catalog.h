@@ -1,10 +1,16 @@
-// The catalog table kde_aqp.density: finding, storing and removing densities.
+// The catalog of densities, kde_aqp.fitted: finding, storing and removing them.
+//
+// It is a materialized view so that no publication can take it: what a server has fitted is its own
+// affair, and a subscriber may not even have the extension. Nothing else about it is a view's: it
+// is written here alone, below SQL, which writes to no materialized view; and what REFRESH computes
+// is what it holds (kde_aqp.stored()). SQL reads and restores densities by a door, the empty table
+// kde_aqp.density (events.cpp, densities.cpp).
 //
 // A row's key is the table, the columns' names and expressions and the filter, so that a dump
 // carries it. Attribute numbers beside the names, also beside those that expressions and the filter
 // use, are this database's; an event trigger keeps both, and the texts, in step with RENAME, and a
-// row in which they disagree is not used. Rows are written here, below SQL's privileges (callers
-// check ownership), under a lock that lasts to the end of the transaction, as SQL's does.
+// row in which they disagree is not used. Rows are written below SQL's privileges (callers check
+// ownership), under a lock that lasts to the end of the transaction, as SQL's does.
 #pragma once
 
 #include "pg/density_key.h"
@@ -18,6 +24,7 @@ extern "C" {
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 }
 
 namespace kde_pg {
@@ -87,12 +94,16 @@ struct FitRecord {
   bytea* sampler;
 };
 
-// The OID of kde_aqp.density. Error 55000 if the extension is not installed in this database.
+// The OID of kde_aqp.fitted. Error 55000 if the extension is not installed in this database, or an
+// older version is.
 Oid catalog_oid();
-// The same, InvalidOid if it is not installed.
+// The same, InvalidOid if it is not there.
 Oid catalog_oid_or_invalid();
+// The same, or that of what an older version has for it.
+Oid catalog_oid_of_any_version();
 Oid upkeep_oid_or_invalid();  // of kde_aqp.upkeep
-// Whether the catalog's tables are the extension's. Where it is not installed, anybody who may
+Oid door_oid_or_invalid();    // of kde_aqp.density
+// Whether the catalog's relations are the extension's. Where it is not installed, anybody who may
 // create schemas can make others of their names, and who is called by none of its functions must
 // not believe those.
 bool catalog_is_installed();
@@ -100,6 +111,10 @@ bool catalog_is_installed();
 // Locks both in AccessShareLock until the transaction ends, so that they are not dropped meanwhile.
 // False, without waiting, if they are not there, being dropped, or locked as a whole.
 bool catalog_hold();
+
+// Whether there is no density, told by a look that waits for nobody: false where the catalog is
+// locked as a whole.
+bool catalog_seems_empty();
 
 // The density of a key as `snapshot` sees it; the value is read only if wanted.
 StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value);
@@ -112,6 +127,13 @@ bool catalog_sees(const RowVersion& version, Snapshot snapshot);
 List* catalog_list(Oid relation, Snapshot snapshot);
 // The same of all relations.
 List* catalog_list_all(Snapshot snapshot);
+// Calls visit for each whose row is current, in the order of the relations. `entry` is gone after
+// the call. The tuple and its values are those of the catalog.
+using CatalogVisitor = void (*)(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry,
+                                void* state);
+void catalog_visit(Snapshot snapshot, CatalogVisitor visit, void* state);
+// Puts all rows as they are into a tuplestore of their columns.
+void catalog_copy(Snapshot snapshot, Tuplestorestate* rows);
 // Their numbers, an int64* each.
 List* catalog_ids(Snapshot snapshot);
 
@@ -126,8 +148,8 @@ void catalog_lock(const DensityKey& key);
 // The same without waiting: false if another session holds it.
 bool catalog_try_lock(const DensityKey& key);
 
-// The index of a catalog table's primary key.
-Oid primary_key_index_of(Relation table);
+// The index of a catalog relation's key.
+Oid key_index_of(Relation table);
 // Error 55000: the catalog is not what this library was built for.
 [[noreturn]] void raise_other_version();
 [[noreturn]] void raise_not_installed();
@@ -138,28 +160,38 @@ int64 new_density_id();
 // snapshot (REPEATABLE READ and up) does not see the version that would be replaced.
 void catalog_store(const DensityKey& key, const FitRecord& record);
 
+// Inserts a row of kde_aqp.density, which has the catalog's columns, none of them null that may not
+// be, under the key's numbers and texts and a number of its own. The caller holds the key's lock.
+// False if there is one already: a restore with triggers disabled must be able to enable them
+// again.
+bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc);
+
 // Removes; false if there was none. The caller holds the key's lock.
 bool catalog_remove(const DensityKey& key);
 
 // Removes every density of a relation (attnum 0) or those that use one column, which may be gone.
 void catalog_remove_dropped(Oid relation, AttrNumber attnum);
 
+// Removes every density whose relation is gone: one that went while the catalog was locked, or the
+// library's file was missing. Every fit and every round of refreshes does.
+void catalog_remove_gone();
+
 // Gives the rows of a relation whose columns were renamed their present names, also in expressions
-// and filters. A row whose texts no longer mean anything is removed with a NOTICE.
+// and filters. A row whose texts no longer mean anything is removed with a NOTICE, one whose
+// columns are gone without. The relation is locked.
 void catalog_follow_renames(Oid relation);
 
 // The name of a column, palloc'ed; null if there is none or it was dropped.
 const char* live_column_name(Oid relation, AttrNumber attnum);
 
-// Columns of kde_aqp.density that triggers look at.
+// The columns of the key, the first in the catalog and in kde_aqp.density.
 enum class CatalogColumn {
   relation = 1,
   column_names,
   attribute_numbers,
   filter,
   reference_names,
-  reference_numbers,
-  id = 25
+  reference_numbers
 };
 inline constexpr int kCatalogKeyColumns = 6;
 

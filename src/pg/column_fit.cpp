@@ -107,7 +107,7 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   read.sampler = Owned<kde::Sampler>::create(context, sampler_options(request));
   INSTR_TIME_SET_CURRENT(read.start);
   // Before the first row is read: what changes meanwhile counts as changed since.
-  read.counters = read_counters(RelationGetRelid(relation));
+  read.counters = read_counters(RelationGetRelid(relation), AskPlanner::no);
   KeepState keep;
   keep.begin(relation, request.key, append_by_of(request.key), display_name(request.key));
 
@@ -123,6 +123,7 @@ void fit_one_column(const ColumnFitRequest& request, Relation relation, ColumnFi
   const char* doing = psprintf("read %s", describe_column(request.key, 0));
   scan_as_owner(relation, request.key, types, scan_options, doing, &sink, &read.scan);
   read.state = keep.end(*read.sampler, types.value_type[0], read.scan);
+  settle_counters(relation, read.scan, request.operation, &read.counters);
   fit_column_read(request, relation, types, read, fit);
   progress_end();
   log_long_fit(request.key, fit->record, fit->report.sample_rows, begun);
@@ -157,10 +158,14 @@ void fit_column_read(const ColumnFitRequest& request, Relation relation, const C
                                        static_cast<int64>(work->sample.bandwidth_values.size()));
   choose_device(sums, &options.engine, &device);
   MemoryContextSwitchTo(caller);
-  const kde::Control control = begin_core_work(chosen_threads());
-  check_status(
-      kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report),
-      doing);
+  kde::Control control;
+  kde::Status status;
+  do {
+    control = begin_core_work(chosen_threads());
+    status =
+        kde::fit_column(work->sample, options, control, &work->words, &work->size, &work->report);
+  } while (begin_anew(status, sums, &options.engine, &device));
+  check_status(status, doing);
   KDE_FAULT("fit.estimated");
   fit->report = work->report;
   const kde::FitReport& report = fit->report;

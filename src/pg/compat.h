@@ -1,12 +1,13 @@
-// The differences between PostgreSQL 14 and 18 that the glue meets, and nothing else.
+// The differences between PostgreSQL 15 and 19 that the glue meets, and nothing else.
 #pragma once
 
-#if PG_VERSION_NUM < 140000
-#error "kde_aqp needs PostgreSQL 14 or newer"
+#if PG_VERSION_NUM < 150000
+#error "kde_aqp needs PostgreSQL 15 or newer"
 #endif
 
 extern "C" {
 #if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
 #include "varatt.h"
 #endif
 }
@@ -53,4 +54,30 @@ extern "C" {
 // 18: generated columns that are computed when read (pg_attribute.attgenerated).
 #if PG_VERSION_NUM < 180000
 #define ATTRIBUTE_GENERATED_VIRTUAL 'v'
+#endif
+
+// 19: deleting takes options.
+#if PG_VERSION_NUM >= 190000
+#define delete_at(relation, tid, wait, failure)                                    \
+  table_tuple_delete(relation, tid, GetCurrentCommandId(true), 0, InvalidSnapshot, \
+                     InvalidSnapshot, wait, failure)
+#else
+#define delete_at(relation, tid, wait, failure)                                                  \
+  table_tuple_delete(relation, tid, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot, \
+                     wait, failure, false)
+#endif
+
+// 19: conversions that may overflow say so as a soft error. Before, in an int.
+#if PG_VERSION_NUM >= 190000
+#define KDE_OVERFLOW(name) ErrorSaveContext name = {T_ErrorSaveContext, false, false, nullptr}
+#define has_overflowed(name) ((name).error_occurred)
+#define with_zone_of_date(value, name) \
+  date2timestamptz_safe(value, reinterpret_cast<Node*>(&(name)))
+#define with_zone_of_timestamp(value, name) \
+  timestamp2timestamptz_safe(value, reinterpret_cast<Node*>(&(name)))
+#else
+#define KDE_OVERFLOW(name) int name = 0
+#define has_overflowed(name) ((name) != 0)
+#define with_zone_of_date(value, name) date2timestamptz_opt_overflow(value, &(name))
+#define with_zone_of_timestamp(value, name) timestamp2timestamptz_opt_overflow(value, &(name))
 #endif

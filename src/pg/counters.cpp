@@ -1,17 +1,22 @@
 // The readings of counters.h.
 #include "pg/counters.h"
 
+#include "pg/planned_rows.h"
+
 #include <initializer_list>
 
 extern "C" {
 #include "access/htup_details.h"
 #include "access/xlog.h"
+#include "commands/defrem.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "nodes/pg_list.h"
 #include "pgstat.h"
 #include "storage/lockdefs.h"
+#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 // Of utils/adt/pgstatfuncs.c. They are SQL functions whose meaning has not changed since 14, while
@@ -35,18 +40,25 @@ int64 statistic(PGFunction function, Oid relation) {
   return DatumGetInt64(DirectFunctionCall1(function, ObjectIdGetDatum(relation)));
 }
 
-// False if the relation is gone. *has_rows: rows of its own; *counted: which statistics count.
-bool read_leaf(Oid relation, LeafCounters* leaf, bool* has_rows, bool* counted) {
+// False if the relation is gone. *has_rows: rows of its own. Completes *counters where its changes
+// are not counted.
+bool read_leaf(Oid relation, LeafCounters* leaf, bool* has_rows, Counters* counters) {
   HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
   if (!HeapTupleIsValid(tuple)) return false;
   const Form_pg_class form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
   *has_rows = form->relkind != RELKIND_PARTITIONED_TABLE;
-  *counted = form->relkind != RELKIND_FOREIGN_TABLE;
+  const bool foreign = form->relkind == RELKIND_FOREIGN_TABLE;
+  const Oid method = form->relam;
   leaf->relation = relation;
   leaf->file = form->relfilenode;
   leaf->counted = static_cast<int64>(form->reltuples);
   ReleaseSysCache(tuple);
-  if (!*has_rows || !*counted) return true;
+  if (!*has_rows) return true;
+  if (foreign) {
+    counters->known = false;
+    counters->why = "rows of a foreign table";
+    return true;
+  }
   // What this session has not yet sent counts as well; rows live are those sent and these.
   const int64 inserts = statistic(pg_stat_get_xact_tuples_inserted, relation);
   const int64 updates = statistic(pg_stat_get_xact_tuples_updated, relation);
@@ -58,6 +70,11 @@ bool read_leaf(Oid relation, LeafCounters* leaf, bool* has_rows, bool* counted) 
   leaf->updates = statistic(pg_stat_get_tuples_updated, relation) + updates;
   leaf->deletes = statistic(pg_stat_get_tuples_deleted, relation) + deletes;
   leaf->live = Max(statistic(pg_stat_get_live_tuples, relation) + inserts - deletes, INT64CONST(0));
+  if (method != HEAP_TABLE_AM_OID && leaf->inserts == 0) {
+    counters->known = false;
+    counters->tell = true;
+    counters->why = psprintf("table access method \"%s\" has counted no row", get_am_name(method));
+  }
   return true;
 }
 
@@ -110,20 +127,58 @@ List* members_of(Oid relation) {
 
 }  // namespace
 
-Counters read_counters(Oid relation) {
+void count_elsewhere(Counters* counters) {
+  *counters = {};
+  counters->elsewhere = true;
+  counters->why = "queries do not read the table itself";
+  counters->tell = true;
+}
+
+namespace {
+
+// Completes *counters where the planner has a say. False if there is nothing to count.
+bool ask_where_rows_are(Oid relation, AskPlanner ask, Counters* counters) {
+  if (ask == AskPlanner::no) return true;
+  switch (
+      rows_seem(relation, ask == AskPlanner::yes ? PlanFunctions::any : PlanFunctions::built_in)) {
+    case RowsSeem::here:
+      return true;
+    case RowsSeem::elsewhere:
+      count_elsewhere(counters);
+      break;
+    case RowsSeem::functions:
+      counters->why = "the planner was not asked, as it would call functions of the table's owner";
+      break;
+    case RowsSeem::failed:
+      counters->why = "the table could not be planned";
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+Counters read_counters(Oid relation, AskPlanner ask) {
   Counters out;
-  if (!pgstat_track_counts || RecoveryInProgress()) return out;
+  if (RecoveryInProgress()) {
+    out.why = "the server is in recovery";
+    return out;
+  }
+  if (!ask_where_rows_are(relation, ask, &out)) return out;
+  if (!pgstat_track_counts) {
+    out.why = "track_counts is off";
+    return out;
+  }
   List* members = members_of(relation);
   out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * list_length(members)));
   out.known = true;
   ListCell* cell;
   foreach (cell, members) {
-    bool has_rows = false, counted = false;
-    if (!read_leaf(lfirst_oid(cell), &out.leaf[out.leaves], &has_rows, &counted)) continue;
-    if (!has_rows) continue;
-    if (!counted) out.known = false;
-    ++out.leaves;
+    bool has_rows = false;
+    if (!read_leaf(lfirst_oid(cell), &out.leaf[out.leaves], &has_rows, &out)) continue;
+    if (has_rows) ++out.leaves;
   }
+  out.generated = read_generated(relation, members);
   list_free(members);
   return out;
 }
@@ -148,8 +203,13 @@ int64 changed_rows(const Counters& then, const Counters& now) {
 }
 
 ArrayType* counters_to_array(const Counters& counters) {
+  if (counters.elsewhere) {
+    Datum zero = Int64GetDatum(0);
+    return construct_array(&zero, 1, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+  }
   if (!counters.known) return nullptr;
-  const int n = counters.leaves * kNumbers;
+  const int rows = counters.leaves + counters.generated.count;
+  const int n = rows * kNumbers;
   Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
   Datum* at = values;
   for (int i = 0; i < counters.leaves; ++i) {
@@ -166,31 +226,46 @@ ArrayType* counters_to_array(const Counters& counters) {
                                      leaf.unsent_deletes};
     for (const int64 number : numbers) *at++ = Int64GetDatum(number);
   }
-  int dims[2] = {counters.leaves, kNumbers};
+  for (int i = 0; i < counters.generated.count; ++i) {
+    const GeneratedColumn& column = counters.generated.column[i];
+    const int64 numbers[kNumbers] = {0, static_cast<int64>(column.relation), column.attnum,
+                                     column.expression};
+    for (const int64 number : numbers) *at++ = Int64GetDatum(number);
+  }
+  int dims[2] = {rows, kNumbers};
   int lower[2] = {1, 1};
-  return construct_md_array(values, nullptr, counters.leaves > 0 ? 2 : 0, dims, lower, INT8OID,
-                            sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+  return construct_md_array(values, nullptr, rows > 0 ? 2 : 0, dims, lower, INT8OID, sizeof(int64),
+                            FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 }
 
 Counters counters_from_array(ArrayType* array) {
   Counters out;
   if (array == nullptr || ARR_ELEMTYPE(array) != INT8OID || ARR_HASNULL(array)) return out;
+  out.elsewhere = ARR_NDIM(array) == 1;
   if (ARR_NDIM(array) != 0 && (ARR_NDIM(array) != 2 || ARR_DIMS(array)[1] != kNumbers)) return out;
   out.known = true;
-  out.leaves = ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0];
-  out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (out.leaves + 1)));
+  const int rows = ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0];
+  out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (rows + 1)));
+  GeneratedColumns& generated = out.generated;
+  generated.column = static_cast<GeneratedColumn*>(palloc0(sizeof(GeneratedColumn) * (rows + 1)));
   const int64* at = reinterpret_cast<const int64*>(ARR_DATA_PTR(array));
-  for (int i = 0; i < out.leaves; ++i, at += kNumbers)
-    out.leaf[i] = {static_cast<Oid>(at[0]),
-                   static_cast<Oid>(at[1]),
-                   at[2],
-                   at[3],
-                   at[4],
-                   at[5],
-                   at[6],
-                   at[7],
-                   at[8],
-                   at[9]};
+  for (int i = 0; i < rows; ++i, at += kNumbers) {
+    if (at[0] == 0) {
+      generated.column[generated.count++] = {static_cast<Oid>(at[1]),
+                                             static_cast<AttrNumber>(at[2]), at[3]};
+      continue;
+    }
+    out.leaf[out.leaves++] = {static_cast<Oid>(at[0]),
+                              static_cast<Oid>(at[1]),
+                              at[2],
+                              at[3],
+                              at[4],
+                              at[5],
+                              at[6],
+                              at[7],
+                              at[8],
+                              at[9]};
+  }
   return out;
 }
 

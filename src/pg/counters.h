@@ -14,6 +14,7 @@
 //   a leaf that came (attached) or went (detached): its live rows.
 #pragma once
 
+#include "pg/generated.h"
 #include "pg/pg.h"
 
 extern "C" {
@@ -31,21 +32,38 @@ struct LeafCounters {
 };
 
 struct Counters {
-  bool known = false;  // false: statistics are off, or rows lie elsewhere (foreign tables)
+  bool known = false;
+  // The rows are read by a query, as they are not in the tables (planned_rows.h). Of counters from
+  // the catalog: they were.
+  bool elsewhere = false;
+  const char* why = nullptr;  // not known; of counters that were read
+  bool tell = false;          // in a NOTICE, as nobody expects it of such a table
   int leaves = 0;
   LeafCounters* leaf = nullptr;  // in the order of the relations' numbers; palloc'ed
+  GeneratedColumns generated;    // of all members: their values are no rows that are counted
 
   int64 live() const;
 };
 
 // The counters as of now, without locking anything: leaves that are being dropped may be missing.
-// Unknown on a standby, which has no statistics of the primary's work.
-Counters read_counters(Oid relation);
+// Unknown where rows are elsewhere or in foreign tables, where statistics are off, on a standby,
+// which has none of the primary's work, and where a table access method counts no rows: for other
+// than heap tables one inserted row proves that it does.
+// Where rows are is for the planner to say; `elsewhere` is false for who will ask it himself, and
+// on a standby. Who lists the tables of many owners asks it where it calls built-in functions
+// alone.
+enum class AskPlanner { no, built_in_functions, yes };
+Counters read_counters(Oid relation, AskPlanner ask = AskPlanner::yes);
+
+// Counters of a relation whose rows are elsewhere.
+void count_elsewhere(Counters* counters);
 
 // Rows changed between two readings that are both known.
 int64 changed_rows(const Counters& then, const Counters& now);
 
-// As kde_aqp.upkeep.counters holds them, ten numbers a leaf. Null where unknown.
+// As kde_aqp.upkeep.counters holds them, ten numbers a leaf; and with a relation of 0 a virtual
+// generated column's relation, number and expression. '{0}' where rows are elsewhere. Null where
+// unknown.
 ArrayType* counters_to_array(const Counters& counters);
 // Unknown if it is no such array, or null.
 Counters counters_from_array(ArrayType* array);

@@ -1,6 +1,7 @@
 // kde_density(relation, column_names, filter): the stored density of a key as a value.
 #include "pg/cache.h"
 #include "pg/expression.h"
+#include "pg/not_fitted.h"
 #include "pg/relation.h"
 
 KDE_FUNCTION(kde_density_columns) {
@@ -10,10 +11,7 @@ KDE_FUNCTION(kde_density_columns) {
   const DensityKey key = key_by_arrays(PG_GETARG_OID(0), PG_GETARG_ARRAYTYPE_P(1), filter);
   check_readable(key);
   const struct varlena* value = cached_density(key);
-  if (value == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                    errmsg("no density is fitted for %s", display_name(key)),
-                    errhint("Fit one: SELECT * FROM %s;", fit_call(key))));
+  if (value == nullptr) raise_not_fitted(key);
   // The cache keeps its own.
   struct varlena* copy = static_cast<struct varlena*>(palloc(VARSIZE(value)));
   memcpy(copy, value, VARSIZE(value));

@@ -13,15 +13,22 @@ namespace kde_pg {
 
 namespace {
 
-bool same_column(const KeyColumn& a, const KeyColumn& b) {
-  return a.attnum == b.attnum && (a.attnum != 0 || strcmp(a.text, b.text) == 0);
-}
-
 bool precedes(const KeyColumn& a, const KeyColumn& b) {
   return a.attnum != b.attnum ? a.attnum < b.attnum : a.attnum == 0 && strcmp(a.text, b.text) < 0;
 }
 
 }  // namespace
+
+bool same_column(const KeyColumn& a, const KeyColumn& b) {
+  return a.attnum == b.attnum && (a.attnum != 0 || strcmp(a.text, b.text) == 0);
+}
+
+int find_column(const DensityKey& key, const KeyColumn& wanted) {
+  for (int i = 0; i < key.columns; ++i) {
+    if (same_column(key.column[i], wanted)) return i;
+  }
+  return -1;
+}
 
 DensityKey key_of(TableColumn column) {
   DensityKey key;
@@ -35,9 +42,7 @@ bool same_key(const DensityKey& a, const DensityKey& b) {
   if (a.relation != b.relation || a.columns != b.columns || strcmp(a.filter, b.filter) != 0)
     return false;
   for (int i = 0; i < a.columns; ++i) {
-    int j = 0;
-    while (j < b.columns && !same_column(a.column[i], b.column[j])) ++j;
-    if (j == b.columns) return false;
+    if (find_column(b, a.column[i]) < 0) return false;
   }
   return true;
 }

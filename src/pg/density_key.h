@@ -45,6 +45,11 @@ struct DensityKey {
   TableColumn plain() const { return {relation, column[0].attnum}; }
 };
 
+bool same_column(const KeyColumn& a, const KeyColumn& b);
+
+// Which of a key's columns that is; -1: none.
+int find_column(const DensityKey& key, const KeyColumn& wanted);
+
 // The key of a column by itself. Its text is palloc'ed; null if the column is gone.
 DensityKey key_of(TableColumn column);
 

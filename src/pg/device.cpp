@@ -2,7 +2,8 @@
 //
 // Without a service running, nothing is known of a card. Then one is started, and waited for, where
 // the processor would be busy for longer than the start takes, and never waited for longer than the
-// processor would be busy: at worst a command takes twice its time, once.
+// processor would be busy: at worst a command takes twice its time, once. Where a card was to be
+// had a moment ago, or is asked for, and the processor would take long, that is said first.
 #include "pg/device.h"
 
 #include "pg/device_state.h"
@@ -234,26 +235,105 @@ void find_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice) 
   engine->kind = kde::Engine::Kind::device;
   engine->device = &*service->device;
   engine->use = &choice->use;
+  engine->plan.sums = work.sums;
+}
+
+// "35 seconds", "24 minutes", "3 hours". Palloc'ed.
+const char* in_words(double ms) {
+  const double seconds = ms / 1000;
+  if (seconds < 100) return psprintf("%.0f seconds", Max(seconds, 1.0));
+  if (seconds < 6000) return psprintf("%.0f minutes", seconds / 60);
+  return psprintf("%.0f hours", seconds / 3600);
+}
+
+// Before the processor begins what a device was to do in a moment.
+void announce_processor(const kde::SumsWork& work, const kde::Status& trouble) {
+  const bool failed = trouble.code == kde::Code::failed;
+  ereport(
+      NOTICE,
+      (failed ? errmsg("the device service failed; the processor will take about %s",
+                       in_words(kde::predicted_processor_ms(work, chosen_threads())))
+              : errmsg("the device service is not available; the processor will take about %s",
+                       in_words(kde::predicted_processor_ms(work, chosen_threads()))),
+       errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(trouble.message[0])),
+                          trouble.message + 1),
+       errhint("Cancel the statement to stop it, for instance by pg_cancel_backend(%d), and run "
+               "it again when kde_devices() lists a device that is ready.",
+               MyProcPid)));
+}
+
+// The work that near-exact sums can do as well: derivative sums over one column.
+bool has_near_exact_sums(const kde::SumsWork& work) { return work.d == 1 && work.queries == 0; }
+
+void show_progress(const kde::SumsWork& work, bool on_device) {
+  const double n = static_cast<double>(work.n);
+  const double pairs = work.queries > 0 ? n * static_cast<double>(work.queries) : n * (n - 1) / 2;
+  progress_sums(on_device, static_cast<int64>(Min(work.sums * pairs, 0x1p62)));
 }
 
 void choose_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice) {
   find_device(work, engine, choice);
   if (work.sums <= 0) return;
   const bool on_device = engine->kind == kde::Engine::Kind::device;
-  const double n = static_cast<double>(work.n);
-  const double pairs = work.queries > 0 ? n * static_cast<double>(work.queries) : n * (n - 1) / 2;
-  progress_sums(on_device, static_cast<int64>(Min(work.sums * pairs, 0x1p62)));
-  ereport(DEBUG1, (errmsg_internal(
-                      "sums over pairs of %lld values in %d dimensions: by the %s, where the "
-                      "processor would take about %.0f ms",
-                      static_cast<long long>(work.n), work.d, on_device ? "device" : "processor",
-                      kde::predicted_processor_ms(work, chosen_threads()))));
+  work.precision = engine->precision;
+  const double here = kde::predicted_processor_ms(work, chosen_threads());
+  if (!choice->use.trouble.ok() && (choice->asked || lately(known_since)) &&
+      here > kde::kServiceReturnMs)
+    announce_processor(work, choice->use.trouble);
+  show_progress(work, on_device);
+  ereport(DEBUG1,
+          (errmsg_internal("sums over pairs of %lld values in %d dimensions: by the %s, where the "
+                           "processor would take about %.0f ms",
+                           static_cast<long long>(work.n), work.d,
+                           on_device ? "device" : "processor", here)));
+}
+
+bool begin_anew(const kde::Status& status, const kde::SumsWork& work, kde::Engine* engine,
+                DeviceChoice* choice) {
+  const bool given_up = engine->kind == kde::Engine::Kind::device &&
+                        (status.code == kde::Code::unavailable || status.code == kde::Code::failed);
+  const bool too_narrow = choice->near_exact && status.code == kde::Code::too_large;
+  if (!given_up && !too_narrow) return false;
+  kde::SumsWork same = work;
+  same.precision = engine->precision;
+  choice->use.device_sums = choice->use.processor_sums = 0;
+  engine->device = nullptr;
+  choice->near_exact = given_up && has_near_exact_sums(work);
+  engine->kind = choice->near_exact ? kde::Engine::Kind::spectral : chosen_engine().kind;
+  show_progress(work, false);
+  if (!choice->near_exact) {
+    announce_processor(same, choice->use.trouble);
+    return true;
+  }
+  const kde::Status& trouble = choice->use.trouble;
+  ereport(
+      NOTICE,
+      (trouble.code == kde::Code::failed
+           ? errmsg("the device service failed; near-exact sums take the place of the exact ones")
+           : errmsg("the device service is not available; near-exact sums take the place of the "
+                    "exact ones"),
+       errdetail("%c%s. By the processor exact sums would take about %s.",
+                 pg_toupper(static_cast<unsigned char>(trouble.message[0])), trouble.message + 1,
+                 in_words(kde::predicted_processor_ms(same, chosen_threads()))),
+       errhint("Run it again when kde_devices() lists a device that is ready, or with "
+               "kde_aqp.device = cpu.")));
+  return true;
 }
 
 void report_device(const DeviceChoice& choice) {
   const kde::Status& trouble = choice.use.trouble;
-  if (trouble.ok()) return;
+  // Of near-exact sums has been told.
+  if (trouble.ok() || choice.near_exact) return;
   const bool failed = trouble.code == kde::Code::failed;
+  if (choice.use.device_sums > 0 && choice.use.processor_sums == 0) {
+    if (!failed) return;  // it was full for a while
+    ereport(
+        NOTICE,
+        (errmsg("the device service failed and came back; the sums were computed by the device"),
+         errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(trouble.message[0])),
+                            trouble.message + 1)));
+    return;
+  }
   const int level = failed ? WARNING : choice.asked ? NOTICE : DEBUG1;
   if (level != DEBUG1) {
     // A function may be called for every row; of several messages the gravest must be seen. Without
@@ -274,6 +354,7 @@ void report_device(const DeviceChoice& choice) {
 }
 
 const char* used_engine_name(const DeviceChoice& choice) {
+  if (choice.near_exact) return "spectral";
   if (choice.use.device_sums == 0) return chosen_engine_name();
   const char* cuda = chosen_engine().precision == kde::Precision::single ? "cuda single" : "cuda";
   if (choice.use.processor_sums == 0) return cuda;

@@ -1,7 +1,8 @@
 // Whether a graphics card computes the sums of this command, and what became of it.
 //
-// kde_aqp.device says who may. The sums themselves fall back to the processor wherever the card
-// fails (sums/device_sums.h), so the same bandwidth is found either way.
+// kde_aqp.device says who may. Where the card fails, the sums are computed by the processor, or by
+// the card once it is back (core/device/retry.h), so the same bandwidth is found either way. Where
+// it does not come back and the processor would take long, the command begins anew without it.
 #pragma once
 
 #include "pg/pg.h"
@@ -16,6 +17,8 @@ namespace kde_pg {
 // Trivially destructible, as it stands on the stack where errors are raised.
 struct DeviceChoice {
   bool asked = false;  // kde_aqp.device = cuda: whoever asks is told when it was not to be
+  // The device failed, and near-exact sums took the place of the exact ones.
+  bool near_exact = false;
   kde::DeviceUse use;
 };
 
@@ -32,12 +35,19 @@ kde::SumsWork estimate_work(std::int64_t n, int d, std::int64_t m);
 // than seconds and can be cancelled. Errors: that of a cancel alone.
 void choose_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice);
 
+// Whether the work that ended with that status is to be done anew, by *engine as it then is: after
+// a device that failed and did not come back, by near-exact sums where there are any (of one
+// column), else by the processor. A NOTICE tells which, how long the processor would take, and how
+// to stop it. Every C++ object of the work must be at rest. Errors: that of a cancel.
+bool begin_anew(const kde::Status& status, const kde::SumsWork& work, kde::Engine* engine,
+                DeviceChoice* choice);
+
 // Tells the user, once a statement and again only if it got worse: WARNING where the service
 // failed, NOTICE where it was asked for and absent, else DEBUG1.
 void report_device(const DeviceChoice& choice);
 
 // What computed exact sums, as chosen_engine_name(): "cuda", "cuda single", "cuda, simd avx3" where
-// the processor took over. Palloc'ed or static.
+// the processor took over, "spectral" where near-exact sums did. Palloc'ed or static.
 const char* used_engine_name(const DeviceChoice& choice);
 
 }  // namespace kde_pg

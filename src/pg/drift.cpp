@@ -6,6 +6,7 @@
 #include "pg/expression.h"
 #include "pg/fit_steps.h"
 #include "pg/interrupts.h"
+#include "pg/not_fitted.h"
 #include "pg/options.h"
 #include "pg/owned.h"
 #include "pg/progress.h"
@@ -73,16 +74,6 @@ const kde::Header* column_density(const AnyDensity& density, int column, double*
   return view.marginal(column);
 }
 
-// Where column k of the key is in the stored density: it may have been asked for in another order.
-int stored_place(const DensityKey& key, const DensityKey& stored, int k) {
-  for (int j = 0; j < stored.columns; ++j) {
-    const KeyColumn& a = key.column[k];
-    const KeyColumn& b = stored.column[j];
-    if (a.attnum == b.attnum && (a.attnum != 0 || strcmp(a.text, b.text) == 0)) return j;
-  }
-  elog(ERROR, "a column is not in its density");
-}
-
 const CatalogEntry* find_entry(const DensityKey& key) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   List* entries = catalog_list(key.relation, latest);
@@ -92,9 +83,7 @@ const CatalogEntry* find_entry(const DensityKey& key) {
     const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
     if (same_key(entry->key, key)) return entry;
   }
-  ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                  errmsg("no density is fitted for %s", display_name(key)),
-                  errhint("Fit one: SELECT * FROM %s;", fit_call(key))));
+  raise_not_fitted(key);
 }
 
 AnyDensity stored_density(const CatalogEntry& entry) {
@@ -161,7 +150,7 @@ void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, 
     if (sample->totals.non_null() > 0) {
       double estimated_from;
       const kde::Header* stored =
-          column_density(density, stored_place(key, entry->key, k), &estimated_from);
+          column_density(density, find_column(entry->key, key.column[k]), &estimated_from);
       drifts[k] = kde::drift(kde::DensityView(stored), *sample, estimated_from);
       ++tested;
     }

@@ -104,15 +104,19 @@ KDE_FUNCTION(kde_evaluate) {
       AllocSetContextCreate(CurrentMemoryContext, "kde_evaluate", ALLOCSET_SMALL_SIZES);
   MemoryContext caller = MemoryContextSwitchTo(context);
   DeviceChoice device;
-  choose_device(estimate_work(n, d, m), &engine, &device);
+  const kde::SumsWork sums = estimate_work(n, d, m);
+  choose_device(sums, &engine, &device);
   MemoryContextSwitchTo(caller);
   const double terms = static_cast<double>(n) * m;
-  const kde::Control control = begin_core_work(terms > kFewTerms ? chosen_threads() : 1);
   const std::span<double> out(reinterpret_cast<double*>(ARR_DATA_PTR(result)),
                               static_cast<std::size_t>(m));
-  check_status(kde::kernel_estimate(engine, points.values, d,
-                                    {factor, static_cast<std::size_t>(d) * d}, at, control, out),
-               "evaluate the estimate");
+  kde::Status status;
+  do {
+    const kde::Control control = begin_core_work(terms > kFewTerms ? chosen_threads() : 1);
+    status = kde::kernel_estimate(engine, points.values, d,
+                                  {factor, static_cast<std::size_t>(d) * d}, at, control, out);
+  } while (begin_anew(status, sums, &engine, &device));
+  check_status(status, "evaluate the estimate");
   report_device(device);
   MemoryContextDelete(context);
   PG_RETURN_ARRAYTYPE_P(result);

@@ -1,15 +1,20 @@
 // What keeps the catalog in step with the rest of the database:
 //
-//   on_drop   (event trigger)  removes the densities of dropped tables and columns
-//   on_alter  (event trigger)  lets densities follow renamed columns
-//   on_row    (row trigger)    gives rows that come by SQL, from a restore or a subscription, the
-//                              attribute numbers of this database, its canonical texts and a
-//                              number of their own
-//   on_upkeep (row trigger)    skips rows of kde_aqp.upkeep that a subscription brings
-//   on_change (trigger)        does nothing; version 0.1.0 had it
+//   has_densities  asked first by the event triggers: whether there is anything to keep in step
+//   follow_drop    (of the event trigger on_drop)   removes the densities of dropped tables,
+//   columns follow_alter   (of the event trigger on_alter)  lets densities follow renamed columns,
+//   and takes
+//                  in what a restore with triggers disabled left in the door
+//   on_row         (row trigger of kde_aqp.density, the door) puts the rows of a restore into the
+//                  catalog, with the attribute numbers of this database, its canonical texts and a
+//                  number of their own; none stays in the door
 //
-// What fits and drops write by themselves passes none of these. And kde_aqp.is_readable, which the
-// view kde_densities asks.
+// The event triggers themselves are PL/pgSQL, so that a missing library fails nobody's DDL. Nor
+// does a catalog that somebody has locked: after kPatience the command passes with a WARNING. What
+// is then left behind answers nobody (its names and numbers disagree, or its relation is gone), and
+// goes at the next occasion.
+//
+// What fits and drops write by themselves passes none of these.
 #include "pg/expression.h"
 #include "pg/fault.h"
 #include "pg/refresh_shared.h"
@@ -17,15 +22,24 @@
 #include "pg/subtransaction.h"
 
 extern "C" {
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "commands/event_trigger.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
 #include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 }
@@ -38,28 +52,132 @@ void check_trigger(FunctionCallInfo fcinfo, const char* function) {
                     errmsg("function \"%s\" was not called by trigger manager", function)));
 }
 
-void check_event_trigger(FunctionCallInfo fcinfo, const char* function) {
-  if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
-    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                    errmsg("function \"%s\" was not called by event trigger manager", function)));
+// How long a command waits at most for what it needs of the catalog (a value of lock_timeout).
+constexpr const char* kPatience = "2s";
+
+bool is_lock_trouble(int sqlstate) {
+  return sqlstate == ERRCODE_LOCK_NOT_AVAILABLE || sqlstate == ERRCODE_T_R_DEADLOCK_DETECTED;
 }
 
-// Runs a query of the trigger's own that returns (oid, integer) and visits each row. Nothing in it
-// depends on the search path.
+// Runs work() with that patience. It is undone, with a WARNING, where it runs out.
+template <typename Work>
+void patiently(Work work) {
+  const auto hurried = [&] {
+    const int level = NewGUCNestLevel();
+    if (LockTimeout == 0 || LockTimeout > 2000)
+      (void)set_config_option("lock_timeout", kPatience, PGC_USERSET, PGC_S_SESSION,
+                              GUC_ACTION_SAVE, true, 0, false);
+    work();
+    AtEOXact_GUC(true, level);
+  };
+  if (kde_pg::without_error(hurried, nullptr, is_lock_trouble)) return;
+  ereport(
+      WARNING,
+      (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+       errmsg("densities do not follow this command: the catalog of extension \"kde_aqp\" is "
+              "locked"),
+       errdetail("Densities of what it renamed are not found any more; those of what it dropped "
+                 "are no longer used, and go with the next fit or kde_refresh_all()."),
+       errhint("Fit what was renamed again, or run any ALTER TABLE on its table, when the lock "
+               "is gone.")));
+}
+
+// Runs a query of the trigger's own that returns (oid, oid or integer) and visits each row. Nothing
+// in it depends on the search path.
 template <typename Visit>
-void for_objects(const char* query, Visit visit) {
+void for_objects(const char* query, SPIPlanPtr* plan, Visit visit) {
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
-  const int result = SPI_execute(query, true, 0);
+  if (*plan == nullptr) {
+    *plan = SPI_prepare(query, 0, nullptr);
+    if (*plan == nullptr || SPI_keepplan(*plan) != 0)
+      elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+  }
+  const int result = SPI_execute_plan(*plan, nullptr, nullptr, true, 0);
   if (result != SPI_OK_SELECT)
     elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
   SPITupleTable* table = SPI_tuptable;
   for (uint64 i = 0; i < table->numvals; ++i) {
     bool is_null;
-    const Datum oid = SPI_getbinval(table->vals[i], table->tupdesc, 1, &is_null);
-    const Datum number = SPI_getbinval(table->vals[i], table->tupdesc, 2, &is_null);
-    visit(DatumGetObjectId(oid), DatumGetInt32(number));
+    const Datum first = SPI_getbinval(table->vals[i], table->tupdesc, 1, &is_null);
+    const Datum second = SPI_getbinval(table->vals[i], table->tupdesc, 2, &is_null);
+    visit(first, second);
   }
   SPI_finish();
+}
+
+// The tables that are of a composite type, by the dependency catalog.
+List* tables_of_type(Oid type) {
+  List* tables = NIL;
+  if (get_typtype(type) != TYPTYPE_COMPOSITE) return tables;
+  ScanKeyData key[2];
+  ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(TypeRelationId));
+  ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(type));
+  Relation depend = table_open(DependRelationId, AccessShareLock);
+  SysScanDesc scan = systable_beginscan(depend, DependReferenceIndexId, true, nullptr, 2, key);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    const auto* found = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
+    if (found->classid == RelationRelationId && found->objsubid == 0)
+      tables = list_append_unique_oid(tables, found->objid);
+  }
+  systable_endscan(scan);
+  table_close(depend, AccessShareLock);
+  return tables;
+}
+
+// A rename reaches the children of a table.
+void follow_renames(Oid relation) {
+  ListCell* cell;
+  foreach (cell, find_all_inheritors(relation, NoLock, nullptr))
+    kde_pg::catalog_follow_renames(lfirst_oid(cell));
+}
+
+// pg_restore --disable-triggers enables them when it is through, and what it left in the door can
+// pass. It enables them as ordinary ones, which a replica's session does not run.
+void take_in_what_is_left() {
+  Relation door = relation_open(kde_pg::door_oid_or_invalid(), AccessShareLock);
+  bool enabled = false, always = false;
+  const TriggerDesc* triggers = door->trigdesc;
+  for (int i = 0; triggers != nullptr && i < triggers->numtriggers; ++i) {
+    if (strcmp(triggers->triggers[i].tgname, "on_row") != 0) continue;
+    enabled = triggers->triggers[i].tgenabled != TRIGGER_DISABLED;
+    always = triggers->triggers[i].tgenabled == TRIGGER_FIRES_ALWAYS;
+  }
+  const bool any = RelationGetNumberOfBlocks(door) > 0;
+  relation_close(door, NoLock);
+  if (!enabled || !any) return;
+  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  if (SPI_execute("INSERT INTO kde_aqp.density SELECT * FROM kde_aqp.density", false, 0) !=
+          SPI_OK_INSERT ||
+      SPI_execute("TRUNCATE kde_aqp.density", false, 0) != SPI_OK_UTILITY ||
+      (!always && SPI_execute("ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_row", false,
+                              0) != SPI_OK_UTILITY))
+    elog(ERROR, "could not take in the rows of kde_aqp.density");
+  SPI_finish();
+}
+
+void follow_alter_of(Oid classid, Oid object) {
+  if (classid == TypeRelationId) {
+    ListCell* cell;
+    foreach (cell, tables_of_type(object)) follow_renames(lfirst_oid(cell));
+    return;
+  }
+  if (classid != RelationRelationId) return;
+  if (object == kde_pg::door_oid_or_invalid() && OidIsValid(kde_pg::catalog_oid_or_invalid()))
+    return take_in_what_is_left();
+  switch (get_rel_relkind(object)) {
+    case RELKIND_RELATION:
+    case RELKIND_MATVIEW:
+    case RELKIND_PARTITIONED_TABLE:
+    case RELKIND_FOREIGN_TABLE:
+      return follow_renames(object);
+    case RELKIND_COMPOSITE_TYPE:
+      return follow_alter_of(TypeRelationId, get_rel_type_id(object));
+    default:
+      return;
+  }
 }
 
 // A row's key as it was brought: which elements are expressions say the zeros among the attribute
@@ -129,22 +247,14 @@ bool complete_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
   return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE && take_references(tuple, desc, key);
 }
 
+bool has_null_column(HeapTuple tuple, TupleDesc desc) {
+  for (int i = 0; i < desc->natts; ++i) {
+    if (TupleDescAttr(desc, i)->attnotnull && heap_attisnull(tuple, i + 1, desc)) return true;
+  }
+  return false;
+}
+
 }  // namespace
-
-// It told all sessions to forget what they had cached. They look for themselves (cache.h).
-KDE_FUNCTION(kde_on_change) {
-  check_trigger(fcinfo, "kde_aqp.on_change");
-  PG_RETURN_POINTER(nullptr);
-}
-
-KDE_FUNCTION(kde_on_upkeep) {
-  check_trigger(fcinfo, "kde_aqp.on_upkeep");
-  const TriggerData* data = reinterpret_cast<TriggerData*>(fcinfo->context);
-  if (!TRIGGER_FIRED_FOR_ROW(data->tg_event) || !TRIGGER_FIRED_BEFORE(data->tg_event))
-    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                    errmsg("function \"%s\" must be fired before each row", "kde_aqp.on_upkeep")));
-  PG_RETURN_POINTER(nullptr);
-}
 
 KDE_FUNCTION(kde_on_row) {
   check_trigger(fcinfo, "kde_aqp.on_row");
@@ -152,18 +262,18 @@ KDE_FUNCTION(kde_on_row) {
   if (!TRIGGER_FIRED_FOR_ROW(data->tg_event) || !TRIGGER_FIRED_BEFORE(data->tg_event))
     ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
                     errmsg("function \"%s\" must be fired before each row", "kde_aqp.on_row")));
-  const bool update = TRIGGER_FIRED_BY_UPDATE(data->tg_event);
-  HeapTuple tuple = update ? data->tg_newtuple : data->tg_trigtuple;
+  // Until ALTER EXTENSION UPDATE there is no door, but the catalog of before.
+  if (data->tg_relation->rd_rel->relpersistence != RELPERSISTENCE_UNLOGGED)
+    kde_pg::raise_other_version();
+  HeapTuple tuple = data->tg_trigtuple;
   TupleDesc desc = RelationGetDescr(data->tg_relation);
-  for (int i = 1; i <= kde_pg::kCatalogKeyColumns; ++i) {
-    // Constraints speak of nulls.
-    if (heap_attisnull(tuple, i, desc)) PG_RETURN_POINTER(tuple);
-  }
+  // The table's constraints speak of it.
+  if (has_null_column(tuple, desc)) PG_RETURN_POINTER(tuple);
 
   kde_pg::DensityKey key;
   if (!read_key(tuple, desc, &key)) {
     ereport(NOTICE, (errmsg("skipping a density of a column that does not exist")));
-    PG_RETURN_POINTER(nullptr);
+    PG_RETURN_POINTER(NULL);
   }
   // The extension's owner may insert, but his expressions would be computed, and any table of
   // others read, with its owner's rights at the next refresh.
@@ -171,85 +281,67 @@ KDE_FUNCTION(kde_on_row) {
     ereport(NOTICE,
             (errmsg("skipping a density of table \"%s\", which the current user does not own",
                     get_rel_name(key.relation))));
-    PG_RETURN_POINTER(nullptr);
+    PG_RETURN_POINTER(NULL);
   }
   if (!complete_key(tuple, desc, &key)) {
     ereport(NOTICE, (errmsg("skipping a density whose expressions or filter cannot be read"),
                      errdetail("It was fitted to %s.", kde_pg::display_name(key))));
-    PG_RETURN_POINTER(nullptr);
+    PG_RETURN_POINTER(NULL);
   }
   KDE_FAULT("row.completed");
-  int columns[kde_pg::kCatalogKeyColumns + 1];
-  Datum values[kde_pg::kCatalogKeyColumns + 1];
-  bool nulls[kde_pg::kCatalogKeyColumns + 1] = {};
-  int n = kde_pg::kCatalogKeyColumns;
-  for (int i = 0; i < n; ++i) columns[i] = i + 1;
-  kde_pg::catalog_key_datums(key, values);
-  // The number it brought is that of another density here, or will be; an UPDATE that comes by a
-  // subscription brings one, too.
-  constexpr int kId = static_cast<int>(kde_pg::CatalogColumn::id);
-  columns[n] = kId;
-  values[n] = update ? heap_getattr(data->tg_trigtuple, kId, desc, &nulls[n])
-                     : Int64GetDatum(kde_pg::new_density_id());
-  ++n;
-  kde_pg::note_changed_densities();
-  PG_RETURN_POINTER(heap_modify_tuple_by_cols(tuple, desc, n, columns, values, nulls));
+  kde_pg::catalog_lock(key);
+  if (!kde_pg::catalog_restore(key, tuple, desc))
+    ereport(WARNING,
+            (errmsg("skipping a density of %s: there is one already", kde_pg::display_name(key))));
+  PG_RETURN_POINTER(NULL);
 }
 
+KDE_FUNCTION(kde_has_densities) {
+  if (!kde_pg::catalog_seems_empty()) PG_RETURN_BOOL(true);
+  const Oid door = kde_pg::door_oid_or_invalid();
+  if (!OidIsValid(door) || !ConditionalLockRelationOid(door, AccessShareLock))
+    PG_RETURN_BOOL(false);
+  Relation relation = try_relation_open(door, NoLock);
+  const bool any = relation != nullptr && RelationGetNumberOfBlocks(relation) > 0;
+  if (relation != nullptr) relation_close(relation, NoLock);
+  UnlockRelationOid(door, AccessShareLock);
+  PG_RETURN_BOOL(any);
+}
+
+// Also the event trigger itself, of version 0.2.0.
 KDE_FUNCTION(kde_on_drop) {
-  check_event_trigger(fcinfo, "kde_aqp.on_drop");
   // The extension itself may be what is being dropped.
-  if (!OidIsValid(kde_pg::catalog_oid_or_invalid())) PG_RETURN_NULL();
-  for_objects(
-      "SELECT objid, objsubid FROM pg_catalog.pg_event_trigger_dropped_objects()"
-      " WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-      " AND object_type OPERATOR(pg_catalog.=) ANY ('{table,table column,foreign table,"
-      "foreign table column,materialized view}'::pg_catalog.text[])",
-      [](Oid relation, int32 attnum) {
-        kde_pg::catalog_remove_dropped(relation, static_cast<AttrNumber>(attnum));
-      });
+  if (!OidIsValid(kde_pg::catalog_oid_of_any_version())) PG_RETURN_NULL();
+  static SPIPlanPtr plan = nullptr;
+  patiently([] {
+    for_objects(
+        "SELECT objid, objsubid FROM pg_catalog.pg_event_trigger_dropped_objects()"
+        " WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+        " AND object_type OPERATOR(pg_catalog.=) ANY ('{table,table column,foreign table,"
+        "foreign table column,materialized view}'::pg_catalog.text[])",
+        &plan, [](Datum relation, Datum attnum) {
+          kde_pg::catalog_remove_dropped(DatumGetObjectId(relation),
+                                         static_cast<AttrNumber>(DatumGetInt32(attnum)));
+        });
+  });
   KDE_FAULT("drop.done");
   PG_RETURN_NULL();
 }
 
 KDE_FUNCTION(kde_on_alter) {
-  check_event_trigger(fcinfo, "kde_aqp.on_alter");
-  if (!OidIsValid(kde_pg::catalog_oid_or_invalid())) PG_RETURN_NULL();
-  // A rename reaches the children of a table, and a type's attributes those of its typed tables.
-  for_objects(
-      "SELECT DISTINCT t.oid, 0 FROM pg_catalog.pg_event_trigger_ddl_commands() AS d"
-      " JOIN pg_catalog.pg_class AS t"
-      " ON (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-      "     AND t.oid OPERATOR(pg_catalog.=) d.objid)"
-      " OR (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
-      "     AND t.reloftype OPERATOR(pg_catalog.=) (SELECT c.reltype FROM pg_catalog.pg_class AS c"
-      "         WHERE c.oid OPERATOR(pg_catalog.=) d.objid"
-      "         AND c.relkind OPERATOR(pg_catalog.=) 'c'))"
-      " OR (d.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass"
-      "     AND t.reloftype OPERATOR(pg_catalog.=) d.objid)"
-      " WHERE t.relkind OPERATOR(pg_catalog.=) ANY ('{r,m,p,f}'::pg_catalog.\"char\"[])",
-      [](Oid relation, int32) {
-        ListCell* cell;
-        foreach (cell, find_all_inheritors(relation, NoLock, nullptr))
-          kde_pg::catalog_follow_renames(lfirst_oid(cell));
-      });
+  if (!OidIsValid(kde_pg::catalog_oid_of_any_version())) PG_RETURN_NULL();
+  static SPIPlanPtr plan = nullptr;
+  patiently([] {
+    for_objects("SELECT classid, objid FROM pg_catalog.pg_event_trigger_ddl_commands()", &plan,
+                [](Datum classid, Datum object) {
+                  follow_alter_of(DatumGetObjectId(classid), DatumGetObjectId(object));
+                });
+  });
   PG_RETURN_NULL();
 }
 
-KDE_FUNCTION(kde_is_readable) {
-  using namespace kde_pg;
-  const Oid relation = PG_GETARG_OID(0);
-  const auto readable = [&](int names, int numbers) {
-    NamedColumns columns;
-    if (!read_named_columns(PG_GETARG_ARRAYTYPE_P(names), PG_GETARG_ARRAYTYPE_P(numbers),
-                            MaxHeapAttributeNumber, &columns) ||
-        !are_current(relation, columns))
-      return false;
-    for (int i = 0; i < columns.count; ++i) {
-      const AttrNumber number = columns.number[i];
-      if (number < 0 || (number > 0 && !is_readable(TableColumn{relation, number}))) return false;
-    }
-    return true;
-  };
-  PG_RETURN_BOOL(get_rel_name(relation) != nullptr && readable(1, 2) && readable(3, 4));
-}
+// What the objects of version 0.2.0 call until ALTER EXTENSION UPDATE: they must be found for
+// pg_upgrade to make those objects anew.
+KDE_FUNCTION(kde_on_upkeep) { PG_RETURN_POINTER(NULL); }
+KDE_FUNCTION(kde_is_readable) { kde_pg::raise_other_version(); }
+KDE_FUNCTION(kde_staleness) { kde_pg::raise_other_version(); }

@@ -2,6 +2,8 @@
 // not matter.
 #include "pg/exact.h"
 
+#include "pg/planned_rows.h"
+
 #include "pg/range_arguments.h"
 
 extern "C" {
@@ -29,6 +31,7 @@ const char* number_of(kde::ValueType type, const char* column) {
     case kde::ValueType::date:
     case kde::ValueType::timestamp:
     case kde::ValueType::timestamptz:
+    case kde::ValueType::time:
       return psprintf("pg_catalog.\"extract\"('epoch', %s)", column);
     case kde::ValueType::interval:
       // SQL's epoch has years of 365.25 days, its comparisons have 360: 5.25 days too many.
@@ -71,8 +74,9 @@ void add_bound(StringInfo query, const char* column, const char* comparison, kde
                    comparison, bound.inclusive ? "=" : "", i + 1);
 }
 
-// What a foreign table's wrapper may do in a parallel worker is not known; the rows of a temporary
-// table are in the leader's memory. (Those of other sessions' temporary tables no query reads.)
+// What a foreign table's wrapper, or what has taken a table's place in the plan, may do in a
+// parallel worker is not known; the rows of a temporary table are in the leader's memory. (Those of
+// other sessions' temporary tables no query reads.)
 void check_may_read(Oid relation) {
   if (!IsParallelWorker()) return;
   ListCell* cell;
@@ -86,6 +90,12 @@ void check_may_read(Oid relation) {
                              foreign ? "foreign" : "temporary", get_rel_name(child)),
                       errhint("Set max_parallel_workers_per_gather to 0.")));
   }
+  if (rows_seem(relation, PlanFunctions::any) == RowsSeem::elsewhere)
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("cannot query table \"%s\" in a parallel worker", get_rel_name(relation)),
+             errdetail("Its rows are elsewhere."),
+             errhint("Set max_parallel_workers_per_gather to 0.")));
 }
 
 }  // namespace

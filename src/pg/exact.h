@@ -13,8 +13,8 @@ enum class Aggregate { count, sum, avg };
 // type: 10.5 stays 10.5 for an integer column. Runs one read-only query under the active snapshot,
 // as the current user, whose privileges apply; locks the table as it would, until the end of the
 // transaction. Errors: 0A000 in a parallel worker, where a foreign table or one of the session's
-// temporary tables is the table or a descendant of it; 42P01, 42703 if the table, its schema or the
-// column has been dropped.
+// temporary tables is the table or a descendant of it, or its rows are elsewhere (planned_rows.h);
+// 42P01, 42703 if the table, its schema or the column has been dropped.
 Result exact_answer(FunctionCallInfo fcinfo, const Target& target, int next, Aggregate aggregate);
 
 }  // namespace kde_pg

@@ -1,6 +1,7 @@
 // Parsing, checking and printing of expressions; see expression.h.
 #include "pg/expression.h"
 
+#include "pg/canonical_filter.h"
 #include "pg/catalog.h"
 #include "pg/pinned.h"
 #include "pg/relation.h"
@@ -22,7 +23,6 @@ extern "C" {
 #include "parser/parser.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/ruleutils.h"
 }
 
 namespace kde_pg {
@@ -168,12 +168,6 @@ bool is_column(Node* node, AttrNumber* attnum) {
   return true;
 }
 
-const char* canonical_text(Relation relation, Node* node) {
-  List* context =
-      deparse_context_for(RelationGetRelationName(relation), RelationGetRelid(relation));
-  return deparse_expression(node, context, false, false);
-}
-
 // Expressions and the filter of a key, from their texts. Names are looked up as the settings say.
 void analyse_texts(Relation relation, const OldNames* names, DensityKey* key) {
   Bitmapset* used = nullptr;
@@ -203,7 +197,10 @@ void print_texts(Relation relation, DensityKey* key) {
     KeyColumn* column = &key->column[i];
     if (column->expression != nullptr) column->text = canonical_text(relation, column->expression);
   }
-  if (key->condition != nullptr) key->filter = canonical_text(relation, key->condition);
+  if (key->condition != nullptr) {
+    key->condition = canonical_filter(relation, key->condition);
+    key->filter = canonical_text(relation, key->condition);
+  }
 }
 
 void set_filter(text* filter, DensityKey* key) {

@@ -2,7 +2,8 @@
 // a canonical text.
 //
 // The canonical text is what PostgreSQL prints of the analysed expression with every name outside
-// pg_catalog qualified and with the settings that literals depend on fixed (pinned.h). It is what a
+// pg_catalog qualified and with the settings that literals depend on fixed (pinned.h); a filter is
+// put in one order before (canonical_filter.h). It is what a
 // density is found by, and what a dump carries; the catalog keeps beside it which columns it uses,
 // by number and by name, so that it can follow RENAME.
 #pragma once

@@ -23,8 +23,8 @@ namespace {
 
 char* option_fault = nullptr;
 
-enum class Action { none, error, wait, crash, notice };
-constexpr const char* kActionNames[] = {"", "error", "wait", "crash", "notice"};
+enum class Action { none, error, wait, crash, terminate, notice };
+constexpr const char* kActionNames[] = {"", "error", "wait", "crash", "terminate", "notice"};
 
 struct Fault {
   char point[64] = "";
@@ -34,6 +34,7 @@ struct Fault {
 Fault fault;
 long passes = 0;       // of the option's point since it was set
 bool in_work = false;  // this transaction passed a point
+bool tells_next = false;
 
 bool parse(const char* text, Fault* out) {
   *out = {};
@@ -92,6 +93,10 @@ void act(const char* point) {
       break;
     case Action::crash:
       crash();
+    case Action::terminate:
+      (void)kill(getpid(), SIGTERM);
+      tells_next = true;
+      break;
     case Action::notice:
       ereport(NOTICE, (errmsg("fault point %s", point)));
       break;
@@ -134,6 +139,10 @@ bool is_fault_armed(const char* point) { return is_meant(point); }
 
 void fault_point(const char* point) {
   in_work = true;
+  if (tells_next) {
+    tells_next = false;
+    ereport(NOTICE, (errmsg("fault point %s is reached", point)));
+  }
   if (!is_meant(point)) return;
   ++passes;
   if (fault.pass == 0 || passes == fault.pass) act(point);

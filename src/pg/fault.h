@@ -4,10 +4,11 @@
 // In such a build the superuser option kde_aqp.fault, "POINT ACTION" or "POINT ACTION PASS", says
 // what happens at a point:
 //
-//   error   an error of the class 38 (external routine exception)
-//   wait    it waits until no session holds the advisory lock 1
-//   crash   what is in WAL so far is flushed; the postmaster and this process are killed (SIGKILL)
-//   notice  a NOTICE names the point; POINT may be *, for all
+//   error      an error of the class 38 (external routine exception)
+//   wait       it waits until no session holds the advisory lock 1
+//   crash      what is in WAL so far is flushed; the postmaster and this process are killed
+//   (SIGKILL) terminate  this process is sent SIGTERM notice     a NOTICE names the point; POINT
+//   may be *, for all
 //
 // at every passing, or at the PASS-th since the option was set alone. Points of the transaction's
 // own end, in transactions that passed another: transaction.preparing, transaction.committing (an

@@ -2,6 +2,7 @@
 #include "pg/bandwidth.h"
 #include "pg/column_fit.h"
 #include "pg/fit_record.h"
+#include "pg/not_fitted.h"
 
 #include "core/density/text.h"
 
@@ -66,7 +67,8 @@ bool drop(const DensityKey& key, bool if_exists) {
     ereport(ERROR,
             (errcode(ERRCODE_UNDEFINED_OBJECT),
              errmsg("no density is fitted for %s", display_name(key)),
-             errhint("kde_densities lists those fitted; if_exists => true makes this a notice.")));
+             errhint("%skde_densities lists those fitted; if_exists => true makes this a notice.",
+                     fitted_nearby(key))));
   ereport(NOTICE, (errmsg("no density is fitted for %s, skipping", display_name(key))));
   return false;
 }

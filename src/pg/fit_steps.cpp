@@ -120,12 +120,17 @@ ColumnTypes check_types(const DensityKey& key) {
   for (int k = 0; k < key.columns; ++k) {
     int32 typmod;
     const Oid type = key_column_type(key, k, &typmod);
-    if (!value_type_of(type, &types.value_type[k]))
+    if (!value_type_of(type, &types.value_type[k])) {
+      const char* to = conversion_of(type);
+      const char* text =
+          key.column[k].attnum != 0 ? quote_identifier(key.column[k].text) : key.column[k].text;
       ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                       errmsg("%s is of type %s, which has no density", describe_column(key, k),
                              format_type_be(type)),
-                      errhint("A density can be fitted to smallint, integer, bigint, real, double "
-                              "precision, numeric, date, timestamp, timestamptz and interval.")));
+                      to != nullptr ? errhint("Fit it as %s: ARRAY[%s].", to,
+                                              quote_literal_cstr(psprintf("%s::%s", text, to)))
+                                    : errhint("A density can be fitted to %s.", KDE_COLUMN_TYPES)));
+    }
     types.lattice_step[k] = lattice_step_of(types.value_type[k], typmod);
   }
   return types;
@@ -139,6 +144,16 @@ void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& 
   check_not_volatile(key);
   scan_rows(relation, key, types.value_type, options, doing, sink, result);
   owner.end();
+}
+
+void settle_counters(Relation relation, const ScanResult& scan, Operation operation,
+                     Counters* counters) {
+  if (scan.elsewhere) count_elsewhere(counters);
+  if (counters->known || !counters->tell || operation != Operation::fit) return;
+  ereport(NOTICE, (errmsg("changes of \"%s\" are not counted: %s",
+                          RelationGetRelationName(relation), counters->why),
+                   errdetail("A density of it becomes stale by its age and by drift alone."),
+                   errhint("Set max_age with kde_set_refresh().")));
 }
 
 char* describe_column(const DensityKey& key, int column) {

@@ -4,6 +4,7 @@
 
 #include "pg/counters.h"
 #include "pg/expression.h"
+#include "pg/progress.h"
 #include "pg/scan.h"
 
 extern "C" {
@@ -56,6 +57,11 @@ ColumnTypes check_types(const DensityKey& key);
 void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& types,
                    const ScanOptions& options, const char* doing, RowSink* sink,
                    ScanResult* result);
+
+// After the rows were read: counters of rows that the scan found elsewhere are none. Tells by a
+// NOTICE, of a fit that was asked for, that changes will not be counted where nobody expects it.
+void settle_counters(Relation relation, const ScanResult& scan, Operation operation,
+                     Counters* counters);
 
 // "column \"x\"", "expression \"x + 1\"", of a key for messages; palloc'ed.
 char* describe_column(const DensityKey& key, int column);

@@ -1,6 +1,8 @@
 // The readings of high_water.h.
 #include "pg/high_water.h"
 
+#include "pg/block_range.h"
+
 extern "C" {
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -21,10 +23,10 @@ OffsetNumber count_line_pointers(Relation rel, BlockNumber block) {
 
 // Rows that come between the two readings lie beyond the blocks counted, or are counted with their
 // block.
-void read_mark(Relation rel, LeafMark* mark) {
+void read_mark(Relation rel, Snapshot snapshot, LeafMark* mark) {
   mark->relation = RelationGetRelid(rel);
   mark->file = rel->rd_rel->relfilenode;
-  mark->blocks = RelationGetNumberOfBlocks(rel);
+  mark->blocks = end_of_rows(rel, snapshot);
   mark->window = static_cast<int>(Min(mark->blocks, static_cast<BlockNumber>(kWindowBlocks)));
   for (int i = 0; i < mark->window; ++i) {
     CHECK_FOR_INTERRUPTS();

@@ -137,10 +137,12 @@ Result answer_histogram_at(FunctionCallInfo fcinfo, const Target& target, int ne
   return Result::null();
 }
 
-// A NULL density has no rows.
-Datum histogram_by_value(FunctionCallInfo fcinfo, Answer answer) {
+using Form = Datum (*)(FunctionCallInfo fcinfo, Answer answer);
+
+// A NULL density has no rows. names: the arguments that name it.
+Datum histogram(FunctionCallInfo fcinfo, int names, Form form, Answer answer) {
+  if (!is_null_density(fcinfo, names)) return form(fcinfo, answer);
   TupleDesc desc;
-  if (!PG_ARGISNULL(0)) return answer_by_value(fcinfo, answer);
   (void)begin_rows(fcinfo, kColumns, &desc);
   PG_RETURN_NULL();
 }
@@ -149,10 +151,16 @@ Datum histogram_by_value(FunctionCallInfo fcinfo, Answer answer) {
 
 }  // namespace kde_pg
 
-#define KDE_HISTOGRAM(name, answer)                                                        \
-  KDE_FUNCTION(name##_text) { return kde_pg::answer_by_text(fcinfo, kde_pg::answer); }     \
-  KDE_FUNCTION(name##_column) { return kde_pg::answer_by_column(fcinfo, kde_pg::answer); } \
-  KDE_FUNCTION(name##_kde) { return kde_pg::histogram_by_value(fcinfo, kde_pg::answer); }
+#define KDE_HISTOGRAM(name, answer)                                                \
+  KDE_FUNCTION(name##_text) {                                                      \
+    return kde_pg::histogram(fcinfo, 1, kde_pg::answer_by_text, kde_pg::answer);   \
+  }                                                                                \
+  KDE_FUNCTION(name##_column) {                                                    \
+    return kde_pg::histogram(fcinfo, 2, kde_pg::answer_by_column, kde_pg::answer); \
+  }                                                                                \
+  KDE_FUNCTION(name##_kde) {                                                       \
+    return kde_pg::histogram(fcinfo, 1, kde_pg::answer_by_value, kde_pg::answer);  \
+  }
 
 KDE_HISTOGRAM(approx_histogram, answer_histogram)
 KDE_HISTOGRAM(approx_histogram_at, answer_histogram_at)

@@ -9,16 +9,18 @@ namespace kde_pg {
 
 // A kde::Control::should_stop. True when the query is being cancelled or the backend
 // terminated: core then returns, and check_status raises the error with no C++ frame below.
-// Other interrupts (barriers, invalidations, requests to log) are served on the spot.
+// Other interrupts (barriers, invalidations, requests to log) are served on the spot, while signals
+// are kept away: a SIGTERM that came between the look and the service would end the process there,
+// under the threads that compute.
 // Called by the backend's main thread only.
 bool should_stop(void* arg);
 
 // To be called before core work begins: forgets what an earlier, abandoned one left.
-void clear_pending_interrupt();
+void clear_pending_error();
 
-// To be called when core has returned Code::cancelled: raises what should_stop saw. Returns only if
-// it turned out to be nothing (a cancel that came too late for its command).
-void raise_pending_interrupt();
+// Raises the error that should_stop met while it served an interrupt, if there is one. check_status
+// calls it: also where core has made nothing of the request to stop.
+void raise_pending_error();
 
 // Control for core work that may use `threads` threads (fewer, where the system has no more), which
 // it starts, and that an interrupt stops.

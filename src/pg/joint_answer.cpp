@@ -52,9 +52,12 @@ bool read_call_moments(FunctionCallInfo fcinfo, With with, Call* call, kde::Rang
   return m->finite + m->nans + m->negative_infinities + m->positive_infinities > 0;
 }
 
-Datum give(FunctionCallInfo fcinfo, const Result& result) {
-  fcinfo->isnull = result.is_null;
-  return result.is_null ? 0 : result.value;
+// names: the arguments that say what is asked about: relation, [target,] columns.
+Datum give(FunctionCallInfo fcinfo, int names, Result (*answer)(FunctionCallInfo)) {
+  if (is_null_density(fcinfo, names)) PG_RETURN_NULL();
+  const Result result = answer(fcinfo);
+  if (result.is_null) PG_RETURN_NULL();
+  return result.value;
 }
 
 Result answer_count(FunctionCallInfo fcinfo) {
@@ -95,7 +98,7 @@ bool has_variance(const kde::RangeMoments& m, double* correction) {
   return m.finite > 1;
 }
 
-Result answer_variance(FunctionCallInfo fcinfo, bool root) {
+Result variance_or_root(FunctionCallInfo fcinfo, bool root) {
   Call call;
   kde::RangeMoments m;
   double correction;
@@ -105,6 +108,10 @@ Result answer_variance(FunctionCallInfo fcinfo, bool root) {
   if (std::isinf(variance)) float_overflow_error();
   return Result::number(root ? std::sqrt(variance) : variance);
 }
+
+Result answer_variance(FunctionCallInfo fcinfo) { return variance_or_root(fcinfo, false); }
+
+Result answer_stddev(FunctionCallInfo fcinfo) { return variance_or_root(fcinfo, true); }
 
 Result answer_count_ci(FunctionCallInfo fcinfo) {
   Call call;
@@ -126,6 +133,14 @@ Result answer_moment_ci(FunctionCallInfo fcinfo, Moment moment, const char* what
   return interval_record(fcinfo, interval);
 }
 
+Result answer_sum_ci(FunctionCallInfo fcinfo) {
+  return answer_moment_ci(fcinfo, Moment::sum, "sum");
+}
+
+Result answer_avg_ci(FunctionCallInfo fcinfo) {
+  return answer_moment_ci(fcinfo, Moment::mean, "mean");
+}
+
 Result answer_variance_ci(FunctionCallInfo fcinfo) {
   Call call;
   kde::RangeMoments m;
@@ -139,31 +154,18 @@ Result answer_variance_ci(FunctionCallInfo fcinfo) {
   return interval_record(fcinfo, interval);
 }
 
-// Rows without a value are in a range that has no bound at all: it asks nothing of the column, as a
-// joint density has it too.
-double nulls_in(const kde::Header& density, const kde::Range& range) {
-  return range.lower_unbounded && range.upper_unbounded ? density.nulls : 0;
-}
-
 }  // namespace
 
 double count_of(const Question& q, const JointTarget& target, const kde::Range* ranges) {
-  if (target.joint == nullptr)
-    return kde::count(kde::DensityView(target.one_column), ranges[0]) +
-           nulls_in(*target.one_column, ranges[0]);
+  if (target.joint == nullptr) return kde::count(kde::DensityView(target.one_column), ranges[0]);
   const kde::JointView density(target.joint);
   return joint_moments_of(density, box_of(q, target, ranges)).count;
 }
 
 kde::Interval count_interval_of(const Question& q, const JointTarget& target,
                                 const kde::Range* ranges, const kde::IntervalOptions& options) {
-  if (target.joint == nullptr) {
-    kde::Interval out =
-        kde::count_interval(kde::DensityView(target.one_column), ranges[0], options);
-    const double nulls = nulls_in(*target.one_column, ranges[0]);
-    for (double* x : {&out.estimate, &out.lower, &out.upper}) *x += nulls;
-    return out;
-  }
+  if (target.joint == nullptr)
+    return kde::count_interval(kde::DensityView(target.one_column), ranges[0], options);
   const kde::JointView density(target.joint);
   const kde::JointMoments m = joint_moments_of(density, box_of(q, target, ranges));
   return kde::joint_count_interval(density, m, options);
@@ -212,24 +214,15 @@ kde::Interval moment_interval_of(Moment moment, const Question& q, const JointTa
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(approx_count_joint) { return kde_pg::give(fcinfo, kde_pg::answer_count(fcinfo)); }
-KDE_FUNCTION(approx_sum_joint) { return kde_pg::give(fcinfo, kde_pg::answer_sum(fcinfo)); }
-KDE_FUNCTION(approx_avg_joint) { return kde_pg::give(fcinfo, kde_pg::answer_avg(fcinfo)); }
-KDE_FUNCTION(approx_variance_joint) {
-  return kde_pg::give(fcinfo, kde_pg::answer_variance(fcinfo, false));
-}
-KDE_FUNCTION(approx_stddev_joint) {
-  return kde_pg::give(fcinfo, kde_pg::answer_variance(fcinfo, true));
-}
-KDE_FUNCTION(approx_count_ci_joint) {
-  return kde_pg::give(fcinfo, kde_pg::answer_count_ci(fcinfo));
-}
-KDE_FUNCTION(approx_sum_ci_joint) {
-  return kde_pg::give(fcinfo, kde_pg::answer_moment_ci(fcinfo, kde_pg::Moment::sum, "sum"));
-}
-KDE_FUNCTION(approx_avg_ci_joint) {
-  return kde_pg::give(fcinfo, kde_pg::answer_moment_ci(fcinfo, kde_pg::Moment::mean, "mean"));
-}
-KDE_FUNCTION(approx_variance_ci_joint) {
-  return kde_pg::give(fcinfo, kde_pg::answer_variance_ci(fcinfo));
-}
+#define KDE_JOINT_ANSWER(name, names, answer) \
+  KDE_FUNCTION(name##_joint) { return kde_pg::give(fcinfo, names, kde_pg::answer); }
+
+KDE_JOINT_ANSWER(approx_count, 2, answer_count)
+KDE_JOINT_ANSWER(approx_sum, 3, answer_sum)
+KDE_JOINT_ANSWER(approx_avg, 3, answer_avg)
+KDE_JOINT_ANSWER(approx_variance, 3, answer_variance)
+KDE_JOINT_ANSWER(approx_stddev, 3, answer_stddev)
+KDE_JOINT_ANSWER(approx_count_ci, 2, answer_count_ci)
+KDE_JOINT_ANSWER(approx_sum_ci, 3, answer_sum_ci)
+KDE_JOINT_ANSWER(approx_avg_ci, 3, answer_avg_ci)
+KDE_JOINT_ANSWER(approx_variance_ci, 3, answer_variance_ci)

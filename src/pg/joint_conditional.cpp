@@ -23,12 +23,13 @@ constexpr int kResults = 5;
 }  // namespace kde_pg
 
 // kde_conditional(relation, target, on, at, by_name_only, confidence, filter). A row for each
-// element of `at`; no row where it is NULL. The estimate is NULL where the density has no rows
-// near.
+// element of `at`; no row where it or what is asked about is NULL. The estimate is NULL where the
+// density has no rows near.
 KDE_FUNCTION(kde_conditional) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
+  if (is_null_density(fcinfo, kOn + 1)) PG_RETURN_NULL();
   const Question question = read_pair(fcinfo, kRelation, kTarget, kOn, kFilter);
   const kde::IntervalOptions options = {read_confidence(fcinfo, kConfidence), 0};
   if (PG_ARGISNULL(kAt)) PG_RETURN_NULL();

@@ -155,6 +155,7 @@ KDE_FUNCTION(kde_explain) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
+  if (is_null_density(fcinfo, kColumns + 1)) PG_RETURN_NULL();
   const int target = PG_ARGISNULL(kTarget) ? -1 : int{kTarget};
   const Question question = read_question(fcinfo, kRelation, target, kColumns, kFilter);
   kde::Range ranges[kde::kMaxColumns];

@@ -133,7 +133,7 @@ void fit_several_columns(const JointFitRequest& request, Relation relation, Join
   progress_begin(key, request.operation);
   catalog_lock(key);
   KDE_FAULT("fit.locked");
-  const Counters counters = read_counters(RelationGetRelid(relation));
+  Counters counters = read_counters(RelationGetRelid(relation), AskPlanner::no);
 
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
@@ -153,6 +153,7 @@ void fit_several_columns(const JointFitRequest& request, Relation relation, Join
   ScanResult scan;
   const char* doing = psprintf("read %s", describe_columns(key));
   scan_as_owner(relation, key, types, scan_options, doing, &sink, &scan);
+  settle_counters(relation, scan, request.operation, &counters);
   check_status(sampler->finish(&work->sample, begin_core_work(1)), doing);
   const double scan_ms = elapsed_ms(start);
   const kde::JointSample& sample = work->sample;
@@ -177,10 +178,14 @@ void fit_several_columns(const JointFitRequest& request, Relation relation, Join
   const kde::SumsWork sums = work_of(method, Min(sample.rows, options.bandwidth_rows), key.columns);
   choose_device(sums, &options.engine, &device);
   MemoryContextSwitchTo(caller);
-  const kde::Control control = begin_core_work(chosen_threads());
+  kde::Control control;
+  kde::Status status;
   int column = -1;
-  const kde::Status status = kde::fit_joint(sample, *sampler, options, control, &work->words,
-                                            &work->size, &work->report, &column);
+  do {
+    control = begin_core_work(chosen_threads());
+    status = kde::fit_joint(sample, *sampler, options, control, &work->words, &work->size,
+                            &work->report, &column);
+  } while (begin_anew(status, sums, &options.engine, &device));
   check_fitted(status, request, method, column);
   KDE_FAULT("fit.estimated");
   const kde::JointFitReport& report = work->report;

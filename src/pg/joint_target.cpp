@@ -4,6 +4,7 @@
 #include "pg/cache.h"
 #include "pg/density_datum.h"
 #include "pg/expression.h"
+#include "pg/not_fitted.h"
 #include "pg/target.h"
 
 #include "core/density/text.h"
@@ -11,7 +12,6 @@
 #include <algorithm>
 
 extern "C" {
-#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "parser/scansup.h"
 #include "utils/lsyscache.h"
@@ -21,17 +21,6 @@ extern "C" {
 namespace kde_pg {
 
 namespace {
-
-bool same_column(const KeyColumn& a, const KeyColumn& b) {
-  return a.attnum == b.attnum && (a.attnum != 0 || strcmp(a.text, b.text) == 0);
-}
-
-int find_column(const DensityKey& key, const KeyColumn& wanted) {
-  for (int i = 0; i < key.columns; ++i) {
-    if (same_column(key.column[i], wanted)) return i;
-  }
-  return -1;
-}
 
 // A word that is no column's name is no expression either; it is reported as a misspelt column is
 // everywhere, before the parser does.
@@ -105,32 +94,10 @@ Question question_of(Oid table, ArrayType* target, ArrayType* columns, text* fil
   return q;
 }
 
-// 'schema.table' as a regclass literal reads it.
-const char* relation_literal(Oid relation) {
-  const char* table = get_rel_name(relation);
-  if (table == nullptr)
-    ereport(ERROR,
-            (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the table asked about no longer exists")));
-  const char* schema =
-      RelationIsVisible(relation) ? nullptr : get_namespace_name(get_rel_namespace(relation));
-  return quote_literal_cstr(quote_qualified_identifier(schema, table));
-}
-
 [[noreturn]] void raise_none_covers(const Question& q) {
-  StringInfoData call;
-  initStringInfo(&call);
-  appendStringInfo(&call, "SELECT * FROM kde_fit(%s, ", relation_literal(q.asked.relation));
-  const bool one = q.asked.columns == 1 && q.asked.column[0].attnum != 0;
-  if (!one) appendStringInfoString(&call, "ARRAY[");
-  for (int i = 0; i < q.asked.columns; ++i)
-    appendStringInfo(&call, "%s%s", i > 0 ? ", " : "", quote_literal_cstr(q.asked.column[i].text));
-  if (!one) appendStringInfoChar(&call, ']');
-  if (q.asked.has_filter())
-    appendStringInfo(&call, ", filter => %s", quote_literal_cstr(q.asked.filter));
-  appendStringInfoString(&call, ");");
   ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                   errmsg("no density is fitted that covers %s", display_name(q.asked)),
-                  errhint("Fit one: %s", call.data)));
+                  errhint("%s", fitting_hint(q.asked))));
   pg_unreachable();
 }
 
@@ -205,9 +172,6 @@ Standing standing_of(const Question& q, List* all, Candidate* c) {
 }  // namespace
 
 Question read_question(FunctionCallInfo fcinfo, int relation, int target, int columns, int filter) {
-  reject_null(fcinfo, relation, "relation");
-  if (target >= 0) reject_null(fcinfo, target, "target");
-  reject_null(fcinfo, columns, "columns");
   ArrayType* names = PG_GETARG_ARRAYTYPE_P(columns);
   if (is_empty(names) && target < 0)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -218,9 +182,6 @@ Question read_question(FunctionCallInfo fcinfo, int relation, int target, int co
 }
 
 Question read_pair(FunctionCallInfo fcinfo, int relation, int target, int on, int filter) {
-  reject_null(fcinfo, relation, "relation");
-  reject_null(fcinfo, target, "target");
-  reject_null(fcinfo, on, "on");
   const Question q = question_of(PG_GETARG_OID(relation), array_of_one(PG_GETARG_DATUM(target)),
                                  array_of_one(PG_GETARG_DATUM(on)),
                                  PG_ARGISNULL(filter) ? nullptr : PG_GETARG_TEXT_PP(filter));

@@ -21,8 +21,8 @@ struct Question {
 };
 
 // Reads the arguments relation, target (name; its index -1: there is none), columns (text[]) and
-// filter (text). Checks privileges: SELECT on all columns asked about, in expressions and the
-// filter too. Errors: 22004 for a NULL relation, columns or target; 22023, 2202E, 42701, 42703, and
+// filter (text); only the filter may be NULL. Checks privileges: SELECT on all columns asked about,
+// in expressions and the filter too. Errors: 22023, 2202E, 42701, 42703, and
 // those of expression.h for arrays that name no columns; 42501; 42804 for a column of a type no
 // density can hold.
 Question read_question(FunctionCallInfo fcinfo, int relation, int target, int columns, int filter);

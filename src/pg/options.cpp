@@ -14,6 +14,7 @@ extern "C" {
 #include <sched.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdio>
 #include <cstring>
 
@@ -33,13 +34,11 @@ double option_refresh_scale_factor = 0.1;
 int option_refresh_threshold = 50;
 int option_refresh_max_age = 0;
 double option_refresh_drift = 0.05;
+bool option_dump_densities = true;
 
 namespace {
 
 int option_stale = static_cast<int>(StaleAnswer::warn);
-// Looked at by pg_dump's query of the catalog (kde_aqp--X.Y.sql) alone.
-bool option_dump_densities = true;
-
 const config_enum_entry kStaleAnswers[] = {{"ignore", static_cast<int>(StaleAnswer::ignore), false},
                                            {"warn", static_cast<int>(StaleAnswer::warn), false},
                                            {"error", static_cast<int>(StaleAnswer::error), false},
@@ -226,11 +225,7 @@ void define_options() {
   define_device_options();
   define_worker_options();
   KDE_DEFINE_FAULTS();
-#if PG_VERSION_NUM >= 150000
   MarkGUCPrefixReserved("kde_aqp");
-#else
-  EmitWarningsOnPlaceholders("kde_aqp");
-#endif
 }
 
 kde::Engine chosen_engine() {

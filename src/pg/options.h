@@ -25,6 +25,9 @@ extern int option_refresh_threshold;
 extern int option_refresh_max_age;
 extern double option_refresh_drift;
 
+// kde_aqp.dump_densities: whether pg_dump takes the densities along.
+extern bool option_dump_densities;
+
 // kde_aqp.stale: what an answer by a stale density does.
 enum class StaleAnswer { ignore, warn, error };
 StaleAnswer chosen_stale_answer();

@@ -30,6 +30,15 @@ void check_status(const kde::Status& status, const char* doing, const char* hint
 // ereport(ERROR), 22004, if the argument is null; `name` is what the message calls it.
 void reject_null(FunctionCallInfo fcinfo, int argument, const char* name);
 
+// Whether one of the first `names` arguments is null: those that name a density, or are one. Then
+// the answer is NULL, or no row, whatever else was asked.
+inline bool is_null_density(FunctionCallInfo fcinfo, int names) {
+  for (int i = 0; i < names; ++i) {
+    if (PG_ARGISNULL(i)) return true;
+  }
+  return false;
+}
+
 }  // namespace kde_pg
 
 // Names the C function behind a SQL function.

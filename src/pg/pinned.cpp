@@ -48,4 +48,16 @@ void AsOwner::end() {
   SetUserIdAndSecContext(user_, security_);
 }
 
+void pin_timeouts() {
+  constexpr const char* kTimeouts[] = {
+    "statement_timeout",
+    "idle_in_transaction_session_timeout",
+    "idle_session_timeout",
+#if PG_VERSION_NUM >= 170000
+    "transaction_timeout",
+#endif
+  };
+  for (const char* name : kTimeouts) SetConfigOption(name, "0", PGC_SUSET, PGC_S_OVERRIDE);
+}
+
 }  // namespace kde_pg

@@ -1,7 +1,8 @@
 // Settings that what is parsed, printed and executed on behalf of the catalog does not take from
 // the session.
 //
-// Both are trivially destructible: an error restores what they changed with the transaction.
+// Both classes are trivially destructible: an error restores what they changed with the
+// transaction.
 #pragma once
 
 #include "pg/pg.h"
@@ -35,5 +36,9 @@ class AsOwner {
   int security_ = 0;
   int nest_ = 0;
 };
+
+// For the rest of a background process: no timeout that is set with sessions in mind. One that ends
+// the session would end the process.
+void pin_timeouts();
 
 }  // namespace kde_pg

@@ -47,8 +47,8 @@ KDE_FUNCTION(kde_points) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
+  if (is_null_density(fcinfo, 1)) PG_RETURN_NULL();
   int points = read_points(fcinfo, 1);
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   const kde::Header* h = PG_GETARG_DENSITY(0);
   if (!(h->finite_rows() > 0)) PG_RETURN_NULL();
   const double lower = read_end(fcinfo, 2, h->min);

@@ -1,24 +1,15 @@
 // What this backend is doing to a density, for kde_progress, error contexts and the server's log.
 //
-// It lies where PostgreSQL's own commands report theirs, in the backend's entry of the status array
-// in shared memory (utils/backend_progress.h), so that nothing has to be preloaded and a dead
-// backend leaves nothing. The command's number is one of our own, which no view of PostgreSQL
-// shows. Where the entry is in use by another command (COPY of a query that fits, an expression of
-// a table that builds an index) it is left alone, and the fit is not shown meanwhile. Costs some
-// ten nanoseconds a report; with track_activities off, nothing is shown.
+// It lies in shared memory of our own (progress_shared.h). Costs some ten nanoseconds a report;
+// with track_activities off, nothing is shown.
 #pragma once
 
 #include "pg/density_key.h"
 
 #include "core/control.h"
 
-extern "C" {
-#include "datatype/timestamp.h"
-}
-
 namespace kde_pg {
 
-// The numbers pass between backends: those of one version of the library.
 enum class Operation { fit, refresh, append, drift };
 enum class Phase { waiting_for_lock, scanning, selecting, estimating, storing };
 enum class Unit { none, blocks, rows, pairs, steps };
@@ -45,27 +36,6 @@ void progress_sums(bool on_device, int64 pairs);
 
 // Makes core work report here, if something has begun.
 void watch_work(kde::Control* control);
-
-// What another backend shows, as it was at one moment.
-struct ProgressReport {
-  int pid;
-  Oid database;
-  Oid user;
-  Oid relation;
-  int columns;
-  AttrNumber attnum[kde::kMaxColumns];  // 0: an expression
-  Operation operation;
-  Phase phase;
-  Unit unit;
-  int64 done, total;  // total 0: not known
-  bool sums;          // sums over pairs are computed, and
-  bool on_device;     // a card does it
-  TimestampTz started_at;
-};
-
-// The n-th (from 0) backend of the array. False: it runs nothing of ours.
-int progress_backends();
-bool read_progress(int n, ProgressReport* report);
 
 // For _PG_init.
 void register_progress_callbacks();

@@ -1,6 +1,6 @@
 // kde_aqp.progress(): the rows behind the view kde_progress, one for each backend that works on a
 // density, seen by its user and the members of pg_read_all_stats, as rows of pg_stat_activity are.
-#include "pg/progress.h"
+#include "pg/progress_shared.h"
 
 #include "pg/result_set.h"
 
@@ -70,8 +70,7 @@ KDE_FUNCTION(kde_progress) {
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
   const bool sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
-  const int backends = progress_backends();
-  for (int i = 0; i < backends; ++i) {
+  for (int i = 0; i < kProgressSlots; ++i) {
     ProgressReport report;
     if (!read_progress(i, &report)) continue;
     if (sees_all || has_privs_of_role(GetUserId(), report.user)) put_row(report, desc, rows);

@@ -2,6 +2,7 @@
 #include "pg/refresh.h"
 
 #include "pg/append.h"
+#include "pg/cancel_watch.h"
 #include "pg/column_fit.h"
 #include "pg/density_datum.h"
 #include "pg/expression.h"
@@ -33,6 +34,8 @@ namespace {
 
 // Drift is measured again after so long, of densities whose tables have no statistics.
 constexpr TimestampTz kDriftEvery = INT64CONST(3600) * USECS_PER_SEC;
+// But no more often than takes a hundredth of the time, if it reads what the fit did.
+constexpr double kUsecsPerCost = 100 * 1000.0;
 
 Staleness staleness_of_entry(const CatalogEntry& entry, const Upkeep& upkeep) {
   return staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings);
@@ -158,11 +161,13 @@ void skip(RefreshResult* result, const char* why) {
 }
 
 // Whether the tests of a fresh sample are due.
-bool wants_drift(const Staleness& staleness, const Upkeep& upkeep, const RefreshHow& how) {
+bool wants_drift(const Staleness& staleness, const Upkeep& upkeep, double cost_ms,
+                 const RefreshHow& how) {
   if (staleness.stale) return false;
   if (how.check_drift) return true;
+  const TimestampTz pause = Max(kDriftEvery, static_cast<TimestampTz>(cost_ms * kUsecsPerCost));
   return how.own_transaction && staleness.changed < 0 &&
-         (upkeep.drift < 0 || GetCurrentTimestamp() - upkeep.drift_at > kDriftEvery);
+         (upkeep.drift < 0 || GetCurrentTimestamp() - upkeep.drift_at > pause);
 }
 
 // The work itself, in the subtransaction. *result is complete unless it raises.
@@ -185,7 +190,7 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   Staleness staleness = staleness_of_entry(*entry, upkeep);
   AsOwner owner;
   owner.begin(relation);
-  if (!how.force && wants_drift(staleness, upkeep, how)) {
+  if (!how.force && wants_drift(staleness, upkeep, entry->cost_ms, how)) {
     DensityKey key = analysed_key(*entry, relation);
     measure_drift(key, relation, kDriftSampleRows, random_seed(), nullptr);
     staleness = staleness_of_entry(*entry, find_upkeep(item.id));
@@ -241,16 +246,11 @@ void refresh_in_subtransaction(const RefreshItem& item, const RefreshHow& how,
   relation_close(relation, NoLock);
 }
 
-// Whether it is a request to stop. A function of the table's owner may raise an error by the same
-// number; it must not end the refreshing of others' tables.
-bool is_request(const ErrorData& error) {
-  return ERRCODE_TO_CATEGORY(error.sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION &&
-         error.funcname != nullptr && strcmp(error.funcname, "ProcessInterrupts") == 0;
-}
-
 // Errors after which the transaction, or the session, is to end.
-bool ends_more(const ErrorData& error, const RefreshHow& how) {
-  if (is_request(error)) return true;
+bool ends_more(const ErrorData& error, const RefreshHow& how, bool cancelled) {
+  // A function of the table's owner may raise an error by the same number; it must not end the
+  // refreshing of others' tables.
+  if (error.sqlerrcode == ERRCODE_QUERY_CANCELED && cancelled) return true;
   const int category = ERRCODE_TO_CATEGORY(error.sqlerrcode);
   return !how.own_transaction &&
          (category == ERRCODE_TRANSACTION_ROLLBACK || category == ERRCODE_INSUFFICIENT_RESOURCES);
@@ -278,18 +278,25 @@ List* refresh_items(Oid relation) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   List* entries = OidIsValid(relation) ? catalog_list(relation, latest) : catalog_list_all(latest);
   List* items = NIL;
+  Oid counted = InvalidOid;
+  Counters counters;
   ListCell* cell;
   foreach (cell, entries) {
     const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
     if (!entry->settings.enabled) continue;
     const Upkeep upkeep = upkeep_find(entry->id, latest);
-    const Staleness staleness = staleness_of_entry(*entry, upkeep);
+    // Those of one relation follow each other.
+    if (entry->key.relation != counted)
+      counters = read_counters(counted = entry->key.relation, AskPlanner::built_in_functions);
+    const Staleness staleness =
+        staleness_of(counted, entry->fitted_at, upkeep, entry->settings, &counters);
     auto* item = static_cast<RefreshItem*>(palloc0(sizeof(RefreshItem)));
     item->id = entry->id;
     item->relation = entry->key.relation;
     item->cost_ms = entry->cost_ms;
     item->failures = upkeep.failures;
     item->failed_at = upkeep.failed_at;
+    item->fitted_at = entry->fitted_at;
     item->unknown = staleness.changed < 0;
     if (staleness.stale) item->reason = pstrdup(staleness.reason);
     items = lappend(items, item);
@@ -314,6 +321,8 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner resources = CurrentResourceOwner;
   ErrorData* volatile error = nullptr;
+  CancelWatch watch;
+  watch.begin();
   BeginInternalSubTransaction(nullptr);
   MemoryContextSwitchTo(context);
   PG_TRY();
@@ -331,6 +340,7 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
     RollbackAndReleaseCurrentSubTransaction();
   }
   PG_END_TRY();
+  watch.end();
   MemoryContextSwitchTo(context);
   CurrentResourceOwner = resources;
   if (error == nullptr) return result;
@@ -340,7 +350,7 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
     skip(&result, "its table or the catalog is locked");
     return result;
   }
-  if (ends_more(*error, how)) ReThrowError(error);
+  if (ends_more(*error, how, watch.requested())) ReThrowError(error);
   result.action = RefreshAction::failed;
   result.reason =
       error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;

@@ -11,7 +11,7 @@ struct RefreshItem {
   Oid relation;
   double cost_ms;  // of its last fit
   int failures;    // since then
-  TimestampTz failed_at;
+  TimestampTz failed_at, fitted_at;
   bool unknown;        // how many rows changed is
   const char* reason;  // why it is stale; null: it is not
 };

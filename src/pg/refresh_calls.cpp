@@ -1,6 +1,7 @@
 // kde_refresh, kde_refresh_all and kde_set_refresh.
 #include "pg/expression.h"
 #include "pg/fit_steps.h"
+#include "pg/not_fitted.h"
 #include "pg/refresh.h"
 #include "pg/relation.h"
 #include "pg/result_set.h"
@@ -126,10 +127,7 @@ Datum set_refresh(FunctionCallInfo fcinfo, bool several) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   const bool found = catalog_settings(key, latest, &id, &settings);
   UnregisterSnapshot(latest);
-  if (!found)
-    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                    errmsg("no density is fitted for %s", display_name(key)),
-                    errhint("Fit one: SELECT * FROM %s;", fit_call(key))));
+  if (!found) raise_not_fitted(key);
   read_settings(fcinfo, &settings);
   (void)catalog_set(key, settings);
   relation_close(relation, NoLock);

@@ -7,6 +7,7 @@
 #include "pg/device_program.h"
 #include "pg/lock_waits.h"
 #include "pg/options.h"
+#include "pg/pinned.h"
 #include "pg/refresh_shared.h"
 #include "pg/refresh_worker.h"
 #include "pg/wait_events.h"
@@ -38,8 +39,10 @@ namespace kde_pg {
 namespace {
 
 constexpr double kLongestPauseMs = 3600e3;
-// How often it looks who waits for a running worker.
+// How often it looks who waits for a running worker, and how long that has been at its density.
 constexpr double kLookMs = 1000;
+// A worker that was cancelled, by its timeout or to give way, and goes on so long is ended.
+constexpr double kGraceMs = 5000;
 // pg_database.datconnlimit of a database that was left half dropped (named since 15.4).
 constexpr int kInvalidDatabase = -2;
 
@@ -49,6 +52,12 @@ struct Database {
   int doublings;      // of the pause, since there was something to do
   bool at_once;       // whatever the pause
   bool exists;        // seen in the present round
+};
+
+// Since when a worker has been asked to leave a density.
+struct Yield {
+  int64 density;
+  double since;
 };
 
 class Launcher {
@@ -73,7 +82,7 @@ class Launcher {
       if (option_max_workers > 0) {
         if (now_ms() >= next_round()) begin_round();
         start_due();
-        if (running_ > 0 && now_ms() >= looked_at_ + kLookMs) give_way();
+        if (running_ > 0 && now_ms() >= looked_at_ + kLookMs) look_after_running();
       }
       wait();
     }
@@ -183,13 +192,13 @@ class Launcher {
         continue;
       }
       Database* d = find(slot.database);
-      if (d != nullptr) learn(slot.visit, ended_by_us_[i], d);
+      if (d != nullptr) learn(slot, ended_by_us_[i], d);
       release(i);
     }
   }
 
-  static void learn(Visit visit, bool ended_by_us, Database* d) {
-    switch (visit) {
+  static void learn(const RefreshSlot& slot, bool ended_by_us, Database* d) {
+    switch (slot.visit) {
       case Visit::done:
         d->doublings = 0;
         break;
@@ -201,7 +210,13 @@ class Launcher {
         ++d->doublings;
         break;
       case Visit::failed:
-        if (!ended_by_us) ++d->doublings;
+        // The next worker leaves that density alone; the others are not to wait because of it.
+        if (slot.died()) {
+          d->doublings = 0;
+          d->at_once = true;
+        } else if (!ended_by_us) {
+          ++d->doublings;
+        }
         break;
     }
   }
@@ -210,16 +225,17 @@ class Launcher {
     free_slot(i);
     slots_[i].state = SlotState::free;
     ended_by_us_[i] = false;
+    yields_[i] = {};
     if (handle_[i] != nullptr) pfree(handle_[i]);
     handle_[i] = nullptr;
   }
 
-  void end(int i, const char* why) {
+  void end(int i, Ending ending, const char* why) {
     if (slots_[i].state != SlotState::running || ended_by_us_[i]) return;
     ended_by_us_[i] = true;
     ereport(LOG, (errmsg("ending the refresh worker in the database with OID %u: %s",
                          slots_[i].database, why)));
-    tell_to_end(i);
+    tell_to_end(i, ending);
   }
 
   // Ends the workers that a lowered kde_aqp.max_workers no longer allows.
@@ -227,7 +243,7 @@ class Launcher {
     int surplus = running_ - option_max_workers;
     for (int i = kMostRefreshWorkers - 1; i >= 0 && surplus > 0; --i) {
       if (slots_[i].state == SlotState::free) continue;
-      end(i, "\"kde_aqp.max_workers\" was lowered");
+      end(i, Ending::unconcerned, "\"kde_aqp.max_workers\" was lowered");
       --surplus;
     }
   }
@@ -273,7 +289,9 @@ class Launcher {
   bool start(Database* d) {
     RefreshTicket ticket;
     if (!promise_slot(d->oid, &ticket)) return false;
-    slots_[ticket.slot] = {SlotState::promised, d->oid, ticket.ticket, 0, Visit::failed, false};
+    slots_[ticket.slot] = {};
+    slots_[ticket.slot].state = SlotState::promised;
+    slots_[ticket.slot].database = d->oid;
     handle_[ticket.slot] = start_refresh_worker(ticket, d->oid);
     if (handle_[ticket.slot] == nullptr) {
       release(ticket.slot);
@@ -306,19 +324,35 @@ class Launcher {
     return waits;
   }
 
-  void give_way() {
+  void look_after_running() {
     looked_at_ = now_ms();
     const LockWaits waits = take_waits();
     for (int i = 0; i < kMostRefreshWorkers; ++i) {
       const RefreshSlot& slot = slots_[i];
       if (slot.state != SlotState::running) continue;
       if (waits.is_closed(slot.database, slot.pid)) {
-        end(i, "it is being dropped, altered or copied");
-      } else if (waits.blocks_others(slot.pid)) {
-        tell_to_yield(i);
+        end(i, Ending::unconcerned, "it is being dropped, altered or copied");
+      } else if (slot.deadline != 0 && looked_at_ > slot.deadline + kGraceMs) {
+        end(i, Ending::overdue, "it does not end at \"kde_aqp.refresh_timeout\"");
+      } else if (!waits.blocks_others(slot.pid)) {
+        yields_[i] = {};
+      } else {
+        have_yield(i);
       }
     }
     MemoryContextReset(waits_context_);
+  }
+
+  // A cancel that the work traps (a function of the table's owner) is no end of it.
+  void have_yield(int i) {
+    Yield* asked = &yields_[i];
+    if (asked->density == 0 || asked->density != slots_[i].density)
+      *asked = {slots_[i].density, now_ms()};
+    if (asked->density != 0 && now_ms() > asked->since + kGraceMs) {
+      end(i, Ending::unyielding, "it does not give way to a session that waits for its locks");
+    } else {
+      tell_to_yield(i);
+    }
   }
 
   void wait() {
@@ -346,6 +380,7 @@ class Launcher {
   BackgroundWorkerHandle* handle_[kMostRefreshWorkers] =
       {};  // null: started by an earlier launcher
   bool ended_by_us_[kMostRefreshWorkers] = {};
+  Yield yields_[kMostRefreshWorkers] = {};
   int running_ = 0;
   uint32 wait_number_ = 0;
   bool no_process_ = false, said_no_process_ = false;
@@ -375,6 +410,7 @@ void kde_refresh_launcher_main(Datum) {
   BackgroundWorkerUnblockSignals();
   BackgroundWorkerInitializeConnection(nullptr, nullptr, 0);
   become_launcher();
+  pin_timeouts();
   pgstat_report_appname("kde_aqp refresh launcher");
   // Trivially destructible: proc_exit does not return here.
   Launcher launcher;

@@ -8,10 +8,11 @@
 //     longest ago comes first.
 //   * A worker gives way: to whoever waits for its locks, by leaving what it is at; to whoever
 //     wants the database for himself (DROP DATABASE, CREATE DATABASE ... TEMPLATE), by ending.
+//   * A worker whose work goes on after it was cancelled, as it gave no way or had its time, is
+//     ended. The next leaves that density alone for a while, and comes at once.
 //
 //   * After a crash the first visits wait, too, longer with every crash since the server's start:
-//   it
-//     may have been a refresh that crashed.
+//     it may have been a refresh that crashed.
 //
 // The launcher is connected to no database. On a standby it does not run before the promotion.
 #pragma once

@@ -1,6 +1,8 @@
 // The shared memory of refresh_shared.h: one small struct under one lock.
 #include "pg/refresh_shared.h"
 
+#include "pg/progress_shared.h"
+
 extern "C" {
 #include "access/xact.h"
 #include "miscadmin.h"
@@ -9,6 +11,7 @@ extern "C" {
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
+#include "utils/timestamp.h"
 }
 
 #include <signal.h>
@@ -27,33 +30,54 @@ struct Shared {
   uint32 next_ticket;
   int crashes;
   RefreshSlot slot[kMostRefreshWorkers];
+  Death death[kMostDeaths];
 };
 
 Shared* shared = nullptr;
 
 shmem_startup_hook_type next_startup_hook = nullptr;
-#if PG_VERSION_NUM >= 150000
 shmem_request_hook_type next_request_hook = nullptr;
-#endif
 
-// Of the postmaster, which outlives crashes as the memory does not: how often it was made.
+// Of the postmaster, which outlives crashes as the memory does not: how often it was made, and what
+// stood in it when it went.
 int times_made = 0;
+Death kept[kMostDeaths];
 
 // Of this process: a note that waits for its transaction, a worker's slot.
 bool note_waits = false;
 int own_slot = -1;
 
-void ask_for_memory() {
-  RequestAddinShmemSpace(sizeof(Shared));
-  RequestNamedLWLockTranche(kName, 1);
+// Under the lock, or alone. The oldest death makes room.
+void add_death(const RefreshSlot& slot, Ending ending, Death deaths[kMostDeaths]) {
+  Death* place = &deaths[0];
+  for (int i = 0; i < kMostDeaths; ++i) {
+    Death* d = &deaths[i];
+    if (d->density == slot.density && d->database == slot.database) {
+      place = d;
+      break;
+    }
+    if (d->at < place->at) place = d;
+  }
+  const bool again = place->density == slot.density && place->database == slot.database;
+  *place = {
+      slot.database,         slot.density, slot.relation, ending, again ? place->times + 1 : 1,
+      GetCurrentTimestamp(), false};
 }
 
-#if PG_VERSION_NUM >= 150000
+// The postmaster's, before the memory goes. It takes no lock: who holds one is dead.
+void keep_deaths(int, Datum) {
+  memcpy(kept, shared->death, sizeof kept);
+  for (const RefreshSlot& s : shared->slot) {
+    if (s.state == SlotState::running && s.died()) add_death(s, Ending::crashed, kept);
+  }
+}
+
 void on_request() {
   if (next_request_hook != nullptr) next_request_hook();
-  ask_for_memory();
+  RequestAddinShmemSpace(sizeof(Shared));
+  RequestAddinShmemSpace(progress_memory());
+  RequestNamedLWLockTranche(kName, 1);
 }
-#endif
 
 void on_startup() {
   if (next_startup_hook != nullptr) next_startup_hook();
@@ -64,6 +88,8 @@ void on_startup() {
     MemSet(shared, 0, sizeof(Shared));
     shared->crashes = times_made++;
     shared->lock = &GetNamedLWLockTranche(kName)->lock;
+    memcpy(shared->death, kept, sizeof kept);
+    on_shmem_exit(keep_deaths, 0);
   }
   LWLockRelease(AddinShmemInitLock);
 }
@@ -100,15 +126,25 @@ void on_transaction(XactEvent event, void*) {
   }
 }
 
-void tell(int slot, int signal, bool yields) {
+// change(slot): what it is told beside the signal.
+template <typename Change>
+void tell(int slot, int signal, Change change) {
   // The worker leaves its slot under the lock, so that until then its pid is its own.
   LWLockAcquire(shared->lock, LW_EXCLUSIVE);
   RefreshSlot& s = shared->slot[slot];
   if (s.state == SlotState::running) {
-    s.asked_to_yield = yields;
+    change(&s);
     kill(s.pid, signal);
   }
   LWLockRelease(shared->lock);
+}
+
+// The death of this worker's density, or null. Under the lock.
+Death* death_of(const RefreshSlot& s) {
+  for (Death& d : shared->death) {
+    if (d.density == s.density && d.database == s.database) return &d;
+  }
+  return nullptr;
 }
 
 void leave_launcher(int, Datum) {
@@ -119,7 +155,9 @@ void leave_launcher(int, Datum) {
 
 void leave_slot(int, Datum) {
   LWLockAcquire(shared->lock, LW_EXCLUSIVE);
-  shared->slot[own_slot].state = SlotState::ended;
+  RefreshSlot& s = shared->slot[own_slot];
+  s.state = SlotState::ended;
+  if (s.died()) add_death(s, s.ending, shared->death);
   if (shared->launcher != nullptr) SetLatch(shared->launcher);
   LWLockRelease(shared->lock);
 }
@@ -129,12 +167,8 @@ void leave_slot(int, Datum) {
 void request_refresh_memory() {
   next_startup_hook = shmem_startup_hook;
   shmem_startup_hook = on_startup;
-#if PG_VERSION_NUM >= 150000
   next_request_hook = shmem_request_hook;
   shmem_request_hook = on_request;
-#else
-  ask_for_memory();
-#endif
 }
 
 void register_refresh_callbacks() { RegisterXactCallback(on_transaction, nullptr); }
@@ -177,7 +211,10 @@ bool promise_slot(Oid database, RefreshTicket* out) {
   for (int i = 0; i < kMostRefreshWorkers && !promised; ++i) {
     RefreshSlot& s = shared->slot[i];
     if (s.state != SlotState::free) continue;
-    s = {SlotState::promised, database, ++shared->next_ticket, 0, Visit::failed, false};
+    s = {};
+    s.state = SlotState::promised;
+    s.database = database;
+    s.ticket = ++shared->next_ticket;
     *out = {i, s.ticket};
     promised = true;
   }
@@ -191,8 +228,13 @@ void free_slot(int slot) {
   LWLockRelease(shared->lock);
 }
 
-void tell_to_yield(int slot) { tell(slot, SIGINT, true); }
-void tell_to_end(int slot) { tell(slot, SIGTERM, false); }
+void tell_to_yield(int slot) {
+  tell(slot, SIGINT, [](RefreshSlot* s) { s->asked_to_yield = true; });
+}
+
+void tell_to_end(int slot, Ending ending) {
+  tell(slot, SIGTERM, [&](RefreshSlot* s) { s->ending = ending; });
+}
 
 Oid take_slot(const RefreshTicket& ticket) {
   if (shared == nullptr || ticket.slot < 0 || ticket.slot >= kMostRefreshWorkers) return InvalidOid;
@@ -209,6 +251,44 @@ Oid take_slot(const RefreshTicket& ticket) {
   // Before it connects: it is called when the database has been left.
   if (OidIsValid(database)) on_shmem_exit(leave_slot, 0);
   return database;
+}
+
+void begin_density(int64 density, Oid relation, double deadline) {
+  LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+  RefreshSlot& s = shared->slot[own_slot];
+  s.asked_to_yield = false;
+  s.density = density;
+  s.relation = relation;
+  s.deadline = deadline;
+  LWLockRelease(shared->lock);
+}
+
+void end_density(bool refreshed) {
+  LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+  RefreshSlot& s = shared->slot[own_slot];
+  Death* death = refreshed ? death_of(s) : nullptr;
+  if (death != nullptr) *death = {};
+  s.density = 0;
+  s.deadline = 0;
+  LWLockRelease(shared->lock);
+}
+
+int read_deaths(Death deaths[kMostDeaths]) {
+  int count = 0;
+  LWLockAcquire(shared->lock, LW_SHARED);
+  for (const Death& d : shared->death) {
+    if (d.density != 0 && d.database == MyDatabaseId) deaths[count++] = d;
+  }
+  LWLockRelease(shared->lock);
+  return count;
+}
+
+void deaths_are_noted() {
+  LWLockAcquire(shared->lock, LW_EXCLUSIVE);
+  for (Death& d : shared->death) {
+    if (d.database == MyDatabaseId) d.noted = true;
+  }
+  LWLockRelease(shared->lock);
 }
 
 void report_visit(Visit visit) {

@@ -1,11 +1,20 @@
 // What the refresh launcher, its workers and all other backends tell each other in shared memory:
-// which databases have been fitted in, and which worker is in which database.
+// which databases have been fitted in, which worker is in which database, and at which densities
+// workers have died.
+//
+// A worker leaves a mark, the density it is at, before it begins with it. If it dies there, the
+// mark becomes a death, by which the next worker leaves that density alone for a while and turns to
+// the others. Deaths outlive a crash of the server, not its end.
 //
 // There is such memory only where shared_preload_libraries names the library; without it notes go
 // nowhere, and there is no launcher to read them.
 #pragma once
 
 #include "pg/pg.h"
+
+extern "C" {
+#include "datatype/timestamp.h"
+}
 
 namespace kde_pg {
 
@@ -18,6 +27,15 @@ enum class Visit {
   idle,        // there is no extension, or no density
   done,        // nothing more is due
   unfinished,  // more is due than there was time for
+};
+
+// Why a worker was told to end, or came to its end without.
+enum class Ending {
+  untold,       // pg_terminate_backend, or an error that ends a session
+  overdue,      // it went on after kde_aqp.refresh_timeout
+  unyielding,   // it went on after it was told to yield
+  crashed,      // with the server
+  unconcerned,  // for a reason that its density has nothing to do with
 };
 
 enum class SlotState {
@@ -35,6 +53,24 @@ struct RefreshSlot {
   int pid;        // of a running worker
   Visit visit;
   bool asked_to_yield;
+  Ending ending;    // what it was told
+  int64 density;    // that it is at, or ended at; 0: none
+  Oid relation;     // the density's
+  double deadline;  // of its refresh, on the clock of now_ms(); 0: none
+
+  // It ended at a density, and that may be why.
+  bool died() const { return density != 0 && ending != Ending::unconcerned; }
+};
+
+// What is known of a density at which workers died, since one last refreshed it.
+struct Death {
+  Oid database;
+  int64 density;  // 0: none
+  Oid relation;
+  Ending ending;  // the last
+  int times;
+  TimestampTz at;
+  bool noted;  // beside the density
 };
 
 // What a worker is started with (BackgroundWorker::bgw_extra).
@@ -79,13 +115,26 @@ void free_slot(int slot);
 // Tells a running worker to leave what it is at (SIGINT, after which asked_to_yield() is true), or
 // to end (SIGTERM). Nothing happens if it has ended.
 void tell_to_yield(int slot);
-void tell_to_end(int slot);
+void tell_to_end(int slot, Ending ending);
 
 // --- a worker -----------------------------------------------------------------------------------
 
 // Takes the slot that was promised, until this process ends. The database to visit, InvalidOid if
 // the promise was withdrawn.
 Oid take_slot(const RefreshTicket& ticket);
+
+// The mark: from now on it is at this density, until end_density().
+void begin_density(int64 density, Oid relation, double deadline);
+
+// refreshed: it is as it should be, so that earlier deaths no longer count.
+void end_density(bool refreshed);
+
+// Copies the deaths of this database, at most kMostDeaths of them; how many.
+inline constexpr int kMostDeaths = 64;
+int read_deaths(Death deaths[kMostDeaths]);
+
+// The deaths of this database have all been noted beside their densities.
+void deaths_are_noted();
 
 // How the visit went; `failed` until it is called.
 void report_visit(Visit visit);

@@ -2,12 +2,17 @@
 //
 // One density's error is another's chance: it is logged, noted beside the density (refresh.h), and
 // that density is left alone for kde_aqp.naptime * 2^failures, up to a day. What ends a worker is
-// SIGTERM, an error outside of the densities' work, or that it has worked for kde_aqp.naptime: then
-// other databases come first, and it is started again for the rest.
+// SIGTERM, an error that ends a session, an error outside of the densities' work, or that it has
+// worked for kde_aqp.naptime: then other databases come first, and it is started again for the
+// rest.
+//
+// A density at which a worker came to its end is treated as one that failed (refresh_shared.h): the
+// next worker notes it, and goes on with the others.
 #include "pg/refresh_worker.h"
 
 #include "pg/device_program.h"
 #include "pg/options.h"
+#include "pg/pinned.h"
 #include "pg/refresh.h"
 
 extern "C" {
@@ -43,8 +48,7 @@ void pin_settings() {
   };
   pin("application_name", "kde_aqp refresh worker");
   pin("search_path", "pg_catalog, pg_temp");
-  pin("statement_timeout", "0");
-  pin("idle_in_transaction_session_timeout", "0");
+  pin_timeouts();
   // A table that someone has locked is left for the next visit.
   pin("lock_timeout", "1000");
   pin("default_transaction_isolation", "read committed");
@@ -71,13 +75,21 @@ void end_transaction() {
   pgstat_report_activity(STATE_IDLE, nullptr);
 }
 
-bool is_empty(Oid catalog) {
-  Relation relation = table_open(catalog, AccessShareLock);
-  SysScanDesc scan = systable_beginscan(relation, InvalidOid, false, nullptr, 0, nullptr);
-  const bool empty = !HeapTupleIsValid(systable_getnext(scan));
-  systable_endscan(scan);
-  table_close(relation, AccessShareLock);
-  return empty;
+// What stands beside a density at which a worker died.
+const char* describe_death(Ending ending) {
+  switch (ending) {
+    case Ending::overdue:
+      return "it went on after kde_aqp.refresh_timeout, and its worker was terminated";
+    case Ending::unyielding:
+      return "it did not give way to a session that waited for its locks, and its worker was "
+             "terminated";
+    case Ending::crashed:
+      return "the server crashed while a worker refreshed it";
+    case Ending::untold:
+    case Ending::unconcerned:
+      break;
+  }
+  return "its worker was terminated";
 }
 
 bool is_backed_off(const RefreshItem& item) {
@@ -132,24 +144,50 @@ class Worker {
   bool find_items(List** items) {
     HOLD_CANCEL_INTERRUPTS();
     begin_transaction("looking for stale densities");
-    const bool any = catalog_is_installed() && catalog_hold() && !is_empty(catalog_oid());
+    const bool any = catalog_is_installed() && catalog_hold() && !catalog_seems_empty();
     if (any) {
       MemoryContext old = MemoryContextSwitchTo(context_);
+      Death deaths[kMostDeaths];
+      const int count = read_deaths(deaths);
+      note(deaths, count);
       *items = refresh_items(InvalidOid);
+      // Of a table that lost its rows in a crash, or a death that could not be noted.
+      ListCell* cell;
+      foreach (cell, *items) count_deaths(deaths, count, static_cast<RefreshItem*>(lfirst(cell)));
       MemoryContextSwitchTo(old);
       upkeep_remove_orphans();
     }
     end_transaction();
+    if (any) deaths_are_noted();
     RESUME_CANCEL_INTERRUPTS();
     return any;
   }
 
+  static void note(const Death* deaths, int count) {
+    for (int i = 0; i < count; ++i) {
+      RefreshItem item = {};
+      item.id = deaths[i].density;
+      item.relation = deaths[i].relation;
+      if (!deaths[i].noted) note_refresh_failure(item, describe_death(deaths[i].ending));
+    }
+  }
+
+  static void count_deaths(const Death* deaths, int count, RefreshItem* item) {
+    for (int i = 0; i < count; ++i) {
+      if (deaths[i].density != item->id || deaths[i].at <= item->fitted_at) continue;
+      item->failures = Max(item->failures, deaths[i].times);
+      item->failed_at = Max(item->failed_at, deaths[i].at);
+    }
+  }
+
   void refresh(const RefreshItem& item) {
     ErrorContextCallback callback{};
-    ErrorData* error = nullptr;
+    ErrorData* volatile error = nullptr;  // set between setjmp and longjmp
+    volatile bool refreshed = false;
+    const int timeout_ms = option_refresh_timeout;
+    begin_density(item.id, item.relation, timeout_ms > 0 ? now_ms() + timeout_ms : 0);
     // A cancel that came too late for the one before is none of this one.
     QueryCancelPending = false;
-    (void)asked_to_yield();
     PG_TRY();
     {
       begin_transaction("refreshing a density");
@@ -157,7 +195,7 @@ class Worker {
       pgstat_report_activity(STATE_RUNNING, psprintf("refreshing a density of %s", table));
       callback = {error_context_stack, add_context, table};
       error_context_stack = &callback;
-      refresh_in_transaction(item);
+      refreshed = refresh_in_transaction(item, timeout_ms);
       error_context_stack = callback.previous;
       end_transaction();
     }
@@ -180,33 +218,41 @@ class Worker {
       RESUME_INTERRUPTS();
     }
     PG_END_TRY();
-    if (error == nullptr) return;
-    HOLD_CANCEL_INTERRUPTS();
-    begin_transaction("noting an error");
-    if (catalog_hold()) note_refresh_failure(item, error->message);
-    end_transaction();
-    RESUME_CANCEL_INTERRUPTS();
+    if (error != nullptr) {
+      HOLD_CANCEL_INTERRUPTS();
+      begin_transaction("noting an error");
+      if (catalog_hold()) note_refresh_failure(item, error->message);
+      end_transaction();
+      RESUME_CANCEL_INTERRUPTS();
+    }
+    end_density(refreshed);
   }
 
-  static void refresh_in_transaction(const RefreshItem& item) {
+  // Whether it is up to date now.
+  static bool refresh_in_transaction(const RefreshItem& item, int timeout_ms) {
     RefreshHow how;
     how.wait = false;
     how.own_transaction = true;
-    // An owner's function that does not end must not keep all others waiting.
-    if (option_refresh_timeout > 0) enable_timeout_after(STATEMENT_TIMEOUT, option_refresh_timeout);
+    // An owner's function that does not end must not keep all others waiting. One that goes on
+    // after this cancel is the launcher's to end.
+    if (timeout_ms > 0) enable_timeout_after(STATEMENT_TIMEOUT, timeout_ms);
     const RefreshResult result = refresh_one(item, how);
     disable_timeout(STATEMENT_TIMEOUT, false);
     switch (result.action) {
       case RefreshAction::refitted:
       case RefreshAction::appended:
-        return report_refresh(result, LOG);
+        report_refresh(result, LOG);
+        return true;
       case RefreshAction::failed:
-        return report_refresh(result, WARNING);
+        report_refresh(result, WARNING);
+        return false;
       case RefreshAction::skipped:
-        return report_refresh(result, DEBUG1);
+        report_refresh(result, DEBUG1);
+        return false;
       case RefreshAction::fresh:
-        return;
+        break;
     }
+    return true;
   }
 
   MemoryContext context_ = nullptr;

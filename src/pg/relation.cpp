@@ -120,6 +120,17 @@ bool is_readable(TableColumn column) {
   return has_select(column) && !applies_row_security(column.relation);
 }
 
+bool is_readable(const DensityKey& key) {
+  bool readable = true;
+  for (int i = 0; readable && i < key.columns; ++i) {
+    const AttrNumber attnum = key.column[i].attnum;
+    readable = attnum == 0 || is_readable(TableColumn{key.relation, attnum});
+  }
+  for (int i = 0; readable && i < key.references; ++i)
+    readable = is_readable(TableColumn{key.relation, key.reference[i]});
+  return readable && get_rel_name(key.relation) != nullptr;
+}
+
 bool is_owner(Oid relation) {
 #if PG_VERSION_NUM >= 160000
   return object_ownercheck(RelationRelationId, relation, GetUserId());

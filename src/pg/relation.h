@@ -18,6 +18,7 @@ TableColumn column_by_name(Oid relation, const char* column_name);
 void check_readable(TableColumn column);
 void check_readable(const DensityKey& key);
 bool is_readable(TableColumn column);
+bool is_readable(const DensityKey& key);
 
 // Whether the caller owns the relation, which exists, himself or as a member of the role that does.
 bool is_owner(Oid relation);

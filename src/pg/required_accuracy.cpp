@@ -49,8 +49,11 @@ struct ExpectedError {
   const char* unknown;  // why it is not known; null where it is
 };
 
-// Not known where the answer is 0, or NULL for want of rows, without being certain.
+// Not known where the answer is 0, or NULL for want of rows, without being certain; nor of a table
+// whose rows have gone elsewhere since the fit, about which the interval knows nothing.
 ExpectedError expected_error(Aggregate aggregate, const Target& target, const kde::Range& range) {
+  if (target.elsewhere)
+    return {std::numeric_limits<double>::infinity(), "the rows are elsewhere since the fit"};
   kde::Interval interval = interval_of(aggregate, target, range);
   const char* unknown = aggregate == Aggregate::count ? "no row of the sample is in the range"
                                                       : "the answer is 0, but not for certain";

@@ -2,6 +2,7 @@
 #include "pg/row_reader.h"
 
 extern "C" {
+#include "access/htup_details.h"
 #include "catalog/partition.h"
 #include "catalog/pg_attribute.h"
 #include "executor/executor.h"

@@ -1,14 +1,12 @@
 // The reading of rows declared in scan.h.
 //
-// Blocks are read by TID range scans, the one interface of table access methods (14 to 18) that
-// names blocks: one scan per leaf, moved from run to run of consecutive chosen blocks. A rescan
-// keeps the scan's flags, so a large table goes through a ring of buffers, not through all of
-// them, and the blocks of the next runs are prefetched here, because the scan itself looks no
-// further than its range.
+// Blocks are read by TID range scans (block_range.h): one scan per leaf, moved from run to run of
+// consecutive chosen blocks. A rescan keeps the scan's flags, so a large table goes through a ring
+// of buffers, not through all of them, and the blocks of the next runs are prefetched here, because
+// the scan itself looks no further than its range.
 #include "pg/pg.h"
 
 extern "C" {
-#include "access/relscan.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/pg_am.h"
@@ -19,7 +17,6 @@ extern "C" {
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/predicate.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -27,7 +24,9 @@ extern "C" {
 #include "utils/spccache.h"
 }
 
+#include "pg/block_range.h"
 #include "pg/block_sample.h"
+#include "pg/planned_rows.h"
 #include "pg/progress.h"
 #include "pg/row_reader.h"
 #include "pg/scan.h"
@@ -46,10 +45,11 @@ constexpr uint64 kSeedSalt = UINT64CONST(0x9e3779b97f4a7c15);
 // A relation with rows of its own.
 struct Leaf {
   Oid relation;
-  bool by_query;         // rows lie elsewhere, or what is read of them is computed when read
-  bool by_block;         // chosen blocks can be read alone
-  BlockNumber blocks;    // 0 unless by_block
-  const LeafMark* mark;  // null: all of its rows
+  bool by_query;          // rows lie elsewhere, or what is read of them is computed when read
+  bool with_descendants;  // of by_query: one for all
+  bool by_block;          // chosen blocks can be read alone
+  BlockNumber blocks;     // 0 unless by_block
+  const LeafMark* mark;   // null: all of its rows
 };
 
 struct Leaves {
@@ -120,6 +120,49 @@ Leaves collect_leaves(Relation relation, const DensityKey& key, const HighWater*
   return leaves;
 }
 
+// In the place of the leaves where the planner goes elsewhere for their rows: what one query sees.
+void merge_leaves(Relation relation, Leaves* leaves) {
+  List* members = find_all_inheritors(RelationGetRelid(relation), NoLock, nullptr);
+  Leaf all = {};
+  all.relation = RelationGetRelid(relation);
+  all.by_query = all.with_descendants = true;
+  leaves->items[0] = all;
+  leaves->count = 1;
+  leaves->blocks = 0;
+  leaves->expected_rows = 0;
+  ListCell* cell;
+  foreach (cell, members) {
+    Relation rel = table_open(lfirst_oid(cell), NoLock);
+    leaves->expected_rows += Max(rel->rd_rel->reltuples, 0.0f);
+    table_close(rel, NoLock);
+  }
+  list_free(members);
+}
+
+[[noreturn]] void raise_moved(Relation relation) {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("cannot read the rows of \"%s\" by block", RelationGetRelationName(relation)),
+           errdetail("Its rows have gone elsewhere since the read began: queries do not read "
+                     "the table itself."),
+           errhint("Try again, or fit without append_by.")));
+  pg_unreachable();
+}
+
+// Blocks are drawn from those up to the last that holds a row: the empty ones after it have no part
+// in the total. Of heap tables alone is it known that a TID's block is a block of the main fork.
+void leave_out_empty_ends(Leaves* leaves, Snapshot snapshot) {
+  leaves->blocks = 0;
+  for (int i = 0; i < leaves->count; ++i) {
+    Leaf& leaf = leaves->items[i];
+    Relation rel = table_open(leaf.relation, NoLock);
+    if (leaf.by_block && leaf.mark == nullptr && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
+      leaf.blocks = end_of_rows(rel, snapshot);
+    table_close(rel, NoLock);
+    leaves->blocks += leaf.blocks;
+  }
+}
+
 // ------------------------------------------------------------------------- ways to read a leaf
 
 // Every row, or each with probability `keep` where it is below 1. blocks_before: read of the leaves
@@ -153,7 +196,8 @@ void read_whole(Relation rel, const LeafMark* mark, Snapshot snapshot, double ke
 
 // What the rows of a leaf are read by where they do not lie in a table of this server, or a column
 // is computed when read. Texts are canonical, so names in them need no search path.
-const char* leaf_query(Relation relation, const DensityKey& key, Relation rel) {
+const char* leaf_query(Relation relation, const DensityKey& key, Relation rel,
+                       bool with_descendants) {
   StringInfoData query;
   initStringInfo(&query);
   appendStringInfoString(&query, "SELECT ");
@@ -166,7 +210,7 @@ const char* leaf_query(Relation relation, const DensityKey& key, Relation rel) {
     }
     appendStringInfo(&query, "%s%s", k > 0 ? ", " : "", text);
   }
-  appendStringInfo(&query, " FROM ONLY %s",
+  appendStringInfo(&query, " FROM %s%s", with_descendants ? "" : "ONLY ",
                    quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
                                               RelationGetRelationName(rel)));
   if (key.has_filter()) appendStringInfo(&query, " WHERE %s", key.filter);
@@ -207,18 +251,13 @@ int64 read_by_query(const char* query, double keep, int64 rows_before, kde::Rand
 // before.
 void read_blocks(Relation rel, const LeafMark* mark, Snapshot snapshot, const uint64* chosen,
                  uint64 count, uint64 first, int64 blocks_before, RowReader* reader) {
-  // Only of heap tables is it known that a TID's block is a block of the main fork.
   const bool can_prefetch = rel->rd_rel->relam == HEAP_TABLE_AM_OID;
   const uint64 distance =
       can_prefetch ? get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace) : 0;
   uint64 prefetched = 0;
 
-  // A scan by ranges takes no predicate lock on the relation by itself, as a sequential one does.
-  PredicateLockRelation(rel, snapshot);
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
-  TableScanDesc scan =
-      rel->rd_tableam->scan_begin(rel, snapshot, 0, nullptr, nullptr,
-                                  SO_TYPE_TIDRANGESCAN | SO_ALLOW_PAGEMODE | SO_ALLOW_STRAT);
+  TableScanDesc scan = begin_block_scan(rel, snapshot);
   for (uint64 begin = 0; begin < count;) {
     uint64 end = begin + 1;
     while (end < count && chosen[end] == chosen[end - 1] + 1) ++end;
@@ -228,11 +267,8 @@ void read_blocks(Relation rel, const LeafMark* mark, Snapshot snapshot, const ui
     for (; prefetched < count && prefetched < end + distance; ++prefetched)
       PrefetchBuffer(rel, MAIN_FORKNUM, static_cast<BlockNumber>(chosen[prefetched] - first));
 
-    ItemPointerData low;
-    ItemPointerData high;
-    ItemPointerSet(&low, static_cast<BlockNumber>(chosen[begin] - first), FirstOffsetNumber);
-    ItemPointerSet(&high, static_cast<BlockNumber>(chosen[end - 1] - first), MaxOffsetNumber);
-    table_rescan_tidrange(scan, &low, &high);
+    set_block_range(scan, static_cast<BlockNumber>(chosen[begin] - first),
+                    static_cast<BlockNumber>(chosen[end - 1] - first) + 1);
     BlockNumber block = InvalidBlockNumber;
     while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) {
       if (mark != nullptr && is_beyond(*mark, &slot->tts_tid)) continue;
@@ -258,7 +294,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp scan", ALLOCSET_DEFAULT_SIZES);
   MemoryContext previous = MemoryContextSwitchTo(memory);
 
-  const Leaves leaves = collect_leaves(relation, key, options.up_to);
+  Leaves leaves = collect_leaves(relation, key, options.up_to);
   // The caller may have waited for the table, or for another session's fit of the same columns: the
   // statement's snapshot would then show older rows than those already fitted, or none after
   // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
@@ -266,6 +302,14 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
                      : IsolationUsesXactSnapshot() ? GetTransactionSnapshot()
                                                    : GetLatestSnapshot());
   Snapshot snapshot = GetActiveSnapshot();
+  result->elsewhere = leaves.count > 0 && rows_are_elsewhere(relation);
+  if (result->elsewhere && options.up_to != nullptr) raise_moved(relation);
+  // A virtual generated column is the queried table's own, whatever its partitions say of theirs.
+  if (result->elsewhere || (options.up_to == nullptr && leaves.count > 0 &&
+                            RowReader::needs_query(relation, key, relation)))
+    merge_leaves(relation, &leaves);
+  if (!options.every_row && leaves.blocks > static_cast<uint64>(options.sample_blocks))
+    leave_out_empty_ends(&leaves, snapshot);
 
   RowReader reader;
   reader.begin(key, value_types, doing, sink);
@@ -293,8 +337,8 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
     Relation rel = table_open(leaf.relation, NoLock);
     reader.begin_leaf(relation, rel);
     if (leaf.by_query) {
-      rows_read += read_by_query(leaf_query(relation, key, rel), keep, counts_rows ? rows_read : -1,
-                                 &random, &reader);
+      rows_read += read_by_query(leaf_query(relation, key, rel, leaf.with_descendants), keep,
+                                 counts_rows ? rows_read : -1, &random, &reader);
     } else if (every_row || !leaf.by_block) {
       read_whole(rel, leaf.mark, snapshot, keep, leaf.by_block ? static_cast<int64>(first) : -1,
                  &random, &reader);

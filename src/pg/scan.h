@@ -4,7 +4,9 @@
 //
 //   * Blocks are drawn without replacement over all leaves laid end to end (block_sample.h), at
 //     most `sample_blocks` of them, so a leaf counts by its size; every row of a chosen block is
-//     read, and the sink thins them.
+//     read, and the sink thins them. Empty blocks at the end of a heap table are none of them.
+//   * Where a query sees other rows than those of the tables (planned_rows.h), the whole tree is
+//     read by one query, every row of it.
 //   * A leaf that cannot be read by block (foreign tables; table access methods without TID
 //     ranges) is read whole and thinned to the others' sampling fraction.
 //   * The sink is told where a block begins; rows thinned one by one are a block each.
@@ -39,10 +41,11 @@ struct ScanOptions {
 };
 
 struct ScanResult {
-  int64 blocks_total = 0, blocks_read = 0;
+  int64 blocks_total = 0, blocks_read = 0;  // of those that were drawn from
   // rows of the table per row read, >= 1; 1 exactly when every row was read
   double rows_per_row_read = 1;
   bool every_row_read = false;
+  bool elsewhere = false;  // queries see other rows than the tables'; those were read
 
   double share_of_blocks() const {
     return blocks_total > 0 ? static_cast<double>(blocks_read) / static_cast<double>(blocks_total)
@@ -66,7 +69,8 @@ class RowSink {
 // AccessShareLock; children are locked here, until the transaction ends, and columns matched by
 // name. key: analysed; value_types: of its columns. Runs as the current user, and its expressions
 // with them (AsOwner, pinned.h); calls CHECK_FOR_INTERRUPTS at least per block.
-// Errors: those of the table access and of the expressions; out_of_memory (53200) of the sink.
+// Errors: those of the table access and of the expressions; out_of_memory (53200) of the sink;
+// 55000 with up_to, where the rows have gone elsewhere since.
 void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* value_types,
                const ScanOptions& options, const char* doing, RowSink* sink, ScanResult* result);
 

@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "access/xact.h"
+#include "mb/pg_wchar.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -20,6 +21,7 @@ struct Entry {
   int64 id;
   TimestampTz next_look;
   bool stale;
+  bool elsewhere;         // Staleness::elsewhere
   bool warned;            // of this fit
   TimestampTz fitted_at;  // the fit meant
   char reason[sizeof(Staleness::reason)];
@@ -32,6 +34,15 @@ constexpr TimestampTz kLeastPause = USECS_PER_SEC;
 constexpr TimestampTz kShareOfTime = 100;
 
 HTAB* table = nullptr;
+
+// Cut, where it must be, between characters: half of one is no text to a client of another
+// encoding.
+template <Size room>
+void copy_text(char (&out)[room], const char* text) {
+  const int length = pg_mbcliplen(text, static_cast<int>(strlen(text)), room - 1);
+  memcpy(out, text, static_cast<Size>(length));
+  out[length] = '\0';
+}
 
 void create_table() {
   HASHCTL control = {};
@@ -51,19 +62,19 @@ Entry* entry_of(int64 id) {
   auto* entry = static_cast<Entry*>(hash_search(table, &id, HASH_ENTER, &existed));
   if (!existed) {
     entry->next_look = 0;
-    entry->stale = entry->warned = false;
+    entry->stale = entry->elsewhere = entry->warned = false;
     entry->fitted_at = 0;
   }
   return entry;
 }
 
-// Brings an entry up to date.
+// Brings an entry up to date: not one of the table, as planning may call functions that ask again.
 void look(Oid relation, Entry* entry) {
   // In parallel mode none can be taken; the statement's will do.
   Snapshot latest =
       RegisterSnapshot(IsInParallelMode() ? GetActiveSnapshot() : GetLatestSnapshot());
   List* entries = catalog_list(relation, latest);
-  entry->stale = false;
+  entry->stale = entry->elsewhere = false;
   ListCell* cell;
   foreach (cell, entries) {
     const auto* found = static_cast<const CatalogEntry*>(lfirst(cell));
@@ -72,9 +83,10 @@ void look(Oid relation, Entry* entry) {
         staleness_of(relation, found->fitted_at, upkeep_find(entry->id, latest), found->settings);
     // The fit that answers may be an older one, under an old snapshot.
     entry->stale = staleness.stale;
+    entry->elsewhere = staleness.elsewhere;
     if (!staleness.stale) break;
-    strlcpy(entry->reason, staleness.reason, sizeof entry->reason);
-    strlcpy(entry->name, display_name(found->key), sizeof entry->name);
+    copy_text(entry->reason, staleness.reason);
+    copy_text(entry->name, display_name(found->key));
     break;
   }
   UnregisterSnapshot(latest);
@@ -90,8 +102,8 @@ void tell(const Entry& entry, bool as_error) {
 
 }  // namespace
 
-void check_stale(Oid relation, int64 density_id, TimestampTz fitted_at) {
-  if (chosen_stale_answer() == StaleAnswer::ignore) return;
+bool check_stale(Oid relation, int64 density_id, TimestampTz fitted_at) {
+  if (chosen_stale_answer() == StaleAnswer::ignore) return false;
   const TimestampTz now = GetCurrentTimestamp();
   Entry* entry = entry_of(density_id);
   // A fit of its own accord is news.
@@ -99,19 +111,24 @@ void check_stale(Oid relation, int64 density_id, TimestampTz fitted_at) {
     MemoryContext context =
         AllocSetContextCreate(CurrentMemoryContext, "kde_aqp staleness", ALLOCSET_SMALL_SIZES);
     MemoryContext caller = MemoryContextSwitchTo(context);
-    if (entry->fitted_at != fitted_at) entry->warned = false;
-    entry->fitted_at = fitted_at;
-    look(relation, entry);
+    Entry seen = *entry;
+    if (seen.fitted_at != fitted_at) seen.warned = false;
+    seen.fitted_at = fitted_at;
+    look(relation, &seen);
     MemoryContextSwitchTo(caller);
     MemoryContextDelete(context);
     const TimestampTz after = GetCurrentTimestamp();
-    entry->next_look = after + Max(kLeastPause, kShareOfTime * (after - now));
+    seen.next_look = after + Max(kLeastPause, kShareOfTime * (after - now));
+    entry = entry_of(density_id);
+    *entry = seen;
   }
-  if (!entry->stale) return;
+  if (!entry->stale) return false;
   const bool as_error = chosen_stale_answer() == StaleAnswer::error;
-  if (!as_error && entry->warned) return;
-  entry->warned = true;
-  tell(*entry, as_error);
+  if (as_error || !entry->warned) {
+    entry->warned = true;
+    tell(*entry, as_error);
+  }
+  return entry->elsewhere;
 }
 
 }  // namespace kde_pg

@@ -11,8 +11,8 @@ extern "C" {
 
 namespace kde_pg {
 
-// A density of `relation`, of the fit at that time, answers. Error 55000 with kde_aqp.stale =
-// error.
-void check_stale(Oid relation, int64 density_id, TimestampTz fitted_at);
+// A density of `relation`, of the fit at that time, answers. Returns whether it is known that its
+// rows have gone elsewhere since (Staleness::elsewhere). Error 55000 with kde_aqp.stale = error.
+bool check_stale(Oid relation, int64 density_id, TimestampTz fitted_at);
 
 }  // namespace kde_pg

@@ -1,4 +1,4 @@
-// The rule of staleness.h, and as SQL for the view kde_densities.
+// The rule of staleness.h.
 #include "pg/staleness.h"
 
 #include "pg/options.h"
@@ -6,8 +6,6 @@
 extern "C" {
 #include "utils/lsyscache.h"
 }
-
-#include "pg/row.h"
 
 #include <cmath>
 #include <cstdio>
@@ -40,11 +38,21 @@ const char* read_append_by(const text* value) {
 }
 
 Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
-                       const RefreshSettings& settings) {
+                       const RefreshSettings& settings, const Counters* counters) {
   Staleness out;
-  if (upkeep.counters.known) {
-    const Counters now = read_counters(relation);
-    if (now.known) out.changed = changed_rows(upkeep.counters, now);
+  const Counters now = counters != nullptr ? *counters : read_counters(relation);
+  if (now.elsewhere && !upkeep.counters.elsewhere) {
+    out.stale = out.elsewhere = true;
+    strlcpy(out.reason, "its rows are elsewhere: queries no longer read the table that was fitted",
+            sizeof out.reason);
+    return out;
+  }
+  if (upkeep.counters.known && now.known) out.changed = changed_rows(upkeep.counters, now);
+  if (const char* column = expression_changed(upkeep.counters.generated, now.generated)) {
+    out.stale = true;
+    std::snprintf(out.reason, sizeof out.reason,
+                  "the generation expression of column \"%s\" changed", column);
+    return out;
   }
   if (out.changed >= 0) {
     const double scale =
@@ -72,33 +80,12 @@ Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep
     out.stale = true;
     std::snprintf(out.reason, sizeof out.reason, "drift %.3f, p %.2g", upkeep.drift,
                   upkeep.drift_p_value);
+    return out;
   }
+  if (out.changed < 0)
+    std::snprintf(out.reason, sizeof out.reason, "changes unknown: %s",
+                  now.known ? "not counted since the fit" : now.why);
   return out;
 }
 
 }  // namespace kde_pg
-
-KDE_FUNCTION(kde_staleness) {
-  using namespace kde_pg;
-  Row<3> row;
-  if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) {
-    for (int i = 0; i < 3; ++i) row.put(0, true);
-    PG_RETURN_DATUM(row.record(fcinfo));
-  }
-  Upkeep upkeep;
-  if (!PG_ARGISNULL(3)) upkeep.counters = counters_from_array(PG_GETARG_ARRAYTYPE_P(3));
-  if (!PG_ARGISNULL(2)) upkeep.table_rows = PG_GETARG_FLOAT8(2);
-  RefreshSettings settings;
-  if (!PG_ARGISNULL(4)) settings.scale_factor = PG_GETARG_FLOAT8(4);
-  if (!PG_ARGISNULL(5)) settings.threshold = PG_GETARG_INT64(5);
-  if (!PG_ARGISNULL(6)) settings.max_age = seconds_of(PG_GETARG_INTERVAL_P(6));
-  if (!PG_ARGISNULL(7) && !PG_ARGISNULL(8)) {
-    upkeep.drift = PG_GETARG_FLOAT8(7);
-    upkeep.drift_p_value = PG_GETARG_FLOAT8(8);
-  }
-  const Staleness s = staleness_of(PG_GETARG_OID(0), PG_GETARG_TIMESTAMPTZ(1), upkeep, settings);
-  row.put(Int64GetDatum(s.changed), s.changed < 0);
-  row.put(BoolGetDatum(s.stale));
-  row.put(s.stale ? CStringGetTextDatum(s.reason) : 0, !s.stale);
-  PG_RETURN_DATUM(row.record(fcinfo));
-}

@@ -2,9 +2,10 @@
 //
 //   threshold + scale_factor rows,
 //
-// or it is older than max_age, or a fresh sample was found to differ (kde_drift): its distance
-// above kde_aqp.refresh_drift, and p < 0.001. The options kde_aqp.refresh_* hold where the density
-// has no setting of its own.
+// or its rows have gone elsewhere since (planned_rows.h), or a virtual generated column of the
+// table is computed otherwise (generated.h), or it is older than max_age, or a fresh sample was
+// found to differ (kde_drift): its distance above kde_aqp.refresh_drift, and p < 0.001. The options
+// kde_aqp.refresh_* hold where the density has no setting of its own.
 #pragma once
 
 #include "pg/upkeep.h"
@@ -30,11 +31,14 @@ struct RefreshSettings {
 struct Staleness {
   int64 changed = -1;  // rows; -1: unknown
   bool stale = false;
-  char reason[160] = {};
+  bool elsewhere = false;  // stale because its rows are
+  char reason[160] = {};   // why stale, or else why `changed` is not known
 };
 
+// counters: those of the relation as of now where the caller has them at hand, as of one with many
+// densities; null: they are read.
 Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
-                       const RefreshSettings& settings);
+                       const RefreshSettings& settings, const Counters* counters = nullptr);
 
 // 'block' or 'key:NAME'; null for ''. Error 22023 for anything else.
 const char* read_append_by(const text* value);

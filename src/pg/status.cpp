@@ -4,6 +4,7 @@
 #include "pg/interrupts.h"
 
 extern "C" {
+#include "miscadmin.h"
 #include "port.h"
 }
 
@@ -38,9 +39,13 @@ int sqlstate_of(kde::Code code) {
 }  // namespace
 
 void check_status(const kde::Status& status, const char* doing, const char* hint) {
+  const bool cancelled = status.code == kde::Code::cancelled;
+  if (status.ok() || cancelled) raise_pending_error();
   if (status.ok()) return;
-  // The cancel that stopped the work speaks for itself (user request, timeout, termination).
-  if (status.code == kde::Code::cancelled) raise_pending_interrupt();
+  clear_pending_error();
+  // The cancel that stopped the work speaks for itself (user request, timeout, termination). It
+  // returns if that was nothing: a cancel that came too late for its command.
+  if (cancelled) CHECK_FOR_INTERRUPTS();
   // A message of the core begins like part of a sentence; a detail is a sentence.
   ereport(ERROR,
           (errcode(sqlstate_of(status.code)), errmsg("could not %s", doing),

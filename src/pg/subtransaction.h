@@ -25,11 +25,12 @@ inline bool is_about_the_work(int sqlstate) {
   }
 }
 
-// False if work() raised an error about itself; its effects are then undone. Other errors pass.
-// What it pallocs stays in the caller's memory context. sqlstate: null, or set to that of the
-// error.
+// False if work() raised an error that is_trapped(sqlstate) says true of; its effects are then
+// undone. Other errors pass. What it pallocs stays in the caller's memory context. sqlstate: null,
+// or set to that of the error.
 template <typename Work>
-bool without_error(Work work, int* sqlstate = nullptr) {
+bool without_error(Work work, int* sqlstate = nullptr,
+                   bool (*is_trapped)(int sqlstate) = is_about_the_work) {
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner owner = CurrentResourceOwner;
   volatile bool done = false;
@@ -47,7 +48,7 @@ bool without_error(Work work, int* sqlstate = nullptr) {
     ErrorData* error = CopyErrorData();
     FlushErrorState();
     RollbackAndReleaseCurrentSubTransaction();
-    if (!is_about_the_work(error->sqlerrcode)) ReThrowError(error);
+    if (!is_trapped(error->sqlerrcode)) ReThrowError(error);
     if (sqlstate != nullptr) *sqlstate = error->sqlerrcode;
     FreeErrorData(error);
   }

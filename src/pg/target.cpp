@@ -3,9 +3,9 @@
 
 #include "pg/cache.h"
 #include "pg/density_datum.h"
+#include "pg/not_fitted.h"
 
 extern "C" {
-#include "catalog/namespace.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 }
@@ -21,27 +21,15 @@ namespace {
   pg_unreachable();
 }
 
-// Nothing is fitted: the error has the call that would fit it.
-[[noreturn]] void raise_not_fitted(TableColumn column) {
-  const char* table = get_rel_name(column.relation);
-  const char* name = live_column_name(column.relation, column.attnum);
-  if (table == nullptr || name == nullptr) raise_gone();
-  // As a regclass literal reads it.
-  const char* schema = RelationIsVisible(column.relation)
-                           ? nullptr
-                           : get_namespace_name(get_rel_namespace(column.relation));
-  ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                  errmsg("no density is fitted for %s", display_name(column)),
-                  errhint("Fit one: SELECT * FROM kde_fit(%s, %s);",
-                          quote_literal_cstr(quote_qualified_identifier(schema, table)),
-                          quote_literal_cstr(name))));
-  pg_unreachable();
-}
-
 Target stored(TableColumn column) {
   check_readable(column);
-  const struct varlena* value = cached_density(column);
-  if (value == nullptr) raise_not_fitted(column);
+  bool elsewhere = false;
+  const struct varlena* value = cached_density(column, &elsewhere);
+  if (value == nullptr) {
+    const DensityKey key = key_of(column);
+    if (get_rel_name(column.relation) == nullptr || key.column[0].text == nullptr) raise_gone();
+    raise_not_fitted(key);
+  }
   const kde::Header* density = density_from_datum(PointerGetDatum(value), nullptr);
   kde::ValueType type;
   int32 typmod;
@@ -52,7 +40,7 @@ Target stored(TableColumn column) {
                            display_name(column)),
                     errhint("Fit it again with kde_fit.")));
   }
-  return {density, type, column};
+  return {density, type, column, elsewhere};
 }
 
 }  // namespace
@@ -63,19 +51,16 @@ bool same_meaning(kde::ValueType a, kde::ValueType b) {
 }
 
 Target target_by_text(FunctionCallInfo fcinfo) {
-  reject_null(fcinfo, 0, "density");
   return stored(column_by_text(PG_GETARG_TEXT_PP(0)));
 }
 
 Target target_by_column(FunctionCallInfo fcinfo) {
-  reject_null(fcinfo, 0, "relation");
-  reject_null(fcinfo, 1, "column_name");
   return stored(column_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1))));
 }
 
 Target target_by_value(FunctionCallInfo fcinfo) {
   const kde::Header* density = PG_GETARG_DENSITY(0);
-  return {density, density->value_type, {}};
+  return {density, density->value_type, {}, false};
 }
 
 }  // namespace kde_pg

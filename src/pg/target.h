@@ -8,10 +8,12 @@ namespace kde_pg {
 struct Target {
   const kde::Header* density;  // fit for kde::DensityView; valid during the call
   kde::ValueType type;
-  TableColumn column;  // whose density it is; InvalidOid for a value
+  TableColumn column;      // whose density it is; InvalidOid for a value
+  bool elsewhere = false;  // the column's rows have gone elsewhere since the fit
 };
 
-// The three forms of every answer function: by text, by (regclass, name), by value. They check
+// The three forms of every answer function: by text, by (regclass, name), by value, none of them
+// null. They check
 // privileges before anything is read. Errors: those of relation.h; 42704 if nothing is fitted (with
 // the call that would); 55000 if the column has changed its type since.
 Target target_by_text(FunctionCallInfo fcinfo);

@@ -39,7 +39,9 @@
 
 extern "C" {
 #include "libpq/pqformat.h"
+#include "nodes/pg_list.h"
 #include "utils/memutils.h"
+#include "utils/varlena.h"
 }
 
 namespace {
@@ -225,6 +227,14 @@ void send_histogram(StringInfo out, const kde::HistogramView& d, Size size) {
     pq_sendint64(out, *word);
 }
 
+// 'table.column', 'schema.table.column' and so on, quoted or not.
+bool reads_as_name(const char* input) {
+  constexpr Size kLongest = 4 * (2 * NAMEDATALEN + 3);
+  if (strlen(input) > kLongest) return false;
+  List* names;
+  return SplitIdentifierString(pstrdup(input), '.', &names) && list_length(names) >= 2;
+}
+
 // The kind of the density that a message holds: its second byte.
 bool is_joint_message(StringInfo message) {
   return bytes_left(message) >= 2 &&
@@ -268,7 +278,9 @@ void send_density(StringInfo out, const Header* density) {
 
 }  // namespace kde_pg
 
-// kde_in(cstring) -> kde. Errors: 22P02 with what is wrong, soft from PostgreSQL 16 on.
+// kde_in(cstring) -> kde. Errors: 22P02 with what is wrong, soft from PostgreSQL 16 on; of text
+// that could be a density's name with the call that finds it: an untyped literal is read here where
+// a function takes values alone.
 KDE_FUNCTION(kde_in) {
   const char* input = PG_GETARG_CSTRING(0);
   MemoryContext work = create_work_memory();
@@ -282,7 +294,10 @@ KDE_FUNCTION(kde_in) {
   if (status.code == kde::Code::invalid_format)
     ereturn(fcinfo->context, (Datum)0,
             (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-             errmsg("invalid input syntax for type %s", "kde"), errdetail("%s", status.message)));
+             errmsg("invalid input syntax for type %s", "kde"), errdetail("%s", status.message),
+             reads_as_name(input) ? errhint("To name a stored density, write kde_density(%s).",
+                                            quote_literal_cstr(input))
+                                  : 0));
   kde_pg::check_status(status, "read a kde value");
   PG_RETURN_DATUM(result);
 }

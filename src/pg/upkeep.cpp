@@ -7,6 +7,7 @@ extern "C" {
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "utils/fmgroids.h"
@@ -51,8 +52,7 @@ template <typename Visit>
 void for_row_of(Relation upkeep, int64 density_id, Snapshot snapshot, Visit visit) {
   ScanKeyData key;
   ScanKeyInit(&key, kDensityId, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(density_id));
-  SysScanDesc scan =
-      systable_beginscan(upkeep, primary_key_index_of(upkeep), true, snapshot, 1, &key);
+  SysScanDesc scan = systable_beginscan(upkeep, key_index_of(upkeep), true, snapshot, 1, &key);
   HeapTuple tuple = systable_getnext(scan);
   if (HeapTupleIsValid(tuple)) visit(tuple);
   systable_endscan(scan);
@@ -112,6 +112,7 @@ class Change {
 
 Upkeep upkeep_find(int64 density_id, Snapshot snapshot) {
   Upkeep out;
+  if (RecoveryInProgress()) return out;
   Relation upkeep = open_upkeep(AccessShareLock);
   for_row_of(upkeep, density_id, snapshot, [&](HeapTuple tuple) {
     TupleDesc desc = RelationGetDescr(upkeep);
@@ -131,6 +132,8 @@ Upkeep upkeep_find(int64 density_id, Snapshot snapshot) {
     if (!is_null) out.failures = DatumGetInt32(value);
     value = heap_getattr(tuple, kFailedAt, desc, &is_null);
     if (!is_null) out.failed_at = DatumGetTimestampTz(value);
+    value = heap_getattr(tuple, kLastError, desc, &is_null);
+    if (!is_null) out.last_error = TextDatumGetCString(value);
   });
   table_close(upkeep, AccessShareLock);
   return out;
@@ -157,7 +160,7 @@ void upkeep_fitted(int64 density_id, const Counters& counters, double table_rows
 }
 
 void upkeep_note_counters(int64 density_id, const Counters& counters) {
-  ArrayType* array = counters_to_array(counters);
+  ArrayType* array = counters.known ? counters_to_array(counters) : nullptr;
   if (array == nullptr) return;
   Change change;
   change.put(kCounters, PointerGetDatum(array));
@@ -210,6 +213,7 @@ void upkeep_remove(int64 density_id) {
 }
 
 void upkeep_remove_orphans() {
+  catalog_remove_gone();
   Relation upkeep = open_upkeep(RowExclusiveLock);
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   List* known = catalog_ids(latest);
@@ -217,8 +221,7 @@ void upkeep_remove_orphans() {
     const int64 x = *static_cast<int64*>(lfirst(a)), y = *static_cast<int64*>(lfirst(b));
     return x < y ? -1 : x > y ? 1 : 0;
   });
-  SysScanDesc scan =
-      systable_beginscan(upkeep, primary_key_index_of(upkeep), true, latest, 0, nullptr);
+  SysScanDesc scan = systable_beginscan(upkeep, key_index_of(upkeep), true, latest, 0, nullptr);
   HeapTuple tuple;
   bool any = false;
   // No order is promised of a scan without a key, hence the search for each.
@@ -238,9 +241,7 @@ void upkeep_remove_orphans() {
     if (low < list_length(known) && *static_cast<int64*>(list_nth(known, low)) == id) continue;
     // Another session that removes it at this moment is not waited for, nor is that an error.
     TM_FailureData failure;
-    if (table_tuple_delete(upkeep, &tuple->t_self, GetCurrentCommandId(true), InvalidSnapshot,
-                           InvalidSnapshot, false, &failure, false) == TM_Ok)
-      any = true;
+    if (delete_at(upkeep, &tuple->t_self, false, &failure) == TM_Ok) any = true;
   }
   systable_endscan(scan);
   UnregisterSnapshot(latest);

@@ -1,6 +1,8 @@
 // The catalog table kde_aqp.upkeep: what this server alone knows of a density, a row for each,
-// found by the density's number. Rows are written here, below SQL's privileges; a density whose row
-// is missing (it came by a restore) is one of which nothing is known yet.
+// found by the density's number. It is unlogged: no publication takes it, and a crash, a promotion
+// or a restored backup, after which the cumulative statistics begin anew, empties it. Rows are
+// written here, below SQL's privileges; a density whose row is missing (so, or as it came by a
+// restore) is one of which nothing is known yet.
 #pragma once
 
 #include "pg/counters.h"
@@ -21,9 +23,10 @@ struct Upkeep {
   TimestampTz drift_at = 0;
   int failures = 0;
   TimestampTz failed_at = 0;
+  const char* last_error = nullptr;  // palloc'ed
 };
 
-// As `snapshot` sees it.
+// As `snapshot` sees it. Nothing on a standby, where unlogged tables cannot be read.
 Upkeep upkeep_find(int64 density_id, Snapshot snapshot);
 
 // After a fit: forgets drift, failures and the sampler's state. The caller holds the key's lock, as
@@ -42,7 +45,8 @@ bytea* upkeep_sampler(int64 density_id, Snapshot snapshot);
 
 void upkeep_remove(int64 density_id);
 
-// Rows of densities that went without telling (a DELETE by SQL).
+// Removes densities whose relations are gone (catalog_remove_gone()), and rows of densities that
+// are.
 void upkeep_remove_orphans();
 
 }  // namespace kde_pg

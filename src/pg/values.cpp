@@ -32,9 +32,9 @@ constexpr int64 kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
 constexpr int64 kEpochSeconds = kEpochDays * kSecondsPerDay;
 
 // In the order of kde::ValueType.
-constexpr Oid kSqlTypes[kde::kValueTypes] = {INT2OID,        INT4OID,    INT8OID, FLOAT4OID,
-                                             FLOAT8OID,      NUMERICOID, DATEOID, TIMESTAMPOID,
-                                             TIMESTAMPTZOID, INTERVALOID};
+constexpr Oid kSqlTypes[kde::kValueTypes] = {INT2OID,        INT4OID,     INT8OID, FLOAT4OID,
+                                             FLOAT8OID,      NUMERICOID,  DATEOID, TIMESTAMPOID,
+                                             TIMESTAMPTZOID, INTERVALOID, TIMEOID};
 
 // ------------------------------------------------------------------------------ SQL to double
 
@@ -69,6 +69,8 @@ double interval_to_double(const Interval* interval) {
   const int64 days = int64{interval->month} * DAYS_PER_MONTH + interval->day;
   return from_seconds(days * kSecondsPerDay, interval->time);
 }
+
+double time_to_double(TimeADT time) { return from_seconds(0, time); }
 
 // ---------------------------------------------------------------------------- bounds to double
 
@@ -120,11 +122,11 @@ double datetime_bound(ValueType column, Oid type, Datum value) {
   // Midnight, or the time, in UTC. A date that no timestamp can hold (they end in the year 294276,
   // dates in 5874897) is beyond all of the column's values in any zone.
   if (!with_zone || std::isinf(as_is)) return as_is;
-  int overflow = 0;
-  const TimestampTz zoned =
-      type == DATEOID ? date2timestamptz_opt_overflow(DatumGetDateADT(value), &overflow)
-                      : timestamp2timestamptz_opt_overflow(DatumGetTimestamp(value), &overflow);
-  return overflow != 0 ? as_is : timestamp_to_double(zoned);
+  KDE_OVERFLOW(overflow);
+  const TimestampTz zoned = type == DATEOID
+                                ? with_zone_of_date(DatumGetDateADT(value), overflow)
+                                : with_zone_of_timestamp(DatumGetTimestamp(value), overflow);
+  return has_overflowed(overflow) ? as_is : timestamp_to_double(zoned);
 }
 
 // ------------------------------------------------------------------------------ double to SQL
@@ -210,6 +212,13 @@ bool double_to_interval(double x, Datum* out) {
   return true;
 }
 
+bool double_to_time(double x, Datum* out) {
+  // 24:00:00 is a time. Negated, so that NaN is out of range too.
+  if (!(x >= 0 && x <= static_cast<double>(kSecondsPerDay))) return false;
+  *out = TimeADTGetDatum(static_cast<TimeADT>(std::rint(x * static_cast<double>(kMicroseconds))));
+  return true;
+}
+
 }  // namespace
 
 bool value_type_of(Oid type, ValueType* value_type) {
@@ -221,6 +230,17 @@ bool value_type_of(Oid type, ValueType* value_type) {
     }
   }
   return false;
+}
+
+const char* conversion_of(Oid type) {
+  switch (getBaseType(type)) {
+    case MONEYOID:
+      return "numeric";
+    case TIMETZOID:
+      return "time";
+    default:
+      return nullptr;
+  }
 }
 
 double lattice_step_of(ValueType value_type, int32 typmod) {
@@ -265,6 +285,8 @@ double value_to_double(ValueType value_type, Datum value) {
       return timestamp_to_double(DatumGetTimestamp(value));
     case ValueType::interval:
       return interval_to_double(DatumGetIntervalP(value));
+    case ValueType::time:
+      return time_to_double(DatumGetTimeADT(value));
   }
   elog(ERROR, "unrecognized value type: %d", static_cast<int>(value_type));
   pg_unreachable();
@@ -277,8 +299,8 @@ double bound_to_double(ValueType value_type, Oid type, Datum value) {
   ValueType bound_type;
   if (value_type_of(base, &bound_type)) {
     if (is_number(value_type) && is_number(bound_type)) return value_to_double(bound_type, value);
-    if (value_type == ValueType::interval && bound_type == ValueType::interval)
-      return value_to_double(bound_type, value);
+    const bool stands_alone = value_type == ValueType::interval || value_type == ValueType::time;
+    if (stands_alone && bound_type == value_type) return value_to_double(bound_type, value);
     const auto is_datetime = [](ValueType t) {
       return t >= ValueType::date && t <= ValueType::timestamptz;
     };
@@ -335,6 +357,8 @@ bool try_double_to_value(ValueType value_type, double x, Datum* out) {
       return double_to_timestamp(x, out);
     case ValueType::interval:
       return double_to_interval(x, out);
+    case ValueType::time:
+      return double_to_time(x, out);
   }
   elog(ERROR, "unrecognized value type: %d", static_cast<int>(value_type));
   pg_unreachable();

@@ -11,6 +11,16 @@ namespace kde_pg {
 // The value type of a column; domains are looked through. False if it has none.
 bool value_type_of(Oid type, kde::ValueType* value_type);
 
+// The types that have one, for hints.
+#define KDE_COLUMN_TYPES                                                                \
+  "smallint, integer, bigint, real, double precision, numeric, date, time, timestamp, " \
+  "timestamptz and interval"
+
+// The type that values of a type without one are to be converted to, or null. What a unit of money
+// is depends on lc_monetary; values of timetz at one instant differ by their zones, so they are no
+// points of a line.
+const char* conversion_of(Oid type);
+
 // The step on which every value of such a column lies by its type alone: 1 for the integers,
 // 86,400 for dates, 10^-scale for numeric(p, scale) (typmod), 0 otherwise.
 double lattice_step_of(kde::ValueType value_type, int32 typmod);
@@ -26,6 +36,7 @@ double value_to_double(kde::ValueType value_type, Datum value);
 //   numbers      any numeric type; as text, read as numeric (float8 for real and double precision)
 //   dates, timestamps   date, timestamp, timestamptz, converted as PostgreSQL's comparison
 //                operators do (session time zone); as text, read by the column's type
+//   times        time; as text likewise
 //   intervals    interval; as text likewise
 // Errors: datatype_mismatch (42804) naming both types; what the types' input functions report.
 double bound_to_double(kde::ValueType value_type, Oid type, Datum value);

@@ -47,6 +47,23 @@ is($node->safe_psql('postgres', q{
      SELECT md5(kde_density('t.v')::text);}),
   $fitted, 'a committed fit survives an immediate shutdown');
 
+# What changed since is unknown then, as the server's statistics begin anew: never "nothing changed". A
+# refresh counts from there on.
+my $changed = q{SELECT changed_rows IS NULL, stale FROM kde_densities WHERE column_names = '{v}'};
+$node->safe_psql('postgres', q{
+  SELECT kde_fit('t', 'v', seed => 4);
+  INSERT INTO t SELECT 1, 1 FROM generate_series(1, 50000);});
+$node->poll_query_until('postgres', q{SELECT changed_rows = 50000 FROM kde_densities WHERE column_names = '{v}'}) or die 'no statistics';
+is($node->safe_psql('postgres', $changed), 'f|t', 'rows that changed');
+$node->stop('immediate');
+$node->start;
+is($node->safe_psql('postgres', $changed), 't|f', 'are unknown after a crash');
+is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.fitted; SELECT count(*) FROM kde_aqp.upkeep}), "2\n0", 'while all densities are there');
+is($node->safe_psql('postgres', q{SELECT DISTINCT action, changed_rows FROM kde_refresh('t')}), 'fresh|', 'a refresh does not guess');
+$node->safe_psql('postgres', 'INSERT INTO t SELECT 1, 1 FROM generate_series(1, 60000)');
+ok($node->poll_query_until('postgres', q{SELECT changed_rows = 60000 AND stale FROM kde_densities WHERE column_names = '{v}'}), 'and counts from then on');
+is($node->safe_psql('postgres', q{SELECT seed FROM kde_fit('t', 'v', seed => 4)}), '4', 'a fit');
+
 # One that has not committed does not.
 my $session = open_session($node);
 ask($session, 'BEGIN');

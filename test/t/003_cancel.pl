@@ -67,7 +67,7 @@ sub check_nothing_left {
   is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_ls_tmpdir()}), '0',
     "$what: no temporary files");
   is($node->safe_psql('postgres', q{
-       SELECT count(*) FROM pg_locks WHERE classid = 'kde_aqp.density'::regclass}), '0',
+       SELECT count(*) FROM pg_locks WHERE classid = 'kde_aqp.fitted'::regclass}), '0',
     "$what: no locks");
 }
 

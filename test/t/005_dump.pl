@@ -150,7 +150,7 @@ check_restored('second', 'second');
 # columns swap their names.
 my $by_new_names = q{
   SELECT column_names, seed FROM kde_densities WHERE relation = 'orders'::regclass ORDER BY seed;
-  SELECT filter, reference_names FROM kde_aqp.density WHERE filter <> '' ORDER BY seed;
+  SELECT filter, reference_names FROM kde_aqp.dumped_densities() WHERE filter <> '' ORDER BY seed;
   SELECT approx_count('orders.price', 10, 200), approx_sum('orders.amount', 3, 8);};
 my $rename = q{
   ALTER TABLE sales RENAME amount TO price;
@@ -166,11 +166,11 @@ is(psql_as_owner('plain', qq{
      $rename $by_new_names}),
   "1\n$in_source", 'after a refit they do');
 is(psql_as_owner('plain', q{
-     SELECT count(*) FROM kde_aqp.density WHERE relation = 'orders'::regclass;
+     SELECT count(*) FROM kde_aqp.dumped_densities() WHERE relation = 'orders'::regclass;
      SELECT kde_drop('orders', 'price');
      ALTER TABLE orders DROP amount;
      DROP TABLE "Schema One"."Ta.ble";
-     SELECT seed FROM kde_aqp.density ORDER BY 1;}),
+     SELECT seed FROM kde_aqp.dumped_densities() ORDER BY 1;}),
   "6\nt\n3\n5\n13", 'restored densities go by kde_drop, with their column and with their table');
 
 # ------------------------------------------------------------------------------- without densities
@@ -189,7 +189,7 @@ sub dumped_densities {
   like($dump, qr/(COPY|INSERT INTO) public\.kept /, 'values of type kde in tables are always dumped') if $dump =~ /CREATE TABLE/;
   return $inserts + (defined $rows ? $rows =~ tr/\n// : 0);
 }
-my $stored = psql_as_owner('second', 'SELECT count(*) FROM kde_aqp.density');
+my $stored = psql_as_owner('second', 'SELECT count(*) FROM kde_aqp.dumped_densities()');
 is($stored, 8, 'densities to dump');
 is(dumped_densities(undef), $stored, 'pg_dump takes them along');
 is(dumped_densities("-c kde_aqp.dump_densities=$_"), $stored, "and where it is $_") for 'on', 'true', 'yes', '1', 'ON', 'tru';
@@ -230,12 +230,33 @@ is(psql_as_owner('without', q{
      SELECT count(*) FROM kde_densities; SELECT count(*) FROM orders; SELECT count(*) FROM kept;
      SELECT seed FROM kde_fit('orders', 'price', seed => 5);}), "0\n20000\n1\n5", 'has the tables, which can be fitted');
 
-# A failed restore leaves what was there.
+# A restore leaves what was there.
 my $restored = psql_as_owner('parallel', $values);
 my ($code, $out, $err) = $node->psql('parallel', q{
-  BEGIN; INSERT INTO kde_aqp.density SELECT * FROM kde_aqp.density;}, @as_owner);
-like($err, qr/duplicate key/, 'a density is not restored over another');
+  BEGIN; INSERT INTO kde_aqp.density SELECT * FROM kde_aqp.dumped_densities();}, @as_owner);
+like($err, qr/WARNING:  skipping a density of [^\n]*: there is one already/, 'a density is not restored over another');
 is(psql_as_owner('parallel', $values), $restored, 'and the old ones stay');
+
+# ---------------------------------------------------------------- an owner who did not install it
+
+# Of the tables that he owns he dumps the densities, and restores them where somebody else installed it.
+create_database($_, 7) for 'installed', 'installed_too';
+$node->safe_psql('installed', q{
+  CREATE EXTENSION kde_aqp;
+  CREATE TABLE closed AS SELECT i AS x FROM generate_series(1, 100) AS i;
+  SELECT kde_fit('closed', 'x', seed => 9);});
+psql_as_owner('installed', q{
+  CREATE TABLE his AS SELECT i AS x, i % 7 AS y FROM generate_series(1, 1000) AS i;
+  SELECT kde_fit('his', 'x', seed => 1), kde_fit('his', ARRAY['x', 'y'], method => 'scott', filter => 'y > 2', seed => 2)});
+$node->command_fails_like([ 'pg_dump', @owner, '-f', "$directory/closed.sql", 'installed' ], qr/permission denied for table closed/,
+  'a table that he may not read is what a dump is refused');
+$node->command_ok([ 'pg_dump', @owner, '-Fc', '-T', 'closed', '-f', "$directory/installed.dump", 'installed' ],
+  'and not the catalog of an extension that is not his');
+$node->safe_psql('installed_too', 'CREATE EXTENSION kde_aqp');
+$node->command_ok([ 'pg_restore', @owner, '--no-comments', '-e', '-d', 'installed_too', "$directory/installed.dump" ], 'which he may also restore');
+my $his = q{SELECT relation, column_names, filter, seed, rows, fitted_at FROM kde_densities ORDER BY seed; SELECT approx_count('his.x', 10, 20)};
+is(psql_as_owner('installed_too', $his), psql_as_owner('installed', $his), 'all of his is as it was');
+is($node->safe_psql('installed_too', 'SELECT count(*) FROM kde_aqp.fitted'), '2', 'and nothing else came');
 
 # The owner may drop the extension, and all of it goes.
 is(psql_as_owner('parallel', q{

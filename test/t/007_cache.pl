@@ -157,7 +157,7 @@ is(ask($writer, q{SELECT approx_count('t.v', NULL, i) || ' ' || refit() || ' ' |
 is(ask($writer, $count), $rows, 'and then all do');
 
 # The extension dropped and created again
-my $stored = q{SELECT count(*) FROM kde_aqp.density};
+my $stored = q{SELECT count(*) FROM kde_aqp.fitted};
 is(ask($reader, $count), $rows, 'a cached density');
 ask($writer, 'DROP EXTENSION kde_aqp CASCADE');
 like((ask($reader, $count))[1], qr/approx_count\(unknown\) does not exist/, 'no extension, no function');
@@ -167,38 +167,38 @@ like((ask($reader, $count))[1], qr/no density is fitted/, 'nothing comes from th
 ask($writer, $refit);
 is(ask($reader, $count), $rows, 'and a new fit is seen');
 
-# The catalog written by SQL, as a restore does.
-ask($writer, q{CREATE TABLE saved AS SELECT * FROM kde_aqp.density});
-ask($writer, q{DELETE FROM kde_aqp.density});
-like((ask($reader, $count))[1], qr/no density is fitted/, 'a row deleted by SQL is gone for others');
+# Rows of a restore.
+ask($writer, q{CREATE TABLE saved AS SELECT * FROM kde_aqp.fitted});
+ask($writer, q{SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) FROM kde_aqp.fitted});
+like((ask($reader, $count))[1], qr/no density is fitted/, 'a density dropped is gone for others');
 ask($writer, q{INSERT INTO kde_aqp.density SELECT * FROM saved});
-is(ask($reader, $count), $rows, 'and one inserted is there');
+is(ask($reader, $count), $rows, 'and one restored is there');
 
 # The catalog's rows move: versions of one transaction come to stand in each other's place, and the file
 # becomes shorter than a place that is remembered.
-ask($writer, 'VACUUM FULL kde_aqp.density');
+ask($writer, 'VACUUM FULL kde_aqp.fitted');
 ask($writer, q{CREATE TABLE moved AS SELECT i AS a, i * 10 AS b, i * 100 AS c FROM generate_series(1, 100) AS i});
 ask($writer, q{SELECT kde_fit('moved', 'a', seed => 1), kde_fit('moved', 'b', seed => 1), kde_fit('moved', 'c', seed => 1)});
 my $moved = q{SELECT approx_sum('moved.b') || ' ' || approx_sum('moved.c')};
-my $b_stands = q{SELECT ctid FROM kde_aqp.density WHERE column_names = '{b}'};
+my $b_stands = q{SELECT ctid FROM kde_aqp.fitted WHERE column_names = '{b}'};
 is(ask($reader, $moved), '50500 505000', 'densities of one transaction');
 my $before = ask($writer, $b_stands);
-ask($writer, $_) for q{SELECT kde_drop('moved', 'a')}, 'VACUUM FULL kde_aqp.density';
-is(ask($writer, q{SELECT ctid FROM kde_aqp.density WHERE column_names = '{c}'}), $before,
+ask($writer, $_) for q{SELECT kde_drop('moved', 'a')}, 'VACUUM FULL kde_aqp.fitted';
+is(ask($writer, q{SELECT ctid FROM kde_aqp.fitted WHERE column_names = '{c}'}), $before,
   "after VACUUM FULL one has the other's place");
 is(ask($reader, $moved), '50500 505000', 'and both are found');
 $before = ask($writer, $b_stands);
-ask($writer, $_) for q{SELECT kde_drop('moved', 'b')}, 'VACUUM kde_aqp.density', q{SELECT kde_fit('moved', 'a', seed => 1)};
-is(ask($writer, q{SELECT ctid FROM kde_aqp.density WHERE column_names = '{a}'}), $before, 'a later one has the place of one dropped');
+ask($writer, $_) for q{SELECT kde_drop('moved', 'b')}, 'VACUUM kde_aqp.fitted', q{SELECT kde_fit('moved', 'a', seed => 1)};
+is(ask($writer, q{SELECT ctid FROM kde_aqp.fitted WHERE column_names = '{a}'}), $before, 'a later one has the place of one dropped');
 like((ask($reader, $moved))[1], qr/no density is fitted for moved\.b/, 'which is not answered from it');
 ask($writer, $_) for q{SELECT kde_drop('moved', 'a')}, q{SELECT kde_fit('moved', 'b', seed => 1)};
 ask($writer, q{SELECT kde_drop('moved', 'b')});
 ask($writer, q{SELECT kde_fit('moved', 'b', seed => i), kde_drop('moved', 'b') FROM generate_series(1, 60) AS i});
 ask($writer, q{SELECT kde_fit('moved', 'b', seed => 1)});
 is(ask($reader, $moved), '50500 505000', 'the last row');
-my $blocks = q{SELECT pg_relation_size('kde_aqp.density') / current_setting('block_size')::integer};
+my $blocks = q{SELECT pg_relation_size('kde_aqp.fitted') / current_setting('block_size')::integer};
 my $long = ask($writer, $blocks);
-ask($writer, $_) for q{SELECT kde_drop('moved', 'b')}, q{VACUUM (TRUNCATE) kde_aqp.density};
+ask($writer, $_) for q{SELECT kde_drop('moved', 'b')}, q{VACUUM (TRUNCATE) kde_aqp.fitted};
 cmp_ok(ask($writer, $blocks), '<', $long, 'cut off by VACUUM');
 like((ask($reader, $moved))[1], qr/no density is fitted for moved\.b/, 'is gone');
 ask($writer, 'DROP TABLE moved');

@@ -82,6 +82,13 @@ is(ask($session, q{SELECT count(*) FROM kde_devices() WHERE device = 'cpu'}), '1
 ask($session, "SET $force = off");
 $session->quit;
 
+# An error of a worker's has the same hint.
+for my $forced ('off', 'on') {
+  my (undef, undef, $error) = $node->psql('postgres', qq{SET $force = $forced; SELECT kde_density('t', ARRAY['v'], 'v > 3');});
+  like($error, qr/no density is fitted for [^\n]*\n.*HINT:  Densities are fitted for t\.v\. Fit one: /s,
+    "no density is fitted, parallel mode forced: $forced");
+}
+
 # The exact answer cannot be had in a worker from rows in the leader's memory.
 my $exact = q{SELECT approx_sum('t.v', 1, 2, max_relative_error => 0, otherwise => 'exact') > 0};
 my ($code, $out, $err) = $node->psql('postgres', qq{

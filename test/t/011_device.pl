@@ -332,15 +332,15 @@ set_mode('');
 }
 
 # --- signals from outside in the middle of a job ------------------------------------------------------
-# The program takes very long over a job; other sessions go on.
+# The program takes very long over a job, that of $fit if no other is named; other sessions go on.
 sub in_the_middle {
-  my ($what, $do, $after) = @_;
-  set_mode('--fail=slow=600000');
+  my ($what, $do, $after, $sql) = @_;
+  set_mode('--fail=slow=600000 --fail=boast');
   my $program = program_pid();
   my %threads;
   ok(wait_until(sub { %threads = tasks_of($program); keys %threads <= 3 }), "$what: at rest");
   my $session = open_session($node, 'postgres', 'SET kde_aqp.device = cuda');
-  send_sql($session, $fit);
+  send_sql($session, $sql // $fit);
   ok($node->poll_query_until('postgres', q{
        SELECT jobs > 0 FROM kde_devices() WHERE device = 'cuda:0'}),
     "$what: a job runs");
@@ -395,6 +395,89 @@ in_the_middle('cancel', sub {
   });
 
 like(slurp_file($node->logfile), qr/LOG:  device service failed: did not answer/, 'logged: did not answer');
+
+# --- where the processor would take long ----------------------------------------------------------------
+# It is expected to take ten seconds, though ties make it a moment: the program is waited for.
+$node->safe_psql('postgres', q{
+  CREATE TABLE long AS SELECT ln(i % 700 + 1) * 100 AS v FROM generate_series(1, 100000) AS i;
+  CREATE TABLE long_points AS SELECT array_agg(ARRAY[sin(i * 1.7) * ln(i), cos(i * 2.3)]) AS p
+    FROM generate_series(1, 20000) AS i;
+});
+my $long_settings = 'SET kde_aqp.threads = 1; SET kde_aqp.bandwidth_rows = 100000;';
+my $long = qq{$long_settings SELECT engine, bandwidth
+  FROM kde_fit('long', 'v', method => 'plugin', exact => true, seed => 1, sample_rows => 100000)};
+my $expected_long = (fit('cpu', $long))[1];
+my $came_back = qr/NOTICE:  the device service failed and came back; the sums were computed by the device/;
+
+sub check_long {
+  my ($what, $engine_wanted, $tolerance, $messages_wanted, $out, $err) = @_;
+  my ($engine, $bandwidth) = split /\|/, $out;
+  is($engine, $engine_wanted, "$what: engine");
+  cmp_ok(abs($bandwidth / $expected_long - 1), '<', $tolerance, "$what: bandwidth");
+  like($err, $messages_wanted, "$what: messages");
+  return;
+}
+
+for my $signal ('KILL', 'STOP') {
+  my $what = "long, SIG$signal";
+  in_the_middle($what, sub { kill $signal, $_[0] }, sub {
+      my ($program, $session) = @_;
+      check_long($what, 'cuda', 1e-9, $came_back, end_sql($session));
+      isnt(program_pid(), $program, "$what: by the next program");
+      $session->quit;
+    }, $long);
+}
+{
+  set_mode('--fail=slow=600000 --fail=boast');
+  my $program = program_pid();
+  my @sessions = map { open_session($node, 'postgres', 'SET kde_aqp.device = cuda', $long_settings) } 1 .. 8;
+  send_sql($_, q{SELECT 'cuda', kde_bandwidth((SELECT array_agg(v) FROM long), exact => true)}) for @sessions;
+  ok($node->poll_query_until('postgres', q{
+       SELECT jobs >= 8 FROM kde_devices() WHERE device = 'cuda:0'}), 'long, eight at once: run');
+  write_file($mode_file, '');
+  kill 'KILL', $program;
+  for (@sessions) {
+    check_long('long, eight at once', 'cuda', 1e-9, $came_back, end_sql($_));
+    $_->quit;
+  }
+}
+
+# It does not come back: near-exact sums, where there are any, and else a word before the processor.
+sub for_good {
+  write_file($mode_file, '--fail=start');
+  kill 'KILL', $_[0];
+  wait_for_state('^cuda: no usable device', 'for good');
+  return;
+}
+
+sub cancel_long {
+  my ($what, $session) = @_;
+  my $pid = $node->safe_psql('postgres', q{
+    SELECT pid FROM pg_stat_activity WHERE query LIKE '%long%' AND pid <> pg_backend_pid()});
+  $node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
+  my ($out, $err) = end_sql($session);
+  like($err, qr/canceling statement due to user request/, "$what: cancelled");
+  $session->quit;
+  return $err;
+}
+in_the_middle('long, for good', \&for_good, sub {
+    my ($program, $session) = @_;
+    check_long('long, for good', 'spectral', 1e-6,
+      qr/NOTICE:  the device service failed; near-exact sums take the place of the exact ones\nDETAIL: .* exact sums would take about 10 seconds\.\nHINT:  Run it again/,
+      end_sql($session));
+    is($node->safe_psql('postgres', q{SELECT engine, requested_exact FROM kde_densities WHERE relation = 'long'::regclass}),
+      'spectral|t', 'long, for good: and stored');
+    $session->quit;
+  }, $long);
+in_the_middle('long, cancelled while it waits', \&for_good,
+  sub { cancel_long('long, cancelled while it waits', $_[1]) }, $long);
+in_the_middle('long, of two columns', \&for_good, sub {
+    my ($program, $session) = @_;
+    my $notice = qr/NOTICE:  the device service failed; the processor will take about \d+ seconds\n.*\nHINT:  Cancel the statement to stop it, for instance by pg_cancel_backend\(\d+\)/;
+    ok(wait_until(sub { $session->{run}->pump_nb; $session->{stderr} =~ $notice }),
+      'long, of two columns: told before the processor begins');
+    cancel_long('long, of two columns', $session);
+  }, "$long_settings SELECT kde_bandwidth_matrix(p) FROM long_points");
 
 # --- base backups ----------------------------------------------------------------------------------------
 set_mode('');

@@ -32,7 +32,7 @@ $node->safe_psql('postgres', q{
   SELECT kde_fit('other', 'v', method => 'silverman', seed => 1), kde_set_refresh('other', 'v', enabled => false);
   CREATE TABLE restored AS SELECT v, w FROM rows;
   SELECT kde_fit('restored', 'v', seed => 1), kde_fit('restored', ARRAY['v + w'], filter => 'w > 3', seed => 1);
-  CREATE TABLE dumped AS SELECT * FROM kde_aqp.density WHERE relation = 'restored'::regclass;
+  CREATE TABLE dumped AS SELECT * FROM kde_aqp.fitted WHERE relation = 'restored'::regclass;
   CREATE PROCEDURE prepare() LANGUAGE plpgsql AS $$
   BEGIN
     DROP TABLE IF EXISTS t;
@@ -41,8 +41,8 @@ $node->safe_psql('postgres', q{
       kde_fit('t', ARRAY['v', 'w'], method => 'scott', sample_rows => 300, seed => 1),
       kde_fit('t', ARRAY['v * 2'], method => 'silverman', filter => 'w <> 7', seed => 1);
     INSERT INTO t SELECT v + 1, w + 1, x + 1 FROM rows;
-    DELETE FROM kde_aqp.density WHERE relation = 'restored'::regclass;
-    DELETE FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.density AS d WHERE d.id = u.density_id);
+    PERFORM kde_drop(relation, column_names, filter => nullif(filter, '')) FROM kde_aqp.fitted WHERE relation = 'restored'::regclass;
+    DELETE FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.fitted AS d WHERE d.id = u.density_id);
   END $$;
 });
 
@@ -51,18 +51,18 @@ $node->safe_psql('postgres', q{
 my $state = q{
   SELECT relation, column_names, attribute_numbers, filter, seed, refresh_threshold, md5(density::text),
     kde_density(relation, column_names, nullif(filter, ''))::text = density::text
-  FROM kde_aqp.density ORDER BY relation::text, column_names, filter;
+  FROM kde_aqp.fitted ORDER BY relation::text, column_names, filter;
   SELECT relation, column_names, filter, rows FROM kde_densities ORDER BY relation::text, column_names, filter;
   DO $$
   DECLARE n bigint;
   BEGIN
     EXECUTE format('SELECT count(DISTINCT chunk_id) FROM %s',
-      (SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'kde_aqp.density'::regclass)) INTO n;
+      (SELECT reltoastrelid::regclass FROM pg_class WHERE oid = 'kde_aqp.fitted'::regclass)) INTO n;
     PERFORM set_config('kde_test.out_of_line', n::text, false);
   END $$;
   SHOW kde_test.out_of_line;
   SELECT count(*) AS columns FROM pg_attribute WHERE attrelid = to_regclass('t') AND NOT attisdropped;
-  SELECT count(*) AS orphans FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.density AS d WHERE d.id = u.density_id);};
+  SELECT count(*) AS orphans FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.fitted AS d WHERE d.id = u.density_id);};
 
 sub state { return $node->safe_psql('postgres', $state) }
 sub prepare { return $node->safe_psql('postgres', 'CALL prepare();' . (defined wantarray ? $state : '')) }
@@ -81,13 +81,13 @@ sub densities_done {
 # Heap, TOAST and indexes of the catalog agree, before VACUUM and after it.
 my $check = q{
   SELECT r.relation, v.* FROM (SELECT unnest(ARRAY[oid, reltoastrelid])::regclass AS relation FROM pg_class
-      WHERE oid IN ('kde_aqp.density'::regclass, 'kde_aqp.upkeep'::regclass)) AS r,
+      WHERE oid IN ('kde_aqp.fitted'::regclass, 'kde_aqp.upkeep'::regclass)) AS r,
     verify_heapam(r.relation, check_toast => true) AS v;
   SELECT bt_index_check(i.indexrelid, true) FROM pg_index AS i WHERE i.indrelid IN (
     SELECT unnest(ARRAY[oid, reltoastrelid]) FROM pg_class
-    WHERE oid IN ('kde_aqp.density'::regclass, 'kde_aqp.upkeep'::regclass));};
+    WHERE oid IN ('kde_aqp.fitted'::regclass, 'kde_aqp.upkeep'::regclass));};
 
-sub integrity { return $node->safe_psql('postgres', "$check VACUUM kde_aqp.density, kde_aqp.upkeep; $check") =~ s/\s+//gr }
+sub integrity { return $node->safe_psql('postgres', "$check VACUUM kde_aqp.fitted, kde_aqp.upkeep; $check") =~ s/\s+//gr }
 
 # Waits until nothing of a server that was killed is left, and starts it again. A process in a machine
 # whose process 1 reaps none stays as a zombie, which PostgreSQL takes for a server still running.
@@ -146,7 +146,7 @@ my @cases = (
     qw(refresh.locked refresh.stale), @fit, @store, 'refresh.refitted', @end ],
   [ 'refresh, each in a transaction', q{CALL kde_refresh_all(force => true)},
     qw(refresh.locked refresh.stale), @fit, @store, 'refresh.refitted', @end ],
-  [ 'restore', q{INSERT INTO kde_aqp.density SELECT * FROM dumped}, qw(row.completed), @end ],
+  [ 'restore', q{INSERT INTO kde_aqp.density SELECT * FROM dumped}, qw(row.completed restore.done), @end ],
 );
 
 # What each passes, and what comes of it.
@@ -217,7 +217,8 @@ is($node->safe_psql('postgres', 'SELECT sum(refresh_failures), max(refresh_error
 # A failure while a failure is noted.
 prepare();
 my $noting = q{SET client_min_messages = error; SET kde_aqp.fault = 'refresh.failed %s'; SET statement_timeout = 0;
-  UPDATE kde_aqp.density SET requested_method = 'unknown' WHERE column_names = '{w}'; CALL kde_refresh_all(force => true)};
+  CREATE TEMP TABLE broken AS SELECT * FROM kde_aqp.fitted WHERE relation = 't'::regclass AND column_names = '{w}';
+  UPDATE broken SET requested_method = 'unknown'; SELECT kde_drop('t', 'w'); INSERT INTO kde_aqp.density SELECT * FROM broken; CALL kde_refresh_all(force => true)};
 my (undef, undef, $noted) = $node->psql('postgres', sprintf $noting, 'error');
 like($noted, qr/fault at point "refresh.failed"/, 'a failure while a failure is noted');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.upkeep WHERE failures > 0}), '0', 'leaves no note');
@@ -231,6 +232,37 @@ ask($session, $_) for 'ROLLBACK TO s', q{SELECT kde_drop('t', ARRAY['v', 'w'])},
 is($node->safe_psql('postgres', q{SELECT column_names, filter, seed FROM kde_densities WHERE relation = 't'::regclass ORDER BY seed, rows}),
   "{\"(v * (2)::double precision)\"}|(w <> 7)|1\n{v}||1\n{w}||5", 'undoes that subtransaction alone');
 $session->quit;
+
+# ------------------------------------------------------------------------------- requests to end
+# An error met by any poll of long work ends the command, whatever the work makes of its end.
+prepare();
+$session = open_session($node, 'postgres', 'SET kde_aqp.threads = 1');
+for my $sql (q{SELECT kde_fit('t', 'v', seed => 2)}, q{SELECT kde_fit('t', ARRAY['v', 'w'], sample_rows => 300, seed => 2)},
+  q{SELECT kde_drift('t', 'v', seed => 2)}) {
+  ask($session, "SET kde_aqp.fault = 'core.polled notice'");
+  my $polls = () = (ask($session, $sql))[1] =~ /fault point core.polled/g;
+  my @passes = grep { $_ > 0 } map { int($polls * $_ / 20) } 1 .. 20;
+  my $raised = grep {
+    ask($session, "SET kde_aqp.fault = 'core.polled error $_'");
+    (ask($session, $sql))[1] =~ /fault at point "core.polled"/
+  } @passes;
+  is($raised, scalar @passes, "an error met by any of $polls polls is raised: $sql");
+  ask($session, q{SET kde_aqp.fault = ''});
+}
+$session->quit;
+
+# A SIGTERM that comes after a poll has looked and before it serves: the process may not end there, under
+# its threads. It does by the next poll.
+$node->safe_psql('postgres', q{CREATE TABLE large AS SELECT ln(i) * sin(i) AS v FROM generate_series(1, 100000) AS i});
+for my $pass (1, 101) {
+  my $victim = open_session($node, 'postgres', slow_fit('simd'));
+  ask($victim, "SET kde_aqp.fault = 'core.polled terminate $pass'");
+  $victim->{stdin} .= "SELECT kde_fit('large', 'v', method => 'plugin', exact => true);\n";
+  eval { $victim->{run}->finish };
+  like($victim->{stderr}, qr/fault point core.polled is reached.*terminating connection due to administrator command/s,
+    "SIGTERM within a poll, the ${pass}th");
+}
+$node->safe_psql('postgres', 'DROP TABLE large');
 
 # -------------------------------------------------------------------------------------- a crash
 prepare();
@@ -353,7 +385,7 @@ ok($node->poll_query_until('postgres', q{
      SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock')}), 'DROP TABLE waits');
 is(go_on(), '2', 'the fit goes on');
 end_sql($beside);
-is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.density WHERE relation <> 'other'::regclass}), '0',
+is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.fitted WHERE relation <> 'other'::regclass}), '0',
   'and its density went with the table');
 $_->quit for $holder, $fitter, $beside;
 

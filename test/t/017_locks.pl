@@ -61,7 +61,7 @@ sub locks_of {
   my ($pid) = @_;
   return $node->safe_psql('postgres', qq{
     SELECT string_agg(DISTINCT CASE WHEN granted THEN '' ELSE 'waits for ' END || relation::regclass || ' ' || mode, ', ')
-    FROM pg_locks JOIN pg_class AS c ON c.oid = relation WHERE pid = $pid AND relkind = 'r'});
+    FROM pg_locks JOIN pg_class AS c ON c.oid = relation WHERE pid = $pid AND relkind IN ('r', 'm')});
 }
 
 # ------------------------------------------------------------------------------------ fits
@@ -75,15 +75,15 @@ for my $what (sort keys %writing) {
   my $result = ask($writer, $writing{$what});
   is($result, '3', 'a refresh of three densities') if $what eq 'a refresh';
   my $held = locks_of(backend_pid($writer));
-  like($held, qr/kde_aqp\.density RowExclusiveLock/, "$what holds a writer's lock on the catalog to its end");
+  like($held, qr/kde_aqp\.fitted RowExclusiveLock/, "$what holds a writer's lock on the catalog to its end");
   unlike($held, qr/(?:Share|Exclusive)(?<!AccessShare)(?<!RowExclusive)Lock/, 'and nothing heavier on any table');
   all_go_on("$what not committed", @answers, $of_expression);
   $node->command_ok(['pg_dump', '--lock-wait-timeout=1', '-f', $node->basedir . '/dump.sql', 'postgres'],
     'and so does pg_dump');
-  for my $maintenance ('VACUUM FULL kde_aqp.density', 'REINDEX TABLE kde_aqp.density', 'DROP EXTENSION kde_aqp') {
+  for my $maintenance ('VACUUM FULL kde_aqp.fitted', 'REINDEX TABLE kde_aqp.fitted', 'REFRESH MATERIALIZED VIEW kde_aqp.fitted', 'DROP EXTENSION kde_aqp') {
     like((ask($third, $maintenance))[1], qr/canceling statement due to lock timeout/, "$maintenance waits for it");
   }
-  is((ask($third, 'VACUUM kde_aqp.density'))[1], '', 'VACUUM does not');
+  is((ask($third, 'VACUUM kde_aqp.fitted'))[1], '', 'VACUUM does not');
   ask($writer, 'ROLLBACK');
 }
 
@@ -97,7 +97,8 @@ ask($reader, 'COMMIT');
 
 # ExclusiveLock goes together with AccessShareLock alone.
 ask($writer, 'BEGIN');
-ask($writer, 'LOCK TABLE t, kde_aqp.density IN EXCLUSIVE MODE');
+ask($writer, 'LOCK TABLE t IN EXCLUSIVE MODE');
+ask($writer, 'REFRESH MATERIALIZED VIEW CONCURRENTLY kde_aqp.fitted');
 all_go_on('table and catalog locked in EXCLUSIVE MODE', @answers, $of_expression);
 ask($writer, 'ROLLBACK');
 ask($writer, 'BEGIN');
@@ -108,11 +109,11 @@ ask($writer, 'ROLLBACK');
 
 # What an answer waits for, where it has to.
 ask($writer, 'BEGIN');
-ask($writer, 'LOCK TABLE kde_aqp.density IN ACCESS EXCLUSIVE MODE');
+ask($writer, 'REFRESH MATERIALIZED VIEW kde_aqp.fitted');
 ask($reader, q{SET lock_timeout = 0});
 send_sql($reader, $answers[0]);
 ok(wait_until(sub { locks_of($reader_pid) =~ /waits/ }), 'the catalog in ACCESS EXCLUSIVE MODE: an answer waits');
-is(locks_of($reader_pid), 'waits for kde_aqp.density AccessShareLock', 'for this and nothing else');
+is(locks_of($reader_pid), 'waits for kde_aqp.fitted AccessShareLock', 'for this and nothing else');
 ask($writer, 'ROLLBACK');
 is(end_sql($reader), $expected{$answers[0]}, 'and goes on');
 
@@ -137,12 +138,12 @@ for my $locked (qw(p p2)) {
   ask($writer, 'ROLLBACK');
 }
 
-# Nor for who removes the rows that densities deleted by SQL left; nor is that an error.
-ask($writer, q{DELETE FROM kde_aqp.density WHERE relation = 'p'::regclass});
-my $orphans = q{SELECT count(*) FROM kde_aqp.upkeep WHERE density_id NOT IN (SELECT id FROM kde_aqp.density)};
+# Nor for who removes rows of upkeep that are of no density; nor is that an error.
+ask($writer, q{INSERT INTO kde_aqp.upkeep (density_id, failures) VALUES (-1, 0)});
+my $orphans = q{SELECT count(*) FROM kde_aqp.upkeep WHERE density_id NOT IN (SELECT id FROM kde_aqp.fitted)};
 is($node->safe_psql('postgres', $orphans), 1, 'a row was left');
 ask($writer, 'BEGIN');
-ask($writer, q{DELETE FROM kde_aqp.upkeep WHERE density_id NOT IN (SELECT id FROM kde_aqp.density)});
+ask($writer, q{DELETE FROM kde_aqp.upkeep WHERE density_id NOT IN (SELECT id FROM kde_aqp.fitted)});
 like((ask($third, 'CALL kde_refresh_all()'))[1], qr/\A[^\n]*NOTICE: [^\n]*\d+ densities refreshed[^\n]*\n?\z/,
   'while another session removes it, a refresh of all goes on');
 ask($writer, 'ROLLBACK');

@@ -135,15 +135,15 @@ is(sql(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'kde_aqp ref
          AND datid IS NULL}), 1, 'without a database');
 
 my $mark = log_size();
-my $other = sql(q{SELECT xmin FROM kde_aqp.density WHERE relation = 'other'::regclass});
+my $other = sql(q{SELECT xmin FROM kde_aqp.fitted WHERE relation = 'other'::regclass});
 grow('t');
 is_refreshed('t', 'a changed table is refreshed');
-my $fitted = sql(q{SELECT xmin FROM kde_aqp.density WHERE relation = 't'::regclass});
+my $fitted = sql(q{SELECT xmin FROM kde_aqp.fitted WHERE relation = 't'::regclass});
 my $visits = visits_of(oid_of('postgres'), $mark);
 ok(wait_until(sub { visits_of(oid_of('postgres'), $mark) >= $visits + 3 }), 'the database is visited on');
-is(sql(q{SELECT xmin FROM kde_aqp.density WHERE relation = 't'::regclass}), $fitted,
+is(sql(q{SELECT xmin FROM kde_aqp.fitted WHERE relation = 't'::regclass}), $fitted,
   'but not fitted again');
-is(sql(q{SELECT xmin FROM kde_aqp.density WHERE relation = 'other'::regclass}), $other,
+is(sql(q{SELECT xmin FROM kde_aqp.fitted WHERE relation = 'other'::regclass}), $other,
   'nor is a table that has not changed');
 is(count_log(qr/kde_aqp refresh worker LOG: /, $mark), 1, 'one line of log for one refit')
   or diag(join "\n", grep { /refresh worker LOG/ } split /\n/, slurp_file($node->logfile, $mark));
@@ -180,7 +180,7 @@ logged(qr/who: alice of $superuser, cannot set parameter "role" within security-
 
 # --- errors and back-off ------------------------------------------------------------------------------
 
-my $upkeep = q{SELECT %s FROM kde_aqp.upkeep AS u JOIN kde_aqp.density AS d ON d.id = u.density_id
+my $upkeep = q{SELECT %s FROM kde_aqp.upkeep AS u JOIN kde_aqp.fitted AS d ON d.id = u.density_id
   WHERE d.relation = 's.mine'::regclass};
 my $failed_at = sprintf $upkeep, 'extract(epoch FROM failed_at)';
 $mark = log_size();
@@ -310,7 +310,7 @@ $mark = log_size();
 keep_at_gate('postgres', 'ALTER TABLE');
 timed('ALTER TABLE does not wait for the refresh', 'ALTER TABLE g ADD COLUMN w integer');
 logged(qr/gave way to a session that waited for its locks/, $mark, 'which gives way');
-is(sql(q{SELECT count(*) FROM kde_aqp.upkeep AS u JOIN kde_aqp.density AS d ON d.id = u.density_id
+is(sql(q{SELECT count(*) FROM kde_aqp.upkeep AS u JOIN kde_aqp.fitted AS d ON d.id = u.density_id
          WHERE d.relation = 'g'::regclass AND last_error ~ 'gave way' AND failures = 1}), 1,
   'and waits a while before it tries again');
 set_gate('g', 1);
@@ -323,12 +323,114 @@ $mark = log_size();
 set_gate('g', 0);
 grow('g');
 logged(qr/canceling statement due to statement timeout/, $mark, 'what takes too long is ended');
-becomes(q{SELECT count(*) FROM kde_aqp.upkeep AS u JOIN kde_aqp.density AS d ON d.id = u.density_id
+becomes(q{SELECT count(*) FROM kde_aqp.upkeep AS u JOIN kde_aqp.fitted AS d ON d.id = u.density_id
   WHERE d.relation = 'g'::regclass AND last_error ~ 'timeout'}, 1, 'and noted');
 sql('ALTER SYSTEM RESET kde_aqp.refresh_timeout');
 $node->reload;
 set_gate('g', 1);
 is_refreshed('g', 'with time enough it is done');
+
+# --- work that does not end ---------------------------------------------------------------------------
+
+# A density that is refreshed after all others.
+make_table('dear');
+sql(q{
+  CREATE TEMP TABLE dear_row AS SELECT * FROM kde_aqp.fitted WHERE relation = 'dear'::regclass;
+  UPDATE dear_row SET select_ms = 1e6;
+  SELECT kde_drop('dear', 'v');
+  INSERT INTO kde_aqp.density SELECT * FROM dear_row});
+becomes(q{SELECT changed_rows FROM kde_densities WHERE relation = 'dear'::regclass}, 0, 'changes of dear are counted');
+
+# Both are due, so that the worker has gone by the time that the statistics tell of the last.
+sub make_stale {
+  my ($table) = @_;
+  grow($table);
+  becomes("SELECT bool_or(stale) FROM kde_densities WHERE relation = '$table'::regclass", 't', "$table is stale");
+  return;
+}
+
+sub is_blamed {
+  my ($table, $error, $what) = @_;
+  becomes(qq{SELECT count(*) FROM kde_aqp.upkeep AS u JOIN kde_aqp.fitted AS d ON d.id = u.density_id
+    WHERE d.relation = '$table'::regclass AND failures >= 1 AND last_error ~ '$error'}, 1, $what);
+  return;
+}
+
+# Makes the function behind a gate one that traps its cancel.
+sql(q{CREATE TABLE trap AS SELECT i::float8 AS v FROM generate_series(1, 100) AS i;
+  CREATE SEQUENCE trap_gate START 2 MINVALUE 1;
+  CREATE FUNCTION trap_pass(v float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS $$
+  BEGIN
+    LOOP
+      BEGIN
+        WHILE (SELECT last_value FROM public.trap_gate) = 1 LOOP PERFORM pg_sleep(0.01); END LOOP;
+        RETURN v;
+      EXCEPTION WHEN query_canceled THEN NULL;
+      END;
+    END LOOP;
+  END $$;
+  SELECT kde_fit('trap', 'v', filter => 'trap_pass(v) > 0', seed => 1)});
+set_gate('trap', 0);
+grow('trap');
+becomes($at_gate, 1, 'a worker is at work that traps its cancel');
+make_stale('dear');
+my $stuck = sql(q{SELECT pid FROM pg_stat_activity WHERE backend_type = 'kde_aqp refresh worker'});
+is(sql("SELECT operation, phase, column_names FROM kde_progress WHERE pid = $stuck"), 'refresh|scanning|{v}',
+  'kde_progress shows it');
+$mark = log_size();
+timed('who waits for its locks waits for a few seconds', 'ALTER TABLE trap ADD COLUMN w integer');
+logged(qr/ending the refresh worker .*: it does not give way/, $mark, 'then the worker is ended');
+is_blamed('trap', 'did not give way', 'which is noted');
+is_refreshed('dear', 'and keeps no other density waiting');
+
+becomes($at_gate, 1, 'it is tried again, with time enough');
+make_stale('dear');
+sql('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = $$kde_aqp refresh worker$$');
+is_refreshed('dear', 'after pg_terminate_backend others come first');
+is_blamed('trap', '^its worker was terminated', 'and that is noted');
+
+set_option('kde_aqp.refresh_timeout', "'500ms'");
+$mark = log_size();
+make_stale('dear');
+sql(q{UPDATE kde_aqp.upkeep SET failures = 0 WHERE density_id IN
+  (SELECT id FROM kde_aqp.fitted WHERE relation = 'trap'::regclass)});
+logged(qr/ending the refresh worker .*: it does not end at "kde_aqp.refresh_timeout"/, $mark,
+  'a worker that goes on after its timeout is ended');
+is_blamed('trap', 'went on after kde_aqp.refresh_timeout', 'which is noted');
+is_refreshed('dear', 'and keeps no other density waiting');
+sql('ALTER SYSTEM RESET kde_aqp.refresh_timeout');
+$node->reload;
+set_gate('trap', 1);
+grow('trap');
+is_refreshed('trap', 'when it ends by itself it is refreshed');
+is(sql(q{SELECT refresh_failures FROM kde_densities WHERE relation = 'trap'::regclass}), 0, 'and nothing is noted');
+
+SKIP: {
+  skip 'PostgreSQL before 17 has no transaction_timeout', 5 if $node->pg_version < 17;
+  set_option('transaction_timeout', "'500ms'");
+  $mark = log_size();
+  set_gate('g', 0);
+  grow('g');
+  becomes($at_gate, 1, 'a refresh that takes longer than transaction_timeout');
+  wait_for_rounds(2);
+  set_gate('g', 1);
+  is_refreshed('g', 'is done');
+  is(count_log(qr/due to transaction timeout/, $mark), 0, 'it holds for sessions alone');
+  sql('ALTER SYSTEM RESET transaction_timeout');
+  $node->reload;
+  # One that a function sets is its own.
+  sql(q{CREATE OR REPLACE FUNCTION trap_pass(v float8) RETURNS float8 LANGUAGE plpgsql IMMUTABLE AS $$
+    BEGIN
+      IF current_setting('application_name') = 'kde_aqp refresh worker' THEN
+        PERFORM set_config('transaction_timeout', '1ms', false), pg_sleep(60);
+      END IF;
+      RETURN v;
+    END $$});
+  grow($_) for qw(trap dear);
+  is_refreshed('dear', 'a function that has its process end keeps no other density waiting');
+  is_blamed('trap', '^its worker was terminated', 'and that is noted');
+}
+sql('DROP TABLE trap, dear');
 
 keep_at_gate('postgres', 'kde_drop');
 timed('kde_drop does not wait for the refresh', q{SELECT kde_drop('g', 'v', filter => 'g_pass(v) > 0')});
@@ -356,8 +458,7 @@ timed('DROP DATABASE WITH (FORCE)', 'DROP DATABASE second WITH (FORCE)');
 
 # As between the files of another version and ALTER EXTENSION UPDATE.
 sql(q{
-  ALTER EVENT TRIGGER kde_aqp_on_alter DISABLE;
-  ALTER TABLE kde_aqp.density ADD COLUMN more integer}, 'third');
+  ALTER INDEX kde_aqp.fitted_key RENAME TO key_of_another}, 'third');
 my $copy = oid_of('third');
 $mark = log_size();
 logged(qr/kde_aqp refresh worker ERROR:  the catalog of extension "kde_aqp" is of another version/, $mark,
@@ -413,7 +514,10 @@ $mark = log_size();
 kill 'KILL', sql($pid);
 logged(qr/all server processes terminated; reinitializing/, $mark, 'SIGKILL makes the server begin anew');
 ok(wait_until(sub { ($node->psql('postgres', 'SELECT 1'))[0] == 0 }), 'it does');
+is_blamed('g', 'the server crashed', 'the density it was at is known after the crash');
 set_gate('g', 1);
+# What had changed by then is unknown; a worker looks, and counts from there on.
+becomes(q{SELECT changed_rows IS NOT NULL FROM kde_densities WHERE relation = 'g'::regclass}, 't', 'a worker begins to count anew');
 grow('g');
 is_refreshed('g', 'and densities are refreshed again');
 my %at;

@@ -55,7 +55,7 @@ my $all = q{
   FROM kde_densities ORDER BY seed;
   SELECT seed, md5(density::text), kde_density(relation, column_names, nullif(filter, ''))::text = density::text,
     attribute_numbers, reference_names
-  FROM kde_aqp.density ORDER BY seed;
+  FROM kde_aqp.fitted ORDER BY seed;
   SELECT approx_count('t.v', 10, 500), approx_quantile_as('t.at', 0.5, NULL::timestamptz),
     approx_sum('t', 'v', ARRAY['v', 'w'], ARRAY[100, 2], ARRAY[600, 8]), approx_avg('high', 'v', ARRAY['k', 'v'], ARRAY[60, 1], ARRAY[90, 50]);
   SELECT n, d::text FROM answers;
@@ -85,9 +85,9 @@ sub check_moved {
       SET client_min_messages = warning;
       DROP TABLE parts CASCADE;
       SELECT column_names, filter, seed FROM kde_densities ORDER BY seed;
-      SELECT count(*) FROM kde_aqp.density;});
+      SELECT count(*) FROM kde_aqp.fitted;});
     is($lives, join("\n", 11, 12, '{w}||2', '{at}||3', '{v}||5', '{n}||6', '{k,v}||8',
-        '{"\"Schema One\".doubled(price)"}|((w > 3) AND (at < \'2026-06-01\'::date))|9', '{price}||11', '{w,price}||12', 8),
+        '{"\"Schema One\".doubled(price)"}|((at < \'2026-06-01\'::date) AND (w > 3))|9', '{price}||11', '{w,price}||12', 8),
       "$what, $database: refits, renames and drops");
   }
   return;
@@ -118,7 +118,7 @@ $other->stop;
 my $new = PostgreSQL::Test::Cluster->new('new');
 $new->init;
 chomp(my $bindir = `pg_config --bindir`);
-my $numbers = $old->safe_psql('sales', q{SELECT 't'::regclass::oid, 'kde_aqp.density'::regclass::oid});
+my $numbers = $old->safe_psql('sales', q{SELECT 't'::regclass::oid, 'kde_aqp.fitted'::regclass::oid});
 $old->stop;
 my @upgrade = ('pg_upgrade', '-d', $old->data_dir, '-D', $new->data_dir, '-b', $bindir, '-B', $bindir,
   '-s', $new->host, '-p', $old->port, '-P', $new->port);
@@ -127,7 +127,7 @@ chdir $PostgreSQL::Test::Utils::tmp_check or die $!;
 command_ok([ @upgrade, '--check' ], 'pg_upgrade --check');
 command_ok(\@upgrade, 'pg_upgrade');
 $new->start;
-is($new->safe_psql('sales', q{SELECT 't'::regclass::oid, 'kde_aqp.density'::regclass::oid}), $numbers,
+is($new->safe_psql('sales', q{SELECT 't'::regclass::oid, 'kde_aqp.fitted'::regclass::oid}), $numbers,
   'under the same numbers');
 check_moved($new, \%before, $all, 'pg_upgrade');
 # What it made of the extension is the extension: its parts belong to it, its triggers fire, it can be

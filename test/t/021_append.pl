@@ -22,7 +22,7 @@ $node->safe_psql('postgres', q{
   -- A fit as it was asked for, with the rows it has, as one word.
   CREATE FUNCTION density_of(of regclass) RETURNS text LANGUAGE sql AS $$
     SELECT string_agg(md5(density::text) || ' of ' || rows_read, ', ' ORDER BY column_names, filter)
-    FROM kde_aqp.density WHERE relation = of $$;
+    FROM kde_aqp.fitted WHERE relation = of $$;
 });
 sub sql { return $node->safe_psql('postgres', $_[0]) }
 
@@ -146,7 +146,7 @@ sql(q{SELECT kde_drop('f', ARRAY['k', 'v'])});
 # Not at all any more: the state goes with the next fit.
 sql(q{SELECT kde_set_refresh('f', 'v', append_by => '');} . $more->(10));
 like(refresh('f'), qr/^refitted\|[^;]*$/, 'append_by withdrawn');
-is(sql(q{SELECT sampler IS NULL FROM kde_aqp.upkeep AS u JOIN kde_aqp.density AS d ON d.id = u.density_id
+is(sql(q{SELECT sampler IS NULL FROM kde_aqp.upkeep AS u JOIN kde_aqp.fitted AS d ON d.id = u.density_id
          WHERE d.relation = 'f'::regclass}), 't', 'without a state left');
 
 # What cannot be kept is told at the fit.
@@ -228,9 +228,9 @@ counted();
 is(last_block(), $block, 'rows went into an earlier block');
 is(refresh('c'), 'appended|rows appended: 5, exact', 'and are found there');
 is(refresh('c'), 'fresh|', 'once');
-insert($wide, 40);
+insert($wide, 140);
 counted();
-is(refresh('c'), 'appended|rows appended: 40, exact', 'rows at the end');
+is(refresh('c'), 'appended|rows appended: 140, exact', 'rows at the end');
 insert($narrow, 5);
 counted();
 is(last_block(), $block, 'rows went into a block too far back');
@@ -242,8 +242,13 @@ insert($wide, 4);
 sql(q{SELECT 1 FROM kde_fit('c', 'v', seed => 1)});
 ask($wide, 'COMMIT');
 counted();
-is(refresh('c'), 'refitted|not appended: rows were inserted elsewhere than rows are appended: 4',
-  'rows committed after the fit are missed');
+is(refresh('c'), 'appended|rows appended: 4, exact', 'rows committed after the fit are found at the end');
+ask($narrow, 'BEGIN');
+insert($narrow, 4);
+sql(q{SELECT 1 FROM kde_fit('c', 'v', seed => 1)});
+ask($narrow, 'COMMIT');
+counted();
+is(refresh('c'), 'refitted|not appended: rows were inserted elsewhere than rows are appended: 4', 'elsewhere they are missed');
 # Rows that came back to nothing are no rows, but the statistics count them.
 ask($wide, 'BEGIN');
 insert($wide, 4);

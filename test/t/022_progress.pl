@@ -108,16 +108,35 @@ ask($second, 'ROLLBACK TO s');
 is($shown->($second_pid), '', 'nor after its savepoint');
 ask($second, 'ROLLBACK');
 
-# A command of PostgreSQL's that reports keeps its place.
+# A command of PostgreSQL's that reports is shown beside.
 $hold->();
 send_sql($second, q{COPY (SELECT 1 FROM kde_fit('few', ARRAY['held(v)'])) TO STDOUT});
-ok(wait_until(sub { $node->safe_psql('postgres', qq{
-     SELECT count(*) FROM pg_locks WHERE pid = $second_pid AND locktype = 'advisory' AND NOT granted}) }),
-  'a fit inside of COPY');
-is($shown->($second_pid), '', 'is not shown');
-is($node->safe_psql('postgres', "SELECT pid FROM pg_stat_progress_copy"), $second_pid, 'but COPY is');
+ok(wait_until(sub { $shown->($second_pid) =~ /scanning/ }), 'a fit inside of COPY is shown');
+is($node->safe_psql('postgres', "SELECT pid FROM pg_stat_progress_copy"), $second_pid, 'and so is COPY');
 $release->();
 is(end_sql($second), '1', 'and ends');
+
+# A session that ends.
+$hold->();
+my $ending = open_session($node);
+my $ending_pid = backend_pid($ending);
+send_sql($ending, q{SELECT 1 FROM kde_fit('few', ARRAY['held(v)'])});
+ok(wait_until(sub { $shown->($ending_pid) =~ /scanning/ }), 'a fit whose session is to end');
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($ending_pid, 60000)");
+is($shown->($ending_pid), '', 'nothing is left of it');
+$ending->{run}->finish;
+
+# More than there are places for. The first is in its scan, the others wait for it.
+my @many = map { open_session($node) } 1 .. 66;
+send_sql($_, q{SELECT 1 FROM kde_fit('few', ARRAY['held(v)'])}) for @many;
+ok(wait_until(sub { $node->safe_psql('postgres', q{SELECT count(*) FROM kde_progress WHERE relation = 'few'::regclass}) == 64 }),
+  'as many are shown as there are places');
+ok(wait_until(sub { $node->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE NOT granted}) == 66 }), 'all of them wait');
+is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT pid) FROM kde_progress'), '64|64', 'and no more are shown');
+$release->();
+is(join('', map { end_sql($_) } @many), '1' x 66, 'all of them end');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM kde_progress'), 0, 'and all places are free');
+$_->quit for @many;
 
 # ------------------------------------------------------------------------------- the log
 my $log = -s $node->logfile;

@@ -30,7 +30,7 @@ my @functions = ('now()', 'pg_backend_pid()', 'clock_timestamp()', 'pg_event_tri
   '"extract"(text, timestamptz)', 'format(text)', 'format(text, text)', 'current_setting(text)', 'current_setting(text, boolean)',
   'quote_ident(text)', 'quote_literal(text)', 'pg_has_role(oid, text)', 'has_table_privilege(oid, text)',
   'nextval(regclass)', 'nextval(text)', 'pg_extension_config_dump(regclass, text)', 'pg_extension_config_dump(text, text)',
-  'is_readable(regclass, text[], smallint[], text[], smallint[])', 'unnest(anyarray)', 'to_regclass(text)', 'kde_info(anyelement)',
+  'has_densities()', 'follow_drop()', 'follow_alter()', 'readable_densities()', 'dumped_densities()', 'unnest(anyarray)', 'to_regclass(text)', 'kde_info(anyelement)',
   'kde_to_json(anyelement)', 'on_row()', 'pg_advisory_lock(bigint)', 'pg_total_relation_size(regclass)', 'random()');
 my $plants = join ";\n",
   q{CREATE FUNCTION planted() RETURNS boolean LANGUAGE plpgsql AS
@@ -49,7 +49,7 @@ sub planted_names {
   return join ";\n",
     (map { "CREATE VIEW $schema.$_ AS SELECT 1::pg_catalog.oid AS oid, 1::pg_catalog.oid AS relation,
       'x'::pg_catalog.name AS nspname WHERE public.planted()" }
-      qw(density upkeep pg_class pg_depend pg_extension pg_statistic pg_namespace pg_proc kde_densities)),
+      qw(density fitted upkeep pg_class pg_depend pg_extension pg_statistic pg_namespace pg_proc kde_densities)),
     (map { "CREATE DOMAIN $schema.$_ AS integer CHECK (public.planted())" }
       qw(text bool oid regclass name float8 by_name_only));
 }
@@ -109,7 +109,7 @@ my %schema = (plants => 'ext', installed => 'ext', public_schema => 'public', up
 plant($_) for grep { $_ ne 'plants' } sort keys %schema;
 for my $database (sort keys %schema) {
   my $user = $database eq 'installed' ? 'installer' : $super;
-  my $first = $database eq 'updated' ? "VERSION '0.1.0'" : '';
+  my $first = $database eq 'updated' ? "VERSION '0.2.0'" : '';
   # With mallory's temporary objects in the session, as in one of a pool.
   my ($code, $out, $err) = $node->psql($database, join(";\n",
     ($user eq $super ? ('SET ROLE mallory', planted_names('pg_temp'), 'RESET ROLE') : ()),
@@ -185,11 +185,11 @@ check_call('view', q{SELECT * FROM ext.kde_densities});
 check_call('devices', q{SELECT ext.kde_devices()});
 check_call('RENAME', q{ALTER TABLE alice.t RENAME y TO "Y y"});
 check_call('and back', q{ALTER TABLE alice.t RENAME "Y y" TO y});
-check_call('rows by SQL', q{CREATE TEMP TABLE kept AS SELECT * FROM kde_aqp.density; DELETE FROM kde_aqp.density;
-  INSERT INTO kde_aqp.density SELECT * FROM kept; SELECT count(*) FROM kde_aqp.density}, qr/^7$/);
+check_call('rows by SQL', q{CREATE TEMP TABLE kept AS SELECT * FROM kde_aqp.fitted; DO $$ BEGIN PERFORM ext.kde_drop(relation, column_names, filter => filter) FROM ext.kde_densities; END $$;
+  INSERT INTO kde_aqp.density SELECT * FROM kept; SELECT count(*) FROM kde_aqp.fitted}, qr/^7$/);
 check_call('drop', q{SELECT ext.kde_drop('alice.t', 'z'), ext.kde_drop('alice.t', ARRAY['x', 'y'])});
-check_call('DROP COLUMN', q{ALTER TABLE alice.t DROP COLUMN y; SELECT count(*) FROM kde_aqp.density}, qr/^3$/);
-check_call('DROP TABLE', q{DROP TABLE alice.p; SELECT count(*) FROM kde_aqp.density}, qr/^2$/);
+check_call('DROP COLUMN', q{ALTER TABLE alice.t DROP COLUMN y; SELECT count(*) FROM kde_aqp.fitted}, qr/^3$/);
+check_call('DROP TABLE', q{DROP TABLE alice.p; SELECT count(*) FROM kde_aqp.fitted}, qr/^2$/);
 check_call('ALTER TYPE', q{ALTER TYPE alice.row ADD ATTRIBUTE n pg_catalog.numeric CASCADE});
 
 # ------------------------------------------------------------------- what a table's owner may do in a fit
@@ -272,12 +272,38 @@ ask($session, q{
   RESET ROLE;
   CREATE TABLE public.late AS SELECT x FROM alice.t;
   SELECT ext.kde_fit('public.late', 'x', seed => 1);
-  UPDATE kde_aqp.density SET select_ms = 1e6 WHERE relation = 'public.late'::regclass;});
-my $number = q{SELECT xmin FROM kde_aqp.density WHERE relation = 'public.late'::regclass};
+  CREATE TEMP TABLE late AS SELECT * FROM kde_aqp.fitted WHERE relation = 'public.late'::regclass;
+  UPDATE late SET select_ms = 1e6;
+  SELECT ext.kde_drop('public.late', 'x');
+  INSERT INTO kde_aqp.density SELECT * FROM late;});
+my $number = q{SELECT xmin FROM kde_aqp.fitted WHERE relation = 'public.late'::regclass};
 my $before = ask($session, $number);
 my (undef, $said) = ask($session, 'CALL ext.kde_refresh_all(true)');
 like($said, qr/canceling statement due to user request/, 'a function that says it was cancelled');
 isnt(ask($session, $number), $before, 'does not keep other tables from being refreshed');
+# One that is cancelled, whatever it makes of it, ends the whole command.
+ask($session, q{
+  SET ROLE alice;
+  CREATE OR REPLACE FUNCTION alice.pass(numeric) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS $$
+    BEGIN
+      PERFORM pg_catalog.pg_sleep(600);
+      RETURN $1;
+    EXCEPTION WHEN query_canceled THEN RAISE SQLSTATE '57014' USING MESSAGE = 'in its own words';
+    END $$;
+  RESET ROLE;
+  DELETE FROM late;
+  INSERT INTO late SELECT * FROM kde_aqp.fitted WHERE relation = 'public.late'::regclass;
+  UPDATE late SET select_ms = 1e6;
+  SELECT ext.kde_drop('public.late', 'x');
+  INSERT INTO kde_aqp.density SELECT * FROM late;});
+my $pid = backend_pid($session);
+$before = ask($session, $number);
+send_sql($session, 'CALL ext.kde_refresh_all(true)');
+$node->poll_query_until('plants', "SELECT wait_event OPERATOR(pg_catalog.=) 'PgSleep' FROM pg_catalog.pg_stat_activity WHERE pid OPERATOR(pg_catalog.=) $pid")
+  or die 'no refresh';
+$node->safe_psql('plants', "SELECT pg_catalog.pg_cancel_backend($pid)");
+like((end_sql($session))[1], qr/ERROR:  in its own words/, 'a function that was cancelled');
+is(ask($session, $number), $before, 'ends the refresh of all');
 $session->quit;
 
 # ------------------------------------------------------------------------------------ the worker
@@ -292,14 +318,14 @@ sub create_trap {
 }
 # What looks like the catalog where the extension is not installed.
 my @traps = (
-  [ trap_view => q{CREATE VIEW kde_aqp.density AS SELECT public.planted() AS relation; CREATE VIEW kde_aqp.upkeep AS SELECT public.planted() AS density_id} ],
+  [ trap_view => q{CREATE VIEW kde_aqp.fitted AS SELECT public.planted() AS relation; CREATE VIEW kde_aqp.upkeep AS SELECT public.planted() AS density_id} ],
   [ trap_table => do {
       my $columns = sub {
         $node->safe_psql('plants', "SET search_path = pg_catalog; SELECT string_agg(format('%I bigint', attname), ', ' ORDER BY attnum)
           FROM pg_attribute WHERE attrelid = 'kde_aqp.$_[0]'::regclass AND attnum > 0") };
       join '; ', map { my $c = $columns->($_);
         "CREATE TABLE kde_aqp.$_ ($c, PRIMARY KEY (" . ($c =~ /^(\w+)/)[0] . '))', "INSERT INTO kde_aqp.$_ VALUES (1" . ', 1' x ($c =~ tr/,//) . ')' }
-        'density', 'upkeep' } ]);
+        'fitted', 'upkeep' } ]);
 create_trap(@$_) for @traps;
 $node->safe_psql('plants', q{SET search_path = pg_catalog;
   SET ROLE alice;

@@ -34,7 +34,7 @@ $node->safe_psql('source', q{
 
 my $densities = q{
   SELECT relation, column_names, filter, seed, rows, fitted_at FROM kde_densities ORDER BY seed;
-  SELECT seed, md5(density::text) FROM kde_aqp.density ORDER BY seed;};
+  SELECT seed, md5(density::text) FROM kde_aqp.fitted ORDER BY seed;};
 my $answers = q{SELECT approx_count('t.v', 10, 30), approx_count('t', ARRAY['v', 'w'], ARRAY[10, 2], ARRAY[40, 9])};
 my $all = "$densities $answers";
 my $source = $node->safe_psql('source', $all);
@@ -77,27 +77,30 @@ $node->command_ok([ 'pg_restore', '--clean', '--if-exists', '-e', '-d', 'fresh',
   '--clean --if-exists into an empty database');
 is_restored('fresh', '--clean --if-exists into an empty database');
 
-# Data alone, over the same tables: densities of the same key are in the way, as any row would be.
+# Data alone, over the same tables: densities that are there stay.
 $node->command_ok([ 'pg_dump', '--data-only', '-Fc', '-f', "$directory/data", 'source' ], 'data only');
 $node->safe_psql('fresh', q{TRUNCATE t, u; SELECT kde_drop('t', 'v'), kde_drop('u', 'x')});
-$node->command_fails_like([ 'pg_restore', '-1', '-d', 'fresh', "$directory/data" ], qr/duplicate key value/,
-  'data over densities of the same columns');
-is($node->safe_psql('fresh', 'SELECT count(*) FROM t'), '0', 'which undoes a restore in one transaction');
-$node->safe_psql('fresh', 'TRUNCATE kde_aqp.density');
+my $kept = q{SELECT string_agg(id::text, ' ' ORDER BY id) FROM kde_aqp.fitted};
+my $ids = $node->safe_psql('fresh', $kept);
+for my $how ('--no-owner', '--disable-triggers') {
+  $node->safe_psql('fresh', 'TRUNCATE t, u');
+  $node->command_ok([ 'pg_restore', '-e', '-1', $how, '-d', 'fresh', "$directory/data" ], "data over densities, $how");
+  is($node->safe_psql('fresh', qq{
+       SELECT count(*) > 0 FROM t; SELECT count(*) FROM kde_aqp.density;
+       SELECT tgenabled FROM pg_trigger WHERE tgname = 'on_row';
+       SELECT count(*) FROM kde_aqp.fitted WHERE id = ANY (string_to_array('$ids', ' ')::bigint[])}),
+    "t\n0\nA\n" . scalar(split / /, $ids), "the densities that were there stay, and the door is closed, $how");
+}
+$node->safe_psql('fresh', 'TRUNCATE t, u');
+$node->safe_psql('fresh', q{SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) FROM kde_aqp.fitted});
 $node->command_ok([ 'pg_restore', '-1', '-d', 'fresh', "$directory/data" ], 'data only');
 is_restored('fresh', 'data only');
-# With triggers disabled, rows keep the numbers that columns had where they were dumped, and are not
-# taken for densities of others here; they do not stand in the way of a fit.
-$node->safe_psql('fresh', 'TRUNCATE t, u, kde_aqp.density');
+# With triggers disabled, rows wait in the door until they are enabled again.
+$node->safe_psql('fresh', q{TRUNCATE t, u; SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) FROM kde_aqp.fitted});
 $node->command_ok([ 'pg_restore', '-1', '--disable-triggers', '-d', 'fresh', "$directory/data" ],
   'data only, triggers disabled');
-is($node->safe_psql('fresh', q{
-     SELECT seed FROM kde_densities;
-     SELECT seed FROM kde_fit('t', 'v', seed => 5);
-     SELECT seed FROM kde_fit('t', ARRAY['w', 'v'], method => 'scott', seed => 6);
-     SELECT column_names, seed FROM kde_densities WHERE relation = 't'::regclass ORDER BY seed;
-     SELECT column_names, attribute_numbers, seed FROM kde_aqp.density WHERE relation = 't'::regclass AND filter = '' ORDER BY seed;}),
-  "4\n5\n6\n{v}|5\n{w,v}|6\n{v}|{1}|5\n{w,v}|{2,1}|6", 'densities of columns with other numbers are fitted anew');
+is_restored('fresh', 'triggers disabled');
+is($node->safe_psql('fresh', 'SELECT count(*) FROM kde_aqp.density'), '0', 'and the door is empty');
 
 # ---------------------------------------------------------------------------- parts
 # Of one table: no extension, no densities. Densities left out. The catalog without a table it speaks of.
@@ -140,7 +143,7 @@ $node->safe_psql('private', q{
     kde_fit('t', ARRAY['apart.half(v)', 'w'], method => 'scott', seed => 2), kde_fit('t', 'w', seed => 3);});
 my $private = q{
   SELECT column_names, filter, seed, rows FROM kde_densities ORDER BY seed;
-  SELECT seed, reference_names, md5(density::text) FROM kde_aqp.density ORDER BY seed;
+  SELECT seed, reference_names, md5(density::text) FROM kde_aqp.fitted ORDER BY seed;
   SELECT approx_count('t', ARRAY['v'], ARRAY[10], ARRAY[30], filter => 'apart.is_good(w)'),
     approx_count('t', ARRAY['apart.half(v)', 'w'], ARRAY[5, 2], ARRAY[20, 9]);};
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$directory/private", 'private' ], 'a function in a schema apart');
@@ -162,7 +165,7 @@ for my $restore ([ 'private1', 'with its privileges', 'pg_restore', '-e', '-d', 
   is($node->safe_psql($database, $private), $node->safe_psql('private', $private), "$what: as they were");
   is($node->safe_psql($database, q{
        SELECT seed FROM kde_fit('t', 'v', filter => 'apart.is_good(w)', seed => 5);
-       SELECT count(*) FROM kde_aqp.density;
+       SELECT count(*) FROM kde_aqp.fitted;
        ALTER TABLE t RENAME w TO x;
        SELECT filter FROM kde_densities WHERE seed = 5;
        ALTER TABLE t DROP v;

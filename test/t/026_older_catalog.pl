@@ -15,7 +15,7 @@ $node->start;
 
 sub sql { return $node->safe_psql('postgres', $_[0]) }
 
-# Rows as the older version left them: made by this one, taken over without the columns it did not have.
+# Rows as the older version left them: made by this one, taken over.
 sql(q{
   CREATE EXTENSION kde_aqp;
   CREATE TABLE kept (a integer, b integer);
@@ -23,10 +23,10 @@ sql(q{
   INSERT INTO kept SELECT i, i FROM generate_series(1, 100) AS i;
   INSERT INTO dropped SELECT a FROM kept;
   SELECT kde_fit('kept', 'a', seed => 1), kde_fit('kept', 'b', seed => 1), kde_fit('dropped', 'a', seed => 1);
-  CREATE TABLE rows AS SELECT * FROM kde_aqp.density;
+  CREATE TABLE rows AS SELECT * FROM kde_aqp.fitted;
   ALTER TABLE rows ALTER density TYPE text;
   DROP EXTENSION kde_aqp;
-  CREATE EXTENSION kde_aqp VERSION '0.1.0';
+  CREATE EXTENSION kde_aqp VERSION '0.2.0';
   ALTER TABLE kde_aqp.density DISABLE TRIGGER on_row;
   DO $$
   BEGIN
@@ -51,7 +51,7 @@ my $changes = q{
 is(($node->psql('postgres', $changes, on_error_stop => 1))[0], 0, 'the DDL of others goes on')
   or diag(($node->psql('postgres', $changes))[2]);
 sql('ALTER EXTENSION kde_aqp UPDATE');
-is(sql('SELECT relation, column_names FROM kde_aqp.density'), 'kept|{c}', 'and the catalog has followed it');
+is(sql('SELECT relation, column_names FROM kde_aqp.fitted'), 'kept|{c}', 'and the catalog has followed it');
 is(sql(q{SELECT round(approx_count('kept.c', 1, 50))}), '50', 'updated, it answers');
 
 $node->stop;

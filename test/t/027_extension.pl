@@ -36,7 +36,7 @@ my $objects = q{
     CASE c.relkind WHEN 'v' THEN pg_get_viewdef(c.oid) END)
   FROM member JOIN pg_class AS c ON c.oid = objid AND classid = 'pg_class'::regclass
   UNION ALL
-  SELECT 'constraint', concat_ws('|', c.conrelid::regclass, c.conname, pg_get_constraintdef(c.oid))
+  SELECT 'constraint', concat_ws('|', c.conrelid::regclass, CASE WHEN c.contype <> 'n' THEN c.conname END, pg_get_constraintdef(c.oid)) -- NOT NULL has a name since 18, by the table's first one
   FROM member JOIN pg_constraint AS c ON c.conrelid = objid AND classid = 'pg_class'::regclass
   UNION ALL
   SELECT 'index', pg_get_indexdef(i.indexrelid) FROM member JOIN pg_index AS i ON i.indrelid = objid AND classid = 'pg_class'::regclass
@@ -57,6 +57,15 @@ my $objects = q{
   SELECT 'cast', concat_ws('|', c.castsource::regtype, c.casttarget::regtype, c.castfunc::regprocedure, c.castcontext)
   FROM member JOIN pg_cast AS c ON c.oid = objid AND classid = 'pg_cast'::regclass
   UNION ALL
+  SELECT 'operator', concat_ws('|', o.oid::regoperator, o.oprcode::regprocedure, o.oprcom::regoperator, o.oprnegate::regoperator, o.oprrest, o.oprjoin,
+    o.oprcanhash, o.oprcanmerge)
+  FROM member JOIN pg_operator AS o ON o.oid = objid AND classid = 'pg_operator'::regclass
+  UNION ALL
+  SELECT 'operator class', concat_ws('|', c.opcname, c.opcmethod, c.opcintype::regtype, c.opcdefault, ao.amopopr::regoperator, ao.amopstrategy,
+    ap.amproc::regprocedure, ap.amprocnum)
+  FROM member JOIN pg_opclass AS c ON c.oid = objid AND classid = 'pg_opclass'::regclass
+  LEFT JOIN pg_amop AS ao ON ao.amopfamily = c.opcfamily LEFT JOIN pg_amproc AS ap ON ap.amprocfamily = c.opcfamily
+  UNION ALL
   SELECT 'schema', concat_ws('|', n.nspname, n.nspacl)
   FROM member JOIN pg_namespace AS n ON n.oid = objid AND classid = 'pg_namespace'::regclass
   UNION ALL
@@ -73,7 +82,7 @@ my @older = split /\n/, $node->safe_psql('postgres', qq{
   SELECT v.version FROM pg_available_extension_versions AS v
   JOIN pg_extension_update_paths('kde_aqp') AS p ON p.source = v.version AND p.target = '$newest' AND p.path IS NOT NULL
   WHERE v.name = 'kde_aqp' ORDER BY 1});
-is($older[0], '0.1.0', 'there is a way from the first version');
+is($older[0], '0.2.0', 'there is a way from the first version');
 is($node->safe_psql('postgres', qq{
      SELECT v.version FROM pg_available_extension_versions AS v WHERE v.name = 'kde_aqp' AND v.version <> '$newest'
        AND NOT EXISTS (SELECT FROM pg_extension_update_paths('kde_aqp') AS p
@@ -104,6 +113,37 @@ for my $version (@older) {
     "from $version: it is the newest");
 }
 
+# A superuser's update leaves the rights with the extension's owner.
+for my $version (@older) {
+  (my $database = "superuser_$version") =~ tr/./_/;
+  create_database($database);
+  $node->safe_psql($database, "CREATE EXTENSION kde_aqp SCHEMA aqp VERSION '$version'", @owner);
+  $node->safe_psql($database, 'ALTER EXTENSION kde_aqp UPDATE');
+  is($node->safe_psql($database, $objects), $expected, "from $version: whoever runs the upgrade");
+}
+
+# Defaults of the database change neither where rows are nor what everybody's commands call.
+for my $version ($newest, @older) {
+  (my $database = "defaults_$version") =~ tr/./_/;
+  create_database($database);
+  $node->safe_psql($database, qq{
+    CREATE ACCESS METHOD another TYPE TABLE HANDLER heap_tableam_handler;
+    ALTER DATABASE $database SET default_table_access_method = another;
+    ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;});
+  $node->safe_psql($database, "CREATE EXTENSION kde_aqp SCHEMA aqp VERSION '$version'", @owner);
+  $node->safe_psql($database, 'ALTER EXTENSION kde_aqp UPDATE', @owner);
+  is($node->safe_psql($database, q{
+       SELECT c.relname, a.amname FROM pg_class AS c JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid
+         AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' JOIN pg_am AS a ON a.oid = c.relam
+       WHERE c.relkind IN ('r', 'm') ORDER BY 1}), "density|heap\nfitted|heap\nupkeep|heap", "$version, then the newest: heaps");
+  my (undef, $answers, $errors) = $node->psql($database, q{
+    CREATE TABLE aqp.mine (v integer); ALTER TABLE aqp.mine RENAME v TO w; DROP TABLE aqp.mine;
+    SELECT count(*) FROM kde_aqp.dumped_densities(); SELECT count(*) FROM kde_aqp.readable_densities();
+    SELECT count(*) FROM aqp.kde_progress;}, @owner);
+  is($errors, '', "$version, then the newest: functions are not everybody's, and DDL passes without a warning");
+  is($answers, "0\n0\n0", "$version, then the newest: dumps and views work");
+}
+
 # Rows of the first version, as its catalog had them.
 create_database('rows');
 $node->safe_psql('rows', 'CREATE TABLE t AS SELECT sqrt(i) AS v, i % 7 AS w FROM generate_series(1, 3000) AS i', @owner);
@@ -113,12 +153,12 @@ my $answers = q{
   SELECT approx_count('t.v', 10, 40), approx_count('t', ARRAY['v', 'w'], ARRAY[10, 2], ARRAY[40, 5]),
     md5(kde_density('t', ARRAY['v'], 'w > 3')::text);};
 my $columns = $node->safe_psql('rows', q{
-  CREATE EXTENSION kde_aqp SCHEMA aqp VERSION '0.1.0';
+  CREATE EXTENSION kde_aqp SCHEMA aqp VERSION '0.2.0';
   SELECT string_agg(attname, ', ' ORDER BY attnum) FROM pg_attribute
   WHERE attrelid = 'kde_aqp.density'::regclass AND attnum > 0;
   DROP EXTENSION kde_aqp}, @owner);
 # Values of the type cannot outlive it, but their text can.
-my $saved = qq{SELECT $columns FROM kde_aqp.density};
+my $saved = qq{SELECT $columns FROM kde_aqp.dumped_densities()};
 $node->safe_psql('rows', q{
   SET search_path = public, aqp;
   CREATE EXTENSION kde_aqp SCHEMA aqp;
@@ -130,12 +170,13 @@ my ($code, undef, $err) = $node->psql('rows', "\\copy ($saved) TO '$file'", @own
 is($err, '', 'rows of the first version');
 (undef, undef, $err) = $node->psql('rows', qq{
   DROP EXTENSION kde_aqp;
-  CREATE EXTENSION kde_aqp SCHEMA aqp VERSION '0.1.0';}, @owner);
+  CREATE EXTENSION kde_aqp SCHEMA aqp VERSION '0.2.0';}, @owner);
 is($err, '', 'the first version again');
 # As a server of that version would have them: the trigger of this library writes the newest catalog.
 $node->safe_psql('rows', qq{
   ALTER TABLE kde_aqp.density DISABLE TRIGGER USER;
   \\copy kde_aqp.density FROM '$file'
+  SELECT setval('kde_aqp.density_id', max(id)) FROM kde_aqp.density;
 });
 for my $call ("approx_count('t.v')", "kde_density('t', 'v')", "kde_fit('t', 'v')", "kde_drop('t', 'v')") {
   (undef, undef, $err) = $node->psql('rows', "SET search_path = public, aqp; SELECT $call", @owner);
@@ -151,7 +192,7 @@ is($node->safe_psql('rows', q{
      ALTER TABLE t RENAME x TO v;
      DROP TABLE gone;
      ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_row;
-     ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_change;
+     INSERT INTO kde_aqp.upkeep (density_id, failures) SELECT id, 3 FROM kde_aqp.density WHERE seed = 1;
      SELECT count(*) FROM kde_aqp.density}),
   "{x}|\n{w,x}|\n{x}|(w > 3)\n3", 'before the upgrade, densities follow their tables');
 $node->safe_psql('rows', 'ALTER EXTENSION kde_aqp UPDATE', @owner);
@@ -159,11 +200,50 @@ is($node->safe_psql('rows', $answers, @owner), $before, 'densities of the first 
 is($node->safe_psql('rows', q{
      SET search_path = public, aqp;
      SET client_min_messages = warning;
-     SELECT count(DISTINCT id) FROM kde_aqp.density;
+     SELECT count(DISTINCT id) FROM kde_aqp.fitted;
+     SELECT refresh_failures FROM kde_densities WHERE seed = 1;
      SELECT action FROM kde_refresh('t', force => true);
      SELECT count(*) FROM kde_densities;
      SELECT kde_drop('t', 'v');
-     SELECT count(*) FROM kde_aqp.upkeep;}), "3\nrefitted\nrefitted\nrefitted\n3\nt\n2", 'are refreshed and dropped');
+     SELECT count(*) FROM kde_aqp.upkeep;}), "3\n3\nrefitted\nrefitted\nrefitted\n3\nt\n2", 'are refreshed and dropped');
+
+# A dump of that version restores into this one: its rows, under its columns.
+$node->safe_psql('rows', q{SET search_path = public, aqp; SELECT kde_drop(relation, column_names, filter => filter) FROM kde_densities}, @owner);
+(undef, undef, $err) = $node->psql('rows', "\\copy kde_aqp.density ($columns) FROM '$file'", @owner);
+is($err, '', 'rows of a dump of the first version are taken in');
+is($node->safe_psql('rows', $answers, @owner), $before, 'and answer');
+
+# Filters of 0.2.0 stand as they were written: the upgrade gives them the form that they are asked in, and of
+# two that were one all along one stays.
+create_database('filters');
+$node->safe_psql('filters', q{
+  CREATE TABLE t AS SELECT i AS v, i % 7 AS w FROM generate_series(1, 3000) AS i;
+  SET search_path = public, aqp;
+  CREATE EXTENSION kde_aqp SCHEMA aqp;
+  SELECT kde_fit('t', 'v', filter => 'w > 3 AND v < 20'), kde_fit('t', 'v', filter => 'w = 1'),
+    kde_fit('t', ARRAY['v', 'w'], filter => 'v > w', sample_rows => 3000);}, @owner);
+$node->safe_psql('filters', $_, @owner) for "\\copy ($saved) TO '$file'",
+  q{DROP EXTENSION kde_aqp; CREATE EXTENSION kde_aqp SCHEMA aqp VERSION '0.2.0'};
+# What the library of that version wrote.
+$node->safe_psql('filters', qq{
+  ALTER TABLE kde_aqp.density DISABLE TRIGGER on_row;
+  \\copy kde_aqp.density FROM '$file'
+  UPDATE kde_aqp.density SET filter = '((w > 3) AND (v < 20))' WHERE filter LIKE '%20%';
+  INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(d, '{"filter": "((v < 20) AND (w > 3) AND (w > 3))", "id": 1000}')).* FROM kde_aqp.density AS d
+    WHERE filter LIKE '%20%';
+  UPDATE kde_aqp.density SET filter = '(w < v)' WHERE filter = '(v > w)';
+  ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_row;});
+my $stored = q{SELECT column_names, filter FROM %s ORDER BY filter COLLATE "C"};
+is($node->safe_psql('filters', sprintf $stored, 'kde_aqp.density'),
+  "{v}|((v < 20) AND (w > 3) AND (w > 3))\n{v}|((w > 3) AND (v < 20))\n{v,w}|(w < v)\n{v}|(w = 1)", 'filters as they were written');
+(undef, undef, $err) = $node->psql('filters', 'ALTER EXTENSION kde_aqp UPDATE', @owner);
+like($err, qr/WARNING:  skipping a density of [^\n]*: there is one already/, 'the upgrade says which density goes');
+is($node->safe_psql('filters', sprintf $stored, 'kde_aqp.fitted'), "{v}|((v < 20) AND (w > 3))\n{v,w}|(v > w)\n{v}|(w = 1)", 'filters in one form');
+is($node->safe_psql('filters', q{
+     SET search_path = public, aqp;
+     SELECT (kde_info(kde_density('t', ARRAY['v'], 'w > 3 AND 20 > v'))).rows;
+     SELECT round(approx_count('t', ARRAY['v'], lower => ARRAY[NULL::integer], upper => ARRAY[NULL::integer], filter => 'w < v'));
+     SELECT count(*) FROM kde_refresh('t', force => true) WHERE action = 'refitted'}, @owner), "8\n2994\n3", 'are found and refreshed');
 
 # ------------------------------------------------------------------------------------------ DROP
 # All rows of the system's catalogs, by their numbers.
@@ -204,7 +284,7 @@ like($err, qr/cannot drop extension kde_aqp because other objects depend on it\n
 like($err, qr/view asks depends on function aqp\.approx_count/, 'a view too');
 is($node->safe_psql('dropped', q{SELECT aqp.approx_count('t', 'v', NULL, NULL), aqp.approx_count(d) FROM kept}, @owner), '1000|1000',
   'and all of it goes on');
-for my $object ('TABLE kde_aqp.density', 'TABLE kde_aqp.upkeep', 'SCHEMA kde_aqp', 'TYPE aqp.kde', 'FUNCTION kde_aqp.on_row()',
+for my $object ('TABLE kde_aqp.density', 'MATERIALIZED VIEW kde_aqp.fitted', 'TABLE kde_aqp.upkeep', 'SCHEMA kde_aqp', 'TYPE aqp.kde', 'FUNCTION kde_aqp.on_row()',
   'TRIGGER on_row ON kde_aqp.density', 'EVENT TRIGGER kde_aqp_on_drop', 'SEQUENCE kde_aqp.density_id') {
   (undef, undef, $err) = $node->psql('dropped', "DROP $object CASCADE");
   like($err, qr/because extension kde_aqp requires it|because other objects/, "DROP $object") if $object !~ /^TRIGGER/;

@@ -86,7 +86,7 @@ sub fingerprint {
   my ($node, $database) = @_;
   return $node->safe_psql($database // 'postgres',
     q{SELECT count(*) || ' ' || md5(coalesce(string_agg(d::text, E'\n' ORDER BY d::text), ''))
-      FROM kde_aqp.density AS d});
+      FROM kde_aqp.fitted AS d});
 }
 
 # Settings under which the selection of a bandwidth takes minutes: the sums over all pairs of
@@ -113,7 +113,7 @@ DECLARE
 BEGIN
   LOOP
     IF EXISTS (SELECT FROM pg_locks WHERE pid = fitter AND granted AND locktype = 'object'
-               AND classid = 'kde_aqp.density'::regclass)
+               AND classid = 'kde_aqp.fitted'::regclass)
        AND (phase = 'scan' OR NOT threads
             OR (SELECT count(*) FROM pg_ls_dir('/proc/' || fitter || '/task')) > 1)
     THEN

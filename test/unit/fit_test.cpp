@@ -86,6 +86,27 @@ TEST(FitColumn, ValuesFarNearerThanTheirLattice) {
 }
 
 // The two values may be as near or as far apart as double precision has them.
+// Beside one far off, the others are nearer to each other than stored positions tell apart (knots),
+// or than double precision does once they are scaled (atoms).
+TEST(FitColumn, ValuesFarNearerThanAnOutlier) {
+  std::vector<double> zeros(14, 0.0);
+  zeros.insert(zeros.end(), {kTiny, 59});
+  const std::vector<double> columns[] = {
+      {0, 0, 0, 2.5426100331928071e-319, 1}, {0, 1.5123522339714908e-15, 96}, zeros};
+  for (const std::vector<double>& x : columns) {
+    for (const Method method : {Method::automatic, Method::sheather_jones, Method::silverman}) {
+      FitOptions options;
+      options.method = method;
+      options.rows_per_row_read = 11;
+      Fitted f;
+      f.status = try_fit(sample_of(x), options, {}, &f);
+      ASSERT_TRUE(f.status.ok()) << f.status.message;
+      EXPECT_NEAR(count(f.view(), Range{}), 11.0 * static_cast<double>(x.size()), 1e-6);
+      fitted::expect_sane_answers(f.view(), 50);
+    }
+  }
+}
+
 TEST(FitColumn, TwoDistinctValues) {
   const std::pair<double, double> pairs[] = {{0, 1},
                                              {-kMax, kMax},

@@ -241,6 +241,19 @@ TEST(JointFit, FiniteRowsMayBeFew) {
   }
 }
 
+// Enough rows to choose a bandwidth by, and nothing to choose by in any of them.
+TEST(JointFit, ColumnsOfOneValueEach) {
+  const std::vector<Row> rows(150, {{3, -1}});
+  JointFitOptions options;
+  options.rows_per_row_read = 4;
+  const Fit f = fit(rows, 1000, options);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  const BoxSide there[] = {side(0, 2, 4), side(1, -1, -1)};
+  const BoxSide beside[] = {side(0, 2, 4), side(1, 0, 1)};
+  EXPECT_DOUBLE_EQ(joint_moments(f.view(), there, 0).count, 600);
+  EXPECT_EQ(joint_moments(f.view(), beside, 0).count, 0);
+}
+
 TEST(JointFit, MethodsByNameAreThePlainKernelSum) {
   const std::vector<Row> rows = three_columns(300);
   JointFitOptions options;

@@ -135,7 +135,6 @@ Answer answer_of(const std::vector<Column>& columns, std::span<const BoxSide> bo
     bool in = true;
     for (const BoxSide& side : box) {
       const Column& c = columns[static_cast<std::size_t>(side.column)];
-      if (side.range.lower_unbounded && side.range.upper_unbounded && !side.range.empty) continue;
       in = in && !c.is_null(i) && joint_rows::holds(side.range, c.value[i]);
     }
     if (!in) continue;
@@ -406,7 +405,7 @@ TEST(JointIntegrate, TheWholeRangeIsAllRows) {
   const Density density = joint_rows::scores(columns, 0.35, 0.25, rows);
   const JointView view = density.view();
   EXPECT_EQ(joint_moments(view, {}, -1).count, rows);
-  const BoxSide unbounded[] = {{0, Range{}}, {2, Range{}}};
+  const BoxSide unbounded[] = {{0, Range{}}, {1, Range{}}};
   for (int target = 0; target < 4; ++target) {
     const JointMoments m = joint_moments(view, unbounded, target);
     const Header& h = *view.marginal(target);
@@ -417,13 +416,21 @@ TEST(JointIntegrate, TheWholeRangeIsAllRows) {
     EXPECT_EQ(m.variance, h.variance);
     EXPECT_GE(m.fourth, m.variance * m.variance);
   }
-  // Bounds that hold all values hold all rows but those with NULL there.
+  // A range, also one without bounds, holds all rows but those with NULL there.
+  const Header& third = *view.marginal(2);
+  EXPECT_GT(third.nulls, 0);
+  const BoxSide of_third[] = {{0, Range{}}, {2, Range{}}};
+  for (int target = -1; target < 4; ++target)
+    EXPECT_EQ(joint_moments(view, of_third, target).count, third.rows);
+  EXPECT_EQ(joint_moments(view, of_third, 2).finite, third.finite_rows());
+  const BoxSide both[] = {{2, Range{}}, {3, Range{}}};
   Range all = closed(-kInf, kNan);
   const BoxSide bounded[] = {{2, all}, {3, all}};
   double filled = 0;
   for (std::size_t i = 0; i < 900; ++i)
     filled += !columns[2].is_null(i) && !columns[3].is_null(i) ? 1 : 0;
   EXPECT_NEAR(joint_moments(view, bounded, -1).count, filled, 1e-6 * rows);
+  EXPECT_NEAR(joint_moments(view, both, -1).count, filled, 1e-6 * rows);
   const BoxSide between[] = {{0, closed(-1e9, 1e9)}, {1, closed(-1e9, 1e9)}};
   EXPECT_NEAR(joint_moments(view, between, -1).count, rows, 1e-6 * rows);
 }

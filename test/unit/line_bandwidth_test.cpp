@@ -255,6 +255,24 @@ TEST(LineBandwidth, OfTwoValues) {
   }
 }
 
+// The quartiles are as near to each other, beside the outliers, as double precision has it.
+TEST(LineBandwidth, OfQuartilesBesideWhichOutliersAreEndless) {
+  const std::vector<double> x{-1, 0, 1e-320, 2e-320, 1};
+  const std::pair<Method, Kernel> cases[] = {{Method::lscv, Kernel::gaussian},
+                                             {Method::lscv, Kernel::epanechnikov},
+                                             {Method::smoothed_cv, Kernel::gaussian}};
+  for (const auto& [method, kernel] : cases) {
+    LineRequest request;
+    request.method = method;
+    request.kernel = kernel;
+    LineBandwidth found;
+    const Status s = select_bandwidth(request, x, true, {}, &found);
+    ASSERT_TRUE(s.ok()) << s.message;
+    EXPECT_GT(found.h, 0);
+    EXPECT_LE(found.h, 2);
+  }
+}
+
 TEST(LineBandwidth, RefusesWhatHasNoBandwidth) {
   for (Method method : kEvery) {
     const auto code = [&](const std::vector<double>& x) {

@@ -307,6 +307,7 @@ TEST(Names, MethodsAndTypes) {
   EXPECT_FALSE(parse_method("", &m));
   EXPECT_FALSE(parse_method("Plugin", &m));
   EXPECT_STREQ(value_type_name(ValueType::interval), "interval");
+  EXPECT_STREQ(value_type_name(ValueType::time), "time");
   EXPECT_STREQ(value_type_name(ValueType::float8), "double_precision");
 }
 

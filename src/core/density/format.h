@@ -90,8 +90,9 @@ enum class ValueType : std::uint8_t {
   timestamp = 7,    // seconds since 1970-01-01 00:00
   timestamptz = 8,  // seconds since 1970-01-01 00:00 UTC
   interval = 9,     // seconds; a month is 30 days, as PostgreSQL compares intervals
+  time = 10,        // seconds since midnight, 0 to 86,400
 };
-inline constexpr int kValueTypes = 10;
+inline constexpr int kValueTypes = 11;
 
 enum Flags : std::uint8_t {
   kBounded = 1,       // no mass outside [min, max] (half a lattice step beyond, on a lattice)

@@ -18,9 +18,9 @@ static_assert(std::size(kMethodNames) == kMethods);
 constexpr const char* kKernelNames[] = {"gaussian",   "epanechnikov", "biweight",
                                         "triangular", "uniform",      "cosine"};
 static_assert(std::size(kKernelNames) == kKernels);
-constexpr const char* kTypeNames[] = {"smallint",         "integer", "bigint", "real",
-                                      "double_precision", "numeric", "date",   "timestamp",
-                                      "timestamptz",      "interval"};
+constexpr const char* kTypeNames[] = {"smallint",         "integer",  "bigint", "real",
+                                      "double_precision", "numeric",  "date",   "timestamp",
+                                      "timestamptz",      "interval", "time"};
 static_assert(std::size(kTypeNames) == kValueTypes);
 
 // The double fields of the header in the order of the text.

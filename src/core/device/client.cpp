@@ -13,6 +13,8 @@
 #include "core/device/choose.h"
 #include "core/device/connection.h"
 #include "core/device/memory_file.h"
+#include "core/device/retry.h"
+#include "core/stopwatch.h"
 
 namespace kde {
 namespace {
@@ -200,6 +202,19 @@ Status ServiceDevice::load(std::span<const double> points, int d, const Control&
     return Status::success();
   } catch (const std::bad_alloc&) {
     return no_memory();
+  }
+}
+
+Status ServiceDevice::await_return(double patience_ms, const Control& control) {
+  const Stopwatch since;
+  for (;;) {
+    ServiceTimes times = times_;
+    times.patience_ms = std::min(times.patience_ms, patience_ms - since.ms());
+    ServiceGreeting greeting;
+    const Status s = greet_service(path_, times, control, &greeting);
+    if (s.ok() || s.code == Code::cancelled || s.code == Code::out_of_memory) return s;
+    if (since.ms() >= patience_ms) return s;
+    if (Status p = pause_between_tries(control); !p.ok()) return p;
   }
 }
 

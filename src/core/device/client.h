@@ -53,6 +53,8 @@ class ServiceDevice : public Device {
 
   Status load(std::span<const double> points, int d, const Control& control,
               std::unique_ptr<DeviceSample>* out) override;
+  // Greets the service until it answers: a fallen one may be on its way back.
+  Status await_return(double patience_ms, const Control& control) override;
   // Empty where the service does not answer. Cannot be cancelled: list_service_devices can.
   std::vector<DeviceInfo> devices() override;
   double pair_rate(Precision precision) const override;

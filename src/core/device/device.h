@@ -3,7 +3,7 @@
 //
 // One interface for every side of it: the service's client, the cards themselves (cuda/), and what
 // the service's tests put in their place. The engines of pair_sums.h and gaussian_sums.h are made
-// over it by Engine::Kind::device, and go on on the processor when it fails (device_sums.h).
+// over it by Engine::Kind::device, and go on without it when it fails (device_sums.h, retry.h).
 //
 // Sums are those of pair_sums.h and gaussian_sums.h, over the points as they were loaded:
 //   e_ij = exp(-|y_ij|^2/4),  y_ij = (x_i - x_j)/h  or  A (x_i - x_j)
@@ -81,6 +81,10 @@ class Device {
   virtual Status load(std::span<const double> points, int d, const Control& control,
                       std::unique_ptr<DeviceSample>* out) = 0;
 
+  // Waits after an error until the device can be asked again, at most patience_ms. Errors:
+  // cancelled; unavailable, failed: it cannot. One of this very process is never away.
+  virtual Status await_return(double patience_ms, const Control& control);
+
   // Safe from any thread.
   virtual std::vector<DeviceInfo> devices() = 0;
 
@@ -88,5 +92,7 @@ class Device {
   // estimated; what predicts whether the way there is worth it (choose.h). > 0.
   virtual double pair_rate(Precision precision) const = 0;
 };
+
+inline Status Device::await_return(double, const Control&) { return Status::success(); }
 
 }  // namespace kde

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/device/device.h"
+#include "core/device/retry.h"
 #include "core/estimate/factor_frame.h"
 #include "core/sums/kernel_sums.h"
 #include "core/sums/ordered_sum.h"
@@ -169,7 +170,8 @@ class Estimate {
                              sums.subspan(done));
   }
 
-  // *done: how many sums it computed; the others are for the processor. Errors: cancelled.
+  // *done: how many sums it computed; the others are for the processor. Errors: cancelled; the
+  // device's, where nobody should go on (device/retry.h).
   Status sum_by_device(const Engine& engine, std::span<double> sums, std::size_t* done) {
     const int d = static_cast<int>(d_);
     // Fewer than two points are no sample to a device.
@@ -183,16 +185,31 @@ class Estimate {
             : Precision::full;
     std::unique_ptr<DeviceSample> sample;
     Status s = engine.device->load(near_points_, d, control_, &sample);
-    while (s.ok() && *done < sums.size()) {
-      const std::size_t some = std::min(sums.size() - *done, static_cast<std::size_t>(kMaxQueries));
-      s = sample->density(unit, std::span(near_queries_).subspan(*done * d_, some * d_), precision,
-                          control_, sums.subspan(*done, some));
-      if (!s.ok()) break;
-      *done += some;
-      if (engine.use != nullptr) ++engine.use->device_sums;
+    for (bool has_returned = false;;) {
+      if (s.ok()) s = densities_by_device(sample.get(), unit, precision, engine.use, sums, done);
+      if (s.ok() || s.code == Code::cancelled) return s;
+      if (engine.use != nullptr && engine.use->trouble.ok()) engine.use->trouble = s;
+      const SumsWork left{std::ssize(near_points_) / d, d, 1, precision,
+                          static_cast<std::int64_t>(sums.size() - *done)};
+      if (!is_worth_return(engine, left, control_.threads)) return Status::success();
+      if (has_returned) return s;
+      has_returned = true;
+      s = load_again(engine, left, near_points_, control_, &sample);
     }
-    if (s.code == Code::cancelled) return s;
-    if (!s.ok() && engine.use != nullptr && engine.use->trouble.ok()) engine.use->trouble = s;
+  }
+
+  Status densities_by_device(DeviceSample* sample, const std::vector<double>& unit,
+                             Precision precision, DeviceUse* use, std::span<double> sums,
+                             std::size_t* done) {
+    while (*done < sums.size()) {
+      const std::size_t some = std::min(sums.size() - *done, static_cast<std::size_t>(kMaxQueries));
+      const auto queries = std::span(near_queries_).subspan(*done * d_, some * d_);
+      if (Status s = sample->density(unit, queries, precision, control_, sums.subspan(*done, some));
+          !s.ok())
+        return s;
+      *done += some;
+      if (use != nullptr) ++use->device_sums;
+    }
     return Status::success();
   }
 

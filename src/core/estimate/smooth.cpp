@@ -143,7 +143,22 @@ class Builder {
     return true;
   }
 
+  // Of nodes that stored positions do not tell apart one is kept, and the last node always.
+  void merge_coinciding() {
+    const auto stored = [this](std::int64_t q) { return truncate_position(source_.position(q)); };
+    std::size_t kept = 1;
+    for (std::size_t i = 1; i < chosen_.size(); ++i) {
+      if (stored(chosen_[i]) > stored(chosen_[kept - 1])) {
+        chosen_[kept++] = chosen_[i];
+      } else if (i + 1 == chosen_.size() && kept > 1) {
+        chosen_[kept - 1] = chosen_[i];
+      }
+    }
+    chosen_.resize(kept);
+  }
+
   void write(SmoothPart* out) {
+    merge_coinciding();
     const std::size_t n = chosen_.size();
     *out = {};
     out->knot_u.resize(n);

@@ -71,7 +71,7 @@ void add_correlated_block(const BoxPlan& plan, std::size_t block, BoxSums* sums)
 // rounded; the others by their places.
 bool is_member(const BoxPlan& plan, int side, std::size_t block, int point);
 
-// Drops sides that bound nothing. False: no row is in the box.
+// Drops sides that every row is in. False: no row is in the box.
 bool plan_box(const JointView& density, std::span<const BoxSide> sides, int target, BoxPlan* plan);
 // Over all blocks within reach of the box.
 BoxSums sum_blocks(const BoxPlan& plan);

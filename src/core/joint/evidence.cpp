@@ -199,6 +199,11 @@ Evidence::Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
   }
 }
 
+bool Evidence::has_boxes() const {
+  const auto has_some = [](const std::vector<Box>& boxes) { return !boxes.empty(); };
+  return stopped_ || std::any_of(std::begin(boxes_), std::end(boxes_), has_some);
+}
+
 Status Evidence::measure(const MakeDensity& make, const Control& control,
                          PredictionError* out) const {
   Scale scales[kErrorScales];

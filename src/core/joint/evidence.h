@@ -55,6 +55,10 @@ class Evidence {
   Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
            std::span<const Header* const> marginals, std::uint64_t seed, const Control& control);
 
+  // Whether there is a box to compare candidates by: of columns that have hardly more than one
+  // value each there is none, and then nothing to measure.
+  bool has_boxes() const;
+
   // Errors: those of `make`; cancelled. Throws std::bad_alloc.
   Status measure(const MakeDensity& make, const Control& control, PredictionError* out) const;
 

@@ -52,25 +52,9 @@ class AutomaticFit {
     PredictionError error;
     bool measured = false;
     const bool needless = input_.table_rows() <= n;  // every row is in the sample
-    if (!needless && std::ssize(rows) >= kLeastRowsForEvidence) {
-      const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
-                              input_.control);
-      const WorkAmount scales{WorkUnit::steps, std::ssize(kScales)};
-      std::int64_t tried = 0;
-      for (const double scale : kScales) {
-        input_.control.tell(scales, tried++);
-        PredictionError e;
-        const auto make = [&](std::span<const std::uint32_t> kept, std::vector<std::uint64_t>* out,
-                              std::size_t* bytes) {
-          JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
-          return encode_automatic(kept, bandwidth_of(scale, kept.size()), header, out, bytes);
-        };
-        if (Status s = evidence.measure(make, input_.control, &e); !s.ok()) return s;
-        if (measured && e.loss >= error.loss) continue;
-        error = e;
-        h = bandwidth_of(scale, rows.size());
-        measured = true;
-      }
+    const bool few = std::ssize(rows) < kLeastRowsForEvidence;
+    if (!needless && !few) {
+      if (Status s = choose_bandwidth(rows, &h, &error, &measured); !s.ok()) return s;
     }
     report_->select_ms = selecting.ms();
     input_.control.begin(Stage::estimating);
@@ -92,13 +76,40 @@ class AutomaticFit {
                     h, error.count[1], error.count[3]);
     } else {
       std::snprintf(report_->model, sizeof report_->model, "%s",
-                    needless ? "every row is stored" : "too few rows to choose a bandwidth by");
+                    needless ? "every row is stored"
+                    : few    ? "too few rows to choose a bandwidth by"
+                             : "too few values to choose a bandwidth by");
     }
     report_->estimate_ms = estimating.ms();
     return Status::success();
   }
 
  private:
+  // *measured: whether the rows have anything to choose by.
+  Status choose_bandwidth(const std::vector<std::uint32_t>& rows, double* h, PredictionError* error,
+                          bool* measured) const {
+    const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
+                            input_.control);
+    if (!evidence.has_boxes()) return Status::success();
+    const WorkAmount scales{WorkUnit::steps, std::ssize(kScales)};
+    std::int64_t tried = 0;
+    for (const double scale : kScales) {
+      input_.control.tell(scales, tried++);
+      PredictionError e;
+      const auto make = [&](std::span<const std::uint32_t> kept, std::vector<std::uint64_t>* out,
+                            std::size_t* bytes) {
+        JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
+        return encode_automatic(kept, bandwidth_of(scale, kept.size()), header, out, bytes);
+      };
+      if (Status s = evidence.measure(make, input_.control, &e); !s.ok()) return s;
+      if (*measured && e.loss >= error->loss) continue;
+      *error = e;
+      *h = bandwidth_of(scale, rows.size());
+      *measured = true;
+    }
+    return Status::success();
+  }
+
   Status encode_automatic(std::span<const std::uint32_t> rows, double h, const JointHeader& header,
                           std::vector<std::uint64_t>* words, std::size_t* size) const {
     JointParts parts;

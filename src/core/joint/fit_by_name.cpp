@@ -1,5 +1,7 @@
 // Of fit.h: the methods by name. H by select_bandwidth_matrix (select/bandwidth_matrix.h); in units
-// of its diagonal's roots the kernel is N(0, P), P the correlation matrix of H.
+// of its diagonal's roots the kernel is N(0, P), P the correlation matrix of H. H is chosen from
+// the rows that are complete, without NULL, NaN or infinite values; the points are all rows of the
+// sample, so that a question about some of the columns finds the rows that have values in those.
 #include "core/joint/axis.h"
 #include "core/joint/fitting.h"
 #include "core/select/bandwidth_matrix.h"
@@ -49,37 +51,35 @@ class NamedFit {
     input_.control.begin(Stage::selecting);
     const Stopwatch selecting;
     std::vector<std::uint32_t> rows;
+    std::vector<std::uint32_t> complete;
     for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(input_.sample.rows); ++i) {
-      bool complete = true;
+      rows.push_back(i);
+      bool all = true;
       for (std::size_t k = 0; k < d_; ++k)
-        complete = complete && !input_.is_null(i, k) && std::isfinite(input_.value(i, k));
-      if (complete) rows.push_back(i);
+        all = all && !input_.is_null(i, k) && std::isfinite(input_.value(i, k));
+      if (all) complete.push_back(i);
     }
-    const double complete = static_cast<double>(rows.size());
-    if (std::ssize(rows) < least_joint_rows(input_.sample.columns))
+    if (std::ssize(complete) < least_joint_rows(input_.sample.columns))
       return Status::error(Code::degenerate,
                            "%zu columns need at least %lld rows without null, NaN and infinite "
                            "values, the sample has %zu",
                            d_, static_cast<long long>(least_joint_rows(input_.sample.columns)),
-                           rows.size());
+                           complete.size());
     BandwidthMatrix found;
-    if (Status s = select(rows, &found, column); !s.ok()) return s;
+    if (Status s = select(complete, &found, column); !s.ok()) return s;
     report_->status = found.status;
     std::snprintf(report_->notice, sizeof report_->notice, "%s", found.notice);
     report_->bandwidth = found.matrix;
     report_->select_ms = selecting.ms();
     input_.control.begin(Stage::estimating);
     const Stopwatch estimating;
-    if (rows.size() < static_cast<std::size_t>(input_.sample.rows) && report_->notice[0] == '\0')
+    if (complete.size() < rows.size() && report_->notice[0] == '\0')
       std::snprintf(report_->notice, sizeof report_->notice,
-                    "%lld of %lld rows of the sample have null, NaN or infinite values and are "
-                    "left out",
-                    static_cast<long long>(input_.sample.rows - std::ssize(rows)),
-                    static_cast<long long>(input_.sample.rows));
+                    "%zu of %zu rows of the sample have null, NaN or infinite values: the "
+                    "bandwidth is chosen without them",
+                    rows.size() - complete.size(), rows.size());
     if (Status s = thin_to_budget(input_, marginals_, kCorrelated, &rows); !s.ok()) return s;
     const double n = static_cast<double>(rows.size());
-    const double table =
-        std::max(input_.table_rows() * complete / static_cast<double>(input_.sample.rows), n);
     PredictionError error;
     bool measured = false;
     if (std::ssize(rows) >= kLeastRowsForEvidence) {
@@ -98,7 +98,7 @@ class NamedFit {
         error.mean[i] = of_all_rows(error.mean[i]);
       }
     }
-    JointHeader header = describe_rows(input_, table, 0);
+    JointHeader header = describe_rows(input_, std::max(input_.table_rows(), n), 0);
     header.points = static_cast<std::uint32_t>(rows.size());
     describe_sampling(input_, n, &header);
     // The kernel's own error does not end where every row is a point: no finite population's
@@ -226,7 +226,10 @@ class NamedFit {
         axis.center = parts.column[k].center;
         axis.bandwidth = parts.column[k].bandwidth;
         axis.marginal = marginals_.header[k];
-        parts.coordinate.push_back(axis.coordinate(input_.value(row, k)));
+        const double x = input_.value(row, k);
+        parts.coordinate.push_back(input_.is_null(row, k) ? kNowhere
+                                   : std::isnan(x)        ? kNotANumber
+                                                          : axis.coordinate(x));
       }
     }
     return encode_joint(parts, words, size);

@@ -157,8 +157,10 @@ bool plan_box(const JointView& density, std::span<const BoxSide> sides, int targ
   if (target >= 0) plan_target(density, target, plan);
   for (const BoxSide& side : sides) {
     if (side.range.empty) return false;
-    // No condition at all: rows with NULL there count.
-    if (side.range.lower_unbounded && side.range.upper_unbounded) continue;
+    // Without bounds all but NULL is in the range; where there is none, that is no condition.
+    if (side.range.lower_unbounded && side.range.upper_unbounded &&
+        !(density.marginal(side.column)->nulls > 0))
+      continue;
     if (plan->sides == kMaxColumns) return false;
     const AxisRange range = axis_of(density, side.column).range(side.range);
     if (range.empty) return false;

@@ -27,8 +27,8 @@ namespace kde {
 inline constexpr float kJointReach = 6;
 
 struct BoxSide {
-  int column;  // no column twice
-  Range range;
+  int column;   // no column twice
+  Range range;  // a NULL is no value of any, not of one without bounds either
 };
 
 struct JointMoments {
@@ -50,10 +50,10 @@ struct JointMoments {
   double points_visited = 0;  // points whose kernel was integrated
 };
 
-// sides: the bounded columns, none for all rows; target: a column, or -1 for the count alone. No
-// allocation; deterministic: the same density and box, the same answer, on every processor up to
-// the rounding stated: counts within 1e-6 of the rows of the same sum in double precision.
-// Monotone in the box for product kernels, to that rounding.
+// sides: the columns with a range, none for all rows, with NULL or without; target: a column, or -1
+// for the count alone. No allocation; deterministic: the same density and box, the same answer, on
+// every processor up to the rounding stated: counts within 1e-6 of the rows of the same sum in
+// double precision. Monotone in the box for product kernels, to that rounding.
 JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target);
 
 // The same by the formulas in double, scalar, point by point, every point: the truth for tests.

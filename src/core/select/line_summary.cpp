@@ -8,6 +8,10 @@
 namespace kde {
 namespace {
 
+// Of sigma. So small a part of it has a square that is still a number, and bandwidths searched from
+// a part of that up are some hundreds of octaves, not endless.
+constexpr double kLeastIqr = 0x1p-400;
+
 class WeightedLine {
  public:
   WeightedLine(std::span<const double> x, std::span<const double> weights)
@@ -77,7 +81,7 @@ bool is_ascending(std::span<const double> x) {
 }  // namespace
 
 double LineSummary::robust_scale(double divisor) const {
-  return iqr > 0 ? std::fmin(sigma, iqr / divisor) : sigma;
+  return iqr > kLeastIqr * sigma ? std::fmin(sigma, iqr / divisor) : sigma;
 }
 
 Status summarize_line(std::span<const double> sorted, std::span<const double> weights,

@@ -16,7 +16,8 @@ struct LineSummary {
   double iqr = 0;         // interquartile range, R's type 7, in units of x; may be 0
   double tied_pairs = 0;  // pairs of equal values
 
-  // The smaller of sigma and iqr/divisor (1.34 or 1.349: the normal's own iqr); sigma if iqr is 0.
+  // The smaller of sigma and iqr/divisor (1.34 or 1.349: the normal's own iqr); sigma if iqr is 0
+  // or, beside sigma, too near to it for a range of bandwidths between them.
   double robust_scale(double divisor) const;
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/device/checks.h"
 #include "core/device/device.h"
+#include "core/device/retry.h"
 #include "core/sums/gaussian_parts.h"
 
 namespace kde {
@@ -31,7 +32,7 @@ Status make_processor_sums(const Engine& engine, std::span<const double> points,
   return make_gaussian_sums(engine, points, d, control, out);
 }
 
-// A sample on a device, until that fails; then with the processor's engine.
+// A sample on a device, until that fails for good; then with the processor's engine, if at all.
 template <class Sums>
 class DeviceFirst {
  public:
@@ -42,12 +43,13 @@ class DeviceFirst {
         n_(std::ssize(points_) / d),
         control_(control) {}
 
-  // To be called first. Errors: cancelled.
+  // To be called first. Errors: cancelled; the device's, where nobody should go on.
   Status load() {
-    Status s = engine_.device->load(points_, d_, control_, &sample_);
+    const Status s = engine_.device->load(points_, d_, control_, &sample_);
     if (s.ok()) return s;
     sample_.reset();
     if (s.code == Code::cancelled) return s;
+    if (is_worth_return(engine_, work_left(), control_.threads)) return come_back(s);
     note_trouble(s);
     return Status::success();
   }
@@ -58,24 +60,52 @@ class DeviceFirst {
   template <class OnDevice, class OnProcessor>
   Status compute(const OnDevice& on_device, const OnProcessor& on_processor,
                  std::int64_t bandwidths = 1) {
-    if (sample_ == nullptr) return compute_on_processor(on_processor);
-    // A device tells nothing while it computes.
-    const WorkAmount pairs = pairs_of(n_, bandwidths);
-    control_.tell(pairs, 0);
-    const Status s = on_device(*sample_, engine_.precision, control_);
-    if (s.ok()) control_.tell(pairs, pairs.total);
-    if (s.ok() && engine_.use != nullptr) ++engine_.use->device_sums;
-    if (s.ok() || s.code == Code::cancelled) return s;
-    const Status p = compute_on_processor(on_processor);
-    // What has no meaning to the processor either says nothing against the device.
-    if (p.code == Code::invalid_argument) return p;
-    sample_.reset();
-    points_ = {};
-    note_trouble(s);
-    return p;
+    while (sample_ != nullptr) {
+      // A device tells nothing while it computes.
+      const WorkAmount pairs = pairs_of(n_, bandwidths);
+      control_.tell(pairs, 0);
+      const Status s = on_device(*sample_, engine_.precision, control_);
+      if (s.ok()) {
+        control_.tell(pairs, pairs.total);
+        ++sums_;
+        if (engine_.use != nullptr) ++engine_.use->device_sums;
+      }
+      if (s.ok() || s.code == Code::cancelled) return s;
+      if (s.code != Code::invalid_argument &&
+          is_worth_return(engine_, work_left(), control_.threads)) {
+        if (Status r = come_back(s); !r.ok()) return r;
+        continue;
+      }
+      const Status p = compute_on_processor(on_processor);
+      // What has no meaning to the processor either says nothing against the device.
+      if (p.code == Code::invalid_argument) return p;
+      sample_.reset();
+      points_ = {};
+      note_trouble(s);
+      return p;
+    }
+    return compute_on_processor(on_processor);
   }
 
  private:
+  // What the plan says is still to come, this sum at least.
+  SumsWork work_left() const {
+    const std::int64_t done =
+        engine_.use != nullptr ? engine_.use->device_sums + engine_.use->processor_sums : sums_;
+    SumsWork left{n_, d_, 1, engine_.precision};
+    left.sums = static_cast<int>(std::max<std::int64_t>(engine_.plan.sums - done, 1));
+    return left;
+  }
+
+  // A device that has failed twice is not asked a third time.
+  Status come_back(const Status& trouble) {
+    note_trouble(trouble);
+    sample_.reset();
+    if (has_returned_) return trouble;
+    has_returned_ = true;
+    return load_again(engine_, work_left(), points_, control_, &sample_);
+  }
+
   template <class OnProcessor>
   Status compute_on_processor(const OnProcessor& on_processor) {
     if (processor_ == nullptr) {
@@ -98,6 +128,8 @@ class DeviceFirst {
   std::int64_t n_;
   Control control_;
   std::unique_ptr<DeviceSample> sample_;  // null once it has failed
+  std::int64_t sums_ = 0;                 // by the device
+  bool has_returned_ = false;             // or was waited for in vain
   std::unique_ptr<Sums> processor_;       // null until it is needed
 };
 

@@ -40,7 +40,15 @@ class Device;
 struct DeviceUse {
   std::int64_t device_sums = 0;     // computed by it
   std::int64_t processor_sums = 0;  // computed by the processor instead
-  Status trouble;                   // the first reason for that; ok if there was none
+  Status trouble;  // what first went wrong, if it came back or not; ok if nothing did
+};
+
+// Who goes on where a device fails: device/retry.h has the rule.
+struct DevicePlan {
+  // Passes over the pairs that the work takes, about (SumsWork::sums of choose.h): what is left of
+  // them tells how long the processor would take. 0: the processor goes on, however long.
+  int sums = 0;
+  int patience_ms = 10000;  // a device that is away is waited for so long at most
 };
 
 // Which implementation computes the sums. `target` is a Highway target bit of simd_targets(),
@@ -52,6 +60,7 @@ struct Engine {
   // Of kind device: not null, and outlives the sums; `use` may be null.
   Device* device = nullptr;
   DeviceUse* use = nullptr;
+  DevicePlan plan{};
 };
 
 // Whether terms are in single precision, so that last digits are for another engine to find.

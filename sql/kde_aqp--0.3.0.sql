@@ -1,4 +1,4 @@
--- Install script of kde_aqp 0.1.0.
+-- Install script of kde_aqp 0.3.0. What it makes, kde_aqp--0.2.0--0.3.0.sql makes of 0.2.0.
 --
 -- Functions and the type go to the schema the extension is created in; the catalog lives in the
 -- schema kde_aqp. Every function has its volatility, strictness and parallel label; what answers
@@ -50,6 +50,68 @@ CREATE FUNCTION kde_info(
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_info(kde) IS 'what a density holds, as a record';
 
+-- Equality is that of the stored bytes; the order means nothing, and is there for DISTINCT, GROUP BY and
+-- merges to sort by (src/pg/type_order.cpp).
+CREATE FUNCTION kde_eq(kde, kde) RETURNS boolean
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_ne(kde, kde) RETURNS boolean
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_lt(kde, kde) RETURNS boolean
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_le(kde, kde) RETURNS boolean
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_gt(kde, kde) RETURNS boolean
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_ge(kde, kde) RETURNS boolean
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_cmp(kde, kde) RETURNS integer
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_hash(kde) RETURNS integer
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_hash_extended(kde, bigint) RETURNS bigint
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_eq(kde, kde) IS 'implementation of = operator';
+COMMENT ON FUNCTION kde_ne(kde, kde) IS 'implementation of <> operator';
+COMMENT ON FUNCTION kde_lt(kde, kde) IS 'implementation of < operator';
+COMMENT ON FUNCTION kde_le(kde, kde) IS 'implementation of <= operator';
+COMMENT ON FUNCTION kde_gt(kde, kde) IS 'implementation of > operator';
+COMMENT ON FUNCTION kde_ge(kde, kde) IS 'implementation of >= operator';
+COMMENT ON FUNCTION kde_cmp(kde, kde) IS 'less-equal-greater';
+COMMENT ON FUNCTION kde_hash(kde) IS 'hash';
+COMMENT ON FUNCTION kde_hash_extended(kde, bigint) IS 'hash';
+
+CREATE OPERATOR = (
+    FUNCTION = kde_eq, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = =, NEGATOR = <>,
+    RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
+CREATE OPERATOR <> (
+    FUNCTION = kde_ne, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <>, NEGATOR = =,
+    RESTRICT = neqsel, JOIN = neqjoinsel);
+CREATE OPERATOR < (
+    FUNCTION = kde_lt, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = >, NEGATOR = >=,
+    RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
+CREATE OPERATOR <= (
+    FUNCTION = kde_le, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = >=, NEGATOR = >,
+    RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
+CREATE OPERATOR > (
+    FUNCTION = kde_gt, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <, NEGATOR = <=,
+    RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
+CREATE OPERATOR >= (
+    FUNCTION = kde_ge, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <=, NEGATOR = <,
+    RESTRICT = scalargesel, JOIN = scalargejoinsel);
+COMMENT ON OPERATOR = (kde, kde) IS 'stored alike, byte by byte';
+COMMENT ON OPERATOR <> (kde, kde) IS 'not stored alike';
+COMMENT ON OPERATOR < (kde, kde) IS 'before, by stored bytes: an order to sort by, without a meaning';
+COMMENT ON OPERATOR <= (kde, kde) IS 'before or equal, by stored bytes';
+COMMENT ON OPERATOR > (kde, kde) IS 'after, by stored bytes';
+COMMENT ON OPERATOR >= (kde, kde) IS 'after or equal, by stored bytes';
+
+CREATE OPERATOR CLASS kde_ops DEFAULT FOR TYPE kde USING btree AS
+    OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
+    FUNCTION 1 kde_cmp(kde, kde);
+CREATE OPERATOR CLASS kde_ops DEFAULT FOR TYPE kde USING hash AS
+    OPERATOR 1 =,
+    FUNCTION 1 kde_hash(kde), FUNCTION 2 kde_hash_extended(kde, bigint);
+
 -- ---------------------------------------------------------------------------------------------
 -- The catalog
 -- ---------------------------------------------------------------------------------------------
@@ -64,14 +126,20 @@ CREATE TYPE kde_aqp.by_name_only AS ENUM ('by name only');
 COMMENT ON TYPE kde_aqp.by_name_only IS
     'of a parameter never given, after which arguments are given by name';
 
--- The layout is known to src/pg/catalog.cpp.
-CREATE TABLE kde_aqp.density (
+-- What ties a density to its row of kde_aqp.upkeep. Given out here, never taken from a dump.
+CREATE SEQUENCE kde_aqp.density_id;
+COMMENT ON SEQUENCE kde_aqp.density_id IS 'numbers of densities';
+REVOKE ALL ON SEQUENCE kde_aqp.density_id FROM PUBLIC;
+
+-- The catalog is kde_aqp.fitted below. This is its door, for dumps and restores alone, always empty: a
+-- row that is inserted goes to the catalog, and a dump reads the catalog by the condition below.
+-- Unlogged, so that no publication takes it. Its columns, the catalog's, are known to src/pg/catalog.cpp.
+CREATE UNLOGGED TABLE kde_aqp.density (
     relation regclass NOT NULL,
     -- Names of columns, and expressions as PostgreSQL prints them.
     column_names text[] NOT NULL,
-    -- Follow from the names, as the two after the filter do: set by the trigger below whenever a row
-    -- comes by SQL (a restore, a subscription), checked against the names on every read. 0: an
-    -- expression.
+    -- Follow from the names, as the two after the filter do: set by the trigger below where a row comes
+    -- by a restore, checked against the names on every read. 0: an expression.
     attribute_numbers smallint[] NOT NULL,
     -- '': all rows.
     filter text NOT NULL,
@@ -97,43 +165,129 @@ CREATE TABLE kde_aqp.density (
     bandwidth_matrix double precision[],
     stored_rows bigint,
     fitted_at timestamp with time zone NOT NULL,
-    PRIMARY KEY (relation, column_names, filter)
-);
-COMMENT ON TABLE kde_aqp.density IS 'fitted densities, one row for each set of columns and filter';
-REVOKE ALL ON kde_aqp.density FROM PUBLIC;
+    -- Since 0.2.0, at the end, where an upgrade puts them.
+    id bigint NOT NULL,
+    -- NULL: another one each time.
+    requested_seed bigint,
+    -- Of kde_set_refresh(); NULL: as the options of the server say.
+    refresh_enabled boolean NOT NULL DEFAULT true,
+    refresh_scale_factor double precision,
+    refresh_threshold bigint,
+    refresh_max_age interval,
+    append_by text
+) USING heap;
+COMMENT ON TABLE kde_aqp.density IS 'by which fitted densities are dumped and restored';
 
--- What the owner of a database needs to dump and restore it.
+-- What the materialized view is made of: what is in it, so that REFRESH changes nothing.
+CREATE FUNCTION kde_aqp.stored() RETURNS SETOF kde_aqp.density
+AS 'MODULE_PATHNAME', 'kde_stored' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.stored() IS 'the rows of kde_aqp.fitted, for its REFRESH';
+REVOKE ALL ON FUNCTION kde_aqp.stored() FROM PUBLIC;
+
+-- The catalog. A materialized view is what no publication takes and no SQL writes to, while standbys,
+-- backups and pg_upgrade have it; src/pg/catalog.cpp alone writes it, as a heap, whatever tables are
+-- by default.
+CREATE MATERIALIZED VIEW kde_aqp.fitted USING heap AS
+SELECT
+    relation, column_names, attribute_numbers, filter, reference_names, reference_numbers, density,
+    requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
+    bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
+    bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
+    refresh_scale_factor, refresh_threshold, refresh_max_age, append_by
+FROM kde_aqp.stored();
+COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
+    'fitted densities, one row for each set of columns and filter';
+REVOKE ALL ON kde_aqp.fitted FROM PUBLIC;
+CREATE UNIQUE INDEX fitted_key ON kde_aqp.fitted (relation, column_names, filter);
+
+-- What this server alone knows of a density, so no part of a dump or a publication. After a crash, in
+-- a restored backup and on a promoted standby it is empty: there the cumulative statistics begin anew,
+-- too. The layout is known to src/pg/upkeep.cpp.
+CREATE UNLOGGED TABLE kde_aqp.upkeep (
+    density_id bigint PRIMARY KEY,
+    -- The cumulative statistics at the fit, a row a leaf: relation, file, inserts, updates, deletes,
+    -- live rows, rows at the last count. '{0}': rows were elsewhere. NULL: they were not known.
+    counters bigint[],
+    -- What kde_drift() last found.
+    drift double precision,
+    drift_p_value double precision,
+    drift_at timestamp with time zone,
+    -- Refreshes that failed since the last fit.
+    failures integer NOT NULL,
+    last_error text,
+    failed_at timestamp with time zone,
+    -- The state of the sampler, of densities that appended rows are added to.
+    sampler bytea,
+    table_rows double precision
+) USING heap;
+COMMENT ON TABLE kde_aqp.upkeep IS 'what refreshes know of each density';
+REVOKE ALL ON kde_aqp.upkeep FROM PUBLIC;
+
+-- Whoever dumps a database has to lock the door, and read it, and reads of the densities what he may
+-- read of their columns.
 GRANT USAGE ON SCHEMA kde_aqp TO @extowner@;
-GRANT SELECT, INSERT, DELETE ON kde_aqp.density TO @extowner@;
--- A row whose table is gone would be dumped as a bare number and name another table elsewhere.
+GRANT USAGE ON SCHEMA kde_aqp TO PUBLIC;
+GRANT SELECT ON kde_aqp.density TO PUBLIC;
+-- Who restores one: its owner, or the one who installs. Each row only for a table of his own.
+GRANT INSERT ON kde_aqp.density TO pg_database_owner, @extowner@;
+CREATE FUNCTION kde_aqp.dumped_densities() RETURNS SETOF kde_aqp.density
+AS 'MODULE_PATHNAME', 'kde_dumped_densities' LANGUAGE C STABLE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION kde_aqp.dumped_densities() IS
+    'the densities of columns the current user may read, for a dump of kde_aqp.density';
+GRANT EXECUTE ON FUNCTION kde_aqp.dumped_densities() TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
-    'WHERE EXISTS (SELECT FROM pg_catalog.pg_class AS c'
-    ' WHERE c.oid OPERATOR(pg_catalog.=) relation)');
+    'UNION ALL SELECT'
+    ' relation, column_names, attribute_numbers, filter, reference_names, reference_numbers,'
+    ' density, requested_method, requested_exact, requested_sample_rows, seed, rows_read,'
+    ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
+    ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
+    ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, append_by'
+    ' FROM kde_aqp.dumped_densities()');
 
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
 AS 'MODULE_PATHNAME', 'kde_on_row' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_aqp.on_row() IS
-    'gives a row that comes by SQL this database''s attribute numbers and texts; skips it if its table is gone';
+    'puts a restored density into the catalog, with this database''s attribute numbers and texts; skips it if its table is gone';
 REVOKE ALL ON FUNCTION kde_aqp.on_row() FROM PUBLIC;
 
 CREATE TRIGGER on_row
-    BEFORE INSERT OR UPDATE ON kde_aqp.density
+    BEFORE INSERT ON kde_aqp.density
     FOR EACH ROW EXECUTE FUNCTION kde_aqp.on_row();
 ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_row;
 
-CREATE FUNCTION kde_aqp.on_change() RETURNS trigger
-AS 'MODULE_PATHNAME', 'kde_on_change' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_aqp.on_change() IS 'tells every backend to drop its cached densities';
-REVOKE ALL ON FUNCTION kde_aqp.on_change() FROM PUBLIC;
-
-CREATE TRIGGER on_change
-    AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON kde_aqp.density
-    FOR EACH STATEMENT EXECUTE FUNCTION kde_aqp.on_change();
-ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_change;
-
--- Event triggers keep the catalog in step with tables and columns that are dropped or renamed.
-CREATE FUNCTION kde_aqp.on_drop() RETURNS event_trigger
+-- Event triggers keep the catalog in step with tables and columns that are dropped or renamed. They
+-- are PL/pgSQL so that they can pass where the library's file is missing; where there is no density
+-- they look no further. The functions they call do nothing outside of them.
+CREATE FUNCTION kde_aqp.has_densities() RETURNS boolean
+AS 'MODULE_PATHNAME', 'kde_has_densities' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.has_densities() IS 'whether event triggers have anything to look after';
+CREATE FUNCTION kde_aqp.follow_drop() RETURNS void
 AS 'MODULE_PATHNAME', 'kde_on_drop' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.follow_drop() IS
+    'of the event trigger kde_aqp_on_drop: drops the densities of dropped tables and columns';
+CREATE FUNCTION kde_aqp.follow_alter() RETURNS void
+AS 'MODULE_PATHNAME', 'kde_on_alter' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.follow_alter() IS
+    'of the event trigger kde_aqp_on_alter: lets densities follow renamed columns';
+-- Everybody's DDL calls them, whatever privileges functions have by default here.
+GRANT EXECUTE ON FUNCTION kde_aqp.has_densities(), kde_aqp.follow_drop(), kde_aqp.follow_alter() TO PUBLIC;
+
+CREATE FUNCTION kde_aqp.on_drop() RETURNS event_trigger
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $$
+BEGIN
+    BEGIN
+        IF NOT kde_aqp.has_densities() THEN
+            RETURN;
+        END IF;
+    EXCEPTION WHEN OTHERS THEN
+        RAISE WARNING 'densities do not follow this command: %', SQLERRM
+            USING HINT = 'Install the files of extension "kde_aqp", or run '
+                'ALTER EVENT TRIGGER kde_aqp_on_drop DISABLE.';
+        RETURN;
+    END;
+    PERFORM kde_aqp.follow_drop();
+END
+$$;
 COMMENT ON FUNCTION kde_aqp.on_drop() IS 'drops the densities of dropped tables and columns';
 REVOKE ALL ON FUNCTION kde_aqp.on_drop() FROM PUBLIC;
 
@@ -142,7 +296,21 @@ ALTER EVENT TRIGGER kde_aqp_on_drop ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER kde_aqp_on_drop IS 'drops the densities of dropped tables and columns';
 
 CREATE FUNCTION kde_aqp.on_alter() RETURNS event_trigger
-AS 'MODULE_PATHNAME', 'kde_on_alter' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $$
+BEGIN
+    BEGIN
+        IF NOT kde_aqp.has_densities() THEN
+            RETURN;
+        END IF;
+    EXCEPTION WHEN OTHERS THEN
+        RAISE WARNING 'densities do not follow this command: %', SQLERRM
+            USING HINT = 'Install the files of extension "kde_aqp", or run '
+                'ALTER EVENT TRIGGER kde_aqp_on_alter DISABLE.';
+        RETURN;
+    END;
+    PERFORM kde_aqp.follow_alter();
+END
+$$;
 COMMENT ON FUNCTION kde_aqp.on_alter() IS 'lets densities follow renamed columns';
 REVOKE ALL ON FUNCTION kde_aqp.on_alter() FROM PUBLIC;
 
@@ -152,15 +320,26 @@ CREATE EVENT TRIGGER kde_aqp_on_alter ON ddl_command_end
 ALTER EVENT TRIGGER kde_aqp_on_alter ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER kde_aqp_on_alter IS 'lets densities follow renamed columns';
 
-CREATE FUNCTION kde_aqp.is_readable(
-    relation regclass, column_names text[], attribute_numbers smallint[], reference_names text[],
-    reference_numbers smallint[])
-RETURNS boolean
-AS 'MODULE_PATHNAME', 'kde_is_readable' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.is_readable(regclass, text[], smallint[], text[], smallint[]) IS
-    'whether all columns that a density is of, or uses, exist and the caller may read them';
+-- What the view below shows, but for what the density itself tells. In one function, so that EXPLAIN
+-- counts nothing that its caller may not read.
+CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
+    relation regclass, column_names text[], attribute_numbers smallint[], filter text,
+    reference_names text[], reference_numbers smallint[], density kde, requested_method text,
+    requested_exact boolean, requested_sample_rows bigint, seed bigint, rows_read bigint,
+    design_effect double precision, bandwidth_rows bigint, bandwidth_status text, model text,
+    engine text, threads integer, scan_ms double precision, select_ms double precision,
+    estimate_ms double precision, bandwidth_matrix double precision[], stored_rows bigint,
+    fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
+    refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
+    append_by text, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
+    refresh_failed_at timestamp with time zone, refresh_error text)
+AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION kde_aqp.readable_densities() IS
+    'the densities of columns the current user may read, with what is known of their upkeep';
+GRANT EXECUTE ON FUNCTION kde_aqp.readable_densities() TO PUBLIC;
 
-CREATE VIEW kde_densities WITH (security_barrier) AS
+CREATE VIEW kde_densities AS
 SELECT d.relation,
        d.column_names,
        CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
@@ -196,15 +375,25 @@ SELECT d.relation,
        d.requested_sample_rows,
        d.seed,
        d.fitted_at,
-       pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at AS age
-FROM kde_aqp.density AS d
-CROSS JOIN LATERAL (
-    SELECT kde_aqp.is_readable(d.relation, d.column_names, d.attribute_numbers,
-        d.reference_names, d.reference_numbers) AS readable
-    OFFSET 0) AS c
--- Only of what the caller may read: nobody's density can hinder another's view.
-CROSS JOIN LATERAL @extschema@.kde_info(CASE WHEN c.readable THEN d.density END) AS i
-WHERE c.readable;
+       CASE WHEN pg_catalog.isfinite(d.fitted_at)
+            THEN pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at END AS age,
+       d.requested_seed,
+       d.changed_rows,
+       d.stale,
+       d.stale_reason,
+       d.drift,
+       d.drift_p_value,
+       d.drift_at,
+       d.refresh_enabled,
+       d.refresh_scale_factor,
+       d.refresh_threshold,
+       d.refresh_max_age,
+       d.append_by,
+       d.refresh_failures,
+       d.refresh_failed_at,
+       d.refresh_error
+FROM kde_aqp.readable_densities() AS d
+CROSS JOIN LATERAL @extschema@.kde_info(d.density) AS i;
 COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read';
 GRANT SELECT ON kde_densities TO PUBLIC;
 
@@ -255,6 +444,60 @@ AS 'MODULE_PATHNAME', 'kde_drop_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_drop(regclass, text[], text, boolean) IS
     'drops a stored density of several columns, of expressions or with a filter';
 
+-- ---------------------------------------------------------------------------------------------
+-- Upkeep
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_refresh(relation regclass, force boolean DEFAULT false)
+RETURNS TABLE (
+    relation regclass, column_names text[], filter text, action text, reason text,
+    changed_rows bigint, total_ms double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
+COMMENT ON FUNCTION kde_refresh(regclass, boolean) IS
+    'fits the stale densities of a table again, in the caller''s transaction; force: all of them';
+
+CREATE PROCEDURE kde_refresh_all(force boolean DEFAULT false, check_drift boolean DEFAULT false)
+AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE kde_refresh_all(boolean, boolean) IS
+    'fits all stale densities of tables that the caller may maintain again, cheapest first, each in a transaction of its own';
+
+CREATE FUNCTION kde_drift(
+    relation regclass, column_name name, filter text DEFAULT NULL, sample_rows bigint DEFAULT 5000,
+    seed bigint DEFAULT NULL)
+RETURNS TABLE (
+    column_name text, distance double precision, p_value double precision, sample_rows bigint)
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1;
+COMMENT ON FUNCTION kde_drift(regclass, name, text, bigint, bigint) IS
+    'tests a small fresh sample against the stored density of a column (Kolmogorov-Smirnov), and notes the result';
+CREATE FUNCTION kde_drift(
+    relation regclass, column_names text[], filter text DEFAULT NULL,
+    sample_rows bigint DEFAULT 5000, seed bigint DEFAULT NULL)
+RETURNS TABLE (
+    column_name text, distance double precision, p_value double precision, sample_rows bigint)
+AS 'MODULE_PATHNAME', 'kde_drift_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
+COMMENT ON FUNCTION kde_drift(regclass, text[], text, bigint, bigint) IS
+    'tests a small fresh sample against the stored density of several columns, each by itself, and notes the result';
+
+-- NULL leaves as it is; a negative number, or '' for append_by, goes back to what the server's options say.
+CREATE FUNCTION kde_set_refresh(
+    relation regclass, column_name name, filter text DEFAULT NULL,
+    enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
+    threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL, append_by text DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_set_refresh(
+    regclass, name, text, boolean, double precision, bigint, interval, text) IS
+    'when a density is stale, and how it is refreshed';
+CREATE FUNCTION kde_set_refresh(
+    relation regclass, column_names text[], filter text DEFAULT NULL,
+    enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
+    threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL, append_by text DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME', 'kde_set_refresh_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_set_refresh(
+    regclass, text[], text, boolean, double precision, bigint, interval, text) IS
+    'when a density is stale, and how it is refreshed';
+
 -- STABLE: which instruction set computes the sums is an option. RESTRICTED: they start threads.
 CREATE FUNCTION kde_bandwidth(
     sample double precision[], method text DEFAULT 'plugin', exact boolean DEFAULT false,
@@ -288,6 +531,40 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 2;
 COMMENT ON FUNCTION kde_devices() IS
     'what would compute a fit: the processor''s instruction sets and threads, graphics cards';
+
+-- ---------------------------------------------------------------------------------------------
+-- Watching
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_aqp.progress(
+    OUT pid integer, OUT datname name, OUT relation regclass, OUT column_names text[],
+    OUT operation text, OUT phase text, OUT unit text, OUT done bigint, OUT total bigint,
+    OUT started_at timestamptz, OUT device text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'kde_progress' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION kde_aqp.progress() IS 'the rows of kde_progress';
+GRANT EXECUTE ON FUNCTION kde_aqp.progress() TO PUBLIC;
+
+CREATE VIEW kde_progress AS
+SELECT p.pid,
+       p.datname,
+       p.relation,
+       p.column_names,
+       p.operation,
+       p.phase,
+       p.unit,
+       p.done,
+       p.total,
+       -- Rounded down, so that it is 100 only at the end.
+       pg_catalog.trunc(p.done OPERATOR(pg_catalog.*) 100.0 OPERATOR(pg_catalog./) p.total, 1)
+           AS percent,
+       p.started_at,
+       pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) p.started_at AS elapsed,
+       p.device
+FROM kde_aqp.progress() AS p;
+COMMENT ON VIEW kde_progress IS
+    'fits that are running, of the current user''s sessions or, for members of pg_read_all_stats, all';
+GRANT SELECT ON kde_progress TO PUBLIC;
 
 -- ---------------------------------------------------------------------------------------------
 -- Aggregating: densities of every row, in one pass and in bounded memory. An aggregate's arguments

@@ -1,0 +1,1 @@
+CREATE TABLE bench.figure (section text, what text, kind text, ms double precision);
