@@ -13,7 +13,7 @@
 // centre. It has either sign and comes anew with every point, so the sum is wrong, relative to its
 // terms, by about n^(-1/2) of that: 1e-6 in all as long as R < 20 sqrt(n), for which the samples
 // are to be whitened; where a few values repeat, so do their roundings, and it may be all of it.
-// The squares and their sum add (d + 3) 2^-24 z^2/4, the exponential 2.0e-7 and runs of 32
+// The squares and their sum add (d + 3) 2^-24 z^2/4, the exponential 1.4e-7 and runs of 32
 // additions at most 2e-6, relative, all of either sign. In double it is all 2^-29 of that.
 //
 // From d = 8 on, sweeps in single precision take s from products, |y_i|^2 + |y_j|^2 - 2 y_i'y_j
