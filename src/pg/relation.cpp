@@ -53,9 +53,11 @@ void check_no_row_security(Oid relation) {
                     errdetail("A density describes all rows of the table.")));
 }
 
-bool has_select(TableColumn column) {
-  return pg_class_aclcheck(column.relation, GetUserId(), ACL_SELECT) == ACLCHECK_OK ||
-         pg_attribute_aclcheck(column.relation, column.attnum, GetUserId(), ACL_SELECT) ==
+// *missing, which is false before: whether table or column no longer exist; null: that is an error.
+bool has_select(TableColumn column, bool* missing) {
+  const Oid user = GetUserId();
+  return pg_class_aclcheck_ext(column.relation, user, ACL_SELECT, missing) == ACLCHECK_OK ||
+         pg_attribute_aclcheck_ext(column.relation, column.attnum, user, ACL_SELECT, missing) ==
              ACLCHECK_OK;
 }
 
@@ -102,7 +104,7 @@ TableColumn column_by_name(Oid relation, const char* column_name) {
 }
 
 void check_readable(TableColumn column) {
-  if (!has_select(column))
+  if (!has_select(column, nullptr))
     aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(column.relation)),
                    get_rel_name(column.relation));
   check_no_row_security(column.relation);
@@ -116,8 +118,10 @@ void check_readable(const DensityKey& key) {
     check_readable(TableColumn{key.relation, key.reference[i]});
 }
 
+// A snapshot may show a density of a table that somebody has dropped meanwhile.
 bool is_readable(TableColumn column) {
-  return has_select(column) && !applies_row_security(column.relation);
+  bool missing = false;
+  return has_select(column, &missing) && !applies_row_security(column.relation);
 }
 
 bool is_readable(const DensityKey& key) {

@@ -213,7 +213,7 @@ sub insert {
 # What sessions did reaches the statistics some time after it is committed, if they do not lie still.
 sub counted {
   ok(wait_until(sub {
-      for ($narrow, $wide) { ask($_, $node->pg_version >= 15 ? 'SELECT pg_stat_force_next_flush()' : 'SELECT 1') }
+      for ($narrow, $wide) { ask($_, 'SELECT pg_stat_force_next_flush()') }
       return sql(q{SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'c'}) == $inserted;
     }), "$inserted rows are counted");
 }

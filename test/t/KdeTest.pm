@@ -7,12 +7,24 @@ use warnings;
 
 use Exporter 'import';
 use IPC::Run ();
+use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(open_session ask send_sql end_sql backend_pid wait_until tasks_of fingerprint
   install_watchers slow_fit install_miss);
+
+# A session's counters reach the others at its end at the latest, and psql does not wait for its end:
+# who asks next may see a table as it was. So each call of psql hands them over while it waits.
+{
+  no warnings 'redefine';
+  my $psql = \&PostgreSQL::Test::Cluster::psql;
+  *PostgreSQL::Test::Cluster::psql = sub {
+    my ($node, $database, $sql, @how) = @_;
+    return $psql->($node, $database, "$sql\n;\nSELECT pg_stat_force_next_flush() \\g /dev/null\n", @how);
+  };
+}
 
 # A psql session that survives errors. Close it with $session->quit.
 sub open_session {
