@@ -116,9 +116,9 @@ build/openmp.checked: $(MODULE_big)$(DLSUFFIX)
 	@mkdir -p $(@D)
 	@nm -u $< | grep GOMP_parallel >$@ || { rm -f $< $@; echo "$<: its core was compiled without OpenMP" >&2; exit 1; }
 
-# The same library with fault points (src/pg/fault.h), for the tests that let it fail there: of the
+# The same library with fault points (src/pg/base/fault.h), for the tests that let it fail there: of the
 # glue only what has points is compiled anew.
-FAULT_SRCS := $(shell grep -l '"pg/fault.h"' src/pg/*.cpp 2>/dev/null)
+FAULT_SRCS := $(shell grep -rl --include='*.cpp' '"pg/base/fault.h"' src/pg 2>/dev/null)
 FAULT_OBJS := $(FAULT_SRCS:src/pg/%.cpp=build/faults/%.o)
 
 build/faults/%.o: src/pg/%.cpp build/pg.flags

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The boundary of the core is a compile error: a core file that includes PostgreSQL, CUDA or the glue
-# must not compile. This script tries, and fails if the compiler lets one pass.
+# must not compile. This script tries, and fails if the compiler lets one pass. The wings of the glue
+# are in order: each includes none but itself and those before it.
 #
 #   scripts/check_rooms.sh COMPILE...   the command that compiles a core file, without its name
 set -u
@@ -29,3 +30,21 @@ if grep -rnE '#include ["<](pg/|postgres|cuda\.h|cuda_|cuda/cuda_)' cuda/server;
   exit 1
 fi
 echo "the core includes nothing but itself and its libraries"
+
+wings="base type catalog progress read device fit answer aggregate refresh"
+before=
+for wing in $wings; do
+  before+=${before:+|}$wing
+  if grep -rn '#include "pg/' "src/pg/$wing" --include='*.cpp' --include='*.h' |
+    grep -vE "#include \"pg/($before)/"; then
+    echo "wing $wing of the glue includes one that is above it, of: $wings" >&2
+    exit 1
+  fi
+done
+for folder in src/pg/*/; do
+  if [[ " $wings " != *" $(basename "$folder") "* ]]; then
+    echo "$folder has no place in the order of the wings ($0)" >&2
+    exit 1
+  fi
+done
+echo "the wings of the glue include none above them"

@@ -2,7 +2,7 @@
 # error there, and what others see while it waits there. Before the commit all is as it was, after it
 # all is new, never half; and everything can be fitted again.
 #
-# The library is one with fault points (src/pg/fault.h, `make faults`). What points a command passes it
+# The library is one with fault points (src/pg/base/fault.h, `make faults`). What points a command passes it
 # tells itself, so that a point added to the code is tested here without a word.
 use strict;
 use warnings;

@@ -30,7 +30,7 @@
 //
 // Twelve bytes a knot and half a byte a cell for the moments keep what a kernel sum of any sample
 // needs within 16 KB (kMaxBytes). In memory all numbers have the machine's byte order; the wire
-// format (src/pg/type.cpp) sends field by field in network order.
+// format (src/pg/type) sends field by field in network order.
 #pragma once
 
 #include "core/room.h"

@@ -29,7 +29,7 @@
 //
 // Points lie in blocks of kJointBlock in an order in which neighbours are near. The last block is
 // filled up with points of no weight that lie nowhere (kNowhere in every column). Numbers have the
-// machine's byte order; the wire format (src/pg/type.cpp) sends field by field in network order.
+// machine's byte order; the wire format (src/pg/type) sends field by field in network order.
 #pragma once
 
 #include "core/density/format.h"

@@ -1,0 +1,202 @@
+// The aggregates kde_agg, a density of every row, and rollup, of densities: their support
+// functions.
+//
+// A group without rows, and without rows that count, has no state and the result NULL. The final
+// function leaves the state as it is, so that the aggregates serve moving window frames.
+#include "pg/aggregate/aggregate_state.h"
+#include "pg/type/density_datum.h"
+#include "pg/type/histogram_cells.h"
+#include "pg/base/values.h"
+
+#include "core/density/text.h"
+
+#include <string_view>
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "nodes/primnodes.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// The arguments of kde_agg's transition, of which the last three may be missing.
+enum Argument { kState, kValue, kMethod, kWeight, kBytes };
+// Of rollup's.
+enum RollupArgument { kRollupState, kRollupDensity, kRollupBytes };
+
+constexpr char kDoing[] = "aggregate the values";
+
+AggregateState* state_argument(FunctionCallInfo fcinfo, int argument) {
+  return PG_ARGISNULL(argument) ? nullptr
+                                : reinterpret_cast<AggregateState*>(PG_GETARG_POINTER(argument));
+}
+
+Datum give(FunctionCallInfo fcinfo, AggregateState* state) {
+  if (state == nullptr) PG_RETURN_NULL();
+  PG_RETURN_POINTER(state);
+}
+
+// The type of the values. Who runs the transition inside an aggregate of its own, as Citus's
+// worker_partial_agg(aggregate oid, value) does on a worker, gives no expression: then it is that
+// aggregate which knows.
+Oid argument_type(FunctionCallInfo fcinfo) {
+  const Oid type = get_fn_expr_argtype(fcinfo->flinfo, kValue);
+  if (OidIsValid(type)) return type;
+  const Aggref* outer = AggGetAggref(fcinfo);
+  if (outer == nullptr || list_length(outer->aggargtypes) != 2 ||
+      linitial_oid(outer->aggargtypes) != OIDOID)
+    return InvalidOid;
+  return lsecond_oid(outer->aggargtypes);
+}
+
+kde::ValueType read_type(FunctionCallInfo fcinfo) {
+  const Oid type = argument_type(fcinfo);
+  if (!OidIsValid(type))
+    ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
+                    errmsg("could not determine the type of the values")));
+  kde::ValueType value_type;
+  if (!value_type_of(type, &value_type)) {
+    const char* to = conversion_of(type);
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("type %s is not supported by kde_agg", format_type_be(type)),
+                    to != nullptr ? errhint("Convert the values to %s.", to)
+                                  : errhint("Supported are %s; rollup() merges densities.",
+                                            KDE_COLUMN_TYPES)));
+  }
+  return value_type;
+}
+
+kde::Method read_method(FunctionCallInfo fcinfo) {
+  if (PG_NARGS() <= kMethod) return kde::Method::automatic;
+  reject_null(fcinfo, kMethod, "method");
+  const text* name = PG_GETARG_TEXT_PP(kMethod);
+  kde::Method method;
+  if (!kde::parse_method(std::string_view(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)), &method))
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("unknown method \"%s\"", text_to_cstring(name)),
+             errhint("The methods are auto, plugin, lscv, sheather_jones, smoothed_cv, silverman, "
+                     "normal_reference and scott.")));
+  return method;
+}
+
+int32 read_bytes(FunctionCallInfo fcinfo, int argument) {
+  constexpr auto kLeast = static_cast<int32>(kde::kLeastHistogramBytes);
+  constexpr auto kMost = static_cast<int32>(kde::kMaxBytes);
+  if (PG_NARGS() <= argument) return kMost;
+  reject_null(fcinfo, argument, "bytes");
+  const int32 bytes = PG_GETARG_INT32(argument);
+  if (bytes < kLeast || bytes > kMost)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("bytes must be from %d to %d, not %d", kLeast, kMost, bytes)));
+  return bytes;
+}
+
+// False if the row is left out: as the pairs of regr_count() with a NULL, and where it weighs
+// nothing.
+bool read_weight(FunctionCallInfo fcinfo, double* weight) {
+  if (PG_NARGS() <= kWeight) return true;
+  if (PG_ARGISNULL(kWeight)) return false;
+  *weight = PG_GETARG_FLOAT8(kWeight);
+  constexpr double kLeast = kde::Summary::kLeastWeight;
+  constexpr double kMost = kde::Summary::kMostWeight;
+  if (!(*weight == 0 || (*weight >= kLeast && *weight <= kMost)))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("a weight must be 0 or from %g to %g, not %g", kLeast, kMost, *weight)));
+  return *weight > 0;
+}
+
+// What method the density was asked for by: auto's resolves to another, and bounds it.
+kde::Method method_of(const kde::Header& density) {
+  return (density.flags & kde::kBounded) != 0 ? kde::Method::automatic : density.method;
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+// kde_agg's transition: (internal, value [, method [, weight [, bytes]]]) -> internal.
+KDE_FUNCTION(kde_agg_row) {
+  using namespace kde_pg;
+  AggregateState* state = state_argument(fcinfo, kState);
+  double weight = 1;
+  if (state == nullptr || PG_NARGS() > kMethod) {
+    const Settings settings = {state != nullptr ? state->settings.type : read_type(fcinfo),
+                               read_method(fcinfo), read_bytes(fcinfo, kBytes)};
+    if (state != nullptr) check_same(state->settings, settings);
+    if (!read_weight(fcinfo, &weight)) return give(fcinfo, state);
+    if (state == nullptr) state = new_state(aggregate_memory(fcinfo), settings);
+  }
+  if (PG_ARGISNULL(kValue)) {
+    state->summary.add_null(weight);
+  } else {
+    const Datum value = PG_GETARG_DATUM(kValue);
+    // The first is what the second would do, without a call.
+    const double x = state->settings.type == kde::ValueType::float8
+                         ? DatumGetFloat8(value)
+                         : value_to_double(state->settings.type, value);
+    const kde::Status status =
+        PG_NARGS() <= kWeight ? state->summary.add(x) : state->summary.add(x, weight);
+    if (unlikely(!status.ok())) check_status(status, kDoing);
+  }
+  PG_RETURN_POINTER(state);
+}
+
+// rollup's transition: (internal, kde [, bytes]) -> internal.
+KDE_FUNCTION(kde_rollup_row) {
+  using namespace kde_pg;
+  AggregateState* state = state_argument(fcinfo, kRollupState);
+  const int32 bytes = read_bytes(fcinfo, kRollupBytes);
+  if (PG_ARGISNULL(kRollupDensity)) return give(fcinfo, state);
+  const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
+  if (density->kind != kde::Kind::histogram)
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("a fitted density cannot be rolled up"),
+             errhint("Fit the whole with kde_fit(), or make densities that can be with "
+                     "kde_agg().")));
+  const Settings settings = {density->value_type, method_of(*density), bytes};
+  if (state == nullptr)
+    state = new_state(aggregate_memory(fcinfo), settings);
+  else
+    check_same(state->settings, settings);
+  // This context is reset after every row.
+  const auto& cells = decode_cells(density, CurrentMemoryContext);
+  check_status(state->summary.merge(*density, cells), "roll up densities");
+  PG_RETURN_POINTER(state);
+}
+
+// (internal, internal) -> internal. The second state is not changed and need not live on.
+KDE_FUNCTION(kde_agg_combine) {
+  using namespace kde_pg;
+  MemoryContext context = aggregate_memory(fcinfo);
+  AggregateState* state = state_argument(fcinfo, 0);
+  const AggregateState* other = state_argument(fcinfo, 1);
+  if (other == nullptr) return give(fcinfo, state);
+  if (state == nullptr) PG_RETURN_POINTER(copy_state(context, *other));
+  check_same(state->settings, other->settings);
+  check_status(state->summary.merge(other->summary), kDoing);
+  PG_RETURN_POINTER(state);
+}
+
+// (internal) -> bytea.
+KDE_FUNCTION(kde_agg_serialize) {
+  (void)kde_pg::aggregate_memory(fcinfo);
+  PG_RETURN_BYTEA_P(kde_pg::write_state(kde_pg::state_argument(fcinfo, 0)));
+}
+
+// (bytea, internal) -> internal.
+KDE_FUNCTION(kde_agg_deserialize) {
+  (void)kde_pg::aggregate_memory(fcinfo);
+  // A copy is aligned, as what is inside another row need not be.
+  PG_RETURN_POINTER(kde_pg::read_state(PG_GETARG_BYTEA_P_COPY(0)));
+}
+
+// (internal) -> kde.
+KDE_FUNCTION(kde_agg_final) {
+  (void)kde_pg::aggregate_memory(fcinfo);
+  const kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
+  if (state == nullptr) PG_RETURN_NULL();
+  return kde_pg::finish_state(*state);
+}

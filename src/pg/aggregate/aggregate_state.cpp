@@ -1,0 +1,163 @@
+// The state declared in aggregate_state.h.
+//
+// Its serialised form:
+//
+//   uint32   kVersion, whose bytes tell the byte order too
+//   int32    bytes
+//   uint8    value type, method
+//   uint16   0
+//   ...      the summary (core/aggregate/summary.h)
+#include "pg/aggregate/aggregate_state.h"
+
+#include "pg/type/density_datum.h"
+#include "pg/base/interrupts.h"
+#include "pg/base/owned.h"
+#include "pg/base/values.h"
+
+#include "core/aggregate/finish.h"
+#include "core/density/text.h"
+
+#include <new>
+#include <type_traits>
+
+extern "C" {
+#include "utils/memutils.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+static_assert(std::is_trivially_destructible_v<AggregateState>);
+
+constexpr uint32 kVersion = 0x4b444101;
+
+struct SerialHeader {
+  uint32 version;
+  int32 bytes;
+  uint8 type;
+  uint8 method;
+  uint16 reserved;
+};
+// The summary after it is 8-byte aligned where the bytea is.
+static_assert((VARHDRSZ + sizeof(SerialHeader)) % 8 == 0);
+
+// kde::Memory over a memory context: neither raises an error.
+void* allocate(void* context, std::size_t bytes) {
+  if (!AllocSizeIsValid(bytes)) return nullptr;
+  return MemoryContextAllocExtended(static_cast<MemoryContext>(context), bytes, MCXT_ALLOC_NO_OOM);
+}
+
+void release(void*, void* chunk) { pfree(chunk); }
+
+kde::Memory memory_of(MemoryContext context) { return {allocate, release, context}; }
+
+AggregateState* place_state(MemoryContext context, const Settings& settings) {
+  void* memory = MemoryContextAlloc(context, sizeof(AggregateState));
+  return new (memory) AggregateState{kde::Summary(memory_of(context)), settings};
+}
+
+[[noreturn]] void invalid_state(const char* detail) {
+  ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+                  errmsg("invalid state of an aggregate of densities"), errdetail("%s", detail)));
+  pg_unreachable();
+}
+
+// What the core makes of a summary.
+struct Work {
+  std::vector<std::uint64_t> words;
+  std::size_t size = 0;
+};
+
+}  // namespace
+
+MemoryContext aggregate_memory(FunctionCallInfo fcinfo) {
+  MemoryContext context;
+  if (AggCheckCallContext(fcinfo, &context) == 0)
+    elog(ERROR, "aggregate function called in non-aggregate context");
+  return context;
+}
+
+AggregateState* new_state(MemoryContext context, const Settings& settings) {
+  return place_state(context, settings);
+}
+
+AggregateState* copy_state(MemoryContext context, const AggregateState& other) {
+  AggregateState* state = place_state(context, other.settings);
+  check_status(other.summary.clone(memory_of(context), &state->summary), "copy a summary");
+  return state;
+}
+
+void check_same(const Settings& a, const Settings& b) {
+  if (a.type != b.type)
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("all densities of a group must be of the same type"),
+                    errdetail("There are %s and %s.", format_type_be(sql_type_of(a.type)),
+                              format_type_be(sql_type_of(b.type)))));
+  if (a.method != b.method)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("all rows of a group must have the same method"),
+                    errdetail("There are \"%s\" and \"%s\".", kde::method_name(a.method),
+                              kde::method_name(b.method)),
+                    errhint("Densities by \"auto\" have the plug-in's bandwidth; kde_info() calls "
+                            "their method \"plugin\", too.")));
+  if (a.bytes != b.bytes)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("all rows of a group must have the same bytes"),
+                    errdetail("There are %d and %d.", a.bytes, b.bytes)));
+}
+
+bytea* write_state(AggregateState* state) {
+  check_status(state->summary.settle(), "settle a summary");
+  const Size size = VARHDRSZ + sizeof(SerialHeader) + state->summary.serialized_size();
+  auto* out = static_cast<bytea*>(palloc0(size));
+  SET_VARSIZE(out, size);
+  auto* header = reinterpret_cast<SerialHeader*>(VARDATA(out));
+  header->version = kVersion;
+  header->bytes = state->settings.bytes;
+  header->type = static_cast<uint8>(state->settings.type);
+  header->method = static_cast<uint8>(state->settings.method);
+  state->summary.serialize(header + 1);
+  return out;
+}
+
+AggregateState* read_state(const bytea* bytes) {
+  SerialHeader header;
+  const Size size = VARSIZE(bytes) - VARHDRSZ;
+  if (size < sizeof header) invalid_state("It is too short.");
+  memcpy(&header, VARDATA(bytes), sizeof header);
+  if (header.version != kVersion)
+    invalid_state("It is of another version, or of a machine of another byte order.");
+  if (header.type >= kde::kValueTypes || header.method >= kde::kMethods || header.reserved != 0 ||
+      header.bytes < static_cast<int32>(kde::kLeastHistogramBytes) ||
+      header.bytes > static_cast<int32>(kde::kMaxBytes))
+    invalid_state("Its settings are out of range.");
+  const Settings settings = {static_cast<kde::ValueType>(header.type),
+                             static_cast<kde::Method>(header.method), header.bytes};
+  AggregateState* state = new_state(CurrentMemoryContext, settings);
+  check_status(state->summary.deserialize(VARDATA(bytes) + sizeof header, size - sizeof header),
+               "read the state of an aggregate of densities");
+  return state;
+}
+
+Datum finish_state(const AggregateState& state) {
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp aggregate", ALLOCSET_DEFAULT_SIZES);
+  Work* work = Owned<Work>::create(context);
+  AggregateState* settled = copy_state(context, state);
+  constexpr char kDoing[] = "make a density of the values";
+  check_status(settled->summary.settle(), kDoing);
+  kde::FinishOptions options;
+  options.method = state.settings.method;
+  options.value_type = state.settings.type;
+  options.lattice_step = lattice_step_of(state.settings.type, -1);
+  options.budget = static_cast<std::size_t>(state.settings.bytes);
+  check_status(
+      kde::finish(settled->summary, options, begin_core_work(1), &work->words, &work->size),
+      kDoing);
+  const Datum result = density_to_datum(work->words.data(), work->size);
+  MemoryContextDelete(context);
+  return result;
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,49 @@
+// The state of the aggregates kde_agg and rollup: a core Summary whose arrays live in the
+// aggregate's memory context, so that hash aggregation sees its size, and what all rows of a group
+// must agree on.
+//
+// Nothing in it has a destructor: it goes with its context.
+#pragma once
+
+#include "pg/base/pg.h"
+
+#include "core/aggregate/summary.h"
+#include "core/density/format.h"
+
+namespace kde_pg {
+
+// What all rows of a group must agree on.
+struct Settings {
+  kde::ValueType type;
+  kde::Method method;  // automatic or by name, as asked for
+  int32 bytes;         // the most that the value may take; in [kLeastHistogramBytes, kMaxBytes]
+};
+
+struct AggregateState {
+  kde::Summary summary;
+  Settings settings;
+};
+
+// The memory context of the aggregate that calls. Error XX000 if none does.
+MemoryContext aggregate_memory(FunctionCallInfo fcinfo);
+
+// An empty state in `context`.
+AggregateState* new_state(MemoryContext context, const Settings& settings);
+
+// A copy in `context`; `other` is not changed.
+AggregateState* copy_state(MemoryContext context, const AggregateState& other);
+
+// Errors: 42804 for types, 22023 for methods and bytes that differ, naming both.
+void check_same(const Settings& a, const Settings& b);
+
+// The state's bytes, for a worker's leader or another machine of the same byte order. Settles it.
+bytea* write_state(AggregateState* state);
+
+// A state in the current memory context. bytes: of unknown origin. Errors: 22P03; XX001 with what
+// is wrong with the summary.
+AggregateState* read_state(const bytea* bytes);
+
+// The density, in the current memory context. The state is not changed. Interrupts are served.
+Datum finish_state(const AggregateState& state);
+
+}  // namespace kde_pg

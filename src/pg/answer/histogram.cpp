@@ -1,0 +1,166 @@
+// approx_histogram, approx_histogram_at and kde_histogram: the counts of consecutive bins, as rows.
+//
+// Bins are [lower, upper), the last is closed, so their counts add up to that of the whole span.
+#include "pg/answer/answer.h"
+#include "pg/base/equally_spaced.h"
+#include "pg/base/result_set.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+constexpr int kMostBins = 10000;
+constexpr int kColumns = 7;
+
+void check_bins(int bins) {
+  if (bins < 1 || bins > kMostBins)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("a histogram has 1 to %d bins, not %d", kMostBins, bins)));
+}
+
+// edges: bins + 1 of them, ascending.
+void put_rows(FunctionCallInfo fcinfo, const Target& target, const double* edges, int bins) {
+  TupleDesc desc;
+  Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
+  const kde::DensityView density(target.density);
+  const double all = density.header().rows;
+  kde::Range range;
+  range.lower_unbounded = range.upper_unbounded = false;
+  for (int i = 0; i < bins; ++i) {
+    CHECK_FOR_INTERRUPTS();
+    range.lower = edges[i];
+    range.upper = edges[i + 1];
+    range.upper_inclusive = i + 1 == bins;
+    const double count = kde::count(density, range);
+    char* lower = place_to_text(target.type, edges[i]);
+    char* upper = place_to_text(target.type, edges[i + 1]);
+    Datum values[kColumns] = {Int32GetDatum(i + 1),
+                              Float8GetDatum(edges[i]),
+                              Float8GetDatum(edges[i + 1]),
+                              Float8GetDatum(count),
+                              Float8GetDatum(all > 0 ? count / all : 0),
+                              CStringGetTextDatum(lower),
+                              CStringGetTextDatum(upper)};
+    bool nulls[kColumns] = {};
+    tuplestore_putvalues(rows, desc, values, nulls);
+    pfree(lower);
+    pfree(upper);
+  }
+}
+
+double* new_edges(int bins) {
+  return static_cast<double*>(palloc(sizeof(double) * (static_cast<Size>(bins) + 1)));
+}
+
+// kde_histogram's bounds are not given at all.
+bool is_missing(FunctionCallInfo fcinfo, int argument) {
+  return argument >= PG_NARGS() || PG_ARGISNULL(argument);
+}
+
+// The bound at `argument`, or `otherwise` where it is missing.
+double read_end(FunctionCallInfo fcinfo, const Target& target, int argument, double otherwise) {
+  if (is_missing(fcinfo, argument)) return otherwise;
+  const double x = bound_to_double(target.type, get_fn_expr_argtype(fcinfo->flinfo, argument),
+                                   PG_GETARG_DATUM(argument));
+  if (!std::isfinite(x))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("bins of equal width need finite bounds"),
+                    errhint("Give the bounds of all bins to approx_histogram_at().")));
+  return x;
+}
+
+// bins; then none or by_name_only, lower, upper.
+Result answer_histogram(FunctionCallInfo fcinfo, const Target& target, int next) {
+  reject_null(fcinfo, next, "bins");
+  int bins = PG_GETARG_INT32(next);
+  check_bins(bins);
+  const kde::Header* h = target.density;
+  const double lower = read_end(fcinfo, target, next + 2, h->min);
+  const double upper = read_end(fcinfo, target, next + 3, h->max);
+  const bool has_span =
+      h->finite_rows() > 0 || (!is_missing(fcinfo, next + 2) && !is_missing(fcinfo, next + 3));
+  if (has_span && lower > upper)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("the lower bound of the histogram is above the upper"),
+                    errdetail("The bounds are %s and %s.", double_to_text(target.type, lower),
+                              double_to_text(target.type, upper))));
+  if (!has_span)
+    bins = 0;
+  else if (lower == upper)
+    bins = 1;
+  double* edges = new_edges(bins);
+  edges[0] = lower;
+  for (int i = 1; i <= bins; ++i)
+    edges[i] = std::max(equally_spaced(lower, upper, i, bins), edges[i - 1]);
+  put_rows(fcinfo, target, edges, bins);
+  return Result::null();
+}
+
+// bounds.
+Result answer_histogram_at(FunctionCallInfo fcinfo, const Target& target, int next) {
+  reject_null(fcinfo, next, "bounds");
+  ArrayType* array = PG_GETARG_ARRAYTYPE_P(next);
+  const int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+  if (ARR_NDIM(array) != 1 || count < 2)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("the bounds of a histogram are an array of one dimension and at least "
+                           "two elements")));
+  check_bins(count - 1);
+  int16 length;
+  bool by_value;
+  char align;
+  get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
+  Datum* values;
+  bool* nulls;
+  int n;
+  deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &values, &nulls, &n);
+  double* edges = new_edges(n - 1);
+  for (int i = 0; i < n; ++i) {
+    if (!nulls[i]) edges[i] = bound_to_double(target.type, ARR_ELEMTYPE(array), values[i]);
+    if (nulls[i] || std::isnan(edges[i]) || (i > 0 && !(edges[i] > edges[i - 1])))
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                      errmsg("the bounds of a histogram must be ascending, neither null nor NaN"),
+                      errdetail("Element %d is not.", i + 1)));
+  }
+  put_rows(fcinfo, target, edges, n - 1);
+  return Result::null();
+}
+
+using Form = Datum (*)(FunctionCallInfo fcinfo, Answer answer);
+
+// A NULL density has no rows. names: the arguments that name it.
+Datum histogram(FunctionCallInfo fcinfo, int names, Form form, Answer answer) {
+  if (!is_null_density(fcinfo, names)) return form(fcinfo, answer);
+  TupleDesc desc;
+  (void)begin_rows(fcinfo, kColumns, &desc);
+  PG_RETURN_NULL();
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+#define KDE_HISTOGRAM(name, answer)                                                \
+  KDE_FUNCTION(name##_text) {                                                      \
+    return kde_pg::histogram(fcinfo, 1, kde_pg::answer_by_text, kde_pg::answer);   \
+  }                                                                                \
+  KDE_FUNCTION(name##_column) {                                                    \
+    return kde_pg::histogram(fcinfo, 2, kde_pg::answer_by_column, kde_pg::answer); \
+  }                                                                                \
+  KDE_FUNCTION(name##_kde) {                                                       \
+    return kde_pg::histogram(fcinfo, 1, kde_pg::answer_by_value, kde_pg::answer);  \
+  }
+
+KDE_HISTOGRAM(approx_histogram, answer_histogram)
+KDE_HISTOGRAM(approx_histogram_at, answer_histogram_at)

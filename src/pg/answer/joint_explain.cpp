@@ -1,0 +1,165 @@
+// kde_explain: the densities of a table, which of them answers a question about columns, and why.
+#include "pg/catalog/catalog.h"
+#include "pg/answer/joint_answer.h"
+#include "pg/base/result_set.h"
+
+#include <cmath>
+
+extern "C" {
+#include "miscadmin.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+enum Argument { kRelation, kColumns, kLower, kUpper, kTarget, kFilter };
+constexpr int kResults = 10;
+
+const char* plural(int n) { return n == 1 ? "" : "s"; }
+
+// Why a density does not answer.
+const char* obstacle(const Question& q, const Candidate& c) {
+  if (!c.same_filter)
+    return c.key->has_filter() ? psprintf("is of the rows where %s", c.key->filter)
+                               : "is of all rows";
+  return psprintf("lacks %s", q.asked.column[c.lacking].text);
+}
+
+const char* merit(const Question& q, const Candidate& c, bool only) {
+  const int beyond = c.beyond(q);
+  const char* columns =
+      beyond == 0 ? "of exactly the columns asked about"
+                  : psprintf("of %d column%s beyond those asked about", beyond, plural(beyond));
+  return only ? psprintf("the only one that covers the question; %s", columns) : columns;
+}
+
+// Why an earlier density was preferred to this one, which covers the question too.
+const char* defect(const Question& q, const Candidate& best, const JointTarget& chosen,
+                   const Candidate& c, const JointTarget& target) {
+  const int more = c.beyond(q) - best.beyond(q);
+  if (more > 0) return psprintf("has %d more column%s", more, plural(more));
+  if (chosen.automatic() != target.automatic()) return "is not of method auto";
+  if (chosen.points() != target.points()) return "has fewer points";
+  return "was fitted earlier";
+}
+
+// Whoever may not read a column learns nothing of densities that use it, but of those that answer
+// questions about others.
+bool may_be_shown(const Candidate& c) {
+  if (c.covers()) return true;
+  for (int i = 0; i < c.key->columns; ++i) {
+    const AttrNumber attnum = c.key->column[i].attnum;
+    if (attnum != 0 && !is_readable(TableColumn{c.key->relation, attnum})) return false;
+  }
+  for (int i = 0; i < c.key->references; ++i) {
+    if (!is_readable(TableColumn{c.key->relation, c.key->reference[i]})) return false;
+  }
+  return true;
+}
+
+class Explanation {
+ public:
+  Explanation(Tuplestorestate* rows, TupleDesc desc, const Question& question,
+              const kde::Range* ranges)
+      : rows_(rows), desc_(desc), q_(question), ranges_(ranges) {}
+
+  void put(List* candidates) {
+    int covering = 0;
+    ListCell* cell;
+    foreach (cell, candidates) covering += candidate(cell)->covers() ? 1 : 0;
+    const Candidate* best = nullptr;
+    JointTarget chosen = {};
+    foreach (cell, candidates) {
+      const Candidate* c = candidate(cell);
+      if (!may_be_shown(*c)) continue;
+      if (!c->covers()) {
+        put_row(*c, nullptr, false, obstacle(q_, *c));
+        continue;
+      }
+      const JointTarget target = open_candidate(q_, *c);
+      if (best == nullptr) {
+        put_row(*c, &target, true, merit(q_, *c, covering == 1));
+        best = c;
+        chosen = keep(target);
+      } else {
+        put_row(*c, &target, false, defect(q_, *best, chosen, *c, target));
+      }
+    }
+  }
+
+ private:
+  static const Candidate* candidate(ListCell* cell) {
+    return static_cast<const Candidate*>(lfirst(cell));
+  }
+
+  // A look-up of another density may evict it: what is asked of it later is its header.
+  static JointTarget keep(const JointTarget& target) {
+    JointTarget out = target;
+    if (target.joint != nullptr) {
+      auto* header = static_cast<kde::JointHeader*>(palloc(sizeof(kde::JointHeader)));
+      *header = *target.joint;
+      out.joint = header;
+    } else {
+      auto* header = static_cast<kde::Header*>(palloc(sizeof(kde::Header)));
+      *header = *target.one_column;
+      out.one_column = header;
+    }
+    return out;
+  }
+
+  kde::Interval answer(const JointTarget& target) const {
+    if (q_.target < 0) return count_interval_of(q_, target, ranges_, {});
+    return moment_interval_of(Moment::mean, q_, target, ranges_, {});
+  }
+
+  void put_row(const Candidate& c, const JointTarget* target, bool is_chosen, const char* reason) {
+    CHECK_FOR_INTERRUPTS();
+    Datum values[kResults] = {};
+    bool nulls[kResults] = {};
+    int at = 0;
+    const auto put = [&](Datum value, bool is_null = false) {
+      nulls[at] = is_null;
+      values[at++] = value;
+    };
+    put(Int32GetDatum(++rank_));
+    put(PointerGetDatum(column_names_of(*c.key)));
+    put(CStringGetTextDatum(c.key->filter), !c.key->has_filter());
+    put(CStringGetTextDatum(target != nullptr ? target->method() : ""), target == nullptr);
+    put(Int64GetDatum(target != nullptr ? static_cast<int64>(target->points()) : 0),
+        target == nullptr);
+    put(BoolGetDatum(is_chosen));
+    put(CStringGetTextDatum(reason));
+    const double none = std::nan("");
+    const kde::Interval interval =
+        target != nullptr ? answer(*target) : kde::Interval{none, none, none};
+    for (double x : {interval.estimate, interval.lower, interval.upper})
+      put(Float8GetDatum(x), std::isnan(x));
+    tuplestore_putvalues(rows_, desc_, values, nulls);
+  }
+
+  Tuplestorestate* rows_;
+  TupleDesc desc_;
+  const Question& q_;
+  const kde::Range* ranges_;
+  int rank_ = 0;
+};
+
+}  // namespace
+
+}  // namespace kde_pg
+
+// kde_explain(relation, columns, lower, upper, target, filter). Errors: those of the answers, but
+// for that no density covers the question.
+KDE_FUNCTION(kde_explain) {
+  using namespace kde_pg;
+  TupleDesc desc;
+  Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
+  if (is_null_density(fcinfo, kColumns + 1)) PG_RETURN_NULL();
+  const int target = PG_ARGISNULL(kTarget) ? -1 : int{kTarget};
+  const Question question = read_question(fcinfo, kRelation, target, kColumns, kFilter);
+  kde::Range ranges[kde::kMaxColumns];
+  read_ranges(fcinfo, kLower, kUpper, question, ranges);
+  Explanation(rows, desc, question, ranges).put(list_candidates(question));
+  PG_RETURN_NULL();
+}

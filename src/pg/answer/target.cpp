@@ -1,0 +1,66 @@
+// From a call's first arguments to the density it asks about.
+#include "pg/answer/target.h"
+
+#include "pg/catalog/cache.h"
+#include "pg/type/density_datum.h"
+#include "pg/catalog/not_fitted.h"
+
+extern "C" {
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// The table is not locked, so it may be gone at any time.
+[[noreturn]] void raise_gone() {
+  ereport(ERROR,
+          (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the column asked about no longer exists")));
+  pg_unreachable();
+}
+
+Target stored(TableColumn column) {
+  check_readable(column);
+  bool elsewhere = false;
+  const struct varlena* value = cached_density(column, &elsewhere);
+  if (value == nullptr) {
+    const DensityKey key = key_of(column);
+    if (get_rel_name(column.relation) == nullptr || key.column[0].text == nullptr) raise_gone();
+    raise_not_fitted(key);
+  }
+  const kde::Header* density = density_from_datum(PointerGetDatum(value), nullptr);
+  kde::ValueType type;
+  int32 typmod;
+  if (!column_value_type(column, &type, &typmod) || !same_meaning(type, density->value_type)) {
+    if (live_column_name(column.relation, column.attnum) == nullptr) raise_gone();
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the density of %s was fitted before the column changed its type",
+                           display_name(column)),
+                    errhint("Fit it again with kde_fit.")));
+  }
+  return {density, type, column, elsewhere};
+}
+
+}  // namespace
+
+bool same_meaning(kde::ValueType a, kde::ValueType b) {
+  const auto is_number = [](kde::ValueType t) { return t <= kde::ValueType::numeric; };
+  return a == b || (is_number(a) && is_number(b));
+}
+
+Target target_by_text(FunctionCallInfo fcinfo) {
+  return stored(column_by_text(PG_GETARG_TEXT_PP(0)));
+}
+
+Target target_by_column(FunctionCallInfo fcinfo) {
+  return stored(column_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1))));
+}
+
+Target target_by_value(FunctionCallInfo fcinfo) {
+  const kde::Header* density = PG_GETARG_DENSITY(0);
+  return {density, density->value_type, {}, false};
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,26 @@
+// What an answer function was asked about: a density and the column type its bounds are read by.
+#pragma once
+
+#include "pg/catalog/relation.h"
+
+namespace kde_pg {
+
+struct Target {
+  const kde::Header* density;  // fit for kde::DensityView; valid during the call
+  kde::ValueType type;
+  TableColumn column;      // whose density it is; InvalidOid for a value
+  bool elsewhere = false;  // the column's rows have gone elsewhere since the fit
+};
+
+// The three forms of every answer function: by text, by (regclass, name), by value, none of them
+// null. They check
+// privileges before anything is read. Errors: those of relation.h; 42704 if nothing is fitted (with
+// the call that would); 55000 if the column has changed its type since.
+Target target_by_text(FunctionCallInfo fcinfo);
+Target target_by_column(FunctionCallInfo fcinfo);
+Target target_by_value(FunctionCallInfo fcinfo);
+
+// Whether bounds for one type mean the same for the other: any numbers, or the very same type.
+bool same_meaning(kde::ValueType a, kde::ValueType b);
+
+}  // namespace kde_pg

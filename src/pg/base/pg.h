@@ -1,0 +1,50 @@
+// PostgreSQL's headers for glue code, and the rules of the boundary between it and the core.
+//
+//   * No C++ exception passes a SQL function: core functions are noexcept or report a Status, and
+//     nothing here uses what throws.
+//   * ereport(ERROR) jumps over C++ frames without running destructors: no object with a
+//     destructor lives on the stack where PostgreSQL may be called. Core objects that must outlive
+//     such calls are owned by a memory context (owned.h), which destroys them however it ends.
+//   * PostgreSQL is called by the backend's main thread only; from inside core only through
+//     interrupts.h.
+#pragma once
+
+extern "C" {
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+}
+
+#include "pg/base/compat.h"
+
+#include "core/status.h"
+
+namespace kde_pg {
+
+// ereport(ERROR) for a core status that is not ok, with the SQLSTATE that fits its code.
+// `doing` completes the sentence "could not ...", e.g. "fit a density to column \"x\"".
+// Does nothing for ok.
+void check_status(const kde::Status& status, const char* doing, const char* hint = nullptr);
+
+// ereport(ERROR), 22004, if the argument is null; `name` is what the message calls it.
+void reject_null(FunctionCallInfo fcinfo, int argument, const char* name);
+
+// Whether one of the first `names` arguments is null: those that name a density, or are one. Then
+// the answer is NULL, or no row, whatever else was asked.
+inline bool is_null_density(FunctionCallInfo fcinfo, int names) {
+  for (int i = 0; i < names; ++i) {
+    if (PG_ARGISNULL(i)) return true;
+  }
+  return false;
+}
+
+}  // namespace kde_pg
+
+// Names the C function behind a SQL function.
+#define KDE_FUNCTION(name)                  \
+  extern "C" {                              \
+  PG_FUNCTION_INFO_V1(name);                \
+  PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+  }                                         \
+  Datum name(PG_FUNCTION_ARGS)

@@ -1,0 +1,38 @@
+// A SQL record built column by column, for functions that return one.
+#pragma once
+
+#include "pg/base/pg.h"
+
+extern "C" {
+#include "access/htup_details.h"
+#include "funcapi.h"
+}
+
+namespace kde_pg {
+
+// N: the columns of the function's result, all of which must be put, in order. Owns nothing.
+template <int N>
+class Row {
+ public:
+  void put(Datum value, bool is_null = false) {
+    Assert(at_ < N);
+    nulls_[at_] = is_null;
+    values_[at_++] = value;
+  }
+
+  // The record, of the type the call declares.
+  Datum record(FunctionCallInfo fcinfo) {
+    Assert(at_ == N);
+    TupleDesc desc;
+    if (get_call_result_type(fcinfo, nullptr, &desc) != TYPEFUNC_COMPOSITE || desc->natts != N)
+      elog(ERROR, "return type must be a row type of %d columns", N);
+    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values_, nulls_));
+  }
+
+ private:
+  Datum values_[N] = {};
+  bool nulls_[N] = {};
+  int at_ = 0;
+};
+
+}  // namespace kde_pg

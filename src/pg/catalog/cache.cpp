@@ -1,0 +1,209 @@
+// The cache of cache.h: a hash table with a list in order of use.
+#include "pg/catalog/cache.h"
+
+#include "pg/base/options.h"
+#include "pg/catalog/stale_answers.h"
+
+extern "C" {
+#include "access/xact.h"
+#include "common/hashfn.h"
+#include "lib/ilist.h"
+#include "storage/proc.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// A column by itself by its number; of any other density attnum is 0 and `hash` that of its
+// identity, which the entry has too.
+struct Key {
+  Oid relation;
+  int32 attnum;  // no padding: the key is hashed as bytes
+  uint64 hash;
+};
+
+// Snapshots of one transaction that agree in these see the same row versions: of the transactions
+// below xmax those that run only become fewer, and on a standby they all are among `sub_running`.
+struct SnapshotIdentity {
+  LocalTransactionId transaction;  // 0: of none
+  TransactionId xmin, xmax;
+  uint32 running;
+  int32 sub_running;
+  CommandId command;
+};
+
+struct Entry {
+  Key key;
+  dlist_node use;
+  struct varlena* value;  // in `memory`
+  char* identity;         // in `memory`; null for a column by itself
+  int64 id;               // of the density
+  TimestampTz fitted_at;  // and its fit
+  RowVersion version;
+  SnapshotIdentity seen_by;  // the last snapshot found to see the version
+};
+
+MemoryContext memory = nullptr;
+HTAB* table = nullptr;
+dlist_head by_use = DLIST_STATIC_INIT(by_use);  // most recently used first
+Size bytes_held = 0;
+
+LocalTransactionId this_transaction() {
+#if PG_VERSION_NUM >= 170000
+  return MyProc->vxid.lxid;
+#else
+  return MyProc->lxid;
+#endif
+}
+
+SnapshotIdentity identity_of(Snapshot s) {
+  return {this_transaction(), s->xmin, s->xmax, s->xcnt, s->subxcnt, s->curcid};
+}
+
+bool same(const SnapshotIdentity& a, const SnapshotIdentity& b) {
+  return a.transaction == b.transaction && a.xmin == b.xmin && a.xmax == b.xmax &&
+         a.running == b.running && a.sub_running == b.sub_running && a.command == b.command;
+}
+
+// Notes that a snapshot sees the entry's version. Of a version of the transaction's own nothing is
+// noted: a rollback to a savepoint may undo it and leave the next snapshot like the last.
+void note_seen(Entry* e, Snapshot snapshot) {
+  if (TransactionIdIsCurrentTransactionId(e->version.xmin)) {
+    e->seen_by = {};
+  } else {
+    e->seen_by = identity_of(snapshot);
+  }
+}
+
+bool usable(Entry* e, Snapshot snapshot) {
+  if (same(e->seen_by, identity_of(snapshot))) return true;
+  if (!catalog_sees(e->version, snapshot)) return false;
+  note_seen(e, snapshot);
+  return true;
+}
+
+// dlist_container without its C-only type check.
+Entry* entry_of(dlist_node* node) {
+  return reinterpret_cast<Entry*>(reinterpret_cast<char*>(node) - offsetof(Entry, use));
+}
+
+// How many entries have gone.
+uint64 forgotten = 0;
+
+void forget(Entry* e) {
+  ++forgotten;
+  dlist_delete(&e->use);
+  bytes_held -= VARSIZE(e->value);
+  pfree(e->value);
+  if (e->identity != nullptr) pfree(e->identity);
+  e->value = nullptr;
+  hash_search(table, &e->key, HASH_REMOVE, nullptr);
+}
+
+void make_room(Size wanted) {
+  const Size limit = static_cast<Size>(option_cache_size) * 1024;
+  while (!dlist_is_empty(&by_use) && bytes_held + wanted > limit)
+    forget(entry_of(dlist_tail_node(&by_use)));
+}
+
+void create_table() {
+  memory = AllocSetContextCreate(CacheMemoryContext, "kde_aqp densities", ALLOCSET_DEFAULT_SIZES);
+  HASHCTL control = {};
+  control.keysize = sizeof(Key);
+  control.entrysize = sizeof(Entry);
+  control.hcxt = memory;
+  table = hash_create("kde_aqp densities", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snapshot snapshot) {
+  const StoredDensity seen = catalog_find(wanted, snapshot, true);
+  if (!seen.found) return nullptr;
+
+  make_room(VARSIZE(seen.value));
+  struct varlena* copy =
+      static_cast<struct varlena*>(MemoryContextAlloc(memory, VARSIZE(seen.value)));
+  memcpy(copy, seen.value, VARSIZE(seen.value));
+  pfree(seen.value);
+  char* own_identity = identity != nullptr ? MemoryContextStrdup(memory, identity) : nullptr;
+  bool existed;
+  Entry* e = static_cast<Entry*>(hash_search(table, &key, HASH_ENTER, &existed));
+  Assert(!existed);
+  e->value = copy;
+  e->identity = own_identity;
+  e->id = seen.id;
+  e->fitted_at = seen.fitted_at;
+  e->version = seen.version;
+  note_seen(e, snapshot);
+  bytes_held += VARSIZE(copy);
+  dlist_push_head(&by_use, &e->use);
+  return e;
+}
+
+// The entry of a key, if it is there and may be used for the snapshot.
+Entry* find(const Key& key, const char* identity, Snapshot snapshot) {
+  Entry* e = static_cast<Entry*>(hash_search(table, &key, HASH_FIND, nullptr));
+  if (e == nullptr) return nullptr;
+  const bool same_density = identity == nullptr || strcmp(e->identity, identity) == 0;
+  if (!same_density || !usable(e, snapshot)) {
+    forget(e);
+    return nullptr;
+  }
+  if (by_use.head.next != &e->use) dlist_move_head(&by_use, &e->use);
+  return e;
+}
+
+// Calls look_up(snapshot) with the active snapshot.
+template <typename LookUp>
+const Entry* under_snapshot(LookUp look_up) {
+  if (table == nullptr) create_table();
+  // Procedures may evaluate expressions between transactions with no snapshot (a cast to a domain
+  // whose constraint asks a density).
+  const bool push = !ActiveSnapshotSet();
+  if (push) PushActiveSnapshot(GetTransactionSnapshot());
+  const Entry* e = look_up(GetActiveSnapshot());
+  if (push) PopActiveSnapshot();
+  return e;
+}
+
+// The value of the entry that look_up() finds. Looking for staleness may call functions that ask
+// for other densities, for which this one makes room: it is then found again.
+template <typename LookUp>
+const struct varlena* value_of(Oid relation, LookUp look_up, bool* elsewhere) {
+  const Entry* entry = under_snapshot(look_up);
+  if (entry == nullptr) return nullptr;
+  const uint64 before = forgotten;
+  const bool gone = check_stale(relation, entry->id, entry->fitted_at);
+  if (elsewhere != nullptr) *elsewhere = gone;
+  if (forgotten != before) entry = under_snapshot(look_up);
+  return entry == nullptr ? nullptr : entry->value;
+}
+
+}  // namespace
+
+const struct varlena* cached_density(TableColumn column, bool* elsewhere) {
+  const Key key{column.relation, column.attnum, 0};
+  const auto look_up = [&](Snapshot snapshot) {
+    Entry* e = find(key, nullptr, snapshot);
+    return e != nullptr ? e : load(key_of(column), nullptr, key, snapshot);
+  };
+  return value_of(column.relation, look_up, elsewhere);
+}
+
+const struct varlena* cached_density(const DensityKey& wanted) {
+  if (wanted.is_plain()) return cached_density(wanted.plain());
+  const char* identity = key_identity(wanted);
+  const Key key{wanted.relation, 0,
+                hash_bytes_extended(reinterpret_cast<const unsigned char*>(identity),
+                                    static_cast<int>(strlen(identity)), 0)};
+  const auto look_up = [&](Snapshot snapshot) {
+    Entry* e = find(key, identity, snapshot);
+    return e != nullptr ? e : load(wanted, identity, key, snapshot);
+  };
+  return value_of(wanted.relation, look_up, nullptr);
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,27 @@
+// Densities a backend keeps at hand, so that an answer by name costs microseconds.
+//
+// An entry is a row version of the catalog, and the row itself tells who may use it: the first
+// answer of every statement looks whether the statement's snapshot sees that version still (one
+// buffer of the catalog; the density itself is not read). So an answer is never of another state
+// than the statement's other rows: not of an old one between another's commit and its invalidation,
+// not of what was rolled back, on a standby, or under an old snapshot, which loads the version that
+// it sees. Writers need not tell anybody, and a fit costs no session the densities that it did not
+// touch.
+//
+// A version is known by its place, its inserter and the catalog's file, so that neither VACUUM nor
+// VACUUM FULL can put another one in its place unnoticed.
+//
+// Least recently used entries go first when kde_aqp.cache_size is exceeded.
+#pragma once
+
+#include "pg/catalog/catalog.h"
+
+namespace kde_pg {
+
+// The stored density of a column, or of a key, as the active snapshot sees it, or null. Valid until
+// the next call or the end of the statement's row, whichever is first: copy what must live longer.
+// elsewhere: null, or where it is put whether its rows have gone elsewhere since (check_stale()).
+const struct varlena* cached_density(TableColumn column, bool* elsewhere = nullptr);
+const struct varlena* cached_density(const DensityKey& key);
+
+}  // namespace kde_pg

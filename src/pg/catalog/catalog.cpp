@@ -1,0 +1,964 @@
+// Access to kde_aqp.fitted by the index of its key. The layout here is that of the install script.
+#include "pg/catalog/catalog.h"
+
+#include "pg/catalog/expression.h"
+#include "pg/base/fault.h"
+#include "pg/catalog/changed_databases.h"
+#include "pg/base/subtransaction.h"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "commands/extension.h"
+#include "commands/sequence.h"
+#include "common/hashfn.h"
+#include "executor/tuptable.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+enum Column {
+  kRelation = 1,
+  kColumnNames,
+  kAttributeNumbers,
+  kFilter,
+  kReferenceNames,
+  kReferenceNumbers,
+  kDensity,
+  kRequestedMethod,
+  kRequestedExact,
+  kRequestedSampleRows,
+  kSeed,
+  kRowsRead,
+  kDesignEffect,
+  kBandwidthRows,
+  kBandwidthStatus,
+  kModel,
+  kEngine,
+  kThreads,
+  kScanMs,
+  kSelectMs,
+  kEstimateMs,
+  kBandwidthMatrix,
+  kStoredRows,
+  kFittedAt,
+  kId,
+  kRequestedSeed,
+  kRefreshEnabled,
+  kRefreshScaleFactor,
+  kRefreshThreshold,
+  kRefreshMaxAge,
+  kAppendBy,
+  kColumns = kAppendBy
+};
+
+// A row's key. What is in it may have come by a dump: rows that are not what is written here are
+// skipped.
+struct CatalogRow {
+  DensityKey key;  // without trees
+  NamedColumns columns, references;
+};
+
+bool is_vector(ArrayType* array, Oid type) {
+  return ARR_NDIM(array) <= 1 && !ARR_HASNULL(array) && ARR_ELEMTYPE(array) == type;
+}
+
+int length_of(ArrayType* array) { return ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0]; }
+
+bool read_row(HeapTuple tuple, TupleDesc desc, CatalogRow* row) {
+  Datum values[kReferenceNumbers];
+  for (int i = kRelation; i <= kReferenceNumbers; ++i) {
+    bool is_null;
+    values[i - 1] = heap_getattr(tuple, i, desc, &is_null);
+    if (is_null) return false;
+  }
+  const auto array = [&](int i) { return DatumGetArrayTypeP(values[i - 1]); };
+  if (!read_named_columns(array(kColumnNames), array(kAttributeNumbers), kde::kMaxColumns,
+                          &row->columns) ||
+      !read_named_columns(array(kReferenceNames), array(kReferenceNumbers), MaxHeapAttributeNumber,
+                          &row->references) ||
+      row->columns.count == 0)
+    return false;
+  row->key = {};
+  row->key.relation = DatumGetObjectId(values[kRelation - 1]);
+  row->key.columns = row->columns.count;
+  for (int i = 0; i < row->columns.count; ++i)
+    row->key.column[i] = {row->columns.number[i], row->columns.name[i], nullptr};
+  row->key.filter = TextDatumGetCString(values[kFilter - 1]);
+  row->key.references = row->references.count;
+  row->key.reference = row->references.number;
+  return true;
+}
+
+bool is_current(const CatalogRow& row) {
+  return are_current(row.key.relation, row.columns) &&
+         are_current(row.key.relation, row.references);
+}
+
+bool uses(const NamedColumns& columns, AttrNumber attnum) {
+  for (int i = 0; i < columns.count; ++i) {
+    if (columns.number[i] == attnum) return true;
+  }
+  return false;
+}
+
+// Opens the catalog. Writers keep their lock to the end of the transaction, as SQL does: VACUUM
+// FULL, REINDEX and ALTER TABLE must not meet rows whose transaction still runs. Its layout must be
+// the one this library was built for: between the files of a new version and ALTER EXTENSION UPDATE
+// it is not.
+Relation open_catalog(LOCKMODE lock) {
+  Relation catalog = try_table_open(catalog_oid(), lock);
+  if (catalog == nullptr) raise_not_installed();  // dropped while we waited
+  if (RelationGetNumberOfAttributes(catalog) != kColumns) raise_other_version();
+  return catalog;
+}
+
+// Whether a catalog that was opened is the one this library was built for, with a row of
+// kde_aqp.upkeep for each of its own.
+bool is_present(Relation catalog) {
+  return catalog->rd_rel->relkind == RELKIND_MATVIEW &&
+         RelationGetNumberOfAttributes(catalog) == kColumns;
+}
+
+// For event triggers, which must not fail all DDL until ALTER EXTENSION UPDATE: the columns of the
+// key, all that they need, are the first ones in every version.
+Relation open_catalog_of_any_version(LOCKMODE lock) {
+  Relation catalog = table_open(catalog_oid_of_any_version(), lock);
+  if (RelationGetNumberOfAttributes(catalog) < kCatalogKeyColumns) raise_other_version();
+  return catalog;
+}
+
+// Calls visit(tuple, row) for each row of a relation, or (InvalidOid) of all, until it returns
+// false.
+template <typename Visit>
+void for_rows_of(Relation catalog, Oid relation, Snapshot snapshot, Visit visit) {
+  ScanKeyData key;
+  ScanKeyInit(&key, kRelation, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  SysScanDesc scan = systable_beginscan(catalog, key_index_of(catalog), true, snapshot,
+                                        OidIsValid(relation) ? 1 : 0, &key);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    CatalogRow row;
+    if (!read_row(tuple, RelationGetDescr(catalog), &row)) continue;
+    if (!visit(tuple, row)) break;
+  }
+  systable_endscan(scan);
+}
+
+// The newest committed (or own) state, registered until released.
+class LatestSnapshot {
+ public:
+  // Trivially destructible: an error releases it with the resource owner.
+  void take() { snapshot_ = RegisterSnapshot(GetLatestSnapshot()); }
+  void release() { UnregisterSnapshot(snapshot_); }
+  Snapshot get() const { return snapshot_; }
+
+ private:
+  Snapshot snapshot_ = nullptr;
+};
+
+ArrayType* text_array(int n, const char* const* texts) {
+  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
+  for (int i = 0; i < n; ++i) values[i] = CStringGetTextDatum(texts[i]);
+  return construct_array(values, n, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+ArrayType* number_array(int n, const AttrNumber* numbers) {
+  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
+  for (int i = 0; i < n; ++i) values[i] = Int16GetDatum(numbers[i]);
+  return construct_array(values, n, INT2OID, sizeof(int16), true, TYPALIGN_SHORT);
+}
+
+// What a row has beside key and density.
+void read_settings(HeapTuple tuple, TupleDesc desc, RefreshSettings* settings) {
+  *settings = {};
+  bool is_null;
+  const auto get = [&](int i) { return heap_getattr(tuple, i, desc, &is_null); };
+  Datum value = get(kRefreshEnabled);
+  if (!is_null) settings->enabled = DatumGetBool(value);
+  value = get(kRefreshScaleFactor);
+  if (!is_null) settings->scale_factor = DatumGetFloat8(value);
+  value = get(kRefreshThreshold);
+  if (!is_null) settings->threshold = DatumGetInt64(value);
+  value = get(kRefreshMaxAge);
+  if (!is_null) settings->max_age = seconds_of(DatumGetIntervalP(value));
+  value = get(kAppendBy);
+  if (!is_null) settings->append_by = TextDatumGetCString(value);
+}
+
+CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row) {
+  auto* entry = static_cast<CatalogEntry*>(palloc0(sizeof(CatalogEntry)));
+  entry->key = row.key;
+  entry->tid = tuple->t_self;
+  bool is_null;
+  const auto get = [&](int i) { return heap_getattr(tuple, i, desc, &is_null); };
+  // Constraints let nothing but what is looked at below be null.
+  entry->fitted_at = DatumGetTimestampTz(get(kFittedAt));
+  entry->id = DatumGetInt64(get(kId));
+  entry->cost_ms = DatumGetFloat8(get(kScanMs)) + DatumGetFloat8(get(kSelectMs)) +
+                   DatumGetFloat8(get(kEstimateMs));
+  FitRequest& request = entry->request;
+  request.method = TextDatumGetCString(get(kRequestedMethod));
+  request.exact = DatumGetBool(get(kRequestedExact));
+  request.sample_rows = DatumGetInt64(get(kRequestedSampleRows));
+  const Datum seed = get(kRequestedSeed);
+  request.seed_given = !is_null;
+  if (!is_null) request.seed = DatumGetInt64(seed);
+  read_settings(tuple, desc, &entry->settings);
+  return entry;
+}
+
+// In REPEATABLE READ and up: what is about to be replaced or removed must be what the transaction
+// sees; anything else another transaction has changed meanwhile.
+void check_snapshot_agrees(const DensityKey& key, const StoredDensity& latest) {
+  if (!IsolationUsesXactSnapshot() || latest.own) return;
+  const StoredDensity seen = catalog_find(key, GetTransactionSnapshot(), false);
+  const bool same =
+      seen.found == latest.found &&
+      (!seen.found || ItemPointerEquals(const_cast<ItemPointer>(&seen.version.tid),
+                                        const_cast<ItemPointer>(&latest.version.tid)));
+  if (!same)
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not serialize access due to concurrent update")));
+}
+
+// Rows are written under locks that exclude each other (a key's lock here, the table's in DDL),
+// so only a change by SQL to the catalog itself can come between.
+void delete_row(Relation catalog, ItemPointer tid) {
+  TM_FailureData failure;
+  const TM_Result result = delete_at(catalog, tid, true, &failure);
+  if (result != TM_Ok)
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not serialize access due to concurrent update")));
+}
+
+}  // namespace
+
+Oid key_index_of(Relation table) {
+  Oid index;
+  if (table->rd_rel->relkind == RELKIND_MATVIEW) {
+    index = get_relname_relid("fitted_key", RelationGetNamespace(table));
+  } else {
+#if PG_VERSION_NUM >= 180000
+    index = RelationGetPrimaryKeyIndex(table, false);
+#else
+    index = RelationGetPrimaryKeyIndex(table);
+#endif
+  }
+  if (!OidIsValid(index)) raise_other_version();
+  return index;
+}
+
+void raise_not_installed() {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("extension \"kde_aqp\" is not installed in this database"),
+                  errhint("Run CREATE EXTENSION kde_aqp.")));
+  pg_unreachable();
+}
+
+bool catalog_hold() {
+  const Oid catalog = catalog_oid_or_invalid();
+  const Oid upkeep = upkeep_oid_or_invalid();
+  return OidIsValid(catalog) && OidIsValid(upkeep) &&
+         ConditionalLockRelationOid(catalog, AccessShareLock) &&
+         ConditionalLockRelationOid(upkeep, AccessShareLock) &&
+         SearchSysCacheExists1(RELOID, ObjectIdGetDatum(catalog)) &&
+         SearchSysCacheExists1(RELOID, ObjectIdGetDatum(upkeep));
+}
+
+void raise_other_version() {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("the catalog of extension \"kde_aqp\" is of another version than its library"),
+           errhint("Run ALTER EXTENSION kde_aqp UPDATE, or reconnect.")));
+  pg_unreachable();
+}
+
+int64 new_density_id() {
+  const Oid schema = get_namespace_oid("kde_aqp", false);
+  const Oid sequence = get_relname_relid("density_id", schema);
+  if (!OidIsValid(sequence)) raise_other_version();
+  return nextval_internal(sequence, false);
+}
+
+const char* live_column_name(Oid relation, AttrNumber attnum) {
+  HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attnum));
+  if (!HeapTupleIsValid(tuple)) return nullptr;
+  const Form_pg_attribute attribute = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple));
+  const char* name = attribute->attisdropped ? nullptr : pstrdup(NameStr(attribute->attname));
+  ReleaseSysCache(tuple);
+  return name;
+}
+
+bool read_named_columns(ArrayType* names, ArrayType* numbers, int most, NamedColumns* out) {
+  if (!is_vector(names, TEXTOID) || !is_vector(numbers, INT2OID)) return false;
+  const int n = length_of(names);
+  if (n != length_of(numbers) || n > most) return false;
+  Datum* values;
+  int count;
+  deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &values, nullptr, &count);
+  out->count = n;
+  out->name = static_cast<const char**>(palloc(sizeof(char*) * (n + 1)));
+  out->number = static_cast<AttrNumber*>(palloc(sizeof(AttrNumber) * (n + 1)));
+  for (int i = 0; i < n; ++i) {
+    out->name[i] = TextDatumGetCString(values[i]);
+    out->number[i] = reinterpret_cast<int16*>(ARR_DATA_PTR(numbers))[i];
+  }
+  return true;
+}
+
+bool are_current(Oid relation, const NamedColumns& columns) {
+  for (int i = 0; i < columns.count; ++i) {
+    if (columns.number[i] != 0 && get_attnum(relation, columns.name[i]) != columns.number[i])
+      return false;
+  }
+  return true;
+}
+
+ArrayType* column_names_of(const DensityKey& key) {
+  const char* names[kde::kMaxColumns];
+  for (int i = 0; i < key.columns; ++i) names[i] = key.column[i].text;
+  return text_array(key.columns, names);
+}
+
+void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns]) {
+  AttrNumber numbers[kde::kMaxColumns];
+  for (int i = 0; i < key.columns; ++i) {
+    numbers[i] = key.column[i].attnum;
+    if (key.column[i].text == nullptr)
+      elog(ERROR, "column %d of relation %u is gone", numbers[i], key.relation);
+  }
+  const char** references = static_cast<const char**>(palloc(sizeof(char*) * (key.references + 1)));
+  for (int i = 0; i < key.references; ++i) {
+    references[i] = live_column_name(key.relation, key.reference[i]);
+    if (references[i] == nullptr)
+      elog(ERROR, "column %d of relation %u is gone", key.reference[i], key.relation);
+  }
+  const auto put = [values](CatalogColumn c, Datum value) {
+    values[static_cast<int>(c) - 1] = value;
+  };
+  put(CatalogColumn::relation, ObjectIdGetDatum(key.relation));
+  put(CatalogColumn::column_names, PointerGetDatum(column_names_of(key)));
+  put(CatalogColumn::attribute_numbers, PointerGetDatum(number_array(key.columns, numbers)));
+  put(CatalogColumn::filter, CStringGetTextDatum(key.filter));
+  put(CatalogColumn::reference_names, PointerGetDatum(text_array(key.references, references)));
+  put(CatalogColumn::reference_numbers,
+      PointerGetDatum(number_array(key.references, key.reference)));
+}
+
+namespace {
+
+Oid relation_of_schema(const char* name) {
+  const Oid schema = get_namespace_oid("kde_aqp", true);
+  return OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+}
+
+}  // namespace
+
+Oid catalog_oid_or_invalid() { return relation_of_schema("fitted"); }
+Oid upkeep_oid_or_invalid() { return relation_of_schema("upkeep"); }
+Oid door_oid_or_invalid() { return relation_of_schema("density"); }
+
+// Until 0.2.0 the door was the catalog.
+Oid catalog_oid_of_any_version() {
+  const Oid oid = catalog_oid_or_invalid();
+  return OidIsValid(oid) ? oid : door_oid_or_invalid();
+}
+
+Oid catalog_oid() {
+  const Oid oid = catalog_oid_or_invalid();
+  if (OidIsValid(oid)) return oid;
+  if (OidIsValid(door_oid_or_invalid())) raise_other_version();
+  raise_not_installed();
+}
+
+bool catalog_is_installed() {
+  const Oid extension = get_extension_oid("kde_aqp", true);
+  const Oid schema = get_namespace_oid("kde_aqp", true);
+  if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
+  for (const char* name : {"fitted", "upkeep"}) {
+    const Oid table = get_relname_relid(name, schema);
+    if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
+      return false;
+  }
+  return true;
+}
+
+bool catalog_seems_empty() {
+  const Oid oid = catalog_oid_or_invalid();
+  if (!OidIsValid(oid)) return true;
+  if (!ConditionalLockRelationOid(oid, AccessShareLock)) return false;
+  Relation catalog = try_relation_open(oid, NoLock);
+  bool any = false;
+  if (catalog != nullptr && RelationGetNumberOfBlocks(catalog) > 0) {
+    LatestSnapshot latest;
+    latest.take();
+    // Not by the index, which somebody may have locked, too.
+    SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, latest.get(), 0, nullptr);
+    any = HeapTupleIsValid(systable_getnext(scan));
+    systable_endscan(scan);
+    latest.release();
+  }
+  if (catalog != nullptr) relation_close(catalog, NoLock);
+  UnlockRelationOid(oid, AccessShareLock);
+  return !any;
+}
+
+StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value) {
+  StoredDensity out;
+  Relation catalog = open_catalog(AccessShareLock);
+  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (!same_key(row.key, key) || !is_current(row)) return true;
+    out.found = true;
+    out.version = {file_of(catalog), tuple->t_self, HeapTupleHeaderGetRawXmin(tuple->t_data)};
+    out.own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+    bool is_null;
+    out.id = DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
+    out.fitted_at =
+        DatumGetTimestampTz(heap_getattr(tuple, kFittedAt, RelationGetDescr(catalog), &is_null));
+    if (want_value) {
+      const Datum value = heap_getattr(tuple, kDensity, RelationGetDescr(catalog), &is_null);
+      if (is_null)
+        ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("catalog row without a density")));
+      out.value = PG_DETOAST_DATUM_COPY(value);
+    }
+    return false;
+  });
+  table_close(catalog, AccessShareLock);
+  return out;
+}
+
+bool catalog_sees(const RowVersion& version, Snapshot snapshot) {
+  Relation catalog = open_catalog(AccessShareLock);
+  ItemPointerData tid = version.tid;
+  bool sees = false;
+  // VACUUM may have cut off the end of the file, though not now, under our lock.
+  if (file_of(catalog) == version.file &&
+      ItemPointerGetBlockNumber(&tid) < RelationGetNumberOfBlocks(catalog)) {
+    TupleTableSlot* slot = table_slot_create(catalog, nullptr);
+    if (table_tuple_fetch_row_version(catalog, &tid, snapshot, slot)) {
+      bool is_null;
+      const Datum xmin = slot_getsysattr(slot, MinTransactionIdAttributeNumber, &is_null);
+      sees = DatumGetTransactionId(xmin) == version.xmin;
+    }
+    ExecDropSingleTupleTableSlot(slot);
+  }
+  table_close(catalog, AccessShareLock);
+  return sees;
+}
+
+List* catalog_list(Oid relation, Snapshot snapshot) {
+  List* out = NIL;
+  Relation catalog = open_catalog(AccessShareLock);
+  for_rows_of(catalog, relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (is_current(row)) out = lappend(out, read_entry(tuple, RelationGetDescr(catalog), row));
+    return true;
+  });
+  table_close(catalog, AccessShareLock);
+  return out;
+}
+
+List* catalog_list_all(Snapshot snapshot) { return catalog_list(InvalidOid, snapshot); }
+
+void catalog_visit(Snapshot snapshot, CatalogVisitor visit, void* state) {
+  MemoryContext each =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp density", ALLOCSET_SMALL_SIZES);
+  Relation catalog = open_catalog(AccessShareLock);
+  for_rows_of(catalog, InvalidOid, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    MemoryContext caller = MemoryContextSwitchTo(each);
+    if (is_current(row)) {
+      const CatalogEntry* entry = read_entry(tuple, RelationGetDescr(catalog), row);
+      visit(tuple, RelationGetDescr(catalog), *entry, state);
+    }
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(each);
+    return true;
+  });
+  table_close(catalog, AccessShareLock);
+  MemoryContextDelete(each);
+}
+
+void catalog_copy(Snapshot snapshot, Tuplestorestate* rows) {
+  Relation catalog = open_catalog(AccessShareLock);
+  // Not by the index: it may not be there yet.
+  SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, snapshot, 0, nullptr);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) tuplestore_puttuple(rows, tuple);
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+}
+
+List* catalog_ids(Snapshot snapshot) {
+  List* out = NIL;
+  Relation catalog = open_catalog(AccessShareLock);
+  // Also of rows that are not current.
+  SysScanDesc scan = systable_beginscan(catalog, key_index_of(catalog), true, snapshot, 0, nullptr);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    bool is_null;
+    auto* id = static_cast<int64*>(palloc(sizeof(int64)));
+    *id = DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
+    out = lappend(out, id);
+  }
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return out;
+}
+
+bool catalog_settings(const DensityKey& key, Snapshot snapshot, int64* id,
+                      RefreshSettings* settings) {
+  bool found = false;
+  Relation catalog = open_catalog(AccessShareLock);
+  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (!same_key(row.key, key) || !is_current(row)) return true;
+    bool is_null;
+    found = true;
+    *id = DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
+    read_settings(tuple, RelationGetDescr(catalog), settings);
+    return false;
+  });
+  table_close(catalog, AccessShareLock);
+  return found;
+}
+
+namespace {
+
+// Columns kRefreshEnabled and on.
+void put_settings(const RefreshSettings& settings, Datum* values, bool* nulls) {
+  const auto put = [&](int at, bool is_null, Datum value) {
+    nulls[at - 1] = is_null;
+    values[at - 1] = value;
+  };
+  put(kRefreshEnabled, false, BoolGetDatum(settings.enabled));
+  put(kRefreshScaleFactor, settings.scale_factor < 0, Float8GetDatum(settings.scale_factor));
+  put(kRefreshThreshold, settings.threshold < 0, Int64GetDatum(settings.threshold));
+  const bool aged = settings.max_age >= 0;
+  put(kRefreshMaxAge, !aged, aged ? IntervalPGetDatum(interval_of(settings.max_age)) : 0);
+  const bool appends = settings.append_by != nullptr;
+  put(kAppendBy, !appends, appends ? CStringGetTextDatum(settings.append_by) : 0);
+}
+
+}  // namespace
+
+bool catalog_set(const DensityKey& key, const RefreshSettings& settings) {
+  Relation catalog = open_catalog(RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  HeapTuple changed = nullptr;
+  for_rows_of(catalog, key.relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
+    if (!same_key(row.key, key) || !is_current(row)) return true;
+    Datum values[kColumns] = {};
+    bool nulls[kColumns] = {};
+    bool replace[kColumns] = {};
+    put_settings(settings, values, nulls);
+    for (int c = kRefreshEnabled; c <= kAppendBy; ++c) replace[c - 1] = true;
+    changed = heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace);
+    return false;
+  });
+  if (changed != nullptr) {
+    const StoredDensity old = catalog_find(key, latest.get(), false);
+    check_snapshot_agrees(key, old);
+    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
+    CommandCounterIncrement();
+    KDE_FAULT("set.deleted");
+    CatalogTupleInsert(catalog, changed);
+    CommandCounterIncrement();
+    KDE_FAULT("set.done");
+  }
+  latest.release();
+  table_close(catalog, NoLock);
+  return changed != nullptr;
+}
+
+namespace {
+
+LOCKTAG lock_tag(const DensityKey& key) {
+  uint16 number = static_cast<uint16>(key.column[0].attnum);
+  if (!key.is_plain()) {
+    const char* identity = key_identity(key);
+    number = static_cast<uint16>(hash_bytes(reinterpret_cast<const unsigned char*>(identity),
+                                            static_cast<int>(strlen(identity))));
+  }
+  LOCKTAG tag;
+  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog_oid(), key.relation, number);
+  return tag;
+}
+
+}  // namespace
+
+void catalog_lock(const DensityKey& key) {
+  const LOCKTAG tag = lock_tag(key);
+  (void)LockAcquire(&tag, ExclusiveLock, false, false);
+  // What the holder before us committed must be seen from here on.
+  AcceptInvalidationMessages();
+}
+
+bool catalog_try_lock(const DensityKey& key) {
+  const LOCKTAG tag = lock_tag(key);
+  if (LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL) return false;
+  AcceptInvalidationMessages();
+  return true;
+}
+
+namespace {
+
+bool same_texts(const DensityKey& a, const DensityKey& b) {
+  bool same = a.columns == b.columns && strcmp(a.filter, b.filter) == 0;
+  for (int i = 0; same && i < a.columns; ++i)
+    same = strcmp(a.column[i].text, b.column[i].text) == 0;
+  return same;
+}
+
+// A row of the same texts under other numbers than this table's, as it comes by a restore with
+// triggers disabled, is nobody's density; it would only be in the way of the key's own.
+void remove_unusable(Relation catalog, const DensityKey& key, Snapshot snapshot) {
+  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (is_current(row) || !same_texts(row.key, key)) return true;
+    bool is_null;
+    const Datum id = heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null);
+    delete_row(catalog, &tuple->t_self);
+    upkeep_remove(DatumGetInt64(id));
+    return false;
+  });
+}
+
+}  // namespace
+
+void catalog_store(const DensityKey& key, const FitRecord& record) {
+  Relation catalog = open_catalog(RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  const StoredDensity old = catalog_find(key, latest.get(), false);
+  check_snapshot_agrees(key, old);
+  KDE_FAULT("store.found");
+  RefreshSettings settings;
+  int64 id = 0;
+  if (old.found) {
+    (void)catalog_settings(key, latest.get(), &id, &settings);
+    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
+    CommandCounterIncrement();
+  } else {
+    id = new_density_id();
+  }
+  remove_unusable(catalog, key, latest.get());
+  catalog_remove_gone();
+  KDE_FAULT("store.deleted");
+  latest.release();
+
+  Datum values[kColumns] = {};
+  bool nulls[kColumns] = {};
+  const auto put = [&values](int at, Datum value) { values[at - 1] = value; };
+  catalog_key_datums(key, values);
+  put(kDensity, PointerGetDatum(record.density));
+  put(kRequestedMethod, CStringGetTextDatum(record.requested_method));
+  put(kRequestedExact, BoolGetDatum(record.requested_exact));
+  put(kRequestedSampleRows, Int64GetDatum(record.requested_sample_rows));
+  put(kSeed, Int64GetDatum(record.seed));
+  put(kRowsRead, Int64GetDatum(record.rows_read));
+  put(kDesignEffect, Float8GetDatum(record.design_effect));
+  put(kBandwidthRows, Int64GetDatum(record.bandwidth_rows));
+  const auto put_or_null = [&](int at, const char* text) {
+    nulls[at - 1] = text == nullptr;
+    if (text != nullptr) put(at, CStringGetTextDatum(text));
+  };
+  put_or_null(kBandwidthStatus, record.bandwidth_status);
+  put_or_null(kModel, record.model);
+  put_or_null(kEngine, record.engine);
+  put(kThreads, Int32GetDatum(record.threads));
+  put(kScanMs, Float8GetDatum(record.scan_ms));
+  put(kSelectMs, Float8GetDatum(record.select_ms));
+  put(kEstimateMs, Float8GetDatum(record.estimate_ms));
+  nulls[kBandwidthMatrix - 1] = record.bandwidth_matrix == nullptr;
+  put(kBandwidthMatrix, PointerGetDatum(record.bandwidth_matrix));
+  nulls[kStoredRows - 1] = record.stored_rows == 0;
+  put(kStoredRows, Int64GetDatum(record.stored_rows));
+  put(kFittedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
+  put(kId, Int64GetDatum(id));
+  nulls[kRequestedSeed - 1] = !record.seed_requested;
+  put(kRequestedSeed, Int64GetDatum(record.seed));
+  put_settings(settings, values, nulls);
+  upkeep_fitted(id, record.counters, record.table_rows, record.sampler);
+  CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
+  KDE_FAULT("store.inserted");
+  note_changed_densities();
+  table_close(catalog, NoLock);
+  CommandCounterIncrement();
+  KDE_FAULT("store.done");
+}
+
+bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
+  Relation catalog = open_catalog(RowExclusiveLock);
+  if (desc->natts != kColumns) raise_other_version();
+  LatestSnapshot latest;
+  latest.take();
+  remove_unusable(catalog, key, latest.get());
+  const bool taken = catalog_find(key, latest.get(), false).found;
+  latest.release();
+  if (taken) {
+    table_close(catalog, NoLock);
+    return false;
+  }
+  Datum values[kColumns];
+  bool nulls[kColumns];
+  heap_deform_tuple(row, desc, values, nulls);
+  catalog_key_datums(key, values);
+  // The number it brought is that of another density here, or will be.
+  values[kId - 1] = Int64GetDatum(new_density_id());
+  CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
+  note_changed_densities();
+  table_close(catalog, NoLock);
+  CommandCounterIncrement();
+  KDE_FAULT("restore.done");
+  return true;
+}
+
+bool catalog_remove(const DensityKey& key) {
+  Relation catalog = open_catalog(RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  const StoredDensity old = catalog_find(key, latest.get(), false);
+  check_snapshot_agrees(key, old);
+  KDE_FAULT("remove.found");
+  if (old.found) {
+    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
+    KDE_FAULT("remove.deleted");
+    upkeep_remove(old.id);
+  }
+  latest.release();
+  table_close(catalog, NoLock);
+  CommandCounterIncrement();
+  KDE_FAULT("remove.done");
+  return old.found;
+}
+
+namespace {
+
+// What is noted of a density in a catalog of another version goes when it is updated.
+void delete_with_upkeep(Relation catalog, HeapTuple tuple) {
+  const bool has_id = is_present(catalog);
+  bool is_null = true;
+  const Datum id = has_id ? heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null) : 0;
+  delete_row(catalog, &tuple->t_self);
+  if (has_id) upkeep_remove(DatumGetInt64(id));
+}
+
+}  // namespace
+
+void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
+  Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  bool any = false;
+  for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
+    if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
+    delete_with_upkeep(catalog, tuple);
+    any = true;
+    KDE_FAULT("drop.deleted");
+    return true;
+  });
+  latest.release();
+  table_close(catalog, NoLock);
+  if (any) CommandCounterIncrement();
+}
+
+namespace {
+
+bool relation_exists(Oid relation, Snapshot snapshot) {
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
+  Relation classes = table_open(RelationRelationId, AccessShareLock);
+  SysScanDesc scan = systable_beginscan(classes, ClassOidIndexId, true, snapshot, 1, &key);
+  const bool exists = HeapTupleIsValid(systable_getnext(scan));
+  systable_endscan(scan);
+  table_close(classes, AccessShareLock);
+  return exists;
+}
+
+}  // namespace
+
+void catalog_remove_gone() {
+  Relation catalog = open_catalog(RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  bool any = false;
+  SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, latest.get(), 0, nullptr);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    bool is_null;
+    const auto get = [&](int i) {
+      return heap_getattr(tuple, i, RelationGetDescr(catalog), &is_null);
+    };
+    const Oid relation = DatumGetObjectId(get(kRelation));
+    // The cache may not have heard yet of what another transaction made and fitted.
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)) ||
+        relation_exists(relation, latest.get()))
+      continue;
+    const int64 id = DatumGetInt64(get(kId));
+    // Another session that removes it at this moment is not waited for, nor is that an error.
+    TM_FailureData failure;
+    if (delete_at(catalog, &tuple->t_self, false, &failure) != TM_Ok) continue;
+    upkeep_remove(id);
+    any = true;
+  }
+  systable_endscan(scan);
+  latest.release();
+  table_close(catalog, NoLock);
+  if (any) CommandCounterIncrement();
+}
+
+namespace {
+
+enum class Names { same, changed, unclear, gone };
+
+// What has become of a row's columns. Where an old name is another column's now, none was renamed
+// (a command renames one): the row's numbers are not this table's.
+Names look_at_names(Oid relation, const NamedColumns& columns) {
+  Names found = Names::same;
+  for (int i = 0; i < columns.count; ++i) {
+    if (columns.number[i] == 0) continue;
+    const char* name = live_column_name(relation, columns.number[i]);
+    if (name == nullptr) return Names::gone;
+    if (strcmp(name, columns.name[i]) == 0 || found == Names::unclear) continue;
+    const bool taken = get_attnum(relation, columns.name[i]) != InvalidAttrNumber;
+    found = taken ? Names::unclear : Names::changed;
+  }
+  return found;
+}
+
+// The key under the columns' present names. False if its texts can no longer be read.
+bool renamed_key(Oid relation, const CatalogRow& row, DensityKey* key) {
+  *key = row.key;
+  if (row.references.count == 0) {
+    for (int i = 0; i < key->columns; ++i)
+      key->column[i].text = live_column_name(relation, key->column[i].attnum);
+    return true;
+  }
+  const OldNames names{row.references.count, row.references.number, row.references.name};
+  return without_error([&] {
+    Relation rel = table_open(relation, NoLock);
+    analyse_key(rel, &names, key);
+    table_close(rel, NoLock);
+    if (!fits_catalog(*key))
+      ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("the texts are too long")));
+  });
+}
+
+}  // namespace
+
+namespace {
+
+// The row under the columns' present names; null, with a NOTICE, if its texts can no longer be
+// read.
+HeapTuple renamed_row(Relation catalog, HeapTuple tuple, const CatalogRow& row) {
+  DensityKey key;
+  if (!renamed_key(row.key.relation, row, &key)) {
+    ereport(NOTICE, (errmsg("dropping the density of %s", display_name(row.key)),
+                     errdetail("Its expressions or its filter could not be renamed.")));
+    return nullptr;
+  }
+  const Size width = static_cast<Size>(RelationGetNumberOfAttributes(catalog));
+  Datum* values = static_cast<Datum*>(palloc0(sizeof(Datum) * width));
+  bool* nulls = static_cast<bool*>(palloc0(sizeof(bool) * width));
+  bool* replace = static_cast<bool*>(palloc0(sizeof(bool) * width));
+  catalog_key_datums(key, values);
+  for (int i = 0; i < kCatalogKeyColumns; ++i) replace[i] = true;
+  return heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace);
+}
+
+// Whether the key of a row that is to be inserted is another's: of a fit since a rename that the
+// row could not follow.
+bool is_taken(Relation catalog, Oid relation, HeapTuple tuple, Snapshot snapshot) {
+  CatalogRow wanted;
+  if (!read_row(tuple, RelationGetDescr(catalog), &wanted)) return true;
+  bool taken = false;
+  for_rows_of(catalog, relation, snapshot, [&](HeapTuple, const CatalogRow& row) {
+    taken = same_texts(row.key, wanted.key);
+    return !taken;
+  });
+  return taken;
+}
+
+void insert_renamed(Relation catalog, Oid relation, List* rows) {
+  ListCell* cell;
+  foreach (cell, rows) {
+    auto* tuple = static_cast<HeapTuple>(lfirst(cell));
+    LatestSnapshot latest;
+    latest.take();
+    if (is_taken(catalog, relation, tuple, latest.get())) {
+      bool is_null;
+      if (is_present(catalog))
+        upkeep_remove(DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null)));
+    } else {
+      CatalogTupleInsert(catalog, tuple);
+    }
+    latest.release();
+    CommandCounterIncrement();
+  }
+}
+
+}  // namespace
+
+void catalog_follow_renames(Oid relation) {
+  Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
+  LatestSnapshot latest;
+  latest.take();
+  List* changed = NIL;
+  bool any = false;
+  for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
+    const Names columns = look_at_names(relation, row.columns);
+    const Names references = look_at_names(relation, row.references);
+    if (columns == Names::gone || references == Names::gone) {
+      delete_with_upkeep(catalog, tuple);
+      any = true;
+      return true;
+    }
+    if (columns == Names::unclear || references == Names::unclear ||
+        (columns == Names::same && references == Names::same))
+      return true;
+    any = true;
+    HeapTuple follows = renamed_row(catalog, tuple, row);
+    if (follows == nullptr) {
+      delete_with_upkeep(catalog, tuple);
+    } else {
+      changed = lappend(changed, follows);
+      delete_row(catalog, &tuple->t_self);
+    }
+    return true;
+  });
+  latest.release();
+  if (any) {
+    // All are deleted before one is inserted: columns may have swapped their names.
+    CommandCounterIncrement();
+    KDE_FAULT("rename.deleted");
+    insert_renamed(catalog, relation, changed);
+    KDE_FAULT("rename.inserted");
+    CommandCounterIncrement();
+    KDE_FAULT("rename.done");
+  }
+  table_close(catalog, NoLock);
+}
+
+}  // namespace kde_pg

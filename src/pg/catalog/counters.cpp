@@ -1,0 +1,272 @@
+// The readings of counters.h.
+#include "pg/catalog/counters.h"
+
+#include "pg/catalog/planned_rows.h"
+
+#include <initializer_list>
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/xlog.h"
+#include "commands/defrem.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "nodes/pg_list.h"
+#include "pgstat.h"
+#include "storage/lockdefs.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+// Of utils/adt/pgstatfuncs.c. They are SQL functions whose meaning has not changed since 14, while
+// the structures below them have.
+extern Datum pg_stat_get_tuples_inserted(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_tuples_updated(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_tuples_deleted(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_live_tuples(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_xact_tuples_inserted(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_xact_tuples_updated(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_xact_tuples_deleted(PG_FUNCTION_ARGS);
+}
+
+namespace kde_pg {
+
+namespace {
+
+constexpr int kNumbers = 10;  // of a leaf, as stored
+
+int64 statistic(PGFunction function, Oid relation) {
+  return DatumGetInt64(DirectFunctionCall1(function, ObjectIdGetDatum(relation)));
+}
+
+// False if the relation is gone. *has_rows: rows of its own. Completes *counters where its changes
+// are not counted.
+bool read_leaf(Oid relation, LeafCounters* leaf, bool* has_rows, Counters* counters) {
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+  if (!HeapTupleIsValid(tuple)) return false;
+  const Form_pg_class form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+  *has_rows = form->relkind != RELKIND_PARTITIONED_TABLE;
+  const bool foreign = form->relkind == RELKIND_FOREIGN_TABLE;
+  const Oid method = form->relam;
+  leaf->relation = relation;
+  leaf->file = form->relfilenode;
+  leaf->counted = static_cast<int64>(form->reltuples);
+  ReleaseSysCache(tuple);
+  if (!*has_rows) return true;
+  if (foreign) {
+    counters->known = false;
+    counters->why = "rows of a foreign table";
+    return true;
+  }
+  // What this session has not yet sent counts as well; rows live are those sent and these.
+  const int64 inserts = statistic(pg_stat_get_xact_tuples_inserted, relation);
+  const int64 updates = statistic(pg_stat_get_xact_tuples_updated, relation);
+  const int64 deletes = statistic(pg_stat_get_xact_tuples_deleted, relation);
+  leaf->unsent_inserts = inserts;
+  leaf->unsent_updates = updates;
+  leaf->unsent_deletes = deletes;
+  leaf->inserts = statistic(pg_stat_get_tuples_inserted, relation) + inserts;
+  leaf->updates = statistic(pg_stat_get_tuples_updated, relation) + updates;
+  leaf->deletes = statistic(pg_stat_get_tuples_deleted, relation) + deletes;
+  leaf->live = Max(statistic(pg_stat_get_live_tuples, relation) + inserts - deletes, INT64CONST(0));
+  if (method != HEAP_TABLE_AM_OID && leaf->inserts == 0) {
+    counters->known = false;
+    counters->tell = true;
+    counters->why = psprintf("table access method \"%s\" has counted no row", get_am_name(method));
+  }
+  return true;
+}
+
+// Whether a counter fell by more than what had not been sent.
+bool began_anew(int64 then, int64 unsent, int64 now) { return now < then - unsent; }
+
+// What a counter has grown by; one that began anew, from 0.
+int64 growth(int64 then, int64 unsent, int64 now) {
+  return began_anew(then, unsent, now) ? now : Max(now - then, INT64CONST(0));
+}
+
+int64 changed_in(const LeafCounters& then, const LeafCounters& now) {
+  const bool anew = began_anew(then.inserts, then.unsent_inserts, now.inserts) ||
+                    began_anew(then.updates, then.unsent_updates, now.updates) ||
+                    began_anew(then.deletes, then.unsent_deletes, now.deletes);
+  const int64 inserts = growth(then.inserts, then.unsent_inserts, now.inserts);
+  const int64 deletes = growth(then.deletes, then.unsent_deletes, now.deletes);
+  int64 changed = inserts + growth(then.updates, then.unsent_updates, now.updates) + deletes;
+  if (now.file == then.file) return changed;
+  if (now.counted < 0) return changed + then.live;
+  // A session's TRUNCATE and INSERT in quick succession leave `live` too high, and after the
+  // counters began anew it says nothing.
+  const int64 live = anew ? now.counted : Min(now.live, now.counted);
+  changed += Max(then.live + (anew ? 0 : inserts - deletes) - live, INT64CONST(0));
+  return changed;
+}
+
+}  // namespace
+
+int64 Counters::live() const {
+  int64 sum = 0;
+  for (int i = 0; i < leaves; ++i) sum += leaf[i].live;
+  return sum;
+}
+
+namespace {
+
+// The relation and its descendants, in the order of their numbers. Nothing is locked, so any of
+// them may go meanwhile, which find_all_inheritors() takes for an error.
+List* members_of(Oid relation) {
+  List* members = list_make1_oid(relation);
+  for (int i = 0; i < list_length(members); ++i) {
+    const Oid member = list_nth_oid(members, i);
+    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(member)))
+      members = list_concat_unique_oid(members, find_inheritance_children(member, NoLock));
+  }
+  list_sort(members, list_oid_cmp);
+  return members;
+}
+
+}  // namespace
+
+void count_elsewhere(Counters* counters) {
+  *counters = {};
+  counters->elsewhere = true;
+  counters->why = "queries do not read the table itself";
+  counters->tell = true;
+}
+
+namespace {
+
+// Completes *counters where the planner has a say. False if there is nothing to count.
+bool ask_where_rows_are(Oid relation, AskPlanner ask, Counters* counters) {
+  if (ask == AskPlanner::no) return true;
+  switch (
+      rows_seem(relation, ask == AskPlanner::yes ? PlanFunctions::any : PlanFunctions::built_in)) {
+    case RowsSeem::here:
+      return true;
+    case RowsSeem::elsewhere:
+      count_elsewhere(counters);
+      break;
+    case RowsSeem::functions:
+      counters->why = "the planner was not asked, as it would call functions of the table's owner";
+      break;
+    case RowsSeem::failed:
+      counters->why = "the table could not be planned";
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+Counters read_counters(Oid relation, AskPlanner ask) {
+  Counters out;
+  if (RecoveryInProgress()) {
+    out.why = "the server is in recovery";
+    return out;
+  }
+  if (!ask_where_rows_are(relation, ask, &out)) return out;
+  if (!pgstat_track_counts) {
+    out.why = "track_counts is off";
+    return out;
+  }
+  List* members = members_of(relation);
+  out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * list_length(members)));
+  out.known = true;
+  ListCell* cell;
+  foreach (cell, members) {
+    bool has_rows = false;
+    if (!read_leaf(lfirst_oid(cell), &out.leaf[out.leaves], &has_rows, &out)) continue;
+    if (has_rows) ++out.leaves;
+  }
+  out.generated = read_generated(relation, members);
+  list_free(members);
+  return out;
+}
+
+int64 changed_rows(const Counters& then, const Counters& now) {
+  int64 changed = 0;
+  int i = 0, j = 0;
+  while (i < then.leaves || j < now.leaves) {
+    const bool first =
+        j == now.leaves || (i < then.leaves && then.leaf[i].relation < now.leaf[j].relation);
+    const bool second =
+        i == then.leaves || (j < now.leaves && now.leaf[j].relation < then.leaf[i].relation);
+    if (first) {
+      changed += then.leaf[i++].live;
+    } else if (second) {
+      changed += now.leaf[j++].live;
+    } else {
+      changed += changed_in(then.leaf[i++], now.leaf[j++]);
+    }
+  }
+  return changed;
+}
+
+ArrayType* counters_to_array(const Counters& counters) {
+  if (counters.elsewhere) {
+    Datum zero = Int64GetDatum(0);
+    return construct_array(&zero, 1, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+  }
+  if (!counters.known) return nullptr;
+  const int rows = counters.leaves + counters.generated.count;
+  const int n = rows * kNumbers;
+  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
+  Datum* at = values;
+  for (int i = 0; i < counters.leaves; ++i) {
+    const LeafCounters& leaf = counters.leaf[i];
+    const int64 numbers[kNumbers] = {static_cast<int64>(leaf.relation),
+                                     static_cast<int64>(leaf.file),
+                                     leaf.inserts,
+                                     leaf.updates,
+                                     leaf.deletes,
+                                     leaf.live,
+                                     leaf.counted,
+                                     leaf.unsent_inserts,
+                                     leaf.unsent_updates,
+                                     leaf.unsent_deletes};
+    for (const int64 number : numbers) *at++ = Int64GetDatum(number);
+  }
+  for (int i = 0; i < counters.generated.count; ++i) {
+    const GeneratedColumn& column = counters.generated.column[i];
+    const int64 numbers[kNumbers] = {0, static_cast<int64>(column.relation), column.attnum,
+                                     column.expression};
+    for (const int64 number : numbers) *at++ = Int64GetDatum(number);
+  }
+  int dims[2] = {rows, kNumbers};
+  int lower[2] = {1, 1};
+  return construct_md_array(values, nullptr, rows > 0 ? 2 : 0, dims, lower, INT8OID, sizeof(int64),
+                            FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+}
+
+Counters counters_from_array(ArrayType* array) {
+  Counters out;
+  if (array == nullptr || ARR_ELEMTYPE(array) != INT8OID || ARR_HASNULL(array)) return out;
+  out.elsewhere = ARR_NDIM(array) == 1;
+  if (ARR_NDIM(array) != 0 && (ARR_NDIM(array) != 2 || ARR_DIMS(array)[1] != kNumbers)) return out;
+  out.known = true;
+  const int rows = ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0];
+  out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (rows + 1)));
+  GeneratedColumns& generated = out.generated;
+  generated.column = static_cast<GeneratedColumn*>(palloc0(sizeof(GeneratedColumn) * (rows + 1)));
+  const int64* at = reinterpret_cast<const int64*>(ARR_DATA_PTR(array));
+  for (int i = 0; i < rows; ++i, at += kNumbers) {
+    if (at[0] == 0) {
+      generated.column[generated.count++] = {static_cast<Oid>(at[1]),
+                                             static_cast<AttrNumber>(at[2]), at[3]};
+      continue;
+    }
+    out.leaf[out.leaves++] = {static_cast<Oid>(at[0]),
+                              static_cast<Oid>(at[1]),
+                              at[2],
+                              at[3],
+                              at[4],
+                              at[5],
+                              at[6],
+                              at[7],
+                              at[8],
+                              at[9]};
+  }
+  return out;
+}
+
+}  // namespace kde_pg

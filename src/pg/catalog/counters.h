@@ -1,0 +1,71 @@
+// What the cumulative statistics tell of a table's rows: inserted, updated, deleted, live.
+//
+// They are kept for each leaf of a partition or inheritance tree, arrive some hundred milliseconds
+// late from other sessions (this session's own are added here), start anew after a crash or a
+// reset, and do not count what TRUNCATE removes. What follows from two readings of them:
+//
+//   of each leaf: inserts + updates + deletes since. Where a counter fell, it began anew at 0,
+//     unless it fell by no more than the reading session had not yet sent: that is on its way;
+//   a new file that nobody has counted yet (TRUNCATE, REFRESH MATERIALIZED VIEW, an ALTER TABLE
+//   that
+//     rewrites): all rows of before are gone, or may have other values;
+//   one that was counted (VACUUM FULL, CLUSTER, ANALYZE after any of them) and has fewer rows than
+//     those of before with the inserts and without the deletes: the missing ones are gone;
+//   a leaf that came (attached) or went (detached): its live rows.
+#pragma once
+
+#include "pg/catalog/generated.h"
+#include "pg/base/pg.h"
+
+extern "C" {
+#include "utils/array.h"
+}
+
+namespace kde_pg {
+
+struct LeafCounters {
+  Oid relation;
+  Oid file;  // pg_class.relfilenode
+  int64 inserts, updates, deletes, live;
+  int64 counted;  // pg_class.reltuples; -1: not counted since the file is there
+  int64 unsent_inserts, unsent_updates, unsent_deletes;  // of those, of the reading session alone
+};
+
+struct Counters {
+  bool known = false;
+  // The rows are read by a query, as they are not in the tables (planned_rows.h). Of counters from
+  // the catalog: they were.
+  bool elsewhere = false;
+  const char* why = nullptr;  // not known; of counters that were read
+  bool tell = false;          // in a NOTICE, as nobody expects it of such a table
+  int leaves = 0;
+  LeafCounters* leaf = nullptr;  // in the order of the relations' numbers; palloc'ed
+  GeneratedColumns generated;    // of all members: their values are no rows that are counted
+
+  int64 live() const;
+};
+
+// The counters as of now, without locking anything: leaves that are being dropped may be missing.
+// Unknown where rows are elsewhere or in foreign tables, where statistics are off, on a standby,
+// which has none of the primary's work, and where a table access method counts no rows: for other
+// than heap tables one inserted row proves that it does.
+// Where rows are is for the planner to say; `elsewhere` is false for who will ask it himself, and
+// on a standby. Who lists the tables of many owners asks it where it calls built-in functions
+// alone.
+enum class AskPlanner { no, built_in_functions, yes };
+Counters read_counters(Oid relation, AskPlanner ask = AskPlanner::yes);
+
+// Counters of a relation whose rows are elsewhere.
+void count_elsewhere(Counters* counters);
+
+// Rows changed between two readings that are both known.
+int64 changed_rows(const Counters& then, const Counters& now);
+
+// As kde_aqp.upkeep.counters holds them, ten numbers a leaf; and with a relation of 0 a virtual
+// generated column's relation, number and expression. '{0}' where rows are elsewhere. Null where
+// unknown.
+ArrayType* counters_to_array(const Counters& counters);
+// Unknown if it is no such array, or null.
+Counters counters_from_array(ArrayType* array);
+
+}  // namespace kde_pg

@@ -1,0 +1,127 @@
+// The rows of the catalog as SQL sees them:
+//
+//   kde_aqp.readable_densities()  of the view kde_densities: what the caller may read, with what
+//                                 upkeep knows of it
+//   kde_aqp.dumped_densities()    what a dump of kde_aqp.density has: the same densities, as they
+//                                 are to be restored; none where kde_aqp.dump_densities is off
+//   kde_aqp.stored()              what the materialized view kde_aqp.fitted is made of: what is in
+//                                 it, so that REFRESH MATERIALIZED VIEW changes nothing
+//
+// That the first two leave out what the caller may not read, here and not in a WHERE, keeps its
+// number out of EXPLAIN. A density is readable if all columns that it is of, or uses, are.
+#include "pg/catalog/catalog.h"
+#include "pg/base/options.h"
+#include "pg/catalog/relation.h"
+#include "pg/base/result_set.h"
+
+extern "C" {
+#include "catalog/pg_class.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+constexpr int kStored = 31;  // columns of the catalog
+constexpr int kUpkeep = 9;   // those that the view adds
+
+struct Output {
+  Tuplestorestate* rows;
+  TupleDesc desc;
+  MemoryContext context;  // lives as long as this
+  // Of the relation looked at last: its densities follow each other.
+  Oid relation;
+  Counters counters;
+};
+
+const Counters& counters_of(Output* out, Oid relation) {
+  if (out->relation != relation) {
+    MemoryContext each = MemoryContextSwitchTo(out->context);
+    out->counters = read_counters(relation, AskPlanner::built_in_functions);
+    out->relation = relation;
+    MemoryContextSwitchTo(each);
+  }
+  return out->counters;
+}
+
+// Whether the caller is, or belongs to, the role that owns the relation; a superuser is.
+bool has_role_of_owner(Oid relation) {
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+  if (!HeapTupleIsValid(tuple)) return false;
+  const Oid owner = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relowner;
+  ReleaseSysCache(tuple);
+  return has_privs_of_role(GetUserId(), owner);
+}
+
+void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, void* state) {
+  if (!is_readable(entry.key)) return;
+  auto* out = static_cast<Output*>(state);
+  Datum values[kStored + kUpkeep];
+  bool nulls[kStored + kUpkeep];
+  heap_deform_tuple(tuple, desc, values, nulls);
+  int n = kStored;
+  const auto put = [&](bool known, Datum value) {
+    values[n] = value;
+    nulls[n++] = !known;
+  };
+  const Upkeep upkeep = upkeep_find(entry.id, GetActiveSnapshot());
+  const Staleness s = staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings,
+                                   &counters_of(out, entry.key.relation));
+  put(s.changed >= 0, Int64GetDatum(s.changed));
+  put(true, BoolGetDatum(s.stale));
+  const bool has_reason = s.reason[0] != '\0';
+  put(has_reason, has_reason ? CStringGetTextDatum(s.reason) : 0);
+  const bool drifted = upkeep.drift >= 0;
+  put(drifted, Float8GetDatum(upkeep.drift));
+  put(drifted, Float8GetDatum(upkeep.drift_p_value));
+  put(drifted, TimestampTzGetDatum(upkeep.drift_at));
+  put(true, Int32GetDatum(upkeep.failures));
+  put(upkeep.failed_at != 0, TimestampTzGetDatum(upkeep.failed_at));
+  // May quote a value.
+  const bool tells = upkeep.last_error != nullptr && has_role_of_owner(entry.key.relation);
+  put(tells, tells ? CStringGetTextDatum(upkeep.last_error) : 0);
+  tuplestore_putvalues(out->rows, out->desc, values, nulls);
+}
+
+void put_dumped(HeapTuple tuple, TupleDesc, const CatalogEntry& entry, void* state) {
+  if (is_readable(entry.key)) tuplestore_puttuple(static_cast<Output*>(state)->rows, tuple);
+}
+
+Output begin_output(FunctionCallInfo fcinfo, int columns) {
+  Output out = {};
+  out.rows = begin_rows(fcinfo, columns, &out.desc);
+  out.context = CurrentMemoryContext;
+  return out;
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+KDE_FUNCTION(kde_readable_densities) {
+  using namespace kde_pg;
+  Output out = begin_output(fcinfo, kStored + kUpkeep);
+  catalog_visit(GetActiveSnapshot(), put_readable, &out);
+  PG_RETURN_NULL();
+}
+
+KDE_FUNCTION(kde_dumped_densities) {
+  using namespace kde_pg;
+  Output out = begin_output(fcinfo, kStored);
+  if (option_dump_densities) catalog_visit(GetActiveSnapshot(), put_dumped, &out);
+  PG_RETURN_NULL();
+}
+
+KDE_FUNCTION(kde_stored) {
+  using namespace kde_pg;
+  Output out = begin_output(fcinfo, kStored);
+  // REFRESH excludes all who write, but its snapshot may be older than what they wrote.
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  catalog_copy(latest, out.rows);
+  UnregisterSnapshot(latest);
+  PG_RETURN_NULL();
+}

@@ -1,0 +1,126 @@
+// Keys of densities, compared as sets of columns; see density_key.h.
+#include "pg/catalog/density_key.h"
+
+#include "pg/catalog/catalog.h"
+
+extern "C" {
+#include "catalog/namespace.h"
+#include "lib/stringinfo.h"
+#include "utils/lsyscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+bool precedes(const KeyColumn& a, const KeyColumn& b) {
+  return a.attnum != b.attnum ? a.attnum < b.attnum : a.attnum == 0 && strcmp(a.text, b.text) < 0;
+}
+
+}  // namespace
+
+bool same_column(const KeyColumn& a, const KeyColumn& b) {
+  return a.attnum == b.attnum && (a.attnum != 0 || strcmp(a.text, b.text) == 0);
+}
+
+int find_column(const DensityKey& key, const KeyColumn& wanted) {
+  for (int i = 0; i < key.columns; ++i) {
+    if (same_column(key.column[i], wanted)) return i;
+  }
+  return -1;
+}
+
+DensityKey key_of(TableColumn column) {
+  DensityKey key;
+  key.relation = column.relation;
+  key.columns = 1;
+  key.column[0] = {column.attnum, live_column_name(column.relation, column.attnum), nullptr};
+  return key;
+}
+
+bool same_key(const DensityKey& a, const DensityKey& b) {
+  if (a.relation != b.relation || a.columns != b.columns || strcmp(a.filter, b.filter) != 0)
+    return false;
+  for (int i = 0; i < a.columns; ++i) {
+    if (find_column(b, a.column[i]) < 0) return false;
+  }
+  return true;
+}
+
+char* key_identity(const DensityKey& key) {
+  int order[kde::kMaxColumns];
+  for (int i = 0; i < key.columns; ++i) {
+    int at = i;
+    for (; at > 0 && precedes(key.column[i], key.column[order[at - 1]]); --at)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+  // Lengths keep one text from being taken for two.
+  StringInfoData out;
+  initStringInfo(&out);
+  for (int i = 0; i < key.columns; ++i) {
+    const KeyColumn& column = key.column[order[i]];
+    if (column.attnum != 0) {
+      appendStringInfo(&out, "%d,", column.attnum);
+    } else {
+      appendStringInfo(&out, "%zu:%s,", strlen(column.text), column.text);
+    }
+  }
+  appendStringInfo(&out, ";%s", key.filter);
+  return out.data;
+}
+
+char* display_name(const DensityKey& key) {
+  const char* table = get_rel_name(key.relation);
+  StringInfoData out;
+  initStringInfo(&out);
+  appendStringInfoString(&out, table != nullptr ? quote_identifier(table) : "?");
+  const bool one = key.columns == 1 && key.column[0].attnum != 0;
+  appendStringInfoString(&out, one ? "." : " (");
+  for (int i = 0; i < key.columns; ++i) {
+    const KeyColumn& column = key.column[i];
+    const char* text = column.text == nullptr ? "?" : column.text;
+    appendStringInfo(&out, "%s%s", i > 0 ? ", " : "",
+                     column.attnum != 0 ? quote_identifier(text) : text);
+  }
+  if (!one) appendStringInfoChar(&out, ')');
+  if (key.has_filter()) appendStringInfo(&out, " where %s", key.filter);
+  return out.data;
+}
+
+char* describe_column(const DensityKey& key, int column) {
+  const KeyColumn& c = key.column[column];
+  return psprintf("%s \"%s\"", c.attnum != 0 ? "column" : "expression", c.text);
+}
+
+char* describe_columns(const DensityKey& key) {
+  if (key.columns == 1) return describe_column(key, 0);
+  StringInfoData out;
+  initStringInfo(&out);
+  for (int k = 0; k < key.columns; ++k)
+    appendStringInfo(&out, "%s\"%s\"", k == 0 ? "columns " : ", ", key.column[k].text);
+  return out.data;
+}
+
+char* fit_call(const DensityKey& key) {
+  // As a regclass literal reads it.
+  const char* table = get_rel_name(key.relation);
+  const char* schema = RelationIsVisible(key.relation)
+                           ? nullptr
+                           : get_namespace_name(get_rel_namespace(key.relation));
+  const char* name = table == nullptr ? "?" : quote_qualified_identifier(schema, table);
+  const bool one = key.columns == 1 && key.column[0].attnum != 0;
+  StringInfoData out;
+  initStringInfo(&out);
+  appendStringInfo(&out, "kde_fit(%s, %s", quote_literal_cstr(name), one ? "" : "ARRAY[");
+  for (int i = 0; i < key.columns; ++i) {
+    const char* text = key.column[i].text == nullptr ? "?" : key.column[i].text;
+    appendStringInfo(&out, "%s%s", i > 0 ? ", " : "", quote_literal_cstr(text));
+  }
+  if (!one) appendStringInfoChar(&out, ']');
+  if (key.has_filter()) appendStringInfo(&out, ", filter => %s", quote_literal_cstr(key.filter));
+  appendStringInfoChar(&out, ')');
+  return out.data;
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,74 @@
+// What a density is of, and by which it is found again: a relation, the set of its columns and
+// expressions, and the filter its rows passed.
+#pragma once
+
+#include "pg/base/pg.h"
+
+#include "core/joint/format.h"
+
+extern "C" {
+#include "access/attnum.h"
+#include "nodes/nodes.h"
+}
+
+namespace kde_pg {
+
+// One column of a relation.
+struct TableColumn {
+  Oid relation = InvalidOid;
+  AttrNumber attnum = InvalidAttrNumber;
+};
+
+// A column of the relation, or (attnum 0) a scalar expression over its columns.
+struct KeyColumn {
+  AttrNumber attnum;
+  const char* text;  // the column's name as it is, or the expression in canonical form
+  Node*
+      expression;  // analysed, its Vars of varno 1; null for a column, and in keys from the catalog
+};
+
+// Columns lie in the order in which they were asked for. Two keys with the same columns in another
+// order name the same density.
+struct DensityKey {
+  Oid relation = InvalidOid;
+  int columns = 0;
+  KeyColumn column[kde::kMaxColumns] = {};
+  const char* filter = "";    // canonical; "": all rows
+  Node* condition = nullptr;  // the filter analysed; null as KeyColumn::expression
+  // Columns of the relation that the expressions and the filter use, ascending.
+  int references = 0;
+  const AttrNumber* reference = nullptr;
+
+  bool has_filter() const { return filter[0] != '\0'; }
+  // A column of the table by itself, over all rows.
+  bool is_plain() const { return columns == 1 && column[0].attnum != 0 && !has_filter(); }
+  TableColumn plain() const { return {relation, column[0].attnum}; }
+};
+
+bool same_column(const KeyColumn& a, const KeyColumn& b);
+
+// Which of a key's columns that is; -1: none.
+int find_column(const DensityKey& key, const KeyColumn& wanted);
+
+// The key of a column by itself. Its text is palloc'ed; null if the column is gone.
+DensityKey key_of(TableColumn column);
+
+// Whether the columns, whatever their order, and the filters are the same.
+bool same_key(const DensityKey& a, const DensityKey& b);
+
+// A palloc'ed string that two keys of a relation share exactly if same_key() says so.
+char* key_identity(const DensityKey& key);
+
+// "table.column", "table (column, expression)", "table (column) where filter", palloc'ed, for
+// messages.
+char* display_name(const DensityKey& key);
+
+// "column \"x\"", "expression \"x + 1\"", of a key for messages; palloc'ed.
+char* describe_column(const DensityKey& key, int column);
+// The same of all its columns: "column \"x\"", "columns \"x\", \"y\"".
+char* describe_columns(const DensityKey& key);
+
+// The call that would fit it, e.g. kde_fit('t', ARRAY['a', 'b'], filter => '(c > 0)'), palloc'ed.
+char* fit_call(const DensityKey& key);
+
+}  // namespace kde_pg

@@ -1,0 +1,347 @@
+// What keeps the catalog in step with the rest of the database:
+//
+//   has_densities  asked first by the event triggers: whether there is anything to keep in step
+//   follow_drop    (of the event trigger on_drop)   removes the densities of dropped tables,
+//   columns follow_alter   (of the event trigger on_alter)  lets densities follow renamed columns,
+//   and takes
+//                  in what a restore with triggers disabled left in the door
+//   on_row         (row trigger of kde_aqp.density, the door) puts the rows of a restore into the
+//                  catalog, with the attribute numbers of this database, its canonical texts and a
+//                  number of their own; none stays in the door
+//
+// The event triggers themselves are PL/pgSQL, so that a missing library fails nobody's DDL. Nor
+// does a catalog that somebody has locked: after kPatience the command passes with a WARNING. What
+// is then left behind answers nobody (its names and numbers disagree, or its relation is gone), and
+// goes at the next occasion.
+//
+// What fits and drops write by themselves passes none of these.
+#include "pg/catalog/expression.h"
+#include "pg/base/fault.h"
+#include "pg/catalog/changed_databases.h"
+#include "pg/catalog/relation.h"
+#include "pg/base/subtransaction.h"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "commands/event_trigger.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+}
+
+namespace {
+
+void check_trigger(FunctionCallInfo fcinfo, const char* function) {
+  if (!CALLED_AS_TRIGGER(fcinfo))
+    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+                    errmsg("function \"%s\" was not called by trigger manager", function)));
+}
+
+// How long a command waits at most for what it needs of the catalog (a value of lock_timeout).
+constexpr const char* kPatience = "2s";
+
+bool is_lock_trouble(int sqlstate) {
+  return sqlstate == ERRCODE_LOCK_NOT_AVAILABLE || sqlstate == ERRCODE_T_R_DEADLOCK_DETECTED;
+}
+
+// Runs work() with that patience. It is undone, with a WARNING, where it runs out.
+template <typename Work>
+void patiently(Work work) {
+  const auto hurried = [&] {
+    const int level = NewGUCNestLevel();
+    if (LockTimeout == 0 || LockTimeout > 2000)
+      (void)set_config_option("lock_timeout", kPatience, PGC_USERSET, PGC_S_SESSION,
+                              GUC_ACTION_SAVE, true, 0, false);
+    work();
+    AtEOXact_GUC(true, level);
+  };
+  if (kde_pg::without_error(hurried, nullptr, is_lock_trouble)) return;
+  ereport(
+      WARNING,
+      (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+       errmsg("densities do not follow this command: the catalog of extension \"kde_aqp\" is "
+              "locked"),
+       errdetail("Densities of what it renamed are not found any more; those of what it dropped "
+                 "are no longer used, and go with the next fit or kde_refresh_all()."),
+       errhint("Fit what was renamed again, or run any ALTER TABLE on its table, when the lock "
+               "is gone.")));
+}
+
+// Runs a query of the trigger's own that returns (oid, oid or integer) and visits each row. Nothing
+// in it depends on the search path.
+template <typename Visit>
+void for_objects(const char* query, SPIPlanPtr* plan, Visit visit) {
+  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  if (*plan == nullptr) {
+    *plan = SPI_prepare(query, 0, nullptr);
+    if (*plan == nullptr || SPI_keepplan(*plan) != 0)
+      elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+  }
+  const int result = SPI_execute_plan(*plan, nullptr, nullptr, true, 0);
+  if (result != SPI_OK_SELECT)
+    elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
+  SPITupleTable* table = SPI_tuptable;
+  for (uint64 i = 0; i < table->numvals; ++i) {
+    bool is_null;
+    const Datum first = SPI_getbinval(table->vals[i], table->tupdesc, 1, &is_null);
+    const Datum second = SPI_getbinval(table->vals[i], table->tupdesc, 2, &is_null);
+    visit(first, second);
+  }
+  SPI_finish();
+}
+
+// The tables that are of a composite type, by the dependency catalog.
+List* tables_of_type(Oid type) {
+  List* tables = NIL;
+  if (get_typtype(type) != TYPTYPE_COMPOSITE) return tables;
+  ScanKeyData key[2];
+  ScanKeyInit(&key[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(TypeRelationId));
+  ScanKeyInit(&key[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(type));
+  Relation depend = table_open(DependRelationId, AccessShareLock);
+  SysScanDesc scan = systable_beginscan(depend, DependReferenceIndexId, true, nullptr, 2, key);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    const auto* found = reinterpret_cast<Form_pg_depend>(GETSTRUCT(tuple));
+    if (found->classid == RelationRelationId && found->objsubid == 0)
+      tables = list_append_unique_oid(tables, found->objid);
+  }
+  systable_endscan(scan);
+  table_close(depend, AccessShareLock);
+  return tables;
+}
+
+// A rename reaches the children of a table.
+void follow_renames(Oid relation) {
+  ListCell* cell;
+  foreach (cell, find_all_inheritors(relation, NoLock, nullptr))
+    kde_pg::catalog_follow_renames(lfirst_oid(cell));
+}
+
+// pg_restore --disable-triggers enables them when it is through, and what it left in the door can
+// pass. It enables them as ordinary ones, which a replica's session does not run.
+void take_in_what_is_left() {
+  Relation door = relation_open(kde_pg::door_oid_or_invalid(), AccessShareLock);
+  bool enabled = false, always = false;
+  const TriggerDesc* triggers = door->trigdesc;
+  for (int i = 0; triggers != nullptr && i < triggers->numtriggers; ++i) {
+    if (strcmp(triggers->triggers[i].tgname, "on_row") != 0) continue;
+    enabled = triggers->triggers[i].tgenabled != TRIGGER_DISABLED;
+    always = triggers->triggers[i].tgenabled == TRIGGER_FIRES_ALWAYS;
+  }
+  const bool any = RelationGetNumberOfBlocks(door) > 0;
+  relation_close(door, NoLock);
+  if (!enabled || !any) return;
+  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  if (SPI_execute("INSERT INTO kde_aqp.density SELECT * FROM kde_aqp.density", false, 0) !=
+          SPI_OK_INSERT ||
+      SPI_execute("TRUNCATE kde_aqp.density", false, 0) != SPI_OK_UTILITY ||
+      (!always && SPI_execute("ALTER TABLE kde_aqp.density ENABLE ALWAYS TRIGGER on_row", false,
+                              0) != SPI_OK_UTILITY))
+    elog(ERROR, "could not take in the rows of kde_aqp.density");
+  SPI_finish();
+}
+
+void follow_alter_of(Oid classid, Oid object) {
+  if (classid == TypeRelationId) {
+    ListCell* cell;
+    foreach (cell, tables_of_type(object)) follow_renames(lfirst_oid(cell));
+    return;
+  }
+  if (classid != RelationRelationId) return;
+  if (object == kde_pg::door_oid_or_invalid() && OidIsValid(kde_pg::catalog_oid_or_invalid()))
+    return take_in_what_is_left();
+  switch (get_rel_relkind(object)) {
+    case RELKIND_RELATION:
+    case RELKIND_MATVIEW:
+    case RELKIND_PARTITIONED_TABLE:
+    case RELKIND_FOREIGN_TABLE:
+      return follow_renames(object);
+    case RELKIND_COMPOSITE_TYPE:
+      return follow_alter_of(TypeRelationId, get_rel_type_id(object));
+    default:
+      return;
+  }
+}
+
+// A row's key as it was brought: which elements are expressions say the zeros among the attribute
+// numbers it brought, if there are as many as names. False if it is not a key, or speaks of columns
+// that do not exist.
+bool read_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
+  using kde_pg::CatalogColumn;
+  const auto get = [&](CatalogColumn c) {
+    bool is_null;
+    return heap_getattr(tuple, static_cast<int>(c), desc, &is_null);
+  };
+  ArrayType* names = DatumGetArrayTypeP(get(CatalogColumn::column_names));
+  ArrayType* numbers = DatumGetArrayTypeP(get(CatalogColumn::attribute_numbers));
+  kde_pg::NamedColumns columns;
+  if (!kde_pg::read_named_columns(names, numbers, kde::kMaxColumns, &columns) || columns.count == 0)
+    return false;
+  key->relation = DatumGetObjectId(get(CatalogColumn::relation));
+  if (get_rel_name(key->relation) == nullptr) return false;
+  key->columns = columns.count;
+  for (int i = 0; i < columns.count; ++i) {
+    const bool expression = columns.number[i] == 0;
+    const AttrNumber attnum =
+        expression ? InvalidAttrNumber : get_attnum(key->relation, columns.name[i]);
+    if (!expression && attnum <= 0) return false;
+    key->column[i] = {attnum, columns.name[i], nullptr};
+  }
+  key->filter = TextDatumGetCString(get(CatalogColumn::filter));
+  return true;
+}
+
+// The references that a row brought, under this database's numbers. False if they do not exist.
+bool take_references(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
+  using kde_pg::CatalogColumn;
+  const auto array = [&](CatalogColumn c) {
+    bool is_null;
+    return DatumGetArrayTypeP(heap_getattr(tuple, static_cast<int>(c), desc, &is_null));
+  };
+  kde_pg::NamedColumns brought;
+  if (!kde_pg::read_named_columns(array(CatalogColumn::reference_names),
+                                  array(CatalogColumn::reference_numbers), MaxHeapAttributeNumber,
+                                  &brought))
+    return false;
+  for (int i = 0; i < brought.count; ++i) {
+    brought.number[i] = get_attnum(key->relation, brought.name[i]);
+    if (brought.number[i] <= 0) return false;
+  }
+  key->references = brought.count;
+  key->reference = brought.number;
+  return true;
+}
+
+// Gives a key this database's texts and references. False if the texts mean nothing here. A restore
+// grants privileges last, so that the owner may not yet use a schema: then all is kept as it came.
+bool complete_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
+  bool plain = !key->has_filter();
+  for (int i = 0; i < key->columns; ++i) plain = plain && key->column[i].attnum != 0;
+  if (plain) return true;
+  const kde_pg::DensityKey brought = *key;
+  int sqlstate = 0;
+  const auto analyse = [key] {
+    Relation rel = relation_open(key->relation, AccessShareLock);
+    kde_pg::analyse_key(rel, nullptr, key);
+    relation_close(rel, NoLock);
+  };
+  if (kde_pg::without_error(analyse, &sqlstate)) return true;
+  *key = brought;
+  return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE && take_references(tuple, desc, key);
+}
+
+bool has_null_column(HeapTuple tuple, TupleDesc desc) {
+  for (int i = 0; i < desc->natts; ++i) {
+    if (TupleDescAttr(desc, i)->attnotnull && heap_attisnull(tuple, i + 1, desc)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+KDE_FUNCTION(kde_on_row) {
+  check_trigger(fcinfo, "kde_aqp.on_row");
+  const TriggerData* data = reinterpret_cast<TriggerData*>(fcinfo->context);
+  if (!TRIGGER_FIRED_FOR_ROW(data->tg_event) || !TRIGGER_FIRED_BEFORE(data->tg_event))
+    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+                    errmsg("function \"%s\" must be fired before each row", "kde_aqp.on_row")));
+  // Until ALTER EXTENSION UPDATE there is no door, but the catalog of before.
+  if (data->tg_relation->rd_rel->relpersistence != RELPERSISTENCE_UNLOGGED)
+    kde_pg::raise_other_version();
+  HeapTuple tuple = data->tg_trigtuple;
+  TupleDesc desc = RelationGetDescr(data->tg_relation);
+  // The table's constraints speak of it.
+  if (has_null_column(tuple, desc)) PG_RETURN_POINTER(tuple);
+
+  kde_pg::DensityKey key;
+  if (!read_key(tuple, desc, &key)) {
+    ereport(NOTICE, (errmsg("skipping a density of a column that does not exist")));
+    PG_RETURN_POINTER(NULL);
+  }
+  // The extension's owner may insert, but his expressions would be computed, and any table of
+  // others read, with its owner's rights at the next refresh.
+  if (!kde_pg::is_owner(key.relation)) {
+    ereport(NOTICE,
+            (errmsg("skipping a density of table \"%s\", which the current user does not own",
+                    get_rel_name(key.relation))));
+    PG_RETURN_POINTER(NULL);
+  }
+  if (!complete_key(tuple, desc, &key)) {
+    ereport(NOTICE, (errmsg("skipping a density whose expressions or filter cannot be read"),
+                     errdetail("It was fitted to %s.", kde_pg::display_name(key))));
+    PG_RETURN_POINTER(NULL);
+  }
+  KDE_FAULT("row.completed");
+  kde_pg::catalog_lock(key);
+  if (!kde_pg::catalog_restore(key, tuple, desc))
+    ereport(WARNING,
+            (errmsg("skipping a density of %s: there is one already", kde_pg::display_name(key))));
+  PG_RETURN_POINTER(NULL);
+}
+
+KDE_FUNCTION(kde_has_densities) {
+  if (!kde_pg::catalog_seems_empty()) PG_RETURN_BOOL(true);
+  const Oid door = kde_pg::door_oid_or_invalid();
+  if (!OidIsValid(door) || !ConditionalLockRelationOid(door, AccessShareLock))
+    PG_RETURN_BOOL(false);
+  Relation relation = try_relation_open(door, NoLock);
+  const bool any = relation != nullptr && RelationGetNumberOfBlocks(relation) > 0;
+  if (relation != nullptr) relation_close(relation, NoLock);
+  UnlockRelationOid(door, AccessShareLock);
+  PG_RETURN_BOOL(any);
+}
+
+// Also the event trigger itself, of version 0.2.0.
+KDE_FUNCTION(kde_on_drop) {
+  // The extension itself may be what is being dropped.
+  if (!OidIsValid(kde_pg::catalog_oid_of_any_version())) PG_RETURN_NULL();
+  static SPIPlanPtr plan = nullptr;
+  patiently([] {
+    for_objects(
+        "SELECT objid, objsubid FROM pg_catalog.pg_event_trigger_dropped_objects()"
+        " WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
+        " AND object_type OPERATOR(pg_catalog.=) ANY ('{table,table column,foreign table,"
+        "foreign table column,materialized view}'::pg_catalog.text[])",
+        &plan, [](Datum relation, Datum attnum) {
+          kde_pg::catalog_remove_dropped(DatumGetObjectId(relation),
+                                         static_cast<AttrNumber>(DatumGetInt32(attnum)));
+        });
+  });
+  KDE_FAULT("drop.done");
+  PG_RETURN_NULL();
+}
+
+KDE_FUNCTION(kde_on_alter) {
+  if (!OidIsValid(kde_pg::catalog_oid_of_any_version())) PG_RETURN_NULL();
+  static SPIPlanPtr plan = nullptr;
+  patiently([] {
+    for_objects("SELECT classid, objid FROM pg_catalog.pg_event_trigger_ddl_commands()", &plan,
+                [](Datum classid, Datum object) {
+                  follow_alter_of(DatumGetObjectId(classid), DatumGetObjectId(object));
+                });
+  });
+  PG_RETURN_NULL();
+}
+
+// What the objects of version 0.2.0 call until ALTER EXTENSION UPDATE: they must be found for
+// pg_upgrade to make those objects anew.
+KDE_FUNCTION(kde_on_upkeep) { PG_RETURN_POINTER(NULL); }
+KDE_FUNCTION(kde_is_readable) { kde_pg::raise_other_version(); }
+KDE_FUNCTION(kde_staleness) { kde_pg::raise_other_version(); }

@@ -1,0 +1,338 @@
+// Parsing, checking and printing of expressions; see expression.h.
+#include "pg/catalog/expression.h"
+
+#include "pg/catalog/canonical_filter.h"
+#include "pg/catalog/catalog.h"
+#include "pg/base/pinned.h"
+#include "pg/catalog/relation.h"
+
+extern "C" {
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_type.h"
+#include "nodes/bitmapset.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/parsenodes.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
+#include "parser/parse_collate.h"
+#include "parser/parse_expr.h"
+#include "parser/parse_node.h"
+#include "parser/parse_relation.h"
+#include "parser/parser.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// An index entry takes 2704 bytes of a page of 8 kB; each text of an array some more than itself.
+constexpr Size kMaxKeyBytes = 2000;
+
+// What an expression is parsed as: the parentheses and the line's end keep it in its place.
+constexpr const char* kBefore = "SELECT (";
+constexpr const char* kAfter = "\n)";
+
+// Positions of errors are places in the expression, not in the statement that the client sent.
+void show_expression(void* text) {
+  const int position = geterrposition();
+  if (position <= 0) return;
+  errposition(0);
+  internalerrposition(Max(position - static_cast<int>(strlen(kBefore)), 1));
+  internalerrquery(static_cast<const char*>(text));
+}
+
+class ExpressionErrors {
+ public:
+  void begin(const char* text) {
+    callback_.callback = show_expression;
+    callback_.arg = const_cast<char*>(text);
+    callback_.previous = error_context_stack;
+    error_context_stack = &callback_;
+  }
+  void end() { error_context_stack = callback_.previous; }
+
+ private:
+  ErrorContextCallback callback_;
+};
+
+bool is_one_expression(const SelectStmt* s) {
+  return s->op == SETOP_NONE && list_length(s->targetList) == 1 && s->distinctClause == NIL &&
+         s->intoClause == nullptr && s->fromClause == NIL && s->whereClause == nullptr &&
+         s->groupClause == NIL && s->havingClause == nullptr && s->windowClause == NIL &&
+         s->valuesLists == NIL && s->sortClause == NIL && s->limitOffset == nullptr &&
+         s->limitCount == nullptr && s->lockingClause == NIL && s->withClause == nullptr;
+}
+
+Node* parse(const char* query) {
+  List* statements = raw_parser(query, RAW_PARSE_DEFAULT);
+  if (list_length(statements) == 1) {
+    Node* statement = linitial_node(RawStmt, statements)->stmt;
+    if (IsA(statement, SelectStmt) && is_one_expression(castNode(SelectStmt, statement))) {
+      const ResTarget* target =
+          linitial_node(ResTarget, castNode(SelectStmt, statement)->targetList);
+      if (target->name == nullptr && target->indirection == NIL) return target->val;
+    }
+  }
+  ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single expression is expected")));
+  pg_unreachable();
+}
+
+// Found before the analysis, which would look at the subquery's tables.
+bool has_subquery(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (IsA(node, SubLink)) return true;
+#if PG_VERSION_NUM >= 160000
+  return raw_expression_tree_walker(node, has_subquery, context);
+#else
+  // Declared without arguments there; by way of a type that any function may be cast to.
+  const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(has_subquery));
+  return raw_expression_tree_walker(node, walker, context);
+#endif
+}
+
+void refuse_if(bool refused, int sqlstate, const char* what) {
+  if (refused)
+    ereport(ERROR, (errcode(sqlstate),
+                    errmsg("%s are not allowed in the columns and filter of a density", what)));
+}
+
+// The columns' names as they were, to the parser.
+void rename_columns(ParseNamespaceItem* item, const OldNames& names) {
+  List* columns = item->p_names->colnames;
+  ListCell* cell;
+  foreach (cell, columns) lfirst(cell) = makeString(pstrdup(""));
+  for (int i = 0; i < names.count; ++i)
+    lfirst(list_nth_cell(columns, names.number[i] - 1)) = makeString(pstrdup(names.name[i]));
+}
+
+enum class Place { column, filter };
+
+Node* analyse(Relation relation, const OldNames* names, const char* text, Place place) {
+  const char* query = psprintf("%s%s%s", kBefore, text, kAfter);
+  ExpressionErrors errors;
+  errors.begin(text);
+  Node* raw = parse(query);
+  refuse_if(has_subquery(raw, nullptr), ERRCODE_FEATURE_NOT_SUPPORTED, "subqueries");
+
+  ParseState* state = make_parsestate(nullptr);
+  state->p_sourcetext = query;
+  ParseNamespaceItem* item =
+      addRangeTableEntryForRelation(state, relation, AccessShareLock, nullptr, false, true);
+  if (names != nullptr) rename_columns(item, *names);
+  addNSItemToQuery(state, item, true, true, true);
+  Node* node = transformExpr(state, raw, EXPR_KIND_OTHER);
+  if (place == Place::filter) node = coerce_to_boolean(state, node, "filter");
+  assign_expr_collations(state, node);
+
+  // A subquery may also come of syntax that is none: JSON_ARRAY(SELECT ...), since 16.
+  refuse_if(state->p_hasSubLinks, ERRCODE_FEATURE_NOT_SUPPORTED, "subqueries");
+  refuse_if(state->p_hasAggs, ERRCODE_GROUPING_ERROR, "aggregate functions");
+  refuse_if(state->p_hasWindowFuncs, ERRCODE_WINDOWING_ERROR, "window functions");
+  refuse_if(expression_returns_set(node), ERRCODE_FEATURE_NOT_SUPPORTED, "set-returning functions");
+  errors.end();
+  free_parsestate(state);
+  return node;
+}
+
+// Adds the columns that an expression uses. False if there are none.
+bool add_references(Node* node, Bitmapset** all) {
+  Bitmapset* used = nullptr;
+  pull_varattnos(node, 1, &used);
+  for (int i = -1; (i = bms_next_member(used, i)) >= 0;) {
+    const int attnum = i + FirstLowInvalidHeapAttributeNumber;
+    refuse_if(attnum < 0, ERRCODE_FEATURE_NOT_SUPPORTED, "system columns");
+    refuse_if(attnum == 0, ERRCODE_FEATURE_NOT_SUPPORTED, "whole rows");
+  }
+  *all = bms_add_members(*all, used);
+  return !bms_is_empty(used);
+}
+
+void set_references(const Bitmapset* used, DensityKey* key) {
+  key->references = bms_num_members(used);
+  AttrNumber* numbers =
+      static_cast<AttrNumber*>(palloc(sizeof(AttrNumber) * (key->references + 1)));
+  int n = 0;
+  for (int i = -1; (i = bms_next_member(used, i)) >= 0;)
+    numbers[n++] = static_cast<AttrNumber>(i + FirstLowInvalidHeapAttributeNumber);
+  key->reference = numbers;
+}
+
+// A column in parentheses, or in other capitals, is still a column.
+bool is_column(Node* node, AttrNumber* attnum) {
+  if (!IsA(node, Var) || castNode(Var, node)->varattno <= 0) return false;
+  *attnum = castNode(Var, node)->varattno;
+  return true;
+}
+
+// Expressions and the filter of a key, from their texts. Names are looked up as the settings say.
+void analyse_texts(Relation relation, const OldNames* names, DensityKey* key) {
+  Bitmapset* used = nullptr;
+  for (int i = 0; i < key->columns; ++i) {
+    KeyColumn* column = &key->column[i];
+    if (column->attnum == 0) {
+      Node* node = analyse(relation, names, column->text, Place::column);
+      if (!is_column(node, &column->attnum)) {
+        if (!add_references(node, &used))
+          ereport(ERROR, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+                          errmsg("expression \"%s\" uses no column", column->text)));
+        column->expression = node;
+      }
+    }
+    if (column->attnum != 0)
+      column->text = live_column_name(RelationGetRelid(relation), column->attnum);
+  }
+  if (key->has_filter()) {
+    key->condition = analyse(relation, names, key->filter, Place::filter);
+    (void)add_references(key->condition, &used);
+  }
+  set_references(used, key);
+}
+
+void print_texts(Relation relation, DensityKey* key) {
+  for (int i = 0; i < key->columns; ++i) {
+    KeyColumn* column = &key->column[i];
+    if (column->expression != nullptr) column->text = canonical_text(relation, column->expression);
+  }
+  if (key->condition != nullptr) {
+    key->condition = canonical_filter(relation, key->condition);
+    key->filter = canonical_text(relation, key->condition);
+  }
+}
+
+void set_filter(text* filter, DensityKey* key) {
+  if (filter != nullptr) key->filter = text_to_cstring(filter);
+}
+
+// Completes a key whose columns are names and expressions as the caller wrote them.
+void resolve(DensityKey* key) {
+  bool plain = !key->has_filter();
+  for (int i = 0; i < key->columns; ++i) plain = plain && key->column[i].attnum != 0;
+  if (!plain) {
+    Relation relation = try_table_open(key->relation, AccessShareLock);
+    if (relation == nullptr)
+      ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                      errmsg("relation with OID %u does not exist", key->relation)));
+    analyse_texts(relation, nullptr, key);
+    PinnedSettings settings;
+    settings.begin();
+    print_texts(relation, key);
+    settings.end();
+    table_close(relation, NoLock);
+  }
+  if (!fits_catalog(*key))
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("the expressions and the filter are too long"),
+                    errdetail("Together they may have %zu bytes.", kMaxKeyBytes)));
+}
+
+// Column or expression `i` of a caller's array.
+KeyColumn named_column(Oid relation, const char* text) {
+  KeyColumn column = {get_attnum(relation, text), text, nullptr};
+  if (column.attnum < 0)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot fit a density to system column \"%s\"", text)));
+  return column;
+}
+
+void check_no_column_twice(const DensityKey& key) {
+  for (int i = 0; i < key.columns; ++i) {
+    for (int j = 0; j < i; ++j) {
+      const KeyColumn& a = key.column[i];
+      const KeyColumn& b = key.column[j];
+      if (a.attnum == b.attnum && (a.attnum != 0 || strcmp(a.text, b.text) == 0))
+        ereport(ERROR, (errcode(ERRCODE_DUPLICATE_COLUMN),
+                        errmsg("column \"%s\" is named more than once", a.text)));
+    }
+  }
+}
+
+}  // namespace
+
+DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter) {
+  if (ARR_NDIM(columns) > 1)
+    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+                    errmsg("column_names must be an array of one dimension")));
+  Datum* values;
+  bool* nulls;
+  int n;
+  deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
+  if (n == 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("column_names must have at least one element")));
+  if (n > kde::kMaxColumns)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("a density has at most %d columns", kde::kMaxColumns),
+                    errdetail("%d were given.", n)));
+  DensityKey key;
+  key.relation = relation;
+  for (int i = 0; i < n; ++i) {
+    if (nulls[i])
+      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+                      errmsg("column_names must have no null elements")));
+    key.column[key.columns++] = named_column(relation, TextDatumGetCString(values[i]));
+  }
+  set_filter(filter, &key);
+  resolve(&key);
+  check_no_column_twice(key);
+  return key;
+}
+
+DensityKey key_by_name(Oid relation, const char* column_name, text* filter) {
+  DensityKey key;
+  key.relation = relation;
+  key.columns = 1;
+  key.column[0] = named_column(relation, column_name);
+  if (key.column[0].attnum == 0) (void)column_by_name(relation, column_name);  // the error
+  set_filter(filter, &key);
+  resolve(&key);
+  return key;
+}
+
+void analyse_key(Relation relation, const OldNames* names, DensityKey* key) {
+  AsOwner owner;
+  owner.begin(relation);
+  PinnedSettings settings;
+  settings.begin();
+  analyse_texts(relation, names, key);
+  print_texts(relation, key);
+  settings.end();
+  owner.end();
+}
+
+void check_not_volatile(const DensityKey& key) {
+  const auto check = [](const Node* node) {
+    if (node == nullptr) return;
+    // Planned, as inlining and defaults may bring volatile functions in.
+    Expr* planned = expression_planner(static_cast<Expr*>(copyObjectImpl(node)));
+    refuse_if(contain_volatile_functions(reinterpret_cast<Node*>(planned)),
+              ERRCODE_INVALID_OBJECT_DEFINITION, "volatile functions");
+  };
+  for (int i = 0; i < key.columns; ++i) check(key.column[i].expression);
+  check(key.condition);
+}
+
+Oid key_column_type(const DensityKey& key, int column, int32* typmod) {
+  const KeyColumn& c = key.column[column];
+  Oid type;
+  Oid collation;
+  if (c.attnum != 0) {
+    get_atttypetypmodcoll(key.relation, c.attnum, &type, typmod, &collation);
+  } else {
+    type = exprType(c.expression);
+    *typmod = exprTypmod(c.expression);
+  }
+  (void)getBaseTypeAndTypmod(type, typmod);
+  return type;
+}
+
+bool fits_catalog(const DensityKey& key) {
+  Size bytes = strlen(key.filter);
+  for (int i = 0; i < key.columns; ++i) bytes += strlen(key.column[i].text);
+  return bytes <= kMaxKeyBytes;
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,78 @@
+// See not_fitted.h.
+#include "pg/catalog/not_fitted.h"
+
+#include "pg/catalog/catalog.h"
+#include "pg/catalog/relation.h"
+
+extern "C" {
+#include "access/xact.h"
+#include "lib/stringinfo.h"
+#include "utils/snapmgr.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+constexpr int kMost = 5;
+
+List* fitted_to(Oid relation) {
+  // In parallel mode none can be taken; the statement's will do.
+  Snapshot latest =
+      RegisterSnapshot(IsInParallelMode() ? GetActiveSnapshot() : GetLatestSnapshot());
+  List* entries = catalog_list(relation, latest);
+  UnregisterSnapshot(latest);
+  return entries;
+}
+
+int shared_columns(const DensityKey& wanted, const DensityKey& fitted) {
+  int shared = 0;
+  for (int i = 0; i < wanted.columns; ++i) shared += find_column(fitted, wanted.column[i]) >= 0;
+  return shared;
+}
+
+int compare_names(const ListCell* a, const ListCell* b) {
+  return strcmp(static_cast<const char*>(lfirst(a)), static_cast<const char*>(lfirst(b)));
+}
+
+// Names of those that share at least so many columns.
+List* names_of(List* entries, const DensityKey& wanted, int least) {
+  List* names = NIL;
+  ListCell* cell;
+  foreach (cell, entries) {
+    const DensityKey& fitted = static_cast<const CatalogEntry*>(lfirst(cell))->key;
+    if (shared_columns(wanted, fitted) >= least && is_readable(fitted))
+      names = lappend(names, display_name(fitted));
+  }
+  list_sort(names, compare_names);
+  return names;
+}
+
+}  // namespace
+
+const char* fitted_nearby(const DensityKey& key) {
+  List* entries = fitted_to(key.relation);
+  List* names = names_of(entries, key, key.columns);
+  if (names == NIL) names = names_of(entries, key, 1);
+  if (names == NIL) return "";
+  StringInfoData out;
+  initStringInfo(&out);
+  for (int i = 0; i < Min(list_length(names), kMost); ++i)
+    appendStringInfo(&out, "%s%s", i == 0 ? "Densities are fitted for " : "; ",
+                     static_cast<const char*>(list_nth(names, i)));
+  appendStringInfoString(&out, list_length(names) > kMost ? " ... " : ". ");
+  return out.data;
+}
+
+const char* fitting_hint(const DensityKey& key) {
+  return psprintf("%sFit one: SELECT * FROM %s;", fitted_nearby(key), fit_call(key));
+}
+
+void raise_not_fitted(const DensityKey& key) {
+  ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                  errmsg("no density is fitted for %s", display_name(key)),
+                  errhint("%s", fitting_hint(key))));
+  pg_unreachable();
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,20 @@
+// What is said where no density is fitted for what was asked about: the call that would fit it, and
+// what is fitted that comes near it.
+#pragma once
+
+#include "pg/catalog/density_key.h"
+
+namespace kde_pg {
+
+// "Densities are fitted for t.a; t.a where (b > 1). ", or "" where nothing comes near: those of the
+// key's columns, and others beside them, under any filter; where there are none, of any of its
+// columns. At most five, and only what the current user may read. palloc'ed.
+const char* fitted_nearby(const DensityKey& key);
+
+// The whole hint: fitted_nearby() and the call that would fit the key. palloc'ed.
+const char* fitting_hint(const DensityKey& key);
+
+// Error 42704 with that hint.
+[[noreturn]] void raise_not_fitted(const DensityKey& key);
+
+}  // namespace kde_pg

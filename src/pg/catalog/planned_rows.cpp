@@ -1,0 +1,308 @@
+// The questions of planned_rows.h to the planner.
+#include "pg/catalog/planned_rows.h"
+
+#include "pg/base/pinned.h"
+#include "pg/base/subtransaction.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/parallel.h"
+#include "access/relation.h"
+#include "access/transam.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_partitioned_table.h"
+#include "catalog/pg_statistic_ext.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/plannodes.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "optimizer/planner.h"
+#include "parser/analyze.h"
+#include "parser/parsetree.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+bool has_planner_hooks() {
+  return planner_hook != nullptr || set_rel_pathlist_hook != nullptr ||
+         get_relation_info_hook != nullptr || create_upper_paths_hook != nullptr ||
+         post_parse_analyze_hook != nullptr;
+}
+
+struct Table {
+  Oid relation;
+  bool scanned;
+};
+
+// The relation and its descendants that have rows of their own, in the order of their numbers.
+struct Tables {
+  Table* item;
+  int count;
+};
+
+Tables tables_of(Relation relation) {
+  List* members = find_all_inheritors(RelationGetRelid(relation), NoLock, nullptr);
+  list_sort(members, list_oid_cmp);
+  Tables tables = {};
+  tables.item = static_cast<Table*>(palloc(list_length(members) * sizeof(Table)));
+  ListCell* cell;
+  foreach (cell, members) {
+    Relation member = relation_open(lfirst_oid(cell), NoLock);
+    if (member->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && !RELATION_IS_OTHER_TEMP(member))
+      tables.item[tables.count++] = {RelationGetRelid(member), false};
+    relation_close(member, NoLock);
+  }
+  return tables;
+}
+
+Table* find_table(const Tables& tables, Oid relation) {
+  Table* end = tables.item + tables.count;
+  Table* found = std::lower_bound(tables.item, end, relation,
+                                  [](const Table& t, Oid oid) { return t.relation < oid; });
+  return found != end && found->relation == relation ? found : nullptr;
+}
+
+// Not rewritten: of tables the rewriter knows policies alone, and those are not what is asked. The
+// owner of a table need not have its schema's USAGE, so the name is looked up by one who has; that
+// calls no function of anybody's. The planner may, and works as the current user.
+PlannedStmt* plan_of_all_rows(Relation relation) {
+  const char* text =
+      psprintf("SELECT * FROM %s",
+               quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
+                                          RelationGetRelationName(relation)));
+  auto* statement = static_cast<RawStmt*>(linitial(pg_parse_query(text)));
+  Oid user;
+  int context;
+  GetUserIdAndSecContext(&user, &context);
+  SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, context | SECURITY_LOCAL_USERID_CHANGE);
+  Query* query = parse_analyze_fixedparams(statement, text, nullptr, 0, nullptr);
+  SetUserIdAndSecContext(user, context);
+  query->queryId = 0;  // no statement of anybody's, for those who keep statistics of them
+  return pg_plan_query(query, text, 0, nullptr);
+}
+
+// ------------------------------------------------------------------ what planning a table computes
+
+bool is_added(Oid function, void*) { return function >= FirstNormalObjectId; }
+
+bool calls_added(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (check_functions_in_node(node, is_added, context)) return true;
+#if PG_VERSION_NUM >= 160000
+  return expression_tree_walker(node, calls_added, context);
+#else
+  // Declared without arguments there; by way of a type that any function may be cast to.
+  const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(calls_added));
+  return expression_tree_walker(node, walker, context);
+#endif
+}
+
+bool calls_added_text(const char* tree) {
+  return calls_added(static_cast<Node*>(stringToNode(tree)), nullptr);
+}
+
+bool calls_added_in(int cache, Oid key, std::initializer_list<AttrNumber> columns) {
+  HeapTuple tuple = SearchSysCache1(cache, ObjectIdGetDatum(key));
+  if (!HeapTupleIsValid(tuple)) return false;
+  bool calls = false;
+  for (const AttrNumber column : columns) {
+    bool is_null;
+    const Datum tree = SysCacheGetAttr(cache, tuple, column, &is_null);
+    calls = calls || (!is_null && calls_added_text(TextDatumGetCString(tree)));
+  }
+  ReleaseSysCache(tuple);
+  return calls;
+}
+
+// The planner computes what is constant in the expressions of indexes, statistics, partition keys
+// and virtual generated columns. Whether functions that are not the server's own stand in them.
+bool planning_calls_added(Relation table) {
+  const Oid relation = RelationGetRelid(table);
+  ListCell* cell;
+  foreach (cell, RelationGetIndexList(table)) {
+    if (calls_added_in(INDEXRELID, lfirst_oid(cell),
+                       {Anum_pg_index_indexprs, Anum_pg_index_indpred}))
+      return true;
+  }
+  foreach (cell, RelationGetStatExtList(table)) {
+    if (calls_added_in(STATEXTOID, lfirst_oid(cell), {Anum_pg_statistic_ext_stxexprs})) return true;
+  }
+  if (table->rd_rel->relkind == RELKIND_PARTITIONED_TABLE &&
+      calls_added_in(PARTRELID, relation, {Anum_pg_partitioned_table_partexprs}))
+    return true;
+  const TupleConstr* constraints = RelationGetDescr(table)->constr;
+  for (int i = 0; constraints != nullptr && i < constraints->num_defval; ++i) {
+    const AttrDefault& value = constraints->defval[i];
+    if (TupleDescAttr(RelationGetDescr(table), value.adnum - 1)->attgenerated ==
+            ATTRIBUTE_GENERATED_VIRTUAL &&
+        calls_added_text(value.adbin))
+      return true;
+  }
+  return false;
+}
+
+bool planning_tree_calls_added(Relation root) {
+  bool calls = false;
+  ListCell* cell;
+  foreach (cell, find_all_inheritors(RelationGetRelid(root), NoLock, nullptr)) {
+    Relation member = relation_open(lfirst_oid(cell), NoLock);
+    calls = calls || planning_calls_added(member);
+    relation_close(member, NoLock);
+  }
+  return calls;
+}
+
+bool scans_table(const Scan* scan, const List* range_table, const Tables& tables) {
+  if (scan->scanrelid == 0) return false;
+  const RangeTblEntry* entry = rt_fetch(scan->scanrelid, range_table);
+  if (entry->rtekind != RTE_RELATION) return false;
+  if (IsA(scan, ForeignScan) != (entry->relkind == RELKIND_FOREIGN_TABLE)) return false;
+  Table* table = find_table(tables, entry->relid);
+  if (table == nullptr || table->scanned) return false;
+  table->scanned = true;
+  return true;
+}
+
+// Whether a plan is made of whole scans of the tables, none of them twice.
+bool scans_tables(const Plan* plan, const List* range_table, const Tables& tables) {
+  if (plan == nullptr || plan->qual != NIL || plan->initPlan != NIL) return false;
+  const List* parts = NIL;
+  switch (nodeTag(plan)) {
+    case T_SeqScan:
+    case T_ForeignScan:
+      return scans_table(reinterpret_cast<const Scan*>(plan), range_table, tables);
+    case T_IndexScan:
+      return reinterpret_cast<const IndexScan*>(plan)->indexqual == NIL &&
+             scans_table(reinterpret_cast<const Scan*>(plan), range_table, tables);
+    case T_IndexOnlyScan:
+      return reinterpret_cast<const IndexOnlyScan*>(plan)->indexqual == NIL &&
+             scans_table(reinterpret_cast<const Scan*>(plan), range_table, tables);
+    case T_Result:
+      return reinterpret_cast<const Result*>(plan)->resconstantqual == nullptr &&
+             scans_tables(plan->lefttree, range_table, tables);
+    case T_Gather:
+      return scans_tables(plan->lefttree, range_table, tables);
+    case T_Append:
+      parts = reinterpret_cast<const Append*>(plan)->appendplans;
+      break;
+    default:
+      return false;
+  }
+  ListCell* cell;
+  foreach (cell, parts) {
+    if (!scans_tables(static_cast<const Plan*>(lfirst(cell)), range_table, tables)) return false;
+  }
+  return true;
+}
+
+// Whether the tables that were not scanned have nothing in them: a tree's empty root may be left
+// out.
+bool others_are_empty(const Tables& tables) {
+  for (int i = 0; i < tables.count; ++i) {
+    if (tables.item[i].scanned) continue;
+    Relation table = relation_open(tables.item[i].relation, NoLock);
+    const bool empty =
+        RELKIND_HAS_STORAGE(table->rd_rel->relkind) && RelationGetNumberOfBlocks(table) == 0;
+    relation_close(table, NoLock);
+    if (!empty) return false;
+  }
+  return true;
+}
+
+// Locks the relation and its descendants where nobody has locked them, for the resource owner.
+// False if somebody has, or there is nothing to plan without asking another server.
+bool lock_for_look(Oid relation) {
+  if (!ConditionalLockRelationOid(relation, AccessShareLock)) return false;
+  ListCell* cell;
+  foreach (cell, find_all_inheritors(relation, NoLock, nullptr)) {
+    const Oid member = lfirst_oid(cell);
+    if (member != relation && !ConditionalLockRelationOid(member, AccessShareLock)) return false;
+    const char kind = get_rel_relkind(member);
+    if (kind == '\0' || kind == RELKIND_FOREIGN_TABLE) return false;
+  }
+  return true;
+}
+
+RowsSeem look(Oid relation, PlanFunctions functions) {
+  if (!lock_for_look(relation)) return RowsSeem::here;
+  Relation rel = try_relation_open(relation, NoLock);
+  if (rel == nullptr) return RowsSeem::here;
+  RowsSeem seem = RowsSeem::functions;
+  if (functions == PlanFunctions::any || !planning_tree_calls_added(rel)) {
+    AsOwner owner;
+    owner.begin(rel);
+    seem = rows_are_elsewhere(rel) ? RowsSeem::elsewhere : RowsSeem::here;
+    owner.end();
+  }
+  relation_close(rel, NoLock);
+  return seem;
+}
+
+// The locks go with a resource owner of their own. (A subtransaction would do, but for parallel
+// mode.)
+RowsSeem look_in_passing(Oid relation, PlanFunctions functions) {
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp plan", ALLOCSET_DEFAULT_SIZES);
+  MemoryContext previous = MemoryContextSwitchTo(context);
+  ResourceOwner caller = CurrentResourceOwner;
+  CurrentResourceOwner = ResourceOwnerCreate(caller, "kde_aqp plan");
+  const bool push = !ActiveSnapshotSet();
+  if (push) PushActiveSnapshot(GetTransactionSnapshot());
+  const RowsSeem seem = look(relation, functions);
+  if (push) PopActiveSnapshot();
+  ResourceOwner own = CurrentResourceOwner;
+  ResourceOwnerRelease(own, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
+  ResourceOwnerRelease(own, RESOURCE_RELEASE_LOCKS, false, false);
+  ResourceOwnerRelease(own, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
+  CurrentResourceOwner = caller;
+  ResourceOwnerDelete(own);
+  MemoryContextSwitchTo(previous);
+  MemoryContextDelete(context);
+  return seem;
+}
+
+// A cancel is the caller's; whatever else planning raises is the table's affair.
+bool is_no_cancel(int sqlstate) {
+  return ERRCODE_TO_CATEGORY(sqlstate) != ERRCODE_OPERATOR_INTERVENTION;
+}
+
+}  // namespace
+
+bool rows_are_elsewhere(Relation relation) {
+  if (!has_planner_hooks()) return false;
+  const Tables tables = tables_of(relation);
+  if (tables.count == 0) return false;
+  const PlannedStmt* plan = plan_of_all_rows(relation);
+  return plan->subplans != NIL || !scans_tables(plan->planTree, plan->rtable, tables) ||
+         !others_are_empty(tables);
+}
+
+RowsSeem rows_seem(Oid relation, PlanFunctions functions) {
+  if (!has_planner_hooks()) return RowsSeem::here;
+  if (IsInParallelMode()) return look_in_passing(relation, functions);
+  RowsSeem seem = RowsSeem::failed;
+  (void)without_error([&] { seem = look_in_passing(relation, functions); }, nullptr, is_no_cancel);
+  return seem;
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,44 @@
+// Where the rows of a relation are: in the tables that the server knows by its name, or elsewhere.
+//
+// What a query sees of a relation is the planner's decision. An extension may put rows that lie on
+// other servers, in compressed chunks or in a format of its own in the place of a table's, by hooks
+// of the planner; who reads the table's file then finds a shell, with some of the rows or none. So
+// the planner is asked: rows are the tables' own if the plan of SELECT * FROM relation is the scan
+// of each of them, once, and nothing else (appended, gathered); empty ones may be left out.
+// Anything else (a custom scan, a function's scan, a table put in the place of another) is read by
+// a query, whatever made it.
+//
+// Where no hook of the planner is set it knows tables alone, and is not asked.
+#pragma once
+
+#include "pg/base/pg.h"
+
+extern "C" {
+#include "utils/relcache.h"
+}
+
+namespace kde_pg {
+
+// Whether a query sees other rows than the tables': relation and its descendants are locked by the
+// caller. Plans as the current user (AsOwner, pinned.h), and needs an active snapshot. Errors:
+// those of planning.
+bool rows_are_elsewhere(Relation relation);
+
+// Planning computes what is constant in a table's index expressions and the like: by any function,
+// or where the table's owner's cannot be let in, by the server's own alone.
+enum class PlanFunctions { any, built_in };
+
+enum class RowsSeem {
+  here,
+  elsewhere,
+  functions,  // not asked, for functions that are not the server's own
+  failed      // planning raised an error
+};
+
+// The same for a look in passing: nothing is locked for longer than it takes, and nothing is waited
+// for by this. `here` also where that cannot be told now: while somebody else has the relation or a
+// descendant locked, and of trees with foreign tables, whose planning may ask another server.
+// Errors: a cancel; in parallel mode also those of planning.
+RowsSeem rows_seem(Oid relation, PlanFunctions functions);
+
+}  // namespace kde_pg

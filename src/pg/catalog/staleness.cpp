@@ -1,0 +1,91 @@
+// The rule of staleness.h.
+#include "pg/catalog/staleness.h"
+
+#include "pg/base/options.h"
+
+extern "C" {
+#include "utils/lsyscache.h"
+}
+
+#include <cmath>
+#include <cstdio>
+
+namespace kde_pg {
+
+double seconds_of(const Interval* interval) {
+  return static_cast<double>(interval->time) / USECS_PER_SEC +
+         (interval->day + static_cast<double>(interval->month) * DAYS_PER_MONTH) * SECS_PER_DAY;
+}
+
+Interval* interval_of(double seconds) {
+  auto* interval = static_cast<Interval*>(palloc0(sizeof(Interval)));
+  // Rows that came by SQL may hold more than the functions let pass.
+  seconds = Min(seconds, 1e6 * SECS_PER_DAY);
+  interval->day = static_cast<int32>(seconds / SECS_PER_DAY);
+  interval->time = static_cast<TimeOffset>(
+      (seconds - static_cast<double>(interval->day) * SECS_PER_DAY) * USECS_PER_SEC);
+  return interval;
+}
+
+const char* read_append_by(const text* value) {
+  const char* by = text_to_cstring(value);
+  if (by[0] == '\0') return nullptr;
+  if (strcmp(by, "block") != 0 && (strncmp(by, "key:", 4) != 0 || by[4] == '\0'))
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown append_by \"%s\"", by),
+             errhint("Rows are appended by 'block' or by 'key:COLUMN'; '' means not at all.")));
+  return by;
+}
+
+Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
+                       const RefreshSettings& settings, const Counters* counters) {
+  Staleness out;
+  const Counters now = counters != nullptr ? *counters : read_counters(relation);
+  if (now.elsewhere && !upkeep.counters.elsewhere) {
+    out.stale = out.elsewhere = true;
+    strlcpy(out.reason, "its rows are elsewhere: queries no longer read the table that was fitted",
+            sizeof out.reason);
+    return out;
+  }
+  if (upkeep.counters.known && now.known) out.changed = changed_rows(upkeep.counters, now);
+  if (const char* column = expression_changed(upkeep.counters.generated, now.generated)) {
+    out.stale = true;
+    std::snprintf(out.reason, sizeof out.reason,
+                  "the generation expression of column \"%s\" changed", column);
+    return out;
+  }
+  if (out.changed >= 0) {
+    const double scale =
+        settings.scale_factor >= 0 ? settings.scale_factor : option_refresh_scale_factor;
+    const double threshold = static_cast<double>(
+        settings.threshold >= 0 ? settings.threshold : option_refresh_threshold);
+    // Of a density that came by a restore, as many as there were when counting began.
+    const double of =
+        upkeep.table_rows > 0 ? upkeep.table_rows : static_cast<double>(upkeep.counters.live());
+    if (static_cast<double>(out.changed) > threshold + scale * of) {
+      out.stale = true;
+      std::snprintf(out.reason, sizeof out.reason, "rows changed: %lld, of %.0f",
+                    static_cast<long long>(out.changed), of);
+      return out;
+    }
+  }
+  const double most = settings.max_age >= 0 ? settings.max_age : option_refresh_max_age;
+  const double age = static_cast<double>(GetCurrentTimestamp() - fitted_at) / USECS_PER_SEC;
+  if (most > 0 && age > most) {
+    out.stale = true;
+    std::snprintf(out.reason, sizeof out.reason, "fitted %.0f s ago, more than %.0f s", age, most);
+    return out;
+  }
+  if (upkeep.drift > option_refresh_drift && upkeep.drift_p_value < kSureDriftPValue) {
+    out.stale = true;
+    std::snprintf(out.reason, sizeof out.reason, "drift %.3f, p %.2g", upkeep.drift,
+                  upkeep.drift_p_value);
+    return out;
+  }
+  if (out.changed < 0)
+    std::snprintf(out.reason, sizeof out.reason, "changes unknown: %s",
+                  now.known ? "not counted since the fit" : now.why);
+  return out;
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,51 @@
+// When a density is stale, as autovacuum decides on ANALYZE: more rows changed since the fit than
+//
+//   threshold + scale_factor rows,
+//
+// or its rows have gone elsewhere since (planned_rows.h), or a virtual generated column of the
+// table is computed otherwise (generated.h), or it is older than max_age, or a fresh sample was
+// found to differ (kde_drift): its distance above kde_aqp.refresh_drift, and p < 0.001. The options
+// kde_aqp.refresh_* hold where the density has no setting of its own.
+#pragma once
+
+#include "pg/catalog/upkeep.h"
+
+extern "C" {
+#include "utils/timestamp.h"
+}
+
+namespace kde_pg {
+
+// Distances that are as probable by chance are none.
+inline constexpr double kSureDriftPValue = 0.001;
+
+// Settings of a density; negative: the option's.
+struct RefreshSettings {
+  bool enabled = true;
+  double scale_factor = -1;
+  int64 threshold = -1;
+  double max_age = -1;              // seconds; 0: any age will do
+  const char* append_by = nullptr;  // null: rows are not appended
+};
+
+struct Staleness {
+  int64 changed = -1;  // rows; -1: unknown
+  bool stale = false;
+  bool elsewhere = false;  // stale because its rows are
+  char reason[160] = {};   // why stale, or else why `changed` is not known
+};
+
+// counters: those of the relation as of now where the caller has them at hand, as of one with many
+// densities; null: they are read.
+Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
+                       const RefreshSettings& settings, const Counters* counters = nullptr);
+
+// 'block' or 'key:NAME'; null for ''. Error 22023 for anything else.
+const char* read_append_by(const text* value);
+
+// Months of 30 days, as PostgreSQL compares intervals.
+double seconds_of(const Interval* interval);
+// In days and the rest; palloc'ed.
+Interval* interval_of(double seconds);
+
+}  // namespace kde_pg

@@ -1,0 +1,147 @@
+// kde_bandwidth and kde_bandwidth_matrix: bandwidths of arrays, without a table.
+#include "pg/fit/bandwidth.h"
+
+#include "pg/device/device.h"
+#include "pg/base/interrupts.h"
+#include "pg/base/number_array.h"
+#include "pg/base/options.h"
+#include "pg/base/owned.h"
+
+#include "core/density/text.h"
+#include "core/select/bandwidth_matrix.h"
+#include "core/select/line_bandwidth.h"
+
+extern "C" {
+#include "catalog/pg_type.h"
+#include "utils/memutils.h"
+}
+
+namespace kde_pg {
+
+kde::Kernel read_kernel(const text* name) {
+  const char* wanted = text_to_cstring(name);
+  kde::Kernel kernel;
+  if (!kde::parse_kernel(wanted, &kernel))
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown kernel \"%s\"", wanted),
+             errhint("The kernels are gaussian, epanechnikov, biweight, triangular, uniform "
+                     "and cosine.")));
+  return kernel;
+}
+
+void show_notice(const char* notice) {
+  if (notice[0] != '\0') ereport(NOTICE, (errmsg_internal("%s", notice)));
+}
+
+namespace {
+
+// A few values are done sooner than threads are started.
+int threads_for(std::size_t numbers) { return numbers > 1024 ? chosen_threads() : 1; }
+
+kde::LscvDivisor read_divisor(bool leave_one_out) {
+  return leave_one_out ? kde::LscvDivisor::leave_one_out : kde::LscvDivisor::n_squared;
+}
+
+// H, or where it is asked for its factor, as a d x d array.
+ArrayType* square_array(std::span<const double> elements, int d) {
+  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * elements.size()));
+  for (std::size_t i = 0; i < elements.size(); ++i) values[i] = Float8GetDatum(elements[i]);
+  int dims[2] = {d, d};
+  int lower[2] = {1, 1};
+  return construct_md_array(values, nullptr, 2, dims, lower, FLOAT8OID, sizeof(float8),
+                            FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+KDE_FUNCTION(kde_bandwidth) {
+  using namespace kde_pg;
+  // SQL's convention for a function of data: of nothing known, nothing is known.
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  reject_null(fcinfo, 1, "method");
+  reject_null(fcinfo, 2, "exact");
+  reject_null(fcinfo, 3, "kernel");
+  reject_null(fcinfo, 4, "leave_one_out");
+  ArrayType* array = PG_GETARG_ARRAYTYPE_P(0);
+  if (ARR_NDIM(array) > 1)
+    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+                    errmsg("sample must be an array of one dimension"),
+                    errhint("Use kde_bandwidth_matrix() for points of several columns.")));
+  const std::span<const double> values = read_numbers(array, "sample");
+  const char* method_name = text_to_cstring(PG_GETARG_TEXT_PP(1));
+  kde::LineRequest request;
+  if (!kde::parse_method(method_name, &request.method) || request.method == kde::Method::automatic)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", method_name),
+             errhint("The methods for one column are plugin, lscv, sheather_jones, "
+                     "smoothed_cv, silverman, normal_reference and scott.")));
+  request.kernel = read_kernel(PG_GETARG_TEXT_PP(3));
+  request.divisor = read_divisor(PG_GETARG_BOOL(4));
+  request.engine = chosen_engine();
+  const bool exact = PG_GETARG_BOOL(2);
+  DeviceChoice device;
+  const kde::SumsWork sums = line_work(request.method, request.kernel, exact, std::ssize(values));
+  choose_device(sums, &request.engine, &device);
+  kde::LineBandwidth found;
+  kde::Status status;
+  do {
+    status = kde::select_bandwidth(request, values, exact,
+                                   begin_core_work(threads_for(values.size())), &found);
+  } while (begin_anew(status, sums, &request.engine, &device));
+  check_status(status, "choose a bandwidth");
+  report_device(device);
+  show_notice(found.notice);
+  PG_RETURN_FLOAT8(found.h);
+}
+
+KDE_FUNCTION(kde_bandwidth_matrix) {
+  using namespace kde_pg;
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  reject_null(fcinfo, 1, "method");
+  reject_null(fcinfo, 2, "cholesky");
+  reject_null(fcinfo, 3, "leave_one_out");
+  const Points given = read_points(PG_GETARG_ARRAYTYPE_P(0), "points");
+  const std::span<const double> points = given.values;
+  const int d = given.d;
+  const char* method_name = text_to_cstring(PG_GETARG_TEXT_PP(1));
+  kde::MatrixRequest request;
+  if (!kde::parse_matrix_method(method_name, &request.method))
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", method_name),
+             errhint("The methods for several columns are lscv_matrix, lscv_diagonal, lscv, "
+                     "lscv_matrix_simplex, lscv_grid, plugin_product, normal_reference and "
+                     "scott.")));
+  request.divisor = read_divisor(PG_GETARG_BOOL(3));
+  request.engine = chosen_engine();
+
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_bandwidth_matrix", ALLOCSET_SMALL_SIZES);
+  kde::BandwidthMatrix* found = Owned<kde::BandwidthMatrix>::create(context);
+  MemoryContext caller = MemoryContextSwitchTo(context);
+  DeviceChoice device;
+  const kde::SumsWork sums = matrix_work(request.method, std::ssize(points) / Max(d, 1), d);
+  choose_device(sums, &request.engine, &device);
+  MemoryContextSwitchTo(caller);
+  kde::Status status;
+  do {
+    status = kde::select_bandwidth_matrix(request, points, d,
+                                          begin_core_work(threads_for(points.size())), found);
+  } while (begin_anew(status, sums, &request.engine, &device));
+  check_status(status, "choose a bandwidth matrix");
+  report_device(device);
+  show_notice(found->notice);
+  ArrayType* result;
+  if (PG_GETARG_BOOL(2)) {
+    result = square_array(found->factor, d);
+  } else {
+    if (!found->in_range)
+      ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                      errmsg("the bandwidth matrix is out of range of double precision"),
+                      errhint("Its Cholesky factor is not: use cholesky => true.")));
+    result = square_array(found->matrix, d);
+  }
+  MemoryContextDelete(context);
+  PG_RETURN_ARRAYTYPE_P(result);
+}

@@ -1,0 +1,172 @@
+// Common steps of fits; see fit_steps.h.
+#include "pg/fit/fit_steps.h"
+
+#include "pg/base/pinned.h"
+#include "pg/catalog/relation.h"
+
+extern "C" {
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+}
+
+namespace kde_pg {
+
+double elapsed_ms(instr_time start) {
+  instr_time now;
+  INSTR_TIME_SET_CURRENT(now);
+  INSTR_TIME_SUBTRACT(now, start);
+  return INSTR_TIME_GET_MILLISEC(now);
+}
+
+void check_may_write(const char* function) {
+  PreventCommandDuringRecovery(function);
+  PreventCommandIfReadOnly(function);
+  PreventCommandIfParallelMode(function);
+}
+
+int64 random_seed() {
+  uint64 bits;
+  if (!pg_strong_random(&bits, sizeof bits))
+    ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random seed")));
+  return static_cast<int64>(bits >> 11);
+}
+
+text* text_argument(FunctionCallInfo fcinfo, int n) {
+  return PG_ARGISNULL(n) ? nullptr : PG_GETARG_TEXT_PP(n);
+}
+
+Size memory_limit() { return static_cast<Size>(maintenance_work_mem) * 1024; }
+
+void check_sample_fits(int64 rows, Size bytes_per_row, const char* hint) {
+  const int64 most = static_cast<int64>(memory_limit() / bytes_per_row);
+  if (rows <= most) return;
+  ereport(ERROR,
+          (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+           errmsg("a sample of %lld rows needs more memory than maintenance_work_mem",
+                  static_cast<long long>(rows)),
+           errdetail("%d kB allow %lld rows.", maintenance_work_mem, static_cast<long long>(most)),
+           errhint("%s", hint)));
+}
+
+namespace {
+
+Relation open_checked(Oid relation, void (*check)(Oid relation)) {
+  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)))
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %u does not exist", relation)));
+  check(relation);
+  Relation rel = try_relation_open(relation, AccessShareLock);
+  if (rel == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+                    errmsg("relation with OID %u does not exist", relation)));
+  check(relation);
+  return rel;
+}
+
+}  // namespace
+
+Relation open_owned_relation(Oid relation) { return open_checked(relation, check_owner); }
+
+Relation open_maintained_relation(Oid relation) {
+  return open_checked(relation, check_may_maintain);
+}
+
+void check_may_fit(const DensityKey& key) {
+  if (is_owner(key.relation)) return;
+  bool computed = key.has_filter();
+  for (int k = 0; k < key.columns; ++k) computed = computed || key.column[k].attnum == 0;
+  if (computed)
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+             errmsg("must be owner of table \"%s\" to fit a density to expressions or with a "
+                    "filter",
+                    get_rel_name(key.relation)),
+             errdetail("They are computed with the owner's rights.")));
+  check_readable(key);
+}
+
+void check_kind(Relation rel) {
+  switch (rel->rd_rel->relkind) {
+    case RELKIND_RELATION:
+    case RELKIND_MATVIEW:
+    case RELKIND_PARTITIONED_TABLE:
+    case RELKIND_FOREIGN_TABLE:
+      break;
+    case RELKIND_VIEW:
+      ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                      errmsg("cannot fit a density to view \"%s\"", RelationGetRelationName(rel)),
+                      errhint("Fit it to the table behind the view, or to a materialized view.")));
+    default:
+      ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                      errmsg("cannot fit a density to \"%s\"", RelationGetRelationName(rel)),
+                      errdetail("It is not a table, materialized view or foreign table.")));
+  }
+  // Temporary tables go without telling event triggers, and their rows of the catalog would stay.
+  if (rel->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("cannot fit a density to temporary table \"%s\"", RelationGetRelationName(rel)),
+             errhint("Use an unlogged table.")));
+}
+
+ColumnTypes check_types(const DensityKey& key) {
+  ColumnTypes types = {};
+  for (int k = 0; k < key.columns; ++k) {
+    int32 typmod;
+    const Oid type = key_column_type(key, k, &typmod);
+    if (!value_type_of(type, &types.value_type[k])) {
+      const char* to = conversion_of(type);
+      const char* text =
+          key.column[k].attnum != 0 ? quote_identifier(key.column[k].text) : key.column[k].text;
+      ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                      errmsg("%s is of type %s, which has no density", describe_column(key, k),
+                             format_type_be(type)),
+                      to != nullptr ? errhint("Fit it as %s: ARRAY[%s].", to,
+                                              quote_literal_cstr(psprintf("%s::%s", text, to)))
+                                    : errhint("A density can be fitted to %s.", KDE_COLUMN_TYPES)));
+    }
+    types.lattice_step[k] = lattice_step_of(types.value_type[k], typmod);
+  }
+  return types;
+}
+
+void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& types,
+                   const ScanOptions& options, const char* doing, RowSink* sink,
+                   ScanResult* result) {
+  AsOwner owner;
+  owner.begin(relation);
+  check_not_volatile(key);
+  scan_rows(relation, key, types.value_type, options, doing, sink, result);
+  owner.end();
+}
+
+void settle_counters(Relation relation, const ScanResult& scan, Operation operation,
+                     Counters* counters) {
+  if (scan.elsewhere) count_elsewhere(counters);
+  if (counters->known || !counters->tell || operation != Operation::fit) return;
+  ereport(NOTICE, (errmsg("changes of \"%s\" are not counted: %s",
+                          RelationGetRelationName(relation), counters->why),
+                   errdetail("A density of it becomes stale by its age and by drift alone."),
+                   errhint("Set max_age with kde_set_refresh().")));
+}
+
+double table_rows(const DensityKey& key, const Counters& counters, double rows) {
+  if (!key.has_filter()) return rows;
+  return Max(rows, static_cast<double>(counters.live()));
+}
+
+void raise_nothing_to_fit(Relation relation, const DensityKey& key, const char* detail) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("cannot fit a density to %s of \"%s\"", describe_columns(key),
+                         RelationGetRelationName(relation)),
+                  errdetail("%s", detail)));
+  pg_unreachable();
+}
+
+}  // namespace kde_pg

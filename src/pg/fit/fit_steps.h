@@ -1,0 +1,74 @@
+// The steps that fits of one column and of several have in common, before and after the core's
+// work.
+#pragma once
+
+#include "pg/catalog/counters.h"
+#include "pg/catalog/expression.h"
+#include "pg/progress/progress.h"
+#include "pg/read/scan.h"
+
+extern "C" {
+#include "portability/instr_time.h"
+}
+
+namespace kde_pg {
+
+// Milliseconds since `start`.
+double elapsed_ms(instr_time start);
+
+// Refuses to write on a standby, in a read-only transaction, in parallel mode.
+void check_may_write(const char* function);
+
+// Of 53 bits, so that it survives clients that read numbers as doubles.
+int64 random_seed();
+
+// Argument `n`, or null.
+text* text_argument(FunctionCallInfo fcinfo, int n);
+
+// Bytes that maintenance_work_mem allows a fit.
+Size memory_limit();
+// Error 54000 if a sample of so many rows, at so many bytes each, is beyond it; with `hint`.
+void check_sample_fits(int64 rows, Size bytes_per_row, const char* hint);
+
+// Opens and locks a relation of the caller's own until the transaction ends. Ownership is checked
+// before the lock, so that nobody queues for another's table, and again with it.
+Relation open_owned_relation(Oid relation);
+// The same of a relation that the caller may maintain (check_may_maintain), for a fit;
+// check_may_fit has to follow.
+Relation open_maintained_relation(Oid relation);
+
+// What a caller who is not the owner may fit (42501): columns, as expressions and filters would run
+// his functions with the owner's rights; and such as he may read, as the result tells of them.
+void check_may_fit(const DensityKey& key);
+
+// Refuses what can have no density: 42809, 0A000.
+void check_kind(Relation relation);
+
+// The types of a key's columns. Error 42804 for one that no density can hold.
+struct ColumnTypes {
+  kde::ValueType value_type[kde::kMaxColumns];
+  double lattice_step[kde::kMaxColumns];
+};
+ColumnTypes check_types(const DensityKey& key);
+
+// Reads the rows as the table's owner, with nothing of the caller's search path in reach: foreign
+// tables and expressions may run code, and foreign tables use the owner's user mapping. Refuses
+// volatile expressions (42P17).
+void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& types,
+                   const ScanOptions& options, const char* doing, RowSink* sink,
+                   ScanResult* result);
+
+// After the rows were read: counters of rows that the scan found elsewhere are none. Tells by a
+// NOTICE, of a fit that was asked for, that changes will not be counted where nobody expects it.
+void settle_counters(Relation relation, const ScanResult& scan, Operation operation,
+                     Counters* counters);
+
+// Rows of the whole table, of a density for `rows` of them: the filter's others are known to the
+// statistics alone.
+double table_rows(const DensityKey& key, const Counters& counters, double rows);
+
+// Error 55000: nothing to fit a density to, and why.
+[[noreturn]] void raise_nothing_to_fit(Relation relation, const DensityKey& key,
+                                       const char* detail);
+
+}  // namespace kde_pg

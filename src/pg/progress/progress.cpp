@@ -1,0 +1,256 @@
+// The reports of progress.h: what is begun in this process, of which the innermost is shown.
+//
+// A transaction or a subtransaction that aborts ends what was begun in it; what was begun outside
+// of it goes on (a function that the scan calls may catch errors) and is shown.
+#include "pg/progress/progress.h"
+
+#include "pg/base/interrupts.h"
+#include "pg/progress/progress_shared.h"
+#include "pg/base/shared_memory.h"
+
+extern "C" {
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/backend_status.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+struct Level {
+  SubTransactionId owner;
+  ProgressReport report;
+  const char* what;  // for messages; in the memory context it began in
+  ErrorContextCallback context;
+  int64 expected_pairs;
+  // Of core work: the piece it is at, and what the phase's pieces before it came to.
+  kde::WorkAmount piece;
+  int64 piece_done, pieces_before;
+  int64 shown, step;  // `done` as last published, and how much more is worth it
+};
+
+constexpr int kMostLevels = 4;
+Level levels[kMostLevels];
+int depth = 0;  // may be more than there is room for
+
+Level* innermost() { return depth > 0 && depth <= kMostLevels ? &levels[depth - 1] : nullptr; }
+
+void publish(Level* level) {
+  if (MyBEEntry != nullptr && pgstat_track_activities) show_progress(level->report);
+  level->shown = level->report.done;
+}
+
+void begin_count(Level* level, Unit unit, int64 total) {
+  level->report.unit = unit;
+  level->report.total = total;
+  level->report.done = 0;
+  level->piece = {};
+  level->piece_done = level->pieces_before = 0;
+  level->step = Max(total / 1000, 1);
+}
+
+// Core work, told by the main thread.
+void work_done(void*, kde::WorkAmount piece, std::int64_t done) {
+  Level* level = innermost();
+  if (level == nullptr) return;
+  const bool pairs = piece.unit == kde::WorkUnit::pairs;
+  const Unit unit = pairs ? Unit::pairs : Unit::steps;
+  if (level->report.unit != unit) {
+    begin_count(level, unit, pairs ? level->expected_pairs : 0);
+    publish(level);
+  } else if (done < level->piece_done || piece.total != level->piece.total) {
+    level->pieces_before += level->piece_done;
+  }
+  level->piece = piece;
+  level->piece_done = done;
+  const int64 at_least = level->pieces_before + piece.total;
+  level->report.total = Max(level->report.total, at_least);
+  level->step = Max(piece.total / 1000, 1);
+  progress_done(level->pieces_before + done);
+}
+
+void stage_begun(void*, kde::Stage stage) {
+  progress_phase(stage == kde::Stage::selecting ? Phase::selecting : Phase::estimating);
+}
+
+// Makes core work report here, if something has begun.
+void watch_work(kde::Control* control) {
+  if (innermost() == nullptr) return;
+  control->on_progress = work_done;
+  control->on_stage = stage_begun;
+}
+
+void describe(void* arg) {
+  const Level* level = static_cast<const Level*>(arg);
+  const char* phase = phase_name(level->report.phase);
+  switch (level->report.operation) {
+    case Operation::fit:
+      errcontext("fitting a density to %s (%s)", level->what, phase);
+      break;
+    case Operation::refresh:
+      errcontext("refreshing the density of %s (%s)", level->what, phase);
+      break;
+    case Operation::append:
+      errcontext("adding rows to the density of %s (%s)", level->what, phase);
+      break;
+    case Operation::drift:
+      errcontext("measuring the drift of %s (%s)", level->what, phase);
+      break;
+  }
+}
+
+// The transaction or subtransaction `owner` has ended, with all that began in it.
+void forget(SubTransactionId owner) {
+  while (depth > 0 && (depth > kMostLevels || levels[depth - 1].owner >= owner)) --depth;
+}
+
+void show_innermost() {
+  if (depth == 0) return hide_progress();
+  if (Level* level = innermost(); level != nullptr) publish(level);
+}
+
+void on_transaction(XactEvent event, void*) {
+  if (event != XACT_EVENT_ABORT && event != XACT_EVENT_COMMIT && event != XACT_EVENT_PREPARE)
+    return;
+  if (depth == 0) return;
+  depth = 0;
+  hide_progress();
+}
+
+void on_subtransaction(SubXactEvent event, SubTransactionId mine, SubTransactionId, void*) {
+  if (event != SUBXACT_EVENT_ABORT_SUB || depth == 0) return;
+  forget(mine);
+  show_innermost();
+}
+
+}  // namespace
+
+const char* operation_name(Operation operation) {
+  switch (operation) {
+    case Operation::fit:
+      return "fit";
+    case Operation::refresh:
+      return "refresh";
+    case Operation::append:
+      return "append";
+    case Operation::drift:
+      return "drift";
+  }
+  return "unknown";
+}
+
+const char* phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::waiting_for_lock:
+      return "waiting for lock";
+    case Phase::scanning:
+      return "scanning";
+    case Phase::selecting:
+      return "selecting bandwidth";
+    case Phase::estimating:
+      return "estimating";
+    case Phase::storing:
+      return "storing";
+  }
+  return "unknown";
+}
+
+const char* unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::none:
+      return nullptr;
+    case Unit::blocks:
+      return "blocks";
+    case Unit::rows:
+      return "rows";
+    case Unit::pairs:
+      return "pairs";
+    case Unit::steps:
+      return "steps";
+  }
+  return nullptr;
+}
+
+void progress_begin(const DensityKey& key, Operation operation) {
+  if (depth >= kMostLevels) {
+    ++depth;
+    return;
+  }
+  // What may raise an error comes first.
+  attach_progress();
+  const char* name = get_rel_name(key.relation);
+  const char* schema = get_namespace_name(get_rel_namespace(key.relation));
+  const char* what = psprintf("%s of \"%s.%s\"", describe_columns(key),
+                              schema != nullptr ? schema : "?", name != nullptr ? name : "?");
+  Level* level = &levels[depth++];
+  *level = {};
+  level->owner = GetCurrentSubTransactionId();
+  level->what = what;
+  ProgressReport* report = &level->report;
+  report->pid = MyProcPid;
+  report->database = MyDatabaseId;
+  // As pg_stat_activity has it, whatever the session has become since.
+  report->user = MyBEEntry != nullptr ? MyBEEntry->st_userid : InvalidOid;
+  report->relation = key.relation;
+  report->columns = key.columns;
+  for (int k = 0; k < key.columns; ++k) report->attnum[k] = key.column[k].attnum;
+  report->operation = operation;
+  report->phase = Phase::waiting_for_lock;
+  report->started_at = GetCurrentTimestamp();
+  begin_count(level, Unit::none, 0);
+  level->context.callback = describe;
+  level->context.arg = level;
+  level->context.previous = error_context_stack;
+  error_context_stack = &level->context;
+  publish(level);
+}
+
+void progress_end() {
+  if (depth == 0) return;
+  Level* level = innermost();
+  --depth;
+  if (level == nullptr) return;
+  error_context_stack = level->context.previous;
+  show_innermost();
+}
+
+void progress_phase(Phase phase, Unit unit, int64 total) {
+  Level* level = innermost();
+  if (level == nullptr) return;
+  level->report.phase = phase;
+  begin_count(level, unit, total);
+  publish(level);
+}
+
+void progress_done(int64 done) {
+  Level* level = innermost();
+  if (level == nullptr) return;
+  level->report.done = done;
+  if (done - level->shown >= level->step || done < level->shown ||
+      (done == level->report.total && done != level->shown))
+    publish(level);
+}
+
+void progress_sums(bool on_device, int64 pairs) {
+  Level* level = innermost();
+  if (level == nullptr) return;
+  level->report.sums = true;
+  level->report.on_device = on_device;
+  level->expected_pairs = pairs;
+  publish(level);
+}
+
+void register_progress_callbacks() {
+  RegisterXactCallback(on_transaction, nullptr);
+  RegisterSubXactCallback(on_subtransaction, nullptr);
+  at_core_work(watch_work);
+}
+
+void request_progress_memory() {
+  request_shared_memory({"kde_aqp progress", progress_memory(), nullptr});
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,79 @@
+// kde_aqp.progress(): the rows behind the view kde_progress, one for each backend that works on a
+// density, seen by its user and the members of pg_read_all_stats, as rows of pg_stat_activity are.
+#include "pg/progress/progress_shared.h"
+
+#include "pg/base/result_set.h"
+
+extern "C" {
+#include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+constexpr int kColumns = 11;
+
+// Names are known of this database alone.
+ArrayType* column_names(const ProgressReport& report) {
+  Datum names[kde::kMaxColumns];
+  for (int k = 0; k < report.columns; ++k) {
+    const AttrNumber attnum = report.attnum[k];
+    const char* name = attnum == 0 ? "expression" : get_attname(report.relation, attnum, true);
+    names[k] = CStringGetTextDatum(name != nullptr ? name : "?");
+  }
+  return construct_array(names, report.columns, TEXTOID, -1, false, TYPALIGN_INT);
+}
+
+void put_row(const ProgressReport& report, TupleDesc desc, Tuplestorestate* rows) {
+  Datum values[kColumns];
+  bool nulls[kColumns] = {};
+  int n = 0;
+  const auto put = [&](Datum value, bool is_null = false) {
+    values[n] = value;
+    nulls[n++] = is_null;
+  };
+  const auto put_name = [&](const char* text) {
+    put(text != nullptr ? CStringGetTextDatum(text) : 0, text == nullptr);
+  };
+  const bool here = report.database == MyDatabaseId;
+  const bool counted = report.unit != Unit::none;
+  put(Int32GetDatum(report.pid));
+  const char* database = get_database_name(report.database);
+  put(database != nullptr ? DirectFunctionCall1(namein, CStringGetDatum(database)) : 0,
+      database == nullptr);
+  put(ObjectIdGetDatum(report.relation), !here);
+  put(here ? PointerGetDatum(column_names(report)) : 0, !here);
+  put_name(operation_name(report.operation));
+  put_name(phase_name(report.phase));
+  put_name(unit_name(report.unit));
+  put(Int64GetDatum(report.done), !counted);
+  put(Int64GetDatum(report.total), !counted || report.total == 0);
+  put(TimestampTzGetDatum(report.started_at));
+  put_name(!report.sums ? nullptr : report.on_device ? "cuda" : "cpu");
+  tuplestore_putvalues(rows, desc, values, nulls);
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+KDE_FUNCTION(kde_progress) {
+  using namespace kde_pg;
+  TupleDesc desc;
+  Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
+  const bool sees_all = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
+  for (int i = 0; i < kProgressSlots; ++i) {
+    ProgressReport report;
+    if (!read_progress(i, &report)) continue;
+    if (sees_all || has_privs_of_role(GetUserId(), report.user)) put_row(report, desc, rows);
+  }
+  PG_RETURN_NULL();
+}

@@ -1,0 +1,62 @@
+// From a table's row to the numbers of a density's columns.
+#pragma once
+
+#include "pg/read/scan.h"
+
+extern "C" {
+#include "executor/tuptable.h"
+#include "nodes/execnodes.h"
+}
+
+namespace kde_pg {
+
+// Rows between looks at interrupts and resets of the conversions' memory.
+inline constexpr int kRowsPerBreath = 1000;
+
+// Trivially destructible. What it allocates goes with the memory context it was begun in.
+class RowReader {
+ public:
+  // key, value_types, doing: as of scan_rows(), which outlive the reader.
+  void begin(const DensityKey& key, const kde::ValueType* value_types, const char* doing,
+             RowSink* sink);
+  void end();
+
+  // The rows to come are of `leaf`, whose columns are matched to the key's relation by name.
+  void begin_leaf(Relation relation, Relation leaf);
+  // Whether what is read of the leaf's rows must be computed by a query.
+  static bool needs_query(Relation relation, const DensityKey& key, Relation leaf);
+
+  // A row of the leaf; it is handed on if the filter accepts it.
+  void take(TupleTableSlot* slot);
+  // A row of a query whose columns are the key's; the filter has been applied.
+  void take(HeapTuple tuple, TupleDesc desc);
+  // A row that was read and left.
+  void skip() {
+    if (++rows_since_breath_ >= kRowsPerBreath) take_breath();
+  }
+  void begin_block() { sink_->begin_block(); }
+  // Looks at interrupts and frees what conversions left behind.
+  void take_breath();
+
+ private:
+  const DensityKey* key_;
+  const kde::ValueType* value_types_;
+  const char* doing_;
+  RowSink* sink_;
+  ExprContext* context_;  // its memory is that of a row, or of the rows between two breaths
+  int rows_since_breath_;
+
+  AttrNumber attnum_[kde::kMaxColumns];  // of the leaf; 0: an expression
+  ExprState* expression_[kde::kMaxColumns];
+  ExprState* filter_;
+  bool computes_;  // there are expressions or a filter
+
+  void put(int column, Datum value, bool is_null, double* values, uint16* nulls) const;
+  void hand_on(const double* values, uint16 nulls);
+  void take_computed(TupleTableSlot* slot);
+};
+
+// The attribute number in `leaf` of a column of `relation`. Error 42703 if there is none.
+AttrNumber leaf_attnum(Relation relation, AttrNumber attnum, Relation leaf);
+
+}  // namespace kde_pg

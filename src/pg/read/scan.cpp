@@ -1,0 +1,370 @@
+// The reading of rows declared in scan.h.
+//
+// Blocks are read by TID range scans (block_range.h): one scan per leaf, moved from run to run of
+// consecutive chosen blocks. A rescan keeps the scan's flags, so a large table goes through a ring
+// of buffers, not through all of them, and the blocks of the next runs are prefetched here, because
+// the scan itself looks no further than its range.
+#include "pg/base/pg.h"
+
+extern "C" {
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "executor/spi.h"
+#include "executor/tuptable.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/spccache.h"
+}
+
+#include "pg/read/block_range.h"
+#include "pg/read/block_sample.h"
+#include "pg/catalog/planned_rows.h"
+#include "pg/progress/progress.h"
+#include "pg/read/row_reader.h"
+#include "pg/read/scan.h"
+
+#include "core/random.h"
+
+namespace kde_pg {
+
+namespace {
+
+constexpr long kRowsPerFetch = 10000;
+
+// The blocks' choice and the sampler get the same seed; their streams must differ.
+constexpr uint64 kSeedSalt = UINT64CONST(0x9e3779b97f4a7c15);
+
+// A relation with rows of its own.
+struct Leaf {
+  Oid relation;
+  bool by_query;          // rows lie elsewhere, or what is read of them is computed when read
+  bool with_descendants;  // of by_query: one for all
+  bool by_block;          // chosen blocks can be read alone
+  BlockNumber blocks;     // 0 unless by_block
+  const LeafMark* mark;   // null: all of its rows
+};
+
+struct Leaves {
+  Leaf* items;
+  int count;
+  uint64 blocks;
+  double expected_rows;  // of the leaves read by query, as last analysed
+};
+
+// --------------------------------------------------------------------------------- leaves
+
+// False for relations without rows of their own. Errors: 42809, 55000 for what cannot be read.
+bool has_rows(Relation rel) {
+  switch (rel->rd_rel->relkind) {
+    case RELKIND_PARTITIONED_TABLE:
+      return false;
+    case RELKIND_RELATION:
+    case RELKIND_FOREIGN_TABLE:
+      return true;
+    case RELKIND_MATVIEW:
+      if (!RelationIsPopulated(rel))
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("materialized view \"%s\" has not been populated",
+                               RelationGetRelationName(rel)),
+                        errhint("Use the REFRESH MATERIALIZED VIEW command.")));
+      return true;
+    default:
+      ereport(ERROR,
+              (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+               errmsg("cannot read the rows of relation \"%s\"", RelationGetRelationName(rel)),
+               errdetail("Only tables, partitioned tables, materialized views and foreign tables "
+                         "can be read.")));
+  }
+  pg_unreachable();
+}
+
+Leaves collect_leaves(Relation relation, const DensityKey& key, const HighWater* up_to) {
+  // The relation itself comes first, its descendants in an order that does not change.
+  List* members = find_all_inheritors(RelationGetRelid(relation), AccessShareLock, nullptr);
+  Leaves leaves = {};
+  leaves.items = static_cast<Leaf*>(palloc(list_length(members) * sizeof(Leaf)));
+  ListCell* cell;
+  foreach (cell, members) {
+    Relation rel = table_open(lfirst_oid(cell), NoLock);
+    const bool foreign_session = RELATION_IS_OTHER_TEMP(rel);
+    if (foreign_session && RelationGetRelid(rel) == RelationGetRelid(relation))
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("cannot access temporary tables of other sessions")));
+    const LeafMark* mark = up_to == nullptr ? nullptr : find_mark(*up_to, RelationGetRelid(rel));
+    const bool came_later = up_to != nullptr && mark == nullptr;
+    if (!foreign_session && has_rows(rel) && !came_later) {
+      Leaf leaf = {};
+      leaf.relation = RelationGetRelid(rel);
+      leaf.mark = mark;
+      leaf.by_query = rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE ||
+                      RowReader::needs_query(relation, key, rel);
+      leaf.by_block = !leaf.by_query && rel->rd_tableam != nullptr &&
+                      rel->rd_tableam->scan_set_tidrange != nullptr;
+      if (leaf.by_block)
+        leaf.blocks = mark != nullptr ? mark->blocks : RelationGetNumberOfBlocks(rel);
+      leaves.blocks += leaf.blocks;
+      if (leaf.by_query) leaves.expected_rows += Max(rel->rd_rel->reltuples, 0.0f);
+      leaves.items[leaves.count++] = leaf;
+    }
+    table_close(rel, NoLock);
+  }
+  list_free(members);
+  return leaves;
+}
+
+// In the place of the leaves where the planner goes elsewhere for their rows: what one query sees.
+void merge_leaves(Relation relation, Leaves* leaves) {
+  List* members = find_all_inheritors(RelationGetRelid(relation), NoLock, nullptr);
+  Leaf all = {};
+  all.relation = RelationGetRelid(relation);
+  all.by_query = all.with_descendants = true;
+  leaves->items[0] = all;
+  leaves->count = 1;
+  leaves->blocks = 0;
+  leaves->expected_rows = 0;
+  ListCell* cell;
+  foreach (cell, members) {
+    Relation rel = table_open(lfirst_oid(cell), NoLock);
+    leaves->expected_rows += Max(rel->rd_rel->reltuples, 0.0f);
+    table_close(rel, NoLock);
+  }
+  list_free(members);
+}
+
+[[noreturn]] void raise_moved(Relation relation) {
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("cannot read the rows of \"%s\" by block", RelationGetRelationName(relation)),
+           errdetail("Its rows have gone elsewhere since the read began: queries do not read "
+                     "the table itself."),
+           errhint("Try again, or fit without append_by.")));
+  pg_unreachable();
+}
+
+// Blocks are drawn from those up to the last that holds a row: the empty ones after it have no part
+// in the total. Of heap tables alone is it known that a TID's block is a block of the main fork.
+void leave_out_empty_ends(Leaves* leaves, Snapshot snapshot) {
+  leaves->blocks = 0;
+  for (int i = 0; i < leaves->count; ++i) {
+    Leaf& leaf = leaves->items[i];
+    Relation rel = table_open(leaf.relation, NoLock);
+    if (leaf.by_block && leaf.mark == nullptr && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
+      leaf.blocks = end_of_rows(rel, snapshot);
+    table_close(rel, NoLock);
+    leaves->blocks += leaf.blocks;
+  }
+}
+
+// ------------------------------------------------------------------------- ways to read a leaf
+
+// Every row, or each with probability `keep` where it is below 1. blocks_before: read of the leaves
+// before; -1: this one's are not counted.
+void read_whole(Relation rel, const LeafMark* mark, Snapshot snapshot, double keep,
+                int64 blocks_before, kde::Random* random, RowReader* reader) {
+  BlockNumber block = InvalidBlockNumber;
+  TupleTableSlot* slot = table_slot_create(rel, nullptr);
+  TableScanDesc scan = table_beginscan_strat(rel, snapshot, 0, nullptr, true, false);
+  while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
+    if (blocks_before >= 0 && ItemPointerGetBlockNumber(&slot->tts_tid) != block) {
+      block = ItemPointerGetBlockNumber(&slot->tts_tid);
+      progress_done(blocks_before + block);
+    }
+    if (mark != nullptr && is_beyond(*mark, &slot->tts_tid)) {
+      reader->skip();
+      continue;
+    }
+    if (keep < 1) {
+      if (random->uniform() >= keep) {
+        reader->skip();
+        continue;
+      }
+      reader->begin_block();  // rows drawn one by one
+    }
+    reader->take(slot);
+  }
+  table_endscan(scan);
+  ExecDropSingleTupleTableSlot(slot);
+}
+
+// What the rows of a leaf are read by where they do not lie in a table of this server, or a column
+// is computed when read. Texts are canonical, so names in them need no search path.
+const char* leaf_query(Relation relation, const DensityKey& key, Relation rel,
+                       bool with_descendants) {
+  StringInfoData query;
+  initStringInfo(&query);
+  appendStringInfoString(&query, "SELECT ");
+  for (int k = 0; k < key.columns; ++k) {
+    const KeyColumn& column = key.column[k];
+    const char* text = column.text;
+    if (column.attnum != 0) {
+      const AttrNumber attnum = leaf_attnum(relation, column.attnum, rel);
+      text = quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attname));
+    }
+    appendStringInfo(&query, "%s%s", k > 0 ? ", " : "", text);
+  }
+  appendStringInfo(&query, " FROM %s%s", with_descendants ? "" : "ONLY ",
+                   quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
+                                              RelationGetRelationName(rel)));
+  if (key.has_filter()) appendStringInfo(&query, " WHERE %s", key.filter);
+  return query.data;
+}
+
+// rows_before: read of the leaves before; -1: rows are not counted. Returns those read.
+int64 read_by_query(const char* query, double keep, int64 rows_before, kde::Random* random,
+                    RowReader* reader) {
+  int64 rows_read = 0;
+  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  // Read-only: under the active snapshot, like the other ways.
+  Portal portal = SPI_cursor_open_with_args(nullptr, query, 0, nullptr, nullptr, nullptr, true,
+                                            CURSOR_OPT_NO_SCROLL);
+  for (;;) {
+    SPI_cursor_fetch(portal, true, kRowsPerFetch);
+    const uint64 fetched = SPI_processed;
+    SPITupleTable* rows = SPI_tuptable;
+    for (uint64 i = 0; i < fetched; ++i) {
+      if (keep < 1) {
+        if (random->uniform() >= keep) continue;
+        reader->begin_block();
+      }
+      reader->take(rows->vals[i], rows->tupdesc);
+    }
+    SPI_freetuptable(rows);
+    rows_read += static_cast<int64>(fetched);
+    if (rows_before >= 0) progress_done(rows_before + rows_read);
+    reader->take_breath();
+    if (fetched == 0) break;
+  }
+  SPI_cursor_close(portal);
+  SPI_finish();
+  return rows_read;
+}
+
+// The blocks chosen[0 .. count-1] - first, in ascending order. blocks_before: read of the leaves
+// before.
+void read_blocks(Relation rel, const LeafMark* mark, Snapshot snapshot, const uint64* chosen,
+                 uint64 count, uint64 first, int64 blocks_before, RowReader* reader) {
+  const bool can_prefetch = rel->rd_rel->relam == HEAP_TABLE_AM_OID;
+  const uint64 distance =
+      can_prefetch ? get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace) : 0;
+  uint64 prefetched = 0;
+
+  TupleTableSlot* slot = table_slot_create(rel, nullptr);
+  TableScanDesc scan = begin_block_scan(rel, snapshot);
+  for (uint64 begin = 0; begin < count;) {
+    uint64 end = begin + 1;
+    while (end < count && chosen[end] == chosen[end - 1] + 1) ++end;
+
+    // The run's own blocks are read in order, which the system sees; ahead are the next ones.
+    if (prefetched < end) prefetched = end;
+    for (; prefetched < count && prefetched < end + distance; ++prefetched)
+      PrefetchBuffer(rel, MAIN_FORKNUM, static_cast<BlockNumber>(chosen[prefetched] - first));
+
+    set_block_range(scan, static_cast<BlockNumber>(chosen[begin] - first),
+                    static_cast<BlockNumber>(chosen[end - 1] - first) + 1);
+    BlockNumber block = InvalidBlockNumber;
+    while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) {
+      if (mark != nullptr && is_beyond(*mark, &slot->tts_tid)) continue;
+      if (ItemPointerGetBlockNumber(&slot->tts_tid) != block) {
+        block = ItemPointerGetBlockNumber(&slot->tts_tid);
+        reader->begin_block();
+      }
+      reader->take(slot);
+    }
+    CHECK_FOR_INTERRUPTS();
+    begin = end;
+    progress_done(blocks_before + static_cast<int64>(end));
+  }
+  table_endscan(scan);
+  ExecDropSingleTupleTableSlot(slot);
+}
+
+}  // namespace
+
+void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* value_types,
+               const ScanOptions& options, const char* doing, RowSink* sink, ScanResult* result) {
+  MemoryContext memory =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp scan", ALLOCSET_DEFAULT_SIZES);
+  MemoryContext previous = MemoryContextSwitchTo(memory);
+
+  Leaves leaves = collect_leaves(relation, key, options.up_to);
+  // The caller may have waited for the table, or for another session's fit of the same columns: the
+  // statement's snapshot would then show older rows than those already fitted, or none after
+  // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
+  PushActiveSnapshot(options.active_snapshot       ? GetActiveSnapshot()
+                     : IsolationUsesXactSnapshot() ? GetTransactionSnapshot()
+                                                   : GetLatestSnapshot());
+  Snapshot snapshot = GetActiveSnapshot();
+  result->elsewhere = leaves.count > 0 && rows_are_elsewhere(relation);
+  if (result->elsewhere && options.up_to != nullptr) raise_moved(relation);
+  // A virtual generated column is the queried table's own, whatever its partitions say of theirs.
+  if (result->elsewhere || (options.up_to == nullptr && leaves.count > 0 &&
+                            RowReader::needs_query(relation, key, relation)))
+    merge_leaves(relation, &leaves);
+  if (!options.every_row && leaves.blocks > static_cast<uint64>(options.sample_blocks))
+    leave_out_empty_ends(&leaves, snapshot);
+
+  RowReader reader;
+  reader.begin(key, value_types, doing, sink);
+
+  kde::Random random(options.seed ^ kSeedSalt);
+  const bool every_row =
+      options.every_row || leaves.blocks <= static_cast<uint64>(options.sample_blocks);
+  const uint64 wanted = every_row ? leaves.blocks : options.sample_blocks;
+  const uint64* chosen = every_row ? nullptr : choose_blocks(leaves.blocks, wanted, &random);
+  const double keep =
+      every_row ? 1 : static_cast<double>(wanted) / static_cast<double>(leaves.blocks);
+
+  // Blocks, or rows where no leaf has blocks to count.
+  const bool counts_rows = leaves.blocks == 0;
+  progress_phase(Phase::scanning, counts_rows ? Unit::rows : Unit::blocks,
+                 static_cast<int64>(counts_rows ? leaves.expected_rows : wanted));
+  ereport(DEBUG1, (errmsg_internal("reading %llu of %llu blocks in %d relations",
+                                   static_cast<unsigned long long>(wanted),
+                                   static_cast<unsigned long long>(leaves.blocks), leaves.count)));
+  int64 rows_read = 0;
+  uint64 first = 0;        // number of the leaf's first block, all leaves laid end to end
+  uint64 next_chosen = 0;  // first of chosen[] in the leaf or after it
+  for (int i = 0; i < leaves.count; ++i) {
+    const Leaf& leaf = leaves.items[i];
+    Relation rel = table_open(leaf.relation, NoLock);
+    reader.begin_leaf(relation, rel);
+    if (leaf.by_query) {
+      rows_read += read_by_query(leaf_query(relation, key, rel, leaf.with_descendants), keep,
+                                 counts_rows ? rows_read : -1, &random, &reader);
+    } else if (every_row || !leaf.by_block) {
+      read_whole(rel, leaf.mark, snapshot, keep, leaf.by_block ? static_cast<int64>(first) : -1,
+                 &random, &reader);
+    } else {
+      uint64 end = next_chosen;
+      while (end < wanted && chosen[end] < first + leaf.blocks) ++end;
+      if (end > next_chosen)
+        read_blocks(rel, leaf.mark, snapshot, chosen + next_chosen, end - next_chosen, first,
+                    static_cast<int64>(next_chosen), &reader);
+      next_chosen = end;
+    }
+    first += leaf.blocks;
+    table_close(rel, NoLock);
+    reader.take_breath();
+  }
+
+  reader.end();
+  PopActiveSnapshot();
+  MemoryContextSwitchTo(previous);
+  MemoryContextDelete(memory);
+
+  result->blocks_total = leaves.blocks;
+  result->blocks_read = wanted;
+  result->every_row_read = every_row;
+  result->rows_per_row_read =
+      every_row ? 1 : static_cast<double>(leaves.blocks) / static_cast<double>(wanted);
+}
+
+}  // namespace kde_pg

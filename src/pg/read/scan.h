@@ -1,0 +1,77 @@
+// Reading columns and expressions for a fit: every row, or blocks chosen by a seed, of one
+// relation, a partition or inheritance tree, a materialized view or a foreign table, under one
+// snapshot: the newest, taken when all is locked; in REPEATABLE READ and up the transaction's.
+//
+//   * Blocks are drawn without replacement over all leaves laid end to end (block_sample.h), at
+//     most `sample_blocks` of them, so a leaf counts by its size; every row of a chosen block is
+//     read, and the sink thins them. Empty blocks at the end of a heap table are none of them.
+//   * Where a query sees other rows than those of the tables (planned_rows.h), the whole tree is
+//     read by one query, every row of it.
+//   * A leaf that cannot be read by block (foreign tables; table access methods without TID
+//     ranges) is read whole and thinned to the others' sampling fraction.
+//   * The sink is told where a block begins; rows thinned one by one are a block each.
+//   * Rows that the filter does not accept are read, but not handed on.
+//   * Synchronized scans are off (TID range scans never join one): the same seed on the same
+//     table reads the same rows in the same order.
+#pragma once
+
+#include "pg/base/pg.h"
+
+#include "core/status.h"
+#include "pg/catalog/density_key.h"
+#include "pg/read/high_water.h"
+#include "pg/base/values.h"
+
+extern "C" {
+#include "utils/relcache.h"
+}
+
+namespace kde_pg {
+
+struct ScanOptions {
+  bool every_row = false;   // sample_rows => -1
+  int64 sample_blocks = 0;  // >= 1; ignored with every_row
+  uint64 seed = 0;
+  // Null, or the marks beyond which nothing is read: later rows of the leaves that have one, leaves
+  // that have none.
+  const HighWater* up_to = nullptr;
+  // Read under the active snapshot: what else the caller has read under it must be of the same
+  // rows. Else under one of its own.
+  bool active_snapshot = false;
+};
+
+struct ScanResult {
+  int64 blocks_total = 0, blocks_read = 0;  // of those that were drawn from
+  // rows of the table per row read, >= 1; 1 exactly when every row was read
+  double rows_per_row_read = 1;
+  bool every_row_read = false;
+  bool elsewhere = false;  // queries see other rows than the tables'; those were read
+
+  double share_of_blocks() const {
+    return blocks_total > 0 ? static_cast<double>(blocks_read) / static_cast<double>(blocks_total)
+                            : 1;
+  }
+};
+
+// Where rows go. Errors of the core are reported by the scan, as of what it was `doing`.
+class RowSink {
+ public:
+  // values: one for each column of the key; bit k of nulls: column k is null, and its value 0.
+  virtual kde::Status add(const double* values, uint16 nulls) noexcept = 0;
+  // The rows to come lie in another block than those before.
+  virtual void begin_block() noexcept = 0;
+
+ protected:
+  ~RowSink() = default;
+};
+
+// Hands every row read to `sink`. relation: the key's, locked by the caller with at least
+// AccessShareLock; children are locked here, until the transaction ends, and columns matched by
+// name. key: analysed; value_types: of its columns. Runs as the current user, and its expressions
+// with them (AsOwner, pinned.h); calls CHECK_FOR_INTERRUPTS at least per block.
+// Errors: those of the table access and of the expressions; out_of_memory (53200) of the sink;
+// 55000 with up_to, where the rows have gone elsewhere since.
+void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* value_types,
+               const ScanOptions& options, const char* doing, RowSink* sink, ScanResult* result);
+
+}  // namespace kde_pg

@@ -1,0 +1,212 @@
+// The measurement of drift.h, and kde_drift.
+#include "pg/refresh/drift.h"
+
+#include "pg/catalog/catalog.h"
+#include "pg/type/density_datum.h"
+#include "pg/catalog/expression.h"
+#include "pg/fit/fit_steps.h"
+#include "pg/base/interrupts.h"
+#include "pg/catalog/not_fitted.h"
+#include "pg/base/options.h"
+#include "pg/base/owned.h"
+#include "pg/progress/progress.h"
+#include "pg/base/pinned.h"
+#include "pg/base/result_set.h"
+#include "pg/catalog/staleness.h"
+
+#include "core/sampling/sampler.h"
+
+extern "C" {
+#include "access/relation.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+}
+
+#include <limits>
+#include <vector>
+
+namespace kde_pg {
+
+namespace {
+
+// A sampler for each column; NULLs of one do not concern another.
+class EachColumn final : public RowSink {
+ public:
+  explicit EachColumn(std::vector<kde::Sampler>* samplers) : samplers_(samplers) {}
+  kde::Status add(const double* values, uint16 nulls) noexcept override {
+    for (std::size_t k = 0; k < samplers_->size(); ++k) {
+      if ((nulls >> k & 1) != 0) {
+        (*samplers_)[k].add_null();
+      } else if (const kde::Status status = (*samplers_)[k].add(values[k]); !status.ok()) {
+        return status;
+      }
+    }
+    return kde::Status::success();
+  }
+  void begin_block() noexcept override {
+    for (kde::Sampler& sampler : *samplers_) sampler.begin_block();
+  }
+
+ private:
+  std::vector<kde::Sampler>* samplers_;
+};
+
+// `columns` samplers of one choice of rows.
+struct Samplers {
+  Samplers(int columns, const kde::Sampler::Options& options) {
+    all.reserve(static_cast<std::size_t>(columns));
+    for (int k = 0; k < columns; ++k) all.emplace_back(options);
+  }
+  std::vector<kde::Sampler> all;
+};
+
+// The distribution of a column of the stored density, and what it was estimated from.
+const kde::Header* column_density(const AnyDensity& density, int column, double* estimated_from) {
+  if (density.one_column != nullptr) {
+    *estimated_from = kde::rows_behind(*density.one_column);
+    return density.one_column;
+  }
+  const kde::JointView view(density.joint);
+  *estimated_from = density.joint->reading_variance > 0
+                        ? density.joint->points / density.joint->reading_variance
+                        : std::numeric_limits<double>::infinity();
+  return view.marginal(column);
+}
+
+const CatalogEntry* find_entry(const DensityKey& key) {
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  List* entries = catalog_list(key.relation, latest);
+  UnregisterSnapshot(latest);
+  ListCell* cell;
+  foreach (cell, entries) {
+    const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
+    if (same_key(entry->key, key)) return entry;
+  }
+  raise_not_fitted(key);
+}
+
+AnyDensity stored_density(const CatalogEntry& entry) {
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  const StoredDensity stored = catalog_find(entry.key, latest, true);
+  UnregisterSnapshot(latest);
+  if (!stored.found) elog(ERROR, "a density went while its key was locked");
+  const AnyDensity density = any_density_from_datum(PointerGetDatum(stored.value));
+  const int columns = density.joint != nullptr ? density.joint->columns : 1;
+  if (columns != entry.key.columns)
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                    errmsg("the density of %s is not of its columns", display_name(entry.key))));
+  return density;
+}
+
+// What is noted of several columns, of which so many were tested, with Bonferroni's p-values: the
+// greatest distance that is not by chance; else the least probable one. Columns differ in their
+// NULLs and in how alike the rows of a block are, so neither is the other: of the greatest distance
+// alone, few rows would hide a small one that is sure, and of the least p-value alone the reverse.
+kde::Drift worst_of(const kde::Drift* drifts, int columns, int tested) {
+  kde::Drift worst;
+  for (int k = 0; k < columns; ++k) {
+    kde::Drift drift = drifts[k];
+    drift.p_value = Min(drift.p_value * Max(tested, 1), 1.0);
+    const bool equal =
+        drift.p_value == worst.p_value || Max(drift.p_value, worst.p_value) < kSureDriftPValue;
+    if (equal ? drift.distance > worst.distance : drift.p_value < worst.p_value) worst = drift;
+  }
+  return worst;
+}
+
+}  // namespace
+
+void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, int64 seed,
+                   ColumnDrift* out) {
+  const ColumnTypes types = check_types(key);
+  const CatalogEntry* entry = find_entry(key);
+  const AnyDensity density = stored_density(*entry);
+  progress_begin(key, Operation::drift);
+
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_drift", ALLOCSET_DEFAULT_SIZES);
+  kde::Sampler::Options sampling;
+  sampling.sample_rows = sample_rows;
+  sampling.bandwidth_rows = 2;
+  sampling.seed = static_cast<uint64>(seed);
+  Samplers* samplers = Owned<Samplers>::create(context, key.columns, sampling);
+  kde::Sample* sample = Owned<kde::Sample>::create(context);
+  ScanOptions options;
+  options.sample_blocks = Max(option_sample_blocks / 10, 1);
+  options.seed = static_cast<uint64>(seed);
+  EachColumn sink(&samplers->all);
+  ScanResult scan;
+  const char* doing = psprintf("read %s", describe_columns(key));
+  scan_as_owner(relation, key, types, options, doing, &sink, &scan);
+
+  kde::Drift drifts[kde::kMaxColumns];
+  int tested = 0;
+  for (int k = 0; k < key.columns; ++k) {
+    check_status(samplers->all[static_cast<Size>(k)].finish(sample, begin_core_work(1)), doing);
+    // Blocks without a row that the filter accepts say nothing of the others.
+    if (sample->totals.rows() == 0 && (!key.has_filter() || scan.every_row_read))
+      raise_nothing_to_fit(relation, key, "The scan found no rows.");
+    if (sample->totals.non_null() > 0) {
+      double estimated_from;
+      const kde::Header* stored =
+          column_density(density, find_column(entry->key, key.column[k]), &estimated_from);
+      drifts[k] = kde::drift(kde::DensityView(stored), *sample, estimated_from);
+      ++tested;
+    }
+    if (out != nullptr) {
+      out[k].drift = drifts[k];
+      out[k].sample_rows = sample->sample_rows + sample->totals.non_null() - sample->totals.finite;
+    }
+  }
+  const kde::Drift noted = worst_of(drifts, key.columns, tested);
+  upkeep_note_drift(entry->id, noted.distance, noted.p_value);
+  MemoryContextDelete(context);
+  progress_end();
+}
+
+namespace {
+
+Datum drift_call(FunctionCallInfo fcinfo, bool several) {
+  check_may_write("kde_drift()");
+  reject_null(fcinfo, 0, "relation");
+  reject_null(fcinfo, 1, several ? "column_names" : "column_name");
+  reject_null(fcinfo, 3, "sample_rows");
+  const int64 sample_rows = PG_GETARG_INT64(3);
+  if (sample_rows < 2)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample_rows must be at least 2"),
+             errdetail("The value given was %lld.", static_cast<long long>(sample_rows))));
+  check_sample_fits(sample_rows, 64 * kde::kMaxColumns,
+                    "Use a smaller sample or raise maintenance_work_mem.");
+  TupleDesc desc;
+  Tuplestorestate* rows = begin_rows(fcinfo, 4, &desc);
+  const Oid oid = PG_GETARG_OID(0);
+  Relation relation = open_maintained_relation(oid);
+  check_kind(relation);
+  text* filter = text_argument(fcinfo, 2);
+  const DensityKey key = several ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter)
+                                 : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter);
+  check_may_fit(key);
+  catalog_lock(key);
+  ColumnDrift out[kde::kMaxColumns];
+  measure_drift(key, relation, sample_rows, PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4),
+                out);
+  for (int k = 0; k < key.columns; ++k) {
+    Datum values[4] = {CStringGetTextDatum(key.column[k].text),
+                       Float8GetDatum(out[k].drift.distance), Float8GetDatum(out[k].drift.p_value),
+                       Int64GetDatum(out[k].sample_rows)};
+    bool nulls[4] = {};
+    tuplestore_putvalues(rows, desc, values, nulls);
+  }
+  relation_close(relation, NoLock);
+  return static_cast<Datum>(0);
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+KDE_FUNCTION(kde_drift) { return kde_pg::drift_call(fcinfo, false); }
+
+KDE_FUNCTION(kde_drift_columns) { return kde_pg::drift_call(fcinfo, true); }

@@ -1,0 +1,57 @@
+// Refreshing densities: which are stale, cheapest first, and the fit anew of one. Three callers:
+// kde_refresh(), kde_refresh_all() and the background worker.
+#pragma once
+
+#include "pg/catalog/catalog.h"
+
+namespace kde_pg {
+
+struct RefreshItem {
+  int64 id;
+  Oid relation;
+  double cost_ms;  // of its last fit
+  int failures;    // since then
+  TimestampTz failed_at, fitted_at;
+  bool unknown;        // how many rows changed is
+  const char* reason;  // why it is stale; null: it is not
+};
+
+enum class RefreshAction { refitted, appended, fresh, skipped, failed };
+const char* refresh_action_name(RefreshAction action);
+
+struct RefreshResult {
+  RefreshAction action;
+  DensityKey key;      // without analysed trees
+  const char* reason;  // why stale, why skipped, or the error
+  int64 changed_rows;  // -1: unknown
+  double total_ms;
+  int sqlstate;  // of failed
+};
+
+struct RefreshHow {
+  bool force = false;        // also what is not stale
+  bool check_drift = false;  // measure the drift of what seems fresh
+  bool wait = true;          // for locks; else what others hold is skipped
+  bool own_transaction =
+      false;  // errors that call for a new transaction concern this density alone
+};
+
+// All densities, or those of one relation, that may be refreshed (kde_set_refresh's enabled), as
+// RefreshItem*, cheapest first, in the current memory context. Needs a snapshot of its own taken
+// inside.
+List* refresh_items(Oid relation);
+
+// Refreshes one in a subtransaction: an error of the fit is rolled back, noted beside the density
+// and returned as `failed`; cancels, shutdown and (not in a transaction of its own) what ends a
+// transaction are raised. Results in the current memory context. The work is done as the table's
+// owner; checks first that the current user may.
+RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how);
+
+// Notes an error beside a density, as refresh_one does; for what it raises, in a transaction after
+// that. Nothing if another session is fitting it.
+void note_refresh_failure(const RefreshItem& item, const char* error);
+
+// One line of what was done, as a NOTICE, LOG or WARNING.
+void report_refresh(const RefreshResult& result, int level);
+
+}  // namespace kde_pg

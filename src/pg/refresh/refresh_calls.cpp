@@ -1,0 +1,198 @@
+// kde_refresh, kde_refresh_all and kde_set_refresh.
+#include "pg/catalog/expression.h"
+#include "pg/fit/fit_steps.h"
+#include "pg/catalog/not_fitted.h"
+#include "pg/refresh/refresh.h"
+#include "pg/catalog/relation.h"
+#include "pg/base/result_set.h"
+
+extern "C" {
+#include "access/relation.h"
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/portal.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+void put_result(Tuplestorestate* rows, TupleDesc desc, const RefreshResult& result) {
+  Datum values[7] = {};
+  bool nulls[7] = {};
+  const auto put = [&](int i, bool known, Datum value) {
+    nulls[i] = !known;
+    values[i] = value;
+  };
+  const bool has_key = result.key.columns > 0;
+  put(0, true, ObjectIdGetDatum(result.key.relation));
+  put(1, has_key, has_key ? PointerGetDatum(column_names_of(result.key)) : 0);
+  const bool filtered = has_key && result.key.has_filter();
+  put(2, filtered, filtered ? CStringGetTextDatum(result.key.filter) : 0);
+  put(3, true, CStringGetTextDatum(refresh_action_name(result.action)));
+  put(4, result.reason != nullptr,
+      result.reason != nullptr ? CStringGetTextDatum(result.reason) : 0);
+  put(5, result.changed_rows >= 0, Int64GetDatum(result.changed_rows));
+  const bool took =
+      result.action == RefreshAction::refitted || result.action == RefreshAction::appended;
+  put(6, took, Float8GetDatum(result.total_ms));
+  tuplestore_putvalues(rows, desc, values, nulls);
+}
+
+void refresh_all(const RefreshHow& how) {
+  // Outlives the transactions in between.
+  MemoryContext context =
+      AllocSetContextCreate(PortalContext, "kde_refresh_all", ALLOCSET_DEFAULT_SIZES);
+  MemoryContext each = AllocSetContextCreate(context, "kde_refresh_all", ALLOCSET_DEFAULT_SIZES);
+  MemoryContext previous = MemoryContextSwitchTo(context);
+  List* items = refresh_items(InvalidOid);
+  MemoryContextSwitchTo(previous);
+  upkeep_remove_orphans();
+  int counts[static_cast<int>(RefreshAction::failed) + 1] = {};
+  ListCell* cell;
+  foreach (cell, items) {
+    const auto* item = static_cast<const RefreshItem*>(lfirst(cell));
+    CHECK_FOR_INTERRUPTS();
+    // Others' tables are passed over in silence, as by VACUUM of a whole database.
+    if (get_rel_name(item->relation) == nullptr || !may_maintain(item->relation)) continue;
+    if (item->reason == nullptr && !item->unknown && !how.force && !how.check_drift) {
+      ++counts[static_cast<int>(RefreshAction::fresh)];
+      continue;
+    }
+    SPI_commit();
+    MemoryContextSwitchTo(each);
+    const RefreshResult result = refresh_one(*item, how);
+    report_refresh(result, result.action == RefreshAction::failed ? WARNING : NOTICE);
+    ++counts[static_cast<int>(result.action)];
+    MemoryContextSwitchTo(previous);
+    MemoryContextReset(each);
+  }
+  SPI_commit();
+  ereport(NOTICE, (errmsg("%d densities refreshed, %d fresh, %d skipped, %d failed",
+                          counts[static_cast<int>(RefreshAction::refitted)] +
+                              counts[static_cast<int>(RefreshAction::appended)],
+                          counts[static_cast<int>(RefreshAction::fresh)],
+                          counts[static_cast<int>(RefreshAction::skipped)],
+                          counts[static_cast<int>(RefreshAction::failed)])));
+  MemoryContextDelete(context);
+}
+
+void reject_bad(bool bad, const char* what) {
+  if (bad)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is out of range", what)));
+}
+
+// Each argument that is given replaces what was set.
+void read_settings(FunctionCallInfo fcinfo, RefreshSettings* settings) {
+  if (!PG_ARGISNULL(3)) settings->enabled = PG_GETARG_BOOL(3);
+  if (!PG_ARGISNULL(4)) {
+    const double factor = PG_GETARG_FLOAT8(4);
+    reject_bad(!(factor <= 1e10), "scale_factor");
+    settings->scale_factor = factor < 0 ? -1 : factor;
+  }
+  if (!PG_ARGISNULL(5)) settings->threshold = Max(PG_GETARG_INT64(5), INT64CONST(-1));
+  if (!PG_ARGISNULL(6)) {
+    const double age = seconds_of(PG_GETARG_INTERVAL_P(6));
+    // A century: days of an interval are a 32-bit number.
+    reject_bad(!(age <= 100.0 * 366 * SECS_PER_DAY), "max_age");
+    settings->max_age = age < 0 ? -1 : age;
+  }
+  if (PG_ARGISNULL(7)) return;
+  settings->append_by = read_append_by(PG_GETARG_TEXT_PP(7));
+  // Whether a column will do is seen, and said, when rows are to be appended; it must be there.
+  constexpr char kKey[] = "key:";
+  const char* by = settings->append_by;
+  if (by != nullptr && strncmp(by, kKey, strlen(kKey)) == 0)
+    (void)column_by_name(PG_GETARG_OID(0), by + strlen(kKey));
+}
+
+Datum set_refresh(FunctionCallInfo fcinfo, bool several) {
+  check_may_write("kde_set_refresh()");
+  reject_null(fcinfo, 0, "relation");
+  reject_null(fcinfo, 1, several ? "column_names" : "column_name");
+  const Oid oid = PG_GETARG_OID(0);
+  Relation relation = open_owned_relation(oid);
+  text* filter = text_argument(fcinfo, 2);
+  const DensityKey key = several ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter)
+                                 : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter);
+  catalog_lock(key);
+  RefreshSettings settings;
+  int64 id;
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  const bool found = catalog_settings(key, latest, &id, &settings);
+  UnregisterSnapshot(latest);
+  if (!found) raise_not_fitted(key);
+  read_settings(fcinfo, &settings);
+  (void)catalog_set(key, settings);
+  relation_close(relation, NoLock);
+  PG_RETURN_VOID();
+}
+
+// All locks of one transaction: always in the order of the first fits, so that neither two
+// refreshes nor a refresh and who fits in that order wait for each other.
+int compare_ids(const ListCell* a, const ListCell* b) {
+  const int64 x = static_cast<const RefreshItem*>(lfirst(a))->id;
+  const int64 y = static_cast<const RefreshItem*>(lfirst(b))->id;
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+KDE_FUNCTION(kde_refresh) {
+  using namespace kde_pg;
+  check_may_write("kde_refresh()");
+  reject_null(fcinfo, 0, "relation");
+  reject_null(fcinfo, 1, "force");
+  TupleDesc desc;
+  Tuplestorestate* rows = begin_rows(fcinfo, 7, &desc);
+  Relation relation = open_maintained_relation(PG_GETARG_OID(0));
+  check_kind(relation);
+  RefreshHow how;
+  how.force = PG_GETARG_BOOL(1);
+  List* items = refresh_items(RelationGetRelid(relation));
+  list_sort(items, compare_ids);
+  ListCell* cell;
+  foreach (cell, items) {
+    const RefreshResult result = refresh_one(*static_cast<const RefreshItem*>(lfirst(cell)), how);
+    if (result.action == RefreshAction::failed) report_refresh(result, WARNING);
+    put_result(rows, desc, result);
+  }
+  relation_close(relation, NoLock);
+  return static_cast<Datum>(0);
+}
+
+KDE_FUNCTION(kde_refresh_all) {
+  using namespace kde_pg;
+  check_may_write("kde_refresh_all()");
+  reject_null(fcinfo, 0, "force");
+  reject_null(fcinfo, 1, "check_drift");
+  const bool atomic = fcinfo->context == nullptr || !IsA(fcinfo->context, CallContext) ||
+                      reinterpret_cast<CallContext*>(fcinfo->context)->atomic;
+  if (atomic)
+    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+                    errmsg("kde_refresh_all() cannot run inside a transaction block"),
+                    errdetail("It commits after each density."),
+                    errhint("In a transaction, refresh table by table: SELECT * FROM "
+                            "kde_refresh('table').")));
+  RefreshHow how;
+  how.force = PG_GETARG_BOOL(0);
+  how.check_drift = PG_GETARG_BOOL(1);
+  how.wait = false;
+  how.own_transaction = true;
+  if (SPI_connect_ext(SPI_OPT_NONATOMIC) != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  refresh_all(how);
+  SPI_finish();
+  PG_RETURN_VOID();
+}
+
+KDE_FUNCTION(kde_set_refresh) { return kde_pg::set_refresh(fcinfo, false); }
+
+KDE_FUNCTION(kde_set_refresh_columns) { return kde_pg::set_refresh(fcinfo, true); }

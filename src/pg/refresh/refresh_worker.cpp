@@ -1,0 +1,294 @@
+// The worker of refresh_worker.h.
+//
+// One density's error is another's chance: it is logged, noted beside the density (refresh.h), and
+// that density is left alone for kde_aqp.naptime * 2^failures, up to a day. What ends a worker is
+// SIGTERM, an error that ends a session, an error outside of the densities' work, or that it has
+// worked for kde_aqp.naptime: then other databases come first, and it is started again for the
+// rest.
+//
+// A density at which a worker came to its end is treated as one that failed (refresh_shared.h): the
+// next worker notes it, and goes on with the others.
+#include "pg/refresh/refresh_worker.h"
+
+#include "pg/device/device_program.h"
+#include "pg/base/options.h"
+#include "pg/base/pinned.h"
+#include "pg/refresh/refresh.h"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
+
+PGDLLEXPORT void kde_refresh_worker_main(Datum);
+}
+
+namespace kde_pg {
+
+namespace {
+
+constexpr double kLongestBackOffMs = 24 * 3600e3;
+
+// Nothing of what an administrator has set for roles or databases with sessions in mind.
+void pin_settings() {
+  const auto pin = [](const char* name, const char* value) {
+    SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
+  };
+  pin("application_name", "kde_aqp refresh worker");
+  pin("search_path", "pg_catalog, pg_temp");
+  pin_timeouts();
+  // A table that someone has locked is left for the next visit.
+  pin("lock_timeout", "1000");
+  pin("default_transaction_isolation", "read committed");
+  pin("default_transaction_read_only", "off");
+  pin("default_transaction_deferrable", "off");
+  pin("zero_damaged_pages", "off");
+  // Every refit is logged here.
+  pin("kde_aqp.log_min_duration", "-1");
+  // A lost refit is done again: nothing waits for a standby.
+  if (synchronous_commit > SYNCHRONOUS_COMMIT_LOCAL_FLUSH) pin("synchronous_commit", "local");
+}
+
+void begin_transaction(const char* activity) {
+  SetCurrentStatementStartTimestamp();
+  pgstat_report_activity(STATE_RUNNING, activity);
+  StartTransactionCommand();
+  PushActiveSnapshot(GetTransactionSnapshot());
+}
+
+void end_transaction() {
+  PopActiveSnapshot();
+  CommitTransactionCommand();
+  (void)pgstat_report_stat(false);
+  pgstat_report_activity(STATE_IDLE, nullptr);
+}
+
+// What stands beside a density at which a worker died.
+const char* describe_death(Ending ending) {
+  switch (ending) {
+    case Ending::overdue:
+      return "it went on after kde_aqp.refresh_timeout, and its worker was terminated";
+    case Ending::unyielding:
+      return "it did not give way to a session that waited for its locks, and its worker was "
+             "terminated";
+    case Ending::crashed:
+      return "the server crashed while a worker refreshed it";
+    case Ending::untold:
+    case Ending::unconcerned:
+      break;
+  }
+  return "its worker was terminated";
+}
+
+bool is_backed_off(const RefreshItem& item) {
+  if (item.failures <= 0) return false;
+  double pause = 1000.0 * option_naptime;
+  for (int i = 0; i < item.failures && pause < kLongestBackOffMs; ++i) pause *= 2;
+  const TimestampTz until =
+      item.failed_at + static_cast<int64>(1000.0 * Min(pause, kLongestBackOffMs));
+  return GetCurrentTimestamp() < until;
+}
+
+// database.schema.table
+char* full_name(Oid relation) {
+  const char* table = get_rel_name(relation);
+  if (table == nullptr) return psprintf("OID %u", relation);
+  return psprintf("%s.%s.%s", get_database_name(MyDatabaseId),
+                  get_namespace_name(get_rel_namespace(relation)), table);
+}
+
+void add_context(void* arg) {
+  const char* table = static_cast<const char*>(arg);
+  errcontext("background refresh of a density of table \"%s\"", table);
+}
+
+class Worker {
+ public:
+  Visit run() {
+    context_ =
+        AllocSetContextCreate(TopMemoryContext, "kde_aqp refresh worker", ALLOCSET_DEFAULT_SIZES);
+    const double started = now_ms();
+    List* items = NIL;
+    if (!find_items(&items)) return Visit::idle;
+    // However long the look took, a visit gets one further.
+    bool any = false;
+    ListCell* cell;
+    foreach (cell, items) {
+      const auto* item = static_cast<RefreshItem*>(lfirst(cell));
+      if ((item->reason == nullptr && !item->unknown) || is_backed_off(*item)) continue;
+      if (ConfigReloadPending) {
+        ConfigReloadPending = false;
+        ProcessConfigFile(PGC_SIGHUP);
+      }
+      if (any && now_ms() - started >= 1000.0 * option_naptime) return Visit::unfinished;
+      refresh(*item);
+      any = true;
+    }
+    return Visit::done;
+  }
+
+ private:
+  // False if there is nothing to keep up in this database. It takes no time, and does not give way.
+  bool find_items(List** items) {
+    HOLD_CANCEL_INTERRUPTS();
+    begin_transaction("looking for stale densities");
+    const bool any = catalog_is_installed() && catalog_hold() && !catalog_seems_empty();
+    if (any) {
+      MemoryContext old = MemoryContextSwitchTo(context_);
+      Death deaths[kMostDeaths];
+      const int count = read_deaths(deaths);
+      note(deaths, count);
+      *items = refresh_items(InvalidOid);
+      // Of a table that lost its rows in a crash, or a death that could not be noted.
+      ListCell* cell;
+      foreach (cell, *items) count_deaths(deaths, count, static_cast<RefreshItem*>(lfirst(cell)));
+      MemoryContextSwitchTo(old);
+      upkeep_remove_orphans();
+    }
+    end_transaction();
+    if (any) deaths_are_noted();
+    RESUME_CANCEL_INTERRUPTS();
+    return any;
+  }
+
+  static void note(const Death* deaths, int count) {
+    for (int i = 0; i < count; ++i) {
+      RefreshItem item = {};
+      item.id = deaths[i].density;
+      item.relation = deaths[i].relation;
+      if (!deaths[i].noted) note_refresh_failure(item, describe_death(deaths[i].ending));
+    }
+  }
+
+  static void count_deaths(const Death* deaths, int count, RefreshItem* item) {
+    for (int i = 0; i < count; ++i) {
+      if (deaths[i].density != item->id || deaths[i].at <= item->fitted_at) continue;
+      item->failures = Max(item->failures, deaths[i].times);
+      item->failed_at = Max(item->failed_at, deaths[i].at);
+    }
+  }
+
+  void refresh(const RefreshItem& item) {
+    ErrorContextCallback callback{};
+    ErrorData* volatile error = nullptr;  // set between setjmp and longjmp
+    volatile bool refreshed = false;
+    const int timeout_ms = option_refresh_timeout;
+    begin_density(item.id, item.relation, timeout_ms > 0 ? now_ms() + timeout_ms : 0);
+    // A cancel that came too late for the one before is none of this one.
+    QueryCancelPending = false;
+    PG_TRY();
+    {
+      begin_transaction("refreshing a density");
+      char* table = full_name(item.relation);
+      pgstat_report_activity(STATE_RUNNING, psprintf("refreshing a density of %s", table));
+      callback = {error_context_stack, add_context, table};
+      error_context_stack = &callback;
+      refreshed = refresh_in_transaction(item, timeout_ms);
+      error_context_stack = callback.previous;
+      end_transaction();
+    }
+    PG_CATCH();
+    {
+      HOLD_INTERRUPTS();
+      disable_timeout(STATEMENT_TIMEOUT, false);
+      MemoryContextSwitchTo(context_);
+      error = CopyErrorData();
+      if (error->sqlerrcode == ERRCODE_QUERY_CANCELED && asked_to_yield()) {
+        error->message = pstrdup("gave way to a session that waited for its locks");
+        FlushErrorState();
+        ereport(LOG, (errmsg("background refresh %s", error->message)));
+      } else {
+        EmitErrorReport();
+        FlushErrorState();
+      }
+      AbortOutOfAnyTransaction();
+      QueryCancelPending = false;
+      RESUME_INTERRUPTS();
+    }
+    PG_END_TRY();
+    if (error != nullptr) {
+      HOLD_CANCEL_INTERRUPTS();
+      begin_transaction("noting an error");
+      if (catalog_hold()) note_refresh_failure(item, error->message);
+      end_transaction();
+      RESUME_CANCEL_INTERRUPTS();
+    }
+    end_density(refreshed);
+  }
+
+  // Whether it is up to date now.
+  static bool refresh_in_transaction(const RefreshItem& item, int timeout_ms) {
+    RefreshHow how;
+    how.wait = false;
+    how.own_transaction = true;
+    // An owner's function that does not end must not keep all others waiting. One that goes on
+    // after this cancel is the launcher's to end.
+    if (timeout_ms > 0) enable_timeout_after(STATEMENT_TIMEOUT, timeout_ms);
+    const RefreshResult result = refresh_one(item, how);
+    disable_timeout(STATEMENT_TIMEOUT, false);
+    switch (result.action) {
+      case RefreshAction::refitted:
+      case RefreshAction::appended:
+        report_refresh(result, LOG);
+        return true;
+      case RefreshAction::failed:
+        report_refresh(result, WARNING);
+        return false;
+      case RefreshAction::skipped:
+        report_refresh(result, DEBUG1);
+        return false;
+      case RefreshAction::fresh:
+        break;
+    }
+    return true;
+  }
+
+  MemoryContext context_ = nullptr;
+};
+
+}  // namespace
+
+BackgroundWorkerHandle* start_refresh_worker(const RefreshTicket& ticket, Oid database) {
+  BackgroundWorker worker{};
+  snprintf(worker.bgw_name, BGW_MAXLEN, "kde_aqp refresh worker for database %u", database);
+  strlcpy(worker.bgw_type, "kde_aqp refresh worker", BGW_MAXLEN);
+  worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+  worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+  worker.bgw_restart_time = BGW_NEVER_RESTART;
+  strlcpy(worker.bgw_library_name, "kde_aqp", sizeof worker.bgw_library_name);
+  strlcpy(worker.bgw_function_name, "kde_refresh_worker_main", BGW_MAXLEN);
+  memcpy(worker.bgw_extra, &ticket, sizeof ticket);
+  worker.bgw_notify_pid = MyProcPid;
+  BackgroundWorkerHandle* handle = nullptr;
+  return RegisterDynamicBackgroundWorker(&worker, &handle) ? handle : nullptr;
+}
+
+}  // namespace kde_pg
+
+void kde_refresh_worker_main(Datum) {
+  using namespace kde_pg;
+  pqsignal(SIGHUP, SignalHandlerForConfigReload);
+  pqsignal(SIGTERM, die);
+  BackgroundWorkerUnblockSignals();
+  RefreshTicket ticket;
+  memcpy(&ticket, MyBgworkerEntry->bgw_extra, sizeof ticket);
+  const Oid database = take_slot(ticket);
+  if (!OidIsValid(database)) proc_exit(0);
+  BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
+  pin_settings();
+  Worker worker;
+  report_visit(worker.run());
+  proc_exit(0);
+}

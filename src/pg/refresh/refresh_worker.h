@@ -1,0 +1,17 @@
+// The background worker "kde_aqp refresh worker": refreshes the stale densities of one database,
+// cheapest first, each in a transaction of its own and as its table's owner, and ends.
+#pragma once
+
+#include "pg/refresh/refresh_shared.h"
+
+extern "C" {
+#include "postmaster/bgworker.h"
+}
+
+namespace kde_pg {
+
+// From the launcher: has the postmaster start a worker for what was promised. Null if there is no
+// room for another background worker; else palloc'ed.
+BackgroundWorkerHandle* start_refresh_worker(const RefreshTicket& ticket, Oid database);
+
+}  // namespace kde_pg

@@ -1,0 +1,94 @@
+// The passage between a `kde` datum and the core's bytes; see density_datum.h.
+#include "pg/type/density_datum.h"
+
+#include "core/density/histogram_view.h"
+
+#include <cstring>
+
+namespace kde_pg {
+
+namespace {
+
+// Whether all of a density's parts are within its `size` bytes and its enumerations are known, as
+// reads of them rely on.
+bool fits(const kde::Header* header, Size size) {
+  if (size < sizeof(kde::Header) || size > kde::kMaxBytes ||
+      static_cast<int>(header->value_type) >= kde::kValueTypes ||
+      static_cast<int>(header->method) >= kde::kMethods)
+    return false;
+  if (header->kind == kde::Kind::histogram)
+    return header->kernel == kde::Kernel::gaussian && !header->lattice_atoms() &&
+           size == kde::histogram_size(header, size);
+  // Counts are bounded first, so that density_size cannot overflow.
+  return header->atoms <= kde::kMaxBytes && header->knots <= kde::kMaxBytes && header->knots != 1 &&
+         size == kde::density_size(header->atoms, header->knots, header->lattice_atoms());
+}
+
+[[noreturn]] void raise_corrupted() {
+  ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                  errmsg("kde value is corrupted: its length does not fit its contents")));
+  pg_unreachable();
+}
+
+void check_format(const kde::Header* header, Size size) {
+  // These fields have their place in every version.
+  constexpr Size kPrefix = offsetof(kde::Header, flags);
+  if (size < kPrefix)
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("kde value is too short")));
+  if (header->version != kde::kFormatVersion)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("density of format version %d is not supported", header->version),
+                    errhint("Install a newer version of the kde_aqp extension.")));
+  if (header->kind == kde::Kind::joint) {
+    if (!kde::joint_fits(header, size)) raise_corrupted();
+    return;
+  }
+  if ((header->kind != kde::Kind::one_column && header->kind != kde::Kind::histogram) ||
+      static_cast<int>(header->kernel) >= kde::kKernels)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("density of kind %d with kernel %d is not supported",
+                           static_cast<int>(header->kind), static_cast<int>(header->kernel)),
+                    errhint("Install a newer version of the kde_aqp extension.")));
+  if (!fits(header, size)) raise_corrupted();
+}
+
+// The bytes of a datum in a known format. The fields up to the kind have their place in every kind.
+const kde::Header* checked(Datum datum, bool* copied) {
+  struct varlena* bytes = PG_DETOAST_DATUM(datum);
+  if (copied != nullptr) *copied = reinterpret_cast<char*>(bytes) != DatumGetPointer(datum);
+  const auto* header = reinterpret_cast<const kde::Header*>(bytes);
+  check_format(header, VARSIZE(bytes));
+  return header;
+}
+
+}  // namespace
+
+AnyDensity any_density_from_datum(Datum datum) {
+  const kde::Header* header = checked(datum, nullptr);
+  if (header->kind == kde::Kind::joint)
+    return {nullptr, reinterpret_cast<const kde::JointHeader*>(header)};
+  return {header, nullptr};
+}
+
+const kde::Header* density_from_datum(Datum datum, bool* copied) {
+  const kde::Header* header = checked(datum, copied);
+  if (header->kind == kde::Kind::joint)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the density is of several columns"),
+             errhint("Ask by table and columns, as in approx_count('table', "
+                     "ARRAY['a', 'b'], lower => ARRAY[1, 2], upper => ARRAY[3, 4]).")));
+  return header;
+}
+
+Datum density_to_datum(const void* bytes, Size size) {
+  void* datum = palloc(size);
+  std::memcpy(datum, bytes, size);
+  SET_VARSIZE(datum, size);
+  return PointerGetDatum(datum);
+}
+
+const char* kind_name(const kde::Header& density) {
+  return density.kind == kde::Kind::histogram ? "aggregated" : "fitted";
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,77 @@
+// kde_info(kde): what a density holds, as a record.
+#include "pg/type/density_datum.h"
+#include "pg/base/row.h"
+#include "pg/base/values.h"
+
+#include "core/density/histogram_view.h"
+#include "core/density/text.h"
+
+#include <cmath>
+
+namespace {
+
+// Of an aggregated density its cells, which are as many steps.
+int32 knots_of(const kde::Header* h) {
+  if (h->kind != kde::Kind::histogram) return static_cast<int32>(h->knots);
+  const kde::HistogramView view(h);
+  int32 cells = 0;
+  for (int b = 0; b < view.blocks(); ++b) cells += view.block(b).last_cell + 1;
+  return cells;
+}
+
+constexpr int kColumns = 19;
+
+// What there is one of.
+Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
+  kde_pg::Row<kColumns> row;
+  const auto none = [&row](int columns) {
+    for (int i = 0; i < columns; ++i) row.put(0, true);
+  };
+  none(1);
+  row.put(CStringGetTextDatum("joint"));
+  row.put(CStringGetTextDatum(kde::joint_method_name(h.method)));
+  none(2);
+  row.put(Float8GetDatum(h.rows));
+  none(2);
+  row.put(Int64GetDatum(static_cast<int64>(h.sample_rows)));
+  none(9);
+  row.put(Int32GetDatum(static_cast<int32>(VARSIZE(&h))));
+  return row.record(fcinfo);
+}
+
+}  // namespace
+
+KDE_FUNCTION(kde_info) {
+  const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
+  if (density.joint != nullptr) PG_RETURN_DATUM(joint_info(fcinfo, *density.joint));
+  const kde::Header* h = density.one_column;
+  kde_pg::Row<kColumns> row;
+  const bool has_finite = h->finite_rows() > 0;
+  row.put(CStringGetTextDatum(format_type_be(kde_pg::sql_type_of(h->value_type))));
+  row.put(CStringGetTextDatum(kde_pg::kind_name(*h)));
+  row.put(CStringGetTextDatum(kde::method_name(h->method)));
+  row.put(CStringGetTextDatum(kde::kernel_name(h->kernel)));
+  row.put(Float8GetDatum(h->bandwidth), h->bandwidth == 0);
+  row.put(Float8GetDatum(h->rows));
+  row.put(Float8GetDatum(h->nulls));
+  row.put(Float8GetDatum(h->nans));
+  row.put(Int64GetDatum(static_cast<int64>(h->sample_rows)));
+  row.put(BoolGetDatum((h->flags & kde::kEveryRowRead) != 0));
+  const auto bound = [&](double x) {
+    if (!has_finite) return row.put(0, true);
+    row.put(CStringGetTextDatum(kde_pg::double_to_text(h->value_type, x)));
+  };
+  bound(h->min);
+  bound(h->max);
+  row.put(Float8GetDatum(h->mean), !has_finite);
+  row.put(Float8GetDatum(std::sqrt(h->variance)), !has_finite);
+  row.put(Float8GetDatum(h->lattice_step), h->lattice_step == 0);
+  row.put(Int32GetDatum(static_cast<int32>(h->atoms)));
+  row.put(Int32GetDatum(knots_of(h)));
+  row.put(Float8GetDatum(h->error));
+  const Size bytes = h->kind == kde::Kind::histogram
+                         ? kde::histogram_size(h, kde::kMaxBytes)
+                         : kde::density_size(h->atoms, h->knots, h->lattice_atoms());
+  row.put(Int32GetDatum(static_cast<int32>(bytes)));
+  PG_RETURN_DATUM(row.record(fcinfo));
+}

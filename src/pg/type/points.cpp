@@ -1,0 +1,74 @@
+// kde_points: a density and its distribution function at equally spaced points, as rows to plot.
+#include "pg/type/density_datum.h"
+#include "pg/base/equally_spaced.h"
+#include "pg/base/result_set.h"
+#include "pg/base/values.h"
+
+#include "core/integrate/integrate.h"
+
+#include <cmath>
+
+extern "C" {
+#include "miscadmin.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+constexpr int kFewestPoints = 2, kMostPoints = 10000;
+constexpr int kColumns = 4;
+
+int read_points(FunctionCallInfo fcinfo, int argument) {
+  reject_null(fcinfo, argument, "points");
+  const int points = PG_GETARG_INT32(argument);
+  if (points < kFewestPoints || points > kMostPoints)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("points must be from %d to %d, not %d", kFewestPoints, kMostPoints, points)));
+  return points;
+}
+
+double read_end(FunctionCallInfo fcinfo, int argument, double otherwise) {
+  if (PG_ARGISNULL(argument)) return otherwise;
+  const double x = PG_GETARG_FLOAT8(argument);
+  if (!std::isfinite(x))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("equally spaced points need finite bounds")));
+  return x;
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+// kde_points(density, points, lower, upper). A NULL density has none.
+KDE_FUNCTION(kde_points) {
+  using namespace kde_pg;
+  TupleDesc desc;
+  Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
+  if (is_null_density(fcinfo, 1)) PG_RETURN_NULL();
+  int points = read_points(fcinfo, 1);
+  const kde::Header* h = PG_GETARG_DENSITY(0);
+  if (!(h->finite_rows() > 0)) PG_RETURN_NULL();
+  const double lower = read_end(fcinfo, 2, h->min);
+  const double upper = read_end(fcinfo, 3, h->max);
+  if (lower > upper)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("the lower bound of the points is above the upper"),
+                    errdetail("The bounds are %s and %s.", place_to_text(h->value_type, lower),
+                              place_to_text(h->value_type, upper))));
+  if (lower == upper) points = 1;
+  const kde::DensityView density(h);
+  for (int i = 0; i < points; ++i) {
+    CHECK_FOR_INTERRUPTS();
+    const double x = equally_spaced(lower, upper, i, points - 1);
+    char* x_text = place_to_text(h->value_type, x);
+    Datum values[kColumns] = {Float8GetDatum(x), Float8GetDatum(kde::pdf(density, x)),
+                              Float8GetDatum(kde::cdf(density, x)), CStringGetTextDatum(x_text)};
+    bool nulls[kColumns] = {};
+    tuplestore_putvalues(rows, desc, values, nulls);
+    pfree(x_text);
+  }
+  PG_RETURN_NULL();
+}
