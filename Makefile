@@ -602,6 +602,11 @@ rooms:
 meta-check:
 	@scripts/meta_check.pl
 
+# README.md and docs/ against the extension: the examples run, the reference is complete, links lead
+# somewhere.
+docs-check:
+	+@scripts/deps.sh test </dev/null && scripts/docs_check.sh
+
 # ---------------------------------------------------------------------------------------------
 
 help:
@@ -640,7 +645,8 @@ help:
 	@echo "make lint            clang-tidy on the core and the device service"
 	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
 	@echo "make meta-check      check META.json against PGXN's specification"
+	@echo "make docs-check      run the examples of README.md and docs, check the reference, links, lengths"
 	@echo "make clean           remove what was built"
 
 .PHONY: all fuzz install installcheck clean cuda cuda-install cuda-check cuda-bench faults fake-cudad elsewhere deps unit unit-build sanitize sanitize-threads \
-        sanitize-openmp sqlsmith valgrind regress isolation tap versions deb test demo bench bench-agg bench-ddl bench-joint accuracy load load-quick format format-check lint rooms meta-check help FORCE
+        sanitize-openmp sqlsmith valgrind regress isolation tap versions deb test demo bench bench-agg bench-ddl bench-joint accuracy load load-quick format format-check lint rooms meta-check docs-check help FORCE

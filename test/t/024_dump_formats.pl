@@ -118,7 +118,7 @@ is($node->safe_psql('without', q{
   "0\n3000\n5", 'has the tables, and fits');
 create_database('lacking');
 $node->command_ok([ 'pg_dump', '-Fc', '-T', 'u', '-f', "$directory/lacking", 'source' ], 'without a table');
-# As README says: rows are restored by the table's name.
+# As docs/faq.md says: rows are restored by the table's name.
 $node->command_fails_like([ 'pg_restore', '-d', 'lacking', "$directory/lacking" ], qr/relation "public.u" does not exist/,
   'whose density then cannot be restored');
 is($node->safe_psql('lacking', q{SELECT count(*) FROM t; SELECT count(*) FROM kde_densities; SELECT seed FROM kde_fit('t', 'v', seed => 5)}),

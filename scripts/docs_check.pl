@@ -1,0 +1,438 @@
+#!/usr/bin/perl
+# The documentation against the extension: README.md and docs/*.md. Called by scripts/docs_check.sh,
+# with a private server to talk to.
+#
+#   - Every block of SQL runs, those of one page in their order, in one session and a database of the
+#     page's own, with the tables of docs/check/setup.sql. A block after the comment
+#     `<!-- not run: reason -->` is left out, and listed. The check creates the extension unless the page does.
+#   - The tables of functions and options in docs/reference.md are those of the server, both ways.
+#   - No line of text is longer than 110 characters; tables and code may be.
+#   - Links between files, and their anchors, lead somewhere; every page stands in docs/README.md.
+#   - README.md stays short.
+#
+# Needs nothing but Perl's own modules and psql.
+use strict;
+use warnings;
+use utf8;
+use open qw(:std :encoding(UTF-8));
+use File::Basename qw(basename dirname);
+use File::Temp qw(tempfile);
+
+my $LONGEST_LINE = 110;
+my %README_MOST = (lines => 220, words => 1800, sentence => 25);
+
+my @pages = ('README.md', sort glob 'docs/*.md');
+# Links are looked at in these, too.
+my @others = grep { -f } 'CONTRIBUTING.md', 'CHANGELOG.md';
+
+my ($passed, $failed) = (0, 0);
+# The prototype makes a match that fails a false value, where it would be an empty list.
+sub check($$) {
+  my ($good, $what) = @_;
+  if ($good) { $passed++; return 1; }
+  $failed++;
+  print "FAILED: $what\n";
+  return 0;
+}
+
+sub content {
+  my ($file) = @_;
+  open my $in, '<', $file or die "$file: $!\n";
+  local $/;
+  return scalar <$in> // '';
+}
+
+# A page's lines as [number, kind, text]: kind is code (with its fences), table, comment or text.
+sub lines_of {
+  my ($file) = @_;
+  my ($code, @lines) = (0);
+  my $number = 0;
+  for my $text (split /\n/, content($file)) {
+    $number++;
+    my $fence = $text =~ /^\s*```/;
+    my $kind = $code || $fence ? 'code'
+      : $text =~ /^\s*\|/ ? 'table'
+      : $text =~ /^\s*<!--.*-->\s*$/ ? 'comment' : 'text';
+    push @lines, [ $number, $kind, $text ];
+    $code = !$code if $fence;
+  }
+  return @lines;
+}
+
+# ------------------------------------------------------------------------------- lengths and links
+
+# GitHub's name of a heading.
+sub anchor_of {
+  my ($heading) = @_;
+  $heading =~ s/\[([^]]*)\]\([^)]*\)/$1/g;
+  $heading = lc $heading;
+  $heading =~ s/[^\w\- ]//g;
+  return $heading =~ s/ /-/gr;
+}
+
+my %anchors;
+sub anchors_of {
+  my ($file) = @_;
+  return $anchors{$file} //= do {
+    my (%found, %seen);
+    for (lines_of($file)) {
+      my (undef, $kind, $text) = @$_;
+      next unless $kind eq 'text' && $text =~ /^#+\s+(.*?)\s*$/;
+      my $name = anchor_of($1);
+      my $again = $seen{$name}++;
+      $found{$again ? "$name-$again" : $name} = 1;
+    }
+    \%found;
+  };
+}
+
+# A path with its `..` worked out, as a browser does.
+sub resolved {
+  my ($from, $to) = @_;
+  my @parts;
+  for (split m{/}, (dirname($from) eq '.' ? '' : dirname($from) . '/') . $to) {
+    next if $_ eq '.' || $_ eq '';
+    if ($_ eq '..') { return undef unless @parts; pop @parts; } else { push @parts, $_; }
+  }
+  return join '/', @parts;
+}
+
+sub check_links {
+  my ($file) = @_;
+  for (lines_of($file)) {
+    my ($number, $kind, $text) = @$_;
+    next if $kind eq 'code';
+    $text =~ s/`[^`]*`//g;
+    while ($text =~ /\]\(([^)\s]+)\)/g) {
+      my $link = $1;
+      next if $link =~ /^(?:https?|mailto):/;
+      my ($path, $anchor) = $link =~ /^([^#]*)(?:#(.*))?$/;
+      my $target = $path eq '' ? $file : resolved($file, $path);
+      next unless check(defined $target && -e $target, "$file:$number: the link $link leads to no file");
+      check(anchors_of($target)->{$anchor}, "$file:$number: the link $link leads to no heading")
+        if defined $anchor;
+    }
+  }
+}
+
+sub check_lengths {
+  my ($file) = @_;
+  for (lines_of($file)) {
+    my ($number, $kind, $text) = @$_;
+    next if $kind eq 'code' || $kind eq 'table';
+    check(length $text <= $LONGEST_LINE,
+      "$file:$number: a line of " . length($text) . " characters; $LONGEST_LINE at most");
+  }
+}
+
+sub check_index {
+  my $index = content('docs/README.md');
+  for my $page (grep { $_ ne 'README.md' && $_ ne 'docs/README.md' } @pages) {
+    my $name = basename($page);
+    check($index =~ /\]\(\Q$name\E\)/, "docs/README.md: $name is missing");
+  }
+}
+
+# --------------------------------------------------------------------------------- README's bounds
+
+# Sentences of running text as [first line, words]: paragraphs and items of lists, without code and tables.
+sub sentences_of {
+  my ($file) = @_;
+  my (@paragraphs, $open);
+  for (lines_of($file)) {
+    my ($number, $kind, $text) = @$_;
+    if ($kind ne 'text' || $text =~ /^\s*$/ || $text =~ /^#/ || $text =~ /^!\[/) { $open = 0; next; }
+    $open = 0 if $text =~ s/^\s*(?:[-*]|\d+\.)\s+//;
+    push @paragraphs, [ $number, '' ] unless $open;
+    $paragraphs[-1][1] .= "$text ";
+    $open = 1;
+  }
+  my @sentences;
+  for (@paragraphs) {
+    my ($number, $text) = @$_;
+    $text =~ s/`[^`]*`/code/g;
+    $text =~ s/!?\[([^]]*)\]\([^)]*\)/$1/g;
+    for my $sentence (split /(?<=[.!?])["')*]*\s+/, $text) {
+      my @words = grep { /\w/ } split ' ', $sentence;
+      push @sentences, [ $number, @words ] if @words;
+    }
+  }
+  return @sentences;
+}
+
+sub check_readme {
+  my $text = content('README.md');
+  my $lines = () = $text =~ /\n/g;
+  my @words = split ' ', $text;
+  check($lines <= $README_MOST{lines}, "README.md: $lines lines; $README_MOST{lines} at most");
+  check(@words <= $README_MOST{words}, 'README.md: ' . @words . " words; $README_MOST{words} at most");
+  for (sentences_of('README.md')) {
+    my ($number, @sentence) = @$_;
+    my $start = join ' ', grep { defined } @sentence[0 .. 5];
+    check(@sentence <= $README_MOST{sentence},
+      "README.md:$number: a sentence of " . @sentence . " words; $README_MOST{sentence} at most: $start ...");
+  }
+  return ($lines, scalar @words);
+}
+
+# ------------------------------------------------------------------------------------- the examples
+
+# What psql wrote, both streams, and its exit status. The script goes by standard input.
+sub psql {
+  my ($database, $script, @options) = @_;
+  my ($in, $in_name) = tempfile(UNLINK => 1);
+  binmode $in, ':encoding(UTF-8)';
+  print $in $script;
+  close $in;
+  my ($out, $out_name) = tempfile(UNLINK => 1);
+  my ($err, $err_name) = tempfile(UNLINK => 1);
+  my @command = ('psql', '-X', '-q', @options, '-d', $database);
+  my $pid = fork // die "fork: $!\n";
+  if (!$pid) {
+    open STDIN, '<', $in_name or die "$in_name: $!\n";
+    open STDOUT, '>', $out_name or die "$out_name: $!\n";
+    open STDERR, '>', $err_name or die "$err_name: $!\n";
+    exec @command or die "psql: $!\n";
+  }
+  waitpid $pid, 0;
+  return (content($out_name), content($err_name), $?);
+}
+
+sub psql_or_die {
+  my ($database, $script, @options) = @_;
+  my ($out, $err, $status) = psql($database, $script, '-v', 'ON_ERROR_STOP=1', '-A', '-t', @options);
+  die "docs-check: $err" if $status;
+  return $out;
+}
+
+# The blocks of SQL as [first line, reason not to run it, text].
+sub blocks_of {
+  my ($file) = @_;
+  my ($reason, $inside, @blocks);
+  for (lines_of($file)) {
+    my ($number, $kind, $text) = @$_;
+    if ($inside) {
+      if ($text =~ /^\s*```/) { $inside = 0; } elsif ($inside eq 'sql') { $blocks[-1][2] .= "$text\n"; }
+    } elsif ($text =~ /^\s*```(\w*)/) {
+      $inside = $1 || 'text';
+      push @blocks, [ $number, $reason, '' ] if $inside eq 'sql';
+      $reason = undef;
+    } elsif ($kind eq 'comment' && $text =~ /<!--\s*not run:\s*(.*?)\s*-->/) {
+      $reason = $1;
+    } elsif ($text =~ /\S/) {
+      $reason = undef;
+    }
+  }
+  return @blocks;
+}
+
+my @left_out;
+sub check_examples {
+  my ($file) = @_;
+  my @blocks = blocks_of($file);
+  push @left_out, map { "$file:$_->[0]: $_->[1]" } grep { defined $_->[1] } @blocks;
+  @blocks = grep { !defined $_->[1] } @blocks;
+  return if !@blocks;
+
+  my $database = 'docs_' . basename($file, '.md') =~ s/\W/_/gr . ($file =~ m{/} ? '' : '_top');
+  psql_or_die('postgres', qq{CREATE DATABASE "$database" TEMPLATE docs_tables});
+  psql_or_die($database, 'CREATE EXTENSION kde_aqp')
+    unless grep { $_->[2] =~ /CREATE EXTENSION (?:IF NOT EXISTS )?kde_aqp/i } @blocks;
+  my $script = join '', map { "\\warn \@\@block $_->[0]\n$_->[2];\n" } @blocks;
+  my (undef, $err) = psql($database, "$script\\warn \@\@end\n");
+
+  my ($at, %errors, $ended);
+  for (split /\n/, $err) {
+    if (/^\@\@block (\d+)$/) { $at = $1; $errors{$at} = ''; }
+    elsif (/^\@\@end$/) { $ended = 1; }
+    elsif (/(?:ERROR|FATAL|PANIC):\s|connection to server was lost|invalid command|syntax error/) { $errors{ $at // 0 } .= "\n    $_"; }
+  }
+  for (@blocks) {
+    my $wrong = exists $errors{ $_->[0] } ? $errors{ $_->[0] } : "\n    it was not reached";
+    check($wrong eq '', "$file:$_->[0]: the example fails$wrong");
+  }
+  check($ended, "$file: the session did not come to the end");
+  psql_or_die('postgres', qq{DROP DATABASE "$database" WITH (FORCE)});
+}
+
+# ------------------------------------------------------------------------------------- the reference
+
+# Rows of the tables below a heading, as lists of cells. A bar in code is written \|.
+sub rows_under {
+  my ($file, $heading) = @_;
+  my ($inside, @rows) = (0);
+  for (lines_of($file)) {
+    my ($number, $kind, $text) = @$_;
+    if ($kind eq 'text' && $text =~ /^(#+)\s+(.*?)\s*$/) {
+      $inside = $2 eq $heading ? length $1 : length $1 <= $inside ? 0 : $inside;
+    } elsif ($inside && $kind eq 'table') {
+      my @cells = map { s/^\s+|\s+$//gr =~ s/\\\|/|/gr } split /(?<!\\)\|/, $text =~ s/^\s*\||\|\s*$//gr;
+      push @rows, [ $number, @cells ] unless $text =~ /^[\s|:-]+$/;
+    }
+  }
+  return @rows;
+}
+
+# Splits at commas outside of brackets and quotes.
+sub arguments_of {
+  my ($text) = @_;
+  my ($depth, $quoted, @parts) = (0, 0, '');
+  for my $c (split //, $text) {
+    if ($c eq "'") { $quoted = !$quoted; }
+    elsif (!$quoted && $c =~ /[(\[]/) { $depth++; }
+    elsif (!$quoted && $c =~ /[)\]]/) { $depth--; }
+    if ($c eq ',' && !$quoted && !$depth) { push @parts, ''; } else { $parts[-1] .= $c; }
+  }
+  return grep { length } map { s/^\s+|\s+$//gr } @parts;
+}
+
+# As the server prints it: `name type DEFAULT value`, of literals without their casts.
+sub server_argument {
+  my ($text) = @_;
+  $text =~ s/^(?:IN|VARIADIC) //;
+  $text =~ s/ DEFAULT (.*)$/' = ' . $1 =~ s{::[\w." ]+(?:\[\])?$}{}r/e;
+  $text =~ s/'(-?[\d.]+)'$/$1/;
+  return $text;
+}
+
+# `d` stands for a stored density by its text, by (regclass, name), and for a value. Where the table
+# and the column are two arguments, bounds (and bins) have no defaults.
+my @FORMS = (
+  [ 'density text', 0 ], [ 'relation regclass, column_name name', 1 ], [ 'density kde', 0 ]);
+
+# A documented signature as those that it stands for. `*`: what follows goes by name.
+sub documented_signatures {
+  my ($text) = @_;
+  my ($call, $name, $arguments) = $text =~ /^(CALL )?(\w+)\((.*)\)$/s or return ();
+  my @arguments = arguments_of($arguments);
+  my @forms = @arguments && $arguments[0] eq 'd' ? @FORMS : [ '', 0 ];
+  shift @arguments if $forms[0][0] ne '';
+  my @out;
+  for (@forms) {
+    my ($first, $bare) = @$_;
+    my ($by_name, @list) = (0, $first eq '' ? () : $first);
+    for (@arguments) {
+      if ($_ eq '*') { $by_name = 1; next; }
+      push @list, $bare && !$by_name ? s/ = .*$//r : $_;
+    }
+    push @out, "$name(" . join(', ', @list) . ')';
+  }
+  return @out;
+}
+
+sub server_functions {
+  my $rows = psql_or_die('docs_reference_check', q{
+    SELECT p.proname, p.prokind, pg_get_function_arguments(p.oid), coalesce(pg_get_function_result(p.oid), ''),
+      p.proretset, array_to_string(ARRAY(SELECT n FROM unnest(p.proargnames, p.proargmodes) AS a(n, m) WHERE m IN ('o', 't')), ' ')
+    FROM pg_depend AS e JOIN pg_proc AS p ON e.classid = 'pg_proc'::regclass AND e.objid = p.oid
+    WHERE e.deptype = 'e' AND e.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'kde_aqp')
+      AND p.pronamespace <> 'kde_aqp'::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_type AS t WHERE p.oid IN (t.typinput, t.typoutput, t.typreceive, t.typsend))
+      AND NOT EXISTS (SELECT FROM pg_operator AS o WHERE o.oprcode = p.oid)
+      AND NOT EXISTS (SELECT FROM pg_amproc AS a WHERE a.amproc = p.oid)}, '-F', "\t");
+  my @functions;
+  for (split /\n/, $rows) {
+    my ($name, $kind, $arguments, $result, $set, $columns) = split /\t/, $_, -1;
+    my @list = map { server_argument($_) } grep { !/^(?:OUT|TABLE) |^by_name_only / } arguments_of($arguments);
+    my $of_rows = $columns ne '' ? ($set eq 't' ? 'rows' : 'row') : $kind eq 'p' ? '' : $result;
+    push @functions, { signature => "$name(" . join(', ', @list) . ')', result => $of_rows,
+      columns => [ split ' ', $columns ] };
+  }
+  return @functions;
+}
+
+sub check_functions {
+  my $file = 'docs/reference.md';
+  my %server = map { $_->{signature} => $_ } server_functions();
+  my $page = content($file);
+  my %documented;
+  for (rows_under($file, 'Functions')) {
+    my ($number, $cell, $returns) = @$_;
+    next unless $cell =~ /`[^`]*\(/;
+    my @signatures = $cell =~ /`([^`]+)`/g;
+    for my $text (@signatures) {
+      my @meant = documented_signatures($text);
+      check(scalar @meant, "$file:$number: \"$text\" is no signature");
+      for my $signature (@meant) {
+        $documented{$signature} = 1;
+        my $function = $server{$signature};
+        check($function, "$file:$number: the server has no function $signature") or next;
+        check($function->{result} eq ($returns =~ s/`//gr =~ s/^(rows?)\b.*/$1/sr),
+          "$file:$number: $signature returns $function->{result}");
+        for my $column (@{ $function->{columns} }) {
+          check($page =~ /`\Q$column\E`/, "$file: the column `$column` of $signature is missing");
+        }
+      }
+    }
+  }
+  check($documented{$_}, "$file: the function $_ is missing") for sort keys %server;
+}
+
+# As SHOW prints a default.
+sub shown {
+  my ($value, $unit) = @_;
+  return $value if $unit eq '' || $value !~ /^-?\d+$/ || $value <= 0;
+  my @larger = $unit =~ /B$/ ? ([ kB => 1024 ], [ MB => 1024 ], [ GB => 1024 ])
+    : ([ ms => 1000 ], [ s => 60 ], [ min => 60 ], [ h => 24 ], [ d => 1 ]);
+  shift @larger while $larger[0][0] ne $unit;
+  while (@larger > 1 && $value % $larger[0][1] == 0) { $value /= $larger[0][1]; shift @larger; }
+  return $value . $larger[0][0];
+}
+
+my %WHO = (user => 'anybody', superuser => 'superuser', sighup => 'reload', postmaster => 'restart');
+
+sub check_options {
+  my $file = 'docs/reference.md';
+  # The library must be loaded for its options to be there.
+  my $rows = psql_or_die('docs_reference_check', q{SELECT count(*) FROM kde_devices() \g /dev/null
+    SELECT name, coalesce(boot_val, ''), coalesce(unit, ''), context FROM pg_settings
+    WHERE name LIKE 'kde_aqp.%'}, '-F', "\t");
+  my %server = map { my ($name, $value, $unit, $context) = split /\t/, $_, -1;
+    $name => [ shown($value, $unit), $WHO{$context} // $context ] } split /\n/, $rows;
+  my %documented;
+  for (rows_under($file, 'Options')) {
+    my ($number, $name, $default, $who) = @$_;
+    next unless $name =~ s/^`(kde_aqp\.\w+)`$/$1/;
+    $documented{$name} = 1;
+    check($server{$name}, "$file:$number: the server has no option $name") or next;
+    my ($value, $context) = @{ $server{$name} };
+    $default =~ s/`//g;
+    check($default eq ($value eq '' ? 'empty' : $value), "$file:$number: the default of $name is $value, not $default");
+    check($who eq $context, "$file:$number: who may set $name: $context, not $who");
+  }
+  check($documented{$_}, "$file: the option $_ is missing") for sort keys %server;
+}
+
+sub check_views {
+  my $file = 'docs/reference.md';
+  my $page = content($file);
+  for (split /\n/, psql_or_die('docs_reference_check', q{SELECT attrelid::regclass, attname FROM pg_attribute
+      WHERE attrelid IN ('kde_densities'::regclass, 'kde_progress'::regclass) AND attnum > 0}, '-F', ' ')) {
+    my ($view, $column) = split / /;
+    check($page =~ /`\Q$column\E`/, "$file: the column `$column` of $view is missing");
+  }
+}
+
+# ---------------------------------------------------------------------------------------------------
+
+check_lengths($_) for @pages;
+check_links($_) for @pages, @others;
+check_index();
+my ($lines, $words) = check_readme();
+
+psql_or_die('postgres', 'CREATE DATABASE docs_reference_check');
+psql_or_die('docs_reference_check', 'CREATE EXTENSION kde_aqp');
+check_functions();
+check_options();
+check_views();
+
+psql_or_die('postgres', 'CREATE DATABASE docs_tables');
+psql_or_die('docs_tables', content('docs/check/setup.sql'));
+check_examples($_) for @pages;
+
+print "README.md: $lines lines, $words words\n";
+if (@left_out) {
+  print scalar @left_out, " examples not run:\n", map { "  $_\n" } @left_out;
+}
+print "$passed passed, $failed failed\n";
+exit($failed ? 1 : 0);
