@@ -643,7 +643,7 @@ help:
 	@echo "make accuracy        errors and coverage on real columns [DATA=folder of CSV files PART=columns|joint|all]"
 	@echo "make format          format the sources; format-check only looks"
 	@echo "make lint            clang-tidy on the core and the device service"
-	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA"
+	@echo "make rooms           check that the core cannot include PostgreSQL or CUDA, and the order of the wings"
 	@echo "make meta-check      check META.json against PGXN's specification"
 	@echo "make docs-check      run the examples of README.md and docs, check the reference, links, lengths"
 	@echo "make clean           remove what was built"

@@ -1,11 +1,11 @@
 // What keeps the catalog in step with the rest of the database:
 //
 //   has_densities  asked first by the event triggers: whether there is anything to keep in step
-//   follow_drop    (of the event trigger on_drop)   removes the densities of dropped tables,
-//   columns follow_alter   (of the event trigger on_alter)  lets densities follow renamed columns,
-//   and takes
+//   follow_drop    of the event trigger on_drop: removes the densities of dropped tables and
+//                  columns
+//   follow_alter   of the event trigger on_alter: lets densities follow renamed columns, and takes
 //                  in what a restore with triggers disabled left in the door
-//   on_row         (row trigger of kde_aqp.density, the door) puts the rows of a restore into the
+//   on_row         row trigger of kde_aqp.density, the door: puts the rows of a restore into the
 //                  catalog, with the attribute numbers of this database, its canonical texts and a
 //                  number of their own; none stays in the door
 //
