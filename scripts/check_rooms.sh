@@ -1,7 +1,7 @@
 #!/bin/bash
 # The boundary of the core is a compile error: a core file that includes PostgreSQL, CUDA or the glue
-# must not compile. This script tries, and fails if the compiler lets one pass. The wings of the glue
-# are in order: each includes none but itself and those before it.
+# must not compile. This script tries, and fails if the compiler lets one pass. The folders of the core
+# and the wings of the glue are in order: each includes none but itself and those before it.
 #
 #   scripts/check_rooms.sh COMPILE...   the command that compiles a core file, without its name
 set -u
@@ -16,11 +16,11 @@ must_fail() {  # what, source text
 
 compile=("$@")
 # The command itself works, so that what fails below fails for its include.
-printf '#include "core/fit.h"\n' | "${compile[@]}" -x c++ -fsyntax-only - || exit 1
+printf '#include "core/fit/fit.h"\n' | "${compile[@]}" -x c++ -fsyntax-only - || exit 1
 must_fail "postgres.h" '#include "postgres.h"'
-must_fail "PostgreSQL's macros" $'#define PG_VERSION_NUM 150000\n#include "core/fit.h"'
-must_fail "CUDA's macros" $'#define CUDA_VERSION 13000\n#include "core/fit.h"'
-must_fail "cuda_runtime.h" $'#include "cuda_runtime.h"\n#include "core/fit.h"'
+must_fail "PostgreSQL's macros" $'#define PG_VERSION_NUM 150000\n#include "core/fit/fit.h"'
+must_fail "CUDA's macros" $'#define CUDA_VERSION 13000\n#include "core/fit/fit.h"'
+must_fail "cuda_runtime.h" $'#include "cuda_runtime.h"\n#include "core/fit/fit.h"'
 if grep -rnE '#include "(pg|cuda)/' src/core; then
   echo "a core file includes another room" >&2
   exit 1
@@ -31,20 +31,49 @@ if grep -rnE '#include ["<](pg/|postgres|cuda\.h|cuda_|cuda/cuda_)' cuda/server;
 fi
 echo "the core includes nothing but itself and its libraries"
 
-wings="base type catalog progress read device fit answer aggregate refresh"
-before=
-for wing in $wings; do
-  before+=${before:+|}$wing
-  if grep -rn '#include "pg/' "src/pg/$wing" --include='*.cpp' --include='*.h' |
-    grep -vE "#include \"pg/($before)/"; then
-    echo "wing $wing of the glue includes one that is above it, of: $wings" >&2
+# The glue has one door to the core, kde.h, and beside it what the device service speaks; the service's
+# server has that alone.
+if grep -rn '#include "core/' src/pg | grep -vE '"core/(kde|status)\.h"|"core/device/' ||
+  grep -rn '#include "core/' cuda/server | grep -vE '"core/(status|control|room)\.h"|"core/device/|"core/sums/device'; then
+  echo "a header of the core that is not for this room: see src/core/kde.h" >&2
+  exit 1
+fi
+heavy=$(printf '#include "core/kde.h"\n' | "${compile[@]}" -x c++ -M - | grep -oE '/(eigen3|hwy|boost|kissfft)/|/nlopt' | head -1)
+if [ -n "$heavy" ] || grep -rn '#include "core/kde\.h"' src/core; then
+  echo "core/kde.h is for the glue alone, and reaches no library: $heavy" >&2
+  exit 1
+fi
+echo "the glue knows of the core what core/kde.h has"
+
+# order ROOT FOLDERS: each folder of ROOT includes of its kind none but itself and those before.
+order() {
+  local root=$1 before= folder
+  for folder in $2; do
+    before+=${before:+|}$folder
+    if grep -rn "#include \"${root#src/}/[^\"]*/" "$root/$folder" --include='*.cpp' --include='*.h' |
+      grep -vE "#include \"${root#src/}/($before)/"; then
+      echo "$root/$folder includes a folder that comes after it in: $2" >&2
+      exit 1
+    fi
+  done
+  for folder in "$root"/*/; do
+    if [[ " $2 " != *" $(basename "$folder") "* ]]; then
+      echo "$folder has no place in the order of the folders ($0)" >&2
+      exit 1
+    fi
+  done
+  echo "the folders of $root include none that come after them"
+}
+
+order src/core "density summary sampling kernel integrate sums device select estimate fit joint"
+order src/pg "base type catalog progress read device fit answer aggregate refresh"
+
+# A header that begins with "Internal to FOLDER" is included by files of that folder alone, and by tests.
+while IFS=: read -r header line; do
+  folder=$(sed -n 's|^// Internal to \(src/[a-z_/]*[a-z_]\).*|\1|p' <<<"$line")
+  if [ ! -d "$folder" ] || grep -rn "#include \"${header#src/}\"" src cuda | grep -v "^$folder/"; then
+    echo "$header is internal to ${folder:-no folder}" >&2
     exit 1
   fi
-done
-for folder in src/pg/*/; do
-  if [[ " $wings " != *" $(basename "$folder") "* ]]; then
-    echo "$folder has no place in the order of the wings ($0)" >&2
-    exit 1
-  fi
-done
-echo "the wings of the glue include none above them"
+done < <(grep -m 1 -r --include='*.h' '^// Internal to ' src)
+echo "internal headers stay in their folders"

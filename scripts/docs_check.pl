@@ -115,6 +115,23 @@ sub check_links {
   }
 }
 
+# CONTRIBUTING.md: a file it names is there, under whatever folder; its map has every folder of the sources.
+sub check_map {
+  my ($file) = @_;
+  my $files = join "\n", '', split(/\n/, `git ls-files 2>/dev/null` || `find . -type f | sed 's|^\\./||'`), '';
+  my $text = content($file);
+  while ($text =~ m{(?<![\w/.<>*=-])((?:[a-z_]+/)*[a-z_0-9]+\.(?:h|cpp|sh|pl|pm|sql|mk))\b}g) {
+    my $name = $1;
+    check($files =~ m{(?:^|/)\Q$name\E$}m, "$file: there is no $name");
+  }
+  my ($map) = $text =~ /```\n(src.*?)```/s;
+  for my $folder (grep { -d } glob 'src/core/* src/pg/* cuda/* test/* *') {
+    my $name = basename($folder);
+    next if $name eq 'build' || $name =~ /results|tmp_check|output_iso|log$/;
+    check($map =~ m{(?:^|[ /])\Q$name\E/}m, "$file: the map lacks $folder/");
+  }
+}
+
 sub check_lengths {
   my ($file) = @_;
   for (lines_of($file)) {
@@ -417,6 +434,7 @@ sub check_views {
 
 check_lengths($_) for @pages;
 check_links($_) for @pages, @others;
+check_map('CONTRIBUTING.md');
 check_index();
 my ($lines, $words) = check_readme();
 

@@ -1,6 +1,7 @@
 #!/usr/bin/perl
 # PGXN's META.json: what the specification (pgxn.org/spec) asks of it, and that the version it names is
-# the version everywhere. Needs nothing but Perl's own modules.
+# the version everywhere. And that what the install script makes is found in src/pg by its SQL name: a
+# function in the file that defines its symbol, anything else in any. Needs nothing but Perl's own modules.
 use strict;
 use warnings;
 use JSON::PP;
@@ -56,5 +57,23 @@ for ([ 'META.json' => $meta->{version} ], [ 'its extension' => $provides->{kde_a
   check(($version // 'none') eq $control, "the version of $where is " . ($version // 'none') . ", that of kde_aqp.control $control");
 }
 
-print "META.json: $_\n" for @wrong;
+$_ = "META.json: $_" for @wrong;
+
+my %source = map { chomp; $_ => content($_) } `find src/pg -name '*.cpp'`;
+my $script = content("sql/kde_aqp--$control.sql");
+$script =~ s/^\s*--.*//mg;
+while ($script =~ /^CREATE (FUNCTION|PROCEDURE) (?:kde_aqp\.)?(\w+)\(.*?\bLANGUAGE (\w+)/msg) {
+  my ($name, $text) = ($2, $&);
+  next if $3 ne 'C';
+  my $symbol = $text =~ /'MODULE_PATHNAME', '(\w+)'/ ? $1 : $name;
+  # KDE_FUNCTION(symbol), or KDE_ANSWER(symbol without the form it answers, ...) and its like.
+  my @files = grep { grep { $symbol =~ /^$_(?:_(?:text|column|kde|joint))?$/ } $source{$_} =~ /^KDE_\w+\((\w+)/mg } keys %source;
+  check(@files && !(grep { index($source{$_}, $name) < 0 } @files), "SQL function $name (symbol $symbol) is not named in: @files");
+}
+while ($script =~ /^CREATE (?:(?:UNLOGGED|MATERIALIZED|EVENT|UNIQUE) )*(?:TABLE|VIEW|TRIGGER|INDEX|TYPE|SEQUENCE|AGGREGATE|OPERATOR CLASS|SCHEMA) (?:kde_aqp\.)?(\w+)/mg) {
+  my $name = $1;
+  check(scalar(grep { /\b$name\b/ } values %source), "$name of the install script is not named in src/pg");
+}
+
+print "$_\n" for @wrong;
 exit(@wrong ? 1 : 0);

@@ -80,6 +80,16 @@ cluster_make_dir() {  # owned by the unprivileged user
   fi
 }
 
+# Builds: on all processors, unless a make above has said on how many, and says what it compiles.
+cluster_make() {  # target or variable...
+  local how=()
+  [[ ${MAKEFLAGS:-} == *jobserver* ]] || how=(-j"$(nproc 2>/dev/null || echo 2)")
+  (
+    set -o pipefail
+    make -C "$CLUSTER_REPO" "${how[@]}" "$@" | sed -u -n 's|.* -c -o build/\([a-z]*\)/\(.*\)\.o .*|compiling (\1) \2|p'
+  )
+}
+
 # Builds the extension and the private tree. Sets the variables above and the environment.
 cluster_install() {
   umask 022
@@ -116,7 +126,7 @@ cluster_install() {
   cp -Rs "$pkglibdir/." "$root$pkglibdir/" || cluster_die "could not link $pkglibdir"
   # An installed version of the extension must neither be used nor written through a link.
   rm -f "$root$pkglibdir"/kde_aqp.so "$root$pkglibdir"/kde_aqp_cudad "$root$sharedir"/extension/kde_aqp[.-]*
-  make -s -C "$CLUSTER_REPO" PG_CONFIG="$pg_config" all >&2 &&
+  cluster_make PG_CONFIG="$pg_config" all >&2 &&
     make -s -C "$CLUSTER_REPO" PG_CONFIG="$pg_config" DESTDIR="$root" install >/dev/null ||
     cluster_die "the extension could not be built and installed"
 

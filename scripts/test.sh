@@ -3,7 +3,7 @@
 # private installation and, but for tap, a throw-away cluster (scripts/private_cluster.sh); of their
 # tests TESTS names those to run, without folder and extension (TESTS="refresh 018_worker").
 #
-# Last line: "N passed, N failed". A unit test, a regression test, an isolation spec and a TAP
+# At the end a table of times: of the stages, of the slowest TAP files. Last line: "N passed, N failed". A unit test, a regression test, an isolation spec and a TAP
 # assertion count one each. Exit status 0 if and only if nothing failed and something ran.
 # A stage that has no files counts as one failure unless it is named in KDE_AQP_MAY_BE_EMPTY.
 set -u
@@ -24,6 +24,8 @@ add() {  # passed failed exit-status
 count() { grep -c -E "$1" "$2" || true; }  # pattern file
 
 banner() { printf '\n--- %s ---\n' "$*"; }
+
+processors=$(nproc 2>/dev/null || echo 2)
 
 # The tests of a stage: the files' names without folder and extension, those of TESTS if it names any.
 stage_tests() {  # extension file...
@@ -78,7 +80,7 @@ run_unit() {
   fi
   local rc=0
   log=$log_dir/unit
-  cluster_job logged scripts/shards.sh build/unit/unit_test || rc=$?
+  cluster_job logged scripts/shards.sh build/plain/unit_test || rc=$?
   add "$(count '^\[       OK \]' "$log")" "$(count '^\[  FAILED  \] .* \([0-9]+ ms\)$' "$log")" $rc
 }
 
@@ -102,25 +104,52 @@ count_regress() {  # exit status
 }
 
 # --- regress ------------------------------------------------------------------------------------
+# One after another in a database, in as many databases side by side as there are processors; in each
+# test_setup first, which has what they share. Whether a test passes does not depend on those before it.
+regress_database() {  # number test...
+  local number=$1
+  shift
+  local out=$CLUSTER_WORK/regress/regress
+  cluster_as_user mkdir "$CLUSTER_WORK/regress/$number" &&
+    cluster_as_user "$(pgxs_dir)/test/regress/pg_regress" \
+      --inputdir="$out" --outputdir="$CLUSTER_WORK/regress/$number" --bindir="$CLUSTER_BIN" --host="$PGHOST" \
+      --port="$PGPORT" --user="$PGUSER" --dbname="regression_$number" --load-extension=kde_aqp test_setup "$@"
+}
+# Those that create roles of one name stay together, in the order of their files.
+regress_databases() {  # test...
+  local databases=$((processors < $# ? processors : $#)) number=0 test pids=() rc=0 pid
+  local -a tests
+  for test in "$@"; do
+    tests[number]+="$test "
+    number=$(((number + 1) % databases))
+  done
+  for number in "${!tests[@]}"; do
+    # shellcheck disable=SC2086  # one word per test
+    regress_database "$number" ${tests[number]} 2>&1 | grep --line-buffered -v test_setup &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid" || rc=1; done
+  return $rc
+}
 run_regress() {
   banner "regression tests"
-  local tests rc=0 out
-  tests=$(stage_tests .sql sql/*.sql)
+  local tests rc=0 file
+  tests=$(stage_tests .sql test/regress/sql/*.sql | grep -v -x test_setup)
   if [ -z "$tests" ]; then
-    empty_stage regress sql
+    empty_stage regress test/regress/sql
     return
   fi
   need_cluster
-  out=$CLUSTER_WORK/regress
-  copy_for_user sql regress && cp -R expected "$out/" || exit 1
+  copy_for_user test/regress regress || exit 1
   log=$log_dir/regress
-  # shellcheck disable=SC2086  # one word per test
-  cluster_job logged cluster_as_user "$(pgxs_dir)/test/regress/pg_regress" \
-    --inputdir="$out" --outputdir="$out" --bindir="$CLUSTER_BIN" --host="$PGHOST" --port="$PGPORT" \
-    --user="$PGUSER" --dbname=contrib_regression --load-extension=kde_aqp $tests || rc=$?
+  # shellcheck disable=SC2086
+  cluster_job logged regress_databases $tests || rc=$?
   count_regress $rc
+  rm -rf "$log_dir/results" && mkdir "$log_dir/results" && cp "$CLUSTER_WORK"/regress/*/results/*.out "$log_dir/results/"
   if [ $rc -ne 0 ]; then
-    show_tail 300 "$out/regression.diffs" "regression.diffs"
+    for file in "$CLUSTER_WORK"/regress/*/regression.diffs; do
+      [ ! -f "$file" ] || show_tail 300 "$file" "regression.diffs"
+    done
     show_tail 40 "$CLUSTER_LOG" "server log"
   fi
 }
@@ -151,18 +180,19 @@ run_isolation() {
 }
 
 # --- tap ----------------------------------------------------------------------------------------
-# The tests start servers of their own from the private tree. TESTDIR is read up to version 15,
-# TESTDATADIR and TESTLOGDIR since 16. prove is verbose, to count assertions; what is shown is a line
-# per file and what went wrong.
+# The tests start servers of their own from the private tree, two side by side for
+# each processor, as most wait for something now and then; the slowest first. TESTDIR is read up to version 15,
+# TESTDATADIR and TESTLOGDIR since 16.
+slowest="003_cancel 018_worker 011_device 015_faults 019_cron 020_cluster 024_dump_formats 030_costs_to_others"
 tap_prove() {  # file...
   cd "$CLUSTER_WORK/tap" || return 1
   cluster_as_user env -u PGHOST -u PGPORT -u PGUSER -u PGDATABASE \
     PERL5LIB="$(pgxs_dir)/test/perl:$CLUSTER_WORK/tap/t${PERL5LIB:+:$PERL5LIB}" \
-    PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" \
+    PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" INITDB_TEMPLATE="$PWD/template" \
     KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" KDE_AQP_FAULTS="$CLUSTER_TOP/faults${CLUSTER_BIN#"$CLUSTER_TOP/root"}/.." \
     KDE_AQP_DOCS="$PWD/docs" KDE_AQP_ELSEWHERE="$PWD/elsewhere" \
     TESTDIR="$PWD" TESTDATADIR="$PWD/tmp_check" TESTLOGDIR="$PWD/tmp_check/log" \
-    prove --verbose --nocolor "$@"
+    prove --timer --jobs $((2 * processors)) --nocolor "$@"
 }
 # A second private tree, whose library has fault points.
 faults_tree() {
@@ -174,7 +204,8 @@ faults_tree() {
 run_tap() {
   banner "TAP tests"
   local files
-  files=$(stage_tests .pl test/t/*.pl | sed 's|.*|t/&.pl|')
+  files=$(stage_tests .pl test/t/*.pl | awk -v slowest=" $slowest " \
+    '{ print index(slowest, " " $0 " ") ? index(slowest, $0) : 1000 + NR, "t/" $0 ".pl" }' | sort -n | cut -d' ' -f2)
   if [ -z "$files" ]; then
     empty_stage tap test/t
     return
@@ -199,30 +230,38 @@ run_tap() {
     failed=$((failed + 1))
     return
   fi
+  # Servers begin as copies of one (INITDB_TEMPLATE is read since version 16, and by KdeTest.pm before).
+  if ! cluster_as_user initdb -D "$CLUSTER_WORK/tap/template" -A trust --no-sync >"$log_dir/initdb" 2>&1; then
+    cat "$log_dir/initdb"
+    echo "tap: FAILED to make a cluster"
+    failed=$((failed + 1))
+    return
+  fi
   # Some test what a table of the documentation says.
   cp -R docs "$CLUSTER_WORK/tap/" || exit 1
-  local rc=0 file
+  local rc=0 file tests bad
   log=$log_dir/tap
   # shellcheck disable=SC2086  # one word per file
-  cluster_job tap_logged $files || rc=$?
-  add "$(count '^ok [0-9]+' "$log")" "$(grep -E '^not ok [0-9]+' "$log" | grep -c -v '# *TODO')" $rc
+  cluster_job logged tap_prove $files || rc=$?
+  # "Files=35, Tests=1234, ..."; a line for each file that failed: "t/x.pl (Wstat: 256 Tests: 9 Failed: 1)".
+  tests=$(sed -n 's/^Files=.*, Tests=\([0-9]*\),.*/\1/p' "$log")
+  bad=$(sed -n 's/^t\/.*(Wstat: .* Tests: [0-9]* Failed: \([0-9]*\))$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+  add $((${tests:-0} - bad)) "$bad" $rc
   if [ $rc -ne 0 ]; then
-    show_tail 80 "$log" "output of prove"
     for file in "$CLUSTER_WORK"/tap/tmp_check/log/*.log; do
       [ -f "$file" ] && show_tail 40 "$file" "$(basename "$file")"
     done
   fi
 }
-tap_logged() {  # file...
-  set -o pipefail
-  tap_prove "$@" 2>&1 </dev/null | tee "$log" | grep --line-buffered -E \
-    '^(t/.*\.\. *$|ok$|Dubious|not ok|All tests|Files=|Result:|Failed)|^ *(Failed|Non-zero|Parse errors)'
-  return "${PIPESTATUS[0]}"
-}
 
+times=
 for stage in "$@"; do
   case $stage in
-    unit | regress | isolation | tap) "run_$stage" ;;
+    unit | regress | isolation | tap)
+      start=$SECONDS
+      "run_$stage"
+      times+=$(printf '%6d s  %s' $((SECONDS - start)) "$stage")$'\n'
+      ;;
     *)
       echo "usage: scripts/test.sh unit|regress|isolation|tap ..." >&2
       exit 2
@@ -230,5 +269,10 @@ for stage in "$@"; do
   esac
 done
 
+printf '\n--- times ---\n%s' "$times"
+# Of "[12:00:00] t/001_restart.pl ... ok    1234 ms ( 0.00 usr ...)".
+[ ! -s "$log_dir/tap" ] || [[ $* != *tap* ]] ||
+  sed -n 's/^\[.*\] \(t\/[0-9a-z_]*\)\.pl \.* *ok *\([0-9]*\) ms.*/\2 \1/p' "$log_dir/tap" | sort -rn | head -n 12 |
+  awk '{ printf "%6d s    %s\n", $1 / 1000, $2 }'
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

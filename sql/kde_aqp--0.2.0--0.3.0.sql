@@ -14,6 +14,8 @@ DROP TRIGGER on_upkeep ON kde_aqp.upkeep;
 DROP FUNCTION kde_aqp.on_upkeep();
 DROP TRIGGER on_row ON kde_aqp.density;
 DROP FUNCTION kde_aqp.on_row();
+-- It loses a column, which replacing it would not do.
+DROP VIEW kde_densities;
 
 -- As what is made below will be, the old one is of no dump.
 ALTER EXTENSION kde_aqp DROP TABLE kde_aqp.density;
@@ -21,7 +23,7 @@ ALTER TABLE kde_aqp.density RENAME TO density_of_before;
 
 -- The catalog is kde_aqp.fitted below. This is its door, for dumps and restores alone, always empty: a
 -- row that is inserted goes to the catalog, and a dump reads the catalog by the condition below.
--- Unlogged, so that no publication takes it. Its columns, the catalog's, are known to src/pg/catalog.cpp.
+-- Unlogged, so that no publication takes it. Its columns, the catalog's but for the last, are known to src/pg/catalog.cpp.
 CREATE UNLOGGED TABLE kde_aqp.density (
     relation regclass NOT NULL,
     -- Names of columns, and expressions as PostgreSQL prints them.
@@ -62,6 +64,7 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     refresh_scale_factor double precision,
     refresh_threshold bigint,
     refresh_max_age interval,
+    -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
     append_by text
 ) USING heap;
 COMMENT ON TABLE kde_aqp.density IS 'by which fitted densities are dumped and restored';
@@ -82,7 +85,7 @@ SELECT
     requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
-    refresh_scale_factor, refresh_threshold, refresh_max_age, append_by
+    refresh_scale_factor, refresh_threshold, refresh_max_age
 FROM kde_aqp.stored();
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
@@ -92,19 +95,33 @@ CREATE UNIQUE INDEX fitted_key ON kde_aqp.fitted (relation, column_names, filter
 CREATE OR REPLACE FUNCTION kde_aqp.stored() RETURNS SETOF kde_aqp.density
 AS 'MODULE_PATHNAME', 'kde_stored' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
-ALTER TABLE kde_aqp.upkeep
-    ALTER density_id SET STATISTICS -1,
-    ALTER counters SET STATISTICS -1,
-    ALTER drift SET STATISTICS -1,
-    ALTER drift_p_value SET STATISTICS -1,
-    ALTER drift_at SET STATISTICS -1,
-    ALTER failures SET STATISTICS -1,
-    ALTER last_error SET STATISTICS -1,
-    ALTER failed_at SET STATISTICS -1,
-    ALTER sampler SET STATISTICS -1,
-    ALTER table_rows SET STATISTICS -1;
-ALTER TABLE kde_aqp.upkeep SET ACCESS METHOD heap;
-ALTER TABLE kde_aqp.upkeep SET UNLOGGED;
+CREATE TABLE kde_aqp.upkeep_of_before USING heap AS
+SELECT density_id, counters, drift, drift_p_value, drift_at, failures, last_error, failed_at, table_rows
+FROM kde_aqp.upkeep;
+DROP TABLE kde_aqp.upkeep;
+
+-- What this server alone knows of a density, so no part of a dump or a publication. After a crash, in
+-- a restored backup and on a promoted standby it is empty: there the cumulative statistics begin anew,
+-- too. The layout is known to src/pg/upkeep.cpp.
+CREATE UNLOGGED TABLE kde_aqp.upkeep (
+    density_id bigint PRIMARY KEY,
+    -- The cumulative statistics at the fit, a row a leaf: relation, file, inserts, updates, deletes,
+    -- live rows, rows at the last count. '{0}': rows were elsewhere. NULL: they were not known.
+    counters bigint[],
+    -- What kde_drift() last found.
+    drift double precision,
+    drift_p_value double precision,
+    drift_at timestamp with time zone,
+    -- Refreshes that failed since the last fit.
+    failures integer NOT NULL,
+    last_error text,
+    failed_at timestamp with time zone,
+    table_rows double precision
+) USING heap;
+COMMENT ON TABLE kde_aqp.upkeep IS 'what refreshes know of each density';
+REVOKE ALL ON kde_aqp.upkeep FROM PUBLIC;
+INSERT INTO kde_aqp.upkeep SELECT * FROM kde_aqp.upkeep_of_before;
+DROP TABLE kde_aqp.upkeep_of_before;
 
 -- Whoever dumps a database has to lock the door, and read it, and reads of the densities what he may
 -- read of their columns.
@@ -163,8 +180,10 @@ COMMENT ON FUNCTION kde_aqp.follow_alter() IS
 -- Everybody's DDL calls them, whatever privileges functions have by default here.
 GRANT EXECUTE ON FUNCTION kde_aqp.has_densities(), kde_aqp.follow_drop(), kde_aqp.follow_alter() TO PUBLIC;
 
-CREATE FUNCTION kde_aqp.on_drop() RETURNS event_trigger
+CREATE FUNCTION kde_aqp.on_ddl() RETURNS event_trigger
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $$
+DECLARE
+    drops CONSTANT boolean := TG_EVENT OPERATOR(pg_catalog.=) 'sql_drop';
 BEGIN
     BEGIN
         IF NOT kde_aqp.has_densities() THEN
@@ -172,44 +191,72 @@ BEGIN
         END IF;
     EXCEPTION WHEN OTHERS THEN
         RAISE WARNING 'densities do not follow this command: %', SQLERRM
-            USING HINT = 'Install the files of extension "kde_aqp", or run '
-                'ALTER EVENT TRIGGER kde_aqp_on_drop DISABLE.';
+            USING HINT = pg_catalog.format('Install the files of extension "kde_aqp", or run '
+                'ALTER EVENT TRIGGER kde_aqp_on_%s DISABLE.', CASE WHEN drops THEN 'drop' ELSE 'alter' END);
         RETURN;
     END;
-    PERFORM kde_aqp.follow_drop();
+    IF drops THEN
+        PERFORM kde_aqp.follow_drop();
+    ELSE
+        PERFORM kde_aqp.follow_alter();
+    END IF;
 END
 $$;
-COMMENT ON FUNCTION kde_aqp.on_drop() IS 'drops the densities of dropped tables and columns';
-REVOKE ALL ON FUNCTION kde_aqp.on_drop() FROM PUBLIC;
+COMMENT ON FUNCTION kde_aqp.on_ddl() IS
+    'lets densities follow dropped tables and columns, and renamed columns';
+REVOKE ALL ON FUNCTION kde_aqp.on_ddl() FROM PUBLIC;
 
-CREATE EVENT TRIGGER kde_aqp_on_drop ON sql_drop EXECUTE FUNCTION kde_aqp.on_drop();
+CREATE EVENT TRIGGER kde_aqp_on_drop ON sql_drop EXECUTE FUNCTION kde_aqp.on_ddl();
 ALTER EVENT TRIGGER kde_aqp_on_drop ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER kde_aqp_on_drop IS 'drops the densities of dropped tables and columns';
 
-CREATE FUNCTION kde_aqp.on_alter() RETURNS event_trigger
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $$
-BEGIN
-    BEGIN
-        IF NOT kde_aqp.has_densities() THEN
-            RETURN;
-        END IF;
-    EXCEPTION WHEN OTHERS THEN
-        RAISE WARNING 'densities do not follow this command: %', SQLERRM
-            USING HINT = 'Install the files of extension "kde_aqp", or run '
-                'ALTER EVENT TRIGGER kde_aqp_on_alter DISABLE.';
-        RETURN;
-    END;
-    PERFORM kde_aqp.follow_alter();
-END
-$$;
-COMMENT ON FUNCTION kde_aqp.on_alter() IS 'lets densities follow renamed columns';
-REVOKE ALL ON FUNCTION kde_aqp.on_alter() FROM PUBLIC;
-
 CREATE EVENT TRIGGER kde_aqp_on_alter ON ddl_command_end
     WHEN TAG IN ('ALTER TABLE', 'ALTER MATERIALIZED VIEW', 'ALTER FOREIGN TABLE', 'ALTER TYPE')
-    EXECUTE FUNCTION kde_aqp.on_alter();
+    EXECUTE FUNCTION kde_aqp.on_ddl();
 ALTER EVENT TRIGGER kde_aqp_on_alter ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER kde_aqp_on_alter IS 'lets densities follow renamed columns';
+
+-- Fits tell of cells, and count every row that is read unless they are asked not to.
+DROP FUNCTION kde_info(kde);
+CREATE FUNCTION kde_info(
+    density kde,
+    OUT value_type text, OUT kind text, OUT method text, OUT kernel text, OUT bandwidth double precision,
+    OUT rows double precision, OUT nulls double precision, OUT nans double precision,
+    OUT sample_rows bigint, OUT every_row_read boolean,
+    OUT lower text, OUT upper text,
+    OUT mean double precision, OUT stddev double precision,
+    OUT lattice_step double precision, OUT cells integer,
+    OUT representation_error double precision, OUT bytes integer)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_info(kde) IS 'what a density holds, as a record';
+DROP FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text);
+CREATE FUNCTION kde_fit(
+    relation regclass, column_name name, method text DEFAULT 'auto',
+    sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
+    kernel text DEFAULT 'gaussian', filter text DEFAULT NULL,
+    OUT relation regclass, OUT column_names text[], OUT method text, OUT kernel text,
+    OUT bandwidth double precision, OUT bandwidth_status text, OUT model text, OUT rows double precision,
+    OUT rows_read bigint,
+    OUT sample_rows bigint, OUT bandwidth_rows bigint, OUT cells integer, OUT bytes integer,
+    OUT expected_error text, OUT engine text, OUT threads integer, OUT scan_ms double precision,
+    OUT select_ms double precision, OUT estimate_ms double precision,
+    OUT total_ms double precision, OUT seed bigint)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text) IS
+    'fits and stores the density of a column; sample_rows => -1 reads every row of the table';
+
+CREATE OR REPLACE FUNCTION kde_fit(
+    relation regclass, column_names text[], method text DEFAULT 'auto',
+    sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, filter text DEFAULT NULL,
+    OUT relation regclass, OUT column_names text[], OUT filter text, OUT method text,
+    OUT bandwidth_matrix double precision[], OUT bandwidth_status text, OUT model text,
+    OUT rows double precision, OUT rows_read bigint, OUT sample_rows bigint,
+    OUT bandwidth_rows bigint, OUT stored_rows bigint, OUT bytes integer, OUT engine text,
+    OUT threads integer, OUT scan_ms double precision, OUT select_ms double precision,
+    OUT estimate_ms double precision, OUT total_ms double precision, OUT seed bigint)
+RETURNS record
+AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 -- What the view below shows, but for what the density itself tells. In one function, so that EXPLAIN
 -- counts nothing that its caller may not read.
@@ -222,7 +269,7 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     estimate_ms double precision, bandwidth_matrix double precision[], stored_rows bigint,
     fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
-    append_by text, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
     refresh_failed_at timestamp with time zone, refresh_error text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
@@ -230,7 +277,7 @@ COMMENT ON FUNCTION kde_aqp.readable_densities() IS
     'the densities of columns the current user may read, with what is known of their upkeep';
 GRANT EXECUTE ON FUNCTION kde_aqp.readable_densities(), kde_aqp.progress() TO PUBLIC;
 
-CREATE OR REPLACE VIEW kde_densities AS
+CREATE VIEW kde_densities AS
 SELECT d.relation,
        d.column_names,
        CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
@@ -251,8 +298,7 @@ SELECT d.relation,
        d.bandwidth_rows,
        i.lower,
        i.upper,
-       i.atoms,
-       i.knots,
+       i.cells,
        i.lattice_step,
        i.representation_error,
        i.bytes,
@@ -263,7 +309,7 @@ SELECT d.relation,
        d.estimate_ms,
        d.scan_ms + d.select_ms + d.estimate_ms AS total_ms,
        d.requested_exact,
-       d.requested_sample_rows,
+       CASE WHEN d.requested_sample_rows OPERATOR(pg_catalog.<>) 0 THEN d.requested_sample_rows END AS requested_sample_rows,
        d.seed,
        d.fitted_at,
        CASE WHEN pg_catalog.isfinite(d.fitted_at)
@@ -279,12 +325,13 @@ SELECT d.relation,
        d.refresh_scale_factor,
        d.refresh_threshold,
        d.refresh_max_age,
-       d.append_by,
        d.refresh_failures,
        d.refresh_failed_at,
        d.refresh_error
 FROM kde_aqp.readable_densities() AS d
 CROSS JOIN LATERAL @extschema@.kde_info(d.density) AS i;
+COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read';
+GRANT SELECT ON kde_densities TO PUBLIC;
 
 DROP FUNCTION kde_aqp.is_readable(regclass, text[], smallint[], text[], smallint[]);
 DROP FUNCTION kde_aqp.staleness(regclass, timestamp with time zone, double precision, bigint[],
@@ -294,6 +341,30 @@ DROP FUNCTION kde_aqp.staleness(regclass, timestamp with time zone, double preci
 INSERT INTO kde_aqp.density SELECT * FROM kde_aqp.density_of_before
 WHERE filter OPERATOR(pg_catalog.<>) '' ORDER BY fitted_at DESC;
 DROP TABLE kde_aqp.density_of_before;
+
+-- ---------------------------------------------------------------------------------------------
+-- Refreshes read the table, whatever was asked for by append_by
+-- ---------------------------------------------------------------------------------------------
+
+DROP FUNCTION kde_set_refresh(regclass, name, text, boolean, double precision, bigint, interval, text);
+DROP FUNCTION kde_set_refresh(regclass, text[], text, boolean, double precision, bigint, interval, text);
+-- NULL leaves as it is; a negative number goes back to what the server's options say.
+CREATE FUNCTION kde_set_refresh(
+    relation regclass, column_name name, filter text DEFAULT NULL,
+    enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
+    threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_set_refresh(regclass, name, text, boolean, double precision, bigint, interval) IS
+    'when a density is stale, and whether it is refreshed';
+CREATE FUNCTION kde_set_refresh(
+    relation regclass, column_names text[], filter text DEFAULT NULL,
+    enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
+    threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME', 'kde_set_refresh_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_set_refresh(regclass, text[], text, boolean, double precision, bigint, interval) IS
+    'when a density is stale, and whether it is refreshed';
 
 -- ---------------------------------------------------------------------------------------------
 -- The type kde is compared and hashed

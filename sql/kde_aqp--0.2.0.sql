@@ -1,4 +1,4 @@
--- Install script of kde_aqp 0.2.0. What it makes, kde_aqp--0.1.0--0.2.0.sql makes of 0.1.0.
+-- Install script of kde_aqp 0.2.0.
 --
 -- Functions and the type go to the schema the extension is created in; the catalog lives in the
 -- schema kde_aqp. Every function has its volatility, strictness and parallel label; what answers

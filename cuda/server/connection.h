@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "core/device/device.h"
+#include "core/sums/device.h"
 #include "core/room.h"
 #include "core/status.h"
 #include "cuda/server/jobs.h"

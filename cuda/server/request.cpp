@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/sums/gaussian_sums.h"
+#include "core/sums/device.h"
 
 namespace kde::service {
 namespace {

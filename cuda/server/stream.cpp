@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/sums/gaussian_sums.h"
+#include "core/sums/device.h"
 
 namespace kde::service {
 namespace {

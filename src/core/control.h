@@ -25,6 +25,9 @@ inline WorkAmount pairs_of(std::int64_t n, std::int64_t bandwidths = 1) {
   return {WorkUnit::pairs, n * (n - 1) / 2 * bandwidths};
 }
 
+// How long one wait for something else lasts at most, before it is asked whether to stop.
+inline constexpr int kSliceMs = 10;
+
 struct Control {
   // OpenMP threads used at most; results do not depend on it.
   int threads = 1;

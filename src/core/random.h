@@ -1,17 +1,17 @@
-// Seeded random numbers that are the same on every platform: the raw output of the standard's
-// std::mt19937_64 is fixed by the standard, its distributions are not and are not used.
+// Seeded random numbers that are the same on every platform: the raw output of the 64-bit Mersenne
+// Twister, std::mt19937_64 (M. Matsumoto & T. Nishimura, ACM TOMACS 8(1), 1998; T. Nishimura, ACM
+// TOMACS 10(4), 2000). <random>, which takes long to compile, has distributions that are not.
 #pragma once
 
 #include "core/room.h"
 
 #include <cstdint>
-#include <random>
 
 namespace kde {
 
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  explicit Random(std::uint64_t seed);
 
   // Uniform on the open interval (0, 1): an odd multiple of 2^-53.
   double uniform() { return (static_cast<double>(next() >> 12) + 0.5) * 0x1p-52; }
@@ -24,21 +24,21 @@ class Random {
     return v % n;
   }
 
-  // Numbers drawn from the engine so far. One of the same seed that skips as many goes on alike.
-  std::uint64_t drawn() const { return drawn_; }
-  void skip(std::uint64_t n) {
-    engine_.discard(n);
-    drawn_ += n;
-  }
-
  private:
-  std::uint64_t next() {
-    ++drawn_;
-    return engine_();
-  }
+  static constexpr int kWords = 312;
 
-  std::mt19937_64 engine_;
-  std::uint64_t drawn_ = 0;
+  std::uint64_t next() {
+    if (at_ == kWords) twist();
+    std::uint64_t x = state_[at_++];
+    x ^= x >> 29 & 0x5555555555555555;
+    x ^= x << 17 & 0x71d67fffeda60000;
+    x ^= x << 37 & 0xfff7eee000000000;
+    return x ^ x >> 43;
+  }
+  void twist();
+
+  std::uint64_t state_[kWords];
+  int at_ = kWords;
 };
 
 }  // namespace kde

@@ -1,8 +1,8 @@
-// The boundary of the core: every core header includes this one first.
+// The boundary of the core: every core header includes this one, itself or by another.
 //
 // The core is plain C++20. A core source file that includes PostgreSQL or CUDA does not
 // compile: it is built without their include paths, and this header refuses their macros.
-// Glue (src/pg) may include core headers, after postgres.h; it does not define the macro.
+// Glue (src/pg) includes core/kde.h, after postgres.h; it does not define the macro.
 #pragma once
 
 #ifdef KDE_AQP_CORE

@@ -3,20 +3,23 @@
 
 #include "core/room.h"
 
-#include <chrono>
+#include <ctime>
 
 namespace kde {
 
 class Stopwatch {
  public:
   // Milliseconds since construction.
-  double ms() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
-        .count();
-  }
+  double ms() const { return now_ms() - start_ms_; }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  static double now_ms() {
+    std::timespec now;
+    static_cast<void>(::clock_gettime(CLOCK_MONOTONIC, &now));
+    return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+  }
+
+  double start_ms_ = now_ms();
 };
 
 }  // namespace kde

@@ -1,17 +1,16 @@
 // The library's entry point. Loading it defines the options; it starts no thread, as
 // the postmaster must stay single-threaded when it is preloaded.
+#include "pg/base/options.h"
 #include "pg/base/pg.h"
+#include "pg/catalog/changed_databases.h"
+#include "pg/progress/progress.h"
+#include "pg/device/device_worker.h"
+#include "pg/refresh/refresh_launcher.h"
+#include "pg/refresh/refresh_shared.h"
 
 extern "C" {
 #include "miscadmin.h"
 }
-
-#include "pg/catalog/changed_databases.h"
-#include "pg/device/device_worker.h"
-#include "pg/base/options.h"
-#include "pg/progress/progress.h"
-#include "pg/refresh/refresh_launcher.h"
-#include "pg/refresh/refresh_shared.h"
 
 extern "C" {
 PG_MODULE_MAGIC;

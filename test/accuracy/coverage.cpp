@@ -59,7 +59,7 @@ std::optional<Interval> density_interval(Quantity quantity, const DensityView& d
   if (quantity == kCount) return count_interval(density, range, options);
   const Interval interval = quantity == kSum ? sum_interval(density, range, options)
                                              : mean_interval(density, range, options);
-  if (std::isnan(interval.estimate)) return std::nullopt;
+  if (std::isnan(interval.lower)) return std::nullopt;
   return interval;
 }
 

@@ -29,7 +29,7 @@ int class_of(double fraction);  // up to 0.01, up to 0.03, above
 std::optional<Interval> textbook_interval(Quantity quantity, const Slice& slice,
                                           std::size_t sample_rows, std::size_t rows);
 
-// That of the stored density; {} where the average is NaN.
+// That of the stored density; {} where it has no ends. It may have where the estimate is NaN.
 std::optional<Interval> density_interval(Quantity quantity, const DensityView& density,
                                          const Range& range);
 

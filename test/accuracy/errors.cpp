@@ -22,14 +22,19 @@ double divisor_of(Quantity quantity, const Slice& truth) {
   return quantity == kSum ? truth.absolute_sum : truth.deviation;
 }
 
+double without_asking(const Range& range) {
+  if (range.lower_unbounded) return range.upper;
+  if (range.upper_unbounded) return range.lower;
+  return range.lower / 2 + range.upper / 2;
+}
+
 }  // namespace
 
 double error_of(Quantity quantity, const Answers& answers, const Question& question) {
   const double divisor = divisor_of(quantity, question.truth);
   if (divisor == 0) return kNan;
   double estimate = answers.value[quantity];
-  if (quantity == kMean && std::isnan(estimate))
-    estimate = question.range.lower / 2 + question.range.upper / 2;
+  if (quantity == kMean && std::isnan(estimate)) estimate = without_asking(question.range);
   return std::fabs(estimate - truth_of(quantity, question.truth)) / divisor;
 }
 

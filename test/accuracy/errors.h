@@ -5,7 +5,8 @@
 //   AVG    |estimate - truth| / the standard deviation in the range
 //
 // An error is not measured where its divisor is 0. Who has no average (a sample without a row in
-// the range) is taken to answer the range's middle, which is what is known without asking.
+// the range) is taken to answer the range's middle, or its only end, which is what is known without
+// asking.
 #pragma once
 
 #include "ranges.h"

@@ -16,17 +16,15 @@ namespace {
 
 // Beyond that many bandwidths a Gaussian kernel has less than 1e-18 of its mass.
 constexpr double kReach = 9;
-// As the extension's scan sets it under ordinary memory limits.
-constexpr std::size_t kCompactorCapacity = std::size_t{1} << 18;
 
 double normal_density(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi); }
 double normal_distribution(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
+}  // namespace
+
 void require(const Status& status) {
   if (!status.ok()) throw std::runtime_error(status.message);
 }
-
-}  // namespace
 
 ValueType value_type_of(ColumnType type) {
   switch (type) {
@@ -59,29 +57,31 @@ std::vector<double> draw_sample(const std::vector<double>& values, std::size_t s
   return drawn;
 }
 
+Fitted fit(const Sample& sample, FitOptions options, ColumnType type, int threads) {
+  options.value_type = value_type_of(type);
+  options.lattice_step = lattice_step_of(type);
+  Control control;
+  control.threads = threads;
+  Fitted fitted;
+  require(fit_column(sample, options, control, &fitted.bytes, &fitted.report));
+  return fitted;
+}
+
 Fitted fit(std::span<const double> values, const FitRequest& request) {
-  const bool every_row = values.size() == request.rows;
   Sampler::Options sampling;
-  sampling.sample_rows = every_row ? -1 : static_cast<std::int64_t>(values.size());
   sampling.seed = 1;
-  sampling.compactor_capacity = kCompactorCapacity;
   Sampler sampler(sampling);
   for (const double x : values) require(sampler.add(x));
-  Control control;
-  control.threads = request.threads;
   Sample sample;
-  require(sampler.finish(&sample, control));
+  require(sampler.finish(&sample));
 
   FitOptions options;
   options.method = request.method;
-  options.value_type = value_type_of(request.type);
-  options.lattice_step = lattice_step_of(request.type);
   options.rows_per_row_read =
       static_cast<double>(request.rows) / static_cast<double>(values.size());
-  options.every_row_read = every_row;
-  Fitted fitted;
-  require(fit_column(sample, options, control, &fitted.words, &fitted.bytes, &fitted.report));
-  return fitted;
+  options.every_row_read = values.size() == request.rows;
+  options.share_of_blocks = 1 / options.rows_per_row_read;
+  return fit(sample, options, request.type, request.threads);
 }
 
 Answers density_answers(const DensityView& density, const Range& range) {

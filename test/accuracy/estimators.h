@@ -2,7 +2,7 @@
 // bandwidth 1.
 #pragma once
 
-#include "core/fit.h"
+#include "core/fit/fit.h"
 
 #include "errors.h"
 #include "table.h"
@@ -22,11 +22,10 @@ std::vector<double> draw_sample(const std::vector<double>& values, std::size_t s
                                 std::uint64_t seed);
 
 struct Fitted {
-  std::vector<std::uint64_t> words;
-  std::size_t bytes = 0;
+  DensityBytes bytes;
   FitReport report;
 
-  DensityView view() const { return DensityView(words.data()); }
+  DensityView view() const { return DensityView(bytes.data()); }
 };
 
 struct FitRequest {
@@ -36,8 +35,14 @@ struct FitRequest {
   int threads = 1;
 };
 
-// The values, as the extension fits a column of that type after a scan that saw just them. A
+// The sample, as the extension fits a column of that type after the scan that `options` tells of. A
 // decimal column is float8: its lattice step is not told. Throws std::runtime_error.
+Fitted fit(const Sample& sample, FitOptions options, ColumnType type, int threads);
+
+// Throws std::runtime_error of what is not ok.
+void require(const Status& status);
+
+// The values after a scan that saw just them. Throws std::runtime_error.
 Fitted fit(std::span<const double> values, const FitRequest& request);
 
 Answers density_answers(const DensityView& density, const Range& range);

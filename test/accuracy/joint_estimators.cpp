@@ -18,7 +18,6 @@ namespace kde::accuracy {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void require(const Status& status, const std::string& what) {
   if (!status.ok()) throw std::runtime_error(what + ": " + status.message);
@@ -54,12 +53,12 @@ JointDraw draw_joint(const JointTable& table, const std::vector<int>& columns,
   options.columns = static_cast<int>(columns.size());
   options.sample_rows = static_cast<std::int64_t>(sample_rows);
   options.seed = seed;
-  draw.sampler = std::make_unique<JointSampler>(options);
+  JointSampler sampler(options);
   const RowSet scanned =
       part_of(table.rows, columns, rows_to_read(table.rows.rows, read, seed + 1));
   for (std::size_t i = 0; i < scanned.rows; ++i)
-    require(draw.sampler->add(scanned.row(i), scanned.null[i]), table.name);
-  require(draw.sampler->finish(&draw.sample), table.name);
+    require(sampler.add(scanned.row(i), scanned.null[i]), table.name);
+  require(sampler.finish(&draw.sample), table.name);
   draw.rows.columns = options.columns;
   draw.rows.rows = static_cast<std::size_t>(draw.sample.rows);
   draw.rows.value = draw.sample.value;
@@ -78,13 +77,12 @@ std::optional<JointFitted> fit_joint(const JointDraw& draw, const JointTable& ta
   }
   options.rows_per_row_read = rows / static_cast<double>(draw.read);
   options.every_row_read = draw.read == table.rows.rows;
-  const double read = static_cast<double>(draw.read);
-  options.reading_variance = (1 - read / rows) * static_cast<double>(draw.rows.rows) / read;
+  options.share_of_blocks = static_cast<double>(draw.read) / rows;
   options.seed = 1;
   JointFitted fitted;
   int column = -1;
-  const Status status = kde::fit_joint(draw.sample, *draw.sampler, options, Control(),
-                                       &fitted.words, &fitted.bytes, &fitted.report, &column);
+  const Status status =
+      kde::fit_joint(draw.sample, options, Control(), &fitted.bytes, &fitted.report, &column);
   if (status.code == Code::degenerate && method != JointMethod::automatic) return std::nullopt;
   std::string what = table.name + ", " + joint_method_name(method) + " of";
   for (const int k : draw.column) what += " " + table.column_name[k];
@@ -107,19 +105,11 @@ Answers joint_answers(const JointView& density, const Box& box, int target) {
 
 std::optional<Interval> joint_interval(Quantity quantity, const JointView& density, const Box& box,
                                        int target) {
-  const JointMoments m = joint_moments(density, sides_of(box), target);
-  const IntervalOptions options;
-  if (quantity == kCount) return joint_count_interval(density, m, options);
-  double least = -kInfinity;
-  double most = kInfinity;
-  for (std::size_t i = 0; i < box.column.size(); ++i) {
-    if (box.column[i] != target) continue;
-    least = box.range[i].lower;
-    most = box.range[i].upper;
-  }
-  const Interval interval = quantity == kSum
-                                ? joint_sum_interval(density, m, least, most, options)
-                                : joint_mean_interval(density, m, least, most, options);
+  const std::vector<BoxSide> sides = sides_of(box);
+  const JointMoments m = joint_moments(density, sides, target);
+  const Interval interval = (quantity == kCount ? joint_count_interval
+                             : quantity == kSum ? joint_sum_interval
+                                                : joint_mean_interval)(density, sides, m, {});
   if (std::isnan(interval.estimate)) return std::nullopt;
   return interval;
 }

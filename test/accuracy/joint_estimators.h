@@ -20,7 +20,6 @@ namespace kde::accuracy {
 struct JointDraw {
   std::vector<int> column;  // of the table, position by position
   std::size_t read = 0;
-  std::unique_ptr<JointSampler> sampler;
   JointSample sample;
   RowSet rows;  // the sample's
 };
@@ -31,11 +30,10 @@ JointDraw draw_joint(const JointTable& table, const std::vector<int>& columns,
                      std::size_t sample_rows, std::size_t read, std::uint64_t seed);
 
 struct JointFitted {
-  std::vector<std::uint64_t> words;
-  std::size_t bytes = 0;
+  DensityBytes bytes;
   JointFitReport report;
 
-  JointView view() const { return JointView(words.data()); }
+  JointView view() const { return JointView(bytes.data()); }
 };
 
 // As the extension fits after such a scan. {}: the method has no bandwidth for that sample (ties, a

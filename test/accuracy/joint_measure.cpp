@@ -45,7 +45,7 @@ int position_of(const std::vector<int>& columns, int column) {
 }
 
 void note_cost(const JointFitted& fitted, Task* task) {
-  task->bytes = std::max(task->bytes, fitted.bytes);
+  task->bytes = std::max(task->bytes, fitted.bytes.size());
   task->fit_ms = std::max(task->fit_ms, fitted.report.select_ms + fitted.report.estimate_ms);
 }
 

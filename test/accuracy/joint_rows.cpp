@@ -1,7 +1,7 @@
 // Plain loops over rows.
 #include "joint_rows.h"
 
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 
 #include <algorithm>
 #include <stdexcept>

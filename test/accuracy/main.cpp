@@ -1,10 +1,11 @@
 // `make accuracy`: how far the answers are from the truth, on every column of a folder of CSV
 // files, beside what a user would otherwise use.
 //
-//   accuracy FOLDER OUTPUT_FOLDER [columns | joint | all [TABLE:COLUMN,COLUMN... ...]]
+//   accuracy FOLDER OUTPUT_FOLDER [columns | shapes | joint | all [TABLE:COLUMN,COLUMN... ...]]
 //
-// columns: each column by itself; joint: densities of several columns, of the tables and columns
-// named (joint_part.h), or of those that are asked for.
+// columns: each column by itself, ranges that hold 0.3 to 10 % of the rows; shapes: every shape of
+// question (shapes_part.h); joint: densities of several columns, of the tables and columns named
+// (joint_part.h), or of those that are asked for.
 //
 // Run from the repository's root. Exit status 0 if everything was measured, whatever the figures
 // are; 1 if something failed, or SQL's answers are not the core's.
@@ -13,6 +14,7 @@
 #include "measure.h"
 #include "picture.h"
 #include "report.h"
+#include "shapes_part.h"
 
 #include <cstdio>
 #include <exception>
@@ -77,12 +79,14 @@ void run_columns(const std::vector<Table>& tables, const std::string& data,
 
 int run(const std::string& data, const std::string& folder, const std::string& part,
         const std::string& joint_tables) {
-  if (part != "columns" && part != "joint" && part != "all")
+  const auto asked = [&part](const char* name) { return part == name || part == "all"; };
+  if (!asked("columns") && !asked("shapes") && !asked("joint"))
     throw std::runtime_error("there is no part " + part);
   std::filesystem::create_directories(folder);
   const std::vector<Table> tables = read_tables(data);
-  if (part != "joint") run_columns(tables, data, folder);
-  if (part != "columns") run_joint(tables, joint_tables, folder);
+  if (asked("columns")) run_columns(tables, data, folder);
+  if (asked("shapes")) run_shapes(tables, folder);
+  if (asked("joint")) run_joint(tables, joint_tables, folder);
   return 0;
 }
 
@@ -92,9 +96,9 @@ int run(const std::string& data, const std::string& folder, const std::string& p
 
 int main(int argc, char** argv) {
   if (argc < 3 || argc > 5) {
-    std::fprintf(
-        stderr,
-        "usage: accuracy FOLDER OUTPUT_FOLDER [columns | joint | all [TABLE:COLUMN,...]]\n");
+    std::fprintf(stderr,
+                 "usage: accuracy FOLDER OUTPUT_FOLDER [columns | shapes | joint | all "
+                 "[TABLE:COLUMN,...]]\n");
     return 1;
   }
   try {

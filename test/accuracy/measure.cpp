@@ -45,12 +45,12 @@ void run_task(const Plan& plan, const ColumnResult& column, Task* task) {
   request.type = column.type;
   request.rows = rows;
   Fitted density = fit(sample, request);
-  task->auto_bytes = density.bytes;
+  task->auto_bytes = density.bytes.size();
   Fitted plugin;
   if (task->errors) {
     request.method = Method::plugin;
     plugin = fit(sample, request);
-    task->plugin_bytes = plugin.bytes;
+    task->plugin_bytes = plugin.bytes.size();
   }
   std::sort(sample.begin(), sample.end());
   const UnitKernel unit_kernel(task->errors ? sample : std::vector<double>());

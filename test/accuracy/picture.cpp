@@ -201,7 +201,7 @@ class Drawing {
          << " distinct values; fitted to "
          << (level.sample_rows == column_.rows() ? "all of them"
                                                  : "a sample of " + grouped(level.sample_rows))
-         << "; " << escaped(grouped(level.density.bytes)) << " bytes";
+         << "; " << escaped(grouped(level.density.bytes.size())) << " bytes";
     if (picture_.outside > 0)
       out_ << text("; %.2g %% of the rows not shown", 100 * picture_.outside);
     out_ << "</text>\n";

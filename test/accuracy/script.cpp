@@ -62,9 +62,11 @@ std::string identifier(const std::string& name) {
 
 std::string csv_field(const std::string& text) { return identifier(text); }
 
-// Staging columns are text, so that NA and empty fields may both be NULL.
+// Staging columns are text, so that NA and empty fields may both be NULL. In the transaction that
+// creates a table COPY leaves no row for gaps in earlier pages: a summary depends on the order of
+// the rows (summary/summary.h), and SQL's answers are compared with those of the file's.
 void write_table(const Table& table, std::ostream& out) {
-  out << "CREATE TEMP TABLE staging (";
+  out << "BEGIN;\nCREATE TEMP TABLE staging (";
   for (std::size_t c = 0; c < table.columns.size(); ++c)
     out << (c > 0 ? ", " : "") << identifier(table.columns[c].name) << " text";
   out << ");\nCOPY staging FROM STDIN (FORMAT csv, HEADER);\n";
@@ -78,7 +80,7 @@ void write_table(const Table& table, std::ostream& out) {
     out << (c > 0 ? ", " : "") << "nullif(nullif(" << name
         << ", 'NA'), '')::" << sql_type(table.columns[c].type) << " AS " << name;
   }
-  out << " FROM staging;\nDROP TABLE staging;\n";
+  out << " FROM staging;\nDROP TABLE staging;\nCOMMIT;\n";
 }
 
 void write_ranges(const std::vector<ColumnResult>& columns, std::ostream& out) {

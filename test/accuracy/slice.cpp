@@ -8,8 +8,12 @@
 namespace kde::accuracy {
 
 Slice slice_of(std::span<const double> sorted, const Range& range) {
-  const auto first = std::lower_bound(sorted.begin(), sorted.end(), range.lower);
-  return slice_of(std::span(first, std::upper_bound(first, sorted.end(), range.upper)));
+  const auto first = range.lower_unbounded
+                         ? sorted.begin()
+                         : std::lower_bound(sorted.begin(), sorted.end(), range.lower);
+  const auto end =
+      range.upper_unbounded ? sorted.end() : std::upper_bound(first, sorted.end(), range.upper);
+  return slice_of(std::span(first, end));
 }
 
 Slice slice_of(std::span<const double> values) {

@@ -15,7 +15,7 @@ struct Slice {
   double deviation = 0;                              // divisor rows, by two passes
 };
 
-// Of the values in the range; sorted: ascending.
+// Of the values in the range, whose bounds are in it; sorted: ascending.
 Slice slice_of(std::span<const double> sorted, const Range& range);
 
 // Of all the values, in any order.

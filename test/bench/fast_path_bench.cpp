@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/sampling/sort.h"
+#include "core/summary/sort.h"
 #include "core/select/line_summary.h"
 #include "core/select/lscv.h"
 #include "core/select/plugin.h"

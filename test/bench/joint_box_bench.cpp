@@ -23,7 +23,7 @@ constexpr int kBoxes = 1000;
 constexpr int kPoints = 10000;
 
 struct Fitted {
-  std::vector<std::uint64_t> words;
+  DensityBytes bytes;
   std::vector<BoxSide> box;
 };
 
@@ -42,7 +42,6 @@ Status fit(JointMethod method, int d, Fitted* out) {
   options.budget = kMaxJointBytes;
   std::fill(std::begin(options.value_type), std::end(options.value_type), ValueType::float8);
   JointFitReport report;
-  std::size_t size = 0;
   int column = -1;
   for (int k = 0; k < d; ++k) {
     std::vector<double> values;
@@ -56,7 +55,7 @@ Status fit(JointMethod method, int d, Fitted* out) {
     r.upper = values[kPoints * 3 / 4];
     out->box.push_back({k, r});
   }
-  return fit_joint(sample, sampler, options, {}, &out->words, &size, &report, &column);
+  return fit_joint(sample, options, {}, &out->bytes, &report, &column);
 }
 
 void add_box(const char* name, JointMethod method, int d) {
@@ -66,7 +65,7 @@ void add_box(const char* name, JointMethod method, int d) {
       state.SkipWithError("no density");
       return Outcome{};
     }
-    const JointView density(fitted.words.data());
+    const JointView density(fitted.bytes.data());
     for (auto _ : state) {
       for (int i = 0; i < kBoxes; ++i)
         benchmark::DoNotOptimize(joint_moments(density, fitted.box, 0).count);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/select/moments.h"
+#include "moments.h"
 #include "core/select/plugin.h"
 #include "core/sums/pair_sums.h"
 #include "samples.h"

@@ -14,7 +14,7 @@
 #include "cards.h"
 #include "core/select/line_bandwidth.h"
 #include "core/select/lscv.h"
-#include "core/select/moments.h"
+#include "moments.h"
 #include "core/select/plugin.h"
 #include "core/select/white_sample.h"
 #include "core/sums/gaussian_sums.h"

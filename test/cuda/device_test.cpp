@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "checks.h"
+#include "stop_at.h"
 
 namespace kde {
 namespace {
@@ -96,16 +97,6 @@ TEST(CudaDevice, ThreadsAtOnceGetTheBitsTheyGetAlone) {
   }
 }
 
-// Stops at a poll by its number.
-struct StopAt {
-  explicit StopAt(int number) : left(number) {
-    control.should_stop = [](void* arg) { return --static_cast<StopAt*>(arg)->left <= 0; };
-    control.stop_arg = this;
-  }
-  int left;
-  Control control;
-};
-
 // A fifth of a second on one card, which all cards share. What follows is right: the same bits as
 // before, and near the spectral engine's, nearly exact (core/sums/spectral.h).
 TEST(CudaCancel, ALongDerivativeSum) {
@@ -118,7 +109,7 @@ TEST(CudaCancel, ALongDerivativeSum) {
     for (const int number : {1, 2, 3}) {
       StopAt stop(number);
       EXPECT_EQ(sample->derivative(6, 3, precision, stop.control, &sum).code, Code::cancelled);
-      EXPECT_LE(stop.left, 0);
+      EXPECT_GE(stop.polls, number);
       ASSERT_TRUE(sample->derivative(6, 3, precision, {}, &after).ok());
       EXPECT_EQ(after, before);
     }

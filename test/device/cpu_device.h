@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/device/device.h"
+#include "core/sums/device.h"
 
 namespace kde::testing {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/device/device.h"
+#include "core/sums/device.h"
 
 namespace kde::testing {
 

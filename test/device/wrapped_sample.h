@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "core/device/device.h"
+#include "core/sums/device.h"
 
 namespace kde::testing {
 

@@ -4,7 +4,7 @@
 // be valid, have all the rows, answer sanely (test/unit/answers.h), enclose its answers by its
 // intervals and read back from its text.
 #include "core/density/text.h"
-#include "core/fit.h"
+#include "core/fit/fit.h"
 #include "core/integrate/integrate.h"
 #include "core/integrate/interval.h"
 
@@ -33,23 +33,22 @@ kde::FitOptions take_options(Input* in) {
   o.method =
       static_cast<kde::Method>(std::max(in->choice(2 * kde::kMethods - 1) - kde::kMethods + 1, 0));
   o.kernel = static_cast<kde::Kernel>(std::max(in->choice(2 * kde::kKernels) - kde::kKernels, 0));
+  if (o.method == kde::Method::automatic) o.kernel = kde::Kernel::gaussian;
   o.lattice_step = kSteps[in->choice(std::size(kSteps))];
   const int flags = in->choice(16);
   o.every_row_read = (flags & 1) != 0;
   o.exact = (flags & 2) != 0;
   if ((flags & 4) != 0) o.engine.kind = kde::Engine::Kind::reference;
   if (!o.every_row_read) o.rows_per_row_read = 1 + in->take<std::uint8_t>() / 7.0;
-  if ((flags & 8) != 0) o.sampling_variance = in->take<std::uint8_t>() / 16.0;
+  if ((flags & 8) != 0) o.share_of_blocks = (1 + in->take<std::uint8_t>()) / 256.0;
+  o.bandwidth_rows = in->choice(2) == 0 ? 2 : 128;
   return o;
 }
 
 kde::Sampler::Options take_sampling(Input* in) {
-  constexpr std::int64_t kRows[] = {100000, 100000, 1, 2, 20, 150, -1, -1};
-  constexpr std::size_t kCapacity[] = {std::size_t{1} << 19, 512, 64};
+  constexpr std::int64_t kRows[] = {100000, 0, 1, 2, 20, 150, 0, 0};
   kde::Sampler::Options o;
   o.sample_rows = kRows[in->choice(std::size(kRows))];
-  o.bandwidth_rows = in->choice(2) == 0 ? 2 : 128;
-  o.compactor_capacity = kCapacity[in->choice(std::size(kCapacity))];
   o.seed = in->take<std::uint8_t>();
   return o;
 }
@@ -79,13 +78,10 @@ void check_intervals(const kde::DensityView& d) {
   }
 }
 
-void check_text(const kde::DensityView& d, const std::vector<std::uint64_t>& words,
-                std::size_t size) {
+void check_text(const kde::DensityView& d, const kde::DensityBytes& bytes) {
   std::string text;
-  std::vector<std::uint64_t> back;
-  std::size_t back_size = 0;
-  if (!kde::to_text(d, &text).ok() || !kde::from_text(text, &back, &back_size).ok() ||
-      back_size != size || back != words)
+  kde::DensityBytes back;
+  if (!kde::to_text(d, &text).ok() || !kde::from_text(text, &back).ok() || back != bytes)
     fail("text does not read back");
 }
 
@@ -100,31 +96,30 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   kde::fuzz::take_column(
       &in, 700,
       [&](double x) { fed = fed && sampler.add(kde::fuzz::on_step(x, options.lattice_step)).ok(); },
-      [&] { sampler.add_null(); }, [&] { sampler.begin_block(); });
+      [&] { sampler.add_null(); }, [&] { fed = fed && sampler.begin_block().ok(); });
   kde::Sample sample;
   if (!fed || !sampler.finish(&sample).ok()) fail("out of memory");
 
-  std::vector<std::uint64_t> words;
-  std::size_t bytes = 0;
+  kde::DensityBytes bytes;
   kde::FitReport report;
-  const kde::Status status = kde::fit_column(sample, options, {}, &words, &bytes, &report);
-  const kde::Totals& t = sample.totals;
+  const kde::Status status = kde::fit_column(sample, options, {}, &bytes, &report);
+  const kde::SummaryTotals& t = sample.totals;
   if (!status.ok()) {
-    const bool none = t.non_null() == 0;
-    const bool far = std::max(std::fabs(t.min), std::fabs(t.max)) > 1e300;
-    const bool automatic =
-        options.method == kde::Method::automatic && options.kernel == kde::Kernel::gaussian;
+    const bool none = sample.not_null() == 0;
+    const bool far = std::max(std::fabs(t.min()), std::fabs(t.max())) > 1e300;
+    const bool automatic = options.method == kde::Method::automatic;
     if (none ? status.code != kde::Code::invalid_argument
              : automatic || !far || status.code != kde::Code::invalid_format)
       fail(status.message);
     return 0;
   }
-  if (!kde::validate(words.data(), bytes).ok()) fail("a fit is no valid density");
-  const kde::DensityView density(words.data());
+  if (const kde::Status valid = kde::validate(bytes.data(), bytes.size()); !valid.ok())
+    fail(valid.message);
+  const kde::DensityView density(bytes.data());
   if (const char* insane = kde::fitted::insane_answer(density, 12)) fail(insane);
-  const double rows = static_cast<double>(t.non_null()) * options.rows_per_row_read;
+  const double rows = sample.not_null() * options.rows_per_row_read;
   if (std::fabs(kde::count(density, kde::Range{}) - rows) > 1e-9 * rows) fail("rows were lost");
   check_intervals(density);
-  check_text(density, words, bytes);
+  check_text(density, bytes);
   return 0;
 }

@@ -4,7 +4,7 @@
 // a reason that lies in the rows. Values beyond 1e300 may be more than the stored form can hold.
 #include "core/density/text.h"
 #include "core/joint/fit.h"
-#include "core/joint/text.h"
+#include "core/density/joint_text.h"
 
 #include "column_steps.h"
 #include "finding.h"
@@ -33,7 +33,9 @@ class Rows {
 
   void value(double x) { put(kde::fuzz::on_step(x, step_[at_]), false); }
   void null() { put(0, true); }
-  void block() { sampler_.begin_block(); }
+  void block() {
+    if (!sampler_.begin_block().ok()) fail("out of memory");
+  }
 
  private:
   void put(double x, bool is_null) {
@@ -53,15 +55,13 @@ class Rows {
   std::uint16_t null_ = 0;
 };
 
-void check(const std::vector<std::uint64_t>& words, std::size_t bytes) {
-  if (!kde::validate(words.data(), bytes).ok()) fail("a fit is no valid density");
-  const kde::JointView density(words.data());
+void check(const kde::DensityBytes& bytes) {
+  if (!kde::validate(bytes.data(), bytes.size()).ok()) fail("a fit is no valid density");
+  const kde::JointView density(bytes.data());
   if (const char* insane = kde::joints::insane_answer(density, 8)) fail(insane);
   std::string text;
-  std::vector<std::uint64_t> back;
-  std::size_t back_size = 0;
-  if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back, &back_size).ok() ||
-      back_size != bytes || back != words)
+  kde::DensityBytes back;
+  if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back).ok() || back != bytes)
     fail("text does not read back");
 }
 
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.every_row_read = in.choice(2) == 0;
   if (!options.every_row_read) {
     options.rows_per_row_read = 1 + in.take<std::uint8_t>() / 7.0;
-    options.reading_variance = in.take<std::uint8_t>() / 16.0;
+    options.share_of_blocks = 1 / options.rows_per_row_read;
   }
   options.budget = in.choice(4) == 0 ? 8192 : 512 * 1024;
   options.bandwidth_rows = 64;
@@ -98,14 +98,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       [&] { rows.null(); }, [&] { rows.block(); });
   kde::JointSample sample;
   if (!sampler.finish(&sample).ok()) fail("out of memory");
-  std::vector<std::uint64_t> words;
-  std::size_t bytes = 0;
+  kde::DensityBytes bytes;
   kde::JointFitReport report;
   int column = -1;
-  const kde::Status status =
-      kde::fit_joint(sample, sampler, options, {}, &words, &bytes, &report, &column);
+  const kde::Status status = kde::fit_joint(sample, options, {}, &bytes, &report, &column);
   if (status.ok()) {
-    check(words, bytes);
+    check(bytes);
   } else if (status.code != Code::invalid_argument && status.code != Code::degenerate &&
              status.code != Code::too_large && !(far && status.code == Code::invalid_format)) {
     fail(status.message);

@@ -5,7 +5,7 @@
 // to the same bytes; of the text, with a byte changed in it, the same.
 #include "core/density/format.h"
 #include "core/density/text.h"
-#include "core/joint/text.h"
+#include "core/density/joint_text.h"
 
 #include "joint_answers.h"
 #include "joint_fixture.h"
@@ -22,19 +22,14 @@ namespace {
 
 using kde::fuzz::fail;
 
-struct Density {
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
-};
-
-const Density& original(std::size_t choice) {
+const kde::DensityBytes& original(std::size_t choice) {
   using kde::joints::Axes;
-  static const std::vector<Density> all = [] {
-    std::vector<Density> out;
+  static const std::vector<kde::DensityBytes> all = [] {
+    std::vector<kde::DensityBytes> out;
     for (const Axes axes : {Axes::normal_scores, Axes::linear, Axes::correlated}) {
       for (const int columns : {2, 4}) {
-        Density d;
-        if (!kde::encode_joint(kde::joints::parts(columns, 70, axes), &d.words, &d.size).ok())
+        kde::DensityBytes d;
+        if (!kde::encode_joint(kde::joints::parts(columns, 70, axes), &d).ok())
           fail("no density to begin with");
         out.push_back(d);
       }
@@ -50,10 +45,9 @@ std::string check(const void* bytes, std::size_t size) {
   const kde::JointView density(bytes);
   if (const char* insane = kde::joints::insane_answer(density, 8)) fail(insane);
   std::string text;
-  std::vector<std::uint64_t> back;
-  std::size_t back_size = 0;
-  if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back, &back_size).ok() ||
-      back_size != size)
+  kde::DensityBytes back;
+  if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back).ok() ||
+      back.size() != size)
     fail("text does not read back");
   const auto* header = static_cast<const char*>(bytes);
   if (std::memcmp(reinterpret_cast<const char*>(back.data()) + 4, header + 4, size - 4) != 0)
@@ -65,30 +59,28 @@ std::string check(const void* bytes, std::size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 4) return 0;
-  Density d = original(data[0]);
-  char* bytes = reinterpret_cast<char*>(d.words.data());
+  kde::DensityBytes d = original(data[0]);
   const std::uint8_t* next = data + 1;
   const std::uint8_t* const end = data + size;
   std::size_t where = 0;
   while (end - next >= 4) {
     where = next[0] | static_cast<std::size_t>(next[1]) << 8;
-    const std::size_t at = where % d.size;
+    const std::size_t at = where % d.size();
     const std::size_t wanted = next[2] % 16 + 1u;
     next += 3;
-    const std::size_t n = std::min({wanted, static_cast<std::size_t>(end - next), d.size - at});
-    std::memcpy(bytes + at, next, n);
+    const std::size_t n = std::min({wanted, static_cast<std::size_t>(end - next), d.size() - at});
+    std::memcpy(d.data() + at, next, n);
     next += n;
   }
-  if (!kde::validate(bytes, d.size).ok()) {
-    if (kde::joint_fits(bytes, d.size)) (void)kde::JointView(bytes).value(0, 0, 0);
+  if (!kde::validate(d.data(), d.size()).ok()) {
+    if (kde::joint_fits(d.data(), d.size())) (void)kde::JointView(d.data()).value(0, 0, 0);
     return 0;
   }
-  std::string text = check(bytes, d.size);
+  std::string text = check(d.data(), d.size());
   text[where % text.size()] = static_cast<char>(data[size - 1]);
-  std::vector<std::uint64_t> words;
-  std::size_t text_size = 0;
-  if (kde::from_text(text, &words, &text_size).ok() &&
-      reinterpret_cast<const kde::JointHeader*>(words.data())->kind == kde::Kind::joint)
-    (void)check(words.data(), text_size);
+  kde::DensityBytes bytes;
+  if (kde::from_text(text, &bytes).ok() &&
+      reinterpret_cast<const kde::JointHeader*>(bytes.data())->kind == kde::Kind::joint)
+    (void)check(bytes.data(), bytes.size());
   return 0;
 }

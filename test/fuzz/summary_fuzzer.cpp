@@ -3,7 +3,7 @@
 // weighted, other summaries and stored histograms merged. After them its cells must be a partition
 // with all the rows, and what is stored of it a valid density that answers sanely
 // (test/unit/answers.h), within its stated error of the cells.
-#include "core/aggregate/summary.h"
+#include "core/summary/summary.h"
 #include "core/density/format.h"
 #include "core/density/histogram_view.h"
 #include "core/integrate/integrate.h"
@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -70,7 +71,7 @@ std::vector<HistogramCell> checked_cells(const Summary& s) {
 }
 
 // What is stored of the summary; empty where the core refuses.
-std::vector<std::uint64_t> store(const Summary& s, bool bounded, std::size_t budget) {
+kde::DensityBytes store(const Summary& s, bool bounded, std::size_t budget) {
   const std::vector<HistogramCell> cells = checked_cells(s);
   kde::Header h{};
   h.flags = static_cast<std::uint8_t>(kde::kEveryRowRead | (bounded ? kde::kBounded : 0));
@@ -78,25 +79,26 @@ std::vector<std::uint64_t> store(const Summary& s, bool bounded, std::size_t bud
   h.method = kde::Method::plugin;
   h.rows = s.totals().rows();
   h.sample_rows = s.totals().count();
+  h.known_below = -std::numeric_limits<double>::infinity();
+  h.known_above = std::numeric_limits<double>::infinity();
   if (h.rows > 0) {
     h.min = s.totals().min();
     h.max = s.totals().max();
     h.mean = s.totals().mean();
     h.variance = s.totals().variance();
   }
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
+  kde::DensityBytes bytes;
   const double slack = h.rows > 0 ? s.error_rows() / h.rows : 0;
-  const Status status = kde::encode_histogram(h, cells, slack, budget, &words, &size);
+  const Status status = kde::encode_histogram(h, cells, slack, budget, &bytes);
   if (!status.ok()) fail(status.message);
-  if (size > budget) fail("beyond the budget");
-  const Status valid = kde::validate(words.data(), size);
+  if (bytes.size() > budget) fail("beyond the budget");
+  const Status valid = kde::validate(bytes.data(), bytes.size());
   if (!valid.ok()) fail(valid.message);
-  return words;
+  return bytes;
 }
 
-void check_answers(const Summary& s, const std::vector<std::uint64_t>& words) {
-  const kde::DensityView density(words.data());
+void check_answers(const Summary& s, const kde::DensityBytes& bytes) {
+  const kde::DensityView density(bytes.data());
   if (const char* insane = kde::fitted::insane_answer(density, 20)) fail(insane);
   const kde::Header& h = density.header();
   const double bound = (h.error + 1e-9) * h.rows;
@@ -165,9 +167,9 @@ void take_step(Input* in, Arena* arena, Summary* s, std::size_t* rows_left) {
       const std::uint16_t choice = in->take<std::uint16_t>();
       if (!s->settle().ok()) fail("out of memory");
       const std::size_t budget = kde::kLeastHistogramBytes + choice % 15000;
-      const std::vector<std::uint64_t> words = store(*s, true, budget);
+      const kde::DensityBytes bytes = store(*s, true, budget);
       std::vector<HistogramCell> cells;
-      const kde::HistogramView view(words.data());
+      const kde::DensityView view(bytes.data());
       kde::decode_histogram(view, &cells);
       if (choice % 2 == 0) *s = Summary(arena->memory());
       if (!s->merge(view.header(), cells).ok()) fail("a stored histogram does not merge");
@@ -197,7 +199,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Sums of huge weights may overflow; glue bounds them, a state in transit is bounded by its
   // check.
   if (!std::isfinite(s.totals().rows())) return 0;
-  const std::vector<std::uint64_t> words = store(s, true, 4096);
-  check_answers(s, words);
+  const kde::DensityBytes bytes = store(s, true, 4096);
+  check_answers(s, bytes);
   return 0;
 }

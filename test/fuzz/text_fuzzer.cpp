@@ -14,21 +14,19 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::vector<std::uint64_t> words;
-  std::size_t bytes = 0;
+  kde::DensityBytes bytes;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (!kde::from_text(text, &words, &bytes).ok()) return 0;
-  if (!kde::validate(words.data(), bytes).ok()) kde::fuzz::fail("text gives an invalid density");
+  if (!kde::from_text(text, &bytes).ok()) return 0;
+  if (!kde::validate(bytes.data(), bytes.size()).ok())
+    kde::fuzz::fail("text gives an invalid density");
   // A joint density by chance: joint_fuzzer.cpp.
-  if (reinterpret_cast<const kde::Header*>(words.data())->kind == kde::Kind::joint) return 0;
+  if (reinterpret_cast<const kde::Header*>(bytes.data())->kind == kde::Kind::joint) return 0;
 
-  const kde::DensityView density(words.data());
+  const kde::DensityView density(bytes.data());
   if (const char* insane = kde::fitted::insane_answer(density, 20)) kde::fuzz::fail(insane);
   std::string again;
-  std::vector<std::uint64_t> back;
-  std::size_t back_bytes = 0;
-  if (!kde::to_text(density, &again).ok() || !kde::from_text(again, &back, &back_bytes).ok() ||
-      back != words)
+  kde::DensityBytes back;
+  if (!kde::to_text(density, &again).ok() || !kde::from_text(again, &back).ok() || back != bytes)
     kde::fuzz::fail("text does not read back");
   return 0;
 }

@@ -52,12 +52,13 @@ rm -rf "${out:?}"/*
 echo "Building, and starting a private PostgreSQL ..."
 cluster_install
 # The prefix tells who met an error, and which (storm.sh reads it). Autovacuum and the refresh worker
-# come often.
+# come often. Intervals are those of the fit alone: else they depend on when they are asked for.
 KDE_AQP_CONF="max_connections = 120
 shared_preload_libraries = 'kde_aqp'
 kde_aqp.naptime = '${LOAD_NAPTIME:-1s}'
 shared_buffers = '256MB'
 jit = off
+kde_aqp.changed_rows = off
 log_line_prefix = '%e|%b|%a|%p|%m|'
 autovacuum_naptime = '1s'
 autovacuum_vacuum_threshold = 10"

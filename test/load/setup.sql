@@ -62,7 +62,7 @@ SELECT question, answer FROM (VALUES
     ('avg', approx_avg(kde_density('alternating.v'), 1, 104)),
     ('quantile', approx_quantile('alternating.v', 0.9)),
     ('count of dates', approx_count('alternating.d', '2026-02-01', '2026-03-31')),
-    ('interval', (SELECT upper_bound - lower_bound FROM approx_count_ci('alternating.v', 1, 104))),
+    ('interval', (SELECT lower_bound + 2 * upper_bound FROM approx_count_ci('alternating.v', 1, 104))),
     ('histogram', (SELECT sum(bin * count) FROM approx_histogram('alternating.v', 12))),
     ('box', approx_count('alternating', ARRAY['v', 'w'], lower => ARRAY[1, 3], upper => ARRAY[104, 30])),
     ('sum in a box', approx_sum('alternating', 'w', ARRAY['v'], lower => ARRAY[1], upper => ARRAY[104])),

@@ -3,7 +3,8 @@
 # all is new, never half; and everything can be fitted again.
 #
 # The library is one with fault points (src/pg/base/fault.h, `make faults`). What points a command passes it
-# tells itself, so that a point added to the code is tested here without a word.
+# tells itself, so that a point added to the code is tested here without a word: in the first command that
+# passes it, and with KDE_AQP_LONG (`make test-long`) in every one and as often as it is passed.
 use strict;
 use warnings;
 
@@ -162,6 +163,16 @@ for my $case (@cases) {
 }
 like($old{drop}, qr/^\d+$/m, 'values are out of line');
 cmp_ok(($old{drop} =~ /^(\d+)$/m)[0], '>', 2, 'and several of them');
+
+# Those of a command that are tested.
+my %tested;
+for my $case (@cases) {
+  my ($what) = @$case;
+  my @new = grep { $ENV{KDE_AQP_LONG} || !$tested{ $_->[0] } } @{ $points{$what} };
+  $tested{ $_->[0] } = 1 for @new;
+  my %once;
+  $points{$what} = [ grep { $ENV{KDE_AQP_LONG} || !$once{ $_->[0] }++ } @new ];
+}
 
 # ------------------------------------------------------------------------------------- an error
 # In a session that goes on: no lock, no memory, no thread at work is left of it, and the same command

@@ -23,7 +23,7 @@ sql(q{
   INSERT INTO kept SELECT i, i FROM generate_series(1, 100) AS i;
   INSERT INTO dropped SELECT a FROM kept;
   SELECT kde_fit('kept', 'a', seed => 1), kde_fit('kept', 'b', seed => 1), kde_fit('dropped', 'a', seed => 1);
-  CREATE TABLE rows AS SELECT * FROM kde_aqp.fitted;
+  CREATE TABLE rows AS SELECT * FROM kde_aqp.dumped_densities();
   ALTER TABLE rows ALTER density TYPE text;
   DROP EXTENSION kde_aqp;
   CREATE EXTENSION kde_aqp VERSION '0.2.0';

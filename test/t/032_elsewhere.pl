@@ -207,15 +207,6 @@ is(rows('moved'), join(' ', 30000, sql('SELECT count(*) FROM moved WHERE w = 3')
 sql(q{SELECT kde_set_refresh('parent', 'v', max_age => '1 millisecond')});
 like(said('parent'), qr/^t\|fitted \d+ s ago/, 'age makes them stale');
 
-# Rows cannot be appended, neither by block nor by key.
-for my $by (qw(block key:v)) {
-  sql("SELECT kde_set_refresh('parent', 'v', append_by => '$by')");
-  like((both(q{SELECT kde_fit('parent', 'v')}))[1], qr/changes are not counted: queries do not read the table itself/,
-    "a fit says that rows cannot be appended by $by");
-  like(sql(q{SELECT action || ' ' || reason FROM kde_refresh('parent')}), qr/^refitted .*not appended: no state was kept/,
-    'and a refresh refits');
-}
-
 # What came by a restore may have been fitted to the table itself.
 sql('UPDATE kde_aqp.upkeep SET counters = NULL');
 is(said('moved'), $gone, 'where it is not known how a density was fitted, it is stale');

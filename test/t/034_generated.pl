@@ -57,18 +57,6 @@ unlike(staleness('t'), qr/\|t\|/, 'not after a refresh');
 is(sql(q{SELECT approx_count('t.twice', 1100, 1150) = count(*) FROM t WHERE twice BETWEEN 1100 AND 1150}), 't',
   'which has the new values');
 
-# Rows cannot be appended to what had other values.
-sql(q{SELECT kde_set_refresh('t', 'twice', append_by => 'key:id', scale_factor => 0, threshold => 0)});
-sql(q{SELECT kde_fit('t', 'twice')});
-sql(q{INSERT INTO t (id, y) SELECT 20000 + i, i % 100 FROM generate_series(1, 500) AS i});
-like(sql(q{SELECT action FROM kde_refresh('t')}), qr/^appended/m, 'rows are appended by a key');
-sql(q{
-  ALTER TABLE t ALTER twice SET EXPRESSION AS (-y);
-  INSERT INTO t (id, y) SELECT 30000 + i, i % 100 FROM generate_series(1, 500) AS i;
-});
-like(sql(q{SELECT action, reason FROM kde_refresh('t')}), qr/^refitted\|.*\Q${\changed('twice')}\E/m, 'but not to other values');
-is(sql(q{SELECT approx_count('t.twice', -50, 0) = count(*) FROM t WHERE twice BETWEEN -50 AND 0}), 't', 'fitted anew');
-
 # A stored one: the table's file is another.
 sql(q{SELECT kde_fit('t', 'stored')});
 sql('ALTER TABLE t ALTER stored SET EXPRESSION AS (4 * y)');

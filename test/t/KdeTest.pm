@@ -26,6 +26,19 @@ our @EXPORT = qw(open_session ask send_sql end_sql backend_pid wait_until tasks_
   };
 }
 
+# New servers are copies of one, as they are by themselves from PostgreSQL 16 on.
+{
+  no warnings 'redefine';
+  my $run = \&PostgreSQL::Test::Utils::system_or_bail;
+  *PostgreSQL::Test::Utils::system_or_bail = sub {
+    my ($program, @arguments) = @_;
+    my $template = $ENV{INITDB_TEMPLATE};
+    return $run->(@_)
+      unless defined $template && $program eq 'initdb' && "@arguments[0, 2 .. $#arguments]" eq '-D -A trust -N';
+    return $run->('cp', '-RPp', $template, $arguments[1]);
+  };
+}
+
 # A psql session that survives errors. Close it with $session->quit.
 sub open_session {
   my ($node, $database, @settings) = @_;

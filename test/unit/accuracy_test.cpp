@@ -6,6 +6,7 @@
 #include "accuracy/measure.h"
 #include "accuracy/picture.h"
 #include "accuracy/ranges.h"
+#include "accuracy/shapes.h"
 #include "accuracy/table.h"
 
 #include <gtest/gtest.h>
@@ -52,6 +53,15 @@ TEST(Slice, TotalsOfClosedRange) {
   EXPECT_EQ(s.mean, 0);
   EXPECT_DOUBLE_EQ(s.deviation, std::sqrt(4.5));
   EXPECT_TRUE(std::isnan(slice_of(std::vector<double>{1.0}, closed_range(2, 3)).mean));
+}
+
+TEST(Slice, OpenRangesHaveNoBound) {
+  Range range = closed_range(0, 2);
+  range.lower_unbounded = true;
+  EXPECT_EQ(slice_of(std::vector<double>{-3, -1, 2, 2, 5}, range).rows, 4U);
+  range = closed_range(2, 0);
+  range.upper_unbounded = true;
+  EXPECT_EQ(slice_of(std::vector<double>{-3, -1, 2, 2, 5}, range).sum, 9);
 }
 
 // The rule, counted anew with std::count_if.
@@ -156,6 +166,12 @@ TEST(Errors, MissingAverageIsTheMiddle) {
   const Answers answers = {{0, 0, kNan}};
   EXPECT_DOUBLE_EQ(error_of(kMean, answers, q), (5 - 3) / q.truth.deviation);
   EXPECT_TRUE(std::isnan(error_of(kCount, {{kNan, 0, 0}}, q)));
+}
+
+TEST(Errors, MissingAverageIsTheOnlyEnd) {
+  Question q = question_of({1, 2, 6}, 2, 10);
+  q.range.upper_unbounded = true;
+  EXPECT_DOUBLE_EQ(error_of(kMean, {{0, 0, kNan}}, q), (4 - 2) / q.truth.deviation);
 }
 
 TEST(Errors, NotMeasuredWhereTheirDivisorIsNone) {
@@ -367,7 +383,7 @@ TEST(Measure, TheSameForAnyNumberOfThreads) {
       const Level& b = three[c].levels[l];
       EXPECT_EQ(a.measured, l != kLevel10000);
       EXPECT_EQ(a.measured, b.measured);
-      EXPECT_EQ(a.density.words, b.density.words);
+      EXPECT_EQ(a.density.bytes, b.density.bytes);
       for (int q = 0; q < kQuantities; ++q) {
         for (int e = 0; e < kEstimators; ++e) {
           EXPECT_EQ(a.errors[e][q].measured, b.errors[e][q].measured);
@@ -393,6 +409,45 @@ TEST(Measure, CountsEverySampleAndRange) {
     EXPECT_GT(sampled.errors[kRaw][kCount].mean, 0);
     EXPECT_EQ(column.levels[kLevelAll].errors[kRaw][kCount].mean, 0);
     EXPECT_EQ(column.levels[kLevelAll].coverage[kCount].textbook_total().total, 0);
+  }
+}
+
+// --- shapes --------------------------------------------------------------------------------------
+
+// All values differ, so that every range is of the class it is made for; a tenth are NULL. In order
+// of time a block is one end of the column: only intervals that know of blocks hold the truth.
+TEST(Shapes, AsksEveryClassOfEveryShape) {
+  Table table;
+  table.name = "t";
+  table.rows = 30000;
+  Column column;
+  column.name = "x";
+  column.type = ColumnType::integer;
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    if (row % 10 == 7) {
+      column.null_rows.push_back(row);
+    } else {
+      column.values.push_back(static_cast<double>(row));
+    }
+  }
+  table.columns.push_back(column);
+  ShapesPlan plan;
+  plan.samples = 8;
+  plan.questions = 5;
+  const std::vector<ShapesColumn> columns = measure_shapes({table}, plan);
+  ASSERT_EQ(columns.size(), 1U);
+  EXPECT_EQ(columns[0].rows, (std::array<std::size_t, kDraws>{1000, 10000, 13500}));
+  for (int way = 0; way < kDraws; ++way) {
+    Tally counts;
+    for (int asked = 0; asked < kAskeds; ++asked) {
+      for (int c = 0; c < classes_of(asked); ++c) {
+        const ShapeFigures& figures = columns[0].figures[way][asked][c];
+        const long questions = asked == kEqual ? 0 : asked == kQuantile ? 1 : plan.questions;
+        EXPECT_NEAR(figures.held[kCount].total, questions * plan.samples, plan.samples);
+        counts.add(figures.held[kCount]);
+      }
+    }
+    EXPECT_GT(counts.share(), 0.85) << kDrawNames[way];
   }
 }
 

@@ -12,6 +12,7 @@
 #include "core/random.h"
 #include "distinct.h"
 #include "samples.h"
+#include "stop_at.h"
 
 namespace kde {
 namespace {
@@ -36,18 +37,6 @@ std::vector<double> bell(int cells) {
   return out;
 }
 
-std::vector<double> draw(const std::vector<double>& share, int n, std::uint64_t seed) {
-  Random random(seed);
-  std::vector<double> below, counts(share.size(), 0);
-  double sum = 0;
-  for (double s : share) below.push_back(sum += s);
-  for (int i = 0; i < n; ++i) {
-    const auto at = std::upper_bound(below.begin(), below.end() - 1, sum * random.uniform());
-    ++counts[static_cast<std::size_t>(at - below.begin())];
-  }
-  return counts;
-}
-
 AdaptiveEstimate estimate(const Cells& cells, double h, double sampled_share = 0, int threads = 1) {
   AdaptiveInput input;
   input.cells = &cells;
@@ -67,13 +56,6 @@ void expect_sound(const AdaptiveEstimate& e, const Cells& cells) {
   EXPECT_NEAR(samples::total(e.share), 1, 1e-9);
   EXPECT_TRUE(std::isfinite(e.bandwidth) && e.bandwidth >= 0);
   EXPECT_FALSE(e.model.empty());
-  for (int i = 0; i < kErrorScales; ++i) {
-    // Of the raw sample's: from next to nothing to half as much again.
-    EXPECT_GE(e.count_error[i], 0.01F);
-    EXPECT_LE(e.count_error[i], 2);
-    EXPECT_GE(e.mean_error[i], 0.01F);
-    EXPECT_LE(e.mean_error[i], 2);
-  }
 }
 
 // Mean squared error of the shares of ranges of 0.3 to 10 % of the mass, anywhere in the mass.
@@ -112,7 +94,7 @@ Compared compare(const std::vector<double>& truth, int n, double h, std::uint64_
   Compared sum;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     Cells cells = lattice(static_cast<int>(truth.size()));
-    cells.count = draw(truth, n, seed);
+    cells.count = samples::counts(truth, n, seed);
     const AdaptiveEstimate e = estimate(cells, h);
     expect_sound(e, cells);
     std::vector<double> raw = cells.count;
@@ -143,19 +125,15 @@ TEST(Adaptive, TheSampleOnClumpedColumns) {
 
 TEST(Adaptive, EveryRowIsCounted) {
   Cells cells = lattice(300);
-  cells.count = draw(bell(300), 700, 3);
+  cells.count = samples::counts(bell(300), 700, 3);
   const AdaptiveEstimate e = estimate(cells, 0.1, 1);
   for (std::size_t i = 0; i < cells.size(); ++i) EXPECT_EQ(e.share[i], cells.count[i] / 700);
-  for (int i = 0; i < kErrorScales; ++i) {
-    EXPECT_EQ(e.count_error[i], 1);
-    EXPECT_EQ(e.mean_error[i], 1);
-  }
 }
 
 // The rows seen are known: f times the sample and 1 - f times the estimate of the rest.
 TEST(Adaptive, WhatWasSeenIsKept) {
   Cells cells = lattice(300);
-  cells.count = draw(bell(300), 700, 3);
+  cells.count = samples::counts(bell(300), 700, 3);
   const AdaptiveEstimate none = estimate(cells, 0.1, 0);
   const AdaptiveEstimate half = estimate(cells, 0.1, 0.5);
   for (std::size_t i = 0; i < cells.size(); ++i)
@@ -166,17 +144,17 @@ TEST(Adaptive, WhatWasSeenIsKept) {
 std::vector<Cells> various() {
   std::vector<Cells> out;
   out.push_back(lattice(500));
-  out.back().count = draw(bell(500), 3000, 1);
+  out.back().count = samples::counts(bell(500), 3000, 1);
   std::vector<double> truth = bell(600);
   for (std::size_t i = 0; i < 600; i += 10) truth[i] *= 5;
   out.push_back(lattice(600));
-  out.back().count = draw(truth, 3000, 2);
+  out.back().count = samples::counts(truth, 3000, 2);
   std::vector<double> x = samples::lognormal(1500, 3);
   for (double& v : x) v = v * v / 2000;
   x.insert(x.end(), 400, 0.0);
-  const std::vector<WeightedValue> values = samples::distinct(x);
-  const std::vector<WeightedValue> zero = {{0.0, 400}};
-  out.push_back(value_cells({values, 0, 1}, zero));
+  std::vector<HistogramCell> values;
+  for (const WeightedValue& v : samples::distinct(x)) values.push_back({v.value, v.weight, true});
+  out.push_back(value_cells({values, 0, 1}, std::vector<std::size_t>{0}));
   out.push_back(lattice(5));
   out.back().count = {1, 30, 20, 10, 3};
   out.push_back(lattice(40));
@@ -195,20 +173,8 @@ TEST(Adaptive, TheSameBitsForAnyNumberOfThreads) {
       EXPECT_EQ(many.share, one.share);
       EXPECT_EQ(many.model, one.model);
       EXPECT_EQ(many.bandwidth, one.bandwidth);
-      EXPECT_TRUE(std::equal(one.count_error, one.count_error + kErrorScales, many.count_error));
-      EXPECT_TRUE(std::equal(one.mean_error, one.mean_error + kErrorScales, many.mean_error));
     }
   }
-}
-
-struct StopAt {
-  int at;
-  int polls = 0;
-};
-
-bool stop_at(void* arg) {
-  auto* s = static_cast<StopAt*>(arg);
-  return ++s->polls >= s->at;
 }
 
 TEST(Adaptive, StopsAtWhicheverPollSaysSo) {
@@ -217,11 +183,11 @@ TEST(Adaptive, StopsAtWhicheverPollSaysSo) {
     input.cells = &cells;
     input.plugin_bandwidth = 0.05;
     AdaptiveEstimate out;
-    StopAt never{1 << 30};
-    ASSERT_TRUE(estimate_adaptively(input, {1, stop_at, &never}, &out).ok());
+    StopAt never;
+    ASSERT_TRUE(estimate_adaptively(input, never.control, &out).ok());
     for (int k = 1; k <= never.polls; k += std::max(1, never.polls / 3)) {
-      StopAt stop{k};
-      EXPECT_EQ(estimate_adaptively(input, {1, stop_at, &stop}, &out).code, Code::cancelled) << k;
+      StopAt stop(k);
+      EXPECT_EQ(estimate_adaptively(input, stop.control, &out).code, Code::cancelled) << k;
       EXPECT_LE(stop.polls, k + 1);
     }
   }

@@ -24,16 +24,16 @@ inline const char* insane_answer(const DensityView& d, int ranges) {
                                 h.min,
                                 h.max,
                                 h.mean,
-                                h.origin,
                                 -std::numeric_limits<double>::max(),
                                 std::numeric_limits<double>::max(),
                                 5e-324};
   if (d.atoms() > 0) points.push_back(d.atom_value(d.atoms() / 2));
-  if (d.knots() > 0) {
-    for (int i : {0, d.knots() / 3, d.knots() / 2, d.knots() - 1})
-      points.push_back(d.to_x(d.knot_u(i)));
-    points.push_back(
-        d.to_x(d.knot_u(0) + (d.knot_u(d.knots() - 1) - d.knot_u(0)) * random.uniform()));
+  if (d.blocks() > 0) {
+    // Cells' ends and a place between two of them.
+    for (int i : {0, d.blocks() / 2, d.blocks() - 1})
+      points.push_back(d.value(d.block(i).first_key));
+    const double first = points[points.size() - 3];
+    points.push_back(first + (points.back() - first) * random.uniform());
   }
   const double tolerance = 1e-9 * h.rows;
   double before = 0;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/estimate/atoms.h"
-#include "core/fit.h"
+#include "core/fit/fit.h"
 #include "core/integrate/integrate.h"
 #include "core/random.h"
 
@@ -26,6 +26,13 @@ std::vector<WeightedValue> sorted(std::vector<double> x) {
   return out;
 }
 
+// One observation is what the heaviest value weighs.
+AtomSplit split(const std::vector<WeightedValue>& values, bool lattice) {
+  double unit = 1;
+  for (const WeightedValue& v : values) unit = std::max(unit, v.weight);
+  return split_atoms(values, lattice, unit);
+}
+
 double total(const std::vector<WeightedValue>& values) {
   double sum = 0;
   for (const WeightedValue& v : values) sum += v.weight;
@@ -36,11 +43,11 @@ TEST(Atoms, ZerosAmongContinuousValues) {
   Random random(1);
   std::vector<double> x;
   for (int i = 0; i < 5000; ++i) x.push_back(i % 10 < 9 ? 0 : std::exp(normal(random)));
-  const AtomSplit split = split_atoms(sorted(x), false, 256);
-  ASSERT_EQ(split.atoms.size(), 1U);
-  EXPECT_EQ(split.atoms[0].value, 0);
-  EXPECT_EQ(split.atoms[0].weight, 4500);
-  EXPECT_EQ(split.rest.size(), 500U);
+  const AtomSplit found = split(sorted(x), false);
+  ASSERT_EQ(found.atoms.size(), 1U);
+  EXPECT_EQ(found.atoms[0].value, 0);
+  EXPECT_EQ(found.atoms[0].weight, 4500);
+  EXPECT_EQ(found.rest.size(), 500U);
 }
 
 // On a lattice the background stays: the atom and the rest add up to the value's count.
@@ -53,18 +60,18 @@ TEST(Atoms, HeapsOnALatticeKeepTheirBackground) {
     x.push_back(v);
   }
   const std::vector<WeightedValue> values = sorted(x);
-  const AtomSplit split = split_atoms(values, true, 256);
-  ASSERT_GE(split.atoms.size(), 5U);
-  for (const WeightedValue& a : split.atoms) {
+  const AtomSplit found = split(values, true);
+  ASSERT_GE(found.atoms.size(), 5U);
+  for (const WeightedValue& a : found.atoms) {
     EXPECT_EQ(std::fmod(a.value, 50), 0) << a.value;
     double all = 0;
     double kept = 0;
     for (const WeightedValue& v : values) all += v.value == a.value ? v.weight : 0;
-    for (const WeightedValue& v : split.rest) kept += v.value == a.value ? v.weight : 0;
+    for (const WeightedValue& v : found.rest) kept += v.value == a.value ? v.weight : 0;
     EXPECT_GT(kept, 0);
     EXPECT_EQ(all, kept + a.weight);
   }
-  EXPECT_EQ(total(split.atoms) + total(split.rest), 40000);
+  EXPECT_EQ(total(found.atoms) + total(found.rest), 40000);
 }
 
 // The stated rate: in 400 samples without atoms at most kFalsePositives each; the chance of two or
@@ -76,7 +83,7 @@ TEST(Atoms, FalsePositivesAreRare) {
     std::vector<double> x;
     const double step = seed % 2 == 0 ? 1 : 0.02;  // some 400 or 20,000 lattice points
     for (int i = 0; i < 4000; ++i) x.push_back(step * std::floor(100 / step * random.uniform()));
-    samples_with_atoms += split_atoms(sorted(x), true, 256).atoms.empty() ? 0 : 1;
+    samples_with_atoms += split(sorted(x), true).atoms.empty() ? 0 : 1;
   }
   EXPECT_LE(samples_with_atoms, 3);
 }
@@ -86,29 +93,14 @@ TEST(Atoms, WeightsOfCompactedValuesAreNoEvidence) {
   std::vector<WeightedValue> values;
   for (int i = 0; i < 1000; ++i)
     values.push_back({static_cast<double>(i), i % 7 == 0 ? 64.0 : 1.0});
-  EXPECT_TRUE(split_atoms(values, false, 256).atoms.empty());
-}
-
-TEST(Atoms, LimitKeepsTheHeaviest) {
-  Random random(3);
-  std::vector<double> x;
-  for (int i = 0; i < 3000; ++i) x.push_back(normal(random));
-  for (int k = 1; k <= 5; ++k) x.insert(x.end(), static_cast<std::size_t>(100 * k), k / 8.0);
-  const AtomSplit split = split_atoms(sorted(x), false, 2);
-  ASSERT_EQ(split.atoms.size(), 2U);
-  EXPECT_EQ(split.atoms[0].value, 4 / 8.0);
-  EXPECT_EQ(split.atoms[1].value, 5 / 8.0);
-  EXPECT_EQ(total(split.atoms) + total(split.rest), 4500);
-  EXPECT_TRUE(split_atoms(sorted(x), false, 0).atoms.empty());
+  EXPECT_TRUE(split(values, false).atoms.empty());
 }
 
 // Through a fit: the mixture's counts. Off the atoms' places the count of a range is that of the
 // smooth rest, whose fraction is known; on an atom it is exact, every row having been read.
 TEST(Atoms, FittedMixtureCountsThemExactly) {
   Random random(4);
-  Sampler::Options options;
-  options.sample_rows = 100000;
-  Sampler sampler(options);
+  Sampler sampler({});
   constexpr int kRows = 20000;
   for (int i = 0; i < kRows; ++i) {
     const double v = i % 4 == 0 ? 0 : i % 4 == 1 ? 9999 : 50 + 10 * normal(random);
@@ -118,15 +110,12 @@ TEST(Atoms, FittedMixtureCountsThemExactly) {
   ASSERT_TRUE(sampler.finish(&sample).ok());
   FitOptions fit;
   fit.every_row_read = true;
-  std::vector<std::uint64_t> words;
-  std::size_t size;
+  DensityBytes bytes;
   FitReport report;
-  ASSERT_TRUE(fit_column(sample, fit, {}, &words, &size, &report).ok());
-  EXPECT_EQ(report.atoms, 2);
-  EXPECT_GT(report.knots, 2);
+  ASSERT_TRUE(fit_column(sample, fit, {}, &bytes, &report).ok());
   // The bandwidth is that of the normal part, sigma (4/(3n))^(1/5) = 1.55, not of the whole.
   EXPECT_LT(report.bandwidth, 3);
-  const DensityView d(words.data());
+  const DensityView d(bytes.data());
   const auto between = [&d](double a, double b) {
     Range r;
     r.lower_unbounded = r.upper_unbounded = false;
@@ -148,24 +137,7 @@ TEST(Atoms, FittedMixtureCountsThemExactly) {
 TEST(Atoms, FewDistinctValuesHaveNoNeighbourhood) {
   std::vector<double> x(5000, 1.0);
   for (int i = 0; i < 15; ++i) x.push_back(2 + i);
-  EXPECT_TRUE(split_atoms(sorted(x), false, 256).atoms.empty());
-}
-
-// Integers without atoms, streamed through a small compactor: none appears. Were neighbours
-// replaced by their means, light halves and quarters would surround every integer.
-TEST(Atoms, NoneInACompactedLattice) {
-  Random random(6);
-  Sampler::Options options;
-  options.sample_rows = -1;
-  options.bandwidth_rows = 1000;
-  options.compactor_capacity = 8192;
-  Sampler sampler(options);
-  for (int i = 0; i < 400000; ++i)
-    ASSERT_TRUE(sampler.add(std::floor(5000 + 1000 * normal(random))).ok());
-  Sample sample;
-  ASSERT_TRUE(sampler.finish(&sample).ok());
-  EXPECT_TRUE(split_atoms(sample.values, true, 256).atoms.empty());
-  EXPECT_TRUE(split_atoms(sample.values, false, 256).atoms.empty());
+  EXPECT_TRUE(split(sorted(x), false).atoms.empty());
 }
 
 // A steep end is a slope, not an atom: the neighbours on its one side do not bound it by their
@@ -176,7 +148,7 @@ TEST(Atoms, NoneAtASteepEnd) {
     Random random(seed);
     std::vector<double> x;
     for (int i = 0; i < 20000; ++i) x.push_back(std::floor(-20 * std::log(random.uniform())));
-    found += split_atoms(sorted(x), true, 256).atoms.empty() ? 0 : 1;
+    found += split(sorted(x), true).atoms.empty() ? 0 : 1;
   }
   EXPECT_LE(found, 1);
 }
@@ -197,10 +169,10 @@ TEST(Atoms, AreTheSameInValuesCountedTogether) {
       apart.insert(apart.end(), static_cast<std::size_t>(count), {static_cast<double>(i), 1});
     }
     std::vector<bool> atom(400);
-    for (const WeightedValue& a : split_atoms(together, true, 400, 1).atoms)
+    for (const WeightedValue& a : split_atoms(together, true, 1).atoms)
       atom[static_cast<std::size_t>(a.value)] = true;
     std::vector<bool> atom_apart(400);
-    for (const WeightedValue& a : split_atoms(apart, true, 400).atoms)
+    for (const WeightedValue& a : split(apart, true).atoms)
       atom_apart[static_cast<std::size_t>(a.value)] = true;
     EXPECT_EQ(atom, atom_apart) << mean;
     for (std::size_t i = 20; i < 380; ++i) {

@@ -71,6 +71,7 @@ TEST(Conditional, IsTheWeightedRegression) {
   for (const Axes axes : {Axes::normal_scores, Axes::linear, Axes::correlated}) {
     JointParts p = parts(3, 700, axes);
     p.header.reading_variance = 0.5;
+    p.effect.assign(joint_effects(3), 1);
     const Bytes b = encode(p);
     const JointView d = b.view();
     int tested = 0;
@@ -90,7 +91,7 @@ TEST(Conditional, IsTheWeightedRegression) {
         if (got.lower == low || got.upper == high) continue;
         // 0.75 + 0.5 of the variance of independent rows; Student's quantile is within a tenth of
         // the normal's with 20 degrees of freedom and more.
-        const double normal = normal_quantile(0.9) * std::sqrt(want.variance * 1.25);
+        const double normal = normal_central_quantile(0.9) * std::sqrt(want.variance * 1.25);
         EXPECT_GE(half, normal - kTolerance);
         EXPECT_LE(half, normal * 1.1 + kTolerance);
         EXPECT_NEAR((got.lower + got.upper) / 2, got.estimate, kTolerance);
@@ -165,7 +166,7 @@ TEST(Conditional, FewPointsHaveTheColumnsSpread) {
   const Interval got = conditional_mean(d, 1, 0, d.column(0).center, {});
   EXPECT_NEAR(got.estimate, d.column(1).center, 1e-9);
   // Two points of half the weight each.
-  const double half = normal_quantile(0.95) * std::sqrt(d.marginal(1)->variance / 2);
+  const double half = normal_central_quantile(0.95) * std::sqrt(d.marginal(1)->variance / 2);
   EXPECT_TRUE(got.upper - got.estimate >= half || got.upper == d.marginal(1)->max);
   EXPECT_TRUE(got.estimate - got.lower >= half || got.lower == d.marginal(1)->min);
 }

@@ -1,6 +1,6 @@
-// What becomes of sums whose device fails (device/retry.h): by the processor where that takes no
-// longer than the device's return, by the device once it is back, and else by nobody.
-#include "core/device/retry.h"
+// What becomes of sums whose device fails (sums/device_retry.h): by the processor where that takes
+// no longer than the device's return, by the device once it is back, and else by nobody.
+#include "core/sums/device_retry.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/estimate/kernel_estimate.h"
-#include "core/fit.h"
+#include "core/fit/fit.h"
 #include "core/sums/pair_sums.h"
 #include "device_steps.h"
 #include "fitted.h"
@@ -239,20 +239,18 @@ TEST(DeviceRetry, OfAnEstimate) {
 
 // By a method that would otherwise do with any bandwidth there is.
 TEST(DeviceRetry, OfAnAutomaticFit) {
-  Sampler::Options options = fitted::keep_all();
-  options.bandwidth_rows = 70'000;  // twice 2.4 s
-  const Sample sample = fitted::sample_of(samples::normal(70'000, 1), options);
+  const auto sample = fitted::sample_of(samples::normal(65'000, 1));
   HollowDevice device;
   device.fails_at = {1};
   device.is_gone = true;
   DeviceUse use;
   FitOptions fit;
   fit.exact = true;
+  fit.bandwidth_rows = 65'000;  // twice 2.1 s
   fit.engine = on_device(&device, &use, 2);
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
+  DensityBytes bytes;
   FitReport report;
-  EXPECT_EQ(fit_column(sample, fit, {}, &words, &size, &report).code, Code::unavailable);
+  EXPECT_EQ(fit_column(sample, fit, {}, &bytes, &report).code, Code::unavailable);
   EXPECT_EQ(use.trouble.code, Code::failed);
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/sampling/compactor.h"
+#include "core/summary/weighted_value.h"
 
 namespace kde::samples {
 

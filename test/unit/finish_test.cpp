@@ -1,6 +1,6 @@
 // From rows to a density: what is found of a column (lattice, bandwidth) against what is known of
 // it, and what the density says of its rows.
-#include "core/aggregate/finish.h"
+#include "core/fit/finish.h"
 
 #include <gtest/gtest.h>
 
@@ -39,14 +39,10 @@ class Heap {
   std::vector<std::unique_ptr<double[]>> chunks_;
 };
 
-struct Density {
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
-
-  const Header& header() const { return *reinterpret_cast<const Header*>(words.data()); }
+struct Density : DensityBytes {
   std::vector<HistogramCell> cells() const {
     std::vector<HistogramCell> out;
-    decode_histogram(HistogramView(words.data()), &out);
+    decode_histogram(DensityView(data()), &out);
     std::erase_if(out, [](const HistogramCell& c) { return c.rows == 0; });
     return out;
   }
@@ -64,9 +60,9 @@ class Finish : public testing::Test {
   Density finished() {
     Density out;
     EXPECT_TRUE(summary.settle().ok());
-    const Status status = finish(summary, options, {}, &out.words, &out.size);
+    const Status status = finish(summary, options, {}, &out);
     EXPECT_TRUE(status.ok()) << status.message;
-    const Status valid = validate(out.words.data(), out.size);
+    const Status valid = validate(out.data(), out.size());
     EXPECT_TRUE(valid.ok()) << valid.message;
     return out;
   }
@@ -88,7 +84,7 @@ TEST_F(Finish, DescribesTheRows) {
   summary.add_null(5);
   const Density d = finished();
   const Header& h = d.header();
-  EXPECT_EQ(h.kind, Kind::histogram);
+  EXPECT_EQ(h.kind, Kind::one_column);
   EXPECT_EQ(h.kernel, Kernel::gaussian);
   EXPECT_EQ(h.flags, kBounded | kEveryRowRead);
   EXPECT_EQ(h.method, Method::plugin);
@@ -104,7 +100,11 @@ TEST_F(Finish, DescribesTheRows) {
   EXPECT_EQ(h.mean, 2);
   EXPECT_EQ(h.variance, 0.5);
   EXPECT_EQ(h.error, 0);
-  EXPECT_EQ(h.sampling_variance, 0);
+  EXPECT_EQ(h.rows_variance, 0);
+  EXPECT_EQ(h.end_variance, 0);
+  for (const auto& scales : h.count_variance) {
+    for (const float variance : scales) EXPECT_EQ(variance, 0);
+  }
   EXPECT_EQ(d.cells().size(), 3U);
 }
 
@@ -303,13 +303,13 @@ TEST_F(Finish, KeepsToTheBudget) {
   for (const std::size_t budget : {kLeastHistogramBytes, std::size_t{2000}, std::size_t{8000}}) {
     options.budget = budget;
     const Density d = finished();
-    EXPECT_LE(d.size, budget);
+    EXPECT_LE(d.size(), budget);
     EXPECT_GT(d.header().error, 0);
   }
   Density d;
   for (const std::size_t budget : {std::size_t{0}, kLeastHistogramBytes - 1, kMaxBytes + 1}) {
     options.budget = budget;
-    EXPECT_EQ(finish(summary, options, {}, &d.words, &d.size).code, Code::invalid_argument);
+    EXPECT_EQ(finish(summary, options, {}, &d).code, Code::invalid_argument);
   }
 }
 
@@ -327,7 +327,7 @@ TEST_F(Finish, CanBeCancelledAtEveryPoll) {
     control.should_stop = Polls::stop;
     control.stop_arg = &left;
     Density d;
-    const Status status = finish(summary, options, control, &d.words, &d.size);
+    const Status status = finish(summary, options, control, &d);
     if (status.ok()) break;
     ASSERT_EQ(status.code, Code::cancelled) << polls;
     ASSERT_LT(polls, 10'000);
@@ -359,9 +359,9 @@ TEST_F(Finish, OneHeavyWeight) {
     for (const double x : samples::normal(30000, 42)) ASSERT_TRUE(heavy.add(x).ok());
     ASSERT_TRUE(heavy.settle().ok());
     Density d;
-    const Status status = finish(heavy, options, {}, &d.words, &d.size);
+    const Status status = finish(heavy, options, {}, &d);
     ASSERT_TRUE(status.ok()) << status.message;
-    EXPECT_TRUE(validate(d.words.data(), d.size).ok());
+    EXPECT_TRUE(validate(d.data(), d.size()).ok());
     // That of 30,000 normal rows is 0.13; with 200 cells left of them at least, n^(1/5) makes it
     // 2.7 times that at most.
     EXPECT_GT(d.header().bandwidth, 0.1);

@@ -1,10 +1,10 @@
 // What the tests of the stored density share: columns of known shape, the way from values to a
-// fitted density, and the slow references (plain and mirrored kernel sums) it is held against.
+// fitted density, and the slow reference (the kernel sum) it is held against.
 #pragma once
 
 #include "core/density/format.h"
-#include "core/estimate/kernel_sum.h"
-#include "core/fit.h"
+#include "kernel_sum.h"
+#include "core/fit/fit.h"
 #include "core/integrate/integrate.h"
 #include "core/random.h"
 #include "core/sampling/sampler.h"
@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
@@ -26,35 +27,48 @@ namespace kde::fitted {
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// All values kept; few for the pair sums, which are not what is tested here.
+// Every row goes into the sample's summary.
 inline Sampler::Options keep_all() {
   Sampler::Options o;
-  o.sample_rows = 10'000'000;
-  o.bandwidth_rows = 1024;
   o.seed = 7;
   return o;
 }
 
-inline Sample sample_of(const std::vector<double>& x, const Sampler::Options& o = keep_all()) {
-  Sampler sampler(o);
-  for (double v : x) EXPECT_TRUE(sampler.add(v).ok());
-  Sample out;
-  EXPECT_TRUE(sampler.finish(&out).ok());
-  return out;
+// A Sample stays where it is: what sample_of() makes is made in place.
+struct OwnSample : Sample {
+  OwnSample(const std::vector<double>& x, const Sampler::Options& o) {
+    Sampler sampler(o);
+    for (double v : x) EXPECT_TRUE(sampler.add(v).ok());
+    EXPECT_TRUE(sampler.finish(this).ok());
+  }
+};
+
+inline OwnSample sample_of(const std::vector<double>& x, const Sampler::Options& o = keep_all()) {
+  return OwnSample(x, o);
+}
+
+inline std::uint64_t* words(DensityBytes* bytes) {
+  return reinterpret_cast<std::uint64_t*>(bytes->data());
+}
+
+// Cuts the bytes off at `size`, or adds zeros up to it.
+inline void resize(DensityBytes* bytes, std::size_t size) {
+  DensityBytes other(size);
+  if (size > 0) std::memcpy(other.data(), bytes->data(), std::min(size, bytes->size()));
+  *bytes = std::move(other);
 }
 
 struct Fitted {
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
+  DensityBytes bytes;
   FitReport report;
   Status status;
 
-  DensityView view() const { return DensityView(words.data()); }
+  DensityView view() const { return DensityView(bytes.data()); }
 };
 
 inline Fitted fit(const Sample& sample, const FitOptions& options = {}) {
   Fitted f;
-  f.status = fit_column(sample, options, Control{}, &f.words, &f.size, &f.report);
+  f.status = fit_column(sample, options, Control{}, &f.bytes, &f.report);
   EXPECT_TRUE(f.status.ok()) << f.status.message;
   return f;
 }
@@ -109,55 +123,23 @@ inline Range range(double a, double b, bool lower_inclusive = true, bool upper_i
   return r;
 }
 
-// The kernel sum the stored density stands for: over the values (automatic: between `lower` and
-// `upper`, with every mirror image that reaches in), normalised to mass 1.
+// The kernel sum the stored density stands for: over all values, its mass 1.
 class Reference {
  public:
   Reference(const std::vector<WeightedValue>& values, double h, Kernel kernel = Kernel::gaussian)
-      : values_(values), sum_(values_, h, kernel), lower_(-kInf), upper_(kInf), whole_(1) {}
-
-  Reference(const std::vector<WeightedValue>& values, double h, double lower, double upper,
-            Kernel kernel = Kernel::gaussian)
-      : values_(images(values, h, lower, upper)),
-        sum_(values_, h, kernel),
-        lower_(lower),
-        upper_(upper),
-        whole_(sum_.mass(lower, upper)) {}
+      : sum_(values, h, kernel) {}
 
   Reference(const Reference&) = delete;
   Reference& operator=(const Reference&) = delete;
 
-  double mass(double t) const { return sum_.mass(lower_, clamp(t)) / whole_; }
-  double mass(double a, double b) const { return sum_.mass(clamp(a), clamp(b)) / whole_; }
-  double first(double a, double b) const { return sum_.first_moment(clamp(a), clamp(b)) / whole_; }
-  double second(double a, double b) const {
-    return sum_.second_moment(clamp(a), clamp(b)) / whole_;
-  }
-  double density(double t) const { return t < lower_ || t > upper_ ? 0 : sum_.density(t) / whole_; }
+  double mass(double t) const { return sum_.mass(-kInf, t); }
+  double mass(double a, double b) const { return sum_.mass(a, b); }
+  double first(double a, double b) const { return sum_.first_moment(a, b); }
+  double second(double a, double b) const { return sum_.second_moment(a, b); }
+  double density(double t) const { return sum_.density(t); }
 
  private:
-  double clamp(double t) const { return std::clamp(t, lower_, upper_); }
-
-  // Reflection at both ends: v + 2k(upper - lower) and 2 lower - v + 2k(upper - lower). What is
-  // further off than 9h adds less than Phi(-9) = 1.1e-19 of a value's mass.
-  static std::vector<WeightedValue> images(const std::vector<WeightedValue>& values, double h,
-                                           double lower, double upper) {
-    std::vector<WeightedValue> out;
-    const double period = 2 * (upper - lower);
-    const int repeats = static_cast<int>(9 * h / period) + 2;
-    for (const WeightedValue& v : values) {
-      for (int k = -repeats; k <= repeats; ++k) {
-        for (double at : {v.value + k * period, 2 * lower - v.value + k * period}) {
-          if (at >= lower - 9 * h && at <= upper + 9 * h) out.push_back({at, v.weight});
-        }
-      }
-    }
-    return out;
-  }
-
-  std::vector<WeightedValue> values_;
   KernelSum sum_;
-  double lower_, upper_, whole_;
 };
 
 // Where to cut: around sample points at multiples of h (all of them in a small sample, the ends

@@ -90,8 +90,9 @@ double value_at(const Header& h, std::int64_t key) {
   return key >= key_of(h.max) ? h.max : value_of_key(key);
 }
 
-void decode(const std::vector<std::uint64_t>& words, std::size_t size, Stored* out) {
-  const char* p = reinterpret_cast<const char*>(words.data());
+void decode(const DensityBytes& bytes, Stored* out) {
+  const char* p = bytes.data();
+  const std::size_t size = bytes.size();
   Header& h = out->header;
   out->size = size;
   ASSERT_GE(size, sizeof h);
@@ -100,14 +101,12 @@ void decode(const std::vector<std::uint64_t>& words, std::size_t size, Stored* o
   p += sizeof h;
   EXPECT_EQ(h.varlena, 0U);
   EXPECT_EQ(h.version, kFormatVersion);
-  EXPECT_EQ(h.kind, Kind::histogram);
-  EXPECT_EQ(h.origin, 0);
-  EXPECT_EQ(h.exponent, 0);
+  EXPECT_EQ(h.kind, Kind::one_column);
   EXPECT_TRUE(h.error >= 0 && h.error <= 1);
-  ASSERT_LE(sizeof h + 16 * h.atoms + 24 * h.knots, size);
+  ASSERT_LE(sizeof h + 16 * h.atoms + 24 * h.blocks, size);
   out->atom_value.resize(h.atoms);
   out->atom_rows.resize(h.atoms);
-  out->blocks.resize(h.knots);
+  out->blocks.resize(h.blocks);
   if (h.atoms > 0) {
     std::memcpy(out->atom_value.data(), p, 8 * h.atoms);
     std::memcpy(out->atom_rows.data(), p + 8 * h.atoms, 8 * h.atoms);
@@ -125,24 +124,23 @@ void decode(const std::vector<std::uint64_t>& words, std::size_t size, Stored* o
     total = out->atom_rows[i];
     out->atom_rows[i] = own;
   }
-  if (h.knots > 0) std::memcpy(out->blocks.data(), p, 24 * h.knots);
-  p += 24 * h.knots;
-  const std::size_t bytes =
-      size - static_cast<std::size_t>(p - reinterpret_cast<const char*>(words.data()));
+  if (h.blocks > 0) std::memcpy(out->blocks.data(), p, 24 * h.blocks);
+  p += 24 * h.blocks;
+  const std::size_t left = size - static_cast<std::size_t>(p - bytes.data());
 
   std::size_t bit = 0;
   const auto take = [&](int bits) {
     std::uint64_t field = 0;
     for (int i = 0; i < bits; ++i, ++bit) {
-      if (bit / 8 < bytes) field |= static_cast<std::uint64_t>((p[bit / 8] >> (bit % 8)) & 1) << i;
+      if (bit / 8 < left) field |= static_cast<std::uint64_t>((p[bit / 8] >> (bit % 8)) & 1) << i;
     }
     return field;
   };
   std::int64_t last = std::numeric_limits<std::int64_t>::min();
   double below = 0;
   bool after_point = false;
-  if (h.knots > 0) {
-    EXPECT_GT(h.slope_unit, 0);
+  if (h.blocks > 0) {
+    EXPECT_GT(h.row_unit, 0);
   }
   for (const HistogramBlock& b : out->blocks) {
     ASSERT_LT(b.last_cell, kHistogramCells);
@@ -157,7 +155,7 @@ void decode(const std::vector<std::uint64_t>& words, std::size_t size, Stored* o
     ASSERT_EQ(b.byte, bit / 8);
     EXPECT_GE(b.first_key, last);
     EXPECT_NEAR(b.rows_below, below, 1e-9 * h.rows);
-    EXPECT_LE(b.rows_below, h.smooth_rows);
+    EXPECT_LE(b.rows_below, h.cell_rows);
     out->any_rounded |= b.key_shift > 0;
     std::int64_t key = b.first_key;
     for (int i = 0; i <= b.last_cell; ++i) {
@@ -168,7 +166,7 @@ void decode(const std::vector<std::uint64_t>& words, std::size_t size, Stored* o
       std::int64_t end = 0;
       ASSERT_FALSE(
           __builtin_add_overflow(key, static_cast<std::int64_t>(step << b.key_shift), &end));
-      const double rows = static_cast<double>(take(b.rows_bits) << b.rows_shift) * h.slope_unit;
+      const double rows = static_cast<double>(take(b.rows_bits) << b.rows_shift) * h.row_unit;
       if (point) {
         if (after_point) {
           EXPECT_GT(end, last) << "two points at one value";
@@ -186,15 +184,17 @@ void decode(const std::vector<std::uint64_t>& words, std::size_t size, Stored* o
       after_point = point;
     }
   }
-  EXPECT_LT(bytes * 8 - bit, 64U);
-  EXPECT_EQ(take(static_cast<int>(bytes * 8 - bit)), 0U);
-  EXPECT_NEAR(below, h.smooth_rows, 1e-9 * h.rows);
+  EXPECT_LT(left * 8 - bit, 64U);
+  EXPECT_EQ(take(static_cast<int>(left * 8 - bit)), 0U);
+  EXPECT_NEAR(below, h.cell_rows, 1e-9 * h.rows);
   EXPECT_NEAR(total + below, h.finite_rows(), 1e-9 * h.rows);
   out->function = Function(out->parts, h.lattice_step);
 }
 
 Header header_of(const Cells& cells, double step = 0, double scale = 0) {
   Header h{};
+  h.known_below = -std::numeric_limits<double>::infinity();
+  h.known_above = std::numeric_limits<double>::infinity();
   h.method = Method::plugin;
   h.flags = kEveryRowRead;
   for (const HistogramCell& c : cells) h.rows += c.rows;
@@ -221,16 +221,15 @@ std::vector<Part> parts_of(const Cells& cells) {
 Stored round_trip(const Cells& cells, std::size_t budget, double step = 0, double scale = 0,
                   bool compare = true) {
   const Header h = header_of(cells, step, scale);
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
+  DensityBytes bytes;
   Stored stored;
-  const Status s = encode_histogram(h, cells, 0, budget, &words, &size);
+  const Status s = encode_histogram(h, cells, 0, budget, &bytes);
   EXPECT_TRUE(s.ok()) << s.message;
   if (!s.ok()) return stored;
-  EXPECT_LE(size, budget);
-  const Status valid = validate(words.data(), size);
+  EXPECT_LE(bytes.size(), budget);
+  const Status valid = validate(bytes.data(), bytes.size());
   EXPECT_TRUE(valid.ok()) << valid.message;
-  decode(words, size, &stored);
+  decode(bytes, &stored);
   if (!compare || testing::Test::HasFatalFailure()) return stored;
   // Rounded up, the greatest value stands for itself.
   double last = stored.atom_value.empty() ? -kLargest : stored.atom_value.back();
@@ -611,19 +610,17 @@ TEST(HistogramEncode, ChordsKeepTheirTolerance) {
 TEST(HistogramEncode, SlackIsAdded) {
   const Cells cells = {{1, 3, true}, {2, 4, true}};
   const Header h = header_of(cells);
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
+  DensityBytes bytes;
   Stored stored;
-  ASSERT_TRUE(encode_histogram(h, cells, 0.25, 4096, &words, &size).ok());
-  decode(words, size, &stored);
+  ASSERT_TRUE(encode_histogram(h, cells, 0.25, 4096, &bytes).ok());
+  decode(bytes, &stored);
   EXPECT_EQ(stored.header.error, 0.25);
 }
 
 TEST(HistogramEncode, RefusesWhatIsNoColumn) {
   const auto code = [](const Cells& cells, double step, std::size_t budget) {
-    std::vector<std::uint64_t> words;
-    std::size_t size = 0;
-    return encode_histogram(header_of(cells, step), cells, 0, budget, &words, &size).code;
+    DensityBytes bytes;
+    return encode_histogram(header_of(cells, step), cells, 0, budget, &bytes).code;
   };
   const double inf = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -642,11 +639,10 @@ TEST(HistogramEncode, RefusesWhatIsNoColumn) {
   Cells cells = {{1, 1, true}};
   Header h = header_of(cells);
   h.rows = 2;
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
-  EXPECT_EQ(encode_histogram(h, cells, 0, 4096, &words, &size).code, Code::invalid_argument);
+  DensityBytes bytes;
+  EXPECT_EQ(encode_histogram(h, cells, 0, 4096, &bytes).code, Code::invalid_argument);
   h.rows = 1;
-  EXPECT_EQ(encode_histogram(h, cells, nan, 4096, &words, &size).code, Code::invalid_argument);
+  EXPECT_EQ(encode_histogram(h, cells, nan, 4096, &bytes).code, Code::invalid_argument);
 }
 
 }  // namespace

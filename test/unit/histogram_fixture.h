@@ -17,31 +17,16 @@
 
 namespace kde::histograms {
 
-struct Bytes {
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
-
-  Header& header() { return *reinterpret_cast<Header*>(words.data()); }
+struct Bytes : DensityBytes {
   HistogramBlock& block(int b) {
-    return reinterpret_cast<HistogramBlock*>(reinterpret_cast<char*>(words.data()) +
-                                             sizeof(Header) +
+    return reinterpret_cast<HistogramBlock*>(data() + sizeof(Header) +
                                              header().atoms * 2 * sizeof(double))[b];
   }
   std::uint64_t* cell_words() {
-    return reinterpret_cast<std::uint64_t*>(&block(static_cast<int>(header().knots)));
+    return reinterpret_cast<std::uint64_t*>(&block(static_cast<int>(header().blocks)));
   }
-  DensityView view() const { return DensityView(words.data()); }
-  HistogramView histogram() const { return HistogramView(words.data()); }
-  Status validate() const { return kde::validate(words.data(), size); }
-};
-
-struct Parts {
-  Header header{};  // rows, totals and sizes are set by encode()
-  std::vector<HistogramCell> cells, atoms;
-  int cells_a_block = kHistogramCells;
-  unsigned key_bits = 63, rows_bits = 53;
-  bool by_kind = false;  // ranges and points in blocks of their own
-  bool keep_header = false;
+  DensityView view() const { return DensityView(data()); }
+  Status validate() const { return kde::validate(data(), size()); }
 };
 
 // A bounded one of doubles.
@@ -50,8 +35,19 @@ inline Header plain_header() {
   h.flags = kBounded | kEveryRowRead;
   h.value_type = ValueType::float8;
   h.method = Method::plugin;
+  h.known_below = -fitted::kInf;
+  h.known_above = fitted::kInf;
   return h;
 }
+
+struct Parts {
+  Header header = plain_header();  // rows, totals and sizes are set by encode()
+  std::vector<HistogramCell> cells, atoms;
+  int cells_a_block = kHistogramCells;
+  unsigned key_bits = 63, rows_bits = 53;
+  bool by_kind = false;  // ranges and points in blocks of their own
+  bool keep_header = false;
+};
 
 inline std::int64_t key_at(const Header& h, double x) {
   return h.lattice_step > 0
@@ -63,9 +59,8 @@ inline std::int64_t key_at(const Header& h, double x) {
 inline Bytes encode(const Parts& parts) {
   Header h = parts.header;
   h.version = kFormatVersion;
-  h.kind = Kind::histogram;
-  h.kernel = Kernel::gaussian;
-  h.slope_unit = 1;
+  h.kind = Kind::one_column;
+  h.row_unit = 1;
   std::vector<HistogramBlock> blocks;
   std::vector<bool> bits;
   const auto put = [&bits](std::uint64_t field, unsigned n) {
@@ -109,9 +104,8 @@ inline Bytes encode(const Parts& parts) {
     if (bits[i]) words[i / 64] |= std::uint64_t{1} << i % 64;
   }
   h.atoms = static_cast<std::uint32_t>(parts.atoms.size());
-  h.knots = static_cast<std::uint32_t>(blocks.size());
-  h.smooth_rows = rows;
-  Bytes out;
+  h.blocks = static_cast<std::uint32_t>(blocks.size());
+  h.cell_rows = rows;
   std::vector<char> bytes;
   const auto append = [&bytes](const void* from, std::size_t n) {
     if (n == 0) return;
@@ -132,9 +126,9 @@ inline Bytes encode(const Parts& parts) {
   append(atom_rows.data(), atom_rows.size() * sizeof(double));
   append(blocks.data(), blocks.size() * sizeof(HistogramBlock));
   append(words.data(), words.size() * sizeof(std::uint64_t));
-  out.size = bytes.size();
-  out.words.resize(bytes.size() / 8);
-  std::memcpy(out.words.data(), bytes.data(), bytes.size());
+  Bytes out;
+  static_cast<DensityBytes&>(out) = DensityBytes(bytes.size());
+  std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "answers.h"
-#include "core/estimate/normal.h"
+#include "core/kernel/normal.h"
 #include "core/integrate/interval.h"
 #include "histogram_fixture.h"
 
@@ -307,7 +307,7 @@ TEST(HistogramIntegral, MiddleOfSubnormalValues) {
   p.cells = {{0, 0, true}};
   Bytes b = encode(p);
   // As many rows as rounding may leave to cells that have none: a mean is asked for all the same.
-  b.header().smooth_rows = 0x1p-40;
+  b.header().cell_rows = 0x1p-40;
   ASSERT_TRUE(b.validate().ok()) << b.validate().message;
   fitted::expect_sane_answers(b.view(), 2000);
   const RangeMoments m = moments(b.view(), between(-least, least));

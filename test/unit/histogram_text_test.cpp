@@ -23,10 +23,9 @@ std::string text_of(const Bytes& b) {
 }
 
 Status read(const std::string& text) {
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
+  DensityBytes bytes;
   const std::vector<char> exact(text.begin(), text.end());
-  return from_text({exact.data(), exact.size()}, &words, &size);
+  return from_text({exact.data(), exact.size()}, &bytes);
 }
 
 std::string with(std::string text, const std::string& from, const std::string& to) {
@@ -60,12 +59,10 @@ TEST(HistogramText, RoundTripsToTheSameBytes) {
           p.rows_bits = 11;
           const Bytes b = encode(p);
           ASSERT_TRUE(b.validate().ok());
-          std::vector<std::uint64_t> words;
-          std::size_t size = 0;
-          const Status s = from_text(text_of(b), &words, &size);
+          DensityBytes bytes;
+          const Status s = from_text(text_of(b), &bytes);
           ASSERT_TRUE(s.ok()) << s.message << text_of(b);
-          EXPECT_EQ(size, b.size);
-          EXPECT_EQ(words, b.words);
+          EXPECT_EQ(bytes, b);
         }
       }
     }
@@ -75,7 +72,8 @@ TEST(HistogramText, RoundTripsToTheSameBytes) {
 TEST(HistogramText, ReadsAsDocumented) {
   const std::string text = text_of(encode(small()));
   EXPECT_EQ(
-      text.rfind("kde/1 kind=histogram kernel=gaussian type=double_precision method=plugin", 0), 0u)
+      text.rfind("kde/2 kernel=gaussian type=double_precision method=plugin flags=3 rows=21 ", 0),
+      0u)
       << text;
   EXPECT_NE(text.find(" atoms=[2:9] blocks=[1:0:0:2:0:3:mixed(0@1,3:5,2@6)]"), std::string::npos)
       << text;
@@ -106,9 +104,8 @@ TEST(HistogramText, StrictReading) {
   EXPECT_FALSE(read(with(text, ":2:0:3:mixed", ":2:0:54:mixed")).ok());
   EXPECT_FALSE(read(with(text, ":2:0:3:mixed", ":2:51:3:mixed")).ok());
   EXPECT_FALSE(read(with(text, "0:2:0:3:mixed", "63:2:0:3:mixed")).ok());
-  EXPECT_FALSE(read(with(text, "kind=histogram ", "")).ok());
-  EXPECT_FALSE(read(with(text, "kind=histogram", "kind=one_column")).ok());
-  EXPECT_FALSE(read(with(text, "kind=histogram", "kind=")).ok());
+  EXPECT_FALSE(read(with(text, "kde/2", "kde/1")).ok());
+  EXPECT_FALSE(read(with(text, "kde/2", "kde/2 kind=one_column")).ok());
   EXPECT_FALSE(read(with(text, "blocks=", "knots=[] moments=[] blocks=")).ok());
   EXPECT_FALSE(read(text + " knots=[]").ok());
   std::string many = "(0@1";

@@ -34,7 +34,7 @@ TEST(HistogramValidate, AcceptsWhatIsWellFormed) {
         const Bytes b = encode(p);
         const Status s = b.validate();
         EXPECT_TRUE(s.ok()) << s.message << " " << n << lattice << by_kind;
-        EXPECT_EQ(histogram_size(b.words.data(), b.size), b.size);
+        EXPECT_EQ(histogram_size(b.data(), b.size()), b.size());
         fitted::expect_sane_answers(b.view(), 200);
       }
     }
@@ -46,7 +46,7 @@ TEST(HistogramValidate, NoRows) {
   p.header = histograms::plain_header();
   p.header.nulls = 3;
   const Bytes b = encode(p);
-  EXPECT_EQ(b.size, sizeof(Header));
+  EXPECT_EQ(b.size(), sizeof(Header));
   EXPECT_TRUE(b.validate().ok());
   fitted::expect_sane_answers(b.view(), 100);
 }
@@ -56,18 +56,15 @@ TEST(HistogramValidate, RefusesEachBrokenRule) {
   using Break = std::function<void(Bytes&)>;
   const std::vector<std::pair<const char*, Break>> rules = {
       {"version", [](Bytes& b) { b.header().version = 9; }},
-      {"kernel", [](Bytes& b) { b.header().kernel = Kernel::biweight; }},
-      {"corrected", [](Bytes& b) { b.header().flags |= kCorrected; }},
-      {"lattice atoms", [](Bytes& b) { b.header().flags |= kLatticeAtoms; }},
-      {"origin", [](Bytes& b) { b.header().origin = 1; }},
-      {"exponent", [](Bytes& b) { b.header().exponent = 1; }},
-      {"unit", [](Bytes& b) { b.header().slope_unit = 0; }},
-      {"other unit", [](Bytes& b) { b.header().slope_unit = 1.001; }},
-      {"cells' rows", [](Bytes& b) { b.header().smooth_rows += 1; }},
+      {"kernel", [](Bytes& b) { b.header().kernel = Kernel{kKernels}; }},
+      {"flags", [](Bytes& b) { b.header().flags |= 8; }},
+      {"unit", [](Bytes& b) { b.header().row_unit = 0; }},
+      {"other unit", [](Bytes& b) { b.header().row_unit = 1.001; }},
+      {"cells' rows", [](Bytes& b) { b.header().cell_rows += 1; }},
       {"rows", [](Bytes& b) { b.header().rows += 1; }},
       {"atoms", [](Bytes& b) { b.header().atoms -= 1; }},
-      {"blocks", [](Bytes& b) { b.header().knots += 1; }},
-      {"many blocks", [](Bytes& b) { b.header().knots = 0x80000000u; }},
+      {"blocks", [](Bytes& b) { b.header().blocks += 1; }},
+      {"many blocks", [](Bytes& b) { b.header().blocks = 0x80000000u; }},
       {"lattice too fine", [](Bytes& b) { b.header().lattice_step = 1e-300; }},
       {"a lattice that the keys are not of", [](Bytes& b) { b.header().lattice_step = 1; }},
       {"max", [](Bytes& b) { b.header().max = b.header().mean = b.header().min; }},
@@ -86,14 +83,10 @@ TEST(HistogramValidate, RefusesEachBrokenRule) {
       {"rows bits", [](Bytes& b) { b.block(1).rows_bits = 54; }},
       {"kinds", [](Bytes& b) { b.block(1).kinds = static_cast<CellKinds>(3); }},
       {"rows shift", [](Bytes& b) { b.block(1).rows_shift = 1; }},
-      {"padding", [](Bytes& b) { b.words.back() |= std::uint64_t{1} << 63; }},
-      {"one word more",
-       [](Bytes& b) {
-         b.words.push_back(0);
-         b.size += 8;
-       }},
-      {"one word less", [](Bytes& b) { b.size -= 8; }},
-      {"one byte less", [](Bytes& b) { b.size -= 1; }},
+      {"padding", [](Bytes& b) { fitted::words(&b)[b.size() / 8 - 1] |= std::uint64_t{1} << 63; }},
+      {"one word more", [](Bytes& b) { fitted::resize(&b, b.size() + 8); }},
+      {"one word less", [](Bytes& b) { fitted::resize(&b, b.size() - 8); }},
+      {"one byte less", [](Bytes& b) { fitted::resize(&b, b.size() - 1); }},
   };
   Parts p = mixture(40, false);
   p.cells_a_block = 7;
@@ -135,11 +128,11 @@ TEST(HistogramValidate, EveryBitFlipped) {
     const Bytes valid = encode(p);
     ASSERT_TRUE(valid.validate().ok());
     int passed = 0;
-    for (std::size_t bit = 32; bit < valid.size * 8; ++bit) {
+    for (std::size_t bit = 32; bit < valid.size() * 8; ++bit) {
       Bytes b = valid;
-      b.words[bit / 64] ^= std::uint64_t{1} << bit % 64;
+      fitted::words(&b)[bit / 64] ^= std::uint64_t{1} << bit % 64;
       // What keeps reads inside the bytes must not rely on validate().
-      const std::size_t size = histogram_size(b.words.data(), b.size);
+      const std::size_t size = histogram_size(b.data(), b.size());
       EXPECT_LE(size, kMaxBytes);
       if (!b.validate().ok()) continue;
       ++passed;
@@ -147,11 +140,10 @@ TEST(HistogramValidate, EveryBitFlipped) {
       ASSERT_EQ(insane, nullptr) << insane << ": bit " << bit << " lattice " << lattice;
       if (bit % 7 != 0) continue;
       std::string text;
-      std::vector<std::uint64_t> words;
-      std::size_t read = 0;
+      DensityBytes bytes;
       ASSERT_TRUE(to_text(b.view(), &text).ok());
-      ASSERT_TRUE(from_text(text, &words, &read).ok()) << text;
-      ASSERT_EQ(words, b.words);
+      ASSERT_TRUE(from_text(text, &bytes).ok()) << text;
+      ASSERT_EQ(bytes, b);
     }
     EXPECT_GT(passed, 100);
   }
@@ -165,7 +157,7 @@ TEST(HistogramValidate, RandomDamage) {
   for (int i = 0; i < 20000; ++i) {
     Bytes b = valid;
     for (std::uint64_t n = 1 + random.below(3); n > 0; --n) {
-      std::uint64_t& word = b.words[3 + random.below(b.words.size() - 3)];
+      std::uint64_t& word = fitted::words(&b)[3 + random.below(b.size() / 8 - 3)];
       switch (random.below(3)) {
         case 0:
           word = random.below(UINT64_MAX);

@@ -18,7 +18,7 @@ using histograms::Parts;
 
 std::vector<HistogramCell> decoded(const Bytes& b) {
   std::vector<HistogramCell> cells;
-  decode_histogram(b.histogram(), &cells);
+  decode_histogram(b.view(), &cells);
   return cells;
 }
 
@@ -48,7 +48,7 @@ TEST(HistogramKeys, AscendWithTheDoubles) {
   EXPECT_EQ(key_of(-0.0), 0);
 }
 
-TEST(HistogramView, GivesBackTheCells) {
+TEST(DensityView, GivesBackTheCells) {
   for (const bool lattice : {false, true}) {
     for (const int a_block : {1, 5, 64}) {
       for (const bool by_kind : {false, true}) {
@@ -70,7 +70,7 @@ TEST(HistogramView, GivesBackTheCells) {
   }
 }
 
-TEST(HistogramView, AtomsDivideRangesByWidth) {
+TEST(DensityView, AtomsDivideRangesByWidth) {
   Parts p;
   p.header = histograms::plain_header();
   p.header.min = 0;
@@ -92,7 +92,7 @@ TEST(HistogramView, AtomsDivideRangesByWidth) {
       {{0, 1, true}, {2, 4, false}, {2, 20, true}, {4, 4, false}, {8, 4, false}, {8, 2, true}});
 }
 
-TEST(HistogramView, WhatIsBeyondMaxStandsForIt) {
+TEST(DensityView, WhatIsBeyondMaxStandsForIt) {
   Parts p;
   p.header = histograms::plain_header();
   p.header.min = 1;
@@ -101,12 +101,12 @@ TEST(HistogramView, WhatIsBeyondMaxStandsForIt) {
   const Bytes b = encode(p);
   ASSERT_TRUE(b.validate().ok());
   expect_cells(decoded(b), {{1, 1, true}, {3, 8, false}, {4, 4, false}, {4, 3, true}});
-  EXPECT_EQ(b.histogram().value(std::numeric_limits<std::int64_t>::max()), 4);
-  EXPECT_EQ(b.histogram().value(std::numeric_limits<std::int64_t>::min()), 1);
+  EXPECT_EQ(b.view().value(std::numeric_limits<std::int64_t>::max()), 4);
+  EXPECT_EQ(b.view().value(std::numeric_limits<std::int64_t>::min()), 1);
 }
 
 // Keys with a shift: whole multiples of it above the block's first.
-TEST(HistogramView, ShiftedKeys) {
+TEST(DensityView, ShiftedKeys) {
   Parts p;
   p.header = histograms::plain_header();
   p.cells = {{1, 1, true}, {1.5, 8, false}};
@@ -120,27 +120,15 @@ TEST(HistogramView, ShiftedKeys) {
   EXPECT_EQ(decoded(b).back().value, 2);
 }
 
-TEST(HistogramView, SizeOfAPart) {
+TEST(DensityView, SizeOfAPart) {
   const Bytes b = encode(mixture(100, false));
-  EXPECT_EQ(histogram_size(b.words.data(), b.size), b.size);
+  EXPECT_EQ(histogram_size(b.data(), b.size()), b.size());
   // The blocks are enough; less is not.
-  const std::size_t arrays = sizeof(Header) + b.histogram().atoms() * std::size_t{16} +
-                             b.histogram().blocks() * sizeof(HistogramBlock);
-  EXPECT_EQ(histogram_size(b.words.data(), arrays), b.size);
-  EXPECT_EQ(histogram_size(b.words.data(), arrays - 1), 0u);
-  EXPECT_EQ(histogram_size(b.words.data(), sizeof(Header)), 0u);
-}
-
-TEST(HistogramView, IsADensityWithoutKnots) {
-  const Bytes b = encode(mixture(100, false));
-  EXPECT_EQ(b.view().knots(), 0);
-  EXPECT_EQ(b.view().cells(), 0);
-  EXPECT_EQ(b.view().blocks(), 0);
-  ASSERT_EQ(b.view().atoms(), b.histogram().atoms());
-  for (int i = 0; i < b.view().atoms(); ++i) {
-    EXPECT_EQ(b.view().atom_value(i), b.histogram().atom_value(i));
-    EXPECT_EQ(b.view().atom_cumulative_rows(i), b.histogram().atom_cumulative_rows(i));
-  }
+  const std::size_t arrays = sizeof(Header) + b.view().atoms() * std::size_t{16} +
+                             b.view().blocks() * sizeof(HistogramBlock);
+  EXPECT_EQ(histogram_size(b.data(), arrays), b.size());
+  EXPECT_EQ(histogram_size(b.data(), arrays - 1), 0u);
+  EXPECT_EQ(histogram_size(b.data(), sizeof(Header)), 0u);
 }
 
 }  // namespace

@@ -62,16 +62,15 @@ inline const char* insane_answer(const JointView& d, int boxes) {
     }
     const int target =
         static_cast<int>(random.below(static_cast<std::uint64_t>(d.columns()) + 1)) - 1;
-    const JointMoments m =
-        joint_moments(d, std::span<const BoxSide>(sides, static_cast<std::size_t>(count)), target);
+    const std::span<const BoxSide> box(sides, static_cast<std::size_t>(count));
+    const JointMoments m = joint_moments(d, box, target);
     if (!(m.count >= 0 && m.count <= rows * (1 + 1e-4))) return "count is out of range";
-    if (!encloses(joint_count_interval(d, m, {}))) return "a count is outside its interval";
+    if (!encloses(joint_count_interval(d, box, m, {}))) return "a count is outside its interval";
     if (target < 0) continue;
     if (!(m.finite >= 0) || std::isnan(m.nans)) return "rows with values are none";
     if (m.finite > 0 && std::isnan(m.mean)) return "a mean is NaN";
     if (m.finite > 0 && !(m.variance >= 0)) return "a variance is negative or NaN";
-    const double inf = std::numeric_limits<double>::infinity();
-    if (std::isfinite(m.mean) && !encloses(joint_mean_interval(d, m, -inf, inf, {})))
+    if (std::isfinite(m.mean) && m.finite > 0 && !encloses(joint_mean_interval(d, box, m, {})))
       return "a mean is outside its interval";
     const int on = (target + 1) % d.columns();
     const Interval c = conditional_mean(d, target, on, landmark(d, on, &random), {});

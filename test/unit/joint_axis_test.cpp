@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/estimate/normal.h"
+#include "core/kernel/normal.h"
 #include "joint_rows.h"
 
 namespace kde {
@@ -18,19 +18,18 @@ using joint_rows::closed;
 using joint_rows::Column;
 using joint_rows::kInf;
 using joint_rows::kNan;
-using joint_rows::Words;
 
 // A column, its marginal and its axis.
 struct Scored {
   Column column;
-  Words words;
+  DensityBytes bytes;
   std::vector<double> heavy;
   Axis axis;
 
-  Scored(Column c, double h) : column(std::move(c)), words(joint_rows::marginal(column)) {
+  Scored(Column c, double h) : column(std::move(c)), bytes(joint_rows::marginal(column)) {
     axis.normal_scores = true;
     axis.bandwidth = h;
-    axis.marginal = joint_rows::header_of(words);
+    axis.marginal = &bytes.header();
     heavy = heavy_values(axis.marginal, h);
     axis.heavy = heavy;
   }
@@ -251,11 +250,11 @@ TEST(JointAxis, HeavyIsWhatIsWiderThanTheKernel) {
     c.lattice_step = 1;
     for (int i = 0; i < 1000; ++i) c.value.push_back(i % 100);
     for (int i = 0; i < rows; ++i) c.value.push_back(50);
-    const Words words = joint_rows::marginal(c);
+    const DensityBytes bytes = joint_rows::marginal(c);
     for (const double h : {0.05, 0.2, 0.5, 1.0}) {
       const double share = (rows + 10.0) / (1000 + rows);
       const double z = score(500.0 / (1000 + rows) + share / 2);
-      const std::vector<double> heavy = heavy_values(joint_rows::header_of(words), h);
+      const std::vector<double> heavy = heavy_values(&bytes.header(), h);
       const bool is_heavy = std::find(heavy.begin(), heavy.end(), 50) != heavy.end();
       EXPECT_EQ(is_heavy, share > h * normal_pdf(z) && share >= 1.0 / 256) << rows << " " << h;
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/joint/integrate.h"
+#include "joint_reference.h"
 #include "core/random.h"
 #include "core/sums/engine_parts.h"
 #include "joint_fixture.h"

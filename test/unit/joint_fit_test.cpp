@@ -1,12 +1,14 @@
 // Fits of several columns: what is stored, what it answers, and what is refused.
 #include "core/joint/fit.h"
 
+#include "core/fit/fit.h"
 #include "core/joint/conditional.h"
 #include "core/joint/integrate.h"
 #include "core/joint/interval.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -25,29 +27,27 @@ struct Row {
 
 struct Fit {
   JointSample sample;
-  std::unique_ptr<JointSampler> sampler;
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
+  DensityBytes bytes;
   JointFitReport report;
   int column = -1;
   Status status;
 
-  JointView view() const { return JointView(words.data()); }
+  JointView view() const { return JointView(bytes.data()); }
 };
 
 Fit fit(const std::vector<Row>& rows, std::int64_t sample_rows, JointFitOptions options = {},
         const Control& control = {}) {
   Fit f;
   const int d = static_cast<int>(rows.front().value.size());
-  f.sampler = std::make_unique<JointSampler>(JointSampler::Options{d, sample_rows, 3});
-  for (const Row& r : rows) EXPECT_TRUE(f.sampler->add(r.value.data(), r.null).ok());
-  EXPECT_TRUE(f.sampler->finish(&f.sample).ok());
+  JointSampler sampler({d, sample_rows, 3});
+  for (const Row& r : rows) EXPECT_TRUE(sampler.add(r.value.data(), r.null).ok());
+  EXPECT_TRUE(sampler.finish(&f.sample).ok());
   for (ValueType& t : options.value_type) t = ValueType::float8;
   options.every_row_read = options.rows_per_row_read == 1;
-  f.status =
-      fit_joint(f.sample, *f.sampler, options, control, &f.words, &f.size, &f.report, &f.column);
+  options.share_of_blocks = 1 / options.rows_per_row_read;
+  f.status = fit_joint(f.sample, options, control, &f.bytes, &f.report, &f.column);
   if (f.status.ok()) {
-    const Status valid = validate_joint(f.words.data(), f.size);
+    const Status valid = validate_joint(f.bytes.data(), f.bytes.size());
     EXPECT_TRUE(valid.ok()) << valid.message;
   }
   return f;
@@ -113,6 +113,52 @@ TEST(JointFit, WithEveryRowStoredAnswersAreExact) {
   }
 }
 
+// What asks of one column is answered as by a fit of it alone, of all rows that were read.
+TEST(JointFit, OneColumnIsAnsweredAsByItsOwnFit) {
+  std::vector<Row> rows = three_columns(3000);
+  for (std::size_t i = 0; i < rows.size(); i += 7) rows[i].null = 1;
+  JointFitOptions options;
+  options.rows_per_row_read = 10;
+  const Fit f = fit(rows, 400, options);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  for (int k = 0; k < 3; ++k) {
+    Sampler sampler({});
+    for (const Row& r : rows) {
+      if ((r.null >> k & 1) != 0) {
+        sampler.add_null();
+      } else {
+        ASSERT_TRUE(sampler.add(r.value[static_cast<std::size_t>(k)]).ok());
+      }
+    }
+    Sample sample;
+    ASSERT_TRUE(sampler.finish(&sample).ok());
+    FitOptions own;
+    own.value_type = ValueType::float8;
+    own.rows_per_row_read = 10;
+    own.share_of_blocks = 0.1;
+    DensityBytes bytes;
+    FitReport report;
+    ASSERT_TRUE(fit_column(sample, own, {}, &bytes, &report).ok());
+    const DensityView alone(&bytes.header());
+    for (const double at : {-1.5, -0.2, 0.9}) {
+      const BoxSide box[] = {side(k, at, at + 0.7)};
+      const JointMoments m = joint_moments(f.view(), box, k);
+      const Interval count = joint_count_interval(f.view(), box, m, {});
+      const Interval count_alone = count_interval(alone, box[0].range, {});
+      EXPECT_NEAR(count.estimate, count_alone.estimate, 1e-9 * 30000);
+      EXPECT_NEAR(count.lower, count_alone.lower, 1e-9 * 30000);
+      EXPECT_NEAR(count.upper, count_alone.upper, 1e-9 * 30000);
+      if (!(m.finite > 0)) continue;
+      const Interval mean = joint_mean_interval(f.view(), box, m, {});
+      const Interval mean_alone = mean_interval(alone, box[0].range, {});
+      EXPECT_DOUBLE_EQ(mean.estimate, mean_alone.estimate);
+      EXPECT_DOUBLE_EQ(mean.upper, mean_alone.upper);
+      const Interval sum = joint_sum_interval(f.view(), box, m, {});
+      EXPECT_NEAR(sum.lower, sum_interval(alone, box[0].range, {}).lower, 1e-9 * 30000 * 50);
+    }
+  }
+}
+
 TEST(JointFit, TheSameBytesForAnyThreads) {
   const std::vector<Row> rows = three_columns(250);
   for (const JointMethod method : {JointMethod::automatic, JointMethod::lscv_matrix}) {
@@ -124,7 +170,7 @@ TEST(JointFit, TheSameBytesForAnyThreads) {
     three.threads = 3;
     const Fit many = fit(rows, 250, options, three);
     ASSERT_TRUE(many.status.ok()) << many.status.message;
-    EXPECT_EQ(many.words, one.words) << static_cast<int>(method);
+    EXPECT_EQ(many.bytes, one.bytes) << static_cast<int>(method);
   }
 }
 
@@ -360,8 +406,8 @@ TEST(JointFit, TheSampleIsThinnedToTheBudget) {
   const std::vector<Row> rows = three_columns(30000);
   const Fit f = fit(rows, 20000, options);
   ASSERT_TRUE(f.status.ok()) << f.status.message;
-  EXPECT_LE(f.size, options.budget);
-  EXPECT_GT(f.size, options.budget / 2);
+  EXPECT_LE(f.bytes.size(), options.budget);
+  EXPECT_GT(f.bytes.size(), options.budget / 2);
   EXPECT_EQ(f.report.sample_rows, 20000);
   EXPECT_LT(f.report.points, 3000);
   const BoxSide box[] = {side(0, -1e9, 1e9), side(1, -1e9, 1e9)};
@@ -403,10 +449,10 @@ TEST(JointFit, AnOutlierLeavesTheOthersTheirDigits) {
     for (int target = 0; target < 3; ++target) {
       const JointMoments m = joint_moments(f.view(), others, target);
       EXPECT_GE(m.variance, 0);
-      const Interval sum = joint_sum_interval(f.view(), m, -kInfinity, kInfinity, {});
+      const Interval sum = joint_sum_interval(f.view(), others, m, {});
       EXPECT_LE(sum.lower, sum.estimate);
       EXPECT_GE(sum.upper, sum.estimate);
-      const Interval variance = joint_variance_interval(f.view(), m, {});
+      const Interval variance = joint_variance_interval(f.view(), others, m, {});
       EXPECT_LE(variance.lower, variance.estimate);
       EXPECT_GE(variance.upper, variance.estimate);
       const Interval given = conditional_mean(f.view(), target, (target + 1) % 3, 1, {});
@@ -452,16 +498,54 @@ TEST(JointFit, KernelSumsOfEveryRowAreNotExact) {
     const Row& centre = rows[random.below(rows.size())];
     const BoxSide box[] = {side(0, centre.value[0] - 0.4, centre.value[0] + 0.4),
                            side(1, centre.value[1] / 2, centre.value[1] * 2)};
-    const Interval count = joint_count_interval(f.view(), joint_moments(f.view(), box, -1), {});
+    const Interval count =
+        joint_count_interval(f.view(), box, joint_moments(f.view(), box, -1), {});
     const double truth = count_rows(rows, box);
     covered += count.lower <= truth && truth <= count.upper;
   }
   EXPECT_GE(covered, 32);
 }
 
+// Rows of the middle that go to the ends of the range, rows at the ends that are deleted, rows
+// inserted at the mean: the variance is inside, and for few rows the interval says something.
+TEST(JointFit, AVarianceTakesInChangedRows) {
+  const std::vector<Row> rows = three_columns(2000);
+  const Fit f = fit(rows, 2000);
+  ASSERT_TRUE(f.status.ok()) << f.status.message;
+  const BoxSide box[] = {side(0, -1, 1)};
+  const JointMoments m = joint_moments(f.view(), box, 0);
+  std::vector<double> x;
+  for (const Row& r : rows)
+    if (std::abs(r.value[0]) <= 1) x.push_back(r.value[0]);
+  std::sort(x.begin(), x.end(),
+            [](double a, double b) { return std::abs(a) < std::abs(b); });  // the mean is near 0
+  const auto variance = [](const std::vector<double>& values) {
+    double mean = 0, out = 0;
+    for (double v : values) mean += v / static_cast<double>(values.size());
+    for (double v : values) out += (v - mean) * (v - mean) / static_cast<double>(values.size());
+    return out;
+  };
+  const Interval before = joint_variance_interval(f.view(), box, m, {});
+  for (std::size_t k : {10, 100, 1000}) {
+    IntervalOptions options;
+    options.changed_rows = static_cast<double>(k);
+    const Interval got = joint_variance_interval(f.view(), box, m, options);
+    EXPECT_EQ(got.estimate, before.estimate);
+    std::vector<double> apart = x, together(x.begin(), x.end() - static_cast<std::ptrdiff_t>(k));
+    for (std::size_t i = 0; i < k; ++i) apart[i] = i % 2 == 0 ? -1 : 1;
+    std::vector<double> more = x;
+    more.insert(more.end(), k, 0.0);
+    for (const auto& values : {apart, together, more}) {
+      EXPECT_LE(got.lower, variance(values)) << k;
+      EXPECT_GE(got.upper, variance(values)) << k;
+    }
+    EXPECT_LE(got.upper, before.upper + 4 * static_cast<double>(k) / m.finite * (1 + 1e-12)) << k;
+  }
+}
+
 TEST(JointFit, SameSeedSameBytes) {
   const std::vector<Row> rows = three_columns(3000);
-  EXPECT_EQ(fit(rows, 500).words, fit(rows, 500).words);
+  EXPECT_EQ(fit(rows, 500).bytes, fit(rows, 500).bytes);
 }
 
 TEST(JointFit, CanBeCancelledAnywhere) {

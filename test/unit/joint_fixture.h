@@ -2,7 +2,8 @@
 // column that the format has.
 #pragma once
 
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
+#include "core/density/joint_layout.h"
 #include "core/random.h"
 
 #include <gtest/gtest.h>
@@ -16,17 +17,13 @@
 
 namespace kde::joints {
 
-struct Bytes {
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
-
-  char* bytes() { return reinterpret_cast<char*>(words.data()); }
-  JointHeader& header() { return *reinterpret_cast<JointHeader*>(words.data()); }
+struct Bytes : DensityBytes {
+  JointHeader& header() { return *reinterpret_cast<JointHeader*>(data()); }
   JointColumn& column(int k) {
-    return reinterpret_cast<JointColumn*>(bytes() + sizeof(JointHeader))[k];
+    return reinterpret_cast<JointColumn*>(data() + sizeof(JointHeader))[k];
   }
-  JointView view() const { return JointView(words.data()); }
-  Status validate() const { return validate_joint(words.data(), size); }
+  JointView view() const { return JointView(data()); }
+  Status validate() const { return validate_joint(data(), size()); }
   // The same place, to be written to.
   template <typename T>
   static T& at(const T* p) {
@@ -47,6 +44,7 @@ inline JointParts parts(int columns, std::size_t n, Axes axes, std::uint64_t see
   p.header.rows = 3.0 * static_cast<double>(n);
   p.header.sample_rows = static_cast<double>(n);
   p.header.sampling_variance = 0.75;
+  p.effect.assign(joint_effects(static_cast<std::size_t>(columns)), 1);
   if (scores) {
     p.header.flags |= kWeights | kValues;
     p.header.own_rows = 1;
@@ -58,7 +56,7 @@ inline JointParts parts(int columns, std::size_t n, Axes axes, std::uint64_t see
   for (int k = 0; k < columns; ++k) {
     const bool lattice = scores && k % 3 == 2;
     const histograms::Parts marginal = histograms::mixture(20 + k, lattice);
-    p.marginal.push_back(histograms::encode(marginal).words);
+    p.marginal.push_back(histograms::encode(marginal));
     JointColumn c{};
     c.value_type = ValueType::float8;
     c.bandwidth = scores ? 0.25 : 2 + k;
@@ -89,7 +87,7 @@ inline JointParts parts(int columns, std::size_t n, Axes axes, std::uint64_t see
 
 inline Bytes encode(const JointParts& p) {
   Bytes b;
-  const Status s = encode_joint(p, &b.words, &b.size);
+  const Status s = encode_joint(p, &b);
   EXPECT_TRUE(s.ok()) << s.message;
   return b;
 }

@@ -1,6 +1,6 @@
 // The stored form of joint densities: what is written is what is read; blocks hold near neighbours;
 // each rule, broken once, is seen; damaged bytes are refused or harmless.
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 
 #include <gtest/gtest.h>
 
@@ -89,15 +89,14 @@ TEST(JointFormat, ReadsWhatWasWritten) {
         EXPECT_EQ(d.header().rows, p.header.rows);
         EXPECT_EQ(d.header().flags, p.header.flags);
         EXPECT_EQ(points_of(d), points_of(p));
-        EXPECT_EQ(joint_size(b.words.data(), b.size), b.size);
-        EXPECT_TRUE(joint_fits(b.words.data(), b.size));
-        EXPECT_TRUE(validate(b.words.data(), b.size).ok());
+        EXPECT_EQ(joint_size(b.data(), b.size()), b.size());
+        EXPECT_TRUE(joint_fits(b.data(), b.size()));
+        EXPECT_TRUE(validate(b.data(), b.size()).ok());
         for (int k = 0; k < columns; ++k) {
           const auto at = static_cast<std::size_t>(k);
           EXPECT_EQ(d.column(k).bandwidth, p.column[at].bandwidth);
           EXPECT_EQ(std::vector(d.heavy(k).begin(), d.heavy(k).end()), p.heavy[at]);
-          EXPECT_EQ(std::memcmp(d.marginal(k), p.marginal[at].data(), p.marginal[at].size() * 8),
-                    0);
+          EXPECT_EQ(std::memcmp(d.marginal(k), p.marginal[at].data(), p.marginal[at].size()), 0);
         }
       }
     }
@@ -147,12 +146,11 @@ TEST(JointFormat, ValuesThatAreNotFiniteLieTogether) {
 
 TEST(JointFormat, TheSamePartsGiveTheSameBytes) {
   const JointParts p = parts(3, 500, Axes::normal_scores);
-  EXPECT_EQ(encode(p).words, encode(p).words);
+  EXPECT_EQ(encode(p), encode(p));
 }
 
 TEST(JointFormat, RefusesPartsOfUnequalLength) {
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
+  DensityBytes bytes;
   const std::vector<std::function<void(JointParts&)>> breaks = {
       [](JointParts& p) { p.coordinate.pop_back(); }, [](JointParts& p) { p.weight.pop_back(); },
       [](JointParts& p) { p.value.pop_back(); },      [](JointParts& p) { p.heavy.pop_back(); },
@@ -162,14 +160,14 @@ TEST(JointFormat, RefusesPartsOfUnequalLength) {
   for (const auto& damage : breaks) {
     JointParts p = parts(3, 100, Axes::normal_scores);
     damage(p);
-    EXPECT_EQ(encode_joint(p, &words, &size).code, Code::internal) << &damage - breaks.data();
+    EXPECT_EQ(encode_joint(p, &bytes).code, Code::internal) << &damage - breaks.data();
   }
   JointParts p = parts(2, 100, Axes::linear);
   p.coordinate[7] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(encode_joint(p, &words, &size).code, Code::invalid_format);
+  EXPECT_EQ(encode_joint(p, &bytes).code, Code::invalid_format);
   p = parts(2, 100, Axes::linear);
   p.coordinate.resize(2 * (kMaxJointBytes / 8), 0.0F);
-  EXPECT_EQ(encode_joint(p, &words, &size).code, Code::too_large);
+  EXPECT_EQ(encode_joint(p, &bytes).code, Code::too_large);
 }
 
 TEST(JointFormat, MethodNames) {
@@ -202,8 +200,8 @@ TEST(JointFormat, RefusesEachBrokenRule) {
   constexpr Axes kLinear = Axes::linear;
   constexpr Axes kCorr = Axes::correlated;
   const std::vector<Rule> rules = {
-      {"version", kScores, [](Bytes& b) { b.header().version = 2; }},
-      {"kind", kScores, [](Bytes& b) { b.header().kind = Kind::histogram; }},
+      {"version", kScores, [](Bytes& b) { b.header().version = 9; }},
+      {"kind", kScores, [](Bytes& b) { b.header().kind = Kind::one_column; }},
       {"one column", kScores, [](Bytes& b) { b.header().columns = 1; }},
       {"17 columns", kScores, [](Bytes& b) { b.header().columns = 17; }},
       {"columns", kScores, [](Bytes& b) { b.header().columns = 4; }},
@@ -229,12 +227,19 @@ TEST(JointFormat, RefusesEachBrokenRule) {
       {"own rows negative", kScores, [](Bytes& b) { b.header().own_rows = -1; }},
       {"own rows", kLinear, [](Bytes& b) { b.header().own_rows = 3.001; }},
       {"sampling variance", kScores, [](Bytes& b) { b.header().sampling_variance = -1; }},
-      {"reading variance", kScores, [](Bytes& b) { b.header().reading_variance = kNan; }},
+      {"rows variance", kScores, [](Bytes& b) { b.header().rows_variance = kNan; }},
+      {"reading variance", kScores, [](Bytes& b) { b.header().reading_variance = kInf; }},
+      {"effect of counts", kScores,
+       [](Bytes& b) { Bytes::at(&b.view().count_effect(1, 0)[7]) = -1; }},
+      {"effect of means", kScores,
+       [](Bytes& b) { Bytes::at(&b.view().mean_effect(1, true)[0]) = INFINITY; }},
       {"count error", kScores,
        [](Bytes& b) { b.header().count_error[7] = -std::numeric_limits<float>::infinity(); }},
       {"mean error", kScores, [](Bytes& b) { b.header().mean_error[0] = -1; }},
 
       {"type", kScores, [](Bytes& b) { b.column(1).value_type = static_cast<ValueType>(10); }},
+      {"kernel of a marginal", kScores,
+       [](Bytes& b) { Bytes::at(b.view().marginal(1)).kernel = Kernel::uniform; }},
       {"type of the marginal", kScores, [](Bytes& b) { b.column(1).value_type = ValueType::date; }},
       {"column flags", kScores, [](Bytes& b) { b.column(1).flags |= 4; }},
       {"lattice values without a lattice", kScores,
@@ -275,7 +280,9 @@ TEST(JointFormat, RefusesEachBrokenRule) {
        [](Bytes& b) { Bytes::at(b.view().heavy(1).data() + 2) = kNan; }},
       {"marginal", kScores, [](Bytes& b) { marginal_of(b, 2).max = -1e9; }},
       {"marginal's length word", kScores, [](Bytes& b) { marginal_of(b, 2).varlena = 4; }},
-      {"kind of marginal", kScores, [](Bytes& b) { marginal_of(b, 2).kind = Kind::one_column; }},
+      {"kernel of marginal", kScores,
+       [](Bytes& b) { marginal_of(b, 2).kernel = Kernel::epanechnikov; }},
+      {"kind of marginal", kScores, [](Bytes& b) { marginal_of(b, 2).kind = Kind{1}; }},
 
       {"coordinate NaN", kScores,
        [](Bytes& b) { coordinate_of(b, 0, 1, 5) = std::numeric_limits<float>::quiet_NaN(); }},
@@ -317,12 +324,8 @@ TEST(JointFormat, RefusesEachBrokenRule) {
          b.column(0).bandwidth = 0.5;
        }},
 
-      {"8 bytes more", kScores,
-       [](Bytes& b) {
-         b.words.push_back(0);
-         b.size += 8;
-       }},
-      {"4 bytes less", kScores, [](Bytes& b) { b.size -= 4; }},
+      {"8 bytes more", kScores, [](Bytes& b) { fitted::resize(&b, b.size() + 8); }},
+      {"4 bytes less", kScores, [](Bytes& b) { fitted::resize(&b, b.size() - 4); }},
   };
   std::map<Axes, Bytes> valid;
   for (const Axes axes : kAllAxes) {
@@ -343,9 +346,9 @@ TEST(JointFormat, EveryBitOfTheHeadersFlipped) {
     const std::size_t bits = (sizeof(JointHeader) + 2 * sizeof(JointColumn)) * 8;
     for (std::size_t bit = 32; bit < bits; ++bit) {
       Bytes b = valid;
-      b.words[bit / 64] ^= std::uint64_t{1} << bit % 64;
+      fitted::words(&b)[bit / 64] ^= std::uint64_t{1} << bit % 64;
       const bool ok = b.validate().ok();
-      const bool fits = joint_fits(b.words.data(), b.size);
+      const bool fits = joint_fits(b.data(), b.size());
       ASSERT_TRUE(fits || !ok) << bit;
       if (!fits) continue;
       const JointView d = b.view();
@@ -364,24 +367,24 @@ TEST(JointFormat, EveryBitOfTheHeadersFlipped) {
 // Names are looked up by them.
 TEST(JointFormat, UnknownEnumerationsDoNotFit) {
   const Bytes valid = encode(parts(3, 70, Axes::normal_scores));
-  ASSERT_TRUE(joint_fits(valid.words.data(), valid.size));
+  ASSERT_TRUE(joint_fits(valid.data(), valid.size()));
   Bytes method = valid;
   method.header().method = static_cast<JointMethod>(kJointMethods);
-  EXPECT_FALSE(joint_fits(method.words.data(), method.size));
+  EXPECT_FALSE(joint_fits(method.data(), method.size()));
   for (int k = 0; k < 3; ++k) {
     Bytes type = valid;
     type.column(k).value_type = static_cast<ValueType>(kValueTypes);
-    EXPECT_FALSE(joint_fits(type.words.data(), type.size)) << k;
+    EXPECT_FALSE(joint_fits(type.data(), type.size())) << k;
   }
 }
 
 TEST(JointFormat, EveryTruncationIsRefused) {
   const Bytes b = encode(parts(2, 70, Axes::normal_scores));
-  for (std::size_t n = 0; n < b.size; ++n) {
-    ASSERT_NE(validate_joint(b.words.data(), n).code, Code::ok) << n;
-    ASSERT_FALSE(joint_fits(b.words.data(), n)) << n;
+  for (std::size_t n = 0; n < b.size(); ++n) {
+    ASSERT_NE(validate_joint(b.data(), n).code, Code::ok) << n;
+    ASSERT_FALSE(joint_fits(b.data(), n)) << n;
     if (n < 1000) {
-      EXPECT_FALSE(validate(b.words.data(), n).ok());
+      EXPECT_FALSE(validate(b.data(), n).ok());
     }
   }
 }

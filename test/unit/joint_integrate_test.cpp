@@ -1,6 +1,7 @@
 // Boxes on joint densities: against the formulas in double on every instruction set, against
 // quadrature of the density, draws from it, and tables whose every row is stored.
 #include "core/joint/integrate.h"
+#include "joint_reference.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/estimate/normal.h"
+#include "core/kernel/normal.h"
 #include "core/joint/box_plan.h"
 #include "core/joint/product.h"
 #include "core/sums/pair_sums.h"

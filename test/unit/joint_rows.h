@@ -2,10 +2,10 @@
 // marginals from all rows, coordinates by Axis, any weights.
 #pragma once
 
-#include "core/aggregate/finish.h"
-#include "core/aggregate/summary.h"
+#include "core/fit/finish.h"
+#include "core/summary/summary.h"
 #include "core/joint/axis.h"
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 #include "core/random.h"
 
 #include <gtest/gtest.h>
@@ -32,8 +32,6 @@ struct Column {
   bool is_null(std::size_t i) const { return !null.empty() && null[i]; }
 };
 
-using Words = std::vector<std::uint64_t>;
-
 // Memory that goes with the test.
 class Heap {
  public:
@@ -49,7 +47,7 @@ class Heap {
   std::vector<std::unique_ptr<double[]>> chunks_;
 };
 
-inline Words marginal(const Column& column) {
+inline DensityBytes marginal(const Column& column) {
   Heap heap;
   Summary summary(heap.memory());
   double nulls = 0;
@@ -63,27 +61,20 @@ inline Words marginal(const Column& column) {
   EXPECT_TRUE(summary.settle().ok());
   FinishOptions options;
   options.lattice_step = column.lattice_step;
-  Words words;
-  std::size_t size = 0;
-  const Status s = finish(summary, options, {}, &words, &size);
+  DensityBytes bytes;
+  const Status s = finish(summary, options, {}, &bytes);
   EXPECT_TRUE(s.ok()) << s.message;
-  reinterpret_cast<Header*>(words.data())->nulls = nulls;
-  return words;
+  bytes.header().nulls = nulls;
+  return bytes;
 }
 
-inline const Header* header_of(const Words& words) {
-  return reinterpret_cast<const Header*>(words.data());
-}
-
-struct Density {
-  Words words;
-  std::size_t size = 0;
-  JointView view() const { return JointView(words.data()); }
+struct Density : DensityBytes {
+  JointView view() const { return JointView(data()); }
 };
 
 inline Density encode(const JointParts& parts) {
   Density d;
-  const Status s = encode_joint(parts, &d.words, &d.size);
+  const Status s = encode_joint(parts, &d);
   EXPECT_TRUE(s.ok()) << s.message;
   return d;
 }
@@ -103,7 +94,7 @@ inline Density scores(const std::vector<Column>& columns, double h, double own_r
   p.value.resize(n * columns.size());
   for (std::size_t k = 0; k < columns.size(); ++k) {
     p.marginal.push_back(marginal(columns[k]));
-    const Header* m = header_of(p.marginal.back());
+    const Header* m = &p.marginal.back().header();
     p.heavy.push_back(heavy_values(m, h));
     JointColumn c{};
     c.value_type = ValueType::float8;
@@ -158,7 +149,7 @@ inline Density linear(const std::vector<Column>& columns, const std::vector<doub
     JointColumn c{};
     c.value_type = ValueType::float8;
     c.bandwidth = h[k];
-    c.center = header_of(p.marginal.back())->mean;
+    c.center = p.marginal.back().header().mean;
     c.value_unit = 1;
     p.column.push_back(c);
     for (std::size_t i = 0; i < n; ++i)

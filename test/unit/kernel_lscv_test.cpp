@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "core/density/text.h"
-#include "core/estimate/kernel.h"
-#include "core/estimate/kernel_sum.h"
+#include "core/kernel/kernel.h"
+#include "kernel_sum.h"
 #include "core/select/line_summary.h"
 #include "reference_data.h"
 #include "samples.h"
+#include "stop_at.h"
 
 namespace kde {
 namespace {
@@ -30,15 +31,33 @@ std::vector<double> sorted(std::vector<double> x) {
   return x;
 }
 
+// g(h) of kernel_lscv.h, over all pairs one by one.
+double by_all_pairs(Kernel kernel, const std::vector<double>& x, const std::vector<double>& weights,
+                    LscvDivisor divisor, double h) {
+  double n = 0;
+  double sum = 0;
+  double kernels = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double weight = weights.empty() ? 1 : weights[i];
+    n += weight;
+    for (std::size_t j = 0; j <= i; ++j) {
+      const double pairs =
+          j == i ? weight * (weight - 1) / 2 : weight * (weights.empty() ? 1 : weights[j]);
+      sum += pairs * kernel_convolution(kernel, (x[i] - x[j]) / h);
+      kernels += pairs * kernel_pdf(kernel, (x[i] - x[j]) / h);
+    }
+  }
+  const double m = divisor == LscvDivisor::leave_one_out ? n - 1 : n;
+  return (kernel_roughness(kernel) / n + 2 / (n * n) * (sum - 2 * n / m * kernels)) / h;
+}
+
 class KernelLscvTest : public testing::TestWithParam<Kernel> {
  protected:
   Kernel kernel = GetParam();
 
   double by_pairs(const std::vector<double>& x, double h,
                   LscvDivisor divisor = LscvDivisor::n_squared) const {
-    double g = 0;
-    EXPECT_TRUE(kernel_lscv_by_pairs(kernel, x, {}, divisor, h, &g).ok());
-    return g;
+    return by_all_pairs(kernel, x, {}, divisor, h);
   }
   double by_windows(const std::vector<double>& x, double h,
                     LscvDivisor divisor = LscvDivisor::n_squared) const {
@@ -145,15 +164,14 @@ TEST_P(KernelLscvTest, WeightsStandForRepeatedValues) {
     x.push_back(v);
     weights.push_back(times);
   }
-  double g = 0;
   double weighted = 0;
   for (const double h : {0.02, 0.3}) {
     ASSERT_TRUE(
         kernel_lscv_objective(kernel, x, weights, LscvDivisor::leave_one_out, h, {}, &weighted)
             .ok());
     EXPECT_EQ(weighted, by_windows(repeated, h, LscvDivisor::leave_one_out));
-    ASSERT_TRUE(kernel_lscv_by_pairs(kernel, x, weights, LscvDivisor::leave_one_out, h, &g).ok());
-    EXPECT_NEAR(g, weighted, 1e-12 / h);
+    EXPECT_NEAR(by_all_pairs(kernel, x, weights, LscvDivisor::leave_one_out, h), weighted,
+                1e-12 / h);
   }
 }
 
@@ -243,28 +261,17 @@ TEST_P(KernelLscvTest, HasNoMinimumWhereTiesOverwhelm) {
   EXPECT_NE(std::string(status.message).find("4005 pairs"), std::string::npos) << status.message;
 }
 
-struct StopAt {
-  int at;
-  int polls = 0;
-};
-
-bool stop_at(void* arg) {
-  auto* s = static_cast<StopAt*>(arg);
-  return ++s->polls >= s->at;
-}
-
 TEST_P(KernelLscvTest, StopsWhenAsked) {
   const std::vector<double> x = sorted(samples::mix(500));
-  StopAt never{1 << 30};
+  StopAt never;
   KernelLscv result;
   ASSERT_TRUE(
-      select_kernel_lscv(kernel, x, {}, LscvDivisor::n_squared, {1, stop_at, &never}, &result)
-          .ok());
+      select_kernel_lscv(kernel, x, {}, LscvDivisor::n_squared, never.control, &result).ok());
   ASSERT_GT(never.polls, 50);
   for (int k : {1, 2, 3, never.polls / 2, never.polls - 1}) {
-    StopAt stop{k};
+    StopAt stop(k);
     const Status status =
-        select_kernel_lscv(kernel, x, {}, LscvDivisor::n_squared, {1, stop_at, &stop}, &result);
+        select_kernel_lscv(kernel, x, {}, LscvDivisor::n_squared, stop.control, &result);
     EXPECT_EQ(status.code, Code::cancelled) << k;
     EXPECT_EQ(stop.polls, k);  // and did no more
   }

@@ -1,6 +1,6 @@
 // The closed forms of kernel_sum.h against Simpson's rule over its own density: each checks the
 // other.
-#include "core/estimate/kernel_sum.h"
+#include "kernel_sum.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The closed forms of kernel.h against quadrature of the kernel itself, and its constants against
 // published values.
-#include "core/estimate/kernel.h"
+#include "core/kernel/kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/density/text.h"
-#include "core/estimate/kernel_sum.h"
+#include "kernel_sum.h"
 #include "samples.h"
 
 namespace kde {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/density/text.h"
-#include "core/estimate/kernel.h"
+#include "core/kernel/kernel.h"
 #include "core/select/kernel_lscv.h"
 #include "reference_data.h"
 #include "samples.h"

@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "core/select/line_summary.h"
-#include "core/select/moments.h"
+#include "moments.h"
 #include "core/select/normal_reference.h"
 #include "core/select/smoothed_cv.h"
 #include "core/sums/spectral.h"
+#include "core/sums/pair_sums.h"
 #include "reference_data.h"
 #include "samples.h"
 

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <vector>
 
-#include "core/estimate/reflection.h"
 #include "distinct.h"
 #include "samples.h"
 
@@ -18,6 +17,24 @@ namespace {
 using Kind = Transformation::Kind;
 
 double phi(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+
+// Silverman, Density Estimation (1986), section 2.10: v + 2k(upper - lower) and 2 lower - v +
+// 2k(upper - lower). What is further off than 9h adds less than Phi(-9) = 1.1e-19 of a value's
+// mass.
+std::vector<WeightedValue> with_images(const std::vector<WeightedValue>& values, double h,
+                                       double lower, double upper) {
+  std::vector<WeightedValue> out;
+  const double period = 2 * (upper - lower);
+  const int repeats = static_cast<int>(9 * h / period) + 2;
+  for (const WeightedValue& v : values) {
+    for (int k = -repeats; k <= repeats; ++k) {
+      for (double at : {v.value + k * period, 2 * lower - v.value + k * period}) {
+        if (at >= lower - 9 * h && at <= upper + 9 * h) out.push_back({at, v.weight});
+      }
+    }
+  }
+  return out;
+}
 
 // What each cell gets of the cells' centres, each smeared by a Gaussian in t and mirrored at both
 // ends of the support; atoms are no part of it.
@@ -29,8 +46,7 @@ std::vector<double> direct(const Cells& cells, const Transformation& t, double h
   }
   const double low = t(cells.edge.front());
   const double high = t(cells.edge.back());
-  const std::vector<WeightedValue> images = mirror_images(values, low, high, 9 * h);
-  values.insert(values.end(), images.begin(), images.end());
+  values = with_images(values, h, low, high);
   std::vector<double> out;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const double a = t(cells.edge[i]);
@@ -47,10 +63,13 @@ Cells some_cells(bool with_atoms) {
   std::vector<double> x = samples::lognormal(300, 5);
   for (double& v : x) v = std::min(v / 10, 0.9);
   if (with_atoms) x.insert(x.end(), 100, 0.125);
-  const std::vector<WeightedValue> values = samples::distinct(x);
-  const std::vector<WeightedValue> atoms = {{0.125, 100}};
-  return value_cells({values, values.front().value - 0.01, 0.95},
-                     with_atoms ? std::span(atoms) : std::span<const WeightedValue>());
+  std::vector<HistogramCell> values;
+  std::vector<std::size_t> atoms;
+  for (const WeightedValue& v : samples::distinct(x)) {
+    if (v.value == 0.125 && with_atoms) atoms.push_back(values.size());
+    values.push_back({v.value, v.weight, true});
+  }
+  return value_cells({values, values.front().value - 0.01, 0.95}, atoms);
 }
 
 std::vector<Transformation> transformations(const Cells& cells) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/select/lscv.h"
+#include "core/sums/gaussian_sums.h"
 #include "reference_samples.h"
 #include "samples.h"
 

@@ -1,6 +1,7 @@
 // Boxes of correlated normal vectors: the reference against Owen's T and quadrature, the vector
 // kernels of every instruction set against the reference, draws against integrals in one dimension.
 #include "core/joint/normal_box.h"
+#include "normal_box_reference.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/estimate/normal.h"
+#include "core/kernel/normal.h"
 #include "core/random.h"
 #include "core/sums/engine_parts.h"
 

@@ -1,6 +1,9 @@
 // PLUGIN against values computed directly in double or better (test/golden/README.md), with every
 // engine: 1e-10 relative with double terms, 1e-5 with single.
 #include "core/select/plugin.h"
+#include "core/sums/pair_sums.h"
+
+#include "core/sums/pair_sums.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/select/moments.h"
+#include "moments.h"
 #include "reference_data.h"
 #include "samples.h"
 

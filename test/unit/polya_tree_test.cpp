@@ -88,18 +88,6 @@ std::vector<double> hill(std::size_t cells) {
   return out;
 }
 
-std::vector<double> draw(const std::vector<double>& share, int n, std::uint64_t seed) {
-  Random random(seed);
-  std::vector<double> below, counts(share.size(), 0);
-  double sum = 0;
-  for (double s : share) below.push_back(sum += s);
-  for (int i = 0; i < n; ++i) {
-    const auto at = std::upper_bound(below.begin(), below.end() - 1, sum * random.uniform());
-    ++counts[static_cast<std::size_t>(at - below.begin())];
-  }
-  return counts;
-}
-
 // Mean squared distance of the shares of ranges of all lengths.
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -170,7 +158,7 @@ TEST(PolyaTree, ARightCentreIsKept) {
   for (int n : {200, 2000, 20000}) {
     double tree = 0, sample = 0;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-      const std::vector<double> counts = draw(centre, n, seed);
+      const std::vector<double> counts = samples::counts(centre, n, seed);
       std::vector<double> raw = counts;
       for (double& c : raw) c /= n;
       tree += distance(polya_tree(counts, centre, {}), centre);
@@ -189,7 +177,7 @@ TEST(PolyaTree, ASpikeIsFollowed) {
     std::vector<double> truth = centre;
     for (double& s : truth) s *= 0.9;
     truth[spike] += 0.1;
-    const std::vector<double> counts = draw(truth, kRows, spike);
+    const std::vector<double> counts = samples::counts(truth, kRows, spike);
     std::vector<double> raw = counts;
     for (double& c : raw) c /= kRows;
     // Half the plain centre's smear away is the least that following it means.
@@ -200,10 +188,72 @@ TEST(PolyaTree, ASpikeIsFollowed) {
   }
 }
 
+// With `edge` the nodes that end where the line does follow the sample, whatever the centre says
+// and however much it is right elsewhere: a centre whose outermost cells have three times their
+// share. What is left of the centre is that of one node inside, which may lie across the step where
+// the outermost cells end: here 4 % of the distance between the centre's share and the counts'.
+TEST(PolyaTree, TheLinesEndsFollowTheCounts) {
+  constexpr std::size_t kCells = 512, kOuter = 8;
+  const std::vector<double> truth(kCells, 1.0 / kCells);
+  std::vector<double> centre = truth, edge;
+  for (std::size_t i = 0; i < kOuter; ++i) {
+    centre[i] *= 3;
+    centre[kCells - 1 - i] *= 3;
+  }
+  // A bandwidth of 16 cells, so that but for the ends no node of a few is wide.
+  for (std::size_t i = 0; i <= kCells; ++i) edge.push_back(static_cast<double>(i) / 16);
+  constexpr int kObservations = 8192;
+  const std::vector<double> counts = samples::counts(truth, kObservations, 3);
+  const auto outer = [](const std::vector<double>& share, bool high) {
+    double sum = 0;
+    for (std::size_t i = 0; i < kOuter; ++i) sum += share[high ? kCells - 1 - i : i];
+    return sum;
+  };
+  PolyaTreeOptions options;
+  options.trees = 1;
+  options.edge = edge;
+  const std::vector<double> out = polya_tree(counts, centre, options);
+  for (const bool high : {false, true}) {
+    const double seen = outer(counts, high) / kObservations;
+    const double expected = outer(centre, high) / samples::total(centre);
+    EXPECT_NEAR(outer(out, high), seen, 0.1 * std::fabs(expected - seen)) << high;
+  }
+  EXPECT_NEAR(samples::total(out), 1, 1e-12);
+}
+
+// As do nodes wider than kSmoothWidth bandwidths: where every node is, the shares are the sample's
+// but for half an observation a halving.
+TEST(PolyaTree, WideNodesFollowTheCounts) {
+  const std::vector<double> counts = {400, 100, 300, 200};
+  const std::vector<double> edge = {0, 10, 20, 30, 40};
+  PolyaTreeOptions options;
+  options.trees = 1;
+  options.edge = edge;
+  const std::vector<double> out = polya_tree(counts, std::vector<double>(4, 1), options);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(out[i], counts[i] / 1000, (0.25 / 500 + 0.25 / 1000) * 2) << i;
+}
+
+// Where so many observations count as one, the evidence is weaker by as much: as of so many fewer.
+TEST(PolyaTree, EffectsWeakenTheEvidence) {
+  Effects effect;
+  std::fill(std::begin(effect), std::end(effect), 10.0F);
+  PolyaTreeOptions by_block;
+  by_block.effect = &effect;
+  by_block.least_count = 10;
+  const std::vector<double> centre = hill(64);
+  std::vector<double> counts = samples::counts(std::vector<double>(64, 1.0 / 64), 3000, 2);
+  std::vector<double> fewer = counts;
+  for (double& c : fewer) c /= 10;
+  const std::vector<double> out = polya_tree(counts, centre, by_block);
+  const std::vector<double> expected = polya_tree(fewer, centre, {});
+  for (std::size_t i = 0; i < 64; ++i) ASSERT_NEAR(out[i], expected[i], 1e-12);
+}
+
 // Nodes with fewer observations than asked are left to the centre.
 TEST(PolyaTree, SmallNodesAreNotDivided) {
   const std::vector<double> centre = hill(64);
-  const std::vector<double> counts = draw(centre, 999, 4);
+  const std::vector<double> counts = samples::counts(centre, 999, 4);
   const std::vector<double> out = polya_tree(counts, centre, {8, 1000});
   for (std::size_t i = 0; i < 64; ++i) ASSERT_NEAR(out[i], centre[i], 1e-9);
 }

@@ -1,4 +1,5 @@
-// The scan's accumulator: uniform, reproducible, with exact totals.
+// The scan's accumulator: uniform, reproducible, with exact totals; every row in its summary or, of
+// thinned rows, those drawn, beside the least and the greatest of all.
 #include "core/sampling/sampler.h"
 
 #include <gtest/gtest.h>
@@ -6,11 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <vector>
 
+#include "core/fit/fit_automatic.h"
+#include "distinct.h"
 #include "fitted.h"
+#include "stop_at.h"
 
 namespace kde {
 namespace {
@@ -18,13 +21,32 @@ namespace {
 using fitted::kInf;
 using fitted::kNan;
 
-Sample draw(const std::vector<double>& x, std::int64_t rows, std::int64_t bandwidth_rows,
-            std::uint64_t seed) {
+// rows: 0 for every one.
+fitted::OwnSample draw(const std::vector<double>& x, std::int64_t rows, std::uint64_t seed) {
   Sampler::Options o;
   o.sample_rows = rows;
-  o.bandwidth_rows = bandwidth_rows;
   o.seed = seed;
   return fitted::sample_of(x, o);
+}
+
+// The values that a summary which joined none is of, by the number of their rows.
+std::vector<WeightedValue> values_of(const Summary& summary) {
+  std::vector<WeightedValue> out;
+  for (std::size_t i = 0; i < summary.cells(); ++i) {
+    EXPECT_TRUE(summary.cell(i).point);
+    out.push_back({summary.cell(i).value, summary.cell(i).rows});
+  }
+  return out;
+}
+
+void expect_values(const Summary& summary, const std::vector<double>& x) {
+  const std::vector<WeightedValue> found = values_of(summary);
+  const std::vector<WeightedValue> expected = samples::distinct(x);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found[i].value, expected[i].value);
+    ASSERT_EQ(found[i].weight, expected[i].weight);
+  }
 }
 
 // Of `runs` samples of m out of N, sum (count - runs m/N)^2 / (runs m/N (1 - m/N)) (N-1)/N is
@@ -40,24 +62,27 @@ void expect_uniform(const std::vector<int>& counts, int runs, double m) {
   EXPECT_NEAR(statistic, n - 1, 5 * std::sqrt(2 * (n - 1)));
 }
 
-TEST(Sampler, ReservoirAndSubsetAreUniform) {
+TEST(Sampler, DrawsAndTheirSubsetsAreUniform) {
   constexpr int kStream = 500, kRows = 40, kSubset = 10, kRuns = 4000;
   std::vector<double> x(kStream);
   std::iota(x.begin(), x.end(), 0.0);
-  std::vector<int> drawn(kStream), subset(kStream);
-  std::vector<int> streamed(kStream);
+  std::vector<int> drawn(kStream), subset(kStream), of_all(kStream);
+  FitOptions options;
+  options.bandwidth_rows = kSubset;
   for (int run = 0; run < kRuns; ++run) {
-    const Sample s = draw(x, kRows, kSubset, static_cast<std::uint64_t>(run));
-    ASSERT_EQ(s.values.size(), std::size_t{kRows});
-    ASSERT_EQ(s.bandwidth_values.size(), std::size_t{kSubset});
-    for (const WeightedValue& v : s.values) ++drawn[static_cast<std::size_t>(v.value)];
-    for (double v : s.bandwidth_values) ++subset[static_cast<std::size_t>(v)];
-    for (double v : draw(x, -1, kSubset, static_cast<std::uint64_t>(run)).bandwidth_values)
-      ++streamed[static_cast<std::size_t>(v)];
+    const auto s = draw(x, kRows, static_cast<std::uint64_t>(run));
+    options.seed = static_cast<std::uint64_t>(run);
+    ASSERT_EQ(s.drawn.size(), std::size_t{kRows});
+    for (double v : s.drawn) ++drawn[static_cast<std::size_t>(v)];
+    const std::vector<double> few = draw_rows(s, options);
+    ASSERT_EQ(few.size(), std::size_t{kSubset});
+    for (double v : few) ++subset[static_cast<std::size_t>(v)];
+    const auto all = draw(x, 0, static_cast<std::uint64_t>(run));
+    for (double v : draw_rows(all, options)) ++of_all[static_cast<std::size_t>(v)];
   }
   expect_uniform(drawn, kRuns, kRows);
   expect_uniform(subset, kRuns, kSubset);
-  expect_uniform(streamed, kRuns, kSubset);
+  expect_uniform(of_all, kRuns, kSubset);
 }
 
 // Beyond single inclusion: whether neighbours of the stream are drawn together as often as any.
@@ -67,9 +92,10 @@ TEST(Sampler, PairsAreDrawnTogetherAsOftenAsTheyShould) {
   std::iota(x.begin(), x.end(), 0.0);
   int together = 0;
   for (int run = 0; run < kRuns; ++run) {
-    const Sample s = draw(x, kRows, 2, static_cast<std::uint64_t>(run));
-    for (std::size_t i = 0; i + 1 < s.values.size(); ++i)
-      together += s.values[i + 1].value - s.values[i].value == 1;
+    auto s = draw(x, kRows, static_cast<std::uint64_t>(run));
+    std::sort(s.drawn.begin(), s.drawn.end());
+    for (std::size_t i = 0; i + 1 < s.drawn.size(); ++i)
+      together += s.drawn[i + 1] - s.drawn[i] == 1;
   }
   // 29 neighbouring pairs, each with probability 5 4/(30 29); nearly independent of one another,
   // so nearly Poisson: six standard deviations.
@@ -78,38 +104,46 @@ TEST(Sampler, PairsAreDrawnTogetherAsOftenAsTheyShould) {
 }
 
 TEST(Sampler, SameSeedSameSample) {
-  const std::vector<double> x = samples::normal(5000, 1);
-  for (std::int64_t rows : {std::int64_t{300}, std::int64_t{-1}}) {
-    const Sample a = draw(x, rows, 50, 5);
-    const Sample b = draw(x, rows, 50, 5);
-    const Sample c = draw(x, rows, 50, 6);
-    ASSERT_EQ(a.values.size(), b.values.size());
-    for (std::size_t i = 0; i < a.values.size(); ++i)
-      ASSERT_EQ(a.values[i].value, b.values[i].value);
-    EXPECT_EQ(a.bandwidth_values, b.bandwidth_values);
-    EXPECT_NE(a.bandwidth_values, c.bandwidth_values);
+  const std::vector<double> x = samples::normal(kDrawnRows + 5000, 1);
+  for (std::int64_t rows : {std::int64_t{300}, std::int64_t{0}}) {
+    const auto a = draw(x, rows, 5);
+    const auto b = draw(x, rows, 5);
+    const auto c = draw(x, rows, 6);
+    EXPECT_EQ(a.drawn.size(), static_cast<std::size_t>(rows > 0 ? rows : kDrawnRows));
+    EXPECT_EQ(a.drawn, b.drawn);
+    EXPECT_NE(a.drawn, c.drawn);
+    EXPECT_EQ(a.summary->cells(), b.summary->cells());
   }
 }
 
-TEST(Sampler, SampleIsSortedAndItsSubsetPartOfIt) {
+TEST(Sampler, ThinnedSummaryIsOfTheRowsDrawn) {
   const std::vector<double> x = samples::normal(5000, 1);
-  const Sample s = draw(x, 300, 50, 5);
-  std::vector<double> values;
-  for (const WeightedValue& v : s.values) {
-    EXPECT_EQ(v.weight, 1);
-    values.push_back(v.value);
-  }
-  EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
-  EXPECT_TRUE(std::is_sorted(s.bandwidth_values.begin(), s.bandwidth_values.end()));
-  EXPECT_TRUE(std::includes(values.begin(), values.end(), s.bandwidth_values.begin(),
-                            s.bandwidth_values.end()));
-  EXPECT_EQ(s.sample_rows, 300);
-  // Fewer rows than asked for: all of them, once each.
+  const auto s = draw(x, 300, 5);
+  EXPECT_TRUE(s.thinned);
+  EXPECT_EQ(s.sample_rows(), 300);
+  expect_values(*s.summary, s.drawn);
   std::vector<double> all = x;
   std::sort(all.begin(), all.end());
-  const Sample whole = draw(x, 5001, 6000, 5);
-  EXPECT_EQ(whole.bandwidth_values, all);
-  EXPECT_EQ(whole.sample_rows, 5000);
+  std::vector<double> drawn = s.drawn;
+  std::sort(drawn.begin(), drawn.end());
+  EXPECT_TRUE(std::includes(all.begin(), all.end(), drawn.begin(), drawn.end()));
+  FitOptions options;
+  options.bandwidth_rows = 50;
+  const std::vector<double> few = draw_rows(s, options);
+  EXPECT_EQ(rows_of_exact_sums(s, options), 50);
+  EXPECT_TRUE(std::is_sorted(few.begin(), few.end()));
+  EXPECT_TRUE(std::includes(drawn.begin(), drawn.end(), few.begin(), few.end()));
+  // Fewer rows than asked for: all of them, once each.
+  for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{5000}, std::int64_t{5001}}) {
+    const auto whole = draw(x, rows, 5);
+    EXPECT_FALSE(whole.thinned);
+    EXPECT_EQ(whole.sample_rows(), 5000);
+    EXPECT_EQ(draw_rows(whole, FitOptions()), all);
+    expect_values(*whole.summary, x);
+    EXPECT_TRUE(whole.least.empty() && whole.greatest.empty());
+    EXPECT_EQ(whole.known_below, -kInf);
+    EXPECT_EQ(whole.known_above, kInf);
+  }
 }
 
 TEST(Sampler, TotalsAgreeWithTwoPasses) {
@@ -126,171 +160,215 @@ TEST(Sampler, TotalsAgreeWithTwoPasses) {
       long double variance = 0;
       for (double v : x) variance += (v - mean) * (v - mean);
       variance /= n;
-      const Totals t = draw(x, 100, 50, 0).totals;
-      EXPECT_EQ(t.min, *std::min_element(x.begin(), x.end()));
-      EXPECT_EQ(t.max, *std::max_element(x.begin(), x.end()));
-      // n additions of relative error 2^-64 each in both ways; the shift to the first value adds
-      // (mean - first)^2 to the mean square, in variances.
-      const double add = static_cast<double>(n) * 0x1p-63;
-      const double largest = std::max(std::fabs(t.min), std::fabs(t.max));
-      EXPECT_NEAR(t.mean, static_cast<double>(mean), largest * (add + 0x1p-52));
-      const long double z = (mean - x[0]) * (mean - x[0]) / variance;
-      // The two-pass mean above errs by largest * add, which the variance sees squared.
-      const long double error = largest * add;
-      EXPECT_LE(std::fabs(static_cast<double>((t.variance - variance) / variance)),
-                2 * static_cast<double>(1 + z) * add + 0x1p-52 +
-                    static_cast<double>(error * error / variance));
+      for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{100}}) {
+        const SummaryTotals t = draw(x, rows, 0).totals;
+        EXPECT_EQ(t.count(), static_cast<double>(x.size()));
+        EXPECT_EQ(t.min(), *std::min_element(x.begin(), x.end()));
+        EXPECT_EQ(t.max(), *std::max_element(x.begin(), x.end()));
+        // n additions of relative error 2^-64 each in both ways; the shift to the first value adds
+        // (mean - first)^2 to the mean square, in variances.
+        const double add = static_cast<double>(n) * 0x1p-63;
+        const double largest = std::max(std::fabs(t.min()), std::fabs(t.max()));
+        EXPECT_NEAR(t.mean(), static_cast<double>(mean), largest * (add + 0x1p-52));
+        const long double z = (mean - x[0]) * (mean - x[0]) / variance;
+        // The two-pass mean above errs by largest * add, which the variance sees squared.
+        const long double error = largest * add;
+        EXPECT_LE(std::fabs(static_cast<double>((t.variance() - variance) / variance)),
+                  2 * static_cast<double>(1 + z) * add + 0x1p-52 +
+                      static_cast<double>(error * error / variance));
+      }
     }
   }
 }
 
 TEST(Sampler, SpecialValuesAreCountedApart) {
-  Sampler sampler({});
-  for (double v : {kNan, 1.0, kInf, -kInf, -kNan, kInf, -0.0, kInf, 0.0})
-    ASSERT_TRUE(sampler.add(v).ok());
-  sampler.add_null();
-  sampler.add_null();
-  Sample s;
-  ASSERT_TRUE(sampler.finish(&s).ok());
-  EXPECT_EQ(s.totals.nulls, 2);
-  EXPECT_EQ(s.totals.nans, 2);
-  EXPECT_EQ(s.totals.positive_infinities, 3);
-  EXPECT_EQ(s.totals.negative_infinities, 1);
-  EXPECT_EQ(s.totals.finite, 3);
-  EXPECT_EQ(s.totals.non_null(), 9);
-  EXPECT_EQ(s.totals.rows(), 11);
-  EXPECT_EQ(s.totals.max, 1);
-  // -0 and 0 are one value, and it prints without a sign.
-  ASSERT_EQ(s.distinct.size(), 2u);
-  EXPECT_EQ(s.distinct[0], (std::pair<double, std::int64_t>{0.0, 2}));
-  EXPECT_FALSE(std::signbit(s.distinct[0].first));
-  EXPECT_FALSE(std::signbit(s.totals.min));
-  for (const WeightedValue& v : s.values) EXPECT_FALSE(std::signbit(v.value));
+  for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{100}}) {
+    Sampler::Options options;
+    options.sample_rows = rows;
+    Sampler sampler(options);
+    for (double v : {kNan, 1.0, kInf, -kInf, -kNan, kInf, -0.0, kInf, 0.0})
+      ASSERT_TRUE(sampler.add(v).ok());
+    sampler.add_null();
+    sampler.add_null();
+    Sample s;
+    ASSERT_TRUE(sampler.finish(&s).ok());
+    EXPECT_EQ(s.specials.nulls, 2);
+    EXPECT_EQ(s.specials.nans, 2);
+    EXPECT_EQ(s.specials.positive_infinities, 3);
+    EXPECT_EQ(s.specials.negative_infinities, 1);
+    EXPECT_EQ(s.totals.count(), 3);
+    EXPECT_EQ(s.not_null(), 9);
+    EXPECT_EQ(s.rows_read(), 11);
+    EXPECT_EQ(s.totals.max(), 1);
+    // -0 and 0 are one value, and it prints without a sign.
+    expect_values(*s.summary, {0, 0, 1});
+    EXPECT_FALSE(std::signbit(s.summary->cell(0).value));
+    EXPECT_FALSE(std::signbit(s.totals.min()));
+    for (double v : s.drawn) EXPECT_FALSE(std::signbit(v));
+  }
 }
 
-TEST(Sampler, NothingFiniteLeavesZeros) {
-  const Sample s = draw({kNan, kInf}, 10, 10, 0);
-  EXPECT_EQ(s.totals.finite, 0);
-  EXPECT_EQ(s.totals.min, 0);
-  EXPECT_EQ(s.totals.max, 0);
-  EXPECT_EQ(s.totals.variance, 0);
-  EXPECT_TRUE(s.values.empty());
-  EXPECT_TRUE(s.distinct_known);
-  EXPECT_EQ(draw({}, 10, 10, 0).totals.rows(), 0);
+TEST(Sampler, NothingFinite) {
+  const auto s = draw({kNan, kInf}, 10, 0);
+  EXPECT_EQ(s.totals.count(), 0);
+  EXPECT_EQ(s.rows_read(), 2);
+  EXPECT_EQ(s.sample_rows(), 0);
+  EXPECT_TRUE(s.drawn.empty());
+  EXPECT_EQ(s.summary->cells(), 0u);
+  EXPECT_EQ(draw({}, 10, 0).rows_read(), 0);
 }
 
 TEST(Sampler, TotalsDoNotOverflow) {
   const double big = std::numeric_limits<double>::max();
-  const Totals t = draw({-big, big, big, -big}, 10, 10, 0).totals;
-  EXPECT_EQ(t.mean, 0);
-  EXPECT_EQ(t.variance, kInf);
-  const Totals one = draw({1e300, 1e300, 1e300}, 10, 10, 0).totals;
-  EXPECT_EQ(one.mean, 1e300);
-  EXPECT_EQ(one.variance, 0);
-  EXPECT_EQ(draw({big, std::nextafter(big, 0)}, 10, 10, 0).totals.max, big);
-}
-
-TEST(Sampler, DistinctValuesUpToTheLimit) {
-  Random random(3);
-  std::map<double, std::int64_t> expected;
-  std::vector<double> x;
-  for (int i = 0; i < 20000; ++i) {
-    x.push_back(static_cast<double>(random.below(kMaxDistinct)) - 250);
-    ++expected[x.back()];
-  }
-  ASSERT_EQ(expected.size(), kMaxDistinct);
-  // Counted over every value, though only 100 are sampled.
-  Sample s = draw(x, 100, 10, 0);
-  EXPECT_TRUE(s.distinct_known);
-  EXPECT_TRUE(std::equal(
-      s.distinct.begin(), s.distinct.end(), expected.begin(), expected.end(),
-      [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; }));
-  // One more, wherever it comes, and what comes after it.
-  for (std::size_t at : {std::size_t{0}, x.size() / 2, x.size()}) {
-    std::vector<double> more = x;
-    more.insert(more.begin() + static_cast<std::ptrdiff_t>(at), 0.5);
-    s = draw(more, 100, 10, 0);
-    EXPECT_FALSE(s.distinct_known);
-    EXPECT_TRUE(s.distinct.empty());
+  for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{10}}) {
+    const SummaryTotals t = draw({-big, big, big, -big}, rows, 0).totals;
+    EXPECT_EQ(t.mean(), 0);
+    EXPECT_EQ(t.variance(), kInf);
+    const SummaryTotals one = draw({1e300, 1e300, 1e300}, rows, 0).totals;
+    EXPECT_EQ(one.mean(), 1e300);
+    EXPECT_EQ(one.variance(), 0);
+    EXPECT_EQ(draw({big, std::nextafter(big, 0)}, rows, 0).totals.max(), big);
   }
 }
 
-// Every row read, in bounded memory.
-TEST(Sampler, StreamKeepsEveryRowsWeight) {
-  const std::vector<double> x = samples::lognormal(30000, 8);
-  Sampler::Options o;
-  o.sample_rows = -1;
-  o.bandwidth_rows = 500;
-  o.compactor_capacity = 256;
-  const Sample s = fitted::sample_of(x, o);
-  double weight = 0;
-  for (const WeightedValue& v : s.values) weight += v.weight;
-  EXPECT_EQ(weight, 30000);
-  EXPECT_EQ(s.sample_rows, 30000);
-  EXPECT_GT(s.rank_error, 0);
-  EXPECT_LT(s.values.size(), 256u * 8);
-  EXPECT_EQ(s.bandwidth_values.size(), 500u);
-  EXPECT_EQ(s.totals.max, *std::max_element(x.begin(), x.end()));
+// More distinct values than a summary has cells: each row is counted in one of them, and the number
+// of those up to a cell's end is right but for the bound that the summary states.
+TEST(Sampler, EveryRowIsCountedInBoundedMemory) {
+  const std::vector<double> x = samples::lognormal(300000, 8);
+  const auto s = draw(x, 0, 0);
+  EXPECT_FALSE(s.thinned);
+  EXPECT_EQ(s.sample_rows(), 300000);
+  EXPECT_EQ(s.drawn.size(), static_cast<std::size_t>(kDrawnRows));
+  EXPECT_EQ(s.totals.max(), *std::max_element(x.begin(), x.end()));
+  EXPECT_LE(s.summary->cells(), kSummaryCells + 1024);
+  const double bound = s.summary->error_rows();
+  EXPECT_GT(bound, 0);
+  EXPECT_LT(bound, 1e-3 * 300000);
+  std::vector<double> sorted = x;
+  std::sort(sorted.begin(), sorted.end());
+  double below = 0;
+  for (std::size_t i = 0; i < s.summary->cells(); ++i) {
+    below += s.summary->cell(i).rows;
+    const auto at = std::upper_bound(sorted.begin(), sorted.end(), s.summary->cell(i).value);
+    ASSERT_NEAR(below, static_cast<double>(at - sorted.begin()), bound);
+  }
+  EXPECT_EQ(below, 300000);
 }
 
-// Smoothing two distribution functions by one kernel brings them no further apart, so counts
-// differ by at most 2 rank_error (one for each end), and 1e-5 for the storage of each.
-TEST(Sampler, DensityOfTheStreamAgreesWithThatOfAllValues) {
-  const std::vector<double> x = samples::mix(30000);
-  Sampler::Options o;
-  o.sample_rows = -1;
-  o.bandwidth_rows = 1000;
-  o.compactor_capacity = 1024;
-  Sample streamed = fitted::sample_of(x, o);
-  o.sample_rows = 30000;
-  Sample all = fitted::sample_of(x, o);
-  all.bandwidth_values = streamed.bandwidth_values;  // the same bandwidth
-  FitOptions options;
-  options.method = Method::plugin;
-  options.engine.precision = Precision::full;
-  options.exact = true;  // from bandwidth_values
-  const fitted::Fitted a = fitted::fit(streamed, options);
-  const fitted::Fitted b = fitted::fit(all, options);
-  // But for the rounding of positions about another origin; the engine is good to 1e-10.
-  ASSERT_NEAR(a.report.bandwidth, b.report.bandwidth, 1e-9 * b.report.bandwidth);
-  EXPECT_GE(a.report.representation_error, streamed.rank_error);
+// The kOutermost least and greatest of all rows read, less the last of them and what equals it: how
+// many rows are beyond that is then known.
+TEST(Sampler, OutermostRowsAreExact) {
   Random random(4);
-  for (int i = 0; i < 500; ++i) {
-    const double p = 8 * random.uniform() - 3;
-    const double q = 8 * random.uniform() - 3;
-    const Range r = fitted::range(std::min(p, q), std::max(p, q));
-    ASSERT_NEAR(count(a.view(), r), count(b.view(), r), (2 * streamed.rank_error + 2e-5) * 30000);
+  for (const bool ties : {false, true}) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      std::vector<double> x;
+      for (int i = 0; i < 4000; ++i) {
+        const double v = 2 * random.uniform() - 1;
+        x.push_back(ties ? std::round(300 * v * v * v) : v);
+      }
+      const auto s = draw(x, 500, seed);
+      ASSERT_TRUE(s.thinned);
+      std::vector<double> sorted = x;
+      std::sort(sorted.begin(), sorted.end());
+      ASSERT_EQ(s.known_below, sorted[kOutermost - 1]);
+      ASSERT_EQ(s.known_above, sorted[x.size() - kOutermost]);
+      const auto low = std::lower_bound(sorted.begin(), sorted.end(), s.known_below);
+      const auto high = std::upper_bound(sorted.begin(), sorted.end(), s.known_above);
+      EXPECT_EQ(s.least, std::vector<double>(sorted.begin(), low));
+      EXPECT_EQ(s.greatest, std::vector<double>(high, sorted.end()));
+      EXPECT_LT(s.least.size(), kOutermost);
+    }
   }
-  // Automatic takes every row as it is, but for what either density says of itself (the stream's
-  // rank error is in it) and the cells, of which each has at most 1/4096 of the rows and one
-  // value's weight: at both ends of a range, in both densities.
-  double heaviest = 0;
-  for (const WeightedValue& v : streamed.values) heaviest = std::max(heaviest, v.weight);
-  const fitted::Fitted c = fitted::fit(streamed);
-  const fitted::Fitted d = fitted::fit(all);
-  EXPECT_GE(c.report.representation_error, streamed.rank_error);
-  const double bound =
-      2 * 30000 * (c.report.representation_error + d.report.representation_error + 2.0 / 4096) +
-      2 * (heaviest + 1);
-  for (int i = 0; i < 500; ++i) {
-    const double p = 8 * random.uniform() - 3;
-    const double q = 8 * random.uniform() - 3;
-    const Range r = fitted::range(std::min(p, q), std::max(p, q));
-    ASSERT_NEAR(count(c.view(), r), count(d.view(), r), bound);
-  }
+  // All of one end equal: no row is beyond it.
+  std::vector<double> x(2000, 0.0);
+  for (int i = 0; i < 1000; ++i) x.push_back(i);
+  const auto s = draw(x, 100, 1);
+  EXPECT_TRUE(s.least.empty());
+  EXPECT_EQ(s.known_below, 0);
+  EXPECT_EQ(s.greatest.size(), kOutermost - 1);
+  // Fewer rows than that were read: none is known apart.
+  EXPECT_EQ(draw(samples::normal(kOutermost - 1, 1), 5, 1).known_above, kInf);
 }
 
-TEST(RandomSubset, KeepsOrderAndSize) {
-  std::vector<double> x(100);
-  std::iota(x.begin(), x.end(), 0.0);
-  for (std::size_t m : {std::size_t{0}, std::size_t{1}, std::size_t{37}, std::size_t{100}}) {
-    const std::vector<double> s = random_subset(x, m, 1);
-    EXPECT_EQ(s.size(), m);
-    EXPECT_TRUE(std::is_sorted(s.begin(), s.end()));
-    EXPECT_EQ(std::adjacent_find(s.begin(), s.end()), s.end());
+// Blocks have numbers from 0, whether or not they have rows; the rows drawn are in their order.
+TEST(Sampler, RowsHaveTheirBlocks) {
+  for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{200}}) {
+    Sampler::Options options;
+    options.sample_rows = rows;
+    options.seed = 3;
+    Sampler sampler(options);
+    for (int block = 0; block < 300; ++block) {
+      ASSERT_TRUE(sampler.begin_block().ok());
+      for (int i = 0; i < block % 7; ++i) ASSERT_TRUE(sampler.add(block).ok());
+      sampler.add_null();
+    }
+    Sample s;
+    ASSERT_TRUE(sampler.finish(&s).ok());
+    EXPECT_TRUE(s.by_block());
+    ASSERT_EQ(s.drawn.size(), s.drawn_block.size());
+    EXPECT_TRUE(std::is_sorted(s.drawn_block.begin(), s.drawn_block.end()));
+    for (std::size_t i = 0; i < s.drawn.size(); ++i) ASSERT_EQ(s.drawn[i], s.drawn_block[i]);
   }
-  EXPECT_EQ(random_subset(x, 1000, 1), x);
-  EXPECT_TRUE(random_subset({}, 3, 1).empty());
+  EXPECT_FALSE(draw({1, 2, 3}, 0, 0).by_block());
+}
+
+// Rows before the first block was begun are a block of their own, not one without a number.
+TEST(Sampler, RowsBeforeTheFirstBlockAreOne) {
+  Sampler sampler({});
+  for (int block = 0; block < 4; ++block) {
+    if (block > 0) {
+      ASSERT_TRUE(sampler.begin_block().ok());
+    }
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(sampler.add(block).ok());
+  }
+  Sample s;
+  ASSERT_TRUE(sampler.finish(&s).ok());
+  ASSERT_EQ(s.drawn.size(), 20U);
+  for (std::size_t i = 0; i < s.drawn.size(); ++i) ASSERT_EQ(s.drawn[i], s.drawn_block[i]);
+  EXPECT_EQ(s.blocks.rows, 0);
+}
+
+// Of blocks without rows every second: their number of rows varies as much as it can, and leaving
+// them out would hide it.
+TEST(Sampler, BlocksWithoutRowsCount) {
+  Sampler sampler({});
+  Random random(8);
+  for (int block = 0; block < 1000; ++block) {
+    ASSERT_TRUE(sampler.begin_block().ok());
+    if (random.below(2) == 0) continue;
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(sampler.add(random.uniform()).ok());
+  }
+  Sample s;
+  ASSERT_TRUE(sampler.finish(&s).ok());
+  // A block has 0 or 10 rows, of variance 25 and mean 5: 25/(1000 5^2) = 1/1000. The mean of
+  // squared differences of 1000 such numbers is within a tenth of that: their fourth moment is
+  // their variance's square, so its relative standard error is about 1/sqrt(1000) = 3 %.
+  EXPECT_NEAR(s.blocks.rows, 1e-3, 1.3e-4);
+}
+
+TEST(Sampler, TheEndCanBeCancelled) {
+  for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{500}}) {
+    Sampler::Options options;
+    options.sample_rows = rows;
+    const auto finish = [&options](const Control& control) {
+      Sampler sampler(options);
+      Random random(1);
+      for (int block = 0; block < 100; ++block) {
+        EXPECT_TRUE(sampler.begin_block().ok());
+        for (int i = 0; i < 20; ++i) EXPECT_TRUE(sampler.add(random.uniform()).ok());
+      }
+      Sample s;
+      return sampler.finish(&s, control).code;
+    };
+    StopAt never;
+    ASSERT_EQ(finish(never.control), Code::ok);
+    ASSERT_GT(never.polls, 2);
+    for (int k = 1; k <= never.polls; ++k) {
+      StopAt stop(k);
+      EXPECT_EQ(finish(stop.control), Code::cancelled) << k;
+      EXPECT_EQ(stop.polls, k);
+    }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Generated samples that several tests use; every one is fixed by its arguments.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numbers>
 #include <vector>
@@ -65,6 +67,19 @@ inline std::vector<double> cauchy(int n, std::uint64_t seed) {
   std::vector<double> x;
   for (int i = 0; i < n; ++i) x.push_back(std::tan(std::numbers::pi * (random.uniform() - 0.5)));
   return x;
+}
+
+// How many of n values fall in each cell, of which each has its share.
+inline std::vector<double> counts(const std::vector<double>& share, int n, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<double> below, out(share.size(), 0);
+  double sum = 0;
+  for (double s : share) below.push_back(sum += s);
+  for (int i = 0; i < n; ++i) {
+    const auto at = std::upper_bound(below.begin(), below.end() - 1, sum * random.uniform());
+    ++out[static_cast<std::size_t>(at - below.begin())];
+  }
+  return out;
 }
 
 }  // namespace kde::samples

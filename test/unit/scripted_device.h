@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/device/device.h"
+#include "core/sums/device.h"
 
 namespace kde::testing {
 

@@ -2,6 +2,8 @@
 // equation with sums over all pairs, on exact and spectral sums.
 #include "core/select/sheather_jones.h"
 
+#include "core/sums/pair_sums.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "core/select/root.h"
+#include "core/sums/pair_sums.h"
 #include "reference_data.h"
 #include "samples.h"
 

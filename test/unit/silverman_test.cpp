@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/select/moments.h"
+#include "moments.h"
 #include "reference_data.h"
 
 namespace kde {

@@ -1,5 +1,5 @@
 // The radix sort against std::sort, on bits of every kind.
-#include "core/sampling/sort.h"
+#include "core/summary/sort.h"
 
 #include <gtest/gtest.h>
 

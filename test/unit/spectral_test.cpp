@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "core/random.h"
-#include "core/select/moments.h"
+#include "moments.h"
 #include "core/select/plugin.h"
 #include "core/sums/spline.h"
+#include "core/sums/pair_sums.h"
 #include "fitted.h"
 #include "reference_data.h"
 #include "samples.h"
@@ -356,46 +357,45 @@ TEST(Spline, SpreadsWeightAndPosition) {
 
 class AutomaticFit : public testing::Test {
  protected:
-  static Sample sample(const std::vector<double>& x) { return fitted::sample_of(x); }
   static FitReport report(const Sample& s, bool exact, Engine::Kind kind = Engine::Kind::simd,
                           Method method = Method::automatic) {
     FitOptions options;
     options.method = method;
     options.exact = exact;
+    options.bandwidth_rows = 1024;
     options.engine.kind = kind;
     return fitted::fit(s, options).report;
   }
 };
 
 TEST_F(AutomaticFit, UsesEveryValueOfALargeSample) {
-  const std::vector<double> x = samples::mix(20'000);
-  const Sample s = sample(x);  // of which the exact sums use 1024
+  const std::vector<double> x = samples::mix(9'000);  // which a summary keeps one by one
+  const auto s = fitted::sample_of(x);                // of which the exact sums use 1024
   const FitReport all = report(s, false);
-  EXPECT_EQ(all.bandwidth_rows, 20'000);
+  EXPECT_EQ(all.bandwidth_rows, 9'000);
   expect_relative(all.bandwidth, plugin_of(kSpectral, x).h, 1e-10);
   EXPECT_EQ(report(s, true).bandwidth_rows, 1024);
   EXPECT_EQ(report(s, false, Engine::Kind::reference).bandwidth_rows, 1024);
   EXPECT_EQ(report(s, true, Engine::Kind::simd, Method::plugin).bandwidth_rows, 1024);
   EXPECT_EQ(report(s, false, Engine::Kind::reference, Method::plugin).bandwidth_rows, 1024);
-  EXPECT_EQ(report(s, false, Engine::Kind::simd, Method::plugin).bandwidth_rows, 20'000);
+  EXPECT_EQ(report(s, false, Engine::Kind::simd, Method::plugin).bandwidth_rows, 9'000);
   EXPECT_STREQ(all.engine, "spectral");
   EXPECT_EQ(report(s, true, Engine::Kind::simd, Method::plugin).engine, nullptr);
-  EXPECT_EQ(report(sample(samples::mix(512)), false, Engine::Kind::simd, Method::plugin).engine,
+  EXPECT_EQ(report(fitted::sample_of(samples::mix(512)), false, Engine::Kind::simd, Method::plugin)
+                .engine,
             nullptr);
 }
 
-// A compacted stream stands for all its rows: its distribution function is within L/c = 4/8192 =
-// 5e-4 of theirs (compactor.h), and h, a functional of it, moves by that order at most; twice is
-// allowed.
-TEST_F(AutomaticFit, OfACompactedStream) {
-  Sampler::Options options = fitted::keep_all();
-  options.sample_rows = -1;
-  options.compactor_capacity = 8192;
+// More distinct values than a summary has cells: h is a functional of the distribution function,
+// which joining moves by the summary's error, and of values in the middle of cells. Both are of the
+// order of a cell's share, 1/kSummaryCells = 1e-4; ten times that is allowed.
+TEST_F(AutomaticFit, OfJoinedCells) {
   const std::vector<double> x = samples::mix(100'000);
-  const FitReport stream =
-      report(fitted::sample_of(x, options), false, Engine::Kind::simd, Method::plugin);
-  EXPECT_EQ(stream.bandwidth_rows, 100'000);
-  expect_relative(stream.bandwidth, plugin_of(kSpectral, x).h, 1e-3);
+  const auto s = fitted::sample_of(x);
+  ASSERT_GT(s.summary->join_limit(), 0);
+  const FitReport joined = report(s, false, Engine::Kind::simd, Method::plugin);
+  EXPECT_EQ(joined.bandwidth_rows, 100'000);
+  expect_relative(joined.bandwidth, plugin_of(kSpectral, x).h, 1e-3);
 }
 
 }  // namespace

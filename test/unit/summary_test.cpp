@@ -1,6 +1,6 @@
 // Summaries against the rows they were made of: exact where they say so, within their bound
 // elsewhere, in bounded memory, whatever the order of the rows.
-#include "core/aggregate/summary.h"
+#include "core/summary/summary.h"
 
 #include <gtest/gtest.h>
 

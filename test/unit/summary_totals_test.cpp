@@ -1,5 +1,5 @@
 // The exact totals of a summary.
-#include "core/aggregate/totals.h"
+#include "core/summary/totals.h"
 
 #include <gtest/gtest.h>
 

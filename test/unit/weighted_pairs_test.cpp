@@ -12,6 +12,7 @@
 
 #include "core/random.h"
 #include "core/select/line_bandwidth.h"
+#include "core/sums/pair_sums.h"
 
 namespace kde {
 namespace {

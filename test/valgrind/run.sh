@@ -2,7 +2,7 @@
 # `make valgrind`: regression tests with the whole server under valgrind's memcheck, in a private
 # installation (scripts/private_cluster.sh).
 #
-#   TESTS   which (default: all of sql/, which takes long)
+#   TESTS   which (default: all of test/regress/sql, which takes long)
 #
 # Counted are the errors with a frame of the extension's library; those of the server alone, which
 # leaves padding uninitialized on purpose, are not. What the tests print is compared, too. The memory
@@ -29,9 +29,9 @@ done
 cluster_as_user pg_isready -q || cluster_die "the server did not start under valgrind"
 
 out=$CLUSTER_WORK/regress
-cluster_make_dir "$out" && cp -R "$CLUSTER_REPO/sql" "$CLUSTER_REPO/expected" "$out/" &&
+cluster_make_dir "$out" && cp -R "$CLUSTER_REPO/test/regress/." "$out/" &&
   { [ "$(id -u)" -ne 0 ] || chown -R "$CLUSTER_USER" "$out"; }
-tests=${TESTS:-$(ls "$CLUSTER_REPO"/sql/*.sql | grep -v -e -- | xargs -rn1 basename -s .sql | LC_ALL=C sort)}
+tests=${TESTS:-$(ls "$CLUSTER_REPO"/test/regress/sql/*.sql | xargs -n1 basename -s .sql | LC_ALL=C sort)}
 pgxs=$(dirname "$(dirname "$("$PG_CONFIG" --pgxs)")")
 cd "$out" || exit 1
 failed=0

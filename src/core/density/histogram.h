@@ -1,16 +1,12 @@
-// The stored form of a density that has seen every row: Kind::histogram.
+// The stored form of a density of one column, fitted, aggregated or merged: Kind::one_column.
 //
 // The rows are kept as their distribution function, piecewise linear: a histogram whose cells are
 // chosen so that no count is off by more than a bound (Header::error), as equi-depth histograms and
-// quantile summaries are. Nothing is smoothed in what is stored, so that histograms can be added;
-// the kernel acts when a density is asked for, with the bandwidth in the header, which was
-// selected from the same cells.
+// quantile summaries are. Nothing is smoothed by the stored form itself, so that densities can be
+// added; where a kernel acts, it does when asked, with the bandwidth in the header.
 //
 //   offset  what
-//   0       Header                      atoms, knots: the number of atoms and of blocks;
-//                                       smooth_rows: the rows of all cells; slope_unit: the unit of
-//                                       the cells' rows, > 0 if there are blocks; origin, exponent:
-//                                       0
+//   0       Header                      atoms, blocks: their numbers
 //   ...     double   atom_value[atoms]  ascending: values with rows of their own, exact
 //   ...     double   atom_rows[atoms]   cumulative: rows at this and all earlier atoms
 //   ...     HistogramBlock block[blocks]
@@ -30,7 +26,7 @@
 //   1 bit         whether the cell is a point; only in blocks of CellKinds::mixed
 //   key_bits      (key - previous key) >> key_shift; the previous key of a block's first cell is
 //                 first_key. 0 only for a point.
-//   rows_bits     rows in units of slope_unit 2^rows_shift: blocks of the tails are finer
+//   rows_bits     rows in units of row_unit 2^rows_shift: blocks of the tails are finer
 //
 // so that a cell within a block is found by adding up. Without a lattice, values of blocks with
 // key_shift > 0 are rounded; decoded values beyond Header::max stand for it. There no cell but a
@@ -84,8 +80,8 @@ struct HistogramCell {
 
 // Writes the finest histogram of those cells that fits into `budget` bytes.
 //
-// header: all but atoms, knots, smooth_rows, slope_unit, bandwidth and error is set (value type,
-//   flags, rows, totals, lattice); kind and version are set here.
+// header: all but atoms, blocks, cell_rows, row_unit and error is set; kind and version are set
+//   here.
 // cells: ascending, the first a point or of no rows; values all distinct, but that a point may
 //   follow a cell with the same value (rows just below it, and at it). Their rows add up to
 //   header.finite_rows().
@@ -97,7 +93,6 @@ struct HistogramCell {
 // Errors: invalid_argument, out_of_memory.
 inline constexpr std::size_t kLeastHistogramBytes = 512;
 Status encode_histogram(const Header& header, std::span<const HistogramCell> cells, double slack,
-                        std::size_t budget, std::vector<std::uint64_t>* words,
-                        std::size_t* size) noexcept;
+                        std::size_t budget, DensityBytes* density) noexcept;
 
 }  // namespace kde

@@ -37,7 +37,7 @@ inline std::size_t block_bits(const HistogramBlock& block) {
   return (std::size_t{block.last_cell} + 1) * cell_bits(block);
 }
 
-// A cell as stored: from `begin` to `key`, with `units` of slope_unit.
+// A cell as stored: from `begin` to `key`, with `units` of row_unit.
 struct StoredCell {
   std::int64_t begin = 0, key = 0;
   std::uint64_t units = 0;

@@ -52,15 +52,14 @@ class Encoder {
   Encoder(const Header& header, std::size_t budget)
       : header_(header), budget_(budget), packing_(header.max) {}
 
-  Status encode(std::span<const HistogramCell> cells, double slack,
-                std::vector<std::uint64_t>* words, std::size_t* size) {
+  Status encode(std::span<const HistogramCell> cells, double slack, DensityBytes* density) {
     if (Status s = steps_of_cells(header_, cells, &all_); !s.ok()) return s;
     if (!(std::fabs(all_.rows() - header_.finite_rows()) <= 1e-9 * header_.rows))
       return Status::error(Code::invalid_argument, "rows of the cells do not add up");
     look(cells);
     if (!try_exact() && !try_atoms() && !try_all_cells() && !search())
       return Status::error(Code::internal, "no histogram fits into %zu bytes", budget_);
-    write(slack, words, size);
+    write(slack, density);
     return Status::success();
   }
 
@@ -285,24 +284,21 @@ class Encoder {
     return false;
   }
 
-  void write(double slack, std::vector<std::uint64_t>* words, std::size_t* size) {
+  void write(double slack, DensityBytes* density) {
     Header h = header_;
     h.varlena = 0;
     h.version = kFormatVersion;
-    h.kind = Kind::histogram;
-    h.origin = 0;
-    h.exponent = 0;
+    h.kind = Kind::one_column;
     h.atoms = static_cast<std::uint32_t>(atom_value_.size());
-    h.knots = static_cast<std::uint32_t>(packing_.blocks().size());
-    h.smooth_rows = h.knots > 0 ? rest_.rows() : 0;
-    h.slope_unit = h.knots > 0 ? packing_.unit() : 0;
+    h.blocks = static_cast<std::uint32_t>(packing_.blocks().size());
+    h.cell_rows = h.blocks > 0 ? rest_.rows() : 0;
+    h.row_unit = h.blocks > 0 ? packing_.unit() : 0;
     const double rows = all_.rows();
-    const double distance = h.knots > 0 ? largest_distance(rest_, packing_.packed()) : 0;
+    const double distance = h.blocks > 0 ? largest_distance(rest_, packing_.packed()) : 0;
     h.error = std::min(1.0, slack + (rows > 0 ? distance / rows : 0));
 
-    *size = bytes();
-    words->assign((*size + 7) / 8, 0);
-    char* out = reinterpret_cast<char*>(words->data());
+    *density = DensityBytes(bytes());
+    char* out = density->data();
     const auto put = [&out](const void* from, std::size_t n) {
       if (n > 0) std::memcpy(out, from, n);
       out += n;
@@ -332,13 +328,12 @@ class Encoder {
 }  // namespace
 
 Status encode_histogram(const Header& header, std::span<const HistogramCell> cells, double slack,
-                        std::size_t budget, std::vector<std::uint64_t>* words,
-                        std::size_t* size) noexcept {
+                        std::size_t budget, DensityBytes* density) noexcept {
   if (budget < kLeastHistogramBytes || budget > kMaxBytes)
     return Status::error(Code::invalid_argument, "a histogram's budget is out of range");
   if (!(slack >= 0)) return Status::error(Code::invalid_argument, "a slack is negative or NaN");
   try {
-    return Encoder(header, budget).encode(cells, slack, words, size);
+    return Encoder(header, budget).encode(cells, slack, density);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory while encoding a histogram");
   }

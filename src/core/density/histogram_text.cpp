@@ -86,7 +86,7 @@ void read_block(Reader& in, BitWriter* bits, HistogramText* out) {
 
 }  // namespace
 
-void write_blocks(const HistogramView& d, Writer& w) {
+void write_blocks(const DensityView& d, Writer& w) {
   w.field("blocks");
   for (int b = 0; b < d.blocks(); ++b) {
     const HistogramBlock& block = d.block(b);
@@ -121,29 +121,29 @@ void read_blocks(Reader& in, HistogramText* out) {
             [&bits, out](Reader& r) { read_block(r, &bits, out); });
 }
 
-Status store_histogram(const DensityParts& parts, const HistogramText& text,
-                       std::vector<std::uint64_t>* words, std::size_t* size) {
-  const std::size_t atoms = parts.atom_value.size();
+Status store_histogram(const HistogramText& text, DensityBytes* density) {
+  const std::size_t atoms = text.atom_value.size();
   const std::size_t blocks = text.blocks.size();
-  *size = sizeof(Header) + atoms * 2 * sizeof(double) + blocks * sizeof(HistogramBlock) +
-          text.bits.size() * sizeof(std::uint64_t);
-  if (*size > kMaxBytes) return Status::error(Code::invalid_format, "density exceeds 16 KB");
-  Header header = parts.header;
+  const std::size_t size = sizeof(Header) + atoms * 2 * sizeof(double) +
+                           blocks * sizeof(HistogramBlock) +
+                           text.bits.size() * sizeof(std::uint64_t);
+  if (size > kMaxBytes) return Status::error(Code::invalid_format, "density exceeds 16 KB");
+  Header header = text.header;
   header.version = kFormatVersion;
   header.atoms = static_cast<std::uint32_t>(atoms);
-  header.knots = static_cast<std::uint32_t>(blocks);
-  words->assign(*size / sizeof(std::uint64_t), 0);
-  char* p = reinterpret_cast<char*>(words->data());
+  header.blocks = static_cast<std::uint32_t>(blocks);
+  *density = DensityBytes(size);
+  char* p = density->data();
   const auto put = [&p](const void* from, std::size_t bytes) {
     if (bytes > 0) std::memcpy(p, from, bytes);
     p += bytes;
   };
   put(&header, sizeof header);
-  put(parts.atom_value.data(), atoms * sizeof(double));
-  put(parts.atom_rows.data(), atoms * sizeof(double));
+  put(text.atom_value.data(), atoms * sizeof(double));
+  put(text.atom_rows.data(), atoms * sizeof(double));
   put(text.blocks.data(), blocks * sizeof(HistogramBlock));
   put(text.bits.data(), text.bits.size() * sizeof(std::uint64_t));
-  return validate(words->data(), *size);
+  return validate(density->data(), size);
 }
 
 }  // namespace kde

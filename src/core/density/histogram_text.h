@@ -12,19 +12,19 @@
 
 namespace kde {
 
-// The blocks as they were read, and their cells' bits.
+// A density as it was read: the cells as bits.
 struct HistogramText {
+  Header header{};
+  std::vector<double> atom_value, atom_rows;
   std::vector<HistogramBlock> blocks;
   std::vector<std::uint64_t> bits;
 };
 
 // These may throw std::bad_alloc.
-void write_blocks(const HistogramView& d, Writer& w);
+void write_blocks(const DensityView& d, Writer& w);
 void read_blocks(Reader& in, HistogramText* out);
 
-// The histogram of a header, its atoms and its blocks, validated.
-// Errors: invalid_format.
-Status store_histogram(const DensityParts& parts, const HistogramText& text,
-                       std::vector<std::uint64_t>* words, std::size_t* size);
+// Its bytes, validated. Errors: invalid_format.
+Status store_histogram(const HistogramText& text, DensityBytes* density);
 
 }  // namespace kde

@@ -12,19 +12,15 @@ namespace {
 Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
 
 Status validate_own_header(const Header& h) {
-  if (h.kernel != Kernel::gaussian) return invalid("a histogram's kernel is not gaussian");
-  if ((h.flags & (kCorrected | kLatticeAtoms)) != 0)
-    return invalid("a histogram has flags of another kind");
   // They are counted one by one.
   if (!(h.sample_rows == 0 || (h.sample_rows >= 1 && h.sample_rows <= 0x1p62)))
     return invalid("number of sample rows is out of range");
-  if (h.origin != 0 || h.exponent != 0) return invalid("a histogram's origin or exponent is not 0");
-  if (h.knots > 0 && !(h.slope_unit > 0)) return invalid("unit of the cells' rows is 0");
-  if (h.knots == 0 && h.smooth_rows > 0) return invalid("rows of cells without cells");
+  if (h.blocks > 0 && !(h.row_unit > 0)) return invalid("unit of the cells' rows is 0");
+  if (h.blocks == 0 && h.cell_rows > 0) return invalid("rows of cells without cells");
   return Status::success();
 }
 
-Status validate_histogram_atoms(const HistogramView& d) {
+Status validate_histogram_atoms(const DensityView& d) {
   const Header& h = d.header();
   double previous = 0;
   for (int i = 0; i < d.atoms(); ++i) {
@@ -32,6 +28,10 @@ Status validate_histogram_atoms(const HistogramView& d) {
     const double rows = d.atom_cumulative_rows(i);
     if (!(v >= h.min && v <= h.max)) return invalid("an atom is outside [min, max]");
     if (i > 0 && v <= d.atom_value(i - 1)) return invalid("atoms are not in ascending order");
+    // Else a bound near it would be taken for the point that it is not.
+    if (h.lattice_step > 0 &&
+        h.lattice_point(std::nearbyint((v - h.lattice_offset) / h.lattice_step)) != v)
+      return invalid("an atom is not on the lattice");
     if (!std::isfinite(rows) || rows <= previous) return invalid("an atom has no rows");
     previous = rows;
   }
@@ -61,7 +61,7 @@ struct KeyLimits {
 };
 
 // Keys and rows of a block. *last: the last key before it, and then its own last one.
-Status validate_cells(const HistogramView& d, int b, const KeyLimits& limits, std::int64_t* last) {
+Status validate_cells(const DensityView& d, int b, const KeyLimits& limits, std::int64_t* last) {
   const Header& h = d.header();
   const HistogramBlock& block = d.block(b);
   if (block.first_key < *last) return invalid("blocks are not in ascending order");
@@ -85,13 +85,13 @@ Status validate_cells(const HistogramView& d, int b, const KeyLimits& limits, st
     units += bits.take(block.rows_bits) << block.rows_shift;
   }
   *last = key;
-  const double after = block.rows_below + static_cast<double>(units) * h.slope_unit;
+  const double after = block.rows_below + static_cast<double>(units) * h.row_unit;
   if (!(std::fabs(after - d.rows_below(b + 1)) <= 1e-9 * h.rows))
     return invalid("rows of cells do not add up");
   return Status::success();
 }
 
-Status validate_blocks(const HistogramView& d, std::size_t word_bits) {
+Status validate_blocks(const DensityView& d, std::size_t word_bits) {
   const Header& h = d.header();
   const KeyLimits limits(h);
   std::int64_t last = limits.low;
@@ -111,7 +111,7 @@ Status validate_blocks(const HistogramView& d, std::size_t word_bits) {
       return invalid("a block's cells are out of place");
     end = begin + block_bits(block);
     if (end > word_bits) return invalid("a block's cells are out of place");
-    if (!(block.rows_below >= rows && block.rows_below <= h.smooth_rows) ||
+    if (!(block.rows_below >= rows && block.rows_below <= h.cell_rows) ||
         (b == 0 && block.rows_below != 0))
       return invalid("rows of cells do not add up");
     rows = block.rows_below;
@@ -123,21 +123,22 @@ Status validate_blocks(const HistogramView& d, std::size_t word_bits) {
 
 }  // namespace
 
-Status validate_histogram(const void* bytes, std::size_t size) {
+Status validate_one_column(const void* bytes, std::size_t size) {
   if (size < sizeof(Header)) return invalid("too short");
   if (size > kMaxBytes) return invalid("longer than 16 KB");
   const Header& h = *static_cast<const Header*>(bytes);
-  if (h.kind != Kind::histogram) return invalid("not a histogram");
+  if (h.kind != Kind::one_column) return invalid("not of one column");
   if (Status s = validate_header(h); !s.ok()) return s;
   if (Status s = validate_own_header(h); !s.ok()) return s;
   if (histogram_size(bytes, size) != size) return invalid("length does not fit its contents");
-  const HistogramView d(bytes);
+  const DensityView d(bytes);
   if (Status s = validate_histogram_atoms(d); !s.ok()) return s;
   const std::size_t word_bits =
-      (size - sizeof(Header) - h.atoms * 2 * sizeof(double) - h.knots * sizeof(HistogramBlock)) * 8;
+      (size - sizeof(Header) - h.atoms * 2 * sizeof(double) - h.blocks * sizeof(HistogramBlock)) *
+      8;
   if (Status s = validate_blocks(d, word_bits); !s.ok()) return s;
   const double atom_rows = d.atoms() > 0 ? d.atom_cumulative_rows(d.atoms() - 1) : 0;
-  if (!(std::fabs(atom_rows + h.smooth_rows - h.finite_rows()) <= 1e-9 * h.rows))
+  if (!(std::fabs(atom_rows + h.cell_rows - h.finite_rows()) <= 1e-9 * h.rows))
     return invalid("rows do not add up");
   return Status::success();
 }

@@ -12,7 +12,7 @@ namespace {
 // value become one.
 class CellList {
  public:
-  CellList(const HistogramView& view, std::vector<HistogramCell>* cells)
+  CellList(const DensityView& view, std::vector<HistogramCell>* cells)
       : view_(view), lattice_(view.header().lattice_step > 0), cells_(*cells) {
     cells_.clear();
   }
@@ -71,7 +71,7 @@ class CellList {
     }
   }
 
-  const HistogramView& view_;
+  const DensityView& view_;
   bool lattice_;
   std::vector<HistogramCell>& cells_;
   int atom_ = 0;
@@ -79,7 +79,7 @@ class CellList {
 
 }  // namespace
 
-HistogramView::HistogramView(const void* bytes) {
+DensityView::DensityView(const void* bytes, const BlockSums& sums) : sums_(sums) {
   const char* p = static_cast<const char*>(bytes);
   header_ = reinterpret_cast<const Header*>(p);
   p += sizeof(Header);
@@ -88,11 +88,17 @@ HistogramView::HistogramView(const void* bytes) {
   atom_rows_ = reinterpret_cast<const double*>(p);
   p += header_->atoms * sizeof(double);
   block_ = reinterpret_cast<const HistogramBlock*>(p);
-  p += header_->knots * sizeof(HistogramBlock);
+  p += header_->blocks * sizeof(HistogramBlock);
   words_ = reinterpret_cast<const std::uint64_t*>(p);
 }
 
-double HistogramView::value(std::int64_t key) const {
+int DensityView::steps() const {
+  int steps = atoms();
+  for (int b = 0; b < blocks(); ++b) steps += block(b).last_cell + 1;
+  return steps;
+}
+
+double DensityView::value(std::int64_t key) const {
   const Header& h = *header_;
   if (h.lattice_step > 0)
     return std::min(std::max(h.lattice_point(static_cast<double>(key)), h.min), h.max);
@@ -104,12 +110,12 @@ double HistogramView::value(std::int64_t key) const {
 
 std::size_t histogram_size(const void* bytes, std::size_t available) {
   const Header& h = *static_cast<const Header*>(bytes);
-  if (h.atoms > kMaxBytes / (2 * sizeof(double)) || h.knots > kMaxBytes / sizeof(HistogramBlock))
+  if (h.atoms > kMaxBytes / (2 * sizeof(double)) || h.blocks > kMaxBytes / sizeof(HistogramBlock))
     return 0;
   const std::size_t arrays =
-      sizeof(Header) + h.atoms * 2 * sizeof(double) + h.knots * sizeof(HistogramBlock);
+      sizeof(Header) + h.atoms * 2 * sizeof(double) + h.blocks * sizeof(HistogramBlock);
   if (arrays > std::min(available, kMaxBytes)) return 0;
-  const HistogramView view(bytes);
+  const DensityView view(bytes);
   std::size_t end = 0;
   for (int b = 0; b < view.blocks(); ++b) {
     const HistogramBlock& block = view.block(b);
@@ -122,9 +128,9 @@ std::size_t histogram_size(const void* bytes, std::size_t available) {
   return size <= kMaxBytes ? size : 0;
 }
 
-void decode_histogram(const HistogramView& view, std::vector<HistogramCell>* cells) {
+void decode_histogram(const DensityView& view, std::vector<HistogramCell>* cells) {
   CellList list(view, cells);
-  const double unit = view.header().slope_unit;
+  const double unit = view.header().row_unit;
   for (int b = 0; b < view.blocks(); ++b) {
     CellReader reader = view.cells(b);
     StoredCell cell;

@@ -11,25 +11,52 @@
 
 namespace kde {
 
+// What a block's cells have in sum, so that whoever asks often need not go through them
+// (integrate.h, add_up_blocks()).
+struct BlockMoments {
+  double mean, deviation;  // of the rows; deviation: divisor n
+  double begin, end;       // of the cells that have rows
+  std::int64_t last_key;   // of the last cell
+};
+
+// The same of a density that a Gaussian kernel smooths (integrate/histogram_kernel.h).
+inline constexpr int kSeriesOrder = 20;
+struct BlockSeries {
+  double middle;                    // of the cells that have rows
+  double radius;                    // their reach from it, in bandwidths
+  double moment[kSeriesOrder + 1];  // sum over the rows of u^j/j!, u = (x - middle)/bandwidth
+};
+
+// One of each block, or null.
+struct BlockSums {
+  const BlockMoments* moments = nullptr;
+  const BlockSeries* series = nullptr;
+};
+
 // Holds pointers into the bytes; trivially copyable.
-class HistogramView {
+class DensityView {
  public:
-  // bytes: 8-byte aligned, validated (or built by this library).
-  explicit HistogramView(const void* bytes);
+  // bytes: 8-byte aligned, validated (or built by this library). sums: none, or what
+  // add_up_blocks() gave for these bytes; they must outlive the view.
+  explicit DensityView(const void* bytes, const BlockSums& sums = {});
 
   const Header& header() const { return *header_; }
   int atoms() const { return static_cast<int>(header_->atoms); }
   double atom_value(int i) const { return atom_value_[i]; }
   double atom_cumulative_rows(int i) const { return atom_rows_[i]; }
-  int blocks() const { return static_cast<int>(header_->knots); }
+  int blocks() const { return static_cast<int>(header_->blocks); }
   const HistogramBlock& block(int b) const { return block_[b]; }
+  const BlockSums& sums() const { return sums_; }
 
   const std::uint64_t* words() const { return words_; }
   CellReader cells(int b) const { return {block_[b], words_}; }
   // Rows of all cells up to block b, its own not among them; b <= blocks().
   double rows_below(int b) const {
-    return b < blocks() ? block_[b].rows_below : header_->smooth_rows;
+    return b < blocks() ? block_[b].rows_below : header_->cell_rows;
   }
+
+  // How many steps its distribution function has: cells and atoms.
+  int steps() const;
 
   // x of a key, within [min, max]: ascends with it.
   double value(std::int64_t key) const;
@@ -40,6 +67,7 @@ class HistogramView {
   const double* atom_rows_;
   const HistogramBlock* block_;
   const std::uint64_t* words_;
+  BlockSums sums_;
 };
 
 // Bytes of a histogram whose first `available` bytes (at least a Header) are given; 0 where it
@@ -48,10 +76,10 @@ std::size_t histogram_size(const void* bytes, std::size_t available);
 
 // The distribution function as cells, atoms among them: ascending and a partition of the line, as
 // encode_histogram takes them. An atom within a range divides it by width. Throws std::bad_alloc.
-void decode_histogram(const HistogramView& view, std::vector<HistogramCell>* cells);
+void decode_histogram(const DensityView& view, std::vector<HistogramCell>* cells);
 
 // Every rule of histogram.h, on bytes of unknown origin. bytes: 8-byte aligned. Errors:
-// invalid_format with what is wrong. (validate() of format.h calls it for Kind::histogram.)
-Status validate_histogram(const void* bytes, std::size_t size);
+// invalid_format with what is wrong. (validate() of format.h calls it for Kind::one_column.)
+Status validate_one_column(const void* bytes, std::size_t size);
 
 }  // namespace kde

@@ -150,6 +150,6 @@ ValueType read_value_type(Reader& in);
 
 // A density of one column from there on. Errors: as from_text() of text.h. May throw
 // std::bad_alloc.
-Status read_text(Reader& in, std::vector<std::uint64_t>* words, std::size_t* size);
+Status read_text(Reader& in, DensityBytes* density);
 
 }  // namespace kde

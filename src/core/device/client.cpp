@@ -1,7 +1,7 @@
 // The client: what each function of device.h sends, and what must come back.
 //
-// A request gets, beyond the client's patience, the time that choose.h predicts for it; the service
-// is told, and has a beat more to say so itself before it is hung up on.
+// A request gets, beyond the client's patience, the time that sums/device_choice.h predicts for it;
+// the service is told, and has a beat more to say so itself before it is hung up on.
 #include "core/device/client.h"
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 #include <new>
 #include <utility>
 
-#include "core/device/checks.h"
-#include "core/device/choose.h"
+#include "core/sums/device_checks.h"
+#include "core/sums/device_choice.h"
 #include "core/device/connection.h"
 #include "core/device/memory_file.h"
-#include "core/device/retry.h"
+#include "core/sums/device_retry.h"
 #include "core/stopwatch.h"
 
 namespace kde {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/control.h"
-#include "core/device/device.h"
+#include "core/sums/device.h"
 #include "core/device/wire.h"
 #include "core/room.h"
 #include "core/status.h"

@@ -11,9 +11,6 @@
 
 namespace kde {
 
-// How long one wait in the kernel lasts at most.
-inline constexpr int kSliceMs = 10;
-
 // Who waits, and whether it still does. Called by the waiting thread alone.
 class Waiter {
  public:

@@ -17,7 +17,7 @@
 
 #include <cstdint>
 
-#include "core/device/device.h"
+#include "core/sums/device.h"
 #include "core/room.h"
 
 namespace kde::wire {

@@ -64,16 +64,11 @@ double least_background(double c, double log_p) {
 
 }  // namespace
 
-AtomSplit split_atoms(std::span<const WeightedValue> sorted, bool lattice, std::size_t limit,
-                      double unit) {
+AtomSplit split_atoms(std::span<const WeightedValue> sorted, bool lattice, double unit) {
   AtomSplit out;
   std::vector<Run> runs = runs_of(sorted);
   std::vector<std::size_t> found;
-  if (runs.size() > kNeighbours && limit > 0) {
-    if (unit == 0) {
-      unit = 1;
-      for (const WeightedValue& v : sorted) unit = std::max(unit, v.weight);
-    }
+  if (runs.size() > kNeighbours) {
     const double threshold = std::log(kFalsePositives / static_cast<double>(runs.size()));
     std::vector<double> scratch;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -84,14 +79,6 @@ AtomSplit split_atoms(std::span<const WeightedValue> sorted, bool lattice, std::
       const double b = std::max(runs[i].background / unit, 1.0);
       if (log_tail(b, c) < threshold) found.push_back(i);
     }
-  }
-  if (found.size() > limit) {
-    const auto excess = [&runs](std::size_t i) { return runs[i].weight - runs[i].background; };
-    std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(limit), found.end(),
-                     [&excess](std::size_t a, std::size_t b) {
-                       return excess(a) != excess(b) ? excess(a) > excess(b) : a < b;
-                     });
-    found.resize(limit);
   }
   if (found.empty()) {
     out.rest.assign(sorted.begin(), sorted.end());

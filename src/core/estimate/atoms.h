@@ -13,9 +13,8 @@
 #pragma once
 
 #include "core/room.h"
-#include "core/sampling/compactor.h"
+#include "core/summary/weighted_value.h"
 
-#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -28,13 +27,10 @@ struct AtomSplit {
   std::vector<WeightedValue> rest;   // ascending; what is left of the sample
 };
 
-// sorted: ascending, weights > 0; a weight above 1 (compacted data) counts as one observation per
-// largest weight. On a lattice the atom is the excess over the background, which stays with the
-// rest (the smooth part gives each lattice point its share); elsewhere it is the value's whole
-// weight. At most `limit` atoms, those with the largest excess. unit: the weight of one
-// observation, where equal values may have been counted together; 0: as above.
-// Throws std::bad_alloc.
-AtomSplit split_atoms(std::span<const WeightedValue> sorted, bool lattice, std::size_t limit,
-                      double unit = 0);
+// sorted: ascending, weights > 0. unit: the weight of one observation, where equal values may have
+// been counted together. On a lattice the atom is the excess over the background, which stays with
+// the rest (the smooth part gives each lattice point its share); elsewhere it is the value's whole
+// weight. Throws std::bad_alloc.
+AtomSplit split_atoms(std::span<const WeightedValue> sorted, bool lattice, double unit);
 
 }  // namespace kde

@@ -13,9 +13,9 @@ class Cutter {
  public:
   explicit Cutter(double low) { cells_.edge.push_back(low); }
 
-  void count(const WeightedValue& v) {
-    weight_ += v.weight;
-    moment_ += v.weight * v.value;
+  void count(double rows, double at) {
+    weight_ += rows;
+    moment_ += rows * at;
   }
   double weight() const { return weight_; }
   double start() const { return cells_.edge.back(); }
@@ -50,40 +50,55 @@ Cells lattice_cells(const Line& line, double first_value, double step, std::int6
     cells.edge.push_back(i == 0 ? line.low : value - step / 2);
   }
   cells.edge.push_back(line.high);
-  for (const WeightedValue& v : line.distinct) {
-    const double at = std::nearbyint((v.value - first_value) / step);
-    cells.count[static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(size - 1)))] +=
-        v.weight;
+  const auto point_at = [&](double x) {
+    const double at = std::nearbyint((x - first_value) / step);
+    return static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(size - 1)));
+  };
+  for (std::size_t i = 0; i < line.rows.size(); ++i) {
+    const HistogramCell& c = line.rows[i];
+    const std::size_t end = point_at(c.value);
+    const std::size_t begin =
+        c.point || i == 0 ? end : std::min(point_at(line.rows[i - 1].value) + 1, end);
+    const double each = c.rows / static_cast<double>(end - begin + 1);
+    for (std::size_t k = begin; k <= end; ++k) cells.count[k] += each;
   }
   return cells;
 }
 
-Cells value_cells(const Line& line, std::span<const WeightedValue> atoms) {
+Cells value_cells(const Line& line, std::span<const std::size_t> atoms) {
+  const std::span<const HistogramCell> rows = line.rows;
   double total = 0;
-  for (const WeightedValue& v : line.distinct) total += v.weight;
+  for (const HistogramCell& c : rows) total += c.rows;
   // Atoms take up to three cells each.
   const std::size_t most = kMaxCells - std::min(kMaxCells / 2, 3 * atoms.size());
-  const double enough = line.distinct.size() <= most ? 0 : 2 * total / static_cast<double>(most);
+  const double enough = rows.size() <= most ? 0 : 2 * total / static_cast<double>(most);
   Cutter cutter(line.low);
   auto atom = atoms.begin();
-  for (std::size_t i = 0; i < line.distinct.size(); ++i) {
-    const WeightedValue& v = line.distinct[i];
-    const bool is_atom = atom != atoms.end() && atom->value == v.value;
-    const bool is_last = i + 1 == line.distinct.size();
-    const bool before_atom =
-        !is_last && atom != atoms.end() && !is_atom && line.distinct[i + 1].value == atom->value;
-    if (is_atom) {
-      if (cutter.start() < v.value) cutter.cut(v.value);
-      cutter.count(v);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const HistogramCell& c = rows[i];
+    if (atom != atoms.end() && *atom == i) {
+      if (cutter.start() < c.value) cutter.cut(c.value);
+      cutter.count(c.rows, c.value);
       cutter.cells().points.push_back(cutter.cells().size());
-      cutter.cut(v.value);
+      cutter.cut(c.value);
       ++atom;
       continue;
     }
-    cutter.count(v);
+    const bool is_last = i + 1 == rows.size();
+    const bool before_atom = !is_last && atom != atoms.end() && *atom == i + 1;
+    if (c.point) {
+      cutter.count(c.rows, c.value);
+      if (is_last || before_atom || cutter.weight() < enough || !(cutter.weight() > 0)) continue;
+      const HistogramCell& next = rows[i + 1];
+      const double end = next.point ? c.value + (next.value - c.value) / 2 : c.value;
+      if (end > cutter.start()) cutter.cut(end);
+      continue;
+    }
+    if (!(c.rows > 0)) continue;
+    const double begin = i > 0 ? rows[i - 1].value : line.low;
+    cutter.count(c.rows, begin + (c.value - begin) / 2);
     if (is_last || before_atom || cutter.weight() < enough) continue;
-    const double next = line.distinct[i + 1].value;
-    cutter.cut(v.value + (next - v.value) / 2);
+    if (c.value > cutter.start()) cutter.cut(c.value);
   }
   if (cutter.start() < line.high || cutter.weight() > 0) cutter.cut(line.high);
   return std::move(cutter.cells());

@@ -2,13 +2,14 @@
 // counting in them, few enough (kMaxCells) that every candidate costs a millisecond.
 //
 //   lattice   a cell for each lattice point, half a step to either side
-//   else      a cell for each value of the sample or, where they are many, for neighbouring
-//             ones of equal weight, with ends halfway between values; and for each atom (atoms.h) a
-//             cell of its own without width
+//   else      a cell for each value of the sample, with ends halfway between values, or for each
+//   cell
+//             of its summary; where they are many, neighbouring ones are joined; and for each atom
+//             (atoms.h) a cell of its own without width
 #pragma once
 
+#include "core/density/histogram.h"
 #include "core/room.h"
-#include "core/sampling/compactor.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -32,10 +33,12 @@ struct Cells {
   std::size_t size() const { return count.size(); }
 };
 
-// What the line is cut by: values ascending, no value twice, weights > 0, all within [low, high].
+// What the line is cut by, as a summary has it: ascending, the first a point or of no rows; a point
+// is at its value, others are even between the value before and theirs. low, high: the support's
+// ends; low < high, and all are within.
 struct Line {
-  std::span<const WeightedValue> distinct;
-  double low = 0, high = 0;  // the support's ends; low < high
+  std::span<const HistogramCell> rows;
+  double low = 0, high = 0;
 };
 
 // first, last: lattice points by number, the first at `first_value`; step > 0. Values off the
@@ -43,7 +46,7 @@ struct Line {
 Cells lattice_cells(const Line& line, double first_value, double step, std::int64_t first,
                     std::int64_t last);
 
-// atoms: ascending, each one of the distinct values (the weight is the value's whole weight).
-Cells value_cells(const Line& line, std::span<const WeightedValue> atoms);
+// atoms: numbers of points of the line, ascending.
+Cells value_cells(const Line& line, std::span<const std::size_t> atoms);
 
 }  // namespace kde

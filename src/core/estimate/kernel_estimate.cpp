@@ -9,14 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <new>
 #include <vector>
 
-#include "core/device/device.h"
-#include "core/device/retry.h"
+#include "core/sums/device.h"
+#include "core/sums/device_retry.h"
 #include "core/estimate/factor_frame.h"
 #include "core/sums/kernel_sums.h"
 #include "core/sums/ordered_sum.h"
@@ -140,7 +139,7 @@ class Estimate {
     };
     // Nothing is added up: it lends its threads and its polls.
     const auto items = static_cast<std::int64_t>((count + kPointsAtATime - 1) / kPointsAtATime);
-    if (Status s = ordered_sum(control_, items, std::cref(work), {}); !s.ok()) return s;
+    if (Status s = ordered_sum(control_, items, work, {}); !s.ok()) return s;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
       if (within[i] == 0) {
@@ -171,7 +170,7 @@ class Estimate {
   }
 
   // *done: how many sums it computed; the others are for the processor. Errors: cancelled; the
-  // device's, where nobody should go on (device/retry.h).
+  // device's, where nobody should go on (sums/device_retry.h).
   Status sum_by_device(const Engine& engine, std::span<double> sums, std::size_t* done) {
     const int d = static_cast<int>(d_);
     // Fewer than two points are no sample to a device.

@@ -11,7 +11,7 @@
 
 #include "core/control.h"
 #include "core/room.h"
-#include "core/sampling/compactor.h"
+#include "core/summary/weighted_value.h"
 
 #include <cstdint>
 #include <span>

@@ -16,7 +16,8 @@ namespace {
 
 // Prior strengths a; the first stands for infinity.
 constexpr int kStrengthCount = 9;
-constexpr std::array<double, kStrengthCount> kStrengths = {0, 8192, 2048, 512, 128, 32, 8, 2, 0.5};
+constexpr std::array<double, kStrengthCount> kStrengths = {0, 8192, 2048,           512, 128, 32,
+                                                           8, 2,    kSampleStrength};
 // Of the levels' probabilities, in nodes: the centre is to be believed unless there is evidence.
 constexpr double kCentrePrior = 1.0;
 constexpr double kOtherPrior = 0.05;
@@ -104,8 +105,9 @@ double posterior_share(const Halving& h, const Strengths& likelihood, const Stre
 
 class Tree {
  public:
-  Tree(std::span<const double> counts, std::span<const double> centre, double least_count)
-      : least_count_(least_count) {
+  Tree(std::span<const double> counts, std::span<const double> centre,
+       const PolyaTreeOptions& options)
+      : options_(options) {
     const std::size_t cells = counts.size();
     double total = 0;
     for (double c : centre) total += c;
@@ -124,12 +126,15 @@ class Tree {
     for (int depth = 0; depth < kMaxDepth && !nodes.empty(); ++depth) {
       divide(nodes, depth == 0 ? root : 0.5, weight, out);
       likelihood_.clear();
-      for (const Halving& h : halvings_) likelihood_.push_back(likelihoods(h));
+      for (const Halving& h : halvings_) {
+        if (!is_the_samples(h)) likelihood_.push_back(likelihoods(h));
+      }
       const Strengths p = estimate_probabilities(likelihood_);
       nodes.clear();
-      for (std::size_t i = 0; i < halvings_.size(); ++i) {
-        const Halving& h = halvings_[i];
-        const double left = posterior_share(h, likelihood_[i], p);
+      auto likelihood = likelihood_.begin();
+      for (const Halving& h : halvings_) {
+        const double left =
+            is_the_samples(h) ? sample_share(h) : posterior_share(h, *likelihood++, p);
         nodes.push_back({h.first, h.middle, h.factor * (left / h.share)});
         nodes.push_back({h.middle, h.end, h.factor * ((1 - left) / (1 - h.share))});
       }
@@ -138,6 +143,23 @@ class Tree {
   }
 
  private:
+  bool is_the_samples(const Halving& h) const {
+    if (options_.edge.empty()) return false;
+    return h.first == 0 || h.end + 1 == below_.size() ||
+           options_.edge[h.end] - options_.edge[h.first] > kSmoothWidth;
+  }
+
+  // Of a node of so many: as many count as one.
+  double rows_worth(double count) const {
+    if (options_.effect == nullptr) return 1;
+    const double share = std::min(count / below_.back(), 0.5);
+    return std::max<double>(ratio_at(*options_.effect, share), 1);
+  }
+
+  static double sample_share(const Halving& h) {
+    return (h.left + kSampleStrength * h.share) / (h.count + kSampleStrength);
+  }
+
   void write(const Node& n, double weight, std::span<double> out) const {
     for (std::size_t i = n.first; i < n.end; ++i)
       out[i] += weight * n.factor * (centre_below_[i + 1] - centre_below_[i]);
@@ -148,7 +170,7 @@ class Tree {
     halvings_.clear();
     for (const Node& n : nodes) {
       const double count = below_[n.end] - below_[n.first];
-      if (n.end - n.first < 2 || count < least_count_) {
+      if (n.end - n.first < 2 || count < options_.least_count) {
         write(n, weight, out);
         continue;
       }
@@ -165,12 +187,13 @@ class Tree {
       middle = std::clamp(middle, n.first + 1, n.end - 1);
       const double share =
           std::clamp((centre_below_[middle] - low) / (high - low), 1e-12, 1 - 1e-12);
-      halvings_.push_back(
-          {n.first, middle, n.end, below_[middle] - below_[n.first], count, share, n.factor});
+      const double worth = rows_worth(count);
+      halvings_.push_back({n.first, middle, n.end, (below_[middle] - below_[n.first]) / worth,
+                           count / worth, share, n.factor});
     }
   }
 
-  double least_count_;
+  const PolyaTreeOptions options_;
   std::vector<double> below_;         // observations in all cells before
   std::vector<double> centre_below_;  // the centre's mass in them
   std::vector<Halving> halvings_;
@@ -204,7 +227,7 @@ Status polya_tree(std::span<const double> counts, std::span<const double> centre
                   std::vector<double>* out) {
   out->assign(counts.size(), counts.size() < 2 ? 1 : 0);
   if (counts.size() < 2) return Status::success();
-  const Tree prototype(counts, centre, options.least_count);
+  const Tree prototype(counts, centre, options);
   std::atomic<bool> no_memory{false};
   const auto work = [&](std::int64_t item, double* cells) {
     try {

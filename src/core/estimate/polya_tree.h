@@ -13,6 +13,12 @@
 // at which it fails everywhere (heaps) follows the sample, and a single spike stands out from a
 // smooth rest.
 //
+// A kernel estimate is no better than counts where a node is wide beside its bandwidth: there it
+// has the same observations, and its bias. And at the ends of the line it cannot know how the
+// density falls off. So nodes of more than kSmoothWidth bandwidths, and those that end where the
+// line does, follow the sample: a = kSampleStrength. What lies beyond a point, or in a wide range,
+// is then nearly the sample's own count.
+//
 // The halving starts at several places, and the mean of the trees is taken, so that no boundary of
 // a node shows.
 //
@@ -23,6 +29,7 @@
 #pragma once
 
 #include "core/control.h"
+#include "core/density/format.h"
 #include "core/room.h"
 #include "core/status.h"
 
@@ -31,9 +38,20 @@
 
 namespace kde {
 
+inline constexpr double kSmoothWidth = 6;
+inline constexpr double kSampleStrength = 0.5;
+
+using Effects = float[kErrorScales];
+
 struct PolyaTreeOptions {
   int trees = 8;           // >= 1
   double least_count = 1;  // > 0; a node with fewer observations is not divided
+  // The cells' edges, ascending, one more than cells, in bandwidths of the centre; none: the centre
+  // is no kernel estimate, and every node is judged by the evidence.
+  std::span<const double> edge = {};
+  // Null, or the design effects of ranges with two ends by scale (ratio_at of format.h): so many
+  // observations count as one, where they are more than one.
+  const Effects* effect = nullptr;
 };
 
 // counts, centre: one per cell, in order; counts >= 0 with a positive total, centre >= 0 with a

@@ -1,5 +1,5 @@
 // How many of a density's atoms lie below a bound: for any view with atoms in ascending order
-// (DensityView, HistogramView).
+// (DensityView, DensityView).
 #pragma once
 
 #include "core/room.h"

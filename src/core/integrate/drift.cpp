@@ -35,35 +35,36 @@ double kolmogorov_q(double z) {
 }
 
 double rows_behind(const Header& header) {
-  return header.sampling_variance > 0 ? header.sample_rows / header.sampling_variance
-                                      : std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const auto& scales : header.count_variance) most = std::max<double>(most, scales[0]);
+  return most > 0 ? header.sample_rows / most : std::numeric_limits<double>::infinity();
 }
 
 Drift drift(const DensityView& density, const Sample& sample, double estimated_from) {
-  const Totals& totals = sample.totals;
-  const double rows = static_cast<double>(totals.non_null());
-  double weight = 0;
-  for (const WeightedValue& v : sample.values) weight += v.weight;
-  const double per_weight = weight > 0 ? static_cast<double>(totals.finite) / weight : 0;
+  const double rows = sample.not_null();
+  const double per_row =
+      sample.sample_rows() > 0 ? sample.totals.count() / sample.sample_rows() : 0;
 
   double distance = 0;
   const auto compare = [&](double f, double g) { distance = std::max(distance, std::fabs(f - g)); };
   const double infinity = std::numeric_limits<double>::infinity();
-  double up_to = static_cast<double>(totals.negative_infinities);
+  double up_to = sample.specials.negative_infinities;
   compare(up_to / rows, cdf(density, -infinity));
-  // G rises between two values of the sample while F does not: the extremes are at their ends.
-  for (std::size_t i = 0; i < sample.values.size();) {
-    const double x = sample.values[i].value;
-    compare(up_to / rows, below(density, x));
-    for (; i < sample.values.size() && sample.values[i].value == x; ++i)
-      up_to += sample.values[i].weight * per_weight;
-    compare(up_to / rows, cdf(density, x));
+  // G rises between two values of the sample while F does not: the extremes are at their ends. Of
+  // joined cells the rows are known at their ends.
+  const Summary& summary = *sample.summary;
+  for (std::size_t i = 0; i < summary.cells(); ++i) {
+    const HistogramCell cell = summary.cell(i);
+    if (cell.point) compare(up_to / rows, below(density, cell.value));
+    up_to += cell.rows * per_row;
+    const bool more = i + 1 < summary.cells() && summary.cell(i + 1).value == cell.value;
+    if (!more) compare(up_to / rows, cdf(density, cell.value));
   }
   compare(up_to / rows, below(density, infinity));
-  compare((up_to + static_cast<double>(totals.positive_infinities)) / rows, cdf(density, infinity));
+  compare((up_to + sample.specials.positive_infinities) / rows, cdf(density, infinity));
 
-  const double other = static_cast<double>(totals.non_null() - totals.finite);
-  const double m = (static_cast<double>(sample.sample_rows) + other) / sample.design_effect;
+  const double other = rows - sample.totals.count();
+  const double m = (sample.sample_rows() + other) / std::max(sample.blocks.design_effect(), 1.0);
   const double n = std::isfinite(estimated_from) ? m * estimated_from / (m + estimated_from) : m;
   Drift out;
   out.distance = std::min(distance, 1.0);

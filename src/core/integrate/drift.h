@@ -10,7 +10,7 @@
 // counts as fewer rows, m divided by its design effect.
 #pragma once
 
-#include "core/density/format.h"
+#include "core/density/histogram_view.h"
 #include "core/room.h"
 #include "core/sampling/sampler.h"
 

@@ -31,8 +31,8 @@ struct Cut {
   std::int64_t key = 0;
 };
 
-// On a lattice, a bound within 1e-15 of a lattice point is that point, as for other densities
-// (smooth_cut() of integrate.cpp).
+// On a lattice, a bound within 1e-15 of a lattice point is that point:
+// decimal fractions are not exact in binary.
 Cut cut_at(const Header& h, double x, bool inclusive) {
   if (h.lattice_step == 0) return {x, key_of(x) - (inclusive ? 0 : 1)};
   const double steps = (x - h.lattice_offset) / h.lattice_step;
@@ -46,12 +46,12 @@ Cut cut_at(const Header& h, double x, bool inclusive) {
   return {x, static_cast<std::int64_t>(std::clamp(k, -0x1p60, 0x1p60))};
 }
 
-double rows_of_atoms(const HistogramView& d, int atoms) {
+double rows_of_atoms(const DensityView& d, int atoms) {
   return atoms > 0 ? d.atom_cumulative_rows(atoms - 1) : 0;
 }
 
 // The last block that begins at the key or below; -1: none does.
-int find_block(const HistogramView& d, std::int64_t key) {
+int find_block(const DensityView& d, std::int64_t key) {
   int low = -1;
   int high = d.blocks();
   while (high - low > 1) {
@@ -62,7 +62,7 @@ int find_block(const HistogramView& d, std::int64_t key) {
 }
 
 // The share of a range's rows up to the cut, which is after its begin.
-double share_below(const HistogramView& d, const StoredCell& cell, const Cut& cut) {
+double share_below(const DensityView& d, const StoredCell& cell, const Cut& cut) {
   if (d.header().lattice_step > 0)
     return static_cast<double>(cut.key - cell.begin) / static_cast<double>(cell.key - cell.begin);
   const double begin = d.value(cell.begin);
@@ -72,7 +72,7 @@ double share_below(const HistogramView& d, const StoredCell& cell, const Cut& cu
 }
 
 // Rows of the cells up to the cut; never falls as the cut grows.
-double cells_below(const HistogramView& d, const Cut& cut) {
+double cells_below(const DensityView& d, const Cut& cut) {
   const int b = find_block(d, cut.key);
   if (b < 0) return 0;
   CellReader reader = d.cells(b);
@@ -86,7 +86,7 @@ double cells_below(const HistogramView& d, const Cut& cut) {
     }
     double within = static_cast<double>(units);
     if (!cell.point) within += share_below(d, cell, cut) * static_cast<double>(cell.units);
-    return std::min(d.rows_below(b) + within * d.header().slope_unit, end);
+    return std::min(d.rows_below(b) + within * d.header().row_unit, end);
   }
   return end;
 }
@@ -100,20 +100,37 @@ struct Accumulator {
 
   // Of rows between `from` and `to` with that variance, around their middle.
   void add(double rows, double from, double to, double variance) {
-    const double middle = from / 2 + to / 2 - centre;
+    add(rows, from / 2 + to / 2, from, to, variance);
+  }
+  // Around a mean.
+  void add(double rows, double mean, double from, double to, double variance) {
+    const double off = mean - centre;
     m0 += rows;
-    m1 += rows * middle;
-    m2 += rows * (middle * middle + variance);
+    m1 += rows * off;
+    m2 += rows * (off * off + variance);
     begin = std::min(begin, from);
     end = std::max(end, to);
   }
+
+  // m0 > 0. Of the rows, within the hull.
+  double mean() const { return std::clamp(m1 / m0, begin - centre, end - centre); }
+  double variance() const {
+    const double half = (end - begin) / 2;
+    return std::clamp(m2 / m0 - mean() * mean(), 0.0, half * half);
+  }
 };
 
+// log2 of a unit for numbers between x and y in which no square overflows.
+int exponent_of(double x, double y) {
+  const double largest = std::max(std::fabs(x), std::fabs(y));
+  return largest > 0 ? std::clamp(std::ilogb(largest), -1000, 1000) : -1000;
+}
+
 // What of a cell is in (low, high].
-void add_cell(const HistogramView& d, const StoredCell& cell, const Cut& low, const Cut& high,
+void add_cell(const DensityView& d, const StoredCell& cell, const Cut& low, const Cut& high,
               double scale, Accumulator* sum) {
   const Header& h = d.header();
-  double rows = static_cast<double>(cell.units) * h.slope_unit;
+  double rows = static_cast<double>(cell.units) * h.row_unit;
   if (!cell.point && h.lattice_step > 0) {
     const std::int64_t first = std::max(cell.begin, low.key);  // the point before the first
     const std::int64_t last = std::min(cell.key, high.key);
@@ -138,22 +155,30 @@ void add_cell(const HistogramView& d, const StoredCell& cell, const Cut& low, co
   }
 }
 
-void own_moments(const HistogramView& d, const Range& r, RangeMoments* out) {
+// All of a block.
+void add_block(const DensityView& d, int b, double scale, Accumulator* sum) {
+  const double rows = d.rows_below(b + 1) - d.rows_below(b);
+  if (!(rows > 0)) return;
+  const BlockMoments& m = d.sums().moments[b];
+  const double deviation = m.deviation * scale;
+  sum->add(rows, m.mean * scale, m.begin * scale, m.end * scale, deviation * deviation);
+}
+
+void own_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   const Header& h = d.header();
-  const bool low_open = r.lower_unbounded || !std::isfinite(r.lower);
-  const bool high_open = r.upper_unbounded || !std::isfinite(r.upper);
+  // Keys of what lies at min and max may be rounded beyond them.
+  const bool rounded = h.lattice_step == 0;
+  const bool low_open = r.lower_unbounded || !std::isfinite(r.lower) ||
+                        (rounded && (r.lower_inclusive ? r.lower <= h.min : r.lower < h.min));
+  const bool high_open = r.upper_unbounded || !std::isfinite(r.upper) ||
+                         (rounded && (r.upper_inclusive ? r.upper >= h.max : r.upper > h.max));
   const Cut low = low_open ? Cut{-std::numeric_limits<double>::infinity(), kLowestKey}
                            : cut_at(h, r.lower, !r.lower_inclusive);
   const Cut high = high_open ? Cut{std::numeric_limits<double>::infinity(), kHighestKey}
                              : cut_at(h, r.upper, r.upper_inclusive);
   const double from = std::clamp(low_open ? h.min : r.lower, h.min, h.max);
   const double to = std::clamp(high_open ? h.max : r.upper, from, h.max);
-  // A unit in which no square overflows, and none within the range vanishes unless the column's
-  // largest value is beyond its square.
-  const auto exponent_of = [](double x, double y) {
-    const double largest = std::max(std::fabs(x), std::fabs(y));
-    return largest > 0 ? std::clamp(std::ilogb(largest), -1000, 1000) : -1000;
-  };
+  // None within the range vanishes unless the column's largest value is beyond its square.
   const int exponent = std::max(exponent_of(from, to), exponent_of(h.min, h.max) - 500);
   const double scale = std::ldexp(1.0, -exponent);
   Accumulator sum;
@@ -167,6 +192,11 @@ void own_moments(const HistogramView& d, const Range& r, RangeMoments* out) {
   }
   for (int b = std::max(find_block(d, low.key), 0);
        b < d.blocks() && d.block(b).first_key <= high.key; ++b) {
+    if (d.sums().moments != nullptr && d.block(b).first_key > low.key &&
+        d.sums().moments[b].last_key <= high.key) {
+      add_block(d, b, scale, &sum);
+      continue;
+    }
     CellReader reader = d.cells(b);
     StoredCell cell;
     while (reader.next(&cell)) {
@@ -179,17 +209,14 @@ void own_moments(const HistogramView& d, const Range& r, RangeMoments* out) {
     out->variance = 0;
     return;
   }
-  const double mean = std::clamp(sum.m1 / sum.m0, sum.begin - sum.centre, sum.end - sum.centre);
-  const double half = (sum.end - sum.begin) / 2;
-  const double variance = std::clamp(sum.m2 / sum.m0 - mean * mean, 0.0, half * half);
-  out->mean = std::clamp((sum.centre + mean) / scale, from, to);
-  out->variance = variance / scale / scale;
+  out->mean = std::clamp((sum.centre + sum.mean()) / scale, from, to);
+  out->variance = sum.variance() / scale / scale;
 }
 
 // The smallest value by which the cells have `rows`, > 0, and within a range without a lattice,
 // where no other value is near enough to be taken for the wanted one, `exact_rows`, which are no
 // fewer.
-double cells_quantile(const HistogramView& d, double rows, double exact_rows) {
+double cells_quantile(const DensityView& d, double rows, double exact_rows) {
   int b = 0;
   for (int high = d.blocks() - 1; b < high;) {
     const int middle = b + (high - b) / 2;
@@ -203,7 +230,7 @@ double cells_quantile(const HistogramView& d, double rows, double exact_rows) {
   CellReader reader = d.cells(b);
   StoredCell cell;
   StoredCell last;  // with rows
-  const double wanted = (rows - d.rows_below(b)) / h.slope_unit;
+  const double wanted = (rows - d.rows_below(b)) / h.row_unit;
   std::uint64_t units = 0;
   while (reader.next(&cell)) {
     if (cell.units == 0) continue;
@@ -220,7 +247,7 @@ double cells_quantile(const HistogramView& d, double rows, double exact_rows) {
     }
     const double begin = d.value(cell.begin);
     const double end = d.value(cell.key);
-    const double exact = (exact_rows - d.rows_below(b)) / h.slope_unit;
+    const double exact = (exact_rows - d.rows_below(b)) / h.row_unit;
     const double exact_share =
         std::clamp((exact - before) / static_cast<double>(cell.units), 0.0, 1.0);
     return std::min(begin + exact_share * (end - begin), end);
@@ -228,7 +255,7 @@ double cells_quantile(const HistogramView& d, double rows, double exact_rows) {
   return d.value(last.key);
 }
 
-double own_quantile(const HistogramView& d, double rows) {
+double own_quantile(const DensityView& d, double rows) {
   const Header& h = d.header();
   // The rank of a value, asked for as a fraction of the rows, must not round to the next value's.
   const double reached = rows - 0x1p-48 * h.rows;
@@ -251,7 +278,7 @@ double own_quantile(const HistogramView& d, double rows) {
   if (d.blocks() == 0) return h.max;
   const double before = rows_of_atoms(d, low);
   const double left = reached - before;
-  if (low == d.atoms() && left >= h.smooth_rows) return h.max;
+  if (low == d.atoms() && left >= h.cell_rows) return h.max;
   // Where the atoms before it reach beyond rounding, the value is the last of theirs.
   const double least = low > 0 ? d.atom_value(low - 1) : h.min;
   const double most = low < d.atoms() ? d.atom_value(low) : h.max;
@@ -259,7 +286,7 @@ double own_quantile(const HistogramView& d, double rows) {
 }
 
 // Without a kernel.
-double own_density(const HistogramView& d, double x) {
+double own_density(const DensityView& d, double x) {
   const Header& h = d.header();
   if (h.lattice_step > 0) {
     // Half a step to either side of a lattice point is its own.
@@ -282,7 +309,7 @@ double own_density(const HistogramView& d, double x) {
       const double begin = d.value(cell.begin);
       const double end = d.value(cell.key);
       if (cell.begin > key || !(end > begin)) return 0;
-      return static_cast<double>(cell.units) * h.slope_unit / (end - begin);
+      return static_cast<double>(cell.units) * h.row_unit / (end - begin);
     }
   }
   return 0;
@@ -290,20 +317,20 @@ double own_density(const HistogramView& d, double x) {
 
 }  // namespace
 
-double finite_below(const HistogramView& d, double x, bool inclusive) {
+double finite_below(const DensityView& d, double x, bool inclusive) {
   const Header& h = d.header();
   if (const double bandwidth = smoothing(h); bandwidth > 0)
     return kernel_rows_below(d, bandwidth, x);
   if (h.lattice_step == 0) {
     if (inclusive ? x < h.min : x <= h.min) return 0;
     // What is stored beyond max stands for it.
-    if (inclusive ? x >= h.max : x > h.max) return rows_of_atoms(d, d.atoms()) + h.smooth_rows;
+    if (inclusive ? x >= h.max : x > h.max) return rows_of_atoms(d, d.atoms()) + h.cell_rows;
   }
   const Cut cut = cut_at(h, x, inclusive);
   return rows_of_atoms(d, atoms_below(d, cut.x, inclusive)) + cells_below(d, cut);
 }
 
-void partial_moments(const HistogramView& d, const Range& range, RangeMoments* out) {
+void partial_moments(const DensityView& d, const Range& range, RangeMoments* out) {
   if (const double bandwidth = smoothing(d.header()); bandwidth > 0) {
     kernel_moments(d, bandwidth, range, out);
   } else {
@@ -311,13 +338,44 @@ void partial_moments(const HistogramView& d, const Range& range, RangeMoments* o
   }
 }
 
-double finite_quantile(const HistogramView& d, double rows) {
+bool is_own(const DensityView& d) { return smoothing(d.header()) == 0; }
+
+BlockMoments moments_of(const DensityView& d, int b) {
+  // Where its cells lie, and then their sums in a unit for that.
+  const Cut low{-std::numeric_limits<double>::infinity(), kLowestKey};
+  const Cut high{std::numeric_limits<double>::infinity(), kHighestKey};
+  BlockMoments out = {};
+  out.last_key = d.block(b).first_key;
+  Accumulator sum;
+  double scale = 1;
+  for (const bool hull : {true, false}) {
+    CellReader reader = d.cells(b);
+    StoredCell cell;
+    while (reader.next(&cell)) {
+      out.last_key = cell.key;
+      if (cell.units > 0) add_cell(d, cell, low, high, scale, &sum);
+    }
+    if (!(sum.m0 > 0)) return out;
+    if (!hull) break;
+    scale = std::ldexp(1.0, -exponent_of(sum.begin, sum.end));
+    Accumulator next;
+    next.centre = sum.begin * scale / 2 + sum.end * scale / 2;
+    out.begin = sum.begin;
+    out.end = sum.end;
+    sum = next;
+  }
+  out.mean = std::clamp((sum.centre + sum.mean()) / scale, out.begin, out.end);
+  out.deviation = std::sqrt(sum.variance()) / scale;
+  return out;
+}
+
+double finite_quantile(const DensityView& d, double rows) {
   const double own = own_quantile(d, rows);
   const double bandwidth = smoothing(d.header());
   return bandwidth > 0 ? kernel_quantile(d, bandwidth, rows, own) : own;
 }
 
-double rows_density(const HistogramView& d, double x) {
+double rows_density(const DensityView& d, double x) {
   const Header& h = d.header();
   const double bandwidth = acting_bandwidth(h);
   const bool comb = is_bounded(h) && bandwidth < kLeastSmoothing * h.lattice_step;

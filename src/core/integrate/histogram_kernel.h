@@ -1,7 +1,8 @@
-// The Gaussian kernel sum of a histogram's cells in closed form.
+// The kernel sum of a density's cells.
 //
-// A cell whose rows are even over [a, b], smoothed by a Gaussian of standard deviation h, has the
-// distribution function and its repeated integrals from -infinity to t
+// With the Gaussian kernel in closed form: a cell whose rows are even over [a, b], smoothed by a
+// Gaussian of standard deviation h, has the distribution function and its repeated integrals from
+// -infinity to t
 //
 //   F(t)      = [A1(t - a) - A1(t - b)] / (b - a)
 //   int F     = [A2(t - a) - A2(t - b)] / (b - a)    and so on,    all lengths in units of h,
@@ -15,8 +16,19 @@
 //
 // Of cells narrower than kNarrow bandwidths the differences lose digits; there
 //   [A_k(z + e/2) - A_k(z - e/2)]/e = A_{k-1}(z) + e^2/24 A_{k-3}(z) + e^4/1920 A_{k-5}(z) + ...
-// Either way within 1e-13 of the cell's rows. Beyond kReach bandwidths a cell is wholly below or
+// Either way within 1e-13 of the cell's rows. Beyond 8.5 bandwidths a cell is wholly below or
 // above: Phi(-8.5) = 1e-17.
+//
+// Of a block whose cells lie within kSeriesRadius bandwidths of its middle m, all cells at once by
+// Taylor's series about z = (t - m)/h, with M_j the sum over the rows of u^j/j!, u = (x - m)/h:
+//
+//   sum A_k(z - u) = sum_j (-1)^j M_j A_{k-j}(z),    A_{-1-i}(z) = (-1)^i He_i(z) phi(z),
+//
+// up to j = 20: what is left out is at most max |A_{k-21}|/21! < 1e-11 of its rows.
+//
+// Compact kernels (kernel_forms.h) are exact for points; of a cell with a width the three nodes of
+// Gauss and Legendre stand for its rows (Abramowitz & Stegun, table 25.4), which is exact for cells
+// within one piece of a kernel of degree 3 or less.
 #pragma once
 
 #include "core/density/histogram_view.h"
@@ -31,13 +43,16 @@ double acting_bandwidth(const Header& h);
 
 // All for h = acting_bandwidth() > 0.
 // Finite rows <= t; t finite.
-double kernel_rows_below(const HistogramView& d, double h, double t);
+double kernel_rows_below(const DensityView& d, double h, double t);
 // Its derivative, in rows per unit of x.
-double kernel_rows_density(const HistogramView& d, double h, double t);
-// Mean and variance, the kernel's own taken out (integrate.cpp says how).
-void kernel_moments(const HistogramView& d, double h, const Range& range, RangeMoments* out);
+double kernel_rows_density(const DensityView& d, double h, double t);
+// Mean and variance, the kernel's own taken out.
+void kernel_moments(const DensityView& d, double h, const Range& range, RangeMoments* out);
 // Where kernel_rows_below() reaches `rows`; guess: where to begin.
-double kernel_quantile(const HistogramView& d, double h, double rows, double guess);
+double kernel_quantile(const DensityView& d, double h, double rows, double guess);
+// Whether series_of() serves the density; and block b's.
+bool has_series(const DensityView& d);
+BlockSeries series_of(const DensityView& d, int b);
 // Between these all but 1e-17 of the kernel sum lies.
 double kernel_least(const Header& header, double h);
 double kernel_greatest(const Header& header, double h);

@@ -1,14 +1,14 @@
 // Answers from a stored density: counts, moments, quantiles, density at a point.
 //
 // One scalar double path over the stored bytes, no allocation: the same density gives the same
-// answer everywhere. Ranges are exact on atoms and on a lattice (the lattice points inside
-// the range count, each with the mass of its cell of width lattice_step); elsewhere the
-// smooth part is a continuous distribution and open and closed bounds are the same.
+// answer everywhere. Counts are the data's, or the estimate's, within header().error of the rows;
+// exact at atoms, points and lattice points. Of a density that is not bounded (kBounded) every
+// answer is the plain kernel sum's over its cells.
 //
 // Order of values: -infinity < finite < +infinity < NaN, as PostgreSQL sorts them.
 #pragma once
 
-#include "core/density/format.h"
+#include "core/density/histogram_view.h"
 
 namespace kde {
 
@@ -29,8 +29,6 @@ struct RangeMoments {
 };
 
 // Rows in the range; monotone as the range grows, the whole line gives header().rows.
-// Within 1e-5 header().rows of the kernel sum over the sample, or twice header().error where that
-// is more (a sample that spans so many scales that its knots do not fit in kMaxBytes).
 double count(const DensityView& density, const Range& range);
 
 // Count, mean and variance in one pass. With both sides unbounded (bounded densities: when
@@ -38,17 +36,22 @@ double count(const DensityView& density, const Range& range);
 // The sum over the range is mean * finite.
 RangeMoments moments(const DensityView& density, const Range& range);
 
-// The density at x, per unit of x, of a non-null row: smooth part, plus atoms spread over their
-// lattice steps or, where there is no lattice, by the kernel where a bandwidth is known (atoms
-// without either have none). 0 at infinities and NaN. Within
-// 1e-3 of its maximum of the kernel sum over the sample; where that has more corners than fit in
-// kMaxBytes less, and not beside the jumps of a uniform kernel's.
+// What answers need of each block, added up beforehand, in `memory` of so many bytes (8-byte
+// aligned; 0: nothing is needed): a view that has it reads only the cells of blocks that a range
+// cuts. Sums of other order round otherwise; of a density that a kernel smooths they are series,
+// within 1e-10 of a block's rows.
+std::size_t block_sums_size(const DensityView& density);
+BlockSums add_up_blocks(const DensityView& density, void* memory);
+
+// The density at x, per unit of x, of a non-null row: the kernel estimate of the cells, where
+// bounded reflected at [min, max]; without a bandwidth, and on a lattice that it is narrow beside,
+// what lies at the lattice point or in the cell. 0 at infinities and NaN.
 double pdf(const DensityView& density, double x);
 
 // The fraction of the non-null rows that are <= x.
 double cdf(const DensityView& density, double x);
 
-// The smallest x with cdf(x) >= q (on smooth parts, where cdf(x) = q); q in [0, 1]. Bounded
+// The smallest x with cdf(x) >= q; q in [0, 1]. Bounded
 // densities: within [min, max], and a lattice point on a lattice.
 double quantile(const DensityView& density, double q);
 

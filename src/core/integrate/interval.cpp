@@ -3,6 +3,7 @@
 
 #include "core/integrate/histogram_kernel.h"
 #include "core/integrate/interval_parts.h"
+#include "core/kernel/normal.h"
 
 #include <algorithm>
 #include <cmath>
@@ -45,91 +46,164 @@ bool is_exact_upper(const Header& h, const Range& r) {
                            : r.upper > h.max || r.upper <= h.min;
 }
 
-// Whether x cuts what is stored within Header::error: the smooth part, or atoms that are in half
-// the space or counted from a stream that was compacted.
-bool cuts_stored(const DensityView& d, double x, bool unbounded) {
-  if (unbounded || !std::isfinite(x)) return false;
-  const Header& h = d.header();
-  if (d.atoms() > 0 && h.error > 0 && x >= h.min && x <= h.max) return true;
-  if (d.knots() == 0) return false;
-  const double u = d.to_u(x);
-  return u > d.knot_u(0) && u < d.knot_u(d.knots() - 1);
-}
+// Of numbers >= 0: 0 of anything is 0, of what overflows as well.
+double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
 
-bool is_histogram(const DensityView& d) { return d.header().kind == Kind::histogram; }
-
-// Whether an end of the range cuts what is stored. A histogram's counts are within Header::error at
-// every value but those where they are exact.
-bool cuts_lower(const DensityView& d, const Range& r) {
-  if (!is_histogram(d)) return cuts_stored(d, r.lower, r.lower_unbounded);
-  const Header& h = d.header();
+// Whether an end of the range cuts what is stored: counts are within Header::error at every value
+// but those where they are exact.
+bool cuts_lower(const Header& h, const Range& r) {
   return h.error > 0 && std::isfinite(r.lower) && !is_exact_lower(h, r);
 }
 
-bool cuts_upper(const DensityView& d, const Range& r) {
-  if (!is_histogram(d)) return cuts_stored(d, r.upper, r.upper_unbounded);
-  const Header& h = d.header();
+bool cuts_upper(const Header& h, const Range& r) {
   return h.error > 0 && std::isfinite(r.upper) && !is_exact_upper(h, r);
 }
 
+// The few rows of a sample may all have one value where the range holds several: so many, spread
+// evenly over the range, are added to them.
 constexpr double kRowsAdded = 2;
+
+// A range, less what is known row by row at both ends of the column.
+struct Middle {
+  Range range;
+  bool open_below, open_above;  // no end within what was sampled
+  bool is_all = true;           // nothing is known row by row
+
+  Middle(const Header& h, const Range& r)
+      : range(r), open_below(is_exact_lower(h, r)), open_above(is_exact_upper(h, r)) {
+    if (std::isfinite(h.known_below) && (open_below || r.lower < h.known_below)) {
+      range.lower = h.known_below;
+      range.lower_unbounded = false;
+      range.lower_inclusive = true;
+      open_below = true;
+      is_all = false;
+    }
+    if (std::isfinite(h.known_above) && (open_above || r.upper > h.known_above)) {
+      range.upper = h.known_above;
+      range.upper_unbounded = false;
+      range.upper_inclusive = true;
+      open_above = true;
+      is_all = false;
+    }
+  }
+
+  Shape shape() const {
+    return open_below ? Shape::below : open_above ? Shape::above : Shape::two_ends;
+  }
+};
+
+// All that is sampled.
+Range sampled_range(const Header& h) {
+  Range all;
+  if (std::isfinite(h.known_below)) {
+    all.lower_unbounded = false;
+    all.lower = h.known_below;
+  }
+  if (std::isfinite(h.known_above)) {
+    all.upper_unbounded = false;
+    all.upper = h.known_above;
+  }
+  return all;
+}
+
+// The shape of what a range does not hold.
+Shape left_out(Shape shape) {
+  if (shape == Shape::two_ends) return shape;
+  return shape == Shape::below ? Shape::above : Shape::below;
+}
 
 // What the sample says, before changed rows: of one call.
 class Sampling {
  public:
   Sampling(const DensityView& density, const IntervalOptions& options)
-      : density_(density), h_(density.header()), z_(normal_quantile(options.confidence)) {}
+      : density_(density),
+        h_(density.header()),
+        z_(normal_central_quantile(options.confidence)),
+        rows_(kde::count(density, sampled_range(h_))) {}
 
-  double z() const { return z_; }
+  // Rows that are sampled, not known one by one.
+  double rows() const { return rows_; }
 
-  // Standard deviations to either side of a mean over the fraction p. As far as it is the raw
-  // sample's, from n p rows, they are Student's: z + (z^3 + z)/(4 (n p - 1)) to first order
-  // (student_excess).
-  double mean_deviations(double p) const {
-    const double rows = std::max(h_.sample_rows * p - 1, 2.0);
-    const double raw = std::min(error_ratio(h_.mean_error, p), 1.0);
-    return z_ + raw * student_excess(z_, rows);
+  // v/n: the variance of a count given their number, over rows()^2 p (1 - p). Infinite without a
+  // sample. What a range open to one side leaves out is open to the other, and off by as much.
+  double unit_variance(Shape shape, double p) const {
+    if (p > 0.5) shape = left_out(shape);
+    const double v = ratio_at(h_.count_variance[static_cast<int>(shape)], p);
+    return v > 0 ? v / h_.sample_rows : 0;
   }
 
-  // The variance within a range of that width that holds the fraction p. The few rows of a raw
-  // sample may all have one value where the range holds several: as far as it is the sample's, two
-  // rows spread evenly over the range are added.
-  double variance_within(double variance, double p, double width) const {
-    if (!(width > 0) || !std::isfinite(variance)) return variance;
+  // The upper end is that of the largest variance of any share up to it: rows that lie together are
+  // seen together or not at all.
+  void wilson(Shape shape, double p, double* low, double* high) const {
+    const double own = unit_variance(shape, p);
+    wilson_interval(p, own, z_, low, high);
+    double most = own;
+    double share = 0x1p-18;
+    static_assert(kErrorScales == 8);
+    for (int scale = kErrorScales - 1; scale >= 0; --scale) {
+      share *= 4;
+      if (share <= p) continue;
+      if (share > *high) break;
+      const double there = unit_variance(shape, share);
+      if (there <= most) continue;
+      most = there;
+      double unused;
+      wilson_interval(p, most, z_, &unused, high);
+    }
+  }
+
+  // z times the standard deviation of the share of the sample's rows below a value that has the
+  // share p below it.
+  double share_half(double p) const {
+    return z_ * std::sqrt(product(unit_variance(Shape::below, p), p * (1 - p)));
+  }
+
+  // z times the standard deviation of a mean of the share p of the rows, whose variance within the
+  // range of that width it is given. Rows of either tail that lie together tell of those between.
+  double mean_half(Shape shape, double p, double variance, double width) const {
     const double rows = h_.sample_rows * p;
-    const double added = kRowsAdded * std::min(error_ratio(h_.mean_error, p), 1.0);
-    const double even = width / std::sqrt(12.0);
-    return (rows * variance + added * even * even) / (rows + added);
+    if (width > 0 && std::isfinite(variance))
+      variance = (rows * variance + kRowsAdded * width * width / 12) / (rows + kRowsAdded);
+    const double deviations = z_ + student_excess(z_, std::max(rows - 1, 2.0));
+    double unit = unit_variance(shape, p);
+    if (p > 0.5) unit = std::max(unit, unit_variance(left_out(shape), p));
+    return product(deviations * std::sqrt(unit / p), std::sqrt(variance));
   }
 
-  // s r / n at the fraction p: the squared error of a count divided by rows^2 p (1 - p). Infinite
-  // without a sample.
-  double unit_variance(const float (&ratios)[kErrorScales], double p) const {
-    const double sr = h_.sampling_variance * error_ratio(ratios, p);
-    return sr > 0 ? sr / h_.sample_rows : 0;
-  }
+  // z times the standard deviation of the rows below a value that belongs to an end, in rows.
+  double end_half() const { return z_ * std::sqrt(h_.end_variance) * h_.rows; }
 
-  void wilson(double p, double* low, double* high) const {
-    wilson_interval(p, unit_variance(h_.count_error, p), z_, low, high);
-  }
-
-  // The count's ends from the sample and what is stored. The range is not empty.
-  Interval count(const Range& range) const {
+  // The count's ends from the sample and what is stored. The range is not empty and has `estimate`
+  // rows.
+  Interval count(const Range& range, double estimate) const {
     Interval out;
-    out.estimate = kde::count(density_, range);
-    out.lower = out.upper = out.estimate;
+    out.estimate = out.lower = out.upper = estimate;
     if (!(h_.rows > 0)) return out;
-    if (!(is_exact_lower(h_, range) && is_exact_upper(h_, range))) {
+    const Middle middle(h_, range);
+    if (!(middle.open_below && middle.open_above) && !is_empty(middle.range) && rows_ > 0) {
+      const double rows =
+          std::min(middle.is_all ? out.estimate : kde::count(density_, middle.range), rows_);
       double low;
       double high;
-      wilson(std::clamp(out.estimate / h_.rows, 0.0, 1.0), &low, &high);
-      out.lower = low * h_.rows;
-      out.upper = high * h_.rows;
+      wilson(middle.shape(), rows / rows_, &low, &high);
+      // Of what is known, if anything is.
+      const double known = out.estimate - rows;
+      out.lower = known + low * rows_;
+      out.upper = known + high * rows_;
+    }
+    // That the number of all rows was estimated, which is independent of their shares.
+    if (h_.rows_variance > 0) {
+      const double all = z_ * std::sqrt(h_.rows_variance) * out.estimate;
+      out.lower = out.estimate - std::hypot(out.estimate - out.lower, all);
+      out.upper = out.estimate + std::hypot(out.upper - out.estimate, all);
     }
     const double stored = h_.error * h_.rows;
-    const double ends = cuts_lower(density_, range) + cuts_upper(density_, range);
-    out.lower = std::clamp(out.lower - ends * stored, 0.0, out.estimate);
-    out.upper = std::max(std::min(out.upper + ends * stored, h_.rows), out.estimate);
+    out.lower =
+        std::clamp(out.lower - cuts_lower(h_, range) * stored - cuts_upper(h_, range) * stored, 0.0,
+                   out.estimate);
+    out.upper += cuts_lower(h_, range) * stored + cuts_upper(h_, range) * stored;
+    if (h_.rows_variance == 0) out.upper = std::min(out.upper, h_.rows);
+    out.upper = std::max(out.upper, out.estimate);
     return out;
   }
 
@@ -137,7 +211,11 @@ class Sampling {
   const DensityView& density_;
   const Header& h_;
   double z_;
+  double rows_;
 };
+
+bool has_lower(const Range& r) { return !r.lower_unbounded && std::isfinite(r.lower); }
+bool has_upper(const Range& r) { return !r.upper_unbounded && std::isfinite(r.upper); }
 
 // Where the range's finite rows lie: its own ends, or the column's where it has none.
 struct Hull {
@@ -145,20 +223,16 @@ struct Hull {
   double column_low, column_high;  // of all finite rows
 
   Hull(const DensityView& d, const Range& r) : low(d.header().min), high(d.header().max) {
-    // A density that is not bounded has rows beyond the values read.
-    if ((d.header().flags & kBounded) == 0 && d.knots() > 0) {
-      low = std::min(low, d.to_x(d.knot_u(0)));
-      high = std::max(high, d.to_x(d.knot_u(d.knots() - 1)));
-    }
-    if ((d.header().flags & kBounded) == 0 && is_histogram(d)) {
+    // Of a density that is not bounded the kernel has rows beyond the values read.
+    if ((d.header().flags & kBounded) == 0) {
       const double bandwidth = histogram::acting_bandwidth(d.header());
       low = histogram::kernel_least(d.header(), bandwidth);
       high = histogram::kernel_greatest(d.header(), bandwidth);
     }
     column_low = low;
     column_high = high;
-    if (!r.lower_unbounded && std::isfinite(r.lower)) low = r.lower;
-    if (!r.upper_unbounded && std::isfinite(r.upper)) high = r.upper;
+    if (has_lower(r)) low = r.lower;
+    if (has_upper(r)) high = r.upper;
   }
 
   double width() const { return high - low; }
@@ -173,20 +247,58 @@ void widen(double half_low, double half_high, Interval* out) {
   if (std::isnan(out->upper)) out->upper = kInfinity;
 }
 
-// Of numbers >= 0: 0 of anything is 0, of what overflows as well.
-double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
-
 // What the error of the mass beyond each end does to a sum of |x - about|, in rows times x. With E
-// the error of the rows below x, int (x - about) dF is off by [(x - about) E] - int E dx: what is
-// stored of a fit keeps the second small (block_moment), a histogram has the bound.
+// the error of the rows below x, int (x - about) dF is off by [(x - about) E] - int E dx.
 double stored_error(const DensityView& d, const Range& r, const Hull& hull, double about) {
-  const double rows = d.header().error * d.header().rows;
+  const Header& h = d.header();
+  const double rows = h.error * h.rows;
   double out = 0;
-  if (cuts_lower(d, r)) out += product(rows, std::fabs(r.lower - about));
-  if (cuts_upper(d, r)) out += product(rows, std::fabs(r.upper - about));
-  if (is_histogram(d))
-    out +=
-        product(rows, std::min(hull.high, hull.column_high) - std::max(hull.low, hull.column_low));
+  if (cuts_lower(h, r)) out += product(rows, std::fabs(r.lower - about));
+  if (cuts_upper(h, r)) out += product(rows, std::fabs(r.upper - about));
+  return out +
+         product(rows, std::min(hull.high, hull.column_high) - std::max(hull.low, hull.column_low));
+}
+
+// The mean of a range and its uncertainty, from the sample alone.
+struct MeanParts {
+  Interval count;
+  double within = 0;   // half the interval of the sampled rows' mean, times their share of the rows
+  double between = 0;  // that of how many of the rows are sampled ones, which lie elsewhere
+  double mean;         // of the rows that are not known one by one, if there are any
+
+  // How far the mean is off, and the sum for a number of rows that is right.
+  double half() const { return std::hypot(within, between); }
+};
+
+MeanParts mean_parts(const DensityView& d, const Sampling& sampling, const Range& range,
+                     const RangeMoments& m) {
+  MeanParts out;
+  out.count = sampling.count(range, m.count);
+  const Middle middle(d.header(), range);
+  const RangeMoments inner = middle.is_all ? m : moments(d, middle.range);
+  out.mean = inner.finite > 0 ? inner.mean : m.mean;
+  if (middle.open_below && middle.open_above) return out;
+  if (!(inner.finite > 0) || !(sampling.rows() > 0)) return out;
+  const double p = std::min(inner.finite / sampling.rows(), 1.0);
+  const double share = std::min(inner.finite / m.finite, 1.0);
+  const double width = Hull(d, middle.range).width();
+  out.within = share * sampling.mean_half(middle.shape(), p, inner.variance, width);
+  // What rows that an end takes in or leaves out, far from the mean, do to it; those beyond the
+  // least and the greatest that were read as well.
+  const Header& h = d.header();
+  const double end = sampling.end_half() / m.finite;
+  const double low = middle.open_below ? h.min : range.lower;
+  const double high = middle.open_above ? h.max : range.upper;
+  for (const double x : {low, high}) {
+    if (std::isfinite(x))
+      out.within = std::hypot(out.within, product(end, std::fabs(x - inner.mean)));
+  }
+  if (share < 1) {
+    // The mean moves towards that of the sampled rows by what they are more.
+    const double more =
+        std::max(out.count.upper - out.count.estimate, out.count.estimate - out.count.lower);
+    out.between = product(std::fabs(inner.mean - m.mean), more / m.finite);
+  }
   return out;
 }
 
@@ -201,12 +313,46 @@ bool is_total(const Header& h, const Range& r) {
   return low && high;
 }
 
+// Of a range in which no finite row was seen, but may be.
+bool may_hold_rows(const DensityView& d, const Range& range, const IntervalOptions& options,
+                   double* most) {
+  if (!range.lower_unbounded && (std::isnan(range.lower) || range.lower == kInfinity)) return false;
+  if (!range.upper_unbounded && range.upper == -kInfinity) return false;
+  *most = count_interval(d, range, options).upper;
+  return *most > 0 && d.header().finite_rows() > 0;
+}
+
+// Between which those rows lie that were not drawn.
+double least_unseen(const Header& h) {
+  if (std::isfinite(h.known_below)) return h.known_below;
+  return (h.flags & kEveryRowRead) != 0 ? h.min : -kInfinity;
+}
+
+double greatest_unseen(const Header& h) {
+  if (std::isfinite(h.known_above)) return h.known_above;
+  return (h.flags & kEveryRowRead) != 0 ? h.max : kInfinity;
+}
+
+Interval mean_of_unseen(const DensityView& d, const Range& range, const IntervalOptions& options) {
+  double most;
+  if (!may_hold_rows(d, range, options, &most)) return {kNan, kNan, kNan};
+  return {kNan, range.lower_unbounded ? -kInfinity : range.lower,
+          range.upper_unbounded || std::isnan(range.upper) ? kInfinity : range.upper};
+}
+
+Interval sum_of_unseen(const DensityView& d, const Range& range, const IntervalOptions& options) {
+  double most;
+  if (!may_hold_rows(d, range, options, &most)) return {kNan, kNan, kNan};
+  const Interval mean = mean_of_unseen(d, range, options);
+  return {kNan, std::min(0.0, mean.lower * most), std::max(0.0, mean.upper * most)};
+}
+
 }  // namespace
 
 Interval count_interval(const DensityView& density, const Range& range,
                         const IntervalOptions& options) {
   if (is_empty(range)) return {};
-  Interval out = Sampling(density, options).count(range);
+  Interval out = Sampling(density, options).count(range, count(density, range));
   const double changed = options.changed_rows;
   out.lower = std::max(out.lower - changed, 0.0);
   out.upper += changed;
@@ -216,20 +362,17 @@ Interval count_interval(const DensityView& density, const Range& range,
 Interval sum_interval(const DensityView& density, const Range& range,
                       const IntervalOptions& options) {
   const RangeMoments m = moments(density, range);
-  if (!(m.finite > 0)) return {kNan, kNan, kNan};
+  if (!(m.finite > 0)) return sum_of_unseen(density, range, options);
   const Header& h = density.header();
   const Hull hull(density, range);
   Interval out;
   out.estimate = out.lower = out.upper = m.mean * m.finite;
   if (!is_total(h, range)) {
-    const Sampling sampling(density, options);
-    const double p = std::min(m.finite / h.rows, 1.0);
-    const Interval count = sampling.count(range);
-    const double mean_half = product(
-        sampling.mean_deviations(p) * std::sqrt(sampling.unit_variance(h.mean_error, p) / p),
-        product(std::sqrt(sampling.variance_within(m.variance, p, hull.width())), m.finite));
+    const MeanParts parts = mean_parts(density, Sampling(density, options), range, m);
+    const Interval& count = parts.count;
+    const double mean_half = product(parts.within, m.finite);
     // Fewer rows make a sum of negative numbers larger.
-    const double magnitude = std::fabs(m.mean);
+    const double magnitude = std::fabs(parts.mean);
     const double fewer = product(magnitude, count.estimate - count.lower);
     const double more = product(magnitude, count.upper - count.estimate);
     const double stored = stored_error(density, range, hull, m.mean);
@@ -249,24 +392,19 @@ Interval sum_interval(const DensityView& density, const Range& range,
 Interval mean_interval(const DensityView& density, const Range& range,
                        const IntervalOptions& options) {
   const RangeMoments m = moments(density, range);
-  if (!(m.finite > 0)) return {kNan, kNan, kNan};
+  if (!(m.finite > 0)) return mean_of_unseen(density, range, options);
   const Header& h = density.header();
   const Hull hull(density, range);
   Interval out;
   out.estimate = out.lower = out.upper = m.mean;
   double rows = m.finite;
   if (!is_total(h, range)) {
-    const Sampling sampling(density, options);
-    const double p = std::min(m.finite / h.rows, 1.0);
-    const double half = product(
-        sampling.mean_deviations(p) * std::sqrt(sampling.unit_variance(h.mean_error, p) / p),
-        std::sqrt(sampling.variance_within(m.variance, p, hull.width())));
-    rows -= m.count - sampling.count(range).lower;
+    const MeanParts parts = mean_parts(density, Sampling(density, options), range, m);
+    rows -= m.count - parts.count.lower;
     // Of a bound, that for the fewest rows there may be.
-    const double among = is_histogram(density) ? std::max(rows, 0.0) : m.finite;
     const double error = stored_error(density, range, hull, m.mean);
-    const double stored = error > 0 ? error / among : 0;
-    widen(half + stored, half + stored, &out);
+    const double stored = error > 0 ? error / std::max(rows, 0.0) : 0;
+    widen(parts.half() + stored, parts.half() + stored, &out);
   }
   double low = hull.low;
   double high = hull.high;
@@ -280,6 +418,11 @@ Interval mean_interval(const DensityView& density, const Range& range,
     low = std::max(low, hull.column_low);
     high = std::min(high, hull.column_high);
   }
+  // Rows that were not read may lie beyond those that were.
+  if ((h.flags & kEveryRowRead) == 0) {
+    low = has_lower(range) ? range.lower : -kInfinity;
+    high = has_upper(range) ? range.upper : kInfinity;
+  }
   out.lower = std::min(std::max(out.lower, low), out.estimate);
   out.upper = std::max(std::min(out.upper, high), out.estimate);
   return out;
@@ -291,16 +434,69 @@ Interval quantile_interval(const DensityView& density, double q, const IntervalO
   out.estimate = quantile(density, q);
   if (!(h.rows > 0)) return {kNan, kNan, kNan};
   const Sampling sampling(density, options);
-  double low;
-  double high;
-  sampling.wilson(q, &low, &high);
+  double low = q;
+  double high = q;
+  bool unseen_below = false;
+  bool unseen_above = false;
+  Range known;
+  known.upper_unbounded = known.upper_inclusive = false;
+  known.upper = h.known_below;
+  const double below = std::isfinite(h.known_below) ? kde::count(density, known) : 0;
+  const double p = (q * h.rows - below) / sampling.rows();
+  if (p >= 0 && p <= 1) {
+    sampling.wilson(Shape::below, p, &low, &high);
+    const double half = sampling.share_half(p);
+    const bool sampled = sampling.unit_variance(Shape::below, p) > 0;
+    unseen_below = sampled && p - half <= 0;
+    unseen_above = sampled && p + half >= 1;
+    low = (below + std::clamp(p - half, 0.0, low) * sampling.rows()) / h.rows;
+    high = (below + std::clamp(p + half, high, 1.0) * sampling.rows()) / h.rows;
+  }
   // Rows changed from below the quantile to above it, or the other way, move it by their number.
   const double reach = h.error + options.changed_rows / h.rows;
   out.lower = quantile(density, std::max(low - reach, 0.0));
   out.upper = quantile(density, std::min(high + reach, 1.0));
+  if (unseen_below) out.lower = std::min(out.lower, least_unseen(h));
+  if (unseen_above) out.upper = std::max(out.upper, greatest_unseen(h));
   if (out.lower > out.estimate) out.lower = out.estimate;
   if (out.upper < out.estimate) out.upper = out.estimate;
   return out;
+}
+
+ExpectedErrors expected_errors(const DensityView& density, double share) {
+  constexpr int kPlaces = 5;
+  const Header& h = density.header();
+  ExpectedErrors out = {kNan, kNan, kNan};
+  if (!(h.finite_rows() > 0) || !(h.min < h.max)) return out;
+  const auto half = [](const Interval& i) { return i.upper / 2 - i.lower / 2; };
+  // Among the finite rows, which may be few beside NaN and the infinities.
+  const auto place = [&](double q) {
+    return quantile(density, (h.negative_infinities + q * h.finite_rows()) / h.rows);
+  };
+  const double deviation = std::sqrt(h.variance);
+  double count = 0;
+  double one_sided = 0;
+  double mean = 0;
+  for (int i = 0; i < kPlaces; ++i) {
+    const double q = (1 - share) * (i + 0.5) / kPlaces;
+    Range r;
+    r.lower_unbounded = r.upper_unbounded = false;
+    r.lower = place(q);
+    r.upper = place(q + share);
+    const Interval c = count_interval(density, r, {});
+    const Interval m = mean_interval(density, r, {});
+    // A range of repeated values may hold more than the share.
+    if (c.estimate > 0) count += half(c) / c.estimate / kPlaces;
+    if (deviation > 0 && std::isfinite(deviation)) mean += half(m) / deviation / kPlaces;
+  }
+  for (const bool above : {false, true}) {
+    Range r;
+    (above ? r.lower_unbounded : r.upper_unbounded) = false;
+    (above ? r.lower : r.upper) = place(above ? 1 - share : share);
+    const Interval c = count_interval(density, r, {});
+    if (c.estimate > 0) one_sided += half(c) / c.estimate / 2;
+  }
+  return {count, one_sided, mean};
 }
 
 }  // namespace kde

@@ -1,20 +1,27 @@
 // Confidence intervals for the answers of integrate.h.
 //
-// The raw sample's count of a range that holds the fraction p of the rows has the variance
-//   v = s p (1 - p) rows^2 / n,    s = Header::sampling_variance, n = Header::sample_rows,
-// and the stored density's has the mean squared error r v, r = Header::count_error at that p
-// (interpolated in log p; the complement's where p > 1/2), which holds its bias as well. With
-// m = n / (s r) the rows of a sample as accurate, the interval is Wilson's at (p, m): E. B. Wilson,
-// JASA 22 (1927). What is stored is itself known within Header::error of the rows at either end of
-// a range, which widens it.
+// The error model is that of counting the sample's rows: what the estimate gains on them
+// (estimate/adaptive.h) is left out, so the intervals are the textbook's around it. Given the
+// number of rows N, the count of a range that holds the share p of the sampled rows has the
+// variance
+//   N^2 p (1 - p) v / n,    n = Header::sample_rows, v = Header::count_variance of its shape at p,
+// two ends, or open above or below; and the interval is Wilson's at p with n/v rows: E. B. Wilson,
+// JASA 22 (1927). Where N was estimated from blocks, N^2 Header::rows_variance p^2 is added to the
+// variance. Rows that are known one by one (known_below, known_above) have none. What is stored is
+// itself known within Header::error of the rows at either end of a range, which widens it.
 //
+//   mean      the ratio's, v var(x in range) / (n p), with Student's quantile for n p rows (W. G.
+//             Cochran, Sampling Techniques, 1977, section 2.12)
 //   sum       count times mean, whose errors are independent: the count's interval times the mean,
 //             and the mean's times the count, added in quadrature
-//   mean      the ratio's, s var(x in range) / (n p), times Header::mean_error
-//   quantile  the quantiles at the ends of the count's interval: R. S. Woodruff, JASA 47 (1952)
+//   quantile  the quantiles at the ends of the count's interval (R. S. Woodruff, JASA 47, 1952), or
+//             at q -+ z times the standard deviation that the sample's share has of a true one of
+//             q, whichever is further out; where those are beyond all rows of the sample the
+//             quantile may be beyond them as well: as far as what is known one by one or of every
+//             row
 //
-// A histogram (density/histogram.h) was not sampled: its interval is Header::error alone, a bound
-// for the rows below any value, and for sums and means what they may be off by within the range.
+// Of a density that was not sampled the interval is Header::error alone, a bound for the rows below
+// any value, and for sums and means what they may be off by within the range.
 //
 // No interval where nothing was sampled: the whole column, and, where every row was read, all of
 // [min, max] (or none of it) by a bounded density.
@@ -34,7 +41,7 @@ struct IntervalOptions {
   // Rows inserted, deleted or updated since the fit (an update counts once), finite, >= 0: each may
   // have moved into, out of or within the range, so every interval takes in the worst of it. New
   // values may lie beyond [min, max]; where the range itself does not bound them, means and sums
-  // take in only those that do not, and quantiles stay within [min, max].
+  // take in only those that do not, and quantiles of columns read whole stay within [min, max].
   double changed_rows = 0;
 };
 
@@ -42,15 +49,30 @@ struct IntervalOptions {
 Interval count_interval(const DensityView& density, const Range& range,
                         const IntervalOptions& options);
 
-// Of the finite rows; all three NaN where there are none. The mean's ends are within the range and,
-// unless rows changed, within [min, max] (of a density that is not bounded, its knots). Ends that
-// overflow are infinite.
+// Of the finite rows; all three NaN where there are none. Where none was seen but there may be some
+// the estimate alone is NaN, and the ends are what the range allows: infinite where it has no end.
+// The mean's ends are within the range and, where every row was read and none changed, within
+// [min, max] (of a density that is not bounded, as far as its kernel reaches). Ends that overflow
+// are infinite.
 Interval sum_interval(const DensityView& density, const Range& range,
                       const IntervalOptions& options);
 Interval mean_interval(const DensityView& density, const Range& range,
                        const IntervalOptions& options);
 
-// q in [0, 1]. Of columns without NaN or infinite values (else the ends may be those).
+// How far answers to come may be off with 95 % confidence, as half their intervals: the mean over
+// ranges at several places of the column.
+struct ExpectedErrors {
+  double count;      // of the share asked for, with two ends; over the count
+  double one_sided;  // the same above or below a value
+  double mean;       // of a range with two ends, in standard deviations of the column
+};
+
+// share: of the finite rows, in (0, 1/2]. NaN where there are no finite rows, or not two that
+// differ.
+ExpectedErrors expected_errors(const DensityView& density, double share);
+
+// q in [0, 1]. Of columns without NaN or infinite values (else the ends may be those). An end is
+// infinite where rows that were not read may lie beyond all that were.
 Interval quantile_interval(const DensityView& density, double q, const IntervalOptions& options);
 
 }  // namespace kde

@@ -5,30 +5,9 @@
 #include "core/room.h"
 
 #include <algorithm>
-#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
-#include <numbers>
 
 namespace kde {
-
-// The z with P(|Z| <= z) = confidence for a standard normal Z.
-inline double normal_quantile(double confidence) {
-  using namespace boost::math::policies;
-  using Quiet =
-      policy<domain_error<ignore_error>, pole_error<ignore_error>, overflow_error<ignore_error>,
-             evaluation_error<ignore_error>, promote_double<false>>;
-  return std::numbers::sqrt2 * boost::math::erf_inv(confidence, Quiet());
-}
-
-// The ratio measured for ranges that hold the fraction p: between its scales linear in log p.
-inline double error_ratio(const float (&ratios)[kErrorScales], double p) {
-  const double scale = -std::log2(std::min(p, 1 - p)) / 2 - 1;  // 4^-(scale + 1)
-  if (!(scale > 0)) return ratios[0];
-  if (scale >= kErrorScales - 1) return ratios[kErrorScales - 1];
-  const int i = static_cast<int>(scale);
-  const double t = scale - i;
-  return (1 - t) * ratios[i] + t * ratios[i + 1];
-}
 
 // By how much Student's quantile exceeds the normal's z with that many degrees of freedom, to first
 // order: (z^3 + z)/(4 rows) (Abramowitz & Stegun 26.7.5).

@@ -2,10 +2,9 @@
 #include "core/joint/axis.h"
 
 #include "core/density/histogram_view.h"
-#include "core/estimate/normal.h"
+#include "core/kernel/normal.h"
 
 #include <algorithm>
-#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -49,16 +48,11 @@ double share_below(const Header* marginal, double x, bool inclusive) {
   return std::clamp(rows / finite, 0.0, 1.0);
 }
 
-// Phi^-1(p).
+// Phi^-1(p), as far as a score goes.
 double score(double p) {
-  using namespace boost::math::policies;
-  using Quiet =
-      policy<domain_error<ignore_error>, pole_error<ignore_error>, overflow_error<ignore_error>,
-             evaluation_error<ignore_error>, promote_double<false>>;
   if (!(p > 0)) return -kFarthestScore;
   if (!(p < 1)) return kFarthestScore;
-  return std::clamp(-std::numbers::sqrt2 * boost::math::erfc_inv(2 * p, Quiet()), -kFarthestScore,
-                    kFarthestScore);
+  return std::clamp(normal_quantile(p), -kFarthestScore, kFarthestScore);
 }
 
 double shrinkage(double h) { return std::sqrt(std::max(1 - h * h, 0.0)); }
@@ -202,7 +196,7 @@ std::vector<double> heavy_values(const Header* marginal, double h) {
   std::vector<double> heavy;
   if (!(finite > 0)) return heavy;
   std::vector<HistogramCell> cells;
-  const HistogramView view(marginal);
+  const DensityView view(marginal);
   decode_histogram(view, &cells);
   const auto consider = [&](double x) {
     if (!heavy.empty() && heavy.back() >= x) return;

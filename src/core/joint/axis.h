@@ -22,7 +22,7 @@
 #pragma once
 
 #include "core/integrate/integrate.h"
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 #include "core/room.h"
 
 #include <span>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/joint/axis.h"
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 #include "core/joint/integrate.h"
 #include "core/room.h"
 

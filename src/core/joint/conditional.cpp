@@ -2,6 +2,7 @@
 #include "core/joint/conditional.h"
 
 #include "core/integrate/interval_parts.h"
+#include "core/kernel/normal.h"
 #include "core/joint/axis.h"
 #include "core/joint/integrate.h"
 
@@ -83,10 +84,13 @@ Interval conditional_mean(const JointView& d, int target, int on, double x,
   double variance = column.variance;
   if (points > kFewestPoints) variance = residuals / s.s0 * points / degrees;
   const JointHeader& h = d.header();
-  const double z = normal_quantile(options.confidence);
+  const double z = normal_central_quantile(options.confidence);
   const double deviations = z + student_excess(z, std::max(degrees, 1.0));
   if (std::isnan(height)) return {kNan, kNan, kNan};
-  const double unit = l_squares * (h.sampling_variance + h.reading_variance);
+  const double share = std::min(points / h.points, 1.0);
+  const double unit =
+      l_squares *
+      (h.sampling_variance + h.reading_variance * ratio_at(d.mean_effect(target, false), share));
   double half = unit > 0 ? deviations * std::sqrt(unit) * std::sqrt(variance) : 0;
   if (std::isnan(half)) half = column.max - column.min;  // residuals that overflow
   Interval out;

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "core/integrate/interval.h"
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 #include "core/room.h"
 
 namespace kde {

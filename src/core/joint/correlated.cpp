@@ -284,20 +284,4 @@ void add_correlated_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
   add_shares(plan.simd_target)(block, shares, sums);
 }
 
-void correlated_point_reference(const BoxPlan& plan, std::size_t b, int i, double* probability,
-                                double* moment) {
-  const SideCorrelations c = side_correlations(plan);
-  double lower[2] = {};
-  double upper[2] = {};
-  for (int j = 0; j < std::min(c.sides, 2); ++j) {
-    const AxisRange& range = plan.range[c.side[j]];
-    const double t = plan.density->coordinates(b, plan.column[c.side[j]])[i];
-    lower[j] = range.kernel_lower - t;
-    upper[j] = range.kernel_upper - t;
-  }
-  *moment = 0;
-  normal_box_reference(c.matrix, c.sides, lower, upper, c.has_target ? c.target : nullptr,
-                       probability, moment);
-}
-
 }  // namespace kde

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "core/joint/box_plan.h"
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 #include "core/joint/normal_box.h"
 #include "core/room.h"
 
@@ -35,9 +35,5 @@ struct CorrelatedPlan {
   NormalBox all;  // all sides
   NormalBox one;  // any one side, moments of its own column
 };
-
-// P and M of point i of block b in double, by normal_box_reference(); plan: of one or two sides.
-void correlated_point_reference(const BoxPlan& plan, std::size_t b, int i, double* probability,
-                                double* moment);
 
 }  // namespace kde

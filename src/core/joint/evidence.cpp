@@ -204,8 +204,7 @@ bool Evidence::has_boxes() const {
   return stopped_ || std::any_of(std::begin(boxes_), std::end(boxes_), has_some);
 }
 
-Status Evidence::measure(const MakeDensity& make, const Control& control,
-                         PredictionError* out) const {
+Status Evidence::measure(MakeDensity make, const Control& control, PredictionError* out) const {
   Scale scales[kErrorScales];
   double loss = 0;
   int boxes = 0;
@@ -213,11 +212,10 @@ Status Evidence::measure(const MakeDensity& make, const Control& control,
     const std::vector<std::uint32_t>& kept = half_[half];
     const double kept_rows = static_cast<double>(kept.size());
     const double left_rows = static_cast<double>(half_[half ^ 1].size());
-    std::vector<std::uint64_t> words;
-    std::size_t size;
+    DensityBytes bytes;
     if (stopped_ || control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
-    if (Status s = make(kept, &words, &size); !s.ok()) return s;
-    const JointView density(words.data());
+    if (Status s = make(kept, &bytes); !s.ok()) return s;
+    const JointView density(bytes.data());
     for (const Box& box : boxes_[half]) {
       if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
       BoxSide sides[3];

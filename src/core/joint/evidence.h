@@ -14,13 +14,13 @@
 #pragma once
 
 #include "core/control.h"
-#include "core/joint/format.h"
+#include "core/function_ref.h"
+#include "core/density/joint_format.h"
 #include "core/joint/sampler.h"
 #include "core/room.h"
 #include "core/status.h"
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 namespace kde {
@@ -43,8 +43,7 @@ struct PredictionError {
 inline constexpr double kLeastErrorRatio = 0.05, kMostErrorRatio = 1000;
 
 // Makes a density of the sample's rows `rows` (their numbers); own_rows 0 is meant.
-using MakeDensity = std::function<Status(std::span<const std::uint32_t> rows,
-                                         std::vector<std::uint64_t>* words, std::size_t* size)>;
+using MakeDensity = FunctionRef<Status(std::span<const std::uint32_t> rows, DensityBytes* density)>;
 
 class Evidence {
  public:
@@ -60,7 +59,7 @@ class Evidence {
   bool has_boxes() const;
 
   // Errors: those of `make`; cancelled. Throws std::bad_alloc.
-  Status measure(const MakeDensity& make, const Control& control, PredictionError* out) const;
+  Status measure(MakeDensity make, const Control& control, PredictionError* out) const;
 
  private:
   struct Box {

@@ -1,10 +1,15 @@
 // See fit.h; the two ways of fitting are in fit_automatic.cpp and fit_by_name.cpp.
 #include "core/joint/fit.h"
 
-#include "core/aggregate/finish.h"
+#include "core/density/joint_layout.h"
+#include "core/fit/finish.h"
+#include "core/fit/fit.h"
 #include "core/integrate/integrate.h"
 #include "core/joint/axis.h"
+#include "core/joint/box_variance.h"
 #include "core/joint/fitting.h"
+#include "core/sampling/block_variance.h"
+#include "core/summary/owned_summary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,25 +22,43 @@ namespace {
 // Share of the budget that marginals take, at most.
 constexpr std::size_t kMarginalShare = 8;
 
+std::size_t marginal_budget(std::size_t budget, std::size_t columns) {
+  return std::clamp(budget / (kMarginalShare * columns), kLeastHistogramBytes, kMaxBytes) &
+         ~std::size_t{7};
+}
+
+// Of a column without any value.
+Status finish_nothing(const FitInput& input, const FinishOptions& options, double nulls,
+                      DensityBytes* density) {
+  OwnedSummary nothing;
+  nothing->add_null(nulls);
+  return finish(*nothing, options, input.control, density);
+}
+
 }  // namespace
 
 Status make_marginals(const FitInput& input, Marginals* out) {
   const std::size_t d = input.columns();
-  FinishOptions options;
-  options.budget =
-      std::clamp(input.options.budget / (kMarginalShare * d), kLeastHistogramBytes, kMaxBytes) &
-      ~std::size_t{7};
-  out->words.resize(d);
+  FitOptions options;
+  options.rows_per_row_read = input.options.rows_per_row_read;
+  options.every_row_read = input.options.every_row_read;
+  options.share_of_blocks = input.options.share_of_blocks;
+  options.seed = input.options.seed;
+  options.budget = marginal_budget(input.options.budget, d);
+  out->density.resize(d);
   for (std::size_t k = 0; k < d; ++k) {
+    const Sample& sample = input.sample.column[k];
     options.value_type = input.options.value_type[k];
     options.lattice_step = input.options.lattice_step[k];
-    std::size_t size;
-    if (Status s = finish(input.sampler.summary(static_cast<int>(k)), options, input.control,
-                          &out->words[k], &size);
-        !s.ok())
-      return s;
-    out->bytes += size;
-    out->header.push_back(reinterpret_cast<const Header*>(out->words[k].data()));
+    FitReport report;
+    const Status s =
+        sample.not_null() > 0
+            ? fit_column(sample, options, input.control, &out->density[k], &report)
+            : finish_nothing(input, {.value_type = options.value_type, .budget = options.budget},
+                             sample.specials.nulls * options.rows_per_row_read, &out->density[k]);
+    if (!s.ok()) return s;
+    out->bytes += out->density[k].size();
+    out->header.push_back(&out->density[k].header());
   }
   return Status::success();
 }
@@ -72,25 +95,41 @@ double column_spread(const Header* marginal) {
   return half > 0 ? half : h.max - h.min;
 }
 
-Status thin_to_budget(const FitInput& input, const Marginals& marginals, std::uint8_t flags,
-                      std::vector<std::uint32_t>* rows) {
-  const std::size_t d = input.columns();
+namespace {
+
+// The most points, up to `most`, of a density with those flags and bytes of marginals.
+std::size_t points_within(std::size_t budget, std::size_t columns, std::uint8_t flags,
+                          std::size_t marginal_bytes, std::size_t most) {
   JointHeader header{};
-  header.columns = static_cast<std::uint8_t>(d);
+  header.columns = static_cast<std::uint8_t>(columns);
   header.flags = flags;
   const auto fits = [&](std::size_t points) {
     header.points = static_cast<std::uint32_t>(points);
-    return joint_size(header, d * kMaxHeavy, marginals.bytes) <= input.options.budget;
+    return joint_size(header, columns * kMaxHeavy, marginal_bytes) <= budget;
   };
-  std::size_t points = std::min<std::size_t>(rows->size(), kMaxJointBytes);
-  if (!fits(points)) {
-    std::size_t low = 0;
-    while (points - low > 1) {
-      const std::size_t middle = low + (points - low) / 2;
-      (fits(middle) ? low : points) = middle;
-    }
-    points = low;
+  if (fits(most)) return most;
+  std::size_t low = 0;
+  while (most - low > 1) {
+    const std::size_t middle = low + (most - low) / 2;
+    (fits(middle) ? low : most) = middle;
   }
+  return low;
+}
+
+}  // namespace
+
+std::int64_t rows_of_budget(int columns, std::size_t budget) {
+  const auto d = static_cast<std::size_t>(columns);
+  const std::size_t points =
+      points_within(budget, d, kWeights | kValues, d * marginal_budget(budget, d), kMaxJointBytes);
+  return static_cast<std::int64_t>(std::max<std::size_t>(points, 2));
+}
+
+Status thin_to_budget(const FitInput& input, const Marginals& marginals, std::uint8_t flags,
+                      std::vector<std::uint32_t>* rows) {
+  const std::size_t d = input.columns();
+  const std::size_t points = points_within(input.options.budget, d, flags, marginals.bytes,
+                                           std::min<std::size_t>(rows->size(), kMaxJointBytes));
   if (points < 2)
     return Status::error(Code::too_large, "%zu bytes hold no sample of %zu columns",
                          input.options.budget, d);
@@ -113,12 +152,24 @@ JointHeader describe_rows(const FitInput& input, double rows, double own_rows) {
   return header;
 }
 
-void describe_sampling(const FitInput& input, double points, JointHeader* header) {
+Status describe_sampling(const FitInput& input, JointHeader* header, std::vector<float>* effect) {
   const double read = static_cast<double>(input.sample.rows_read);
-  header->sampling_variance = read > 0 ? std::max(1 - points / read, 0.0) : 0;
-  // The points may be fewer than the rows of the sample.
-  header->reading_variance =
-      input.options.reading_variance * points / static_cast<double>(input.sample.rows);
+  header->sampling_variance = read > 0 ? std::max(1 - header->points / read, 0.0) : 0;
+  const double unread = std::max(1 - input.options.share_of_blocks, 0.0);
+  header->reading_variance = read > 0 ? unread * header->points / read : 0;
+  header->rows_variance = number_variance(variance_of_rows(input.sample.block_rows),
+                                          static_cast<double>(input.sample.block_rows.size()),
+                                          input.options.share_of_blocks);
+  effect->assign(joint_effects(input.columns()), 1);
+  if (!(unread > 0 && read > 0)) return Status::success();
+  BoxVariance boxes;
+  if (!estimate_box_variance(input.sample, input.options.seed, input.control, &boxes))
+    return Status::error(Code::cancelled, "cancelled");
+  float* next = effect->data();
+  for (const auto* effects : {&boxes.count, &boxes.mean}) {
+    for (const BoxEffects& scales : *effects) next = std::copy(scales.begin(), scales.end(), next);
+  }
+  return Status::success();
 }
 
 void describe_errors(const PredictionError& error, JointHeader* header) {
@@ -131,8 +182,7 @@ void describe_errors(const PredictionError& error, JointHeader* header) {
 
 namespace {
 
-Status run(const FitInput& input, std::vector<std::uint64_t>* words, std::size_t* size,
-           JointFitReport* report, int* column) {
+Status run(const FitInput& input, DensityBytes* density, JointFitReport* report, int* column) {
   const JointSample& sample = input.sample;
   if (sample.columns < 2 || sample.columns > kMaxColumns)
     return Status::error(Code::invalid_argument, "a joint density has 2 to %d columns",
@@ -145,20 +195,18 @@ Status run(const FitInput& input, std::vector<std::uint64_t>* words, std::size_t
   Marginals marginals;
   if (Status s = make_marginals(input, &marginals); !s.ok()) return s;
   return input.options.method == JointMethod::automatic
-             ? fit_automatically(input, marginals, words, size, report)
-             : fit_by_name(input, marginals, words, size, report, column);
+             ? fit_automatically(input, marginals, density, report)
+             : fit_by_name(input, marginals, density, report, column);
 }
 
 }  // namespace
 
-Status fit_joint(const JointSample& sample, const JointSampler& sampler,
-                 const JointFitOptions& options, const Control& control,
-                 std::vector<std::uint64_t>* words, std::size_t* size, JointFitReport* report,
-                 int* column) noexcept {
+Status fit_joint(const JointSample& sample, const JointFitOptions& options, const Control& control,
+                 DensityBytes* density, JointFitReport* report, int* column) noexcept {
   try {
     *report = {};
     *column = -1;
-    return run({sample, sampler, options, control}, words, size, report, column);
+    return run({sample, options, control}, density, report, column);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "no memory for a sample of %lld rows",
                          static_cast<long long>(sample.rows));

@@ -9,11 +9,11 @@
 #pragma once
 
 #include "core/control.h"
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 #include "core/joint/sampler.h"
 #include "core/room.h"
 #include "core/status.h"
-#include "core/sums/pair_sums.h"
+#include "core/sums/engine.h"
 
 #include <cstdint>
 #include <vector>
@@ -26,11 +26,7 @@ struct JointFitOptions {
   double lattice_step[kMaxColumns] = {};  // known from the columns' types; 0: to be found
   double rows_per_row_read = 1;           // >= 1: rows of the table per row the scan read
   bool every_row_read = false;
-  // A count of the fraction p of the rows by all rows that were read has the variance
-  //   rows^2 p (1 - p) reading_variance / (rows of the sample);
-  // 0 where every row was read. Read by blocks, with the share b of them, r rows of which n are the
-  // sample: (1 - b) (n/r + design effect of the sample - 1).
-  double reading_variance = 0;
+  double share_of_blocks = 1;           // as FitOptions
   std::size_t budget = 512 * 1024;      // bytes of the density; the sample is thinned to fit
   std::int64_t bandwidth_rows = 32768;  // the selectors by name use at most so many rows
   std::uint64_t seed = 0;
@@ -48,16 +44,18 @@ struct JointFitReport {
   char model[240] = {};  // what the density is made of and the evidence for it
 };
 
+// The rows that a density of method automatic holds within `budget`, whatever the columns are;
+// >= 2.
+std::int64_t rows_of_budget(int columns, std::size_t budget);
+
 // Least rows without NULL, NaN and infinite values for the methods by name that search a matrix:
 // one more than a mean and a covariance have parameters.
 constexpr std::int64_t least_joint_rows(int columns) { return columns * (columns + 3) / 2 + 1; }
 
-// summaries: of sampler, after finish(). Errors: invalid_argument, degenerate (too few rows, a
+// Errors: invalid_argument, degenerate (too few rows, a
 // constant or collinear column; `*column` is its number from 0, else -1), too_large (the budget
 // holds no sample), cancelled, out_of_memory, internal.
-Status fit_joint(const JointSample& sample, const JointSampler& sampler,
-                 const JointFitOptions& options, const Control& control,
-                 std::vector<std::uint64_t>* words, std::size_t* size, JointFitReport* report,
-                 int* column) noexcept;
+Status fit_joint(const JointSample& sample, const JointFitOptions& options, const Control& control,
+                 DensityBytes* density, JointFitReport* report, int* column) noexcept;
 
 }  // namespace kde

@@ -34,7 +34,7 @@ class AutomaticFit {
   AutomaticFit(const FitInput& input, const Marginals& marginals, JointFitReport* report)
       : input_(input), marginals_(marginals), report_(report), d_(input.columns()) {}
 
-  Status run(std::vector<std::uint64_t>* words, std::size_t* size) {
+  Status run(DensityBytes* density) {
     input_.control.begin(Stage::selecting);
     const Stopwatch selecting;
     std::vector<std::uint32_t> rows(static_cast<std::size_t>(input_.sample.rows));
@@ -62,9 +62,9 @@ class AutomaticFit {
     const double table = std::max(input_.table_rows(), n);
     JointHeader header = describe_rows(input_, table, 1);
     header.points = static_cast<std::uint32_t>(rows.size());
-    describe_sampling(input_, n, &header);
+    if (Status s = describe_sampling(input_, &header, &effect_); !s.ok()) return s;
     if (measured) describe_errors(error, &header);
-    if (Status s = encode_automatic(rows, h, header, words, size); !s.ok()) return s;
+    if (Status s = encode_automatic(rows, h, header, density); !s.ok()) return s;
     report_->bandwidth_rows = report_->points = std::ssize(rows);
     report_->bandwidth.assign(d_ * d_, 0);
     for (std::size_t k = 0; k < d_; ++k) report_->bandwidth[k * d_ + k] = h * h;
@@ -96,10 +96,9 @@ class AutomaticFit {
     for (const double scale : kScales) {
       input_.control.tell(scales, tried++);
       PredictionError e;
-      const auto make = [&](std::span<const std::uint32_t> kept, std::vector<std::uint64_t>* out,
-                            std::size_t* bytes) {
+      const auto make = [&](std::span<const std::uint32_t> kept, DensityBytes* out) {
         JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
-        return encode_automatic(kept, bandwidth_of(scale, kept.size()), header, out, bytes);
+        return encode_automatic(kept, bandwidth_of(scale, kept.size()), header, out);
       };
       if (Status s = evidence.measure(make, input_.control, &e); !s.ok()) return s;
       if (*measured && e.loss >= error->loss) continue;
@@ -111,11 +110,12 @@ class AutomaticFit {
   }
 
   Status encode_automatic(std::span<const std::uint32_t> rows, double h, const JointHeader& header,
-                          std::vector<std::uint64_t>* words, std::size_t* size) const {
+                          DensityBytes* density) const {
     JointParts parts;
     parts.header = header;
     parts.header.flags |= kWeights | kValues;
-    parts.marginal = marginals_.words;
+    parts.marginal = marginals_.density;
+    parts.effect = effect_;
     parts.coordinate.resize(rows.size() * d_);
     parts.value.resize(rows.size() * d_);
     for (std::size_t k = 0; k < d_; ++k) {
@@ -141,7 +141,7 @@ class AutomaticFit {
       parts.column.push_back(column);
     }
     if (Status s = weigh(rows, header, &parts.weight); !s.ok()) return s;
-    return encode_joint(parts, words, size);
+    return encode_joint(parts, density);
   }
 
   Status weigh(std::span<const std::uint32_t> rows, const JointHeader& header,
@@ -208,14 +208,14 @@ class AutomaticFit {
   JointFitReport* report_;
   const std::size_t d_;
   std::vector<ColumnClasses> classes_;
+  std::vector<float> effect_;  // none while candidates are compared
 };
 
 }  // namespace
 
-Status fit_automatically(const FitInput& input, const Marginals& marginals,
-                         std::vector<std::uint64_t>* words, std::size_t* size,
+Status fit_automatically(const FitInput& input, const Marginals& marginals, DensityBytes* density,
                          JointFitReport* report) {
-  return AutomaticFit(input, marginals, report).run(words, size);
+  return AutomaticFit(input, marginals, report).run(density);
 }
 
 }  // namespace kde

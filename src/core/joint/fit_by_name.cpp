@@ -47,7 +47,7 @@ class NamedFit {
   NamedFit(const FitInput& input, const Marginals& marginals, JointFitReport* report)
       : input_(input), marginals_(marginals), report_(report), d_(input.columns()) {}
 
-  Status run(std::vector<std::uint64_t>* words, std::size_t* size, int* column) {
+  Status run(DensityBytes* density, int* column) {
     input_.control.begin(Stage::selecting);
     const Stopwatch selecting;
     std::vector<std::uint32_t> rows;
@@ -85,11 +85,9 @@ class NamedFit {
     if (std::ssize(rows) >= kLeastRowsForEvidence) {
       const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
                               input_.control);
-      const auto make = [&](std::span<const std::uint32_t> kept, std::vector<std::uint64_t>* out,
-                            std::size_t* bytes) {
+      const auto make = [&](std::span<const std::uint32_t> kept, DensityBytes* out) {
         return encode_by_name(kept, found.factor,
-                              describe_rows(input_, static_cast<double>(kept.size()), 0), out,
-                              bytes);
+                              describe_rows(input_, static_cast<double>(kept.size()), 0), out);
       };
       if (Status s = evidence.measure(make, input_.control, &error); !s.ok()) return s;
       measured = true;
@@ -100,12 +98,12 @@ class NamedFit {
     }
     JointHeader header = describe_rows(input_, std::max(input_.table_rows(), n), 0);
     header.points = static_cast<std::uint32_t>(rows.size());
-    describe_sampling(input_, n, &header);
+    if (Status s = describe_sampling(input_, &header, &effect_); !s.ok()) return s;
     // The kernel's own error does not end where every row is a point: no finite population's
     // correction but that of rows that stand for themselves, and here none does.
     header.sampling_variance = 1;
     if (measured) describe_errors(error, &header);
-    if (Status s = encode_by_name(rows, found.factor, header, words, size); !s.ok()) return s;
+    if (Status s = encode_by_name(rows, found.factor, header, density); !s.ok()) return s;
     report_->points = std::ssize(rows);
     report_->estimate_ms = estimating.ms();
     return Status::success();
@@ -189,11 +187,11 @@ class NamedFit {
 
   // factor: L of H = L L'.
   Status encode_by_name(std::span<const std::uint32_t> rows, const std::vector<double>& factor,
-                        const JointHeader& header, std::vector<std::uint64_t>* words,
-                        std::size_t* size) const {
+                        const JointHeader& header, DensityBytes* density) const {
     JointParts parts;
     parts.header = header;
-    parts.marginal = marginals_.words;
+    parts.marginal = marginals_.density;
+    parts.effect = effect_;
     parts.heavy.resize(d_);
     bool correlated = false;
     for (std::size_t j = 0; j < d_; ++j) {
@@ -232,21 +230,21 @@ class NamedFit {
                                                           : axis.coordinate(x));
       }
     }
-    return encode_joint(parts, words, size);
+    return encode_joint(parts, density);
   }
 
   const FitInput& input_;
   const Marginals& marginals_;
   JointFitReport* report_;
   const std::size_t d_;
+  std::vector<float> effect_;  // none while the error is measured
 };
 
 }  // namespace
 
-Status fit_by_name(const FitInput& input, const Marginals& marginals,
-                   std::vector<std::uint64_t>* words, std::size_t* size, JointFitReport* report,
-                   int* column) {
-  return NamedFit(input, marginals, report).run(words, size, column);
+Status fit_by_name(const FitInput& input, const Marginals& marginals, DensityBytes* density,
+                   JointFitReport* report, int* column) {
+  return NamedFit(input, marginals, report).run(density, column);
 }
 
 }  // namespace kde

@@ -13,7 +13,6 @@ namespace kde {
 
 struct FitInput {
   const JointSample& sample;
-  const JointSampler& sampler;
   const JointFitOptions& options;
   const Control& control;
 
@@ -27,12 +26,12 @@ struct FitInput {
 };
 
 struct Marginals {
-  std::vector<std::vector<std::uint64_t>> words;
+  std::vector<DensityBytes> density;
   std::vector<const Header*> header;
   std::size_t bytes = 0;
 };
 
-// Errors: those of finish(). Throws std::bad_alloc.
+// As fits of each column alone. Errors: those of fit_column(). Throws std::bad_alloc.
 Status make_marginals(const FitInput& input, Marginals* out);
 
 // The share of a column's finite rows that are <= x, a finite number; the quantile of these rows, q
@@ -52,18 +51,17 @@ double column_spread(const Header* marginal);
 Status thin_to_budget(const FitInput& input, const Marginals& marginals, std::uint8_t flags,
                       std::vector<std::uint32_t>* rows);
 
-// The header but for its errors of sampling, and these.
+// The header but for its errors of sampling; and these, whose points are set. effect: of
+// JointParts. Errors: cancelled. Throws std::bad_alloc.
 JointHeader describe_rows(const FitInput& input, double rows, double own_rows);
-void describe_sampling(const FitInput& input, double points, JointHeader* header);
+Status describe_sampling(const FitInput& input, JointHeader* header, std::vector<float>* effect);
 // error: measured with own_rows 0; rows that stand for themselves are as the raw sample's.
 void describe_errors(const PredictionError& error, JointHeader* header);
 
-Status fit_automatically(const FitInput& input, const Marginals& marginals,
-                         std::vector<std::uint64_t>* words, std::size_t* size,
+Status fit_automatically(const FitInput& input, const Marginals& marginals, DensityBytes* density,
                          JointFitReport* report);
 // *column: as of fit_joint.
-Status fit_by_name(const FitInput& input, const Marginals& marginals,
-                   std::vector<std::uint64_t>* words, std::size_t* size, JointFitReport* report,
-                   int* column);
+Status fit_by_name(const FitInput& input, const Marginals& marginals, DensityBytes* density,
+                   JointFitReport* report, int* column);
 
 }  // namespace kde

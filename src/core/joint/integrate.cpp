@@ -177,7 +177,8 @@ bool plan_box(const JointView& density, std::span<const BoxSide> sides, int targ
 }
 
 // With the sums S_k of rows u^k the moments about the mean m = S_1/S_0 are
-//   S_2/S_0 - m^2,   S_4/S_0 - 4 m S_3/S_0 + 6 m^2 S_2/S_0 - 3 m^4.
+//   S_2/S_0 - m^2,   S_3/S_0 - 3 m S_2/S_0 + 2 m^3,   S_4/S_0 - 4 m S_3/S_0 + 6 m^2 S_2/S_0 - 3
+//   m^4.
 //
 // On linear axes u is the kernel's conditional mean in the box, not the row's place. Of the box's
 // second moment about m, summed over the kernels, the kernel's own spread is taken out as in one
@@ -218,6 +219,7 @@ JointMoments finish_moments(const BoxPlan& plan, const BoxSums& sums) {
   };
   m.mean = std::clamp(plan.raw_origin + plan.raw_unit * (plan.zero + u), plan.least_y, plan.most_y);
   m.variance = in_units(variance, 2);
+  m.third = in_units(sums.power[2] / n - 3 * u * u2 + 2 * u * u * u, 3);
   m.fourth = in_units(std::max(fourth, variance * variance), 4);
   return m;
 }

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "core/integrate/integrate.h"
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 #include "core/room.h"
 
 #include <span>
@@ -36,9 +36,9 @@ struct JointMoments {
   // Of the target, over the rows of the box where it is not NULL:
   double finite = 0;  // rows with finite values
   double nans = 0, negative_infinities = 0, positive_infinities = 0;
-  double mean = 0;      // of the finite ones; within the target's bounds, if it has any
-  double variance = 0;  // divisor `finite`
-  double fourth = 0;    // fourth central moment
+  double mean = 0;               // of the finite ones; within the target's bounds, if it has any
+  double variance = 0;           // divisor `finite`
+  double third = 0, fourth = 0;  // central moments
   // (sum of the points' rows in the box)^2 / sum of their squares: how many points speak.
   double effective_points = 0;
   // Standard error of `count` that quadrature by random points leaves; 0 where it is exact.
@@ -55,10 +55,5 @@ struct JointMoments {
 // every processor up to the rounding stated: counts within 1e-6 of the rows of the same sum in
 // double precision. Monotone in the box for product kernels, to that rounding.
 JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target);
-
-// The same by the formulas in double, scalar, point by point, every point: the truth for tests.
-// Product kernels, and correlated ones with up to two bounded columns (by quadrature to 1e-10).
-JointMoments joint_moments_reference(const JointView& density, std::span<const BoxSide> sides,
-                                     int target);
 
 }  // namespace kde

@@ -1,17 +1,30 @@
-// See interval.h. With n points, the fraction p of the rows in the box, s and R the density's
-// sampling and reading variances, c and q its ratios of errors at p (count_error, mean_error):
+// See interval.h. With n points, the fraction p of the rows in the box, s, R and V the density's
+// sampling_variance, reading_variance and rows_variance, c and q its ratios of errors at p
+// (count_error, mean_error), E the design effect of the box's columns or of the target at p:
 //
-//   count      Wilson's interval for p with p (1 - p) (s c + R)/n; quadrature's error in addition
-//   mean       variance of the target within the box times (s q + R)/(n p), Student's for the few
-//              points of a small box
+//   count      Wilson's interval for p with p (1 - p) (s c + R E)/n; p^2 V, the variance of the
+//              number of rows, which is independent, in quadrature; quadrature's error in addition.
+//              E of three columns or more is the largest of any two
+//   mean       variance of the target within the box times
+//                max((s + R min(E, 1)) q/(n p), (s + R min(E, 1))/n') + R max(E - 1, 0)/(n p),
+//              n' being Kish's effective number of points, and Student's for the few of a small box
+//              or the few blocks of rows that are alike: what halves of the sample tell of a mean's
+//              error holds for the rows that were read as well, but not for what these have in
+//              common with their block
 //   sum        count times mean, in quadrature, as in integrate/interval.h
-//   variance   (fourth central moment - variance^2) (s q + R)/(n p)
+//   variance   (fourth central moment - variance^2) times the mean's factor; k changed rows of the
+//              box's n by at most k/n times its width squared
 //
-// What a column's own distribution answers is subject to the reading of rows alone, and to the
-// histogram's Header::error.
+// Few points of a heavy tail do not tell its variance: they are joined by as many points of the
+// column's own as a variance is uncertain beside a normal sample's, (kurtosis - 1)/2 times two. And
+// the mean lies farther from theirs towards the longer tail, by the skewness times
+// (2 z^2 + 1)/(6 z sqrt(n')) of the interval's half: N. J. Johnson, JASA 73 (1978).
+//
+// What a column's own distribution answers has its interval (integrate/interval.h).
 #include "core/joint/interval.h"
 
 #include "core/integrate/interval_parts.h"
+#include "core/kernel/normal.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,41 +41,77 @@ constexpr double kPointsAdded = 2;
 // Shares of the rows below that are as good as none; their inverse does not overflow.
 constexpr double kLeastFinite = 1e-100;
 
+struct MeanReach {
+  double below, above;
+};
+
+// What the box asks of column k; without bounds where it asks nothing.
+Range range_of(std::span<const BoxSide> sides, int k) {
+  for (const BoxSide& side : sides) {
+    if (side.column == k) return side.range;
+  }
+  return {};
+}
+
+// Where the target's values must lie: within its own bounds and the column.
+struct Bounds {
+  double low, high;
+
+  Bounds(const JointView& density, std::span<const BoxSide> sides, int target)
+      : low(density.marginal(target)->min), high(density.marginal(target)->max) {
+    const Range own = range_of(sides, target);
+    if (!own.lower_unbounded) low = std::max(low, own.lower);
+    if (!own.upper_unbounded) high = std::min(high, own.upper);
+  }
+};
+
 class Uncertainty {
  public:
-  Uncertainty(const JointView& density, const JointMoments& m, const IntervalOptions& options)
-      : density_(density), h_(density.header()), m_(m), z_(normal_quantile(options.confidence)) {
+  Uncertainty(const JointView& density, std::span<const BoxSide> sides, const JointMoments& m,
+              const IntervalOptions& options)
+      : density_(density),
+        h_(density.header()),
+        sides_(sides),
+        m_(m),
+        options_(options),
+        z_(normal_central_quantile(options.confidence)) {
     const double rows = h_.rows > 0 ? h_.rows : 1;
     p_ = std::clamp(m.count / rows, 0.0, 1.0);
     finite_ = std::clamp(m.finite / rows, 0.0, 1.0);
   }
 
   Interval count(double changed) const {
-    Interval out;
-    out.estimate = out.lower = out.upper = m_.count;
-    double low, high;
-    wilson_interval(p_, unit_variance(h_.count_error, p_, m_.count_is_marginal), z_, &low, &high);
-    const double stored = stored_error() + z_ * m_.quadrature_error;
-    out.lower = std::clamp(low * h_.rows - stored, 0.0, m_.count);
-    out.upper = std::max(std::min(high * h_.rows + stored, h_.rows), m_.count);
+    Interval out = m_.count_is_marginal ? marginal_count() : count_of_points();
     out.lower = std::max(out.lower - changed, 0.0);
     out.upper += changed;
     return out;
   }
 
-  // Half the width of the mean's interval.
-  double mean_half(double least, double most) const {
-    const double points = h_.points * finite_;
+  // How far the mean may be below the estimate, and above it.
+  MeanReach mean_reach() const {
+    const double points = std::max(h_.points * finite_, m_.effective_points);
     const double raw = raw_share();
-    const double added = kPointsAdded * raw;
-    const double spread = spread_beyond(least, most);
+    const double kurtosis = m_.variance > 0 ? m_.fourth / m_.variance / m_.variance : 0;
+    const double added = kPointsAdded * raw * std::max((kurtosis - 1) / 2, 1.0);
+    const double spread = spread_beyond();
     // Of standard deviations, whose squares may overflow where they do not.
     const double share = points + added > 0 ? points / (points + added) : 1;
     const double deviation =
         std::hypot(std::sqrt(share * m_.variance), std::sqrt(1 - share) * spread);
     const double v = mean_variance();
-    const double deviations = z_ + raw * student_excess(z_, std::max(points - 1, 2.0));
-    return v > 0 && deviation > 0 ? deviations * std::sqrt(v) * deviation : 0;
+    // Rows that are alike in their blocks are as many as these tell apart.
+    const double apart = h_.points * finite_ / std::max(1 - h_.sampling_variance, kLeastFinite) /
+                         std::max(mean_effect(), 1.0);
+    const double degrees = h_.reading_variance > 0 ? std::min(points, apart) : points;
+    const double deviations = z_ + raw * student_excess(z_, std::max(degrees - 1, 2.0));
+    if (!(v > 0 && deviation > 0)) return {0, 0};
+    const double half = deviations * std::sqrt(v) * deviation;
+    const double root = std::sqrt(m_.variance);
+    const double skewness = root > 0 ? m_.third / m_.variance / root : 0;
+    const double tail = raw * skewness * (2 * z_ * z_ + 1) / (6 * z_ * std::sqrt(points));
+    // Of moments that overflow nothing is known.
+    if (!std::isfinite(tail)) return {half, half};
+    return {half * (1 + std::max(-tail, 0.0)), half * (1 + std::max(tail, 0.0))};
   }
 
   double variance_half() const {
@@ -75,80 +124,137 @@ class Uncertainty {
     return (z_ + student_excess(z_, points)) * std::sqrt(v) * std::sqrt(excess);
   }
 
-  double stored_error() const {
-    if (!m_.count_is_marginal) return 0;
-    double error = 0;
-    for (int k = 0; k < density_.columns(); ++k)
-      error = std::max(error, density_.marginal(k)->error);
-    return 2 * error * h_.rows;
+ private:
+  Interval count_of_points() const {
+    Interval out;
+    out.estimate = m_.count;
+    double low, high;
+    wilson_interval(p_, count_variance() / h_.points, z_, &low, &high);
+    const double all = z_ * std::sqrt(h_.rows_variance) * m_.count;
+    const double quadrature = z_ * m_.quadrature_error;
+    out.lower = m_.count - std::hypot(m_.count - low * h_.rows, all) - quadrature;
+    out.upper = m_.count + std::hypot(high * h_.rows - m_.count, all) + quadrature;
+    if (h_.rows_variance == 0) out.upper = std::min(out.upper, h_.rows);
+    out.lower = std::clamp(out.lower, 0.0, m_.count);
+    out.upper = std::max(out.upper, m_.count);
+    return out;
   }
 
- private:
-  // (s c + R)/n.
-  double unit_variance(const float (&ratios)[kErrorScales], double p, bool marginal) const {
-    const double sampled = marginal ? 0 : h_.sampling_variance * error_ratio(ratios, p);
-    return (sampled + h_.reading_variance) / h_.points;
+  // Of all rows, or those of one column's range.
+  Interval marginal_count() const {
+    for (const BoxSide& side : sides_) {
+      if (is_condition(side)) return marginal_count(side);
+    }
+    const double all = z_ * std::sqrt(h_.rows_variance) * m_.count;
+    return {m_.count, std::max(m_.count - all, 0.0), m_.count + all};
+  }
+
+  Interval marginal_count(const BoxSide& side) const {
+    IntervalOptions options;
+    options.confidence = options_.confidence;
+    const double scale = density_.marginal_scale(side.column);
+    Interval out = count_interval(DensityView(density_.marginal(side.column)), side.range, options);
+    for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= scale;
+    return out;
+  }
+
+  bool is_condition(const BoxSide& side) const {
+    return !side.range.lower_unbounded || !side.range.upper_unbounded ||
+           density_.marginal(side.column)->nulls > 0;
+  }
+
+  // Of p, times n/(p (1 - p)).
+  double count_variance() const {
+    double effect = 0;
+    for (std::size_t i = 0; i < sides_.size(); ++i) {
+      for (const BoxSide& other : sides_.first(i)) {
+        if (is_condition(sides_[i]) && is_condition(other))
+          effect =
+              std::max(effect, ratio_at(density_.count_effect(sides_[i].column, other.column), p_));
+      }
+    }
+    if (effect == 0) effect = 1;  // one column, by name
+    return h_.sampling_variance * ratio_at(h_.count_error, p_) + h_.reading_variance * effect;
+  }
+
+  double mean_effect() const {
+    if (m_.target < 0) return 1;
+    const Range own = range_of(sides_, m_.target);
+    const bool bounded = !own.lower_unbounded || !own.upper_unbounded;
+    return ratio_at(density_.mean_effect(m_.target, bounded), finite_);
   }
 
   // The variance of a mean in units of the target's. However well halves predicted, a mean of few
-  // points varies as one of that many (Kish's effective size).
+  // points varies as one of that many.
   double mean_variance() const {
-    const double measured = unit_variance(h_.mean_error, finite_, m_.moments_are_marginal) /
-                            std::max(finite_, kLeastFinite);
-    if (m_.moments_are_marginal || !(m_.effective_points > 0)) return measured;
-    return std::max(measured, h_.sampling_variance / m_.effective_points);
+    const double effect = mean_effect();
+    const double points = h_.points * std::max(finite_, kLeastFinite);
+    const double mixed = h_.sampling_variance + h_.reading_variance * std::min(effect, 1.0);
+    const double alike = h_.reading_variance * std::max(effect - 1, 0.0) / points;
+    if (m_.moments_are_marginal) return h_.reading_variance * effect / points;
+    const double measured = mixed * ratio_at(h_.mean_error, finite_) / points;
+    const double least = m_.effective_points > 0 ? mixed / m_.effective_points : 0;
+    return std::max(measured, least) + alike;
   }
 
   // How far the mean's error is the raw sample's.
   double raw_share() const {
-    return std::min<double>(error_ratio(h_.mean_error, std::max(finite_, 1e-9)), 1.0);
+    return std::min<double>(ratio_at(h_.mean_error, std::max(finite_, 1e-9)), 1.0);
   }
 
   // The standard deviation of values of which nothing is known but that they lie between the
   // target's bounds, or that they are the column's.
-  double spread_beyond(double least, double most) const {
+  double spread_beyond() const {
     if (m_.target < 0) return 0;
-    const Header& column = *density_.marginal(m_.target);
-    const double low = std::max(least, column.min);
-    const double high = std::min(most, column.max);
-    const double even = high > low ? (high - low) / std::sqrt(12.0) : 0;
-    return std::min(even, std::sqrt(std::max(column.variance, 0.0)));
+    const Bounds at(density_, sides_, m_.target);
+    const double even = at.high > at.low ? (at.high - at.low) / std::sqrt(12.0) : 0;
+    return std::min(even, std::sqrt(std::max(density_.marginal(m_.target)->variance, 0.0)));
   }
 
   const JointView& density_;
   const JointHeader& h_;
+  std::span<const BoxSide> sides_;
   const JointMoments& m_;
+  const IntervalOptions& options_;
   double z_, p_, finite_;
 };
 
 }  // namespace
 
-Interval joint_count_interval(const JointView& density, const JointMoments& m,
-                              const IntervalOptions& options) {
-  return Uncertainty(density, m, options).count(options.changed_rows);
+Interval joint_count_interval(const JointView& density, std::span<const BoxSide> sides,
+                              const JointMoments& m, const IntervalOptions& options) {
+  return Uncertainty(density, sides, m, options).count(options.changed_rows);
 }
 
-Interval joint_sum_interval(const JointView& density, const JointMoments& m, double least,
-                            double most, const IntervalOptions& options) {
+Interval joint_sum_interval(const JointView& density, std::span<const BoxSide> sides,
+                            const JointMoments& m, const IntervalOptions& options) {
+  if (m.moments_are_marginal) {
+    const double scale = density.marginal_scale(m.target);
+    IntervalOptions own = options;
+    own.changed_rows /= scale;
+    Interval out =
+        sum_interval(DensityView(density.marginal(m.target)), range_of(sides, m.target), own);
+    for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= scale;
+    return out;
+  }
   if (!(m.finite > 0)) return {kNan, kNan, kNan};
-  const Uncertainty uncertainty(density, m, options);
+  const Uncertainty uncertainty(density, sides, m, options);
   const Interval count = uncertainty.count(0);
+  const MeanReach mean = uncertainty.mean_reach();
+  const Bounds at(density, sides, m.target);
   Interval out;
   out.estimate = m.mean * m.finite;
   const double share = m.count > 0 ? m.finite / m.count : 1;
-  const double mean_half = uncertainty.mean_half(least, most) * m.finite;
   const double fewer = std::fabs(m.mean) * (count.estimate - count.lower) * share;
   const double more = std::fabs(m.mean) * (count.upper - count.estimate) * share;
-  out.lower = out.estimate - std::hypot(m.mean < 0 ? more : fewer, mean_half);
-  out.upper = out.estimate + std::hypot(m.mean < 0 ? fewer : more, mean_half);
-  const Header& column = *density.marginal(m.target);
+  out.lower = out.estimate - std::hypot(m.mean < 0 ? more : fewer, mean.below * m.finite);
+  out.upper = out.estimate + std::hypot(m.mean < 0 ? fewer : more, mean.above * m.finite);
   // Rows of a column on one side of 0 have a sum on that side.
-  if (std::max(least, column.min) >= 0)
-    out.lower = std::max(out.lower, std::min(0.0, out.estimate));
-  if (std::min(most, column.max) <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
+  if (at.low >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
+  if (at.high <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
   if (options.changed_rows > 0) {
-    const double magnitude =
-        std::max(std::fabs(std::max(least, column.min)), std::fabs(std::min(most, column.max)));
+    const Header& column = *density.marginal(m.target);
+    const double magnitude = std::max(std::fabs(at.low), std::fabs(at.high));
     const double reach = std::max(magnitude, column.max - column.min) * options.changed_rows;
     out.lower -= reach;
     out.upper += reach;
@@ -156,27 +262,34 @@ Interval joint_sum_interval(const JointView& density, const JointMoments& m, dou
   return out;
 }
 
-Interval joint_mean_interval(const JointView& density, const JointMoments& m, double least,
-                             double most, const IntervalOptions& options) {
+Interval joint_mean_interval(const JointView& density, std::span<const BoxSide> sides,
+                             const JointMoments& m, const IntervalOptions& options) {
+  if (m.moments_are_marginal)
+    return mean_interval(DensityView(density.marginal(m.target)), range_of(sides, m.target),
+                         options);
   if (!(m.finite > 0)) return {kNan, kNan, kNan};
-  const Uncertainty uncertainty(density, m, options);
-  const Header& column = *density.marginal(m.target);
-  const double low = std::max(least, column.min);
-  const double high = std::min(most, column.max);
-  double half = uncertainty.mean_half(least, most);
-  if (options.changed_rows > 0)
-    half += std::min(options.changed_rows / m.finite, 1.0) * (high - low);
+  const Bounds at(density, sides, m.target);
+  const MeanReach reach = Uncertainty(density, sides, m, options).mean_reach();
+  const double changed = options.changed_rows > 0
+                             ? std::min(options.changed_rows / m.finite, 1.0) * (at.high - at.low)
+                             : 0;
   Interval out;
   out.estimate = m.mean;
-  out.lower = std::min(std::max(m.mean - half, low), m.mean);
-  out.upper = std::max(std::min(m.mean + half, high), m.mean);
+  out.lower = std::min(std::max(m.mean - reach.below - changed, at.low), m.mean);
+  out.upper = std::max(std::min(m.mean + reach.above + changed, at.high), m.mean);
   return out;
 }
 
-Interval joint_variance_interval(const JointView& density, const JointMoments& m,
-                                 const IntervalOptions& options) {
+Interval joint_variance_interval(const JointView& density, std::span<const BoxSide> sides,
+                                 const JointMoments& m, const IntervalOptions& options) {
   if (!(m.finite > 0)) return {kNan, kNan, kNan};
-  const double half = Uncertainty(density, m, options).variance_half();
+  double half = Uncertainty(density, sides, m, options).variance_half();
+  if (options.changed_rows > 0) {
+    // About one centre, k of n rows within w of it change the mean square by at most k/n w^2.
+    const Bounds at(density, sides, m.target);
+    const double width = at.high - at.low;
+    half += std::min(options.changed_rows / m.finite, 1.0) * width * width;
+  }
   Interval out;
   out.estimate = m.variance;
   out.lower = half < m.variance ? m.variance - half : 0;

@@ -7,18 +7,19 @@
 #include "core/joint/integrate.h"
 #include "core/room.h"
 
+#include <span>
+
 namespace kde {
 
-// m: of joint_moments. Estimates are the moments' own.
-Interval joint_count_interval(const JointView& density, const JointMoments& m,
-                              const IntervalOptions& options);
-// NaN where there are no finite rows. [least, most]: where the target's values must lie, the
-// target's bounds among the sides, or infinite ones.
-Interval joint_sum_interval(const JointView& density, const JointMoments& m, double least,
-                            double most, const IntervalOptions& options);
-Interval joint_mean_interval(const JointView& density, const JointMoments& m, double least,
-                             double most, const IntervalOptions& options);
-Interval joint_variance_interval(const JointView& density, const JointMoments& m,
-                                 const IntervalOptions& options);
+// sides, m: those of joint_moments(), and what it found. Estimates are the moments' own. NaN where
+// there are no finite rows (of what one column answers as mean_interval() and sum_interval() say).
+Interval joint_count_interval(const JointView& density, std::span<const BoxSide> sides,
+                              const JointMoments& m, const IntervalOptions& options);
+Interval joint_sum_interval(const JointView& density, std::span<const BoxSide> sides,
+                            const JointMoments& m, const IntervalOptions& options);
+Interval joint_mean_interval(const JointView& density, std::span<const BoxSide> sides,
+                             const JointMoments& m, const IntervalOptions& options);
+Interval joint_variance_interval(const JointView& density, std::span<const BoxSide> sides,
+                                 const JointMoments& m, const IntervalOptions& options);
 
 }  // namespace kde

@@ -83,7 +83,7 @@ void set_targets(const Header* marginal, std::size_t classes, Margin* m) {
   const double finite = h.finite_rows();
   if (!(finite > 0)) return;
   std::vector<HistogramCell> cells;
-  decode_histogram(HistogramView(marginal), &cells);
+  decode_histogram(DensityView(marginal), &cells);
   double below = 0;
   for (const HistogramCell& cell : cells) {
     spread_cell(cell, below / finite, (below + cell.rows) / finite, m, classes);

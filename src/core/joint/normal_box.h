@@ -18,7 +18,7 @@
 // Anal. 13, 1976), so that the errors of many boxes average out.
 #pragma once
 
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 #include "core/room.h"
 
 #include <cstdint>
@@ -82,10 +82,5 @@ class NormalBox {
   NormalBoxRule rule_;
   NormalBoxKernel kernel_;
 };
-
-// The same for one box in double, k <= 2, to 1e-12: for the reference and for tests. c and moment
-// may be null.
-void normal_box_reference(const double* R, int k, const double* lower, const double* upper,
-                          const double* c, double* probability, double* moment);
 
 }  // namespace kde

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "core/joint/box_plan.h"
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 #include "core/room.h"
 
 #include <cstddef>

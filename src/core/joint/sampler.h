@@ -1,17 +1,18 @@
 // What a scan of several columns feeds, row by row: a uniform sample of whole rows (reservoir:
-// Algorithm L, K.-H. Li, ACM TOMS 20(4), 1994), and of every column all rows that were read, in
-// bounded memory (aggregate/summary.h), from which its marginal is made.
+// Algorithm L, K.-H. Li, ACM TOMS 20(4), 1994), the block that each of them lay in, and of every
+// column what one column's scan feeds (sampling/sampler.h), from which its marginal is made.
 #pragma once
 
-#include "core/aggregate/summary.h"
 #include "core/control.h"
-#include "core/joint/format.h"
+#include "core/density/joint_format.h"
 #include "core/random.h"
 #include "core/room.h"
+#include "core/sampling/sampler.h"
 #include "core/status.h"
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <vector>
 
 namespace kde {
@@ -22,7 +23,16 @@ struct JointSample {
   std::int64_t rows = 0;            // of the sample
   std::vector<double> value;        // rows x columns, row by row; NaN and infinities are values
   std::vector<std::uint16_t> null;  // rows; bit k: column k is NULL (its value is 0)
-  double design_effect = 1;         // >= 1, as Sample::design_effect; the largest of the columns'
+  // The block of each row of the sample, and the rows that each block had, in the blocks' order;
+  // block_rows is empty where rows did not come by block.
+  std::vector<std::uint32_t> row_block, block_rows;
+  std::deque<Sample> column;  // of every row that was fed
+
+  double design_effect() const {  // the largest of the columns'
+    double most = 0;
+    for (const Sample& s : column) most = std::max(most, s.blocks.design_effect());
+    return most;
+  }
 };
 
 class JointSampler {
@@ -34,34 +44,25 @@ class JointSampler {
   };
 
   explicit JointSampler(const Options& options);
-  ~JointSampler();
-  JointSampler(const JointSampler&) = delete;
-  JointSampler& operator=(const JointSampler&) = delete;
 
   // One row. value: `columns` doubles; null: bit k for column k, whose value is not looked at.
   // Errors: out_of_memory (the sampler must not be used further).
   Status add(const double* value, std::uint16_t null) noexcept;
-  // The rows to come lie in another block than those before; never called: they are independent.
-  void begin_block() { ++block_; }
+  // As of Sampler.
+  Status begin_block() noexcept;
 
   // Ends the scan: no row may be added afterwards. Errors: out_of_memory; cancelled, after which
   // the sampler must not be used further.
   Status finish(JointSample* out, const Control& control = {}) noexcept;
 
-  // After finish(): of every row that was read.
-  const Summary& summary(int column) const;
-
  private:
-  struct Columns;
-
   Options options_;
   Random random_;
-  std::unique_ptr<Columns> columns_;
+  std::deque<Sampler> column_;
   std::vector<double> value_;
   std::vector<std::uint16_t> null_;
-  std::vector<std::uint32_t> row_block_;
+  std::vector<std::uint32_t> row_block_, block_rows_;
   std::int64_t seen_ = 0, held_ = 0;
-  std::uint32_t block_ = 0;
   double w_ = 1;
   std::uint64_t skip_ = 0;
 

@@ -1,135 +1,168 @@
 // The scan's accumulator of sampler.h.
 #include "core/sampling/sampler.h"
 
-#include "core/sampling/design_effect.h"
-#include "core/sampling/sort.h"
-
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <new>
+#include <numeric>
+#include <utility>
 
 namespace kde {
 
 namespace {
 
-// Independent streams for the reservoir and the bandwidth's subset from one seed.
-constexpr std::uint64_t kSubsetStream = 0x9e3779b97f4a7c15u;
+constexpr std::size_t kBatch = 1024;
+constexpr std::size_t kRowsPerPoll = 1 << 16;
+
+Status out_of_memory() {
+  return Status::error(Code::out_of_memory, "out of memory while sampling");
+}
 
 }  // namespace
 
 Sampler::Sampler(const Options& options)
     : options_(options),
-      distinct_(kMaxDistinct),
-      reservoir_(static_cast<std::size_t>(options.sample_rows < 0 ? options.bandwidth_rows
-                                                                  : options.sample_rows),
-                 options.seed),
-      compactor_(options.compactor_capacity) {}
+      random_(options.seed),
+      most_drawn_(
+          static_cast<std::size_t>(options.sample_rows > 0 ? options.sample_rows : kDrawnRows)) {}
 
-void Sampler::Reservoir::begin_skipping() {
-  w_ = std::exp(std::log(random_.uniform()) / static_cast<double>(size_));
+void Sampler::begin_skipping() {
+  w_ = std::exp(std::log(random_.uniform()) / static_cast<double>(most_drawn_));
   next_skip();
 }
 
-void Sampler::Reservoir::next_skip() {
+void Sampler::next_skip() {
   const double skip = std::floor(std::log(random_.uniform()) / std::log1p(-w_));
   // A skip beyond any table's length never ends.
   skip_ = skip < 0x1p62 ? static_cast<std::uint64_t>(skip) : std::uint64_t{1} << 62;
-  w_ *= std::exp(std::log(random_.uniform()) / static_cast<double>(size_));
+  w_ *= std::exp(std::log(random_.uniform()) / static_cast<double>(most_drawn_));
+}
+
+void Sampler::draw(double x) {
+  const auto block = static_cast<std::uint32_t>(block_rows_.empty() ? 0 : block_rows_.size() - 1);
+  if (drawn_.size() < most_drawn_) {
+    drawn_.push_back(x);
+    drawn_block_.push_back(block);
+    if (drawn_.size() == most_drawn_) begin_skipping();
+  } else if (skip_ > 0) {
+    --skip_;
+  } else {
+    const std::size_t at = random_.below(most_drawn_);
+    drawn_[at] = x;
+    drawn_block_[at] = block;
+    next_skip();
+  }
+}
+
+void Sampler::keep_outermost(double x) {
+  const auto keep = [x](std::vector<double>* heap, auto before) {
+    if (heap->size() == kOutermost) {
+      if (!before(x, heap->front())) return;
+      std::pop_heap(heap->begin(), heap->end(), before);
+      heap->pop_back();
+    }
+    heap->push_back(x);
+    std::push_heap(heap->begin(), heap->end(), before);
+  };
+  keep(&least_, std::less<>());
+  keep(&greatest_, std::greater<>());
+}
+
+Status Sampler::begin_block() noexcept {
+  try {
+    if (block_rows_.empty() && rows_before_ > 0) block_rows_.push_back(rows_before_);
+    block_rows_.push_back(0);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
 }
 
 Status Sampler::add(double x) noexcept {
+  if (!block_rows_.empty()) {
+    ++block_rows_.back();
+  } else if (rows_before_ < std::numeric_limits<std::uint32_t>::max()) {
+    ++rows_before_;
+  }
   if (!std::isfinite(x)) {
-    if (std::isnan(x)) {
-      ++totals_.nans;
-    } else if (x > 0) {
-      ++totals_.positive_infinities;
-    } else {
-      ++totals_.negative_infinities;
-    }
+    (std::isnan(x) ? specials_.nans
+     : x > 0       ? specials_.positive_infinities
+                   : specials_.negative_infinities) += 1;
     return Status::success();
   }
   x += 0.0;  // -0 becomes 0
-  if (!any_finite_) {
-    any_finite_ = true;
-    shift_ = totals_.min = totals_.max = x;
-  }
-  ++totals_.finite;
-  totals_.min = std::min(totals_.min, x);
-  totals_.max = std::max(totals_.max, x);
-  const long double d = static_cast<long double>(x) - shift_;
-  sum_ += d;
-  sum_squares_ += d * d;
   try {
-    distinct_.add(x);
-    reservoir_.offer(x, block_);
-    if (options_.sample_rows < 0) compactor_.add(x);
+    draw(x);
+    if (options_.sample_rows <= 0) return summary_->add(x);
+    keep_outermost(x);
+    batch_.push_back(x);
+    if (batch_.size() == kBatch) {
+      totals_.add(batch_, {});
+      batch_.clear();
+    }
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory while sampling");
+    return out_of_memory();
   }
   return Status::success();
-}
-
-void Sampler::finish_totals() {
-  if (totals_.finite == 0) return;
-  const long double n = static_cast<long double>(totals_.finite);
-  const long double mean = sum_ / n;
-  totals_.mean = static_cast<double>(shift_ + mean);
-  totals_.mean = std::clamp(totals_.mean, totals_.min, totals_.max);
-  const long double variance = sum_squares_ / n - mean * mean;
-  totals_.variance =
-      totals_.min == totals_.max ? 0.0 : static_cast<double>(std::max(variance, 0.0L));
 }
 
 Status Sampler::finish(Sample* out, const Control& control) noexcept {
+  if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   try {
-    finish_totals();
-    Sample result;
-    result.totals = totals_;
-    result.distinct_known = !distinct_.overflowed();
-    if (result.distinct_known) result.distinct = distinct_.sorted();
-    std::vector<double>& drawn = reservoir_.values();
-    if (options_.sample_rows < 0) {
-      result.bandwidth_values = std::move(drawn);
-      result.values = compactor_.sorted();
-      result.rank_error = compactor_.rank_error();
-      result.sample_rows = totals_.finite;
-      compactor_ = Compactor(options_.compactor_capacity);
-    } else {
-      result.bandwidth_values = random_subset(
-          drawn, static_cast<std::size_t>(options_.bandwidth_rows), options_.seed ^ kSubsetStream);
-      if (block_ > 0 &&
-          !estimate_design_effect(drawn, reservoir_.blocks(), control, &result.design_effect))
-        return Status::error(Code::cancelled, "cancelled");
-      std::vector<std::uint32_t>().swap(reservoir_.blocks());
-      if (!sort_values(&drawn, control)) return Status::error(Code::cancelled, "cancelled");
-      result.values.reserve(drawn.size());
-      for (double x : drawn) result.values.push_back({x, 1.0});
-      result.sample_rows = static_cast<std::int64_t>(drawn.size());
-      std::vector<double>().swap(drawn);
+    if (options_.sample_rows > 0) {
+      totals_.add(batch_, {});
+      for (std::size_t i = 0; i < drawn_.size(); ++i) {
+        if (i % kRowsPerPoll == 0 && control.stop_requested())
+          return Status::error(Code::cancelled, "cancelled");
+        if (Status s = summary_->add(drawn_[i]); !s.ok()) return s;
+      }
     }
-    if (!sort_values(&result.bandwidth_values, control))
+    if (Status s = summary_->settle(); !s.ok()) return s;
+    if (options_.sample_rows <= 0) totals_ = summary_->totals();
+    out->totals = totals_;
+    out->specials = specials_;
+    out->thinned = summary_->totals().count() < totals_.count();
+    out->summary.swap(summary_);
+    // As they were read: a place that was taken again holds a later row.
+    out->drawn_block.clear();
+    out->blocks = BlockVariance();
+    if (block_rows_.empty()) {
+      out->drawn = std::move(drawn_);
+    } else {
+      std::vector<std::uint32_t> order(drawn_.size());
+      std::iota(order.begin(), order.end(), 0U);
+      std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+        return drawn_block_[a] < drawn_block_[b];
+      });
+      if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+      out->drawn.clear();
+      for (const std::uint32_t i : order) {
+        out->drawn.push_back(drawn_[i]);
+        out->drawn_block.push_back(drawn_block_[i]);
+      }
+    }
+    if (!block_rows_.empty() &&
+        !estimate_block_variance({out->drawn, out->drawn_block, block_rows_, totals_.count()},
+                                 control, &out->blocks))
       return Status::error(Code::cancelled, "cancelled");
-    *out = std::move(result);
+    if (out->thinned && least_.size() == kOutermost) {
+      std::sort(least_.begin(), least_.end());
+      std::sort(greatest_.begin(), greatest_.end());
+      out->known_below = least_.back();
+      out->known_above = greatest_.front();
+      for (double x : least_) {
+        if (x < out->known_below) out->least.push_back(x);
+      }
+      for (double x : greatest_) {
+        if (x > out->known_above) out->greatest.push_back(x);
+      }
+    }
   } catch (const std::bad_alloc&) {
-    return Status::error(Code::out_of_memory, "out of memory while sampling");
+    return out_of_memory();
   }
   return Status::success();
-}
-
-std::vector<double> random_subset(const std::vector<double>& values, std::size_t m,
-                                  std::uint64_t seed) {
-  if (m >= values.size()) return values;
-  std::vector<double> out;
-  out.reserve(m);
-  Random random(seed);
-  std::size_t left = values.size();
-  for (double x : values) {
-    if (random.below(left) < m - out.size()) out.push_back(x);
-    if (out.size() == m) break;
-    --left;
-  }
-  return out;
 }
 
 }  // namespace kde

@@ -7,7 +7,9 @@
 #include <memory>
 #include <new>
 
+#include "core/density/name_list.h"
 #include "core/select/line_bandwidth.h"
+#include "core/sums/gaussian_sums.h"
 
 namespace kde {
 namespace {
@@ -173,6 +175,11 @@ Status select(const MatrixRequest& request, std::span<const double> points, int 
 }
 
 }  // namespace
+
+const char* matrix_method_list() {
+  static constexpr NameList kList = name_list(kNames);
+  return kList.text;
+}
 
 bool parse_matrix_method(std::string_view name, MatrixMethod* method) {
   for (std::size_t i = 0; i < std::size(kNames); ++i) {

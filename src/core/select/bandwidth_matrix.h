@@ -10,7 +10,7 @@
 #include "core/room.h"
 #include "core/select/lscv.h"
 #include "core/status.h"
-#include "core/sums/pair_sums.h"
+#include "core/sums/engine.h"
 
 namespace kde {
 
@@ -27,6 +27,7 @@ enum class MatrixMethod {
 
 // The methods' names are those above.
 bool parse_matrix_method(std::string_view name, MatrixMethod* method);
+const char* matrix_method_list();  // "lscv_matrix, lscv_diagonal, ... and scott", for messages
 
 struct MatrixRequest {
   MatrixMethod method = MatrixMethod::lscv_matrix;

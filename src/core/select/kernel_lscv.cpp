@@ -1,7 +1,7 @@
 // The sums of kernel_lscv.h by window moments, and the search.
 #include "core/select/kernel_lscv.h"
 
-#include "core/estimate/kernel.h"
+#include "core/kernel/kernel.h"
 #include "core/select/line_summary.h"
 #include "core/select/window_sums.h"
 
@@ -284,31 +284,6 @@ Status with_line(std::span<const double> sorted, std::span<const double> weights
 }
 
 }  // namespace
-
-Status kernel_lscv_by_pairs(Kernel kernel, std::span<const double> sorted,
-                            std::span<const double> weights, LscvDivisor divisor, double h,
-                            double* g) {
-  if (!(h > 0) || sorted.size() < 2)
-    return Status::error(Code::invalid_argument, "no sample, or no positive bandwidth");
-  double n = 0;
-  double tied_pairs = 0;  // within one weight
-  PairTotals sums;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const double wi = weights.empty() ? 1 : weights[i];
-    n += wi;
-    tied_pairs += wi * (wi - 1) / 2;
-    for (std::size_t j = 0; j < i; ++j) {
-      const double pairs = wi * (weights.empty() ? 1 : weights[j]);
-      const double t = (sorted[i] - sorted[j]) / h;
-      sums.convolution += pairs * kernel_convolution(kernel, t);
-      sums.kernel += pairs * kernel_pdf(kernel, t);
-    }
-  }
-  const Formula formula(kernel, n, divisor);
-  const PairTotals tied = formula.ties(tied_pairs);
-  *g = formula.times_h({sums.convolution + tied.convolution, sums.kernel + tied.kernel}) / h;
-  return Status::success();
-}
 
 Status kernel_lscv_objective(Kernel kernel, std::span<const double> sorted,
                              std::span<const double> weights, LscvDivisor divisor, double h,

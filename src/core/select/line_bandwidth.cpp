@@ -9,8 +9,8 @@
 #include <new>
 #include <vector>
 
-#include "core/estimate/kernel.h"
-#include "core/sampling/sort.h"
+#include "core/kernel/kernel.h"
+#include "core/summary/sort.h"
 #include "core/select/kernel_lscv.h"
 #include "core/select/line_summary.h"
 #include "core/select/normal_reference.h"

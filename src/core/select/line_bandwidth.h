@@ -11,7 +11,7 @@
 #include "core/select/lscv.h"
 #include "core/select/plugin.h"
 #include "core/status.h"
-#include "core/sums/pair_sums.h"
+#include "core/sums/engine.h"
 
 namespace kde {
 

@@ -27,9 +27,11 @@
 #include "core/select/line_summary.h"
 #include "core/select/white_sample.h"
 #include "core/status.h"
-#include "core/sums/gaussian_sums.h"
+#include "core/sums/engine.h"
 
 namespace kde {
+
+class GaussianPairSums;
 
 enum class LscvDivisor { n_squared, leave_one_out };
 

@@ -1,4 +1,4 @@
-// Internal to the LSCV selectors: the constants of lscv.h's formula, and the formula at H = h^2
+// Internal to src/core/select: the constants of lscv.h's formula, and the formula at H = h^2
 // Sigma with its derivative,
 //   dg/dlog h = h^-d det(Sigma)^(-1/2) [ -d [...] + sum S/h^2 (once e/2 + twice e^2) ],
 // since e = exp(-S/(4 h^2)) has the derivative e S/(2 h^2).
@@ -12,6 +12,7 @@
 #include "core/select/local_minima.h"
 #include "core/select/lscv.h"
 #include "core/status.h"
+#include "core/sums/gaussian_sums.h"
 
 namespace kde {
 

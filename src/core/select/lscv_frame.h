@@ -1,4 +1,4 @@
-// Internal to LSCV_H: the coordinates in which a bandwidth matrix is searched.
+// Internal to src/core/select, for LSCV_H: the coordinates in which a bandwidth matrix is searched.
 //
 //   H = h^2 F T T' F',  T lower triangular, positive on the diagonal
 //

@@ -237,7 +237,8 @@ class MatrixLscv {
     };
     const Constraints bounds = [&](const Vector& x, Vector* c, Matrix* jacobian) {
       const Matrix t = frame.triangle(x);
-      const Eigen::JacobiSVD<Matrix> svd(t, Eigen::ComputeFullU | Eigen::ComputeFullV);
+      const Eigen::JacobiSVD<Matrix, Eigen::NoQRPreconditioner> svd(
+          t, Eigen::ComputeFullU | Eigen::ComputeFullV);
       // All of them: where two are on a bound together, either alone leads astray.
       const Vector log_values =
           2 * (svd.singularValues() * (frame.h() / h0_)).array().log().matrix();
@@ -310,7 +311,7 @@ class MatrixLscv {
   }
 
   static Vector singular_values(const Matrix& t) {
-    return Eigen::JacobiSVD<Matrix>(t).singularValues();
+    return Eigen::JacobiSVD<Matrix, Eigen::NoQRPreconditioner>(t).singularValues();
   }
 
   // An interior minimum is better than any bound, of the same kind the lower is.

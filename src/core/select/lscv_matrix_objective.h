@@ -1,4 +1,5 @@
-// Internal to LSCV_H: g and its gradient over a whitened sample, by whatever engine.
+// Internal to src/core/select, for LSCV_H: g and its gradient over a whitened sample, by whatever
+// engine.
 //
 // With y = A (w_i - w_j), A the factor of lscv_frame.h, and a change dT = T B of the triangle,
 //   g = exp(-log det) bracket,   dg = tr(B G),   G = exp(-log det) (W - bracket I),

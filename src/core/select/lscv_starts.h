@@ -1,9 +1,9 @@
-// Internal to LSCV_H: where its searches begin, the minima of g along multiples of Sigma. A coarse
-// sweep is enough, in one pass over the pairs: h0 times 2, 1, 1/2, ... down to the least h
-// searched. Where the derivative changes its sign between two of them, the minimum of the cubic
-// through values and derivatives in log h is taken: Nocedal & Wright, Numerical Optimization
-// (2006), eq. (3.59). Where g is lowest at the least h, and falls on from there, that is a start
-// too.
+// Internal to src/core/select, for LSCV_H: where its searches begin, the minima of g along
+// multiples of Sigma. A coarse sweep is enough, in one pass over the pairs: h0 times 2, 1, 1/2, ...
+// down to the least h searched. Where the derivative changes its sign between two of them, the
+// minimum of the cubic through values and derivatives in log h is taken: Nocedal & Wright,
+// Numerical Optimization (2006), eq. (3.59). Where g is lowest at the least h, and falls on from
+// there, that is a start too.
 #pragma once
 
 #include <cmath>

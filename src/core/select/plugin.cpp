@@ -3,6 +3,8 @@
 // eqs. (6)-(12).
 #include "core/select/plugin.h"
 
+#include "core/sums/pair_sums.h"
+
 #include <cmath>
 #include <numbers>
 

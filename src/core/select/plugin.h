@@ -13,11 +13,13 @@
 // inside the factor 1/(n^2 g^(r+1)), without which h would change with the unit of x.
 #pragma once
 
-#include "core/sums/pair_sums.h"
+#include "core/status.h"
 
 #include <cstdint>
 
 namespace kde {
+
+class PairSums;
 
 // Each stage, for tests and for those who want to see it. Units: h, g1, g2 as x; Psi_r as x^-(r+1).
 struct PluginTrace {

@@ -2,6 +2,8 @@
 // 1.144 s n^(-1/5), the oversmoothed bandwidth of Terrell, JASA 85 (1990).
 #include "core/select/sheather_jones.h"
 
+#include "core/sums/pair_sums.h"
+
 #include <cmath>
 #include <numbers>
 

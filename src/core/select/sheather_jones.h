@@ -12,9 +12,10 @@
 #include "core/room.h"
 #include "core/select/line_summary.h"
 #include "core/status.h"
-#include "core/sums/pair_sums.h"
 
 namespace kde {
+
+class PairSums;
 
 // *h in units of x, the root of the equation to 1e-10 relative. Rounded values may give it further
 // roots near the width of their rounding; this is the widest. Errors: degenerate (a functional of

@@ -2,6 +2,8 @@
 // and g falls as h^-2.
 #include "core/select/smoothed_cv.h"
 
+#include "core/sums/pair_sums.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>

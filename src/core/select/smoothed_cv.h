@@ -16,9 +16,10 @@
 #include "core/room.h"
 #include "core/select/line_summary.h"
 #include "core/status.h"
-#include "core/sums/pair_sums.h"
 
 namespace kde {
+
+class PairSums;
 
 struct SmoothedCv {
   double h = 0;           // in units of x

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/device/checks.h"
-#include "core/device/device.h"
-#include "core/device/retry.h"
+#include "core/sums/device_checks.h"
+#include "core/sums/device.h"
+#include "core/sums/device_retry.h"
 #include "core/sums/gaussian_parts.h"
 
 namespace kde {

@@ -1,10 +1,10 @@
 // Internal to src/core/sums: the engines of pair_sums.h and gaussian_sums.h over a device.
 //
-// A sum that the device cannot compute (unavailable, failed) is computed by whom device/retry.h
-// says: by the processor, and so is every later one of the same object; by the device once it is
-// back; or by nobody, and then the error is the device's. The caller is told in DeviceUse. So a
-// selector needs to know nothing of devices. In one dimension a GaussianPairSums
-// is gaussian_line.cpp's over derivative sums, which leave distant pairs out.
+// A sum that the device cannot compute (unavailable, failed) is computed by whom
+// device_retry.h says: by the processor, and so is every later one of the same object; by the
+// device once it is back; or by nobody, and then the error is the device's. The caller is told in
+// DeviceUse. So a selector needs to know nothing of devices. In one dimension a GaussianPairSums is
+// gaussian_line.cpp's over derivative sums, which leave distant pairs out.
 #pragma once
 
 #include <memory>

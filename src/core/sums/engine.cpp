@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/sampling/sort.h"
+#include "core/summary/sort.h"
 #include "core/sums/device_sums.h"
 #include "core/sums/engine_parts.h"
 #include "core/sums/finite.h"

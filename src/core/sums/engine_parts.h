@@ -1,4 +1,4 @@
-// Internal to src/core/sums: what the engines are assembled from. Nothing else includes this.
+// What the engines are assembled from; nothing but them includes this.
 #pragma once
 
 #include <cstddef>

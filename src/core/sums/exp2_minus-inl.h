@@ -1,4 +1,4 @@
-// Internal to src/core/sums, per target: 2^-t. Included once for every instruction set, inside
+// 2^-t, per target (Highway's instruction sets). Included once for every instruction set, inside
 // hwy/foreach_target.h.
 //
 // The usual method: t = k + r with k the integer nearest t, and 2^-t = 2^-k 2^-r. In base 2 the

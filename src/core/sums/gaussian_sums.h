@@ -22,8 +22,6 @@
 
 namespace kde {
 
-inline constexpr int kMaxDimensions = 16;
-
 // sum_{i<j} e and sum_{i<j} e^2.
 struct GaussianSums {
   double once = 0, twice = 0;

@@ -11,7 +11,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <new>
 #include <numbers>
@@ -256,7 +255,7 @@ class TiledSums : public GaussianPairSums {
       }
     };
     // By reference, so that nothing is allocated.
-    return ordered_sum(control_, static_cast<std::int64_t>(tiles()), std::cref(work), {});
+    return ordered_sum(control_, static_cast<std::int64_t>(tiles()), work, {});
   }
 
   // kernel(pairs, sums): adds its totals.size() sums over the pairs. widest, narrowest: the scales
@@ -284,7 +283,7 @@ class TiledSums : public GaussianPairSums {
              sums);
     };
     return ordered_sum(
-        control_, first_item_.back(), std::cref(work), totals,
+        control_, first_item_.back(), work, totals,
         pairs_of(static_cast<std::int64_t>(n_), static_cast<std::int64_t>(bandwidths)));
   }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -136,8 +135,8 @@ Status tiled_kernel_sums(std::span<const double> points, std::span<const double>
     // Nothing is added up by it: it lends its threads and its polls.
     const WorkAmount amount{WorkUnit::pairs,
                             static_cast<std::int64_t>(m * some * kPartTiles * kPointTile)};
-    if (Status s = ordered_sum(control, static_cast<std::int64_t>(q.size() * some), std::cref(work),
-                               {}, amount);
+    if (Status s =
+            ordered_sum(control, static_cast<std::int64_t>(q.size() * some), work, {}, amount);
         !s.ok())
       return s;
     for (std::size_t part = 0; part < some; ++part) {

@@ -34,7 +34,7 @@ void add(const std::vector<double>& slots, std::int64_t items, std::span<double>
 }  // namespace
 
 Status ordered_sum(const Control& control, std::int64_t items,
-                   const std::function<void(std::int64_t, double*)>& work, std::span<double> totals,
+                   FunctionRef<void(std::int64_t, double*)> work, std::span<double> totals,
                    WorkAmount amount) {
   const std::int64_t width = static_cast<std::int64_t>(totals.size());
   const std::int64_t fitting = kMostSlots / std::max<std::int64_t>(width, 1);

@@ -1,11 +1,11 @@
-// Internal to src/core/sums: work shared among threads whose sums do not depend on who did what.
+// Work shared among threads whose sums do not depend on who did what.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "core/control.h"
+#include "core/function_ref.h"
 #include "core/room.h"
 #include "core/status.h"
 
@@ -20,7 +20,7 @@ namespace kde {
 // control.should_stop at the start and before each item it takes. Errors: cancelled, out_of_memory;
 // totals are then unspecified.
 Status ordered_sum(const Control& control, std::int64_t items,
-                   const std::function<void(std::int64_t item, double* out)>& work,
-                   std::span<double> totals, WorkAmount amount = {});
+                   FunctionRef<void(std::int64_t item, double* out)> work, std::span<double> totals,
+                   WorkAmount amount = {});
 
 }  // namespace kde

@@ -1,4 +1,4 @@
-// Internal to src/core/sums: one function of a file that Highway compiles for every instruction
+// One function of a file that Highway compiles for every instruction
 // set, chosen by target. For use inside `#if HWY_ONCE`, after hwy/highway.h.
 //
 // Highway's own dispatch lives in its shared library, which measures the processor's clock for 3 ms
@@ -24,11 +24,10 @@ struct TargetFunction {
 // The initializer of an array of TargetFunction, best first; F is defined in HWY_NAMESPACE. The
 // last entry is the baseline, which every processor of this build runs.
 #if HWY_ARCH_X86
-#define KDE_TARGET_FUNCTIONS(F)                                           \
-  {                                                                       \
-    {HWY_AVX3, HWY_CHOOSE_AVX3(F)}, {HWY_AVX2, HWY_CHOOSE_AVX2(F)},       \
-        {HWY_SSE4, HWY_CHOOSE_SSE4(F)}, {HWY_SSSE3, HWY_CHOOSE_SSSE3(F)}, \
-        {HWY_STATIC_TARGET, &HWY_STATIC_DISPATCH(F)},                     \
+#define KDE_TARGET_FUNCTIONS(F)                                                       \
+  {                                                                                   \
+    {HWY_AVX3, HWY_CHOOSE_AVX3(F)}, {HWY_AVX2, HWY_CHOOSE_AVX2(F)},                   \
+        {HWY_SSE4, HWY_CHOOSE_SSE4(F)}, {HWY_STATIC_TARGET, &HWY_STATIC_DISPATCH(F)}, \
   }
 #elif HWY_ARCH_ARM_A64 && defined(__linux__)
 #define KDE_TARGET_FUNCTIONS(F)                                                                   \

@@ -31,19 +31,15 @@ std::vector<SimdTarget> find_targets() {
   };
 #if HWY_ARCH_X86
   __builtin_cpu_init();
-  const bool ssse3 = __builtin_cpu_supports("ssse3") != 0;
-  const bool sse4 = ssse3 && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("aes") &&
-                    __builtin_cpu_supports("pclmul");
+  const bool sse4 = __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.2") &&
+                    __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
   const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
   const bool avx3 = avx2 && __builtin_cpu_supports("avx512f") &&
                     __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  const Candidate candidates[] = {{HWY_AVX3, avx3},
-                                  {HWY_AVX2, avx2},
-                                  {HWY_SSE4, sse4},
-                                  {HWY_SSSE3, ssse3},
-                                  {HWY_STATIC_TARGET, true}};
+  const Candidate candidates[] = {
+      {HWY_AVX3, avx3}, {HWY_AVX2, avx2}, {HWY_SSE4, sse4}, {HWY_STATIC_TARGET, true}};
 #elif HWY_ARCH_ARM_A64 && defined(__linux__)
   const bool sve = (getauxval(AT_HWCAP) & HWCAP_SVE) != 0;
   const bool sve2 = (getauxval(AT_HWCAP2) & HWCAP2_SVE2) != 0;

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/sampling/sort.h"
+#include "core/summary/sort.h"
 #include "core/sums/engine_parts.h"
 #include "core/sums/gap_layout.h"
 #include "core/sums/gaussian_derivatives.h"

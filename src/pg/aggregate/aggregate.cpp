@@ -3,19 +3,19 @@
 //
 // A group without rows, and without rows that count, has no state and the result NULL. The final
 // function leaves the state as it is, so that the aggregates serve moving window frames.
-#include "pg/aggregate/aggregate_state.h"
+#include "pg/base/values.h"
 #include "pg/type/density_datum.h"
 #include "pg/type/histogram_cells.h"
-#include "pg/base/values.h"
+#include "pg/aggregate/aggregate_state.h"
 
-#include "core/density/text.h"
-
-#include <string_view>
+#include "core/kde.h"
 
 extern "C" {
 #include "catalog/pg_type.h"
 #include "nodes/primnodes.h"
 }
+
+#include <string_view>
 
 namespace kde_pg {
 
@@ -74,11 +74,9 @@ kde::Method read_method(FunctionCallInfo fcinfo) {
   const text* name = PG_GETARG_TEXT_PP(kMethod);
   kde::Method method;
   if (!kde::parse_method(std::string_view(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name)), &method))
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("unknown method \"%s\"", text_to_cstring(name)),
-             errhint("The methods are auto, plugin, lscv, sheather_jones, smoothed_cv, silverman, "
-                     "normal_reference and scott.")));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("unknown method \"%s\"", text_to_cstring(name)),
+                    errhint("The methods are %s.", kde::method_list())));
   return method;
 }
 
@@ -151,11 +149,6 @@ KDE_FUNCTION(kde_rollup_row) {
   const int32 bytes = read_bytes(fcinfo, kRollupBytes);
   if (PG_ARGISNULL(kRollupDensity)) return give(fcinfo, state);
   const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
-  if (density->kind != kde::Kind::histogram)
-    ereport(ERROR,
-            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("a fitted density cannot be rolled up"),
-             errhint("Fit the whole with kde_fit(), or make densities that can be with "
-                     "kde_agg().")));
   const Settings settings = {density->value_type, method_of(*density), bytes};
   if (state == nullptr)
     state = new_state(aggregate_memory(fcinfo), settings);

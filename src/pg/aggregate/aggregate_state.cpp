@@ -6,23 +6,22 @@
 //   int32    bytes
 //   uint8    value type, method
 //   uint16   0
-//   ...      the summary (core/aggregate/summary.h)
+//   ...      the summary (core/summary/summary.h)
 #include "pg/aggregate/aggregate_state.h"
 
-#include "pg/type/density_datum.h"
 #include "pg/base/interrupts.h"
 #include "pg/base/owned.h"
 #include "pg/base/values.h"
+#include "pg/type/density_datum.h"
 
-#include "core/aggregate/finish.h"
-#include "core/density/text.h"
-
-#include <new>
-#include <type_traits>
+#include "core/kde.h"
 
 extern "C" {
 #include "utils/memutils.h"
 }
+
+#include <new>
+#include <type_traits>
 
 namespace kde_pg {
 
@@ -62,12 +61,6 @@ AggregateState* place_state(MemoryContext context, const Settings& settings) {
                   errmsg("invalid state of an aggregate of densities"), errdetail("%s", detail)));
   pg_unreachable();
 }
-
-// What the core makes of a summary.
-struct Work {
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
-};
 
 }  // namespace
 
@@ -143,7 +136,7 @@ AggregateState* read_state(const bytea* bytes) {
 Datum finish_state(const AggregateState& state) {
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp aggregate", ALLOCSET_DEFAULT_SIZES);
-  Work* work = Owned<Work>::create(context);
+  auto* density = Owned<kde::DensityBytes>::create(context);
   AggregateState* settled = copy_state(context, state);
   constexpr char kDoing[] = "make a density of the values";
   check_status(settled->summary.settle(), kDoing);
@@ -152,10 +145,8 @@ Datum finish_state(const AggregateState& state) {
   options.value_type = state.settings.type;
   options.lattice_step = lattice_step_of(state.settings.type, -1);
   options.budget = static_cast<std::size_t>(state.settings.bytes);
-  check_status(
-      kde::finish(settled->summary, options, begin_core_work(1), &work->words, &work->size),
-      kDoing);
-  const Datum result = density_to_datum(work->words.data(), work->size);
+  check_status(kde::finish(settled->summary, options, begin_core_work(1), density), kDoing);
+  const Datum result = density_to_datum(*density);
   MemoryContextDelete(context);
   return result;
 }

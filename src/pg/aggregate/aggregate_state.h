@@ -7,8 +7,7 @@
 
 #include "pg/base/pg.h"
 
-#include "core/aggregate/summary.h"
-#include "core/density/format.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 

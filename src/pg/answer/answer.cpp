@@ -2,10 +2,9 @@
 #include "pg/answer/answer.h"
 
 #include "pg/type/density_datum.h"
+#include "pg/answer/beyond_fit.h"
 #include "pg/answer/range_arguments.h"
 #include "pg/answer/required_accuracy.h"
-
-#include <cmath>
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -13,6 +12,8 @@ extern "C" {
 #include "utils/float.h"
 #include "utils/lsyscache.h"
 }
+
+#include <cmath>
 
 namespace kde_pg {
 
@@ -49,7 +50,8 @@ void check_fraction(double fraction) {
 bool read_moments(FunctionCallInfo fcinfo, const Target& target, int next, kde::RangeMoments* m) {
   kde::Range range;
   if (!read_range(fcinfo, next, target.type, &range)) return false;
-  *m = kde::moments(kde::DensityView(target.density), range);
+  check_beyond_fit(target, range);
+  *m = kde::moments(target.view(), range);
   return m->count > 0;
 }
 
@@ -75,7 +77,8 @@ Result answer_count(FunctionCallInfo fcinfo, const Target& target, int next) {
   const RequiredAccuracy required = required_accuracy(fcinfo, target, next);
   kde::Range range;
   if (!read_range(fcinfo, next, target.type, &range)) return Result::null();
-  const Result plain = Result::number(kde::count(kde::DensityView(target.density), range));
+  check_beyond_fit(target, range);
+  const Result plain = Result::number(kde::count(target.view(), range));
   if (!required.asked) return plain;
   return accurate_answer(fcinfo, target, next, Aggregate::count, required, plain);
 }
@@ -180,7 +183,7 @@ Result answer_stddev(FunctionCallInfo fcinfo, const Target& target, int next) {
 // False where there are no rows: an aggregated density may count NULLs alone.
 bool read_quantile(const Target& target, double fraction, double* x) {
   check_fraction(fraction);
-  *x = kde::quantile(kde::DensityView(target.density), fraction);
+  *x = kde::quantile(target.view(), fraction);
   return target.density->rows > 0;
 }
 
@@ -237,12 +240,12 @@ double point_argument(FunctionCallInfo fcinfo, const Target& target, int next) {
 
 Result answer_pdf(FunctionCallInfo fcinfo, const Target& target, int next) {
   const double x = point_argument(fcinfo, target, next);
-  return Result::number(kde::pdf(kde::DensityView(target.density), x));
+  return Result::number(kde::pdf(target.view(), x));
 }
 
 Result answer_cdf(FunctionCallInfo fcinfo, const Target& target, int next) {
   const double x = point_argument(fcinfo, target, next);
-  return Result::number(kde::cdf(kde::DensityView(target.density), x));
+  return Result::number(kde::cdf(target.view(), x));
 }
 
 Datum copy_of(const Target& target) {

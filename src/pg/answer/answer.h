@@ -4,7 +4,7 @@
 
 #include "pg/answer/target.h"
 
-#include "core/integrate/integrate.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 

@@ -1,9 +1,7 @@
-// Reading the arrays of box_arguments.h.
+// Reads the arrays of lower and upper bounds as a box of the core.
 #include "pg/answer/box_arguments.h"
 
 #include "pg/base/values.h"
-
-#include <limits>
 
 extern "C" {
 #include "utils/array.h"
@@ -62,18 +60,10 @@ void read_ranges(FunctionCallInfo fcinfo, int lower, int upper, const Question& 
 }
 
 Box box_of(const Question& q, const JointTarget& target, const kde::Range* ranges) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Box box;
   box.target = q.target < 0 ? -1 : target.place[q.target];
-  box.least = -kInfinity;
-  box.most = kInfinity;
   box.sides = q.sides > 0 ? q.sides : 1;
-  for (int i = 0; i < box.sides; ++i) {
-    box.side[i] = {target.place[i], ranges[i]};
-    if (i != q.target) continue;
-    if (!ranges[i].lower_unbounded) box.least = ranges[i].lower;
-    if (!ranges[i].upper_unbounded) box.most = ranges[i].upper;
-  }
+  for (int i = 0; i < box.sides; ++i) box.side[i] = {target.place[i], ranges[i]};
   return box;
 }
 

@@ -3,8 +3,7 @@
 
 #include "pg/answer/joint_target.h"
 
-#include "core/integrate/integrate.h"
-#include "core/joint/integrate.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 
@@ -20,8 +19,7 @@ void read_ranges(FunctionCallInfo fcinfo, int lower, int upper, const Question& 
 struct Box {
   kde::BoxSide side[kde::kMaxColumns];
   int sides;
-  int target;          // -1: none
-  double least, most;  // the target's bounds, infinite where it has none
+  int target;  // -1: none
 };
 Box box_of(const Question& question, const JointTarget& target, const kde::Range* ranges);
 

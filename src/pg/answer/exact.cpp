@@ -1,9 +1,8 @@
-// Builds and runs the query of exact.h. Every name in it is qualified and quoted: search_path does
-// not matter.
+// Builds and runs the query of an exact answer. Every name in it is qualified and quoted:
+// search_path does not matter.
 #include "pg/answer/exact.h"
 
 #include "pg/catalog/planned_rows.h"
-
 #include "pg/answer/range_arguments.h"
 
 extern "C" {

@@ -1,13 +1,10 @@
 // approx_histogram, approx_histogram_at and kde_histogram: the counts of consecutive bins, as rows.
 //
 // Bins are [lower, upper), the last is closed, so their counts add up to that of the whole span.
-#include "pg/answer/answer.h"
 #include "pg/base/equally_spaced.h"
 #include "pg/base/result_set.h"
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include "pg/answer/answer.h"
+#include "pg/answer/beyond_fit.h"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -15,6 +12,10 @@ extern "C" {
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 }
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace kde_pg {
 
@@ -33,10 +34,15 @@ void check_bins(int bins) {
 void put_rows(FunctionCallInfo fcinfo, const Target& target, const double* edges, int bins) {
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
-  const kde::DensityView density(target.density);
+  const kde::DensityView density = target.view();
   const double all = density.header().rows;
   kde::Range range;
   range.lower_unbounded = range.upper_unbounded = false;
+  if (bins > 0) {
+    range.lower = edges[0];
+    range.upper = edges[bins];
+    check_beyond_fit(target, range);
+  }
   for (int i = 0; i < bins; ++i) {
     CHECK_FOR_INTERRUPTS();
     range.lower = edges[i];

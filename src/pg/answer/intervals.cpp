@@ -2,15 +2,17 @@
 // about it, as a record.
 #include "pg/answer/intervals.h"
 
-#include "pg/answer/answer.h"
-#include "pg/answer/range_arguments.h"
 #include "pg/base/row.h"
-
-#include <cmath>
+#include "pg/answer/answer.h"
+#include "pg/answer/beyond_fit.h"
+#include "pg/answer/range_arguments.h"
 
 extern "C" {
 #include "utils/float.h"
 }
+
+#include <algorithm>
+#include <cmath>
 
 namespace kde_pg {
 
@@ -40,9 +42,16 @@ kde::IntervalOptions read_interval_options(FunctionCallInfo fcinfo, int first) {
   return options;
 }
 
+void take_in_changes(const AnsweringFit& fit, kde::IntervalOptions* options) {
+  options->changed_rows = std::max(options->changed_rows, rows_changed_since(fit));
+}
+
 Result interval_record(FunctionCallInfo fcinfo, const kde::Interval& interval) {
   Row<3> row;
-  for (double x : {interval.estimate, interval.lower, interval.upper}) row.put(Float8GetDatum(x));
+  // Of a range in which nothing was seen there may be rows, but no estimate of their sum or mean.
+  const bool unseen = std::isnan(interval.estimate) && !std::isnan(interval.lower);
+  row.put(Float8GetDatum(interval.estimate), unseen);
+  for (double x : {interval.lower, interval.upper}) row.put(Float8GetDatum(x));
   return {false, row.record(fcinfo)};
 }
 
@@ -55,11 +64,12 @@ Result interval_record_of(FunctionCallInfo fcinfo, const Result& special) {
 namespace {
 
 Result answer_count_ci(FunctionCallInfo fcinfo, const Target& target, int next) {
-  const kde::IntervalOptions options = read_interval_options(fcinfo, next + 3);
+  kde::IntervalOptions options = read_interval_options(fcinfo, next + 3);
   kde::Range range;
   if (!read_range(fcinfo, next, target.type, &range)) return Result::null();
-  return interval_record(fcinfo,
-                         kde::count_interval(kde::DensityView(target.density), range, options));
+  check_beyond_fit(target, range);
+  take_in_changes(target.fit, &options);
+  return interval_record(fcinfo, kde::count_interval(target.view(), range, options));
 }
 
 // The sum's or the mean's, where it is not decided by values that are not finite.
@@ -68,14 +78,19 @@ using RangeInterval = kde::Interval (*)(const kde::DensityView&, const kde::Rang
 
 Result moment_ci(FunctionCallInfo fcinfo, const Target& target, int next, const char* what,
                  RangeInterval interval_of) {
-  const kde::IntervalOptions options = read_interval_options(fcinfo, next + 3);
-  kde::RangeMoments m;
-  if (!read_moments(fcinfo, target, next, &m)) return Result::null();
-  Result special;
-  if (special_values(m, what, &special)) return interval_record_of(fcinfo, special);
+  kde::IntervalOptions options = read_interval_options(fcinfo, next + 3);
   kde::Range range;
-  (void)read_range(fcinfo, next, target.type, &range);
-  const kde::Interval interval = interval_of(kde::DensityView(target.density), range, options);
+  if (!read_range(fcinfo, next, target.type, &range)) return Result::null();
+  check_beyond_fit(target, range);
+  take_in_changes(target.fit, &options);
+  const kde::DensityView density = target.view();
+  Result special;
+  const kde::Header& h = density.header();
+  if (h.nans + h.negative_infinities + h.positive_infinities > 0 &&
+      special_values(kde::moments(density, range), what, &special))
+    return interval_record_of(fcinfo, special);
+  const kde::Interval interval = interval_of(density, range, options);
+  if (std::isnan(interval.lower)) return Result::null();
   if (std::isinf(interval.estimate)) float_overflow_error();
   return interval_record(fcinfo, interval);
 }
@@ -90,10 +105,10 @@ Result answer_avg_ci(FunctionCallInfo fcinfo, const Target& target, int next) {
 
 Result answer_quantile_ci(FunctionCallInfo fcinfo, const Target& target, int next) {
   const double fraction = PG_GETARG_FLOAT8(next);
-  const kde::IntervalOptions options = read_interval_options(fcinfo, next + 2);
+  kde::IntervalOptions options = read_interval_options(fcinfo, next + 2);
   check_fraction(fraction);
-  return interval_record(
-      fcinfo, kde::quantile_interval(kde::DensityView(target.density), fraction, options));
+  take_in_changes(target.fit, &options);
+  return interval_record(fcinfo, kde::quantile_interval(target.view(), fraction, options));
 }
 
 }  // namespace

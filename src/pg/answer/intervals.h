@@ -3,7 +3,7 @@
 
 #include "pg/answer/answer.h"
 
-#include "core/integrate/interval.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 
@@ -11,6 +11,10 @@ namespace kde_pg {
 double read_confidence(FunctionCallInfo fcinfo, int argument);
 // Arguments `first` (confidence) and `first + 1` (changed_rows). Errors: 22004, 22023.
 kde::IntervalOptions read_interval_options(FunctionCallInfo fcinfo, int first);
+
+// Widens an interval by the rows that are known to have changed since the fit
+// (kde_aqp.changed_rows): where the call says of more, by those.
+void take_in_changes(const AnsweringFit& fit, kde::IntervalOptions* options);
 
 // Estimate, lower and upper end as the call's record.
 Result interval_record(FunctionCallInfo fcinfo, const kde::Interval& interval);

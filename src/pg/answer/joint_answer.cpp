@@ -3,24 +3,28 @@
 #include "pg/answer/joint_answer.h"
 
 #include "pg/answer/answer.h"
+#include "pg/answer/beyond_fit.h"
 #include "pg/answer/intervals.h"
 
-#include "core/joint/interval.h"
-
-#include <cmath>
-#include <span>
+#include "core/kde.h"
 
 extern "C" {
 #include "utils/float.h"
 }
 
+#include <cmath>
+#include <span>
+
 namespace kde_pg {
 
 namespace {
 
+std::span<const kde::BoxSide> sides_of(const Box& box) {
+  return {box.side, static_cast<std::size_t>(box.sides)};
+}
+
 kde::JointMoments joint_moments_of(const kde::JointView& density, const Box& box) {
-  return kde::joint_moments(density, std::span(box.side, static_cast<std::size_t>(box.sides)),
-                            box.target);
+  return kde::joint_moments(density, sides_of(box), box.target);
 }
 
 // What a call asks: the arguments of its function, which are relation, [target,] columns, lower,
@@ -43,6 +47,8 @@ void read_call(FunctionCallInfo fcinfo, Of of, With with, Call* call) {
   read_ranges(fcinfo, columns + 1, columns + 2, call->question, call->ranges);
   if (with == With::interval) call->options = read_interval_options(fcinfo, options);
   call->target = find_joint_target(call->question);
+  check_beyond_fit(call->question, call->target, call->ranges);
+  if (with == With::interval) take_in_changes(call->target.fit, &call->options);
 }
 
 // False where no row has a value of the target.
@@ -167,8 +173,9 @@ kde::Interval count_interval_of(const Question& q, const JointTarget& target,
   if (target.joint == nullptr)
     return kde::count_interval(kde::DensityView(target.one_column), ranges[0], options);
   const kde::JointView density(target.joint);
-  const kde::JointMoments m = joint_moments_of(density, box_of(q, target, ranges));
-  return kde::joint_count_interval(density, m, options);
+  const Box box = box_of(q, target, ranges);
+  const kde::JointMoments m = joint_moments_of(density, box);
+  return kde::joint_count_interval(density, sides_of(box), m, options);
 }
 
 kde::RangeMoments moments_of(const Question& q, const JointTarget& target,
@@ -204,11 +211,11 @@ kde::Interval moment_interval_of(Moment moment, const Question& q, const JointTa
   const kde::JointMoments m = joint_moments_of(density, box);
   switch (moment) {
     case Moment::sum:
-      return kde::joint_sum_interval(density, m, box.least, box.most, options);
+      return kde::joint_sum_interval(density, sides_of(box), m, options);
     case Moment::mean:
-      return kde::joint_mean_interval(density, m, box.least, box.most, options);
+      return kde::joint_mean_interval(density, sides_of(box), m, options);
     default:
-      return kde::joint_variance_interval(density, m, options);
+      return kde::joint_variance_interval(density, sides_of(box), m, options);
   }
 }
 

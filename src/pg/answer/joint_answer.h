@@ -3,7 +3,7 @@
 
 #include "pg/answer/box_arguments.h"
 
-#include "core/integrate/interval.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 

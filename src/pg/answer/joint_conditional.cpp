@@ -1,15 +1,15 @@
 // kde_conditional: the mean of one column at values of another, with intervals.
+#include "pg/base/result_set.h"
 #include "pg/answer/box_arguments.h"
 #include "pg/answer/intervals.h"
-#include "pg/base/result_set.h"
 
-#include "core/joint/conditional.h"
-
-#include <cmath>
+#include "core/kde.h"
 
 extern "C" {
 #include "miscadmin.h"
 }
+
+#include <cmath>
 
 namespace kde_pg {
 

@@ -1,13 +1,14 @@
 // kde_explain: the densities of a table, which of them answers a question about columns, and why.
-#include "pg/catalog/catalog.h"
-#include "pg/answer/joint_answer.h"
 #include "pg/base/result_set.h"
-
-#include <cmath>
+#include "pg/catalog/catalog.h"
+#include "pg/answer/intervals.h"
+#include "pg/answer/joint_answer.h"
 
 extern "C" {
 #include "miscadmin.h"
 }
+
+#include <cmath>
 
 namespace kde_pg {
 
@@ -19,7 +20,10 @@ constexpr int kResults = 10;
 const char* plural(int n) { return n == 1 ? "" : "s"; }
 
 // Why a density does not answer.
+bool answers(const Candidate& c) { return c.covers() && !c.outdated; }
+
 const char* obstacle(const Question& q, const Candidate& c) {
+  if (c.covers()) return "was fitted by an older version";
   if (!c.same_filter)
     return c.key->has_filter() ? psprintf("is of the rows where %s", c.key->filter)
                                : "is of all rows";
@@ -67,13 +71,13 @@ class Explanation {
   void put(List* candidates) {
     int covering = 0;
     ListCell* cell;
-    foreach (cell, candidates) covering += candidate(cell)->covers() ? 1 : 0;
+    foreach (cell, candidates) covering += answers(*candidate(cell)) ? 1 : 0;
     const Candidate* best = nullptr;
     JointTarget chosen = {};
     foreach (cell, candidates) {
       const Candidate* c = candidate(cell);
       if (!may_be_shown(*c)) continue;
-      if (!c->covers()) {
+      if (!answers(*c)) {
         put_row(*c, nullptr, false, obstacle(q_, *c));
         continue;
       }
@@ -109,8 +113,10 @@ class Explanation {
   }
 
   kde::Interval answer(const JointTarget& target) const {
-    if (q_.target < 0) return count_interval_of(q_, target, ranges_, {});
-    return moment_interval_of(Moment::mean, q_, target, ranges_, {});
+    kde::IntervalOptions options;
+    take_in_changes(target.fit, &options);
+    if (q_.target < 0) return count_interval_of(q_, target, ranges_, options);
+    return moment_interval_of(Moment::mean, q_, target, ranges_, options);
   }
 
   void put_row(const Candidate& c, const JointTarget* target, bool is_chosen, const char* reason) {

@@ -1,15 +1,13 @@
-// From a call's arguments to the density that answers it; see joint_target.h.
+// From the arguments of a question about several columns to the density that answers it.
 #include "pg/answer/joint_target.h"
 
-#include "pg/catalog/cache.h"
 #include "pg/type/density_datum.h"
+#include "pg/catalog/cache.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/answer/target.h"
 
-#include "core/density/text.h"
-
-#include <algorithm>
+#include "core/kde.h"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -17,6 +15,8 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 }
+
+#include <algorithm>
 
 namespace kde_pg {
 
@@ -105,6 +105,7 @@ Candidate* candidate_of(const Question& q, const CatalogEntry* entry) {
   auto* c = static_cast<Candidate*>(palloc0(sizeof(Candidate)));
   c->key = &entry->key;
   c->fitted_at = entry->fitted_at;
+  c->outdated = TIMESTAMP_IS_NOBEGIN(entry->fitted_at);
   c->same_filter = strcmp(entry->key.filter, q.asked.filter) == 0;
   c->lacking = -1;
   for (int i = q.asked.columns - 1; i >= 0; --i) {
@@ -125,6 +126,7 @@ struct Standing {
 bool is_better(const Question& q, const Standing& a, const Standing& b) {
   if (a.candidate->covers() != b.candidate->covers()) return a.candidate->covers();
   if (!a.candidate->covers()) return false;
+  if (a.candidate->outdated != b.candidate->outdated) return b.candidate->outdated;
   const int beyond = a.candidate->beyond(q) - b.candidate->beyond(q);
   if (beyond != 0) return beyond < 0;
   if (a.automatic != b.automatic) return a.automatic;
@@ -137,7 +139,8 @@ bool has_rival(const Question& q, List* all, const Candidate* c) {
   ListCell* cell;
   foreach (cell, all) {
     const auto* other = static_cast<const Candidate*>(lfirst(cell));
-    if (other != c && other->covers() && other->beyond(q) == c->beyond(q)) return true;
+    if (other != c && other->covers() && !other->outdated && other->beyond(q) == c->beyond(q))
+      return true;
   }
   return false;
 }
@@ -162,7 +165,7 @@ List* read_candidates(const Question& q) {
 
 Standing standing_of(const Question& q, List* all, Candidate* c) {
   Standing s = {c, false, 0};
-  if (!c->covers() || !has_rival(q, all, c)) return s;
+  if (!c->covers() || c->outdated || !has_rival(q, all, c)) return s;
   const JointTarget target = open_candidate(q, *c);
   s.automatic = target.automatic();
   s.points = target.points();
@@ -205,10 +208,10 @@ const char* JointTarget::method() const {
 }
 
 JointTarget open_candidate(const Question& q, const Candidate& candidate) {
-  const struct varlena* value = cached_density(*candidate.key);
+  JointTarget target;
+  const struct varlena* value = cached_density(*candidate.key, &target.fit).value;
   if (value == nullptr) raise_none_covers(q);
   const AnyDensity density = any_density_from_datum(PointerGetDatum(value));
-  JointTarget target;
   target.one_column = density.one_column;
   target.joint = density.joint;
   std::copy(candidate.place, candidate.place + kde::kMaxColumns, target.place);

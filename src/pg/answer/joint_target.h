@@ -7,6 +7,7 @@
 #pragma once
 
 #include "pg/catalog/relation.h"
+#include "pg/catalog/stale_answers.h"
 
 namespace kde_pg {
 
@@ -35,6 +36,7 @@ Question read_pair(FunctionCallInfo fcinfo, int relation, int target, int on, in
 struct Candidate {
   const DensityKey* key;
   TimestampTz fitted_at;
+  bool outdated;  // by an older version, whose densities answer nothing
   bool same_filter;
   int lacking;                  // of `asked`: the first that it has not; -1: it has all
   int place[kde::kMaxColumns];  // asked column i is the density's column place[i]
@@ -52,6 +54,7 @@ struct JointTarget {
   const kde::Header* one_column;  // or null
   const kde::JointHeader* joint;  // or null; valid until the next look-up, see cache.h
   int place[kde::kMaxColumns];    // as Candidate::place
+  AnsweringFit fit;
 
   bool automatic() const;  // of several columns by method auto
   double points() const;   // of a density of one column, rows of its sample

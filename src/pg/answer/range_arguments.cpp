@@ -1,4 +1,5 @@
-// Reading the bounds of range_arguments.h.
+// Reads two bounds, each of the column's type, of one that converts, or text, as a range of the
+// core.
 #include "pg/answer/range_arguments.h"
 
 #include "pg/base/values.h"

@@ -3,7 +3,7 @@
 
 #include "pg/answer/range_arguments.h"
 
-#include "core/integrate/interval.h"
+#include "core/kde.h"
 
 #include <cmath>
 #include <limits>
@@ -30,9 +30,10 @@ Otherwise read_otherwise(FunctionCallInfo fcinfo, int argument) {
 }
 
 kde::Interval interval_of(Aggregate aggregate, const Target& target, const kde::Range& range) {
-  const kde::DensityView density(target.density);
+  const kde::DensityView density = target.view();
   kde::IntervalOptions options;
   options.confidence = kConfidence;
+  options.changed_rows = rows_changed_since(target.fit);
   switch (aggregate) {
     case Aggregate::count:
       return kde::count_interval(density, range, options);
@@ -52,7 +53,7 @@ struct ExpectedError {
 // Not known where the answer is 0, or NULL for want of rows, without being certain; nor of a table
 // whose rows have gone elsewhere since the fit, about which the interval knows nothing.
 ExpectedError expected_error(Aggregate aggregate, const Target& target, const kde::Range& range) {
-  if (target.elsewhere)
+  if (target.fit.elsewhere)
     return {std::numeric_limits<double>::infinity(), "the rows are elsewhere since the fit"};
   kde::Interval interval = interval_of(aggregate, target, range);
   const char* unknown = aggregate == Aggregate::count ? "no row of the sample is in the range"
@@ -106,14 +107,21 @@ Result accurate_answer(FunctionCallInfo fcinfo, const Target& target, int next, 
     case Otherwise::error:
       break;
   }
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("the answer is not as accurate as required"),
-           expected.unknown == nullptr
-               ? errdetail("Its expected relative error is %.2g, that required %g.",
-                           expected.relative, required.most)
-               : errdetail("Its relative error is not known: %s.", expected.unknown),
-           errhint("Fit a larger sample, ask for a wider range, or pass otherwise => 'exact'.")));
+  const double changed = rows_changed_since(target.fit);
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+       errmsg("the answer is not as accurate as required"),
+       expected.unknown == nullptr
+           ? errdetail("Its expected relative error is %.2g, that required %g.", expected.relative,
+                       required.most)
+           : errdetail("Its relative error is not known: %s.", expected.unknown),
+       changed > 0
+           ? errhint("Rows changed since the fit: %.0f. Refresh the density with kde_refresh(), "
+                     "ask for a wider range, or pass otherwise => 'exact'.",
+                     changed)
+           : errhint("Fit a larger sample, ask for a wider range, or pass otherwise => "
+                     "'exact'.")));
   pg_unreachable();
 }
 

@@ -1,8 +1,8 @@
 // From a call's first arguments to the density it asks about.
 #include "pg/answer/target.h"
 
-#include "pg/catalog/cache.h"
 #include "pg/type/density_datum.h"
+#include "pg/catalog/cache.h"
 #include "pg/catalog/not_fitted.h"
 
 extern "C" {
@@ -23,14 +23,14 @@ namespace {
 
 Target stored(TableColumn column) {
   check_readable(column);
-  bool elsewhere = false;
-  const struct varlena* value = cached_density(column, &elsewhere);
-  if (value == nullptr) {
+  AnsweringFit fit;
+  const CachedDensity cached = cached_density(column, &fit);
+  if (cached.value == nullptr) {
     const DensityKey key = key_of(column);
     if (get_rel_name(column.relation) == nullptr || key.column[0].text == nullptr) raise_gone();
     raise_not_fitted(key);
   }
-  const kde::Header* density = density_from_datum(PointerGetDatum(value), nullptr);
+  const kde::Header* density = density_from_datum(PointerGetDatum(cached.value), nullptr);
   kde::ValueType type;
   int32 typmod;
   if (!column_value_type(column, &type, &typmod) || !same_meaning(type, density->value_type)) {
@@ -40,7 +40,7 @@ Target stored(TableColumn column) {
                            display_name(column)),
                     errhint("Fit it again with kde_fit.")));
   }
-  return {density, type, column, elsewhere};
+  return {density, type, column, fit, cached.sums};
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ Target target_by_column(FunctionCallInfo fcinfo) {
 
 Target target_by_value(FunctionCallInfo fcinfo) {
   const kde::Header* density = PG_GETARG_DENSITY(0);
-  return {density, density->value_type, {}, false};
+  return {density, density->value_type, {}, {}, {}};
 }
 
 }  // namespace kde_pg

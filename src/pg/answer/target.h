@@ -2,14 +2,18 @@
 #pragma once
 
 #include "pg/catalog/relation.h"
+#include "pg/catalog/stale_answers.h"
 
 namespace kde_pg {
 
 struct Target {
   const kde::Header* density;  // fit for kde::DensityView; valid during the call
   kde::ValueType type;
-  TableColumn column;      // whose density it is; InvalidOid for a value
-  bool elsewhere = false;  // the column's rows have gone elsewhere since the fit
+  TableColumn column;  // whose density it is; InvalidOid for a value
+  AnsweringFit fit;    // that it is of; none for a value
+  kde::BlockSums sums;
+
+  kde::DensityView view() const { return kde::DensityView(density, sums); }
 };
 
 // The three forms of every answer function: by text, by (regclass, name), by value, none of them

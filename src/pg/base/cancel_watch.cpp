@@ -1,4 +1,4 @@
-// The count of cancel_watch.h, by a handler before the one that is there.
+// Counts the requests to cancel by a handler of SIGINT before the one that is there.
 #include "pg/base/cancel_watch.h"
 
 #include <signal.h>

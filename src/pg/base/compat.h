@@ -40,15 +40,11 @@ extern "C" {
 #define file_of(relation) ((relation)->rd_node.relNode)
 #endif
 
-// Whether a relation's file was made in this transaction; 16: by another name.
-#if PG_VERSION_NUM >= 160000
-#define has_new_file(relation)                              \
-  ((relation)->rd_createSubid != InvalidSubTransactionId || \
-   (relation)->rd_newRelfilelocatorSubid != InvalidSubTransactionId)
+// 17: a backend's local transaction goes by another name. A macro: most files do not need proc.h.
+#if PG_VERSION_NUM >= 170000
+#define this_transaction() (MyProc->vxid.lxid)
 #else
-#define has_new_file(relation)                              \
-  ((relation)->rd_createSubid != InvalidSubTransactionId || \
-   (relation)->rd_newRelfilenodeSubid != InvalidSubTransactionId)
+#define this_transaction() (MyProc->lxid)
 #endif
 
 // 18: generated columns that are computed when read (pg_attribute.attgenerated).

@@ -1,4 +1,5 @@
-// What happens at fault points; see fault.h. Empty but in builds for tests.
+// What happens at fault points: errors, waits, crashes, by kde_aqp.fault. Empty but in builds for
+// tests.
 #include "pg/base/fault.h"
 
 #ifdef KDE_AQP_FAULTS

@@ -6,9 +6,9 @@
 //
 //   error      an error of the class 38 (external routine exception)
 //   wait       it waits until no session holds the advisory lock 1
-//   crash      what is in WAL so far is flushed; the postmaster and this process are killed
-//   (SIGKILL) terminate  this process is sent SIGTERM notice     a NOTICE names the point; POINT
-//   may be *, for all
+//   crash      what is in WAL so far is flushed; postmaster and this process are killed (SIGKILL)
+//   terminate  this process is sent SIGTERM
+//   notice     a NOTICE names the point; POINT may be *, for all
 //
 // at every passing, or at the PASS-th since the option was set alone. Points of the transaction's
 // own end, in transactions that passed another: transaction.preparing, transaction.committing (an

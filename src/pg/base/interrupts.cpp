@@ -1,9 +1,9 @@
-// The poll of interrupts.h.
+// The poll by which core work serves interrupts, with signals kept away from its threads.
 #include "pg/base/interrupts.h"
 
 #include "pg/base/fault.h"
 
-#include "core/sums/pair_sums.h"
+#include "core/kde.h"
 
 #include <signal.h>
 

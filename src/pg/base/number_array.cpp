@@ -1,4 +1,4 @@
-// The arrays of number_array.h.
+// Arrays of double precision: elements in place without nulls, points as rows, square matrices.
 #include "pg/base/number_array.h"
 
 extern "C" {
@@ -23,6 +23,15 @@ Points read_points(ArrayType* array, const char* name) {
                     errmsg("%s must be an array of at most two dimensions", name),
                     errdetail("A row is a point, a column a coordinate.")));
   return {read_numbers(array, name), ARR_NDIM(array) == 2 ? ARR_DIMS(array)[1] : 1};
+}
+
+ArrayType* matrix_array(const double* elements, int n) {
+  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * n * n));
+  for (int i = 0; i < n * n; ++i) values[i] = Float8GetDatum(elements[i]);
+  int dims[2] = {n, n};
+  int lower[2] = {1, 1};
+  return construct_md_array(values, nullptr, 2, dims, lower, FLOAT8OID, sizeof(float8),
+                            FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 }
 
 }  // namespace kde_pg

@@ -1,13 +1,13 @@
-// Arrays of double precision that functions of points take.
+// Arrays of double precision that functions of points take, and the matrices they return.
 #pragma once
 
 #include "pg/base/pg.h"
 
-#include <span>
-
 extern "C" {
 #include "utils/array.h"
 }
+
+#include <span>
 
 namespace kde_pg {
 
@@ -22,5 +22,8 @@ struct Points {
 };
 // Error 2202E for more than two dimensions; those of read_numbers.
 Points read_points(ArrayType* array, const char* name);
+
+// n x n elements, row-major, as an array of that shape.
+ArrayType* matrix_array(const double* elements, int n);
 
 }  // namespace kde_pg

@@ -1,12 +1,12 @@
 // See numeric_decode.h for the stored form and why one operation suffices.
 #include "pg/base/numeric_decode.h"
 
-#include <cfloat>
-#include <cstring>
-
 extern "C" {
 #include "utils/numeric.h"
 }
+
+#include <cfloat>
+#include <cstring>
 
 namespace kde_pg {
 

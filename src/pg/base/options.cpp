@@ -10,12 +10,11 @@ extern "C" {
 #include "utils/guc.h"
 }
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <sched.h>
+#include <unistd.h>
 
 namespace kde_pg {
 
@@ -34,6 +33,7 @@ int option_refresh_threshold = 50;
 int option_refresh_max_age = 0;
 double option_refresh_drift = 0.05;
 bool option_dump_densities = true;
+bool option_changed_rows = true;
 
 namespace {
 
@@ -181,6 +181,10 @@ void define_upkeep_options() {
                            "\"warn\" warns once a session and fit.", &option_stale,
                            static_cast<int>(StaleAnswer::warn), kStaleAnswers, PGC_USERSET, 0,
                            nullptr, nullptr, nullptr);
+  DefineCustomBoolVariable("kde_aqp.changed_rows",
+                           "Whether intervals take in the rows changed since the fit.",
+                           "As far as the server counts them.", &option_changed_rows, true,
+                           PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomBoolVariable("kde_aqp.dump_densities", "Whether pg_dump takes the densities along.",
                            "To be set for the database, or in PGOPTIONS of pg_dump.",
                            &option_dump_densities, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);

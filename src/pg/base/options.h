@@ -3,7 +3,7 @@
 
 #include "pg/base/pg.h"
 
-#include "core/sums/pair_sums.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 
@@ -34,6 +34,9 @@ extern bool option_dump_densities;
 // kde_aqp.stale: what an answer by a stale density does.
 enum class StaleAnswer { ignore, warn, error };
 StaleAnswer chosen_stale_answer();
+
+// kde_aqp.changed_rows: whether intervals take in the rows changed since the fit.
+extern bool option_changed_rows;
 
 // kde_aqp.device: what exact sums over pairs may be computed by.
 enum class DeviceMode { automatic, cpu, cuda };

@@ -1,4 +1,4 @@
-// The settings of pinned.h.
+// Pins settings for the catalog's work, and becomes a table's owner, restricted, until it is done.
 #include "pg/base/pinned.h"
 
 extern "C" {

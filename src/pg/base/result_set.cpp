@@ -1,4 +1,4 @@
-// The tuplestore of result_set.h.
+// Begins the rows of a set-returning function, in a tuplestore.
 #include "pg/base/result_set.h"
 
 extern "C" {

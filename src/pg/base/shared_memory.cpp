@@ -1,4 +1,4 @@
-// The parts of shared_memory.h: PostgreSQL's hooks that ask for memory and that make it.
+// Shared memory by PostgreSQL's hooks: one asks for it, the other makes it, part by part.
 #include "pg/base/shared_memory.h"
 
 extern "C" {

@@ -1,7 +1,6 @@
 // Core statuses, and arguments that must not be null, as PostgreSQL errors.
-#include "pg/base/pg.h"
-
 #include "pg/base/interrupts.h"
+#include "pg/base/pg.h"
 
 extern "C" {
 #include "miscadmin.h"

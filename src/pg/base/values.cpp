@@ -7,8 +7,6 @@
 
 #include "pg/base/numeric_decode.h"
 
-#include <cmath>
-
 extern "C" {
 #include "catalog/pg_type.h"
 #include "common/shortest_dec.h"
@@ -18,6 +16,8 @@ extern "C" {
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
 }
+
+#include <cmath>
 
 namespace kde_pg {
 

@@ -1,8 +1,10 @@
-// The cache of cache.h: a hash table with a list in order of use.
+// The densities that this backend keeps at hand: a hash table with a list in order of use, the
+// least recently used of which go first.
 #include "pg/catalog/cache.h"
 
+#include "pg/base/compat.h"
 #include "pg/base/options.h"
-#include "pg/catalog/stale_answers.h"
+#include "pg/type/density_datum.h"
 
 extern "C" {
 #include "access/xact.h"
@@ -39,8 +41,10 @@ struct SnapshotIdentity {
 struct Entry {
   Key key;
   dlist_node use;
-  struct varlena* value;  // in `memory`
-  char* identity;         // in `memory`; null for a column by itself
+  struct varlena* value;  // in `memory`, and behind it:
+  kde::BlockSums sums;
+  char* identity;         // null for a column by itself
+  Size size;              // of the three
   int64 id;               // of the density
   TimestampTz fitted_at;  // and its fit
   RowVersion version;
@@ -51,14 +55,6 @@ MemoryContext memory = nullptr;
 HTAB* table = nullptr;
 dlist_head by_use = DLIST_STATIC_INIT(by_use);  // most recently used first
 Size bytes_held = 0;
-
-LocalTransactionId this_transaction() {
-#if PG_VERSION_NUM >= 170000
-  return MyProc->vxid.lxid;
-#else
-  return MyProc->lxid;
-#endif
-}
 
 SnapshotIdentity identity_of(Snapshot s) {
   return {this_transaction(), s->xmin, s->xmax, s->xcnt, s->subxcnt, s->curcid};
@@ -97,9 +93,8 @@ uint64 forgotten = 0;
 void forget(Entry* e) {
   ++forgotten;
   dlist_delete(&e->use);
-  bytes_held -= VARSIZE(e->value);
+  bytes_held -= e->size;
   pfree(e->value);
-  if (e->identity != nullptr) pfree(e->identity);
   e->value = nullptr;
   hash_search(table, &e->key, HASH_REMOVE, nullptr);
 }
@@ -119,26 +114,48 @@ void create_table() {
   table = hash_create("kde_aqp densities", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snapshot snapshot) {
-  const StoredDensity seen = catalog_find(wanted, snapshot, true);
-  if (!seen.found) return nullptr;
+// Null for one of several columns, or of 0.2.0.
+const kde::Header* column_density(const struct varlena* value) {
+  const Datum datum = PointerGetDatum(value);
+  return is_outdated(datum) ? nullptr : any_density_from_datum(datum).one_column;
+}
 
-  make_room(VARSIZE(seen.value));
-  struct varlena* copy =
-      static_cast<struct varlena*>(MemoryContextAlloc(memory, VARSIZE(seen.value)));
+Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snapshot snapshot) {
+  const StoredDensity seen = catalog_find(wanted, snapshot);
+  if (seen.value == nullptr) return nullptr;
+
+  const Size sums_at = MAXALIGN(VARSIZE(seen.value));
+  const kde::Header* density = column_density(seen.value);
+  const Size identity_at =
+      sums_at + (density == nullptr ? 0 : block_sums_size(kde::DensityView(density)));
+  const Size size = identity_at + (identity == nullptr ? 0 : strlen(identity) + 1);
+  make_room(size);
+  struct varlena* copy = static_cast<struct varlena*>(MemoryContextAlloc(memory, size));
   memcpy(copy, seen.value, VARSIZE(seen.value));
+  kde::BlockSums sums;
+  if (density != nullptr)
+    sums = add_up_blocks(kde::DensityView(copy), reinterpret_cast<char*>(copy) + sums_at);
   pfree(seen.value);
-  char* own_identity = identity != nullptr ? MemoryContextStrdup(memory, identity) : nullptr;
   bool existed;
-  Entry* e = static_cast<Entry*>(hash_search(table, &key, HASH_ENTER, &existed));
+  Entry* e = static_cast<Entry*>(hash_search(table, &key, HASH_ENTER_NULL, &existed));
+  if (e == nullptr) {
+    pfree(copy);
+    ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+  }
   Assert(!existed);
   e->value = copy;
-  e->identity = own_identity;
+  e->sums = sums;
+  e->size = size;
+  e->identity = nullptr;
+  if (identity != nullptr) {
+    e->identity = reinterpret_cast<char*>(copy) + identity_at;
+    strcpy(e->identity, identity);
+  }
   e->id = seen.id;
   e->fitted_at = seen.fitted_at;
   e->version = seen.version;
   note_seen(e, snapshot);
-  bytes_held += VARSIZE(copy);
+  bytes_held += size;
   dlist_push_head(&by_use, &e->use);
   return e;
 }
@@ -172,29 +189,30 @@ const Entry* under_snapshot(LookUp look_up) {
 // The value of the entry that look_up() finds. Looking for staleness may call functions that ask
 // for other densities, for which this one makes room: it is then found again.
 template <typename LookUp>
-const struct varlena* value_of(Oid relation, LookUp look_up, bool* elsewhere) {
+CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit) {
   const Entry* entry = under_snapshot(look_up);
-  if (entry == nullptr) return nullptr;
+  if (entry == nullptr) return {};
   const uint64 before = forgotten;
-  const bool gone = check_stale(relation, entry->id, entry->fitted_at);
-  if (elsewhere != nullptr) *elsewhere = gone;
+  const AnsweringFit looked_at = check_stale(relation, entry->id, entry->fitted_at);
+  if (fit != nullptr) *fit = looked_at;
   if (forgotten != before) entry = under_snapshot(look_up);
-  return entry == nullptr ? nullptr : entry->value;
+  if (entry == nullptr) return {};
+  return {entry->value, entry->sums};
 }
 
 }  // namespace
 
-const struct varlena* cached_density(TableColumn column, bool* elsewhere) {
+CachedDensity cached_density(TableColumn column, AnsweringFit* fit) {
   const Key key{column.relation, column.attnum, 0};
   const auto look_up = [&](Snapshot snapshot) {
     Entry* e = find(key, nullptr, snapshot);
     return e != nullptr ? e : load(key_of(column), nullptr, key, snapshot);
   };
-  return value_of(column.relation, look_up, elsewhere);
+  return value_of(column.relation, look_up, fit);
 }
 
-const struct varlena* cached_density(const DensityKey& wanted) {
-  if (wanted.is_plain()) return cached_density(wanted.plain());
+CachedDensity cached_density(const DensityKey& wanted, AnsweringFit* fit) {
+  if (wanted.is_plain()) return cached_density(wanted.plain(), fit);
   const char* identity = key_identity(wanted);
   const Key key{wanted.relation, 0,
                 hash_bytes_extended(reinterpret_cast<const unsigned char*>(identity),
@@ -203,7 +221,7 @@ const struct varlena* cached_density(const DensityKey& wanted) {
     Entry* e = find(key, identity, snapshot);
     return e != nullptr ? e : load(wanted, identity, key, snapshot);
   };
-  return value_of(wanted.relation, look_up, nullptr);
+  return value_of(wanted.relation, look_up, fit);
 }
 
 }  // namespace kde_pg

@@ -15,13 +15,18 @@
 #pragma once
 
 #include "pg/catalog/catalog.h"
+#include "pg/catalog/stale_answers.h"
 
 namespace kde_pg {
 
 // The stored density of a column, or of a key, as the active snapshot sees it, or null. Valid until
 // the next call or the end of the statement's row, whichever is first: copy what must live longer.
-// elsewhere: null, or where it is put whether its rows have gone elsewhere since (check_stale()).
-const struct varlena* cached_density(TableColumn column, bool* elsewhere = nullptr);
-const struct varlena* cached_density(const DensityKey& key);
+// *fit: where it is put what check_stale() returned, if there is a density.
+struct CachedDensity {
+  const struct varlena* value;  // null: there is none
+  kde::BlockSums sums;          // of one column
+};
+CachedDensity cached_density(TableColumn column, AnsweringFit* fit = nullptr);
+CachedDensity cached_density(const DensityKey& key, AnsweringFit* fit = nullptr);
 
 }  // namespace kde_pg

@@ -1,8 +1,6 @@
 // See canonical_filter.h.
 #include "pg/catalog/canonical_filter.h"
 
-#include <cstring>
-
 extern "C" {
 #include "access/htup_details.h"
 #include "catalog/pg_am.h"
@@ -19,6 +17,8 @@ extern "C" {
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
 }
+
+#include <cstring>
 
 namespace kde_pg {
 

@@ -1,10 +1,11 @@
 // Access to kde_aqp.fitted by the index of its key. The layout here is that of the install script.
 #include "pg/catalog/catalog.h"
 
-#include "pg/catalog/expression.h"
 #include "pg/base/fault.h"
-#include "pg/catalog/changed_databases.h"
 #include "pg/base/subtransaction.h"
+#include "pg/type/density_datum.h"
+#include "pg/catalog/changed_databases.h"
+#include "pg/catalog/expression.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -23,10 +24,10 @@ extern "C" {
 #include "commands/sequence.h"
 #include "common/hashfn.h"
 #include "executor/tuptable.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
-#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
@@ -71,9 +72,9 @@ enum Column {
   kRefreshScaleFactor,
   kRefreshThreshold,
   kRefreshMaxAge,
-  kAppendBy,
-  kColumns = kAppendBy
+  kColumns = kRefreshMaxAge
 };
+static_assert(kColumns == kCatalogColumns);
 
 // A row's key. What is in it may have come by a dump: rows that are not what is written here are
 // skipped.
@@ -205,8 +206,6 @@ void read_settings(HeapTuple tuple, TupleDesc desc, RefreshSettings* settings) {
   if (!is_null) settings->threshold = DatumGetInt64(value);
   value = get(kRefreshMaxAge);
   if (!is_null) settings->max_age = seconds_of(DatumGetIntervalP(value));
-  value = get(kAppendBy);
-  if (!is_null) settings->append_by = TextDatumGetCString(value);
 }
 
 CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row) {
@@ -216,7 +215,7 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
   bool is_null;
   const auto get = [&](int i) { return heap_getattr(tuple, i, desc, &is_null); };
   // Constraints let nothing but what is looked at below be null.
-  entry->fitted_at = DatumGetTimestampTz(get(kFittedAt));
+  entry->fitted_at = is_outdated(get(kDensity)) ? DT_NOBEGIN : DatumGetTimestampTz(get(kFittedAt));
   entry->id = DatumGetInt64(get(kId));
   entry->cost_ms = DatumGetFloat8(get(kScanMs)) + DatumGetFloat8(get(kSelectMs)) +
                    DatumGetFloat8(get(kEstimateMs));
@@ -231,31 +230,84 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
   return entry;
 }
 
-// In REPEATABLE READ and up: what is about to be replaced or removed must be what the transaction
-// sees; anything else another transaction has changed meanwhile.
-void check_snapshot_agrees(const DensityKey& key, const StoredDensity& latest) {
-  if (!IsolationUsesXactSnapshot() || latest.own) return;
-  const StoredDensity seen = catalog_find(key, GetTransactionSnapshot(), false);
-  const bool same =
-      seen.found == latest.found &&
-      (!seen.found || ItemPointerEquals(const_cast<ItemPointer>(&seen.version.tid),
-                                        const_cast<ItemPointer>(&latest.version.tid)));
-  if (!same)
-    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                    errmsg("could not serialize access due to concurrent update")));
+[[noreturn]] void raise_concurrent_update() {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("could not serialize access due to concurrent update")));
+  pg_unreachable();
+}
+
+int64 id_of(Relation catalog, HeapTuple tuple) {
+  bool is_null;
+  return DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
+}
+
+// As it is stored: perhaps elsewhere.
+Datum density_of(HeapTuple tuple, TupleDesc desc) {
+  bool is_null;
+  const Datum value = heap_getattr(tuple, kDensity, desc, &is_null);
+  if (is_null)
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("catalog row without a density")));
+  return value;
+}
+
+struct varlena* value_of(HeapTuple tuple, TupleDesc desc) {
+  return PG_DETOAST_DATUM_COPY(density_of(tuple, desc));
+}
+
+// The current row of a key, copied, or null.
+HeapTuple row_of(Relation catalog, const DensityKey& key, Snapshot snapshot) {
+  HeapTuple out = nullptr;
+  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    if (same_key(row.key, key) && is_current(row)) out = heap_copytuple(tuple);
+    return out == nullptr;
+  });
+  return out;
+}
+
+// The same of an entry: where it was read, else (as after VACUUM FULL) where it is now.
+HeapTuple row_of(Relation catalog, const CatalogEntry& entry, Snapshot snapshot) {
+  HeapTuple out = row_at(catalog, entry.tid, kId, entry.id, snapshot);
+  return out != nullptr ? out : row_of(catalog, entry.key, snapshot);
+}
+
+// In REPEATABLE READ and up: what is about to be replaced or removed (null: nothing) must be what
+// the transaction sees; anything else another transaction has changed meanwhile.
+void check_snapshot_agrees(Relation catalog, const DensityKey& key, HeapTuple latest) {
+  if (!IsolationUsesXactSnapshot()) return;
+  Snapshot own = GetTransactionSnapshot();
+  if (latest == nullptr
+          ? row_of(catalog, key, own) == nullptr
+          : TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(latest->t_data)) ||
+                row_at(catalog, latest->t_self, kId, id_of(catalog, latest), own))
+    return;
+  raise_concurrent_update();
 }
 
 // Rows are written under locks that exclude each other (a key's lock here, the table's in DDL),
 // so only a change by SQL to the catalog itself can come between.
 void delete_row(Relation catalog, ItemPointer tid) {
   TM_FailureData failure;
-  const TM_Result result = delete_at(catalog, tid, true, &failure);
-  if (result != TM_Ok)
-    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                    errmsg("could not serialize access due to concurrent update")));
+  if (delete_at(catalog, tid, true, &failure) != TM_Ok) raise_concurrent_update();
 }
 
 }  // namespace
+
+HeapTuple row_at(Relation table, ItemPointerData tid, AttrNumber id_column, int64 id,
+                 Snapshot snapshot) {
+  // VACUUM may have cut off the end of the file.
+  if (!ItemPointerIsValid(&tid) ||
+      ItemPointerGetBlockNumber(&tid) >= RelationGetNumberOfBlocks(table))
+    return nullptr;
+  HeapTuple out = nullptr;
+  TupleTableSlot* slot = table_slot_create(table, nullptr);
+  if (table_tuple_fetch_row_version(table, &tid, snapshot, slot)) {
+    bool is_null;
+    const Datum found = slot_getattr(slot, id_column, &is_null);
+    if (!is_null && DatumGetInt64(found) == id) out = ExecCopySlotHeapTuple(slot);
+  }
+  ExecDropSingleTupleTableSlot(slot);
+  return out;
+}
 
 Oid key_index_of(Relation table) {
   Oid index;
@@ -427,26 +479,17 @@ bool catalog_seems_empty() {
   return !any;
 }
 
-StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value) {
+StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot) {
   StoredDensity out;
   Relation catalog = open_catalog(AccessShareLock);
-  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
-    if (!same_key(row.key, key) || !is_current(row)) return true;
-    out.found = true;
-    out.version = {file_of(catalog), tuple->t_self, HeapTupleHeaderGetRawXmin(tuple->t_data)};
-    out.own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+  TupleDesc desc = RelationGetDescr(catalog);
+  if (HeapTuple row = row_of(catalog, key, snapshot)) {
+    out.value = value_of(row, desc);
+    out.version = {file_of(catalog), row->t_self, HeapTupleHeaderGetRawXmin(row->t_data)};
+    out.id = id_of(catalog, row);
     bool is_null;
-    out.id = DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
-    out.fitted_at =
-        DatumGetTimestampTz(heap_getattr(tuple, kFittedAt, RelationGetDescr(catalog), &is_null));
-    if (want_value) {
-      const Datum value = heap_getattr(tuple, kDensity, RelationGetDescr(catalog), &is_null);
-      if (is_null)
-        ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("catalog row without a density")));
-      out.value = PG_DETOAST_DATUM_COPY(value);
-    }
-    return false;
-  });
+    out.fitted_at = DatumGetTimestampTz(heap_getattr(row, kFittedAt, desc, &is_null));
+  }
   table_close(catalog, AccessShareLock);
   return out;
 }
@@ -518,9 +561,8 @@ List* catalog_ids(Snapshot snapshot) {
   SysScanDesc scan = systable_beginscan(catalog, key_index_of(catalog), true, snapshot, 0, nullptr);
   HeapTuple tuple;
   while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
-    bool is_null;
     auto* id = static_cast<int64*>(palloc(sizeof(int64)));
-    *id = DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
+    *id = id_of(catalog, tuple);
     out = lappend(out, id);
   }
   systable_endscan(scan);
@@ -528,20 +570,63 @@ List* catalog_ids(Snapshot snapshot) {
   return out;
 }
 
-bool catalog_settings(const DensityKey& key, Snapshot snapshot, int64* id,
-                      RefreshSettings* settings) {
-  bool found = false;
+namespace {
+
+// The first entry of a relation that is wanted(), in its newest state; null: there is none.
+template <typename Wanted>
+CatalogEntry* find_entry(Oid relation, Wanted wanted) {
+  LatestSnapshot latest;
+  latest.take();
+  List* entries = catalog_list(relation, latest.get());
+  latest.release();
+  ListCell* cell;
+  foreach (cell, entries) {
+    auto* entry = static_cast<CatalogEntry*>(lfirst(cell));
+    if (wanted(*entry)) return entry;
+  }
+  return nullptr;
+}
+
+// The row of an entry that is there, as its key is locked.
+HeapTuple locked_row(Relation catalog, const CatalogEntry& entry) {
+  LatestSnapshot latest;
+  latest.take();
+  HeapTuple row = row_of(catalog, entry, latest.get());
+  latest.release();
+  if (row == nullptr) raise_concurrent_update();
+  return row;
+}
+
+}  // namespace
+
+CatalogEntry* catalog_entry(const DensityKey& key) {
+  return find_entry(key.relation,
+                    [&](const CatalogEntry& entry) { return same_key(entry.key, key); });
+}
+
+CatalogEntry* catalog_entry(Oid relation, int64 id) {
+  return find_entry(relation, [id](const CatalogEntry& entry) { return entry.id == id; });
+}
+
+struct varlena* catalog_value(const CatalogEntry& entry) {
   Relation catalog = open_catalog(AccessShareLock);
-  for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
-    if (!same_key(row.key, key) || !is_current(row)) return true;
-    bool is_null;
-    found = true;
-    *id = DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null));
-    read_settings(tuple, RelationGetDescr(catalog), settings);
-    return false;
-  });
+  struct varlena* out = value_of(locked_row(catalog, entry), RelationGetDescr(catalog));
   table_close(catalog, AccessShareLock);
-  return found;
+  return out;
+}
+
+kde::Kernel catalog_kernel(const CatalogEntry& entry) {
+  constexpr int kPrefix = offsetof(kde::Header, flags) - VARHDRSZ;
+  Relation catalog = open_catalog(AccessShareLock);
+  const Datum value = density_of(locked_row(catalog, entry), RelationGetDescr(catalog));
+  const auto* header =
+      reinterpret_cast<const kde::Header*>(PG_DETOAST_DATUM_SLICE(value, 0, kPrefix));
+  table_close(catalog, AccessShareLock);
+  if (static_cast<int>(header->kernel) >= kde::kKernels) {
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("stored density has an unknown kernel"),
+                    errhint("Drop the density and fit it again.")));
+  }
+  return header->kernel;
 }
 
 namespace {
@@ -557,40 +642,27 @@ void put_settings(const RefreshSettings& settings, Datum* values, bool* nulls) {
   put(kRefreshThreshold, settings.threshold < 0, Int64GetDatum(settings.threshold));
   const bool aged = settings.max_age >= 0;
   put(kRefreshMaxAge, !aged, aged ? IntervalPGetDatum(interval_of(settings.max_age)) : 0);
-  const bool appends = settings.append_by != nullptr;
-  put(kAppendBy, !appends, appends ? CStringGetTextDatum(settings.append_by) : 0);
 }
 
 }  // namespace
 
-bool catalog_set(const DensityKey& key, const RefreshSettings& settings) {
+void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings) {
   Relation catalog = open_catalog(RowExclusiveLock);
-  LatestSnapshot latest;
-  latest.take();
-  HeapTuple changed = nullptr;
-  for_rows_of(catalog, key.relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
-    if (!same_key(row.key, key) || !is_current(row)) return true;
-    Datum values[kColumns] = {};
-    bool nulls[kColumns] = {};
-    bool replace[kColumns] = {};
-    put_settings(settings, values, nulls);
-    for (int c = kRefreshEnabled; c <= kAppendBy; ++c) replace[c - 1] = true;
-    changed = heap_modify_tuple(tuple, RelationGetDescr(catalog), values, nulls, replace);
-    return false;
-  });
-  if (changed != nullptr) {
-    const StoredDensity old = catalog_find(key, latest.get(), false);
-    check_snapshot_agrees(key, old);
-    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
-    CommandCounterIncrement();
-    KDE_FAULT("set.deleted");
-    CatalogTupleInsert(catalog, changed);
-    CommandCounterIncrement();
-    KDE_FAULT("set.done");
-  }
-  latest.release();
+  HeapTuple old = locked_row(catalog, entry);
+  check_snapshot_agrees(catalog, entry.key, old);
+  Datum values[kColumns] = {};
+  bool nulls[kColumns] = {};
+  bool replace[kColumns] = {};
+  put_settings(settings, values, nulls);
+  for (int c = kRefreshEnabled; c <= kRefreshMaxAge; ++c) replace[c - 1] = true;
+  HeapTuple changed = heap_modify_tuple(old, RelationGetDescr(catalog), values, nulls, replace);
+  delete_row(catalog, &old->t_self);
+  CommandCounterIncrement();
+  KDE_FAULT("set.deleted");
+  CatalogTupleInsert(catalog, changed);
+  CommandCounterIncrement();
+  KDE_FAULT("set.done");
   table_close(catalog, NoLock);
-  return changed != nullptr;
 }
 
 namespace {
@@ -637,34 +709,35 @@ bool same_texts(const DensityKey& a, const DensityKey& b) {
 void remove_unusable(Relation catalog, const DensityKey& key, Snapshot snapshot) {
   for_rows_of(catalog, key.relation, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
     if (is_current(row) || !same_texts(row.key, key)) return true;
-    bool is_null;
-    const Datum id = heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null);
     delete_row(catalog, &tuple->t_self);
-    upkeep_remove(DatumGetInt64(id));
+    upkeep_remove(id_of(catalog, tuple));
     return false;
   });
 }
 
 }  // namespace
 
-void catalog_store(const DensityKey& key, const FitRecord& record) {
+void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity* locked) {
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
-  const StoredDensity old = catalog_find(key, latest.get(), false);
-  check_snapshot_agrees(key, old);
+  HeapTuple old = locked != nullptr ? row_of(catalog, *locked->entry, latest.get())
+                                    : row_of(catalog, key, latest.get());
+  check_snapshot_agrees(catalog, key, old);
   KDE_FAULT("store.found");
   RefreshSettings settings;
-  int64 id = 0;
-  if (old.found) {
-    (void)catalog_settings(key, latest.get(), &id, &settings);
-    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
+  Upkeep upkeep;
+  if (locked != nullptr) upkeep = locked->upkeep;
+  if (old != nullptr) {
+    read_settings(old, RelationGetDescr(catalog), &settings);
+    upkeep.density_id = id_of(catalog, old);
+    delete_row(catalog, &old->t_self);
     CommandCounterIncrement();
   } else {
-    id = new_density_id();
+    upkeep.density_id = new_density_id();
+    remove_unusable(catalog, key, latest.get());
   }
-  remove_unusable(catalog, key, latest.get());
-  catalog_remove_gone();
+  if (locked == nullptr) catalog_remove_gone();
   KDE_FAULT("store.deleted");
   latest.release();
 
@@ -673,10 +746,10 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   const auto put = [&values](int at, Datum value) { values[at - 1] = value; };
   catalog_key_datums(key, values);
   put(kDensity, PointerGetDatum(record.density));
-  put(kRequestedMethod, CStringGetTextDatum(record.requested_method));
-  put(kRequestedExact, BoolGetDatum(record.requested_exact));
-  put(kRequestedSampleRows, Int64GetDatum(record.requested_sample_rows));
-  put(kSeed, Int64GetDatum(record.seed));
+  put(kRequestedMethod, CStringGetTextDatum(record.request.method));
+  put(kRequestedExact, BoolGetDatum(record.request.exact));
+  put(kRequestedSampleRows, Int64GetDatum(record.request.sample_rows));
+  put(kSeed, Int64GetDatum(record.request.seed));
   put(kRowsRead, Int64GetDatum(record.rows_read));
   put(kDesignEffect, Float8GetDatum(record.design_effect));
   put(kBandwidthRows, Int64GetDatum(record.bandwidth_rows));
@@ -696,11 +769,11 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
   nulls[kStoredRows - 1] = record.stored_rows == 0;
   put(kStoredRows, Int64GetDatum(record.stored_rows));
   put(kFittedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
-  put(kId, Int64GetDatum(id));
-  nulls[kRequestedSeed - 1] = !record.seed_requested;
-  put(kRequestedSeed, Int64GetDatum(record.seed));
+  put(kId, Int64GetDatum(upkeep.density_id));
+  nulls[kRequestedSeed - 1] = !record.request.seed_given;
+  put(kRequestedSeed, Int64GetDatum(record.request.seed));
   put_settings(settings, values, nulls);
-  upkeep_fitted(id, record.counters, record.table_rows, record.sampler);
+  upkeep_fitted(&upkeep, record.counters, record.table_rows);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
   KDE_FAULT("store.inserted");
   note_changed_densities();
@@ -711,18 +784,18 @@ void catalog_store(const DensityKey& key, const FitRecord& record) {
 
 bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   Relation catalog = open_catalog(RowExclusiveLock);
-  if (desc->natts != kColumns) raise_other_version();
+  if (desc->natts != kDoorColumns) raise_other_version();
   LatestSnapshot latest;
   latest.take();
   remove_unusable(catalog, key, latest.get());
-  const bool taken = catalog_find(key, latest.get(), false).found;
+  const bool taken = row_of(catalog, key, latest.get()) != nullptr;
   latest.release();
   if (taken) {
     table_close(catalog, NoLock);
     return false;
   }
-  Datum values[kColumns];
-  bool nulls[kColumns];
+  Datum values[kDoorColumns];
+  bool nulls[kDoorColumns];
   heap_deform_tuple(row, desc, values, nulls);
   catalog_key_datums(key, values);
   // The number it brought is that of another density here, or will be.
@@ -739,30 +812,27 @@ bool catalog_remove(const DensityKey& key) {
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
-  const StoredDensity old = catalog_find(key, latest.get(), false);
-  check_snapshot_agrees(key, old);
+  HeapTuple old = row_of(catalog, key, latest.get());
+  check_snapshot_agrees(catalog, key, old);
   KDE_FAULT("remove.found");
-  if (old.found) {
-    delete_row(catalog, const_cast<ItemPointer>(&old.version.tid));
+  if (old != nullptr) {
+    delete_row(catalog, &old->t_self);
     KDE_FAULT("remove.deleted");
-    upkeep_remove(old.id);
+    upkeep_remove(id_of(catalog, old));
   }
   latest.release();
   table_close(catalog, NoLock);
   CommandCounterIncrement();
   KDE_FAULT("remove.done");
-  return old.found;
+  return old != nullptr;
 }
 
 namespace {
 
 // What is noted of a density in a catalog of another version goes when it is updated.
 void delete_with_upkeep(Relation catalog, HeapTuple tuple) {
-  const bool has_id = is_present(catalog);
-  bool is_null = true;
-  const Datum id = has_id ? heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null) : 0;
   delete_row(catalog, &tuple->t_self);
-  if (has_id) upkeep_remove(DatumGetInt64(id));
+  if (is_present(catalog)) upkeep_remove(id_of(catalog, tuple));
 }
 
 }  // namespace
@@ -808,15 +878,13 @@ void catalog_remove_gone() {
   HeapTuple tuple;
   while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
     bool is_null;
-    const auto get = [&](int i) {
-      return heap_getattr(tuple, i, RelationGetDescr(catalog), &is_null);
-    };
-    const Oid relation = DatumGetObjectId(get(kRelation));
+    const Oid relation =
+        DatumGetObjectId(heap_getattr(tuple, kRelation, RelationGetDescr(catalog), &is_null));
     // The cache may not have heard yet of what another transaction made and fitted.
     if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(relation)) ||
         relation_exists(relation, latest.get()))
       continue;
-    const int64 id = DatumGetInt64(get(kId));
+    const int64 id = id_of(catalog, tuple);
     // Another session that removes it at this moment is not waited for, nor is that an error.
     TM_FailureData failure;
     if (delete_at(catalog, &tuple->t_self, false, &failure) != TM_Ok) continue;
@@ -908,9 +976,7 @@ void insert_renamed(Relation catalog, Oid relation, List* rows) {
     LatestSnapshot latest;
     latest.take();
     if (is_taken(catalog, relation, tuple, latest.get())) {
-      bool is_null;
-      if (is_present(catalog))
-        upkeep_remove(DatumGetInt64(heap_getattr(tuple, kId, RelationGetDescr(catalog), &is_null)));
+      if (is_present(catalog)) upkeep_remove(id_of(catalog, tuple));
     } else {
       CatalogTupleInsert(catalog, tuple);
     }

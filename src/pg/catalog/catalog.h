@@ -40,27 +40,28 @@ struct RowVersion {
 
 // A density as found in the catalog.
 struct StoredDensity {
-  bool found = false;
+  struct varlena* value = nullptr;  // detoasted, palloc'ed; null: there is none
   RowVersion version;
-  bool own = false;                 // written by the current transaction
-  struct varlena* value = nullptr;  // detoasted, in the caller's memory context
-  int64 id = 0;                     // ties it to its row of kde_aqp.upkeep
+  int64 id = 0;  // ties it to its row of kde_aqp.upkeep
   TimestampTz fitted_at = 0;
 };
 
 // How a fit was asked for, as far as it is not in the density: what a refresh asks for again.
+// Every row that the scan reads counts.
+inline constexpr int64 kAllRowsRead = 0;
+
 struct FitRequest {
   const char* method;
-  bool exact;
-  int64 sample_rows;
-  bool seed_given;
+  bool exact;         // of one column
+  int64 sample_rows;  // -1: every row of the table; kAllRowsRead
+  bool seed_given;    // a refresh then takes the same
   int64 seed;
 };
 
 // A density of a relation, without its value.
 struct CatalogEntry {
-  DensityKey key;  // without analysed trees
-  TimestampTz fitted_at;
+  DensityKey key;         // without analysed trees
+  TimestampTz fitted_at;  // -infinity: by an older version, whose densities answer nothing
   ItemPointerData tid;
   int64 id;
   double cost_ms;  // of the fit
@@ -71,27 +72,21 @@ struct CatalogEntry {
 // What is stored beside a density; see the table's definition.
 struct FitRecord {
   struct varlena* density;
-  const char* requested_method;
-  bool requested_exact;
-  int64 requested_sample_rows;
-  int64 seed;
-  bool seed_requested;
+  FitRequest request;  // its seed is the one used
   int64 rows_read;
   double design_effect;  // kde::Sample::design_effect
   int64 bandwidth_rows;
   const char* bandwidth_status;  // null: the method searches nothing
   const char* model;             // kde::FitReport::model; null: the method is the model
-  const char* engine;            // null: no pair sums were needed
-  int threads;
+  const char* engine;            // of the pair sums; null: none were needed
+  int threads;                   // in them; 1: none were needed
   double scan_ms, select_ms, estimate_ms;
   // Of several columns: H, a double precision[][] (null: none), and the points that are stored.
   ArrayType* bandwidth_matrix;
   int64 stored_rows;  // 0: does not apply
-  // For kde_aqp.upkeep: the table's statistics before the rows were read, and the sampler's state
-  // where rows can be appended to it (else null).
+  // For kde_aqp.upkeep: the table's statistics before the rows were read.
   Counters counters;
   double table_rows;
-  bytea* sampler;
 };
 
 // The OID of kde_aqp.fitted. Error 55000 if the extension is not installed in this database, or an
@@ -116,8 +111,8 @@ bool catalog_hold();
 // locked as a whole.
 bool catalog_seems_empty();
 
-// The density of a key as `snapshot` sees it; the value is read only if wanted.
-StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot, bool want_value);
+// The density of a key as `snapshot` sees it.
+StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot);
 
 // Whether `snapshot` sees a version that catalog_find() found, now or earlier in this session.
 bool catalog_sees(const RowVersion& version, Snapshot snapshot);
@@ -137,11 +132,18 @@ void catalog_copy(Snapshot snapshot, Tuplestorestate* rows);
 // Their numbers, an int64* each.
 List* catalog_ids(Snapshot snapshot);
 
-// The settings of the density of a key as `snapshot` sees it; false if there is none.
-bool catalog_settings(const DensityKey& key, Snapshot snapshot, int64* id,
-                      RefreshSettings* settings);
-// Replaces them. The caller holds the key's lock. False if there is no density.
-bool catalog_set(const DensityKey& key, const RefreshSettings& settings);
+// The density of a key, or of a relation and a number, in its newest state; null: there is none.
+CatalogEntry* catalog_entry(const DensityKey& key);
+CatalogEntry* catalog_entry(Oid relation, int64 id);
+
+// What its row holds beside an entry, read where the row lies; the caller holds the key's lock.
+// Error 40001 if it is gone.
+struct varlena* catalog_value(const CatalogEntry& entry);  // detoasted, palloc'ed
+// The kernel of a density of one column, from the first bytes alone.
+kde::Kernel catalog_kernel(const CatalogEntry& entry);
+
+// Replaces the settings. The caller holds the key's lock.
+void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings);
 
 // Serializes fits and drops of one key until the transaction ends (and, rarely, of others).
 void catalog_lock(const DensityKey& key);
@@ -156,9 +158,16 @@ Oid key_index_of(Relation table);
 // A number for a density that is new here.
 int64 new_density_id();
 
-// Inserts or replaces. The caller holds the key's lock. Error 40001 if the transaction's own
-// snapshot (REPEATABLE READ and up) does not see the version that would be replaced.
-void catalog_store(const DensityKey& key, const FitRecord& record);
+// A density and its upkeep in their newest state, read under the key's lock.
+struct LockedDensity {
+  CatalogEntry* entry;
+  Upkeep upkeep;
+};
+
+// Inserts or replaces. The caller holds the key's lock; locked: what he has read under it, which is
+// replaced where it lies, or null. Error 40001 if the transaction's own snapshot (REPEATABLE READ
+// and up) does not see the version that would be replaced.
+void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity* locked);
 
 // Inserts a row of kde_aqp.density, which has the catalog's columns, none of them null that may not
 // be, under the key's numbers and texts and a number of its own. The caller holds the key's lock.
@@ -173,7 +182,7 @@ bool catalog_remove(const DensityKey& key);
 void catalog_remove_dropped(Oid relation, AttrNumber attnum);
 
 // Removes every density whose relation is gone: one that went while the catalog was locked, or the
-// library's file was missing. Every fit and every round of refreshes does.
+// library's file was missing. Every kde_fit() and every round of refreshes does.
 void catalog_remove_gone();
 
 // Gives the rows of a relation whose columns were renamed their present names, also in expressions
@@ -194,6 +203,9 @@ enum class CatalogColumn {
   reference_numbers
 };
 inline constexpr int kCatalogKeyColumns = 6;
+inline constexpr int kCatalogColumns = 30;
+// Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
+inline constexpr int kDoorColumns = kCatalogColumns + 1;
 
 // The columns above as datums, from a key with its analysed references.
 void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns]);

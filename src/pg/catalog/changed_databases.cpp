@@ -1,4 +1,5 @@
-// The notes of changed_databases.h: one small struct in shared memory, under one lock.
+// Notes, for the refresh launcher, of the databases in which densities were changed: one small
+// struct in shared memory, under one lock.
 #include "pg/catalog/changed_databases.h"
 
 #include "pg/base/shared_memory.h"

@@ -1,4 +1,5 @@
-// The readings of counters.h.
+// Rows changed since a fit, by the cumulative statistics of each leaf and what this session has
+// not yet sent.
 #include "pg/catalog/counters.h"
 
 #include "pg/catalog/planned_rows.h"

@@ -6,16 +6,15 @@
 //
 //   of each leaf: inserts + updates + deletes since. Where a counter fell, it began anew at 0,
 //     unless it fell by no more than the reading session had not yet sent: that is on its way;
-//   a new file that nobody has counted yet (TRUNCATE, REFRESH MATERIALIZED VIEW, an ALTER TABLE
-//   that
-//     rewrites): all rows of before are gone, or may have other values;
+//   a new file that nobody has counted yet (TRUNCATE, REFRESH MATERIALIZED VIEW, ALTER TABLE where
+//     it rewrites): all rows of before are gone, or may have other values;
 //   one that was counted (VACUUM FULL, CLUSTER, ANALYZE after any of them) and has fewer rows than
 //     those of before with the inserts and without the deletes: the missing ones are gone;
 //   a leaf that came (attached) or went (detached): its live rows.
 #pragma once
 
-#include "pg/catalog/generated.h"
 #include "pg/base/pg.h"
+#include "pg/catalog/generated.h"
 
 extern "C" {
 #include "utils/array.h"

@@ -7,12 +7,15 @@
 //   kde_aqp.stored()              what the materialized view kde_aqp.fitted is made of: what is in
 //                                 it, so that REFRESH MATERIALIZED VIEW changes nothing
 //
+// The last two have the columns of kde_aqp.density, whose last, append_by, is none of the
+// catalog's: beyond the end of a row it is NULL.
+//
 // That the first two leave out what the caller may not read, here and not in a WHERE, keeps its
 // number out of EXPLAIN. A density is readable if all columns that it is of, or uses, are.
-#include "pg/catalog/catalog.h"
 #include "pg/base/options.h"
-#include "pg/catalog/relation.h"
 #include "pg/base/result_set.h"
+#include "pg/catalog/catalog.h"
+#include "pg/catalog/relation.h"
 
 extern "C" {
 #include "catalog/pg_class.h"
@@ -26,8 +29,7 @@ namespace kde_pg {
 
 namespace {
 
-constexpr int kStored = 31;  // columns of the catalog
-constexpr int kUpkeep = 9;   // those that the view adds
+constexpr int kUpkeep = 9;  // columns that the view adds to the catalog's
 
 struct Output {
   Tuplestorestate* rows;
@@ -60,10 +62,10 @@ bool has_role_of_owner(Oid relation) {
 void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, void* state) {
   if (!is_readable(entry.key)) return;
   auto* out = static_cast<Output*>(state);
-  Datum values[kStored + kUpkeep];
-  bool nulls[kStored + kUpkeep];
+  Datum values[kCatalogColumns + kUpkeep];
+  bool nulls[kCatalogColumns + kUpkeep];
   heap_deform_tuple(tuple, desc, values, nulls);
-  int n = kStored;
+  int n = kCatalogColumns;
   const auto put = [&](bool known, Datum value) {
     values[n] = value;
     nulls[n++] = !known;
@@ -104,21 +106,21 @@ Output begin_output(FunctionCallInfo fcinfo, int columns) {
 
 KDE_FUNCTION(kde_readable_densities) {
   using namespace kde_pg;
-  Output out = begin_output(fcinfo, kStored + kUpkeep);
+  Output out = begin_output(fcinfo, kCatalogColumns + kUpkeep);
   catalog_visit(GetActiveSnapshot(), put_readable, &out);
   PG_RETURN_NULL();
 }
 
 KDE_FUNCTION(kde_dumped_densities) {
   using namespace kde_pg;
-  Output out = begin_output(fcinfo, kStored);
+  Output out = begin_output(fcinfo, kDoorColumns);
   if (option_dump_densities) catalog_visit(GetActiveSnapshot(), put_dumped, &out);
   PG_RETURN_NULL();
 }
 
 KDE_FUNCTION(kde_stored) {
   using namespace kde_pg;
-  Output out = begin_output(fcinfo, kStored);
+  Output out = begin_output(fcinfo, kDoorColumns);
   // REFRESH excludes all who write, but its snapshot may be older than what they wrote.
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   catalog_copy(latest, out.rows);

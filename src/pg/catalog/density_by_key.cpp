@@ -10,7 +10,7 @@ KDE_FUNCTION(kde_density_columns) {
   text* filter = PG_ARGISNULL(2) ? nullptr : PG_GETARG_TEXT_PP(2);
   const DensityKey key = key_by_arrays(PG_GETARG_OID(0), PG_GETARG_ARRAYTYPE_P(1), filter);
   check_readable(key);
-  const struct varlena* value = cached_density(key);
+  const struct varlena* value = cached_density(key).value;
   if (value == nullptr) raise_not_fitted(key);
   // The cache keeps its own.
   struct varlena* copy = static_cast<struct varlena*>(palloc(VARSIZE(value)));

@@ -1,4 +1,4 @@
-// Keys of densities, compared as sets of columns; see density_key.h.
+// Keys of densities compared as sets of columns, whatever their order, and named for messages.
 #include "pg/catalog/density_key.h"
 
 #include "pg/catalog/catalog.h"

@@ -4,7 +4,7 @@
 
 #include "pg/base/pg.h"
 
-#include "core/joint/format.h"
+#include "core/kde.h"
 
 extern "C" {
 #include "access/attnum.h"

@@ -1,25 +1,25 @@
 // What keeps the catalog in step with the rest of the database:
 //
 //   has_densities  asked first by the event triggers: whether there is anything to keep in step
-//   follow_drop    of the event trigger on_drop: removes the densities of dropped tables and
-//                  columns
-//   follow_alter   of the event trigger on_alter: lets densities follow renamed columns, and takes
-//                  in what a restore with triggers disabled left in the door
+//   follow_drop    of the event trigger kde_aqp_on_drop: removes the densities of dropped tables
+//                  and columns
+//   follow_alter   of the event trigger kde_aqp_on_alter: lets densities follow renamed columns,
+//                  and takes in what a restore with triggers disabled left in the door
 //   on_row         row trigger of kde_aqp.density, the door: puts the rows of a restore into the
 //                  catalog, with the attribute numbers of this database, its canonical texts and a
 //                  number of their own; none stays in the door
 //
-// The event triggers themselves are PL/pgSQL, so that a missing library fails nobody's DDL. Nor
-// does a catalog that somebody has locked: after kPatience the command passes with a WARNING. What
-// is then left behind answers nobody (its names and numbers disagree, or its relation is gone), and
-// goes at the next occasion.
+// The event triggers' own function, kde_aqp.on_ddl(), is PL/pgSQL, so that a missing library fails
+// nobody's DDL. Nor does a catalog that somebody has locked: after kPatience the command passes
+// with a WARNING. What is then left behind answers nobody (its names and numbers disagree, or its
+// relation is gone), and goes at the next occasion.
 //
 // What fits and drops write by themselves passes none of these.
-#include "pg/catalog/expression.h"
 #include "pg/base/fault.h"
-#include "pg/catalog/changed_databases.h"
-#include "pg/catalog/relation.h"
 #include "pg/base/subtransaction.h"
+#include "pg/catalog/changed_databases.h"
+#include "pg/catalog/expression.h"
+#include "pg/catalog/relation.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -308,7 +308,7 @@ KDE_FUNCTION(kde_has_densities) {
   PG_RETURN_BOOL(any);
 }
 
-// Also the event trigger itself, of version 0.2.0.
+// kde_aqp.follow_drop(); also the event trigger itself, of version 0.2.0.
 KDE_FUNCTION(kde_on_drop) {
   // The extension itself may be what is being dropped.
   if (!OidIsValid(kde_pg::catalog_oid_of_any_version())) PG_RETURN_NULL();
@@ -328,6 +328,7 @@ KDE_FUNCTION(kde_on_drop) {
   PG_RETURN_NULL();
 }
 
+// kde_aqp.follow_alter(), and so too.
 KDE_FUNCTION(kde_on_alter) {
   if (!OidIsValid(kde_pg::catalog_oid_of_any_version())) PG_RETURN_NULL();
   static SPIPlanPtr plan = nullptr;

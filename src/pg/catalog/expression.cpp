@@ -1,9 +1,10 @@
-// Parsing, checking and printing of expressions; see expression.h.
+// What users write as expressions and filters: parsed and analysed as of their table, refused
+// where a density cannot be computed of them, printed in one canonical form.
 #include "pg/catalog/expression.h"
 
+#include "pg/base/pinned.h"
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
-#include "pg/base/pinned.h"
 #include "pg/catalog/relation.h"
 
 extern "C" {

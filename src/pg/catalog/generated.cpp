@@ -1,8 +1,6 @@
-// The readings of generated.h: pg_attrdef, through its index.
+// By which expressions virtual generated columns are computed: read from pg_attrdef, through its
+// index, and compared by a hash.
 #include "pg/catalog/generated.h"
-
-#include <algorithm>
-#include <tuple>
 
 extern "C" {
 #include "access/genam.h"
@@ -18,6 +16,9 @@ extern "C" {
 #include "utils/rel.h"
 #include "utils/syscache.h"
 }
+
+#include <algorithm>
+#include <tuple>
 
 namespace kde_pg {
 

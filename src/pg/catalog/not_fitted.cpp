@@ -1,4 +1,5 @@
-// See not_fitted.h.
+// The error where no density is fitted, with a hint that names those nearby and the call that fits
+// one.
 #include "pg/catalog/not_fitted.h"
 
 #include "pg/catalog/catalog.h"

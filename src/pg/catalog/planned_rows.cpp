@@ -1,11 +1,9 @@
-// The questions of planned_rows.h to the planner.
+// Asks the planner where the rows of a relation are: plans SELECT * FROM it and looks for anything
+// but scans of its own tables.
 #include "pg/catalog/planned_rows.h"
 
 #include "pg/base/pinned.h"
 #include "pg/base/subtransaction.h"
-
-#include <algorithm>
-#include <initializer_list>
 
 extern "C" {
 #include "access/htup_details.h"
@@ -38,6 +36,9 @@ extern "C" {
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 }
+
+#include <algorithm>
+#include <initializer_list>
 
 namespace kde_pg {
 

@@ -1,8 +1,8 @@
 // Tables and columns as users name them, and who may do what with their densities.
 #pragma once
 
-#include "pg/catalog/catalog.h"
 #include "pg/base/values.h"
+#include "pg/catalog/catalog.h"
 
 namespace kde_pg {
 

@@ -1,12 +1,16 @@
-// The look-up of stale_answers.h.
+// What kde_aqp.stale and kde_aqp.changed_rows ask for: a look at a density's staleness, at most
+// once a second and for a hundredth of the time, the warning or error that follows, and between two
+// looks the rows changed, of each command.
 #include "pg/catalog/stale_answers.h"
 
-#include "pg/catalog/catalog.h"
+#include "pg/base/compat.h"
 #include "pg/base/options.h"
+#include "pg/catalog/catalog.h"
 
 extern "C" {
 #include "access/xact.h"
 #include "mb/pg_wchar.h"
+#include "storage/proc.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -16,23 +20,47 @@ namespace kde_pg {
 
 namespace {
 
+// A command of a transaction: to it this session has changed what the commands before it did.
+struct Command {
+  LocalTransactionId transaction;
+  CommandId command;
+  TimestampTz statement;
+
+  bool operator==(const Command&) const = default;
+};
+
+Command this_command() {
+  return {this_transaction(), GetCurrentCommandId(false), GetCurrentStatementStartTimestamp()};
+}
+
 // What is known of a density's staleness for now.
 struct Entry {
   int64 id;
+  Oid relation;
   TimestampTz next_look;
   bool stale;
   bool elsewhere;         // Staleness::elsewhere
   bool warned;            // of this fit
   TimestampTz fitted_at;  // the fit meant
   char reason[sizeof(Staleness::reason)];
-  char name[3 * NAMEDATALEN];  // of the density, where it is stale
+  char name[3 * NAMEDATALEN];  // of the density
+  ChangeLimit limit;
+  // At the fit, without the generated columns: in `memory`. Unknown where changes are not counted.
+  Counters then;
+  int64 changed;  // since, as counted at `counted_at`; -1: unknown
+  Command counted_at;
+  TimestampTz next_count;
 };
 
 // A session asks about few densities; beyond so many all is forgotten.
 constexpr long kMostEntries = 1000;
 constexpr TimestampTz kLeastPause = USECS_PER_SEC;
 constexpr TimestampTz kShareOfTime = 100;
+// Tables and partitions that are counted in every command: a microsecond each. Of more, at most for
+// a hundredth of the time.
+constexpr int kFewLeaves = 16;
 
+MemoryContext memory = nullptr;
 HTAB* table = nullptr;
 
 // Cut, where it must be, between characters: half of one is no text to a client of another
@@ -45,90 +73,166 @@ void copy_text(char (&out)[room], const char* text) {
 }
 
 void create_table() {
+  memory = AllocSetContextCreate(CacheMemoryContext, "kde_aqp staleness", ALLOCSET_DEFAULT_SIZES);
   HASHCTL control = {};
   control.keysize = sizeof(int64);
   control.entrysize = sizeof(Entry);
-  control.hcxt = CacheMemoryContext;
+  control.hcxt = memory;
   table = hash_create("kde_aqp staleness", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 Entry* entry_of(int64 id) {
   if (table != nullptr && hash_get_num_entries(table) >= kMostEntries) {
-    hash_destroy(table);
+    MemoryContextDelete(memory);
     table = nullptr;
   }
   if (table == nullptr) create_table();
   bool existed;
   auto* entry = static_cast<Entry*>(hash_search(table, &id, HASH_ENTER, &existed));
   if (!existed) {
-    entry->next_look = 0;
-    entry->stale = entry->elsewhere = entry->warned = false;
-    entry->fitted_at = 0;
+    *entry = {};
+    entry->id = id;
   }
   return entry;
 }
 
 // Brings an entry up to date: not one of the table, as planning may call functions that ask again.
-void look(Oid relation, Entry* entry) {
+void look(Entry* entry) {
   // In parallel mode none can be taken; the statement's will do.
   Snapshot latest =
       RegisterSnapshot(IsInParallelMode() ? GetActiveSnapshot() : GetLatestSnapshot());
-  List* entries = catalog_list(relation, latest);
+  List* entries = catalog_list(entry->relation, latest);
   entry->stale = entry->elsewhere = false;
+  entry->then = {};
   ListCell* cell;
   foreach (cell, entries) {
     const auto* found = static_cast<const CatalogEntry*>(lfirst(cell));
     if (found->id != entry->id) continue;
+    Upkeep upkeep = upkeep_find(entry->id, latest);
     const Staleness staleness =
-        staleness_of(relation, found->fitted_at, upkeep_find(entry->id, latest), found->settings);
-    // The fit that answers may be an older one, under an old snapshot.
+        staleness_of(entry->relation, found->fitted_at, upkeep, found->settings);
     entry->stale = staleness.stale;
     entry->elsewhere = staleness.elsewhere;
-    if (!staleness.stale) break;
-    copy_text(entry->reason, staleness.reason);
+    if (staleness.stale) copy_text(entry->reason, staleness.reason);
     copy_text(entry->name, display_name(found->key));
+    entry->limit = change_limit(found->settings);
+    if (staleness.changed < 0) break;
+    // The fit that answers may be an older one, under an old snapshot.
+    if (found->fitted_at != entry->fitted_at && ActiveSnapshotSet())
+      upkeep = upkeep_find(entry->id, GetActiveSnapshot());
+    entry->then = upkeep.counters;
     break;
   }
   UnregisterSnapshot(latest);
 }
 
-void tell(const Entry& entry, bool as_error) {
+// The leaves of counters in `memory`.
+Counters kept(const Counters& counters) {
+  Counters out;
+  out.known = counters.known;
+  out.leaves = counters.leaves;
+  if (counters.leaves == 0) return out;
+  const Size size = sizeof(LeafCounters) * static_cast<Size>(counters.leaves);
+  out.leaf = static_cast<LeafCounters*>(MemoryContextAlloc(memory, size));
+  memcpy(out.leaf, counters.leaf, size);
+  return out;
+}
+
+// The entry of a fit, with a look where one is due.
+Entry* looked_at(Oid relation, int64 density_id, TimestampTz fitted_at) {
+  const TimestampTz now = GetCurrentTimestamp();
+  Entry* entry = entry_of(density_id);
+  // A fit of its own accord is news.
+  if (now < entry->next_look && entry->fitted_at == fitted_at) return entry;
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp staleness", ALLOCSET_SMALL_SIZES);
+  MemoryContext caller = MemoryContextSwitchTo(context);
+  Entry seen = *entry;
+  if (seen.fitted_at != fitted_at) seen.warned = false;
+  seen.relation = relation;
+  seen.fitted_at = fitted_at;
+  look(&seen);
+  MemoryContextSwitchTo(caller);
+  entry = entry_of(density_id);
+  seen.then = kept(seen.then);
+  if (entry->then.leaf != nullptr) pfree(entry->then.leaf);
+  seen.counted_at = {};
+  seen.next_count = 0;
+  *entry = seen;
+  MemoryContextDelete(context);
+  const TimestampTz after = GetCurrentTimestamp();
+  entry->next_look = after + Max(kLeastPause, kShareOfTime * (after - now));
+  return entry;
+}
+
+// Rows changed as of this command; -1: unknown. Where the rows are has been looked at.
+int64 count_changed(Entry* entry) {
+  if (!entry->then.known) return -1;
+  const Command command = this_command();
+  if (entry->counted_at == command) return entry->changed;
+  const TimestampTz now = GetCurrentTimestamp();
+  if (now < entry->next_count) return entry->changed;
+  const Counters counters = read_counters(entry->relation, AskPlanner::no);
+  entry->changed = counters.known ? changed_rows(entry->then, counters) : -1;
+  entry->counted_at = command;
+  if (counters.leaf != nullptr) pfree(counters.leaf);
+  const TimestampTz after = GetCurrentTimestamp();
+  entry->next_count = counters.leaves <= kFewLeaves ? 0 : after + kShareOfTime * (after - now);
+  return entry->changed;
+}
+
+// A fit that was looked at when its density was found; null: of a value, or forgotten.
+Entry* entry_of(const AnsweringFit& fit) {
+  if (fit.density_id == 0 || table == nullptr) return nullptr;
+  return static_cast<Entry*>(hash_search(table, &fit.density_id, HASH_FIND, nullptr));
+}
+
+// A warning once a session and fit, or an error.
+void tell(Entry* entry, const char* reason) {
+  const bool as_error = chosen_stale_answer() == StaleAnswer::error;
+  if (!as_error && entry->warned) return;
+  entry->warned = true;
   ereport(as_error ? ERROR : WARNING,
           (errcode(as_error ? ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE : ERRCODE_WARNING),
-           errmsg("the density of %s is stale", entry.name), errdetail_internal("%s", entry.reason),
+           errmsg("the density of %s is stale", entry->name), errdetail_internal("%s", reason),
            errhint("Refresh it with kde_refresh() or kde_refresh_all(), or set kde_aqp.stale to "
                    "\"ignore\".")));
 }
 
 }  // namespace
 
-bool check_stale(Oid relation, int64 density_id, TimestampTz fitted_at) {
-  if (chosen_stale_answer() == StaleAnswer::ignore) return false;
-  const TimestampTz now = GetCurrentTimestamp();
-  Entry* entry = entry_of(density_id);
-  // A fit of its own accord is news.
-  if (now >= entry->next_look || entry->fitted_at != fitted_at) {
-    MemoryContext context =
-        AllocSetContextCreate(CurrentMemoryContext, "kde_aqp staleness", ALLOCSET_SMALL_SIZES);
-    MemoryContext caller = MemoryContextSwitchTo(context);
-    Entry seen = *entry;
-    if (seen.fitted_at != fitted_at) seen.warned = false;
-    seen.fitted_at = fitted_at;
-    look(relation, &seen);
-    MemoryContextSwitchTo(caller);
-    MemoryContextDelete(context);
-    const TimestampTz after = GetCurrentTimestamp();
-    seen.next_look = after + Max(kLeastPause, kShareOfTime * (after - now));
-    entry = entry_of(density_id);
-    *entry = seen;
-  }
-  if (!entry->stale) return false;
-  const bool as_error = chosen_stale_answer() == StaleAnswer::error;
-  if (as_error || !entry->warned) {
-    entry->warned = true;
-    tell(*entry, as_error);
-  }
-  return entry->elsewhere;
+AnsweringFit check_stale(Oid relation, int64 density_id, TimestampTz fitted_at) {
+  const bool silent = chosen_stale_answer() == StaleAnswer::ignore;
+  AnsweringFit fit;
+  fit.density_id = density_id;
+  if (silent && !option_changed_rows) return fit;
+  Entry* entry = looked_at(relation, density_id, fitted_at);
+  if (silent || !entry->stale) return fit;
+  tell(entry, entry->reason);
+  fit.elsewhere = entry->elsewhere;
+  return fit;
+}
+
+double rows_changed_since(const AnsweringFit& fit) {
+  if (!option_changed_rows) return 0;
+  Entry* entry = entry_of(fit);
+  return entry != nullptr ? static_cast<double>(Max(count_changed(entry), INT64CONST(0))) : 0;
+}
+
+bool may_be_stale_beyond(const AnsweringFit& fit) {
+  const StaleAnswer what = chosen_stale_answer();
+  if (what == StaleAnswer::ignore) return false;
+  Entry* entry = entry_of(fit);
+  if (entry == nullptr || (what == StaleAnswer::warn && entry->warned)) return false;
+  return static_cast<double>(count_changed(entry)) > entry->limit.of(0);
+}
+
+void check_stale_beyond(const AnsweringFit& fit, double rows) {
+  Entry* entry = entry_of(fit);
+  const int64 changed = entry != nullptr ? count_changed(entry) : -1;
+  if (changed < 0 || static_cast<double>(changed) <= entry->limit.of(rows)) return;
+  tell(entry, psprintf("rows changed: %lld; the range reaches beyond the values fitted",
+                       static_cast<long long>(changed)));
 }
 
 }  // namespace kde_pg

@@ -1,4 +1,5 @@
-// The rule of staleness.h.
+// When a density is stale: more rows changed than threshold + scale_factor rows (autovacuum's rule
+// for ANALYZE), its rows elsewhere, its age, its drift.
 #include "pg/catalog/staleness.h"
 
 #include "pg/base/options.h"
@@ -27,19 +28,20 @@ Interval* interval_of(double seconds) {
   return interval;
 }
 
-const char* read_append_by(const text* value) {
-  const char* by = text_to_cstring(value);
-  if (by[0] == '\0') return nullptr;
-  if (strcmp(by, "block") != 0 && (strncmp(by, "key:", 4) != 0 || by[4] == '\0'))
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown append_by \"%s\"", by),
-             errhint("Rows are appended by 'block' or by 'key:COLUMN'; '' means not at all.")));
-  return by;
+ChangeLimit change_limit(const RefreshSettings& settings) {
+  return {
+      static_cast<double>(settings.threshold >= 0 ? settings.threshold : option_refresh_threshold),
+      settings.scale_factor >= 0 ? settings.scale_factor : option_refresh_scale_factor};
 }
 
 Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
                        const RefreshSettings& settings, const Counters* counters) {
   Staleness out;
+  if (TIMESTAMP_IS_NOBEGIN(fitted_at)) {
+    out.stale = true;
+    strlcpy(out.reason, "fitted by an older version of the extension", sizeof out.reason);
+    return out;
+  }
   const Counters now = counters != nullptr ? *counters : read_counters(relation);
   if (now.elsewhere && !upkeep.counters.elsewhere) {
     out.stale = out.elsewhere = true;
@@ -55,14 +57,10 @@ Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep
     return out;
   }
   if (out.changed >= 0) {
-    const double scale =
-        settings.scale_factor >= 0 ? settings.scale_factor : option_refresh_scale_factor;
-    const double threshold = static_cast<double>(
-        settings.threshold >= 0 ? settings.threshold : option_refresh_threshold);
     // Of a density that came by a restore, as many as there were when counting began.
     const double of =
         upkeep.table_rows > 0 ? upkeep.table_rows : static_cast<double>(upkeep.counters.live());
-    if (static_cast<double>(out.changed) > threshold + scale * of) {
+    if (static_cast<double>(out.changed) > change_limit(settings).of(of)) {
       out.stale = true;
       std::snprintf(out.reason, sizeof out.reason, "rows changed: %lld, of %.0f",
                     static_cast<long long>(out.changed), of);

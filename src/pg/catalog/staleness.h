@@ -24,9 +24,16 @@ struct RefreshSettings {
   bool enabled = true;
   double scale_factor = -1;
   int64 threshold = -1;
-  double max_age = -1;              // seconds; 0: any age will do
-  const char* append_by = nullptr;  // null: rows are not appended
+  double max_age = -1;  // seconds; 0: any age will do
 };
+
+// How many rows may change before what holds `rows` is stale.
+struct ChangeLimit {
+  double threshold, scale_factor;
+
+  double of(double rows) const { return threshold + scale_factor * rows; }
+};
+ChangeLimit change_limit(const RefreshSettings& settings);
 
 struct Staleness {
   int64 changed = -1;  // rows; -1: unknown
@@ -39,9 +46,6 @@ struct Staleness {
 // densities; null: they are read.
 Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
                        const RefreshSettings& settings, const Counters* counters = nullptr);
-
-// 'block' or 'key:NAME'; null for ''. Error 22023 for anything else.
-const char* read_append_by(const text* value);
 
 // Months of 30 days, as PostgreSQL compares intervals.
 double seconds_of(const Interval* interval);

@@ -1,6 +1,9 @@
 // Access to kde_aqp.upkeep by its primary key. The layout here is that of the install script.
 #include "pg/catalog/upkeep.h"
 
+#include "pg/base/fault.h"
+#include "pg/catalog/catalog.h"
+
 extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -16,9 +19,6 @@ extern "C" {
 #include "utils/snapmgr.h"
 }
 
-#include "pg/catalog/catalog.h"
-#include "pg/base/fault.h"
-
 namespace kde_pg {
 
 namespace {
@@ -32,7 +32,6 @@ enum Column {
   kFailures,
   kLastError,
   kFailedAt,
-  kSampler,
   kTableRows,
   kColumns = kTableRows
 };
@@ -47,15 +46,24 @@ Relation open_upkeep(LOCKMODE lock) {
   return upkeep;
 }
 
-// Calls visit(tuple) for the row of a density, if there is one.
-template <typename Visit>
-void for_row_of(Relation upkeep, int64 density_id, Snapshot snapshot, Visit visit) {
+// The row of a density, copied, or null.
+HeapTuple find_row(Relation table, int64 density_id, Snapshot snapshot) {
   ScanKeyData key;
   ScanKeyInit(&key, kDensityId, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(density_id));
-  SysScanDesc scan = systable_beginscan(upkeep, key_index_of(upkeep), true, snapshot, 1, &key);
+  SysScanDesc scan = systable_beginscan(table, key_index_of(table), true, snapshot, 1, &key);
   HeapTuple tuple = systable_getnext(scan);
-  if (HeapTupleIsValid(tuple)) visit(tuple);
+  HeapTuple out = HeapTupleIsValid(tuple) ? heap_copytuple(tuple) : nullptr;
   systable_endscan(scan);
+  return out;
+}
+
+// The same in its newest state, where it was read or written last.
+HeapTuple newest_row(Relation table, const Upkeep& upkeep) {
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  HeapTuple out = row_at(table, upkeep.tid, kDensityId, upkeep.density_id, latest);
+  if (out == nullptr) out = find_row(table, upkeep.density_id, latest);
+  UnregisterSnapshot(latest);
+  return out;
 }
 
 // A row to be, column by column.
@@ -80,24 +88,21 @@ class Change {
 
   // Changes the density's row, as it stands now, or makes one of these columns alone. A key's lock
   // keeps others from it.
-  void apply(int64 density_id) {
-    Relation upkeep = open_upkeep(RowExclusiveLock);
-    Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-    bool found = false;
-    for_row_of(upkeep, density_id, latest, [&](HeapTuple tuple) {
-      found = true;
-      HeapTuple changed =
-          heap_modify_tuple(tuple, RelationGetDescr(upkeep), values_, nulls_, replace_);
-      CatalogTupleUpdate(upkeep, &tuple->t_self, changed);
-    });
-    UnregisterSnapshot(latest);
-    if (!found) {
+  void apply(Upkeep* upkeep) {
+    Relation table = open_upkeep(RowExclusiveLock);
+    HeapTuple row;
+    if (HeapTuple old = newest_row(table, *upkeep)) {
+      row = heap_modify_tuple(old, RelationGetDescr(table), values_, nulls_, replace_);
+      CatalogTupleUpdate(table, &old->t_self, row);
+    } else {
       for (int i = 0; i < kColumns; ++i) nulls_[i] = nulls_[i] || !replace_[i];
-      put(kDensityId, Int64GetDatum(density_id));
+      put(kDensityId, Int64GetDatum(upkeep->density_id));
       if (!replace_[kFailures - 1]) put(kFailures, Int32GetDatum(0));
-      CatalogTupleInsert(upkeep, heap_form_tuple(RelationGetDescr(upkeep), values_, nulls_));
+      row = heap_form_tuple(RelationGetDescr(table), values_, nulls_);
+      CatalogTupleInsert(table, row);
     }
-    table_close(upkeep, NoLock);
+    upkeep->tid = row->t_self;
+    table_close(table, NoLock);
     CommandCounterIncrement();
     KDE_FAULT("upkeep.changed");
   }
@@ -112,12 +117,13 @@ class Change {
 
 Upkeep upkeep_find(int64 density_id, Snapshot snapshot) {
   Upkeep out;
+  out.density_id = density_id;
   if (RecoveryInProgress()) return out;
-  Relation upkeep = open_upkeep(AccessShareLock);
-  for_row_of(upkeep, density_id, snapshot, [&](HeapTuple tuple) {
-    TupleDesc desc = RelationGetDescr(upkeep);
+  Relation table = open_upkeep(AccessShareLock);
+  if (HeapTuple tuple = find_row(table, density_id, snapshot)) {
+    TupleDesc desc = RelationGetDescr(table);
     bool is_null;
-    out.found = true;
+    out.tid = tuple->t_self;
     Datum value = heap_getattr(tuple, kCounters, desc, &is_null);
     if (!is_null) out.counters = counters_from_array(DatumGetArrayTypePCopy(value));
     value = heap_getattr(tuple, kTableRows, desc, &is_null);
@@ -134,12 +140,12 @@ Upkeep upkeep_find(int64 density_id, Snapshot snapshot) {
     if (!is_null) out.failed_at = DatumGetTimestampTz(value);
     value = heap_getattr(tuple, kLastError, desc, &is_null);
     if (!is_null) out.last_error = TextDatumGetCString(value);
-  });
-  table_close(upkeep, AccessShareLock);
+  }
+  table_close(table, AccessShareLock);
   return out;
 }
 
-void upkeep_fitted(int64 density_id, const Counters& counters, double table_rows, bytea* sampler) {
+void upkeep_fitted(Upkeep* upkeep, const Counters& counters, double table_rows) {
   Change change;
   change.put(kTableRows, Float8GetDatum(table_rows));
   ArrayType* array = counters_to_array(counters);
@@ -151,64 +157,44 @@ void upkeep_fitted(int64 density_id, const Counters& counters, double table_rows
   const Column forgotten[] = {kDrift, kDriftPValue, kDriftAt, kLastError, kFailedAt};
   for (const Column c : forgotten) change.put_null(c);
   change.put(kFailures, Int32GetDatum(0));
-  if (sampler != nullptr) {
-    change.put(kSampler, PointerGetDatum(sampler));
-  } else {
-    change.put_null(kSampler);
-  }
-  change.apply(density_id);
+  change.apply(upkeep);
 }
 
-void upkeep_note_counters(int64 density_id, const Counters& counters) {
+void upkeep_note_counters(Upkeep* upkeep, const Counters& counters) {
   ArrayType* array = counters.known ? counters_to_array(counters) : nullptr;
   if (array == nullptr) return;
   Change change;
   change.put(kCounters, PointerGetDatum(array));
-  change.apply(density_id);
+  change.apply(upkeep);
 }
 
-void upkeep_note_drift(int64 density_id, double distance, double p_value) {
+void upkeep_note_drift(Upkeep* upkeep, double distance, double p_value) {
+  upkeep->drift = distance;
+  upkeep->drift_p_value = p_value;
+  upkeep->drift_at = GetCurrentTimestamp();
   Change change;
   change.put(kDrift, Float8GetDatum(distance));
   change.put(kDriftPValue, Float8GetDatum(p_value));
-  change.put(kDriftAt, TimestampTzGetDatum(GetCurrentTimestamp()));
-  change.apply(density_id);
+  change.put(kDriftAt, TimestampTzGetDatum(upkeep->drift_at));
+  change.apply(upkeep);
 }
 
-void upkeep_note_failure(int64 density_id, const char* error) {
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  const int before = upkeep_find(density_id, latest).failures;
-  UnregisterSnapshot(latest);
+void upkeep_note_failure(Upkeep* upkeep, const char* error) {
   Change change;
-  change.put(kFailures, Int32GetDatum(Min(before, 1000000) + 1));
+  change.put(kFailures, Int32GetDatum(Min(upkeep->failures, 1000000) + 1));
   change.put_text_or_null(kLastError, error);
   change.put(kFailedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
-  change.apply(density_id);
-}
-
-bytea* upkeep_sampler(int64 density_id, Snapshot snapshot) {
-  bytea* out = nullptr;
-  Relation upkeep = open_upkeep(AccessShareLock);
-  for_row_of(upkeep, density_id, snapshot, [&](HeapTuple tuple) {
-    bool is_null;
-    const Datum value = heap_getattr(tuple, kSampler, RelationGetDescr(upkeep), &is_null);
-    if (!is_null) out = DatumGetByteaPCopy(value);
-  });
-  table_close(upkeep, AccessShareLock);
-  return out;
+  change.apply(upkeep);
 }
 
 void upkeep_remove(int64 density_id) {
-  Relation upkeep = open_upkeep(RowExclusiveLock);
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  bool found = false;
-  for_row_of(upkeep, density_id, latest, [&](HeapTuple tuple) {
-    CatalogTupleDelete(upkeep, &tuple->t_self);
-    found = true;
-  });
-  UnregisterSnapshot(latest);
-  table_close(upkeep, NoLock);
-  if (found) CommandCounterIncrement();
+  Relation table = open_upkeep(RowExclusiveLock);
+  Upkeep upkeep;
+  upkeep.density_id = density_id;
+  HeapTuple row = newest_row(table, upkeep);
+  if (row != nullptr) CatalogTupleDelete(table, &row->t_self);
+  table_close(table, NoLock);
+  if (row != nullptr) CommandCounterIncrement();
   KDE_FAULT("upkeep.removed");
 }
 

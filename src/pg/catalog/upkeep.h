@@ -8,6 +8,9 @@
 #include "pg/catalog/counters.h"
 
 extern "C" {
+#include "access/htup.h"
+#include "storage/itemptr.h"
+#include "utils/relcache.h"
 #include "utils/snapshot.h"
 #include "utils/timestamp.h"
 }
@@ -15,10 +18,11 @@ extern "C" {
 namespace kde_pg {
 
 struct Upkeep {
-  bool found = false;
-  Counters counters;      // at the fit
-  double table_rows = 0;  // of the whole table then; 0: unknown
-  double drift = -1;      // Kolmogorov-Smirnov distance; negative: not measured since the fit
+  int64 density_id = 0;
+  ItemPointerData tid = {};  // of the row as it was read or written last; invalid: none is known
+  Counters counters;         // at the fit
+  double table_rows = 0;     // of the whole table then; 0: unknown
+  double drift = -1;         // Kolmogorov-Smirnov distance; negative: not measured since the fit
   double drift_p_value = 1;
   TimestampTz drift_at = 0;
   int failures = 0;
@@ -29,21 +33,25 @@ struct Upkeep {
 // As `snapshot` sees it. Nothing on a standby, where unlogged tables cannot be read.
 Upkeep upkeep_find(int64 density_id, Snapshot snapshot);
 
-// After a fit: forgets drift, failures and the sampler's state. The caller holds the key's lock, as
-// for all that follow.
-// table_rows: estimated, filter or not.
-// sampler: null, or the state that rows can be appended to (append.h).
-void upkeep_fitted(int64 density_id, const Counters& counters, double table_rows, bytea* sampler);
+// What follows goes to the row where *upkeep says it lies, and searches for it, by density_id,
+// where it is not there. The caller holds the key's lock, and has *upkeep from upkeep_find() or
+// with nothing but the density_id set.
+
+// After a fit: forgets drift and failures. table_rows: estimated, filter or not.
+void upkeep_fitted(Upkeep* upkeep, const Counters& counters, double table_rows);
 
 // The counters from which changes are counted where none are known (after a restore).
-void upkeep_note_counters(int64 density_id, const Counters& counters);
-void upkeep_note_drift(int64 density_id, double distance, double p_value);
-void upkeep_note_failure(int64 density_id, const char* error);
-
-// The sampler's state, palloc'ed, or null.
-bytea* upkeep_sampler(int64 density_id, Snapshot snapshot);
+void upkeep_note_counters(Upkeep* upkeep, const Counters& counters);
+void upkeep_note_drift(Upkeep* upkeep, double distance, double p_value);
+void upkeep_note_failure(Upkeep* upkeep, const char* error);
 
 void upkeep_remove(int64 density_id);
+
+// The row of one of the extension's tables that was read at `tid`: a copy, palloc'ed; null if what
+// `snapshot` sees there is no row with `id` in that column, as the row was moved (VACUUM FULL) or
+// is gone. No search, whatever the table's size.
+HeapTuple row_at(Relation table, ItemPointerData tid, AttrNumber id_column, int64 id,
+                 Snapshot snapshot);
 
 // Removes densities whose relations are gone (catalog_remove_gone()), and rows of densities that
 // are.

@@ -1,4 +1,4 @@
-// The choice of device.h, and how the service is reached.
+// Who computes the sums of a command, and how the device service is reached.
 //
 // Without a service running, nothing is known of a card. Then one is started, and waited for, where
 // the processor would be busy for longer than the start takes, and never waited for longer than the
@@ -6,16 +6,16 @@
 // had a moment ago, or is asked for, and the processor would take long, that is said first.
 #include "pg/device/device.h"
 
-#include "pg/device/device_state.h"
-#include "pg/device/device_worker.h"
 #include "pg/base/interrupts.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
-#include "pg/progress/progress.h"
 #include "pg/base/wait_events.h"
+#include "pg/progress/progress.h"
+#include "pg/device/device_state.h"
+#include "pg/device/device_worker.h"
 
 #include "core/device/client.h"
-#include "core/select/line_bandwidth.h"
+#include "core/kde.h"
 
 extern "C" {
 #include "access/xact.h"

@@ -1,16 +1,14 @@
 // Whether a graphics card computes the sums of this command, and what became of it.
 //
 // kde_aqp.device says who may. Where the card fails, the sums are computed by the processor, or by
-// the card once it is back (core/device/retry.h), so the same bandwidth is found either way. Where
-// it does not come back and the processor would take long, the command begins anew without it.
+// the card once it is back (core/sums/device_retry.h), so the same bandwidth is found either way.
+// Where it does not come back and the processor would take long, the command begins anew without
+// it.
 #pragma once
 
 #include "pg/base/pg.h"
 
-#include "core/device/choose.h"
-#include "core/density/format.h"
-#include "core/select/bandwidth_matrix.h"
-#include "core/sums/pair_sums.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 

@@ -1,11 +1,14 @@
-// The child process of device_program.h.
+// The device service's program as a child: fork and exec over a socket pair, its pulse, its end.
 #include "pg/device/device_program.h"
 
 extern "C" {
 #include "libpq/pqsignal.h"
 }
 
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
+#include <initializer_list>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -14,10 +17,6 @@ extern "C" {
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
-#include <initializer_list>
 
 namespace kde_pg {
 

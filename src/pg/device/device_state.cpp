@@ -1,5 +1,6 @@
-// Lock and line of device_state.h. The line is preceded by the process id of the worker that wrote
-// it, so that what one killed left behind is not taken for the words of the next.
+// The lock and the line by which backends know how the device service is. The line is preceded by
+// the process id of the worker that wrote it, so that what one killed left behind is not taken for
+// the words of the next.
 #include "pg/device/device_state.h"
 
 extern "C" {
@@ -9,15 +10,14 @@ extern "C" {
 #include "storage/fd.h"
 }
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace kde_pg {
 

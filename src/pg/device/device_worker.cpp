@@ -1,14 +1,14 @@
-// The worker of device_worker.h.
+// The background worker that runs the device service's program, and when it starts it again.
 //
 // A program that ends is started again after 1 s, then 2 s, 4 s ... 5 min; one that has served for
 // a minute begins anew. Where it found no device (exit status 3) it is tried as often, and said
 // once.
 #include "pg/device/device_worker.h"
 
-#include "pg/device/device_program.h"
-#include "pg/device/device_state.h"
 #include "pg/base/options.h"
 #include "pg/base/wait_events.h"
+#include "pg/device/device_program.h"
+#include "pg/device/device_state.h"
 
 extern "C" {
 #include "miscadmin.h"

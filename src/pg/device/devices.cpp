@@ -1,11 +1,11 @@
 // kde_devices(): what would compute a fit in this session, and how the graphics cards are.
 //
 // It starts nothing and waits no longer than a second for a service that does not answer.
-#include "pg/device/device_state.h"
-#include "pg/device/device_worker.h"
 #include "pg/base/interrupts.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
+#include "pg/device/device_state.h"
+#include "pg/device/device_worker.h"
 
 #include "core/device/client.h"
 

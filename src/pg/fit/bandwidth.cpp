@@ -1,18 +1,15 @@
 // kde_bandwidth and kde_bandwidth_matrix: bandwidths of arrays, without a table.
 #include "pg/fit/bandwidth.h"
 
-#include "pg/device/device.h"
 #include "pg/base/interrupts.h"
 #include "pg/base/number_array.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
+#include "pg/device/device.h"
 
-#include "core/density/text.h"
-#include "core/select/bandwidth_matrix.h"
-#include "core/select/line_bandwidth.h"
+#include "core/kde.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
 #include "utils/memutils.h"
 }
 
@@ -24,8 +21,7 @@ kde::Kernel read_kernel(const text* name) {
   if (!kde::parse_kernel(wanted, &kernel))
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown kernel \"%s\"", wanted),
-             errhint("The kernels are gaussian, epanechnikov, biweight, triangular, uniform "
-                     "and cosine.")));
+             errhint("The kernels are %s.", kde::kernel_list())));
   return kernel;
 }
 
@@ -40,16 +36,6 @@ int threads_for(std::size_t numbers) { return numbers > 1024 ? chosen_threads() 
 
 kde::LscvDivisor read_divisor(bool leave_one_out) {
   return leave_one_out ? kde::LscvDivisor::leave_one_out : kde::LscvDivisor::n_squared;
-}
-
-// H, or where it is asked for its factor, as a d x d array.
-ArrayType* square_array(std::span<const double> elements, int d) {
-  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * elements.size()));
-  for (std::size_t i = 0; i < elements.size(); ++i) values[i] = Float8GetDatum(elements[i]);
-  int dims[2] = {d, d};
-  int lower[2] = {1, 1};
-  return construct_md_array(values, nullptr, 2, dims, lower, FLOAT8OID, sizeof(float8),
-                            FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
 }
 
 }  // namespace
@@ -75,8 +61,7 @@ KDE_FUNCTION(kde_bandwidth) {
   if (!kde::parse_method(method_name, &request.method) || request.method == kde::Method::automatic)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", method_name),
-             errhint("The methods for one column are plugin, lscv, sheather_jones, "
-                     "smoothed_cv, silverman, normal_reference and scott.")));
+             errhint("The methods for one column are %s.", kde::selector_list())));
   request.kernel = read_kernel(PG_GETARG_TEXT_PP(3));
   request.divisor = read_divisor(PG_GETARG_BOOL(4));
   request.engine = chosen_engine();
@@ -110,9 +95,7 @@ KDE_FUNCTION(kde_bandwidth_matrix) {
   if (!kde::parse_matrix_method(method_name, &request.method))
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", method_name),
-             errhint("The methods for several columns are lscv_matrix, lscv_diagonal, lscv, "
-                     "lscv_matrix_simplex, lscv_grid, plugin_product, normal_reference and "
-                     "scott.")));
+             errhint("The methods for several columns are %s.", kde::matrix_method_list())));
   request.divisor = read_divisor(PG_GETARG_BOOL(3));
   request.engine = chosen_engine();
 
@@ -134,13 +117,13 @@ KDE_FUNCTION(kde_bandwidth_matrix) {
   show_notice(found->notice);
   ArrayType* result;
   if (PG_GETARG_BOOL(2)) {
-    result = square_array(found->factor, d);
+    result = matrix_array(found->factor.data(), d);
   } else {
     if (!found->in_range)
       ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
                       errmsg("the bandwidth matrix is out of range of double precision"),
                       errhint("Its Cholesky factor is not: use cholesky => true.")));
-    result = square_array(found->matrix, d);
+    result = matrix_array(found->matrix.data(), d);
   }
   MemoryContextDelete(context);
   PG_RETURN_ARRAYTYPE_P(result);

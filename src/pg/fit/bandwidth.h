@@ -3,7 +3,7 @@
 
 #include "pg/base/pg.h"
 
-#include "core/density/format.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 

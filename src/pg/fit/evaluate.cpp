@@ -1,12 +1,11 @@
 // kde_evaluate: the kernel estimate of an array of points at given points, without a table.
-#include "pg/device/device.h"
 #include "pg/base/interrupts.h"
 #include "pg/base/number_array.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
+#include "pg/device/device.h"
 
-#include "core/estimate/kernel_estimate.h"
-#include "core/select/bandwidth_matrix.h"
+#include "core/kde.h"
 
 extern "C" {
 #include "catalog/pg_type.h"

@@ -1,10 +1,11 @@
 // kde_fit of one column, and kde_drop.
+#include "pg/catalog/not_fitted.h"
 #include "pg/fit/bandwidth.h"
 #include "pg/fit/column_fit.h"
 #include "pg/fit/fit_record.h"
-#include "pg/catalog/not_fitted.h"
+#include "pg/fit/fit_steps.h"
 
-#include "core/density/text.h"
+#include "core/kde.h"
 
 extern "C" {
 #include "access/relation.h"
@@ -17,22 +18,18 @@ namespace kde_pg {
 
 namespace {
 
-ColumnFitRequest read_request(FunctionCallInfo fcinfo) {
+DensityRequest read_request(FunctionCallInfo fcinfo) {
   reject_null(fcinfo, 0, "relation");
   reject_null(fcinfo, 1, "column_name");
-  reject_null(fcinfo, 2, "method");
-  reject_null(fcinfo, 3, "sample_rows");
-  ColumnFitRequest request;
-  request.method_name = text_to_cstring(PG_GETARG_TEXT_PP(2));
-  request.method = read_column_method(request.method_name);
-  request.sample_rows = PG_GETARG_INT64(3);
-  check_sample_rows(request.sample_rows);
-  request.seed_given = !PG_ARGISNULL(4);
-  request.seed = request.seed_given ? PG_GETARG_INT64(4) : random_seed();
+  DensityRequest request;
+  request.asked = read_asked(fcinfo);
+  const kde::Method method = read_column_method(request.asked.method);
+  check_sample_rows(request.asked.sample_rows);
   reject_null(fcinfo, 5, "exact");
   reject_null(fcinfo, 6, "kernel");
-  request.exact = PG_GETARG_BOOL(5);
+  request.asked.exact = PG_GETARG_BOOL(5);
   request.kernel = read_kernel(PG_GETARG_TEXT_PP(6));
+  check_kernel(method, request.kernel);
   return request;
 }
 
@@ -80,30 +77,29 @@ bool drop(const DensityKey& key, bool if_exists) {
 KDE_FUNCTION(kde_fit) {
   using namespace kde_pg;
   check_may_write("kde_fit()");
-  ColumnFitRequest request = read_request(fcinfo);
+  DensityRequest request = read_request(fcinfo);
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   request.key =
       key_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), text_argument(fcinfo, 7));
   check_may_fit(request.key);
-  ColumnFit fit;
-  fit_one_column(request, relation, &fit);
+  DensityFit fit;
+  fit_density(request, relation, &fit);
 
   Row<21> row;
-  const kde::FitReport& report = fit.report;
   put_key(&row, request.key);
-  row.put(CStringGetTextDatum(kde::method_name(report.method)));
+  put_text(&row, fit.method);
   row.put(CStringGetTextDatum(kde::kernel_name(request.kernel)));
-  row.put(Float8GetDatum(report.bandwidth), report.bandwidth == 0);
-  put_text(&row, report.status);
+  row.put(Float8GetDatum(fit.bandwidth), fit.bandwidth == 0);
+  put_text(&row, fit.record.bandwidth_status);
   put_text(&row, fit.record.model);
   row.put(Float8GetDatum(fit.rows));
   row.put(Int64GetDatum(fit.record.rows_read));
-  row.put(Int64GetDatum(report.sample_rows));
-  row.put(Int64GetDatum(report.bandwidth_rows));
-  row.put(Int32GetDatum(report.atoms));
-  row.put(Int32GetDatum(report.knots));
+  row.put(Int64GetDatum(fit.sample_rows));
+  row.put(Int64GetDatum(fit.record.bandwidth_rows));
+  row.put(Int32GetDatum(fit.cells));
   row.put(Int32GetDatum(static_cast<int32>(fit.bytes)));
+  put_text(&row, fit.expected_error);
   put_cost(&row, fit.record);
   const Datum result = row.record(fcinfo);
   relation_close(relation, NoLock);
@@ -124,6 +120,7 @@ KDE_FUNCTION(kde_drop) {
   PG_RETURN_BOOL(removed);
 }
 
+// kde_drop(regclass, text[], ...)
 KDE_FUNCTION(kde_drop_columns) {
   using namespace kde_pg;
   check_may_write("kde_drop()");

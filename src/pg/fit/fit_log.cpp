@@ -1,8 +1,9 @@
-// The line of fit_log.h.
+// The server's log of fits that took long (kde_aqp.log_min_duration): what was read, and what each
+// step took.
 #include "pg/fit/fit_log.h"
 
-#include "pg/fit/fit_steps.h"
 #include "pg/base/options.h"
+#include "pg/fit/fit_steps.h"
 
 extern "C" {
 #include "utils/lsyscache.h"

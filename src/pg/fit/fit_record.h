@@ -1,8 +1,8 @@
 // The columns that the records of both forms of kde_fit share.
 #pragma once
 
-#include "pg/catalog/catalog.h"
 #include "pg/base/row.h"
+#include "pg/catalog/catalog.h"
 
 namespace kde_pg {
 
@@ -27,7 +27,7 @@ void put_cost(Row<N>* row, const FitRecord& record) {
   row->put(Float8GetDatum(record.select_ms));
   row->put(Float8GetDatum(record.estimate_ms));
   row->put(Float8GetDatum(record.scan_ms + record.select_ms + record.estimate_ms));
-  row->put(Int64GetDatum(record.seed));
+  row->put(Int64GetDatum(record.request.seed));
 }
 
 }  // namespace kde_pg

@@ -1,4 +1,5 @@
-// Common steps of fits; see fit_steps.h.
+// Steps of every fit: arguments, privileges, what can have a density, reading as the table's
+// owner.
 #include "pg/fit/fit_steps.h"
 
 #include "pg/base/pinned.h"
@@ -35,6 +36,20 @@ int64 random_seed() {
   if (!pg_strong_random(&bits, sizeof bits))
     ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random seed")));
   return static_cast<int64>(bits >> 11);
+}
+
+FitRequest read_asked(FunctionCallInfo fcinfo) {
+  reject_null(fcinfo, 2, "method");
+  FitRequest asked = {};
+  asked.method = text_to_cstring(PG_GETARG_TEXT_PP(2));
+  asked.sample_rows = PG_ARGISNULL(3) ? kAllRowsRead : PG_GETARG_INT64(3);
+  // The number that stands for none.
+  if (!PG_ARGISNULL(3) && asked.sample_rows == kAllRowsRead)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample_rows must not be 0"),
+                    errhint("Leave it out for every row that is read.")));
+  asked.seed_given = !PG_ARGISNULL(4);
+  asked.seed = asked.seed_given ? PG_GETARG_INT64(4) : random_seed();
+  return asked;
 }
 
 text* text_argument(FunctionCallInfo fcinfo, int n) {

@@ -2,7 +2,7 @@
 // work.
 #pragma once
 
-#include "pg/catalog/counters.h"
+#include "pg/catalog/catalog.h"
 #include "pg/catalog/expression.h"
 #include "pg/progress/progress.h"
 #include "pg/read/scan.h"
@@ -21,6 +21,9 @@ void check_may_write(const char* function);
 
 // Of 53 bits, so that it survives clients that read numbers as doubles.
 int64 random_seed();
+
+// Arguments 2 to 4 of both forms of kde_fit: method, sample_rows, seed. `exact` is false.
+FitRequest read_asked(FunctionCallInfo fcinfo);
 
 // Argument `n`, or null.
 text* text_argument(FunctionCallInfo fcinfo, int n);

@@ -1,61 +1,41 @@
-// The fit of several columns; see joint_fit.h.
+// Fitting several columns: the sample's size, errors that name the column in the way, and what is
+// recorded.
 #include "pg/fit/joint_fit.h"
 
-#include "pg/fit/bandwidth.h"
-#include "pg/type/density_datum.h"
-#include "pg/device/device.h"
-#include "pg/base/fault.h"
-#include "pg/fit/fit_log.h"
-#include "pg/base/interrupts.h"
+#include "pg/base/number_array.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
+#include "pg/device/device.h"
+#include "pg/fit/bandwidth.h"
 
-#include "core/density/text.h"
-#include "core/joint/fit.h"
-
-extern "C" {
-#include "access/relation.h"
-#include "catalog/pg_type.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
-}
+#include "core/kde.h"
 
 namespace kde_pg {
 
 namespace {
 
-// What a fit makes; owned by the fit's memory context.
-struct Work {
-  kde::JointSample sample;
-  std::vector<std::uint64_t> words;
-  std::size_t size = 0;
-  kde::JointFitReport report;
-};
-
-class SeveralColumns final : public RowSink {
- public:
-  explicit SeveralColumns(kde::JointSampler* sampler) : sampler_(sampler) {}
-  kde::Status add(const double* values, uint16 nulls) noexcept override {
-    return sampler_->add(values, nulls);
-  }
-  void begin_block() noexcept override { sampler_->begin_block(); }
-
- private:
-  kde::JointSampler* sampler_;
-};
-
 kde::JointMethod read_joint_method(const char* name) {
   kde::JointMethod method;
   if (!kde::parse_joint_method(name, &method))
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
-             errhint("The methods for several columns are auto, lscv, lscv_matrix, lscv_diagonal, "
-                     "plugin_product, normal_reference and scott.")));
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown method \"%s\"", name),
+                    errhint("The methods for several columns are %s.", kde::joint_method_list())));
   return method;
 }
 
 // A row of the sample in the sampler, in the sample, in axes' coordinates and whitened.
 Size bytes_per_row(int columns) { return (4 * sizeof(double)) * (columns + 1); }
+
+// Where none are asked for: by auto what the density's budget holds, within memory; by name, whose
+// bandwidths take the square of them, so many.
+constexpr int64 kRowsByName = 10000;
+
+int64 joint_sample_rows(const FitRequest& asked, kde::JointMethod method, int columns) {
+  if (asked.sample_rows != kAllRowsRead) return asked.sample_rows;
+  if (method != kde::JointMethod::automatic) return kRowsByName;
+  const auto budget = static_cast<Size>(option_joint_bytes) * 1024;
+  const auto most = static_cast<int64>(memory_limit() / bytes_per_row(columns));
+  return Max(Min(kde::rows_of_budget(columns, budget), most), 2);
+}
 
 void check_joint_sample_rows(int64 sample_rows, int columns) {
   if (sample_rows == -1)
@@ -73,160 +53,106 @@ void check_joint_sample_rows(int64 sample_rows, int columns) {
                     "Use a smaller sample or raise maintenance_work_mem.");
 }
 
-// Columns may be NULL in every row; a table without rows has no density.
-void check_has_values(Relation relation, const DensityKey& key, const kde::JointSample& sample) {
-  if (sample.rows_read == 0)
-    raise_nothing_to_fit(relation, key,
-                         key.has_filter() ? "The scan found no rows that the filter accepts."
-                                          : "The scan found no rows.");
-}
-
-// JointFitOptions::reading_variance: rows that were read lie in the same blocks as the sample's, so
-// the design effect's part is theirs in full, while the rest is divided by their number.
-double reading_variance(const kde::JointSample& sample, const ScanResult& scan) {
-  if (scan.every_row_read || sample.rows_read == 0) return 0;
-  const double drawn = static_cast<double>(sample.rows) / static_cast<double>(sample.rows_read);
-  return (1 - scan.share_of_blocks()) * (drawn + sample.design_effect - 1);
-}
-
-kde::SumsWork work_of(kde::JointMethod method, int64 n, int columns) {
-  kde::MatrixMethod matrix_method;
-  if (!kde::parse_matrix_method(kde::joint_method_name(method), &matrix_method)) return {};
-  return matrix_work(matrix_method, n, columns);
-}
-
-// A column that stands in the way is named.
-void check_fitted(const kde::Status& status, const JointFitRequest& request,
-                  kde::JointMethod method, int column) {
-  const char* doing = psprintf("fit a density to %s", describe_columns(request.key));
-  const bool no_bandwidth =
-      status.code == kde::Code::degenerate && method != kde::JointMethod::automatic;
-  if (status.ok() || column < 0 || column >= request.key.columns) {
-    check_status(status, doing, no_bandwidth ? "Method auto takes any columns." : nullptr);
-    return;
+class JointEstimate final : public Estimate {
+ public:
+  JointEstimate(const kde::JointSampler::Options& sampling, kde::JointMethod method)
+      : columns_(sampling.columns), sampler_(sampling) {
+    options_.method = method;
+    options_.budget = static_cast<Size>(option_joint_bytes) * 1024;
+    options_.bandwidth_rows = option_bandwidth_rows;
+    options_.seed = sampling.seed;
   }
-  const KeyColumn& c = request.key.column[column];
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("could not %s", doing),
-                  errdetail_internal("%s \"%s\": %s.", c.attnum != 0 ? "Column" : "Expression",
-                                     c.text, status.message),
-                  errhint("Leave it out, or use method auto.")));
-}
+
+  kde::Status add(const double* values, uint16 nulls) noexcept override {
+    return sampler_.add(values, nulls);
+  }
+  kde::Status begin_block() noexcept override { return sampler_.begin_block(); }
+  kde::Status finish(const kde::Control& control) noexcept override {
+    return sampler_.finish(&sample_, control);
+  }
+
+  // Columns may be NULL in every row; a table without rows has no density.
+  const char* nothing_to_fit(const DensityKey& key) const override {
+    if (sample_.rows_read > 0) return nullptr;
+    return key.has_filter() ? "The scan found no rows that the filter accepts."
+                            : "The scan found no rows.";
+  }
+
+  kde::SumsWork sums() const override {
+    kde::MatrixMethod method;
+    if (!kde::parse_matrix_method(kde::joint_method_name(options_.method), &method)) return {};
+    return matrix_work(method, Min(sample_.rows, options_.bandwidth_rows), columns_);
+  }
+
+  kde::Status fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine& engine,
+                  const kde::Control& control) noexcept override {
+    for (int k = 0; k < columns_; ++k) {
+      options_.value_type[k] = types.value_type[k];
+      options_.lattice_step[k] = types.lattice_step[k];
+    }
+    options_.rows_per_row_read = scan.rows_per_row_read;
+    options_.every_row_read = scan.every_row_read;
+    options_.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
+    options_.engine = engine;
+    in_the_way_ = -1;
+    return kde::fit_joint(sample_, options_, control, &density_, &report_, &in_the_way_);
+  }
+
+  // A column that stands in the way is named.
+  void check(const kde::Status& status, const DensityKey& key) const override {
+    const char* doing = psprintf("fit a density to %s", describe_columns(key));
+    const bool no_bandwidth =
+        status.code == kde::Code::degenerate && options_.method != kde::JointMethod::automatic;
+    if (status.ok() || in_the_way_ < 0 || in_the_way_ >= columns_) {
+      check_status(status, doing, no_bandwidth ? "Method auto takes any columns." : nullptr);
+      return;
+    }
+    const KeyColumn& c = key.column[in_the_way_];
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("could not %s", doing),
+             errdetail_internal("%s \"%s\": %s.", c.attnum != 0 ? "Column" : "Expression", c.text,
+                                status.message),
+             errhint("Leave it out, or use method auto.")));
+  }
+
+  void describe(DensityFit* fit) const override {
+    show_notice(report_.notice);
+    FitRecord& record = fit->record;
+    record.rows_read = sample_.rows_read;
+    record.design_effect = sample_.design_effect();
+    record.bandwidth_rows = report_.bandwidth_rows;
+    record.bandwidth_status = report_.status;
+    if (report_.model[0] != '\0') record.model = pstrdup(report_.model);
+    record.select_ms = report_.select_ms;
+    record.estimate_ms = report_.estimate_ms;
+    if (report_.bandwidth.size() == static_cast<Size>(columns_) * static_cast<Size>(columns_))
+      record.bandwidth_matrix = matrix_array(report_.bandwidth.data(), columns_);
+    record.stored_rows = report_.points;
+    fit->method = kde::joint_method_name(report_.method);
+    fit->rows = reinterpret_cast<const kde::JointHeader*>(density_.data())->rows;
+    fit->sample_rows = report_.sample_rows;
+    record.table_rows = fit->rows;
+  }
+
+ private:
+  int columns_;
+  kde::JointSampler sampler_;
+  kde::JointSample sample_;
+  kde::JointFitOptions options_;
+  kde::JointFitReport report_;
+  int in_the_way_ = -1;
+};
 
 }  // namespace
 
-ArrayType* matrix_array(const double* elements, int n) {
-  Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * n * n));
-  for (int i = 0; i < n * n; ++i) values[i] = Float8GetDatum(elements[i]);
-  int dims[2] = {n, n};
-  int lower[2] = {1, 1};
-  return construct_md_array(values, nullptr, 2, dims, lower, FLOAT8OID, sizeof(float8),
-                            FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-}
-
-void fit_several_columns(const JointFitRequest& request, Relation relation, JointFit* fit) {
-  const DensityKey& key = request.key;
-  const kde::JointMethod method = read_joint_method(request.method_name);
-  check_joint_sample_rows(request.sample_rows, key.columns);
-  const ColumnTypes types = check_types(key);
-  instr_time begun;
-  INSTR_TIME_SET_CURRENT(begun);
-  progress_begin(key, request.operation);
-  catalog_lock(key);
-  KDE_FAULT("fit.locked");
-  Counters counters = read_counters(RelationGetRelid(relation), AskPlanner::no);
-
-  MemoryContext context =
-      AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
-  Work* work = Owned<Work>::create(context);
+Estimate* new_joint_estimate(const DensityRequest& request, MemoryContext context) {
+  const kde::JointMethod method = read_joint_method(request.asked.method);
   kde::JointSampler::Options sampling;
-  sampling.columns = key.columns;
-  sampling.sample_rows = request.sample_rows;
-  sampling.seed = static_cast<uint64>(request.seed);
-  kde::JointSampler* sampler = Owned<kde::JointSampler>::create(context, sampling);
-
-  instr_time start;
-  INSTR_TIME_SET_CURRENT(start);
-  ScanOptions scan_options;
-  scan_options.sample_blocks = option_sample_blocks;
-  scan_options.seed = static_cast<uint64>(request.seed);
-  SeveralColumns sink(sampler);
-  ScanResult scan;
-  const char* doing = psprintf("read %s", describe_columns(key));
-  scan_as_owner(relation, key, types, scan_options, doing, &sink, &scan);
-  settle_counters(relation, scan, request.operation, &counters);
-  check_status(sampler->finish(&work->sample, begin_core_work(1)), doing);
-  const double scan_ms = elapsed_ms(start);
-  const kde::JointSample& sample = work->sample;
-  check_has_values(relation, key, sample);
-  KDE_FAULT("fit.scanned");
-
-  kde::JointFitOptions options;
-  options.method = method;
-  for (int k = 0; k < key.columns; ++k) {
-    options.value_type[k] = types.value_type[k];
-    options.lattice_step[k] = types.lattice_step[k];
-  }
-  options.rows_per_row_read = scan.rows_per_row_read;
-  options.every_row_read = scan.every_row_read;
-  options.reading_variance = reading_variance(sample, scan);
-  options.budget = static_cast<Size>(option_joint_bytes) * 1024;
-  options.bandwidth_rows = option_bandwidth_rows;
-  options.seed = static_cast<uint64>(request.seed);
-  options.engine = chosen_engine();
-  MemoryContext caller = MemoryContextSwitchTo(context);
-  DeviceChoice device;
-  const kde::SumsWork sums = work_of(method, Min(sample.rows, options.bandwidth_rows), key.columns);
-  choose_device(sums, &options.engine, &device);
-  MemoryContextSwitchTo(caller);
-  kde::Control control;
-  kde::Status status;
-  int column = -1;
-  do {
-    control = begin_core_work(chosen_threads());
-    status = kde::fit_joint(sample, *sampler, options, control, &work->words, &work->size,
-                            &work->report, &column);
-  } while (begin_anew(status, sums, &options.engine, &device));
-  check_fitted(status, request, method, column);
-  KDE_FAULT("fit.estimated");
-  const kde::JointFitReport& report = work->report;
-  report_device(device);
-  show_notice(report.notice);
-
-  const bool used_sums = report.bandwidth_rows > 0;
-  FitRecord& record = fit->record;
-  record = {};
-  record.density = reinterpret_cast<struct varlena*>(
-      DatumGetPointer(density_to_datum(work->words.data(), work->size)));
-  record.requested_method = request.method_name;
-  record.requested_sample_rows = request.sample_rows;
-  record.seed = request.seed;
-  record.seed_requested = request.seed_given;
-  record.counters = counters;
-  record.rows_read = sample.rows_read;
-  record.design_effect = sample.design_effect;
-  record.bandwidth_rows = report.bandwidth_rows;
-  record.bandwidth_status = report.status;
-  if (report.model[0] != '\0') record.model = report.model;
-  if (used_sums) record.engine = used_engine_name(device);
-  record.threads = control.threads;
-  record.scan_ms = scan_ms;
-  record.select_ms = report.select_ms;
-  record.estimate_ms = report.estimate_ms;
-  const Size cells = static_cast<Size>(key.columns) * key.columns;
-  if (report.bandwidth.size() == cells)
-    record.bandwidth_matrix = matrix_array(report.bandwidth.data(), key.columns);
-  record.stored_rows = report.points;
-  fit->rows = reinterpret_cast<const kde::JointHeader*>(record.density)->rows;
-  record.table_rows = table_rows(key, counters, fit->rows);
-  progress_phase(Phase::storing);
-  catalog_store(key, record);
-  progress_end();
-  log_long_fit(key, record, report.sample_rows, begun);
-
-  fit->method = kde::joint_method_name(report.method);
-  fit->sample_rows = report.sample_rows;
-  fit->bytes = work->size;
-  MemoryContextDelete(context);
+  sampling.columns = request.key.columns;
+  sampling.sample_rows = joint_sample_rows(request.asked, method, sampling.columns);
+  check_joint_sample_rows(sampling.sample_rows, sampling.columns);
+  sampling.seed = static_cast<uint64>(request.asked.seed);
+  return Owned<JointEstimate>::create(context, sampling, method);
 }
 
 }  // namespace kde_pg

@@ -1,12 +1,12 @@
-// The reports of progress.h: what is begun in this process, of which the innermost is shown.
+// What is being done to densities in this process, a stack of which the innermost is shown.
 //
 // A transaction or a subtransaction that aborts ends what was begun in it; what was begun outside
 // of it goes on (a function that the scan calls may catch errors) and is shown.
 #include "pg/progress/progress.h"
 
 #include "pg/base/interrupts.h"
-#include "pg/progress/progress_shared.h"
 #include "pg/base/shared_memory.h"
+#include "pg/progress/progress_shared.h"
 
 extern "C" {
 #include "access/xact.h"
@@ -93,9 +93,6 @@ void describe(void* arg) {
     case Operation::refresh:
       errcontext("refreshing the density of %s (%s)", level->what, phase);
       break;
-    case Operation::append:
-      errcontext("adding rows to the density of %s (%s)", level->what, phase);
-      break;
     case Operation::drift:
       errcontext("measuring the drift of %s (%s)", level->what, phase);
       break;
@@ -134,8 +131,6 @@ const char* operation_name(Operation operation) {
       return "fit";
     case Operation::refresh:
       return "refresh";
-    case Operation::append:
-      return "append";
     case Operation::drift:
       return "drift";
   }

@@ -6,11 +6,11 @@
 
 #include "pg/catalog/density_key.h"
 
-#include "core/control.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 
-enum class Operation { fit, refresh, append, drift };
+enum class Operation { fit, refresh, drift };
 enum class Phase { waiting_for_lock, scanning, selecting, estimating, storing };
 enum class Unit { none, blocks, rows, pairs, steps };
 

@@ -1,5 +1,6 @@
-// The slots of progress_shared.h. One process writes to a slot, the one whose number is in `owner`;
-// a slot is claimed and freed empty, so that nothing of one process is ever shown as another's.
+// Slots in shared memory that show work on densities. One process writes to a slot, the one whose
+// number is in `owner`; a slot is claimed and freed empty, so that nothing of one process is ever
+// shown as another's.
 //
 // `changes` is odd while a report is written: a reader who finds it so, or finds that it has
 // changed while he read, reads again.

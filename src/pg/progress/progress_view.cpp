@@ -1,8 +1,7 @@
 // kde_aqp.progress(): the rows behind the view kde_progress, one for each backend that works on a
 // density, seen by its user and the members of pg_read_all_stats, as rows of pg_stat_activity are.
-#include "pg/progress/progress_shared.h"
-
 #include "pg/base/result_set.h"
+#include "pg/progress/progress_shared.h"
 
 extern "C" {
 #include "catalog/pg_authid.h"

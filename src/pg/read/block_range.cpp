@@ -1,4 +1,5 @@
-// The scans of block_range.h.
+// Scans of ranges of blocks, as TID range scans, and the search for the last block of a heap table
+// with a row.
 #include "pg/read/block_range.h"
 
 extern "C" {

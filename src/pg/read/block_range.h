@@ -2,10 +2,9 @@
 // (15 to 18) that names blocks; and where the rows of a heap table end.
 //
 // From PostgreSQL 16 on, COPY and CREATE TABLE AS extend a file by up to 64 blocks at a time, and
-// VACUUM leaves the empty blocks at its end where it may not cut them off. They hold no row, so
-// neither a choice of blocks nor a mark of how far a table was read should count them: a sample
-// that has one of them by chance lacks the rows of another block, and rows that fill them later
-// come after all others.
+// VACUUM leaves the empty blocks at its end where it may not cut them off. They hold no row, so a
+// choice of blocks should not count them: a sample that has one of them by chance lacks the rows of
+// another block.
 #pragma once
 
 #include "pg/base/pg.h"

@@ -1,11 +1,11 @@
 // See block_sample.h for the method.
 #include "pg/read/block_sample.h"
 
-#include <algorithm>
-
 extern "C" {
 #include "utils/memutils.h"
 }
+
+#include <algorithm>
 
 namespace kde_pg {
 

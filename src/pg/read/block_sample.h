@@ -11,7 +11,7 @@
 
 #include "pg/base/pg.h"
 
-#include "core/random.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 

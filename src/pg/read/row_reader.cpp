@@ -1,4 +1,5 @@
-// Columns by their number, expressions by the executor; see row_reader.h.
+// From a table's row to a density's numbers: columns by their number, expressions and the filter
+// by the executor.
 #include "pg/read/row_reader.h"
 
 extern "C" {

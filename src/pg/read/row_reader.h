@@ -34,7 +34,9 @@ class RowReader {
   void skip() {
     if (++rows_since_breath_ >= kRowsPerBreath) take_breath();
   }
-  void begin_block() { sink_->begin_block(); }
+  void begin_block() {
+    if (const kde::Status s = sink_->begin_block(); !s.ok()) check_status(s, doing_);
+  }
   // Looks at interrupts and frees what conversions left behind.
   void take_breath();
 

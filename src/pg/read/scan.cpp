@@ -4,7 +4,16 @@
 // consecutive chosen blocks. A rescan keeps the scan's flags, so a large table goes through a ring
 // of buffers, not through all of them, and the blocks of the next runs are prefetched here, because
 // the scan itself looks no further than its range.
+#include "pg/read/scan.h"
+
 #include "pg/base/pg.h"
+#include "pg/catalog/planned_rows.h"
+#include "pg/progress/progress.h"
+#include "pg/read/block_range.h"
+#include "pg/read/block_sample.h"
+#include "pg/read/row_reader.h"
+
+#include "core/kde.h"
 
 extern "C" {
 #include "access/table.h"
@@ -24,15 +33,6 @@ extern "C" {
 #include "utils/spccache.h"
 }
 
-#include "pg/read/block_range.h"
-#include "pg/read/block_sample.h"
-#include "pg/catalog/planned_rows.h"
-#include "pg/progress/progress.h"
-#include "pg/read/row_reader.h"
-#include "pg/read/scan.h"
-
-#include "core/random.h"
-
 namespace kde_pg {
 
 namespace {
@@ -49,7 +49,6 @@ struct Leaf {
   bool with_descendants;  // of by_query: one for all
   bool by_block;          // chosen blocks can be read alone
   BlockNumber blocks;     // 0 unless by_block
-  const LeafMark* mark;   // null: all of its rows
 };
 
 struct Leaves {
@@ -86,7 +85,7 @@ bool has_rows(Relation rel) {
   pg_unreachable();
 }
 
-Leaves collect_leaves(Relation relation, const DensityKey& key, const HighWater* up_to) {
+Leaves collect_leaves(Relation relation, const DensityKey& key) {
   // The relation itself comes first, its descendants in an order that does not change.
   List* members = find_all_inheritors(RelationGetRelid(relation), AccessShareLock, nullptr);
   Leaves leaves = {};
@@ -98,18 +97,14 @@ Leaves collect_leaves(Relation relation, const DensityKey& key, const HighWater*
     if (foreign_session && RelationGetRelid(rel) == RelationGetRelid(relation))
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                       errmsg("cannot access temporary tables of other sessions")));
-    const LeafMark* mark = up_to == nullptr ? nullptr : find_mark(*up_to, RelationGetRelid(rel));
-    const bool came_later = up_to != nullptr && mark == nullptr;
-    if (!foreign_session && has_rows(rel) && !came_later) {
+    if (!foreign_session && has_rows(rel)) {
       Leaf leaf = {};
       leaf.relation = RelationGetRelid(rel);
-      leaf.mark = mark;
       leaf.by_query = rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE ||
                       RowReader::needs_query(relation, key, rel);
       leaf.by_block = !leaf.by_query && rel->rd_tableam != nullptr &&
                       rel->rd_tableam->scan_set_tidrange != nullptr;
-      if (leaf.by_block)
-        leaf.blocks = mark != nullptr ? mark->blocks : RelationGetNumberOfBlocks(rel);
+      if (leaf.by_block) leaf.blocks = RelationGetNumberOfBlocks(rel);
       leaves.blocks += leaf.blocks;
       if (leaf.by_query) leaves.expected_rows += Max(rel->rd_rel->reltuples, 0.0f);
       leaves.items[leaves.count++] = leaf;
@@ -139,16 +134,6 @@ void merge_leaves(Relation relation, Leaves* leaves) {
   list_free(members);
 }
 
-[[noreturn]] void raise_moved(Relation relation) {
-  ereport(ERROR,
-          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("cannot read the rows of \"%s\" by block", RelationGetRelationName(relation)),
-           errdetail("Its rows have gone elsewhere since the read began: queries do not read "
-                     "the table itself."),
-           errhint("Try again, or fit without append_by.")));
-  pg_unreachable();
-}
-
 // Blocks are drawn from those up to the last that holds a row: the empty ones after it have no part
 // in the total. Of heap tables alone is it known that a TID's block is a block of the main fork.
 void leave_out_empty_ends(Leaves* leaves, Snapshot snapshot) {
@@ -156,7 +141,7 @@ void leave_out_empty_ends(Leaves* leaves, Snapshot snapshot) {
   for (int i = 0; i < leaves->count; ++i) {
     Leaf& leaf = leaves->items[i];
     Relation rel = table_open(leaf.relation, NoLock);
-    if (leaf.by_block && leaf.mark == nullptr && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
+    if (leaf.by_block && rel->rd_rel->relam == HEAP_TABLE_AM_OID)
       leaf.blocks = end_of_rows(rel, snapshot);
     table_close(rel, NoLock);
     leaves->blocks += leaf.blocks;
@@ -167,8 +152,8 @@ void leave_out_empty_ends(Leaves* leaves, Snapshot snapshot) {
 
 // Every row, or each with probability `keep` where it is below 1. blocks_before: read of the leaves
 // before; -1: this one's are not counted.
-void read_whole(Relation rel, const LeafMark* mark, Snapshot snapshot, double keep,
-                int64 blocks_before, kde::Random* random, RowReader* reader) {
+void read_whole(Relation rel, Snapshot snapshot, double keep, int64 blocks_before,
+                kde::Random* random, RowReader* reader) {
   BlockNumber block = InvalidBlockNumber;
   TupleTableSlot* slot = table_slot_create(rel, nullptr);
   TableScanDesc scan = table_beginscan_strat(rel, snapshot, 0, nullptr, true, false);
@@ -176,10 +161,6 @@ void read_whole(Relation rel, const LeafMark* mark, Snapshot snapshot, double ke
     if (blocks_before >= 0 && ItemPointerGetBlockNumber(&slot->tts_tid) != block) {
       block = ItemPointerGetBlockNumber(&slot->tts_tid);
       progress_done(blocks_before + block);
-    }
-    if (mark != nullptr && is_beyond(*mark, &slot->tts_tid)) {
-      reader->skip();
-      continue;
     }
     if (keep < 1) {
       if (random->uniform() >= keep) {
@@ -249,8 +230,8 @@ int64 read_by_query(const char* query, double keep, int64 rows_before, kde::Rand
 
 // The blocks chosen[0 .. count-1] - first, in ascending order. blocks_before: read of the leaves
 // before.
-void read_blocks(Relation rel, const LeafMark* mark, Snapshot snapshot, const uint64* chosen,
-                 uint64 count, uint64 first, int64 blocks_before, RowReader* reader) {
+void read_blocks(Relation rel, Snapshot snapshot, const uint64* chosen, uint64 count, uint64 first,
+                 int64 blocks_before, RowReader* reader) {
   const bool can_prefetch = rel->rd_rel->relam == HEAP_TABLE_AM_OID;
   const uint64 distance =
       can_prefetch ? get_tablespace_maintenance_io_concurrency(rel->rd_rel->reltablespace) : 0;
@@ -269,15 +250,14 @@ void read_blocks(Relation rel, const LeafMark* mark, Snapshot snapshot, const ui
 
     set_block_range(scan, static_cast<BlockNumber>(chosen[begin] - first),
                     static_cast<BlockNumber>(chosen[end - 1] - first) + 1);
-    BlockNumber block = InvalidBlockNumber;
+    // Each of them begins, also those without rows.
+    auto next = static_cast<BlockNumber>(chosen[begin] - first);
+    const auto last = static_cast<BlockNumber>(chosen[end - 1] - first);
     while (table_scan_getnextslot_tidrange(scan, ForwardScanDirection, slot)) {
-      if (mark != nullptr && is_beyond(*mark, &slot->tts_tid)) continue;
-      if (ItemPointerGetBlockNumber(&slot->tts_tid) != block) {
-        block = ItemPointerGetBlockNumber(&slot->tts_tid);
-        reader->begin_block();
-      }
+      for (; next <= ItemPointerGetBlockNumber(&slot->tts_tid); ++next) reader->begin_block();
       reader->take(slot);
     }
+    for (; next <= last; ++next) reader->begin_block();
     CHECK_FOR_INTERRUPTS();
     begin = end;
     progress_done(blocks_before + static_cast<int64>(end));
@@ -294,19 +274,15 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp scan", ALLOCSET_DEFAULT_SIZES);
   MemoryContext previous = MemoryContextSwitchTo(memory);
 
-  Leaves leaves = collect_leaves(relation, key, options.up_to);
+  Leaves leaves = collect_leaves(relation, key);
   // The caller may have waited for the table, or for another session's fit of the same columns: the
   // statement's snapshot would then show older rows than those already fitted, or none after
   // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
-  PushActiveSnapshot(options.active_snapshot       ? GetActiveSnapshot()
-                     : IsolationUsesXactSnapshot() ? GetTransactionSnapshot()
-                                                   : GetLatestSnapshot());
+  PushActiveSnapshot(IsolationUsesXactSnapshot() ? GetTransactionSnapshot() : GetLatestSnapshot());
   Snapshot snapshot = GetActiveSnapshot();
   result->elsewhere = leaves.count > 0 && rows_are_elsewhere(relation);
-  if (result->elsewhere && options.up_to != nullptr) raise_moved(relation);
   // A virtual generated column is the queried table's own, whatever its partitions say of theirs.
-  if (result->elsewhere || (options.up_to == nullptr && leaves.count > 0 &&
-                            RowReader::needs_query(relation, key, relation)))
+  if (result->elsewhere || (leaves.count > 0 && RowReader::needs_query(relation, key, relation)))
     merge_leaves(relation, &leaves);
   if (!options.every_row && leaves.blocks > static_cast<uint64>(options.sample_blocks))
     leave_out_empty_ends(&leaves, snapshot);
@@ -340,13 +316,13 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
       rows_read += read_by_query(leaf_query(relation, key, rel, leaf.with_descendants), keep,
                                  counts_rows ? rows_read : -1, &random, &reader);
     } else if (every_row || !leaf.by_block) {
-      read_whole(rel, leaf.mark, snapshot, keep, leaf.by_block ? static_cast<int64>(first) : -1,
-                 &random, &reader);
+      read_whole(rel, snapshot, keep, leaf.by_block ? static_cast<int64>(first) : -1, &random,
+                 &reader);
     } else {
       uint64 end = next_chosen;
       while (end < wanted && chosen[end] < first + leaf.blocks) ++end;
       if (end > next_chosen)
-        read_blocks(rel, leaf.mark, snapshot, chosen + next_chosen, end - next_chosen, first,
+        read_blocks(rel, snapshot, chosen + next_chosen, end - next_chosen, first,
                     static_cast<int64>(next_chosen), &reader);
       next_chosen = end;
     }

@@ -16,11 +16,10 @@
 #pragma once
 
 #include "pg/base/pg.h"
+#include "pg/base/values.h"
+#include "pg/catalog/density_key.h"
 
 #include "core/status.h"
-#include "pg/catalog/density_key.h"
-#include "pg/read/high_water.h"
-#include "pg/base/values.h"
 
 extern "C" {
 #include "utils/relcache.h"
@@ -32,12 +31,6 @@ struct ScanOptions {
   bool every_row = false;   // sample_rows => -1
   int64 sample_blocks = 0;  // >= 1; ignored with every_row
   uint64 seed = 0;
-  // Null, or the marks beyond which nothing is read: later rows of the leaves that have one, leaves
-  // that have none.
-  const HighWater* up_to = nullptr;
-  // Read under the active snapshot: what else the caller has read under it must be of the same
-  // rows. Else under one of its own.
-  bool active_snapshot = false;
 };
 
 struct ScanResult {
@@ -51,6 +44,8 @@ struct ScanResult {
     return blocks_total > 0 ? static_cast<double>(blocks_read) / static_cast<double>(blocks_total)
                             : 1;
   }
+  // Of the blocks, or of the rows where they came one by one.
+  double share_read() const { return blocks_total > 0 ? share_of_blocks() : 1 / rows_per_row_read; }
 };
 
 // Where rows go. Errors of the core are reported by the scan, as of what it was `doing`.
@@ -58,8 +53,8 @@ class RowSink {
  public:
   // values: one for each column of the key; bit k of nulls: column k is null, and its value 0.
   virtual kde::Status add(const double* values, uint16 nulls) noexcept = 0;
-  // The rows to come lie in another block than those before.
-  virtual void begin_block() noexcept = 0;
+  // The rows to come lie in the next block that was chosen, in their order; it may have none.
+  virtual kde::Status begin_block() noexcept = 0;
 
  protected:
   ~RowSink() = default;
@@ -69,8 +64,7 @@ class RowSink {
 // AccessShareLock; children are locked here, until the transaction ends, and columns matched by
 // name. key: analysed; value_types: of its columns. Runs as the current user, and its expressions
 // with them (AsOwner, pinned.h); calls CHECK_FOR_INTERRUPTS at least per block.
-// Errors: those of the table access and of the expressions; out_of_memory (53200) of the sink;
-// 55000 with up_to, where the rows have gone elsewhere since.
+// Errors: those of the table access and of the expressions; out_of_memory (53200) of the sink.
 void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* value_types,
                const ScanOptions& options, const char* doing, RowSink* sink, ScanResult* result);
 

@@ -1,20 +1,21 @@
-// The measurement of drift.h, and kde_drift.
+// kde_drift, and the same for refreshes: the Kolmogorov-Smirnov distance of a small fresh sample
+// from the stored distribution of each column.
 #include "pg/refresh/drift.h"
 
-#include "pg/catalog/catalog.h"
-#include "pg/type/density_datum.h"
-#include "pg/catalog/expression.h"
-#include "pg/fit/fit_steps.h"
 #include "pg/base/interrupts.h"
-#include "pg/catalog/not_fitted.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
-#include "pg/progress/progress.h"
 #include "pg/base/pinned.h"
 #include "pg/base/result_set.h"
+#include "pg/type/density_datum.h"
+#include "pg/catalog/catalog.h"
+#include "pg/catalog/expression.h"
+#include "pg/catalog/not_fitted.h"
 #include "pg/catalog/staleness.h"
+#include "pg/progress/progress.h"
+#include "pg/fit/fit_steps.h"
 
-#include "core/sampling/sampler.h"
+#include "core/kde.h"
 
 extern "C" {
 #include "access/relation.h"
@@ -23,8 +24,7 @@ extern "C" {
 #include "utils/snapmgr.h"
 }
 
-#include <limits>
-#include <vector>
+#include <deque>
 
 namespace kde_pg {
 
@@ -33,7 +33,7 @@ namespace {
 // A sampler for each column; NULLs of one do not concern another.
 class EachColumn final : public RowSink {
  public:
-  explicit EachColumn(std::vector<kde::Sampler>* samplers) : samplers_(samplers) {}
+  explicit EachColumn(std::deque<kde::Sampler>* samplers) : samplers_(samplers) {}
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     for (std::size_t k = 0; k < samplers_->size(); ++k) {
       if ((nulls >> k & 1) != 0) {
@@ -44,54 +44,35 @@ class EachColumn final : public RowSink {
     }
     return kde::Status::success();
   }
-  void begin_block() noexcept override {
-    for (kde::Sampler& sampler : *samplers_) sampler.begin_block();
+  kde::Status begin_block() noexcept override {
+    for (kde::Sampler& sampler : *samplers_) {
+      if (const kde::Status status = sampler.begin_block(); !status.ok()) return status;
+    }
+    return kde::Status::success();
   }
 
  private:
-  std::vector<kde::Sampler>* samplers_;
+  std::deque<kde::Sampler>* samplers_;
 };
 
 // `columns` samplers of one choice of rows.
 struct Samplers {
   Samplers(int columns, const kde::Sampler::Options& options) {
-    all.reserve(static_cast<std::size_t>(columns));
     for (int k = 0; k < columns; ++k) all.emplace_back(options);
   }
-  std::vector<kde::Sampler> all;
+  std::deque<kde::Sampler> all;
 };
 
 // The distribution of a column of the stored density, and what it was estimated from.
 const kde::Header* column_density(const AnyDensity& density, int column, double* estimated_from) {
-  if (density.one_column != nullptr) {
-    *estimated_from = kde::rows_behind(*density.one_column);
-    return density.one_column;
-  }
-  const kde::JointView view(density.joint);
-  *estimated_from = density.joint->reading_variance > 0
-                        ? density.joint->points / density.joint->reading_variance
-                        : std::numeric_limits<double>::infinity();
-  return view.marginal(column);
-}
-
-const CatalogEntry* find_entry(const DensityKey& key) {
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  List* entries = catalog_list(key.relation, latest);
-  UnregisterSnapshot(latest);
-  ListCell* cell;
-  foreach (cell, entries) {
-    const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
-    if (same_key(entry->key, key)) return entry;
-  }
-  raise_not_fitted(key);
+  const kde::Header* header = density.one_column;
+  if (header == nullptr) header = kde::JointView(density.joint).marginal(column);
+  *estimated_from = kde::rows_behind(*header);
+  return header;
 }
 
 AnyDensity stored_density(const CatalogEntry& entry) {
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  const StoredDensity stored = catalog_find(entry.key, latest, true);
-  UnregisterSnapshot(latest);
-  if (!stored.found) elog(ERROR, "a density went while its key was locked");
-  const AnyDensity density = any_density_from_datum(PointerGetDatum(stored.value));
+  const AnyDensity density = any_density_from_datum(PointerGetDatum(catalog_value(entry)));
   const int columns = density.joint != nullptr ? density.joint->columns : 1;
   if (columns != entry.key.columns)
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
@@ -117,18 +98,16 @@ kde::Drift worst_of(const kde::Drift* drifts, int columns, int tested) {
 
 }  // namespace
 
-void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, int64 seed,
-                   ColumnDrift* out) {
+void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relation,
+                   int64 sample_rows, int64 seed, ColumnDrift* out) {
   const ColumnTypes types = check_types(key);
-  const CatalogEntry* entry = find_entry(key);
-  const AnyDensity density = stored_density(*entry);
+  const AnyDensity density = stored_density(*locked->entry);
   progress_begin(key, Operation::drift);
 
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_drift", ALLOCSET_DEFAULT_SIZES);
   kde::Sampler::Options sampling;
   sampling.sample_rows = sample_rows;
-  sampling.bandwidth_rows = 2;
   sampling.seed = static_cast<uint64>(seed);
   Samplers* samplers = Owned<Samplers>::create(context, key.columns, sampling);
   kde::Sample* sample = Owned<kde::Sample>::create(context);
@@ -145,22 +124,23 @@ void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, 
   for (int k = 0; k < key.columns; ++k) {
     check_status(samplers->all[static_cast<Size>(k)].finish(sample, begin_core_work(1)), doing);
     // Blocks without a row that the filter accepts say nothing of the others.
-    if (sample->totals.rows() == 0 && (!key.has_filter() || scan.every_row_read))
+    if (sample->rows_read() == 0 && (!key.has_filter() || scan.every_row_read))
       raise_nothing_to_fit(relation, key, "The scan found no rows.");
-    if (sample->totals.non_null() > 0) {
+    if (sample->not_null() > 0) {
       double estimated_from;
       const kde::Header* stored =
-          column_density(density, find_column(entry->key, key.column[k]), &estimated_from);
+          column_density(density, find_column(locked->entry->key, key.column[k]), &estimated_from);
       drifts[k] = kde::drift(kde::DensityView(stored), *sample, estimated_from);
       ++tested;
     }
     if (out != nullptr) {
       out[k].drift = drifts[k];
-      out[k].sample_rows = sample->sample_rows + sample->totals.non_null() - sample->totals.finite;
+      out[k].sample_rows =
+          static_cast<int64>(sample->sample_rows() + sample->not_null() - sample->totals.count());
     }
   }
   const kde::Drift noted = worst_of(drifts, key.columns, tested);
-  upkeep_note_drift(entry->id, noted.distance, noted.p_value);
+  upkeep_note_drift(&locked->upkeep, noted.distance, noted.p_value);
   MemoryContextDelete(context);
   progress_end();
 }
@@ -190,8 +170,11 @@ Datum drift_call(FunctionCallInfo fcinfo, bool several) {
   check_may_fit(key);
   catalog_lock(key);
   ColumnDrift out[kde::kMaxColumns];
-  measure_drift(key, relation, sample_rows, PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4),
-                out);
+  LockedDensity locked = {catalog_entry(key), {}};
+  if (locked.entry == nullptr) raise_not_fitted(key);
+  locked.upkeep.density_id = locked.entry->id;
+  measure_drift(&locked, key, relation, sample_rows,
+                PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4), out);
   for (int k = 0; k < key.columns; ++k) {
     Datum values[4] = {CStringGetTextDatum(key.column[k].text),
                        Float8GetDatum(out[k].drift.distance), Float8GetDatum(out[k].drift.p_value),
@@ -209,4 +192,5 @@ Datum drift_call(FunctionCallInfo fcinfo, bool several) {
 
 KDE_FUNCTION(kde_drift) { return kde_pg::drift_call(fcinfo, false); }
 
+// kde_drift(regclass, text[], ...)
 KDE_FUNCTION(kde_drift_columns) { return kde_pg::drift_call(fcinfo, true); }

@@ -1,9 +1,9 @@
 // How far a fresh sample of a table is from a stored density.
 #pragma once
 
-#include "pg/catalog/density_key.h"
+#include "pg/catalog/catalog.h"
 
-#include "core/integrate/drift.h"
+#include "core/kde.h"
 
 extern "C" {
 #include "utils/relcache.h"
@@ -21,12 +21,12 @@ struct ColumnDrift {
 
 // Reads a sample of its own, at most so many rows from at most a tenth as many blocks, tests each
 // column's distribution, and notes beside the density the greatest distance that is not by
-// chance, else the least probable one, and its p-value (Bonferroni's, over the columns). out: null,
-// or kde::kMaxColumns elements. key: analysed, of a density that exists, whose lock the caller
-// holds; relation: locked. Runs as the current user. Without a row of the filter's in
-// the blocks read, where those are not all, nothing is tested: p = 1. Errors: 55000 if the table
-// has no rows (of the filter's) any more; those of reading.
-void measure_drift(const DensityKey& key, Relation relation, int64 sample_rows, int64 seed,
-                   ColumnDrift* out);
+// chance, else the least probable one, and its p-value (Bonferroni's, over the columns), in
+// locked->upkeep too. locked: the density, whose key's lock the caller holds; key: the same,
+// analysed; relation: locked. out: null, or kde::kMaxColumns elements. Runs as the current user.
+// Without a row of the filter's in the blocks read, where those are not all, nothing is tested:
+// p = 1. Errors: 55000 if the table has no rows (of the filter's) any more; those of reading.
+void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relation,
+                   int64 sample_rows, int64 seed, ColumnDrift* out);
 
 }  // namespace kde_pg

@@ -1,18 +1,14 @@
-// The refresh of refresh.h.
+// The fit anew of a stale density: in a subtransaction, under its key's lock, as the table's
+// owner; its error is noted beside it and ends none of the others.
 #include "pg/refresh/refresh.h"
 
-#include "pg/fit/append.h"
 #include "pg/base/cancel_watch.h"
-#include "pg/fit/column_fit.h"
-#include "pg/type/density_datum.h"
-#include "pg/catalog/expression.h"
 #include "pg/base/fault.h"
-#include "pg/fit/joint_fit.h"
 #include "pg/base/pinned.h"
+#include "pg/catalog/expression.h"
 #include "pg/catalog/relation.h"
+#include "pg/fit/density_fit.h"
 #include "pg/refresh/drift.h"
-
-#include "core/density/text.h"
 
 extern "C" {
 #include "access/relation.h"
@@ -48,19 +44,6 @@ int compare_items(const ListCell* a, const ListCell* b) {
   return x->id < y->id ? -1 : x->id > y->id ? 1 : 0;
 }
 
-// The density as the catalog has it now, or null.
-CatalogEntry* find_entry(Oid relation, int64 id) {
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  List* entries = catalog_list(relation, latest);
-  UnregisterSnapshot(latest);
-  ListCell* cell;
-  foreach (cell, entries) {
-    auto* entry = static_cast<CatalogEntry*>(lfirst(cell));
-    if (entry->id == id) return entry;
-  }
-  return nullptr;
-}
-
 Upkeep find_upkeep(int64 id) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   const Upkeep out = upkeep_find(id, latest);
@@ -77,82 +60,28 @@ DensityKey analysed_key(const CatalogEntry& entry, Relation relation) {
   return key;
 }
 
-kde::Kernel kernel_of(const DensityKey& key) {
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  const StoredDensity stored = catalog_find(key, latest, true);
-  UnregisterSnapshot(latest);
-  if (!stored.found) return kde::Kernel::gaussian;
-  return density_from_datum(PointerGetDatum(stored.value), nullptr)->kernel;
-}
-
 double cost_of(const FitRecord& record) {
   return record.scan_ms + record.select_ms + record.estimate_ms;
 }
 
 // The fit as it was asked for.
-ColumnFitRequest column_request(const CatalogEntry& entry, Relation relation) {
-  const FitRequest& asked = entry.request;
-  ColumnFitRequest request;
+DensityRequest request_of(LockedDensity* locked, Relation relation) {
+  const CatalogEntry& entry = *locked->entry;
+  DensityRequest request;
   request.key = analysed_key(entry, relation);
-  request.method_name = asked.method;
-  request.method = read_column_method(asked.method);
-  request.sample_rows = asked.sample_rows;
-  check_sample_rows(asked.sample_rows);
-  request.seed = asked.seed_given ? asked.seed : random_seed();
-  request.seed_given = asked.seed_given;
+  request.asked = entry.request;
+  if (!request.asked.seed_given) request.asked.seed = random_seed();
+  if (entry.key.columns == 1) request.kernel = catalog_kernel(entry);
   request.operation = Operation::refresh;
-  request.exact = asked.exact;
-  request.kernel = kernel_of(entry.key);
+  request.locked = locked;
   return request;
 }
 
 // Fits it as it was asked for. Milliseconds that took.
-double refit(const CatalogEntry& entry, Relation relation) {
-  const FitRequest& asked = entry.request;
-  const int64 seed = asked.seed_given ? asked.seed : random_seed();
-  if (entry.key.columns == 1) {
-    ColumnFit fit;
-    fit_one_column(column_request(entry, relation), relation, &fit);
-    return cost_of(fit.record);
-  }
-  JointFitRequest request;
-  request.key = analysed_key(entry, relation);
-  request.method_name = asked.method;
-  request.sample_rows = asked.sample_rows;
-  request.seed = seed;
-  request.seed_given = asked.seed_given;
-  request.operation = Operation::refresh;
-  JointFit fit;
-  fit_several_columns(request, relation, &fit);
+double refit(LockedDensity* locked, Relation relation) {
+  DensityFit fit;
+  fit_density(request_of(locked, relation), relation, &fit);
   return cost_of(fit.record);
-}
-
-// Adds what was appended, where that is how its rows come; else fits it anew. Completes *result.
-void append_or_refit(const CatalogEntry& entry, Relation relation, RefreshResult* result) {
-  const char* append_by = entry.settings.append_by;
-  result->action = RefreshAction::refitted;
-  if (append_by == nullptr) {
-    result->total_ms = refit(entry, relation);
-    return;
-  }
-  Appended appended = {false, false, 0, "a density of several columns is fitted anew"};
-  ColumnFit fit;
-  if (entry.key.columns == 1) {
-    Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-    bytea* state = upkeep_sampler(entry.id, latest);
-    UnregisterSnapshot(latest);
-    appended = append_rows(column_request(entry, relation), relation, append_by, state, &fit);
-  }
-  if (!appended.done) {
-    result->reason = psprintf("%s; not appended: %s", result->reason, appended.reason);
-    result->total_ms = refit(entry, relation);
-    return;
-  }
-  result->action = RefreshAction::appended;
-  result->reason = psprintf(
-      "%s; rows appended: %lld, %s%s", result->reason, static_cast<long long>(appended.rows),
-      appended.exact ? "exact" : "not exact: ", appended.exact ? "" : appended.reason);
-  result->total_ms = cost_of(fit.record);
 }
 
 void skip(RefreshResult* result, const char* why) {
@@ -170,45 +99,58 @@ bool wants_drift(const Staleness& staleness, const Upkeep& upkeep, double cost_m
          (upkeep.drift < 0 || GetCurrentTimestamp() - upkeep.drift_at > pause);
 }
 
+// Locks the density's key and reads it, once, under the lock: who held it may have fitted or
+// dropped it. False: *result says why it is skipped.
+bool lock_density(const RefreshItem& item, bool wait, LockedDensity* locked,
+                  RefreshResult* result) {
+  result->key = item.key;
+  DensityKey key;
+  do {
+    key = result->key;
+    if (wait) {
+      catalog_lock(key);
+    } else if (!catalog_try_lock(key)) {
+      skip(result, "another session is fitting it");
+      return false;
+    }
+    locked->entry = catalog_entry(item.relation, item.id);
+    if (locked->entry == nullptr) {
+      skip(result, "it was dropped");
+      return false;
+    }
+    result->key = locked->entry->key;
+    // Expressions that were renamed since the look are another lock's.
+  } while (!same_key(key, result->key));
+  locked->upkeep = find_upkeep(item.id);
+  return true;
+}
+
 // The work itself, in the subtransaction. *result is complete unless it raises.
 void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation relation,
                     RefreshResult* result) {
-  CatalogEntry* entry = find_entry(item.relation, item.id);
-  if (entry == nullptr) return skip(result, "it was dropped");
-  result->key = entry->key;
-  if (how.wait) {
-    catalog_lock(entry->key);
-  } else if (!catalog_try_lock(entry->key)) {
-    return skip(result, "another session is fitting it");
-  }
-  // Who held the lock may have fitted it meanwhile.
-  entry = find_entry(item.relation, item.id);
-  if (entry == nullptr) return skip(result, "it was dropped");
+  LockedDensity locked;
+  if (!lock_density(item, how.wait, &locked, result)) return;
   KDE_FAULT("refresh.locked");
-  result->key = entry->key;
-  const Upkeep upkeep = find_upkeep(item.id);
-  Staleness staleness = staleness_of_entry(*entry, upkeep);
+  const CatalogEntry& entry = *locked.entry;
+  Staleness staleness = staleness_of_entry(entry, locked.upkeep);
   AsOwner owner;
   owner.begin(relation);
-  if (!how.force && wants_drift(staleness, upkeep, entry->cost_ms, how)) {
-    DensityKey key = analysed_key(*entry, relation);
-    measure_drift(key, relation, kDriftSampleRows, random_seed(), nullptr);
-    staleness = staleness_of_entry(*entry, find_upkeep(item.id));
+  if (!how.force && wants_drift(staleness, locked.upkeep, entry.cost_ms, how)) {
+    measure_drift(&locked, analysed_key(entry, relation), relation, kDriftSampleRows, random_seed(),
+                  nullptr);
+    staleness = staleness_of_entry(entry, locked.upkeep);
   }
   // Where nothing is known (after a restore) changes are counted from here on.
-  if (!upkeep.counters.known) upkeep_note_counters(item.id, read_counters(item.relation));
+  if (!locked.upkeep.counters.known)
+    upkeep_note_counters(&locked.upkeep, read_counters(item.relation));
   result->changed_rows = staleness.changed;
   if (!staleness.stale && !how.force) {
     result->action = RefreshAction::fresh;
   } else {
     result->reason = staleness.stale ? pstrdup(staleness.reason) : "asked for";
     KDE_FAULT("refresh.stale");
-    if (how.force) {
-      result->total_ms = refit(*entry, relation);
-      result->action = RefreshAction::refitted;
-    } else {
-      append_or_refit(*entry, relation, result);
-    }
+    result->total_ms = refit(&locked, relation);
+    result->action = RefreshAction::refitted;
     KDE_FAULT("refresh.refitted");
   }
   owner.end();
@@ -262,8 +204,6 @@ const char* refresh_action_name(RefreshAction action) {
   switch (action) {
     case RefreshAction::refitted:
       return "refitted";
-    case RefreshAction::appended:
-      return "appended";
     case RefreshAction::fresh:
       return "fresh";
     case RefreshAction::skipped:
@@ -293,6 +233,7 @@ List* refresh_items(Oid relation) {
     auto* item = static_cast<RefreshItem*>(palloc0(sizeof(RefreshItem)));
     item->id = entry->id;
     item->relation = entry->key.relation;
+    item->key = entry->key;
     item->cost_ms = entry->cost_ms;
     item->failures = upkeep.failures;
     item->failed_at = upkeep.failed_at;
@@ -308,8 +249,10 @@ List* refresh_items(Oid relation) {
 
 void note_refresh_failure(const RefreshItem& item, const char* error) {
   // The error took the locks along; where another session fits it now, that fit says more.
-  const CatalogEntry* entry = find_entry(item.relation, item.id);
-  if (entry != nullptr && catalog_try_lock(entry->key)) upkeep_note_failure(item.id, error);
+  const CatalogEntry* entry = catalog_entry(item.relation, item.id);
+  if (entry == nullptr || !catalog_try_lock(entry->key)) return;
+  Upkeep upkeep = find_upkeep(item.id);
+  upkeep_note_failure(&upkeep, error);
 }
 
 RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {

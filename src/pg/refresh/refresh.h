@@ -9,6 +9,7 @@ namespace kde_pg {
 struct RefreshItem {
   int64 id;
   Oid relation;
+  DensityKey key;  // as it was then; without analysed trees
   double cost_ms;  // of its last fit
   int failures;    // since then
   TimestampTz failed_at, fitted_at;
@@ -16,7 +17,7 @@ struct RefreshItem {
   const char* reason;  // why it is stale; null: it is not
 };
 
-enum class RefreshAction { refitted, appended, fresh, skipped, failed };
+enum class RefreshAction { refitted, fresh, skipped, failed };
 const char* refresh_action_name(RefreshAction action);
 
 struct RefreshResult {

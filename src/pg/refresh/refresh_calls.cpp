@@ -1,10 +1,10 @@
 // kde_refresh, kde_refresh_all and kde_set_refresh.
-#include "pg/catalog/expression.h"
-#include "pg/fit/fit_steps.h"
-#include "pg/catalog/not_fitted.h"
-#include "pg/refresh/refresh.h"
-#include "pg/catalog/relation.h"
 #include "pg/base/result_set.h"
+#include "pg/catalog/expression.h"
+#include "pg/catalog/not_fitted.h"
+#include "pg/catalog/relation.h"
+#include "pg/fit/fit_steps.h"
+#include "pg/refresh/refresh.h"
 
 extern "C" {
 #include "access/relation.h"
@@ -39,9 +39,7 @@ void put_result(Tuplestorestate* rows, TupleDesc desc, const RefreshResult& resu
   put(4, result.reason != nullptr,
       result.reason != nullptr ? CStringGetTextDatum(result.reason) : 0);
   put(5, result.changed_rows >= 0, Int64GetDatum(result.changed_rows));
-  const bool took =
-      result.action == RefreshAction::refitted || result.action == RefreshAction::appended;
-  put(6, took, Float8GetDatum(result.total_ms));
+  put(6, result.action == RefreshAction::refitted, Float8GetDatum(result.total_ms));
   tuplestore_putvalues(rows, desc, values, nulls);
 }
 
@@ -75,8 +73,7 @@ void refresh_all(const RefreshHow& how) {
   }
   SPI_commit();
   ereport(NOTICE, (errmsg("%d densities refreshed, %d fresh, %d skipped, %d failed",
-                          counts[static_cast<int>(RefreshAction::refitted)] +
-                              counts[static_cast<int>(RefreshAction::appended)],
+                          counts[static_cast<int>(RefreshAction::refitted)],
                           counts[static_cast<int>(RefreshAction::fresh)],
                           counts[static_cast<int>(RefreshAction::skipped)],
                           counts[static_cast<int>(RefreshAction::failed)])));
@@ -103,13 +100,6 @@ void read_settings(FunctionCallInfo fcinfo, RefreshSettings* settings) {
     reject_bad(!(age <= 100.0 * 366 * SECS_PER_DAY), "max_age");
     settings->max_age = age < 0 ? -1 : age;
   }
-  if (PG_ARGISNULL(7)) return;
-  settings->append_by = read_append_by(PG_GETARG_TEXT_PP(7));
-  // Whether a column will do is seen, and said, when rows are to be appended; it must be there.
-  constexpr char kKey[] = "key:";
-  const char* by = settings->append_by;
-  if (by != nullptr && strncmp(by, kKey, strlen(kKey)) == 0)
-    (void)column_by_name(PG_GETARG_OID(0), by + strlen(kKey));
 }
 
 Datum set_refresh(FunctionCallInfo fcinfo, bool several) {
@@ -122,14 +112,11 @@ Datum set_refresh(FunctionCallInfo fcinfo, bool several) {
   const DensityKey key = several ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter)
                                  : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter);
   catalog_lock(key);
-  RefreshSettings settings;
-  int64 id;
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  const bool found = catalog_settings(key, latest, &id, &settings);
-  UnregisterSnapshot(latest);
-  if (!found) raise_not_fitted(key);
+  const CatalogEntry* entry = catalog_entry(key);
+  if (entry == nullptr) raise_not_fitted(key);
+  RefreshSettings settings = entry->settings;
   read_settings(fcinfo, &settings);
-  (void)catalog_set(key, settings);
+  catalog_set(*entry, settings);
   relation_close(relation, NoLock);
   PG_RETURN_VOID();
 }
@@ -195,4 +182,5 @@ KDE_FUNCTION(kde_refresh_all) {
 
 KDE_FUNCTION(kde_set_refresh) { return kde_pg::set_refresh(fcinfo, false); }
 
+// kde_set_refresh(regclass, text[], ...)
 KDE_FUNCTION(kde_set_refresh_columns) { return kde_pg::set_refresh(fcinfo, true); }

@@ -1,17 +1,18 @@
-// The launcher of refresh_launcher.h.
+// The background worker that starts a worker in one database after another, tells workers to yield
+// and ends those that do not.
 //
 // It keeps what it knows of databases to itself: started anew, it visits all once and learns it
 // again.
 #include "pg/refresh/refresh_launcher.h"
 
-#include "pg/catalog/changed_databases.h"
-#include "pg/device/device_program.h"
 #include "pg/base/lock_waits.h"
 #include "pg/base/options.h"
 #include "pg/base/pinned.h"
+#include "pg/base/wait_events.h"
+#include "pg/catalog/changed_databases.h"
+#include "pg/device/device_program.h"
 #include "pg/refresh/refresh_shared.h"
 #include "pg/refresh/refresh_worker.h"
-#include "pg/base/wait_events.h"
 
 extern "C" {
 #include "access/genam.h"

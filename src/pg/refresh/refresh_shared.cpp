@@ -1,4 +1,5 @@
-// The shared memory of refresh_shared.h: one small struct under one lock.
+// What the refresh launcher and its workers tell each other: one small struct in shared memory,
+// under one lock.
 #include "pg/refresh/refresh_shared.h"
 
 #include "pg/base/shared_memory.h"

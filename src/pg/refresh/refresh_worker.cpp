@@ -1,4 +1,5 @@
-// The worker of refresh_worker.h.
+// The background worker that refreshes the stale densities of one database, and what becomes of
+// errors.
 //
 // One density's error is another's chance: it is logged, noted beside the density (refresh.h), and
 // that density is left alone for kde_aqp.naptime * 2^failures, up to a day. What ends a worker is
@@ -10,9 +11,9 @@
 // next worker notes it, and goes on with the others.
 #include "pg/refresh/refresh_worker.h"
 
-#include "pg/device/device_program.h"
 #include "pg/base/options.h"
 #include "pg/base/pinned.h"
+#include "pg/device/device_program.h"
 #include "pg/refresh/refresh.h"
 
 extern "C" {
@@ -240,7 +241,6 @@ class Worker {
     disable_timeout(STATEMENT_TIMEOUT, false);
     switch (result.action) {
       case RefreshAction::refitted:
-      case RefreshAction::appended:
         report_refresh(result, LOG);
         return true;
       case RefreshAction::failed:

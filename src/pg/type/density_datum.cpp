@@ -1,7 +1,7 @@
-// The passage between a `kde` datum and the core's bytes; see density_datum.h.
+// The passage between a `kde` datum and the core's bytes, and what is checked on it.
 #include "pg/type/density_datum.h"
 
-#include "core/density/histogram_view.h"
+#include "core/kde.h"
 
 #include <cstring>
 
@@ -16,12 +16,7 @@ bool fits(const kde::Header* header, Size size) {
       static_cast<int>(header->value_type) >= kde::kValueTypes ||
       static_cast<int>(header->method) >= kde::kMethods)
     return false;
-  if (header->kind == kde::Kind::histogram)
-    return header->kernel == kde::Kernel::gaussian && !header->lattice_atoms() &&
-           size == kde::histogram_size(header, size);
-  // Counts are bounded first, so that density_size cannot overflow.
-  return header->atoms <= kde::kMaxBytes && header->knots <= kde::kMaxBytes && header->knots != 1 &&
-         size == kde::density_size(header->atoms, header->knots, header->lattice_atoms());
+  return size == kde::histogram_size(header, size);
 }
 
 [[noreturn]] void raise_corrupted() {
@@ -35,6 +30,10 @@ void check_format(const kde::Header* header, Size size) {
   constexpr Size kPrefix = offsetof(kde::Header, flags);
   if (size < kPrefix)
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("kde value is too short")));
+  if (header->version < kde::kFormatVersion)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("density of an older version of kde_aqp is not supported"),
+                    errhint("Fit it again: with kde_refresh(), kde_fit() or kde_agg().")));
   if (header->version != kde::kFormatVersion)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("density of format version %d is not supported", header->version),
@@ -43,8 +42,7 @@ void check_format(const kde::Header* header, Size size) {
     if (!kde::joint_fits(header, size)) raise_corrupted();
     return;
   }
-  if ((header->kind != kde::Kind::one_column && header->kind != kde::Kind::histogram) ||
-      static_cast<int>(header->kernel) >= kde::kKernels)
+  if (header->kind != kde::Kind::one_column || static_cast<int>(header->kernel) >= kde::kKernels)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("density of kind %d with kernel %d is not supported",
                            static_cast<int>(header->kind), static_cast<int>(header->kernel)),
@@ -62,6 +60,20 @@ const kde::Header* checked(Datum datum, bool* copied) {
 }
 
 }  // namespace
+
+bool is_outdated(Datum datum) {
+  constexpr int kPrefix = offsetof(kde::Header, flags) - VARHDRSZ;
+  struct varlena* slice = PG_DETOAST_DATUM_SLICE(datum, 0, kPrefix);
+  return VARSIZE_ANY_EXHDR(slice) == kPrefix &&
+         static_cast<std::uint8_t>(*VARDATA_ANY(slice)) < kde::kFormatVersion;
+}
+
+Datum outdated_density() {
+  kde::Header header = {};
+  header.version = kde::kFormatVersion - 1;
+  header.kind = kde::Kind::one_column;
+  return density_to_datum(&header, offsetof(kde::Header, value_type));
+}
 
 AnyDensity any_density_from_datum(Datum datum) {
   const kde::Header* header = checked(datum, nullptr);
@@ -88,7 +100,7 @@ Datum density_to_datum(const void* bytes, Size size) {
 }
 
 const char* kind_name(const kde::Header& density) {
-  return density.kind == kde::Kind::histogram ? "aggregated" : "fitted";
+  return (density.flags & kde::kFitted) != 0 ? "fitted" : "aggregated";
 }
 
 }  // namespace kde_pg

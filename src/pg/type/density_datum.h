@@ -4,8 +4,7 @@
 
 #include "pg/base/pg.h"
 
-#include "core/density/format.h"
-#include "core/joint/format.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 
@@ -14,6 +13,12 @@ struct AnyDensity {
   const kde::Header* one_column;  // fit for kde::DensityView
   const kde::JointHeader* joint;  // fit for kde::JointView
 };
+
+// Whether a non-null datum is of version 0.2.0 or older, whose densities nothing answers from any
+// more: dumps, restores and upgrades keep the place of one until it is fitted again.
+bool is_outdated(Datum datum);
+// What is left of one: palloc'ed.
+Datum outdated_density();
 
 // The density of a non-null `kde` datum, as below.
 AnyDensity any_density_from_datum(Datum datum);
@@ -30,6 +35,9 @@ const kde::Header* density_from_datum(Datum datum, bool* copied);
 // A palloc'ed `kde` datum of a density built or validated by the core.
 // bytes: `size` of them, which outlive an ereport (out_of_memory) by a memory context's care.
 Datum density_to_datum(const void* bytes, Size size);
+inline Datum density_to_datum(const kde::DensityBytes& density) {
+  return density_to_datum(density.data(), density.size());
+}
 
 // How the density came to be: "fitted" (by kde_fit) or "aggregated" (by kde_agg or rollup).
 const char* kind_name(const kde::Header& density);

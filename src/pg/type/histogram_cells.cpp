@@ -1,9 +1,9 @@
-// The cells of histogram_cells.h.
+// Unpacks all cells of an aggregated density.
 #include "pg/type/histogram_cells.h"
 
 #include "pg/base/owned.h"
 
-#include "core/density/histogram_view.h"
+#include "core/kde.h"
 
 namespace kde_pg {
 
@@ -14,7 +14,7 @@ using Cells = std::vector<kde::HistogramCell>;
 // The core's decoder lets bad_alloc pass.
 bool decode(const kde::Header* histogram, Cells* cells) {
   try {
-    kde::decode_histogram(kde::HistogramView(histogram), cells);
+    kde::decode_histogram(kde::DensityView(histogram), cells);
     return true;
   } catch (...) {
     return false;

@@ -1,25 +1,15 @@
 // kde_info(kde): what a density holds, as a record.
-#include "pg/type/density_datum.h"
 #include "pg/base/row.h"
 #include "pg/base/values.h"
+#include "pg/type/density_datum.h"
 
-#include "core/density/histogram_view.h"
-#include "core/density/text.h"
+#include "core/kde.h"
 
 #include <cmath>
 
 namespace {
 
-// Of an aggregated density its cells, which are as many steps.
-int32 knots_of(const kde::Header* h) {
-  if (h->kind != kde::Kind::histogram) return static_cast<int32>(h->knots);
-  const kde::HistogramView view(h);
-  int32 cells = 0;
-  for (int b = 0; b < view.blocks(); ++b) cells += view.block(b).last_cell + 1;
-  return cells;
-}
-
-constexpr int kColumns = 19;
+constexpr int kColumns = 18;
 
 // What there is one of.
 Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
@@ -34,7 +24,7 @@ Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
   row.put(Float8GetDatum(h.rows));
   none(2);
   row.put(Int64GetDatum(static_cast<int64>(h.sample_rows)));
-  none(9);
+  none(8);
   row.put(Int32GetDatum(static_cast<int32>(VARSIZE(&h))));
   return row.record(fcinfo);
 }
@@ -42,6 +32,13 @@ Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
 }  // namespace
 
 KDE_FUNCTION(kde_info) {
+  if (kde_pg::is_outdated(PG_GETARG_DATUM(0))) {
+    kde_pg::Row<kColumns> nothing;
+    nothing.put(0, true);
+    nothing.put(CStringGetTextDatum("outdated"));
+    for (int i = 2; i < kColumns; ++i) nothing.put(0, true);
+    PG_RETURN_DATUM(nothing.record(fcinfo));
+  }
   const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
   if (density.joint != nullptr) PG_RETURN_DATUM(joint_info(fcinfo, *density.joint));
   const kde::Header* h = density.one_column;
@@ -66,12 +63,9 @@ KDE_FUNCTION(kde_info) {
   row.put(Float8GetDatum(h->mean), !has_finite);
   row.put(Float8GetDatum(std::sqrt(h->variance)), !has_finite);
   row.put(Float8GetDatum(h->lattice_step), h->lattice_step == 0);
-  row.put(Int32GetDatum(static_cast<int32>(h->atoms)));
-  row.put(Int32GetDatum(knots_of(h)));
+  row.put(Int32GetDatum(kde::DensityView(h).steps()));
   row.put(Float8GetDatum(h->error));
-  const Size bytes = h->kind == kde::Kind::histogram
-                         ? kde::histogram_size(h, kde::kMaxBytes)
-                         : kde::density_size(h->atoms, h->knots, h->lattice_atoms());
+  const Size bytes = kde::histogram_size(h, kde::kMaxBytes);
   row.put(Int32GetDatum(static_cast<int32>(bytes)));
   PG_RETURN_DATUM(row.record(fcinfo));
 }

@@ -1,15 +1,15 @@
-// Reading and writing the binary form of joint_binary.h.
+// The binary form of a joint density, read and written: COPY BINARY, drivers.
 #include "pg/type/joint_binary.h"
 
 #include "pg/type/type_binary.h"
 
-#include "core/joint/layout.h"
-
-#include <cstring>
+#include "core/kde.h"
 
 extern "C" {
 #include "libpq/pqformat.h"
 }
+
+#include <cstring>
 
 namespace kde_pg {
 
@@ -19,7 +19,7 @@ using kde::JointColumn;
 using kde::JointHeader;
 using kde::JointLayout;
 
-constexpr int kHeaderBytes = 8 + 4 + 5 * 8 + 2 * kde::kErrorScales * 4;
+constexpr int kHeaderBytes = 8 + 4 + 6 * 8 + 2 * kde::kErrorScales * 4;
 constexpr int kColumnBytes = 4 + 3 * 4 + 4 * 8;
 // A length word is no part of what is sent.
 constexpr Size kNotSent = sizeof(kde::Header::varlena);
@@ -35,8 +35,8 @@ void receive_header(StringInfo message, JointHeader* h) {
   h->method = static_cast<kde::JointMethod>(pq_getmsgbyte(message));
   for (std::uint8_t& b : h->reserved) b = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   h->points = pq_getmsgint(message, 4);
-  for (double* x :
-       {&h->rows, &h->sample_rows, &h->own_rows, &h->sampling_variance, &h->reading_variance})
+  for (double* x : {&h->rows, &h->sample_rows, &h->own_rows, &h->sampling_variance,
+                    &h->reading_variance, &h->rows_variance})
     *x = pq_getmsgfloat8(message);
   for (float& x : h->count_error) x = pq_getmsgfloat4(message);
   for (float& x : h->mean_error) x = pq_getmsgfloat4(message);
@@ -85,6 +85,14 @@ void receive_numbers(StringInfo message, void* out, Size count) {
   for (Size i = 0; i < count; ++i) numbers[i] = pq_getmsgint(message, 4);
 }
 
+void send_numbers(StringInfo out, const char* numbers, Size count) {
+  for (Size i = 0; i < count; ++i) {
+    uint32 x;
+    std::memcpy(&x, numbers + i * sizeof x, sizeof x);
+    pq_sendint32(out, x);
+  }
+}
+
 }  // namespace
 
 struct varlena* receive_joint(StringInfo message) {
@@ -100,8 +108,9 @@ struct varlena* receive_joint(StringInfo message) {
   }
   const JointLayout at = kde::joint_layout(header, heavy, on_wire + header.columns * kNotSent);
   // Nothing is allocated but for a message that holds as much.
-  if (at.size > kde::kMaxJointBytes ||
-      bytes_left(message) != (at.marginal - at.correlation) + on_wire + (at.size - at.coordinate))
+  if (at.size > kde::kMaxJointBytes || bytes_left(message) != (at.marginal - at.correlation) +
+                                                                  on_wire + (at.box - at.effect) +
+                                                                  (at.size - at.coordinate))
     invalid_binary("length does not fit its contents");
 
   char* bytes = static_cast<char*>(palloc0(at.size));
@@ -111,7 +120,8 @@ struct varlena* receive_joint(StringInfo message) {
     std::memcpy(next, &x, sizeof x);
   }
   for (int k = 0; k < header.columns; ++k)
-    next = receive_marginal(message, &column[k], next, bytes + at.box);
+    next = receive_marginal(message, &column[k], next, bytes + at.effect);
+  receive_numbers(message, bytes + at.effect, (at.box - at.effect) / 4);
   receive_numbers(message, bytes + at.coordinate, (at.size - at.coordinate) / 4);
   std::memcpy(bytes, &header, sizeof header);
   std::memcpy(bytes + at.column, column, header.columns * sizeof(JointColumn));
@@ -133,7 +143,7 @@ void send_joint(StringInfo out, const JointHeader* density) {
   for (std::uint8_t b : density->reserved) pq_sendint8(out, b);
   pq_sendint32(out, density->points);
   for (double x : {density->rows, density->sample_rows, density->own_rows,
-                   density->sampling_variance, density->reading_variance})
+                   density->sampling_variance, density->reading_variance, density->rows_variance})
     pq_sendfloat8(out, x);
   for (float x : density->count_error) pq_sendfloat4(out, x);
   for (float x : density->mean_error) pq_sendfloat4(out, x);
@@ -159,11 +169,8 @@ void send_joint(StringInfo out, const JointHeader* density) {
     pq_sendfloat8(out, x);
   }
   for (int k = 0; k < d.columns(); ++k) send_density(out, d.marginal(k));
-  for (Size i = at.coordinate; i < at.size; i += sizeof(uint32)) {
-    uint32 x;
-    std::memcpy(&x, bytes + i, sizeof x);
-    pq_sendint32(out, x);
-  }
+  send_numbers(out, bytes + at.effect, (at.box - at.effect) / 4);
+  send_numbers(out, bytes + at.coordinate, (at.size - at.coordinate) / 4);
 }
 
 }  // namespace kde_pg

@@ -2,7 +2,8 @@
 //
 //   byte     version, kind, columns, flags, method, 0, 0, 0
 //   int32    number of points
-//   float8   rows, sample_rows, own_rows, sampling_variance, reading_variance
+//   float8   rows, sample_rows, own_rows, sampling_variance, reading_variance,
+//            rows_variance
 //   float4   count_error, mean_error
 //   of every column
 //     byte   value_type, flags
@@ -11,14 +12,14 @@
 //     float8 center, bandwidth, value_center, value_unit
 //   float8   correlation, heavy
 //            marginals, each in its own binary form (type.cpp)
-//   int32    coordinate, weight, value: the sections as stored, bit for bit
+//   int32    effect, coordinate, weight, value: the sections as stored, bit for bit
 //
 // Boxes are made anew.
 #pragma once
 
 #include "pg/base/pg.h"
 
-#include "core/joint/format.h"
+#include "core/kde.h"
 
 extern "C" {
 #include "lib/stringinfo.h"

@@ -2,29 +2,27 @@
 //
 //   value_type, kind, method, kernel, bandwidth, rows, nulls, nans, negative_infinities,
 //   positive_infinities, min, max, min_text, max_text, mean, stddev
-//   atoms      [[value, rows], ...], ascending: single values with at least one in kLeastShare of
-//   the
-//              rows; null where they are more than kMostAtoms
+//   atoms      [[value, rows], ...], ascending: single values with at least one in kLeastShare
+//              of the rows; null where they are more than kMostAtoms
 //   points     {"x": [...], "density": [...], "cdf": [...]}, as kde_points() gives them
 //   quantiles  {"fraction": [...], "value": [...]}
 //
 // Values are numbers, dates and times seconds since 1970; what JSON has no number for is null.
-#include "pg/type/density_datum.h"
-#include "pg/base/equally_spaced.h"
-#include "pg/type/histogram_cells.h"
 #include "pg/base/values.h"
+#include "pg/type/curve.h"
+#include "pg/type/density_datum.h"
+#include "pg/type/histogram_cells.h"
 
-#include "core/density/text.h"
-#include "core/integrate/integrate.h"
-
-#include <cmath>
-#include <iterator>
+#include "core/kde.h"
 
 extern "C" {
 #include "common/shortest_dec.h"
 #include "lib/stringinfo.h"
 #include "utils/json.h"
 }
+
+#include <cmath>
+#include <iterator>
 
 namespace kde_pg {
 
@@ -83,18 +81,8 @@ int find_atoms(const kde::Header* h, int most, Atom* atoms) {
     if (n < most) atoms[n] = {value, rows};
     ++n;
   };
-  if (h->kind == kde::Kind::histogram) {
-    for (const kde::HistogramCell& cell : decode_cells(h, CurrentMemoryContext))
-      if (cell.point) see(cell.value, cell.rows);
-    return n;
-  }
-  const kde::DensityView density(h);
-  double below = 0;
-  for (int i = 0; i < density.atoms(); ++i) {
-    const double rows = density.atom_cumulative_rows(i);
-    see(density.atom_value(i), rows - below);
-    below = rows;
-  }
+  for (const kde::HistogramCell& cell : decode_cells(h, CurrentMemoryContext))
+    if (cell.point) see(cell.value, cell.rows);
   return n;
 }
 
@@ -150,11 +138,12 @@ void put_curve(StringInfo out, const kde::Header& h) {
     points = 0;
   else if (h.min == h.max)
     points = 1;
-  const auto x = [&](int i) { return equally_spaced(h.min, h.max, i, points - 1); };
+  const Curve curve = {density, h.min, h.max, points};
+  const auto x = [&](int i) { return curve.x(i); };
   put_key(out, "points");
   appendStringInfoChar(out, '{');
   put_array(out, "x", points, x);
-  put_array(out, "density", points, [&](int i) { return kde::pdf(density, x(i)); });
+  put_array(out, "density", points, [&](int i) { return curve.height(i); });
   put_array(out, "cdf", points, [&](int i) { return kde::cdf(density, x(i)); });
   appendStringInfoChar(out, '}');
 

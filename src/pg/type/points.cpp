@@ -1,16 +1,16 @@
 // kde_points: a density and its distribution function at equally spaced points, as rows to plot.
-#include "pg/type/density_datum.h"
-#include "pg/base/equally_spaced.h"
 #include "pg/base/result_set.h"
 #include "pg/base/values.h"
+#include "pg/type/curve.h"
+#include "pg/type/density_datum.h"
 
-#include "core/integrate/integrate.h"
-
-#include <cmath>
+#include "core/kde.h"
 
 extern "C" {
 #include "miscadmin.h"
 }
+
+#include <cmath>
 
 namespace kde_pg {
 
@@ -59,13 +59,14 @@ KDE_FUNCTION(kde_points) {
                     errdetail("The bounds are %s and %s.", place_to_text(h->value_type, lower),
                               place_to_text(h->value_type, upper))));
   if (lower == upper) points = 1;
-  const kde::DensityView density(h);
+  const Curve curve = {kde::DensityView(h), lower, upper, points};
   for (int i = 0; i < points; ++i) {
     CHECK_FOR_INTERRUPTS();
-    const double x = equally_spaced(lower, upper, i, points - 1);
+    const double x = curve.x(i);
     char* x_text = place_to_text(h->value_type, x);
-    Datum values[kColumns] = {Float8GetDatum(x), Float8GetDatum(kde::pdf(density, x)),
-                              Float8GetDatum(kde::cdf(density, x)), CStringGetTextDatum(x_text)};
+    Datum values[kColumns] = {Float8GetDatum(x), Float8GetDatum(curve.height(i)),
+                              Float8GetDatum(kde::cdf(curve.density, x)),
+                              CStringGetTextDatum(x_text)};
     bool nulls[kColumns] = {};
     tuplestore_putvalues(rows, desc, values, nulls);
     pfree(x_text);

@@ -2,18 +2,11 @@
 //
 // Binary form, every number in network order:
 //
-//   byte     version, kind, kernel, flags, value_type, method
-//   int16    0
-//   int32    exponent, number of atoms, number of knots
-//   float8   rows ... sampling_variance: the doubles of kde::Header in its order
-//   float4   count_error, mean_error
-//   float8   atom_value[atoms], atom_rows[atoms]; or int32 atom_point[atoms], atom_mass[atoms]
-//   int32    knot_mass[knots], knot_high[knots]
-//   float4   block_moment[2 * blocks]
-//   int16    knot_low[knots], knot_slope[knots]
-//
-// and of a histogram, after its atoms
-//
+//   byte     version, kind, kernel, flags, value_type, method, and 6 of 0
+//   int32    number of atoms, number of blocks
+//   float8   rows ... known_above: the doubles of kde::Header in its order
+//   float4   count_variance, shape by shape
+//   float8   atom_value[atoms], atom_rows[atoms]
 //   int64, float8, int16, 6 bytes   first_key, rows_below, byte, last_cell ... rows_shift of a
 //   block;
 //                                   as many times as there are blocks
@@ -21,21 +14,14 @@
 //
 // Of several columns: joint_binary.h. Both readers end in kde::validate: a kde value that exists
 // obeys every rule of the format.
-#include "pg/base/pg.h"
-
-#include "core/density/histogram_view.h"
-#include "core/density/text.h"
-#include "core/joint/text.h"
-#include "pg/type/density_datum.h"
 #include "pg/base/interrupts.h"
-#include "pg/type/joint_binary.h"
 #include "pg/base/owned.h"
+#include "pg/base/pg.h"
+#include "pg/type/density_datum.h"
+#include "pg/type/joint_binary.h"
 #include "pg/type/type_binary.h"
 
-#include <bit>
-#include <cstring>
-#include <string>
-#include <vector>
+#include "core/kde.h"
 
 extern "C" {
 #include "libpq/pqformat.h"
@@ -43,6 +29,11 @@ extern "C" {
 #include "utils/memutils.h"
 #include "utils/varlena.h"
 }
+
+#include <bit>
+#include <cstring>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -52,11 +43,12 @@ using kde::Status;
 using kde_pg::invalid_binary;
 using kde_pg::Owned;
 
-using Words = std::vector<std::uint64_t>;
+// How the text of a density of version 0.2.0 begins, and all that is left of it.
+constexpr char kOutdated[] = "kde/1";
 
 // The doubles of a header, in order.
 constexpr int kHeaderDoubles =
-    (offsetof(Header, count_error) - offsetof(Header, rows)) / sizeof(double);
+    (offsetof(Header, count_variance) - offsetof(Header, rows)) / sizeof(double);
 
 // What the core builds while text is converted lives in a context of its own, so that it is
 // destroyed at once and not with the caller's context.
@@ -80,7 +72,8 @@ struct Writer {
 int bytes_left(StringInfo message) { return message->len - message->cursor; }
 
 Header receive_header(StringInfo message) {
-  constexpr int kHeaderBytes = 6 + 2 + 3 * 4 + kHeaderDoubles * 8 + 2 * kde::kErrorScales * 4;
+  constexpr int kHeaderBytes =
+      12 + 2 * 4 + kHeaderDoubles * 8 + kde::kShapes * kde::kErrorScales * 4;
   Header header = {};
   if (bytes_left(message) < 1) invalid_binary("too short");
   header.version = static_cast<std::uint8_t>(pq_getmsgbyte(message));
@@ -93,41 +86,23 @@ Header receive_header(StringInfo message) {
   header.flags = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   header.value_type = static_cast<kde::ValueType>(pq_getmsgbyte(message));
   header.method = static_cast<kde::Method>(pq_getmsgbyte(message));
-  header.reserved = static_cast<std::uint16_t>(pq_getmsgint(message, 2));
-  header.exponent = static_cast<std::int32_t>(pq_getmsgint(message, 4));
+  for (std::uint8_t& x : header.reserved) x = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   header.atoms = pq_getmsgint(message, 4);
-  header.knots = pq_getmsgint(message, 4);
+  header.blocks = pq_getmsgint(message, 4);
   double doubles[kHeaderDoubles];
   for (double& x : doubles) x = pq_getmsgfloat8(message);
   std::memcpy(&header.rows, doubles, sizeof doubles);
-  for (float& x : header.count_error) x = pq_getmsgfloat4(message);
-  for (float& x : header.mean_error) x = pq_getmsgfloat4(message);
+  for (auto& scales : header.count_variance) {
+    for (float& x : scales) x = pq_getmsgfloat4(message);
+  }
   return header;
 }
 
-// The arrays in stored order; `knots` and `atoms` are known to be small.
-void receive_arrays(StringInfo message, const Header& header, Writer* out) {
-  const std::size_t blocks =
-      header.knots == 0 ? 0 : (header.knots - 1 + kde::kBlockCells - 1) / kde::kBlockCells;
-  for (std::size_t i = 0; i < 2 * std::size_t{header.atoms}; ++i) {
-    if (header.lattice_atoms()) {
-      out->put(static_cast<std::uint32_t>(pq_getmsgint(message, 4)));
-    } else {
-      out->put(pq_getmsgfloat8(message));
-    }
-  }
-  for (std::size_t i = 0; i < 2 * std::size_t{header.knots}; ++i)
-    out->put(static_cast<std::uint32_t>(pq_getmsgint(message, 4)));
-  for (std::size_t i = 0; i < 2 * blocks; ++i) out->put(pq_getmsgfloat4(message));
-  for (std::size_t i = 0; i < 2 * std::size_t{header.knots}; ++i)
-    out->put(static_cast<std::uint16_t>(pq_getmsgint(message, 2)));
-}
-
-// The same for a histogram; what is left of the message are the cells' bits.
+// What is left of the message are the cells' bits.
 void receive_histogram(StringInfo message, const Header& header, Writer* out) {
   for (std::size_t i = 0; i < 2 * std::size_t{header.atoms}; ++i)
     out->put(pq_getmsgfloat8(message));
-  for (std::uint32_t i = 0; i < header.knots; ++i) {
+  for (std::uint32_t i = 0; i < header.blocks; ++i) {
     kde::HistogramBlock block;
     block.first_key = pq_getmsgint64(message);
     block.rows_below = pq_getmsgfloat8(message);
@@ -147,21 +122,14 @@ void receive_histogram(StringInfo message, const Header& header, Writer* out) {
 // The arrays take as many bytes on the wire.
 Size stored_size(StringInfo message, const Header& header) {
   const auto left = static_cast<Size>(bytes_left(message));
-  if (header.kind == kde::Kind::histogram) {
-    if (header.atoms > kde::kMaxBytes || header.knots > kde::kMaxBytes)
-      invalid_binary("wrong number of blocks or atoms");
-    const Size arrays =
-        header.atoms * 2 * sizeof(double) + header.knots * sizeof(kde::HistogramBlock);
-    if (left < arrays || left % sizeof(std::uint64_t) != 0 || left > kde::kMaxBytes - sizeof header)
-      invalid_binary("length does not fit its contents");
-    return sizeof header + left;
-  }
-  if (header.atoms > kde::kMaxBytes || header.knots > kde::kMaxBytes || header.knots == 1 ||
-      kde::density_size(header.atoms, header.knots, header.lattice_atoms()) > kde::kMaxBytes)
-    invalid_binary("wrong number of knots or atoms");
-  const Size size = kde::density_size(header.atoms, header.knots, header.lattice_atoms());
-  if (left != size - sizeof(Header)) invalid_binary("length does not fit its contents");
-  return size;
+  if (header.kind != kde::Kind::one_column) invalid_binary("unknown kind of density");
+  if (header.atoms > kde::kMaxBytes || header.blocks > kde::kMaxBytes)
+    invalid_binary("wrong number of blocks or atoms");
+  const Size arrays =
+      header.atoms * 2 * sizeof(double) + header.blocks * sizeof(kde::HistogramBlock);
+  if (left < arrays || left % sizeof(std::uint64_t) != 0 || left > kde::kMaxBytes - sizeof header)
+    invalid_binary("length does not fit its contents");
+  return sizeof header + left;
 }
 
 // ------------------------------------------------------------------------------ binary output
@@ -173,41 +141,18 @@ void send_header(StringInfo out, const Header& header) {
   pq_sendint8(out, header.flags);
   pq_sendint8(out, static_cast<uint8>(header.value_type));
   pq_sendint8(out, static_cast<uint8>(header.method));
-  pq_sendint16(out, header.reserved);
-  pq_sendint32(out, static_cast<uint32>(header.exponent));
+  for (const std::uint8_t x : header.reserved) pq_sendint8(out, x);
   pq_sendint32(out, header.atoms);
-  pq_sendint32(out, header.knots);
+  pq_sendint32(out, header.blocks);
   double doubles[kHeaderDoubles];
   std::memcpy(doubles, &header.rows, sizeof doubles);
   for (double x : doubles) pq_sendfloat8(out, x);
-  for (float x : header.count_error) pq_sendfloat4(out, x);
-  for (float x : header.mean_error) pq_sendfloat4(out, x);
+  for (const auto& scales : header.count_variance) {
+    for (const float x : scales) pq_sendfloat4(out, x);
+  }
 }
 
-void send_arrays(StringInfo out, const DensityView& density) {
-  const auto position = [&density](int i) {
-    return std::bit_cast<std::uint64_t>(density.knot_u(i));
-  };
-  if (density.header().lattice_atoms()) {
-    for (int i = 0; i < density.atoms(); ++i) pq_sendint32(out, density.atom_point_raw(i));
-    for (int i = 0; i < density.atoms(); ++i) pq_sendint32(out, density.atom_mass_raw(i));
-  } else {
-    for (int i = 0; i < density.atoms(); ++i) pq_sendfloat8(out, density.atom_value(i));
-    for (int i = 0; i < density.atoms(); ++i) pq_sendfloat8(out, density.atom_cumulative_rows(i));
-  }
-  for (int i = 0; i < density.knots(); ++i) pq_sendint32(out, density.knot_mass_raw(i));
-  for (int i = 0; i < density.knots(); ++i)
-    pq_sendint32(out, static_cast<uint32>(position(i) >> 32));
-  for (int b = 0; b < density.blocks(); ++b) {
-    pq_sendfloat4(out, density.block_moment(b, 1));
-    pq_sendfloat4(out, density.block_moment(b, 2));
-  }
-  for (int i = 0; i < density.knots(); ++i)
-    pq_sendint16(out, static_cast<uint16>(position(i) >> 16));
-  for (int i = 0; i < density.knots(); ++i) pq_sendint16(out, density.knot_slope_raw(i));
-}
-
-void send_histogram(StringInfo out, const kde::HistogramView& d, Size size) {
+void send_histogram(StringInfo out, const DensityView& d, Size size) {
   for (int i = 0; i < d.atoms(); ++i) pq_sendfloat8(out, d.atom_value(i));
   for (int i = 0; i < d.atoms(); ++i) pq_sendfloat8(out, d.atom_cumulative_rows(i));
   for (int b = 0; b < d.blocks(); ++b) {
@@ -258,22 +203,14 @@ kde::Header* receive_density(StringInfo message, Size* size) {
   char* bytes = static_cast<char*>(palloc(*size));
   Writer writer = {bytes};
   writer.put(header);
-  if (header.kind == kde::Kind::histogram) {
-    receive_histogram(message, header, &writer);
-  } else {
-    receive_arrays(message, header, &writer);
-  }
+  receive_histogram(message, header, &writer);
   Assert(writer.next == bytes + *size);
   return reinterpret_cast<Header*>(bytes);
 }
 
 void send_density(StringInfo out, const Header* density) {
   send_header(out, *density);
-  if (density->kind == kde::Kind::histogram) {
-    send_histogram(out, kde::HistogramView(density), kde::histogram_size(density, kde::kMaxBytes));
-  } else {
-    send_arrays(out, DensityView(density));
-  }
+  send_histogram(out, DensityView(density), kde::histogram_size(density, kde::kMaxBytes));
 }
 
 }  // namespace kde_pg
@@ -283,12 +220,14 @@ void send_density(StringInfo out, const Header* density) {
 // a function takes values alone.
 KDE_FUNCTION(kde_in) {
   const char* input = PG_GETARG_CSTRING(0);
+  constexpr Size kLength = sizeof(kOutdated) - 1;
+  if (strncmp(input, kOutdated, kLength) == 0 && (input[kLength] == '\0' || input[kLength] == ' '))
+    PG_RETURN_DATUM(kde_pg::outdated_density());
   MemoryContext work = create_work_memory();
-  Words* words = Owned<Words>::create(work);
-  std::size_t size = 0;
-  const Status status = kde::from_text(input, words, &size, kde_pg::begin_core_work(1));
+  auto* density = Owned<kde::DensityBytes>::create(work);
+  const Status status = kde::from_text(input, density, kde_pg::begin_core_work(1));
   Datum result = 0;
-  if (status.ok()) result = kde_pg::density_to_datum(words->data(), size);
+  if (status.ok()) result = kde_pg::density_to_datum(*density);
   MemoryContextDelete(work);
 
   if (status.code == kde::Code::invalid_format)
@@ -304,6 +243,7 @@ KDE_FUNCTION(kde_in) {
 
 // kde_out(kde) -> cstring.
 KDE_FUNCTION(kde_out) {
+  if (kde_pg::is_outdated(PG_GETARG_DATUM(0))) PG_RETURN_CSTRING(pstrdup(kOutdated));
   const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
   MemoryContext work = create_work_memory();
   std::string* output = Owned<std::string>::create(work);
@@ -321,6 +261,10 @@ KDE_FUNCTION(kde_out) {
 // kde_recv(internal) -> kde. Errors: 22P03 with what is wrong.
 KDE_FUNCTION(kde_recv) {
   auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
+  if (bytes_left(message) > 0 && message->data[message->cursor] == kde::kFormatVersion - 1) {
+    message->cursor = message->len;
+    PG_RETURN_DATUM(kde_pg::outdated_density());
+  }
   if (is_joint_message(message)) PG_RETURN_POINTER(kde_pg::receive_joint(message));
   Size size;
   Header* density = kde_pg::receive_density(message, &size);
@@ -332,6 +276,12 @@ KDE_FUNCTION(kde_recv) {
 
 // kde_send(kde) -> bytea.
 KDE_FUNCTION(kde_send) {
+  if (kde_pg::is_outdated(PG_GETARG_DATUM(0))) {
+    StringInfoData byte;
+    pq_begintypsend(&byte);
+    pq_sendint8(&byte, kde::kFormatVersion - 1);
+    PG_RETURN_BYTEA_P(pq_endtypsend(&byte));
+  }
   const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
   StringInfoData message;
   pq_begintypsend(&message);

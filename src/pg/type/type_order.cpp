@@ -5,16 +5,16 @@
 // alike. Other bytes may stand for the same distribution (another origin, another kind, -0 for 0,
 // the same rows read in another order): those are different values. Any other rule would make equal
 // what answers differently in the last digits. The order means nothing; it is there to sort by, as
-// DISTINCT, GROUP BY and merges do.
+// DISTINCT, GROUP BY and merges do, by the operator classes kde_ops.
 #include "pg/base/pg.h"
-
-#include <algorithm>
-#include <cstring>
 
 extern "C" {
 #include "access/detoast.h"
 #include "common/hashfn.h"
 }
+
+#include <algorithm>
+#include <cstring>
 
 namespace {
 
@@ -47,12 +47,12 @@ bool equal(FunctionCallInfo fcinfo) {
 
 }  // namespace
 
-KDE_FUNCTION(kde_eq) { PG_RETURN_BOOL(equal(fcinfo)); }
-KDE_FUNCTION(kde_ne) { PG_RETURN_BOOL(!equal(fcinfo)); }
-KDE_FUNCTION(kde_lt) { PG_RETURN_BOOL(compare(fcinfo) < 0); }
-KDE_FUNCTION(kde_le) { PG_RETURN_BOOL(compare(fcinfo) <= 0); }
-KDE_FUNCTION(kde_gt) { PG_RETURN_BOOL(compare(fcinfo) > 0); }
-KDE_FUNCTION(kde_ge) { PG_RETURN_BOOL(compare(fcinfo) >= 0); }
+KDE_FUNCTION(kde_eq) { PG_RETURN_BOOL(equal(fcinfo)); }         // =
+KDE_FUNCTION(kde_ne) { PG_RETURN_BOOL(!equal(fcinfo)); }        // <>
+KDE_FUNCTION(kde_lt) { PG_RETURN_BOOL(compare(fcinfo) < 0); }   // <
+KDE_FUNCTION(kde_le) { PG_RETURN_BOOL(compare(fcinfo) <= 0); }  // <=
+KDE_FUNCTION(kde_gt) { PG_RETURN_BOOL(compare(fcinfo) > 0); }   // >
+KDE_FUNCTION(kde_ge) { PG_RETURN_BOOL(compare(fcinfo) >= 0); }  // >=
 KDE_FUNCTION(kde_cmp) { PG_RETURN_INT32(compare(fcinfo)); }
 
 // kde_hash(kde) -> integer.

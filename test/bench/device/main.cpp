@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "core/select/lscv.h"
-#include "core/select/moments.h"
+#include "moments.h"
 #include "core/select/plugin.h"
 #include "core/select/white_sample.h"
 #include "core/sums/gaussian_sums.h"

@@ -1,0 +1,77 @@
+# Benchmarks and accuracy: ratios within one run, on a machine that is otherwise idle.
+
+build/bench/bench: $(call in,plain,$(wildcard test/bench/*.cpp)) $(CORE_OBJS)
+	@mkdir -p $(@D)
+	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS) -lbenchmark -lpthread
+
+bench: ## benchmarks of the core (ratios in one run)
+	+@scripts/deps.sh bench </dev/null && $(MAKE) --no-print-directory build/bench/bench
+	build/bench/bench
+
+# Real columns, a folder of CSV files (test/accuracy). PART: columns (each by itself), shapes (every shape
+# of question, on made columns too), joint (densities of several) or all. JOINT: tables and columns of the
+# joint part, as TABLE:COLUMN,COLUMN ... Without it those that something is asked of. A comparator that cannot
+# be installed is left out, and named in the report.
+ACCURACY_SRCS := $(wildcard test/accuracy/*.cpp)
+PART  ?= all
+JOINT ?=
+
+build/accuracy/accuracy: $(call in,plain,$(ACCURACY_SRCS)) $(CORE_OBJS)
+	@mkdir -p $(@D)
+	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS)
+
+accuracy: ## errors and coverage on real columns [DATA=folder of CSV files PART=columns|shapes|joint|all]
+	+@scripts/deps.sh accuracy </dev/null || echo "going on without what is missing"
+	+@$(MAKE) --no-print-directory build/accuracy/accuracy
+	+build/accuracy/accuracy '$(subst ','\'',$(ACCURACY_DATA))' build/accuracy '$(PART)' '$(JOINT)' </dev/null
+
+# kde_agg beside avg() and a t-digest (test/bench/agg): speed, groups, rollup, answers, and errors on
+# the columns of `make accuracy`. A quick run: make bench-agg ROWS=100000 GENERATED_ROWS=20000
+BENCH_AGG = build/bench/agg
+ROWS     ?= 10000000
+RUNS     ?= 5
+GENERATED_ROWS ?= 1000000
+SECTIONS ?= speed rollup groups answers accuracy
+
+$(BENCH_AGG)/accuracy_script: $(call in,plain,test/bench/agg/accuracy_script.cpp \
+                                $(filter-out %/main.cpp,$(ACCURACY_SRCS))) $(CORE_OBJS)
+	@mkdir -p $(@D)
+	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS)
+
+bench-agg: ## kde_agg beside avg() and t-digest [ROWS=n RUNS=n SECTIONS=names DATA=folder]
+	+@scripts/deps.sh accuracy </dev/null || echo "going on without what is missing"
+	+@$(MAKE) --no-print-directory -s all $(BENCH_AGG)/accuracy_script
+	@rm -f $(BENCH_AGG)/columns.sql
+	@if [ -d '$(subst ','\'',$(ACCURACY_DATA))' ]; then $(BENCH_AGG)/accuracy_script \
+	  '$(subst ','\'',$(ACCURACY_DATA))' $(BENCH_AGG) $(GENERATED_ROWS) >$(BENCH_AGG)/columns.sql; fi
+	+@ROWS=$(ROWS) RUNS=$(RUNS) SECTIONS='$(SECTIONS)' \
+	  test/bench/agg/run.sh $(BENCH_AGG)/columns.sql </dev/null
+
+# Joint densities in SQL (test/bench/joint): what an answer costs, fits of 16 columns. A quick run:
+# make bench-joint POINTS=2000 FIT_ROWS=1000
+POINTS   ?= 10000
+FIT_ROWS ?= 16384
+bench-joint: SECTIONS = answers fits
+bench-joint: RUNS = 11
+bench-joint: ## answers and fits of several columns in SQL [POINTS=n FIT_ROWS=n RUNS=n SECTIONS=names]
+	+@scripts/deps.sh test </dev/null
+	+@$(MAKE) --no-print-directory -s all
+	+@POINTS=$(POINTS) FIT_ROWS=$(FIT_ROWS) RUNS=$(RUNS) SECTIONS='$(SECTIONS)' \
+	  test/bench/joint/run.sh </dev/null
+
+# What the extension costs others' DDL (test/bench/ddl). A quick run: make bench-ddl TABLES=2000
+# RESTORED=300 PARTITIONS=500
+TABLES     ?= 40000
+COMMANDS   ?= 100
+RESTORED   ?= 3000
+ROUNDS     ?= 9
+RESTORES   ?= 3
+PARTITIONS ?= 8000
+bench-ddl: SECTIONS = commands restores densities
+bench-ddl: ## what it costs others' DDL [TABLES=n RESTORED=n PARTITIONS=n ROUNDS=n RESTORES=n SECTIONS=names]
+	+@scripts/deps.sh test </dev/null
+	+@$(MAKE) --no-print-directory -s all
+	+@TABLES=$(TABLES) COMMANDS=$(COMMANDS) RESTORED=$(RESTORED) ROUNDS=$(ROUNDS) RESTORES=$(RESTORES) \
+	  PARTITIONS=$(PARTITIONS) SECTIONS='$(SECTIONS)' test/bench/ddl/run.sh </dev/null
+
+.PHONY: bench accuracy bench-agg bench-joint bench-ddl

@@ -1,0 +1,55 @@
+# Sourced by .ci/run and scripts/test_long.sh: checks one after another, each counted and timed.
+
+passed=0
+failed=0
+times=
+jobs=$(nproc 2>/dev/null || echo 2)
+export WERROR=-Werror  # a warning is a failure here
+
+# Compilers by way of ccache, where it is there.
+[ ! -d /usr/lib/ccache ] || export PATH=/usr/lib/ccache:$PATH CCACHE_NOHASHDIR=yes CCACHE_SLOPPINESS=time_macros
+
+timed() {  # name start
+  times+=$(printf '%6d s  %s' $((SECONDS - $2)) "$1")$'\n'
+}
+
+check() {  # name command...
+  local name=$1 start=$SECONDS
+  shift
+  printf '\n=== %s ===\n' "$name"
+  if "$@"; then
+    passed=$((passed + 1))
+    printf '%s: passed (%d s)\n' "$name" $((SECONDS - start))
+  else
+    failed=$((failed + 1))
+    printf '%s: FAILED (%d s)\n' "$name" $((SECONDS - start))
+  fi
+  timed "$name" "$start"
+}
+
+# A command that counts for itself: its last line "N passed, N failed" (make adds one after a failure).
+check_counted() {  # name command...
+  local name=$1 start=$SECONDS log status count
+  shift
+  mkdir -p build/log
+  log=build/log/check_${name// /_}
+  printf '\n=== %s ===\n' "$name"
+  "$@" 2>&1 | tee "$log"
+  status=${PIPESTATUS[0]}
+  count=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
+  if [[ $count =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    passed=$((passed + BASH_REMATCH[1]))
+    failed=$((failed + BASH_REMATCH[2]))
+    [ "$status" -eq 0 ] || [ "${BASH_REMATCH[2]}" -gt 0 ] || failed=$((failed + 1))
+  else
+    echo "$name did not reach its end"
+    failed=$((failed + 1))
+  fi
+  timed "$name" "$start"
+}
+
+finish() {
+  printf '\n=== times ===\n%s%6d s  all\n' "$times" "$SECONDS"
+  printf '\n%d passed, %d failed\n' "$passed" "$failed"
+  [ "$failed" -eq 0 ]
+}

@@ -1,0 +1,251 @@
+// The stored form of a joint density of 2 to 16 columns: Kind::joint.
+//
+// A sample of the table's rows, each a point; a kernel around each of them; the density of every
+// column by itself (its marginal), added up from all rows that were read. What a box counts is
+//
+//   sum_i own_rows [t_i in box] + w_i P(t_i + e in box),   e ~ N(0, P),   P a correlation matrix,
+//
+// over the points' coordinates t, which are in units of the kernel's bandwidth on axes of two
+// kinds (axis.h): linear, t = (x - center)/bandwidth, for the methods by name, whose answers are
+// the plain kernel sum (own_rows is 0, all w_i are equal); or the normal scores of the column's
+// marginal, for automatic (P is the unit matrix).
+//
+//   offset  what
+//   0       JointHeader
+//   ...     JointColumn column[columns]
+//   ...     double  correlation[columns (columns - 1)/2]   P below its diagonal, row by row; with
+//                                                          kCorrelated only
+//   ...     double  heavy[...]         heavy values, ascending, column after column (axis.h)
+//   ...     marginals, column after column: each a Kind::histogram of marginal_bytes bytes, a
+//           multiple of 8
+//   ...     float   effect[...][kErrorScales]   design effects: of counts, of every two columns
+//                   in the order of correlation[]; of means of every column, two and two, where it
+//                   has no bounds and where it has some
+//   ...     float   box[blocks][columns][2]         least and greatest coordinate in the block,
+//                                                   filling among them
+//   ...     float   coordinate[blocks][columns][kJointBlock]
+//   ...     float   weight[blocks][kJointBlock]      with kWeights only
+//   ...     int32   value[blocks][columns][kJointBlock]   with kValues only: the bits of a float f,
+//                   value = value_center + value_unit f; or with kLatticeValues the number k of the
+//                   lattice point lattice_offset + k lattice_step (Header::lattice_point of the
+//                   marginal). 0 where the value is not finite, and in filling
+//
+// Points lie in blocks of kJointBlock in an order in which neighbours are near. The last block is
+// filled up with points of no weight that lie nowhere (kNowhere in every column). Numbers have the
+// machine's byte order; the wire format (src/pg/type) sends field by field in network order.
+#pragma once
+
+#include "core/density/format.h"
+#include "core/room.h"
+#include "core/status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace kde {
+
+inline constexpr int kMaxColumns = 16;
+inline constexpr int kJointBlock = 64;
+// A joint density is at most that large; its sample is thinned to a budget of the caller's.
+inline constexpr std::size_t kMaxJointBytes = std::size_t{64} << 20;
+// Heavy values of a column, each with a share of 1/256 of the rows or more.
+inline constexpr std::uint32_t kMaxHeavy = 256;
+// Bandwidths of normal scores are at least that, so that coordinates are at most kFarthest.
+inline constexpr double kLeastScoreBandwidth = 1e-4;
+// The least eigenvalue of P.
+inline constexpr double kLeastEigenvalue = 1e-12;
+
+// Coordinates of what is not a finite value, beyond those of any that is. Of a row whose value is
+// NULL, and of filling, kNowhere: no bound on the column holds there.
+inline constexpr float kFarthest = 9e5F;  // no finite value's coordinate is farther from 0
+inline constexpr float kNegativeInfinity = -1e6F;
+inline constexpr float kPositiveInfinity = 1e6F;
+inline constexpr float kNotANumber = 2e6F;
+inline constexpr float kNowhere = 4e6F;
+
+enum class JointMethod : std::uint8_t {
+  automatic = 0,  // normal scores, product kernel, calibrated weights
+  lscv = 1,
+  lscv_matrix = 2,
+  lscv_diagonal = 3,
+  plugin_product = 4,
+  normal_reference = 5,
+  scott = 6,
+};
+inline constexpr int kJointMethods = 7;
+
+enum JointFlags : std::uint8_t {
+  kJointEveryRowRead = 1,  // marginals and totals are exact
+  kCorrelated = 2,         // P is not the unit matrix
+  kWeights = 4,            // else every point's weight is (rows - own_rows points)/points
+  kValues = 8,             // else value = center + bandwidth coordinate; all axes are then linear
+};
+
+enum JointColumnFlags : std::uint8_t {
+  kNormalScores = 1,   // of its axis; else linear
+  kLatticeValues = 2,  // value[] holds lattice points
+};
+
+struct JointHeader {
+  std::uint32_t varlena;  // PostgreSQL's length word; no part of the density
+  std::uint8_t version;   // kFormatVersion
+  Kind kind;              // joint
+  std::uint8_t columns;   // 2 .. kMaxColumns
+  std::uint8_t flags;
+  JointMethod method;
+  std::uint8_t reserved[3];  // 0
+  std::uint32_t points;      // >= 2
+  double rows;               // rows the density stands for, with NULL or without: [1, 2^62]
+  double sample_rows;        // rows of the sample that the bandwidth was chosen from, >= points
+  double own_rows;           // rows that each point stands for by itself: [0, rows/points]
+  // A count of the fraction p of the rows that were read by the points among them has the variance
+  //   rows^2 p (1 - p) sampling_variance / points,
+  // and that of the table's by the rows that were read the same with reading_variance, as if these
+  // had come one by one: times the design effect of sampling by blocks, and of its strata. 0 where
+  // nothing was sampled.
+  double sampling_variance, reading_variance;
+  double rows_variance;  // of the number of rows itself, over its square, as Header's
+  // The mean squared error of this density's counts and means over boxes that hold the fraction
+  // 4^-(i + 1) of the rows, divided by the raw sample's variance; measured when it was built.
+  float count_error[kErrorScales];
+  float mean_error[kErrorScales];
+
+  std::size_t blocks() const { return (points + std::size_t{kJointBlock} - 1) / kJointBlock; }
+};
+static_assert(sizeof(JointHeader) == 16 + 6 * sizeof(double) + 2 * kErrorScales * sizeof(float));
+
+struct JointColumn {
+  ValueType value_type;
+  std::uint8_t flags;
+  std::uint16_t reserved;  // 0
+  std::uint32_t heavy;     // number of heavy values; 0 on linear axes
+  std::uint32_t marginal_bytes;
+  std::uint32_t reserved2;  // 0
+  double center;            // of a linear axis; else 0
+  // Of a linear axis in units of x, > 0; else of normal scores, in [kLeastScoreBandwidth, 1].
+  double bandwidth;
+  double value_center, value_unit;  // unit > 0
+};
+// The float f that is stored of a finite value x: whoever stores or compares values rounds so. What
+// is farther than a float of that unit tells is as far as one can be.
+inline constexpr double kMostRaw = 1e38;
+float raw_number(const JointColumn& c, double x);
+static_assert(sizeof(JointColumn) == 16 + 4 * sizeof(double));
+
+// Bytes of a joint density of that shape. heavy: of all columns; marginals: bytes of all.
+std::size_t joint_size(const JointHeader& header, std::size_t heavy, std::size_t marginal_bytes);
+
+// Read access. Holds pointers into the bytes; trivially copyable.
+class JointView {
+ public:
+  // bytes: 8-byte aligned, validated (or built by this library).
+  explicit JointView(const void* bytes);
+
+  const JointHeader& header() const { return *header_; }
+  int columns() const { return header_->columns; }
+  std::size_t blocks() const { return header_->blocks(); }
+  const JointColumn& column(int k) const { return column_[k]; }
+  bool correlated() const { return (header_->flags & kCorrelated) != 0; }
+  bool has_weights() const { return weight_ != nullptr; }
+  // Rows that a point's kernel spreads, where there are no weights.
+  double equal_weight() const {
+    const double rows = header_->rows - header_->own_rows * header_->points;
+    return rows > 0 ? rows / header_->points : 0;
+  }
+  // P_jk.
+  double correlation(int j, int k) const {
+    if (j == k) return 1;
+    if (!correlated()) return 0;
+    const int r = j > k ? j : k, c = j > k ? k : j;
+    return correlation_[r * (r - 1) / 2 + c];
+  }
+  // Design effects by scale (ratio_at): of counts in boxes on two columns, of means of a column.
+  using Scales = float[kErrorScales];
+  const Scales& count_effect(int j, int k) const {
+    const int r = j > k ? j : k, c = j > k ? k : j;
+    return effect_[r * (r - 1) / 2 + c];
+  }
+  const Scales& mean_effect(int k, bool bounded) const {
+    return effect_[columns() * (columns() - 1) / 2 + 2 * k + (bounded ? 1 : 0)];
+  }
+  std::span<const double> heavy(int k) const { return {heavy_[k], column_[k].heavy}; }
+  // The column's own density, as a fit of it alone makes it; each of its rows stands for
+  // marginal_scale(k) rows of the table.
+  const Header* marginal(int k) const { return marginal_[k]; }
+  double marginal_scale(int k) const {
+    const double read = marginal_[k]->rows + marginal_[k]->nulls;
+    return read > 0 ? header_->rows / read : 1;
+  }
+
+  // Of block b; kJointBlock numbers each.
+  const float* coordinates(std::size_t b, int k) const {
+    return coordinate_ + (b * header_->columns + static_cast<std::size_t>(k)) * kJointBlock;
+  }
+  const float* weights(std::size_t b) const { return weight_ + b * kJointBlock; }
+  const std::int32_t* raw_values(std::size_t b, int k) const {
+    return value_ + (b * header_->columns + static_cast<std::size_t>(k)) * kJointBlock;
+  }
+  float least(std::size_t b, int k) const {
+    return box_[2 * (b * header_->columns + static_cast<std::size_t>(k))];
+  }
+  float greatest(std::size_t b, int k) const {
+    return box_[2 * (b * header_->columns + static_cast<std::size_t>(k)) + 1];
+  }
+  // The value of point i of block b, whose coordinate is finite (at most kFarthest from 0).
+  double value(std::size_t b, int k, int i) const;
+
+ private:
+  const JointHeader* header_;
+  const JointColumn* column_;
+  const double* correlation_ = nullptr;
+  const double* heavy_[kMaxColumns] = {};
+  const Header* marginal_[kMaxColumns] = {};
+  const Scales* effect_ = nullptr;
+  const float* box_ = nullptr;
+  const float* coordinate_ = nullptr;
+  const float* weight_ = nullptr;
+  const std::int32_t* value_ = nullptr;
+};
+
+// The parts of a joint density, to be written by encode_joint().
+struct JointParts {
+  JointHeader header{};             // version, kind, points, columns are set by it
+  std::vector<JointColumn> column;  // heavy, marginal_bytes are set by it
+  std::vector<double> correlation;  // as stored
+  std::vector<std::vector<double>> heavy;
+  std::vector<DensityBytes> marginal;  // each a Kind::histogram
+  std::vector<float> effect;           // as stored; none: 0
+  // n x columns, row by row; weight: n, or none; value: n x columns, or none.
+  std::vector<float> coordinate;
+  std::vector<float> weight;
+  std::vector<std::int32_t> value;
+};
+
+// Orders the points, cuts them into blocks and writes all parts: the same parts, the same bytes.
+// Varlena words are 0, and so are values of coordinates that are not finite. Validates what it
+// wrote. Errors: invalid_format, out_of_memory, too_large; internal for parts of unequal length.
+Status encode_joint(const JointParts& parts, DensityBytes* density) noexcept;
+
+// Bytes of a joint density whose first `available` bytes are given, as far as its header and
+// columns tell; 0 where they cannot be one.
+std::size_t joint_size(const void* bytes, std::size_t available);
+
+// Whether all parts of a joint density, its marginals' among them, are within its `size` bytes, and
+// its enumerations are known: what reads rely on, whatever else the bytes are. Cheap: looks at no
+// point.
+bool joint_fits(const void* bytes, std::size_t size);
+
+// Every rule of this file, checked on bytes of unknown origin: sizes, enumerations, finite and
+// ordered fields, marginals that are valid histograms of the column's type, P positive definite,
+// coordinates finite or one of the four, boxes that are their blocks', values that are finite,
+// weights >= 0 that add up to what own_rows leaves of the rows (to 1e-5 of them), filling.
+// bytes: 8-byte aligned. Errors: invalid_format with what is wrong.
+Status validate_joint(const void* bytes, std::size_t size) noexcept;
+
+const char* joint_method_name(JointMethod method);  // "auto", "lscv", "lscv_matrix", ...
+bool parse_joint_method(const char* name, JointMethod* method);
+const char* joint_method_list();  // "auto, lscv, ... and scott", for messages
+
+}  // namespace kde

@@ -1,0 +1,180 @@
+// The rules of joint_format.h, checked on bytes of unknown origin.
+#include "core/density/histogram_view.h"
+#include "core/density/joint_format.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace kde {
+
+namespace {
+
+Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
+Status invalid(const char* what, int column) {
+  return Status::error(Code::invalid_format, "%s (column %d)", what, column + 1);
+}
+
+bool nonnegative(double x) { return std::isfinite(x) && x >= 0; }
+
+// Weights and own rows add up to the rows, to a share of them: what single precision leaves.
+constexpr double kRowsSlack = 1e-5;
+
+Status validate_header(const JointHeader& h) {
+  if (h.version != kFormatVersion)
+    return Status::error(Code::invalid_format, "unknown format version %d", int{h.version});
+  if (h.kind != Kind::joint) return invalid("not a joint density");
+  if (h.columns < 2 || h.columns > kMaxColumns) return invalid("number of columns is out of range");
+  if ((h.flags & ~(kJointEveryRowRead | kCorrelated | kWeights | kValues)) != 0)
+    return invalid("unknown flags");
+  if (static_cast<int>(h.method) >= kJointMethods) return invalid("unknown method");
+  if (h.reserved[0] != 0 || h.reserved[1] != 0 || h.reserved[2] != 0)
+    return invalid("reserved field is not 0");
+  if (h.points < 2) return invalid("fewer than two points");
+  for (double x : {h.rows, h.sample_rows, h.own_rows, h.sampling_variance, h.reading_variance,
+                   h.rows_variance}) {
+    if (!nonnegative(x)) return invalid("a count or a variance is negative or not finite");
+  }
+  if (!(h.rows >= 1 && h.rows <= 0x1p62)) return invalid("number of rows is out of range");
+  if (!(h.sample_rows >= h.points && h.sample_rows <= 0x1p62))
+    return invalid("number of sample rows is out of range");
+  if (!(h.own_rows * h.points <= h.rows * (1 + 1e-9)))
+    return invalid("own rows of the points exceed the rows");
+  for (int i = 0; i < kErrorScales; ++i) {
+    if (!nonnegative(h.count_error[i]) || !nonnegative(h.mean_error[i]))
+      return invalid("an error ratio is negative or not finite");
+  }
+  return Status::success();
+}
+
+Status validate_column(const JointView& d, int k) {
+  const JointColumn& c = d.column(k);
+  const bool values = (d.header().flags & kValues) != 0;
+  if (static_cast<int>(c.value_type) >= kValueTypes) return invalid("unknown value type", k);
+  if ((c.flags & ~(kNormalScores | kLatticeValues)) != 0) return invalid("unknown flags", k);
+  if (c.reserved != 0 || c.reserved2 != 0) return invalid("reserved field is not 0", k);
+  if ((c.flags & kLatticeValues) != 0 && !values)
+    return invalid("lattice values without values", k);
+  if (!std::isfinite(c.center) || !std::isfinite(c.bandwidth) || !std::isfinite(c.value_center) ||
+      !std::isfinite(c.value_unit))
+    return invalid("a position or unit is not finite", k);
+  if (!(c.bandwidth > 0 && c.value_unit > 0))
+    return invalid("a bandwidth or unit is not positive", k);
+  if ((c.flags & kNormalScores) != 0) {
+    if (!values) return invalid("normal scores without values", k);
+    if (d.correlated()) return invalid("normal scores with correlated kernels", k);
+    if (c.center != 0) return invalid("center of normal scores is not 0", k);
+    if (!(c.bandwidth >= kLeastScoreBandwidth && c.bandwidth <= 1))
+      return invalid("bandwidth of normal scores is out of range", k);
+  } else if (c.heavy != 0) {
+    return invalid("heavy values on a linear axis", k);
+  }
+  const std::span<const double> heavy = d.heavy(k);
+  for (std::size_t i = 0; i < heavy.size(); ++i) {
+    if (!std::isfinite(heavy[i]) || (i > 0 && heavy[i] <= heavy[i - 1]))
+      return invalid("heavy values are not finite and ascending", k);
+  }
+  const Header& m = *d.marginal(k);
+  if (Status s = validate_one_column(&m, c.marginal_bytes); !s.ok()) {
+    return Status::error(Code::invalid_format, "%.180s (marginal of column %d)", s.message, k + 1);
+  }
+  if (m.varlena != 0) return invalid("length word of a marginal is not 0", k);
+  if (m.kernel != Kernel::gaussian) return invalid("marginal of another kernel", k);
+  if (m.value_type != c.value_type) return invalid("marginal of another type", k);
+  if ((c.flags & kLatticeValues) != 0 && !(m.lattice_step > 0))
+    return invalid("lattice values without a lattice", k);
+  return Status::success();
+}
+
+// P less kLeastEigenvalue of the unit matrix has a Cholesky factor: so has every part of P.
+Status validate_correlation(const JointView& d) {
+  if (!d.correlated()) return Status::success();
+  double factor[kMaxColumns][kMaxColumns];
+  for (int j = 0; j < d.columns(); ++j) {
+    for (int k = 0; k <= j; ++k) {
+      const double r = d.correlation(j, k);
+      if (!(std::fabs(r) <= 1)) return invalid("a correlation is outside [-1, 1]");
+      double rest = j == k ? 1 - kLeastEigenvalue : r;
+      for (int i = 0; i < k; ++i) rest -= factor[j][i] * factor[k][i];
+      if (j == k && !(rest > 0)) return invalid("correlations are not positive definite");
+      factor[j][k] = j == k ? std::sqrt(rest) : rest / factor[k][k];
+    }
+  }
+  return Status::success();
+}
+
+bool is_special(float t) {
+  return t == kNegativeInfinity || t == kPositiveInfinity || t == kNotANumber || t == kNowhere;
+}
+
+Status validate_points_of(const JointView& d, std::size_t b, int k, int points) {
+  const float* t = d.coordinates(b, k);
+  float least = t[0];
+  float greatest = t[0];
+  for (int i = 0; i < kJointBlock; ++i) {
+    const bool finite = std::fabs(t[i]) <= kFarthest;
+    if (!finite && !is_special(t[i])) return invalid("a coordinate is out of range", k);
+    if (i >= points && t[i] != kNowhere) return invalid("filling lies somewhere", k);
+    least = std::min(least, t[i]);
+    greatest = std::max(greatest, t[i]);
+    if ((d.header().flags & kValues) != 0 && !finite && d.raw_values(b, k)[i] != 0)
+      return invalid("a value that is not finite is not 0", k);
+    if (finite && !std::isfinite(d.value(b, k, i))) return invalid("a value is not finite", k);
+  }
+  if (d.least(b, k) != least || d.greatest(b, k) != greatest)
+    return invalid("a block's box does not fit its points", k);
+  return Status::success();
+}
+
+Status validate_effects(const JointView& d) {
+  for (int j = 0; j < d.columns(); ++j) {
+    for (int i = 0; i < kErrorScales; ++i) {
+      bool valid =
+          nonnegative(d.mean_effect(j, false)[i]) && nonnegative(d.mean_effect(j, true)[i]);
+      for (int k = 0; k < j; ++k) valid = valid && nonnegative(d.count_effect(j, k)[i]);
+      if (!valid) return invalid("a design effect is negative or not finite", j);
+    }
+  }
+  return Status::success();
+}
+
+Status validate_points(const JointView& d) {
+  const JointHeader& h = d.header();
+  double weights = 0;
+  for (std::size_t b = 0; b < d.blocks(); ++b) {
+    const int points =
+        static_cast<int>(std::min<std::size_t>(kJointBlock, h.points - b * kJointBlock));
+    for (int k = 0; k < d.columns(); ++k) {
+      if (Status s = validate_points_of(d, b, k, points); !s.ok()) return s;
+    }
+    if (!d.has_weights()) continue;
+    for (int i = 0; i < kJointBlock; ++i) {
+      const float w = d.weights(b)[i];
+      if (!nonnegative(w) || (i >= points && w != 0))
+        return invalid("a weight is negative or not finite");
+      weights += w;
+    }
+  }
+  if (d.has_weights() &&
+      !(std::fabs(weights + h.own_rows * h.points - h.rows) <= kRowsSlack * h.rows))
+    return invalid("rows do not add up");
+  return Status::success();
+}
+
+}  // namespace
+
+Status validate_joint(const void* bytes, std::size_t size) noexcept {
+  if (size < sizeof(JointHeader)) return invalid("too short");
+  if (size > kMaxJointBytes) return invalid("longer than 64 MB");
+  if (Status s = validate_header(*static_cast<const JointHeader*>(bytes)); !s.ok()) return s;
+  if (joint_size(bytes, size) != size) return invalid("length does not fit its contents");
+  const JointView d(bytes);
+  for (int k = 0; k < d.columns(); ++k) {
+    if (Status s = validate_column(d, k); !s.ok()) return s;
+  }
+  if (Status s = validate_correlation(d); !s.ok()) return s;
+  if (Status s = validate_effects(d); !s.ok()) return s;
+  return validate_points(d);
+}
+
+}  // namespace kde

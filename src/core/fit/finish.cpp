@@ -1,0 +1,228 @@
+// See finish.h.
+#include "core/fit/finish.h"
+
+#include "core/density/histogram.h"
+#include "core/estimate/atoms.h"
+#include "core/estimate/lattice.h"
+#include "core/select/line_bandwidth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <numeric>
+
+namespace kde {
+
+namespace {
+
+constexpr double kHeap = 4;
+constexpr std::size_t kNeighbours = 10;  // to either side
+constexpr double kMostDouble = std::numeric_limits<double>::max();
+// Up to here the plug-in's sums take fewer instructions pair by pair (weighted_pairs.h).
+constexpr std::size_t kFewWeighted = 100;
+
+class Finishing {
+ public:
+  Finishing(const Summary& summary, const FinishOptions& options, const Control& control)
+      : summary_(summary), options_(options), control_(control) {
+    cells_.reserve(summary.cells());
+    for (std::size_t i = 0; i < summary.cells(); ++i) cells_.push_back(summary.cell(i));
+  }
+
+  Status run(DensityBytes* density) {
+    describe_rows();
+    find_lattice_of_cells();
+    if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    if (Status s = select(); !s.ok()) return s;
+    const double rows = header_.rows;
+    const double slack = rows > 0 ? summary_.error_rows() / rows : 0;
+    return encode_histogram(header_, cells_, slack, options_.budget, density);
+  }
+
+ private:
+  bool automatic() const { return options_.method == Method::automatic; }
+
+  void describe_rows() {
+    const Summary::Specials& s = summary_.specials();
+    const SummaryTotals& t = summary_.totals();
+    Header& h = header_;
+    h.kernel = Kernel::gaussian;
+    h.flags = static_cast<std::uint8_t>((summary_.sampling().any ? 0 : kEveryRowRead) |
+                                        (automatic() ? kBounded : 0));
+    h.value_type = options_.value_type;
+    h.method = automatic() ? Method::plugin : options_.method;
+    h.nulls = s.nulls;
+    h.nans = s.nans;
+    h.negative_infinities = s.negative_infinities;
+    h.positive_infinities = s.positive_infinities;
+    h.rows = t.rows() + s.nans + s.negative_infinities + s.positive_infinities;
+    h.sample_rows = t.count();
+    h.known_below = -std::numeric_limits<double>::infinity();
+    h.known_above = std::numeric_limits<double>::infinity();
+    if (h.rows > 0) summary_.sampling().describe(&h);
+    // Sums of fractional weights may round to some ulps more than their parts.
+    while (t.count() == 0 && h.finite_rows() > 0) h.rows = std::nextafter(h.rows, 0.0);
+    if (t.count() > 0) {
+      h.min = t.min();
+      h.max = t.max();
+      h.mean = t.mean();
+      h.variance = t.variance();
+    }
+  }
+
+  // The boundaries of the cells are values that occurred: a lattice that has them all is the
+  // column's, as far as anyone can tell.
+  void find_lattice_of_cells() {
+    if (cells_.empty()) return;
+    Header found = header_;
+    if (options_.lattice_step > 0) {
+      found.lattice_step = options_.lattice_step;
+    } else {
+      std::vector<WeightedValue> distinct;
+      distinct.reserve(cells_.size());
+      for (const HistogramCell& cell : cells_) {
+        if (distinct.empty() || distinct.back().value < cell.value) {
+          distinct.push_back({cell.value, cell.rows});
+        } else {
+          distinct.back().weight += cell.rows;
+        }
+      }
+      const Lattice lattice = find_lattice(distinct, control_);
+      if (!lattice) return;
+      found.lattice_step = lattice.step();
+      found.lattice_offset = lattice.value(0);
+      found.lattice_scale = lattice.scale;
+    }
+    if (!lattice_resolved(found)) return;
+    for (const HistogramCell& cell : cells_) {
+      const double k = std::nearbyint((cell.value - found.lattice_offset) / found.lattice_step);
+      if (found.lattice_point(k) != cell.value) return;
+    }
+    header_ = found;
+  }
+
+  // Each cell's rows in its middle.
+  std::vector<WeightedValue> middles() const {
+    std::vector<WeightedValue> out;
+    out.reserve(cells_.size());
+    double low = cells_.front().value;
+    for (const HistogramCell& cell : cells_) {
+      out.push_back({cell.point ? cell.value : std::midpoint(low, cell.value), cell.rows});
+      low = cell.value;
+    }
+    return out;
+  }
+
+  // The same without the heaps, values that have rows of their own. Where all values are known they
+  // are told as in a sample; else a heap is a point that no cell may be joined to and that has more
+  // than kHeap times the rows of its neighbours' median, which on a lattice are left to it.
+  std::vector<WeightedValue> without_heaps() const {
+    const bool lattice = header_.lattice_step > 0;
+    std::vector<WeightedValue> all = middles();
+    const double limit = summary_.join_limit();
+    if (limit == 0) {
+      const double row = summary_.totals().rows() / summary_.totals().count();
+      AtomSplit split = split_atoms(all, lattice, row);
+      const bool varied =
+          split.rest.size() > 1 && split.rest.front().value < split.rest.back().value;
+      return varied ? std::move(split.rest) : std::move(all);
+    }
+    std::vector<WeightedValue> out;
+    out.reserve(all.size());
+    std::vector<double> near;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      WeightedValue v = all[i];
+      if (cells_[i].point && v.weight > limit) {
+        near.clear();
+        const std::size_t end = std::min(i + kNeighbours + 1, all.size());
+        for (std::size_t j = i - std::min(i, kNeighbours); j < end; ++j)
+          if (j != i) near.push_back(all[j].weight);
+        const auto middle = near.begin() + static_cast<std::ptrdiff_t>(near.size() / 2);
+        std::nth_element(near.begin(), middle, near.end());
+        if (v.weight > kHeap * *middle) v.weight = lattice ? *middle : 0;
+      }
+      if (v.weight > 0) out.push_back(v);
+    }
+    return out;
+  }
+
+  // What the bandwidth is selected from, in units of about 1. A method by name is told of all rows.
+  void weigh_values(std::vector<double>* values, std::vector<double>* weights) {
+    const std::vector<WeightedValue> rest = automatic() ? without_heaps() : middles();
+    if (rest.empty()) return;
+    const double first = rest.front().value;
+    const double last = rest.back().value;
+    origin_ = std::isfinite(last - first) ? rest[rest.size() / 2].value : 0;
+    std::frexp(std::max(last - origin_, origin_ - first), &exponent_);
+    for (const WeightedValue& v : rest) {
+      const double u = std::ldexp(v.value - origin_, -exponent_);
+      if (!values->empty() && values->back() == u) {
+        weights->back() += v.weight;
+      } else {
+        values->push_back(u);
+        weights->push_back(v.weight);
+      }
+    }
+  }
+
+  Status select() {
+    std::vector<double> values;
+    std::vector<double> weights;
+    if (cells_.size() > 1) weigh_values(&values, &weights);
+    if (values.size() < 2) return Status::success();
+    double rows = 0;
+    for (double w : weights) rows += w;
+    // Rows that weigh less or more than one are as many as they are.
+    const double n = rows / summary_.totals().rows() * summary_.totals().count();
+    // Where one value outweighs all others that says little of these: each value occurred.
+    const double kept = std::max(n, static_cast<double>(values.size()));
+    for (double& w : weights) w *= kept / rows;
+    LineValues line{values, weights, std::llround(std::min(kept, 0x1p62))};
+
+    LineRequest request;
+    request.method = header_.method;
+    // The plug-in's two sums; searches ask for many, which share a spectrum.
+    const bool few = request.method == Method::plugin && values.size() <= kFewWeighted;
+    request.engine.kind = few ? Engine::Kind::simd : Engine::Kind::spectral;
+    LineBandwidth found;
+    Status status = select_line_bandwidth(request, line, control_, &found);
+    const auto stopped = [&status] {
+      return status.code == Code::cancelled || status.code == Code::out_of_memory;
+    };
+    if (!status.ok() && !stopped()) {
+      request.method = Method::silverman;
+      status = select_line_bandwidth(request, line, control_, &found);
+    }
+    // Counts need no bandwidth: whatever the values are, there is a density of them.
+    if (!status.ok()) return stopped() ? status : Status::success();
+    header_.bandwidth = std::min(std::ldexp(found.h, exponent_), kMostDouble);
+    return status;
+  }
+
+  const Summary& summary_;
+  const FinishOptions& options_;
+  const Control& control_;
+  Header header_{};
+  std::vector<HistogramCell> cells_;
+  double origin_ = 0;
+  int exponent_ = 0;
+};
+
+}  // namespace
+
+Status finish(const Summary& summary, const FinishOptions& options, const Control& control,
+              DensityBytes* density) noexcept {
+  if (options.budget < kLeastHistogramBytes || options.budget > kMaxBytes)
+    return Status::error(Code::invalid_argument, "a density takes %zu to %zu bytes, not %zu",
+                         kLeastHistogramBytes, kMaxBytes, options.budget);
+  try {
+    return Finishing(summary, options, control).run(density);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory");
+  } catch (...) {
+    return Status::error(Code::internal, "unexpected exception while finishing a density");
+  }
+}
+
+}  // namespace kde

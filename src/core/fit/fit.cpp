@@ -1,0 +1,334 @@
+// The steps of fit.h: totals, what is known row by row, the cells or the bandwidth, how sure it is.
+#include "core/fit/fit.h"
+
+#include "core/density/histogram.h"
+#include "core/fit/fit_automatic.h"
+#include "core/kernel/kernel.h"
+#include "core/random.h"
+#include "core/select/line_bandwidth.h"
+#include "core/stopwatch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <limits>
+#include <new>
+#include <vector>
+
+namespace kde {
+
+namespace {
+
+// A spread in u whose square, and the squares of its parts, are still numbers.
+constexpr double kNothingBeside = 0x1p-400;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class Fit {
+ public:
+  Fit(const Sample& sample, const FitOptions& options, const Control& control, FitReport* report)
+      : sample_(sample), options_(options), control_(control), report_(*report) {}
+
+  Status run(DensityBytes* density) {
+    if (automatic() && options_.kernel != Kernel::gaussian)
+      return Status::error(Code::invalid_argument, "method auto takes no kernel but the Gaussian");
+    if (!(sample_.not_null() > 0)) return Status::error(Code::invalid_argument, "no values");
+    report_ = {};
+    report_.method = automatic() ? Method::plugin : options_.method;
+    report_.sample_rows = static_cast<std::int64_t>(sample_.sample_rows());
+    write_totals();
+    if (sample_.totals.count() > 0) {
+      divide_rows();
+      describe_variance();
+      if (Status s = header_.min == header_.max ? one_value()
+                     : automatic()              ? by_evidence()
+                                                : by_name();
+          !s.ok())
+        return s;
+    }
+    header_.method = report_.method;
+    return encode_histogram(header_, cells_, header_.error, options_.budget, density);
+  }
+
+ private:
+  bool automatic() const { return options_.method == Method::automatic; }
+
+  void write_totals() {
+    const double scale = options_.rows_per_row_read;
+    const SummaryTotals& t = sample_.totals;
+    const Summary::Specials& s = sample_.specials;
+    Header& h = header_;
+    h.kernel = options_.kernel;
+    h.flags = static_cast<std::uint8_t>(kFitted | (automatic() ? kBounded : 0) |
+                                        (options_.every_row_read ? kEveryRowRead : 0));
+    h.value_type = options_.value_type;
+    h.rows = sample_.not_null() * scale;
+    h.nulls = s.nulls * scale;
+    h.nans = s.nans * scale;
+    h.negative_infinities = s.negative_infinities * scale;
+    h.positive_infinities = s.positive_infinities * scale;
+    h.sample_rows = sample_.sample_rows();
+    h.known_below = -kInfinity;
+    h.known_above = kInfinity;
+    // Sums of fractions may round to some ulps more than their parts.
+    while (t.count() == 0 && h.finite_rows() > 0) h.rows = std::nextafter(h.rows, 0.0);
+    if (t.count() == 0) return;
+    h.min = t.min();
+    h.max = t.max();
+    h.mean = t.mean();
+    h.variance = t.variance();
+  }
+
+  // The rows drawn that are not known one by one, and what they stand for.
+  void divide_rows() {
+    const auto take = [this](double low, double high) {
+      rows_ = {};
+      rows_.low = low;
+      rows_.high = high;
+      const Summary& summary = *sample_.summary;
+      for (std::size_t i = 0; i < summary.cells(); ++i) {
+        const HistogramCell cell = summary.cell(i);
+        if (cell.value < low || cell.value > high) continue;
+        rows_.cells.push_back(cell);
+        rows_.seen += cell.rows;
+      }
+    };
+    const double scale = options_.rows_per_row_read;
+    rows_.stand_for = header_.finite_rows();
+    outermost_ = automatic() && std::isfinite(sample_.known_below) &&
+                 sample_.known_below < sample_.known_above;
+    if (outermost_) {
+      take(sample_.known_below, sample_.known_above);
+      // Not where none was drawn between, or what was joined reaches beyond.
+      outermost_ = rows_.seen > 0 && rows_.cells.front().point;
+    }
+    if (!outermost_) {
+      take(header_.min, header_.max);
+      rows_.stand_for = header_.finite_rows();
+      return;
+    }
+    const auto known = static_cast<double>(sample_.least.size() + sample_.greatest.size());
+    rows_.stand_for = std::max(header_.finite_rows() - known * scale, 0.0);
+    header_.sample_rows = rows_.seen;
+    if (scale == 1) {
+      header_.known_below = rows_.low;
+      header_.known_above = rows_.high;
+    }
+  }
+
+  // What of the variance is due to blocks, and what to thinning.
+  void describe_variance() {
+    const double unread = std::max(1 - options_.share_of_blocks, 0.0);
+    const double read = rows_.stand_for / options_.rows_per_row_read;
+    const double kept = read > 0 ? std::min(rows_.seen / read, 1.0) : 1;
+    for (int shape = 0; shape < kShapes; ++shape) {
+      for (int i = 0; i < kErrorScales; ++i)
+        header_.count_variance[shape][i] =
+            static_cast<float>(unread * kept * sample_.blocks.effect[shape][i] + (1 - kept));
+    }
+    header_.rows_variance =
+        number_variance(sample_.blocks.rows, sample_.blocks.read, options_.share_of_blocks);
+    header_.end_variance = unread * sample_.blocks.end;
+  }
+
+  Status one_value() {
+    if (automatic() && options_.lattice_step > 0) {
+      place_on_type_lattice(options_.lattice_step, &header_);
+      if (!lattice_resolved(header_) || !is_lattice_point(header_, header_.min))
+        header_.lattice_step = header_.lattice_scale = 0;
+    }
+    cells_ = {{header_.min, header_.finite_rows(), true}};
+    return Status::success();
+  }
+
+  Status by_evidence() {
+    std::vector<HistogramCell> middle;
+    if (Status s =
+            fit_automatically(sample_, rows_, options_, control_, &header_, &middle, &report_);
+        !s.ok())
+      return s;
+    const double scale = options_.rows_per_row_read;
+    const auto add = [this](double value, double rows, bool point) {
+      const bool there = !cells_.empty() && cells_.back().value >= value;
+      if (there && point && cells_.back().point)
+        cells_.back().rows += rows;
+      else if (!there || point || rows > 0)
+        cells_.push_back({value, rows, point});
+    };
+    if (outermost_) {
+      for (double x : sample_.least) add(x, scale, true);
+    }
+    for (const HistogramCell& c : middle) add(c.value, c.rows, c.point);
+    if (outermost_) {
+      for (double x : sample_.greatest) add(x, scale, true);
+    }
+    return Status::success();
+  }
+
+  // The sample as it is, and the bandwidth of all of it.
+  Status by_name() {
+    control_.begin(Stage::selecting);
+    const Stopwatch watch;
+    header_.error = sample_.summary->error_rows() / sample_.sample_rows();
+    const double scale = rows_.stand_for / rows_.seen;
+    for (const HistogramCell& c : rows_.cells) cells_.push_back({c.value, c.rows * scale, c.point});
+    std::vector<double> values, weights;
+    scale_values(&values, &weights);
+    Status status = needs_pair_sums(report_.method) && values.size() < 2
+                        ? Status::error(Code::degenerate, "too few of the sampled values differ")
+                        : select(values, weights);
+    if (status.code == Code::degenerate) {
+      note("the bandwidth was chosen by Silverman's rule: %s", status.message);
+      report_.method = Method::silverman;
+      status = select(values, weights);
+      report_.status = "fallback";
+    }
+    report_.select_ms = watch.ms();
+    if (!status.ok()) return status;
+    report_.plugin = scaled(report_.plugin, exponent_);
+    // Two values at both ends of double precision can have a bandwidth beyond it.
+    header_.bandwidth = report_.bandwidth =
+        std::min(std::ldexp(h_, exponent_), std::numeric_limits<double>::max());
+    return status;
+  }
+
+  // The cells' middles in units of about 1: u = (x - origin) 2^-exponent.
+  void scale_values(std::vector<double>* values, std::vector<double>* weights) {
+    const std::vector<HistogramCell> cells = values_of(sample_, rows_.cells);
+    // Where even the distances overflow, the values themselves are as good.
+    origin_ = std::isfinite(header_.max - header_.min) ? cells[cells.size() / 2].value : 0;
+    std::frexp(std::max(header_.max - origin_, origin_ - header_.min), &exponent_);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (!(cells[i].rows > 0)) continue;
+      const double low = cells[i].point || i == 0 ? cells[i].value : cells[i - 1].value;
+      const double u = to_u(low + (cells[i].value - low) / 2);
+      if (!values->empty() && values->back() == u) {
+        weights->back() += cells[i].rows;
+      } else {
+        values->push_back(u);
+        weights->push_back(cells[i].rows);
+      }
+    }
+  }
+
+  double to_u(double x) const { return std::ldexp(x - origin_, -exponent_); }
+
+  // h_, in u, and what the report has of it.
+  Status select(std::span<const double> values, std::span<const double> weights) {
+    const auto n = static_cast<std::int64_t>(sample_.sample_rows());
+    LineRequest request;
+    request.method = report_.method;
+    request.kernel = options_.kernel;
+    request.engine = options_.engine;
+    // Not even in the sample: only the totals know that something else exists.
+    if (values.size() < 2) {
+      h_ = canonical_rescale((to_u(header_.max) - to_u(header_.min)) *
+                                 std::pow(static_cast<double>(std::max<std::int64_t>(n, 1)), -0.2),
+                             options_.kernel);
+      note("the bandwidth was chosen by the column's range: no two of the sampled values differ");
+      return Status::success();
+    }
+    // The totals know of an outlier that the sample lacks, beside which its values are so near each
+    // other that their squares are nothing.
+    if (values.back() - values.front() < kNothingBeside) {
+      h_ = values.back() - values.front();
+      return Status::success();
+    }
+    LineBandwidth found;
+    Status status;
+    const bool exact =
+        options_.exact || options_.engine.kind == Engine::Kind::reference || n <= kFewValues;
+    if (exact && needs_pair_sums(request.method) &&
+        !has_window_sums(request.method, request.kernel)) {
+      const std::vector<double> drawn = drawn_values();
+      status = select_line_bandwidth(request, {drawn, {}, n}, control_, &found);
+    } else {
+      request.engine.kind = Engine::Kind::spectral;
+      status = select_line_bandwidth(request, {values, weights, n}, control_, &found);
+      if (status.code == Code::too_large) {
+        request.engine = options_.engine;
+        const std::vector<double> drawn = drawn_values();
+        status = select_line_bandwidth(request, {drawn, {}, n}, control_, &found);
+      }
+    }
+    if (!status.ok()) return status;
+    h_ = found.h;
+    report_.bandwidth_rows = found.rows_used;
+    report_.plugin = found.plugin;
+    report_.status = found.status;
+    report_.engine = found.engine;
+    if (found.notice[0] != '\0') note("%s", found.notice);
+    return status;
+  }
+
+  // Some of the rows drawn, in u.
+  std::vector<double> drawn_values() const {
+    std::vector<double> drawn = draw_rows(sample_, options_);
+    for (double& x : drawn) x = to_u(x);
+    return drawn;
+  }
+
+  __attribute__((format(printf, 2, 3))) void note(const char* format, ...) {
+    va_list args;
+    va_start(args, format);
+    std::vsnprintf(report_.notice, sizeof report_.notice, format, args);
+    va_end(args);
+  }
+
+  const Sample& sample_;
+  const FitOptions& options_;
+  const Control& control_;
+  FitReport& report_;
+  Header header_{};
+  SampledRows rows_;
+  bool outermost_ = false;  // rows beyond rows_.low and rows_.high are stored one by one
+  double origin_ = 0;
+  int exponent_ = 0;
+  double h_ = 0;
+  std::vector<HistogramCell> cells_;
+};
+
+}  // namespace
+
+std::int64_t rows_of_exact_sums(const Sample& sample, const FitOptions& options) {
+  return std::min(static_cast<std::int64_t>(sample.drawn.size()), options.bandwidth_rows);
+}
+
+std::vector<HistogramCell> values_of(const Sample& sample, std::span<const HistogramCell> cells) {
+  if (sample.summary->join_limit() == 0 || !all_drawn(sample)) return {cells.begin(), cells.end()};
+  std::vector<double> drawn = sample.drawn;
+  std::sort(drawn.begin(), drawn.end());
+  std::vector<HistogramCell> out;
+  for (double x : drawn) {
+    if (out.empty() || out.back().value < x) out.push_back({x, 0, true});
+    out.back().rows += 1;
+  }
+  return out;
+}
+
+std::vector<double> draw_rows(const Sample& sample, const FitOptions& options) {
+  constexpr std::uint64_t kStream = 0x9e3779b97f4a7c15u;  // apart from the scan's
+  std::vector<double> drawn = sample.drawn;
+  const auto rows = static_cast<std::size_t>(rows_of_exact_sums(sample, options));
+  if (rows < drawn.size()) {
+    Random random(options.seed ^ kStream);
+    for (std::size_t i = 0; i < rows; ++i)
+      std::swap(drawn[i], drawn[i + random.below(drawn.size() - i)]);
+    drawn.resize(rows);
+  }
+  std::sort(drawn.begin(), drawn.end());
+  return drawn;
+}
+
+Status fit_column(const Sample& sample, const FitOptions& options, const Control& control,
+                  DensityBytes* density, FitReport* report) noexcept {
+  try {
+    return Fit(sample, options, control, report).run(density);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory while fitting a density");
+  } catch (...) {
+    return Status::error(Code::internal, "unexpected exception while fitting a density");
+  }
+}
+
+}  // namespace kde

@@ -1,0 +1,64 @@
+// From a sample to a stored density: select the bandwidth, estimate, encode.
+//
+//   auto      the counts of unseen rows as far as they can be told (estimate/adaptive.h): a
+//   lattice's
+//             points, single values, cells; the counts themselves where every row was read, or
+//             where nothing is to be gained. The kernel acts in pdf() alone (kBounded).
+//   by name   the plain kernel sum over the sample with that method's bandwidth, in every answer.
+#pragma once
+
+#include "core/density/bytes.h"
+#include "core/density/format.h"
+#include "core/sampling/sampler.h"
+#include "core/select/plugin.h"
+#include "core/status.h"
+#include "core/sums/engine.h"
+
+#include <cstdint>
+
+namespace kde {
+
+struct FitOptions {
+  Method method = Method::automatic;
+  // Of automatic the Gaussian alone. lscv is the kernel's own; what the others choose for a
+  // Gaussian kernel is rescaled canonically (kernel/kernel.h).
+  Kernel kernel = Kernel::gaussian;
+  ValueType value_type = ValueType::float8;
+  double lattice_step = 0;       // known from the column's type; 0: none. Used by automatic.
+  double rows_per_row_read = 1;  // >= 1: rows of the table per row the scan read
+  bool every_row_read = false;
+  double share_of_blocks = 1;  // read of the table's, in (0, 1]; of rows where they came one by one
+  // Sums over pairs are near-exact sums over all of the sample (the spectral engine,
+  // sums/spectral.h states its error) where its values are more than a few thousand, unless `exact`
+  // or engine.kind reference asks for exact sums over at most bandwidth_rows of the rows drawn.
+  bool exact = false;
+  std::int64_t bandwidth_rows = 32768;  // >= 2
+  std::uint64_t seed = 0;               // of which rows those are
+  std::size_t budget = kMaxBytes;       // of the density; in [kLeastHistogramBytes, kMaxBytes]
+  Engine engine;
+};
+
+struct FitReport {
+  Method method = Method::plugin;  // the one used: never automatic
+  double bandwidth = 0;  // the kernel's; 0: fewer than two distinct values, nothing to select
+  std::int64_t sample_rows = 0;
+  std::int64_t bandwidth_rows = 0;  // rows in the sums over pairs; 0: the method has none
+  const char* engine = nullptr;     // of those sums, as in LineBandwidth
+  // How the method's search ended (lscv_end_name), or "fallback" where it had no bandwidth for
+  // these values and Silverman's rule chose; null where nothing is searched.
+  const char* status = nullptr;
+  double select_ms = 0, estimate_ms = 0;
+  PluginTrace plugin;     // for the Gaussian kernel
+  char notice[240] = {};  // what a user should know of the bandwidth's choice, or empty
+  char model[240] = {};   // of automatic: what the estimate is made of and the evidence for it
+};
+
+// How many rows at most are in exact sums over pairs.
+std::int64_t rows_of_exact_sums(const Sample& sample, const FitOptions& options);
+
+// Errors: invalid_argument (no value at all; automatic with another kernel), degenerate, cancelled,
+// out_of_memory, internal.
+Status fit_column(const Sample& sample, const FitOptions& options, const Control& control,
+                  DensityBytes* density, FitReport* report) noexcept;
+
+}  // namespace kde

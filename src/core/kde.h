@@ -1,0 +1,38 @@
+// All of the core that the glue uses: what follows needs the standard library alone, so that it is
+// quickly compiled. What talks to the device service includes core/device/ besides.
+//
+//   summary/       rows added up, and merged      Summary
+//   sampling/      what a scan feeds              Sampler, Sample
+//   fit/, joint/   from a sample to a density     fit_column, fit_joint, finish
+//   density/       a density's bytes and text     DensityBytes, DensityView, validate, to_text
+//   integrate/     answers and their intervals    count, moments, quantile, count_interval, ...
+//   select/        bandwidths                     select_bandwidth, select_bandwidth_matrix
+//   estimate/      the estimate at points         kernel_estimate
+//   sums/          who computes, and for how long Engine, predicted_device_ms
+#pragma once
+
+#include "core/summary/summary.h"
+#include "core/control.h"
+#include "core/density/format.h"
+#include "core/density/histogram.h"
+#include "core/density/histogram_view.h"
+#include "core/density/joint_format.h"
+#include "core/density/joint_layout.h"
+#include "core/density/joint_text.h"
+#include "core/density/text.h"
+#include "core/estimate/kernel_estimate.h"
+#include "core/fit/finish.h"
+#include "core/fit/fit.h"
+#include "core/integrate/drift.h"
+#include "core/integrate/integrate.h"
+#include "core/integrate/interval.h"
+#include "core/joint/conditional.h"
+#include "core/joint/fit.h"
+#include "core/joint/integrate.h"
+#include "core/joint/interval.h"
+#include "core/random.h"
+#include "core/sampling/sampler.h"
+#include "core/select/bandwidth_matrix.h"
+#include "core/select/line_bandwidth.h"
+#include "core/sums/device_choice.h"
+#include "core/sums/engine.h"

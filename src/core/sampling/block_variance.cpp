@@ -1,0 +1,170 @@
+// The differences of block_variance.h, range by range.
+#include "core/sampling/block_variance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace kde {
+
+namespace {
+
+// Ranges of a scale, at most; with one end there are fewer that differ.
+constexpr int kTwoEnds = 64, kOneEnd = 8;
+// Fewer rows do not tell whether they lie together: a smaller scale has the effect of the last that
+// does.
+constexpr std::size_t kLeastRows = 8;
+constexpr double kLeastEffect = 0.01;
+
+// Where ranges begin and end, as ranks of the rows drawn.
+struct Ranks {
+  std::size_t first, end;
+};
+
+std::vector<Ranks> ranges_of(Shape shape, int scale, std::size_t n) {
+  std::vector<Ranks> out;
+  const auto size = static_cast<double>(n);
+  const auto rank = [size](double share) {
+    return static_cast<std::size_t>(std::clamp(std::nearbyint(share * size), 0.0, size));
+  };
+  const int count = shape == Shape::two_ends ? kTwoEnds : kOneEnd;
+  for (int i = 0; i < count; ++i) {
+    const double at = (i + 0.5) / count;
+    // Of the scale's neighbourhood, for one end; all over the column for two.
+    const double share =
+        std::pow(0.25, scale + 1) * (shape == Shape::two_ends ? 1 : std::pow(2, 2 * at - 1));
+    Ranks r = {rank((1 - share) * at), 0};
+    r.end = r.first + rank(share);
+    if (shape == Shape::below) r = {0, rank(share)};
+    if (shape == Shape::above) r = {n - rank(share), n};
+    if (r.end - r.first >= kLeastRows && r.end - r.first < n) out.push_back(r);
+  }
+  return out;
+}
+
+class Blocks {
+ public:
+  explicit Blocks(const BlockRows& blocks)
+      : blocks_(blocks), drawn_in_(blocks.rows.size()), residual_(blocks.rows.size()) {
+    sorted_.reserve(blocks.drawn.size());
+    for (std::size_t i = 0; i < blocks.drawn.size(); ++i)
+      sorted_.push_back({blocks.drawn[i], blocks.drawn_block[i]});
+    for (const std::uint32_t b : blocks.drawn_block) ++drawn_in_[b];
+  }
+
+  // False if control asked to stop.
+  bool run(const Control& control, BlockVariance* out) {
+    *out = BlockVariance();
+    out->read = static_cast<double>(drawn_in_.size());
+    if (drawn_in_.size() < 3 || sorted_.empty()) return true;
+    out->rows = variance_of_rows(blocks_.rows);
+    if (control.stop_requested()) return false;
+    std::sort(sorted_.begin(), sorted_.end(),
+              [](const Row& a, const Row& b) { return a.value < b.value; });
+    for (int shape = 0; shape < kShapes; ++shape) {
+      for (int scale = 0; scale < kErrorScales; ++scale) {
+        if (control.stop_requested()) return false;
+        double& effect = out->effect[shape][scale];
+        if (!effect_of(ranges_of(static_cast<Shape>(shape), scale, sorted_.size()), &effect) &&
+            scale > 0)
+          effect = out->effect[shape][scale - 1];
+      }
+    }
+    out->end = end_variance(*out);
+    return true;
+  }
+
+ private:
+  // Of ranges wider than blocks lie apart.
+  double end_variance(const BlockVariance& variance) const {
+    const auto& effects = variance.effect[static_cast<int>(Shape::two_ends)];
+    double least = std::numeric_limits<double>::infinity();
+    for (int scale = 0; scale < kErrorScales; ++scale) {
+      const double p = std::pow(0.25, scale + 1);
+      if (scale > 0 && p * static_cast<double>(drawn_in_.size()) < 2) break;
+      least = std::min(least, p * (1 - p) * effects[scale] / (2 * blocks_.finite));
+    }
+    return least;
+  }
+
+  struct Row {
+    double value;
+    std::uint32_t block;
+  };
+
+  // The mean over the ranges; false where there is none.
+  bool effect_of(const std::vector<Ranks>& ranges, double* effect) {
+    if (ranges.empty()) return false;
+    const auto n = static_cast<double>(sorted_.size());
+    const auto blocks = static_cast<double>(drawn_in_.size());
+    const double finite = blocks_.finite;
+    const double q = std::min(n / finite, 1.0);
+    double sum = 0;
+    in_range_.assign(drawn_in_.size(), 0);
+    for (const Ranks& r : ranges) {
+      for (std::size_t i = r.first; i < r.end; ++i) ++in_range_[sorted_[i].block];
+      const double p = static_cast<double>(r.end - r.first) / n;
+      for (std::size_t b = 0; b < in_range_.size(); ++b)
+        residual_[b] = in_range_[b] - p * drawn_in_[b];
+      for (std::size_t i = r.first; i < r.end; ++i) in_range_[sorted_[i].block] = 0;
+      sum += variance_by_differences(residual_) / (n / blocks * p * (1 - p));
+    }
+    const double drawn = sum / static_cast<double>(ranges.size());
+    *effect = without_thinning(drawn, q);
+    return true;
+  }
+
+  const BlockRows& blocks_;
+  std::vector<std::uint32_t> drawn_in_;  // rows drawn of each block
+  std::vector<Row> sorted_;
+  std::vector<std::uint32_t> in_range_;
+  std::vector<double> residual_;  // e_i
+};
+
+}  // namespace
+
+// The variance of x_i by first and second differences, the first of them after the last: of
+// independent x_i their squares have expectations of 2 and 6 times their variance.
+double variance_by_differences(std::span<const double> x) {
+  const std::size_t size = x.size();
+  const auto square = [](double d) { return d * d; };
+  double first = 0;
+  double second = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double next = x[i + 1 == size ? 0 : i + 1];
+    const double before = x[i == 0 ? size - 1 : i - 1];
+    first += square(next - x[i]);
+    second += square(before - 2 * x[i] + next);
+  }
+  const auto n = static_cast<double>(size);
+  return (first / (2 * n) + second / (6 * n)) / 2;
+}
+
+double variance_of_rows(std::span<const std::uint32_t> rows) {
+  if (rows.size() < 3) return 0;
+  const std::vector<double> x(rows.begin(), rows.end());
+  double total = 0;
+  for (const double r : x) total += r;
+  return total > 0 ? variance_by_differences(x) * static_cast<double>(x.size()) / (total * total)
+                   : 0;
+}
+
+double number_variance(double of_rows, double read, double share) {
+  if (!(share < 1)) return 0;
+  const double last = read > 0 ? share / read : 0;
+  return (1 - share) * of_rows + last * last / 3;
+}
+
+double without_thinning(double effect, double q) {
+  return std::max((effect - (1 - q)) / q, kLeastEffect);
+}
+
+bool estimate_block_variance(const BlockRows& blocks, const Control& control, BlockVariance* out) {
+  return Blocks(blocks).run(control, out);
+}
+
+}  // namespace kde

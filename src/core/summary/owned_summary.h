@@ -1,0 +1,64 @@
+// A Summary that owns its memory: of malloc, released with it.
+#pragma once
+
+#include "core/summary/summary.h"
+#include "core/room.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace kde {
+
+class OwnedSummary {
+ public:
+  OwnedSummary() : chunks_(std::make_unique<std::vector<void*>>()), summary_(memory()) {}
+  OwnedSummary(const OwnedSummary&) = delete;
+  OwnedSummary& operator=(const OwnedSummary&) = delete;
+  ~OwnedSummary() {
+    for (void* chunk : *chunks_) std::free(chunk);
+  }
+
+  void swap(OwnedSummary& other) {
+    std::swap(chunks_, other.chunks_);
+    std::swap(summary_, other.summary_);
+  }
+
+  Summary& operator*() { return summary_; }
+  const Summary& operator*() const { return summary_; }
+  Summary* operator->() { return &summary_; }
+  const Summary* operator->() const { return &summary_; }
+
+ private:
+  Memory memory() { return {&allocate, &release, chunks_.get()}; }
+
+  static void* allocate(void* context, std::size_t bytes) {
+    auto* chunks = static_cast<std::vector<void*>*>(context);
+    void* chunk = std::malloc(bytes);
+    if (chunk == nullptr) return nullptr;
+    try {
+      chunks->push_back(chunk);
+    } catch (const std::bad_alloc&) {
+      std::free(chunk);
+      return nullptr;
+    }
+    return chunk;
+  }
+
+  // There are some six at a time.
+  static void release(void* context, void* chunk) {
+    auto* chunks = static_cast<std::vector<void*>*>(context);
+    chunks->erase(std::find(chunks->begin(), chunks->end(), chunk));
+    std::free(chunk);
+  }
+
+  // Apart, so that it stays where it is when summaries are swapped.
+  std::unique_ptr<std::vector<void*>> chunks_;
+  Summary summary_;
+};
+
+}  // namespace kde

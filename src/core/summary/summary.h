@@ -1,0 +1,176 @@
+// A column's rows in bounded memory, whatever their number: the state of the aggregate kde_agg.
+//
+// A summary is a sequence of cells that partition the line, each with the number of its rows:
+// cell i has those in (value_{i-1}, value_i], or, of a point, those at value_i. As long as there
+// are no more than kSummaryCells distinct values each is a point, and everything is exact.
+// Beyond that cells are joined and rows are counted into the cells that there are, exactly; what is
+// unknown is only how the rows of a joined cell lie within it:
+//
+//   join    neighbours are joined, from the left on, while the joined cell has at most
+//             limit(r) = min(t, r / kTailRows),     t = depth N / kSummaryCells,
+//           rows, N the rows so far and r those between it and the nearer end of the column. So
+//           points heavier than that stay exact, the outermost rows stay points, and quantiles have
+//           a relative error in the tails. The depth is kDepth, or what it takes to make the cells
+//           fit. A cell does not join one more than 64 times as sparse, unless they would not
+//           fit: that would spread rows over a void.
+//   split   rows that make a cell heavier than twice that divide it at values of theirs, what it
+//           held before being divided by width. The count of the rows below such a value may be
+//           wrong by what the cell held; that bound is kept with the value (slack). As cells grow
+//           no faster than the limit unless the distribution changes, they are divided seldom, and
+//           the bounds add up like a geometric series.
+//
+// Every boundary is a value that occurred, or one of a stored histogram that was merged, which may
+// be rounded. The result depends on the order of the rows, and on how
+// they were split among workers, within the stated bound and only where cells were joined.
+// Related: M. Greenwald & S. Khanna, SIGMOD 2001 (quantile summaries); N. Shrivastava et al.,
+// SenSys 2004 (q-digest); T. Dunning, arXiv:1902.04023 (relative errors in the tails).
+//
+// A Summary owns no memory and has no destructor: it is flat, its arrays come from a Memory, so
+// that PostgreSQL's memory contexts own it and see its size.
+#pragma once
+
+#include "core/summary/totals.h"
+#include "core/density/histogram.h"
+#include "core/room.h"
+#include "core/status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace kde {
+
+inline constexpr std::size_t kSummaryCells = 9216;
+// Rows that wait to be merged, at most; of weighted rows.
+inline constexpr std::size_t kSummaryBatch = 4096, kWeightedBatch = 2048;
+
+// Where a summary's arrays live. Both keep to C: no exception, no jump.
+struct Memory {
+  void* (*allocate)(void* context, std::size_t bytes);  // 8-byte aligned; null: out of memory
+  void (*release)(void* context, void* chunk);          // of allocate's; not null
+  void* context;
+};
+
+// Cells in arrays of their own: 20 bytes each.
+struct CellArrays {
+  double* value;  // ascending
+  double* rows;   // > 0, or of a point its negative
+  float* slack;   // bound for the error of the count of the rows <= value, in rows
+  std::size_t size, capacity;
+};
+
+class Incoming;
+
+// How sure merged densities were of their counts. The variance of a count is the sum of theirs,
+//   sum_k N_k^2 p_k (1 - p_k) v_k / n_k  <=  max_k (N_k v_k / n_k)  N p (1 - p),
+// as p (1 - p) is concave: what is kept is that maximum, by shape and scale.
+struct SummarySampling {
+  // Of the number of rows, and of an end, in rows squared.
+  double rows_variance = 0, end_variance = 0;
+  float weight[kShapes][kErrorScales] = {};  // N_k v_k / n_k
+  std::uint32_t any = 0;                     // 1: one of them was sampled
+  std::uint32_t padding = 0;
+
+  void add(const Header& h);
+  void add(const SummarySampling& other);
+  // Header::count_variance and rows_variance; its rows and sample_rows are set, rows > 0.
+  void describe(Header* h) const;
+};
+
+class Summary {
+ public:
+  // An empty one; allocates nothing. At most 256 KB with all its arrays.
+  explicit Summary(const Memory& memory) : memory_(memory) {}
+
+  // One row. x: any double; NaN and infinities are counted apart. weight: in [kLeastWeight,
+  // kMostWeight] (checked by the caller); the row counts as that many. Usually a store, every few
+  // thousand rows a merge of some tens of microseconds.
+  // Errors: out_of_memory; the row is then not counted.
+  Status add(double x) {
+    if (weighted_ || !(x - x == 0)) return add(x, 1);
+    if (pending_ == pending_capacity_) {
+      const Status status = make_room();
+      if (!status.ok()) return status;
+    }
+    pending_value_[pending_++] = x;
+    return Status::success();
+  }
+  Status add(double x, double weight);
+  void add_null(double weight) { specials_.nulls += weight; }
+
+  // Adds what another has seen; `other` is not changed. Errors: out_of_memory.
+  Status merge(const Summary& other);
+
+  // Adds a density: the cells of a histogram in the form of decode_histogram, its totals, its error
+  // in rows. Errors: out_of_memory; invalid_argument (cells that are no partition).
+  Status merge(const Header& header, std::span<const HistogramCell> cells);
+
+  // Folds the rows not yet merged into the cells. Errors: out_of_memory.
+  Status settle();
+
+  // A copy whose arrays come from `memory`. Errors: out_of_memory.
+  Status clone(const Memory& memory, Summary* out) const;
+
+  struct Specials {
+    double nulls = 0, nans = 0, negative_infinities = 0, positive_infinities = 0;
+  };
+  const Specials& specials() const { return specials_; }
+  const SummarySampling& sampling() const { return sampling_; }
+  // Of the finite rows. This and all below: of a settled summary.
+  const SummaryTotals& totals() const { return totals_; }
+  // Whether rows had weights that are not whole.
+  bool fractional() const { return fractional_; }
+
+  std::size_t cells() const { return cells_.size; }
+  HistogramCell cell(std::size_t i) const;
+  // A bound for how far the count of the rows <= x, or < x, is from the truth, for every x, in
+  // rows; 0: every cell is exact.
+  double error_rows() const;
+  // Points heavier than this are values of their own: no cell of that many rows is joined.
+  double join_limit() const;
+
+  // The serialised form: for another process, or a machine of the same byte order and version.
+  std::size_t serialized_size() const;
+  void serialize(void* out) const;
+  // bytes: of unknown origin and alignment; everything is checked. Replaces an empty summary's
+  // contents. Errors: invalid_format, out_of_memory.
+  Status deserialize(const void* bytes, std::size_t size);
+
+  // So that sums, squares and bounds of any number of rows stay far from the ends of double and
+  // single precision.
+  static constexpr double kLeastWeight = 1e-20, kMostWeight = 1e20;
+
+ private:
+  // With room for cells to come.
+  static constexpr std::size_t kMostCells = kSummaryCells + 1024;
+
+  struct Serialized;
+
+  Status make_room();
+  Status begin_weights();
+  Status merge_pending(bool all);
+  std::size_t count_into_cells(double* value, double* rows, std::size_t size);
+  bool keep_pending(const double* rows, std::size_t size);
+  Status allocate_cells(std::size_t capacity);
+  Status merge_cells(Incoming* incoming);
+  void merge_stretch(Incoming* incoming);
+  void compact();
+  bool try_compact(double depth, double tail_rows, double contrast);
+  void release_all();
+
+  Memory memory_;
+  Specials specials_;
+  SummarySampling sampling_;
+  SummaryTotals totals_;
+  CellArrays cells_ = {};
+  double depth_ = 0;      // 0: nothing was ever joined
+  double cell_rows_ = 0;  // rows of all cells
+  double* pending_value_ = nullptr;
+  double* pending_weight_ = nullptr;  // null until a weight other than 1 comes
+  // Of the pending rows the first `counted_` are in the totals: they wait for others that need a
+  // place of their own among the cells as well.
+  std::size_t pending_ = 0, counted_ = 0, pending_capacity_ = 0;
+  bool weighted_ = false, fractional_ = false;
+};
+
+}  // namespace kde

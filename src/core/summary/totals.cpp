@@ -1,0 +1,204 @@
+// See totals.h.
+#include "core/summary/totals.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace kde {
+
+namespace {
+
+// Beyond, the product's error term could overflow.
+constexpr double kLarge = 0x1p500;
+constexpr double kLargeUnit = 0x1p600;
+// Sums that do not wait for each other.
+constexpr std::size_t kLanes = 8;
+
+// a b = high + low, exactly but for underflow; |a|, |b| <= kLarge. Without fma, which is a
+// function call on processors that this may run on.
+[[gnu::always_inline]] inline DoubleDouble product(double a, double b) {
+  constexpr double kSplit = 0x1p27 + 1;
+  const double ca = kSplit * a;
+  const double cb = kSplit * b;
+  const double a1 = ca - (ca - a);
+  const double b1 = cb - (cb - b);
+  const double a2 = a - a1;
+  const double b2 = b - b1;
+  const double high = a * b;
+  return {high, ((a1 * b1 - high) + a1 * b2 + a2 * b1) + a2 * b2};
+}
+
+DoubleDouble product(const DoubleDouble& a, const DoubleDouble& b) {
+  DoubleDouble out = product(a.high, b.high);
+  out.low += a.high * b.low + a.low * b.high;
+  return out;
+}
+
+// a / b to some 100 bits: one step of long division beyond double's.
+DoubleDouble quotient(const DoubleDouble& a, double b) {
+  const double first = a.high / b;
+  const DoubleDouble back = product(first, b);
+  const double rest = ((a.high - back.high) - back.low) + a.low;
+  return {first, rest / b};
+}
+
+struct Lanes {
+  std::array<double, kLanes> high{}, low{};
+
+  [[gnu::always_inline]] void add(std::size_t lane, double x, double x_low) {
+    const double sum = high[lane] + x;
+    const double part = sum - high[lane];
+    low[lane] += ((high[lane] - (sum - part)) + (x - part)) + x_low;
+    high[lane] = sum;
+  }
+  void add_to(DoubleDouble* out) const {
+    for (std::size_t i = 0; i < kLanes; ++i) out->add({high[i], low[i]});
+  }
+};
+
+struct Ends {
+  double low, high;
+};
+
+// values: not empty.
+Ends least_and_greatest(std::span<const double> values) {
+  std::array<double, kLanes> low, high;
+  low.fill(values[0]);
+  high.fill(values[0]);
+  const std::size_t whole = values.size() / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const double x = values[i + lane];
+      low[lane] = x < low[lane] ? x : low[lane];
+      high[lane] = x > high[lane] ? x : high[lane];
+    }
+  }
+  Ends ends{low[0], high[0]};
+  for (std::size_t lane = 1; lane < kLanes; ++lane) {
+    ends.low = std::min(ends.low, low[lane]);
+    ends.high = std::max(ends.high, high[lane]);
+  }
+  for (std::size_t i = whole; i < values.size(); ++i) {
+    ends.low = std::min(ends.low, values[i]);
+    ends.high = std::max(ends.high, values[i]);
+  }
+  return ends;
+}
+
+}  // namespace
+
+double SummaryTotals::unit() const { return large_ != 0 ? kLargeUnit : 1; }
+
+void SummaryTotals::rescale() {
+  if (large_ != 0) return;
+  large_ = 1;
+  sum_.high /= kLargeUnit;
+  sum_.low /= kLargeUnit;
+  for (int i = 0; i < 2; ++i) {
+    squares_.high /= kLargeUnit;
+    squares_.low /= kLargeUnit;
+  }
+}
+
+void SummaryTotals::add(std::span<const double> values, std::span<const double> weights) {
+  if (values.empty()) return;
+  const auto [low, high] = least_and_greatest(values);
+  // -0 and 0 are one value, whichever comes first.
+  min_ = std::min(min_, low + 0.0);
+  max_ = std::max(max_, high + 0.0);
+  count_ += static_cast<double>(values.size());
+  if (low < -kLarge || high > kLarge) rescale();
+
+  const double scale = 1 / unit();
+  Lanes sum;
+  Lanes squares;
+  if (weights.empty()) {
+    rows_ += static_cast<double>(values.size());
+    const std::size_t whole = values.size() / kLanes * kLanes;
+    for (std::size_t i = 0; i < whole; i += kLanes) {
+#pragma omp simd
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const double x = values[i + lane] * scale;
+        const DoubleDouble xx = product(x, x);
+        sum.add(lane, x, 0);
+        squares.add(lane, xx.high, xx.low);
+      }
+    }
+    for (std::size_t i = whole; i < values.size(); ++i) {
+      const double x = values[i] * scale;
+      const DoubleDouble xx = product(x, x);
+      sum.add(0, x, 0);
+      squares.add(0, xx.high, xx.low);
+    }
+  } else {
+    DoubleDouble rows;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double x = values[i] * scale;
+      const DoubleDouble wx = product(weights[i], x);
+      const DoubleDouble wxx = product(wx, {x, 0});
+      rows.add(weights[i]);
+      sum.add(i % kLanes, wx.high, wx.low);
+      squares.add(i % kLanes, wxx.high, wxx.low);
+    }
+    rows_ += rows.value();
+  }
+  sum.add_to(&sum_);
+  squares.add_to(&squares_);
+}
+
+void SummaryTotals::merge(const SummaryTotals& other) {
+  if (other.large_ != 0) rescale();
+  rows_ += other.rows_;
+  count_ += other.count_;
+  min_ = std::min(min_, other.min_);
+  max_ = std::max(max_, other.max_);
+  SummaryTotals same = other;
+  if (large_ != 0) same.rescale();
+  sum_.add(same.sum_);
+  squares_.add(same.squares_);
+}
+
+void SummaryTotals::merge(double rows, double count, double min, double max, double mean,
+                          double variance) {
+  SummaryTotals other;
+  other.rows_ = rows;
+  other.count_ = count;
+  other.min_ = min;
+  other.max_ = max;
+  other.large_ = std::fmax(std::fabs(min), std::fabs(max)) > kLarge ? 1 : 0;
+  const double m = mean / other.unit();
+  other.sum_ = product({m, 0}, {rows, 0});
+  other.squares_ = product(other.sum_, {m, 0});
+  const double v = variance / other.unit() / other.unit();
+  // Of values so far apart only that their variance overflows is known.
+  other.squares_.add(std::isfinite(v) ? product(v, rows)
+                                      : DoubleDouble{std::numeric_limits<double>::infinity(), 0});
+  merge(other);
+}
+
+double SummaryTotals::mean() const {
+  return std::clamp(quotient(sum_, rows_).value() * unit(), min_, max_);
+}
+
+double SummaryTotals::variance() const {
+  if (min_ == max_) return 0;
+  const DoubleDouble mean = quotient(sum_, rows_);
+  const DoubleDouble mean2 = product(mean, mean);
+  DoubleDouble difference = quotient(squares_, rows_);
+  difference.add(-mean2.high);
+  difference.low -= mean2.low;
+  const double variance = std::max(difference.value(), 0.0) * unit() * unit();
+  return std::isnan(variance) ? std::numeric_limits<double>::infinity() : variance;
+}
+
+bool SummaryTotals::valid() const {
+  if (large_ > 1) return false;
+  if (!(rows_ >= 0 && std::isfinite(rows_) && count_ >= 0 && std::isfinite(count_))) return false;
+  if (count_ == 0) return rows_ == 0 && min_ > max_;
+  return rows_ > 0 && std::isfinite(min_) && std::isfinite(max_) && min_ <= max_ &&
+         std::isfinite(sum_.high) && std::isfinite(sum_.low) && !std::isnan(squares_.high) &&
+         squares_.high >= 0;
+}
+
+}  // namespace kde

@@ -1,0 +1,73 @@
+// The fit of a density, of one column or of several: scan, choose a bandwidth, estimate, store.
+// What the two differ in is an Estimate each (column_fit.h, joint_fit.h).
+#pragma once
+
+#include "pg/catalog/catalog.h"
+#include "pg/progress/progress.h"
+#include "pg/read/scan.h"
+#include "pg/fit/fit_steps.h"
+
+#include "core/kde.h"
+
+namespace kde_pg {
+
+struct DensityRequest {
+  DensityKey key;                              // analysed
+  FitRequest asked;                            // its seed is set, given or not
+  kde::Kernel kernel = kde::Kernel::gaussian;  // of one column
+  Operation operation = Operation::fit;        // as which it is shown
+  LockedDensity* locked = nullptr;  // what it replaces, by who has locked the key; null: to do
+};
+
+// What was stored; in the caller's memory context.
+struct DensityFit {
+  FitRecord record;
+  const char* method;  // the one used
+  double rows;
+  int64 sample_rows;
+  Size bytes;
+  // Of one column.
+  double bandwidth;  // 0: none was needed
+  int cells;
+  const char* expected_error;  // null: not known
+};
+
+// What rows are read into and what is fitted to them; owned by a memory context (Owned). The
+// functions that are not noexcept may raise errors.
+class Estimate : public RowSink {
+ public:
+  // Ends the reading. Errors: out_of_memory, cancelled.
+  virtual kde::Status finish(const kde::Control& control) noexcept = 0;
+
+  // After finish():
+  // Null, or why there is nothing to fit a density to.
+  virtual const char* nothing_to_fit(const DensityKey& key) const = 0;
+  // The exact sums over pairs that the method takes.
+  virtual kde::SumsWork sums() const = 0;
+  // Chooses the bandwidth and estimates. May be called again after an error.
+  virtual kde::Status fit(const ColumnTypes& types, const ScanResult& scan,
+                          const kde::Engine& engine, const kde::Control& control) noexcept = 0;
+  // Raises what fit() met.
+  virtual void check(const kde::Status& status, const DensityKey& key) const = 0;
+  // Shows the notices and says what was made: of *fit all but what the road knows by itself, of
+  // its record what was read and how it was fitted. record.engine: of the sums over pairs, if the
+  // core names one. table_rows: that the density stands for.
+  virtual void describe(DensityFit* fit) const = 0;
+  const kde::DensityBytes& density() const { return density_; }
+
+ protected:
+  ~Estimate() = default;
+
+  kde::DensityBytes density_;  // by fit()
+};
+
+// The estimate that a request asks for, in `context`. Errors: 22023 for the method or the sample's
+// size, 54000 for one beyond maintenance_work_mem.
+Estimate* new_estimate(const DensityRequest& request, MemoryContext context);
+
+// Fits and stores. relation: of open_maintained_relation(), checked by check_kind(). Shows the
+// notices. Errors: as above; 42804 for a type of column that no density can hold; 55000 where there
+// is nothing to fit a density to; those of reading.
+void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit);
+
+}  // namespace kde_pg
