@@ -3,6 +3,7 @@
 passed=0
 failed=0
 times=
+failures=
 jobs=$(nproc 2>/dev/null || echo 2)
 export WERROR=-Werror  # a warning is a failure here
 
@@ -22,6 +23,7 @@ check() {  # name command...
     printf '%s: passed (%d s)\n' "$name" $((SECONDS - start))
   else
     failed=$((failed + 1))
+    failures+="$name"$'\n'
     printf '%s: FAILED (%d s)\n' "$name" $((SECONDS - start))
   fi
   timed "$name" "$start"
@@ -29,7 +31,7 @@ check() {  # name command...
 
 # A command that counts for itself: its last line "N passed, N failed" (make adds one after a failure).
 check_counted() {  # name command...
-  local name=$1 start=$SECONDS log status count
+  local name=$1 start=$SECONDS before=$failed log status count
   shift
   mkdir -p build/log
   log=build/log/check_${name// /_}
@@ -45,11 +47,14 @@ check_counted() {  # name command...
     echo "$name did not reach its end"
     failed=$((failed + 1))
   fi
+  [ "$failed" -eq "$before" ] ||
+    failures+=$(printf '%s:' "$name"; sed -n '/^--- what failed ---$/,$p' "$log" | sed 's/^/  /')$'\n'
   timed "$name" "$start"
 }
 
 finish() {
   printf '\n=== times ===\n%s%6d s  all\n' "$times" "$SECONDS"
+  [ -z "$failures" ] || printf '\n=== what failed ===\n%s' "$failures"
   printf '\n%d passed, %d failed\n' "$passed" "$failed"
   [ "$failed" -eq 0 ]
 }

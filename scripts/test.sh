@@ -3,8 +3,8 @@
 # private installation and, but for tap, a throw-away cluster (scripts/private_cluster.sh); of their
 # tests TESTS names those to run, without folder and extension (TESTS="refresh 018_worker").
 #
-# At the end a table of times: of the stages, of the slowest TAP files. Last line: "N passed, N failed". A unit test, a regression test, an isolation spec and a TAP
-# assertion count one each. Exit status 0 if and only if nothing failed and something ran.
+# At the end a table of times, of the stages and the slowest TAP files, and once more what failed. Last line:
+# "N passed, N failed". A unit test, a regression test, an isolation spec and a TAP assertion count one each. Exit status 0 if and only if nothing failed and something ran.
 # A stage that has no files counts as one failure unless it is named in KDE_AQP_MAY_BE_EMPTY.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/private_cluster.sh"
@@ -254,12 +254,23 @@ run_tap() {
   fi
 }
 
+# Of a stage's output the lines that say what failed, for those who see only the end of a long log.
+what_failed() {  # stage
+  local lines
+  lines=$(grep -E -A 6 "^# +Failed test|^\[  FAILED  \]|: Failure$|\.\.\. +(FAILED|failed)|^not ok|^t/.*\(Wstat: |ended with status" \
+    "$log_dir/$1" | head -n 60)
+  printf '%s:\n%s\n' "$1" "${lines:-nothing that names itself: see above}"
+}
+
 times=
+failures=
 for stage in "$@"; do
   case $stage in
     unit | regress | isolation | tap)
       start=$SECONDS
+      before=$failed
       "run_$stage"
+      [ "$failed" -eq "$before" ] || failures+=$(what_failed "$stage")$'\n'
       times+=$(printf '%6d s  %s' $((SECONDS - start)) "$stage")$'\n'
       ;;
     *)
@@ -274,5 +285,6 @@ printf '\n--- times ---\n%s' "$times"
 [ ! -s "$log_dir/tap" ] || [[ $* != *tap* ]] ||
   sed -n 's/^\[.*\] \(t\/[0-9a-z_]*\)\.pl \.* *ok *\([0-9]*\) ms.*/\2 \1/p' "$log_dir/tap" | sort -rn | head -n 12 |
   awk '{ printf "%6d s    %s\n", $1 / 1000, $2 }'
+[ -z "$failures" ] || printf '\n--- what failed ---\n%s' "$failures"
 printf '\n%d passed, %d failed\n' "$passed" "$failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -2,7 +2,7 @@
 // quickly compiled. What talks to the device service includes core/device/ besides.
 //
 //   summary/       rows added up, and merged      Summary
-//   sampling/      what a scan feeds              Sampler, Sample
+//   sampling/      what a scan reads and feeds    choose_blocks, Sampler, Sample
 //   fit/, joint/   from a sample to a density     fit_column, fit_joint, finish
 //   density/       a density's bytes and text     DensityBytes, DensityView, validate, to_text
 //   integrate/     answers and their intervals    count, moments, quantile, count_interval, ...
@@ -31,6 +31,7 @@
 #include "core/joint/integrate.h"
 #include "core/joint/interval.h"
 #include "core/random.h"
+#include "core/sampling/block_choice.h"
 #include "core/sampling/sampler.h"
 #include "core/select/bandwidth_matrix.h"
 #include "core/select/line_bandwidth.h"

@@ -2,6 +2,7 @@
 #include "shapes.h"
 
 #include "core/random.h"
+#include "core/sampling/block_choice.h"
 
 #include "estimators.h"
 #include "stream.h"
@@ -83,24 +84,10 @@ struct Drawn {
   double scale = 1;
 };
 
-// In the order of the table: one block of each stratum on the circle of all, as in
-// block_sample.cpp.
-std::vector<std::size_t> choose_blocks(std::size_t total, std::size_t wanted, Random* random) {
-  std::vector<std::size_t> chosen;
-  const std::size_t origin = random->below(total);
-  for (std::size_t i = 0; i < wanted; ++i) {
-    const std::size_t start = i * total / wanted;
-    const std::size_t end = (i + 1) * total / wanted;
-    chosen.push_back((origin + start + random->below(end - start)) % total);
-  }
-  std::sort(chosen.begin(), chosen.end());
-  return chosen;
-}
-
-void read_blocks(const Asking& asking, const std::vector<std::size_t>& chosen, Sampler* sampler) {
+void read_blocks(const Asking& asking, const std::vector<std::uint64_t>& chosen, Sampler* sampler) {
   const std::vector<double>& values = asking.column->values;
   const std::vector<std::size_t>& nulls = asking.column->null_rows;
-  for (const std::size_t block : chosen) {
+  for (const std::uint64_t block : chosen) {
     require(sampler->begin_block());
     const std::size_t first = block * kRowsOfABlock;
     const std::size_t end = std::min(first + kRowsOfABlock, asking.table->rows);
@@ -128,7 +115,9 @@ Drawn draw(const Asking& asking, int way, std::uint64_t seed) {
     Random random(seed);
     const std::size_t total = (asking.table->rows + kRowsOfABlock - 1) / kRowsOfABlock;
     const std::size_t wanted = std::min(kMostBlocks, total / 2);
-    read_blocks(asking, choose_blocks(total, wanted, &random), &sampler);
+    std::vector<std::uint64_t> chosen(wanted);
+    choose_blocks(total, chosen, &random);
+    read_blocks(asking, chosen, &sampler);
     drawn.scale = static_cast<double>(total) / static_cast<double>(wanted);
     options.rows_per_row_read = drawn.scale;
     options.share_of_blocks = 1 / drawn.scale;

@@ -9,8 +9,8 @@
 // Rows are drawn in three ways, as kde_fit does:
 //   1,000 and 10,000  sample_rows: every row is read, so many are drawn
 //   blocks            of kRowsOfABlock rows in the table's order, NULLs among them: one of each of
-//                     kMostBlocks strata (pg/read/block_sample.h), of fewer where there are not
-//                     twice as many; every row of those counts
+//                     kMostBlocks strata (core/sampling/block_choice.h), of fewer where there are
+//                     not twice as many; every row of those counts
 // and counted for comparison are the rows drawn.
 #pragma once
 

@@ -1,7 +1,7 @@
 // How much counts vary between samples of blocks.
 //
-// Blocks are drawn without replacement, one from each of strata of equal size in the order of the
-// table (block_sample.h of the scan). A range that holds the share p of the rows has c_i of the m_i
+// Blocks are drawn without replacement, one from each of strata of equal length in the order of the
+// table (block_choice.h). A range that holds the share p of the rows has c_i of the m_i
 // rows of block i; the share is estimated by sum c_i / sum m_i, whose variance is that of the
 // residuals e_i = c_i - p m_i, and the number of rows by the blocks' mean, whose variance is that
 // of m_i. Where blocks have an order, neighbours tell how much of it the strata take away: S^2 is

@@ -10,7 +10,6 @@
 #include "pg/catalog/planned_rows.h"
 #include "pg/progress/progress.h"
 #include "pg/read/block_range.h"
-#include "pg/read/block_sample.h"
 #include "pg/read/row_reader.h"
 
 #include "core/kde.h"
@@ -294,7 +293,12 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   const bool every_row =
       options.every_row || leaves.blocks <= static_cast<uint64>(options.sample_blocks);
   const uint64 wanted = every_row ? leaves.blocks : options.sample_blocks;
-  const uint64* chosen = every_row ? nullptr : choose_blocks(leaves.blocks, wanted, &random);
+  uint64* chosen = nullptr;
+  if (!every_row) {
+    chosen =
+        static_cast<uint64*>(MemoryContextAllocHuge(CurrentMemoryContext, wanted * sizeof(uint64)));
+    kde::choose_blocks(leaves.blocks, {chosen, wanted}, &random);
+  }
   const double keep =
       every_row ? 1 : static_cast<double>(wanted) / static_cast<double>(leaves.blocks);
 
