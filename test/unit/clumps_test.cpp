@@ -84,6 +84,24 @@ TEST(Clumps, AStretchOfRepeatedValues) {
   for (const WeightedValue& a : split.atoms) EXPECT_EQ(a.weight, 3);
 }
 
+// A quarter of 1,000 prices end in .99: those seen twice are prices of their own, of others next to
+// none.
+TEST(Clumps, HeapsOnALattice) {
+  Random random(3);
+  std::vector<double> x;
+  for (double z : samples::normal(1000, 7)) {
+    const double cents = std::round(100 * std::exp(3 + z));
+    x.push_back(random.uniform() < 0.25 ? 100 * std::floor(cents / 100) + 99 : cents);
+  }
+  const std::vector<WeightedValue> values = samples::distinct(x);
+  const auto ends_in_99 = [](const WeightedValue& v) { return std::fmod(v.value, 100) == 99; };
+  const AtomSplit split = split_clumps(values, 1, kNoLimit);
+  for (const WeightedValue& v : split.rest) EXPECT_FALSE(ends_in_99(v) && v.weight > 1) << v.value;
+  const auto heaped = std::count_if(split.atoms.begin(), split.atoms.end(), ends_in_99);
+  EXPECT_GT(heaped, 30);
+  EXPECT_LT(10 * (static_cast<std::ptrdiff_t>(split.atoms.size()) - heaped), heaped);
+}
+
 TEST(Clumps, EachValueIsInOneList) {
   std::vector<double> x = samples::normal(1000, 6);
   for (std::size_t k = 0; k < 50; ++k) x.insert(x.end(), 10 + k, x[k]);

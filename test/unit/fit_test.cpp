@@ -395,6 +395,27 @@ TEST(FitColumn, TotalsAndRowsScale) {
   EXPECT_EQ(f.report.sample_rows, 400);
 }
 
+// What marks an unknown number, or lies far out, is not spread over the void before it.
+TEST(FitColumn, OutermostRowsAreStoredAsTheyAre) {
+  std::vector<double> x = samples::normal(20000, 5);
+  x.insert(x.end(), 18, 999999);
+  x.insert(x.end(), {-50, -70});
+  FitOptions options;
+  options.rows_per_row_read = 2;
+  options.share_of_blocks = 0.5;
+  const Fitted f = fit(sample_of(x), options);
+  EXPECT_NE(f.report.model, std::string("the sample itself"));
+  Range above;
+  above.lower_unbounded = false;
+  above.lower = 999999;
+  constexpr double kRounding = 1e-8;
+  EXPECT_NEAR(count(f.view(), above), 36, kRounding);
+  EXPECT_NEAR(moments(f.view(), above).mean, 999999, kRounding);
+  EXPECT_NEAR(count(f.view(), range(-70, -70)), 2, kRounding);
+  EXPECT_NEAR(count(f.view(), range(-60, -40)), 2, kRounding);
+  EXPECT_NEAR(count(f.view(), Range{}), 2 * 20020, kRounding);
+}
+
 // Rows scaled by what is no binary fraction: the atoms' sums round, the promises do not.
 TEST(FitColumn, ScaledRowsKeepTheirSum) {
   std::vector<double> x;

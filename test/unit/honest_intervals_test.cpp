@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/integrate/interval.h"
+#include "core/sampling/block_choice.h"
 #include "fitted.h"
 
 namespace kde {
@@ -37,6 +38,10 @@ std::vector<double> column_of(const std::string& name) {
     // Half of the variance is between blocks, which lie in no order.
     const std::vector<double> centre = samples::normal(kBlocks, 42);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += centre[i / kRowsOfABlock];
+  } else if (name == "in order") {
+    std::sort(x.begin(), x.end());
+  } else if (name == "one value a block") {
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i / kRowsOfABlock];
   }
   return x;
 }
@@ -110,39 +115,42 @@ void ask(const fitted::Fitted& f, const std::vector<double>& rows, const Questio
   tally->error_of_rows += std::fabs(seen / static_cast<double>(rows.size()) * kRows - q.count);
 }
 
-// blocks: how many of kBlocks are read, one of each stratum.
-Tally tally_of(const std::vector<double>& column, int blocks) {
+// blocks: how many of kBlocks are read; rows: thinned to so many, 0: none is left out.
+Tally tally_of(const std::vector<double>& column, int blocks, int rows) {
   const std::vector<Question> questions = questions_of(column);
   Tally tally;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     Random random(100 + seed);
     Sampler::Options sampling;
-    sampling.sample_rows = kThinned;
+    sampling.sample_rows = rows;
     sampling.seed = seed;
     Sampler sampler(sampling);
-    const std::size_t stratum = static_cast<std::size_t>(kBlocks / blocks);
-    for (std::size_t s = 0; s < static_cast<std::size_t>(blocks); ++s) {
-      const std::size_t block = s * stratum + random.below(stratum);
+    std::vector<std::uint64_t> chosen(static_cast<std::size_t>(blocks));
+    choose_blocks(kBlocks, chosen, &random);
+    std::vector<double> read;
+    for (const std::uint64_t block : chosen) {
       EXPECT_TRUE(sampler.begin_block().ok());
-      for (std::size_t i = 0; i < kRowsOfABlock; ++i)
-        EXPECT_TRUE(sampler.add(column[block * kRowsOfABlock + i]).ok());
+      for (std::size_t i = 0; i < kRowsOfABlock; ++i) {
+        read.push_back(column[block * kRowsOfABlock + i]);
+        EXPECT_TRUE(sampler.add(read.back()).ok());
+      }
     }
     Sample sample;
     EXPECT_TRUE(sampler.finish(&sample).ok());
-    const std::vector<double> rows = sample.drawn;
+    const std::vector<double> sampled = rows > 0 ? sample.drawn : read;
     FitOptions options;
     options.rows_per_row_read = static_cast<double>(kBlocks) / blocks;
     options.share_of_blocks = static_cast<double>(blocks) / kBlocks;
     options.every_row_read = blocks == kBlocks;
     const fitted::Fitted f = fitted::fit(sample, options);
-    for (const Question& q : questions) ask(f, rows, q, &tally);
+    for (const Question& q : questions) ask(f, sampled, q, &tally);
   }
   return tally;
 }
 
-void expect_honest(const std::string& name, int blocks) {
+void expect_honest(const std::string& name, int blocks, int rows = kThinned) {
   SCOPED_TRACE(name + ", " + std::to_string(blocks) + " blocks");
-  const Tally t = tally_of(column_of(name), blocks);
+  const Tally t = tally_of(column_of(name), blocks, rows);
   EXPECT_GE(t.coverage(0), 0.93) << "COUNT";
   EXPECT_GE(t.coverage(1), 0.90) << "SUM";
   EXPECT_GE(t.coverage(2), 0.90) << "AVG";
@@ -153,6 +161,10 @@ TEST(HonestIntervals, NormalThinned) { expect_honest("normal", kBlocks); }
 TEST(HonestIntervals, HeavyTailThinned) { expect_honest("exp(2 normal)", kBlocks); }
 TEST(HonestIntervals, ClusteredThinned) { expect_honest("clustered", kBlocks); }
 TEST(HonestIntervals, ClusteredByBlock) { expect_honest("clustered", kBlocks / 2); }
+TEST(HonestIntervals, ClusteredWholeBlocks) { expect_honest("clustered", kBlocks / 2, 0); }
+TEST(HonestIntervals, HeavyTailWholeBlocks) { expect_honest("exp(2 normal)", kBlocks / 2, 0); }
+TEST(HonestIntervals, InOrderWholeBlocks) { expect_honest("in order", kBlocks / 3, 0); }
+TEST(HonestIntervals, OneValueABlock) { expect_honest("one value a block", kBlocks / 2, 0); }
 
 }  // namespace
 }  // namespace kde

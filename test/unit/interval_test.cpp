@@ -143,6 +143,18 @@ TEST(Interval, UpperEndAllowsForRowsThatLieTogether) {
   EXPECT_NEAR(i.upper, wilson(p, 1000 / 40., kZ95).second * (1 << 24), 1e-4);
 }
 
+// Blocks of one value each: counts of a share vary by the rows of a block, whatever the share. A
+// value that was not seen may fill one, though no smaller share would show as much.
+TEST(Interval, UpperEndAllowsForAWholeBlockUnseen) {
+  constexpr double kSample = 0x1p16, kBlock = 64;
+  Fitted f = atoms({1 << 20}, kSample, 1);
+  for (int i = 0; i < kErrorScales; ++i)
+    header_of(&f)->count_variance[0][i] =
+        static_cast<float>(std::min(kBlock, std::max(1.0, std::ldexp(kSample / 4, -2 * i))));
+  const Interval none = count_interval(f.view(), range(7, 7), at(0.95));
+  EXPECT_NEAR(none.upper, wilson(0, kSample / kBlock, kZ95).second * (1 << 20), 1e-4);
+}
+
 // That the number of rows was estimated is independent of their shares.
 TEST(Interval, OfAnEstimatedNumberOfRows) {
   Fitted f = atoms({30000, 70000}, 2500, 0.5F);
@@ -333,6 +345,23 @@ TEST(Interval, MeansAndSumsOfWhatWasNotSeen) {
   header_of(&all)->flags |= kEveryRowRead;
   EXPECT_TRUE(std::isnan(mean_interval(all.view(), range(1.25, 1.5), at(0.95)).upper));
   EXPECT_TRUE(std::isnan(sum_interval(all.view(), above, at(0.95)).upper));
+}
+
+// What is known row by row does not tell of rows that were not drawn: of a range above 2 whose 40
+// rows above 3 are known, those between may be as many as its count allows.
+TEST(Interval, MeansOfKnownRowsAllowForThoseNotSeen) {
+  Fitted f = atoms_of({{0, 50000, true}, {1, 40000, true}, {4, 40, true}}, 1000, 1);
+  header_of(&f)->known_above = 3;
+  Range above;
+  above.lower_unbounded = false;
+  above.lower = 2;
+  const double more = count_interval(f.view(), above, at(0.95)).upper - 40;
+  ASSERT_GT(more, 100);
+  const Interval mean = mean_interval(f.view(), above, at(0.95));
+  EXPECT_EQ(mean.estimate, 4);
+  EXPECT_NEAR(mean.lower, 4 - 2 * more / (40 + more), 1e-9);
+  const Interval sum = sum_interval(f.view(), above, at(0.95));
+  EXPECT_GE(sum.upper, 160 + 3 * more);
 }
 
 // A range of NaN alone has no finite rows: no mean, and no limits of one.

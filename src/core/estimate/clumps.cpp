@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -14,10 +15,20 @@ namespace {
 constexpr std::size_t kReach = 20;
 // Of a clump's values, seen more than once.
 constexpr double kRepeated = 0.2;
+// Kinds to either side that say how often one is seen, and how many times as often a heap is.
+constexpr int kKindsBeside = 5;
+constexpr double kHeaped = 2;
 constexpr std::size_t kPollEvery = 1 << 16;  // a few milliseconds
 
 // log of Chernoff's bound on P(X >= c), X Poisson with mean e < c.
 double log_tail(double c, double e) { return c * (1 + std::log(e / c)) - e; }
+
+// log of Chernoff's bound on P(X >= c), X binomial of m with chance p < c/m.
+double log_binomial_tail(double c, double m, double p) {
+  const double share = c / m;
+  const double rest = share < 1 ? (1 - share) * std::log((1 - share) / (1 - p)) : 0;
+  return -m * (share * std::log(share / p) + rest);
+}
 
 struct Window {
   double values;    // distinct ones
@@ -33,6 +44,39 @@ struct Window {
   }
 };
 
+// Marks the repeated values of the kinds that are heaped, among those not marked yet.
+void mark_heaps(std::span<const WeightedValue> distinct, double step, int period,
+                std::vector<bool>* atom) {
+  const std::size_t n = distinct.size();
+  if (!((distinct[n - 1].value - distinct[0].value) / step >= period)) return;
+  const auto kind_of = [&](std::size_t i) {
+    const double k = std::nearbyint((distinct[i].value - distinct[0].value) / step);
+    return static_cast<std::size_t>(std::fmod(k, period));
+  };
+  std::vector<double> seen(static_cast<std::size_t>(period), 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!(*atom)[i]) seen[kind_of(i)] += distinct[i].weight;
+  }
+  // So that all periods together have that rate.
+  const double level = std::log(kFalsePositives / (std::size(kPeriods) * seen.size()));
+  const int reach = std::min(kKindsBeside, (period - 1) / 2);
+  std::vector<bool> heaped(seen.size());
+  for (int r = 0; r < period; ++r) {
+    double beside = 0;
+    for (int d = 1; d <= reach; ++d) {
+      beside += seen[static_cast<std::size_t>((r + d) % period)] +
+                seen[static_cast<std::size_t>((r + period - d) % period)];
+    }
+    const double count = seen[static_cast<std::size_t>(r)];
+    heaped[static_cast<std::size_t>(r)] =
+        count > kHeaped * beside / (2 * reach) &&
+        log_binomial_tail(count, count + beside, 1.0 / (2 * reach + 1)) < level;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (distinct[i].weight > 1 && heaped[kind_of(i)]) (*atom)[i] = true;
+  }
+}
+
 }  // namespace
 
 AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std::size_t limit,
@@ -45,7 +89,7 @@ AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std
   }
   const double level = std::log(kFalsePositives / static_cast<double>(std::max<std::size_t>(n, 1)));
 
-  std::vector<std::size_t> atoms;
+  std::vector<bool> atom(n);
   for (std::size_t i = 0; i < n; ++i) {
     if (i % kPollEvery == 0 && control.stop_requested()) return {};
     const std::size_t first = i > kReach ? i - kReach : 0;
@@ -58,7 +102,14 @@ AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std
                         : std::numeric_limits<double>::infinity();
     const double count = distinct[i].weight;
     const double expected = std::max((w.weight - count) / w.points, kLeastExpected);
-    if (w.clumped() || (count > expected && log_tail(count, expected) < level)) atoms.push_back(i);
+    atom[i] = w.clumped() || (count > expected && log_tail(count, expected) < level);
+  }
+  for (const int period : kPeriods) {
+    if (step > 0 && n > 1) mark_heaps(distinct, step, period, &atom);
+  }
+  std::vector<std::size_t> atoms;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (atom[i]) atoms.push_back(i);
   }
   if (atoms.size() > limit) {
     std::nth_element(atoms.begin(), atoms.begin() + static_cast<std::ptrdiff_t>(limit), atoms.end(),
@@ -70,11 +121,11 @@ AtomSplit split_clumps(std::span<const WeightedValue> distinct, double step, std
     std::sort(atoms.begin(), atoms.end());
   }
   AtomSplit out;
-  auto atom = atoms.begin();
+  auto next = atoms.begin();
   for (std::size_t i = 0; i < n; ++i) {
-    if (atom != atoms.end() && *atom == i) {
+    if (next != atoms.end() && *next == i) {
       out.atoms.push_back(distinct[i]);
-      ++atom;
+      ++next;
     } else {
       out.rest.push_back(distinct[i]);
     }

@@ -13,6 +13,11 @@
 //             and seen kClumpRepeats times each on average, a fifth of them more than once: what is
 //             seen again and again at the same places is no continuum. A rule of thumb, without a
 //             rate.
+//   heap      every kPeriods-th lattice point is one of a kind: prices in .99, round hundreds,
+//             whole minutes. Where one kind is seen twice as often as the five to either side of
+//             it on average, and Chernoff's bound on the binomial tail of its share of them all is
+//             below kFalsePositives divided by the kinds of all periods, each of its values seen
+//             more than once is an atom.
 //
 // Where the density is steep, some lattice points become atoms that are none. What is made of
 // atoms is judged by the halves of the sample like everything else (adaptive.h).
@@ -28,6 +33,7 @@
 namespace kde {
 
 inline constexpr double kLeastExpected = 0.01;
+inline constexpr int kPeriods[] = {10, 60, 100, 1000, 3600};
 inline constexpr double kClumped = 0.75;
 inline constexpr double kClumpRepeats = 2.5;
 

@@ -22,6 +22,9 @@ namespace {
 
 // A spread in u whose square, and the squares of its parts, are still numbers.
 constexpr double kNothingBeside = 0x1p-400;
+// Of a sample whose rows were not thinned as many of the outermost are stored as they are, at most
+// one in so many.
+constexpr double kMostOutermost = 100;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Fit {
@@ -79,41 +82,78 @@ class Fit {
     h.variance = t.variance();
   }
 
-  // The rows drawn that are not known one by one, and what they stand for.
+  // The rows that are smoothed, and what they stand for. Not the outermost: where rows were thinned
+  // those are known one by one; and of a heavy tail each is a value far from all others, which
+  // nothing is known to lie around.
   void divide_rows() {
-    const auto take = [this](double low, double high) {
-      rows_ = {};
-      rows_.low = low;
-      rows_.high = high;
-      const Summary& summary = *sample_.summary;
-      for (std::size_t i = 0; i < summary.cells(); ++i) {
-        const HistogramCell cell = summary.cell(i);
-        if (cell.value < low || cell.value > high) continue;
-        rows_.cells.push_back(cell);
-        rows_.seen += cell.rows;
-      }
-    };
     const double scale = options_.rows_per_row_read;
-    rows_.stand_for = header_.finite_rows();
-    outermost_ = automatic() && std::isfinite(sample_.known_below) &&
-                 sample_.known_below < sample_.known_above;
-    if (outermost_) {
-      take(sample_.known_below, sample_.known_above);
-      // Not where none was drawn between, or what was joined reaches beyond.
-      outermost_ = rows_.seen > 0 && rows_.cells.front().point;
+    rows_.low = header_.min;
+    rows_.high = header_.max;
+    if (automatic()) find_outermost();
+    bool one_by_one = rows_.low > header_.min || rows_.high < header_.max;
+    if (!take_rows()) {
+      one_by_one = false;
+      rows_.below.clear();
+      rows_.above.clear();
+      rows_.low = header_.min;
+      rows_.high = header_.max;
+      take_rows();
     }
-    if (!outermost_) {
-      take(header_.min, header_.max);
-      rows_.stand_for = header_.finite_rows();
-      return;
+    double beyond = 0;
+    for (const std::vector<HistogramCell>* cells : {&rows_.below, &rows_.above}) {
+      for (const HistogramCell& c : *cells) beyond += c.rows;
     }
-    const auto known = static_cast<double>(sample_.least.size() + sample_.greatest.size());
-    rows_.stand_for = std::max(header_.finite_rows() - known * scale, 0.0);
+    rows_.stand_for = std::max(header_.finite_rows() - beyond * scale, 0.0);
+    if (!one_by_one || !sample_.thinned) return;
     header_.sample_rows = rows_.seen;
     if (scale == 1) {
       header_.known_below = rows_.low;
       header_.known_above = rows_.high;
     }
+  }
+
+  void find_outermost() {
+    if (std::isfinite(sample_.known_below) && sample_.known_below < sample_.known_above) {
+      rows_.low = sample_.known_below;
+      rows_.high = sample_.known_above;
+      for (double x : sample_.least) rows_.below.push_back({x, 1, true});
+      for (double x : sample_.greatest) rows_.above.push_back({x, 1, true});
+    } else if (!sample_.thinned && !options_.every_row_read) {
+      const Summary& summary = *sample_.summary;
+      const double most = std::min(sample_.sample_rows() / kMostOutermost, double{kOutermost - 1});
+      std::size_t first = 0;
+      double rows = 0;
+      for (; first + 1 < summary.cells() && summary.cell(first).point; ++first) {
+        rows += summary.cell(first).rows;
+        if (rows > most) break;
+        rows_.below.push_back(summary.cell(first));
+      }
+      std::size_t last = summary.cells() - 1;
+      rows = 0;
+      for (; last > first && summary.cell(last).point; --last) {
+        rows += summary.cell(last).rows;
+        if (rows > most) break;
+        rows_.above.push_back(summary.cell(last));
+      }
+      std::reverse(rows_.above.begin(), rows_.above.end());
+      rows_.low = summary.cell(first).value;
+      rows_.high = summary.cell(last).value;
+    }
+  }
+
+  // The summary's cells between rows_.low and rows_.high. False where there are none, or what was
+  // joined reaches beyond.
+  bool take_rows() {
+    rows_.cells.clear();
+    rows_.seen = 0;
+    const Summary& summary = *sample_.summary;
+    for (std::size_t i = 0; i < summary.cells(); ++i) {
+      const HistogramCell cell = summary.cell(i);
+      if (cell.value < rows_.low || cell.value > rows_.high) continue;
+      rows_.cells.push_back(cell);
+      rows_.seen += cell.rows;
+    }
+    return rows_.seen > 0 && rows_.cells.front().point;
   }
 
   // What of the variance is due to blocks, and what to thinning.
@@ -155,13 +195,9 @@ class Fit {
       else if (!there || point || rows > 0)
         cells_.push_back({value, rows, point});
     };
-    if (outermost_) {
-      for (double x : sample_.least) add(x, scale, true);
-    }
+    for (const HistogramCell& c : rows_.below) add(c.value, c.rows * scale, true);
     for (const HistogramCell& c : middle) add(c.value, c.rows, c.point);
-    if (outermost_) {
-      for (double x : sample_.greatest) add(x, scale, true);
-    }
+    for (const HistogramCell& c : rows_.above) add(c.value, c.rows * scale, true);
     return Status::success();
   }
 
@@ -281,7 +317,6 @@ class Fit {
   FitReport& report_;
   Header header_{};
   SampledRows rows_;
-  bool outermost_ = false;  // rows beyond rows_.low and rows_.high are stored one by one
   double origin_ = 0;
   int exponent_ = 0;
   double h_ = 0;

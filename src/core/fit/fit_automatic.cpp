@@ -100,9 +100,9 @@ class AutomaticFit {
     for (const WeightedValue& v : distinct_) {
       if (!on(v.value)) return false;
     }
-    for (const std::vector<double>* known : {&sample_.least, &sample_.greatest}) {
-      for (double x : *known) {
-        if (!on(x)) return false;
+    for (const std::vector<HistogramCell>* beyond : {&rows_.below, &rows_.above}) {
+      for (const HistogramCell& c : *beyond) {
+        if (!on(c.value)) return false;
       }
     }
     return on(header_.min) && on(header_.max) && on(rows_.low) && on(rows_.high);

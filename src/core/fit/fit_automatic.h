@@ -11,12 +11,14 @@
 
 namespace kde {
 
-// The rows of a sample that are not known one by one, in the table's rows and the sample's.
+// The rows of a sample that are smoothed, in the table's rows and the sample's, and those beyond
+// them, which are stored one by one.
 struct SampledRows {
-  std::vector<HistogramCell> cells;  // of the sample, in its rows
-  double seen = 0;                   // their rows
-  double stand_for = 0;              // finite rows of the table
-  double low = 0, high = 0;          // all of them lie between
+  std::vector<HistogramCell> cells;         // of the sample, in its rows
+  double seen = 0;                          // their rows
+  double stand_for = 0;                     // finite rows of the table
+  double low = 0, high = 0;                 // all of them lie between
+  std::vector<HistogramCell> below, above;  // points, in rows read
 };
 
 // Whether the rows drawn are all that the summary is of.

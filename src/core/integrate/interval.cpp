@@ -132,8 +132,8 @@ class Sampling {
     return v > 0 ? v / h_.sample_rows : 0;
   }
 
-  // The upper end is that of the largest variance of any share up to it: rows that lie together are
-  // seen together or not at all.
+  // The upper end is the largest share that the sample does not speak against by the variance of
+  // that very share: rows that lie together are seen together or not at all.
   void wilson(Shape shape, double p, double* low, double* high) const {
     const double own = unit_variance(shape, p);
     wilson_interval(p, own, z_, low, high);
@@ -143,12 +143,14 @@ class Sampling {
     for (int scale = kErrorScales - 1; scale >= 0; --scale) {
       share *= 4;
       if (share <= p) continue;
-      if (share > *high) break;
       const double there = unit_variance(shape, share);
       if (there <= most) continue;
-      most = there;
       double unused;
-      wilson_interval(p, most, z_, &unused, high);
+      double reach;
+      wilson_interval(p, there, z_, &unused, &reach);
+      if (reach < share) continue;
+      most = there;
+      *high = std::max(*high, reach);
     }
   }
 
@@ -161,12 +163,13 @@ class Sampling {
   // z times the standard deviation of a mean of the share p of the rows, whose variance within the
   // range of that width it is given. Rows of either tail that lie together tell of those between.
   double mean_half(Shape shape, double p, double variance, double width) const {
-    const double rows = h_.sample_rows * p;
+    double unit = unit_variance(shape, p);
+    if (p > 0.5) unit = std::max(unit, unit_variance(left_out(shape), p));
+    // Those that lie together are one.
+    const double rows = std::min(h_.sample_rows * p, unit > 0 ? p / unit : h_.sample_rows);
     if (width > 0 && std::isfinite(variance))
       variance = (rows * variance + kRowsAdded * width * width / 12) / (rows + kRowsAdded);
     const double deviations = z_ + student_excess(z_, std::max(rows - 1, 2.0));
-    double unit = unit_variance(shape, p);
-    if (p > 0.5) unit = std::max(unit, unit_variance(left_out(shape), p));
     return product(deviations * std::sqrt(unit / p), std::sqrt(variance));
   }
 
@@ -278,7 +281,17 @@ MeanParts mean_parts(const DensityView& d, const Sampling& sampling, const Range
   const RangeMoments inner = middle.is_all ? m : moments(d, middle.range);
   out.mean = inner.finite > 0 ? inner.mean : m.mean;
   if (middle.open_below && middle.open_above) return out;
-  if (!(inner.finite > 0) || !(sampling.rows() > 0)) return out;
+  if (!(sampling.rows() > 0)) return out;
+  if (!(inner.finite > 0)) {
+    // Rows that were not seen may be anywhere in it.
+    const Hull hull(d, middle.range);
+    const double more = out.count.upper - out.count.estimate;
+    if (!(more > 0) || !(hull.width() >= 0)) return out;
+    out.mean = std::fabs(hull.low) > std::fabs(hull.high) ? hull.low : hull.high;
+    out.between = product(std::max(std::fabs(hull.low - m.mean), std::fabs(hull.high - m.mean)),
+                          more / (m.finite + more));
+    return out;
+  }
   const double p = std::min(inner.finite / sampling.rows(), 1.0);
   const double share = std::min(inner.finite / m.finite, 1.0);
   const double width = Hull(d, middle.range).width();

@@ -25,6 +25,8 @@ struct Ranks {
   std::size_t first, end;
 };
 
+double share_of(int scale) { return std::pow(0.25, scale + 1); }
+
 std::vector<Ranks> ranges_of(Shape shape, int scale, std::size_t n) {
   std::vector<Ranks> out;
   const auto size = static_cast<double>(n);
@@ -35,8 +37,7 @@ std::vector<Ranks> ranges_of(Shape shape, int scale, std::size_t n) {
   for (int i = 0; i < count; ++i) {
     const double at = (i + 0.5) / count;
     // Of the scale's neighbourhood, for one end; all over the column for two.
-    const double share =
-        std::pow(0.25, scale + 1) * (shape == Shape::two_ends ? 1 : std::pow(2, 2 * at - 1));
+    const double share = share_of(scale) * (shape == Shape::two_ends ? 1 : std::pow(2, 2 * at - 1));
     Ranks r = {rank((1 - share) * at), 0};
     r.end = r.first + rank(share);
     if (shape == Shape::below) r = {0, rank(share)};
@@ -72,6 +73,8 @@ class Blocks {
         if (!effect_of(ranges_of(static_cast<Shape>(shape), scale, sorted_.size()), &effect) &&
             scale > 0)
           effect = out->effect[shape][scale - 1];
+        // A tail of less than two blocks' rows tells of few clumps: others are as likely there.
+        if (share_of(scale) * out->read < 2) effect = std::max(effect, out->effect[0][scale]);
       }
     }
     out->end = end_variance(*out);
@@ -84,7 +87,7 @@ class Blocks {
     const auto& effects = variance.effect[static_cast<int>(Shape::two_ends)];
     double least = std::numeric_limits<double>::infinity();
     for (int scale = 0; scale < kErrorScales; ++scale) {
-      const double p = std::pow(0.25, scale + 1);
+      const double p = share_of(scale);
       if (scale > 0 && p * static_cast<double>(drawn_in_.size()) < 2) break;
       least = std::min(least, p * (1 - p) * effects[scale] / (2 * blocks_.finite));
     }

@@ -15,7 +15,8 @@
 // range lies between two blocks, they are 3 and 2 times what one block of each stratum has; of a
 // trend within strata the first sees too much, the second nothing. With m the mean of m_i, S^2 over
 // m p (1 - p) is the design effect: 1 where rows are as mixed as if they came one by one. It is the
-// mean over ranges that lie all over the column, for each shape and scale of theirs.
+// mean over ranges that lie all over the column, for each shape and scale of theirs; of a tail of
+// fewer rows than two blocks at least that of ranges with two ends, as it tells of few clumps.
 //
 // Where a column follows the order, a range's error is that of its ends, each of which lies between
 // two blocks, whatever the range's width; where it does not, errors of counts grow with the range.
