@@ -28,7 +28,9 @@ endef
 # The core sees itself alone. Of x86 what has no SSE4 (and AES) computes in scalars: each instruction set
 # takes seconds to compile. The service and the tests see more. Test files are compiled without
 # optimisation, and not for undefined behaviour of their own: that takes longer than they run.
-CORE_CPPFLAGS = -Isrc -DKDE_AQP_CORE -DHWY_DISABLED_TARGETS=HWY_SSSE3
+# Sanitized, the vectors' code in its widest form and in scalars: between them it is the same.
+CORE_CPPFLAGS = -Isrc -DKDE_AQP_CORE -DHWY_DISABLED_TARGETS='$(or $(LEFT_OUT_$(1)),HWY_SSSE3)'
+LEFT_OUT_sanitize = (HWY_SSSE3|HWY_SSE4|HWY_AVX2)
 VERSION_HERE := $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
 REST_CPPFLAGS = -Isrc -I. -Itest -Itest/unit -Itest/bench -DKDE_AQP_VERSION='"$(VERSION_HERE)"'
 QUICKLY       = $(if $(filter test/unit/% test/device/%,$<),-O0 -g1 -fno-sanitize=undefined)

@@ -48,7 +48,8 @@ SLOW_SANITIZED = LineBandwidth.NearExact* LineBandwidth.OfAPart* LineBandwidth.M
   *Representation.KeepsWhatItPromises* FitAutomatic.PropertiesHold* FitAutomatic.EveryShape* \
   FitAutomatic.TheSameBytes* KernelEstimate.ManyPoints* KernelEstimate.EveryDimension \
   HistogramIntegral.WithoutALattice* *EveryGaussianEngine.IsRightToAMillionthByProducts* \
-  Measure.TheSameForAny* Spectral.AgreesOnPlugin* JointMeasure.Counts*
+  Measure.TheSameForAny* Spectral.AgreesOnPlugin* JointMeasure.Counts* HonestIntervals.*WholeBlocks \
+  Validate.RandomDamage* FitColumn.ScaleEquivariance Drift.LevelWhereTheDensityIsASample
 SANITIZED ?= quick
 empty :=
 sanitize: build/sanitize/unit_test ## unit tests under the address and undefined-behaviour sanitizers [SANITIZED=all]

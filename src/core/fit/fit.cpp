@@ -24,7 +24,7 @@ namespace {
 constexpr double kNothingBeside = 0x1p-400;
 // Of a sample whose rows were not thinned as many of the outermost are stored as they are, at most
 // one in so many.
-constexpr double kMostOutermost = 100;
+constexpr double kMostOutermost = 1000;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Fit {

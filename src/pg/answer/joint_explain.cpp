@@ -3,6 +3,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/answer/intervals.h"
 #include "pg/answer/joint_answer.h"
+#include "pg/catalog/privileges.h"
 
 extern "C" {
 #include "miscadmin.h"

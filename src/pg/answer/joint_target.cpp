@@ -6,6 +6,8 @@
 #include "pg/catalog/expression.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/answer/target.h"
+#include "pg/catalog/column_name.h"
+#include "pg/catalog/privileges.h"
 
 #include "core/kde.h"
 

@@ -6,7 +6,8 @@
 //   method auto, most points, fitted last.
 #pragma once
 
-#include "pg/catalog/relation.h"
+#include "pg/base/values.h"
+#include "pg/catalog/catalog.h"
 #include "pg/catalog/stale_answers.h"
 
 namespace kde_pg {

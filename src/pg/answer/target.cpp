@@ -4,6 +4,8 @@
 #include "pg/type/density_datum.h"
 #include "pg/catalog/cache.h"
 #include "pg/catalog/not_fitted.h"
+#include "pg/catalog/column_name.h"
+#include "pg/catalog/privileges.h"
 
 extern "C" {
 #include "utils/builtins.h"

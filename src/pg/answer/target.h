@@ -1,7 +1,8 @@
 // What an answer function was asked about: a density and the column type its bounds are read by.
 #pragma once
 
-#include "pg/catalog/relation.h"
+#include "pg/base/values.h"
+#include "pg/catalog/catalog.h"
 #include "pg/catalog/stale_answers.h"
 
 namespace kde_pg {

@@ -15,7 +15,7 @@
 #include "pg/base/options.h"
 #include "pg/base/result_set.h"
 #include "pg/catalog/catalog.h"
-#include "pg/catalog/relation.h"
+#include "pg/catalog/privileges.h"
 
 extern "C" {
 #include "catalog/pg_class.h"

@@ -2,7 +2,7 @@
 #include "pg/catalog/cache.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/not_fitted.h"
-#include "pg/catalog/relation.h"
+#include "pg/catalog/privileges.h"
 
 KDE_FUNCTION(kde_density_columns) {
   using namespace kde_pg;

@@ -19,7 +19,9 @@
 #include "pg/base/subtransaction.h"
 #include "pg/catalog/changed_databases.h"
 #include "pg/catalog/expression.h"
-#include "pg/catalog/relation.h"
+#include "pg/catalog/catalog.h"
+#include "pg/catalog/column_name.h"
+#include "pg/catalog/privileges.h"
 
 extern "C" {
 #include "access/genam.h"

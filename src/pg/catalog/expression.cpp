@@ -5,7 +5,7 @@
 #include "pg/base/pinned.h"
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
-#include "pg/catalog/relation.h"
+#include "pg/catalog/column_name.h"
 
 extern "C" {
 #include "access/sysattr.h"

@@ -3,7 +3,8 @@
 #include "pg/catalog/not_fitted.h"
 
 #include "pg/catalog/catalog.h"
-#include "pg/catalog/relation.h"
+#include "pg/catalog/column_name.h"
+#include "pg/catalog/privileges.h"
 
 extern "C" {
 #include "access/xact.h"

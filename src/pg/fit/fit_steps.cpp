@@ -3,7 +3,7 @@
 #include "pg/fit/fit_steps.h"
 
 #include "pg/base/pinned.h"
-#include "pg/catalog/relation.h"
+#include "pg/catalog/privileges.h"
 
 extern "C" {
 #include "access/relation.h"

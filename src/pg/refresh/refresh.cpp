@@ -6,7 +6,8 @@
 #include "pg/base/fault.h"
 #include "pg/base/pinned.h"
 #include "pg/catalog/expression.h"
-#include "pg/catalog/relation.h"
+#include "pg/catalog/column_name.h"
+#include "pg/catalog/privileges.h"
 #include "pg/fit/density_fit.h"
 #include "pg/refresh/drift.h"
 

@@ -2,7 +2,7 @@
 #include "pg/base/result_set.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/not_fitted.h"
-#include "pg/catalog/relation.h"
+#include "pg/catalog/privileges.h"
 #include "pg/fit/fit_steps.h"
 #include "pg/refresh/refresh.h"
 

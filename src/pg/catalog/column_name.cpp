@@ -1,18 +1,13 @@
-// Names and privileges.
-#include "pg/catalog/relation.h"
+// Columns by name, and what those that could be meant are called.
+#include "pg/catalog/column_name.h"
 
 extern "C" {
 #include "access/htup_details.h"
 #include "catalog/namespace.h"
-#include "catalog/objectaddress.h"
 #include "catalog/pg_attribute.h"
-#include "catalog/pg_class.h"
 #include "lib/stringinfo.h"
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "utils/acl.h"
 #include "utils/lsyscache.h"
-#include "utils/rls.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
 }
@@ -39,26 +34,6 @@ char* fittable_columns(Oid relation) {
     appendStringInfo(&out, "%s\"%s\"", shown++ > 0 ? ", " : "", live_column_name(relation, i));
   }
   return out.data;
-}
-
-bool applies_row_security(Oid relation) {
-  return check_enable_rls(relation, InvalidOid, true) == RLS_ENABLED;
-}
-
-void check_no_row_security(Oid relation) {
-  if (applies_row_security(relation))
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                    errmsg("row-level security of table \"%s\" applies to the current user",
-                           get_rel_name(relation)),
-                    errdetail("A density describes all rows of the table.")));
-}
-
-// *missing, which is false before: whether table or column no longer exist; null: that is an error.
-bool has_select(TableColumn column, bool* missing) {
-  const Oid user = GetUserId();
-  return pg_class_aclcheck_ext(column.relation, user, ACL_SELECT, missing) == ACLCHECK_OK ||
-         pg_attribute_aclcheck_ext(column.relation, column.attnum, user, ACL_SELECT, missing) ==
-             ACLCHECK_OK;
 }
 
 }  // namespace
@@ -101,68 +76,6 @@ TableColumn column_by_name(Oid relation, const char* column_name) {
              columns[0] != '\0' ? errhint("Columns that can have a density: %s.", columns) : 0));
   }
   return {relation, attnum};
-}
-
-void check_readable(TableColumn column) {
-  if (!has_select(column, nullptr))
-    aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(column.relation)),
-                   get_rel_name(column.relation));
-  check_no_row_security(column.relation);
-}
-
-void check_readable(const DensityKey& key) {
-  for (int i = 0; i < key.columns; ++i) {
-    if (key.column[i].attnum != 0) check_readable(TableColumn{key.relation, key.column[i].attnum});
-  }
-  for (int i = 0; i < key.references; ++i)
-    check_readable(TableColumn{key.relation, key.reference[i]});
-}
-
-// A snapshot may show a density of a table that somebody has dropped meanwhile.
-bool is_readable(TableColumn column) {
-  bool missing = false;
-  return has_select(column, &missing) && !applies_row_security(column.relation);
-}
-
-bool is_readable(const DensityKey& key) {
-  bool readable = true;
-  for (int i = 0; readable && i < key.columns; ++i) {
-    const AttrNumber attnum = key.column[i].attnum;
-    readable = attnum == 0 || is_readable(TableColumn{key.relation, attnum});
-  }
-  for (int i = 0; readable && i < key.references; ++i)
-    readable = is_readable(TableColumn{key.relation, key.reference[i]});
-  return readable && get_rel_name(key.relation) != nullptr;
-}
-
-bool is_owner(Oid relation) {
-#if PG_VERSION_NUM >= 160000
-  return object_ownercheck(RelationRelationId, relation, GetUserId());
-#else
-  return pg_class_ownercheck(relation, GetUserId());
-#endif
-}
-
-void check_owner(Oid relation) {
-  if (!is_owner(relation))
-    aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
-                   get_rel_name(relation));
-  check_no_row_security(relation);
-}
-
-bool may_maintain(Oid relation) {
-#if PG_VERSION_NUM >= 170000
-  // The members of pg_maintain have it on every table.
-  if (pg_class_aclcheck(relation, GetUserId(), ACL_MAINTAIN) == ACLCHECK_OK) return true;
-#endif
-  return is_owner(relation);
-}
-
-void check_may_maintain(Oid relation) {
-  if (!may_maintain(relation))
-    aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation)),
-                   get_rel_name(relation));
-  check_no_row_security(relation);
 }
 
 char* display_name(TableColumn column) {

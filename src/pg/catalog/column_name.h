@@ -1,0 +1,22 @@
+// Tables and columns as users name them.
+#pragma once
+
+#include "pg/base/values.h"
+#include "pg/catalog/catalog.h"
+
+namespace kde_pg {
+
+// 'table.column', 'schema.table.column' ..., quoting and search path as for any name.
+// Errors: 42602 malformed; 42P01, 42703 no such table or column.
+TableColumn column_by_text(text* name);
+
+// Error 42703 if the column does not exist (hint: the columns that could be meant).
+TableColumn column_by_name(Oid relation, const char* column_name);
+
+// "table.column" as a user would write it, palloc'ed, for messages.
+char* display_name(TableColumn column);
+
+// The present type of a column. False if no density can hold it.
+bool column_value_type(TableColumn column, kde::ValueType* type, int32* typmod);
+
+}  // namespace kde_pg
