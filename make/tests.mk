@@ -48,8 +48,10 @@ SLOW_SANITIZED = LineBandwidth.NearExact* LineBandwidth.OfAPart* LineBandwidth.M
   *Representation.KeepsWhatItPromises* FitAutomatic.PropertiesHold* FitAutomatic.EveryShape* \
   FitAutomatic.TheSameBytes* KernelEstimate.ManyPoints* KernelEstimate.EveryDimension \
   HistogramIntegral.WithoutALattice* *EveryGaussianEngine.IsRightToAMillionthByProducts* \
-  Measure.TheSameForAny* Spectral.AgreesOnPlugin* JointMeasure.Counts* HonestIntervals.*WholeBlocks \
-  Validate.RandomDamage* FitColumn.ScaleEquivariance Drift.LevelWhereTheDensityIsASample
+  Measure.TheSameForAny* Spectral.AgreesOnPlugin* JointMeasure.Counts* HonestIntervals.* JointHonest.* \
+  Interval.HoldsTheEstimateAndGrows Variance.BlockSeries* Validate.RandomDamage* FitColumn.ScaleEquivariance \
+  Drift.LevelWhereTheDensityIsASample LineSmoother.IsTheReflectedKernelSum SmoothedCv.IsTheSameOnExactSums \
+  *EverySimdEngine.HasTheSameBits* *EveryGaussianEngine.IsRightToAMillionthOnFewPlaces*
 SANITIZED ?= quick
 empty :=
 sanitize: build/sanitize/unit_test ## unit tests under the address and undefined-behaviour sanitizers [SANITIZED=all]

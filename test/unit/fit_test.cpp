@@ -531,7 +531,7 @@ TEST(FitColumn, NothingButTheValuesDecides) {
 }
 
 TEST(FitColumn, StopsAtWhicheverPollSaysSo) {
-  const auto s = sample_of(samples::normal(6000, 1));
+  const auto s = sample_of(samples::normal(2000, 1));
   for (Method method : {Method::automatic, Method::plugin, Method::lscv}) {
     for (bool exact : {false, true}) {
       FitOptions options;
@@ -543,7 +543,7 @@ TEST(FitColumn, StopsAtWhicheverPollSaysSo) {
       ASSERT_TRUE(try_fit(s, options, never.control, &f).ok());
       ASSERT_GT(never.polls, 2);
       // Every one of the first, and then some up to the last.
-      for (int k = 1; k <= never.polls; k += k < 5 ? 1 : std::max(1, never.polls / 8)) {
+      for (int k = 1; k <= never.polls; k += k < 5 ? 1 : std::max(1, never.polls / 4)) {
         StopAt stop(k);
         EXPECT_EQ(try_fit(s, options, stop.control, &f).code, Code::cancelled) << k;
         EXPECT_LE(stop.polls, k + 1);  // no work goes on for long
