@@ -102,6 +102,23 @@ TEST(Clumps, HeapsOnALattice) {
   EXPECT_LT(10 * (static_cast<std::ptrdiff_t>(split.atoms.size()) - heaped), heaped);
 }
 
+// Densities that begin or end steeply, a lattice of about one period, and values half a step off.
+TEST(Clumps, NoHeapsWhereThereAreNone) {
+  int with_atoms = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    std::vector<double> steep, one_period, half_off = {0.5};
+    for (int i = 0; i < 30000; ++i) {
+      steep.push_back(std::floor(-400 * std::log(random.uniform())));
+      one_period.push_back(std::floor(1001 * random.uniform()));
+      half_off.push_back(std::floor(1 + 5000 * random.uniform()));
+    }
+    for (const std::vector<double>* x : {&steep, &one_period, &half_off})
+      with_atoms += split_clumps(samples::distinct(*x), 1, kNoLimit).atoms.empty() ? 0 : 1;
+  }
+  EXPECT_LE(with_atoms, 2);
+}
+
 TEST(Clumps, EachValueIsInOneList) {
   std::vector<double> x = samples::normal(1000, 6);
   for (std::size_t k = 0; k < 50; ++k) x.insert(x.end(), 10 + k, x[k]);

@@ -414,6 +414,26 @@ TEST(FitColumn, OutermostRowsAreStoredAsTheyAre) {
   EXPECT_NEAR(count(f.view(), range(-70, -70)), 2, kRounding);
   EXPECT_NEAR(count(f.view(), range(-60, -40)), 2, kRounding);
   EXPECT_NEAR(count(f.view(), Range{}), 2 * 20020, kRounding);
+  // Nor does the bandwidth know of them: a normal one's is some 1.06 n^(-1/5) = 0.15.
+  for (const bool exact : {false, true}) {
+    options.exact = exact;
+    const Fitted g = fit(sample_of(x), options);
+    EXPECT_GT(g.report.bandwidth, 0.05);
+    EXPECT_LT(g.report.bandwidth, 0.3);
+  }
+}
+
+// Where nothing but one value is left between them, all is smoothed.
+TEST(FitColumn, OutermostRowsAroundOneValue) {
+  std::vector<double> x(10000, 5);
+  x.insert(x.end(), {1, 9});
+  FitOptions options;
+  options.rows_per_row_read = 10 / 3.;
+  options.share_of_blocks = 0.3;
+  const Fitted f = fit(sample_of(x), options);
+  EXPECT_EQ(f.view().header().lattice_step, 1);
+  EXPECT_GT(f.report.bandwidth, 0);
+  EXPECT_NEAR(count(f.view(), range(5, 5)), 1e5 / 3, 20);
 }
 
 // Rows scaled by what is no binary fraction: the atoms' sums round, the promises do not.

@@ -364,6 +364,34 @@ TEST(Interval, MeansOfKnownRowsAllowForThoseNotSeen) {
   EXPECT_GE(sum.upper, 160 + 3 * more);
 }
 
+// Whatever the sign of the rows that are known, a sum moves by those that may not have been seen.
+TEST(Interval, SumsOfKnownRowsMoveByThoseNotSeen) {
+  for (const double known : {4.0, -4.0}) {
+    SCOPED_TRACE(known);
+    Fitted f = atoms_of({{-20, 50000, true}, {-15, 40000, true}, {known, 30, true}}, 1000, 1);
+    header_of(&f)->known_above = -5;
+    Range above;
+    above.lower_unbounded = false;
+    above.lower = -10;
+    const double more = count_interval(f.view(), above, at(0.95)).upper - 30;
+    ASSERT_GT(more, 100);
+    const Interval sum = sum_interval(f.view(), above, at(0.95));
+    EXPECT_EQ(sum.estimate, 30 * known);
+    EXPECT_NEAR(sum.lower, 30 * known - 10 * more, 1e-9);
+    EXPECT_EQ(sum.upper, 30 * known);  // all unseen ones are negative
+  }
+  // On both sides of 0.
+  Fitted f = atoms_of({{-20, 50000, true}, {-15, 40000, true}, {14, 30, true}}, 1000, 1);
+  header_of(&f)->known_above = 9;
+  Range above;
+  above.lower_unbounded = false;
+  above.lower = -10;
+  const double more = count_interval(f.view(), above, at(0.95)).upper - 30;
+  const Interval sum = sum_interval(f.view(), above, at(0.95));
+  EXPECT_NEAR(sum.lower, 420 - 10 * more, 1e-9);
+  EXPECT_NEAR(sum.upper, 420 + 9 * more, 1e-9);
+}
+
 // A range of NaN alone has no finite rows: no mean, and no limits of one.
 TEST(Interval, NothingFiniteInARangeOfNan) {
   const Fitted f = atoms({3000, 4000, 5000}, 60, 1);

@@ -18,6 +18,10 @@ constexpr double kRepeated = 0.2;
 // Kinds to either side that say how often one is seen, and how many times as often a heap is.
 constexpr int kKindsBeside = 5;
 constexpr double kHeaped = 2;
+// Times that every kind comes, at least: one that comes once more than others is no heap.
+constexpr double kLeastTurns = 3;
+// Of a lattice whose points have numbers.
+constexpr double kMostPoints = 0x1p52;
 constexpr std::size_t kPollEvery = 1 << 16;  // a few milliseconds
 
 // log of Chernoff's bound on P(X >= c), X Poisson with mean e < c.
@@ -48,9 +52,10 @@ struct Window {
 void mark_heaps(std::span<const WeightedValue> distinct, double step, int period,
                 std::vector<bool>* atom) {
   const std::size_t n = distinct.size();
-  if (!((distinct[n - 1].value - distinct[0].value) / step >= period)) return;
+  const double points = (distinct[n - 1].value - distinct[0].value) / step;
+  if (!(points >= kLeastTurns * period && points < kMostPoints)) return;
   const auto kind_of = [&](std::size_t i) {
-    const double k = std::nearbyint((distinct[i].value - distinct[0].value) / step);
+    const double k = std::round((distinct[i].value - distinct[0].value) / step);
     return static_cast<std::size_t>(std::fmod(k, period));
   };
   std::vector<double> seen(static_cast<std::size_t>(period), 0);
@@ -62,11 +67,12 @@ void mark_heaps(std::span<const WeightedValue> distinct, double step, int period
   const int reach = std::min(kKindsBeside, (period - 1) / 2);
   std::vector<bool> heaped(seen.size());
   for (int r = 0; r < period; ++r) {
-    double beside = 0;
+    double below = 0, above = 0;
     for (int d = 1; d <= reach; ++d) {
-      beside += seen[static_cast<std::size_t>((r + d) % period)] +
-                seen[static_cast<std::size_t>((r + period - d) % period)];
+      above += seen[static_cast<std::size_t>((r + d) % period)];
+      below += seen[static_cast<std::size_t>((r + period - d) % period)];
     }
+    const double beside = 2 * std::max(below, above);
     const double count = seen[static_cast<std::size_t>(r)];
     heaped[static_cast<std::size_t>(r)] =
         count > kHeaped * beside / (2 * reach) &&

@@ -14,10 +14,11 @@
 //             seen again and again at the same places is no continuum. A rule of thumb, without a
 //             rate.
 //   heap      every kPeriods-th lattice point is one of a kind: prices in .99, round hundreds,
-//             whole minutes. Where one kind is seen twice as often as the five to either side of
-//             it on average, and Chernoff's bound on the binomial tail of its share of them all is
-//             below kFalsePositives divided by the kinds of all periods, each of its values seen
-//             more than once is an atom.
+//             whole minutes. Where one kind is seen twice as often as those to either side of it
+//             (up to five, of the side that is seen more, as a density that begins or ends has
+//             few on the other), and Chernoff's bound on the binomial tail of its share of them
+//             all is below kFalsePositives divided by the kinds of all periods, each of its
+//             values seen more than once is an atom.
 //
 // Where the density is steep, some lattice points become atoms that are none. What is made of
 // atoms is judged by the halves of the sample like everything else (adaptive.h).

@@ -91,7 +91,7 @@ class Fit {
     rows_.high = header_.max;
     if (automatic()) find_outermost();
     bool one_by_one = rows_.low > header_.min || rows_.high < header_.max;
-    if (!take_rows()) {
+    if (!(rows_.low < rows_.high) || !take_rows()) {
       one_by_one = false;
       rows_.below.clear();
       rows_.above.clear();

@@ -225,6 +225,9 @@ class AutomaticFit {
     return at->value;
   }
 
+  // Not of those that are stored as they are.
+  bool is_smoothed(double x) const { return x >= rows_.low && x <= rows_.high; }
+
   bool wants_exact_sums() const {
     return options_.exact || options_.engine.kind == Engine::Kind::reference;
   }
@@ -234,7 +237,9 @@ class AutomaticFit {
   void values_for_bandwidth(std::vector<double>* values, std::vector<double>* weights) const {
     if (!wants_exact_sums() && is_joined() && all_drawn(sample_)) {
       for (const HistogramCell& c : values_of(sample_, rows_.cells)) {
-        if (std::binary_search(atom_value_.begin(), atom_value_.end(), c.value)) continue;
+        if (!is_smoothed(c.value) ||
+            std::binary_search(atom_value_.begin(), atom_value_.end(), c.value))
+          continue;
         values->push_back(to_u(c.value));
         weights->push_back(c.rows);
       }
@@ -252,7 +257,7 @@ class AutomaticFit {
     }
     const std::vector<double> drawn = draw_rows(sample_, options_);
     for (double x : drawn) {
-      if (!std::binary_search(atom_value_.begin(), atom_value_.end(), x))
+      if (is_smoothed(x) && !std::binary_search(atom_value_.begin(), atom_value_.end(), x))
         values->push_back(to_u(x));
     }
   }
@@ -314,11 +319,17 @@ class AutomaticFit {
     input.plugin_bandwidth = h_;
     input.sampled_share = sampled_share_;
     std::vector<double> drawn;
+    std::vector<std::uint32_t> drawn_block;
     Effects effect;
     if (sample_.by_block() && options_.share_of_blocks < 1) {
-      for (double x : sample_.drawn) drawn.push_back(to_u(x));
+      for (std::size_t i = 0; i < sample_.drawn.size(); ++i) {
+        const double x = sample_.drawn[i];
+        if (!is_smoothed(x)) continue;
+        drawn.push_back(to_u(x));
+        drawn_block.push_back(sample_.drawn_block[i]);
+      }
       input.drawn = drawn;
-      input.drawn_block = sample_.drawn_block;
+      input.drawn_block = drawn_block;
       for (int i = 0; i < kErrorScales; ++i)
         effect[i] = static_cast<float>(sample_.blocks.effect[static_cast<int>(Shape::two_ends)][i]);
       input.effect = &effect;

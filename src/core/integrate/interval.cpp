@@ -268,6 +268,7 @@ struct MeanParts {
   double within = 0;   // half the interval of the sampled rows' mean, times their share of the rows
   double between = 0;  // that of how many of the rows are sampled ones, which lie elsewhere
   double mean;         // of the rows that are not known one by one, if there are any
+  double least, greatest;  // what rows more than the estimate's may be, on average
 
   // How far the mean is off, and the sum for a number of rows that is right.
   double half() const { return std::hypot(within, between); }
@@ -279,7 +280,7 @@ MeanParts mean_parts(const DensityView& d, const Sampling& sampling, const Range
   out.count = sampling.count(range, m.count);
   const Middle middle(d.header(), range);
   const RangeMoments inner = middle.is_all ? m : moments(d, middle.range);
-  out.mean = inner.finite > 0 ? inner.mean : m.mean;
+  out.mean = out.least = out.greatest = inner.finite > 0 ? inner.mean : m.mean;
   if (middle.open_below && middle.open_above) return out;
   if (!(sampling.rows() > 0)) return out;
   if (!(inner.finite > 0)) {
@@ -287,7 +288,8 @@ MeanParts mean_parts(const DensityView& d, const Sampling& sampling, const Range
     const Hull hull(d, middle.range);
     const double more = out.count.upper - out.count.estimate;
     if (!(more > 0) || !(hull.width() >= 0)) return out;
-    out.mean = std::fabs(hull.low) > std::fabs(hull.high) ? hull.low : hull.high;
+    out.least = hull.low;
+    out.greatest = hull.high;
     out.between = product(std::max(std::fabs(hull.low - m.mean), std::fabs(hull.high - m.mean)),
                           more / (m.finite + more));
     return out;
@@ -384,13 +386,13 @@ Interval sum_interval(const DensityView& density, const Range& range,
     const MeanParts parts = mean_parts(density, Sampling(density, options), range, m);
     const Interval& count = parts.count;
     const double mean_half = product(parts.within, m.finite);
+    const double fewer = count.estimate - count.lower;
+    const double more = count.upper - count.estimate;
     // Fewer rows make a sum of negative numbers larger.
-    const double magnitude = std::fabs(parts.mean);
-    const double fewer = product(magnitude, count.estimate - count.lower);
-    const double more = product(magnitude, count.upper - count.estimate);
+    const double down = std::max(product(-parts.least, more), product(parts.mean, fewer));
+    const double up = std::max(product(parts.greatest, more), product(-parts.mean, fewer));
     const double stored = stored_error(density, range, hull, m.mean);
-    widen(std::hypot(m.mean < 0 ? more : fewer, mean_half) + stored,
-          std::hypot(m.mean < 0 ? fewer : more, mean_half) + stored, &out);
+    widen(std::hypot(down, mean_half) + stored, std::hypot(up, mean_half) + stored, &out);
     // The rows of a range on one side of 0 have a sum on that side.
     if (hull.low >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
     if (hull.high <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
