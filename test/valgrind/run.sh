@@ -31,14 +31,14 @@ cluster_as_user pg_isready -q || cluster_die "the server did not start under val
 out=$CLUSTER_WORK/regress
 cluster_make_dir "$out" && cp -R "$CLUSTER_REPO/test/regress/." "$out/" &&
   { [ "$(id -u)" -ne 0 ] || chown -R "$CLUSTER_USER" "$out"; }
-tests=${TESTS:-$(ls "$CLUSTER_REPO"/test/regress/sql/*.sql | xargs -n1 basename -s .sql | LC_ALL=C sort)}
+tests=${TESTS:-$(ls "$CLUSTER_REPO"/test/regress/sql/*.sql | xargs -n1 basename -s .sql | grep -v -x test_setup | LC_ALL=C sort)}
 pgxs=$(dirname "$(dirname "$("$PG_CONFIG" --pgxs)")")
 cd "$out" || exit 1
 failed=0
 # shellcheck disable=SC2086  # one word per test
 cluster_job cluster_as_user "$pgxs/test/regress/pg_regress" --inputdir="$out" --outputdir="$out" \
   --bindir="$CLUSTER_BIN" --host="$PGHOST" --port="$PGPORT" --user="$PGUSER" \
-  --dbname=contrib_regression --load-extension=kde_aqp $tests || failed=1
+  --dbname=contrib_regression --load-extension=kde_aqp test_setup $tests || failed=1
 [ $failed -eq 0 ] || head -n 100 "$out/regression.diffs" 2>/dev/null
 cluster_as_user pg_ctl -D "$CLUSTER_TOP/data" -m fast -w -s -t 300 stop
 
