@@ -423,6 +423,27 @@ TEST(FitColumn, OutermostRowsAreStoredAsTheyAre) {
   }
 }
 
+// Nor where it has too many rows to be one of the outermost: what lies on this side of the void
+// stays there.
+TEST(FitColumn, NothingReachesIntoTheVoidBesideAValueApart) {
+  for (const double apart : {999999.0, -999999.0}) {
+    for (const int rows : {40, 150}) {
+      SCOPED_TRACE(testing::Message() << rows << " rows of " << apart);
+      std::vector<double> x = samples::normal(20000, 5);
+      x.insert(x.end(), static_cast<std::size_t>(rows), apart);
+      FitOptions options;
+      options.rows_per_row_read = 2;
+      options.share_of_blocks = 0.5;
+      const Fitted f = fit(sample_of(x), options);
+      EXPECT_NEAR(count(f.view(), range(apart, apart)), 2 * rows, 0.01 * rows);
+      // The kernels' tails alone: half a row, where a cell of joined values had 22.
+      EXPECT_LT(count(f.view(),
+                      apart > 0 ? range(10, apart, true, false) : range(apart, -10, false, true)),
+                1);
+    }
+  }
+}
+
 // Where nothing but one value is left between them, all is smoothed.
 TEST(FitColumn, OutermostRowsAroundOneValue) {
   std::vector<double> x(10000, 5);

@@ -8,6 +8,10 @@ namespace kde {
 
 namespace {
 
+// A distance so many times that of the values near by, on average, is a void.
+constexpr double kVoid = 64;
+constexpr std::ptrdiff_t kNear = 20;
+
 // Cells as they are cut off from left to right.
 class Cutter {
  public:
@@ -34,6 +38,21 @@ class Cutter {
   Cells cells_;
   double weight_ = 0, moment_ = 0;
 };
+
+// Whether nothing lies between cell i and its neighbour in that direction (1 or -1), though beyond
+// cell i values are near each other: then half their mean distance, else 0.
+double half_step_beside_void(std::span<const HistogramCell> rows, std::size_t i, int direction) {
+  const auto at = static_cast<std::ptrdiff_t>(i);
+  const auto last = static_cast<std::ptrdiff_t>(rows.size()) - 1;
+  const std::ptrdiff_t end =
+      std::clamp<std::ptrdiff_t>(at - direction * kNear, std::ptrdiff_t{0}, last);
+  if (end == at) return 0;
+  const double mean = std::fabs(rows[i].value - rows[static_cast<std::size_t>(end)].value) /
+                      static_cast<double>(std::abs(end - at));
+  const double gap =
+      std::fabs(rows[static_cast<std::size_t>(at + direction)].value - rows[i].value);
+  return gap > kVoid * mean ? mean / 2 : 0;
+}
 
 }  // namespace
 
@@ -77,11 +96,21 @@ Cells value_cells(const Line& line, std::span<const std::size_t> atoms) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const HistogramCell& c = rows[i];
     if (atom != atoms.end() && *atom == i) {
+      // What lies before a void does not reach into it.
+      if (i > 0 && cutter.weight() > 0) {
+        const double step = half_step_beside_void(rows, i - 1, 1);
+        if (step > 0) cutter.cut(rows[i - 1].value + step);
+      }
       if (cutter.start() < c.value) cutter.cut(c.value);
       cutter.count(c.rows, c.value);
       cutter.cells().points.push_back(cutter.cells().size());
       cutter.cut(c.value);
       ++atom;
+      const bool atom_follows = atom != atoms.end() && *atom == i + 1;
+      if (i + 1 < rows.size() && rows[i + 1].point && !atom_follows) {
+        const double step = half_step_beside_void(rows, i + 1, -1);
+        if (step > 0) cutter.cut(rows[i + 1].value - step);
+      }
       continue;
     }
     const bool is_last = i + 1 == rows.size();

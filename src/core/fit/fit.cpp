@@ -22,9 +22,8 @@ namespace {
 
 // A spread in u whose square, and the squares of its parts, are still numbers.
 constexpr double kNothingBeside = 0x1p-400;
-// Of a sample whose rows were not thinned as many of the outermost are stored as they are, at most
-// one in so many.
-constexpr double kMostOutermost = 1000;
+// Of a sample whose rows were not thinned, one row in so many at each end is stored as it is.
+constexpr double kRowsAnOutermost = 1000;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Fit {
@@ -120,21 +119,21 @@ class Fit {
       for (double x : sample_.greatest) rows_.above.push_back({x, 1, true});
     } else if (!sample_.thinned && !options_.every_row_read) {
       const Summary& summary = *sample_.summary;
-      const double most = std::min(sample_.sample_rows() / kMostOutermost, double{kOutermost - 1});
+      const double most =
+          std::min(sample_.sample_rows() / kRowsAnOutermost, double{kOutermost - 1});
+      // Whether a cell is kept, beside the rows of its side that are.
+      const auto keep = [&](std::size_t i, double* rows, std::vector<HistogramCell>* side) {
+        const HistogramCell cell = summary.cell(i);
+        *rows += cell.rows;
+        if (!cell.point || *rows > most) return false;
+        side->push_back(cell);
+        return true;
+      };
+      double below = 0, above = 0;
       std::size_t first = 0;
-      double rows = 0;
-      for (; first + 1 < summary.cells() && summary.cell(first).point; ++first) {
-        rows += summary.cell(first).rows;
-        if (rows > most) break;
-        rows_.below.push_back(summary.cell(first));
-      }
       std::size_t last = summary.cells() - 1;
-      rows = 0;
-      for (; last > first && summary.cell(last).point; --last) {
-        rows += summary.cell(last).rows;
-        if (rows > most) break;
-        rows_.above.push_back(summary.cell(last));
-      }
+      while (first < last && keep(first, &below, &rows_.below)) ++first;
+      while (last > first && keep(last, &above, &rows_.above)) --last;
       std::reverse(rows_.above.begin(), rows_.above.end());
       rows_.low = summary.cell(first).value;
       rows_.high = summary.cell(last).value;

@@ -6,14 +6,18 @@
 // variance
 //   N^2 p (1 - p) v / n,    n = Header::sample_rows, v = Header::count_variance of its shape at p,
 // two ends, or open above or below; and the interval is Wilson's at p with n/v rows: E. B. Wilson,
-// JASA 22 (1927). Where N was estimated from blocks, N^2 Header::rows_variance p^2 is added to the
-// variance. Rows that are known one by one (known_below, known_above) have none. What is stored is
-// itself known within Header::error of the rows at either end of a range, which widens it.
+// JASA 22 (1927). Its upper end is at least the largest share that the sample does not speak
+// against by v of that very share: rows that lie together are seen together or not at all. Where N
+// was estimated from blocks, N^2 Header::rows_variance p^2 is added to the variance. Rows that are
+// known one by one (known_below, known_above) have none. What is stored is itself known within
+// Header::error of the rows at either end of a range, which widens it.
 //
-//   mean      the ratio's, v var(x in range) / (n p), with Student's quantile for n p rows (W. G.
-//             Cochran, Sampling Techniques, 1977, section 2.12)
+//   mean      the ratio's, v var(x in range) / (n p), with Student's quantile for n p rows, or
+//             n p / v where they lie together (W. G. Cochran, Sampling Techniques, 1977, section
+//             2.12). Where none was seen of those that are not known one by one, as many as the
+//             count allows may lie anywhere in the range
 //   sum       count times mean, whose errors are independent: the count's interval times the mean,
-//             and the mean's times the count, added in quadrature
+//             and the mean's times the count, added in quadrature; with rows not seen, as above
 //   quantile  the quantiles at the ends of the count's interval (R. S. Woodruff, JASA 47, 1952), or
 //             at q -+ z times the standard deviation that the sample's share has of a true one of
 //             q, whichever is further out; where those are beyond all rows of the sample the

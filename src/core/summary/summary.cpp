@@ -26,6 +26,13 @@ void release(const Memory& memory, void* chunk) {
   if (chunk != nullptr) memory.release(memory.context, chunk);
 }
 
+void copy_cells(const CellArrays& from, CellArrays* to) {
+  if (from.size == 0) return;
+  std::memcpy(to->value, from.value, from.size * sizeof(double));
+  std::memcpy(to->rows, from.rows, from.size * sizeof(double));
+  std::memcpy(to->slack, from.slack, from.size * sizeof(float));
+}
+
 bool is_whole(double x) { return x == std::nearbyint(x) && x < 0x1p53; }
 
 // Values with weights in ascending order of value.
@@ -232,11 +239,7 @@ Status Summary::allocate_cells(std::size_t capacity) {
   moved.slack = reinterpret_cast<float*>(moved.rows + size);
   moved.size = cells_.size;
   moved.capacity = size;
-  if (cells_.size > 0) {
-    std::memcpy(moved.value, cells_.value, cells_.size * sizeof(double));
-    std::memcpy(moved.rows, cells_.rows, cells_.size * sizeof(double));
-    std::memcpy(moved.slack, cells_.slack, cells_.size * sizeof(float));
-  }
+  copy_cells(cells_, &moved);
   release(memory_, cells_.value);
   cells_ = moved;
   return Status::success();
@@ -255,9 +258,7 @@ Status Summary::clone(const Memory& memory, Summary* out) const {
   if (cells_.size > 0) {
     status = copy.allocate_cells(cells_.size);
     if (status.ok()) {
-      std::memcpy(copy.cells_.value, cells_.value, cells_.size * sizeof(double));
-      std::memcpy(copy.cells_.rows, cells_.rows, cells_.size * sizeof(double));
-      std::memcpy(copy.cells_.slack, cells_.slack, cells_.size * sizeof(float));
+      copy_cells(cells_, &copy.cells_);
       copy.cells_.size = cells_.size;
     }
   }

@@ -2,10 +2,10 @@
 // relation, a partition or inheritance tree, a materialized view or a foreign table, under one
 // snapshot: the newest, taken when all is locked; in REPEATABLE READ and up the transaction's.
 //
-//   * Blocks are drawn without replacement over all leaves laid end to end
-//   (core/sampling/block_choice.h), at
-//     most `sample_blocks` of them, so a leaf counts by its size; every row of a chosen block is
-//     read, and the sink thins them. Empty blocks at the end of a heap table are none of them.
+//   * Blocks are drawn without replacement over all leaves laid end to end (block_choice.h of the
+//     core), at most `sample_blocks` of them, so a leaf counts by its size; every row of a chosen
+//     block is read, and the sink thins them. Empty blocks at the end of a heap table are none of
+//     them.
 //   * Where a query sees other rows than those of the tables (planned_rows.h), the whole tree is
 //     read by one query, every row of it.
 //   * A leaf that cannot be read by block (foreign tables; table access methods without TID

@@ -134,25 +134,8 @@ SELECT value_type, kind, method, kernel, bandwidth, rows, nulls, sample_rows, lo
 FROM held, kde_info(d) ORDER BY rows;
 SELECT d::text::kde::text = d::text AS text, kde_send(d::text::kde) = kde_send(d) AS bytes_of_text FROM held;
 SELECT left(d::text, 43) AS begins FROM held ORDER BY 1;
--- Through the type's binary input, as COPY reads it from the shell's printf, in octal.
+-- Through the type's binary input.
 CREATE TABLE received (d kde);
-CREATE FUNCTION receive(bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  file bytea := '\x5047434f50590aff0d0a000000000000000000'::bytea || int2send(1::smallint)
-    || int4send(length(bytes)) || bytes || '\xffff'::bytea;
-  octal text;
-  message text;
-  detail text;
-BEGIN
-  SELECT string_agg('\0' || lpad((b >> 6)::text || (b >> 3 & 7)::text || (b & 7)::text, 3, '0'), '' ORDER BY i)
-    INTO octal FROM (SELECT i, get_byte(file, i) AS b FROM generate_series(0, length(file) - 1) AS i) AS v;
-  DELETE FROM received;
-  EXECUTE format('COPY received FROM PROGRAM %L (FORMAT binary)', 'printf %b ''' || octal || '''');
-  RETURN 'accepted';
-EXCEPTION WHEN OTHERS THEN
-  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-  RETURN SQLSTATE || ' ' || message || CASE WHEN detail <> '' THEN ': ' || detail ELSE '' END;
-END $$;
 SELECT receive(kde_send(d)) AS binary FROM held;
 SELECT count(*) AS same FROM received AS r, held WHERE kde_send(r.d) = kde_send(held.d);
 -- One field replaced at a time: byte offset and new bytes. And cut short, or longer.

@@ -76,25 +76,8 @@ SELECT name, count(*) = length(density) AS all_refused FROM literals, generate_s
 WHERE read(left(density, n)) LIKE '22P02 %' GROUP BY name, density ORDER BY name;
 
 -- --------------------------------------------------------------------------------------- binary
--- A bytea through the type's binary input: COPY's binary format from the shell's printf, in octal.
+-- A bytea through the type's binary input.
 CREATE TABLE received (d kde);
-CREATE FUNCTION receive(bytes bytea) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  file bytea := '\x5047434f50590aff0d0a000000000000000000'::bytea || int2send(1::smallint)
-    || int4send(length(bytes)) || bytes || '\xffff'::bytea;
-  octal text;
-  message text;
-  detail text;
-BEGIN
-  SELECT string_agg('\0' || lpad((b >> 6)::text || (b >> 3 & 7)::text || (b & 7)::text, 3, '0'), '' ORDER BY i)
-    INTO octal FROM (SELECT i, get_byte(file, i) AS b FROM generate_series(0, length(file) - 1) AS i) AS v;
-  DELETE FROM received;
-  EXECUTE format('COPY received FROM PROGRAM %L (FORMAT binary)', 'printf %b ''' || octal || '''');
-  RETURN 'accepted';
-EXCEPTION WHEN OTHERS THEN
-  GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
-  RETURN SQLSTATE || ' ' || message || CASE WHEN detail <> '' THEN ': ' || detail ELSE '' END;
-END $$;
 SELECT name, kde_send(density::kde) FROM literals;
 CREATE TABLE wire AS SELECT name, kde_send(density::kde) AS b FROM literals;
 SELECT receive(b) FROM wire WHERE name = 'atoms';
