@@ -23,7 +23,7 @@ ALTER TABLE kde_aqp.density RENAME TO density_of_before;
 
 -- The catalog is kde_aqp.fitted below. This is its door, for dumps and restores alone, always empty: a
 -- row that is inserted goes to the catalog, and a dump reads the catalog by the condition below.
--- Unlogged, so that no publication takes it. Its columns, the catalog's but for the last, are known to src/pg/catalog.cpp.
+-- Unlogged, so that no publication takes it. Its columns, the catalog's but for the last, are known to src/pg/catalog/catalog.cpp.
 CREATE UNLOGGED TABLE kde_aqp.density (
     relation regclass NOT NULL,
     -- Names of columns, and expressions as PostgreSQL prints them.
@@ -77,7 +77,7 @@ COMMENT ON FUNCTION kde_aqp.stored() IS 'the rows of kde_aqp.fitted, for its REF
 REVOKE ALL ON FUNCTION kde_aqp.stored() FROM PUBLIC;
 
 -- The catalog. A materialized view is what no publication takes and no SQL writes to, while standbys,
--- backups and pg_upgrade have it; src/pg/catalog.cpp alone writes it, as a heap, whatever tables are
+-- backups and pg_upgrade have it; src/pg/catalog/catalog.cpp alone writes it, as a heap, whatever tables are
 -- by default.
 CREATE MATERIALIZED VIEW kde_aqp.fitted USING heap AS
 SELECT
@@ -102,7 +102,7 @@ DROP TABLE kde_aqp.upkeep;
 
 -- What this server alone knows of a density, so no part of a dump or a publication. After a crash, in
 -- a restored backup and on a promoted standby it is empty: there the cumulative statistics begin anew,
--- too. The layout is known to src/pg/upkeep.cpp.
+-- too. The layout is known to src/pg/catalog/upkeep.cpp.
 CREATE UNLOGGED TABLE kde_aqp.upkeep (
     density_id bigint PRIMARY KEY,
     -- The cumulative statistics at the fit, a row a leaf: relation, file, inserts, updates, deletes,
@@ -371,7 +371,7 @@ COMMENT ON FUNCTION kde_set_refresh(regclass, text[], text, boolean, double prec
 -- ---------------------------------------------------------------------------------------------
 
 -- Equality is that of the stored bytes; the order means nothing, and is there for DISTINCT, GROUP BY and
--- merges to sort by (src/pg/type_order.cpp).
+-- merges to sort by (src/pg/type/type_order.cpp).
 CREATE FUNCTION kde_eq(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION kde_ne(kde, kde) RETURNS boolean
@@ -431,3 +431,8 @@ CREATE OPERATOR CLASS kde_ops DEFAULT FOR TYPE kde USING btree AS
 CREATE OPERATOR CLASS kde_ops DEFAULT FOR TYPE kde USING hash AS
     OPERATOR 1 =,
     FUNCTION 1 kde_hash(kde), FUNCTION 2 kde_hash_extended(kde, bigint);
+
+COMMENT ON AGGREGATE rollup(kde) IS
+    'density of all the rows that densities stand for';
+COMMENT ON AGGREGATE rollup(kde, integer) IS
+    'density of all the rows that densities stand for, in at most so many bytes';

@@ -51,7 +51,7 @@ AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_info(kde) IS 'what a density holds, as a record';
 
 -- Equality is that of the stored bytes; the order means nothing, and is there for DISTINCT, GROUP BY and
--- merges to sort by (src/pg/type_order.cpp).
+-- merges to sort by (src/pg/type/type_order.cpp).
 CREATE FUNCTION kde_eq(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION kde_ne(kde, kde) RETURNS boolean
@@ -133,7 +133,7 @@ REVOKE ALL ON SEQUENCE kde_aqp.density_id FROM PUBLIC;
 
 -- The catalog is kde_aqp.fitted below. This is its door, for dumps and restores alone, always empty: a
 -- row that is inserted goes to the catalog, and a dump reads the catalog by the condition below.
--- Unlogged, so that no publication takes it. Its columns, the catalog's but for the last, are known to src/pg/catalog.cpp.
+-- Unlogged, so that no publication takes it. Its columns, the catalog's but for the last, are known to src/pg/catalog/catalog.cpp.
 CREATE UNLOGGED TABLE kde_aqp.density (
     relation regclass NOT NULL,
     -- Names of columns, and expressions as PostgreSQL prints them.
@@ -186,7 +186,7 @@ COMMENT ON FUNCTION kde_aqp.stored() IS 'the rows of kde_aqp.fitted, for its REF
 REVOKE ALL ON FUNCTION kde_aqp.stored() FROM PUBLIC;
 
 -- The catalog. A materialized view is what no publication takes and no SQL writes to, while standbys,
--- backups and pg_upgrade have it; src/pg/catalog.cpp alone writes it, as a heap, whatever tables are
+-- backups and pg_upgrade have it; src/pg/catalog/catalog.cpp alone writes it, as a heap, whatever tables are
 -- by default.
 CREATE MATERIALIZED VIEW kde_aqp.fitted USING heap AS
 SELECT
@@ -203,7 +203,7 @@ CREATE UNIQUE INDEX fitted_key ON kde_aqp.fitted (relation, column_names, filter
 
 -- What this server alone knows of a density, so no part of a dump or a publication. After a crash, in
 -- a restored backup and on a promoted standby it is empty: there the cumulative statistics begin anew,
--- too. The layout is known to src/pg/upkeep.cpp.
+-- too. The layout is known to src/pg/catalog/upkeep.cpp.
 CREATE UNLOGGED TABLE kde_aqp.upkeep (
     density_id bigint PRIMARY KEY,
     -- The cumulative statistics at the fit, a row a leaf: relation, file, inserts, updates, deletes,
@@ -631,7 +631,7 @@ CREATE AGGREGATE rollup(density kde) (
     SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE rollup(kde) IS
-    'density of all the rows that densities of kde_agg stand for';
+    'density of all the rows that densities stand for';
 CREATE AGGREGATE rollup(density kde, bytes integer) (
     SFUNC = kde_aqp.rollup_row, STYPE = internal, SSPACE = 16384,
     FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
@@ -639,7 +639,7 @@ CREATE AGGREGATE rollup(density kde, bytes integer) (
     SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE rollup(kde, integer) IS
-    'density of all the rows that densities of kde_agg stand for, in at most so many bytes';
+    'density of all the rows that densities stand for, in at most so many bytes';
 
 -- ---------------------------------------------------------------------------------------------
 -- Asking. Each function has three forms: a stored density by text ('table.column'), by

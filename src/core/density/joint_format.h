@@ -16,7 +16,7 @@
 //   ...     double  correlation[columns (columns - 1)/2]   P below its diagonal, row by row; with
 //                                                          kCorrelated only
 //   ...     double  heavy[...]         heavy values, ascending, column after column (axis.h)
-//   ...     marginals, column after column: each a Kind::histogram of marginal_bytes bytes, a
+//   ...     marginals, column after column: each a Kind::one_column of marginal_bytes bytes, a
 //           multiple of 8
 //   ...     float   effect[...][kErrorScales]   design effects: of counts, of every two columns
 //                   in the order of correlation[]; of means of every column, two and two, where it
@@ -215,7 +215,7 @@ struct JointParts {
   std::vector<JointColumn> column;  // heavy, marginal_bytes are set by it
   std::vector<double> correlation;  // as stored
   std::vector<std::vector<double>> heavy;
-  std::vector<DensityBytes> marginal;  // each a Kind::histogram
+  std::vector<DensityBytes> marginal;  // each a Kind::one_column
   std::vector<float> effect;           // as stored; none: 0
   // n x columns, row by row; weight: n, or none; value: n x columns, or none.
   std::vector<float> coordinate;

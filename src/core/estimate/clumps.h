@@ -21,7 +21,7 @@
 //             values seen more than once is an atom.
 //
 // Where the density is steep, some lattice points become atoms that are none. What is made of
-// atoms is judged by the halves of the sample like everything else (adaptive.h).
+// atoms is judged by the folds of the sample like everything else (adaptive.h).
 #pragma once
 
 #include "core/estimate/atoms.h"
