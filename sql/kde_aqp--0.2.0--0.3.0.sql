@@ -436,3 +436,17 @@ COMMENT ON AGGREGATE rollup(kde) IS
     'density of all the rows that densities stand for';
 COMMENT ON AGGREGATE rollup(kde, integer) IS
     'density of all the rows that densities stand for, in at most so many bytes';
+
+CREATE FUNCTION kde_aqp.summary_row(state internal, value anyelement) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_summary_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.summary_row(internal, anyelement) IS
+    'aggregate transition function';
+-- What a fit of every row reads: the state, for the fit to go on with.
+CREATE AGGREGATE kde_aqp.summary(value anyelement) (
+    SFUNC = kde_aqp.summary_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_serialize, FINALFUNC_MODIFY = READ_WRITE,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_aqp.summary(anyelement) IS
+    'summary of every value, for fits';

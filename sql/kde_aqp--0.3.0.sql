@@ -573,6 +573,10 @@ CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method text, w
 AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, text, double precision, integer) IS
     'aggregate transition function';
+CREATE FUNCTION kde_aqp.summary_row(state internal, value anyelement) RETURNS internal
+AS 'MODULE_PATHNAME', 'kde_summary_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.summary_row(internal, anyelement) IS
+    'aggregate transition function';
 CREATE FUNCTION kde_aqp.rollup_row(state internal, density kde) RETURNS internal
 AS 'MODULE_PATHNAME', 'kde_rollup_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.rollup_row(internal, kde) IS 'aggregate transition function';
@@ -624,6 +628,15 @@ CREATE AGGREGATE kde_agg(value anyelement, method text, weight double precision,
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE kde_agg(anyelement, text, double precision, integer) IS
     'density of every value with weights, in at most so many bytes';
+-- What a fit of every row reads: the state, for the fit to go on with.
+CREATE AGGREGATE kde_aqp.summary(value anyelement) (
+    SFUNC = kde_aqp.summary_row, STYPE = internal, SSPACE = 16384,
+    FINALFUNC = kde_aqp.agg_serialize, FINALFUNC_MODIFY = READ_WRITE,
+    COMBINEFUNC = kde_aqp.agg_combine,
+    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
+    PARALLEL = SAFE);
+COMMENT ON AGGREGATE kde_aqp.summary(anyelement) IS
+    'summary of every value, for fits';
 CREATE AGGREGATE rollup(density kde) (
     SFUNC = kde_aqp.rollup_row, STYPE = internal, SSPACE = 16384,
     FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,

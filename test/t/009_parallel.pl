@@ -99,6 +99,33 @@ my ($code, $out, $err) = $node->psql('postgres', qq{
 is($out, 't', 'the leader reads temporary descendants');
 like($err, qr/cannot query temporary table "added" in a parallel worker/, 'and a worker does not');
 
+# A fit of every row reads by parallel workers; what they have done is shown as their leader's, and what
+# they made of the rows is within its bound. `wait_here`: a file of the server's, for which the last row
+# waits.
+$node->safe_psql('postgres', q{
+  CREATE TABLE many AS SELECT i, exp(hashint4(i) / 1e9) AS v FROM generate_series(1, 100000) AS i;
+  CREATE FUNCTION held(i integer, v double precision) RETURNS double precision
+  LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN
+    WHILE i = 100000 AND (pg_stat_file('wait_here', true)).size IS NOT NULL LOOP PERFORM pg_sleep(0.01); END LOOP;
+    RETURN v; END $$;
+});
+my $wait_here = $node->data_dir . '/wait_here';
+append_to_file($wait_here, '');
+my $reader = open_session($node);
+my $pid = backend_pid($reader);
+send_sql($reader, q{SELECT rows, rows_read FROM kde_fit('many', ARRAY['held(i, v)'], sample_rows => -1, seed => 1)});
+# Two workers tell of every 4096 rows.
+my $progress = "SELECT unit, done > 100000 - 2 * 4096 AND done <= 100000 FROM kde_progress WHERE pid = $pid";
+ok(wait_until(sub { $node->safe_psql('postgres', $progress) eq 'rows|t' }), "the workers' rows are shown as the leader's");
+is($node->safe_psql('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE leader_pid = $pid"), 't', 'and there are workers');
+unlink $wait_here;
+is(scalar end_sql($reader), '100000|100000', 'every row is in the density');
+$reader->quit;
+is($node->safe_psql('postgres', q{
+     SELECT count(*) FROM generate_series(0.2, 6, 0.1) AS x, kde_density('many', ARRAY['held(i, v)']) AS d, kde_info(d)
+     WHERE abs(approx_count(d, NULL, x) - (SELECT count(*) FROM many WHERE v <= x)) > representation_error * 100000}),
+  '0', 'counts are within its bound');
+
 # In a worker without any look by the leader, with the density read from a fresh cache.
 is($node->safe_psql('postgres', q{
      SET max_parallel_workers_per_gather = 2;

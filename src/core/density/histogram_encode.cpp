@@ -32,6 +32,8 @@ constexpr double kHeavy = 4;
 constexpr int kRounds = 3;
 // Shares of a cell's width by which its ends may move.
 constexpr double kFine = 1.0 / 32, kCoarse = 1.0 / 8;
+// Rows read to a cell up to which the coarse share is worth it.
+constexpr double kCoarseRows = 64;
 // What the coarse share leaves of the size, at best.
 constexpr double kCoarseSaves = 0.75;
 // Tolerance in the tails, as a share of the rows to the nearer end; where not even that fits, the
@@ -147,8 +149,10 @@ class Encoder {
 
   bool try_all_cells() {
     if (try_all_cells(kFine)) return true;
-    // Two bits less for each value.
-    return kCoarseSaves * static_cast<double>(bytes()) <= static_cast<double>(budget_) &&
+    // Two bits less for each value: an end is then off by a share of the cell's rows, where one of
+    // fewer cells is off by about their root, which of many rows is less.
+    return header_.sample_rows <= kCoarseRows * static_cast<double>(all_.list.size()) &&
+           kCoarseSaves * static_cast<double>(bytes()) <= static_cast<double>(budget_) &&
            try_all_cells(kCoarse);
   }
 

@@ -108,6 +108,11 @@ Status Sampler::add(double x) noexcept {
   return Status::success();
 }
 
+Status Sampler::add_summary(const Summary& rows) noexcept {
+  specials_ = rows.specials();
+  return summary_->merge(rows);
+}
+
 Status Sampler::finish(Sample* out, const Control& control) noexcept {
   if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   try {

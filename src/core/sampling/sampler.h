@@ -73,6 +73,10 @@ class Sampler {
   // Blocks without rows count. Errors: out_of_memory, as add().
   Status begin_block() noexcept;
 
+  // In the place of rows: every one of them, none drawn and none of a block. To a sampler without
+  // rows that does not thin. Errors: out_of_memory.
+  Status add_summary(const Summary& rows) noexcept;
+
   // Ends the scan. The sampler is empty afterwards. Errors: out_of_memory, cancelled.
   Status finish(Sample* out, const Control& control = {}) noexcept;
 

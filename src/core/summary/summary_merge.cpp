@@ -452,8 +452,9 @@ double Summary::join_limit() const { return depth_ > 0 ? JoinLimit(depth_, cell_
 void Summary::compact() {
   if (depth_ == 0) depth_ = kDepth;
   const double before = depth_;
-  for (int tries = 0; tries < kTailTries; ++tries, depth_ *= kDeeper) {
-    for (const double contrast : kContrasts)
+  for (const double contrast : kContrasts) {
+    depth_ = before;
+    for (int tries = 0; tries < kTailTries; ++tries, depth_ *= kDeeper)
       if (try_compact(depth_, kTailRows, contrast)) return;
   }
   // It is the tails that do not fit.
@@ -466,14 +467,28 @@ void Summary::compact() {
   }
 }
 
+namespace {
+
+// Rows side by side lie at distances that differ, by chance, 64 times where they are two (one pair
+// in 30), and hardly ever where they are more: of three rows one in 10,000.
+constexpr double kDenseRows = 3;
+
+struct Stretch {
+  double width, rows;
+  // Fewer rows to the width, by more than `contrast`.
+  bool is_void_beside(const Stretch& dense, double contrast) const {
+    return width * dense.rows > contrast * dense.width * rows;
+  }
+};
+
+}  // namespace
+
 // Joins what may be joined; whether no more than kTarget cells are left.
 bool Summary::try_compact(double depth, double tail_rows, double contrast) {
   CellArrays& c = cells_;
   const JoinLimit limit(depth, cell_rows_, tail_rows);
   std::size_t last = 0;  // the cell that may grow
   double below = 0;      // rows below it
-  // Where it begins; the first one has no width.
-  double low = c.value[0];
   for (std::size_t i = 1; i < c.size; ++i) {
     const double mine = std::fabs(c.rows[last]);
     const double next = std::fabs(c.rows[i]);
@@ -481,16 +496,22 @@ bool Summary::try_compact(double depth, double tail_rows, double contrast) {
     // The first cell stays a point: a range begins where the cell before it ends.
     bool join = last > 0 && sum <= limit.at(below, sum);
     if (join && contrast < kAnyContrast) {
-      // Width per row, of either.
-      const double sparse = (c.value[last] / 2 - low / 2) * next;
-      const double next_sparse = (c.value[i] / 2 - c.value[last] / 2) * mine;
-      join = sparse <= contrast * next_sparse && next_sparse <= contrast * sparse;
+      const Stretch before = {c.value[last] / 2 - c.value[last - 1] / 2, mine};
+      const Stretch after = {c.value[i] / 2 - c.value[last] / 2, next};
+      // What lies beyond may be needed to tell how dense it is.
+      Stretch dense_before = before, dense_after = after;
+      for (std::size_t j = last - 1; j > 0 && dense_before.rows < kDenseRows; --j)
+        dense_before = {c.value[last] / 2 - c.value[j - 1] / 2,
+                        dense_before.rows + std::fabs(c.rows[j])};
+      for (std::size_t j = i + 1; j < c.size && dense_after.rows < kDenseRows; ++j)
+        dense_after = {c.value[j] / 2 - c.value[last] / 2, dense_after.rows + std::fabs(c.rows[j])};
+      join = !after.is_void_beside(dense_before, contrast) &&
+             !before.is_void_beside(dense_after, contrast);
     }
     if (join) {
       c.rows[last] = sum;
     } else {
       below += mine;
-      low = c.value[last];
       c.rows[++last] = c.rows[i];
     }
     c.value[last] = c.value[i];

@@ -4,6 +4,7 @@
 // A group without rows, and without rows that count, has no state and the result NULL. The final
 // function leaves the state as it is, so that the aggregates serve moving window frames.
 #include "pg/base/values.h"
+#include "pg/progress/progress.h"
 #include "pg/type/density_datum.h"
 #include "pg/type/histogram_cells.h"
 #include "pg/aggregate/aggregate_state.h"
@@ -140,6 +141,18 @@ KDE_FUNCTION(kde_agg_row) {
     if (unlikely(!status.ok())) check_status(status, kDoing);
   }
   PG_RETURN_POINTER(state);
+}
+
+// The transition of kde_aqp.summary, by which a fit reads every row: kde_agg's, with progress.
+KDE_FUNCTION(kde_summary_row) {
+  constexpr int kRowsPerReport = 4096;
+  const Datum result = kde_agg_row(fcinfo);
+  auto* state = reinterpret_cast<kde_pg::AggregateState*>(DatumGetPointer(result));
+  if (++state->untold == kRowsPerReport) {
+    kde_pg::progress_add(state->untold);
+    state->untold = 0;
+  }
+  return result;
 }
 
 // rollup's transition: (internal, kde [, bytes]) -> internal.

@@ -21,6 +21,7 @@ struct Settings {
 struct AggregateState {
   kde::Summary summary;
   Settings settings;
+  int untold = 0;  // rows that progress does not know yet
 };
 
 // The memory context of the aggregate that calls. Error XX000 if none does.

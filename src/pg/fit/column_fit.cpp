@@ -74,6 +74,14 @@ class ColumnEstimate final : public Estimate {
     return kde::Status::success();
   }
   kde::Status begin_block() noexcept override { return sampler_.begin_block(); }
+  // What is selected from rows drawn needs rows.
+  bool takes_summary() const override {
+    return options_.method == kde::Method::automatic && !options_.exact &&
+           chosen_engine().kind != kde::Engine::Kind::reference;
+  }
+  kde::Status add_summary(const kde::Summary& rows) noexcept override {
+    return sampler_.add_summary(rows);
+  }
   kde::Status finish(const kde::Control& control) noexcept override {
     return sampler_.finish(&sample_, control);
   }

@@ -9,8 +9,10 @@
 #include "pg/progress/progress_shared.h"
 
 extern "C" {
+#include "access/parallel.h"
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "storage/proc.h"
 #include "utils/backend_status.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
@@ -50,6 +52,7 @@ void begin_count(Level* level, Unit unit, int64 total) {
   level->piece = {};
   level->piece_done = level->pieces_before = 0;
   level->step = Max(total / 1000, 1);
+  forget_workers();
 }
 
 // Core work, told by the main thread.
@@ -227,6 +230,14 @@ void progress_done(int64 done) {
   if (done - level->shown >= level->step || done < level->shown ||
       (done == level->report.total && done != level->shown))
     publish(level);
+}
+
+void progress_add(int64 done) {
+  if (IsParallelWorker()) {
+    add_for_leader(MyProc->lockGroupLeader->pid, done);
+  } else if (const Level* level = innermost(); level != nullptr) {
+    progress_done(level->report.done + done);
+  }
 }
 
 void progress_sums(bool on_device, int64 pairs) {

@@ -30,6 +30,8 @@ void progress_end();
 void progress_phase(Phase phase, Unit unit = Unit::none, int64 total = 0);
 // So many of the total, not below what was said before. Cheap enough for every block.
 void progress_done(int64 done);
+// So many more: of this process or, in a parallel worker, of its leader.
+void progress_add(int64 done);
 // Whether a card computes the sums, and the pairs that all of them are expected to take (0: not
 // known), which what comes corrects.
 void progress_sums(bool on_device, int64 pairs);

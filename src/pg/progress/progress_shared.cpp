@@ -19,11 +19,12 @@ namespace kde_pg {
 namespace {
 
 // Of this layout: a server may run on with two versions of the library.
-constexpr char kName[] = "kde_aqp progress 1";
+constexpr char kName[] = "kde_aqp progress 2";
 
 struct Slot {
   pg_atomic_uint32 owner;  // process id; 0: free
   pg_atomic_uint32 changes;
+  pg_atomic_uint64 by_workers;  // done, beside the report's
   ProgressReport report;
 };
 
@@ -44,6 +45,7 @@ void make_or_find() {
     for (Slot& slot : memory->slot) {
       pg_atomic_init_u32(&slot.owner, 0);
       pg_atomic_init_u32(&slot.changes, 0);
+      pg_atomic_init_u64(&slot.by_workers, 0);
     }
   }
   LWLockRelease(AddinShmemInitLock);
@@ -100,9 +102,23 @@ void show_progress(const ProgressReport& report) {
 void hide_progress() {
   if (own == nullptr) return;
   write(own, ProgressReport{});
+  forget_workers();
   pg_write_barrier();
   pg_atomic_write_u32(&own->owner, 0);
   own = nullptr;
+}
+
+void add_for_leader(int leader, int64 done) {
+  attach_progress();
+  if (shared == nullptr) return;
+  for (Slot& slot : shared->slot) {
+    if (pg_atomic_read_u32(&slot.owner) == static_cast<uint32>(leader))
+      pg_atomic_fetch_add_u64(&slot.by_workers, done);
+  }
+}
+
+void forget_workers() {
+  if (own != nullptr) pg_atomic_write_u64(&own->by_workers, 0);
 }
 
 bool read_progress(int n, ProgressReport* report) {
@@ -117,6 +133,7 @@ bool read_progress(int n, ProgressReport* report) {
     if (before % 2 == 0 && before == pg_atomic_read_u32(&slot.changes)) break;
     CHECK_FOR_INTERRUPTS();
   }
+  report->done += static_cast<int64>(pg_atomic_read_u64(&slot.by_workers));
   return report->pid != 0;
 }
 

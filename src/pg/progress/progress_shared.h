@@ -42,6 +42,11 @@ void attach_progress();
 void show_progress(const ProgressReport& report);
 void hide_progress();
 
+// What parallel workers did of what `leader` shows, beside what he did himself: they add to it, and
+// he begins anew.
+void add_for_leader(int leader, int64 done);
+void forget_workers();
+
 // The n-th slot, from 0. False: nothing is shown in it.
 inline constexpr int kProgressSlots = 64;
 bool read_progress(int n, ProgressReport* report);

@@ -6,6 +6,7 @@
 // the scan itself looks no further than its range.
 #include "pg/read/scan.h"
 
+#include "pg/aggregate/aggregate_state.h"
 #include "pg/base/pg.h"
 #include "pg/catalog/planned_rows.h"
 #include "pg/progress/progress.h"
@@ -24,6 +25,7 @@ extern "C" {
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -54,7 +56,7 @@ struct Leaves {
   Leaf* items;
   int count;
   uint64 blocks;
-  double expected_rows;  // of the leaves read by query, as last analysed
+  double expected_rows;  // as the planner would say
 };
 
 // --------------------------------------------------------------------------------- leaves
@@ -84,6 +86,15 @@ bool has_rows(Relation rel) {
   pg_unreachable();
 }
 
+// Of the relation's own rows.
+double planned_rows_of(Relation rel) {
+  if (rel->rd_rel->relkind == RELKIND_PARTITIONED_TABLE) return 0;
+  BlockNumber pages;
+  double rows = 0, all_visible;
+  estimate_rel_size(rel, nullptr, &pages, &rows, &all_visible);
+  return Max(rows, 0.0);
+}
+
 Leaves collect_leaves(Relation relation, const DensityKey& key) {
   // The relation itself comes first, its descendants in an order that does not change.
   List* members = find_all_inheritors(RelationGetRelid(relation), AccessShareLock, nullptr);
@@ -105,7 +116,7 @@ Leaves collect_leaves(Relation relation, const DensityKey& key) {
                       rel->rd_tableam->scan_set_tidrange != nullptr;
       if (leaf.by_block) leaf.blocks = RelationGetNumberOfBlocks(rel);
       leaves.blocks += leaf.blocks;
-      if (leaf.by_query) leaves.expected_rows += Max(rel->rd_rel->reltuples, 0.0f);
+      leaves.expected_rows += planned_rows_of(rel);
       leaves.items[leaves.count++] = leaf;
     }
     table_close(rel, NoLock);
@@ -127,7 +138,7 @@ void merge_leaves(Relation relation, Leaves* leaves) {
   ListCell* cell;
   foreach (cell, members) {
     Relation rel = table_open(lfirst_oid(cell), NoLock);
-    leaves->expected_rows += Max(rel->rd_rel->reltuples, 0.0f);
+    leaves->expected_rows += planned_rows_of(rel);
     table_close(rel, NoLock);
   }
   list_free(members);
@@ -176,8 +187,9 @@ void read_whole(Relation rel, Snapshot snapshot, double keep, int64 blocks_befor
 
 // What the rows of a leaf are read by where they do not lie in a table of this server, or a column
 // is computed when read. Texts are canonical, so names in them need no search path.
+// summary: not the rows, but their summary.
 const char* leaf_query(Relation relation, const DensityKey& key, Relation rel,
-                       bool with_descendants) {
+                       bool with_descendants, bool summary = false) {
   StringInfoData query;
   initStringInfo(&query);
   appendStringInfoString(&query, "SELECT ");
@@ -188,7 +200,7 @@ const char* leaf_query(Relation relation, const DensityKey& key, Relation rel,
       const AttrNumber attnum = leaf_attnum(relation, column.attnum, rel);
       text = quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(rel), attnum - 1)->attname));
     }
-    appendStringInfo(&query, "%s%s", k > 0 ? ", " : "", text);
+    appendStringInfo(&query, summary ? "%skde_aqp.summary(%s)" : "%s%s", k > 0 ? ", " : "", text);
   }
   appendStringInfo(&query, " FROM %s%s", with_descendants ? "" : "ONLY ",
                    quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
@@ -225,6 +237,17 @@ int64 read_by_query(const char* query, double keep, int64 rows_before, kde::Rand
   SPI_cursor_close(portal);
   SPI_finish();
   return rows_read;
+}
+
+// The summary of every row of the tree; none if it has no row.
+void read_summary(const char* query, const char* doing, RowSink* sink) {
+  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  if (SPI_execute(query, true, 0) != SPI_OK_SELECT) elog(ERROR, "SPI_execute failed");
+  bool is_null;
+  const Datum summary = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+  if (!is_null)
+    check_status(sink->add_summary(read_state(DatumGetByteaPP(summary))->summary), doing);
+  SPI_finish();
 }
 
 // The blocks chosen[0 .. count-1] - first, in ascending order. blocks_before: read of the leaves
@@ -283,6 +306,8 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   // A virtual generated column is the queried table's own, whatever its partitions say of theirs.
   if (result->elsewhere || (leaves.count > 0 && RowReader::needs_query(relation, key, relation)))
     merge_leaves(relation, &leaves);
+  // Where rows are elsewhere a query might look for the aggregate there.
+  const bool by_summary = options.every_row && !result->elsewhere && sink->takes_summary();
   if (!options.every_row && leaves.blocks > static_cast<uint64>(options.sample_blocks))
     leave_out_empty_ends(&leaves, snapshot);
 
@@ -302,17 +327,19 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   const double keep =
       every_row ? 1 : static_cast<double>(wanted) / static_cast<double>(leaves.blocks);
 
-  // Blocks, or rows where no leaf has blocks to count.
-  const bool counts_rows = leaves.blocks == 0;
+  // Blocks, or rows where none are counted.
+  const bool counts_rows = by_summary || leaves.blocks == 0;
   progress_phase(Phase::scanning, counts_rows ? Unit::rows : Unit::blocks,
                  static_cast<int64>(counts_rows ? leaves.expected_rows : wanted));
   ereport(DEBUG1, (errmsg_internal("reading %llu of %llu blocks in %d relations",
                                    static_cast<unsigned long long>(wanted),
                                    static_cast<unsigned long long>(leaves.blocks), leaves.count)));
+  if (by_summary && leaves.count > 0)
+    read_summary(leaf_query(relation, key, relation, true, true), doing, sink);
   int64 rows_read = 0;
   uint64 first = 0;        // number of the leaf's first block, all leaves laid end to end
   uint64 next_chosen = 0;  // first of chosen[] in the leaf or after it
-  for (int i = 0; i < leaves.count; ++i) {
+  for (int i = 0; i < (by_summary ? 0 : leaves.count); ++i) {
     const Leaf& leaf = leaves.items[i];
     Relation rel = table_open(leaf.relation, NoLock);
     reader.begin_leaf(relation, rel);

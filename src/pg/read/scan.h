@@ -11,6 +11,10 @@
 //   * A leaf that cannot be read by block (foreign tables; table access methods without TID
 //     ranges) is read whole and thinned to the others' sampling fraction.
 //   * The sink is told where a block begins; rows thinned one by one are a block each.
+//   * A sink that takes a summary gets every row by the aggregate kde_aqp.summary, so that the
+//   server
+//     uses parallel workers where its planner would. How rows fall to workers differs from scan to
+//     scan, and the summary with it, within its bound.
 //   * Rows that the filter does not accept are read, but not handed on.
 //   * Synchronized scans are off (TID range scans never join one): the same seed on the same
 //     table reads the same rows in the same order.
@@ -20,7 +24,7 @@
 #include "pg/base/values.h"
 #include "pg/catalog/density_key.h"
 
-#include "core/status.h"
+#include "core/kde.h"
 
 extern "C" {
 #include "utils/relcache.h"
@@ -56,6 +60,9 @@ class RowSink {
   virtual kde::Status add(const double* values, uint16 nulls) noexcept = 0;
   // The rows to come lie in the next block that was chosen, in their order; it may have none.
   virtual kde::Status begin_block() noexcept = 0;
+  // Whether a summary of every row may come in the place of the rows, of one column; and that.
+  virtual bool takes_summary() const { return false; }
+  virtual kde::Status add_summary(const kde::Summary&) noexcept { return kde::Status::success(); }
 
  protected:
   ~RowSink() = default;
