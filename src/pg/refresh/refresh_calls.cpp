@@ -133,6 +133,7 @@ int compare_ids(const ListCell* a, const ListCell* b) {
 
 }  // namespace kde_pg
 
+// Who may: open_maintained_relation() asks (privileges.h: the owner, and who has MAINTAIN).
 KDE_FUNCTION(kde_refresh) {
   using namespace kde_pg;
   check_may_write("kde_refresh()");
