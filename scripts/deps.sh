@@ -134,17 +134,18 @@ fi
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
-  if ! has sudo; then
+  as_root=(sudo)
+  # It asks for a password at the terminal, whatever the input is; where there is none it must not wait.
+  { : </dev/tty; } 2>/dev/null || as_root=(sudo -n)
+  if ! has sudo || ! "${as_root[@]}" true; then
     echo "Some packages are missing, and installing them needs root or sudo; as root, run" >&2
-    echo "  scripts/deps.sh $purpose" >&2
+    echo "  $PWD/scripts/deps.sh $purpose" >&2
     exit 1
   fi
-  as_root=(sudo)
-  [ -t 0 ] || as_root=(sudo -n)
 fi
 
 echo "Some packages are missing; asking apt for its current lists."
-"${as_root[@]}" apt-get update -qq || echo "apt-get update failed; trying with the lists there are." >&2
+"${as_root[@]}" apt-get update -qq -o APT::Update::Error-Mode=any || echo "apt-get update failed; trying with the lists there are." >&2
 
 # The version of PostgreSQL: that of the pg_config named, else of the newest server installed, else
 # the distribution's default.
@@ -164,12 +165,12 @@ server_version() {
     echo "$newest"
     return
   fi
-  apt-cache depends postgresql | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1
+  apt-cache depends postgresql 2>/dev/null | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1 || true
 }
 if [ -n "$needs_server$needs_server_dev$needs_tdigest$needs_cron" ]; then
   version=$(server_version)
   if [ -z "$version" ]; then
-    echo "apt knows no PostgreSQL server package." >&2
+    echo "apt knows no PostgreSQL server package. Is the network there?" >&2
     exit 1
   fi
   [ -z "$needs_server_dev" ] || need "postgresql-server-dev-$version" "PGXS and the server's headers"
@@ -182,7 +183,11 @@ fi
 # clang's libraries go by its version: that of the clang here, else of the distribution's.
 if [ -n "$needs_clang" ]; then
   clang=$({ clang++-14 -dumpversion || clang++ -dumpversion; } 2>/dev/null | cut -d. -f1 || true)
-  [ -n "$clang" ] || clang=$(apt-cache depends clang | sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p' | head -n 1)
+  [ -n "$clang" ] || clang=$(apt-cache depends clang 2>/dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/\1/p' | head -n 1 || true)
+  if [ -z "$clang" ]; then
+    echo "apt knows no clang. Is the network there?" >&2
+    exit 1
+  fi
   if [[ $needs_clang == *rt* ]]; then
     need "libclang-rt-$clang-dev" "libFuzzer and the sanitizers' run-time libraries"
   fi
@@ -222,7 +227,8 @@ fi
 if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
   apt-get install -y -q -o Dpkg::Use-Pty=0 --no-install-recommends "${packages[@]}" \
   </dev/null >"$apt_log" 2>&1; then
-  cat "$apt_log" >&2
+  grep '^E:' "$apt_log" | head -n 5 >&2
+  mkdir -p build && cp "$apt_log" build/apt.log && echo "All that apt said is in build/apt.log." >&2
   echo "The packages could not be installed." >&2
   exit 1
 fi

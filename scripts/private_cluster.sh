@@ -37,8 +37,12 @@ cluster_die() {
 # Runs a command as the unprivileged user, with the environment set by cluster_install.
 cluster_as_user() {
   if [ "$(id -u)" -eq 0 ]; then
-    HOME=$CLUSTER_TOP/home USER=$CLUSTER_USER LOGNAME=$CLUSTER_USER \
-      setpriv --reuid="$CLUSTER_USER" --regid="$(id -g "$CLUSTER_USER")" --clear-groups -- "$@"
+    local as=(setpriv --reuid="$CLUSTER_USER" --regid="$(id -g "$CLUSTER_USER")" --clear-groups --)
+    (
+      # PostgreSQL's programs complain of a folder that they cannot enter, such as root's home.
+      "${as[@]}" sh -c 'cd "$0"' "$PWD" 2>/dev/null || cd "$CLUSTER_TOP" || exit 1
+      HOME=$CLUSTER_TOP/home USER=$CLUSTER_USER LOGNAME=$CLUSTER_USER exec "${as[@]}" "$@"
+    )
   else
     HOME=$CLUSTER_TOP/home "$@"
   fi

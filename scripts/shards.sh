@@ -22,6 +22,7 @@ trap 'kill "${pids[@]}" 2>/dev/null; exit 143' TERM
 # A suite's name stands at the margin, its tests are indented.
 expected=$("$program" "$@" --gtest_list_tests </dev/null | grep -c '^ ')
 
+echo "running $expected tests in $shards processes, whose output comes at their end"
 for ((k = 0; k < shards; k++)); do
   GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$k "$program" "$@" </dev/null >"$logs/$k" 2>&1 &
   pids+=($!)

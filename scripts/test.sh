@@ -73,7 +73,7 @@ run_unit() {
     empty_stage unit test/unit
     return
   fi
-  if ! make -s unit-build; then
+  if ! cluster_make unit-build; then
     echo "unit: FAILED to build"
     failed=$((failed + 1))
     return
@@ -198,7 +198,7 @@ tap_prove() {  # file...
 faults_tree() {
   local library
   library=$CLUSTER_TOP/faults$("$PG_CONFIG" --pkglibdir | sed "s|^$CLUSTER_TOP/root||")/kde_aqp.so
-  make -s PG_CONFIG="$CLUSTER_PG_CONFIG" faults && cp -al "$CLUSTER_TOP/root" "$CLUSTER_TOP/faults" && rm "$library" &&
+  cluster_make PG_CONFIG="$CLUSTER_PG_CONFIG" faults && cp -al "$CLUSTER_TOP/root" "$CLUSTER_TOP/faults" && rm "$library" &&
     cp build/faults/kde_aqp.so "$library"
 }
 run_tap() {
@@ -213,7 +213,7 @@ run_tap() {
   need_install
   copy_for_user test/t tap || exit 1
   # The device service's program over the processor; the repository may be closed to the user.
-  if ! make -s fake-cudad || ! cp build/test/fake_cudad "$CLUSTER_WORK/tap/"; then
+  if ! cluster_make fake-cudad || ! cp build/test/fake_cudad "$CLUSTER_WORK/tap/"; then
     echo "tap: FAILED to build the fake device service"
     failed=$((failed + 1))
     return

@@ -174,6 +174,8 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     refresh_scale_factor double precision,
     refresh_threshold bigint,
     refresh_max_age interval,
+    -- Of one column, a share of the count; NULL: none was asked for.
+    requested_error double precision,
     -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
     append_by text
 ) USING heap;
@@ -194,7 +196,7 @@ SELECT
     requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
-    refresh_scale_factor, refresh_threshold, refresh_max_age
+    refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error
 FROM kde_aqp.stored();
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
@@ -240,7 +242,8 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     ' density, requested_method, requested_exact, requested_sample_rows, seed, rows_read,'
     ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
-    ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, append_by'
+    ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
+    ' append_by'
     ' FROM kde_aqp.dumped_densities()');
 
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
@@ -318,7 +321,7 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     estimate_ms double precision, bandwidth_matrix double precision[], stored_rows bigint,
     fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
-    changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    requested_error double precision, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
     refresh_failed_at timestamp with time zone, refresh_error text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
@@ -359,6 +362,7 @@ SELECT d.relation,
        d.scan_ms + d.select_ms + d.estimate_ms AS total_ms,
        d.requested_exact,
        CASE WHEN d.requested_sample_rows OPERATOR(pg_catalog.<>) 0 THEN d.requested_sample_rows END AS requested_sample_rows,
+       d.requested_error,
        d.seed,
        d.fitted_at,
        CASE WHEN pg_catalog.isfinite(d.fitted_at)
@@ -390,6 +394,7 @@ CREATE FUNCTION kde_fit(
     relation regclass, column_name name, method text DEFAULT 'auto',
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
     kernel text DEFAULT 'gaussian', filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL,
     OUT relation regclass, OUT column_names text[], OUT method text, OUT kernel text,
     OUT bandwidth double precision, OUT bandwidth_status text, OUT model text, OUT rows double precision,
     OUT rows_read bigint,
@@ -399,12 +404,13 @@ CREATE FUNCTION kde_fit(
     OUT total_ms double precision, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text) IS
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text, double precision) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row of the table';
 
 CREATE FUNCTION kde_fit(
     relation regclass, column_names text[], method text DEFAULT 'auto',
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL,
     OUT relation regclass, OUT column_names text[], OUT filter text, OUT method text,
     OUT bandwidth_matrix double precision[], OUT bandwidth_status text, OUT model text,
     OUT rows double precision, OUT rows_read bigint, OUT sample_rows bigint,
@@ -413,7 +419,7 @@ CREATE FUNCTION kde_fit(
     OUT estimate_ms double precision, OUT total_ms double precision, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text) IS
+COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double precision) IS
     'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
 
 CREATE FUNCTION kde_drop(

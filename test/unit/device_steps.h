@@ -86,7 +86,8 @@ inline Status run_step(Step step, const ScriptedService::Script& act, const Cont
     EXPECT_EQ(loaded.ok(), sample != nullptr);
     return loaded;
   }
-  EXPECT_TRUE(loaded.ok()) << loaded.message;
+  // A deadline may pass here already.
+  if (!loaded.ok()) return loaded;
   double sum = 0;
   const Status first = sample->derivative(4, 1, Precision::full, control, &sum);
   if (first.ok()) {

@@ -72,7 +72,8 @@ enum Column {
   kRefreshScaleFactor,
   kRefreshThreshold,
   kRefreshMaxAge,
-  kColumns = kRefreshMaxAge
+  kRequestedError,
+  kColumns = kRequestedError
 };
 static_assert(kColumns == kCatalogColumns);
 
@@ -226,6 +227,8 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
   const Datum seed = get(kRequestedSeed);
   request.seed_given = !is_null;
   if (!is_null) request.seed = DatumGetInt64(seed);
+  const Datum error = get(kRequestedError);
+  request.max_error = is_null ? 0 : DatumGetFloat8(error);
   read_settings(tuple, desc, &entry->settings);
   return entry;
 }
@@ -772,6 +775,8 @@ void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity
   put(kId, Int64GetDatum(upkeep.density_id));
   nulls[kRequestedSeed - 1] = !record.request.seed_given;
   put(kRequestedSeed, Int64GetDatum(record.request.seed));
+  nulls[kRequestedError - 1] = record.request.max_error == 0;
+  put(kRequestedError, Float8GetDatum(record.request.max_error));
   put_settings(settings, values, nulls);
   upkeep_fitted(&upkeep, record.counters, record.table_rows);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));

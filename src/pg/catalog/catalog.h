@@ -56,6 +56,7 @@ struct FitRequest {
   int64 sample_rows;  // -1: every row of the table; kAllRowsRead
   bool seed_given;    // a refresh then takes the same
   int64 seed;
+  double max_error;  // of one column: of counts of 1 % of the rows; 0: none is asked for
 };
 
 // A density of a relation, without its value.
@@ -203,7 +204,7 @@ enum class CatalogColumn {
   reference_numbers
 };
 inline constexpr int kCatalogKeyColumns = 6;
-inline constexpr int kCatalogColumns = 30;
+inline constexpr int kCatalogColumns = 31;
 // Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
 inline constexpr int kDoorColumns = kCatalogColumns + 1;
 

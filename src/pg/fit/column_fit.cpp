@@ -16,6 +16,8 @@ namespace {
 
 // A row drawn and its block, and copies of them that are sorted and scaled.
 constexpr Size kBytesPerSampleRow = 64;
+// The share of the rows whose count's error is told, and may be asked for.
+constexpr double kFewRows = 0.01;
 
 }  // namespace
 
@@ -90,6 +92,9 @@ class ColumnEstimate final : public Estimate {
   kde::Status fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine& engine,
                   const kde::Control& control) noexcept override;
   void check(const kde::Status& status, const DensityKey& key) const override;
+  double expected_error() const override {
+    return kde::expected_errors(kde::DensityView(&density_.header()), kFewRows).count;
+  }
   void describe(DensityFit* fit) const override;
 
  private:
@@ -103,7 +108,7 @@ class ColumnEstimate final : public Estimate {
 // What answers to come may be off by, in words; palloc'ed. Null where it is not known.
 const char* describe_expected_errors(const kde::DensityView& density, int64 blocks_read,
                                      int64 blocks_total) {
-  const kde::ExpectedErrors few = kde::expected_errors(density, 0.01);
+  const kde::ExpectedErrors few = kde::expected_errors(density, kFewRows);
   const kde::ExpectedErrors many = kde::expected_errors(density, 0.1);
   if (std::isnan(few.count)) return nullptr;
   if (few.count + many.count + many.one_sided + many.mean == 0) return pstrdup("answers are exact");

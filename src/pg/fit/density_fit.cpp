@@ -27,9 +27,9 @@ struct RowsRead {
   Counters counters;  // before it
 };
 
-// Reads the rows into `estimate`.
+// Reads the rows, of at most so many blocks, into `estimate`.
 RowsRead read_rows(const DensityRequest& request, Relation relation, const ColumnTypes& types,
-                   Estimate* estimate) {
+                   int64 blocks, Estimate* estimate) {
   const DensityKey& key = request.key;
   RowsRead read = {};
   INSTR_TIME_SET_CURRENT(read.start);
@@ -38,7 +38,7 @@ RowsRead read_rows(const DensityRequest& request, Relation relation, const Colum
 
   ScanOptions options;
   options.every_row = request.asked.sample_rows == -1;
-  options.sample_blocks = option_sample_blocks;
+  options.sample_blocks = blocks;
   options.seed = static_cast<uint64>(request.asked.seed);
   const char* doing = psprintf("read %s", describe_columns(key));
   scan_as_owner(relation, key, types, options, doing, estimate, &read.scan);
@@ -46,35 +46,45 @@ RowsRead read_rows(const DensityRequest& request, Relation relation, const Colum
   return read;
 }
 
-// All that follows the reading: choose, estimate, store.
-void fit_rows_read(const DensityRequest& request, Relation relation, const ColumnTypes& types,
-                   const RowsRead& read, MemoryContext context, Estimate* estimate,
-                   DensityFit* fit) {
+// How the bandwidth was chosen.
+struct Chosen {
+  double scan_ms;
+  DeviceChoice device;
+  int threads;
+};
+
+// Ends the reading, chooses the bandwidth and estimates.
+Chosen fit_rows_read(const DensityRequest& request, Relation relation, const ColumnTypes& types,
+                     const RowsRead& read, MemoryContext context, Estimate* estimate) {
   const DensityKey& key = request.key;
   const kde::Status finished = estimate->finish(begin_core_work(1));
   check_status(finished, psprintf("fit a density to %s", describe_columns(key)));
-  const double scan_ms = elapsed_ms(read.start);
+  Chosen chosen = {};
+  chosen.scan_ms = elapsed_ms(read.start);
   if (const char* why = estimate->nothing_to_fit(key)) raise_nothing_to_fit(relation, key, why);
   KDE_FAULT("fit.scanned");
 
-  // Choose the bandwidth and estimate.
   const kde::SumsWork sums = estimate->sums();
   kde::Engine engine = chosen_engine();
-  DeviceChoice device;
   MemoryContext caller = MemoryContextSwitchTo(context);
-  choose_device(sums, &engine, &device);
+  choose_device(sums, &engine, &chosen.device);
   MemoryContextSwitchTo(caller);
   kde::Control control;
   kde::Status status;
   do {
     control = begin_core_work(chosen_threads());
     status = estimate->fit(types, read.scan, engine, control);
-  } while (begin_anew(status, sums, &engine, &device));
+  } while (begin_anew(status, sums, &engine, &chosen.device));
   estimate->check(status, key);
   KDE_FAULT("fit.estimated");
-  report_device(device);
+  report_device(chosen.device);
+  chosen.threads = control.threads;
+  return chosen;
+}
 
-  // Store.
+void store(const DensityRequest& request, const RowsRead& read, const Chosen& chosen,
+           Estimate* estimate, DensityFit* fit) {
+  const DensityKey& key = request.key;
   *fit = {};
   FitRecord& record = fit->record;
   record.density =
@@ -83,18 +93,30 @@ void fit_rows_read(const DensityRequest& request, Relation relation, const Colum
   estimate->describe(fit);
   record.request = request.asked;
   record.counters = read.counters;
-  record.scan_ms = scan_ms;
+  record.scan_ms = chosen.scan_ms;
   record.table_rows = table_rows(key, read.counters, record.table_rows);
   // Both are of the sums over pairs.
   const bool used_sums = record.bandwidth_rows > 0;
-  record.threads = used_sums ? control.threads : 1;
+  record.threads = used_sums ? chosen.threads : 1;
   if (!used_sums) {
     record.engine = nullptr;
   } else if (record.engine == nullptr) {
-    record.engine = used_engine_name(device);
+    record.engine = used_engine_name(chosen.device);
   }
   progress_phase(Phase::storing);
   catalog_store(key, record, request.locked);
+}
+
+// Blocks of which the error asked for may be expected, as errors fall with the root of what is
+// read; 0: what was read will do, or is all.
+int64 blocks_to_read(const DensityRequest& request, const ScanResult& scan, double error) {
+  constexpr double kSomeMore = 1.1;
+  const double wanted = request.asked.max_error;
+  if (wanted == 0 || !(error > wanted) || scan.every_row_read || scan.blocks_total == 0) return 0;
+  const double blocks =
+      kSomeMore * static_cast<double>(scan.blocks_read) * (error / wanted) * (error / wanted);
+  return blocks < static_cast<double>(scan.blocks_total) ? static_cast<int64>(ceil(blocks))
+                                                         : scan.blocks_total;
 }
 
 }  // namespace
@@ -107,6 +129,9 @@ Estimate* new_estimate(const DensityRequest& request, MemoryContext context) {
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit) {
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
+  if (request.asked.max_error > 0 && request.key.columns > 1)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("max_relative_error is of densities of one column")));
   Estimate* estimate = new_estimate(request, context);
   const ColumnTypes types = check_types(request.key);
   instr_time begun;
@@ -114,8 +139,18 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
   progress_begin(request.key, request.operation);
   if (request.locked == nullptr) catalog_lock(request.key);
   KDE_FAULT("fit.locked");
-  const RowsRead read = read_rows(request, relation, types, estimate);
-  fit_rows_read(request, relation, types, read, context, estimate, fit);
+  RowsRead read;
+  Chosen chosen;
+  int64 blocks = option_sample_blocks;
+  for (;;) {
+    read = read_rows(request, relation, types, blocks, estimate);
+    chosen = fit_rows_read(request, relation, types, read, context, estimate);
+    blocks = blocks_to_read(request, read.scan, estimate->expected_error());
+    if (blocks == 0) break;
+    MemoryContextReset(context);
+    estimate = new_estimate(request, context);
+  }
+  store(request, read, chosen, estimate, fit);
   progress_end();
   log_long_fit(request.key, fit->record, fit->sample_rows, begun);
   MemoryContextDelete(context);

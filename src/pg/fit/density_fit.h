@@ -49,6 +49,10 @@ class Estimate : public RowSink {
                           const kde::Engine& engine, const kde::Control& control) noexcept = 0;
   // Raises what fit() met.
   virtual void check(const kde::Status& status, const DensityKey& key) const = 0;
+  // After fit():
+  // The share of a count of 1 % of the rows within which 95 % of such answers are, or all where
+  // every row was read; NaN: not known.
+  virtual double expected_error() const = 0;
   // Shows the notices and says what was made: of *fit all but what the road knows by itself, of
   // its record what was read and how it was fitted. record.engine: of the sums over pairs, if the
   // core names one. table_rows: that the density stands for.

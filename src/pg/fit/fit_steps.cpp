@@ -38,7 +38,7 @@ int64 random_seed() {
   return static_cast<int64>(bits >> 11);
 }
 
-FitRequest read_asked(FunctionCallInfo fcinfo) {
+FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument) {
   reject_null(fcinfo, 2, "method");
   FitRequest asked = {};
   asked.method = text_to_cstring(PG_GETARG_TEXT_PP(2));
@@ -49,6 +49,16 @@ FitRequest read_asked(FunctionCallInfo fcinfo) {
                     errhint("Leave it out for every row that is read.")));
   asked.seed_given = !PG_ARGISNULL(4);
   asked.seed = asked.seed_given ? PG_GETARG_INT64(4) : random_seed();
+  if (!PG_ARGISNULL(max_error_argument)) {
+    asked.max_error = PG_GETARG_FLOAT8(max_error_argument);
+    if (!(asked.max_error > 0 && asked.max_error <= 1))
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                      errmsg("max_relative_error must be above 0 and at most 1, not %g",
+                             asked.max_error)));
+    if (asked.sample_rows != kAllRowsRead)
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                      errmsg("sample_rows and max_relative_error exclude each other")));
+  }
   return asked;
 }
 

@@ -115,6 +115,7 @@ class JointEstimate final : public Estimate {
              errhint("Leave it out, or use method auto.")));
   }
 
+  double expected_error() const override { return std::numeric_limits<double>::quiet_NaN(); }
   void describe(DensityFit* fit) const override {
     show_notice(report_.notice);
     FitRecord& record = fit->record;

@@ -269,6 +269,25 @@ SELECT rows > 0 FROM kde_fit('large', 'x', seed => 7);
 SELECT density = kde_density('large.x')::text AS same FROM fits WHERE label = 'blocks, seed 7';
 SELECT rows > 0 FROM kde_fit('large', 'x', seed => 8);
 SELECT density = kde_density('large.x')::text AS same FROM fits WHERE label = 'blocks, seed 7';
+-- Asked for an error, a fit reads as many more blocks as it takes; a refresh asks for it again. The
+-- expected error is of 95 % of the answers: of 3 blocks it is above 15 %.
+CREATE FUNCTION expected(text) RETURNS float8 LANGUAGE sql AS
+  $$ SELECT substring($1 FROM '1 % of the rows ([0-9.e+-]+) %')::float8 / 100 $$;
+SET kde_aqp.sample_blocks = 3;
+SELECT expected(expected_error) > 0.15 AS not_met FROM kde_fit('large', 'x', seed => 7);
+SELECT rows_read < 30000 AS not_all, expected(expected_error) <= 0.15 AS met
+FROM kde_fit('large', 'x', seed => 7, max_relative_error => 0.15);
+SELECT requested_error, rows_read AS read_before FROM kde_densities WHERE relation = 'large'::regclass \gset
+SELECT column_names FROM kde_refresh('large', force => true);
+SELECT :requested_error AS requested_error, requested_error = :requested_error AS kept, rows_read = :read_before AS read_again
+FROM kde_densities WHERE relation = 'large'::regclass;
+-- It may take every row.
+SELECT rows_read FROM kde_fit('large', 'x', seed => 7, max_relative_error => 1e-6);
+SELECT try($$SELECT kde_fit('large', 'x', max_relative_error => 0)$$);
+SELECT try($$SELECT kde_fit('large', 'x', max_relative_error => 'NaN')$$);
+SELECT try($$SELECT kde_fit('large', 'x', max_relative_error => 0.1, sample_rows => 1000)$$);
+SELECT try($$SELECT kde_fit('large', ARRAY['x', 'x + 1'], max_relative_error => 0.1)$$);
+SET kde_aqp.sample_blocks = 20;
 -- sample_rows => -1 reads everything whatever the option says.
 SELECT rows, rows_read FROM kde_fit('large', 'x', sample_rows => -1);
 RESET kde_aqp.sample_blocks;
