@@ -71,10 +71,19 @@ CREATE UNLOGGED TABLE kde_aqp.density (
 ) USING heap;
 COMMENT ON TABLE kde_aqp.density IS 'by which fitted densities are dumped and restored';
 
+-- With the columns of the door.
+CREATE VIEW kde_aqp.of_before AS
+SELECT relation, column_names, attribute_numbers, filter, reference_names, reference_numbers, density,
+    requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
+    bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
+    bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
+    refresh_scale_factor, refresh_threshold, refresh_max_age, NULL::double precision, append_by
+FROM kde_aqp.density_of_before;
+
 -- At first what is to be moved.
 CREATE FUNCTION kde_aqp.stored() RETURNS SETOF kde_aqp.density
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
-AS 'SELECT * FROM kde_aqp.density_of_before WHERE filter OPERATOR(pg_catalog.=) ''''';
+AS 'SELECT * FROM kde_aqp.of_before WHERE filter OPERATOR(pg_catalog.=) ''''';
 COMMENT ON FUNCTION kde_aqp.stored() IS 'the rows of kde_aqp.fitted, for its REFRESH';
 REVOKE ALL ON FUNCTION kde_aqp.stored() FROM PUBLIC;
 
@@ -263,6 +272,8 @@ CREATE FUNCTION kde_fit(
     OUT estimate_ms double precision, OUT total_ms double precision, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double precision) IS
+    'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
 
 -- What the view below shows, but for what the density itself tells. In one function, so that EXPLAIN
 -- counts nothing that its caller may not read.
@@ -345,8 +356,9 @@ DROP FUNCTION kde_aqp.staleness(regclass, timestamp with time zone, double preci
     double precision, bigint, interval, double precision, double precision);
 -- Filters have one form now, which the trigger gives them. Of two densities that are of one filter now the
 -- newer stays.
-INSERT INTO kde_aqp.density SELECT * FROM kde_aqp.density_of_before
+INSERT INTO kde_aqp.density SELECT * FROM kde_aqp.of_before
 WHERE filter OPERATOR(pg_catalog.<>) '' ORDER BY fitted_at DESC;
+DROP VIEW kde_aqp.of_before;
 DROP TABLE kde_aqp.density_of_before;
 
 -- ---------------------------------------------------------------------------------------------

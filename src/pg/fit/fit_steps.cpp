@@ -49,7 +49,8 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument) {
                     errhint("Leave it out for every row that is read.")));
   asked.seed_given = !PG_ARGISNULL(4);
   asked.seed = asked.seed_given ? PG_GETARG_INT64(4) : random_seed();
-  if (!PG_ARGISNULL(max_error_argument)) {
+  // An older version's functions have no such argument.
+  if (PG_NARGS() > max_error_argument && !PG_ARGISNULL(max_error_argument)) {
     asked.max_error = PG_GETARG_FLOAT8(max_error_argument);
     if (!(asked.max_error > 0 && asked.max_error <= 1))
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
