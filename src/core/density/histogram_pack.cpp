@@ -18,6 +18,8 @@ constexpr double kToleranceShare = 1.0 / 2;
 constexpr double kRowsShare = 1.0 / 2;
 // Without a tolerance, rows that are no whole numbers are rounded to this share of a cell's.
 constexpr double kCellShare = 1.0 / 32;
+// Of the rows, at either end of all.
+constexpr double kOutermost = 1e-3;
 // Wider quanta span more than an octave of doubles.
 constexpr int kMostShift = 52;
 
@@ -114,9 +116,11 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
       cell.point = true;
       const std::uint64_t own = at_through - std::max(at_below, through);
       cell.through = at_through;
-      // A point keeps rows.
+      // A point keeps rows; an outermost one, which may be far from all others, its own.
+      const bool outermost =
+          !tolerant && std::min(s.below, steps.rows() - s.through) <= kOutermost * steps.rows();
       cell.rows_shift = static_cast<std::uint8_t>(
-          std::min(rows_shift(own), static_cast<int>(std::bit_width(own)) - 1));
+          outermost ? 0 : std::min(rows_shift(own), static_cast<int>(std::bit_width(own)) - 1));
       cells_.push_back(cell);
     }
     through = at_through;
