@@ -47,7 +47,7 @@ SLOW_SANITIZED = LineBandwidth.NearExact* LineBandwidth.OfAPart* LineBandwidth.M
   DeviceSums.SelectLines NormalBox.DrawsAgree* LscvScalar.SinglePrecision* LscvMatrix.IsNoWorse* \
   *Representation.KeepsWhatItPromises* FitAutomatic.PropertiesHold* FitAutomatic.EveryShape* \
   FitAutomatic.TheSameBytes* KernelEstimate.ManyPoints* KernelEstimate.EveryDimension \
-  HistogramIntegral.WithoutALattice* *EveryGaussianEngine.IsRightToAMillionthByProducts* \
+  HistogramIntegral.WithoutALattice* *EveryGaussianEngine.IsRightToAMillionthInManyDimensions* \
   Measure.TheSameForAny* Spectral.AgreesOnPlugin* JointMeasure.Counts* HonestIntervals.* JointHonest.* \
   Interval.HoldsTheEstimateAndGrows Variance.BlockSeries* Validate.RandomDamage* FitColumn.ScaleEquivariance \
   Drift.LevelWhereTheDensityIsASample LineSmoother.IsTheReflectedKernelSum SmoothedCv.IsTheSameOnExactSums \

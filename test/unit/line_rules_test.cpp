@@ -10,7 +10,7 @@
 
 #include "core/select/line_summary.h"
 #include "moments.h"
-#include "core/select/normal_reference.h"
+#include "core/select/rules_of_thumb.h"
 #include "core/select/smoothed_cv.h"
 #include "core/sums/spectral.h"
 #include "core/sums/pair_sums.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/select/lscv.h"
+#include "core/select/lscv_factors.h"
 #include "core/sums/gaussian_sums.h"
 #include "reference_samples.h"
 #include "samples.h"
@@ -69,12 +70,24 @@ std::vector<double> sigma_factor(const WhiteSample& sample, double scale) {
   return factor;
 }
 
-double objective(const WhiteSample& sample, LscvDivisor divisor,
-                 const std::vector<double>& factor) {
-  double g = 0;
-  const Status status = lscv_matrix_objective(sample, kFull, divisor, factor, {}, &g);
-  EXPECT_TRUE(status.ok()) << status.message;
-  return g;
+// g of the bandwidth matrix L L' in units of x, L lower triangular, by the sums over its inverse.
+double objective(const WhiteSample& sample, LscvDivisor divisor, const std::vector<double>& l) {
+  const int d = sample.d;
+  std::vector<double> a = sample.factor;  // L^-1 times the factor of Sigma, by rows
+  double log_det = 0;
+  for (int i = 0; i < d; ++i) {
+    for (int j = 0; j < d; ++j) {
+      for (int k = 0; k < i; ++k)
+        a[i * d + j] -= std::ldexp(l[i * d + k], -sample.exponent[i]) * a[k * d + j];
+      a[i * d + j] /= std::ldexp(l[i * d + i], -sample.exponent[i]);
+    }
+    log_det += std::log(l[i * d + i]);
+  }
+  std::unique_ptr<GaussianPairSums> sums;
+  EXPECT_TRUE(make_gaussian_sums(kFull, sample.w, d, {}, &sums).ok());
+  GaussianSums at;
+  EXPECT_TRUE(sums->full(a, &at).ok());
+  return std::exp(-log_det) * LscvFactors(sample.n, d, divisor).bracket(at);
 }
 
 double normal_reference(const WhiteSample& sample) {
@@ -205,12 +218,6 @@ TEST(LscvMatrix, ObjectiveIsTheFormula) {
     const double g =
         (c4 / 120 + 2 * c4 * once / 14400 - 4 * c2 * twice / (120 * m)) / std::sqrt(det);
     EXPECT_NEAR(objective(sample, divisor, l), g, 1e-12 * std::fabs(g));
-  }
-  double g = 0;
-  for (const std::vector<double>& bad :
-       {std::vector<double>{1, 0, 0, 0}, {1, 0, std::nan(""), 1}, {1, 0, 1}, {-1, 0, 0, 1}}) {
-    EXPECT_EQ(lscv_matrix_objective(sample, kFull, LscvDivisor::n_squared, bad, {}, &g).code,
-              Code::invalid_argument);
   }
 }
 

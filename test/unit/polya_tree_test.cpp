@@ -15,6 +15,13 @@
 namespace kde {
 namespace {
 
+std::vector<double> polya_tree(const std::vector<double>& counts, const std::vector<double>& centre,
+                               const PolyaTreeOptions& options) {
+  std::vector<double> out;
+  EXPECT_TRUE(kde::polya_tree(counts, centre, options, {}, &out).ok());
+  return out;
+}
+
 TEST(LogGamma, IsTheLibrarys) {
   Random random(1);
   for (int i = 0; i < 200000; ++i) {

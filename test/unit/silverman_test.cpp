@@ -1,6 +1,6 @@
 // Moments and Silverman's rule. The expected bandwidths are R's stats::bw.nrd0, from
 // test/golden/reference_data.R; both sides round differently, hence 1e-13 relative.
-#include "core/select/silverman.h"
+#include "core/select/rules_of_thumb.h"
 
 #include <gtest/gtest.h>
 

@@ -30,7 +30,7 @@
 
 #include "core/sums/engine_parts.h"
 #include "core/sums/gaussian_derivatives.h"
-#include "core/sums/near_pairs.h"
+#include "core/sums/gaussian_derivatives.h"
 #include "core/sums/ordered_sum.h"
 #include "core/sums/pair_sums.h"
 #include "samples.h"

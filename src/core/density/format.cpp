@@ -1,4 +1,4 @@
-// Reading, writing and checking the layout of format.h.
+// Checking the layout of format.h.
 #include "core/density/format.h"
 
 #include "core/density/format_header.h"
@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <new>
 
 namespace kde {
 

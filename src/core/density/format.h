@@ -8,7 +8,6 @@
 #pragma once
 
 #include "core/density/bytes.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <algorithm>

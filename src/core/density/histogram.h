@@ -34,14 +34,12 @@
 #pragma once
 
 #include "core/density/format.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace kde {
 

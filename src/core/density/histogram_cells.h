@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/density/histogram.h"
-#include "core/room.h"
 
 #include <cstdint>
 

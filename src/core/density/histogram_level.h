@@ -10,7 +10,6 @@
 
 #include "core/density/histogram_simplify.h"
 #include "core/density/histogram_steps.h"
-#include "core/room.h"
 
 namespace kde {
 

@@ -9,7 +9,6 @@
 #include "core/density/histogram.h"
 #include "core/density/histogram_simplify.h"
 #include "core/density/histogram_steps.h"
-#include "core/room.h"
 
 #include <cstdint>
 #include <vector>

@@ -13,7 +13,6 @@
 #pragma once
 
 #include "core/density/histogram_steps.h"
-#include "core/room.h"
 
 #include <algorithm>
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "core/density/histogram.h"
-#include "core/room.h"
 
 #include <cstdint>
 #include <span>

@@ -3,8 +3,8 @@
 
 #include "core/density/histogram.h"
 #include "core/density/histogram_cells.h"
-#include "core/room.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -44,6 +44,13 @@ class DensityView {
   int atoms() const { return static_cast<int>(header_->atoms); }
   double atom_value(int i) const { return atom_value_[i]; }
   double atom_cumulative_rows(int i) const { return atom_rows_[i]; }
+  // Number of atoms <= x (inclusive) or < x.
+  int atoms_below(double x, bool inclusive) const {
+    const double* end = atom_value_ + header_->atoms;
+    const double* at =
+        inclusive ? std::upper_bound(atom_value_, end, x) : std::lower_bound(atom_value_, end, x);
+    return static_cast<int>(at - atom_value_);
+  }
   int blocks() const { return static_cast<int>(header_->blocks); }
   const HistogramBlock& block(int b) const { return block_[b]; }
   const BlockSums& sums() const { return sums_; }

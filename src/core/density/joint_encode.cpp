@@ -4,16 +4,14 @@
 // k-d tree (J. H. Friedman, J. L. Bentley & R. A. Finkel, ACM TOMS 3(3), 1977), at whole blocks, so
 // that all but the last are full. A point's rank breaks ties: the order depends on nothing but the
 // points.
+#include "core/density/compact_order.h"
 #include "core/density/joint_format.h"
 #include "core/density/joint_layout.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <new>
-#include <numeric>
 
 namespace kde {
 
@@ -25,84 +23,36 @@ constexpr float kBeyond = 12;
 
 bool is_finite_coordinate(float t) { return std::fabs(t) <= kFarthest; }
 
-class Order {
- public:
-  Order(const std::vector<float>& coordinate, std::size_t columns)
-      : columns_(columns), place_(coordinate), index_(coordinate.size() / columns) {
-    std::iota(index_.begin(), index_.end(), std::uint32_t{0});
-    for (std::size_t k = 0; k < columns; ++k) bring_near(k);
+// Column k of the coordinates, those that are not finite brought near.
+void place_column(const std::vector<float>& coordinate, std::size_t columns, std::size_t k,
+                  std::vector<double>* place) {
+  float least = 0;
+  float greatest = 0;
+  for (std::size_t i = k; i < coordinate.size(); i += columns) {
+    if (!is_finite_coordinate(coordinate[i])) continue;
+    least = std::min(least, coordinate[i]);
+    greatest = std::max(greatest, coordinate[i]);
   }
-
-  const std::vector<std::uint32_t>& make() {
-    split(0, index_.size());
-    return index_;
+  for (std::size_t i = k; i < coordinate.size(); i += columns) {
+    const float t = coordinate[i];
+    (*place)[i] = is_finite_coordinate(t)  ? t
+                  : t < 0                  ? least - kBeyond
+                  : t <= kPositiveInfinity ? greatest + kBeyond
+                                           : greatest + (t <= kNotANumber ? 2 : 3) * kBeyond;
   }
+}
 
- private:
-  float place(std::uint32_t i, std::size_t k) const { return place_[i * columns_ + k]; }
-
-  void bring_near(std::size_t k) {
-    float least = 0;
-    float greatest = 0;
-    for (std::size_t i = k; i < place_.size(); i += columns_) {
-      if (!is_finite_coordinate(place_[i])) continue;
-      least = std::min(least, place_[i]);
-      greatest = std::max(greatest, place_[i]);
-    }
-    for (std::size_t i = k; i < place_.size(); i += columns_) {
-      float& t = place_[i];
-      if (is_finite_coordinate(t)) continue;
-      if (t < 0)
-        t = least - kBeyond;
-      else if (t <= kPositiveInfinity)
-        t = greatest + kBeyond;
-      else
-        t = greatest + (t <= kNotANumber ? 2 : 3) * kBeyond;
-    }
-  }
-
-  std::size_t widest(std::size_t begin, std::size_t end) const {
-    std::size_t best = 0;
-    float best_spread = -1;
-    for (std::size_t k = 0; k < columns_; ++k) {
-      float least = std::numeric_limits<float>::infinity();
-      float greatest = -least;
-      for (std::size_t i = begin; i < end; ++i) {
-        least = std::min(least, place(index_[i], k));
-        greatest = std::max(greatest, place(index_[i], k));
-      }
-      if (greatest - least > best_spread) {
-        best_spread = greatest - least;
-        best = k;
-      }
-    }
-    return best;
-  }
-
-  void split(std::size_t begin, std::size_t end) {
-    const auto at = [this](std::size_t i) {
-      return index_.begin() + static_cast<std::ptrdiff_t>(i);
-    };
-    if (end - begin <= kJointBlock) {
-      std::sort(at(begin), at(end));
-      return;
-    }
-    const std::size_t blocks = (end - begin + kJointBlock - 1) / kJointBlock;
-    const std::size_t middle = begin + blocks / 2 * kJointBlock;
-    const std::size_t k = widest(begin, end);
-    std::nth_element(at(begin), at(middle), at(end), [this, k](std::uint32_t i, std::uint32_t j) {
-      const float a = place(i, k);
-      const float b = place(j, k);
-      return a != b ? a < b : i < j;
-    });
-    split(begin, middle);
-    split(middle, end);
-  }
-
-  std::size_t columns_;
-  std::vector<float> place_;
-  std::vector<std::uint32_t> index_;
-};
+// Which point comes where: by blocks, and within each by rank.
+std::vector<std::size_t> order_of(const std::vector<float>& coordinate, std::size_t columns) {
+  std::vector<double> place(coordinate.size());
+  for (std::size_t k = 0; k < columns; ++k) place_column(coordinate, columns, k, &place);
+  std::vector<std::size_t> order;
+  static_cast<void>(compact_order(place, columns, kJointBlock, Control{}, &order));
+  for (std::size_t i = 0; i < order.size(); i += kJointBlock)
+    std::sort(order.begin() + std::ptrdiff_t(i),
+              order.begin() + std::ptrdiff_t(std::min(i + kJointBlock, order.size())));
+  return order;
+}
 
 Status parts_differ() { return Status::error(Code::internal, "joint parts of unequal length"); }
 
@@ -129,8 +79,8 @@ Status check_parts(const JointParts& parts) {
 }
 
 // Points in that order; the last block's filling stays as it is.
-void write_points(const JointParts& parts, const std::vector<std::uint32_t>& order,
-                  float* coordinate, float* weight, std::int32_t* value) {
+void write_points(const JointParts& parts, const std::vector<std::size_t>& order, float* coordinate,
+                  float* weight, std::int32_t* value) {
   const std::size_t columns = parts.column.size();
   for (std::size_t p = 0; p < order.size(); ++p) {
     const std::size_t block = p / kJointBlock;
@@ -195,7 +145,7 @@ Status encode(const JointParts& parts, DensityBytes* density) {
 
   auto* coordinate = reinterpret_cast<float*>(bytes + at.coordinate);
   std::fill_n(coordinate, (at.weight - at.coordinate) / sizeof(float), kNowhere);
-  write_points(parts, Order(parts.coordinate, columns).make(), coordinate,
+  write_points(parts, order_of(parts.coordinate, columns), coordinate,
                reinterpret_cast<float*>(bytes + at.weight),
                reinterpret_cast<std::int32_t*>(bytes + at.value));
   write_boxes(header, coordinate, reinterpret_cast<float*>(bytes + at.box));

@@ -36,7 +36,6 @@
 #pragma once
 
 #include "core/density/format.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <cstddef>

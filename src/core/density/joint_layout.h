@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/density/joint_format.h"
-#include "core/room.h"
 
 #include <cstddef>
 

@@ -6,7 +6,6 @@
 #include "core/density/base64.h"
 #include "core/density/joint_layout.h"
 
-#include <bit>
 #include <cstring>
 #include <new>
 

@@ -2,7 +2,7 @@
 //
 //   kde/2 kind=joint method=auto flags=13 points=10000 rows=53940 ... mean_error=[...] columns=2
 //   column=1 type=numeric flags=1 center=0 bandwidth=0.2 value_center=0 value_unit=1 heavy=[...]
-//   marginal=(kde/2 kind=histogram ...) column=2 ... correlation=[...] effects=AAAB...
+//   marginal=(kde/2 ...) column=2 ... correlation=[...] effects=AAAB...
 //   coordinates=AAAB... weights=AAAB... values=AAAB...
 //
 // Effects, coordinates, weights and values are their sections as stored, filling with them, each
@@ -12,14 +12,10 @@
 
 #include "core/control.h"
 #include "core/density/joint_format.h"
-#include "core/room.h"
 #include "core/status.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace kde {
 

@@ -3,7 +3,6 @@
 #include "core/density/joint_format.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace kde {

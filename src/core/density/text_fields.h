@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/density/format.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <charconv>
@@ -11,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 namespace kde {
 
@@ -113,11 +111,6 @@ class Reader {
     const std::string_view t = rest_.substr(0, length);
     rest_.remove_prefix(length);
     return t;
-  }
-  // Whether that field comes next.
-  bool sees(std::string_view name) {
-    skip_space();
-    return ok() && rest_.substr(0, name.size()) == name && rest_.substr(name.size(), 1) == "=";
   }
   void fail(const char* where) {
     if (ok()) failed_at_ = where;

@@ -19,7 +19,6 @@
 #include "core/control.h"
 #include "core/sums/device.h"
 #include "core/device/wire.h"
-#include "core/room.h"
 #include "core/status.h"
 
 namespace kde {

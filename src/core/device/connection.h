@@ -8,7 +8,6 @@
 #include "core/device/client.h"
 #include "core/device/descriptor.h"
 #include "core/device/message.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/stopwatch.h"
 

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "core/device/wire.h"
-#include "core/room.h"
 #include "core/status.h"
 
 namespace kde {

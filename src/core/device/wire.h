@@ -18,7 +18,6 @@
 #include <cstdint>
 
 #include "core/sums/device.h"
-#include "core/room.h"
 
 namespace kde::wire {
 

@@ -16,7 +16,6 @@
 #include "core/control.h"
 #include "core/estimate/cells.h"
 #include "core/estimate/polya_tree.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <cstdint>

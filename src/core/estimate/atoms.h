@@ -12,7 +12,6 @@
 // kFalsePositives. Bound: e.g. Mitzenmacher & Upfal, Probability and Computing (2005), theorem 5.4.
 #pragma once
 
-#include "core/room.h"
 #include "core/summary/weighted_value.h"
 
 #include <span>

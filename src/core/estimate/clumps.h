@@ -26,7 +26,6 @@
 
 #include "core/estimate/atoms.h"
 #include "core/control.h"
-#include "core/room.h"
 
 #include <cstddef>
 #include <span>

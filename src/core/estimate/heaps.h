@@ -11,9 +11,7 @@
 #pragma once
 
 #include "core/estimate/line_smoother.h"
-#include "core/room.h"
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -21,7 +21,6 @@
 #include <span>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/engine.h"
 

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/summary/weighted_value.h"
 
 #include <cstdint>

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "core/estimate/cells.h"
-#include "core/room.h"
 
 #include <kissfft/kissfft.hh>
 

@@ -214,14 +214,6 @@ double log_gamma(double x) {
   return (x - 0.5) * std::log(x) - x + 0.5 * std::log(2 * std::numbers::pi) + series - shifted;
 }
 
-std::vector<double> polya_tree(std::span<const double> counts, std::span<const double> centre,
-                               const PolyaTreeOptions& options) {
-  std::vector<double> out;
-  // One thread, never stopped: nothing can go wrong but memory.
-  if (!polya_tree(counts, centre, options, Control{}, &out).ok()) throw std::bad_alloc();
-  return out;
-}
-
 Status polya_tree(std::span<const double> counts, std::span<const double> centre,
                   const PolyaTreeOptions& options, const Control& control,
                   std::vector<double>* out) {

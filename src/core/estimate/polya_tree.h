@@ -30,7 +30,6 @@
 
 #include "core/control.h"
 #include "core/density/format.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <span>
@@ -55,12 +54,8 @@ struct PolyaTreeOptions {
 };
 
 // counts, centre: one per cell, in order; counts >= 0 with a positive total, centre >= 0 with a
-// positive total (it is scaled). The posterior mean of each cell's share, adding up to 1.
-// Throws std::bad_alloc.
-std::vector<double> polya_tree(std::span<const double> counts, std::span<const double> centre,
-                               const PolyaTreeOptions& options);
-
-// The same by up to control.threads threads, with the same bits for any number of them.
+// positive total (it is scaled). *out: the posterior mean of each cell's share, adding up to 1; the
+// same bits for any number of threads.
 // Errors: cancelled, out_of_memory. Throws std::bad_alloc.
 Status polya_tree(std::span<const double> counts, std::span<const double> centre,
                   const PolyaTreeOptions& options, const Control& control,

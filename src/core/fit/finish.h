@@ -14,12 +14,9 @@
 #include "core/summary/summary.h"
 #include "core/control.h"
 #include "core/density/format.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
 namespace kde {
 

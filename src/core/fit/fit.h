@@ -1,9 +1,8 @@
 // From a sample to a stored density: select the bandwidth, estimate, encode.
 //
 //   auto      the counts of unseen rows as far as they can be told (estimate/adaptive.h): a
-//   lattice's
-//             points, single values, cells; the counts themselves where every row was read, or
-//             where nothing is to be gained. The kernel acts in pdf() alone (kBounded).
+//             lattice's points, single values, cells; the counts themselves where every row was
+//             read, or where nothing is to be gained. The kernel acts in pdf() alone (kBounded).
 //   by name   the plain kernel sum over the sample with that method's bandwidth, in every answer.
 #pragma once
 
@@ -29,8 +28,9 @@ struct FitOptions {
   bool every_row_read = false;
   double share_of_blocks = 1;  // read of the table's, in (0, 1]; of rows where they came one by one
   // Sums over pairs are near-exact sums over all of the sample (the spectral engine,
-  // sums/spectral.h states its error) where its values are more than a few thousand, unless `exact`
-  // or engine.kind reference asks for exact sums over at most bandwidth_rows of the rows drawn.
+  // sums/spectral.h states its error) where its values are more than kFewValues
+  // (select/line_bandwidth.h), unless `exact` or engine.kind reference asks for exact sums over at
+  // most bandwidth_rows of the rows drawn.
   bool exact = false;
   std::int64_t bandwidth_rows = 32768;  // >= 2
   std::uint64_t seed = 0;               // of which rows those are

@@ -3,7 +3,6 @@
 
 #include "core/density/histogram.h"
 #include "core/fit/fit.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <span>

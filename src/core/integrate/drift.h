@@ -11,7 +11,6 @@
 #pragma once
 
 #include "core/density/histogram_view.h"
-#include "core/room.h"
 #include "core/sampling/sampler.h"
 
 namespace kde {

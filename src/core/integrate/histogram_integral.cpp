@@ -1,7 +1,6 @@
 // The answers of histogram_integral.h.
 #include "core/integrate/histogram_integral.h"
 
-#include "core/integrate/atoms_below.h"
 #include "core/integrate/histogram_kernel.h"
 
 #include <algorithm>
@@ -184,8 +183,8 @@ void own_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   Accumulator sum;
   sum.centre = from * scale / 2 + to * scale / 2;
 
-  const int first_atom = low_open ? 0 : atoms_below(d, low.x, !r.lower_inclusive);
-  const int end_atom = high_open ? d.atoms() : atoms_below(d, high.x, r.upper_inclusive);
+  const int first_atom = low_open ? 0 : d.atoms_below(low.x, !r.lower_inclusive);
+  const int end_atom = high_open ? d.atoms() : d.atoms_below(high.x, r.upper_inclusive);
   for (int i = first_atom; i < end_atom; ++i) {
     const double v = d.atom_value(i) * scale;
     sum.add(d.atom_cumulative_rows(i) - rows_of_atoms(d, i), v, v, 0);
@@ -263,7 +262,7 @@ double own_quantile(const DensityView& d, double rows) {
   // The first atom by which the rows are reached.
   const auto below = [&d, &h](double x, bool inclusive) {
     const Cut cut = cut_at(h, x, inclusive);
-    return rows_of_atoms(d, atoms_below(d, cut.x, inclusive)) + cells_below(d, cut);
+    return rows_of_atoms(d, d.atoms_below(cut.x, inclusive)) + cells_below(d, cut);
   };
   int low = 0;
   for (int high = d.atoms(); low < high;) {
@@ -294,7 +293,7 @@ double own_density(const DensityView& d, double x) {
         std::clamp(std::round((x - h.lattice_offset) / h.lattice_step), -0x1p60, 0x1p60);
     const auto key = static_cast<std::int64_t>(k);
     double rows = cells_below(d, {0, key}) - cells_below(d, {0, key - 1});
-    const int next = atoms_below(d, x - h.lattice_step / 2, false);
+    const int next = d.atoms_below(x - h.lattice_step / 2, false);
     if (next < d.atoms() && d.atom_value(next) <= x + h.lattice_step / 2)
       rows += d.atom_cumulative_rows(next) - rows_of_atoms(d, next);
     return std::max(rows, 0.0) / h.lattice_step;
@@ -327,7 +326,7 @@ double finite_below(const DensityView& d, double x, bool inclusive) {
     if (inclusive ? x >= h.max : x > h.max) return rows_of_atoms(d, d.atoms()) + h.cell_rows;
   }
   const Cut cut = cut_at(h, x, inclusive);
-  return rows_of_atoms(d, atoms_below(d, cut.x, inclusive)) + cells_below(d, cut);
+  return rows_of_atoms(d, d.atoms_below(cut.x, inclusive)) + cells_below(d, cut);
 }
 
 void partial_moments(const DensityView& d, const Range& range, RangeMoments* out) {

@@ -10,7 +10,6 @@
 
 #include "core/density/histogram_view.h"
 #include "core/integrate/integrate.h"
-#include "core/room.h"
 
 namespace kde::histogram {
 

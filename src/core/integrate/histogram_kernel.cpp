@@ -134,15 +134,7 @@ double edge(const DensityView& d, std::int64_t key) {
 template <typename Use, typename UseBlock>
 double each_near(const DensityView& d, double from, double to, Use use, UseBlock use_block) {
   double skipped = 0;
-  int atom = 0;
-  for (int end = d.atoms(); atom < end;) {
-    const int middle = atom + (end - atom) / 2;
-    if (d.atom_value(middle) < from) {
-      atom = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
+  int atom = d.atoms_below(from, false);
   double before = atom > 0 ? d.atom_cumulative_rows(atom - 1) : 0;
   skipped += before;
   for (; atom < d.atoms() && d.atom_value(atom) <= to; ++atom) {

@@ -124,8 +124,8 @@ class Sampling {
   // Rows that are sampled, not known one by one.
   double rows() const { return rows_; }
 
-  // v/n: the variance of a count given their number, over rows()^2 p (1 - p). Infinite without a
-  // sample. What a range open to one side leaves out is open to the other, and off by as much.
+  // v/n: the variance of a count given their number, over rows()^2 p (1 - p). 0 where the ratio is
+  // 0. What a range open to one side leaves out is open to the other, and off by as much.
   double unit_variance(Shape shape, double p) const {
     if (p > 0.5) shape = left_out(shape);
     const double v = ratio_at(h_.count_variance[static_cast<int>(shape)], p);

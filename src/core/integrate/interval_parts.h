@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/density/format.h"
-#include "core/room.h"
 
 #include <algorithm>
 #include <cmath>

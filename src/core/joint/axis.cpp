@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 namespace kde {
 
@@ -27,7 +26,7 @@ constexpr float kAboveAll = (kNotANumber + kNowhere) / 2;
 constexpr float kBelowAll = 2 * kNegativeInfinity;
 
 // On a lattice, a value that is one of its points but for its last digits is that point, as counts
-// have it (smooth_cut() of integrate/integrate.cpp).
+// have it (cut_at() of integrate/histogram_integral.cpp).
 double on_lattice(const Header* h, double x) {
   if (h->lattice_step == 0) return x;
   const double nearest = std::round((x - h->lattice_offset) / h->lattice_step);

@@ -4,7 +4,6 @@
 #include "core/joint/axis.h"
 #include "core/density/joint_format.h"
 #include "core/joint/integrate.h"
-#include "core/room.h"
 
 #include <cstddef>
 #include <cstdint>

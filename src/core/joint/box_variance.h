@@ -12,7 +12,6 @@
 #include "core/control.h"
 #include "core/density/format.h"
 #include "core/joint/sampler.h"
-#include "core/room.h"
 
 #include <array>
 #include <cstdint>

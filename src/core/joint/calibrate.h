@@ -4,7 +4,6 @@
 #pragma once
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <cstdint>

@@ -14,7 +14,6 @@
 
 #include "core/integrate/interval.h"
 #include "core/density/joint_format.h"
-#include "core/room.h"
 
 namespace kde {
 

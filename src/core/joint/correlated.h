@@ -10,9 +10,6 @@
 #include "core/joint/box_plan.h"
 #include "core/density/joint_format.h"
 #include "core/joint/normal_box.h"
-#include "core/room.h"
-
-#include <cstddef>
 
 namespace kde {
 

@@ -17,7 +17,6 @@
 #include "core/function_ref.h"
 #include "core/density/joint_format.h"
 #include "core/joint/sampler.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <cstdint>

@@ -11,7 +11,6 @@
 #include "core/control.h"
 #include "core/density/joint_format.h"
 #include "core/joint/sampler.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/engine.h"
 

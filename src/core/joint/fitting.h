@@ -3,10 +3,8 @@
 
 #include "core/joint/evidence.h"
 #include "core/joint/fit.h"
-#include "core/room.h"
 
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace kde {

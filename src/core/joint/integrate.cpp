@@ -17,8 +17,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A lattice's bounds as numbers of its points, as elsewhere (smooth_cut() of integrate.cpp): within
-// 1e-15 of a point, relative to the larger of the bound and the lattice's offset, it is that point.
+// A lattice's bounds as numbers of its points, as elsewhere (cut_at() of
+// integrate/histogram_integral.cpp): within 1e-15 of a point, relative to the larger of the bound
+// and the lattice's offset, it is that point.
 double lattice_bound(const Header& h, double x, bool inclusive, bool lower) {
   const double steps = (x - h.lattice_offset) / h.lattice_step;
   const double nearest = std::round(steps);
@@ -177,15 +178,15 @@ bool plan_box(const JointView& density, std::span<const BoxSide> sides, int targ
 }
 
 // With the sums S_k of rows u^k the moments about the mean m = S_1/S_0 are
-//   S_2/S_0 - m^2,   S_3/S_0 - 3 m S_2/S_0 + 2 m^3,   S_4/S_0 - 4 m S_3/S_0 + 6 m^2 S_2/S_0 - 3
-//   m^4.
+//   S_2/S_0 - m^2,   S_3/S_0 - 3 m S_2/S_0 + 2 m^3,
+//   S_4/S_0 - 4 m S_3/S_0 + 6 m^2 S_2/S_0 - 3 m^4.
 //
 // On linear axes u is the kernel's conditional mean in the box, not the row's place. Of the box's
 // second moment about m, summed over the kernels, the kernel's own spread is taken out as in one
-// dimension (partial_moments() of integrate/integrate.cpp): rows - [(y - m) f(y)] over the box's
-// ends a and b. With a kernel's P, M = phi(a - t) - phi(b - t) and u = t + M/P, its second moment
-// about t is P + (a - t) phi(a - t) - (b - t) phi(b - t), its variance in the box that over P less
-// (M/P)^2, and P times the variance, less its part of what is taken out, is M (m - u). So
+// dimension (partial_moments() of integrate/histogram_kernel.cpp): rows - [(y - m) f(y)] over the
+// box's ends a and b. With a kernel's P, M = phi(a - t) - phi(b - t) and u = t + M/P, its second
+// moment about t is P + (a - t) phi(a - t) - (b - t) phi(b - t), its variance in the box that over
+// P less (M/P)^2, and P times the variance, less its part of what is taken out, is M (m - u). So
 //   variance = between the u + (m sum w M - sum w M u)/S_0,
 // where nothing is left of a kernel that lies within the box (M = 0), and a box narrower than the
 // kernels has the variance of rows spread over it.

@@ -17,7 +17,6 @@
 
 #include "core/integrate/integrate.h"
 #include "core/density/joint_format.h"
-#include "core/room.h"
 
 #include <span>
 

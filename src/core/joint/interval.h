@@ -5,7 +5,6 @@
 
 #include "core/integrate/interval.h"
 #include "core/joint/integrate.h"
-#include "core/room.h"
 
 #include <span>
 

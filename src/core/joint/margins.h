@@ -8,7 +8,6 @@
 #include "core/control.h"
 #include "core/joint/calibrate.h"
 #include "core/joint/sampler.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <cstdint>

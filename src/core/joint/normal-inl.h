@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <numbers>
 
-#include "core/room.h"
 #include "core/sums/exp2_minus-inl.h"
 
 HWY_BEFORE_NAMESPACE();

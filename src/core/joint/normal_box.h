@@ -19,7 +19,6 @@
 #pragma once
 
 #include "core/density/joint_format.h"
-#include "core/room.h"
 
 #include <cstdint>
 

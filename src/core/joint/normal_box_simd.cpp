@@ -3,7 +3,6 @@
 // from one lane to another, so that a box's answer does not depend on where it lies.
 #include <cstddef>
 #include <cstdint>
-#include <numbers>
 
 #include "core/joint/normal_box.h"
 

@@ -20,7 +20,6 @@
 
 #include <numbers>
 
-#include "core/room.h"
 #include "core/sums/exp2_minus-inl.h"
 
 HWY_BEFORE_NAMESPACE();

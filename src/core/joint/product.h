@@ -13,7 +13,6 @@
 
 #include "core/joint/box_plan.h"
 #include "core/density/joint_format.h"
-#include "core/room.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,6 @@
 #include "core/control.h"
 #include "core/density/joint_format.h"
 #include "core/random.h"
-#include "core/room.h"
 #include "core/sampling/sampler.h"
 #include "core/status.h"
 

@@ -4,7 +4,6 @@
 #include "core/kernel/kernel_forms.h"
 #include "core/kernel/normal.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -66,7 +65,5 @@ double canonical_rescale(double h_gaussian, Kernel kernel) {
   if (!is_compact(kernel)) return h_gaussian;
   return h_gaussian * (canonical_bandwidth(kernel) / canonical_bandwidth(Kernel::gaussian));
 }
-
-double kernel_reach(Kernel kernel) { return is_compact(kernel) ? 1 : 8; }
 
 }  // namespace kde

@@ -16,7 +16,6 @@
 #pragma once
 
 #include "core/density/format.h"
-#include "core/room.h"
 
 namespace kde {
 
@@ -32,8 +31,5 @@ double kernel_variance(Kernel kernel);   // mu2(K)
 double canonical_bandwidth(Kernel kernel);  // delta0(K)
 // The bandwidth of `kernel` that smooths as h_gaussian does with the Gaussian kernel.
 double canonical_rescale(double h_gaussian, Kernel kernel);
-
-// Beyond this many bandwidths a point adds nothing: 1; 8 for the Gaussian, Phi(-8) = 6e-16.
-double kernel_reach(Kernel kernel);
 
 }  // namespace kde

@@ -28,7 +28,6 @@
 
 #include "core/control.h"
 #include "core/density/format.h"
-#include "core/room.h"
 
 #include <algorithm>
 #include <cstdint>

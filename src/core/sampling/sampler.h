@@ -13,7 +13,6 @@
 
 #include "core/control.h"
 #include "core/random.h"
-#include "core/room.h"
 #include "core/sampling/block_variance.h"
 #include "core/status.h"
 #include "core/summary/owned_summary.h"
@@ -79,8 +78,6 @@ class Sampler {
 
   // Ends the scan. The sampler is empty afterwards. Errors: out_of_memory, cancelled.
   Status finish(Sample* out, const Control& control = {}) noexcept;
-
-  const Options& options() const { return options_; }
 
  private:
   void keep_outermost(double x);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/select/lscv.h"
 #include "core/status.h"
 #include "core/sums/engine.h"

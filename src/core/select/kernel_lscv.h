@@ -2,8 +2,8 @@
 //
 //   g(h) = R(K)/(n h) + (2/(n^2 h)) sum [ (K*K)(D/h) - (2n/m) K(D/h) ],  D = |x_i - x_j|
 //
-// sums over pairs i < j; m = n, or n - 1 where the estimate at a point leaves that point out. R(K)
-// and the convolution K*K: kernel/kernel.h. Source: M. Rudemo, Scand. J. Statist. 9 (1982); A. W.
+// sums over pairs i < j; m = n, or n - 1 where the estimate at a point leaves that point out. R(K):
+// kernel/kernel.h. Source: M. Rudemo, Scand. J. Statist. 9 (1982); A. W.
 // Bowman, Biometrika 71 (1984); Silverman, Density Estimation (1986), eqs. (3.35)-(3.39).
 //
 // With D pairs of equal values and h -> 0, h g -> R(K)/n + 2 D R(K)/n^2 - 4 D K(0)/(n m): where
@@ -17,7 +17,6 @@
 
 #include "core/control.h"
 #include "core/density/format.h"
-#include "core/room.h"
 #include "core/select/lscv.h"
 #include "core/status.h"
 
@@ -37,8 +36,8 @@ struct KernelLscv {
 // positive and finite, or none for ones; a weight stands for so many equal values.
 
 // *g at h > 0, by window moments. The sums are right to 1e-11 of the sum of all weights' products
-// within 2h. Memory: at most 80 bytes a value. Errors: invalid_argument (the Gaussian kernel, h);
-// degenerate; cancelled; out_of_memory.
+// within 2h. Memory: some 100 bytes a value at most. Errors: invalid_argument (the Gaussian kernel,
+// h); degenerate; cancelled; out_of_memory.
 Status kernel_lscv_objective(Kernel kernel, std::span<const double> sorted,
                              std::span<const double> weights, LscvDivisor divisor, double h,
                              const Control& control, double* g);

@@ -7,7 +7,6 @@
 
 #include "core/control.h"
 #include "core/density/format.h"
-#include "core/room.h"
 #include "core/select/lscv.h"
 #include "core/select/plugin.h"
 #include "core/status.h"

@@ -1,4 +1,4 @@
-// Moments in passes as moments.cpp, with weights; quartiles by R's type 7 (Hyndman & Fan, The
+// Moments in passes, with weights; quartiles by R's type 7 (Hyndman & Fan, The
 // American Statistician 50, 1996): the order statistic of 0-based rank p (n - 1), interpolated.
 #include "core/select/line_summary.h"
 

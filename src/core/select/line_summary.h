@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 
-#include "core/room.h"
 #include "core/status.h"
 
 namespace kde {

@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "core/room.h"
 #include "core/status.h"
 
 namespace kde {

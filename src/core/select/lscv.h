@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/select/line_summary.h"
 #include "core/select/white_sample.h"
 #include "core/status.h"
@@ -130,11 +129,6 @@ struct LscvMatrix {
   int evaluations = 0;   // of g, most with its gradient, beside the opening sweep over scalar h
   LscvEnd end = LscvEnd::converged;
 };
-
-// H from its Cholesky factor in units of x, d x d lower triangular, row-major. *g as above.
-// Errors: invalid_argument (no positive diagonal); what the sums report.
-Status lscv_matrix_objective(const WhiteSample& sample, const Engine& engine, LscvDivisor divisor,
-                             std::span<const double> factor, const Control& control, double* g);
 
 // From the minima along multiples of Sigma, and in 2 to 6 dimensions, as long as n(n-1) d is at
 // most 2^24, from there with one axis of the whitened frame half and twice as wide (quasi-Newton).

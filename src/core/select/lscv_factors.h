@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <numbers>
 
-#include "core/room.h"
 #include "core/select/local_minima.h"
 #include "core/select/lscv.h"
 #include "core/status.h"

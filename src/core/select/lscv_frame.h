@@ -6,7 +6,6 @@
 // diagonal, so that H is. The parameters are log T_kk, then T_ij (i > j) by rows.
 #pragma once
 
-#include "core/room.h"
 #include "core/select/lscv.h"
 #include "core/select/matrix.h"
 

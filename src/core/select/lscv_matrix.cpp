@@ -22,12 +22,104 @@
 #include "core/select/lscv.h"
 #include "core/select/lscv_factors.h"
 #include "core/select/lscv_frame.h"
-#include "core/select/lscv_matrix_objective.h"
-#include "core/select/lscv_starts.h"
 #include "core/select/optimise.h"
+#include "core/select/matrix.h"
 
 namespace kde {
 namespace {
+
+// Where the searches begin: the minima of g along multiples of Sigma. A coarse sweep is enough, in
+// one pass over the pairs: h0 times 2, 1, 1/2, ... down to the least h searched. Where the
+// derivative changes its sign between two of them, the minimum of the cubic through values and
+// derivatives in log h is taken: Nocedal & Wright, Numerical Optimization (2006), eq. (3.59). Where
+// g is lowest at the least h, and falls on from there, that is a start too.
+struct LscvStarts {
+  std::vector<double> h;          // descending
+  Criterion lowest{0, HUGE_VAL};  // the lowest g swept, without det(Sigma)^(-1/2)
+  bool falls_on = false;          // it is that of the least h, the last in h
+};
+
+// Between two points with slope >= 0 above and < 0 below.
+double cubic_minimum(const Criterion& below, const Criterion& above) {
+  const double width = std::log(above.h / below.h);
+  const double d1 = below.slope + above.slope - 3 * (above.value - below.value) / width;
+  const double d2 = std::sqrt(d1 * d1 - below.slope * above.slope);
+  const double fraction = 1 - (above.slope + d2 - d1) / (above.slope - below.slope + 2 * d2);
+  return below.h * std::exp(width * fraction);
+}
+
+Status lscv_starts(GaussianPairSums& sums, const LscvFactors& factors, int d, double h0,
+                   double least, LscvStarts* out) {
+  std::vector<double> h;
+  double next = 2 * h0;
+  while (next > least) {
+    h.push_back(next);
+    next /= 2;
+  }
+  h.push_back(least);
+  std::vector<GaussianSlopes> slopes(h.size());
+  if (Status s = sums.sweep_slopes(h, slopes); !s.ok()) return s;
+  Criterion above;
+  for (std::size_t k = 0; k < h.size(); ++k) {
+    const Criterion here = factors.at(slopes[k], d, h[k], h[k]);
+    if (k > 0 && here.slope < 0 && above.slope >= 0) out->h.push_back(cubic_minimum(here, above));
+    if (here.value < out->lowest.value) out->lowest = here;
+    above = here;
+  }
+  out->falls_on = above.slope >= 0 && out->lowest.h == above.h;
+  if (out->falls_on) out->h.push_back(above.h);
+  return Status::success();
+}
+
+// g and its gradient over a whitened sample, by whatever engine.
+//
+// With y = A (w_i - w_j), A the factor of lscv_frame.h, and a change dT = T B of the triangle,
+//   g = exp(-log det) bracket,   dg = tr(B G),   G = exp(-log det) (W - bracket I),
+//   W = sum (once e/2 + twice e^2) y y',
+// since y changes by -B y, and e = exp(-y'y/4) by (e/2) y'B y. `bracket` and its factors are those
+// of lscv_factors.h.
+class MatrixObjective {
+ public:
+  // g is given without det(Sigma)^(-1/2), which may be beyond double.
+  MatrixObjective(GaussianPairSums& sums, const LscvFactors& factors)
+      : sums_(sums), factors_(factors) {}
+
+  Status value(const LscvFrame& frame, const Matrix& triangle, double* g);
+  // *gradient with respect to the frame's parameters.
+  Status gradient(const LscvFrame& frame, const Matrix& triangle, double* g, Vector* gradient);
+
+ private:
+  GaussianPairSums& sums_;
+  LscvFactors factors_;
+};
+
+std::span<const double> elements(const Matrix& m) {
+  return {m.data(), static_cast<std::size_t>(m.size())};
+}
+
+Status MatrixObjective::value(const LscvFrame& frame, const Matrix& triangle, double* g) {
+  GaussianSums sums;
+  if (Status s = sums_.full(elements(frame.whitening(triangle)), &sums); !s.ok()) return s;
+  *g = std::exp(-frame.log_det(triangle)) * factors_.bracket(sums);
+  return Status::success();
+}
+
+Status MatrixObjective::gradient(const LscvFrame& frame, const Matrix& triangle, double* g,
+                                 Vector* gradient) {
+  GaussianSums sums;
+  Matrix w(frame.d(), frame.d());
+  if (Status s =
+          sums_.full_scatter(elements(frame.whitening(triangle)), factors_.once / 2, factors_.twice,
+                             &sums, {w.data(), static_cast<std::size_t>(w.size())});
+      !s.ok())
+    return s;
+  const double bracket = factors_.bracket(sums);
+  const double scale = std::exp(-frame.log_det(triangle));
+  *g = scale * bracket;
+  *gradient =
+      frame.gradient(triangle, scale * (w - bracket * Matrix::Identity(w.rows(), w.cols())));
+  return Status::success();
+}
 
 constexpr double kAtBound = 1e-3;  // a log eigenvalue this near to a bound sits on it
 constexpr double kNoValue = 1;     // and this far beyond it, g is not asked for

@@ -7,10 +7,8 @@
 #include <eigen3/Eigen/Cholesky>
 
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <new>
-#include <utility>
 
 namespace kde {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <functional>
 
-#include "core/room.h"
 #include "core/select/matrix.h"
 #include "core/status.h"
 

@@ -3,7 +3,6 @@
 
 #include <functional>
 
-#include "core/room.h"
 #include "core/status.h"
 
 namespace kde {

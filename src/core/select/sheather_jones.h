@@ -9,7 +9,6 @@
 // stats::bw.SJ(method = "ste"), which differs only by the binning that it always does.
 #pragma once
 
-#include "core/room.h"
 #include "core/select/line_summary.h"
 #include "core/status.h"
 

@@ -13,7 +13,6 @@
 // with binned = FALSE, to the tolerance of its search.
 #pragma once
 
-#include "core/room.h"
 #include "core/select/line_summary.h"
 #include "core/status.h"
 

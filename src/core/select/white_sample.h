@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 
 namespace kde {

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "core/summary/summary.h"
-#include "core/room.h"
 
 #include <algorithm>
 #include <cmath>

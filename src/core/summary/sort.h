@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/control.h"
-#include "core/room.h"
 
 namespace kde {
 

@@ -31,7 +31,6 @@
 
 #include "core/summary/totals.h"
 #include "core/density/histogram.h"
-#include "core/room.h"
 #include "core/status.h"
 
 #include <cstddef>

@@ -9,7 +9,6 @@
 
 #include "core/room.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/engine.h"
 

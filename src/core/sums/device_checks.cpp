@@ -1,8 +1,6 @@
 // The checks of gaussian_parts.h and pair_sums.h, for the shapes of device.h.
 #include "core/sums/device_checks.h"
 
-#include <cmath>
-
 #include "core/sums/device.h"
 #include "core/sums/gaussian_derivatives.h"
 #include "core/sums/gaussian_parts.h"
@@ -33,14 +31,7 @@ Status check_device_derivative(int d, int r, double g) {
     return Status::error(Code::invalid_argument,
                          "derivatives are of samples in one dimension only");
   }
-  if (!is_derivative_order(r)) {
-    return Status::error(Code::invalid_argument,
-                         "the derivative must be an even one, from 0 to 10");
-  }
-  if (!(g > 0) || !std::isfinite(g)) {
-    return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
-  }
-  return Status::success();
+  return check_derivative(r, g);
 }
 
 Status check_device_sweep(std::span<const double> h, bool slopes, std::size_t results) {

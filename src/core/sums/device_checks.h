@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <span>
 
-#include "core/room.h"
 #include "core/status.h"
 
 namespace kde {

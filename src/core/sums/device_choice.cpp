@@ -10,8 +10,6 @@
 //   a search of 100 sums in d = 4, single    800          13,700
 #include "core/sums/device_choice.h"
 
-#include <cstddef>
-
 namespace kde {
 namespace {
 

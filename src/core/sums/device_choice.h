@@ -12,7 +12,6 @@
 
 #include <cstdint>
 
-#include "core/room.h"
 #include "core/sums/engine.h"
 
 namespace kde {

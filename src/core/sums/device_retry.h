@@ -15,7 +15,6 @@
 #include "core/control.h"
 #include "core/sums/device_choice.h"
 #include "core/sums/device.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/pair_sums.h"
 

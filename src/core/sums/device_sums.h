@@ -11,7 +11,6 @@
 #include <span>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/gaussian_sums.h"
 #include "core/sums/pair_sums.h"

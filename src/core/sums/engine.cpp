@@ -1,5 +1,4 @@
 // Makes the engine that a caller asks for, after checking what every engine takes for granted.
-#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <new>

@@ -6,7 +6,6 @@
 //   device      what a Device computes (sums/device.h), the simd engine where it cannot
 #pragma once
 
-#include "core/room.h"
 #include "core/status.h"
 
 #include <cstdint>

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/pair_sums.h"
 #include "core/sums/simd_targets.h"

@@ -10,7 +10,10 @@
 // appendix C.
 #pragma once
 
-#include "core/room.h"
+#include "core/status.h"
+
+#include <cmath>
+#include <numbers>
 
 namespace kde {
 
@@ -18,6 +21,16 @@ inline constexpr int kMaxDerivative = 10;
 
 // The orders that sums over pairs take.
 constexpr bool is_derivative_order(int r) { return r >= 0 && r <= kMaxDerivative && r % 2 == 0; }
+
+// What every engine refuses. Errors: invalid_argument.
+inline Status check_derivative(int r, double g) {
+  if (!is_derivative_order(r))
+    return Status::error(Code::invalid_argument,
+                         "the derivative must be an even one, from 0 to 10");
+  if (!(g > 0) || !std::isfinite(g))
+    return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
+  return Status::success();
+}
 
 // Coefficients of the polynomial in p, constant term first; kDegree of them follow it.
 template <int R>
@@ -64,6 +77,19 @@ constexpr double hermite_at_zero(int r) {
   double value = 1;
   for (int k = 1; k < r; k += 2) value *= -k;
   return value;
+}
+
+// K^(r)(z) = He_r(z) phi(z) for even r, 0 <= r <= 10 (Hermite polynomials by their recurrence,
+// Abramowitz & Stegun 22.7.14).
+inline double gaussian_derivative(int r, double z) {
+  double before = 0;
+  double hermite = 1;
+  for (int k = 0; k < r; ++k) {
+    const double next = z * hermite - k * before;
+    before = hermite;
+    hermite = next;
+  }
+  return hermite * std::exp(-0.5 * z * z) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
 }  // namespace kde

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/gaussian_sums.h"
 
@@ -63,9 +62,6 @@ struct PointRectangle {
   std::ptrdiff_t first;
   const double* centre;
   std::size_t d;
-  // Where no point's squared distance from the centre is above this, a sweep in single precision
-  // takes s from products (gaussian_simd.cpp). 0: never.
-  double product_reach;
 };
 
 // The vector code for one instruction set and one word length; sums are accumulated in double.
@@ -79,9 +75,12 @@ struct GaussianKernels {
   // row by row, of sum (once e + twice e^2) y y', y the difference of two points.
   using Scatter = void (*)(const PointRectangle& pairs, double scale, double once, double twice,
                            double* out);
+  // out[i] += sum over the columns of 2^(-s scale), 0 where s scale is `reach` or more.
+  using AtRows = void (*)(const PointRectangle& pairs, double scale, double reach, double* out);
   Sweep sweep;
   Slopes slopes;
   Scatter scatter;
+  AtRows at_rows;  // rows and columns are different points: `first` is -kGaussianRows
 };
 
 // target is one of simd_targets(). Safe from any thread.

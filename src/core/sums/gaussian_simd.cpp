@@ -15,28 +15,10 @@
 // are to be whitened; where a few values repeat, so do their roundings, and it may be all of it.
 // The squares and their sum add (d + 3) 2^-24 z^2/4, the exponential 1.4e-7 and runs of 32
 // additions at most 2e-6, relative, all of either sign. In double it is all 2^-29 of that.
-//
-// From d = 8 on, sweeps in single precision take s from products, |y_i|^2 + |y_j|^2 - 2 y_i'y_j
-// with y from the centre, where the rectangle's points are near it: d + 3 operations instead of 2
-// d. No part of the sums is above 2 R^2, so that s is wrong by at most 2^-24 (4 d + 6) R^2, but
-// exact, 0, for coincident points: both sums of squares are then made of the same roundings.
-// Roundings are uniform, independent between pairs but for those of |y_i|^2, which a point's pairs
-// share and which have at most sqrt(d) 2^-24 R^2/sqrt(3) as a standard deviation; those of a pair
-// have 2 sqrt(d + 1) 2^-24 R^2/sqrt(3). Half of the error of s is e^2's, relative, a quarter is
-// e's. So with D = sqrt(d + 1) 2^-24 R^2/sqrt(3) <= 1.5e-7 R^2 and at most M points alike, whose
-// pairs share all, the roundings of pairs leave of a sum S over n points a deviation of
-//   D (sum over different pairs of (m_i m_j e^2)^2)^(1/2) <= D M S^(1/2)
-//     <= D M (n + S)/(2 n^(1/2)),
-// and those of points, where these have like numbers of neighbours, D n^(-1/2) S. As long as R^2 <=
-// 2 n^(1/2)/M, the rule, they are 1.5e-7 and 3e-7 of n + S.
-//
-// Measured, single, over what cross-validation compares it with, n + sum: 1.1e-7 at n = 1024, d =
-// 16, for 150 bandwidths from h0/4 to 4 h0.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <type_traits>
 
 #include "core/sums/gaussian_parts.h"
 
@@ -82,9 +64,6 @@ template <class T>
 struct Copy {
   HWY_ALIGN T rows[kMaxDimensions][kGaussianRows];
   HWY_ALIGN T columns[kMaxDimensions][kGaussianColumns];
-  // Squared lengths, where MakeProducts made them.
-  HWY_ALIGN T row_squares[kGaussianRows];
-  HWY_ALIGN T column_squares[kGaussianColumns];
   std::size_t d;
   std::size_t row_end;     // a multiple of kBlockRows
   std::size_t column_end;  // a multiple of two vectors
@@ -113,38 +92,6 @@ void MakeCopy(const PointRectangle& pairs, Copy<T>* copy) {
   }
 }
 
-// squares[i] = |y_i|^2, by the very additions and roundings that WithDistances<true> makes of
-// -2 y_i'y_j. Returns the largest.
-template <std::size_t kPoints, class T>
-T SquareLengths(const T (*y)[kPoints], std::size_t dimensions, T* squares) {
-  const hn::ScalableTag<T> d;
-  auto largest = hn::Zero(d);
-  for (std::size_t i = 0; i < kPoints; i += hn::Lanes(d)) {
-    auto sum = hn::Zero(d);
-    for (std::size_t k = 0; k < dimensions; ++k) {
-      const auto v = hn::Load(d, y[k] + i);
-      sum = hn::MulAdd(v, v, sum);
-    }
-    hn::Store(sum, d, squares + i);
-    largest = hn::Max(largest, sum);
-  }
-  return hn::GetLane(hn::MaxOfLanes(d, largest));
-}
-
-// Makes of a copy what WithDistances<true> takes, rows -2 y_i among it, and returns true, if the
-// rectangle is whole and its points are near enough.
-template <class T>
-bool MakeProducts(const PointRectangle& pairs, Copy<T>* copy) {
-  if (pairs.rows.count != kGaussianRows || pairs.columns.count != kGaussianColumns) return false;
-  const T farthest = std::max(SquareLengths(copy->rows, copy->d, copy->row_squares),
-                              SquareLengths(copy->columns, copy->d, copy->column_squares));
-  if (!(static_cast<double>(farthest) <= pairs.product_reach)) return false;
-  for (std::size_t k = 0; k < copy->d; ++k) {
-    for (T& v : copy->rows[k]) v *= -2;
-  }
-  return true;
-}
-
 // The first column, of a whole block, that makes a pair with row i or one after it.
 template <class T>
 std::size_t FirstColumn(const Copy<T>& copy, std::size_t i) {
@@ -168,16 +115,15 @@ HWY_INLINE V OnlyPairs(D d, const Copy<T>& copy, std::size_t i, std::size_t j, V
   return hn::IfThenElse(hn::Gt(column, last), s, hn::Set(d, static_cast<T>(kFarSquare)));
 }
 
-template <bool kProducts, class D, class V>
+template <class D, class V>
 HWY_INLINE V AddDimension(D d, V column, const hn::TFromD<D>* row, V sum) {
-  if constexpr (kProducts) return hn::MulAdd(column, hn::Set(d, *row), sum);
   const V difference = hn::Sub(column, hn::Set(d, *row));
   return hn::MulAdd(difference, difference, sum);
 }
 
 // Calls act(s0, ..., s7): the squared distances of rows i .. i + 3 from the vector of columns at j,
-// then from the one after it. kProducts: by products, of a copy that MakeProducts made.
-template <bool kProducts, class D, class T, class Act>
+// then from the one after it.
+template <class D, class T, class Act>
 HWY_INLINE void WithDistances(D d, const Copy<T>& copy, std::size_t i, std::size_t j,
                               const Act& act) {
   using V = hn::Vec<D>;
@@ -195,30 +141,14 @@ HWY_INLINE void WithDistances(D d, const Copy<T>& copy, std::size_t i, std::size
     const V left = hn::Load(d, copy.columns[k] + j);
     const V right = hn::Load(d, copy.columns[k] + next);
     const T* row = copy.rows[k] + i;
-    s0 = AddDimension<kProducts>(d, left, row, s0);
-    s4 = AddDimension<kProducts>(d, right, row, s4);
-    s1 = AddDimension<kProducts>(d, left, row + 1, s1);
-    s5 = AddDimension<kProducts>(d, right, row + 1, s5);
-    s2 = AddDimension<kProducts>(d, left, row + 2, s2);
-    s6 = AddDimension<kProducts>(d, right, row + 2, s6);
-    s3 = AddDimension<kProducts>(d, left, row + 3, s3);
-    s7 = AddDimension<kProducts>(d, right, row + 3, s7);
-  }
-  if constexpr (kProducts) {
-    const V left = hn::Load(d, copy.column_squares + j);
-    const V right = hn::Load(d, copy.column_squares + next);
-    const auto square = [&](V products, V column, std::size_t row) KDE_LAMBDA {
-      const V squares = hn::Add(column, hn::Set(d, copy.row_squares[row]));
-      return hn::Max(hn::Add(squares, products), hn::Zero(d));
-    };
-    s0 = square(s0, left, i);
-    s1 = square(s1, left, i + 1);
-    s2 = square(s2, left, i + 2);
-    s3 = square(s3, left, i + 3);
-    s4 = square(s4, right, i);
-    s5 = square(s5, right, i + 1);
-    s6 = square(s6, right, i + 2);
-    s7 = square(s7, right, i + 3);
+    s0 = AddDimension(d, left, row, s0);
+    s4 = AddDimension(d, right, row, s4);
+    s1 = AddDimension(d, left, row + 1, s1);
+    s5 = AddDimension(d, right, row + 1, s5);
+    s2 = AddDimension(d, left, row + 2, s2);
+    s6 = AddDimension(d, right, row + 2, s6);
+    s3 = AddDimension(d, left, row + 3, s3);
+    s7 = AddDimension(d, right, row + 3, s7);
   }
   if (OnDiagonal(copy, i, next)) {
     s0 = OnlyPairs(d, copy, i, j, s0);
@@ -303,12 +233,14 @@ void SumOverDistances(const T* s, std::size_t vectors, double scale, double* out
   }
 }
 
-template <bool kProducts, bool kSlopes, class T>
-void SweepCopy(const Copy<T>& copy, std::span<const double> scales, double* out) {
+template <bool kSlopes, class T>
+void Sweep(const PointRectangle& pairs, std::span<const double> scales, double* out) {
   constexpr std::size_t kSums = kSlopes ? 4 : 2;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const std::size_t lanes = hn::Lanes(d);
+  Copy<T> copy;
+  MakeCopy(pairs, &copy);
   HWY_ALIGN T distances[kSweepRows * kGaussianColumns];
 
   for (std::size_t i = 0; i < copy.row_end; i += kSweepRows) {
@@ -318,23 +250,23 @@ void SweepCopy(const Copy<T>& copy, std::span<const double> scales, double* out)
     const std::size_t end = std::min(i + kSweepRows, copy.row_end);
     for (std::size_t row = i; row < end; row += kBlockRows) {
       for (std::size_t j = FirstColumn(copy, row); j < copy.column_end; j += 2 * lanes) {
-        WithDistances<kProducts>(d, copy, row, j,
-                                 [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
-                                   const auto keep = [&](V s) KDE_LAMBDA {
-                                     low = hn::Min(low, s);
-                                     high = hn::Max(high, s);
-                                     hn::Store(s, d, to);
-                                     to += lanes;
-                                   };
-                                   keep(s0);
-                                   keep(s1);
-                                   keep(s2);
-                                   keep(s3);
-                                   keep(s4);
-                                   keep(s5);
-                                   keep(s6);
-                                   keep(s7);
-                                 });
+        WithDistances(d, copy, row, j,
+                      [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
+                        const auto keep = [&](V s) KDE_LAMBDA {
+                          low = hn::Min(low, s);
+                          high = hn::Max(high, s);
+                          hn::Store(s, d, to);
+                          to += lanes;
+                        };
+                        keep(s0);
+                        keep(s1);
+                        keep(s2);
+                        keep(s3);
+                        keep(s4);
+                        keep(s5);
+                        keep(s6);
+                        keep(s7);
+                      });
       }
     }
     const std::size_t vectors = static_cast<std::size_t>(to - distances) / lanes;
@@ -349,19 +281,6 @@ void SweepCopy(const Copy<T>& copy, std::span<const double> scales, double* out)
       }
     }
   }
-}
-
-template <bool kSlopes, class T>
-void Sweep(const PointRectangle& pairs, std::span<const double> scales, double* out) {
-  Copy<T> copy;
-  MakeCopy(pairs, &copy);
-  if constexpr (std::is_same_v<T, float> && !kSlopes) {
-    if (pairs.product_reach > 0 && MakeProducts(pairs, &copy)) {
-      SweepCopy<true, kSlopes>(copy, scales, out);
-      return;
-    }
-  }
-  SweepCopy<false, kSlopes>(copy, scales, out);
 }
 
 // ---- one scale, with the scatter ---------------------------------------------------------------
@@ -470,23 +389,23 @@ void Scatter(const PointRectangle& pairs, double scale, double once, double twic
       V once_sum = hn::Zero(d);
       V twice_sum = hn::Zero(d);
       for (; j < run_end; j += 2 * lanes) {
-        WithDistances<false>(d, copy, i, j,
-                             [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
-                               const auto add = [&](V s, T* weight) KDE_LAMBDA {
-                                 const V e = TermWithin(d, s, reach, factor);
-                                 once_sum = hn::Add(once_sum, e);
-                                 twice_sum = hn::MulAdd(e, e, twice_sum);
-                                 hn::Store(hn::Mul(hn::MulAdd(e, weight2, weight1), e), d, weight);
-                               };
-                               add(s0, weights[0] + j);
-                               add(s1, weights[1] + j);
-                               add(s2, weights[2] + j);
-                               add(s3, weights[3] + j);
-                               add(s4, weights[0] + j + lanes);
-                               add(s5, weights[1] + j + lanes);
-                               add(s6, weights[2] + j + lanes);
-                               add(s7, weights[3] + j + lanes);
-                             });
+        WithDistances(d, copy, i, j,
+                      [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
+                        const auto add = [&](V s, T* weight) KDE_LAMBDA {
+                          const V e = TermWithin(d, s, reach, factor);
+                          once_sum = hn::Add(once_sum, e);
+                          twice_sum = hn::MulAdd(e, e, twice_sum);
+                          hn::Store(hn::Mul(hn::MulAdd(e, weight2, weight1), e), d, weight);
+                        };
+                        add(s0, weights[0] + j);
+                        add(s1, weights[1] + j);
+                        add(s2, weights[2] + j);
+                        add(s3, weights[3] + j);
+                        add(s4, weights[0] + j + lanes);
+                        add(s5, weights[1] + j + lanes);
+                        add(s6, weights[2] + j + lanes);
+                        add(s7, weights[3] + j + lanes);
+                      });
       }
       once_total = AddWide(wide, d, once_sum, once_total);
       twice_total = AddWide(wide, d, twice_sum, twice_total);
@@ -498,9 +417,58 @@ void Scatter(const PointRectangle& pairs, double scale, double once, double twic
   moments.scatter(copy, out + 2);
 }
 
+// ---- sums at other points ----------------------------------------------------------------------
+
+// Of four rows at a time, each with every column.
+template <class T>
+void AtRows(const PointRectangle& pairs, double scale, double reach, double* out) {
+  const hn::ScalableTag<T> d;
+  const hn::ScalableTag<double> wide;
+  using V = hn::Vec<decltype(d)>;
+  const std::size_t lanes = hn::Lanes(d);
+  Copy<T> copy;
+  MakeCopy(pairs, &copy);
+  const V factor = hn::Set(d, static_cast<T>(scale));
+  const V end = hn::Set(d, static_cast<T>(reach / scale));
+  const auto both = [&](V s, V t) KDE_LAMBDA {
+    return hn::Add(TermWithin(d, s, end, factor), TermWithin(d, t, end, factor));
+  };
+  for (std::size_t i = 0; i < copy.row_end; i += kBlockRows) {
+    auto total0 = hn::Zero(wide);
+    auto total1 = hn::Zero(wide);
+    auto total2 = hn::Zero(wide);
+    auto total3 = hn::Zero(wide);
+    for (std::size_t j = 0; j < copy.column_end;) {
+      const std::size_t run_end = std::min(copy.column_end, j + kRun * lanes);
+      V sum0 = hn::Zero(d);
+      V sum1 = hn::Zero(d);
+      V sum2 = hn::Zero(d);
+      V sum3 = hn::Zero(d);
+      for (; j < run_end; j += 2 * lanes) {
+        WithDistances(d, copy, i, j,
+                      [&](V s0, V s1, V s2, V s3, V s4, V s5, V s6, V s7) KDE_LAMBDA {
+                        sum0 = hn::Add(sum0, both(s0, s4));
+                        sum1 = hn::Add(sum1, both(s1, s5));
+                        sum2 = hn::Add(sum2, both(s2, s6));
+                        sum3 = hn::Add(sum3, both(s3, s7));
+                      });
+      }
+      total0 = AddWide(wide, d, sum0, total0);
+      total1 = AddWide(wide, d, sum1, total1);
+      total2 = AddWide(wide, d, sum2, total2);
+      total3 = AddWide(wide, d, sum3, total3);
+    }
+    const double sums[kBlockRows] = {
+        hn::GetLane(hn::SumOfLanes(wide, total0)), hn::GetLane(hn::SumOfLanes(wide, total1)),
+        hn::GetLane(hn::SumOfLanes(wide, total2)), hn::GetLane(hn::SumOfLanes(wide, total3))};
+    for (std::size_t r = i; r < std::min(i + kBlockRows, pairs.rows.count); ++r)
+      out[r] += sums[r - i];
+  }
+}
+
 template <class T>
 GaussianKernels KernelsOf() {
-  return {Sweep<false, T>, Sweep<true, T>, Scatter<T>};
+  return {Sweep<false, T>, Sweep<true, T>, Scatter<T>, AtRows<T>};
 }
 
 GaussianKernels Kernels(Precision precision) {

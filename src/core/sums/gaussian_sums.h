@@ -8,15 +8,13 @@
 // quadratic form of the textbook costs d^2. Source: Andrzejewski, Gramacki & Gramacki, AMCS 23(4),
 // 2013, eqs. (13)-(33).
 //
-//   reference   double, scalar, one plain double loop: the truth for every test
-//   simd        Google Highway, chosen at run time from what the processor has; OpenMP threads
+// By the engines of engine.h; of kind spectral those of one dimension.
 #pragma once
 
 #include <memory>
 #include <span>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/pair_sums.h"
 

@@ -8,16 +8,14 @@
 // log2(e)/4. Where that would put points more than kGaussianSpan from the centre, y is less and
 // scale greater by the right factor, so that single precision holds them.
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <new>
 #include <numbers>
 #include <utility>
 #include <vector>
 
-#include "core/sums/compact_order.h"
+#include "core/density/compact_order.h"
 #include "core/sums/gaussian_parts.h"
 #include "core/sums/ordered_sum.h"
 
@@ -29,11 +27,6 @@ constexpr double kHighestScale = 1e30;
 
 // Bandwidths in one pass over the pairs: bounds the time that an item takes.
 constexpr std::size_t kMostBandwidths = 160;
-
-// Below this, squared distances from products save nothing.
-constexpr std::size_t kProductDimensions = 8;
-// Above this many points, counting the copies among them would take long enough to need polls.
-constexpr std::size_t kProductPoints = std::size_t{1} << 17;
 
 constexpr std::size_t kTilesPerColumn = kGaussianColumns / kGaussianRows;
 
@@ -80,9 +73,6 @@ class TiledSums : public GaussianPairSums {
     for (std::size_t i = 0; i < n_; ++i) {
       for (std::size_t k = 0; k < d_; ++k) x_[i * d_ + k] = points[order[i] * d_ + k] - middle[k];
     }
-    if (d_ >= kProductDimensions && n_ <= kProductPoints) {
-      product_reach_ = 2 * std::sqrt(static_cast<double>(n_)) / static_cast<double>(most_copies());
-    }
     return Status::success();
   }
 
@@ -108,7 +98,7 @@ class TiledSums : public GaussianPairSums {
     const auto kernel = [&](const PointRectangle& pairs, double* sums) {
       kernels_.sweep(pairs, {&scale, 1}, sums);
     };
-    if (Status s = sum_over_pairs(scale, scale, 1, kernel, totals); !s.ok()) return s;
+    if (Status s = sum_over_pairs(scale, 1, kernel, totals); !s.ok()) return s;
     *out = {totals[0], totals[1]};
     return Status::success();
   }
@@ -129,7 +119,7 @@ class TiledSums : public GaussianPairSums {
       kernels_.scatter(pairs, scale, once / divisor, twice / divisor, sums);
     };
     const std::size_t width = 2 + d_ * (d_ + 1) / 2;
-    if (Status s = sum_over_pairs(scale, scale, 1, kernel, {totals, width}); !s.ok()) return s;
+    if (Status s = sum_over_pairs(scale, 1, kernel, {totals, width}); !s.ok()) return s;
     *out = {totals[0], totals[1]};
     const double* lower = totals + 2;
     for (std::size_t k = 0; k < d_; ++k) {
@@ -143,31 +133,6 @@ class TiledSums : public GaussianPairSums {
  private:
   std::size_t tiles() const { return (n_ + kGaussianRows - 1) / kGaussianRows; }
   std::size_t column_tiles() const { return (n_ + kGaussianColumns - 1) / kGaussianColumns; }
-
-  // How many points at most single precision takes for the same one. Points with equal hashes are
-  // counted as equal, which errs on the safe side.
-  std::size_t most_copies() const {
-    std::vector<std::uint64_t> hashes(n_);
-    for (std::size_t i = 0; i < n_; ++i) {
-      std::uint64_t hash = 0;
-      for (std::size_t k = 0; k < d_; ++k) {
-        // Relative to the span, so that no sample is too large or too small; + 0 for -0.
-        const double relative = span_ > 0 ? x_[i * d_ + k] / span_ : 0;
-        const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(relative) + 0.0F);
-        // An odd multiplier, 2^64 over the golden ratio; the shift carries high bits down.
-        hash = (hash ^ bits) * 0x9e3779b97f4a7c15U;
-        hash ^= hash >> 32;
-      }
-      hashes[i] = hash;
-    }
-    std::sort(hashes.begin(), hashes.end());
-    std::size_t most = 1;
-    for (std::size_t i = 0, begin = 0; i < n_; ++i) {
-      if (hashes[i] != hashes[begin]) begin = i;
-      most = std::max(most, i - begin + 1);
-    }
-    return most;
-  }
 
   // Calls store(k, sums, unit): out of `width` sums over y = x/unit for h[k].
   template <class Store>
@@ -192,12 +157,8 @@ class TiledSums : public GaussianPairSums {
         const auto kernel = [&](const PointRectangle& pairs, double* sums) {
           sums_of(pairs, scales, sums);
         };
-        const auto [low, high] = std::minmax_element(scales.begin(), scales.end());
-        const double widest = *low;
-        const double narrowest_scale = *high;
-        if (Status s = sum_over_pairs(widest, narrowest_scale, part.size(), kernel, totals);
-            !s.ok())
-          return s;
+        const double widest = *std::min_element(scales.begin(), scales.end());
+        if (Status s = sum_over_pairs(widest, part.size(), kernel, totals); !s.ok()) return s;
         for (std::size_t k = 0; k < part.size(); ++k) {
           store(begin + k, totals.data() + width * k, unit);
         }
@@ -258,13 +219,12 @@ class TiledSums : public GaussianPairSums {
     return ordered_sum(control_, static_cast<std::int64_t>(tiles()), work, {});
   }
 
-  // kernel(pairs, sums): adds its totals.size() sums over the pairs. widest, narrowest: the scales
-  // of those kernels, of which there are `bandwidths`.
+  // kernel(pairs, sums): adds its totals.size() sums over the pairs. widest: the least scale of
+  // those kernels, of which there are `bandwidths`.
   template <class Kernel>
-  Status sum_over_pairs(double widest, double narrowest, std::size_t bandwidths,
-                        const Kernel& kernel, std::span<double> totals) {
+  Status sum_over_pairs(double widest, std::size_t bandwidths, const Kernel& kernel,
+                        std::span<double> totals) {
     const double reach = kGaussianReach / widest;
-    const double products = product_reach_ * (std::numbers::log2e / 4) / narrowest;
     const auto work = [&](std::int64_t item, double* sums) {
       const auto after = std::upper_bound(first_item_.begin(), first_item_.end(), item);
       const auto rows = static_cast<std::size_t>(after - first_item_.begin()) - 1;
@@ -278,8 +238,7 @@ class TiledSums : public GaussianPairSums {
               {y_.data() + column, n_, std::min(kGaussianColumns, n_ - column)},
               static_cast<std::ptrdiff_t>(row) - static_cast<std::ptrdiff_t>(column),
               centre,
-              d_,
-              products},
+              d_},
              sums);
     };
     return ordered_sum(
@@ -314,7 +273,6 @@ class TiledSums : public GaussianPairSums {
   Control control_;
   GaussianKernels kernels_;
   double span_ = 0;                 // the largest coordinate
-  double product_reach_ = 0;        // PointRectangle's, in squared bandwidths
   std::vector<double> x_;           // n x d, centred, in compact order
   std::vector<double> y_;           // d x n, transformed
   std::vector<double> low_, high_;  // of y_, d a tile of rows

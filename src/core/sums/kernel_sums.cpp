@@ -10,7 +10,7 @@
 #include <numeric>
 #include <vector>
 
-#include "core/sums/compact_order.h"
+#include "core/density/compact_order.h"
 #include "core/sums/ordered_sum.h"
 
 namespace kde {
@@ -19,11 +19,16 @@ namespace {
 // 64 queries with as many points: 3 ms where a term takes 6 ns, the slowest instruction set's time
 // in 16 dimensions.
 constexpr std::size_t kPartPoints = 8192;
-constexpr std::size_t kPartTiles = kPartPoints / kPointTile;
+constexpr std::size_t kPartTiles = kPartPoints / kGaussianColumns;
 constexpr std::size_t kMostSlots = std::size_t{1} << 20;  // 8 MB
 
 // Fewer queries than these are soon done: ordering the points would take longer.
 constexpr std::size_t kQueriesWorthOrder = 512;
+
+constexpr double kScale = std::numbers::log2e / 2;
+
+// log2 of the least term that counts, negated.
+double reach_of(Precision precision) { return precision == Precision::single ? 120 : 1020; }
 
 // Points coordinate by coordinate, cut into tiles, and the tiles' boxes.
 class Tiles {
@@ -103,12 +108,13 @@ Status tiled_kernel_sums(std::span<const double> points, std::span<const double>
   const std::size_t m = out.size();
   Tiles x;
   Tiles q;
-  if (Status s = x.take(points, dimensions, kPointTile, m >= kQueriesWorthOrder, control); !s.ok())
+  if (Status s = x.take(points, dimensions, kGaussianColumns, m >= kQueriesWorthOrder, control);
+      !s.ok())
     return s;
-  if (Status s = q.take(queries, dimensions, kQueryTile, true, control); !s.ok()) return s;
+  if (Status s = q.take(queries, dimensions, kGaussianRows, true, control); !s.ok()) return s;
 
-  const KernelSumTile full = kernel_sum_tile(target, Precision::full);
-  const KernelSumTile asked = kernel_sum_tile(target, precision);
+  const GaussianKernels full = gaussian_kernels(target, Precision::full);
+  const GaussianKernels asked = gaussian_kernels(target, precision);
   const std::size_t parts = (x.size() + kPartTiles - 1) / kPartTiles;
   const std::size_t at_once = std::clamp<std::size_t>(kMostSlots / m, 1, parts);
   std::vector<double> slots(at_once * m);
@@ -124,17 +130,18 @@ Status tiled_kernel_sums(std::span<const double> points, std::span<const double>
       const Precision used = near ? precision : Precision::full;
       // In double another centre than the origin would only round once more.
       if (used == Precision::full) std::fill(centre, centre + dimensions, 0.0);
-      const double reach = kernel_sum_reach(used) * 2 * std::numbers::ln2;
+      const double reach = reach_of(used);
       const std::size_t end = std::min(x.size(), (begin + part + 1) * kPartTiles);
       for (std::size_t u = (begin + part) * kPartTiles; u < end; ++u) {
-        if (q.distance(t, x, u) > reach) continue;
-        (used == precision ? asked : full)(q.tile(t), x.tile(u), centre, dimensions,
-                                           slots.data() + part * m + t * kQueryTile);
+        if (q.distance(t, x, u) * kScale > reach) continue;
+        (used == precision ? asked : full)
+            .at_rows({q.tile(t), x.tile(u), -std::ptrdiff_t{kGaussianRows}, centre, dimensions},
+                     kScale, reach, slots.data() + part * m + t * kGaussianRows);
       }
     };
     // Nothing is added up by it: it lends its threads and its polls.
     const WorkAmount amount{WorkUnit::pairs,
-                            static_cast<std::int64_t>(m * some * kPartTiles * kPointTile)};
+                            static_cast<std::int64_t>(m * some * kPartTiles * kGaussianColumns)};
     if (Status s =
             ordered_sum(control, static_cast<std::int64_t>(q.size() * some), work, {}, amount);
         !s.ok())

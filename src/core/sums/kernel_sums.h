@@ -19,7 +19,6 @@
 #include <span>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/gaussian_parts.h"
 #include "core/sums/pair_sums.h"
@@ -37,25 +36,5 @@ inline constexpr double kSingleRadius = 64;
 Status tiled_kernel_sums(std::span<const double> points, std::span<const double> queries, int d,
                          std::int64_t target, Precision precision, const Control& control,
                          std::span<double> out);
-
-// ---- the vector code ---------------------------------------------------------------------------
-
-// Points of a tile; the kernel keeps a copy of them on the stack.
-inline constexpr std::size_t kQueryTile = kGaussianRows;
-inline constexpr std::size_t kPointTile = kGaussianColumns;
-
-// log2 of the least term that counts, negated.
-constexpr double kernel_sum_reach(Precision precision) {
-  return precision == Precision::single ? 120 : 1020;
-}
-
-// out[k] += sum_i 2^(-|q_k - y_i|^2 log2(e)/2) for the queries of a tile, at most kQueryTile, over
-// at most kPointTile points. `centre`, d coordinates, is subtracted from both in double before they
-// are rounded.
-using KernelSumTile = void (*)(const PointTile& queries, const PointTile& points,
-                               const double* centre, std::size_t d, double* out);
-
-// target is one of simd_targets(). Safe from any thread.
-KernelSumTile kernel_sum_tile(std::int64_t target, Precision precision);
 
 }  // namespace kde

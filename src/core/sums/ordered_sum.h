@@ -6,7 +6,6 @@
 
 #include "core/control.h"
 #include "core/function_ref.h"
-#include "core/room.h"
 #include "core/status.h"
 
 namespace kde {

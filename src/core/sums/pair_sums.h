@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/engine.h"
 

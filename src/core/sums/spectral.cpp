@@ -16,12 +16,10 @@
 
 #include "core/summary/sort.h"
 #include "core/sums/engine_parts.h"
-#include "core/sums/gap_layout.h"
+#include "core/sums/finite.h"
 #include "core/sums/gaussian_derivatives.h"
-#include "core/sums/near_pairs.h"
 #include "core/sums/ordered_sum.h"
 #include "core/sums/spline.h"
-#include "core/sums/spread.h"
 
 namespace kde {
 namespace {
@@ -96,6 +94,79 @@ std::int64_t power_of_two_above(std::int64_t cells) {
   return size;
 }
 
+// Where ascending points lie on a circle of cells, its gaps wider than `gap` cells cut to that: a
+// kernel sees nothing beyond them. So its length is what the sample covers, never its range.
+struct Circle {
+  double step, gap;
+  double cells = 0;  // all stretches, each with its gap to the right
+
+  // Bandwidths from `low` to `high`. The spline of the last point of a stretch reaches kSplineOrder
+  // cells into the gap.
+  Circle(double low, double high)
+      : step(low / kNodesPerBandwidth), gap(std::ceil(kReach * high / step) + kSplineOrder) {}
+
+  bool parts(double before, double x) const { return (x - before) * (1 / step) > gap + 1; }
+
+  // False if it needs more than `limit` cells.
+  bool lay_out(std::span<const double> x, std::int64_t limit) {
+    // Below this a difference of two points in cells may overflow on its way.
+    constexpr double kSmallestStep = 1e-290;
+    const double most = static_cast<double>(limit);
+    if (!(step >= kSmallestStep) || !(gap < most)) return false;
+    double origin = x[0];
+    for (std::size_t i = 1; i <= x.size(); ++i) {
+      if (i < x.size() && !parts(x[i - 1], x[i])) continue;
+      cells += std::floor((x[i - 1] - origin) * (1 / step)) + 1 + gap;
+      if (!(cells <= most)) return false;
+      if (i < x.size()) origin = x[i];
+    }
+    return true;
+  }
+};
+
+// Adds to node c + j of the periodic grid what spline.h says of the points of cell c: as they come
+// in order, their moments sum w tau^q first, then those once a cell.
+Status spread(std::span<const double> x, std::span<const double> weights, const Circle& circle,
+              const Control& control, std::span<double> grid) {
+  constexpr std::size_t kPointsPerPoll = std::size_t{1} << 18;  // a few milliseconds
+  const SplinePieces pieces = spline_pieces();
+  const double inverse = 1 / circle.step;
+  double moments[kSplineOrder] = {};
+  std::int64_t begin = 0;    // of the stretch
+  std::int64_t current = 0;  // cell
+  double origin = x[0];
+  const auto put = [&] {
+    for (std::size_t j = 0; j < kSplineOrder; ++j) {
+      double value = 0;
+      for (int q = 0; q < kSplineOrder; ++q) value += pieces.node[j][q] * moments[q];
+      grid[(static_cast<std::size_t>(current) + j) % grid.size()] += value;
+    }
+    std::fill(std::begin(moments), std::end(moments), 0.0);
+  };
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (i % kPointsPerPoll == 0 && control.stop_requested())
+      return Status::error(Code::cancelled, "cancelled");
+    if (i > 0 && circle.parts(x[i - 1], x[i])) {
+      begin = current + 1 + static_cast<std::int64_t>(circle.gap);
+      origin = x[i];
+    }
+    const double position = (x[i] - origin) * inverse;
+    const auto whole = static_cast<std::int64_t>(position);  // position >= 0
+    if (begin + whole != current) {
+      put();
+      current = begin + whole;
+    }
+    const double tau = position - static_cast<double>(whole) - 0.5;
+    double term = weights[i];
+    for (double& moment : moments) {
+      moment += term;
+      term *= tau;
+    }
+  }
+  put();
+  return Status::success();
+}
+
 class SpectralSums : public PairSums {
  public:
   SpectralSums(Distinct sample, const Control& control)
@@ -104,13 +175,7 @@ class SpectralSums : public PairSums {
   }
 
   Status derivative(int r, double g, double* sum) override {
-    if (!is_derivative_order(r)) {
-      return Status::error(Code::invalid_argument,
-                           "the derivative must be an even one, from 0 to 10");
-    }
-    if (!(g > 0) || !std::isfinite(g)) {
-      return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
-    }
+    if (Status s = check_derivative(r, g); !s.ok()) return s;
     try {
       const Spectrum* spectrum = nullptr;
       if (Status s = find_spectrum(g, &spectrum); !s.ok()) return s;
@@ -140,10 +205,10 @@ class SpectralSums : public PairSums {
       // Bandwidths about g that come next find the spectrum made, which is worth a large grid only
       // in a search that asks for many.
       const std::int64_t limit = reach == 1 || asked_before >= kFewSpectra ? kMostNodes : cheap();
-      GapLayout layout;
-      if (!lay_out(x_, g / reach, g * reach, kNodesPerBandwidth, limit, &layout)) continue;
+      Circle circle(g / reach, g * reach);
+      if (!circle.lay_out(x_, limit)) continue;
       Spectrum made{g / reach, g * reach, 0, {}};
-      if (Status s = transform(layout, &made); !s.ok()) return s;
+      if (Status s = transform(circle, &made); !s.ok()) return s;
       if (spectra_.size() == kMostSpectra) spectra_.erase(spectra_.begin());
       spectra_.push_back(std::move(made));
       *found = &spectra_.back();
@@ -156,17 +221,18 @@ class SpectralSums : public PairSums {
     return std::clamp(static_cast<std::int64_t>(x_.size()) / 4, kCheapNodes, kMostNodes);
   }
 
-  Status transform(const GapLayout& layout, Spectrum* out) {
-    const auto nodes = static_cast<std::size_t>(power_of_two_above(layout.cells));
+  Status transform(const Circle& circle, Spectrum* out) {
+    const auto nodes =
+        static_cast<std::size_t>(power_of_two_above(static_cast<std::int64_t>(circle.cells)));
     std::vector<double> grid(nodes, 0.0);
-    if (Status s = spread(x_, weights_, layout, control_, grid); !s.ok()) return s;
+    if (Status s = spread(x_, weights_, circle, control_, grid); !s.ok()) return s;
 
     std::vector<std::complex<double>> frequencies(nodes / 2);
     const kissfft<double> fft(nodes / 2, false);  // of `nodes` real numbers
     fft.transform_real(grid.data(), frequencies.data());
     if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
 
-    out->period = layout.step * static_cast<double>(nodes);
+    out->period = circle.step * static_cast<double>(nodes);
     out->power.resize(std::min(terms(out->lowest, out->period), nodes / 2));
     // kissfft keeps the highest frequency, which is not needed, beside the lowest.
     out->power[0] = frequencies[0].real() * frequencies[0].real();
@@ -206,16 +272,24 @@ class SpectralSums : public PairSums {
     return Status::success();
   }
 
+  // Over the pairs within reach alone, which are then few.
   Status directly(int r, double g, double* sum) {
-    if (count_near_pairs(x_, g, kMostNearPairs) > kMostNearPairs) {
-      return Status::error(Code::too_large, "the bandwidth %g is too narrow for a grid", g);
+    std::int64_t pairs = 0;
+    for (std::size_t i = 0, end = 0; i < x_.size() && pairs <= kMostNearPairs; ++i) {
+      while (end < x_.size() && (x_[end] - x_[i]) / g <= kReach) ++end;
+      pairs += static_cast<std::int64_t>(end - i - 1);
     }
-    double apart = 0;
-    if (Status s = sum_near_pairs(x_, weights_, r, g, control_, &apart); !s.ok()) return s;
-    double equal = 0;
-    for (const double w : weights_) equal += w * (w - 1) / 2;
-    *sum = apart + equal * gaussian_derivative(r, 0);
-    return Status::success();
+    if (pairs > kMostNearPairs)
+      return Status::error(Code::too_large, "the bandwidth %g is too narrow for a grid", g);
+    const auto row = [&](std::int64_t item, double* out) {
+      const auto i = static_cast<std::size_t>(item);
+      double total = (weights_[i] - 1) / 2 * gaussian_derivative(r, 0);
+      for (std::size_t j = i + 1; j < x_.size() && (x_[j] - x_[i]) / g <= kReach; ++j)
+        total += weights_[j] * gaussian_derivative(r, (x_[j] - x_[i]) / g);
+      *out = weights_[i] * total;
+    };
+    const auto n = static_cast<std::int64_t>(x_.size());
+    return ordered_sum(control_, n, row, {sum, 1}, pairs_of(n));
   }
 
   std::vector<double> x_;  // ascending, distinct
@@ -232,7 +306,7 @@ Status make_spectral_sums(std::span<const double> x, std::span<const double> wei
   if (x.size() < 2) {
     return Status::error(Code::invalid_argument, "sums over pairs need at least two values");
   }
-  if (!std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); })) {
+  if (!all_finite(x)) {
     return Status::error(Code::invalid_argument, "values must be finite");
   }
   if (!weights.empty() && weights.size() != x.size()) {

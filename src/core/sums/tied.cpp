@@ -31,13 +31,7 @@ class TiedSums : public PairSums {
         control_(control) {}
 
   Status derivative(int r, double g, double* sum) override {
-    if (!is_derivative_order(r)) {
-      return Status::error(Code::invalid_argument,
-                           "the derivative must be an even one, from 0 to 10");
-    }
-    if (!(g > 0) || !std::isfinite(g)) {
-      return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
-    }
+    if (Status s = check_derivative(r, g); !s.ok()) return s;
     const DerivativeKernels::Row row = derivative_kernels(target_, Precision::full, r).weighted_row;
     const double at_zero = hermite_at_zero(r);
     const double reach = kernel_reach(r) * g;

@@ -25,13 +25,7 @@ class TiledSums : public PairSums {
   }
 
   Status derivative(int r, double g, double* sum) override {
-    if (!is_derivative_order(r)) {
-      return Status::error(Code::invalid_argument,
-                           "the derivative must be an even one, from 0 to 10");
-    }
-    if (!(g > 0) || !std::isfinite(g)) {
-      return Status::error(Code::invalid_argument, "the bandwidth must be positive and finite");
-    }
+    if (Status s = check_derivative(r, g); !s.ok()) return s;
     const DerivativeKernels kernels = derivative_kernels(target_, precision_, r);
     lay_out_items(g, kernel_reach(r));
 

@@ -10,7 +10,6 @@
 #include <span>
 
 #include "core/control.h"
-#include "core/room.h"
 #include "core/status.h"
 #include "core/sums/pair_sums.h"
 

@@ -1,5 +1,5 @@
 // The recursion of compact_order.h, on indices.
-#include "core/sums/compact_order.h"
+#include "core/density/compact_order.h"
 
 #include <algorithm>
 #include <numeric>
