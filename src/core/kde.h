@@ -17,7 +17,6 @@
 #include "core/density/histogram.h"
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
-#include "core/density/joint_layout.h"
 #include "core/density/joint_text.h"
 #include "core/density/text.h"
 #include "core/estimate/kernel_estimate.h"

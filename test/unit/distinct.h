@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/summary/weighted_value.h"
+#include "core/summary/totals.h"
 
 namespace kde::samples {
 

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/density/histogram_level.h"
 #include "core/density/histogram_simplify.h"
 #include "core/density/histogram_steps.h"
 #include "core/random.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "core/density/joint_format.h"
-#include "core/density/joint_layout.h"
 #include "core/random.h"
 
 #include <gtest/gtest.h>

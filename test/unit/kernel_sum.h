@@ -16,7 +16,7 @@
 #include "core/kernel/kernel.h"
 #include "core/kernel/kernel_forms.h"
 #include "core/kernel/normal.h"
-#include "core/summary/weighted_value.h"
+#include "core/summary/totals.h"
 
 #include <algorithm>
 #include <cmath>

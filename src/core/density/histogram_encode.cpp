@@ -8,7 +8,6 @@
 //                rule on the logarithms of tolerance and size, kept within a bracket
 // Off a lattice, points of more rows than the tolerance are atoms: their values are exact.
 #include "core/density/histogram.h"
-#include "core/density/histogram_level.h"
 #include "core/density/histogram_pack.h"
 #include "core/density/histogram_simplify.h"
 #include "core/density/histogram_steps.h"

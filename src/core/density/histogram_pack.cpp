@@ -162,7 +162,7 @@ void HistogramPacking::list_chunks() {
   }
 }
 
-std::size_t HistogramPacking::choose_blocks() {
+std::size_t HistogramPacking::plan_blocks() {
   plan_.clear();
   const std::size_t n = chunks_.size();
   if (n == 0) return 0;
@@ -210,7 +210,7 @@ std::size_t HistogramPacking::plan(const Steps& steps, double unit, const Roundi
   unit_ = unit;
   list_cells(steps, rounding);
   list_chunks();
-  return choose_blocks();
+  return plan_blocks();
 }
 
 void HistogramPacking::append(std::uint64_t field, int bits) {

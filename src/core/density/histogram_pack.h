@@ -62,7 +62,7 @@ class HistogramPacking {
 
   void list_cells(const Steps& steps, const Rounding& rounding);
   void list_chunks();
-  std::size_t choose_blocks();
+  std::size_t plan_blocks();
   void pack_block(const Block& planned);
   void append(std::uint64_t field, int bits);
   void append_packed(std::int64_t key, std::uint64_t below, std::uint64_t through);

@@ -6,7 +6,6 @@
 // points.
 #include "core/density/compact_order.h"
 #include "core/density/joint_format.h"
-#include "core/density/joint_layout.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,6 @@
 #include "core/density/joint_format.h"
 
 #include "core/density/histogram_view.h"
-#include "core/density/joint_layout.h"
 #include "core/density/name_list.h"
 
 #include <algorithm>

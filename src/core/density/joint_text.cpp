@@ -4,7 +4,7 @@
 #include "core/density/text.h"
 #include "core/density/text_fields.h"
 #include "core/density/base64.h"
-#include "core/density/joint_layout.h"
+#include "core/density/joint_format.h"
 
 #include <cstring>
 #include <new>

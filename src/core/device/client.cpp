@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-#include "core/sums/device_checks.h"
+#include "core/sums/device.h"
 #include "core/sums/device_choice.h"
 #include "core/device/connection.h"
 #include "core/sums/device_retry.h"

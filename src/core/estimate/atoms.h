@@ -12,7 +12,7 @@
 // kFalsePositives. Bound: e.g. Mitzenmacher & Upfal, Probability and Computing (2005), theorem 5.4.
 #pragma once
 
-#include "core/summary/weighted_value.h"
+#include "core/summary/totals.h"
 
 #include <span>
 #include <vector>

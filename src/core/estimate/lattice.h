@@ -10,7 +10,7 @@
 #pragma once
 
 #include "core/control.h"
-#include "core/summary/weighted_value.h"
+#include "core/summary/totals.h"
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 // See fit.h; the two ways of fitting are in fit_automatic.cpp and fit_by_name.cpp.
 #include "core/joint/fit.h"
 
-#include "core/density/joint_layout.h"
+#include "core/density/joint_format.h"
 #include "core/fit/finish.h"
 #include "core/fit/fit.h"
 #include "core/integrate/integrate.h"

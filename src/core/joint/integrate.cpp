@@ -3,7 +3,7 @@
 
 #include "core/joint/box_plan.h"
 #include "core/joint/correlated.h"
-#include "core/sums/simd_targets.h"
+#include "core/sums/engine.h"
 
 #include <algorithm>
 #include <bit>

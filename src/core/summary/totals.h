@@ -15,6 +15,12 @@
 
 namespace kde {
 
+// A value and what it counts for: its rows, or its share of them.
+struct WeightedValue {
+  double value;
+  double weight;
+};
+
 // high + low, |low| about an ulp of high at most.
 struct DoubleDouble {
   double high = 0, low = 0;

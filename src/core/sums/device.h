@@ -95,4 +95,19 @@ class Device {
 
 inline Status Device::await_return(double, const Control&) { return Status::success(); }
 
+// What the functions of DeviceSample refuse, whoever computes them: arguments without meaning, and
+// spans whose sizes do not fit each other. Errors of all: invalid_argument.
+
+// Of points and queries the shape alone; that they are finite is for others to see.
+Status check_device_points(std::size_t values, int d);
+
+// For a sample in d dimensions.
+Status check_device_derivative(int d, int r, double g);
+Status check_device_sweep(std::span<const double> h, bool slopes, std::size_t results);
+Status check_device_full(int d, std::span<const double> a, std::size_t results);
+Status check_device_scatter(int d, std::span<const double> a, double once, double twice,
+                            std::size_t results);
+Status check_device_density(int d, std::span<const double> a, std::size_t queries,
+                            std::size_t results);
+
 }  // namespace kde

@@ -1,5 +1,4 @@
 // The checks of gaussian_parts.h and pair_sums.h, for the shapes of device.h.
-#include "core/sums/device_checks.h"
 
 #include "core/sums/device.h"
 #include "core/sums/gaussian_derivatives.h"

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/sums/device_checks.h"
 #include "core/sums/device.h"
 #include "core/sums/device_retry.h"
 #include "core/sums/gaussian_parts.h"

@@ -63,6 +63,10 @@ struct SimdTarget {
 // Targets compiled in and supported by this processor, best first. Never empty.
 std::vector<SimdTarget> simd_targets();
 
+// The target that Engine::target == 0 stands for.
+std::int64_t best_simd_target();
+bool is_simd_target(std::int64_t target);
+
 // Starts the threads of parallel regions of `threads` threads, so that a caller who must control
 // the signal mask of new threads can create them at a moment of its choosing. Returns the number to
 // use: fewer where the system refuses threads, which OpenMP itself would answer by ending the

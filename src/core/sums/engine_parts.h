@@ -10,7 +10,6 @@
 #include "core/control.h"
 #include "core/status.h"
 #include "core/sums/pair_sums.h"
-#include "core/sums/simd_targets.h"
 
 namespace kde {
 
