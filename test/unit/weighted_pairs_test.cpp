@@ -1,7 +1,5 @@
 // Sums over pairs of weighted values against the reference engine on the sample written out, and
 // against their definition in long double where weights are no whole numbers.
-#include "core/sums/weighted_pairs.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -49,9 +47,12 @@ long double term(int r, long double z) {
 // of roundings of that, of which 1e-14 a term is twenty times too many for a sum of both signs.
 double bound(int r, double n) { return 1e-14 * std::fabs(double(term(r, 0))) * n * n / 2; }
 
+std::unique_ptr<PairSums> make(const Weighted& s, const Control& control = {}) {
+  return make_tied_sums(s.values, s.weights, best_simd_target(), control);
+}
+
 double sum_of(const Weighted& s, int r, double g) {
-  std::unique_ptr<PairSums> sums;
-  EXPECT_TRUE(make_weighted_pair_sums(s.values, s.weights, {}, &sums).ok());
+  const auto sums = make(s);
   double sum = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(sums->derivative(r, g, &sum).ok());
   return sum;
@@ -104,31 +105,18 @@ TEST(WeightedPairs, TakeWeightsThatAreNoWholeNumbers) {
   }
 }
 
-TEST(WeightedPairs, RefuseWhatIsNoWeightedSample) {
-  const double inf = std::numeric_limits<double>::infinity();
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  std::unique_ptr<PairSums> sums;
-  const std::vector<Weighted> wrong = {
-      {{1}, {1}},        {{1, 2}, {1}},      {{1, 2}, {1, 1, 1}}, {{2, 1}, {1, 1}},
-      {{1, 1}, {1, 1}},  {{1, nan}, {1, 1}}, {{1, inf}, {1, 1}},  {{1, 2}, {1, 0}},
-      {{1, 2}, {1, -1}}, {{1, 2}, {1, nan}}, {{1, 2}, {1, inf}},  {{}, {}},
-  };
-  for (const Weighted& s : wrong)
-    EXPECT_EQ(make_weighted_pair_sums(s.values, s.weights, {}, &sums).code, Code::invalid_argument);
-  const Weighted right = sample(5, 3, 1, 3);
-  ASSERT_TRUE(make_weighted_pair_sums(right.values, right.weights, {}, &sums).ok());
+TEST(WeightedPairs, RefuseWhatIsNoDerivativeOrBandwidth) {
+  const auto sums = make(sample(5, 3, 1, 3));
   double sum = 0;
   EXPECT_EQ(sums->derivative(3, 1, &sum).code, Code::invalid_argument);
   EXPECT_EQ(sums->derivative(4, 0, &sum).code, Code::invalid_argument);
-  EXPECT_EQ(sums->derivative(4, nan, &sum).code, Code::invalid_argument);
+  EXPECT_EQ(sums->derivative(4, std::nan(""), &sum).code, Code::invalid_argument);
 }
 
 TEST(WeightedPairs, CanBeCancelled) {
   Control control;
   control.should_stop = [](void*) { return true; };
-  const Weighted s = sample(5, 3, 1, 4);
-  std::unique_ptr<PairSums> sums;
-  ASSERT_TRUE(make_weighted_pair_sums(s.values, s.weights, control, &sums).ok());
+  const auto sums = make(sample(5, 3, 1, 4), control);
   double sum = 0;
   EXPECT_EQ(sums->derivative(4, 1, &sum).code, Code::cancelled);
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr double kHeap = 4;
 constexpr std::size_t kNeighbours = 10;  // to either side
 constexpr double kMostDouble = std::numeric_limits<double>::max();
-// Up to here the plug-in's sums take fewer instructions pair by pair (weighted_pairs.h).
+// Up to here the plug-in's sums take fewer instructions pair by pair (make_tied_sums).
 constexpr std::size_t kFewWeighted = 100;
 
 class Finishing {

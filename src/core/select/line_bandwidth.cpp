@@ -18,7 +18,6 @@
 #include "core/select/smoothed_cv.h"
 #include "core/sums/gaussian_sums.h"
 #include "core/sums/spectral.h"
-#include "core/sums/weighted_pairs.h"
 
 namespace kde {
 namespace {
@@ -30,9 +29,16 @@ Status make_sums(const Engine& engine, const LineValues& values, const Control& 
                  std::unique_ptr<PairSums>* sums) {
   if (engine.kind == Engine::Kind::spectral)
     return make_spectral_sums(values.sorted, values.weights, control, sums);
-  if (!values.weights.empty())
-    return make_weighted_pair_sums(values.sorted, values.weights, control, sums);
-  return make_pair_sums(engine, values.sorted, control, sums);
+  if (values.weights.empty()) return make_pair_sums(engine, values.sorted, control, sums);
+  try {
+    *sums =
+        make_tied_sums({values.sorted.begin(), values.sorted.end()},
+                       {values.weights.begin(), values.weights.end()}, best_simd_target(), control);
+    return Status::success();
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for %zu weighted values",
+                         values.sorted.size());
+  }
 }
 
 void note_ties(const LineSummary& line, double bound, LineBandwidth* out) {

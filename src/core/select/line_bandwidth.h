@@ -19,7 +19,7 @@ struct LineRequest {
   LscvDivisor divisor = LscvDivisor::n_squared;
   Kernel kernel = Kernel::gaussian;
   // Unused by the rules of thumb. With weights either the spectral one, or any other for exact sums
-  // (weighted_pairs.h), and then no value twice.
+  // (make_tied_sums), and then no value twice.
   Engine engine;
 };
 

@@ -24,9 +24,6 @@ std::unique_ptr<PairSums> make_tiled_sums(std::vector<double> sorted, std::int64
 // The engine of tied.cpp, for values that repeat; otherwise as make_tiled_sums.
 std::unique_ptr<PairSums> make_tied_sums(const std::vector<double>& sorted, std::int64_t target,
                                          const Control& control);
-// The same for distinct values in ascending order with their counts, which may be any weights > 0.
-std::unique_ptr<PairSums> make_tied_sums(std::vector<double> values, std::vector<double> counts,
-                                         std::int64_t target, const Control& control);
 
 // The points of one tile are at most this many; the kernels keep a tile's copy on the stack.
 inline constexpr std::size_t kTilePoints = 512;

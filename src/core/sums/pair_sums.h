@@ -6,8 +6,10 @@
 #include "core/status.h"
 #include "core/sums/engine.h"
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace kde {
 
@@ -27,5 +29,17 @@ class PairSums {
 // has the same bits whatever the number of threads. Errors: invalid_argument, out_of_memory.
 Status make_pair_sums(const Engine& engine, std::span<const double> x, const Control& control,
                       std::unique_ptr<PairSums>* out);
+
+// Exact sums over a few weighted values. values: two or more, finite, ascending, none twice.
+// weights: as many, > 0 and finite; each stands for so many equal values, as in
+// make_spectral_sums. In double, with the vector instructions of `target`, one of simd_targets().
+// May throw std::bad_alloc.
+//
+// The spectral engine takes some 20 microseconds however few the values are, most of it for a
+// Fourier transform; these take O(m^2), vector by vector (tied.cpp). For the two sums of PLUGIN
+// both take as many instructions (of AVX2) at some 130 values, and as long (with AVX-512) at some
+// 100.
+std::unique_ptr<PairSums> make_tied_sums(std::vector<double> values, std::vector<double> weights,
+                                         std::int64_t target, const Control& control);
 
 }  // namespace kde
