@@ -4,6 +4,7 @@
 
 #include "core/integrate/histogram_integral.h"
 #include "core/integrate/histogram_kernel.h"
+#include "core/integrate/interval_parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -40,16 +41,6 @@ Bounds bounds_of(const DensityView& d, const Range& r) {
   return {lower, upper, !(upper > lower)};
 }
 
-// Whether the range takes in every finite value: then the totals of all rows read answer.
-bool is_whole(const Header& h, const Range& r) {
-  const bool bounded = (h.flags & kBounded) != 0;
-  const bool low = r.lower_unbounded || r.lower == -kInfinity ||
-                   (bounded && (r.lower_inclusive ? r.lower <= h.min : r.lower < h.min));
-  const bool high = r.upper_unbounded || r.upper == kInfinity || std::isnan(r.upper) ||
-                    (bounded && (r.upper_inclusive ? r.upper >= h.max : r.upper > h.max));
-  return low && high;
-}
-
 }  // namespace
 
 double count(const DensityView& density, const Range& range) {
@@ -74,7 +65,7 @@ RangeMoments moments(const DensityView& density, const Range& range) {
   out.positive_infinities = overlap(finite_end, finite_end + h.positive_infinities);
   out.nans = overlap(h.rows - h.nans, h.rows);
   if (!(out.finite > 0)) return out;
-  if (is_whole(h, range)) {
+  if (has_every_finite_value(h, range)) {
     out.mean = h.mean;
     out.variance = h.variance;
   } else {

@@ -26,38 +26,32 @@ bool is_empty(const Range& r) {
   return r.lower > r.upper || (r.lower == r.upper && !(r.lower_inclusive && r.upper_inclusive));
 }
 
-// Whether as many rows are below this end of the range as the density says: it has no end, or every
-// row was read and the end is not between their least and their greatest.
-bool is_exact_lower(const Header& h, const Range& r) {
-  if (r.lower_unbounded || (r.lower == -kInfinity && r.lower_inclusive)) return true;
-  if ((h.flags & kEveryRowRead) == 0) return false;
-  if (!std::isfinite(r.lower)) return true;
-  if ((h.flags & kBounded) == 0) return false;
-  return r.lower_inclusive ? r.lower <= h.min || r.lower > h.max
-                           : r.lower < h.min || r.lower >= h.max;
-}
-
-bool is_exact_upper(const Header& h, const Range& r) {
-  if (r.upper_unbounded || (std::isnan(r.upper) && r.upper_inclusive)) return true;
-  if ((h.flags & kEveryRowRead) == 0) return false;
-  if (!std::isfinite(r.upper)) return true;
-  if ((h.flags & kBounded) == 0) return false;
-  return r.upper_inclusive ? r.upper >= h.max || r.upper < h.min
-                           : r.upper > h.max || r.upper <= h.min;
-}
-
 // Of numbers >= 0: 0 of anything is 0, of what overflows as well.
 double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
 
-// Whether an end of the range cuts what is stored: counts are within Header::error at every value
-// but those where they are exact.
-bool cuts_lower(const Header& h, const Range& r) {
-  return h.error > 0 && std::isfinite(r.lower) && !is_exact_lower(h, r);
-}
+// An end of a range. Where the range has none its x is not looked at.
+struct End {
+  double x;
+  bool open, inclusive, upper;
 
-bool cuts_upper(const Header& h, const Range& r) {
-  return h.error > 0 && std::isfinite(r.upper) && !is_exact_upper(h, r);
-}
+  // Whether as many rows are below it as the density says: it is open, or every row was read and it
+  // is not between their least and their greatest.
+  bool is_exact(const Header& h) const {
+    if (open || (inclusive && (upper ? std::isnan(x) : x == -kInfinity))) return true;
+    if ((h.flags & kEveryRowRead) == 0) return false;
+    if (!std::isfinite(x)) return true;
+    if ((h.flags & kBounded) == 0) return false;
+    // As many are below x as below a lower end that takes it in.
+    return inclusive != upper ? x <= h.min || x > h.max : x < h.min || x >= h.max;
+  }
+
+  // Whether it cuts what is stored: counts are within Header::error at every value but those where
+  // they are exact.
+  bool cuts(const Header& h) const { return h.error > 0 && std::isfinite(x) && !is_exact(h); }
+};
+
+End lower_end(const Range& r) { return {r.lower, r.lower_unbounded, r.lower_inclusive, false}; }
+End upper_end(const Range& r) { return {r.upper, r.upper_unbounded, r.upper_inclusive, true}; }
 
 // The few rows of a sample may all have one value where the range holds several: so many, spread
 // evenly over the range, are added to them.
@@ -70,7 +64,7 @@ struct Middle {
   bool is_all = true;           // nothing is known row by row
 
   Middle(const Header& h, const Range& r)
-      : range(r), open_below(is_exact_lower(h, r)), open_above(is_exact_upper(h, r)) {
+      : range(r), open_below(lower_end(r).is_exact(h)), open_above(upper_end(r).is_exact(h)) {
     if (std::isfinite(h.known_below) && (open_below || r.lower < h.known_below)) {
       range.lower = h.known_below;
       range.lower_unbounded = false;
@@ -201,10 +195,12 @@ class Sampling {
       out.upper = out.estimate + std::hypot(out.upper - out.estimate, all);
     }
     const double stored = h_.error * h_.rows;
-    out.lower =
-        std::clamp(out.lower - cuts_lower(h_, range) * stored - cuts_upper(h_, range) * stored, 0.0,
-                   out.estimate);
-    out.upper += cuts_lower(h_, range) * stored + cuts_upper(h_, range) * stored;
+    for (const End& end : {lower_end(range), upper_end(range)}) {
+      if (!end.cuts(h_)) continue;
+      out.lower -= stored;
+      out.upper += stored;
+    }
+    out.lower = std::clamp(out.lower, 0.0, out.estimate);
     if (h_.rows_variance == 0) out.upper = std::min(out.upper, h_.rows);
     out.upper = std::max(out.upper, out.estimate);
     return out;
@@ -256,8 +252,8 @@ double stored_error(const DensityView& d, const Range& r, const Hull& hull, doub
   const Header& h = d.header();
   const double rows = h.error * h.rows;
   double out = 0;
-  if (cuts_lower(h, r)) out += product(rows, std::fabs(r.lower - about));
-  if (cuts_upper(h, r)) out += product(rows, std::fabs(r.upper - about));
+  for (const End& end : {lower_end(r), upper_end(r)})
+    if (end.cuts(h)) out += product(rows, std::fabs(end.x - about));
   return out +
          product(rows, std::min(hull.high, hull.column_high) - std::max(hull.low, hull.column_low));
 }
@@ -319,13 +315,7 @@ MeanParts mean_parts(const DensityView& d, const Sampling& sampling, const Range
 
 // Whether the answer over the range's finite rows is that of the totals of every row.
 bool is_total(const Header& h, const Range& r) {
-  if ((h.flags & kEveryRowRead) == 0) return false;
-  const bool bounded = (h.flags & kBounded) != 0;
-  const bool low = r.lower_unbounded || r.lower == -kInfinity ||
-                   (bounded && (r.lower_inclusive ? r.lower <= h.min : r.lower < h.min));
-  const bool high = r.upper_unbounded || r.upper == kInfinity || std::isnan(r.upper) ||
-                    (bounded && (r.upper_inclusive ? r.upper >= h.max : r.upper > h.max));
-  return low && high;
+  return (h.flags & kEveryRowRead) != 0 && has_every_finite_value(h, r);
 }
 
 // Of a range in which no finite row was seen, but may be.

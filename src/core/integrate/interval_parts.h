@@ -1,12 +1,25 @@
-// Internal: what confidence intervals of all kinds of densities have in common.
+// Internal: what answers of all kinds and their confidence intervals have in common.
 #pragma once
 
 #include "core/density/format.h"
+#include "core/integrate/integrate.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kde {
+
+// Whether the range takes in every finite value: then the totals of all rows read answer.
+inline bool has_every_finite_value(const Header& h, const Range& r) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const bool bounded = (h.flags & kBounded) != 0;
+  const bool low = r.lower_unbounded || r.lower == -kInf ||
+                   (bounded && (r.lower_inclusive ? r.lower <= h.min : r.lower < h.min));
+  const bool high = r.upper_unbounded || r.upper == kInf || std::isnan(r.upper) ||
+                    (bounded && (r.upper_inclusive ? r.upper >= h.max : r.upper > h.max));
+  return low && high;
+}
 
 // By how much Student's quantile exceeds the normal's z with that many degrees of freedom, to first
 // order: (z^3 + z)/(4 rows) (Abramowitz & Stegun 26.7.5).
