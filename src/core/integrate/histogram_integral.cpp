@@ -1,6 +1,7 @@
 // The answers of histogram_integral.h.
 #include "core/integrate/histogram_integral.h"
 
+#include "core/first_true.h"
 #include "core/integrate/histogram_kernel.h"
 
 #include <algorithm>
@@ -51,13 +52,7 @@ double rows_of_atoms(const DensityView& d, int atoms) {
 
 // The last block that begins at the key or below; -1: none does.
 int find_block(const DensityView& d, std::int64_t key) {
-  int low = -1;
-  int high = d.blocks();
-  while (high - low > 1) {
-    const int middle = low + (high - low) / 2;
-    (d.block(middle).first_key <= key ? low : high) = middle;
-  }
-  return low;
+  return first_true(0, d.blocks(), [&](int b) { return d.block(b).first_key > key; }) - 1;
 }
 
 // The share of a range's rows up to the cut, which is after its begin.
@@ -216,15 +211,7 @@ void own_moments(const DensityView& d, const Range& r, RangeMoments* out) {
 // where no other value is near enough to be taken for the wanted one, `exact_rows`, which are no
 // fewer.
 double cells_quantile(const DensityView& d, double rows, double exact_rows) {
-  int b = 0;
-  for (int high = d.blocks() - 1; b < high;) {
-    const int middle = b + (high - b) / 2;
-    if (d.rows_below(middle + 1) >= rows) {
-      high = middle;
-    } else {
-      b = middle + 1;
-    }
-  }
+  const int b = first_true(0, d.blocks() - 1, [&](int i) { return d.rows_below(i + 1) >= rows; });
   const Header& h = d.header();
   CellReader reader = d.cells(b);
   StoredCell cell;
@@ -264,15 +251,8 @@ double own_quantile(const DensityView& d, double rows) {
     const Cut cut = cut_at(h, x, inclusive);
     return rows_of_atoms(d, d.atoms_below(cut.x, inclusive)) + cells_below(d, cut);
   };
-  int low = 0;
-  for (int high = d.atoms(); low < high;) {
-    const int middle = low + (high - low) / 2;
-    if (below(d.atom_value(middle), true) >= reached) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
+  const int low =
+      first_true(0, d.atoms(), [&](int i) { return below(d.atom_value(i), true) >= reached; });
   if (low < d.atoms() && below(d.atom_value(low), false) < reached) return d.atom_value(low);
   if (d.blocks() == 0) return h.max;
   const double before = rows_of_atoms(d, low);

@@ -1,6 +1,7 @@
 // The forms of histogram_kernel.h, and the cells they are summed over.
 #include "core/integrate/histogram_kernel.h"
 
+#include "core/first_true.h"
 #include "core/kernel/kernel.h"
 #include "core/kernel/kernel_forms.h"
 #include "core/kernel/normal.h"
@@ -142,11 +143,9 @@ double each_near(const DensityView& d, double from, double to, Use use, UseBlock
     before = d.atom_cumulative_rows(atom);
   }
   // The last block that begins below `from`: all before it end there.
-  int block = 0;
-  for (int end = d.blocks(); end - block > 1;) {
-    const int middle = block + (end - block) / 2;
-    (edge(d, d.block(middle).first_key) <= from ? block : end) = middle;
-  }
+  int block =
+      first_true(1, d.blocks(), [&](int b) { return !(edge(d, d.block(b).first_key) <= from); }) -
+      1;
   if (block < d.blocks()) skipped += d.rows_below(block);
   const double unit = d.header().row_unit;
   for (; block < d.blocks() && d.value(d.block(block).first_key) <= to; ++block) {

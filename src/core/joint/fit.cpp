@@ -2,6 +2,7 @@
 #include "core/joint/fit.h"
 
 #include "core/density/joint_format.h"
+#include "core/first_true.h"
 #include "core/fit/finish.h"
 #include "core/fit/fit.h"
 #include "core/integrate/integrate.h"
@@ -107,13 +108,7 @@ std::size_t points_within(std::size_t budget, std::size_t columns, std::uint8_t 
     header.points = static_cast<std::uint32_t>(points);
     return joint_size(header, columns * kMaxHeavy, marginal_bytes) <= budget;
   };
-  if (fits(most)) return most;
-  std::size_t low = 0;
-  while (most - low > 1) {
-    const std::size_t middle = low + (most - low) / 2;
-    (fits(middle) ? low : most) = middle;
-  }
-  return low;
+  return first_true<std::size_t>(1, most + 1, [&](std::size_t n) { return !fits(n); }) - 1;
 }
 
 }  // namespace
