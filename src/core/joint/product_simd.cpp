@@ -127,19 +127,6 @@ HWY_INLINE V Rows(DD dd, const ProductBlock& block, const BlockShares& shares, s
   return hn::MulAdd(hn::Set(dd, block.own_rows), hn::Load(dd, shares.member + i), rows);
 }
 
-void AddRows(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
-  const hn::ScalableTag<double> dd;
-  auto total = hn::Zero(dd);
-  auto squares = hn::Zero(dd);
-  for (std::size_t i = 0; i < kJointBlock; i += hn::Lanes(dd)) {
-    const auto rows = Rows(dd, block, shares, i, Weights(dd, block, i));
-    total = hn::Add(total, rows);
-    squares = hn::MulAdd(rows, rows, squares);
-  }
-  sums->rows += Total(dd, total);
-  sums->squares += Total(dd, squares);
-}
-
 template <RawValue kValue>
 void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   const hn::ScalableTag<double> dd;
@@ -163,6 +150,7 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
     const V rows = Rows(dd, block, shares, i, weight);
     total = hn::Add(total, rows);
     squares = hn::MulAdd(rows, rows, squares);
+    if constexpr (kValue == RawValue::none) continue;
 
     const V t = Widened(dd, block.coordinate + i);
     const auto is_finite = hn::Le(hn::Abs(t), farthest);
@@ -208,6 +196,7 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
   }
   sums->rows += Total(dd, total);
   sums->squares += Total(dd, squares);
+  if constexpr (kValue == RawValue::none) return;
   sums->finite += Total(dd, finite);
   sums->valued += Total(dd, valued);
   sums->nans += Total(dd, nans);
@@ -224,7 +213,7 @@ void AddTarget(const ProductBlock& block, const BlockShares& shares, BoxSums* su
 void AddAllShares(const ProductBlock& block, const BlockShares& shares, BoxSums* sums) {
   switch (block.value) {
     case RawValue::none:
-      return AddRows(block, shares, sums);
+      return AddTarget<RawValue::none>(block, shares, sums);
     case RawValue::coordinate:
       return AddTarget<RawValue::coordinate>(block, shares, sums);
     case RawValue::number:
