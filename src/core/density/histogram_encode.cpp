@@ -290,27 +290,14 @@ class Encoder {
   void write(double slack, DensityBytes* density) {
     Header h = header_;
     h.varlena = 0;
-    h.version = kFormatVersion;
-    h.kind = Kind::one_column;
-    h.atoms = static_cast<std::uint32_t>(atom_value_.size());
-    h.blocks = static_cast<std::uint32_t>(packing_.blocks().size());
-    h.cell_rows = h.blocks > 0 ? rest_.rows() : 0;
-    h.row_unit = h.blocks > 0 ? packing_.unit() : 0;
+    const bool has_cells = !packing_.blocks().empty();
+    h.cell_rows = has_cells ? rest_.rows() : 0;
+    h.row_unit = has_cells ? packing_.unit() : 0;
     const double rows = all_.rows();
-    const double distance = h.blocks > 0 ? largest_distance(rest_, packing_.packed()) : 0;
+    const double distance = has_cells ? largest_distance(rest_, packing_.packed()) : 0;
     h.error = std::min(1.0, slack + (rows > 0 ? distance / rows : 0));
 
-    *density = DensityBytes(bytes());
-    char* out = density->data();
-    const auto put = [&out](const void* from, std::size_t n) {
-      if (n > 0) std::memcpy(out, from, n);
-      out += n;
-    };
-    put(&h, sizeof h);
-    put(atom_value_.data(), atom_value_.size() * sizeof(double));
-    put(atom_rows_.data(), atom_rows_.size() * sizeof(double));
-    put(packing_.blocks().data(), packing_.blocks().size() * sizeof(HistogramBlock));
-    put(packing_.words().data(), packing_.words().size() * sizeof(std::uint64_t));
+    *density = lay_out(h, atom_value_, atom_rows_, packing_.blocks(), packing_.words());
   }
 
   const Header& header_;

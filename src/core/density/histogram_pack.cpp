@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace kde {
@@ -213,16 +214,6 @@ std::size_t HistogramPacking::plan(const Steps& steps, double unit, const Roundi
   return plan_blocks();
 }
 
-void HistogramPacking::append(std::uint64_t field, int bits) {
-  if (bits == 0) return;
-  const std::size_t word = bits_ / 64;
-  const auto shift = static_cast<int>(bits_ % 64);
-  if (words_.size() < word + 2) words_.resize(word + 2);
-  words_[word] |= field << shift;
-  if (shift + bits > 64) words_[word + 1] |= field >> (64 - shift);
-  bits_ += static_cast<std::size_t>(bits);
-}
-
 void HistogramPacking::append_packed(std::int64_t key, std::uint64_t below, std::uint64_t through) {
   Step s;
   s.key = key;
@@ -289,27 +280,46 @@ void HistogramPacking::pack_block(const Block& planned) {
                                  : CellKinds::ranges;
   block.key_bits = static_cast<std::uint8_t>(std::bit_width(used_quanta));
   block.rows_bits = static_cast<std::uint8_t>(std::bit_width(used_units));
-  bits_ = (bits_ + 7) / 8 * 8;
-  block.byte = static_cast<std::uint16_t>(bits_ / 8);
+  block.byte = static_cast<std::uint16_t>(bits_.next_byte());
   for (std::size_t c = 0; c <= block.last_cell; ++c) {
-    if (block.kinds == CellKinds::mixed) append(cells_[planned.begin + c].point ? 1 : 0, 1);
-    append(quanta[c], block.key_bits);
-    append(own[c], block.rows_bits);
+    if (block.kinds == CellKinds::mixed) bits_.put(cells_[planned.begin + c].point ? 1 : 0, 1);
+    bits_.put(quanta[c], block.key_bits);
+    bits_.put(own[c], block.rows_bits);
   }
   blocks_.push_back(block);
 }
 
 std::size_t HistogramPacking::pack() {
   blocks_.clear();
-  words_.clear();
   packed_.list.clear();
   packed_.lattice = lattice_;
-  bits_ = 0;
+  bits_ = {};
   key_ = first_key_;
   units_ = 0;
   for (const Block& block : plan_) pack_block(block);
-  words_.resize((bits_ + 63) / 64);
-  return blocks_.size() * sizeof(HistogramBlock) + words_.size() * sizeof(std::uint64_t);
+  return blocks_.size() * sizeof(HistogramBlock) + words().size() * sizeof(std::uint64_t);
+}
+
+DensityBytes lay_out(Header header, std::span<const double> atom_value,
+                     std::span<const double> atom_rows, std::span<const HistogramBlock> blocks,
+                     std::span<const std::uint64_t> words) {
+  header.version = kFormatVersion;
+  header.kind = Kind::one_column;
+  header.atoms = static_cast<std::uint32_t>(atom_value.size());
+  header.blocks = static_cast<std::uint32_t>(blocks.size());
+  DensityBytes density(sizeof header + atom_value.size_bytes() + atom_rows.size_bytes() +
+                       blocks.size_bytes() + words.size_bytes());
+  char* out = density.data();
+  const auto put = [&out](const void* from, std::size_t n) {
+    if (n > 0) std::memcpy(out, from, n);
+    out += n;
+  };
+  put(&header, sizeof header);
+  put(atom_value.data(), atom_value.size_bytes());
+  put(atom_rows.data(), atom_rows.size_bytes());
+  put(blocks.data(), blocks.size_bytes());
+  put(words.data(), words.size_bytes());
+  return density;
 }
 
 }  // namespace kde

@@ -11,6 +11,7 @@
 #include "core/density/histogram_steps.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace kde {
@@ -22,6 +23,35 @@ struct Rounding {
 };
 
 // What is to be packed, and how.
+// Appends fields of up to 63 bits from the least significant bit on.
+class BitWriter {
+ public:
+  void put(std::uint64_t field, unsigned bits) {
+    const std::size_t word = bit_ / 64;
+    const unsigned shift = bit_ % 64;
+    bit_ += bits;
+    if (words_.size() * 64 < bit_) words_.push_back(0);
+    if (bits > 0) words_[word] |= field << shift;
+    if (shift + bits > 64) words_[word + 1] |= field >> (64 - shift);
+  }
+  // Where the next block's cells begin.
+  std::size_t next_byte() {
+    bit_ = (bit_ + 7) / 8 * 8;
+    return bit_ / 8;
+  }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+
+ private:
+  std::vector<std::uint64_t> words_;
+  std::size_t bit_ = 0;
+};
+
+// The bytes of histogram.h. Of the header version, kind and the numbers of atoms and blocks are set
+// here. Throws std::bad_alloc.
+DensityBytes lay_out(Header header, std::span<const double> atom_value,
+                     std::span<const double> atom_rows, std::span<const HistogramBlock> blocks,
+                     std::span<const std::uint64_t> words);
+
 class HistogramPacking {
  public:
   // max: Header::max, for which keys beyond it stand.
@@ -35,7 +65,7 @@ class HistogramPacking {
   std::size_t pack();
   double unit() const { return unit_; }
   const std::vector<HistogramBlock>& blocks() const { return blocks_; }
-  const std::vector<std::uint64_t>& words() const { return words_; }
+  const std::vector<std::uint64_t>& words() const { return bits_.words(); }
   // The distribution function as packed.
   const Steps& packed() const { return packed_; }
 
@@ -64,7 +94,6 @@ class HistogramPacking {
   void list_chunks();
   std::size_t plan_blocks();
   void pack_block(const Block& planned);
-  void append(std::uint64_t field, int bits);
   void append_packed(std::int64_t key, std::uint64_t below, std::uint64_t through);
   std::uint64_t units(double rows) const;
   double rows(std::uint64_t units) const;
@@ -78,8 +107,7 @@ class HistogramPacking {
   std::vector<Block> plan_;
 
   std::vector<HistogramBlock> blocks_;
-  std::vector<std::uint64_t> words_;
-  std::size_t bits_ = 0;
+  BitWriter bits_;
   std::int64_t key_ = 0;     // of the last cell, as packed
   std::uint64_t units_ = 0;  // of all cells, as packed
   Steps packed_;

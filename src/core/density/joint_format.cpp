@@ -135,13 +135,7 @@ const char* joint_method_list() {
 }
 
 bool parse_joint_method(const char* name, JointMethod* method) {
-  for (std::size_t i = 0; i < std::size(kMethodNames); ++i) {
-    if (std::strcmp(name, kMethodNames[i]) == 0) {
-      *method = static_cast<JointMethod>(i);
-      return true;
-    }
-  }
-  return false;
+  return find_name(kMethodNames, name, method);
 }
 
 }  // namespace kde

@@ -57,38 +57,30 @@ void write_numbers(Writer& w, const char* name, std::span<const double> numbers)
   w.text("]");
 }
 
-void write_header(const JointHeader& h, Writer& w) {
-  w.text("kde/2");
-  w.field("kind");
-  w.text("joint");
-  w.field("method");
-  w.text(joint_method_name(h.method));
-  w.field("flags");
-  w.number(int{h.flags});
-  w.field("points");
-  w.number(h.points);
-  for (const HeaderField& f : kHeaderFields) {
-    w.field(f.name);
-    w.number(h.*f.member);
-  }
-  w.errors("count_error", h.count_error);
-  w.errors("mean_error", h.mean_error);
-  w.field("columns");
-  w.number(int{h.columns});
+// After the method. io is a Reader or a Writer.
+template <typename Io, typename AnyHeader>
+void header_fields(Io& io, AnyHeader& h) {
+  io.field("flags", h.flags);
+  io.field("points", h.points);
+  for (const HeaderField& f : kHeaderFields) io.field(f.name, h.*f.member);
+  io.errors("count_error", h.count_error);
+  io.errors("mean_error", h.mean_error);
+  io.field("columns", h.columns);
+}
+
+// After the type.
+template <typename Io, typename AnyColumn>
+void column_fields(Io& io, AnyColumn& c) {
+  io.field("flags", c.flags);
+  for (const ColumnField& f : kColumnFields) io.field(f.name, c.*f.member);
 }
 
 Status write_column(const JointView& d, int k, Writer& w) {
   const JointColumn& c = d.column(k);
-  w.field("column");
-  w.number(k + 1);
+  w.field("column", k + 1);
   w.field("type");
   w.text(value_type_name(c.value_type));
-  w.field("flags");
-  w.number(int{c.flags});
-  for (const ColumnField& f : kColumnFields) {
-    w.field(f.name);
-    w.number(c.*f.member);
-  }
+  column_fields(w, c);
   write_numbers(w, "heavy", d.heavy(k));
   std::string marginal;
   if (Status s = to_text(DensityView(d.marginal(k)), &marginal); !s.ok()) return s;
@@ -109,7 +101,10 @@ Status write(const JointView& d, std::string* out) {
   out->clear();
   Writer w(out);
   const JointHeader& h = d.header();
-  write_header(h, w);
+  w.text("kde/2 kind=joint");
+  w.field("method");
+  w.text(joint_method_name(h.method));
+  header_fields(w, h);
   for (int k = 0; k < d.columns(); ++k) {
     if (Status s = write_column(d, k, w); !s.ok()) return s;
   }
@@ -146,18 +141,7 @@ void read_header(Reader& in, Parts* parts) {
   in.field("method");
   const std::string_view method = in.token();
   if (!parse_joint_method(std::string(method).c_str(), &h.method)) in.fail("method");
-  in.field("flags");
-  h.flags = in.number<std::uint8_t>("flags");
-  in.field("points");
-  h.points = in.number<std::uint32_t>("points");
-  for (const HeaderField& f : kHeaderFields) {
-    in.field(f.name);
-    h.*f.member = in.number<double>(f.name);
-  }
-  read_errors(in, "count_error", h.count_error);
-  read_errors(in, "mean_error", h.mean_error);
-  in.field("columns");
-  h.columns = in.number<std::uint8_t>("columns");
+  header_fields(in, h);
   if (h.columns < 2 || h.columns > kMaxColumns) in.fail("columns");
 }
 
@@ -167,12 +151,7 @@ Status read_column(Reader& in, int number, Parts* parts) {
   if (in.number<int>("column") != number) in.fail("column");
   in.field("type");
   c.value_type = read_value_type(in);
-  in.field("flags");
-  c.flags = in.number<std::uint8_t>("flags");
-  for (const ColumnField& f : kColumnFields) {
-    in.field(f.name);
-    c.*f.member = in.number<double>(f.name);
-  }
+  column_fields(in, c);
   read_list(in, "heavy", kMaxHeavy, [&](Reader& r) {
     parts->heavy.push_back(r.number<double>("heavy"));
     ++c.heavy;

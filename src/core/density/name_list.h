@@ -1,10 +1,11 @@
-// The names of a table as messages list them: "a, b and c".
+// Tables of names: as messages list them, "a, b and c", and what is found in them.
 #pragma once
 
 #include "core/room.h"
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 namespace kde {
 
@@ -24,6 +25,17 @@ consteval NameList name_list(std::span<const char* const> names) {
     append(names[i]);
   }
   return out;
+}
+
+// Whether it is one of them; *found is then its place.
+template <typename Enum>
+bool find_name(std::span<const char* const> names, std::string_view name, Enum* found) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (name != names[i]) continue;
+    *found = static_cast<Enum>(i);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace kde

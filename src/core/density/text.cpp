@@ -1,6 +1,7 @@
 // Writing and strictly reading the text form of text.h.
 #include "core/density/text.h"
 
+#include "core/density/histogram_pack.h"
 #include "core/density/name_list.h"
 #include "core/density/text_fields.h"
 #include "core/density/joint_text.h"
@@ -12,46 +13,21 @@
 #include "core/status.h"
 #include <cstdint>
 #include <vector>
-#include <cstring>
 
 namespace kde {
 
 namespace {
 
-// The blocks of a histogram as text (text.h).
 // A density as it was read: the cells as bits.
 struct HistogramText {
   Header header{};
   std::vector<double> atom_value, atom_rows;
   std::vector<HistogramBlock> blocks;
-  std::vector<std::uint64_t> bits;
+  BitWriter bits;
 };
 
 constexpr const char* kKindNames[] = {"ranges", "points", "mixed"};
 constexpr const char* kWhere = "blocks";
-
-// Appends fields from the least significant bit on.
-class BitWriter {
- public:
-  explicit BitWriter(std::vector<std::uint64_t>* words)
-      : words_(*words), bit_(64 * words->size()) {}
-
-  void put(std::uint64_t field, unsigned bits) {
-    for (unsigned i = 0; i < bits; ++i, ++bit_) {
-      if (bit_ / 64 == words_.size()) words_.push_back(0);
-      words_[bit_ / 64] |= (field >> i & 1) << bit_ % 64;
-    }
-  }
-  // Where the next block's cells begin.
-  std::size_t next_byte() {
-    while (bit_ % 8 != 0) put(0, 1);
-    return bit_ / 8;
-  }
-
- private:
-  std::vector<std::uint64_t>& words_;
-  std::size_t bit_;
-};
 
 std::uint64_t read_bits(Reader& in, unsigned bits) {
   const auto field = in.number<std::uint64_t>(kWhere);
@@ -66,9 +42,9 @@ std::uint8_t read_up_to(Reader& in, unsigned most) {
   return 0;
 }
 
-void read_block(Reader& in, BitWriter* bits, HistogramText* out) {
+void read_block(Reader& in, HistogramText* out) {
   HistogramBlock block{};
-  block.byte = static_cast<std::uint16_t>(bits->next_byte());
+  block.byte = static_cast<std::uint16_t>(out->bits.next_byte());
   block.first_key = in.number<std::int64_t>(kWhere);
   in.expect(':', kWhere);
   block.rows_below = in.number<double>(kWhere);
@@ -93,15 +69,15 @@ void read_block(Reader& in, BitWriter* bits, HistogramText* out) {
         (block.kinds != CellKinds::mixed && point != (block.kinds == CellKinds::points)))
       in.fail(kWhere);
     if (!in.ok()) return;
-    if (block.kinds == CellKinds::mixed) bits->put(point, 1);
-    bits->put(step, block.key_bits);
-    bits->put(rows, block.rows_bits);
+    if (block.kinds == CellKinds::mixed) out->bits.put(point, 1);
+    out->bits.put(step, block.key_bits);
+    out->bits.put(rows, block.rows_bits);
   } while (in.take(','));
   in.expect(')', kWhere);
   block.last_cell = static_cast<std::uint8_t>(cells - 1);
   out->blocks.push_back(block);
   // More would not be a density.
-  if (out->bits.size() * sizeof(std::uint64_t) > kMaxBytes) in.fail(kWhere);
+  if (out->bits.words().size() * sizeof(std::uint64_t) > kMaxBytes) in.fail(kWhere);
 }
 
 void write_blocks(const DensityView& d, Writer& w) {
@@ -134,34 +110,8 @@ void write_blocks(const DensityView& d, Writer& w) {
 }
 
 void read_blocks(Reader& in, HistogramText* out) {
-  BitWriter bits(&out->bits);
   read_list(in, kWhere, kMaxBytes / sizeof(HistogramBlock),
-            [&bits, out](Reader& r) { read_block(r, &bits, out); });
-}
-
-Status store_histogram(const HistogramText& text, DensityBytes* density) {
-  const std::size_t atoms = text.atom_value.size();
-  const std::size_t blocks = text.blocks.size();
-  const std::size_t size = sizeof(Header) + atoms * 2 * sizeof(double) +
-                           blocks * sizeof(HistogramBlock) +
-                           text.bits.size() * sizeof(std::uint64_t);
-  if (size > kMaxBytes) return Status::error(Code::invalid_format, "density exceeds 16 KB");
-  Header header = text.header;
-  header.version = kFormatVersion;
-  header.atoms = static_cast<std::uint32_t>(atoms);
-  header.blocks = static_cast<std::uint32_t>(blocks);
-  *density = DensityBytes(size);
-  char* p = density->data();
-  const auto put = [&p](const void* from, std::size_t bytes) {
-    if (bytes > 0) std::memcpy(p, from, bytes);
-    p += bytes;
-  };
-  put(&header, sizeof header);
-  put(text.atom_value.data(), atoms * sizeof(double));
-  put(text.atom_rows.data(), atoms * sizeof(double));
-  put(text.blocks.data(), blocks * sizeof(HistogramBlock));
-  put(text.bits.data(), text.bits.size() * sizeof(std::uint64_t));
-  return validate(density->data(), size);
+            [out](Reader& r) { read_block(r, out); });
 }
 
 constexpr const char* kMethodNames[] = {"auto",  "plugin",         "silverman", "normal_reference",
@@ -218,43 +168,15 @@ constexpr Field kFields[] = {
     {"known_above", &Header::known_above},
 };
 
-// All before the atoms.
-Header read_header(Reader& in) {
-  Header h{};
-  in.skip_space();
-  for (char c : std::string_view("kde/2")) in.expect(c, "kde/2");
-  h.kind = Kind::one_column;
-  in.field("kernel");
-  h.kernel = static_cast<Kernel>(in.word(kKernelNames, "kernel"));
-  in.field("type");
-  h.value_type = read_value_type(in);
-  in.field("method");
-  h.method = static_cast<Method>(in.word(kMethodNames, "method"));
-  in.field("flags");
-  h.flags = in.number<std::uint8_t>("flags");
-  for (const Field& f : kFields) {
-    in.field(f.name);
-    h.*f.member = in.number<double>(f.name);
-  }
-  for (int i = 0; i < kShapes; ++i) read_errors(in, kShapeNames[i], h.count_variance[i]);
-  return h;
-}
-
-void write_header(const Header& h, Writer& w) {
-  w.text("kde/2");
-  w.field("kernel");
-  w.text(kernel_name(h.kernel));
-  w.field("type");
-  w.text(value_type_name(h.value_type));
-  w.field("method");
-  w.text(method_name(h.method));
-  w.field("flags");
-  w.number(int{h.flags});
-  for (const Field& f : kFields) {
-    w.field(f.name);
-    w.number(h.*f.member);
-  }
-  for (int i = 0; i < kShapes; ++i) w.errors(kShapeNames[i], h.count_variance[i]);
+// All before the atoms: io is a Reader or a Writer.
+template <typename Io, typename AnyHeader>
+void header_fields(Io& io, AnyHeader& h) {
+  io.field("kernel", kKernelNames, h.kernel);
+  io.field("type", kTypeNames, h.value_type);
+  io.field("method", kMethodNames, h.method);
+  io.field("flags", h.flags);
+  for (const Field& f : kFields) io.field(f.name, h.*f.member);
+  for (int i = 0; i < kShapes; ++i) io.errors(kShapeNames[i], h.count_variance[i]);
 }
 
 }  // namespace
@@ -272,13 +194,7 @@ const char* selector_list() {
 }
 
 bool parse_method(std::string_view name, Method* method) {
-  for (std::size_t i = 0; i < std::size(kMethodNames); ++i) {
-    if (name == kMethodNames[i]) {
-      *method = static_cast<Method>(i);
-      return true;
-    }
-  }
-  return false;
+  return find_name(kMethodNames, name, method);
 }
 
 const char* kernel_name(Kernel kernel) { return kKernelNames[static_cast<int>(kernel)]; }
@@ -289,13 +205,7 @@ const char* kernel_list() {
 }
 
 bool parse_kernel(std::string_view name, Kernel* kernel) {
-  for (std::size_t i = 0; i < std::size(kKernelNames); ++i) {
-    if (name == kKernelNames[i]) {
-      *kernel = static_cast<Kernel>(i);
-      return true;
-    }
-  }
-  return false;
+  return find_name(kKernelNames, name, kernel);
 }
 
 const char* value_type_name(ValueType type) { return kTypeNames[static_cast<int>(type)]; }
@@ -304,7 +214,8 @@ Status to_text(const DensityView& d, std::string* out) {
   try {
     out->clear();
     Writer w(out);
-    write_header(d.header(), w);
+    w.text("kde/2");
+    header_fields(w, d.header());
     w.field("atoms");
     for (int i = 0; i < d.atoms(); ++i) {
       w.text(i == 0 ? "[" : ",");
@@ -320,11 +231,11 @@ Status to_text(const DensityView& d, std::string* out) {
   return Status::success();
 }
 
-void read_errors(Reader& in, const char* name, float (&errors)[kErrorScales]) {
+void Reader::errors(const char* name, float (&errors)[kErrorScales]) {
   std::size_t n = 0;
-  read_list(in, name, kErrorScales,
+  read_list(*this, name, kErrorScales,
             [&errors, &n, name](Reader& r) { errors[n++] = r.number<float>(name); });
-  if (n != kErrorScales) in.fail(name);
+  if (n != kErrorScales) fail(name);
 }
 
 ValueType read_value_type(Reader& in) {
@@ -333,7 +244,10 @@ ValueType read_value_type(Reader& in) {
 
 Status read_text(Reader& in, DensityBytes* density) {
   HistogramText text;
-  text.header = read_header(in);
+  text.header.kind = Kind::one_column;
+  in.skip_space();
+  for (char c : std::string_view("kde/2")) in.expect(c, "kde/2");
+  header_fields(in, text.header);
   read_list(in, "atoms", kMaxBytes / (2 * sizeof(double)), [&text](Reader& r) {
     text.atom_value.push_back(r.number<double>("atoms"));
     r.expect(':', "atoms");
@@ -341,7 +255,10 @@ Status read_text(Reader& in, DensityBytes* density) {
   });
   read_blocks(in, &text);
   if (!in.ok()) return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
-  return store_histogram(text, density);
+  *density = lay_out(text.header, text.atom_value, text.atom_rows, text.blocks, text.bits.words());
+  if (density->size() > kMaxBytes)
+    return Status::error(Code::invalid_format, "density exceeds 16 KB");
+  return validate(density->data(), density->size());
 }
 
 Status from_text(std::string_view text, DensityBytes* density, const Control& control) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/density/format.h"
+#include "core/density/name_list.h"
 #include "core/status.h"
 
 #include <charconv>
@@ -29,6 +30,17 @@ class Writer {
     out_.append(name);
     out_.push_back('=');
   }
+  template <typename T>
+  void field(std::string_view name, const T& x) {
+    field(name);
+    number(x);
+  }
+  template <std::size_t N, typename Enum>
+  void field(std::string_view name, const char* const (&names)[N], Enum x) {
+    field(name);
+    text(names[static_cast<int>(x)]);
+  }
+  // "[x,x,...]", one for each scale.
   void errors(std::string_view name, const float (&errors)[kErrorScales]) {
     field(name);
     const char* separator = "[";
@@ -97,12 +109,23 @@ class Reader {
     while (length < rest_.size() && !is_space(rest_[length]) && rest_[length] != end) ++length;
     const std::string_view w = rest_.substr(0, length);
     rest_.remove_prefix(length);
-    for (std::size_t i = 0; i < N; ++i) {
-      if (w == names[i]) return static_cast<std::uint8_t>(i);
-    }
-    failed_at_ = where;
-    return 0;
+    std::uint8_t found = 0;
+    if (!find_name(names, w, &found)) failed_at_ = where;
+    return found;
   }
+  // The fields of Writer.
+  template <typename T>
+  void field(const char* name, T& x) {
+    field(name);
+    x = number<T>(name);
+  }
+  template <std::size_t N, typename Enum>
+  void field(const char* name, const char* const (&names)[N], Enum& x) {
+    field(name);
+    x = static_cast<Enum>(word(names, name));
+  }
+  void errors(const char* name, float (&errors)[kErrorScales]);
+
   // What follows, up to white space; may be empty.
   std::string_view token() {
     if (!ok()) return {};
@@ -137,8 +160,6 @@ void read_list(Reader& in, const char* name, std::size_t limit, Read read) {
   in.expect(']', name);
 }
 
-// "[x,x,...]", one for each scale.
-void read_errors(Reader& in, const char* name, float (&errors)[kErrorScales]);
 ValueType read_value_type(Reader& in);
 
 // A density of one column from there on. Errors: as from_text() of text.h. May throw
