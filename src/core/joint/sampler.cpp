@@ -13,25 +13,14 @@ constexpr std::int64_t kRowsReserved = 1 << 20;
 
 }  // namespace
 
-JointSampler::JointSampler(const Options& options) : options_(options), random_(options.seed) {
+JointSampler::JointSampler(const Options& options)
+    : options_(options), reservoir_(static_cast<std::uint64_t>(options.sample_rows), options.seed) {
   for (int k = 0; k < options.columns; ++k)
     column_.emplace_back(Sampler::Options{0, options.seed + static_cast<std::uint64_t>(k) + 1});
   // Growing by doubling would copy all of a large sample in one go, which nobody could cancel. What
   // is not used of it is never touched.
   const auto rows = static_cast<std::size_t>(std::min(options.sample_rows, kRowsReserved));
   value_.reserve(rows * static_cast<std::size_t>(options.columns));
-}
-
-void JointSampler::begin_skipping() {
-  w_ = std::exp(std::log(random_.uniform()) / static_cast<double>(options_.sample_rows));
-  next_skip();
-}
-
-void JointSampler::next_skip() {
-  const double skip = std::floor(std::log(random_.uniform()) / std::log1p(-w_));
-  // A skip beyond any table's length never ends.
-  skip_ = skip < 0x1p62 ? static_cast<std::uint64_t>(skip) : std::uint64_t{1} << 62;
-  w_ *= std::exp(std::log(random_.uniform()) / static_cast<double>(options_.sample_rows));
 }
 
 Status JointSampler::add(const double* value, std::uint16_t null) noexcept {
@@ -45,21 +34,14 @@ Status JointSampler::add(const double* value, std::uint16_t null) noexcept {
   }
   ++seen_;
   if (!block_rows_.empty()) ++block_rows_.back();
-  std::size_t at;
+  const std::optional<std::uint64_t> place = reservoir_.place();
+  if (!place) return Status::success();
+  const auto at = static_cast<std::size_t>(*place);
   try {
-    if (held_ < options_.sample_rows) {
-      at = static_cast<std::size_t>(held_++);
-      value_.resize((at + 1) * d);
-      null_.resize(at + 1);
-      row_block_.resize(at + 1);
-      if (held_ == options_.sample_rows) begin_skipping();
-    } else if (skip_ > 0) {
-      --skip_;
-      return Status::success();
-    } else {
-      at = random_.below(static_cast<std::uint64_t>(options_.sample_rows));
-      next_skip();
-    }
+    const auto held = static_cast<std::size_t>(reservoir_.held());
+    value_.resize(held * d);
+    null_.resize(held);
+    row_block_.resize(held);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory while sampling");
   }
@@ -92,7 +74,7 @@ Status JointSampler::finish(JointSample* out, const Control& control) noexcept {
     }
     result.columns = options_.columns;
     result.rows_read = seen_;
-    result.rows = held_;
+    result.rows = static_cast<std::int64_t>(reservoir_.held());
     result.value = std::move(value_);
     result.null = std::move(null_);
     result.row_block = std::move(row_block_);

@@ -1,11 +1,11 @@
-// What a scan of several columns feeds, row by row: a uniform sample of whole rows (reservoir:
-// Algorithm L, K.-H. Li, ACM TOMS 20(4), 1994), the block that each of them lay in, and of every
+// What a scan of several columns feeds, row by row: a uniform sample of whole rows
+// (sampling/reservoir.h), the block that each of them lay in, and of every
 // column what one column's scan feeds (sampling/sampler.h), from which its marginal is made.
 #pragma once
 
 #include "core/control.h"
 #include "core/density/joint_format.h"
-#include "core/random.h"
+#include "core/sampling/reservoir.h"
 #include "core/sampling/sampler.h"
 #include "core/status.h"
 
@@ -56,17 +56,12 @@ class JointSampler {
 
  private:
   Options options_;
-  Random random_;
+  Reservoir reservoir_;
   std::deque<Sampler> column_;
   std::vector<double> value_;
   std::vector<std::uint16_t> null_;
   std::vector<std::uint32_t> row_block_, block_rows_;
-  std::int64_t seen_ = 0, held_ = 0;
-  double w_ = 1;
-  std::uint64_t skip_ = 0;
-
-  void begin_skipping();
-  void next_skip();
+  std::int64_t seen_ = 0;
 };
 
 }  // namespace kde

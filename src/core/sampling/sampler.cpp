@@ -24,36 +24,17 @@ Status out_of_memory() {
 
 Sampler::Sampler(const Options& options)
     : options_(options),
-      random_(options.seed),
-      most_drawn_(
-          static_cast<std::size_t>(options.sample_rows > 0 ? options.sample_rows : kDrawnRows)) {}
-
-void Sampler::begin_skipping() {
-  w_ = std::exp(std::log(random_.uniform()) / static_cast<double>(most_drawn_));
-  next_skip();
-}
-
-void Sampler::next_skip() {
-  const double skip = std::floor(std::log(random_.uniform()) / std::log1p(-w_));
-  // A skip beyond any table's length never ends.
-  skip_ = skip < 0x1p62 ? static_cast<std::uint64_t>(skip) : std::uint64_t{1} << 62;
-  w_ *= std::exp(std::log(random_.uniform()) / static_cast<double>(most_drawn_));
-}
+      reservoir_(
+          static_cast<std::uint64_t>(options.sample_rows > 0 ? options.sample_rows : kDrawnRows),
+          options.seed) {}
 
 void Sampler::draw(double x) {
-  const auto block = static_cast<std::uint32_t>(block_rows_.empty() ? 0 : block_rows_.size() - 1);
-  if (drawn_.size() < most_drawn_) {
-    drawn_.push_back(x);
-    drawn_block_.push_back(block);
-    if (drawn_.size() == most_drawn_) begin_skipping();
-  } else if (skip_ > 0) {
-    --skip_;
-  } else {
-    const std::size_t at = random_.below(most_drawn_);
-    drawn_[at] = x;
-    drawn_block_[at] = block;
-    next_skip();
-  }
+  const std::optional<std::uint64_t> at = reservoir_.place();
+  if (!at) return;
+  drawn_.resize(static_cast<std::size_t>(reservoir_.held()));
+  drawn_block_.resize(drawn_.size());
+  drawn_[*at] = x;
+  drawn_block_[*at] = static_cast<std::uint32_t>(block_rows_.empty() ? 0 : block_rows_.size() - 1);
 }
 
 void Sampler::keep_outermost(double x) {

@@ -2,8 +2,7 @@
 // size (summary/summary.h), unless the caller thins on purpose; beside it are kept
 //
 //   drawn      a uniform sample without replacement, for sums over pairs and for evidence, with the
-//              block that each row lay in. Algorithm L: K.-H. Li, ACM TOMS 20(4), 1994: of a stream
-//              of unknown length with O(n log(N/n)) random numbers
+//              block that each row lay in (reservoir.h)
 //   blocks     how many rows each block had
 //   outermost  where rows are thinned, the least and the greatest of all that were read: of a heavy
 //              tail they make most of the sum
@@ -12,8 +11,8 @@
 #pragma once
 
 #include "core/control.h"
-#include "core/random.h"
 #include "core/sampling/block_variance.h"
+#include "core/sampling/reservoir.h"
 #include "core/status.h"
 #include "core/summary/owned_summary.h"
 
@@ -82,17 +81,12 @@ class Sampler {
  private:
   void keep_outermost(double x);
   void draw(double x);
-  void begin_skipping();
-  void next_skip();
 
   Options options_;
-  Random random_;
+  Reservoir reservoir_;
   SummaryTotals totals_;
   Summary::Specials specials_;
   OwnedSummary summary_;
-  std::size_t most_drawn_;
-  double w_ = 1;
-  std::uint64_t skip_ = 0;
   std::vector<double> drawn_;
   std::vector<std::uint32_t> drawn_block_, block_rows_;
   std::uint32_t rows_before_ = 0;         // rows that are not NULL and came before the first block
