@@ -4,6 +4,7 @@
 #include "core/density/histogram.h"
 #include "core/estimate/atoms.h"
 #include "core/estimate/lattice.h"
+#include "core/fit/described.h"
 #include "core/select/line_bandwidth.h"
 
 #include <algorithm>
@@ -16,8 +17,6 @@ namespace kde {
 
 namespace {
 
-constexpr double kHeap = 4;
-constexpr std::size_t kNeighbours = 10;  // to either side
 constexpr double kMostDouble = std::numeric_limits<double>::max();
 // Up to here the plug-in's sums take fewer instructions pair by pair (make_tied_sums).
 constexpr std::size_t kFewWeighted = 100;
@@ -52,23 +51,9 @@ class Finishing {
                                         (automatic() ? kBounded : 0));
     h.value_type = options_.value_type;
     h.method = automatic() ? Method::plugin : options_.method;
-    h.nulls = s.nulls;
-    h.nans = s.nans;
-    h.negative_infinities = s.negative_infinities;
-    h.positive_infinities = s.positive_infinities;
-    h.rows = t.rows() + s.nans + s.negative_infinities + s.positive_infinities;
     h.sample_rows = t.count();
-    h.known_below = -std::numeric_limits<double>::infinity();
-    h.known_above = std::numeric_limits<double>::infinity();
+    describe_totals(t, s, t.rows() + s.nans + s.negative_infinities + s.positive_infinities, 1, &h);
     if (h.rows > 0) summary_.sampling().describe(&h);
-    // Sums of fractional weights may round to some ulps more than their parts.
-    while (t.count() == 0 && h.finite_rows() > 0) h.rows = std::nextafter(h.rows, 0.0);
-    if (t.count() > 0) {
-      h.min = t.min();
-      h.max = t.max();
-      h.mean = t.mean();
-      h.variance = t.variance();
-    }
   }
 
   // The boundaries of the cells are values that occurred: a lattice that has them all is the
@@ -79,16 +64,7 @@ class Finishing {
     if (options_.lattice_step > 0) {
       found.lattice_step = options_.lattice_step;
     } else {
-      std::vector<WeightedValue> distinct;
-      distinct.reserve(cells_.size());
-      for (const HistogramCell& cell : cells_) {
-        if (distinct.empty() || distinct.back().value < cell.value) {
-          distinct.push_back({cell.value, cell.rows});
-        } else {
-          distinct.back().weight += cell.rows;
-        }
-      }
-      const Lattice lattice = find_lattice(distinct, control_);
+      const Lattice lattice = find_lattice(ends_of(cells_), control_);
       if (!lattice) return;
       found.lattice_step = lattice.step();
       found.lattice_offset = lattice.value(0);
@@ -116,7 +92,7 @@ class Finishing {
 
   // The same without the heaps, values that have rows of their own. Where all values are known they
   // are told as in a sample; else a heap is a point that no cell may be joined to and that has more
-  // than kHeap times the rows of its neighbours' median, which on a lattice are left to it.
+  // than kHeavy times the rows of its neighbours' median, which on a lattice are left to it.
   std::vector<WeightedValue> without_heaps() const {
     const bool lattice = header_.lattice_step > 0;
     std::vector<WeightedValue> all = middles();
@@ -130,17 +106,12 @@ class Finishing {
     }
     std::vector<WeightedValue> out;
     out.reserve(all.size());
-    std::vector<double> near;
     for (std::size_t i = 0; i < all.size(); ++i) {
       WeightedValue v = all[i];
       if (cells_[i].point && v.weight > limit) {
-        near.clear();
-        const std::size_t end = std::min(i + kNeighbours + 1, all.size());
-        for (std::size_t j = i - std::min(i, kNeighbours); j < end; ++j)
-          if (j != i) near.push_back(all[j].weight);
-        const auto middle = near.begin() + static_cast<std::ptrdiff_t>(near.size() / 2);
-        std::nth_element(near.begin(), middle, near.end());
-        if (v.weight > kHeap * *middle) v.weight = lattice ? *middle : 0;
+        const double median =
+            median_beside(i, all.size(), [&all](std::size_t j) { return all[j].weight; });
+        if (v.weight > kHeavy * median) v.weight = lattice ? median : 0;
       }
       if (v.weight > 0) out.push_back(v);
     }

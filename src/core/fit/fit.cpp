@@ -2,6 +2,7 @@
 #include "core/fit/fit.h"
 
 #include "core/density/histogram.h"
+#include "core/fit/described.h"
 #include "core/fit/fit_automatic.h"
 #include "core/kernel/kernel.h"
 #include "core/random.h"
@@ -57,28 +58,13 @@ class Fit {
 
   void write_totals() {
     const double scale = options_.rows_per_row_read;
-    const SummaryTotals& t = sample_.totals;
-    const Summary::Specials& s = sample_.specials;
     Header& h = header_;
     h.kernel = options_.kernel;
     h.flags = static_cast<std::uint8_t>(kFitted | (automatic() ? kBounded : 0) |
                                         (options_.every_row_read ? kEveryRowRead : 0));
     h.value_type = options_.value_type;
-    h.rows = sample_.not_null() * scale;
-    h.nulls = s.nulls * scale;
-    h.nans = s.nans * scale;
-    h.negative_infinities = s.negative_infinities * scale;
-    h.positive_infinities = s.positive_infinities * scale;
     h.sample_rows = sample_.sample_rows();
-    h.known_below = -kInfinity;
-    h.known_above = kInfinity;
-    // Sums of fractions may round to some ulps more than their parts.
-    while (t.count() == 0 && h.finite_rows() > 0) h.rows = std::nextafter(h.rows, 0.0);
-    if (t.count() == 0) return;
-    h.min = t.min();
-    h.max = t.max();
-    h.mean = t.mean();
-    h.variance = t.variance();
+    describe_totals(sample_.totals, sample_.specials, sample_.not_null() * scale, scale, &h);
   }
 
   // The rows that are smoothed, and what they stand for. Not the outermost: where rows were thinned

@@ -5,6 +5,7 @@
 #include "core/estimate/cells.h"
 #include "core/estimate/clumps.h"
 #include "core/estimate/lattice.h"
+#include "core/fit/described.h"
 #include "core/select/line_bandwidth.h"
 #include "core/stopwatch.h"
 
@@ -26,10 +27,6 @@ constexpr double kLeastOccupied = 0.1;
 constexpr double kLeastOccupiedOfAlphabet = 0.15;
 // Powers of ten up to here are exact.
 constexpr double kMostExactScale = 1e15;
-// Of the cells of a summary that joined some, a point is an atom if it has so many times the rows
-// of its neighbours' median.
-constexpr double kHeavy = 4;
-constexpr std::size_t kNeighbours = 10;  // to either side
 
 class AutomaticFit {
  public:
@@ -44,12 +41,7 @@ class AutomaticFit {
 
   Status run(std::vector<HistogramCell>* cells) {
     report_.method = Method::plugin;
-    for (const HistogramCell& c : rows_.cells) {
-      if (distinct_.empty() || distinct_.back().value < c.value)
-        distinct_.push_back({c.value, c.rows});
-      else
-        distinct_.back().weight += c.rows;
-    }
+    distinct_ = ends_of(rows_.cells);
     sampled_share_ = rows_.stand_for > 0 ? std::min(rows_.seen / rows_.stand_for, 1.0) : 1;
     scale();
     lattice_ = find_lattice(distinct_, control_);
@@ -155,17 +147,11 @@ class AutomaticFit {
     std::vector<std::size_t> out;
     if (is_joined()) {
       const double limit = sample_.summary->join_limit();
-      std::vector<double> near;
       for (std::size_t i = 0; i < cells.size(); ++i) {
         if (!cells[i].point || !(cells[i].rows > limit)) continue;
-        near.clear();
-        const std::size_t end = std::min(i + kNeighbours + 1, cells.size());
-        for (std::size_t j = i - std::min(i, kNeighbours); j < end; ++j) {
-          if (j != i) near.push_back(cells[j].rows);
-        }
-        const auto middle = near.begin() + static_cast<std::ptrdiff_t>(near.size() / 2);
-        std::nth_element(near.begin(), middle, near.end());
-        if (cells[i].rows > kHeavy * *middle) out.push_back(i);
+        const double median =
+            median_beside(i, cells.size(), [&cells](std::size_t j) { return cells[j].rows; });
+        if (cells[i].rows > kHeavy * median) out.push_back(i);
       }
       return out;
     }
