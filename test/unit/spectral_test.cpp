@@ -200,8 +200,8 @@ TEST(Spectral, DependsOnNeitherThreadsNorOrder) {
 }
 
 TEST(Spectral, TakesAWeightForSoManyEqualValues) {
-  const std::vector<double> x = {3.5, -1, 0.25, 2, 2.5, 9};
-  const std::vector<double> weights = {1, 4, 2, 1, 7, 3};
+  const std::vector<double> x = {-1, 0.25, 2, 2.5, 3.5, 9};
+  const std::vector<double> weights = {4, 2, 1, 7, 1, 3};
   std::vector<double> written_out;
   for (std::size_t i = 0; i < x.size(); ++i) {
     written_out.insert(written_out.end(), static_cast<std::size_t>(weights[i]), x[i]);

@@ -2,16 +2,16 @@
 #include "core/density/text.h"
 
 #include "core/density/histogram_pack.h"
+#include "core/density/histogram_view.h"
+#include "core/density/joint_text.h"
 #include "core/density/name_list.h"
 #include "core/density/text_fields.h"
-#include "core/density/joint_text.h"
+#include "core/status.h"
 
 #include <array>
+#include <cstdint>
 #include <new>
 #include <span>
-#include "core/density/histogram_view.h"
-#include "core/status.h"
-#include <cstdint>
 #include <vector>
 
 namespace kde {

@@ -11,16 +11,17 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <numbers>
+#include <span>
 #include <vector>
 
+#include "core/status.h"
 #include "core/sums/device.h"
 #include "core/sums/device_retry.h"
+#include "core/sums/finite.h"
+#include "core/sums/gaussian_sums.h"
 #include "core/sums/kernel_sums.h"
 #include "core/sums/ordered_sum.h"
-#include <span>
-#include "core/status.h"
-#include "core/sums/gaussian_sums.h"
-#include <numbers>
 
 namespace kde {
 namespace {
@@ -124,10 +125,6 @@ constexpr std::size_t kPointsAtATime = 4096;
 
 // exp(-z^2/2) = 0 from 38.6 on.
 constexpr double kNoTerm = 64;
-
-bool all_finite(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
-}
 
 double widest(std::span<const double> values) {
   double most = 0;
@@ -334,9 +331,7 @@ Status check(const Engine& engine, std::span<const double> points, int d,
                          "the spectral engine evaluates no estimate at given points");
   }
   if (engine.kind == Engine::Kind::reference || engine.target == 0) return Status::success();
-  const std::vector<SimdTarget> known = simd_targets();
-  if (std::none_of(known.begin(), known.end(),
-                   [&](const SimdTarget& t) { return t.target == engine.target; })) {
+  if (!is_simd_target(engine.target)) {
     return Status::error(Code::invalid_argument,
                          "this processor or build has no such vector instruction set");
   }

@@ -92,7 +92,7 @@ std::vector<double> LineSmoother::transform(std::span<const double> counts) cons
   std::vector<std::complex<double>> frequencies(nodes_);
   forward_.transform_real(grid.data(), frequencies.data());
   std::vector<double> out(nodes_);
-  // kissfft keeps the highest frequency, which is 0 here, beside the lowest. The mirrored grid is
+  // kissfft keeps the highest frequency, which is 0 here, beside the lowest. The reflected grid is
   // even about -1/2: turned there, its transform is real.
   frequencies[0] = frequencies[0].real();
   for (std::size_t k = 0; k < nodes_; ++k)

@@ -1,8 +1,8 @@
 // A Gaussian kernel estimate on a transformed line, on a grid, for many bandwidths of one sample.
 //
 // The sample's cells are put on a grid of `nodes` equal steps of t = T(x) between the ends of the
-// support, each divided between the two nearest nodes so that its mean stays; the grid is mirrored
-// at both ends (reflection: no mass outside; Silverman, Density Estimation, 1986, section 2.10) and
+// support, each divided between the two nearest nodes so that its mean stays; the grid is reflected
+// at both ends (no mass outside; Silverman, Density Estimation, 1986, section 2.10) and
 // smoothed by its cosine transform: coefficient k times exp(-(pi k h)^2 / 2), h in units of the
 // support's width. A transformation makes the bandwidth vary with x, as h / T'(x): narrow where a
 // skewed column is dense, wide in its tail (M. P. Wand, J. S. Marron & D. Ruppert, Transformations

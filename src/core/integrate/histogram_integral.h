@@ -27,8 +27,9 @@ BlockMoments moments_of(const DensityView& d, int b);
 // The smallest finite x with finite_below(x, inclusive) >= rows, but for rounding.
 double finite_quantile(const DensityView& d, double rows);
 
-// Rows per unit of x at x, which is finite: the kernel estimate, where bounded reflected at min and
-// max. Without a bandwidth, and where bounded with one narrower than half a lattice step, that of
+// Rows per unit of x at x, which is finite: the kernel estimate f, where bounded reflected at min
+// and max, f(x) + f(2 min - x) + f(2 max - x) (B. W. Silverman, Density Estimation, 1986, section
+// 2.10). Without a bandwidth, and where bounded with one narrower than half a lattice step, that of
 // the cells; points and atoms then have a density on a lattice only.
 double rows_density(const DensityView& d, double x);
 

@@ -1,4 +1,4 @@
-// Internal to src/core/sums: whether all of many numbers are finite.
+// Whether all of many numbers are finite.
 #pragma once
 
 #include <cstddef>

@@ -74,15 +74,6 @@ bool distinct_values(std::span<const double> x, std::span<const double> weights,
     out.weights.assign(x.size(), 1);
   } else {
     out.weights.assign(weights.begin(), weights.end());
-    if (!std::is_sorted(x.begin(), x.end())) {
-      std::vector<std::pair<double, double>> pairs(x.size());
-      for (std::size_t i = 0; i < x.size(); ++i) pairs[i] = {x[i], weights[i]};
-      std::sort(pairs.begin(), pairs.end());
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        out.x[i] = pairs[i].first;
-        out.weights[i] = pairs[i].second;
-      }
-    }
   }
   merge_equal(&out);
   return true;

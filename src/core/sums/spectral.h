@@ -26,17 +26,16 @@
 // 1.9e-18 n^2 at r = 6, 1.5e-14 n^2 at r = 10; the transform's own rounding is smaller than c_r).
 // In PLUGIN |T|/n^2 is of the order n^(-7/9), 2e-5 at n = 10^6: its functionals are right to 4e-10.
 //
-// The grid. Gaps wider than the widest kernel are cut (gap_layout.h), so M grows with what the
-// sample covers, not with its range; M is a power of two, at most 2^20: 87,381 bandwidths. PLUGIN
-// never needs more below n = 10^8: k points cover at most 10.5 k g, and as k points so spread make
-// sigma large, and g > 1.08 sigma n^(-0.254), they cover at most some 4.8 n^0.503 bandwidths. A
-// bandwidth so narrow that 2^20 nodes cannot hold it is summed directly over the pairs within
-// reach, which are then few; if they are more than 2^24, the status is too_large, and the caller
-// may turn to an exact engine.
+// The grid. Gaps wider than the widest kernel are cut (Circle in spectral.cpp), so M grows with
+// what the sample covers, not with its range; M is a power of two, at most 2^20: 87,381 bandwidths.
+// PLUGIN never needs more below n = 10^8: k points cover at most 10.5 k g, and as k points so
+// spread make sigma large, and g > 1.08 sigma n^(-0.254), they cover at most some 4.8 n^0.503
+// bandwidths. A bandwidth so narrow that 2^20 nodes cannot hold it is summed directly over the
+// pairs within reach, which are then few; if they are more than 2^24, the status is too_large, and
+// the caller may turn to an exact engine.
 //
-// FFT: kissfft's header-only C++ class (Debian: libkissfft-dev; BSD-3-Clause), in double. It is
-// tiny, maintained and links nothing. Considered: FFTW (GPL), Eigen's unsupported FFT (the same
-// code, under an interface that may change), pocketfft (not packaged).
+// FFT: kissfft's header-only C++ class (Debian: libkissfft-dev; BSD-3-Clause), in double. It
+// links nothing.
 #pragma once
 
 #include <memory>
@@ -48,8 +47,9 @@
 
 namespace kde {
 
-// x: n >= 2 finite values, in any order, copied. weights: as many, > 0 and finite, or none for
-// ones. A weight stands for so many equal values: the sums are those of the sample written out,
+// x: n >= 2 finite values, copied. weights: none for ones, and the values are in any order; or as
+// many, > 0 and finite, and the values ascend. A weight stands for so many equal values: the sums
+// are those of the sample written out,
 //   sum_{i<j} = [sum_ij w_i w_j K((x_i - x_j)/g) - sum_i w_i K(0)] / 2.
 // `derivative` takes r = 0, 2, 4, 6, 8, 10 (sqrt(2 pi) times r = 0 is the sum of
 // exp(-(x_i - x_j)^2/(2 g^2)) that least-squares cross-validation needs). The same bits for any
