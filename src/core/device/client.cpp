@@ -4,25 +4,26 @@
 // the service is told, and has a beat more to say so itself before it is hung up on.
 #include "core/device/client.h"
 
-#include <algorithm>
-#include <cmath>
-#include <new>
-#include <utility>
-
-#include "core/sums/device.h"
-#include "core/sums/device_choice.h"
-#include "core/device/connection.h"
-#include "core/sums/device_retry.h"
-#include "core/stopwatch.h"
-#include <span>
-#include "core/control.h"
-#include "core/device/descriptor.h"
-#include "core/status.h"
 #include <fcntl.h>
 #include <sys/mman.h>
+
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "core/control.h"
+#include "core/device/connection.h"
+#include "core/device/descriptor.h"
+#include "core/status.h"
+#include "core/stopwatch.h"
+#include "core/sums/device.h"
+#include "core/sums/device_choice.h"
+#include "core/sums/device_retry.h"
 
 namespace kde {
 namespace {

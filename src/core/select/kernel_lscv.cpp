@@ -1,22 +1,22 @@
 // The sums of kernel_lscv.h by window moments, and the search.
 #include "core/select/kernel_lscv.h"
 
+#include "core/control.h"
 #include "core/kernel/kernel.h"
 #include "core/select/line_summary.h"
+#include "core/status.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <new>
 #include <numbers>
-#include <vector>
-#include "core/control.h"
-#include "core/status.h"
-#include <array>
-#include <cstddef>
 #include <span>
+#include <vector>
 
 namespace kde {
 
