@@ -9,12 +9,7 @@
 
 namespace kde {
 
-namespace {
-
 using kernel_forms::with_compact;
-using std::numbers::pi;
-
-}  // namespace
 
 double kernel_pdf(Kernel kernel, double u) {
   if (!is_compact(kernel)) return normal_pdf(u);
@@ -23,37 +18,13 @@ double kernel_pdf(Kernel kernel, double u) {
 }
 
 double kernel_roughness(Kernel kernel) {
-  switch (kernel) {
-    case Kernel::epanechnikov:
-      return 3.0 / 5;
-    case Kernel::biweight:
-      return 5.0 / 7;
-    case Kernel::triangular:
-      return 2.0 / 3;
-    case Kernel::uniform:
-      return 1.0 / 2;
-    case Kernel::cosine:
-      return pi * pi / 16;
-    default:
-      return 1 / std::sqrt(4 * pi);
-  }
+  if (!is_compact(kernel)) return 1 / std::sqrt(4 * std::numbers::pi);
+  return with_compact(kernel, [](auto form) { return form.kRoughness; });
 }
 
 double kernel_variance(Kernel kernel) {
-  switch (kernel) {
-    case Kernel::epanechnikov:
-      return 1.0 / 5;
-    case Kernel::biweight:
-      return 1.0 / 7;
-    case Kernel::triangular:
-      return 1.0 / 6;
-    case Kernel::uniform:
-      return 1.0 / 3;
-    case Kernel::cosine:
-      return 1 - 8 / (pi * pi);
-    default:
-      return 1;
-  }
+  if (!is_compact(kernel)) return 1;
+  return with_compact(kernel, [](auto form) { return form.kVariance; });
 }
 
 double canonical_bandwidth(Kernel kernel) {

@@ -22,9 +22,10 @@
 
 namespace kde::kernel_forms {
 
-// All functions: u in [-1, 1].
+// All functions: u in [-1, 1]. Constants: as of kernel.h.
 
 struct Epanechnikov {
+  static constexpr double kRoughness = 3.0 / 5, kVariance = 1.0 / 5;
   static double pdf(double u) { return 0.75 * (1 - u * u); }
   static double cdf(double u) { return 0.25 * (1 + u) * (1 + u) * (2 - u); }
   static double first(double u) { return -0.1875 * (1 - u * u) * (1 - u * u); }
@@ -32,6 +33,7 @@ struct Epanechnikov {
 };
 
 struct Biweight {
+  static constexpr double kRoughness = 5.0 / 7, kVariance = 1.0 / 7;
   static double pdf(double u) { return 0.9375 * (1 - u * u) * (1 - u * u); }
   static double cdf(double u) {
     return (1 + u) * (1 + u) * (1 + u) * (u * (3 * u - 9) + 8) * 0.0625;
@@ -47,6 +49,7 @@ struct Biweight {
 };
 
 struct Triangular {
+  static constexpr double kRoughness = 2.0 / 3, kVariance = 1.0 / 6;
   static double pdf(double u) { return 1 - std::fabs(u); }
   static double cdf(double u) {
     const double below = 0.5 * (1 - std::fabs(u)) * (1 - std::fabs(u));
@@ -57,6 +60,7 @@ struct Triangular {
 };
 
 struct Uniform {
+  static constexpr double kRoughness = 1.0 / 2, kVariance = 1.0 / 3;
   static double pdf(double) { return 0.5; }
   static double cdf(double u) { return 0.5 * (1 + u); }
   static double first(double u) { return 0.25 * (u * u - 1); }
@@ -64,6 +68,8 @@ struct Uniform {
 };
 
 struct Cosine {
+  static constexpr double kRoughness = std::numbers::pi * std::numbers::pi / 16;
+  static constexpr double kVariance = 1 - 8 / (std::numbers::pi * std::numbers::pi);
   static constexpr double kHalfPi = std::numbers::pi / 2;
   static double pdf(double u) { return 0.5 * kHalfPi * std::cos(kHalfPi * u); }
   static double cdf(double u) { return 0.5 * (1 + std::sin(kHalfPi * u)); }
