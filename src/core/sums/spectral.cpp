@@ -50,8 +50,9 @@ struct Distinct {
 void merge_equal(Distinct* sample) {
   std::vector<double>& x = sample->x;
   std::vector<double>& weights = sample->weights;
-  std::size_t kept = 0;
-  for (std::size_t i = 1; i < x.size(); ++i) {
+  auto kept = static_cast<std::size_t>(std::adjacent_find(x.begin(), x.end()) - x.begin());
+  if (kept == x.size()) return;
+  for (std::size_t i = kept + 1; i < x.size(); ++i) {
     if (x[i] == x[kept]) {
       weights[kept] += weights[i];
     } else {
@@ -122,22 +123,25 @@ Status spread(std::span<const double> x, std::span<const double> weights, const 
   constexpr std::size_t kPointsPerPoll = std::size_t{1} << 18;  // a few milliseconds
   const SplinePieces pieces = spline_pieces();
   const double inverse = 1 / circle.step;
+  const double widest = circle.gap + 1;
   double moments[kSplineOrder] = {};
   std::int64_t begin = 0;    // of the stretch
   std::int64_t current = 0;  // cell
   double origin = x[0];
   const auto put = [&] {
-    for (std::size_t j = 0; j < kSplineOrder; ++j) {
+    auto node = static_cast<std::size_t>(current);
+    for (const auto& piece : pieces.node) {
       double value = 0;
-      for (int q = 0; q < kSplineOrder; ++q) value += pieces.node[j][q] * moments[q];
-      grid[(static_cast<std::size_t>(current) + j) % grid.size()] += value;
+      for (int q = 0; q < kSplineOrder; ++q) value += piece[q] * moments[q];
+      grid[node] += value;
+      if (++node == grid.size()) node = 0;
     }
     std::fill(std::begin(moments), std::end(moments), 0.0);
   };
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (i % kPointsPerPoll == 0 && control.stop_requested())
       return Status::error(Code::cancelled, "cancelled");
-    if (i > 0 && circle.parts(x[i - 1], x[i])) {
+    if (i > 0 && (x[i] - x[i - 1]) * inverse > widest) {
       begin = current + 1 + static_cast<std::int64_t>(circle.gap);
       origin = x[i];
     }
@@ -148,10 +152,14 @@ Status spread(std::span<const double> x, std::span<const double> weights, const 
       current = begin + whole;
     }
     const double tau = position - static_cast<double>(whole) - 0.5;
-    double term = weights[i];
-    for (double& moment : moments) {
-      moment += term;
-      term *= tau;
+    // Two powers at a time: a processor has vectors of that length at least.
+    static_assert(kSplineOrder % 2 == 0);
+    double terms[] = {weights[i], weights[i] * tau};
+    for (int q = 0; q < kSplineOrder; q += 2) {
+      for (int k = 0; k < 2; ++k) {
+        moments[q + k] += terms[k];
+        terms[k] *= tau * tau;
+      }
     }
   }
   put();
