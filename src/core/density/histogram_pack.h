@@ -22,7 +22,6 @@ struct Rounding {
   double width = 0;       // a value moves by at most this share of a cell's width
 };
 
-// What is to be packed, and how.
 // Appends fields of up to 63 bits from the least significant bit on.
 class BitWriter {
  public:
@@ -52,6 +51,7 @@ DensityBytes lay_out(Header header, std::span<const double> atom_value,
                      std::span<const double> atom_rows, std::span<const HistogramBlock> blocks,
                      std::span<const std::uint64_t> words);
 
+// What is to be packed, and how.
 class HistogramPacking {
  public:
   // max: Header::max, for which keys beyond it stand.

@@ -41,7 +41,7 @@ struct End {
     if ((h.flags & kEveryRowRead) == 0) return false;
     if (!std::isfinite(x)) return true;
     if ((h.flags & kBounded) == 0) return false;
-    // As many are below x as below a lower end that takes it in.
+    // A lower end that takes x in and an upper one that does not have the same rows below them.
     return inclusive != upper ? x <= h.min || x > h.max : x < h.min || x >= h.max;
   }
 
