@@ -171,6 +171,7 @@ class Estimate {
   // out += sum of the terms of these points, each as the formula is printed.
   Status add_terms(const std::vector<std::size_t>& which) {
     std::size_t terms = kTermsBetweenPolls;  // so that the first polls
+    double z[kMaxDimensions] = {};
     for (std::size_t k = 0; k < out_.size(); ++k) {
       double sum = 0;
       for (const std::size_t i : which) {
@@ -179,7 +180,6 @@ class Estimate {
           if (control_.stop_requested()) return cancelled();
           terms = 0;
         }
-        double z[kMaxDimensions];
         if (!frame_.whiten(&at_[k * d_], &points_[i * d_], kNoTerm, z)) continue;
         double s = 0;
         for (std::size_t l = 0; l < d_; ++l) s += z[l] * z[l];

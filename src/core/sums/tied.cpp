@@ -80,9 +80,9 @@ std::unique_ptr<PairSums> make_tied_sums(const std::vector<double>& sorted, std:
   return make_tied_sums(std::move(values), std::move(counts), target, control);
 }
 
-std::unique_ptr<PairSums> make_tied_sums(std::vector<double> values, std::vector<double> counts,
+std::unique_ptr<PairSums> make_tied_sums(std::vector<double> values, std::vector<double> weights,
                                          std::int64_t target, const Control& control) {
-  return std::make_unique<TiedSums>(std::move(values), std::move(counts), target, control);
+  return std::make_unique<TiedSums>(std::move(values), std::move(weights), target, control);
 }
 
 }  // namespace kde
