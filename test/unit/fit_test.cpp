@@ -12,6 +12,7 @@
 
 #include "answers.h"
 #include "core/density/text.h"
+#include "core/integrate/interval.h"
 #include "core/kernel/kernel.h"
 #include "distinct.h"
 #include "fitted.h"
@@ -393,6 +394,48 @@ TEST(FitColumn, TotalsAndRowsScale) {
   EXPECT_EQ(f.view().header().flags & kEveryRowRead, 0);
   EXPECT_EQ(f.report.method, Method::plugin);
   EXPECT_EQ(f.report.sample_rows, 400);
+}
+
+// Of 40,000 whole numbers the even ones come 10 times each, the odd ones hardly. They share cells,
+// which know of each no more than the mean: what is asked of a row's own number is twice that. Its
+// interval must say so, and that of as many numbers that come alike must not.
+TEST(FitColumn, PointsOfACellThatDiffer) {
+  constexpr int kValues = 20000, kEach = 10, kAsked = 400;
+  for (const bool even : {true, false}) {
+    Random random(17);
+    std::vector<double> table;
+    for (int i = 0; i < kValues * kEach; ++i) {
+      const auto at = static_cast<double>(random.below(even ? kValues : 2 * kValues));
+      table.push_back(even ? 2 * at + (random.below(100) < 3 ? 1 : 0) : at);
+    }
+    std::vector<double> read;
+    for (const double x : table) {
+      if (random.below(2) == 0) read.push_back(x);
+    }
+    FitOptions options;
+    options.rows_per_row_read =
+        static_cast<double>(table.size()) / static_cast<double>(read.size());
+    options.share_of_blocks = 1 / options.rows_per_row_read;
+    const Fitted f = fit(sample_of(read), options);
+    ASSERT_GT(f.view().header().lattice_step, 0);
+    std::sort(table.begin(), table.end());
+    int held = 0;
+    double width = 0;
+    for (int i = 0; i < kAsked; ++i) {
+      const double x = table[random.below(table.size())];
+      const auto [low, high] = std::equal_range(table.begin(), table.end(), x);
+      const Interval of = count_interval(f.view(), range(x, x), {});
+      held += of.lower <= static_cast<double>(high - low) &&
+              static_cast<double>(high - low) <= of.upper;
+      width += (of.upper - of.lower) / kAsked;
+    }
+    // 95 % of 400, less three standard deviations of 1.1 %.
+    EXPECT_GE(held, kAsked * 0.91) << even;
+    // Of 5 rows of which half were read 1.96 sqrt(5) to either side.
+    if (!even) {
+      EXPECT_LT(width, 2 * 2 * 1.96 * std::sqrt(5.0));
+    }
+  }
 }
 
 // What marks an unknown number, or lies far out, is not spread over the void before it.
