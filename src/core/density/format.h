@@ -20,6 +20,7 @@ namespace kde {
 inline constexpr std::uint8_t kFormatVersion = 2;
 inline constexpr std::size_t kMaxBytes = 16384;
 
+// 1 was the form of densities of one column up to version 0.2.0.
 enum class Kind : std::uint8_t {
   one_column = 2,  // histogram.h
   joint = 3,       // density/joint_format.h

@@ -472,6 +472,8 @@ namespace {
 // Rows side by side lie at distances that differ, by chance, 64 times where they are two (one pair
 // in 30), and hardly ever where they are more: of three rows one in 10,000.
 constexpr double kDenseRows = 3;
+// Cells looked at for that: of weights far below 1 no number of cells may come to so many rows.
+constexpr std::size_t kDenseCells = 3;
 
 struct Stretch {
   double width, rows;
@@ -500,10 +502,12 @@ bool Summary::try_compact(double depth, double tail_rows, double contrast) {
       const Stretch after = {c.value[i] / 2 - c.value[last] / 2, next};
       // What lies beyond may be needed to tell how dense it is.
       Stretch dense_before = before, dense_after = after;
-      for (std::size_t j = last - 1; j > 0 && dense_before.rows < kDenseRows; --j)
+      for (std::size_t j = last - 1;
+           j > 0 && last - j < kDenseCells && dense_before.rows < kDenseRows; --j)
         dense_before = {c.value[last] / 2 - c.value[j - 1] / 2,
                         dense_before.rows + std::fabs(c.rows[j])};
-      for (std::size_t j = i + 1; j < c.size && dense_after.rows < kDenseRows; ++j)
+      for (std::size_t j = i + 1;
+           j < std::min(c.size, i + kDenseCells) && dense_after.rows < kDenseRows; ++j)
         dense_after = {c.value[j] / 2 - c.value[last] / 2, dense_after.rows + std::fabs(c.rows[j])};
       join = !after.is_void_beside(dense_before, contrast) &&
              !before.is_void_beside(dense_after, contrast);
