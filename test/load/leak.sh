@@ -36,15 +36,18 @@ fits_script() {
 # Of n calls, more in contexts: 64 kB (a block or two of system caches) and n / 100 bytes for answers,
 # so that one chunk of the allocator, 24 bytes or more, leaked in 2,400 calls shows; 12 n for fits, one
 # chunk in two. The process's own memory moves by what malloc keeps: 1 MB, and n / 10 bytes for answers,
-# 200 n for fits (a sample of 100 values leaked would be 800 n).
+# 200 n for fits (a sample of 100 values leaked would be 800 n). What is remembered of stale densities:
+# a thousand entries of 700 bytes at most, 1 MB by the allocator's powers of two.
 judge_memory() {  # what calls bound-of-contexts bound-of-process file
   local first last
-  first=$(sed -n 1p "$5") last=$(sed -n 2p "$5")
-  [ -n "$last" ] || die "$1: the session ended early"
-  printf '%-34s %s -> %s bytes in contexts, %s -> %s of the process\n' "$1" "${first%%|*}" "${last%%|*}" \
-    "${first##*|}" "${last##*|}"
-  verdict "$1: bytes more in contexts after $2" $((${last%%|*} - ${first%%|*})) "$3"
-  verdict "$1: bytes more of the process after $2" $((${last##*|} - ${first##*|})) "$4"
+  IFS='|' read -ra first <<<"$(sed -n 1p "$5")"
+  IFS='|' read -ra last <<<"$(sed -n 2p "$5")"
+  [ "${#last[@]}" = 3 ] || die "$1: the session ended early"
+  printf '%-34s %s -> %s bytes in contexts, %s -> %s of staleness, %s -> %s of the process\n' "$1" \
+    "${first[0]}" "${last[0]}" "${first[1]}" "${last[1]}" "${first[2]}" "${last[2]}"
+  verdict "$1: bytes more in contexts after $2" $((last[0] - first[0])) "$3"
+  verdict "$1: bytes for staleness" $((first[1] > last[1] ? first[1] : last[1])) 1048576
+  verdict "$1: bytes more of the process after $2" $((last[2] - first[2])) "$4"
 }
 
 run_leak() {

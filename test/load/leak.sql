@@ -1,8 +1,10 @@
 -- What leak.sh measures with: a backend's memory, answers inside a function, fits that are dropped.
+-- What a session remembers of stale densities grows to a thousand entries, is emptied and grows again: apart.
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
 CREATE FUNCTION load.memory() RETURNS text LANGUAGE sql AS $$
-  SELECT format('%s|%s', (SELECT sum(total_bytes) FROM pg_backend_memory_contexts),
+  SELECT format('%s|%s|%s', (SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name <> 'kde_aqp staleness'),
+    (SELECT coalesce(sum(total_bytes), 0) FROM pg_backend_memory_contexts WHERE name = 'kde_aqp staleness'),
     1024 * substring(pg_read_file('/proc/' || pg_backend_pid() || '/status') FROM 'RssAnon:\s*(\d+)')::bigint)
 $$;
 -- Each kind in turn; the names are looked up anew by every statement.

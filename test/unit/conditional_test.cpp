@@ -32,10 +32,10 @@ Regression regression(const JointView& d, int target, int on, double x) {
   for (std::size_t i = 0; i < d.header().points; ++i) {
     const std::size_t b = i / kJointBlock;
     const int at = static_cast<int>(i % kJointBlock);
-    const double t = d.coordinates(b, on)[at];
-    if (std::fabs(d.coordinates(b, target)[at]) > kFarthest || std::fabs(t - t0) > 30) continue;
+    const double t = d.coordinate(b, on, at);
+    if (std::fabs(d.coordinate(b, target, at)) > kFarthest || std::fabs(t - t0) > 30) continue;
     const double rows =
-        d.header().own_rows + (d.has_weights() ? d.weights(b)[at] : d.equal_weight());
+        d.header().own_rows + (d.has_weights() ? d.weight(b, at) : d.equal_weight());
     w.push_back(rows * std::exp(-(t - t0) * (t - t0) / 2));
     u.push_back(t - t0);
     y.push_back(d.value(b, target, at));

@@ -31,7 +31,7 @@ inline double landmark(const JointView& d, int k, Random* random) {
     case 4:
       return h.min + (h.max - h.min) * random->uniform();
     default:
-      return std::fabs(d.coordinates(block, k)[i]) <= kFarthest ? d.value(block, k, i) : h.mean;
+      return std::fabs(d.coordinate(block, k, i)) <= kFarthest ? d.value(block, k, i) : h.mean;
   }
 }
 

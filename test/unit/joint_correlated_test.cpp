@@ -109,7 +109,7 @@ class Draws {
     const double w = normal();
     for (int k = 0; k < d_.columns(); ++k) {
       const auto l = load_[static_cast<std::size_t>(k)];
-      const double at = d_.coordinates(i / kJointBlock, k)[i % kJointBlock];
+      const double at = d_.coordinate(i / kJointBlock, k, i % kJointBlock);
       t[k] = at + l * w + std::sqrt(1 - l * l) * normal();
     }
   }

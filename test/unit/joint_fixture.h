@@ -63,7 +63,9 @@ inline JointParts parts(int columns, std::size_t n, Axes axes, std::uint64_t see
     c.value_center = scores ? 3 : c.center;
     c.value_unit = scores ? 0.5 : c.bandwidth;
     if (scores) c.flags = kNormalScores;
+    if (scores) c.value_bytes = 4;
     if (lattice) c.flags |= kLatticeValues;
+    if (lattice) c.value_bytes = static_cast<std::uint8_t>(2 + k / 3 % 3);
     p.column.push_back(c);
     p.heavy.emplace_back();
     if (scores && k % 4 == 1) p.heavy.back() = {-1.5, 0, 40};

@@ -222,8 +222,8 @@ TEST(JointIntegrate, AgreesWithQuadratureOfTheDensity) {
   std::vector<double> y;
   for (std::size_t b = 0; b < view.blocks(); ++b) {
     for (std::size_t i = 0; i < kJointBlock && b * kJointBlock + i < 120; ++i) {
-      x.push_back(view.column(0).center + h[0] * view.coordinates(b, 0)[i]);
-      y.push_back(view.column(1).center + h[1] * view.coordinates(b, 1)[i]);
+      x.push_back(view.column(0).center + h[0] * view.coordinate(b, 0, i));
+      y.push_back(view.column(1).center + h[1] * view.coordinate(b, 1, i));
     }
   }
   const double boxes[][4] = {{8, 13, 9, 12}, {10, 10.3, 5, 15}, {14, 19, 10, 13}};
@@ -327,9 +327,9 @@ TEST(JointIntegrate, AgreesWithDrawsInFiveColumns) {
     for (int k = 0; k < kColumns; k += 2) {
       const double radius = std::sqrt(-2 * std::log(random.uniform()));
       const double angle = 2 * std::numbers::pi * random.uniform();
-      z[k] = kH * (view.coordinates(b, k)[at] + radius * std::cos(angle));
+      z[k] = kH * (view.coordinate(b, k, at) + radius * std::cos(angle));
       if (k + 1 < kColumns)
-        z[k + 1] = kH * (view.coordinates(b, k + 1)[at] + radius * std::sin(angle));
+        z[k + 1] = kH * (view.coordinate(b, k + 1, at) + radius * std::sin(angle));
     }
     for (std::size_t j = 0; j < boxes.size(); ++j) {
       bool in = true;

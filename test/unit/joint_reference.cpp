@@ -42,7 +42,7 @@ void correlated_point_reference(const BoxPlan& plan, std::size_t b, int i, doubl
   double upper[2] = {};
   for (int j = 0; j < std::min(c.sides, 2); ++j) {
     const AxisRange& range = plan.range[c.side[j]];
-    const double t = plan.density->coordinates(b, plan.column[c.side[j]])[i];
+    const double t = plan.density->coordinate(b, plan.column[c.side[j]], i);
     lower[j] = range.kernel_lower - t;
     upper[j] = range.kernel_upper - t;
   }
@@ -55,7 +55,7 @@ Point point_of(const BoxPlan& plan, std::size_t b, int i) {
   Point p;
   for (int k = 0; k < plan.sides; ++k) {
     const AxisRange& r = plan.range[k];
-    const float at = plan.density->coordinates(b, plan.column[k])[i];
+    const float at = plan.density->coordinate(b, plan.column[k], i);
     const double t = at;
     const double share = normal_between(r.kernel_lower - t, r.kernel_upper - t);
     p.kernel *= share;
@@ -80,13 +80,13 @@ Point point_of(const BoxPlan& plan, std::size_t b, int i) {
 // The target's raw value.
 double raw_of(const BoxPlan& plan, std::size_t b, int i, const Point& p) {
   const JointView& d = *plan.density;
-  const double t = d.coordinates(b, plan.target)[i];
+  const double t = d.coordinate(b, plan.target, i);
   switch (plan.value) {
     case RawValue::coordinate:
       if (!has_pull(plan)) return t;
       return std::clamp(p.own_share > 1e-12 ? t + p.first / p.own_share : t, p.lower, p.upper);
     case RawValue::lattice:
-      return d.raw_values(b, plan.target)[i];
+      return d.raw_value(b, plan.target, i);
     default:
       return (d.value(b, plan.target, i) - plan.raw_origin) / plan.raw_unit;
   }
@@ -95,13 +95,13 @@ double raw_of(const BoxPlan& plan, std::size_t b, int i, const Point& p) {
 void add_point(const BoxPlan& plan, std::size_t b, int i, BoxSums* sums) {
   const JointView& d = *plan.density;
   const Point p = point_of(plan, b, i);
-  const double weight = d.has_weights() ? d.weights(b)[i] : d.equal_weight();
+  const double weight = d.has_weights() ? d.weight(b, i) : d.equal_weight();
   const double rows = weight * p.kernel + (p.member ? d.header().own_rows : 0);
   sums->rows += rows;
   sums->squares += rows * rows;
   sums->visited += 1;
   if (plan.value == RawValue::none) return;
-  const float t = d.coordinates(b, plan.target)[i];
+  const float t = d.coordinate(b, plan.target, i);
   if (t == kNotANumber) sums->nans += rows;
   if (t == kNegativeInfinity) sums->negative_infinities += rows;
   if (t == kPositiveInfinity) sums->positive_infinities += rows;

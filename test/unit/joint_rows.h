@@ -99,6 +99,7 @@ inline Density scores(const std::vector<Column>& columns, double h, double own_r
     JointColumn c{};
     c.value_type = ValueType::float8;
     c.flags = kNormalScores;
+    c.value_bytes = 4;
     c.bandwidth = h;
     c.value_center = m->mean;
     c.value_unit = m->variance > 0 ? std::sqrt(m->variance) : 1;

@@ -87,7 +87,7 @@ TEST(JointText, ReadsAsDocumented) {
           "kde/2 kind=joint method=lscv_matrix flags=3 points=100 rows=300 "
           "sample_rows=100 own_rows=0 sampling_variance=0.75 reading_variance=0 rows_variance=0 "
           "count_error=[0,0,0,0,0,0,0,0] mean_error=[0,0,0,0,0,0,0,0] columns=2 "
-          "column=1 type=double_precision flags=0 center=0 bandwidth=2 "
+          "column=1 type=double_precision flags=0 value_bytes=0 center=0 bandwidth=2 "
           "value_center=0 value_unit=2 heavy=[] marginal=(kde/2 kernel=gaussian ",
           0),
       0u)

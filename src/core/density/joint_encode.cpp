@@ -8,8 +8,11 @@
 #include "core/density/joint_format.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <limits>
 #include <new>
 
 namespace kde {
@@ -77,22 +80,141 @@ Status check_parts(const JointParts& parts) {
   return Status::success();
 }
 
-// Points in that order; the last block's filling stays as it is.
-void write_points(const JointParts& parts, const std::vector<std::size_t>& order, float* coordinate,
-                  float* weight, std::int32_t* value) {
+// A block's numbers of four bytes as stored.
+struct BlockNumbers {
+  float coordinate[kMaxColumns][kJointBlock];
+  float weight[kJointBlock];
+  std::int32_t value[kMaxColumns][kJointBlock];
+};
+
+// Points order[begin ...); the last block's filling.
+void gather_block(const JointParts& parts, std::span<const std::size_t> order, std::size_t begin,
+                  BlockNumbers* block) {
   const std::size_t columns = parts.column.size();
-  for (std::size_t p = 0; p < order.size(); ++p) {
-    const std::size_t block = p / kJointBlock;
-    const std::size_t i = p % kJointBlock;
+  for (std::size_t i = 0; i < kJointBlock; ++i) {
+    const bool filling = begin + i >= order.size();
+    const std::size_t point = filling ? 0 : order[begin + i];
     for (std::size_t k = 0; k < columns; ++k) {
-      const std::size_t at = (block * columns + k) * kJointBlock + i;
-      const std::size_t from = order[p] * columns + k;
-      coordinate[at] = parts.coordinate[from];
-      if (!parts.value.empty() && is_finite_coordinate(coordinate[at]))
-        value[at] = parts.value[from];
+      const std::size_t from = point * columns + k;
+      const float t = filling ? kNowhere : parts.coordinate[from];
+      block->coordinate[k][i] = t;
+      block->value[k][i] = parts.value.empty() || !is_finite_coordinate(t) ? 0 : parts.value[from];
     }
-    if (!parts.weight.empty()) weight[p] = parts.weight[order[p]];
+    block->weight[i] = filling || parts.weight.empty() ? 0 : parts.weight[point];
   }
+}
+
+class WordWriter {
+ public:
+  explicit WordWriter(std::uint32_t* out) : out_(out) {}
+
+  void copy(const float (&numbers)[kJointBlock]) {
+    std::memcpy(out_, numbers, sizeof numbers);
+    out_ += kJointBlock;
+  }
+  void number(float x) { *out_++ = std::bit_cast<std::uint32_t>(x); }
+  // n to a word, of which each has the lowest 32/n bits.
+  template <int n>
+  void pack(const std::uint32_t (&code)[kJointBlock]) {
+    constexpr int kWords = kJointBlock / n;
+    for (int i = 0; i < kWords; ++i) {
+      std::uint32_t word = 0;
+      for (int part = 0; part < n; ++part) word |= code[i + part * kWords] << (32 / n * part);
+      *out_++ = word;
+    }
+  }
+
+ private:
+  std::uint32_t* out_;
+};
+
+// base + step code reaches from the least to the greatest finite coordinate, and not beyond.
+void pack_coordinates(const float (&t)[kJointBlock], WordWriter* out) {
+  float base = std::numeric_limits<float>::infinity();
+  float greatest = -base;
+  for (const float x : t) {
+    if (!is_finite_coordinate(x)) continue;
+    base = std::min(base, x);
+    greatest = std::max(greatest, x);
+  }
+  if (base > greatest) base = greatest = 0;
+  constexpr auto kMost = static_cast<float>(kFirstSpecial - 1);
+  float step = (greatest - base) / kMost;
+  while (base + step * kMost > greatest) step = std::nextafter(step, 0.0F);
+  std::uint32_t code[kJointBlock];
+  for (int i = 0; i < kJointBlock; ++i) {
+    if (is_finite_coordinate(t[i])) {
+      const double steps = step > 0 ? (double{t[i]} - base) / step : 0;
+      code[i] = static_cast<std::uint32_t>(std::lround(std::min(steps, double{kMost})));
+    } else {
+      const auto* const special = std::find(std::begin(kSpecial), std::end(kSpecial), t[i]);
+      code[i] = kFirstSpecial + static_cast<std::uint32_t>(special - std::begin(kSpecial));
+    }
+  }
+  out->number(base);
+  out->number(step);
+  out->pack<2>(code);
+}
+
+// What rounding leaves of one weight the next one has: so they add up.
+void pack_weights(const float (&weight)[kJointBlock], WordWriter* out) {
+  constexpr float kMost = 0xffff;
+  const float unit = *std::max_element(weight, weight + kJointBlock) / kMost;
+  std::uint32_t code[kJointBlock];
+  float rest = 0;
+  for (int i = 0; i < kJointBlock; ++i) {
+    code[i] = 0;
+    if (!(weight[i] > 0 && unit > 0)) continue;
+    const float units = weight[i] / unit + rest;
+    code[i] = static_cast<std::uint32_t>(std::lround(std::clamp(units, 0.0F, kMost)));
+    rest = units - static_cast<float>(code[i]);
+  }
+  out->number(unit);
+  out->pack<2>(code);
+}
+
+void pack_values(const JointColumn& column, const Header& marginal,
+                 const std::int32_t (&value)[kJointBlock], const float (&t)[kJointBlock],
+                 WordWriter* out) {
+  const std::int64_t origin = packed_origin(column, marginal);
+  const std::int64_t most = most_packed(column.value_bytes);
+  const bool lattice = (column.flags & kLatticeValues) != 0;
+  const unsigned unused = 32 - 8 * column.value_bytes;
+  std::uint32_t upper[kJointBlock];
+  std::uint32_t lower[kJointBlock];
+  for (int i = 0; i < kJointBlock; ++i) {
+    auto bits = static_cast<std::uint32_t>(value[i]);
+    if (lattice) {
+      const std::int64_t k = is_finite_coordinate(t[i]) ? value[i] - origin : 0;
+      bits = static_cast<std::uint32_t>(std::clamp(k, -most, most)) << unused;
+    } else if (unused > 0) {
+      bits += 0x80;  // rounded, as by raw_number()
+    }
+    upper[i] = bits >> 16;
+    lower[i] = (bits & 0xffff) >> unused;
+  }
+  out->pack<2>(upper);
+  if (column.value_bytes == 3) out->pack<4>(lower);
+  if (column.value_bytes == 4) out->pack<2>(lower);
+}
+
+void write_block(const BlockNumbers& numbers, std::size_t b, const JointView& d) {
+  const auto writer = [](const std::uint32_t* words) {
+    return WordWriter(const_cast<std::uint32_t*>(words));
+  };
+  for (int k = 0; k < d.columns(); ++k) {
+    WordWriter coordinates = writer(d.coordinate_words(b, k));
+    if (!d.has_values()) {
+      coordinates.copy(numbers.coordinate[k]);
+      continue;
+    }
+    pack_coordinates(numbers.coordinate[k], &coordinates);
+    WordWriter values = writer(d.value_words(b, k));
+    pack_values(d.column(k), *d.marginal(k), numbers.value[k], numbers.coordinate[k], &values);
+  }
+  if (!d.has_weights()) return;
+  WordWriter weights = writer(d.weight_words(b));
+  pack_weights(numbers.weight, &weights);
 }
 
 Status encode(const JointParts& parts, DensityBytes* density) {
@@ -106,13 +228,16 @@ Status encode(const JointParts& parts, DensityBytes* density) {
   std::fill(std::begin(header.reserved), std::end(header.reserved), std::uint8_t{0});
   header.points = static_cast<std::uint32_t>(parts.coordinate.size() / columns);
 
-  std::size_t heavy = 0;
-  std::size_t marginals = 0;
+  std::vector<JointColumn> column = parts.column;
+  JointSizes sizes;
   for (std::size_t k = 0; k < columns; ++k) {
-    heavy += parts.heavy[k].size();
-    marginals += parts.marginal[k].whole_words();
+    column[k].reserved = 0;
+    column[k].reserved2 = 0;
+    column[k].heavy = static_cast<std::uint32_t>(parts.heavy[k].size());
+    column[k].marginal_bytes = static_cast<std::uint32_t>(parts.marginal[k].whole_words());
+    sizes.add(column[k]);
   }
-  const JointLayout at = joint_layout(header, heavy, marginals);
+  const JointLayout at = joint_layout(header, sizes);
   if (at.size > kMaxJointBytes)
     return Status::error(Code::too_large, "the joint density would take %zu bytes", at.size);
   *density = DensityBytes(at.size);
@@ -123,14 +248,7 @@ Status encode(const JointParts& parts, DensityBytes* density) {
     if (n > 0) std::memcpy(next, from, n);
     next += n;
   };
-  for (std::size_t k = 0; k < columns; ++k) {
-    JointColumn column = parts.column[k];
-    column.reserved = 0;
-    column.reserved2 = 0;
-    column.heavy = static_cast<std::uint32_t>(parts.heavy[k].size());
-    column.marginal_bytes = static_cast<std::uint32_t>(parts.marginal[k].whole_words());
-    put(&column, sizeof column);
-  }
+  put(column.data(), columns * sizeof(JointColumn));
   put(parts.correlation.data(), parts.correlation.size() * sizeof(double));
   for (const std::vector<double>& h : parts.heavy) put(h.data(), h.size() * sizeof(double));
   for (const DensityBytes& marginal : parts.marginal) {
@@ -142,12 +260,15 @@ Status encode(const JointParts& parts, DensityBytes* density) {
 
   put(parts.effect.data(), parts.effect.size() * sizeof(float));
 
-  auto* coordinate = reinterpret_cast<float*>(bytes + at.coordinate);
-  std::fill_n(coordinate, (at.weight - at.coordinate) / sizeof(float), kNowhere);
-  write_points(parts, order_of(parts.coordinate, columns), coordinate,
-               reinterpret_cast<float*>(bytes + at.weight),
-               reinterpret_cast<std::int32_t*>(bytes + at.value));
-  write_boxes(header, coordinate, reinterpret_cast<float*>(bytes + at.box));
+  // What is read of a layout is complete but for the points.
+  const JointView d(bytes);
+  const std::vector<std::size_t> order = order_of(parts.coordinate, columns);
+  BlockNumbers numbers;
+  for (std::size_t b = 0; b < d.blocks(); ++b) {
+    gather_block(parts, order, b * kJointBlock, &numbers);
+    write_block(numbers, b, d);
+  }
+  write_boxes(bytes);
   return validate_joint(bytes, at.size);
 }
 

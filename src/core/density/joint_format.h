@@ -23,16 +23,28 @@
 //                   has no bounds and where it has some
 //   ...     float   box[blocks][columns][2]         least and greatest coordinate in the block,
 //                                                   filling among them
-//   ...     float   coordinate[blocks][columns][kJointBlock]
-//   ...     float   weight[blocks][kJointBlock]      with kWeights only
-//   ...     int32   value[blocks][columns][kJointBlock]   with kValues only: the bits of a float f,
-//                   value = value_center + value_unit f; or with kLatticeValues the number k of the
+//   ...     float   coordinate[blocks][columns][kJointBlock]; or with kValues, packed
+//   ...     weight[blocks]             with kWeights only, packed
+//   ...     value[blocks][columns]     with kValues only, packed: the bits of a float f, the value
+//                   being value_center + value_unit f; or with kLatticeValues the number of the
 //                   lattice point lattice_offset + k lattice_step (Header::lattice_point of the
 //                   marginal). 0 where the value is not finite, and in filling
 //
 // Points lie in blocks of kJointBlock in an order in which neighbours are near. The last block is
 // filled up with points of no weight that lie nowhere (kNowhere in every column). Numbers have the
 // machine's byte order; the wire format (src/pg/type) sends field by field in network order.
+//
+// Packed numbers lie in 32-bit words: two of 16 bits in one, word i having those of points i and
+// i + 32, in its lower and its upper half; four of 8 bits in one, of points i, i + 16, i + 32 and
+// i + 48.
+//
+//   coordinate  float base, float step, 32 words of codes: base + step code, or one of kSpecial for
+//               the codes from kFirstSpecial on. Neighbours differ by little: so does base + step
+//               code from what it stands for.
+//   weight      float unit, 32 words of codes: unit code
+//   value       the upper 16 bits of each number in 32 words; then of a number of value_bytes 3
+//               the lower 8 in 16 words, or of 4 the lower 16 in 32 words. A float loses its last
+//               bits. Lattice points of fewer than 4 bytes are counted from value_center, signed.
 #pragma once
 
 #include "core/density/format.h"
@@ -82,6 +94,10 @@ enum JointFlags : std::uint8_t {
   kValues = 8,             // else value = center + bandwidth coordinate; all axes are then linear
 };
 
+// Codes of packed coordinates that are not finite, in the order of kSpecial.
+inline constexpr std::uint32_t kFirstSpecial = 0xfffc;
+inline constexpr float kSpecial[] = {kNegativeInfinity, kPositiveInfinity, kNotANumber, kNowhere};
+
 enum JointColumnFlags : std::uint8_t {
   kNormalScores = 1,   // of its axis; else linear
   kLatticeValues = 2,  // value[] holds lattice points
@@ -118,8 +134,9 @@ static_assert(sizeof(JointHeader) == 16 + 6 * sizeof(double) + 2 * kErrorScales 
 struct JointColumn {
   ValueType value_type;
   std::uint8_t flags;
-  std::uint16_t reserved;  // 0
-  std::uint32_t heavy;     // number of heavy values; 0 on linear axes
+  std::uint8_t value_bytes;  // with kValues 2 (of lattice values alone), 3 or 4; else 0
+  std::uint8_t reserved;     // 0
+  std::uint32_t heavy;       // number of heavy values; 0 on linear axes
   std::uint32_t marginal_bytes;
   std::uint32_t reserved2;  // 0
   double center;            // of a linear axis; else 0
@@ -127,14 +144,35 @@ struct JointColumn {
   double bandwidth;
   double value_center, value_unit;  // unit > 0
 };
-// The float f that is stored of a finite value x: whoever stores or compares values rounds so. What
-// is farther than a float of that unit tells is as far as one can be.
-inline constexpr double kMostRaw = 1e38;
-float raw_number(const JointColumn& c, double x);
 static_assert(sizeof(JointColumn) == 16 + 4 * sizeof(double));
 
-// Bytes of a joint density of that shape. heavy: of all columns; marginals: bytes of all.
-std::size_t joint_size(const JointHeader& header, std::size_t heavy, std::size_t marginal_bytes);
+// The float f that is stored of a finite value x: whoever stores or compares values rounds so. What
+// is farther than a float of that unit tells is as far as one can be. Of three bytes, f is off by
+// at most kRawSlack of itself.
+inline constexpr double kMostRaw = 1e38;
+inline constexpr double kRawSlack = 0x1p-16;
+float raw_number(const JointColumn& c, double x);
+// Of a number of so many bytes, the largest.
+constexpr std::int32_t most_packed(int bytes) { return 0x7fffffff >> (32 - 8 * bytes); }
+// The number of the lattice point from which lattice values are counted; 0 of four bytes, and of
+// others than lattice values.
+std::int32_t packed_origin(const JointColumn& c, const Header& marginal);
+
+// What columns take, added up.
+struct JointSizes {
+  std::size_t heavy = 0;  // values
+  std::size_t marginal_bytes = 0;
+  std::size_t value_bytes = 0;  // JointColumn's
+
+  void add(const JointColumn& c) {
+    heavy += c.heavy;
+    marginal_bytes += c.marginal_bytes;
+    value_bytes += c.value_bytes;
+  }
+};
+
+// Bytes of a joint density of that shape.
+std::size_t joint_size(const JointHeader& header, const JointSizes& sizes);
 
 // Read access. Holds pointers into the bytes; trivially copyable.
 class JointView {
@@ -178,22 +216,36 @@ class JointView {
     return read > 0 ? header_->rows / read : 1;
   }
 
-  // Of block b; kJointBlock numbers each.
-  const float* coordinates(std::size_t b, int k) const {
-    return coordinate_ + (b * header_->columns + static_cast<std::size_t>(k)) * kJointBlock;
+  bool has_values() const { return value_ != nullptr; }
+  // Where block b begins, as stored.
+  const std::uint32_t* coordinate_words(std::size_t b, int k) const {
+    return coordinate_ + (b * header_->columns + static_cast<std::size_t>(k)) * coordinate_stride_;
   }
-  const float* weights(std::size_t b) const { return weight_ + b * kJointBlock; }
-  const std::int32_t* raw_values(std::size_t b, int k) const {
-    return value_ + (b * header_->columns + static_cast<std::size_t>(k)) * kJointBlock;
+  const std::uint32_t* weight_words(std::size_t b) const {
+    return weight_ + b * (1 + kJointBlock / 2);
   }
-  float least(std::size_t b, int k) const {
-    return box_[2 * (b * header_->columns + static_cast<std::size_t>(k))];
+  const std::uint32_t* value_words(std::size_t b, int k) const {
+    return value_ + b * value_stride_ + value_offset_[k];
   }
-  float greatest(std::size_t b, int k) const {
-    return box_[2 * (b * header_->columns + static_cast<std::size_t>(k)) + 1];
+  // Of block b; out: kJointBlock numbers.
+  void coordinates(std::size_t b, int k, float* out) const;
+  void weights(std::size_t b, float* out) const;
+  void raw_values(std::size_t b, int k, std::int32_t* out) const;
+  // Of its point i.
+  float coordinate(std::size_t b, int k, int i) const;
+  float weight(std::size_t b, int i) const;
+  std::int32_t raw_value(std::size_t b, int k, int i) const;
+  const float* box(std::size_t b, int k) const {
+    return box_ + 2 * (b * header_->columns + static_cast<std::size_t>(k));
   }
-  // The value of point i of block b, whose coordinate is finite (at most kFarthest from 0).
-  double value(std::size_t b, int k, int i) const;
+  float least(std::size_t b, int k) const { return box(b, k)[0]; }
+  float greatest(std::size_t b, int k) const { return box(b, k)[1]; }
+  // The value of a point whose coordinate is finite (at most kFarthest from 0); raw: its
+  // raw_value(), without values of no account.
+  double value_of(int k, float coordinate, std::int32_t raw) const;
+  double value(std::size_t b, int k, int i) const {
+    return value_of(k, coordinate(b, k, i), value_ != nullptr ? raw_value(b, k, i) : 0);
+  }
 
  private:
   const JointHeader* header_;
@@ -203,9 +255,12 @@ class JointView {
   const Header* marginal_[kMaxColumns] = {};
   const Scales* effect_ = nullptr;
   const float* box_ = nullptr;
-  const float* coordinate_ = nullptr;
-  const float* weight_ = nullptr;
-  const std::int32_t* value_ = nullptr;
+  const std::uint32_t* coordinate_ = nullptr;
+  const std::uint32_t* weight_ = nullptr;
+  const std::uint32_t* value_ = nullptr;
+  std::size_t coordinate_stride_;  // words
+  std::size_t value_stride_ = 0, value_offset_[kMaxColumns] = {};
+  std::int32_t value_origin_[kMaxColumns] = {};
 };
 
 // The parts of a joint density, to be written by encode_joint().
@@ -259,11 +314,10 @@ inline std::size_t joint_effects(std::size_t columns) {
   return (columns * (columns - 1) / 2 + 2 * columns) * std::size_t{kErrorScales};
 }
 
-// heavy: values of all columns; marginal_bytes: of all columns. Points and columns are at most so
-// many that nothing overflows: 2^32 points of kMaxColumns.
-JointLayout joint_layout(const JointHeader& header, std::size_t heavy, std::size_t marginal_bytes);
+// Points and columns are at most so many that nothing overflows: 2^32 points of kMaxColumns.
+JointLayout joint_layout(const JointHeader& header, const JointSizes& sizes);
 
-// Fills in box[] from coordinate[].
-void write_boxes(const JointHeader& header, const float* coordinate, float* box);
+// Fills in box[] of a density whose other parts are there.
+void write_boxes(void* bytes);
 
 }  // namespace kde

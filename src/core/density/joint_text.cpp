@@ -72,6 +72,7 @@ void header_fields(Io& io, AnyHeader& h) {
 template <typename Io, typename AnyColumn>
 void column_fields(Io& io, AnyColumn& c) {
   io.field("flags", c.flags);
+  io.field("value_bytes", c.value_bytes);
   for (const ColumnField& f : kColumnFields) io.field(f.name, c.*f.member);
 }
 
@@ -113,15 +114,17 @@ Status write(const JointView& d, std::string* out) {
     for (int k = 0; k < j; ++k) correlation.push_back(d.correlation(j, k));
   }
   write_numbers(w, "correlation", correlation);
-  const std::size_t numbers = d.blocks() * kJointBlock;
-  const std::size_t columns = h.columns;
-  write_section(w, "effects", d.count_effect(1, 0), joint_effects(columns), out);
-  write_section(w, "coordinates", d.coordinates(0, 0), numbers * columns, out);
-  write_section(w, "weights", d.has_weights() ? d.weights(0) : nullptr,
-                d.has_weights() ? numbers : 0, out);
-  const bool values = (h.flags & kValues) != 0;
-  write_section(w, "values", values ? d.raw_values(0, 0) : nullptr, values ? numbers * columns : 0,
-                out);
+  JointSizes sizes;
+  for (int k = 0; k < d.columns(); ++k) sizes.add(d.column(k));
+  const JointLayout at = joint_layout(h, sizes);
+  const auto section = [&](const char* name, std::size_t begin, std::size_t end) {
+    write_section(w, name, reinterpret_cast<const char*>(&h) + begin, (end - begin) / sizeof(float),
+                  out);
+  };
+  section("effects", at.effect, at.box);
+  section("coordinates", at.coordinate, at.weight);
+  section("weights", at.weight, at.value);
+  section("values", at.value, at.size);
   return Status::success();
 }
 
@@ -163,7 +166,7 @@ Status read_column(Reader& in, int number, Parts* parts) {
     if (Status s = read_text(in, &marginal); !s.ok()) return s;
   }
   in.expect(')', "marginal");
-  c.marginal_bytes = static_cast<std::uint32_t>(marginal.size());
+  c.marginal_bytes = static_cast<std::uint32_t>(marginal.whole_words());
   parts->column.push_back(c);
   parts->marginal.push_back(std::move(marginal));
   return Status::success();
@@ -194,10 +197,10 @@ Status read_numbers(std::string_view text, const char* field, std::uint32_t* num
 
 Status store(const Parts& parts, const Control& control, DensityBytes* density) {
   const JointHeader& h = parts.header;
-  std::size_t marginals = 0;
   // What is no histogram, and so may end within a word, is refused later.
-  for (const DensityBytes& marginal : parts.marginal) marginals += marginal.whole_words();
-  const JointLayout at = joint_layout(h, parts.heavy.size(), marginals);
+  JointSizes sizes;
+  for (const JointColumn& c : parts.column) sizes.add(c);
+  const JointLayout at = joint_layout(h, sizes);
   if (at.size > kMaxJointBytes) return Status::error(Code::invalid_format, "longer than 64 MB");
   if (parts.correlation.size() * sizeof(double) != at.heavy - at.correlation)
     return Status::error(Code::invalid_format, "correlations do not fit the columns");
@@ -242,8 +245,9 @@ Status store(const Parts& parts, const Control& control, DensityBytes* density) 
     return s;
   if (Status s = read_numbers(parts.values, "values", numbers(at.value), values, control); !s.ok())
     return s;
-  write_boxes(h, reinterpret_cast<const float*>(bytes + at.coordinate),
-              reinterpret_cast<float*>(bytes + at.box));
+  if (joint_size(bytes, at.size) != at.size)
+    return Status::error(Code::invalid_format, "length does not fit its contents");
+  write_boxes(bytes);
   return validate_joint(bytes, at.size);
 }
 

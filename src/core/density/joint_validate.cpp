@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace kde {
 
@@ -103,24 +104,26 @@ Status validate_correlation(const JointView& d) {
 }
 
 bool is_special(float t) {
-  return t == kNegativeInfinity || t == kPositiveInfinity || t == kNotANumber || t == kNowhere;
+  return std::find(std::begin(kSpecial), std::end(kSpecial), t) != std::end(kSpecial);
 }
 
 Status validate_points_of(const JointView& d, std::size_t b, int k, int points) {
-  const float* t = d.coordinates(b, k);
-  float least = t[0];
-  float greatest = t[0];
+  float t[kJointBlock];
+  d.coordinates(b, k, t);
+  std::int32_t raw[kJointBlock] = {};
+  if (d.has_values()) d.raw_values(b, k, raw);
+  const std::int32_t none = packed_origin(d.column(k), *d.marginal(k));
   for (int i = 0; i < kJointBlock; ++i) {
     const bool finite = std::fabs(t[i]) <= kFarthest;
     if (!finite && !is_special(t[i])) return invalid("a coordinate is out of range", k);
     if (i >= points && t[i] != kNowhere) return invalid("filling lies somewhere", k);
-    least = std::min(least, t[i]);
-    greatest = std::max(greatest, t[i]);
-    if ((d.header().flags & kValues) != 0 && !finite && d.raw_values(b, k)[i] != 0)
+    if (d.has_values() && !finite && raw[i] != none)
       return invalid("a value that is not finite is not 0", k);
-    if (finite && !std::isfinite(d.value(b, k, i))) return invalid("a value is not finite", k);
+    if (finite && !std::isfinite(d.value_of(k, t[i], raw[i])))
+      return invalid("a value is not finite", k);
   }
-  if (d.least(b, k) != least || d.greatest(b, k) != greatest)
+  const auto [least, greatest] = std::minmax_element(t, t + kJointBlock);
+  if (d.least(b, k) != *least || d.greatest(b, k) != *greatest)
     return invalid("a block's box does not fit its points", k);
   return Status::success();
 }
@@ -147,8 +150,10 @@ Status validate_points(const JointView& d) {
       if (Status s = validate_points_of(d, b, k, points); !s.ok()) return s;
     }
     if (!d.has_weights()) continue;
+    float weight[kJointBlock];
+    d.weights(b, weight);
     for (int i = 0; i < kJointBlock; ++i) {
-      const float w = d.weights(b)[i];
+      const float w = weight[i];
       if (!nonnegative(w) || (i >= points && w != 0))
         return invalid("a weight is negative or not finite");
       weights += w;

@@ -14,8 +14,8 @@ namespace kde {
 enum class RawValue : std::uint8_t {
   none,
   coordinate,  // no values are stored: the coordinate itself
-  number,      // the float of JointView::raw_values()
-  lattice,     // the whole number of JointView::raw_values()
+  number,      // the float of JointView::raw_value()
+  lattice,     // the whole number of JointView::raw_value()
 };
 
 // Finite raw values in [least, most] are in the range: what of points that stand for rows is.

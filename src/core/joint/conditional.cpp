@@ -17,8 +17,9 @@ namespace {
 // Points that speak, for residuals to tell their own variance; with fewer it is the target's.
 constexpr double kFewestPoints = 3;
 
-// S_2 - S_1^2/S_0 less than that share of S_0: the points lie at one place, and have no slope.
-constexpr double kNoSpread = 1e-8;
+// S_2 - S_1^2/S_0 less than that share of S_0: the points lie at one place, but for the rounding of
+// their coordinates, and have no slope.
+constexpr double kNoSpread = 1e-3;
 
 // Calls visit(W_i, t_i - t_0, y_i) for each point within reach of t_0 whose target is finite. Rows
 // are in units of their mean, so that no square overflows.
@@ -27,13 +28,21 @@ void for_points_near(const JointView& d, int target, int on, float t0, Visit vis
   const double unit = d.header().rows / d.header().points;
   for (std::size_t b = 0; b < d.blocks(); ++b) {
     if (d.least(b, on) > t0 + kJointReach || d.greatest(b, on) < t0 - kJointReach) continue;
+    float given[kJointBlock];
+    float place[kJointBlock];
+    float weight[kJointBlock];
+    std::int32_t raw[kJointBlock] = {};
+    d.coordinates(b, on, given);
+    d.coordinates(b, target, place);
+    if (d.has_weights()) d.weights(b, weight);
+    if (d.has_values()) d.raw_values(b, target, raw);
     for (int i = 0; i < kJointBlock; ++i) {
-      const double u = double{d.coordinates(b, on)[i]} - t0;
+      const double u = double{given[i]} - t0;
       if (!(std::fabs(u) <= kJointReach)) continue;
-      if (!(std::fabs(d.coordinates(b, target)[i]) <= kFarthest)) continue;
-      const double spread = d.has_weights() ? double{d.weights(b)[i]} : d.equal_weight();
+      if (!(std::fabs(place[i]) <= kFarthest)) continue;
+      const double spread = d.has_weights() ? double{weight[i]} : d.equal_weight();
       const double rows = (d.header().own_rows + spread) / unit;
-      if (rows > 0) visit(rows * std::exp(-u * u / 2), u, d.value(b, target, i));
+      if (rows > 0) visit(rows * std::exp(-u * u / 2), u, d.value_of(target, place[i], raw[i]));
     }
   }
 }

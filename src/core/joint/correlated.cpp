@@ -37,7 +37,8 @@ void find_cut(const BoxPlan& plan, const SideCorrelations& c, std::size_t b, int
   std::fill_n(cut->reached, kJointBlock, 0U);
   for (int s = 0; s < c.sides; ++s) {
     const AxisRange& range = plan.range[c.side[s]];
-    const float* t = plan.density->coordinates(b, plan.column[c.side[s]]);
+    float t[kJointBlock];
+    plan.density->coordinates(b, plan.column[c.side[s]], t);
     float* lower = cut->lower[s];
     float* upper = cut->upper[s];
     for (int i = 0; i < kJointBlock; ++i) {
@@ -272,7 +273,8 @@ CorrelatedPlan::CorrelatedPlan(const BoxPlan& plan)
       one(&kUnit, 1, correlations.has_target ? &kUnit : nullptr, plan.simd_target) {}
 
 void add_correlated_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
-  ProductBlock block = product_block(plan, b);
+  BlockNumbers numbers;
+  ProductBlock block = product_block(plan, b, &numbers);
   const int points = static_cast<int>(block.points);
   BlockShares shares;
   Block(plan, b, block, &shares, sums).integrate();

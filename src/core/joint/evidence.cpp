@@ -204,11 +204,12 @@ bool Evidence::has_boxes() const {
   return stopped_ || std::any_of(std::begin(boxes_), std::end(boxes_), has_some);
 }
 
-Status Evidence::measure(MakeDensity make, const Control& control, PredictionError* out) const {
+Status Evidence::measure(MakeDensity make, int halves, const Control& control,
+                         PredictionError* out) const {
   Scale scales[kErrorScales];
   double loss = 0;
   int boxes = 0;
-  for (int half = 0; half < kHalves; ++half) {
+  for (int half = 0; half < halves; ++half) {
     const std::vector<std::uint32_t>& kept = half_[half];
     const double kept_rows = static_cast<double>(kept.size());
     const double left_rows = static_cast<double>(half_[half ^ 1].size());
@@ -252,6 +253,7 @@ Status Evidence::measure(MakeDensity make, const Control& control, PredictionErr
   }
   *out = {};
   out->loss = boxes > 0 ? loss / boxes : 0;
+  if (halves < kHalves) return Status::success();
   // What a scale's boxes say, with those of the scales beside it, whose ratios are much the same.
   constexpr int kLeastBoxes = 100;
   double count[kErrorScales], mean[kErrorScales];

@@ -57,8 +57,9 @@ class Evidence {
   // value each there is none, and then nothing to measure.
   bool has_boxes() const;
 
-  // Errors: those of `make`; cancelled. Throws std::bad_alloc.
-  Status measure(MakeDensity make, const Control& control, PredictionError* out) const;
+  // halves: of how many, from the first on; of fewer than kHalves only the loss is set. Errors:
+  // those of `make`; cancelled. Throws std::bad_alloc.
+  Status measure(MakeDensity make, int halves, const Control& control, PredictionError* out) const;
 
  private:
   struct Box {

@@ -98,33 +98,42 @@ double column_spread(const Header* marginal) {
 
 namespace {
 
-// The most points, up to `most`, of a density with those flags and bytes of marginals.
-std::size_t points_within(std::size_t budget, std::size_t columns, std::uint8_t flags,
-                          std::size_t marginal_bytes, std::size_t most) {
+std::size_t size_of(std::size_t points, std::uint8_t flags, std::size_t columns,
+                    const JointSizes& sizes) {
   JointHeader header{};
   header.columns = static_cast<std::uint8_t>(columns);
   header.flags = flags;
-  const auto fits = [&](std::size_t points) {
-    header.points = static_cast<std::uint32_t>(points);
-    return joint_size(header, columns * kMaxHeavy, marginal_bytes) <= budget;
-  };
-  return first_true<std::size_t>(1, most + 1, [&](std::size_t n) { return !fits(n); }) - 1;
+  header.points = static_cast<std::uint32_t>(points);
+  return joint_size(header, sizes);
+}
+
+JointSizes sizes_of(std::size_t columns, std::size_t marginal_bytes, std::size_t value_bytes) {
+  return {columns * kMaxHeavy, marginal_bytes, value_bytes};
+}
+
+// The most points, up to `most`, of a density with those flags.
+std::size_t points_within(std::size_t budget, std::size_t columns, std::uint8_t flags,
+                          const JointSizes& sizes, std::size_t most) {
+  const auto exceeds = [&](std::size_t n) { return size_of(n, flags, columns, sizes) > budget; };
+  return first_true<std::size_t>(1, most + 1, exceeds) - 1;
 }
 
 }  // namespace
 
 std::int64_t rows_of_budget(int columns, std::size_t budget) {
   const auto d = static_cast<std::size_t>(columns);
-  const std::size_t points =
-      points_within(budget, d, kWeights | kValues, d * marginal_budget(budget, d), kMaxJointBytes);
+  // Of numbers of two bytes: the most rows.
+  const JointSizes sizes = sizes_of(d, d * marginal_budget(budget, d), 2 * d);
+  const std::size_t points = points_within(budget, d, kWeights | kValues, sizes, kMaxJointBytes);
   return static_cast<std::int64_t>(std::max<std::size_t>(points, 2));
 }
 
 Status thin_to_budget(const FitInput& input, const Marginals& marginals, std::uint8_t flags,
-                      std::vector<std::uint32_t>* rows) {
+                      std::size_t value_bytes, std::vector<std::uint32_t>* rows) {
   const std::size_t d = input.columns();
-  const std::size_t points = points_within(input.options.budget, d, flags, marginals.bytes,
-                                           std::min<std::size_t>(rows->size(), kMaxJointBytes));
+  const std::size_t points =
+      points_within(input.options.budget, d, flags, sizes_of(d, marginals.bytes, value_bytes),
+                    std::min<std::size_t>(rows->size(), kMaxJointBytes));
   if (points < 2)
     return Status::error(Code::too_large, "%zu bytes hold no sample of %zu columns",
                          input.options.budget, d);

@@ -23,10 +23,23 @@ namespace {
 // distribution function best (A. Azzalini, Biometrika 68, 1981). The least is next to none.
 constexpr double kScales[] = {0.1, 0.25, 0.5, 0.75, 1.0, 1.4, 2.0, 2.8, 4.0};
 constexpr double kDefaultScale = 1;
+// All are measured on so many halves of the sample, the best so many on all halves (successive
+// halving: K. Jamieson & A. Talwalkar, AISTATS 2016).
+constexpr int kFirstHalves = 2;
+constexpr int kFinalists = 3;
 constexpr double kWidest = 0.7;
 
 double bandwidth_of(double scale, std::size_t rows) {
   return std::clamp(scale / std::cbrt(static_cast<double>(rows)), kLeastScoreBandwidth, kWidest);
+}
+
+// That the numbers of lattice points from first to last take, at most `most`: of fewer than four
+// counted from the middle (and its rounding). 0: more.
+int bytes_of_lattice(double first, double last, int most) {
+  for (int bytes = 2; bytes < 4; ++bytes) {
+    if (last - first < 2.0 * most_packed(bytes) - 4) return std::fabs(first) < 0x1p30 ? bytes : 0;
+  }
+  return most == 4 && std::max(std::fabs(first), std::fabs(last)) < most_packed(4) ? 4 : 0;
 }
 
 class AutomaticFit {
@@ -39,7 +52,7 @@ class AutomaticFit {
     const Stopwatch selecting;
     std::vector<std::uint32_t> rows(static_cast<std::size_t>(input_.sample.rows));
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i);
-    if (Status s = thin_to_budget(input_, marginals_, kWeights | kValues, &rows); !s.ok()) return s;
+    if (Status s = describe_columns(&rows); !s.ok()) return s;
     classes_.resize(d_);
     for (std::size_t k = 0; k < d_; ++k) {
       if (Status s = classify_column(input_.sample, rows, static_cast<int>(k), marginals_.header[k],
@@ -91,20 +104,58 @@ class AutomaticFit {
     const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
                             input_.control);
     if (!evidence.has_boxes()) return Status::success();
-    const WorkAmount scales{WorkUnit::steps, std::ssize(kScales)};
+    const WorkAmount steps{WorkUnit::steps, std::ssize(kScales) + kFinalists};
     std::int64_t tried = 0;
-    for (const double scale : kScales) {
-      input_.control.tell(scales, tried++);
-      PredictionError e;
+    const auto measure = [&](double scale, int halves, PredictionError* e) {
+      input_.control.tell(steps, std::min(tried++, steps.total - 1));
       const auto make = [&](std::span<const std::uint32_t> kept, DensityBytes* out) {
         JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
         return encode_automatic(kept, bandwidth_of(scale, kept.size()), header, out);
       };
-      if (Status s = evidence.measure(make, input_.control, &e); !s.ok()) return s;
+      return evidence.measure(make, halves, input_.control, e);
+    };
+    // Few halves tell which are far from the best.
+    std::vector<double> loss;
+    for (const double scale : kScales) {
+      PredictionError e;
+      if (Status s = measure(scale, kFirstHalves, &e); !s.ok()) return s;
+      loss.push_back(e.loss);
+    }
+    std::vector<double> sorted = loss;
+    std::nth_element(sorted.begin(), sorted.begin() + kFinalists - 1, sorted.end());
+    for (std::size_t i = 0; i < loss.size(); ++i) {
+      if (loss[i] > sorted[kFinalists - 1]) continue;
+      PredictionError e;
+      if (Status s = measure(kScales[i], kHalves, &e); !s.ok()) return s;
       if (*measured && e.loss >= error->loss) continue;
       *error = e;
-      *h = bandwidth_of(scale, rows.size());
+      *h = bandwidth_of(kScales[i], rows.size());
       *measured = true;
+    }
+    return Status::success();
+  }
+
+  // Where all rows of the table are kept, their values are kept to the last bit that a float has;
+  // of a sample's with fewer bits, and more of them.
+  Status describe_columns(std::vector<std::uint32_t>* rows) {
+    const bool all = input_.table_rows() <= static_cast<double>(rows->size());
+    const std::vector<std::uint32_t> given = *rows;
+    for (const bool whole : {true, false}) {
+      if (whole && !all) continue;
+      columns_.assign(d_, {});
+      std::size_t bytes = 0;
+      for (std::size_t k = 0; k < d_; ++k) {
+        JointColumn& column = columns_[k];
+        column.value_type = input_.options.value_type[k];
+        column.flags = kNormalScores;
+        column.value_bytes = whole ? 4 : 3;
+        scale_values(k, &column);
+        bytes += column.value_bytes;
+      }
+      *rows = given;
+      if (Status s = thin_to_budget(input_, marginals_, kWeights | kValues, bytes, rows); !s.ok())
+        return s;
+      if (rows->size() == given.size()) break;
     }
     return Status::success();
   }
@@ -119,11 +170,8 @@ class AutomaticFit {
     parts.coordinate.resize(rows.size() * d_);
     parts.value.resize(rows.size() * d_);
     for (std::size_t k = 0; k < d_; ++k) {
-      JointColumn column{};
-      column.value_type = input_.options.value_type[k];
-      column.flags = kNormalScores;
+      JointColumn column = columns_[k];
       column.bandwidth = h;
-      scale_values(k, &column);
       parts.heavy.push_back(heavy_values(marginals_.header[k], h));
       Axis axis;
       axis.normal_scores = true;
@@ -169,9 +217,9 @@ class AutomaticFit {
     return Status::success();
   }
 
-  // Lattice points are kept as whole numbers about one in the middle, other values as floats of
-  // their distance from the median in units of the middle rows' spread: by the range, a single
-  // outlier would leave the others no digits.
+  // Lattice points are kept as whole numbers about one in the middle where these fit, other values
+  // as floats of their distance from the median in units of the middle rows' spread: by the range,
+  // a single outlier would leave the others no digits.
   void scale_values(std::size_t k, JointColumn* column) const {
     const Header& h = *marginals_.header[k];
     column->value_center = 0;
@@ -180,9 +228,10 @@ class AutomaticFit {
     if (h.lattice_step > 0) {
       const double first = std::nearbyint((h.min - h.lattice_offset) / h.lattice_step);
       const double last = std::nearbyint((h.max - h.lattice_offset) / h.lattice_step);
-      constexpr double kMost = std::numeric_limits<std::int32_t>::max();
-      if (std::abs(first) < kMost && std::abs(last) < kMost && lattice_resolved(h)) {
+      const int bytes = bytes_of_lattice(first, last, column->value_bytes);
+      if (bytes > 0 && lattice_resolved(h)) {
         column->flags |= kLatticeValues;
+        column->value_bytes = static_cast<std::uint8_t>(bytes);
         column->value_center = h.lattice_point(std::floor(first / 2 + last / 2));
         column->value_unit = h.lattice_step;
         return;
@@ -207,6 +256,7 @@ class AutomaticFit {
   const Marginals& marginals_;
   JointFitReport* report_;
   const std::size_t d_;
+  std::vector<JointColumn> columns_;  // but for the bandwidth
   std::vector<ColumnClasses> classes_;
   std::vector<float> effect_;  // none while candidates are compared
 };

@@ -78,7 +78,7 @@ class NamedFit {
                     "%zu of %zu rows of the sample have null, NaN or infinite values: the "
                     "bandwidth is chosen without them",
                     rows.size() - complete.size(), rows.size());
-    if (Status s = thin_to_budget(input_, marginals_, kCorrelated, &rows); !s.ok()) return s;
+    if (Status s = thin_to_budget(input_, marginals_, kCorrelated, 0, &rows); !s.ok()) return s;
     const double n = static_cast<double>(rows.size());
     PredictionError error;
     bool measured = false;
@@ -89,7 +89,7 @@ class NamedFit {
         return encode_by_name(kept, found.factor,
                               describe_rows(input_, static_cast<double>(kept.size()), 0), out);
       };
-      if (Status s = evidence.measure(make, input_.control, &error); !s.ok()) return s;
+      if (Status s = evidence.measure(make, kHalves, input_.control, &error); !s.ok()) return s;
       measured = true;
       for (int i = 0; i < kErrorScales; ++i) {
         error.count[i] = of_all_rows(error.count[i]);

@@ -45,9 +45,9 @@ double column_median(const Header* marginal);
 double column_spread(const Header* marginal);
 
 // Leaves of `rows` as many, drawn at random, as the budget holds beside the marginals; ascending.
-// Errors: too_large.
+// value_bytes: JointSizes'. Errors: too_large.
 Status thin_to_budget(const FitInput& input, const Marginals& marginals, std::uint8_t flags,
-                      std::vector<std::uint32_t>* rows);
+                      std::size_t value_bytes, std::vector<std::uint32_t>* rows);
 
 // The header but for its errors of sampling; and these, whose points are set. effect: of
 // JointParts. Errors: cancelled. Throws std::bad_alloc.

@@ -250,13 +250,12 @@ bool is_member(const BoxPlan& plan, int side, std::size_t block, int point) {
   const JointView& d = *plan.density;
   const int column = plan.column[side];
   const RawRange& raw = plan.raw[side];
-  const float t = d.coordinates(block, column)[point];
+  const float t = d.coordinate(block, column, point);
   if (std::fabs(t) > kFarthest)
     return t > plan.range[side].kernel_lower && t <= plan.range[side].kernel_upper;
   double value = t;
-  if (raw.kind == RawValue::lattice) value = d.raw_values(block, column)[point];
-  if (raw.kind == RawValue::number)
-    value = std::bit_cast<float>(d.raw_values(block, column)[point]);
+  if (raw.kind == RawValue::lattice) value = d.raw_value(block, column, point);
+  if (raw.kind == RawValue::number) value = std::bit_cast<float>(d.raw_value(block, column, point));
   return value >= raw.least && value <= raw.most;
 }
 

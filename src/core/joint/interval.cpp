@@ -104,8 +104,9 @@ class Uncertainty {
                          std::max(mean_effect(), 1.0);
     const double degrees = h_.reading_variance > 0 ? std::min(points, apart) : points;
     const double deviations = z_ + raw * student_excess(z_, std::max(degrees - 1, 2.0));
-    if (!(v > 0 && deviation > 0)) return {0, 0};
-    const double half = deviations * std::sqrt(v) * deviation;
+    const double rounding = value_rounding();
+    if (!(v > 0 && deviation > 0)) return {rounding, rounding};
+    const double half = deviations * std::sqrt(v) * deviation + rounding;
     const double root = std::sqrt(m_.variance);
     const double skewness = root > 0 ? m_.third / m_.variance / root : 0;
     const double tail = raw * skewness * (2 * z_ * z_ + 1) / (6 * z_ * std::sqrt(points));
@@ -200,6 +201,13 @@ class Uncertainty {
   // How far the mean's error is the raw sample's.
   double raw_share() const {
     return std::min<double>(ratio_at(h_.mean_error, std::max(finite_, 1e-9)), 1.0);
+  }
+
+  // How far the mean of values of three bytes may be from that of the values.
+  double value_rounding() const {
+    const JointColumn& c = density_.column(m_.target);
+    if (m_.moments_are_marginal || c.value_bytes != 3 || (c.flags & kLatticeValues) != 0) return 0;
+    return kRawSlack * std::hypot(m_.mean - c.value_center, std::sqrt(m_.variance));
   }
 
   // The standard deviation of values of which nothing is known but that they lie between the

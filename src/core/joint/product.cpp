@@ -7,17 +7,26 @@
 
 namespace kde {
 
-ProductBlock product_block(const BoxPlan& plan, std::size_t b) {
+ProductBlock product_block(const BoxPlan& plan, std::size_t b, BlockNumbers* numbers) {
   const JointView& d = *plan.density;
   ProductBlock block{};
   block.points = std::min<std::size_t>(kJointBlock, d.header().points - b * kJointBlock);
-  block.weight = d.has_weights() ? d.weights(b) : nullptr;
-  block.equal_weight = d.has_weights() ? 0 : d.equal_weight();
+  if (d.has_weights()) {
+    d.weights(b, numbers->weight);
+    block.weight = numbers->weight;
+  } else {
+    block.equal_weight = d.equal_weight();
+  }
   block.own_rows = d.header().own_rows;
   block.value = plan.value;
-  if (plan.value != RawValue::none) block.coordinate = d.coordinates(b, plan.target);
-  if (plan.value == RawValue::number || plan.value == RawValue::lattice)
-    block.raw = d.raw_values(b, plan.target);
+  if (plan.value != RawValue::none) {
+    d.coordinates(b, plan.target, numbers->coordinate[plan.target]);
+    block.coordinate = numbers->coordinate[plan.target];
+  }
+  if (plan.value == RawValue::number || plan.value == RawValue::lattice) {
+    d.raw_values(b, plan.target, numbers->raw[plan.target]);
+    block.raw = numbers->raw[plan.target];
+  }
   block.zero = plan.zero;
   block.least = plan.least;
   block.most = plan.most;
@@ -25,25 +34,31 @@ ProductBlock product_block(const BoxPlan& plan, std::size_t b) {
 }
 
 void add_whole_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
-  add_product(plan.simd_target)(product_block(plan, b), sums);
+  BlockNumbers numbers;
+  add_product(plan.simd_target)(product_block(plan, b, &numbers), sums);
 }
 
 void add_product_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
   const JointView& d = *plan.density;
-  ProductBlock block = product_block(plan, b);
+  BlockNumbers numbers;
+  ProductBlock block = product_block(plan, b, &numbers);
   ProductSide own{};
   for (int k = 0; k < plan.sides; ++k) {
     const AxisRange& range = plan.range[k];
-    const float least = d.least(b, plan.column[k]);
-    const float greatest = d.greatest(b, plan.column[k]);
+    const int column = plan.column[k];
+    const float least = d.least(b, column);
+    const float greatest = d.greatest(b, column);
     const bool lower_cuts = least - kJointReach < range.kernel_lower || least <= range.member_lower;
     const bool upper_cuts =
         greatest + kJointReach > range.kernel_upper || greatest >= range.member_upper;
     if (!lower_cuts && !upper_cuts) continue;
-    const std::int32_t* values =
-        plan.raw[k].kind == RawValue::coordinate ? nullptr : d.raw_values(b, plan.column[k]);
-    const ProductSide side = {
-        d.coordinates(b, plan.column[k]), range, plan.raw[k], values, lower_cuts, upper_cuts};
+    d.coordinates(b, column, numbers.coordinate[column]);
+    ProductSide side = {
+        numbers.coordinate[column], range, plan.raw[k], nullptr, lower_cuts, upper_cuts};
+    if (block.own_rows > 0 && plan.raw[k].kind != RawValue::coordinate) {
+      d.raw_values(b, column, numbers.raw[column]);
+      side.value = numbers.raw[column];
+    }
     if (k == plan.target_side) {
       block.own_side = true;
       own = side;

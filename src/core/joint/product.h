@@ -19,6 +19,13 @@
 
 namespace kde {
 
+// A block's points as they are computed with: of columns that are asked for.
+struct BlockNumbers {
+  float coordinate[kMaxColumns][kJointBlock];
+  std::int32_t raw[kMaxColumns][kJointBlock];
+  float weight[kJointBlock];
+};
+
 struct ProductSide {
   const float* coordinate;  // of the block's kJointBlock points
   AxisRange range;
@@ -42,7 +49,8 @@ struct ProductBlock {
   double zero, least, most;
 };
 
-ProductBlock product_block(const BoxPlan& plan, std::size_t b);  // without sides
+// Without sides. Points into *numbers.
+ProductBlock product_block(const BoxPlan& plan, std::size_t b, BlockNumbers* numbers);
 
 // Of every point of a block, whatever the kernel.
 struct BlockShares {

@@ -51,7 +51,8 @@ void receive_columns(StringInfo message, int columns, JointColumn* column) {
     JointColumn& c = column[k];
     c.value_type = static_cast<kde::ValueType>(pq_getmsgbyte(message));
     c.flags = static_cast<std::uint8_t>(pq_getmsgbyte(message));
-    c.reserved = static_cast<std::uint16_t>(pq_getmsgint(message, 2));
+    c.value_bytes = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+    c.reserved = static_cast<std::uint8_t>(pq_getmsgbyte(message));
     c.heavy = pq_getmsgint(message, 4);
     c.marginal_bytes = pq_getmsgint(message, 4);
     c.reserved2 = pq_getmsgint(message, 4);
@@ -100,13 +101,11 @@ struct varlena* receive_joint(StringInfo message) {
   JointColumn column[kde::kMaxColumns] = {};
   receive_header(message, &header);
   receive_columns(message, header.columns, column);
-  Size heavy = 0;
-  Size on_wire = 0;
-  for (int k = 0; k < header.columns; ++k) {
-    heavy += column[k].heavy;
-    on_wire += column[k].marginal_bytes;
-  }
-  const JointLayout at = kde::joint_layout(header, heavy, on_wire + header.columns * kNotSent);
+  kde::JointSizes sizes;
+  for (int k = 0; k < header.columns; ++k) sizes.add(column[k]);
+  const Size on_wire = sizes.marginal_bytes;
+  sizes.marginal_bytes += header.columns * kNotSent;
+  const JointLayout at = kde::joint_layout(header, sizes);
   // Nothing is allocated but for a message that holds as much.
   if (at.size > kde::kMaxJointBytes || bytes_left(message) != (at.marginal - at.correlation) +
                                                                   on_wire + (at.box - at.effect) +
@@ -125,8 +124,9 @@ struct varlena* receive_joint(StringInfo message) {
   receive_numbers(message, bytes + at.coordinate, (at.size - at.coordinate) / 4);
   std::memcpy(bytes, &header, sizeof header);
   std::memcpy(bytes + at.column, column, header.columns * sizeof(JointColumn));
-  kde::write_boxes(header, reinterpret_cast<const float*>(bytes + at.coordinate),
-                   reinterpret_cast<float*>(bytes + at.box));
+  if (kde::joint_size(bytes, at.size) != at.size)
+    invalid_binary("length does not fit its contents");
+  kde::write_boxes(bytes);
   const kde::Status status = kde::validate_joint(bytes, at.size);
   if (!status.ok()) invalid_binary(status.message);
   SET_VARSIZE(bytes, at.size);
@@ -147,21 +147,20 @@ void send_joint(StringInfo out, const JointHeader* density) {
     pq_sendfloat8(out, x);
   for (float x : density->count_error) pq_sendfloat4(out, x);
   for (float x : density->mean_error) pq_sendfloat4(out, x);
-  Size heavy = 0;
-  Size marginals = 0;
+  kde::JointSizes sizes;
   for (int k = 0; k < d.columns(); ++k) {
     const JointColumn& c = d.column(k);
-    heavy += c.heavy;
-    marginals += c.marginal_bytes;
+    sizes.add(c);
     pq_sendint8(out, static_cast<uint8>(c.value_type));
     pq_sendint8(out, c.flags);
-    pq_sendint16(out, c.reserved);
+    pq_sendint8(out, c.value_bytes);
+    pq_sendint8(out, c.reserved);
     pq_sendint32(out, c.heavy);
     pq_sendint32(out, static_cast<uint32>(c.marginal_bytes - kNotSent));
     pq_sendint32(out, c.reserved2);
     for (double x : {c.center, c.bandwidth, c.value_center, c.value_unit}) pq_sendfloat8(out, x);
   }
-  const JointLayout at = kde::joint_layout(*density, heavy, marginals);
+  const JointLayout at = kde::joint_layout(*density, sizes);
   const char* bytes = reinterpret_cast<const char*>(density);
   for (Size i = at.correlation; i < at.marginal; i += sizeof(double)) {
     double x;
