@@ -148,7 +148,7 @@ my @lines = slurp_file($node->logfile, $log) =~ /LOG:  (fitted a density .*)/g;
 is(scalar(@lines), 2, 'two fits are logged');
 like($lines[0], qr/^fitted a density to column "v" of "public.few": 3 rows read, sample of 3; scan \d+ ms/,
   'with what they did');
-like($lines[1], qr/^fitted a density to columns "v", "w" of "public.small": 100000 rows read, sample of 24000;/,
+like($lines[1], qr/^fitted a density to columns "v", "w" of "public.small": 100000 rows read, sample of 46080;/,
   'of several columns too');
 
 # ------------------------------------------------------------------------------- without activities
