@@ -37,7 +37,7 @@ fits_script() {
 # so that one chunk of the allocator, 24 bytes or more, leaked in 2,400 calls shows; 12 n for fits, one
 # chunk in two. The process's own memory moves by what malloc keeps: 1 MB, and n / 10 bytes for answers,
 # 200 n for fits (a sample of 100 values leaked would be 800 n). What is remembered of stale densities:
-# a thousand entries of 700 bytes at most, 1 MB by the allocator's powers of two.
+# at most a thousand entries, 1 MB.
 judge_memory() {  # what calls bound-of-contexts bound-of-process file
   local first last
   IFS='|' read -ra first <<<"$(sed -n 1p "$5")"

@@ -416,6 +416,28 @@ TEST(JointFit, TheSampleIsThinnedToTheBudget) {
   EXPECT_EQ(fit(rows, 20000, options).status.code, Code::too_large);
 }
 
+// Counts of a table that is stored as a whole are exact: none whose values lost bits is said to be.
+TEST(JointFit, RowsThatAreAllStoredKeepTheirBits) {
+  JointFitOptions options;
+  options.budget = 64 * 1024;
+  int whole = 0;
+  int thinned = 0;
+  for (std::size_t n = 2400; n <= 4800; n += 200) {
+    const Fit f = fit(three_columns(n), static_cast<std::int64_t>(n), options);
+    ASSERT_TRUE(f.status.ok()) << f.status.message;
+    const JointColumn& c = f.view().column(0);
+    if (f.report.points == static_cast<std::int64_t>(n)) {
+      ++whole;
+      EXPECT_TRUE(c.value_bytes == 4 || (c.flags & kLatticeValues) != 0) << n;
+    } else {
+      ++thinned;
+      EXPECT_GT(f.view().header().sampling_variance, 0) << n;
+    }
+  }
+  EXPECT_GT(whole, 0);
+  EXPECT_GT(thinned, 0);
+}
+
 // Values are kept in single precision about the median: an outlier, however far, must not take the
 // digits of the others, neither from the rows that stand for themselves nor from means.
 TEST(JointFit, AnOutlierLeavesTheOthersTheirDigits) {

@@ -235,6 +235,9 @@ TEST(JointFormat, RefusesPartsOfUnequalLength) {
   JointParts p = parts(2, 100, Axes::linear);
   p.coordinate[7] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(encode_joint(p, &bytes).code, Code::invalid_format);
+  p = parts(2, 100, Axes::normal_scores);
+  p.coordinate[7] = 9.1e5F;
+  EXPECT_EQ(encode_joint(p, &bytes).code, Code::invalid_format);
   p = parts(2, 100, Axes::linear);
   p.coordinate.resize(2 * (kMaxJointBytes / 8), 0.0F);
   EXPECT_EQ(encode_joint(p, &bytes).code, Code::too_large);

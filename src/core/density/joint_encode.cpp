@@ -24,6 +24,9 @@ namespace {
 constexpr float kBeyond = 12;
 
 bool is_finite_coordinate(float t) { return std::fabs(t) <= kFarthest; }
+bool is_special(float t) {
+  return std::find(std::begin(kSpecial), std::end(kSpecial), t) != std::end(kSpecial);
+}
 
 // Column k of the coordinates, those that are not finite brought near.
 void place_column(const std::vector<float>& coordinate, std::size_t columns, std::size_t k,
@@ -73,7 +76,8 @@ Status check_parts(const JointParts& parts) {
       parts.weight.size() != (weights ? n : 0) || parts.value.size() != (values ? n * columns : 0))
     return parts_differ();
   for (float t : parts.coordinate) {
-    if (std::isnan(t)) return Status::error(Code::invalid_format, "a coordinate is NaN");
+    if (!is_finite_coordinate(t) && !is_special(t))
+      return Status::error(Code::invalid_format, "a coordinate is out of range");
   }
   if (n > kMaxJointBytes / sizeof(float))
     return Status::error(Code::too_large, "a joint density of %zu points is too large", n);

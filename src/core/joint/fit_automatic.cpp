@@ -135,29 +135,31 @@ class AutomaticFit {
     return Status::success();
   }
 
-  // Where all rows of the table are kept, their values are kept to the last bit that a float has;
-  // of a sample's with fewer bits, and more of them.
+  // Where all rows of the table are kept, their values are kept to the last bit that a float has,
+  // as their counts are exact; of a sample's with fewer bits, and more of them. Rows that would be
+  // all there with fewer bits alone are a sample of those with all.
   Status describe_columns(std::vector<std::uint32_t>* rows) {
-    const bool all = input_.table_rows() <= static_cast<double>(rows->size());
     const std::vector<std::uint32_t> given = *rows;
-    for (const bool whole : {true, false}) {
-      if (whole && !all) continue;
-      columns_.assign(d_, {});
-      std::size_t bytes = 0;
-      for (std::size_t k = 0; k < d_; ++k) {
-        JointColumn& column = columns_[k];
-        column.value_type = input_.options.value_type[k];
-        column.flags = kNormalScores;
-        column.value_bytes = whole ? 4 : 3;
-        scale_values(k, &column);
-        bytes += column.value_bytes;
-      }
-      *rows = given;
-      if (Status s = thin_to_budget(input_, marginals_, kWeights | kValues, bytes, rows); !s.ok())
-        return s;
-      if (rows->size() == given.size()) break;
+    const bool all = input_.table_rows() <= static_cast<double>(given.size());
+    if (Status s = keep_rows(all ? 4 : 3, rows); !s.ok()) return s;
+    if (!all || rows->size() == given.size()) return Status::success();
+    *rows = given;
+    if (Status s = keep_rows(3, rows); !s.ok() || rows->size() < given.size()) return s;
+    return keep_rows(4, rows);
+  }
+
+  Status keep_rows(int value_bytes, std::vector<std::uint32_t>* rows) {
+    columns_.assign(d_, {});
+    std::size_t bytes = 0;
+    for (std::size_t k = 0; k < d_; ++k) {
+      JointColumn& column = columns_[k];
+      column.value_type = input_.options.value_type[k];
+      column.flags = kNormalScores;
+      column.value_bytes = static_cast<std::uint8_t>(value_bytes);
+      scale_values(k, &column);
+      bytes += column.value_bytes;
     }
-    return Status::success();
+    return thin_to_budget(input_, marginals_, kWeights | kValues, bytes, rows);
   }
 
   Status encode_automatic(std::span<const std::uint32_t> rows, double h, const JointHeader& header,
