@@ -559,8 +559,9 @@ GRANT SELECT ON kde_progress TO PUBLIC;
 -- Aggregating: densities of every row, in one pass and in bounded memory. An aggregate's arguments
 -- have no defaults, hence the forms.
 --
--- A state takes from under 1 kB to 256 kB. Hash aggregation bounds its number of groups by SSPACE, as
--- those that it has admitted go on growing: that of a group of a few thousand rows.
+-- A state takes from under 1 kB to 256 kB, or to 2 MB where one is in memory at a time. Hash aggregation
+-- bounds its number of groups by SSPACE, as those that it has admitted go on growing: that of a group of
+-- a few thousand rows.
 -- ---------------------------------------------------------------------------------------------
 
 CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement) RETURNS internal

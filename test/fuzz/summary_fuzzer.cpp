@@ -64,7 +64,7 @@ std::vector<HistogramCell> checked_cells(const Summary& s) {
     rows += cell.rows;
     cells.push_back(cell);
   }
-  if (s.cells() > kde::kSummaryCells) fail("too many cells");
+  if (s.cells() > kde::kFineCells) fail("too many cells");
   if (std::fabs(rows - s.totals().rows()) > 1e-9 * rows) fail("rows were lost");
   if (!(s.error_rows() >= 0)) fail("no bound");
   return cells;

@@ -397,7 +397,7 @@ TEST_F(AutomaticFit, UsesEveryValueOfALargeSample) {
 
 // More distinct values than a summary has cells: h is a functional of the distribution function,
 // which joining moves by the summary's error, and of values in the middle of cells. Both are of the
-// order of a cell's share, 1/kSummaryCells = 1e-4; ten times that is allowed.
+// order of a cell's share, 1/kCoarseCells = 1e-4; ten times that is allowed.
 TEST_F(AutomaticFit, OfJoinedCells) {
   const std::vector<double> x = samples::mix(100'000);
   const auto s = fitted::sample_of(x);

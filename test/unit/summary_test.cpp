@@ -172,15 +172,74 @@ TEST(Summary, FewValuesAreExact) {
 }
 
 TEST(Summary, ExactUpToItsCellsAndNoFurther) {
-  for (std::size_t n : {kSummaryCells, kSummaryCells + 1}) {
-    Heap heap;
-    Summary s(heap.memory());
-    std::vector<double> rows;
-    for (std::size_t i = 0; i < n; ++i) rows.push_back(std::sqrt(static_cast<double>(i)));
-    std::shuffle(rows.begin(), rows.end(), std::mt19937_64(1));
-    add_all(rows, &s);
-    ASSERT_TRUE(s.settle().ok());
-    EXPECT_EQ(s.error_rows() == 0, n == kSummaryCells);
+  for (const auto& [resolution, most] :
+       {std::pair(Resolution::coarse, kCoarseCells), std::pair(Resolution::fine, kFineCells)}) {
+    for (std::size_t n : {most, most + 1}) {
+      Heap heap;
+      Summary s(heap.memory(), resolution);
+      std::vector<double> rows;
+      for (std::size_t i = 0; i < n; ++i) rows.push_back(std::sqrt(static_cast<double>(i)));
+      std::shuffle(rows.begin(), rows.end(), std::mt19937_64(1));
+      add_all(rows, &s);
+      ASSERT_TRUE(s.settle().ok());
+      EXPECT_EQ(s.error_rows() == 0, n == most);
+    }
+  }
+}
+
+// Of both the bound is some times a cell's limit, which is 65,536/9,216 = 7 times less of a fine
+// one, but that depths may differ by half; with and without weights, and in the memory that
+// summary.h states.
+TEST(Summary, FineOnesAreFourTimesAsSure) {
+  const std::vector<double> rows = rows_of(Shape::lognormal, 600000, 7);
+  for (const bool weighted : {false, true}) {
+    double error[2];
+    for (const Resolution resolution : {Resolution::coarse, Resolution::fine}) {
+      const bool fine = resolution == Resolution::fine;
+      Heap heap;
+      Summary s(heap.memory(), resolution);
+      if (weighted) {
+        for (const double x : rows) ASSERT_TRUE(s.add(x, 2).ok());
+      } else {
+        add_all(rows, &s);
+      }
+      ASSERT_TRUE(s.settle().ok());
+      if (!weighted) expect_within_bound(s, rows, fine ? "fine" : "coarse");
+      EXPECT_LE(s.cells(), fine ? kFineCells : kCoarseCells);
+      EXPECT_LE(heap.bytes, (fine ? 2048 : 256) * std::size_t{1024});
+      error[fine ? 1 : 0] = s.error_rows();
+    }
+    EXPECT_LT(4 * error[1], error[0]);
+    EXPECT_GT(error[1], 0);
+  }
+}
+
+// A worker's state comes to its leader in bytes: what it becomes there is as fine.
+TEST(Summary, ResolutionIsKeptInBytesAndCopies) {
+  const std::vector<double> rows = rows_of(Shape::lognormal, 100000, 8);
+  Heap heap;
+  Summary fine(heap.memory(), Resolution::fine);
+  add_all(rows, &fine);
+  ASSERT_TRUE(fine.settle().ok());
+  ASSERT_GT(fine.cells(), kCoarseCells);
+  std::vector<char> bytes(fine.serialized_size());
+  fine.serialize(bytes.data());
+  Summary read(heap.memory());
+  ASSERT_TRUE(read.deserialize(bytes.data(), bytes.size()).ok());
+  Summary copy(heap.memory()), coarse(heap.memory());
+  ASSERT_TRUE(read.clone(heap.memory(), &copy).ok());
+  ASSERT_TRUE(copy.merge(fine).ok());
+  ASSERT_TRUE(coarse.merge(fine).ok());
+  EXPECT_GT(copy.cells(), kCoarseCells);
+  EXPECT_LE(coarse.cells(), kCoarseCells);
+  expect_within_bound(coarse, rows, "coarse of fine");
+  // Of a coarse one's bytes no more than its cells are taken.
+  constexpr std::size_t kResolutionAt = 13;  // magic, version, cells, a flag
+  ASSERT_EQ(bytes[kResolutionAt], 1);
+  for (const char wrong : {0, 2}) {
+    bytes[kResolutionAt] = wrong;
+    Summary refused(heap.memory());
+    EXPECT_FALSE(refused.deserialize(bytes.data(), bytes.size()).ok());
   }
 }
 
@@ -192,7 +251,7 @@ TEST(Summary, CountsAreWithinTheBound) {
     Summary s(heap.memory());
     add_all(rows, &s);
     ASSERT_TRUE(s.settle().ok());
-    ASSERT_LE(s.cells(), kSummaryCells);
+    ASSERT_LE(s.cells(), kCoarseCells);
     expect_within_bound(s, rows, name);
     // Twice the limit of a join, 1.4/9216 of the rows, for a cell, and as much for its slack over
     // and over in a geometric series; these columns change a few times.
@@ -579,7 +638,7 @@ TEST(Summary, WeightBeyondRounding) {
     ASSERT_TRUE(s.add(x, Summary::kMostWeight).ok());
     for (int i = 0; i < 20000; ++i) ASSERT_TRUE(s.add(i, Summary::kLeastWeight).ok());
     ASSERT_TRUE(s.settle().ok());
-    EXPECT_LE(s.cells(), kSummaryCells);
+    EXPECT_LE(s.cells(), kCoarseCells);
     EXPECT_TRUE(s.cell(0).point);
     EXPECT_LE(s.error_rows(), 1);
   }
@@ -591,7 +650,7 @@ TEST(Summary, WeightsOfAllSizes) {
   Summary s(heap.memory());
   for (int i = 0; i < 40000; ++i) ASSERT_TRUE(s.add(i, std::ldexp(1.0, i / 29 - 1050)).ok());
   ASSERT_TRUE(s.settle().ok());
-  EXPECT_LE(s.cells(), kSummaryCells);
+  EXPECT_LE(s.cells(), kCoarseCells);
   // The last row is a fortieth of all; a cell of two is joined at most.
   EXPECT_LE(s.error_rows(), 0.05 * s.totals().rows());
 }
@@ -676,7 +735,7 @@ TEST(Summary, PointsBesideRangesMergeWithPoints) {
     header.mean = 1;
     for (int times = 1; times <= 2; ++times) {
       ASSERT_TRUE(s.merge(header, cells).ok());
-      ASSERT_LE(s.cells(), kSummaryCells);
+      ASSERT_LE(s.cells(), kCoarseCells);
       for (std::size_t i = 1; i < s.cells(); ++i) {
         const HistogramCell cell = s.cell(i);
         EXPECT_FALSE(cell.point && s.cell(i - 1).point && s.cell(i - 1).value == cell.value);

@@ -1,4 +1,4 @@
-// A Summary that owns its memory: of malloc, released with it.
+// A fine Summary that owns its memory: of malloc, released with it.
 #pragma once
 
 #include "core/summary/summary.h"
@@ -15,7 +15,8 @@ namespace kde {
 
 class OwnedSummary {
  public:
-  OwnedSummary() : chunks_(std::make_unique<std::vector<void*>>()), summary_(memory()) {}
+  OwnedSummary()
+      : chunks_(std::make_unique<std::vector<void*>>()), summary_(memory(), Resolution::fine) {}
   OwnedSummary(const OwnedSummary&) = delete;
   OwnedSummary& operator=(const OwnedSummary&) = delete;
   ~OwnedSummary() {

@@ -5,10 +5,10 @@
 #include "core/summary/sort.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <tuple>
 
 namespace kde {
 
@@ -35,14 +35,19 @@ void copy_cells(const CellArrays& from, CellArrays* to) {
 
 bool is_whole(double x) { return x == std::nearbyint(x) && x < 0x1p53; }
 
-// Values with weights in ascending order of value.
-void sort_weighted(double* value, double* weight, std::size_t size) {
-  std::array<std::pair<double, double>, kWeightedBatch> row;
+struct WeightedRow {
+  double value, weight;
+};
+
+// Values with weights in ascending order of value. row: scratch for as many.
+void sort_weighted(double* value, double* weight, std::size_t size, WeightedRow* row) {
   for (std::size_t i = 0; i < size; ++i) row[i] = {value[i], weight[i]};
-  std::sort(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(size));
+  std::sort(row, row + size, [](const WeightedRow& a, const WeightedRow& b) {
+    return std::tie(a.value, a.weight) < std::tie(b.value, b.weight);
+  });
   for (std::size_t i = 0; i < size; ++i) {
-    value[i] = row[i].first;
-    weight[i] = row[i].second;
+    value[i] = row[i].value;
+    weight[i] = row[i].weight;
   }
 }
 
@@ -126,7 +131,7 @@ Status Summary::add(double x, double weight) {
 
 // Weights for the pending rows, which are fewer from now on.
 Status Summary::begin_weights() {
-  if (pending_capacity_ > kWeightedBatch) {
+  if (pending_capacity_ > batch() / 2) {
     const Status status = settle();
     if (!status.ok()) return status;
     release(memory_, pending_value_);
@@ -144,7 +149,7 @@ Status Summary::begin_weights() {
 
 // For at least one more pending row.
 Status Summary::make_room() {
-  const std::size_t most = weighted_ ? kWeightedBatch : kSummaryBatch;
+  const std::size_t most = batch();
   if (pending_capacity_ == most) return merge_pending(false);
   const std::size_t capacity =
       pending_capacity_ == 0 ? kFirstPending : std::min(2 * pending_capacity_, most);
@@ -174,29 +179,36 @@ Status Summary::settle() { return merge_pending(true); }
 Status Summary::merge_pending(bool all) {
   if (pending_ == 0) return Status::success();
   // Room for every value first, so that a failure leaves all as it was.
-  const std::size_t needed = std::min(cells_.size + pending_, kMostCells);
+  const std::size_t needed = std::min(cells_.size + pending_, most_cells());
   if (needed > cells_.capacity) {
     const Status status = allocate_cells(needed);
     if (!status.ok()) return status;
   }
+  // Of rows and places, and of weighted rows before.
+  double* rows = allocate_doubles(memory_, 2 * pending_);
+  if (rows == nullptr) return out_of_memory();
   const std::size_t fresh = pending_ - counted_;
   totals_.add({pending_value_ + counted_, fresh},
               {weighted_ ? pending_weight_ + counted_ : nullptr, weighted_ ? fresh : 0});
 
-  std::array<double, kSummaryBatch> rows;
+  auto* place = reinterpret_cast<std::uint32_t*>(rows + pending_);
   if (weighted_) {
-    sort_weighted(pending_value_, pending_weight_, pending_);
+    sort_weighted(pending_value_, pending_weight_, pending_, reinterpret_cast<WeightedRow*>(rows));
   } else {
-    sort_batch({pending_value_, pending_}, rows);
+    sort_batch({pending_value_, pending_}, {rows, pending_});
   }
   std::size_t left =
-      join_equal(pending_value_, weighted_ ? pending_weight_ : nullptr, pending_, rows.data());
-  left = count_into_cells(pending_value_, rows.data(), left);
+      join_equal(pending_value_, weighted_ ? pending_weight_ : nullptr, pending_, rows);
+  left = count_into_cells(pending_value_, rows, left, place);
   counted_ = 0;
   pending_ = 0;
-  if (!all && keep_pending(rows.data(), left)) return Status::success();
-  Incoming incoming(pending_value_, rows.data(), nullptr, left, !fractional_);
-  return merge_cells(&incoming);
+  Status status;
+  if (all || !keep_pending(rows, left)) {
+    Incoming incoming(pending_value_, rows, nullptr, left, !fractional_);
+    status = merge_cells(&incoming);
+  }
+  release(memory_, rows);
+  return status;
 }
 
 // Lets the first `size` values wait, rows[i] as join_equal leaves them, if they are few.
@@ -228,7 +240,7 @@ Status Summary::allocate_cells(std::size_t capacity) {
   // By doubling, so that a growing summary is copied few times.
   std::size_t size = std::max<std::size_t>(cells_.capacity, 64);
   while (size < capacity) size *= 2;
-  if (size > kMostCells / 2) size = kMostCells;
+  if (size > most_cells() / 2) size = most_cells();
   // One chunk: rows after values, slack after rows.
   auto* chunk = static_cast<char*>(
       memory_.allocate(memory_.context, size * (2 * sizeof(double) + sizeof(float))));
@@ -246,7 +258,7 @@ Status Summary::allocate_cells(std::size_t capacity) {
 }
 
 Status Summary::clone(const Memory& memory, Summary* out) const {
-  Summary copy(memory);
+  Summary copy(memory, resolution_);
   copy.specials_ = specials_;
   copy.sampling_ = sampling_;
   copy.totals_ = totals_;
@@ -281,7 +293,7 @@ void Summary::release_all() {
   release(memory_, cells_.value);
   release(memory_, pending_value_);
   release(memory_, pending_weight_);
-  *this = Summary(memory_);
+  *this = Summary(memory_, resolution_);
 }
 
 HistogramCell Summary::cell(std::size_t i) const {

@@ -1,13 +1,14 @@
-// A column's rows in bounded memory, whatever their number: the state of the aggregate kde_agg.
+// A column's rows in bounded memory, whatever their number: what a fit reads, and the state of the
+// aggregate kde_agg.
 //
 // A summary is a sequence of cells that partition the line, each with the number of its rows:
 // cell i has those in (value_{i-1}, value_i], or, of a point, those at value_i. As long as there
-// are no more than kSummaryCells distinct values each is a point, and everything is exact.
+// are no more distinct values than it has cells each is a point, and everything is exact.
 // Beyond that cells are joined and rows are counted into the cells that there are, exactly; what is
 // unknown is only how the rows of a joined cell lie within it:
 //
 //   join    neighbours are joined, from the left on, while the joined cell has at most
-//             limit(r) = min(t, r / kTailRows),     t = depth N / kSummaryCells,
+//             limit(r) = min(t, r / kTailRows),     t = depth N / cells,
 //           rows, N the rows so far and r those between it and the nearer end of the column. So
 //           points heavier than that stay exact, the outermost rows stay points, and quantiles have
 //           a relative error in the tails. The depth is kDepth, or what it takes to make the cells
@@ -39,9 +40,9 @@
 
 namespace kde {
 
-inline constexpr std::size_t kSummaryCells = 9216;
-// Rows that wait to be merged, at most; of weighted rows.
-inline constexpr std::size_t kSummaryBatch = 4096, kWeightedBatch = 2048;
+// How many cells there are at most. Coarse ones are for many summaries at a time.
+enum class Resolution : std::uint8_t { coarse = 0, fine = 1 };
+inline constexpr std::size_t kCoarseCells = 9216, kFineCells = 65536;
 
 // Where a summary's arrays live. Both keep to C: no exception, no jump.
 struct Memory {
@@ -78,8 +79,9 @@ struct SummarySampling {
 
 class Summary {
  public:
-  // An empty one; allocates nothing. At most 256 KB with all its arrays.
-  explicit Summary(const Memory& memory) : memory_(memory) {}
+  // An empty one; allocates nothing. At most 256 KB with all its arrays, or 2 MB of a fine one.
+  explicit Summary(const Memory& memory, Resolution resolution = Resolution::coarse)
+      : memory_(memory), resolution_(resolution) {}
 
   // One row. x: any double; NaN and infinities are counted apart. weight: in [kLeastWeight,
   // kMostWeight] (checked by the caller); the row counts as that many. Usually a store, every few
@@ -97,7 +99,8 @@ class Summary {
   Status add(double x, double weight);
   void add_null(double weight) { specials_.nulls += weight; }
 
-  // Adds what another has seen; `other` is not changed. Errors: out_of_memory.
+  // Adds what another has seen, of whatever resolution; `other` is not changed. Errors:
+  // out_of_memory.
   Status merge(const Summary& other);
 
   // Adds a density: the cells of a histogram in the form of decode_histogram, its totals, its error
@@ -131,8 +134,8 @@ class Summary {
   // The serialised form: for another process, or a machine of the same byte order and version.
   std::size_t serialized_size() const;
   void serialize(void* out) const;
-  // bytes: of unknown origin and alignment; everything is checked. Replaces an empty summary's
-  // contents. Errors: invalid_format, out_of_memory.
+  // bytes: of unknown origin and alignment; everything is checked. Replaces an empty summary, its
+  // resolution too. Errors: invalid_format, out_of_memory.
   Status deserialize(const void* bytes, std::size_t size);
 
   // So that sums, squares and bounds of any number of rows stay far from the ends of double and
@@ -140,15 +143,20 @@ class Summary {
   static constexpr double kLeastWeight = 1e-20, kMostWeight = 1e20;
 
  private:
-  // With room for cells to come.
-  static constexpr std::size_t kMostCells = kSummaryCells + 1024;
-
   struct Serialized;
+
+  std::size_t cell_limit() const {
+    return resolution_ == Resolution::fine ? kFineCells : kCoarseCells;
+  }
+  // With room for cells to come.
+  std::size_t most_cells() const { return cell_limit() + cell_limit() / 8; }
+  // Rows that wait to be merged, at most: a merge goes through all cells.
+  std::size_t batch() const { return cell_limit() / 4 / (weighted_ ? 2 : 1); }
 
   Status make_room();
   Status begin_weights();
   Status merge_pending(bool all);
-  std::size_t count_into_cells(double* value, double* rows, std::size_t size);
+  std::size_t count_into_cells(double* value, double* rows, std::size_t size, std::uint32_t* place);
   bool keep_pending(const double* rows, std::size_t size);
   Status allocate_cells(std::size_t capacity);
   Status merge_cells(Incoming* incoming);
@@ -158,6 +166,7 @@ class Summary {
   void release_all();
 
   Memory memory_;
+  Resolution resolution_;
   Specials specials_;
   SummarySampling sampling_;
   SummaryTotals totals_;

@@ -32,8 +32,7 @@ constexpr double kContrasts[] = {64, 4096, kAnyContrast};
 constexpr int kTailTries = 8, kTailHalvings = 20;
 // Of a range behind a void the share that marks where it begins.
 constexpr double kBeginShare = 1024;
-constexpr std::size_t kStride = 8;                      // cells looked at together
-constexpr std::size_t kTarget = kSummaryCells / 8 * 7;  // cells after a compaction
+constexpr std::size_t kStride = 8;  // cells looked at together
 
 // Two numbers that are compared at a time, on any processor of 64 bits.
 using Pair = double __attribute__((vector_size(16)));
@@ -41,10 +40,8 @@ using Pair = double __attribute__((vector_size(16)));
 // min(t, r / kTailRows), r rows to the nearer end.
 class JoinLimit {
  public:
-  JoinLimit(double depth, double rows, double tail_rows = kTailRows)
-      : most_(depth * rows / static_cast<double>(kSummaryCells)),
-        rows_(rows),
-        tail_rows_(tail_rows) {}
+  JoinLimit(double depth, double rows, std::size_t cells, double tail_rows = kTailRows)
+      : most_(depth * rows / static_cast<double>(cells)), rows_(rows), tail_rows_(tail_rows) {}
   // Of a cell of that many rows, above `below` others.
   double at(double below, double rows) const {
     if (!(tail_rows_ > 0)) return most_;
@@ -233,17 +230,18 @@ Middle find_middle(const CellArrays& cells, const JoinLimit& limit, double fresh
 }  // namespace
 
 // Rows that fall into cells that are there, and do not make them too heavy, are counted at once.
-// value: distinct, ascending; rows: as of points. Returns how many are left, moved to the front.
-std::size_t Summary::count_into_cells(double* value, double* rows, std::size_t size) {
+// value: distinct, ascending; rows: as of points. place: scratch.
+// Returns how many are left, moved to the front.
+std::size_t Summary::count_into_cells(double* value, double* rows, std::size_t size,
+                                      std::uint32_t* place) {
   CellArrays& c = cells_;
-  const JoinLimit limit(std::max(depth_, kDepth), cell_rows_);
+  const JoinLimit limit(std::max(depth_, kDepth), cell_rows_, cell_limit());
   const Middle middle = find_middle(c, limit, rows_of(rows, size));
   double counted = 0;
   double below = 0;  // rows of the cells before `summed`
   std::size_t summed = 0;
   std::size_t left = 0;
-  std::array<std::uint32_t, kSummaryBatch> place;
-  find_places(c, value, size, place.data());
+  find_places(c, value, size, place);
   for (std::size_t i = 0; i < size; ++i) {
     const double x = value[i];
     const double fresh = -rows[i];
@@ -368,14 +366,14 @@ Status Summary::merge(const Header& header, std::span<const HistogramCell> cells
 Status Summary::merge_cells(Incoming* incoming) {
   while (incoming->left() > 0) {
     std::size_t room = cells_.capacity - cells_.size;
-    if (room < incoming->left() && cells_.capacity < kMostCells) {
-      const Status status = allocate_cells(std::min(cells_.size + incoming->left(), kMostCells));
+    if (room < incoming->left() && cells_.capacity < most_cells()) {
+      const Status status = allocate_cells(std::min(cells_.size + incoming->left(), most_cells()));
       if (!status.ok()) return status;
       room = cells_.capacity - cells_.size;
     }
     incoming->begin_stretch(std::min(room, incoming->left()));
     merge_stretch(incoming);
-    if (cells_.size > kSummaryCells) compact();
+    if (cells_.size > cell_limit()) compact();
   }
   return Status::success();
 }
@@ -391,7 +389,7 @@ void Summary::merge_stretch(Incoming* incoming) {
   double below = 0;
   for (std::size_t i = 0; i < first; ++i) below += std::fabs(c.rows[i]);
   cell_rows_ += incoming->stretch_rows();
-  const JoinLimit limit(std::max(depth_, kDepth), cell_rows_);
+  const JoinLimit limit(std::max(depth_, kDepth), cell_rows_, cell_limit());
   const std::size_t moved = c.size - first;
   std::size_t read = c.capacity - moved;
   std::memmove(c.value + read, c.value + first, moved * sizeof(double));
@@ -447,7 +445,9 @@ void Summary::merge_stretch(Incoming* incoming) {
   c.size = out.next();
 }
 
-double Summary::join_limit() const { return depth_ > 0 ? JoinLimit(depth_, cell_rows_).most() : 0; }
+double Summary::join_limit() const {
+  return depth_ > 0 ? JoinLimit(depth_, cell_rows_, cell_limit()).most() : 0;
+}
 
 void Summary::compact() {
   if (depth_ == 0) depth_ = kDepth;
@@ -485,10 +485,10 @@ struct Stretch {
 
 }  // namespace
 
-// Joins what may be joined; whether no more than kTarget cells are left.
+// Joins what may be joined; whether few enough cells are left for many more to come.
 bool Summary::try_compact(double depth, double tail_rows, double contrast) {
   CellArrays& c = cells_;
-  const JoinLimit limit(depth, cell_rows_, tail_rows);
+  const JoinLimit limit(depth, cell_rows_, cell_limit(), tail_rows);
   std::size_t last = 0;  // the cell that may grow
   double below = 0;      // rows below it
   for (std::size_t i = 1; i < c.size; ++i) {
@@ -522,7 +522,7 @@ bool Summary::try_compact(double depth, double tail_rows, double contrast) {
     c.slack[last] = c.slack[i];
   }
   c.size = last + 1;
-  return c.size <= kTarget;
+  return c.size <= cell_limit() / 8 * 7;
 }
 
 }  // namespace kde

@@ -23,7 +23,9 @@ bool is_count(double x) { return std::isfinite(x) && x >= 0; }
 struct Summary::Serialized {
   std::uint32_t magic, version;
   std::uint32_t cells;
-  std::uint32_t fractional;
+  std::uint8_t fractional;
+  Resolution resolution;
+  std::uint16_t reserved;
   double depth, cell_rows;
   Specials specials;
   SummarySampling sampling;
@@ -42,6 +44,7 @@ void Summary::serialize(void* out) const {
   head.version = kVersion;
   head.cells = static_cast<std::uint32_t>(cells_.size);
   head.fractional = fractional_;
+  head.resolution = resolution_;
   head.depth = depth_;
   head.cell_rows = cell_rows_;
   head.specials = specials_;
@@ -66,9 +69,11 @@ Status Summary::deserialize(const void* bytes, std::size_t size) {
   p += sizeof head;
   if (head.magic != kMagic) return invalid("not a summary of this byte order");
   if (head.version != kVersion) return invalid("another version's");
-  if (head.cells > kSummaryCells || size != sizeof head + head.cells * kBytesPerCell)
+  if (head.resolution > Resolution::fine) return invalid("unknown resolution");
+  Summary read(memory_, head.resolution);
+  if (head.cells > read.cell_limit() || size != sizeof head + head.cells * kBytesPerCell)
     return invalid("length does not fit its contents");
-  if (head.fractional > 1) return invalid("a flag is neither 0 nor 1");
+  if (head.fractional > 1 || head.reserved != 0) return invalid("a flag is neither 0 nor 1");
   for (double x : {head.depth, head.cell_rows, head.specials.nulls, head.specials.nans,
                    head.specials.negative_infinities, head.specials.positive_infinities}) {
     if (!is_count(x)) return invalid("a count is negative or not finite");
@@ -82,7 +87,6 @@ Status Summary::deserialize(const void* bytes, std::size_t size) {
   if (!head.totals.valid() || (head.cells > 0) != (head.totals.count() > 0))
     return invalid("totals do not fit together");
 
-  Summary read(memory_);
   if (head.cells > 0) {
     const Status status = read.allocate_cells(head.cells);
     if (!status.ok()) return status;

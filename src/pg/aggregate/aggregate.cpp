@@ -126,7 +126,7 @@ KDE_FUNCTION(kde_agg_row) {
                                read_method(fcinfo), read_bytes(fcinfo, kBytes)};
     if (state != nullptr) check_same(state->settings, settings);
     if (!read_weight(fcinfo, &weight)) return give(fcinfo, state);
-    if (state == nullptr) state = new_state(aggregate_memory(fcinfo), settings);
+    if (state == nullptr) state = new_state(fcinfo, settings);
   }
   if (PG_ARGISNULL(kValue)) {
     state->summary.add_null(weight);
@@ -164,7 +164,7 @@ KDE_FUNCTION(kde_rollup_row) {
   const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
   const Settings settings = {density->value_type, method_of(*density), bytes};
   if (state == nullptr)
-    state = new_state(aggregate_memory(fcinfo), settings);
+    state = new_state(fcinfo, settings);
   else
     check_same(state->settings, settings);
   // This context is reset after every row.

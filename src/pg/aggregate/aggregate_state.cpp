@@ -17,6 +17,7 @@
 #include "core/kde.h"
 
 extern "C" {
+#include "nodes/execnodes.h"
 #include "utils/memutils.h"
 }
 
@@ -51,9 +52,10 @@ void release(void*, void* chunk) { pfree(chunk); }
 
 kde::Memory memory_of(MemoryContext context) { return {allocate, release, context}; }
 
-AggregateState* place_state(MemoryContext context, const Settings& settings) {
+AggregateState* place_state(MemoryContext context, const Settings& settings,
+                            kde::Resolution resolution) {
   void* memory = MemoryContextAlloc(context, sizeof(AggregateState));
-  return new (memory) AggregateState{kde::Summary(memory_of(context)), settings};
+  return new (memory) AggregateState{kde::Summary(memory_of(context), resolution), settings};
 }
 
 [[noreturn]] void invalid_state(const char* detail) {
@@ -71,12 +73,17 @@ MemoryContext aggregate_memory(FunctionCallInfo fcinfo) {
   return context;
 }
 
-AggregateState* new_state(MemoryContext context, const Settings& settings) {
-  return place_state(context, settings);
+AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
+  MemoryContext context = aggregate_memory(fcinfo);
+  const bool one_at_a_time = IsA(fcinfo->context, AggState) &&
+                             (castNode(AggState, fcinfo->context)->aggstrategy == AGG_PLAIN ||
+                              castNode(AggState, fcinfo->context)->aggstrategy == AGG_SORTED);
+  return place_state(context, settings,
+                     one_at_a_time ? kde::Resolution::fine : kde::Resolution::coarse);
 }
 
 AggregateState* copy_state(MemoryContext context, const AggregateState& other) {
-  AggregateState* state = place_state(context, other.settings);
+  AggregateState* state = place_state(context, other.settings, kde::Resolution::coarse);
   check_status(other.summary.clone(memory_of(context), &state->summary), "copy a summary");
   return state;
 }
@@ -127,7 +134,7 @@ AggregateState* read_state(const bytea* bytes) {
     invalid_state("Its settings are out of range.");
   const Settings settings = {static_cast<kde::ValueType>(header.type),
                              static_cast<kde::Method>(header.method), header.bytes};
-  AggregateState* state = new_state(CurrentMemoryContext, settings);
+  AggregateState* state = place_state(CurrentMemoryContext, settings, kde::Resolution::coarse);
   check_status(state->summary.deserialize(VARDATA(bytes) + sizeof header, size - sizeof header),
                "read the state of an aggregate of densities");
   return state;
