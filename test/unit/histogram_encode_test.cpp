@@ -1,6 +1,7 @@
 // encode_histogram against a decoder that reads bit after bit as histogram.h says, checks every
 // rule on the way, and keeps the distribution function as plain lists.
 #include "core/density/histogram.h"
+#include "core/density/histogram_view.h"
 
 #include <gtest/gtest.h>
 
@@ -370,6 +371,31 @@ TEST(HistogramEncode, SingleRowsCostTwoBytes) {
     EXPECT_LE(std::fabs(stored.parts[i].end - cells[i].value), near / 16);
     EXPECT_EQ(stored.parts[i].rows, 1);
   }
+}
+
+// A count of the r rows read that a cell stands for is off by their root: with room for it, ends
+// and rows are rounded by a 16th of that each, without by a 32nd of the cell.
+TEST(HistogramEncode, CellsOfManyRowsAreRoundedByAShareOfTheirRoot) {
+  constexpr double kRead = 160, kUneven = 1.3;
+  Random random(11);
+  Cells cells = {{1, 0, false}};
+  for (int i = 0; i < 3500; ++i) {
+    const double width = 1 + random.uniform();
+    cells.push_back({cells.back().value + width, 400.37 * (0.7 + 0.6 * random.uniform()), false});
+  }
+  Header h = header_of(cells);
+  h.sample_rows = kRead * static_cast<double>(cells.size());
+  const auto rows_off = [&](std::size_t budget) {
+    DensityBytes bytes;
+    EXPECT_TRUE(encode_histogram(h, cells, 0, budget, &bytes).ok());
+    const DensityView view(bytes.data());
+    EXPECT_EQ(view.steps(), 3500);
+    return view.header().error * h.sample_rows;
+  };
+  EXPECT_LE(rows_off(kMaxBytes), 2 * kUneven * std::sqrt(kRead) / 16);
+  const double rough = rows_off(8192);
+  EXPECT_LE(rough, 2 * kUneven * kRead / 32);
+  EXPECT_GT(rough, 2 * kUneven * std::sqrt(kRead) / 16);
 }
 
 TEST(HistogramEncode, HeavyValuesAreExact) {

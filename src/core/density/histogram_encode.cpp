@@ -29,8 +29,9 @@ constexpr std::size_t kFewValues = 512;
 constexpr double kHeavy = 4;
 // Atoms that are taken out leave room for more: as often that is tried.
 constexpr int kRounds = 3;
-// Shares of a cell's width by which its ends may move.
-constexpr double kFine = 1.0 / 32, kCoarse = 1.0 / 8;
+// Shares of a cell's width by which its ends may move; of the root of the rows read to a cell,
+// which is what a sample's count of it is off by.
+constexpr double kFine = 1.0 / 32, kCoarse = 1.0 / 8, kShareOfRoot = 1.0 / 16;
 // Rows read to a cell up to which the coarse share is worth it.
 constexpr double kCoarseRows = 64;
 // What the coarse share leaves of the size, at best.
@@ -147,10 +148,13 @@ class Encoder {
   }
 
   bool try_all_cells() {
+    const double rows = header_.sample_rows / static_cast<double>(all_.list.size());
+    const double finest = kShareOfRoot / std::sqrt(rows);
+    if (finest < kFine && try_all_cells(finest)) return true;
     if (try_all_cells(kFine)) return true;
     // Two bits less for each value: an end is then off by a share of the cell's rows, where one of
     // fewer cells is off by about their root, which of many rows is less.
-    return header_.sample_rows <= kCoarseRows * static_cast<double>(all_.list.size()) &&
+    return rows <= kCoarseRows &&
            kCoarseSaves * static_cast<double>(bytes()) <= static_cast<double>(budget_) &&
            try_all_cells(kCoarse);
   }

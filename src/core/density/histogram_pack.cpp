@@ -17,7 +17,8 @@ constexpr std::size_t kChunk = 8;
 constexpr double kToleranceShare = 1.0 / 2;
 // Rows are rounded to at most this share of the tolerance.
 constexpr double kRowsShare = 1.0 / 2;
-// Without a tolerance, rows that are no whole numbers are rounded to this share of a cell's.
+// Without a tolerance, rows that are no whole numbers are rounded to the share of a cell's that its
+// width is, at most to this.
 constexpr double kCellShare = 1.0 / 32;
 // Of the rows, at either end of all.
 constexpr double kOutermost = 1e-3;
@@ -92,8 +93,9 @@ void HistogramPacking::list_cells(const Steps& steps, const Rounding& rounding) 
         lattice_ || rounding.exact ? 0 : static_cast<std::uint8_t>(key_shift_at(list, i, rounding));
     const auto rows_shift = [&](std::uint64_t own) {
       if (!rounded) return 0;
-      return rows_shift_of(tolerant ? kRowsShare * rounding.tolerance.at(s) / unit_
-                                    : kCellShare * static_cast<double>(own));
+      return rows_shift_of(tolerant
+                               ? kRowsShare * rounding.tolerance.at(s) / unit_
+                               : std::min(kCellShare, rounding.width) * static_cast<double>(own));
     };
     if (at_below > through) {
       if (list[i - 1].key != end) {
