@@ -240,7 +240,7 @@ TEST(Sampler, EveryRowIsCountedInBoundedMemory) {
   EXPECT_EQ(s.sample_rows(), 300000);
   EXPECT_EQ(s.drawn.size(), static_cast<std::size_t>(kDrawnRows));
   EXPECT_EQ(s.totals.max(), *std::max_element(x.begin(), x.end()));
-  EXPECT_LE(s.summary->cells(), kFineCells + kFineCells / 8);
+  EXPECT_LE(s.summary->cells(), kFineCells + kFineCells / 9);
   const double bound = s.summary->error_rows();
   EXPECT_GT(bound, 0);
   EXPECT_LT(bound, 1e-3 * 300000);

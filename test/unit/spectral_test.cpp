@@ -397,14 +397,14 @@ TEST_F(AutomaticFit, UsesEveryValueOfALargeSample) {
 
 // More distinct values than a summary has cells: h is a functional of the distribution function,
 // which joining moves by the summary's error, and of values in the middle of cells. Both are of the
-// order of a cell's share, 1/kCoarseCells = 1e-4; ten times that is allowed.
+// order of a cell's share, 1/kFineCells = 1.5e-5; ten times that is allowed.
 TEST_F(AutomaticFit, OfJoinedCells) {
   const std::vector<double> x = samples::mix(100'000);
   const auto s = fitted::sample_of(x);
   ASSERT_GT(s.summary->join_limit(), 0);
   const FitReport joined = report(s, false, Engine::Kind::simd, Method::plugin);
   EXPECT_EQ(joined.bandwidth_rows, 100'000);
-  expect_relative(joined.bandwidth, plugin_of(kSpectral, x).h, 1e-3);
+  expect_relative(joined.bandwidth, plugin_of(kSpectral, x).h, 1.5e-4);
 }
 
 }  // namespace

@@ -233,6 +233,12 @@ TEST(Summary, ResolutionIsKeptInBytesAndCopies) {
   EXPECT_GT(copy.cells(), kCoarseCells);
   EXPECT_LE(coarse.cells(), kCoarseCells);
   expect_within_bound(coarse, rows, "coarse of fine");
+  // No cell of as many rows as a fine one's limit is joined in what it has from a coarse one.
+  Summary mixed(heap.memory(), Resolution::fine);
+  ASSERT_TRUE(mixed.merge(coarse).ok());
+  ASSERT_TRUE(mixed.merge(fine).ok());
+  EXPECT_GE(mixed.join_limit(), coarse.join_limit());
+  EXPECT_GE(coarse.join_limit(), 1.4 * 100000 / kCoarseCells);
   // Of a coarse one's bytes no more than its cells are taken.
   constexpr std::size_t kResolutionAt = 13;  // magic, version, cells, a flag
   ASSERT_EQ(bytes[kResolutionAt], 1);

@@ -1,4 +1,4 @@
-// A fine Summary that owns its memory: of malloc, released with it.
+// A fine Summary that owns its memory, of malloc, released with it: that of a scan, one at a time.
 #pragma once
 
 #include "core/summary/summary.h"

@@ -35,14 +35,10 @@ void copy_cells(const CellArrays& from, CellArrays* to) {
 
 bool is_whole(double x) { return x == std::nearbyint(x) && x < 0x1p53; }
 
-struct WeightedRow {
-  double value, weight;
-};
-
 // Values with weights in ascending order of value. row: scratch for as many.
-void sort_weighted(double* value, double* weight, std::size_t size, WeightedRow* row) {
+void sort_weighted(double* value, double* weight, std::size_t size, WeightedValue* row) {
   for (std::size_t i = 0; i < size; ++i) row[i] = {value[i], weight[i]};
-  std::sort(row, row + size, [](const WeightedRow& a, const WeightedRow& b) {
+  std::sort(row, row + size, [](const WeightedValue& a, const WeightedValue& b) {
     return std::tie(a.value, a.weight) < std::tie(b.value, b.weight);
   });
   for (std::size_t i = 0; i < size; ++i) {
@@ -193,7 +189,8 @@ Status Summary::merge_pending(bool all) {
 
   auto* place = reinterpret_cast<std::uint32_t*>(rows + pending_);
   if (weighted_) {
-    sort_weighted(pending_value_, pending_weight_, pending_, reinterpret_cast<WeightedRow*>(rows));
+    sort_weighted(pending_value_, pending_weight_, pending_,
+                  reinterpret_cast<WeightedValue*>(rows));
   } else {
     sort_batch({pending_value_, pending_}, {rows, pending_});
   }

@@ -43,6 +43,9 @@ namespace kde {
 // How many cells there are at most. Coarse ones are for many summaries at a time.
 enum class Resolution : std::uint8_t { coarse = 0, fine = 1 };
 inline constexpr std::size_t kCoarseCells = 9216, kFineCells = 65536;
+// Rows that wait to be merged, at most, as a merge goes through all cells; of weighted rows half as
+// many.
+inline constexpr std::size_t kCoarseBatch = 4096, kFineBatch = 16384;
 
 // Where a summary's arrays live. Both keep to C: no exception, no jump.
 struct Memory {
@@ -79,7 +82,8 @@ struct SummarySampling {
 
 class Summary {
  public:
-  // An empty one; allocates nothing. At most 256 KB with all its arrays, or 2 MB of a fine one.
+  // An empty one; allocates nothing. At most 256 KB with all its arrays, or 2 MB of a fine one; for
+  // the length of a merge 16 bytes more for each row that waits.
   explicit Summary(const Memory& memory, Resolution resolution = Resolution::coarse)
       : memory_(memory), resolution_(resolution) {}
 
@@ -149,9 +153,10 @@ class Summary {
     return resolution_ == Resolution::fine ? kFineCells : kCoarseCells;
   }
   // With room for cells to come.
-  std::size_t most_cells() const { return cell_limit() + cell_limit() / 8; }
-  // Rows that wait to be merged, at most: a merge goes through all cells.
-  std::size_t batch() const { return cell_limit() / 4 / (weighted_ ? 2 : 1); }
+  std::size_t most_cells() const { return cell_limit() + cell_limit() / 9; }
+  std::size_t batch() const {
+    return (resolution_ == Resolution::fine ? kFineBatch : kCoarseBatch) / (weighted_ ? 2 : 1);
+  }
 
   Status make_room();
   Status begin_weights();

@@ -287,7 +287,11 @@ Status Summary::merge(const Summary& other) {
   sampling_.add(other.sampling_);
   totals_.merge(other.totals_);
   fractional_ = fractional_ || other.fractional_;
-  depth_ = std::max(depth_, other.depth_);
+  // What the other joined may weigh more than this one would have joined.
+  if (other.depth_ > 0)
+    depth_ = std::max({depth_, kDepth,
+                       other.depth_ * static_cast<double>(cell_limit()) /
+                           static_cast<double>(other.cell_limit())});
   const CellArrays& c = other.cells_;
   Incoming incoming(c.value, c.rows, c.slack, c.size, !fractional_);
   status = merge_cells(&incoming);

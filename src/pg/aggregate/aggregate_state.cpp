@@ -75,9 +75,11 @@ MemoryContext aggregate_memory(FunctionCallInfo fcinfo) {
 
 AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
   MemoryContext context = aggregate_memory(fcinfo);
-  const bool one_at_a_time = IsA(fcinfo->context, AggState) &&
-                             (castNode(AggState, fcinfo->context)->aggstrategy == AGG_PLAIN ||
-                              castNode(AggState, fcinfo->context)->aggstrategy == AGG_SORTED);
+  bool one_at_a_time = false;  // over a window none of them is known to be
+  if (IsA(fcinfo->context, AggState)) {
+    const AggStrategy strategy = castNode(AggState, fcinfo->context)->aggstrategy;
+    one_at_a_time = strategy == AGG_PLAIN || strategy == AGG_SORTED;
+  }
   return place_state(context, settings,
                      one_at_a_time ? kde::Resolution::fine : kde::Resolution::coarse);
 }

@@ -112,7 +112,7 @@ CREATE TABLE fitted AS
 SELECT attname AS name, NULL::kde AS d, NULL::kde AS again FROM pg_attribute WHERE attrelid = 'data'::regclass AND attnum > 0;
 SELECT name, rows FROM fitted, kde_fit('data', name, sample_rows => 5000, seed => 1) ORDER BY name COLLATE "C";
 UPDATE fitted SET d = kde_density('data', name);
-SELECT name, pg_column_size(d) <= 16384 AS small, bytes <= 16384 AS also, representation_error <= 1.0 / sample_rows + 2.8 / 9216 + 1e-4 AS good,
+SELECT name, pg_column_size(d) <= 16384 AS small, bytes <= 16384 AS also, representation_error <= 1.0 / sample_rows + 2.8 / 65536 + 1e-4 AS good,
   d::text::kde::text = d::text AS text, kde_send(d::text::kde) = kde_send(d) AS bytes_of_text, receive(kde_send(d)) AS binary
 FROM fitted, kde_info(d) ORDER BY name COLLATE "C";
 CREATE FUNCTION through_binary(d kde) RETURNS kde LANGUAGE plpgsql AS $$
