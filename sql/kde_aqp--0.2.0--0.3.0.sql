@@ -228,10 +228,44 @@ CREATE EVENT TRIGGER kde_aqp_on_alter ON ddl_command_end
 ALTER EVENT TRIGGER kde_aqp_on_alter ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER kde_aqp_on_alter IS 'lets densities follow renamed columns';
 
+-- A density as functions take it: by name, 'table.column' or 'table (column, ...)', or as a value.
+CREATE TYPE anykde;
+CREATE FUNCTION kde_aqp.anykde_in(cstring) RETURNS anykde
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.anykde_out(anykde) RETURNS cstring
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.anykde_recv(internal) RETURNS anykde
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.anykde_send(anykde) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE TYPE anykde (
+    INPUT = kde_aqp.anykde_in,
+    OUTPUT = kde_aqp.anykde_out,
+    RECEIVE = kde_aqp.anykde_recv,
+    SEND = kde_aqp.anykde_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = extended
+);
+COMMENT ON TYPE anykde IS 'density by its name, or as a value of type kde';
+CREATE FUNCTION kde_aqp.anykde_of_text(text) RETURNS anykde
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.anykde_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.anykde_out(anykde) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.anykde_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.anykde_send(anykde) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.anykde_of_text(text) IS 'the density of that name';
+CREATE CAST (kde AS anykde) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (kde AS anykde) IS 'the value itself';
+CREATE CAST (text AS anykde) WITH FUNCTION kde_aqp.anykde_of_text(text) AS IMPLICIT;
+COMMENT ON CAST (text AS anykde) IS 'the density of that name';
+CREATE CAST (varchar AS anykde) WITH FUNCTION kde_aqp.anykde_of_text(text) AS IMPLICIT;
+COMMENT ON CAST (varchar AS anykde) IS 'the density of that name';
+
 -- Fits tell of cells, and count every row that is read unless they are asked not to.
 DROP FUNCTION kde_info(kde);
 CREATE FUNCTION kde_info(
-    density kde,
+    density anykde,
     OUT value_type text, OUT kind text, OUT method text, OUT kernel text, OUT bandwidth double precision,
     OUT rows double precision, OUT nulls double precision, OUT nans double precision,
     OUT sample_rows bigint, OUT every_row_read boolean,
@@ -240,7 +274,7 @@ CREATE FUNCTION kde_info(
     OUT lattice_step double precision, OUT cells integer,
     OUT representation_error double precision, OUT bytes integer)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_info(kde) IS 'what a density holds, as a record';
+COMMENT ON FUNCTION kde_info(anykde) IS 'what a density holds, as a record';
 DROP FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text);
 CREATE FUNCTION kde_fit(
     relation regclass, column_name name, method text DEFAULT 'auto',
@@ -469,3 +503,12 @@ CREATE AGGREGATE kde_aqp.summary(value anyelement) (
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE kde_aqp.summary(anyelement) IS
     'summary of every value, for fits';
+
+DROP FUNCTION kde_points(kde, integer, double precision, double precision);
+CREATE FUNCTION kde_points(
+    density anykde, points integer DEFAULT 200,
+    lower double precision DEFAULT NULL, upper double precision DEFAULT NULL)
+RETURNS TABLE (x double precision, density double precision, cdf double precision, x_text text)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 200;
+COMMENT ON FUNCTION kde_points(anykde, integer, double precision, double precision) IS
+    'density and distribution function at equally spaced points, by default from the least to the greatest value';

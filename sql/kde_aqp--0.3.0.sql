@@ -38,18 +38,6 @@ COMMENT ON FUNCTION kde_out(kde) IS 'I/O';
 COMMENT ON FUNCTION kde_recv(internal) IS 'I/O';
 COMMENT ON FUNCTION kde_send(kde) IS 'I/O';
 
-CREATE FUNCTION kde_info(
-    density kde,
-    OUT value_type text, OUT kind text, OUT method text, OUT kernel text, OUT bandwidth double precision,
-    OUT rows double precision, OUT nulls double precision, OUT nans double precision,
-    OUT sample_rows bigint, OUT every_row_read boolean,
-    OUT lower text, OUT upper text,
-    OUT mean double precision, OUT stddev double precision,
-    OUT lattice_step double precision, OUT cells integer,
-    OUT representation_error double precision, OUT bytes integer)
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_info(kde) IS 'what a density holds, as a record';
-
 -- Equality is that of the stored bytes; the order means nothing, and is there for DISTINCT, GROUP BY and
 -- merges to sort by (src/pg/type/type_order.cpp).
 CREATE FUNCTION kde_eq(kde, kde) RETURNS boolean
@@ -125,6 +113,52 @@ COMMENT ON SCHEMA kde_aqp IS 'catalog of the extension kde_aqp';
 CREATE TYPE kde_aqp.by_name_only AS ENUM ('by name only');
 COMMENT ON TYPE kde_aqp.by_name_only IS
     'of a parameter never given, after which arguments are given by name';
+
+-- A density as functions take it: by name, 'table.column' or 'table (column, ...)', or as a value.
+CREATE TYPE anykde;
+CREATE FUNCTION kde_aqp.anykde_in(cstring) RETURNS anykde
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.anykde_out(anykde) RETURNS cstring
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.anykde_recv(internal) RETURNS anykde
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.anykde_send(anykde) RETURNS bytea
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+CREATE TYPE anykde (
+    INPUT = kde_aqp.anykde_in,
+    OUTPUT = kde_aqp.anykde_out,
+    RECEIVE = kde_aqp.anykde_recv,
+    SEND = kde_aqp.anykde_send,
+    INTERNALLENGTH = VARIABLE,
+    ALIGNMENT = double,
+    STORAGE = extended
+);
+COMMENT ON TYPE anykde IS 'density by its name, or as a value of type kde';
+CREATE FUNCTION kde_aqp.anykde_of_text(text) RETURNS anykde
+AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.anykde_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.anykde_out(anykde) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.anykde_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.anykde_send(anykde) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.anykde_of_text(text) IS 'the density of that name';
+CREATE CAST (kde AS anykde) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (kde AS anykde) IS 'the value itself';
+CREATE CAST (text AS anykde) WITH FUNCTION kde_aqp.anykde_of_text(text) AS IMPLICIT;
+COMMENT ON CAST (text AS anykde) IS 'the density of that name';
+CREATE CAST (varchar AS anykde) WITH FUNCTION kde_aqp.anykde_of_text(text) AS IMPLICIT;
+COMMENT ON CAST (varchar AS anykde) IS 'the density of that name';
+
+CREATE FUNCTION kde_info(
+    density anykde,
+    OUT value_type text, OUT kind text, OUT method text, OUT kernel text, OUT bandwidth double precision,
+    OUT rows double precision, OUT nulls double precision, OUT nans double precision,
+    OUT sample_rows bigint, OUT every_row_read boolean,
+    OUT lower text, OUT upper text,
+    OUT mean double precision, OUT stddev double precision,
+    OUT lattice_step double precision, OUT cells integer,
+    OUT representation_error double precision, OUT bytes integer)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_info(anykde) IS 'what a density holds, as a record';
 
 -- What ties a density to its row of kde_aqp.upkeep. Given out here, never taken from a dump.
 CREATE SEQUENCE kde_aqp.density_id;
@@ -1219,11 +1253,11 @@ COMMENT ON FUNCTION kde_conditional(regclass, text, text, anycompatiblearray, an
 -- ---------------------------------------------------------------------------------------------
 
 CREATE FUNCTION kde_points(
-    density kde, points integer DEFAULT 200,
+    density anykde, points integer DEFAULT 200,
     lower double precision DEFAULT NULL, upper double precision DEFAULT NULL)
 RETURNS TABLE (x double precision, density double precision, cdf double precision, x_text text)
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 200;
-COMMENT ON FUNCTION kde_points(kde, integer, double precision, double precision) IS
+COMMENT ON FUNCTION kde_points(anykde, integer, double precision, double precision) IS
     'density and distribution function at equally spaced points, by default from the least to the greatest value';
 
 CREATE FUNCTION kde_histogram(

@@ -1,10 +1,11 @@
 // From a call's first arguments to the density it asks about.
 #include "pg/answer/target.h"
 
-#include "pg/type/density_datum.h"
+#include "pg/type/anykde.h"
 #include "pg/catalog/cache.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/column_name.h"
+#include "pg/catalog/density_name.h"
 #include "pg/catalog/privileges.h"
 
 extern "C" {
@@ -58,6 +59,21 @@ Target target_by_text(FunctionCallInfo fcinfo) {
 
 Target target_by_column(FunctionCallInfo fcinfo) {
   return stored(column_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1))));
+}
+
+AnyDensity density_by_text(text* name) {
+  const DensityKey key = key_by_text(name);
+  if (key.is_plain()) return {stored(key.plain()).density, nullptr};
+  check_readable(key);
+  const struct varlena* value = cached_density(key).value;
+  if (value == nullptr) raise_not_fitted(key);
+  return any_density_from_datum(PointerGetDatum(value));
+}
+
+AnyDensity density_argument(FunctionCallInfo fcinfo, int argument) {
+  const Datum datum = PG_GETARG_DATUM(argument);
+  text* name = name_in(datum);
+  return name != nullptr ? density_by_text(name) : any_density_from_datum(datum);
 }
 
 Target target_by_value(FunctionCallInfo fcinfo) {

@@ -4,6 +4,7 @@
 #include "pg/base/values.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/stale_answers.h"
+#include "pg/type/density_datum.h"
 
 namespace kde_pg {
 
@@ -24,6 +25,12 @@ struct Target {
 Target target_by_text(FunctionCallInfo fcinfo);
 Target target_by_column(FunctionCallInfo fcinfo);
 Target target_by_value(FunctionCallInfo fcinfo);
+
+// The stored density that a name says ('table.column', 'table (column, ...)'), or the value, of a
+// non-null argument of type anykde, valid until the next look-up. Errors: those of key_by_text();
+// 42501; 42704; 55000 as above.
+AnyDensity density_by_text(text* name);
+AnyDensity density_argument(FunctionCallInfo fcinfo, int argument);
 
 // Whether bounds for one type mean the same for the other: any numbers, or the very same type.
 bool same_meaning(kde::ValueType a, kde::ValueType b);

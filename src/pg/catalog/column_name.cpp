@@ -16,8 +16,24 @@ namespace kde_pg {
 
 namespace {
 
-// "a, b, c" of the columns that can have a density; at most ten of them.
-char* fittable_columns(Oid relation) {
+Oid relation_by_names(List* names) {
+  RangeVar* table = makeRangeVarFromNameList(names);
+  const Oid relation = RangeVarGetRelid(table, NoLock, true);
+  if (!OidIsValid(relation))
+    ereport(ERROR,
+            (errcode(ERRCODE_UNDEFINED_TABLE),
+             table->schemaname != nullptr
+                 ? errmsg("relation \"%s.%s\" does not exist", table->schemaname, table->relname)
+                 : errmsg("relation \"%s\" does not exist", table->relname),
+             errhint("A density is named 'table.column'; kde_densities lists those fitted.")));
+  return relation;
+}
+
+}  // namespace
+
+Oid relation_by_text(text* name) { return relation_by_names(textToQualifiedNameList(name)); }
+
+const char* fittable_columns(Oid relation) {
   StringInfoData out;
   initStringInfo(&out);
   int shown = 0;
@@ -33,10 +49,8 @@ char* fittable_columns(Oid relation) {
     }
     appendStringInfo(&out, "%s\"%s\"", shown++ > 0 ? ", " : "", live_column_name(relation, i));
   }
-  return out.data;
+  return shown > 0 ? psprintf("Columns that can have a density: %s.", out.data) : "";
 }
-
-}  // namespace
 
 TableColumn column_by_text(text* name) {
   List* names = textToQualifiedNameList(name);
@@ -45,17 +59,7 @@ TableColumn column_by_text(text* name) {
                     errmsg("invalid density name \"%s\"", text_to_cstring(name)),
                     errhint("Write 'table.column' or 'schema.table.column'.")));
   const char* column = strVal(llast(names));
-  RangeVar* table = makeRangeVarFromNameList(list_truncate(names, list_length(names) - 1));
-  const Oid relation = RangeVarGetRelid(table, NoLock, true);
-  if (!OidIsValid(relation))
-    ereport(ERROR,
-            (errcode(ERRCODE_UNDEFINED_TABLE),
-             table->schemaname != nullptr
-                 ? errmsg("relation \"%s.%s\" does not exist", table->schemaname, table->relname)
-                 : errmsg("relation \"%s\" does not exist", table->relname),
-             errhint("A density is named 'table.column'; kde_densities lists those fitted.")));
-  const TableColumn found = column_by_name(relation, column);
-  return found;
+  return column_by_name(relation_by_names(list_truncate(names, list_length(names) - 1)), column);
 }
 
 TableColumn column_by_name(Oid relation, const char* column_name) {
@@ -69,11 +73,10 @@ TableColumn column_by_name(Oid relation, const char* column_name) {
       ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
                       errmsg("column \"%s\" of relation \"%s\" does not exist", column_name, table),
                       errhint("Several columns are an array: ARRAY['a', 'b'].")));
-    char* columns = fittable_columns(relation);
-    ereport(ERROR,
-            (errcode(ERRCODE_UNDEFINED_COLUMN),
-             errmsg("column \"%s\" of relation \"%s\" does not exist", column_name, table),
-             columns[0] != '\0' ? errhint("Columns that can have a density: %s.", columns) : 0));
+    const char* columns = fittable_columns(relation);
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                    errmsg("column \"%s\" of relation \"%s\" does not exist", column_name, table),
+                    columns[0] != '\0' ? errhint("%s", columns) : 0));
   }
   return {relation, attnum};
 }

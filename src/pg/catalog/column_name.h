@@ -10,8 +10,15 @@ namespace kde_pg {
 // Errors: 42602 malformed; 42P01, 42703 no such table or column.
 TableColumn column_by_text(text* name);
 
+// 'table', 'schema.table' ... as above. Error 42P01.
+Oid relation_by_text(text* name);
+
 // Error 42703 if the column does not exist (hint: the columns that could be meant).
 TableColumn column_by_name(Oid relation, const char* column_name);
+
+// "Columns that can have a density: "a", "b".", at most ten of them; "" if there is none.
+// Palloc'ed.
+const char* fittable_columns(Oid relation);
 
 // "table.column" as a user would write it, palloc'ed, for messages.
 char* display_name(TableColumn column);

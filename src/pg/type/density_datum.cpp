@@ -82,13 +82,17 @@ AnyDensity any_density_from_datum(Datum datum) {
   return {header, nullptr};
 }
 
+void raise_several_columns() {
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the density is of several columns"),
+           errhint("Ask by table and columns, as in approx_count('table', "
+                   "ARRAY['a', 'b'], lower => ARRAY[1, 2], upper => ARRAY[3, 4]).")));
+  pg_unreachable();
+}
+
 const kde::Header* density_from_datum(Datum datum, bool* copied) {
   const kde::Header* header = checked(datum, copied);
-  if (header->kind == kde::Kind::joint)
-    ereport(ERROR,
-            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the density is of several columns"),
-             errhint("Ask by table and columns, as in approx_count('table', "
-                     "ARRAY['a', 'b'], lower => ARRAY[1, 2], upper => ARRAY[3, 4]).")));
+  if (header->kind == kde::Kind::joint) raise_several_columns();
   return header;
 }
 

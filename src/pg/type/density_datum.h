@@ -32,6 +32,9 @@ AnyDensity any_density_from_datum(Datum datum);
 // joint density.
 const kde::Header* density_from_datum(Datum datum, bool* copied);
 
+// The error 22023 for a joint density.
+[[noreturn]] void raise_several_columns();
+
 // A palloc'ed `kde` datum of a density built or validated by the core.
 // bytes: `size` of them, which outlive an ereport (out_of_memory) by a memory context's care.
 Datum density_to_datum(const void* bytes, Size size);

@@ -213,11 +213,59 @@ SELECT amname, opcdefault FROM pg_opclass JOIN pg_am ON pg_am.oid = opcmethod WH
 
 -- ------------------------------------------------------------------------------- a name is no value
 -- An untyped literal is a value to functions that take no name.
-SELECT kde_info('sales.amount');
+SELECT kde_to_json('sales.amount');
 SELECT kde_to_json('"My Schema"."T".col');
-SELECT x FROM kde_points('O''Brien.x');
+SELECT kde_to_json('O''Brien.x');
+SELECT kde_to_json('sales');
+SELECT kde_to_json('kde/2 a.b');
+
+-- ------------------------------------------------------------------------- anykde: a name or a value
+CREATE TABLE sales AS SELECT i * 0.37 AS amount, i % 7 AS quantity, i % 13 AS "My Col", 'EU' AS region
+FROM generate_series(1, 500) AS i;
+SELECT rows FROM kde_fit('sales', 'amount');
+SELECT rows FROM kde_fit('sales', ARRAY['amount', 'quantity']);
+SELECT rows FROM kde_fit('sales', ARRAY['My Col', 'quantity * 2']);
+-- By name: a column, or columns and expressions in any order, quoted and spaced as SQL is.
+SELECT (kde_info('sales.amount')).kind, (kde_info('kde_type.sales.AMOUNT')).kind, (kde_info('sales (amount)')).kind;
+SELECT (kde_info('sales(amount, quantity)')).kind, (kde_info('"sales" ( QUANTITY,"amount" ) ')).kind,
+  (kde_info('sales(quantity*2, "My Col")')).kind;
+SELECT count(*) FROM kde_points('sales.amount', 5);
+-- By value, and a value by its text; untyped, as text and as varchar.
+SELECT kde_info('sales.amount'::text) = kde_info('sales.amount') AS text,
+  kde_info('sales.amount'::varchar) = kde_info('sales.amount') AS varchar,
+  kde_info(kde_density('sales.amount')) = kde_info('sales.amount') AS value,
+  kde_info(kde_density('sales.amount')::text) = kde_info('sales.amount') AS text_of_value,
+  kde_info(kde_density('sales(quantity, amount)')) = kde_info('sales(amount, quantity)') AS joint;
+PREPARE untyped AS SELECT rows FROM kde_info($1);
+EXECUTE untyped('sales.amount');
+-- Kept, written and read again.
+CREATE TABLE named (d anykde);
+INSERT INTO named VALUES ('sales.amount'), (kde_density('sales.amount')), (kde_density('sales(amount, quantity)')), ('kde/1');
+SELECT (kde_info(d)).kind, (kde_info(d::text::anykde)).kind = (kde_info(d)).kind AS by_text FROM named;
+COPY named TO PROGRAM 'cat > kde_type_test' (FORMAT binary);
+CREATE TABLE named_again (LIKE named);
+COPY named_again FROM PROGRAM 'cat kde_type_test; rm kde_type_test' (FORMAT binary);
+SELECT count(*) AS kept, count(*) FILTER (WHERE d::text IN (SELECT d::text FROM named)) AS binary FROM named_again;
+-- What is neither.
 SELECT kde_info('sales');
+SELECT kde_info('');
+SELECT kde_info('sales()');
+SELECT kde_info('sales(amount,)');
+SELECT kde_info('sales(amount');
+SELECT kde_info('sales(amount) x');
+SELECT kde_info('sales(quantity)');
+SELECT kde_info('sales(nothing)');
+SELECT kde_info('nothing(amount)');
 SELECT kde_info('kde/2 a.b');
+SELECT kde_info('kde/2 a.b'::text);
+SELECT kde_points('sales(amount, quantity)');
+-- Bytes of a density that nobody looked at do not come in as a name.
+SELECT kde_info(E'\x02\x02');
+SELECT kde_info(E'\x02\x02'::text);
+SELECT kde_info(E'\x02\x02'::varchar);
+-- What is not fitted because it cannot be is not proposed.
+SELECT approx_count('sales.region', 'EU', 'EU');
+SELECT kde_info('sales(region || ''x'')');
 
 SET client_min_messages = warning;
 DROP SCHEMA kde_type CASCADE;

@@ -1,7 +1,8 @@
-// kde_info(kde): what a density holds, as a record.
+// kde_info(anykde): what a density holds, as a record.
+#include "pg/answer/target.h"
 #include "pg/base/row.h"
 #include "pg/base/values.h"
-#include "pg/type/density_datum.h"
+#include "pg/type/anykde.h"
 
 #include "core/kde.h"
 
@@ -32,14 +33,15 @@ Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
 }  // namespace
 
 KDE_FUNCTION(kde_info) {
-  if (kde_pg::is_outdated(PG_GETARG_DATUM(0))) {
+  const Datum datum = PG_GETARG_DATUM(0);
+  if (kde_pg::name_in(datum) == nullptr && kde_pg::is_outdated(datum)) {
     kde_pg::Row<kColumns> nothing;
     nothing.put(0, true);
     nothing.put(CStringGetTextDatum("outdated"));
     for (int i = 2; i < kColumns; ++i) nothing.put(0, true);
     PG_RETURN_DATUM(nothing.record(fcinfo));
   }
-  const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
+  const kde_pg::AnyDensity density = kde_pg::density_argument(fcinfo, 0);
   if (density.joint != nullptr) PG_RETURN_DATUM(joint_info(fcinfo, *density.joint));
   const kde::Header* h = density.one_column;
   kde_pg::Row<kColumns> row;

@@ -1,8 +1,8 @@
 // kde_points: a density and its distribution function at equally spaced points, as rows to plot.
+#include "pg/answer/target.h"
 #include "pg/base/result_set.h"
 #include "pg/base/values.h"
 #include "pg/type/curve.h"
-#include "pg/type/density_datum.h"
 
 #include "core/kde.h"
 
@@ -49,7 +49,9 @@ KDE_FUNCTION(kde_points) {
   Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
   if (is_null_density(fcinfo, 1)) PG_RETURN_NULL();
   int points = read_points(fcinfo, 1);
-  const kde::Header* h = PG_GETARG_DENSITY(0);
+  const AnyDensity density = density_argument(fcinfo, 0);
+  if (density.joint != nullptr) raise_several_columns();
+  const kde::Header* h = density.one_column;
   if (!(h->finite_rows() > 0)) PG_RETURN_NULL();
   const double lower = read_end(fcinfo, 2, h->min);
   const double upper = read_end(fcinfo, 3, h->max);

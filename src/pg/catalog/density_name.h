@@ -1,0 +1,13 @@
+// Densities as users name them.
+#pragma once
+
+#include "pg/catalog/density_key.h"
+
+namespace kde_pg {
+
+// What a name says: 'table.column', or 'table (column, expression, ...)' of one or more columns,
+// each of which is read as in key_by_arrays(). Quoting and search path are as for any name. Errors:
+// 42602 malformed; 42P01, 42703 no such table or column; those of key_by_arrays().
+DensityKey key_by_text(text* name);
+
+}  // namespace kde_pg

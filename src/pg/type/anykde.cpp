@@ -1,0 +1,87 @@
+// Input, output and casts of the SQL type `anykde`.
+//
+// Text form: that of a `kde` where it begins as one ("kde/", which no name does unquoted), else the
+// name itself. Binary form: that of a `kde` where its first byte is a version, else the name.
+#include "pg/type/anykde.h"
+
+#include "pg/type/density_datum.h"
+
+extern "C" {
+#include "libpq/pqformat.h"
+#include "utils/fmgrprotos.h"
+}
+
+#include <cstring>
+
+extern "C" {
+Datum kde_in(PG_FUNCTION_ARGS);
+Datum kde_out(PG_FUNCTION_ARGS);
+Datum kde_recv(PG_FUNCTION_ARGS);
+Datum kde_send(PG_FUNCTION_ARGS);
+}
+
+namespace kde_pg {
+
+namespace {
+
+// What no text that is meant as a name begins with: a space is the least character that may.
+bool begins_a_name(char first) { return static_cast<unsigned char>(first) >= ' '; }
+
+bool begins_a_value(const char* text) { return std::strncmp(text, "kde/", 4) == 0; }
+
+}  // namespace
+
+text* name_in(Datum datum) {
+  // A value is told by its first byte, without fetching the rest of it.
+  auto* bytes = reinterpret_cast<struct varlena*>(DatumGetPointer(datum));
+  if (VARATT_IS_EXTENDED(bytes))
+    bytes = reinterpret_cast<struct varlena*>(PG_DETOAST_DATUM_SLICE(datum, 0, 1));
+  if (VARSIZE_ANY_EXHDR(bytes) > 0 && !begins_a_name(*VARDATA_ANY(bytes))) return nullptr;
+  return DatumGetTextPP(datum);
+}
+
+}  // namespace kde_pg
+
+// anykde_in(cstring) -> anykde. Errors: those of kde_in for a value's text; 42602 for a text that
+// is neither.
+KDE_FUNCTION(anykde_in) {
+  const char* input = PG_GETARG_CSTRING(0);
+  if (kde_pg::begins_a_value(input)) return kde_in(fcinfo);
+  if (*input != '\0' && !kde_pg::begins_a_name(*input))
+    ereturn(fcinfo->context, static_cast<Datum>(0),
+            (errcode(ERRCODE_INVALID_NAME), errmsg("invalid density name \"%s\"", input)));
+  PG_RETURN_TEXT_P(cstring_to_text(input));
+}
+
+// anykde_out(anykde) -> cstring.
+KDE_FUNCTION(anykde_out) {
+  text* name = kde_pg::name_in(PG_GETARG_DATUM(0));
+  if (name == nullptr) return kde_out(fcinfo);
+  PG_RETURN_CSTRING(text_to_cstring(name));
+}
+
+// anykde_recv(internal) -> anykde. Errors: those of kde_recv and of text.
+KDE_FUNCTION(anykde_recv) {
+  auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
+  if (message->cursor < message->len && !kde_pg::begins_a_name(message->data[message->cursor]))
+    return kde_recv(fcinfo);
+  return textrecv(fcinfo);
+}
+
+// anykde_send(anykde) -> bytea.
+KDE_FUNCTION(anykde_send) {
+  if (kde_pg::name_in(PG_GETARG_DATUM(0)) == nullptr) return kde_send(fcinfo);
+  return textsend(fcinfo);
+}
+
+// The cast from text; one that is a value's text is read as that.
+KDE_FUNCTION(anykde_of_text) {
+  text* name = PG_GETARG_TEXT_PP(0);
+  const Size length = VARSIZE_ANY_EXHDR(name);
+  if (length >= 4 && kde_pg::begins_a_value(VARDATA_ANY(name)))
+    return DirectFunctionCall1(kde_in, CStringGetDatum(text_to_cstring(name)));
+  if (length > 0 && !kde_pg::begins_a_name(*VARDATA_ANY(name)))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
+                    errmsg("invalid density name \"%s\"", text_to_cstring(name))));
+  PG_RETURN_TEXT_P(name);
+}
