@@ -381,7 +381,7 @@ SELECT d.relation,
        d.refresh_failed_at,
        d.refresh_error
 FROM kde_aqp.readable_densities() AS d
-CROSS JOIN LATERAL @extschema@.kde_info(d.density) AS i;
+CROSS JOIN LATERAL @extschema@.kde_info(d.density::@extschema@.anykde) AS i;
 COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read';
 GRANT SELECT ON kde_densities TO PUBLIC;
 

@@ -136,4 +136,9 @@ CREATE FUNCTION together(integer, integer, integer) RETURNS kde LANGUAGE sql STA
     'SELECT rollup(d, $3) FROM (VALUES (kept_at($1)), (kept_at($2))) AS v (d)';
 CREATE FUNCTION through_text(integer) RETURNS kde LANGUAGE sql STABLE AS 'SELECT kept_at($1)::text::kde';
 CREATE FUNCTION from_text(text) RETURNS kde LANGUAGE sql STABLE AS 'SELECT $1::kde';
+CREATE FUNCTION rows_named(text) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT rows FROM kde_info($1)';
+CREATE FUNCTION rows_named(integer, integer) RETURNS float8 LANGUAGE sql STABLE AS
+    $$SELECT rows FROM kde_info(table_at($1)::text || '(' || array_to_string(columns_at($1, $2), ', ') || ')')$$;
+CREATE FUNCTION curve_named(integer, integer) RETURNS float8[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(cdf) FROM kde_points(name_at($1), least($2, 500))';
 CREATE FUNCTION methods_of(integer) RETURNS text LANGUAGE sql STABLE AS 'SELECT method FROM kde_info(kept_at($1))';

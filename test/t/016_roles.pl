@@ -105,7 +105,7 @@ my @by_column = map { my $d = $_;
     'kde_cdf({d}, 1)') } "'{t}.x'", "'{t}'::regclass, 'x'", 'd';
 my @by_value = map { "SELECT $_ FROM s.values" } grep { /\(d\b/ } @by_column;
 @by_column = map { "SELECT $_" } grep { !/\(d\b/ } @by_column,
-  "kde_density('{t}.x')", "kde_density('{t}'::regclass, 'x')",
+  "kde_density('{t}.x')", "kde_density('{t}'::regclass, 'x')", "kde_info('{t}.x')", "kde_points('{t}.x', 3)",
   map { "approx_$_('{t}'::regclass, 'x', 1, 2, max_relative_error => 0, otherwise => 'exact')" } 'count', 'sum', 'avg';
 my @by_columns = map { "SELECT $_" } "kde_density('{t}'::regclass, {x}, {filter})",
   "approx_count('{t}'::regclass, {x}, {one}, {one}{f})",
@@ -124,7 +124,7 @@ sub fill {
   my ($table, $columns, $names, $filter) = @{ $what{$what} };
   my @columns = split /,/, $columns;
   my %value = (t => "s.$table", names => $names, x => 'ARRAY[' . join(', ', map { "'$_'" } @columns) . ']::text[]',
-    one => 'ARRAY[' . join(', ', (1) x @columns) . ']', f => defined $filter ? ", filter => '$filter'" : '',
+    list => $columns, one => 'ARRAY[' . join(', ', (1) x @columns) . ']', f => defined $filter ? ", filter => '$filter'" : '',
     filter => defined $filter ? "'$filter'" : 'NULL');
   return $query =~ s/\{(\w+)\}/$value{$1}/gr;
 }
@@ -135,6 +135,7 @@ for my $what (keys %what) {
   my $filtered = defined $what{$what}[3];
   my $one = $what{$what}[1] eq 'x' && !$filtered;
   my @ask = ($one ? @by_column : (), @by_columns);
+  push @ask, q{SELECT kde_density('{t}({list})')}, q{SELECT kde_info('{t}({list})')} if !$filtered;
   push @ask, q{SELECT kde_conditional('{t}'::regclass, 'x', 'y', ARRAY[1])} if $what =~ /x, y/;
   push @{ $queries{"ask $what"} }, map { fill($_, $what) } @ask;
   push @{ $queries{"see $what"} }, fill(q{SELECT 1 / count(*) FROM kde_densities
@@ -155,6 +156,7 @@ push @{ $queries{"refresh $_"} }, "SELECT kde_refresh('s.$_', true)" for @tables
 $queries{'use values'} = [ @by_value, 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
   'SELECT kde_histogram(d) FROM s.values', 'SELECT kde_to_json(d), kde_to_jsonb(d) FROM s.values',
   'SELECT d::json, d::jsonb FROM s.values', 'SELECT kde_in(kde_out(d)), kde_send(d) FROM s.values',
+  q{SELECT kde_aqp.anykde_in(kde_aqp.anykde_out(d)), kde_aqp.anykde_send(d), kde_aqp.anykde_of_text('t.x') FROM s.values},
   'SELECT rollup(a), rollup(a, 4096) FROM s.values',
   'SELECT d = d, d <> d, d < d, d <= d, d > d, d >= d FROM s.values',
   'SELECT kde_eq(d, d), kde_ne(d, d), kde_lt(d, d), kde_le(d, d), kde_gt(d, d), kde_ge(d, d), kde_cmp(d, d) FROM s.values',
@@ -236,7 +238,8 @@ is($node->safe_psql('roles', q{
        AND NOT EXISTS (SELECT FROM pg_type AS t WHERE classid = 'pg_type'::regclass AND t.oid = objid AND (t.typrelid <> 0 OR t.typcategory = 'A'))
        AND NOT coalesce(fired AND NOT has_function_privilege('public', function, 'EXECUTE'), false)
        AND pg_describe_object(classid, objid, 0) NOT IN ('schema kde_aqp', 'type kde', 'type kde_aqp.by_name_only',
-         'function kde_refresh_all(boolean,boolean)', 'procedure kde_refresh_all(boolean,boolean)', 'cast from kde to json', 'cast from kde to jsonb', 'function kde_aqp.follow_drop()', 'function kde_aqp.follow_alter()', 'event trigger kde_aqp_on_drop',
+         'function kde_refresh_all(boolean,boolean)', 'procedure kde_refresh_all(boolean,boolean)', 'cast from kde to json', 'cast from kde to jsonb', 'cast from kde to anykde', 'cast from text to anykde',
+         'cast from character varying to anykde', 'function kde_aqp.follow_drop()', 'function kde_aqp.follow_alter()', 'event trigger kde_aqp_on_drop',
          'event trigger kde_aqp_on_alter')}),
   '', 'every function of the extension is tried');
 is($node->safe_psql('roles', q{
