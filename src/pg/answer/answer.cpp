@@ -271,9 +271,9 @@ KDE_ANSWER(kde_cdf, answer_cdf)
 
 KDE_FUNCTION(kde_density_text) {
   const kde_pg::AnyDensity density = kde_pg::density_by_text(PG_GETARG_TEXT_PP(0));
-  if (density.joint != nullptr)
-    return kde_pg::density_to_datum(density.joint, VARSIZE(density.joint));
-  return kde_pg::density_to_datum(density.one_column, VARSIZE(density.one_column));
+  const void* bytes = density.joint;
+  if (bytes == nullptr) bytes = density.one_column;
+  return kde_pg::density_to_datum(bytes, VARSIZE(bytes));
 }
 
 KDE_FUNCTION(kde_density_column) { return kde_pg::copy_of(kde_pg::target_by_column(fcinfo)); }

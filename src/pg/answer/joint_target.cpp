@@ -6,14 +6,13 @@
 #include "pg/catalog/expression.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/answer/target.h"
-#include "pg/catalog/column_name.h"
+#include "pg/catalog/density_name.h"
 #include "pg/catalog/privileges.h"
 
 #include "core/kde.h"
 
 extern "C" {
 #include "catalog/pg_type.h"
-#include "parser/scansup.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 }
@@ -24,28 +23,6 @@ namespace kde_pg {
 
 namespace {
 
-// A word that is no column's name is no expression either; it is reported as a misspelt column is
-// everywhere, before the parser does.
-void check_words(Oid relation, ArrayType* columns) {
-  Datum* values;
-  bool* nulls;
-  int n;
-  deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
-  for (int i = 0; i < n; ++i) {
-    if (nulls[i]) continue;
-    const char* word = TextDatumGetCString(values[i]);
-    const int length = static_cast<int>(strlen(word));
-    constexpr const char* kLetters =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    if (length == 0 || strspn(word, kLetters) != strlen(word)) continue;
-    if (get_attnum(relation, word) != InvalidAttrNumber) continue;
-    // The parser's folding of what is not quoted.
-    if (get_attnum(relation, downcase_truncate_identifier(word, length, false)) ==
-        InvalidAttrNumber)
-      (void)column_by_name(relation, word);
-  }
-}
-
 ArrayType* array_of_one(Datum element) {
   return construct_array(&element, 1, TEXTOID, -1, false, TYPALIGN_INT);
 }
@@ -54,13 +31,10 @@ bool is_empty(ArrayType* array) { return ArrayGetNItems(ARR_NDIM(array), ARR_DIM
 
 // The columns' present types.
 void set_types(Question* q) {
+  check_can_be_fitted(q->asked);
   for (int i = 0; i < q->asked.columns; ++i) {
     int32 typmod;
-    const Oid type = key_column_type(q->asked, i, &typmod);
-    if (!value_type_of(type, &q->type[i]))
-      ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                      errmsg("\"%s\" is of type %s, which no density can hold",
-                             q->asked.column[i].text, format_type_be(type))));
+    (void)value_type_of(key_column_type(q->asked, i, &typmod), &q->type[i]);
   }
 }
 

@@ -8,6 +8,7 @@ extern "C" {
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "parser/scansup.h"
+#include "utils/lsyscache.h"
 }
 
 #include <cstring>
@@ -16,7 +17,12 @@ namespace kde_pg {
 
 namespace {
 
-constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+// An identifier that needs no quotes.
+bool is_word(const char* text) {
+  constexpr const char* kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  return *text != '\0' && text[strspn(text, kLetters)] == '\0';
+}
 
 [[noreturn]] void raise_malformed(const char* name) {
   ereport(ERROR, (errcode(ERRCODE_INVALID_NAME), errmsg("invalid density name \"%s\"", name),
@@ -54,8 +60,7 @@ char* element_of(const char* begin, const char* end) {
   const auto length = static_cast<int>(end - begin);
   if (length < 2 || *begin != '"' || end[-1] != '"') {
     char* text = pnstrdup(begin, length);
-    const bool is_word = strspn(text, kLetters) == static_cast<Size>(length);
-    return is_word ? downcase_truncate_identifier(text, length, false) : text;
+    return is_word(text) ? downcase_truncate_identifier(text, length, false) : text;
   }
   StringInfoData out;
   initStringInfo(&out);
@@ -67,6 +72,21 @@ char* element_of(const char* begin, const char* end) {
 }
 
 }  // namespace
+
+void check_words(Oid relation, ArrayType* columns) {
+  Datum* values;
+  bool* nulls;
+  int n;
+  deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
+  for (int i = 0; i < n; ++i) {
+    if (nulls[i]) continue;
+    const char* word = TextDatumGetCString(values[i]);
+    if (!is_word(word) || get_attnum(relation, word) != InvalidAttrNumber) continue;
+    // The parser's folding of what is not quoted.
+    const char* folded = downcase_truncate_identifier(word, static_cast<int>(strlen(word)), false);
+    if (get_attnum(relation, folded) == InvalidAttrNumber) (void)column_by_name(relation, word);
+  }
+}
 
 DensityKey key_by_text(text* name) {
   const char* whole = text_to_cstring(name);
@@ -87,8 +107,9 @@ DensityKey key_by_text(text* name) {
                                 CurrentMemoryContext);
     begin = end + 1;
   }
-  return key_by_arrays(
-      relation, DatumGetArrayTypeP(makeArrayResult(elements, CurrentMemoryContext)), nullptr);
+  ArrayType* columns = DatumGetArrayTypeP(makeArrayResult(elements, CurrentMemoryContext));
+  check_words(relation, columns);
+  return key_by_arrays(relation, columns, nullptr);
 }
 
 }  // namespace kde_pg

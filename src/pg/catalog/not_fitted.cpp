@@ -51,22 +51,6 @@ List* names_of(List* entries, const DensityKey& wanted, int least) {
   return names;
 }
 
-// Lest the hint be to a fit that is refused.
-void check_can_be_fitted(const DensityKey& key) {
-  for (int i = 0; i < key.columns; ++i) {
-    if (key.column[i].attnum == 0 && key.column[i].expression == nullptr) continue;
-    int32 typmod;
-    kde::ValueType held;
-    const Oid type = key_column_type(key, i, &typmod);
-    if (!OidIsValid(type) || value_type_of(type, &held)) continue;
-    const char* columns = fittable_columns(key.relation);
-    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("%s is of type %s, which no density can hold", describe_column(key, i),
-                           format_type_be(type)),
-                    columns[0] != '\0' ? errhint("%s", columns) : 0));
-  }
-}
-
 }  // namespace
 
 const char* fitted_nearby(const DensityKey& key) {
@@ -87,7 +71,23 @@ const char* fitting_hint(const DensityKey& key) {
   return psprintf("%sFit one: SELECT * FROM %s;", fitted_nearby(key), fit_call(key));
 }
 
+void check_can_be_fitted(const DensityKey& key) {
+  for (int i = 0; i < key.columns; ++i) {
+    if (key.column[i].attnum == 0 && key.column[i].expression == nullptr) continue;
+    int32 typmod;
+    kde::ValueType held;
+    const Oid type = key_column_type(key, i, &typmod);
+    if (!OidIsValid(type) || value_type_of(type, &held)) continue;
+    const char* columns = fittable_columns(key.relation);
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("%s is of type %s, which no density can hold", describe_column(key, i),
+                           format_type_be(type)),
+                    columns[0] != '\0' ? errhint("%s", columns) : 0));
+  }
+}
+
 void raise_not_fitted(const DensityKey& key) {
+  // Lest the hint be to a fit that is refused.
   check_can_be_fitted(key);
   ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                   errmsg("no density is fitted for %s", display_name(key)),

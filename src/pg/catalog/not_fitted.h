@@ -14,7 +14,11 @@ const char* fitted_nearby(const DensityKey& key);
 // The whole hint: fitted_nearby() and the call that would fit the key. palloc'ed.
 const char* fitting_hint(const DensityKey& key);
 
-// Error 42704 with that hint.
+// Error 42804 for a column or expression of a type no density can hold, with the columns of types
+// that one can.
+void check_can_be_fitted(const DensityKey& key);
+
+// Error 42704 with that hint; 42804 as above.
 [[noreturn]] void raise_not_fitted(const DensityKey& key);
 
 }  // namespace kde_pg

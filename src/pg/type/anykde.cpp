@@ -8,7 +8,6 @@
 
 extern "C" {
 #include "libpq/pqformat.h"
-#include "utils/fmgrprotos.h"
 }
 
 #include <cstring>

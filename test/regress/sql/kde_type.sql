@@ -230,6 +230,11 @@ SELECT (kde_info('sales.amount')).kind, (kde_info('kde_type.sales.AMOUNT')).kind
 SELECT (kde_info('sales(amount, quantity)')).kind, (kde_info('"sales" ( QUANTITY,"amount" ) ')).kind,
   (kde_info('sales(quantity*2, "My Col")')).kind;
 SELECT count(*) FROM kde_points('sales.amount', 5);
+CREATE TABLE "t(1), (2)" AS SELECT i AS "c(3), ""4""", -i AS "Words" FROM generate_series(1, 50) AS i;
+SELECT rows FROM kde_fit('"t(1), (2)"', 'c(3), "4"');
+SELECT rows FROM kde_fit('"t(1), (2)"', ARRAY['c(3), "4"', 'Words']);
+SELECT (kde_info('"t(1), (2)"."c(3), ""4"""')).kind, (kde_info('"t(1), (2)"("Words", "c(3), ""4""")')).kind;
+SELECT kde_info('"t(1), (2)"(words)');
 -- By value, and a value by its text; untyped, as text and as varchar.
 SELECT kde_info('sales.amount'::text) = kde_info('sales.amount') AS text,
   kde_info('sales.amount'::varchar) = kde_info('sales.amount') AS varchar,
