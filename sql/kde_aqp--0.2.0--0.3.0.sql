@@ -403,20 +403,12 @@ DROP FUNCTION kde_set_refresh(regclass, name, text, boolean, double precision, b
 DROP FUNCTION kde_set_refresh(regclass, text[], text, boolean, double precision, bigint, interval, text);
 -- NULL leaves as it is; a negative number goes back to what the server's options say.
 CREATE FUNCTION kde_set_refresh(
-    relation regclass, column_name name, filter text DEFAULT NULL,
+    density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
     enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
     threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL)
 RETURNS void
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_set_refresh(regclass, name, text, boolean, double precision, bigint, interval) IS
-    'when a density is stale, and whether it is refreshed';
-CREATE FUNCTION kde_set_refresh(
-    relation regclass, column_names text[], filter text DEFAULT NULL,
-    enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
-    threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL)
-RETURNS void
-AS 'MODULE_PATHNAME', 'kde_set_refresh_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_set_refresh(regclass, text[], text, boolean, double precision, bigint, interval) IS
+COMMENT ON FUNCTION kde_set_refresh(text, "any", text, boolean, double precision, bigint, interval) IS
     'when a density is stale, and whether it is refreshed';
 
 -- ---------------------------------------------------------------------------------------------
@@ -425,51 +417,51 @@ COMMENT ON FUNCTION kde_set_refresh(regclass, text[], text, boolean, double prec
 
 -- Equality is that of the stored bytes; the order means nothing, and is there for DISTINCT, GROUP BY and
 -- merges to sort by (src/pg/type/type_order.cpp).
-CREATE FUNCTION kde_eq(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_eq(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_ne(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_ne(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_lt(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_lt(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_le(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_le(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_gt(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_gt(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_ge(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_ge(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_cmp(kde, kde) RETURNS integer
+CREATE FUNCTION kde_aqp.kde_cmp(kde, kde) RETURNS integer
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_hash(kde) RETURNS integer
+CREATE FUNCTION kde_aqp.kde_hash(kde) RETURNS integer
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_hash_extended(kde, bigint) RETURNS bigint
+CREATE FUNCTION kde_aqp.kde_hash_extended(kde, bigint) RETURNS bigint
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_eq(kde, kde) IS 'implementation of = operator';
-COMMENT ON FUNCTION kde_ne(kde, kde) IS 'implementation of <> operator';
-COMMENT ON FUNCTION kde_lt(kde, kde) IS 'implementation of < operator';
-COMMENT ON FUNCTION kde_le(kde, kde) IS 'implementation of <= operator';
-COMMENT ON FUNCTION kde_gt(kde, kde) IS 'implementation of > operator';
-COMMENT ON FUNCTION kde_ge(kde, kde) IS 'implementation of >= operator';
-COMMENT ON FUNCTION kde_cmp(kde, kde) IS 'less-equal-greater';
-COMMENT ON FUNCTION kde_hash(kde) IS 'hash';
-COMMENT ON FUNCTION kde_hash_extended(kde, bigint) IS 'hash';
+COMMENT ON FUNCTION kde_aqp.kde_eq(kde, kde) IS 'implementation of = operator';
+COMMENT ON FUNCTION kde_aqp.kde_ne(kde, kde) IS 'implementation of <> operator';
+COMMENT ON FUNCTION kde_aqp.kde_lt(kde, kde) IS 'implementation of < operator';
+COMMENT ON FUNCTION kde_aqp.kde_le(kde, kde) IS 'implementation of <= operator';
+COMMENT ON FUNCTION kde_aqp.kde_gt(kde, kde) IS 'implementation of > operator';
+COMMENT ON FUNCTION kde_aqp.kde_ge(kde, kde) IS 'implementation of >= operator';
+COMMENT ON FUNCTION kde_aqp.kde_cmp(kde, kde) IS 'less-equal-greater';
+COMMENT ON FUNCTION kde_aqp.kde_hash(kde) IS 'hash';
+COMMENT ON FUNCTION kde_aqp.kde_hash_extended(kde, bigint) IS 'hash';
 
 CREATE OPERATOR = (
-    FUNCTION = kde_eq, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = =, NEGATOR = <>,
+    FUNCTION = kde_aqp.kde_eq, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = =, NEGATOR = <>,
     RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
 CREATE OPERATOR <> (
-    FUNCTION = kde_ne, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <>, NEGATOR = =,
+    FUNCTION = kde_aqp.kde_ne, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <>, NEGATOR = =,
     RESTRICT = neqsel, JOIN = neqjoinsel);
 CREATE OPERATOR < (
-    FUNCTION = kde_lt, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = >, NEGATOR = >=,
+    FUNCTION = kde_aqp.kde_lt, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = >, NEGATOR = >=,
     RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
 CREATE OPERATOR <= (
-    FUNCTION = kde_le, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = >=, NEGATOR = >,
+    FUNCTION = kde_aqp.kde_le, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = >=, NEGATOR = >,
     RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
 CREATE OPERATOR > (
-    FUNCTION = kde_gt, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <, NEGATOR = <=,
+    FUNCTION = kde_aqp.kde_gt, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <, NEGATOR = <=,
     RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
 CREATE OPERATOR >= (
-    FUNCTION = kde_ge, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <=, NEGATOR = <,
+    FUNCTION = kde_aqp.kde_ge, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <=, NEGATOR = <,
     RESTRICT = scalargesel, JOIN = scalargejoinsel);
 COMMENT ON OPERATOR = (kde, kde) IS 'stored alike, byte by byte';
 COMMENT ON OPERATOR <> (kde, kde) IS 'not stored alike';
@@ -480,10 +472,10 @@ COMMENT ON OPERATOR >= (kde, kde) IS 'after or equal, by stored bytes';
 
 CREATE OPERATOR CLASS kde_ops DEFAULT FOR TYPE kde USING btree AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
-    FUNCTION 1 kde_cmp(kde, kde);
+    FUNCTION 1 kde_aqp.kde_cmp(kde, kde);
 CREATE OPERATOR CLASS kde_ops DEFAULT FOR TYPE kde USING hash AS
     OPERATOR 1 =,
-    FUNCTION 1 kde_hash(kde), FUNCTION 2 kde_hash_extended(kde, bigint);
+    FUNCTION 1 kde_aqp.kde_hash(kde), FUNCTION 2 kde_aqp.kde_hash_extended(kde, bigint);
 
 COMMENT ON AGGREGATE rollup(kde) IS
     'density of all the rows that densities stand for';
@@ -512,3 +504,366 @@ RETURNS TABLE (x double precision, density double precision, cdf double precisio
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 200;
 COMMENT ON FUNCTION kde_points(anykde, integer, double precision, double precision) IS
     'density and distribution function at equally spaced points, by default from the least to the greatest value';
+
+-- ---------------------------------------------------------------------------------------------
+-- One form of each function, with the density in one argument. A view over an old form stops the update
+-- with its name
+-- ---------------------------------------------------------------------------------------------
+
+DROP FUNCTION kde_drop(regclass, name, boolean, text);
+DROP FUNCTION kde_drop(regclass, text[], text, boolean);
+DROP FUNCTION kde_drift(regclass, name, text, bigint, bigint);
+DROP FUNCTION kde_drift(regclass, text[], text, bigint, bigint);
+DROP FUNCTION kde_density(text);
+DROP FUNCTION approx_count(text, anycompatible, anycompatible, anyenum, double precision, text);
+DROP FUNCTION approx_count(regclass, name, anycompatible, anycompatible, anyenum, double precision, text);
+DROP FUNCTION approx_count(kde, anycompatible, anycompatible, anyenum, double precision, text);
+DROP FUNCTION approx_sum(text, anycompatible, anycompatible, anyenum, double precision, text);
+DROP FUNCTION approx_sum(regclass, name, anycompatible, anycompatible, anyenum, double precision, text);
+DROP FUNCTION approx_sum(kde, anycompatible, anycompatible, anyenum, double precision, text);
+DROP FUNCTION approx_avg(text, anycompatible, anycompatible, anyenum, double precision, text);
+DROP FUNCTION approx_avg(regclass, name, anycompatible, anycompatible, anyenum, double precision, text);
+DROP FUNCTION approx_avg(kde, anycompatible, anycompatible, anyenum, double precision, text);
+DROP FUNCTION approx_variance(text, anycompatible, anycompatible);
+DROP FUNCTION approx_variance(regclass, name, anycompatible, anycompatible);
+DROP FUNCTION approx_variance(kde, anycompatible, anycompatible);
+DROP FUNCTION approx_stddev(text, anycompatible, anycompatible);
+DROP FUNCTION approx_stddev(regclass, name, anycompatible, anycompatible);
+DROP FUNCTION approx_stddev(kde, anycompatible, anycompatible);
+DROP FUNCTION approx_avg_as(text, anyelement, anycompatible, anycompatible);
+DROP FUNCTION approx_avg_as(regclass, name, anyelement, anycompatible, anycompatible);
+DROP FUNCTION approx_avg_as(kde, anyelement, anycompatible, anycompatible);
+DROP FUNCTION approx_quantile(text, double precision);
+DROP FUNCTION approx_quantile(text, double precision[]);
+DROP FUNCTION approx_quantile(text, text);
+DROP FUNCTION approx_quantile_as(text, double precision, anyelement);
+DROP FUNCTION approx_quantile(regclass, name, double precision);
+DROP FUNCTION approx_quantile(regclass, name, double precision[]);
+DROP FUNCTION approx_quantile(regclass, name, text);
+DROP FUNCTION approx_quantile_as(regclass, name, double precision, anyelement);
+DROP FUNCTION approx_quantile(kde, double precision);
+DROP FUNCTION approx_quantile(kde, double precision[]);
+DROP FUNCTION approx_quantile(kde, text);
+DROP FUNCTION approx_quantile_as(kde, double precision, anyelement);
+DROP FUNCTION approx_count_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision);
+DROP FUNCTION approx_count_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision);
+DROP FUNCTION approx_count_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision);
+DROP FUNCTION approx_sum_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision);
+DROP FUNCTION approx_sum_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision);
+DROP FUNCTION approx_sum_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision);
+DROP FUNCTION approx_avg_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision);
+DROP FUNCTION approx_avg_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision);
+DROP FUNCTION approx_avg_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision);
+DROP FUNCTION approx_quantile_ci(text, double precision, anyenum, double precision, double precision);
+DROP FUNCTION approx_quantile_ci(regclass, name, double precision, anyenum, double precision, double precision);
+DROP FUNCTION approx_quantile_ci(kde, double precision, anyenum, double precision, double precision);
+DROP FUNCTION approx_histogram(text, integer, anyenum, anycompatible, anycompatible);
+DROP FUNCTION approx_histogram_at(text, anycompatiblearray);
+DROP FUNCTION approx_histogram(regclass, name, integer, anyenum, anycompatible, anycompatible);
+DROP FUNCTION approx_histogram_at(regclass, name, anycompatiblearray);
+DROP FUNCTION approx_histogram(kde, integer, anyenum, anycompatible, anycompatible);
+DROP FUNCTION approx_histogram_at(kde, anycompatiblearray);
+DROP FUNCTION kde_pdf(text, anycompatible);
+DROP FUNCTION kde_pdf(regclass, name, anycompatible);
+DROP FUNCTION kde_pdf(kde, anycompatible);
+DROP FUNCTION kde_cdf(text, anycompatible);
+DROP FUNCTION kde_cdf(regclass, name, anycompatible);
+DROP FUNCTION kde_cdf(kde, anycompatible);
+DROP FUNCTION approx_count(regclass, text[], anycompatiblearray, anycompatiblearray, anyenum, text);
+DROP FUNCTION approx_sum(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text);
+DROP FUNCTION approx_avg(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text);
+DROP FUNCTION approx_variance(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text);
+DROP FUNCTION approx_stddev(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text);
+DROP FUNCTION approx_count_ci(regclass, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text);
+DROP FUNCTION approx_sum_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text);
+DROP FUNCTION approx_avg_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text);
+DROP FUNCTION approx_variance_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text);
+DROP FUNCTION kde_explain(regclass, text[], anycompatiblearray, anycompatiblearray, text, text);
+DROP FUNCTION kde_conditional(regclass, text, text, anycompatiblearray, anyenum, double precision, text);
+DROP FUNCTION kde_histogram(kde, integer);
+DROP TYPE kde_aqp.by_name_only;
+
+CREATE FUNCTION kde_drop(
+    density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
+    if_exists boolean DEFAULT false)
+RETURNS boolean
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_drop(text, "any", text, boolean) IS 'drops a stored density';
+
+CREATE FUNCTION kde_drift(
+    density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
+    sample_rows bigint DEFAULT 5000, seed bigint DEFAULT NULL)
+RETURNS TABLE (
+    column_name text, distance double precision, p_value double precision, sample_rows bigint)
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
+COMMENT ON FUNCTION kde_drift(text, "any", text, bigint, bigint) IS
+    'tests a small fresh sample against a stored density, each column by itself (Kolmogorov-Smirnov), and notes the result';
+
+-- ---------------------------------------------------------------------------------------------
+-- Asking. A density is named in one argument: its name as text, 'table.column' or
+-- 'table (column, ...)', or a value of type kde. Bounds follow, inclusive; a range may stand for
+-- both, and of several columns they are arrays. Options are given by name alone, after by_name_only.
+-- Rows, not values: one in which a column of the density, or the measure, is NULL is in no range.
+-- ---------------------------------------------------------------------------------------------
+
+CREATE FUNCTION kde_density(
+    density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)
+RETURNS kde
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(text, "any", text) IS
+    'the stored density as a value';
+-- What dumps write schema-qualified.
+CREATE FUNCTION kde_density(relation regclass, column_name name) RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_density_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(regclass, name) IS 'the stored density as a value';
+CREATE FUNCTION kde_density(relation regclass, column_names text[], filter text DEFAULT NULL)
+RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_density_columns' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(regclass, text[], text) IS
+    'the stored density of columns, expressions or filtered rows as a value';
+
+CREATE FUNCTION approx_count(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate count of the rows in a range or box';
+CREATE FUNCTION approx_sum(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sum over the rows in a range or box';
+CREATE FUNCTION approx_avg(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate mean over the rows in a range or box; dates as seconds since 1970';
+CREATE FUNCTION approx_variance(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sample variance over the rows in a range or box';
+CREATE FUNCTION approx_stddev(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sample standard deviation over the rows in a range or box';
+CREATE FUNCTION approx_avg_as(
+    density anykde, as_type anyelement, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS anyelement
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_as(anykde, anyelement, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate mean in the column''s own type, given as a null of it: NULL::date';
+
+-- An answer and its confidence interval; changed_rows (inserted, updated and deleted since the fit)
+-- widen it by what they may have done at worst.
+CREATE FUNCTION approx_count_ci(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate count of the rows in a range or box, with a confidence interval';
+CREATE FUNCTION approx_sum_ci(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sum over the rows in a range or box, with a confidence interval';
+CREATE FUNCTION approx_avg_ci(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate mean over the rows in a range or box; dates as seconds since 1970, with a confidence interval';
+CREATE FUNCTION approx_variance_ci(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance_ci(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sample variance over the rows in a range or box, with a confidence interval';
+CREATE FUNCTION approx_stddev_ci(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev_ci(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sample standard deviation over the rows in a range or box, with a confidence interval';
+
+CREATE FUNCTION approx_quantile(
+    density anykde, fraction double precision,
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(anykde, double precision, "any", text, double precision, text, double precision, double precision) IS
+    'approximate quantile; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile(
+    density anykde, fractions double precision[],
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision[]
+AS 'MODULE_PATHNAME', 'approx_quantiles' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(anykde, double precision[], "any", text, double precision, text, double precision, double precision) IS
+    'approximate quantiles; dates as seconds since 1970';
+-- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
+CREATE FUNCTION approx_quantile(
+    density anykde, fraction text,
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_of_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(anykde, text, "any", text, double precision, text, double precision, double precision) IS
+    'approximate quantile, the fraction as an untyped literal or parameter';
+CREATE FUNCTION approx_quantile_as(
+    density anykde, fraction double precision, as_type anyelement,
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS anyelement
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_as(anykde, double precision, anyelement, "any", text, double precision, text, double precision, double precision) IS
+    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
+CREATE FUNCTION approx_quantile_ci(
+    density anykde, fraction double precision,
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_ci(anykde, double precision, "any", text, double precision, text, double precision, double precision) IS
+    'approximate quantile, with a confidence interval; dates as seconds since 1970';
+
+-- Bins are [lower, upper), the last is closed; dates are seconds since 1970, and text as their own type.
+CREATE FUNCTION approx_histogram(
+    density anykde, bins integer DEFAULT 20,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL, filter text DEFAULT NULL,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram(anykde, integer, "any", anycompatible, anycompatible, text) IS
+    'approximate histogram: bins of equal width, by default between the least and the greatest value';
+CREATE FUNCTION approx_histogram_at(
+    density anykde, bounds anycompatiblearray,
+    by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram_at(anykde, anycompatiblearray, "any", text) IS
+    'approximate histogram: the bins between given bounds';
+
+CREATE FUNCTION kde_pdf(
+    density anykde, x anycompatible, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_pdf(anykde, anycompatible, "any", text) IS
+    'density at a point, per unit of the column (dates: per second)';
+CREATE FUNCTION kde_cdf(
+    density anykde, x anycompatible, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_cdf(anykde, anycompatible, "any", text) IS
+    'fraction of the non-null rows up to and including a value';
+
+CREATE FUNCTION kde_conditional(
+    density anykde, at anycompatiblearray, by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL, confidence double precision DEFAULT 0.95,
+    OUT at double precision, OUT at_text text, OUT estimate double precision,
+    OUT lower_bound double precision, OUT upper_bound double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION kde_conditional(anykde, anycompatiblearray, "any", text, text, double precision) IS
+    'approximate mean of a measure at values of a column, with confidence intervals';
+CREATE FUNCTION kde_explain(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    OUT rank integer, OUT column_names text[], OUT filter text, OUT method text, OUT points bigint,
+    OUT chosen boolean, OUT reason text, OUT estimate double precision,
+    OUT lower_bound double precision, OUT upper_bound double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 5;
+COMMENT ON FUNCTION kde_explain(anykde, anycompatible, anycompatible, "any", text, text) IS
+    'the densities of a table, best first: which one answers, why, and the count, or the mean of the measure, by each';
+
+-- ---------------------------------------------------------------------------------------------
+-- What is not called by name is out of the way
+-- ---------------------------------------------------------------------------------------------
+
+ALTER FUNCTION kde_in(cstring) SET SCHEMA kde_aqp;
+ALTER FUNCTION kde_out(kde) SET SCHEMA kde_aqp;
+ALTER FUNCTION kde_recv(internal) SET SCHEMA kde_aqp;
+ALTER FUNCTION kde_send(kde) SET SCHEMA kde_aqp;
+ALTER FUNCTION kde_to_json(kde) SET SCHEMA kde_aqp;
+ALTER FUNCTION kde_to_jsonb(kde) SET SCHEMA kde_aqp;

@@ -11,80 +11,84 @@
 -- The type
 -- ---------------------------------------------------------------------------------------------
 
+-- The catalog, and functions that are not called by name.
+CREATE SCHEMA kde_aqp;
+COMMENT ON SCHEMA kde_aqp IS 'catalog of the extension kde_aqp';
+
 CREATE TYPE kde;
 
-CREATE FUNCTION kde_in(cstring) RETURNS kde
+CREATE FUNCTION kde_aqp.kde_in(cstring) RETURNS kde
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_out(kde) RETURNS cstring
+CREATE FUNCTION kde_aqp.kde_out(kde) RETURNS cstring
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_recv(internal) RETURNS kde
+CREATE FUNCTION kde_aqp.kde_recv(internal) RETURNS kde
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_send(kde) RETURNS bytea
+CREATE FUNCTION kde_aqp.kde_send(kde) RETURNS bytea
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TYPE kde (
-    INPUT = kde_in,
-    OUTPUT = kde_out,
-    RECEIVE = kde_recv,
-    SEND = kde_send,
+    INPUT = kde_aqp.kde_in,
+    OUTPUT = kde_aqp.kde_out,
+    RECEIVE = kde_aqp.kde_recv,
+    SEND = kde_aqp.kde_send,
     INTERNALLENGTH = VARIABLE,
     ALIGNMENT = double,
     STORAGE = extended
 );
 
 COMMENT ON TYPE kde IS 'density of a column, fitted or aggregated, with exact totals';
-COMMENT ON FUNCTION kde_in(cstring) IS 'I/O';
-COMMENT ON FUNCTION kde_out(kde) IS 'I/O';
-COMMENT ON FUNCTION kde_recv(internal) IS 'I/O';
-COMMENT ON FUNCTION kde_send(kde) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.kde_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.kde_out(kde) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.kde_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.kde_send(kde) IS 'I/O';
 
 -- Equality is that of the stored bytes; the order means nothing, and is there for DISTINCT, GROUP BY and
 -- merges to sort by (src/pg/type/type_order.cpp).
-CREATE FUNCTION kde_eq(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_eq(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_ne(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_ne(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_lt(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_lt(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_le(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_le(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_gt(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_gt(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_ge(kde, kde) RETURNS boolean
+CREATE FUNCTION kde_aqp.kde_ge(kde, kde) RETURNS boolean
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_cmp(kde, kde) RETURNS integer
+CREATE FUNCTION kde_aqp.kde_cmp(kde, kde) RETURNS integer
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_hash(kde) RETURNS integer
+CREATE FUNCTION kde_aqp.kde_hash(kde) RETURNS integer
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-CREATE FUNCTION kde_hash_extended(kde, bigint) RETURNS bigint
+CREATE FUNCTION kde_aqp.kde_hash_extended(kde, bigint) RETURNS bigint
 AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_eq(kde, kde) IS 'implementation of = operator';
-COMMENT ON FUNCTION kde_ne(kde, kde) IS 'implementation of <> operator';
-COMMENT ON FUNCTION kde_lt(kde, kde) IS 'implementation of < operator';
-COMMENT ON FUNCTION kde_le(kde, kde) IS 'implementation of <= operator';
-COMMENT ON FUNCTION kde_gt(kde, kde) IS 'implementation of > operator';
-COMMENT ON FUNCTION kde_ge(kde, kde) IS 'implementation of >= operator';
-COMMENT ON FUNCTION kde_cmp(kde, kde) IS 'less-equal-greater';
-COMMENT ON FUNCTION kde_hash(kde) IS 'hash';
-COMMENT ON FUNCTION kde_hash_extended(kde, bigint) IS 'hash';
+COMMENT ON FUNCTION kde_aqp.kde_eq(kde, kde) IS 'implementation of = operator';
+COMMENT ON FUNCTION kde_aqp.kde_ne(kde, kde) IS 'implementation of <> operator';
+COMMENT ON FUNCTION kde_aqp.kde_lt(kde, kde) IS 'implementation of < operator';
+COMMENT ON FUNCTION kde_aqp.kde_le(kde, kde) IS 'implementation of <= operator';
+COMMENT ON FUNCTION kde_aqp.kde_gt(kde, kde) IS 'implementation of > operator';
+COMMENT ON FUNCTION kde_aqp.kde_ge(kde, kde) IS 'implementation of >= operator';
+COMMENT ON FUNCTION kde_aqp.kde_cmp(kde, kde) IS 'less-equal-greater';
+COMMENT ON FUNCTION kde_aqp.kde_hash(kde) IS 'hash';
+COMMENT ON FUNCTION kde_aqp.kde_hash_extended(kde, bigint) IS 'hash';
 
 CREATE OPERATOR = (
-    FUNCTION = kde_eq, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = =, NEGATOR = <>,
+    FUNCTION = kde_aqp.kde_eq, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = =, NEGATOR = <>,
     RESTRICT = eqsel, JOIN = eqjoinsel, HASHES, MERGES);
 CREATE OPERATOR <> (
-    FUNCTION = kde_ne, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <>, NEGATOR = =,
+    FUNCTION = kde_aqp.kde_ne, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <>, NEGATOR = =,
     RESTRICT = neqsel, JOIN = neqjoinsel);
 CREATE OPERATOR < (
-    FUNCTION = kde_lt, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = >, NEGATOR = >=,
+    FUNCTION = kde_aqp.kde_lt, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = >, NEGATOR = >=,
     RESTRICT = scalarltsel, JOIN = scalarltjoinsel);
 CREATE OPERATOR <= (
-    FUNCTION = kde_le, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = >=, NEGATOR = >,
+    FUNCTION = kde_aqp.kde_le, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = >=, NEGATOR = >,
     RESTRICT = scalarlesel, JOIN = scalarlejoinsel);
 CREATE OPERATOR > (
-    FUNCTION = kde_gt, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <, NEGATOR = <=,
+    FUNCTION = kde_aqp.kde_gt, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <, NEGATOR = <=,
     RESTRICT = scalargtsel, JOIN = scalargtjoinsel);
 CREATE OPERATOR >= (
-    FUNCTION = kde_ge, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <=, NEGATOR = <,
+    FUNCTION = kde_aqp.kde_ge, LEFTARG = kde, RIGHTARG = kde, COMMUTATOR = <=, NEGATOR = <,
     RESTRICT = scalargesel, JOIN = scalargejoinsel);
 COMMENT ON OPERATOR = (kde, kde) IS 'stored alike, byte by byte';
 COMMENT ON OPERATOR <> (kde, kde) IS 'not stored alike';
@@ -95,24 +99,14 @@ COMMENT ON OPERATOR >= (kde, kde) IS 'after or equal, by stored bytes';
 
 CREATE OPERATOR CLASS kde_ops DEFAULT FOR TYPE kde USING btree AS
     OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >,
-    FUNCTION 1 kde_cmp(kde, kde);
+    FUNCTION 1 kde_aqp.kde_cmp(kde, kde);
 CREATE OPERATOR CLASS kde_ops DEFAULT FOR TYPE kde USING hash AS
     OPERATOR 1 =,
-    FUNCTION 1 kde_hash(kde), FUNCTION 2 kde_hash_extended(kde, bigint);
+    FUNCTION 1 kde_aqp.kde_hash(kde), FUNCTION 2 kde_aqp.kde_hash_extended(kde, bigint);
 
 -- ---------------------------------------------------------------------------------------------
 -- The catalog
 -- ---------------------------------------------------------------------------------------------
-
-CREATE SCHEMA kde_aqp;
-COMMENT ON SCHEMA kde_aqp IS 'catalog of the extension kde_aqp';
-
--- Arguments that follow a parameter by_name_only can be given by name alone: it takes an enum, as no
--- bound, name or literal is, so that a call by position is another form's. (Optional arguments by
--- position would make approx_count('t', 'c', 1, 2) a call of the text form.)
-CREATE TYPE kde_aqp.by_name_only AS ENUM ('by name only');
-COMMENT ON TYPE kde_aqp.by_name_only IS
-    'of a parameter never given, after which arguments are given by name';
 
 -- A density as functions take it: by name, 'table.column' or 'table (column, ...)', or as a value.
 CREATE TYPE anykde;
@@ -457,17 +451,11 @@ COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double
     'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
 
 CREATE FUNCTION kde_drop(
-    relation regclass, column_name name, if_exists boolean DEFAULT false, filter text DEFAULT NULL)
-RETURNS boolean
-AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_drop(regclass, name, boolean, text) IS 'drops a stored density';
-CREATE FUNCTION kde_drop(
-    relation regclass, column_names text[], filter text DEFAULT NULL,
+    density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
     if_exists boolean DEFAULT false)
 RETURNS boolean
-AS 'MODULE_PATHNAME', 'kde_drop_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_drop(regclass, text[], text, boolean) IS
-    'drops a stored density of several columns, of expressions or with a filter';
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_drop(text, "any", text, boolean) IS 'drops a stored density';
 
 -- ---------------------------------------------------------------------------------------------
 -- Upkeep
@@ -487,38 +475,22 @@ COMMENT ON PROCEDURE kde_refresh_all(boolean, boolean) IS
     'fits all stale densities of tables that the caller may maintain again, cheapest first, each in a transaction of its own';
 
 CREATE FUNCTION kde_drift(
-    relation regclass, column_name name, filter text DEFAULT NULL, sample_rows bigint DEFAULT 5000,
-    seed bigint DEFAULT NULL)
-RETURNS TABLE (
-    column_name text, distance double precision, p_value double precision, sample_rows bigint)
-AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 1;
-COMMENT ON FUNCTION kde_drift(regclass, name, text, bigint, bigint) IS
-    'tests a small fresh sample against the stored density of a column (Kolmogorov-Smirnov), and notes the result';
-CREATE FUNCTION kde_drift(
-    relation regclass, column_names text[], filter text DEFAULT NULL,
+    density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
     sample_rows bigint DEFAULT 5000, seed bigint DEFAULT NULL)
 RETURNS TABLE (
     column_name text, distance double precision, p_value double precision, sample_rows bigint)
-AS 'MODULE_PATHNAME', 'kde_drift_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
-COMMENT ON FUNCTION kde_drift(regclass, text[], text, bigint, bigint) IS
-    'tests a small fresh sample against the stored density of several columns, each by itself, and notes the result';
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
+COMMENT ON FUNCTION kde_drift(text, "any", text, bigint, bigint) IS
+    'tests a small fresh sample against a stored density, each column by itself (Kolmogorov-Smirnov), and notes the result';
 
 -- NULL leaves as it is; a negative number goes back to what the server's options say.
 CREATE FUNCTION kde_set_refresh(
-    relation regclass, column_name name, filter text DEFAULT NULL,
+    density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
     enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
     threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL)
 RETURNS void
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_set_refresh(regclass, name, text, boolean, double precision, bigint, interval) IS
-    'when a density is stale, and whether it is refreshed';
-CREATE FUNCTION kde_set_refresh(
-    relation regclass, column_names text[], filter text DEFAULT NULL,
-    enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
-    threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL)
-RETURNS void
-AS 'MODULE_PATHNAME', 'kde_set_refresh_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_set_refresh(regclass, text[], text, boolean, double precision, bigint, interval) IS
+COMMENT ON FUNCTION kde_set_refresh(text, "any", text, boolean, double precision, bigint, interval) IS
     'when a density is stale, and whether it is refreshed';
 
 -- STABLE: which instruction set computes the sums is an option. RESTRICTED: they start threads.
@@ -696,17 +668,19 @@ COMMENT ON AGGREGATE rollup(kde, integer) IS
     'density of all the rows that densities stand for, in at most so many bytes';
 
 -- ---------------------------------------------------------------------------------------------
--- Asking. Each function has three forms: a stored density by text ('table.column'), by
--- (regclass, name), which dumps write schema-qualified, and a value of type kde.
---
--- The forms resolve because bounds are anycompatible everywhere (text, where nothing else is known)
--- and only the text and kde forms have defaults for them. A range may stand for both bounds. Other
--- optional arguments follow by_name_only.
+-- Asking. A density is named in one argument: its name as text, 'table.column' or
+-- 'table (column, ...)', or a value of type kde. Bounds follow, inclusive; a range may stand for
+-- both, and of several columns they are arrays. Options are given by name alone, after by_name_only.
+-- Rows, not values: one in which a column of the density, or the measure, is NULL is in no range.
 -- ---------------------------------------------------------------------------------------------
 
-CREATE FUNCTION kde_density(density text) RETURNS kde
-AS 'MODULE_PATHNAME', 'kde_density_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_density(text) IS 'the stored density as a value';
+CREATE FUNCTION kde_density(
+    density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)
+RETURNS kde
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(text, "any", text) IS
+    'the stored density as a value';
+-- What dumps write schema-qualified.
 CREATE FUNCTION kde_density(relation regclass, column_name name) RETURNS kde
 AS 'MODULE_PATHNAME', 'kde_density_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_density(regclass, name) IS 'the stored density as a value';
@@ -717,539 +691,242 @@ COMMENT ON FUNCTION kde_density(regclass, text[], text) IS
     'the stored density of columns, expressions or filtered rows as a value';
 
 CREATE FUNCTION approx_count(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
 RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_count_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count(text, anycompatible, anycompatible, anyenum, double precision, text) IS
-    'approximate count of the rows in a range';
-CREATE FUNCTION approx_count(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_count_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count(regclass, name, anycompatible, anycompatible, anyenum, double precision, text) IS
-    'approximate count of the rows in a range';
-CREATE FUNCTION approx_count(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_count_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count(kde, anycompatible, anycompatible, anyenum, double precision, text) IS
-    'approximate count of the rows in a range';
-
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate count of the rows in a range or box';
 CREATE FUNCTION approx_sum(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
 RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_sum_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum(text, anycompatible, anycompatible, anyenum, double precision, text) IS
-    'approximate sum over the rows in a range';
-CREATE FUNCTION approx_sum(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_sum_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum(regclass, name, anycompatible, anycompatible, anyenum, double precision, text) IS
-    'approximate sum over the rows in a range';
-CREATE FUNCTION approx_sum(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_sum_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum(kde, anycompatible, anycompatible, anyenum, double precision, text) IS
-    'approximate sum over the rows in a range';
-
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sum over the rows in a range or box';
 CREATE FUNCTION approx_avg(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
 RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_avg_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg(text, anycompatible, anycompatible, anyenum, double precision, text) IS
-    'approximate mean over the rows in a range; dates as seconds since 1970';
-CREATE FUNCTION approx_avg(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_avg_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg(regclass, name, anycompatible, anycompatible, anyenum, double precision, text) IS
-    'approximate mean over the rows in a range; dates as seconds since 1970';
-CREATE FUNCTION approx_avg(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error')
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_avg_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg(kde, anycompatible, anycompatible, anyenum, double precision, text) IS
-    'approximate mean over the rows in a range; dates as seconds since 1970';
-
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate mean over the rows in a range or box; dates as seconds since 1970';
 CREATE FUNCTION approx_variance(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
 RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_variance_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_variance(text, anycompatible, anycompatible) IS
-    'approximate sample variance over the rows in a range';
-CREATE FUNCTION approx_variance(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_variance_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_variance(regclass, name, anycompatible, anycompatible) IS
-    'approximate sample variance over the rows in a range';
-CREATE FUNCTION approx_variance(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_variance_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_variance(kde, anycompatible, anycompatible) IS
-    'approximate sample variance over the rows in a range';
-
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sample variance over the rows in a range or box';
 CREATE FUNCTION approx_stddev(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
 RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_stddev_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_stddev(text, anycompatible, anycompatible) IS
-    'approximate sample standard deviation over the rows in a range';
-CREATE FUNCTION approx_stddev(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_stddev_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_stddev(regclass, name, anycompatible, anycompatible) IS
-    'approximate sample standard deviation over the rows in a range';
-CREATE FUNCTION approx_stddev(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_stddev_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_stddev(kde, anycompatible, anycompatible) IS
-    'approximate sample standard deviation over the rows in a range';
-
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sample standard deviation over the rows in a range or box';
 CREATE FUNCTION approx_avg_as(
-    density text, as_type anyelement, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
+    density anykde, as_type anyelement, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
 RETURNS anyelement
-AS 'MODULE_PATHNAME', 'approx_avg_as_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg_as(text, anyelement, anycompatible, anycompatible) IS
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_as(anykde, anyelement, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
     'approximate mean in the column''s own type, given as a null of it: NULL::date';
-CREATE FUNCTION approx_avg_as(
-    relation regclass, column_name name, as_type anyelement, lower anycompatible, upper anycompatible)
-RETURNS anyelement
-AS 'MODULE_PATHNAME', 'approx_avg_as_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg_as(regclass, name, anyelement, anycompatible, anycompatible) IS
-    'approximate mean in the column''s own type, given as a null of it: NULL::date';
-CREATE FUNCTION approx_avg_as(
-    density kde, as_type anyelement, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL)
-RETURNS anyelement
-AS 'MODULE_PATHNAME', 'approx_avg_as_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg_as(kde, anyelement, anycompatible, anycompatible) IS
-    'approximate mean in the column''s own type, given as a null of it: NULL::date';
-
-CREATE FUNCTION approx_quantile(density text, fraction double precision)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_quantile_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile(text, double precision) IS
-    'approximate quantile; dates as seconds since 1970';
-CREATE FUNCTION approx_quantile(density text, fractions double precision[])
-RETURNS double precision[]
-AS 'MODULE_PATHNAME', 'approx_quantiles_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile(text, double precision[]) IS
-    'approximate quantiles; dates as seconds since 1970';
--- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
-CREATE FUNCTION approx_quantile(density text, fraction text)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_quantile_of_text_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile(text, text) IS
-    'approximate quantile, the fraction as an untyped literal or parameter';
-CREATE FUNCTION approx_quantile_as(density text, fraction double precision, as_type anyelement)
-RETURNS anyelement
-AS 'MODULE_PATHNAME', 'approx_quantile_as_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile_as(text, double precision, anyelement) IS
-    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
-CREATE FUNCTION approx_quantile(relation regclass, column_name name, fraction double precision)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_quantile_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile(regclass, name, double precision) IS
-    'approximate quantile; dates as seconds since 1970';
-CREATE FUNCTION approx_quantile(relation regclass, column_name name, fractions double precision[])
-RETURNS double precision[]
-AS 'MODULE_PATHNAME', 'approx_quantiles_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile(regclass, name, double precision[]) IS
-    'approximate quantiles; dates as seconds since 1970';
--- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
-CREATE FUNCTION approx_quantile(relation regclass, column_name name, fraction text)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_quantile_of_text_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile(regclass, name, text) IS
-    'approximate quantile, the fraction as an untyped literal or parameter';
-CREATE FUNCTION approx_quantile_as(relation regclass, column_name name, fraction double precision, as_type anyelement)
-RETURNS anyelement
-AS 'MODULE_PATHNAME', 'approx_quantile_as_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile_as(regclass, name, double precision, anyelement) IS
-    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
-CREATE FUNCTION approx_quantile(density kde, fraction double precision)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_quantile_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile(kde, double precision) IS
-    'approximate quantile; dates as seconds since 1970';
-CREATE FUNCTION approx_quantile(density kde, fractions double precision[])
-RETURNS double precision[]
-AS 'MODULE_PATHNAME', 'approx_quantiles_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile(kde, double precision[]) IS
-    'approximate quantiles; dates as seconds since 1970';
--- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
-CREATE FUNCTION approx_quantile(density kde, fraction text)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_quantile_of_text_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile(kde, text) IS
-    'approximate quantile, the fraction as an untyped literal or parameter';
-CREATE FUNCTION approx_quantile_as(density kde, fraction double precision, as_type anyelement)
-RETURNS anyelement
-AS 'MODULE_PATHNAME', 'approx_quantile_as_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile_as(kde, double precision, anyelement) IS
-    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
 
 -- An answer and its confidence interval; changed_rows (inserted, updated and deleted since the fit)
 -- widen it by what they may have done at worst.
 CREATE FUNCTION approx_count_ci(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
     confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
     OUT estimate double precision, OUT lower_bound double precision,
     OUT upper_bound double precision)
 RETURNS record
-AS 'MODULE_PATHNAME', 'approx_count_ci_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision) IS
-    'approximate count of the rows in a range, with a confidence interval';
-CREATE FUNCTION approx_count_ci(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_count_ci_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision) IS
-    'approximate count of the rows in a range, with a confidence interval';
-CREATE FUNCTION approx_count_ci(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_count_ci_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision) IS
-    'approximate count of the rows in a range, with a confidence interval';
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_count_ci(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate count of the rows in a range or box, with a confidence interval';
 CREATE FUNCTION approx_sum_ci(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
     confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
     OUT estimate double precision, OUT lower_bound double precision,
     OUT upper_bound double precision)
 RETURNS record
-AS 'MODULE_PATHNAME', 'approx_sum_ci_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision) IS
-    'approximate sum over the rows in a range, with a confidence interval';
-CREATE FUNCTION approx_sum_ci(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_sum_ci_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision) IS
-    'approximate sum over the rows in a range, with a confidence interval';
-CREATE FUNCTION approx_sum_ci(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_sum_ci_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision) IS
-    'approximate sum over the rows in a range, with a confidence interval';
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_sum_ci(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sum over the rows in a range or box, with a confidence interval';
 CREATE FUNCTION approx_avg_ci(
-    density text, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
     confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
     OUT estimate double precision, OUT lower_bound double precision,
     OUT upper_bound double precision)
 RETURNS record
-AS 'MODULE_PATHNAME', 'approx_avg_ci_text' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg_ci(text, anycompatible, anycompatible, anyenum, double precision, double precision) IS
-    'approximate mean over the rows in a range, with a confidence interval; dates as seconds since 1970';
-CREATE FUNCTION approx_avg_ci(
-    relation regclass, column_name name, lower anycompatible, upper anycompatible,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_avg_ci_column' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg_ci(regclass, name, anycompatible, anycompatible, anyenum, double precision, double precision) IS
-    'approximate mean over the rows in a range, with a confidence interval; dates as seconds since 1970';
-CREATE FUNCTION approx_avg_ci(
-    density kde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_avg_ci_kde' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg_ci(kde, anycompatible, anycompatible, anyenum, double precision, double precision) IS
-    'approximate mean over the rows in a range, with a confidence interval; dates as seconds since 1970';
-CREATE FUNCTION approx_quantile_ci(
-    density text, fraction double precision,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_quantile_ci_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile_ci(text, double precision, anyenum, double precision, double precision) IS
-    'approximate quantile, with a confidence interval; dates as seconds since 1970';
-CREATE FUNCTION approx_quantile_ci(
-    relation regclass, column_name name, fraction double precision,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_quantile_ci_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile_ci(regclass, name, double precision, anyenum, double precision, double precision) IS
-    'approximate quantile, with a confidence interval; dates as seconds since 1970';
-CREATE FUNCTION approx_quantile_ci(
-    density kde, fraction double precision,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_quantile_ci_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION approx_quantile_ci(kde, double precision, anyenum, double precision, double precision) IS
-    'approximate quantile, with a confidence interval; dates as seconds since 1970';
--- Bins are [lower, upper), the last is closed; dates are seconds since 1970, and text as their own type.
--- (regclass, name) needs bins: two untyped literals are then the text form's.
-CREATE FUNCTION approx_histogram(
-    density text, bins integer DEFAULT 20,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
-    OUT count double precision, OUT fraction double precision,
-    OUT lower_text text, OUT upper_text text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'approx_histogram_text' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION approx_histogram(text, integer, anyenum, anycompatible, anycompatible) IS
-    'approximate histogram: bins of equal width, by default between the least and the greatest value';
-CREATE FUNCTION approx_histogram_at(
-    density text, bounds anycompatiblearray,
-    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
-    OUT count double precision, OUT fraction double precision,
-    OUT lower_text text, OUT upper_text text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'approx_histogram_at_text' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION approx_histogram_at(text, anycompatiblearray) IS
-    'approximate histogram: the bins between given bounds';
-CREATE FUNCTION approx_histogram(
-    relation regclass, column_name name, bins integer,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
-    OUT count double precision, OUT fraction double precision,
-    OUT lower_text text, OUT upper_text text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'approx_histogram_column' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION approx_histogram(regclass, name, integer, anyenum, anycompatible, anycompatible) IS
-    'approximate histogram: bins of equal width, by default between the least and the greatest value';
-CREATE FUNCTION approx_histogram_at(
-    relation regclass, column_name name, bounds anycompatiblearray,
-    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
-    OUT count double precision, OUT fraction double precision,
-    OUT lower_text text, OUT upper_text text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'approx_histogram_at_column' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION approx_histogram_at(regclass, name, anycompatiblearray) IS
-    'approximate histogram: the bins between given bounds';
-CREATE FUNCTION approx_histogram(
-    density kde, bins integer DEFAULT 20,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
-    OUT count double precision, OUT fraction double precision,
-    OUT lower_text text, OUT upper_text text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'approx_histogram_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION approx_histogram(kde, integer, anyenum, anycompatible, anycompatible) IS
-    'approximate histogram: bins of equal width, by default between the least and the greatest value';
-CREATE FUNCTION approx_histogram_at(
-    density kde, bounds anycompatiblearray,
-    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
-    OUT count double precision, OUT fraction double precision,
-    OUT lower_text text, OUT upper_text text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'approx_histogram_at_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION approx_histogram_at(kde, anycompatiblearray) IS
-    'approximate histogram: the bins between given bounds';
-
-CREATE FUNCTION kde_pdf(density text, x anycompatible)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'kde_pdf_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_pdf(text, anycompatible) IS
-    'density at a point, per unit of the column (dates: per second)';
-CREATE FUNCTION kde_pdf(relation regclass, column_name name, x anycompatible)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'kde_pdf_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_pdf(regclass, name, anycompatible) IS
-    'density at a point, per unit of the column (dates: per second)';
-CREATE FUNCTION kde_pdf(density kde, x anycompatible)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'kde_pdf_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_pdf(kde, anycompatible) IS
-    'density at a point, per unit of the column (dates: per second)';
-CREATE FUNCTION kde_cdf(density text, x anycompatible)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'kde_cdf_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_cdf(text, anycompatible) IS
-    'fraction of the non-null rows up to and including a value';
-CREATE FUNCTION kde_cdf(relation regclass, column_name name, x anycompatible)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'kde_cdf_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_cdf(regclass, name, anycompatible) IS
-    'fraction of the non-null rows up to and including a value';
-CREATE FUNCTION kde_cdf(density kde, x anycompatible)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'kde_cdf_kde' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_cdf(kde, anycompatible) IS
-    'fraction of the non-null rows up to and including a value';
-
--- ---------------------------------------------------------------------------------------------
--- Several columns
--- ---------------------------------------------------------------------------------------------
-
--- Rows in a box: lower and upper have an element for each column, inclusive; NULL is no bound. A
--- column without any bound asks nothing: rows in which it is NULL count as well.
-CREATE FUNCTION approx_count(
-    relation regclass, columns text[],
-    lower anycompatiblearray, upper anycompatiblearray,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    filter text DEFAULT NULL)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_count_joint' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count(regclass, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
-    'approximate count of a table''s rows in a box';
-CREATE FUNCTION approx_sum(
-    relation regclass, target text, columns text[],
-    lower anycompatiblearray, upper anycompatiblearray,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    filter text DEFAULT NULL)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_sum_joint' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
-    'approximate sum of a column over a table''s rows in a box';
-CREATE FUNCTION approx_avg(
-    relation regclass, target text, columns text[],
-    lower anycompatiblearray, upper anycompatiblearray,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    filter text DEFAULT NULL)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_avg_joint' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
-    'approximate mean of a column over a table''s rows in a box; dates as seconds since 1970';
-CREATE FUNCTION approx_variance(
-    relation regclass, target text, columns text[],
-    lower anycompatiblearray, upper anycompatiblearray,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    filter text DEFAULT NULL)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_variance_joint' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_variance(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
-    'approximate sample variance of a column over a table''s rows in a box';
-CREATE FUNCTION approx_stddev(
-    relation regclass, target text, columns text[],
-    lower anycompatiblearray, upper anycompatiblearray,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    filter text DEFAULT NULL)
-RETURNS double precision
-AS 'MODULE_PATHNAME', 'approx_stddev_joint' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_stddev(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, text) IS
-    'approximate sample standard deviation of a column over a table''s rows in a box';
-CREATE FUNCTION approx_count_ci(
-    relation regclass, columns text[],
-    lower anycompatiblearray, upper anycompatiblearray,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    filter text DEFAULT NULL,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_count_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_count_ci(regclass, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
-    'approximate count of a table''s rows in a box, with a confidence interval';
-CREATE FUNCTION approx_sum_ci(
-    relation regclass, target text, columns text[],
-    lower anycompatiblearray, upper anycompatiblearray,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    filter text DEFAULT NULL,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_sum_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_sum_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
-    'approximate sum of a column over a table''s rows in a box, with a confidence interval';
-CREATE FUNCTION approx_avg_ci(
-    relation regclass, target text, columns text[],
-    lower anycompatiblearray, upper anycompatiblearray,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    filter text DEFAULT NULL,
-    OUT estimate double precision, OUT lower_bound double precision,
-    OUT upper_bound double precision)
-RETURNS record
-AS 'MODULE_PATHNAME', 'approx_avg_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_avg_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
-    'approximate mean of a column over a table''s rows in a box; dates as seconds since 1970, with a confidence interval';
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_avg_ci(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate mean over the rows in a range or box; dates as seconds since 1970, with a confidence interval';
 CREATE FUNCTION approx_variance_ci(
-    relation regclass, target text, columns text[],
-    lower anycompatiblearray, upper anycompatiblearray,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
     confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    filter text DEFAULT NULL,
     OUT estimate double precision, OUT lower_bound double precision,
     OUT upper_bound double precision)
 RETURNS record
-AS 'MODULE_PATHNAME', 'approx_variance_ci_joint' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION approx_variance_ci(regclass, text, text[], anycompatiblearray, anycompatiblearray, anyenum, double precision, double precision, text) IS
-    'approximate sample variance of a column over a table''s rows in a box, with a confidence interval';
-CREATE FUNCTION kde_explain(
-    relation regclass, columns text[], lower anycompatiblearray, upper anycompatiblearray,
-    target text DEFAULT NULL, filter text DEFAULT NULL)
-RETURNS TABLE (
-    rank integer, column_names text[], filter text, method text, points bigint, chosen boolean,
-    reason text, estimate double precision, lower_bound double precision,
-    upper_bound double precision)
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 5;
-COMMENT ON FUNCTION kde_explain(regclass, text[], anycompatiblearray, anycompatiblearray, text, text) IS
-    'the densities of a table, best first: which one answers, why, and the count, or the mean of the target, by each';
-CREATE FUNCTION kde_conditional(
-    relation regclass, target text, "on" text, at anycompatiblearray,
-    by_name_only anyenum DEFAULT 'by name only'::kde_aqp.by_name_only,
-    confidence double precision DEFAULT 0.95, filter text DEFAULT NULL)
-RETURNS TABLE (
-    at double precision, at_text text, estimate double precision, lower_bound double precision,
-    upper_bound double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_variance_ci(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sample variance over the rows in a range or box, with a confidence interval';
+CREATE FUNCTION approx_stddev_ci(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_stddev_ci(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate sample standard deviation over the rows in a range or box, with a confidence interval';
+
+CREATE FUNCTION approx_quantile(
+    density anykde, fraction double precision,
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(anykde, double precision, "any", text, double precision, text, double precision, double precision) IS
+    'approximate quantile; dates as seconds since 1970';
+CREATE FUNCTION approx_quantile(
+    density anykde, fractions double precision[],
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision[]
+AS 'MODULE_PATHNAME', 'approx_quantiles' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(anykde, double precision[], "any", text, double precision, text, double precision, double precision) IS
+    'approximate quantiles; dates as seconds since 1970';
+-- Takes untyped literals and parameters, which two overloads alone would leave ambiguous.
+CREATE FUNCTION approx_quantile(
+    density anykde, fraction text,
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS double precision
+AS 'MODULE_PATHNAME', 'approx_quantile_of_text' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile(anykde, text, "any", text, double precision, text, double precision, double precision) IS
+    'approximate quantile, the fraction as an untyped literal or parameter';
+CREATE FUNCTION approx_quantile_as(
+    density anykde, fraction double precision, as_type anyelement,
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0)
+RETURNS anyelement
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_as(anykde, double precision, anyelement, "any", text, double precision, text, double precision, double precision) IS
+    'approximate quantile in the column''s own type, given as a null of it: NULL::date';
+CREATE FUNCTION approx_quantile_ci(
+    density anykde, fraction double precision,
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT estimate double precision, OUT lower_bound double precision,
+    OUT upper_bound double precision)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION approx_quantile_ci(anykde, double precision, "any", text, double precision, text, double precision, double precision) IS
+    'approximate quantile, with a confidence interval; dates as seconds since 1970';
+
+-- Bins are [lower, upper), the last is closed; dates are seconds since 1970, and text as their own type.
+CREATE FUNCTION approx_histogram(
+    density anykde, bins integer DEFAULT 20,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL, filter text DEFAULT NULL,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION kde_conditional(regclass, text, text, anycompatiblearray, anyenum, double precision, text) IS
-    'approximate mean of a column at values of another, with confidence intervals';
+COMMENT ON FUNCTION approx_histogram(anykde, integer, "any", anycompatible, anycompatible, text) IS
+    'approximate histogram: bins of equal width, by default between the least and the greatest value';
+CREATE FUNCTION approx_histogram_at(
+    density anykde, bounds anycompatiblearray,
+    by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
+    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
+    OUT count double precision, OUT fraction double precision,
+    OUT lower_text text, OUT upper_text text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION approx_histogram_at(anykde, anycompatiblearray, "any", text) IS
+    'approximate histogram: the bins between given bounds';
+
+CREATE FUNCTION kde_pdf(
+    density anykde, x anycompatible, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_pdf(anykde, anycompatible, "any", text) IS
+    'density at a point, per unit of the column (dates: per second)';
+CREATE FUNCTION kde_cdf(
+    density anykde, x anycompatible, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)
+RETURNS double precision
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_cdf(anykde, anycompatible, "any", text) IS
+    'fraction of the non-null rows up to and including a value';
+
+CREATE FUNCTION kde_conditional(
+    density anykde, at anycompatiblearray, by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL, confidence double precision DEFAULT 0.95,
+    OUT at double precision, OUT at_text text, OUT estimate double precision,
+    OUT lower_bound double precision, OUT upper_bound double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+COMMENT ON FUNCTION kde_conditional(anykde, anycompatiblearray, "any", text, text, double precision) IS
+    'approximate mean of a measure at values of a column, with confidence intervals';
+CREATE FUNCTION kde_explain(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    OUT rank integer, OUT column_names text[], OUT filter text, OUT method text, OUT points bigint,
+    OUT chosen boolean, OUT reason text, OUT estimate double precision,
+    OUT lower_bound double precision, OUT upper_bound double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 5;
+COMMENT ON FUNCTION kde_explain(anykde, anycompatible, anycompatible, "any", text, text) IS
+    'the densities of a table, best first: which one answers, why, and the count, or the mean of the measure, by each';
 
 -- ---------------------------------------------------------------------------------------------
--- Plots and programs: curves, bins and JSON of a value of type kde
+-- Plots and programs: curves and JSON
 -- ---------------------------------------------------------------------------------------------
 
 CREATE FUNCTION kde_points(
@@ -1260,23 +937,13 @@ AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 200;
 COMMENT ON FUNCTION kde_points(anykde, integer, double precision, double precision) IS
     'density and distribution function at equally spaced points, by default from the least to the greatest value';
 
-CREATE FUNCTION kde_histogram(
-    density kde, bins integer DEFAULT 20,
-    OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
-    OUT count double precision, OUT fraction double precision,
-    OUT lower_text text, OUT upper_text text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'approx_histogram_kde' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION kde_histogram(kde, integer) IS
-    'approximate histogram: bins of equal width between the least and the greatest value';
-
-CREATE FUNCTION kde_to_json(density kde) RETURNS json
+CREATE FUNCTION kde_aqp.kde_to_json(density kde) RETURNS json
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_to_json(kde) IS 'totals, curve and quantiles of a density as JSON';
-CREATE FUNCTION kde_to_jsonb(density kde) RETURNS jsonb
+COMMENT ON FUNCTION kde_aqp.kde_to_json(kde) IS 'totals, curve and quantiles of a density as JSON';
+CREATE FUNCTION kde_aqp.kde_to_jsonb(density kde) RETURNS jsonb
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_to_jsonb(kde) IS 'totals, curve and quantiles of a density as JSON';
-CREATE CAST (kde AS json) WITH FUNCTION kde_to_json(kde);
+COMMENT ON FUNCTION kde_aqp.kde_to_jsonb(kde) IS 'totals, curve and quantiles of a density as JSON';
+CREATE CAST (kde AS json) WITH FUNCTION kde_aqp.kde_to_json(kde);
 COMMENT ON CAST (kde AS json) IS 'totals, curve and quantiles of a density';
-CREATE CAST (kde AS jsonb) WITH FUNCTION kde_to_jsonb(kde);
+CREATE CAST (kde AS jsonb) WITH FUNCTION kde_aqp.kde_to_jsonb(kde);
 COMMENT ON CAST (kde AS jsonb) IS 'totals, curve and quantiles of a density';

@@ -313,6 +313,72 @@ MeanParts mean_parts(const DensityView& d, const Sampling& sampling, const Range
   return out;
 }
 
+// The mean of (x - about)^4 over the range's finite rows, from slices between quantiles, closer to
+// one another the closer they are to either end, where the fourth power has most of its weight. A
+// slice is taken for normal.
+double fourth_moment(const DensityView& d, const Range& range, double about) {
+  constexpr int kHalvings = 24;
+  Range below = range;
+  below.lower_unbounded = true;
+  below.upper_unbounded = range.lower_unbounded;
+  below.upper = range.lower;
+  below.upper_inclusive = !range.lower_inclusive;
+  const double first = range.lower_unbounded ? 0 : kde::count(d, below);
+  const double rows = kde::count(d, range);
+  double sum = 0;
+  double finite = 0;
+  Range slice = range;
+  const auto add = [&] {
+    const RangeMoments m = moments(d, slice);
+    if (!(m.finite > 0)) return;
+    const double offset = (m.mean - about) * (m.mean - about);
+    sum += m.finite * (offset * offset + 6 * offset * m.variance + 3 * m.variance * m.variance);
+    finite += m.finite;
+  };
+  for (int i = 1 - kHalvings; i < kHalvings; ++i) {
+    const double share = i < 0 ? std::ldexp(0.5, i) : 1 - std::ldexp(0.5, -i);
+    const double edge = quantile(d, std::min((first + share * rows) / d.header().rows, 1.0));
+    const bool inside = (slice.lower_unbounded || edge > slice.lower) && std::isfinite(edge) &&
+                        (range.upper_unbounded || edge < range.upper);
+    if (!inside) continue;
+    slice.upper_unbounded = slice.upper_inclusive = false;
+    slice.upper = edge;
+    add();
+    slice.lower_unbounded = false;
+    slice.lower_inclusive = true;
+    slice.lower = edge;
+  }
+  slice.upper_unbounded = range.upper_unbounded;
+  slice.upper = range.upper;
+  slice.upper_inclusive = range.upper_inclusive;
+  add();
+  return finite > 0 ? sum / finite : 0;
+}
+
+// Half the interval of a variance from the sample: that of the mean of (x - mean)^2.
+double variance_half(const DensityView& d, const Sampling& sampling, const Range& range,
+                     const RangeMoments& m) {
+  const Header& h = d.header();
+  const Middle middle(h, range);
+  const RangeMoments inner = middle.is_all ? m : moments(d, middle.range);
+  if (!(sampling.rows() > 0) || !(inner.finite > 0)) return 0;
+  const auto squared = [&](double x) { return (x - m.mean) * (x - m.mean); };
+  const double center = inner.variance + squared(inner.mean);
+  const double spread = std::max(fourth_moment(d, middle.range, m.mean) - center * center, 0.0);
+  const Hull hull(d, middle.range);
+  const double p = std::min(inner.finite / sampling.rows(), 1.0);
+  const double share = std::min(inner.finite / m.finite, 1.0);
+  const double width = std::max(squared(hull.low), squared(hull.high));
+  double half = share * sampling.mean_half(middle.shape(), p, spread, width);
+  const double end = sampling.end_half() / m.finite;
+  for (const double x : {hull.low, hull.high}) half = std::hypot(half, product(end, squared(x)));
+  const MeanParts mean = mean_parts(d, sampling, range, m);
+  const double more = std::max(mean.count.upper - mean.count.estimate,
+                               mean.count.estimate - mean.count.lower);
+  if (share < 1) half = std::hypot(half, product(std::fabs(center - m.variance), more / m.finite));
+  return half;
+}
+
 // Whether the answer over the range's finite rows is that of the totals of every row.
 bool is_total(const Header& h, const Range& r) {
   return (h.flags & kEveryRowRead) != 0 && has_every_finite_value(h, r);
@@ -430,6 +496,40 @@ Interval mean_interval(const DensityView& density, const Range& range,
   }
   out.lower = std::min(std::max(out.lower, low), out.estimate);
   out.upper = std::max(std::min(out.upper, high), out.estimate);
+  return out;
+}
+
+Interval variance_interval(const DensityView& density, const Range& range,
+                           const IntervalOptions& options) {
+  const RangeMoments m = moments(density, range);
+  const Hull hull(density, range);
+  const double farthest = std::max(hull.high - m.mean, m.mean - hull.low);
+  if (!(m.finite > 0)) {
+    double most;
+    if (!may_hold_rows(density, range, options, &most)) return {kNan, kNan, kNan};
+    const Interval mean = mean_of_unseen(density, range, options);
+    const double width = mean.upper - mean.lower;
+    return {kNan, 0, width * width / 4};
+  }
+  Interval out;
+  out.estimate = out.lower = out.upper = m.variance;
+  double half = 0;
+  if (!is_total(density.header(), range)) {
+    half = variance_half(density, Sampling(density, options), range, m);
+    // (x - mean)^2 falls and rises by its greatest value on either side of the mean.
+    const Header& h = density.header();
+    bool cuts = false;
+    for (const End& end : {lower_end(range), upper_end(range)}) cuts |= end.cuts(h);
+    if (h.error > 0)
+      half += product(h.error * h.rows / m.finite, (cuts ? 4 : 2) * farthest * farthest);
+  }
+  if (options.changed_rows > 0) {
+    // About one centre, k of n rows within w of it change the mean square by at most k/n w^2.
+    const double share = std::min(options.changed_rows / m.finite, 1.0);
+    half += product(share, hull.width() * hull.width());
+  }
+  out.lower = std::max(out.estimate - half, 0.0);
+  out.upper = out.estimate + half;
   return out;
 }
 

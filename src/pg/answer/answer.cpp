@@ -1,127 +1,226 @@
-// The answer functions that are a number, or a value of the column's type.
+// approx_count, approx_sum, approx_avg, approx_variance and approx_stddev of the rows in a range or
+// box, the same with intervals, and approx_avg_as.
 #include "pg/answer/answer.h"
 
-#include "pg/type/density_datum.h"
 #include "pg/answer/beyond_fit.h"
-#include "pg/answer/range_arguments.h"
-#include "pg/answer/required_accuracy.h"
+#include "pg/answer/ranges.h"
+#include "pg/base/row.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/array.h"
 #include "utils/float.h"
 #include "utils/lsyscache.h"
 }
 
 #include <cmath>
+#include <limits>
 
 namespace kde_pg {
 
 namespace {
 
-Datum give(FunctionCallInfo fcinfo, const Result& result) {
-  if (result.is_null) PG_RETURN_NULL();
-  return result.value;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+const char* name_of(Aggregate aggregate) {
+  switch (aggregate) {
+    case Aggregate::sum:
+      return "sum";
+    case Aggregate::avg:
+      return "mean";
+    default:
+      return "variance";
+  }
+}
+
+// Of rows that are not all finite: an infinity, or NaN for NULL, with a NOTICE.
+double special_answer(Aggregate aggregate, const kde::RangeMoments& m) {
+  const bool both = m.positive_infinities > 0 && m.negative_infinities > 0;
+  const bool spread = aggregate == Aggregate::variance || aggregate == Aggregate::stddev;
+  if (m.nans > 0 || both || spread) {
+    const char* what = m.nans > 0 ? "NaN values" : both ? "infinities of both signs" : "infinities";
+    ereport(NOTICE,
+            (errmsg("the range includes %s, so its %s is null", what, name_of(aggregate))));
+    return std::nan("");
+  }
+  return m.positive_infinities > 0 ? kInfinity : -kInfinity;
+}
+
+// Of finite values; NaN for NULL.
+double finite_answer(Aggregate aggregate, const kde::RangeMoments& m) {
+  double x;
+  if (aggregate == Aggregate::sum) {
+    x = m.mean * m.finite;
+  } else if (aggregate == Aggregate::avg) {
+    x = m.mean;
+  } else {
+    // The sample variance, as SQL's variance(): null for at most one row.
+    if (!(m.finite > 1)) return std::nan("");
+    x = m.variance * (m.finite / (m.finite - 1));
+    if (aggregate == Aggregate::stddev) x = std::sqrt(x);
+  }
+  if (std::isinf(x)) float_overflow_error();
+  return x;
+}
+
+// One call, answered.
+class Answering {
+ public:
+  // lower: the argument of that name; by_name_only follows its two. False: the answer is NULL.
+  bool read(FunctionCallInfo fcinfo, Aggregate aggregate, int lower) {
+    fcinfo_ = fcinfo;
+    aggregate_ = aggregate;
+    lower_ = lower;
+    const Needs needs = aggregate == Aggregate::count ? Needs::rows : Needs::values;
+    if (!read_call(fcinfo, lower + 2, needs, &call_)) return false;
+    if (!read_ranges(fcinfo, lower, call_.question, ranges_)) return false;
+    check_beyond_fit(call_.question, call_.density, ranges_);
+    return true;
+  }
+
+  const Call& call() const { return call_; }
+
+  // A double; NaN of a column is none of its answers.
+  NullableDatum number() const {
+    double x;
+    if (aggregate_ == Aggregate::count) {
+      x = count_of(call_.question, call_.density, ranges_);
+    } else {
+      const kde::RangeMoments m = moments_of(call_.question, call_.density, ranges_);
+      if (has_special_values(m)) return is_exact_due() ? exact() : special(m);
+      x = m.finite > 0 ? finite_answer(aggregate_, m) : std::nan("");
+    }
+    if (call_.accuracy.required) {
+      const ExpectedError expected = error_of(interval());
+      if (!is_enough(expected))
+        return exact_instead(call_, expected) ? exact() : null_result();
+    }
+    return std::isnan(x) ? null_result() : number_result(x);
+  }
+
+  NullableDatum record() const {
+    if (aggregate_ != Aggregate::count && may_be_special()) {
+      const kde::RangeMoments m = moments_of(call_.question, call_.density, ranges_);
+      if (has_special_values(m)) return certain(is_exact_due() ? exact() : special(m));
+    }
+    const kde::Interval answer = interval();
+    if (call_.accuracy.required) {
+      const ExpectedError expected = error_of(answer);
+      if (!is_enough(expected))
+        return exact_instead(call_, expected) ? certain(exact()) : null_result();
+    }
+    if (std::isnan(answer.lower)) return null_result();
+    if (std::isinf(answer.estimate)) float_overflow_error();
+    return {interval_record(fcinfo_, answer), false};
+  }
+
+ private:
+  kde::Interval interval() const {
+    return interval_of(aggregate_, call_.question, call_.density, ranges_,
+                       interval_options(call_));
+  }
+
+  // No row is known in the range: then it is the count that may be wrong.
+  ExpectedError error_of(const kde::Interval& interval) const {
+    if (!std::isnan(interval.estimate)) {
+      ExpectedError error = expected_error(call_.density.fit, interval);
+      if (aggregate_ == Aggregate::count && error.unknown != nullptr && interval.estimate == 0 &&
+          !call_.density.fit.elsewhere)
+        error.unknown = kNoRow;
+      return error;
+    }
+    const kde::Interval count = interval_of(Aggregate::count, call_.question, call_.density,
+                                            ranges_, interval_options(call_));
+    ExpectedError error = expected_error(call_.density.fit, count);
+    if (error.unknown != nullptr && !call_.density.fit.elsewhere) error.unknown = kNoRow;
+    return error;
+  }
+
+  bool is_enough(const ExpectedError& expected) const {
+    return expected.relative <= call_.accuracy.most_error;
+  }
+
+  bool may_be_special() const {
+    if (call_.density.joint != nullptr) return true;
+    const kde::Header& h = *call_.density.one_column;
+    return h.nans + h.negative_infinities + h.positive_infinities > 0;
+  }
+
+  // Values that are not finite have no relative error: to who asks for the exact answer theirs is
+  // not accurate enough.
+  bool is_exact_due() const {
+    return call_.accuracy.required && call_.accuracy.otherwise == Otherwise::exact;
+  }
+
+  NullableDatum special(const kde::RangeMoments& m) const {
+    const double x = special_answer(aggregate_, m);
+    return std::isnan(x) ? null_result() : number_result(x);
+  }
+
+  NullableDatum exact() const {
+    SqlRange ranges[kde::kMaxColumns];
+    if (!read_sql_ranges(fcinfo_, lower_, call_.question, ranges)) return null_result();
+    return exact_answer(aggregate_, call_.question, ranges);
+  }
+
+  NullableDatum certain(NullableDatum x) const {
+    if (x.isnull) return x;
+    return {certain_record(fcinfo_, DatumGetFloat8(x.value)), false};
+  }
+
+  static constexpr const char* kNoRow = "no row of the sample is in the range";
+
+  FunctionCallInfo fcinfo_;
+  Aggregate aggregate_;
+  int lower_;
+  Call call_;
+  kde::Range ranges_[kde::kMaxColumns];
+};
+
+Datum answer(FunctionCallInfo fcinfo, Aggregate aggregate) {
+  Answering answering;
+  if (!answering.read(fcinfo, aggregate, 1)) PG_RETURN_NULL();
+  return give(fcinfo, answering.number());
+}
+
+Datum answer_with_interval(FunctionCallInfo fcinfo, Aggregate aggregate) {
+  Answering answering;
+  if (!answering.read(fcinfo, aggregate, 1)) PG_RETURN_NULL();
+  return give(fcinfo, answering.record());
 }
 
 }  // namespace
 
-Datum answer_by_text(FunctionCallInfo fcinfo, Answer answer) {
-  if (is_null_density(fcinfo, 1)) PG_RETURN_NULL();
-  return give(fcinfo, answer(fcinfo, target_by_text(fcinfo), 1));
+ExpectedError expected_error(const AnsweringFit& fit, const kde::Interval& interval) {
+  if (fit.elsewhere) return {kInfinity, "the rows are elsewhere since the fit"};
+  const double half = interval.upper / 2 - interval.lower / 2;
+  if (half == 0) return {0, nullptr};
+  if (interval.estimate == 0) return {kInfinity, "the answer is 0, but not for certain"};
+  return {half / std::fabs(interval.estimate), nullptr};
 }
 
-Datum answer_by_column(FunctionCallInfo fcinfo, Answer answer) {
-  if (is_null_density(fcinfo, 2)) PG_RETURN_NULL();
-  return give(fcinfo, answer(fcinfo, target_by_column(fcinfo), 2));
+bool exact_instead(const Call& call, const ExpectedError& expected) {
+  if (call.accuracy.otherwise != Otherwise::error)
+    return call.accuracy.otherwise == Otherwise::exact;
+  const double changed = rows_changed_since(call.density.fit);
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+       errmsg("the answer is not as accurate as required"),
+       expected.unknown == nullptr
+           ? errdetail("Its expected relative error is %.2g, that required %g.", expected.relative,
+                       call.accuracy.most_error)
+           : errdetail("Its relative error is not known: %s.", expected.unknown),
+       changed > 0
+           ? errhint("Rows changed since the fit: %.0f. Refresh the density with kde_refresh(), "
+                     "ask for a wider range, or pass otherwise => 'exact'.",
+                     changed)
+           : errhint("Fit a larger sample, ask for a wider range, or pass otherwise => "
+                     "'exact'.")));
+  pg_unreachable();
 }
 
-Datum answer_by_value(FunctionCallInfo fcinfo, Answer answer) {
-  if (is_null_density(fcinfo, 1)) PG_RETURN_NULL();
-  return give(fcinfo, answer(fcinfo, target_by_value(fcinfo), 1));
-}
-
-void check_fraction(double fraction) {
-  if (!(fraction >= 0 && fraction <= 1))
-    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                    errmsg("fraction %g is not between 0 and 1", fraction)));
-}
-
-bool read_moments(FunctionCallInfo fcinfo, const Target& target, int next, kde::RangeMoments* m) {
-  kde::Range range;
-  if (!read_range(fcinfo, next, target.type, &range)) return false;
-  check_beyond_fit(target, range);
-  *m = kde::moments(target.view(), range);
-  return m->count > 0;
-}
-
-// The sum or mean of rows that are not all finite. True if it decides the answer.
-bool special_values(const kde::RangeMoments& m, const char* what, Result* result) {
-  if (m.nans > 0 || (m.positive_infinities > 0 && m.negative_infinities > 0)) {
-    ereport(NOTICE, (errmsg("the range includes %s, so its %s is null",
-                            m.nans > 0 ? "NaN values" : "infinities of both signs", what)));
-    *result = Result::null();
-    return true;
-  }
-  if (m.positive_infinities > 0 || m.negative_infinities > 0) {
-    const double infinity = get_float8_infinity();
-    *result = Result::number(m.positive_infinities > 0 ? infinity : -infinity);
-    return true;
-  }
-  return false;
-}
-
-namespace {
-
-Result answer_count(FunctionCallInfo fcinfo, const Target& target, int next) {
-  const RequiredAccuracy required = required_accuracy(fcinfo, target, next);
-  kde::Range range;
-  if (!read_range(fcinfo, next, target.type, &range)) return Result::null();
-  check_beyond_fit(target, range);
-  const Result plain = Result::number(kde::count(target.view(), range));
-  if (!required.asked) return plain;
-  return accurate_answer(fcinfo, target, next, Aggregate::count, required, plain);
-}
-
-// A sum or mean with values that are not finite has no relative error: to who asks for the exact
-// answer it is not accurate enough.
-bool is_exact_due(const kde::RangeMoments& m, const RequiredAccuracy& required) {
-  return required.asked && required.otherwise == Otherwise::exact &&
-         m.nans + m.positive_infinities + m.negative_infinities > 0;
-}
-
-Result answer_sum(FunctionCallInfo fcinfo, const Target& target, int next) {
-  const RequiredAccuracy required = required_accuracy(fcinfo, target, next);
-  kde::RangeMoments m;
-  Result result = Result::null();
-  if (read_moments(fcinfo, target, next, &m)) {
-    if (is_exact_due(m, required)) return exact_answer(fcinfo, target, next, Aggregate::sum);
-    if (special_values(m, "sum", &result)) return result;
-    const double sum = m.mean * m.finite;
-    if (std::isinf(sum)) float_overflow_error();
-    result = Result::number(sum);
-  }
-  if (!required.asked) return result;
-  return accurate_answer(fcinfo, target, next, Aggregate::sum, required, result);
-}
-
-Result answer_avg(FunctionCallInfo fcinfo, const Target& target, int next) {
-  const RequiredAccuracy required = required_accuracy(fcinfo, target, next);
-  kde::RangeMoments m;
-  Result result = Result::null();
-  if (read_moments(fcinfo, target, next, &m)) {
-    if (is_exact_due(m, required)) return exact_answer(fcinfo, target, next, Aggregate::avg);
-    if (special_values(m, "mean", &result)) return result;
-    result = Result::number(m.mean);
-  }
-  if (!required.asked) return result;
-  return accurate_answer(fcinfo, target, next, Aggregate::avg, required, result);
-}
-
-// The column's own type must be the one asked for.
-void check_own_type(FunctionCallInfo fcinfo, const Target& target, int argument) {
-  const Oid asked = get_fn_expr_argtype(fcinfo->flinfo, argument);
-  const Oid own = sql_type_of(target.type);
+void check_own_type(FunctionCallInfo fcinfo, kde::ValueType type, int as_type) {
+  const Oid asked = get_fn_expr_argtype(fcinfo->flinfo, as_type);
+  const Oid own = sql_type_of(type);
   if (getBaseType(asked) != own)
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("the density is of type %s, not %s", format_type_be(own),
@@ -129,151 +228,52 @@ void check_own_type(FunctionCallInfo fcinfo, const Target& target, int argument)
                     errhint("Pass as_type => NULL::%s.", format_type_be(own))));
 }
 
-// x in the type asked for. A domain's values obey its modifier and its constraints.
-Datum in_own_type(FunctionCallInfo fcinfo, const Target& target, int argument, double x) {
-  const Oid asked = get_fn_expr_argtype(fcinfo->flinfo, argument);
-  if (asked == sql_type_of(target.type)) return double_to_value(target.type, x);
+Datum in_own_type(FunctionCallInfo fcinfo, kde::ValueType type, int as_type, double x) {
+  const Oid asked = get_fn_expr_argtype(fcinfo->flinfo, as_type);
+  if (asked == sql_type_of(type)) return double_to_value(type, x);
   Oid input;
   Oid io_param;
   getTypeInputInfo(asked, &input, &io_param);
-  return OidInputFunctionCall(input, double_to_text(target.type, x), io_param, -1);
+  return OidInputFunctionCall(input, double_to_text(type, x), io_param, -1);
 }
 
-Result answer_avg_as(FunctionCallInfo fcinfo, const Target& target, int next) {
-  check_own_type(fcinfo, target, next);
-  kde::RangeMoments m;
-  Result special;
-  if (!read_moments(fcinfo, target, next + 1, &m)) return Result::null();
-  double mean = m.mean;
-  if (special_values(m, "mean", &special)) {
-    if (special.is_null) return special;
-    mean = DatumGetFloat8(special.value);
-  }
-  return {false, in_own_type(fcinfo, target, next, mean)};
+Datum interval_record(FunctionCallInfo fcinfo, const kde::Interval& interval) {
+  Row<3> row;
+  // Of a range in which nothing was seen there may be rows, but no estimate of their sum or mean.
+  const bool unseen = std::isnan(interval.estimate) && !std::isnan(interval.lower);
+  row.put(Float8GetDatum(interval.estimate), unseen);
+  for (double x : {interval.lower, interval.upper}) row.put(Float8GetDatum(x));
+  return row.record(fcinfo);
 }
-
-// The sample variance, as SQL's variance(): null for at most one row.
-bool read_variance(FunctionCallInfo fcinfo, const Target& target, int next, double* variance) {
-  kde::RangeMoments m;
-  if (!read_moments(fcinfo, target, next, &m)) return false;
-  Result special;
-  if (special_values(m, "variance", &special)) {
-    if (!special.is_null)
-      ereport(NOTICE, (errmsg("the range includes infinities, so its variance is null")));
-    return false;
-  }
-  if (!(m.finite > 1)) return false;
-  *variance = m.variance * (m.finite / (m.finite - 1));
-  if (std::isinf(*variance)) float_overflow_error();
-  return true;
-}
-
-Result answer_variance(FunctionCallInfo fcinfo, const Target& target, int next) {
-  double variance;
-  if (!read_variance(fcinfo, target, next, &variance)) return Result::null();
-  return Result::number(variance);
-}
-
-Result answer_stddev(FunctionCallInfo fcinfo, const Target& target, int next) {
-  double variance;
-  if (!read_variance(fcinfo, target, next, &variance)) return Result::null();
-  return Result::number(std::sqrt(variance));
-}
-
-// False where there are no rows: an aggregated density may count NULLs alone.
-bool read_quantile(const Target& target, double fraction, double* x) {
-  check_fraction(fraction);
-  *x = kde::quantile(target.view(), fraction);
-  return target.density->rows > 0;
-}
-
-Result quantile_at(const Target& target, double fraction) {
-  double x;
-  return read_quantile(target, fraction, &x) ? Result::number(x) : Result::null();
-}
-
-Result answer_quantile(FunctionCallInfo fcinfo, const Target& target, int next) {
-  return quantile_at(target, PG_GETARG_FLOAT8(next));
-}
-
-Result answer_quantile_of_text(FunctionCallInfo fcinfo, const Target& target, int next) {
-  const Datum fraction =
-      DirectFunctionCall1(float8in, CStringGetDatum(text_to_cstring(PG_GETARG_TEXT_PP(next))));
-  return quantile_at(target, DatumGetFloat8(fraction));
-}
-
-Result answer_quantile_as(FunctionCallInfo fcinfo, const Target& target, int next) {
-  check_own_type(fcinfo, target, next + 1);
-  if (PG_ARGISNULL(next)) return Result::null();
-  double x;
-  if (!read_quantile(target, PG_GETARG_FLOAT8(next), &x)) return Result::null();
-  return {false, in_own_type(fcinfo, target, next + 1, x)};
-}
-
-// An array of the same shape; null elements stay null.
-Result answer_quantiles(FunctionCallInfo fcinfo, const Target& target, int next) {
-  ArrayType* fractions = PG_GETARG_ARRAYTYPE_P(next);
-  Datum* values;
-  bool* nulls;
-  int n;
-  deconstruct_array(fractions, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &values,
-                    &nulls, &n);
-  for (int i = 0; i < n; ++i) {
-    if (nulls[i]) continue;
-    double x;
-    nulls[i] = !read_quantile(target, DatumGetFloat8(values[i]), &x);
-    values[i] = Float8GetDatum(x);
-  }
-  ArrayType* out = construct_md_array(values, nulls, ARR_NDIM(fractions), ARR_DIMS(fractions),
-                                      ARR_LBOUND(fractions), FLOAT8OID, sizeof(float8),
-                                      FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-  return {false, PointerGetDatum(out)};
-}
-
-double point_argument(FunctionCallInfo fcinfo, const Target& target, int next) {
-  const Oid type = get_fn_expr_argtype(fcinfo->flinfo, next);
-  if (!OidIsValid(type))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("could not determine the type of the value")));
-  return bound_to_double(target.type, type, PG_GETARG_DATUM(next));
-}
-
-Result answer_pdf(FunctionCallInfo fcinfo, const Target& target, int next) {
-  const double x = point_argument(fcinfo, target, next);
-  return Result::number(kde::pdf(target.view(), x));
-}
-
-Result answer_cdf(FunctionCallInfo fcinfo, const Target& target, int next) {
-  const double x = point_argument(fcinfo, target, next);
-  return Result::number(kde::cdf(target.view(), x));
-}
-
-Datum copy_of(const Target& target) {
-  return density_to_datum(target.density, VARSIZE(target.density));
-}
-
-}  // namespace
 
 }  // namespace kde_pg
 
-KDE_ANSWER(approx_count, answer_count)
-KDE_ANSWER(approx_sum, answer_sum)
-KDE_ANSWER(approx_avg, answer_avg)
-KDE_ANSWER(approx_avg_as, answer_avg_as)
-KDE_ANSWER(approx_variance, answer_variance)
-KDE_ANSWER(approx_stddev, answer_stddev)
-KDE_ANSWER(approx_quantile, answer_quantile)
-KDE_ANSWER(approx_quantiles, answer_quantiles)
-KDE_ANSWER(approx_quantile_of_text, answer_quantile_of_text)
-KDE_ANSWER(approx_quantile_as, answer_quantile_as)
-KDE_ANSWER(kde_pdf, answer_pdf)
-KDE_ANSWER(kde_cdf, answer_cdf)
+using kde_pg::Aggregate;
 
-KDE_FUNCTION(kde_density_text) {
-  const kde_pg::AnyDensity density = kde_pg::density_by_text(PG_GETARG_TEXT_PP(0));
-  const void* bytes = density.joint;
-  if (bytes == nullptr) bytes = density.one_column;
-  return kde_pg::density_to_datum(bytes, VARSIZE(bytes));
+KDE_FUNCTION(approx_count) { return kde_pg::answer(fcinfo, Aggregate::count); }
+KDE_FUNCTION(approx_sum) { return kde_pg::answer(fcinfo, Aggregate::sum); }
+KDE_FUNCTION(approx_avg) { return kde_pg::answer(fcinfo, Aggregate::avg); }
+KDE_FUNCTION(approx_variance) { return kde_pg::answer(fcinfo, Aggregate::variance); }
+KDE_FUNCTION(approx_stddev) { return kde_pg::answer(fcinfo, Aggregate::stddev); }
+
+#define KDE_ANSWER_WITH_INTERVAL(name, aggregate) \
+  KDE_FUNCTION(name) { return kde_pg::answer_with_interval(fcinfo, aggregate); }
+
+KDE_ANSWER_WITH_INTERVAL(approx_count_ci, Aggregate::count)
+KDE_ANSWER_WITH_INTERVAL(approx_sum_ci, Aggregate::sum)
+KDE_ANSWER_WITH_INTERVAL(approx_avg_ci, Aggregate::avg)
+KDE_ANSWER_WITH_INTERVAL(approx_variance_ci, Aggregate::variance)
+KDE_ANSWER_WITH_INTERVAL(approx_stddev_ci, Aggregate::stddev)
+
+// approx_avg_as(density, as_type, lower, upper, ...): the mean in the column's own type.
+KDE_FUNCTION(approx_avg_as) {
+  using namespace kde_pg;
+  Answering answering;
+  if (!answering.read(fcinfo, Aggregate::avg, 2)) PG_RETURN_NULL();
+  const Question& q = answering.call().question;
+  const NullableDatum mean = answering.number();
+  const kde::ValueType type = q.type[q.measure];
+  check_own_type(fcinfo, type, 1);
+  if (mean.isnull) PG_RETURN_NULL();
+  return in_own_type(fcinfo, type, 1, DatumGetFloat8(mean.value));
 }
-
-KDE_FUNCTION(kde_density_column) { return kde_pg::copy_of(kde_pg::target_by_column(fcinfo)); }

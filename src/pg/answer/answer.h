@@ -1,44 +1,45 @@
-// What answer functions share: each is written once over a target and its remaining arguments, and
-// given to SQL in three forms.
+// What answer functions share.
 #pragma once
 
-#include "pg/answer/target.h"
+#include "pg/answer/exact.h"
+#include "pg/answer/moments.h"
 
 #include "core/kde.h"
 
 namespace kde_pg {
 
-// A SQL result.
-struct Result {
-  bool is_null;
-  Datum value;
-
-  static Result null() { return {true, 0}; }
-  static Result number(double x) { return {false, Float8GetDatum(x)}; }
+// `interval`'s half over its estimate, for what max_relative_error asks; not known (infinite, with
+// the reason why) where the answer is 0, or NULL for want of rows, without being certain, nor of a
+// table whose rows have gone elsewhere since the fit, about which an interval knows nothing.
+struct ExpectedError {
+  double relative;
+  const char* unknown;  // null where it is known
 };
+ExpectedError expected_error(const AnsweringFit& fit, const kde::Interval& interval);
 
-// `next` is the index of the first argument after those that name the density.
-using Answer = Result (*)(FunctionCallInfo fcinfo, const Target& target, int next);
+// What is answered where that is more than required: true for the exact answer, false for NULL.
+// Error 55000 if the call asks for an error: like a density that is stale, it is not what the call
+// needs until it is fitted again.
+bool exact_instead(const Call& call, const ExpectedError& expected);
 
-// The three forms (target.h). A NULL density, by whatever name, has the answer NULL.
-Datum answer_by_text(FunctionCallInfo fcinfo, Answer answer);
-Datum answer_by_column(FunctionCallInfo fcinfo, Answer answer);
-Datum answer_by_value(FunctionCallInfo fcinfo, Answer answer);
+// The density's type must be the one of argument `as_type`. Error 42804.
+void check_own_type(FunctionCallInfo fcinfo, kde::ValueType type, int as_type);
+// x in the type asked for. A domain's values obey its modifier and its constraints.
+Datum in_own_type(FunctionCallInfo fcinfo, kde::ValueType type, int as_type, double x);
 
-// The moments over the range that arguments `next` and `next + 1` give; false where the range is
-// null or holds no row.
-bool read_moments(FunctionCallInfo fcinfo, const Target& target, int next, kde::RangeMoments* m);
+// Estimate, lower and upper end as the call's record.
+Datum interval_record(FunctionCallInfo fcinfo, const kde::Interval& interval);
+// The same of an answer that is certain.
+inline Datum certain_record(FunctionCallInfo fcinfo, double x) {
+  return interval_record(fcinfo, {x, x, x});
+}
 
-// The sum or mean of rows that are not all finite. True if it decides the answer.
-bool special_values(const kde::RangeMoments& m, const char* what, Result* result);
-
-// Error 22003 for a quantile's fraction outside [0, 1].
-void check_fraction(double fraction);
+// A result that may be NULL, as a C function returns it.
+inline Datum give(FunctionCallInfo fcinfo, NullableDatum result) {
+  fcinfo->isnull = result.isnull;
+  return result.value;
+}
+inline NullableDatum null_result() { return {0, true}; }
+inline NullableDatum number_result(double x) { return {Float8GetDatum(x), false}; }
 
 }  // namespace kde_pg
-
-// The three C functions behind a SQL function, from one Answer.
-#define KDE_ANSWER(name, answer)                                                           \
-  KDE_FUNCTION(name##_text) { return kde_pg::answer_by_text(fcinfo, kde_pg::answer); }     \
-  KDE_FUNCTION(name##_column) { return kde_pg::answer_by_column(fcinfo, kde_pg::answer); } \
-  KDE_FUNCTION(name##_kde) { return kde_pg::answer_by_value(fcinfo, kde_pg::answer); }

@@ -1,7 +1,7 @@
 // See beyond_fit.h.
 #include "pg/answer/beyond_fit.h"
 
-#include "pg/answer/joint_answer.h"
+#include "pg/answer/moments.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,25 +31,19 @@ bool move_inside(const kde::Header& h, kde::Range* r) {
 
 }  // namespace
 
-void check_beyond_fit(const Target& target, const kde::Range& range) {
-  kde::Range inside = range;
-  if (!move_inside(*target.density, &inside) || !may_be_stale_beyond(target.fit)) return;
-  check_stale_beyond(target.fit, kde::count(target.view(), inside));
-}
-
-void check_beyond_fit(const Question& question, const JointTarget& target,
+void check_beyond_fit(const Question& question, const AnsweringDensity& density,
                       const kde::Range* ranges) {
   kde::Range inside[kde::kMaxColumns];
   bool beyond = false;
   for (int i = 0; i < question.sides; ++i) {
     inside[i] = ranges[i];
-    const kde::Header* column = target.joint != nullptr
-                                    ? kde::JointView(target.joint).marginal(target.place[i])
-                                    : target.one_column;
+    const kde::Header* column = density.joint != nullptr
+                                    ? kde::JointView(density.joint).marginal(density.place[i])
+                                    : density.one_column;
     beyond |= move_inside(*column, &inside[i]);
   }
-  if (!beyond || !may_be_stale_beyond(target.fit)) return;
-  check_stale_beyond(target.fit, count_of(question, target, inside));
+  if (!beyond || !may_be_stale_beyond(density.fit)) return;
+  check_stale_beyond(density.fit, count_of(question, density, inside));
 }
 
 }  // namespace kde_pg

@@ -4,15 +4,13 @@
 // that the density has in a range as wide that ends at its last value.
 #pragma once
 
-#include "pg/answer/joint_target.h"
-#include "pg/answer/target.h"
+#include "pg/answer/candidates.h"
 
 namespace kde_pg {
 
 // To be called before the range is answered. Error 55000 with kde_aqp.stale = error.
-void check_beyond_fit(const Target& target, const kde::Range& range);
-// ranges: of the question's bounded columns.
-void check_beyond_fit(const Question& question, const JointTarget& target,
+// ranges: of the question's sides.
+void check_beyond_fit(const Question& question, const AnsweringDensity& density,
                       const kde::Range* ranges);
 
 }  // namespace kde_pg

@@ -1,9 +1,10 @@
-// Builds and runs the query of an exact answer. Every name in it is qualified and quoted:
-// search_path does not matter.
+// Builds and runs the query of an exact answer. Every name in it is qualified and quoted, or printed
+// to be read under a pinned search path (expression.h): the session's does not matter.
 #include "pg/answer/exact.h"
 
+#include "pg/base/pinned.h"
+#include "pg/catalog/catalog.h"
 #include "pg/catalog/planned_rows.h"
-#include "pg/answer/range_arguments.h"
 
 extern "C" {
 #include "access/parallel.h"
@@ -17,11 +18,13 @@ extern "C" {
 #include "utils/lsyscache.h"
 }
 
+#include <cmath>
+
 namespace kde_pg {
 
 namespace {
 
-// What is added up, from the quoted column.
+// What is added up, from a column as the query has it.
 const char* number_of(kde::ValueType type, const char* column) {
   switch (type) {
     case kde::ValueType::float4:
@@ -42,35 +45,6 @@ const char* number_of(kde::ValueType type, const char* column) {
     default:
       return column;
   }
-}
-
-const char* aggregate_of(Aggregate aggregate, kde::ValueType type, const char* column) {
-  switch (aggregate) {
-    case Aggregate::count:
-      return psprintf("pg_catalog.count(%s)", column);
-    case Aggregate::sum:
-      return psprintf("pg_catalog.sum(%s)", number_of(type, column));
-    case Aggregate::avg:
-      break;
-  }
-  return psprintf("pg_catalog.avg(%s)", number_of(type, column));
-}
-
-// Parameters of the query.
-struct Parameters {
-  int count;
-  Oid types[2];
-  Datum values[2];
-};
-
-void add_bound(StringInfo query, const char* column, const char* comparison, kde::ValueType type,
-               const Bound& bound, Parameters* parameters) {
-  if (bound.unbounded) return;
-  const int i = parameters->count++;
-  parameters->values[i] = bound.value;
-  parameters->types[i] = bound_to_sql(type, bound.type, &parameters->values[i]);
-  appendStringInfo(query, " %s %s OPERATOR(pg_catalog.%s%s) $%d", i == 0 ? "WHERE" : "AND", column,
-                   comparison, bound.inclusive ? "=" : "", i + 1);
 }
 
 // What a foreign table's wrapper, or what has taken a table's place in the plan, may do in a
@@ -97,50 +71,145 @@ void check_may_read(Oid relation) {
              errhint("Set max_parallel_workers_per_gather to 0.")));
 }
 
-}  // namespace
+const char* aggregate_of(Aggregate aggregate, kde::ValueType type, const char* column) {
+  switch (aggregate) {
+    case Aggregate::count:
+      return "pg_catalog.count(*)";
+    case Aggregate::sum:
+      return psprintf("pg_catalog.sum(%s)", number_of(type, column));
+    case Aggregate::avg:
+      return psprintf("pg_catalog.avg(%s)", number_of(type, column));
+    case Aggregate::variance:
+      return psprintf("pg_catalog.var_samp(%s)", number_of(type, column));
+    case Aggregate::stddev:
+      break;
+  }
+  return psprintf("pg_catalog.stddev_samp(%s)", number_of(type, column));
+}
 
-Result exact_answer(FunctionCallInfo fcinfo, const Target& target, int next, Aggregate aggregate) {
-  SqlRange range;
-  if (!read_sql_range(fcinfo, next, &range)) return Result::null();
-  const Oid relation = target.column.relation;
-  // Locked as the query will lock it: names looked up before might be another table's by then.
+// A query with its parameters, being written.
+struct Query {
+  StringInfoData sql;
+  int conditions;
+  int parameters;
+  Oid types[2 * kde::kMaxColumns];
+  Datum values[2 * kde::kMaxColumns];
+};
+
+void begin_condition(Query* query) {
+  appendStringInfoString(&query->sql, query->conditions++ == 0 ? " WHERE " : " AND ");
+}
+
+void add_bound(Query* query, const char* column, const char* comparison, kde::ValueType type,
+               const Bound& bound) {
+  if (bound.unbounded) return;
+  const int i = query->parameters++;
+  query->values[i] = bound.value;
+  query->types[i] = bound_to_sql(type, bound.type, &query->values[i]);
+  begin_condition(query);
+  appendStringInfo(&query->sql, "%s OPERATOR(pg_catalog.%s%s) $%d", column, comparison,
+                   bound.inclusive ? "=" : "", i + 1);
+}
+
+// A NULL is no row of a range, not of one without bounds either.
+void add_range(Query* query, const char* column, kde::ValueType type, const SqlRange& range) {
+  if (range.empty) {
+    begin_condition(query);
+    appendStringInfoString(&query->sql, "false");
+    return;
+  }
+  add_bound(query, column, ">", type, range.lower);
+  add_bound(query, column, "<", type, range.upper);
+  if (!range.lower.unbounded || !range.upper.unbounded) return;
+  begin_condition(query);
+  appendStringInfo(&query->sql, "%s IS NOT NULL", column);
+}
+
+// A column of the question, in the query.
+const char* column_of(const DensityKey& key, int i) {
+  const KeyColumn& column = key.column[i];
+  if (column.attnum == 0) return psprintf("(%s)", column.text);
+  const char* name = live_column_name(key.relation, column.attnum);
+  if (name == nullptr)
+    ereport(ERROR,
+            (errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("the column asked about no longer exists")));
+  // An alias, so that no column of the table's name is meant.
+  return psprintf("t.%s", quote_identifier(name));
+}
+
+// The table, for " FROM"; locked as the query will lock it: names looked up before might be another
+// table's by then.
+const char* locked_table(Oid relation) {
   LockRelationOid(relation, AccessShareLock);
   const char* table = get_rel_name(relation);
   const char* schema = table == nullptr ? nullptr : get_namespace_name(get_rel_namespace(relation));
   if (schema == nullptr)
     ereport(ERROR,
             (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the table asked about no longer exists")));
-  const char* name = live_column_name(relation, target.column.attnum);
-  if (name == nullptr)
-    ereport(ERROR,
-            (errcode(ERRCODE_UNDEFINED_COLUMN), errmsg("the column asked about no longer exists")));
   check_may_read(relation);
+  return quote_qualified_identifier(schema, table);
+}
 
-  // An alias, so that no column of the table's name is meant.
-  const char* column = psprintf("t.%s", quote_identifier(name));
-  StringInfoData query;
-  initStringInfo(&query);
-  appendStringInfo(&query, "SELECT %s::pg_catalog.float8 FROM %s AS t",
-                   aggregate_of(aggregate, target.type, column),
-                   quote_qualified_identifier(schema, table));
-  Parameters parameters = {};
-  if (range.empty) {
-    appendStringInfoString(&query, " WHERE false");
-  } else {
-    add_bound(&query, column, ">", target.type, range.lower, &parameters);
-    add_bound(&query, column, "<", target.type, range.upper, &parameters);
-  }
+void add_filter(Query* query, const DensityKey& key) {
+  if (!key.has_filter()) return;
+  begin_condition(query);
+  appendStringInfo(&query->sql, "(%s)", key.filter);
+}
 
+// The only value of the only row. Only where there is something printed to be read so are names
+// looked up in pg_catalog alone: what a column's own functions see is the session's.
+NullableDatum run(const Query& query, const DensityKey& key) {
+  bool printed = key.has_filter();
+  for (int i = 0; i < key.columns; ++i) printed |= key.column[i].attnum == 0;
+  PinnedSearchPath pinned;
+  if (printed) pinned.begin();
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
-  const int status = SPI_execute_with_args(query.data, parameters.count, parameters.types,
-                                           parameters.values, nullptr, true, 0);
+  const int status = SPI_execute_with_args(
+      query.sql.data, query.parameters, const_cast<Oid*>(query.types),
+      const_cast<Datum*>(query.values), nullptr, true, 0);
   if (status != SPI_OK_SELECT || SPI_processed != 1)
     elog(ERROR, "the exact query failed: %s", SPI_result_code_string(status));
-  bool is_null;
-  const Datum value = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
-  const double x = is_null ? 0 : DatumGetFloat8(value);
+  NullableDatum result;
+  const TupleDesc desc = SPI_tuptable->tupdesc;
+  result.value = SPI_getbinval(SPI_tuptable->vals[0], desc, 1, &result.isnull);
+  if (!result.isnull) {
+    const Form_pg_attribute attribute = TupleDescAttr(desc, 0);
+    result.value = SPI_datumTransfer(result.value, attribute->attbyval, attribute->attlen);
+  }
   SPI_finish();
-  return is_null ? Result::null() : Result::number(x);
+  if (printed) pinned.end();
+  return result;
+}
+
+}  // namespace
+
+NullableDatum exact_answer(Aggregate aggregate, const Question& q, const SqlRange* ranges) {
+  const char* table = locked_table(q.asked.relation);
+  Query query = {};
+  initStringInfo(&query.sql);
+  const int measure = aggregate == Aggregate::count ? 0 : q.measure;
+  appendStringInfo(&query.sql, "SELECT %s::pg_catalog.float8 FROM %s AS t",
+                   aggregate_of(aggregate, q.type[measure], column_of(q.asked, measure)), table);
+  for (int i = 0; i < q.sides; ++i)
+    add_range(&query, column_of(q.asked, i), q.type[i], ranges[i]);
+  add_filter(&query, q.asked);
+  return run(query, q.asked);
+}
+
+NullableDatum exact_quantile(const Question& q, double fraction) {
+  const char* table = locked_table(q.asked.relation);
+  Query query = {};
+  initStringInfo(&query.sql);
+  appendStringInfo(&query.sql,
+                   "SELECT pg_catalog.percentile_disc($1) WITHIN GROUP (ORDER BY %s) FROM %s AS t",
+                   column_of(q.asked, 0), table);
+  query.parameters = 1;
+  query.types[0] = FLOAT8OID;
+  query.values[0] = Float8GetDatum(fraction);
+  add_filter(&query, q.asked);
+  const NullableDatum value = run(query, q.asked);
+  if (value.isnull) return value;
+  return {Float8GetDatum(value_to_double(q.type[0], value.value)), false};
 }
 
 }  // namespace kde_pg

@@ -1,20 +1,22 @@
-// The exact answer to what an answer function was asked, from the table.
+// Exact answers to what answer functions were asked, from the table.
 #pragma once
 
-#include "pg/answer/answer.h"
+#include "pg/answer/moments.h"
+#include "pg/answer/ranges.h"
 
 namespace kde_pg {
 
-enum class Aggregate { count, sum, avg };
+// What SQL answers over the rows of the question's table that pass its filter and whose values lie
+// in its ranges, as double precision: of dates, times and intervals, in seconds as everywhere here.
+// Bounds are compared as SQL compares a column with a value of their type: 10.5 stays 10.5 for an
+// integer column. Runs one read-only query under the active snapshot, as the current user, whose
+// privileges apply; locks the table as it would, until the end of the transaction. Errors: 0A000 in
+// a parallel worker, where a foreign table or one of the session's temporary tables is the table or
+// a descendant of it, or its rows are elsewhere (planned_rows.h); 42P01, 42703 if the table, its
+// schema or a column has been dropped; 22023 where an aggregate but count has no measure.
+NullableDatum exact_answer(Aggregate aggregate, const Question& question, const SqlRange* ranges);
 
-// What SQL answers over the rows of the target's table whose value lies in the range of arguments
-// `next` and `next + 1` (range_arguments.h), as double precision: of dates, times and intervals, in
-// seconds as everywhere here. Bounds are compared as SQL compares a column with a value of their
-// type: 10.5 stays 10.5 for an integer column. Runs one read-only query under the active snapshot,
-// as the current user, whose privileges apply; locks the table as it would, until the end of the
-// transaction. Errors: 0A000 in a parallel worker, where a foreign table or one of the session's
-// temporary tables is the table or a descendant of it, or its rows are elsewhere (planned_rows.h);
-// 42P01, 42703 if the table, its schema or the column has been dropped.
-Result exact_answer(FunctionCallInfo fcinfo, const Target& target, int next, Aggregate aggregate);
+// The same of percentile_disc of the question's only column.
+NullableDatum exact_quantile(const Question& question, double fraction);
 
 }  // namespace kde_pg

@@ -1,9 +1,9 @@
-// approx_histogram, approx_histogram_at and kde_histogram: the counts of consecutive bins, as rows.
+// approx_histogram and approx_histogram_at: the counts of consecutive bins, as rows.
 //
 // Bins are [lower, upper), the last is closed, so their counts add up to that of the whole span.
 #include "pg/base/equally_spaced.h"
 #include "pg/base/result_set.h"
-#include "pg/answer/answer.h"
+#include "pg/answer/call.h"
 #include "pg/answer/beyond_fit.h"
 
 extern "C" {
@@ -31,17 +31,17 @@ void check_bins(int bins) {
 }
 
 // edges: bins + 1 of them, ascending.
-void put_rows(FunctionCallInfo fcinfo, const Target& target, const double* edges, int bins) {
+void put_rows(FunctionCallInfo fcinfo, const Call& call, const double* edges, int bins) {
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
-  const kde::DensityView density = target.view();
+  const kde::DensityView density = call.density.view();
   const double all = density.header().rows;
   kde::Range range;
   range.lower_unbounded = range.upper_unbounded = false;
   if (bins > 0) {
     range.lower = edges[0];
     range.upper = edges[bins];
-    check_beyond_fit(target, range);
+    check_beyond_fit(call.question, call.density, &range);
   }
   for (int i = 0; i < bins; ++i) {
     CHECK_FOR_INTERRUPTS();
@@ -49,8 +49,8 @@ void put_rows(FunctionCallInfo fcinfo, const Target& target, const double* edges
     range.upper = edges[i + 1];
     range.upper_inclusive = i + 1 == bins;
     const double count = kde::count(density, range);
-    char* lower = place_to_text(target.type, edges[i]);
-    char* upper = place_to_text(target.type, edges[i + 1]);
+    char* lower = place_to_text(call.question.type[0], edges[i]);
+    char* upper = place_to_text(call.question.type[0], edges[i + 1]);
     Datum values[kColumns] = {Int32GetDatum(i + 1),
                               Float8GetDatum(edges[i]),
                               Float8GetDatum(edges[i + 1]),
@@ -69,15 +69,10 @@ double* new_edges(int bins) {
   return static_cast<double*>(palloc(sizeof(double) * (static_cast<Size>(bins) + 1)));
 }
 
-// kde_histogram's bounds are not given at all.
-bool is_missing(FunctionCallInfo fcinfo, int argument) {
-  return argument >= PG_NARGS() || PG_ARGISNULL(argument);
-}
-
 // The bound at `argument`, or `otherwise` where it is missing.
-double read_end(FunctionCallInfo fcinfo, const Target& target, int argument, double otherwise) {
-  if (is_missing(fcinfo, argument)) return otherwise;
-  const double x = bound_to_double(target.type, get_fn_expr_argtype(fcinfo->flinfo, argument),
+double read_end(FunctionCallInfo fcinfo, const Call& call, int argument, double otherwise) {
+  if (PG_ARGISNULL(argument)) return otherwise;
+  const double x = bound_to_double(call.question.type[0], get_fn_expr_argtype(fcinfo->flinfo, argument),
                                    PG_GETARG_DATUM(argument));
   if (!std::isfinite(x))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -86,21 +81,21 @@ double read_end(FunctionCallInfo fcinfo, const Target& target, int argument, dou
   return x;
 }
 
-// bins; then none or by_name_only, lower, upper.
-Result answer_histogram(FunctionCallInfo fcinfo, const Target& target, int next) {
-  reject_null(fcinfo, next, "bins");
-  int bins = PG_GETARG_INT32(next);
+// (density, bins, by_name_only, lower, upper, filter)
+void put_equal_bins(FunctionCallInfo fcinfo, const Call& call) {
+  reject_null(fcinfo, 1, "bins");
+  int bins = PG_GETARG_INT32(1);
   check_bins(bins);
-  const kde::Header* h = target.density;
-  const double lower = read_end(fcinfo, target, next + 2, h->min);
-  const double upper = read_end(fcinfo, target, next + 3, h->max);
+  const kde::Header* h = call.density.one_column;
+  const double lower = read_end(fcinfo, call, 3, h->min);
+  const double upper = read_end(fcinfo, call, 4, h->max);
   const bool has_span =
-      h->finite_rows() > 0 || (!is_missing(fcinfo, next + 2) && !is_missing(fcinfo, next + 3));
+      h->finite_rows() > 0 || (!PG_ARGISNULL(3) && !PG_ARGISNULL(4));
   if (has_span && lower > upper)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("the lower bound of the histogram is above the upper"),
-                    errdetail("The bounds are %s and %s.", double_to_text(target.type, lower),
-                              double_to_text(target.type, upper))));
+                    errdetail("The bounds are %s and %s.", double_to_text(call.question.type[0], lower),
+                              double_to_text(call.question.type[0], upper))));
   if (!has_span)
     bins = 0;
   else if (lower == upper)
@@ -109,14 +104,13 @@ Result answer_histogram(FunctionCallInfo fcinfo, const Target& target, int next)
   edges[0] = lower;
   for (int i = 1; i <= bins; ++i)
     edges[i] = std::max(equally_spaced(lower, upper, i, bins), edges[i - 1]);
-  put_rows(fcinfo, target, edges, bins);
-  return Result::null();
+  put_rows(fcinfo, call, edges, bins);
 }
 
-// bounds.
-Result answer_histogram_at(FunctionCallInfo fcinfo, const Target& target, int next) {
-  reject_null(fcinfo, next, "bounds");
-  ArrayType* array = PG_GETARG_ARRAYTYPE_P(next);
+// (density, bounds, by_name_only, filter)
+void put_bins_between(FunctionCallInfo fcinfo, const Call& call) {
+  reject_null(fcinfo, 1, "bounds");
+  ArrayType* array = PG_GETARG_ARRAYTYPE_P(1);
   const int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
   if (ARR_NDIM(array) != 1 || count < 2)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -133,23 +127,26 @@ Result answer_histogram_at(FunctionCallInfo fcinfo, const Target& target, int ne
   deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &values, &nulls, &n);
   double* edges = new_edges(n - 1);
   for (int i = 0; i < n; ++i) {
-    if (!nulls[i]) edges[i] = bound_to_double(target.type, ARR_ELEMTYPE(array), values[i]);
+    if (!nulls[i]) edges[i] = bound_to_double(call.question.type[0], ARR_ELEMTYPE(array), values[i]);
     if (nulls[i] || std::isnan(edges[i]) || (i > 0 && !(edges[i] > edges[i - 1])))
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                       errmsg("the bounds of a histogram must be ascending, neither null nor NaN"),
                       errdetail("Element %d is not.", i + 1)));
   }
-  put_rows(fcinfo, target, edges, n - 1);
-  return Result::null();
+  put_rows(fcinfo, call, edges, n - 1);
 }
 
-using Form = Datum (*)(FunctionCallInfo fcinfo, Answer answer);
-
-// A NULL density has no rows. names: the arguments that name it.
-Datum histogram(FunctionCallInfo fcinfo, int names, Form form, Answer answer) {
-  if (!is_null_density(fcinfo, names)) return form(fcinfo, answer);
-  TupleDesc desc;
-  (void)begin_rows(fcinfo, kColumns, &desc);
+// A NULL density has no rows. filter: that argument.
+Datum histogram(FunctionCallInfo fcinfo, int filter, void (*put)(FunctionCallInfo, const Call&)) {
+  if (PG_ARGISNULL(0)) {
+    TupleDesc desc;
+    (void)begin_rows(fcinfo, kColumns, &desc);
+    PG_RETURN_NULL();
+  }
+  check_by_name_only(fcinfo, 2);
+  Call call;
+  (void)read_density(fcinfo, -1, filter, Needs::column, &call);
+  put(fcinfo, call);
   PG_RETURN_NULL();
 }
 
@@ -157,16 +154,9 @@ Datum histogram(FunctionCallInfo fcinfo, int names, Form form, Answer answer) {
 
 }  // namespace kde_pg
 
-#define KDE_HISTOGRAM(name, answer)                                                \
-  KDE_FUNCTION(name##_text) {                                                      \
-    return kde_pg::histogram(fcinfo, 1, kde_pg::answer_by_text, kde_pg::answer);   \
-  }                                                                                \
-  KDE_FUNCTION(name##_column) {                                                    \
-    return kde_pg::histogram(fcinfo, 2, kde_pg::answer_by_column, kde_pg::answer); \
-  }                                                                                \
-  KDE_FUNCTION(name##_kde) {                                                       \
-    return kde_pg::histogram(fcinfo, 1, kde_pg::answer_by_value, kde_pg::answer);  \
-  }
-
-KDE_HISTOGRAM(approx_histogram, answer_histogram)
-KDE_HISTOGRAM(approx_histogram_at, answer_histogram_at)
+KDE_FUNCTION(approx_histogram) {
+  return kde_pg::histogram(fcinfo, 5, kde_pg::put_equal_bins);
+}
+KDE_FUNCTION(approx_histogram_at) {
+  return kde_pg::histogram(fcinfo, 3, kde_pg::put_bins_between);
+}

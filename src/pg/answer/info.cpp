@@ -1,5 +1,5 @@
 // kde_info(anykde): what a density holds, as a record.
-#include "pg/answer/target.h"
+#include "pg/answer/call.h"
 #include "pg/base/row.h"
 #include "pg/base/values.h"
 #include "pg/type/anykde.h"

@@ -1,5 +1,5 @@
 // kde_points: a density and its distribution function at equally spaced points, as rows to plot.
-#include "pg/answer/target.h"
+#include "pg/answer/call.h"
 #include "pg/base/result_set.h"
 #include "pg/base/values.h"
 #include "pg/type/curve.h"
@@ -47,7 +47,7 @@ KDE_FUNCTION(kde_points) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
-  if (is_null_density(fcinfo, 1)) PG_RETURN_NULL();
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   int points = read_points(fcinfo, 1);
   const AnyDensity density = density_argument(fcinfo, 0);
   if (density.joint != nullptr) raise_several_columns();

@@ -30,14 +30,9 @@ void check_status(const kde::Status& status, const char* doing, const char* hint
 // ereport(ERROR), 22004, if the argument is null; `name` is what the message calls it.
 void reject_null(FunctionCallInfo fcinfo, int argument, const char* name);
 
-// Whether one of the first `names` arguments is null: those that name a density, or are one. Then
-// the answer is NULL, or no row, whatever else was asked.
-inline bool is_null_density(FunctionCallInfo fcinfo, int names) {
-  for (int i = 0; i < names; ++i) {
-    if (PG_ARGISNULL(i)) return true;
-  }
-  return false;
-}
+// Of a parameter by_name_only, of type "any" and NULL by default: error 22023 if it is given, as by
+// arguments by position that are too many.
+void check_by_name_only(FunctionCallInfo fcinfo, int argument);
 
 }  // namespace kde_pg
 

@@ -34,6 +34,13 @@ void PinnedSettings::begin() {
 
 void PinnedSettings::end() { AtEOXact_GUC(false, nest_); }
 
+void PinnedSearchPath::begin() {
+  nest_ = NewGUCNestLevel();
+  pin("search_path", kSearchPath);
+}
+
+void PinnedSearchPath::end() { AtEOXact_GUC(false, nest_); }
+
 void AsOwner::begin(Relation relation) {
   GetUserIdAndSecContext(&user_, &security_);
   SetUserIdAndSecContext(relation->rd_rel->relowner, security_ | SECURITY_RESTRICTED_OPERATION);

@@ -1,7 +1,7 @@
 // Settings that what is parsed, printed and executed on behalf of the catalog does not take from
 // the session.
 //
-// Both classes are trivially destructible: an error restores what they changed with the
+// All classes are trivially destructible: an error restores what they changed with the
 // transaction.
 #pragma once
 
@@ -16,6 +16,16 @@ namespace kde_pg {
 // Names are looked up in pg_catalog alone; dates, times, intervals and numbers are printed so that
 // they read back as they were, whatever the session's settings.
 class PinnedSettings {
+ public:
+  void begin();
+  void end();
+
+ private:
+  int nest_ = 0;
+};
+
+// Names are looked up in pg_catalog alone.
+class PinnedSearchPath {
  public:
   void begin();
   void end();

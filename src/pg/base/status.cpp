@@ -5,6 +5,7 @@
 extern "C" {
 #include "miscadmin.h"
 #include "port.h"
+#include "utils/lsyscache.h"
 }
 
 namespace kde_pg {
@@ -56,6 +57,16 @@ void check_status(const kde::Status& status, const char* doing, const char* hint
 void reject_null(FunctionCallInfo fcinfo, int argument, const char* name) {
   if (PG_ARGISNULL(argument))
     ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not be null", name)));
+}
+
+void check_by_name_only(FunctionCallInfo fcinfo, int argument) {
+  if (!PG_ARGISNULL(argument))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%s() takes at most %d arguments by position",
+                           get_func_name(fcinfo->flinfo->fn_oid), argument),
+                    errhint("A density is named in one argument, 'table.column' or 'table "
+                            "(column, ...)'; options are given by name, as in filter => "
+                            "'...'.")));
 }
 
 }  // namespace kde_pg

@@ -14,8 +14,6 @@ extern "C" {
 
 namespace kde_pg {
 
-namespace {
-
 Oid relation_by_names(List* names) {
   RangeVar* table = makeRangeVarFromNameList(names);
   const Oid relation = RangeVarGetRelid(table, NoLock, true);
@@ -28,8 +26,6 @@ Oid relation_by_names(List* names) {
              errhint("A density is named 'table.column'; kde_densities lists those fitted.")));
   return relation;
 }
-
-}  // namespace
 
 Oid relation_by_text(text* name) { return relation_by_names(textToQualifiedNameList(name)); }
 
@@ -52,12 +48,18 @@ const char* fittable_columns(Oid relation) {
   return shown > 0 ? psprintf("Columns that can have a density: %s.", out.data) : "";
 }
 
-TableColumn column_by_text(text* name) {
+List* qualified_names(text* name) {
   List* names = textToQualifiedNameList(name);
   if (list_length(names) < 2)
     ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
                     errmsg("invalid density name \"%s\"", text_to_cstring(name)),
-                    errhint("Write 'table.column' or 'schema.table.column'.")));
+                    errhint("Write 'table.column', 'schema.table.column' or 'table (column, "
+                            "...)'.")));
+  return names;
+}
+
+TableColumn column_by_text(text* name) {
+  List* names = qualified_names(name);
   const char* column = strVal(llast(names));
   return column_by_name(relation_by_names(list_truncate(names, list_length(names) - 1)), column);
 }

@@ -10,7 +10,11 @@ namespace kde_pg {
 // Errors: 42602 malformed; 42P01, 42703 no such table or column.
 TableColumn column_by_text(text* name);
 
-// 'table', 'schema.table' ... as above. Error 42P01.
+// Its parts, at least two. Error 42602.
+List* qualified_names(text* name);
+
+// 'table', 'schema.table' ... as above, as a text or in parts. Error 42P01.
+Oid relation_by_names(List* names);
 Oid relation_by_text(text* name);
 
 // Error 42703 if the column does not exist (hint: the columns that could be meant).

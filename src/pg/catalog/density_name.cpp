@@ -88,10 +88,21 @@ void check_words(Oid relation, ArrayType* columns) {
   }
 }
 
-DensityKey key_by_text(text* name) {
+bool names_several(text* name) {
+  // Most names have no parenthesis at all.
+  if (memchr(VARDATA_ANY(name), '(', VARSIZE_ANY_EXHDR(name)) == nullptr) return false;
+  return find_outside(text_to_cstring(name), "(") != nullptr;
+}
+
+NameParts parts_of_name(text* name) {
   const char* whole = text_to_cstring(name);
   const char* open = find_outside(whole, "(");
-  if (open == nullptr) return key_of(column_by_text(name));
+  if (open == nullptr) {
+    List* names = qualified_names(name);
+    Datum column = CStringGetTextDatum(strVal(llast(names)));
+    ArrayType* columns = construct_array(&column, 1, TEXTOID, -1, false, TYPALIGN_INT);
+    return {relation_by_names(list_truncate(names, list_length(names) - 1)), columns, false};
+  }
   const char* close = find_outside(open + 1, ")");
   if (close == nullptr) raise_malformed(whole);
   for (const char* c = close + 1; *c != '\0'; ++c) {
@@ -107,9 +118,24 @@ DensityKey key_by_text(text* name) {
                                 CurrentMemoryContext);
     begin = end + 1;
   }
-  ArrayType* columns = DatumGetArrayTypeP(makeArrayResult(elements, CurrentMemoryContext));
-  check_words(relation, columns);
-  return key_by_arrays(relation, columns, nullptr);
+  return {relation, DatumGetArrayTypeP(makeArrayResult(elements, CurrentMemoryContext)), true};
+}
+
+DensityKey key_of_parts(const NameParts& parts, text* filter) {
+  if (!parts.listed) {
+    Datum* column;
+    int n;
+    deconstruct_array(parts.columns, TEXTOID, -1, false, TYPALIGN_INT, &column, nullptr, &n);
+    const char* name = TextDatumGetCString(column[0]);
+    return filter == nullptr ? key_of(column_by_name(parts.relation, name))
+                             : key_by_name(parts.relation, name, filter);
+  }
+  check_words(parts.relation, parts.columns);
+  return key_by_arrays(parts.relation, parts.columns, filter);
+}
+
+DensityKey key_by_text(text* name, text* filter) {
+  return key_of_parts(parts_of_name(name), filter);
 }
 
 }  // namespace kde_pg

@@ -9,10 +9,24 @@ extern "C" {
 
 namespace kde_pg {
 
-// What a name says: 'table.column', or 'table (column, expression, ...)' of one or more columns,
-// each of which is read as in key_by_arrays(). Quoting and search path are as for any name. Errors:
-// 42602 malformed; 42P01, 42703 no such table or column; those of key_by_arrays().
-DensityKey key_by_text(text* name);
+// The parts of a name: 'table.column', or 'table (column, expression, ...)' of one or more columns.
+// Quoting and search path are as for any name. Errors: 42602 malformed; 42P01 no such table.
+struct NameParts {
+  Oid relation;
+  ArrayType* columns;  // text[]: identifiers as SQL reads them, and expressions
+  bool listed;         // else there is one, which must be a column's name
+};
+NameParts parts_of_name(text* name);
+
+// The key that they mean, of rows that pass the filter (null: all). Each listed column is read as
+// in key_by_arrays(). Errors: 42703 no such column; those of key_by_arrays().
+DensityKey key_of_parts(const NameParts& parts, text* filter);
+
+// Both in one.
+DensityKey key_by_text(text* name, text* filter);
+
+// Whether a name lists its columns in parentheses.
+bool names_several(text* name);
 
 // A word of columns[] (text[]) that is no column's name is no expression either: it is reported as
 // a misspelt column is everywhere (42703, with those that could be meant), before the parser does.

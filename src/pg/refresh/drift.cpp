@@ -9,7 +9,7 @@
 #include "pg/base/result_set.h"
 #include "pg/type/density_datum.h"
 #include "pg/catalog/catalog.h"
-#include "pg/catalog/expression.h"
+#include "pg/catalog/density_name.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/staleness.h"
 #include "pg/progress/progress.h"
@@ -145,12 +145,14 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
   progress_end();
 }
 
-namespace {
+}  // namespace kde_pg
 
-Datum drift_call(FunctionCallInfo fcinfo, bool several) {
+// kde_drift(density, by_name_only, filter, sample_rows, seed)
+KDE_FUNCTION(kde_drift) {
+  using namespace kde_pg;
   check_may_write("kde_drift()");
-  reject_null(fcinfo, 0, "relation");
-  reject_null(fcinfo, 1, several ? "column_names" : "column_name");
+  reject_null(fcinfo, 0, "density");
+  check_by_name_only(fcinfo, 1);
   reject_null(fcinfo, 3, "sample_rows");
   const int64 sample_rows = PG_GETARG_INT64(3);
   if (sample_rows < 2)
@@ -161,12 +163,10 @@ Datum drift_call(FunctionCallInfo fcinfo, bool several) {
                     "Use a smaller sample or raise maintenance_work_mem.");
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, 4, &desc);
-  const Oid oid = PG_GETARG_OID(0);
-  Relation relation = open_maintained_relation(oid);
+  const NameParts parts = parts_of_name(PG_GETARG_TEXT_PP(0));
+  Relation relation = open_maintained_relation(parts.relation);
   check_kind(relation);
-  text* filter = text_argument(fcinfo, 2);
-  const DensityKey key = several ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter)
-                                 : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter);
+  const DensityKey key = key_of_parts(parts, text_argument(fcinfo, 2));
   check_may_fit(key);
   catalog_lock(key);
   ColumnDrift out[kde::kMaxColumns];
@@ -185,12 +185,3 @@ Datum drift_call(FunctionCallInfo fcinfo, bool several) {
   relation_close(relation, NoLock);
   return static_cast<Datum>(0);
 }
-
-}  // namespace
-
-}  // namespace kde_pg
-
-KDE_FUNCTION(kde_drift) { return kde_pg::drift_call(fcinfo, false); }
-
-// kde_drift(regclass, text[], ...)
-KDE_FUNCTION(kde_drift_columns) { return kde_pg::drift_call(fcinfo, true); }

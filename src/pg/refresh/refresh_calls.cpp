@@ -1,6 +1,6 @@
 // kde_refresh, kde_refresh_all and kde_set_refresh.
 #include "pg/base/result_set.h"
-#include "pg/catalog/expression.h"
+#include "pg/catalog/density_name.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/privileges.h"
 #include "pg/fit/fit_steps.h"
@@ -102,25 +102,6 @@ void read_settings(FunctionCallInfo fcinfo, RefreshSettings* settings) {
   }
 }
 
-Datum set_refresh(FunctionCallInfo fcinfo, bool several) {
-  check_may_write("kde_set_refresh()");
-  reject_null(fcinfo, 0, "relation");
-  reject_null(fcinfo, 1, several ? "column_names" : "column_name");
-  const Oid oid = PG_GETARG_OID(0);
-  Relation relation = open_owned_relation(oid);
-  text* filter = text_argument(fcinfo, 2);
-  const DensityKey key = several ? key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), filter)
-                                 : key_by_name(oid, NameStr(*PG_GETARG_NAME(1)), filter);
-  catalog_lock(key);
-  const CatalogEntry* entry = catalog_entry(key);
-  if (entry == nullptr) raise_not_fitted(key);
-  RefreshSettings settings = entry->settings;
-  read_settings(fcinfo, &settings);
-  catalog_set(*entry, settings);
-  relation_close(relation, NoLock);
-  PG_RETURN_VOID();
-}
-
 // All locks of one transaction: always in the order of the first fits, so that neither two
 // refreshes nor a refresh and who fits in that order wait for each other.
 int compare_ids(const ListCell* a, const ListCell* b) {
@@ -181,7 +162,21 @@ KDE_FUNCTION(kde_refresh_all) {
   PG_RETURN_VOID();
 }
 
-KDE_FUNCTION(kde_set_refresh) { return kde_pg::set_refresh(fcinfo, false); }
-
-// kde_set_refresh(regclass, text[], ...)
-KDE_FUNCTION(kde_set_refresh_columns) { return kde_pg::set_refresh(fcinfo, true); }
+// kde_set_refresh(density, by_name_only, filter, enabled, scale_factor, threshold, max_age)
+KDE_FUNCTION(kde_set_refresh) {
+  using namespace kde_pg;
+  check_may_write("kde_set_refresh()");
+  reject_null(fcinfo, 0, "density");
+  check_by_name_only(fcinfo, 1);
+  const NameParts parts = parts_of_name(PG_GETARG_TEXT_PP(0));
+  Relation relation = open_owned_relation(parts.relation);
+  const DensityKey key = key_of_parts(parts, text_argument(fcinfo, 2));
+  catalog_lock(key);
+  const CatalogEntry* entry = catalog_entry(key);
+  if (entry == nullptr) raise_not_fitted(key);
+  RefreshSettings settings = entry->settings;
+  read_settings(fcinfo, &settings);
+  catalog_set(*entry, settings);
+  relation_close(relation, NoLock);
+  PG_RETURN_VOID();
+}

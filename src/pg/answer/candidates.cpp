@@ -1,19 +1,11 @@
-// From the arguments of a question about several columns to the density that answers it.
-#include "pg/answer/joint_target.h"
+// The candidates for a question, in order, and the best of them opened.
+#include "pg/answer/candidates.h"
 
-#include "pg/type/density_datum.h"
 #include "pg/catalog/cache.h"
-#include "pg/catalog/expression.h"
 #include "pg/catalog/not_fitted.h"
-#include "pg/answer/target.h"
-#include "pg/catalog/density_name.h"
-#include "pg/catalog/privileges.h"
-
-#include "core/kde.h"
+#include "pg/type/density_datum.h"
 
 extern "C" {
-#include "catalog/pg_type.h"
-#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 }
 
@@ -22,60 +14,6 @@ extern "C" {
 namespace kde_pg {
 
 namespace {
-
-ArrayType* array_of_one(Datum element) {
-  return construct_array(&element, 1, TEXTOID, -1, false, TYPALIGN_INT);
-}
-
-bool is_empty(ArrayType* array) { return ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) == 0; }
-
-// The columns' present types.
-void set_types(Question* q) {
-  check_can_be_fitted(q->asked);
-  for (int i = 0; i < q->asked.columns; ++i) {
-    int32 typmod;
-    (void)value_type_of(key_column_type(q->asked, i, &typmod), &q->type[i]);
-  }
-}
-
-// target: an array of its name, or null.
-Question question_of(Oid table, ArrayType* target, ArrayType* columns, text* filter) {
-  Question q;
-  const bool sides = !is_empty(columns);
-  DensityKey averaged;
-  if (target != nullptr) {
-    check_words(table, target);
-    averaged = key_by_arrays(table, target, sides ? nullptr : filter);
-    check_readable(averaged);
-    q.asked = averaged;
-    q.target = 0;
-  }
-  if (sides) {
-    check_words(table, columns);
-    q.asked = key_by_arrays(table, columns, filter);
-    check_readable(q.asked);
-    q.sides = q.asked.columns;
-  }
-  if (sides && target != nullptr) {
-    q.target = find_column(q.asked, averaged.column[0]);
-    if (q.target < 0) {
-      if (q.asked.columns == kde::kMaxColumns)
-        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                        errmsg("a density has at most %d columns", kde::kMaxColumns)));
-      q.target = q.asked.columns;
-      q.asked.column[q.asked.columns++] = averaged.column[0];
-    }
-  }
-  set_types(&q);
-  return q;
-}
-
-[[noreturn]] void raise_none_covers(const Question& q) {
-  ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                  errmsg("no density is fitted that covers %s", display_name(q.asked)),
-                  errhint("%s", fitting_hint(q.asked))));
-  pg_unreachable();
-}
 
 Candidate* candidate_of(const Question& q, const CatalogEntry* entry) {
   auto* c = static_cast<Candidate*>(palloc0(sizeof(Candidate)));
@@ -142,7 +80,7 @@ List* read_candidates(const Question& q) {
 Standing standing_of(const Question& q, List* all, Candidate* c) {
   Standing s = {c, false, 0};
   if (!c->covers() || c->outdated || !has_rival(q, all, c)) return s;
-  const JointTarget target = open_candidate(q, *c);
+  const AnsweringDensity target = open_candidate(q, *c);
   s.automatic = target.automatic();
   s.points = target.points();
   return s;
@@ -150,44 +88,30 @@ Standing standing_of(const Question& q, List* all, Candidate* c) {
 
 }  // namespace
 
-Question read_question(FunctionCallInfo fcinfo, int relation, int target, int columns, int filter) {
-  ArrayType* names = PG_GETARG_ARRAYTYPE_P(columns);
-  if (is_empty(names) && target < 0)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("columns must have at least one element")));
-  return question_of(PG_GETARG_OID(relation),
-                     target < 0 ? nullptr : array_of_one(PG_GETARG_DATUM(target)), names,
-                     PG_ARGISNULL(filter) ? nullptr : PG_GETARG_TEXT_PP(filter));
+bool same_meaning(kde::ValueType a, kde::ValueType b) {
+  const auto is_number = [](kde::ValueType t) { return t <= kde::ValueType::numeric; };
+  return a == b || (is_number(a) && is_number(b));
 }
 
-Question read_pair(FunctionCallInfo fcinfo, int relation, int target, int on, int filter) {
-  const Question q = question_of(PG_GETARG_OID(relation), array_of_one(PG_GETARG_DATUM(target)),
-                                 array_of_one(PG_GETARG_DATUM(on)),
-                                 PG_ARGISNULL(filter) ? nullptr : PG_GETARG_TEXT_PP(filter));
-  if (q.target == 0)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("target and \"on\" must be different columns")));
-  return q;
-}
-
-bool JointTarget::automatic() const {
+bool AnsweringDensity::automatic() const {
   return joint != nullptr && joint->method == kde::JointMethod::automatic;
 }
 
-double JointTarget::points() const {
+double AnsweringDensity::points() const {
   return joint != nullptr ? joint->points : one_column->sample_rows;
 }
 
-const char* JointTarget::method() const {
+const char* AnsweringDensity::method() const {
   return joint != nullptr ? kde::joint_method_name(joint->method)
                           : kde::method_name(one_column->method);
 }
 
-JointTarget open_candidate(const Question& q, const Candidate& candidate) {
-  JointTarget target;
-  const struct varlena* value = cached_density(*candidate.key, &target.fit).value;
-  if (value == nullptr) raise_none_covers(q);
-  const AnyDensity density = any_density_from_datum(PointerGetDatum(value));
+AnsweringDensity open_candidate(const Question& q, const Candidate& candidate) {
+  AnsweringDensity target;
+  const CachedDensity cached = cached_density(*candidate.key, &target.fit);
+  if (cached.value == nullptr) raise_not_fitted(q.asked);
+  const AnyDensity density = any_density_from_datum(PointerGetDatum(cached.value));
+  target.sums = cached.sums;
   target.one_column = density.one_column;
   target.joint = density.joint;
   std::copy(candidate.place, candidate.place + kde::kMaxColumns, target.place);
@@ -224,10 +148,10 @@ List* list_candidates(const Question& q) {
   return sorted;
 }
 
-JointTarget find_joint_target(const Question& q) {
+AnsweringDensity find_density(const Question& q) {
   List* sorted = list_candidates(q);
   const auto* best = sorted != NIL ? static_cast<const Candidate*>(linitial(sorted)) : nullptr;
-  if (best == nullptr || !best->covers()) raise_none_covers(q);
+  if (best == nullptr || !best->covers()) raise_not_fitted(q.asked);
   return open_candidate(q, *best);
 }
 

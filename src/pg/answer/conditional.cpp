@@ -1,7 +1,7 @@
 // kde_conditional: the mean of one column at values of another, with intervals.
 #include "pg/base/result_set.h"
-#include "pg/answer/box_arguments.h"
-#include "pg/answer/intervals.h"
+#include "pg/answer/call.h"
+#include "pg/answer/ranges.h"
 
 #include "core/kde.h"
 
@@ -15,39 +15,53 @@ namespace kde_pg {
 
 namespace {
 
-enum Argument { kRelation, kTarget, kOn, kAt, kByNameOnly, kConfidence, kFilter };
+enum Argument { kDensity, kAt, kByNameOnly, kMeasure, kFilter, kConfidence };
 constexpr int kResults = 5;
+
+// Of two columns: the one that `at` is of, and the measure.
+void check_pair(const Call& call) {
+  const Question& q = call.question;
+  if (q.named == 1 && q.measure == 1) return;
+  if (q.is_value() && q.named == 2 && q.measure >= 0) return;
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                  errmsg("a conditional mean is of a measure at values of another column"),
+                  errhint("Name that column as the density, and pass measure => 'column'.")));
+}
 
 }  // namespace
 
 }  // namespace kde_pg
 
-// kde_conditional(relation, target, on, at, by_name_only, confidence, filter). A row for each
-// element of `at`; no row where it or what is asked about is NULL. The estimate is NULL where the
-// density has no rows near.
+// kde_conditional(density, at, by_name_only, measure, filter, confidence). A row for each element
+// of `at`; no row where it or the density is NULL. The estimate is NULL where the density has no
+// rows near. Errors: 22023 unless there are two different columns; those of read_density().
 KDE_FUNCTION(kde_conditional) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
-  if (is_null_density(fcinfo, kOn + 1)) PG_RETURN_NULL();
-  const Question question = read_pair(fcinfo, kRelation, kTarget, kOn, kFilter);
+  if (PG_ARGISNULL(kDensity)) PG_RETURN_NULL();
+  check_by_name_only(fcinfo, kByNameOnly);
   const kde::IntervalOptions options = {read_confidence(fcinfo, kConfidence), 0};
+  Call call;
+  (void)read_density(fcinfo, kMeasure, kFilter, Needs::values, &call);
+  check_pair(call);
   if (PG_ARGISNULL(kAt)) PG_RETURN_NULL();
+  const Question& q = call.question;
+  const int on = q.is_value() ? 1 - q.measure : 0;
+  const kde::ValueType type = q.type[on];
   const Elements at = read_elements(fcinfo, kAt, "at");
-  const kde::ValueType type = question.type[0];
   double* points = static_cast<double*>(palloc(sizeof(double) * (at.count + 1)));
   for (int i = 0; i < at.count; ++i)
     points[i] = at.nulls[i] ? 0 : bound_to_double(type, at.type, at.values[i]);
 
-  const JointTarget target = find_joint_target(question);
-  const kde::JointView density(target.joint);
+  const int* place = call.density.place;
+  const kde::JointView density(call.density.joint);
   for (int i = 0; i < at.count; ++i) {
     CHECK_FOR_INTERRUPTS();
     const bool none = at.nulls[i] || std::isnan(points[i]);
     kde::Interval interval;
     if (!none)
-      interval = kde::conditional_mean(density, target.place[question.target], target.place[0],
-                                       points[i], options);
+      interval = kde::conditional_mean(density, place[q.measure], place[on], points[i], options);
     const bool empty = none || std::isnan(interval.estimate);
     Datum values[kResults] = {Float8GetDatum(points[i]), 0, Float8GetDatum(interval.estimate),
                               Float8GetDatum(interval.lower), Float8GetDatum(interval.upper)};

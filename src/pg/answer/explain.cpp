@@ -1,9 +1,10 @@
 // kde_explain: the densities of a table, which of them answers a question about columns, and why.
 #include "pg/base/result_set.h"
 #include "pg/catalog/catalog.h"
-#include "pg/answer/intervals.h"
-#include "pg/answer/joint_answer.h"
+#include "pg/answer/moments.h"
+#include "pg/answer/ranges.h"
 #include "pg/catalog/privileges.h"
+#include "pg/type/anykde.h"
 
 extern "C" {
 #include "miscadmin.h"
@@ -15,7 +16,7 @@ namespace kde_pg {
 
 namespace {
 
-enum Argument { kRelation, kColumns, kLower, kUpper, kTarget, kFilter };
+enum Argument { kDensity, kLower, kUpper, kByNameOnly, kMeasure, kFilter };
 constexpr int kResults = 10;
 
 const char* plural(int n) { return n == 1 ? "" : "s"; }
@@ -40,8 +41,8 @@ const char* merit(const Question& q, const Candidate& c, bool only) {
 }
 
 // Why an earlier density was preferred to this one, which covers the question too.
-const char* defect(const Question& q, const Candidate& best, const JointTarget& chosen,
-                   const Candidate& c, const JointTarget& target) {
+const char* defect(const Question& q, const Candidate& best, const AnsweringDensity& chosen,
+                   const Candidate& c, const AnsweringDensity& target) {
   const int more = c.beyond(q) - best.beyond(q);
   if (more > 0) return psprintf("has %d more column%s", more, plural(more));
   if (chosen.automatic() != target.automatic()) return "is not of method auto";
@@ -65,16 +66,16 @@ bool may_be_shown(const Candidate& c) {
 
 class Explanation {
  public:
-  Explanation(Tuplestorestate* rows, TupleDesc desc, const Question& question,
+  Explanation(Tuplestorestate* rows, TupleDesc desc, Aggregate aggregate, const Question& question,
               const kde::Range* ranges)
-      : rows_(rows), desc_(desc), q_(question), ranges_(ranges) {}
+      : rows_(rows), desc_(desc), aggregate_(aggregate), q_(question), ranges_(ranges) {}
 
   void put(List* candidates) {
     int covering = 0;
     ListCell* cell;
     foreach (cell, candidates) covering += answers(*candidate(cell)) ? 1 : 0;
     const Candidate* best = nullptr;
-    JointTarget chosen = {};
+    AnsweringDensity chosen = {};
     foreach (cell, candidates) {
       const Candidate* c = candidate(cell);
       if (!may_be_shown(*c)) continue;
@@ -82,7 +83,7 @@ class Explanation {
         put_row(*c, nullptr, false, obstacle(q_, *c));
         continue;
       }
-      const JointTarget target = open_candidate(q_, *c);
+      const AnsweringDensity target = open_candidate(q_, *c);
       if (best == nullptr) {
         put_row(*c, &target, true, merit(q_, *c, covering == 1));
         best = c;
@@ -99,8 +100,8 @@ class Explanation {
   }
 
   // A look-up of another density may evict it: what is asked of it later is its header.
-  static JointTarget keep(const JointTarget& target) {
-    JointTarget out = target;
+  static AnsweringDensity keep(const AnsweringDensity& target) {
+    AnsweringDensity out = target;
     if (target.joint != nullptr) {
       auto* header = static_cast<kde::JointHeader*>(palloc(sizeof(kde::JointHeader)));
       *header = *target.joint;
@@ -113,14 +114,13 @@ class Explanation {
     return out;
   }
 
-  kde::Interval answer(const JointTarget& target) const {
+  kde::Interval answer(const AnsweringDensity& target) const {
     kde::IntervalOptions options;
-    take_in_changes(target.fit, &options);
-    if (q_.target < 0) return count_interval_of(q_, target, ranges_, options);
-    return moment_interval_of(Moment::mean, q_, target, ranges_, options);
+    options.changed_rows = rows_changed_since(target.fit);
+    return interval_of(aggregate_, q_, target, ranges_, options);
   }
 
-  void put_row(const Candidate& c, const JointTarget* target, bool is_chosen, const char* reason) {
+  void put_row(const Candidate& c, const AnsweringDensity* target, bool is_chosen, const char* reason) {
     CHECK_FOR_INTERRUPTS();
     Datum values[kResults] = {};
     bool nulls[kResults] = {};
@@ -147,6 +147,7 @@ class Explanation {
 
   Tuplestorestate* rows_;
   TupleDesc desc_;
+  Aggregate aggregate_;
   const Question& q_;
   const kde::Range* ranges_;
   int rank_ = 0;
@@ -156,17 +157,26 @@ class Explanation {
 
 }  // namespace kde_pg
 
-// kde_explain(relation, columns, lower, upper, target, filter). Errors: those of the answers, but
-// for that no density covers the question.
+// kde_explain(density, lower, upper, by_name_only, measure, filter). Errors: those of the answers,
+// but for that no density covers the question; 22023 for a value of type kde.
 KDE_FUNCTION(kde_explain) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
-  if (is_null_density(fcinfo, kColumns + 1)) PG_RETURN_NULL();
-  const int target = PG_ARGISNULL(kTarget) ? -1 : int{kTarget};
-  const Question question = read_question(fcinfo, kRelation, target, kColumns, kFilter);
+  if (PG_ARGISNULL(kDensity)) PG_RETURN_NULL();
+  check_by_name_only(fcinfo, kByNameOnly);
+  text* name = name_in(PG_GETARG_DATUM(kDensity));
+  if (name == nullptr)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("a value of type kde answers by itself"),
+                    errhint("Name the density: 'table.column' or 'table (column, ...)'.")));
+  const bool of_measure = !PG_ARGISNULL(kMeasure);
+  const Question question = question_by_name(
+      name, of_measure ? PG_GETARG_TEXT_PP(kMeasure) : nullptr,
+      PG_ARGISNULL(kFilter) ? nullptr : PG_GETARG_TEXT_PP(kFilter), Measured::values);
   kde::Range ranges[kde::kMaxColumns];
-  read_ranges(fcinfo, kLower, kUpper, question, ranges);
-  Explanation(rows, desc, question, ranges).put(list_candidates(question));
+  if (!read_ranges(fcinfo, kLower, question, ranges)) PG_RETURN_NULL();
+  const Aggregate aggregate = of_measure ? Aggregate::avg : Aggregate::count;
+  Explanation(rows, desc, aggregate, question, ranges).put(list_candidates(question));
   PG_RETURN_NULL();
 }

@@ -1,0 +1,235 @@
+// From a call's arguments to the density it asks and what it asks of it.
+#include "pg/answer/call.h"
+
+#include "pg/catalog/cache.h"
+#include "pg/catalog/column_name.h"
+#include "pg/catalog/density_name.h"
+#include "pg/catalog/not_fitted.h"
+#include "pg/catalog/privileges.h"
+#include "pg/type/anykde.h"
+#include "pg/type/density_datum.h"
+
+extern "C" {
+}
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace kde_pg {
+
+namespace {
+
+text* text_or_null(FunctionCallInfo fcinfo, int argument) {
+  return argument < 0 || PG_ARGISNULL(argument) ? nullptr : PG_GETARG_TEXT_PP(argument);
+}
+
+// The table is not locked, so it may be gone at any time.
+[[noreturn]] void raise_gone() {
+  ereport(ERROR,
+          (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the column asked about no longer exists")));
+  pg_unreachable();
+}
+
+// The density of a column by itself; false if none is fitted. No name of anything is looked up but
+// for errors: this is what takes a microsecond.
+bool find_of_column(TableColumn column, Call* call) {
+  check_readable(column);
+  AnsweringDensity* found = &call->density;
+  const CachedDensity cached = cached_density(column, &found->fit);
+  if (cached.value == nullptr) return false;
+  found->one_column = density_from_datum(PointerGetDatum(cached.value), nullptr);
+  found->sums = cached.sums;
+  Question* q = &call->question;
+  int32 typmod;
+  if (!column_value_type(column, &q->type[0], &typmod) ||
+      !same_meaning(q->type[0], found->one_column->value_type)) {
+    if (live_column_name(column.relation, column.attnum) == nullptr) raise_gone();
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the density of %s was fitted before the column changed its type",
+                           display_name(column)),
+                    errhint("Fit it again with kde_fit.")));
+  }
+  q->asked.relation = column.relation;
+  q->asked.columns = q->named = q->sides = 1;
+  q->asked.column[0] = {column.attnum, nullptr, nullptr};
+  q->measure = 0;
+  return true;
+}
+
+// The density of one key alone.
+const struct varlena* stored_value(const DensityKey& key, AnsweringFit* fit) {
+  check_readable(key);
+  const struct varlena* value = cached_density(key, fit).value;
+  if (value == nullptr) raise_not_fitted(key);
+  return value;
+}
+
+void find_by_name(text* name, text* measure, text* filter, Needs needs, Call* call) {
+  const bool plain = measure == nullptr && filter == nullptr && !names_several(name);
+  if (plain && find_of_column(column_by_text(name), call)) return;
+  call->question = question_by_name(name, measure, filter,
+                                    needs == Needs::rows ? Measured::rows : Measured::values);
+  if (needs != Needs::column) {
+    call->density = find_density(call->question);
+    return;
+  }
+  if (call->question.named > 1) raise_several_columns();
+  AnsweringDensity* found = &call->density;
+  found->one_column = density_from_datum(
+      PointerGetDatum(stored_value(call->question.asked, &found->fit)), nullptr);
+}
+
+// A value has no names: its columns are told by their numbers, from 1.
+int measure_of_value(text* measure, int columns) {
+  char* end;
+  const char* number = text_to_cstring(measure);
+  const long k = strtol(number, &end, 10);
+  if (*number == '\0' || *end != '\0' || k < 1 || k > columns)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("measure \"%s\" is no column of the value", number),
+                    errdetail("It has %d, which are told by their numbers, from 1.", columns)));
+  return static_cast<int>(k) - 1;
+}
+
+void take_value(Datum datum, text* measure, text* filter, Needs needs, Call* call) {
+  if (filter != nullptr)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("a value of type kde cannot be filtered"),
+                    errdetail("It has no rows, only their density.")));
+  const AnyDensity density = any_density_from_datum(datum);
+  if (needs == Needs::column && density.joint != nullptr) raise_several_columns();
+  Question* q = &call->question;
+  call->density.one_column = density.one_column;
+  call->density.joint = density.joint;
+  q->named = q->sides = q->asked.columns = density.joint != nullptr ? density.joint->columns : 1;
+  for (int i = 0; i < q->named; ++i) {
+    call->density.place[i] = i;
+    q->type[i] = density.joint != nullptr ? kde::JointView(density.joint).column(i).value_type
+                                          : density.one_column->value_type;
+  }
+  if (measure != nullptr) {
+    q->measure = measure_of_value(measure, q->named);
+  } else if (q->named == 1) {
+    q->measure = 0;
+  }
+}
+
+// Read in every call, so not copied.
+Otherwise read_otherwise(FunctionCallInfo fcinfo, int argument) {
+  reject_null(fcinfo, argument, "otherwise");
+  const text* value = PG_GETARG_TEXT_PP(argument);
+  const std::string_view name(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+  if (name == "error") return Otherwise::error;
+  if (name == "null") return Otherwise::null;
+  if (name != "exact")
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("invalid value for otherwise: \"%s\"", text_to_cstring(value)),
+                    errhint("It is 'error', 'null' or 'exact'.")));
+  return Otherwise::exact;
+}
+
+// Arguments `first` (max_relative_error) and `first + 1` (otherwise).
+void read_required(FunctionCallInfo fcinfo, int first, Accuracy* accuracy) {
+  accuracy->otherwise = read_otherwise(fcinfo, first + 1);
+  accuracy->required = !PG_ARGISNULL(first);
+  if (!accuracy->required) {
+    if (accuracy->otherwise != Otherwise::error)
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                      errmsg("otherwise needs max_relative_error"),
+                      errhint("Pass max_relative_error => 0.01 for an error of at most 1 %%.")));
+    return;
+  }
+  accuracy->most_error = PG_GETARG_FLOAT8(first);
+  if (!(accuracy->most_error >= 0))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("max_relative_error must be at least 0"),
+                    errdetail("The value given was %g.", accuracy->most_error),
+                    errhint("0.01 asks for an error of at most 1 %%.")));
+}
+
+double read_changed_rows(FunctionCallInfo fcinfo, int argument) {
+  reject_null(fcinfo, argument, "changed_rows");
+  const double changed = PG_GETARG_FLOAT8(argument);
+  if (!(changed >= 0) || std::isinf(changed))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("changed_rows must be a finite number of at least 0"),
+                    errdetail("The value given was %g.", changed),
+                    errhint("It is the number of rows inserted, updated and deleted since the "
+                            "fit.")));
+  return changed;
+}
+
+}  // namespace
+
+double read_confidence(FunctionCallInfo fcinfo, int argument) {
+  reject_null(fcinfo, argument, "confidence");
+  const double confidence = PG_GETARG_FLOAT8(argument);
+  if (!(confidence > 0 && confidence < 1))
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("confidence must be between 0 and 1, exclusive"),
+             errdetail("The value given was %g.", confidence),
+             errhint("0.95 asks for intervals that hold the exact answer 95 times in 100.")));
+  return confidence;
+}
+
+bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs, Call* call) {
+  if (PG_ARGISNULL(0)) return false;
+  const Datum datum = PG_GETARG_DATUM(0);
+  text* measured = text_or_null(fcinfo, measure);
+  text* filtered = text_or_null(fcinfo, filter);
+  text* name = name_in(datum);
+  if (name != nullptr) {
+    find_by_name(name, measured, filtered, needs, call);
+  } else {
+    take_value(datum, measured, filtered, needs, call);
+  }
+  return true;
+}
+
+bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* call) {
+  if (PG_ARGISNULL(0)) return false;
+  check_by_name_only(fcinfo, by_name_only);
+  const int measure = needs == Needs::column ? -1 : by_name_only + 1;
+  const int filter = needs == Needs::column ? by_name_only + 1 : by_name_only + 2;
+  Accuracy* accuracy = &call->accuracy;
+  read_required(fcinfo, filter + 1, accuracy);
+  accuracy->interval.confidence = read_confidence(fcinfo, filter + 3);
+  accuracy->interval.changed_rows = read_changed_rows(fcinfo, filter + 4);
+  if (!read_density(fcinfo, measure, filter, needs, call)) return false;
+  if (accuracy->otherwise == Otherwise::exact && call->question.is_value())
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("a value of type kde has no table to answer from exactly"),
+                    errhint("Name the column instead, or pass otherwise => 'null'.")));
+  return true;
+}
+
+kde::IntervalOptions interval_options(const Call& call) {
+  kde::IntervalOptions options = call.accuracy.interval;
+  options.changed_rows = std::max(options.changed_rows, rows_changed_since(call.density.fit));
+  return options;
+}
+
+const kde::Header* density_of_column(TableColumn column) {
+  Call call;
+  if (find_of_column(column, &call)) return call.density.one_column;
+  const DensityKey key = key_of(column);
+  if (key.column[0].text == nullptr) raise_gone();
+  raise_not_fitted(key);
+}
+
+AnyDensity density_by_text(text* name, text* filter) {
+  if (filter == nullptr && !names_several(name))
+    return {density_of_column(column_by_text(name)), nullptr};
+  return any_density_from_datum(
+      PointerGetDatum(stored_value(key_by_text(name, filter), nullptr)));
+}
+
+AnyDensity density_argument(FunctionCallInfo fcinfo, int argument) {
+  const Datum datum = PG_GETARG_DATUM(argument);
+  text* name = name_in(datum);
+  return name != nullptr ? density_by_text(name, nullptr) : any_density_from_datum(datum);
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,53 @@
+// kde_density: a stored density as a value.
+#include "pg/answer/call.h"
+#include "pg/catalog/column_name.h"
+#include "pg/catalog/expression.h"
+#include "pg/catalog/not_fitted.h"
+#include "pg/catalog/privileges.h"
+#include "pg/catalog/cache.h"
+#include "pg/type/density_datum.h"
+
+namespace kde_pg {
+
+namespace {
+
+Datum copy_of(const struct varlena* value) { return density_to_datum(value, VARSIZE(value)); }
+
+Datum stored(const DensityKey& key) {
+  check_readable(key);
+  const struct varlena* value = cached_density(key).value;
+  if (value == nullptr) raise_not_fitted(key);
+  return copy_of(value);
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+// kde_density(density, by_name_only, filter)
+KDE_FUNCTION(kde_density) {
+  using namespace kde_pg;
+  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+  check_by_name_only(fcinfo, 1);
+  text* filter = PG_ARGISNULL(2) ? nullptr : PG_GETARG_TEXT_PP(2);
+  const AnyDensity density = density_by_text(PG_GETARG_TEXT_PP(0), filter);
+  const void* bytes = density.joint;
+  if (bytes == nullptr) bytes = density.one_column;
+  return density_to_datum(bytes, VARSIZE(bytes));
+}
+
+// kde_density(regclass, name)
+KDE_FUNCTION(kde_density_column) {
+  using namespace kde_pg;
+  const TableColumn column = column_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)));
+  const kde::Header* density = density_of_column(column);
+  return density_to_datum(density, VARSIZE(density));
+}
+
+// kde_density(regclass, text[], filter)
+KDE_FUNCTION(kde_density_columns) {
+  using namespace kde_pg;
+  if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_NULL();
+  text* filter = PG_ARGISNULL(2) ? nullptr : PG_GETARG_TEXT_PP(2);
+  return stored(key_by_arrays(PG_GETARG_OID(0), PG_GETARG_ARRAYTYPE_P(1), filter));
+}

@@ -1,0 +1,119 @@
+// One interface to the core's answers for one column and for several.
+#include "pg/answer/moments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace kde_pg {
+
+namespace {
+
+// The question as a joint density has it.
+struct Box {
+  kde::BoxSide side[kde::kMaxColumns];
+  int sides;
+  int measure;  // -1: none
+
+  std::span<const kde::BoxSide> all() const { return {side, static_cast<std::size_t>(sides)}; }
+};
+
+Box box_of(const Question& q, const AnsweringDensity& density, const kde::Range* ranges) {
+  Box box;
+  box.measure = q.measure < 0 ? -1 : density.place[q.measure];
+  box.sides = q.sides;
+  for (int i = 0; i < box.sides; ++i) box.side[i] = {density.place[i], ranges[i]};
+  return box;
+}
+
+void check_measure(const Question& q) {
+  if (q.measure < 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("a density of several columns needs a measure"),
+                    errdetail("Which of its columns is added up cannot be told."),
+                    errhint("Pass measure => 'column', in or beside the density's name.")));
+}
+
+kde::Interval scaled(kde::Interval interval, double by) {
+  for (double* x : {&interval.estimate, &interval.lower, &interval.upper}) *x *= by;
+  return interval;
+}
+
+kde::Interval rooted(kde::Interval interval) {
+  for (double* x : {&interval.estimate, &interval.lower, &interval.upper})
+    *x = std::sqrt(std::max(*x, 0.0));
+  return interval;
+}
+
+kde::Interval one_column_interval(Aggregate aggregate, const kde::DensityView& density,
+                                  const kde::Range& range, const kde::IntervalOptions& options) {
+  switch (aggregate) {
+    case Aggregate::count:
+      return kde::count_interval(density, range, options);
+    case Aggregate::sum:
+      return kde::sum_interval(density, range, options);
+    case Aggregate::avg:
+      return kde::mean_interval(density, range, options);
+    default:
+      return kde::variance_interval(density, range, options);
+  }
+}
+
+kde::Interval joint_interval(Aggregate aggregate, const kde::JointView& density, const Box& box,
+                             const kde::IntervalOptions& options) {
+  const kde::JointMoments m = kde::joint_moments(density, box.all(), box.measure);
+  switch (aggregate) {
+    case Aggregate::count:
+      return kde::joint_count_interval(density, box.all(), m, options);
+    case Aggregate::sum:
+      return kde::joint_sum_interval(density, box.all(), m, options);
+    case Aggregate::avg:
+      return kde::joint_mean_interval(density, box.all(), m, options);
+    default:
+      return kde::joint_variance_interval(density, box.all(), m, options);
+  }
+}
+
+}  // namespace
+
+double count_of(const Question& q, const AnsweringDensity& density, const kde::Range* ranges) {
+  if (density.joint == nullptr) return kde::count(density.view(), ranges[0]);
+  const Box box = box_of(q, density, ranges);
+  return kde::joint_moments(kde::JointView(density.joint), box.all(), -1).count;
+}
+
+kde::RangeMoments moments_of(const Question& q, const AnsweringDensity& density,
+                             const kde::Range* ranges) {
+  check_measure(q);
+  if (density.joint == nullptr) return kde::moments(density.view(), ranges[0]);
+  const Box box = box_of(q, density, ranges);
+  const kde::JointMoments m =
+      kde::joint_moments(kde::JointView(density.joint), box.all(), box.measure);
+  kde::RangeMoments out;
+  out.count = m.count;
+  out.mean = m.mean;
+  out.variance = m.variance;
+  out.finite = m.finite;
+  out.nans = m.nans;
+  out.negative_infinities = m.negative_infinities;
+  out.positive_infinities = m.positive_infinities;
+  return out;
+}
+
+kde::Interval interval_of(Aggregate aggregate, const Question& q, const AnsweringDensity& density,
+                          const kde::Range* ranges, const kde::IntervalOptions& options) {
+  if (aggregate != Aggregate::count) check_measure(q);
+  const kde::Interval interval =
+      density.joint == nullptr
+          ? one_column_interval(aggregate, density.view(), ranges[0], options)
+          : joint_interval(aggregate, kde::JointView(density.joint),
+                           box_of(q, density, ranges), options);
+  if (aggregate != Aggregate::variance && aggregate != Aggregate::stddev) return interval;
+  const double rows = moments_of(q, density, ranges).finite;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (!(rows > 1)) return {kNone, kNone, kNone};
+  const kde::Interval sample = scaled(interval, rows / (rows - 1));
+  return aggregate == Aggregate::stddev ? rooted(sample) : sample;
+}
+
+}  // namespace kde_pg
