@@ -322,14 +322,15 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
     requested_error double precision, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
-    refresh_failed_at timestamp with time zone, refresh_error text)
+    refresh_failed_at timestamp with time zone, refresh_error text, name text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION kde_aqp.readable_densities() IS
     'the densities of columns the current user may read, with what is known of their upkeep';
 GRANT EXECUTE ON FUNCTION kde_aqp.readable_densities(), kde_aqp.progress() TO PUBLIC;
 
 CREATE VIEW kde_densities AS
-SELECT d.relation,
+SELECT d.name,
+       d.relation,
        d.column_names,
        CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
        d.requested_method,
@@ -606,12 +607,9 @@ COMMENT ON FUNCTION kde_drift(text, "any", text, bigint, bigint) IS
 -- Rows, not values: one in which a column of the density, or the measure, is NULL is in no range.
 -- ---------------------------------------------------------------------------------------------
 
-CREATE FUNCTION kde_density(
-    density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)
-RETURNS kde
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_density(text, "any", text) IS
-    'the stored density as a value';
+CREATE FUNCTION kde_density(density text) RETURNS kde
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_density(text) IS 'the stored density as a value';
 -- What dumps write schema-qualified.
 CREATE FUNCTION kde_density(relation regclass, column_name name) RETURNS kde
 AS 'MODULE_PATHNAME', 'kde_density_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;

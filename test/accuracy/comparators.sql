@@ -17,9 +17,9 @@ LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM kde_fit(c.relation, c.column_name, sample_rows => -1, seed => 1);
   RETURN QUERY EXECUTE format(
-    'SELECT r.range_id, approx_count(%L::regclass, %L::name, r.low::%s, r.high::%s)
-     FROM range AS r WHERE r.column_id = %s', c.relation, c.column_name, c.type, c.type,
-    c.column_id);
+    'SELECT r.range_id, approx_count(%L, r.low::%s, r.high::%s)
+     FROM range AS r WHERE r.column_id = %s', format('%s.%I', c.relation, c.column_name), c.type,
+    c.type, c.column_id);
 END $$;
 
 COPY (SELECT 'sql_count', c.column_id, NULL, NULL, a.range_id, a.value

@@ -20,7 +20,7 @@ SQL
 answers_script() {
   cat <<'SQL'
 PREPARE one AS SELECT approx_count('steady.v', $1, 10);
-PREPARE two AS SELECT approx_sum('steady', 'w', ARRAY['v'], lower => ARRAY[$1::float8], upper => ARRAY[10]);
+PREPARE two AS SELECT approx_sum('steady(v)', measure => 'w', lower => ARRAY[$1::float8], upper => ARRAY[10]);
 SQL
   for i in 1 2 3 4 5 6 7 8 9 10; do
     answers_tenth

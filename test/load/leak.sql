@@ -12,13 +12,13 @@ CREATE FUNCTION load.ask(n integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   FOR i IN 1 .. n / 10 LOOP
     PERFORM approx_count('steady.v', 1, i % 10);
-    PERFORM approx_sum('steady'::regclass, 'v', 1, i % 10);
+    PERFORM approx_sum('steady.v', 1, i % 10);
     PERFORM approx_avg('steady.v', 1, i % 10);
     PERFORM approx_quantile('steady.v', (i % 10) / 10.0);
     PERFORM approx_count(density, 1, 5) FROM load.kept;
     PERFORM lower_bound FROM approx_count_ci('steady.v', 1, i % 10);
-    PERFORM approx_count('steady', ARRAY['v', 'w'], lower => ARRAY[0, 1], upper => ARRAY[i % 10, 30]);
-    PERFORM approx_sum('steady', 'v', ARRAY['w'], lower => ARRAY[1], upper => ARRAY[i % 10]);
+    PERFORM approx_count('steady (v, w)', lower => ARRAY[0, 1], upper => ARRAY[i % 10, 30]);
+    PERFORM approx_sum('steady (w)', measure => 'v', lower => ARRAY[1], upper => ARRAY[i % 10]);
     PERFORM approx_count('reloaded.v', numrange(0, i % 10));
     PERFORM sum(count) FROM approx_histogram('steady.v', 10);
   END LOOP;
@@ -36,14 +36,14 @@ BEGIN
   FOR i IN 1 .. n LOOP
     IF i % 10 = 0 THEN
       PERFORM kde_fit('small', ARRAY['v', 'u'], seed => i);
-      PERFORM approx_count('small', ARRAY['u'], lower => ARRAY[0], upper => ARRAY[1]);
-      PERFORM kde_drop('small', ARRAY['v', 'u']);
+      PERFORM approx_count('small (u)', lower => ARRAY[0], upper => ARRAY[1]);
+      PERFORM kde_drop('small (v, u)');
     ELSE
       PERFORM kde_fit('small', CASE WHEN i % 2 = 0 THEN 'v' ELSE 'w' END, seed => i);
-      PERFORM approx_count('small'::regclass, CASE WHEN i % 2 = 0 THEN 'v' ELSE 'w' END, 0, 1);
-      PERFORM kde_drop('small', CASE WHEN i % 2 = 0 THEN 'v' ELSE 'w' END);
+      PERFORM approx_count('small.' || CASE WHEN i % 2 = 0 THEN 'v' ELSE 'w' END, 0, 1);
+      PERFORM kde_drop('small.' || CASE WHEN i % 2 = 0 THEN 'v' ELSE 'w' END);
     END IF;
-    PERFORM approx_count('many'::regclass, ('c' || 1 + i % 40)::name, 1, 2), approx_avg('many'::regclass, ('c' || 1 + i * 7 % 40)::name, 1, 2);
+    PERFORM approx_count('many.c' || 1 + i % 40, 1, 2), approx_avg('many.c' || 1 + i * 7 % 40, 1, 2);
     COMMIT;
   END LOOP;
 END $$;

@@ -58,14 +58,14 @@ $$;
 CREATE VIEW load.answers AS
 SELECT question, answer FROM (VALUES
     ('count', approx_count('alternating.v', 1, 104)),
-    ('sum', approx_sum('alternating'::regclass, 'v', 1, 104)),
+    ('sum', approx_sum('alternating.v', 1, 104)),
     ('avg', approx_avg(kde_density('alternating.v'), 1, 104)),
     ('quantile', approx_quantile('alternating.v', 0.9)),
     ('count of dates', approx_count('alternating.d', '2026-02-01', '2026-03-31')),
     ('interval', (SELECT lower_bound + 2 * upper_bound FROM approx_count_ci('alternating.v', 1, 104))),
     ('histogram', (SELECT sum(bin * count) FROM approx_histogram('alternating.v', 12))),
-    ('box', approx_count('alternating', ARRAY['v', 'w'], lower => ARRAY[1, 3], upper => ARRAY[104, 30])),
-    ('sum in a box', approx_sum('alternating', 'w', ARRAY['v'], lower => ARRAY[1], upper => ARRAY[104])),
+    ('box', approx_count('alternating (v, w)', lower => ARRAY[1, 3], upper => ARRAY[104, 30])),
+    ('sum in a box', approx_sum('alternating (v)', measure => 'w', lower => ARRAY[1], upper => ARRAY[104])),
     ('rows of the view', (SELECT sum(rows) FROM kde_densities WHERE relation = 'alternating'::regclass))
   ) AS a (question, answer);
 
@@ -116,9 +116,9 @@ CREATE TABLE steady AS SELECT exp(3 * sin(i)) AS v, i % 50 AS w FROM generate_se
 SELECT kde_fit('renaming', 'v', seed => 7), kde_fit('reloaded', 'v', seed => 7), kde_fit('doomed', 'v', seed => 7),
        kde_fit('steady', 'v', seed => 7), kde_fit('steady', ARRAY['v', 'w'], seed => 7) \g /dev/null
 INSERT INTO load.expected
-SELECT t, 0, 'count', approx_count(t::regclass, 'v', -50, 50) FROM unnest(ARRAY['renaming', 'reloaded', 'doomed', 'steady']) AS t
+SELECT t, 0, 'count', approx_count(t || '.v', -50, 50) FROM unnest(ARRAY['renaming', 'reloaded', 'doomed', 'steady']) AS t
 UNION ALL SELECT 'steady', 0, 'sum', approx_sum('steady.v', -50, 50)
-UNION ALL SELECT 'steady', 0, 'box', approx_count('steady', ARRAY['w', 'v'], lower => ARRAY[3, 0], upper => ARRAY[30, 5]);
+UNION ALL SELECT 'steady', 0, 'box', approx_count('steady (w, v)', lower => ARRAY[3, 0], upper => ARRAY[30, 5]);
 -- The value of a density, kept.
 CREATE TABLE load.kept AS SELECT kde_density('steady.v') AS density;
 

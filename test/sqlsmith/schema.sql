@@ -73,9 +73,14 @@ CREATE FUNCTION method_at(integer) RETURNS text LANGUAGE sql IMMUTABLE AS
     $$SELECT ('{auto,plugin,lscv,silverman,sheather_jones,smoothed_cv,scott,nonsense}'::text[])[place($1)]$$;
 CREATE FUNCTION kept_at(integer) RETURNS kde LANGUAGE sql STABLE AS 'SELECT d FROM kept WHERE id = place($1)';
 
+CREATE FUNCTION column_named(integer, integer) RETURNS text LANGUAGE sql STABLE AS
+    $$SELECT table_at($1)::text || '.' || column_at($1, $2)$$;
+CREATE FUNCTION columns_named(integer, integer) RETURNS text LANGUAGE sql STABLE AS
+    $$SELECT table_at($1)::text || ' (' || array_to_string(columns_at($1, $2), ', ') || ')'$$;
+
 -- Functions of concrete types, of every form.
 CREATE FUNCTION count_of(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(name_at($1), $2, $3)';
-CREATE FUNCTION count_of(integer, integer, numeric, numeric) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(table_at($1), column_at($1, $2), $3, $4)';
+CREATE FUNCTION count_of(integer, integer, numeric, numeric) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(column_named($1, $2), $3, $4)';
 CREATE FUNCTION count_kept(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(kept_at($1), $2, $3)';
 CREATE FUNCTION count_of(integer, int4range) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(kept_at($1), $2)';
 CREATE FUNCTION count_of(integer, timestamptz, timestamptz) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(name_at($1), $2, $3)';
@@ -85,7 +90,7 @@ CREATE FUNCTION count_or_exact(integer, float8, float8, float8) RETURNS float8 L
 CREATE FUNCTION sum_of(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_sum(name_at($1), $2, $3)';
 CREATE FUNCTION sum_of(integer, bigint, bigint) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_sum(kept_at($1), $2, $3)';
 CREATE FUNCTION avg_of(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_avg(name_at($1), $2, $3)';
-CREATE FUNCTION avg_of(integer, integer, integer, integer) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_avg(table_at($1), column_at($1, $2), $3, $4)';
+CREATE FUNCTION avg_of(integer, integer, integer, integer) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_avg(column_named($1, $2), $3, $4)';
 CREATE FUNCTION avg_of(integer, timestamptz, timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT approx_avg_as(kept_at($1), now(), $2, $3)';
 CREATE FUNCTION spread_kept(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_stddev(kept_at($1), $2, $3)';
 CREATE FUNCTION spread_of(integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_variance(name_at($1), $2, $3)';
@@ -101,7 +106,7 @@ CREATE FUNCTION sum_interval_of(integer, float8, float8) RETURNS float8 LANGUAGE
 CREATE FUNCTION quantile_interval_of(integer, float8) RETURNS float8 LANGUAGE sql STABLE AS
     'SELECT upper_bound - lower_bound FROM approx_quantile_ci(kept_at($1), $2)';
 CREATE FUNCTION bins_of(integer, integer) RETURNS float8[] LANGUAGE sql STABLE AS
-    'SELECT array_agg(count) FROM kde_histogram(kept_at($1), least($2, 500))';
+    'SELECT array_agg(count) FROM approx_histogram(kept_at($1), least($2, 500))';
 CREATE FUNCTION bins_of(integer, integer, float8, float8) RETURNS float8[] LANGUAGE sql STABLE AS
     'SELECT array_agg(count) FROM approx_histogram(name_at($1), least($2, 500), lower => $3, upper => $4)';
 CREATE FUNCTION bins_at(integer, float8[]) RETURNS float8[] LANGUAGE sql STABLE AS
@@ -109,24 +114,24 @@ CREATE FUNCTION bins_at(integer, float8[]) RETURNS float8[] LANGUAGE sql STABLE 
 CREATE FUNCTION points_of(integer, integer, float8, float8) RETURNS float8[] LANGUAGE sql STABLE AS
     'SELECT array_agg(cdf) FROM kde_points(kept_at($1), least($2, 500), $3, $4)';
 CREATE FUNCTION box_count(integer, integer, float8, float8, integer) RETURNS float8 LANGUAGE sql STABLE AS
-    'SELECT approx_count(table_at($1), columns_at($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], filter => filter_at($1, $5))';
+    'SELECT approx_count(columns_named($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], filter => filter_at($1, $5))';
 CREATE FUNCTION box_sum(integer, integer, integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS
-    'SELECT approx_sum(table_at($1), target_at($1, $2), columns_at($1, $3), ARRAY[$4, $4], ARRAY[$5, $5])';
+    'SELECT approx_sum(columns_named($1, $3), ARRAY[$4, $4], ARRAY[$5, $5], measure => target_at($1, $2))';
 CREATE FUNCTION box_avg(integer, integer, integer, float8, float8, integer) RETURNS float8 LANGUAGE sql STABLE AS
-    'SELECT approx_avg(table_at($1), target_at($1, $2), columns_at($1, $3), ARRAY[$4, $4], ARRAY[$5, $5], filter => filter_at($1, $6))';
+    'SELECT approx_avg(columns_named($1, $3), ARRAY[$4, $4], ARRAY[$5, $5], measure => target_at($1, $2), filter => filter_at($1, $6))';
 CREATE FUNCTION box_spread(integer, integer, integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS
-    'SELECT upper_bound FROM approx_variance_ci(table_at($1), target_at($1, $2), columns_at($1, $3), ARRAY[$4, $4], ARRAY[$5, $5])';
+    'SELECT upper_bound FROM approx_variance_ci(columns_named($1, $3), ARRAY[$4, $4], ARRAY[$5, $5], measure => target_at($1, $2))';
 CREATE FUNCTION box_interval(integer, integer, float8, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS
-    'SELECT upper_bound FROM approx_count_ci(table_at($1), columns_at($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], confidence => $5)';
+    'SELECT upper_bound FROM approx_count_ci(columns_named($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], confidence => $5)';
 CREATE FUNCTION reasons(integer, integer, float8, float8, integer, integer) RETURNS text[] LANGUAGE sql STABLE AS
-    'SELECT array_agg(reason) FROM kde_explain(table_at($1), columns_at($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], target_at($1, $5), filter_at($1, $6))';
+    'SELECT array_agg(reason) FROM kde_explain(columns_named($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], measure => target_at($1, $5), filter => filter_at($1, $6))';
 CREATE FUNCTION conditional(integer, integer, integer, float8) RETURNS float8[] LANGUAGE sql STABLE AS
-    'SELECT array_agg(estimate) FROM kde_conditional(table_at($1), target_at($1, $2), target_at($1, $3), ARRAY[$4, $4])';
+    'SELECT array_agg(estimate) FROM kde_conditional(column_named($1, $3), ARRAY[$4, $4], measure => target_at($1, $2))';
 CREATE FUNCTION fit_of(integer, integer, integer, bigint) RETURNS float8 LANGUAGE sql VOLATILE AS
     'SELECT bandwidth FROM kde_fit(table_at($1), column_at($1, $2), method_at($3), greatest(least($4, 2000), -1))';
 CREATE FUNCTION fit_of(integer, integer, integer) RETURNS integer LANGUAGE sql VOLATILE AS
     'SELECT bytes FROM kde_fit(table_at($1), columns_at($1, $2), filter => filter_at($1, $3), sample_rows => 200)';
-CREATE FUNCTION drop_of(integer, integer) RETURNS boolean LANGUAGE sql VOLATILE AS 'SELECT kde_drop(table_at($1), column_at($1, $2), if_exists => true)';
+CREATE FUNCTION drop_of(integer, integer) RETURNS boolean LANGUAGE sql VOLATILE AS 'SELECT kde_drop(column_named($1, $2), if_exists => true)';
 CREATE FUNCTION bandwidth_of(float8[], integer) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT kde_bandwidth($1, method_at($2))';
 CREATE FUNCTION matrix_of(float8[]) RETURNS float8[] LANGUAGE sql STABLE AS 'SELECT kde_bandwidth_matrix($1)';
 CREATE FUNCTION estimate_of(float8[], float8[], float8[]) RETURNS float8[] LANGUAGE sql STABLE AS 'SELECT kde_evaluate($1, $2, $3)';
@@ -138,7 +143,7 @@ CREATE FUNCTION through_text(integer) RETURNS kde LANGUAGE sql STABLE AS 'SELECT
 CREATE FUNCTION from_text(text) RETURNS kde LANGUAGE sql STABLE AS 'SELECT $1::kde';
 CREATE FUNCTION rows_named(text) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT rows FROM kde_info($1)';
 CREATE FUNCTION rows_named(integer, integer) RETURNS float8 LANGUAGE sql STABLE AS
-    $$SELECT rows FROM kde_info(table_at($1)::text || '(' || array_to_string(columns_at($1, $2), ', ') || ')')$$;
+    $$SELECT rows FROM kde_info(columns_named($1, $2))$$;
 CREATE FUNCTION curve_named(integer, integer) RETURNS float8[] LANGUAGE sql STABLE AS
     'SELECT array_agg(cdf) FROM kde_points(name_at($1), least($2, 500))';
 CREATE FUNCTION methods_of(integer) RETURNS text LANGUAGE sql STABLE AS 'SELECT method FROM kde_info(kept_at($1))';

@@ -256,10 +256,9 @@ for (
     [ 'kde_agg', 'SELECT kde_agg(c4) FROM wide' ],
     [ 'kde_agg, 100 groups', 'SELECT count(d) FROM (SELECT kde_agg(c4) AS d FROM wide GROUP BY g) AS s' ],
     [ 'rollup', 'SELECT rollup(d) FROM parts CROSS JOIN generate_series(1, 1000)' ],
-    [ 'kde_drift', q{SELECT * FROM kde_drift('wide', ARRAY['c1', 'c2', 'c3'], sample_rows => 500000)} ],
-    [ 'kde_conditional', q{SELECT count(*) FROM kde_conditional('wide', 'c1', 'c2',
-        (SELECT array_agg(i / 1000.0) FROM generate_series(1, 1000) AS i))} ],
-    [ 'boxes', q{SELECT sum(approx_count('wide', ARRAY['c1', 'c2'], lower => ARRAY[0, i / 1000.0], upper => ARRAY[1, 1.0]))
+    [ 'kde_drift', q{SELECT * FROM kde_drift('wide (c1, c2, c3)', sample_rows => 500000)} ],
+    [ 'kde_conditional', q{SELECT count(*) FROM kde_conditional('wide.c2', (SELECT array_agg(i / 1000.0) FROM generate_series(1, 1000) AS i), measure => 'c1')} ],
+    [ 'boxes', q{SELECT sum(approx_count('wide (c1, c2)', lower => ARRAY[0, i / 1000.0], upper => ARRAY[1, 1.0]))
         FROM generate_series(1, 1000) AS i} ],
     [ 'kde_points', q{SELECT count(*) FROM generate_series(1, 1000), kde_points(kde_density('small.v'), 10000)} ],
     [ 'approx_histogram', q{SELECT count(*) FROM generate_series(1, 1000), approx_histogram('small.v'::text, bins => 10000)} ],
@@ -291,9 +290,9 @@ for (
   # A wait for another's lock.
   my $holder = open_session($node);
   ask($holder, 'BEGIN');
-  ask($holder, q{SELECT kde_drop('small', 'v')});
+  ask($holder, q{SELECT kde_drop('small.v')});
   ask($session, 'SET statement_timeout = 200');
-  my (undef, $err) = ask($session, q{SELECT kde_drop('small', 'v')});
+  my (undef, $err) = ask($session, q{SELECT kde_drop('small.v')});
   like($err, qr/statement timeout/, 'kde_drop: a wait for the lock ends');
   diag 'kde_drop under lock: ' . ms_over($pid, 200) . ' ms late';
   ask($holder, 'ROLLBACK');

@@ -52,9 +52,9 @@ $primary->safe_psql('postgres', q{BEGIN; SELECT kde_fit('t', 'v', seed => 3); RO
 $primary->wait_for_catchup($standby);
 is(ask($reader, $answer), $after, 'a refit rolled back on the primary is not seen');
 
-for my $call (q{SELECT kde_fit('t', 'v')}, q{SELECT kde_fit('t', ARRAY['v'])}, q{SELECT kde_drop('t', 'v')},
-  q{SELECT kde_drop('t', ARRAY['v'])}, q{SELECT kde_refresh('t', force => true)}, q{SELECT kde_set_refresh('t', 'v', enabled => false)},
-  q{SELECT kde_drift('t', 'v')}, q{CALL kde_refresh_all()}) {
+for my $call (q{SELECT kde_fit('t', 'v')}, q{SELECT kde_fit('t', ARRAY['v'])}, q{SELECT kde_drop('t.v')},
+  q{SELECT kde_drop('t (v)')}, q{SELECT kde_refresh('t', force => true)}, q{SELECT kde_set_refresh('t.v', enabled => false)},
+  q{SELECT kde_drift('t.v')}, q{CALL kde_refresh_all()}) {
   my ($function) = $call =~ /(kde_\w+)/;
   my ($out, $err) = ask($reader, "\\set VERBOSITY verbose\n$call");
   like($err, qr/ERROR:  25006: cannot execute $function\(\) during recovery/,
@@ -64,7 +64,7 @@ for my $call (q{SELECT kde_fit('t', 'v')}, q{SELECT kde_fit('t', ARRAY['v'])}, q
 is(ask($reader, $answer), $after, 'the session answers after the refusals');
 
 # Dropped on the primary.
-$primary->safe_psql('postgres', q{SELECT kde_drop('t', 'v')});
+$primary->safe_psql('postgres', q{SELECT kde_drop('t.v')});
 $primary->wait_for_catchup($standby);
 my (undef, $err) = ask($reader, $answer);
 like($err, qr/no density is fitted for t\.v/, 'a drop on the primary reaches the cache');
@@ -82,7 +82,7 @@ is(ask($reader, q{SELECT seed FROM kde_fit('t', 'v', seed => 4, sample_rows => 1
 isnt(ask($reader, $answer), $after, 'a new density');
 is(ask($reader, q{SELECT action FROM kde_refresh('t', force => true)}), 'refitted', 'and refreshes');
 is(ask($reader, $answer), $standby->safe_psql('postgres', $answer), 'that others see');
-is(ask($reader, q{SELECT kde_drop('t', 'v')}), 't', 'kde_drop works after promotion');
+is(ask($reader, q{SELECT kde_drop('t.v')}), 't', 'kde_drop works after promotion');
 $reader->quit;
 
 $standby->stop;

@@ -86,16 +86,16 @@ my @steps = (
   [ 'fit', q{SELECT kde_fit('t', 'v', seed => 1), kde_fit('t', 'w', seed => 1)} ],
   [ 'fit of several columns', q{SELECT kde_fit('t', ARRAY['v', 'w'], method => 'scott', filter => 'w > 100', seed => 2)} ],
   [ 'refit', q{SELECT kde_fit('t', 'v', seed => 3)} ],
-  [ 'settings', q{SELECT kde_set_refresh('t', 'v', threshold => 7)} ],
+  [ 'settings', q{SELECT kde_set_refresh('t.v', threshold => 7)} ],
   [ 'refresh', q{SELECT count(*) FROM kde_refresh('t', force => true)} ],
-  [ 'drift', q{SELECT count(*) FROM kde_drift('t', 'v')} ],
+  [ 'drift', q{SELECT count(*) FROM kde_drift('t.v')} ],
   [ 'refresh of all', q{SET client_min_messages = warning; CALL kde_refresh_all(force => true)} ],
   [ 'REFRESH MATERIALIZED VIEW', q{REFRESH MATERIALIZED VIEW kde_aqp.fitted; REFRESH MATERIALIZED VIEW CONCURRENTLY kde_aqp.fitted} ],
-  [ 'restore', q{CREATE TEMP TABLE saved AS SELECT * FROM kde_aqp.fitted WHERE column_names = '{v}'; SELECT kde_drop('t', 'v');
+  [ 'restore', q{CREATE TEMP TABLE saved AS SELECT * FROM kde_aqp.fitted WHERE column_names = '{v}'; SELECT kde_drop('t.v');
      INSERT INTO kde_aqp.density SELECT * FROM saved} ],
   [ 'rename, and back', q{ALTER TABLE t RENAME v TO x; ALTER TABLE t RENAME x TO v} ],
   [ 'TRUNCATE', q{TRUNCATE u; INSERT INTO u VALUES (1); SELECT kde_fit('u', 'x', seed => 4); TRUNCATE u} ],
-  [ 'drop', q{SELECT kde_drop('t', ARRAY['v', 'w'], filter => 'w > 100')} ],
+  [ 'drop', q{SELECT kde_drop('t (v, w)', filter => 'w > 100')} ],
   [ 'DROP TABLE', q{CREATE UNLOGGED TABLE short AS SELECT 1 AS x; SELECT kde_fit('short', 'x', seed => 5); DROP TABLE short} ],
 );
 step('CREATE EXTENSION', 'CREATE EXTENSION kde_aqp');

@@ -91,7 +91,7 @@ $rows = $old;
 
 # A drop rolled back, and one of the own transaction
 ask($writer, 'BEGIN');
-ask($writer, q{SELECT kde_drop('t', 'v')});
+ask($writer, q{SELECT kde_drop('t.v')});
 like((ask($writer, $count))[1], qr/no density is fitted/, 'a drop is seen by its own transaction');
 is(ask($reader, $count), $old, 'and not by another');
 ask($writer, 'ROLLBACK');
@@ -106,7 +106,7 @@ for my $level ('REPEATABLE READ', 'SERIALIZABLE') {
   ask($writer, $refit);
   is(ask($reader, $count), $old, "$level keeps its snapshot's density");
   is(ask($reader, $count), $old, "$level does so again, from the cache");
-  ask($writer, q{SELECT kde_drop('t', 'v')});
+  ask($writer, q{SELECT kde_drop('t.v')});
   is(ask($reader, $count), $old, "$level does so after a drop");
   ask($writer, $refit);
   ask($reader, 'COMMIT');
@@ -169,7 +169,7 @@ is(ask($reader, $count), $rows, 'and a new fit is seen');
 
 # Rows of a restore.
 ask($writer, q{CREATE TABLE saved AS SELECT * FROM kde_aqp.fitted});
-ask($writer, q{SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) FROM kde_aqp.fitted});
+ask($writer, q{SELECT count(kde_drop(name, filter => filter)) FROM kde_densities});
 like((ask($reader, $count))[1], qr/no density is fitted/, 'a density dropped is gone for others');
 ask($writer, q{INSERT INTO kde_aqp.density SELECT * FROM saved});
 is(ask($reader, $count), $rows, 'and one restored is there');
@@ -183,22 +183,22 @@ my $moved = q{SELECT approx_sum('moved.b') || ' ' || approx_sum('moved.c')};
 my $b_stands = q{SELECT ctid FROM kde_aqp.fitted WHERE column_names = '{b}'};
 is(ask($reader, $moved), '50500 505000', 'densities of one transaction');
 my $before = ask($writer, $b_stands);
-ask($writer, $_) for q{SELECT kde_drop('moved', 'a')}, 'VACUUM FULL kde_aqp.fitted';
+ask($writer, $_) for q{SELECT kde_drop('moved.a')}, 'VACUUM FULL kde_aqp.fitted';
 is(ask($writer, q{SELECT ctid FROM kde_aqp.fitted WHERE column_names = '{c}'}), $before,
   "after VACUUM FULL one has the other's place");
 is(ask($reader, $moved), '50500 505000', 'and both are found');
 $before = ask($writer, $b_stands);
-ask($writer, $_) for q{SELECT kde_drop('moved', 'b')}, 'VACUUM kde_aqp.fitted', q{SELECT kde_fit('moved', 'a', seed => 1)};
+ask($writer, $_) for q{SELECT kde_drop('moved.b')}, 'VACUUM kde_aqp.fitted', q{SELECT kde_fit('moved', 'a', seed => 1)};
 is(ask($writer, q{SELECT ctid FROM kde_aqp.fitted WHERE column_names = '{a}'}), $before, 'a later one has the place of one dropped');
 like((ask($reader, $moved))[1], qr/no density is fitted for moved\.b/, 'which is not answered from it');
-ask($writer, $_) for q{SELECT kde_drop('moved', 'a')}, q{SELECT kde_fit('moved', 'b', seed => 1)};
-ask($writer, q{SELECT kde_drop('moved', 'b')});
-ask($writer, q{SELECT kde_fit('moved', 'b', seed => i), kde_drop('moved', 'b') FROM generate_series(1, 60) AS i});
+ask($writer, $_) for q{SELECT kde_drop('moved.a')}, q{SELECT kde_fit('moved', 'b', seed => 1)};
+ask($writer, q{SELECT kde_drop('moved.b')});
+ask($writer, q{SELECT kde_fit('moved', 'b', seed => i), kde_drop('moved.b') FROM generate_series(1, 60) AS i});
 ask($writer, q{SELECT kde_fit('moved', 'b', seed => 1)});
 is(ask($reader, $moved), '50500 505000', 'the last row');
 my $blocks = q{SELECT pg_relation_size('kde_aqp.fitted') / current_setting('block_size')::integer};
 my $long = ask($writer, $blocks);
-ask($writer, $_) for q{SELECT kde_drop('moved', 'b')}, q{VACUUM (TRUNCATE) kde_aqp.fitted};
+ask($writer, $_) for q{SELECT kde_drop('moved.b')}, q{VACUUM (TRUNCATE) kde_aqp.fitted};
 cmp_ok(ask($writer, $blocks), '<', $long, 'cut off by VACUUM');
 like((ask($reader, $moved))[1], qr/no density is fitted for moved\.b/, 'is gone');
 ask($writer, 'DROP TABLE moved');

@@ -48,7 +48,7 @@ for (
   [ 'approx_count of a required accuracy', qq{SELECT sum(approx_count('t.v', x, x + 1, max_relative_error => 10)) $bounds} ],
   [ 'approx_quantile', qq{SELECT sum(approx_quantile('t.v', x)) $bounds} ],
   [ 'kde_pdf', qq{SELECT sum(kde_pdf('t.v', x)) $bounds} ],
-  [ 'approx_count by regclass', qq{SELECT sum(approx_count('t'::regclass, 'v', x, x + 1)) $bounds} ],
+  [ 'approx_count by regclass', qq{SELECT sum(approx_count('t.v', x, x + 1)) $bounds} ],
   [ 'approx_count of a value', qq{SELECT sum(approx_count(d, x, x + 1)) FROM
       (SELECT kde_density('t.v') AS d OFFSET 0) AS d, LATERAL (SELECT x $bounds) AS b} ],
 ) {
@@ -73,7 +73,7 @@ sub answers {
   return qq{
     SELECT sum(approx_count('t.v', x, x + 1)), sum(approx_avg('t.v', x::text, (x + 1)::text)),
       sum(approx_quantile('t.v', x - trunc(x))), sum(approx_count('t.v', numrange(x::numeric, NULL))),
-      max(approx_quantile_as('t.at', x - trunc(x), NULL::timestamp)), sum(kde_cdf('t'::regclass, 'v', x)),
+      max(approx_quantile_as('t.at', x - trunc(x), NULL::timestamp)), sum(kde_cdf('t.v', x)),
       sum(approx_sum('t.v', x, x + 1, max_relative_error => 100, otherwise => 'null')), sum((approx_avg_ci('t.v', x, x + 1)).lower_bound)
     FROM (SELECT generate_series(1, $n) * 7e-5::float8 AS x) AS s};
 }

@@ -31,14 +31,14 @@ $node->safe_psql('postgres', q{
 
 my %forms = (
   'by text' => q{approx_count('t.v', low, high)},
-  'by regclass' => q{approx_sum('t'::regclass, 'v', low, high)},
+  'by regclass' => q{approx_sum('t.v', low, high)},
   'average' => q{approx_avg('t.v', low, high)},
   'variance' => q{approx_variance('t.v', low, high)},
   'range' => q{approx_count('t.v', numrange(low, high, '(]'))},
   'text bounds' => q{approx_count('t.v', low::text, NULL)},
   'timestamps' => q{approx_count('t.at', since, NULL)},
   'quantile' => q{approx_quantile_as('t.at', (low / 10)::float8, NULL::timestamptz)},
-  'interval' => q{approx_count_ci('t'::regclass, 'v', low, high)},
+  'interval' => q{approx_count_ci('t.v', low, high)},
   'accurate enough' => q{approx_avg('t.v', low, high + 1, max_relative_error => 10, otherwise => 'null')},
   # The query for the exact answer runs in the worker.
   'exact' => q{CASE WHEN low < 0.1 THEN approx_sum('t.v', low, high, max_relative_error => 0, otherwise => 'exact') END},

@@ -43,7 +43,7 @@ $subscriber->safe_psql('postgres', "CREATE EXTENSION kde_aqp; $tables");
 sub contents {
   my ($node, $table, $database) = @_;
   return $node->safe_psql($database // 'postgres', qq{
-    SELECT id, label, md5(d::text), md5(kde_send(d)), approx_count(d), approx_count(d, 1::float8, 20::float8),
+    SELECT id, label, md5(d::text), md5(kde_aqp.kde_send(d)), approx_count(d), approx_count(d, 1::float8, 20::float8),
       approx_avg(d, 1::float8, 20::float8), approx_quantile(d, 0.25)
     FROM $table WHERE id <> 3 ORDER BY id;
     SELECT id, label, md5(d::text), approx_count(d, '2026-01-02 00:00+00'::timestamptz, NULL) FROM $table WHERE id = 3;});

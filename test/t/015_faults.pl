@@ -30,7 +30,7 @@ $node->safe_psql('postgres', q{
   CREATE TABLE rows (v double precision, w integer, x double precision);
   INSERT INTO rows SELECT sqrt(i) + 50 * sin(i * i), i % 37, ln(i) * sin(i) FROM generate_series(1, 2000) AS i;
   CREATE TABLE other AS SELECT v FROM rows;
-  SELECT kde_fit('other', 'v', method => 'silverman', seed => 1), kde_set_refresh('other', 'v', enabled => false);
+  SELECT kde_fit('other', 'v', method => 'silverman', seed => 1), kde_set_refresh('other.v', enabled => false);
   CREATE TABLE restored AS SELECT v, w FROM rows;
   SELECT kde_fit('restored', 'v', seed => 1), kde_fit('restored', ARRAY['v + w'], filter => 'w > 3', seed => 1);
   CREATE TABLE dumped AS SELECT * FROM kde_aqp.fitted WHERE relation = 'restored'::regclass;
@@ -42,7 +42,7 @@ $node->safe_psql('postgres', q{
       kde_fit('t', ARRAY['v', 'w'], method => 'scott', sample_rows => 300, seed => 1),
       kde_fit('t', ARRAY['v * 2'], method => 'silverman', filter => 'w <> 7', seed => 1);
     INSERT INTO t SELECT v + 1, w + 1, x + 1 FROM rows;
-    PERFORM kde_drop(relation, column_names, filter => nullif(filter, '')) FROM kde_aqp.fitted WHERE relation = 'restored'::regclass;
+    PERFORM kde_drop(name, filter => filter) FROM kde_densities WHERE relation = 'restored'::regclass;
     DELETE FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.fitted AS d WHERE d.id = u.density_id);
   END $$;
 });
@@ -137,12 +137,12 @@ my @cases = (
   [ 'two refits in one transaction',
     q{BEGIN; SELECT kde_fit('t', 'v', method => 'silverman', seed => 2); SAVEPOINT s; SELECT kde_fit('t', 'v', method => 'scott', seed => 3); COMMIT},
     @fit, @store, @end ],
-  [ 'drop', q{SELECT kde_drop('t', 'v')}, qw(remove.found remove.deleted upkeep.removed remove.done), @end ],
-  [ 'drop of several columns', q{SELECT kde_drop('t', ARRAY['v', 'w'])}, qw(remove.found remove.deleted upkeep.removed remove.done), @end ],
+  [ 'drop', q{SELECT kde_drop('t.v')}, qw(remove.found remove.deleted upkeep.removed remove.done), @end ],
+  [ 'drop of several columns', q{SELECT kde_drop('t (v, w)')}, qw(remove.found remove.deleted upkeep.removed remove.done), @end ],
   [ 'DROP TABLE', q{DROP TABLE t}, qw(upkeep.removed drop.deleted drop.done), @end ],
   [ 'DROP COLUMN', q{ALTER TABLE t DROP w}, qw(upkeep.removed drop.deleted drop.done), @end ],
   [ 'RENAME COLUMN', q{ALTER TABLE t RENAME v TO z}, qw(rename.deleted rename.inserted rename.done), @end ],
-  [ 'settings', q{SELECT kde_set_refresh('t', 'v', threshold => 7)}, qw(set.deleted set.done), @end ],
+  [ 'settings', q{SELECT kde_set_refresh('t.v', threshold => 7)}, qw(set.deleted set.done), @end ],
   [ 'refresh in one transaction', q{SELECT action FROM kde_refresh('t', force => true)},
     qw(refresh.locked refresh.stale), @fit, @store, 'refresh.refitted', @end ],
   [ 'refresh, each in a transaction', q{CALL kde_refresh_all(force => true)},
@@ -229,7 +229,7 @@ is($node->safe_psql('postgres', 'SELECT sum(refresh_failures), max(refresh_error
 prepare();
 my $noting = q{SET client_min_messages = error; SET kde_aqp.fault = 'refresh.failed %s'; SET statement_timeout = 0;
   CREATE TEMP TABLE broken AS SELECT * FROM kde_aqp.fitted WHERE relation = 't'::regclass AND column_names = '{w}';
-  UPDATE broken SET requested_method = 'unknown'; SELECT kde_drop('t', 'w'); INSERT INTO kde_aqp.density SELECT * FROM broken; CALL kde_refresh_all(force => true)};
+  UPDATE broken SET requested_method = 'unknown'; SELECT kde_drop('t.w'); INSERT INTO kde_aqp.density SELECT * FROM broken; CALL kde_refresh_all(force => true)};
 my (undef, undef, $noted) = $node->psql('postgres', sprintf $noting, 'error');
 like($noted, qr/fault at point "refresh.failed"/, 'a failure while a failure is noted');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.upkeep WHERE failures > 0}), '0', 'leaves no note');
@@ -239,7 +239,7 @@ ask($session, q{SET kde_aqp.fault = 'store.deleted error 2'});
 ask($session, $_) for 'BEGIN', q{SELECT kde_fit('t', 'w', seed => 5)}, 'SAVEPOINT s';
 my (undef, $failed) = ask($session, q{SELECT kde_fit('t', 'v', seed => 5)});
 like($failed, qr/fault at point/, 'error in a subtransaction');
-ask($session, $_) for 'ROLLBACK TO s', q{SELECT kde_drop('t', ARRAY['v', 'w'])}, 'COMMIT';
+ask($session, $_) for 'ROLLBACK TO s', q{SELECT kde_drop('t (v, w)')}, 'COMMIT';
 is($node->safe_psql('postgres', q{SELECT column_names, filter, seed FROM kde_densities WHERE relation = 't'::regclass ORDER BY seed, rows}),
   "{\"(v * (2)::double precision)\"}|(w <> 7)|1\n{v}||1\n{w}||5", 'undoes that subtransaction alone');
 $session->quit;
@@ -249,7 +249,7 @@ $session->quit;
 prepare();
 $session = open_session($node, 'postgres', 'SET kde_aqp.threads = 1');
 for my $sql (q{SELECT kde_fit('t', 'v', seed => 2)}, q{SELECT kde_fit('t', ARRAY['v', 'w'], sample_rows => 300, seed => 2)},
-  q{SELECT kde_drift('t', 'v', seed => 2)}) {
+  q{SELECT kde_drift('t.v', seed => 2)}) {
   ask($session, "SET kde_aqp.fault = 'core.polled notice'");
   my $polls = () = (ask($session, $sql))[1] =~ /fault point core.polled/g;
   my @passes = grep { $_ > 0 } map { int($polls * $_ / 20) } 1 .. 20;

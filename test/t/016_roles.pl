@@ -91,28 +91,26 @@ $node->safe_psql('roles', qq{
 
 # ----------------------------------------------------------------------------------- the queries
 
-# Every function by each of its forms. {t} is the table, {x} the columns as an array, {one} an array of
-# as many ones, {f} an argument `filter`, {filter} its value.
+# Every function by each of its forms. {t} is the table, {n} the density's name, {list} its columns, {x} the
+# same as an array, {one} an array of as many ones, {f} an argument `filter`, {filter} its value.
+my @aggregates = map { ($_, "${_}_ci") } 'count', 'sum', 'avg', 'variance', 'stddev';
 my @by_column = map { my $d = $_;
   map { s/\{d\}/$d/gr } (
-    (map { ("approx_$_({d}, 1, 2)", "approx_$_({d}, 1, 2, max_relative_error => 1e9, otherwise => 'error')",
-        "approx_${_}_ci({d}, 1, 2)") } 'count', 'sum', 'avg'),
-    (map { "approx_$_({d}, 1, 2)" } 'variance', 'stddev'),
+    (map { ("approx_$_({d}, 1, 2)", "approx_$_({d}, 1, 2, max_relative_error => 1e9, otherwise => 'null')") } @aggregates),
     'approx_avg_as({d}, NULL::numeric, 1, 2)', 'approx_histogram({d}, 5)',
     'approx_histogram_at({d}, ARRAY[1, 2, 3])', 'approx_quantile({d}, 0.5)',
     'approx_quantile({d}, ARRAY[0.5, 0.9])', "approx_quantile({d}, '0.5'::text)",
     'approx_quantile_as({d}, 0.5, NULL::numeric)', 'approx_quantile_ci({d}, 0.5)', 'kde_pdf({d}, 1)',
-    'kde_cdf({d}, 1)') } "'{t}.x'", "'{t}'::regclass, 'x'", 'd';
+    'kde_cdf({d}, 1)') } "'{t}.x'", "kde_density('{t}'::regclass, 'x')", 'd';
 my @by_value = map { "SELECT $_ FROM s.values" } grep { /\(d\b/ } @by_column;
 @by_column = map { "SELECT $_" } grep { !/\(d\b/ } @by_column,
   "kde_density('{t}.x')", "kde_density('{t}'::regclass, 'x')", "kde_info('{t}.x')", "kde_points('{t}.x', 3)",
-  map { "approx_$_('{t}'::regclass, 'x', 1, 2, max_relative_error => 0, otherwise => 'exact')" } 'count', 'sum', 'avg';
+  "approx_quantile('{t}.x', 0.5, max_relative_error => 0, otherwise => 'exact')",
+  map { "approx_$_('{t}.x', 1, 2, max_relative_error => 0, otherwise => 'exact')" } @aggregates;
 my @by_columns = map { "SELECT $_" } "kde_density('{t}'::regclass, {x}, {filter})",
-  "approx_count('{t}'::regclass, {x}, {one}, {one}{f})",
-  "approx_count_ci('{t}'::regclass, {x}, {one}, {one}{f})",
-  "kde_explain('{t}'::regclass, {x}, {one}, {one}{f})",
-  (map { "approx_$_('{t}'::regclass, ({x})[1], {x}, {one}, {one}{f})" } 'sum', 'avg', 'variance', 'stddev',
-    'sum_ci', 'avg_ci', 'variance_ci');
+  "kde_explain('{n}', {one}, {one}{f})",
+  map { ("approx_$_('{n}', {one}, {one}, measure => ({x})[1]{f})",
+    "approx_$_('{n}', {one}, {one}, measure => ({x})[1]{f}, max_relative_error => 0, otherwise => 'exact')") } @aggregates;
 my %what = (
   '(x, y) of plain' => [ 'plain', 'x,y', '{x,y}' ],
   'x of plain, filtered by y' => [ 'plain', 'x', '{x}', 'y > 3' ],
@@ -123,7 +121,7 @@ sub fill {
   my ($query, $what) = @_;
   my ($table, $columns, $names, $filter) = @{ $what{$what} };
   my @columns = split /,/, $columns;
-  my %value = (t => "s.$table", names => $names, x => 'ARRAY[' . join(', ', map { "'$_'" } @columns) . ']::text[]',
+  my %value = (t => "s.$table", n => "s.$table ($columns)", names => $names, x => 'ARRAY[' . join(', ', map { "'$_'" } @columns) . ']::text[]',
     list => $columns, one => 'ARRAY[' . join(', ', (1) x @columns) . ']', f => defined $filter ? ", filter => '$filter'" : '',
     filter => defined $filter ? "'$filter'" : 'NULL');
   return $query =~ s/\{(\w+)\}/$value{$1}/gr;
@@ -136,7 +134,7 @@ for my $what (keys %what) {
   my $one = $what{$what}[1] eq 'x' && !$filtered;
   my @ask = ($one ? @by_column : (), @by_columns);
   push @ask, q{SELECT kde_density('{t}({list})')}, q{SELECT kde_info('{t}({list})')} if !$filtered;
-  push @ask, q{SELECT kde_conditional('{t}'::regclass, 'x', 'y', ARRAY[1])} if $what =~ /x, y/;
+  push @ask, q{SELECT kde_conditional('{t}.y', ARRAY[1], measure => 'x')} if $what =~ /x, y/;
   push @{ $queries{"ask $what"} }, map { fill($_, $what) } @ask;
   push @{ $queries{"see $what"} }, fill(q{SELECT 1 / count(*) FROM kde_densities
     WHERE relation = '{t}'::regclass AND column_names::text = '{names}' AND (filter IS NULL) = ({filter} IS NULL)}, $what);
@@ -144,23 +142,22 @@ for my $what (keys %what) {
     ($filtered || $one ? q{SELECT kde_fit('{t}'::regclass, 'x', seed => 2{f})} : ()),
     q{SELECT kde_fit('{t}'::regclass, {x}, seed => 2{f})};
   push @{ $queries{"drop $what"} }, map { fill($_, $what) }
-    ($filtered || $one ? q{SELECT kde_drop('{t}'::regclass, 'x'{f})} : ()),
-    q{SELECT kde_drop('{t}'::regclass, {x}{f})};
+    ($filtered || $one ? q{SELECT kde_drop('{t}.x'{f})} : ()), q{SELECT kde_drop('{n}'{f})};
   push @{ $queries{"drift $what"} }, map { fill($_, $what) }
-    ($filtered || $one ? q{SELECT kde_drift('{t}'::regclass, 'x'{f})} : ()), q{SELECT kde_drift('{t}'::regclass, {x}{f})};
+    ($filtered || $one ? q{SELECT kde_drift('{t}.x'{f})} : ()), q{SELECT kde_drift('{n}'{f})};
   push @{ $queries{"set $what"} }, map { fill($_, $what) }
-    ($filtered || $one ? q{SELECT kde_set_refresh('{t}'::regclass, 'x', enabled => false{f})} : ()),
-    q{SELECT kde_set_refresh('{t}'::regclass, {x}, enabled => false{f})};
+    ($filtered || $one ? q{SELECT kde_set_refresh('{t}.x', enabled => false{f})} : ()),
+    q{SELECT kde_set_refresh('{n}', enabled => false{f})};
 }
 push @{ $queries{"refresh $_"} }, "SELECT kde_refresh('s.$_', true)" for @tables;
 $queries{'use values'} = [ @by_value, 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
-  'SELECT kde_histogram(d) FROM s.values', 'SELECT kde_to_json(d), kde_to_jsonb(d) FROM s.values',
-  'SELECT d::json, d::jsonb FROM s.values', 'SELECT kde_in(kde_out(d)), kde_send(d) FROM s.values',
+  'SELECT kde_aqp.kde_to_json(d), kde_aqp.kde_to_jsonb(d) FROM s.values',
+  'SELECT d::json, d::jsonb FROM s.values', 'SELECT kde_aqp.kde_in(kde_aqp.kde_out(d)), kde_aqp.kde_send(d) FROM s.values',
   q{SELECT kde_aqp.anykde_in(kde_aqp.anykde_out(d)), kde_aqp.anykde_send(d), kde_aqp.anykde_of_text('t.x') FROM s.values},
   'SELECT rollup(a), rollup(a, 4096) FROM s.values',
   'SELECT d = d, d <> d, d < d, d <= d, d > d, d >= d FROM s.values',
-  'SELECT kde_eq(d, d), kde_ne(d, d), kde_lt(d, d), kde_le(d, d), kde_gt(d, d), kde_ge(d, d), kde_cmp(d, d) FROM s.values',
-  'SELECT kde_hash(d), kde_hash_extended(d, 1) FROM s.values',
+  'SELECT kde_aqp.kde_eq(d, d), kde_aqp.kde_ne(d, d), kde_aqp.kde_lt(d, d), kde_aqp.kde_le(d, d), kde_aqp.kde_gt(d, d), kde_aqp.kde_ge(d, d), kde_aqp.kde_cmp(d, d) FROM s.values',
+  'SELECT kde_aqp.kde_hash(d), kde_aqp.kde_hash_extended(d, 1) FROM s.values',
   q{SELECT kde_agg(i), kde_aqp.summary(i), kde_agg(i, 'auto'), kde_agg(i, 'auto', 1.0), kde_agg(i, 'auto', 1.0, 4096)
     FROM generate_series(1, 10) AS i} ];
 $queries{'use arrays'} = [ 'SELECT kde_bandwidth(ARRAY[1, 2, 3, 5, 9])',
@@ -434,7 +431,7 @@ my $bring = q{INSERT INTO kde_aqp.density SELECT * FROM brought};
   SELECT count(*) FROM kde_aqp.fitted WHERE relation = 's.plain'::regclass;
   $bring;
   SELECT count(*) FROM kde_aqp.fitted WHERE relation = 's.plain'::regclass;
-  SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) FROM kde_aqp.fitted WHERE filter = '(x > (5)::numeric)'});
+  SELECT count(kde_drop(name, filter => filter)) FROM kde_densities WHERE filter = '(x > (5)::numeric)'});
 is($out, "5\n6\n1", 'the owner of the extension brings no density of a table that is not his, a superuser does');
 like($err, qr/skipping a density of table "plain", which the current user does not own/, 'and is told');
 

@@ -28,18 +28,18 @@ $node->safe_psql('postgres', q{
 # read as the parser does, with the table's lock.
 my @answers = (
   q{SELECT approx_count('t.v', 1, 500)},
-  q{SELECT approx_sum('t'::regclass, 'v', 1, 500)},
+  q{SELECT approx_sum('t.v', 1, 500)},
   q{SELECT approx_avg(d, 1, 500) FROM kept},
   q{SELECT approx_quantile('t.v', 0.5)},
   q{SELECT estimate FROM approx_count_ci('t.v', 1, 500)},
   q{SELECT sum(count) FROM approx_histogram('t.v', 5)},
   q{SELECT kde_pdf('t.v', 3)},
-  q{SELECT approx_count('t', ARRAY['v', 'w'], lower => ARRAY[1, 1], upper => ARRAY[500, 3])},
-  q{SELECT approx_sum('t', 'w', ARRAY['v'], lower => ARRAY[1], upper => ARRAY[500])},
-  q{SELECT count(*) FROM kde_explain('t', ARRAY['v'], ARRAY[1], ARRAY[2])},
+  q{SELECT approx_count('t (v, w)', lower => ARRAY[1, 1], upper => ARRAY[500, 3])},
+  q{SELECT approx_sum('t (v)', measure => 'w', lower => ARRAY[1], upper => ARRAY[500])},
+  q{SELECT count(*) FROM kde_explain('t (v)', 1, 2)},
   q{SELECT count(*) FROM kde_densities},
 );
-my $of_expression = q{SELECT approx_count('t', ARRAY['v * w'], lower => ARRAY[1], upper => ARRAY[500])};
+my $of_expression = q{SELECT approx_count('t (v * w)', lower => ARRAY[1], upper => ARRAY[500])};
 
 my ($reader, $writer, $third) = (open_session($node), open_session($node), open_session($node));
 my %expected = map { $_ => scalar ask($reader, $_) } @answers, $of_expression;

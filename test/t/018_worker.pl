@@ -337,7 +337,7 @@ make_table('dear');
 sql(q{
   CREATE TEMP TABLE dear_row AS SELECT * FROM kde_aqp.fitted WHERE relation = 'dear'::regclass;
   UPDATE dear_row SET select_ms = 1e6;
-  SELECT kde_drop('dear', 'v');
+  SELECT kde_drop('dear.v');
   INSERT INTO kde_aqp.density SELECT * FROM dear_row});
 becomes(q{SELECT changed_rows FROM kde_densities WHERE relation = 'dear'::regclass}, 0, 'changes of dear are counted');
 
@@ -433,7 +433,7 @@ SKIP: {
 sql('DROP TABLE trap, dear');
 
 keep_at_gate('postgres', 'kde_drop');
-timed('kde_drop does not wait for the refresh', q{SELECT kde_drop('g', 'v', filter => 'g_pass(v) > 0')});
+timed('kde_drop does not wait for the refresh', q{SELECT kde_drop('g.v', filter => 'g_pass(v) > 0')});
 set_gate('g', 1);
 sql(q{SELECT kde_fit('g', 'v', filter => 'g_pass(v) > 0', seed => 1)});
 

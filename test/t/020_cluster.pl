@@ -41,9 +41,9 @@ for my $database (@databases) {
       kde_fit('t', ARRAY['v', 'w'], seed => 7), kde_fit('high', ARRAY['k', 'v'], method => 'scott', seed => 8),
       kde_fit('t', ARRAY['"Schema One".doubled(v)'], filter => 'w > 3 AND at < ''2026-06-01''::date', seed => 9);
     CREATE MATERIALIZED VIEW answers AS
-      SELECT approx_count('t'::regclass, 'v', 100, 700) AS n, kde_density('parts'::regclass, 'v') AS d;
+      SELECT approx_count('t.v', 100, 700) AS n, kde_density('parts'::regclass, 'v') AS d;
     CREATE TABLE kept AS SELECT w, kde_agg(v) AS d FROM t GROUP BY w;
-    CREATE VIEW asks AS SELECT approx_avg('high'::regclass, 'v', 10, 50);
+    CREATE VIEW asks AS SELECT approx_avg('high.v', 10, 50);
     GRANT SELECT (v) ON t TO kde_reader;
   }, @owner);
 }
@@ -57,7 +57,7 @@ my $all = q{
     attribute_numbers, reference_names
   FROM kde_aqp.fitted ORDER BY seed;
   SELECT approx_count('t.v', 10, 500), approx_quantile_as('t.at', 0.5, NULL::timestamptz),
-    approx_sum('t', 'v', ARRAY['v', 'w'], ARRAY[100, 2], ARRAY[600, 8]), approx_avg('high', 'v', ARRAY['k', 'v'], ARRAY[60, 1], ARRAY[90, 50]);
+    approx_sum('t (v, w)', ARRAY[100, 2], ARRAY[600, 8], measure => 'v'), approx_avg('high (k, v)', ARRAY[60, 1], ARRAY[90, 50], measure => 'v');
   SELECT n, d::text FROM answers;
   SELECT * FROM asks;
   SELECT w, approx_quantile(d, ARRAY[0.1, 0.5]), d::text FROM kept ORDER BY w;

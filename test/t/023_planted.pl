@@ -171,23 +171,23 @@ check_call('fit with a filter',
   q{SELECT ext.kde_fit('alice.t', ARRAY['x OPERATOR(pg_catalog.+) y'], filter => 'y OPERATOR(pg_catalog.>) 3::pg_catalog.numeric', seed => 1)});
 check_call('a filter is stored so that nothing else can be meant',
   q{SELECT d.filter FROM ext.kde_densities AS d WHERE d.filter IS NOT NULL}, qr/^\(y > \(3\)::numeric\)$/);
-check_call('ask', q{SELECT ext.approx_count('alice.t.x', 1, 200), ext.approx_count('alice.t'::pg_catalog.regclass, 'x', 1, 200),
+check_call('ask', q{SELECT ext.approx_count('alice.t.x', 1, 200), ext.approx_count('alice.t.x', 1, 200),
   ext.approx_avg_as('alice.t.z', NULL::pg_catalog.date, '2026-02-01', '2026-03-01')}, qr/^[0-9]/);
-check_call('ask exactly', q{SELECT ext.approx_count('alice.t'::pg_catalog.regclass, 'x', 1, 200, max_relative_error => 0, otherwise => 'exact'),
-  ext.approx_sum('alice.t'::pg_catalog.regclass, 'z', '2026-02-01', '2026-03-01', max_relative_error => 0, otherwise => 'exact'),
-  ext.approx_avg('alice.p'::pg_catalog.regclass, 'x', 1, NULL, max_relative_error => 0, otherwise => 'exact')}, qr/^200\|/);
+check_call('ask exactly', q{SELECT ext.approx_count('alice.t.x', 1, 200, max_relative_error => 0, otherwise => 'exact'),
+  ext.approx_sum('alice.t.z', '2026-02-01', '2026-03-01', max_relative_error => 0, otherwise => 'exact'),
+  ext.approx_avg('alice.p.x', 1, max_relative_error => 0, otherwise => 'exact')}, qr/^200\|/);
 check_call('ask about several columns',
-  q{SELECT ext.approx_count('alice.t', ARRAY['x', 'y'], ARRAY[1, 1], ARRAY[200, 90]), ext.kde_explain('alice.t', ARRAY['x'], ARRAY[1], ARRAY[2])});
-check_call('values', q{SELECT ext.approx_count(d, 1, 200), ext.kde_info(d), ext.kde_to_json(d), ext.approx_histogram(d, 3)
+  q{SELECT ext.approx_count('alice.t (x, y)', ARRAY[1, 1], ARRAY[200, 90]), ext.kde_explain('alice.t (x)', 1, 2)});
+check_call('values', q{SELECT ext.approx_count(d, 1, 200), ext.kde_info(d), d::json, ext.approx_histogram(d, 3)
   FROM ext.kde_density('alice.t.x') AS d});
 check_call('aggregate', q{SELECT ext.rollup(a) FROM (SELECT ext.kde_agg(x) AS a FROM alice.t) AS s});
 check_call('view', q{SELECT * FROM ext.kde_densities});
 check_call('devices', q{SELECT ext.kde_devices()});
 check_call('RENAME', q{ALTER TABLE alice.t RENAME y TO "Y y"});
 check_call('and back', q{ALTER TABLE alice.t RENAME "Y y" TO y});
-check_call('rows by SQL', q{CREATE TEMP TABLE kept AS SELECT * FROM kde_aqp.fitted; DO $$ BEGIN PERFORM ext.kde_drop(relation, column_names, filter => filter) FROM ext.kde_densities; END $$;
+check_call('rows by SQL', q{CREATE TEMP TABLE kept AS SELECT * FROM kde_aqp.fitted; DO $$ BEGIN PERFORM ext.kde_drop(name, filter => filter) FROM ext.kde_densities; END $$;
   INSERT INTO kde_aqp.density SELECT * FROM kept; SELECT count(*) FROM kde_aqp.fitted}, qr/^7$/);
-check_call('drop', q{SELECT ext.kde_drop('alice.t', 'z'), ext.kde_drop('alice.t', ARRAY['x', 'y'])});
+check_call('drop', q{SELECT ext.kde_drop('alice.t.z'), ext.kde_drop('alice.t (x, y)')});
 check_call('DROP COLUMN', q{ALTER TABLE alice.t DROP COLUMN y; SELECT count(*) FROM kde_aqp.fitted}, qr/^3$/);
 check_call('DROP TABLE', q{DROP TABLE alice.p; SELECT count(*) FROM kde_aqp.fitted}, qr/^2$/);
 check_call('ALTER TYPE', q{ALTER TYPE alice.row ADD ATTRIBUTE n pg_catalog.numeric CASCADE});
@@ -247,7 +247,7 @@ my @calls = (
   [ 'a domain', q{SELECT ext.kde_fit('alice.t', ARRAY['(x + 1)::alice.checked'], seed => 1)} ],
   [ 'a cast', q{SELECT ext.kde_fit('alice.t', ARRAY['(x::alice.other).v'], seed => 1)} ],
   [ 'several columns', q{SELECT ext.kde_fit('alice.t', ARRAY['x', 'alice.pass(x + 2)'], seed => 1)} ],
-  [ 'the drift of an expression', q{SELECT ext.kde_drift('alice.t', ARRAY['alice.pass(x)'], seed => 1)} ],
+  [ 'the drift of an expression', q{SELECT ext.kde_drift('alice.t (alice.pass(x))', seed => 1)} ],
   [ 'refresh', q{SELECT ext.kde_refresh('alice.t', true)} ],
   [ 'refresh of all', q{CALL ext.kde_refresh_all(true)} ]);
 for my $call (@calls) {
@@ -274,7 +274,7 @@ ask($session, q{
   SELECT ext.kde_fit('public.late', 'x', seed => 1);
   CREATE TEMP TABLE late AS SELECT * FROM kde_aqp.fitted WHERE relation = 'public.late'::regclass;
   UPDATE late SET select_ms = 1e6;
-  SELECT ext.kde_drop('public.late', 'x');
+  SELECT ext.kde_drop('public.late.x');
   INSERT INTO kde_aqp.density SELECT * FROM late;});
 my $number = q{SELECT xmin FROM kde_aqp.fitted WHERE relation = 'public.late'::regclass};
 my $before = ask($session, $number);
@@ -294,7 +294,7 @@ ask($session, q{
   DELETE FROM late;
   INSERT INTO late SELECT * FROM kde_aqp.fitted WHERE relation = 'public.late'::regclass;
   UPDATE late SET select_ms = 1e6;
-  SELECT ext.kde_drop('public.late', 'x');
+  SELECT ext.kde_drop('public.late.x');
   INSERT INTO kde_aqp.density SELECT * FROM late;});
 my $pid = backend_pid($session);
 $before = ask($session, $number);
@@ -333,7 +333,7 @@ $node->safe_psql('plants', q{SET search_path = pg_catalog;
     $$ BEGIN PERFORM alice.escape(); RETURN $1; END $$;
   TRUNCATE alice.said;
   RESET ROLE;
-  SELECT ext.kde_set_refresh('alice.t', ARRAY['alice.pass(x)'], max_age => '1 second')});
+  SELECT ext.kde_set_refresh('alice.t (alice.pass(x))', max_age => '1 second')});
 my $visits = q{SELECT string_agg(datname || ' ' || xact_commit, ',' ORDER BY datname) FROM pg_stat_database WHERE datname ~ 'trap'};
 my $visited = $node->safe_psql('postgres', $visits);
 my %commits = map { split / / } split /,/, $visited;

@@ -35,7 +35,7 @@ $node->safe_psql('source', q{
 my $densities = q{
   SELECT relation, column_names, filter, seed, rows, fitted_at FROM kde_densities ORDER BY seed;
   SELECT seed, md5(density::text) FROM kde_aqp.fitted ORDER BY seed;};
-my $answers = q{SELECT approx_count('t.v', 10, 30), approx_count('t', ARRAY['v', 'w'], ARRAY[10, 2], ARRAY[40, 9])};
+my $answers = q{SELECT approx_count('t.v', 10, 30), approx_count('t (v, w)', ARRAY[10, 2], ARRAY[40, 9])};
 my $all = "$densities $answers";
 my $source = $node->safe_psql('source', $all);
 
@@ -79,7 +79,7 @@ is_restored('fresh', '--clean --if-exists into an empty database');
 
 # Data alone, over the same tables: densities that are there stay.
 $node->command_ok([ 'pg_dump', '--data-only', '-Fc', '-f', "$directory/data", 'source' ], 'data only');
-$node->safe_psql('fresh', q{TRUNCATE t, u; SELECT kde_drop('t', 'v'), kde_drop('u', 'x')});
+$node->safe_psql('fresh', q{TRUNCATE t, u; SELECT kde_drop('t.v'), kde_drop('u.x')});
 my $kept = q{SELECT string_agg(id::text, ' ' ORDER BY id) FROM kde_aqp.fitted};
 my $ids = $node->safe_psql('fresh', $kept);
 for my $how ('--no-owner', '--disable-triggers') {
@@ -92,11 +92,11 @@ for my $how ('--no-owner', '--disable-triggers') {
     "t\n0\nA\n" . scalar(split / /, $ids), "the densities that were there stay, and the door is closed, $how");
 }
 $node->safe_psql('fresh', 'TRUNCATE t, u');
-$node->safe_psql('fresh', q{SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) FROM kde_aqp.fitted});
+$node->safe_psql('fresh', q{SELECT count(kde_drop(name, filter => filter)) FROM kde_densities});
 $node->command_ok([ 'pg_restore', '-1', '-d', 'fresh', "$directory/data" ], 'data only');
 is_restored('fresh', 'data only');
 # With triggers disabled, rows wait in the door until they are enabled again.
-$node->safe_psql('fresh', q{TRUNCATE t, u; SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) FROM kde_aqp.fitted});
+$node->safe_psql('fresh', q{TRUNCATE t, u; SELECT count(kde_drop(name, filter => filter)) FROM kde_densities});
 $node->command_ok([ 'pg_restore', '-1', '--disable-triggers', '-d', 'fresh', "$directory/data" ],
   'data only, triggers disabled');
 is_restored('fresh', 'triggers disabled');
@@ -144,8 +144,8 @@ $node->safe_psql('private', q{
 my $private = q{
   SELECT column_names, filter, seed, rows FROM kde_densities ORDER BY seed;
   SELECT seed, reference_names, md5(density::text) FROM kde_aqp.fitted ORDER BY seed;
-  SELECT approx_count('t', ARRAY['v'], ARRAY[10], ARRAY[30], filter => 'apart.is_good(w)'),
-    approx_count('t', ARRAY['apart.half(v)', 'w'], ARRAY[5, 2], ARRAY[20, 9]);};
+  SELECT approx_count('t (v)', 10, 30, filter => 'apart.is_good(w)'),
+    approx_count('t (apart.half(v), w)', ARRAY[5, 2], ARRAY[20, 9]);};
 $node->command_ok([ 'pg_dump', '-Fc', '-f', "$directory/private", 'private' ], 'a function in a schema apart');
 my @without_grant = ('pg_restore', '-e', '--no-privileges', '-d', 'private2', "$directory/private");
 for my $restore ([ 'private1', 'with its privileges', 'pg_restore', '-e', '-d', 'private1', "$directory/private" ],

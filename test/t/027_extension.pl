@@ -151,7 +151,7 @@ $node->safe_psql('rows', 'CREATE TABLE t AS SELECT sqrt(i) AS v, i % 7 AS w FROM
 my $answers = q{
   SET search_path = public, aqp;
   SELECT relation, column_names, filter, method, rows, seed, fitted_at FROM kde_densities ORDER BY seed;
-  SELECT approx_count('t.v', 10, 40), approx_count('t', ARRAY['v', 'w'], ARRAY[10, 2], ARRAY[40, 5]),
+  SELECT approx_count('t.v', 10, 40), approx_count('t (v, w)', ARRAY[10, 2], ARRAY[40, 5]),
     md5(kde_density('t', ARRAY['v'], 'w > 3')::text);};
 my $columns = $node->safe_psql('rows', q{
   CREATE EXTENSION kde_aqp SCHEMA aqp VERSION '0.2.0';
@@ -181,7 +181,7 @@ $node->safe_psql('rows', qq{
   \\copy kde_aqp.density TO '$file'
   SELECT setval('kde_aqp.density_id', max(id)) FROM kde_aqp.density;
 });
-for my $call ("approx_count('t.v')", "kde_density('t', 'v')", "kde_fit('t', 'v')", "kde_drop('t', 'v')") {
+for my $call ("approx_count('t.v')", "kde_density('t', 'v')", "kde_fit('t', 'v')", "kde_drop('t.v')") {
   (undef, undef, $err) = $node->psql('rows', "SET search_path = public, aqp; SELECT $call", @owner);
   like($err, qr/catalog of extension "kde_aqp" is of another version than its library.*ALTER EXTENSION kde_aqp UPDATE/s,
     "before the upgrade, $call says what to do");
@@ -207,11 +207,11 @@ is($node->safe_psql('rows', q{
      SELECT refresh_failures FROM kde_densities WHERE seed = 1;
      SELECT action FROM kde_refresh('t', force => true);
      SELECT count(*) FROM kde_densities;
-     SELECT kde_drop('t', 'v');
+     SELECT kde_drop('t.v');
      SELECT count(*) FROM kde_aqp.upkeep;}), "3\n3\nrefitted\nrefitted\nrefitted\n3\nt\n2", 'are refreshed and dropped');
 
 # A dump of that version restores into this one: its rows, under its columns.
-$node->safe_psql('rows', q{SET search_path = public, aqp; SELECT kde_drop(relation, column_names, filter => filter) FROM kde_densities}, @owner);
+$node->safe_psql('rows', q{SET search_path = public, aqp; SELECT kde_drop(name, filter => filter) FROM kde_densities}, @owner);
 (undef, undef, $err) = $node->psql('rows', "\\copy kde_aqp.density ($columns) FROM '$file'", @owner);
 is($err, '', 'rows of a dump of the first version are taken in');
 is($node->safe_psql('rows', $answers, @owner), $before, 'and answer');
@@ -245,7 +245,7 @@ is($node->safe_psql('filters', sprintf $stored, 'kde_aqp.fitted'), "{v}|((v < 20
 is($node->safe_psql('filters', q{
      SET search_path = public, aqp;
      SELECT (kde_info(kde_density('t', ARRAY['v'], 'w > 3 AND 20 > v'))).rows;
-     SELECT round(approx_count('t', ARRAY['v'], lower => ARRAY[NULL::integer], upper => ARRAY[NULL::integer], filter => 'w < v'));
+     SELECT round(approx_count('t (v)', lower => ARRAY[NULL::integer], upper => ARRAY[NULL::integer], filter => 'w < v'));
      SELECT count(*) FROM kde_refresh('t', force => true) WHERE action = 'refitted'}, @owner), "8\n2994\n3", 'are found and refreshed');
 
 # ------------------------------------------------------------------------------------------ DROP
@@ -279,13 +279,13 @@ $node->safe_psql('dropped', q{
   CREATE EXTENSION kde_aqp SCHEMA aqp;
   SELECT aqp.kde_fit('t', 'v', seed => 1);
   CREATE TABLE kept AS SELECT 1 AS i, aqp.kde_density('t', 'v') AS d;
-  CREATE VIEW asks AS SELECT aqp.approx_count('t', 'v', 1, 2);
-  CREATE FUNCTION ask() RETURNS double precision LANGUAGE sql RETURN aqp.approx_count('t', 'v', 1, 2);}, @owner);
+  CREATE VIEW asks AS SELECT aqp.approx_count('t.v', 1, 2);
+  CREATE FUNCTION ask() RETURNS double precision LANGUAGE sql RETURN aqp.approx_count('t.v', 1, 2);}, @owner);
 (undef, undef, $err) = $node->psql('dropped', 'DROP EXTENSION kde_aqp', @owner);
 like($err, qr/cannot drop extension kde_aqp because other objects depend on it\n.*column d of table kept depends on type aqp\.kde/s,
   'RESTRICT: what users made stands in the way');
 like($err, qr/view asks depends on function aqp\.approx_count/, 'a view too');
-is($node->safe_psql('dropped', q{SELECT aqp.approx_count('t', 'v', NULL, NULL), aqp.approx_count(d) FROM kept}, @owner), '1000|1000',
+is($node->safe_psql('dropped', q{SELECT aqp.approx_count('t.v'), aqp.approx_count(d) FROM kept}, @owner), '1000|1000',
   'and all of it goes on');
 for my $object ('TABLE kde_aqp.density', 'MATERIALIZED VIEW kde_aqp.fitted', 'TABLE kde_aqp.upkeep', 'SCHEMA kde_aqp', 'TYPE aqp.kde', 'FUNCTION kde_aqp.on_row()',
   'TRIGGER on_row ON kde_aqp.density', 'EVENT TRIGGER kde_aqp_on_drop', 'SEQUENCE kde_aqp.density_id') {

@@ -28,7 +28,7 @@ SKIP: {
     q{SELECT count(*) FROM kde_refresh('t', force => true)},
     q{SET client_min_messages = warning; CALL kde_refresh_all(force => true)},
     q{ALTER TABLE t RENAME v TO x},
-    q{SELECT kde_drop('t', 'w')},
+    q{SELECT kde_drop('t.w')},
     q{ALTER TABLE t RENAME x TO v},
     q{INSERT INTO t VALUES (4, 10004)});
   # Decoded in part, the rest after a crash.

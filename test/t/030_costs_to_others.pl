@@ -69,7 +69,7 @@ all_read_little('some densities');
 # It sees them all the same: 500 tables are of this type.
 sql(q{INSERT INTO x500 SELECT i, i FROM generate_series(1, 100) AS i; SELECT kde_fit('x500', 'a', seed => 5)});
 sql('ALTER TYPE pair RENAME ATTRIBUTE a TO c CASCADE');
-is(sql(q{SELECT column_names FROM kde_densities WHERE relation = 'x500'::regclass; SELECT kde_drop('x500', 'c')}), "{c}\nt",
+is(sql(q{SELECT column_names FROM kde_densities WHERE relation = 'x500'::regclass; SELECT kde_drop('x500.c')}), "{c}\nt",
   'a typed table follows its type');
 $session->quit;
 

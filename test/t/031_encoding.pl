@@ -25,7 +25,7 @@ for my $encoding (sort keys %client) {
       CREATE TABLE "$name" AS SELECT $list FROM generate_series(1, 1000) AS i;
       SELECT kde_fit('"$name"', '{@{[ join ',', @columns ]}}'::text[], seed => 1);
       INSERT INTO "$name" SELECT * FROM "$name"});
-    my $answer = q{SELECT approx_count(relation, column_names, ARRAY[1.0, 1, 1, 1], ARRAY[10.0, 10, 10, 10]) >= 0
+    my $answer = q{SELECT approx_count(name, ARRAY[1.0, 1, 1, 1], ARRAY[10.0, 10, 10, 10]) >= 0
       FROM kde_densities};
     ok($node->poll_query_until('postgres', 'SELECT bool_and(stale) FROM kde_densities'), "$encoding, $before: a stale density");
     my ($code, $out, $err) = $node->psql('postgres', "SET client_encoding = '$encoding'; $answer; SET kde_aqp.stale = error; $answer");

@@ -76,7 +76,7 @@ is(sql(q{SELECT approx_count('moved.w', 3, 3) = (SELECT count(*) FROM moved WHER
   'an answer is of the rows that queries see');
 is(sql(q{SELECT approx_count('moved.v', 100011, 100090, max_relative_error => 0, otherwise => 'exact')}),
   80, 'so is the exact one');
-is(sql(q{SELECT min(sample_rows) || ' ' || bool_and(p_value > 0.001) FROM kde_drift('moved', 'v', seed => 1)}),
+is(sql(q{SELECT min(sample_rows) || ' ' || bool_and(p_value > 0.001) FROM kde_drift('moved.v', seed => 1)}),
   '5000 true', 'and a sample for drift');
 
 # --- plain tables are read by block as ever -----------------------------------------------------------
@@ -204,7 +204,7 @@ is(sql(q{SELECT rows FROM kde_densities WHERE relation = 'moved'::regclass AND c
 sql(q{DELETE FROM elsewhere.moved WHERE v <= 100000});
 sql(q{SELECT kde_refresh('moved', force => true)});
 is(rows('moved'), join(' ', 30000, sql('SELECT count(*) FROM moved WHERE w = 3'), (30000) x 3), 'so does a forced refresh');
-sql(q{SELECT kde_set_refresh('parent', 'v', max_age => '1 millisecond')});
+sql(q{SELECT kde_set_refresh('parent.v', max_age => '1 millisecond')});
 like(said('parent'), qr/^t\|fitted \d+ s ago/, 'age makes them stale');
 
 # What came by a restore may have been fitted to the table itself.

@@ -373,8 +373,8 @@ double variance_half(const DensityView& d, const Sampling& sampling, const Range
   const double end = sampling.end_half() / m.finite;
   for (const double x : {hull.low, hull.high}) half = std::hypot(half, product(end, squared(x)));
   const MeanParts mean = mean_parts(d, sampling, range, m);
-  const double more = std::max(mean.count.upper - mean.count.estimate,
-                               mean.count.estimate - mean.count.lower);
+  const double more =
+      std::max(mean.count.upper - mean.count.estimate, mean.count.estimate - mean.count.lower);
   if (share < 1) half = std::hypot(half, product(std::fabs(center - m.variance), more / m.finite));
   return half;
 }

@@ -63,9 +63,9 @@ Interval sum_interval(const DensityView& density, const Range& range,
 Interval mean_interval(const DensityView& density, const Range& range,
                        const IntervalOptions& options);
 
-// Of the finite rows about their mean, divisor their number, as RangeMoments::variance; NaN as above.
-// The variance's own is that of a mean of (x - mean)^2: v (m4 - m2^2)/(n p), m4 being the fourth
-// central moment over the range. The lower end is at least 0.
+// Of the finite rows about their mean, divisor their number, as RangeMoments::variance; NaN as
+// above. The variance's own is that of a mean of (x - mean)^2: v (m4 - m2^2)/(n p), m4 being the
+// fourth central moment over the range. The lower end is at least 0.
 Interval variance_interval(const DensityView& density, const Range& range,
                            const IntervalOptions& options);
 

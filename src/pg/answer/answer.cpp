@@ -37,8 +37,7 @@ double special_answer(Aggregate aggregate, const kde::RangeMoments& m) {
   const bool spread = aggregate == Aggregate::variance || aggregate == Aggregate::stddev;
   if (m.nans > 0 || both || spread) {
     const char* what = m.nans > 0 ? "NaN values" : both ? "infinities of both signs" : "infinities";
-    ereport(NOTICE,
-            (errmsg("the range includes %s, so its %s is null", what, name_of(aggregate))));
+    ereport(NOTICE, (errmsg("the range includes %s, so its %s is null", what, name_of(aggregate))));
     return std::nan("");
   }
   return m.positive_infinities > 0 ? kInfinity : -kInfinity;
@@ -90,8 +89,7 @@ class Answering {
     }
     if (call_.accuracy.required) {
       const ExpectedError expected = error_of(interval());
-      if (!is_enough(expected))
-        return exact_instead(call_, expected) ? exact() : null_result();
+      if (!is_enough(expected)) return exact_instead(call_, expected) ? exact() : null_result();
     }
     return std::isnan(x) ? null_result() : number_result(x);
   }
@@ -114,8 +112,7 @@ class Answering {
 
  private:
   kde::Interval interval() const {
-    return interval_of(aggregate_, call_.question, call_.density, ranges_,
-                       interval_options(call_));
+    return interval_of(aggregate_, call_.question, call_.density, ranges_, interval_options(call_));
   }
 
   // No row is known in the range: then it is the count that may be wrong.

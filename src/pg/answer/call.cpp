@@ -9,8 +9,7 @@
 #include "pg/type/anykde.h"
 #include "pg/type/density_datum.h"
 
-extern "C" {
-}
+extern "C" {}
 
 #include <algorithm>
 #include <cmath>
@@ -76,8 +75,8 @@ void find_by_name(text* name, text* measure, text* filter, Needs needs, Call* ca
   }
   if (call->question.named > 1) raise_several_columns();
   AnsweringDensity* found = &call->density;
-  found->one_column = density_from_datum(
-      PointerGetDatum(stored_value(call->question.asked, &found->fit)), nullptr);
+  found->one_column =
+      density_from_datum(PointerGetDatum(stored_value(call->question.asked, &found->fit)), nullptr);
 }
 
 // A value has no names: its columns are told by their numbers, from 1.
@@ -86,9 +85,11 @@ int measure_of_value(text* measure, int columns) {
   const char* number = text_to_cstring(measure);
   const long k = strtol(number, &end, 10);
   if (*number == '\0' || *end != '\0' || k < 1 || k > columns)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("measure \"%s\" is no column of the value", number),
-                    errdetail("It has %d, which are told by their numbers, from 1.", columns)));
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("measure \"%s\" is no column of the value", number),
+             errdetail("A value has no names: its columns are told by their numbers, 1 to %d.",
+                       columns)));
   return static_cast<int>(k) - 1;
 }
 
@@ -219,17 +220,15 @@ const kde::Header* density_of_column(TableColumn column) {
   raise_not_fitted(key);
 }
 
-AnyDensity density_by_text(text* name, text* filter) {
-  if (filter == nullptr && !names_several(name))
-    return {density_of_column(column_by_text(name)), nullptr};
-  return any_density_from_datum(
-      PointerGetDatum(stored_value(key_by_text(name, filter), nullptr)));
+AnyDensity density_by_text(text* name) {
+  if (!names_several(name)) return {density_of_column(column_by_text(name)), nullptr};
+  return any_density_from_datum(PointerGetDatum(stored_value(key_by_text(name, nullptr), nullptr)));
 }
 
 AnyDensity density_argument(FunctionCallInfo fcinfo, int argument) {
   const Datum datum = PG_GETARG_DATUM(argument);
   text* name = name_in(datum);
-  return name != nullptr ? density_by_text(name, nullptr) : any_density_from_datum(datum);
+  return name != nullptr ? density_by_text(name) : any_density_from_datum(datum);
 }
 
 }  // namespace kde_pg

@@ -56,11 +56,11 @@ kde::IntervalOptions interval_options(const Call& call);
 // Errors: 22004, 22023.
 double read_confidence(FunctionCallInfo fcinfo, int argument);
 
-// The stored density that a name says, of rows that pass the filter (null: all), or the value, of a
-// non-null argument of type anykde. Valid until the next look-up. Errors: as above.
+// The stored density that a name says, or the value, of a non-null argument of type anykde. Valid
+// until the next look-up. Errors: as above.
 // The same of a column by itself.
 const kde::Header* density_of_column(TableColumn column);
-AnyDensity density_by_text(text* name, text* filter);
+AnyDensity density_by_text(text* name);
 AnyDensity density_argument(FunctionCallInfo fcinfo, int argument);
 
 }  // namespace kde_pg

@@ -24,13 +24,10 @@ Datum stored(const DensityKey& key) {
 
 }  // namespace kde_pg
 
-// kde_density(density, by_name_only, filter)
+// kde_density(density)
 KDE_FUNCTION(kde_density) {
   using namespace kde_pg;
-  if (PG_ARGISNULL(0)) PG_RETURN_NULL();
-  check_by_name_only(fcinfo, 1);
-  text* filter = PG_ARGISNULL(2) ? nullptr : PG_GETARG_TEXT_PP(2);
-  const AnyDensity density = density_by_text(PG_GETARG_TEXT_PP(0), filter);
+  const AnyDensity density = density_by_text(PG_GETARG_TEXT_PP(0));
   const void* bytes = density.joint;
   if (bytes == nullptr) bytes = density.one_column;
   return density_to_datum(bytes, VARSIZE(bytes));

@@ -1,5 +1,5 @@
-// Builds and runs the query of an exact answer. Every name in it is qualified and quoted, or printed
-// to be read under a pinned search path (expression.h): the session's does not matter.
+// Builds and runs the query of an exact answer. Every name in it is qualified and quoted, or
+// printed to be read under a pinned search path (expression.h): the session's does not matter.
 #include "pg/answer/exact.h"
 
 #include "pg/base/pinned.h"
@@ -164,9 +164,9 @@ NullableDatum run(const Query& query, const DensityKey& key) {
   PinnedSearchPath pinned;
   if (printed) pinned.begin();
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
-  const int status = SPI_execute_with_args(
-      query.sql.data, query.parameters, const_cast<Oid*>(query.types),
-      const_cast<Datum*>(query.values), nullptr, true, 0);
+  const int status =
+      SPI_execute_with_args(query.sql.data, query.parameters, const_cast<Oid*>(query.types),
+                            const_cast<Datum*>(query.values), nullptr, true, 0);
   if (status != SPI_OK_SELECT || SPI_processed != 1)
     elog(ERROR, "the exact query failed: %s", SPI_result_code_string(status));
   NullableDatum result;
@@ -190,8 +190,7 @@ NullableDatum exact_answer(Aggregate aggregate, const Question& q, const SqlRang
   const int measure = aggregate == Aggregate::count ? 0 : q.measure;
   appendStringInfo(&query.sql, "SELECT %s::pg_catalog.float8 FROM %s AS t",
                    aggregate_of(aggregate, q.type[measure], column_of(q.asked, measure)), table);
-  for (int i = 0; i < q.sides; ++i)
-    add_range(&query, column_of(q.asked, i), q.type[i], ranges[i]);
+  for (int i = 0; i < q.sides; ++i) add_range(&query, column_of(q.asked, i), q.type[i], ranges[i]);
   add_filter(&query, q.asked);
   return run(query, q.asked);
 }

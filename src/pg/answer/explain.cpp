@@ -120,7 +120,8 @@ class Explanation {
     return interval_of(aggregate_, q_, target, ranges_, options);
   }
 
-  void put_row(const Candidate& c, const AnsweringDensity* target, bool is_chosen, const char* reason) {
+  void put_row(const Candidate& c, const AnsweringDensity* target, bool is_chosen,
+               const char* reason) {
     CHECK_FOR_INTERRUPTS();
     Datum values[kResults] = {};
     bool nulls[kResults] = {};

@@ -72,8 +72,9 @@ double* new_edges(int bins) {
 // The bound at `argument`, or `otherwise` where it is missing.
 double read_end(FunctionCallInfo fcinfo, const Call& call, int argument, double otherwise) {
   if (PG_ARGISNULL(argument)) return otherwise;
-  const double x = bound_to_double(call.question.type[0], get_fn_expr_argtype(fcinfo->flinfo, argument),
-                                   PG_GETARG_DATUM(argument));
+  const double x =
+      bound_to_double(call.question.type[0], get_fn_expr_argtype(fcinfo->flinfo, argument),
+                      PG_GETARG_DATUM(argument));
   if (!std::isfinite(x))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("bins of equal width need finite bounds"),
@@ -89,13 +90,13 @@ void put_equal_bins(FunctionCallInfo fcinfo, const Call& call) {
   const kde::Header* h = call.density.one_column;
   const double lower = read_end(fcinfo, call, 3, h->min);
   const double upper = read_end(fcinfo, call, 4, h->max);
-  const bool has_span =
-      h->finite_rows() > 0 || (!PG_ARGISNULL(3) && !PG_ARGISNULL(4));
+  const bool has_span = h->finite_rows() > 0 || (!PG_ARGISNULL(3) && !PG_ARGISNULL(4));
   if (has_span && lower > upper)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("the lower bound of the histogram is above the upper"),
-                    errdetail("The bounds are %s and %s.", double_to_text(call.question.type[0], lower),
-                              double_to_text(call.question.type[0], upper))));
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("the lower bound of the histogram is above the upper"),
+             errdetail("The bounds are %s and %s.", double_to_text(call.question.type[0], lower),
+                       double_to_text(call.question.type[0], upper))));
   if (!has_span)
     bins = 0;
   else if (lower == upper)
@@ -127,7 +128,8 @@ void put_bins_between(FunctionCallInfo fcinfo, const Call& call) {
   deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &values, &nulls, &n);
   double* edges = new_edges(n - 1);
   for (int i = 0; i < n; ++i) {
-    if (!nulls[i]) edges[i] = bound_to_double(call.question.type[0], ARR_ELEMTYPE(array), values[i]);
+    if (!nulls[i])
+      edges[i] = bound_to_double(call.question.type[0], ARR_ELEMTYPE(array), values[i]);
     if (nulls[i] || std::isnan(edges[i]) || (i > 0 && !(edges[i] > edges[i - 1])))
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                       errmsg("the bounds of a histogram must be ascending, neither null nor NaN"),
@@ -154,9 +156,5 @@ Datum histogram(FunctionCallInfo fcinfo, int filter, void (*put)(FunctionCallInf
 
 }  // namespace kde_pg
 
-KDE_FUNCTION(approx_histogram) {
-  return kde_pg::histogram(fcinfo, 5, kde_pg::put_equal_bins);
-}
-KDE_FUNCTION(approx_histogram_at) {
-  return kde_pg::histogram(fcinfo, 3, kde_pg::put_bins_between);
-}
+KDE_FUNCTION(approx_histogram) { return kde_pg::histogram(fcinfo, 5, kde_pg::put_equal_bins); }
+KDE_FUNCTION(approx_histogram_at) { return kde_pg::histogram(fcinfo, 3, kde_pg::put_bins_between); }

@@ -31,7 +31,7 @@ void check_measure(const Question& q) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("a density of several columns needs a measure"),
                     errdetail("Which of its columns is added up cannot be told."),
-                    errhint("Pass measure => 'column', in or beside the density's name.")));
+                    errhint("Pass measure => 'column', one of the density's or another.")));
 }
 
 kde::Interval scaled(kde::Interval interval, double by) {
@@ -104,10 +104,9 @@ kde::Interval interval_of(Aggregate aggregate, const Question& q, const Answerin
                           const kde::Range* ranges, const kde::IntervalOptions& options) {
   if (aggregate != Aggregate::count) check_measure(q);
   const kde::Interval interval =
-      density.joint == nullptr
-          ? one_column_interval(aggregate, density.view(), ranges[0], options)
-          : joint_interval(aggregate, kde::JointView(density.joint),
-                           box_of(q, density, ranges), options);
+      density.joint == nullptr ? one_column_interval(aggregate, density.view(), ranges[0], options)
+                               : joint_interval(aggregate, kde::JointView(density.joint),
+                                                box_of(q, density, ranges), options);
   if (aggregate != Aggregate::variance && aggregate != Aggregate::stddev) return interval;
   const double rows = moments_of(q, density, ranges).finite;
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();

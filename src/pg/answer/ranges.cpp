@@ -81,8 +81,9 @@ Elements read_bounds(FunctionCallInfo fcinfo, int argument, const char* name, in
   if (bounds.count != columns)
     ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
                     errmsg("%s must have an element for each column", name),
-                    errdetail("Its length is %d; the density is asked about %d columns.",
-                              bounds.count, columns),
+                    errdetail_plural("Its length is %d; the density is asked about %d column.",
+                                     "Its length is %d; the density is asked about %d columns.",
+                                     columns, bounds.count, columns),
                     errhint("NULL is the element of a column that has no such bound.")));
   return bounds;
 }
@@ -119,15 +120,14 @@ Elements read_elements(FunctionCallInfo fcinfo, int argument, const char* name) 
     Oid input;
     Oid io_param;
     getTypeInputInfo(TEXTARRAYOID, &input, &io_param);
-    array = DatumGetArrayTypeP(OidInputFunctionCall(
-        input, text_to_cstring(PG_GETARG_TEXT_PP(argument)), io_param, -1));
+    array = DatumGetArrayTypeP(
+        OidInputFunctionCall(input, text_to_cstring(PG_GETARG_TEXT_PP(argument)), io_param, -1));
   } else if (is_array_type(type)) {
     array = PG_GETARG_ARRAYTYPE_P(argument);
   } else {
-    ereport(ERROR,
-            (errcode(ERRCODE_DATATYPE_MISMATCH),
-             errmsg("%s must be an array, not of type %s", name, format_type_be(type)),
-             errhint("Of several columns bounds are arrays: ARRAY[1, 2], or '{1, 2}'.")));
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("%s must be an array, not of type %s", name, format_type_be(type)),
+                    errhint("Of several columns bounds are arrays: ARRAY[1, 2], or '{1, 2}'.")));
   }
   if (ARR_NDIM(array) > 1)
     ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),

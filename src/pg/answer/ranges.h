@@ -24,7 +24,9 @@ struct SqlRange {
   bool empty;
   Bound lower, upper;
 
-  static SqlRange all() { return {false, {true, true, InvalidOid, 0}, {true, true, InvalidOid, 0}}; }
+  static SqlRange all() {
+    return {false, {true, true, InvalidOid, 0}, {true, true, InvalidOid, 0}};
+  }
 };
 
 // Arguments `lower` and `lower + 1` as they are, of each of the question's sides; ranges has room

@@ -62,8 +62,9 @@ void reject_null(FunctionCallInfo fcinfo, int argument, const char* name) {
 void check_by_name_only(FunctionCallInfo fcinfo, int argument) {
   if (!PG_ARGISNULL(argument))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("%s() takes at most %d arguments by position",
-                           get_func_name(fcinfo->flinfo->fn_oid), argument),
+                    errmsg_plural("%s() takes at most %d argument by position",
+                                  "%s() takes at most %d arguments by position", argument,
+                                  get_func_name(fcinfo->flinfo->fn_oid), argument),
                     errhint("A density is named in one argument, 'table.column' or 'table "
                             "(column, ...)'; options are given by name, as in filter => "
                             "'...'.")));

@@ -29,7 +29,7 @@ namespace kde_pg {
 
 namespace {
 
-constexpr int kUpkeep = 9;  // columns that the view adds to the catalog's
+constexpr int kUpkeep = 10;  // columns that the view adds to the catalog's: upkeep's, and a name
 
 struct Output {
   Tuplestorestate* rows;
@@ -86,6 +86,7 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   // May quote a value.
   const bool tells = upkeep.last_error != nullptr && has_role_of_owner(entry.key.relation);
   put(tells, tells ? CStringGetTextDatum(upkeep.last_error) : 0);
+  put(true, CStringGetTextDatum(density_name(entry.key)));
   tuplestore_putvalues(out->rows, out->desc, values, nulls);
 }
 

@@ -17,6 +17,28 @@ bool precedes(const KeyColumn& a, const KeyColumn& b) {
   return a.attnum != b.attnum ? a.attnum < b.attnum : a.attnum == 0 && strcmp(a.text, b.text) < 0;
 }
 
+// As a regclass literal reads it.
+const char* table_name(Oid relation) {
+  const char* table = get_rel_name(relation);
+  if (table == nullptr) return "?";
+  const char* schema =
+      RelationIsVisible(relation) ? nullptr : get_namespace_name(get_rel_namespace(relation));
+  return quote_qualified_identifier(schema, table);
+}
+
+// ".column", " (column, expression)".
+void append_columns(const DensityKey& key, StringInfo out) {
+  const bool one = key.columns == 1 && key.column[0].attnum != 0;
+  appendStringInfoString(out, one ? "." : " (");
+  for (int i = 0; i < key.columns; ++i) {
+    const KeyColumn& column = key.column[i];
+    const char* text = column.text == nullptr ? "?" : column.text;
+    appendStringInfo(out, "%s%s", i > 0 ? ", " : "",
+                     column.attnum != 0 ? quote_identifier(text) : text);
+  }
+  if (!one) appendStringInfoChar(out, ')');
+}
+
 }  // namespace
 
 bool same_column(const KeyColumn& a, const KeyColumn& b) {
@@ -75,16 +97,16 @@ char* display_name(const DensityKey& key) {
   StringInfoData out;
   initStringInfo(&out);
   appendStringInfoString(&out, table != nullptr ? quote_identifier(table) : "?");
-  const bool one = key.columns == 1 && key.column[0].attnum != 0;
-  appendStringInfoString(&out, one ? "." : " (");
-  for (int i = 0; i < key.columns; ++i) {
-    const KeyColumn& column = key.column[i];
-    const char* text = column.text == nullptr ? "?" : column.text;
-    appendStringInfo(&out, "%s%s", i > 0 ? ", " : "",
-                     column.attnum != 0 ? quote_identifier(text) : text);
-  }
-  if (!one) appendStringInfoChar(&out, ')');
+  append_columns(key, &out);
   if (key.has_filter()) appendStringInfo(&out, " where %s", key.filter);
+  return out.data;
+}
+
+char* density_name(const DensityKey& key) {
+  StringInfoData out;
+  initStringInfo(&out);
+  appendStringInfoString(&out, table_name(key.relation));
+  append_columns(key, &out);
   return out.data;
 }
 
@@ -103,12 +125,7 @@ char* describe_columns(const DensityKey& key) {
 }
 
 char* fit_call(const DensityKey& key) {
-  // As a regclass literal reads it.
-  const char* table = get_rel_name(key.relation);
-  const char* schema = RelationIsVisible(key.relation)
-                           ? nullptr
-                           : get_namespace_name(get_rel_namespace(key.relation));
-  const char* name = table == nullptr ? "?" : quote_qualified_identifier(schema, table);
+  const char* name = table_name(key.relation);
   const bool one = key.columns == 1 && key.column[0].attnum != 0;
   StringInfoData out;
   initStringInfo(&out);

@@ -63,6 +63,10 @@ char* key_identity(const DensityKey& key);
 // messages.
 char* display_name(const DensityKey& key);
 
+// The density's name as functions take it, without its filter: as display_name(), the table with
+// its schema where the search path needs it. palloc'ed.
+char* density_name(const DensityKey& key);
+
 // "column \"x\"", "expression \"x + 1\"", of a key for messages; palloc'ed.
 char* describe_column(const DensityKey& key, int column);
 // The same of all its columns: "column \"x\"", "columns \"x\", \"y\"".

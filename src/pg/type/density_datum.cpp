@@ -85,8 +85,9 @@ AnyDensity any_density_from_datum(Datum datum) {
 void raise_several_columns() {
   ereport(ERROR,
           (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the density is of several columns"),
-           errhint("Ask by table and columns, as in approx_count('table', "
-                   "ARRAY['a', 'b'], lower => ARRAY[1, 2], upper => ARRAY[3, 4]).")));
+           errdetail("What is asked for is of one column."),
+           errhint("Of several there are approx_count, approx_sum, approx_avg, approx_variance and "
+                   "approx_stddev.")));
   pg_unreachable();
 }
 

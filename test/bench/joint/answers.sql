@@ -52,15 +52,18 @@ SELECT format('DO $do$ BEGIN PERFORM kde_fit(%L, %L::text[], method => %L, sampl
   relation, columns, method, :points) FROM bench.fitted
 \gexec
 
+CREATE FUNCTION bench.name_of(relation text, columns text[]) RETURNS text LANGUAGE sql
+  RETURN format('%s (%s)', relation, array_to_string(columns, ', '));
+
 -- The density of 5 columns is also asked about 2.
 INSERT INTO bench.query (section, what, query)
   SELECT 'answers', format('%s, %s columns, %s bounded: %s', f.method, cardinality(f.columns), sides, answer),
     format('SELECT sum(%s) FROM bench.box AS b WHERE sides = %s',
       CASE answer
-        WHEN 'approx_count' THEN format('approx_count(%L, %L::text[], lower => b.lower, upper => b.upper)',
-          f.relation, f.columns[1:sides])
-        ELSE format('approx_avg(%L, %L, %L::text[], lower => b.lower, upper => b.upper)',
-          f.relation, f.columns[cardinality(f.columns)], f.columns[1:sides])
+        WHEN 'approx_count' THEN format('approx_count(%L, b.lower, b.upper)',
+          bench.name_of(f.relation, f.columns[1:sides]))
+        ELSE format('approx_avg(%L, b.lower, b.upper, measure => %L)',
+          bench.name_of(f.relation, f.columns[1:sides]), f.columns[cardinality(f.columns)])
       END, sides)
   FROM bench.fitted AS f CROSS JOIN unnest(ARRAY['approx_count', 'approx_avg']) AS answer
   CROSS JOIN unnest(ARRAY[2, 5]) AS sides

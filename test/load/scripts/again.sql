@@ -2,7 +2,7 @@
 -- of the densities is that of the first fits: two transactions that fit several must agree on one.
 BEGIN;
 SELECT state FROM load.state WHERE name = 'alternating' FOR UPDATE;
-SELECT kde_drop('alternating', 'v'), kde_drop('alternating', 'd'), kde_drop('alternating', ARRAY['v', 'w']);
+SELECT kde_drop('alternating.v'), kde_drop('alternating.d'), kde_drop('alternating (v, w)');
 SELECT load.fit_alternating();
 COMMIT;
 BEGIN;

@@ -17,5 +17,5 @@ BEGIN;
 TRUNCATE reloaded;
 SELECT load.fill_reloaded();
 COMMIT;
-SELECT kde_drop('renaming', 'v');
+SELECT kde_drop('renaming.v');
 SELECT kde_fit('renaming', 'v', seed => 7);

@@ -6,5 +6,5 @@ SELECT load.must('count of the dropped, by text', coalesce(answered, answer), an
 FROM load.expected, load.answer_if_there($$SELECT approx_count('doomed.v', -50, 50)$$) AS answered
 WHERE name = 'doomed';
 SELECT load.must('count of the dropped, by column', coalesce(answered, answer), answer)
-FROM load.expected, load.answer_if_there($$SELECT approx_count('doomed'::regclass, 'v', -50, 50)$$) AS answered
+FROM load.expected, load.answer_if_there($$SELECT approx_count('doomed.v', -50, 50)$$) AS answered
 WHERE name = 'doomed';

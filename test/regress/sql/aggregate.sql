@@ -276,7 +276,7 @@ INSERT INTO kept SELECT 'none', kde_agg(NULL::date);
 CREATE TABLE again (name text, d kde);
 COPY kept TO PROGRAM 'cat > kde_aggregate_test' (FORMAT binary);
 COPY again FROM PROGRAM 'cat kde_aggregate_test; rm kde_aggregate_test' (FORMAT binary);
-SELECT count(*), bool_and(d::text::kde::text = d::text) AS text, bool_and(kde_send(d::text::kde) = kde_send(d)) AS binary FROM kept;
+SELECT count(*), bool_and(d::text::kde::text = d::text) AS text, bool_and(kde_aqp.kde_send(d::text::kde) = kde_aqp.kde_send(d)) AS binary FROM kept;
 SELECT count(DISTINCT k.ctid) FROM kept AS k JOIN again AS a ON a.name = k.name AND a.d::text = k.d::text;
 SELECT name, approx_count(d, 1, 3) FROM again WHERE name = 'special';
 
@@ -323,10 +323,10 @@ SELECT count(*) AS none FROM (SELECT kde_agg(NULL::integer) AS d) AS a, kde_poin
 SELECT count(*) AS null FROM kde_points(NULL);
 
 -- Bins.
-SELECT bin, lower_bound, upper_bound, count, fraction, lower_text FROM dice, kde_histogram(d, 5);
-SELECT sum(count), count(*) FROM dice, kde_histogram(d);
-SELECT count(*) AS differ FROM dice, LATERAL (SELECT * FROM kde_histogram(d, 7) EXCEPT SELECT * FROM approx_histogram(d, 7)) AS t;
-SELECT count(*) AS null FROM kde_histogram(NULL);
+SELECT bin, lower_bound, upper_bound, count, fraction, lower_text FROM dice, approx_histogram(d, 5);
+SELECT sum(count), count(*) FROM dice, approx_histogram(d);
+SELECT count(*) AS differ FROM dice, LATERAL (SELECT * FROM approx_histogram(d, 7) EXCEPT SELECT * FROM approx_histogram(d, 7)) AS t;
+SELECT count(*) AS null FROM approx_histogram(NULL);
 
 -- JSON.
 SELECT j - '{points,quantiles,bandwidth,stddev}'::text[] AS totals, jsonb_typeof(j -> 'bandwidth') AS bandwidth,

@@ -62,7 +62,7 @@ SELECT damaged(i) FROM t;
 SELECT q, try('SELECT count(*) FROM parts, ' || q || ' WHERE name = ''double''') AS result FROM unnest(ARRAY[
   'kde_points(d, 1)', 'kde_points(d, 2)', 'kde_points(d, 10000)', 'kde_points(d, 10001)', 'kde_points(d, NULL)', 'kde_points(d, -5)',
   'kde_points(d, 5, 3, 2)', 'kde_points(d, 5, 3, 3)', 'kde_points(d, 5, 1000)', 'kde_points(d, 5, ''NaN'')', 'kde_points(d, 5, NULL, ''infinity'')',
-  'kde_points(d, 5, -1e308, 1e308)', 'kde_histogram(d, 0)', 'kde_histogram(d, 10001)', 'kde_histogram(d, NULL)', 'kde_histogram(d, 10000)']) AS q;
+  'kde_points(d, 5, -1e308, 1e308)', 'approx_histogram(d, 0)', 'approx_histogram(d, 10001)', 'approx_histogram(d, NULL)', 'approx_histogram(d, 10000)']) AS q;
 
 SET client_min_messages = warning;
 DROP SCHEMA aggregate_errors CASCADE;

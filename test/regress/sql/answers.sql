@@ -108,30 +108,30 @@ CROSS JOIN LATERAL (SELECT x.* FROM (
   UNION ALL SELECT 'steep', count(steep), sum(steep), avg(steep), variance(steep), stddev(steep), min(steep), max(steep) FROM smooth
   ) AS x WHERE x.n = c.name) AS e;
 SELECT name,
-  approx_count('smooth', name, NULL, NULL) = count AS count,
-  equal(approx_sum('smooth', name, NULL, NULL), sum, 1e-12) AS sum,
-  equal(approx_avg('smooth', name, NULL, NULL), avg, 1e-12) AS avg,
-  equal(approx_variance('smooth', name, NULL, NULL), variance, 1e-12 + 4 * 2 ^ -104 * avg ^ 2 / variance) AS variance,
-  equal(approx_stddev('smooth', name, NULL, NULL), stddev, 1e-12 + 4 * 2 ^ -104 * avg ^ 2 / variance) AS stddev,
-  approx_quantile('smooth', name, 0) >= min AS min,
-  approx_quantile('smooth', name, 1) <= max AS max,
-  approx_count('smooth', name, min, max) = count AS bounded,
-  equal(approx_sum('smooth', name, min, max), sum, 1e-12) AS bounded_sum,
-  approx_count('smooth', name, max::float8 + abs(max), NULL) = 0 AS above,
-  approx_count('smooth', name, NULL, min::float8 - abs(min) - 1) = 0 AS below
+  approx_count('smooth.' || name) = count AS count,
+  equal(approx_sum('smooth.' || name), sum, 1e-12) AS sum,
+  equal(approx_avg('smooth.' || name), avg, 1e-12) AS avg,
+  equal(approx_variance('smooth.' || name), variance, 1e-12 + 4 * 2 ^ -104 * avg ^ 2 / variance) AS variance,
+  equal(approx_stddev('smooth.' || name), stddev, 1e-12 + 4 * 2 ^ -104 * avg ^ 2 / variance) AS stddev,
+  approx_quantile('smooth.' || name, 0) >= min AS min,
+  approx_quantile('smooth.' || name, 1) <= max AS max,
+  approx_count('smooth.' || name, min, max) = count AS bounded,
+  equal(approx_sum('smooth.' || name, min, max), sum, 1e-12) AS bounded_sum,
+  approx_count('smooth.' || name, max::float8 + abs(max)) = 0 AS above,
+  approx_count('smooth.' || name, NULL, min::float8 - abs(min) - 1) = 0 AS below
 FROM exact ORDER BY name COLLATE "C";
 
 -- The promises, over 60 cut points of each column and every pair of them.
 CREATE TABLE cuts AS
 SELECT name, k, min + (max - min) * u(k * 37) AS x, count, min, max FROM exact, generate_series(1, 60) AS k
 UNION ALL
-SELECT name, 60 + k, approx_quantile('smooth', name, u(k)), count, min, max FROM exact, generate_series(1, 10) AS k;
+SELECT name, 60 + k, approx_quantile('smooth.' || name, u(k)), count, min, max FROM exact, generate_series(1, 10) AS k;
 CREATE TABLE ranges AS
 SELECT a.name, a.x AS low, b.x AS high, a.count AS rows, a.min, a.max,
-  approx_count('smooth', a.name, a.x, b.x) AS n,
-  approx_sum('smooth', a.name, a.x, b.x) AS s,
-  approx_avg('smooth', a.name, a.x, b.x) AS m,
-  approx_variance('smooth', a.name, a.x, b.x) AS v
+  approx_count('smooth.' || a.name, a.x, b.x) AS n,
+  approx_sum('smooth.' || a.name, a.x, b.x) AS s,
+  approx_avg('smooth.' || a.name, a.x, b.x) AS m,
+  approx_variance('smooth.' || a.name, a.x, b.x) AS v
 FROM cuts AS a JOIN cuts AS b ON a.name = b.name;
 SELECT count(*),
   count(*) FILTER (WHERE n < 0 OR n > rows OR n = 'NaN') AS count_outside,
@@ -150,20 +150,20 @@ SELECT count(*) FILTER (WHERE n < before - 1e-9) AS falls_with_upper FROM (
 SELECT count(*) FILTER (WHERE n > before + 1e-9) AS rises_with_lower FROM (
   SELECT n, lag(n) OVER (PARTITION BY name, high ORDER BY low) AS before FROM ranges) AS r;
 -- The parts make the whole.
-SELECT name, bool_and(abs(approx_count('smooth', name, numrange(NULL, x::numeric, '()'), NULL)
-  + approx_count('smooth', name, numrange(x::numeric, NULL, '[]'), NULL) - count) <= 1e-9 * count) AS adds_up
+SELECT name, bool_and(abs(approx_count('smooth.' || name, numrange(NULL, x::numeric, '()'))
+  + approx_count('smooth.' || name, numrange(x::numeric, NULL, '[]')) - count) <= 1e-9 * count) AS adds_up
 FROM cuts GROUP BY name ORDER BY name COLLATE "C";
 -- Quantile and distribution are inverses: exactly on a continuum; on a lattice the quantile is the
 -- first point at which the distribution reaches the fraction. Tolerated: 1e-9 for the rounding of
 -- both, and what lies between x and the next double.
 SELECT name, bool_and(x BETWEEN min AND max) AS inside,
-  bool_and(kde_cdf('smooth', name, x) >= q - e) AS reached,
-  bool_and(step IS NOT NULL OR kde_cdf('smooth', name, x) <= q + e) AS not_passed,
-  bool_and(step IS NULL OR x <= min OR kde_cdf('smooth', name, x - step) < q + e) AS first
+  bool_and(kde_cdf('smooth.' || name, x) >= q - e) AS reached,
+  bool_and(step IS NOT NULL OR kde_cdf('smooth.' || name, x) <= q + e) AS not_passed,
+  bool_and(step IS NULL OR x <= min OR kde_cdf('smooth.' || name, x - step) < q + e) AS first
 FROM (
-  SELECT *, 1e-9 + kde_pdf('smooth', name, x) * abs(x) * 2.3e-16 AS e
+  SELECT *, 1e-9 + kde_pdf('smooth.' || name, x) * abs(x) * 2.3e-16 AS e
   FROM (
-    SELECT e.name, e.min, e.max, q, approx_quantile('smooth', e.name, q) AS x,
+    SELECT e.name, e.min, e.max, q, approx_quantile('smooth.' || e.name, q) AS x,
       (SELECT lattice_step FROM kde_info(kde_density('smooth', e.name))) AS step
     FROM exact AS e, unnest('{0.001,0.01,0.1,0.25,0.5,0.75,0.9,0.99,0.999}'::float8[]) AS q) AS x
   ) AS v

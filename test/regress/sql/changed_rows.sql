@@ -13,14 +13,14 @@ SELECT rows FROM kde_fit('t', 'v');
 SELECT rows FROM kde_fit('t', ARRAY['v', 'k']);
 CREATE VIEW intervals AS
 SELECT 'count' AS answer, (approx_count_ci('t.v', 10, 19)).*
-UNION ALL SELECT 'by column', (approx_count_ci('t', 'v', 10, 19)).*
-UNION ALL SELECT 'by several', (approx_count_ci('t', ARRAY['v'], ARRAY[10], ARRAY[19])).*
+UNION ALL SELECT 'by column', (approx_count_ci('t.v', 10, 19)).*
+UNION ALL SELECT 'by several', (approx_count_ci('t (v)', 10, 19)).*
 UNION ALL SELECT 'sum', (approx_sum_ci('t.v', 10, 19)).*
 UNION ALL SELECT 'mean', (approx_avg_ci('t.v', 10, 19)).*
 UNION ALL SELECT 'median', (approx_quantile_ci('t.v', 0.5)).*
 UNION ALL SELECT 'all', (approx_count_ci('t.v')).*;
 SELECT * FROM intervals;
-CREATE TABLE before AS SELECT c.* FROM approx_count_ci('t', ARRAY['v', 'k'], ARRAY[10, 2], ARRAY[19, 4]) AS c;
+CREATE TABLE before AS SELECT c.* FROM approx_count_ci('t (v, k)', ARRAY[10, 2], ARRAY[19, 4]) AS c;
 -- What this session does counts at once, though it has just asked: inserted, deleted, updated.
 INSERT INTO t SELECT 15, 3 FROM generate_series(1, 30);
 SELECT * FROM intervals;
@@ -28,9 +28,9 @@ DELETE FROM t WHERE v = 12 AND k = 2 AND ctid IN (SELECT ctid FROM t WHERE v = 1
 UPDATE t SET v = 50 WHERE v = 15 AND ctid IN (SELECT ctid FROM t WHERE v = 15 LIMIT 5);
 SELECT * FROM approx_count_ci('t.v', 10, 19);
 SELECT c.estimate = b.estimate AS same, round(b.lower_bound - c.lower_bound) AS lower, round(c.upper_bound - b.upper_bound) AS upper
-FROM before AS b, approx_count_ci('t', ARRAY['v', 'k'], ARRAY[10, 2], ARRAY[19, 4]) AS c;
+FROM before AS b, approx_count_ci('t (v, k)', ARRAY[10, 2], ARRAY[19, 4]) AS c;
 SELECT round(lower_bound) AS lower, round(upper_bound) AS upper
-FROM kde_explain('t', ARRAY['v'], ARRAY[10], ARRAY[19]) WHERE chosen;
+FROM kde_explain('t (v)', 10, 19) WHERE chosen;
 -- The exact answers are inside.
 SELECT count(*) BETWEEN lower_bound AND upper_bound AS inside FROM t, approx_count_ci('t.v', 10, 19)
 WHERE v BETWEEN 10 AND 19 GROUP BY lower_bound, upper_bound;
@@ -108,14 +108,14 @@ SELECT approx_sum('days.day', '2026-01-21', NULL);
 SELECT approx_avg_as('days.day', NULL::date, '2026-01-18', '2026-01-24');
 SELECT approx_variance('days.day', '2026-01-18', NULL);
 SELECT count(*) FROM approx_histogram('days.day', 5, lower => '2026-01-18', upper => '2026-01-24');
-SELECT approx_count('days', ARRAY['day', 'k'], ARRAY['2026-01-21', '1'], ARRAY[NULL, '1']);
+SELECT approx_count('days (day, k)', ARRAY['2026-01-21', '1'], ARRAY[NULL, '1']);
 -- Before the first as well; a longer range of which they are no tenth, one within, and bounds that hold no place.
 SELECT approx_count('days.day', '2025-12-30', '2025-12-31');
 SELECT approx_count('days.day', '2026-01-02', '2026-01-21') > 17000 AS most, approx_count('days.day', '2026-01-15', '2026-01-20') AS within,
   approx_count('days.day', '2026-01-22', '2026-01-21') AS empty, approx_count('days.day', 'infinity', 'infinity') AS at_infinity,
   (SELECT count(*) FROM approx_histogram('days.day', 5)) AS bins;
 -- The density's own settings decide.
-SELECT kde_set_refresh('days', 'day', threshold => 2000);
+SELECT kde_set_refresh('days.day', threshold => 2000);
 SELECT rows FROM kde_fit('days', 'day');
 INSERT INTO days SELECT '2026-01-22', 1 FROM generate_series(1, 1500);
 SELECT approx_count('days.day', '2026-01-22', '2026-01-22') AS not_too_many;

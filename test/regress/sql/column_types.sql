@@ -75,7 +75,7 @@ SELECT approx_count('t.iv', '1 day', '3 days 2 seconds') AS untyped,
 -- A time is seconds since midnight; 24:00 is one.
 SELECT approx_count('t.clock', '09:00:00.000001', '10:00:00.000001') AS untyped,
   approx_count('t.clock', time '09:00:00.000002', time '11:00:00.000001') AS microseconds,
-  approx_count('t', 'clock', '09:00', NULL) AS column, approx_count(kde_density('t.clock'), NULL, '24:00') AS value,
+  approx_count('t.clock', '09:00') AS column, approx_count(kde_density('t.clock'), NULL, '24:00') AS value,
   approx_avg('t.clock', '09:00', '09:30') AS seconds, approx_avg_as('t.clock', NULL::time, NULL, '10:00:00.000001') AS avg,
   approx_quantile_as('t.clock', 0.5, NULL::time) AS median, approx_sum('t.clock') AS sum;
 SELECT approx_avg('t.clock', '09:00', NULL, max_relative_error => 0, otherwise => 'exact') = extract(epoch FROM avg(clock - time '00:00')) AS exact
@@ -85,7 +85,7 @@ SELECT x_text FROM kde_points(kde_density('t.clock'), 2);
 SELECT d::text::kde = d AS text, (kde_info(d)).value_type, (kde_info(d)).lower, (kde_info(d)).upper FROM (SELECT kde_agg(clock) AS d FROM t) AS s;
 SELECT approx_quantile_as(kde_agg(x), 1, NULL::time) AS midnight FROM unnest('{00:00,24:00}'::time[]) AS x;
 SELECT rows FROM kde_fit('t', ARRAY['clock', 'int4'], sample_rows => 1000);
-SELECT approx_count('t', ARRAY['clock', 'int4'], lower => ARRAY['09:30', '2'], upper => ARRAY['12:30', NULL]) AS box,
+SELECT approx_count('t (clock, int4)', lower => ARRAY['09:30', '2'], upper => ARRAY['12:30', NULL]) AS box,
   (SELECT count(*) FROM t WHERE clock BETWEEN '09:30' AND '12:30' AND int4 >= 2) AS exact;
 -- A shop's day, by quarters of an hour: the lattice is found in the values.
 CREATE TABLE visits AS SELECT time '00:00' + floor((9 + 10 * sqrt(i / 5000.0)) * 4) * interval '15 minutes' AS at FROM generate_series(0, 4999) AS i;
@@ -190,11 +190,11 @@ SELECT rows, cells FROM kde_fit('days', 'decades', seed => 1, sample_rows => 150
 -- To the last of the 32 bits that a day's rows are stored in.
 SELECT count(*) AS days, bool_and(abs(approx_count('days.d', d, d) - n) <= 3000 * 2 ^ -32) AS exact
 FROM (SELECT d, count(*) AS n FROM days GROUP BY d) AS v;
-SELECT name, approx_count('days', name, d, d + 30) = approx_count('days', name, daterange(d, d + 31), NULL) AS half_open,
-  approx_count('days', name, d, d + 30)
-    = approx_count('days', name, d - 1 + time '00:00:01', d + 30 + time '23:59:59') AS times_between,
-  approx_count('days', name, d + time '00:00:01', d + time '23:59:59') AS within_a_day,
-  extract(epoch FROM approx_quantile_as('days', name, 0.37, NULL::date)) = approx_quantile('days', name, 0.37) AS quantile_is_a_day
+SELECT name, approx_count('days.' || name, d, d + 30) = approx_count('days.' || name, daterange(d, d + 31)) AS half_open,
+  approx_count('days.' || name, d, d + 30)
+    = approx_count('days.' || name, d - 1 + time '00:00:01', d + 30 + time '23:59:59') AS times_between,
+  approx_count('days.' || name, d + time '00:00:01', d + time '23:59:59') AS within_a_day,
+  extract(epoch FROM approx_quantile_as('days.' || name, 0.37, NULL::date)) = approx_quantile('days.' || name, 0.37) AS quantile_is_a_day
 FROM (VALUES ('d'::name, date '2021-01-01'), ('decades', '2015-01-01')) AS v(name, d);
 
 SET client_min_messages = warning;

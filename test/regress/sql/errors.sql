@@ -65,13 +65,13 @@ SELECT argument, try(format('SELECT kde_fit(%s)', argument)) FROM unnest(ARRAY[
   'NULL, ''x''', '''good'', NULL', '''good'', ''x'', NULL']) AS argument;
 
 -- --------------------------------------------------------------------- kde_drop, kde_density
-SELECT try($$SELECT kde_drop('good', 'y')$$);
-SELECT try($$SELECT kde_drop('good', 'label')$$);
-SELECT try($$SELECT kde_drop('good', 'label', if_exists => true)$$);
-SELECT try($$SELECT kde_drop('good', 'y', if_exists => true)$$);
-SELECT try($$SELECT kde_drop(NULL, 'x')$$);
-SELECT try($$SELECT kde_drop('good', NULL)$$);
-SELECT try($$SELECT kde_drop(0, 'x')$$);
+SELECT try($$SELECT kde_drop('good.y')$$);
+SELECT try($$SELECT kde_drop('good.label')$$);
+SELECT try($$SELECT kde_drop('good.label', if_exists => true)$$);
+SELECT try($$SELECT kde_drop('good.y', if_exists => true)$$);
+SELECT try($$SELECT kde_drop(NULL)$$);
+SELECT try($$SELECT kde_drop('good.x', if_exists => NULL)$$);
+SELECT try($$SELECT kde_drop('good', 'x')$$);
 SELECT try($$SELECT kde_density('good.label')$$);
 SELECT try($$SELECT kde_density('good', 'label')$$);
 
@@ -84,18 +84,18 @@ SELECT name, try(format('SELECT approx_count(%L)', name)) FROM unnest(ARRAY[
 SELECT try('SELECT approx_count(' || quote_literal(current_database() || '.errors.good.x') || ')');
 SELECT left(try($$SELECT approx_count('nosuchdatabase.errors.good.x')$$), 5) AS state;
 SELECT try($$SELECT approx_count(NULL::text)$$);
-SELECT try($$SELECT approx_count(NULL::regclass, 'x', 1, 2)$$);
+SELECT try($$SELECT approx_count(NULL::kde, 1, 2)$$);
 SELECT try($$SELECT approx_count('good', NULL, 1, 2)$$);
-SELECT try($$SELECT approx_count(0, 'x', 1, 2)$$);
-SELECT try($$SELECT approx_count('good', 'y', 1, 2)$$);
-SELECT try($$SELECT approx_count('good', 'label', 1, 2)$$);
+SELECT try($$SELECT approx_count('good', '1', '2', 'x')$$);
+SELECT try($$SELECT approx_count('good.y', 1, 2)$$);
+SELECT try($$SELECT approx_count('good.label', 1, 2)$$);
 
 -- Quoted, mixed-case and dotted names work, in the search path or out of it.
 CREATE SCHEMA "Other.Schema";
 CREATE TABLE "Other.Schema"."My.Table ""1""" AS SELECT i % 4 AS "A.b", i % 4 AS "It's" FROM generate_series(1, 100) AS i;
 SELECT rows FROM kde_fit('"Other.Schema"."My.Table ""1"""', 'A.b');
 SELECT approx_count('"Other.Schema"."My.Table ""1"""."A.b"', 1, 2) AS text,
-  approx_count('"Other.Schema"."My.Table ""1"""', 'A.b', 1, 2) AS columns;
+  approx_count(kde_density('"Other.Schema"."My.Table ""1"""', 'A.b'), 1, 2) AS columns;
 SELECT try($$SELECT approx_count('"My.Table ""1"""."A.b"')$$);
 SELECT try($$SELECT approx_count('"Other.Schema"."My.Table ""1"""."It''s"')$$);
 SELECT relation, column_names FROM kde_densities WHERE relation::text LIKE '%My%';
@@ -117,7 +117,7 @@ SELECT try($$SELECT approx_count('times.t', 'yesterday morning', NULL)$$);
 SELECT try($$SELECT approx_count('times.t', interval '1 hour', NULL)$$);
 SELECT try($$SELECT approx_count('times.i', timestamp '2026-01-01', NULL)$$);
 SELECT try($$SELECT approx_count('times.i', 'an hour', NULL)$$);
-SELECT try($$SELECT approx_sum('good', 'x', date '2026-01-01', NULL)$$);
+SELECT try($$SELECT approx_sum('good.x', date '2026-01-01')$$);
 SELECT try($$SELECT kde_pdf('good.x', date '2026-01-01')$$);
 SELECT try($$SELECT kde_cdf(kde_density('good.x'), 'b')$$);
 SELECT try($$SELECT approx_avg_as('good.x', NULL::date)$$);
@@ -141,7 +141,7 @@ SHOW kde_aqp.simd;
 -- --------------------------------------------------------------------- read-only transactions
 BEGIN READ ONLY;
 SELECT try($$SELECT kde_fit('good', 'x')$$);
-SELECT try($$SELECT kde_drop('good', 'x')$$);
+SELECT try($$SELECT kde_drop('good.x')$$);
 SELECT approx_count('good.x', 1, 2);
 ROLLBACK;
 

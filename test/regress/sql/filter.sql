@@ -72,22 +72,22 @@ FROM unnest(ARRAY['quantity <> 0 AND 10 / quantity > 2', '0 = quantity OR 2 < 10
 SELECT try($$SELECT kde_fit('sales', ARRAY['amount', 'length(region)'], sample_rows => 1000, filter => '10 / quantity > 2 AND quantity <> 0')$$);
 BEGIN;
 CREATE TEMP TABLE guarded ON COMMIT DROP AS SELECT * FROM kde_aqp.fitted WHERE relation = 'sales'::regclass AND filter ~ '10 /';
-SELECT count(kde_drop('sales', column_names, filter)) FROM guarded;
+SELECT count(kde_drop(format('sales (%s)', array_to_string(column_names, ', ')), filter => filter)) FROM guarded;
 INSERT INTO kde_aqp.density SELECT * FROM guarded;
-SELECT count(kde_drop('sales', g.column_names, g.filter)) FROM guarded AS g JOIN kde_aqp.fitted AS f USING (relation, column_names, filter);
+SELECT count(kde_drop(format('sales (%s)', array_to_string(column_names, ', ')), filter => g.filter)) FROM guarded AS g JOIN kde_aqp.fitted AS f USING (relation, column_names, filter);
 COMMIT;
 -- Those that cannot fail are in any order, with constants that are computed among them.
 SELECT DISTINCT filter FROM unnest(ARRAY['region IN (''EU'', ''US'') AND amount > 1.5::float8 AND sold IS DISTINCT FROM ''2026-01-02 00:00+00'' AND quantity <> 2 + 1',
   'quantity <> 2 + 1 AND sold IS DISTINCT FROM ''2026-01-02 00:00+00'' AND amount > 1.5::float8 AND region IN (''EU'', ''US'') AND amount > 1.5::float8']) AS f,
   kde_fit('sales', ARRAY['amount', 'length(region)'], sample_rows => 1000, filter => f);
-SELECT count(kde_drop('sales', column_names, filter)) FROM stored WHERE filter ~ 'sold IS DISTINCT';
+SELECT count(kde_drop(format('sales (%s)', array_to_string(column_names, ', ')), filter => filter)) FROM stored WHERE filter ~ 'sold IS DISTINCT';
 -- What another word, side or operator makes of it is another filter; the hint has those that exist.
 SELECT f AS filter, try(format('SELECT kde_density(''sales'', ARRAY[''quantity''], %L)', f)) AS answer
 FROM unnest(ARRAY['amount < quantity', 'amount >= quantity', 'amount > quantity OR amount > quantity AND amount > 1']) AS f;
-SELECT try($$SELECT approx_count('sales', ARRAY['quantity'], lower => ARRAY[1], upper => ARRAY[2], filter => 'region = ''US''')$$);
+SELECT try($$SELECT approx_count('sales (quantity)', lower => ARRAY[1], upper => ARRAY[2], filter => 'region = ''US''')$$);
 SELECT try($$SELECT approx_count('sales.quantity')$$);
-SELECT try($$SELECT approx_count('sales', ARRAY['quantity', 'sold'], lower => ARRAY['1', NULL], upper => ARRAY['2', NULL])$$);
-SELECT try($$SELECT kde_drop('sales', 'amount', filter => 'amount = 3')$$);
+SELECT try($$SELECT approx_count('sales (quantity, sold)', lower => ARRAY['1', NULL], upper => ARRAY['2', NULL])$$);
+SELECT try($$SELECT kde_drop('sales.amount', filter => 'amount = 3')$$);
 SELECT try($$SELECT approx_count('sales.sold')$$);
 -- An operator without a commutator, and one whose commutator was only announced, stay where they are.
 CREATE FUNCTION near(integer, integer) RETURNS boolean LANGUAGE sql IMMUTABLE RETURN abs($1 - $2) < 5;
@@ -95,7 +95,7 @@ CREATE OPERATOR ~~~ (FUNCTION = near, LEFTARG = integer, RIGHTARG = integer);
 CREATE OPERATOR ~~> (FUNCTION = near, LEFTARG = integer, RIGHTARG = integer, COMMUTATOR = <~~);
 SELECT column_names, filter, rows FROM unnest(ARRAY['50 ~~~ amount', '50 ~~> amount']) AS f,
   kde_fit('sales', ARRAY['amount', 'quantity'], filter => f, sample_rows => 1000);
-SELECT count(kde_drop('sales', column_names, filter)) FROM stored WHERE filter ~ '~~|quantity' AND column_names <> '{"(100 / quantity)"}';
+SELECT count(kde_drop(format('sales (%s)', array_to_string(column_names, ', ')), filter => filter)) FROM stored WHERE filter ~ '~~|quantity' AND column_names <> '{"(100 / quantity)"}';
 DROP OPERATOR ~~~ (integer, integer);
 DROP OPERATOR ~~> (integer, integer);
 DROP OPERATOR <~~ (integer, integer);
@@ -110,10 +110,10 @@ SET datestyle = 'ISO, MDY';
 SET intervalstyle = 'postgres';
 SELECT (kde_info(kde_density('sales', ARRAY['amount'], 'sold >= ''2026-01-20'' AND sold < ''2026-01-20''::timestamptz + ''10 days''::interval'))).rows;
 SELECT filter FROM stored WHERE filter LIKE '%sold%';
-SELECT kde_drop('sales', 'amount', filter => 'sold >= ''2026-01-20'' AND sold < ''2026-01-20''::timestamptz + ''10 days''::interval');
-SELECT kde_drop('sales', 'amount', filter => 'region = ''EU''');
-SELECT try($$SELECT kde_drop('sales', 'amount', filter => 'region = ''EU''')$$);
-SELECT kde_drop('sales', 'amount', if_exists => true, filter => 'region = ''EU''');
+SELECT kde_drop('sales.amount', filter => 'sold >= ''2026-01-20'' AND sold < ''2026-01-20''::timestamptz + ''10 days''::interval');
+SELECT kde_drop('sales.amount', filter => 'region = ''EU''');
+SELECT try($$SELECT kde_drop('sales.amount', filter => 'region = ''EU''')$$);
+SELECT kde_drop('sales.amount', if_exists => true, filter => 'region = ''EU''');
 SELECT approx_count('sales.amount') AS unfiltered_stays;
 
 -- ------------------------------------------------------------------------------------- what is refused
@@ -138,7 +138,7 @@ SELECT kde_fit('sales', ARRAY['amount', '2 * amuont']);
 SELECT kde_fit('sales', 'amount', filter => 'amount ~ 2');
 
 -- ------------------------------------------------------------------------------------------ lifecycle
-SELECT kde_drop('sales', ARRAY['stable(amount)']), kde_drop('sales', ARRAY['amount'], 'stable(amount) > 97'), kde_drop('sales', ARRAY['amount'], 'true');
+SELECT kde_drop('sales (stable(amount))'), kde_drop('sales (amount)', filter => 'stable(amount) > 97'), kde_drop('sales (amount)', filter => 'true');
 SELECT rows FROM kde_fit('sales', 'quantity', filter => 'amount > 50 AND region = ''EU''');
 ALTER TABLE sales RENAME COLUMN amount TO price;
 ALTER TABLE sales RENAME COLUMN region TO "Re ""gion";
@@ -164,7 +164,7 @@ ALTER TABLE orders RENAME TO sales;
 -- A function that is gone: no rename can be followed, and the density is dropped, as it can be by its text.
 SELECT count(*) FROM kde_fit('sales', ARRAY['regress_kde_evil.twice(quantity)']);
 DROP FUNCTION regress_kde_evil.twice(integer);
-SELECT kde_drop('sales', ARRAY['regress_kde_evil.twice(quantity)']);
+SELECT kde_drop('sales (regress_kde_evil.twice(quantity))');
 ALTER TABLE sales RENAME COLUMN amount TO total;
 ALTER TABLE sales RENAME COLUMN total TO amount;
 SELECT count(*) FROM stored WHERE column_names::text LIKE '%twice%';
@@ -178,11 +178,11 @@ SELECT column_names, filter FROM stored;
 ROLLBACK;
 -- Rows that come by SQL get this table's numbers, names and texts; what means nothing here is left out.
 CREATE TABLE saved AS SELECT d.* FROM kde_aqp.fitted AS d WHERE d.relation = 'sales'::regclass AND (filter <> '' OR 0 = ANY (attribute_numbers));
-SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) AS dropped FROM kde_aqp.fitted WHERE relation = 'sales'::regclass;
+SELECT count(kde_drop(name, filter => filter)) AS dropped FROM kde_densities WHERE relation = 'sales'::regclass;
 UPDATE saved SET reference_names = '{}', reference_numbers = '{}';
 INSERT INTO kde_aqp.density SELECT * FROM saved;
 SELECT column_names, attribute_numbers, filter, reference_names, reference_numbers FROM stored;
-SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) AS dropped FROM kde_aqp.fitted WHERE relation = 'sales'::regclass;
+SELECT count(kde_drop(name, filter => filter)) AS dropped FROM kde_densities WHERE relation = 'sales'::regclass;
 INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(s, '{"filter": "nothing > 1"}')).* FROM saved AS s LIMIT 1;
 INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(s, '{"filter": "amount >"}')).* FROM saved AS s LIMIT 1;
 INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(s, '{"filter": "1 / (amount - amount) = 1"}')).* FROM saved AS s LIMIT 1;
@@ -286,7 +286,7 @@ RESET ROLE;
 ALTER TABLE bait RENAME COLUMN i TO j;
 BEGIN;
 CREATE TEMP TABLE copy ON COMMIT DROP AS SELECT * FROM kde_aqp.fitted WHERE relation = 'bait'::regclass;
-SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) AS dropped FROM kde_aqp.fitted WHERE relation = 'bait'::regclass;
+SELECT count(kde_drop(name, filter => filter)) AS dropped FROM kde_densities WHERE relation = 'bait'::regclass;
 INSERT INTO kde_aqp.density SELECT * FROM copy;
 COMMIT;
 SELECT column_names, filter FROM kde_densities WHERE relation = 'bait'::regclass;

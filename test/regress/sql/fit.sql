@@ -394,9 +394,9 @@ SELECT rows FROM kde_fit('live', 'x', 'silverman', 50, 4);
 SELECT approx_count('live.x') AS after_the_refit, count(*) AS stored, max(requested_method) AS method,
   max(requested_sample_rows) AS sample_rows, max(seed) AS seed
 FROM kde_densities WHERE relation = 'live'::regclass;
-SELECT kde_drop('live', 'x');
+SELECT kde_drop('live.x');
 SELECT count(*) FROM kde_densities WHERE relation = 'live'::regclass;
-SELECT kde_drop('live', 'x', if_exists => true);
+SELECT kde_drop('live.x', if_exists => true);
 -- What error to expect: of ten blocks, where the numbers differ by the sample, and of every row of few values.
 CREATE TABLE expected AS SELECT sqrt(-2 * ln(1 - random())) * cos(6.2832 * random()) AS x, i % 9 AS k FROM generate_series(1, 50000) i;
 SET kde_aqp.sample_blocks = 10;

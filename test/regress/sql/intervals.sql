@@ -69,7 +69,7 @@ SELECT v.call, t.* FROM (VALUES
   ($$approx_count('dice.side', 1, 2, max_relative_error => 0.1, otherwise => 'guess')$$),
   ($$approx_count('dice.side', 1, 2, max_relative_error => 0.1, otherwise => NULL)$$),
   ($$approx_count('dice.side', 1, 2, otherwise => 'null')$$), ($$approx_count('dice.side', 1, 2, otherwise => 'error')$$),
-  ($$approx_sum('dice', 'side', 1, 2, otherwise => 'exact')$$), ($$approx_avg('dice.side', otherwise => 'guess')$$),
+  ($$approx_sum('dice.side', 1, 2, otherwise => 'exact')$$), ($$approx_avg('dice.side', otherwise => 'guess')$$),
   ($$approx_count('dice.side', NULL::int4range, otherwise => 'guess')$$),
   ($$approx_sum('odd.x', max_relative_error => -1)$$), ($$approx_avg('odd.x', max_relative_error => 0, otherwise => 'guess')$$),
   ($$approx_count(kde_density('dice.side'), 1, 2, max_relative_error => 1, otherwise => 'exact')$$)) AS v(call),
@@ -152,7 +152,7 @@ CREATE OPERATOR evil.>= (leftarg = integer, rightarg = integer, function = evil.
 CREATE AGGREGATE evil.count("any") (sfunc = int8inc_any, stype = int8, initcond = '1000000');
 CREATE TABLE evil.wide (k integer);
 SET search_path = evil, intervals, pg_catalog, public;
-SELECT approx_count('intervals.wide', 'k', 10, 19, max_relative_error => 0, otherwise => 'exact');
+SELECT approx_count('intervals.wide.k', 10, 19, max_relative_error => 0, otherwise => 'exact');
 SET search_path = intervals, public;
 -- It sees what the statement sees, descendants and domains included.
 CREATE DOMAIN amount AS numeric(8, 2);
@@ -167,20 +167,20 @@ SELECT approx_count('parts.a', 100::amount, 500.5, max_relative_error => 0, othe
 FROM parts WHERE a BETWEEN 100 AND 500.5;
 ROLLBACK;
 -- As a function of rows, in a condition, and with bounds of each row.
-SELECT * FROM approx_count('wide', 'k', 10, 20, max_relative_error => 0, otherwise => 'exact') AS n;
-SELECT count(*) FROM generate_series(1, 20) AS k WHERE k <= approx_count('wide', 'k', 10, 20, max_relative_error => 0, otherwise => 'exact');
-SELECT k, approx_count('wide', 'k', 1, k, max_relative_error => 0, otherwise => 'exact') FROM generate_series(5000, 20000, 5000) AS k;
+SELECT * FROM approx_count('wide.k', 10, 20, max_relative_error => 0, otherwise => 'exact') AS n;
+SELECT count(*) FROM generate_series(1, 20) AS k WHERE k <= approx_count('wide.k', 10, 20, max_relative_error => 0, otherwise => 'exact');
+SELECT k, approx_count('wide.k', 1, k, max_relative_error => 0, otherwise => 'exact') FROM generate_series(5000, 20000, 5000) AS k;
 
 -- Every row read: nothing is uncertain but what has changed.
 SELECT rows FROM kde_fit('dice', 'side');
 SELECT *, (approx_count_ci('dice.side', 1, 2, changed_rows => 100)).upper_bound FROM approx_count_ci('dice.side', 1, 2);
 -- Histograms: bins add up to the count of their span, whatever the column.
-SELECT c.name, h.bins, abs(h.total - approx_count('wide', c.name, NULL, NULL)) < 1e-6 AS whole, abs(h.fractions - 1) < 1e-9 AS fractions,
+SELECT c.name, h.bins, abs(h.total - approx_count('wide.' || c.name)) < 1e-6 AS whole, abs(h.fractions - 1) < 1e-9 AS fractions,
   h.contiguous
 FROM unnest('{k,small,n,r,d,t,z,v}'::name[]) AS c(name), LATERAL (
   SELECT count(*) AS bins, sum(count) AS total, sum(fraction) AS fractions,
     bool_and(lower_bound = previous OR previous IS NULL) AS contiguous
-  FROM (SELECT *, lag(upper_bound) OVER (ORDER BY bin) AS previous FROM approx_histogram('wide', c.name, 37)) AS b) AS h;
+  FROM (SELECT *, lag(upper_bound) OVER (ORDER BY bin) AS previous FROM approx_histogram('wide.' || c.name, 37)) AS b) AS h;
 SELECT abs(sum(h.count) - approx_count('wide.n', 20, 100)) < 1e-6 AS part FROM approx_histogram('wide.n', 13, lower => 20, upper => 100) AS h;
 SELECT * FROM approx_histogram('dice.side', 5);
 SELECT * FROM approx_histogram_at('dice.side', ARRAY['-Infinity', 2, 2.5, 'Infinity']::float8[]);

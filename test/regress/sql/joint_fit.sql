@@ -51,7 +51,7 @@ ALTER TABLE t ADD COLUMN "size + 1" integer DEFAULT 3;
 UPDATE t SET "size + 1" = size * size;
 SELECT column_names, rows FROM kde_fit('t', ARRAY['size + 1', 'size  + 1'], method => 'scott', seed => 10);
 SELECT column_names, attribute_numbers, reference_names, reference_numbers FROM stored WHERE 0 = ANY (attribute_numbers);
-SELECT kde_drop('t', ARRAY['size + 1', 'size + 1 ']);
+SELECT kde_drop('t (size + 1, "size + 1 ")');
 ALTER TABLE t DROP COLUMN "size + 1";
 SELECT count(*) FROM stored;
 -- An array of one is the density of a column.
@@ -60,7 +60,7 @@ FROM kde_fit('t', ARRAY['weight'], method => 'plugin', seed => 1);
 SELECT bandwidth_matrix[1][1] = power((kde_info(kde_density('t.weight'))).bandwidth, 2) AS squared
 FROM kde_fit('t', ARRAY['weight'], method => 'plugin', seed => 1);
 SELECT kde_density('t', ARRAY['weight'])::text = kde_density('t.weight')::text AS same;
-SELECT kde_drop('t', 'weight');
+SELECT kde_drop('t.weight');
 -- Overloads: a literal without a type is a name.
 SELECT try($$SELECT column_names FROM kde_fit('t', '{size,price}')$$);
 PREPARE fit(regclass, text[]) AS SELECT column_names FROM kde_fit($1, $2, method => 'scott');
@@ -84,10 +84,10 @@ ALTER TABLE t DROP COLUMN weight;
 SELECT column_names FROM stored;
 ROLLBACK;
 BEGIN;
-SELECT kde_drop('t', ARRAY['weight', 'price', 'size']);
+SELECT kde_drop('t (weight, price, size)');
 SELECT count(*) FROM stored;
-SELECT try($$SELECT kde_drop('t', ARRAY['weight', 'price', 'size'])$$);
-SELECT kde_drop('t', ARRAY['weight', 'price', 'size'], if_exists => true);
+SELECT try($$SELECT kde_drop('t (weight, price, size)')$$);
+SELECT kde_drop('t (weight, price, size)', if_exists => true);
 ROLLBACK;
 SELECT count(*) FROM stored;
 -- What a backend has at hand is what its transaction sees, in whatever order columns are named.
@@ -96,7 +96,7 @@ BEGIN;
 SELECT rows FROM kde_fit('t', ARRAY['size', 'price'], method => 'scott', sample_rows => 500, seed => 2);
 SELECT kde_density('t', ARRAY['price', 'size'])::text = d AS same FROM seen;
 SAVEPOINT s;
-SELECT kde_drop('t', ARRAY['price', 'size']);
+SELECT kde_drop('t (price, size)');
 SELECT try($$SELECT kde_density('t', ARRAY['size', 'price'])$$);
 ROLLBACK TO s;
 SELECT kde_density('t', ARRAY['size', 'price'])::text = d AS same FROM seen;
@@ -104,7 +104,7 @@ ROLLBACK;
 SELECT kde_density('t', ARRAY['price', 'size'])::text = d AS same FROM seen;
 -- A row that comes by SQL gets this table's numbers.
 CREATE TABLE saved AS SELECT d.* FROM kde_aqp.fitted AS d WHERE d.relation = 't'::regclass;
-SELECT count(kde_drop(relation, column_names, filter => nullif(filter, ''))) AS dropped FROM kde_aqp.fitted WHERE relation = 't'::regclass;
+SELECT count(kde_drop(name, filter => filter)) AS dropped FROM kde_densities WHERE relation = 't'::regclass;
 UPDATE saved SET attribute_numbers = array_fill(1::smallint, ARRAY[cardinality(attribute_numbers)]);
 INSERT INTO kde_aqp.density SELECT * FROM saved;
 SELECT column_names, attribute_numbers FROM stored;
@@ -147,7 +147,7 @@ SET ROLE regress_kde_whole;
 SELECT readable();
 SELECT try($$SELECT kde_density('t', ARRAY['price', 'size']) IS NOT NULL$$);
 SELECT try($$SELECT kde_fit('t', ARRAY['size', 'price'])$$);
-SELECT try($$SELECT kde_drop('t', ARRAY['size', 'price'])$$);
+SELECT try($$SELECT kde_drop('t (size, price)')$$);
 SET ROLE regress_kde_part;
 SELECT readable();
 SELECT try($$SELECT kde_density('t', ARRAY['price', 'size']) IS NOT NULL$$);
@@ -173,7 +173,7 @@ SELECT try($$SELECT kde_fit('t', ARRAY['size', 'price'], sample_rows => -1)$$);
 SELECT try($$SELECT kde_fit('t', ARRAY['size', 'price'], sample_rows => 1)$$);
 SELECT try($$SELECT kde_fit('t', ARRAY['size', 'price'], sample_rows => 1000000000000)$$);
 SELECT try($$SELECT kde_fit(0, ARRAY['size', 'price'])$$);
-SELECT try($$SELECT kde_drop('t', ARRAY['size', 'nothing'])$$);
+SELECT try($$SELECT kde_drop('t (size, nothing)')$$);
 SELECT try($$SELECT kde_density('t', ARRAY['at', 'size'])$$);
 SELECT try($$SELECT kde_density('t', ARRAY['at', 'size'], 'size > 1')$$);
 -- A column in the way is named, and so is what is too little.

@@ -21,7 +21,7 @@ SELECT rows FROM kde_fit('t', 'b');
 ALTER TABLE t RENAME COLUMN a TO c;
 SELECT * FROM stored;
 SELECT try($$SELECT approx_sum('t.a')$$);
-SELECT approx_sum('t.c') AS by_text, approx_sum('t', 'c', NULL, NULL) AS by_column;
+SELECT approx_sum('t.c') AS by_text, approx_sum(kde_density('t', 'c')) AS by_column;
 -- Two columns that swap their names keep their own densities; so does a refit of either, and a new
 -- column of an old name.
 ALTER TABLE t RENAME COLUMN c TO x;
@@ -91,13 +91,13 @@ ALTER TABLE u ALTER COLUMN b TYPE numeric(12, 2);
 SELECT approx_sum('u.b', 1, 2.5) AS still_numbers;
 ALTER TABLE u ALTER COLUMN c TYPE timestamp USING timestamp '2026-01-01' + c * interval '1 s';
 SELECT try($$SELECT approx_count('u.c')$$);
-SELECT try($$SELECT approx_count('u', 'c', NULL, NULL)$$);
+SELECT try($$SELECT approx_count('u.c')$$);
 SELECT rows FROM kde_fit('u', 'c');
 SELECT approx_count('u.c', '2026-01-01 00:00:10', NULL);
 ALTER TABLE u ALTER COLUMN c TYPE text;
 SELECT try($$SELECT approx_count('u.c')$$);
 -- Its value is still a value; kde_drop works on it.
-SELECT kde_drop('u', 'c');
+SELECT kde_drop('u.c');
 -- What happens to rows does not touch the density until the next fit.
 TRUNCATE u;
 SELECT approx_count('u.b') AS after_truncate;
@@ -129,7 +129,7 @@ SELECT count(*) FROM kde_aqp.fitted WHERE NOT EXISTS (SELECT FROM pg_class WHERE
 -- A density in a view or function is a name: the function form survives, the view has to go first.
 CREATE TABLE v AS SELECT i % 4 AS x FROM generate_series(1, 40) AS i;
 SELECT rows FROM kde_fit('v', 'x');
-CREATE VIEW asks AS SELECT approx_count('v', 'x', 1, 2);
+CREATE VIEW asks AS SELECT approx_count(kde_density('v', 'x'), 1, 2);
 SELECT * FROM asks;
 ALTER TABLE v RENAME TO w;
 SELECT * FROM asks;
@@ -155,7 +155,7 @@ SELECT rows FROM kde_fit('w', 'x');
 SELECT approx_count('w.x') AS two;
 ROLLBACK TO two;
 SELECT approx_count('w.x') AS back_to_one;
-SELECT kde_drop('w', 'x');
+SELECT kde_drop('w.x');
 SELECT try($$SELECT approx_count('w.x')$$);
 ROLLBACK TO one;
 SELECT approx_count('w.x') AS back_to_none;
@@ -166,7 +166,7 @@ COMMIT;
 SELECT approx_count('w.x') AS committed;
 -- An error in the middle of it.
 BEGIN;
-SELECT kde_drop('w', 'x');
+SELECT kde_drop('w.x');
 SAVEPOINT s;
 \set VERBOSITY terse
 SELECT kde_fit('w', 'y');
@@ -194,7 +194,7 @@ INSERT INTO w SELECT i % 4 FROM generate_series(1, 40) AS i;
 SELECT rows FROM kde_fit('w', 'x');
 SELECT approx_count('w.x') AS newer;
 FETCH 1 FROM c;
-SELECT kde_drop('w', 'x');
+SELECT kde_drop('w.x');
 SELECT try($$SELECT approx_count('w.x')$$);
 FETCH 2 FROM c;
 COMMIT;
@@ -226,7 +226,7 @@ SELECT approx_avg('w.x') AS cached;
 SELECT try($$UPDATE kde_aqp.fitted SET density = kde_density('other', 'x')$$), try($$TRUNCATE kde_aqp.fitted$$);
 CREATE TABLE saved AS SELECT * FROM kde_aqp.fitted WHERE relation = 'w'::regclass;
 UPDATE saved SET density = kde_density('other', 'x'), attribute_numbers = '{77}';
-SELECT kde_drop('w', 'x');
+SELECT kde_drop('w.x');
 SELECT try($$SELECT approx_avg('w.x')$$);
 INSERT INTO kde_aqp.density SELECT * FROM saved;
 SELECT approx_avg('w.x') AS inserted;
@@ -243,14 +243,14 @@ SELECT try($$INSERT INTO kde_aqp.density (relation, column_names, attribute_numb
 REFRESH MATERIALIZED VIEW kde_aqp.fitted;
 SELECT approx_avg('w.x') AS refreshed;
 BEGIN;
-SELECT kde_drop('w', 'x');
+SELECT kde_drop('w.x');
 REFRESH MATERIALIZED VIEW CONCURRENTLY kde_aqp.fitted;
 SELECT * FROM stored;
 ROLLBACK;
 SELECT rows FROM kde_fit('w', 'x');
 SELECT count(*) AS replaced FROM kde_aqp.fitted WHERE relation = 'w'::regclass;
 -- Rows of no table or column are not taken in.
-SELECT kde_drop('w', 'x');
+SELECT kde_drop('w.x');
 INSERT INTO kde_aqp.density
 SELECT (s.r).* FROM (SELECT jsonb_populate_record(d, '{"relation": 1}') AS r FROM saved AS d) AS s;
 INSERT INTO kde_aqp.density
@@ -276,10 +276,10 @@ DROP TABLE other;
 CREATE SCHEMA elsewhere;
 CREATE EXTENSION kde_aqp SCHEMA elsewhere;
 SELECT rows FROM elsewhere.kde_fit('w', 'x');
-SELECT elsewhere.approx_count('w.x', 1, 2) AS by_text, elsewhere.approx_count('w', 'x', 1, 2) AS by_columns,
+SELECT elsewhere.approx_count('w.x', 1, 2) AS by_text, elsewhere.approx_count(elsewhere.kde_density('w', 'x'), 1, 2) AS by_columns,
   elsewhere.approx_count(elsewhere.kde_density('w.x'), 1, 2) AS by_value;
 SELECT relation, column_names FROM elsewhere.kde_densities;
-SELECT elsewhere.kde_drop('w', 'x');
+SELECT elsewhere.kde_drop('w.x');
 DROP TABLE w;
 SET client_min_messages = warning;
 DROP EXTENSION kde_aqp;

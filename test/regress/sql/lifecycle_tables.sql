@@ -33,7 +33,7 @@ ALTER TABLE whole ATTACH PARTITION high FOR VALUES FROM (50) TO (100);
 SELECT * FROM stored;
 SELECT approx_count('whole.v') AS before, (SELECT rows FROM kde_fit('whole', 'v')) AS refit;
 SELECT approx_count('whole.v') AS whole, approx_count('high.v') AS high,
-  approx_count('high', ARRAY['k', 'v'], ARRAY[50, 0], ARRAY[99, 9], filter => 'v > 2') AS filtered,
+  approx_count('high (k, v)', ARRAY[50, 0], ARRAY[99, 9], filter => 'v > 2') AS filtered,
   (SELECT count(*) FROM high WHERE v > 2) AS exact;
 ALTER TABLE whole RENAME v TO value;
 SELECT * FROM stored;
@@ -93,7 +93,7 @@ INSERT INTO t SELECT i, i % 7, i % 5 FROM generate_series(1, 700) AS i;
 SELECT rows FROM kde_fit('t', 'v');
 SELECT rows FROM kde_fit('t', ARRAY['v', 'w'], filter => 'id > 7');
 CREATE VIEW answers AS
-SELECT approx_count('t'::regclass, 'v', 2, 4) AS v, approx_count('t'::regclass, ARRAY['v', 'w'], ARRAY[2, 1], ARRAY[4, 3], filter => 'id > 7') AS v_w;
+SELECT approx_count(kde_density('t'::regclass, 'v'), 2, 4) AS v, approx_count('t (v, w)', ARRAY[2, 1], ARRAY[4, 3], filter => 'id > 7') AS v_w;
 SELECT * FROM answers;
 CLUSTER t USING t_pkey;
 SELECT * FROM answers;
@@ -129,7 +129,7 @@ SELECT * FROM answers;
 -- ---------------------------------------------------------------------------------------- owners
 ALTER TABLE t OWNER TO regress_kde_first;
 SET ROLE regress_kde_second;
-SELECT try($$SELECT rows FROM kde_fit('t', 'v')$$), try($$SELECT kde_drop('t', 'v')$$), try($$SELECT count(*) FROM kde_refresh('t')$$);
+SELECT try($$SELECT rows FROM kde_fit('t', 'v')$$), try($$SELECT kde_drop('t.v')$$), try($$SELECT count(*) FROM kde_refresh('t')$$);
 RESET ROLE;
 ALTER TABLE t OWNER TO regress_kde_second;
 SET ROLE regress_kde_second;
@@ -159,14 +159,14 @@ SELECT rows FROM kde_fit('t', ARRAY['w'], filter => 'x > 7');
 SELECT rows FROM kde_fit('t', ARRAY['v', 'w']);
 -- A column changes its type: of kinds that differ its densities can no longer be asked, nor be mistaken.
 ALTER TABLE t ALTER COLUMN w TYPE date USING date '2026-01-01' + w;
-SELECT try($$SELECT approx_count('t', ARRAY['v', 'w'], ARRAY[1, NULL], ARRAY[3, NULL])$$);
-SELECT try($$SELECT approx_count('t', ARRAY['w'], ARRAY['2026-01-02'::date], ARRAY['2026-01-03'::date], filter => 'x > 7')$$);
+SELECT try($$SELECT approx_count('t (v, w)', ARRAY[1, NULL], ARRAY[3, NULL])$$);
+SELECT try($$SELECT approx_count('t (w)', '2026-01-02'::date, '2026-01-03'::date, filter => 'x > 7')$$);
 SELECT action FROM kde_refresh('t', force => true);
-SELECT approx_count('t', ARRAY['w'], ARRAY['2026-01-02'::date], ARRAY['2026-01-03'::date], filter => 'x > 7') AS after_a_refresh,
+SELECT approx_count('t (w)', '2026-01-02'::date, '2026-01-03'::date, filter => 'x > 7') AS after_a_refresh,
   (SELECT count(*) FROM t WHERE x > 7 AND w BETWEEN '2026-01-02' AND '2026-01-03') AS exact;
 -- One that a filter uses.
 ALTER TABLE t ALTER COLUMN x TYPE text;
-SELECT try($$SELECT approx_count('t', ARRAY['w'], ARRAY['2026-01-02'::date], ARRAY['2026-01-03'::date], filter => 'x > 7')$$);
+SELECT try($$SELECT approx_count('t (w)', '2026-01-02'::date, '2026-01-03'::date, filter => 'x > 7')$$);
 SELECT column_names, filter, action, CASE action WHEN 'failed' THEN reason END AS why FROM kde_refresh('t', force => true) ORDER BY column_names::text COLLATE "C";
 SELECT column_names, filter, refresh_failures FROM kde_densities WHERE relation = 't'::regclass ORDER BY 1;
 ALTER TABLE t DROP x;
@@ -177,7 +177,7 @@ SELECT try($$SELECT rows FROM kde_fit('t', ARRAY['reshaped_too.half(v)', 'w'])$$
 SELECT column_names, action, CASE action WHEN 'failed' THEN reason END AS why FROM kde_refresh('t', force => true) ORDER BY column_names::text COLLATE "C";
 DROP FUNCTION reshaped_too.half(integer);
 SELECT * FROM stored;
-SELECT kde_drop('t', column_names) FROM kde_densities WHERE relation = 't'::regclass ORDER BY column_names::text COLLATE "C";
+SELECT kde_drop(name) FROM kde_densities WHERE relation = 't'::regclass ORDER BY column_names::text COLLATE "C";
 SELECT * FROM stored;
 
 SET client_min_messages = warning;

@@ -47,22 +47,22 @@ CREATE TABLE steps AS
 SELECT c.name, k, i.lattice_step AS step, (i.lower::float8 / i.lattice_step + k) * i.lattice_step AS x, i.rows
 FROM unnest('{price,price8,heaped,dice}'::name[]) AS c(name), kde_info(kde_density('t', c.name)) AS i,
   generate_series(0, (i.upper::float8 / i.lattice_step - i.lower::float8 / i.lattice_step)::integer) AS k;
-SELECT name, round(sum(kde_pdf('t', name, x) * step)::numeric, 2) AS all_of_it,
-  kde_pdf('t', name, min(x) - 0.51 * max(step)) + kde_pdf('t', name, max(x) + 0.51 * max(step)) AS beyond
+SELECT name, round(sum(kde_pdf('t.' || name, x) * step)::numeric, 2) AS all_of_it,
+  kde_pdf('t.' || name, min(x) - 0.51 * max(step)) + kde_pdf('t.' || name, max(x) + 0.51 * max(step)) AS beyond
 FROM steps GROUP BY name ORDER BY name COLLATE "C";
 -- Decimals: a bound is its lattice point, whatever binary makes of it, as in SQL. Here of points from
 -- 1.00 to 3.00, by the bounds of numrange and as a double; the whole adds up.
 CREATE VIEW points AS SELECT k / 100.0 AS x FROM generate_series(100, 300) AS k;
 SELECT c.name, count(*),
-  bool_and(approx_count('t', name, x, x) > 0) AS seen,
-  bool_and(approx_count('t', name, numrange(x, x + 0.01, '()'), NULL) = 0) AS nothing_between,
-  bool_and(approx_count('t', name, numrange(x, x + 0.01, '[)'), NULL) = approx_count('t', name, x, x)) AS lower_inclusive,
-  bool_and(approx_count('t', name, numrange(x - 0.01, x, '(]'), NULL) = approx_count('t', name, x, x)) AS upper_inclusive,
-  bool_and(approx_count('t', name, x::float8, x::float8) = approx_count('t', name, x, x)) AS as_double,
-  bool_and(abs(approx_count('t', name, 1, x) - approx_count('t', name, numrange(1, x, '[)'), NULL)
-    - approx_count('t', name, x, x)) < 1e-6) AS adds_up,
-  bool_and(approx_avg('t', name, x, x) = x::float8) AS mean_of_one,
-  bool_and(approx_quantile('t', name, kde_cdf('t', name, x)) = x::float8) AS quantile
+  bool_and(approx_count('t.' || name, x, x) > 0) AS seen,
+  bool_and(approx_count('t.' || name, numrange(x, x + 0.01, '()')) = 0) AS nothing_between,
+  bool_and(approx_count('t.' || name, numrange(x, x + 0.01, '[)')) = approx_count('t.' || name, x, x)) AS lower_inclusive,
+  bool_and(approx_count('t.' || name, numrange(x - 0.01, x, '(]')) = approx_count('t.' || name, x, x)) AS upper_inclusive,
+  bool_and(approx_count('t.' || name, x::float8, x::float8) = approx_count('t.' || name, x, x)) AS as_double,
+  bool_and(abs(approx_count('t.' || name, 1, x) - approx_count('t.' || name, numrange(1, x, '[)'))
+    - approx_count('t.' || name, x, x)) < 1e-6) AS adds_up,
+  bool_and(approx_avg('t.' || name, x, x) = x::float8) AS mean_of_one,
+  bool_and(approx_quantile('t.' || name, kde_cdf('t.' || name, x)) = x::float8) AS quantile
 FROM unnest('{price,price8}'::name[]) AS c(name), points GROUP BY c.name ORDER BY c.name COLLATE "C";
 SELECT abs(approx_count('t.price', numrange(1, 2, '[]')) - approx_count('t.price', numrange(1, 2, '()'))
     - approx_count('t.price', 1, 1) - approx_count('t.price', 2, 2)) < 1e-6 AS ends,
@@ -87,7 +87,7 @@ BEGIN
   EXECUTE format('SELECT count(*) FROM t WHERE %I BETWEEN %s AND %s', $1, low, high) INTO n;
   RETURN n;
 END $$;
-SELECT name, bool_and(abs(approx_count('t', name, low, low + 2.5) - exact(name, low, low + 2.5))
+SELECT name, bool_and(abs(approx_count('t.' || name, low, low + 2.5) - exact(name, low, low + 2.5))
     <= 60000 * (2 * representation_error + 2 ^ -31)) AS exact
 FROM chosen JOIN (SELECT column_names[1] AS name, representation_error FROM kde_densities WHERE relation = 't'::regclass) AS e USING (name),
   unnest('{0,0.01,0.29,1,1.13,2.5,4,7.77,100}'::numeric[]) AS low

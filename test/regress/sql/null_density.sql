@@ -1,5 +1,5 @@
--- A NULL density gives NULL, or no row, in every form of every function that takes one: by value, by text,
--- by relation and columns. All of them, from the catalog.
+-- A NULL density gives NULL, or no row, in every function that takes one, whatever else is asked. All of them,
+-- from the catalog.
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS null_density CASCADE;
 CREATE SCHEMA null_density;
@@ -18,26 +18,21 @@ CREATE FUNCTION value_for(name text, type text) RETURNS text LANGUAGE sql AS $$
       WHEN 'density' THEN quote_literal('n.x')
       WHEN 'relation' THEN '''n''::regclass'
       WHEN 'column_name' THEN '''x''::name'
-      WHEN 'columns' THEN 'ARRAY[''x'', ''y'']'
       WHEN 'column_names' THEN 'ARRAY[''x'', ''y'']'
-      WHEN 'target' THEN '''x'''
-      WHEN 'on' THEN '''y'''
       WHEN 'at' THEN 'ARRAY[1, 2]'
       WHEN 'bounds' THEN 'ARRAY[1, 5]'
       WHEN 'fraction' THEN '0.5::' || type
       WHEN 'fractions' THEN 'ARRAY[0.5]::float8[]'
       WHEN 'as_type' THEN 'NULL::integer'
-      WHEN 'lower' THEN CASE type WHEN 'anycompatiblearray' THEN 'ARRAY[1, 1]' ELSE '1' END
-      WHEN 'upper' THEN CASE type WHEN 'anycompatiblearray' THEN 'ARRAY[5, 5]' ELSE '5' END
       WHEN 'x' THEN '1'
       WHEN 'bins' THEN '3'
       WHEN 'bytes' THEN '4096'
       ELSE CASE type WHEN 'bigint' THEN '7' END
     END
   END $$;
--- What says which density: a value, a name, or a relation with its columns and what is averaged.
+-- What says which density: a value, a name, or a relation with its columns.
 CREATE FUNCTION names_density(name text, type text) RETURNS boolean LANGUAGE sql AS $$
-  SELECT type = 'kde' OR name IN ('density', 'relation', 'column_name', 'columns', 'column_names', 'target', 'on') $$;
+  SELECT type = 'kde' OR name IN ('density', 'relation', 'column_name', 'column_names') $$;
 -- Parameters without a default; none of those may be left out.
 CREATE VIEW parameters AS
 SELECT p.oid, p.proname, p.prokind, p.oid::regprocedure::text AS function, a.i, a.type, a.name,
@@ -61,7 +56,8 @@ END $$;
 -- Each function once with all it needs, and once for each NULL among what names the density.
 CREATE TABLE calls AS
 SELECT function, prokind, nothing, 'SELECT ' || proname || '(' ||
-  string_agg(CASE WHEN i = nothing THEN 'NULL::' || type ELSE value END, ', ' ORDER BY i) || ')::text' AS query
+  string_agg(CASE WHEN i = nothing THEN 'NULL::' || type ELSE value END, ', ' ORDER BY i) ||
+  CASE proname WHEN 'kde_conditional' THEN ', measure => ''y''' ELSE '' END || ')::text' AS query
 FROM parameters AS p CROSS JOIN LATERAL (SELECT 0 AS nothing UNION ALL SELECT q.i FROM parameters AS q WHERE q.oid = p.oid AND q.names) AS v
 WHERE oid IN (SELECT oid FROM parameters WHERE names)
 GROUP BY oid, function, proname, prokind, nothing;
@@ -77,7 +73,7 @@ SELECT count(*) FROM kde_points(NULL, NULL);
 SELECT count(*) FROM approx_histogram(NULL::kde, NULL);
 SELECT NULL::kde::json AS json, NULL::kde::jsonb AS jsonb, NULL::kde::text AS text, rollup(NULL::kde) AS rollup;
 -- In a row beside others.
-SELECT id, approx_count(d, 1, 3) AS count, (approx_count_ci(d, 1, 3)).estimate, (kde_info(d)).rows, (SELECT sum(count) FROM kde_histogram(d, 2)) AS bins
+SELECT id, approx_count(d, 1, 3) AS count, (approx_count_ci(d, 1, 3)).estimate, (kde_info(d)).rows, (SELECT sum(count) FROM approx_histogram(d, 2)) AS bins
 FROM (VALUES (1, kde_density('n.x')), (2, NULL)) AS v(id, d) ORDER BY id;
 
 SET client_min_messages = warning;

@@ -61,11 +61,11 @@ CREATE TABLE s AS SELECT i AS v FROM generate_series(1, 100) AS i;
 SELECT rows FROM kde_fit('s', 'v', seed => 1);
 INSERT INTO s SELECT 7 FROM generate_series(1, 100);
 SELECT approx_count('s.v') AS warned_once;
-SELECT approx_count('s.v') AS silent, approx_count('s', 'v', 1, 10) AS by_column;
+SELECT approx_count('s.v') AS silent, approx_count('s.v', 1, 10) AS by_column;
 SET kde_aqp.stale = error;
 SELECT try($$SELECT approx_count('s.v')$$);
 SELECT try($$SELECT kde_density('s.v') IS NULL$$);
-SELECT try($$SELECT approx_count('s', ARRAY['v'], ARRAY[1], ARRAY[10])$$);
+SELECT try($$SELECT approx_count('s (v)', 1, 10)$$);
 SET kde_aqp.stale = ignore;
 SELECT approx_count('s.v') AS ignored;
 SET kde_aqp.stale = error;
@@ -80,31 +80,31 @@ SELECT approx_count(d) FROM kept;
 DROP TABLE s;
 
 -- ------------------------------------------------------------------------- settings of a density
-SELECT kde_set_refresh('t', 'v', scale_factor => 0, threshold => 0, max_age => '1 month');
-SELECT kde_set_refresh('t', ARRAY['k', 'v'], enabled => false);
-SELECT kde_set_refresh('t', ARRAY['v'], 'k > 3', max_age => '10 years');
+SELECT kde_set_refresh('t.v', scale_factor => 0, threshold => 0, max_age => '1 month');
+SELECT kde_set_refresh('t (k, v)', enabled => false);
+SELECT kde_set_refresh('t (v)', filter => 'k > 3', max_age => '10 years');
 SELECT column_names, filter, refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age
 FROM kde_densities WHERE relation = 't'::regclass ORDER BY cardinality(column_names), filter NULLS FIRST;
 INSERT INTO t SELECT 1, 1, 1;
 SELECT * FROM state;
 -- They outlast fits.
 SELECT column_names, filter, action FROM kde_refresh('t') ORDER BY filter NULLS FIRST;
-SELECT kde_set_refresh('t', 'v', scale_factor => -1, threshold => -1, max_age => '-1 s', enabled => NULL);
-SELECT kde_set_refresh('t', 'v', 'k > 3', max_age => '-1 s');
+SELECT kde_set_refresh('t.v', scale_factor => -1, threshold => -1, max_age => '-1 s', enabled => NULL);
+SELECT kde_set_refresh('t.v', filter => 'k > 3', max_age => '-1 s');
 SELECT column_names, filter, refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age
 FROM kde_densities WHERE relation = 't'::regclass ORDER BY cardinality(column_names), filter NULLS FIRST;
 -- Age.
-SELECT kde_set_refresh('t', 'v', max_age => '1 us');
+SELECT kde_set_refresh('t.v', max_age => '1 us');
 SELECT stale, stale_reason LIKE 'fitted % s ago, more than 0 s' AS reason FROM state WHERE column_names = '{v}' AND filter IS NULL;
-SELECT kde_set_refresh('t', 'v', max_age => '0');
+SELECT kde_set_refresh('t.v', max_age => '0');
 SELECT stale FROM state WHERE column_names = '{v}' AND filter IS NULL;
-SELECT kde_set_refresh('t', ARRAY['v', 'k'], enabled => true);
+SELECT kde_set_refresh('t (v, k)', enabled => true);
 -- Refused.
-SELECT try($$SELECT kde_set_refresh('t', 'id', enabled => true)$$);
-SELECT try($$SELECT kde_set_refresh('t', 'v', scale_factor => 'NaN')$$);
-SELECT try($$SELECT kde_set_refresh('t', 'v', max_age => '1000 years')$$);
-SELECT try($$SELECT kde_set_refresh(NULL, 'v')$$);
-SELECT try($$SELECT kde_set_refresh('t', NULL::name)$$);
+SELECT try($$SELECT kde_set_refresh('t.id', enabled => true)$$);
+SELECT try($$SELECT kde_set_refresh('t.v', scale_factor => 'NaN')$$);
+SELECT try($$SELECT kde_set_refresh('t.v', max_age => '1000 years')$$);
+SELECT try($$SELECT kde_set_refresh(NULL)$$);
+SELECT try($$SELECT kde_set_refresh('t', 'v')$$);
 
 -- --------------------------------------------------------------------------------- new files
 -- TRUNCATE counts what it took; VACUUM FULL, CLUSTER and ANALYZE do not make anything stale.
@@ -161,33 +161,33 @@ SELECT changed_rows, stale FROM state WHERE column_names = '{k}';
 -- From the first look on they are.
 SELECT column_names, action FROM kde_refresh('t') WHERE column_names = '{k}';
 SELECT changed_rows, stale FROM state WHERE column_names = '{k}';
-SELECT kde_drop('t', 'k');
+SELECT kde_drop('t.k');
 
 -- -------------------------------------------------------------------------------------- drift
-SELECT column_name, distance < 1e-6 AS none, p_value, sample_rows FROM kde_drift('t', 'v', seed => 1);
+SELECT column_name, distance < 1e-6 AS none, p_value, sample_rows FROM kde_drift('t.v', seed => 1);
 SELECT drift < 1e-6 AS none, drift_p_value, drift_at IS NOT NULL AS noted, stale FROM kde_densities
 WHERE relation = 't'::regclass AND column_names = '{v}' AND filter IS NULL;
 -- Statistics do not see what a session with triggers and counters off did.
 SET track_counts = off;
 UPDATE t SET v = v + 30;
 RESET track_counts;
-SELECT column_name, round(distance::numeric, 2) AS distance, p_value < 1e-9 AS sure FROM kde_drift('t', ARRAY['k', 'v'], seed => 1);
+SELECT column_name, round(distance::numeric, 2) AS distance, p_value < 1e-9 AS sure FROM kde_drift('t (k, v)', seed => 1);
 SELECT round(drift::numeric, 2) AS drift, stale, stale_reason LIKE 'drift 0.%, p %' AS reason FROM kde_densities
 WHERE relation = 't'::regclass AND column_names = '{v,k}';
 SELECT column_names, action FROM kde_refresh('t') ORDER BY cardinality(column_names), filter NULLS FIRST;
 SELECT drift, drift_p_value, drift_at, stale FROM kde_densities WHERE relation = 't'::regclass AND column_names = '{v,k}';
-SELECT column_name, round(distance::numeric, 2) AS distance FROM kde_drift('t', 'v', filter => 'k > 3', seed => 1);
-SELECT try($$SELECT kde_drift('t', 'id')$$);
-SELECT try($$SELECT kde_drift('t', 'v', sample_rows => 1)$$);
-SELECT try($$SELECT kde_drift('t', NULL::name)$$);
-SELECT try($$SELECT kde_drift('t', 'v', sample_rows => 1000000000000)$$);
+SELECT column_name, round(distance::numeric, 2) AS distance FROM kde_drift('t.v', filter => 'k > 3', seed => 1);
+SELECT try($$SELECT kde_drift('t.id')$$);
+SELECT try($$SELECT kde_drift('t.v', sample_rows => 1)$$);
+SELECT try($$SELECT kde_drift(NULL)$$);
+SELECT try($$SELECT kde_drift('t.v', sample_rows => 1000000000000)$$);
 -- Of several columns the greatest distance that is not by chance is noted, not that of more rows.
 CREATE TABLE two (often double precision, seldom double precision);
 INSERT INTO two SELECT i, CASE WHEN i % 100 = 0 THEN i END FROM generate_series(1, 20000) AS i;
 SELECT rows FROM kde_fit('two', ARRAY['often', 'seldom'], seed => 1);
 UPDATE two SET often = often + 800, seldom = seldom + 5000;
 SELECT column_name, round(distance::numeric, 2) AS distance, p_value < 1e-8 AS sure
-FROM kde_drift('two', ARRAY['often', 'seldom'], sample_rows => 20000, seed => 1);
+FROM kde_drift('two (often, seldom)', sample_rows => 20000, seed => 1);
 SELECT round(drift::numeric, 2) AS drift FROM kde_densities WHERE relation = 'two'::regclass;
 DROP TABLE two;
 -- Blocks that have no row of the filter's say nothing of the others.
@@ -195,13 +195,13 @@ CREATE TABLE rare (v integer);
 INSERT INTO rare SELECT i FROM generate_series(1, 20000) AS i;
 SELECT rows FROM kde_fit('rare', 'v', filter => 'v > 19990', seed => 1);
 SET kde_aqp.sample_blocks = 10;
-SELECT * FROM kde_drift('rare', 'v', filter => 'v > 19990', seed => 1);
+SELECT * FROM kde_drift('rare.v', filter => 'v > 19990', seed => 1);
 RESET kde_aqp.sample_blocks;
 DELETE FROM rare WHERE v > 19990;
-SELECT try($$SELECT kde_drift('rare', 'v', filter => 'v > 19990')$$);
+SELECT try($$SELECT kde_drift('rare.v', filter => 'v > 19990')$$);
 DROP TABLE rare;
 CREATE TABLE empty (v integer);
-SELECT try($$SELECT kde_drift('empty', 'v')$$);
+SELECT try($$SELECT kde_drift('empty.v')$$);
 
 -- --------------------------------------------------------------------------------- all of them
 -- What it tells has times in it, which differ from run to run.
@@ -230,7 +230,7 @@ BEGIN RAISE 'not today'; END $$;
 SELECT column_names, filter, action, reason FROM kde_refresh('t', force => true)
 ORDER BY cardinality(column_names), column_names, filter NULLS FIRST;
 SELECT column_names, refresh_failures, refresh_error FROM kde_densities WHERE relation = 't'::regclass AND refresh_failures > 0;
-SELECT kde_drop('t', ARRAY['refresh.doubled(v)']);
+SELECT kde_drop('t (refresh.doubled(v))');
 -- Rows of kde_aqp.upkeep go with their densities.
 INSERT INTO kde_aqp.upkeep (density_id, failures) VALUES (-1, 0);
 SET client_min_messages = warning;
@@ -261,7 +261,7 @@ SELECT pg_stat_force_next_flush();
 SELECT fitted BETWEEN 1 AND 2 AS fitted, upkeep BETWEEN 1 AND 2 AS upkeep FROM scans_since(:'before');
 SELECT kernel FROM kde_densities WHERE relation = 'scanned'::regclass;
 -- Of several columns, under a snapshot that is older.
-SELECT kde_drop('scanned', 'v');
+SELECT kde_drop('scanned.v');
 SELECT rows FROM kde_fit('scanned', ARRAY['v', 'w'], sample_rows => 300, seed => 1);
 SELECT pg_stat_force_next_flush();
 SELECT catalog_scans() AS before \gset
@@ -276,10 +276,10 @@ SELECT fitted BETWEEN 1 AND 2 AS fitted, upkeep BETWEEN 1 AND 2 AS upkeep FROM s
 CREATE TABLE aged AS SELECT i % 10 AS v FROM generate_series(1, 1000) AS i;
 SELECT rows FROM kde_fit('aged', 'v');
 CREATE TABLE dumped AS SELECT * FROM kde_aqp.dumped_densities() WHERE relation = 'aged'::regclass;
-SELECT kde_drop('aged', 'v');
+SELECT kde_drop('aged.v');
 UPDATE dumped SET density = 'kde/1 kernel=gaussian type=integer method=plugin flags=3';
 INSERT INTO kde_aqp.density SELECT * FROM dumped;
-SELECT density, kde_send(density), (kde_info(density)).kind FROM dumped;
+SELECT density, kde_aqp.kde_send(density), (kde_info(density)).kind FROM dumped;
 SELECT column_names, rows, stale, stale_reason FROM kde_densities WHERE relation = 'aged'::regclass;
 SELECT try($$SELECT approx_count('aged.v', 1, 2)$$);
 SELECT action FROM kde_refresh('aged');
@@ -289,13 +289,13 @@ SELECT approx_count('aged.v', 1, 2);
 CREATE TABLE aged_pair AS SELECT i % 10 AS a, i % 7 AS b, i % 3 AS c FROM generate_series(1, 1000) AS i;
 SELECT column_names FROM kde_fit('aged_pair', ARRAY['a', 'b'], seed => 1);
 CREATE TABLE dumped_pair AS SELECT * FROM kde_aqp.dumped_densities() WHERE relation = 'aged_pair'::regclass;
-SELECT kde_drop('aged_pair', ARRAY['a', 'b']);
+SELECT kde_drop('aged_pair (a, b)');
 UPDATE dumped_pair SET density = 'kde/1 kernel=gaussian';
 INSERT INTO kde_aqp.density SELECT * FROM dumped_pair;
-SELECT try($$SELECT approx_count('aged_pair', ARRAY['a', 'b'], ARRAY[1, 1], ARRAY[9, 9])$$);
+SELECT try($$SELECT approx_count('aged_pair (a, b)', ARRAY[1, 1], ARRAY[9, 9])$$);
 SELECT column_names FROM kde_fit('aged_pair', ARRAY['a', 'b', 'c'], seed => 1);
-SELECT round(approx_count('aged_pair', ARRAY['a', 'b'], ARRAY[0, 0], ARRAY[9, 9]));
-SELECT column_names, chosen, reason FROM kde_explain('aged_pair', ARRAY['a', 'b'], ARRAY[0, 0], ARRAY[9, 9]);
+SELECT round(approx_count('aged_pair (a, b)', ARRAY[0, 0], ARRAY[9, 9]));
+SELECT column_names, chosen, reason FROM kde_explain('aged_pair (a, b)', ARRAY[0, 0], ARRAY[9, 9]);
 -- Nothing else passes for one.
 SELECT try($$SELECT 'kde/10 kernel=gaussian'::kde$$);
 
