@@ -408,7 +408,7 @@ CREATE FUNCTION kde_set_refresh(
     enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
     threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL)
 RETURNS void
-AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+AS 'MODULE_PATHNAME', 'kde_set_refresh_by_name' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_set_refresh(text, "any", text, boolean, double precision, bigint, interval) IS
     'when a density is stale, and whether it is refreshed';
 
@@ -515,7 +515,6 @@ DROP FUNCTION kde_drop(regclass, name, boolean, text);
 DROP FUNCTION kde_drop(regclass, text[], text, boolean);
 DROP FUNCTION kde_drift(regclass, name, text, bigint, bigint);
 DROP FUNCTION kde_drift(regclass, text[], text, bigint, bigint);
-DROP FUNCTION kde_density(text);
 DROP FUNCTION approx_count(text, anycompatible, anycompatible, anyenum, double precision, text);
 DROP FUNCTION approx_count(regclass, name, anycompatible, anycompatible, anyenum, double precision, text);
 DROP FUNCTION approx_count(kde, anycompatible, anycompatible, anyenum, double precision, text);
@@ -588,7 +587,7 @@ CREATE FUNCTION kde_drop(
     density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
     if_exists boolean DEFAULT false)
 RETURNS boolean
-AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+AS 'MODULE_PATHNAME', 'kde_drop_by_name' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_drop(text, "any", text, boolean) IS 'drops a stored density';
 
 CREATE FUNCTION kde_drift(
@@ -596,7 +595,7 @@ CREATE FUNCTION kde_drift(
     sample_rows bigint DEFAULT 5000, seed bigint DEFAULT NULL)
 RETURNS TABLE (
     column_name text, distance double precision, p_value double precision, sample_rows bigint)
-AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
+AS 'MODULE_PATHNAME', 'kde_drift_by_name' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
 COMMENT ON FUNCTION kde_drift(text, "any", text, bigint, bigint) IS
     'tests a small fresh sample against a stored density, each column by itself (Kolmogorov-Smirnov), and notes the result';
 
@@ -607,19 +606,9 @@ COMMENT ON FUNCTION kde_drift(text, "any", text, bigint, bigint) IS
 -- Rows, not values: one in which a column of the density, or the measure, is NULL is in no range.
 -- ---------------------------------------------------------------------------------------------
 
-CREATE FUNCTION kde_density(density text) RETURNS kde
+CREATE OR REPLACE FUNCTION kde_density(density text) RETURNS kde
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION kde_density(text) IS 'the stored density as a value';
--- What dumps write schema-qualified.
-CREATE FUNCTION kde_density(relation regclass, column_name name) RETURNS kde
-AS 'MODULE_PATHNAME', 'kde_density_column' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION kde_density(regclass, name) IS 'the stored density as a value';
-CREATE FUNCTION kde_density(relation regclass, column_names text[], filter text DEFAULT NULL)
-RETURNS kde
-AS 'MODULE_PATHNAME', 'kde_density_columns' LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_density(regclass, text[], text) IS
-    'the stored density of columns, expressions or filtered rows as a value';
-
 CREATE FUNCTION approx_count(
     density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
     by_name_only "any" DEFAULT NULL,
@@ -840,7 +829,7 @@ CREATE FUNCTION kde_conditional(
     OUT at double precision, OUT at_text text, OUT estimate double precision,
     OUT lower_bound double precision, OUT upper_bound double precision)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+AS 'MODULE_PATHNAME', 'kde_conditional_by_name' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION kde_conditional(anykde, anycompatiblearray, "any", text, text, double precision) IS
     'approximate mean of a measure at values of a column, with confidence intervals';
 CREATE FUNCTION kde_explain(
@@ -851,7 +840,7 @@ CREATE FUNCTION kde_explain(
     OUT chosen boolean, OUT reason text, OUT estimate double precision,
     OUT lower_bound double precision, OUT upper_bound double precision)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 5;
+AS 'MODULE_PATHNAME', 'kde_explain_by_name' LANGUAGE C STABLE PARALLEL SAFE ROWS 5;
 COMMENT ON FUNCTION kde_explain(anykde, anycompatible, anycompatible, "any", text, text) IS
     'the densities of a table, best first: which one answers, why, and the count, or the mean of the measure, by each';
 

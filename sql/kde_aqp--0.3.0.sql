@@ -455,7 +455,7 @@ CREATE FUNCTION kde_drop(
     density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
     if_exists boolean DEFAULT false)
 RETURNS boolean
-AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+AS 'MODULE_PATHNAME', 'kde_drop_by_name' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_drop(text, "any", text, boolean) IS 'drops a stored density';
 
 -- ---------------------------------------------------------------------------------------------
@@ -480,7 +480,7 @@ CREATE FUNCTION kde_drift(
     sample_rows bigint DEFAULT 5000, seed bigint DEFAULT NULL)
 RETURNS TABLE (
     column_name text, distance double precision, p_value double precision, sample_rows bigint)
-AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
+AS 'MODULE_PATHNAME', 'kde_drift_by_name' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 5;
 COMMENT ON FUNCTION kde_drift(text, "any", text, bigint, bigint) IS
     'tests a small fresh sample against a stored density, each column by itself (Kolmogorov-Smirnov), and notes the result';
 
@@ -490,7 +490,7 @@ CREATE FUNCTION kde_set_refresh(
     enabled boolean DEFAULT NULL, scale_factor double precision DEFAULT NULL,
     threshold bigint DEFAULT NULL, max_age interval DEFAULT NULL)
 RETURNS void
-AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+AS 'MODULE_PATHNAME', 'kde_set_refresh_by_name' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_set_refresh(text, "any", text, boolean, double precision, bigint, interval) IS
     'when a density is stale, and whether it is refreshed';
 
@@ -908,7 +908,7 @@ CREATE FUNCTION kde_conditional(
     OUT at double precision, OUT at_text text, OUT estimate double precision,
     OUT lower_bound double precision, OUT upper_bound double precision)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
+AS 'MODULE_PATHNAME', 'kde_conditional_by_name' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION kde_conditional(anykde, anycompatiblearray, "any", text, text, double precision) IS
     'approximate mean of a measure at values of a column, with confidence intervals';
 CREATE FUNCTION kde_explain(
@@ -919,7 +919,7 @@ CREATE FUNCTION kde_explain(
     OUT chosen boolean, OUT reason text, OUT estimate double precision,
     OUT lower_bound double precision, OUT upper_bound double precision)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 5;
+AS 'MODULE_PATHNAME', 'kde_explain_by_name' LANGUAGE C STABLE PARALLEL SAFE ROWS 5;
 COMMENT ON FUNCTION kde_explain(anykde, anycompatible, anycompatible, "any", text, text) IS
     'the densities of a table, best first: which one answers, why, and the count, or the mean of the measure, by each';
 

@@ -49,14 +49,14 @@ $node->safe_psql('source', q{
          kde_fit('sales', ARRAY['"Schema One".doubled(amount)'], seed => 13);
   ALTER TABLE renamed RENAME old TO new;
   CREATE MATERIALIZED VIEW by_name AS
-    SELECT approx_count('sales.amount', 100, 900) AS n,
+    SELECT approx_count(kde_density('sales'::regclass, 'amount'), 100, 900) AS n,
            kde_density('sales'::regclass, 'quantity') AS d;
-  CREATE VIEW answers AS SELECT approx_avg('sales.amount', i, i + 100)
+  CREATE VIEW answers AS SELECT approx_avg(kde_density('sales'::regclass, 'amount'), i, i + 100)
     FROM generate_series(0, 900, 100) AS i;
   CREATE FUNCTION amounts(low double precision, high double precision) RETURNS double precision
-    LANGUAGE sql STABLE RETURN approx_count('sales.amount', low, high);
-  CREATE VIEW intervals AS SELECT c.*, approx_sum('sales.amount', 100, 500, max_relative_error => 0.001, otherwise => 'exact') AS sum
-    FROM approx_count_ci('sales.amount', 100, 500, confidence => 0.9) AS c;
+    LANGUAGE sql STABLE RETURN approx_count(kde_density('sales'::regclass, 'amount'), low, high);
+  CREATE VIEW intervals AS SELECT c.*, approx_sum('public.sales.amount', 100, 500, max_relative_error => 0.001, otherwise => 'exact') AS sum
+    FROM approx_count_ci(kde_density('sales'::regclass, 'amount'), 100, 500, confidence => 0.9) AS c;
   CREATE TABLE kept AS SELECT kde_density('sales.at') AS d;
   GRANT SELECT (amount) ON sales TO kde_other;
 }, @as_owner);

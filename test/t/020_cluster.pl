@@ -41,9 +41,9 @@ for my $database (@databases) {
       kde_fit('t', ARRAY['v', 'w'], seed => 7), kde_fit('high', ARRAY['k', 'v'], method => 'scott', seed => 8),
       kde_fit('t', ARRAY['"Schema One".doubled(v)'], filter => 'w > 3 AND at < ''2026-06-01''::date', seed => 9);
     CREATE MATERIALIZED VIEW answers AS
-      SELECT approx_count('t.v', 100, 700) AS n, kde_density('parts'::regclass, 'v') AS d;
+      SELECT approx_count(kde_density('t'::regclass, 'v'), 100, 700) AS n, kde_density('parts'::regclass, 'v') AS d;
     CREATE TABLE kept AS SELECT w, kde_agg(v) AS d FROM t GROUP BY w;
-    CREATE VIEW asks AS SELECT approx_avg('high.v', 10, 50);
+    CREATE VIEW asks AS SELECT approx_avg(kde_density('high'::regclass, 'v'), 10, 50);
     GRANT SELECT (v) ON t TO kde_reader;
   }, @owner);
 }

@@ -35,7 +35,7 @@ void check_pair(const Call& call) {
 // kde_conditional(density, at, by_name_only, measure, filter, confidence). A row for each element
 // of `at`; no row where it or the density is NULL. The estimate is NULL where the density has no
 // rows near. Errors: 22023 unless there are two different columns; those of read_density().
-KDE_FUNCTION(kde_conditional) {
+KDE_FUNCTION(kde_conditional_by_name) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);

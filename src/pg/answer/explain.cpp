@@ -160,7 +160,7 @@ class Explanation {
 
 // kde_explain(density, lower, upper, by_name_only, measure, filter). Errors: those of the answers,
 // but for that no density covers the question; 22023 for a value of type kde.
-KDE_FUNCTION(kde_explain) {
+KDE_FUNCTION(kde_explain_by_name) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);

@@ -342,9 +342,3 @@ KDE_FUNCTION(kde_on_alter) {
   });
   PG_RETURN_NULL();
 }
-
-// What the objects of version 0.2.0 call until ALTER EXTENSION UPDATE: they must be found for
-// pg_upgrade to make those objects anew.
-KDE_FUNCTION(kde_on_upkeep) { PG_RETURN_POINTER(NULL); }
-KDE_FUNCTION(kde_is_readable) { kde_pg::raise_other_version(); }
-KDE_FUNCTION(kde_staleness) { kde_pg::raise_other_version(); }

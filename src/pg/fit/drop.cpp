@@ -57,7 +57,7 @@ bool drop(const DensityKey& key, bool if_exists) {
 }  // namespace kde_pg
 
 // kde_drop(density, by_name_only, filter, if_exists)
-KDE_FUNCTION(kde_drop) {
+KDE_FUNCTION(kde_drop_by_name) {
   using namespace kde_pg;
   check_may_write("kde_drop()");
   reject_null(fcinfo, 0, "density");

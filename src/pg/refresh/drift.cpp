@@ -148,7 +148,7 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
 }  // namespace kde_pg
 
 // kde_drift(density, by_name_only, filter, sample_rows, seed)
-KDE_FUNCTION(kde_drift) {
+KDE_FUNCTION(kde_drift_by_name) {
   using namespace kde_pg;
   check_may_write("kde_drift()");
   reject_null(fcinfo, 0, "density");

@@ -163,7 +163,7 @@ KDE_FUNCTION(kde_refresh_all) {
 }
 
 // kde_set_refresh(density, by_name_only, filter, enabled, scale_factor, threshold, max_age)
-KDE_FUNCTION(kde_set_refresh) {
+KDE_FUNCTION(kde_set_refresh_by_name) {
   using namespace kde_pg;
   check_may_write("kde_set_refresh()");
   reject_null(fcinfo, 0, "density");
