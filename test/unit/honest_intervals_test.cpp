@@ -32,8 +32,11 @@ constexpr int kBlocks = kRows / kRowsOfABlock;
 // In blocks of kRowsOfABlock rows each.
 std::vector<double> column_of(const std::string& name) {
   std::vector<double> x = samples::normal(kRows, 41);
+  const std::vector<double> each = x;
   if (name == "exp(2 normal)") {
     for (double& v : x) v = std::exp(2 * v);
+  } else if (name == "exp(normal)") {
+    for (double& v : x) v = std::exp(v);
   } else if (name == "clustered") {
     // Half of the variance is between blocks, which lie in no order.
     const std::vector<double> centre = samples::normal(kBlocks, 42);
@@ -41,7 +44,7 @@ std::vector<double> column_of(const std::string& name) {
   } else if (name == "in order") {
     std::sort(x.begin(), x.end());
   } else if (name == "one value a block") {
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i / kRowsOfABlock];
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = each[i / kRowsOfABlock];
   }
   return x;
 }
@@ -49,7 +52,7 @@ std::vector<double> column_of(const std::string& name) {
 struct Question {
   Range range;
   double share = 0;
-  double count = 0, sum = 0;
+  double count = 0, sum = 0, variance = 0;
 };
 
 Question question(const std::vector<double>& column, double low, double high, double share) {
@@ -63,7 +66,9 @@ Question question(const std::vector<double>& column, double low, double high, do
     if (x < low || x > high) continue;
     ++q.count;
     q.sum += x;
+    q.variance += x * x;
   }
+  q.variance = q.variance / q.count - q.sum / q.count * (q.sum / q.count);
   return q;
 }
 
@@ -86,7 +91,7 @@ std::vector<Question> questions_of(const std::vector<double>& column) {
 }
 
 struct Tally {
-  int asked[3] = {}, held[3] = {};      // COUNT, SUM, AVG
+  int asked[4] = {}, held[4] = {};      // COUNT, SUM, AVG, variance
   double error = 0, error_of_rows = 0;  // of COUNT, absolute
 
   double coverage(int quantity) const {
@@ -107,6 +112,7 @@ void ask(const fitted::Fitted& f, const std::vector<double>& rows, const Questio
   add(0, count, q.count);
   add(1, sum_interval(f.view(), q.range, options), q.sum);
   add(2, mean_interval(f.view(), q.range, options), q.sum / q.count);
+  add(3, variance_interval(f.view(), q.range, options), q.variance);
   const double seen = static_cast<double>(std::count_if(rows.begin(), rows.end(), [&q](double x) {
     return (q.range.lower_unbounded || x >= q.range.lower) &&
            (q.range.upper_unbounded || x <= q.range.upper);
@@ -116,10 +122,10 @@ void ask(const fitted::Fitted& f, const std::vector<double>& rows, const Questio
 }
 
 // blocks: how many of kBlocks are read; rows: thinned to so many, 0: none is left out.
-Tally tally_of(const std::vector<double>& column, int blocks, int rows) {
-  const std::vector<Question> questions = questions_of(column);
+Tally tally_of(const std::vector<double>& column, const std::vector<Question>& questions,
+               int blocks, int rows, std::uint64_t seeds) {
   Tally tally;
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     Random random(100 + seed);
     Sampler::Options sampling;
     sampling.sample_rows = rows;
@@ -150,10 +156,12 @@ Tally tally_of(const std::vector<double>& column, int blocks, int rows) {
 
 void expect_honest(const std::string& name, int blocks, int rows = kThinned) {
   SCOPED_TRACE(name + ", " + std::to_string(blocks) + " blocks");
-  const Tally t = tally_of(column_of(name), blocks, rows);
+  const std::vector<double> column = column_of(name);
+  const Tally t = tally_of(column, questions_of(column), blocks, rows, kSeeds);
   EXPECT_GE(t.coverage(0), 0.93) << "COUNT";
   EXPECT_GE(t.coverage(1), 0.90) << "SUM";
   EXPECT_GE(t.coverage(2), 0.90) << "AVG";
+  EXPECT_GE(t.coverage(3), 0.85) << "variance";
   EXPECT_LE(t.error, 1.1 * t.error_of_rows);
 }
 
@@ -165,6 +173,27 @@ TEST(HonestIntervals, ClusteredWholeBlocks) { expect_honest("clustered", kBlocks
 TEST(HonestIntervals, HeavyTailWholeBlocks) { expect_honest("exp(2 normal)", kBlocks / 2, 0); }
 TEST(HonestIntervals, InOrderWholeBlocks) { expect_honest("in order", kBlocks / 3, 0); }
 TEST(HonestIntervals, OneValueABlock) { expect_honest("one value a block", kBlocks / 2, 0); }
+
+// Of the whole column, without bounds: its number of rows is known, its sum and mean are not. Of 60
+// samples 52 are three standard deviations fewer than 57.
+void expect_honest_of_all(const std::string& name, int blocks, int rows = 0) {
+  SCOPED_TRACE(name + ", " + std::to_string(blocks) + " blocks");
+  const std::vector<double> column = column_of(name);
+  const Tally t = tally_of(column, {question(column, -kInf, kInf, 1)}, blocks, rows, 60);
+  EXPECT_GE(t.held[0], 52) << "COUNT";
+  EXPECT_GE(t.held[1], 52) << "SUM";
+  EXPECT_GE(t.held[2], 52) << "AVG";
+  EXPECT_GE(t.held[3], 52) << "variance";
+}
+
+TEST(HonestIntervals, OfAllNormal) { expect_honest_of_all("normal", kBlocks / 10); }
+TEST(HonestIntervals, OfAllThinned) { expect_honest_of_all("normal", kBlocks / 10, kThinned); }
+TEST(HonestIntervals, OfAllHeavyTail) { expect_honest_of_all("exp(normal)", kBlocks / 2); }
+TEST(HonestIntervals, OfAllClustered) { expect_honest_of_all("clustered", kBlocks / 4); }
+TEST(HonestIntervals, OfAllInOrder) { expect_honest_of_all("in order", kBlocks / 3); }
+TEST(HonestIntervals, OfAllOneValueABlock) {
+  expect_honest_of_all("one value a block", kBlocks / 2);
+}
 
 }  // namespace
 }  // namespace kde

@@ -171,6 +171,31 @@ TEST(Interval, OfAnEstimatedNumberOfRows) {
   EXPECT_EQ(mean_interval(f.view(), Range{}, at(0.95)).lower, 0.7);
 }
 
+// Of all rows the count is known and the mean is not.
+TEST(Interval, TheMeanOfAllHasItsOwnError) {
+  Fitted f = atoms({30000, 70000}, 2500, 0.5F);
+  header_of(&f)->mean_error = 0.01;
+  const Interval mean = mean_interval(f.view(), Range{}, at(0.95));
+  EXPECT_NEAR(mean.upper - 0.7, kZ95 * 0.01, 1e-12);
+  EXPECT_NEAR(0.7 - mean.lower, kZ95 * 0.01, 1e-12);
+  const Interval sum = sum_interval(f.view(), Range{}, at(0.95));
+  EXPECT_NEAR(sum.upper - 7e4, kZ95 * 0.01 * 1e5, 1e-7);
+  EXPECT_EQ(count_interval(f.view(), Range{}, at(0.95)).upper, 1e5);
+}
+
+// The variance of a share's (x - mean)^2, which is 0.49 three times in ten, else 0.09.
+TEST(Interval, AVarianceIsAMeanOfSquares) {
+  const Fitted f = atoms({30000, 70000}, 2500, 0.5F);
+  const Interval variance = variance_interval(f.view(), range(0, 1), at(0.95));
+  EXPECT_NEAR(variance.estimate, 0.21, 1e-12);
+  const double half = kZ95 * 0.4 * std::sqrt(0.21 * 0.5 / 2500);
+  EXPECT_GT(variance.upper - 0.21, half);
+  EXPECT_LT(variance.upper - 0.21, 1.5 * half);
+  // Rows that change go from one end to the other at worst.
+  const Interval changed = variance_interval(f.view(), range(0, 1), at(0.95, 1000));
+  EXPECT_NEAR(changed.upper - variance.upper, 0.01, 1e-12);
+}
+
 // Rows known one by one have no error; those between them have what a range open to that side has.
 TEST(Interval, KnownRowsAreCertain) {
   Fitted f = atoms({1, 30000, 20000, 10000, 1}, 2500, 0);
@@ -284,6 +309,7 @@ TEST(Interval, NothingSampledIsExact) {
     if (count(f.view(), r) > 0) {
       expect_exact(sum_interval(f.view(), r, at(0.95)));
       expect_exact(mean_interval(f.view(), r, at(0.95)));
+      expect_exact(variance_interval(f.view(), r, at(0.95)));
     }
   }
   for (double q : {0.0, 0.3, 1.0}) expect_exact(quantile_interval(f.view(), q, at(0.95)));
@@ -296,6 +322,7 @@ TEST(Interval, NothingSampledIsExact) {
     expect_exact(count_interval(f.view(), r, at(0.95)));
     expect_exact(sum_interval(f.view(), r, at(0.95)));
     expect_exact(mean_interval(f.view(), r, at(0.95)));
+    expect_exact(variance_interval(f.view(), r, at(0.95)));
   }
   for (const Range& r : {range(3, 4), range(2, 3, false), range(-5, 0, true, false)})
     expect_exact(count_interval(f.view(), r, at(0.95)));
@@ -314,6 +341,7 @@ TEST(Interval, EmptyRangesHoldNoRowsForCertain) {
     EXPECT_EQ(i.upper, 0);
     EXPECT_TRUE(std::isnan(sum_interval(f.view(), r, at(0.95)).upper));
     EXPECT_TRUE(std::isnan(mean_interval(f.view(), r, at(0.95)).lower));
+    EXPECT_TRUE(std::isnan(variance_interval(f.view(), r, at(0.95)).lower));
   }
   // No row seen is not none.
   EXPECT_GT(count_interval(f.view(), range(1.5, 1.6), at(0.95)).upper, 0);
@@ -333,6 +361,11 @@ TEST(Interval, MeansAndSumsOfWhatWasNotSeen) {
   EXPECT_TRUE(std::isnan(sum.estimate));
   EXPECT_EQ(sum.lower, 0);
   EXPECT_EQ(sum.upper, 1.5 * most);
+  // Half of them at either end.
+  const Interval variance = variance_interval(f.view(), range(1.25, 1.5), at(0.95));
+  EXPECT_TRUE(std::isnan(variance.estimate));
+  EXPECT_EQ(variance.lower, 0);
+  EXPECT_EQ(variance.upper, 0.125 * 0.125);
   Range above;
   above.lower_unbounded = false;
   above.lower = 7;

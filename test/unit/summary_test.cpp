@@ -854,5 +854,25 @@ TEST(Summary, KeepsItsTailsFine) {
   }
 }
 
+// The means of 100 and 300 rows, off by 0.3 and 0.4 each by itself: their sums by 30 and 120.
+TEST(Summary, ErrorsOfMergedMeansAreThoseOfTheirSums) {
+  SummarySampling sampling;
+  Header h = {};
+  h.rows = 100;
+  h.mean_error = 0.3;
+  sampling.add(h);
+  h.rows = 300;
+  h.mean_error = 0.4;
+  sampling.add(h);
+  h.rows = 400;
+  sampling.describe(&h);
+  EXPECT_NEAR(h.mean_error, std::hypot(30, 120) / 400, 1e-12);
+  // Too large for a double, but finite.
+  h.mean_error = std::numeric_limits<double>::max();
+  sampling.add(h);
+  sampling.describe(&h);
+  EXPECT_TRUE(std::isfinite(h.mean_error));
+}
+
 }  // namespace
 }  // namespace kde

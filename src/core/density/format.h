@@ -118,6 +118,9 @@ struct Header {
   // What of the variance of a count belongs to each end of a range, whatever the range: of the
   // share of the rows below a value, where the blocks that were read lie in its order.
   double end_variance;
+  // The standard error of `mean` as that of all the table's finite values: 0 where every row was
+  // read.
+  double mean_error;
   // Rows below the one and above the other are known one by one, not sampled; infinite: none are.
   double known_below, known_above;
   // The variance of a count of the share p of the rows, given their number, over that of
@@ -132,7 +135,7 @@ struct Header {
     return lattice_scale > 0 ? std::nearbyint(x * lattice_scale) / lattice_scale : x;
   }
 };
-static_assert(sizeof(Header) == 24 + 21 * sizeof(double) + kShapes * kErrorScales * sizeof(float));
+static_assert(sizeof(Header) == 24 + 22 * sizeof(double) + kShapes * kErrorScales * sizeof(float));
 
 // Whether double precision tells neighbouring points of the lattice apart all over [min, max], half
 // steps included; lattice_step > 0.

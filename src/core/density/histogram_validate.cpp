@@ -27,9 +27,9 @@ Status validate_header(const Header& h) {
   for (const std::uint8_t byte : h.reserved) {
     if (byte != 0) return invalid("reserved field is not 0");
   }
-  for (double x :
-       {h.rows, h.nulls, h.nans, h.negative_infinities, h.positive_infinities, h.sample_rows,
-        h.bandwidth, h.lattice_step, h.cell_rows, h.row_unit, h.rows_variance, h.end_variance}) {
+  for (double x : {h.rows, h.nulls, h.nans, h.negative_infinities, h.positive_infinities,
+                   h.sample_rows, h.bandwidth, h.lattice_step, h.cell_rows, h.row_unit,
+                   h.rows_variance, h.end_variance, h.mean_error}) {
     if (!nonnegative(x)) return invalid("a count, step or bandwidth is negative or not finite");
   }
   for (double x : {h.lattice_offset, h.min, h.max, h.mean}) {

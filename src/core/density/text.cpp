@@ -164,6 +164,7 @@ constexpr Field kFields[] = {
     {"error", &Header::error},
     {"rows_variance", &Header::rows_variance},
     {"end_variance", &Header::end_variance},
+    {"mean_error", &Header::mean_error},
     {"known_below", &Header::known_below},
     {"known_above", &Header::known_above},
 };

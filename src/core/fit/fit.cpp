@@ -157,6 +157,12 @@ class Fit {
     header_.rows_variance =
         number_variance(sample_.blocks.rows, sample_.blocks.read, options_.share_of_blocks);
     header_.end_variance = unread * sample_.blocks.end;
+    const double finite = sample_.totals.count();
+    const double mean_unit = finite > 0 ? unread * sample_.blocks.mean_effect / finite : 0;
+    header_.mean_error = mean_unit > 0
+                             ? std::min(std::sqrt(mean_unit) * std::sqrt(header_.variance),
+                                        std::numeric_limits<double>::max())
+                             : 0;
   }
 
   // Where points of a lattice share a cell a question of one of them is off by how their counts

@@ -132,10 +132,10 @@ class Sampling {
     const double own = unit_variance(shape, p);
     wilson_interval(p, own, z_, low, high);
     double most = own;
-    double share = 0x1p-18;
+    // From the smallest scale to the largest, four shares to each.
     static_assert(kErrorScales == 8);
-    for (int scale = kErrorScales - 1; scale >= 0; --scale) {
-      share *= 4;
+    constexpr double kStep = 1.4142135623730951;
+    for (double share = 0x1p-16; share < 0x1.1p-2; share *= kStep) {
       if (share <= p) continue;
       const double there = unit_variance(shape, share);
       if (there <= most) continue;
@@ -155,10 +155,14 @@ class Sampling {
   }
 
   // z times the standard deviation of a mean of the share p of the rows, whose variance within the
-  // range of that width it is given. Rows of either tail that lie together tell of those between.
+  // range of that width it is given. Of most rows those that lie together are not told by how many
+  // are left out: by halves of them, and by the mean of all.
   double mean_half(Shape shape, double p, double variance, double width) const {
     double unit = unit_variance(shape, p);
-    if (p > 0.5) unit = std::max(unit, unit_variance(left_out(shape), p));
+    if (p > 0.5) {
+      unit = std::max(unit_variance(Shape::below, 0.5), unit_variance(Shape::above, 0.5));
+      if (h_.variance > 0) unit = std::max(unit, h_.mean_error / h_.variance * h_.mean_error);
+    }
     // Those that lie together are one.
     const double rows = std::min(h_.sample_rows * p, unit > 0 ? p / unit : h_.sample_rows);
     if (width > 0 && std::isfinite(variance))
@@ -166,6 +170,9 @@ class Sampling {
     const double deviations = z_ + student_excess(z_, std::max(rows - 1, 2.0));
     return product(deviations * std::sqrt(unit / p), std::sqrt(variance));
   }
+
+  // z times the standard error of the mean of all finite rows.
+  double whole_mean_half() const { return z_ * h_.mean_error; }
 
   // z times the standard deviation of the rows below a value that belongs to an end, in rows.
   double end_half() const { return z_ * std::sqrt(h_.end_variance) * h_.rows; }
@@ -277,6 +284,11 @@ MeanParts mean_parts(const DensityView& d, const Sampling& sampling, const Range
   const Middle middle(d.header(), range);
   const RangeMoments inner = middle.is_all ? m : moments(d, middle.range);
   out.mean = out.least = out.greatest = inner.finite > 0 ? inner.mean : m.mean;
+  // Of all rows the count has no error but that of their number.
+  if (has_every_finite_value(d.header(), range)) {
+    out.within = sampling.whole_mean_half();
+    return out;
+  }
   if (middle.open_below && middle.open_above) return out;
   if (!(sampling.rows() > 0)) return out;
   if (!(inner.finite > 0)) {
@@ -315,7 +327,8 @@ MeanParts mean_parts(const DensityView& d, const Sampling& sampling, const Range
 
 // The mean of (x - about)^4 over the range's finite rows, from slices between quantiles, closer to
 // one another the closer they are to either end, where the fourth power has most of its weight. A
-// slice is taken for normal.
+// quantile's own rows, where there are some, are a slice; what lies between two is taken for
+// normal.
 double fourth_moment(const DensityView& d, const Range& range, double about) {
   constexpr int kHalvings = 24;
   Range below = range;
@@ -327,31 +340,32 @@ double fourth_moment(const DensityView& d, const Range& range, double about) {
   const double rows = kde::count(d, range);
   double sum = 0;
   double finite = 0;
-  Range slice = range;
-  const auto add = [&] {
+  const auto add = [&](const Range& slice) {
     const RangeMoments m = moments(d, slice);
     if (!(m.finite > 0)) return;
     const double offset = (m.mean - about) * (m.mean - about);
     sum += m.finite * (offset * offset + 6 * offset * m.variance + 3 * m.variance * m.variance);
     finite += m.finite;
   };
+  Range rest = range;
   for (int i = 1 - kHalvings; i < kHalvings; ++i) {
     const double share = i < 0 ? std::ldexp(0.5, i) : 1 - std::ldexp(0.5, -i);
     const double edge = quantile(d, std::min((first + share * rows) / d.header().rows, 1.0));
-    const bool inside = (slice.lower_unbounded || edge > slice.lower) && std::isfinite(edge) &&
-                        (range.upper_unbounded || edge < range.upper);
-    if (!inside) continue;
+    const bool passed =
+        !rest.lower_unbounded && (rest.lower_inclusive ? edge < rest.lower : edge <= rest.lower);
+    if (passed || !std::isfinite(edge) || (!range.upper_unbounded && edge >= range.upper)) continue;
+    Range slice = rest;
     slice.upper_unbounded = slice.upper_inclusive = false;
     slice.upper = edge;
-    add();
+    add(slice);
     slice.lower_unbounded = false;
-    slice.lower_inclusive = true;
+    slice.lower_inclusive = slice.upper_inclusive = true;
     slice.lower = edge;
+    add(slice);
+    rest.lower_unbounded = rest.lower_inclusive = false;
+    rest.lower = edge;
   }
-  slice.upper_unbounded = range.upper_unbounded;
-  slice.upper = range.upper;
-  slice.upper_inclusive = range.upper_inclusive;
-  add();
+  add(rest);
   return finite > 0 ? sum / finite : 0;
 }
 

@@ -78,6 +78,8 @@ class Blocks {
       }
     }
     out->end = end_variance(*out);
+    // Of few blocks, thinned, the one estimate is unsure; the other is of 64 ranges.
+    out->mean_effect = std::max(mean_effect(), out->effect[static_cast<int>(Shape::two_ends)][0]);
     return true;
   }
 
@@ -92,6 +94,27 @@ class Blocks {
       least = std::min(least, p * (1 - p) * effects[scale] / (2 * blocks_.finite));
     }
     return least;
+  }
+
+  // With e_i the sum of a block's x - mean, in units of the standard deviation, lest it overflow.
+  double mean_effect() {
+    const auto n = static_cast<double>(sorted_.size());
+    double largest = 0;
+    for (const Row& r : sorted_) largest = std::max(largest, std::fabs(r.value));
+    if (!(largest > 0)) return 1;
+    double mean = 0;
+    for (const Row& r : sorted_) mean += r.value / largest / n;
+    double square = 0;
+    std::fill(residual_.begin(), residual_.end(), 0.0);
+    for (const Row& r : sorted_) {
+      const double e = r.value / largest - mean;
+      square += e * e;
+      residual_[r.block] += e;
+    }
+    if (!(square > 0)) return 1;
+    const auto blocks = static_cast<double>(drawn_in_.size());
+    return without_thinning(variance_by_differences(residual_) * blocks / square,
+                            std::min(n / blocks_.finite, 1.0));
   }
 
   struct Row {

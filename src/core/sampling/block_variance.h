@@ -40,7 +40,9 @@ struct BlockVariance {
   // Header::rows_variance and Header::count_variance of a sample of every row of the blocks read,
   // but for the finite population's correction. Rows that did not come by block: as these.
   double rows = 0;
-  double end = 0;   // Header::end_variance
+  double end = 0;  // Header::end_variance
+  // The variance of the mean of all finite rows over that of as many independent draws.
+  double mean_effect = 1;
   double read = 0;  // blocks
   double effect[kShapes][kErrorScales];
 

@@ -67,12 +67,18 @@ std::size_t join_equal(double* value, const double* weight, std::size_t size, do
   return distinct;
 }
 
+// Of independent sums; finite.
+double error_of_sum(double a, double b) {
+  return std::min(std::hypot(a, b), std::numeric_limits<double>::max());
+}
+
 }  // namespace
 
 void SummarySampling::add(const Header& h) {
   if ((h.flags & kEveryRowRead) == 0) any = 1;
   rows_variance += h.rows_variance * h.rows * h.rows;
   end_variance += h.end_variance * h.rows * h.rows;
+  sum_error = error_of_sum(sum_error, h.mean_error > 0 ? h.mean_error * h.finite_rows() : 0);
   if (!(h.sample_rows > 0)) return;
   const double each = h.rows / h.sample_rows;
   for (int shape = 0; shape < kShapes; ++shape) {
@@ -86,6 +92,7 @@ void SummarySampling::add(const SummarySampling& other) {
   any = std::max(any, other.any);
   rows_variance += other.rows_variance;
   end_variance += other.end_variance;
+  sum_error = error_of_sum(sum_error, other.sum_error);
   for (int shape = 0; shape < kShapes; ++shape) {
     for (int i = 0; i < kErrorScales; ++i)
       weight[shape][i] = std::max(weight[shape][i], other.weight[shape][i]);
@@ -95,6 +102,8 @@ void SummarySampling::add(const SummarySampling& other) {
 void SummarySampling::describe(Header* h) const {
   h->rows_variance = rows_variance / h->rows / h->rows;
   h->end_variance = end_variance / h->rows / h->rows;
+  const double finite = h->finite_rows();
+  h->mean_error = finite > 0 ? sum_error / finite : 0;
   for (int shape = 0; shape < kShapes; ++shape) {
     for (int i = 0; i < kErrorScales; ++i)
       h->count_variance[shape][i] = static_cast<float>(weight[shape][i] * h->sample_rows / h->rows);

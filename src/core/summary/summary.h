@@ -70,13 +70,15 @@ class Incoming;
 struct SummarySampling {
   // Of the number of rows, and of an end, in rows squared.
   double rows_variance = 0, end_variance = 0;
+  double sum_error = 0;                      // the standard error of the sum of finite values
   float weight[kShapes][kErrorScales] = {};  // N_k v_k / n_k
   std::uint32_t any = 0;                     // 1: one of them was sampled
   std::uint32_t padding = 0;
 
   void add(const Header& h);
   void add(const SummarySampling& other);
-  // Header::count_variance and rows_variance; its rows and sample_rows are set, rows > 0.
+  // Header::count_variance, rows_variance, end_variance and mean_error; its rows and sample_rows
+  // are set, rows > 0.
   void describe(Header* h) const;
 };
 

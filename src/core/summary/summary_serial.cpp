@@ -11,7 +11,7 @@ namespace kde {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x6b646573;  // also tells the byte order
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kBytesPerCell = 2 * sizeof(double) + sizeof(float);
 
 Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
@@ -79,7 +79,7 @@ Status Summary::deserialize(const void* bytes, std::size_t size) {
     if (!is_count(x)) return invalid("a count is negative or not finite");
   }
   bool sure = is_count(head.sampling.rows_variance) && is_count(head.sampling.end_variance) &&
-              head.sampling.any <= 1;
+              is_count(head.sampling.sum_error) && head.sampling.any <= 1;
   for (const auto& scales : head.sampling.weight) {
     for (const float w : scales) sure = sure && is_count(w);
   }

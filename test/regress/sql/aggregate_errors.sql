@@ -38,7 +38,7 @@ RESET min_parallel_table_scan_size;
 CREATE TABLE parts AS
 SELECT 'integer' AS name, kde_agg(i) AS d FROM t UNION ALL SELECT 'double', kde_agg(x) FROM t
 UNION ALL SELECT 'plugin', kde_agg(x, 'plugin') FROM t UNION ALL SELECT 'scott', kde_agg(x, 'scott') FROM t;
-INSERT INTO parts SELECT 'fitted', 'kde/2 kernel=gaussian type=integer method=plugin flags=7 rows=60 nulls=5 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=60 bandwidth=0.25 lattice_step=1 lattice_offset=0 lattice_scale=0 min=0 max=2 mean=1 variance=0.5 cell_rows=0 row_unit=0 error=0 rows_variance=0 end_variance=0 known_below=-inf known_above=inf two_ends=[1,0.5,0.25,1,1,1,1,2] above=[1,1,1,1,1,1,1,1] below=[0,0,0,0,0,0,0,0] atoms=[0:20,1:40,2:60] blocks=[]';
+INSERT INTO parts SELECT 'fitted', 'kde/2 kernel=gaussian type=integer method=plugin flags=7 rows=60 nulls=5 nans=0 negative_infinities=0 positive_infinities=0 sample_rows=60 bandwidth=0.25 lattice_step=1 lattice_offset=0 lattice_scale=0 min=0 max=2 mean=1 variance=0.5 cell_rows=0 row_unit=0 error=0 rows_variance=0 end_variance=0 mean_error=0 known_below=-inf known_above=inf two_ends=[1,0.5,0.25,1,1,1,1,2] above=[1,1,1,1,1,1,1,1] below=[0,0,0,0,0,0,0,0] atoms=[0:20,1:40,2:60] blocks=[]';
 SELECT rollup(d) FROM parts WHERE name = 'fitted';
 SELECT a, b, try(format('SELECT approx_count(rollup(d ORDER BY name)) FROM parts WHERE name IN (%L, %L)', a, b)) AS result
 FROM (VALUES ('double', 'integer'), ('double', 'plugin'), ('plugin', 'scott'), ('fitted', 'integer'), ('plugin', 'plugin'), ('none', 'none')) AS v(a, b);
