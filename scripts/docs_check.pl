@@ -312,31 +312,14 @@ sub server_argument {
   return $text;
 }
 
-# `d` stands for a stored density by its text, by (regclass, name), and for a value. Where the table
-# and the column are two arguments, bounds (and bins) have no defaults.
-my @FORMS = (
-  [ 'density text', 0 ], [ 'relation regclass, column_name name', 1 ], [ 'density kde', 0 ]);
-
-# A documented signature as those that it stands for. `*`: what follows goes by name.
-sub documented_signatures {
+# A documented signature as server_functions() has it.
+sub documented_signature {
   my ($text) = @_;
-  my ($call, $name, $arguments) = $text =~ /^(CALL )?(\w+)\((.*)\)$/s or return ();
-  my @arguments = arguments_of($arguments);
-  my @forms = @arguments && $arguments[0] eq 'd' ? @FORMS : [ '', 0 ];
-  shift @arguments if $forms[0][0] ne '';
-  my @out;
-  for (@forms) {
-    my ($first, $bare) = @$_;
-    my ($by_name, @list) = (0, $first eq '' ? () : $first);
-    for (@arguments) {
-      if ($_ eq '*') { $by_name = 1; next; }
-      push @list, $bare && !$by_name ? s/ = .*$//r : $_;
-    }
-    push @out, "$name(" . join(', ', @list) . ')';
-  }
-  return @out;
+  my ($name, $arguments) = $text =~ /^(?:CALL )?(\w+)\((.*)\)$/s or return '';
+  return "$name(" . join(', ', arguments_of($arguments)) . ')';
 }
 
+# `*`: what follows goes by name.
 sub server_functions {
   my $rows = psql_or_die('docs_reference_check', q{
     SELECT p.proname, p.prokind, pg_get_function_arguments(p.oid), coalesce(pg_get_function_result(p.oid), ''),
@@ -350,7 +333,7 @@ sub server_functions {
   my @functions;
   for (split /\n/, $rows) {
     my ($name, $kind, $arguments, $result, $set, $columns) = split /\t/, $_, -1;
-    my @list = map { server_argument($_) } grep { !/^(?:OUT|TABLE) |^by_name_only / } arguments_of($arguments);
+    my @list = map { /^by_name_only / ? '*' : server_argument($_) } grep { !/^(?:OUT|TABLE) / } arguments_of($arguments);
     my $of_rows = $columns ne '' ? ($set eq 't' ? 'rows' : 'row') : $kind eq 'p' ? '' : $result;
     push @functions, { signature => "$name(" . join(', ', @list) . ')', result => $of_rows,
       columns => [ split ' ', $columns ] };
@@ -368,17 +351,15 @@ sub check_functions {
     next unless $cell =~ /`[^`]*\(/;
     my @signatures = $cell =~ /`([^`]+)`/g;
     for my $text (@signatures) {
-      my @meant = documented_signatures($text);
-      check(scalar @meant, "$file:$number: \"$text\" is no signature");
-      for my $signature (@meant) {
-        $documented{$signature} = 1;
-        my $function = $server{$signature};
-        check($function, "$file:$number: the server has no function $signature") or next;
-        check($function->{result} eq ($returns =~ s/`//gr =~ s/^(rows?)\b.*/$1/sr),
-          "$file:$number: $signature returns $function->{result}");
-        for my $column (@{ $function->{columns} }) {
-          check($page =~ /`\Q$column\E`/, "$file: the column `$column` of $signature is missing");
-        }
+      my $signature = documented_signature($text);
+      check($signature, "$file:$number: \"$text\" is no signature") or next;
+      $documented{$signature} = 1;
+      my $function = $server{$signature};
+      check($function, "$file:$number: the server has no function $signature") or next;
+      check($function->{result} eq ($returns =~ s/`//gr =~ s/^(rows?)\b.*/$1/sr),
+        "$file:$number: $signature returns $function->{result}");
+      for my $column (@{ $function->{columns} }) {
+        check($page =~ /`\Q$column\E`/, "$file: the column `$column` of $signature is missing");
       }
     }
   }
