@@ -75,6 +75,10 @@ if [ "$purpose" = test ] || [ "$purpose" = ci ]; then
   has_header gtest/gtest.h || need libgtest-dev "unit tests of the core (GoogleTest)"
   has prove && perl -MTest::More -e 1 2>/dev/null || need perl "runs the TAP tests"
   perl -MIPC::Run -e 1 2>/dev/null || need libipc-run-perl "the TAP tests drive servers with it"
+  # The system's: another Python that comes first may not see what packages install.
+  for module in psycopg psycopg2 numpy; do
+    /usr/bin/python3 -c "import $module" 2>/dev/null || need "python3-$module" "the test of drivers calls functions with it"
+  done
 fi
 # Wanted, not needed: the test of refreshes by pg_cron says so where there is none. Debian's server
 # alone has a package for it.

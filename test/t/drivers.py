@@ -1,0 +1,153 @@
+"""Calls every function as drivers send its arguments: one line of output a call and way, "ok ..." or "not ok ...".
+
+Arguments go as Python's own types, as strings, and with the types that JDBC declares, by the protocol's
+parameters (psycopg 3) and as literals (psycopg 2). However they are sent, the answer is the same.
+"""
+
+import datetime
+import decimal
+import sys
+
+import numpy
+import psycopg
+import psycopg2
+
+DICE = "dice.side"  # six sides, 100 throws of each
+PAIR = "throws (side, other)"
+DAY = datetime.date(2026, 1, 2)
+POINTS = [[1.0, 2.0], [3.0, 1.0], [5.0, 9.0], [2.0, 2.0], [4.0, 7.0]]
+
+# (call, arguments, answer); an answer of None is that of the first way.
+CALLS = [
+    ("approx_count(%s, %s, %s)", [DICE, 2, 4], 300),
+    ("approx_count(%s, %s)", [DICE, 5], 200),
+    ("approx_count(%s, %s, %s)", [DICE, 1.5, 4.5], 300),
+    ("approx_count(%s, %s, %s)", [DICE, decimal.Decimal("1.5"), decimal.Decimal("4.5")], 300),
+    ("approx_count(%s, %s, %s)", [DICE, numpy.float64(1.5), numpy.float64(4.5)], 300),
+    ("approx_count(%s, %s, %s)", ["dates.day", DAY, DAY + datetime.timedelta(days=2)], 300),
+    ("approx_count(%s, %s, %s)", ["dates.day", datetime.datetime(2026, 1, 2), datetime.datetime(2026, 1, 4)], 300),
+    ("approx_count(%s, %s, %s)", [PAIR, [2, 1], [4, 2]], 150),
+    ("approx_count(%s, %s, %s)", [PAIR, [1.5, 1.0], [4.5, 2.0]], 150),
+    ("approx_count(%s, %s, %s)", [PAIR, numpy.array([1.5, 1]).tolist(), [4.5, 2.0]], 150),
+    ("approx_count(%s, %s, %s)", [PAIR, ["2", "1"], ["4", "2"]], 150),
+    ("approx_count(%s, %s, %s, measure => %s, filter => %s)", ["throws.other", 1, 2, "side", None], 300),
+    ("approx_sum(%s, %s, %s, measure => %s)", ["throws.other", 1, 2, "side"], 1050),
+    ("approx_avg(%s, %s, %s, measure => %s)", [PAIR, [1, 1], [6, 2], "side"], 3.5),
+    ("approx_variance(%s, %s, %s)", [DICE, 2, 3], None),
+    ("approx_stddev(%s, %s, %s)", [DICE, 2, 3], None),
+    ("approx_count(%s, %s, %s, max_relative_error => %s, otherwise => %s)", [DICE, 2, 4, 0.01, "exact"], 300),
+    ("approx_avg_as(%s, NULL::date, %s, %s)", ["dates.day", DAY, DAY], "2026-01-02"),
+    ("approx_quantile(%s, %s)", [DICE, 0.5], 3),
+    ("approx_quantile(%s, %s::float8[])", [DICE, [0.5, 0.9]], None),
+    ("approx_quantile_as(%s, %s, NULL::date)", ["dates.day", 0.5], "2026-01-03"),
+    ("(approx_quantile_ci(%s, %s, confidence => %s)).estimate", [DICE, 0.5, 0.9], 3),
+    ("(SELECT sum(count) FROM approx_histogram(%s, %s, lower => %s, upper => %s))", [DICE, 3, 1, 6], 600),
+    ("(SELECT sum(count) FROM approx_histogram_at(%s, %s))", [DICE, [1, 3, 6]], 600),
+    ("kde_pdf(%s, %s)", [DICE, 2], None),
+    ("kde_cdf(%s, %s)", [DICE, 3], 0.5),
+    ("(SELECT count(*) FROM kde_conditional(%s, %s, measure => %s))", ["throws.other", [1, 2], "side"], 2),
+    ("(SELECT estimate FROM kde_explain(%s, %s, %s) WHERE chosen)", [DICE, 2, 4], 300),
+    ("approx_count(kde_density(%s), %s, %s)", [DICE, 2, 4], 300),
+    ("(kde_info(%s)).rows", [DICE], 600),
+    ("(SELECT count(*) FROM kde_points(%s, %s))", [DICE, 10], 10),
+    ("(SELECT rows FROM kde_fit(%s, %s, seed => %s))", ["dates", "day", 1], 600),
+    ("(SELECT rows FROM kde_fit(%s, %s::text[], sample_rows => %s))", ["throws", ["side", "other"], 600], 600),
+    ("(SELECT count(*) FROM kde_refresh(%s))", ["dates"], 1),
+    ("(SELECT count(*) FROM kde_drift(%s, sample_rows => %s))", [DICE, 100], 1),
+    ("coalesce(kde_set_refresh(%s, max_age => %s)::text, '')", [DICE, datetime.timedelta(days=1)], ""),
+    ("kde_drop(%s, if_exists => %s)", ["dates (day, day + 1)", True], False),
+    ("kde_bandwidth(%s, %s)", [[1.0, 2.0, 3.0, 5.0, 9.0], "plugin"], None),
+    ("kde_bandwidth_matrix(%s, %s)", [POINTS, "scott"], None),
+    ("kde_evaluate(%s, %s)", [POINTS, [[1.0, 2.0]]], None),
+    ("(SELECT rows FROM kde_info((SELECT kde_agg(side, %s) FROM dice)))", ["auto"], 600),
+]
+AGGREGATES = ["kde_agg", "rollup"]
+WITHOUT_ARGUMENTS = ["kde_devices", "kde_refresh_all"]
+
+
+def as_text(value):
+    """As a driver that knows no types sends it."""
+    if isinstance(value, list):
+        return "{" + ",".join(as_text(x) for x in value) + "}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return None if value is None else str(value)
+
+
+# What the JDBC driver declares: setString() is a varchar, or untyped with stringtype=unspecified.
+JDBC = {bool: 16, int: 23, float: 701, decimal.Decimal: 1700, str: 1043}
+
+
+def with_types(connection, call, values):
+    """By the protocol, with the types of JDBC; dates and arrays are sent untyped, as it does."""
+    types = [JDBC.get(type(v), 0) for v in values]
+    return by_protocol(connection, call, values, types)
+
+
+def without_types(connection, call, values):
+    return by_protocol(connection, call, values, [0] * len(values))
+
+
+def by_protocol(connection, call, values, types):
+    for i in range(len(values)):
+        call = call.replace("%s", f"${i + 1}", 1)
+    encoded = [None if v is None else as_text(v).encode() for v in values]
+    result = connection.pgconn.exec_params(f"SELECT ({call})::text".encode(), encoded, types)
+    if result.status != psycopg.pq.ExecStatus.TUPLES_OK:
+        raise RuntimeError(result.error_message.decode().splitlines()[0])
+    return result.get_value(0, 0).decode()
+
+
+def through_psycopg(connection, call, values):
+    return connection.execute(f"SELECT ({call})::text", values).fetchone()[0]
+
+
+def through_psycopg2(connection, call, values):
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT ({call})::text", values)
+        return cursor.fetchone()[0]
+
+
+def same(got, expected):
+    if got == str(expected) or (isinstance(expected, bool) and got == as_text(expected)):
+        return True
+    try:
+        return abs(float(got) - float(expected)) <= 1e-9 * max(1, abs(float(expected)))
+    except ValueError:
+        return False
+
+
+def main(where):
+    three = psycopg.connect(where, autocommit=True)
+    two = psycopg2.connect(where)
+    two.autocommit = True
+    ways = [
+        ("psycopg 3, own types", lambda c, v: through_psycopg(three, c, v)),
+        ("psycopg 3, strings", lambda c, v: through_psycopg(three, c, [as_text(x) for x in v])),
+        ("psycopg 2, own types", lambda c, v: through_psycopg2(two, c, v)),
+        ("psycopg 2, strings", lambda c, v: through_psycopg2(two, c, [as_text(x) for x in v])),
+        ("JDBC's types", lambda c, v: with_types(three, c, v)),
+        ("no types", lambda c, v: without_types(three, c, v)),
+    ]
+    for call, values, expected in CALLS:
+        for name, way in ways:
+            try:
+                got = way(call, values)
+            except Exception as error:  # each is a failure of its own
+                got = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+            if expected is None:
+                expected = got
+            verdict = "ok" if same(got, expected) else "not ok"
+            print(f"{verdict} {call} of {values}, {name}: {got}")
+    called = " ".join(call for call, _, _ in CALLS)
+    names = three.execute(
+        """SELECT DISTINCT proname FROM pg_proc AS p JOIN pg_depend AS d ON d.objid = p.oid AND d.deptype = 'e'
+           AND d.classid = 'pg_proc'::regclass AND pronamespace = 'public'::regnamespace"""
+    ).fetchall()
+    for (name,) in sorted(names):
+        with_interval = name.endswith("_ci") and f"{name[:-3]}(" in called
+        known = f"{name}(" in called or with_interval or name in AGGREGATES + WITHOUT_ARGUMENTS
+        print(f"{'ok' if known else 'not ok'} {name} is called")
+
+
+main(sys.argv[1])
