@@ -792,13 +792,14 @@ CREATE FUNCTION approx_histogram(
     density anykde, bins integer DEFAULT 20,
     by_name_only "any" DEFAULT NULL,
     lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL, filter text DEFAULT NULL,
+    equal text DEFAULT 'width',
     OUT bin integer, OUT lower_bound double precision, OUT upper_bound double precision,
     OUT count double precision, OUT fraction double precision,
     OUT lower_text text, OUT upper_text text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION approx_histogram(anykde, integer, "any", anycompatible, anycompatible, text) IS
-    'approximate histogram: bins of equal width, by default between the least and the greatest value';
+COMMENT ON FUNCTION approx_histogram(anykde, integer, "any", anycompatible, anycompatible, text, text) IS
+    'approximate histogram: bins of equal width or rows, by default between the least and the greatest value';
 CREATE FUNCTION approx_histogram_at(
     density anykde, bounds anycompatiblearray,
     by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,

@@ -16,6 +16,7 @@ extern "C" {
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace kde_pg {
 
@@ -76,17 +77,54 @@ double read_end(FunctionCallInfo fcinfo, const Call& call, int argument, double 
       bound_to_double(call.question.type[0], get_fn_expr_argtype(fcinfo->flinfo, argument),
                       PG_GETARG_DATUM(argument));
   if (!std::isfinite(x))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("bins of equal width need finite bounds"),
-                    errhint("Give the bounds of all bins to approx_histogram_at().")));
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("equal bins need finite bounds"),
+             errhint("Give the bounds of all bins to approx_histogram_at().")));
   return x;
 }
 
-// (density, bins, by_name_only, lower, upper, filter)
+enum class Equal { width, rows };
+
+Equal read_equal(FunctionCallInfo fcinfo, int argument) {
+  reject_null(fcinfo, argument, "equal");
+  const text* value = PG_GETARG_TEXT_PP(argument);
+  const std::string_view name(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+  if (name == "width") return Equal::width;
+  if (name != "rows")
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("invalid value for equal: \"%s\"", text_to_cstring(value)),
+                    errhint("It is 'width' or 'rows'.")));
+  return Equal::rows;
+}
+
+// Bins of as many rows each between the ends, as near as values that many rows have allow: edges at
+// quantiles, each once. Returns how many bins there are.
+int divide_rows(const Call& call, int bins, double* edges) {
+  const kde::DensityView density = call.density.view();
+  kde::Range range;
+  range.lower_unbounded = false;
+  range.lower = edges[0];
+  const double below = density.header().rows - kde::count(density, range);
+  range.upper_unbounded = false;
+  range.upper = edges[bins];
+  const double within = kde::count(density, range);
+  const double last = edges[bins];
+  int at = 0;
+  for (int i = 1; i < bins; ++i) {
+    const double share = (below + within * i / bins) / density.header().rows;
+    const double edge = kde::quantile(density, std::clamp(share, 0.0, 1.0));
+    if (edge > edges[at] && edge < last) edges[++at] = edge;
+  }
+  edges[++at] = last;
+  return at;
+}
+
+// (density, bins, by_name_only, lower, upper, filter, equal)
 void put_equal_bins(FunctionCallInfo fcinfo, const Call& call) {
   reject_null(fcinfo, 1, "bins");
   int bins = PG_GETARG_INT32(1);
   check_bins(bins);
+  const Equal equal = read_equal(fcinfo, 6);
   const kde::Header* h = call.density.one_column;
   const double lower = read_end(fcinfo, call, 3, h->min);
   const double upper = read_end(fcinfo, call, 4, h->max);
@@ -105,6 +143,7 @@ void put_equal_bins(FunctionCallInfo fcinfo, const Call& call) {
   edges[0] = lower;
   for (int i = 1; i <= bins; ++i)
     edges[i] = std::max(equally_spaced(lower, upper, i, bins), edges[i - 1]);
+  if (bins > 1 && equal == Equal::rows && h->rows > 0) bins = divide_rows(call, bins, edges);
   put_rows(fcinfo, call, edges, bins);
 }
 

@@ -207,6 +207,16 @@ UNION ALL SELECT 'kde', h.* FROM approx_histogram(kde_density('dice.side'), 2, l
 UNION ALL SELECT 'bounds', h.* FROM approx_histogram_at('dice.side', ARRAY[1, 2.5, 6]) AS h
 UNION ALL SELECT 'bounds, untyped', h.* FROM approx_histogram_at('dice.side', bounds => '{1,2.5,6}') AS h
 UNION ALL SELECT 'bounds, kde', h.* FROM approx_histogram_at(kde_density('dice.side'), '{1,5}'::text[]) AS h;
+-- Of as many rows each: a die's sides cannot be divided. Within bounds, of what has one value, and none.
+CREATE TABLE ramp AS SELECT sqrt(i) AS x FROM generate_series(0, 100000) AS i;
+SELECT rows FROM kde_fit('ramp', 'x');
+SELECT bin, round(lower_bound::numeric, 1) AS lower, round(count / 1000) AS thousands FROM approx_histogram('ramp.x', 4, equal => 'rows');
+SELECT bin, lower_bound, upper_bound, count FROM approx_histogram('dice.side', 4, equal => 'rows');
+SELECT bin, lower_bound, upper_bound, count FROM approx_histogram('dice.side', 3, lower => 2, upper => 5, equal => 'rows');
+SELECT count(*) AS bins FROM approx_histogram('dice.side', 100, equal => 'rows');
+SELECT count(*) AS bins FROM approx_histogram((SELECT kde_agg(7::float8)), 5, equal => 'rows');
+SELECT count(*) AS bins FROM approx_histogram((SELECT kde_agg(NULL::float8)), 5, equal => 'rows');
+SELECT count(*) FROM approx_histogram('dice.side', 4, equal => 'height');
 SELECT (SELECT count(*) FROM approx_histogram('dice.side')) AS default_bins,
   (SELECT count(*) FROM approx_histogram(kde_density('dice', 'side'))) AS kde_bins,
   (SELECT count(*) FROM approx_histogram(NULL::kde)) AS null_kde;
