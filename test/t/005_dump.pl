@@ -62,7 +62,7 @@ $node->safe_psql('source', q{
 }, @as_owner);
 
 my $densities = q{
-  SELECT relation, column_names, filter, bandwidth_matrix, stored_rows, requested_method, method, bandwidth, rows, nulls, rows_read,
+  SELECT relation, column_names, filter, bandwidth_matrix, stored_rows, method, bandwidth, rows, nulls, rows_read,
     kernel, bandwidth_status, model, requested_exact, every_row_read, sample_rows, design_effect, bandwidth_rows, lower, upper, cells, engine, threads,
     scan_ms, select_ms, estimate_ms, requested_sample_rows, seed, fitted_at
   FROM kde_densities ORDER BY relation::text, column_names, seed;};

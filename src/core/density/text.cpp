@@ -182,6 +182,10 @@ void header_fields(Io& io, AnyHeader& h) {
 
 }  // namespace
 
+const char* asked_method_name(const Header& header) {
+  return method_name((header.flags & kBounded) != 0 ? Method::automatic : header.method);
+}
+
 const char* method_name(Method method) { return kMethodNames[static_cast<int>(method)]; }
 
 const char* method_list() {

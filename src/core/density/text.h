@@ -28,6 +28,8 @@ Status to_text(const DensityView& density, std::string* out);
 Status from_text(std::string_view text, DensityBytes* density, const Control& control = {});
 
 const char* method_name(Method method);  // "auto", "plugin", "silverman", ...
+// By which a density was asked for: "auto" where the bandwidth is the plug-in's, but bounded.
+const char* asked_method_name(const Header& header);
 bool parse_method(std::string_view name, Method* method);
 const char* method_list();               // "auto, plugin, ... and scott", for messages
 const char* selector_list();             // the same without auto, which is no bandwidth selector

@@ -100,9 +100,7 @@ void check_same(const Settings& a, const Settings& b) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("all rows of a group must have the same method"),
                     errdetail("There are \"%s\" and \"%s\".", kde::method_name(a.method),
-                              kde::method_name(b.method)),
-                    errhint("Densities by \"auto\" have the plug-in's bandwidth; kde_info() calls "
-                            "their method \"plugin\", too.")));
+                              kde::method_name(b.method))));
   if (a.bytes != b.bytes)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("all rows of a group must have the same bytes"),

@@ -103,7 +103,7 @@ double AnsweringDensity::points() const {
 
 const char* AnsweringDensity::method() const {
   return joint != nullptr ? kde::joint_method_name(joint->method)
-                          : kde::method_name(one_column->method);
+                          : kde::asked_method_name(*one_column);
 }
 
 AnsweringDensity open_candidate(const Question& q, const Candidate& candidate) {

@@ -48,7 +48,7 @@ KDE_FUNCTION(kde_info) {
   const bool has_finite = h->finite_rows() > 0;
   row.put(CStringGetTextDatum(format_type_be(kde_pg::sql_type_of(h->value_type))));
   row.put(CStringGetTextDatum(kde_pg::kind_name(*h)));
-  row.put(CStringGetTextDatum(kde::method_name(h->method)));
+  row.put(CStringGetTextDatum(kde::asked_method_name(*h)));
   row.put(CStringGetTextDatum(kde::kernel_name(h->kernel)));
   row.put(Float8GetDatum(h->bandwidth), h->bandwidth == 0);
   row.put(Float8GetDatum(h->rows));

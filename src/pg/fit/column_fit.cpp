@@ -170,7 +170,7 @@ void ColumnEstimate::describe(DensityFit* fit) const {
   record.select_ms = report_.select_ms;
   record.estimate_ms = report_.estimate_ms;
   record.table_rows = header.rows + header.nulls;
-  fit->method = kde::method_name(report_.method);
+  fit->method = kde::asked_method_name(header);
   fit->rows = header.rows;
   fit->sample_rows = report_.sample_rows;
   fit->bandwidth = report_.bandwidth;

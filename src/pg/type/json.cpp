@@ -110,7 +110,7 @@ void put_header(StringInfo out, const kde::Header& h) {
   const auto finite = [has_finite](double x) { return has_finite ? x : std::nan(""); };
   put_field(out, "value_type", format_type_be(sql_type_of(h.value_type)));
   put_field(out, "kind", kind_name(h));
-  put_field(out, "method", kde::method_name(h.method));
+  put_field(out, "method", kde::asked_method_name(h));
   put_field(out, "kernel", kde::kernel_name(h.kernel));
   put_field(out, "bandwidth", h.bandwidth > 0 ? h.bandwidth : std::nan(""));
   put_field(out, "rows", h.rows);

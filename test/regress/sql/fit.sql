@@ -87,7 +87,7 @@ SELECT method, engine, bandwidth_rows, relative_error(bandwidth, (
       - percentile_cont(0.25) WITHIN GROUP (ORDER BY eruptions)) / 1.34)) * power(count(*), -0.2)
   FROM faithful)) < 1e-9 AS as_in_sql
 FROM kde_fit('faithful', 'eruptions', method => 'silverman');
-SELECT requested_method, method FROM kde_densities WHERE relation = 'faithful'::regclass ORDER BY column_names::text;
+SELECT method FROM kde_densities WHERE relation = 'faithful'::regclass ORDER BY column_names::text;
 
 -- Above a few thousand values the sums are near-exact ones over all of them, unless asked otherwise;
 -- the error of the near-exact ones is far below that of exact ones in single precision.
@@ -119,7 +119,7 @@ SELECT m, k.* FROM unnest(ARRAY['plugin', 'lscv', 'sheather_jones', 'smoothed_cv
   'silverman', 'normal_reference', 'scott', 'auto']) AS m, of_method(m) AS k;
 SELECT relative_error(bandwidth, 0.09040316648 * (SELECT stddev(eruptions) FROM faithful)) < 1e-8 AS lscv
 FROM kde_fit('faithful', 'eruptions', method => 'lscv');
-SELECT requested_method, method, bandwidth_status FROM kde_densities
+SELECT method, bandwidth_status FROM kde_densities
 WHERE relation = 'faithful'::regclass AND column_names = '{eruptions}';
 -- Nothing but ties: no minimum at all; Silverman's rule, which the notice and the catalog name.
 CREATE TABLE rounded AS SELECT (i % 60)::float8 + 0.25 * (i % 2) AS v FROM generate_series(1, 6000) AS i;
@@ -381,7 +381,7 @@ COMMIT;
 -- ---------------------------------------------------------------------------------------------
 -- The catalog's view, a refit, kde_drop.
 SELECT relation, column_names FROM kde_fit('live', 'x', seed => 3);
-SELECT relation, column_names, requested_method, method, rows, nulls, rows_read, every_row_read,
+SELECT relation, column_names, method, rows, nulls, rows_read, every_row_read,
   sample_rows, lower, upper, cells, lattice_step
 FROM kde_densities WHERE relation = 'live'::regclass;
 SELECT requested_sample_rows, seed, bytes BETWEEN 160 AND 16384 AS bytes,
@@ -391,7 +391,7 @@ FROM kde_densities WHERE relation = 'live'::regclass;
 INSERT INTO live SELECT 11 FROM generate_series(1, 20);
 SELECT approx_count('live.x') AS before_the_refit;
 SELECT rows FROM kde_fit('live', 'x', 'silverman', 50, 4);
-SELECT approx_count('live.x') AS after_the_refit, count(*) AS stored, max(requested_method) AS method,
+SELECT approx_count('live.x') AS after_the_refit, count(*) AS stored, max(method) AS method,
   max(requested_sample_rows) AS sample_rows, max(seed) AS seed
 FROM kde_densities WHERE relation = 'live'::regclass;
 SELECT kde_drop('live.x');

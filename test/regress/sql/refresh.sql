@@ -41,7 +41,7 @@ CREATE TABLE before AS SELECT * FROM kde_densities WHERE relation = 't'::regclas
 SELECT relation, column_names, filter, action, reason, changed_rows, total_ms > 0 AS took FROM kde_refresh('t')
 ORDER BY cardinality(column_names), filter NULLS FIRST;
 SELECT * FROM state;
-SELECT d.column_names, d.filter, d.requested_method, d.kernel, d.requested_exact, d.requested_sample_rows, d.rows,
+SELECT d.column_names, d.filter, d.method, d.kernel, d.requested_exact, d.requested_sample_rows, d.rows,
   d.requested_seed, d.seed = b.seed AS same_seed, d.fitted_at > b.fitted_at AS later
 FROM kde_densities AS d JOIN before AS b USING (relation, column_names)
 WHERE d.filter IS NOT DISTINCT FROM b.filter ORDER BY cardinality(d.column_names), d.filter NULLS FIRST;
