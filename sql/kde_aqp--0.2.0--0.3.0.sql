@@ -582,6 +582,17 @@ DROP FUNCTION kde_conditional(regclass, text, text, anycompatiblearray, anyenum,
 DROP FUNCTION kde_histogram(kde, integer);
 DROP TYPE kde_aqp.by_name_only;
 
+-- Of a table: what is worth it, by one scan.
+CREATE FUNCTION kde_fit(
+    relation regclass, seed bigint DEFAULT NULL,
+    OUT column_name text, OUT fitted boolean, OUT reason text, OUT model text,
+    OUT rows double precision, OUT bytes integer, OUT expected_error text,
+    OUT total_ms double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'kde_fit_table' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20;
+COMMENT ON FUNCTION kde_fit(regclass, bigint) IS
+    'fits and stores a density of each column of a table that is worth one, by one scan; says why others are not';
+
 CREATE FUNCTION kde_drop(
     density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
     if_exists boolean DEFAULT false)

@@ -140,6 +140,7 @@ for my $what (keys %what) {
     WHERE relation = '{t}'::regclass AND column_names::text = '{names}' AND (filter IS NULL) = ({filter} IS NULL)}, $what);
   push @{ $queries{"fit $what"} }, map { fill($_, $what) }
     ($filtered || $one ? q{SELECT kde_fit('{t}'::regclass, 'x', seed => 2{f})} : ()),
+    ($one ? q{SELECT count(*) FROM kde_fit('{t}'::regclass, seed => 2)} : ()),
     q{SELECT kde_fit('{t}'::regclass, {x}, seed => 2{f})};
   push @{ $queries{"drop $what"} }, map { fill($_, $what) }
     ($filtered || $one ? q{SELECT kde_drop('{t}.x'{f})} : ()), q{SELECT kde_drop('{n}'{f})};

@@ -27,10 +27,9 @@ struct RowsRead {
   Counters counters;  // before it
 };
 
-// Reads the rows, of at most so many blocks, into `estimate`.
-RowsRead read_rows(const DensityRequest& request, Relation relation, const ColumnTypes& types,
-                   int64 blocks, Estimate* estimate) {
-  const DensityKey& key = request.key;
+// Reads the rows, of at most so many blocks, into `sink`. key: the columns that it takes.
+RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relation relation,
+                   const ColumnTypes& types, int64 blocks, RowSink* sink) {
   RowsRead read = {};
   INSTR_TIME_SET_CURRENT(read.start);
   // Before the first row is read: what changes meanwhile counts as changed since.
@@ -41,7 +40,7 @@ RowsRead read_rows(const DensityRequest& request, Relation relation, const Colum
   options.sample_blocks = blocks;
   options.seed = static_cast<uint64>(request.asked.seed);
   const char* doing = psprintf("read %s", describe_columns(key));
-  scan_as_owner(relation, key, types, options, doing, estimate, &read.scan);
+  scan_as_owner(relation, key, types, options, doing, sink, &read.scan);
   settle_counters(relation, read.scan, request.operation, &read.counters);
   return read;
 }
@@ -53,15 +52,19 @@ struct Chosen {
   int threads;
 };
 
-// Ends the reading, chooses the bandwidth and estimates.
-Chosen fit_rows_read(const DensityRequest& request, Relation relation, const ColumnTypes& types,
-                     const RowsRead& read, MemoryContext context, Estimate* estimate) {
-  const DensityKey& key = request.key;
+// Ends the reading. Null, or why there is nothing to fit a density to.
+const char* end_reading(const DensityKey& key, Estimate* estimate) {
   const kde::Status finished = estimate->finish(begin_core_work(1));
   check_status(finished, psprintf("fit a density to %s", describe_columns(key)));
+  return estimate->nothing_to_fit(key);
+}
+
+// Chooses the bandwidth and estimates, of rows that have been read.
+Chosen fit_rows_read(const DensityRequest& request, const ColumnTypes& types, const RowsRead& read,
+                     double scan_ms, MemoryContext context, Estimate* estimate) {
+  const DensityKey& key = request.key;
   Chosen chosen = {};
-  chosen.scan_ms = elapsed_ms(read.start);
-  if (const char* why = estimate->nothing_to_fit(key)) raise_nothing_to_fit(relation, key, why);
+  chosen.scan_ms = scan_ms;
   KDE_FAULT("fit.scanned");
 
   const kde::SumsWork sums = estimate->sums();
@@ -119,6 +122,31 @@ int64 blocks_to_read(const DensityRequest& request, const ScanResult& scan, doub
                                                          : scan.blocks_total;
 }
 
+// Rows of several columns, each for an estimate of its own.
+class FanOut final : public RowSink {
+ public:
+  FanOut(Estimate** estimates, int n) : estimates_(estimates), n_(n) {}
+
+  kde::Status add(const double* values, uint16 nulls) noexcept override {
+    for (int k = 0; k < n_; ++k) {
+      const kde::Status status = estimates_[k]->add(values + k, (nulls >> k) & 1);
+      if (!status.ok()) return status;
+    }
+    return kde::Status::success();
+  }
+  kde::Status begin_block() noexcept override {
+    for (int k = 0; k < n_; ++k) {
+      const kde::Status status = estimates_[k]->begin_block();
+      if (!status.ok()) return status;
+    }
+    return kde::Status::success();
+  }
+
+ private:
+  Estimate** estimates_;
+  int n_;
+};
+
 }  // namespace
 
 Estimate* new_estimate(const DensityRequest& request, MemoryContext context) {
@@ -143,8 +171,10 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
   Chosen chosen;
   int64 blocks = option_sample_blocks;
   for (;;) {
-    read = read_rows(request, relation, types, blocks, estimate);
-    chosen = fit_rows_read(request, relation, types, read, context, estimate);
+    read = read_rows(request, request.key, relation, types, blocks, estimate);
+    const char* why = end_reading(request.key, estimate);
+    if (why != nullptr) raise_nothing_to_fit(relation, request.key, why);
+    chosen = fit_rows_read(request, types, read, elapsed_ms(read.start), context, estimate);
     blocks = blocks_to_read(request, read.scan, estimate->expected_error());
     if (blocks == 0) break;
     MemoryContextReset(context);
@@ -153,6 +183,38 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
   store(request, read, chosen, estimate, fit);
   progress_end();
   log_long_fit(request.key, fit->record, fit->sample_rows, begun);
+  MemoryContextDelete(context);
+}
+
+void fit_columns_together(const DensityRequest* requests, int n, Relation relation,
+                          const char** skipped, DensityFit* fits) {
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
+  DensityKey key;
+  key.relation = RelationGetRelid(relation);
+  key.columns = n;
+  Estimate* estimates[kde::kMaxColumns];
+  for (int k = 0; k < n; ++k) {
+    key.column[k] = requests[k].key.column[0];
+    estimates[k] = new_estimate(requests[k], context);
+  }
+  const ColumnTypes types = check_types(key);
+  instr_time begun;
+  INSTR_TIME_SET_CURRENT(begun);
+  progress_begin(key, requests[0].operation);
+  for (int k = 0; k < n; ++k) catalog_lock(requests[k].key);
+  FanOut sink(estimates, n);
+  const RowsRead read = read_rows(requests[0], key, relation, types, option_sample_blocks, &sink);
+  const double scan_ms = elapsed_ms(read.start);
+  for (int k = 0; k < n; ++k) {
+    skipped[k] = end_reading(requests[k].key, estimates[k]);
+    if (skipped[k] != nullptr) continue;
+    const ColumnTypes own = {{types.value_type[k]}, {types.lattice_step[k]}};
+    const Chosen chosen = fit_rows_read(requests[k], own, read, scan_ms / n, context, estimates[k]);
+    store(requests[k], read, chosen, estimates[k], &fits[k]);
+    log_long_fit(requests[k].key, fits[k].record, fits[k].sample_rows, begun);
+  }
+  progress_end();
   MemoryContextDelete(context);
 }
 

@@ -74,4 +74,10 @@ Estimate* new_estimate(const DensityRequest& request, MemoryContext context);
 // is nothing to fit a density to; those of reading.
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit);
 
+// The same of n columns (at most kde::kMaxColumns), each a density of its own, by one scan of the
+// blocks that the first request's seed draws. skipped[i]: null, or why there is nothing to fit one
+// to; then it is not stored, and fits[i] as it was.
+void fit_columns_together(const DensityRequest* requests, int n, Relation relation,
+                          const char** skipped, DensityFit* fits);
+
 }  // namespace kde_pg

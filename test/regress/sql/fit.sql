@@ -410,5 +410,25 @@ SELECT max(bytes) <= 16384 AS small, count(*) > 10 AS many FROM kde_densities;
 SELECT relation, column_names, representation_error FROM kde_densities
 WHERE NOT representation_error <= 1.0 / sample_rows + (CASE relation::text WHEN 'parts' THEN 5.6 ELSE 2.8 END) / 65536 + 1e-4;
 
+-- A whole table: each column as by itself, by one scan; what is not worth it, and why. More than 16 take two.
+CREATE TABLE others (id integer PRIMARY KEY);
+INSERT INTO others SELECT generate_series(1, 50);
+CREATE TABLE whole (id bigint PRIMARY KEY, gone integer, other integer REFERENCES others, amount numeric(6, 2), day date UNIQUE,
+  note text, nothing integer, flag boolean);
+ALTER TABLE whole DROP COLUMN gone;
+INSERT INTO whole SELECT i, 1 + i % 50, i % 700 / 100.0, date '2026-01-01' + i, 'note', NULL, true FROM generate_series(1, 2000) AS i;
+SELECT column_name, fitted, reason, model, rows, expected_error FROM kde_fit('whole', seed => 1);
+SELECT name, method, seed, requested_seed FROM kde_densities WHERE relation = 'whole'::regclass ORDER BY name;
+CREATE TABLE alone AS SELECT column_names, density FROM kde_aqp.fitted WHERE relation = 'whole'::regclass;
+SELECT count(kde_fit('whole', c, seed => 1)) FROM unnest('{amount,day}'::name[]) AS c;
+SELECT a.column_names, a.density = f.density AS same FROM alone AS a JOIN kde_aqp.fitted AS f USING (column_names)
+WHERE f.relation = 'whole'::regclass ORDER BY 1;
+SELECT format('CREATE TABLE many AS SELECT %s FROM generate_series(1, 100) AS i', string_agg(format('i %% %s AS c%s', k, k), ', '))
+FROM generate_series(2, 21) AS k \gexec
+SELECT count(*) FILTER (WHERE fitted) AS fitted, sum(rows) AS rows FROM kde_fit('many');
+SELECT approx_count('many.c21', 0, 0) AS c21, approx_count('many.c2', 0, 0) AS c2;
+SELECT count(*) FROM kde_fit('others') WHERE fitted;
+SELECT * FROM kde_fit(NULL::regclass);
+
 SET client_min_messages = warning;
 DROP SCHEMA fit CASCADE;
