@@ -461,6 +461,12 @@ AS 'MODULE_PATHNAME', 'kde_fit_table' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 2
 COMMENT ON FUNCTION kde_fit(regclass, bigint) IS
     'fits and stores a density of each column of a table that is worth one, by one scan; says why others are not';
 
+-- Of rows that the caller may read, by his own rights and under the policies that apply.
+CREATE FUNCTION kde_sample(relation regclass, column_name name, seed bigint DEFAULT NULL) RETURNS kde
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_sample(regclass, name, bigint) IS
+    'the density of a column as a value of one''s own, which is stored nowhere';
+
 CREATE FUNCTION kde_drop(
     density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
     if_exists boolean DEFAULT false)

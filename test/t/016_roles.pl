@@ -142,6 +142,7 @@ for my $what (keys %what) {
     ($filtered || $one ? q{SELECT kde_fit('{t}'::regclass, 'x', seed => 2{f})} : ()),
     ($one ? q{SELECT count(*) FROM kde_fit('{t}'::regclass, seed => 2)} : ()),
     q{SELECT kde_fit('{t}'::regclass, {x}, seed => 2{f})};
+  push @{ $queries{"sample $what"} }, fill(q{SELECT kde_sample('{t}'::regclass, 'x', 2)}, $what) if $one;
   push @{ $queries{"drop $what"} }, map { fill($_, $what) }
     ($filtered || $one ? q{SELECT kde_drop('{t}.x'{f})} : ()), q{SELECT kde_drop('{n}'{f})};
   push @{ $queries{"drift $what"} }, map { fill($_, $what) }

@@ -52,6 +52,8 @@ CALLS = [
     ("(SELECT count(*) FROM kde_points(%s, %s))", [DICE, 10], 10),
     ("(SELECT rows FROM kde_fit(%s, %s, seed => %s))", ["dates", "day", 1], 600),
     ("(SELECT rows FROM kde_fit(%s, %s::text[], sample_rows => %s))", ["throws", ["side", "other"], 600], 600),
+    ("approx_count(kde_sample(%s, %s, %s), 2, 4)", ["dice", "side", 1], 300),
+    ("(SELECT count(*) FROM kde_fit(%s, seed => %s) WHERE fitted)", ["dice", 1], 1),
     ("(SELECT count(*) FROM kde_refresh(%s))", ["dates"], 1),
     ("(SELECT count(*) FROM kde_drift(%s, sample_rows => %s))", [DICE, 100], 1),
     ("coalesce(kde_set_refresh(%s, max_age => %s)::text, '')", [DICE, datetime.timedelta(days=1)], ""),

@@ -133,9 +133,9 @@ class Sampling {
     wilson_interval(p, own, z_, low, high);
     double most = own;
     // From the smallest scale to the largest, four shares to each.
-    static_assert(kErrorScales == 8);
-    constexpr double kStep = 1.4142135623730951;
-    for (double share = 0x1p-16; share < 0x1.1p-2; share *= kStep) {
+    constexpr int kSteps = 4 * (kErrorScales - 1);
+    for (int i = 0; i <= kSteps; ++i) {
+      const double share = std::exp2(-2.0 * kErrorScales + 0.5 * i);
       if (share <= p) continue;
       const double there = unit_variance(shape, share);
       if (there <= most) continue;

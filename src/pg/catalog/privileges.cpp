@@ -36,10 +36,15 @@ bool has_select(TableColumn column, bool* missing) {
 
 }  // namespace
 
-void check_readable(TableColumn column) {
+bool check_selectable(TableColumn column) {
   if (!has_select(column, nullptr))
     aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(column.relation)),
                    get_rel_name(column.relation));
+  return applies_row_security(column.relation);
+}
+
+void check_readable(TableColumn column) {
+  (void)check_selectable(column);
   check_no_row_security(column.relation);
 }
 

@@ -12,6 +12,8 @@ namespace kde_pg {
 void check_readable(TableColumn column);
 void check_readable(const DensityKey& key);
 bool is_readable(TableColumn column);
+// The same where rows are read that the policies let through: whether some apply.
+bool check_selectable(TableColumn column);
 bool is_readable(const DensityKey& key);
 
 // Whether the caller owns the relation, which exists, himself or as a member of the role that does.

@@ -186,6 +186,30 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
   MemoryContextDelete(context);
 }
 
+Datum sample_density(const DensityRequest& request, Relation relation, bool by_query) {
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_sample", ALLOCSET_DEFAULT_SIZES);
+  const DensityKey& key = request.key;
+  Estimate* estimate = new_estimate(request, context);
+  const ColumnTypes types = check_types(key);
+  progress_begin(key, request.operation);
+  RowsRead read = {};
+  INSTR_TIME_SET_CURRENT(read.start);
+  ScanOptions options;
+  options.sample_blocks = option_sample_blocks;
+  options.seed = static_cast<uint64>(request.asked.seed);
+  options.by_query = by_query;
+  const char* doing = psprintf("read %s", describe_columns(key));
+  scan_rows(relation, key, types.value_type, options, doing, estimate, &read.scan);
+  const char* why = end_reading(key, estimate);
+  if (why != nullptr) raise_nothing_to_fit(relation, key, why);
+  (void)fit_rows_read(request, types, read, elapsed_ms(read.start), context, estimate);
+  const Datum density = density_to_datum(estimate->density());
+  progress_end();
+  MemoryContextDelete(context);
+  return density;
+}
+
 void fit_columns_together(const DensityRequest* requests, int n, Relation relation,
                           const char** skipped, DensityFit* fits) {
   MemoryContext context =

@@ -74,9 +74,13 @@ Estimate* new_estimate(const DensityRequest& request, MemoryContext context);
 // is nothing to fit a density to; those of reading.
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit);
 
-// The same of n columns (at most kde::kMaxColumns), each a density of its own, by one scan of the
-// blocks that the first request's seed draws. skipped[i]: null, or why there is nothing to fit one
-// to; then it is not stored, and fits[i] as it was.
+// Fits as the current user, with his rights and under the policies that apply (by_query), and
+// stores nothing: the density as a value. Errors: as above.
+Datum sample_density(const DensityRequest& request, Relation relation, bool by_query);
+
+// fit_density() of n columns (at most kde::kMaxColumns), each a density of its own, by one scan of
+// the blocks that the first request's seed draws. skipped[i]: null, or why there is nothing to fit
+// one to; then it is not stored, and fits[i] as it was.
 void fit_columns_together(const DensityRequest* requests, int n, Relation relation,
                           const char** skipped, DensityFit* fits);
 

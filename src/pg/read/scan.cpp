@@ -304,10 +304,12 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   Snapshot snapshot = GetActiveSnapshot();
   result->elsewhere = leaves.count > 0 && rows_are_elsewhere(relation);
   // A virtual generated column is the queried table's own, whatever its partitions say of theirs.
-  if (result->elsewhere || (leaves.count > 0 && RowReader::needs_query(relation, key, relation)))
+  if (leaves.count > 0 &&
+      (result->elsewhere || options.by_query || RowReader::needs_query(relation, key, relation)))
     merge_leaves(relation, &leaves);
   // Where rows are elsewhere a query might look for the aggregate there.
-  const bool by_summary = options.every_row && !result->elsewhere && sink->takes_summary();
+  const bool by_summary =
+      options.every_row && !result->elsewhere && !options.by_query && sink->takes_summary();
   if (!options.every_row && leaves.blocks > static_cast<uint64>(options.sample_blocks))
     leave_out_empty_ends(&leaves, snapshot);
 

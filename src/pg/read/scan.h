@@ -36,6 +36,7 @@ struct ScanOptions {
   bool every_row = false;   // sample_rows => -1
   int64 sample_blocks = 0;  // >= 1; ignored with every_row
   uint64 seed = 0;
+  bool by_query = false;  // the whole tree by one query, whose policies apply
 };
 
 struct ScanResult {

@@ -98,6 +98,30 @@ SELECT try($$SELECT approx_count('regress_kde_hidden.wide.x', 100, 499)$$);
 SELECT try($$SELECT approx_count(kde_density(wide(), 'x'), 100, 499, max_relative_error => 0, otherwise => 'exact')$$);
 RESET ROLE;
 
+-- A density of one's own: of the rows that one may read, stored nowhere.
+SET ROLE regress_kde_owner;
+CREATE TABLE mine (x integer, who text, secret integer);
+INSERT INTO mine SELECT i % 100, CASE i % 4 WHEN 0 THEN 'regress_kde_reader' ELSE 'other' END, i FROM generate_series(1, 4000) AS i;
+GRANT SELECT (x, who) ON mine TO regress_kde_reader;
+SET ROLE regress_kde_reader;
+SELECT approx_count(kde_sample('mine', 'x'), 10, 19) AS without_policies;
+SELECT try($$SELECT kde_sample('mine', 'secret')$$);
+SELECT try($$SELECT kde_sample('mine', 'who')$$);
+SET ROLE regress_kde_owner;
+ALTER TABLE mine ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON mine USING (who = current_user);
+SET ROLE regress_kde_reader;
+SELECT (kde_info(d)).rows, approx_count(d, 10, 19) AS count, (SELECT count(*) FROM mine WHERE x BETWEEN 10 AND 19) AS exact
+FROM kde_sample('mine', 'x', 1) AS d;
+BEGIN READ ONLY;
+SELECT approx_count(kde_sample('mine', 'x'), 10, 19) AS read_only;
+COMMIT;
+SET row_security = off;
+SELECT try($$SELECT kde_sample('mine', 'x')$$);
+RESET row_security;
+RESET ROLE;
+SELECT approx_count(kde_sample('mine', 'x'), 10, 19) AS superuser, count(*) AS stored FROM kde_densities WHERE relation = 'mine'::regclass;
+
 -- A SECURITY DEFINER function asks with its owner's rights; a view's functions with the asker's.
 SET ROLE regress_kde_owner;
 CREATE FUNCTION definer() RETURNS float8 LANGUAGE sql SECURITY DEFINER AS
