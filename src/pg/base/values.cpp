@@ -307,14 +307,27 @@ double bound_to_double(ValueType value_type, Oid type, Datum value) {
     if (is_datetime(value_type) && is_datetime(bound_type))
       return datetime_bound(value_type, base, value);
   }
-  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                  errmsg("a bound of type %s does not fit a column of type %s",
-                         format_type_be(type), format_type_be(sql_type_of(value_type)))));
+  const bool seconds = !is_number(value_type);
+  if (seconds && base == FLOAT8OID && !std::isnan(DatumGetFloat8(value)))
+    return DatumGetFloat8(value);
+  const bool number = value_type_of(base, &bound_type) && is_number(bound_type);
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH),
+           errmsg("a bound of type %s does not fit a column of type %s", format_type_be(type),
+                  format_type_be(sql_type_of(value_type))),
+           seconds && number && base != FLOAT8OID
+               ? errhint("Seconds, as answers have them, are a bound of type double precision.")
+               : 0));
   pg_unreachable();
 }
 
 Oid bound_to_sql(ValueType value_type, Oid type, Datum* value) {
   const Oid base = getBaseType(type);
+  if (base == FLOAT8OID && !is_number(value_type)) {
+    const ValueType held = value_type == ValueType::date ? ValueType::timestamp : value_type;
+    *value = double_to_value(held, DatumGetFloat8(*value));
+    return sql_type_of(held);
+  }
   if (!is_text(base)) return base;
   const ValueType reader = reader_of(value_type);
   *value = read_text(reader, base, *value);

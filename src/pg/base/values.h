@@ -38,6 +38,7 @@ double value_to_double(kde::ValueType value_type, Datum value);
 //                operators do (session time zone); as text, read by the column's type
 //   times        time; as text likewise
 //   intervals    interval; as text likewise
+//   all but numbers also double precision: seconds, as answers have them
 // Errors: datatype_mismatch (42804) naming both types; what the types' input functions report.
 double bound_to_double(kde::ValueType value_type, Oid type, Datum value);
 

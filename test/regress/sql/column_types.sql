@@ -197,5 +197,18 @@ SELECT name, approx_count('days.' || name, d, d + 30) = approx_count('days.' || 
   extract(epoch FROM approx_quantile_as('days.' || name, 0.37, NULL::date)) = approx_quantile('days.' || name, 0.37) AS quantile_is_a_day
 FROM (VALUES ('d'::name, date '2021-01-01'), ('decades', '2015-01-01')) AS v(name, d);
 
+-- Seconds that come out go in, by the density and exactly; other numbers do not, nor NaN.
+CREATE TABLE seconds AS SELECT date '2026-01-01' + i % 30 AS day, timestamp '2026-01-01' + i * interval '1 hour' AS at,
+  timestamptz '2026-01-01 UTC' + i * interval '1 hour' AS instant, i * interval '1 minute' AS took, time '00:00' + i % 24 * interval '1 hour' AS clock
+FROM generate_series(0, 719) AS i;
+SELECT count(kde_fit('seconds', c)) FROM unnest('{day,at,instant,took,clock}'::name[]) AS c;
+SELECT c, approx_count('seconds.' || c, lower => m) AS above, approx_count('seconds.' || c, lower => m, max_relative_error => 0, otherwise => 'exact') AS exact,
+  approx_count('seconds.' || c, lower => approx_quantile('seconds.' || c, 0), upper => approx_quantile('seconds.' || c, 1)) AS whole,
+  approx_count('seconds.' || c, lower => 'infinity'::float8) AS none
+FROM unnest('{day,at,instant,took,clock}'::text[]) AS c, LATERAL approx_quantile('seconds.' || c, 0.75) AS m;
+SELECT approx_avg('seconds.day', m, max_relative_error => 0, otherwise => 'exact') - m > 0 AS later FROM approx_avg('seconds.day') AS m;
+SELECT approx_count('seconds.day', 2026, 2027);
+SELECT approx_count('seconds.at', 'NaN'::float8);
+
 SET client_min_messages = warning;
 DROP SCHEMA column_types CASCADE;
