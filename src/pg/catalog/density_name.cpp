@@ -32,7 +32,7 @@ bool is_word(const char* text) {
 
 // The first of `wanted` outside quotes and, of a comma or the end, outside brackets; null if there
 // is none. Strings with backslash escapes and dollar quotes are not looked into: an expression with
-// a bracket or comma in one needs the form with an array.
+// a bracket or comma in one can be written with a plain string.
 const char* find_outside(const char* from, const char* wanted) {
   int depth = 0;
   char quote = '\0';
