@@ -34,7 +34,7 @@ for my $phase ('scan', 'select') {
   is(fingerprint($node), $catalog, "$phase: the catalog is unchanged");
   is($node->safe_psql('postgres', $answer), $before, "$phase: and so are the answers");
 }
-is($node->safe_psql('postgres', q{SELECT method FROM kde_fit('t', 'v', seed => 3)}), 'plugin',
+is($node->safe_psql('postgres', q{SELECT method FROM kde_fit('t', 'v', seed => 3)}), 'auto',
   'a fit works after the crashes');
 
 my $fitted = $node->safe_psql('postgres', q{
