@@ -6,6 +6,7 @@
 #include "pg/type/density_datum.h"
 
 extern "C" {
+#include "catalog/pg_type.h"
 #include "utils/snapmgr.h"
 }
 
@@ -106,30 +107,71 @@ const char* AnsweringDensity::method() const {
                           : kde::asked_method_name(*one_column);
 }
 
-AnsweringDensity open_candidate(const Question& q, const Candidate& candidate) {
-  AnsweringDensity target;
-  const CachedDensity cached = cached_density(*candidate.key, &target.fit);
-  if (cached.value == nullptr) raise_not_fitted(q.asked);
+namespace {
+
+// What is stored for a key, whose columns are at the places that *target has already.
+void open_density(const Question& q, const DensityKey& key, const CachedDensity& cached,
+                  AnsweringDensity* target) {
   const AnyDensity density = any_density_from_datum(PointerGetDatum(cached.value));
-  target.sums = cached.sums;
-  target.one_column = density.one_column;
-  target.joint = density.joint;
-  std::copy(candidate.place, candidate.place + kde::kMaxColumns, target.place);
+  target->sums = cached.sums;
+  target->one_column = density.one_column;
+  target->joint = density.joint;
   const int columns = density.joint != nullptr ? density.joint->columns : 1;
-  if (columns != candidate.key->columns)
+  if (columns != key.columns)
     ereport(ERROR,
-            (errcode(ERRCODE_DATA_CORRUPTED), errmsg("the density stored for %s has %d columns",
-                                                     display_name(*candidate.key), columns)));
+            (errcode(ERRCODE_DATA_CORRUPTED),
+             errmsg("the density stored for %s has %d columns", display_name(key), columns)));
   for (int i = 0; i < q.asked.columns; ++i) {
     const kde::ValueType fitted =
-        density.joint != nullptr ? kde::JointView(density.joint).column(target.place[i]).value_type
+        density.joint != nullptr ? kde::JointView(density.joint).column(target->place[i]).value_type
                                  : density.one_column->value_type;
     if (!same_meaning(q.type[i], fitted))
       ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                       errmsg("the density of %s was fitted before column \"%s\" changed its type",
-                             display_name(*candidate.key), q.asked.column[i].text),
+                             display_name(key), q.asked.column[i].text),
                       errhint("Fit it again with kde_fit.")));
   }
+}
+
+// Where the key's columns are among names, which are those of the same set. False if they are not.
+bool find_places(const DensityKey& key, ArrayType* names, int* place) {
+  Datum* values;
+  int n;
+  deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &values, nullptr, &n);
+  for (int i = 0; i < key.columns; ++i) {
+    const Size length = strlen(key.column[i].text);
+    int k = 0;
+    for (; k < n; ++k) {
+      const text* name = DatumGetTextPP(values[k]);
+      if (VARSIZE_ANY_EXHDR(name) == length &&
+          memcmp(VARDATA_ANY(name), key.column[i].text, length) == 0)
+        break;
+    }
+    if (k == n) return false;
+    place[i] = k;
+  }
+  return true;
+}
+
+// The density of exactly what is asked about, which is the best there can be: no other is looked
+// at, however many the table has. False if there is none that answers.
+bool find_exactly(const Question& q, AnsweringDensity* target) {
+  const CachedDensity cached = cached_density(q.asked, &target->fit);
+  if (cached.value == nullptr || is_outdated(PointerGetDatum(cached.value))) return false;
+  if (cached.column_names != nullptr && !find_places(q.asked, cached.column_names, target->place))
+    return false;
+  open_density(q, q.asked, cached, target);
+  return true;
+}
+
+}  // namespace
+
+AnsweringDensity open_candidate(const Question& q, const Candidate& candidate) {
+  AnsweringDensity target;
+  const CachedDensity cached = cached_density(*candidate.key, &target.fit);
+  if (cached.value == nullptr) raise_not_fitted(q.asked);
+  std::copy(candidate.place, candidate.place + kde::kMaxColumns, target.place);
+  open_density(q, *candidate.key, cached, &target);
   return target;
 }
 
@@ -149,6 +191,8 @@ List* list_candidates(const Question& q) {
 }
 
 AnsweringDensity find_density(const Question& q) {
+  AnsweringDensity exactly;
+  if (find_exactly(q, &exactly)) return exactly;
   List* sorted = list_candidates(q);
   const auto* best = sorted != NIL ? static_cast<const Candidate*>(linitial(sorted)) : nullptr;
   if (best == nullptr || !best->covers()) raise_not_fitted(q.asked);

@@ -43,8 +43,9 @@ struct Entry {
   dlist_node use;
   struct varlena* value;  // in `memory`, and behind it:
   kde::BlockSums sums;
-  char* identity;         // null for a column by itself
-  Size size;              // of the three
+  ArrayType* names;       // in the density's order
+  char* identity;         // both null for a column by itself
+  Size size;              // of the four
   int64 id;               // of the density
   TimestampTz fitted_at;  // and its fit
   RowVersion version;
@@ -126,8 +127,10 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
 
   const Size sums_at = MAXALIGN(VARSIZE(seen.value));
   const kde::Header* density = column_density(seen.value);
-  const Size identity_at =
-      sums_at + (density == nullptr ? 0 : block_sums_size(kde::DensityView(density)));
+  const Size names_at =
+      MAXALIGN(sums_at + (density == nullptr ? 0 : block_sums_size(kde::DensityView(density))));
+  const Size names_size = identity == nullptr ? 0 : VARSIZE(seen.column_names);
+  const Size identity_at = names_at + names_size;
   const Size size = identity_at + (identity == nullptr ? 0 : strlen(identity) + 1);
   make_room(size);
   struct varlena* copy = static_cast<struct varlena*>(MemoryContextAlloc(memory, size));
@@ -146,8 +149,11 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   e->value = copy;
   e->sums = sums;
   e->size = size;
+  e->names = nullptr;
   e->identity = nullptr;
   if (identity != nullptr) {
+    e->names = reinterpret_cast<ArrayType*>(reinterpret_cast<char*>(copy) + names_at);
+    memcpy(e->names, seen.column_names, names_size);
     e->identity = reinterpret_cast<char*>(copy) + identity_at;
     strcpy(e->identity, identity);
   }
@@ -197,7 +203,7 @@ CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit) {
   if (fit != nullptr) *fit = looked_at;
   if (forgotten != before) entry = under_snapshot(look_up);
   if (entry == nullptr) return {};
-  return {entry->value, entry->sums};
+  return {entry->value, entry->sums, entry->names};
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ namespace kde_pg {
 struct CachedDensity {
   const struct varlena* value;  // null: there is none
   kde::BlockSums sums;          // of one column
+  ArrayType* column_names;      // in the density's order; null of a column by itself
 };
 CachedDensity cached_density(TableColumn column, AnsweringFit* fit = nullptr);
 CachedDensity cached_density(const DensityKey& key, AnsweringFit* fit = nullptr);

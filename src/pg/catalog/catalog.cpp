@@ -492,6 +492,8 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot) {
     out.id = id_of(catalog, row);
     bool is_null;
     out.fitted_at = DatumGetTimestampTz(heap_getattr(row, kFittedAt, desc, &is_null));
+    out.column_names = DatumGetArrayTypePCopy(
+        heap_getattr(row, static_cast<int>(CatalogColumn::column_names), desc, &is_null));
   }
   table_close(catalog, AccessShareLock);
   return out;

@@ -44,6 +44,7 @@ struct StoredDensity {
   RowVersion version;
   int64 id = 0;  // ties it to its row of kde_aqp.upkeep
   TimestampTz fitted_at = 0;
+  ArrayType* column_names = nullptr;  // in the density's order; palloc'ed
 };
 
 // How a fit was asked for, as far as it is not in the density: what a refresh asks for again.
