@@ -105,6 +105,8 @@ def through_psycopg(connection, call, values):
 
 
 def through_psycopg2(connection, call, values):
+    # It writes a float's repr(), which NumPy 2 has changed for its own.
+    values = [float(v) if isinstance(v, numpy.floating) else v for v in values]
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT ({call})::text", values)
         return cursor.fetchone()[0]
