@@ -4,6 +4,7 @@
 //   summary/       rows added up, and merged      Summary
 //   sampling/      what a scan reads and feeds    choose_blocks, Sampler, Sample
 //   fit/, joint/   from a sample to a density     fit_column, fit_joint, finish
+//   measures/      sums of other columns        Measures, append_measures, measure_moments, ...
 //   density/       a density's bytes and text     DensityBytes, DensityView, validate, to_text
 //   integrate/     answers and their intervals    count, moments, quantile, count_interval, ...
 //   select/        bandwidths                     select_bandwidth, select_bandwidth_matrix
@@ -29,6 +30,7 @@
 #include "core/joint/fit.h"
 #include "core/joint/integrate.h"
 #include "core/joint/interval.h"
+#include "core/measures/measure_answer.h"
 #include "core/random.h"
 #include "core/sampling/block_choice.h"
 #include "core/sampling/sampler.h"

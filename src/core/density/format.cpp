@@ -3,6 +3,7 @@
 
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
+#include "core/measures/measure_format.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,8 +27,12 @@ bool lattice_resolved(const Header& h) {
 Status validate(const void* bytes, std::size_t size) {
   // The fields up to the kind have their place in every kind.
   if (size < offsetof(Header, kernel)) return invalid("too short");
-  return static_cast<const Header*>(bytes)->kind == Kind::joint ? validate_joint(bytes, size)
-                                                                : validate_one_column(bytes, size);
+  const auto* h = static_cast<const Header*>(bytes);
+  if (h->kind == Kind::joint) return validate_joint(bytes, size);
+  if (size < sizeof(Header) || h->measures == 0) return validate_one_column(bytes, size);
+  const std::size_t column = histogram_size(bytes, std::min(size, kMaxBytes));
+  if (Status s = validate_one_column(bytes, column, true); !s.ok()) return s;
+  return validate_measures(bytes, size);
 }
 
 }  // namespace kde

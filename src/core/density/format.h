@@ -18,7 +18,9 @@
 namespace kde {
 
 inline constexpr std::uint8_t kFormatVersion = 2;
-inline constexpr std::size_t kMaxBytes = 16384;
+inline constexpr std::size_t kMaxBytes = 16384;  // of one column, and of each measure beside it
+// Measures of a density of one column, at most.
+inline constexpr int kMaxMeasures = 8;
 
 // 1 was the form of densities of one column up to version 0.2.0.
 enum class Kind : std::uint8_t {
@@ -94,7 +96,8 @@ struct Header {
   std::uint8_t flags;
   ValueType value_type;
   Method method;             // resolved: never automatic
-  std::uint8_t reserved[6];  // 0
+  std::uint8_t measures;     // that follow (measures/measure_format.h)
+  std::uint8_t reserved[5];  // 0
   std::uint32_t atoms;
   std::uint32_t blocks;
   double rows;  // non-null rows the density stands for

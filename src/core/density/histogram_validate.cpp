@@ -168,11 +168,12 @@ Status validate_blocks(const DensityView& d, std::size_t word_bits) {
 
 }  // namespace
 
-Status validate_one_column(const void* bytes, std::size_t size) {
+Status validate_one_column(const void* bytes, std::size_t size, bool measures) {
   if (size < sizeof(Header)) return invalid("too short");
   if (size > kMaxBytes) return invalid("longer than 16 KB");
   const Header& h = *static_cast<const Header*>(bytes);
   if (h.kind != Kind::one_column) return invalid("not of one column");
+  if (h.measures > 0 && !measures) return invalid("measures where none can be");
   if (Status s = validate_header(h); !s.ok()) return s;
   if (histogram_size(bytes, size) != size) return invalid("length does not fit its contents");
   const DensityView d(bytes);

@@ -6,10 +6,12 @@
 #include "core/density/joint_text.h"
 #include "core/density/name_list.h"
 #include "core/density/text_fields.h"
+#include "core/measures/measure_format.h"
 #include "core/status.h"
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <span>
 #include <vector>
@@ -180,6 +182,85 @@ void header_fields(Io& io, AnyHeader& h) {
   for (int i = 0; i < kShapes; ++i) io.errors(kShapeNames[i], h.count_variance[i]);
 }
 
+struct MeasureField {
+  const char* name;
+  double MeasureHeader::*member;
+};
+constexpr MeasureField kMeasureFields[] = {
+    {"rows", &MeasureHeader::rows},
+    {"origin", &MeasureHeader::origin},
+    {"unit", &MeasureHeader::unit},
+    {"scale", &MeasureHeader::scale},
+    {"min", &MeasureHeader::min},
+    {"max", &MeasureHeader::max},
+    {"mean", &MeasureHeader::mean},
+    {"variance", &MeasureHeader::variance},
+    {"mean_error", &MeasureHeader::mean_error},
+    {"slack", &MeasureHeader::slack},
+};
+
+// All of a measure before its parts.
+template <typename Io, typename AnyHeader>
+void measure_fields(Io& io, AnyHeader& m) {
+  io.field("measure", kTypeNames, m.value_type);
+  io.field("parts", m.parts);
+  io.field("decimals", m.decimals);
+  io.field("nulls", m.nulls);
+  for (const MeasureField& f : kMeasureFields) io.field(f.name, m.*f.member);
+  io.errors("mean_variance", m.mean_variance);
+}
+
+void append(const void* bytes, std::size_t size, std::vector<char>* out) {
+  const auto* from = static_cast<const char*>(bytes);
+  out->insert(out->end(), from, from + size);
+  out->resize((out->size() + 7) / 8 * 8, 0);
+}
+
+Status write_measures(const DensityView& d, std::string* out) {
+  for (int k = 0; k < d.header().measures; ++k) {
+    const MeasureView measure(&d.header(), k);
+    Writer w(out);
+    measure_fields(w, measure.header());
+    for (int p = 0; p < kMeasureParts; ++p) {
+      if (!measure.header().has(static_cast<MeasurePart>(p))) continue;
+      std::string part;
+      if (Status s = to_text(measure.part(static_cast<MeasurePart>(p)), &part); !s.ok()) return s;
+      w.text(" ");
+      w.text(part);
+    }
+  }
+  return Status::success();
+}
+
+// What follows a density of one column, to its end.
+Status read_measures(Reader& in, DensityBytes* density) {
+  std::vector<char> bytes;
+  append(density->data(), density->size(), &bytes);
+  int measures = 0;
+  for (; !in.at_end(); ++measures) {
+    if (measures == kMaxMeasures) return Status::error(Code::invalid_format, "too many measures");
+    MeasureHeader m{};
+    measure_fields(in, m);
+    if (!in.ok())
+      return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
+    const std::size_t at = bytes.size();
+    append(&m, sizeof m, &bytes);
+    for (int p = 0; p < kMeasureParts; ++p) {
+      if (!m.has(static_cast<MeasurePart>(p))) continue;
+      DensityBytes part;
+      if (Status s = read_text(in, &part); !s.ok()) return s;
+      append(part.data(), part.size(), &bytes);
+    }
+    m.bytes = static_cast<std::uint32_t>(bytes.size() - at);
+    std::memcpy(bytes.data() + at, &m, sizeof m);
+  }
+  DensityBytes all(bytes.size());
+  std::memcpy(all.data(), bytes.data(), bytes.size());
+  all.header().measures = static_cast<std::uint8_t>(measures);
+  *density = std::move(all);
+  return validate(density->data(), density->size());
+}
+
 }  // namespace
 
 const char* asked_method_name(const Header& header) {
@@ -230,10 +311,10 @@ Status to_text(const DensityView& d, std::string* out) {
     }
     w.text(d.atoms() == 0 ? "[]" : "]");
     write_blocks(d, w);
+    return write_measures(d, out);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   }
-  return Status::success();
 }
 
 void Reader::errors(const char* name, float (&errors)[kErrorScales]) {
@@ -271,8 +352,7 @@ Status from_text(std::string_view text, DensityBytes* density, const Control& co
     if (is_joint_text(text)) return joint_from_text(text, density, control);
     Reader in(text);
     if (Status s = read_text(in, density); !s.ok()) return s;
-    if (!in.at_end()) return Status::error(Code::invalid_format, "unexpected text after the end");
-    return Status::success();
+    return in.at_end() ? Status::success() : read_measures(in, density);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   }

@@ -5,6 +5,7 @@
 #include "core/estimate/atoms.h"
 #include "core/estimate/lattice.h"
 #include "core/fit/described.h"
+#include "core/measures/measure_format.h"
 #include "core/select/line_bandwidth.h"
 
 #include <algorithm>
@@ -36,7 +37,18 @@ class Finishing {
     if (Status s = select(); !s.ok()) return s;
     const double rows = header_.rows;
     const double slack = rows > 0 ? summary_.error_rows() / rows : 0;
-    return encode_histogram(header_, cells_, slack, options_.budget, density);
+    if (options_.measures == nullptr || options_.measures->count() == 0)
+      return encode_histogram(header_, cells_, slack, options_.budget, density);
+    if (options_.budget < kLeastMeasuredBytes)
+      return Status::error(Code::invalid_argument,
+                           "a density with a measure takes at least %zu bytes, not %zu",
+                           kLeastMeasuredBytes, options_.budget);
+    if (Status s =
+            encode_histogram(header_, cells_, slack, bytes_for_column(options_.budget), density);
+        !s.ok())
+      return s;
+    const std::size_t left = options_.budget - (density->size() + 7) / 8 * 8;
+    return add_measures(*options_.measures, left, density);
   }
 
  private:
@@ -54,6 +66,26 @@ class Finishing {
     h.sample_rows = t.count();
     describe_totals(t, s, t.rows() + s.nans + s.negative_infinities + s.positive_infinities, 1, &h);
     if (h.rows > 0) summary_.sampling().describe(&h);
+  }
+
+  Status add_measures(const Measures& measures, std::size_t budget, DensityBytes* density) {
+    std::vector<MeasureFit> fits(static_cast<std::size_t>(measures.count()));
+    for (std::size_t k = 0; k < fits.size(); ++k) {
+      const auto at = static_cast<int>(k);
+      const SummaryTotals& totals = measures.totals(at);
+      const MeasureSampling& sampling = measures.sampling(at);
+      fits[k].value_type = options_.measure_types[k];
+      if (!(totals.rows() > 0)) continue;
+      fits[k].mean_error = sampling.sum_error / totals.rows();
+      for (int i = 0; i < kErrorScales; ++i)
+        fits[k].mean_variance[i] =
+            static_cast<float>(sampling.weight[i] * totals.count() / totals.rows());
+    }
+    MeasureOptions options;
+    options.fits = fits;
+    options.sampled = summary_.sampling().any != 0;
+    options.budget = budget;
+    return append_measures(summary_, measures, options, density);
   }
 
   // The boundaries of the cells are values that occurred: a lattice that has them all is the

@@ -11,6 +11,7 @@
 //   by name     the plain kernel sum with that method's bandwidth, in every answer.
 #pragma once
 
+#include "core/measures/measures.h"
 #include "core/summary/summary.h"
 #include "core/control.h"
 #include "core/density/format.h"
@@ -23,8 +24,12 @@ namespace kde {
 struct FinishOptions {
   Method method = Method::automatic;
   ValueType value_type = ValueType::float8;
-  double lattice_step = 0;         // known from the values' type, through 0; 0: to be found
-  std::size_t budget = kMaxBytes;  // bytes; in [kLeastHistogramBytes, kMaxBytes]
+  double lattice_step = 0;  // known from the values' type, through 0; 0: to be found
+  // Bytes; in [kLeastHistogramBytes, kMaxBytes]. With measures that of x and one of them: half for
+  // each, and at least kLeastMeasuredBytes.
+  std::size_t budget = kMaxBytes;
+  const Measures* measures = nullptr;          // the summary's, settled; null: none
+  ValueType measure_types[kMaxMeasures] = {};  // of each
 };
 
 // summary: settled, not changed; without finite rows too (then a density of no rows but NULL, NaN

@@ -6,6 +6,7 @@
 #include "core/fit/described.h"
 #include "core/fit/fit_automatic.h"
 #include "core/kernel/kernel.h"
+#include "core/measures/measure_format.h"
 #include "core/random.h"
 #include "core/select/line_bandwidth.h"
 #include "core/stopwatch.h"
@@ -53,7 +54,18 @@ class Fit {
     }
     widen_points();
     header_.method = report_.method;
-    return encode_histogram(header_, cells_, header_.error, options_.budget, density);
+    if (sample_.measures.count() == 0)
+      return encode_histogram(header_, cells_, header_.error, options_.budget, density);
+    if (options_.budget < kLeastMeasuredBytes)
+      return Status::error(Code::invalid_argument,
+                           "a density with a measure takes at least %zu bytes, not %zu",
+                           kLeastMeasuredBytes, options_.budget);
+    if (Status s = encode_histogram(header_, cells_, header_.error,
+                                    bytes_for_column(options_.budget), density);
+        !s.ok())
+      return s;
+    const std::size_t left = options_.budget - (density->size() + 7) / 8 * 8;
+    return add_measures(left, density);
   }
 
  private:
@@ -163,6 +175,35 @@ class Fit {
                              ? std::min(std::sqrt(mean_unit) * std::sqrt(header_.variance),
                                         std::numeric_limits<double>::max())
                              : 0;
+  }
+
+  // The measures' sums are those of the rows read as they are.
+  Status add_measures(std::size_t budget, DensityBytes* density) {
+    std::vector<MeasureFit> fits(static_cast<std::size_t>(sample_.measures.count()));
+    const double unread = std::max(1 - options_.share_of_blocks, 0.0);
+    const double finite = sample_.totals.count();
+    const double kept = finite > 0 ? std::min(sample_.sample_rows() / finite, 1.0) : 1;
+    for (std::size_t k = 0; k < fits.size(); ++k) {
+      const SummaryTotals& totals = sample_.measures.totals(static_cast<int>(k));
+      const MeanVariance& blocks = sample_.means[k];
+      const auto variance = [&](double effect) { return unread * kept * effect + (1 - kept); };
+      fits[k].value_type = options_.measure_types[k];
+      if (options_.every_row_read) continue;
+      for (int i = 0; i < kErrorScales; ++i)
+        fits[k].mean_variance[i] = static_cast<float>(variance(blocks.effect[i]));
+      if (totals.count() > 0)
+        fits[k].mean_error = std::min(
+            std::sqrt(variance(blocks.whole) / totals.count()) * std::sqrt(totals.variance()),
+            std::numeric_limits<double>::max());
+    }
+    MeasureOptions options;
+    options.fits = fits;
+    options.special_scale = options_.rows_per_row_read;
+    const double rows = sample_.sample_rows();
+    options.scale = rows > 0 ? header_.finite_rows() / rows : options.special_scale;
+    options.sampled = !options_.every_row_read;
+    options.budget = budget;
+    return append_measures(*sample_.summary, sample_.measures, options, density);
   }
 
   // Where points of a lattice share a cell a question of one of them is off by how their counts

@@ -34,7 +34,10 @@ struct FitOptions {
   bool exact = false;
   std::int64_t bandwidth_rows = 32768;  // >= 2
   std::uint64_t seed = 0;               // of which rows those are
-  std::size_t budget = kMaxBytes;       // of the density; in [kLeastHistogramBytes, kMaxBytes]
+  // Of the density; in [kLeastHistogramBytes, kMaxBytes]. With measures that of x and one of them:
+  // half for each.
+  std::size_t budget = kMaxBytes;
+  ValueType measure_types[kMaxMeasures] = {};  // of the sample's measures
   Engine engine;
 };
 

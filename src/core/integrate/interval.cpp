@@ -29,30 +29,6 @@ bool is_empty(const Range& r) {
 // Of numbers >= 0: 0 of anything is 0, of what overflows as well.
 double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
 
-// An end of a range. Where the range has none its x is not looked at.
-struct End {
-  double x;
-  bool open, inclusive, upper;
-
-  // Whether as many rows are below it as the density says: it is open, or every row was read and it
-  // is not between their least and their greatest.
-  bool is_exact(const Header& h) const {
-    if (open || (inclusive && (upper ? std::isnan(x) : x == -kInfinity))) return true;
-    if ((h.flags & kEveryRowRead) == 0) return false;
-    if (!std::isfinite(x)) return true;
-    if ((h.flags & kBounded) == 0) return false;
-    // A lower end that takes x in and an upper one that does not have the same rows below them.
-    return inclusive != upper ? x <= h.min || x > h.max : x < h.min || x >= h.max;
-  }
-
-  // Whether it cuts what is stored: counts are within Header::error at every value but those where
-  // they are exact.
-  bool cuts(const Header& h) const { return h.error > 0 && std::isfinite(x) && !is_exact(h); }
-};
-
-End lower_end(const Range& r) { return {r.lower, r.lower_unbounded, r.lower_inclusive, false}; }
-End upper_end(const Range& r) { return {r.upper, r.upper_unbounded, r.upper_inclusive, true}; }
-
 // The few rows of a sample may all have one value where the range holds several: so many, spread
 // evenly over the range, are added to them.
 constexpr double kRowsAdded = 2;
@@ -189,11 +165,12 @@ class Sampling {
           std::min(middle.is_all ? out.estimate : kde::count(density_, middle.range), rows_);
       double low;
       double high;
-      wilson(middle.shape(), rows / rows_, &low, &high);
-      // Of what is known, if anything is.
+      const double p = rows / rows_;
+      wilson(middle.shape(), p, &low, &high);
+      // Of what is known, if anything is. Nothing uncertain is not even rounded.
       const double known = out.estimate - rows;
-      out.lower = known + low * rows_;
-      out.upper = known + high * rows_;
+      if (low < p) out.lower = known + low * rows_;
+      if (high > p) out.upper = known + high * rows_;
     }
     // That the number of all rows was estimated, which is independent of their shares.
     if (h_.rows_variance > 0) {

@@ -21,6 +21,36 @@ inline bool has_every_finite_value(const Header& h, const Range& r) {
   return low && high;
 }
 
+// An end of a range. Where the range has none its x is not looked at.
+struct End {
+  double x;
+  bool open, inclusive, upper;
+
+  // Whether as many rows are below it as the density says: it is open, or every row was read and it
+  // is not between their least and their greatest.
+  bool is_exact(const Header& h) const {
+    if (open ||
+        (inclusive && (upper ? std::isnan(x) : x == -std::numeric_limits<double>::infinity())))
+      return true;
+    if ((h.flags & kEveryRowRead) == 0) return false;
+    if (!std::isfinite(x)) return true;
+    if ((h.flags & kBounded) == 0) return false;
+    // A lower end that takes x in and an upper one that does not have the same rows below them.
+    return inclusive != upper ? x <= h.min || x > h.max : x < h.min || x >= h.max;
+  }
+
+  // Whether it cuts what is stored: counts are within Header::error at every value but those where
+  // they are exact.
+  bool cuts(const Header& h) const { return h.error > 0 && std::isfinite(x) && !is_exact(h); }
+};
+
+inline End lower_end(const Range& r) {
+  return {r.lower, r.lower_unbounded, r.lower_inclusive, false};
+}
+inline End upper_end(const Range& r) {
+  return {r.upper, r.upper_unbounded, r.upper_inclusive, true};
+}
+
 // By how much Student's quantile exceeds the normal's z with that many degrees of freedom, to first
 // order: (z^3 + z)/(4 rows) (Abramowitz & Stegun 26.7.5).
 inline double student_excess(double z, double rows) { return (z * z * z + z) / (4 * rows); }

@@ -151,7 +151,62 @@ class Blocks {
   std::vector<double> residual_;  // e_i
 };
 
+// One of y's rows that are not NULL, in the order of x.
+struct MeasuredRow {
+  double x, y;
+  std::uint32_t block;
+};
+
+// Of the mean over some rows; 1 where they do not differ.
+double mean_effect_of(std::span<const MeasuredRow> rows, double q, std::vector<double>* residual) {
+  double largest = 0;
+  for (const MeasuredRow& r : rows) largest = std::max(largest, std::fabs(r.y));
+  if (!(largest > 0)) return 1;
+  double mean = 0;
+  for (const MeasuredRow& r : rows) mean += r.y / largest / static_cast<double>(rows.size());
+  std::fill(residual->begin(), residual->end(), 0.0);
+  double square = 0;
+  for (const MeasuredRow& r : rows) {
+    const double e = r.y / largest - mean;
+    square += e * e;
+    (*residual)[r.block] += e;
+  }
+  if (!(square > 0)) return 1;
+  const double drawn =
+      variance_by_differences(*residual) * static_cast<double>(residual->size()) / square;
+  return without_thinning(drawn, q);
+}
+
 }  // namespace
+
+bool estimate_mean_variance(const BlockRows& blocks, std::span<const double> y,
+                            const Control& control, MeanVariance* out) {
+  *out = MeanVariance();
+  if (blocks.rows.size() < 3) return true;
+  std::vector<MeasuredRow> rows;
+  for (std::size_t i = 0; i < y.size(); ++i)
+    if (!std::isnan(y[i])) rows.push_back({blocks.drawn[i], y[i], blocks.drawn_block[i]});
+  if (rows.empty()) return true;
+  if (control.stop_requested()) return false;
+  std::sort(rows.begin(), rows.end(),
+            [](const MeasuredRow& a, const MeasuredRow& b) { return a.x < b.x; });
+  const double q = std::min(static_cast<double>(blocks.drawn.size()) / blocks.finite, 1.0);
+  std::vector<double> residual(blocks.rows.size());
+  out->whole = mean_effect_of(rows, q, &residual);
+  for (int scale = 0; scale < kErrorScales; ++scale) {
+    if (control.stop_requested()) return false;
+    double sum = 0;
+    const std::vector<Ranks> ranges = ranges_of(Shape::two_ends, scale, rows.size());
+    for (const Ranks& r : ranges)
+      sum += mean_effect_of(std::span(rows).subspan(r.first, r.end - r.first), q, &residual);
+    out->effect[scale] = !ranges.empty() ? sum / static_cast<double>(ranges.size())
+                         : scale > 0     ? out->effect[scale - 1]
+                                         : out->whole;
+  }
+  // Of few blocks the one estimate is unsure; the other is of many ranges.
+  out->whole = std::max(out->whole, out->effect[0]);
+  return true;
+}
 
 // The variance of x_i by first and second differences, the first of them after the last: of
 // independent x_i their squares have expectations of 2 and 6 times their variance.

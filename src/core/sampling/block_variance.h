@@ -60,6 +60,16 @@ struct BlockRows {
   double finite = 0;                           // finite rows read
 };
 
+// The same of the mean of another column over ranges of x: its variance over that of as many
+// independent draws, which is the residuals' y - mean as above, over their squares. The mean of
+// ranges with two ends.
+struct MeanVariance {
+  double effect[kErrorScales];
+  double whole = 1;  // of all rows
+
+  MeanVariance() { std::fill(std::begin(effect), std::end(effect), 1.0); }
+};
+
 // The variance of x_i, blocks in their order, by the differences above: at least three.
 double variance_by_differences(std::span<const double> x);
 // Of the number of rows, over its square: rows of each block. 0 of fewer than three blocks.
@@ -74,5 +84,8 @@ double without_thinning(double effect, double q);
 // Effects of 1 where fewer than three blocks or no row tell nothing. False if control asked to
 // stop. Throws std::bad_alloc.
 bool estimate_block_variance(const BlockRows& blocks, const Control& control, BlockVariance* out);
+// y: of the rows drawn, one by one; NaN: NULL.
+bool estimate_mean_variance(const BlockRows& blocks, std::span<const double> y,
+                            const Control& control, MeanVariance* out);
 
 }  // namespace kde

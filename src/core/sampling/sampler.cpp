@@ -26,14 +26,17 @@ Sampler::Sampler(const Options& options)
     : options_(options),
       reservoir_(
           static_cast<std::uint64_t>(options.sample_rows > 0 ? options.sample_rows : kDrawnRows),
-          options.seed) {}
+          options.seed),
+      measures_(summary_.memory(), options.measures) {}
 
-void Sampler::draw(double x) {
+void Sampler::draw(double x, std::span<const double> y) {
   const std::optional<std::uint64_t> at = reservoir_.place();
   if (!at) return;
   drawn_.resize(static_cast<std::size_t>(reservoir_.held()));
   drawn_block_.resize(drawn_.size());
   drawn_[*at] = x;
+  drawn_y_.resize(drawn_.size() * y.size());
+  std::copy(y.begin(), y.end(), drawn_y_.begin() + static_cast<std::ptrdiff_t>(*at * y.size()));
   drawn_block_[*at] = static_cast<std::uint32_t>(block_rows_.empty() ? 0 : block_rows_.size() - 1);
 }
 
@@ -61,7 +64,10 @@ Status Sampler::begin_block() noexcept {
   return Status::success();
 }
 
-Status Sampler::add(double x) noexcept {
+Status Sampler::add(double x, std::span<const double> y) noexcept {
+  for (const double value : y)
+    if (std::isinf(value))
+      return Status::error(Code::invalid_argument, "a measure has a value that is infinite");
   if (!block_rows_.empty()) {
     ++block_rows_.back();
   } else if (rows_before_ < std::numeric_limits<std::uint32_t>::max()) {
@@ -71,12 +77,13 @@ Status Sampler::add(double x) noexcept {
     (std::isnan(x) ? specials_.nans
      : x > 0       ? specials_.positive_infinities
                    : specials_.negative_infinities) += 1;
-    return Status::success();
+    return measures_.count() > 0 ? measures_.add(x, y, &*summary_) : Status::success();
   }
   x += 0.0;  // -0 becomes 0
   try {
-    draw(x);
-    if (options_.sample_rows <= 0) return summary_->add(x);
+    draw(x, y);
+    if (options_.sample_rows <= 0)
+      return measures_.count() > 0 ? measures_.add(x, y, &*summary_) : summary_->add(x);
     keep_outermost(x);
     batch_.push_back(x);
     if (batch_.size() == kBatch) {
@@ -87,6 +94,12 @@ Status Sampler::add(double x) noexcept {
     return out_of_memory();
   }
   return Status::success();
+}
+
+Status Sampler::add_drawn(std::size_t i) {
+  const auto measures = static_cast<std::size_t>(measures_.count());
+  if (measures == 0) return summary_->add(drawn_[i]);
+  return measures_.add(drawn_[i], std::span(drawn_y_).subspan(i * measures, measures), &*summary_);
 }
 
 Status Sampler::add_summary(const Summary& rows) noexcept {
@@ -102,10 +115,10 @@ Status Sampler::finish(Sample* out, const Control& control) noexcept {
       for (std::size_t i = 0; i < drawn_.size(); ++i) {
         if (i % kRowsPerPoll == 0 && control.stop_requested())
           return Status::error(Code::cancelled, "cancelled");
-        if (Status s = summary_->add(drawn_[i]); !s.ok()) return s;
+        if (Status s = add_drawn(i); !s.ok()) return s;
       }
     }
-    if (Status s = summary_->settle(); !s.ok()) return s;
+    if (Status s = measures_.settle(&*summary_); !s.ok()) return s;
     if (options_.sample_rows <= 0) totals_ = summary_->totals();
     out->totals = totals_;
     out->specials = specials_;
@@ -114,6 +127,9 @@ Status Sampler::finish(Sample* out, const Control& control) noexcept {
     // As they were read: a place that was taken again holds a later row.
     out->drawn_block.clear();
     out->blocks = BlockVariance();
+    out->measures = measures_;
+    out->means.assign(static_cast<std::size_t>(measures_.count()), MeanVariance());
+    std::vector<double> drawn_y;
     if (block_rows_.empty()) {
       out->drawn = std::move(drawn_);
     } else {
@@ -128,11 +144,20 @@ Status Sampler::finish(Sample* out, const Control& control) noexcept {
         out->drawn.push_back(drawn_[i]);
         out->drawn_block.push_back(drawn_block_[i]);
       }
+      const auto measures = static_cast<std::size_t>(measures_.count());
+      for (std::size_t k = 0; k < measures; ++k)
+        for (const std::uint32_t i : order) drawn_y.push_back(drawn_y_[i * measures + k]);
     }
-    if (!block_rows_.empty() &&
-        !estimate_block_variance({out->drawn, out->drawn_block, block_rows_, totals_.count()},
-                                 control, &out->blocks))
-      return Status::error(Code::cancelled, "cancelled");
+    if (!block_rows_.empty()) {
+      const BlockRows blocks = {out->drawn, out->drawn_block, block_rows_, totals_.count()};
+      if (!estimate_block_variance(blocks, control, &out->blocks))
+        return Status::error(Code::cancelled, "cancelled");
+      const std::size_t rows = out->drawn.size();
+      for (std::size_t k = 0; k < out->means.size(); ++k)
+        if (!estimate_mean_variance(blocks, std::span(drawn_y).subspan(k * rows, rows), control,
+                                    &out->means[k]))
+          return Status::error(Code::cancelled, "cancelled");
+    }
     if (out->thinned && least_.size() == kOutermost) {
       std::sort(least_.begin(), least_.end());
       std::sort(greatest_.begin(), greatest_.end());

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "core/control.h"
+#include "core/measures/measures.h"
 #include "core/sampling/block_variance.h"
 #include "core/sampling/reservoir.h"
 #include "core/status.h"
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace kde {
@@ -44,6 +46,9 @@ struct Sample {
   std::vector<double> drawn;
   std::vector<std::uint32_t> drawn_block;  // of each; empty where rows did not come by block
   BlockVariance blocks;
+  // Of the summary's rows, in its memory: settled.
+  Measures measures;
+  std::vector<MeanVariance> means;  // of each
 
   double rows_read() const {
     return totals.count() + specials.nans + specials.negative_infinities +
@@ -59,12 +64,14 @@ class Sampler {
   struct Options {
     std::int64_t sample_rows = 0;  // >= 1: thinned to so many finite rows; 0: every row read
     std::uint64_t seed = 0;
+    int measures = 0;  // in [0, kMaxMeasures]
   };
 
   explicit Sampler(const Options& options);
 
-  // One value; -0 counts as 0. Errors: out_of_memory (the sampler must not be used further).
-  Status add(double x) noexcept;
+  // One value; -0 counts as 0. y: of each measure, NaN where NULL. Errors: out_of_memory (the
+  // sampler must not be used further), invalid_argument for a measure that is infinite.
+  Status add(double x, std::span<const double> y = {}) noexcept;
   void add_null() { ++specials_.nulls; }
   // The rows to come lie in another block than those before, which are one if none was begun for
   // them; never called: they are independent.
@@ -80,14 +87,17 @@ class Sampler {
 
  private:
   void keep_outermost(double x);
-  void draw(double x);
+  void draw(double x, std::span<const double> y);
+  Status add_drawn(std::size_t i);
 
   Options options_;
   Reservoir reservoir_;
   SummaryTotals totals_;
   Summary::Specials specials_;
   OwnedSummary summary_;
+  Measures measures_;  // in the summary's memory
   std::vector<double> drawn_;
+  std::vector<double> drawn_y_;  // row by row
   std::vector<std::uint32_t> drawn_block_, block_rows_;
   std::uint32_t rows_before_ = 0;         // rows that are not NULL and came before the first block
   std::vector<double> least_, greatest_;  // heaps: the greatest first, and the least

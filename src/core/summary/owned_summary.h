@@ -28,14 +28,15 @@ class OwnedSummary {
     std::swap(summary_, other.summary_);
   }
 
+  // Where the summary's arrays live, for what goes with it.
+  Memory memory() { return {&allocate, &release, chunks_.get()}; }
+
   Summary& operator*() { return summary_; }
   const Summary& operator*() const { return summary_; }
   Summary* operator->() { return &summary_; }
   const Summary* operator->() const { return &summary_; }
 
  private:
-  Memory memory() { return {&allocate, &release, chunks_.get()}; }
-
   static void* allocate(void* context, std::size_t bytes) {
     auto* chunks = static_cast<std::vector<void*>*>(context);
     void* chunk = std::malloc(bytes);

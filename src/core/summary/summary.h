@@ -131,6 +131,8 @@ class Summary {
 
   std::size_t cells() const { return cells_.size; }
   HistogramCell cell(std::size_t i) const;
+  // A bound for how far the count of the rows up to the i-th cell's value is from the truth.
+  double slack(std::size_t i) const { return cells_.slack[i]; }
   // A bound for how far the count of the rows <= x, or < x, is from the truth, for every x, in
   // rows; 0: every cell is exact.
   double error_rows() const;

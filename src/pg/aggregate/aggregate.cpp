@@ -16,6 +16,8 @@ extern "C" {
 #include "nodes/primnodes.h"
 }
 
+#include <cmath>
+#include <span>
 #include <string_view>
 
 namespace kde_pg {
@@ -24,10 +26,13 @@ namespace {
 
 // The arguments of kde_agg's transition, of which the last three may be missing.
 enum Argument { kState, kValue, kMethod, kWeight, kBytes };
+// Of kde_agg's with a measure, whose bytes may be missing.
+enum MeasureArgument { kMeasure = 2, kMeasureBytes = 3 };
 // Of rollup's.
 enum RollupArgument { kRollupState, kRollupDensity, kRollupBytes };
 
 constexpr char kDoing[] = "aggregate the values";
+constexpr char kRollingUp[] = "roll up densities";
 
 AggregateState* state_argument(FunctionCallInfo fcinfo, int argument) {
   return PG_ARGISNULL(argument) ? nullptr
@@ -81,8 +86,9 @@ kde::Method read_method(FunctionCallInfo fcinfo) {
   return method;
 }
 
-int32 read_bytes(FunctionCallInfo fcinfo, int argument) {
-  constexpr auto kLeast = static_cast<int32>(kde::kLeastHistogramBytes);
+int32 read_bytes(FunctionCallInfo fcinfo, int argument, int measures = 0) {
+  const auto kLeast =
+      static_cast<int32>(measures > 0 ? kde::kLeastMeasuredBytes : kde::kLeastHistogramBytes);
   constexpr auto kMost = static_cast<int32>(kde::kMaxBytes);
   if (PG_NARGS() <= argument) return kMost;
   reject_null(fcinfo, argument, "bytes");
@@ -143,6 +149,34 @@ KDE_FUNCTION(kde_agg_row) {
   PG_RETURN_POINTER(state);
 }
 
+// kde_agg's transition with a measure: (internal, value, measure [, bytes]) -> internal.
+KDE_FUNCTION(kde_agg_measure_row) {
+  using namespace kde_pg;
+  AggregateState* state = state_argument(fcinfo, kState);
+  if (state == nullptr || PG_NARGS() > kMeasureBytes) {
+    Settings settings = {state != nullptr ? state->settings.type : read_type(fcinfo),
+                         kde::Method::automatic, read_bytes(fcinfo, kMeasureBytes, 1), 1};
+    settings.measure_type[0] = kde::ValueType::float8;
+    if (state != nullptr) check_same(state->settings, settings);
+    if (state == nullptr) state = new_state(fcinfo, settings);
+  }
+  double y = std::nan("");
+  if (!PG_ARGISNULL(kMeasure)) {
+    y = PG_GETARG_FLOAT8(kMeasure);
+    if (!std::isfinite(y))
+      ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                      errmsg("a measure must be finite, not %g", y),
+                      errhint("Leave such rows out with FILTER (WHERE ...).")));
+  }
+  if (PG_ARGISNULL(kValue)) {
+    state->summary.add_null(1);
+  } else {
+    const double x = value_to_double(state->settings.type, PG_GETARG_DATUM(kValue));
+    check_status(state->measures->add(x, std::span(&y, 1), &state->summary), kDoing);
+  }
+  PG_RETURN_POINTER(state);
+}
+
 // The transition of kde_aqp.summary, by which a fit reads every row: kde_agg's, with progress.
 KDE_FUNCTION(kde_summary_row) {
   constexpr int kRowsPerReport = 4096;
@@ -162,27 +196,37 @@ KDE_FUNCTION(kde_rollup_row) {
   const int32 bytes = read_bytes(fcinfo, kRollupBytes);
   if (PG_ARGISNULL(kRollupDensity)) return give(fcinfo, state);
   const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
-  const Settings settings = {density->value_type, method_of(*density), bytes};
+  Settings settings = {density->value_type, method_of(*density), bytes, density->measures};
+  for (int k = 0; k < density->measures; ++k)
+    settings.measure_type[k] = kde::MeasureView(density, k).header().value_type;
   if (state == nullptr)
     state = new_state(fcinfo, settings);
   else
     check_same(state->settings, settings);
   // This context is reset after every row.
-  const auto& cells = decode_cells(density, CurrentMemoryContext);
-  check_status(state->summary.merge(*density, cells), "roll up densities");
+  if (density->measures > 0) {
+    const auto& decoded = decode_with_measures(density, CurrentMemoryContext);
+    check_status(state->measures->merge(decoded.stored(*density), &state->summary), kRollingUp);
+  } else {
+    const auto& cells = decode_cells(density, CurrentMemoryContext);
+    check_status(state->summary.merge(*density, cells), kRollingUp);
+  }
   PG_RETURN_POINTER(state);
 }
 
-// (internal, internal) -> internal. The second state is not changed and need not live on.
+// (internal, internal) -> internal. The second state keeps what it has and need not live on.
 KDE_FUNCTION(kde_agg_combine) {
   using namespace kde_pg;
   MemoryContext context = aggregate_memory(fcinfo);
   AggregateState* state = state_argument(fcinfo, 0);
-  const AggregateState* other = state_argument(fcinfo, 1);
+  AggregateState* other = state_argument(fcinfo, 1);
   if (other == nullptr) return give(fcinfo, state);
   if (state == nullptr) PG_RETURN_POINTER(copy_state(context, *other));
   check_same(state->settings, other->settings);
-  check_status(state->summary.merge(other->summary), kDoing);
+  check_status(state->measures != nullptr
+                   ? state->measures->merge(other->measures, &other->summary, &state->summary)
+                   : state->summary.merge(other->summary),
+               kDoing);
   PG_RETURN_POINTER(state);
 }
 

@@ -4,9 +4,12 @@
 //
 //   uint32   kVersion, whose bytes tell the byte order too
 //   int32    bytes
-//   uint8    value type, method
-//   uint16   0
+//   uint8    value type, method, number of measures, 0
+//   uint32   bytes of the summary
+//   uint8    the measures' types, 8 of them
+//   uint32   0
 //   ...      the summary (core/summary/summary.h)
+//   ...      if there are some, the measures (core/measures/measures.h)
 #include "pg/aggregate/aggregate_state.h"
 
 #include "pg/base/interrupts.h"
@@ -21,6 +24,8 @@ extern "C" {
 #include "utils/memutils.h"
 }
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 #include <type_traits>
 
@@ -30,14 +35,18 @@ namespace {
 
 static_assert(std::is_trivially_destructible_v<AggregateState>);
 
-constexpr uint32 kVersion = 0x4b444101;
+constexpr uint32 kVersion = 0x4b444102;
 
 struct SerialHeader {
   uint32 version;
   int32 bytes;
   uint8 type;
   uint8 method;
-  uint16 reserved;
+  uint8 measures;
+  uint8 reserved;
+  uint32 summary_bytes;
+  uint8 measure_type[kde::kMaxMeasures];
+  uint32 reserved2;
 };
 // The summary after it is 8-byte aligned where the bytea is.
 static_assert((VARHDRSZ + sizeof(SerialHeader)) % 8 == 0);
@@ -55,7 +64,18 @@ kde::Memory memory_of(MemoryContext context) { return {allocate, release, contex
 AggregateState* place_state(MemoryContext context, const Settings& settings,
                             kde::Resolution resolution) {
   void* memory = MemoryContextAlloc(context, sizeof(AggregateState));
-  return new (memory) AggregateState{kde::Summary(memory_of(context), resolution), settings};
+  kde::Measures* measures = nullptr;
+  if (settings.measures > 0)
+    measures = new (MemoryContextAlloc(context, sizeof(kde::Measures)))
+        kde::Measures(memory_of(context), settings.measures);
+  return new (memory)
+      AggregateState{kde::Summary(memory_of(context), resolution), measures, settings};
+}
+
+void settle_state(AggregateState* state) {
+  check_status(state->measures != nullptr ? state->measures->settle(&state->summary)
+                                          : state->summary.settle(),
+               "settle a summary");
 }
 
 [[noreturn]] void invalid_state(const char* detail) {
@@ -86,7 +106,10 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
 
 AggregateState* copy_state(MemoryContext context, const AggregateState& other) {
   AggregateState* state = place_state(context, other.settings, kde::Resolution::coarse);
-  check_status(other.summary.clone(memory_of(context), &state->summary), "copy a summary");
+  constexpr char kDoing[] = "copy a summary";
+  check_status(other.summary.clone(memory_of(context), &state->summary), kDoing);
+  if (other.measures != nullptr)
+    check_status(other.measures->clone(memory_of(context), state->measures), kDoing);
   return state;
 }
 
@@ -105,11 +128,26 @@ void check_same(const Settings& a, const Settings& b) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("all rows of a group must have the same bytes"),
                     errdetail("There are %d and %d.", a.bytes, b.bytes)));
+  if (a.measures != b.measures)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("all densities of a group must have the same measures"),
+                    errdetail("There are densities with %d and with %d measures.", a.measures,
+                              b.measures)));
+  for (int k = 0; k < a.measures; ++k) {
+    if (a.measure_type[k] != b.measure_type[k])
+      ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                      errmsg("all densities of a group must have the same measures"),
+                      errdetail("There are measures of types %s and %s.",
+                                format_type_be(sql_type_of(a.measure_type[k])),
+                                format_type_be(sql_type_of(b.measure_type[k])))));
+  }
 }
 
 bytea* write_state(AggregateState* state) {
-  check_status(state->summary.settle(), "settle a summary");
-  const Size size = VARHDRSZ + sizeof(SerialHeader) + state->summary.serialized_size();
+  settle_state(state);
+  const Size summary = state->summary.serialized_size();
+  const Size measures = state->measures != nullptr ? state->measures->serialized_size() : 0;
+  const Size size = VARHDRSZ + sizeof(SerialHeader) + summary + measures;
   auto* out = static_cast<bytea*>(palloc0(size));
   SET_VARSIZE(out, size);
   auto* header = reinterpret_cast<SerialHeader*>(VARDATA(out));
@@ -117,7 +155,13 @@ bytea* write_state(AggregateState* state) {
   header->bytes = state->settings.bytes;
   header->type = static_cast<uint8>(state->settings.type);
   header->method = static_cast<uint8>(state->settings.method);
-  state->summary.serialize(header + 1);
+  header->measures = static_cast<uint8>(state->settings.measures);
+  header->summary_bytes = static_cast<uint32>(summary);
+  for (int k = 0; k < kde::kMaxMeasures; ++k)
+    header->measure_type[k] = static_cast<uint8>(state->settings.measure_type[k]);
+  char* at = reinterpret_cast<char*>(header + 1);
+  state->summary.serialize(at);
+  if (measures > 0) state->measures->serialize(at + summary);
   return out;
 }
 
@@ -129,14 +173,29 @@ AggregateState* read_state(const bytea* bytes) {
   if (header.version != kVersion)
     invalid_state("It is of another version, or of a machine of another byte order.");
   if (header.type >= kde::kValueTypes || header.method >= kde::kMethods || header.reserved != 0 ||
+      header.reserved2 != 0 || header.measures > kde::kMaxMeasures ||
+      header.summary_bytes > size - sizeof header ||
       header.bytes < static_cast<int32>(kde::kLeastHistogramBytes) ||
       header.bytes > static_cast<int32>(kde::kMaxBytes))
     invalid_state("Its settings are out of range.");
-  const Settings settings = {static_cast<kde::ValueType>(header.type),
-                             static_cast<kde::Method>(header.method), header.bytes};
+  Settings settings = {static_cast<kde::ValueType>(header.type),
+                       static_cast<kde::Method>(header.method), header.bytes, header.measures};
+  for (int k = 0; k < kde::kMaxMeasures; ++k) {
+    if (header.measure_type[k] >= kde::kValueTypes) invalid_state("Its settings are out of range.");
+    settings.measure_type[k] = static_cast<kde::ValueType>(header.measure_type[k]);
+  }
   AggregateState* state = place_state(CurrentMemoryContext, settings, kde::Resolution::coarse);
-  check_status(state->summary.deserialize(VARDATA(bytes) + sizeof header, size - sizeof header),
-               "read the state of an aggregate of densities");
+  constexpr char kDoing[] = "read the state of an aggregate of densities";
+  const char* at = VARDATA(bytes) + sizeof header;
+  const Size rest = size - sizeof header - header.summary_bytes;
+  check_status(state->summary.deserialize(at, header.summary_bytes), kDoing);
+  if (state->measures == nullptr) {
+    if (rest > 0) invalid_state("It is too long.");
+    return state;
+  }
+  check_status(state->measures->deserialize(at + header.summary_bytes, rest, state->summary),
+               kDoing);
+  if (state->measures->count() != header.measures) invalid_state("Its settings are out of range.");
   return state;
 }
 
@@ -146,12 +205,15 @@ Datum finish_state(const AggregateState& state) {
   auto* density = Owned<kde::DensityBytes>::create(context);
   AggregateState* settled = copy_state(context, state);
   constexpr char kDoing[] = "make a density of the values";
-  check_status(settled->summary.settle(), kDoing);
+  settle_state(settled);
   kde::FinishOptions options;
   options.method = state.settings.method;
   options.value_type = state.settings.type;
   options.lattice_step = lattice_step_of(state.settings.type, -1);
   options.budget = static_cast<std::size_t>(state.settings.bytes);
+  options.measures = settled->measures;
+  std::copy(std::begin(state.settings.measure_type), std::end(state.settings.measure_type),
+            std::begin(options.measure_types));
   check_status(kde::finish(settled->summary, options, begin_core_work(1), density), kDoing);
   const Datum result = density_to_datum(*density);
   MemoryContextDelete(context);

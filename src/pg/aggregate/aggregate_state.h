@@ -15,11 +15,16 @@ namespace kde_pg {
 struct Settings {
   kde::ValueType type;
   kde::Method method;  // automatic or by name, as asked for
-  int32 bytes;         // the most that the value may take; in [kLeastHistogramBytes, kMaxBytes]
+  // The most that the value may take, of x and one measure; in [kLeastHistogramBytes, kMaxBytes],
+  // with measures from kLeastMeasuredBytes on.
+  int32 bytes;
+  int measures = 0;
+  kde::ValueType measure_type[kde::kMaxMeasures] = {};
 };
 
 struct AggregateState {
   kde::Summary summary;
+  kde::Measures* measures;  // of the summary's rows; null: there are none
   Settings settings;
   int untold = 0;  // rows that progress does not know yet
 };
@@ -34,7 +39,7 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings);
 // A copy in `context`; `other` is not changed.
 AggregateState* copy_state(MemoryContext context, const AggregateState& other);
 
-// Errors: 42804 for types, 22023 for methods and bytes that differ, naming both.
+// Errors: 42804 for types, 22023 for methods, bytes and measures that differ, naming both.
 void check_same(const Settings& a, const Settings& b);
 
 // The state's bytes, for a worker's leader or another machine of the same byte order. Settles it.

@@ -67,7 +67,7 @@ KDE_FUNCTION(kde_info) {
   row.put(Float8GetDatum(h->lattice_step), h->lattice_step == 0);
   row.put(Int32GetDatum(kde::DensityView(h).steps()));
   row.put(Float8GetDatum(h->error));
-  const Size bytes = kde::histogram_size(h, kde::kMaxBytes);
+  const Size bytes = kde::density_size(h, kde::kMostDensityBytes);
   row.put(Int32GetDatum(static_cast<int32>(bytes)));
   PG_RETURN_DATUM(row.record(fcinfo));
 }

@@ -12,11 +12,11 @@ namespace {
 // Whether all of a density's parts are within its `size` bytes and its enumerations are known, as
 // reads of them rely on.
 bool fits(const kde::Header* header, Size size) {
-  if (size < sizeof(kde::Header) || size > kde::kMaxBytes ||
+  if (size < sizeof(kde::Header) || size > kde::kMostDensityBytes ||
       static_cast<int>(header->value_type) >= kde::kValueTypes ||
       static_cast<int>(header->method) >= kde::kMethods)
     return false;
-  return size == kde::histogram_size(header, size);
+  return size == kde::density_size(header, size);
 }
 
 [[noreturn]] void raise_corrupted() {

@@ -2,7 +2,7 @@
 //
 // Binary form, every number in network order:
 //
-//   byte     version, kind, kernel, flags, value_type, method, and 6 of 0
+//   byte     version, kind, kernel, flags, value_type, method, measures, and 5 of 0
 //   int32    number of atoms, number of blocks
 //   float8   rows ... known_above: the doubles of kde::Header in its order
 //   float4   count_variance, shape by shape
@@ -11,6 +11,10 @@
 //   block;
 //                                   as many times as there are blocks
 //   int64    the words of the cells' bits
+//
+// Of a density with measures an int32 follows its header, the bytes up to the end of the words, and
+// all of it each measure: type, parts, decimals, nulls as bytes, rows ... slack as float8,
+// mean_variance as float4, and of each part an int32, its bytes, and it in this form.
 //
 // Of several columns: joint_binary.h. Both readers end in kde::validate: a kde value that exists
 // obeys every rule of the format.
@@ -39,6 +43,7 @@ namespace {
 
 using kde::DensityView;
 using kde::Header;
+using kde::MeasureHeader;
 using kde::Status;
 using kde_pg::invalid_binary;
 using kde_pg::Owned;
@@ -86,6 +91,7 @@ Header receive_header(StringInfo message) {
   header.flags = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   header.value_type = static_cast<kde::ValueType>(pq_getmsgbyte(message));
   header.method = static_cast<kde::Method>(pq_getmsgbyte(message));
+  header.measures = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   for (std::uint8_t& x : header.reserved) x = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   header.atoms = pq_getmsgint(message, 4);
   header.blocks = pq_getmsgint(message, 4);
@@ -118,6 +124,56 @@ void receive_histogram(StringInfo message, const Header& header, Writer* out) {
   while (bytes_left(message) > 0) out->put(pq_getmsgint64(message));
 }
 
+// The next `length` bytes of a message as one of their own.
+StringInfoData next_part(StringInfo message, int length) {
+  if (length < 0 || length > bytes_left(message))
+    invalid_binary("length does not fit its contents");
+  StringInfoData part = *message;
+  part.data = message->data + message->cursor;
+  part.len = length;
+  part.cursor = 0;
+  message->cursor += length;
+  return part;
+}
+
+void put_column(StringInfo message, const Header& header, Size size, char* out) {
+  Writer writer = {out};
+  writer.put(header);
+  receive_histogram(message, header, &writer);
+  Assert(writer.next == out + size);
+}
+
+// The doubles of a measure, in order.
+constexpr int kMeasureDoubles =
+    (offsetof(MeasureHeader, mean_variance) - offsetof(MeasureHeader, rows)) / sizeof(double);
+
+void receive_measure(StringInfo message, StringInfo out) {
+  constexpr int kBytes = 4 + kMeasureDoubles * 8 + kde::kErrorScales * 4;
+  if (bytes_left(message) < kBytes) invalid_binary("too short");
+  MeasureHeader m = {};
+  m.value_type = static_cast<kde::ValueType>(pq_getmsgbyte(message));
+  m.parts = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+  m.decimals = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+  m.nulls = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+  double doubles[kMeasureDoubles];
+  for (double& x : doubles) x = pq_getmsgfloat8(message);
+  std::memcpy(&m.rows, doubles, sizeof doubles);
+  for (float& x : m.mean_variance) x = pq_getmsgfloat4(message);
+  const int at = out->len;
+  appendBinaryStringInfo(out, reinterpret_cast<const char*>(&m), sizeof m);
+  for (int p = 0; p < kde::kMeasureParts; ++p) {
+    if (!m.has(static_cast<kde::MeasurePart>(p))) continue;
+    StringInfoData part = next_part(message, static_cast<int>(pq_getmsgint(message, 4)));
+    Size size;
+    Header* density = kde_pg::receive_density(&part, false, &size);
+    appendBinaryStringInfo(out, reinterpret_cast<const char*>(density), static_cast<int>(size));
+    while (out->len % 8 != 0) appendStringInfoCharMacro(out, '\0');
+    pfree(density);
+  }
+  m.bytes = static_cast<std::uint32_t>(out->len - at);
+  std::memcpy(out->data + at, &m, sizeof m);
+}
+
 // Bytes of the stored form; refuses what cannot be one before anything of that size is allocated.
 // The arrays take as many bytes on the wire.
 Size stored_size(StringInfo message, const Header& header) {
@@ -141,6 +197,7 @@ void send_header(StringInfo out, const Header& header) {
   pq_sendint8(out, header.flags);
   pq_sendint8(out, static_cast<uint8>(header.value_type));
   pq_sendint8(out, static_cast<uint8>(header.method));
+  pq_sendint8(out, header.measures);
   for (const std::uint8_t x : header.reserved) pq_sendint8(out, x);
   pq_sendint32(out, header.atoms);
   pq_sendint32(out, header.blocks);
@@ -172,6 +229,25 @@ void send_histogram(StringInfo out, const DensityView& d, Size size) {
     pq_sendint64(out, *word);
 }
 
+void send_measure(StringInfo out, const kde::MeasureView& measure) {
+  const MeasureHeader& m = measure.header();
+  pq_sendint8(out, static_cast<uint8>(m.value_type));
+  for (const std::uint8_t x : {m.parts, m.decimals, m.nulls}) pq_sendint8(out, x);
+  double doubles[kMeasureDoubles];
+  std::memcpy(doubles, &m.rows, sizeof doubles);
+  for (double x : doubles) pq_sendfloat8(out, x);
+  for (const float x : m.mean_variance) pq_sendfloat4(out, x);
+  for (int p = 0; p < kde::kMeasureParts; ++p) {
+    if (!m.has(static_cast<kde::MeasurePart>(p))) continue;
+    StringInfoData part;
+    initStringInfo(&part);
+    kde_pg::send_density(&part, &measure.part(static_cast<kde::MeasurePart>(p)).header());
+    pq_sendint32(out, static_cast<uint32>(part.len));
+    pq_sendbytes(out, part.data, part.len);
+    pfree(part.data);
+  }
+}
+
 // 'table.column', 'schema.table.column' and so on, quoted or not.
 bool reads_as_name(const char* input) {
   constexpr Size kLongest = 4 * (2 * NAMEDATALEN + 3);
@@ -197,20 +273,36 @@ void invalid_binary(const char* detail) {
   pg_unreachable();
 }
 
-kde::Header* receive_density(StringInfo message, Size* size) {
+kde::Header* receive_density(StringInfo message, bool measures, Size* size) {
   const Header header = receive_header(message);
-  *size = stored_size(message, header);
-  char* bytes = static_cast<char*>(palloc(*size));
-  Writer writer = {bytes};
-  writer.put(header);
-  receive_histogram(message, header, &writer);
-  Assert(writer.next == bytes + *size);
-  return reinterpret_cast<Header*>(bytes);
+  // Before anything nested is looked at.
+  if (header.measures > 0 && !measures) invalid_binary("measures where none can be");
+  if (header.measures == 0) {
+    *size = stored_size(message, header);
+    char* bytes = static_cast<char*>(palloc(*size));
+    put_column(message, header, *size, bytes);
+    return reinterpret_cast<Header*>(bytes);
+  }
+  if (header.measures > kde::kMaxMeasures) invalid_binary("too many measures");
+  StringInfoData column = next_part(message, static_cast<int>(pq_getmsgint(message, 4)));
+  const Size column_size = stored_size(&column, header);
+  StringInfoData out;
+  initStringInfo(&out);
+  enlargeStringInfo(&out, static_cast<int>(column_size));
+  put_column(&column, header, column_size, out.data);
+  out.len = static_cast<int>(column_size);
+  while (out.len % 8 != 0) appendStringInfoCharMacro(&out, '\0');
+  for (int k = 0; k < header.measures; ++k) receive_measure(message, &out);
+  *size = static_cast<Size>(out.len);
+  return reinterpret_cast<Header*>(out.data);
 }
 
 void send_density(StringInfo out, const Header* density) {
+  const Size size = kde::histogram_size(density, kde::kMaxBytes);
   send_header(out, *density);
-  send_histogram(out, DensityView(density), kde::histogram_size(density, kde::kMaxBytes));
+  if (density->measures > 0) pq_sendint32(out, static_cast<uint32>(size - sizeof(Header)));
+  send_histogram(out, DensityView(density), size);
+  for (int k = 0; k < density->measures; ++k) send_measure(out, kde::MeasureView(density, k));
 }
 
 }  // namespace kde_pg
@@ -267,7 +359,7 @@ KDE_FUNCTION(kde_recv) {
   }
   if (is_joint_message(message)) PG_RETURN_POINTER(kde_pg::receive_joint(message));
   Size size;
-  Header* density = kde_pg::receive_density(message, &size);
+  Header* density = kde_pg::receive_density(message, true, &size);
   const Status status = kde::validate(density, size);
   if (!status.ok()) invalid_binary(status.message);
   SET_VARSIZE(density, size);

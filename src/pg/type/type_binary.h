@@ -14,9 +14,9 @@ namespace kde_pg {
 // Appends it. density: one of one column.
 void send_density(StringInfo out, const kde::Header* density);
 
-// Reads the rest of the message as one; palloc'ed, *size bytes. Its sizes are checked; the caller
-// validates the rest. Errors: 22P03.
-kde::Header* receive_density(StringInfo message, Size* size);
+// Reads the rest of the message as one, which may have measures or not; palloc'ed, *size bytes. Its
+// sizes are checked; the caller validates the rest. Errors: 22P03.
+kde::Header* receive_density(StringInfo message, bool measures, Size* size);
 
 // 22P03 with what is wrong.
 [[noreturn]] void invalid_binary(const char* detail);

@@ -1,0 +1,259 @@
+// The answers of measure_answer.h.
+#include "core/measures/measure_answer.h"
+
+#include "core/integrate/interval_parts.h"
+#include "core/kernel/normal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kde {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+// Of a variance seen in few rows: so many of the whole column's are added to them.
+constexpr double kRowsAdded = 2;
+
+class Answer {
+ public:
+  Answer(const DensityView& density, const MeasureView& measure, const Range& range)
+      : density_(density), measure_(measure), m_(measure.header()), range_(range) {
+    rows_ = part_rows(MeasurePart::rows);
+    sum_ = part_rows(MeasurePart::above) - part_rows(MeasurePart::below);
+    squares_ = part_rows(MeasurePart::squares);
+    count_ = m_.nulls != 0 ? m_.scale * rows_ : kde::count(density, range);
+    everything_ = !range.empty && has_every_row();
+  }
+
+  RangeMoments moments() const {
+    RangeMoments out;
+    if (everything_) {
+      out.count = out.finite = m_.rows;
+      out.mean = m_.mean;
+      out.variance = m_.variance;
+      return out;
+    }
+    if (!(count_ > 0) || !(rows_ > 0)) return out;
+    out.count = out.finite = count_;
+    out.mean = std::clamp(m_.origin + m_.unit * sum_ / rows_, m_.min, m_.max);
+    const double offset = out.mean - m_.origin;
+    const double width = m_.max - m_.min;
+    out.variance =
+        std::clamp(m_.unit * m_.unit * squares_ / rows_ - offset * offset, 0.0, width * width / 4);
+    return out;
+  }
+
+  // Of the rows, without changed ones.
+  Interval count(const IntervalOptions& options) const {
+    IntervalOptions given = options;
+    given.changed_rows = 0;
+    if (m_.nulls == 0) return count_interval(density_, range_, given);
+    Interval out = count_interval(measure_.part(MeasurePart::rows), range_, given);
+    for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= m_.scale;
+    return out;
+  }
+
+  // How far the mean of the rows seen may be from that of all, by what is stored: a bound.
+  double stored(const RangeMoments& m, double fewest) const {
+    const double sums =
+        m_.scale * m_.unit * (part_error(MeasurePart::above) + part_error(MeasurePart::below)) +
+        ends_cut() * m_.slack;
+    const double error = sums + std::fabs(m.mean - m_.origin) * count_error();
+    return error > 0 ? error / std::max(fewest, 0.0) : 0;
+  }
+
+  // By sampling: z times the standard error.
+  double sampled(const RangeMoments& m, const IntervalOptions& options) const {
+    const double z = normal_central_quantile(options.confidence);
+    if (everything_) return z * m_.mean_error;
+    const double read = rows_read();
+    const double all = rows_all();
+    if (!(read > 0) || !(all > 0)) return 0;
+    const double p = std::clamp(rows_ / all, 0.0, 1.0);
+    const double v = p < 1 ? ratio_at(m_.mean_variance, std::min(p, 0.5)) : m_.mean_variance[0];
+    if (!(v > 0) || !(p > 0)) return 0;
+    // Those that lie together are one.
+    const double rows = read * p / std::max(v, 1.0);
+    const double variance = (rows * m.variance + kRowsAdded * m_.variance) / (rows + kRowsAdded);
+    const double deviations = z + student_excess(z, std::max(rows - 1, 2.0));
+    return deviations * std::sqrt(v / (read * p)) * std::sqrt(variance);
+  }
+
+  bool everything() const { return everything_; }
+  bool every_row_read() const { return (density_.header().flags & kEveryRowRead) != 0; }
+
+  // Twice the parts' errors in the squares.
+  double stored_variance(const RangeMoments& m, double fewest) const {
+    const double squares = m_.scale * m_.unit * m_.unit * part_error(MeasurePart::squares);
+    const double error = squares + m.variance * count_error();
+    const double mean = stored(m, fewest);
+    return (error > 0 ? error / std::max(fewest, 0.0) : 0) +
+           mean * (2 * std::fabs(m.mean - m_.origin) + mean);
+  }
+
+  double width() const { return m_.max - m_.min; }
+
+ private:
+  bool has_every_row() const {
+    const Header& h = density_.header();
+    if (range_.lower_unbounded && range_.upper_unbounded) return true;
+    return h.nans + h.negative_infinities + h.positive_infinities == 0 &&
+           has_every_finite_value(h, range_);
+  }
+
+  double part_rows(MeasurePart p) const {
+    if (m_.has(p)) return kde::count(measure_.part(p), range_);
+    return p == MeasurePart::rows ? kde::count(density_, range_) / m_.scale : 0;
+  }
+
+  // At both ends, in the part's weights.
+  double part_error(MeasurePart p) const {
+    if (!m_.has(p)) return 0;
+    const Header& h = measure_.part(p).header();
+    return h.error * h.rows * ends_cut(h);
+  }
+  double count_error() const {
+    if (m_.has(MeasurePart::rows)) return m_.scale * part_error(MeasurePart::rows);
+    const Header& h = density_.header();
+    return h.error * h.rows * ends_cut(h);
+  }
+  int ends_cut(const Header& h) const {
+    return int{lower_end(range_).cuts(h)} + int{upper_end(range_).cuts(h)};
+  }
+  int ends_cut() const {
+    const auto inside = [this](const End& end) {
+      return std::isfinite(end.x) && !end.is_exact(density_.header()) ? 1 : 0;
+    };
+    return inside(lower_end(range_)) + inside(upper_end(range_));
+  }
+
+  // Of the sample, and of the part that counts them.
+  double rows_read() const {
+    return m_.has(MeasurePart::rows) ? measure_.part(MeasurePart::rows).header().sample_rows
+                                     : density_.header().sample_rows;
+  }
+  double rows_all() const {
+    return m_.has(MeasurePart::rows) ? measure_.part(MeasurePart::rows).header().rows
+                                     : density_.header().rows;
+  }
+
+  const DensityView& density_;
+  const MeasureView& measure_;
+  const MeasureHeader& m_;
+  const Range& range_;
+  double rows_, sum_, squares_, count_;  // sum, squares: in units
+  bool everything_;
+};
+
+bool may_be_there(const Interval& count, const IntervalOptions& options) {
+  return count.upper + options.changed_rows > 0;
+}
+
+void widen(double half, Interval* out) {
+  out->lower -= half;
+  out->upper += half;
+  if (std::isnan(out->lower)) out->lower = -kInfinity;
+  if (std::isnan(out->upper)) out->upper = kInfinity;
+}
+
+}  // namespace
+
+RangeMoments measure_moments(const DensityView& density, const MeasureView& measure,
+                             const Range& range) {
+  return Answer(density, measure, range).moments();
+}
+
+Interval measure_count_interval(const DensityView& density, const MeasureView& measure,
+                                const Range& range, const IntervalOptions& options) {
+  Interval out = Answer(density, measure, range).count(options);
+  if (range.empty) return {};
+  out.lower = std::max(out.lower - options.changed_rows, 0.0);
+  out.upper += options.changed_rows;
+  return out;
+}
+
+Interval measure_mean_interval(const DensityView& density, const MeasureView& measure,
+                               const Range& range, const IntervalOptions& options) {
+  const Answer answer(density, measure, range);
+  const RangeMoments m = answer.moments();
+  const Interval count = answer.count(options);
+  if (!(m.finite > 0)) {
+    if (range.empty || !may_be_there(count, options)) return {kNan, kNan, kNan};
+    return {kNan, -kInfinity, kInfinity};
+  }
+  Interval out = {m.mean, m.mean, m.mean};
+  const double fewest = std::max(count.lower - options.changed_rows, 0.0);
+  if (!answer.everything())
+    widen(answer.stored(m, std::max(m.finite - (count.estimate - count.lower), 0.0)), &out);
+  if (!answer.every_row_read()) widen(answer.sampled(m, options), &out);
+  const MeasureHeader& h = measure.header();
+  if (options.changed_rows > 0) {
+    const double share = fewest > 0 ? options.changed_rows / fewest : kInfinity;
+    widen(answer.width() > 0 ? share * answer.width() : 0, &out);
+  }
+  if (answer.every_row_read()) {
+    out.lower = std::max(out.lower, h.min);
+    out.upper = std::min(out.upper, h.max);
+  }
+  out.lower = std::min(out.lower, m.mean);
+  out.upper = std::max(out.upper, m.mean);
+  return out;
+}
+
+Interval measure_sum_interval(const DensityView& density, const MeasureView& measure,
+                              const Range& range, const IntervalOptions& options) {
+  const Answer answer(density, measure, range);
+  const RangeMoments m = answer.moments();
+  const Interval count = answer.count(options);
+  const MeasureHeader& h = measure.header();
+  if (!(m.finite > 0)) {
+    if (range.empty || !may_be_there(count, options)) return {kNan, kNan, kNan};
+    return {kNan, -kInfinity, kInfinity};
+  }
+  const double sum = m.mean * m.finite;
+  Interval out = {sum, sum, sum};
+  const double mean = answer.sampled(m, options) * m.finite;
+  const double fewer = count.estimate - count.lower;
+  const double more = count.upper - count.estimate;
+  if (!answer.everything() || !answer.every_row_read()) {
+    const double sampled = answer.every_row_read() ? 0 : mean;
+    const double stored = answer.everything() ? 0 : answer.stored(m, m.finite) * m.finite;
+    const double magnitude = std::fabs(m.mean);
+    out.lower -= std::hypot(magnitude * (m.mean > 0 ? fewer : more), sampled) + stored;
+    out.upper += std::hypot(magnitude * (m.mean > 0 ? more : fewer), sampled) + stored;
+  }
+  if (options.changed_rows > 0)
+    widen(options.changed_rows * std::max({std::fabs(h.min), std::fabs(h.max), answer.width()}),
+          &out);
+  return out;
+}
+
+Interval measure_variance_interval(const DensityView& density, const MeasureView& measure,
+                                   const Range& range, const IntervalOptions& options) {
+  const Answer answer(density, measure, range);
+  const RangeMoments m = answer.moments();
+  const Interval count = answer.count(options);
+  if (!(m.finite > 0)) {
+    if (range.empty || !may_be_there(count, options)) return {kNan, kNan, kNan};
+    return {kNan, 0, kInfinity};
+  }
+  double half = 0;
+  if (!answer.everything()) half += answer.stored_variance(m, count.lower);
+  if (!answer.every_row_read()) {
+    // That of a mean of (y - mean)^2, whose own variance is not known: of the most that values in
+    // [min, max] can have with this mean square, (m4 - m2^2) <= m2 (w^2 - m2), w the farthest.
+    const MeasureHeader& h = measure.header();
+    const double farthest = std::max(h.max - m.mean, m.mean - h.min);
+    const double spread = std::max(farthest * farthest - m.variance, 0.0);
+    if (m.variance > 0) half += answer.sampled(m, options) * std::sqrt(spread);
+  }
+  if (options.changed_rows > 0)
+    half += std::min(options.changed_rows / m.finite, 1.0) * answer.width() * answer.width();
+  Interval out = {m.variance, std::max(m.variance - half, 0.0), m.variance + half};
+  return out;
+}
+
+}  // namespace kde

@@ -1,0 +1,35 @@
+// Answers from a density's measures (measure_format.h has the formulas), and their intervals.
+//
+// Every row in a range of x whose y is not NULL counts. Where every row was read and the parts are
+// exact so are the answers. Else an interval has
+//
+//   what is stored   of each part Header::error of its weights at each end of the range
+//   what was read    given the rows in the range their mean is that of as many draws: its variance
+//                    is v var(y)/(n p), with v = MeasureHeader::mean_variance at the range's share
+//                    p, and Student's quantile (W. G. Cochran, Sampling Techniques, 1977, sections
+//                    2.12 and 9.2); the count has its own (interval.h); a sum has both, which are
+//                    independent, in quadrature
+//   rows changed     each may have any y in [min, max]
+#pragma once
+
+#include "core/integrate/interval.h"
+#include "core/measures/measure_format.h"
+
+namespace kde {
+
+// Of y over the rows in the range: count, mean, variance; finite is count. Of the whole line the
+// totals of all rows read.
+RangeMoments measure_moments(const DensityView& density, const MeasureView& measure,
+                             const Range& range);
+
+// As those of interval.h, of y. Where no row was seen and some may be the estimate alone is NaN.
+Interval measure_count_interval(const DensityView& density, const MeasureView& measure,
+                                const Range& range, const IntervalOptions& options);
+Interval measure_sum_interval(const DensityView& density, const MeasureView& measure,
+                              const Range& range, const IntervalOptions& options);
+Interval measure_mean_interval(const DensityView& density, const MeasureView& measure,
+                               const Range& range, const IntervalOptions& options);
+Interval measure_variance_interval(const DensityView& density, const MeasureView& measure,
+                                   const Range& range, const IntervalOptions& options);
+
+}  // namespace kde

@@ -1,0 +1,104 @@
+// Views and rules of measure_format.h.
+#include "core/measures/measure_format.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kde {
+
+namespace {
+
+Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
+
+bool is_count(double x) { return std::isfinite(x) && x >= 0; }
+
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+Status validate_header(const MeasureHeader& m) {
+  if (static_cast<int>(m.value_type) >= kValueTypes) return invalid("unknown type of a measure");
+  if (m.parts >> kMeasureParts != 0) return invalid("unknown parts of a measure");
+  if (m.decimals > kNoDecimals || m.nulls > 1) return invalid("a measure's field is out of range");
+  for (double x : {m.rows, m.mean_error, m.slack, m.variance})
+    if (!is_count(x)) return invalid("a measure's number is negative or not finite");
+  for (double x : {m.unit, m.scale})
+    if (!(x > 0 && std::isfinite(x))) return invalid("a measure's unit is not positive");
+  for (double x : {m.origin, m.min, m.max, m.mean})
+    if (!std::isfinite(x)) return invalid("a measure's position is not finite");
+  if (!(m.min <= m.mean && m.mean <= m.max))
+    return invalid("a measure's mean is outside [min, max]");
+  for (const float v : m.mean_variance)
+    if (!is_count(v)) return invalid("a measure's variance is negative or not finite");
+  return Status::success();
+}
+
+}  // namespace
+
+MeasureView::MeasureView(const Header* density, int k) {
+  const char* at =
+      reinterpret_cast<const char*>(density) + aligned(histogram_size(density, kMaxBytes));
+  open(at);
+  for (; k > 0; --k) open(end());
+}
+
+void MeasureView::open(const char* at) {
+  header_ = reinterpret_cast<const MeasureHeader*>(at);
+  at += sizeof(MeasureHeader);
+  for (int p = 0; p < kMeasureParts; ++p) {
+    part_[p] = nullptr;
+    if (!header_->has(static_cast<MeasurePart>(p))) continue;
+    part_[p] = reinterpret_cast<const Header*>(at);
+    at += aligned(histogram_size(at, kMaxBytes));
+  }
+}
+
+std::size_t density_size(const void* bytes, std::size_t available) {
+  const std::size_t column = histogram_size(bytes, std::min(available, kMaxBytes));
+  const int measures = column > 0 ? static_cast<const Header*>(bytes)->measures : 0;
+  if (measures == 0) return column;
+  std::size_t at = aligned(column);
+  for (int k = 0; k < measures; ++k) {
+    if (at + sizeof(MeasureHeader) > available) return 0;
+    const char* begin = static_cast<const char*>(bytes) + at;
+    const auto* m = reinterpret_cast<const MeasureHeader*>(begin);
+    if (m->bytes > available - at) return 0;
+    std::size_t size = sizeof(MeasureHeader);
+    for (int p = 0; p < kMeasureParts; ++p) {
+      if (!m->has(static_cast<MeasurePart>(p))) continue;
+      const std::size_t left = m->bytes > size ? m->bytes - size : 0;
+      const std::size_t part =
+          left >= sizeof(Header) ? histogram_size(begin + size, std::min(left, kMaxBytes)) : 0;
+      if (part == 0) return 0;
+      size += aligned(part);
+    }
+    if (size != m->bytes) return 0;
+    at += size;
+  }
+  return at;
+}
+
+Status validate_measures(const void* bytes, std::size_t size) {
+  const auto* density = static_cast<const Header*>(bytes);
+  if (density_size(bytes, size) != size) return invalid("length does not fit its contents");
+  if (density->measures > kMaxMeasures) return invalid("too many measures");
+  const char* at = static_cast<const char*>(bytes) + histogram_size(bytes, size);
+  const char* first = static_cast<const char*>(bytes) + aligned(histogram_size(bytes, size));
+  for (; at < first; ++at)
+    if (*at != 0) return invalid("unused bytes are not 0");
+  for (int k = 0; k < density->measures; ++k) {
+    const auto& m = *reinterpret_cast<const MeasureHeader*>(at);
+    if (Status s = validate_header(m); !s.ok()) return s;
+    at += sizeof(MeasureHeader);
+    for (int p = 0; p < kMeasureParts; ++p) {
+      if (!m.has(static_cast<MeasurePart>(p))) continue;
+      const std::size_t part = histogram_size(at, kMaxBytes);
+      if (Status s = validate_one_column(at, part); !s.ok()) return s;
+      for (const char* rest = at + part; rest < at + aligned(part); ++rest)
+        if (*rest != 0) return invalid("unused bytes are not 0");
+      at += aligned(part);
+    }
+  }
+  return Status::success();
+}
+
+}  // namespace kde
