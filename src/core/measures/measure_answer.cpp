@@ -46,6 +46,8 @@ class Answer {
     return out;
   }
 
+  double rows() const { return everything_ ? m_.rows : count_; }
+
   // Of the rows, without changed ones.
   Interval count(const IntervalOptions& options) const {
     IntervalOptions given = options;
@@ -164,6 +166,10 @@ void widen(double half, Interval* out) {
 RangeMoments measure_moments(const DensityView& density, const MeasureView& measure,
                              const Range& range) {
   return Answer(density, measure, range).moments();
+}
+
+double measure_count(const DensityView& density, const MeasureView& measure, const Range& range) {
+  return Answer(density, measure, range).rows();
 }
 
 Interval measure_count_interval(const DensityView& density, const MeasureView& measure,

@@ -22,6 +22,9 @@ namespace kde {
 RangeMoments measure_moments(const DensityView& density, const MeasureView& measure,
                              const Range& range);
 
+// Rows in the range whose y is not NULL.
+double measure_count(const DensityView& density, const MeasureView& measure, const Range& range);
+
 // As those of interval.h, of y. Where no row was seen and some may be the estimate alone is NaN.
 Interval measure_count_interval(const DensityView& density, const MeasureView& measure,
                                 const Range& range, const IntervalOptions& options);

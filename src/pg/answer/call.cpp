@@ -70,7 +70,8 @@ void find_by_name(text* name, text* measure, text* filter, Needs needs, Call* ca
   call->question = question_by_name(name, measure, filter,
                                     needs == Needs::rows ? Measured::rows : Measured::values);
   if (needs != Needs::column) {
-    call->density = find_density(call->question);
+    call->density =
+        find_density(call->question, needs == Needs::joint ? Wanted::joint : Wanted::any);
     return;
   }
   if (call->question.named > 1) raise_several_columns();
@@ -93,6 +94,16 @@ int measure_of_value(text* measure, int columns) {
   return static_cast<int>(k) - 1;
 }
 
+// Of a column's density that measure which its number says, as the question's second column.
+void take_measure_of_value(const kde::Header* density, Call* call) {
+  Question* q = &call->question;
+  const int k = q->measure - q->named;
+  q->measure = q->named;
+  q->asked.columns = q->named + 1;
+  q->type[q->measure] = kde::MeasureView(density, k).header().value_type;
+  call->density.place[q->measure] = 1 + k;
+}
+
 void take_value(Datum datum, text* measure, text* filter, Needs needs, Call* call) {
   if (filter != nullptr)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -109,9 +120,11 @@ void take_value(Datum datum, text* measure, text* filter, Needs needs, Call* cal
     q->type[i] = density.joint != nullptr ? kde::JointView(density.joint).column(i).value_type
                                           : density.one_column->value_type;
   }
+  const int measures = density.joint != nullptr ? 0 : density.one_column->measures;
   if (measure != nullptr) {
-    q->measure = measure_of_value(measure, q->named);
-  } else if (q->named == 1) {
+    q->measure = measure_of_value(measure, q->named + measures);
+    if (q->measure >= q->named) take_measure_of_value(density.one_column, call);
+  } else if (q->named == 1 && (measures == 0 || needs == Needs::column)) {
     q->measure = 0;
   }
 }

@@ -34,6 +34,7 @@ enum class Needs {
   values,  // moments of the measure
   rows,    // counts; where there is a measure, of the rows where it is not NULL
   column,  // the density of one column; there is no argument `measure`
+  joint,   // a density of several columns
 };
 
 // Argument 0 and those from `by_name_only` on; false where the density is NULL. Errors:

@@ -16,6 +16,14 @@ namespace kde_pg {
 
 namespace {
 
+// As AnsweringDensity::place; -1: it has no such column. A measure is none that can be bounded.
+int place_of(const Question& q, const DensityKey& key, int i) {
+  const int column = find_column(key, q.asked.column[i]);
+  if (column >= 0 || i < q.named) return column;
+  const int measure = find_measure(key, q.asked.column[i]);
+  return measure >= 0 ? key.columns + measure : -1;
+}
+
 Candidate* candidate_of(const Question& q, const CatalogEntry* entry) {
   auto* c = static_cast<Candidate*>(palloc0(sizeof(Candidate)));
   c->key = &entry->key;
@@ -24,7 +32,7 @@ Candidate* candidate_of(const Question& q, const CatalogEntry* entry) {
   c->same_filter = strcmp(entry->key.filter, q.asked.filter) == 0;
   c->lacking = -1;
   for (int i = q.asked.columns - 1; i >= 0; --i) {
-    c->place[i] = find_column(entry->key, q.asked.column[i]);
+    c->place[i] = place_of(q, entry->key, i);
     if (c->place[i] < 0) c->lacking = i;
   }
   return c;
@@ -122,9 +130,15 @@ void open_density(const Question& q, const DensityKey& key, const CachedDensity&
             (errcode(ERRCODE_DATA_CORRUPTED),
              errmsg("the density stored for %s has %d columns", display_name(key), columns)));
   for (int i = 0; i < q.asked.columns; ++i) {
+    const int place = target->place[i];
+    if (density.joint == nullptr && place > density.one_column->measures)
+      ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                      errmsg("the density stored for %s has %d measures", display_name(key),
+                             density.one_column->measures)));
     const kde::ValueType fitted =
-        density.joint != nullptr ? kde::JointView(density.joint).column(target->place[i]).value_type
-                                 : density.one_column->value_type;
+        density.joint != nullptr ? kde::JointView(density.joint).column(place).value_type
+        : place > 0 ? kde::MeasureView(density.one_column, place - 1).header().value_type
+                    : density.one_column->value_type;
     if (!same_meaning(q.type[i], fitted))
       ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                       errmsg("the density of %s was fitted before column \"%s\" changed its type",
@@ -153,6 +167,22 @@ bool find_places(const DensityKey& key, ArrayType* names, int* place) {
   return true;
 }
 
+// The density of the one bounded column, if it has the measure. False if there is none that
+// answers.
+bool find_with_measure(const Question& q, AnsweringDensity* target) {
+  if (q.named != 1 || q.asked.columns != 2) return false;
+  DensityKey key = q.asked;
+  key.columns = 1;
+  const CachedDensity cached = cached_density(key, &target->fit);
+  if (cached.value == nullptr || cached.column_names == nullptr ||
+      is_outdated(PointerGetDatum(cached.value)))
+    return false;
+  if (!find_places(q.asked, cached.column_names, target->place) || target->place[1] == 0)
+    return false;
+  open_density(q, key, cached, target);
+  return true;
+}
+
 // The density of exactly what is asked about, which is the best there can be: no other is looked
 // at, however many the table has. False if there is none that answers.
 bool find_exactly(const Question& q, AnsweringDensity* target) {
@@ -164,12 +194,22 @@ bool find_exactly(const Question& q, AnsweringDensity* target) {
   return true;
 }
 
+// The fit that would answer the question.
+DensityKey fit_to_ask_for(const Question& q, Wanted wanted) {
+  DensityKey key = q.asked;
+  if (wanted == Wanted::any && q.named == 1 && key.columns == 2 && is_added_up(q.type[1])) {
+    key.columns = 1;
+    key.measures = 1;
+  }
+  return key;
+}
+
 }  // namespace
 
 AnsweringDensity open_candidate(const Question& q, const Candidate& candidate) {
   AnsweringDensity target;
   const CachedDensity cached = cached_density(*candidate.key, &target.fit);
-  if (cached.value == nullptr) raise_not_fitted(q.asked);
+  if (cached.value == nullptr) raise_not_fitted(fit_to_ask_for(q, Wanted::any));
   std::copy(candidate.place, candidate.place + kde::kMaxColumns, target.place);
   open_density(q, *candidate.key, cached, &target);
   return target;
@@ -190,12 +230,20 @@ List* list_candidates(const Question& q) {
   return sorted;
 }
 
-AnsweringDensity find_density(const Question& q) {
-  AnsweringDensity exactly;
-  if (find_exactly(q, &exactly)) return exactly;
-  List* sorted = list_candidates(q);
-  const auto* best = sorted != NIL ? static_cast<const Candidate*>(linitial(sorted)) : nullptr;
-  if (best == nullptr || !best->covers()) raise_not_fitted(q.asked);
+AnsweringDensity find_density(const Question& q, Wanted wanted) {
+  AnsweringDensity found;
+  if (wanted == Wanted::any && find_with_measure(q, &found)) return found;
+  found = {};
+  if (find_exactly(q, &found)) return found;
+  const Candidate* best = nullptr;
+  ListCell* cell;
+  foreach (cell, list_candidates(q)) {
+    const auto* candidate = static_cast<const Candidate*>(lfirst(cell));
+    if (wanted == Wanted::joint && candidate->key->columns < 2) continue;
+    best = candidate;
+    break;
+  }
+  if (best == nullptr || !best->covers()) raise_not_fitted(fit_to_ask_for(q, wanted));
   return open_candidate(q, *best);
 }
 

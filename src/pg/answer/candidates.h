@@ -2,6 +2,7 @@
 //
 // A density answers if it is of the same table and filter and its columns contain all that are
 // asked about. Of several the first by
+//   a density of the one bounded column with the measure beside it,
 //   fewest columns beyond those asked (so one of one column, where only one is asked about),
 //   method auto, most points, fitted last.
 #pragma once
@@ -17,9 +18,16 @@ struct AnsweringDensity {
   const kde::Header* one_column = nullptr;  // fit for kde::DensityView, or null
   const kde::JointHeader* joint = nullptr;  // fit for kde::JointView, or null
   kde::BlockSums sums = {};                 // of one column
-  int place[kde::kMaxColumns] = {};         // asked column i is the density's column place[i]
+  // Asked column i is the density's column place[i]; of a density of one column those beyond it are
+  // its measures.
+  int place[kde::kMaxColumns] = {};
   AnsweringFit fit = {};
 
+  // Of a density of one column: which of its measures a question's measure is; -1: x itself, or
+  // there is none.
+  int measured(const Question& q) const {
+    return joint == nullptr && q.measure >= 0 ? place[q.measure] - 1 : -1;
+  }
   kde::DensityView view() const { return kde::DensityView(one_column, sums); }
   bool automatic() const;  // of several columns by method auto
   double points() const;   // of a density of one column, rows of its sample
@@ -36,6 +44,7 @@ struct Candidate {
   int place[kde::kMaxColumns];  // as AnsweringDensity::place
 
   bool covers() const { return same_filter && lacking < 0; }
+  // Less than 0: the measure is one of a density of the bounded column.
   int beyond(const Question& q) const { return key->columns - q.asked.columns; }
 };
 
@@ -47,9 +56,12 @@ List* list_candidates(const Question& question);
 // changed its type since; XX001 if what is stored is not of the columns it is stored for.
 AnsweringDensity open_candidate(const Question& question, const Candidate& candidate);
 
+// Which densities will do.
+enum class Wanted { any, joint };
+
 // The best of them, by name. Errors: 42704 if none covers the question (with the call that would
 // help); as above.
-AnsweringDensity find_density(const Question& question);
+AnsweringDensity find_density(const Question& question, Wanted wanted = Wanted::any);
 
 // Whether bounds for one type mean the same for the other: any numbers, or the very same type.
 bool same_meaning(kde::ValueType a, kde::ValueType b);

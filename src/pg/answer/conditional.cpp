@@ -21,8 +21,9 @@ constexpr int kResults = 5;
 // Of two columns: the one that `at` is of, and the measure.
 void check_pair(const Call& call) {
   const Question& q = call.question;
-  if (q.named == 1 && q.measure == 1) return;
-  if (q.is_value() && q.named == 2 && q.measure >= 0) return;
+  const bool joint = call.density.joint != nullptr;
+  if (joint && q.named == 1 && q.measure == 1) return;
+  if (joint && q.is_value() && q.named == 2 && q.measure >= 0) return;
   ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                   errmsg("a conditional mean is of a measure at values of another column"),
                   errhint("Name that column as the density, and pass measure => 'column'.")));
@@ -43,7 +44,7 @@ KDE_FUNCTION(kde_conditional_by_name) {
   check_by_name_only(fcinfo, kByNameOnly);
   const kde::IntervalOptions options = {read_confidence(fcinfo, kConfidence), 0};
   Call call;
-  (void)read_density(fcinfo, kMeasure, kFilter, Needs::values, &call);
+  (void)read_density(fcinfo, kMeasure, kFilter, Needs::joint, &call);
   check_pair(call);
   if (PG_ARGISNULL(kAt)) PG_RETURN_NULL();
   const Question& q = call.question;

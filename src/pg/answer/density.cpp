@@ -1,6 +1,8 @@
 // kde_density: a stored density as a value.
 #include "pg/answer/call.h"
+#include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
+#include "pg/catalog/density_name.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/privileges.h"
@@ -11,12 +13,24 @@ namespace kde_pg {
 
 namespace {
 
+// A value tells of its measures too.
+bool has_measures(const kde::Header* density) {
+  return density != nullptr && density->measures > 0;
+}
+
+void check_measures_readable(const DensityKey& key) {
+  const CatalogEntry* entry = catalog_entry(key);
+  if (entry != nullptr) check_readable(entry->key);
+}
+
 Datum copy_of(const struct varlena* value) { return density_to_datum(value, VARSIZE(value)); }
 
 Datum stored(const DensityKey& key) {
   check_readable(key);
   const struct varlena* value = cached_density(key).value;
   if (value == nullptr) raise_not_fitted(key);
+  if (has_measures(any_density_from_datum(PointerGetDatum(value)).one_column))
+    check_measures_readable(key);
   return copy_of(value);
 }
 
@@ -28,6 +42,8 @@ Datum stored(const DensityKey& key) {
 KDE_FUNCTION(kde_density) {
   using namespace kde_pg;
   const AnyDensity density = density_by_text(PG_GETARG_TEXT_PP(0));
+  if (has_measures(density.one_column))
+    check_measures_readable(key_by_text(PG_GETARG_TEXT_PP(0), nullptr));
   const void* bytes = density.joint;
   if (bytes == nullptr) bytes = density.one_column;
   return density_to_datum(bytes, VARSIZE(bytes));
@@ -38,6 +54,7 @@ KDE_FUNCTION(kde_density_column) {
   using namespace kde_pg;
   const TableColumn column = column_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)));
   const kde::Header* density = density_of_column(column);
+  if (has_measures(density)) check_measures_readable(key_of(column));
   return density_to_datum(density, VARSIZE(density));
 }
 

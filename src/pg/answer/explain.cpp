@@ -35,8 +35,9 @@ const char* obstacle(const Question& q, const Candidate& c) {
 const char* merit(const Question& q, const Candidate& c, bool only) {
   const int beyond = c.beyond(q);
   const char* columns =
-      beyond == 0 ? "of exactly the columns asked about"
-                  : psprintf("of %d column%s beyond those asked about", beyond, plural(beyond));
+      beyond < 0    ? "of the bounded column, with the measure beside it"
+      : beyond == 0 ? "of exactly the columns asked about"
+                    : psprintf("of %d column%s beyond those asked about", beyond, plural(beyond));
   return only ? psprintf("the only one that covers the question; %s", columns) : columns;
 }
 
@@ -54,7 +55,7 @@ const char* defect(const Question& q, const Candidate& best, const AnsweringDens
 // questions about others.
 bool may_be_shown(const Candidate& c) {
   if (c.covers()) return true;
-  for (int i = 0; i < c.key->columns; ++i) {
+  for (int i = 0; i < c.key->all(); ++i) {
     const AttrNumber attnum = c.key->column[i].attnum;
     if (attnum != 0 && !is_readable(TableColumn{c.key->relation, attnum})) return false;
   }

@@ -30,7 +30,7 @@ void check_measure(const Question& q) {
   if (q.measure < 0)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("a density of several columns needs a measure"),
-                    errdetail("Which of its columns is added up cannot be told."),
+                    errdetail("Which of its columns or measures is added up cannot be told."),
                     errhint("Pass measure => 'column', one of the density's or another.")));
 }
 
@@ -59,6 +59,25 @@ kde::Interval one_column_interval(Aggregate aggregate, const kde::DensityView& d
   }
 }
 
+kde::MeasureView measure_of(const Question& q, const AnsweringDensity& density) {
+  return kde::MeasureView(density.one_column, density.measured(q));
+}
+
+kde::Interval measured_interval(Aggregate aggregate, const kde::DensityView& density,
+                                const kde::MeasureView& measure, const kde::Range& range,
+                                const kde::IntervalOptions& options) {
+  switch (aggregate) {
+    case Aggregate::count:
+      return kde::measure_count_interval(density, measure, range, options);
+    case Aggregate::sum:
+      return kde::measure_sum_interval(density, measure, range, options);
+    case Aggregate::avg:
+      return kde::measure_mean_interval(density, measure, range, options);
+    default:
+      return kde::measure_variance_interval(density, measure, range, options);
+  }
+}
+
 kde::Interval joint_interval(Aggregate aggregate, const kde::JointView& density, const Box& box,
                              const kde::IntervalOptions& options) {
   const kde::JointMoments m = kde::joint_moments(density, box.all(), box.measure);
@@ -77,6 +96,10 @@ kde::Interval joint_interval(Aggregate aggregate, const kde::JointView& density,
 }  // namespace
 
 double count_of(const Question& q, const AnsweringDensity& density, const kde::Range* ranges) {
+  if (density.measured(q) >= 0) {
+    const kde::DensityView view = density.view();
+    return kde::measure_count(view, measure_of(q, density), ranges[0]);
+  }
   if (density.joint == nullptr) return kde::count(density.view(), ranges[0]);
   const Box box = box_of(q, density, ranges);
   return kde::joint_moments(kde::JointView(density.joint), box.all(), -1).count;
@@ -85,6 +108,10 @@ double count_of(const Question& q, const AnsweringDensity& density, const kde::R
 kde::RangeMoments moments_of(const Question& q, const AnsweringDensity& density,
                              const kde::Range* ranges) {
   check_measure(q);
+  if (density.measured(q) >= 0) {
+    const kde::DensityView view = density.view();
+    return kde::measure_moments(view, measure_of(q, density), ranges[0]);
+  }
   if (density.joint == nullptr) return kde::moments(density.view(), ranges[0]);
   const Box box = box_of(q, density, ranges);
   const kde::JointMoments m =
@@ -104,9 +131,12 @@ kde::Interval interval_of(Aggregate aggregate, const Question& q, const Answerin
                           const kde::Range* ranges, const kde::IntervalOptions& options) {
   if (aggregate != Aggregate::count) check_measure(q);
   const kde::Interval interval =
-      density.joint == nullptr ? one_column_interval(aggregate, density.view(), ranges[0], options)
-                               : joint_interval(aggregate, kde::JointView(density.joint),
-                                                box_of(q, density, ranges), options);
+      density.measured(q) >= 0
+          ? measured_interval(aggregate, density.view(), measure_of(q, density), ranges[0], options)
+      : density.joint == nullptr
+          ? one_column_interval(aggregate, density.view(), ranges[0], options)
+          : joint_interval(aggregate, kde::JointView(density.joint), box_of(q, density, ranges),
+                           options);
   if (aggregate != Aggregate::variance && aggregate != Aggregate::stddev) return interval;
   const double rows = moments_of(q, density, ranges).finite;
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();

@@ -62,4 +62,9 @@ char* double_to_text(kde::ValueType value_type, double x);
 // between two dates a time of day.
 char* place_to_text(kde::ValueType value_type, double x);
 
+// Whether sums of such values mean anything: numbers and intervals.
+inline bool is_added_up(kde::ValueType type) {
+  return type <= kde::ValueType::numeric || type == kde::ValueType::interval;
+}
+
 }  // namespace kde_pg

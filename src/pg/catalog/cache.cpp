@@ -43,8 +43,8 @@ struct Entry {
   dlist_node use;
   struct varlena* value;  // in `memory`, and behind it:
   kde::BlockSums sums;
-  ArrayType* names;       // in the density's order
-  char* identity;         // both null for a column by itself
+  ArrayType* names;       // in the density's order; null of a column without measures
+  char* identity;         // null for a column by itself
   Size size;              // of the four
   int64 id;               // of the density
   TimestampTz fitted_at;  // and its fit
@@ -129,7 +129,8 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   const kde::Header* density = column_density(seen.value);
   const Size names_at =
       MAXALIGN(sums_at + (density == nullptr ? 0 : block_sums_size(kde::DensityView(density))));
-  const Size names_size = identity == nullptr ? 0 : VARSIZE(seen.column_names);
+  const bool named = identity != nullptr || (density != nullptr && density->measures > 0);
+  const Size names_size = named ? VARSIZE(seen.column_names) : 0;
   const Size identity_at = names_at + names_size;
   const Size size = identity_at + (identity == nullptr ? 0 : strlen(identity) + 1);
   make_room(size);
@@ -151,9 +152,11 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   e->size = size;
   e->names = nullptr;
   e->identity = nullptr;
-  if (identity != nullptr) {
+  if (named) {
     e->names = reinterpret_cast<ArrayType*>(reinterpret_cast<char*>(copy) + names_at);
     memcpy(e->names, seen.column_names, names_size);
+  }
+  if (identity != nullptr) {
     e->identity = reinterpret_cast<char*>(copy) + identity_at;
     strcpy(e->identity, identity);
   }

@@ -25,7 +25,8 @@ namespace kde_pg {
 struct CachedDensity {
   const struct varlena* value;  // null: there is none
   kde::BlockSums sums;          // of one column
-  ArrayType* column_names;      // in the density's order; null of a column by itself
+  // In the density's order, then its measures; null of a column by itself that has none.
+  ArrayType* column_names;
 };
 CachedDensity cached_density(TableColumn column, AnsweringFit* fit = nullptr);
 CachedDensity cached_density(const DensityKey& key, AnsweringFit* fit = nullptr);

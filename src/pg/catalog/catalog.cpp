@@ -73,7 +73,8 @@ enum Column {
   kRefreshThreshold,
   kRefreshMaxAge,
   kRequestedError,
-  kColumns = kRequestedError
+  kMeasures,
+  kColumns = kMeasures
 };
 static_assert(kColumns == kCatalogColumns);
 
@@ -89,6 +90,14 @@ bool is_vector(ArrayType* array, Oid type) {
 }
 
 int length_of(ArrayType* array) { return ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0]; }
+
+// Older versions have none.
+int measures_of(HeapTuple tuple, TupleDesc desc) {
+  if (desc->natts < kMeasures) return 0;
+  bool is_null;
+  const Datum measures = heap_getattr(tuple, kMeasures, desc, &is_null);
+  return is_null ? -1 : DatumGetInt16(measures);
+}
 
 bool read_row(HeapTuple tuple, TupleDesc desc, CatalogRow* row) {
   Datum values[kReferenceNumbers];
@@ -106,7 +115,11 @@ bool read_row(HeapTuple tuple, TupleDesc desc, CatalogRow* row) {
     return false;
   row->key = {};
   row->key.relation = DatumGetObjectId(values[kRelation - 1]);
-  row->key.columns = row->columns.count;
+  row->key.measures = measures_of(tuple, desc);
+  row->key.columns = row->columns.count - row->key.measures;
+  if (row->key.measures < 0 || row->key.measures > kde::kMaxMeasures || row->key.columns < 1 ||
+      (row->key.measures > 0 && row->key.columns > 1))
+    return false;
   for (int i = 0; i < row->columns.count; ++i)
     row->key.column[i] = {row->columns.number[i], row->columns.name[i], nullptr};
   row->key.filter = TextDatumGetCString(values[kFilter - 1]);
@@ -393,6 +406,13 @@ bool are_current(Oid relation, const NamedColumns& columns) {
   return true;
 }
 
+ArrayType* measures_of(const DensityKey& key) {
+  if (key.measures == 0) return nullptr;
+  const char* names[kde::kMaxMeasures];
+  for (int i = 0; i < key.measures; ++i) names[i] = key.column[key.columns + i].text;
+  return text_array(key.measures, names);
+}
+
 ArrayType* column_names_of(const DensityKey& key) {
   const char* names[kde::kMaxColumns];
   for (int i = 0; i < key.columns; ++i) names[i] = key.column[i].text;
@@ -401,7 +421,9 @@ ArrayType* column_names_of(const DensityKey& key) {
 
 void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns]) {
   AttrNumber numbers[kde::kMaxColumns];
-  for (int i = 0; i < key.columns; ++i) {
+  const char* names[kde::kMaxColumns];
+  for (int i = 0; i < key.all(); ++i) {
+    names[i] = key.column[i].text;
     numbers[i] = key.column[i].attnum;
     if (key.column[i].text == nullptr)
       elog(ERROR, "column %d of relation %u is gone", numbers[i], key.relation);
@@ -416,8 +438,8 @@ void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns])
     values[static_cast<int>(c) - 1] = value;
   };
   put(CatalogColumn::relation, ObjectIdGetDatum(key.relation));
-  put(CatalogColumn::column_names, PointerGetDatum(column_names_of(key)));
-  put(CatalogColumn::attribute_numbers, PointerGetDatum(number_array(key.columns, numbers)));
+  put(CatalogColumn::column_names, PointerGetDatum(text_array(key.all(), names)));
+  put(CatalogColumn::attribute_numbers, PointerGetDatum(number_array(key.all(), numbers)));
   put(CatalogColumn::filter, CStringGetTextDatum(key.filter));
   put(CatalogColumn::reference_names, PointerGetDatum(text_array(key.references, references)));
   put(CatalogColumn::reference_numbers,
@@ -779,6 +801,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity
   put(kRequestedSeed, Int64GetDatum(record.request.seed));
   nulls[kRequestedError - 1] = record.request.max_error == 0;
   put(kRequestedError, Float8GetDatum(record.request.max_error));
+  put(kMeasures, Int16GetDatum(static_cast<int16>(key.measures)));
   put_settings(settings, values, nulls);
   upkeep_fitted(&upkeep, record.counters, record.table_rows);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
@@ -805,6 +828,7 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   bool nulls[kDoorColumns];
   heap_deform_tuple(row, desc, values, nulls);
   catalog_key_datums(key, values);
+  values[kMeasures - 1] = Int16GetDatum(static_cast<int16>(key.measures));
   // The number it brought is that of another density here, or will be.
   values[kId - 1] = Int64GetDatum(new_density_id());
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
@@ -927,7 +951,7 @@ Names look_at_names(Oid relation, const NamedColumns& columns) {
 bool renamed_key(Oid relation, const CatalogRow& row, DensityKey* key) {
   *key = row.key;
   if (row.references.count == 0) {
-    for (int i = 0; i < key->columns; ++i)
+    for (int i = 0; i < key->all(); ++i)
       key->column[i].text = live_column_name(relation, key->column[i].attnum);
     return true;
   }

@@ -52,6 +52,13 @@ int find_column(const DensityKey& key, const KeyColumn& wanted) {
   return -1;
 }
 
+int find_measure(const DensityKey& key, const KeyColumn& wanted) {
+  for (int k = 0; k < key.measures; ++k) {
+    if (same_column(key.column[key.columns + k], wanted)) return k;
+  }
+  return -1;
+}
+
 DensityKey key_of(TableColumn column) {
   DensityKey key;
   key.relation = column.relation;
@@ -136,6 +143,12 @@ char* fit_call(const DensityKey& key) {
   }
   if (!one) appendStringInfoChar(&out, ']');
   if (key.has_filter()) appendStringInfo(&out, ", filter => %s", quote_literal_cstr(key.filter));
+  for (int k = 0; k < key.measures; ++k) {
+    const char* text = key.column[key.columns + k].text;
+    appendStringInfo(&out, "%s%s", k == 0 ? ", measures => ARRAY[" : ", ",
+                     quote_literal_cstr(text == nullptr ? "?" : text));
+  }
+  if (key.measures > 0) appendStringInfoChar(&out, ']');
   appendStringInfoChar(&out, ')');
   return out.data;
 }

@@ -32,6 +32,8 @@ struct KeyColumn {
 struct DensityKey {
   Oid relation = InvalidOid;
   int columns = 0;
+  // Of one column so many measures follow it: they are no part of what the density is found by.
+  int measures = 0;
   KeyColumn column[kde::kMaxColumns] = {};
   const char* filter = "";    // canonical; "": all rows
   Node* condition = nullptr;  // the filter analysed; null as KeyColumn::expression
@@ -39,6 +41,8 @@ struct DensityKey {
   int references = 0;
   const AttrNumber* reference = nullptr;
 
+  // With the measures.
+  int all() const { return columns + measures; }
   bool has_filter() const { return filter[0] != '\0'; }
   // A column of the table by itself, over all rows.
   bool is_plain() const { return columns == 1 && column[0].attnum != 0 && !has_filter(); }
@@ -49,6 +53,9 @@ bool same_column(const KeyColumn& a, const KeyColumn& b);
 
 // Which of a key's columns that is; -1: none.
 int find_column(const DensityKey& key, const KeyColumn& wanted);
+
+// Which of its measures that is; -1: none.
+int find_measure(const DensityKey& key, const KeyColumn& wanted);
 
 // The key of a column by itself. Its text is palloc'ed; null if the column is gone.
 DensityKey key_of(TableColumn column);

@@ -198,7 +198,11 @@ bool read_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
     return false;
   key->relation = DatumGetObjectId(get(CatalogColumn::relation));
   if (get_rel_name(key->relation) == nullptr) return false;
-  key->columns = columns.count;
+  key->measures = DatumGetInt16(get(CatalogColumn::measures));
+  key->columns = columns.count - key->measures;
+  if (key->measures < 0 || key->measures > kde::kMaxMeasures || key->columns < 1 ||
+      (key->measures > 0 && key->columns > 1))
+    return false;
   for (int i = 0; i < columns.count; ++i) {
     const bool expression = columns.number[i] == 0;
     const AttrNumber attnum =
@@ -235,7 +239,7 @@ bool take_references(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
 // grants privileges last, so that the owner may not yet use a schema: then all is kept as it came.
 bool complete_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
   bool plain = !key->has_filter();
-  for (int i = 0; i < key->columns; ++i) plain = plain && key->column[i].attnum != 0;
+  for (int i = 0; i < key->all(); ++i) plain = plain && key->column[i].attnum != 0;
   if (plain) return true;
   const kde_pg::DensityKey brought = *key;
   int sqlstate = 0;

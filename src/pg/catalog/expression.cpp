@@ -172,7 +172,7 @@ bool is_column(Node* node, AttrNumber* attnum) {
 // Expressions and the filter of a key, from their texts. Names are looked up as the settings say.
 void analyse_texts(Relation relation, const OldNames* names, DensityKey* key) {
   Bitmapset* used = nullptr;
-  for (int i = 0; i < key->columns; ++i) {
+  for (int i = 0; i < key->all(); ++i) {
     KeyColumn* column = &key->column[i];
     if (column->attnum == 0) {
       Node* node = analyse(relation, names, column->text, Place::column);
@@ -194,7 +194,7 @@ void analyse_texts(Relation relation, const OldNames* names, DensityKey* key) {
 }
 
 void print_texts(Relation relation, DensityKey* key) {
-  for (int i = 0; i < key->columns; ++i) {
+  for (int i = 0; i < key->all(); ++i) {
     KeyColumn* column = &key->column[i];
     if (column->expression != nullptr) column->text = canonical_text(relation, column->expression);
   }
@@ -211,7 +211,7 @@ void set_filter(text* filter, DensityKey* key) {
 // Completes a key whose columns are names and expressions as the caller wrote them.
 void resolve(DensityKey* key) {
   bool plain = !key->has_filter();
-  for (int i = 0; i < key->columns; ++i) plain = plain && key->column[i].attnum != 0;
+  for (int i = 0; i < key->all(); ++i) plain = plain && key->column[i].attnum != 0;
   if (!plain) {
     Relation relation = try_table_open(key->relation, AccessShareLock);
     if (relation == nullptr)
@@ -240,7 +240,7 @@ KeyColumn named_column(Oid relation, const char* text) {
 }
 
 void check_no_column_twice(const DensityKey& key) {
-  for (int i = 0; i < key.columns; ++i) {
+  for (int i = 0; i < key.all(); ++i) {
     for (int j = 0; j < i; ++j) {
       const KeyColumn& a = key.column[i];
       const KeyColumn& b = key.column[j];
@@ -282,14 +282,41 @@ DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter) {
   return key;
 }
 
-DensityKey key_by_name(Oid relation, const char* column_name, text* filter) {
+namespace {
+
+void add_measures(ArrayType* measures, DensityKey* key) {
+  if (ARR_NDIM(measures) > 1)
+    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+                    errmsg("measures must be an array of one dimension")));
+  Datum* values;
+  bool* nulls;
+  int n;
+  deconstruct_array(measures, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
+  if (n > kde::kMaxMeasures)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("a density has at most %d measures", kde::kMaxMeasures),
+                    errdetail("%d were given.", n)));
+  for (int i = 0; i < n; ++i) {
+    if (nulls[i])
+      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+                      errmsg("measures must have no null elements")));
+    key->column[key->all()] = named_column(key->relation, TextDatumGetCString(values[i]));
+    ++key->measures;
+  }
+}
+
+}  // namespace
+
+DensityKey key_by_name(Oid relation, const char* column_name, text* filter, ArrayType* measures) {
   DensityKey key;
   key.relation = relation;
   key.columns = 1;
   key.column[0] = named_column(relation, column_name);
   if (key.column[0].attnum == 0) (void)column_by_name(relation, column_name);  // the error
+  if (measures != nullptr) add_measures(measures, &key);
   set_filter(filter, &key);
   resolve(&key);
+  check_no_column_twice(key);
   return key;
 }
 
@@ -312,7 +339,7 @@ void check_not_volatile(const DensityKey& key) {
     refuse_if(contain_volatile_functions(reinterpret_cast<Node*>(planned)),
               ERRCODE_INVALID_OBJECT_DEFINITION, "volatile functions");
   };
-  for (int i = 0; i < key.columns; ++i) check(key.column[i].expression);
+  for (int i = 0; i < key.all(); ++i) check(key.column[i].expression);
   check(key.condition);
 }
 
@@ -332,7 +359,7 @@ Oid key_column_type(const DensityKey& key, int column, int32* typmod) {
 
 bool fits_catalog(const DensityKey& key) {
   Size bytes = strlen(key.filter);
-  for (int i = 0; i < key.columns; ++i) bytes += strlen(key.column[i].text);
+  for (int i = 0; i < key.all(); ++i) bytes += strlen(key.column[i].text);
   return bytes <= kMaxKeyBytes;
 }
 

@@ -28,8 +28,11 @@ namespace kde_pg {
 // 42804 for a filter that is no boolean.
 DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter);
 
-// The same for one column, which must be a name (42703).
-DensityKey key_by_name(Oid relation, const char* column_name, text* filter);
+// The same for one column, which must be a name (42703), with measures (null: none), each read as
+// an element of columns[]. Errors: 54000 for more than kMaxMeasures; 42701 for one twice, or the
+// column itself.
+DensityKey key_by_name(Oid relation, const char* column_name, text* filter,
+                       ArrayType* measures = nullptr);
 
 // Texts as they stand in the catalog, to an analysed key: attnum of column[] says which are
 // expressions; texts, and names in them, are looked up as they were written there. With `names`

@@ -90,7 +90,9 @@ void raise_not_fitted(const DensityKey& key) {
   // Lest the hint be to a fit that is refused.
   check_can_be_fitted(key);
   ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
-                  errmsg("no density is fitted for %s", display_name(key)),
+                  key.measures > 0 ? errmsg("no density is fitted for %s with the measure \"%s\"",
+                                            display_name(key), key.column[key.columns].text)
+                                   : errmsg("no density is fitted for %s", display_name(key)),
                   errhint("%s", fitting_hint(key))));
   pg_unreachable();
 }

@@ -49,7 +49,7 @@ void check_readable(TableColumn column) {
 }
 
 void check_readable(const DensityKey& key) {
-  for (int i = 0; i < key.columns; ++i) {
+  for (int i = 0; i < key.all(); ++i) {
     if (key.column[i].attnum != 0) check_readable(TableColumn{key.relation, key.column[i].attnum});
   }
   for (int i = 0; i < key.references; ++i)
@@ -64,7 +64,7 @@ bool is_readable(TableColumn column) {
 
 bool is_readable(const DensityKey& key) {
   bool readable = true;
-  for (int i = 0; readable && i < key.columns; ++i) {
+  for (int i = 0; readable && i < key.all(); ++i) {
     const AttrNumber attnum = key.column[i].attnum;
     readable = attnum == 0 || is_readable(TableColumn{key.relation, attnum});
   }

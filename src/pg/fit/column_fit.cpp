@@ -8,7 +8,9 @@
 
 #include "core/kde.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 namespace kde_pg {
 
@@ -55,30 +57,44 @@ kde::Sampler::Options sampler_options(const DensityRequest& request) {
   kde::Sampler::Options options;
   options.sample_rows = Max(request.asked.sample_rows, 0);
   options.seed = static_cast<uint64>(request.asked.seed);
+  options.measures = request.key.measures;
   return options;
 }
 
 class ColumnEstimate final : public Estimate {
  public:
-  ColumnEstimate(const kde::Sampler::Options& sampling, kde::Method method, kde::Kernel kernel,
-                 bool exact)
+  // key: outlives it.
+  ColumnEstimate(const DensityKey& key, const kde::Sampler::Options& sampling, kde::Method method,
+                 kde::Kernel kernel, bool exact)
       : sampler_(sampling) {
     options_.method = method;
     options_.kernel = kernel;
     options_.exact = exact;
     options_.bandwidth_rows = option_bandwidth_rows;
     options_.seed = sampling.seed;
+    measures_ = static_cast<std::size_t>(sampling.measures);
+    for (std::size_t k = 0; k < measures_; ++k) names_[k] = key.column[k + 1].text;
   }
 
   kde::Status add(const double* values, uint16 nulls) noexcept override {
-    if (nulls == 0) return sampler_.add(values[0]);
-    sampler_.add_null();
-    return kde::Status::success();
+    if ((nulls & 1) != 0) {
+      sampler_.add_null();
+      return kde::Status::success();
+    }
+    double y[kde::kMaxMeasures];
+    for (std::size_t k = 0; k < measures_; ++k) {
+      const bool is_null = (nulls >> (k + 1) & 1) != 0;
+      y[k] = is_null ? std::nan("") : values[k + 1];
+      if (!is_null && !std::isfinite(y[k]))
+        return kde::Status::error(kde::Code::invalid_argument,
+                                  "measure \"%s\" has a value that is not finite", names_[k]);
+    }
+    return sampler_.add(values[0], {y, measures_});
   }
   kde::Status begin_block() noexcept override { return sampler_.begin_block(); }
   // What is selected from rows drawn needs rows.
   bool takes_summary() const override {
-    return options_.method == kde::Method::automatic && !options_.exact &&
+    return measures_ == 0 && options_.method == kde::Method::automatic && !options_.exact &&
            chosen_engine().kind != kde::Engine::Kind::reference;
   }
   kde::Status add_summary(const kde::Summary& rows) noexcept override {
@@ -102,6 +118,8 @@ class ColumnEstimate final : public Estimate {
   kde::Sample sample_;
   kde::FitOptions options_;
   kde::FitReport report_;
+  std::size_t measures_;
+  const char* names_[kde::kMaxMeasures] = {};
   int64 blocks_read_ = 0, blocks_total_ = 0;
 };
 
@@ -144,6 +162,7 @@ kde::Status ColumnEstimate::fit(const ColumnTypes& types, const ScanResult& scan
                                 const kde::Engine& engine, const kde::Control& control) noexcept {
   options_.value_type = types.value_type[0];
   options_.lattice_step = types.lattice_step[0];
+  std::copy_n(types.value_type + 1, measures_, options_.measure_types);
   options_.rows_per_row_read = scan.rows_per_row_read;
   options_.every_row_read = scan.every_row_read;
   options_.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
@@ -185,8 +204,8 @@ Estimate* new_column_estimate(const DensityRequest& request, MemoryContext conte
   const kde::Method method = read_column_method(request.asked.method);
   check_kernel(method, request.kernel);
   check_sample_rows(request.asked.sample_rows);
-  return Owned<ColumnEstimate>::create(context, sampler_options(request), method, request.kernel,
-                                       request.asked.exact);
+  return Owned<ColumnEstimate>::create(context, request.key, sampler_options(request), method,
+                                       request.kernel, request.asked.exact);
 }
 
 }  // namespace kde_pg

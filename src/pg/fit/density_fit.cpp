@@ -12,6 +12,7 @@
 #include "pg/fit/joint_fit.h"
 
 extern "C" {
+#include "lib/stringinfo.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 }
@@ -27,6 +28,14 @@ struct RowsRead {
   Counters counters;  // before it
 };
 
+// Measures are columns to a scan.
+DensityKey with_measures(const DensityKey& key) {
+  DensityKey all = key;
+  all.columns = key.all();
+  all.measures = 0;
+  return all;
+}
+
 // Reads the rows, of at most so many blocks, into `sink`. key: the columns that it takes.
 RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relation relation,
                    const ColumnTypes& types, int64 blocks, RowSink* sink) {
@@ -40,7 +49,7 @@ RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relatio
   options.sample_blocks = blocks;
   options.seed = static_cast<uint64>(request.asked.seed);
   const char* doing = psprintf("read %s", describe_columns(key));
-  scan_as_owner(relation, key, types, options, doing, sink, &read.scan);
+  scan_as_owner(relation, with_measures(key), types, options, doing, sink, &read.scan);
   settle_counters(relation, read.scan, request.operation, &read.counters);
   return read;
 }
@@ -85,6 +94,23 @@ Chosen fit_rows_read(const DensityRequest& request, const ColumnTypes& types, co
   return chosen;
 }
 
+// Whoever asks for fewer than there were may not know that there were some.
+void report_lost_measures(const DensityKey& key) {
+  const CatalogEntry* before = catalog_entry(key);
+  if (before == nullptr || before->key.measures == 0) return;
+  StringInfoData lost;
+  initStringInfo(&lost);
+  for (int k = 0; k < before->key.measures; ++k) {
+    const KeyColumn& measure = before->key.column[before->key.columns + k];
+    if (find_measure(key, measure) < 0)
+      appendStringInfo(&lost, "%s\"%s\"", lost.len > 0 ? ", " : "", measure.text);
+  }
+  if (lost.len == 0) return;
+  ereport(NOTICE, (errmsg("the density of %s no longer has the measures it had: %s",
+                          display_name(key), lost.data),
+                   errhint("Name them in measures to keep them.")));
+}
+
 void store(const DensityRequest& request, const RowsRead& read, const Chosen& chosen,
            Estimate* estimate, DensityFit* fit) {
   const DensityKey& key = request.key;
@@ -107,6 +133,7 @@ void store(const DensityRequest& request, const RowsRead& read, const Chosen& ch
     record.engine = used_engine_name(chosen.device);
   }
   progress_phase(Phase::storing);
+  report_lost_measures(key);
   catalog_store(key, record, request.locked);
 }
 
@@ -200,7 +227,7 @@ Datum sample_density(const DensityRequest& request, Relation relation, bool by_q
   options.seed = static_cast<uint64>(request.asked.seed);
   options.by_query = by_query;
   const char* doing = psprintf("read %s", describe_columns(key));
-  scan_rows(relation, key, types.value_type, options, doing, estimate, &read.scan);
+  scan_rows(relation, with_measures(key), types.value_type, options, doing, estimate, &read.scan);
   const char* why = end_reading(key, estimate);
   if (why != nullptr) raise_nothing_to_fit(relation, key, why);
   (void)fit_rows_read(request, types, read, elapsed_ms(read.start), context, estimate);

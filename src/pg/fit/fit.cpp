@@ -40,13 +40,13 @@ KDE_FUNCTION(kde_fit) {
   DensityRequest request = read_request(fcinfo);
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
-  request.key =
-      key_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), text_argument(fcinfo, 7));
+  request.key = key_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), text_argument(fcinfo, 7),
+                            PG_ARGISNULL(9) ? nullptr : PG_GETARG_ARRAYTYPE_P(9));
   check_may_fit(request.key);
   DensityFit fit;
   fit_density(request, relation, &fit);
 
-  Row<21> row;
+  Row<22> row;
   put_key(&row, request.key);
   put_text(&row, fit.method);
   row.put(CStringGetTextDatum(kde::kernel_name(request.kernel)));
@@ -61,6 +61,8 @@ KDE_FUNCTION(kde_fit) {
   row.put(Int32GetDatum(static_cast<int32>(fit.bytes)));
   put_text(&row, fit.expected_error);
   put_cost(&row, fit.record);
+  ArrayType* measures = measures_of(request.key);
+  row.put(PointerGetDatum(measures), measures == nullptr);
   const Datum result = row.record(fcinfo);
   relation_close(relation, NoLock);
   PG_RETURN_DATUM(result);

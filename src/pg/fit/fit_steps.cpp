@@ -106,7 +106,7 @@ Relation open_maintained_relation(Oid relation) {
 void check_may_fit(const DensityKey& key) {
   if (is_owner(key.relation)) return;
   bool computed = key.has_filter();
-  for (int k = 0; k < key.columns; ++k) computed = computed || key.column[k].attnum == 0;
+  for (int k = 0; k < key.all(); ++k) computed = computed || key.column[k].attnum == 0;
   if (computed)
     ereport(ERROR,
             (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -141,11 +141,26 @@ void check_kind(Relation rel) {
              errhint("Use an unlogged table.")));
 }
 
+namespace {
+
+// Of what can be added up.
+void check_measure_type(const DensityKey& key, int k, Oid type) {
+  kde::ValueType held;
+  if (value_type_of(type, &held) && is_added_up(held)) return;
+  ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                  errmsg("measure \"%s\" is of type %s, which is not added up", key.column[k].text,
+                         format_type_be(type)),
+                  errhint("A measure is a number or an interval.")));
+}
+
+}  // namespace
+
 ColumnTypes check_types(const DensityKey& key) {
   ColumnTypes types = {};
-  for (int k = 0; k < key.columns; ++k) {
+  for (int k = 0; k < key.all(); ++k) {
     int32 typmod;
     const Oid type = key_column_type(key, k, &typmod);
+    if (k >= key.columns) check_measure_type(key, k, type);
     if (!value_type_of(type, &types.value_type[k])) {
       const char* to = conversion_of(type);
       const char* text =

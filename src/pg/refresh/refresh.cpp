@@ -56,7 +56,7 @@ Upkeep find_upkeep(int64 id) {
 DensityKey analysed_key(const CatalogEntry& entry, Relation relation) {
   DensityKey key = entry.key;
   bool plain = !key.has_filter();
-  for (int i = 0; i < key.columns; ++i) plain = plain && key.column[i].attnum != 0;
+  for (int i = 0; i < key.all(); ++i) plain = plain && key.column[i].attnum != 0;
   if (!plain) analyse_key(relation, nullptr, &key);
   return key;
 }
