@@ -612,10 +612,6 @@ CREATE FUNCTION kde_aqp.agg_measure_row(state internal, value anyelement, measur
 AS 'MODULE_PATHNAME', 'kde_agg_measure_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.agg_measure_row(internal, anyelement, double precision) IS
     'aggregate transition function';
-CREATE FUNCTION kde_aqp.agg_measure_row(state internal, value anyelement, measure double precision, bytes integer) RETURNS internal
-AS 'MODULE_PATHNAME', 'kde_agg_measure_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_measure_row(internal, anyelement, double precision, integer) IS
-    'aggregate transition function';
 CREATE FUNCTION kde_aqp.summary_row(state internal, value anyelement) RETURNS internal
 AS 'MODULE_PATHNAME', 'kde_summary_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.summary_row(internal, anyelement) IS
@@ -671,7 +667,8 @@ CREATE AGGREGATE kde_agg(value anyelement, method text, weight double precision,
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE kde_agg(anyelement, text, double precision, integer) IS
     'density of every value with weights, in at most so many bytes';
--- With a measure, a column that is added up over ranges of the value.
+-- With a measure, a column that is added up over ranges of the value. (Its bytes are told by rollup:
+-- a third argument would be taken for a weight.)
 CREATE AGGREGATE kde_agg(value anyelement, measure double precision) (
     SFUNC = kde_aqp.agg_measure_row, STYPE = internal, SSPACE = 32768,
     FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
@@ -680,14 +677,6 @@ CREATE AGGREGATE kde_agg(value anyelement, measure double precision) (
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE kde_agg(anyelement, double precision) IS
     'density of every value, and the sums of a measure over its ranges';
-CREATE AGGREGATE kde_agg(value anyelement, measure double precision, bytes integer) (
-    SFUNC = kde_aqp.agg_measure_row, STYPE = internal, SSPACE = 32768,
-    FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
-    COMBINEFUNC = kde_aqp.agg_combine,
-    SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
-    PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_agg(anyelement, double precision, integer) IS
-    'density of every value, and the sums of a measure over its ranges, in at most so many bytes';
 -- What a fit of every row reads: the state, for the fit to go on with.
 CREATE AGGREGATE kde_aqp.summary(value anyelement) (
     SFUNC = kde_aqp.summary_row, STYPE = internal, SSPACE = 16384,

@@ -352,7 +352,10 @@ Status from_text(std::string_view text, DensityBytes* density, const Control& co
     if (is_joint_text(text)) return joint_from_text(text, density, control);
     Reader in(text);
     if (Status s = read_text(in, density); !s.ok()) return s;
-    return in.at_end() ? Status::success() : read_measures(in, density);
+    if (in.at_end()) return Status::success();
+    if (!in.next_is("measure"))
+      return Status::error(Code::invalid_format, "unexpected text after the end");
+    return read_measures(in, density);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   }

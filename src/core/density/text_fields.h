@@ -71,6 +71,11 @@ class Reader {
     skip_space();
     return rest_.empty();
   }
+  // Whether that is what the next word begins with.
+  bool next_is(std::string_view word) {
+    skip_space();
+    return rest_.substr(0, word.size()) == word;
+  }
   bool take(char c) {
     if (rest_.empty() || rest_.front() != c) return false;
     rest_.remove_prefix(1);

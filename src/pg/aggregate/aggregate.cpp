@@ -26,8 +26,8 @@ namespace {
 
 // The arguments of kde_agg's transition, of which the last three may be missing.
 enum Argument { kState, kValue, kMethod, kWeight, kBytes };
-// Of kde_agg's with a measure, whose bytes may be missing.
-enum MeasureArgument { kMeasure = 2, kMeasureBytes = 3 };
+// Of kde_agg's with a measure.
+enum MeasureArgument { kMeasure = 2 };
 // Of rollup's.
 enum RollupArgument { kRollupState, kRollupDensity, kRollupBytes };
 
@@ -86,9 +86,8 @@ kde::Method read_method(FunctionCallInfo fcinfo) {
   return method;
 }
 
-int32 read_bytes(FunctionCallInfo fcinfo, int argument, int measures = 0) {
-  const auto kLeast =
-      static_cast<int32>(measures > 0 ? kde::kLeastMeasuredBytes : kde::kLeastHistogramBytes);
+int32 read_bytes(FunctionCallInfo fcinfo, int argument) {
+  constexpr auto kLeast = static_cast<int32>(kde::kLeastHistogramBytes);
   constexpr auto kMost = static_cast<int32>(kde::kMaxBytes);
   if (PG_NARGS() <= argument) return kMost;
   reject_null(fcinfo, argument, "bytes");
@@ -149,16 +148,15 @@ KDE_FUNCTION(kde_agg_row) {
   PG_RETURN_POINTER(state);
 }
 
-// kde_agg's transition with a measure: (internal, value, measure [, bytes]) -> internal.
+// kde_agg's transition with a measure: (internal, value, measure) -> internal.
 KDE_FUNCTION(kde_agg_measure_row) {
   using namespace kde_pg;
   AggregateState* state = state_argument(fcinfo, kState);
-  if (state == nullptr || PG_NARGS() > kMeasureBytes) {
-    Settings settings = {state != nullptr ? state->settings.type : read_type(fcinfo),
-                         kde::Method::automatic, read_bytes(fcinfo, kMeasureBytes, 1), 1};
+  if (state == nullptr) {
+    Settings settings = {read_type(fcinfo), kde::Method::automatic,
+                         static_cast<int32>(kde::kMaxBytes), 1};
     settings.measure_type[0] = kde::ValueType::float8;
-    if (state != nullptr) check_same(state->settings, settings);
-    if (state == nullptr) state = new_state(fcinfo, settings);
+    state = new_state(fcinfo, settings);
   }
   double y = std::nan("");
   if (!PG_ARGISNULL(kMeasure)) {
@@ -196,6 +194,11 @@ KDE_FUNCTION(kde_rollup_row) {
   const int32 bytes = read_bytes(fcinfo, kRollupBytes);
   if (PG_ARGISNULL(kRollupDensity)) return give(fcinfo, state);
   const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
+  constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
+  if (density->measures > 0 && bytes < kLeastMeasured)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("bytes of densities with measures must be at least %d, not %d",
+                           kLeastMeasured, bytes)));
   Settings settings = {density->value_type, method_of(*density), bytes, density->measures};
   for (int k = 0; k < density->measures; ++k)
     settings.measure_type[k] = kde::MeasureView(density, k).header().value_type;

@@ -133,7 +133,7 @@ void store(const DensityRequest& request, const RowsRead& read, const Chosen& ch
     record.engine = used_engine_name(chosen.device);
   }
   progress_phase(Phase::storing);
-  report_lost_measures(key);
+  if (request.locked == nullptr) report_lost_measures(key);
   catalog_store(key, record, request.locked);
 }
 
