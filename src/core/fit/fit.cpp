@@ -177,6 +177,9 @@ class Fit {
                              : 0;
   }
 
+  // Not of the totals alone.
+  bool every_row_is_in() const { return options_.every_row_read && !sample_.thinned; }
+
   // The measures' sums are those of the rows read as they are.
   Status add_measures(std::size_t budget, DensityBytes* density) {
     std::vector<MeasureFit> fits(static_cast<std::size_t>(sample_.measures.count()));
@@ -188,7 +191,7 @@ class Fit {
       const MeanVariance& blocks = sample_.means[k];
       const auto variance = [&](double effect) { return unread * kept * effect + (1 - kept); };
       fits[k].value_type = options_.measure_types[k];
-      if (options_.every_row_read) continue;
+      if (every_row_is_in()) continue;
       for (int i = 0; i < kErrorScales; ++i)
         fits[k].mean_variance[i] = static_cast<float>(variance(blocks.effect[i]));
       if (totals.count() > 0)
@@ -201,7 +204,7 @@ class Fit {
     options.special_scale = options_.rows_per_row_read;
     const double rows = sample_.sample_rows();
     options.scale = rows > 0 ? header_.finite_rows() / rows : options.special_scale;
-    options.sampled = !options_.every_row_read;
+    options.sampled = !every_row_is_in();
     options.budget = budget;
     return append_measures(*sample_.summary, sample_.measures, options, density);
   }

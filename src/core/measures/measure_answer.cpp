@@ -81,11 +81,13 @@ class Answer {
     const double rows = read * p / std::max(v, 1.0);
     const double variance = (rows * m.variance + kRowsAdded * m_.variance) / (rows + kRowsAdded);
     const double deviations = z + student_excess(z, std::max(rows - 1, 2.0));
-    return deviations * std::sqrt(v / (read * p)) * std::sqrt(variance);
+    return std::hypot(deviations * std::sqrt(v / (read * p)) * std::sqrt(variance),
+                      z * ends_error(m));
   }
 
   bool everything() const { return everything_; }
-  bool every_row_read() const { return (density_.header().flags & kEveryRowRead) != 0; }
+  // Not of every row.
+  bool is_sampled() const { return m_.mean_error > 0 || m_.mean_variance[0] > 0; }
 
   // Twice the parts' errors in the squares.
   double stored_variance(const RangeMoments& m, double fewest) const {
@@ -109,6 +111,28 @@ class Answer {
   double part_rows(MeasurePart p) const {
     if (m_.has(p)) return kde::count(measure_.part(p), range_);
     return p == MeasurePart::rows ? kde::count(density_, range_) / m_.scale : 0;
+  }
+
+  // What rows that an end takes in or leaves out, where blocks lie in the order of x, do to the
+  // mean: one standard deviation.
+  double ends_error(const RangeMoments& m) const {
+    const Header& h = density_.header();
+    if (!(h.end_variance > 0)) return 0;
+    const double end = std::sqrt(h.end_variance) * h.rows / m.finite;
+    const double below = range_.lower_unbounded ? 0 : cdf(density_, range_.lower);
+    const double through = range_.upper_unbounded ? 1 : cdf(density_, range_.upper);
+    return end * std::hypot(mean_near(below) - m.mean, mean_near(through) - m.mean);
+  }
+
+  // Of y where x is near its quantile.
+  double mean_near(double q) const {
+    constexpr double kNear = 0.01;
+    Range near;
+    near.lower_unbounded = near.upper_unbounded = false;
+    near.lower = quantile(density_, std::max(q - kNear, 0.0));
+    near.upper = quantile(density_, std::min(q + kNear, 1.0));
+    const RangeMoments m = Answer(density_, measure_, near).moments();
+    return m.finite > 0 ? m.mean : m_.mean;
   }
 
   // At both ends, in the part's weights.
@@ -194,13 +218,13 @@ Interval measure_mean_interval(const DensityView& density, const MeasureView& me
   const double fewest = std::max(count.lower - options.changed_rows, 0.0);
   if (!answer.everything())
     widen(answer.stored(m, std::max(m.finite - (count.estimate - count.lower), 0.0)), &out);
-  if (!answer.every_row_read()) widen(answer.sampled(m, options), &out);
+  if (answer.is_sampled()) widen(answer.sampled(m, options), &out);
   const MeasureHeader& h = measure.header();
   if (options.changed_rows > 0) {
     const double share = fewest > 0 ? options.changed_rows / fewest : kInfinity;
     widen(answer.width() > 0 ? share * answer.width() : 0, &out);
   }
-  if (answer.every_row_read()) {
+  if (!answer.is_sampled()) {
     out.lower = std::max(out.lower, h.min);
     out.upper = std::min(out.upper, h.max);
   }
@@ -224,8 +248,8 @@ Interval measure_sum_interval(const DensityView& density, const MeasureView& mea
   const double mean = answer.sampled(m, options) * m.finite;
   const double fewer = count.estimate - count.lower;
   const double more = count.upper - count.estimate;
-  if (!answer.everything() || !answer.every_row_read()) {
-    const double sampled = answer.every_row_read() ? 0 : mean;
+  if (!answer.everything() || answer.is_sampled()) {
+    const double sampled = answer.is_sampled() ? mean : 0;
     const double stored = answer.everything() ? 0 : answer.stored(m, m.finite) * m.finite;
     const double magnitude = std::fabs(m.mean);
     out.lower -= std::hypot(magnitude * (m.mean > 0 ? fewer : more), sampled) + stored;
@@ -248,7 +272,7 @@ Interval measure_variance_interval(const DensityView& density, const MeasureView
   }
   double half = 0;
   if (!answer.everything()) half += answer.stored_variance(m, count.lower);
-  if (!answer.every_row_read()) {
+  if (answer.is_sampled()) {
     // That of a mean of (y - mean)^2, whose own variance is not known: of the most that values in
     // [min, max] can have with this mean square, (m4 - m2^2) <= m2 (w^2 - m2), w the farthest.
     const MeasureHeader& h = measure.header();

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kPowersOfTen[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 // Of a measure's bytes the shares of its parts, before those take what others leave.
-constexpr double kShares[kMeasureParts] = {0.25, 0.3, 0.3, 0.15};
+constexpr double kShares[kMeasureParts] = {0.3, 0.3, 0.3, 0.1};
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -178,6 +178,12 @@ class MeasureEncoder {
     h.error = 0;
     if (part == MeasurePart::rows) {
       h.sample_rows = std::max(std::min(measures_.totals(k_).count(), column_.sample_rows), 1.0);
+      // Of those read so many are NULL by chance.
+      const double all = rows_.totals().rows();
+      const double share = all > 0 ? std::min(total / all, 1.0) : 1;
+      if (share > 0 && share < 1 && column_.sample_rows > 0)
+        h.rows_variance += h.count_variance[static_cast<int>(Shape::two_ends)][0] * (1 - share) /
+                           (share * column_.sample_rows);
       return h;
     }
     h.rows_variance = h.end_variance = h.mean_error = 0;
