@@ -1,10 +1,9 @@
 // All of the core that the glue uses: what follows needs the standard library alone, so that it is
 // quickly compiled. What talks to the device service includes core/device/ besides.
 //
-//   summary/       rows added up, and merged      Summary
+//   summary/       rows added up, and merged      Summary, Measures
 //   sampling/      what a scan reads and feeds    choose_blocks, Sampler, Sample
 //   fit/, joint/   from a sample to a density     fit_column, fit_joint, finish
-//   measures/      sums of other columns        Measures, append_measures, measure_moments, ...
 //   density/       a density's bytes and text     DensityBytes, DensityView, validate, to_text
 //   integrate/     answers and their intervals    count, moments, quantile, count_interval, ...
 //   select/        bandwidths                     select_bandwidth, select_bandwidth_matrix
@@ -12,6 +11,7 @@
 //   sums/          who computes, and for how long Engine, predicted_device_ms
 #pragma once
 
+#include "core/summary/measure_encode.h"
 #include "core/summary/summary.h"
 #include "core/control.h"
 #include "core/density/format.h"
@@ -26,11 +26,11 @@
 #include "core/integrate/drift.h"
 #include "core/integrate/integrate.h"
 #include "core/integrate/interval.h"
+#include "core/integrate/measure_answer.h"
 #include "core/joint/conditional.h"
 #include "core/joint/fit.h"
 #include "core/joint/integrate.h"
 #include "core/joint/interval.h"
-#include "core/measures/measure_answer.h"
 #include "core/random.h"
 #include "core/sampling/block_choice.h"
 #include "core/sampling/sampler.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/measures/measure_answer.h"
+#include "core/integrate/measure_answer.h"
 #include "core/sampling/block_choice.h"
 #include "fitted.h"
 

@@ -1,10 +1,11 @@
 // Measures against the rows they were made of: exact where the summary holds every value, within
 // their intervals elsewhere, merged, copied, stored and read.
-#include "core/measures/measures.h"
+#include "core/summary/measures.h"
 
 #include "core/density/text.h"
 #include "core/fit/finish.h"
-#include "core/measures/measure_answer.h"
+#include "core/integrate/measure_answer.h"
+#include "core/summary/measure_encode.h"
 #include "core/summary/owned_summary.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
-#include "core/measures/measure_format.h"
+#include "core/density/measure_format.h"
 
 #include <algorithm>
 #include <cmath>

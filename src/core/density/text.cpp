@@ -6,7 +6,7 @@
 #include "core/density/joint_text.h"
 #include "core/density/name_list.h"
 #include "core/density/text_fields.h"
-#include "core/measures/measure_format.h"
+#include "core/density/measure_format.h"
 #include "core/status.h"
 
 #include <array>

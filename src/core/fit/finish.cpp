@@ -5,7 +5,7 @@
 #include "core/estimate/atoms.h"
 #include "core/estimate/lattice.h"
 #include "core/fit/described.h"
-#include "core/measures/measure_format.h"
+#include "core/summary/measure_encode.h"
 #include "core/select/line_bandwidth.h"
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 //   by name     the plain kernel sum with that method's bandwidth, in every answer.
 #pragma once
 
-#include "core/measures/measures.h"
+#include "core/summary/measures.h"
 #include "core/summary/summary.h"
 #include "core/control.h"
 #include "core/density/format.h"

@@ -6,7 +6,7 @@
 #include "core/fit/described.h"
 #include "core/fit/fit_automatic.h"
 #include "core/kernel/kernel.h"
-#include "core/measures/measure_format.h"
+#include "core/summary/measure_encode.h"
 #include "core/random.h"
 #include "core/select/line_bandwidth.h"
 #include "core/stopwatch.h"

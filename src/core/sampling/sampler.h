@@ -11,7 +11,7 @@
 #pragma once
 
 #include "core/control.h"
-#include "core/measures/measures.h"
+#include "core/summary/measures.h"
 #include "core/sampling/block_variance.h"
 #include "core/sampling/reservoir.h"
 #include "core/status.h"

@@ -9,7 +9,7 @@
 //   uint8    the measures' types, 8 of them
 //   uint32   0
 //   ...      the summary (core/summary/summary.h)
-//   ...      if there are some, the measures (core/measures/measures.h)
+//   ...      if there are some, the measures (core/summary/measures.h)
 #include "pg/aggregate/aggregate_state.h"
 
 #include "pg/base/interrupts.h"

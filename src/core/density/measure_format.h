@@ -23,7 +23,6 @@
 
 #include "core/density/bytes.h"
 #include "core/density/histogram_view.h"
-#include "core/measures/measures.h"
 #include "core/status.h"
 
 #include <algorithm>
@@ -32,6 +31,9 @@
 
 namespace kde {
 
+// Values are whole multiples of 10^-decimals, up to kDecimals of them, or not as far as known.
+inline constexpr int kDecimals = 6, kNoDecimals = 7;
+
 enum class MeasurePart : std::uint8_t { rows = 0, above = 1, below = 2, squares = 3 };
 inline constexpr int kMeasureParts = 4;
 
@@ -39,7 +41,7 @@ struct MeasureHeader {
   std::uint32_t bytes;  // with its parts; a multiple of 8
   ValueType value_type;
   std::uint8_t parts;     // bit p: MeasurePart p is there
-  std::uint8_t decimals;  // Measures::decimals()
+  std::uint8_t decimals;  // of y; kNoDecimals: any number
   std::uint8_t nulls;     // 1: some y are NULL where x is not
   double rows;            // of the table, whose x and y are not NULL
   double origin;
@@ -83,24 +85,6 @@ std::size_t density_size(const void* bytes, std::size_t available);
 inline constexpr std::size_t kMostDensityBytes =
     kMaxBytes + kMaxMeasures * (sizeof(MeasureHeader) + kMeasureParts * kMaxBytes);
 
-// The rules above, of the measures in bytes of unknown origin, behind a valid density of one
-// column. Errors: invalid_format.
-Status validate_measures(const void* bytes, std::size_t size);
-
-// What a fit knows of its measures beside their sums, one for each.
-struct MeasureFit {
-  ValueType value_type = ValueType::float8;
-  double mean_error = 0;
-  float mean_variance[kErrorScales] = {};
-};
-
-struct MeasureOptions {
-  std::span<const MeasureFit> fits;
-  // Rows of the table for a row of the summary, and for one of those whose x is in no cell.
-  double scale = 1, special_scale = 1;
-  bool sampled = false;
-  std::size_t budget = kMaxBytes;  // of each measure; at least kLeastMeasureBytes
-};
 inline constexpr std::size_t kLeastMeasureBytes =
     sizeof(MeasureHeader) + kMeasureParts * kLeastHistogramBytes;
 // Of x and one measure.
@@ -112,24 +96,8 @@ inline std::size_t bytes_for_column(std::size_t budget) {
   return std::min(budget / 2, budget - kLeastMeasureBytes) / 8 * 8;
 }
 
-// Appends the measures to the density of their column. rows, measures: settled. Errors:
-// out_of_memory, invalid_argument.
-Status append_measures(const Summary& rows, const Measures& measures, const MeasureOptions& options,
-                       DensityBytes* density) noexcept;
-
-// A density with measures as cells, for Measures::merge. Throws std::bad_alloc.
-struct DecodedMeasures {
-  std::vector<HistogramCell> cells;
-  std::vector<MeasureSums> sums, special;
-  std::vector<SummaryTotals> totals;
-  std::vector<double> origin, slack;
-  std::vector<int> decimals;
-  std::vector<MeasureSampling> sampling;
-
-  Measures::Stored stored(const Header& header) const {
-    return {&header, cells, sums, special, totals, origin, decimals, slack, sampling};
-  }
-};
-void decode_measures(const Header* density, DecodedMeasures* out);
+// The rules above, of the measures in bytes of unknown origin, behind a valid density of one
+// column. Errors: invalid_format.
+Status validate_measures(const void* bytes, std::size_t size);
 
 }  // namespace kde

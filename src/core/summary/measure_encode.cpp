@@ -1,5 +1,5 @@
 // From sums to the parts of measure_format.h, and back.
-#include "core/measures/measure_format.h"
+#include "core/summary/measure_encode.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Views and rules of measure_format.h.
-#include "core/measures/measure_format.h"
+#include "core/density/measure_format.h"
 
 #include <algorithm>
 #include <cmath>

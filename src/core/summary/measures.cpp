@@ -1,5 +1,5 @@
 // Rows in, cells followed, copies and bytes of measures.h.
-#include "core/measures/measures.h"
+#include "core/summary/measures.h"
 
 #include <algorithm>
 #include <cmath>

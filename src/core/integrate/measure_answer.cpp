@@ -1,5 +1,5 @@
 // The answers of measure_answer.h.
-#include "core/measures/measure_answer.h"
+#include "core/integrate/measure_answer.h"
 
 #include "core/integrate/interval_parts.h"
 #include "core/kernel/normal.h"

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "core/integrate/interval.h"
-#include "core/measures/measure_format.h"
+#include "core/density/measure_format.h"
 
 namespace kde {
 

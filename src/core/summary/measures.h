@@ -15,7 +15,7 @@
 // Like a Summary these are flat: their arrays come from the summary's Memory and go with it.
 #pragma once
 
-#include "core/density/format.h"
+#include "core/density/measure_format.h"
 #include "core/status.h"
 #include "core/summary/summary.h"
 #include "core/summary/totals.h"
@@ -59,9 +59,6 @@ struct MeasureSampling {
 
   void add(const MeasureSampling& other);
 };
-
-// Values are whole multiples of 10^-decimals, up to kDecimals of them, or not as far as known.
-inline constexpr int kDecimals = 6, kNoDecimals = 7;
 
 class Measures {
  public:

@@ -1,0 +1,47 @@
+// From sums of measures to their stored form, and back.
+#pragma once
+
+#include "core/density/measure_format.h"
+#include "core/summary/measures.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace kde {
+
+// What a fit knows of its measures beside their sums, one for each.
+struct MeasureFit {
+  ValueType value_type = ValueType::float8;
+  double mean_error = 0;
+  float mean_variance[kErrorScales] = {};
+};
+
+struct MeasureOptions {
+  std::span<const MeasureFit> fits;
+  // Rows of the table for a row of the summary, and for one of those whose x is in no cell.
+  double scale = 1, special_scale = 1;
+  bool sampled = false;
+  std::size_t budget = kMaxBytes;  // of each measure; at least kLeastMeasureBytes
+};
+// Appends the measures to the density of their column. rows, measures: settled. Errors:
+// out_of_memory, invalid_argument.
+Status append_measures(const Summary& rows, const Measures& measures, const MeasureOptions& options,
+                       DensityBytes* density) noexcept;
+
+// A density with measures as cells, for Measures::merge. Throws std::bad_alloc.
+struct DecodedMeasures {
+  std::vector<HistogramCell> cells;
+  std::vector<MeasureSums> sums, special;
+  std::vector<SummaryTotals> totals;
+  std::vector<double> origin, slack;
+  std::vector<int> decimals;
+  std::vector<MeasureSampling> sampling;
+
+  Measures::Stored stored(const Header& header) const {
+    return {&header, cells, sums, special, totals, origin, decimals, slack, sampling};
+  }
+};
+void decode_measures(const Header* density, DecodedMeasures* out);
+
+}  // namespace kde
