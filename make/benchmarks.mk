@@ -74,4 +74,10 @@ bench-ddl: ## what it costs others' DDL [TABLES=n RESTORED=n PARTITIONS=n ROUNDS
 	+@TABLES=$(TABLES) COMMANDS=$(COMMANDS) RESTORED=$(RESTORED) ROUNDS=$(ROUNDS) RESTORES=$(RESTORES) \
 	  PARTITIONS=$(PARTITIONS) SECTIONS='$(SECTIONS)' test/bench/ddl/run.sh </dev/null
 
-.PHONY: bench accuracy bench-agg bench-joint bench-ddl
+# Figures that others published, beside ours on the same work (test/published).
+published: ## beside other systems' published figures [DATA=folder of CSV files SALES_ROWS=n]
+	+@scripts/deps.sh test </dev/null
+	+@$(MAKE) --no-print-directory -s all
+	+@test/published/run.sh '$(subst ','\'',$(ACCURACY_DATA))' </dev/null
+
+.PHONY: published bench accuracy bench-agg bench-joint bench-ddl

@@ -1,5 +1,5 @@
 -- What other systems have published, and what measures and densities of this one do on the same data, or on data
--- of the same shape, beside a raw sample of the rows. `make published DATA=folder` runs it; nothing here is a test.
+-- of the same shape, beside a raw sample of the rows. run.sh loads pm25 and ccpp. Nothing here is a test.
 --
 -- Ranges are drawn with a fixed seed, ends uniform over [min, max] of x; those that hold no row are left out.
 -- Errors are means over ranges: absolute, and relative in percent.
@@ -11,13 +11,7 @@ SET jit = off;
 SET max_parallel_workers_per_gather = 0;
 CREATE EXTENSION IF NOT EXISTS kde_aqp;
 
-CREATE TABLE pm25 (no int, year int, month int, day int, hour int, "pm2.5" float8, "DEWP" float8, "TEMP" float8, "PRES" float8, cbwd text, iws float8, is_ float8, ir float8);
-\set copy '\\copy pm25 FROM PROGRAM ''zcat ' :data '/beijing_pm25.csv.gz'' WITH (FORMAT csv, HEADER, NULL ''NA'')'
-:copy
 DELETE FROM pm25 WHERE "pm2.5" IS NULL;
-CREATE TABLE ccpp ("AT" float8, "V" float8, "AP" float8, "RH" float8, "PE" float8);
-\set copy '\\copy ccpp FROM PROGRAM ''zcat ' :data '/ccpp.csv.gz'' WITH (FORMAT csv, HEADER)'
-:copy
 ANALYZE;
 
 -- Sums below every value of x, for exact answers by two look-ups.
@@ -108,6 +102,65 @@ SELECT dbest('DBEst PM2.5', 'pm25', ARRAY['TEMP', 'DEWP', 'PRES'], 'pm2.5') \g /
 CREATE TABLE ccpp10 AS SELECT ccpp.* FROM ccpp, generate_series(1, 10);
 SELECT dbest('DBEst CCPP', 'ccpp10', ARRAY['AT', 'AP', 'RH'], 'PE') \g /dev/null
 
+-- DBEst++ (VLDB 2021), TPC-DS store_sales: ten ranges of a year by 51 stores. A made table of the same shape: dates
+-- of five years with their seasons, stores of unequal size, prices, profits of both signs.
+SELECT setseed(0.5) \g /dev/null
+CREATE TABLE store_sales AS
+SELECT 2450816 + floor(1826 * u)::int + CASE WHEN season < 0.3 THEN floor(60 * power(u, 3))::int ELSE 0 END AS sold_date,
+  floor(51 * power(store, 1.5))::int + 1 AS store, quantity, wholesale,
+  round((wholesale * (1 + markup))::numeric, 2)::float8 AS list_price,
+  round((wholesale * (0.2 + 1.6 * discount))::numeric, 2)::float8 AS sales_price,
+  round((quantity * wholesale * (1.2 * gain - 0.8))::numeric, 2)::float8 AS net_profit
+FROM (SELECT random() AS u, random() AS season, random() AS store, 1 + floor(100 * random())::int AS quantity,
+  round((1 + 99 * random())::numeric, 2)::float8 AS wholesale, random() AS markup, random() AS discount, random() AS gain
+  FROM generate_series(1, :rows)) AS r;
+VACUUM ANALYZE store_sales;
+CREATE TABLE costs (what text, ms float8);
+CREATE FUNCTION timed(what text, query text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE began timestamptz := clock_timestamp();
+BEGIN
+  EXECUTE query;
+  INSERT INTO costs VALUES (what, extract(epoch FROM clock_timestamp() - began) * 1000);
+END $$;
+SET work_mem = '1GB';
+SELECT timed('SELECT store, count(*), sum(x), avg(x) ... GROUP BY store',
+  'CREATE TABLE warm AS SELECT store, count(*), sum(sales_price), avg(sales_price) FROM store_sales GROUP BY store') \g /dev/null
+SELECT timed('kde_agg(date, x) ... GROUP BY store', 'CREATE TABLE by_store AS SELECT store, kde_agg(sold_date, sales_price) AS d FROM store_sales GROUP BY store') \g /dev/null
+CREATE TABLE years (a int, b int);
+INSERT INTO years VALUES (2451119, 2451483), (2451300, 2451665), (2451392, 2451757), (2451484, 2451849), (2451545, 2451910),
+  (2451636, 2452000), (2451727, 2452091), (2451850, 2452214), (2451911, 2452275), (2452031, 2452395);
+SELECT timed('exact: ten ranges by 51 stores', 'CREATE TABLE exactly AS SELECT a, b, store, count(*) AS n, sum(sales_price) AS s
+  FROM years JOIN store_sales ON sold_date BETWEEN a AND b GROUP BY 1, 2, 3') \g /dev/null
+SELECT timed('by densities: ten ranges by 51 stores', $$CREATE TABLE approximately AS SELECT a, b, store, approx_count(d, a, b) AS n,
+  approx_sum(d, a, b, measure => '2') AS s, approx_avg(d, a, b, measure => '2') AS m FROM years, by_store$$) \g /dev/null
+INSERT INTO results
+SELECT 'DBEst++ store_sales', '51 stores', 'kde_agg by store', aggregate, avg(abs(answer - exact)), 100 * avg(abs(answer - exact) / exact),
+  (SELECT sum((kde_info(d)).bytes) FROM by_store), NULL
+FROM exactly AS e JOIN approximately AS q USING (a, b, store),
+  LATERAL (VALUES ('COUNT', e.n, q.n), ('SUM', e.s, q.s), ('AVG', e.s / e.n, q.m)) AS v(aggregate, exact, answer) GROUP BY aggregate;
+CREATE TABLE sampled AS SELECT store, sold_date, sales_price FROM store_sales TABLESAMPLE SYSTEM (1) REPEATABLE (1);
+INSERT INTO results
+SELECT 'DBEst++ store_sales', '51 stores', 'TABLESAMPLE of 1 %', aggregate, avg(abs(answer - exact)), 100 * avg(abs(answer - exact) / exact), pg_relation_size('sampled'), NULL
+FROM exactly AS e
+CROSS JOIN LATERAL (SELECT 100 * count(*) AS n, 100 * coalesce(sum(sales_price), 0) AS s FROM sampled AS t WHERE t.store = e.store AND sold_date BETWEEN a AND b) AS q,
+  LATERAL (VALUES ('COUNT', e.n, q.n), ('SUM', e.s, q.s), ('AVG', e.s / e.n, coalesce(q.s / nullif(q.n, 0), 0))) AS v(aggregate, exact, answer) GROUP BY aggregate;
+
+-- DBEst's questions with one predicate on store_sales: profits of both signs over ranges of four columns, from all rows.
+CREATE FUNCTION store_sales() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE x text;
+BEGIN
+  FOREACH x IN ARRAY ARRAY['sold_date', 'quantity', 'list_price', 'wholesale'] LOOP
+    PERFORM cumulate('store_sales', x, 'net_profit');
+    PERFORM draw_questions(300);
+    DELETE FROM questions WHERE n < (SELECT count(*) / 100 FROM store_sales);
+    PERFORM kde_fit('store_sales', x, sample_rows => -1, measures => ARRAY['net_profit']);
+    PERFORM measure('store_sales, one predicate', 'net_profit by ' || x, 'kde_fit, all rows', kde_density('store_sales'::regclass, x::name));
+    PERFORM kde_fit('store_sales', x, seed => 1, sample_rows => 10000, measures => ARRAY['net_profit']);
+    PERFORM measure('store_sales, one predicate', 'net_profit by ' || x, 'kde_fit, 10,000 rows', kde_density('store_sales'::regclass, x::name));
+  END LOOP;
+END $$;
+SELECT store_sales() \g /dev/null
+
 \echo 'By pair: mean absolute and relative error, bytes, time of an AVG.'
 SELECT work, pair, system, aggregate, to_char(absolute, '9.99EEEE') AS absolute, to_char(relative, '9.99EEEE') AS "relative, %", bytes, round(us::numeric, 1) AS us
 FROM results ORDER BY work, pair, system, aggregate;
@@ -118,6 +171,11 @@ FROM results AS r LEFT JOIN (VALUES
   ('DBEst PM2.5', 'COUNT', 'DBEst', 3.54), ('DBEst PM2.5', 'SUM', 'DBEst', 3.78), ('DBEst PM2.5', 'AVG', 'DBEst', 6.85),
   ('DBEst PM2.5', 'COUNT', 'VerdictDB', 9.09), ('DBEst PM2.5', 'SUM', 'VerdictDB', 8.08), ('DBEst PM2.5', 'AVG', 'VerdictDB', 11.54),
   ('DBEst CCPP', 'COUNT', 'DBEst', 5.15), ('DBEst CCPP', 'SUM', 'DBEst', 5.09), ('DBEst CCPP', 'AVG', 'DBEst', 0.19),
+  ('DBEst++ store_sales', 'COUNT', 'DeepDB', 1.84), ('DBEst++ store_sales', 'SUM', 'DeepDB', 1.84), ('DBEst++ store_sales', 'AVG', 'DeepDB', 0.21),
+  ('DBEst++ store_sales', 'COUNT', 'VerdictDB', 2.03), ('DBEst++ store_sales', 'SUM', 'VerdictDB', 2.59), ('DBEst++ store_sales', 'AVG', 'VerdictDB', 2.00),
   ('DBEst CCPP', 'COUNT', 'VerdictDB', 17.5), ('DBEst CCPP', 'SUM', 'VerdictDB', 17.7), ('DBEst CCPP', 'AVG', 'VerdictDB', 0.51))
   AS p(work, aggregate, who, relative) USING (work, aggregate)
 GROUP BY r.work, r.system, r.aggregate, p.who, p.relative ORDER BY 1, 3, 2, 5;
+
+\echo 'What the grouped questions cost.'
+SELECT what, round(ms::numeric, 1) AS ms FROM costs;
