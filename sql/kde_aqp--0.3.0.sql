@@ -206,6 +206,8 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     requested_error double precision,
     -- So many of the columns, the last ones, are measures of the first.
     measures smallint NOT NULL DEFAULT 0,
+    -- And so many behind them are what its groups are by.
+    groups smallint NOT NULL DEFAULT 0,
     -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
     append_by text
 ) USING heap;
@@ -226,12 +228,12 @@ SELECT
     requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
-    refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures
+    refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups
 FROM kde_aqp.stored();
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
 REVOKE ALL ON kde_aqp.fitted FROM PUBLIC;
-CREATE UNIQUE INDEX fitted_key ON kde_aqp.fitted (relation, column_names, filter, measures);
+CREATE UNIQUE INDEX fitted_key ON kde_aqp.fitted (relation, column_names, filter, measures, groups);
 
 -- What this server alone knows of a density, so no part of a dump or a publication. After a crash, in
 -- a restored backup and on a promoted standby it is empty: there the cumulative statistics begin anew,
@@ -273,7 +275,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
     ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
-    ' measures, append_by'
+    ' measures, groups, append_by'
     ' FROM kde_aqp.dumped_densities()');
 
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
@@ -351,7 +353,7 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     estimate_ms double precision, bandwidth_matrix double precision[], stored_rows bigint,
     fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
-    requested_error double precision, measures smallint, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    requested_error double precision, measures smallint, groups smallint, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
     refresh_failed_at timestamp with time zone, refresh_error text, name text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
@@ -362,10 +364,13 @@ GRANT EXECUTE ON FUNCTION kde_aqp.readable_densities() TO PUBLIC;
 CREATE VIEW kde_densities AS
 SELECT d.name,
        d.relation,
-       d.column_names[:pg_catalog.cardinality(d.column_names) OPERATOR(pg_catalog.-) d.measures] AS column_names,
+       d.column_names[:pg_catalog.cardinality(d.column_names) OPERATOR(pg_catalog.-) d.measures OPERATOR(pg_catalog.-) d.groups] AS column_names,
        CASE WHEN d.measures OPERATOR(pg_catalog.>) 0
-            THEN d.column_names[pg_catalog.cardinality(d.column_names) OPERATOR(pg_catalog.-) d.measures OPERATOR(pg_catalog.+) 1:]
+            THEN d.column_names[pg_catalog.cardinality(d.column_names) OPERATOR(pg_catalog.-) d.measures OPERATOR(pg_catalog.-) d.groups OPERATOR(pg_catalog.+) 1:pg_catalog.cardinality(d.column_names) OPERATOR(pg_catalog.-) d.groups]
        END AS measures,
+       CASE WHEN d.groups OPERATOR(pg_catalog.>) 0
+            THEN d.column_names[pg_catalog.cardinality(d.column_names) OPERATOR(pg_catalog.-) d.groups OPERATOR(pg_catalog.+) 1:]
+       END AS group_by,
        CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
        d.requested_method AS method,
        i.kernel,
@@ -428,16 +433,17 @@ CREATE FUNCTION kde_fit(
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
     kernel text DEFAULT 'gaussian', filter text DEFAULT NULL,
     max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
+    group_by text DEFAULT NULL,
     OUT relation regclass, OUT column_names text[], OUT method text, OUT kernel text,
     OUT bandwidth double precision, OUT bandwidth_status text, OUT model text, OUT rows double precision,
     OUT rows_read bigint,
     OUT sample_rows bigint, OUT bandwidth_rows bigint, OUT cells integer, OUT bytes integer,
     OUT expected_error text, OUT engine text, OUT threads integer, OUT scan_ms double precision,
     OUT select_ms double precision, OUT estimate_ms double precision,
-    OUT total_ms double precision, OUT seed bigint, OUT measures text[])
+    OUT total_ms double precision, OUT seed bigint, OUT measures text[], OUT group_by text[])
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text, double precision, text[]) IS
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text, double precision, text[], text) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row of the table';
 
 CREATE FUNCTION kde_fit(
@@ -902,6 +908,35 @@ COMMENT ON FUNCTION approx_quantile_ci(anykde, double precision, "any", text, do
     'approximate quantile, with a confidence interval; dates as seconds since 1970';
 
 -- Bins are [lower, upper), the last is closed; dates are seconds since 1970, and text as their own type.
+CREATE FUNCTION approx_groups(
+    density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT group_key text, OUT groups integer,
+    OUT count double precision, OUT count_lower double precision, OUT count_upper double precision,
+    OUT sum double precision, OUT sum_lower double precision, OUT sum_upper double precision,
+    OUT avg double precision, OUT avg_lower double precision, OUT avg_upper double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION approx_groups(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'approximate count, sum and mean of each group over a range, with confidence intervals';
+CREATE FUNCTION approx_groups_as(
+    density anykde, as_type anyelement,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT group_key anyelement, OUT groups integer,
+    OUT count double precision, OUT count_lower double precision, OUT count_upper double precision,
+    OUT sum double precision, OUT sum_lower double precision, OUT sum_upper double precision,
+    OUT avg double precision, OUT avg_lower double precision, OUT avg_upper double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 100;
+COMMENT ON FUNCTION approx_groups_as(anykde, anyelement, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
+    'the same, with keys in the type of an argument';
 CREATE FUNCTION approx_histogram(
     density anykde, bins integer DEFAULT 20,
     by_name_only "any" DEFAULT NULL,

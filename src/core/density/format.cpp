@@ -1,6 +1,7 @@
 // What all kinds of density share.
 #include "core/density/format.h"
 
+#include "core/density/group_format.h"
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
 #include "core/density/measure_format.h"
@@ -29,10 +30,13 @@ Status validate(const void* bytes, std::size_t size) {
   if (size < offsetof(Header, kernel)) return invalid("too short");
   const auto* h = static_cast<const Header*>(bytes);
   if (h->kind == Kind::joint) return validate_joint(bytes, size);
-  if (size < sizeof(Header) || h->measures == 0) return validate_one_column(bytes, size);
-  const std::size_t column = histogram_size(bytes, std::min(size, kMaxBytes));
-  if (Status s = validate_one_column(bytes, column, true); !s.ok()) return s;
-  return validate_measures(bytes, size);
+  if (size < sizeof(Header) || (h->measures == 0 && h->grouped == 0))
+    return validate_one_column(bytes, size);
+  const std::size_t front = measured_size(bytes, std::min(size, kMostMeasuredBytes));
+  if (front == 0) return invalid("length does not fit its contents");
+  if (h->grouped == 0) return validate_measured(bytes, size);
+  if (Status s = validate_measured(bytes, front); !s.ok()) return s;
+  return validate_groups(bytes, size);
 }
 
 }  // namespace kde

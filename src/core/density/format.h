@@ -96,8 +96,9 @@ struct Header {
   std::uint8_t flags;
   ValueType value_type;
   Method method;             // resolved: never automatic
-  std::uint8_t measures;     // that follow (measures/measure_format.h)
-  std::uint8_t reserved[5];  // 0
+  std::uint8_t measures;     // that follow (measure_format.h)
+  std::uint8_t grouped;      // 1: groups follow those (group_format.h)
+  std::uint8_t reserved[4];  // 0
   std::uint32_t atoms;
   std::uint32_t blocks;
   double rows;  // non-null rows the density stands for

@@ -52,7 +52,8 @@ void MeasureView::open(const char* at) {
   }
 }
 
-std::size_t density_size(const void* bytes, std::size_t available) {
+std::size_t measured_size(const void* bytes, std::size_t available) {
+  if (available < sizeof(Header)) return 0;
   const std::size_t column = histogram_size(bytes, std::min(available, kMaxBytes));
   const int measures = column > 0 ? static_cast<const Header*>(bytes)->measures : 0;
   if (measures == 0) return column;
@@ -77,9 +78,18 @@ std::size_t density_size(const void* bytes, std::size_t available) {
   return at;
 }
 
+Status validate_measured(const void* bytes, std::size_t size) {
+  if (size < sizeof(Header)) return invalid("too short");
+  const auto& h = *static_cast<const Header*>(bytes);
+  if (h.measures == 0) return validate_one_column(bytes, size, true);
+  const std::size_t column = histogram_size(bytes, std::min(size, kMaxBytes));
+  if (Status s = validate_one_column(bytes, column, true); !s.ok()) return s;
+  return validate_measures(bytes, size);
+}
+
 Status validate_measures(const void* bytes, std::size_t size) {
   const auto* density = static_cast<const Header*>(bytes);
-  if (density_size(bytes, size) != size) return invalid("length does not fit its contents");
+  if (measured_size(bytes, size) != size) return invalid("length does not fit its contents");
   if (density->measures > kMaxMeasures) return invalid("too many measures");
   const char* at = static_cast<const char*>(bytes) + histogram_size(bytes, size);
   const char* first = static_cast<const char*>(bytes) + aligned(histogram_size(bytes, size));

@@ -81,8 +81,8 @@ class MeasureView {
 
 // Bytes of a density of one column with its measures, whose first `available` bytes are given; 0
 // where it cannot be known from them, or they do not fit together.
-std::size_t density_size(const void* bytes, std::size_t available);
-inline constexpr std::size_t kMostDensityBytes =
+std::size_t measured_size(const void* bytes, std::size_t available);
+inline constexpr std::size_t kMostMeasuredBytes =
     kMaxBytes + kMaxMeasures * (sizeof(MeasureHeader) + kMeasureParts * kMaxBytes);
 
 inline constexpr std::size_t kLeastMeasureBytes =
@@ -99,5 +99,7 @@ inline std::size_t bytes_for_column(std::size_t budget) {
 // The rules above, of the measures in bytes of unknown origin, behind a valid density of one
 // column. Errors: invalid_format.
 Status validate_measures(const void* bytes, std::size_t size);
+// Those of a density of one column and of its measures, if it has some.
+Status validate_measured(const void* bytes, std::size_t size);
 
 }  // namespace kde

@@ -1,6 +1,7 @@
 // Writing and strictly reading the text form of text.h.
 #include "core/density/text.h"
 
+#include "core/density/group_format.h"
 #include "core/density/histogram_pack.h"
 #include "core/density/histogram_view.h"
 #include "core/density/joint_text.h"
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace kde {
@@ -232,12 +234,104 @@ Status write_measures(const DensityView& d, std::string* out) {
   return Status::success();
 }
 
-// What follows a density of one column, to its end.
+// A key in double quotes, which are doubled in it; NULL and none is -.
+void write_key(const GroupView& group, Writer& w) {
+  w.field("group");
+  if (!group.has_key()) return w.text("-");
+  w.text("\"");
+  for (const char& c : group.key()) {
+    if (c == '"') w.text("\"");
+    w.text({&c, 1});
+  }
+  w.text("\"");
+}
+
+Status write_groups(const DensityView& d, std::string* out) {
+  if (d.header().grouped == 0) return Status::success();
+  Writer w(out);
+  GroupsView groups(&d.header());
+  w.field("rest", groups.header().rest);
+  w.field("unseen", groups.header().unseen);
+  w.field("unseen_error", groups.header().unseen_error);
+  GroupView group;
+  while (groups.next(&group)) {
+    write_key(group, w);
+    w.text(" ");
+    std::string density;
+    if (Status s = to_text(DensityView(group.density()), &density); !s.ok()) return s;
+    w.text(density);
+  }
+  return Status::success();
+}
+
+// False: there is none.
+bool read_key(Reader& in, std::string* key) {
+  in.field("group");
+  if (in.take('-')) return false;
+  in.expect('"', "group");
+  while (in.ok()) {
+    char c;
+    if (!in.next(&c)) {
+      in.fail("group");
+    } else if (c == '"' && !in.take('"')) {
+      return true;
+    } else {
+      key->push_back(c);
+    }
+  }
+  return true;
+}
+
+Status expected(const Reader& in) {
+  return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
+}
+
+Status read_measures(Reader& in, DensityBytes* density);
+
+Status read_groups(Reader& in, DensityBytes* density) {
+  std::vector<char> bytes;
+  append(density->data(), density->size(), &bytes);
+  const std::size_t begin = bytes.size();
+  GroupsHeader h{};
+  in.field("rest", h.rest);
+  in.field("unseen", h.unseen);
+  in.field("unseen_error", h.unseen_error);
+  if (!in.ok()) return expected(in);
+  append(&h, sizeof h, &bytes);
+  while (!in.at_end()) {
+    std::string key;
+    const bool has_key = read_key(in, &key);
+    if (!in.ok()) return expected(in);
+    const std::size_t at = bytes.size();
+    GroupHeader g{0, has_key ? static_cast<std::uint32_t>(key.size()) : kNoKey};
+    append(&g, sizeof g, &bytes);
+    if (has_key && !key.empty()) append(key.data(), key.size(), &bytes);
+    DensityBytes own;
+    if (Status s = read_text(in, &own); !s.ok()) return s;
+    if (in.next_is("measure"))
+      if (Status s = read_measures(in, &own); !s.ok()) return s;
+    append(own.data(), own.size(), &bytes);
+    if (bytes.size() > kMostDensityBytes)
+      return Status::error(Code::invalid_format, "too many groups");
+    g.bytes = static_cast<std::uint32_t>(bytes.size() - at);
+    std::memcpy(bytes.data() + at, &g, sizeof g);
+    ++h.groups;
+  }
+  h.bytes = bytes.size() - begin;
+  std::memcpy(bytes.data() + begin, &h, sizeof h);
+  DensityBytes all(bytes.size());
+  std::memcpy(all.data(), bytes.data(), bytes.size());
+  all.header().grouped = 1;
+  *density = std::move(all);
+  return validate(density->data(), density->size());
+}
+
+// What follows a density of one column, as far as it goes.
 Status read_measures(Reader& in, DensityBytes* density) {
   std::vector<char> bytes;
   append(density->data(), density->size(), &bytes);
   int measures = 0;
-  for (; !in.at_end(); ++measures) {
+  for (; in.next_is("measure"); ++measures) {
     if (measures == kMaxMeasures) return Status::error(Code::invalid_format, "too many measures");
     MeasureHeader m{};
     measure_fields(in, m);
@@ -311,7 +405,8 @@ Status to_text(const DensityView& d, std::string* out) {
     }
     w.text(d.atoms() == 0 ? "[]" : "]");
     write_blocks(d, w);
-    return write_measures(d, out);
+    if (Status s = write_measures(d, out); !s.ok()) return s;
+    return write_groups(d, out);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   }
@@ -353,9 +448,11 @@ Status from_text(std::string_view text, DensityBytes* density, const Control& co
     Reader in(text);
     if (Status s = read_text(in, density); !s.ok()) return s;
     if (in.at_end()) return Status::success();
-    if (!in.next_is("measure"))
-      return Status::error(Code::invalid_format, "unexpected text after the end");
-    return read_measures(in, density);
+    if (in.next_is("measure"))
+      if (Status s = read_measures(in, density); !s.ok()) return s;
+    if (in.next_is("rest")) return read_groups(in, density);
+    if (in.at_end()) return Status::success();
+    return Status::error(Code::invalid_format, "unexpected text after the end");
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   }

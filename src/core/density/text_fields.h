@@ -76,6 +76,13 @@ class Reader {
     skip_space();
     return rest_.substr(0, word.size()) == word;
   }
+  // The next character, whatever it is; false at the end.
+  bool next(char* c) {
+    if (rest_.empty()) return false;
+    *c = rest_.front();
+    rest_.remove_prefix(1);
+    return true;
+  }
   bool take(char c) {
     if (rest_.empty() || rest_.front() != c) return false;
     rest_.remove_prefix(1);

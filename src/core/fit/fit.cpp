@@ -47,6 +47,7 @@ class Fit {
       divide_rows();
       describe_variance();
       if (Status s = header_.min == header_.max ? one_value()
+                     : options_.as_counted      ? as_counted()
                      : automatic()              ? by_evidence()
                                                 : by_name();
           !s.ok())
@@ -89,7 +90,7 @@ class Fit {
     const double scale = options_.rows_per_row_read;
     rows_.low = header_.min;
     rows_.high = header_.max;
-    if (automatic()) find_outermost();
+    if (automatic() && !options_.as_counted) find_outermost();
     bool one_by_one = rows_.low > header_.min || rows_.high < header_.max;
     if (!(rows_.low < rows_.high) || !take_rows()) {
       one_by_one = false;
@@ -240,6 +241,21 @@ class Fit {
         header_.lattice_step = header_.lattice_scale = 0;
     }
     cells_ = {{header_.min, header_.finite_rows(), true}};
+    return Status::success();
+  }
+
+  // Without a lattice but the type's own, which need not be looked for.
+  Status as_counted() {
+    header_.error = sample_.summary->error_rows() / sample_.sample_rows();
+    const double scale = rows_.stand_for / rows_.seen;
+    bool lattice = options_.lattice_step > 0;
+    if (lattice) place_on_type_lattice(options_.lattice_step, &header_);
+    lattice = lattice && lattice_resolved(header_);
+    for (const HistogramCell& c : rows_.cells) {
+      cells_.push_back({c.value, c.rows * scale, c.point});
+      lattice = lattice && is_lattice_point(header_, c.value);
+    }
+    if (!lattice) header_.lattice_step = header_.lattice_offset = header_.lattice_scale = 0;
     return Status::success();
   }
 

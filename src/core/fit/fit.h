@@ -32,6 +32,8 @@ struct FitOptions {
   // (select/line_bandwidth.h), unless `exact` or engine.kind reference asks for exact sums over at
   // most bandwidth_rows of the rows drawn.
   bool exact = false;
+  // automatic: the counts of the rows read as they are, and no bandwidth.
+  bool as_counted = false;
   std::int64_t bandwidth_rows = 32768;  // >= 2
   std::uint64_t seed = 0;               // of which rows those are
   // Of the density; in [kLeastHistogramBytes, kMaxBytes]. With measures that of x and one of them:

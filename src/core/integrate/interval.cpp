@@ -595,4 +595,8 @@ ExpectedErrors expected_errors(const DensityView& density, double share) {
   return {count, one_sided, mean};
 }
 
+double most_unseen(const GroupsHeader& groups, double confidence) {
+  return groups.unseen + normal_central_quantile(confidence) * groups.unseen_error;
+}
+
 }  // namespace kde

@@ -31,6 +31,7 @@
 // [min, max] (or none of it) by a bounded density.
 #pragma once
 
+#include "core/density/group_format.h"
 #include "core/integrate/integrate.h"
 
 namespace kde {
@@ -84,5 +85,8 @@ ExpectedErrors expected_errors(const DensityView& density, double share);
 // q in [0, 1]. Of columns without NaN or infinite values (else the ends may be those). An end is
 // infinite where rows that were not read may lie beyond all that were.
 Interval quantile_interval(const DensityView& density, double q, const IntervalOptions& options);
+
+// Rows at most that are of groups which a sample did not meet, in any range.
+double most_unseen(const GroupsHeader& groups, double confidence);
 
 }  // namespace kde

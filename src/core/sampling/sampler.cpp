@@ -24,9 +24,11 @@ Status out_of_memory() {
 
 Sampler::Sampler(const Options& options)
     : options_(options),
-      reservoir_(
-          static_cast<std::uint64_t>(options.sample_rows > 0 ? options.sample_rows : kDrawnRows),
-          options.seed),
+      reservoir_(static_cast<std::uint64_t>(options.sample_rows > 0 ? options.sample_rows
+                                            : options.of_group      ? kGroupDrawnRows
+                                                                    : kDrawnRows),
+                 options.seed),
+      summary_(options.of_group ? Resolution::coarse : Resolution::fine),
       measures_(summary_.memory(), options.measures) {}
 
 void Sampler::draw(double x, std::span<const double> y) {
@@ -62,6 +64,51 @@ Status Sampler::begin_block() noexcept {
     return out_of_memory();
   }
   return Status::success();
+}
+
+Status Sampler::begin_block(std::uint32_t number) noexcept {
+  try {
+    block_number_.push_back(number);
+    block_rows_.push_back(0);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+Status Sampler::merge(Sampler* other) noexcept {
+  if (Status s = measures_.merge(&other->measures_, &*other->summary_, &*summary_); !s.ok())
+    return s;
+  specials_.nulls += other->specials_.nulls;
+  specials_.nans += other->specials_.nans;
+  specials_.negative_infinities += other->specials_.negative_infinities;
+  specials_.positive_infinities += other->specials_.positive_infinities;
+  rows_before_ += other->rows_before_;
+  try {
+    const auto blocks = static_cast<std::uint32_t>(block_rows_.size());
+    block_rows_.insert(block_rows_.end(), other->block_rows_.begin(), other->block_rows_.end());
+    block_number_.insert(block_number_.end(), other->block_number_.begin(),
+                         other->block_number_.end());
+    drawn_.insert(drawn_.end(), other->drawn_.begin(), other->drawn_.end());
+    drawn_y_.insert(drawn_y_.end(), other->drawn_y_.begin(), other->drawn_y_.end());
+    for (const std::uint32_t block : other->drawn_block_) drawn_block_.push_back(blocks + block);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+// Blocks of a group's rows as if each had been begun: of those of the scan, at most kGroupBlocks
+// that are some neighbours each.
+void Sampler::gather_blocks(std::uint32_t blocks_read) {
+  const std::uint32_t blocks = std::min(blocks_read, kGroupBlocks);
+  const auto place = [&](std::uint32_t i) {
+    return static_cast<std::uint32_t>(std::uint64_t{block_number_[i]} * blocks / blocks_read);
+  };
+  std::vector<std::uint32_t> rows(blocks);
+  for (std::uint32_t i = 0; i < block_rows_.size(); ++i) rows[place(i)] += block_rows_[i];
+  for (std::uint32_t& block : drawn_block_) block = place(block);
+  block_rows_.swap(rows);
 }
 
 Status Sampler::add(double x, std::span<const double> y) noexcept {
@@ -107,9 +154,10 @@ Status Sampler::add_summary(const Summary& rows) noexcept {
   return summary_->merge(rows);
 }
 
-Status Sampler::finish(Sample* out, const Control& control) noexcept {
+Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks_read) noexcept {
   if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   try {
+    if (!block_number_.empty() && blocks_read > 0) gather_blocks(blocks_read);
     if (options_.sample_rows > 0) {
       totals_.add(batch_, {});
       for (std::size_t i = 0; i < drawn_.size(); ++i) {

@@ -27,6 +27,9 @@ namespace kde {
 
 // Rows drawn where every row goes into the summary, at most.
 inline constexpr std::int64_t kDrawnRows = 1 << 16;
+// The same of a group, and blocks that its variance is estimated of.
+inline constexpr std::int64_t kGroupDrawnRows = 1 << 12;
+inline constexpr std::uint32_t kGroupBlocks = 512;
 // Known one by one at each end, one less and what ties leave of them.
 inline constexpr std::size_t kOutermost = 33;
 
@@ -65,6 +68,9 @@ class Sampler {
     std::int64_t sample_rows = 0;  // >= 1: thinned to so many finite rows; 0: every row read
     std::uint64_t seed = 0;
     int measures = 0;  // in [0, kMaxMeasures]
+    // Of one of many groups of a scan's rows: blocks are told by number, those without a row of the
+    // group not at all; fewer rows are drawn, and cells kept. sample_rows is 0.
+    bool of_group = false;
   };
 
   explicit Sampler(const Options& options);
@@ -77,17 +83,24 @@ class Sampler {
   // them; never called: they are independent.
   // Blocks without rows count. Errors: out_of_memory, as add().
   Status begin_block() noexcept;
+  // The same of a group: the block's number, which ascends.
+  Status begin_block(std::uint32_t number) noexcept;
+
+  // Of groups: adds another's rows; neither gets more. Errors: out_of_memory.
+  Status merge(Sampler* other) noexcept;
 
   // In the place of rows: every one of them, none drawn and none of a block. To a sampler without
   // rows that does not thin. Errors: out_of_memory.
   Status add_summary(const Summary& rows) noexcept;
 
   // Ends the scan. The sampler is empty afterwards. Errors: out_of_memory, cancelled.
-  Status finish(Sample* out, const Control& control = {}) noexcept;
+  // Of a group: blocks_read of the scan; some that follow each other are then taken for one.
+  Status finish(Sample* out, const Control& control = {}, std::uint32_t blocks_read = 0) noexcept;
 
  private:
   void keep_outermost(double x);
   void draw(double x, std::span<const double> y);
+  void gather_blocks(std::uint32_t blocks_read);
   Status add_drawn(std::size_t i);
 
   Options options_;
@@ -99,6 +112,7 @@ class Sampler {
   std::vector<double> drawn_;
   std::vector<double> drawn_y_;  // row by row
   std::vector<std::uint32_t> drawn_block_, block_rows_;
+  std::vector<std::uint32_t> block_number_;  // of a group
   std::uint32_t rows_before_ = 0;         // rows that are not NULL and came before the first block
   std::vector<double> least_, greatest_;  // heaps: the greatest first, and the least
   std::vector<double> batch_;             // of values whose totals are to be added

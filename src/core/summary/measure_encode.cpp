@@ -161,7 +161,7 @@ class MeasureEncoder {
 
   Header part_header(MeasurePart part, double total) const {
     Header h = column_;
-    h.measures = 0;
+    h.measures = h.grouped = 0;
     h.atoms = h.blocks = 0;
     h.nulls = 0;
     if (!lattice_) h.lattice_step = h.lattice_offset = h.lattice_scale = 0;

@@ -1,4 +1,4 @@
-// A fine Summary that owns its memory, of malloc, released with it: that of a scan, one at a time.
+// A Summary that owns its memory, of malloc, released with it: that of a scan.
 #pragma once
 
 #include "core/summary/summary.h"
@@ -15,8 +15,8 @@ namespace kde {
 
 class OwnedSummary {
  public:
-  OwnedSummary()
-      : chunks_(std::make_unique<std::vector<void*>>()), summary_(memory(), Resolution::fine) {}
+  explicit OwnedSummary(Resolution resolution = Resolution::fine)
+      : chunks_(std::make_unique<std::vector<void*>>()), summary_(memory(), resolution) {}
   OwnedSummary(const OwnedSummary&) = delete;
   OwnedSummary& operator=(const OwnedSummary&) = delete;
   ~OwnedSummary() {

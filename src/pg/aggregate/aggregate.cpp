@@ -195,6 +195,11 @@ KDE_FUNCTION(kde_rollup_row) {
   if (PG_ARGISNULL(kRollupDensity)) return give(fcinfo, state);
   const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
   constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
+  if (density->grouped > 0)
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("densities with groups cannot be added up"),
+         errhint("Fit them to the whole table, or keep a density of kde_agg() for each group.")));
   if (density->measures > 0 && bytes < kLeastMeasured)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("bytes of densities with measures must be at least %d, not %d",

@@ -2,14 +2,19 @@
 #include "pg/answer/call.h"
 
 #include "pg/catalog/cache.h"
+#include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/density_name.h"
+#include "pg/catalog/expression.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/privileges.h"
 #include "pg/type/anykde.h"
 #include "pg/type/density_datum.h"
 
-extern "C" {}
+extern "C" {
+#include "lib/stringinfo.h"
+#include "utils/snapmgr.h"
+}
 
 #include <algorithm>
 #include <cmath>
@@ -56,6 +61,12 @@ bool find_of_column(TableColumn column, Call* call) {
   return true;
 }
 
+[[noreturn]] void raise_no_groups() {
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the density has no groups"),
+                  errhint("They come of kde_fit(..., group_by => 'column').")));
+  pg_unreachable();
+}
+
 // The density of one key alone.
 const struct varlena* stored_value(const DensityKey& key, AnsweringFit* fit) {
   check_readable(key);
@@ -64,8 +75,80 @@ const struct varlena* stored_value(const DensityKey& key, AnsweringFit* fit) {
   return value;
 }
 
+// The stored key with groups that a name means: its own, or those of the column's only density with
+// some.
+const DensityKey* grouped_key(const DensityKey& asked) {
+  const bool push = !ActiveSnapshotSet();
+  if (push) PushActiveSnapshot(GetTransactionSnapshot());
+  List* entries = catalog_list(asked.relation, GetActiveSnapshot());
+  if (push) PopActiveSnapshot();
+  const DensityKey* found = nullptr;
+  StringInfoData names;
+  initStringInfo(&names);
+  int n = 0;
+  ListCell* cell;
+  foreach (cell, entries) {
+    const DensityKey& key = static_cast<const CatalogEntry*>(lfirst(cell))->key;
+    if (key.groups == 0 || !same_key(asked.groups > 0 ? key : ungrouped(key), asked)) continue;
+    found = &key;
+    appendStringInfo(&names, "%s%s", n++ > 0 ? ", " : "", quote_literal_cstr(density_name(key)));
+  }
+  if (n > 1)
+    ereport(ERROR, (errcode(ERRCODE_AMBIGUOUS_ALIAS),
+                    errmsg("%s has several densities with groups", display_name(asked)),
+                    errhint("Name one of %s.", names.data)));
+  if (found == nullptr) {
+    check_can_be_fitted(asked);
+    ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+                    errmsg("no density with groups is fitted for %s", display_name(asked)),
+                    asked.groups > 0
+                        ? errhint("%s", fitting_hint(asked))
+                        : errhint("Fit one: SELECT * FROM %s;", fit_call_by(asked, "a column"))));
+  }
+  return found;
+}
+
+// A density with groups, and which of its measures is meant.
+void find_groups(text* name, text* measure, text* filter, Call* call) {
+  Question* q = &call->question;
+  q->asked = key_by_text(name, filter);
+  check_readable(q->asked);
+  q->grouped = grouped_key(q->asked);
+  check_readable(*q->grouped);
+  q->asked = ungrouped(q->asked);
+  q->named = q->sides = 1;
+  q->measure = 0;
+  AnsweringDensity* found = &call->density;
+  const CachedDensity cached = cached_density(*q->grouped, &found->fit);
+  if (cached.value == nullptr) raise_not_fitted(*q->grouped);
+  found->one_column = density_from_datum(PointerGetDatum(cached.value), nullptr);
+  if (found->one_column->grouped == 0) raise_no_groups();
+  int32 typmod;
+  const Oid type = key_column_type(q->asked, 0, &typmod);
+  if (!value_type_of(type, &q->type[0]) || !same_meaning(q->type[0], found->one_column->value_type))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the density of %s was fitted before the column changed its type",
+                           display_name(*q->grouped)),
+                    errhint("Fit it again with kde_fit.")));
+  if (measure == nullptr) return;
+  const KeyColumn column = measured_column(q->asked.relation, measure);
+  if (same_column(column, q->asked.column[0])) return;
+  const int k = find_measure(*q->grouped, column);
+  if (k < 0 || k >= found->one_column->measures)
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_UNDEFINED_OBJECT),
+         errmsg("the density of %s has no measure \"%s\"", display_name(*q->grouped), column.text),
+         errhint("Fit it again with measures => ARRAY[%s].", quote_literal_cstr(column.text))));
+  q->measure = q->asked.columns++;
+  q->asked.column[q->measure] = column;
+  q->type[q->measure] = kde::MeasureView(found->one_column, k).header().value_type;
+  found->place[q->measure] = 1 + k;
+}
+
 void find_by_name(text* name, text* measure, text* filter, Needs needs, Call* call) {
-  const bool plain = measure == nullptr && filter == nullptr && !names_several(name);
+  if (needs == Needs::groups) return find_groups(name, measure, filter, call);
+  const bool plain = measure == nullptr && filter == nullptr && !names_more(name);
   if (plain && find_of_column(column_by_text(name), call)) return;
   call->question = question_by_name(name, measure, filter,
                                     needs == Needs::rows ? Measured::rows : Measured::values);
@@ -110,7 +193,9 @@ void take_value(Datum datum, text* measure, text* filter, Needs needs, Call* cal
                     errmsg("a value of type kde cannot be filtered"),
                     errdetail("It has no rows, only their density.")));
   const AnyDensity density = any_density_from_datum(datum);
-  if (needs == Needs::column && density.joint != nullptr) raise_several_columns();
+  if ((needs == Needs::column || needs == Needs::groups) && density.joint != nullptr)
+    raise_several_columns();
+  if (needs == Needs::groups && density.one_column->grouped == 0) raise_no_groups();
   Question* q = &call->question;
   call->density.one_column = density.one_column;
   call->density.joint = density.joint;
@@ -124,7 +209,7 @@ void take_value(Datum datum, text* measure, text* filter, Needs needs, Call* cal
   if (measure != nullptr) {
     q->measure = measure_of_value(measure, q->named + measures);
     if (q->measure >= q->named) take_measure_of_value(density.one_column, call);
-  } else if (q->named == 1 && (measures == 0 || needs == Needs::column)) {
+  } else if (q->named == 1 && (measures == 0 || needs == Needs::column || needs == Needs::groups)) {
     q->measure = 0;
   }
 }
@@ -234,7 +319,7 @@ const kde::Header* density_of_column(TableColumn column) {
 }
 
 AnyDensity density_by_text(text* name) {
-  if (!names_several(name)) return {density_of_column(column_by_text(name)), nullptr};
+  if (!names_more(name)) return {density_of_column(column_by_text(name)), nullptr};
   return any_density_from_datum(PointerGetDatum(stored_value(key_by_text(name, nullptr), nullptr)));
 }
 

@@ -35,6 +35,7 @@ enum class Needs {
   rows,    // counts; where there is a measure, of the rows where it is not NULL
   column,  // the density of one column; there is no argument `measure`
   joint,   // a density of several columns
+  groups,  // a density with groups
 };
 
 // Argument 0 and those from `by_name_only` on; false where the density is NULL. Errors:
@@ -42,6 +43,7 @@ enum class Needs {
 //          `otherwise` without max_relative_error; a filter of a value, or a measure that it has
 //          not; a density of several columns where one is needed
 //   22004  a NULL confidence, changed_rows or otherwise
+//   42704  no density with groups, or with the measure, where one is needed; 42725 several
 //   0A000  'exact' of a value of type kde
 //   and those of question_by_name() and find_density().
 bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* call);

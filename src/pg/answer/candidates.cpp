@@ -81,8 +81,11 @@ List* read_candidates(const Question& q) {
   List* all = NIL;
   ListCell* cell;
   List* entries = catalog_list_now(q.asked.relation);
-  foreach (cell, entries)
-    all = lappend(all, candidate_of(q, static_cast<const CatalogEntry*>(lfirst(cell))));
+  foreach (cell, entries) {
+    const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
+    // The column's own density is beside that of its groups.
+    if (entry->key.groups == 0) all = lappend(all, candidate_of(q, entry));
+  }
   return all;
 }
 

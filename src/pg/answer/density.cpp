@@ -13,9 +13,9 @@ namespace kde_pg {
 
 namespace {
 
-// A value tells of its measures too.
+// A value tells of its measures and groups too.
 bool has_measures(const kde::Header* density) {
-  return density != nullptr && density->measures > 0;
+  return density != nullptr && (density->measures > 0 || density->grouped > 0);
 }
 
 void check_measures_readable(const DensityKey& key) {

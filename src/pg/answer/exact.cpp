@@ -195,6 +195,61 @@ NullableDatum exact_answer(Aggregate aggregate, const Question& q, const SqlRang
   return run(query, q.asked);
 }
 
+namespace {
+
+// What a group is by as the density's keys have it: as the type's output function prints it.
+const char* key_of_group(const DensityKey& key, int i) {
+  const char* column = column_of(key, i);
+  return psprintf("CASE WHEN %s IS NOT NULL THEN pg_catalog.format('%%s', %s) END", column, column);
+}
+
+double number_or_nan(HeapTuple tuple, TupleDesc desc, int column) {
+  bool is_null;
+  const Datum value = SPI_getbinval(tuple, desc, column, &is_null);
+  return is_null ? NAN : DatumGetFloat8(value);
+}
+
+}  // namespace
+
+void exact_groups(const Question& q, const SqlRange* ranges,
+                  void (*put)(const ExactGroup& group, void* state), void* state) {
+  const char* table = locked_table(q.asked.relation);
+  const DensityKey& by = *q.grouped;
+  Query query = {};
+  initStringInfo(&query.sql);
+  StringInfo sql = &query.sql;
+  const char* measure = column_of(q.asked, q.measure);
+  appendStringInfoString(sql, by.groups > 1 ? "SELECT ARRAY[" : "SELECT ");
+  for (int i = 0; i < by.groups; ++i)
+    appendStringInfo(sql, "%s%s", i > 0 ? ", " : "", key_of_group(by, by.first_group() + i));
+  appendStringInfo(sql,
+                   "%s, pg_catalog.count(%s)::pg_catalog.float8, %s::pg_catalog.float8, "
+                   "%s::pg_catalog.float8 FROM %s AS t",
+                   by.groups > 1 ? "]::pg_catalog.text" : "", measure,
+                   aggregate_of(Aggregate::sum, q.type[q.measure], measure),
+                   aggregate_of(Aggregate::avg, q.type[q.measure], measure), table);
+  add_range(&query, column_of(q.asked, 0), q.type[0], ranges[0]);
+  add_filter(&query, q.asked);
+  for (int i = 0; i < by.groups; ++i)
+    appendStringInfo(sql, "%s%s", i > 0 ? ", " : " GROUP BY ", column_of(by, by.first_group() + i));
+  appendStringInfoString(sql, " ORDER BY 2 DESC, 1");
+  PinnedSettings pinned;
+  pinned.begin();
+  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  if (SPI_execute_with_args(sql->data, query.parameters, query.types, query.values, nullptr, true,
+                            0) != SPI_OK_SELECT)
+    elog(ERROR, "the exact query failed");
+  const TupleDesc desc = SPI_tuptable->tupdesc;
+  for (uint64 i = 0; i < SPI_processed; ++i) {
+    HeapTuple tuple = SPI_tuptable->vals[i];
+    put({SPI_getvalue(tuple, desc, 1), number_or_nan(tuple, desc, 2), number_or_nan(tuple, desc, 3),
+         number_or_nan(tuple, desc, 4)},
+        state);
+  }
+  SPI_finish();
+  pinned.end();
+}
+
 NullableDatum exact_quantile(const Question& q, double fraction) {
   const char* table = locked_table(q.asked.relation);
   Query query = {};

@@ -19,4 +19,13 @@ NullableDatum exact_answer(Aggregate aggregate, const Question& question, const 
 // The same of percentile_disc of the question's only column.
 NullableDatum exact_quantile(const Question& question, double fraction);
 
+// The same of each group of the question's `grouped`: count, sum and mean of its measure, NULL as
+// NaN; put() is called for each, most rows first. key: as the density has it, null for NULL.
+struct ExactGroup {
+  const char* key;
+  double count, sum, mean;
+};
+void exact_groups(const Question& question, const SqlRange* ranges,
+                  void (*put)(const ExactGroup& group, void* state), void* state);
+
 }  // namespace kde_pg

@@ -12,8 +12,6 @@ extern "C" {
 
 namespace kde_pg {
 
-namespace {
-
 KeyColumn measured_column(Oid relation, text* measure) {
   Datum element = PointerGetDatum(measure);
   ArrayType* columns = construct_array(&element, 1, TEXTOID, -1, false, TYPALIGN_INT);
@@ -22,6 +20,8 @@ KeyColumn measured_column(Oid relation, text* measure) {
   check_readable(key);
   return key.column[0];
 }
+
+namespace {
 
 void add_measure(text* measure, Measured what, Question* q) {
   const KeyColumn column = measured_column(q->asked.relation, measure);
@@ -40,6 +40,11 @@ void add_measure(text* measure, Measured what, Question* q) {
 Question question_by_name(text* name, text* measure, text* filter, Measured what) {
   Question q;
   q.asked = key_by_text(name, filter);
+  if (q.asked.groups > 0)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("%s is a density with groups", display_name(q.asked)),
+                    errhint("Ask approx_groups(), or %s about all rows.",
+                            quote_literal_cstr(density_name(ungrouped(q.asked))))));
   check_readable(q.asked);
   q.named = q.sides = q.asked.columns;
   if (q.named == 1) q.measure = 0;

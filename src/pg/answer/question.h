@@ -17,11 +17,17 @@ struct Question {
   int measure = -1;  // index in `asked`; -1: none was given, and there are several
   kde::ValueType type[kde::kMaxColumns] = {};  // present ones
 
+  // Of a density with groups: its key, with what they are by; null: there are none, or of a value.
+  const DensityKey* grouped = nullptr;
+
   bool is_value() const { return !OidIsValid(asked.relation); }
 };
 
 // What a measure is for: to add up its values, or to count the rows where it is not NULL.
 enum class Measured { values, rows };
+
+// A measure as a column or an expression of the relation; checks privileges.
+KeyColumn measured_column(Oid relation, text* measure);
 
 // name: 'table.column' or 'table (column, expression, ...)'; measure: a column or an expression,
 // null for none; filter: null or '' for all rows. Checks privileges: SELECT on all columns asked

@@ -74,7 +74,8 @@ enum Column {
   kRefreshMaxAge,
   kRequestedError,
   kMeasures,
-  kColumns = kMeasures
+  kGroups,
+  kColumns = kGroups
 };
 static_assert(kColumns == kCatalogColumns);
 
@@ -91,12 +92,12 @@ bool is_vector(ArrayType* array, Oid type) {
 
 int length_of(ArrayType* array) { return ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0]; }
 
-// Older versions have none.
-int measures_of(HeapTuple tuple, TupleDesc desc) {
-  if (desc->natts < kMeasures) return 0;
+// A number of the key's columns, of which older versions have none.
+int number_of(HeapTuple tuple, TupleDesc desc, int column) {
+  if (desc->natts < column) return 0;
   bool is_null;
-  const Datum measures = heap_getattr(tuple, kMeasures, desc, &is_null);
-  return is_null ? -1 : DatumGetInt16(measures);
+  const Datum number = heap_getattr(tuple, column, desc, &is_null);
+  return is_null ? -1 : DatumGetInt16(number);
 }
 
 bool read_row(HeapTuple tuple, TupleDesc desc, CatalogRow* row) {
@@ -115,10 +116,8 @@ bool read_row(HeapTuple tuple, TupleDesc desc, CatalogRow* row) {
     return false;
   row->key = {};
   row->key.relation = DatumGetObjectId(values[kRelation - 1]);
-  row->key.measures = measures_of(tuple, desc);
-  row->key.columns = row->columns.count - row->key.measures;
-  if (row->key.measures < 0 || row->key.measures > kde::kMaxMeasures || row->key.columns < 1 ||
-      (row->key.measures > 0 && row->key.columns > 1))
+  if (!divide_columns(row->columns.count, number_of(tuple, desc, kMeasures),
+                      number_of(tuple, desc, kGroups), &row->key))
     return false;
   for (int i = 0; i < row->columns.count; ++i)
     row->key.column[i] = {row->columns.number[i], row->columns.name[i], nullptr};
@@ -406,18 +405,35 @@ bool are_current(Oid relation, const NamedColumns& columns) {
   return true;
 }
 
-ArrayType* measures_of(const DensityKey& key) {
-  if (key.measures == 0) return nullptr;
-  const char* names[kde::kMaxMeasures];
-  for (int i = 0; i < key.measures; ++i) names[i] = key.column[key.columns + i].text;
-  return text_array(key.measures, names);
+bool divide_columns(int count, int measures, int groups, DensityKey* key) {
+  key->measures = measures;
+  key->groups = groups;
+  key->columns = count - measures - groups;
+  return measures >= 0 && measures <= kde::kMaxMeasures && groups >= 0 &&
+         groups <= kde::kMaxGroupBy && key->columns >= 1 &&
+         (key->columns == 1 || (measures == 0 && groups == 0));
 }
 
-ArrayType* column_names_of(const DensityKey& key) {
-  const char* names[kde::kMaxColumns];
-  for (int i = 0; i < key.columns; ++i) names[i] = key.column[i].text;
-  return text_array(key.columns, names);
+namespace {
+
+// So many of a key's columns, from `first` on.
+ArrayType* texts_of(const DensityKey& key, int first, int count) {
+  const char* texts[kde::kMaxColumns];
+  for (int i = 0; i < count; ++i) texts[i] = key.column[first + i].text;
+  return text_array(count, texts);
 }
+
+}  // namespace
+
+ArrayType* measures_of(const DensityKey& key) {
+  return key.measures > 0 ? texts_of(key, key.columns, key.measures) : nullptr;
+}
+
+ArrayType* groups_of(const DensityKey& key) {
+  return key.groups > 0 ? texts_of(key, key.first_group(), key.groups) : nullptr;
+}
+
+ArrayType* column_names_of(const DensityKey& key) { return texts_of(key, 0, key.columns); }
 
 void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns]) {
   AttrNumber numbers[kde::kMaxColumns];
@@ -725,9 +741,12 @@ bool catalog_try_lock(const DensityKey& key) {
 namespace {
 
 bool same_texts(const DensityKey& a, const DensityKey& b) {
-  bool same = a.columns == b.columns && strcmp(a.filter, b.filter) == 0;
-  for (int i = 0; same && i < a.columns; ++i)
-    same = strcmp(a.column[i].text, b.column[i].text) == 0;
+  bool same = a.columns == b.columns && a.groups == b.groups && strcmp(a.filter, b.filter) == 0;
+  const auto compare = [&](int i, int j) {
+    same = same && strcmp(a.column[i].text, b.column[j].text) == 0;
+  };
+  for (int i = 0; i < a.columns && same; ++i) compare(i, i);
+  for (int i = 0; i < a.groups && same; ++i) compare(a.first_group() + i, b.first_group() + i);
   return same;
 }
 
@@ -802,6 +821,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity
   nulls[kRequestedError - 1] = record.request.max_error == 0;
   put(kRequestedError, Float8GetDatum(record.request.max_error));
   put(kMeasures, Int16GetDatum(static_cast<int16>(key.measures)));
+  put(kGroups, Int16GetDatum(static_cast<int16>(key.groups)));
   put_settings(settings, values, nulls);
   upkeep_fitted(&upkeep, record.counters, record.table_rows);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
@@ -829,6 +849,7 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   heap_deform_tuple(row, desc, values, nulls);
   catalog_key_datums(key, values);
   values[kMeasures - 1] = Int16GetDatum(static_cast<int16>(key.measures));
+  values[kGroups - 1] = Int16GetDatum(static_cast<int16>(key.groups));
   // The number it brought is that of another density here, or will be.
   values[kId - 1] = Int64GetDatum(new_density_id());
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));

@@ -44,7 +44,8 @@ struct StoredDensity {
   RowVersion version;
   int64 id = 0;  // ties it to its row of kde_aqp.upkeep
   TimestampTz fitted_at = 0;
-  ArrayType* column_names = nullptr;  // in the density's order, then its measures; palloc'ed
+  // In the density's order, then its measures and what its groups are by; palloc'ed.
+  ArrayType* column_names = nullptr;
 };
 
 // How a fit was asked for, as far as it is not in the density: what a refresh asks for again.
@@ -203,18 +204,22 @@ enum class CatalogColumn {
   filter,
   reference_names,
   reference_numbers,
-  measures = 32
+  measures = 32,
+  groups = 33
 };
 inline constexpr int kCatalogKeyColumns = 6;
-inline constexpr int kCatalogColumns = 32;
+inline constexpr int kCatalogColumns = 33;
 // Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
 inline constexpr int kDoorColumns = kCatalogColumns + 1;
 
 // The columns above as datums, from a key with its analysed references.
 void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns]);
 
-// A key's measures as a text[]; null: there are none.
+// A key's measures, and what its groups are by, as a text[]; null: there are none.
 ArrayType* measures_of(const DensityKey& key);
+ArrayType* groups_of(const DensityKey& key);
+// Reads how many of a key's columns[0 .. count - 1] are what. False if they cannot be.
+bool divide_columns(int count, int measures, int groups, DensityKey* key);
 // A key's columns and expressions as a text[].
 ArrayType* column_names_of(const DensityKey& key);
 

@@ -26,17 +26,56 @@ const char* table_name(Oid relation) {
   return quote_qualified_identifier(schema, table);
 }
 
-// ".column", " (column, expression)".
+// "column, expression": so many of the key's, from `first` on.
+void append_list(const DensityKey& key, int first, int count, StringInfo out) {
+  for (int i = first; i < first + count; ++i) {
+    const KeyColumn& column = key.column[i];
+    const char* text = column.text == nullptr ? "?" : column.text;
+    appendStringInfo(out, "%s%s", i > first ? ", " : "",
+                     column.attnum != 0 ? quote_identifier(text) : text);
+  }
+}
+
+// ".column", " (column, expression)", and " by (column, expression)" of groups.
 void append_columns(const DensityKey& key, StringInfo out) {
   const bool one = key.columns == 1 && key.column[0].attnum != 0;
   appendStringInfoString(out, one ? "." : " (");
-  for (int i = 0; i < key.columns; ++i) {
-    const KeyColumn& column = key.column[i];
-    const char* text = column.text == nullptr ? "?" : column.text;
-    appendStringInfo(out, "%s%s", i > 0 ? ", " : "",
-                     column.attnum != 0 ? quote_identifier(text) : text);
-  }
+  append_list(key, 0, key.columns, out);
   if (!one) appendStringInfoChar(out, ')');
+  if (key.groups == 0) return;
+  appendStringInfoString(out, " by (");
+  append_list(key, key.first_group(), key.groups, out);
+  appendStringInfoChar(out, ')');
+}
+
+// Whether each of `count` columns from `first_a` on is one of those from first_b on.
+bool same_columns(const DensityKey& a, int first_a, const DensityKey& b, int first_b, int count) {
+  for (int i = 0; i < count; ++i) {
+    bool found = false;
+    for (int j = 0; j < count; ++j)
+      found = found || same_column(a.column[first_a + i], b.column[first_b + j]);
+    if (!found) return false;
+  }
+  return true;
+}
+
+// Lengths keep one text from being taken for two.
+void append_identity(const DensityKey& key, int first, int count, StringInfo out) {
+  int order[kde::kMaxColumns];
+  for (int i = 0; i < count; ++i) {
+    int at = i;
+    for (; at > 0 && precedes(key.column[first + i], key.column[order[at - 1]]); --at)
+      order[at] = order[at - 1];
+    order[at] = first + i;
+  }
+  for (int i = 0; i < count; ++i) {
+    const KeyColumn& column = key.column[order[i]];
+    if (column.attnum != 0) {
+      appendStringInfo(out, "%d,", column.attnum);
+    } else {
+      appendStringInfo(out, "%zu:%s,", strlen(column.text), column.text);
+    }
+  }
 }
 
 }  // namespace
@@ -67,34 +106,24 @@ DensityKey key_of(TableColumn column) {
   return key;
 }
 
+DensityKey ungrouped(const DensityKey& key) {
+  DensityKey all = key;
+  all.groups = 0;
+  return all;
+}
+
 bool same_key(const DensityKey& a, const DensityKey& b) {
-  if (a.relation != b.relation || a.columns != b.columns || strcmp(a.filter, b.filter) != 0)
-    return false;
-  for (int i = 0; i < a.columns; ++i) {
-    if (find_column(b, a.column[i]) < 0) return false;
-  }
-  return true;
+  return a.relation == b.relation && a.columns == b.columns && a.groups == b.groups &&
+         strcmp(a.filter, b.filter) == 0 && same_columns(a, 0, b, 0, a.columns) &&
+         same_columns(a, a.first_group(), b, b.first_group(), a.groups);
 }
 
 char* key_identity(const DensityKey& key) {
-  int order[kde::kMaxColumns];
-  for (int i = 0; i < key.columns; ++i) {
-    int at = i;
-    for (; at > 0 && precedes(key.column[i], key.column[order[at - 1]]); --at)
-      order[at] = order[at - 1];
-    order[at] = i;
-  }
-  // Lengths keep one text from being taken for two.
   StringInfoData out;
   initStringInfo(&out);
-  for (int i = 0; i < key.columns; ++i) {
-    const KeyColumn& column = key.column[order[i]];
-    if (column.attnum != 0) {
-      appendStringInfo(&out, "%d,", column.attnum);
-    } else {
-      appendStringInfo(&out, "%zu:%s,", strlen(column.text), column.text);
-    }
-  }
+  append_identity(key, 0, key.columns, &out);
+  appendStringInfoChar(&out, ';');
+  append_identity(key, key.first_group(), key.groups, &out);
   appendStringInfo(&out, ";%s", key.filter);
   return out.data;
 }
@@ -131,7 +160,7 @@ char* describe_columns(const DensityKey& key) {
   return out.data;
 }
 
-char* fit_call(const DensityKey& key) {
+char* fit_call_by(const DensityKey& key, const char* group_by) {
   const char* name = table_name(key.relation);
   const bool one = key.columns == 1 && key.column[0].attnum != 0;
   StringInfoData out;
@@ -149,8 +178,17 @@ char* fit_call(const DensityKey& key) {
                      quote_literal_cstr(text == nullptr ? "?" : text));
   }
   if (key.measures > 0) appendStringInfoChar(&out, ']');
+  if (group_by != nullptr) appendStringInfo(&out, ", group_by => %s", quote_literal_cstr(group_by));
   appendStringInfoChar(&out, ')');
   return out.data;
+}
+
+char* fit_call(const DensityKey& key) {
+  if (key.groups == 0) return fit_call_by(key, nullptr);
+  StringInfoData group_by;
+  initStringInfo(&group_by);
+  append_list(key, key.first_group(), key.groups, &group_by);
+  return fit_call_by(key, group_by.data);
 }
 
 }  // namespace kde_pg

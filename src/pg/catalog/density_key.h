@@ -1,5 +1,5 @@
 // What a density is of, and by which it is found again: a relation, the set of its columns and
-// expressions, and the filter its rows passed.
+// expressions, the filter its rows passed, and what its groups are by.
 #pragma once
 
 #include "pg/base/pg.h"
@@ -34,6 +34,8 @@ struct DensityKey {
   int columns = 0;
   // Of one column so many measures follow it: they are no part of what the density is found by.
   int measures = 0;
+  // Then so many by which it has groups, each a density: of one column alone.
+  int groups = 0;
   KeyColumn column[kde::kMaxColumns] = {};
   const char* filter = "";    // canonical; "": all rows
   Node* condition = nullptr;  // the filter analysed; null as KeyColumn::expression
@@ -41,11 +43,14 @@ struct DensityKey {
   int references = 0;
   const AttrNumber* reference = nullptr;
 
-  // With the measures.
-  int all() const { return columns + measures; }
+  // With the measures, and what its groups are by.
+  int all() const { return columns + measures + groups; }
+  int first_group() const { return columns + measures; }
   bool has_filter() const { return filter[0] != '\0'; }
   // A column of the table by itself, over all rows.
-  bool is_plain() const { return columns == 1 && column[0].attnum != 0 && !has_filter(); }
+  bool is_plain() const {
+    return columns == 1 && column[0].attnum != 0 && !has_filter() && groups == 0;
+  }
   TableColumn plain() const { return {relation, column[0].attnum}; }
 };
 
@@ -66,8 +71,11 @@ bool same_key(const DensityKey& a, const DensityKey& b);
 // A palloc'ed string that two keys of a relation share exactly if same_key() says so.
 char* key_identity(const DensityKey& key);
 
-// "table.column", "table (column, expression)", "table (column) where filter", palloc'ed, for
-// messages.
+// Without its groups.
+DensityKey ungrouped(const DensityKey& key);
+
+// "table.column", "table (column, expression)", "table (column) by (column) where filter",
+// palloc'ed, for messages.
 char* display_name(const DensityKey& key);
 
 // The density's name as functions take it, without its filter: as display_name(), the table with
@@ -81,5 +89,7 @@ char* describe_columns(const DensityKey& key);
 
 // The call that would fit it, e.g. kde_fit('t', ARRAY['a', 'b'], filter => '(c > 0)'), palloc'ed.
 char* fit_call(const DensityKey& key);
+// The same with groups by something else; null: none.
+char* fit_call_by(const DensityKey& key, const char* group_by);
 
 }  // namespace kde_pg

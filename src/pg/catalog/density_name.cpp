@@ -1,4 +1,5 @@
-// Parts of a density's name: the relation, and the list of columns in parentheses.
+// Parts of a density's name: the relation, the list of columns in parentheses, and what groups are
+// by.
 #include "pg/catalog/density_name.h"
 
 #include "pg/catalog/column_name.h"
@@ -12,6 +13,7 @@ extern "C" {
 }
 
 #include <cstring>
+#include <string_view>
 
 namespace kde_pg {
 
@@ -71,6 +73,34 @@ char* element_of(const char* begin, const char* end) {
   return out.data;
 }
 
+// The elements of a list between begin and end, a text[]; null where one is empty.
+ArrayType* elements_of(const char* begin, const char* end) {
+  ArrayBuildState* elements = nullptr;
+  while (begin <= end) {
+    const char* comma = find_outside(begin, ",");
+    const char* last = comma != nullptr && comma < end ? comma : end;
+    const char* element = element_of(begin, last);
+    if (*element == '\0') return nullptr;
+    elements = accumArrayResult(elements, CStringGetTextDatum(element), false, TEXTOID,
+                                CurrentMemoryContext);
+    begin = last + 1;
+  }
+  return DatumGetArrayTypeP(makeArrayResult(elements, CurrentMemoryContext));
+}
+
+// What stands between a density's columns and what its groups are by; in quotes and brackets it is
+// a name's.
+constexpr std::string_view kBy = " by ";
+
+const char* find_by(const char* whole) {
+  const char* at = whole;
+  while ((at = find_outside(at, " ")) != nullptr) {
+    if (pg_strncasecmp(at, kBy.data(), kBy.size()) == 0) return at;
+    ++at;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 void check_words(Oid relation, ArrayType* columns) {
@@ -88,50 +118,85 @@ void check_words(Oid relation, ArrayType* columns) {
   }
 }
 
-bool names_several(text* name) {
-  // Most names have no parenthesis at all.
-  if (memchr(VARDATA_ANY(name), '(', VARSIZE_ANY_EXHDR(name)) == nullptr) return false;
-  return find_outside(text_to_cstring(name), "(") != nullptr;
+bool names_more(text* name) {
+  // Most names have neither a parenthesis nor a space.
+  const char* begin = VARDATA_ANY(name);
+  const Size length = VARSIZE_ANY_EXHDR(name);
+  if (memchr(begin, '(', length) == nullptr && memchr(begin, ' ', length) == nullptr) return false;
+  const char* whole = text_to_cstring(name);
+  return find_outside(whole, "(") != nullptr || find_by(whole) != nullptr;
 }
+
+ArrayType* group_by_list(text* list) {
+  const char* whole = text_to_cstring(list);
+  const char* end = whole + strlen(whole);
+  ArrayType* elements = elements_of(whole, end);
+  if (elements == nullptr)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_NAME), errmsg("invalid list for group_by: \"%s\"", whole),
+             errhint("Write it as in GROUP BY: 'column, expression'.")));
+  return elements;
+}
+
+namespace {
+
+// Of what follows "by", in parentheses or not.
+ArrayType* groups_of_name(const char* whole, const char* begin) {
+  while (scanner_isspace(*begin)) ++begin;
+  const char* end = begin + strlen(begin);
+  while (end > begin && scanner_isspace(end[-1])) --end;
+  if (*begin == '(' && find_outside(begin + 1, ")") == end - 1) {
+    ++begin;
+    --end;
+  }
+  ArrayType* elements = elements_of(begin, end);
+  if (elements == nullptr) raise_malformed(whole);
+  return elements;
+}
+
+}  // namespace
 
 NameParts parts_of_name(text* name) {
   const char* whole = text_to_cstring(name);
+  NameParts parts = {InvalidOid, nullptr, false, nullptr};
+  const char* end = whole + strlen(whole);
+  if (const char* by = find_by(whole); by != nullptr) {
+    parts.group_by = groups_of_name(whole, by + kBy.size());
+    end = by;
+  }
   const char* open = find_outside(whole, "(");
-  if (open == nullptr) {
-    List* names = qualified_names(name);
+  if (open == nullptr || open >= end) {
+    List* names = qualified_names(cstring_to_text_with_len(whole, end - whole));
     Datum column = CStringGetTextDatum(strVal(llast(names)));
-    ArrayType* columns = construct_array(&column, 1, TEXTOID, -1, false, TYPALIGN_INT);
-    return {relation_by_names(list_truncate(names, list_length(names) - 1)), columns, false};
+    parts.columns = construct_array(&column, 1, TEXTOID, -1, false, TYPALIGN_INT);
+    parts.relation = relation_by_names(list_truncate(names, list_length(names) - 1));
+    return parts;
   }
   const char* close = find_outside(open + 1, ")");
   if (close == nullptr) raise_malformed(whole);
-  for (const char* c = close + 1; *c != '\0'; ++c) {
+  for (const char* c = close + 1; c < end; ++c) {
     if (!scanner_isspace(*c)) raise_malformed(whole);
   }
-  const Oid relation = relation_by_text(cstring_to_text_with_len(whole, open - whole));
-  ArrayBuildState* elements = nullptr;
-  for (const char* begin = open + 1; begin <= close;) {
-    const char* end = find_outside(begin, ",)");
-    const char* element = element_of(begin, end);
-    if (*element == '\0') raise_malformed(whole);
-    elements = accumArrayResult(elements, CStringGetTextDatum(element), false, TEXTOID,
-                                CurrentMemoryContext);
-    begin = end + 1;
-  }
-  return {relation, DatumGetArrayTypeP(makeArrayResult(elements, CurrentMemoryContext)), true};
+  parts.relation = relation_by_text(cstring_to_text_with_len(whole, open - whole));
+  parts.columns = elements_of(open + 1, close);
+  if (parts.columns == nullptr) raise_malformed(whole);
+  parts.listed = true;
+  return parts;
 }
 
 DensityKey key_of_parts(const NameParts& parts, text* filter) {
+  if (parts.group_by != nullptr) check_words(parts.relation, parts.group_by);
   if (!parts.listed) {
     Datum* column;
     int n;
     deconstruct_array(parts.columns, TEXTOID, -1, false, TYPALIGN_INT, &column, nullptr, &n);
     const char* name = TextDatumGetCString(column[0]);
-    return filter == nullptr ? key_of(column_by_name(parts.relation, name))
-                             : key_by_name(parts.relation, name, filter);
+    return filter == nullptr && parts.group_by == nullptr
+               ? key_of(column_by_name(parts.relation, name))
+               : key_by_name(parts.relation, name, filter, nullptr, parts.group_by);
   }
   check_words(parts.relation, parts.columns);
-  return key_by_arrays(parts.relation, parts.columns, filter);
+  return key_by_arrays(parts.relation, parts.columns, filter, parts.group_by);
 }
 
 DensityKey key_by_text(text* name, text* filter) {

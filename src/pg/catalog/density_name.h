@@ -9,12 +9,14 @@ extern "C" {
 
 namespace kde_pg {
 
-// The parts of a name: 'table.column', or 'table (column, expression, ...)' of one or more columns.
+// The parts of a name: 'table.column', or 'table (column, expression, ...)' of one or more columns;
+// of a density with groups followed by what they are by: 'table.column by (column, expression)'.
 // Quoting and search path are as for any name. Errors: 42602 malformed; 42P01 no such table.
 struct NameParts {
   Oid relation;
-  ArrayType* columns;  // text[]: identifiers as SQL reads them, and expressions
-  bool listed;         // else there is one, which must be a column's name
+  ArrayType* columns;   // text[]: identifiers as SQL reads them, and expressions
+  bool listed;          // else there is one, which must be a column's name
+  ArrayType* group_by;  // as columns; null: no groups
 };
 NameParts parts_of_name(text* name);
 
@@ -25,8 +27,11 @@ DensityKey key_of_parts(const NameParts& parts, text* filter);
 // Both in one.
 DensityKey key_by_text(text* name, text* filter);
 
-// Whether a name lists its columns in parentheses.
-bool names_several(text* name);
+// Whether a name is more than 'table.column': lists its columns in parentheses, or has groups.
+bool names_more(text* name);
+
+// What groups are by, of a list as in GROUP BY, to an element of NameParts. Errors: 42602.
+ArrayType* group_by_list(text* list);
 
 // A word of columns[] (text[]) that is no column's name is no expression either: it is reported as
 // a misspelt column is everywhere (42703, with those that could be meant), before the parser does.

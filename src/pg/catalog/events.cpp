@@ -198,10 +198,8 @@ bool read_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
     return false;
   key->relation = DatumGetObjectId(get(CatalogColumn::relation));
   if (get_rel_name(key->relation) == nullptr) return false;
-  key->measures = DatumGetInt16(get(CatalogColumn::measures));
-  key->columns = columns.count - key->measures;
-  if (key->measures < 0 || key->measures > kde::kMaxMeasures || key->columns < 1 ||
-      (key->measures > 0 && key->columns > 1))
+  if (!kde_pg::divide_columns(columns.count, DatumGetInt16(get(CatalogColumn::measures)),
+                              DatumGetInt16(get(CatalogColumn::groups)), key))
     return false;
   for (int i = 0; i < columns.count; ++i) {
     const bool expression = columns.number[i] == 0;

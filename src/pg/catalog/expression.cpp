@@ -239,9 +239,10 @@ KeyColumn named_column(Oid relation, const char* text) {
   return column;
 }
 
+// What groups are by may be a measure, too.
 void check_no_column_twice(const DensityKey& key) {
   for (int i = 0; i < key.all(); ++i) {
-    for (int j = 0; j < i; ++j) {
+    for (int j = i < key.first_group() ? 0 : key.first_group(); j < i; ++j) {
       const KeyColumn& a = key.column[i];
       const KeyColumn& b = key.column[j];
       if (a.attnum == b.attnum && (a.attnum != 0 || strcmp(a.text, b.text) == 0))
@@ -251,9 +252,33 @@ void check_no_column_twice(const DensityKey& key) {
   }
 }
 
+// Appends columns of a caller's array to the key's. name: of the argument. Returns how many.
+int add_columns(ArrayType* columns, const char* name, int most, DensityKey* key) {
+  if (columns == nullptr) return 0;
+  if (ARR_NDIM(columns) > 1)
+    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+                    errmsg("%s must be an array of one dimension", name)));
+  Datum* values;
+  bool* nulls;
+  int n;
+  deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
+  if (n > most)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("%s must have at most %d elements", name, most),
+                    errdetail("%d were given.", n)));
+  const int first = key->all();
+  for (int i = 0; i < n; ++i) {
+    if (nulls[i])
+      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+                      errmsg("%s must have no null elements", name)));
+    key->column[first + i] = named_column(key->relation, TextDatumGetCString(values[i]));
+  }
+  return n;
+}
+
 }  // namespace
 
-DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter) {
+DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter, ArrayType* group_by) {
   if (ARR_NDIM(columns) > 1)
     ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
                     errmsg("column_names must be an array of one dimension")));
@@ -276,44 +301,26 @@ DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter) {
                       errmsg("column_names must have no null elements")));
     key.column[key.columns++] = named_column(relation, TextDatumGetCString(values[i]));
   }
+  if (group_by != nullptr && n > 1)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("a density of several columns has no groups"),
+                    errhint("Fit one column, with the others as measures.")));
+  key.groups = add_columns(group_by, "group_by", kde::kMaxGroupBy, &key);
   set_filter(filter, &key);
   resolve(&key);
   check_no_column_twice(key);
   return key;
 }
 
-namespace {
-
-void add_measures(ArrayType* measures, DensityKey* key) {
-  if (ARR_NDIM(measures) > 1)
-    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-                    errmsg("measures must be an array of one dimension")));
-  Datum* values;
-  bool* nulls;
-  int n;
-  deconstruct_array(measures, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &n);
-  if (n > kde::kMaxMeasures)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                    errmsg("a density has at most %d measures", kde::kMaxMeasures),
-                    errdetail("%d were given.", n)));
-  for (int i = 0; i < n; ++i) {
-    if (nulls[i])
-      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-                      errmsg("measures must have no null elements")));
-    key->column[key->all()] = named_column(key->relation, TextDatumGetCString(values[i]));
-    ++key->measures;
-  }
-}
-
-}  // namespace
-
-DensityKey key_by_name(Oid relation, const char* column_name, text* filter, ArrayType* measures) {
+DensityKey key_by_name(Oid relation, const char* column_name, text* filter, ArrayType* measures,
+                       ArrayType* group_by) {
   DensityKey key;
   key.relation = relation;
   key.columns = 1;
   key.column[0] = named_column(relation, column_name);
   if (key.column[0].attnum == 0) (void)column_by_name(relation, column_name);  // the error
-  if (measures != nullptr) add_measures(measures, &key);
+  key.measures = add_columns(measures, "measures", kde::kMaxMeasures, &key);
+  key.groups = add_columns(group_by, "group_by", kde::kMaxGroupBy, &key);
   set_filter(filter, &key);
   resolve(&key);
   check_no_column_twice(key);
@@ -355,6 +362,16 @@ Oid key_column_type(const DensityKey& key, int column, int32* typmod) {
   }
   (void)getBaseTypeAndTypmod(type, typmod);
   return type;
+}
+
+Oid key_column_collation(const DensityKey& key, int column) {
+  const KeyColumn& c = key.column[column];
+  if (c.attnum == 0) return exprCollation(c.expression);
+  Oid type;
+  int32 typmod;
+  Oid collation;
+  get_atttypetypmodcoll(key.relation, c.attnum, &type, &typmod, &collation);
+  return collation;
 }
 
 bool fits_catalog(const DensityKey& key) {

@@ -26,13 +26,16 @@ namespace kde_pg {
 // expression or a filter: those of the parser; 0A000 for subqueries, sets, system columns and whole
 // rows; 42803, 42P20 for aggregates and window functions; 42P17 for an expression of no column;
 // 42804 for a filter that is no boolean.
-DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter);
+// group_by (null: none): what the groups of one column are by, each read as an element of
+// columns[]. Errors: 54000 for more than kMaxGroupBy, 0A000 of several columns.
+DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter,
+                         ArrayType* group_by = nullptr);
 
 // The same for one column, which must be a name (42703), with measures (null: none), each read as
 // an element of columns[]. Errors: 54000 for more than kMaxMeasures; 42701 for one twice, or the
 // column itself.
 DensityKey key_by_name(Oid relation, const char* column_name, text* filter,
-                       ArrayType* measures = nullptr);
+                       ArrayType* measures = nullptr, ArrayType* group_by = nullptr);
 
 // Texts as they stand in the catalog, to an analysed key: attnum of column[] says which are
 // expressions; texts, and names in them, are looked up as they were written there. With `names`
@@ -53,6 +56,9 @@ void check_not_volatile(const DensityKey& key);
 
 // The type of a key's column. typmod: of the type that a domain constrains.
 Oid key_column_type(const DensityKey& key, int column, int32* typmod);
+
+// And its collation; InvalidOid: none.
+Oid key_column_collation(const DensityKey& key, int column);
 
 // Whether the catalog's primary key can hold the texts.
 bool fits_catalog(const DensityKey& key);

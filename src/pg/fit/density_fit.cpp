@@ -9,11 +9,13 @@
 #include "pg/device/device.h"
 #include "pg/fit/column_fit.h"
 #include "pg/fit/fit_log.h"
+#include "pg/fit/group_fit.h"
 #include "pg/fit/joint_fit.h"
 
 extern "C" {
 #include "lib/stringinfo.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 #include "utils/rel.h"
 }
 
@@ -28,11 +30,11 @@ struct RowsRead {
   Counters counters;  // before it
 };
 
-// Measures are columns to a scan.
-DensityKey with_measures(const DensityKey& key) {
+// Measures and what groups are by are columns to a scan.
+DensityKey columns_read(const DensityKey& key) {
   DensityKey all = key;
   all.columns = key.all();
-  all.measures = 0;
+  all.measures = all.groups = 0;
   return all;
 }
 
@@ -49,7 +51,7 @@ RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relatio
   options.sample_blocks = blocks;
   options.seed = static_cast<uint64>(request.asked.seed);
   const char* doing = psprintf("read %s", describe_columns(key));
-  scan_as_owner(relation, with_measures(key), types, options, doing, sink, &read.scan);
+  scan_as_owner(relation, columns_read(key), types, options, doing, sink, &read.scan);
   settle_counters(relation, read.scan, request.operation, &read.counters);
   return read;
 }
@@ -63,6 +65,7 @@ struct Chosen {
 
 // Ends the reading. Null, or why there is nothing to fit a density to.
 const char* end_reading(const DensityKey& key, Estimate* estimate) {
+  estimate->scanned();
   const kde::Status finished = estimate->finish(begin_core_work(1));
   check_status(finished, psprintf("fit a density to %s", describe_columns(key)));
   return estimate->nothing_to_fit(key);
@@ -112,7 +115,7 @@ void report_lost_measures(const DensityKey& key) {
 }
 
 void store(const DensityRequest& request, const RowsRead& read, const Chosen& chosen,
-           Estimate* estimate, DensityFit* fit) {
+           const Estimate* estimate, DensityFit* fit) {
   const DensityKey& key = request.key;
   *fit = {};
   FitRecord& record = fit->record;
@@ -135,6 +138,31 @@ void store(const DensityRequest& request, const RowsRead& read, const Chosen& ch
   progress_phase(Phase::storing);
   if (request.locked == nullptr) report_lost_measures(key);
   catalog_store(key, record, request.locked);
+}
+
+// Whether nothing of a density is lost if a fit takes its place.
+bool is_covered(const CatalogEntry& entry, const DensityRequest& request) {
+  const FitRequest& asked = entry.request;
+  bool covered = strcmp(asked.method, request.asked.method) == 0 && asked.max_error == 0 &&
+                 !asked.exact && asked.sample_rows == request.asked.sample_rows;
+  for (int k = 0; covered && k < entry.key.measures; ++k)
+    covered = find_measure(request.key, entry.key.column[entry.key.columns + k]) >= 0;
+  return covered;
+}
+
+// The column's own density beside that of its groups, unless another session is fitting it, or the
+// one there is was asked for otherwise.
+void store_column(const DensityRequest& request, const RowsRead& read, const Chosen& chosen,
+                  const Estimate* estimate) {
+  if (estimate->of_column() == nullptr) return;
+  DensityRequest column = request;
+  column.key = ungrouped(request.key);
+  column.locked = nullptr;
+  if (!catalog_try_lock(column.key)) return;
+  const CatalogEntry* before = catalog_entry(column.key);
+  if (before != nullptr && before->fitted_at != DT_NOBEGIN && !is_covered(*before, column)) return;
+  DensityFit fit;
+  store(column, read, chosen, estimate->of_column(), &fit);
 }
 
 // Blocks of which the error asked for may be expected, as errors fall with the root of what is
@@ -177,6 +205,7 @@ class FanOut final : public RowSink {
 }  // namespace
 
 Estimate* new_estimate(const DensityRequest& request, MemoryContext context) {
+  if (request.key.groups > 0) return new_group_estimate(request, context);
   if (request.key.columns == 1) return new_column_estimate(request, context);
   return new_joint_estimate(request, context);
 }
@@ -208,6 +237,7 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
     estimate = new_estimate(request, context);
   }
   store(request, read, chosen, estimate, fit);
+  store_column(request, read, chosen, estimate);
   progress_end();
   log_long_fit(request.key, fit->record, fit->sample_rows, begun);
   MemoryContextDelete(context);
@@ -227,7 +257,7 @@ Datum sample_density(const DensityRequest& request, Relation relation, bool by_q
   options.seed = static_cast<uint64>(request.asked.seed);
   options.by_query = by_query;
   const char* doing = psprintf("read %s", describe_columns(key));
-  scan_rows(relation, with_measures(key), types.value_type, options, doing, estimate, &read.scan);
+  scan_rows(relation, columns_read(key), types.value_type, options, doing, estimate, &read.scan);
   const char* why = end_reading(key, estimate);
   if (why != nullptr) raise_nothing_to_fit(relation, key, why);
   (void)fit_rows_read(request, types, read, elapsed_ms(read.start), context, estimate);

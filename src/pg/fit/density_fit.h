@@ -36,6 +36,8 @@ struct DensityFit {
 // functions that are not noexcept may raise errors.
 class Estimate : public RowSink {
  public:
+  // After the scan: what has to be done as its user, and may raise errors.
+  virtual void scanned() {}
   // Ends the reading. Errors: out_of_memory, cancelled.
   virtual kde::Status finish(const kde::Control& control) noexcept = 0;
 
@@ -58,6 +60,8 @@ class Estimate : public RowSink {
   // core names one. table_rows: that the density stands for.
   virtual void describe(DensityFit* fit) const = 0;
   const kde::DensityBytes& density() const { return density_; }
+  // Of one with groups: that of the column itself, which is stored beside it. Null: none.
+  virtual const Estimate* of_column() const { return nullptr; }
 
  protected:
   ~Estimate() = default;

@@ -15,23 +15,32 @@ namespace kde_pg {
 
 namespace {
 
-// The key of a stored density that has exactly these texts, whether or not they still can be read.
-bool find_by_texts(Oid relation, ArrayType* columns, text* filter, DensityKey* key) {
-  if (ARR_NDIM(columns) != 1 || ARR_HASNULL(columns)) return false;
+// Whether so many of a key's columns from `first` on have exactly the texts of an array; null:
+// none.
+bool has_texts(const DensityKey& key, int first, int count, ArrayType* texts) {
+  if (texts == nullptr) return count == 0;
   Datum* values;
   int n;
-  deconstruct_array(columns, TEXTOID, -1, false, TYPALIGN_INT, &values, nullptr, &n);
+  deconstruct_array(texts, TEXTOID, -1, false, TYPALIGN_INT, &values, nullptr, &n);
+  bool same = n == count;
+  for (int k = 0; same && k < n; ++k)
+    same = strcmp(key.column[first + k].text, TextDatumGetCString(values[k])) == 0;
+  return same;
+}
+
+// The key of a stored density that has exactly these texts, whether or not they still can be read.
+bool find_by_texts(const NameParts& parts, text* filter, DensityKey* key) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  List* stored = catalog_list(relation, latest);
+  List* stored = catalog_list(parts.relation, latest);
   UnregisterSnapshot(latest);
   const char* condition = filter == nullptr ? "" : text_to_cstring(filter);
   ListCell* cell;
   foreach (cell, stored) {
     const DensityKey& candidate = static_cast<CatalogEntry*>(lfirst(cell))->key;
-    bool same = candidate.columns == n && strcmp(candidate.filter, condition) == 0;
-    for (int k = 0; same && k < n; ++k)
-      same = strcmp(candidate.column[k].text, TextDatumGetCString(values[k])) == 0;
-    if (!same) continue;
+    if (strcmp(candidate.filter, condition) != 0 ||
+        !has_texts(candidate, 0, candidate.columns, parts.columns) ||
+        !has_texts(candidate, candidate.first_group(), candidate.groups, parts.group_by))
+      continue;
     *key = candidate;
     return true;
   }
@@ -67,8 +76,7 @@ KDE_FUNCTION(kde_drop_by_name) {
   Relation relation = open_owned_relation(parts.relation);
   text* filter = text_argument(fcinfo, 2);
   DensityKey key;
-  if (!find_by_texts(parts.relation, parts.columns, filter, &key))
-    key = key_of_parts(parts, filter);
+  if (!find_by_texts(parts, filter, &key)) key = key_of_parts(parts, filter);
   const bool removed = drop(key, PG_GETARG_BOOL(3));
   relation_close(relation, NoLock);
   PG_RETURN_BOOL(removed);

@@ -1,4 +1,5 @@
 // kde_fit of one column.
+#include "pg/catalog/density_name.h"
 #include "pg/fit/bandwidth.h"
 #include "pg/fit/column_fit.h"
 #include "pg/fit/fit_record.h"
@@ -20,6 +21,14 @@ ArrayType* measures_argument(FunctionCallInfo fcinfo) {
   constexpr int kMeasures = 9;
   return PG_NARGS() <= kMeasures || PG_ARGISNULL(kMeasures) ? nullptr
                                                             : PG_GETARG_ARRAYTYPE_P(kMeasures);
+}
+
+ArrayType* group_by_argument(FunctionCallInfo fcinfo) {
+  constexpr int kGroupBy = 10;
+  if (PG_NARGS() <= kGroupBy || PG_ARGISNULL(kGroupBy)) return nullptr;
+  ArrayType* group_by = group_by_list(PG_GETARG_TEXT_PP(kGroupBy));
+  check_words(PG_GETARG_OID(0), group_by);
+  return group_by;
 }
 
 DensityRequest read_request(FunctionCallInfo fcinfo) {
@@ -48,12 +57,12 @@ KDE_FUNCTION(kde_fit) {
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   request.key = key_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), text_argument(fcinfo, 7),
-                            measures_argument(fcinfo));
+                            measures_argument(fcinfo), group_by_argument(fcinfo));
   check_may_fit(request.key);
   DensityFit fit;
   fit_density(request, relation, &fit);
 
-  Row<22> row;
+  Row<23> row;
   put_key(&row, request.key);
   put_text(&row, fit.method);
   row.put(CStringGetTextDatum(kde::kernel_name(request.kernel)));
@@ -70,6 +79,8 @@ KDE_FUNCTION(kde_fit) {
   put_cost(&row, fit.record);
   ArrayType* measures = measures_of(request.key);
   row.put(PointerGetDatum(measures), measures == nullptr);
+  ArrayType* groups = groups_of(request.key);
+  row.put(PointerGetDatum(groups), groups == nullptr);
   const Datum result = row.record(fcinfo);
   relation_close(relation, NoLock);
   PG_RETURN_DATUM(result);

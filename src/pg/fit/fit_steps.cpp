@@ -160,6 +160,7 @@ ColumnTypes check_types(const DensityKey& key) {
   for (int k = 0; k < key.all(); ++k) {
     int32 typmod;
     const Oid type = key_column_type(key, k, &typmod);
+    if (k >= key.first_group()) continue;
     if (k >= key.columns) check_measure_type(key, k, type);
     if (!value_type_of(type, &types.value_type[k])) {
       const char* to = conversion_of(type);

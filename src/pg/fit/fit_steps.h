@@ -48,7 +48,8 @@ void check_may_fit(const DensityKey& key);
 // Refuses what can have no density: 42809, 0A000.
 void check_kind(Relation relation);
 
-// The types of a key's columns. Error 42804 for one that no density can hold.
+// The types of a key's columns, but for those that groups are by. Error 42804 for one that no
+// density can hold.
 struct ColumnTypes {
   kde::ValueType value_type[kde::kMaxColumns];
   double lattice_step[kde::kMaxColumns];

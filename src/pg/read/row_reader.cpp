@@ -2,6 +2,8 @@
 // by the executor.
 #include "pg/read/row_reader.h"
 
+#include "pg/read/categories.h"
+
 extern "C" {
 #include "access/htup_details.h"
 #include "catalog/partition.h"
@@ -51,6 +53,7 @@ void RowReader::begin(const DensityKey& key, const kde::ValueType* value_types, 
   value_types_ = value_types;
   doing_ = doing;
   sink_ = sink;
+  for (int k = 0; k < key.columns; ++k) categories_[k] = sink->categories(k);
   context_ = CreateStandaloneExprContext();
   rows_since_breath_ = 0;
 }
@@ -97,6 +100,8 @@ inline void RowReader::put(int column, Datum value, bool is_null, double* values
   if (is_null) {
     values[column] = 0;
     *nulls |= static_cast<uint16>(1 << column);
+  } else if (categories_[column] != nullptr) {
+    values[column] = categories_[column]->number(value);
   } else {
     values[column] = value_to_double(value_types_[column], value);
   }

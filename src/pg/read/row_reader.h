@@ -48,6 +48,7 @@ class RowReader {
   ExprContext* context_;  // its memory is that of a row, or of the rows between two breaths
   int rows_since_breath_;
 
+  Categories* categories_[kde::kMaxColumns];
   AttrNumber attnum_[kde::kMaxColumns];  // of the leaf; 0: an expression
   ExprState* expression_[kde::kMaxColumns];
   ExprState* filter_;

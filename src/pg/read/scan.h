@@ -54,9 +54,13 @@ struct ScanResult {
   double share_read() const { return blocks_total > 0 ? share_of_blocks() : 1 / rows_per_row_read; }
 };
 
+class Categories;
+
 // Where rows go. Errors of the core are reported by the scan, as of what it was `doing`.
 class RowSink {
  public:
+  // What numbers the values of a column of the key that are none; null: they are converted.
+  virtual Categories* categories(int) { return nullptr; }
   // values: one for each column of the key; bit k of nulls: column k is null, and its value 0.
   virtual kde::Status add(const double* values, uint16 nulls) noexcept = 0;
   // The rows to come lie in the next block that was chosen, in their order; it may have none.

@@ -71,7 +71,7 @@ char* receive_marginal(StringInfo message, JointColumn* column, char* out, const
   part.len = static_cast<int>(column->marginal_bytes);
   part.cursor = 0;
   Size size;
-  kde::Header* marginal = receive_density(&part, false, &size);
+  kde::Header* marginal = receive_density(&part, Followed::by_nothing, &size);
   if (size != column->marginal_bytes + kNotSent || out + size > end)
     invalid_binary("length does not fit its contents");
   std::memcpy(out, marginal, size);

@@ -2,7 +2,7 @@
 //
 // Binary form, every number in network order:
 //
-//   byte     version, kind, kernel, flags, value_type, method, measures, and 5 of 0
+//   byte     version, kind, kernel, flags, value_type, method, measures, grouped, and 4 of 0
 //   int32    number of atoms, number of blocks
 //   float8   rows ... known_above: the doubles of kde::Header in its order
 //   float4   count_variance, shape by shape
@@ -12,9 +12,13 @@
 //                                   as many times as there are blocks
 //   int64    the words of the cells' bits
 //
-// Of a density with measures an int32 follows its header, the bytes up to the end of the words, and
-// all of it each measure: type, parts, decimals, nulls as bytes, rows ... slack as float8,
-// mean_variance as float4, and of each part an int32, its bytes, and it in this form.
+// Of a density with measures or groups an int32 follows its header, the bytes up to the end of the
+// words, and all of it each measure: type, parts, decimals, nulls as bytes, rows ... slack as
+// float8, mean_variance as float4, and of each part an int32, its bytes, and it in this form.
+//
+// Then of one with groups their number and the rest as int32, unseen and unseen_error as float8,
+// and of each group the length of its key as int32 (-1: none), the key in the client's encoding,
+// and an int32, the bytes of its density, and that in this form.
 //
 // Of several columns: joint_binary.h. Both readers end in kde::validate: a kde value that exists
 // obeys every rule of the format.
@@ -29,7 +33,9 @@
 
 extern "C" {
 #include "libpq/pqformat.h"
+#include "mb/pg_wchar.h"
 #include "nodes/pg_list.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/varlena.h"
 }
@@ -92,6 +98,7 @@ Header receive_header(StringInfo message) {
   header.value_type = static_cast<kde::ValueType>(pq_getmsgbyte(message));
   header.method = static_cast<kde::Method>(pq_getmsgbyte(message));
   header.measures = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+  header.grouped = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   for (std::uint8_t& x : header.reserved) x = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   header.atoms = pq_getmsgint(message, 4);
   header.blocks = pq_getmsgint(message, 4);
@@ -165,7 +172,7 @@ void receive_measure(StringInfo message, StringInfo out) {
     if (!m.has(static_cast<kde::MeasurePart>(p))) continue;
     StringInfoData part = next_part(message, static_cast<int>(pq_getmsgint(message, 4)));
     Size size;
-    Header* density = kde_pg::receive_density(&part, false, &size);
+    Header* density = kde_pg::receive_density(&part, kde_pg::Followed::by_nothing, &size);
     appendBinaryStringInfo(out, reinterpret_cast<const char*>(density), static_cast<int>(size));
     while (out->len % 8 != 0) appendStringInfoCharMacro(out, '\0');
     pfree(density);
@@ -198,6 +205,7 @@ void send_header(StringInfo out, const Header& header) {
   pq_sendint8(out, static_cast<uint8>(header.value_type));
   pq_sendint8(out, static_cast<uint8>(header.method));
   pq_sendint8(out, header.measures);
+  pq_sendint8(out, header.grouped);
   for (const std::uint8_t x : header.reserved) pq_sendint8(out, x);
   pq_sendint32(out, header.atoms);
   pq_sendint32(out, header.blocks);
@@ -273,11 +281,87 @@ void invalid_binary(const char* detail) {
   pg_unreachable();
 }
 
-kde::Header* receive_density(StringInfo message, bool measures, Size* size) {
+namespace {
+
+void align(StringInfo out) {
+  while (out->len % 8 != 0) appendStringInfoCharMacro(out, '\0');
+}
+
+void receive_groups(StringInfo message, StringInfo out) {
+  kde::GroupsHeader h = {};
+  const int begin = out->len;
+  h.groups = pq_getmsgint(message, 4);
+  h.rest = pq_getmsgint(message, 4);
+  h.unseen = pq_getmsgfloat8(message);
+  h.unseen_error = pq_getmsgfloat8(message);
+  appendBinaryStringInfo(out, reinterpret_cast<const char*>(&h), sizeof h);
+  for (std::uint32_t g = 0; g < h.groups; ++g) {
+    CHECK_FOR_INTERRUPTS();
+    const int at = out->len;
+    const auto length = static_cast<int>(pq_getmsgint(message, 4));
+    kde::GroupHeader group = {0, length < 0 ? kde::kNoKey : static_cast<std::uint32_t>(length)};
+    appendBinaryStringInfo(out, reinterpret_cast<const char*>(&group), sizeof group);
+    if (length >= 0) {
+      int bytes;
+      char* key = pq_getmsgtext(message, length, &bytes);
+      group.key_bytes = static_cast<std::uint32_t>(bytes);
+      appendBinaryStringInfo(out, key, bytes);
+      pfree(key);
+    }
+    align(out);
+    StringInfoData part = next_part(message, static_cast<int>(pq_getmsgint(message, 4)));
+    Size size;
+    Header* density = receive_density(&part, Followed::by_measures, &size);
+    appendBinaryStringInfo(out, reinterpret_cast<const char*>(density), static_cast<int>(size));
+    pfree(density);
+    align(out);
+    if (static_cast<Size>(out->len) > kde::kMostDensityBytes) invalid_binary("too many groups");
+    group.bytes = static_cast<std::uint32_t>(out->len - at);
+    std::memcpy(out->data + at, &group, sizeof group);
+  }
+  h.bytes = static_cast<std::uint64_t>(out->len - begin);
+  std::memcpy(out->data + begin, &h, sizeof h);
+}
+
+void send_groups(StringInfo out, const Header* density) {
+  kde::GroupsView groups(density);
+  const kde::GroupsHeader& h = groups.header();
+  pq_sendint32(out, h.groups);
+  pq_sendint32(out, h.rest);
+  pq_sendfloat8(out, h.unseen);
+  pq_sendfloat8(out, h.unseen_error);
+  kde::GroupView group;
+  while (groups.next(&group)) {
+    if (group.has_key()) {
+      const std::string_view key = group.key();
+      char* plain = pnstrdup(key.data(), key.size());
+      char* text = pg_server_to_client(plain, static_cast<int>(key.size()));
+      pq_sendint32(out, static_cast<uint32>(strlen(text)));
+      pq_sendbytes(out, text, static_cast<int>(strlen(text)));
+      if (text != plain) pfree(text);
+      pfree(plain);
+    } else {
+      pq_sendint32(out, static_cast<uint32>(-1));
+    }
+    StringInfoData part;
+    initStringInfo(&part);
+    send_density(&part, group.density());
+    pq_sendint32(out, static_cast<uint32>(part.len));
+    pq_sendbytes(out, part.data, part.len);
+    pfree(part.data);
+  }
+}
+
+}  // namespace
+
+kde::Header* receive_density(StringInfo message, Followed followed, Size* size) {
   const Header header = receive_header(message);
   // Before anything nested is looked at.
-  if (header.measures > 0 && !measures) invalid_binary("measures where none can be");
-  if (header.measures == 0) {
+  if (header.measures > 0 && followed == Followed::by_nothing)
+    invalid_binary("measures where none can be");
+  if (header.grouped > 0 && followed != Followed::by_groups)
+    invalid_binary("groups where none can be");
+  if (header.measures == 0 && header.grouped == 0) {
     *size = stored_size(message, header);
     char* bytes = static_cast<char*>(palloc(*size));
     put_column(message, header, *size, bytes);
@@ -291,8 +375,12 @@ kde::Header* receive_density(StringInfo message, bool measures, Size* size) {
   enlargeStringInfo(&out, static_cast<int>(column_size));
   put_column(&column, header, column_size, out.data);
   out.len = static_cast<int>(column_size);
-  while (out.len % 8 != 0) appendStringInfoCharMacro(&out, '\0');
+  if (header.measures > 0) align(&out);
   for (int k = 0; k < header.measures; ++k) receive_measure(message, &out);
+  if (header.grouped > 0) {
+    align(&out);
+    receive_groups(message, &out);
+  }
   *size = static_cast<Size>(out.len);
   return reinterpret_cast<Header*>(out.data);
 }
@@ -300,9 +388,11 @@ kde::Header* receive_density(StringInfo message, bool measures, Size* size) {
 void send_density(StringInfo out, const Header* density) {
   const Size size = kde::histogram_size(density, kde::kMaxBytes);
   send_header(out, *density);
-  if (density->measures > 0) pq_sendint32(out, static_cast<uint32>(size - sizeof(Header)));
+  if (density->measures > 0 || density->grouped > 0)
+    pq_sendint32(out, static_cast<uint32>(size - sizeof(Header)));
   send_histogram(out, DensityView(density), size);
   for (int k = 0; k < density->measures; ++k) send_measure(out, kde::MeasureView(density, k));
+  if (density->grouped > 0) send_groups(out, density);
 }
 
 }  // namespace kde_pg
@@ -359,7 +449,7 @@ KDE_FUNCTION(kde_recv) {
   }
   if (is_joint_message(message)) PG_RETURN_POINTER(kde_pg::receive_joint(message));
   Size size;
-  Header* density = kde_pg::receive_density(message, true, &size);
+  Header* density = kde_pg::receive_density(message, kde_pg::Followed::by_groups, &size);
   const Status status = kde::validate(density, size);
   if (!status.ok()) invalid_binary(status.message);
   SET_VARSIZE(density, size);

@@ -11,12 +11,15 @@ extern "C" {
 
 namespace kde_pg {
 
+// What may follow a density's column.
+enum class Followed { by_nothing, by_measures, by_groups };
+
 // Appends it. density: one of one column.
 void send_density(StringInfo out, const kde::Header* density);
 
-// Reads the rest of the message as one, which may have measures or not; palloc'ed, *size bytes. Its
-// sizes are checked; the caller validates the rest. Errors: 22P03.
-kde::Header* receive_density(StringInfo message, bool measures, Size* size);
+// Reads the rest of the message as one, followed by that at most (groups are by measures, too);
+// palloc'ed, *size bytes. Its sizes are checked; the caller validates the rest. Errors: 22P03.
+kde::Header* receive_density(StringInfo message, Followed followed, Size* size);
 
 // 22P03 with what is wrong.
 [[noreturn]] void invalid_binary(const char* detail);

@@ -1,0 +1,104 @@
+// Groups of a scan's rows, each with a density of its own, in a bounded size.
+//
+// The rows of each group are counted as they are (FitOptions::as_counted). Groups are stored in the
+// order of their rows, each with the bytes that it needs, but no more than leave room for all;
+// where not all fit, the smallest share one density, the rest: their rows are known, and how many
+// groups they are.
+//
+// Of a sample of blocks, groups may have rows in other blocks alone. The share of the rows that are
+// of such is estimated by that of the rows read whose group was met in one block only (I. J. Good,
+// The population frequencies of species, Biometrika 40, 1953), a block in the place of a draw.
+#pragma once
+
+#include "core/density/group_format.h"
+#include "core/fit/fit.h"
+#include "core/sampling/sampler.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace kde {
+
+// Columns that groups are by, at most.
+inline constexpr int kMaxGroupBy = 4;
+// What a row has in each of them: numbers that stand for values, 0 for NULL.
+using GroupCodes = std::array<std::uint32_t, kMaxGroupBy>;
+
+// Bytes that groups take by default.
+inline constexpr std::size_t kGroupsBytes = std::size_t{4} << 20;
+
+struct GroupOptions {
+  FitOptions fit;  // as of all rows; budget is not used
+  std::size_t bytes = kGroupsBytes;
+};
+
+struct GroupsReport {
+  std::size_t groups = 0;  // with a density of their own
+  std::size_t rest = 0;    // that share one
+};
+
+// The rows of a scan, group by group.
+class Groups {
+ public:
+  // sampling: of all rows; sample_rows and of_group are not used. most: groups at most.
+  Groups(const Sampler::Options& sampling, std::size_t most) : sampling_(sampling), most_(most) {
+    sampling_.sample_rows = 0;
+    sampling_.of_group = true;
+  }
+
+  // The rows to come lie in another block; never called: they are independent.
+  void begin_block() { ++blocks_; }
+  // One row, as of Sampler::add. Errors: out_of_memory, invalid_argument; too_large for a group
+  // beyond `most`. None may be used further.
+  Status add(const GroupCodes& codes, double x, std::span<const double> y) noexcept;
+  Status add_null(const GroupCodes& codes) noexcept;
+
+  std::size_t size() const { return groups_.size(); }
+  const GroupCodes& codes(std::size_t group) const { return groups_[group].codes; }
+  // Its key as text; never called: NULL. Errors: out_of_memory; too_large for more than
+  // kMostKeyBytes.
+  Status set_key(std::size_t group, std::string_view key) noexcept;
+
+  // Appends the groups that have rows with an x to the density of all rows. Uses them up. Errors:
+  // cancelled, out_of_memory.
+  Status append(const GroupOptions& options, const Control& control, DensityBytes* density,
+                GroupsReport* report) noexcept;
+
+ private:
+  friend class GroupsEncoder;
+  struct Group {
+    GroupCodes codes;
+    std::uint32_t last_block = 0;  // blocks_ where its latest row lay
+    std::uint32_t blocks = 0;      // in which it has rows
+    double rows = 0;               // with an x
+    std::unique_ptr<Sampler> sampler;
+    std::optional<std::string> key;
+  };
+  struct HashCodes {
+    std::size_t operator()(const GroupCodes& codes) const {
+      std::size_t hash = 0;
+      for (const std::uint32_t code : codes) hash = (hash ^ code) * 0x9e3779b97f4a7c15U;
+      return hash ^ hash >> 32;
+    }
+  };
+
+  // A row's group, its sampler in the row's block.
+  Status find(const GroupCodes& codes, Group** group);
+
+  Sampler::Options sampling_;
+  std::size_t most_;
+  std::uint32_t blocks_ = 0;
+  std::size_t latest_ = 0;  // group of the row before
+  std::vector<Group> groups_;
+  std::unordered_map<GroupCodes, std::size_t, HashCodes> index_;
+};
+
+}  // namespace kde

@@ -1,0 +1,115 @@
+-- Densities with groups beside SQL, and what they refuse. Exact, as every row is read and dates are few.
+CREATE TYPE size AS ENUM ('small', 'large');
+CREATE TABLE grouped (day date, region text, store int, size size, amount numeric(8,2), price float8);
+INSERT INTO grouped
+SELECT date '2024-01-01' + i % 90,
+       CASE WHEN i % 10 < 6 THEN 'EU' WHEN i % 10 < 9 THEN 'US "and" {more}' END,
+       i % 7,
+       CASE WHEN i % 3 = 0 THEN 'large' ELSE 'small' END::size,
+       CASE WHEN i % 11 > 0 THEN (i % 1000) / 100.0 - 3 END,
+       sqrt(i)
+FROM generate_series(1, 20000) AS i;
+-- A group whose day is always NULL has no density; another has one row.
+INSERT INTO grouped VALUES (NULL, 'nowhere', 1, NULL, 1, 1), ('2024-02-01', 'one', NULL, NULL, 5, 1), (NULL, 'EU', 1, 'small', 1, 1);
+ANALYZE grouped;
+
+SELECT column_names, measures, group_by, model, rows
+FROM kde_fit('grouped', 'day', measures => ARRAY['amount'], group_by => 'region', sample_rows => -1);
+-- The column's own density is beside it.
+SELECT name, measures, group_by, rows FROM kde_densities ORDER BY name;
+SELECT approx_sum('grouped.day', '2024-01-10', '2024-02-10', measure => 'amount');
+
+-- As SQL has it: of all rows, of a range, of an empty one.
+CREATE FUNCTION differences(d anykde, lower date, upper date) RETURNS TABLE (key text, what text, approximate float8, exact float8)
+LANGUAGE sql AS $$
+  WITH truth AS (
+    SELECT region AS key, count(amount)::float8 AS count, sum(amount)::float8 AS sum, avg(amount)::float8 AS avg
+    FROM grouped WHERE day IS NOT NULL AND (day >= lower OR lower IS NULL) AND (day <= upper OR upper IS NULL) GROUP BY 1),
+  answer AS (SELECT * FROM approx_groups(d, lower, upper, measure => 'amount'))
+  SELECT coalesce(t.key, a.group_key), w.what, w.a, w.t
+  FROM truth AS t FULL JOIN answer AS a ON coalesce(t.key, '-') = coalesce(a.group_key, '-')
+  CROSS JOIN LATERAL (VALUES ('count', a.count, t.count), ('sum', a.sum, t.sum), ('avg', a.avg, t.avg)) AS w(what, a, t)
+  WHERE abs(w.a - w.t) > 1e-9 * abs(w.t) OR w.a IS DISTINCT FROM w.t AND (w.a IS NULL OR w.t IS NULL)
+$$;
+SELECT * FROM differences('grouped.day', NULL, NULL);
+SELECT * FROM differences('grouped.day', '2024-01-10', '2024-02-10');
+SELECT * FROM differences('grouped.day by region', '2024-03-01', NULL);
+SELECT * FROM approx_groups('grouped.day', date '2025-01-01', NULL, measure => 'amount');
+SELECT group_key, groups, count, count_lower, count_upper, round(sum::numeric, 2) AS sum, round(avg::numeric, 6) AS avg
+FROM approx_groups('grouped.day', '2024-01-10', '2024-02-10', measure => 'amount');
+-- Of the column itself; dates have no sum.
+SELECT group_key, count, sum, to_timestamp(avg) AT TIME ZONE 'UTC' AS avg FROM approx_groups('grouped.day');
+
+-- By several columns, by expressions; keys in their own type.
+SELECT model, group_by FROM kde_fit('grouped', 'day', group_by => 'size, store % 2', sample_rows => -1);
+SELECT group_key[1] AS size, group_key[2] AS odd, count FROM approx_groups_as('grouped.day by (size, store % 2)', NULL::text[], NULL, '2024-01-31')
+ORDER BY 1, 2;
+SELECT size, store % 2 AS odd, count(*) FROM grouped WHERE day <= '2024-01-31' GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT group_by FROM kde_fit('grouped', 'amount', group_by => 'date_trunc(''month'', day::timestamp)', sample_rows => -1);
+SELECT group_key, count, round(sum::numeric, 2) FROM approx_groups_as('grouped.amount', NULL::date, 0, 1)
+EXCEPT SELECT date_trunc('month', day::timestamp)::date, count(*), sum(amount) FROM grouped WHERE amount BETWEEN 0 AND 1 GROUP BY 1;
+SELECT group_key, count FROM approx_groups_as('grouped.amount', NULL::timestamp, 0, 1, confidence => 0.9);
+SELECT pg_typeof(group_key), count(*) FROM approx_groups_as('grouped.day by (size, store % 2)', NULL::text[]) GROUP BY 1;
+
+-- Which one is meant.
+SELECT name FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
+SELECT * FROM approx_groups('grouped.day');
+SELECT * FROM approx_groups('grouped.price');
+SELECT * FROM approx_groups('grouped.price by store');
+SELECT * FROM approx_groups('grouped.day by (store % 2, size)', measure => 'amount');
+SELECT approx_count('grouped.day by region');
+SELECT approx_count(kde_density('grouped.day by region')), count(day) FROM grouped;
+SELECT * FROM approx_groups(kde_density('grouped.day'));
+SELECT (SELECT count(*) FROM approx_groups(kde_density('grouped.day by region'), measure => '2')),
+       (SELECT count(*) FROM approx_groups('grouped.day by region', measure => 'amount'));
+SELECT rollup(kde_density('grouped.day by region'));
+
+-- Exact where the answer is not accurate enough: a sample of some blocks.
+SET kde_aqp.sample_blocks = 40;
+SELECT group_by FROM kde_fit('grouped', 'price', group_by => 'region', seed => 1);
+SELECT every_row_read FROM kde_densities WHERE name = 'grouped.price by (region)';
+RESET kde_aqp.sample_blocks;
+SELECT group_key, count, round(sum::numeric, 4)
+FROM approx_groups('grouped.price by region', 50, 100, max_relative_error => 1e-6, otherwise => 'exact')
+EXCEPT SELECT region, count(*), round(sum(price)::numeric, 4) FROM grouped WHERE price BETWEEN 50 AND 100 GROUP BY region;
+SELECT group_key, count FROM approx_groups('grouped.price by region', 50, 100, max_relative_error => 1e-6, otherwise => 'null')
+WHERE groups > 0;
+SELECT * FROM approx_groups('grouped.price by region', 50, 100, max_relative_error => 1e-6);
+-- Rows of groups that were not met may be there.
+SELECT group_key, groups, count, count_upper > 0 AS some FROM approx_groups('grouped.price by region', 50, 100) WHERE groups = 0;
+
+-- The text and the binary form.
+SELECT kde_density(name)::text::kde = kde_density(name) AS same FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
+SELECT kde_aqp.kde_send(kde_density('grouped.day by region')) <> kde_aqp.kde_send(kde_density('grouped.day')) AS differ;
+
+-- Renamed and dropped with their columns, and refreshed.
+ALTER TABLE grouped RENAME region TO area;
+SELECT name, group_by FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
+SELECT column_names, action FROM kde_refresh('grouped', force => true);
+SELECT count(*) FROM approx_groups('grouped.day by area');
+ALTER TABLE grouped DROP COLUMN store;
+SELECT name FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
+SELECT kde_drop('grouped.day by area');
+SELECT kde_drop('grouped.day by area');
+SELECT kde_drop('grouped.day by area', if_exists => true);
+SELECT approx_count('grouped.day');
+-- A fit for groups takes no measure from the column's own density, nor one asked for otherwise.
+SELECT measures FROM kde_fit('grouped', 'day', measures => ARRAY['amount', 'price'], sample_rows => -1);
+SELECT measures FROM kde_fit('grouped', 'day', group_by => 'size', measures => ARRAY['price'], sample_rows => -1);
+SELECT name, measures FROM kde_densities WHERE column_names = '{day}' ORDER BY name;
+
+-- What has no groups.
+SELECT kde_fit('grouped', 'day', group_by => 'random()');
+SELECT kde_fit('grouped', 'day', group_by => 'area || random()');
+SELECT kde_fit('grouped', 'day', group_by => 'aera');
+SELECT kde_fit('grouped', 'day', group_by => 'area,');
+SELECT kde_fit('grouped', 'day', group_by => '');
+SELECT kde_fit('grouped', 'day', group_by => 'area, area');
+SELECT kde_fit('grouped', 'day', group_by => 'area, size, day, amount, price');
+SELECT kde_fit('grouped', 'day', group_by => 'point(price, price)');
+SELECT kde_fit('grouped', 'day', group_by => 'repeat(area, 1000)');
+SELECT kde_fit('grouped', 'day', group_by => 'area', method => 'plugin');
+SELECT kde_fit('grouped', 'day', group_by => 'area', sample_rows => 100);
+SELECT kde_fit('grouped', 'day', group_by => 'area', max_relative_error => 0.1);
+DROP TABLE grouped;
+SELECT count(*) FROM kde_densities;

@@ -1,0 +1,279 @@
+// Groups of a scan's rows against adding up: exact where every row was read, each there or in the
+// rest, honest where they were sampled, stored and read.
+#include "core/fit/groups.h"
+
+#include "core/density/text.h"
+#include "core/integrate/measure_answer.h"
+#include "core/random.h"
+#include "core/sampling/block_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kde {
+namespace {
+
+struct Row {
+  int group;
+  double x, y;
+};
+
+constexpr std::size_t kRowsOfABlock = 100;
+
+// Of unequal size: group g has about 1/(g + 1) of the rows of the first.
+std::vector<Row> make_rows(std::size_t n, int groups, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < n; ++i) {
+    const int g = static_cast<int>(std::exp(uniform(random) * std::log(groups + 1.0))) - 1;
+    const double x = std::floor(365 * uniform(random));
+    rows.push_back({g, x, std::nearbyint(100 * (g + 10 + 3 * normal(random))) / 100});
+  }
+  return rows;
+}
+
+std::string name_of(int group) { return "group \"" + std::to_string(group) + "\""; }
+
+// The density of all rows and of each group, of the blocks that were chosen. Group 3 has no key.
+DensityBytes grouped(const std::vector<Row>& rows, std::span<const std::uint64_t> chosen,
+                     GroupsReport* report, std::size_t bytes = kGroupsBytes) {
+  const std::size_t blocks = rows.size() / kRowsOfABlock;
+  Sampler::Options sampling;
+  sampling.measures = 1;
+  Sampler all(sampling);
+  Groups groups(sampling, 100000);
+  for (const std::uint64_t b : chosen) {
+    EXPECT_TRUE(all.begin_block().ok());
+    groups.begin_block();
+    for (std::size_t i = 0; i < kRowsOfABlock; ++i) {
+      const Row& row = rows[b * kRowsOfABlock + i];
+      EXPECT_TRUE(all.add(row.x, std::span(&row.y, 1)).ok());
+      const GroupCodes codes = {static_cast<std::uint32_t>(row.group % 7),
+                                static_cast<std::uint32_t>(row.group / 7)};
+      EXPECT_TRUE(groups.add(codes, row.x, std::span(&row.y, 1)).ok());
+    }
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const int group = static_cast<int>(groups.codes(g)[0] + 7 * groups.codes(g)[1]);
+    if (group == 3) continue;
+    EXPECT_TRUE(groups.set_key(g, name_of(group)).ok());
+  }
+  GroupOptions options;
+  FitOptions& fit = options.fit;
+  fit.rows_per_row_read = static_cast<double>(blocks) / static_cast<double>(chosen.size());
+  fit.share_of_blocks = 1 / fit.rows_per_row_read;
+  fit.every_row_read = chosen.size() == blocks;
+  options.bytes = bytes;
+  Sample sample;
+  EXPECT_TRUE(all.finish(&sample).ok());
+  DensityBytes density;
+  FitReport fit_report;
+  EXPECT_TRUE(fit_column(sample, fit, {}, &density, &fit_report).ok());
+  const Status status = groups.append(options, {}, &density, report);
+  EXPECT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(validate(density.data(), density.size()).ok());
+  return density;
+}
+
+std::vector<std::uint64_t> all_blocks(const std::vector<Row>& rows) {
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t b = 0; b < rows.size() / kRowsOfABlock; ++b) out.push_back(b);
+  return out;
+}
+
+Range between(double lower, double upper) {
+  Range r;
+  r.lower = lower;
+  r.upper = upper;
+  r.lower_unbounded = r.upper_unbounded = false;
+  return r;
+}
+
+struct Truth {
+  double count = 0, sum = 0;
+};
+
+std::map<std::string, Truth> truths(const std::vector<Row>& rows, double lower, double upper) {
+  std::map<std::string, Truth> out;
+  for (const Row& r : rows) {
+    Truth& t = out[r.group == 3 ? "" : name_of(r.group)];
+    if (r.x < lower || r.x > upper) continue;
+    ++t.count;
+    t.sum += r.y;
+  }
+  return out;
+}
+
+TEST(Groups, AreExactWhereEveryRowWasRead) {
+  const std::vector<Row> rows = make_rows(60000, 40, 1);
+  GroupsReport report;
+  const DensityBytes density = grouped(rows, all_blocks(rows), &report);
+  EXPECT_EQ(report.rest, 0u);
+  const std::map<std::string, Truth> exact = truths(rows, 100, 200);
+  GroupsView groups(&density.header());
+  GroupView g;
+  std::size_t seen = 0;
+  double rows_before = std::numeric_limits<double>::infinity();
+  while (groups.next(&g)) {
+    const DensityView d(g.density());
+    const MeasureView m(g.density(), 0);
+    const Truth& truth = exact.at(std::string(g.key()));
+    EXPECT_EQ(measure_count(d, m, between(100, 200)), truth.count);
+    EXPECT_NEAR(measure_sum_interval(d, m, between(100, 200), {}).estimate, truth.sum,
+                1e-9 * std::fabs(truth.sum));
+    EXPECT_LE(d.header().rows, rows_before);
+    rows_before = d.header().rows;
+    ++seen;
+  }
+  EXPECT_EQ(seen, exact.size());
+  // What asks for all rows finds them.
+  EXPECT_EQ(count(DensityView(&density.header()), Range()), 60000);
+}
+
+TEST(Groups, ThatDoNotFitShareTheRest) {
+  const std::vector<Row> rows = make_rows(60000, 3000, 2);
+  GroupsReport report;
+  const DensityBytes density = grouped(rows, all_blocks(rows), &report, 200000);
+  EXPECT_GT(report.rest, 1000u);
+  EXPECT_GT(report.groups, 20u);
+  EXPECT_LE(density.size(), 260000u);
+  const std::map<std::string, Truth> exact = truths(rows, 50, 250);
+  EXPECT_EQ(report.groups + report.rest, exact.size());
+  Truth all;
+  for (const auto& [name, truth] : exact) {
+    all.count += truth.count;
+    all.sum += truth.sum;
+  }
+  // With few bytes each is known to within its interval, and all rows are there.
+  double rows_found = 0;
+  Interval count{0, 0, 0}, sum{0, 0, 0};
+  const auto add = [](const Interval& x, Interval* to) {
+    to->lower += x.lower;
+    to->upper += x.upper;
+  };
+  GroupsView groups(&density.header());
+  GroupView g;
+  while (groups.next(&g)) {
+    const DensityView d(g.density());
+    const MeasureView m(g.density(), 0);
+    rows_found += measure_count(d, m, Range());
+    add(measure_count_interval(d, m, between(50, 250), {}), &count);
+    add(measure_sum_interval(d, m, between(50, 250), {}), &sum);
+  }
+  EXPECT_TRUE(g.is_rest);
+  EXPECT_EQ(groups.header().rest, report.rest);
+  EXPECT_EQ(groups.header().unseen, 0);
+  EXPECT_EQ(rows_found, 60000);
+  EXPECT_LE(count.lower, all.count);
+  EXPECT_GE(count.upper, all.count);
+  EXPECT_LE(count.upper - count.lower, 0.05 * all.count);
+  EXPECT_LE(sum.lower, all.sum);
+  EXPECT_GE(sum.upper, all.sum);
+}
+
+// As honest_measures_test.cpp: of 60 samples, of each group: 95 % within 2, and twice the
+// standard error of so many, which is 0.0063.
+TEST(Groups, HoldTheTruthWhereSampled) {
+  const std::vector<Row> rows = make_rows(60000, 20, 3);
+  const std::map<std::string, Truth> exact = truths(rows, 100, 250);
+  int asked = 0, counts = 0, sums = 0, means = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    std::vector<std::uint64_t> chosen(150);
+    choose_blocks(rows.size() / kRowsOfABlock, chosen, &random);
+    GroupsReport report;
+    const DensityBytes density = grouped(rows, chosen, &report);
+    GroupsView groups(&density.header());
+    GroupView g;
+    while (groups.next(&g)) {
+      const DensityView d(g.density());
+      const MeasureView m(g.density(), 0);
+      const Truth& truth = exact.at(std::string(g.key()));
+      const auto holds = [](const Interval& i, double x) { return i.lower <= x && x <= i.upper; };
+      ++asked;
+      const Range range = between(100, 250);
+      counts += holds(measure_count_interval(d, m, range, {}), truth.count);
+      sums += holds(measure_sum_interval(d, m, range, {}), truth.sum);
+      means += holds(measure_mean_interval(d, m, range, {}), truth.sum / truth.count);
+    }
+  }
+  EXPECT_GE(counts, 0.917 * asked) << asked;
+  EXPECT_GE(sums, 0.917 * asked) << asked;
+  EXPECT_GE(means, 0.917 * asked) << asked;
+}
+
+// Of rows in groups that a sample did not meet there are as many as it says, within three standard
+// errors in each of 40 samples; of few rows a group.
+TEST(Groups, UnseenRowsAreEstimated) {
+  std::vector<Row> rows = make_rows(60000, 20, 7);
+  std::mt19937_64 random_group(8);
+  for (std::size_t i = 0; i < rows.size(); i += 3)
+    rows[i].group = 100 + static_cast<int>(random_group() % 8000);
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    Random random(seed);
+    std::vector<std::uint64_t> chosen(150);
+    choose_blocks(rows.size() / kRowsOfABlock, chosen, &random);
+    GroupsReport report;
+    const DensityBytes density = grouped(rows, chosen, &report);
+    std::map<int, bool> met;
+    for (const std::uint64_t b : chosen)
+      for (std::size_t i = 0; i < kRowsOfABlock; ++i) met[rows[b * kRowsOfABlock + i].group] = true;
+    double unseen = 0;
+    for (const Row& row : rows) unseen += met.count(row.group) == 0;
+    const GroupsHeader& h = GroupsView(&density.header()).header();
+    EXPECT_GT(unseen, 1000);
+    EXPECT_NEAR(h.unseen, unseen, 3 * h.unseen_error);
+    EXPECT_LT(h.unseen_error, 0.2 * unseen);
+  }
+}
+
+TEST(Groups, AreNoMoreThanAsked) {
+  Groups groups({}, 2);
+  EXPECT_TRUE(groups.add({1}, 1, {}).ok());
+  EXPECT_TRUE(groups.add({2}, 1, {}).ok());
+  EXPECT_TRUE(groups.add({1}, 2, {}).ok());
+  EXPECT_EQ(groups.add({3}, 1, {}).code, Code::too_large);
+  EXPECT_EQ(groups.set_key(0, std::string(kMostKeyBytes + 1, 'x')).code, Code::too_large);
+}
+
+TEST(Groups, SurviveTheirText) {
+  const std::vector<Row> rows = make_rows(20000, 10, 4);
+  GroupsReport report;
+  const DensityBytes density = grouped(rows, all_blocks(rows), &report);
+  std::string text;
+  ASSERT_TRUE(to_text(DensityView(&density.header()), &text).ok());
+  DensityBytes read;
+  const Status status = from_text(text, &read);
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_TRUE(read == density);
+  EXPECT_FALSE(from_text(text.substr(0, text.size() - 1), &read).ok());
+  EXPECT_FALSE(from_text(text + " x", &read).ok());
+}
+
+TEST(Groups, RefuseBytesThatDoNotFit) {
+  const std::vector<Row> rows = make_rows(5000, 10, 5);
+  GroupsReport report;
+  const DensityBytes density = grouped(rows, all_blocks(rows), &report);
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 3000; ++i) {
+    DensityBytes broken = density;
+    const std::size_t at = random() % broken.size();
+    broken.data()[at] = static_cast<char>(broken.data()[at] ^ (1 << random() % 8));
+    if (!validate(broken.data(), broken.size()).ok()) continue;
+    GroupsView groups(&broken.header());
+    GroupView g;
+    while (groups.next(&g)) EXPECT_GE(count(DensityView(g.density()), Range()), 0);
+  }
+}
+
+}  // namespace
+}  // namespace kde
