@@ -157,7 +157,9 @@ struct MeasuredRow {
   std::uint32_t block;
 };
 
-// Of the mean over some rows; 1 where they do not differ.
+// Of the mean over some rows; 1 where they do not differ, NaN where all are of one block. Residuals
+// from the rows' own mean add up to 0: of blocks with the shares s_b of the rows the sum of their
+// squares is too small by 1 - sum s_b^2, as n - 1 is for n of single rows.
 double mean_effect_of(std::span<const MeasuredRow> rows, double q, std::vector<double>* residual) {
   double largest = 0;
   for (const MeasuredRow& r : rows) largest = std::max(largest, std::fabs(r.y));
@@ -165,6 +167,13 @@ double mean_effect_of(std::span<const MeasuredRow> rows, double q, std::vector<d
   double mean = 0;
   for (const MeasuredRow& r : rows) mean += r.y / largest / static_cast<double>(rows.size());
   std::fill(residual->begin(), residual->end(), 0.0);
+  for (const MeasuredRow& r : rows) (*residual)[r.block] += 1 / static_cast<double>(rows.size());
+  double alone = 0;
+  for (double& share : *residual) {
+    alone += share * share;
+    share = 0;
+  }
+  if (!(alone < 1 - 1e-9)) return std::nan("");
   double square = 0;
   for (const MeasuredRow& r : rows) {
     const double e = r.y / largest - mean;
@@ -174,7 +183,25 @@ double mean_effect_of(std::span<const MeasuredRow> rows, double q, std::vector<d
   if (!(square > 0)) return 1;
   const double drawn =
       variance_by_differences(*residual) * static_cast<double>(residual->size()) / square;
-  return without_thinning(drawn, q);
+  return without_thinning(drawn / (1 - alone), q);
+}
+
+}  // namespace
+
+namespace {
+
+// What a variance that was estimated from the rows of few blocks is multiplied by, so that the
+// normal's quantile for 95 % does for Student's: to first order (1 + (z^2 + 1)/(4 f))^2, f the
+// blocks but one (Abramowitz & Stegun 26.7.5).
+double for_few_blocks(std::span<const MeasuredRow> rows) {
+  constexpr double kZ = 1.959964;
+  std::vector<std::uint32_t> blocks;
+  blocks.reserve(rows.size());
+  for (const MeasuredRow& row : rows) blocks.push_back(row.block);
+  std::sort(blocks.begin(), blocks.end());
+  const auto met = std::unique(blocks.begin(), blocks.end()) - blocks.begin();
+  const double more = 1 + (kZ * kZ + 1) / (4 * std::max(static_cast<double>(met - 1), 1.0));
+  return more * more;
 }
 
 }  // namespace
@@ -192,19 +219,26 @@ bool estimate_mean_variance(const BlockRows& blocks, std::span<const double> y,
             [](const MeasuredRow& a, const MeasuredRow& b) { return a.x < b.x; });
   const double q = std::min(static_cast<double>(blocks.drawn.size()) / blocks.finite, 1.0);
   std::vector<double> residual(blocks.rows.size());
-  out->whole = mean_effect_of(rows, q, &residual);
+  const double whole = mean_effect_of(rows, q, &residual);
+  if (!std::isnan(whole)) out->whole = whole;
   for (int scale = 0; scale < kErrorScales; ++scale) {
     if (control.stop_requested()) return false;
     double sum = 0;
-    const std::vector<Ranks> ranges = ranges_of(Shape::two_ends, scale, rows.size());
-    for (const Ranks& r : ranges)
-      sum += mean_effect_of(std::span(rows).subspan(r.first, r.end - r.first), q, &residual);
-    out->effect[scale] = !ranges.empty() ? sum / static_cast<double>(ranges.size())
-                         : scale > 0     ? out->effect[scale - 1]
-                                         : out->whole;
+    int known = 0;
+    for (const Ranks& r : ranges_of(Shape::two_ends, scale, rows.size())) {
+      const double effect =
+          mean_effect_of(std::span(rows).subspan(r.first, r.end - r.first), q, &residual);
+      if (std::isnan(effect)) continue;
+      sum += effect;
+      ++known;
+    }
+    out->effect[scale] = known > 0 ? sum / known : scale > 0 ? out->effect[scale - 1] : out->whole;
   }
   // Of few blocks the one estimate is unsure; the other is of many ranges.
   out->whole = std::max(out->whole, out->effect[0]);
+  const double unsure = for_few_blocks(rows);
+  out->whole *= unsure;
+  for (double& effect : out->effect) effect *= unsure;
   return true;
 }
 
