@@ -70,6 +70,8 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     measures smallint NOT NULL DEFAULT 0,
     -- And so many behind them are what its groups are by.
     groups smallint NOT NULL DEFAULT 0,
+    -- A name that it was given; NULL: none.
+    alias text,
     -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
     append_by text
 ) USING heap;
@@ -81,7 +83,7 @@ SELECT relation, column_names, attribute_numbers, filter, reference_names, refer
     requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
-    refresh_scale_factor, refresh_threshold, refresh_max_age, NULL::double precision, 0::smallint, append_by
+    refresh_scale_factor, refresh_threshold, refresh_max_age, NULL::double precision, 0::smallint, 0::smallint, NULL::text, append_by
 FROM kde_aqp.density_of_before;
 
 -- At first what is to be moved.
@@ -100,12 +102,13 @@ SELECT
     requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
-    refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups
+    refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups, alias
 FROM kde_aqp.stored();
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
 REVOKE ALL ON kde_aqp.fitted FROM PUBLIC;
 CREATE UNIQUE INDEX fitted_key ON kde_aqp.fitted (relation, column_names, filter, measures, groups);
+CREATE UNIQUE INDEX fitted_alias ON kde_aqp.fitted (alias);
 
 CREATE OR REPLACE FUNCTION kde_aqp.stored() RETURNS SETOF kde_aqp.density
 AS 'MODULE_PATHNAME', 'kde_stored' LANGUAGE C VOLATILE PARALLEL UNSAFE;
@@ -165,7 +168,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
     ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
-    ' measures, groups, append_by'
+    ' measures, groups, alias, append_by'
     ' FROM kde_aqp.dumped_densities()');
 
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
@@ -285,7 +288,7 @@ CREATE FUNCTION kde_fit(
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
     kernel text DEFAULT 'gaussian', filter text DEFAULT NULL,
     max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
-    group_by text DEFAULT NULL,
+    group_by text DEFAULT NULL, name text DEFAULT NULL,
     OUT relation regclass, OUT column_names text[], OUT method text, OUT kernel text,
     OUT bandwidth double precision, OUT bandwidth_status text, OUT model text, OUT rows double precision,
     OUT rows_read bigint,
@@ -295,14 +298,14 @@ CREATE FUNCTION kde_fit(
     OUT total_ms double precision, OUT seed bigint, OUT measures text[], OUT group_by text[])
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text, double precision, text[], text) IS
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text, double precision, text[], text, text) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row of the table';
 
 DROP FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text);
 CREATE FUNCTION kde_fit(
     relation regclass, column_names text[], method text DEFAULT 'auto',
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, filter text DEFAULT NULL,
-    max_relative_error double precision DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, name text DEFAULT NULL,
     OUT relation regclass, OUT column_names text[], OUT filter text, OUT method text,
     OUT bandwidth_matrix double precision[], OUT bandwidth_status text, OUT model text,
     OUT rows double precision, OUT rows_read bigint, OUT sample_rows bigint,
@@ -311,7 +314,7 @@ CREATE FUNCTION kde_fit(
     OUT estimate_ms double precision, OUT total_ms double precision, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double precision) IS
+COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double precision, text) IS
     'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
 
 -- What the view below shows, but for what the density itself tells. In one function, so that EXPLAIN
@@ -325,7 +328,7 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     estimate_ms double precision, bandwidth_matrix double precision[], stored_rows bigint,
     fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
-    requested_error double precision, measures smallint, groups smallint, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    requested_error double precision, measures smallint, groups smallint, alias text, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
     refresh_failed_at timestamp with time zone, refresh_error text, name text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
@@ -343,6 +346,7 @@ SELECT d.name,
        CASE WHEN d.groups OPERATOR(pg_catalog.>) 0
             THEN d.column_names[pg_catalog.cardinality(d.column_names) OPERATOR(pg_catalog.-) d.groups OPERATOR(pg_catalog.+) 1:]
        END AS group_by,
+       d.alias,
        CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
        d.requested_method AS method,
        i.kernel,

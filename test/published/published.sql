@@ -125,19 +125,31 @@ END $$;
 SET work_mem = '1GB';
 SELECT timed('SELECT store, count(*), sum(x), avg(x) ... GROUP BY store',
   'CREATE TABLE warm AS SELECT store, count(*), sum(sales_price), avg(sales_price) FROM store_sales GROUP BY store') \g /dev/null
-SELECT timed('kde_agg(date, x) ... GROUP BY store', 'CREATE TABLE by_store AS SELECT store, kde_agg(sold_date, sales_price) AS d FROM store_sales GROUP BY store') \g /dev/null
+SELECT timed('kde_fit(date, measures => x, group_by => store), every row',
+  $$SELECT kde_fit('store_sales', 'sold_date', measures => ARRAY['sales_price'], group_by => 'store', sample_rows => -1)$$) \g /dev/null
 CREATE TABLE years (a int, b int);
 INSERT INTO years VALUES (2451119, 2451483), (2451300, 2451665), (2451392, 2451757), (2451484, 2451849), (2451545, 2451910),
   (2451636, 2452000), (2451727, 2452091), (2451850, 2452214), (2451911, 2452275), (2452031, 2452395);
 SELECT timed('exact: ten ranges by 51 stores', 'CREATE TABLE exactly AS SELECT a, b, store, count(*) AS n, sum(sales_price) AS s
   FROM years JOIN store_sales ON sold_date BETWEEN a AND b GROUP BY 1, 2, 3') \g /dev/null
-SELECT timed('by densities: ten ranges by 51 stores', $$CREATE TABLE approximately AS SELECT a, b, store, approx_count(d, a, b) AS n,
-  approx_sum(d, a, b, measure => '2') AS s, approx_avg(d, a, b, measure => '2') AS m FROM years, by_store$$) \g /dev/null
-INSERT INTO results
-SELECT 'DBEst++ store_sales', '51 stores', 'kde_agg by store', aggregate, avg(abs(answer - exact)), 100 * avg(abs(answer - exact) / exact),
-  (SELECT sum((kde_info(d)).bytes) FROM by_store), NULL
-FROM exactly AS e JOIN approximately AS q USING (a, b, store),
-  LATERAL (VALUES ('COUNT', e.n, q.n), ('SUM', e.s, q.s), ('AVG', e.s / e.n, q.m)) AS v(aggregate, exact, answer) GROUP BY aggregate;
+-- What approx_groups answers, beside the exact figures: errors, and the share of intervals that hold.
+CREATE TABLE groups_held (system text, aggregate text, held float8);
+CREATE FUNCTION measure_groups(system text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  DROP TABLE IF EXISTS approximately;
+  PERFORM timed('ten ranges by 51 stores, ' || system, 'CREATE TABLE approximately AS SELECT a, b, g.* FROM years,
+    approx_groups(''store_sales.sold_date by store'', a, b, measure => ''sales_price'') AS g');
+  DROP TABLE IF EXISTS compared;
+  CREATE TABLE compared AS SELECT v.* FROM exactly AS e LEFT JOIN approximately AS q ON (e.a, e.b, e.store::text) = (q.a, q.b, q.group_key),
+    LATERAL (VALUES ('COUNT', e.n::float8, count, count_lower, count_upper), ('SUM', e.s, sum, sum_lower, sum_upper),
+      ('AVG', e.s / e.n, avg, avg_lower, avg_upper)) AS v(aggregate, exact, answer, low, high);
+  INSERT INTO results SELECT 'DBEst++ store_sales', '51 stores', system, aggregate, avg(abs(coalesce(answer, 0) - exact)),
+    100 * avg(abs(coalesce(answer, 0) - exact) / exact), (SELECT bytes FROM kde_densities WHERE group_by = '{store}'), NULL FROM compared GROUP BY aggregate;
+  INSERT INTO groups_held SELECT system, aggregate, 100 * avg((exact BETWEEN low - 1e-12 * exact AND high + 1e-12 * exact)::int) FROM compared GROUP BY aggregate;
+END $$;
+SELECT measure_groups('kde_fit by store, every row') \g /dev/null
+SELECT kde_fit('store_sales', 'sold_date', measures => ARRAY['sales_price'], group_by => 'store', seed => 1) \g /dev/null
+SELECT measure_groups('kde_fit by store, default sample') \g /dev/null
 CREATE TABLE sampled AS SELECT store, sold_date, sales_price FROM store_sales TABLESAMPLE SYSTEM (1) REPEATABLE (1);
 INSERT INTO results
 SELECT 'DBEst++ store_sales', '51 stores', 'TABLESAMPLE of 1 %', aggregate, avg(abs(answer - exact)), 100 * avg(abs(answer - exact) / exact), pg_relation_size('sampled'), NULL
@@ -176,6 +188,9 @@ FROM results AS r LEFT JOIN (VALUES
   ('DBEst CCPP', 'COUNT', 'VerdictDB', 17.5), ('DBEst CCPP', 'SUM', 'VerdictDB', 17.7), ('DBEst CCPP', 'AVG', 'VerdictDB', 0.51))
   AS p(work, aggregate, who, relative) USING (work, aggregate)
 GROUP BY r.work, r.system, r.aggregate, p.who, p.relative ORDER BY 1, 3, 2, 5;
+
+\echo 'Of the 95 % intervals of the grouped questions so many percent hold.'
+SELECT system, aggregate, round(held::numeric, 1) AS held FROM groups_held ORDER BY 1, 2;
 
 \echo 'What the grouped questions cost.'
 SELECT what, round(ms::numeric, 1) AS ms FROM costs;

@@ -46,7 +46,8 @@ $node->safe_psql('source', q{
   CREATE FUNCTION "Schema One".doubled(numeric) RETURNS numeric LANGUAGE sql IMMUTABLE AS 'SELECT 2 * $1';
   SELECT kde_fit('sales', 'amount', filter => 'quantity > 3 AND at < ''2027-01-01''::date', seed => 11),
          kde_fit('sales', ARRAY['amount * quantity', 'amount'], method => 'scott', filter => 'quantity <> 7', seed => 12),
-         kde_fit('sales', ARRAY['"Schema One".doubled(amount)'], seed => 13);
+         kde_fit('sales', ARRAY['"Schema One".doubled(amount)'], seed => 13),
+         kde_fit('sales', 'at', filter => 'quantity > 2', measures => ARRAY['amount * 2'], group_by => 'quantity, amount > 500', seed => 14);
   ALTER TABLE renamed RENAME old TO new;
   CREATE MATERIALIZED VIEW by_name AS
     SELECT approx_count(kde_density('sales'::regclass, 'amount'), 100, 900) AS n,
@@ -71,7 +72,8 @@ my $values = q{
     kde_density('sales.at')::text, kde_density('"Schema One"."Ta.ble"."Col ""umn"')::text,
     kde_density('sales', ARRAY['amount'], 'quantity > 3 AND at < ''2027-01-01''::date')::text,
     kde_density('sales', ARRAY['amount', 'amount * quantity'], 'quantity <> 7')::text,
-    kde_density('sales', ARRAY['"Schema One".doubled(amount)'])::text;};
+    kde_density('sales', ARRAY['"Schema One".doubled(amount)'])::text;
+  SELECT * FROM approx_groups('sales.at by (quantity, amount > 500)', filter => 'quantity > 2', measure => 'amount * 2');};
 my $renamed = q{SELECT kde_density('renamed.new')::text, approx_count('renamed.new', 10, 20);};
 my $answers = q{
   SELECT approx_count('sales.amount', 10, 200), approx_sum('sales.amount', 10, 200),
@@ -170,7 +172,7 @@ is(psql_as_owner('plain', q{
      ALTER TABLE orders DROP amount;
      DROP TABLE "Schema One"."Ta.ble";
      SELECT seed FROM kde_aqp.dumped_densities() ORDER BY 1;}),
-  "6\nt\n3\n5\n13", 'restored densities go by kde_drop, with their column and with their table');
+  "8\nt\n3\n5\n13", 'restored densities go by kde_drop, with their column and with their table');
 
 # ------------------------------------------------------------------------------- without densities
 
@@ -189,7 +191,7 @@ sub dumped_densities {
   return $inserts + (defined $rows ? $rows =~ tr/\n// : 0);
 }
 my $stored = psql_as_owner('second', 'SELECT count(*) FROM kde_aqp.dumped_densities()');
-is($stored, 8, 'densities to dump');
+is($stored, 10, 'densities to dump');
 is(dumped_densities(undef), $stored, 'pg_dump takes them along');
 is(dumped_densities("-c kde_aqp.dump_densities=$_"), $stored, "and where it is $_") for 'on', 'true', 'yes', '1', 'ON', 'tru';
 is(dumped_densities("-c kde_aqp.dump_densities=$_"), 0, "none where it is $_") for 'off', 'false', 'no', '0', 'OFF', 'of', 'f', 'n';

@@ -80,7 +80,7 @@ $node->safe_psql('roles', qq{
   SELECT kde_fit('s.' || t, 'x', seed => 1), kde_fit('s.' || t, 'y', seed => 1)
     FROM unnest('{plain,parted,partition,policed,forced}'::text[]) AS t;
   SELECT kde_fit('s.plain', ARRAY['x', 'y'], seed => 1), kde_fit('s.plain', 'x', filter => 'y > 3', seed => 1),
-    kde_fit('s.plain', ARRAY['x + y'], seed => 1);
+    kde_fit('s.plain', ARRAY['x + y'], seed => 1), kde_fit('s.plain', 'x', group_by => 'y', seed => 1);
   CREATE TABLE s.values AS SELECT kde_density('s.plain.x') AS d, (SELECT kde_agg(x) FROM s.plain) AS a;
   GRANT SELECT ON s.values TO PUBLIC;
   CREATE POLICY part ON s.policed USING (x > 86050);
@@ -151,6 +151,10 @@ for my $what (keys %what) {
     ($filtered || $one ? q{SELECT kde_set_refresh('{t}.x', enabled => false{f})} : ()),
     q{SELECT kde_set_refresh('{n}', enabled => false{f})};
 }
+push @{ $queries{'ask (x, y) of plain'} }, "SELECT approx_groups('s.plain.x by y', 1, 2)", "SELECT count(*) FROM approx_groups_as('s.plain.x', NULL::numeric)",
+  "SELECT approx_groups('s.plain.x', 1, 2, max_relative_error => 0, otherwise => 'exact')",
+  "SELECT kde_density('s.plain.x by y')", "SELECT kde_info('s.plain.x by (y)')";
+push @{ $queries{'fit (x, y) of plain'} }, "SELECT kde_fit('s.plain', 'x', group_by => 'y', seed => 2)";
 push @{ $queries{"refresh $_"} }, "SELECT kde_refresh('s.$_', true)" for @tables;
 $queries{'use values'} = [ @by_value, 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
   'SELECT kde_aqp.kde_to_json(d), kde_aqp.kde_to_jsonb(d) FROM s.values',

@@ -43,7 +43,7 @@ enum class Needs {
 //          `otherwise` without max_relative_error; a filter of a value, or a measure that it has
 //          not; a density of several columns where one is needed
 //   22004  a NULL confidence, changed_rows or otherwise
-//   42704  no density with groups, or with the measure, where one is needed; 42725 several
+//   42704  no density with groups, or with the measure, where one is needed; 42P09 several
 //   0A000  'exact' of a value of type kde
 //   and those of question_by_name() and find_density().
 bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* call);

@@ -75,7 +75,8 @@ enum Column {
   kRequestedError,
   kMeasures,
   kGroups,
-  kColumns = kGroups
+  kAlias,
+  kColumns = kAlias
 };
 static_assert(kColumns == kCatalogColumns);
 
@@ -241,6 +242,8 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
   if (!is_null) request.seed = DatumGetInt64(seed);
   const Datum error = get(kRequestedError);
   request.max_error = is_null ? 0 : DatumGetFloat8(error);
+  const Datum alias = get(kAlias);
+  request.alias = is_null ? nullptr : TextDatumGetCString(alias);
   read_settings(tuple, desc, &entry->settings);
   return entry;
 }
@@ -651,6 +654,20 @@ CatalogEntry* catalog_entry(Oid relation, int64 id) {
   return find_entry(relation, [id](const CatalogEntry& entry) { return entry.id == id; });
 }
 
+CatalogEntry* catalog_entry_by_alias(const char* alias, Snapshot snapshot) {
+  Relation catalog = open_catalog(AccessShareLock);
+  CatalogEntry* found = nullptr;
+  for_rows_of(catalog, InvalidOid, snapshot, [&](HeapTuple tuple, const CatalogRow& row) {
+    bool is_null;
+    const Datum value = heap_getattr(tuple, kAlias, RelationGetDescr(catalog), &is_null);
+    if (is_null || strcmp(TextDatumGetCString(value), alias) != 0) return true;
+    if (is_current(row)) found = read_entry(tuple, RelationGetDescr(catalog), row);
+    return false;
+  });
+  table_close(catalog, AccessShareLock);
+  return found;
+}
+
 struct varlena* catalog_value(const CatalogEntry& entry) {
   Relation catalog = open_catalog(AccessShareLock);
   struct varlena* out = value_of(locked_row(catalog, entry), RelationGetDescr(catalog));
@@ -740,6 +757,16 @@ bool catalog_try_lock(const DensityKey& key) {
 
 namespace {
 
+// An alias is one density's. Of two that are given at once the catalog's index lets one be.
+void check_alias(const DensityKey& key, const char* alias, Snapshot snapshot) {
+  const CatalogEntry* entry = catalog_entry_by_alias(alias, snapshot);
+  if (entry == nullptr || same_key(entry->key, key)) return;
+  ereport(ERROR,
+          (errcode(ERRCODE_DUPLICATE_OBJECT), errmsg("another density is named \"%s\"", alias),
+           errhint("Drop it with kde_drop(%s), or choose another name.",
+                   quote_literal_cstr(quote_identifier(alias)))));
+}
+
 bool same_texts(const DensityKey& a, const DensityKey& b) {
   bool same = a.columns == b.columns && a.groups == b.groups && strcmp(a.filter, b.filter) == 0;
   const auto compare = [&](int i, int j) {
@@ -773,10 +800,15 @@ void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity
   KDE_FAULT("store.found");
   RefreshSettings settings;
   Upkeep upkeep;
+  const char* alias = record.request.alias;
+  if (alias != nullptr) check_alias(key, alias, latest.get());
   if (locked != nullptr) upkeep = locked->upkeep;
   if (old != nullptr) {
     read_settings(old, RelationGetDescr(catalog), &settings);
     upkeep.density_id = id_of(catalog, old);
+    bool is_null;
+    const Datum before = heap_getattr(old, kAlias, RelationGetDescr(catalog), &is_null);
+    if (alias == nullptr && !is_null) alias = TextDatumGetCString(before);
     delete_row(catalog, &old->t_self);
     CommandCounterIncrement();
   } else {
@@ -822,6 +854,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity
   put(kRequestedError, Float8GetDatum(record.request.max_error));
   put(kMeasures, Int16GetDatum(static_cast<int16>(key.measures)));
   put(kGroups, Int16GetDatum(static_cast<int16>(key.groups)));
+  put_or_null(kAlias, alias);
   put_settings(settings, values, nulls);
   upkeep_fitted(&upkeep, record.counters, record.table_rows);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
@@ -850,6 +883,9 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   catalog_key_datums(key, values);
   values[kMeasures - 1] = Int16GetDatum(static_cast<int16>(key.measures));
   values[kGroups - 1] = Int16GetDatum(static_cast<int16>(key.groups));
+  if (!nulls[kAlias - 1] && catalog_entry_by_alias(TextDatumGetCString(values[kAlias - 1]),
+                                                   GetActiveSnapshot()) != nullptr)
+    nulls[kAlias - 1] = true;
   // The number it brought is that of another density here, or will be.
   values[kId - 1] = Int64GetDatum(new_density_id());
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));

@@ -58,7 +58,8 @@ struct FitRequest {
   int64 sample_rows;  // -1: every row of the table; kAllRowsRead
   bool seed_given;    // a refresh then takes the same
   int64 seed;
-  double max_error;  // of one column: of counts of 1 % of the rows; 0: none is asked for
+  double max_error;   // of one column: of counts of 1 % of the rows; 0: none is asked for
+  const char* alias;  // a name of the density's own; null: the one it has
 };
 
 // A density of a relation, without its value.
@@ -138,6 +139,8 @@ List* catalog_ids(Snapshot snapshot);
 // The density of a key, or of a relation and a number, in its newest state; null: there is none.
 CatalogEntry* catalog_entry(const DensityKey& key);
 CatalogEntry* catalog_entry(Oid relation, int64 id);
+// That of an alias as `snapshot` sees it; null: there is none.
+CatalogEntry* catalog_entry_by_alias(const char* alias, Snapshot snapshot);
 
 // What its row holds beside an entry, read where the row lies; the caller holds the key's lock.
 // Error 40001 if it is gone.
@@ -205,10 +208,11 @@ enum class CatalogColumn {
   reference_names,
   reference_numbers,
   measures = 32,
-  groups = 33
+  groups = 33,
+  alias = 34
 };
 inline constexpr int kCatalogKeyColumns = 6;
-inline constexpr int kCatalogColumns = 33;
+inline constexpr int kCatalogColumns = 34;
 // Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
 inline constexpr int kDoorColumns = kCatalogColumns + 1;
 

@@ -2,14 +2,18 @@
 // by.
 #include "pg/catalog/density_name.h"
 
+#include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/expression.h"
 
 extern "C" {
+#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "parser/scansup.h"
 #include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/varlena.h"
 }
 
 #include <cstring>
@@ -92,6 +96,20 @@ ArrayType* elements_of(const char* begin, const char* end) {
 // a name's.
 constexpr std::string_view kBy = " by ";
 
+// One identifier: a table has to be followed by a column.
+bool is_alias(const char* whole) { return *whole != '\0' && find_outside(whole, ".( ") == nullptr; }
+
+[[noreturn]] void raise_no_alias(const char* alias) {
+  const bool table = OidIsValid(RelnameGetRelid(alias));
+  ereport(ERROR,
+          (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("no density is named \"%s\"", alias),
+           table ? errhint("Of a table's column, write %s.",
+                           quote_literal_cstr(psprintf("%s.column", quote_identifier(alias))))
+                 : errhint("Write 'table.column' or 'table (column, ...)', or the name that a fit "
+                           "was given.")));
+  pg_unreachable();
+}
+
 const char* find_by(const char* whole) {
   const char* at = whole;
   while ((at = find_outside(at, " ")) != nullptr) {
@@ -119,12 +137,13 @@ void check_words(Oid relation, ArrayType* columns) {
 }
 
 bool names_more(text* name) {
-  // Most names have neither a parenthesis nor a space.
+  // Most names have a dot, and neither parentheses nor spaces nor quotes.
   const char* begin = VARDATA_ANY(name);
   const Size length = VARSIZE_ANY_EXHDR(name);
-  if (memchr(begin, '(', length) == nullptr && memchr(begin, ' ', length) == nullptr) return false;
+  const auto has = [&](char c) { return memchr(begin, c, length) != nullptr; };
+  if (has('.') && !has('(') && !has(' ') && !has('"')) return false;
   const char* whole = text_to_cstring(name);
-  return find_outside(whole, "(") != nullptr || find_by(whole) != nullptr;
+  return find_outside(whole, "(") != nullptr || find_by(whole) != nullptr || is_alias(whole);
 }
 
 ArrayType* group_by_list(text* list) {
@@ -154,11 +173,37 @@ ArrayType* groups_of_name(const char* whole, const char* begin) {
   return elements;
 }
 
+const char* alias_of(text* name) { return strVal(linitial(textToQualifiedNameList(name))); }
+
+// As the active snapshot sees it; null: there is none.
+const CatalogEntry* entry_of_alias(const char* alias) {
+  const bool push = !ActiveSnapshotSet();
+  if (push) PushActiveSnapshot(GetTransactionSnapshot());
+  const CatalogEntry* entry = catalog_entry_by_alias(alias, GetActiveSnapshot());
+  if (push) PopActiveSnapshot();
+  return entry;
+}
+
+// The texts of the density of that name, which are canonical.
+NameParts parts_of_alias(text* name) {
+  const char* alias = alias_of(name);
+  const CatalogEntry* entry = entry_of_alias(alias);
+  if (entry == nullptr) raise_no_alias(alias);
+  const DensityKey& key = entry->key;
+  return {key.relation, column_names_of(key), true, groups_of(key),
+          key.has_filter() ? cstring_to_text(key.filter) : nullptr};
+}
+
 }  // namespace
+
+bool is_missing_alias(text* name) {
+  return is_alias(text_to_cstring(name)) && entry_of_alias(alias_of(name)) == nullptr;
+}
 
 NameParts parts_of_name(text* name) {
   const char* whole = text_to_cstring(name);
-  NameParts parts = {InvalidOid, nullptr, false, nullptr};
+  if (is_alias(whole)) return parts_of_alias(name);
+  NameParts parts = {InvalidOid, nullptr, false, nullptr, nullptr};
   const char* end = whole + strlen(whole);
   if (const char* by = find_by(whole); by != nullptr) {
     parts.group_by = groups_of_name(whole, by + kBy.size());
@@ -185,6 +230,13 @@ NameParts parts_of_name(text* name) {
 }
 
 DensityKey key_of_parts(const NameParts& parts, text* filter) {
+  if (parts.filter != nullptr) {
+    if (filter != nullptr)
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                      errmsg("the density has a filter of its own"),
+                      errdetail("It is of the rows where %s.", text_to_cstring(parts.filter))));
+    filter = parts.filter;
+  }
   if (parts.group_by != nullptr) check_words(parts.relation, parts.group_by);
   if (!parts.listed) {
     Datum* column;

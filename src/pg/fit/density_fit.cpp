@@ -158,6 +158,7 @@ void store_column(const DensityRequest& request, const RowsRead& read, const Cho
   DensityRequest column = request;
   column.key = ungrouped(request.key);
   column.locked = nullptr;
+  column.asked.alias = nullptr;
   if (!catalog_try_lock(column.key)) return;
   const CatalogEntry* before = catalog_entry(column.key);
   if (before != nullptr && before->fitted_at != DT_NOBEGIN && !is_covered(*before, column)) return;

@@ -33,6 +33,7 @@ bool find_by_texts(const NameParts& parts, text* filter, DensityKey* key) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   List* stored = catalog_list(parts.relation, latest);
   UnregisterSnapshot(latest);
+  if (filter == nullptr) filter = parts.filter;
   const char* condition = filter == nullptr ? "" : text_to_cstring(filter);
   ListCell* cell;
   foreach (cell, stored) {
@@ -72,6 +73,11 @@ KDE_FUNCTION(kde_drop_by_name) {
   reject_null(fcinfo, 0, "density");
   check_by_name_only(fcinfo, 1);
   reject_null(fcinfo, 3, "if_exists");
+  if (PG_GETARG_BOOL(3) && is_missing_alias(PG_GETARG_TEXT_PP(0))) {
+    ereport(NOTICE,
+            (errmsg("no density is named %s, skipping", text_to_cstring(PG_GETARG_TEXT_PP(0)))));
+    PG_RETURN_BOOL(false);
+  }
   const NameParts parts = parts_of_name(PG_GETARG_TEXT_PP(0));
   Relation relation = open_owned_relation(parts.relation);
   text* filter = text_argument(fcinfo, 2);

@@ -35,7 +35,7 @@ DensityRequest read_request(FunctionCallInfo fcinfo) {
   reject_null(fcinfo, 0, "relation");
   reject_null(fcinfo, 1, "column_name");
   DensityRequest request;
-  request.asked = read_asked(fcinfo, 8);
+  request.asked = read_asked(fcinfo, 8, 11);
   const kde::Method method = read_column_method(request.asked.method);
   check_sample_rows(request.asked.sample_rows);
   reject_null(fcinfo, 5, "exact");

@@ -15,7 +15,7 @@ KDE_FUNCTION(kde_fit_columns) {
   reject_null(fcinfo, 0, "relation");
   reject_null(fcinfo, 1, "column_names");
   DensityRequest request;
-  request.asked = read_asked(fcinfo, 6);
+  request.asked = read_asked(fcinfo, 6, 7);
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   request.key = key_by_arrays(PG_GETARG_OID(0), PG_GETARG_ARRAYTYPE_P(1), text_argument(fcinfo, 5));

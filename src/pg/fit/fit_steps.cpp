@@ -38,7 +38,22 @@ int64 random_seed() {
   return static_cast<int64>(bits >> 11);
 }
 
-FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument) {
+namespace {
+
+// Null: none.
+const char* read_alias(FunctionCallInfo fcinfo, int argument) {
+  if (PG_NARGS() <= argument || PG_ARGISNULL(argument)) return nullptr;
+  const char* alias = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+  if (*alias == '\0' || strlen(alias) >= NAMEDATALEN)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_NAME), errmsg("invalid name of a density: \"%s\"", alias),
+             errdetail("It has 1 to %d bytes.", NAMEDATALEN - 1)));
+  return alias;
+}
+
+}  // namespace
+
+FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_argument) {
   reject_null(fcinfo, 2, "method");
   FitRequest asked = {};
   asked.method = text_to_cstring(PG_GETARG_TEXT_PP(2));
@@ -47,6 +62,7 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument) {
   if (!PG_ARGISNULL(3) && asked.sample_rows == kAllRowsRead)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("sample_rows must not be 0"),
                     errhint("Leave it out for every row that is read.")));
+  asked.alias = read_alias(fcinfo, name_argument);
   asked.seed_given = !PG_ARGISNULL(4);
   asked.seed = asked.seed_given ? PG_GETARG_INT64(4) : random_seed();
   // An older version's functions have no such argument.

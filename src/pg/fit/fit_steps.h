@@ -22,9 +22,9 @@ void check_may_write(const char* function);
 // Of 53 bits, so that it survives clients that read numbers as doubles.
 int64 random_seed();
 
-// Arguments 2 to 4 of both forms of kde_fit: method, sample_rows, seed; and the one that is
-// max_relative_error. `exact` is false.
-FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument);
+// Arguments 2 to 4 of both forms of kde_fit: method, sample_rows, seed; those that are
+// max_relative_error and name. `exact` is false. Errors: 22023; 42602 for a name that is none.
+FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_argument);
 
 // Argument `n`, or null.
 text* text_argument(FunctionCallInfo fcinfo, int n);

@@ -1,0 +1,42 @@
+-- Densities by a name of their own: given by a fit, found by every function, kept by refreshes, one density's.
+CREATE TABLE named AS SELECT i % 10 AS v, i % 3 AS w, i % 2 = 0 AS odd FROM generate_series(1, 3000) AS i;
+ANALYZE named;
+SELECT column_names FROM kde_fit('named', 'v', filter => 'w = 1', name => 'ones');
+SELECT column_names FROM kde_fit('named', ARRAY['v', 'w'], seed => 1, name => 'Both of "them"');
+SELECT group_by FROM kde_fit('named', 'v', group_by => 'odd', sample_rows => -1, name => 'by_parity');
+SELECT name, filter, group_by, alias FROM kde_densities ORDER BY name, filter;
+SELECT approx_count('ones', 2, 4), approx_avg('ones', 2, 4), approx_quantile('ones', 0.5), approx_count('ONES', 2, 4);
+SELECT approx_count('"Both of ""them"""', ARRAY[2, 0], ARRAY[4, 1]);
+SELECT approx_avg('"Both of ""them"""', ARRAY[2, 0], ARRAY[4, 1], measure => 'v') BETWEEN 2 AND 4 AS fits;
+SELECT group_key, count FROM approx_groups('by_parity', 2, 4);
+SELECT approx_count('ones', 2, 4, max_relative_error => 0, otherwise => 'exact');
+SELECT (kde_info('ones')).rows, approx_count(kde_density('ones'));
+-- A refit without a name keeps it, as a refresh does; with another it changes.
+SELECT count(*) FROM kde_fit('named', 'v', filter => 'w = 1');
+SELECT count(*) FROM kde_refresh('named', force => true);
+SELECT alias FROM kde_densities ORDER BY alias;
+SELECT count(*) FROM kde_fit('named', 'v', filter => 'w = 1', name => 'first');
+SELECT approx_count('ones');
+SELECT approx_count('first');
+ALTER TABLE named RENAME w TO u;
+SELECT approx_count('first');
+SELECT kde_set_refresh('first', max_age => '1 day');
+SELECT column_name FROM kde_drift('first', sample_rows => 100);
+-- What is none, or another's.
+SELECT approx_count('named');
+SELECT approx_count('nobody');
+SELECT approx_count('');
+SELECT approx_count('first', filter => 'u = 2');
+SELECT kde_fit('named', 'u', name => 'first');
+SELECT kde_fit('named', 'u', name => '');
+SELECT kde_fit('named', 'u', name => repeat('x', 64));
+-- A role that may not read the column hears nothing of its values.
+CREATE ROLE kde_named_reader;
+SET ROLE kde_named_reader;
+SELECT approx_count('first');
+RESET ROLE;
+DROP ROLE kde_named_reader;
+SELECT kde_drop('first'), kde_drop('by_parity');
+SELECT kde_drop('first', if_exists => true);
+SELECT alias FROM kde_densities WHERE alias IS NOT NULL;
+DROP TABLE named;
