@@ -926,21 +926,6 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 100;
 COMMENT ON FUNCTION approx_groups(anykde, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
     'approximate count, sum and mean of each group over a range, with confidence intervals';
-CREATE FUNCTION approx_groups_as(
-    density anykde, as_type anyelement,
-    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
-    by_name_only "any" DEFAULT NULL,
-    measure text DEFAULT NULL, filter text DEFAULT NULL,
-    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
-    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
-    OUT group_key anyelement, OUT groups integer,
-    OUT count double precision, OUT count_lower double precision, OUT count_upper double precision,
-    OUT sum double precision, OUT sum_lower double precision, OUT sum_upper double precision,
-    OUT avg double precision, OUT avg_lower double precision, OUT avg_upper double precision)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 100;
-COMMENT ON FUNCTION approx_groups_as(anykde, anyelement, anycompatible, anycompatible, "any", text, text, double precision, text, double precision, double precision) IS
-    'the same, with keys in the type of an argument';
 CREATE FUNCTION approx_histogram(
     density anykde, bins integer DEFAULT 20,
     by_name_only "any" DEFAULT NULL,

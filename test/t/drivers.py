@@ -54,7 +54,6 @@ CALLS = [
     ("(SELECT rows FROM kde_fit(%s, %s::text[], sample_rows => %s))", ["throws", ["side", "other"], 600], 600),
     ("(SELECT rows FROM kde_fit(%s, %s, measures => %s::text[], group_by => %s))", ["throws", "other", ["side"], "side, other > 1"], 600),
     ("(SELECT sum(sum) FROM approx_groups(%s, %s, %s, measure => %s))", ["throws.other by (side, other > 1)", 1, 2, "side"], 1050),
-    ("(SELECT group_key[1] FROM approx_groups_as(%s, NULL::text[], %s) ORDER BY 1 LIMIT 1)", ["throws.other", 1], 1),
     ("approx_count(kde_sample(%s, %s, %s), 2, 4)", ["dice", "side", 1], 300),
     ("(SELECT count(*) FROM kde_fit(%s, seed => %s) WHERE fitted)", ["dice", 1], 1),
     ("(SELECT count(*) FROM kde_refresh(%s))", ["dates"], 1),

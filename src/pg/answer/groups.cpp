@@ -1,4 +1,4 @@
-// approx_groups and approx_groups_as: count, sum and mean of each group of a density, as rows.
+// approx_groups: count, sum and mean of each group of a density, as rows.
 //
 // A row's `groups` is 1; of the last ones it is how many share a density, or 0: rows of groups that
 // the sample did not meet, of which there may be some.
@@ -24,30 +24,9 @@ namespace {
 
 constexpr int kColumns = 11;
 
-// From a key's text to the type asked for.
-struct KeyReader {
-  Oid type;
-  FmgrInfo input;
-  Oid io_param;
-
-  // as_type: the argument; -1: text.
-  void begin(FunctionCallInfo fcinfo, int as_type) {
-    type = as_type < 0 ? TEXTOID : get_fn_expr_argtype(fcinfo->flinfo, as_type);
-    Oid function;
-    getTypeInputInfo(type, &function, &io_param);
-    fmgr_info(function, &input);
-  }
-  Datum read(std::string_view key) {
-    if (type == TEXTOID)
-      return PointerGetDatum(cstring_to_text_with_len(key.data(), static_cast<int>(key.size())));
-    return InputFunctionCall(&input, pnstrdup(key.data(), key.size()), io_param, -1);
-  }
-};
-
 class Output {
  public:
-  void begin(FunctionCallInfo fcinfo, int as_type) {
-    keys_.begin(fcinfo, as_type);
+  void begin(FunctionCallInfo fcinfo) {
     rows_ = begin_rows(fcinfo, kColumns, &desc_);
     each_ = AllocSetContextCreate(CurrentMemoryContext, "kde_aqp group", ALLOCSET_SMALL_SIZES);
   }
@@ -58,7 +37,9 @@ class Output {
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     nulls[0] = key == nullptr;
-    if (key != nullptr) values[0] = keys_.read(*key);
+    if (key != nullptr)
+      values[0] =
+          PointerGetDatum(cstring_to_text_with_len(key->data(), static_cast<int>(key->size())));
     values[1] = Int32GetDatum(groups);
     int at = 2;
     for (const kde::Interval* i : {&count, &sum, &mean}) {
@@ -71,7 +52,6 @@ class Output {
   }
 
  private:
-  KeyReader keys_;
   Tuplestorestate* rows_;
   TupleDesc desc_;
   MemoryContext each_;
@@ -155,20 +135,26 @@ void put_unseen(const kde::GroupsHeader& header, const kde::IntervalOptions& opt
   if (most >= 0.5) out->put(nullptr, 0, {0, 0, most}, kNone, kNone);
 }
 
-// as_type: the argument, -1 if there is none. lower: that; by_name_only follows its two.
-Datum groups(FunctionCallInfo fcinfo, int as_type, int lower) {
+}  // namespace
+
+}  // namespace kde_pg
+
+// approx_groups(density, lower, upper, by_name_only, ...)
+KDE_FUNCTION(approx_groups) {
+  using namespace kde_pg;
+  constexpr int kLower = 1, kByNameOnly = 3;
   Output out;
-  out.begin(fcinfo, as_type);
+  out.begin(fcinfo);
   Call call;
   kde::Range range[kde::kMaxColumns];
-  if (!read_call(fcinfo, lower + 2, Needs::groups, &call) ||
-      !read_ranges(fcinfo, lower, call.question, range))
+  if (!read_call(fcinfo, kByNameOnly, Needs::groups, &call) ||
+      !read_ranges(fcinfo, kLower, call.question, range))
     PG_RETURN_NULL();
   check_beyond_fit(call.question, call.density, range);
   const kde::IntervalOptions options = interval_options(call);
   if (needs_exact(call, range, options)) {
     SqlRange bounds[kde::kMaxColumns];
-    if (read_sql_ranges(fcinfo, lower, call.question, bounds))
+    if (read_sql_ranges(fcinfo, kLower, call.question, bounds))
       exact_groups(call.question, bounds, put_exact, &out);
     PG_RETURN_NULL();
   }
@@ -185,12 +171,3 @@ Datum groups(FunctionCallInfo fcinfo, int as_type, int lower) {
   if ((call.density.one_column->flags & kde::kEveryRowRead) == 0) put_unseen(header, options, &out);
   PG_RETURN_NULL();
 }
-
-}  // namespace
-
-}  // namespace kde_pg
-
-// approx_groups(density, lower, upper, by_name_only, ...)
-KDE_FUNCTION(approx_groups) { return kde_pg::groups(fcinfo, -1, 1); }
-// approx_groups_as(density, as_type, lower, upper, by_name_only, ...)
-KDE_FUNCTION(approx_groups_as) { return kde_pg::groups(fcinfo, 1, 2); }

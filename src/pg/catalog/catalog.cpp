@@ -757,7 +757,8 @@ bool catalog_try_lock(const DensityKey& key) {
 
 namespace {
 
-// An alias is one density's. Of two that are given at once the catalog's index lets one be.
+// An alias is one density's. Of two that are given at once the catalog's index fitted_alias lets
+// one be.
 void check_alias(const DensityKey& key, const char* alias, Snapshot snapshot) {
   const CatalogEntry* entry = catalog_entry_by_alias(alias, snapshot);
   if (entry == nullptr || same_key(entry->key, key)) return;

@@ -42,14 +42,13 @@ SELECT group_key, count, sum, to_timestamp(avg) AT TIME ZONE 'UTC' AS avg FROM a
 
 -- By several columns, by expressions; keys in their own type.
 SELECT model, group_by FROM kde_fit('grouped', 'day', group_by => 'size, store % 2', sample_rows => -1);
-SELECT group_key[1] AS size, group_key[2] AS odd, count FROM approx_groups_as('grouped.day by (size, store % 2)', NULL::text[], NULL, '2024-01-31')
+SELECT (group_key::text[])[1] AS size, (group_key::text[])[2] AS odd, count FROM approx_groups('grouped.day by (size, store % 2)', NULL, '2024-01-31')
 ORDER BY 1, 2;
 SELECT size, store % 2 AS odd, count(*) FROM grouped WHERE day <= '2024-01-31' GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT group_by FROM kde_fit('grouped', 'amount', group_by => 'date_trunc(''month'', day::timestamp)', sample_rows => -1);
-SELECT group_key, count, round(sum::numeric, 2) FROM approx_groups_as('grouped.amount', NULL::date, 0, 1)
+SELECT group_key::date, count, round(sum::numeric, 2) FROM approx_groups('grouped.amount', 0, 1)
 EXCEPT SELECT date_trunc('month', day::timestamp)::date, count(*), sum(amount) FROM grouped WHERE amount BETWEEN 0 AND 1 GROUP BY 1;
-SELECT group_key, count FROM approx_groups_as('grouped.amount', NULL::timestamp, 0, 1, confidence => 0.9);
-SELECT pg_typeof(group_key), count(*) FROM approx_groups_as('grouped.day by (size, store % 2)', NULL::text[]) GROUP BY 1;
+SELECT group_key, count FROM approx_groups('grouped.amount', 0, 1, confidence => 0.9);
 
 -- Which one is meant.
 SELECT name FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
