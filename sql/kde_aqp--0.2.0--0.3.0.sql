@@ -83,7 +83,8 @@ SELECT relation, column_names, attribute_numbers, filter, reference_names, refer
     requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
-    refresh_scale_factor, refresh_threshold, refresh_max_age, NULL::double precision, 0::smallint, 0::smallint, NULL::text, append_by
+    refresh_scale_factor, refresh_threshold, refresh_max_age, NULL::double precision,
+    0::smallint AS measures, 0::smallint AS groups, NULL::text AS alias, append_by
 FROM kde_aqp.density_of_before;
 
 -- At first what is to be moved.
