@@ -834,7 +834,7 @@ CREATE FUNCTION approx_histogram(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION approx_histogram(anykde, integer, "any", anycompatible, anycompatible, text, text) IS
-    'approximate histogram: bins of equal width or rows, by default between the least and the greatest value';
+    'approximate histogram: bins of equal width, of equal rows or with round ends, by default between the least and the greatest value';
 CREATE FUNCTION approx_histogram_at(
     density anykde, bounds anycompatiblearray,
     by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
