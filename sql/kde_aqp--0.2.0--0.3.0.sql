@@ -271,7 +271,7 @@ CREATE FUNCTION kde_info(
     OUT value_type text, OUT kind text, OUT method text, OUT kernel text, OUT bandwidth double precision,
     OUT rows double precision, OUT nulls double precision, OUT nans double precision,
     OUT sample_rows bigint, OUT every_row_read boolean,
-    OUT lower text, OUT upper text,
+    OUT lower text, OUT upper text, OUT distinct_values bigint,
     OUT mean double precision, OUT stddev double precision,
     OUT lattice_step double precision, OUT cells integer,
     OUT representation_error double precision, OUT bytes integer)
@@ -845,6 +845,18 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION approx_histogram_at(anykde, anycompatiblearray, "any", text) IS
     'approximate histogram: the bins between given bounds';
+
+-- Of the values that are known one by one.
+CREATE FUNCTION approx_top(
+    density anykde, n integer DEFAULT 10,
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL, confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT rank integer, OUT value text, OUT count double precision,
+    OUT lower_bound double precision, OUT upper_bound double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION approx_top(anykde, integer, "any", text, double precision, double precision) IS
+    'the most frequent values, with confidence intervals of their counts';
 
 CREATE FUNCTION kde_pdf(
     density anykde, x anycompatible, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)

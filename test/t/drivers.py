@@ -43,6 +43,7 @@ CALLS = [
     ("(approx_quantile_ci(%s, %s, confidence => %s)).estimate", [DICE, 0.5, 0.9], 3),
     ("(SELECT sum(count) FROM approx_histogram(%s, %s, lower => %s, upper => %s))", [DICE, 3, 1, 6], 600),
     ("(SELECT sum(count) FROM approx_histogram_at(%s, %s))", [DICE, [1, 3, 6]], 600),
+    ("(SELECT sum(count) FROM approx_top(%s, %s, confidence => %s))", [DICE, 3, 0.9], 300),
     ("kde_pdf(%s, %s)", [DICE, 2], None),
     ("kde_cdf(%s, %s)", [DICE, 3], 0.5),
     ("(SELECT count(*) FROM kde_conditional(%s, %s, measure => %s))", ["throws.other", [1, 2], "side"], 2),

@@ -162,18 +162,6 @@ void read_required(FunctionCallInfo fcinfo, int first, Accuracy* accuracy) {
                     errhint("0.01 asks for an error of at most 1 %%.")));
 }
 
-double read_changed_rows(FunctionCallInfo fcinfo, int argument) {
-  reject_null(fcinfo, argument, "changed_rows");
-  const double changed = PG_GETARG_FLOAT8(argument);
-  if (!(changed >= 0) || std::isinf(changed))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("changed_rows must be a finite number of at least 0"),
-                    errdetail("The value given was %g.", changed),
-                    errhint("It is the number of rows inserted, updated and deleted since the "
-                            "fit.")));
-  return changed;
-}
-
 }  // namespace
 
 double read_confidence(FunctionCallInfo fcinfo, int argument) {
@@ -186,6 +174,18 @@ double read_confidence(FunctionCallInfo fcinfo, int argument) {
              errdetail("The value given was %g.", confidence),
              errhint("0.95 asks for intervals that hold the exact answer 95 times in 100.")));
   return confidence;
+}
+
+double read_changed_rows(FunctionCallInfo fcinfo, int argument) {
+  reject_null(fcinfo, argument, "changed_rows");
+  const double changed = PG_GETARG_FLOAT8(argument);
+  if (!(changed >= 0) || std::isinf(changed))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("changed_rows must be a finite number of at least 0"),
+                    errdetail("The value given was %g.", changed),
+                    errhint("It is the number of rows inserted, updated and deleted since the "
+                            "fit.")));
+  return changed;
 }
 
 bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs, Call* call) {

@@ -56,6 +56,7 @@ kde::IntervalOptions interval_options(const Call& call);
 
 // Errors: 22004, 22023.
 double read_confidence(FunctionCallInfo fcinfo, int argument);
+double read_changed_rows(FunctionCallInfo fcinfo, int argument);
 
 // The stored density that a name says, or the value, of a non-null argument of type anykde. Valid
 // until the next look-up. Errors: as above.

@@ -226,6 +226,11 @@ SELECT (SELECT count(*) FROM approx_histogram('dice.side', '5')) AS text,
   (SELECT count(*) FROM approx_histogram_at('dice.side', '{1,2,6}')) AS text_at,
   (SELECT count(*) FROM approx_histogram_at(kde_density('dice.side'), '{1,2,6}')) AS kde_at,
   (SELECT count(*) FROM approx_histogram_at(NULL::kde, '{1,2,6}')) AS null_kde_at;
+-- The most frequent values.
+SELECT (SELECT sum(count) FROM approx_top('dice.side')) AS text, (SELECT count(*) FROM approx_top('dice.side', '2')) AS untyped,
+  (SELECT count(*) FROM approx_top(n => 4, density => 'dice.side', filter => NULL)) AS named,
+  (SELECT count(*) FROM approx_top(kde_density('dice.side'), 3, changed_rows => '5', confidence => '0.9')) AS kde,
+  (SELECT count(*) FROM approx_top(NULL::kde)) AS null_kde;
 \set VERBOSITY terse
 SELECT count(*) FROM approx_histogram('dice.side', NULL);
 SELECT count(*) FROM approx_histogram_at('dice.side', NULL);
