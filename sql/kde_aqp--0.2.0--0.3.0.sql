@@ -263,6 +263,12 @@ CREATE CAST (text AS anykde) WITH FUNCTION kde_aqp.anykde_of_text(text) AS IMPLI
 COMMENT ON CAST (text AS anykde) IS 'the density of that name';
 CREATE CAST (varchar AS anykde) WITH FUNCTION kde_aqp.anykde_of_text(text) AS IMPLICIT;
 COMMENT ON CAST (varchar AS anykde) IS 'the density of that name';
+-- A table is no density: who passes one is told the right form, where there would be no function at all.
+CREATE FUNCTION kde_aqp.anykde_of_regclass(regclass) RETURNS anykde
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.anykde_of_regclass(regclass) IS 'the error that says how a density is named';
+CREATE CAST (regclass AS anykde) WITH FUNCTION kde_aqp.anykde_of_regclass(regclass) AS IMPLICIT;
+COMMENT ON CAST (regclass AS anykde) IS 'the error that says how a density is named';
 
 -- Fits tell of cells, and count every row that is read unless they are asked not to.
 DROP FUNCTION kde_info(kde);
