@@ -69,15 +69,9 @@ void find_by_name(text* name, text* measure, text* filter, Needs needs, Call* ca
   if (plain && find_of_column(column_by_text(name), call)) return;
   call->question = question_by_name(name, measure, filter,
                                     needs == Needs::rows ? Measured::rows : Measured::values);
-  if (needs != Needs::column) {
-    call->density =
-        find_density(call->question, needs == Needs::joint ? Wanted::joint : Wanted::any);
-    return;
-  }
-  if (call->question.named > 1) raise_several_columns();
-  AnsweringDensity* found = &call->density;
-  found->one_column =
-      density_from_datum(PointerGetDatum(stored_value(call->question.asked, &found->fit)), nullptr);
+  if (needs == Needs::column && call->question.named > 1) raise_several_columns();
+  call->density = find_density(call->question, needs == Needs::joint ? Wanted::joint : Wanted::any);
+  if (needs == Needs::column) call->density.take_margin();
 }
 
 // A value has no names: its columns are told by their numbers, from 1.
@@ -222,6 +216,7 @@ bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* cal
 kde::IntervalOptions interval_options(const Call& call) {
   kde::IntervalOptions options = call.accuracy.interval;
   options.changed_rows = std::max(options.changed_rows, rows_changed_since(call.density.fit));
+  options.changed_rows /= call.density.scale;
   return options;
 }
 

@@ -56,7 +56,7 @@ void put_rows(FunctionCallInfo fcinfo, const Call& call, const double* edges, in
     Datum values[kColumns] = {Int32GetDatum(i + 1),
                               Float8GetDatum(edges[i]),
                               Float8GetDatum(edges[i + 1]),
-                              Float8GetDatum(count),
+                              Float8GetDatum(count * call.density.scale),
                               Float8GetDatum(all > 0 ? count / all : 0),
                               CStringGetTextDatum(lower),
                               CStringGetTextDatum(upper)};

@@ -150,9 +150,11 @@ KDE_FUNCTION(approx_top) {
   const int listed = top.pick(most, &options.confidence);
   for (int i = 0; i < listed; ++i) {
     const kde::Interval count = top.interval(i, options);
+    const double scale = call.density.scale;
     Datum values[kResults] = {
         Int32GetDatum(i + 1), CStringGetTextDatum(double_to_text(h.value_type, top.value(i))),
-        Float8GetDatum(count.estimate), Float8GetDatum(count.lower), Float8GetDatum(count.upper)};
+        Float8GetDatum(count.estimate * scale), Float8GetDatum(count.lower * scale),
+        Float8GetDatum(count.upper * scale)};
     bool nulls[kResults] = {};
     tuplestore_putvalues(rows, desc, values, nulls);
   }

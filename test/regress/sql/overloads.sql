@@ -323,7 +323,7 @@ SELECT approx_sum(kde_density('throws2 (side, other)'), '{2,1}', '{4,2}', measur
 SELECT approx_count(kde_density('throws2 (side, other)'), '{2,1}', '{4,2}', filter => 'side > 1');
 SELECT approx_quantile('throws2 (side, other)', 0.5);
 SELECT kde_conditional('throws2.other', ARRAY[1]);
-SELECT kde_explain(kde_density('throws2 (side, other)'));
+SELECT chosen, estimate FROM kde_explain(kde_density('throws2 (side, other)'), '{2,1}', '{4,2}');
 SELECT kde_drop('throws2', 'side');
 
 -- Parameters of unknown type, as drivers send them.
