@@ -958,12 +958,13 @@ COMMENT ON FUNCTION kde_cdf(anykde, anycompatible, "any", text) IS
 
 CREATE FUNCTION kde_conditional(
     density anykde, at anycompatiblearray, by_name_only "any" DEFAULT NULL,
-    measure text DEFAULT NULL, filter text DEFAULT NULL, confidence double precision DEFAULT 0.95,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
     OUT at double precision, OUT at_text text, OUT estimate double precision,
     OUT lower_bound double precision, OUT upper_bound double precision)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'kde_conditional_by_name' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION kde_conditional(anykde, anycompatiblearray, "any", text, text, double precision) IS
+COMMENT ON FUNCTION kde_conditional(anykde, anycompatiblearray, "any", text, text, double precision, double precision) IS
     'approximate mean of a measure at values of a column, with confidence intervals';
 CREATE FUNCTION kde_explain(
     density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,

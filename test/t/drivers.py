@@ -46,7 +46,7 @@ CALLS = [
     ("(SELECT sum(count) FROM approx_top(%s, %s, confidence => %s))", [DICE, 3, 0.9], 300),
     ("kde_pdf(%s, %s)", [DICE, 2], None),
     ("kde_cdf(%s, %s)", [DICE, 3], 0.5),
-    ("(SELECT count(*) FROM kde_conditional(%s, %s, measure => %s))", ["throws.other", [1, 2], "side"], 2),
+    ("(SELECT count(*) FROM kde_conditional(%s, %s, measure => %s, changed_rows => %s))", ["throws.other", [1, 2], "side", 5], 2),
     ("(SELECT estimate FROM kde_explain(%s, %s, %s) WHERE chosen)", [DICE, 2, 4], 300),
     ("approx_count(kde_density(%s), %s, %s)", [DICE, 2, 4], 300),
     ("(kde_info(%s)).rows", [DICE], 600),

@@ -308,7 +308,7 @@ SELECT (SELECT count(*) FROM kde_explain('throws2.side', 2, 4)) AS explain,
   (SELECT count(*) FROM kde_explain('throws2.side', '2', '4', measure => 'other', filter => NULL)) AS explain_untyped,
   (SELECT count(*) FROM kde_explain('throws2 (side, other)')) AS explain_several,
   (SELECT count(*) FROM kde_conditional('throws2.other', ARRAY[1, 2], measure => 'side')) AS conditional,
-  (SELECT count(*) FROM kde_conditional('throws2.other', '{1,2,3}', measure => 'side', confidence => '0.9')) AS conditional_untyped,
+  (SELECT count(*) FROM kde_conditional('throws2.other', '{1,2,3}', measure => 'side', confidence => '0.9', changed_rows => '1')) AS conditional_untyped,
   (SELECT count(*) FROM kde_conditional(kde_density('throws2 (side, other)'), ARRAY[1], measure => '2')) AS conditional_value,
   (SELECT count(*) FROM kde_conditional('throws2.other', NULL, measure => 'side')) AS conditional_null;
 -- What is not so, and what is said of it.
