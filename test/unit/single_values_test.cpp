@@ -78,6 +78,9 @@ TEST(DistinctValues, AreNotWhereAnythingIsLeftOut) {
   Parts ranged = points(20);
   ranged.cells.push_back({100, 1, false});
   EXPECT_EQ(distinct_values(encode(ranged).view()), -1);
+  Parts numeric = points(20);
+  numeric.header.value_type = ValueType::numeric;
+  EXPECT_EQ(distinct_values(encode(numeric).view()), -1);
   histograms::Bytes rounded = encode(points(20));
   rounded.block(0).key_shift = 1;
   EXPECT_EQ(distinct_values(rounded.view()), -1);

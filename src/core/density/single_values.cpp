@@ -1,6 +1,9 @@
 // See single_values.h.
 #include "core/density/single_values.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace kde {
 
 void SingleValues::find_point() {
@@ -41,11 +44,29 @@ bool SingleValues::next(double* value, double* rows) {
   return true;
 }
 
+namespace {
+
+// Whether two values of the column may be one as doubles. Where digits were lost the lattice that
+// is found is of the doubles, of a few steps between neighbours.
+bool may_have_lost_digits(const Header& h) {
+  const double farthest = std::max(std::fabs(h.min), std::fabs(h.max));
+  switch (h.value_type) {
+    case ValueType::int8:
+      return farthest >= 0x1p53;
+    case ValueType::numeric:
+      return h.lattice_step == 0 ? h.finite_rows() > 0 : farthest >= 0x1p50 * h.lattice_step;
+    default:
+      return h.lattice_step > 0 && !lattice_resolved(h);
+  }
+}
+
+}  // namespace
+
 double distinct_values(const DensityView& density) {
   constexpr double kUnknown = -1;
   const Header& h = density.header();
   if ((h.flags & kEveryRowRead) == 0 || h.error > 0) return kUnknown;
-  if (h.lattice_step > 0 && !lattice_resolved(h)) return kUnknown;
+  if (may_have_lost_digits(h)) return kUnknown;
   SingleValues values(density);
   double distinct = 0;
   double value, rows;

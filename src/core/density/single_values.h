@@ -35,7 +35,7 @@ class SingleValues {
 
 // How many different values the rows have that are not NULL; NaN and the infinities are one each.
 // -1 where it is not known: unless every row was read, and each of their values is stored by itself
-// with all its digits. Values that are one as doubles are one.
+// with all its digits, which numbers of type numeric on no lattice and large bigints may not be.
 double distinct_values(const DensityView& density);
 
 }  // namespace kde

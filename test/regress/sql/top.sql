@@ -25,6 +25,8 @@ SELECT count(DISTINCT n) AS n, count(DISTINCT price) AS price, count(DISTINCT x)
 -- What it holds of nothing, of NULLs alone, of one value.
 SELECT (kde_info(kde_agg(v))).distinct_values AS none, (SELECT count(*) FROM approx_top(kde_agg(v))) AS top FROM (SELECT NULL::integer AS v) AS s;
 SELECT distinct_values, top.* FROM (SELECT kde_agg(v) AS d FROM (VALUES (7), (7)) AS t (v)) AS s, kde_info(d), approx_top(d) AS top;
+-- Not where a double may have lost digits: large bigints, and numbers that divide nothing.
+SELECT (kde_info(kde_agg(9007199254740992 + v))).distinct_values AS large, (kde_info(kde_agg(v / 7.0 + v / 11.0))).distinct_values AS numeric FROM generate_series(1, 3) AS v;
 -- Small gaps of a lattice are no values.
 SELECT (kde_info(kde_agg(v))).distinct_values FROM generate_series(1, 1000) AS v WHERE v % 10 <> 3;
 
