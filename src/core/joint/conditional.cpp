@@ -72,10 +72,11 @@ struct Shift {
 
 // What rows of that weight may do to the height that come, and go, with targets in [low, high].
 Shift shift_of(const Line& line, double weight, double low, double high) {
-  constexpr double kStep = 0.125;  // bandwidths
+  constexpr int kPlaces = 8 * static_cast<int>(kJointReach);  // to either side, 1/8 bandwidth apart
   Shift come;
   Shift go;
-  for (double u = -kJointReach; u <= kJointReach; u += kStep) {
+  for (int i = -kPlaces; i <= kPlaces; ++i) {
+    const double u = i / 8.0;
     const double w = weight * std::exp(-u * u / 2);
     const double h = line.leverage(w, u);
     // They may have been all there is.

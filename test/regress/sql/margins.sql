@@ -30,7 +30,7 @@ SELECT approx_quantile(kde_density('t', ARRAY['side', 'other', 'day']), 0.5);
 SELECT approx_quantile('t.side', 0.5, filter => 'day > ''2026-02-01''');
 SELECT kde_cdf('t (side + 1)', 2);
 SELECT approx_quantile('t (side, other)', 0.5);
-SELECT * FROM kde_points('t.side');
+SELECT x, round(cdf::numeric, 3) AS cdf, density > 0 AS positive FROM kde_points('t.side', 3);
 
 -- Of a sample: as a density of the column alone, of the same blocks.
 SET kde_aqp.sample_blocks = 40;
