@@ -76,7 +76,7 @@ if [ "$purpose" = test ] || [ "$purpose" = ci ]; then
   has prove && perl -MTest::More -e 1 2>/dev/null || need perl "runs the TAP tests"
   perl -MIPC::Run -e 1 2>/dev/null || need libipc-run-perl "the TAP tests drive servers with it"
   # The system's: another Python that comes first may not see what packages install.
-  for module in psycopg psycopg2 numpy; do
+  for module in psycopg psycopg2 numpy pandas; do
     /usr/bin/python3 -c "import $module" 2>/dev/null || need "python3-$module" "the test of drivers calls functions with it"
   done
 fi

@@ -141,13 +141,19 @@ CREATE CAST (text AS anykde) WITH FUNCTION kde_aqp.anykde_of_text(text) AS IMPLI
 COMMENT ON CAST (text AS anykde) IS 'the density of that name';
 CREATE CAST (varchar AS anykde) WITH FUNCTION kde_aqp.anykde_of_text(text) AS IMPLICIT;
 COMMENT ON CAST (varchar AS anykde) IS 'the density of that name';
+-- A table is no density: who passes one is told the right form, where there would be no function at all.
+CREATE FUNCTION kde_aqp.anykde_of_regclass(regclass) RETURNS anykde
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.anykde_of_regclass(regclass) IS 'the error that says how a density is named';
+CREATE CAST (regclass AS anykde) WITH FUNCTION kde_aqp.anykde_of_regclass(regclass) AS IMPLICIT;
+COMMENT ON CAST (regclass AS anykde) IS 'the error that says how a density is named';
 
 CREATE FUNCTION kde_info(
     density anykde,
     OUT value_type text, OUT kind text, OUT method text, OUT kernel text, OUT bandwidth double precision,
     OUT rows double precision, OUT nulls double precision, OUT nans double precision,
     OUT sample_rows bigint, OUT every_row_read boolean,
-    OUT lower text, OUT upper text,
+    OUT lower text, OUT upper text, OUT distinct_values bigint,
     OUT mean double precision, OUT stddev double precision,
     OUT lattice_step double precision, OUT cells integer,
     OUT representation_error double precision, OUT bytes integer)
@@ -937,7 +943,7 @@ CREATE FUNCTION approx_histogram(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION approx_histogram(anykde, integer, "any", anycompatible, anycompatible, text, text) IS
-    'approximate histogram: bins of equal width or rows, by default between the least and the greatest value';
+    'approximate histogram: bins of equal width, of equal rows or with round ends, by default between the least and the greatest value';
 CREATE FUNCTION approx_histogram_at(
     density anykde, bounds anycompatiblearray,
     by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
@@ -948,6 +954,18 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
 COMMENT ON FUNCTION approx_histogram_at(anykde, anycompatiblearray, "any", text) IS
     'approximate histogram: the bins between given bounds';
+
+-- Of the values that are known one by one.
+CREATE FUNCTION approx_top(
+    density anykde, n integer DEFAULT 10,
+    by_name_only "any" DEFAULT NULL,
+    filter text DEFAULT NULL, confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT rank integer, OUT value text, OUT count double precision,
+    OUT lower_bound double precision, OUT upper_bound double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STABLE PARALLEL SAFE ROWS 10;
+COMMENT ON FUNCTION approx_top(anykde, integer, "any", text, double precision, double precision) IS
+    'the most frequent values, with confidence intervals of their counts';
 
 CREATE FUNCTION kde_pdf(
     density anykde, x anycompatible, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)
@@ -964,12 +982,13 @@ COMMENT ON FUNCTION kde_cdf(anykde, anycompatible, "any", text) IS
 
 CREATE FUNCTION kde_conditional(
     density anykde, at anycompatiblearray, by_name_only "any" DEFAULT NULL,
-    measure text DEFAULT NULL, filter text DEFAULT NULL, confidence double precision DEFAULT 0.95,
+    measure text DEFAULT NULL, filter text DEFAULT NULL,
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
     OUT at double precision, OUT at_text text, OUT estimate double precision,
     OUT lower_bound double precision, OUT upper_bound double precision)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'kde_conditional_by_name' LANGUAGE C STABLE PARALLEL SAFE ROWS 20;
-COMMENT ON FUNCTION kde_conditional(anykde, anycompatiblearray, "any", text, text, double precision) IS
+COMMENT ON FUNCTION kde_conditional(anykde, anycompatiblearray, "any", text, text, double precision, double precision) IS
     'approximate mean of a measure at values of a column, with confidence intervals';
 CREATE FUNCTION kde_explain(
     density anykde, lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,

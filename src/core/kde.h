@@ -20,6 +20,7 @@
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
 #include "core/density/joint_text.h"
+#include "core/density/single_values.h"
 #include "core/density/text.h"
 #include "core/estimate/kernel_estimate.h"
 #include "core/fit/finish.h"

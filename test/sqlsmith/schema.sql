@@ -111,6 +111,10 @@ CREATE FUNCTION bins_of(integer, integer, float8, float8) RETURNS float8[] LANGU
     'SELECT array_agg(count) FROM approx_histogram(name_at($1), least($2, 500), lower => $3, upper => $4)';
 CREATE FUNCTION bins_at(integer, float8[]) RETURNS float8[] LANGUAGE sql STABLE AS
     'SELECT array_agg(fraction) FROM approx_histogram_at(kept_at($1), $2)';
+CREATE FUNCTION round_bins_of(integer, integer, float8, float8) RETURNS float8[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(count) FROM approx_histogram(kept_at($1), least($2, 500), lower => $3, upper => $4, equal => ''round'')';
+CREATE FUNCTION top_of(integer, integer, float8) RETURNS float8[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(upper_bound - lower_bound) FROM approx_top(kept_at($1), least($2, 500), confidence => $3)';
 CREATE FUNCTION points_of(integer, integer, float8, float8) RETURNS float8[] LANGUAGE sql STABLE AS
     'SELECT array_agg(cdf) FROM kde_points(kept_at($1), least($2, 500), $3, $4)';
 CREATE FUNCTION box_count(integer, integer, float8, float8, integer) RETURNS float8 LANGUAGE sql STABLE AS

@@ -98,7 +98,7 @@ my @by_column = map { my $d = $_;
   map { s/\{d\}/$d/gr } (
     (map { ("approx_$_({d}, 1, 2)", "approx_$_({d}, 1, 2, max_relative_error => 1e9, otherwise => 'null')") } @aggregates),
     'approx_avg_as({d}, NULL::numeric, 1, 2)', 'approx_histogram({d}, 5)',
-    'approx_histogram_at({d}, ARRAY[1, 2, 3])', 'approx_quantile({d}, 0.5)',
+    'approx_histogram_at({d}, ARRAY[1, 2, 3])', 'approx_top({d}, 3)', 'approx_quantile({d}, 0.5)',
     'approx_quantile({d}, ARRAY[0.5, 0.9])', "approx_quantile({d}, '0.5'::text)",
     'approx_quantile_as({d}, 0.5, NULL::numeric)', 'approx_quantile_ci({d}, 0.5)', 'kde_pdf({d}, 1)',
     'kde_cdf({d}, 1)') } "'{t}.x'", "kde_density('{t}'::regclass, 'x')", 'd';
@@ -242,6 +242,7 @@ is($node->safe_psql('roles', q{
        AND NOT coalesce(fired AND NOT has_function_privilege('public', function, 'EXECUTE'), false)
        AND pg_describe_object(classid, objid, 0) NOT IN ('schema kde_aqp', 'type kde', 'type kde_aqp.by_name_only',
          'function kde_refresh_all(boolean,boolean)', 'procedure kde_refresh_all(boolean,boolean)', 'cast from kde to json', 'cast from kde to jsonb', 'cast from kde to anykde', 'cast from text to anykde',
+         'cast from regclass to anykde', 'function kde_aqp.anykde_of_regclass(regclass)',
          'cast from character varying to anykde', 'function kde_aqp.follow_drop()', 'function kde_aqp.follow_alter()', 'event trigger kde_aqp_on_drop',
          'event trigger kde_aqp_on_alter')}),
   '', 'every function of the extension is tried');

@@ -1,7 +1,8 @@
 """Calls every function as drivers send its arguments: one line of output a call and way, "ok ..." or "not ok ...".
 
 Arguments go as Python's own types, as strings, and with the types that JDBC declares, by the protocol's
-parameters (psycopg 3) and as literals (psycopg 2). However they are sent, the answer is the same.
+parameters (psycopg 3) and as literals (psycopg 2). However they are sent, the answer is the same. So are values
+of pandas, or they are refused: by the driver, which does not know the type, or by the server.
 """
 
 import datetime
@@ -9,6 +10,7 @@ import decimal
 import sys
 
 import numpy
+import pandas
 import psycopg
 import psycopg2
 
@@ -16,6 +18,12 @@ DICE = "dice.side"  # six sides, 100 throws of each
 PAIR = "throws (side, other)"
 DAY = datetime.date(2026, 1, 2)
 POINTS = [[1.0, 2.0], [3.0, 1.0], [5.0, 9.0], [2.0, 2.0], [4.0, 7.0]]
+
+NAN = float("nan")
+DAYS = pandas.Series(pandas.to_datetime(["2026-01-02", "2026-01-04"]))
+ZONED = DAYS.dt.tz_localize("UTC")
+FLOATS = pandas.Series([1.5, 4.5, None])  # None becomes NaN
+INTEGERS = pandas.Series([2, 4])
 
 # (call, arguments, answer); an answer of None is that of the first way.
 CALLS = [
@@ -43,9 +51,10 @@ CALLS = [
     ("(approx_quantile_ci(%s, %s, confidence => %s)).estimate", [DICE, 0.5, 0.9], 3),
     ("(SELECT sum(count) FROM approx_histogram(%s, %s, lower => %s, upper => %s))", [DICE, 3, 1, 6], 600),
     ("(SELECT sum(count) FROM approx_histogram_at(%s, %s))", [DICE, [1, 3, 6]], 600),
+    ("(SELECT sum(count) FROM approx_top(%s, %s, confidence => %s))", [DICE, 3, 0.9], 300),
     ("kde_pdf(%s, %s)", [DICE, 2], None),
     ("kde_cdf(%s, %s)", [DICE, 3], 0.5),
-    ("(SELECT count(*) FROM kde_conditional(%s, %s, measure => %s))", ["throws.other", [1, 2], "side"], 2),
+    ("(SELECT count(*) FROM kde_conditional(%s, %s, measure => %s, changed_rows => %s))", ["throws.other", [1, 2], "side", 5], 2),
     ("(SELECT estimate FROM kde_explain(%s, %s, %s) WHERE chosen)", [DICE, 2, 4], 300),
     ("approx_count(kde_density(%s), %s, %s)", [DICE, 2, 4], 300),
     ("(kde_info(%s)).rows", [DICE], 600),
@@ -64,6 +73,37 @@ CALLS = [
     ("kde_bandwidth_matrix(%s, %s)", [POINTS, "scott"], None),
     ("kde_evaluate(%s, %s)", [POINTS, [[1.0, 2.0]]], None),
     ("(SELECT rows FROM kde_info((SELECT kde_agg(side, %s) FROM dice)))", ["auto"], 600),
+    # pandas: a Timestamp, with and without a zone, elements of a Series, and lists made of one.
+    ("approx_count(%s, %s, %s)", ["dates.day", pandas.Timestamp(DAY), pandas.Timestamp("2026-01-04 12:30")], 300),
+    ("approx_count(%s, %s, %s)", ["dates.day", DAYS[0], DAYS[1]], 300),
+    ("approx_count(%s, %s, %s)", ["dates.day", ZONED[0], ZONED[1]], 300),
+    ("approx_count(%s, %s, %s)", ["dates.day", DAYS[0], None], 500),
+    ("kde_cdf(%s, %s)", ["dates.day", DAYS[1]], 400 / 600),
+    ("(SELECT sum(count) FROM approx_histogram(%s, %s, lower => %s))", ["dates.day", 3, DAYS[0]], 500),
+    ("approx_count(%s, %s, %s)", [DICE, FLOATS[0], FLOATS[1]], 300),
+    ("approx_count(%s, %s, %s)", [DICE, INTEGERS[0].item(), INTEGERS[1].item()], 300),
+    ("approx_count(%s, %s, %s)", [PAIR, pandas.Series([2, 1]).tolist(), pandas.Series([4.0, 2.0]).tolist()], 150),
+    ("approx_quantile(%s, %s)", [DICE, FLOATS[0] / 3], 3),
+    ("coalesce(kde_set_refresh(%s, max_age => %s)::text, '')", [DICE, pandas.Timedelta(days=1)], ""),
+    # NaN is a number to SQL, above all others, and no NULL.
+    ("approx_count(%s, %s, %s)", [DICE, 2.0, FLOATS[2]], 500),
+    ("approx_count(%s, %s, %s)", [DICE, NAN, None], 0),
+    ("approx_count(%s, %s, %s)", [DICE, 2.0, None], 500),
+]
+
+# What pandas has for a missing value is no bound, and is told so; only None is NULL.
+REFUSED = [
+    ("approx_count(%s, %s, %s)", ["dates.day", pandas.NaT, DAYS[1]]),
+    ("approx_count(%s, %s, %s)", ["dates.day", DAYS[0], pandas.NaT]),
+    ("approx_count(%s, %s, %s)", ["dates.day", NAN, None]),
+    ("approx_count(%s, %s, %s)", [DICE, pandas.NA, 4]),
+    ("approx_quantile(%s, %s)", [DICE, NAN]),
+]
+# What the drivers know no type for, and do not send.
+NOT_SENT = [
+    ("approx_count(%s, %s, %s)", [DICE, INTEGERS[0], INTEGERS[1]]),
+    ("approx_count(%s, %s, %s)", [DICE, INTEGERS, None]),
+    ("approx_count(%s, %s, %s)", ["dates.day", DAYS.values[0], None]),
 ]
 AGGREGATES = ["kde_agg", "rollup"]
 WITHOUT_ARGUMENTS = ["kde_devices", "kde_refresh_all"]
@@ -123,6 +163,15 @@ def same(got, expected):
         return False
 
 
+def report_refusal(call, values, name, way):
+    try:
+        got, verdict = way(call, values), "not ok"
+    except Exception as error:
+        got, verdict = f"{type(error).__name__}: {str(error).splitlines()[0]}", "ok"
+    shown = [" ".join(str(v).split()) for v in values]
+    print(f"{verdict} {call} of {shown}, {name}, is refused: {got}")
+
+
 def main(where):
     three = psycopg.connect(where, autocommit=True)
     two = psycopg2.connect(where)
@@ -145,6 +194,12 @@ def main(where):
                 expected = got
             verdict = "ok" if same(got, expected) else "not ok"
             print(f"{verdict} {call} of {values}, {name}: {got}")
+    for call, values in REFUSED:
+        for name, way in ways:
+            report_refusal(call, values, name, way)
+    for call, values in NOT_SENT:
+        for name, way in ways[0], ways[2]:
+            report_refusal(call, values, name, way)
     called = " ".join(call for call, _, _ in CALLS)
     names = three.execute(
         """SELECT DISTINCT proname FROM pg_proc AS p JOIN pg_depend AS d ON d.objid = p.oid AND d.deptype = 'e'

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -181,6 +182,63 @@ TEST(Conditional, StaysWithinTheTargetsValues) {
   const Interval got = conditional_mean(d, 1, 0, x, {});
   EXPECT_EQ(got.estimate, d.marginal(1)->max);
   EXPECT_LE(got.upper, d.marginal(1)->max);
+}
+
+// Rows that change, those nearest first and others, come where they do most and to the target's
+// ends: the mean that is then stays within the interval, which has no other width here.
+TEST(Conditional, TakesInChangedRows) {
+  JointParts p = parts(2, 400, Axes::linear);
+  p.header.sampling_variance = 0;
+  const Bytes before = encode(p);
+  const JointView d = before.view();
+  Random random(7);
+  double widest = 0;
+  for (const double t0 : {-3.0, 0.0, 2.0}) {
+    const double x = d.column(0).center + d.column(0).bandwidth * t0;
+    for (const std::size_t changed : {1, 5, 20}) {
+      // Each point stands for three rows.
+      const Interval got = conditional_mean(d, 1, 0, x, {0.95, 3.0 * static_cast<double>(changed)});
+      const Interval none = conditional_mean(d, 1, 0, x, {});
+      EXPECT_EQ(none.lower, none.upper);
+      EXPECT_LT(got.lower, got.estimate);
+      EXPECT_GT(got.upper, got.estimate);
+      for (int trial = 0; trial < 60; ++trial) {
+        JointParts after = p;
+        const bool high = trial % 2 == 0;
+        const Header& target = *d.marginal(1);
+        const double end = high ? target.max : target.min;
+        const double place = t0 + (trial % 13 - 6) / 2.0;
+        // The points that pull the other way most, or any.
+        std::vector<std::size_t> order(400);
+        for (std::size_t i = 0; i < 400; ++i) order[i] = i;
+        const auto pull = [&](std::size_t i) {
+          const double t = p.coordinate[2 * i] - t0;
+          const double y = d.column(1).center + d.column(1).bandwidth * p.coordinate[2 * i + 1];
+          return std::exp(-t * t / 2) * (high ? got.estimate - y : y - got.estimate);
+        };
+        if (trial % 3 != 0)
+          std::sort(order.begin(), order.end(),
+                    [&](std::size_t a, std::size_t b) { return pull(a) > pull(b); });
+        for (std::size_t k = 0; k < changed; ++k) {
+          const std::size_t i = trial % 3 != 0 ? order[k] : random.below(400);
+          after.coordinate[2 * i] = static_cast<float>(place);
+          after.coordinate[2 * i + 1] =
+              trial % 5 == 4
+                  ? kNowhere
+                  : static_cast<float>((end - d.column(1).center) / d.column(1).bandwidth);
+        }
+        const Bytes bytes = encode(after);
+        const double now = conditional_mean(bytes.view(), 1, 0, x, {}).estimate;
+        EXPECT_GE(now, got.lower - 1e-4) << t0 << " " << changed << " " << trial;
+        EXPECT_LE(now, got.upper + 1e-4) << t0 << " " << changed << " " << trial;
+        widest = std::max(
+            widest, std::fabs(now - got.estimate) /
+                        (now > got.estimate ? got.upper - got.estimate : got.estimate - got.lower));
+      }
+    }
+  }
+  // Nor is it wider than it has to be by much.
+  EXPECT_GT(widest, 0.5);
 }
 
 }  // namespace

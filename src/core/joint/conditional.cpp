@@ -52,6 +52,46 @@ struct Sums {
   double y = 0, uy = 0;  // sums of W (y - center), W u (y - center)
 };
 
+// A line by its weighted points, as conditional.h has it, about the target's `center`.
+struct Line {
+  double s0, mean_u, spread;
+  bool sloped;  // else it is flat
+  double height, slope;
+
+  double l(double w, double u) const {
+    return w * (1 / s0 - (sloped ? (u - mean_u) * mean_u / spread : 0));
+  }
+  double leverage(double w, double u) const {
+    return w * (1 / s0 + (sloped ? (u - mean_u) * (u - mean_u) / spread : 0));
+  }
+};
+
+struct Shift {
+  double down = 0, up = 0;
+};
+
+// What rows of that weight may do to the height that come, and go, with targets in [low, high].
+Shift shift_of(const Line& line, double weight, double low, double high) {
+  constexpr int kPlaces = 8 * static_cast<int>(kJointReach);  // to either side, 1/8 bandwidth apart
+  Shift come;
+  Shift go;
+  for (int i = -kPlaces; i <= kPlaces; ++i) {
+    const double u = i / 8.0;
+    const double w = weight * std::exp(-u * u / 2);
+    const double h = line.leverage(w, u);
+    // They may have been all there is.
+    if (!(h < 1)) return {high - low, high - low};
+    for (double y : {low, high}) {
+      const double moved = line.l(w, u) * (y - line.height - line.slope * u);
+      come.up = std::max(come.up, moved / (1 + h));
+      come.down = std::max(come.down, -moved / (1 + h));
+      go.up = std::max(go.up, -moved / (1 - h));
+      go.down = std::max(go.down, moved / (1 - h));
+    }
+  }
+  return {come.down + go.down, come.up + go.up};
+}
+
 }  // namespace
 
 Interval conditional_mean(const JointView& d, int target, int on, double x,
@@ -102,10 +142,15 @@ Interval conditional_mean(const JointView& d, int target, int on, double x,
       (h.sampling_variance + h.reading_variance * ratio_at(d.mean_effect(target, false), share));
   double half = unit > 0 ? deviations * std::sqrt(unit) * std::sqrt(variance) : 0;
   if (std::isnan(half)) half = column.max - column.min;  // residuals that overflow
+  Shift changed;
+  if (options.changed_rows > 0)
+    changed = shift_of({s.s0, mean_u, spread, line, height, slope},
+                       options.changed_rows / (h.rows / h.points), column.min - center,
+                       column.max - center);
   Interval out;
   out.estimate = std::clamp(center + height, column.min, column.max);
-  out.lower = std::clamp(out.estimate - half, column.min, column.max);
-  out.upper = std::clamp(out.estimate + half, column.min, column.max);
+  out.lower = std::clamp(out.estimate - half - changed.down, column.min, column.max);
+  out.upper = std::clamp(out.estimate + half + changed.up, column.min, column.max);
   return out;
 }
 

@@ -10,6 +10,14 @@
 // two degrees of freedom less than the n_e = S_0^2/sum W_i^2 points that speak; times the density's
 // sampling and reading variances: the interval is about the curve that all rows of the table would
 // give with this bandwidth.
+//
+// k changed rows widen it by what they may have done where they do most, to either side. A row of
+// weight w and residual e at u that comes or goes moves the height at t_0 by
+//
+//   l e/(1 + h),  -l e/(1 - h),    l = w (1/S_0 - (u - m) m/V),  h = w (1/S_0 + (u - m)^2/V),
+//
+// m = S_1/S_0 and V = S_2 - S_1 m (R. D. Cook, Technometrics 19, 1977), k at one place as one of k
+// times the weight: they come with values between the target's least and greatest, and go.
 #pragma once
 
 #include "core/integrate/interval.h"
@@ -17,7 +25,7 @@
 
 namespace kde {
 
-// target, on: different columns. x: of `on`; not NaN. options.changed_rows is not looked at.
+// target, on: different columns. x: of `on`; not NaN.
 // The estimate lies within the target's [min, max], the interval too. All NaN where no point with
 // a finite target is within the kernel's reach of x. One pass over the points; no allocation.
 Interval conditional_mean(const JointView& density, int target, int on, double x,

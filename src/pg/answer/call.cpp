@@ -152,15 +152,9 @@ void find_by_name(text* name, text* measure, text* filter, Needs needs, Call* ca
   if (plain && find_of_column(column_by_text(name), call)) return;
   call->question = question_by_name(name, measure, filter,
                                     needs == Needs::rows ? Measured::rows : Measured::values);
-  if (needs != Needs::column) {
-    call->density =
-        find_density(call->question, needs == Needs::joint ? Wanted::joint : Wanted::any);
-    return;
-  }
-  if (call->question.named > 1) raise_several_columns();
-  AnsweringDensity* found = &call->density;
-  found->one_column =
-      density_from_datum(PointerGetDatum(stored_value(call->question.asked, &found->fit)), nullptr);
+  if (needs == Needs::column && call->question.named > 1) raise_several_columns();
+  call->density = find_density(call->question, needs == Needs::joint ? Wanted::joint : Wanted::any);
+  if (needs == Needs::column) call->density.take_margin();
 }
 
 // A value has no names: its columns are told by their numbers, from 1.
@@ -247,18 +241,6 @@ void read_required(FunctionCallInfo fcinfo, int first, Accuracy* accuracy) {
                     errhint("0.01 asks for an error of at most 1 %%.")));
 }
 
-double read_changed_rows(FunctionCallInfo fcinfo, int argument) {
-  reject_null(fcinfo, argument, "changed_rows");
-  const double changed = PG_GETARG_FLOAT8(argument);
-  if (!(changed >= 0) || std::isinf(changed))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("changed_rows must be a finite number of at least 0"),
-                    errdetail("The value given was %g.", changed),
-                    errhint("It is the number of rows inserted, updated and deleted since the "
-                            "fit.")));
-  return changed;
-}
-
 }  // namespace
 
 double read_confidence(FunctionCallInfo fcinfo, int argument) {
@@ -271,6 +253,18 @@ double read_confidence(FunctionCallInfo fcinfo, int argument) {
              errdetail("The value given was %g.", confidence),
              errhint("0.95 asks for intervals that hold the exact answer 95 times in 100.")));
   return confidence;
+}
+
+double read_changed_rows(FunctionCallInfo fcinfo, int argument) {
+  reject_null(fcinfo, argument, "changed_rows");
+  const double changed = PG_GETARG_FLOAT8(argument);
+  if (!(changed >= 0) || std::isinf(changed))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("changed_rows must be a finite number of at least 0"),
+                    errdetail("The value given was %g.", changed),
+                    errhint("It is the number of rows inserted, updated and deleted since the "
+                            "fit.")));
+  return changed;
 }
 
 bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs, Call* call) {
@@ -307,6 +301,7 @@ bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* cal
 kde::IntervalOptions interval_options(const Call& call) {
   kde::IntervalOptions options = call.accuracy.interval;
   options.changed_rows = std::max(options.changed_rows, rows_changed_since(call.density.fit));
+  options.changed_rows /= call.density.scale;
   return options;
 }
 

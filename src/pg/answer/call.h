@@ -33,7 +33,7 @@ struct Call {
 enum class Needs {
   values,  // moments of the measure
   rows,    // counts; where there is a measure, of the rows where it is not NULL
-  column,  // the density of one column; there is no argument `measure`
+  column,  // the density of one column, or its margin; there is no argument `measure`
   joint,   // a density of several columns
   groups,  // a density with groups
 };
@@ -53,11 +53,12 @@ bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* cal
 bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs, Call* call);
 
 // The interval's options with the rows that are known to have changed since the fit
-// (kde_aqp.changed_rows); where the call says of more, those.
+// (kde_aqp.changed_rows); where the call says of more, those. Of a margin in its rows.
 kde::IntervalOptions interval_options(const Call& call);
 
 // Errors: 22004, 22023.
 double read_confidence(FunctionCallInfo fcinfo, int argument);
+double read_changed_rows(FunctionCallInfo fcinfo, int argument);
 
 // The stored density that a name says, or the value, of a non-null argument of type anykde. Valid
 // until the next look-up. Errors: as above.

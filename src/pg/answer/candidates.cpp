@@ -118,6 +118,16 @@ const char* AnsweringDensity::method() const {
                           : kde::asked_method_name(*one_column);
 }
 
+void AnsweringDensity::take_margin() {
+  if (joint == nullptr) return;
+  const kde::JointView view(joint);
+  one_column = view.marginal(place[0]);
+  scale = view.marginal_scale(place[0]);
+  joint = nullptr;
+  sums = {};
+  place[0] = 0;
+}
+
 namespace {
 
 // What is stored for a key, whose columns are at the places that *target has already.

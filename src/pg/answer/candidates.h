@@ -22,7 +22,12 @@ struct AnsweringDensity {
   // its measures.
   int place[kde::kMaxColumns] = {};
   AnsweringFit fit = {};
+  // Rows of the table that each of one_column's stands for: of a margin (take_margin()) not 1.
+  double scale = 1;
 
+  // Of a density of several columns, that of the first one asked about by itself, as a fit of that
+  // column would have it.
+  void take_margin();
   // Of a density of one column: which of its measures a question's measure is; -1: x itself, or
   // there is none.
   int measured(const Question& q) const {

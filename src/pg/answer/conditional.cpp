@@ -15,7 +15,7 @@ namespace kde_pg {
 
 namespace {
 
-enum Argument { kDensity, kAt, kByNameOnly, kMeasure, kFilter, kConfidence };
+enum Argument { kDensity, kAt, kByNameOnly, kMeasure, kFilter, kConfidence, kChangedRows };
 constexpr int kResults = 5;
 
 // Of two columns: the one that `at` is of, and the measure.
@@ -33,17 +33,19 @@ void check_pair(const Call& call) {
 
 }  // namespace kde_pg
 
-// kde_conditional(density, at, by_name_only, measure, filter, confidence). A row for each element
-// of `at`; no row where it or the density is NULL. The estimate is NULL where the density has no
-// rows near. Errors: 22023 unless there are two different columns; those of read_density().
+// kde_conditional(density, at, by_name_only, measure, filter, confidence, changed_rows). A row for
+// each element of `at`; no row where it or the density is NULL. The estimate is NULL where the
+// density has no rows near. Errors: 22023 unless there are two different columns; those of
+// read_density().
 KDE_FUNCTION(kde_conditional_by_name) {
   using namespace kde_pg;
   TupleDesc desc;
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
   if (PG_ARGISNULL(kDensity)) PG_RETURN_NULL();
   check_by_name_only(fcinfo, kByNameOnly);
-  const kde::IntervalOptions options = {read_confidence(fcinfo, kConfidence), 0};
   Call call;
+  call.accuracy.interval = {read_confidence(fcinfo, kConfidence),
+                            read_changed_rows(fcinfo, kChangedRows)};
   (void)read_density(fcinfo, kMeasure, kFilter, Needs::joint, &call);
   check_pair(call);
   if (PG_ARGISNULL(kAt)) PG_RETURN_NULL();
@@ -55,6 +57,7 @@ KDE_FUNCTION(kde_conditional_by_name) {
   for (int i = 0; i < at.count; ++i)
     points[i] = at.nulls[i] ? 0 : bound_to_double(type, at.type, at.values[i]);
 
+  const kde::IntervalOptions options = interval_options(call);
   const int* place = call.density.place;
   const kde::JointView density(call.density.joint);
   for (int i = 0; i < at.count; ++i) {

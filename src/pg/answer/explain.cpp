@@ -1,6 +1,7 @@
 // kde_explain: the densities of a table, which of them answers a question about columns, and why.
 #include "pg/base/result_set.h"
 #include "pg/catalog/catalog.h"
+#include "pg/answer/call.h"
 #include "pg/answer/moments.h"
 #include "pg/answer/ranges.h"
 #include "pg/catalog/privileges.h"
@@ -155,12 +156,38 @@ class Explanation {
   int rank_ = 0;
 };
 
+// A value has no table: it answers by itself, or not at all.
+void explain_value(FunctionCallInfo fcinfo, Tuplestorestate* rows, TupleDesc desc) {
+  Call call;
+  (void)read_density(fcinfo, kMeasure, kFilter, Needs::values, &call);
+  kde::Range ranges[kde::kMaxColumns];
+  if (!read_ranges(fcinfo, kLower, call.question, ranges)) return;
+  const Aggregate aggregate = PG_ARGISNULL(kMeasure) ? Aggregate::count : Aggregate::avg;
+  const kde::Interval interval =
+      interval_of(aggregate, call.question, call.density, ranges, interval_options(call));
+  Datum values[kResults] = {Int32GetDatum(1),
+                            0,
+                            0,
+                            CStringGetTextDatum(call.density.method()),
+                            Int64GetDatum(static_cast<int64>(call.density.points())),
+                            BoolGetDatum(true),
+                            CStringGetTextDatum("is the value itself"),
+                            Float8GetDatum(interval.estimate),
+                            Float8GetDatum(interval.lower),
+                            Float8GetDatum(interval.upper)};
+  bool nulls[kResults] = {false, true, true};
+  nulls[7] = std::isnan(interval.estimate);
+  nulls[8] = std::isnan(interval.lower);
+  nulls[9] = std::isnan(interval.upper);
+  tuplestore_putvalues(rows, desc, values, nulls);
+}
+
 }  // namespace
 
 }  // namespace kde_pg
 
 // kde_explain(density, lower, upper, by_name_only, measure, filter). Errors: those of the answers,
-// but for that no density covers the question; 22023 for a value of type kde.
+// but for that no density covers the question.
 KDE_FUNCTION(kde_explain_by_name) {
   using namespace kde_pg;
   TupleDesc desc;
@@ -168,10 +195,10 @@ KDE_FUNCTION(kde_explain_by_name) {
   if (PG_ARGISNULL(kDensity)) PG_RETURN_NULL();
   check_by_name_only(fcinfo, kByNameOnly);
   text* name = name_in(PG_GETARG_DATUM(kDensity));
-  if (name == nullptr)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("a value of type kde answers by itself"),
-                    errhint("Name the density: 'table.column' or 'table (column, ...)'.")));
+  if (name == nullptr) {
+    explain_value(fcinfo, rows, desc);
+    PG_RETURN_NULL();
+  }
   const bool of_measure = !PG_ARGISNULL(kMeasure);
   const Question question = question_by_name(
       name, of_measure ? PG_GETARG_TEXT_PP(kMeasure) : nullptr,

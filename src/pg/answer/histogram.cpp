@@ -5,6 +5,7 @@
 #include "pg/base/result_set.h"
 #include "pg/answer/call.h"
 #include "pg/answer/beyond_fit.h"
+#include "pg/answer/round_edges.h"
 
 extern "C" {
 #include "catalog/pg_type.h"
@@ -55,7 +56,7 @@ void put_rows(FunctionCallInfo fcinfo, const Call& call, const double* edges, in
     Datum values[kColumns] = {Int32GetDatum(i + 1),
                               Float8GetDatum(edges[i]),
                               Float8GetDatum(edges[i + 1]),
-                              Float8GetDatum(count),
+                              Float8GetDatum(count * call.density.scale),
                               Float8GetDatum(all > 0 ? count / all : 0),
                               CStringGetTextDatum(lower),
                               CStringGetTextDatum(upper)};
@@ -83,17 +84,18 @@ double read_end(FunctionCallInfo fcinfo, const Call& call, int argument, double 
   return x;
 }
 
-enum class Equal { width, rows };
+enum class Equal { width, rows, round };
 
 Equal read_equal(FunctionCallInfo fcinfo, int argument) {
   reject_null(fcinfo, argument, "equal");
   const text* value = PG_GETARG_TEXT_PP(argument);
   const std::string_view name(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
   if (name == "width") return Equal::width;
+  if (name == "round") return Equal::round;
   if (name != "rows")
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("invalid value for equal: \"%s\"", text_to_cstring(value)),
-                    errhint("It is 'width' or 'rows'.")));
+                    errhint("It is 'width', 'rows' or 'round'.")));
   return Equal::rows;
 }
 
@@ -139,6 +141,12 @@ void put_equal_bins(FunctionCallInfo fcinfo, const Call& call) {
     bins = 0;
   else if (lower == upper)
     bins = 1;
+  if (bins > 0 && lower < upper && equal == Equal::round) {
+    const RoundBins wanted = {lower, upper, !PG_ARGISNULL(4), bins, kMostBins, h->lattice_step};
+    int round_bins;
+    const double* round = round_edges(call.question.type[0], wanted, &round_bins);
+    if (round != nullptr) return put_rows(fcinfo, call, round, round_bins);
+  }
   double* edges = new_edges(bins);
   edges[0] = lower;
   for (int i = 1; i <= bins; ++i)

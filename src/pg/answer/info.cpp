@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr int kColumns = 18;
+constexpr int kColumns = 19;
 
 // What there is one of.
 Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
@@ -25,7 +25,7 @@ Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
   row.put(Float8GetDatum(h.rows));
   none(2);
   row.put(Int64GetDatum(static_cast<int64>(h.sample_rows)));
-  none(8);
+  none(9);
   row.put(Int32GetDatum(static_cast<int32>(VARSIZE(&h))));
   return row.record(fcinfo);
 }
@@ -62,6 +62,8 @@ KDE_FUNCTION(kde_info) {
   };
   bound(h->min);
   bound(h->max);
+  const double distinct = kde::distinct_values(kde::DensityView(h));
+  row.put(Int64GetDatum(static_cast<int64>(distinct)), distinct < 0);
   row.put(Float8GetDatum(h->mean), !has_finite);
   row.put(Float8GetDatum(std::sqrt(h->variance)), !has_finite);
   row.put(Float8GetDatum(h->lattice_step), h->lattice_step == 0);

@@ -100,7 +100,7 @@ double count_of(const Question& q, const AnsweringDensity& density, const kde::R
     const kde::DensityView view = density.view();
     return kde::measure_count(view, measure_of(q, density), ranges[0]);
   }
-  if (density.joint == nullptr) return kde::count(density.view(), ranges[0]);
+  if (density.joint == nullptr) return density.scale * kde::count(density.view(), ranges[0]);
   const Box box = box_of(q, density, ranges);
   return kde::joint_moments(kde::JointView(density.joint), box.all(), -1).count;
 }

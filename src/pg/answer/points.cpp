@@ -49,9 +49,9 @@ KDE_FUNCTION(kde_points) {
   Tuplestorestate* rows = begin_rows(fcinfo, kColumns, &desc);
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   int points = read_points(fcinfo, 1);
-  const AnyDensity density = density_argument(fcinfo, 0);
-  if (density.joint != nullptr) raise_several_columns();
-  const kde::Header* h = density.one_column;
+  Call call;
+  (void)read_density(fcinfo, -1, -1, Needs::column, &call);
+  const kde::Header* h = call.density.one_column;
   if (!(h->finite_rows() > 0)) PG_RETURN_NULL();
   const double lower = read_end(fcinfo, 2, h->min);
   const double upper = read_end(fcinfo, 3, h->max);

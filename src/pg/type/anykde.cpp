@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "libpq/pqformat.h"
+#include "utils/builtins.h"
 }
 
 #include <cstring>
@@ -83,4 +84,17 @@ KDE_FUNCTION(anykde_of_text) {
     ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
                     errmsg("invalid density name \"%s\"", text_to_cstring(name))));
   PG_RETURN_TEXT_P(name);
+}
+
+// The cast from regclass, which is none: Error 42804 with the form that was meant.
+KDE_FUNCTION(anykde_of_regclass) {
+  const char* table =
+      DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(PG_GETARG_OID(0))));
+  const char* column = quote_literal_cstr(psprintf("%s.column", table));
+  ereport(ERROR,
+          (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("a table is no density: \"%s\"", table),
+           errhint("Name table and column in one text, as %s, or pass the value kde_density(%s, "
+                   "'column').",
+                   column, quote_literal_cstr(table))));
+  PG_RETURN_NULL();
 }

@@ -89,6 +89,14 @@ SELECT try($$SELECT approx_count('good', NULL, 1, 2)$$);
 SELECT try($$SELECT approx_count('good', '1', '2', 'x')$$);
 SELECT try($$SELECT approx_count('good.y', 1, 2)$$);
 SELECT try($$SELECT approx_count('good.label', 1, 2)$$);
+-- A table and a column in two arguments: told the right form, but where PostgreSQL reads the column's name as
+-- a bound, beside an integer, before any function of the extension is called.
+SELECT call, try('SELECT ' || call) FROM unnest(ARRAY[
+  'approx_count(''good''::regclass)', 'approx_count(''good''::regclass, ''x'')', 'approx_sum_ci(''good''::regclass, ''x'', ''1'', ''2'')',
+  'approx_quantile(''good''::regclass, 0.5)', 'kde_cdf(''good''::regclass, ''x'')', 'kde_info(''good''::regclass)',
+  'count(*) FROM approx_histogram(''errors.good''::regclass)', 'approx_count(NULL::regclass)',
+  'approx_count(''good'', ''x'', ''1'', ''2'')', 'approx_count(''good'', ''x'')',
+  'approx_count(''good''::regclass, ''x'', 1, 2)', 'approx_count(''good'', ''x'', 1, 2)']) AS call;
 
 -- Quoted, mixed-case and dotted names work, in the search path or out of it.
 CREATE SCHEMA "Other.Schema";

@@ -124,6 +124,22 @@ SELECT at, at_text, round(estimate::numeric, 1) AS price FROM kde_conditional('s
 SELECT at_text, estimate BETWEEN lower_bound AND upper_bound AS inside FROM kde_conditional('sales.day', ARRAY['2026-01-15', '2026-02-15'], measure => 'price', confidence => 0.9);
 SELECT count(*) AS filtered FROM kde_conditional('sales.amount', ARRAY[20, 40], measure => 'price', filter => 'region = ''EU''');
 SELECT count(*) AS none FROM kde_conditional('sales.amount', NULL::integer[], measure => 'price');
+-- Changed rows widen it: by what the call says, or the server counts.
+SELECT at, bool_and(more.lower_bound < few.lower_bound AND few.lower_bound < own.lower_bound
+  AND own.upper_bound < few.upper_bound AND few.upper_bound < more.upper_bound) AS wider
+FROM kde_conditional('line.x', ARRAY[4, 10], measure => 'y') AS own
+JOIN kde_conditional('line.x', ARRAY[4, 10], measure => 'y', changed_rows => 5) AS few USING (at)
+JOIN kde_conditional('line.x', ARRAY[4, 10], measure => 'y', changed_rows => 50) AS more USING (at) GROUP BY at;
+CREATE TABLE steep AS SELECT i % 100 AS x, 3 * (i % 100) AS y FROM generate_series(1, 3000) AS i;
+SELECT rows FROM kde_fit('steep', ARRAY['x', 'y'], seed => 1);
+BEGIN;
+INSERT INTO steep SELECT 50, 0 FROM generate_series(1, 40);
+SELECT estimate BETWEEN 149 AND 151 AS as_fitted, lower_bound < 120 AND upper_bound > 180 AS wide
+FROM kde_conditional('steep.x', ARRAY[50], measure => 'y');
+COMMIT;
+SELECT upper_bound - lower_bound < 5 AS as_narrow FROM kde_conditional(kde_density('steep (x, y)'), ARRAY[50], measure => '2');
+SELECT * FROM kde_conditional('steep.x', ARRAY[50], measure => 'y', changed_rows => -1);
+DROP TABLE steep;
 
 -- ------------------------------------------------------------------------- as values of type kde
 CREATE TABLE small AS SELECT i AS a, CASE WHEN i % 9 > 0 THEN (i * 37 % 50)::numeric / 4 END AS b FROM generate_series(1, 70) AS i;

@@ -226,6 +226,11 @@ SELECT (SELECT count(*) FROM approx_histogram('dice.side', '5')) AS text,
   (SELECT count(*) FROM approx_histogram_at('dice.side', '{1,2,6}')) AS text_at,
   (SELECT count(*) FROM approx_histogram_at(kde_density('dice.side'), '{1,2,6}')) AS kde_at,
   (SELECT count(*) FROM approx_histogram_at(NULL::kde, '{1,2,6}')) AS null_kde_at;
+-- The most frequent values.
+SELECT (SELECT sum(count) FROM approx_top('dice.side')) AS text, (SELECT count(*) FROM approx_top('dice.side', '2')) AS untyped,
+  (SELECT count(*) FROM approx_top(n => 4, density => 'dice.side', filter => NULL)) AS named,
+  (SELECT count(*) FROM approx_top(kde_density('dice.side'), 3, changed_rows => '5', confidence => '0.9')) AS kde,
+  (SELECT count(*) FROM approx_top(NULL::kde)) AS null_kde;
 \set VERBOSITY terse
 SELECT count(*) FROM approx_histogram('dice.side', NULL);
 SELECT count(*) FROM approx_histogram_at('dice.side', NULL);
@@ -303,7 +308,7 @@ SELECT (SELECT count(*) FROM kde_explain('throws2.side', 2, 4)) AS explain,
   (SELECT count(*) FROM kde_explain('throws2.side', '2', '4', measure => 'other', filter => NULL)) AS explain_untyped,
   (SELECT count(*) FROM kde_explain('throws2 (side, other)')) AS explain_several,
   (SELECT count(*) FROM kde_conditional('throws2.other', ARRAY[1, 2], measure => 'side')) AS conditional,
-  (SELECT count(*) FROM kde_conditional('throws2.other', '{1,2,3}', measure => 'side', confidence => '0.9')) AS conditional_untyped,
+  (SELECT count(*) FROM kde_conditional('throws2.other', '{1,2,3}', measure => 'side', confidence => '0.9', changed_rows => '1')) AS conditional_untyped,
   (SELECT count(*) FROM kde_conditional(kde_density('throws2 (side, other)'), ARRAY[1], measure => '2')) AS conditional_value,
   (SELECT count(*) FROM kde_conditional('throws2.other', NULL, measure => 'side')) AS conditional_null;
 -- What is not so, and what is said of it.
@@ -318,7 +323,7 @@ SELECT approx_sum(kde_density('throws2 (side, other)'), '{2,1}', '{4,2}', measur
 SELECT approx_count(kde_density('throws2 (side, other)'), '{2,1}', '{4,2}', filter => 'side > 1');
 SELECT approx_quantile('throws2 (side, other)', 0.5);
 SELECT kde_conditional('throws2.other', ARRAY[1]);
-SELECT kde_explain(kde_density('throws2 (side, other)'));
+SELECT chosen, estimate FROM kde_explain(kde_density('throws2 (side, other)'), '{2,1}', '{4,2}');
 SELECT kde_drop('throws2', 'side');
 
 -- Parameters of unknown type, as drivers send them.

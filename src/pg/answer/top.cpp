@@ -1,0 +1,162 @@
+// approx_top: the most frequent values, of those that a density knows one by one, with intervals.
+//
+// A count's interval is that of the range [value, value]. But values that are picked for having
+// many rows in a sample have more there than in the table: of 10,000 values of 3 rows each a
+// sample's ten foremost have 10. So intervals of a sample's are those of a higher confidence, which
+// Y. Benjamini and D. Yekutieli (JASA 100, 2005) give for R that are picked of m: 1 - (1 -
+// confidence) R/m, with which at most the share 1 - confidence of all that is listed is false. m is
+// what may have been picked: of values with at least a quarter of the share p of the last listed
+// there are at most 4/p, and where all are known no more than there are. What has fewer than that
+// in the table is picked so seldom that it does not count, as long as the interval tells the one
+// from the other; so the list ends before a value whose interval reaches below a quarter of its
+// rows. That ends it, too, before values that what is stored tells less well than by their rows:
+// one in a range of values may have as many.
+#include "pg/base/result_set.h"
+#include "pg/answer/call.h"
+
+#include "core/kde.h"
+
+extern "C" {
+#include "miscadmin.h"
+}
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kde_pg {
+
+namespace {
+
+enum Argument { kDensity, kValues, kByNameOnly, kFilter, kConfidence, kChangedRows };
+constexpr int kResults = 5;
+constexpr int kMostValues = 10000;
+constexpr double kTold = 0.25;  // the share of its rows that a value has at least
+
+struct Value {
+  double x, rows;
+};
+
+kde::Range at(double x) {
+  kde::Range range;
+  range.lower = range.upper = x;
+  range.lower_unbounded = range.upper_unbounded = false;
+  return range;
+}
+
+bool is_before(const Value& a, const Value& b) {
+  if (a.rows != b.rows) return a.rows > b.rows;
+  // NaN is above all.
+  return a.x < b.x || (std::isnan(b.x) && !std::isnan(a.x));
+}
+
+class Top {
+ public:
+  explicit Top(const kde::DensityView& density) : density_(density), h_(density.header()) {
+    double x, rows;
+    kde::SingleValues count(density);
+    while (count.next(&x, &rows)) ++most_;
+    all_known_ = count.rows_in_ranges() == 0;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    values_ = static_cast<Value*>(palloc(sizeof(Value) * (most_ + 3)));
+    kde::SingleValues values(density);
+    while (values.next(&x, &rows)) add(x);
+    if (h_.negative_infinities > 0) add(-kInfinity);
+    if (h_.positive_infinities > 0) add(kInfinity);
+    if (h_.nans > 0) add(std::nan(""));
+    std::sort(values_, values_ + n_, is_before);
+  }
+
+  // How many to list of at most so many, and the confidence of their intervals.
+  int pick(int most, double* confidence) const {
+    const double wanted = *confidence;
+    for (int n = std::min(most, n_); n > 0; --n) {
+      CHECK_FOR_INTERRUPTS();
+      *confidence = is_sampled() ? confidence_of(n, wanted) : wanted;
+      const kde::Interval last = interval(n - 1, {*confidence, 0});
+      if (last.lower >= kTold * last.estimate) return n;
+    }
+    return 0;
+  }
+
+  double value(int i) const { return values_[i].x; }
+  kde::Interval interval(int i, const kde::IntervalOptions& options) const {
+    return kde::count_interval(density_, at(values_[i].x), options);
+  }
+
+ private:
+  void add(double x) {
+    CHECK_FOR_INTERRUPTS();
+    // With what a lattice has there besides.
+    values_[n_++] = {x, kde::count(density_, at(x))};
+  }
+
+  bool is_sampled() const {
+    for (const auto& shape : h_.count_variance) {
+      for (float v : shape)
+        if (v > 0) return true;
+    }
+    return false;
+  }
+
+  double confidence_of(int n, double wanted) const {
+    double candidates = h_.rows / (kTold * values_[n - 1].rows);
+    if (all_known_) candidates = std::min<double>(candidates, n_);
+    return 1 - (1 - wanted) * n / std::max<double>(candidates, n);
+  }
+
+  kde::DensityView density_;
+  const kde::Header& h_;
+  Value* values_;
+  int most_ = 0, n_ = 0;
+  bool all_known_;
+};
+
+// Whose answers a kernel spreads has no rows at any one value.
+void check_tells_values(const kde::Header& h) {
+  if ((h.flags & kde::kBounded) != 0 || h.bandwidth == 0) return;
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("a density of method \"%s\" has no rows at single values",
+                         kde::asked_method_name(h)),
+                  errhint("Fit it by method auto, which keeps frequent values apart.")));
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
+// approx_top(density, n, by_name_only, filter, confidence, changed_rows). A row for each value that
+// is listed, none where the density is NULL. Errors: 22023 for a number out of range; 55000 for a
+// density that a kernel smooths; those of read_density().
+KDE_FUNCTION(approx_top) {
+  using namespace kde_pg;
+  TupleDesc desc;
+  Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
+  if (PG_ARGISNULL(kDensity)) PG_RETURN_NULL();
+  check_by_name_only(fcinfo, kByNameOnly);
+  reject_null(fcinfo, kValues, "n");
+  const int most = PG_GETARG_INT32(kValues);
+  if (most < 1 || most > kMostValues)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("there are 1 to %d most frequent values, not %d", kMostValues, most)));
+  Call call;
+  call.accuracy.interval = {read_confidence(fcinfo, kConfidence),
+                            read_changed_rows(fcinfo, kChangedRows)};
+  (void)read_density(fcinfo, -1, kFilter, Needs::column, &call);
+  const kde::Header& h = *call.density.one_column;
+  check_tells_values(h);
+  const Top top(call.density.view());
+  kde::IntervalOptions options = interval_options(call);
+  const int listed = top.pick(most, &options.confidence);
+  for (int i = 0; i < listed; ++i) {
+    const kde::Interval count = top.interval(i, options);
+    const double scale = call.density.scale;
+    Datum values[kResults] = {
+        Int32GetDatum(i + 1), CStringGetTextDatum(double_to_text(h.value_type, top.value(i))),
+        Float8GetDatum(count.estimate * scale), Float8GetDatum(count.lower * scale),
+        Float8GetDatum(count.upper * scale)};
+    bool nulls[kResults] = {};
+    tuplestore_putvalues(rows, desc, values, nulls);
+  }
+  PG_RETURN_NULL();
+}
