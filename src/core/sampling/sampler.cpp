@@ -20,6 +20,16 @@ Status out_of_memory() {
   return Status::error(Code::out_of_memory, "out of memory while sampling");
 }
 
+// The numbers of rows, block by block.
+std::vector<std::uint32_t> by_block(std::span<const std::uint32_t> block, std::size_t blocks) {
+  std::vector<std::uint32_t> next(blocks + 1), order(block.size());
+  for (const std::uint32_t b : block) ++next[b + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (std::size_t i = 0; i < block.size(); ++i)
+    order[next[block[i]]++] = static_cast<std::uint32_t>(i);
+  return order;
+}
+
 }  // namespace
 
 Sampler::Sampler(const Options& options)
@@ -133,11 +143,7 @@ Status Sampler::finish(Sample* out, const Control& control) noexcept {
     if (block_rows_.empty()) {
       out->drawn = std::move(drawn_);
     } else {
-      std::vector<std::uint32_t> order(drawn_.size());
-      std::iota(order.begin(), order.end(), 0U);
-      std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
-        return drawn_block_[a] < drawn_block_[b];
-      });
+      const std::vector<std::uint32_t> order = by_block(drawn_block_, block_rows_.size());
       if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
       out->drawn.clear();
       for (const std::uint32_t i : order) {
