@@ -151,11 +151,12 @@ int64 blocks_to_read(const DensityRequest& request, const ScanResult& scan, doub
 
 // Rows of several columns, each for an estimate of its own. They are gathered by column, and handed
 // on when there are many: then a column's summary stays in the processor's cache while its values
-// go into it, and threads share the columns. Owns nothing: what it gathers lies in a memory
-// context.
+// go into it, and threads share the columns: so many that where there is more to run than there are
+// processors, they seldom wait for each other's turn. Owns nothing: what it gathers lies in a
+// memory context.
 class FanOut final : public RowSink {
  public:
-  static constexpr std::size_t kRows = 8192, kBlocks = 8192;
+  static constexpr std::size_t kRows = 65536, kBlocks = 65536;
 
   FanOut(Estimate** estimates, int n, MemoryContext context) : estimates_(estimates), n_(n) {
     const auto allocate = [context](Size bytes) { return MemoryContextAlloc(context, bytes); };

@@ -49,6 +49,7 @@ class RowReader {
   int rows_since_breath_;
 
   AttrNumber attnum_[kde::kMaxColumns];  // of the leaf; 0: an expression
+  AttrNumber last_attnum_;               // the greatest of them
   ExprState* expression_[kde::kMaxColumns];
   ExprState* filter_;
   bool computes_;  // there are expressions or a filter

@@ -426,10 +426,10 @@ WHERE f.relation = 'whole'::regclass ORDER BY 1;
 -- Of more rows than are gathered at a time, drawn by the block, whatever the threads; with values that are
 -- missing or not finite.
 CREATE TABLE gathered AS SELECT i % 97 AS whole, sqrt(i) AS root, CASE WHEN i % 3 > 0 THEN (i * 37 % 10007) / 100.0 END AS cents,
-  CASE i % 1000 WHEN 1 THEN 'NaN' WHEN 2 THEN '-Infinity' ELSE ln(i) END::float8 AS other, timestamp '2026-01-01' + i * i * interval '1 s' AS at
-FROM generate_series(1, 30000) AS i;
+  CASE i % 1000 WHEN 1 THEN 'NaN' WHEN 2 THEN '-Infinity' ELSE ln(i) END::float8 AS other, timestamp '2026-01-01' + i * (i % 1000) * interval '1 s' AS at
+FROM generate_series(1, 100000) AS i;
 CREATE TABLE side_by_side (threads text, column_names text[], density kde);
-SET kde_aqp.sample_blocks = 200;
+SET kde_aqp.sample_blocks = 700;
 SELECT format('SET kde_aqp.threads = %s', threads), format('SELECT count(*) FILTER (WHERE fitted) FROM kde_fit(%L, seed => 7)', 'gathered'),
   format('INSERT INTO side_by_side SELECT %s, column_names, density FROM kde_aqp.fitted WHERE relation = %L::regclass', threads, 'gathered')
 FROM unnest('{1,2,3}'::int[]) AS threads \gexec
