@@ -106,6 +106,26 @@ Status Sampler::add(double x, std::span<const double> y) noexcept {
   return Status::success();
 }
 
+// By stretches, where each of them goes the same way.
+Status Sampler::add_rows(std::span<const double> x) noexcept {
+  bool finite = true;
+  for (const double value : x) finite = finite && value - value == 0;
+  if (!finite || options_.sample_rows > 0 || block_rows_.empty()) {
+    for (const double value : x)
+      if (Status s = add(value); !s.ok()) return s;
+    return Status::success();
+  }
+  block_rows_.back() += static_cast<std::uint32_t>(x.size());
+  try {
+    for (std::size_t i = reservoir_.pass(x.size()); i < x.size();
+         i += 1 + reservoir_.pass(x.size() - i - 1))
+      draw(x[i] + 0.0, {});
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return summary_->add(x);
+}
+
 Status Sampler::add_drawn(std::size_t i) {
   const auto measures = static_cast<std::size_t>(measures_.count());
   if (measures == 0) return summary_->add(drawn_[i]);

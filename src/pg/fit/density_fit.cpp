@@ -194,12 +194,20 @@ class FanOut final : public RowSink {
   kde::Status hand_on(std::int64_t k) const noexcept {
     Estimate* estimate = estimates_[k];
     const double* value = value_ + static_cast<std::size_t>(k) * kRows;
+    const auto is_null = [this, k](std::size_t row) { return ((nulls_[row] >> k) & 1) != 0; };
     std::size_t block = 0;
-    for (std::size_t i = 0; i <= rows_; ++i) {
-      for (; block < blocks_ && block_[block] == i; ++block)
+    for (std::size_t row = 0;;) {
+      for (; block < blocks_ && block_[block] == row; ++block)
         if (const kde::Status s = estimate->begin_block(); !s.ok()) return s;
-      if (i == rows_) break;
-      if (const kde::Status s = estimate->add(value + i, (nulls_[i] >> k) & 1); !s.ok()) return s;
+      if (row == rows_) break;
+      if (is_null(row)) {
+        if (const kde::Status s = estimate->add(value + row++, 1); !s.ok()) return s;
+        continue;
+      }
+      const std::size_t first = row;
+      const std::size_t end = block < blocks_ ? block_[block] : rows_;
+      while (row < end && !is_null(row)) ++row;
+      if (const kde::Status s = estimate->add_rows({value + first, row - first}); !s.ok()) return s;
     }
     return kde::Status::success();
   }

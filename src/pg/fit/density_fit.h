@@ -9,6 +9,8 @@
 
 #include "core/kde.h"
 
+#include <span>
+
 namespace kde_pg {
 
 struct DensityRequest {
@@ -36,6 +38,12 @@ struct DensityFit {
 // functions that are not noexcept may raise errors.
 class Estimate : public RowSink {
  public:
+  // Of one column, rows of the block that was begun last; no value is NULL. Errors: as add().
+  virtual kde::Status add_rows(std::span<const double> values) noexcept {
+    for (const double& x : values)
+      if (const kde::Status s = add(&x, 0); !s.ok()) return s;
+    return kde::Status::success();
+  }
   // Ends the reading. Errors: out_of_memory, cancelled.
   virtual kde::Status finish(const kde::Control& control) noexcept = 0;
 
