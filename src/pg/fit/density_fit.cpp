@@ -226,6 +226,7 @@ bool has_exact_sums(const Estimate* estimate) { return estimate->sums().sums > 0
 // over pairs, chooses the bandwidth and estimates. skipped: of each, as end_reading().
 void fit_side_by_side(const DensityRequest* requests, int n, const ColumnTypes* types,
                       const RowsRead& read, Estimate** estimates, const char** skipped) {
+  KDE_FAULT("fit.scanned");
   progress_phase(Phase::estimating);
   const kde::Engine engine = chosen_engine();
   kde::Status finished[kde::kMaxColumns], fitted[kde::kMaxColumns];
