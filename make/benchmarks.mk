@@ -74,10 +74,18 @@ bench-ddl: ## what it costs others' DDL [TABLES=n RESTORED=n PARTITIONS=n ROUNDS
 	+@TABLES=$(TABLES) COMMANDS=$(COMMANDS) RESTORED=$(RESTORED) ROUNDS=$(ROUNDS) RESTORES=$(RESTORES) \
 	  PARTITIONS=$(PARTITIONS) SECTIONS='$(SECTIONS)' test/bench/ddl/run.sh </dev/null
 
+# A table's fit beside that of one of its columns (test/bench/fit). A quick run: make bench-fit ROWS=200000
+bench-fit: ROWS = 2000000
+bench-fit: RUNS = 7
+bench-fit: ## a table's fit beside that of one column [ROWS=n RUNS=n]
+	+@scripts/deps.sh test </dev/null
+	+@$(MAKE) --no-print-directory -s all
+	+@ROWS=$(ROWS) RUNS=$(RUNS) test/bench/fit/run.sh </dev/null
+
 # Figures that others published, beside ours on the same work (test/published).
 published: ## beside other systems' published figures [DATA=folder of CSV files SALES_ROWS=n]
 	+@scripts/deps.sh test </dev/null
 	+@$(MAKE) --no-print-directory -s all
 	+@test/published/run.sh '$(subst ','\'',$(ACCURACY_DATA))' </dev/null
 
-.PHONY: published bench accuracy bench-agg bench-joint bench-ddl
+.PHONY: published bench accuracy bench-agg bench-joint bench-ddl bench-fit

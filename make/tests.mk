@@ -30,9 +30,9 @@ build/threads/unit_test: $(call in,threads,$(filter src/core/device/%,$(CORE_SRC
 # The core's own threads under the same sanitizer, where LLVM's Archer tells it who waits for whom: what
 # runs in them. The rest is linked as it is. OPENMP_FILTER: of the tests that give the sums more threads
 # than one those that take seconds.
-OPENMP_CORE   = $(filter src/core/sums/% %/adaptive.cpp %/kernel_estimate.cpp %/polya_tree.cpp,$(CORE_SRCS))
-OPENMP_FILTER = OrderedSum.*:Cancellation.*:Adaptive.*Threads:JointFit.*Threads
-build/openmp/unit_test: $(call in,openmp,$(OPENMP_CORE) test/unit/sums_test.cpp) \
+OPENMP_CORE   = $(filter src/core/sums/% %/share_items.cpp %/adaptive.cpp %/kernel_estimate.cpp %/polya_tree.cpp,$(CORE_SRCS))
+OPENMP_FILTER = ShareItems*:OrderedSum.*:Cancellation.*:Adaptive.*Threads:JointFit.*Threads
+build/openmp/unit_test: $(call in,openmp,$(OPENMP_CORE) test/unit/sums_test.cpp test/unit/share_items_test.cpp) \
                         $(call in,plain,$(filter-out $(OPENMP_CORE),$(CORE_SRCS)) \
                           $(patsubst %,test/unit/%_test.cpp,adaptive gaussian_sums joint_fit))
 	$(CLANGXX) -fopenmp -fsanitize=thread -o $@ $^ -lnlopt -lgtest_main -lgtest -lpthread

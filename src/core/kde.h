@@ -39,5 +39,6 @@
 #include "core/sampling/sampler.h"
 #include "core/select/bandwidth_matrix.h"
 #include "core/select/line_bandwidth.h"
+#include "core/share_items.h"
 #include "core/sums/device_choice.h"
 #include "core/sums/engine.h"

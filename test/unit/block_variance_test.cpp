@@ -51,6 +51,32 @@ Blocks independent(int blocks, int rows, std::uint64_t seed) {
   return out;
 }
 
+// Beside the differences themselves, of blocks as few as there may be too.
+TEST(ResidualVariance, IsThatOfTheResiduals) {
+  Random random(3);
+  for (const std::size_t size : {3, 4, 5, 6, 50}) {
+    std::vector<std::uint32_t> d;
+    for (std::size_t i = 0; i < size; ++i) d.push_back(static_cast<std::uint32_t>(random.below(9)));
+    ResidualVariance variance(d);
+    std::vector<double> c(size);
+    for (int step = 0; step < 400; ++step) {
+      const std::size_t block = random.below(size);
+      if (c[block] > 0 && random.below(3) == 0) {
+        variance.remove(block);
+        c[block] -= 1;
+      } else {
+        variance.add(block);
+        c[block] += 1;
+      }
+      const double p = random.uniform();
+      std::vector<double> residual(size);
+      for (std::size_t i = 0; i < size; ++i) residual[i] = c[i] - p * d[i];
+      const double expected = variance_by_differences(residual);
+      ASSERT_NEAR(variance.at(p), expected, 1e-9 * (1 + expected)) << size << ' ' << step;
+    }
+  }
+}
+
 // The strata lie on the circle of all blocks, which begins nowhere: not where the ends of a column
 // in order meet, either.
 TEST(BlockVariance, TheSameWhereverTheCircleBegins) {

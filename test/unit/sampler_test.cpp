@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "core/fit/fit_automatic.h"
@@ -344,6 +345,48 @@ TEST(Sampler, BlocksWithoutRowsCount) {
   // squared differences of 1000 such numbers is within a tenth of that: their fourth moment is
   // their variance's square, so its relative standard error is about 1/sqrt(1000) = 3 %.
   EXPECT_NEAR(s.blocks.rows, 1e-3, 1.3e-4);
+}
+
+// In one way or the other, whatever the lengths: the last bit too.
+TEST(Sampler, RowsTogetherAreAsOneByOne) {
+  for (const std::int64_t sample_rows : {0, 500}) {
+    Sampler::Options options;
+    options.sample_rows = sample_rows;
+    options.seed = 5;
+    Sampler one_by_one(options), together(options);
+    Random random(8);
+    for (int block = 0; block < 3000; ++block) {
+      std::vector<double> rows;
+      for (std::size_t n = random.below(120); rows.size() < n;)
+        rows.push_back(std::nearbyint(2e5 * random.uniform() - 100));
+      if (block % 50 == 1) rows.insert(rows.end(), {-0.0, kInf, -0.0, kNan, 0.0});
+      if (block > 0) {  // rows before the first block are one
+        ASSERT_TRUE(one_by_one.begin_block().ok());
+        ASSERT_TRUE(together.begin_block().ok());
+      }
+      for (const double x : rows) ASSERT_TRUE(one_by_one.add(x).ok());
+      for (std::size_t i = 0; i < rows.size();) {
+        const std::size_t n = std::min(1 + random.below(200), rows.size() - i);
+        ASSERT_TRUE(together.add_rows(std::span(rows).subspan(i, n)).ok());
+        i += n;
+      }
+    }
+    Sample expected, found;
+    ASSERT_TRUE(one_by_one.finish(&expected).ok());
+    ASSERT_TRUE(together.finish(&found).ok());
+    EXPECT_EQ(expected.drawn.size(), sample_rows > 0 ? 500 : kDrawnRows);
+    EXPECT_EQ(found.drawn, expected.drawn);
+    EXPECT_EQ(found.drawn_block, expected.drawn_block);
+    EXPECT_EQ(found.blocks.rows, expected.blocks.rows);
+    EXPECT_EQ(found.specials.nans, expected.specials.nans);
+    EXPECT_EQ(found.specials.positive_infinities, expected.specials.positive_infinities);
+    const auto bytes = [](const Sample& s) {
+      std::vector<char> out(s.summary->serialized_size());
+      s.summary->serialize(out.data());
+      return out;
+    };
+    EXPECT_EQ(bytes(found), bytes(expected));
+  }
 }
 
 TEST(Sampler, TheEndCanBeCancelled) {

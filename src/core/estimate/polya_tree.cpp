@@ -41,27 +41,75 @@ struct Halving {
 
 using Strengths = std::array<double, kStrengthCount>;
 
-// log Gamma(a) of each finite strength.
-const Strengths& log_gamma_of_strengths() {
-  static const Strengths values = [] {
-    Strengths v{};
-    for (int j = 1; j < kStrengthCount; ++j) v[j] = log_gamma(kStrengths[j]);
-    return v;
-  }();
-  return values;
+// Stirling's series of log Gamma(x), without log(2 pi)/2, holds from here on.
+constexpr double kLeastStirling = 10;
+
+double stirling(double x, double log_x) {
+  const double i = 1 / x;
+  const double r = i * i;
+  return (x - 0.5) * log_x - x +
+         i * (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680))));
 }
 
-// The likelihood of each strength, over the largest of them.
+// Below, Gamma(x) = Gamma(x + k) / (x (x + 1) .. (x + k - 1)): shifts x, and returns the divisor.
+double shift(double* x) {
+  double product = 1;
+  while (*x < kLeastStirling) {
+    product *= *x;
+    *x += 1;
+  }
+  return product;
+}
+
+// Logarithms of each finite strength and of its Gamma, this as by stirling().
+struct LogStrengths {
+  Strengths value{}, gamma{};
+};
+
+const LogStrengths& log_strengths() {
+  static const LogStrengths logs = [] {
+    LogStrengths of;
+    for (int j = 1; j < kStrengthCount; ++j) {
+      of.value[j] = std::log(kStrengths[j]);
+      of.gamma[j] = log_gamma(kStrengths[j]) - 0.5 * std::log(2 * std::numbers::pi);
+    }
+    return of;
+  }();
+  return logs;
+}
+
+// The likelihood of each strength, over the largest of them: with a of its strength on the left and
+// b on the right, that of left and right, l and r of them,
+//
+//   Gamma(l + a) Gamma(r + b) Gamma(a + b) / (Gamma(a) Gamma(b) Gamma(l + r + a + b)),
+//
+// with as few logarithms as it takes: they are most of a tree's time.
 Strengths likelihoods(const Halving& h) {
-  const Strengths& of_strengths = log_gamma_of_strengths();
+  const LogStrengths& logs = log_strengths();
   Strengths log_likelihood;
   const double right = h.count - h.left;
-  log_likelihood[0] = h.left * std::log(h.share) + right * std::log1p(-h.share);
+  const double log_share = std::log(h.share);
+  const double log_rest = std::log1p(-h.share);
+  log_likelihood[0] = h.left * log_share + right * log_rest;
+  // Of one side, and what remains to be multiplied.
+  const auto side = [](double prior, double log_prior, double rows, double* factor) {
+    double sum = prior + rows;
+    *factor /= shift(&sum);
+    double x = prior;
+    if (x < kLeastStirling) {
+      *factor *= shift(&x);
+      log_prior = std::log(x);
+    }
+    return stirling(sum, std::log(sum)) - stirling(x, log_prior);
+  };
   for (int j = 1; j < kStrengthCount; ++j) {
     const double a = kStrengths[j] * h.share;
-    const double b = kStrengths[j] - a;
-    log_likelihood[j] = log_gamma(h.left + a) - log_gamma(a) + log_gamma(right + b) - log_gamma(b) -
-                        log_gamma(h.count + kStrengths[j]) + of_strengths[j];
+    double all = h.count + kStrengths[j];
+    double factor = shift(&all);
+    log_likelihood[j] = side(a, logs.value[j] + log_share, h.left, &factor) +
+                        side(kStrengths[j] - a, logs.value[j] + log_rest, right, &factor) -
+                        stirling(all, std::log(all)) + logs.gamma[j];
+    if (factor != 1) log_likelihood[j] += std::log(factor);
   }
   const double largest = *std::max_element(log_likelihood.begin(), log_likelihood.end());
   for (double& x : log_likelihood) x = std::exp(x - largest);
@@ -203,15 +251,8 @@ class Tree {
 }  // namespace
 
 double log_gamma(double x) {
-  double product = 1;
-  while (x < 10) {
-    product *= x;
-    x += 1;
-  }
-  const double r = 1 / (x * x);
-  const double series = (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r / 1680))) / x;
-  const double shifted = product == 1 ? 0 : std::log(product);
-  return (x - 0.5) * std::log(x) - x + 0.5 * std::log(2 * std::numbers::pi) + series - shifted;
+  const double product = shift(&x);
+  return stirling(x, std::log(x)) + 0.5 * std::log(2 * std::numbers::pi) - std::log(product);
 }
 
 Status polya_tree(std::span<const double> counts, std::span<const double> centre,

@@ -17,7 +17,6 @@
 #include <cstdio>
 #include <limits>
 #include <new>
-#include <numeric>
 #include <vector>
 
 namespace kde {
@@ -215,15 +214,19 @@ class Fit {
   // holds.
   void widen_points() {
     if (!(header_.lattice_step > 0) || sample_.drawn.empty() || !(rows_.seen > 0)) return;
-    std::vector<std::size_t> order(sample_.drawn.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [this](std::size_t a, std::size_t b) { return sample_.drawn[a] < sample_.drawn[b]; });
+    struct Row {
+      double value;
+      std::size_t number;
+    };
+    std::vector<Row> rows;
+    for (const double x : sample_.drawn) rows.push_back({x, rows.size()});
+    std::sort(rows.begin(), rows.end(),
+              [](const Row& a, const Row& b) { return a.value < b.value; });
     std::vector<double> drawn;
     std::vector<std::uint32_t> block;
-    for (const std::size_t i : order) {
-      drawn.push_back(sample_.drawn[i]);
-      if (sample_.by_block()) block.push_back(sample_.drawn_block[i]);
+    for (const Row& r : rows) {
+      drawn.push_back(r.value);
+      if (sample_.by_block()) block.push_back(sample_.drawn_block[r.number]);
     }
     const Unevenness points = find_unevenness(cells_, header_.lattice_step, drawn, block);
     // In rows of the sample, of which a count's variance is v times the count.

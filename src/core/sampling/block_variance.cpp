@@ -47,14 +47,22 @@ std::vector<Ranks> ranges_of(Shape shape, int scale, std::size_t n) {
   return out;
 }
 
+std::vector<std::uint32_t> rows_by_block(const BlockRows& blocks) {
+  std::vector<std::uint32_t> rows(blocks.rows.size());
+  for (const std::uint32_t b : blocks.drawn_block) ++rows[b];
+  return rows;
+}
+
 class Blocks {
  public:
   explicit Blocks(const BlockRows& blocks)
-      : blocks_(blocks), drawn_in_(blocks.rows.size()), residual_(blocks.rows.size()) {
+      : blocks_(blocks),
+        drawn_in_(rows_by_block(blocks)),
+        in_range_(drawn_in_),
+        residual_(blocks.rows.size()) {
     sorted_.reserve(blocks.drawn.size());
     for (std::size_t i = 0; i < blocks.drawn.size(); ++i)
       sorted_.push_back({blocks.drawn[i], blocks.drawn_block[i]});
-    for (const std::uint32_t b : blocks.drawn_block) ++drawn_in_[b];
   }
 
   // False if control asked to stop.
@@ -130,25 +138,34 @@ class Blocks {
     const double finite = blocks_.finite;
     const double q = std::min(n / finite, 1.0);
     double sum = 0;
-    in_range_.assign(drawn_in_.size(), 0);
     for (const Ranks& r : ranges) {
-      for (std::size_t i = r.first; i < r.end; ++i) ++in_range_[sorted_[i].block];
+      move_to(r);
       const double p = static_cast<double>(r.end - r.first) / n;
-      for (std::size_t b = 0; b < in_range_.size(); ++b)
-        residual_[b] = in_range_[b] - p * drawn_in_[b];
-      for (std::size_t i = r.first; i < r.end; ++i) in_range_[sorted_[i].block] = 0;
-      sum += variance_by_differences(residual_) / (n / blocks * p * (1 - p));
+      sum += in_range_.at(p) / (n / blocks * p * (1 - p));
     }
     const double drawn = sum / static_cast<double>(ranges.size());
     *effect = without_thinning(drawn, q);
     return true;
   }
 
+  // in_range_ is of the rows of these ranks; of ranges that overlap few rows change.
+  void move_to(const Ranks& r) {
+    if (r.first >= range_.end || r.end <= range_.first) {
+      while (range_.first < range_.end) in_range_.remove(sorted_[range_.first++].block);
+      range_ = {r.first, r.first};
+    }
+    while (range_.first > r.first) in_range_.add(sorted_[--range_.first].block);
+    while (range_.end < r.end) in_range_.add(sorted_[range_.end++].block);
+    while (range_.first < r.first) in_range_.remove(sorted_[range_.first++].block);
+    while (range_.end > r.end) in_range_.remove(sorted_[--range_.end].block);
+  }
+
   const BlockRows& blocks_;
   std::vector<std::uint32_t> drawn_in_;  // rows drawn of each block
   std::vector<Row> sorted_;
-  std::vector<std::uint32_t> in_range_;
-  std::vector<double> residual_;  // e_i
+  ResidualVariance in_range_;  // of rows drawn
+  Ranks range_ = {0, 0};       // which
+  std::vector<double> residual_;
 };
 
 // One of y's rows that are not NULL, in the order of x.
@@ -257,6 +274,49 @@ double variance_by_differences(std::span<const double> x) {
   }
   const auto n = static_cast<double>(size);
   return (first / (2 * n) + second / (6 * n)) / 2;
+}
+
+ResidualVariance::ResidualVariance(std::span<const std::uint32_t> d)
+    : c_(d.size()), differences_of_d_(d.size()) {
+  const std::size_t size = d.size();
+  const auto before = [size](std::size_t i) { return (i == 0 ? size : i) - 1; };
+  const auto after = [size](std::size_t i) { return i + 1 == size ? 0 : i + 1; };
+  for (std::size_t i = 0; i < size; ++i)
+    differences_of_d_[i].first = 2 * std::int64_t{d[i]} - d[before(i)] - d[after(i)];
+  for (std::size_t i = 0; i < size; ++i) {
+    Forms& here = differences_of_d_[i];
+    here.second =
+        2 * here.first - differences_of_d_[before(i)].first - differences_of_d_[after(i)].first;
+    d_d_.first += d[i] * here.first;
+    d_d_.second += d[i] * here.second;
+  }
+}
+
+// With c + s u, u the block's unit vector: s^2 = 1, and u Lu = 2, u LLu = 6.
+void ResidualVariance::change(std::size_t block, std::int64_t step) {
+  const std::size_t size = c_.size();
+  const std::size_t before = (block == 0 ? size : block) - 1;
+  const std::size_t after = block + 1 == size ? 0 : block + 1;
+  const std::int64_t here = c_[block];
+  const std::int64_t beside = c_[before] + c_[after];
+  const std::int64_t beyond =
+      c_[(before == 0 ? size : before) - 1] + c_[after + 1 == size ? 0 : after + 1];
+  c_c_.first += 2 * step * (2 * here - beside) + 2;
+  c_c_.second += 2 * step * (6 * here - 4 * beside + beyond) + 6;
+  c_d_.first += step * differences_of_d_[block].first;
+  c_d_.second += step * differences_of_d_[block].second;
+  c_[block] = here + step;
+}
+
+double ResidualVariance::at(double p) const {
+  const auto of = [p](std::int64_t cc, std::int64_t cd, std::int64_t dd) {
+    return static_cast<double>(cc) -
+           p * (2 * static_cast<double>(cd) - p * static_cast<double>(dd));
+  };
+  const auto n = static_cast<double>(c_.size());
+  return (of(c_c_.first, c_d_.first, d_d_.first) / (2 * n) +
+          of(c_c_.second, c_d_.second, d_d_.second) / (6 * n)) /
+         2;
 }
 
 double variance_of_rows(std::span<const std::uint32_t> rows) {

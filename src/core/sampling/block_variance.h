@@ -30,9 +30,11 @@
 #include "core/density/format.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <vector>
 
 namespace kde {
 
@@ -80,6 +82,35 @@ double variance_of_rows(std::span<const std::uint32_t> rows);
 double number_variance(double of_rows, double read, double share);
 // The effect of a sample of every row of the blocks, of one whose rows were drawn with the share q.
 double without_thinning(double effect, double q);
+
+// variance_by_differences() of e_i = c_i - p d_i while the c_i change one by one: i in blocks 0 ..
+// d.size()-1, at least three; d_i whole numbers. Sums of squares of differences are quadratic
+// forms,
+//
+//   sum (x_i - x_{i+1})^2 = sum x_i (Lx)_i,   sum (x_{i-1} - 2 x_i + x_{i+1})^2 = sum x_i (LLx)_i,
+//   (Lx)_i = 2 x_i - x_{i-1} - x_{i+1},
+//
+// so that a step of one c_i changes them by what lies beside it, in whole numbers, exactly.
+class ResidualVariance {
+ public:
+  explicit ResidualVariance(std::span<const std::uint32_t> d);
+
+  // c_block, which are all 0 at first, becomes one more, or one less.
+  void add(std::size_t block) { change(block, 1); }
+  void remove(std::size_t block) { change(block, -1); }
+  double at(double p) const;
+
+ private:
+  void change(std::size_t block, std::int64_t step);
+
+  // Of first and second differences.
+  struct Forms {
+    std::int64_t first = 0, second = 0;
+  };
+  std::vector<std::int64_t> c_;
+  std::vector<Forms> differences_of_d_;  // (Ld)_i, (LLd)_i
+  Forms c_c_, c_d_, d_d_;
+};
 
 // Effects of 1 where fewer than three blocks or no row tell nothing. False if control asked to
 // stop. Throws std::bad_alloc.

@@ -4,6 +4,7 @@
 
 #include "core/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -33,6 +34,14 @@ class Reservoir {
     const std::uint64_t at = random_.below(size_);
     next_skip();
     return at;
+  }
+
+  // Passes over the next elements that are put nowhere, at most so many; returns how many.
+  std::uint64_t pass(std::uint64_t most) {
+    if (held_ < size_) return 0;
+    const std::uint64_t passed = std::min(skip_, most);
+    skip_ -= passed;
+    return passed;
   }
 
  private:

@@ -20,6 +20,16 @@ Status out_of_memory() {
   return Status::error(Code::out_of_memory, "out of memory while sampling");
 }
 
+// The numbers of rows, block by block.
+std::vector<std::uint32_t> by_block(std::span<const std::uint32_t> block, std::size_t blocks) {
+  std::vector<std::uint32_t> next(blocks + 1), order(block.size());
+  for (const std::uint32_t b : block) ++next[b + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (std::size_t i = 0; i < block.size(); ++i)
+    order[next[block[i]]++] = static_cast<std::uint32_t>(i);
+  return order;
+}
+
 }  // namespace
 
 Sampler::Sampler(const Options& options)
@@ -143,6 +153,26 @@ Status Sampler::add(double x, std::span<const double> y) noexcept {
   return Status::success();
 }
 
+// By stretches, where each of them goes the same way.
+Status Sampler::add_rows(std::span<const double> x) noexcept {
+  bool finite = true;
+  for (const double value : x) finite = finite && value - value == 0;
+  if (!finite || options_.sample_rows > 0 || block_rows_.empty()) {
+    for (const double value : x)
+      if (Status s = add(value); !s.ok()) return s;
+    return Status::success();
+  }
+  block_rows_.back() += static_cast<std::uint32_t>(x.size());
+  try {
+    for (std::size_t i = reservoir_.pass(x.size()); i < x.size();
+         i += 1 + reservoir_.pass(x.size() - i - 1))
+      draw(x[i] + 0.0, {});
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return summary_->add(x);
+}
+
 Status Sampler::add_drawn(std::size_t i) {
   const auto measures = static_cast<std::size_t>(measures_.count());
   if (measures == 0) return summary_->add(drawn_[i]);
@@ -181,11 +211,7 @@ Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks
     if (block_rows_.empty()) {
       out->drawn = std::move(drawn_);
     } else {
-      std::vector<std::uint32_t> order(drawn_.size());
-      std::iota(order.begin(), order.end(), 0U);
-      std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
-        return drawn_block_[a] < drawn_block_[b];
-      });
+      const std::vector<std::uint32_t> order = by_block(drawn_block_, block_rows_.size());
       if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
       out->drawn.clear();
       for (const std::uint32_t i : order) {

@@ -78,6 +78,8 @@ class Sampler {
   // One value; -0 counts as 0. y: of each measure, NaN where NULL. Errors: out_of_memory (the
   // sampler must not be used further), invalid_argument for a measure that is infinite.
   Status add(double x, std::span<const double> y = {}) noexcept;
+  // The same of values of one block, without measures.
+  Status add_rows(std::span<const double> x) noexcept;
   void add_null() { ++specials_.nulls; }
   // The rows to come lie in another block than those before, which are one if none was begun for
   // them; never called: they are independent.

@@ -134,6 +134,25 @@ Status Summary::add(double x, double weight) {
   return Status::success();
 }
 
+Status Summary::add(std::span<const double> x) {
+  for (std::size_t i = 0; i < x.size();) {
+    if (weighted_) {
+      if (Status s = add(x[i++], 1); !s.ok()) return s;
+      continue;
+    }
+    if (pending_ == pending_capacity_) {
+      const Status status = make_room();
+      if (!status.ok()) return status;
+    }
+    const std::size_t some = std::min(pending_capacity_ - pending_, x.size() - i);
+    double* to = pending_value_ + pending_;
+    for (std::size_t k = 0; k < some; ++k) to[k] = x[i + k] + 0.0;  // -0 and 0 are one value
+    pending_ += some;
+    i += some;
+  }
+  return Status::success();
+}
+
 // Weights for the pending rows, which are fewer from now on.
 Status Summary::begin_weights() {
   if (pending_capacity_ > batch() / 2) {

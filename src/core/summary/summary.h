@@ -103,6 +103,8 @@ class Summary {
     return Status::success();
   }
   Status add(double x, double weight);
+  // Rows of finite values. Errors: out_of_memory; some of them are then counted.
+  Status add(std::span<const double> x);
   void add_null(double weight) { specials_.nulls += weight; }
 
   // Adds what another has seen, of whatever resolution; `other` is not changed. Errors:

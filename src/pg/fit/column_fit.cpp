@@ -91,6 +91,9 @@ class ColumnEstimate final : public Estimate {
     }
     return sampler_.add(values[0], {y, measures_});
   }
+  kde::Status add_rows(std::span<const double> values) noexcept override {
+    return sampler_.add_rows(values);
+  }
   kde::Status begin_block() noexcept override { return sampler_.begin_block(); }
   // What is selected from rows drawn needs rows.
   bool takes_summary() const override {

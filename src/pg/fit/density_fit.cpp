@@ -178,30 +178,102 @@ int64 blocks_to_read(const DensityRequest& request, const ScanResult& scan, doub
                                                          : scan.blocks_total;
 }
 
-// Rows of several columns, each for an estimate of its own.
+// Rows of several columns, each for an estimate of its own. They are gathered by column, and handed
+// on when there are many: then a column's summary stays in the processor's cache while its values
+// go into it, and threads share the columns: so many that where there is more to run than there are
+// processors, they seldom wait for each other's turn. Owns nothing: what it gathers lies in a
+// memory context.
 class FanOut final : public RowSink {
  public:
-  FanOut(Estimate** estimates, int n) : estimates_(estimates), n_(n) {}
+  static constexpr std::size_t kRows = 65536, kBlocks = 65536;
+
+  FanOut(Estimate** estimates, int n, MemoryContext context) : estimates_(estimates), n_(n) {
+    const auto allocate = [context](Size bytes) { return MemoryContextAlloc(context, bytes); };
+    value_ = static_cast<double*>(allocate(sizeof(double) * kRows * static_cast<Size>(n)));
+    nulls_ = static_cast<uint16*>(allocate(sizeof(uint16) * kRows));
+    block_ = static_cast<uint32*>(allocate(sizeof(uint32) * kBlocks));
+  }
 
   kde::Status add(const double* values, uint16 nulls) noexcept override {
-    for (int k = 0; k < n_; ++k) {
-      const kde::Status status = estimates_[k]->add(values + k, (nulls >> k) & 1);
-      if (!status.ok()) return status;
-    }
-    return kde::Status::success();
+    for (int k = 0; k < n_; ++k) value_[static_cast<std::size_t>(k) * kRows + rows_] = values[k];
+    nulls_[rows_++] = nulls;
+    return rows_ == kRows ? hand_on() : kde::Status::success();
   }
   kde::Status begin_block() noexcept override {
-    for (int k = 0; k < n_; ++k) {
-      const kde::Status status = estimates_[k]->begin_block();
-      if (!status.ok()) return status;
-    }
+    if (blocks_ == kBlocks)
+      if (const kde::Status s = hand_on(); !s.ok()) return s;
+    block_[blocks_++] = static_cast<uint32>(rows_);
     return kde::Status::success();
+  }
+  // To be called at the end: what is left.
+  kde::Status hand_on() noexcept {
+    kde::Status status[kde::kMaxColumns];
+    kde::Control control = begin_core_work(chosen_threads());
+    control.on_progress = nullptr;  // the scan is shown
+    const kde::Status all = kde::share_items(
+        control, n_,
+        [this, &status](std::int64_t k, const kde::Control&) { status[k] = hand_on(k); });
+    rows_ = blocks_ = 0;
+    for (int k = 0; k < n_; ++k)
+      if (!status[k].ok()) return status[k];
+    return all;
   }
 
  private:
+  kde::Status hand_on(std::int64_t k) const noexcept {
+    Estimate* estimate = estimates_[k];
+    const double* value = value_ + static_cast<std::size_t>(k) * kRows;
+    const auto is_null = [this, k](std::size_t row) { return ((nulls_[row] >> k) & 1) != 0; };
+    std::size_t block = 0;
+    for (std::size_t row = 0;;) {
+      for (; block < blocks_ && block_[block] == row; ++block)
+        if (const kde::Status s = estimate->begin_block(); !s.ok()) return s;
+      if (row == rows_) break;
+      if (is_null(row)) {
+        if (const kde::Status s = estimate->add(value + row++, 1); !s.ok()) return s;
+        continue;
+      }
+      const std::size_t first = row;
+      const std::size_t end = block < blocks_ ? block_[block] : rows_;
+      while (row < end && !is_null(row)) ++row;
+      if (const kde::Status s = estimate->add_rows({value + first, row - first}); !s.ok()) return s;
+    }
+    return kde::Status::success();
+  }
+
   Estimate** estimates_;
   int n_;
+  double* value_;  // column by column
+  uint16* nulls_;  // as they came
+  uint32* block_;  // before which of the rows each block begins
+  std::size_t rows_ = 0, blocks_ = 0;
 };
+
+bool has_exact_sums(const Estimate* estimate) { return estimate->sums().sums > 0; }
+
+// Of several columns whose rows have been read: ends the reading and, but of those with exact sums
+// over pairs, chooses the bandwidth and estimates. skipped: of each, as end_reading().
+void fit_side_by_side(const DensityRequest* requests, int n, const ColumnTypes* types,
+                      const RowsRead& read, Estimate** estimates, const char** skipped) {
+  KDE_FAULT("fit.scanned");
+  progress_phase(Phase::estimating);
+  const kde::Engine engine = chosen_engine();
+  kde::Status finished[kde::kMaxColumns], fitted[kde::kMaxColumns];
+  const kde::Status all = kde::share_items(
+      begin_core_work(chosen_threads()), n, [&](std::int64_t k, const kde::Control& control) {
+        finished[k] = estimates[k]->finish(control);
+        if (!finished[k].ok()) return;
+        skipped[k] = estimates[k]->nothing_to_fit(requests[k].key);
+        if (skipped[k] == nullptr && !has_exact_sums(estimates[k]))
+          fitted[k] = estimates[k]->fit(types[k], read.scan, engine, control);
+      });
+  check_status(all, "fit densities");
+  for (int k = 0; k < n; ++k) {
+    estimates[k]->check(finished[k], requests[k].key);
+    estimates[k]->check(fitted[k], requests[k].key);
+  }
+  KDE_FAULT("fit.estimated");
+}
 
 }  // namespace
 
@@ -285,14 +357,20 @@ void fit_columns_together(const DensityRequest* requests, int n, Relation relati
   INSTR_TIME_SET_CURRENT(begun);
   progress_begin(key, requests[0].operation);
   for (int k = 0; k < n; ++k) catalog_lock(requests[k].key);
-  FanOut sink(estimates, n);
+  FanOut sink(estimates, n, context);
   const RowsRead read = read_rows(requests[0], key, relation, types, option_sample_blocks, &sink);
-  const double scan_ms = elapsed_ms(read.start);
+  check_status(sink.hand_on(), psprintf("read %s", describe_columns(key)));
+  const double scan_ms = elapsed_ms(read.start) / n;
+  ColumnTypes own[kde::kMaxColumns];
+  for (int k = 0; k < n; ++k) own[k] = {{types.value_type[k]}, {types.lattice_step[k]}};
+  fit_side_by_side(requests, n, own, read, estimates, skipped);
   for (int k = 0; k < n; ++k) {
-    skipped[k] = end_reading(requests[k].key, estimates[k]);
     if (skipped[k] != nullptr) continue;
-    const ColumnTypes own = {{types.value_type[k]}, {types.lattice_step[k]}};
-    const Chosen chosen = fit_rows_read(requests[k], own, read, scan_ms / n, context, estimates[k]);
+    // By itself, by a device perhaps, which one at a time may ask.
+    const Chosen chosen =
+        has_exact_sums(estimates[k])
+            ? fit_rows_read(requests[k], own[k], read, scan_ms, context, estimates[k])
+            : Chosen{scan_ms, {}, 1};
     store(requests[k], read, chosen, estimates[k], &fits[k]);
     log_long_fit(requests[k].key, fits[k].record, fits[k].sample_rows, begun);
   }

@@ -62,12 +62,14 @@ void RowReader::end() { FreeExprContext(context_, true); }
 
 void RowReader::begin_leaf(Relation relation, Relation leaf) {
   computes_ = key_->condition != nullptr;
+  last_attnum_ = 0;
   for (int k = 0; k < key_->columns; ++k) {
     const KeyColumn& column = key_->column[k];
     attnum_[k] = 0;
     expression_[k] = nullptr;
     if (column.attnum != 0) {
       attnum_[k] = leaf_attnum(relation, column.attnum, leaf);
+      last_attnum_ = Max(last_attnum_, attnum_[k]);
     } else {
       expression_[k] = ExecInitExpr(planned(column.expression, relation, leaf), nullptr);
       computes_ = true;
@@ -119,6 +121,7 @@ void RowReader::take(TupleTableSlot* slot) {
     double values[kde::kMaxColumns];
     uint16 nulls = 0;
     MemoryContext previous = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
+    slot_getsomeattrs(slot, last_attnum_);  // at once, not attribute by attribute
     for (int k = 0; k < key_->columns; ++k) {
       bool is_null;
       const Datum value = slot_getattr(slot, attnum_[k], &is_null);

@@ -50,6 +50,7 @@ class RowReader {
 
   Categories* categories_[kde::kMaxColumns];
   AttrNumber attnum_[kde::kMaxColumns];  // of the leaf; 0: an expression
+  AttrNumber last_attnum_;               // the greatest of them
   ExprState* expression_[kde::kMaxColumns];
   ExprState* filter_;
   bool computes_;  // there are expressions or a filter

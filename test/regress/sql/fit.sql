@@ -423,6 +423,21 @@ CREATE TABLE alone AS SELECT column_names, density FROM kde_aqp.fitted WHERE rel
 SELECT count(kde_fit('whole', c, seed => 1)) FROM unnest('{amount,day}'::name[]) AS c;
 SELECT a.column_names, a.density = f.density AS same FROM alone AS a JOIN kde_aqp.fitted AS f USING (column_names)
 WHERE f.relation = 'whole'::regclass ORDER BY 1;
+-- Of more rows than are gathered at a time, drawn by the block, whatever the threads; with values that are
+-- missing or not finite.
+CREATE TABLE gathered AS SELECT i % 97 AS whole, sqrt(i) AS root, CASE WHEN i % 3 > 0 THEN (i * 37 % 10007) / 100.0 END AS cents,
+  CASE i % 1000 WHEN 1 THEN 'NaN' WHEN 2 THEN '-Infinity' ELSE ln(i) END::float8 AS other, timestamp '2026-01-01' + i * (i % 1000) * interval '1 s' AS at
+FROM generate_series(1, 100000) AS i;
+CREATE TABLE side_by_side (threads text, column_names text[], density kde);
+SET kde_aqp.sample_blocks = 700;
+SELECT format('SET kde_aqp.threads = %s', threads), format('SELECT count(*) FILTER (WHERE fitted) FROM kde_fit(%L, seed => 7)', 'gathered'),
+  format('INSERT INTO side_by_side SELECT %s, column_names, density FROM kde_aqp.fitted WHERE relation = %L::regclass', threads, 'gathered')
+FROM unnest('{1,2,3}'::int[]) AS threads \gexec
+SELECT count(kde_fit('gathered', c, seed => 7)) FROM unnest('{whole,root,cents,other,at}'::name[]) AS c;
+SELECT count(*) AS densities, bool_and(s.density = f.density) AS same FROM side_by_side AS s JOIN kde_aqp.fitted AS f USING (column_names)
+WHERE f.relation = 'gathered'::regclass;
+RESET kde_aqp.sample_blocks;
+RESET kde_aqp.threads;
 SELECT format('CREATE TABLE many AS SELECT %s FROM generate_series(1, 100) AS i', string_agg(format('i %% %s AS c%s', k, k), ', '))
 FROM generate_series(2, 21) AS k \gexec
 SELECT count(*) FILTER (WHERE fitted) AS fitted, sum(rows) AS rows FROM kde_fit('many');
