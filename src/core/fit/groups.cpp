@@ -21,28 +21,30 @@ Status out_of_memory() {
 
 }  // namespace
 
-Status Groups::find(const GroupCodes& codes, Group** found) {
+Status Groups::find(const GroupCodes& codes, Group** group) {
   if (groups_.empty() || groups_[latest_].codes != codes) {
     const auto [at, fresh] = index_.try_emplace(codes, groups_.size());
     latest_ = at->second;
     if (fresh) {
       if (groups_.size() == most_)
         return Status::error(Code::too_large, "there are more than %zu groups", most_);
-      groups_.push_back({codes, 0, 0, 0, std::make_unique<Sampler>(sampling_), std::nullopt});
+      groups_.emplace_back();
+      groups_.back().codes = codes;
+      groups_.back().sampler = std::make_unique<Sampler>(sampling_);
     }
   }
-  Group& group = groups_[latest_];
-  *found = &group;
-  if (blocks_ == 0 || group.last_block == blocks_) return Status::success();
-  group.last_block = blocks_;
-  ++group.blocks;
-  return group.sampler->begin_block(blocks_ - 1);
+  Group& found = groups_[latest_];
+  *group = &found;
+  if (blocks_ == 0 || found.last_block == blocks_) return Status::success();
+  found.last_block = blocks_;
+  ++found.blocks;
+  return found.sampler->begin_block(blocks_ - 1);
 }
 
 Status Groups::add(const GroupCodes& codes, double x, std::span<const double> y) noexcept {
   try {
-    Group* group;
-    if (Status s = find(codes, &group); !s.ok()) return s;
+    Group* group = nullptr;
+    if (Status s = find(codes, &group); !s.ok() || group == nullptr) return s;
     group->rows += 1;
     return group->sampler->add(x, y);
   } catch (const std::bad_alloc&) {
@@ -52,8 +54,8 @@ Status Groups::add(const GroupCodes& codes, double x, std::span<const double> y)
 
 Status Groups::add_null(const GroupCodes& codes) noexcept {
   try {
-    Group* group;
-    if (Status s = find(codes, &group); !s.ok()) return s;
+    Group* group = nullptr;
+    if (Status s = find(codes, &group); !s.ok() || group == nullptr) return s;
     group->sampler->add_null();
   } catch (const std::bad_alloc&) {
     return out_of_memory();

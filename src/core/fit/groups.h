@@ -75,7 +75,7 @@ class Groups {
  private:
   friend class GroupsEncoder;
   struct Group {
-    GroupCodes codes;
+    GroupCodes codes = {};
     std::uint32_t last_block = 0;  // blocks_ where its latest row lay
     std::uint32_t blocks = 0;      // in which it has rows
     double rows = 0;               // with an x

@@ -261,7 +261,7 @@ Status Measures::merge(const Stored& density, Summary* rows) {
   const auto count = static_cast<std::size_t>(count_);
   Cells moved;
   if (size > 0) {
-    if (Status status = allocate(size, &moved); !status.ok()) return status;
+    if (Status status = allocate(size, &moved); !status.ok() || moved.end == nullptr) return status;
     for (std::size_t i = 0; i < size; ++i) {
       moved.end[i] = density.cells[i].value;
       moved.point[i] = density.cells[i].point;
