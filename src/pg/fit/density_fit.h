@@ -15,7 +15,7 @@ namespace kde_pg {
 
 struct DensityRequest {
   DensityKey key;                              // analysed
-  FitRequest asked;                            // its seed is set, given or not
+  FitRequest asked = {};                       // its seed is set, given or not
   kde::Kernel kernel = kde::Kernel::gaussian;  // of one column
   Operation operation = Operation::fit;        // as which it is shown
   LockedDensity* locked = nullptr;  // what it replaces, by who has locked the key; null: to do
