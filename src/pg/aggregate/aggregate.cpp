@@ -69,8 +69,14 @@ kde::ValueType read_type(FunctionCallInfo fcinfo) {
                     errmsg("type %s is not supported by kde_agg", format_type_be(type)),
                     to != nullptr ? errhint("Convert the values to %s.", to)
                                   : errhint("Supported are %s; rollup() merges densities.",
-                                            KDE_COLUMN_TYPES)));
+                                            KDE_NUMBER_TYPES)));
   }
+  if (value_type == kde::ValueType::category)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("type %s is not supported by kde_agg", format_type_be(type)),
+                    errdetail("Categories are fitted by kde_fit() alone. Supported are %s.",
+                              KDE_NUMBER_TYPES),
+                    errhint("Fit the column: kde_fit('table', 'column').")));
   return value_type;
 }
 
@@ -195,6 +201,10 @@ KDE_FUNCTION(kde_rollup_row) {
   if (PG_ARGISNULL(kRollupDensity)) return give(fcinfo, state);
   const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
   constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
+  if (density->value_type == kde::ValueType::category)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("densities of categories cannot be added up"),
+                    errhint("Fit the column of the whole table: kde_fit('table', 'column').")));
   if (density->grouped > 0)
     ereport(
         ERROR,

@@ -22,6 +22,8 @@ struct AnsweringDensity {
   // its measures.
   int place[kde::kMaxColumns] = {};
   AnsweringFit fit = {};
+  // Of a category: the values asked for; null: all.
+  const kde::WordSet* words = nullptr;
 
   // Of a density of one column: which of its measures a question's measure is; -1: x itself, or
   // there is none.

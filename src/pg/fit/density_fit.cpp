@@ -11,6 +11,7 @@
 #include "pg/fit/fit_log.h"
 #include "pg/fit/group_fit.h"
 #include "pg/fit/joint_fit.h"
+#include "pg/fit/word_fit.h"
 
 extern "C" {
 #include "lib/stringinfo.h"
@@ -182,6 +183,8 @@ class FanOut final : public RowSink {
  public:
   FanOut(Estimate** estimates, int n) : estimates_(estimates), n_(n) {}
 
+  Categories* categories(int column) override { return estimates_[column]->categories(0); }
+
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     for (int k = 0; k < n_; ++k) {
       const kde::Status status = estimates_[k]->add(values + k, (nulls >> k) & 1);
@@ -205,6 +208,27 @@ class FanOut final : public RowSink {
 }  // namespace
 
 Estimate* new_estimate(const DensityRequest& request, MemoryContext context) {
+  int32 typmod;
+  kde::ValueType type;
+  for (int k = 0; k < request.key.columns; ++k) {
+    if (!value_type_of(key_column_type(request.key, k, &typmod), &type) ||
+        type != kde::ValueType::category)
+      continue;
+    if (request.key.columns == 1 && request.key.groups == 0)
+      return new_word_estimate(request, context);
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             request.key.columns > 1
+                 ? errmsg("%s is a category, which no density of several columns can hold",
+                          describe_column(request.key, k))
+                 : errmsg("groups of %s are not supported, as it is a category",
+                          describe_column(request.key, k)),
+             request.key.columns > 1
+                 ? errhint("Fit the others with groups: kde_fit(..., group_by => %s), or the "
+                           "category alone.",
+                           quote_literal_cstr(request.key.column[k].text))
+                 : errhint("Fit it without group_by, or a number or a date with groups.")));
+  }
   if (request.key.groups > 0) return new_group_estimate(request, context);
   if (request.key.columns == 1) return new_column_estimate(request, context);
   return new_joint_estimate(request, context);
@@ -289,6 +313,7 @@ void fit_columns_together(const DensityRequest* requests, int n, Relation relati
   const double scan_ms = elapsed_ms(read.start);
   for (int k = 0; k < n; ++k) {
     skipped[k] = end_reading(requests[k].key, estimates[k]);
+    if (skipped[k] == nullptr) skipped[k] = estimates[k]->not_worth();
     if (skipped[k] != nullptr) continue;
     const ColumnTypes own = {{types.value_type[k]}, {types.lattice_step[k]}};
     const Chosen chosen = fit_rows_read(requests[k], own, read, scan_ms / n, context, estimates[k]);
