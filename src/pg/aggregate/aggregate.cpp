@@ -63,20 +63,16 @@ kde::ValueType read_type(FunctionCallInfo fcinfo) {
     ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
                     errmsg("could not determine the type of the values")));
   kde::ValueType value_type;
-  if (!value_type_of(type, &value_type)) {
+  if (!value_type_of(type, &value_type) || value_type == kde::ValueType::category) {
     const char* to = conversion_of(type);
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("type %s is not supported by kde_agg", format_type_be(type)),
-                    to != nullptr ? errhint("Convert the values to %s.", to)
-                                  : errhint("Supported are %s; rollup() merges densities.",
-                                            KDE_NUMBER_TYPES)));
+                    to != nullptr
+                        ? errhint("Convert the values to %s.", to)
+                        : errhint("Supported are %s; rollup() merges densities, and kde_fit() "
+                                  "counts the values of columns of other types.",
+                                  KDE_NUMBER_TYPES)));
   }
-  if (value_type == kde::ValueType::category)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("type %s is not supported by kde_agg", format_type_be(type)),
-                    errdetail("Categories are fitted by kde_fit() alone. Supported are %s.",
-                              KDE_NUMBER_TYPES),
-                    errhint("Fit the column: kde_fit('table', 'column').")));
   return value_type;
 }
 

@@ -1,5 +1,8 @@
 -- Categories: columns that are compared for equality, asked by equality and IN, beside SQL.
 SET client_min_messages = warning;
+DROP SCHEMA IF EXISTS words CASCADE;
+CREATE SCHEMA words;
+SET search_path = words, public;
 
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'never');
 CREATE DOMAIN code AS text CHECK (length(VALUE) > 0);
@@ -124,6 +127,18 @@ SELECT approx_count('no_hash.p', '(1,1)');
 -- The value: text and back, binary and back, what it says of itself.
 SELECT kde_density('kinds.t')::text::kde = kde_density('kinds.t') AS same,
        kde_density('kinds.m')::text::kde = kde_density('kinds.m') AS of_enum;
+CREATE TABLE received (d kde);
+SELECT receive(kde_aqp.kde_send(kde_density('kinds.t')));
+SELECT kde_aqp.kde_send(d) = kde_aqp.kde_send(kde_density('kinds.t')) AS binary,
+       approx_sum(d, 'word 3', measure => '2') FROM received;
+-- A byte at a time: damaged, cut short.
+SELECT receive(kde_aqp.kde_send(kde_density('kinds.m')));
+SELECT count(*) FILTER (WHERE r LIKE 'accepted%') < count(*) AS refused, count(*) FILTER (WHERE r LIKE '%internal%') AS internal
+FROM (SELECT receive(overlay(b PLACING '\xfe' FROM at)) AS r
+      FROM (SELECT kde_aqp.kde_send(kde_density('kinds.m')) AS b) AS w, generate_series(8, length(b), 23) AS at) AS s;
+SELECT count(*) AS accepted FROM (SELECT receive(substr(b, 1, at)) AS r
+      FROM (SELECT kde_aqp.kde_send(kde_density('kinds.m')) AS b) AS w, generate_series(0, length(b) - 1, 7) AS at) AS s
+WHERE r LIKE 'accepted%';
 SELECT value_type, rows, lower, mean, lattice_step, bytes > 0 AS some FROM kde_info('kinds.m');
 SELECT kde_density('kinds.m')::jsonb -> 'words';
 SELECT approx_count(kde_density('kinds.t'), 'word 3'), approx_count(kde_density('kinds.b'), true),
@@ -209,8 +224,4 @@ INSERT INTO sales SELECT 'id' || k, 'r' || k % 5, 'note ' || md5(k::text), k FRO
 SELECT column_name, fitted, reason, model FROM kde_fit('sales', seed => 1) ORDER BY 1;
 SELECT approx_count('sales.region', 'r1');
 
-DROP TABLE kinds, no_hash, few, many, sales;
-DROP TYPE feeling;
-DROP COLLATION ignoring_case;
-DROP FUNCTION compare;
-DROP DOMAIN code;
+DROP SCHEMA words CASCADE;
