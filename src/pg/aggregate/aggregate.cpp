@@ -65,13 +65,13 @@ kde::ValueType read_type(FunctionCallInfo fcinfo) {
   kde::ValueType value_type;
   if (!value_type_of(type, &value_type) || value_type == kde::ValueType::category) {
     const char* to = conversion_of(type);
-    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("type %s is not supported by kde_agg", format_type_be(type)),
-                    to != nullptr
-                        ? errhint("Convert the values to %s.", to)
-                        : errhint("Supported are %s; rollup() merges densities, and kde_fit() "
-                                  "counts the values of columns of other types.",
-                                  KDE_NUMBER_TYPES)));
+    ereport(ERROR,
+            (errcode(ERRCODE_DATATYPE_MISMATCH),
+             errmsg("type %s is not supported by kde_agg", format_type_be(type)),
+             to != nullptr ? errhint("Convert the values to %s.", to)
+                           : errhint("Supported are %s; rollup() merges densities, and kde_fit() "
+                                     "counts the values of columns of other types.",
+                                     KDE_NUMBER_TYPES)));
   }
   return value_type;
 }

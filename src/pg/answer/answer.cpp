@@ -71,7 +71,7 @@ class Answering {
     lower_ = lower;
     const Needs needs = aggregate == Aggregate::count ? Needs::rows : Needs::values;
     if (!read_call(fcinfo, lower + 2, needs, &call_)) return false;
-    if (call_.question.type[0] == kde::ValueType::category && call_.density.joint == nullptr) {
+    if (is_category(call_.question)) {
       read_category();
       return true;
     }

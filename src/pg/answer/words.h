@@ -25,6 +25,11 @@ struct AskedWords {
   WordValues values = {};
 };
 
+// Whether a question is of a category by itself, with a measure or without.
+inline bool is_category(const Question& q) {
+  return q.named == 1 && q.type[0] == kde::ValueType::category;
+}
+
 // density: with words, of the question's only column. Errors: 0A000 for two values that differ, or
 // a range; 42804 for a value of another type; 55000 where the column's type has changed since the
 // fit; those of the type's input function.

@@ -29,6 +29,8 @@ constexpr Size kSomeMemory = Size{256} << 20;
 // and more than half of its rows have one of their own.
 constexpr double kFewValues = 5000;
 constexpr double kMostDistinct = 0.5;
+// The share of the rows whose count's error is told, and may be asked for.
+constexpr double kFewRows = 0.01;
 constexpr const char* kNoCategory =
     "More than half of its rows have a value of their own: kde_fit() of the column by its name.";
 
@@ -83,7 +85,6 @@ class WordEstimate final : public Estimate {
     check_status(status, psprintf("fit a density to %s", describe_columns(key)));
   }
   double expected_error() const override {
-    constexpr double kFewRows = 0.01;
     return kde::expected_errors(kde::DensityView(&density_.header()), kFewRows).count;
   }
   void describe(DensityFit* fit) const override;
@@ -178,10 +179,19 @@ void WordEstimate::describe(DensityFit* fit) const {
   fit->sample_rows = report_.sample_rows;
   fit->bandwidth = 0;
   fit->cells = kde::DensityView(&header).steps();
-  const bool exact = (header.flags & kde::kEveryRowRead) != 0 && header.error == 0;
-  fit->expected_error = !exact               ? nullptr
-                        : words.others() > 0 ? "counts of the values that are kept are exact"
-                                             : "answers are exact";
+  const kde::DensityView view(&header);
+  const bool every_row = (header.flags & kde::kEveryRowRead) != 0;
+  if (every_row && header.error == 0) {
+    fit->expected_error =
+        words.others() > 0 ? "counts of the values that are kept are exact" : "answers are exact";
+    return;
+  }
+  const double few = kde::expected_errors(view, kFewRows).count;
+  const double many = kde::expected_errors(view, 0.1).count;
+  if (!std::isnan(few))
+    fit->expected_error =
+        psprintf("%s within: count of a value of 1 %% of the rows %.2g %%, of 10 %% %.2g %%",
+                 every_row ? "answers are" : "95 % of answers are", 100 * few, 100 * many);
 }
 
 }  // namespace

@@ -158,12 +158,15 @@ ALTER TYPE mood RENAME VALUE 'never' TO 'seldom';
 SELECT approx_count('kinds.m', 'sad');
 \set VERBOSITY terse
 SELECT model FROM kde_fit('kinds', 'm');
+SELECT column_names, chosen, estimate, lower_bound, upper_bound FROM kde_explain('kinds.m', ARRAY['sad', 'ok']::mood[]) WHERE chosen;
+SELECT approx_count(kde_sample('kinds', 'm', 1), 'sad');
 -- Two that change places.
 ALTER TYPE mood RENAME VALUE 'sad' TO 'x';
 ALTER TYPE mood RENAME VALUE 'seldom' TO 'sad';
 ALTER TYPE mood RENAME VALUE 'x' TO 'seldom';
 SELECT approx_count('kinds.m', 'sad');
 SELECT distance, p_value FROM kde_drift('kinds.m');
+SELECT action FROM kde_refresh('kinds') WHERE column_names = '{m}';
 SELECT model FROM kde_fit('kinds', 'm');
 SELECT approx_count('kinds.m', 'seldom'), approx_count('kinds.m', 'sad');
 ALTER TYPE mood RENAME TO feeling;
