@@ -104,6 +104,7 @@ Status validate_groups(const void* bytes, std::size_t size) {
       return invalid("a group's density has other measures, or groups or words");
     const std::size_t own = measured_size(d, kMostMeasuredBytes);
     if (Status s = validate_measured(d, own); !s.ok()) return s;
+    if (d->varlena != 0) return invalid("unused bytes are not 0");
     if (d->value_type != density->value_type) return invalid("a group is of another type");
     if (!all_zero(reinterpret_cast<const char*>(d) + own,
                   reinterpret_cast<const char*>(g.header) + g.header->bytes))

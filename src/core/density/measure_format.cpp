@@ -107,6 +107,8 @@ Status validate_measures(const void* bytes, std::size_t size) {
       if (!m.has(static_cast<MeasurePart>(p))) continue;
       const std::size_t part = histogram_size(at, kMaxBytes);
       if (Status s = validate_one_column(at, part); !s.ok()) return s;
+      if (reinterpret_cast<const Header*>(at)->varlena != 0)
+        return invalid("unused bytes are not 0");
       for (const char* rest = at + part; rest < at + aligned(part); ++rest)
         if (*rest != 0) return invalid("unused bytes are not 0");
       at += aligned(part);
