@@ -261,6 +261,53 @@ TEST(Groups, UnseenRowsAreEstimated) {
   }
 }
 
+// A group whose rows are all found takes them in the place of those that were sampled; others stay.
+TEST(Groups, ThatAreBegunAgainAreKnown) {
+  Sampler::Options sampling;
+  sampling.measures = 1;
+  Sampler all(sampling);
+  Groups groups(sampling, 100);
+  const double y = 2;
+  for (int block = 0; block < 10; ++block) {
+    ASSERT_TRUE(all.begin_block().ok());
+    groups.begin_block();
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(all.add(i, {&y, 1}).ok());
+      ASSERT_TRUE(groups.add({i == 0 ? 2U : 1U}, i, {&y, 1}).ok());
+    }
+  }
+  ASSERT_TRUE(groups.begin_again({2}).ok());
+  ASSERT_TRUE(groups.begin_again({3}).ok());
+  groups.met_all();
+  for (int i = 0; i < 70; ++i) ASSERT_TRUE(groups.add({2}, 0, {&y, 1}).ok());
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(groups.add({3}, i, {&y, 1}).ok());
+  ASSERT_TRUE(groups.add({1}, 0, {&y, 1}).ok());  // none of those
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    ASSERT_TRUE(groups.set_key(g, std::to_string(groups.codes(g)[0])).ok());
+  GroupOptions options;
+  options.fit.rows_per_row_read = 4;
+  options.fit.share_of_blocks = 0.25;
+  Sample sample;
+  ASSERT_TRUE(all.finish(&sample).ok());
+  DensityBytes density;
+  FitReport fit_report;
+  ASSERT_TRUE(fit_column(sample, options.fit, {}, &density, &fit_report).ok());
+  GroupsReport report;
+  ASSERT_TRUE(groups.append(options, {}, &density, &report).ok());
+  ASSERT_TRUE(validate(density.data(), density.size()).ok());
+  GroupsView view(&density.header());
+  EXPECT_EQ(view.header().unseen, 0);
+  EXPECT_EQ(view.header().unseen_error, 0);
+  GroupView g;
+  std::map<std::string, double> rows;
+  while (view.next(&g)) {
+    rows[std::string(g.key())] = g.density()->rows;
+    const Interval i = count_interval(DensityView(g.density()), Range(), {});
+    EXPECT_EQ(i.lower == i.upper, g.key() != "1") << g.key();
+  }
+  EXPECT_EQ(rows, (std::map<std::string, double>{{"1", 190 * 4}, {"2", 70}, {"3", 5}}));
+}
+
 TEST(Groups, AreNoMoreThanAsked) {
   Groups groups({}, 2);
   EXPECT_TRUE(groups.add({1}, 1, {}).ok());

@@ -28,12 +28,20 @@ Status Groups::find(const GroupCodes& codes, Group** found) {
     if (fresh) {
       if (groups_.size() == most_)
         return Status::error(Code::too_large, "there are more than %zu groups", most_);
-      groups_.push_back({codes, 0, 0, 0, std::make_unique<Sampler>(sampling_), std::nullopt});
+      groups_.emplace_back();
+      groups_.back().codes = codes;
+      groups_.back().sampler = std::make_unique<Sampler>(sampling_);
     }
   }
-  Group& group = groups_[latest_];
-  *found = &group;
-  if (blocks_ == 0 || group.last_block == blocks_) return Status::success();
+  *found = &groups_[latest_];
+  return Status::success();
+}
+
+Status Groups::find(const GroupCodes& codes, Group** found, Sampler** sampler) {
+  if (Status s = find(codes, found); !s.ok()) return s;
+  Group& group = **found;
+  *sampler = again_ ? group.whole.get() : group.sampler.get();
+  if (again_ || blocks_ == 0 || group.last_block == blocks_) return Status::success();
   group.last_block = blocks_;
   ++group.blocks;
   return group.sampler->begin_block(blocks_ - 1);
@@ -42,9 +50,11 @@ Status Groups::find(const GroupCodes& codes, Group** found) {
 Status Groups::add(const GroupCodes& codes, double x, std::span<const double> y) noexcept {
   try {
     Group* group;
-    if (Status s = find(codes, &group); !s.ok()) return s;
-    group->rows += 1;
-    return group->sampler->add(x, y);
+    Sampler* sampler;
+    if (Status s = find(codes, &group, &sampler); !s.ok()) return s;
+    if (sampler == nullptr) return Status::success();
+    (again_ ? group->whole_rows : group->rows) += 1;
+    return sampler->add(x, y);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
@@ -53,8 +63,21 @@ Status Groups::add(const GroupCodes& codes, double x, std::span<const double> y)
 Status Groups::add_null(const GroupCodes& codes) noexcept {
   try {
     Group* group;
+    Sampler* sampler;
+    if (Status s = find(codes, &group, &sampler); !s.ok()) return s;
+    if (sampler != nullptr) sampler->add_null();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+Status Groups::begin_again(const GroupCodes& codes) noexcept {
+  again_ = true;
+  try {
+    Group* group;
     if (Status s = find(codes, &group); !s.ok()) return s;
-    group->sampler->add_null();
+    group->whole = std::make_unique<Sampler>(sampling_);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
@@ -74,13 +97,18 @@ Status Groups::set_key(std::size_t group, std::string_view key) noexcept {
 
 class GroupsEncoder {
  public:
-  GroupsEncoder(std::vector<Groups::Group>* groups, std::uint32_t blocks_read,
+  GroupsEncoder(std::vector<Groups::Group>* groups, std::uint32_t blocks_read, bool met_all,
                 const GroupOptions& options, const Control& control)
-      : groups_(*groups), blocks_read_(blocks_read), options_(options), control_(control) {}
+      : groups_(*groups),
+        blocks_read_(blocks_read),
+        met_all_(met_all),
+        options_(options),
+        control_(control) {}
 
   Status run(DensityBytes* density, GroupsReport* report) {
     sort_by_rows();
     measures_ = density->header().measures;
+    calibrate();
     append(density->data(), density->size());
     begin_ = bytes_.size();
     GroupsHeader header{};
@@ -96,10 +124,20 @@ class GroupsEncoder {
     report->groups = i;
     if (i < groups_.size()) {
       report->rest = groups_.size() - i;
+      double sampled = 0, found = 0;
+      for (std::size_t k = i; k < groups_.size(); ++k) {
+        sampled += groups_[k].rows;
+        found += groups_[k].whole_rows;
+      }
       if (Status s = merge_from(i); !s.ok()) return s;
-      if (Status s = add(&groups_[i], false, kMaxBytes); !s.ok()) return s;
-      ++header.groups;
-      header.rest = static_cast<std::uint32_t>(report->rest);
+      if (sampled > 0) {
+        groups_[i].whole.reset();
+        if (Status s = add(&groups_[i], false, kMaxBytes); !s.ok()) return s;
+        ++header.groups;
+        header.rest = static_cast<std::uint32_t>(report->rest);
+      } else {
+        header.unseen += found;
+      }
     }
     header.bytes = bytes_.size() - begin_;
     std::memcpy(bytes_.data() + begin_, &header, sizeof header);
@@ -119,18 +157,40 @@ class GroupsEncoder {
     bytes_.resize(aligned(bytes_.size()), 0);
   }
 
+  // Rows that the density is made of.
+  static double rows_of(const Group& g) { return g.whole != nullptr ? g.whole_rows : g.rows; }
+  // Rows of the table.
+  double table_rows(const Group& g) const {
+    return g.whole != nullptr ? g.whole_rows : g.rows * options_.fit.rows_per_row_read;
+  }
+
   // Groups of NULL x alone have none.
   void sort_by_rows() {
-    std::erase_if(groups_, [](const Group& g) { return g.rows == 0; });
-    std::sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
-      return a.rows != b.rows ? a.rows > b.rows : a.key < b.key;
+    std::erase_if(groups_, [](const Group& g) { return rows_of(g) == 0; });
+    std::sort(groups_.begin(), groups_.end(), [this](const Group& a, const Group& b) {
+      const double rows_a = table_rows(a), rows_b = table_rows(b);
+      return rows_a != rows_b ? rows_a > rows_b : a.key < b.key;
     });
+  }
+
+  void calibrate() {
+    double sampled = 0, found = 0, others = 0;
+    for (const Group& g : groups_) {
+      if (g.whole != nullptr) {
+        sampled += g.rows * options_.fit.rows_per_row_read;
+        found += g.whole_rows;
+      } else if (g.rows < kFewGroupRows) {
+        others += g.rows * options_.fit.rows_per_row_read;
+      }
+    }
+    constexpr double kLeast = 0.5;
+    if (others > 0) weight_ = std::clamp((sampled + others - found) / others, kLeast, 1.0);
   }
 
   // Of the rows read those whose group was met in one block: as many of the table's, of those that
   // were not read, are of groups that were not met.
   void estimate_unseen(GroupsHeader* header) const {
-    if (options_.fit.every_row_read) return;
+    if (options_.fit.every_row_read || met_all_) return;
     double rows = 0, squares = 0, all = 0;
     for (const Group& g : groups_) {
       all += g.rows;
@@ -151,7 +211,7 @@ class GroupsEncoder {
   std::size_t wanted(const Group& g) const {
     constexpr double kBytesAPoint = 24;
     const double parts = 1 + 2 * measures_;
-    const double bytes = parts * (sizeof(Header) + kBytesAPoint * g.rows);
+    const double bytes = parts * (sizeof(Header) + kBytesAPoint * rows_of(g));
     return bytes < limit() ? static_cast<std::size_t>(bytes) : static_cast<std::size_t>(limit());
   }
   double limit() const { return kMaxBytes * (measures_ > 1 ? 1 + (measures_ - 1) / 2.0 : 1.0); }
@@ -188,10 +248,20 @@ class GroupsEncoder {
   // most: bytes of it.
   Status add(Group* group, bool has_key, std::size_t most) {
     Sample sample;
-    if (Status s = group->sampler->finish(&sample, control_, blocks_read_); !s.ok()) return s;
-    group->sampler.reset();
     FitOptions fit = options_.fit;
     fit.as_counted = true;
+    std::uint32_t blocks = blocks_read_;
+    if (has_key && group->whole == nullptr && group->rows < kFewGroupRows)
+      fit.rows_per_row_read = std::max(fit.rows_per_row_read * weight_, 1.0);
+    if (group->whole != nullptr) {
+      group->sampler.swap(group->whole);
+      fit.every_row_read = true;
+      fit.rows_per_row_read = fit.share_of_blocks = 1;
+      blocks = 0;
+    }
+    if (Status s = group->sampler->finish(&sample, control_, blocks); !s.ok()) return s;
+    group->sampler.reset();
+    group->whole.reset();
     const std::size_t least = measures_ > 0 ? kLeastMeasuredBytes : kLeastHistogramBytes;
     // With more measures each takes as much as the first.
     const std::size_t of_one =
@@ -213,9 +283,11 @@ class GroupsEncoder {
 
   std::vector<Group>& groups_;
   std::uint32_t blocks_read_;
+  bool met_all_;
   const GroupOptions& options_;
   const Control& control_;
   int measures_ = 0;
+  double weight_ = 1;      // of sampled groups of few rows
   std::size_t begin_ = 0;  // of GroupsHeader
   std::vector<char> bytes_;
 };
@@ -223,7 +295,7 @@ class GroupsEncoder {
 Status Groups::append(const GroupOptions& options, const Control& control, DensityBytes* density,
                       GroupsReport* report) noexcept {
   try {
-    return GroupsEncoder(&groups_, blocks_, options, control).run(density, report);
+    return GroupsEncoder(&groups_, blocks_, met_all_, options, control).run(density, report);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }

@@ -5,6 +5,14 @@
 // where not all fit, the smallest share one density, the rest: their rows are known, and how many
 // groups they are.
 //
+// Of a sample of blocks, a group of few rows has few of them read. Where its rows can be found
+// apart, all of them take the place of those: the group is then known as one of every row. (What
+// congressional samples do by weights: S. Acharya, P. B. Gibbons & V. Poosala, SIGMOD 2000.) Those
+// that are chosen for it have fewer rows read than it takes on average, so that the sum of all
+// groups would grow: the other groups of few rows are weighted so that all of few rows have
+// together what the sample says (calibration: J.-C. Deville & C.-E. Saerndal, JASA 87, 1992). In
+// the rest sampled rows stay, as one density has one scale.
+//
 // Of a sample of blocks, groups may have rows in other blocks alone. The share of the rows that are
 // of such is estimated by that of the rows read whose group was met in one block only (I. J. Good,
 // The population frequencies of species, Biometrika 40, 1953), a block in the place of a draw.
@@ -31,6 +39,9 @@ namespace kde {
 inline constexpr int kMaxGroupBy = 4;
 // What a row has in each of them: numbers that stand for values, 0 for NULL.
 using GroupCodes = std::array<std::uint32_t, kMaxGroupBy>;
+
+// A group of fewer rows read is one of few.
+inline constexpr double kFewGroupRows = 100;
 
 // Bytes that groups take by default.
 inline constexpr std::size_t kGroupsBytes = std::size_t{4} << 20;
@@ -61,7 +72,15 @@ class Groups {
   Status add(const GroupCodes& codes, double x, std::span<const double> y) noexcept;
   Status add_null(const GroupCodes& codes) noexcept;
 
+  // From here on rows are all those of the groups that are begun again, whatever was read of them.
+  // Errors: out_of_memory; too_large.
+  Status begin_again(const GroupCodes& codes) noexcept;
+  // Whether every group that there is was met, or begun again.
+  void met_all() { met_all_ = true; }
+
   std::size_t size() const { return groups_.size(); }
+  // Rows read of it, with an x.
+  double rows(std::size_t group) const { return groups_[group].rows; }
   const GroupCodes& codes(std::size_t group) const { return groups_[group].codes; }
   // Its key as text; never called: NULL. Errors: out_of_memory; too_large for more than
   // kMostKeyBytes.
@@ -80,6 +99,9 @@ class Groups {
     std::uint32_t blocks = 0;      // in which it has rows
     double rows = 0;               // with an x
     std::unique_ptr<Sampler> sampler;
+    // All of its rows; null: it was not begun again.
+    std::unique_ptr<Sampler> whole;
+    double whole_rows = 0;
     std::optional<std::string> key;
   };
   struct HashCodes {
@@ -90,13 +112,15 @@ class Groups {
     }
   };
 
-  // A row's group, its sampler in the row's block.
   Status find(const GroupCodes& codes, Group** group);
+  // A row's group and its sampler, in the row's block.
+  Status find(const GroupCodes& codes, Group** group, Sampler** sampler);
 
   Sampler::Options sampling_;
   std::size_t most_;
   std::uint32_t blocks_ = 0;
   std::size_t latest_ = 0;  // group of the row before
+  bool again_ = false, met_all_ = false;
   std::vector<Group> groups_;
   std::unordered_map<GroupCodes, std::size_t, HashCodes> index_;
 };

@@ -30,14 +30,6 @@ struct RowsRead {
   Counters counters;  // before it
 };
 
-// Measures and what groups are by are columns to a scan.
-DensityKey columns_read(const DensityKey& key) {
-  DensityKey all = key;
-  all.columns = key.all();
-  all.measures = all.groups = 0;
-  return all;
-}
-
 // Reads the rows, of at most so many blocks, into `sink`. key: the columns that it takes.
 RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relation relation,
                    const ColumnTypes& types, int64 blocks, RowSink* sink) {
@@ -277,6 +269,13 @@ void fit_side_by_side(const DensityRequest* requests, int n, const ColumnTypes* 
 
 }  // namespace
 
+DensityKey columns_read(const DensityKey& key) {
+  DensityKey all = key;
+  all.columns = key.all();
+  all.measures = all.groups = 0;
+  return all;
+}
+
 Estimate* new_estimate(const DensityRequest& request, MemoryContext context) {
   if (request.key.groups > 0) return new_group_estimate(request, context);
   if (request.key.columns == 1) return new_column_estimate(request, context);
@@ -301,6 +300,7 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
   int64 blocks = option_sample_blocks;
   for (;;) {
     read = read_rows(request, request.key, relation, types, blocks, estimate);
+    estimate->look_again(relation, request, types, read.scan);
     const char* why = end_reading(request.key, estimate);
     if (why != nullptr) raise_nothing_to_fit(relation, request.key, why);
     chosen = fit_rows_read(request, types, read, elapsed_ms(read.start), context, estimate);

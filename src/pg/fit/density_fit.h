@@ -38,7 +38,9 @@ struct DensityFit {
 // functions that are not noexcept may raise errors.
 class Estimate : public RowSink {
  public:
-  // After the scan: what has to be done as its user, and may raise errors.
+  // After the scan: reads more of the rows, if that helps. May raise errors.
+  virtual void look_again(Relation, const DensityRequest&, const ColumnTypes&, const ScanResult&) {}
+  // After that: what has to be done as the caller, and may raise errors.
   virtual void scanned() {}
   // Of one column, rows of the block that was begun last; no value is NULL. Errors: as add().
   virtual kde::Status add_rows(std::span<const double> values) noexcept {
@@ -76,6 +78,9 @@ class Estimate : public RowSink {
 
   kde::DensityBytes density_;  // by fit()
 };
+
+// The key as a scan takes it: measures, and what groups are by, are columns to it.
+DensityKey columns_read(const DensityKey& key);
 
 // The estimate that a request asks for, in `context`. Errors: 22023 for the method or the sample's
 // size, 54000 for one beyond maintenance_work_mem.

@@ -6,6 +6,7 @@
 #include "pg/base/owned.h"
 #include "pg/base/pinned.h"
 #include "pg/fit/column_fit.h"
+#include "pg/fit/look_up.h"
 #include "pg/read/categories.h"
 
 #include "core/kde.h"
@@ -47,6 +48,10 @@ class GroupEstimate final : public Estimate {
   }
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     if (const kde::Status s = column_->add(values, nulls); !s.ok()) return s;
+    return add_to_group(values, nulls);
+  }
+  // The row's group alone.
+  kde::Status add_to_group(const double* values, uint16 nulls) noexcept {
     kde::GroupCodes codes = {};
     for (int i = 0; i < by_; ++i) {
       const bool is_null = (nulls >> (first_ + i) & 1) != 0;
@@ -63,6 +68,8 @@ class GroupEstimate final : public Estimate {
     groups_.begin_block();
     return column_->begin_block();
   }
+  void look_again(Relation relation, const DensityRequest& request, const ColumnTypes& types,
+                  const ScanResult& scan) override;
   void scanned() override;
   kde::Status finish(const kde::Control& control) noexcept override {
     return column_->finish(control);
@@ -91,6 +98,72 @@ class GroupEstimate final : public Estimate {
   int first_, by_;
   bool fitted_ = false;
 };
+
+// All rows of groups that are begun again.
+class AgainSink final : public RowSink {
+ public:
+  explicit AgainSink(GroupEstimate* groups) : groups_(groups) {}
+  Categories* categories(int column) override { return groups_->categories(column); }
+  kde::Status add(const double* values, uint16 nulls) noexcept override {
+    return groups_->add_to_group(values, nulls);
+  }
+  kde::Status begin_block() noexcept override { return kde::Status::success(); }
+
+ private:
+  GroupEstimate* groups_;
+};
+
+// Groups of fewer rows read may be read again, as long as all of them together have so many rows
+// for a block that was read.
+constexpr double kFewRows = 100;
+constexpr double kRowsAgainPerBlock = 2;
+
+void GroupEstimate::look_again(Relation relation, const DensityRequest& request,
+                               const ColumnTypes& types, const ScanResult& scan) {
+  const DensityKey& key = request.key;
+  if (scan.every_row_read || by_ != 1 || !can_look_up(relation, key.column[first_])) return;
+  Categories* values = &categories_[0];
+  const uint32 met = values->size();
+  const bool all = number_values(relation, key.column[first_], most_groups(), values);
+
+  struct Rare {
+    uint32 number;
+    double rows;
+  };
+  auto* rare = static_cast<Rare*>(
+      MemoryContextAllocHuge(CurrentMemoryContext, sizeof(Rare) * (Size{values->size()} + 1)));
+  Size n = 0;
+  for (Size g = 0; g < groups_.size(); ++g) {
+    const std::uint32_t number = groups_.codes(g)[0];
+    if (number != 0 && groups_.rows(g) < kFewRows) rare[n++] = {number, groups_.rows(g)};
+  }
+  for (uint32 number = met + 1; number <= values->size(); ++number) rare[n++] = {number, 0};
+  std::sort(rare, rare + n, [](const Rare& a, const Rare& b) {
+    return a.rows != b.rows ? a.rows < b.rows : a.number < b.number;
+  });
+  double left = kRowsAgainPerBlock * static_cast<double>(scan.blocks_read);
+  Size chosen = 0;
+  for (; chosen < n; ++chosen) {
+    left -= Max(rare[chosen].rows, 1) * scan.rows_per_row_read;
+    if (left < 0) break;
+  }
+  if (chosen == 0) return;
+  auto* numbers = static_cast<uint32*>(palloc_extended(sizeof(uint32) * chosen, MCXT_ALLOC_HUGE));
+  for (Size i = 0; i < chosen; ++i) {
+    numbers[i] = rare[i].number;
+    check_status(groups_.begin_again({numbers[i]}), "fit groups");
+  }
+  // The unmet come first.
+  if (all && chosen >= values->size() - met) groups_.met_all();
+  AgainSink sink(this);
+  ScanOptions options;
+  options.every_row = options.by_query = true;
+  ScanResult again;
+  DensityKey some = columns_read(key);
+  some.filter = with_values(key, key.column[first_], *values, numbers, chosen);
+  scan_as_owner(relation, some, types, options, psprintf("read %s", describe_columns(key)), &sink,
+                &again);
+}
 
 // "{a,b}", with NULL for those that are.
 char* array_text(const Categories* categories, const kde::GroupCodes& codes, int n) {

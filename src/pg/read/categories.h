@@ -22,6 +22,7 @@ class Categories {
   // Of a non-null value. Errors: those of the type's functions.
   uint32 number(Datum value);
   uint32 size() const { return size_; }
+  Datum value(uint32 number) const { return entry_[number - 1].value; }
 
   // As the type's output function prints it; palloc'ed. To be called with settings pinned, so that
   // it reads back in any session.
