@@ -9,7 +9,9 @@
 
 extern "C" {
 #include "access/sysattr.h"
+#include "access/htup_details.h"
 #include "access/table.h"
+#include "catalog/pg_attribute.h"
 #include "catalog/pg_type.h"
 #include "nodes/bitmapset.h"
 #include "nodes/makefuncs.h"
@@ -24,6 +26,7 @@ extern "C" {
 #include "parser/parser.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 }
 
 namespace kde_pg {
@@ -350,12 +353,29 @@ void check_not_volatile(const DensityKey& key) {
   check(key.condition);
 }
 
+namespace {
+
+// The table need not be locked, so it may be gone at any time.
+void read_column(Oid relation, AttrNumber attnum, Oid* type, int32* typmod, Oid* collation) {
+  HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attnum));
+  if (!HeapTupleIsValid(tuple))
+    ereport(ERROR,
+            (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("the column asked about no longer exists")));
+  const auto* attribute = reinterpret_cast<Form_pg_attribute>(GETSTRUCT(tuple));
+  *type = attribute->atttypid;
+  *typmod = attribute->atttypmod;
+  *collation = attribute->attcollation;
+  ReleaseSysCache(tuple);
+}
+
+}  // namespace
+
 Oid key_column_type(const DensityKey& key, int column, int32* typmod) {
   const KeyColumn& c = key.column[column];
   Oid type;
   Oid collation;
   if (c.attnum != 0) {
-    get_atttypetypmodcoll(key.relation, c.attnum, &type, typmod, &collation);
+    read_column(key.relation, c.attnum, &type, typmod, &collation);
   } else {
     type = exprType(c.expression);
     *typmod = exprTypmod(c.expression);
@@ -370,7 +390,7 @@ Oid key_column_collation(const DensityKey& key, int column) {
   Oid type;
   int32 typmod;
   Oid collation;
-  get_atttypetypmodcoll(key.relation, c.attnum, &type, &typmod, &collation);
+  read_column(key.relation, c.attnum, &type, &typmod, &collation);
   return collation;
 }
 
