@@ -89,7 +89,10 @@ const DensityKey* grouped_key(const DensityKey& asked) {
   ListCell* cell;
   foreach (cell, entries) {
     const DensityKey& key = static_cast<const CatalogEntry*>(lfirst(cell))->key;
-    if (key.groups == 0 || !same_key(asked.groups > 0 ? key : ungrouped(key), asked)) continue;
+    // Who may not read what groups are by does not hear of them.
+    if (key.groups == 0 || !is_readable(key) ||
+        !same_key(asked.groups > 0 ? key : ungrouped(key), asked))
+      continue;
     found = &key;
     appendStringInfo(&names, "%s%s", n++ > 0 ? ", " : "", quote_literal_cstr(density_name(key)));
   }

@@ -200,7 +200,8 @@ namespace {
 // What a group is by as the density's keys have it: as the type's output function prints it.
 const char* key_of_group(const DensityKey& key, int i) {
   const char* column = column_of(key, i);
-  return psprintf("CASE WHEN %s IS NOT NULL THEN pg_catalog.format('%%s', %s) END", column, column);
+  return psprintf("CASE WHEN %s IS DISTINCT FROM NULL THEN pg_catalog.format('%%s', %s) END",
+                  column, column);
 }
 
 double number_or_nan(HeapTuple tuple, TupleDesc desc, int column) {

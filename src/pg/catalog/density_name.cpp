@@ -233,8 +233,7 @@ DensityKey key_of_parts(const NameParts& parts, text* filter) {
   if (parts.filter != nullptr) {
     if (filter != nullptr)
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("the density has a filter of its own"),
-                      errdetail("It is of the rows where %s.", text_to_cstring(parts.filter))));
+                      errmsg("the density has a filter of its own")));
     filter = parts.filter;
   }
   if (parts.group_by != nullptr) check_words(parts.relation, parts.group_by);

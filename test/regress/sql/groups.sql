@@ -112,3 +112,22 @@ SELECT kde_fit('grouped', 'day', group_by => 'area', sample_rows => 100);
 SELECT kde_fit('grouped', 'day', group_by => 'area', max_relative_error => 0.1);
 DROP TABLE grouped;
 SELECT count(*) FROM kde_densities;
+-- A row of a NULL is no NULL; exact answers have its key, too.
+CREATE TYPE pair AS (a int, b text);
+CREATE TABLE paired AS SELECT i % 50 AS x, ROW(i % 3, NULL)::pair AS g FROM generate_series(1, 3000) AS i;
+ANALYZE paired;
+SELECT count(*) FROM kde_fit('paired', 'x', group_by => 'g', sample_rows => -1);
+INSERT INTO paired VALUES (5, ROW(1, NULL));
+SELECT group_key, count FROM approx_groups('paired.x', max_relative_error => 0, otherwise => 'exact', changed_rows => 1) ORDER BY 1;
+-- Who may read x alone hears of no groups, nor of their constants.
+SELECT count(*) FROM kde_fit('paired', 'x', group_by => '(g).a = 4711', sample_rows => -1);
+CREATE ROLE kde_groups_reader;
+GRANT SELECT (x) ON paired TO kde_groups_reader;
+SET ROLE kde_groups_reader;
+SELECT * FROM approx_groups('paired.x');
+RESET ROLE;
+REVOKE ALL ON paired FROM kde_groups_reader;
+REVOKE SELECT (x) ON paired FROM kde_groups_reader;
+DROP ROLE kde_groups_reader;
+DROP TABLE paired;
+DROP TYPE pair;

@@ -47,6 +47,8 @@ SELECT approx_quantile('t (day - ''2026-01-01'')', 1) AS greatest, approx_quanti
 
 -- Rows that came since are in the interval.
 INSERT INTO t SELECT 6, 1, '2026-04-01' FROM generate_series(1, 300);
+SET kde_aqp.stale = 'ignore';
+SELECT pg_stat_force_next_flush();
 SELECT lower_bound <= 4 AND 6 <= upper_bound AS wide FROM approx_quantile_ci('t.side', 0.5);
 
 -- kde_explain of a value: it is the one that answers.
