@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <random>
 #include <span>
 #include <string>
@@ -282,6 +283,38 @@ TEST(Groups, SurviveTheirText) {
   EXPECT_TRUE(read == density);
   EXPECT_FALSE(from_text(text.substr(0, text.size() - 1), &read).ok());
   EXPECT_FALSE(from_text(text + " x", &read).ok());
+}
+
+// Bytes that end too soon are refused, and not read beyond: with measures and without.
+TEST(Groups, RefuseBytesThatEndTooSoon) {
+  for (int measures = 0; measures < 2; ++measures) {
+    Sampler::Options sampling;
+    sampling.measures = measures;
+    Sampler all(sampling);
+    Groups groups(sampling, 10);
+    for (unsigned i = 0; i < 40; ++i) {
+      const double y[] = {static_cast<double>(i)};
+      const std::span<const double> measured(y, static_cast<std::size_t>(measures));
+      ASSERT_TRUE(all.add(i, measured).ok());
+      ASSERT_TRUE(groups.add({i % 2}, i, measured).ok());
+    }
+    GroupOptions options;
+    options.fit.every_row_read = true;
+    Sample sample;
+    ASSERT_TRUE(all.finish(&sample).ok());
+    DensityBytes density;
+    FitReport fit_report;
+    ASSERT_TRUE(fit_column(sample, options.fit, {}, &density, &fit_report).ok());
+    GroupsReport report;
+    ASSERT_TRUE(groups.append(options, {}, &density, &report).ok());
+    ASSERT_TRUE(validate(density.data(), density.size()).ok());
+    for (std::size_t size = 0; size < density.size(); ++size) {
+      // Of memory of its own, so that the sanitizers see a read beyond it.
+      const auto part = std::make_unique<char[]>(size + 1);
+      std::copy_n(reinterpret_cast<const char*>(density.data()), size, part.get());
+      EXPECT_FALSE(validate(part.get(), size).ok()) << size;
+    }
+  }
 }
 
 TEST(Groups, RefuseBytesThatDoNotFit) {

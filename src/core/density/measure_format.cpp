@@ -55,6 +55,7 @@ void MeasureView::open(const char* at) {
 std::size_t measured_size(const void* bytes, std::size_t available) {
   if (available < sizeof(Header)) return 0;
   const std::size_t column = histogram_size(bytes, std::min(available, kMaxBytes));
+  if (column > available) return 0;
   const int measures = column > 0 ? static_cast<const Header*>(bytes)->measures : 0;
   if (measures == 0) return column;
   std::size_t at = aligned(column);
