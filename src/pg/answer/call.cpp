@@ -83,16 +83,19 @@ const DensityKey* grouped_key(const DensityKey& asked) {
   List* entries = catalog_list(asked.relation, GetActiveSnapshot());
   if (push) PopActiveSnapshot();
   const DensityKey* found = nullptr;
+  const DensityKey* hidden = nullptr;
   StringInfoData names;
   initStringInfo(&names);
   int n = 0;
   ListCell* cell;
   foreach (cell, entries) {
     const DensityKey& key = static_cast<const CatalogEntry*>(lfirst(cell))->key;
-    // Who may not read what groups are by does not hear of them.
-    if (key.groups == 0 || !is_readable(key) ||
-        !same_key(asked.groups > 0 ? key : ungrouped(key), asked))
+    if (key.groups == 0 || !same_key(asked.groups > 0 ? key : ungrouped(key), asked)) continue;
+    // Who may not read what groups are by does not hear what that is.
+    if (!is_readable(key)) {
+      hidden = &key;
       continue;
+    }
     found = &key;
     appendStringInfo(&names, "%s%s", n++ > 0 ? ", " : "", quote_literal_cstr(density_name(key)));
   }
@@ -101,6 +104,7 @@ const DensityKey* grouped_key(const DensityKey& asked) {
                     errmsg("%s has several densities with groups", display_name(asked)),
                     errhint("Name one of %s.", names.data)));
   if (found == nullptr) {
+    if (hidden != nullptr) check_readable(*hidden);  // the error
     check_can_be_fitted(asked);
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                     errmsg("no density with groups is fitted for %s", display_name(asked)),
