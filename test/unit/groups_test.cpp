@@ -262,6 +262,44 @@ TEST(Groups, UnseenRowsAreEstimated) {
   }
 }
 
+// Of one row that was read nothing is known of the mean of others.
+TEST(Groups, OfOneRowReadHaveNoMean) {
+  Sampler::Options sampling;
+  sampling.measures = 1;
+  Sampler all(sampling);
+  Groups groups(sampling, 10);
+  for (unsigned block = 0; block < 20; ++block) {
+    ASSERT_TRUE(all.begin_block().ok());
+    groups.begin_block();
+    for (unsigned i = 0; i < 30; ++i) {
+      const double y = i;
+      ASSERT_TRUE(all.add(i, {&y, 1}).ok());
+      ASSERT_TRUE(groups.add({block == 7 && i == 3 ? 2U : 1U}, i, {&y, 1}).ok());
+    }
+  }
+  GroupOptions options;
+  options.fit.rows_per_row_read = 10;
+  options.fit.share_of_blocks = 0.1;
+  Sample sample;
+  ASSERT_TRUE(all.finish(&sample).ok());
+  DensityBytes density;
+  FitReport fit_report;
+  ASSERT_TRUE(fit_column(sample, options.fit, {}, &density, &fit_report).ok());
+  GroupsReport report;
+  ASSERT_TRUE(groups.append(options, {}, &density, &report).ok());
+  GroupsView view(&density.header());
+  GroupView g;
+  ASSERT_TRUE(view.next(&g));
+  ASSERT_TRUE(view.next(&g));
+  const DensityView d(g.density());
+  const MeasureView m(g.density(), 0);
+  for (const Range& range : {Range(), between(0, 10)}) {
+    EXPECT_EQ(measure_mean_interval(d, m, range, {}).estimate, 3);
+    EXPECT_TRUE(std::isinf(measure_mean_interval(d, m, range, {}).upper));
+    EXPECT_TRUE(std::isinf(measure_sum_interval(d, m, range, {}).lower));
+  }
+}
+
 TEST(Groups, AreNoMoreThanAsked) {
   Groups groups({}, 2);
   EXPECT_TRUE(groups.add({1}, 1, {}).ok());

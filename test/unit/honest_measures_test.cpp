@@ -44,6 +44,7 @@ Pairs pairs_of(const std::string& name) {
     if (name == "clustered y") p.y[i] = 10 + noise[i] + block;
     if (name == "x in order") p.y[i] = 10 + 5 * noise[i];
     if (name == "nulls" && noise[i] + p.x[i] > 0.5) p.y[i] = kNull;
+    if (name == "nulls by block") p.y[i] = block > 0 ? 10 + noise[i] : kNull;
     if (name == "one value a block") p.y[i] = block;
     if (name == "values of 40") {
       p.x[i] = std::floor(40 / (1 + std::exp(-p.x[i])));
@@ -189,6 +190,10 @@ TEST(HonestMeasures, OneValueABlock) { expect_honest("one value a block", kBlock
 TEST(HonestMeasures, XInOrder) { expect_honest("x in order", kBlocks / 3); }
 TEST(HonestMeasures, TrendInOrder) { expect_honest("trend in order", kBlocks / 3); }
 TEST(HonestMeasures, Nulls) { expect_honest("nulls", kBlocks / 4); }
+TEST(HonestMeasures, NullsByBlock) { expect_honest("nulls by block", kBlocks / 4); }
+TEST(HonestMeasures, NullsByBlockThinned) {
+  expect_honest("nulls by block", kBlocks / 2, kThinned);
+}
 TEST(HonestMeasures, FewValues) { expect_honest("values of 40", kBlocks / 4); }
 
 }  // namespace

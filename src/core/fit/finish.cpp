@@ -77,6 +77,7 @@ class Finishing {
       fits[k].value_type = options_.measure_types[k];
       if (!(totals.rows() > 0)) continue;
       fits[k].mean_error = sampling.sum_error / totals.rows();
+      if (summary_.sampling().any != 0) fits[k].counts = sampling.counts;
       for (int i = 0; i < kErrorScales; ++i)
         fits[k].mean_variance[i] =
             static_cast<float>(sampling.weight[i] * totals.count() / totals.rows());

@@ -180,6 +180,24 @@ class Fit {
   // Not of the totals alone.
   bool every_row_is_in() const { return options_.every_row_read && !sample_.thinned; }
 
+  // Of so many rows of the summary: those where a measure is not NULL.
+  SummarySampling counts_of(double rows, double kept, const BlockVariance& blocks) const {
+    const double unread = std::max(1 - options_.share_of_blocks, 0.0);
+    Header h{};
+    h.sample_rows = rows;
+    h.rows = rows * (sample_.sample_rows() > 0 ? header_.finite_rows() / sample_.sample_rows() : 1);
+    for (int shape = 0; shape < kShapes; ++shape) {
+      for (int i = 0; i < kErrorScales; ++i)
+        h.count_variance[shape][i] =
+            static_cast<float>(unread * kept * blocks.effect[shape][i] + (1 - kept));
+    }
+    h.rows_variance = number_variance(blocks.rows, blocks.read, options_.share_of_blocks);
+    h.end_variance = unread * blocks.end;
+    SummarySampling counts;
+    counts.add(h);
+    return counts;
+  }
+
   // The measures' sums are those of the rows read as they are.
   Status add_measures(std::size_t budget, DensityBytes* density) {
     std::vector<MeasureFit> fits(static_cast<std::size_t>(sample_.measures.count()));
@@ -194,6 +212,8 @@ class Fit {
       if (every_row_is_in()) continue;
       for (int i = 0; i < kErrorScales; ++i)
         fits[k].mean_variance[i] = static_cast<float>(variance(blocks.effect[i]));
+      if (sample_.by_block() && totals.count() > 0)
+        fits[k].counts = counts_of(totals.count(), kept, sample_.measured[k]);
       if (totals.count() > 0)
         fits[k].mean_error = std::min(
             std::sqrt(variance(blocks.whole) / totals.count()) * std::sqrt(totals.variance()),

@@ -70,15 +70,18 @@ class Answer {
   // By sampling: z times the standard error.
   double sampled(const RangeMoments& m, const IntervalOptions& options) const {
     const double z = normal_central_quantile(options.confidence);
-    if (everything_) return z * m_.mean_error;
     const double read = rows_read();
     const double all = rows_all();
+    // One row tells nothing of how others differ.
+    if (read < 2) return kInfinity;
+    if (everything_)
+      return (z + student_excess(z, std::max(together(read, m_.mean_variance[0]) - 1, 1.0))) *
+             m_.mean_error;
     if (!(read > 0) || !(all > 0)) return 0;
     const double p = std::clamp(rows_ / all, 0.0, 1.0);
     const double v = p < 1 ? ratio_at(m_.mean_variance, std::min(p, 0.5)) : m_.mean_variance[0];
     if (!(v > 0) || !(p > 0)) return 0;
-    // Those that lie together are one.
-    const double rows = read * p / std::max(v, 1.0);
+    const double rows = together(read * p, v);
     const double variance = (rows * m.variance + kRowsAdded * m_.variance) / (rows + kRowsAdded);
     const double deviations = z + student_excess(z, std::max(rows - 1, 2.0));
     return std::hypot(deviations * std::sqrt(v / (read * p)) * std::sqrt(variance),
@@ -101,6 +104,9 @@ class Answer {
   double width() const { return m_.max - m_.min; }
 
  private:
+  // Rows that lie together are one.
+  static double together(double rows, double v) { return rows / std::max(v, 1.0); }
+
   bool has_every_row() const {
     const Header& h = density_.header();
     if (range_.lower_unbounded && range_.upper_unbounded) return true;

@@ -66,10 +66,19 @@ void Sampler::keep_outermost(double x) {
   keep(&greatest_, std::greater<>());
 }
 
+void Sampler::push_block(std::uint32_t rows) {
+  block_rows_.push_back(rows);
+  block_measured_.resize(block_rows_.size() * static_cast<std::size_t>(measures_.count()), 0);
+}
+
 Status Sampler::begin_block() noexcept {
   try {
-    if (block_rows_.empty() && rows_before_ > 0) block_rows_.push_back(rows_before_);
-    block_rows_.push_back(0);
+    if (block_rows_.empty() && rows_before_ > 0) {
+      push_block(rows_before_);
+      std::copy_n(measured_before_, static_cast<std::size_t>(measures_.count()),
+                  block_measured_.begin());
+    }
+    push_block(0);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
@@ -79,7 +88,7 @@ Status Sampler::begin_block() noexcept {
 Status Sampler::begin_block(std::uint32_t number) noexcept {
   try {
     block_number_.push_back(number);
-    block_rows_.push_back(0);
+    push_block(0);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
@@ -99,6 +108,8 @@ Status Sampler::merge(Sampler* other) noexcept {
     block_rows_.insert(block_rows_.end(), other->block_rows_.begin(), other->block_rows_.end());
     block_number_.insert(block_number_.end(), other->block_number_.begin(),
                          other->block_number_.end());
+    block_measured_.insert(block_measured_.end(), other->block_measured_.begin(),
+                           other->block_measured_.end());
     drawn_.insert(drawn_.end(), other->drawn_.begin(), other->drawn_.end());
     drawn_y_.insert(drawn_y_.end(), other->drawn_y_.begin(), other->drawn_y_.end());
     for (const std::uint32_t block : other->drawn_block_) drawn_block_.push_back(blocks + block);
@@ -115,21 +126,36 @@ void Sampler::gather_blocks(std::uint32_t blocks_read) {
   const auto place = [&](std::uint32_t i) {
     return static_cast<std::uint32_t>(std::uint64_t{block_number_[i]} * blocks / blocks_read);
   };
-  std::vector<std::uint32_t> rows(blocks);
-  for (std::uint32_t i = 0; i < block_rows_.size(); ++i) rows[place(i)] += block_rows_[i];
+  const auto measures = static_cast<std::size_t>(measures_.count());
+  std::vector<std::uint32_t> rows(blocks), measured(blocks * measures);
+  for (std::uint32_t i = 0; i < block_rows_.size(); ++i) {
+    rows[place(i)] += block_rows_[i];
+    for (std::size_t k = 0; k < measures; ++k)
+      measured[place(i) * measures + k] += block_measured_[i * measures + k];
+  }
+  block_measured_.swap(measured);
   for (std::uint32_t& block : drawn_block_) block = place(block);
   block_rows_.swap(rows);
+}
+
+void Sampler::count_row(std::span<const double> y) {
+  std::uint32_t* measured = measured_before_;
+  if (!block_rows_.empty()) {
+    ++block_rows_.back();
+    measured = block_measured_.data() + block_measured_.size() - y.size();
+  } else if (rows_before_ < std::numeric_limits<std::uint32_t>::max()) {
+    ++rows_before_;
+  } else {
+    return;
+  }
+  for (std::size_t k = 0; k < y.size(); ++k) measured[k] += std::isnan(y[k]) ? 0 : 1;
 }
 
 Status Sampler::add(double x, std::span<const double> y) noexcept {
   for (const double value : y)
     if (std::isinf(value))
       return Status::error(Code::invalid_argument, "a measure has a value that is infinite");
-  if (!block_rows_.empty()) {
-    ++block_rows_.back();
-  } else if (rows_before_ < std::numeric_limits<std::uint32_t>::max()) {
-    ++rows_before_;
-  }
+  count_row(y);
   if (!std::isfinite(x)) {
     (std::isnan(x) ? specials_.nans
      : x > 0       ? specials_.positive_infinities
@@ -184,6 +210,36 @@ Status Sampler::add_summary(const Summary& rows) noexcept {
   return summary_->merge(rows);
 }
 
+// drawn_y: measure by measure. False if control asked to stop.
+bool Sampler::estimate_variances(const BlockRows& blocks, std::span<const double> drawn_y,
+                                 const Control& control, Sample* out) const {
+  if (!estimate_block_variance(blocks, control, &out->blocks)) return false;
+  const std::size_t rows = blocks.drawn.size();
+  const std::size_t measures = out->means.size();
+  for (std::size_t k = 0; k < measures; ++k) {
+    const std::span<const double> y = drawn_y.subspan(k * rows, rows);
+    if (!estimate_mean_variance(blocks, y, control, &out->means[k])) return false;
+    std::vector<std::uint32_t> measured(block_rows_.size());
+    for (std::size_t b = 0; b < measured.size(); ++b)
+      measured[b] = block_measured_[b * measures + k];
+    out->measured[k] = out->blocks;
+    if (measured == block_rows_) continue;
+    std::vector<double> drawn;
+    std::vector<std::uint32_t> block;
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (std::isnan(y[i])) continue;
+      drawn.push_back(blocks.drawn[i]);
+      block.push_back(blocks.drawn_block[i]);
+    }
+    const double share =
+        rows > 0 ? static_cast<double>(drawn.size()) / static_cast<double>(rows) : 0;
+    if (!estimate_block_variance({drawn, block, measured, blocks.finite * share}, control,
+                                 &out->measured[k]))
+      return false;
+  }
+  return true;
+}
+
 Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks_read) noexcept {
   if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   try {
@@ -207,6 +263,7 @@ Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks
     out->blocks = BlockVariance();
     out->measures = measures_;
     out->means.assign(static_cast<std::size_t>(measures_.count()), MeanVariance());
+    out->measured.assign(out->means.size(), BlockVariance());
     std::vector<double> drawn_y;
     if (block_rows_.empty()) {
       out->drawn = std::move(drawn_);
@@ -224,13 +281,8 @@ Status Sampler::finish(Sample* out, const Control& control, std::uint32_t blocks
     }
     if (!block_rows_.empty()) {
       const BlockRows blocks = {out->drawn, out->drawn_block, block_rows_, totals_.count()};
-      if (!estimate_block_variance(blocks, control, &out->blocks))
+      if (!estimate_variances(blocks, drawn_y, control, out))
         return Status::error(Code::cancelled, "cancelled");
-      const std::size_t rows = out->drawn.size();
-      for (std::size_t k = 0; k < out->means.size(); ++k)
-        if (!estimate_mean_variance(blocks, std::span(drawn_y).subspan(k * rows, rows), control,
-                                    &out->means[k]))
-          return Status::error(Code::cancelled, "cancelled");
     }
     if (out->thinned && least_.size() == kOutermost) {
       std::sort(least_.begin(), least_.end());

@@ -52,6 +52,8 @@ struct Sample {
   // Of the summary's rows, in its memory: settled.
   Measures measures;
   std::vector<MeanVariance> means;  // of each
+  // Of the rows where each is not NULL: as `blocks`, which they are where none is.
+  std::vector<BlockVariance> measured;
 
   double rows_read() const {
     return totals.count() + specials.nans + specials.negative_infinities +
@@ -102,6 +104,10 @@ class Sampler {
  private:
   void keep_outermost(double x);
   void draw(double x, std::span<const double> y);
+  void push_block(std::uint32_t rows);
+  void count_row(std::span<const double> y);
+  bool estimate_variances(const BlockRows& blocks, std::span<const double> drawn_y,
+                          const Control& control, Sample* out) const;
   void gather_blocks(std::uint32_t blocks_read);
   Status add_drawn(std::size_t i);
 
@@ -115,6 +121,9 @@ class Sampler {
   std::vector<double> drawn_y_;  // row by row
   std::vector<std::uint32_t> drawn_block_, block_rows_;
   std::vector<std::uint32_t> block_number_;  // of a group
+  // Rows of each block that have a value of each measure: block_rows_, measure by measure.
+  std::vector<std::uint32_t> block_measured_;
+  std::uint32_t measured_before_[kMaxMeasures] = {};
   std::uint32_t rows_before_ = 0;         // rows that are not NULL and came before the first block
   std::vector<double> least_, greatest_;  // heaps: the greatest first, and the least
   std::vector<double> batch_;             // of values whose totals are to be added

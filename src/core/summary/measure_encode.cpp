@@ -178,6 +178,16 @@ class MeasureEncoder {
     h.error = 0;
     if (part == MeasurePart::rows) {
       h.sample_rows = std::max(std::min(measures_.totals(k_).count(), column_.sample_rows), 1.0);
+      const auto& counts = options_.fits[static_cast<std::size_t>(k_)].counts;
+      if (counts && h.rows > 0) {
+        Header table = h;
+        table.rows = h.rows * options_.scale;
+        counts->describe(&table);
+        h.rows_variance = table.rows_variance;
+        h.end_variance = table.end_variance;
+        std::copy_n(&table.count_variance[0][0], kShapes * kErrorScales, &h.count_variance[0][0]);
+        return h;
+      }
       // Of those read so many are NULL by chance.
       const double all = rows_.totals().rows();
       const double share = all > 0 ? std::min(total / all, 1.0) : 1;
@@ -393,6 +403,11 @@ class MeasureDecoder {
       sampling.sum_error = std::min(m.mean_error * m.rows, std::numeric_limits<double>::max());
       for (int i = 0; i < kErrorScales; ++i)
         sampling.weight[i] = static_cast<float>(m.rows / count * m.mean_variance[i]);
+      Header counted =
+          m.has(MeasurePart::rows) ? views_[k].part(MeasurePart::rows).header() : *density_;
+      counted.rows = m.rows;
+      counted.mean_error = 0;
+      sampling.counts.add(counted);
     }
     out_.totals.push_back(totals);
     out_.sampling.push_back(sampling);

@@ -5,6 +5,7 @@
 #include "core/summary/measures.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct MeasureFit {
   ValueType value_type = ValueType::float8;
   double mean_error = 0;
   float mean_variance[kErrorScales] = {};
+  // How sure counts of the rows where it is not NULL are; none: as those of the column, NULLs
+  // falling by chance.
+  std::optional<SummarySampling> counts;
 };
 
 struct MeasureOptions {

@@ -15,7 +15,7 @@ constexpr std::size_t kFirstPending = 16;
 // Rows that wait, at most, as settling goes through all cells.
 constexpr std::size_t kMostPending = 8192;
 constexpr std::uint32_t kMagic = 0x6b646d73;
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 
 Status out_of_memory() { return Status::error(Code::out_of_memory, "out of memory"); }
 
@@ -40,6 +40,7 @@ bool valid_sums(const MeasureSums& s) {
 void MeasureSampling::add(const MeasureSampling& other) {
   sum_error = std::min(std::hypot(sum_error, other.sum_error), std::numeric_limits<double>::max());
   for (int i = 0; i < kErrorScales; ++i) weight[i] = std::max(weight[i], other.weight[i]);
+  counts.add(other.counts);
 }
 
 void Measures::set_origin(int k, double y) {
@@ -368,7 +369,7 @@ Status Measures::deserialize(const void* bytes, std::size_t size, const Summary&
     bool valid = head.totals[k].valid() && std::isfinite(head.origin[k]) &&
                  is_count(head.slack[k]) && head.decimals[k] <= kNoDecimals &&
                  head.has_origin[k] <= 1;
-    valid = valid && is_count(head.sampling[k].sum_error);
+    valid = valid && is_count(head.sampling[k].sum_error) && head.sampling[k].counts.valid();
     for (const float w : head.sampling[k].weight) valid = valid && is_count(w);
     for (auto& special : head.special) valid = valid && valid_sums(special[k]);
     if (!valid) return invalid("a sum is not finite, or a count negative");
@@ -377,6 +378,7 @@ Status Measures::deserialize(const void* bytes, std::size_t size, const Summary&
     read.origin_[k] = head.origin[k];
     read.slack_[k] = head.slack[k];
     read.sampling_[k] = head.sampling[k];
+    read.sampling_[k].counts.padding = 0;
     read.decimals_[k] = head.decimals[k];
     read.has_origin_[k] = head.has_origin[k] != 0;
   }

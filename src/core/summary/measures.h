@@ -56,6 +56,7 @@ inline constexpr int kSpecialX = 3;
 struct MeasureSampling {
   double sum_error = 0;  // the standard error of the sum of y
   float weight[kErrorScales] = {};
+  SummarySampling counts;  // of the rows where y is not NULL
 
   void add(const MeasureSampling& other);
 };

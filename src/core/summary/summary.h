@@ -77,6 +77,8 @@ struct SummarySampling {
 
   void add(const Header& h);
   void add(const SummarySampling& other);
+  // Of bytes of unknown origin: whether every number is one there can be.
+  bool valid() const;
   // Header::count_variance, rows_variance, end_variance and mean_error; its rows and sample_rows
   // are set, rows > 0.
   void describe(Header* h) const;

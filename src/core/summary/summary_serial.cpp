@@ -61,6 +61,14 @@ void Summary::serialize(void* out) const {
   put(cells_.slack, cells_.size * sizeof(float));
 }
 
+bool SummarySampling::valid() const {
+  bool sure = is_count(rows_variance) && is_count(end_variance) && is_count(sum_error) && any <= 1;
+  for (const auto& scales : weight) {
+    for (const float w : scales) sure = sure && is_count(w);
+  }
+  return sure;
+}
+
 Status Summary::deserialize(const void* bytes, std::size_t size) {
   Serialized head;
   if (size < sizeof head) return invalid("too short");
@@ -78,12 +86,7 @@ Status Summary::deserialize(const void* bytes, std::size_t size) {
                    head.specials.negative_infinities, head.specials.positive_infinities}) {
     if (!is_count(x)) return invalid("a count is negative or not finite");
   }
-  bool sure = is_count(head.sampling.rows_variance) && is_count(head.sampling.end_variance) &&
-              is_count(head.sampling.sum_error) && head.sampling.any <= 1;
-  for (const auto& scales : head.sampling.weight) {
-    for (const float w : scales) sure = sure && is_count(w);
-  }
-  if (!sure) return invalid("a variance is negative or not finite");
+  if (!head.sampling.valid()) return invalid("a variance is negative or not finite");
   if (!head.totals.valid() || (head.cells > 0) != (head.totals.count() > 0))
     return invalid("totals do not fit together");
 
