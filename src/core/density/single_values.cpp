@@ -44,10 +44,6 @@ bool SingleValues::next(double* value, double* rows) {
   return true;
 }
 
-namespace {
-
-// Whether two values of the column may be one as doubles. Where digits were lost the lattice that
-// is found is of the doubles, of a few steps between neighbours.
 bool may_have_lost_digits(const Header& h) {
   const double farthest = std::max(std::fabs(h.min), std::fabs(h.max));
   switch (h.value_type) {
@@ -59,8 +55,6 @@ bool may_have_lost_digits(const Header& h) {
       return h.lattice_step > 0 && !lattice_resolved(h);
   }
 }
-
-}  // namespace
 
 double distinct_values(const DensityView& density) {
   constexpr double kUnknown = -1;

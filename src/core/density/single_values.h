@@ -33,6 +33,11 @@ class SingleValues {
   bool rounded_ = false;
 };
 
+// Whether two values of the column may be one as doubles: of type numeric on no lattice, and large
+// bigints. Where digits were lost the lattice that is found is of the doubles, of a few steps
+// between neighbours.
+bool may_have_lost_digits(const Header& h);
+
 // How many different values the rows have that are not NULL; NaN and the infinities are one each.
 // -1 where it is not known: unless every row was read, and each of their values is stored by itself
 // with all its digits, which numbers of type numeric on no lattice and large bigints may not be.

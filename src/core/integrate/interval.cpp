@@ -148,7 +148,11 @@ class Sampling {
   }
 
   // z times the standard error of the mean of all finite rows.
-  double whole_mean_half() const { return z_ * h_.mean_error; }
+  double whole_mean_half() const {
+    // One row tells nothing of how others differ.
+    if ((h_.flags & kEveryRowRead) == 0 && h_.sample_rows < 2) return kInfinity;
+    return z_ * h_.mean_error;
+  }
 
   // z times the standard deviation of the rows below a value that belongs to an end, in rows.
   double end_half() const { return z_ * std::sqrt(h_.end_variance) * h_.rows; }

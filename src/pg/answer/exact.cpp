@@ -227,7 +227,10 @@ void exact_groups(const Question& q, const SqlRange* ranges,
                    "%s, pg_catalog.count(%s)::pg_catalog.float8, %s::pg_catalog.float8, "
                    "%s::pg_catalog.float8 FROM %s AS t",
                    by.groups > 1 ? "]::pg_catalog.text" : "", measure,
-                   aggregate_of(Aggregate::sum, q.type[q.measure], measure),
+                   // Of dates there is a mean, and no sum.
+                   is_added_up(q.type[q.measure])
+                       ? aggregate_of(Aggregate::sum, q.type[q.measure], measure)
+                       : "NULL",
                    aggregate_of(Aggregate::avg, q.type[q.measure], measure), table);
   add_range(&query, column_of(q.asked, 0), q.type[0], ranges[0]);
   add_filter(&query, q.asked);

@@ -1,7 +1,7 @@
 // approx_groups: count, sum and mean of each group of a density, as rows.
 //
 // A row's `groups` is 1; of the last ones it is how many share a density, or 0: rows of groups that
-// the sample did not meet, of which there may be some.
+// the sample did not meet or that came since, of which there may be some.
 #include "pg/answer/answer.h"
 #include "pg/answer/beyond_fit.h"
 #include "pg/answer/call.h"
@@ -77,7 +77,8 @@ Answers answers_of(const Call& call, const kde::GroupView& group, const kde::Ran
   density.sums = {};
   const Question& q = call.question;
   Answers out = {{interval_of(Aggregate::count, q, density, range, options), kNone, kNone}, false};
-  out.empty = is_empty(out.of[0]);
+  // By its rows, whether they have a value of the measure or not.
+  out.empty = is_empty(kde::count_interval(density.view(), range[0], options));
   // Of what is not finite there is no interval.
   if (out.empty || has_special_values(moments_of(q, density, range))) return out;
   // Of dates there is a mean, and no sum.
@@ -91,6 +92,11 @@ bool is_too_wide(const Call& call, const kde::Interval& interval, ExpectedError*
   if (!call.accuracy.required || std::isnan(interval.estimate)) return false;
   *error = expected_error(call.density.fit, interval);
   return error->relative > call.accuracy.most_error;
+}
+
+// Rows at most of groups that are not listed: that a sample did not meet, or that came since.
+double most_of_others(const kde::GroupsHeader& header, const kde::IntervalOptions& options) {
+  return kde::most_unseen(header, options.confidence) + options.changed_rows;
 }
 
 bool needs_exact(const Call& call, const kde::Range* range, const kde::IntervalOptions& options) {
@@ -107,7 +113,7 @@ bool needs_exact(const Call& call, const kde::Range* range, const kde::IntervalO
       if (!answers.empty && is_too_wide(call, i, &error)) return true;
     }
   }
-  return kde::most_unseen(groups.header(), options.confidence) > 0;
+  return most_of_others(groups.header(), options) > 0;
 }
 
 void put_group(const Call& call, const kde::GroupView& group, const kde::GroupsHeader& header,
@@ -130,8 +136,8 @@ void put_exact(const ExactGroup& group, void* state) {
                                    certain(group.sum), certain(group.mean));
 }
 
-void put_unseen(const kde::GroupsHeader& header, const kde::IntervalOptions& options, Output* out) {
-  const double most = kde::most_unseen(header, options.confidence) + options.changed_rows;
+void put_others(const kde::GroupsHeader& header, const kde::IntervalOptions& options, Output* out) {
+  const double most = most_of_others(header, options);
   if (most >= 0.5) out->put(nullptr, 0, {0, 0, most}, kNone, kNone);
 }
 
@@ -168,6 +174,6 @@ KDE_FUNCTION(approx_groups) {
     MemoryContextReset(out.each());
   }
   MemoryContextSwitchTo(caller);
-  if ((call.density.one_column->flags & kde::kEveryRowRead) == 0) put_unseen(header, options, &out);
+  put_others(header, options, &out);
   PG_RETURN_NULL();
 }

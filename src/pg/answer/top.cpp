@@ -112,13 +112,20 @@ class Top {
   bool all_known_;
 };
 
-// Whose answers a kernel spreads has no rows at any one value.
+// Whose answers a kernel spreads has no rows at any one value; and some are one as doubles.
 void check_tells_values(const kde::Header& h) {
-  if ((h.flags & kde::kBounded) != 0 || h.bandwidth == 0) return;
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("a density of method \"%s\" has no rows at single values",
-                         kde::asked_method_name(h)),
-                  errhint("Fit it by method auto, which keeps frequent values apart.")));
+  if ((h.flags & kde::kBounded) == 0 && h.bandwidth != 0)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("a density of method \"%s\" has no rows at single values",
+                           kde::asked_method_name(h)),
+                    errhint("Fit it by method auto, which keeps frequent values apart.")));
+  if (kde::may_have_lost_digits(h))
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("the density may not tell one value from another"),
+             errdetail("Its numbers have more digits than double precision, or any number of "
+                       "them."),
+             errhint("Ask the table: SELECT value, count(*) ... GROUP BY value.")));
 }
 
 }  // namespace

@@ -885,8 +885,12 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   values[kMeasures - 1] = Int16GetDatum(static_cast<int16>(key.measures));
   values[kGroups - 1] = Int16GetDatum(static_cast<int16>(key.groups));
   if (!nulls[kAlias - 1] && catalog_entry_by_alias(TextDatumGetCString(values[kAlias - 1]),
-                                                   GetActiveSnapshot()) != nullptr)
+                                                   GetActiveSnapshot()) != nullptr) {
+    ereport(WARNING, (errmsg("the density of %s is restored without its name \"%s\"",
+                             display_name(key), TextDatumGetCString(values[kAlias - 1])),
+                      errdetail("Another density has it.")));
     nulls[kAlias - 1] = true;
+  }
   // The number it brought is that of another density here, or will be.
   values[kId - 1] = Int64GetDatum(new_density_id());
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));

@@ -143,18 +143,21 @@ void store(const DensityRequest& request, const RowsRead& read, const Chosen& ch
 // Whether nothing of a density is lost if a fit takes its place.
 bool is_covered(const CatalogEntry& entry, const DensityRequest& request) {
   const FitRequest& asked = entry.request;
-  bool covered = strcmp(asked.method, request.asked.method) == 0 && asked.max_error == 0 &&
-                 !asked.exact && asked.sample_rows == request.asked.sample_rows;
+  bool covered =
+      strcmp(asked.method, request.asked.method) == 0 && asked.max_error == 0 && !asked.exact &&
+      asked.sample_rows == request.asked.sample_rows &&
+      (!asked.seed_given || (request.asked.seed_given && asked.seed == request.asked.seed));
   for (int k = 0; covered && k < entry.key.measures; ++k)
     covered = find_measure(request.key, entry.key.column[entry.key.columns + k]) >= 0;
   return covered;
 }
 
-// The column's own density beside that of its groups, unless another session is fitting it, or the
-// one there is was asked for otherwise.
+// The column's own density beside that of its groups, where a fit is asked for: not by a refresh,
+// as it may have been dropped, or have settings of its own. Nor if another session is fitting it,
+// or the one there is was asked for otherwise.
 void store_column(const DensityRequest& request, const RowsRead& read, const Chosen& chosen,
                   const Estimate* estimate) {
-  if (estimate->of_column() == nullptr) return;
+  if (estimate->of_column() == nullptr || request.operation != Operation::fit) return;
   DensityRequest column = request;
   column.key = ungrouped(request.key);
   column.locked = nullptr;

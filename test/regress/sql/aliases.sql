@@ -39,4 +39,10 @@ DROP ROLE kde_named_reader;
 SELECT kde_drop('first'), kde_drop('by_parity');
 SELECT kde_drop('first', if_exists => true);
 SELECT alias FROM kde_densities WHERE alias IS NOT NULL;
-DROP TABLE named;
+-- A restore whose name is taken says so.
+CREATE TABLE kept AS SELECT * FROM kde_aqp.fitted WHERE alias = 'Both of "them"';
+SELECT kde_drop('"Both of ""them"""');
+SELECT count(*) FROM kde_fit('named', 'v', name => 'Both of "them"');
+INSERT INTO kde_aqp.density SELECT * FROM kept;
+SELECT name, alias FROM kde_densities ORDER BY name;
+DROP TABLE named, kept;

@@ -131,3 +131,28 @@ REVOKE SELECT (x) ON paired FROM kde_groups_reader;
 DROP ROLE kde_groups_reader;
 DROP TABLE paired;
 DROP TYPE pair;
+-- A group that came after a fit of every row is told, and an exact answer has it.
+CREATE TABLE later AS SELECT i % 100 AS x, date '2026-01-01' + i % 9 AS day, 'g' || i % 3 AS g, CASE WHEN i % 3 > 0 THEN i END AS m
+FROM generate_series(1, 3000) AS i;
+ANALYZE later;
+SELECT count(*) FROM kde_fit('later', 'x', group_by => 'g', measures => ARRAY['m'], sample_rows => -1);
+-- One whose measure is NULL alone is a group as well.
+SELECT group_key, count, sum, avg FROM approx_groups('later.x', 0, 50, measure => 'm');
+INSERT INTO later SELECT 5, '2026-01-05', 'new', 1 FROM generate_series(1, 60);
+SET kde_aqp.stale = 'ignore';
+SELECT pg_stat_force_next_flush();
+SELECT group_key, count, sum, round(avg::numeric, 6) AS avg FROM approx_groups('later.x', 0, 50, measure => 'm', max_relative_error => 0, otherwise => 'exact');
+SELECT group_key, groups, count, count_upper FROM approx_groups('later.x', 0, 50) WHERE groups = 0;
+SELECT group_key, count FROM approx_groups('later.x', 0, 50, max_relative_error => 0.1, otherwise => 'exact');
+-- Dates have no sum, exactly neither.
+SELECT count(*) FROM kde_fit('later', 'day', group_by => 'g', sample_rows => -1);
+SELECT group_key, sum FROM approx_groups('later.day', max_relative_error => 0, otherwise => 'exact', changed_rows => 1);
+-- A refresh of groups leaves the column's own density alone; a fit leaves one of a seed of its own.
+SELECT kde_drop('later.day');
+SELECT count(*) FROM kde_refresh('later', force => true);
+SELECT name FROM kde_densities WHERE column_names = '{day}';
+SELECT count(*) FROM kde_fit('later', 'day', seed => 42);
+SELECT count(*) FROM kde_fit('later', 'day', group_by => 'g');
+SELECT name, requested_seed FROM kde_densities WHERE column_names = '{day}' ORDER BY name;
+RESET kde_aqp.stale;
+DROP TABLE later;

@@ -65,3 +65,12 @@ SELECT * FROM approx_top('t.many');
 
 SET client_min_messages = warning;
 DROP SCHEMA top CASCADE;
+-- Values that are one as doubles are no single ones.
+CREATE TABLE large AS SELECT (ARRAY[9007199254740992, 9007199254740993])[1 + i % 2]::bigint AS k,
+  (ARRAY[0.1, 0.10000000000000000001])[1 + i % 2] AS n, i % 3 AS small FROM generate_series(1, 3000) AS i;
+ANALYZE large;
+SELECT count(*) FROM kde_fit('large') WHERE fitted;
+SELECT * FROM approx_top('large.k');
+SELECT * FROM approx_top('large.n');
+SELECT value, count FROM approx_top('large.small');
+DROP TABLE large;
