@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const kde::DensityView density(bytes.data());
   if (const char* insane = kde::fitted::insane_answer(density, 20)) kde::fuzz::fail(insane);
+  if (const char* insane = kde::fitted::insane_words(density)) kde::fuzz::fail(insane);
   std::string text;
   kde::DensityBytes back;
   if (!kde::to_text(density, &text).ok() || !kde::from_text(text, &back).ok())

@@ -4,8 +4,10 @@
 #pragma once
 
 #include "core/integrate/integrate.h"
+#include "core/integrate/word_answer.h"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -76,6 +78,21 @@ inline const char* insane_answer(const DensityView& d, int ranges) {
       if (!whole_line && (h.flags & kBounded) != 0 && (m.mean < h.min || m.mean > h.max))
         return "mean is outside [min, max]";
     }
+  }
+  return nullptr;
+}
+
+// The same of a category's words.
+inline const char* insane_words(const DensityView& d) {
+  if (d.header().words == 0) return nullptr;
+  const WordsView words(&d.header());
+  for (std::uint32_t rank = 0; rank < words.words(); ++rank) {
+    if (words.find(words.word(rank)) != rank) return "a word is not found";
+    const WordSet set = {{&rank, 1}, rank % 2 == 0 ? 0.0 : 1.0};
+    const Interval i = words_count_interval(d, words, set, {});
+    if (!(i.estimate >= 0 && std::isfinite(i.estimate))) return "a word's count is negative";
+    if (!(i.lower >= 0 && i.lower <= i.estimate && i.estimate <= i.upper))
+      return "a word's interval is out of order";
   }
   return nullptr;
 }

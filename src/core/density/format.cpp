@@ -30,7 +30,7 @@ Status validate(const void* bytes, std::size_t size) {
   if (size < offsetof(Header, kernel)) return invalid("too short");
   const auto* h = static_cast<const Header*>(bytes);
   if (h->kind == Kind::joint) return validate_joint(bytes, size);
-  if (size < sizeof(Header) || (h->measures == 0 && h->grouped == 0))
+  if (size < sizeof(Header) || (h->measures == 0 && h->grouped == 0 && h->words == 0))
     return validate_one_column(bytes, size);
   const std::size_t front = measured_size(bytes, std::min(size, kMostMeasuredBytes));
   if (front == 0) return invalid("length does not fit its contents");

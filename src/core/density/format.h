@@ -62,8 +62,9 @@ enum class ValueType : std::uint8_t {
   timestamptz = 8,  // seconds since 1970-01-01 00:00 UTC
   interval = 9,     // seconds; a month is 30 days, as PostgreSQL compares intervals
   time = 10,        // seconds since midnight, 0 to 86,400
+  category = 11,    // ranks of values that are compared for equality alone (word_format.h)
 };
-inline constexpr int kValueTypes = 11;
+inline constexpr int kValueTypes = 12;
 
 enum Flags : std::uint8_t {
   kBounded = 1,       // answers are the cells' own; else the kernel acts in every answer
@@ -98,7 +99,8 @@ struct Header {
   Method method;             // resolved: never automatic
   std::uint8_t measures;     // that follow (measure_format.h)
   std::uint8_t grouped;      // 1: groups follow those (group_format.h)
-  std::uint8_t reserved[4];  // 0
+  std::uint8_t words;        // 1: words lie before the measures (word_format.h)
+  std::uint8_t reserved[3];  // 0
   std::uint32_t atoms;
   std::uint32_t blocks;
   double rows;  // non-null rows the density stands for

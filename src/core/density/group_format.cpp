@@ -80,6 +80,7 @@ bool groups_fit(const Header* density) {
 Status validate_groups(const void* bytes, std::size_t size) {
   const auto* density = static_cast<const Header*>(bytes);
   if (size > kMostDensityBytes) return invalid("too many groups");
+  if (density->words != 0) return invalid("groups of a category");
   if (density_size(bytes, size) != size || !groups_fit(density))
     return invalid("length does not fit its contents");
   const char* front_end =
@@ -99,10 +100,11 @@ Status validate_groups(const void* bytes, std::size_t size) {
     if (!all_zero(key_end, reinterpret_cast<const char*>(g.density())))
       return invalid("unused bytes are not 0");
     const Header* d = g.density();
-    if (d->grouped != 0 || d->measures != density->measures)
-      return invalid("a group's density has other measures, or groups");
+    if (d->grouped != 0 || d->words != 0 || d->measures != density->measures)
+      return invalid("a group's density has other measures, or groups or words");
     const std::size_t own = measured_size(d, kMostMeasuredBytes);
     if (Status s = validate_measured(d, own); !s.ok()) return s;
+    if (d->varlena != 0) return invalid("unused bytes are not 0");
     if (d->value_type != density->value_type) return invalid("a group is of another type");
     if (!all_zero(reinterpret_cast<const char*>(d) + own,
                   reinterpret_cast<const char*>(g.header) + g.header->bytes))

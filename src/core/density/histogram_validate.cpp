@@ -173,9 +173,9 @@ Status validate_one_column(const void* bytes, std::size_t size, bool measures) {
   if (size > kMaxBytes) return invalid("longer than 16 KB");
   const Header& h = *static_cast<const Header*>(bytes);
   if (h.kind != Kind::one_column) return invalid("not of one column");
-  if ((h.measures > 0 || h.grouped > 0) && !measures)
-    return invalid("measures or groups where none can be");
-  if (h.grouped > 1) return invalid("a flag is neither 0 nor 1");
+  if ((h.measures > 0 || h.grouped > 0 || h.words > 0) && !measures)
+    return invalid("measures, groups or words where none can be");
+  if (h.grouped > 1 || h.words > 1) return invalid("a flag is neither 0 nor 1");
   if (Status s = validate_header(h); !s.ok()) return s;
   if (histogram_size(bytes, size) != size) return invalid("length does not fit its contents");
   const DensityView d(bytes);

@@ -36,7 +36,7 @@ Status validate_header(const MeasureHeader& m) {
 
 MeasureView::MeasureView(const Header* density, int k) {
   const char* at =
-      reinterpret_cast<const char*>(density) + aligned(histogram_size(density, kMaxBytes));
+      reinterpret_cast<const char*>(density) + aligned(column_size(density, kMostColumnBytes));
   open(at);
   for (; k > 0; --k) open(end());
 }
@@ -54,8 +54,7 @@ void MeasureView::open(const char* at) {
 
 std::size_t measured_size(const void* bytes, std::size_t available) {
   if (available < sizeof(Header)) return 0;
-  const std::size_t column = histogram_size(bytes, std::min(available, kMaxBytes));
-  if (column > available) return 0;
+  const std::size_t column = column_size(bytes, available);
   const int measures = column > 0 ? static_cast<const Header*>(bytes)->measures : 0;
   if (measures == 0) return column;
   std::size_t at = aligned(column);
@@ -82,18 +81,23 @@ std::size_t measured_size(const void* bytes, std::size_t available) {
 Status validate_measured(const void* bytes, std::size_t size) {
   if (size < sizeof(Header)) return invalid("too short");
   const auto& h = *static_cast<const Header*>(bytes);
-  if (h.measures == 0) return validate_one_column(bytes, size, true);
-  const std::size_t column = histogram_size(bytes, std::min(size, kMaxBytes));
-  if (Status s = validate_one_column(bytes, column, true); !s.ok()) return s;
-  return validate_measures(bytes, size);
+  if (h.measures == 0 && h.words == 0) return validate_one_column(bytes, size, true);
+  if (column_size(bytes, size) == 0) return invalid("length does not fit its contents");
+  const std::size_t cells = histogram_size(bytes, std::min(size, kMaxBytes));
+  if (Status s = validate_one_column(bytes, cells, true); !s.ok()) return s;
+  if (h.words > 0)
+    if (Status s = validate_words(bytes, column_size(bytes, size)); !s.ok()) return s;
+  if (h.measures > 0) return validate_measures(bytes, size);
+  if (column_size(bytes, size) != size) return invalid("length does not fit its contents");
+  return Status::success();
 }
 
 Status validate_measures(const void* bytes, std::size_t size) {
   const auto* density = static_cast<const Header*>(bytes);
   if (measured_size(bytes, size) != size) return invalid("length does not fit its contents");
   if (density->measures > kMaxMeasures) return invalid("too many measures");
-  const char* at = static_cast<const char*>(bytes) + histogram_size(bytes, size);
-  const char* first = static_cast<const char*>(bytes) + aligned(histogram_size(bytes, size));
+  const char* at = static_cast<const char*>(bytes) + column_size(bytes, size);
+  const char* first = static_cast<const char*>(bytes) + aligned(column_size(bytes, size));
   for (; at < first; ++at)
     if (*at != 0) return invalid("unused bytes are not 0");
   for (int k = 0; k < density->measures; ++k) {
@@ -104,6 +108,8 @@ Status validate_measures(const void* bytes, std::size_t size) {
       if (!m.has(static_cast<MeasurePart>(p))) continue;
       const std::size_t part = histogram_size(at, kMaxBytes);
       if (Status s = validate_one_column(at, part); !s.ok()) return s;
+      if (reinterpret_cast<const Header*>(at)->varlena != 0)
+        return invalid("unused bytes are not 0");
       for (const char* rest = at + part; rest < at + aligned(part); ++rest)
         if (*rest != 0) return invalid("unused bytes are not 0");
       at += aligned(part);

@@ -1,7 +1,7 @@
 // The stored form of measures, beside the density of their column.
 //
 //   offset  what
-//   0       a density of one column (histogram.h), Header::measures > 0
+//   0       a density of one column (histogram.h, word_format.h), Header::measures > 0
 //   ...     each measure, 8-byte aligned:
 //             MeasureHeader
 //             its parts, in the order of MeasurePart: densities of x of their own, without
@@ -23,6 +23,7 @@
 
 #include "core/density/bytes.h"
 #include "core/density/histogram_view.h"
+#include "core/density/word_format.h"
 #include "core/status.h"
 
 #include <algorithm>
@@ -83,7 +84,7 @@ class MeasureView {
 // where it cannot be known from them, or they do not fit together.
 std::size_t measured_size(const void* bytes, std::size_t available);
 inline constexpr std::size_t kMostMeasuredBytes =
-    kMaxBytes + kMaxMeasures * (sizeof(MeasureHeader) + kMeasureParts * kMaxBytes);
+    kMostColumnBytes + kMaxMeasures * (sizeof(MeasureHeader) + kMeasureParts * kMaxBytes);
 
 inline constexpr std::size_t kLeastMeasureBytes =
     sizeof(MeasureHeader) + kMeasureParts * kLeastHistogramBytes;

@@ -8,6 +8,7 @@
 #include "core/density/name_list.h"
 #include "core/density/text_fields.h"
 #include "core/density/measure_format.h"
+#include "core/density/word_format.h"
 #include "core/status.h"
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kde {
@@ -138,7 +140,7 @@ constexpr const char* kKernelNames[] = {"gaussian",   "epanechnikov", "biweight"
 static_assert(std::size(kKernelNames) == kKernels);
 constexpr const char* kTypeNames[] = {"smallint",         "integer",  "bigint", "real",
                                       "double_precision", "numeric",  "date",   "timestamp",
-                                      "timestamptz",      "interval", "time"};
+                                      "timestamptz",      "interval", "time",   "category"};
 static_assert(std::size(kTypeNames) == kValueTypes);
 
 // The double fields of the header in the order of the text.
@@ -234,16 +236,97 @@ Status write_measures(const DensityView& d, std::string* out) {
   return Status::success();
 }
 
-// A key in double quotes, which are doubled in it; NULL and none is -.
-void write_key(const GroupView& group, Writer& w) {
-  w.field("group");
-  if (!group.has_key()) return w.text("-");
+// In double quotes, which are doubled in it.
+void write_quoted(std::string_view text, Writer& w) {
   w.text("\"");
-  for (const char& c : group.key()) {
+  for (const char& c : text) {
     if (c == '"') w.text("\"");
     w.text({&c, 1});
   }
   w.text("\"");
+}
+
+void read_quoted(Reader& in, const char* name, std::string* text) {
+  in.expect('"', name);
+  while (in.ok()) {
+    char c;
+    if (!in.next(&c)) {
+      in.fail(name);
+    } else if (c == '"' && !in.take('"')) {
+      return;
+    } else {
+      text->push_back(c);
+    }
+  }
+}
+
+struct WordsField {
+  const char* name;
+  double WordsHeader::*member;
+};
+constexpr WordsField kWordsFields[] = {
+    {"distinct", &WordsHeader::distinct},         {"others", &WordsHeader::others},
+    {"others_most", &WordsHeader::others_most},   {"unseen", &WordsHeader::unseen},
+    {"unseen_error", &WordsHeader::unseen_error}, {"unseen_one", &WordsHeader::unseen_one},
+};
+
+template <typename Io, typename AnyHeader>
+void words_fields(Io& io, AnyHeader& h) {
+  io.field("words", h.words);
+  io.field("words_type", h.type);
+  io.field("words_flags", h.flags);
+  for (const WordsField& f : kWordsFields) io.field(f.name, h.*f.member);
+}
+
+// word="text":place:spread, as many times as there are words.
+void write_words(const DensityView& d, std::string* out) {
+  if (d.header().words == 0) return;
+  Writer w(out);
+  const WordsView words(&d.header());
+  words_fields(w, words.header());
+  for (std::uint32_t i = 0; i < words.words(); ++i) {
+    w.field("word");
+    write_quoted(words.word(i), w);
+    w.text(":");
+    w.number(words.place(i));
+    w.text(":");
+    w.number(words.spread_code(i));
+  }
+}
+
+Status read_words(Reader& in, DensityBytes* density) {
+  WordsHeader h{};
+  words_fields(in, h);
+  std::vector<std::string> texts;
+  std::vector<WordEntry> entries;
+  std::size_t bytes = 0;
+  for (std::uint32_t i = 0; in.ok() && i < h.words; ++i) {
+    in.field("word");
+    std::string text;
+    read_quoted(in, "word", &text);
+    bytes += text.size();
+    if (i >= kMostWords || bytes > kMostWordsBytes) in.fail("word");
+    texts.push_back(std::move(text));
+    in.expect(':', "word");
+    const auto place = in.number<std::uint16_t>("word");
+    in.expect(':', "word");
+    const auto spread = in.number<std::uint8_t>("word");
+    if ((place != 0 && (h.flags & kPlaced) == 0) || (spread != 0 && (h.flags & kSpread) == 0))
+      in.fail("word");
+    entries.push_back({{}, place, spread});
+  }
+  if (!in.ok()) return Status::error(Code::invalid_format, "expected field \"%s\"", in.failed_at());
+  for (std::size_t i = 0; i < entries.size(); ++i) entries[i].text = texts[i];
+  if (Status s = insert_words(h, entries.data(), entries.size(), density); !s.ok())
+    return Status::error(Code::invalid_format, "%s", s.message);
+  return validate(density->data(), density->size());
+}
+
+// A key in double quotes, which are doubled in it; NULL and none is -.
+void write_key(const GroupView& group, Writer& w) {
+  w.field("group");
+  if (!group.has_key()) return w.text("-");
+  write_quoted(group.key(), w);
 }
 
 Status write_groups(const DensityView& d, std::string* out) {
@@ -268,17 +351,7 @@ Status write_groups(const DensityView& d, std::string* out) {
 bool read_key(Reader& in, std::string* key) {
   in.field("group");
   if (in.take('-')) return false;
-  in.expect('"', "group");
-  while (in.ok()) {
-    char c;
-    if (!in.next(&c)) {
-      in.fail("group");
-    } else if (c == '"' && !in.take('"')) {
-      return true;
-    } else {
-      key->push_back(c);
-    }
-  }
+  read_quoted(in, "group", key);
   return true;
 }
 
@@ -405,6 +478,7 @@ Status to_text(const DensityView& d, std::string* out) {
     }
     w.text(d.atoms() == 0 ? "[]" : "]");
     write_blocks(d, w);
+    write_words(d, out);
     if (Status s = write_measures(d, out); !s.ok()) return s;
     return write_groups(d, out);
   } catch (const std::bad_alloc&) {
@@ -448,6 +522,8 @@ Status from_text(std::string_view text, DensityBytes* density, const Control& co
     Reader in(text);
     if (Status s = read_text(in, density); !s.ok()) return s;
     if (in.at_end()) return Status::success();
+    if (in.next_is("words"))
+      if (Status s = read_words(in, density); !s.ok()) return s;
     if (in.next_is("measure"))
       if (Status s = read_measures(in, density); !s.ok()) return s;
     if (in.next_is("rest")) return read_groups(in, density);

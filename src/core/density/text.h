@@ -8,6 +8,8 @@
 // Blocks have their cells: the step of the key and the rows as stored, behind a colon over the
 // step, behind an @ at its end.
 //
+// Words (word_format.h) follow as word="text":place:spread, quotes doubled.
+//
 // A density of several columns: density/joint_text.h.
 #pragma once
 

@@ -224,18 +224,7 @@ bool Sampler::estimate_variances(const BlockRows& blocks, std::span<const double
       measured[b] = block_measured_[b * measures + k];
     out->measured[k] = out->blocks;
     if (measured == block_rows_) continue;
-    std::vector<double> drawn;
-    std::vector<std::uint32_t> block;
-    for (std::size_t i = 0; i < rows; ++i) {
-      if (std::isnan(y[i])) continue;
-      drawn.push_back(blocks.drawn[i]);
-      block.push_back(blocks.drawn_block[i]);
-    }
-    const double share =
-        rows > 0 ? static_cast<double>(drawn.size()) / static_cast<double>(rows) : 0;
-    if (!estimate_block_variance({drawn, block, measured, blocks.finite * share}, control,
-                                 &out->measured[k]))
-      return false;
+    if (!estimate_measured_variance(blocks, y, measured, control, &out->measured[k])) return false;
   }
   return true;
 }

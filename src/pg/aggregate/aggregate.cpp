@@ -63,13 +63,15 @@ kde::ValueType read_type(FunctionCallInfo fcinfo) {
     ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
                     errmsg("could not determine the type of the values")));
   kde::ValueType value_type;
-  if (!value_type_of(type, &value_type)) {
+  if (!value_type_of(type, &value_type) || value_type == kde::ValueType::category) {
     const char* to = conversion_of(type);
-    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("type %s is not supported by kde_agg", format_type_be(type)),
-                    to != nullptr ? errhint("Convert the values to %s.", to)
-                                  : errhint("Supported are %s; rollup() merges densities.",
-                                            KDE_COLUMN_TYPES)));
+    ereport(ERROR,
+            (errcode(ERRCODE_DATATYPE_MISMATCH),
+             errmsg("type %s is not supported by kde_agg", format_type_be(type)),
+             to != nullptr ? errhint("Convert the values to %s.", to)
+                           : errhint("Supported are %s; rollup() merges densities, and kde_fit() "
+                                     "counts the values of columns of other types.",
+                                     KDE_NUMBER_TYPES)));
   }
   return value_type;
 }
@@ -195,6 +197,10 @@ KDE_FUNCTION(kde_rollup_row) {
   if (PG_ARGISNULL(kRollupDensity)) return give(fcinfo, state);
   const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
   constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
+  if (density->value_type == kde::ValueType::category)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("densities of categories cannot be added up"),
+                    errhint("Fit the column of the whole table: kde_fit('table', 'column').")));
   if (density->grouped > 0)
     ereport(
         ERROR,

@@ -4,6 +4,7 @@
 
 #include "pg/answer/beyond_fit.h"
 #include "pg/answer/ranges.h"
+#include "pg/answer/words.h"
 #include "pg/base/row.h"
 
 extern "C" {
@@ -70,6 +71,10 @@ class Answering {
     lower_ = lower;
     const Needs needs = aggregate == Aggregate::count ? Needs::rows : Needs::values;
     if (!read_call(fcinfo, lower + 2, needs, &call_)) return false;
+    if (is_category(call_.question)) {
+      read_category();
+      return true;
+    }
     if (!read_ranges(fcinfo, lower, call_.question, ranges_)) return false;
     check_beyond_fit(call_.question, call_.density, ranges_);
     return true;
@@ -111,6 +116,13 @@ class Answering {
   }
 
  private:
+  void read_category() {
+    if (aggregate_ != Aggregate::count && call_.density.measured(call_.question) < 0)
+      refuse_category(kde::ValueType::category, name_of(aggregate_));
+    words_ = read_words(fcinfo_, lower_, call_.question, call_.density.one_column);
+    if (!words_.all) call_.density.words = &words_.set;
+  }
+
   kde::Interval interval() const {
     return interval_of(aggregate_, call_.question, call_.density, ranges_, interval_options(call_));
   }
@@ -153,7 +165,9 @@ class Answering {
   }
 
   NullableDatum exact() const {
-    SqlRange ranges[kde::kMaxColumns];
+    SqlRange ranges[kde::kMaxColumns] = {};
+    if (call_.density.words != nullptr)
+      return exact_answer(aggregate_, call_.question, ranges, &words_.values);
     if (!read_sql_ranges(fcinfo_, lower_, call_.question, ranges)) return null_result();
     return exact_answer(aggregate_, call_.question, ranges);
   }
@@ -169,6 +183,7 @@ class Answering {
   Aggregate aggregate_;
   int lower_;
   Call call_;
+  AskedWords words_;
   kde::Range ranges_[kde::kMaxColumns];
 };
 

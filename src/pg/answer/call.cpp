@@ -285,6 +285,7 @@ bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs,
   } else {
     take_value(datum, measured, filtered, needs, call);
   }
+  if (needs == Needs::column) refuse_category(call->question.type[0], "order");
   return true;
 }
 

@@ -24,6 +24,8 @@ struct AnsweringDensity {
   AnsweringFit fit = {};
   // Rows of the table that each of one_column's stands for: of a margin (take_margin()) not 1.
   double scale = 1;
+  // Of a category: the values asked for; null: all.
+  const kde::WordSet* words = nullptr;
 
   // Of a density of several columns, that of the first one asked about by itself, as a fit of that
   // column would have it.

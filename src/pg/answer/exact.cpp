@@ -11,11 +11,15 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "storage/lmgr.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
 }
 
 #include <cmath>
@@ -183,14 +187,65 @@ NullableDatum run(const Query& query, const DensityKey& key) {
 
 }  // namespace
 
-NullableDatum exact_answer(Aggregate aggregate, const Question& q, const SqlRange* ranges) {
+namespace {
+
+// By the equality of the type's default hash operator class, which the words were told apart by.
+void add_words(Query* query, const char* column, const WordValues& words) {
+  const TypeCacheEntry* type = lookup_type_cache(words.type, TYPECACHE_EQ_OPR);
+  HeapTuple tuple = SearchSysCache1(OPEROID, ObjectIdGetDatum(type->eq_opr));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for operator %u", type->eq_opr);
+  const auto* equality = reinterpret_cast<Form_pg_operator>(GETSTRUCT(tuple));
+  const char* schema = quote_identifier(get_namespace_name(equality->oprnamespace));
+  const char* name = pstrdup(NameStr(equality->oprname));
+  ReleaseSysCache(tuple);
+  const Oid element = words.type;
+  const Oid array = get_array_type(element);
+  if (!OidIsValid(array)) {
+    // One by one, of a type that has no arrays of its values.
+    begin_condition(query);
+    appendStringInfoString(&query->sql, words.count == 0 ? "false" : "(");
+    for (int i = 0; i < words.count; ++i) {
+      if (query->parameters == 2 * kde::kMaxColumns)
+        ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                        errmsg("too many values of type %s", format_type_be(words.type))));
+      const int k = query->parameters++;
+      query->types[k] = words.type;
+      query->values[k] = words.values[i];
+      appendStringInfo(&query->sql, "%s%s OPERATOR(%s.%s) $%d", i > 0 ? " OR " : "", column, schema,
+                       name, k + 1);
+    }
+    if (words.count > 0) appendStringInfoChar(&query->sql, ')');
+    return;
+  }
+  int16 length;
+  bool by_value;
+  char alignment;
+  get_typlenbyvalalign(element, &length, &by_value, &alignment);
+  const int k = query->parameters++;
+  query->types[k] = array;
+  query->values[k] = PointerGetDatum(
+      construct_array(words.values, words.count, element, length, by_value, alignment));
+  begin_condition(query);
+  appendStringInfo(&query->sql, "%s OPERATOR(%s.%s) ANY ($%d)", column, schema, name, k + 1);
+}
+
+}  // namespace
+
+NullableDatum exact_answer(Aggregate aggregate, const Question& q, const SqlRange* ranges,
+                           const WordValues* words) {
   const char* table = locked_table(q.asked.relation);
   Query query = {};
   initStringInfo(&query.sql);
   const int measure = aggregate == Aggregate::count ? 0 : q.measure;
   appendStringInfo(&query.sql, "SELECT %s::pg_catalog.float8 FROM %s AS t",
                    aggregate_of(aggregate, q.type[measure], column_of(q.asked, measure)), table);
-  for (int i = 0; i < q.sides; ++i) add_range(&query, column_of(q.asked, i), q.type[i], ranges[i]);
+  if (words != nullptr) {
+    add_words(&query, column_of(q.asked, 0), *words);
+    if (q.sides > 1) add_range(&query, column_of(q.asked, 1), q.type[1], SqlRange::all());
+  } else {
+    for (int i = 0; i < q.sides; ++i)
+      add_range(&query, column_of(q.asked, i), q.type[i], ranges[i]);
+  }
   add_filter(&query, q.asked);
   return run(query, q.asked);
 }

@@ -4,6 +4,7 @@
 #include "pg/answer/call.h"
 #include "pg/answer/moments.h"
 #include "pg/answer/ranges.h"
+#include "pg/answer/words.h"
 #include "pg/catalog/privileges.h"
 #include "pg/type/anykde.h"
 
@@ -69,8 +70,13 @@ bool may_be_shown(const Candidate& c) {
 class Explanation {
  public:
   Explanation(Tuplestorestate* rows, TupleDesc desc, Aggregate aggregate, const Question& question,
-              const kde::Range* ranges)
-      : rows_(rows), desc_(desc), aggregate_(aggregate), q_(question), ranges_(ranges) {}
+              const kde::Range* ranges, FunctionCallInfo fcinfo)
+      : rows_(rows),
+        desc_(desc),
+        aggregate_(aggregate),
+        q_(question),
+        ranges_(ranges),
+        fcinfo_(fcinfo) {}
 
   void put(List* candidates) {
     int covering = 0;
@@ -119,7 +125,11 @@ class Explanation {
   kde::Interval answer(const AnsweringDensity& target) const {
     kde::IntervalOptions options;
     options.changed_rows = rows_changed_since(target.fit);
-    return interval_of(aggregate_, q_, target, ranges_, options);
+    if (!is_category(q_)) return interval_of(aggregate_, q_, target, ranges_, options);
+    const AskedWords words = read_words(fcinfo_, kLower, q_, target.one_column);
+    AnsweringDensity asked = target;
+    if (!words.all) asked.words = &words.set;
+    return interval_of(aggregate_, q_, asked, ranges_, options);
   }
 
   void put_row(const Candidate& c, const AnsweringDensity* target, bool is_chosen,
@@ -153,6 +163,7 @@ class Explanation {
   Aggregate aggregate_;
   const Question& q_;
   const kde::Range* ranges_;
+  FunctionCallInfo fcinfo_;
   int rank_ = 0;
 };
 
@@ -204,8 +215,8 @@ KDE_FUNCTION(kde_explain_by_name) {
       name, of_measure ? PG_GETARG_TEXT_PP(kMeasure) : nullptr,
       PG_ARGISNULL(kFilter) ? nullptr : PG_GETARG_TEXT_PP(kFilter), Measured::values);
   kde::Range ranges[kde::kMaxColumns];
-  if (!read_ranges(fcinfo, kLower, question, ranges)) PG_RETURN_NULL();
+  if (!is_category(question) && !read_ranges(fcinfo, kLower, question, ranges)) PG_RETURN_NULL();
   const Aggregate aggregate = of_measure ? Aggregate::avg : Aggregate::count;
-  Explanation(rows, desc, aggregate, question, ranges).put(list_candidates(question));
+  Explanation(rows, desc, aggregate, question, ranges, fcinfo).put(list_candidates(question));
   PG_RETURN_NULL();
 }

@@ -45,8 +45,9 @@ KDE_FUNCTION(kde_info) {
   if (density.joint != nullptr) PG_RETURN_DATUM(joint_info(fcinfo, *density.joint));
   const kde::Header* h = density.one_column;
   kde_pg::Row<kColumns> row;
-  const bool has_finite = h->finite_rows() > 0;
-  row.put(CStringGetTextDatum(format_type_be(kde_pg::sql_type_of(h->value_type))));
+  // Of ranks nothing is told.
+  const bool has_finite = h->finite_rows() > 0 && h->value_type != kde::ValueType::category;
+  row.put(CStringGetTextDatum(kde_pg::value_type_label(h->value_type)));
   row.put(CStringGetTextDatum(kde_pg::kind_name(*h)));
   row.put(CStringGetTextDatum(kde::asked_method_name(*h)));
   row.put(CStringGetTextDatum(kde::kernel_name(h->kernel)));
@@ -66,7 +67,7 @@ KDE_FUNCTION(kde_info) {
   row.put(Int64GetDatum(static_cast<int64>(distinct)), distinct < 0);
   row.put(Float8GetDatum(h->mean), !has_finite);
   row.put(Float8GetDatum(std::sqrt(h->variance)), !has_finite);
-  row.put(Float8GetDatum(h->lattice_step), h->lattice_step == 0);
+  row.put(Float8GetDatum(h->lattice_step), h->lattice_step == 0 || !has_finite);
   row.put(Int32GetDatum(kde::DensityView(h).steps()));
   row.put(Float8GetDatum(h->error));
   const Size bytes = kde::density_size(h, kde::kMostDensityBytes);

@@ -78,6 +78,25 @@ kde::Interval measured_interval(Aggregate aggregate, const kde::DensityView& den
   }
 }
 
+kde::Interval words_interval(Aggregate aggregate, const Question& q,
+                             const AnsweringDensity& density, const kde::IntervalOptions& options) {
+  const kde::DensityView view = density.view();
+  const kde::WordsView words(density.one_column);
+  const kde::WordSet& set = *density.words;
+  if (density.measured(q) < 0) return kde::words_count_interval(view, words, set, options);
+  const kde::MeasureView measure = measure_of(q, density);
+  switch (aggregate) {
+    case Aggregate::count:
+      return kde::words_measure_count_interval(view, words, measure, set, options);
+    case Aggregate::sum:
+      return kde::words_measure_sum_interval(view, words, measure, set, options);
+    case Aggregate::avg:
+      return kde::words_measure_mean_interval(view, words, measure, set, options);
+    default:
+      return kde::words_measure_variance_interval(view, words, measure, set, options);
+  }
+}
+
 kde::Interval joint_interval(Aggregate aggregate, const kde::JointView& density, const Box& box,
                              const kde::IntervalOptions& options) {
   const kde::JointMoments m = kde::joint_moments(density, box.all(), box.measure);
@@ -96,6 +115,14 @@ kde::Interval joint_interval(Aggregate aggregate, const kde::JointView& density,
 }  // namespace
 
 double count_of(const Question& q, const AnsweringDensity& density, const kde::Range* ranges) {
+  if (density.words != nullptr) {
+    const kde::DensityView view = density.view();
+    const kde::WordsView words(density.one_column);
+    return density.measured(q) < 0
+               ? kde::words_count(view, words, *density.words)
+               : kde::words_measure_moments(view, words, measure_of(q, density), *density.words)
+                     .count;
+  }
   if (density.measured(q) >= 0) {
     const kde::DensityView view = density.view();
     return kde::measure_count(view, measure_of(q, density), ranges[0]);
@@ -108,6 +135,11 @@ double count_of(const Question& q, const AnsweringDensity& density, const kde::R
 kde::RangeMoments moments_of(const Question& q, const AnsweringDensity& density,
                              const kde::Range* ranges) {
   check_measure(q);
+  if (density.words != nullptr && density.measured(q) >= 0) {
+    const kde::DensityView view = density.view();
+    return kde::words_measure_moments(view, kde::WordsView(density.one_column),
+                                      measure_of(q, density), *density.words);
+  }
   if (density.measured(q) >= 0) {
     const kde::DensityView view = density.view();
     return kde::measure_moments(view, measure_of(q, density), ranges[0]);
@@ -131,7 +163,8 @@ kde::Interval interval_of(Aggregate aggregate, const Question& q, const Answerin
                           const kde::Range* ranges, const kde::IntervalOptions& options) {
   if (aggregate != Aggregate::count) check_measure(q);
   const kde::Interval interval =
-      density.measured(q) >= 0
+      density.words != nullptr ? words_interval(aggregate, q, density, options)
+      : density.measured(q) >= 0
           ? measured_interval(aggregate, density.view(), measure_of(q, density), ranges[0], options)
       : density.joint == nullptr
           ? one_column_interval(aggregate, density.view(), ranges[0], options)

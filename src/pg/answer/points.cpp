@@ -52,6 +52,7 @@ KDE_FUNCTION(kde_points) {
   Call call;
   (void)read_density(fcinfo, -1, -1, Needs::column, &call);
   const kde::Header* h = call.density.one_column;
+  refuse_category(h->value_type, "order");
   if (!(h->finite_rows() > 0)) PG_RETURN_NULL();
   const double lower = read_end(fcinfo, 2, h->min);
   const double upper = read_end(fcinfo, 3, h->max);

@@ -15,6 +15,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 }
 
 #include <cmath>
@@ -34,7 +35,7 @@ constexpr int64 kEpochSeconds = kEpochDays * kSecondsPerDay;
 // In the order of kde::ValueType.
 constexpr Oid kSqlTypes[kde::kValueTypes] = {INT2OID,        INT4OID,     INT8OID, FLOAT4OID,
                                              FLOAT8OID,      NUMERICOID,  DATEOID, TIMESTAMPOID,
-                                             TIMESTAMPTZOID, INTERVALOID, TIMEOID};
+                                             TIMESTAMPTZOID, INTERVALOID, TIMEOID, InvalidOid};
 
 // ------------------------------------------------------------------------------ SQL to double
 
@@ -229,7 +230,24 @@ bool value_type_of(Oid type, ValueType* value_type) {
       return true;
     }
   }
-  return false;
+  if (conversion_of(base) != nullptr) return false;
+  const TypeCacheEntry* cache =
+      lookup_type_cache(base, TYPECACHE_HASH_PROC | TYPECACHE_EQ_OPR_FINFO);
+  *value_type = ValueType::category;
+  return OidIsValid(cache->hash_proc) && OidIsValid(cache->eq_opr);
+}
+
+const char* value_type_label(ValueType value_type) {
+  return value_type == ValueType::category ? "category" : format_type_be(sql_type_of(value_type));
+}
+
+void refuse_category(ValueType type, const char* what) {
+  if (type != ValueType::category) return;
+  ereport(ERROR,
+          (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("a category has no %s", what),
+           errdetail("Its values are compared for equality alone."),
+           errhint("Ask approx_count() for a value or an array of them; what is to be added up "
+                   "beside it is a measure: kde_fit(..., measures => ARRAY['amount']).")));
 }
 
 const char* conversion_of(Oid type) {
@@ -248,6 +266,7 @@ double lattice_step_of(ValueType value_type, int32 typmod) {
     case ValueType::int2:
     case ValueType::int4:
     case ValueType::int8:
+    case ValueType::category:
       return 1;
     case ValueType::date:
       return static_cast<double>(kSecondsPerDay);
@@ -287,12 +306,15 @@ double value_to_double(ValueType value_type, Datum value) {
       return interval_to_double(DatumGetIntervalP(value));
     case ValueType::time:
       return time_to_double(DatumGetTimeADT(value));
+    case ValueType::category:
+      break;
   }
   elog(ERROR, "unrecognized value type: %d", static_cast<int>(value_type));
   pg_unreachable();
 }
 
 double bound_to_double(ValueType value_type, Oid type, Datum value) {
+  refuse_category(value_type, "ranges");
   const Oid base = getBaseType(type);
   if (is_text(base)) return text_to_double(value_type, base, value);
 
@@ -372,6 +394,8 @@ bool try_double_to_value(ValueType value_type, double x, Datum* out) {
       return double_to_interval(x, out);
     case ValueType::time:
       return double_to_time(x, out);
+    case ValueType::category:
+      return false;
   }
   elog(ERROR, "unrecognized value type: %d", static_cast<int>(value_type));
   pg_unreachable();

@@ -8,13 +8,22 @@
 
 namespace kde_pg {
 
-// The value type of a column; domains are looked through. False if it has none.
+// The value type of a column; domains are looked through. Types that are no numbers and can be
+// hashed, as in GROUP BY, are categories, but for those that have a conversion_of(). False if it
+// has none.
 bool value_type_of(Oid type, kde::ValueType* value_type);
 
-// The types that have one, for hints.
-#define KDE_COLUMN_TYPES                                                                \
+// Its name as SQL has it: "category" of those, which have no one type.
+const char* value_type_label(kde::ValueType value_type);
+
+// The types that are points of a line, for hints.
+#define KDE_NUMBER_TYPES                                                                \
   "smallint, integer, bigint, real, double precision, numeric, date, time, timestamp, " \
   "timestamptz and interval"
+// And all that have a density.
+#define KDE_COLUMN_TYPES                                                                \
+  "smallint, integer, bigint, real, double precision, numeric, date, time, timestamp, " \
+  "timestamptz, interval, and, as categories, types that can be hashed, such as text"
 
 // The type that values of a type without one are to be converted to, or null. What a unit of money
 // is depends on lc_monetary; values of timetz at one instant differ by their zones, so they are no
@@ -25,7 +34,7 @@ const char* conversion_of(Oid type);
 // 86,400 for dates, 10^-scale for numeric(p, scale) (typmod), 0 otherwise.
 double lattice_step_of(kde::ValueType value_type, int32 typmod);
 
-// The SQL type behind a value type.
+// The SQL type behind a value type, but of categories (InvalidOid).
 Oid sql_type_of(kde::ValueType value_type);
 
 // A non-null value of the column. Infinite dates and timestamps (and intervals, from 17) become
@@ -66,5 +75,8 @@ char* place_to_text(kde::ValueType value_type, double x);
 inline bool is_added_up(kde::ValueType type) {
   return type <= kde::ValueType::numeric || type == kde::ValueType::interval;
 }
+
+// Error 0A000 where what is asked for is of points of a line; what: "quantiles", for the message.
+void refuse_category(kde::ValueType type, const char* what);
 
 }  // namespace kde_pg

@@ -11,6 +11,7 @@
 #include "pg/fit/fit_log.h"
 #include "pg/fit/group_fit.h"
 #include "pg/fit/joint_fit.h"
+#include "pg/fit/word_fit.h"
 
 extern "C" {
 #include "lib/stringinfo.h"
@@ -197,6 +198,8 @@ class FanOut final : public RowSink {
     block_ = static_cast<uint32*>(allocate(sizeof(uint32) * kBlocks));
   }
 
+  Categories* categories(int column) override { return estimates_[column]->categories(0); }
+
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     for (int k = 0; k < n_; ++k) value_[static_cast<std::size_t>(k) * kRows + rows_] = values[k];
     nulls_[rows_++] = nulls;
@@ -267,6 +270,7 @@ void fit_side_by_side(const DensityRequest* requests, int n, const ColumnTypes* 
         finished[k] = estimates[k]->finish(control);
         if (!finished[k].ok()) return;
         skipped[k] = estimates[k]->nothing_to_fit(requests[k].key);
+        if (skipped[k] == nullptr) skipped[k] = estimates[k]->not_worth();
         if (skipped[k] == nullptr && !has_exact_sums(estimates[k]))
           fitted[k] = estimates[k]->fit(types[k], read.scan, engine, control);
       });
@@ -281,6 +285,27 @@ void fit_side_by_side(const DensityRequest* requests, int n, const ColumnTypes* 
 }  // namespace
 
 Estimate* new_estimate(const DensityRequest& request, MemoryContext context) {
+  int32 typmod;
+  kde::ValueType type;
+  for (int k = 0; k < request.key.columns; ++k) {
+    if (!value_type_of(key_column_type(request.key, k, &typmod), &type) ||
+        type != kde::ValueType::category)
+      continue;
+    if (request.key.columns == 1 && request.key.groups == 0)
+      return new_word_estimate(request, context);
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             request.key.columns > 1
+                 ? errmsg("%s is a category, which no density of several columns can hold",
+                          describe_column(request.key, k))
+                 : errmsg("groups of %s are not supported, as it is a category",
+                          describe_column(request.key, k)),
+             request.key.columns > 1
+                 ? errhint("Fit the others with groups: kde_fit(..., group_by => %s), or the "
+                           "category alone.",
+                           quote_literal_cstr(request.key.column[k].text))
+                 : errhint("Fit it without group_by, or a number or a date with groups.")));
+  }
   if (request.key.groups > 0) return new_group_estimate(request, context);
   if (request.key.columns == 1) return new_column_estimate(request, context);
   return new_joint_estimate(request, context);
@@ -363,6 +388,7 @@ void fit_columns_together(const DensityRequest* requests, int n, Relation relati
   FanOut sink(estimates, n, context);
   const RowsRead read = read_rows(requests[0], key, relation, types, option_sample_blocks, &sink);
   check_status(sink.hand_on(), psprintf("read %s", describe_columns(key)));
+  for (int k = 0; k < n; ++k) estimates[k]->scanned();
   const double scan_ms = elapsed_ms(read.start) / n;
   ColumnTypes own[kde::kMaxColumns];
   for (int k = 0; k < n; ++k) own[k] = {{types.value_type[k]}, {types.lattice_step[k]}};

@@ -19,6 +19,7 @@ struct DensityRequest {
   kde::Kernel kernel = kde::Kernel::gaussian;  // of one column
   Operation operation = Operation::fit;        // as which it is shown
   LockedDensity* locked = nullptr;  // what it replaces, by who has locked the key; null: to do
+  bool of_table = false;  // one of all columns of a table, which are fitted if they are worth it
 };
 
 // What was stored; in the caller's memory context.
@@ -52,6 +53,8 @@ class Estimate : public RowSink {
   // After finish():
   // Null, or why there is nothing to fit a density to.
   virtual const char* nothing_to_fit(const DensityKey& key) const = 0;
+  // The same where the column is one of a table's that nobody named.
+  virtual const char* not_worth() const { return nullptr; }
   // The exact sums over pairs that the method takes.
   virtual kde::SumsWork sums() const = 0;
   // Chooses the bandwidth and estimates. May be called again after an error.

@@ -24,6 +24,7 @@ KDE_FUNCTION(kde_sample) {
   const bool has_policies = check_selectable(column);
   DensityRequest request;
   request.key = key_of(column);
+  request.asked = {};
   request.asked.method = "auto";
   request.asked.sample_rows = kAllRowsRead;
   request.asked.seed = PG_ARGISNULL(2) ? random_seed() : PG_GETARG_INT64(2);

@@ -22,7 +22,7 @@ constexpr int kResults = 8;
 // Whether an index says that no two rows have the same value in the column: ranges of such numbers
 // mean nothing, of dates and amounts they do.
 bool is_key(Relation relation, AttrNumber attnum, kde::ValueType type) {
-  if (type > kde::ValueType::int8) return false;
+  if (type > kde::ValueType::int8 && type != kde::ValueType::category) return false;
   bool found = false;
   List* indexes = RelationGetIndexList(relation);
   ListCell* cell;
@@ -109,6 +109,7 @@ KDE_FUNCTION(kde_fit_table) {
     if (attribute->attisdropped || why_not(relation, attribute) != nullptr) continue;
     DensityRequest* request = new (&requests[n++]) DensityRequest;
     request->asked = asked;
+    request->of_table = true;
     request->key = key_of({RelationGetRelid(relation), attribute->attnum});
     check_may_fit(request->key);
   }

@@ -2,6 +2,7 @@
 #include "pg/read/categories.h"
 
 extern "C" {
+#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -17,6 +18,7 @@ constexpr uint32 kFirstPlaces = 256;  // a power of two
 
 void Categories::begin(Oid type, Oid collation, const char* name, MemoryContext context) {
   context_ = context;
+  name_ = name;
   collation_ = collation;
   type_ = lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
   if (!OidIsValid(type_->hash_proc_finfo.fn_oid) || !OidIsValid(type_->eq_opr_finfo.fn_oid))
@@ -48,7 +50,41 @@ void Categories::grow() {
   }
 }
 
+// Asked once in a while.
+bool Categories::has_room() {
+  constexpr uint32 kOnceIn = 4096;
+  if (most_bytes_ == 0 || size_ % kOnceIn != 0 ||
+      MemoryContextMemAllocated(context_, true) <= most_bytes_)
+    return true;
+  if (raises_)
+    ereport(ERROR,
+            (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+             errmsg("\"%s\" has more different values than memory allows", name_),
+             errdetail("After %u of them %zu MB are used.", size_, most_bytes_ >> 20),
+             errhint("Raise maintenance_work_mem, or fit an expression of fewer values, such as "
+                     "left(%s, 2).",
+                     quote_identifier(name_))));
+  given_up_ = true;
+  return false;
+}
+
+double Categories::rank(Datum value) {
+  const uint32 n = number(value);
+  if (n <= ranks_) return rank_[n - 1];
+  MemoryContext previous = MemoryContextSwitchTo(context_);
+  if (ranks_ % kFirstPlaces == 0) {
+    const Size bytes = sizeof(double) * (ranks_ + kFirstPlaces);
+    rank_ = static_cast<double*>(rank_ == nullptr ? palloc(bytes) : repalloc_huge(rank_, bytes));
+  }
+  const char* text = word_type_->text(value);
+  const int64 found = word_type_->find(*words_, value, text);
+  rank_[ranks_++] = found < 0 ? words_->others_rank() : static_cast<double>(found);
+  MemoryContextSwitchTo(previous);
+  return rank_[n - 1];
+}
+
 uint32 Categories::number(Datum value) {
+  if (given_up_) return 0;
   const uint32 hash = DatumGetUInt32(FunctionCall1Coll(&type_->hash_proc_finfo, collation_, value));
   uint32 at = hash & (places_ - 1);
   for (; place_[at] != 0; at = (at + 1) & (places_ - 1)) {
@@ -57,6 +93,7 @@ uint32 Categories::number(Datum value) {
         DatumGetBool(FunctionCall2Coll(&type_->eq_opr_finfo, collation_, entry.value, value)))
       return place_[at];
   }
+  if (!has_room()) return 0;
   MemoryContext previous = MemoryContextSwitchTo(context_);
   if (type_->typlen == -1) value = PointerGetDatum(PG_DETOAST_DATUM(value));
   entry_[size_++] = {datumCopy(value, type_->typbyval, type_->typlen), hash};

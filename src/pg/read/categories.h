@@ -3,7 +3,7 @@
 // GROUP BY.
 #pragma once
 
-#include "pg/base/pg.h"
+#include "pg/read/word_type.h"
 
 #include "core/kde.h"
 
@@ -23,6 +23,26 @@ class Categories {
   uint32 number(Datum value);
   uint32 size() const { return size_; }
 
+  // Where a density's words have the value, as they come: its rank, or words.words(). Both outlive
+  // it; before the first value.
+  void rank_by(const kde::WordsView* words, WordType* type) {
+    words_ = words;
+    word_type_ = type;
+  }
+  // What a sink gets of a non-null value: its number, or its rank.
+  double take(Datum value) { return words_ == nullptr ? number(value) : rank(value); }
+
+  // Values take no more memory than so many bytes (0: any). Beyond it error 54000; or, where none
+  // is to be raised, values are no longer told apart: all are number 0.
+  void limit(Size bytes, bool raise) {
+    most_bytes_ = bytes;
+    raises_ = raise;
+  }
+  // No value is told apart from now on.
+  void give_up() { given_up_ = true; }
+  bool given_up() const { return given_up_; }
+
+  Datum value(uint32 number) const { return entry_[number - 1].value; }
   // As the type's output function prints it; palloc'ed. To be called with settings pinned, so that
   // it reads back in any session.
   char* text(uint32 number) const;
@@ -34,7 +54,16 @@ class Categories {
   };
 
   void grow();
+  bool has_room();
+  double rank(Datum value);
 
+  const kde::WordsView* words_ = nullptr;
+  WordType* word_type_ = nullptr;
+  double* rank_ = nullptr;  // of each number
+  uint32 ranks_ = 0;        // numbers that have one
+  Size most_bytes_ = 0;
+  bool raises_ = true, given_up_ = false;
+  const char* name_;
   MemoryContext context_;
   TypeCacheEntry* type_;
   Oid collation_;

@@ -103,7 +103,7 @@ inline void RowReader::put(int column, Datum value, bool is_null, double* values
     values[column] = 0;
     *nulls |= static_cast<uint16>(1 << column);
   } else if (categories_[column] != nullptr) {
-    values[column] = categories_[column]->number(value);
+    values[column] = categories_[column]->take(value);
   } else {
     values[column] = value_to_double(value_types_[column], value);
   }

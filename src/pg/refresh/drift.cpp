@@ -10,10 +10,12 @@
 #include "pg/type/density_datum.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/density_name.h"
+#include "pg/catalog/expression.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/staleness.h"
 #include "pg/progress/progress.h"
 #include "pg/fit/fit_steps.h"
+#include "pg/read/categories.h"
 
 #include "core/kde.h"
 
@@ -34,6 +36,9 @@ namespace {
 class EachColumn final : public RowSink {
  public:
   explicit EachColumn(std::deque<kde::Sampler>* samplers) : samplers_(samplers) {}
+  // Of one column, a category: by the ranks that its density has.
+  void rank_by(Categories* categories) { categories_ = categories; }
+  Categories* categories(int) override { return categories_; }
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     for (std::size_t k = 0; k < samplers_->size(); ++k) {
       if ((nulls >> k & 1) != 0) {
@@ -53,6 +58,7 @@ class EachColumn final : public RowSink {
 
  private:
   std::deque<kde::Sampler>* samplers_;
+  Categories* categories_ = nullptr;
 };
 
 // `columns` samplers of one choice of rows.
@@ -78,6 +84,21 @@ AnyDensity stored_density(const CatalogEntry& entry) {
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
                     errmsg("the density of %s is not of its columns", display_name(entry.key))));
   return density;
+}
+
+// The words of a category's density. Null: they are not of its type as it is now.
+const kde::WordsView* words_of(const AnyDensity& density, const DensityKey& key,
+                               MemoryContext context, WordType* type) {
+  const kde::Header* header = density.one_column;
+  if (header == nullptr || header->words == 0)
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                    errmsg("the density of %s is not of its columns", display_name(key))));
+  int32 typmod;
+  MemoryContext caller = MemoryContextSwitchTo(context);
+  type->begin(key_column_type(key, 0, &typmod), key_column_collation(key, 0));
+  auto* words = new (palloc(sizeof(kde::WordsView))) kde::WordsView(header);
+  MemoryContextSwitchTo(caller);
+  return type->why_outdated(*words) == nullptr ? words : nullptr;
 }
 
 // What is noted of several columns, of which so many were tested, with Bonferroni's p-values: the
@@ -115,6 +136,21 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
   options.sample_blocks = Max(option_sample_blocks / 10, 1);
   options.seed = static_cast<uint64>(seed);
   EachColumn sink(&samplers->all);
+  Categories categories;
+  WordType words;
+  if (types.value_type[0] == kde::ValueType::category) {
+    const kde::WordsView* view = words_of(density, key, context, &words);
+    if (view == nullptr) {
+      // All that it says is of other values.
+      if (out != nullptr) out[0] = {{1, 0}, 0};
+      upkeep_note_drift(&locked->upkeep, 1, 0);
+      MemoryContextDelete(context);
+      return progress_end();
+    }
+    categories.begin(words.base(), words.collation(), key.column[0].text, context);
+    categories.rank_by(view, &words);
+    sink.rank_by(&categories);
+  }
   ScanResult scan;
   const char* doing = psprintf("read %s", describe_columns(key));
   scan_as_owner(relation, key, types, options, doing, &sink, &scan);

@@ -106,9 +106,10 @@ void put_atoms(StringInfo out, const kde::Header* density) {
 }
 
 void put_header(StringInfo out, const kde::Header& h) {
-  const bool has_finite = h.finite_rows() > 0;
+  // Of ranks nothing is told.
+  const bool has_finite = h.finite_rows() > 0 && h.value_type != kde::ValueType::category;
   const auto finite = [has_finite](double x) { return has_finite ? x : std::nan(""); };
-  put_field(out, "value_type", format_type_be(sql_type_of(h.value_type)));
+  put_field(out, "value_type", value_type_label(h.value_type));
   put_field(out, "kind", kind_name(h));
   put_field(out, "method", kde::asked_method_name(h));
   put_field(out, "kernel", kde::kernel_name(h.kernel));
@@ -155,11 +156,39 @@ void put_curve(StringInfo out, const kde::Header& h) {
   appendStringInfoChar(out, '}');
 }
 
+// [value, rows] of each that is kept, most rows first; and what is known of the others.
+void put_words(StringInfo out, const kde::Header* density) {
+  put_key(out, "words");
+  appendStringInfoChar(out, '[');
+  if (density->words > 0) {
+    const kde::WordsView words(density);
+    const kde::DensityView view(density);
+    for (uint32 i = 0; i < words.words(); ++i) {
+      const std::string_view word = words.word(i);
+      appendStringInfoString(out, i > 0 ? ", [" : "[");
+      escape_json(out, pnstrdup(word.data(), word.size()));
+      appendStringInfoString(out, ", ");
+      const uint32 rank[] = {i};
+      put_number(out, kde::words_count(view, words, {rank, 0}));
+      appendStringInfoChar(out, ']');
+    }
+    appendStringInfoChar(out, ']');
+    put_field(out, "distinct", words.header().distinct);
+    return;
+  }
+  appendStringInfoChar(out, ']');
+}
+
 // The object as palloc'ed text.
 StringInfo density_to_json(const kde::Header* density) {
   StringInfo out = makeStringInfo();
   appendStringInfoChar(out, '{');
   put_header(out, *density);
+  if (density->value_type == kde::ValueType::category) {
+    put_words(out, density);
+    appendStringInfoChar(out, '}');
+    return out;
+  }
   put_atoms(out, density);
   put_curve(out, *density);
   appendStringInfoChar(out, '}');

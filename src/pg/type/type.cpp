@@ -2,7 +2,7 @@
 //
 // Binary form, every number in network order:
 //
-//   byte     version, kind, kernel, flags, value_type, method, measures, grouped, and 4 of 0
+//   byte     version, kind, kernel, flags, value_type, method, measures, grouped, words, and 3 of 0
 //   int32    number of atoms, number of blocks
 //   float8   rows ... known_above: the doubles of kde::Header in its order
 //   float4   count_variance, shape by shape
@@ -12,9 +12,12 @@
 //                                   as many times as there are blocks
 //   int64    the words of the cells' bits
 //
-// Of a density with measures or groups an int32 follows its header, the bytes up to the end of the
-// words, and all of it each measure: type, parts, decimals, nulls as bytes, rows ... slack as
-// float8, mean_variance as float4, and of each part an int32, its bytes, and it in this form.
+// Of a density with words, measures or groups an int32 follows its header, the bytes up to the end
+// of the words of bits. Of one with words their number, type and flags as int32 come next, distinct
+// ... unseen_one as float8, and of each the length as int32, the text in the client's encoding, its
+// place as int16 and its spread as a byte. Then of each measure: type, parts, decimals, nulls as
+// bytes, rows ... slack as float8, mean_variance as float4, and of each part an int32, its bytes,
+// and it in this form.
 //
 // Then of one with groups their number and the rest as int32, unseen and unseen_error as float8,
 // and of each group the length of its key as int32 (-1: none), the key in the client's encoding,
@@ -99,6 +102,7 @@ Header receive_header(StringInfo message) {
   header.method = static_cast<kde::Method>(pq_getmsgbyte(message));
   header.measures = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   header.grouped = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+  header.words = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   for (std::uint8_t& x : header.reserved) x = static_cast<std::uint8_t>(pq_getmsgbyte(message));
   header.atoms = pq_getmsgint(message, 4);
   header.blocks = pq_getmsgint(message, 4);
@@ -206,6 +210,7 @@ void send_header(StringInfo out, const Header& header) {
   pq_sendint8(out, static_cast<uint8>(header.method));
   pq_sendint8(out, header.measures);
   pq_sendint8(out, header.grouped);
+  pq_sendint8(out, header.words);
   for (const std::uint8_t x : header.reserved) pq_sendint8(out, x);
   pq_sendint32(out, header.atoms);
   pq_sendint32(out, header.blocks);
@@ -354,6 +359,69 @@ void send_groups(StringInfo out, const Header* density) {
 
 }  // namespace
 
+namespace {
+
+// The doubles of the words, in order.
+constexpr int kWordsDoubles =
+    (sizeof(kde::WordsHeader) - offsetof(kde::WordsHeader, distinct)) / sizeof(double);
+
+// out: the density so far, which they are put behind.
+void receive_words(StringInfo message, StringInfo out) {
+  kde::WordsHeader h = {};
+  h.words = pq_getmsgint(message, 4);
+  h.type = pq_getmsgint(message, 4);
+  h.flags = pq_getmsgint(message, 4);
+  double doubles[kWordsDoubles];
+  for (double& x : doubles) x = pq_getmsgfloat8(message);
+  std::memcpy(&h.distinct, doubles, sizeof doubles);
+  constexpr int kLeast = 4 + 2 + 1;
+  if (h.words > kde::kMostWords || bytes_left(message) / kLeast < static_cast<int>(h.words))
+    invalid_binary("wrong number of words");
+  auto* entries = static_cast<kde::WordEntry*>(palloc(sizeof(kde::WordEntry) * (h.words + 1)));
+  for (std::uint32_t i = 0; i < h.words; ++i) {
+    CHECK_FOR_INTERRUPTS();
+    const auto length = static_cast<int>(pq_getmsgint(message, 4));
+    if (length < 0 || length > bytes_left(message))
+      invalid_binary("length does not fit its contents");
+    int bytes;
+    const char* text = pq_getmsgtext(message, length, &bytes);
+    const auto place = static_cast<std::uint16_t>(pq_getmsgint(message, 2));
+    const auto spread = static_cast<std::uint8_t>(pq_getmsgbyte(message));
+    entries[i] = {{text, static_cast<Size>(bytes)}, place, spread};
+  }
+  MemoryContext work = create_work_memory();
+  auto* density = Owned<kde::DensityBytes>::create(work);
+  const Status status =
+      kde::words_behind(h, entries, h.words, out->data, static_cast<Size>(out->len), density);
+  if (status.code == kde::Code::invalid_argument) invalid_binary(status.message);
+  kde_pg::check_status(status, "read a kde value");
+  resetStringInfo(out);
+  appendBinaryStringInfo(out, density->data(), static_cast<int>(density->size()));
+  MemoryContextDelete(work);
+}
+
+void send_words(StringInfo out, const Header* density) {
+  const kde::WordsView words(density);
+  const kde::WordsHeader& h = words.header();
+  for (const std::uint32_t x : {h.words, h.type, h.flags}) pq_sendint32(out, x);
+  double doubles[kWordsDoubles];
+  std::memcpy(doubles, &h.distinct, sizeof doubles);
+  for (const double x : doubles) pq_sendfloat8(out, x);
+  for (std::uint32_t i = 0; i < h.words; ++i) {
+    const std::string_view word = words.word(i);
+    char* plain = pnstrdup(word.data(), word.size());
+    char* text = pg_server_to_client(plain, static_cast<int>(word.size()));
+    pq_sendint32(out, static_cast<uint32>(strlen(text)));
+    pq_sendbytes(out, text, static_cast<int>(strlen(text)));
+    pq_sendint16(out, words.place(i));
+    pq_sendint8(out, words.spread_code(i));
+    if (text != plain) pfree(text);
+    pfree(plain);
+  }
+}
+
+}  // namespace
+
 kde::Header* receive_density(StringInfo message, Followed followed, Size* size) {
   const Header header = receive_header(message);
   // Before anything nested is looked at.
@@ -361,7 +429,9 @@ kde::Header* receive_density(StringInfo message, Followed followed, Size* size) 
     invalid_binary("measures where none can be");
   if (header.grouped > 0 && followed != Followed::by_groups)
     invalid_binary("groups where none can be");
-  if (header.measures == 0 && header.grouped == 0) {
+  if (header.words > 0 && followed == Followed::by_nothing)
+    invalid_binary("words where none can be");
+  if (header.measures == 0 && header.grouped == 0 && header.words == 0) {
     *size = stored_size(message, header);
     char* bytes = static_cast<char*>(palloc(*size));
     put_column(message, header, *size, bytes);
@@ -375,6 +445,7 @@ kde::Header* receive_density(StringInfo message, Followed followed, Size* size) 
   enlargeStringInfo(&out, static_cast<int>(column_size));
   put_column(&column, header, column_size, out.data);
   out.len = static_cast<int>(column_size);
+  if (header.words > 0) receive_words(message, &out);
   if (header.measures > 0) align(&out);
   for (int k = 0; k < header.measures; ++k) receive_measure(message, &out);
   if (header.grouped > 0) {
@@ -388,9 +459,10 @@ kde::Header* receive_density(StringInfo message, Followed followed, Size* size) 
 void send_density(StringInfo out, const Header* density) {
   const Size size = kde::histogram_size(density, kde::kMaxBytes);
   send_header(out, *density);
-  if (density->measures > 0 || density->grouped > 0)
+  if (density->measures > 0 || density->grouped > 0 || density->words > 0)
     pq_sendint32(out, static_cast<uint32>(size - sizeof(Header)));
   send_histogram(out, DensityView(density), size);
+  if (density->words > 0) send_words(out, density);
   for (int k = 0; k < density->measures; ++k) send_measure(out, kde::MeasureView(density, k));
   if (density->grouped > 0) send_groups(out, density);
 }

@@ -21,7 +21,7 @@ CREATE INDEX good_x ON good (x);
 CREATE SEQUENCE sequence;
 CREATE TYPE composite AS (x integer);
 CREATE MATERIALIZED VIEW unpopulated AS SELECT x FROM good WITH NO DATA;
-CREATE TABLE other_types (label text, flag boolean, body bytea, list integer[], span int4range, clock timetz, id uuid);
+CREATE TABLE other_types (label text, flag boolean, body bytea, list integer[], span int4range, clock timetz, id uuid, doc json, place point);
 
 -- The catalog before.
 CREATE TABLE before AS SELECT md5(string_agg(d::text, ' ' ORDER BY d.relation, d.column_names::text)) AS h
@@ -39,7 +39,7 @@ SELECT try($$SELECT kde_fit('good', 'dropped')$$);
 SELECT try($$SELECT kde_fit('good', '........pg.dropped.2........')$$);
 SELECT try($$SELECT kde_fit('good', 'ctid')$$);
 SELECT try($$SELECT kde_fit('good', 'tableoid')$$);
-SELECT try($$SELECT kde_fit('good', 'label')$$);
+SELECT try($$SELECT kde_fit('good', 'label', method => 'plugin')$$);
 SELECT attname, try(format('SELECT kde_fit(''other_types'', %L)', attname))
 FROM pg_attribute WHERE attrelid = 'other_types'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT try($$SELECT kde_fit('empty', 'x')$$);

@@ -87,7 +87,7 @@ SELECT d::text = density AS same FROM received, literals WHERE name = 'cells';
 -- One field replaced at a time: byte offset and new bytes.
 SELECT name, at, bytes, receive(overlay(b PLACING bytes::bytea FROM at + 1)) FROM wire JOIN (VALUES
   ('atoms', 0, '\x00'), ('atoms', 0, '\x01'), ('atoms', 0, '\x03'), ('atoms', 0, '\xff'), ('atoms', 1, '\x00'), ('atoms', 2, '\x05'), ('atoms', 2, '\x06'), ('atoms', 3, '\x80'),
-  ('atoms', 4, '\x0b'), ('atoms', 5, '\x00'), ('atoms', 5, '\x08'), ('atoms', 6, '\x01'), ('atoms', 11, '\x01'), ('atoms', 12, '\x00000002'),
+  ('atoms', 4, '\x0c'), ('atoms', 5, '\x00'), ('atoms', 5, '\x08'), ('atoms', 6, '\x01'), ('atoms', 11, '\x01'), ('atoms', 12, '\x00000002'),
   ('atoms', 12, '\x00000004'), ('atoms', 12, '\xffffffff'), ('atoms', 12, '\x10000003'), ('atoms', 16, '\x00000001'), ('atoms', 16, '\x00000002'),
   ('atoms', 16, '\xffffffff'), ('atoms', 20, '\x7ff8000000000000'), ('atoms', 20, '\xc04e000000000000'), ('atoms', 28, '\x7ff0000000000000'),
   ('atoms', 84, '\x7ff0000000000000'), ('atoms', 124, '\xbff0000000000000'), ('atoms', 164, '\xbff0000000000000'), ('atoms', 172, '\xbff0000000000000'), ('atoms', 180, '\x7ff8000000000000'),

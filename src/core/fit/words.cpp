@@ -1,0 +1,318 @@
+// See words.h.
+#include "core/fit/words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <numeric>
+#include <utility>
+
+namespace kde {
+
+namespace {
+
+constexpr std::size_t kBatch = 1024;
+// A value of no more blocks is a rare one.
+constexpr std::uint32_t kFewBlocks = 4;
+
+Status out_of_memory() {
+  return Status::error(Code::out_of_memory, "out of memory while counting values");
+}
+
+constexpr double kPowersOfTen[kDecimals + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+
+// Whether that is the double nearest to a decimal fraction of so many digits.
+bool has_decimals(double y, int decimals) {
+  const double units = std::nearbyint(y * kPowersOfTen[decimals]);
+  return std::fabs(units) < 0x1p53 && units / kPowersOfTen[decimals] == y;
+}
+
+}  // namespace
+
+Words::Words(const Options& options)
+    : options_(options), reservoir_(static_cast<std::uint64_t>(kDrawnRows), options.seed) {}
+
+Status Words::begin_block() noexcept {
+  try {
+    // Rows before the first block are one, as those of a sampler.
+    if (block_ > 0) end_block();
+    by_block_ = true;
+    open_block();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+void Words::open_block() {
+  ++block_;
+  block_rows_.push_back(0);
+  for (int k = 0; k < options_.measures; ++k) measured_[k].push_back(0);
+}
+
+void Words::end_block() {
+  const double m = block_rows_.back();
+  const double m_before = block_rows_.size() > 1 ? block_rows_[block_rows_.size() - 2] : 0;
+  squares_ += m * m;
+  next_ += m * m_before;
+  for (const std::uint32_t i : here_) {
+    Value& v = values_[i];
+    const double c = v.in_block;
+    v.squares += c * c;
+    v.own += c * m;
+    v.next += c * v.before;
+    v.cross += c * m_before;
+  }
+  for (const std::uint32_t i : before_) {
+    Value& v = values_[i];
+    v.cross += m * (v.block == block_ ? v.before : v.in_block);
+  }
+  before_.swap(here_);
+  here_.clear();
+}
+
+void Words::draw(std::uint32_t number, std::span<const double> y) {
+  const std::optional<std::uint64_t> at = reservoir_.place();
+  if (!at) return;
+  drawn_.resize(static_cast<std::size_t>(reservoir_.held()));
+  drawn_block_.resize(drawn_.size());
+  drawn_y_.resize(drawn_.size() * y.size());
+  drawn_[*at] = number;
+  drawn_block_[*at] = block_ - 1;
+  std::copy(y.begin(), y.end(), drawn_y_.begin() + static_cast<std::ptrdiff_t>(*at * y.size()));
+}
+
+Status Words::add(std::uint32_t number, std::span<const double> y) noexcept {
+  try {
+    if (block_ == 0) open_block();
+    if (number > values_.size()) {
+      values_.emplace_back();
+      sums_.resize(values_.size() * y.size());
+    }
+    const std::uint32_t i = number - 1;
+    Value& v = values_[i];
+    if (v.block != block_) {
+      v.before = v.block > 0 && v.block == block_ - 1 ? v.in_block : 0;
+      v.block = block_;
+      v.in_block = 0;
+      ++v.blocks;
+      here_.push_back(i);
+    }
+    ++v.in_block;
+    ++v.rows;
+    ++rows_;
+    if (block_rows_.back() < std::numeric_limits<std::uint32_t>::max()) ++block_rows_.back();
+    draw(number, y);
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      if (std::isnan(y[k])) continue;
+      ++measured_[k].back();
+      if (!has_origin_[k]) origin_[k] = y[k];
+      has_origin_[k] = true;
+      while (decimals_[k] <= kDecimals && !has_decimals(y[k], decimals_[k])) ++decimals_[k];
+      sums_[i * y.size() + k].add_value(y[k] - origin_[k]);
+      batch_[k].push_back(y[k]);
+      if (batch_[k].size() < kBatch) continue;
+      totals_[k].add(batch_[k], {});
+      batch_[k].clear();
+    }
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+Status Words::rank() noexcept {
+  try {
+    if (block_ > 0) end_block();
+    for (int k = 0; k < options_.measures; ++k) totals_[k].add(batch_[k], {});
+    order_.resize(values_.size());
+    std::iota(order_.begin(), order_.end(), 1U);
+    std::stable_sort(order_.begin(), order_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return values_[a - 1].rows > values_[b - 1].rows;
+    });
+    rank_.assign(values_.size(), -1);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+Status Words::keep(std::uint32_t number, std::string_view text, std::uint16_t place,
+                   Kept* kept) noexcept {
+  const std::uint32_t flags = kSpread | (options_.placed ? std::uint32_t{kPlaced} : 0);
+  *kept = Kept::left_out;
+  if (text.size() > kMostWordBytes) return Status::success();
+  try {
+    if (full_ || kept_.size() == kMostWords ||
+        words_bytes(kept_.size() + 1, text_bytes_ + text.size(), flags) > options_.most_bytes) {
+      full_ = true;
+      *kept = Kept::full;
+      return Status::success();
+    }
+    // Of two values that are printed alike the first has it.
+    if (texts_.contains(text)) return Status::success();
+    kept_.push_back({number, std::string(text), place});
+    texts_.insert(kept_.back().text);
+    text_bytes_ += text.size();
+    if (number > 0) rank_[number - 1] = static_cast<double>(kept_.size() - 1);
+    *kept = Kept::kept;
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+// Ranks with their rows as a summary, and what measures have in them.
+Status Words::gather(OwnedSummary* summary, Measures* measures) const {
+  const auto count = static_cast<std::size_t>(options_.measures);
+  std::vector<HistogramCell> cells;
+  std::vector<MeasureSums> sums;
+  double others = 0;
+  std::vector<MeasureSums> of_others(count);
+  const auto put = [&](double rank, double rows, const MeasureSums* own) {
+    cells.push_back({rank, rows, true});
+    sums.insert(sums.end(), own, own + count);
+  };
+  for (std::size_t r = 0; r < kept_.size(); ++r) {
+    const std::uint32_t number = kept_[r].number;
+    if (number == 0) continue;
+    put(static_cast<double>(r), static_cast<double>(values_[number - 1].rows),
+        sums_.data() + (number - 1) * count);
+  }
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (rank_[i] >= 0) continue;
+    others += static_cast<double>(values_[i].rows);
+    for (std::size_t k = 0; k < count; ++k) of_others[k].add(sums_[i * count + k]);
+  }
+  if (others > 0) put(static_cast<double>(kept_.size()), others, of_others.data());
+  Header h{};
+  h.rows = h.sample_rows = rows_;
+  double sum = 0;
+  for (const HistogramCell& c : cells) sum += c.value * c.rows;
+  h.min = cells.front().value;
+  h.max = cells.back().value;
+  h.mean = std::clamp(sum / rows_, h.min, h.max);
+  for (const HistogramCell& c : cells)
+    h.variance += (c.value - h.mean) * (c.value - h.mean) * c.rows / rows_;
+  if (count == 0) return (*summary)->merge(h, cells);
+  const std::vector<MeasureSums> special(kSpecialX * count);
+  const std::vector<double> slack(count);
+  const std::vector<MeasureSampling> sampling(count);
+  Measures::Stored stored = {};
+  stored.header = &h;
+  stored.cells = cells;
+  stored.sums = sums;
+  stored.special = special;
+  stored.totals = {totals_, count};
+  stored.origin = {origin_, count};
+  stored.decimals = {decimals_, count};
+  stored.slack = slack;
+  stored.sampling = sampling;
+  return measures->merge(stored, &**summary);
+}
+
+Status Words::finish(Sample* out, const Control& control) noexcept {
+  try {
+    out->specials.nulls = nulls_;
+    if (rows_ == 0) return Status::success();
+    OwnedSummary summary;
+    Measures measures(summary.memory(), options_.measures);
+    if (Status s = gather(&summary, &measures); !s.ok()) return s;
+    if (Status s = measures.settle(&*summary); !s.ok()) return s;
+    out->totals = summary->totals();
+    out->summary.swap(summary);
+    out->measures = measures;
+    const auto rank = [this](double number) {
+      const double r = rank_of(static_cast<std::uint32_t>(number));
+      return r < 0 ? static_cast<double>(kept_.size()) : r;
+    };
+    std::vector<std::uint32_t> order(drawn_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return drawn_block_[a] < drawn_block_[b];
+    });
+    for (const std::uint32_t i : order) {
+      out->drawn.push_back(rank(drawn_[i]));
+      if (by_block_) out->drawn_block.push_back(drawn_block_[i]);
+    }
+    const auto count = static_cast<std::size_t>(options_.measures);
+    out->means.assign(count, MeanVariance());
+    out->measured.assign(count, BlockVariance());
+    if (!by_block_) return Status::success();
+    const BlockRows blocks = {out->drawn, out->drawn_block, block_rows_, rows_};
+    if (!estimate_block_variance(blocks, control, &out->blocks))
+      return Status::error(Code::cancelled, "cancelled");
+    std::vector<double> y(drawn_.size());
+    for (std::size_t k = 0; k < count; ++k) {
+      for (std::size_t i = 0; i < order.size(); ++i) y[i] = drawn_y_[order[i] * count + k];
+      if (!estimate_mean_variance(blocks, y, control, &out->means[k]) ||
+          !estimate_measured_variance(blocks, y, measured_[k], control, &out->measured[k]))
+        return Status::error(Code::cancelled, "cancelled");
+    }
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+double Words::effect(const Value& v) const {
+  const double m = static_cast<double>(block_rows_.size());
+  if (!by_block_ || m < 3) return 1;
+  const double p = static_cast<double>(v.rows) / rows_;
+  if (!(p < 1)) return 1;
+  const double squares = v.squares - 2 * p * v.own + p * p * squares_;
+  const double next = v.next - p * v.cross + p * p * next_;
+  return std::max((squares - next) * m / (m - 1), 0.0) / (rows_ * p * (1 - p));
+}
+
+void Words::describe_unseen(const WordOptions& options, WordsHeader* h) const {
+  if (options.every_row_read) return;
+  double rows = 0, squares = 0, few = 0, together = 0;
+  for (const Value& v : values_) {
+    const auto own = static_cast<double>(v.rows);
+    if (by_block_ ? v.blocks == 1 : v.rows == 1) {
+      rows += own;
+      squares += own * own;
+    }
+    if (v.blocks > kFewBlocks || !by_block_) continue;
+    few += own;
+    together += v.squares;
+  }
+  const double scale = options.rows_per_row_read;
+  const double not_read = scale > 1 ? scale - 1 : 0;
+  // One more of a block's rows that there might have been.
+  const double one = by_block_ ? rows_ / static_cast<double>(block_rows_.size()) : 1;
+  h->unseen = rows * not_read;
+  h->unseen_error = std::sqrt(squares + one * one) * not_read;
+  h->unseen_one = (together + one * one) / (few + one) * scale;
+}
+
+Status Words::append(const WordOptions& options, DensityBytes* density) const noexcept {
+  try {
+    WordsHeader h{};
+    h.type = options.type;
+    h.flags = options.flags | (options.every_row_read ? 0 : std::uint32_t{kSpread});
+    h.distinct = static_cast<double>(values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (rank_[i] >= 0) continue;
+      ++h.others;
+      const double own = static_cast<double>(values_[i].rows) * options.rows_per_row_read;
+      h.others_most = std::max(h.others_most, own);
+    }
+    describe_unseen(options, &h);
+    const double unread = std::max(1 - options.share_of_blocks, 0.0);
+    std::vector<WordEntry> entries;
+    for (const KeptWord& word : kept_) {
+      std::uint8_t spread = 0;
+      if (!options.every_row_read && word.number > 0)
+        spread = spread_code(unread * effect(values_[word.number - 1]));
+      entries.push_back({word.text, word.place, spread});
+    }
+    return insert_words(h, entries.data(), entries.size(), density);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+}
+
+}  // namespace kde

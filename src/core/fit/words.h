@@ -1,0 +1,138 @@
+// From a scan's rows of a category to its density: values are numbered as they are met, counted by
+// number, and ranked by their counts at the end (word_format.h).
+//
+// Each value has its own design effect. Of b blocks with m_i rows, c_i of them with the value,
+// whose share is p, its count varies as the residuals e_i = c_i - p m_i do between neighbours
+// (sampling/block_variance.h: the first differences, K. M. Wolter, Introduction to Variance
+// Estimation, 1985, section 7.2),
+//
+//   sum (e_i - e_{i+1})^2 / 2  =  sum e_i^2 - sum e_i e_{i+1},
+//
+// but for its two ends; over n p (1 - p) that is 1 where rows are as mixed as if they came one by
+// one. It is added up while rows come, of every row.
+//
+// Of a sample, values may have rows in other blocks alone: the share of the rows that are of such
+// is estimated by that of the rows whose value was met in one block only (I. J. Good, The
+// population frequencies of species, Biometrika 40, 1953), a block in the place of a draw. One of
+// them has as many rows as lie together of values met in few blocks, once, but for chance.
+#pragma once
+
+#include "core/density/bytes.h"
+#include "core/density/word_format.h"
+#include "core/fit/fit.h"
+#include "core/sampling/reservoir.h"
+#include "core/sampling/sampler.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace kde {
+
+struct WordOptions {
+  double rows_per_row_read = 1;
+  bool every_row_read = false;
+  double share_of_blocks = 1;
+  std::uint32_t type = 0;   // WordsHeader::type
+  std::uint32_t flags = 0;  // of kPlaced and kFolded
+};
+
+class Words {
+ public:
+  struct Options {
+    std::uint64_t seed = 0;
+    int measures = 0;                      // in [0, kMaxMeasures]
+    std::size_t most_bytes = kWordsBytes;  // of the words kept, at most kMostWordsBytes
+    bool placed = false;                   // whether words have places
+  };
+
+  explicit Words(const Options& options);
+
+  // One row. number: of its value, from 1; at most one more than any before. y: of each measure,
+  // finite, or NaN where NULL. Errors: out_of_memory (it must not be used further).
+  Status add(std::uint32_t number, std::span<const double> y = {}) noexcept;
+  void add_null() { ++nulls_; }
+  // As Sampler::begin_block().
+  Status begin_block() noexcept;
+
+  double rows() const { return rows_; }
+  double nulls() const { return nulls_; }
+  // Values met.
+  std::size_t distinct() const { return values_.size(); }
+
+  // Ends the rows: values by their rows, most first, ties as they were met. Errors: out_of_memory.
+  Status rank() noexcept;
+  std::uint32_t number(std::size_t i) const { return order_[i]; }
+
+  // Keeps the next value's text, in the order of rank(); number 0: a word of no rows, after all
+  // others. place: see word_format.h.
+  enum class Kept { kept, left_out, full };
+  Status keep(std::uint32_t number, std::string_view text, std::uint16_t place,
+              Kept* kept) noexcept;
+
+  // Then: the sample in terms of ranks, into a new one. Errors: out_of_memory, cancelled.
+  Status finish(Sample* out, const Control& control) noexcept;
+
+  // The words behind the cells of what fit_column() made of that sample. May be called again.
+  // Errors: out_of_memory.
+  Status append(const WordOptions& options, DensityBytes* density) const noexcept;
+
+ private:
+  struct Value {
+    std::uint64_t rows = 0;
+    std::uint32_t block = 0;     // where its latest row lay; from 1
+    std::uint32_t in_block = 0;  // rows there
+    std::uint32_t before = 0;    // and in the block before that
+    std::uint32_t blocks = 0;    // in which it has rows
+    // Sums over the blocks of c_i^2, c_i m_i, c_i c_{i+1}, c_i m_{i+1} + c_{i+1} m_i.
+    double squares = 0, own = 0, next = 0, cross = 0;
+  };
+
+  void draw(std::uint32_t number, std::span<const double> y);
+  void open_block();
+  void end_block();
+  double effect(const Value& v) const;
+  double rank_of(std::uint32_t number) const { return rank_[number - 1]; }
+  Status gather(OwnedSummary* summary, Measures* measures) const;
+  void describe_unseen(const WordOptions& options, WordsHeader* h) const;
+
+  Options options_;
+  Reservoir reservoir_;
+  std::vector<Value> values_;
+  double rows_ = 0, nulls_ = 0;
+  bool by_block_ = false;
+  std::uint32_t block_ = 0;
+  std::vector<std::uint32_t> block_rows_;
+  std::vector<std::uint32_t> measured_[kMaxMeasures];  // of them, where each measure is not NULL
+  std::vector<std::uint32_t> here_, before_;  // values with rows in this block, and in the last one
+  double squares_ = 0, next_ = 0;             // sums of m_i^2, m_i m_{i+1}
+  std::vector<double> drawn_;                 // numbers, later ranks
+  std::vector<double> drawn_y_;
+  std::vector<std::uint32_t> drawn_block_;
+  // Of measures: sums of each value about the first y, and totals.
+  std::vector<MeasureSums> sums_;
+  SummaryTotals totals_[kMaxMeasures];
+  double origin_[kMaxMeasures] = {};
+  bool has_origin_[kMaxMeasures] = {};
+  int decimals_[kMaxMeasures] = {};
+  std::vector<double> batch_[kMaxMeasures];
+
+  std::vector<std::uint32_t> order_;
+  std::vector<double> rank_;  // of each number
+  struct KeptWord {
+    std::uint32_t number;
+    std::string text;
+    std::uint16_t place;
+  };
+  std::deque<KeptWord> kept_;
+  std::unordered_set<std::string_view> texts_;
+  std::size_t text_bytes_ = 0;
+  bool full_ = false;
+};
+
+}  // namespace kde

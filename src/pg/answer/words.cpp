@@ -1,0 +1,157 @@
+// Reads what is asked of a category: words.h.
+#include "pg/answer/words.h"
+
+#include "pg/answer/ranges.h"
+#include "pg/catalog/column_name.h"
+#include "pg/catalog/expression.h"
+#include "pg/read/word_type.h"
+
+extern "C" {
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "parser/parse_coerce.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+}
+
+#include <algorithm>
+
+namespace kde_pg {
+
+namespace {
+
+bool is_text(Oid type) { return type == TEXTOID || type == VARCHAROID || type == BPCHAROID; }
+
+// A bound as a value of the category's type.
+Datum value_of(const WordType& type, Oid given, Datum bound) {
+  const Oid from = getBaseType(given);
+  if (from == type.base()) return bound;
+  if (is_text(from)) {
+    return is_text(type.base()) ? bound : type.read(TextDatumGetCString(bound));
+  }
+  if (from == UNKNOWNOID) return type.read(DatumGetCString(bound));
+  if (from == NAMEOID && is_text(type.base())) return type.read(NameStr(*DatumGetName(bound)));
+  if (!IsBinaryCoercible(from, type.base()))
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("a value of type %s does not fit a column of type %s",
+                           format_type_be(given), format_type_be(type.base())),
+                    errhint("Give it as text, or cast it.")));
+  return bound;
+}
+
+[[noreturn]] void raise_range() {
+  ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                  errmsg("a category has no ranges: its values are compared for equality"),
+                  errhint("Give one value, with the upper bound left out or the same, or an array "
+                          "of values.")));
+  pg_unreachable();
+}
+
+// Its text, and where the words have it.
+class Gathering {
+ public:
+  Gathering(const kde::WordsView& words, WordType* type, int most) : words_(words), type_(type) {
+    ranks_ = static_cast<uint32*>(palloc(sizeof(uint32) * (most + 1)));
+    unknown_ = static_cast<const char**>(palloc(sizeof(char*) * (most + 1)));
+    values_ = static_cast<Datum*>(palloc(sizeof(Datum) * (most + 1)));
+  }
+
+  void add(Datum value) {
+    values_[count_++] = value;
+    const char* text = type_->text(value);
+    const int64 rank = type_->find(words_, value, text);
+    if (rank >= 0)
+      ranks_[found_++] = static_cast<uint32>(rank);
+    else
+      unknown_[missing_++] = text;
+  }
+
+  void end(AskedWords* out) {
+    std::sort(ranks_, ranks_ + found_);
+    const auto ranks = std::unique(ranks_, ranks_ + found_) - ranks_;
+    const auto less = [](const char* a, const char* b) { return strcmp(a, b) < 0; };
+    const auto same = [](const char* a, const char* b) { return strcmp(a, b) == 0; };
+    std::sort(unknown_, unknown_ + missing_, less);
+    out->all = false;
+    out->set.ranks = {ranks_, static_cast<Size>(ranks)};
+    out->set.unknown =
+        static_cast<double>(std::unique(unknown_, unknown_ + missing_, same) - unknown_);
+    out->values = {type_->base(), type_->collation(), count_, values_};
+  }
+
+ private:
+  const kde::WordsView& words_;
+  WordType* type_;
+  uint32* ranks_;
+  const char** unknown_;
+  Datum* values_;
+  int found_ = 0, missing_ = 0, count_ = 0;
+};
+
+// The type of what a value of type kde holds: its own where it is the same everywhere, else text.
+Oid type_of_value(const kde::WordsView& words) {
+  const Oid type = words.header().type;
+  kde::ValueType held;
+  const bool known = type != 0 && SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(type)) &&
+                     value_type_of(type, &held) && held == kde::ValueType::category;
+  return known ? type : TEXTOID;
+}
+
+}  // namespace
+
+AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& q,
+                      const kde::Header* density) {
+  if (density->words == 0)
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("the density of a category has no values"), errdetail("It has ranks alone.")));
+  const kde::WordsView words(density);
+  AskedWords out;
+  WordType type;
+  if (q.is_value()) {
+    type.begin(type_of_value(words), DEFAULT_COLLATION_OID);
+  } else {
+    int32 typmod;
+    type.begin(key_column_type(q.asked, 0, &typmod), key_column_collation(q.asked, 0));
+    const char* why = type.why_outdated(words);
+    if (why != nullptr)
+      ereport(ERROR,
+              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+               errmsg("the density of %s was fitted before its values changed their meaning",
+                      q.asked.is_plain() ? display_name(q.asked.plain()) : display_name(q.asked)),
+               errdetail("%s", why), errhint("Fit it again with kde_fit.")));
+  }
+  const bool no_lower = PG_ARGISNULL(lower);
+  const bool no_upper = PG_ARGISNULL(lower + 1);
+  if (no_lower && no_upper) return out;
+  if (no_lower) raise_range();
+  const Oid given = get_fn_expr_argtype(fcinfo->flinfo, lower);
+  if (!OidIsValid(given))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("could not determine the type of the bounds")));
+  const bool own = getBaseType(given) == type.base();
+  if (!own && type_is_range(getBaseType(given))) raise_range();
+  if (!own && OidIsValid(get_element_type(getBaseType(given)))) {
+    if (!no_upper) raise_range();
+    const Elements elements = read_elements(fcinfo, lower, "lower");
+    Gathering gathering(words, &type, elements.count);
+    for (int i = 0; i < elements.count; ++i) {
+      CHECK_FOR_INTERRUPTS();
+      if (!elements.nulls[i]) gathering.add(value_of(type, elements.type, elements.values[i]));
+    }
+    gathering.end(&out);
+    return out;
+  }
+  const Datum value = value_of(type, given, PG_GETARG_DATUM(lower));
+  if (!no_upper && !type.same(value, value_of(type, given, PG_GETARG_DATUM(lower + 1))))
+    raise_range();
+  Gathering gathering(words, &type, 1);
+  gathering.add(value);
+  gathering.end(&out);
+  return out;
+}
+
+}  // namespace kde_pg

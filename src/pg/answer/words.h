@@ -1,0 +1,39 @@
+// Which values of a category a question is about: arguments `lower` and `upper`, both of the type
+// that anycompatible resolved to.
+//
+//   a value as `lower`, `upper` left NULL or the same     equality
+//   an array as `lower`                                   any of its elements (IN); NULLs are none
+//   neither                                               every value
+//
+// Text is read by the column's type; a value of another type has to be one of the column's.
+#pragma once
+
+#include "pg/answer/question.h"
+
+namespace kde_pg {
+
+// Values for a query, of the column's own type.
+struct WordValues {
+  Oid type, collation;
+  int count;
+  Datum* values;
+};
+
+struct AskedWords {
+  bool all = true;  // no value is asked for
+  kde::WordSet set = {};
+  WordValues values = {};
+};
+
+// Whether a question is of a category by itself, with a measure or without.
+inline bool is_category(const Question& q) {
+  return q.named == 1 && q.type[0] == kde::ValueType::category;
+}
+
+// density: with words, of the question's only column. Errors: 0A000 for two values that differ, or
+// a range; 42804 for a value of another type; 55000 where the column's type has changed since the
+// fit; those of the type's input function.
+AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& question,
+                      const kde::Header* density);
+
+}  // namespace kde_pg

@@ -1,0 +1,60 @@
+// The type of a category: from its values to text and back, and where a density's words have them.
+//
+// Values are the same where the type's default hash operator class says so, under the column's
+// collation. Most types print values that differ differently and those that are the same alike: a
+// look-up by text is then all. Of others (nondeterministic collations, jsonb, arrays of numbers)
+// values that are the same may differ in text: what is not found by its text is compared with all.
+#pragma once
+
+#include "pg/base/pg.h"
+#include "pg/base/pinned.h"
+
+#include "core/kde.h"
+
+extern "C" {
+#include "nodes/pg_list.h"
+#include "utils/typcache.h"
+}
+
+namespace kde_pg {
+
+// Trivially destructible. What it gives is palloc'ed.
+class WordType {
+ public:
+  // Domains are looked through.
+  void begin(Oid type, Oid collation);
+
+  Oid base() const { return base_; }
+  Oid collation() const { return collation_; }
+  // WordsHeader::type and kFolded.
+  uint32 number() const;
+  bool folded() const { return folded_; }
+  bool is_enum() const;
+
+  // As the type prints it, whatever the session's settings; blanks at the end of a character(n) are
+  // none.
+  char* text(Datum value);
+  // A text as the type reads it. Errors: those of its input function.
+  Datum read(const char* text) const;
+  bool same(Datum a, Datum b);
+
+  // The rank of the value that has that text; -1: it is none of the words.
+  int64 find(const kde::WordsView& words, Datum value, const char* text);
+
+  // Why the words are not of this type as it is now: null, or for an error's detail.
+  const char* why_outdated(const kde::WordsView& words);
+
+ private:
+  Oid base_, collation_;
+  TypeCacheEntry* type_;
+  FmgrInfo output_;
+  bool is_text_;  // a text as it is
+  bool plain_;    // no setting has a say in how it is printed
+  bool direct_;   // values are the same exactly if they are printed alike
+  bool folded_;
+};
+
+// The labels of an enum type in its order, palloc'ed char*.
+List* enum_labels(Oid type);
+
+}  // namespace kde_pg

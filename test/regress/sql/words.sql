@@ -1,0 +1,230 @@
+-- Categories: columns that are compared for equality, asked by equality and IN, beside SQL.
+SET client_min_messages = warning;
+DROP SCHEMA IF EXISTS words CASCADE;
+CREATE SCHEMA words;
+SET search_path = words, public;
+
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'never');
+CREATE DOMAIN code AS text CHECK (length(VALUE) > 0);
+CREATE COLLATION ignoring_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE kinds (
+  t text, v varchar(20), c char(6), b boolean, m mood, u uuid, i inet, d code, n name, by bytea,
+  a text[], j jsonb, ci text COLLATE ignoring_case, amount numeric(10, 2));
+INSERT INTO kinds
+SELECT 'word ' || k % 7, 'v' || k % 5, 'c' || k % 3, k % 3 = 0, ('{sad,ok,happy}'::mood[])[1 + k % 3],
+       ('00000000-0000-0000-0000-00000000000' || k % 4)::uuid, ('10.0.0.' || k % 6)::inet,
+       'd' || k % 2, 'n' || k % 4, ('\x0' || k % 8)::bytea, ARRAY['a', 'b' || k % 2],
+       jsonb_build_object('k', k % 3), CASE k % 3 WHEN 0 THEN 'Eu' WHEN 1 THEN 'EU' ELSE 'us' END,
+       k % 100
+FROM generate_series(1, 3000) AS k;
+INSERT INTO kinds (t, amount) VALUES (NULL, 1), (NULL, 2), ('', 3), ('it''s "x"', 4),
+  (E'two\nlines', 5), ('größer 漢字', 6), (repeat('long ', 60), 7), (repeat('x', 2000), 8);
+
+-- Each column by each of its values: every answer is SQL's.
+CREATE FUNCTION compare(col text) RETURNS TABLE (fitted text, wrong bigint, asked bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('SELECT model FROM kde_fit(''kinds'', %L)', col) INTO fitted;
+  EXECUTE format(
+    'SELECT count(*) FILTER (WHERE approx_count(%L, x) IS DISTINCT FROM n
+                                OR approx_count(%1$L, x, x) IS DISTINCT FROM n), count(*)
+     FROM (SELECT %I AS x, count(*)::float8 AS n FROM kinds WHERE %2$I IS NOT NULL GROUP BY 1) AS g',
+    'kinds.' || col, col) INTO wrong, asked;
+  RETURN NEXT;
+END $$;
+SELECT col, c.* FROM unnest('{t,v,c,b,m,u,i,d,n,by,a,j,ci}'::text[]) AS col, compare(col) AS c;
+
+-- As text, typed and untyped; what is not there; IN, with NULLs, twice the same, nothing.
+SELECT approx_count('kinds.t', 'word 3'), approx_count('kinds.t', 'word 3'::varchar),
+       approx_count('kinds.t', 'no such'), approx_count('kinds.t', '');
+SELECT approx_count('kinds.t', 'it''s "x"'), approx_count('kinds.t', E'two\nlines'),
+       approx_count('kinds.t', 'größer 漢字'), approx_count('kinds.t', repeat('long ', 60)),
+       approx_count('kinds.t', repeat('x', 2000));
+SELECT * FROM approx_count_ci('kinds.t', repeat('x', 2000));
+SELECT * FROM approx_count_ci('kinds.t', 'no such');
+SELECT approx_count('kinds.t', ARRAY['word 1', NULL, 'word 2', 'word 1', 'no such']),
+       (SELECT count(*) FROM kinds WHERE t IN ('word 1', NULL, 'word 2', 'word 1', 'no such'));
+SELECT approx_count('kinds.t', '{}'::text[]), approx_count('kinds.t', ARRAY[NULL]::text[]);
+SELECT approx_count('kinds.t'), (SELECT count(t) FROM kinds);
+SELECT approx_count('kinds.b', true), approx_count('kinds.b', 'yes'),
+       approx_count('kinds.b', ARRAY[true, false]);
+SELECT approx_count('kinds.m', 'ok'), approx_count('kinds.m', 'ok'::mood),
+       approx_count('kinds.m', '{sad,ok}'::mood[]), approx_count('kinds.m', 'never');
+SELECT approx_count('kinds.u', '00000000-0000-0000-0000-00000000000A'),
+       approx_count('kinds.u', '{00000000-0000-0000-0000-000000000001}'),
+       approx_count('kinds.u', '{00000000-0000-0000-0000-000000000001}'::uuid[]);
+SELECT approx_count('kinds.i', '10.0.0.1/32'), approx_count('kinds.i', '10.0.0.1'::cidr);
+-- As the column compares: blanks of character(n), a collation that ignores case, numbers in jsonb.
+SELECT approx_count('kinds.c', 'c1'), approx_count('kinds.c', 'c1   '::bpchar),
+       approx_count('kinds.c', 'too long for it');
+SELECT approx_count('kinds.ci', 'eu'), approx_count('kinds.ci', 'EU'),
+       approx_count('kinds.ci', ARRAY['eU', 'Eu']), (SELECT count(*) FROM kinds WHERE ci = 'eu');
+SELECT approx_count('kinds.j', '{"k": 1.0}'), approx_count('kinds.j', '{"k": 7}');
+SELECT approx_count('kinds.a', ARRAY['a', 'b1']), approx_count('kinds.a', '{a,b1}');
+SET bytea_output = escape;
+SELECT approx_count('kinds.by', '\x03'::bytea), approx_count('kinds.by', '\003');
+RESET bytea_output;
+
+-- Intervals, accuracy, exact answers, rows that changed.
+SELECT * FROM approx_count_ci('kinds.t', 'word 3', changed_rows => 10);
+SELECT approx_count('kinds.t', 'word 3', changed_rows => 10, max_relative_error => 0.001,
+                    otherwise => 'exact');
+SELECT approx_count('kinds.ci', 'eu', changed_rows => 10, max_relative_error => 0,
+                    otherwise => 'exact');
+SELECT approx_count('kinds.m', '{sad,ok}'::mood[], changed_rows => 10, max_relative_error => 0,
+                    otherwise => 'exact');
+SELECT approx_count('kinds.c', 'c1', changed_rows => 10, max_relative_error => 0,
+                    otherwise => 'exact');
+SELECT approx_count('kinds.a', ARRAY['a', 'b1'], changed_rows => 10, max_relative_error => 0,
+                    otherwise => 'exact');
+SELECT approx_count('kinds.t', 'word 3', changed_rows => 10, max_relative_error => 0,
+                    otherwise => 'null');
+
+-- A filter, an expression, measures.
+SELECT model FROM kde_fit('kinds', 't', filter => 'amount > 50');
+SELECT approx_count('kinds.t', 'word 3', filter => 'amount > 50'),
+       (SELECT count(*) FROM kinds WHERE t = 'word 3' AND amount > 50);
+SELECT model FROM kde_fit('kinds', ARRAY['upper(t)']);
+SELECT approx_count('kinds(upper(t))', 'WORD 3');
+SELECT model FROM kde_fit('kinds', 't', measures => ARRAY['amount']);
+SELECT approx_sum('kinds.t', 'word 3', measure => 'amount'),
+       approx_avg('kinds.t', 'word 3', measure => 'amount'),
+       approx_variance('kinds.t', 'word 3', measure => 'amount'),
+       approx_count('kinds.t', 'word 3', measure => 'amount');
+SELECT sum(amount), avg(amount), variance(amount), count(amount) FROM kinds WHERE t = 'word 3';
+SELECT approx_sum('kinds.t', ARRAY['word 3', 'word 4', 'no such'], measure => 'amount') AS sum,
+       approx_avg('kinds.t', ARRAY['word 3', 'word 4'], measure => 'amount') AS avg,
+       approx_variance('kinds.t', ARRAY['word 3', 'word 4'], measure => 'amount') AS variance;
+SELECT sum(amount), avg(amount), variance(amount) FROM kinds WHERE t IN ('word 3', 'word 4');
+SELECT * FROM approx_sum_ci('kinds.t', ARRAY['word 3', 'word 4'], measure => 'amount');
+SELECT approx_sum('kinds.t', measure => 'amount'), approx_sum('kinds.t', 'no such', measure => 'amount');
+
+-- What cannot be asked.
+\set VERBOSITY default
+SELECT approx_count('kinds.t', 'a', 'b');
+SELECT approx_count('kinds.t', NULL, 'b');
+SELECT approx_count('kinds.t', ARRAY['a'], ARRAY['b']);
+SELECT approx_count('kinds.t', 3);
+SELECT approx_count('kinds.m', 'angry');
+SELECT approx_sum('kinds.t', 'a');
+SELECT approx_quantile('kinds.t', 0.5);
+SELECT * FROM approx_histogram('kinds.t', 4);
+SELECT * FROM kde_points('kinds.t');
+SELECT kde_agg(t) FROM kinds;
+SELECT rollup(kde_density('kinds.t'));
+SELECT * FROM kde_fit('kinds', ARRAY['amount', 't']);
+SELECT * FROM kde_fit('kinds', 't', group_by => 'b');
+SELECT * FROM kde_fit('kinds', 't', method => 'plugin');
+SELECT * FROM kde_fit('kinds', 't', sample_rows => 100);
+SELECT * FROM kde_fit('kinds', 'amount', measures => ARRAY['t']);
+CREATE TABLE no_hash (x json, p point, z timetz, w money);
+SELECT * FROM kde_fit('no_hash', 'x');
+SELECT * FROM kde_fit('no_hash', 'p');
+SELECT * FROM kde_fit('no_hash', 'z');
+SELECT approx_count('no_hash.p', '(1,1)');
+\set VERBOSITY terse
+
+-- The value: text and back, binary and back, what it says of itself.
+SELECT kde_density('kinds.t')::text::kde = kde_density('kinds.t') AS same,
+       kde_density('kinds.m')::text::kde = kde_density('kinds.m') AS of_enum;
+CREATE TABLE received (d kde);
+SELECT receive(kde_aqp.kde_send(kde_density('kinds.t')));
+SELECT kde_aqp.kde_send(d) = kde_aqp.kde_send(kde_density('kinds.t')) AS binary,
+       approx_sum(d, 'word 3', measure => '2') FROM received;
+-- A byte at a time: damaged, cut short.
+SELECT receive(kde_aqp.kde_send(kde_density('kinds.m')));
+SELECT count(*) FILTER (WHERE r LIKE 'accepted%') < count(*) AS refused, count(*) FILTER (WHERE r LIKE '%internal%') AS internal
+FROM (SELECT receive(overlay(b PLACING '\xfe' FROM at)) AS r
+      FROM (SELECT kde_aqp.kde_send(kde_density('kinds.m')) AS b) AS w, generate_series(8, length(b), 23) AS at) AS s;
+SELECT count(*) AS accepted FROM (SELECT receive(substr(b, 1, at)) AS r
+      FROM (SELECT kde_aqp.kde_send(kde_density('kinds.m')) AS b) AS w, generate_series(0, length(b) - 1, 7) AS at) AS s
+WHERE r LIKE 'accepted%';
+SELECT value_type, rows, lower, mean, lattice_step, bytes > 0 AS some FROM kde_info('kinds.m');
+SELECT kde_density('kinds.m')::jsonb -> 'words';
+SELECT approx_count(kde_density('kinds.t'), 'word 3'), approx_count(kde_density('kinds.b'), true),
+       approx_count(kde_density('kinds.u'), '00000000-0000-0000-0000-000000000001');
+SELECT left(kde_density('kinds.b')::text, 40);
+SELECT regexp_replace(kde_density('kinds.b')::text, 'word="f"', 'word="t"')::kde;
+SELECT regexp_replace(kde_density('kinds.b')::text, 'words=2', 'words=3')::kde;
+SELECT regexp_replace(kde_density('kinds.b')::text, ' words=.*', '')::kde IS NOT NULL;
+SELECT approx_count(regexp_replace(kde_density('kinds.b')::text, ' words=.*', '')::kde, true);
+
+-- Labels that are added change nothing; renamed ones would.
+SELECT model FROM kde_fit('kinds', 'm');
+ALTER TYPE mood ADD VALUE 'fine' BEFORE 'sad';
+SELECT approx_count('kinds.m', 'sad'), approx_count('kinds.m', 'fine');
+ALTER TYPE mood RENAME VALUE 'never' TO 'seldom';
+\set VERBOSITY default
+SELECT approx_count('kinds.m', 'sad');
+\set VERBOSITY terse
+SELECT model FROM kde_fit('kinds', 'm');
+SELECT column_names, chosen, estimate, lower_bound, upper_bound FROM kde_explain('kinds.m', ARRAY['sad', 'ok']::mood[]) WHERE chosen;
+SELECT approx_count(kde_sample('kinds', 'm', 1), 'sad');
+-- Two that change places.
+ALTER TYPE mood RENAME VALUE 'sad' TO 'x';
+ALTER TYPE mood RENAME VALUE 'seldom' TO 'sad';
+ALTER TYPE mood RENAME VALUE 'x' TO 'seldom';
+SELECT approx_count('kinds.m', 'sad');
+SELECT distance, p_value FROM kde_drift('kinds.m');
+SELECT action FROM kde_refresh('kinds') WHERE column_names = '{m}';
+SELECT model FROM kde_fit('kinds', 'm');
+SELECT approx_count('kinds.m', 'seldom'), approx_count('kinds.m', 'sad');
+ALTER TYPE mood RENAME TO feeling;
+SELECT approx_count('kinds.m', 'seldom');
+-- A column of another type, or another collation.
+ALTER TABLE kinds ALTER COLUMN b TYPE text;
+SELECT approx_count('kinds.b', 'true');
+ALTER TABLE kinds ALTER COLUMN ci TYPE text COLLATE "C";
+SELECT approx_count('kinds.ci', 'EU');
+ALTER TABLE kinds ALTER COLUMN v TYPE text;
+SELECT approx_count('kinds.v', 'v1');
+ALTER TABLE kinds RENAME COLUMN v TO vv;
+SELECT approx_count('kinds.vv', 'v1');
+
+-- Drift: of the values, whatever their ranks.
+SELECT distance = 0 AS none FROM kde_drift('kinds.t', seed => 1);
+UPDATE kinds SET t = 'word 1' WHERE t IN ('word 2', 'word 3');
+SELECT distance > 0.2 AS some, p_value < 0.001 AS sure FROM kde_drift('kinds.t', seed => 1);
+SELECT count(*) FROM kde_refresh('kinds', force => true);
+SELECT approx_count('kinds.t', 'word 1'), (SELECT count(*) FROM kinds WHERE t = 'word 1');
+
+-- No rows, NULLs alone, one value, few rows.
+CREATE TABLE few (t text);
+SELECT * FROM kde_fit('few', 't');
+INSERT INTO few VALUES (NULL);
+SELECT * FROM kde_fit('few', 't');
+INSERT INTO few VALUES ('only'), ('only');
+SELECT model, rows FROM kde_fit('few', 't');
+SELECT approx_count('few.t', 'only'), approx_count('few.t', 'other'), approx_count('few.t');
+
+-- More values than are kept, every row read: within the bounds said.
+CREATE TABLE many AS
+SELECT 'value ' || floor(exp(ln(50000) * (k * 0.6180339887 % 1)))::int AS w, k % 10 AS y
+FROM generate_series(1, 100000) AS k;
+SELECT model FROM kde_fit('many', 'w', sample_rows => -1);
+SELECT count(*) AS outside FROM (SELECT w, count(*) AS n FROM many GROUP BY w) AS g,
+  approx_count_ci('many.w', w) AS c WHERE n < lower_bound OR n > upper_bound;
+SELECT sum(abs(approx_count('many.w', w) - n)) FILTER (WHERE n > 3) AS off
+FROM (SELECT w, count(*) AS n FROM many GROUP BY w) AS g;
+SELECT estimate > 0 AS some, lower_bound, upper_bound FROM approx_count_ci('many.w', 'no such');
+-- A sample.
+SET kde_aqp.sample_blocks = 100;
+SELECT rows_read < 100000 AS sampled FROM kde_fit('many', 'w', measures => ARRAY['y'], seed => 1);
+SELECT count(*) FILTER (WHERE n BETWEEN lower_bound AND upper_bound) > 0.9 * count(*) AS held
+FROM (SELECT w, count(*) AS n FROM many GROUP BY w ORDER BY n DESC LIMIT 200) AS g,
+  approx_count_ci('many.w', w) AS c;
+SELECT count(*) FILTER (WHERE s BETWEEN lower_bound AND upper_bound) > 0.9 * count(*) AS held
+FROM (SELECT w, sum(y) AS s FROM many GROUP BY w ORDER BY count(*) DESC LIMIT 100) AS g,
+  approx_sum_ci('many.w', w, measure => 'y') AS c;
+SELECT lower_bound, estimate >= 0 AS some, upper_bound > 0 AS may_be
+FROM approx_count_ci('many.w', 'no such');
+RESET kde_aqp.sample_blocks;
+
+-- Of a whole table: those worth it.
+CREATE TABLE sales (id text PRIMARY KEY, region text, note text, amount int);
+INSERT INTO sales SELECT 'id' || k, 'r' || k % 5, 'note ' || md5(k::text), k FROM
+  generate_series(1, 20000) AS k;
+SELECT column_name, fitted, reason, model FROM kde_fit('sales', seed => 1) ORDER BY 1;
+SELECT approx_count('sales.region', 'r1');
+
+DROP SCHEMA words CASCADE;

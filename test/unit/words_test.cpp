@@ -1,0 +1,433 @@
+// Words of a category against counting: exact where every row was read and all are kept, within the
+// stated bounds where not, honest where rows were sampled, stored and read.
+#include "core/fit/words.h"
+
+#include "core/density/text.h"
+#include "core/integrate/word_answer.h"
+#include "core/random.h"
+#include "core/sampling/block_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kde {
+namespace {
+
+struct Row {
+  std::uint32_t word;
+  double y;
+};
+
+constexpr std::size_t kRowsOfABlock = 100;
+
+// By a Zipf law: word w has about 1/(w + 1) of the rows of the first.
+std::vector<Row> make_rows(std::size_t n, int words, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto w =
+        static_cast<std::uint32_t>(std::exp(uniform(random) * std::log(words + 1.0))) - 1;
+    rows.push_back({w, std::nearbyint(100 * (10 + w % 17 + 3 * normal(random))) / 100});
+  }
+  return rows;
+}
+
+std::string text_of(std::uint32_t word) { return "the \"word\" " + std::to_string(word); }
+
+struct Fitted {
+  DensityBytes bytes;
+  DensityView density() const { return DensityView(&bytes.header()); }
+  WordsView words() const { return WordsView(&bytes.header()); }
+
+  // What is asked for of these words.
+  struct Asked {
+    std::vector<std::uint32_t> ranks;
+    double unknown = 0;
+    WordSet set() const { return {ranks, unknown}; }
+  };
+  Asked ask(std::span<const std::uint32_t> wanted) const {
+    Asked out;
+    for (const std::uint32_t word : wanted) {
+      const std::int64_t rank = words().find(text_of(word));
+      if (rank < 0)
+        ++out.unknown;
+      else
+        out.ranks.push_back(static_cast<std::uint32_t>(rank));
+    }
+    return out;
+  }
+  Interval count(std::vector<std::uint32_t> wanted, const IntervalOptions& options = {}) const {
+    const Asked asked = ask(wanted);
+    return words_count_interval(density(), words(), asked.set(), options);
+  }
+};
+
+Fitted fit(const std::vector<Row>& rows, std::span<const std::uint64_t> chosen, int measures = 0,
+           std::size_t bytes = kWordsBytes) {
+  const std::size_t blocks = rows.size() / kRowsOfABlock;
+  Words::Options of;
+  of.measures = measures;
+  of.most_bytes = bytes;
+  Words words(of);
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  std::vector<std::uint32_t> word_of = {0};
+  for (const std::uint64_t b : chosen) {
+    EXPECT_TRUE(words.begin_block().ok());
+    for (std::size_t i = 0; i < kRowsOfABlock; ++i) {
+      const Row& row = rows[b * kRowsOfABlock + i];
+      const auto [at, fresh] =
+          numbers.try_emplace(row.word, static_cast<std::uint32_t>(numbers.size() + 1));
+      if (fresh) word_of.push_back(row.word);
+      EXPECT_TRUE(
+          words.add(at->second, std::span(&row.y, static_cast<std::size_t>(measures))).ok());
+    }
+  }
+  EXPECT_TRUE(words.rank().ok());
+  for (std::size_t i = 0; i < words.distinct(); ++i) {
+    Words::Kept kept;
+    const std::uint32_t number = words.number(i);
+    EXPECT_TRUE(words.keep(number, text_of(word_of[number]), 0, &kept).ok());
+    if (kept == Words::Kept::full) break;
+  }
+  Sample sample;
+  EXPECT_TRUE(words.finish(&sample, {}).ok());
+  FitOptions options;
+  options.value_type = ValueType::category;
+  options.lattice_step = 1;
+  options.as_counted = true;
+  options.rows_per_row_read = static_cast<double>(blocks) / static_cast<double>(chosen.size());
+  options.share_of_blocks = 1 / options.rows_per_row_read;
+  options.every_row_read = chosen.size() == blocks;
+  for (ValueType& type : options.measure_types) type = ValueType::float8;
+  Fitted out;
+  FitReport report;
+  const Status status = fit_column(sample, options, {}, &out.bytes, &report);
+  EXPECT_TRUE(status.ok()) << status.message;
+  WordOptions own;
+  own.rows_per_row_read = options.rows_per_row_read;
+  own.every_row_read = options.every_row_read;
+  own.share_of_blocks = options.share_of_blocks;
+  EXPECT_TRUE(words.append(own, &out.bytes).ok());
+  const Status valid = validate(out.bytes.data(), out.bytes.size());
+  EXPECT_TRUE(valid.ok()) << valid.message;
+  return out;
+}
+
+std::vector<std::uint64_t> all_blocks(const std::vector<Row>& rows) {
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t b = 0; b < rows.size() / kRowsOfABlock; ++b) out.push_back(b);
+  return out;
+}
+
+struct Truth {
+  double count = 0, measured = 0, sum = 0;
+};
+std::map<std::uint32_t, Truth> truths(const std::vector<Row>& rows) {
+  std::map<std::uint32_t, Truth> out;
+  for (const Row& r : rows) {
+    Truth& truth = out[r.word];
+    ++truth.count;
+    if (std::isnan(r.y)) continue;
+    ++truth.measured;
+    truth.sum += r.y;
+  }
+  return out;
+}
+
+bool holds(const Interval& interval, double truth) {
+  const double slack = 1e-9 * std::fabs(truth);
+  return interval.lower - slack <= truth && truth <= interval.upper + slack;
+}
+
+TEST(Words, AreExactWhereEveryRowWasReadAndAllAreKept) {
+  const std::vector<Row> rows = make_rows(200000, 50, 1);
+  const Fitted f = fit(rows, all_blocks(rows), 1);
+  const MeasureView measure(&f.bytes.header(), 0);
+  const auto exact = truths(rows);
+  EXPECT_EQ(f.words().words(), exact.size());
+  for (const auto& [word, truth] : exact) {
+    const Interval count = f.count({word});
+    EXPECT_EQ(count.estimate, truth.count);
+    EXPECT_EQ(count.lower, truth.count);
+    EXPECT_EQ(count.upper, truth.count);
+    const std::uint32_t asked[] = {word};
+    const auto of = f.ask(asked);
+    const Interval sum = words_measure_sum_interval(f.density(), f.words(), measure, of.set(), {});
+    EXPECT_NEAR(sum.estimate, truth.sum, 1e-9 * std::fabs(truth.sum));
+    EXPECT_TRUE(holds(sum, truth.sum));
+    EXPECT_NEAR(sum.upper, sum.lower, 1e-6);
+  }
+  // One that there is not.
+  const Interval none = f.count({1000});
+  EXPECT_EQ(none.estimate, 0);
+  EXPECT_EQ(none.upper, 0);
+  // Several.
+  EXPECT_EQ(f.count({0, 3, 7, 1000}).estimate,
+            exact.at(0).count + exact.at(3).count + exact.at(7).count);
+  EXPECT_EQ(f.count({0, 3, 7, 1000}).upper, f.count({0, 3, 7}).estimate);
+  // Rows changed may be any.
+  IntervalOptions changed;
+  changed.changed_rows = 10;
+  EXPECT_EQ(f.count({1000}, changed).upper, 10);
+  EXPECT_EQ(f.count({0}, changed).lower, exact.at(0).count - 10);
+}
+
+TEST(Words, AreWithinTheirBoundsWhereTheyAreMany) {
+  for (const int words : {50, 5000, 500000}) {
+    const std::vector<Row> rows = make_rows(1000000, words, 2);
+    for (const int measures : {0, 1}) {
+      const Fitted f = fit(rows, all_blocks(rows), measures);
+      EXPECT_LE(f.bytes.size(),
+                kMaxBytes * static_cast<std::size_t>(1 + 4 * measures) + kWordsBytes + 1024);
+      const auto exact = truths(rows);
+      EXPECT_EQ(f.words().header().distinct, static_cast<double>(exact.size()));
+      double kept = 0;
+      for (const auto& [word, truth] : exact) {
+        const Interval count = f.count({word});
+        EXPECT_TRUE(holds(count, truth.count)) << words << " " << word;
+        kept += f.words().find(text_of(word)) >= 0 ? truth.count : 0;
+        // Kept as they are, as long as no measure takes half of the bytes.
+        if (measures == 0 && f.words().find(text_of(word)) >= 0) {
+          EXPECT_EQ(count.estimate, truth.count) << words << " " << word;
+        }
+      }
+      EXPECT_GT(kept, words > 5000 ? 600000 : words > 50 ? 900000 : 999999);
+    }
+  }
+}
+
+TEST(Words, OfAllAddUpToTheRows) {
+  const std::vector<Row> rows = make_rows(300000, 100000, 3);
+  const Fitted f = fit(rows, all_blocks(rows), 0, 4096);
+  EXPECT_EQ(count(f.density(), Range()), 300000);
+  std::vector<std::uint32_t> all;
+  for (const auto& [word, truth] : truths(rows)) all.push_back(word);
+  EXPECT_NEAR(f.count(all).estimate, 300000, 1e-6);
+  EXPECT_LE(f.count(all).upper, 300000);
+}
+
+// Runs of a word: as rows that were loaded together.
+std::vector<Row> in_runs(std::vector<Row> rows, std::size_t run, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Row> out;
+  while (out.size() < rows.size()) {
+    const Row& row = rows[random() % rows.size()];
+    const std::size_t n = std::min<std::size_t>(1 + random() % (2 * run), rows.size() - out.size());
+    for (std::size_t i = 0; i < n; ++i) out.push_back({row.word, row.y});
+  }
+  return out;
+}
+
+// Half of the rows have no y, in runs.
+void lose_runs(std::vector<Row>* rows, std::size_t run, unsigned seed) {
+  std::mt19937_64 random(seed);
+  for (std::size_t at = 0; at < rows->size();) {
+    const std::size_t end = std::min(at + 1 + random() % (2 * run), rows->size());
+    if (random() % 2 == 0)
+      for (std::size_t i = at; i < end; ++i) (*rows)[i].y = std::nan("");
+    at = end;
+  }
+}
+
+// Of samples of blocks, 95 of 100 intervals are to hold the truth, of values with some rows and of
+// lists; the least that so many draws allow with one chance in a thousand is some 91 of 100, as
+// intervals of one sample go together.
+TEST(Words, HoldTheTruthOfSamplesOfBlocks) {
+  for (const int words : {50, 5000, 500000}) {
+    for (const std::size_t run : {0, 30, 400}) {
+      std::vector<Row> rows = make_rows(400000, words, 4);
+      if (run > 0) rows = in_runs(rows, run, 5);
+      const auto exact = truths(rows);
+      const std::size_t blocks = rows.size() / kRowsOfABlock;
+      double asked = 0, held = 0, lists = 0, lists_held = 0, unseen_held = 0, unseen = 0;
+      constexpr int kSamples = 30;
+      for (int s = 0; s < kSamples; ++s) {
+        Random random(static_cast<std::uint64_t>(s) + 100);
+        std::vector<std::uint64_t> chosen(blocks / 10);
+        choose_blocks(blocks, chosen, &random);
+        const Fitted f = fit(rows, chosen);
+        std::mt19937_64 some(static_cast<unsigned>(s));
+        double not_met = 0;
+        for (int i = 0; i < 60; ++i) {
+          // A value as rows have it.
+          const std::uint32_t word = rows[some() % rows.size()].word;
+          ++asked;
+          held += holds(f.count({word}), exact.at(word).count);
+          std::vector<std::uint32_t> list;
+          double truth = 0;
+          for (int k = 0; k < 5; ++k) list.push_back(rows[some() % rows.size()].word);
+          std::sort(list.begin(), list.end());
+          list.erase(std::unique(list.begin(), list.end()), list.end());
+          for (const std::uint32_t w : list) truth += exact.at(w).count;
+          ++lists;
+          lists_held += holds(f.count(list), truth);
+        }
+        if (f.words().others() == 0) {
+          for (const auto& [word, truth] : exact)
+            if (f.words().find(text_of(word)) < 0) not_met += truth.count;
+          ++unseen;
+          unseen_held += not_met <= most_unseen(f.words().header(), 0.95);
+        }
+      }
+      RecordProperty("held_" + std::to_string(words) + "_" + std::to_string(run),
+                     std::to_string(held / asked) + " " + std::to_string(lists_held / lists));
+      EXPECT_GE(held, 0.91 * asked) << words << " in runs of " << run;
+      EXPECT_GE(lists_held, 0.91 * lists) << words << " in runs of " << run;
+      EXPECT_GE(unseen_held, 0.8 * unseen) << words << " in runs of " << run;
+    }
+  }
+}
+
+// And are not so wide as to say nothing: of mixed rows no more than twice the binomial's.
+TEST(Words, AreNotWiderThanDrawsWhereRowsAreMixed) {
+  const std::vector<Row> rows = make_rows(400000, 50, 6);
+  Random random(7);
+  std::vector<std::uint64_t> chosen(400);
+  choose_blocks(rows.size() / kRowsOfABlock, chosen, &random);
+  const Fitted f = fit(rows, chosen);
+  const auto exact = truths(rows);
+  for (std::uint32_t w = 0; w < 50; ++w) {
+    const Interval i = f.count({w});
+    const double p = exact.at(w).count / static_cast<double>(rows.size());
+    const double deviation = std::sqrt(p * (1 - p) * 40000) * 10;
+    EXPECT_LT(i.upper - i.lower, 2 * 2 * 1.96 * deviation) << w;
+  }
+}
+
+// Of rows that are mixed, and of words, and of NULLs, in runs.
+TEST(Words, MeasuresHoldTheTruthOfSamples) {
+  for (const int words : {20, 200}) {
+    for (const std::size_t run : {0, 30, 400}) {
+      for (const std::size_t null_run : {0, 30, 1000}) {
+        std::vector<Row> rows = make_rows(400000, words, 8);
+        if (run > 0) rows = in_runs(rows, run, 5);
+        if (null_run > 0) lose_runs(&rows, null_run, 6);
+        const auto exact = truths(rows);
+        double asked = 0, counts = 0, sums = 0, means = 0;
+        for (int s = 0; s < 20; ++s) {
+          Random random(static_cast<std::uint64_t>(s) + 7);
+          std::vector<std::uint64_t> chosen(400);
+          choose_blocks(rows.size() / kRowsOfABlock, chosen, &random);
+          const Fitted f = fit(rows, chosen, 1);
+          const MeasureView measure(&f.bytes.header(), 0);
+          std::mt19937_64 some(static_cast<unsigned>(s));
+          for (int i = 0; i < 40; ++i) {
+            std::set<std::uint32_t> wanted;
+            for (int k = 0; k < 1 + i % 3; ++k) wanted.insert(rows[some() % rows.size()].word);
+            const auto of = f.ask(std::vector(wanted.begin(), wanted.end()));
+            Truth truth;
+            for (const std::uint32_t w : wanted) {
+              truth.measured += exact.at(w).measured;
+              truth.sum += exact.at(w).sum;
+            }
+            if (truth.measured == 0) continue;
+            ++asked;
+            counts +=
+                holds(words_measure_count_interval(f.density(), f.words(), measure, of.set(), {}),
+                      truth.measured);
+            sums += holds(words_measure_sum_interval(f.density(), f.words(), measure, of.set(), {}),
+                          truth.sum);
+            means +=
+                holds(words_measure_mean_interval(f.density(), f.words(), measure, of.set(), {}),
+                      truth.sum / truth.measured);
+            EXPECT_GE(words_measure_variance_interval(f.density(), f.words(), measure, of.set(), {})
+                          .lower,
+                      0);
+          }
+        }
+        const std::string what = std::to_string(words) + " words in runs of " +
+                                 std::to_string(run) + ", NULLs of " + std::to_string(null_run);
+        RecordProperty(what, std::to_string(counts / asked) + " " + std::to_string(sums / asked) +
+                                 " " + std::to_string(means / asked));
+        EXPECT_GE(counts, 0.91 * asked) << what;
+        EXPECT_GE(sums, 0.91 * asked) << what;
+        EXPECT_GE(means, 0.91 * asked) << what;
+      }
+    }
+  }
+}
+
+TEST(Words, ComeBackFromTextAndNothingDamagedPasses) {
+  const std::vector<Row> rows = make_rows(20000, 300, 9);
+  Random random(7);
+  std::vector<std::uint64_t> chosen(40);
+  choose_blocks(rows.size() / kRowsOfABlock, chosen, &random);
+  for (const int measures : {0, 1}) {
+    const Fitted f = fit(rows, chosen, measures, 2048);
+    std::string text;
+    ASSERT_TRUE(to_text(f.density(), &text).ok());
+    DensityBytes back;
+    const Status status = from_text(text, &back);
+    ASSERT_TRUE(status.ok()) << status.message;
+    back.header().varlena = f.bytes.header().varlena;
+    EXPECT_TRUE(back == f.bytes);
+    EXPECT_FALSE(from_text(text + " word=\"x\":0:0", &back).ok());
+    // Every byte of the words, damaged, is refused or is another density that can be asked.
+    const auto* begin = reinterpret_cast<const char*>(&f.words().header());
+    const auto first = static_cast<std::size_t>(begin - f.bytes.data());
+    for (std::size_t i = first; i < first + f.words().header().bytes; ++i) {
+      for (const int flip : {1, 0x80}) {
+        DensityBytes damaged = f.bytes;
+        damaged.data()[i] = static_cast<char>(damaged.data()[i] ^ flip);
+        if (!validate(damaged.data(), damaged.size()).ok()) continue;
+        const WordsView words(&damaged.header());
+        for (std::uint32_t r = 0; r < words.words(); r += 7)
+          EXPECT_EQ(words.find(words.word(r)), r);
+      }
+    }
+    for (std::size_t size = 0; size < f.bytes.size(); size += 8) {
+      EXPECT_FALSE(validate(f.bytes.data(), size).ok());
+      EXPECT_EQ(column_size(f.bytes.data(), size) <= size, true);
+    }
+  }
+}
+
+TEST(Words, OfNoRowsAndPlacesAreKept) {
+  Words::Options of;
+  of.placed = true;
+  Words words(of);
+  for (const std::uint32_t number : {1U, 2U, 2U}) EXPECT_TRUE(words.add(number).ok());
+  EXPECT_TRUE(words.rank().ok());
+  Words::Kept kept;
+  EXPECT_TRUE(words.keep(words.number(0), "often", 1, &kept).ok());
+  EXPECT_TRUE(words.keep(words.number(1), "often", 0, &kept).ok());
+  EXPECT_EQ(kept, Words::Kept::left_out);  // printed alike
+  EXPECT_TRUE(words.keep(0, std::string(kMostWordBytes + 1, 'x'), 0, &kept).ok());
+  EXPECT_EQ(kept, Words::Kept::left_out);
+  EXPECT_TRUE(words.keep(0, "", 0, &kept).ok());
+  EXPECT_EQ(kept, Words::Kept::kept);
+  Sample sample;
+  EXPECT_TRUE(words.finish(&sample, {}).ok());
+  FitOptions options;
+  options.value_type = ValueType::category;
+  options.lattice_step = 1;
+  options.as_counted = options.every_row_read = true;
+  Fitted f;
+  FitReport report;
+  EXPECT_TRUE(fit_column(sample, options, {}, &f.bytes, &report).ok());
+  WordOptions own;
+  own.every_row_read = true;
+  own.flags = kPlaced;
+  EXPECT_TRUE(words.append(own, &f.bytes).ok());
+  const Status valid = validate(f.bytes.data(), f.bytes.size());
+  ASSERT_TRUE(valid.ok()) << valid.message;
+  EXPECT_EQ(f.words().find(""), 1);
+  EXPECT_EQ(f.words().place(0), 1);
+  const std::uint32_t empty[] = {1};
+  EXPECT_EQ(words_count(f.density(), f.words(), {empty, 0}), 0);
+  // The value printed alike is not kept, and may be what is asked for.
+  EXPECT_EQ(words_count_interval(f.density(), f.words(), {{}, 1}, {}).upper, 1);
+}
+
+}  // namespace
+}  // namespace kde
