@@ -72,6 +72,8 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     groups smallint NOT NULL DEFAULT 0,
     -- A name that it was given; NULL: none.
     alias text,
+    -- Whether plain SQL may be answered by it: kde_set_plain_sql().
+    plain_sql boolean NOT NULL DEFAULT false,
     -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
     append_by text
 ) USING heap;
@@ -84,7 +86,7 @@ SELECT relation, column_names, attribute_numbers, filter, reference_names, refer
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
     refresh_scale_factor, refresh_threshold, refresh_max_age, NULL::double precision,
-    0::smallint AS measures, 0::smallint AS groups, NULL::text AS alias, append_by
+    0::smallint AS measures, 0::smallint AS groups, NULL::text AS alias, false AS plain_sql, append_by
 FROM kde_aqp.density_of_before;
 
 -- At first what is to be moved.
@@ -103,7 +105,8 @@ SELECT
     requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
-    refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups, alias
+    refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups, alias,
+    plain_sql
 FROM kde_aqp.stored();
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
@@ -169,7 +172,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
     ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
-    ' measures, groups, alias, append_by'
+    ' measures, groups, alias, plain_sql, append_by'
     ' FROM kde_aqp.dumped_densities()');
 
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
@@ -335,7 +338,8 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     estimate_ms double precision, bandwidth_matrix double precision[], stored_rows bigint,
     fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
-    requested_error double precision, measures smallint, groups smallint, alias text, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    requested_error double precision, measures smallint, groups smallint, alias text,
+    plain_sql boolean, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
     refresh_failed_at timestamp with time zone, refresh_error text, name text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
@@ -401,7 +405,8 @@ SELECT d.name,
        d.refresh_max_age,
        d.refresh_failures,
        d.refresh_failed_at,
-       d.refresh_error
+       d.refresh_error,
+       d.plain_sql
 FROM kde_aqp.readable_densities() AS d
 CROSS JOIN LATERAL @extschema@.kde_info(d.density::@extschema@.anykde) AS i;
 COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read';
@@ -432,6 +437,22 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'kde_set_refresh_by_name' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_set_refresh(text, "any", text, boolean, double precision, bigint, interval) IS
     'when a density is stale, and whether it is refreshed';
+
+CREATE FUNCTION kde_set_plain_sql(
+    density text, allowed boolean, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)
+RETURNS void
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_set_plain_sql(text, boolean, "any", text) IS
+    'whether plain SQL may be answered by a density, in sessions that ask for it (kde_aqp.approximate)';
+
+CREATE FUNCTION kde_aqp.plain_sql_outcomes() RETURNS TABLE (outcome text, statements bigint)
+AS 'MODULE_PATHNAME', 'kde_plain_sql_outcomes' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION kde_aqp.plain_sql_outcomes() IS 'what kde_plain_sql shows';
+GRANT EXECUTE ON FUNCTION kde_aqp.plain_sql_outcomes() TO PUBLIC;
+CREATE VIEW kde_plain_sql AS SELECT outcome, statements FROM kde_aqp.plain_sql_outcomes();
+COMMENT ON VIEW kde_plain_sql IS
+    'how statements of plain SQL of this session were answered: by a density, or why by the exact plan';
+GRANT SELECT ON kde_plain_sql TO PUBLIC;
 
 -- ---------------------------------------------------------------------------------------------
 -- The type kde is compared and hashed

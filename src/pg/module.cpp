@@ -5,6 +5,7 @@
 #include "pg/catalog/changed_databases.h"
 #include "pg/progress/progress.h"
 #include "pg/device/device_worker.h"
+#include "pg/plan/plain_sql.h"
 #include "pg/refresh/refresh_launcher.h"
 #include "pg/refresh/refresh_shared.h"
 
@@ -21,6 +22,7 @@ void _PG_init(void) {
   kde_pg::define_options();
   kde_pg::register_progress_callbacks();
   kde_pg::register_note_callbacks();
+  kde_pg::register_plain_sql();
   if (process_shared_preload_libraries_in_progress) {
     kde_pg::register_device_worker();
     kde_pg::request_note_memory();

@@ -34,8 +34,17 @@ int option_refresh_max_age = 0;
 double option_refresh_drift = 0.05;
 bool option_dump_densities = true;
 bool option_changed_rows = true;
+double option_approximate_error = 0.01;
+double option_approximate_confidence = 0.95;
+bool option_approximate_notice = true;
 
 namespace {
+
+int option_approximate = static_cast<int>(Approximate::off);
+const config_enum_entry kApproximate[] = {{"off", static_cast<int>(Approximate::off), false},
+                                          {"top", static_cast<int>(Approximate::top), false},
+                                          {"all", static_cast<int>(Approximate::all), false},
+                                          {nullptr, 0, false}};
 
 int option_stale = static_cast<int>(StaleAnswer::warn);
 const config_enum_entry kStaleAnswers[] = {{"ignore", static_cast<int>(StaleAnswer::ignore), false},
@@ -190,9 +199,31 @@ void define_upkeep_options() {
                            &option_dump_densities, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
 }
 
+void define_approximate_options() {
+  DefineCustomEnumVariable(
+      "kde_aqp.approximate", "Which statements of plain SQL may be answered by densities.",
+      "\"top\" is those that the client sent, \"all\" also those within functions. Densities whose "
+      "owners allow it (kde_set_plain_sql()), where they are accurate enough, answer.",
+      &option_approximate, static_cast<int>(Approximate::off), kApproximate, PGC_USERSET, 0,
+      nullptr, nullptr, nullptr);
+  DefineCustomRealVariable(
+      "kde_aqp.approximate_error", "Relative error that answers to plain SQL may have.",
+      "Half the width of the interval over the estimate. Where it is more the exact plan runs.",
+      &option_approximate_error, 0.01, 0, 1, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+  DefineCustomRealVariable("kde_aqp.approximate_confidence",
+                           "Confidence of the intervals of answers to plain SQL.", nullptr,
+                           &option_approximate_confidence, 0.95, 0.5, 0.999999, PGC_USERSET, 0,
+                           nullptr, nullptr, nullptr);
+  DefineCustomBoolVariable("kde_aqp.approximate_notice",
+                           "Whether a statement of plain SQL that densities answer says so.",
+                           "One NOTICE for each.", &option_approximate_notice, true, PGC_USERSET, 0,
+                           nullptr, nullptr, nullptr);
+}
+
 }  // namespace
 
 void define_options() {
+  define_approximate_options();
   DefineCustomIntVariable("kde_aqp.bandwidth_rows",
                           "Values of a sample that exact sums over pairs use at most.",
                           "The sums take time in proportion to its square.", &option_bandwidth_rows,
@@ -249,6 +280,8 @@ const char* chosen_engine_name() {
   const bool single = option_precision == static_cast<int>(kde::Precision::single);
   return targets().items[i >= 0 ? i : 0].engine[single ? 1 : 0];
 }
+
+Approximate chosen_approximate() { return static_cast<Approximate>(option_approximate); }
 
 StaleAnswer chosen_stale_answer() { return static_cast<StaleAnswer>(option_stale); }
 

@@ -38,6 +38,15 @@ StaleAnswer chosen_stale_answer();
 // kde_aqp.changed_rows: whether intervals take in the rows changed since the fit.
 extern bool option_changed_rows;
 
+// kde_aqp.approximate: which statements of plain SQL densities may answer.
+enum class Approximate { off, top, all };
+Approximate chosen_approximate();
+// kde_aqp.approximate_error, _confidence: how sure of its answers such a statement must be: half an
+// interval's width over its estimate. _notice: whether it says so.
+extern double option_approximate_error;
+extern double option_approximate_confidence;
+extern bool option_approximate_notice;
+
 // kde_aqp.device: what exact sums over pairs may be computed by.
 enum class DeviceMode { automatic, cpu, cuda };
 DeviceMode chosen_device_mode();

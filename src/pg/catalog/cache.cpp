@@ -198,11 +198,11 @@ const Entry* under_snapshot(LookUp look_up) {
 // The value of the entry that look_up() finds. Looking for staleness may call functions that ask
 // for other densities, for which this one makes room: it is then found again.
 template <typename LookUp>
-CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit) {
+CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit, Tell how) {
   const Entry* entry = under_snapshot(look_up);
   if (entry == nullptr) return {};
   const uint64 before = forgotten;
-  const AnsweringFit looked_at = check_stale(relation, entry->id, entry->fitted_at);
+  const AnsweringFit looked_at = check_stale(relation, entry->id, entry->fitted_at, how);
   if (fit != nullptr) *fit = looked_at;
   if (forgotten != before) entry = under_snapshot(look_up);
   if (entry == nullptr) return {};
@@ -211,17 +211,17 @@ CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit) {
 
 }  // namespace
 
-CachedDensity cached_density(TableColumn column, AnsweringFit* fit) {
+CachedDensity cached_density(TableColumn column, AnsweringFit* fit, Tell how) {
   const Key key{column.relation, column.attnum, 0};
   const auto look_up = [&](Snapshot snapshot) {
     Entry* e = find(key, nullptr, snapshot);
     return e != nullptr ? e : load(key_of(column), nullptr, key, snapshot);
   };
-  return value_of(column.relation, look_up, fit);
+  return value_of(column.relation, look_up, fit, how);
 }
 
-CachedDensity cached_density(const DensityKey& wanted, AnsweringFit* fit) {
-  if (wanted.is_plain()) return cached_density(wanted.plain(), fit);
+CachedDensity cached_density(const DensityKey& wanted, AnsweringFit* fit, Tell how) {
+  if (wanted.is_plain()) return cached_density(wanted.plain(), fit, how);
   const char* identity = key_identity(wanted);
   const Key key{wanted.relation, 0,
                 hash_bytes_extended(reinterpret_cast<const unsigned char*>(identity),
@@ -230,7 +230,7 @@ CachedDensity cached_density(const DensityKey& wanted, AnsweringFit* fit) {
     Entry* e = find(key, identity, snapshot);
     return e != nullptr ? e : load(wanted, identity, key, snapshot);
   };
-  return value_of(wanted.relation, look_up, fit);
+  return value_of(wanted.relation, look_up, fit, how);
 }
 
 }  // namespace kde_pg

@@ -28,7 +28,9 @@ struct CachedDensity {
   // In the density's order, then its measures; null of a column by itself that has none.
   ArrayType* column_names;
 };
-CachedDensity cached_density(TableColumn column, AnsweringFit* fit = nullptr);
-CachedDensity cached_density(const DensityKey& key, AnsweringFit* fit = nullptr);
+CachedDensity cached_density(TableColumn column, AnsweringFit* fit = nullptr,
+                             Tell how = Tell::as_asked);
+CachedDensity cached_density(const DensityKey& key, AnsweringFit* fit = nullptr,
+                             Tell how = Tell::as_asked);
 
 }  // namespace kde_pg

@@ -1,5 +1,6 @@
 // See canonical_filter.h.
 #include "pg/catalog/canonical_filter.h"
+#include "pg/base/tree_walk.h"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -79,13 +80,7 @@ bool may_fail(Node* node, void* context) {
   if (node == nullptr) return false;
   check_stack_depth();
   if (node_may_fail(node)) return contain_var_clause(node) || contain_mutable_functions(node);
-#if PG_VERSION_NUM >= 160000
-  return expression_tree_walker(node, may_fail, context);
-#else
-  // As raw_expression_tree_walker in expression.cpp.
-  const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(may_fail));
-  return expression_tree_walker(node, walker, context);
-#endif
+  return expression_tree_walker(node, as_walker(may_fail), context);
 }
 
 // An arm and its text.
@@ -147,13 +142,7 @@ bool is_to_commute(Relation relation, const OpExpr* op) {
 Node* canonical(Node* node, void* context);
 
 Node* canonical_parts(Node* node, void* context) {
-#if PG_VERSION_NUM >= 160000
-  return expression_tree_mutator(node, canonical, context);
-#else
-  // As raw_expression_tree_walker in expression.cpp.
-  const auto mutator = reinterpret_cast<Node* (*)()>(reinterpret_cast<void (*)()>(canonical));
-  return expression_tree_mutator(node, mutator, context);
-#endif
+  return expression_tree_mutator(node, as_mutator(canonical), context);
 }
 
 Node* canonical(Node* node, void* context) {

@@ -76,7 +76,8 @@ enum Column {
   kMeasures,
   kGroups,
   kAlias,
-  kColumns = kAlias
+  kPlainSql,
+  kColumns = kPlainSql
 };
 static_assert(kColumns == kCatalogColumns);
 
@@ -220,6 +221,8 @@ void read_settings(HeapTuple tuple, TupleDesc desc, RefreshSettings* settings) {
   if (!is_null) settings->threshold = DatumGetInt64(value);
   value = get(kRefreshMaxAge);
   if (!is_null) settings->max_age = seconds_of(DatumGetIntervalP(value));
+  value = get(kPlainSql);
+  if (!is_null) settings->plain_sql = DatumGetBool(value);
 }
 
 CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row) {
@@ -691,7 +694,7 @@ kde::Kernel catalog_kernel(const CatalogEntry& entry) {
 
 namespace {
 
-// Columns kRefreshEnabled and on.
+// Columns kRefreshEnabled and on, and kPlainSql.
 void put_settings(const RefreshSettings& settings, Datum* values, bool* nulls) {
   const auto put = [&](int at, bool is_null, Datum value) {
     nulls[at - 1] = is_null;
@@ -702,6 +705,7 @@ void put_settings(const RefreshSettings& settings, Datum* values, bool* nulls) {
   put(kRefreshThreshold, settings.threshold < 0, Int64GetDatum(settings.threshold));
   const bool aged = settings.max_age >= 0;
   put(kRefreshMaxAge, !aged, aged ? IntervalPGetDatum(interval_of(settings.max_age)) : 0);
+  put(kPlainSql, false, BoolGetDatum(settings.plain_sql));
 }
 
 }  // namespace
@@ -715,6 +719,7 @@ void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings) {
   bool replace[kColumns] = {};
   put_settings(settings, values, nulls);
   for (int c = kRefreshEnabled; c <= kRefreshMaxAge; ++c) replace[c - 1] = true;
+  replace[kPlainSql - 1] = true;
   HeapTuple changed = heap_modify_tuple(old, RelationGetDescr(catalog), values, nulls, replace);
   delete_row(catalog, &old->t_self);
   CommandCounterIncrement();

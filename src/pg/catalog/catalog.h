@@ -209,10 +209,11 @@ enum class CatalogColumn {
   reference_numbers,
   measures = 32,
   groups = 33,
-  alias = 34
+  alias = 34,
+  plain_sql = 35
 };
 inline constexpr int kCatalogKeyColumns = 6;
-inline constexpr int kCatalogColumns = 34;
+inline constexpr int kCatalogColumns = 35;
 // Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
 inline constexpr int kDoorColumns = kCatalogColumns + 1;
 

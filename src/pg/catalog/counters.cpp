@@ -128,6 +128,13 @@ List* members_of(Oid relation) {
 
 }  // namespace
 
+bool has_unsent_changes(Oid table) {
+  return statistic(pg_stat_get_xact_tuples_inserted, table) +
+             statistic(pg_stat_get_xact_tuples_updated, table) +
+             statistic(pg_stat_get_xact_tuples_deleted, table) >
+         0;
+}
+
 void count_elsewhere(Counters* counters) {
   *counters = {};
   counters->elsewhere = true;

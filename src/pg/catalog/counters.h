@@ -54,6 +54,10 @@ struct Counters {
 enum class AskPlanner { no, built_in_functions, yes };
 Counters read_counters(Oid relation, AskPlanner ask = AskPlanner::yes);
 
+// Whether this session has changed rows of a table that others cannot count yet: in its
+// transaction, or in one that it ended within the last second or so.
+bool has_unsent_changes(Oid table);
+
 // Counters of a relation whose rows are elsewhere.
 void count_elsewhere(Counters* counters);
 

@@ -3,6 +3,7 @@
 #include "pg/catalog/expression.h"
 
 #include "pg/base/pinned.h"
+#include "pg/base/tree_walk.h"
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
@@ -89,13 +90,7 @@ Node* parse(const char* query) {
 bool has_subquery(Node* node, void* context) {
   if (node == nullptr) return false;
   if (IsA(node, SubLink)) return true;
-#if PG_VERSION_NUM >= 160000
-  return raw_expression_tree_walker(node, has_subquery, context);
-#else
-  // Declared without arguments there; by way of a type that any function may be cast to.
-  const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(has_subquery));
-  return raw_expression_tree_walker(node, walker, context);
-#endif
+  return raw_expression_tree_walker(node, as_walker(has_subquery), context);
 }
 
 void refuse_if(bool refused, int sqlstate, const char* what) {

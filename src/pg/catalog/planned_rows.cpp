@@ -4,6 +4,7 @@
 
 #include "pg/base/pinned.h"
 #include "pg/base/subtransaction.h"
+#include "pg/base/tree_walk.h"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -109,13 +110,7 @@ bool is_added(Oid function, void*) { return function >= FirstNormalObjectId; }
 bool calls_added(Node* node, void* context) {
   if (node == nullptr) return false;
   if (check_functions_in_node(node, is_added, context)) return true;
-#if PG_VERSION_NUM >= 160000
-  return expression_tree_walker(node, calls_added, context);
-#else
-  // Declared without arguments there; by way of a type that any function may be cast to.
-  const auto walker = reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(calls_added));
-  return expression_tree_walker(node, walker, context);
-#endif
+  return expression_tree_walker(node, as_walker(calls_added), context);
 }
 
 bool calls_added_text(const char* tree) {

@@ -201,14 +201,15 @@ void tell(Entry* entry, const char* reason) {
 
 }  // namespace
 
-AnsweringFit check_stale(Oid relation, int64 density_id, TimestampTz fitted_at) {
+AnsweringFit check_stale(Oid relation, int64 density_id, TimestampTz fitted_at, Tell how) {
   const bool silent = chosen_stale_answer() == StaleAnswer::ignore;
   AnsweringFit fit;
   fit.density_id = density_id;
-  if (silent && !option_changed_rows) return fit;
+  if (silent && !option_changed_rows && how == Tell::as_asked) return fit;
   Entry* entry = looked_at(relation, density_id, fitted_at);
-  if (silent || !entry->stale) return fit;
-  tell(entry, entry->reason);
+  fit.stale = entry->stale;
+  if ((silent && how == Tell::as_asked) || !entry->stale) return fit;
+  if (how == Tell::as_asked) tell(entry, entry->reason);
   fit.elsewhere = entry->elsewhere;
   return fit;
 }

@@ -20,11 +20,16 @@ namespace kde_pg {
 struct AnsweringFit {
   int64 density_id = 0;    // 0: none
   bool elsewhere = false;  // its rows are known to have gone elsewhere (Staleness::elsewhere)
+  bool stale = false;      // where it was looked at
 };
+
+// Whether a stale density's answers say what kde_aqp.stale asks for.
+enum class Tell { as_asked, nothing };
 
 // A density of `relation`, of the fit at that time, answers. Error 55000 with kde_aqp.stale =
 // error.
-AnsweringFit check_stale(Oid relation, int64 density_id, TimestampTz fitted_at);
+AnsweringFit check_stale(Oid relation, int64 density_id, TimestampTz fitted_at,
+                         Tell how = Tell::as_asked);
 
 // What follows is of a fit that check_stale() has just looked at. It calls none but built-in
 // functions, so densities that are cached stay.

@@ -27,6 +27,8 @@ struct RefreshSettings {
   double scale_factor = -1;
   int64 threshold = -1;
   double max_age = -1;  // seconds; 0: any age will do
+  // Whether plain SQL may be answered by it (plan/), which refreshes have no part in.
+  bool plain_sql = false;
 };
 
 // How many rows may change before what holds `rows` is stale.

@@ -15,6 +15,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/portal.h"
+#include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 }
@@ -162,21 +163,56 @@ KDE_FUNCTION(kde_refresh_all) {
   PG_RETURN_VOID();
 }
 
+namespace kde_pg {
+
+namespace {
+
+// The settings of the density that `name` and `filter` mean, of a relation of the caller's own, are
+// what change(&settings) makes of them. Its relation, open and locked.
+template <typename Change>
+Relation change_settings(text* name, text* filter, Change change) {
+  const NameParts parts = parts_of_name(name);
+  Relation relation = open_owned_relation(parts.relation);
+  const DensityKey key = key_of_parts(parts, filter);
+  catalog_lock(key);
+  const CatalogEntry* entry = catalog_entry(key);
+  if (entry == nullptr) raise_not_fitted(key);
+  RefreshSettings settings = entry->settings;
+  change(&settings);
+  catalog_set(*entry, settings);
+  return relation;
+}
+
+}  // namespace
+
+}  // namespace kde_pg
+
 // kde_set_refresh(density, by_name_only, filter, enabled, scale_factor, threshold, max_age)
 KDE_FUNCTION(kde_set_refresh_by_name) {
   using namespace kde_pg;
   check_may_write("kde_set_refresh()");
   reject_null(fcinfo, 0, "density");
   check_by_name_only(fcinfo, 1);
-  const NameParts parts = parts_of_name(PG_GETARG_TEXT_PP(0));
-  Relation relation = open_owned_relation(parts.relation);
-  const DensityKey key = key_of_parts(parts, text_argument(fcinfo, 2));
-  catalog_lock(key);
-  const CatalogEntry* entry = catalog_entry(key);
-  if (entry == nullptr) raise_not_fitted(key);
-  RefreshSettings settings = entry->settings;
-  read_settings(fcinfo, &settings);
-  catalog_set(*entry, settings);
+  Relation relation =
+      change_settings(PG_GETARG_TEXT_PP(0), text_argument(fcinfo, 2),
+                      [fcinfo](RefreshSettings* settings) { read_settings(fcinfo, settings); });
+  relation_close(relation, NoLock);
+  PG_RETURN_VOID();
+}
+
+// kde_set_plain_sql(density, allowed, by_name_only, filter)
+KDE_FUNCTION(kde_set_plain_sql) {
+  using namespace kde_pg;
+  check_may_write("kde_set_plain_sql()");
+  reject_null(fcinfo, 0, "density");
+  reject_null(fcinfo, 1, "allowed");
+  check_by_name_only(fcinfo, 2);
+  const bool allowed = PG_GETARG_BOOL(1);
+  Relation relation =
+      change_settings(PG_GETARG_TEXT_PP(0), text_argument(fcinfo, 3),
+                      [allowed](RefreshSettings* settings) { settings->plain_sql = allowed; });
+  // Plans that are kept are made anew.
+  CacheInvalidateRelcache(relation);
   relation_close(relation, NoLock);
   PG_RETURN_VOID();
 }

@@ -1,0 +1,28 @@
+// nodeFuncs.h's walkers, whose parameter is declared without arguments before PostgreSQL 16.
+#pragma once
+
+#include "pg/base/pg.h"
+
+extern "C" {
+#include "nodes/nodeFuncs.h"
+}
+
+namespace kde_pg {
+
+using TreeWalker = bool (*)(Node*, void*);
+using TreeMutator = Node* (*)(Node*, void*);
+
+#if PG_VERSION_NUM >= 160000
+inline TreeWalker as_walker(TreeWalker walker) { return walker; }
+inline TreeMutator as_mutator(TreeMutator mutator) { return mutator; }
+#else
+// By way of a type that any function may be cast to.
+inline auto as_walker(TreeWalker walker) {
+  return reinterpret_cast<bool (*)()>(reinterpret_cast<void (*)()>(walker));
+}
+inline auto as_mutator(TreeMutator mutator) {
+  return reinterpret_cast<Node* (*)()>(reinterpret_cast<void (*)()>(mutator));
+}
+#endif
+
+}  // namespace kde_pg

@@ -1,0 +1,126 @@
+// See client_statement.h. The hooks hold nothing but a number each; an error takes it back.
+#include "pg/plan/client_statement.h"
+
+#include "pg/base/pg.h"
+
+extern "C" {
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "nodes/parsenodes.h"
+#include "optimizer/planner.h"
+#include "tcop/utility.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// Executors and utility commands that are at work, and planners.
+int running = 0, planning = 0;
+// The begin of the client's statement in which the library was loaded: what of it had begun by then
+// is not known. 0: of none.
+TimestampTz loaded_in = 0;
+
+planner_hook_type next_planner = nullptr;
+ExecutorRun_hook_type next_run = nullptr;
+ExecutorFinish_hook_type next_finish = nullptr;
+ProcessUtility_hook_type next_utility = nullptr;
+
+bool is_known() { return loaded_in == 0 || GetCurrentStatementStartTimestamp() != loaded_in; }
+
+// The arguments of the hooks are those of the server's version. Nothing but numbers lives across
+// what may raise an error.
+template <typename... Arguments>
+PlannedStmt* plan(Arguments... arguments) {
+  PlannedStmt* volatile out = nullptr;
+  ++planning;
+  PG_TRY();
+  { out = next_planner != nullptr ? next_planner(arguments...) : standard_planner(arguments...); }
+  PG_FINALLY();
+  { --planning; }
+  PG_END_TRY();
+  return out;
+}
+
+template <typename... Arguments>
+void run(Arguments... arguments) {
+  ++running;
+  PG_TRY();
+  {
+    if (next_run != nullptr)
+      next_run(arguments...);
+    else
+      standard_ExecutorRun(arguments...);
+  }
+  PG_FINALLY();
+  { --running; }
+  PG_END_TRY();
+}
+
+template <typename... Arguments>
+void finish(Arguments... arguments) {
+  ++running;
+  PG_TRY();
+  {
+    if (next_finish != nullptr)
+      next_finish(arguments...);
+    else
+      standard_ExecutorFinish(arguments...);
+  }
+  PG_FINALLY();
+  { --running; }
+  PG_END_TRY();
+}
+
+// Whether what the command plans and runs is what the client asked to see.
+bool shows_a_query(Node* command) {
+  switch (nodeTag(command)) {
+    case T_ExecuteStmt:
+    case T_PrepareStmt:
+    case T_FetchStmt:
+    case T_DeclareCursorStmt:
+      return true;
+    case T_ExplainStmt: {
+      const auto* query = reinterpret_cast<Query*>(castNode(ExplainStmt, command)->query);
+      return query == nullptr || !IsA(query, Query) || query->utilityStmt == nullptr ||
+             shows_a_query(query->utilityStmt);
+    }
+    default:
+      return false;
+  }
+}
+
+template <typename... Arguments>
+void process(PlannedStmt* statement, Arguments... arguments) {
+  const int nested = shows_a_query(statement->utilityStmt) ? 0 : 1;
+  running += nested;
+  PG_TRY();
+  {
+    if (next_utility != nullptr)
+      next_utility(statement, arguments...);
+    else
+      standard_ProcessUtility(statement, arguments...);
+  }
+  PG_FINALLY();
+  { running -= nested; }
+  PG_END_TRY();
+}
+
+}  // namespace
+
+bool is_planning_client_statement() { return running == 0 && planning == 1 && is_known(); }
+bool is_beginning_client_statement() { return running == 0 && planning == 0 && is_known(); }
+
+void register_client_statement_hooks() {
+  loaded_in = GetCurrentStatementStartTimestamp();
+  next_planner = planner_hook;
+  planner_hook = plan;
+  next_run = ExecutorRun_hook;
+  ExecutorRun_hook = run;
+  next_finish = ExecutorFinish_hook;
+  ExecutorFinish_hook = finish;
+  next_utility = ProcessUtility_hook;
+  ProcessUtility_hook = process;
+}
+
+}  // namespace kde_pg

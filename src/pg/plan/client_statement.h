@@ -1,0 +1,18 @@
+// Whether a statement is one that the client sent, and not one within a function, a trigger, a
+// procedure or a utility command that keeps its result (CREATE TABLE AS, INSERT, COPY, REFRESH).
+//
+// Counted as pg_stat_statements counts its levels: what ExecutorRun, ExecutorFinish, the planner
+// and utility commands call is nested in them. EXPLAIN, EXECUTE, PREPARE, DECLARE and FETCH are the
+// client's own way to run a statement.
+#pragma once
+
+namespace kde_pg {
+
+// While a statement is planned: whether that is it. While an executor begins: whether its plan is.
+bool is_planning_client_statement();
+bool is_beginning_client_statement();
+
+// Once, from _PG_init.
+void register_client_statement_hooks();
+
+}  // namespace kde_pg

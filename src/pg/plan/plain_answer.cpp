@@ -1,0 +1,422 @@
+// See plain_answer.h. Values are those that the exact plan would have, as far as the density knows
+// them: of the aggregate's type, sums of numeric with the column's decimals, means as numeric_div()
+// of sum and count.
+#include "pg/plan/plain_answer.h"
+
+#include "pg/answer/candidates.h"
+#include "pg/answer/moments.h"
+#include "pg/base/options.h"
+#include "pg/base/values.h"
+#include "pg/catalog/cache.h"
+#include "pg/type/density_datum.h"
+
+extern "C" {
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+}
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kde_pg {
+
+namespace {
+
+// Whole numbers beyond it are not all doubles; answers by it are off by so much, at most.
+constexpr double kMostWhole = 9007199254740992.0;
+constexpr double kDoubleError = 1e-15;
+
+// Of one aggregate over the rows of a range, or of several groups of them.
+struct Answer {
+  kde::Interval interval = {0, 0, 0};  // of a mean: of the sum
+  kde::Interval count = {0, 0, 0};     // of the values of the column
+  kde::Interval mean = {0, 0, 0};
+};
+
+class Answering {
+ public:
+  explicit Answering(const PlainAsked& asked) : asked_(asked), plan_(*asked.plan) {}
+
+  PlainAnswers run() {
+    if (!open() || !read_ranges()) return out_;
+    if (density_.one_column != nullptr && density_.one_column->grouped != 0)
+      answer_groups();
+    else
+      answer_all();
+    return out_;
+  }
+
+ private:
+  bool refuse(PlainOutcome why) {
+    out_.outcome = why;
+    out_.rows = NIL;
+    return false;
+  }
+
+  bool open() {
+    const CachedDensity cached = cached_density(plan_.key, &density_.fit, Tell::nothing);
+    if (cached.value == nullptr || is_outdated(PointerGetDatum(cached.value)))
+      return refuse(PlainOutcome::gone);
+    if (density_.fit.stale) return refuse(PlainOutcome::stale);
+    // Functions of what follows may ask for other densities.
+    const Size size = VARSIZE(cached.value);
+    auto* copy = static_cast<struct varlena*>(palloc(size));
+    memcpy(copy, cached.value, size);
+    const AnyDensity any = any_density_from_datum(PointerGetDatum(copy));
+    density_.one_column = any.one_column;
+    density_.joint = any.joint;
+    const int columns = any.joint != nullptr ? any.joint->columns : 1;
+    const int measures = any.joint != nullptr ? 0 : any.one_column->measures;
+    const bool grouped = any.one_column != nullptr && any.one_column->grouped != 0;
+    if (columns != plan_.key.columns || measures < plan_.key.measures ||
+        grouped != (plan_.key.groups > 0))
+      return refuse(PlainOutcome::other_shape);
+    options_.confidence = option_approximate_confidence;
+    options_.changed_rows = rows_changed_since(density_.fit);
+    return true;
+  }
+
+  // Of a column or a measure of the density.
+  kde::ValueType type_of(int column) const {
+    if (density_.joint != nullptr) return kde::JointView(density_.joint).column(column).value_type;
+    return column == 0 ? density_.one_column->value_type
+                       : kde::MeasureView(density_.one_column, column - 1).header().value_type;
+  }
+
+  bool read_ranges() {
+    for (kde::Range& r : range_) r = kde::Range();
+    for (int i = 0, v = 0; i < plan_.bounds; ++i) {
+      const PlainBound& b = plan_.bound[i];
+      if (!same_meaning(b.type, type_of(b.column))) return refuse(PlainOutcome::other_shape);
+      bounded_[b.column] = true;
+      if (b.strategy == 0) continue;
+      const NullableDatum value = asked_.value[v];
+      const Oid type = asked_.value_type[v++];
+      // Nothing compares with NULL.
+      if (value.isnull)
+        empty_ = true;
+      else
+        narrow(b, bound_to_double(b.type, type, value.value));
+    }
+    for (int i = 0; i < plan_.aggregates; ++i) {
+      const PlainAggregate& a = plan_.aggregate[i];
+      if (a.column >= 0 && !same_meaning(a.type, type_of(a.column)))
+        return refuse(PlainOutcome::other_shape);
+    }
+    if (empty_)
+      for (kde::Range& r : range_) r.empty = true;
+    return true;
+  }
+
+  // As btrees have it: NaN is above all else.
+  static bool is_less(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
+
+  void narrow(const PlainBound& b, double x) {
+    kde::Range& r = range_[b.column];
+    const bool below = b.strategy <= BTEqualStrategyNumber;
+    const bool above = b.strategy >= BTEqualStrategyNumber;
+    const bool inclusive =
+        b.strategy != BTLessStrategyNumber && b.strategy != BTGreaterStrategyNumber;
+    if (above && (r.lower_unbounded || is_less(r.lower, x) || (r.lower == x && !inclusive))) {
+      r.lower = x;
+      r.lower_unbounded = false;
+      r.lower_inclusive = inclusive;
+    }
+    if (below && (r.upper_unbounded || is_less(x, r.upper) || (r.upper == x && !inclusive))) {
+      r.upper = x;
+      r.upper_unbounded = false;
+      r.upper_inclusive = inclusive;
+    }
+  }
+
+  // The question of an aggregate, and where its columns are in the density.
+  Question question_of(const PlainAggregate& a, AnsweringDensity* density) const {
+    Question q;
+    q.asked.relation = plan_.key.relation;
+    q.measure = -1;
+    const auto add = [&](int column) {
+      const int at = q.asked.columns++;
+      q.type[at] = type_of(column);
+      density->place[at] = column;
+      if (column == a.column) q.measure = at;
+    };
+    for (int i = 0; i < plan_.key.columns; ++i) add(i);
+    q.named = q.sides = q.asked.columns;
+    if (a.column >= plan_.key.columns) add(a.column);
+    return q;
+  }
+
+  kde::Interval interval(Aggregate aggregate, const Question& q,
+                         const AnsweringDensity& density) const {
+    return interval_of(aggregate, q, density, range_, options_);
+  }
+
+  // False: an answer with values that are not finite.
+  bool ask(const PlainAggregate& a, AnsweringDensity density, Answer* out) const {
+    const Question q = question_of(a, &density);
+    const bool counts = a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values;
+    out->count = interval(Aggregate::count, q, density);
+    if (counts) return true;
+    if (has_special_values(moments_of(q, density, range_))) return false;
+    if (!(out->count.estimate > 0)) return true;
+    out->interval = interval(Aggregate::sum, q, density);
+    if (a.answer == PlainAnswer::avg) out->mean = interval(Aggregate::avg, q, density);
+    return true;
+  }
+
+  // Rows of the range, whatever is asked of them.
+  kde::Interval rows(AnsweringDensity density) const {
+    const PlainAggregate none = {nullptr, PlainAnswer::rows, -1, kde::ValueType::float8, -1};
+    const Question q = question_of(none, &density);
+    return interval(Aggregate::count, q, density);
+  }
+
+  static void add(kde::Interval* to, const kde::Interval& x) {
+    to->estimate += x.estimate;
+    to->lower += x.lower;
+    to->upper += x.upper;
+  }
+
+  PlainRow* new_row() const {
+    const auto n = static_cast<Size>(plan_.key.groups + plan_.aggregates);
+    auto* row = static_cast<PlainRow*>(palloc(sizeof(PlainRow)));
+    row->values = static_cast<Datum*>(palloc0(sizeof(Datum) * (n + 1)));
+    row->nulls = static_cast<bool*>(palloc(n + 1));
+    std::fill_n(row->nulls, n + 1, true);
+    return row;
+  }
+
+  // Notes how far it may be off; false: too far.
+  bool is_close(const PlainAggregate& a, const kde::Interval& i, bool lost_digits) {
+    const double half = i.upper / 2 - i.lower / 2;
+    double error = half == 0 ? 0 : half / std::fabs(i.estimate);
+    if (lost_digits) error = std::max(error, kDoubleError);
+    if (error <= option_approximate_error) {
+      out_.error = std::max(out_.error, error);
+      return true;
+    }
+    static const char* const kWhat[] = {"count(*)", "count", "sum", "avg"};
+    const char* what = kWhat[static_cast<int>(a.answer)];
+    out_.detail = std::isfinite(error) ? psprintf("%s only within %.2g %%", what, 100 * error)
+                                       : psprintf("%s not at all", what);
+    return refuse(PlainOutcome::inaccurate);
+  }
+
+  bool may_have_lost(const PlainAggregate& a) const {
+    if (density_.one_column == nullptr) return true;
+    const kde::Header& h = *density_.one_column;
+    if (a.column < plan_.key.columns) return kde::may_have_lost_digits(h);
+    const kde::MeasureHeader& m = kde::MeasureView(&h, a.column - plan_.key.columns).header();
+    return kde::may_have_lost_digits(h) || !(std::fabs(m.min) < kMostWhole) ||
+           !(std::fabs(m.max) < kMostWhole);
+  }
+
+  static Datum as_numeric(double x, int scale) {
+    const Datum numeric = double_to_value(kde::ValueType::numeric, x);
+    return scale < 0 ? numeric : DirectFunctionCall2(numeric_round, numeric, Int32GetDatum(scale));
+  }
+
+  // Into the row, of the type that the aggregate has there. False: not by this density.
+  bool put(int k, const Answer& answer, PlainRow* row) {
+    const PlainAggregate& a = plan_.aggregate[k];
+    const int at = plan_.key.groups + k;
+    const Oid type = TupleDescAttr(asked_.slot->tts_tupleDescriptor, at)->atttypid;
+    const bool lost = may_have_lost(a);
+    if (a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values) {
+      if (!(answer.count.upper < 0.5) && !is_close(a, answer.count, lost)) return false;
+      const double n = answer.count.upper < 0.5 ? 0 : answer.count.estimate;
+      if (!(n < 9e18)) return refuse(PlainOutcome::out_of_type);
+      row->values[at] = Int64GetDatum(static_cast<int64>(std::rint(n)));
+      row->nulls[at] = false;
+      return true;
+    }
+    if (answer.count.upper < 0.5) return true;  // NULL
+    if (!(answer.count.lower >= 0.5) || !(std::rint(answer.count.estimate) >= 1))
+      return refuse(PlainOutcome::unsure);
+    const kde::Interval& i = a.answer == PlainAnswer::avg ? answer.mean : answer.interval;
+    double sum = answer.interval.estimate;
+    const bool whole = a.type <= kde::ValueType::int8;
+    const double unit = whole ? 1 : a.scale > 0 ? std::pow(10.0, -a.scale) : 1;
+    const bool digits =
+        (whole || a.type == kde::ValueType::numeric) && !(std::fabs(sum) / unit < kMostWhole);
+    if (!is_close(a, i, lost || digits)) return false;
+    if (whole) sum = std::rint(sum);
+    Datum value;
+    switch (type) {
+      case INT8OID:
+        if (!(std::fabs(sum) < 9e18)) return refuse(PlainOutcome::out_of_type);
+        value = Int64GetDatum(static_cast<int64>(sum));
+        break;
+      case FLOAT4OID:
+        value = Float4GetDatum(static_cast<float4>(sum));
+        break;
+      case FLOAT8OID:
+        value = Float8GetDatum(a.answer == PlainAnswer::avg ? i.estimate : sum);
+        break;
+      case NUMERICOID:
+        value = as_numeric(sum, a.scale);
+        if (a.answer == PlainAnswer::avg)
+          value = DirectFunctionCall2(numeric_div, value,
+                                      NumericGetDatum(int64_to_numeric(
+                                          static_cast<int64>(std::rint(answer.count.estimate)))));
+        break;
+      default:
+        return refuse(PlainOutcome::other_shape);
+    }
+    row->values[at] = value;
+    row->nulls[at] = false;
+    return true;
+  }
+
+  bool put_all(const Answer* answers, PlainRow* row) {
+    for (int k = 0; k < plan_.aggregates; ++k)
+      if (!put(k, answers[k], row)) return false;
+    out_.rows = lappend(out_.rows, row);
+    return true;
+  }
+
+  bool ask_all(const AnsweringDensity& density, Answer* answers) {
+    for (int k = 0; k < plan_.aggregates; ++k) {
+      Answer one;
+      if (!ask(plan_.aggregate[k], density, &one)) return refuse(PlainOutcome::not_finite);
+      add(&answers[k].interval, one.interval);
+      // The mean of several groups: that of their sums and counts, each as far off as it may be.
+      const kde::Interval before = answers[k].mean;
+      const bool first = answers[k].count.estimate == 0;
+      add(&answers[k].count, one.count);
+      answers[k].mean = first ? one.mean : mean_of(answers[k], before);
+    }
+    return true;
+  }
+
+  static kde::Interval mean_of(const Answer& a, const kde::Interval& before) {
+    if (!(a.count.lower > 0)) return before;
+    const double mean = a.interval.estimate / a.count.estimate;
+    const double half =
+        (std::max(a.interval.upper - a.interval.estimate, a.interval.estimate - a.interval.lower) +
+         std::fabs(mean) *
+             std::max(a.count.upper - a.count.estimate, a.count.estimate - a.count.lower)) /
+        a.count.lower;
+    return {mean, mean - half, mean + half};
+  }
+
+  Answer* new_answers() const {
+    auto* answers =
+        static_cast<Answer*>(palloc(sizeof(Answer) * static_cast<Size>(plan_.aggregates + 1)));
+    std::fill_n(answers, plan_.aggregates, Answer());
+    return answers;
+  }
+
+  void answer_all() {
+    Answer* answers = new_answers();
+    if (ask_all(density_, answers)) (void)put_all(answers, new_row());
+  }
+
+  // The values that the group's key stands for. False: they are not those of the query's types.
+  void read_key(const kde::GroupView& group, PlainRow* row) {
+    const TupleDesc desc = asked_.slot->tts_tupleDescriptor;
+    const int n = plan_.key.groups;
+    Datum* texts = nullptr;
+    bool* nulls = nullptr;
+    Datum one = 0;
+    bool none = !group.has_key();
+    if (!none)
+      one = PointerGetDatum(
+          cstring_to_text_with_len(group.key().data(), static_cast<int>(group.key().size())));
+    if (n == 1) {
+      texts = &one;
+      nulls = &none;
+    } else {
+      Oid input, io_param;
+      getTypeInputInfo(TEXTARRAYOID, &input, &io_param);
+      ArrayType* array =
+          DatumGetArrayTypeP(OidInputFunctionCall(input, TextDatumGetCString(one), io_param, -1));
+      int count;
+      deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &texts, &nulls, &count);
+      if (count != n)
+        ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                        errmsg("a group's key has %d values where there are %d", count, n)));
+    }
+    for (int i = 0; i < n; ++i) {
+      row->nulls[i] = nulls[i];
+      if (nulls[i]) continue;
+      Oid input, io_param;
+      getTypeInputInfo(TupleDescAttr(desc, i)->atttypid, &input, &io_param);
+      row->values[i] = OidInputFunctionCall(input, TextDatumGetCString(texts[i]), io_param,
+                                            TupleDescAttr(desc, i)->atttypmod);
+    }
+  }
+
+  bool is_wanted(const PlainRow* row) const {
+    if (asked_.conditions == nullptr) return true;
+    TupleTableSlot* slot = asked_.slot;
+    ExecClearTuple(slot);
+    const int n = slot->tts_tupleDescriptor->natts;
+    std::copy_n(row->values, n, slot->tts_values);
+    std::copy_n(row->nulls, n, slot->tts_isnull);
+    ExecStoreVirtualTuple(slot);
+    ResetExprContext(asked_.context);
+    asked_.context->ecxt_scantuple = slot;
+    return ExecQual(asked_.conditions, asked_.context);
+  }
+
+  void answer_groups() {
+    kde::GroupsView groups(density_.one_column);
+    if (groups.header().rest > 0) {
+      (void)refuse(PlainOutcome::rest);
+      return;
+    }
+    if (kde::most_unseen(groups.header(), options_.confidence) + options_.changed_rows >= 0.5) {
+      (void)refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
+      return;
+    }
+    Answer* together = new_answers();
+    kde::GroupView group;
+    while (groups.next(&group)) {
+      CHECK_FOR_INTERRUPTS();
+      PlainRow* row = new_row();
+      read_key(group, row);
+      if (!is_wanted(row)) continue;
+      AnsweringDensity own = density_;
+      own.one_column = group.density();
+      if (!plan_.by_groups) {
+        if (!ask_all(own, together)) return;
+        continue;
+      }
+      const kde::Interval there = rows(own);
+      if (there.upper < 0.5) continue;
+      if (there.lower < 0.5) {
+        (void)refuse(PlainOutcome::unsure);
+        return;
+      }
+      Answer* answers = new_answers();
+      if (!ask_all(own, answers) || !put_all(answers, row)) return;
+    }
+    if (!plan_.by_groups) (void)put_all(together, new_row());
+  }
+
+  const PlainAsked& asked_;
+  const PlainPlan& plan_;
+  AnsweringDensity density_;
+  kde::IntervalOptions options_;
+  kde::Range range_[kde::kMaxColumns];
+  bool bounded_[kde::kMaxColumns] = {};
+  bool empty_ = false;
+  PlainAnswers out_;
+};
+
+}  // namespace
+
+PlainAnswers plain_answers(const PlainAsked& asked) {
+  Answering answering(asked);
+  return answering.run();
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,29 @@
+// What became of statements of plain SQL that a density might have answered, counted in this
+// session: the view kde_plain_sql.
+#pragma once
+
+namespace kde_pg {
+
+enum class PlainOutcome {
+  answered,     // by a density
+  off,          // kde_aqp.approximate is off since the statement was planned
+  nested,       // not what the client sent, where it is "top"
+  own_changes,  // rows changed by the session
+  gone,         // the density
+  stale,        // the density
+  other_shape,  // the density is of other columns, or of types that have changed
+  rest,         // groups that share a density
+  new_groups,   // rows changed, perhaps of new groups
+  unseen,       // groups that the sample did not meet
+  not_finite,   // NaN or infinities
+  inaccurate,
+  unsure,      // whether there is any row
+  out_of_type  // beyond bigint
+};
+inline constexpr int kPlainOutcomes = 14;
+
+// Words for messages and the view. Static storage.
+const char* describe(PlainOutcome outcome);
+void count_outcome(PlainOutcome outcome);
+
+}  // namespace kde_pg

@@ -1,0 +1,31 @@
+// A PlainQuery in a plan, which must be nodes that can be copied: the parts of CustomScan.
+//
+//   custom_scan_tlist  what the density's groups are by (a NULL of type text where the query has it
+//                      not), then the aggregates
+//   custom_exprs       the bounds' values, then the conditions on groups as one list
+//   custom_private     the rest, below
+//   custom_plans       the exact plan, whose target list is the scan's
+#pragma once
+
+#include "pg/plan/plain_query.h"
+
+extern "C" {
+#include "nodes/plannodes.h"
+}
+
+namespace kde_pg {
+
+// What the executor reads back.
+struct PlainPlan {
+  DensityKey key;
+  bool by_groups;
+  int bounds;
+  const PlainBound* bound;  // without values
+  int aggregates;
+  const PlainAggregate* aggregate;  // without nodes
+};
+
+void write_plain_plan(const PlainQuery& query, CustomScan* scan);
+PlainPlan read_plain_plan(const CustomScan* scan);
+
+}  // namespace kde_pg

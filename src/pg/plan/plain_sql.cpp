@@ -1,0 +1,332 @@
+// The custom path, its plan and its execution; see plain_sql.h. Fields of plans: plain_plan.h.
+//
+// The node projects nothing by itself (no CUSTOMPATH_SUPPORT_PROJECTION), so that its target list
+// is the exact plan's: who wants another gets a Result above. As with a foreign grouping,
+// expressions over aggregates, and HAVING, are computed from custom_scan_tlist's columns, by the
+// executor's own projection and qual.
+#include "pg/plan/plain_sql.h"
+
+#include "pg/base/options.h"
+#include "pg/catalog/counters.h"
+#include "pg/catalog/density_key.h"
+#include "pg/plan/client_statement.h"
+#include "pg/plan/plain_answer.h"
+
+extern "C" {
+#include "catalog/pg_class.h"
+#include "commands/explain.h"
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+constexpr const char* kName = "KdeAqp";
+
+extern const CustomScanMethods scan_methods;
+extern const CustomExecMethods exec_methods;
+
+create_upper_paths_hook_type next_hook = nullptr;
+
+// ------------------------------------------------------------------------------------- path, plan
+
+// What plain_query_of() found lies in custom_private of the path, as a plan that is to be.
+Plan* plan_path(PlannerInfo* root, RelOptInfo*, CustomPath* path, List* tlist, List*,
+                List* custom_plans) {
+  auto* scan = makeNode(CustomScan);
+  scan->scan.plan.targetlist = tlist;
+  scan->scan.plan.qual =
+      static_cast<List*>(copyObjectImpl(reinterpret_cast<List*>(root->parse->havingQual)));
+  scan->flags = path->flags;
+  scan->custom_plans = custom_plans;
+  scan->methods = &scan_methods;
+  const auto* parts = castNode(CustomScan, linitial(path->custom_private));
+  scan->custom_scan_tlist = static_cast<List*>(copyObjectImpl(parts->custom_scan_tlist));
+  scan->custom_exprs = static_cast<List*>(copyObjectImpl(parts->custom_exprs));
+  scan->custom_private = static_cast<List*>(copyObjectImpl(parts->custom_private));
+  return &scan->scan.plan;
+}
+
+const CustomPathMethods path_methods = {kName, plan_path, nullptr};
+
+bool is_wanted(PlannerInfo* root) {
+  switch (chosen_approximate()) {
+    case Approximate::off:
+      return false;
+    case Approximate::top:
+      if (!is_planning_client_statement()) return false;
+      break;
+    case Approximate::all:
+      break;
+  }
+  const PlannerInfo* top = root;
+  while (top->parent_root != nullptr) top = top->parent_root;
+  return top->parse->commandType == CMD_SELECT && !top->parse->hasModifyingCTE &&
+         top->parse->rowMarks == NIL;
+}
+
+Path* cheapest(List* paths) {
+  Path* best = nullptr;
+  ListCell* cell;
+  foreach (cell, paths) {
+    Path* path = static_cast<Path*>(lfirst(cell));
+    if (path->param_info == nullptr && (best == nullptr || path->total_cost < best->total_cost))
+      best = path;
+  }
+  return best;
+}
+
+void add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
+  if (IS_OTHER_REL(input) || IS_DUMMY_REL(input)) return;
+  Path* exact = cheapest(output->pathlist);
+  if (exact == nullptr) return;
+  const PlainQuery* query = plain_query_of(root, input, output->reltarget,
+                                           reinterpret_cast<List*>(root->parse->havingQual));
+  if (query == nullptr) return;
+  auto* parts = makeNode(CustomScan);
+  write_plain_plan(*query, parts);
+  auto* path = makeNode(CustomPath);
+  path->path.pathtype = T_CustomScan;
+  path->path.parent = output;
+  path->path.pathtarget = output->reltarget;
+  path->path.rows = exact->rows;
+  // As good as nothing, so that nothing is preferred to it.
+  path->path.startup_cost = 0;
+  path->path.total_cost = Min(exact->total_cost, 0.01 * (1 + exact->rows));
+  path->custom_paths = list_make1(exact);
+  path->custom_private = list_make1(parts);
+  path->methods = &path_methods;
+  // Not by add_path(), which would free the exact path as one that is dominated.
+  output->pathlist = list_make1(path);
+  output->partial_pathlist = NIL;
+}
+
+void plan_grouping(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
+                   RelOptInfo* output, void* extra) {
+  if (next_hook != nullptr) next_hook(root, stage, input, output, extra);
+  if (stage == UPPERREL_GROUP_AGG && is_wanted(root)) add_plain_path(root, input, output);
+}
+
+// ------------------------------------------------------------------------------------- execution
+
+struct ScanState {
+  CustomScanState css;
+  PlainPlan plan;
+  List* values;           // ExprState*
+  Oid* value_type;        // of each
+  ExprState* conditions;  // on groups; null: none
+  MemoryContext memory;   // of the answers
+  bool client_statement, decided, noticed;
+  PlainAnswers answers;
+  int next;
+};
+
+ScanState* state_of(CustomScanState* css) { return reinterpret_cast<ScanState*>(css); }
+PlanState* exact_of(const ScanState* s) {
+  return static_cast<PlanState*>(linitial(s->css.custom_ps));
+}
+
+Node* create_state(CustomScan*) {
+  auto* s = static_cast<ScanState*>(palloc0(sizeof(ScanState)));
+  s->css.ss.ps.type = T_CustomScanState;
+  s->css.methods = &exec_methods;
+  return reinterpret_cast<Node*>(s);
+}
+
+void begin(CustomScanState* css, EState* estate, int eflags) {
+  ScanState* s = state_of(css);
+  const auto* scan = castNode(CustomScan, css->ss.ps.plan);
+  s->plan = read_plain_plan(scan);
+  s->client_statement = is_beginning_client_statement();
+  PlanState* parent = &css->ss.ps;
+  css->custom_ps =
+      list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
+  List* values = static_cast<List*>(linitial(scan->custom_exprs));
+  s->value_type =
+      static_cast<Oid*>(palloc(sizeof(Oid) * static_cast<Size>(list_length(values) + 1)));
+  ListCell* cell;
+  foreach (cell, values) {
+    auto* value = static_cast<Expr*>(lfirst(cell));
+    s->value_type[foreach_current_index(cell)] =
+        getBaseType(exprType(reinterpret_cast<Node*>(value)));
+    s->values = lappend(s->values, ExecInitExpr(value, parent));
+  }
+  List* conditions = static_cast<List*>(lsecond(scan->custom_exprs));
+  if (conditions != NIL) s->conditions = ExecInitQual(conditions, parent);
+  s->memory = AllocSetContextCreate(estate->es_query_cxt, "kde_aqp answers", ALLOCSET_SMALL_SIZES);
+}
+
+// What keeps every density from answering.
+PlainOutcome before_all(const ScanState* s) {
+  const Approximate mode = chosen_approximate();
+  if (mode == Approximate::off) return PlainOutcome::off;
+  if (mode == Approximate::top && !s->client_statement) return PlainOutcome::nested;
+  ListCell* cell;
+  foreach (cell, s->css.ss.ps.state->es_range_table) {
+    const auto* rte = lfirst_node(RangeTblEntry, cell);
+    if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_RELATION &&
+        has_unsent_changes(rte->relid))
+      return PlainOutcome::own_changes;
+  }
+  return PlainOutcome::answered;
+}
+
+bool is_answered(const ScanState* s) { return s->answers.outcome == PlainOutcome::answered; }
+
+void tell(ScanState* s) {
+  if (s->noticed || !option_approximate_notice) return;
+  s->noticed = true;
+  ereport(NOTICE, (errmsg("answered by the density of %s", density_name(s->plan.key)),
+                   s->answers.error > 0
+                       ? errdetail("Within %.2g %%, at a confidence of %g %%.",
+                                   100 * s->answers.error, 100 * option_approximate_confidence)
+                       : errdetail("Its answers are exact as of its fit.")));
+}
+
+void decide(ScanState* s) {
+  s->decided = true;
+  s->next = 0;
+  MemoryContextReset(s->memory);
+  MemoryContext caller = MemoryContextSwitchTo(s->memory);
+  s->answers = {};
+  s->answers.outcome = before_all(s);
+  if (is_answered(s)) {
+    ExprContext* context = s->css.ss.ps.ps_ExprContext;
+    const int n = list_length(s->values);
+    auto* value =
+        static_cast<NullableDatum*>(palloc(sizeof(NullableDatum) * static_cast<Size>(n + 1)));
+    ResetExprContext(context);
+    for (int i = 0; i < n; ++i)
+      value[i].value = ExecEvalExprSwitchContext(static_cast<ExprState*>(list_nth(s->values, i)),
+                                                 context, &value[i].isnull);
+    // Conditions on groups reset the context that bounds are in, which are read before.
+    s->answers = plain_answers(
+        {&s->plan, value, s->value_type, s->css.ss.ss_ScanTupleSlot, context, s->conditions});
+    if (is_answered(s)) tell(s);
+  }
+  count_outcome(s->answers.outcome);
+  MemoryContextSwitchTo(caller);
+}
+
+TupleTableSlot* exact_row(ScanState* s) {
+  TupleTableSlot* row = ExecProcNode(exact_of(s));
+  if (TupIsNull(row)) return nullptr;
+  TupleTableSlot* out = s->css.ss.ps.ps_ProjInfo != nullptr ? s->css.ss.ps.ps_ResultTupleSlot
+                                                            : s->css.ss.ss_ScanTupleSlot;
+  return ExecCopySlot(out, row);
+}
+
+TupleTableSlot* execute(CustomScanState* css) {
+  ScanState* s = state_of(css);
+  if (!s->decided) decide(s);
+  if (!is_answered(s)) return exact_row(s);
+  TupleTableSlot* slot = css->ss.ss_ScanTupleSlot;
+  ExprContext* context = css->ss.ps.ps_ExprContext;
+  while (s->next < list_length(s->answers.rows)) {
+    CHECK_FOR_INTERRUPTS();
+    const auto* row = static_cast<const PlainRow*>(list_nth(s->answers.rows, s->next++));
+    const auto n = static_cast<Size>(slot->tts_tupleDescriptor->natts);
+    ExecClearTuple(slot);
+    memcpy(slot->tts_values, row->values, sizeof(Datum) * n);
+    memcpy(slot->tts_isnull, row->nulls, n);
+    ExecStoreVirtualTuple(slot);
+    ResetExprContext(context);
+    context->ecxt_scantuple = slot;
+    if (!ExecQual(css->ss.ps.qual, context)) {
+      InstrCountFiltered1(css, 1);
+      continue;
+    }
+    return css->ss.ps.ps_ProjInfo != nullptr ? ExecProject(css->ss.ps.ps_ProjInfo) : slot;
+  }
+  return nullptr;
+}
+
+void end(CustomScanState* css) { ExecEndNode(exact_of(state_of(css))); }
+
+void rescan(CustomScanState* css) {
+  ScanState* s = state_of(css);
+  PlanState* exact = exact_of(s);
+  if (css->ss.ps.chgParam != nullptr) UpdateChangedParamSet(exact, css->ss.ps.chgParam);
+  // A plan whose parameters changed is rescanned when it is asked for its first row.
+  if (exact->chgParam == nullptr) ExecReScan(exact);
+  s->decided = false;
+}
+
+// ------------------------------------------------------------------------------------- EXPLAIN
+
+const char* sign_of(int strategy) {
+  static const char* const kSigns[] = {"IS NOT NULL", "<", "<=", "=", ">=", ">"};
+  return kSigns[strategy];
+}
+
+void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
+  ScanState* s = state_of(css);
+  const auto* scan = castNode(CustomScan, css->ss.ps.plan);
+  List* context = set_deparse_context_plan(es->deparse_cxt, css->ss.ps.plan, ancestors);
+  ExplainPropertyText("Density", display_name(s->plan.key), es);
+  StringInfoData range;
+  initStringInfo(&range);
+  List* values = static_cast<List*>(linitial(scan->custom_exprs));
+  for (int i = 0, v = 0; i < s->plan.bounds; ++i) {
+    const PlainBound& b = s->plan.bound[i];
+    const KeyColumn& column = s->plan.key.column[b.column];
+    appendStringInfo(&range, "%s%s %s", i > 0 ? " AND " : "",
+                     column.attnum != 0 ? quote_identifier(column.text) : column.text,
+                     sign_of(b.strategy));
+    if (b.strategy != 0)
+      appendStringInfo(
+          &range, " %s",
+          deparse_expression(static_cast<Node*>(list_nth(values, v++)), context, false, false));
+  }
+  if (range.len > 0) ExplainPropertyText("Range", range.data, es);
+  List* conditions = static_cast<List*>(lsecond(scan->custom_exprs));
+  if (conditions != NIL)
+    ExplainPropertyText("Groups",
+                        deparse_expression(reinterpret_cast<Node*>(make_ands_explicit(conditions)),
+                                           context, list_length(es->rtable) > 1, false),
+                        es);
+  ExplainPropertyText("Required",
+                      psprintf("%g %% at %g %%", 100 * option_approximate_error,
+                               100 * option_approximate_confidence),
+                      es);
+  if (!s->decided || !es->analyze) return;
+  const char* detail = s->answers.detail;
+  ExplainPropertyText("Answered",
+                      is_answered(s)
+                          ? psprintf("by the density, within %.2g %%", 100 * s->answers.error)
+                          : psprintf("by the exact plan: %s",
+                                     detail != nullptr ? detail : describe(s->answers.outcome)),
+                      es);
+}
+
+const CustomScanMethods scan_methods = {kName, create_state};
+const CustomExecMethods exec_methods = {kName,   begin,   execute, end,     rescan,
+                                        nullptr, nullptr, nullptr, nullptr, nullptr,
+                                        nullptr, nullptr, explain};
+
+}  // namespace
+
+void register_plain_sql() {
+  RegisterCustomScanMethods(&scan_methods);
+  register_client_statement_hooks();
+  next_hook = create_upper_paths_hook;
+  create_upper_paths_hook = plan_grouping;
+}
+
+}  // namespace kde_pg
