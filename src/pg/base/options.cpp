@@ -8,6 +8,7 @@ extern "C" {
 #include "optimizer/cost.h"
 #include "postmaster/bgworker.h"
 #include "utils/guc.h"
+#include "utils/plancache.h"
 }
 
 #include <climits>
@@ -199,13 +200,18 @@ void define_upkeep_options() {
                            &option_dump_densities, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
 }
 
+// Plans that are kept were made under another setting.
+void plan_anew(int value, void*) {
+  if (value != option_approximate) ResetPlanCache();
+}
+
 void define_approximate_options() {
   DefineCustomEnumVariable(
       "kde_aqp.approximate", "Which statements of plain SQL may be answered by densities.",
       "\"top\" is those that the client sent, \"all\" also those within functions. Densities whose "
       "owners allow it (kde_set_plain_sql()), where they are accurate enough, answer.",
       &option_approximate, static_cast<int>(Approximate::off), kApproximate, PGC_USERSET, 0,
-      nullptr, nullptr, nullptr);
+      nullptr, plan_anew, nullptr);
   DefineCustomRealVariable(
       "kde_aqp.approximate_error", "Relative error that answers to plain SQL may have.",
       "Half the width of the interval over the estimate. Where it is more the exact plan runs.",

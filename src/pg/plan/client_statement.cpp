@@ -17,6 +17,8 @@ namespace {
 
 // Executors and utility commands that are at work, and planners.
 int running = 0, planning = 0;
+// Of those commands: that keep a query's rows.
+int keeping = 0;
 // The begin of the client's statement in which the library was loaded: what of it had begun by then
 // is not known. 0: of none.
 TimestampTz loaded_in = 0;
@@ -92,8 +94,11 @@ bool shows_a_query(Node* command) {
 
 template <typename... Arguments>
 void process(PlannedStmt* statement, Arguments... arguments) {
-  const int nested = shows_a_query(statement->utilityStmt) ? 0 : 1;
+  Node* command = statement->utilityStmt;
+  const int nested = shows_a_query(command) ? 0 : 1;
+  const int kept = IsA(command, CreateTableAsStmt) || IsA(command, RefreshMatViewStmt) ? 1 : 0;
   running += nested;
+  keeping += kept;
   PG_TRY();
   {
     if (next_utility != nullptr)
@@ -102,13 +107,17 @@ void process(PlannedStmt* statement, Arguments... arguments) {
       standard_ProcessUtility(statement, arguments...);
   }
   PG_FINALLY();
-  { running -= nested; }
+  {
+    running -= nested;
+    keeping -= kept;
+  }
   PG_END_TRY();
 }
 
 }  // namespace
 
 bool is_planning_client_statement() { return running == 0 && planning == 1 && is_known(); }
+bool is_keeping_rows() { return keeping > 0; }
 bool is_beginning_client_statement() { return running == 0 && planning == 0 && is_known(); }
 
 void register_client_statement_hooks() {

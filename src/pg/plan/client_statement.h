@@ -12,6 +12,9 @@ namespace kde_pg {
 bool is_planning_client_statement();
 bool is_beginning_client_statement();
 
+// Whether what is planned is the query of CREATE TABLE AS or a materialized view, whose rows stay.
+bool is_keeping_rows();
+
 // Once, from _PG_init.
 void register_client_statement_hooks();
 

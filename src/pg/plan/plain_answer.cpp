@@ -8,6 +8,7 @@
 #include "pg/base/options.h"
 #include "pg/base/values.h"
 #include "pg/catalog/cache.h"
+#include "pg/plan/buckets.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
@@ -32,6 +33,8 @@ namespace {
 // Whole numbers beyond it are not all doubles; answers by it are off by so much, at most.
 constexpr double kMostWhole = 9007199254740992.0;
 constexpr double kDoubleError = 1e-15;
+// Rows of an answer at most: beyond it the exact plan is as fast.
+constexpr int kMostParts = 20000;
 
 // Of one aggregate over the rows of a range, or of several groups of them.
 struct Answer {
@@ -184,8 +187,11 @@ class Answering {
     to->upper += x.upper;
   }
 
+  // Columns of a row before the aggregates.
+  int keys() const { return plan_.key.groups + (plan_.by_bucket ? 1 : 0); }
+
   PlainRow* new_row() const {
-    const auto n = static_cast<Size>(plan_.key.groups + plan_.aggregates);
+    const auto n = static_cast<Size>(keys() + plan_.aggregates);
     auto* row = static_cast<PlainRow*>(palloc(sizeof(PlainRow)));
     row->values = static_cast<Datum*>(palloc0(sizeof(Datum) * (n + 1)));
     row->nulls = static_cast<bool*>(palloc(n + 1));
@@ -226,7 +232,7 @@ class Answering {
   // Into the row, of the type that the aggregate has there. False: not by this density.
   bool put(int k, const Answer& answer, PlainRow* row) {
     const PlainAggregate& a = plan_.aggregate[k];
-    const int at = plan_.key.groups + k;
+    const int at = keys() + k;
     const Oid type = TupleDescAttr(asked_.slot->tts_tupleDescriptor, at)->atttypid;
     const bool lost = may_have_lost(a);
     if (a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values) {
@@ -314,9 +320,104 @@ class Answering {
     return answers;
   }
 
+  // Ranges that are asked about one by one: the buckets, or the whole.
+  struct Part {
+    kde::Range range;
+    Datum bucket;
+  };
+
+  // Whether there is certainly no row of a range.
+  bool is_empty(const kde::Range& range) {
+    const kde::Range whole = range_[0];
+    range_[0] = range;
+    const kde::Interval there = rows(density_);
+    range_[0] = whole;
+    return there.upper < 0.5;
+  }
+
+  // False: which buckets there are is not known.
+  bool read_parts() {
+    if (!plan_.by_bucket) {
+      part_ = static_cast<Part*>(palloc(sizeof(Part)));
+      part_[0] = {range_[0], 0};
+      parts_ = 1;
+      return true;
+    }
+    const kde::Range& whole = range_[0];
+    const kde::Header& h = *density_.one_column;
+    if (whole.empty || !(h.finite_rows() > 0))
+      return is_empty(whole) || refuse(PlainOutcome::unsure);
+    if (h.nans + h.negative_infinities + h.positive_infinities > 0)
+      return refuse(PlainOutcome::not_finite);
+    double first = h.min, last = h.max;
+    kde::Range below = whole, above = whole;
+    below.upper_unbounded = above.lower_unbounded = false;
+    below.upper = h.min;
+    above.lower = h.max;
+    below.upper_inclusive = above.lower_inclusive = false;
+    if (!is_empty(below) || !is_empty(above))
+      return refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
+    if (!whole.lower_unbounded) first = std::max(first, whole.lower);
+    if (!whole.upper_unbounded) last = std::min(last, whole.upper);
+    if (first > last) return true;
+    const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, plan_.key.groups);
+    bool sure;
+    List* buckets = buckets_between(asked_.bucket, asked_.context, type_of(0), of->atttypid,
+                                    of->attcollation, first, last, kMostParts, &sure);
+    if (!sure) return refuse(PlainOutcome::buckets);
+    parts_ = list_length(buckets);
+    part_ = static_cast<Part*>(palloc(sizeof(Part) * static_cast<Size>(parts_ + 1)));
+    ListCell* cell;
+    foreach (cell, buckets) {
+      const auto* b = static_cast<const Bucket*>(lfirst(cell));
+      kde::Range r = whole;
+      const int i = foreach_current_index(cell);
+      if (i > 0) {
+        r.lower = b->lower;
+        r.lower_unbounded = false;
+        r.lower_inclusive = true;
+      }
+      if (i + 1 < parts_) {
+        r.upper = b->upper;
+        r.upper_unbounded = r.upper_inclusive = false;
+      }
+      part_[i] = {r, b->value};
+    }
+    return true;
+  }
+
+  // Rows of a group, or of all: one for each part, but those without rows. False: not by this
+  // density.
+  bool put_parts(const AnsweringDensity& density, const PlainRow* key) {
+    for (int i = 0; i < parts_; ++i) {
+      CHECK_FOR_INTERRUPTS();
+      range_[0] = part_[i].range;
+      if (plan_.by_groups || plan_.by_bucket) {
+        const kde::Interval there = rows(density);
+        if (there.upper < 0.5) continue;
+        if (there.lower < 0.5) return refuse(PlainOutcome::unsure);
+      }
+      Answer* answers = new_answers();
+      if (!ask_all(density, answers) || !put_all(answers, row_of(part_[i], key))) return false;
+    }
+    return true;
+  }
+
+  PlainRow* row_of(const Part& part, const PlainRow* key) const {
+    PlainRow* row = new_row();
+    if (key != nullptr) {
+      std::copy_n(key->values, plan_.key.groups, row->values);
+      std::copy_n(key->nulls, plan_.key.groups, row->nulls);
+    }
+    if (plan_.by_bucket) {
+      row->values[plan_.key.groups] = part.bucket;
+      row->nulls[plan_.key.groups] = false;
+    }
+    return row;
+  }
+
   void answer_all() {
-    Answer* answers = new_answers();
-    if (ask_all(density_, answers)) (void)put_all(answers, new_row());
+    if (read_parts()) (void)put_parts(density_, nullptr);
   }
 
   // The values that the group's key stands for. False: they are not those of the query's types.
@@ -377,29 +478,47 @@ class Answering {
       (void)refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
       return;
     }
-    Answer* together = new_answers();
+    if (!read_parts()) return;
+    if (static_cast<double>(groups.header().groups) * parts_ > kMostParts) {
+      (void)refuse(PlainOutcome::buckets);
+      return;
+    }
+    // Of several groups together, part by part.
+    auto** together =
+        static_cast<Answer**>(palloc(sizeof(Answer*) * static_cast<Size>(parts_ + 1)));
+    auto* there =
+        static_cast<kde::Interval*>(palloc(sizeof(kde::Interval) * static_cast<Size>(parts_ + 1)));
+    for (int i = 0; i < parts_; ++i) {
+      together[i] = new_answers();
+      there[i] = {0, 0, 0};
+    }
     kde::GroupView group;
     while (groups.next(&group)) {
       CHECK_FOR_INTERRUPTS();
-      PlainRow* row = new_row();
-      read_key(group, row);
-      if (!is_wanted(row)) continue;
+      PlainRow* key = new_row();
+      read_key(group, key);
+      if (!is_wanted(key)) continue;
       AnsweringDensity own = density_;
       own.one_column = group.density();
-      if (!plan_.by_groups) {
-        if (!ask_all(own, together)) return;
+      if (plan_.by_groups) {
+        if (!put_parts(own, key)) return;
         continue;
       }
-      const kde::Interval there = rows(own);
-      if (there.upper < 0.5) continue;
-      if (there.lower < 0.5) {
+      for (int i = 0; i < parts_; ++i) {
+        range_[0] = part_[i].range;
+        add(&there[i], rows(own));
+        if (!ask_all(own, together[i])) return;
+      }
+    }
+    if (plan_.by_groups) return;
+    for (int i = 0; i < parts_; ++i) {
+      if (plan_.by_bucket && there[i].upper < 0.5) continue;
+      if (plan_.by_bucket && there[i].lower < 0.5) {
         (void)refuse(PlainOutcome::unsure);
         return;
       }
-      Answer* answers = new_answers();
-      if (!ask_all(own, answers) || !put_all(answers, row)) return;
+      if (!put_all(together[i], row_of(part_[i], nullptr))) return;
     }
-    if (!plan_.by_groups) (void)put_all(together, new_row());
   }
 
   const PlainAsked& asked_;
@@ -409,6 +528,8 @@ class Answering {
   kde::Range range_[kde::kMaxColumns];
   bool bounded_[kde::kMaxColumns] = {};
   bool empty_ = false;
+  Part* part_ = nullptr;
+  int parts_ = 0;
   PlainAnswers out_;
 };
 

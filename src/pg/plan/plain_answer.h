@@ -20,6 +20,7 @@ struct PlainAsked {
   TupleTableSlot* slot;   // of custom_scan_tlist's columns
   ExprContext* context;   // in which the conditions on groups are evaluated on the slot
   ExprState* conditions;  // null: none
+  ExprState* bucket;      // the function with its argument open; null: none
 };
 
 struct PlainRow {

@@ -15,7 +15,7 @@ const char* describe(PlainOutcome outcome) {
   static const char* const kWords[kPlainOutcomes] = {
       "answered by a density",
       "kde_aqp.approximate is off",
-      "kde_aqp.approximate is \"top\", and this is within a function",
+      "the statement is within a function, or keeps its rows",
       "this session has just changed rows",
       "the density is gone",
       "the density is stale",
@@ -26,6 +26,7 @@ const char* describe(PlainOutcome outcome) {
       "there are values that are not finite",
       "not as accurate as required",
       "whether there is a row is not known",
+      "buckets are too many, or clocks are put back in them",
       "the answer is beyond its type"};
   return kWords[static_cast<int>(outcome)];
 }

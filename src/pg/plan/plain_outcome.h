@@ -7,7 +7,7 @@ namespace kde_pg {
 enum class PlainOutcome {
   answered,     // by a density
   off,          // kde_aqp.approximate is off since the statement was planned
-  nested,       // not what the client sent, where it is "top"
+  nested,       // not what the client sent, where it is "top", or CREATE TABLE AS
   own_changes,  // rows changed by the session
   gone,         // the density
   stale,        // the density
@@ -18,9 +18,10 @@ enum class PlainOutcome {
   not_finite,   // NaN or infinities
   inaccurate,
   unsure,      // whether there is any row
+  buckets,     // too many, or where clocks are put back
   out_of_type  // beyond bigint
 };
-inline constexpr int kPlainOutcomes = 14;
+inline constexpr int kPlainOutcomes = 15;
 
 // Words for messages and the view. Static storage.
 const char* describe(PlainOutcome outcome);

@@ -1,6 +1,8 @@
 // See plain_plan.h.
 #include "pg/plan/plain_plan.h"
 
+#include "pg/plan/buckets.h"
+
 extern "C" {
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
@@ -31,7 +33,8 @@ void write_plain_plan(const PlainQuery& q, CustomScan* scan) {
     numbers = lappend_int(numbers, key.column[i].attnum);
   }
   List* shape = NIL;
-  for (const int n : {key.columns, key.measures, key.groups, q.by_groups ? 1 : 0})
+  for (const int n :
+       {key.columns, key.measures, key.groups, q.by_groups ? 1 : 0, q.bucket != nullptr ? 1 : 0})
     shape = lappend_int(shape, n);
   List* bounds = NIL;
   List* values = NIL;
@@ -44,24 +47,27 @@ void write_plain_plan(const PlainQuery& q, CustomScan* scan) {
   }
   List* aggregates = NIL;
   List* columns = NIL;
-  for (int i = 0; i < key.groups; ++i) {
-    auto* of = reinterpret_cast<Expr*>(q.group[i]);
-    if (of == nullptr) of = reinterpret_cast<Expr*>(makeNullConst(TEXTOID, -1, InvalidOid));
-    columns = lappend(
-        columns,
-        makeTargetEntry(of, static_cast<AttrNumber>(list_length(columns) + 1), nullptr, false));
+  const auto add = [&columns](Expr* of) {
+    const auto number = static_cast<AttrNumber>(list_length(columns) + 1);
+    columns = lappend(columns, makeTargetEntry(of, number, nullptr, false));
+  };
+  for (int i = 0; i < key.groups; ++i)
+    add(q.group[i] != nullptr ? reinterpret_cast<Expr*>(q.group[i])
+                              : reinterpret_cast<Expr*>(makeNullConst(TEXTOID, -1, InvalidOid)));
+  List* bucket = NIL;
+  if (q.bucket != nullptr) {
+    add(reinterpret_cast<Expr*>(q.bucket));
+    bucket = list_make1(open_bucket(q.bucket, key.column[0].attnum));
   }
   foreach (cell, q.aggregates) {
     const auto* a = static_cast<const PlainAggregate*>(lfirst(cell));
     for (const int n :
          {static_cast<int>(a->answer), a->column, static_cast<int>(a->type), a->scale})
       aggregates = lappend_int(aggregates, n);
-    columns = lappend(columns, makeTargetEntry(reinterpret_cast<Expr*>(a->node),
-                                               static_cast<AttrNumber>(list_length(columns) + 1),
-                                               nullptr, false));
+    add(reinterpret_cast<Expr*>(a->node));
   }
   scan->custom_scan_tlist = columns;
-  scan->custom_exprs = list_make2(values, q.group_conditions);
+  scan->custom_exprs = list_make3(values, q.group_conditions, bucket);
   scan->custom_private = list_make5(list_make1_oid(key.relation), names, numbers,
                                     list_make1(makeString(copy_of(key.filter))), shape);
   scan->custom_private = lappend(lappend(scan->custom_private, bounds), aggregates);
@@ -76,6 +82,7 @@ PlainPlan read_plain_plan(const CustomScan* scan) {
   key.measures = list_nth_int(shape, 1);
   key.groups = list_nth_int(shape, 2);
   out.by_groups = list_nth_int(shape, 3) != 0;
+  out.by_bucket = list_nth_int(shape, 4) != 0;
   for (int i = 0; i < key.all(); ++i)
     key.column[i] = {static_cast<AttrNumber>(list_nth_int(part(scan, Part::numbers), i)),
                      strVal(list_nth(part(scan, Part::names), i)), nullptr};

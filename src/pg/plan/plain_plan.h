@@ -1,8 +1,9 @@
 // A PlainQuery in a plan, which must be nodes that can be copied: the parts of CustomScan.
 //
 //   custom_scan_tlist  what the density's groups are by (a NULL of type text where the query has it
-//                      not), then the aggregates
-//   custom_exprs       the bounds' values, then the conditions on groups as one list
+//                      not), the bucket if there is one, then the aggregates
+//   custom_exprs       the bounds' values, the conditions on groups, and the bucket's function with
+//                      the column's value left open, as a list each
 //   custom_private     the rest, below
 //   custom_plans       the exact plan, whose target list is the scan's
 #pragma once
@@ -18,7 +19,7 @@ namespace kde_pg {
 // What the executor reads back.
 struct PlainPlan {
   DensityKey key;
-  bool by_groups;
+  bool by_groups, by_bucket;
   int bounds;
   const PlainBound* bound;  // without values
   int aggregates;

@@ -6,6 +6,7 @@
 #include "pg/base/values.h"
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
+#include "pg/plan/buckets.h"
 
 extern "C" {
 #include "access/nbtree.h"
@@ -271,17 +272,24 @@ int group_in(const DensityKey& key, const Named& named) {
 }
 
 bool Query::place_groups(const DensityKey& key, PlainQuery* out) const {
-  if (groups_ == NIL) return true;
-  if (list_length(groups_) != key.groups) return false;
-  out->by_groups = true;
+  const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
+  int found = 0;
   ListCell* cell;
   foreach (cell, groups_) {
     Node* node = static_cast<Node*>(lfirst(cell));
-    const int i = contain_var_clause(node) ? group_in(key, name_of(node)) : -1;
-    if (i < 0 || out->group[i] != nullptr) return false;
-    out->group[i] = node;
+    if (!contain_var_clause(node)) return false;
+    const int i = group_in(key, name_of(node));
+    if (i >= 0 && out->group[i] == nullptr) {
+      out->group[i] = node;
+      ++found;
+    } else if (i < 0 && out->bucket == nullptr && column > 0 && is_bucket(node, column)) {
+      out->bucket = node;
+    } else {
+      return false;
+    }
   }
-  return true;
+  out->by_groups = found > 0;
+  return found == 0 || found == key.groups;
 }
 
 // Whether values that are the same group are the same in every respect, so that any condition holds
@@ -432,7 +440,9 @@ PlainQuery* Query::question(const CatalogEntry& entry) const {
   if (!place_groups(key, out) || !place_conditions(entry, out) || !place_aggregates(key, out))
     return nullptr;
   // The column's own density is beside that of its groups.
-  if (key.groups > 0 && groups_ == NIL && out->group_conditions == NIL) return nullptr;
+  if (key.groups > 0 && !out->by_groups && out->group_conditions == NIL) return nullptr;
+  // A row without a value is one of its group, and of the bucket of NULL.
+  if (groups_ != NIL && out->bounds == NIL && !has_no_nulls(key.column[0])) return nullptr;
   return out;
 }
 

@@ -3,7 +3,8 @@
 // It is one if
 //   - its rows are those of one table, that no policy or sample thins out;
 //   - its aggregates are count, sum and avg, of all rows, of the density's columns or its measures;
-//   - it is grouped by nothing, or by all that the density's groups are by;
+//   - it is grouped by nothing, by all that the density's groups are by, by buckets of its column
+//     (buckets.h), or both;
 //   - each condition is a comparison of one of the density's columns with what does not vary from
 //     row to row, by an operator of the type's default btree; or of what its groups are by alone;
 //     or one of those that make up the density's filter, as canonical texts.
@@ -45,6 +46,7 @@ struct PlainQuery {
   Node* group[kde::kMaxGroupBy] = {};
   // Of the query's GROUP BY: all of them, or none.
   bool by_groups = false;
+  Node* bucket = nullptr;        // of the density's column, in GROUP BY; null: none
   List* group_conditions = NIL;  // Expr*, of `group` alone
 };
 

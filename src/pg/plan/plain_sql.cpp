@@ -77,8 +77,8 @@ bool is_wanted(PlannerInfo* root) {
   }
   const PlannerInfo* top = root;
   while (top->parent_root != nullptr) top = top->parent_root;
-  return top->parse->commandType == CMD_SELECT && !top->parse->hasModifyingCTE &&
-         top->parse->rowMarks == NIL;
+  return !is_keeping_rows() && top->parse->commandType == CMD_SELECT &&
+         !top->parse->hasModifyingCTE && top->parse->rowMarks == NIL;
 }
 
 Path* cheapest(List* paths) {
@@ -131,8 +131,9 @@ struct ScanState {
   List* values;           // ExprState*
   Oid* value_type;        // of each
   ExprState* conditions;  // on groups; null: none
+  ExprState* bucket;      // null: none
   MemoryContext memory;   // of the answers
-  bool client_statement, decided, noticed;
+  bool client_statement, keeps_rows, decided, noticed;
   PlainAnswers answers;
   int next;
 };
@@ -154,6 +155,7 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   const auto* scan = castNode(CustomScan, css->ss.ps.plan);
   s->plan = read_plain_plan(scan);
   s->client_statement = is_beginning_client_statement();
+  s->keeps_rows = is_keeping_rows();
   PlanState* parent = &css->ss.ps;
   css->custom_ps =
       list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
@@ -169,6 +171,8 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   }
   List* conditions = static_cast<List*>(lsecond(scan->custom_exprs));
   if (conditions != NIL) s->conditions = ExecInitQual(conditions, parent);
+  List* bucket = static_cast<List*>(lthird(scan->custom_exprs));
+  if (bucket != NIL) s->bucket = ExecInitExpr(static_cast<Expr*>(linitial(bucket)), parent);
   s->memory = AllocSetContextCreate(estate->es_query_cxt, "kde_aqp answers", ALLOCSET_SMALL_SIZES);
 }
 
@@ -176,7 +180,8 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
 PlainOutcome before_all(const ScanState* s) {
   const Approximate mode = chosen_approximate();
   if (mode == Approximate::off) return PlainOutcome::off;
-  if (mode == Approximate::top && !s->client_statement) return PlainOutcome::nested;
+  if (s->keeps_rows || (mode == Approximate::top && !s->client_statement))
+    return PlainOutcome::nested;
   ListCell* cell;
   foreach (cell, s->css.ss.ps.state->es_range_table) {
     const auto* rte = lfirst_node(RangeTblEntry, cell);
@@ -216,8 +221,8 @@ void decide(ScanState* s) {
       value[i].value = ExecEvalExprSwitchContext(static_cast<ExprState*>(list_nth(s->values, i)),
                                                  context, &value[i].isnull);
     // Conditions on groups reset the context that bounds are in, which are read before.
-    s->answers = plain_answers(
-        {&s->plan, value, s->value_type, s->css.ss.ss_ScanTupleSlot, context, s->conditions});
+    s->answers = plain_answers({&s->plan, value, s->value_type, s->css.ss.ss_ScanTupleSlot, context,
+                                s->conditions, s->bucket});
     if (is_answered(s)) tell(s);
   }
   count_outcome(s->answers.outcome);

@@ -1,0 +1,33 @@
+// Buckets of the range column: GROUP BY date_trunc('month', sold_on), date_bin(), floor(x / c) * c,
+// sold_on::date, x itself. Each is a function that never falls as the column rises, so that its
+// values are ranges, one after the other.
+#pragma once
+
+#include "pg/base/values.h"
+
+extern "C" {
+#include "nodes/execnodes.h"
+#include "nodes/primnodes.h"
+}
+
+namespace kde_pg {
+
+// Whether a GROUP BY expression is such a function of the column and of constants, and of nothing
+// else of the table.
+bool is_bucket(Node* node, AttrNumber column);
+
+// The function with the column's value left open: a CaseTestExpr in its place.
+Expr* open_bucket(Node* node, AttrNumber column);
+
+struct Bucket {
+  Datum value;          // of the function
+  double lower, upper;  // of the column: [lower, upper)
+};
+
+// Those from `first` to `last`, values of the column, in order; a palloc'ed list of Bucket*. *sure:
+// whether the function does not fall there, which it may where a time zone's clocks are put back;
+// if not there is no list, nor if there are more than `most`.
+List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, Oid result,
+                      Oid collation, double first, double last, int most, bool* sure);
+
+}  // namespace kde_pg
