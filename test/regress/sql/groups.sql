@@ -40,6 +40,11 @@ FROM approx_groups('grouped.day', '2024-01-10', '2024-02-10', measure => 'amount
 -- Of the column itself; dates have no sum.
 SELECT group_key, count, sum, to_timestamp(avg) AT TIME ZONE 'UTC' AS avg FROM approx_groups('grouped.day');
 
+-- Whatever the white space around "by".
+SELECT every.name, count(*), sum(count) FROM unnest(ARRAY['grouped.day  by (region)', E'grouped.day\tby\tregion', E'grouped.day\n  BY\n  (region)',
+  E'grouped (day)\r\nby(region)', 'grouped.day by(region)']) AS every(name), approx_groups(name) GROUP BY 1 ORDER BY every.name COLLATE "C";
+SELECT * FROM approx_groups('grouped.day bye region');
+
 -- By several columns, by expressions; keys in their own type.
 SELECT model, group_by FROM kde_fit('grouped', 'day', group_by => 'size, store % 2', sample_rows => -1);
 SELECT (group_key::text[])[1] AS size, (group_key::text[])[2] AS odd, count FROM approx_groups('grouped.day by (size, store % 2)', NULL, '2024-01-31')
