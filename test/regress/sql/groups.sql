@@ -112,6 +112,20 @@ SELECT kde_fit('grouped', 'day', group_by => 'area, area');
 SELECT kde_fit('grouped', 'day', group_by => 'area, size, day, amount, price');
 SELECT kde_fit('grouped', 'day', group_by => 'point(price, price)');
 SELECT kde_fit('grouped', 'day', group_by => 'repeat(area, 1000)');
+-- Too long: as soon as it is met, so that only those before it are told; in the array of several, afterwards.
+CREATE TABLE many_keys AS SELECT i AS x, i AS k, CASE WHEN i = 20 THEN repeat('k', 1025) WHEN i > 20 THEN i || 'x' ELSE repeat('k', 1024) END AS text FROM generate_series(1, 25000) AS i;
+SELECT kde_fit('many_keys', 'x', group_by => 'text', sample_rows => -1);
+SELECT kde_fit('many_keys', 'x', group_by => 'text, 100 / (21 - k)', sample_rows => -1);
+SELECT model FROM kde_fit('many_keys', 'x', filter => 'k < 20', group_by => 'text', sample_rows => -1);
+SELECT kde_fit('many_keys', 'x', filter => 'k < 20', group_by => 'text, k', sample_rows => -1);
+-- Too many.
+SET maintenance_work_mem = '64MB';
+SELECT kde_fit('many_keys', 'x', group_by => 'k', sample_rows => -1);
+\set VERBOSITY sqlstate
+SELECT kde_fit('many_keys', 'x', group_by => 'k', sample_rows => -1);
+\set VERBOSITY default
+RESET maintenance_work_mem;
+DROP TABLE many_keys;
 SELECT kde_fit('grouped', 'day', group_by => 'area', method => 'plugin');
 SELECT kde_fit('grouped', 'day', group_by => 'area', sample_rows => 100);
 SELECT kde_fit('grouped', 'day', group_by => 'area', max_relative_error => 0.1);
