@@ -55,6 +55,16 @@ SELECT group_key::date, count, round(sum::numeric, 2) FROM approx_groups('groupe
 EXCEPT SELECT date_trunc('month', day::timestamp)::date, count(*), sum(amount) FROM grouped WHERE amount BETWEEN 0 AND 1 GROUP BY 1;
 SELECT group_key, count FROM approx_groups('grouped.amount', 0, 1, confidence => 0.9);
 
+-- Of an expression, as of a column; with a filter and a name.
+SELECT column_names, filter, model, rows, group_by FROM kde_fit('grouped', ARRAY['amount * 2'], filter => 'store > 1', sample_rows => -1, group_by => 'region', name => 'twice');
+SELECT group_key, count, round(sum::numeric, 2) FROM approx_groups('twice', 0, 1)
+EXCEPT SELECT region, count(*), sum(amount * 2) FROM grouped WHERE store > 1 AND amount * 2 BETWEEN 0 AND 1 GROUP BY 1;
+SELECT count(*) FROM approx_groups('grouped (amount * 2) by (region)', filter => 'store > 1');
+SELECT group_by FROM kde_fit('grouped', ARRAY['price'], group_by => 'size');
+SELECT kde_drop('twice'), kde_drop('grouped.price by (size)'), kde_drop('grouped.price'), kde_drop('grouped (amount * 2)', filter => 'store > 1');
+SELECT kde_fit('grouped', ARRAY['price', 'amount'], group_by => 'size');
+SELECT kde_fit('grouped', ARRAY['price'], group_by => 'reigon');
+
 -- Which one is meant.
 SELECT name FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
 SELECT * FROM approx_groups('grouped.day');
