@@ -1,6 +1,8 @@
 // See single_values.h.
 #include "core/density/single_values.h"
 
+#include "core/density/word_format.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -59,7 +61,10 @@ bool may_have_lost_digits(const Header& h) {
 double distinct_values(const DensityView& density) {
   constexpr double kUnknown = -1;
   const Header& h = density.header();
-  if ((h.flags & kEveryRowRead) == 0 || h.error > 0) return kUnknown;
+  if ((h.flags & kEveryRowRead) == 0) return kUnknown;
+  if (h.value_type == ValueType::category)
+    return h.words != 0 ? WordsView(&h).header().distinct : kUnknown;
+  if (h.error > 0) return kUnknown;
   if (may_have_lost_digits(h)) return kUnknown;
   SingleValues values(density);
   double distinct = 0;

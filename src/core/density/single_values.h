@@ -39,8 +39,9 @@ class SingleValues {
 bool may_have_lost_digits(const Header& h);
 
 // How many different values the rows have that are not NULL; NaN and the infinities are one each.
-// -1 where it is not known: unless every row was read, and each of their values is stored by itself
-// with all its digits, which numbers of type numeric on no lattice and large bigints may not be.
+// -1 where it is not known: unless every row was read and, of numbers, each of their values is
+// stored by itself with all its digits, which those of type numeric on no lattice and large bigints
+// may not be.
 double distinct_values(const DensityView& density);
 
 }  // namespace kde

@@ -24,6 +24,8 @@ namespace kde_pg {
 
 namespace {
 
+bool is_of_one_column(Needs needs) { return needs == Needs::column || needs == Needs::order; }
+
 text* text_or_null(FunctionCallInfo fcinfo, int argument) {
   return argument < 0 || PG_ARGISNULL(argument) ? nullptr : PG_GETARG_TEXT_PP(argument);
 }
@@ -159,9 +161,9 @@ void find_by_name(text* name, text* measure, text* filter, Needs needs, Call* ca
   if (plain && find_of_column(column_by_text(name), call)) return;
   call->question = question_by_name(name, measure, filter,
                                     needs == Needs::rows ? Measured::rows : Measured::values);
-  if (needs == Needs::column && call->question.named > 1) raise_several_columns();
+  if (is_of_one_column(needs) && call->question.named > 1) raise_several_columns();
   call->density = find_density(call->question, needs == Needs::joint ? Wanted::joint : Wanted::any);
-  if (needs == Needs::column) call->density.take_margin();
+  if (is_of_one_column(needs)) call->density.take_margin();
 }
 
 // A value has no names: its columns are told by their numbers, from 1.
@@ -194,8 +196,8 @@ void take_value(Datum datum, text* measure, text* filter, Needs needs, Call* cal
                     errmsg("a value of type kde cannot be filtered"),
                     errdetail("It has no rows, only their density.")));
   const AnyDensity density = any_density_from_datum(datum);
-  if ((needs == Needs::column || needs == Needs::groups) && density.joint != nullptr)
-    raise_several_columns();
+  const bool is_of_one = is_of_one_column(needs) || needs == Needs::groups;
+  if (is_of_one && density.joint != nullptr) raise_several_columns();
   if (needs == Needs::groups && density.one_column->grouped == 0) raise_no_groups();
   Question* q = &call->question;
   call->density.one_column = density.one_column;
@@ -210,7 +212,7 @@ void take_value(Datum datum, text* measure, text* filter, Needs needs, Call* cal
   if (measure != nullptr) {
     q->measure = measure_of_value(measure, q->named + measures);
     if (q->measure >= q->named) take_measure_of_value(density.one_column, call);
-  } else if (q->named == 1 && (measures == 0 || needs == Needs::column || needs == Needs::groups)) {
+  } else if (q->named == 1 && (measures == 0 || is_of_one)) {
     q->measure = 0;
   }
 }
@@ -285,15 +287,15 @@ bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs,
   } else {
     take_value(datum, measured, filtered, needs, call);
   }
-  if (needs == Needs::column) refuse_category(call->question.type[0], "order");
+  if (needs == Needs::order) refuse_category(call->question.type[0], "order");
   return true;
 }
 
 bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* call) {
   if (PG_ARGISNULL(0)) return false;
   check_by_name_only(fcinfo, by_name_only);
-  const int measure = needs == Needs::column ? -1 : by_name_only + 1;
-  const int filter = needs == Needs::column ? by_name_only + 1 : by_name_only + 2;
+  const int measure = is_of_one_column(needs) ? -1 : by_name_only + 1;
+  const int filter = is_of_one_column(needs) ? by_name_only + 1 : by_name_only + 2;
   Accuracy* accuracy = &call->accuracy;
   read_required(fcinfo, filter + 1, accuracy);
   accuracy->interval.confidence = read_confidence(fcinfo, filter + 3);

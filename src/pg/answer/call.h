@@ -34,6 +34,7 @@ enum class Needs {
   values,  // moments of the measure
   rows,    // counts; where there is a measure, of the rows where it is not NULL
   column,  // the density of one column, or its margin; there is no argument `measure`
+  order,   // the same of a column whose values have one
   joint,   // a density of several columns
   groups,  // a density with groups
 };

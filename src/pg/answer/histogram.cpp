@@ -194,7 +194,7 @@ Datum histogram(FunctionCallInfo fcinfo, int filter, void (*put)(FunctionCallInf
   }
   check_by_name_only(fcinfo, 2);
   Call call;
-  (void)read_density(fcinfo, -1, filter, Needs::column, &call);
+  (void)read_density(fcinfo, -1, filter, Needs::order, &call);
   put(fcinfo, call);
   PG_RETURN_NULL();
 }

@@ -50,9 +50,8 @@ KDE_FUNCTION(kde_points) {
   if (PG_ARGISNULL(0)) PG_RETURN_NULL();
   int points = read_points(fcinfo, 1);
   Call call;
-  (void)read_density(fcinfo, -1, -1, Needs::column, &call);
+  (void)read_density(fcinfo, -1, -1, Needs::order, &call);
   const kde::Header* h = call.density.one_column;
-  refuse_category(h->value_type, "order");
   if (!(h->finite_rows() > 0)) PG_RETURN_NULL();
   const double lower = read_end(fcinfo, 2, h->min);
   const double upper = read_end(fcinfo, 3, h->max);

@@ -42,7 +42,7 @@ NullableDatum quantile_of(const Call& call, double fraction) {
 
 Datum answer_quantile(FunctionCallInfo fcinfo, double fraction) {
   Call call;
-  if (!read_call(fcinfo, 2, Needs::column, &call)) PG_RETURN_NULL();
+  if (!read_call(fcinfo, 2, Needs::order, &call)) PG_RETURN_NULL();
   return give(fcinfo, quantile_of(call, fraction));
 }
 
@@ -80,7 +80,7 @@ Datum answer_at_point(FunctionCallInfo fcinfo, AtPoint at) {
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) PG_RETURN_NULL();
   check_by_name_only(fcinfo, 2);
   Call call;
-  (void)read_density(fcinfo, -1, 3, Needs::column, &call);
+  (void)read_density(fcinfo, -1, 3, Needs::order, &call);
   PG_RETURN_FLOAT8(at(call.density.view(), point_argument(fcinfo, call)));
 }
 
@@ -103,7 +103,7 @@ KDE_FUNCTION(approx_quantile_of_text) {
 KDE_FUNCTION(approx_quantiles) {
   using namespace kde_pg;
   Call call;
-  if (PG_ARGISNULL(1) || !read_call(fcinfo, 2, Needs::column, &call)) PG_RETURN_NULL();
+  if (PG_ARGISNULL(1) || !read_call(fcinfo, 2, Needs::order, &call)) PG_RETURN_NULL();
   PG_RETURN_ARRAYTYPE_P(quantiles_of(call, PG_GETARG_ARRAYTYPE_P(1)));
 }
 
@@ -111,7 +111,7 @@ KDE_FUNCTION(approx_quantiles) {
 KDE_FUNCTION(approx_quantile_as) {
   using namespace kde_pg;
   Call call;
-  if (!read_call(fcinfo, 3, Needs::column, &call)) PG_RETURN_NULL();
+  if (!read_call(fcinfo, 3, Needs::order, &call)) PG_RETURN_NULL();
   const kde::ValueType type = call.question.type[0];
   check_own_type(fcinfo, type, 2);
   if (PG_ARGISNULL(1)) PG_RETURN_NULL();
@@ -123,7 +123,7 @@ KDE_FUNCTION(approx_quantile_as) {
 KDE_FUNCTION(approx_quantile_ci) {
   using namespace kde_pg;
   Call call;
-  if (PG_ARGISNULL(1) || !read_call(fcinfo, 2, Needs::column, &call)) PG_RETURN_NULL();
+  if (PG_ARGISNULL(1) || !read_call(fcinfo, 2, Needs::order, &call)) PG_RETURN_NULL();
   const double fraction = PG_GETARG_FLOAT8(1);
   check_fraction(fraction);
   const kde::Interval interval = quantile_interval(call, fraction);

@@ -35,6 +35,13 @@ void add_measure(text* measure, Measured what, Question* q) {
   if (what == Measured::rows) ++q->sides;
 }
 
+// As a call has it.
+const char* name_with_filter(const DensityKey& key) {
+  const char* name = quote_literal_cstr(density_name(key));
+  return key.has_filter() ? psprintf("%s with filter => %s", name, quote_literal_cstr(key.filter))
+                          : name;
+}
+
 }  // namespace
 
 Question question_by_name(text* name, text* measure, text* filter, Measured what) {
@@ -44,7 +51,7 @@ Question question_by_name(text* name, text* measure, text* filter, Measured what
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("%s is a density with groups", display_name(q.asked)),
                     errhint("Ask approx_groups(), or %s about all rows.",
-                            quote_literal_cstr(density_name(ungrouped(q.asked))))));
+                            name_with_filter(ungrouped(q.asked)))));
   check_readable(q.asked);
   q.named = q.sides = q.asked.columns;
   if (q.named == 1) q.measure = 0;

@@ -10,9 +10,10 @@
 // in the table is picked so seldom that it does not count, as long as the interval tells the one
 // from the other; so the list ends before a value whose interval reaches below a quarter of its
 // rows. That ends it, too, before values that what is stored tells less well than by their rows:
-// one in a range of values may have as many.
+// one in a range of values may have as many, and so may one of a category that is not kept.
 #include "pg/base/result_set.h"
 #include "pg/answer/call.h"
+#include "pg/answer/words.h"
 
 #include "core/kde.h"
 
@@ -23,6 +24,8 @@ extern "C" {
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <string_view>
 
 namespace kde_pg {
 
@@ -34,7 +37,7 @@ constexpr int kMostValues = 10000;
 constexpr double kTold = 0.25;  // the share of its rows that a value has at least
 
 struct Value {
-  double x, rows;
+  double x, rows;  // of a category its rank
 };
 
 kde::Range at(double x) {
@@ -44,27 +47,17 @@ kde::Range at(double x) {
   return range;
 }
 
-bool is_before(const Value& a, const Value& b) {
-  if (a.rows != b.rows) return a.rows > b.rows;
-  // NaN is above all.
-  return a.x < b.x || (std::isnan(b.x) && !std::isnan(a.x));
-}
-
 class Top {
  public:
-  explicit Top(const kde::DensityView& density) : density_(density), h_(density.header()) {
-    double x, rows;
-    kde::SingleValues count(density);
-    while (count.next(&x, &rows)) ++most_;
-    all_known_ = count.rows_in_ranges() == 0;
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    values_ = static_cast<Value*>(palloc(sizeof(Value) * (most_ + 3)));
-    kde::SingleValues values(density);
-    while (values.next(&x, &rows)) add(x);
-    if (h_.negative_infinities > 0) add(-kInfinity);
-    if (h_.positive_infinities > 0) add(kInfinity);
-    if (h_.nans > 0) add(std::nan(""));
-    std::sort(values_, values_ + n_, is_before);
+  // words: of a category, else null. Both outlive it.
+  Top(const kde::DensityView& density, const kde::WordsView* words)
+      : density_(density), h_(density.header()), words_(words) {
+    if (words != nullptr)
+      add_words();
+    else
+      add_numbers();
+    std::sort(values_, values_ + n_,
+              [this](const Value& a, const Value& b) { return is_before(a, b); });
   }
 
   // How many to list of at most so many, and the confidence of their intervals.
@@ -79,19 +72,62 @@ class Top {
     return 0;
   }
 
-  double value(int i) const { return values_[i].x; }
+  text* value(int i) const {
+    if (words_ == nullptr) return cstring_to_text(double_to_text(h_.value_type, values_[i].x));
+    const std::string_view word = this->word(values_[i]);
+    return cstring_to_text_with_len(word.data(), static_cast<int>(word.size()));
+  }
   kde::Interval interval(int i, const kde::IntervalOptions& options) const {
-    return kde::count_interval(density_, at(values_[i].x), options);
+    if (words_ == nullptr) return kde::count_interval(density_, at(values_[i].x), options);
+    const auto rank = static_cast<uint32>(values_[i].x);
+    return kde::words_count_interval(density_, *words_, {{&rank, 1}, 0}, options);
   }
 
  private:
+  void add_numbers() {
+    double x, rows;
+    int most = 0;
+    kde::SingleValues count(density_);
+    while (count.next(&x, &rows)) ++most;
+    all_known_ = count.rows_in_ranges() == 0;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    values_ = static_cast<Value*>(palloc(sizeof(Value) * (most + 3)));
+    kde::SingleValues values(density_);
+    while (values.next(&x, &rows)) add(x);
+    if (h_.negative_infinities > 0) add(-kInfinity);
+    if (h_.positive_infinities > 0) add(kInfinity);
+    if (h_.nans > 0) add(std::nan(""));
+  }
+
+  void add_words() {
+    all_known_ = words_->others() == 0;
+    values_ = static_cast<Value*>(palloc(sizeof(Value) * (words_->words() + 1)));
+    const double rounded = 2 * h_.error * h_.rows;
+    for (uint32 rank = 0; rank < words_->words(); ++rank) {
+      add(rank);
+      const double rows = values_[n_ - 1].rows;
+      // An enum's labels are kept without rows, too.
+      if (rows == 0 || rows + rounded < words_->header().others_most) --n_;
+    }
+  }
+
   void add(double x) {
     CHECK_FOR_INTERRUPTS();
     // With what a lattice has there besides.
     values_[n_++] = {x, kde::count(density_, at(x))};
   }
 
+  std::string_view word(const Value& v) const { return words_->word(static_cast<uint32>(v.x)); }
+
+  bool is_before(const Value& a, const Value& b) const {
+    if (a.rows != b.rows) return a.rows > b.rows;
+    if (words_ != nullptr) return word(a) < word(b);
+    // NaN is above all.
+    return a.x < b.x || (std::isnan(b.x) && !std::isnan(a.x));
+  }
+
   bool is_sampled() const {
+    if (words_ != nullptr) return (h_.flags & kde::kEveryRowRead) == 0;
     for (const auto& shape : h_.count_variance) {
       for (float v : shape)
         if (v > 0) return true;
@@ -107,8 +143,9 @@ class Top {
 
   kde::DensityView density_;
   const kde::Header& h_;
+  const kde::WordsView* words_;
   Value* values_;
-  int most_ = 0, n_ = 0;
+  int n_ = 0;
   bool all_known_;
 };
 
@@ -134,7 +171,7 @@ void check_tells_values(const kde::Header& h) {
 
 // approx_top(density, n, by_name_only, filter, confidence, changed_rows). A row for each value that
 // is listed, none where the density is NULL. Errors: 22023 for a number out of range; 55000 for a
-// density that a kernel smooths; those of read_density().
+// density that a kernel smooths; those of read_density() and words_of().
 KDE_FUNCTION(approx_top) {
   using namespace kde_pg;
   TupleDesc desc;
@@ -151,17 +188,20 @@ KDE_FUNCTION(approx_top) {
                             read_changed_rows(fcinfo, kChangedRows)};
   (void)read_density(fcinfo, -1, kFilter, Needs::column, &call);
   const kde::Header& h = *call.density.one_column;
-  check_tells_values(h);
-  const Top top(call.density.view());
+  std::optional<kde::WordsView> words;
+  if (is_category(call.question))
+    words = words_of(call.question, &h);
+  else
+    check_tells_values(h);
+  const Top top(call.density.view(), words ? &*words : nullptr);
   kde::IntervalOptions options = interval_options(call);
   const int listed = top.pick(most, &options.confidence);
   for (int i = 0; i < listed; ++i) {
     const kde::Interval count = top.interval(i, options);
     const double scale = call.density.scale;
     Datum values[kResults] = {
-        Int32GetDatum(i + 1), CStringGetTextDatum(double_to_text(h.value_type, top.value(i))),
-        Float8GetDatum(count.estimate * scale), Float8GetDatum(count.lower * scale),
-        Float8GetDatum(count.upper * scale)};
+        Int32GetDatum(i + 1), PointerGetDatum(top.value(i)), Float8GetDatum(count.estimate * scale),
+        Float8GetDatum(count.lower * scale), Float8GetDatum(count.upper * scale)};
     bool nulls[kResults] = {};
     tuplestore_putvalues(rows, desc, values, nulls);
   }

@@ -100,30 +100,41 @@ Oid type_of_value(const kde::WordsView& words) {
   return known ? type : TEXTOID;
 }
 
-}  // namespace
-
-AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& q,
-                      const kde::Header* density) {
+// And their type.
+kde::WordsView words_of(const Question& q, const kde::Header* density, WordType* type) {
   if (density->words == 0)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
              errmsg("the density of a category has no values"), errdetail("It has ranks alone.")));
   const kde::WordsView words(density);
+  if (q.is_value()) {
+    type->begin(type_of_value(words), DEFAULT_COLLATION_OID);
+    return words;
+  }
+  int32 typmod;
+  type->begin(key_column_type(q.asked, 0, &typmod), key_column_collation(q.asked, 0));
+  const char* why = type->why_outdated(words);
+  if (why != nullptr)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+             errmsg("the density of %s was fitted before its values changed their meaning",
+                    q.asked.is_plain() ? display_name(q.asked.plain()) : display_name(q.asked)),
+             errdetail("%s", why), errhint("Fit it again with kde_fit.")));
+  return words;
+}
+
+}  // namespace
+
+kde::WordsView words_of(const Question& q, const kde::Header* density) {
+  WordType type;
+  return words_of(q, density, &type);
+}
+
+AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& q,
+                      const kde::Header* density) {
   AskedWords out;
   WordType type;
-  if (q.is_value()) {
-    type.begin(type_of_value(words), DEFAULT_COLLATION_OID);
-  } else {
-    int32 typmod;
-    type.begin(key_column_type(q.asked, 0, &typmod), key_column_collation(q.asked, 0));
-    const char* why = type.why_outdated(words);
-    if (why != nullptr)
-      ereport(ERROR,
-              (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-               errmsg("the density of %s was fitted before its values changed their meaning",
-                      q.asked.is_plain() ? display_name(q.asked.plain()) : display_name(q.asked)),
-               errdetail("%s", why), errhint("Fit it again with kde_fit.")));
-  }
+  const kde::WordsView words = words_of(q, density, &type);
   const bool no_lower = PG_ARGISNULL(lower);
   const bool no_upper = PG_ARGISNULL(lower + 1);
   if (no_lower && no_upper) return out;

@@ -30,9 +30,12 @@ inline bool is_category(const Question& q) {
   return q.named == 1 && q.type[0] == kde::ValueType::category;
 }
 
-// density: with words, of the question's only column. Errors: 0A000 for two values that differ, or
-// a range; 42804 for a value of another type; 55000 where the column's type has changed since the
-// fit; those of the type's input function.
+// The words of the question's only column. Errors: 22023 where the density has none; 55000 where
+// the column's type has changed since the fit.
+kde::WordsView words_of(const Question& question, const kde::Header* density);
+
+// Errors: those of words_of(); 0A000 for two values that differ, or a range; 42804 for a value of
+// another type; those of the type's input function.
 AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& question,
                       const kde::Header* density);
 

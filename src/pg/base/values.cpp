@@ -417,8 +417,10 @@ Datum double_to_value(ValueType value_type, double x) {
 char* double_to_text(ValueType value_type, double x) {
   Datum value;
   if (!try_double_to_value(value_type, x, &value)) {
-    value_type = ValueType::float8;
-    value = Float8GetDatum(x);
+    // Beyond all integers without an exponent, as they are.
+    const bool is_integer = value_type <= ValueType::int8;
+    value_type = is_integer ? ValueType::numeric : ValueType::float8;
+    value = is_integer ? double_to_numeric(x) : Float8GetDatum(x);
   }
   Oid output;
   bool is_varlena;

@@ -762,8 +762,16 @@ bool catalog_try_lock(const DensityKey& key) {
 
 namespace {
 
-// An alias is one density's. Of two that are given at once the catalog's index fitted_alias lets
-// one be.
+// An alias is one density's: who gives it waits for others who do, to see theirs before the
+// catalog's index fitted_alias refuses it.
+void lock_alias(const char* alias) {
+  const auto hash = static_cast<uint16>(
+      hash_bytes(reinterpret_cast<const unsigned char*>(alias), static_cast<int>(strlen(alias))));
+  LOCKTAG tag;
+  SET_LOCKTAG_OBJECT(tag, MyDatabaseId, catalog_oid(), InvalidOid, hash);
+  (void)LockAcquire(&tag, ExclusiveLock, false, false);
+}
+
 void check_alias(const DensityKey& key, const char* alias, Snapshot snapshot) {
   const CatalogEntry* entry = catalog_entry_by_alias(alias, snapshot);
   if (entry == nullptr || same_key(entry->key, key)) return;
@@ -797,6 +805,8 @@ void remove_unusable(Relation catalog, const DensityKey& key, Snapshot snapshot)
 }  // namespace
 
 void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity* locked) {
+  const char* alias = record.request.alias;
+  if (alias != nullptr) lock_alias(alias);
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
@@ -806,7 +816,6 @@ void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity
   KDE_FAULT("store.found");
   RefreshSettings settings;
   Upkeep upkeep;
-  const char* alias = record.request.alias;
   if (alias != nullptr) check_alias(key, alias, latest.get());
   if (locked != nullptr) upkeep = locked->upkeep;
   if (old != nullptr) {
@@ -872,27 +881,30 @@ void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity
 }
 
 bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
-  Relation catalog = open_catalog(RowExclusiveLock);
   if (desc->natts != kDoorColumns) raise_other_version();
+  Datum values[kDoorColumns];
+  bool nulls[kDoorColumns];
+  heap_deform_tuple(row, desc, values, nulls);
+  const char* alias = nulls[kAlias - 1] ? nullptr : TextDatumGetCString(values[kAlias - 1]);
+  if (alias != nullptr) lock_alias(alias);
+  Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
   remove_unusable(catalog, key, latest.get());
   const bool taken = row_of(catalog, key, latest.get()) != nullptr;
+  const bool alias_taken =
+      alias != nullptr && catalog_entry_by_alias(alias, latest.get()) != nullptr;
   latest.release();
   if (taken) {
     table_close(catalog, NoLock);
     return false;
   }
-  Datum values[kDoorColumns];
-  bool nulls[kDoorColumns];
-  heap_deform_tuple(row, desc, values, nulls);
   catalog_key_datums(key, values);
   values[kMeasures - 1] = Int16GetDatum(static_cast<int16>(key.measures));
   values[kGroups - 1] = Int16GetDatum(static_cast<int16>(key.groups));
-  if (!nulls[kAlias - 1] && catalog_entry_by_alias(TextDatumGetCString(values[kAlias - 1]),
-                                                   GetActiveSnapshot()) != nullptr) {
+  if (alias_taken) {
     ereport(WARNING, (errmsg("the density of %s is restored without its name \"%s\"",
-                             display_name(key), TextDatumGetCString(values[kAlias - 1])),
+                             display_name(key), alias),
                       errdetail("Another density has it.")));
     nulls[kAlias - 1] = true;
   }

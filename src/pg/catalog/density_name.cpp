@@ -16,6 +16,7 @@ extern "C" {
 #include "utils/varlena.h"
 }
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -92,29 +93,25 @@ ArrayType* elements_of(const char* begin, const char* end) {
   return DatumGetArrayTypeP(makeArrayResult(elements, CurrentMemoryContext));
 }
 
-// What stands between a density's columns and what its groups are by; in quotes and brackets it is
-// a name's.
-constexpr std::string_view kBy = " by ";
+// What no alias has; from the third on what scanner_isspace() says.
+constexpr const char* kNoWord = ".( \t\n\r\v\f";
+constexpr const char* kSpace = kNoWord + 2;
 
 // One identifier: a table has to be followed by a column.
-bool is_alias(const char* whole) { return *whole != '\0' && find_outside(whole, ".( ") == nullptr; }
-
-[[noreturn]] void raise_no_alias(const char* alias) {
-  const bool table = OidIsValid(RelnameGetRelid(alias));
-  ereport(ERROR,
-          (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("no density is named \"%s\"", alias),
-           table ? errhint("Of a table's column, write %s.",
-                           quote_literal_cstr(psprintf("%s.column", quote_identifier(alias))))
-                 : errhint("Write 'table.column' or 'table (column, ...)', or the name that a fit "
-                           "was given.")));
-  pg_unreachable();
+bool is_alias(const char* whole) {
+  return *whole != '\0' && find_outside(whole, kNoWord) == nullptr;
 }
 
-const char* find_by(const char* whole) {
+// Where a name's columns end, before the word that says what its groups are by, and where that
+// word ends; null: there is none. In quotes and brackets it is a name's.
+const char* find_by(const char* whole, const char** after) {
   const char* at = whole;
-  while ((at = find_outside(at, " ")) != nullptr) {
-    if (pg_strncasecmp(at, kBy.data(), kBy.size()) == 0) return at;
-    ++at;
+  while ((at = find_outside(at, kSpace)) != nullptr) {
+    const char* word = at + strspn(at, kSpace);
+    *after = word + 2;
+    if (pg_strncasecmp(word, "by", 2) == 0 && (scanner_isspace(**after) || **after == '('))
+      return at;
+    at = word;
   }
   return nullptr;
 }
@@ -138,12 +135,15 @@ void check_words(Oid relation, ArrayType* columns) {
 
 bool names_more(text* name) {
   // Most names have a dot, and neither parentheses nor spaces nor quotes.
-  const char* begin = VARDATA_ANY(name);
-  const Size length = VARSIZE_ANY_EXHDR(name);
-  const auto has = [&](char c) { return memchr(begin, c, length) != nullptr; };
-  if (has('.') && !has('(') && !has(' ') && !has('"')) return false;
+  const std::string_view given(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name));
+  const auto is_plain = [](unsigned char c) { return c > ' ' && c != '(' && c != '"'; };
+  if (given.find('.') != std::string_view::npos &&
+      std::all_of(given.begin(), given.end(), is_plain))
+    return false;
   const char* whole = text_to_cstring(name);
-  return find_outside(whole, "(") != nullptr || find_by(whole) != nullptr || is_alias(whole);
+  const char* after;
+  return find_outside(whole, "(") != nullptr || find_by(whole, &after) != nullptr ||
+         is_alias(whole);
 }
 
 ArrayType* group_by_list(text* list) {
@@ -184,11 +184,26 @@ const CatalogEntry* entry_of_alias(const char* alias) {
   return entry;
 }
 
+// whole: as it was written, which a fit stores as it is.
+[[noreturn]] void raise_no_alias(const char* whole, const char* alias) {
+  const bool quoted = entry_of_alias(whole) != nullptr;
+  const bool table = OidIsValid(RelnameGetRelid(alias));
+  ereport(ERROR,
+          (errcode(ERRCODE_UNDEFINED_OBJECT), errmsg("no density is named \"%s\"", alias),
+           quoted  ? errhint("There is one whose name needs quotes: %s.",
+                             quote_literal_cstr(quote_identifier(whole)))
+           : table ? errhint("Of a table's column, write %s.",
+                             quote_literal_cstr(psprintf("%s.column", quote_identifier(alias))))
+                   : errhint("Write 'table.column' or 'table (column, ...)', or the name that a "
+                             "fit was given.")));
+  pg_unreachable();
+}
+
 // The texts of the density of that name, which are canonical.
 NameParts parts_of_alias(text* name) {
   const char* alias = alias_of(name);
   const CatalogEntry* entry = entry_of_alias(alias);
-  if (entry == nullptr) raise_no_alias(alias);
+  if (entry == nullptr) raise_no_alias(text_to_cstring(name), alias);
   const DensityKey& key = entry->key;
   return {key.relation, column_names_of(key), true, groups_of(key),
           key.has_filter() ? cstring_to_text(key.filter) : nullptr};
@@ -205,8 +220,9 @@ NameParts parts_of_name(text* name) {
   if (is_alias(whole)) return parts_of_alias(name);
   NameParts parts = {InvalidOid, nullptr, false, nullptr, nullptr};
   const char* end = whole + strlen(whole);
-  if (const char* by = find_by(whole); by != nullptr) {
-    parts.group_by = groups_of_name(whole, by + kBy.size());
+  const char* after;
+  if (const char* by = find_by(whole, &after); by != nullptr) {
+    parts.group_by = groups_of_name(whole, after);
     end = by;
   }
   const char* open = find_outside(whole, "(");

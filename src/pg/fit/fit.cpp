@@ -1,5 +1,4 @@
 // kde_fit of one column.
-#include "pg/catalog/density_name.h"
 #include "pg/fit/bandwidth.h"
 #include "pg/fit/column_fit.h"
 #include "pg/fit/fit_record.h"
@@ -21,14 +20,6 @@ ArrayType* measures_argument(FunctionCallInfo fcinfo) {
   constexpr int kMeasures = 9;
   return PG_NARGS() <= kMeasures || PG_ARGISNULL(kMeasures) ? nullptr
                                                             : PG_GETARG_ARRAYTYPE_P(kMeasures);
-}
-
-ArrayType* group_by_argument(FunctionCallInfo fcinfo) {
-  constexpr int kGroupBy = 10;
-  if (PG_NARGS() <= kGroupBy || PG_ARGISNULL(kGroupBy)) return nullptr;
-  ArrayType* group_by = group_by_list(PG_GETARG_TEXT_PP(kGroupBy));
-  check_words(PG_GETARG_OID(0), group_by);
-  return group_by;
 }
 
 DensityRequest read_request(FunctionCallInfo fcinfo) {
@@ -57,7 +48,7 @@ KDE_FUNCTION(kde_fit) {
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   request.key = key_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), text_argument(fcinfo, 7),
-                            measures_argument(fcinfo), group_by_argument(fcinfo));
+                            measures_argument(fcinfo), group_by_argument(fcinfo, 10));
   check_may_fit(request.key);
   DensityFit fit;
   fit_density(request, relation, &fit);

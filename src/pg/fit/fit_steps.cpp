@@ -3,6 +3,7 @@
 #include "pg/fit/fit_steps.h"
 
 #include "pg/base/pinned.h"
+#include "pg/catalog/density_name.h"
 #include "pg/catalog/privileges.h"
 
 extern "C" {
@@ -77,6 +78,13 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_
                       errmsg("sample_rows and max_relative_error exclude each other")));
   }
   return asked;
+}
+
+ArrayType* group_by_argument(FunctionCallInfo fcinfo, int n) {
+  if (PG_NARGS() <= n || PG_ARGISNULL(n)) return nullptr;
+  ArrayType* group_by = group_by_list(PG_GETARG_TEXT_PP(n));
+  check_words(PG_GETARG_OID(0), group_by);
+  return group_by;
 }
 
 text* text_argument(FunctionCallInfo fcinfo, int n) {

@@ -59,6 +59,15 @@ class GroupEstimate final : public Estimate {
       y[k] = (nulls >> (k + 1) & 1) != 0 ? std::nan("") : values[k + 1];
     return groups_.add(codes, values[0], {y, measures_});
   }
+  void raise(const kde::Status& status, const char* doing) const override {
+    if (status.code == kde::Code::too_large && groups_.size() == most_groups())
+      ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                      errmsg("there are more than %zu groups", groups_.size()),
+                      errhint("Raise maintenance_work_mem, of which a group takes %zu kB, or group "
+                              "by an expression of fewer values.",
+                              kBytesPerGroup >> 10)));
+    column_->raise(status, doing);
+  }
   kde::Status begin_block() noexcept override {
     groups_.begin_block();
     return column_->begin_block();
@@ -183,6 +192,7 @@ Estimate* new_group_estimate(const DensityRequest& request, MemoryContext contex
     const int at = key.first_group() + i;
     estimate->categories_[i].begin(key_column_type(key, at, &typmod), key_column_collation(key, at),
                                    key.column[at].text, context);
+    estimate->categories_[i].limit_text(kde::kMostKeyBytes);
   }
   return estimate;
 }

@@ -68,6 +68,22 @@ bool Categories::has_room() {
   return false;
 }
 
+// Before it is held in memory with all that are like it.
+void Categories::check_text(Datum value) const {
+  // Others are short.
+  if (most_text_ == 0 || type_->typlen > 0) return;
+  PinnedSettings settings;
+  settings.begin();
+  char* text = print(value);
+  settings.end();
+  if (strlen(text) > most_text_)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("\"%s\" has a value of more than %zu bytes, too long for a group's key",
+                           name_, most_text_),
+                    errhint("Group by an expression that gives shorter values.")));
+  pfree(text);
+}
+
 double Categories::rank(Datum value) {
   const uint32 n = number(value);
   if (n <= ranks_) return rank_[n - 1];
@@ -94,6 +110,7 @@ uint32 Categories::number(Datum value) {
       return place_[at];
   }
   if (!has_room()) return 0;
+  check_text(value);
   MemoryContext previous = MemoryContextSwitchTo(context_);
   if (type_->typlen == -1) value = PointerGetDatum(PG_DETOAST_DATUM(value));
   entry_[size_++] = {datumCopy(value, type_->typbyval, type_->typlen), hash};
@@ -101,10 +118,6 @@ uint32 Categories::number(Datum value) {
   if (2 * size_ > places_) grow();
   MemoryContextSwitchTo(previous);
   return size_;
-}
-
-char* Categories::text(uint32 number) const {
-  return OutputFunctionCall(const_cast<FmgrInfo*>(&output_), entry_[number - 1].value);
 }
 
 }  // namespace kde_pg

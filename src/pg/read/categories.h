@@ -38,6 +38,8 @@ class Categories {
     most_bytes_ = bytes;
     raises_ = raise;
   }
+  // A value whose text has more than so many bytes is error 54000.
+  void limit_text(Size bytes) { most_text_ = bytes; }
   // No value is told apart from now on.
   void give_up() { given_up_ = true; }
   bool given_up() const { return given_up_; }
@@ -45,7 +47,7 @@ class Categories {
   Datum value(uint32 number) const { return entry_[number - 1].value; }
   // As the type's output function prints it; palloc'ed. To be called with settings pinned, so that
   // it reads back in any session.
-  char* text(uint32 number) const;
+  char* text(uint32 number) const { return print(entry_[number - 1].value); }
 
  private:
   struct Entry {
@@ -55,13 +57,17 @@ class Categories {
 
   void grow();
   bool has_room();
+  void check_text(Datum value) const;
   double rank(Datum value);
+  char* print(Datum value) const {
+    return OutputFunctionCall(const_cast<FmgrInfo*>(&output_), value);
+  }
 
   const kde::WordsView* words_ = nullptr;
   WordType* word_type_ = nullptr;
-  double* rank_ = nullptr;  // of each number
-  uint32 ranks_ = 0;        // numbers that have one
-  Size most_bytes_ = 0;
+  double* rank_ = nullptr;               // of each number
+  uint32 ranks_ = 0;                     // numbers that have one
+  Size most_bytes_ = 0, most_text_ = 0;  // 0: any
   bool raises_ = true, given_up_ = false;
   const char* name_;
   MemoryContext context_;

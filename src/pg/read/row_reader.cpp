@@ -111,7 +111,7 @@ inline void RowReader::put(int column, Datum value, bool is_null, double* values
 
 inline void RowReader::hand_on(const double* values, uint16 nulls) {
   const kde::Status status = sink_->add(values, nulls);
-  if (unlikely(!status.ok())) check_status(status, doing_);
+  if (unlikely(!status.ok())) sink_->raise(status, doing_);
 }
 
 void RowReader::take(TupleTableSlot* slot) {

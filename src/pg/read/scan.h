@@ -56,9 +56,13 @@ struct ScanResult {
 
 class Categories;
 
-// Where rows go. Errors of the core are reported by the scan, as of what it was `doing`.
+// Where rows go.
 class RowSink {
  public:
+  // Raises an error that add() returned; doing: what the scan was.
+  virtual void raise(const kde::Status& status, const char* doing) const {
+    check_status(status, doing);
+  }
   // What numbers the values of a column of the key that are none; null: they are converted.
   virtual Categories* categories(int) { return nullptr; }
   // values: one for each column of the key; bit k of nulls: column k is null, and its value 0.

@@ -7,10 +7,19 @@ SELECT group_by FROM kde_fit('named', 'v', group_by => 'odd', sample_rows => -1,
 SELECT name, filter, group_by, alias FROM kde_densities ORDER BY name, filter;
 SELECT approx_count('ones', 2, 4), approx_avg('ones', 2, 4), approx_quantile('ones', 0.5), approx_count('ONES', 2, 4);
 SELECT approx_count('"Both of ""them"""', ARRAY[2, 0], ARRAY[4, 1]);
+-- A name is stored as it is, and asked as any identifier: the hint says how.
+SELECT count(*) FROM kde_fit('named', 'v', filter => 'w = 2', name => 'Twos');
+SELECT approx_count('Twos');
+SELECT approx_count('"Twos"', 2, 4);
+SELECT kde_drop('"Twos"');
 SELECT approx_avg('"Both of ""them"""', ARRAY[2, 0], ARRAY[4, 1], measure => 'v') BETWEEN 2 AND 4 AS fits;
 SELECT group_key, count FROM approx_groups('by_parity', 2, 4);
 SELECT approx_count('ones', 2, 4, max_relative_error => 0, otherwise => 'exact');
 SELECT (kde_info('ones')).rows, approx_count(kde_density('ones'));
+-- Where groups are none of the answer's, the hint is to all rows that pass the filter.
+SELECT count(*) FROM kde_fit('named', 'v', filter => 'w = 1', group_by => 'odd', name => 'ones_by_parity');
+SELECT approx_count('ones_by_parity');
+SELECT kde_drop('ones_by_parity');
 -- A refit without a name keeps it, as a refresh does; with another it changes.
 SELECT count(*) FROM kde_fit('named', 'v', filter => 'w = 1');
 SELECT count(*) FROM kde_refresh('named', force => true);

@@ -40,6 +40,11 @@ FROM approx_groups('grouped.day', '2024-01-10', '2024-02-10', measure => 'amount
 -- Of the column itself; dates have no sum.
 SELECT group_key, count, sum, to_timestamp(avg) AT TIME ZONE 'UTC' AS avg FROM approx_groups('grouped.day');
 
+-- Whatever the white space around "by".
+SELECT every.name, count(*), sum(count) FROM unnest(ARRAY['grouped.day  by (region)', E'grouped.day\tby\tregion', E'grouped.day\n  BY\n  (region)',
+  E'grouped (day)\r\nby(region)', 'grouped.day by(region)']) AS every(name), approx_groups(name) GROUP BY 1 ORDER BY every.name COLLATE "C";
+SELECT * FROM approx_groups('grouped.day bye region');
+
 -- By several columns, by expressions; keys in their own type.
 SELECT model, group_by FROM kde_fit('grouped', 'day', group_by => 'size, store % 2', sample_rows => -1);
 SELECT (group_key::text[])[1] AS size, (group_key::text[])[2] AS odd, count FROM approx_groups('grouped.day by (size, store % 2)', NULL, '2024-01-31')
@@ -49,6 +54,16 @@ SELECT group_by FROM kde_fit('grouped', 'amount', group_by => 'date_trunc(''mont
 SELECT group_key::date, count, round(sum::numeric, 2) FROM approx_groups('grouped.amount', 0, 1)
 EXCEPT SELECT date_trunc('month', day::timestamp)::date, count(*), sum(amount) FROM grouped WHERE amount BETWEEN 0 AND 1 GROUP BY 1;
 SELECT group_key, count FROM approx_groups('grouped.amount', 0, 1, confidence => 0.9);
+
+-- Of an expression, as of a column; with a filter and a name.
+SELECT column_names, filter, model, rows, group_by FROM kde_fit('grouped', ARRAY['amount * 2'], filter => 'store > 1', sample_rows => -1, group_by => 'region', name => 'twice');
+SELECT group_key, count, round(sum::numeric, 2) FROM approx_groups('twice', 0, 1)
+EXCEPT SELECT region, count(*), sum(amount * 2) FROM grouped WHERE store > 1 AND amount * 2 BETWEEN 0 AND 1 GROUP BY 1;
+SELECT count(*) FROM approx_groups('grouped (amount * 2) by (region)', filter => 'store > 1');
+SELECT group_by FROM kde_fit('grouped', ARRAY['price'], group_by => 'size');
+SELECT kde_drop('twice'), kde_drop('grouped.price by (size)'), kde_drop('grouped.price'), kde_drop('grouped (amount * 2)', filter => 'store > 1');
+SELECT kde_fit('grouped', ARRAY['price', 'amount'], group_by => 'size');
+SELECT kde_fit('grouped', ARRAY['price'], group_by => 'reigon');
 
 -- Which one is meant.
 SELECT name FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
@@ -107,6 +122,20 @@ SELECT kde_fit('grouped', 'day', group_by => 'area, area');
 SELECT kde_fit('grouped', 'day', group_by => 'area, size, day, amount, price');
 SELECT kde_fit('grouped', 'day', group_by => 'point(price, price)');
 SELECT kde_fit('grouped', 'day', group_by => 'repeat(area, 1000)');
+-- Too long: as soon as it is met, so that only those before it are told; in the array of several, afterwards.
+CREATE TABLE many_keys AS SELECT i AS x, i AS k, CASE WHEN i = 20 THEN repeat('k', 1025) WHEN i > 20 THEN i || 'x' ELSE repeat('k', 1024) END AS text FROM generate_series(1, 25000) AS i;
+SELECT kde_fit('many_keys', 'x', group_by => 'text', sample_rows => -1);
+SELECT kde_fit('many_keys', 'x', group_by => 'text, 100 / (21 - k)', sample_rows => -1);
+SELECT model FROM kde_fit('many_keys', 'x', filter => 'k < 20', group_by => 'text', sample_rows => -1);
+SELECT kde_fit('many_keys', 'x', filter => 'k < 20', group_by => 'text, k', sample_rows => -1);
+-- Too many.
+SET maintenance_work_mem = '64MB';
+SELECT kde_fit('many_keys', 'x', group_by => 'k', sample_rows => -1);
+\set VERBOSITY sqlstate
+SELECT kde_fit('many_keys', 'x', group_by => 'k', sample_rows => -1);
+\set VERBOSITY default
+RESET maintenance_work_mem;
+DROP TABLE many_keys;
 SELECT kde_fit('grouped', 'day', group_by => 'area', method => 'plugin');
 SELECT kde_fit('grouped', 'day', group_by => 'area', sample_rows => 100);
 SELECT kde_fit('grouped', 'day', group_by => 'area', max_relative_error => 0.1);

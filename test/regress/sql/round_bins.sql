@@ -34,6 +34,11 @@ FULL JOIN (SELECT floor(price / 5) * 5 AS lower_bound, count(*) FROM t GROUP BY 
 SELECT edges(kde_agg(n - 1), 10) AS below_1000, edges(kde_agg(n), 10) AS to_1000 FROM t;
 SELECT bin, lower_text, upper_text, count FROM (SELECT kde_agg(n) AS d FROM t) AS s,
   approx_histogram(d, 5, lower => 1, upper => 100, equal => 'round');
+-- Bins may end beyond the greatest integer, and are written without an exponent nonetheless.
+SELECT n, bin, lower_text, upper_text, lower_text::float8 = lower_bound AND upper_text::float8 = upper_bound AS exact
+FROM (VALUES (1, (SELECT kde_agg(9223372036854775807 - n) FROM t)), (2, (SELECT kde_agg(-9223372036854775808 + n * 1000000000000000) FROM t)),
+  (3, (SELECT kde_agg(9007199254740993 + n * 1000003) FROM t)), (4, (SELECT kde_agg((n * 32)::smallint) FROM t))) AS v (n, d),
+  approx_histogram(d, 3, equal => 'round');
 -- One value, none, and numbers that doubles cannot divide.
 SELECT (SELECT count(*) FROM approx_histogram((SELECT kde_agg(7.5)), 5, equal => 'round')) AS one,
   (SELECT count(*) FROM approx_histogram((SELECT kde_agg(NULL::float8)), 5, equal => 'round')) AS none;

@@ -65,6 +65,17 @@ SET bytea_output = escape;
 SELECT approx_count('kinds.by', '\x03'::bytea), approx_count('kinds.by', '\003');
 RESET bytea_output;
 
+-- The most frequent: all that are kept, of equal counts by their text, no label without rows, none behind
+-- one that is too long to be kept.
+SELECT * FROM approx_top('kinds.t', 3);
+SELECT count(*) AS listed, count(*) FILTER (WHERE h.count = s.count AND h.lower_bound = s.count AND h.upper_bound = s.count) AS right
+FROM approx_top('kinds.t', 100) AS h FULL JOIN (SELECT t AS value, count(*) FROM kinds WHERE t IS NOT NULL GROUP BY t) AS s USING (value);
+SELECT rank, value, count FROM approx_top('kinds.m');
+SELECT rank, value, count FROM approx_top('kinds.by', 2);
+SELECT rank, value, count FROM approx_top(kde_density('kinds.b'), changed_rows => 10);
+SELECT col, (kde_info('kinds.' || col)).distinct_values FROM unnest('{t,m,ci,j}'::text[]) AS col;
+SELECT count(DISTINCT t) AS t, count(DISTINCT m) AS m, count(DISTINCT ci) AS ci, count(DISTINCT j) AS j FROM kinds;
+
 -- Intervals, accuracy, exact answers, rows that changed.
 SELECT * FROM approx_count_ci('kinds.t', 'word 3', changed_rows => 10);
 SELECT approx_count('kinds.t', 'word 3', changed_rows => 10, max_relative_error => 0.001,
@@ -156,6 +167,7 @@ SELECT approx_count('kinds.m', 'sad'), approx_count('kinds.m', 'fine');
 ALTER TYPE mood RENAME VALUE 'never' TO 'seldom';
 \set VERBOSITY default
 SELECT approx_count('kinds.m', 'sad');
+SELECT * FROM approx_top('kinds.m');
 \set VERBOSITY terse
 SELECT model FROM kde_fit('kinds', 'm');
 SELECT column_names, chosen, estimate, lower_bound, upper_bound FROM kde_explain('kinds.m', ARRAY['sad', 'ok']::mood[]) WHERE chosen;
@@ -207,6 +219,11 @@ SELECT count(*) AS outside FROM (SELECT w, count(*) AS n FROM many GROUP BY w) A
 SELECT sum(abs(approx_count('many.w', w) - n)) FILTER (WHERE n > 3) AS off
 FROM (SELECT w, count(*) AS n FROM many GROUP BY w) AS g;
 SELECT estimate > 0 AS some, lower_bound, upper_bound FROM approx_count_ci('many.w', 'no such');
+-- Of those that are kept the ones that have more rows than any that is not.
+WITH s AS (SELECT w, count(*), row_number() OVER (ORDER BY count(*) DESC) AS rank FROM many GROUP BY w)
+SELECT count(*) > 1000 AS many, count(*) FILTER (WHERE h.count <> own.count OR h.count <> s.count) AS wrong
+FROM approx_top('many.w', 10000) AS h JOIN s USING (rank) LEFT JOIN s AS own ON own.w = h.value;
+SELECT distinct_values, (SELECT count(DISTINCT w) FROM many) FROM kde_info('many.w');
 -- A sample.
 SET kde_aqp.sample_blocks = 100;
 SELECT rows_read < 100000 AS sampled FROM kde_fit('many', 'w', measures => ARRAY['y'], seed => 1);
@@ -218,6 +235,9 @@ FROM (SELECT w, sum(y) AS s FROM many GROUP BY w ORDER BY count(*) DESC LIMIT 10
   approx_sum_ci('many.w', w, measure => 'y') AS c;
 SELECT lower_bound, estimate >= 0 AS some, upper_bound > 0 AS may_be
 FROM approx_count_ci('many.w', 'no such');
+SELECT count(*) > 10 AS some, count(*) FILTER (WHERE n BETWEEN lower_bound AND upper_bound) > 0.9 * count(*) AS held
+FROM approx_top('many.w', 100) AS c, LATERAL (SELECT count(*) AS n FROM many WHERE w = value) AS s;
+SELECT distinct_values FROM kde_info('many.w');
 RESET kde_aqp.sample_blocks;
 
 -- Of a whole table: those worth it.
