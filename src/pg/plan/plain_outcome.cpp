@@ -1,4 +1,4 @@
-// See plain_outcome.h.
+// The counts behind the view kde_plain_sql.
 #include "pg/plan/plain_outcome.h"
 
 #include "pg/base/result_set.h"
