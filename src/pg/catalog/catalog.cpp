@@ -908,6 +908,8 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
                       errdetail("Another density has it.")));
     nulls[kAlias - 1] = true;
   }
+  // Who has planned queries of the table may take it for one without a density for plain SQL.
+  CacheInvalidateRelcacheByRelid(key.relation);
   // The number it brought is that of another density here, or will be.
   values[kId - 1] = Int64GetDatum(new_density_id());
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));

@@ -7,10 +7,12 @@
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
 #include "pg/plan/buckets.h"
+#include "pg/plan/consent.h"
 
 extern "C" {
 #include "access/nbtree.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
@@ -446,12 +448,13 @@ PlainQuery* Query::question(const CatalogEntry& entry) const {
   return out;
 }
 
+// As of now, whatever the statement sees: what it sees is looked at when it runs. In parallel mode
+// there is no such snapshot, nor does a worker plan much.
 List* densities_of(Oid relation) {
-  if (!catalog_is_installed()) return NIL;
-  const bool push = !ActiveSnapshotSet();
-  if (push) PushActiveSnapshot(GetTransactionSnapshot());
-  List* entries = catalog_list(relation, GetActiveSnapshot());
-  if (push) PopActiveSnapshot();
+  if (IsInParallelMode() || !catalog_is_installed()) return NIL;
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  List* entries = catalog_list(relation, latest);
+  UnregisterSnapshot(latest);
   return entries;
 }
 
@@ -468,8 +471,13 @@ PlainQuery* plain_query_of(PlannerInfo* root, RelOptInfo* input, PathTarget* tar
   if (input->rtekind != RTE_RELATION || bms_membership(input->relids) != BMS_SINGLETON)
     return nullptr;
   const RangeTblEntry* rte = planner_rt_fetch(bms_singleton_member(input->relids), root);
+  if (has_no_consent(rte->relid)) return nullptr;
+  const uint64 before = consent_invalidations();
   List* entries = densities_of(rte->relid);
-  if (!is_allowed(entries)) return nullptr;
+  if (!is_allowed(entries)) {
+    if (!IsInParallelMode()) note_no_consent(rte->relid, before);
+    return nullptr;
+  }
   PinnedSettings settings;
   settings.begin();
   Query query;

@@ -10,6 +10,7 @@
 #include "pg/catalog/counters.h"
 #include "pg/catalog/density_key.h"
 #include "pg/plan/client_statement.h"
+#include "pg/plan/consent.h"
 #include "pg/plan/plain_answer.h"
 
 extern "C" {
@@ -330,6 +331,7 @@ const CustomExecMethods exec_methods = {kName,   begin,   execute, end,     resc
 void register_plain_sql() {
   RegisterCustomScanMethods(&scan_methods);
   register_client_statement_hooks();
+  register_consent_callback();
   next_hook = create_upper_paths_hook;
   create_upper_paths_hook = plan_grouping;
 }
