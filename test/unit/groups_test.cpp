@@ -300,6 +300,99 @@ TEST(Groups, OfOneRowReadHaveNoMean) {
   }
 }
 
+// Of a sample of 10 of 40 blocks: group 1 has 19 rows in each block, 2 one; then 2 and 3, which the
+// sample had no row of, are read whole, and 4 is given up.
+struct Second {
+  DensityBytes density;
+  GroupsReport report;
+};
+
+void read_whole(bool met_all, std::size_t bytes, Second* out) {
+  Sampler::Options sampling;
+  sampling.measures = 1;
+  Sampler all(sampling);
+  Groups groups(sampling, 100);
+  const double y = 2;
+  const auto add = [&](unsigned group, double x) {
+    ASSERT_TRUE(groups.add({group}, x, {&y, 1}).ok());
+  };
+  for (int block = 0; block < 10; ++block) {
+    ASSERT_TRUE(all.begin_block().ok());
+    groups.begin_block();
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(all.add(i, {&y, 1}).ok());
+      add(i == 0 ? 2 : 1, i);
+    }
+  }
+  groups.begin_block();
+  ASSERT_TRUE(all.begin_block().ok());
+  ASSERT_TRUE(all.add(5, {&y, 1}).ok());
+  add(4, 5);
+  ASSERT_TRUE(groups.begin_whole({2}).ok());
+  for (int i = 0; i < 35; ++i) add(2, 0);
+  ASSERT_TRUE(groups.add_null({2}).ok());
+  ASSERT_TRUE(groups.begin_whole({3}).ok());
+  for (int i = 0; i < 5; ++i) add(3, i);
+  ASSERT_TRUE(groups.begin_whole({5}).ok());  // has no row
+  ASSERT_TRUE(groups.begin_whole({6}).ok());
+  add(6, 1);
+  groups.give_up_whole();  // that the sample had no row of
+  ASSERT_TRUE(groups.begin_whole({4}).ok());
+  add(4, 1);
+  add(4, 2);
+  groups.give_up_whole();
+  if (met_all) groups.met_all();
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    ASSERT_TRUE(groups.set_key(g, std::to_string(groups.codes(g)[0])).ok());
+  GroupOptions options;
+  options.bytes = bytes;
+  options.fit.rows_per_row_read = 4;
+  options.fit.share_of_blocks = 0.25;
+  Sample sample;
+  ASSERT_TRUE(all.finish(&sample).ok());
+  FitReport fit_report;
+  ASSERT_TRUE(fit_column(sample, options.fit, {}, &out->density, &fit_report).ok());
+  ASSERT_TRUE(groups.append(options, {}, &out->density, &out->report).ok());
+  ASSERT_TRUE(validate(out->density.data(), out->density.size()).ok());
+}
+
+// A group whose rows are all found takes them in the place of those that were sampled.
+TEST(Groups, ReadWholeAreExact) {
+  for (const bool met_all : {false, true}) {
+    Second second;
+    read_whole(met_all, kGroupsBytes, &second);
+    EXPECT_EQ(second.report.groups, 4u);
+    EXPECT_EQ(second.report.whole, 2u);
+    GroupsView view(&second.density.header());
+    // Group 4 was met in one block, and not read whole.
+    EXPECT_EQ(view.header().unseen, met_all ? 0 : 3);
+    EXPECT_EQ(view.header().unseen_error > 0, !met_all);
+    GroupView g;
+    std::map<std::string, double> rows;
+    while (view.next(&g)) {
+      const std::string key(g.key());
+      rows[key] = g.density()->rows;
+      const Interval i = count_interval(DensityView(g.density()), Range(), {});
+      EXPECT_EQ(i.lower == i.upper, key == "2" || key == "3") << key;
+    }
+    EXPECT_EQ(rows,
+              (std::map<std::string, double>{{"1", 190 * 4}, {"2", 35}, {"3", 5}, {"4", 4}}));
+  }
+}
+
+// In the rest sampled rows count, as those of other groups there do.
+TEST(Groups, ReadWholeInTheRestAreAsSampled) {
+  Second second;
+  read_whole(true, 0, &second);
+  EXPECT_EQ(second.report.groups, 0u);
+  EXPECT_EQ(second.report.rest, 4u);
+  GroupsView view(&second.density.header());
+  GroupView g;
+  ASSERT_TRUE(view.next(&g));
+  EXPECT_TRUE(g.is_rest);
+  EXPECT_EQ(g.density()->rows, 201 * 4);
+}
+
 TEST(Groups, AreNoMoreThanAsked) {
   Groups groups({}, 2);
   EXPECT_TRUE(groups.add({1}, 1, {}).ok());
