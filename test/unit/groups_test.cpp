@@ -375,8 +375,7 @@ TEST(Groups, ReadWholeAreExact) {
       const Interval i = count_interval(DensityView(g.density()), Range(), {});
       EXPECT_EQ(i.lower == i.upper, key == "2" || key == "3") << key;
     }
-    EXPECT_EQ(rows,
-              (std::map<std::string, double>{{"1", 190 * 4}, {"2", 35}, {"3", 5}, {"4", 4}}));
+    EXPECT_EQ(rows, (std::map<std::string, double>{{"1", 190 * 4}, {"2", 35}, {"3", 5}, {"4", 4}}));
   }
 }
 
@@ -399,7 +398,15 @@ TEST(Groups, AreNoMoreThanAsked) {
   EXPECT_TRUE(groups.add({2}, 1, {}).ok());
   EXPECT_TRUE(groups.add({1}, 2, {}).ok());
   EXPECT_EQ(groups.add({3}, 1, {}).code, Code::too_large);
-  EXPECT_EQ(groups.set_key(0, std::string(kMostKeyBytes + 1, 'x')).code, Code::too_large);
+  const std::string too_long(kMostKeyBytes + 1, 'x');
+  EXPECT_EQ(groups.set_key(0, too_long).code, Code::too_large);
+  // No fit fails by one that the sample had no row of.
+  Groups found({}, 2);
+  ASSERT_TRUE(found.begin_whole({1}).ok());
+  ASSERT_TRUE(found.add({1}, 1, {}).ok());
+  EXPECT_EQ(found.rows(0), 1);
+  EXPECT_TRUE(found.set_key(0, too_long).ok());
+  EXPECT_EQ(found.rows(0), 0);
 }
 
 TEST(Groups, SurviveTheirText) {

@@ -86,10 +86,16 @@ void Groups::give_up_whole() {
 }
 
 Status Groups::set_key(std::size_t group, std::string_view key) noexcept {
-  if (key.size() > kMostKeyBytes)
-    return Status::error(Code::too_large, "a group's key has more than %zu bytes", kMostKeyBytes);
+  Group& g = groups_[group];
+  if (key.size() > kMostKeyBytes) {
+    if (g.rows > 0)
+      return Status::error(Code::too_large, "a group's key has more than %zu bytes", kMostKeyBytes);
+    if (g.whole_rows > 0) met_all_ = false;
+    g.whole.reset();
+    return Status::success();
+  }
   try {
-    groups_[group].key = key;
+    g.key = key;
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }

@@ -82,7 +82,7 @@ class Groups {
   double rows(std::size_t group) const { return groups_[group].rows_read(); }
   const GroupCodes& codes(std::size_t group) const { return groups_[group].codes; }
   // Its key as text; never called: NULL. Errors: out_of_memory; too_large for more than
-  // kMostKeyBytes.
+  // kMostKeyBytes. But one that the sample had no row of is then left out, as if not found.
   Status set_key(std::size_t group, std::string_view key) noexcept;
 
   // Appends the groups that have rows with an x to the density of all rows. Uses them up. Errors:
