@@ -45,9 +45,26 @@ std::vector<Row> make_rows(std::size_t n, int groups, unsigned seed) {
 
 std::string name_of(int group) { return "group \"" + std::to_string(group) + "\""; }
 
-// The density of all rows and of each group, of the blocks that were chosen. Group 3 has no key.
+GroupCodes codes_of(const Row& row) {
+  return {static_cast<std::uint32_t>(row.group % 7), static_cast<std::uint32_t>(row.group / 7)};
+}
+
+// Reads the groups of fewer rows whole.
+void read_whole(const std::vector<Row>& rows, int below, Groups* groups) {
+  std::map<int, std::vector<const Row*>> by_group;
+  for (const Row& row : rows) by_group[row.group].push_back(&row);
+  for (const auto& [group, all] : by_group) {
+    if (static_cast<int>(all.size()) >= below) continue;
+    EXPECT_TRUE(groups->begin_whole(codes_of(*all[0])).ok());
+    for (const Row* row : all)
+      EXPECT_TRUE(groups->add(codes_of(*row), row->x, std::span(&row->y, 1)).ok());
+  }
+}
+
+// The density of all rows and of each group, of the blocks that were chosen; groups of fewer than
+// whole_below rows are read whole. Group 3 has no key.
 DensityBytes grouped(const std::vector<Row>& rows, std::span<const std::uint64_t> chosen,
-                     GroupsReport* report, std::size_t bytes = kGroupsBytes) {
+                     GroupsReport* report, std::size_t bytes = kGroupsBytes, int whole_below = 0) {
   const std::size_t blocks = rows.size() / kRowsOfABlock;
   Sampler::Options sampling;
   sampling.measures = 1;
@@ -59,11 +76,10 @@ DensityBytes grouped(const std::vector<Row>& rows, std::span<const std::uint64_t
     for (std::size_t i = 0; i < kRowsOfABlock; ++i) {
       const Row& row = rows[b * kRowsOfABlock + i];
       EXPECT_TRUE(all.add(row.x, std::span(&row.y, 1)).ok());
-      const GroupCodes codes = {static_cast<std::uint32_t>(row.group % 7),
-                                static_cast<std::uint32_t>(row.group / 7)};
-      EXPECT_TRUE(groups.add(codes, row.x, std::span(&row.y, 1)).ok());
+      EXPECT_TRUE(groups.add(codes_of(row), row.x, std::span(&row.y, 1)).ok());
     }
   }
+  read_whole(rows, whole_below, &groups);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const int group = static_cast<int>(groups.codes(g)[0] + 7 * groups.codes(g)[1]);
     if (group == 3) continue;
@@ -184,10 +200,12 @@ TEST(Groups, ThatDoNotFitShareTheRest) {
 
 struct Held {
   int asked = 0, counts = 0, sums = 0, means = 0;
+  int exact = 0;   // of them, all their rows
+  int totals = 0;  // samples where the groups' sum is in the interval of all rows
 };
 
 // How many intervals hold the truth, of each group in each of 60 samples.
-Held held_by(const std::vector<Row>& rows, double lower, double upper) {
+Held held_by(const std::vector<Row>& rows, double lower, double upper, int whole_below = 0) {
   const std::map<std::string, Truth> exact = truths(rows, lower, upper);
   const Range range = between(lower, upper);
   Held held;
@@ -196,12 +214,18 @@ Held held_by(const std::vector<Row>& rows, double lower, double upper) {
     std::vector<std::uint64_t> chosen(150);
     choose_blocks(rows.size() / kRowsOfABlock, chosen, &random);
     GroupsReport report;
-    const DensityBytes density = grouped(rows, chosen, &report);
+    const DensityBytes density = grouped(rows, chosen, &report, kGroupsBytes, whole_below);
     GroupsView groups(&density.header());
     GroupView g;
+    double total = 0;
     while (groups.next(&g)) {
       const DensityView d(g.density());
       const MeasureView m(g.density(), 0);
+      total += count(d, Range());
+      if (const Interval own = count_interval(d, Range(), {}); own.lower == own.upper) {
+        ++held.exact;
+        continue;
+      }
       const Truth& truth = exact.at(std::string(g.key()));
       const auto holds = [](const Interval& i, double x) { return i.lower <= x && x <= i.upper; };
       ++held.asked;
@@ -209,6 +233,8 @@ Held held_by(const std::vector<Row>& rows, double lower, double upper) {
       held.sums += holds(measure_sum_interval(d, m, range, {}), truth.sum);
       held.means += holds(measure_mean_interval(d, m, range, {}), truth.sum / truth.count);
     }
+    const Interval all = count_interval(DensityView(&density.header()), Range(), {});
+    held.totals += all.lower - 0.01 <= total && total <= all.upper + 0.01;
   }
   return held;
 }
@@ -221,6 +247,16 @@ TEST(Groups, HoldTheTruthWhereSampled) {
   EXPECT_GE(held.counts, kLeastHeld * held.asked) << held.asked;
   EXPECT_GE(held.sums, kLeastHeld * held.asked) << held.asked;
   EXPECT_GE(held.means, kLeastHeld * held.asked) << held.asked;
+}
+
+// Half of 400 groups are read whole, by the rows they have: those of the others hold as much, and
+// the sum over all stays in the interval of all rows.
+TEST(Groups, HoldTheTruthBesideThoseReadWhole) {
+  const Held held = held_by(make_rows(60000, 400, 9), 100, 250, 50);
+  EXPECT_GE(held.exact, 60 * 150);
+  EXPECT_GE(held.counts, kLeastHeld * held.asked) << held.asked;
+  EXPECT_GE(held.sums, kLeastHeld * held.asked) << held.asked;
+  EXPECT_EQ(held.totals, 60);
 }
 
 // Rows of a group and a month lie together: a range has few blocks of a group's, whose own mean
@@ -307,7 +343,7 @@ struct Second {
   GroupsReport report;
 };
 
-void read_whole(bool met_all, std::size_t bytes, Second* out) {
+void take_second_look(bool met_all, std::size_t bytes, Second* out) {
   Sampler::Options sampling;
   sampling.measures = 1;
   Sampler all(sampling);
@@ -360,7 +396,7 @@ void read_whole(bool met_all, std::size_t bytes, Second* out) {
 TEST(Groups, ReadWholeAreExact) {
   for (const bool met_all : {false, true}) {
     Second second;
-    read_whole(met_all, kGroupsBytes, &second);
+    take_second_look(met_all, kGroupsBytes, &second);
     EXPECT_EQ(second.report.groups, 4u);
     EXPECT_EQ(second.report.whole, 2u);
     GroupsView view(&second.density.header());
@@ -382,7 +418,7 @@ TEST(Groups, ReadWholeAreExact) {
 // In the rest sampled rows count, as those of other groups there do.
 TEST(Groups, ReadWholeInTheRestAreAsSampled) {
   Second second;
-  read_whole(true, 0, &second);
+  take_second_look(true, 0, &second);
   EXPECT_EQ(second.report.groups, 0u);
   EXPECT_EQ(second.report.rest, 4u);
   GroupsView view(&second.density.header());

@@ -1,6 +1,7 @@
 // See groups.h.
 #include "core/fit/groups.h"
 
+#include "core/integrate/interval.h"
 #include "core/summary/measure_encode.h"
 
 #include <algorithm>
@@ -115,6 +116,7 @@ class GroupsEncoder {
   Status run(DensityBytes* density, GroupsReport* report) {
     sort_by_rows();
     measures_ = density->header().measures;
+    scale_ = scale_of_sampled(DensityView(&density->header()));
     append(density->data(), density->size());
     begin_ = bytes_.size();
     GroupsHeader header{};
@@ -156,6 +158,21 @@ class GroupsEncoder {
 
   double table_rows(const Group& g) const {
     return g.whole != nullptr ? g.whole_rows : g.rows * options_.fit.rows_per_row_read;
+  }
+
+  // Rows of the table per row read of the groups that were not read whole.
+  double scale_of_sampled(const DensityView& all) const {
+    const double scale = options_.fit.rows_per_row_read;
+    double sampled = 0, replaced = 0, whole = 0;
+    for (const Group& g : groups_) {
+      (g.whole != nullptr ? replaced : sampled) += g.rows * scale;
+      whole += g.whole != nullptr ? g.whole_rows : 0;
+    }
+    if (sampled == 0 || whole == 0) return scale;
+    const Interval rows = count_interval(all, Range(), {});
+    const double least = rows.lower - rows.estimate, most = rows.upper - rows.estimate;
+    const double change = std::clamp(whole - replaced, std::min(least, 0.0), std::max(most, 0.0));
+    return std::max(scale * (sampled + replaced + change - whole) / sampled, 1.0);
   }
 
   // Groups of NULL x alone have none.
@@ -236,6 +253,7 @@ class GroupsEncoder {
     Sample sample;
     FitOptions fit = options_.fit;
     fit.as_counted = true;
+    fit.rows_per_row_read = scale_;
     if (group->whole != nullptr) {
       group->sampler.swap(group->whole);
       group->whole.reset();
@@ -269,6 +287,7 @@ class GroupsEncoder {
   const GroupOptions& options_;
   const Control& control_;
   int measures_ = 0;
+  double scale_ = 1;       // of groups that were not read whole
   std::size_t begin_ = 0;  // of GroupsHeader
   std::vector<char> bytes_;
 };

@@ -14,7 +14,9 @@
 // row. Which groups these are must depend on the rows that they have, not on those sampled:
 // whoever takes the groups that the sample is short of leaves those it has too many of, and their
 // sum exceeds that of all rows. In the rest sampled rows stay, as one density has one scale, unless
-// all of its groups were read whole.
+// all of its groups were read whole. Where all groups together then have more rows or fewer than
+// the interval of all rows allows, the sampled ones are scaled in proportion, no further than to
+// its end: as the interval holds the truth, this brings their sum no farther from it.
 #pragma once
 
 #include "core/density/group_format.h"
