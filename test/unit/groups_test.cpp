@@ -45,9 +45,26 @@ std::vector<Row> make_rows(std::size_t n, int groups, unsigned seed) {
 
 std::string name_of(int group) { return "group \"" + std::to_string(group) + "\""; }
 
-// The density of all rows and of each group, of the blocks that were chosen. Group 3 has no key.
+GroupCodes codes_of(const Row& row) {
+  return {static_cast<std::uint32_t>(row.group % 7), static_cast<std::uint32_t>(row.group / 7)};
+}
+
+// Reads the groups of fewer rows whole.
+void read_whole(const std::vector<Row>& rows, int below, Groups* groups) {
+  std::map<int, std::vector<const Row*>> by_group;
+  for (const Row& row : rows) by_group[row.group].push_back(&row);
+  for (const auto& [group, all] : by_group) {
+    if (static_cast<int>(all.size()) >= below) continue;
+    EXPECT_TRUE(groups->begin_whole(codes_of(*all[0])).ok());
+    for (const Row* row : all)
+      EXPECT_TRUE(groups->add(codes_of(*row), row->x, std::span(&row->y, 1)).ok());
+  }
+}
+
+// The density of all rows and of each group, of the blocks that were chosen; groups of fewer than
+// whole_below rows are read whole. Group 3 has no key.
 DensityBytes grouped(const std::vector<Row>& rows, std::span<const std::uint64_t> chosen,
-                     GroupsReport* report, std::size_t bytes = kGroupsBytes) {
+                     GroupsReport* report, std::size_t bytes = kGroupsBytes, int whole_below = 0) {
   const std::size_t blocks = rows.size() / kRowsOfABlock;
   Sampler::Options sampling;
   sampling.measures = 1;
@@ -59,11 +76,10 @@ DensityBytes grouped(const std::vector<Row>& rows, std::span<const std::uint64_t
     for (std::size_t i = 0; i < kRowsOfABlock; ++i) {
       const Row& row = rows[b * kRowsOfABlock + i];
       EXPECT_TRUE(all.add(row.x, std::span(&row.y, 1)).ok());
-      const GroupCodes codes = {static_cast<std::uint32_t>(row.group % 7),
-                                static_cast<std::uint32_t>(row.group / 7)};
-      EXPECT_TRUE(groups.add(codes, row.x, std::span(&row.y, 1)).ok());
+      EXPECT_TRUE(groups.add(codes_of(row), row.x, std::span(&row.y, 1)).ok());
     }
   }
+  read_whole(rows, whole_below, &groups);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const int group = static_cast<int>(groups.codes(g)[0] + 7 * groups.codes(g)[1]);
     if (group == 3) continue;
@@ -184,10 +200,12 @@ TEST(Groups, ThatDoNotFitShareTheRest) {
 
 struct Held {
   int asked = 0, counts = 0, sums = 0, means = 0;
+  int exact = 0;   // of them, all their rows
+  int totals = 0;  // samples where the groups' sum is in the interval of all rows
 };
 
 // How many intervals hold the truth, of each group in each of 60 samples.
-Held held_by(const std::vector<Row>& rows, double lower, double upper) {
+Held held_by(const std::vector<Row>& rows, double lower, double upper, int whole_below = 0) {
   const std::map<std::string, Truth> exact = truths(rows, lower, upper);
   const Range range = between(lower, upper);
   Held held;
@@ -196,12 +214,18 @@ Held held_by(const std::vector<Row>& rows, double lower, double upper) {
     std::vector<std::uint64_t> chosen(150);
     choose_blocks(rows.size() / kRowsOfABlock, chosen, &random);
     GroupsReport report;
-    const DensityBytes density = grouped(rows, chosen, &report);
+    const DensityBytes density = grouped(rows, chosen, &report, kGroupsBytes, whole_below);
     GroupsView groups(&density.header());
     GroupView g;
+    double total = 0;
     while (groups.next(&g)) {
       const DensityView d(g.density());
       const MeasureView m(g.density(), 0);
+      total += count(d, Range());
+      if (const Interval own = count_interval(d, Range(), {}); own.lower == own.upper) {
+        ++held.exact;
+        continue;
+      }
       const Truth& truth = exact.at(std::string(g.key()));
       const auto holds = [](const Interval& i, double x) { return i.lower <= x && x <= i.upper; };
       ++held.asked;
@@ -209,6 +233,8 @@ Held held_by(const std::vector<Row>& rows, double lower, double upper) {
       held.sums += holds(measure_sum_interval(d, m, range, {}), truth.sum);
       held.means += holds(measure_mean_interval(d, m, range, {}), truth.sum / truth.count);
     }
+    const Interval all = count_interval(DensityView(&density.header()), Range(), {});
+    held.totals += all.lower - 0.01 <= total && total <= all.upper + 0.01;
   }
   return held;
 }
@@ -221,6 +247,16 @@ TEST(Groups, HoldTheTruthWhereSampled) {
   EXPECT_GE(held.counts, kLeastHeld * held.asked) << held.asked;
   EXPECT_GE(held.sums, kLeastHeld * held.asked) << held.asked;
   EXPECT_GE(held.means, kLeastHeld * held.asked) << held.asked;
+}
+
+// Half of 400 groups are read whole, by the rows they have: those of the others hold as much, and
+// the sum over all stays in the interval of all rows.
+TEST(Groups, HoldTheTruthBesideThoseReadWhole) {
+  const Held held = held_by(make_rows(60000, 400, 9), 100, 250, 50);
+  EXPECT_GE(held.exact, 60 * 150);
+  EXPECT_GE(held.counts, kLeastHeld * held.asked) << held.asked;
+  EXPECT_GE(held.sums, kLeastHeld * held.asked) << held.asked;
+  EXPECT_EQ(held.totals, 60);
 }
 
 // Rows of a group and a month lie together: a range has few blocks of a group's, whose own mean
@@ -300,13 +336,113 @@ TEST(Groups, OfOneRowReadHaveNoMean) {
   }
 }
 
+// Of a sample of 10 of 40 blocks: group 1 has 19 rows in each block, 2 one; then 2 and 3, which the
+// sample had no row of, are read whole, and 4 is given up.
+struct Second {
+  DensityBytes density;
+  GroupsReport report;
+};
+
+void take_second_look(bool met_all, std::size_t bytes, Second* out) {
+  Sampler::Options sampling;
+  sampling.measures = 1;
+  Sampler all(sampling);
+  Groups groups(sampling, 100);
+  const double y = 2;
+  const auto add = [&](unsigned group, double x) {
+    ASSERT_TRUE(groups.add({group}, x, {&y, 1}).ok());
+  };
+  for (int block = 0; block < 10; ++block) {
+    ASSERT_TRUE(all.begin_block().ok());
+    groups.begin_block();
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(all.add(i, {&y, 1}).ok());
+      add(i == 0 ? 2 : 1, i);
+    }
+  }
+  groups.begin_block();
+  ASSERT_TRUE(all.begin_block().ok());
+  ASSERT_TRUE(all.add(5, {&y, 1}).ok());
+  add(4, 5);
+  ASSERT_TRUE(groups.begin_whole({2}).ok());
+  for (int i = 0; i < 35; ++i) add(2, 0);
+  ASSERT_TRUE(groups.add_null({2}).ok());
+  ASSERT_TRUE(groups.begin_whole({3}).ok());
+  for (int i = 0; i < 5; ++i) add(3, i);
+  ASSERT_TRUE(groups.begin_whole({5}).ok());  // has no row
+  ASSERT_TRUE(groups.begin_whole({6}).ok());
+  add(6, 1);
+  groups.give_up_whole();  // that the sample had no row of
+  ASSERT_TRUE(groups.begin_whole({4}).ok());
+  add(4, 1);
+  add(4, 2);
+  groups.give_up_whole();
+  if (met_all) groups.met_all();
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    ASSERT_TRUE(groups.set_key(g, std::to_string(groups.codes(g)[0])).ok());
+  GroupOptions options;
+  options.bytes = bytes;
+  options.fit.rows_per_row_read = 4;
+  options.fit.share_of_blocks = 0.25;
+  Sample sample;
+  ASSERT_TRUE(all.finish(&sample).ok());
+  FitReport fit_report;
+  ASSERT_TRUE(fit_column(sample, options.fit, {}, &out->density, &fit_report).ok());
+  ASSERT_TRUE(groups.append(options, {}, &out->density, &out->report).ok());
+  ASSERT_TRUE(validate(out->density.data(), out->density.size()).ok());
+}
+
+// A group whose rows are all found takes them in the place of those that were sampled.
+TEST(Groups, ReadWholeAreExact) {
+  for (const bool met_all : {false, true}) {
+    Second second;
+    take_second_look(met_all, kGroupsBytes, &second);
+    EXPECT_EQ(second.report.groups, 4u);
+    EXPECT_EQ(second.report.whole, 2u);
+    GroupsView view(&second.density.header());
+    // Group 4 was met in one block, and not read whole.
+    EXPECT_EQ(view.header().unseen, met_all ? 0 : 3);
+    EXPECT_EQ(view.header().unseen_error > 0, !met_all);
+    GroupView g;
+    std::map<std::string, double> rows;
+    while (view.next(&g)) {
+      const std::string key(g.key());
+      rows[key] = g.density()->rows;
+      const Interval i = count_interval(DensityView(g.density()), Range(), {});
+      EXPECT_EQ(i.lower == i.upper, key == "2" || key == "3") << key;
+    }
+    EXPECT_EQ(rows, (std::map<std::string, double>{{"1", 190 * 4}, {"2", 35}, {"3", 5}, {"4", 4}}));
+  }
+}
+
+// In the rest sampled rows count, as those of other groups there do.
+TEST(Groups, ReadWholeInTheRestAreAsSampled) {
+  Second second;
+  take_second_look(true, 0, &second);
+  EXPECT_EQ(second.report.groups, 0u);
+  EXPECT_EQ(second.report.rest, 4u);
+  GroupsView view(&second.density.header());
+  GroupView g;
+  ASSERT_TRUE(view.next(&g));
+  EXPECT_TRUE(g.is_rest);
+  EXPECT_EQ(g.density()->rows, 201 * 4);
+}
+
 TEST(Groups, AreNoMoreThanAsked) {
   Groups groups({}, 2);
   EXPECT_TRUE(groups.add({1}, 1, {}).ok());
   EXPECT_TRUE(groups.add({2}, 1, {}).ok());
   EXPECT_TRUE(groups.add({1}, 2, {}).ok());
   EXPECT_EQ(groups.add({3}, 1, {}).code, Code::too_large);
-  EXPECT_EQ(groups.set_key(0, std::string(kMostKeyBytes + 1, 'x')).code, Code::too_large);
+  const std::string too_long(kMostKeyBytes + 1, 'x');
+  EXPECT_EQ(groups.set_key(0, too_long).code, Code::too_large);
+  // No fit fails by one that the sample had no row of.
+  Groups found({}, 2);
+  ASSERT_TRUE(found.begin_whole({1}).ok());
+  ASSERT_TRUE(found.add({1}, 1, {}).ok());
+  EXPECT_EQ(found.rows(0), 1);
+  EXPECT_TRUE(found.set_key(0, too_long).ok());
+  EXPECT_EQ(found.rows(0), 0);
 }
 
 TEST(Groups, SurviveTheirText) {

@@ -1,6 +1,7 @@
 // See groups.h.
 #include "core/fit/groups.h"
 
+#include "core/integrate/interval.h"
 #include "core/summary/measure_encode.h"
 
 #include <algorithm>
@@ -33,9 +34,15 @@ Status Groups::find(const GroupCodes& codes, Group** group) {
       groups_.back().sampler = std::make_unique<Sampler>(sampling_);
     }
   }
-  Group& found = groups_[latest_];
-  *group = &found;
-  if (blocks_ == 0 || found.last_block == blocks_) return Status::success();
+  *group = &groups_[latest_];
+  return Status::success();
+}
+
+Status Groups::find_for_row(const GroupCodes& codes, Group** group) {
+  if (Status s = find(codes, group); !s.ok() || *group == nullptr) return s;
+  Group& found = **group;
+  if (blocks_ == 0 || found.last_block == blocks_ || found.whole != nullptr)
+    return Status::success();
   found.last_block = blocks_;
   ++found.blocks;
   return found.sampler->begin_block(blocks_ - 1);
@@ -44,9 +51,9 @@ Status Groups::find(const GroupCodes& codes, Group** group) {
 Status Groups::add(const GroupCodes& codes, double x, std::span<const double> y) noexcept {
   try {
     Group* group = nullptr;
-    if (Status s = find(codes, &group); !s.ok() || group == nullptr) return s;
-    group->rows += 1;
-    return group->sampler->add(x, y);
+    if (Status s = find_for_row(codes, &group); !s.ok() || group == nullptr) return s;
+    (group->whole != nullptr ? group->whole_rows : group->rows) += 1;
+    return (group->whole != nullptr ? group->whole : group->sampler)->add(x, y);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
@@ -55,19 +62,41 @@ Status Groups::add(const GroupCodes& codes, double x, std::span<const double> y)
 Status Groups::add_null(const GroupCodes& codes) noexcept {
   try {
     Group* group = nullptr;
-    if (Status s = find(codes, &group); !s.ok() || group == nullptr) return s;
-    group->sampler->add_null();
+    if (Status s = find_for_row(codes, &group); !s.ok() || group == nullptr) return s;
+    (group->whole != nullptr ? group->whole : group->sampler)->add_null();
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
   return Status::success();
 }
 
-Status Groups::set_key(std::size_t group, std::string_view key) noexcept {
-  if (key.size() > kMostKeyBytes)
-    return Status::error(Code::too_large, "a group's key has more than %zu bytes", kMostKeyBytes);
+Status Groups::begin_whole(const GroupCodes& codes) noexcept {
   try {
-    groups_[group].key = key;
+    Group* group = nullptr;
+    if (Status s = find(codes, &group); !s.ok() || group == nullptr) return s;
+    group->whole = std::make_unique<Sampler>(sampling_);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+void Groups::give_up_whole() {
+  groups_[latest_].whole.reset();
+  groups_[latest_].whole_rows = 0;
+}
+
+Status Groups::set_key(std::size_t group, std::string_view key) noexcept {
+  Group& g = groups_[group];
+  if (key.size() > kMostKeyBytes) {
+    if (g.rows > 0)
+      return Status::error(Code::too_large, "a group's key has more than %zu bytes", kMostKeyBytes);
+    if (g.whole_rows > 0) met_all_ = false;
+    g.whole.reset();
+    return Status::success();
+  }
+  try {
+    g.key = key;
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }
@@ -76,13 +105,18 @@ Status Groups::set_key(std::size_t group, std::string_view key) noexcept {
 
 class GroupsEncoder {
  public:
-  GroupsEncoder(std::vector<Groups::Group>* groups, std::uint32_t blocks_read,
+  GroupsEncoder(std::vector<Groups::Group>* groups, std::uint32_t blocks_read, bool met_all,
                 const GroupOptions& options, const Control& control)
-      : groups_(*groups), blocks_read_(blocks_read), options_(options), control_(control) {}
+      : groups_(*groups),
+        blocks_read_(blocks_read),
+        met_all_(met_all),
+        options_(options),
+        control_(control) {}
 
   Status run(DensityBytes* density, GroupsReport* report) {
     sort_by_rows();
     measures_ = density->header().measures;
+    scale_ = scale_of_sampled(DensityView(&density->header()));
     append(density->data(), density->size());
     begin_ = bytes_.size();
     GroupsHeader header{};
@@ -92,6 +126,7 @@ class GroupsEncoder {
     std::size_t i = 0;
     for (; i < groups_.size(); ++i) {
       if (i + 1 < groups_.size() && !has_room(groups_[i], most)) break;
+      report->whole += groups_[i].whole != nullptr;
       if (Status s = add(&groups_[i], true, most); !s.ok()) return s;
       ++header.groups;
     }
@@ -121,22 +156,43 @@ class GroupsEncoder {
     bytes_.resize(aligned(bytes_.size()), 0);
   }
 
+  double table_rows(const Group& g) const {
+    return g.whole != nullptr ? g.whole_rows : g.rows * options_.fit.rows_per_row_read;
+  }
+
+  // Rows of the table per row read of the groups that were not read whole.
+  double scale_of_sampled(const DensityView& all) const {
+    const double scale = options_.fit.rows_per_row_read;
+    double sampled = 0, replaced = 0, whole = 0;
+    for (const Group& g : groups_) {
+      (g.whole != nullptr ? replaced : sampled) += g.rows * scale;
+      whole += g.whole != nullptr ? g.whole_rows : 0;
+    }
+    if (sampled == 0 || whole == 0) return scale;
+    const Interval rows = count_interval(all, Range(), {});
+    const double least = rows.lower - rows.estimate, most = rows.upper - rows.estimate;
+    const double change = std::clamp(whole - replaced, std::min(least, 0.0), std::max(most, 0.0));
+    return std::max(scale * (sampled + replaced + change - whole) / sampled, 1.0);
+  }
+
   // Groups of NULL x alone have none.
   void sort_by_rows() {
-    std::erase_if(groups_, [](const Group& g) { return g.rows == 0; });
-    std::sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
-      return a.rows != b.rows ? a.rows > b.rows : a.key < b.key;
+    std::erase_if(groups_, [](const Group& g) { return g.rows_read() == 0; });
+    std::sort(groups_.begin(), groups_.end(), [this](const Group& a, const Group& b) {
+      const double rows_a = table_rows(a), rows_b = table_rows(b);
+      return rows_a != rows_b ? rows_a > rows_b : a.key < b.key;
     });
   }
 
   // Of the rows read those whose group was met in one block: as many of the table's, of those that
-  // were not read, are of groups that were not met.
+  // were not read, are of groups that were not met. Where groups were read whole, this is of the
+  // others: those that were not met are then of the others, too.
   void estimate_unseen(GroupsHeader* header) const {
-    if (options_.fit.every_row_read) return;
+    if (options_.fit.every_row_read || met_all_) return;
     double rows = 0, squares = 0, all = 0;
     for (const Group& g : groups_) {
       all += g.rows;
-      const double once = blocks_read_ > 0 ? g.blocks == 1 : g.rows == 1;
+      const double once = g.whole == nullptr && (blocks_read_ > 0 ? g.blocks == 1 : g.rows == 1);
       rows += once * g.rows;
       squares += once * g.rows * g.rows;
     }
@@ -153,7 +209,7 @@ class GroupsEncoder {
   std::size_t wanted(const Group& g) const {
     constexpr double kBytesAPoint = 24;
     const double parts = 1 + 2 * measures_;
-    const double bytes = parts * (sizeof(Header) + kBytesAPoint * g.rows);
+    const double bytes = parts * (sizeof(Header) + kBytesAPoint * g.rows_read());
     return bytes < limit() ? static_cast<std::size_t>(bytes) : static_cast<std::size_t>(limit());
   }
   double limit() const { return kMaxBytes * (measures_ > 1 ? 1 + (measures_ - 1) / 2.0 : 1.0); }
@@ -179,10 +235,15 @@ class GroupsEncoder {
   }
 
   Status merge_from(std::size_t i) {
+    const bool whole = std::all_of(groups_.begin() + static_cast<std::ptrdiff_t>(i), groups_.end(),
+                                   [](const Group& g) { return g.whole != nullptr; });
+    const auto rows = whole ? &Group::whole : &Group::sampler;
+    if (!whole) groups_[i].whole.reset();
     for (std::size_t k = i + 1; k < groups_.size(); ++k) {
       if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
-      if (Status s = groups_[i].sampler->merge(groups_[k].sampler.get()); !s.ok()) return s;
+      if (Status s = (groups_[i].*rows)->merge((groups_[k].*rows).get()); !s.ok()) return s;
       groups_[k].sampler.reset();
+      groups_[k].whole.reset();
     }
     return Status::success();
   }
@@ -190,10 +251,17 @@ class GroupsEncoder {
   // most: bytes of it.
   Status add(Group* group, bool has_key, std::size_t most) {
     Sample sample;
-    if (Status s = group->sampler->finish(&sample, control_, blocks_read_); !s.ok()) return s;
-    group->sampler.reset();
     FitOptions fit = options_.fit;
     fit.as_counted = true;
+    fit.rows_per_row_read = scale_;
+    if (group->whole != nullptr) {
+      group->sampler.swap(group->whole);
+      group->whole.reset();
+      fit.every_row_read = true;
+      fit.rows_per_row_read = fit.share_of_blocks = 1;
+    }
+    if (Status s = group->sampler->finish(&sample, control_, blocks_read_); !s.ok()) return s;
+    group->sampler.reset();
     const std::size_t least = measures_ > 0 ? kLeastMeasuredBytes : kLeastHistogramBytes;
     // With more measures each takes as much as the first.
     const std::size_t of_one =
@@ -215,9 +283,11 @@ class GroupsEncoder {
 
   std::vector<Group>& groups_;
   std::uint32_t blocks_read_;
+  bool met_all_;
   const GroupOptions& options_;
   const Control& control_;
   int measures_ = 0;
+  double scale_ = 1;       // of groups that were not read whole
   std::size_t begin_ = 0;  // of GroupsHeader
   std::vector<char> bytes_;
 };
@@ -225,7 +295,7 @@ class GroupsEncoder {
 Status Groups::append(const GroupOptions& options, const Control& control, DensityBytes* density,
                       GroupsReport* report) noexcept {
   try {
-    return GroupsEncoder(&groups_, blocks_, options, control).run(density, report);
+    return GroupsEncoder(&groups_, blocks_, met_all_, options, control).run(density, report);
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }

@@ -8,6 +8,15 @@
 // Of a sample of blocks, groups may have rows in other blocks alone. The share of the rows that are
 // of such is estimated by that of the rows read whose group was met in one block only (I. J. Good,
 // The population frequencies of species, Biometrika 40, 1953), a block in the place of a draw.
+//
+// Of a sample a group of few rows has few of them read, or none. Where its rows can be found apart,
+// all of them take the place of those that were sampled, and the group is known as one of every
+// row. Which groups these are must depend on the rows that they have, not on those sampled:
+// whoever takes the groups that the sample is short of leaves those it has too many of, and their
+// sum exceeds that of all rows. In the rest sampled rows stay, as one density has one scale, unless
+// all of its groups were read whole. Where all groups together then have more rows or fewer than
+// the interval of all rows allows, the sampled ones are scaled in proportion, no further than to
+// its end: as the interval holds the truth, this brings their sum no farther from it.
 #pragma once
 
 #include "core/density/group_format.h"
@@ -42,6 +51,7 @@ struct GroupOptions {
 
 struct GroupsReport {
   std::size_t groups = 0;  // with a density of their own
+  std::size_t whole = 0;   // of these, read whole by begin_whole()
   std::size_t rest = 0;    // that share one
 };
 
@@ -61,10 +71,20 @@ class Groups {
   Status add(const GroupCodes& codes, double x, std::span<const double> y) noexcept;
   Status add_null(const GroupCodes& codes) noexcept;
 
+  // After the rows of a sample: those of the group that come from here on are all that it has, and
+  // take the place of those sampled. Errors: as add().
+  Status begin_whole(const GroupCodes& codes) noexcept;
+  // Not all of them came: those sampled stay. Of the group that was begun last.
+  void give_up_whole();
+  // Every group with rows was met in the sample, or begun and not given up.
+  void met_all() { met_all_ = true; }
+
   std::size_t size() const { return groups_.size(); }
+  // Rows read of it with an x: those sampled, or all.
+  double rows(std::size_t group) const { return groups_[group].rows_read(); }
   const GroupCodes& codes(std::size_t group) const { return groups_[group].codes; }
   // Its key as text; never called: NULL. Errors: out_of_memory; too_large for more than
-  // kMostKeyBytes.
+  // kMostKeyBytes. But one that the sample had no row of is then left out, as if not found.
   Status set_key(std::size_t group, std::string_view key) noexcept;
 
   // Appends the groups that have rows with an x to the density of all rows. Uses them up. Errors:
@@ -80,6 +100,11 @@ class Groups {
     std::uint32_t blocks = 0;      // in which it has rows
     double rows = 0;               // with an x
     std::unique_ptr<Sampler> sampler;
+    // All of its rows; null: they were not read.
+    std::unique_ptr<Sampler> whole;
+    double whole_rows = 0;
+
+    double rows_read() const { return whole != nullptr ? whole_rows : rows; }
     std::optional<std::string> key;
   };
   struct HashCodes {
@@ -90,13 +115,15 @@ class Groups {
     }
   };
 
-  // A row's group, its sampler in the row's block.
   Status find(const GroupCodes& codes, Group** group);
+  // A row's group, its sampler in the row's block.
+  Status find_for_row(const GroupCodes& codes, Group** group);
 
   Sampler::Options sampling_;
   std::size_t most_;
   std::uint32_t blocks_ = 0;
   std::size_t latest_ = 0;  // group of the row before
+  bool met_all_ = false;
   std::vector<Group> groups_;
   std::unordered_map<GroupCodes, std::size_t, HashCodes> index_;
 };

@@ -52,6 +52,15 @@ extern "C" {
 #define ATTRIBUTE_GENERATED_VIRTUAL 'v'
 #endif
 
+// 18: index scans take counters for EXPLAIN. A macro: most files do not need genam.h.
+#if PG_VERSION_NUM >= 180000
+#define begin_index_scan(table, index, snapshot, keys) \
+  index_beginscan(table, index, snapshot, nullptr, keys, 0)
+#else
+#define begin_index_scan(table, index, snapshot, keys) \
+  index_beginscan(table, index, snapshot, keys, 0)
+#endif
+
 // 19: deleting takes options.
 #if PG_VERSION_NUM >= 190000
 #define delete_at(relation, tid, wait, failure)                                    \

@@ -7,6 +7,7 @@
 #include "pg/base/pinned.h"
 #include "pg/fit/column_fit.h"
 #include "pg/read/categories.h"
+#include "pg/read/look_up.h"
 
 #include "core/kde.h"
 
@@ -40,13 +41,15 @@ class GroupEstimate final : public Estimate {
         groups_(sampling, most_groups()),
         measures_(static_cast<std::size_t>(key.measures)),
         first_(key.first_group()),
-        by_(key.groups) {}
+        by_(key.groups),
+        attnum_(key.column[first_].attnum) {}
 
   Categories* categories(int column) override {
     return column >= first_ ? &categories_[column - first_] : nullptr;
   }
   kde::Status add(const double* values, uint16 nulls) noexcept override {
-    if (const kde::Status s = column_->add(values, nulls); !s.ok()) return s;
+    if (!again_)
+      if (const kde::Status s = column_->add(values, nulls); !s.ok()) return s;
     kde::GroupCodes codes = {};
     for (int i = 0; i < by_; ++i) {
       const bool is_null = (nulls >> (first_ + i) & 1) != 0;
@@ -72,6 +75,8 @@ class GroupEstimate final : public Estimate {
     groups_.begin_block();
     return column_->begin_block();
   }
+  void look_again(Relation table, Snapshot snapshot, const ScanResult& scan,
+                  RowReader* reader) override;
   void scanned() override;
   kde::Status finish(const kde::Control& control) noexcept override {
     return column_->finish(control);
@@ -93,13 +98,71 @@ class GroupEstimate final : public Estimate {
   Categories categories_[kde::kMaxGroupBy];
 
  private:
+  void read_whole(LookUp* look_up, Size budget, RowReader* reader);
+
   Estimate* column_;
   kde::Groups groups_;
   kde::GroupsReport report_;
   std::size_t measures_;
   int first_, by_;
+  AttrNumber attnum_;   // of the first that groups are by; 0: an expression
+  bool again_ = false;  // rows are of groups that are read whole
   bool fitted_ = false;
 };
+
+// Index entries visited to find the values there are, for a block that was read, at most; and as
+// many again for the rows of groups. A row may lie in a block of its own.
+constexpr Size kEntriesPerBlock = 2;
+
+// A value that a group is of, and the rows that were sampled of it.
+struct SampledValue {
+  uint32 number;
+  double rows;
+};
+
+// Groups are read whole where they have fewer than so many index entries, whatever was sampled of
+// them (core/fit/groups.h): as many as keep those visited within `budget`. values: by their rows,
+// ascending; *n: how many, then of them those to be looked up. Others have as many rows, or more.
+Size whole_below(const SampledValue* values, Size* n, Size budget) {
+  const Size all = *n;
+  while (*n > 0 && values[*n - 1].rows >= static_cast<double>(budget / *n)) --*n;
+  if (*n == 0) return 0;
+  const Size most = budget / *n;
+  return *n < all ? Min(most, static_cast<Size>(values[*n].rows)) : most;
+}
+
+void GroupEstimate::look_again(Relation table, Snapshot snapshot, const ScanResult& scan,
+                               RowReader* reader) {
+  LookUp look_up;
+  if (by_ != 1 || attnum_ == 0 || !look_up.begin(table, snapshot, attnum_, &categories_[0])) return;
+  const Size budget = kEntriesPerBlock * static_cast<Size>(scan.blocks_read);
+  // A group that is read whole has two samplers.
+  const Size most = Min(budget, most_groups() / 2);
+  if (groups_.size() < most && look_up.number_values(most)) read_whole(&look_up, budget, reader);
+  look_up.end();
+}
+
+// Of every value, and of NULL.
+void GroupEstimate::read_whole(LookUp* look_up, Size budget, RowReader* reader) {
+  Size n = Size{categories_[0].size()} + 1;
+  auto* values =
+      static_cast<SampledValue*>(palloc_extended(sizeof(SampledValue) * n, MCXT_ALLOC_HUGE));
+  for (Size i = 0; i < n; ++i) values[i] = {static_cast<uint32>(i), 0};
+  for (Size g = 0; g < groups_.size(); ++g) values[groups_.codes(g)[0]].rows = groups_.rows(g);
+  std::sort(values, values + n,
+            [](const SampledValue& a, const SampledValue& b) { return a.rows < b.rows; });
+  const Size below = whole_below(values, &n, budget);
+  if (below == 0) return;
+  again_ = true;
+  bool met_all = true;
+  for (Size i = 0; i < n; ++i) {
+    check_status(groups_.begin_whole({values[i].number}), "fit groups");
+    if (look_up->read(values[i].number, below - 1, reader)) continue;
+    groups_.give_up_whole();
+    if (values[i].rows == 0) met_all = false;
+  }
+  if (met_all) groups_.met_all();
+}
 
 // "{a,b}", with NULL for those that are.
 char* array_text(const Categories* categories, const kde::GroupCodes& codes, int n) {
@@ -156,6 +219,7 @@ void GroupEstimate::describe(DensityFit* fit) const {
   StringInfoData model;
   initStringInfo(&model);
   appendStringInfo(&model, "%zu groups", report_.groups);
+  if (report_.whole > 0) appendStringInfo(&model, ", %zu of them read whole", report_.whole);
   if (report_.rest > 0)
     appendStringInfo(&model, ", and %zu with fewer rows that share one density", report_.rest);
   if (report_.rest > 0)

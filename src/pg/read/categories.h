@@ -44,6 +44,10 @@ class Categories {
   void give_up() { given_up_ = true; }
   bool given_up() const { return given_up_; }
 
+  // By which values are the same.
+  Oid equality() const { return type_->eq_opr; }
+  Oid collation() const { return collation_; }
+
   Datum value(uint32 number) const { return entry_[number - 1].value; }
   // As the type's output function prints it; palloc'ed. To be called with settings pinned, so that
   // it reads back in any session.

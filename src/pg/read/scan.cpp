@@ -364,16 +364,19 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
     reader.take_breath();
   }
 
-  reader.end();
-  PopActiveSnapshot();
-  MemoryContextSwitchTo(previous);
-  MemoryContextDelete(memory);
-
   result->blocks_total = leaves.blocks;
   result->blocks_read = wanted;
   result->every_row_read = every_row;
   result->rows_per_row_read =
       every_row ? 1 : static_cast<double>(leaves.blocks) / static_cast<double>(wanted);
+  if (!every_row && leaves.count == 1 && leaves.items[0].by_block &&
+      leaves.items[0].relation == RelationGetRelid(relation))
+    sink->look_again(relation, snapshot, *result, &reader);
+
+  reader.end();
+  PopActiveSnapshot();
+  MemoryContextSwitchTo(previous);
+  MemoryContextDelete(memory);
 }
 
 }  // namespace kde_pg

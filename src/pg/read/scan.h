@@ -28,6 +28,7 @@
 
 extern "C" {
 #include "utils/relcache.h"
+#include "utils/snapshot.h"
 }
 
 namespace kde_pg {
@@ -55,6 +56,7 @@ struct ScanResult {
 };
 
 class Categories;
+class RowReader;
 
 // Where rows go.
 class RowSink {
@@ -72,6 +74,9 @@ class RowSink {
   // Whether a summary of every row may come in the place of the rows, of one column; and that.
   virtual bool takes_summary() const { return false; }
   virtual kde::Status add_summary(const kde::Summary&) noexcept { return kde::Status::success(); }
+  // After the rows of a sample of blocks of a table by itself: may have the reader take more of its
+  // rows, by the scan's snapshot and as its user. May raise errors.
+  virtual void look_again(Relation, Snapshot, const ScanResult&, RowReader*) {}
 
  protected:
   ~RowSink() = default;

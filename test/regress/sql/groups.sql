@@ -185,3 +185,90 @@ SELECT count(*) FROM kde_fit('later', 'day', group_by => 'g');
 SELECT name, requested_seed FROM kde_densities WHERE column_names = '{day}' ORDER BY name;
 RESET kde_aqp.stale;
 DROP TABLE later;
+-- After a sample of blocks, groups of few rows are read whole where an index finds them.
+CREATE TABLE rare (x int, region text, kept bool, pad text);
+ALTER TABLE rare ALTER pad SET STORAGE PLAIN;
+INSERT INTO rare SELECT i % 50, CASE WHEN i % 5000 = 199 THEN NULL WHEN i % 200 = 0 THEN 'r' || i / 200 % 20 ELSE 'common' || i % 3 END,
+  i % 2 = 0, repeat('p', 250) FROM generate_series(1, 20000) AS i;
+INSERT INTO rare SELECT 7, 'late' || i, i = 1, repeat('p', 250) FROM generate_series(1, 2) AS i;
+INSERT INTO rare VALUES (NULL, 'only NULL', true, '');
+ANALYZE rare;
+SET kde_aqp.sample_blocks = 100;
+-- Groups that are not exact, or are not there.
+CREATE FUNCTION not_exact(d anykde, passes bool) RETURNS TABLE (key text, exact bigint) LANGUAGE sql AS $$
+  SELECT t.region, t.count
+  FROM (SELECT region, count(x) FROM rare WHERE kept OR NOT passes GROUP BY region HAVING count(x) > 0) AS t
+  LEFT JOIN (SELECT * FROM approx_groups(d) WHERE groups = 1) AS a ON a.group_key IS NOT DISTINCT FROM t.region
+  WHERE (a.count_lower = t.count AND a.count = t.count AND a.count_upper = t.count) IS NOT TRUE
+$$;
+CREATE FUNCTION fit() RETURNS text LANGUAGE sql AS $$ SELECT model FROM kde_fit('rare', 'x', group_by => 'region', seed => 3) $$;
+-- Without an index, with one over some rows, under another collation, of another column or of an expression.
+SELECT fit() !~ 'whole' AS as_sampled;
+SELECT count(*) > 20 AS sampled FROM not_exact('rare.x', false);
+CREATE INDEX ON rare (region) WHERE region <> 'common';
+CREATE INDEX ON rare (region COLLATE "C");
+CREATE INDEX ON rare (x, region);
+CREATE INDEX ON rare ((region || ''));
+CREATE INDEX ON rare USING hash (region);
+SELECT fit() !~ 'whole' AS as_sampled;
+-- Of every row. One that the sample has no row of, too: none is left that might be there.
+CREATE INDEX rare_region ON rare (region DESC NULLS FIRST, x);
+SELECT fit();
+SELECT key FROM not_exact('rare.x', false) ORDER BY key;
+SELECT group_key, count, count_lower, count_upper, sum, avg FROM approx_groups('rare.x', 0, 30)
+WHERE group_key IN ('r1', 'late1', 'late2') OR group_key IS NULL ORDER BY group_key;
+SELECT count(*) FROM approx_groups('rare.x') WHERE groups = 0 OR group_key = 'only NULL';
+-- The others are as without it, and so is the column's own density.
+CREATE TABLE again AS SELECT kde_density('rare.x')::text AS own, array_agg(a::text ORDER BY group_key) AS others
+FROM approx_groups('rare.x', 0, 30) AS a WHERE group_key LIKE 'common%';
+DROP INDEX rare_region;
+SELECT fit() !~ 'whole' AS as_sampled;
+SELECT own = kde_density('rare.x')::text AS same_own, others = (SELECT array_agg(a::text ORDER BY group_key)
+FROM approx_groups('rare.x', 0, 30) AS a WHERE group_key LIKE 'common%') AS same_others FROM again;
+CREATE INDEX ON rare (region DESC NULLS FIRST, x);
+-- The rows whose filter is true. A key that is too long fails no fit of whose sample it is not.
+INSERT INTO rare VALUES (1, repeat('too long ', 200), false, '');
+SELECT model FROM kde_fit('rare', 'x', group_by => 'region', filter => 'kept', name => 'kept_x', seed => 3);
+SELECT key FROM not_exact('kept_x', true) ORDER BY key;
+SELECT group_key FROM approx_groups('kept_x') WHERE group_key LIKE 'late%';
+SELECT fit();
+SELECT count(*) FROM approx_groups('rare.x') WHERE group_key LIKE 'too long%';
+DELETE FROM rare WHERE region LIKE 'too long%';
+-- What its snapshot sees: not what was deleted or came later.
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+DELETE FROM rare WHERE region = 'late1';
+INSERT INTO rare VALUES (7, 'late3', true, '');
+SELECT fit();
+SELECT group_key, count FROM approx_groups('rare.x') WHERE group_key LIKE 'late%' ORDER BY 1;
+ROLLBACK;
+-- Of another type; by several columns or an expression not at all, nor where every row was read.
+ALTER TABLE rare ALTER region TYPE varchar(1000);
+SELECT fit();
+SELECT key FROM not_exact('rare.x', false) ORDER BY key;
+SELECT model ~ 'whole' AS whole FROM kde_fit('rare', 'x', group_by => 'region, kept', seed => 3);
+SELECT kde_drop('rare.x by (region, kept)');
+SELECT model ~ 'whole' AS whole FROM kde_fit('rare', 'x', group_by => 'region || ''''', seed => 3);
+SELECT kde_drop('rare.x by (region || '''')');
+SELECT model ~ 'whole' AS whole FROM kde_fit('rare', 'x', group_by => 'region', sample_rows => -1);
+-- Not where the sample is one of other rows than a table's own.
+CREATE TABLE parts (LIKE rare INCLUDING STORAGE) PARTITION BY LIST (kept);
+CREATE TABLE part PARTITION OF parts DEFAULT;
+CREATE INDEX ON parts (region);
+INSERT INTO parts SELECT * FROM rare;
+ANALYZE parts;
+SELECT model ~ 'whole' AS whole FROM kde_fit('parts', 'x', group_by => 'region', seed => 3);
+SELECT model ~ 'whole' AS whole FROM kde_fit('part', 'x', group_by => 'region', seed => 3);
+DROP TABLE parts;
+-- Equal as the collation says.
+CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+ALTER TABLE rare ALTER region TYPE text COLLATE any_case;
+INSERT INTO rare VALUES (7, 'LATE1', true, '');
+SELECT fit();
+SELECT lower(group_key), count FROM approx_groups('rare.x') WHERE group_key COLLATE any_case = 'late1' COLLATE any_case;
+-- More groups than may be visited.
+SET kde_aqp.sample_blocks = 10;
+SELECT fit() !~ 'whole' AS as_sampled;
+RESET kde_aqp.sample_blocks;
+DROP TABLE rare, again;
+DROP FUNCTION not_exact, fit;
+DROP COLLATION any_case;
