@@ -135,6 +135,8 @@ void GroupEstimate::look_again(Relation table, Snapshot snapshot, const ScanResu
                                RowReader* reader) {
   LookUp look_up;
   if (by_ != 1 || attnum_ == 0 || !look_up.begin(table, snapshot, attnum_, &categories_[0])) return;
+  // What it finds that is too long for a key is left out: no fit fails by a row not of its sample.
+  categories_[0].limit_text(0);
   const Size budget = kEntriesPerBlock * static_cast<Size>(scan.blocks_read);
   // A group that is read whole has two samplers.
   const Size most = Min(budget, most_groups() / 2);

@@ -12,6 +12,7 @@ extern "C" {
 #include "optimizer/optimizer.h"
 #include "pgtime.h"
 #include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 }
@@ -179,8 +180,13 @@ namespace {
 
 class Search {
  public:
-  Search(ExprState* function, ExprContext* context, kde::ValueType type, Oid result, Oid collation)
-      : function_(function), context_(context), type_(type), collation_(collation) {
+  Search(ExprState* function, ExprContext* context, kde::ValueType type, int decimals, Oid result,
+         Oid collation)
+      : function_(function),
+        context_(context),
+        type_(type),
+        decimals_(decimals),
+        collation_(collation) {
     const int32 none = -1;
     step_ = type == kde::ValueType::timestamp || type == kde::ValueType::timestamptz ||
                     type == kde::ValueType::time
@@ -194,7 +200,10 @@ class Search {
   NullableDatum at(double x) {
     CHECK_FOR_INTERRUPTS();
     NullableDatum out = {0, true};
-    context_->caseValue_datum = double_to_value(type_, x);
+    Datum value = double_to_value(type_, x);
+    if (type_ == kde::ValueType::numeric && decimals_ >= 0)
+      value = DirectFunctionCall2(numeric_round, value, Int32GetDatum(decimals_));
+    context_->caseValue_datum = value;
     context_->caseValue_isNull = false;
     out.value = ExecEvalExpr(function_, context_, &out.isnull);
     return out;
@@ -204,21 +213,35 @@ class Search {
     return DatumGetInt32(FunctionCall2Coll(&result_->cmp_proc_finfo, collation_, a, b));
   }
 
-  // The next value of the column after x.
-  double next(double x) const { return step_ > 0 ? x + step_ : std::nextafter(x, INFINITY); }
-  double before(double x) const { return step_ > 0 ? x - step_ : std::nextafter(x, -INFINITY); }
+  // The first value of the column from x on, the last one up to x.
+  double from(double x) const { return step_ >= 1 ? std::ceil(x / step_) * step_ : x; }
+  double up_to(double x) const { return step_ >= 1 ? std::floor(x / step_) * step_ : x; }
+  // The value of the column at x: of a time, the double nearest to its microsecond.
+  double value_at(double x) const {
+    constexpr double kMicroseconds = 1e6;
+    return step_ > 0 && step_ < 1 ? std::rint(x * kMicroseconds) / kMicroseconds : x;
+  }
+  // The value before x.
+  double before(double x) const {
+    return step_ > 0 ? value_at(x - step_) : std::nextafter(x, -INFINITY);
+  }
+  // Whether there is a value between.
+  bool is_wide(double low, double high) const {
+    return step_ > 0 ? high - low > 1.5 * step_ : std::nextafter(low, INFINITY) < high;
+  }
 
   // Where the function first differs from what it is at x, at most at `last`, where it does.
   double end_of(double x, Datum value, double guess, double last) {
     double low = x, high = last;
+    guess = value_at(guess);
     for (const double g : {guess, before(guess)}) {
       if (!(g > low && g < high)) continue;
       const NullableDatum there = at(g);
       (!there.isnull && compare(there.value, value) == 0 ? low : high) = g;
     }
-    while (next(low) < high) {
+    while (is_wide(low, high)) {
       double middle = low + (high - low) / 2;
-      if (step_ > 0) middle = low + std::floor((high - low) / 2 / step_) * step_;
+      if (step_ > 0) middle = value_at(low + std::ceil((high - low) / 2 / step_ - 0.5) * step_);
       if (!(middle > low && middle < high)) break;
       const NullableDatum there = at(middle);
       (!there.isnull && compare(there.value, value) == 0 ? low : high) = middle;
@@ -259,6 +282,7 @@ class Search {
   ExprState* function_;
   ExprContext* context_;
   kde::ValueType type_;
+  int decimals_;
   Oid collation_;
   double step_;
   TypeCacheEntry* result_;
@@ -266,10 +290,13 @@ class Search {
 
 }  // namespace
 
-List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, Oid result,
-                      Oid collation, double first, double last, int most, bool* sure) {
-  Search search(function, context, type, result, collation);
-  *sure = false;
+List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, int decimals,
+                      Oid result, Oid collation, double first, double last, int most, bool* sure) {
+  Search search(function, context, type, decimals, result, collation);
+  first = search.from(first);
+  last = search.up_to(last);
+  *sure = first > last;
+  if (*sure) return NIL;
   if (!search.can_compare() || search.falls(first, last)) return NIL;
   List* out = NIL;
   double width = 0;

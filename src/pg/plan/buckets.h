@@ -24,10 +24,11 @@ struct Bucket {
   double lower, upper;  // of the column: [lower, upper)
 };
 
-// Those from `first` to `last`, values of the column, in order; a palloc'ed list of Bucket*. *sure:
+// Those from `first` to `last`, in order; a palloc'ed list of Bucket*. decimals: of the column's
+// values, if they are of type numeric and that is known; else -1. *sure:
 // whether the function does not fall there, which it may where a time zone's clocks are put back;
 // if not there is no list, nor if there are more than `most`.
-List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, Oid result,
-                      Oid collation, double first, double last, int most, bool* sure);
+List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, int decimals,
+                      Oid result, Oid collation, double first, double last, int most, bool* sure);
 
 }  // namespace kde_pg

@@ -33,6 +33,7 @@ namespace {
 // Whole numbers beyond it are not all doubles; answers by it are off by so much, at most.
 constexpr double kMostWhole = 9007199254740992.0;
 constexpr double kDoubleError = 1e-15;
+constexpr int kMostDecimals = 15;
 // Rows of an answer at most: beyond it the exact plan is as fast.
 constexpr int kMostParts = 20000;
 
@@ -215,6 +216,26 @@ class Answering {
     return refuse(PlainOutcome::inaccurate);
   }
 
+  // Decimals that the values of a column or measure have; -1: not known.
+  int decimals_of(int column, kde::ValueType type) const {
+    if (type <= kde::ValueType::int8) return 0;
+    if (density_.one_column == nullptr || column < 0) return -1;
+    const kde::Header& h = *density_.one_column;
+    if (column >= plan_.key.columns) {
+      const int decimals = kde::MeasureView(&h, column - plan_.key.columns).header().decimals;
+      return decimals == kde::kNoDecimals ? -1 : decimals;
+    }
+    if (!(h.lattice_step > 0)) return -1;
+    double unit = 1;
+    for (int d = 0; d <= kMostDecimals; ++d, unit *= 10) {
+      const auto is_whole = [unit](double x) { return x * unit == std::rint(x * unit); };
+      if (unit == h.lattice_scale ||
+          (h.lattice_scale == 0 && is_whole(h.lattice_step) && is_whole(h.lattice_offset)))
+        return d;
+    }
+    return -1;
+  }
+
   bool may_have_lost(const PlainAggregate& a) const {
     if (density_.one_column == nullptr) return true;
     const kde::Header& h = *density_.one_column;
@@ -248,12 +269,13 @@ class Answering {
       return refuse(PlainOutcome::unsure);
     const kde::Interval& i = a.answer == PlainAnswer::avg ? answer.mean : answer.interval;
     double sum = answer.interval.estimate;
-    const bool whole = a.type <= kde::ValueType::int8;
-    const double unit = whole ? 1 : a.scale > 0 ? std::pow(10.0, -a.scale) : 1;
-    const bool digits =
-        (whole || a.type == kde::ValueType::numeric) && !(std::fabs(sum) / unit < kMostWhole);
-    if (!is_close(a, i, lost || digits)) return false;
-    if (whole) sum = std::rint(sum);
+    // Sums have the decimals of their values, as far as double precision has them.
+    const int decimals = decimals_of(a.column, a.type);
+    const double unit = decimals > 0 ? std::pow(10.0, decimals) : 1;
+    const bool has_digits = decimals >= 0 && std::fabs(sum) * unit < kMostWhole;
+    if (!is_close(a, i, lost || !has_digits)) return false;
+    if (has_digits) sum = std::rint(sum * unit) / unit;
+    const double count = std::rint(answer.count.estimate);
     Datum value;
     switch (type) {
       case INT8OID:
@@ -264,10 +286,12 @@ class Answering {
         value = Float4GetDatum(static_cast<float4>(sum));
         break;
       case FLOAT8OID:
-        value = Float8GetDatum(a.answer == PlainAnswer::avg ? i.estimate : sum);
+        value = Float8GetDatum(a.answer == PlainAnswer::sum ? sum
+                               : has_digits                 ? sum / count
+                                                            : i.estimate);
         break;
       case NUMERICOID:
-        value = as_numeric(sum, a.scale);
+        value = as_numeric(sum, a.scale >= 0 ? a.scale : decimals);
         if (a.answer == PlainAnswer::avg)
           value = DirectFunctionCall2(numeric_div, value,
                                       NumericGetDatum(int64_to_numeric(
@@ -362,8 +386,9 @@ class Answering {
     if (first > last) return true;
     const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, plan_.key.groups);
     bool sure;
-    List* buckets = buckets_between(asked_.bucket, asked_.context, type_of(0), of->atttypid,
-                                    of->attcollation, first, last, kMostParts, &sure);
+    List* buckets =
+        buckets_between(asked_.bucket, asked_.context, type_of(0), decimals_of(0, type_of(0)),
+                        of->atttypid, of->attcollation, first, last, kMostParts, &sure);
     if (!sure) return refuse(PlainOutcome::buckets);
     parts_ = list_length(buckets);
     part_ = static_cast<Part*>(palloc(sizeof(Part) * static_cast<Size>(parts_ + 1)));
