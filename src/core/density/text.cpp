@@ -268,6 +268,7 @@ constexpr WordsField kWordsFields[] = {
     {"distinct", &WordsHeader::distinct},         {"others", &WordsHeader::others},
     {"others_most", &WordsHeader::others_most},   {"unseen", &WordsHeader::unseen},
     {"unseen_error", &WordsHeader::unseen_error}, {"unseen_one", &WordsHeader::unseen_one},
+    {"most_spread", &WordsHeader::most_spread},
 };
 
 template <typename Io, typename AnyHeader>

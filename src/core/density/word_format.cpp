@@ -97,6 +97,7 @@ Status validate_words(const void* bytes, std::size_t size) {
   for (const double x :
        {h.distinct, h.others, h.others_most, h.unseen, h.unseen_error, h.unseen_one})
     if (!is_count(x)) return invalid("a number of words is negative or not finite");
+  if (!(h.most_spread >= 0)) return invalid("a number of words is negative or not finite");
   if (density->nans + density->negative_infinities + density->positive_infinities > 0)
     return invalid("a category has values that are not finite");
   if (!(density->lattice_step == 1 && density->lattice_offset == 0 &&

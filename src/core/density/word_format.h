@@ -49,8 +49,10 @@ struct WordsHeader {
   // Of one of them: rows r of which a sample meets z^2 r at least once, but for the chance that z
   // stands for.
   double unseen_one;
+  // As spread, the most that any combination of values has; infinite: not known.
+  double most_spread;
 };
-static_assert(sizeof(WordsHeader) == 24 + 6 * sizeof(double));
+static_assert(sizeof(WordsHeader) == 24 + 7 * sizeof(double));
 
 // The variance of a word's count over that of as many independent draws, in eighths of a power of
 // two, rounded up; 0: none.

@@ -11,6 +11,18 @@
 // but for its two ends; over n p (1 - p) that is 1 where rows are as mixed as if they came one by
 // one. It is added up while rows come, of every row.
 //
+// Values that lie together vary together. Of the counts c of all values, rows n of them and shares
+// p, any combination x'c has the variance x'Mx, M being the same sum of the vectors c_i - p m_i,
+// so over that of draws, x'Dx about the mean, D = diag(n), it has at most the largest eigenvalue of
+//
+//   D^-1/2 M D^-1/2,
+//
+// which is found by power iteration over the counts of values in blocks (G. H. Golub and C. F. Van
+// Loan, Matrix Computations, 4th ed. 2013, section 7.3.1). Of g = values/blocks and mixed rows that
+// is near (1 + sqrt(g))^2 by chance alone (V. A. Marchenko and L. A. Pastur, Math. USSR Sbornik 1,
+// 1967), and one of l is seen as l + g l/(l - 1) (J. Baik and J. W. Silverstein, J. Multivariate
+// Analysis 97, 2006), which is undone.
+//
 // Of a sample, values may have rows in other blocks alone: the share of the rows that are of such
 // is estimated by that of the rows whose value was met in one block only (I. J. Good, The
 // population frequencies of species, Biometrika 40, 1953), a block in the place of a draw. One of
@@ -96,7 +108,9 @@ class Words {
   void draw(std::uint32_t number, std::span<const double> y);
   void open_block();
   void end_block();
+  void hold_in_block();
   double effect(const Value& v) const;
+  Status find_most_effect(const Control& control);
   double rank_of(std::uint32_t number) const { return rank_[number - 1]; }
   Status gather(OwnedSummary* summary, Measures* measures) const;
   void describe_unseen(const WordOptions& options, WordsHeader* h) const;
@@ -111,7 +125,15 @@ class Words {
   std::vector<std::uint32_t> measured_[kMaxMeasures];  // of them, where each measure is not NULL
   std::vector<std::uint32_t> here_, before_;  // values with rows in this block, and in the last one
   double squares_ = 0, next_ = 0;             // sums of m_i^2, m_i m_{i+1}
-  std::vector<double> drawn_;                 // numbers, later ranks
+  // Block by block the rows of each value in it; none where there were too many.
+  struct InBlock {
+    std::uint32_t value, rows;
+  };
+  std::vector<InBlock> in_block_;
+  std::vector<std::size_t> in_block_end_;
+  bool in_block_full_ = false;
+  double most_effect_ = 1;     // of any combination of values
+  std::vector<double> drawn_;  // numbers, later ranks
   std::vector<double> drawn_y_;
   std::vector<std::uint32_t> drawn_block_;
   // Of measures: sums of each value about the first y, and totals.

@@ -88,6 +88,19 @@ class Answer {
                       z * ends_error(m));
   }
 
+  MeanErrors mean_errors(const RangeMoments& m, const IntervalOptions& options) const {
+    MeanErrors out;
+    if (is_sampled()) out.sampled = sampled(m, options);
+    if (everything_) return out;
+    out.rows = count_error();
+    // As many rows as were seen for certain; one at least.
+    const double one = rows_read() > 0 ? m_.scale * rows_all() / rows_read() : 0;
+    const double error = stored(m, std::max(m.finite - out.rows, std::min(one, m.finite)));
+    out.below = std::min(error, std::max(m.mean - m_.min, 0.0));
+    out.above = std::min(error, std::max(m_.max - m.mean, 0.0));
+    return out;
+  }
+
   bool everything() const { return everything_; }
   // Not of every row.
   bool is_sampled() const { return m_.mean_error > 0 || m_.mean_variance[0] > 0; }
@@ -202,6 +215,13 @@ double measure_count(const DensityView& density, const MeasureView& measure, con
   return Answer(density, measure, range).rows();
 }
 
+MeanErrors measure_mean_errors(const DensityView& density, const MeasureView& measure,
+                               const Range& range, const IntervalOptions& options) {
+  const Answer answer(density, measure, range);
+  const RangeMoments m = answer.moments();
+  return m.finite > 0 ? answer.mean_errors(m, options) : MeanErrors();
+}
+
 Interval measure_count_interval(const DensityView& density, const MeasureView& measure,
                                 const Range& range, const IntervalOptions& options) {
   Interval out = Answer(density, measure, range).count(options);
@@ -222,9 +242,9 @@ Interval measure_mean_interval(const DensityView& density, const MeasureView& me
   }
   Interval out = {m.mean, m.mean, m.mean};
   const double fewest = std::max(count.lower - options.changed_rows, 0.0);
-  if (!answer.everything())
-    widen(answer.stored(m, std::max(m.finite - (count.estimate - count.lower), 0.0)), &out);
-  if (answer.is_sampled()) widen(answer.sampled(m, options), &out);
+  const MeanErrors errors = answer.mean_errors(m, options);
+  out.lower -= errors.below + errors.sampled;
+  out.upper += errors.above + errors.sampled;
   const MeasureHeader& h = measure.header();
   if (options.changed_rows > 0) {
     const double share = fewest > 0 ? options.changed_rows / fewest : kInfinity;

@@ -25,6 +25,17 @@ RangeMoments measure_moments(const DensityView& density, const MeasureView& meas
 // Rows in the range whose y is not NULL.
 double measure_count(const DensityView& density, const MeasureView& measure, const Range& range);
 
+// What the interval of such a mean is made of.
+struct MeanErrors {
+  // By what is stored, bounds: how far the mean of the rows read may be below and above. It is
+  // within [min, max] whatever is stored.
+  double below = 0, above = 0;
+  double sampled = 0;  // at the confidence asked for
+  double rows = 0;     // what is stored of their count: a bound
+};
+MeanErrors measure_mean_errors(const DensityView& density, const MeasureView& measure,
+                               const Range& range, const IntervalOptions& options);
+
 // As those of interval.h, of y. Where no row was seen and some may be the estimate alone is NaN.
 Interval measure_count_interval(const DensityView& density, const MeasureView& measure,
                                 const Range& range, const IntervalOptions& options);

@@ -22,21 +22,65 @@ Range rank_alone(double rank) {
   return r;
 }
 
+// Of errors of several values, at one confidence: those of values that vary by themselves in
+// quadrature; as much more as counts of these values vary together; all together at most.
+class Errors {
+ public:
+  explicit Errors(double inflation) : inflation_(inflation) {}
+  void add(double error) {
+    sum_ += error;
+    squares_ += error * error;
+  }
+  double all() const { return std::min(sum_, std::sqrt(inflation_ * squares_)); }
+
+ private:
+  double inflation_;
+  double sum_ = 0, squares_ = 0;
+};
+
+// Rows of values together, and how their count varies.
+struct Counted {
+  double rows = 0;
+  double varied = 0;      // rows times spreads
+  double deviations = 0;  // standard deviations, of the share of all rows, as of one draw
+  int values = 0;
+
+  void add(double own_rows, double all_rows, double spread) {
+    const double p = std::min(own_rows / all_rows, 1.0);
+    rows += own_rows;
+    varied += own_rows * spread;
+    deviations += std::sqrt(p * (1 - p) * spread);
+    ++values;
+  }
+  // Of each by itself: the mean.
+  double own() const { return rows > 0 ? varied / rows : 0; }
+  // Of all: their standard deviations at most add up, and no combination has more than `most`.
+  double together(double all_rows, double most) const {
+    const double p = rows / all_rows;
+    if (values < 2 || !(p < 1)) return own();
+    return std::max(own(), std::min(deviations * deviations / (p * (1 - p)), most));
+  }
+};
+
 // The rows of a set of values.
 class Rows {
  public:
   Rows(const DensityView& density, const WordsView& words, const WordSet& set)
       : density_(density), h_(density.header()), words_(words), set_(set) {
-    double varied = 0;
     for (const std::uint32_t rank : set.ranks) {
       const double rows = of_rank(rank);
-      if (rows > 0)
-        varied += rows * words.spread(rank);
-      else
+      if (!(rows > 0)) {
         ++unmet_;
-      known_ += rows;
+        continue;
+      }
+      const double spread = words.spread(rank);
+      all_.add(rows, h_.rows, spread);
+      if (sampled() && is_of_one_block(rows, spread))
+        of_one_block_ += rows;
+      else
+        of_more_.add(rows, h_.rows, spread);
     }
-    own_ = known_ > 0 ? varied / known_ : 0;
+    known_ = all_.rows;
     others_ = std::min(set.unknown, words.others());
     if (others_ > 0) others_rows_ = of_rank(words.others_rank()) * others_ / words.others();
   }
@@ -45,6 +89,8 @@ class Rows {
   double estimate() const { return known_ + others_rows_; }
   double others() const { return others_rows_; }
   bool sampled() const { return (h_.flags & kEveryRowRead) == 0; }
+  // The variance of their count over what it were if each varied by itself.
+  double inflation() const { return all_.own() > 0 ? std::max(spread(all_) / all_.own(), 1.0) : 1; }
 
   Interval interval(const IntervalOptions& options) const {
     if (set_.ranks.empty() && set_.unknown == 0) return {};
@@ -54,8 +100,8 @@ class Rows {
       const double p = std::min(known_ / h_.rows, 1.0);
       double low;
       double high;
-      wilson_interval(p, unit_variance(p, own_), z, &low, &high);
-      if (low < p) out.lower = low * h_.rows;
+      wilson_interval(p, unit_variance(p, spread(all_)), z, &low, &high);
+      if (low < p) out.lower = lower(z);
       if (high > p) out.upper = high * h_.rows;
     }
     if (h_.rows_variance > 0) {
@@ -67,8 +113,13 @@ class Rows {
     out.lower -= stored;
     out.upper += stored + not_known(z);
     out.estimate = estimate();
+    // Rows that were read are there.
+    if (sampled()) out.lower = std::max(out.lower, (known_ - stored) * share_read());
     out.lower = std::clamp(out.lower, 0.0, out.estimate);
-    if (h_.rows_variance == 0) out.upper = std::min(out.upper, h_.rows);
+    // And no list has more than the table.
+    IntervalOptions of_all;
+    of_all.confidence = options.confidence;
+    out.upper = std::min(out.upper, count_interval(density_, Range(), of_all).upper);
     out.upper = std::max(out.upper, out.estimate);
     out.lower = std::max(out.lower - options.changed_rows, 0.0);
     out.upper += options.changed_rows;
@@ -76,6 +127,36 @@ class Rows {
   }
 
  private:
+  double share_read() const { return h_.rows > 0 ? std::min(h_.sample_rows / h_.rows, 1.0) : 1; }
+  double spread(const Counted& counted) const {
+    return counted.together(h_.rows, words_.header().most_spread);
+  }
+  // In how many blocks values were met that vary so, if each has as many rows of them: c rows in a
+  // block are c^2 of the variance of (1 - f) sum c^2 that spread stands for.
+  double blocks_met(double rows, double spread) const {
+    const double f = share_read();
+    return spread > 0 ? rows * f * (1 - f) / spread : kInfinity;
+  }
+  // spread is rounded up by an eighth of a power of two at most.
+  bool is_of_one_block(double rows, double spread) const { return blocks_met(rows, spread) < 1.1; }
+
+  // A sample has the most of the values that it meets: of all that it met in one block alone the
+  // estimates are too high by the rows of those that it did not meet (I. J. Good, as in words.h).
+  // So the least there may be of them is what was read. Others are known by as many draws as there
+  // are blocks, by Student's quantile.
+  double lower(double z) const {
+    const double read = of_one_block_ * share_read();
+    const double p = std::min(of_more_.rows / h_.rows, 1.0);
+    if (!(p > 0)) return read;
+    const double own = spread(of_more_);
+    const double blocks = blocks_met(of_more_.rows, own);
+    if (!(blocks > 1)) return read + of_more_.rows * share_read();
+    double low;
+    double high;
+    wilson_interval(p, unit_variance(p, own), z + student_excess(z, blocks - 1), &low, &high);
+    return read + low * h_.rows;
+  }
+
   double unit_variance(double p, double own) const {
     const double v =
         std::max<double>(ratio_at(h_.count_variance[static_cast<int>(Shape::two_ends)], p), own);
@@ -103,10 +184,11 @@ class Rows {
   const Header& h_;
   const WordsView& words_;
   const WordSet& set_;
-  double known_ = 0;   // rows of words that are kept
-  double own_ = 0;     // their spread
-  double unmet_ = 0;   // words that are kept and have no rows
-  double others_ = 0;  // of those unknown, as many as were met at most
+  Counted all_, of_more_;    // of words that are kept: all, and those met in several blocks
+  double of_one_block_ = 0;  // rows of the others of them
+  double known_ = 0;         // rows of all_
+  double unmet_ = 0;         // words that are kept and have no rows
+  double others_ = 0;        // of those unknown, as many as were met at most
   double others_rows_ = 0;
 };
 
@@ -133,28 +215,29 @@ class Measured {
     given.changed_rows = 0;
     moments_ = words_measure_moments(density, words, measure, set);
     count_ = words_measure_count_interval(density, words, measure, set, given);
-    double between = 0;
+    const Rows rows(density, words, set);
+    Errors within(rows.inflation()), between(rows.inflation());
     const double others = std::min(set.unknown, words.others());
     for (const std::uint32_t rank : set.ranks) {
       const Range range = rank_alone(rank);
       const RangeMoments m = measure_moments(density, measure, range);
       if (!(m.finite > 0)) continue;
-      const Interval mean = measure_mean_interval(density, measure, range, given);
+      const MeanErrors errors = measure_mean_errors(density, measure, range, given);
       const double share = m.finite / moments_.finite;
-      low_ += share * (m.mean - mean.lower);
-      high_ += share * (mean.upper - m.mean);
+      low_ += share * errors.below;
+      high_ += share * errors.above;
+      within.add(share * errors.sampled);
       if (set.ranks.size() < 2 && !(others > 0)) continue;
       const std::uint32_t alone[] = {rank};
       const Interval own = words_measure_count_interval(density, words, measure, {alone, 0}, given);
       const double off = std::max(own.upper - own.estimate, own.estimate - own.lower);
-      between += std::pow((m.mean - moments_.mean) * off / moments_.finite, 2);
+      between.add(std::fabs(m.mean - moments_.mean) * off / moments_.finite);
     }
-    between = std::sqrt(between);
-    low_ += between;
-    high_ += between;
+    is_sampled_ = rows.sampled();
+    sampled_ = std::hypot(within.all(), between.all());
     // Values that are not kept may have any y.
     const double missing = set.unknown > 0 ? count_.upper - count_.estimate : 0;
-    const double unknown = set.unknown > 0 ? missing + Rows(density, words, set).others() : 0;
+    const double unknown = set.unknown > 0 ? missing + rows.others() : 0;
     if (unknown > 0) {
       const MeasureHeader& h = measure.header();
       const double share = std::min(unknown / std::max(moments_.finite, unknown), 1.0);
@@ -172,7 +255,8 @@ class Measured {
   double width() const { return measure_.header().max - measure_.header().min; }
 
   Interval mean(const IntervalOptions& options) const {
-    Interval out = {moments_.mean, moments_.mean - low_, moments_.mean + high_};
+    Interval out = {moments_.mean, moments_.mean - low_ - sampled_,
+                    moments_.mean + high_ + sampled_};
     if (options.changed_rows > 0) {
       const double fewest = std::max(count_.lower - options.changed_rows, 0.0);
       const double half =
@@ -190,10 +274,14 @@ class Measured {
     const double more = count_.upper - count_.estimate;
     const double magnitude = std::fabs(mean);
     Interval out = {mean * rows, mean * rows, mean * rows};
-    out.lower -= std::hypot(magnitude * (mean > 0 ? fewer : more), low_ * rows);
-    out.upper += std::hypot(magnitude * (mean > 0 ? more : fewer), high_ * rows);
+    const double sampled = sampled_ * rows;
+    out.lower -= std::hypot(magnitude * (mean > 0 ? fewer : more), sampled) + low_ * rows;
+    out.upper += std::hypot(magnitude * (mean > 0 ? more : fewer), sampled) + high_ * rows;
+    const MeasureHeader& h = measure_.header();
+    // Of every row: a sum of what is never negative, or never positive.
+    if (!is_sampled_ && h.min >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
+    if (!is_sampled_ && h.max <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
     if (options.changed_rows > 0) {
-      const MeasureHeader& h = measure_.header();
       const double half =
           options.changed_rows * std::max({std::fabs(h.min), std::fabs(h.max), width()});
       out.lower -= half;
@@ -206,7 +294,9 @@ class Measured {
   const MeasureView& measure_;
   RangeMoments moments_;
   Interval count_;
-  double low_ = 0, high_ = 0;  // of the mean
+  bool is_sampled_ = false;
+  // Of the mean: bounds, and what sampling does at the confidence asked for.
+  double low_ = 0, high_ = 0, sampled_ = 0;
 };
 
 Interval nothing(bool may_be_there, double least) {
@@ -253,12 +343,18 @@ Interval words_measure_count_interval(const DensityView& density, const WordsVie
   const double rows = words_measure_moments(density, words, measure, set).count;
   IntervalOptions given = options;
   given.changed_rows = 0;
-  double fewer = 0, more = 0;
+  const double inflation = Rows(density, words, set).inflation();
+  Errors less_sampled(inflation), more_sampled(inflation);
+  double stored = 0;
   for_parts(density, words, measure, set, [&](const Range& range, const RangeMoments&, double s) {
     const Interval own = measure_count_interval(density, measure, range, given);
-    fewer += s * (own.estimate - own.lower);
-    more += s * (own.upper - own.estimate);
+    const double error = measure_mean_errors(density, measure, range, given).rows;
+    stored += s * error;
+    less_sampled.add(s * std::max(own.estimate - own.lower - error, 0.0));
+    more_sampled.add(s * std::max(own.upper - own.estimate - error, 0.0));
   });
+  double fewer = stored + less_sampled.all();
+  double more = stored + more_sampled.all();
   fewer = std::max(fewer, out.estimate > 0 ? (out.estimate - out.lower) * rows / out.estimate : 0);
   more = std::max(more, out.upper - out.estimate);
   return {rows, std::max(rows - fewer - options.changed_rows, 0.0),

@@ -2,9 +2,15 @@
 // intervals.
 //
 // A sample's count of values that have the share p together has the variance N^2 p (1 - p) v / n,
-// as of a range (interval.h), where v is the greater of that of ranges of ranks and of the values'
-// own (word_format.h: spread), weighted by their rows; so that rows of a value that lie together
-// are known as such. Beside it are:
+// as of a range (interval.h), where v is the greatest of that of ranges of ranks, of the values'
+// own (word_format.h: spread), weighted by their rows, and of what they may have together: their
+// standard deviations added up, or WordsHeader::most_spread where that is less; so that rows of a
+// value, or of values, that lie together are known as such.
+//
+// The lower end is that of values met in several blocks, by Student's quantile for as many draws as
+// there are blocks, and of the others the rows that were read: a sample has too many of the values
+// that it meets. It is never below all rows read, nor the upper end above that of all rows of the
+// table. Beside it are:
 //
 //   what is stored     twice Header::error of the rows for each value
 //   values not kept    each is estimated by the mean of those that were met, and may have up to the
@@ -13,8 +19,9 @@
 //   rows changed       as of a range
 //
 // Where every row was read and all values are kept the answers are exact. Of measures the means of
-// several values are put together by their counts; their errors are added up, as they may have one
-// cause.
+// several values are put together by their counts; their errors of sampling in quadrature, and as
+// much more as their counts vary together, but no more than added up; bounds are added up. Where
+// every row was read a sum of what is never negative is not below 0.
 #pragma once
 
 #include "core/density/word_format.h"

@@ -14,10 +14,10 @@
 //
 // Of a density with words, measures or groups an int32 follows its header, the bytes up to the end
 // of the words of bits. Of one with words their number, type and flags as int32 come next, distinct
-// ... unseen_one as float8, and of each the length as int32, the text in the client's encoding, its
-// place as int16 and its spread as a byte. Then of each measure: type, parts, decimals, nulls as
-// bytes, rows ... slack as float8, mean_variance as float4, and of each part an int32, its bytes,
-// and it in this form.
+// ... most_spread as float8, and of each the length as int32, the text in the client's encoding,
+// its place as int16 and its spread as a byte. Then of each measure: type, parts, decimals, nulls
+// as bytes, rows ... slack as float8, mean_variance as float4, and of each part an int32, its
+// bytes, and it in this form.
 //
 // Then of one with groups their number and the rest as int32, unseen and unseen_error as float8,
 // and of each group the length of its key as int32 (-1: none), the key in the client's encoding,
