@@ -17,6 +17,11 @@ namespace kde {
 
 namespace {
 
+using namespace boost::math::policies;
+using Quiet =
+    policy<domain_error<ignore_error>, pole_error<ignore_error>, overflow_error<ignore_error>,
+           evaluation_error<ignore_error>, promote_double<false>>;
+
 // Rows expected of the fresh sample, and of the density's own.
 constexpr double kEnough = 5;
 constexpr double kEnoughBehind = 20;
@@ -192,7 +197,7 @@ class Test {
     if (!(total > 0) || blocks_ < 3) return 1;
     const double x = statistic / total;
     const double of_blocks = nu * static_cast<double>(blocks_ - 1);
-    return boost::math::ibeta(of_blocks / 2, nu / 2, of_blocks / (of_blocks + nu * x));
+    return boost::math::ibeta(of_blocks / 2, nu / 2, of_blocks / (of_blocks + nu * x), Quiet());
   }
 
   double of_rest(double* apart) const {
@@ -206,7 +211,7 @@ class Test {
     if (most < kEnough) {
       *apart += std::max(std::fabs(q - rest_share_) - unmet, 0.0);
       if (blocks_with_rest_ == 0) return 1;
-      return most > 0 ? boost::math::gamma_p(blocks_with_rest_, most) : 0;
+      return most > 0 ? boost::math::gamma_p(blocks_with_rest_, most, Quiet()) : 0;
     }
     double behind = 0;
     for (const Cell& c : cells_) behind += std::sqrt(c.variance);

@@ -1153,17 +1153,13 @@ bool holds_type(Oid type, Oid part) {
   }
 }
 
-// Whether a density's own column holds the type. One whose texts cannot be read answers nobody.
+// Whether a density's column, or one that its expression or its filter uses, holds the type.
 bool is_of(const CatalogRow& row, Oid type) {
-  DensityKey key = row.key;
-  bool found = false;
-  (void)without_error([&] {
-    Relation rel = relation_open(key.relation, AccessShareLock);
-    analyse_key(rel, nullptr, &key);
-    int32 typmod;
-    found = holds_type(key_column_type(key, 0, &typmod), type);
-    relation_close(rel, NoLock);
-  });
+  const auto holds = [&](AttrNumber attnum) {
+    return attnum != 0 && holds_type(get_atttype(row.key.relation, attnum), type);
+  };
+  bool found = holds(row.key.column[0].attnum);
+  for (int i = 0; i < row.references.count && !found; ++i) found = holds(row.references.number[i]);
   return found;
 }
 

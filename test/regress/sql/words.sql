@@ -283,6 +283,8 @@ CREATE TABLE states AS SELECT s AS x, ARRAY[s] AS a, ROW(1, s)::tagged AS r, s::
 FROM (SELECT CASE WHEN k % 10 < 7 THEN 'new' ELSE 'old' END::state AS s FROM generate_series(1, 100) AS k) AS g;
 SELECT column_name, fitted FROM kde_fit('states') ORDER BY 1;
 SELECT count(*) FROM kde_fit('states', ARRAY['coalesce(x, ''old'')']);
+SELECT count(*) FROM kde_fit('states', ARRAY['x::text']);
+SELECT count(*) FROM kde_fit('states', 't', filter => 'x IS NOT NULL');
 ALTER TYPE state ADD VALUE 'added';
 SELECT approx_count('states.x', 'new'), approx_count('states.a', ARRAY['new']::state[]);
 ALTER EVENT TRIGGER kde_aqp_on_alter DISABLE;
@@ -301,6 +303,8 @@ SELECT approx_count('states.a', ARRAY['new']::state[]);
 SELECT approx_count('states.r', ROW(1, 'new')::tagged);
 SELECT approx_count('states.d', 'new');
 SELECT approx_count('states(coalesce(x, ''old''))', 'old');
+SELECT approx_count('states((x)::text)', 'new');
+SELECT approx_count('states.t', 'new', filter => 'x IS NOT NULL');
 SELECT approx_count('states.t', 'new');
 SELECT distance, p_value FROM kde_drift('states.r');
 SELECT count(*) FROM kde_refresh('states', force => true);
