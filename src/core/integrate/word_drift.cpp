@@ -25,6 +25,7 @@ using Quiet =
 // Rows expected of the fresh sample, and of the density's own.
 constexpr double kEnough = 5;
 constexpr double kEnoughBehind = 20;
+constexpr double kRounding = 1e-9;  // of sums of shares
 // Neighbouring blocks are put together beyond so many.
 constexpr std::size_t kMostBlocks = 256;
 
@@ -55,12 +56,13 @@ class Test {
     };
     double apart = 0;
     double by_chance = 0;
-    if (!cells_.empty()) note(of_cells(&apart, &by_chance));
-    note(of_rest(&apart));
-    out.distance = std::max(apart / 2 - by_chance / 2, 0.0);
+    if (!cells_.empty()) note(of_cells(&apart, &by_chance, &out.distance));
+    note(of_rest(&apart, &out.distance));
+    out.distance = std::max(apart / 2 - by_chance / 2, out.distance);
     if (!known_) note(of_low(&out.distance));
     out.p_value = std::min(out.p_value * tests, 1.0);
-    out.distance = std::min(out.distance, 1.0);
+    // Nothing but what sums of shares leave.
+    out.distance = out.distance < kRounding ? 0 : std::min(out.distance, 1.0);
     return out;
   }
 
@@ -103,8 +105,7 @@ class Test {
     }
     rest_share_ = 1;
     for (const Cell& c : cells_) rest_share_ -= c.share;
-    // Nothing but what a sum of shares leaves.
-    if (rest_share_ < 1e-9) rest_share_ = 0;
+    if (rest_share_ < kRounding) rest_share_ = 0;
   }
 
   void count(const Sample& sample) {
@@ -159,8 +160,10 @@ class Test {
     return std::max(squares / (rows_ * rows_), p * (1 - p) / rows_);
   }
 
-  double of_cells(double* apart, double* by_chance) const {
+  // *distance: at least that of the most frequent values together, however many those are.
+  double of_cells(double* apart, double* by_chance, double* distance) const {
     const std::size_t k = cells_.size();
+    double moved = 0, farthest = 0;
     std::vector<double> d(k * blocks_);
     double statistic = 0, trace = 0, independent = 0, behind = 0;
     for (std::size_t r = 0; r < k; ++r) {
@@ -170,6 +173,8 @@ class Test {
       differences(r, q, own);
       const double variance = variance_of({own, blocks_}, c.share);
       *apart += std::fabs(q - c.share);
+      moved += q - c.share;
+      farthest = std::max(farthest, std::fabs(moved));
       *by_chance += std::sqrt(2 / std::numbers::pi * (variance + c.variance));
       statistic += rows_ * (q - c.share) * (q - c.share) / c.share;
       independent += 1 - c.share;
@@ -195,12 +200,13 @@ class Test {
     const double nu = squares > 0 ? trace * trace / squares : static_cast<double>(k);
     const double total = std::max(trace, independent) + behind;
     if (!(total > 0) || blocks_ < 3) return 1;
+    *distance = std::max(farthest - std::sqrt(total / independent / rows_), *distance);
     const double x = statistic / total;
     const double of_blocks = nu * static_cast<double>(blocks_ - 1);
     return boost::math::ibeta(of_blocks / 2, nu / 2, of_blocks / (of_blocks + nu * x), Quiet());
   }
 
-  double of_rest(double* apart) const {
+  double of_rest(double* apart, double* distance) const {
     const double q = share_drawn(cells_.size());
     // Values of a sample that are met in it may be a part of the table's.
     const double unmet =
@@ -209,7 +215,9 @@ class Test {
             : (words_.header().unseen + 3 * words_.header().unseen_error) / h_.rows;
     const double most = rows_ * std::max(rest_share_, unmet);
     if (most < kEnough) {
-      *apart += std::max(std::fabs(q - rest_share_) - unmet, 0.0);
+      const double off = std::max(std::fabs(q - rest_share_) - unmet, 0.0);
+      *apart += off;
+      *distance = std::max(*distance, off);
       if (blocks_with_rest_ == 0) return 1;
       return most > 0 ? boost::math::gamma_p(blocks_with_rest_, most, Quiet()) : 0;
     }
@@ -220,6 +228,7 @@ class Test {
     const double error = std::sqrt(variance_of(d, std::min(rest_share_, 1.0)));
     const double off = std::fabs(q - rest_share_) - behind;
     *apart += std::max(off - error, 0.0);
+    *distance = std::max(*distance, off - error);
     return error > 0 ? two_sided(off / error) : off > 0 ? 0 : 1;
   }
 

@@ -19,7 +19,9 @@
 // which the difference must exceed, and of values of few rows those that are kept may be as many
 // fewer as three standard deviations of each.
 //
-//   distance = sum |q_r - p_r| / 2, beyond what it is where nothing changed
+//   distance = sum |q_r - p_r| / 2, beyond what it is where nothing changed, which hides changes of
+//              many small shares; or that of the most frequent values, or of the others, together,
+//              where that is more
 //   p        = the least of the tests', times their number
 #pragma once
 
