@@ -29,6 +29,7 @@
 #include "core/fit/groups.h"
 #include "core/fit/words.h"
 #include "core/integrate/drift.h"
+#include "core/integrate/word_drift.h"
 #include "core/integrate/integrate.h"
 #include "core/integrate/interval.h"
 #include "core/integrate/measure_answer.h"

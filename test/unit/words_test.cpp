@@ -660,5 +660,45 @@ TEST(Words, OfNoRowsAndPlacesAreKept) {
   EXPECT_EQ(words_count_interval(f.density(), f.words(), {{}, 1}, {}).upper, 1);
 }
 
+// Labels of an enum that are not kept have places too.
+TEST(Words, OfAPlaceBeyondThoseThatAreKeptAreValid) {
+  constexpr std::uint32_t kLabels = 6000;
+  Words::Options of;
+  of.placed = true;
+  of.most_bytes = 16384;
+  Words words(of);
+  for (std::uint32_t i = 1; i <= kLabels; ++i) EXPECT_TRUE(words.add(i).ok());
+  EXPECT_TRUE(words.rank().ok());
+  Words::Kept kept = Words::Kept::kept;
+  for (std::uint32_t i = 0; i < kLabels && kept != Words::Kept::full; ++i) {
+    const std::uint32_t number = words.number(i);
+    const auto place = static_cast<std::uint16_t>(kLabels - number);
+    EXPECT_TRUE(words.keep(number, text_of(number), place, &kept).ok());
+  }
+  Sample sample;
+  EXPECT_TRUE(words.finish(&sample, {}).ok());
+  FitOptions options;
+  options.value_type = ValueType::category;
+  options.lattice_step = 1;
+  options.as_counted = options.every_row_read = true;
+  DensityBytes bytes;
+  FitReport report;
+  EXPECT_TRUE(fit_column(sample, options, {}, &bytes, &report).ok());
+  WordOptions own;
+  own.every_row_read = true;
+  own.flags = kPlaced;
+  EXPECT_TRUE(words.append(own, &bytes).ok());
+  const Status valid = validate(bytes.data(), bytes.size());
+  EXPECT_TRUE(valid.ok()) << valid.message;
+  EXPECT_EQ(WordsView(&bytes.header()).place(0), kLabels - 1);
+  // Two of one place are not.
+  auto* place = const_cast<std::uint16_t*>(
+      reinterpret_cast<const std::uint16_t*>(&WordsView(&bytes.header()).header() + 1));
+  const std::uint32_t count = WordsView(&bytes.header()).words();
+  place += 3 * std::size_t{count};
+  place[1] = place[0];
+  EXPECT_FALSE(validate(bytes.data(), bytes.size()).ok());
+}
+
 }  // namespace
 }  // namespace kde

@@ -73,7 +73,7 @@ class Answering {
     if (!read_call(fcinfo, lower + 2, needs, &call_)) return false;
     if (is_category(call_.question)) {
       read_category();
-      return true;
+      return !words_.null;
     }
     if (!read_ranges(fcinfo, lower, call_.question, ranges_)) return false;
     check_beyond_fit(call_.question, call_.density, ranges_);

@@ -127,6 +127,8 @@ class Explanation {
     options.changed_rows = rows_changed_since(target.fit);
     if (!is_category(q_)) return interval_of(aggregate_, q_, target, ranges_, options);
     const AskedWords words = read_words(fcinfo_, kLower, q_, target.one_column);
+    const double none = std::nan("");
+    if (words.null) return {none, none, none};
     AnsweringDensity asked = target;
     if (!words.all) asked.words = &words.set;
     return interval_of(aggregate_, q_, asked, ranges_, options);

@@ -4,9 +4,10 @@
 #include "pg/answer/ranges.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/expression.h"
-#include "pg/read/word_type.h"
+#include "pg/read/word_finder.h"
 
 extern "C" {
+#include "access/transam.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -29,6 +30,8 @@ bool is_text(Oid type) { return type == TEXTOID || type == VARCHAROID || type ==
 Datum value_of(const WordType& type, Oid given, Datum bound) {
   const Oid from = getBaseType(given);
   if (from == type.base()) return bound;
+  // As SQL casts it where it compares the two.
+  if (from == BPCHAROID) bound = DirectFunctionCall1(rtrim1, bound);
   if (is_text(from)) {
     return is_text(type.base()) ? bound : type.read(TextDatumGetCString(bound));
   }
@@ -50,52 +53,71 @@ Datum value_of(const WordType& type, Oid given, Datum bound) {
   pg_unreachable();
 }
 
-// Its text, and where the words have it.
+[[noreturn]] void raise_outdated(const DensityKey& key, const char* why) {
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("the density of %s was fitted before its values changed their meaning",
+                         key.is_plain() ? display_name(key.plain()) : display_name(key)),
+                  errdetail("%s", why), errhint("Fit it again with kde_fit.")));
+  pg_unreachable();
+}
+
+// Where the words have values. Those that they have not are told apart as the column does it.
 class Gathering {
  public:
-  Gathering(const kde::WordsView& words, WordType* type, int most) : words_(words), type_(type) {
+  Gathering(const kde::WordsView& words, WordType* type, const Question& q, int most)
+      : type_(type), q_(q) {
+    // Its column's equality is not in the value.
+    only_by_text_ = q.is_value() && (words.header().flags & kde::kFolded) != 0;
+    finder_.begin(&words, type);
+    unknown_.begin(type->base(), type->collation(), "lower", CurrentMemoryContext);
     ranks_ = static_cast<uint32*>(palloc(sizeof(uint32) * (most + 1)));
-    unknown_ = static_cast<const char**>(palloc(sizeof(char*) * (most + 1)));
     values_ = static_cast<Datum*>(palloc(sizeof(Datum) * (most + 1)));
   }
 
   void add(Datum value) {
     values_[count_++] = value;
-    const char* text = type_->text(value);
-    const int64 rank = type_->find(words_, value, text);
-    if (rank >= 0)
+    const int64 rank = finder_.find(value);
+    if (rank >= 0) {
       ranks_[found_++] = static_cast<uint32>(rank);
-    else
-      unknown_[missing_++] = text;
+      return;
+    }
+    if (only_by_text_)
+      ereport(ERROR,
+              (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+               errmsg("a value of type kde cannot tell whether it has \"%s\"", type_->text(value)),
+               errdetail("By its column's type or collation other values may be the same."),
+               errhint("Ask by the name of the column.")));
+    unknown_.number(value);
   }
 
   void end(AskedWords* out) {
+    if (finder_.outdated() && !q_.is_value())
+      raise_outdated(q_.asked, "Its type cannot read the values any more.");
     std::sort(ranks_, ranks_ + found_);
     const auto ranks = std::unique(ranks_, ranks_ + found_) - ranks_;
-    const auto less = [](const char* a, const char* b) { return strcmp(a, b) < 0; };
-    const auto same = [](const char* a, const char* b) { return strcmp(a, b) == 0; };
-    std::sort(unknown_, unknown_ + missing_, less);
     out->all = false;
     out->set.ranks = {ranks_, static_cast<Size>(ranks)};
-    out->set.unknown =
-        static_cast<double>(std::unique(unknown_, unknown_ + missing_, same) - unknown_);
+    out->set.unknown = unknown_.size();
     out->values = {type_->base(), type_->collation(), count_, values_};
   }
 
  private:
-  const kde::WordsView& words_;
   WordType* type_;
+  const Question& q_;
+  bool only_by_text_;
+  WordFinder finder_;
+  Categories unknown_;
   uint32* ranks_;
-  const char** unknown_;
   Datum* values_;
-  int found_ = 0, missing_ = 0, count_ = 0;
+  int found_ = 0, count_ = 0;
 };
 
 // The type of what a value of type kde holds: its own where it is the same everywhere, else text.
 Oid type_of_value(const kde::WordsView& words) {
   const Oid type = words.header().type;
   kde::ValueType held;
-  const bool known = type != 0 && SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(type)) &&
+  const bool known = type != 0 && type < FirstNormalObjectId &&
+                     SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(type)) &&
                      value_type_of(type, &held) && held == kde::ValueType::category;
   return known ? type : TEXTOID;
 }
@@ -114,12 +136,7 @@ kde::WordsView words_of(const Question& q, const kde::Header* density, WordType*
   int32 typmod;
   type->begin(key_column_type(q.asked, 0, &typmod), key_column_collation(q.asked, 0));
   const char* why = type->why_outdated(words);
-  if (why != nullptr)
-    ereport(ERROR,
-            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-             errmsg("the density of %s was fitted before its values changed their meaning",
-                    q.asked.is_plain() ? display_name(q.asked.plain()) : display_name(q.asked)),
-             errdetail("%s", why), errhint("Fit it again with kde_fit.")));
+  if (why != nullptr) raise_outdated(q.asked, why);
   return words;
 }
 
@@ -137,18 +154,22 @@ AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& q,
   const kde::WordsView words = words_of(q, density, &type);
   const bool no_lower = PG_ARGISNULL(lower);
   const bool no_upper = PG_ARGISNULL(lower + 1);
-  if (no_lower && no_upper) return out;
-  if (no_lower) raise_range();
   const Oid given = get_fn_expr_argtype(fcinfo->flinfo, lower);
+  const bool own = OidIsValid(given) && getBaseType(given) == type.base();
+  const bool list = OidIsValid(given) && !own && OidIsValid(get_element_type(getBaseType(given)));
+  if (no_lower && no_upper) {
+    out.null = list;
+    return out;
+  }
+  if (no_lower) raise_range();
   if (!OidIsValid(given))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("could not determine the type of the bounds")));
-  const bool own = getBaseType(given) == type.base();
   if (!own && type_is_range(getBaseType(given))) raise_range();
-  if (!own && OidIsValid(get_element_type(getBaseType(given)))) {
+  if (list) {
     if (!no_upper) raise_range();
     const Elements elements = read_elements(fcinfo, lower, "lower");
-    Gathering gathering(words, &type, elements.count);
+    Gathering gathering(words, &type, q, elements.count);
     for (int i = 0; i < elements.count; ++i) {
       CHECK_FOR_INTERRUPTS();
       if (!elements.nulls[i]) gathering.add(value_of(type, elements.type, elements.values[i]));
@@ -159,7 +180,7 @@ AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& q,
   const Datum value = value_of(type, given, PG_GETARG_DATUM(lower));
   if (!no_upper && !type.same(value, value_of(type, given, PG_GETARG_DATUM(lower + 1))))
     raise_range();
-  Gathering gathering(words, &type, 1);
+  Gathering gathering(words, &type, q, 1);
   gathering.add(value);
   gathering.end(&out);
   return out;

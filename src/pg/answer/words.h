@@ -2,7 +2,8 @@
 // that anycompatible resolved to.
 //
 //   a value as `lower`, `upper` left NULL or the same     equality
-//   an array as `lower`                                   any of its elements (IN); NULLs are none
+//   an array as `lower`                                   any of its elements (IN); NULLs are none,
+//                                                         and of a NULL array the answer is NULL
 //   neither                                               every value
 //
 // Text is read by the column's type; a value of another type has to be one of the column's.
@@ -20,7 +21,8 @@ struct WordValues {
 };
 
 struct AskedWords {
-  bool all = true;  // no value is asked for
+  bool all = true;    // no value is asked for
+  bool null = false;  // the answer is NULL
   kde::WordSet set = {};
   WordValues values = {};
 };
@@ -34,8 +36,9 @@ inline bool is_category(const Question& q) {
 // the column's type has changed since the fit.
 kde::WordsView words_of(const Question& question, const kde::Header* density);
 
-// Errors: those of words_of(); 0A000 for two values that differ, or a range; 42804 for a value of
-// another type; those of the type's input function.
+// Errors: those of words_of(); 0A000 for two values that differ, or a range, or for one that a
+// value of type kde cannot tell from its words; 42804 for a value of another type; those of the
+// type's input function.
 AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& question,
                       const kde::Header* density);
 

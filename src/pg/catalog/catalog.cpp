@@ -35,6 +35,7 @@ extern "C" {
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 }
 
 namespace kde_pg {
@@ -1136,6 +1137,75 @@ void catalog_follow_renames(Oid relation) {
     CommandCounterIncrement();
     KDE_FAULT("rename.done");
   }
+  table_close(catalog, NoLock);
+}
+
+namespace {
+
+// Whether values of a type have those of another in them.
+bool holds_type(Oid type, Oid part) {
+  check_stack_depth();
+  type = getBaseType(type);
+  if (type == part) return true;
+  const Oid element = get_element_type(type);
+  if (OidIsValid(element)) return holds_type(element, part);
+  switch (get_typtype(type)) {
+    case TYPTYPE_RANGE:
+      return holds_type(get_range_subtype(type), part);
+    case TYPTYPE_MULTIRANGE:
+      return holds_type(get_multirange_range(type), part);
+    case TYPTYPE_COMPOSITE: {
+      TupleDesc desc = lookup_rowtype_tupdesc_copy(type, -1);
+      for (int i = 0; i < desc->natts; ++i) {
+        const Form_pg_attribute attribute = TupleDescAttr(desc, i);
+        if (!attribute->attisdropped && holds_type(attribute->atttypid, part)) return true;
+      }
+      return false;
+    }
+    default:
+      return false;
+  }
+}
+
+// Whether a density's column, or one that its expression or its filter uses, holds the type.
+bool is_of(const CatalogRow& row, Oid type) {
+  const auto holds = [&](AttrNumber attnum) {
+    return attnum != 0 && holds_type(get_atttype(row.key.relation, attnum), type);
+  };
+  bool found = holds(row.key.column[0].attnum);
+  for (int i = 0; i < row.references.count && !found; ++i) found = holds(row.references.number[i]);
+  return found;
+}
+
+}  // namespace
+
+void catalog_outdate_labels(Oid type) {
+  if (!OidIsValid(catalog_oid_or_invalid())) return;
+  Relation catalog = open_catalog(RowExclusiveLock);
+  const TupleDesc desc = RelationGetDescr(catalog);
+  LatestSnapshot latest;
+  latest.take();
+  List* outdated = NIL;
+  for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
+    if (row.key.columns != 1 || is_outdated(density_of(tuple, desc))) return true;
+    struct varlena* value = value_of(tuple, desc);
+    const kde::Header* header = any_density_from_datum(PointerGetDatum(value)).one_column;
+    if (header == nullptr || header->words == 0 || !is_of(row, type)) return true;
+    const_cast<kde::WordsHeader&>(kde::WordsView(header).header()).type = kRenamedLabels;
+    Datum values[kColumns] = {};
+    bool nulls[kColumns] = {};
+    bool replace[kColumns] = {};
+    values[kDensity - 1] = PointerGetDatum(header);
+    replace[kDensity - 1] = true;
+    outdated = lappend(outdated, heap_modify_tuple(tuple, desc, values, nulls, replace));
+    delete_row(catalog, &tuple->t_self);
+    return true;
+  });
+  latest.release();
+  CommandCounterIncrement();
+  ListCell* cell;
+  foreach (cell, outdated) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
+  CommandCounterIncrement();
   table_close(catalog, NoLock);
 }
 

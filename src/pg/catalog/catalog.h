@@ -196,6 +196,12 @@ void catalog_remove_gone();
 // columns are gone without. The relation is locked.
 void catalog_follow_renames(Oid relation);
 
+// Outdates the words of every category that was computed from values with labels of an enum type in
+// them, one of which was renamed.
+void catalog_outdate_labels(Oid type);
+// Their WordsHeader::type then, which no type has.
+inline constexpr uint32 kRenamedLabels = 0xffffffffU;
+
 // The name of a column, palloc'ed; null if there is none or it was dropped.
 const char* live_column_name(Oid relation, AttrNumber attnum);
 

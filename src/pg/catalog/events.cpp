@@ -4,7 +4,8 @@
 //   follow_drop    of the event trigger kde_aqp_on_drop: removes the densities of dropped tables
 //                  and columns
 //   follow_alter   of the event trigger kde_aqp_on_alter: lets densities follow renamed columns,
-//                  and takes in what a restore with triggers disabled left in the door
+//                  outdates those of categories whose labels were renamed, and takes in what a
+//                  restore with triggers disabled left in the door
 //   on_row         row trigger of kde_aqp.density, the door: puts the rows of a restore into the
 //                  catalog, with the attribute numbers of this database, its canonical texts and a
 //                  number of their own; none stays in the door
@@ -39,6 +40,7 @@ extern "C" {
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
+#include "tcop/deparse_utility.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
@@ -84,8 +86,9 @@ void patiently(Work work) {
                "is gone.")));
 }
 
-// Runs a query of the trigger's own that returns (oid, oid or integer) and visits each row. Nothing
-// in it depends on the search path.
+// Runs a query of the trigger's own and visits each row's values, at most kMostValues, none of them
+// null. Nothing in it depends on the search path.
+constexpr int kMostValues = 3;
 template <typename Visit>
 void for_objects(const char* query, SPIPlanPtr* plan, Visit visit) {
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
@@ -99,10 +102,11 @@ void for_objects(const char* query, SPIPlanPtr* plan, Visit visit) {
     elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
   SPITupleTable* table = SPI_tuptable;
   for (uint64 i = 0; i < table->numvals; ++i) {
+    Datum values[kMostValues];
     bool is_null;
-    const Datum first = SPI_getbinval(table->vals[i], table->tupdesc, 1, &is_null);
-    const Datum second = SPI_getbinval(table->vals[i], table->tupdesc, 2, &is_null);
-    visit(first, second);
+    for (int k = 0; k < table->tupdesc->natts; ++k)
+      values[k] = SPI_getbinval(table->vals[i], table->tupdesc, k + 1, &is_null);
+    visit(values);
   }
   SPI_finish();
 }
@@ -180,6 +184,13 @@ void follow_alter_of(Oid classid, Oid object) {
     default:
       return;
   }
+}
+
+// Whether a pg_ddl_command is ALTER TYPE ... RENAME VALUE.
+bool renames_label(Datum command) {
+  const auto* collected = reinterpret_cast<const CollectedCommand*>(DatumGetPointer(command));
+  if (collected->type != SCT_Simple || !IsA(collected->parsetree, AlterEnumStmt)) return false;
+  return reinterpret_cast<const AlterEnumStmt*>(collected->parsetree)->oldVal != nullptr;
 }
 
 // A row's key as it was brought: which elements are expressions say the zeros among the attribute
@@ -323,9 +334,9 @@ KDE_FUNCTION(kde_on_drop) {
         " WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass"
         " AND object_type OPERATOR(pg_catalog.=) ANY ('{table,table column,foreign table,"
         "foreign table column,materialized view}'::pg_catalog.text[])",
-        &plan, [](Datum relation, Datum attnum) {
-          kde_pg::catalog_remove_dropped(DatumGetObjectId(relation),
-                                         static_cast<AttrNumber>(DatumGetInt32(attnum)));
+        &plan, [](const Datum* dropped) {
+          kde_pg::catalog_remove_dropped(DatumGetObjectId(dropped[0]),
+                                         static_cast<AttrNumber>(DatumGetInt32(dropped[1])));
         });
   });
   KDE_FAULT("drop.done");
@@ -337,9 +348,11 @@ KDE_FUNCTION(kde_on_alter) {
   if (!OidIsValid(kde_pg::catalog_oid_of_any_version())) PG_RETURN_NULL();
   static SPIPlanPtr plan = nullptr;
   patiently([] {
-    for_objects("SELECT classid, objid FROM pg_catalog.pg_event_trigger_ddl_commands()", &plan,
-                [](Datum classid, Datum object) {
-                  follow_alter_of(DatumGetObjectId(classid), DatumGetObjectId(object));
+    for_objects("SELECT classid, objid, command FROM pg_catalog.pg_event_trigger_ddl_commands()",
+                &plan, [](const Datum* altered) {
+                  const Oid object = DatumGetObjectId(altered[1]);
+                  follow_alter_of(DatumGetObjectId(altered[0]), object);
+                  if (renames_label(altered[2])) kde_pg::catalog_outdate_labels(object);
                 });
   });
   PG_RETURN_NULL();

@@ -12,6 +12,7 @@
 #include "pg/fit/group_fit.h"
 #include "pg/fit/joint_fit.h"
 #include "pg/fit/word_fit.h"
+#include "pg/read/categories.h"
 
 extern "C" {
 #include "lib/stringinfo.h"
@@ -376,9 +377,14 @@ void fit_columns_together(const DensityRequest* requests, int n, Relation relati
   key.relation = RelationGetRelid(relation);
   key.columns = n;
   Estimate* estimates[kde::kMaxColumns];
+  Categories* first = nullptr;
   for (int k = 0; k < n; ++k) {
     key.column[k] = requests[k].key.column[0];
     estimates[k] = new_estimate(requests[k], context);
+    Categories* own = estimates[k]->categories(0);
+    if (own == nullptr) continue;
+    if (first != nullptr) own->share_limit(first);
+    first = own;
   }
   const ColumnTypes types = check_types(key);
   instr_time begun;

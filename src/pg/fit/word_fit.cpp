@@ -22,8 +22,9 @@ namespace kde_pg {
 
 namespace {
 
-// Of the values themselves; beside them each takes what kde::Words counts, as much again at most
-// where they are short. As much is allowed whatever maintenance_work_mem.
+// Of the values themselves, of all columns that are read together; beside them each takes what
+// kde::Words counts, as much again at most where they are short. As much is allowed whatever
+// maintenance_work_mem.
 constexpr Size kSomeMemory = Size{256} << 20;
 // A column of a table that nobody named is a document, or a key, if it has more different values
 // and more than half of its rows have one of their own.
@@ -33,6 +34,9 @@ constexpr double kMostDistinct = 0.5;
 constexpr double kFewRows = 0.01;
 constexpr const char* kNoCategory =
     "More than half of its rows have a value of their own: kde_fit() of the column by its name.";
+constexpr const char* kTooLarge =
+    "Its different values take more memory than a table's columns have: kde_fit() of the column by "
+    "its name, or of an expression of it.";
 
 class WordEstimate final : public Estimate {
  public:
@@ -69,14 +73,14 @@ class WordEstimate final : public Estimate {
     return words_.finish(&sample_, control);
   }
   const char* nothing_to_fit(const DensityKey& key) const override {
-    if (words_.rows() > 0) return nullptr;
+    if (words_.rows() > 0 || categories_.given_up()) return nullptr;
     return words_.nulls() > 0 ? "Every value read is null."
            : key.has_filter() ? "The scan found no rows that the filter accepts."
                               : "The scan found no rows.";
   }
   const char* not_worth() const override {
     const bool many = static_cast<double>(words_.distinct()) > kFewValues && is_unlike();
-    return categories_.given_up() || many ? kNoCategory : nullptr;
+    return many ? kNoCategory : categories_.given_up() ? kTooLarge : nullptr;
   }
   kde::SumsWork sums() const override { return {}; }
   kde::Status fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine& engine,
@@ -217,12 +221,11 @@ Estimate* new_word_estimate(const DensityRequest& request, MemoryContext context
   options.measures = key.measures;
   options.placed = words.is_enum();
   auto* estimate = Owned<WordEstimate>::create(context, key, options, request.of_table);
-  MemoryContext memory = AllocSetContextCreate(context, "kde_aqp values", ALLOCSET_DEFAULT_SIZES);
   // Its functions live as long as the estimate.
-  MemoryContext caller = MemoryContextSwitchTo(memory);
+  MemoryContext caller = MemoryContextSwitchTo(context);
   estimate->type_.begin(type, collation);
   MemoryContextSwitchTo(caller);
-  estimate->categories_.begin(words.base(), collation, key.column[0].text, memory);
+  estimate->categories_.begin(words.base(), collation, key.column[0].text, context);
   estimate->categories_.limit(Max(memory_limit(), kSomeMemory), !request.of_table);
   return estimate;
 }

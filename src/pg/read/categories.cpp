@@ -1,7 +1,10 @@
 // A hash table of values, by their type's own functions.
 #include "pg/read/categories.h"
 
+#include "pg/read/word_finder.h"
+
 extern "C" {
+#include "access/detoast.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
@@ -17,7 +20,8 @@ constexpr uint32 kFirstPlaces = 256;  // a power of two
 }  // namespace
 
 void Categories::begin(Oid type, Oid collation, const char* name, MemoryContext context) {
-  context_ = context;
+  context_ = AllocSetContextCreate(context, "kde_aqp values", ALLOCSET_DEFAULT_SIZES);
+  each_ = AllocSetContextCreate(context, "kde_aqp value", ALLOCSET_DEFAULT_SIZES);
   name_ = name;
   collation_ = collation;
   type_ = lookup_type_cache(type, TYPECACHE_HASH_PROC_FINFO | TYPECACHE_EQ_OPR_FINFO);
@@ -32,12 +36,14 @@ void Categories::begin(Oid type, Oid collation, const char* name, MemoryContext 
   fmgr_info_cxt(output, &output_, context);
   size_ = 0;
   places_ = kFirstPlaces;
-  entry_ = static_cast<Entry*>(MemoryContextAlloc(context, sizeof(Entry) * places_));
-  place_ = static_cast<uint32*>(MemoryContextAllocZero(context, sizeof(uint32) * places_));
+  entry_ = static_cast<Entry*>(MemoryContextAlloc(context_, sizeof(Entry) * places_));
+  place_ = static_cast<uint32*>(MemoryContextAllocZero(context_, sizeof(uint32) * places_));
+  bytes_ = (sizeof(Entry) + sizeof(uint32)) * places_;
 }
 
 // Twice the places, which are at most half full.
 void Categories::grow() {
+  bytes_ += (sizeof(Entry) + sizeof(uint32)) * places_;
   places_ *= 2;
   entry_ = static_cast<Entry*>(repalloc_huge(entry_, sizeof(Entry) * places_));
   pfree(place_);
@@ -50,22 +56,31 @@ void Categories::grow() {
   }
 }
 
-// Asked once in a while.
-bool Categories::has_room() {
-  constexpr uint32 kOnceIn = 4096;
-  if (most_bytes_ == 0 || size_ % kOnceIn != 0 ||
-      MemoryContextMemAllocated(context_, true) <= most_bytes_)
-    return true;
+bool Categories::has_room(Size bytes) {
+  if (most_bytes_ == 0) return true;
+  Categories* largest = this;
+  for (Categories* c = this;; c = c->next_) {
+    bytes += c->bytes_;
+    if (c->bytes_ > largest->bytes_) largest = c;
+    if (c->next_ == this) break;
+  }
+  if (bytes <= most_bytes_) return true;
   if (raises_)
     ereport(ERROR,
             (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
              errmsg("\"%s\" has more different values than memory allows", name_),
-             errdetail("After %u of them %zu MB are used.", size_, most_bytes_ >> 20),
+             errdetail("After %u of them %zu MB are used.", size_, bytes_ >> 20),
              errhint("Raise maintenance_work_mem, or fit an expression of fewer values, such as "
                      "left(%s, 2).",
                      quote_identifier(name_))));
+  largest->give_up();
+  return largest != this;
+}
+
+void Categories::give_up() {
   given_up_ = true;
-  return false;
+  bytes_ = 0;
+  MemoryContextReset(context_);
 }
 
 // Before it is held in memory with all that are like it.
@@ -84,40 +99,58 @@ void Categories::check_text(Datum value) const {
   pfree(text);
 }
 
-double Categories::rank(Datum value) {
-  const uint32 n = number(value);
-  if (n <= ranks_) return rank_[n - 1];
-  MemoryContext previous = MemoryContextSwitchTo(context_);
-  if (ranks_ % kFirstPlaces == 0) {
-    const Size bytes = sizeof(double) * (ranks_ + kFirstPlaces);
-    rank_ = static_cast<double*>(rank_ == nullptr ? palloc(bytes) : repalloc_huge(rank_, bytes));
-  }
-  const char* text = word_type_->text(value);
-  const int64 found = word_type_->find(*words_, value, text);
-  rank_[ranks_++] = found < 0 ? words_->others_rank() : static_cast<double>(found);
-  MemoryContextSwitchTo(previous);
-  return rank_[n - 1];
+double Categories::take(Datum value) {
+  return finder_ != nullptr ? finder_->rank(value) : number(value);
 }
 
-uint32 Categories::number(Datum value) {
-  if (given_up_) return 0;
-  const uint32 hash = DatumGetUInt32(FunctionCall1Coll(&type_->hash_proc_finfo, collation_, value));
+Datum Categories::detoasted(Datum value) const {
+  MemoryContextReset(each_);
+  return type_->typlen == -1 ? PointerGetDatum(PG_DETOAST_DATUM_PACKED(value)) : value;
+}
+
+uint32 Categories::hash_of(Datum value) const {
+  return DatumGetUInt32(FunctionCall1Coll(&type_->hash_proc_finfo, collation_, value));
+}
+
+uint32 Categories::place_of(Datum value, uint32 hash) const {
   uint32 at = hash & (places_ - 1);
   for (; place_[at] != 0; at = (at + 1) & (places_ - 1)) {
     const Entry& entry = entry_[place_[at] - 1];
     if (entry.hash == hash &&
         DatumGetBool(FunctionCall2Coll(&type_->eq_opr_finfo, collation_, entry.value, value)))
-      return place_[at];
+      break;
   }
-  if (!has_room()) return 0;
-  check_text(value);
-  MemoryContext previous = MemoryContextSwitchTo(context_);
-  if (type_->typlen == -1) value = PointerGetDatum(PG_DETOAST_DATUM(value));
-  entry_[size_++] = {datumCopy(value, type_->typbyval, type_->typlen), hash};
-  place_[at] = size_;
-  if (2 * size_ > places_) grow();
-  MemoryContextSwitchTo(previous);
-  return size_;
+  return at;
+}
+
+uint32 Categories::find(Datum value) {
+  MemoryContext caller = MemoryContextSwitchTo(each_);
+  value = detoasted(value);
+  const uint32 number = place_[place_of(value, hash_of(value))];
+  MemoryContextSwitchTo(caller);
+  return number;
+}
+
+uint32 Categories::number(Datum value) {
+  if (given_up_) return 0;
+  MemoryContext caller = MemoryContextSwitchTo(each_);
+  value = detoasted(value);
+  const uint32 hash = hash_of(value);
+  const uint32 at = place_of(value, hash);
+  uint32 number = place_[at];
+  if (number == 0 && has_room(datumGetSize(value, type_->typbyval, type_->typlen))) {
+    check_text(value);
+    // Functions take it fastest as it is here.
+    if (type_->typlen == -1) value = PointerGetDatum(PG_DETOAST_DATUM(value));
+    MemoryContextSwitchTo(context_);
+    const Datum own = datumCopy(value, type_->typbyval, type_->typlen);
+    if (!type_->typbyval) bytes_ += GetMemoryChunkSpace(DatumGetPointer(own));
+    entry_[size_++] = {own, hash};
+    number = place_[at] = size_;
+    if (2 * size_ > places_) grow();
+  }
+  MemoryContextSwitchTo(caller);
+  return number;
 }
 
 }  // namespace kde_pg

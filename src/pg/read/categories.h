@@ -3,15 +3,17 @@
 // GROUP BY.
 #pragma once
 
-#include "pg/read/word_type.h"
-
-#include "core/kde.h"
+#include "pg/base/pg.h"
 
 extern "C" {
 #include "utils/typcache.h"
 }
 
+#include <utility>
+
 namespace kde_pg {
+
+class WordFinder;
 
 // Trivially destructible: what it holds is its context's.
 class Categories {
@@ -21,16 +23,14 @@ class Categories {
 
   // Of a non-null value. Errors: those of the type's functions.
   uint32 number(Datum value);
+  // The same of one that was met; 0: it was not.
+  uint32 find(Datum value);
   uint32 size() const { return size_; }
 
-  // Where a density's words have the value, as they come: its rank, or words.words(). Both outlive
-  // it; before the first value.
-  void rank_by(const kde::WordsView* words, WordType* type) {
-    words_ = words;
-    word_type_ = type;
-  }
+  // In the place of begin(): values are not numbered, but have the ranks of words.
+  void rank_by(WordFinder* finder) { finder_ = finder; }
   // What a sink gets of a non-null value: its number, or its rank.
-  double take(Datum value) { return words_ == nullptr ? number(value) : rank(value); }
+  double take(Datum value);
 
   // Values take no more memory than so many bytes (0: any). Beyond it error 54000; or, where none
   // is to be raised, values are no longer told apart: all are number 0.
@@ -40,8 +40,10 @@ class Categories {
   }
   // A value whose text has more than so many bytes is error 54000.
   void limit_text(Size bytes) { most_text_ = bytes; }
-  // No value is told apart from now on.
-  void give_up() { given_up_ = true; }
+  // One limit is of both, and of all that they share theirs with: beyond it the largest gives up.
+  void share_limit(Categories* other) { std::swap(next_, other->next_); }
+  // No value is told apart from now on, nor held.
+  void give_up();
   bool given_up() const { return given_up_; }
 
   // By which values are the same.
@@ -59,22 +61,25 @@ class Categories {
     uint32 hash;
   };
 
+  // In each_, from which it is gone at the next call.
+  Datum detoasted(Datum value) const;
+  // The place of a value that has that hash, or the free one where it would be.
+  uint32 place_of(Datum value, uint32 hash) const;
+  uint32 hash_of(Datum value) const;
   void grow();
-  bool has_room();
+  bool has_room(Size bytes);
   void check_text(Datum value) const;
-  double rank(Datum value);
   char* print(Datum value) const {
     return OutputFunctionCall(const_cast<FmgrInfo*>(&output_), value);
   }
 
-  const kde::WordsView* words_ = nullptr;
-  WordType* word_type_ = nullptr;
-  double* rank_ = nullptr;               // of each number
-  uint32 ranks_ = 0;                     // numbers that have one
+  WordFinder* finder_ = nullptr;
   Size most_bytes_ = 0, most_text_ = 0;  // 0: any
   bool raises_ = true, given_up_ = false;
+  Size bytes_ = 0;           // used
+  Categories* next_ = this;  // of those that share a limit, in a ring
   const char* name_;
-  MemoryContext context_;
+  MemoryContext context_, each_;
   TypeCacheEntry* type_;
   Oid collation_;
   FmgrInfo output_;

@@ -1,12 +1,15 @@
 // Values of categories as text: word_type.h.
 #include "pg/read/word_type.h"
 
+#include "pg/catalog/catalog.h"
+
 extern "C" {
 #include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
+#include "common/hashfn.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/lsyscache.h"
@@ -40,6 +43,26 @@ bool is_simple(Oid type) {
     default:
       return false;
   }
+}
+
+// By which values are the same; whatever its name.
+uint32 hash_of_collation(Oid collation) {
+#if PG_VERSION_NUM >= 170000
+  constexpr AttrNumber kLocale = Anum_pg_collation_colllocale;
+#else
+  constexpr AttrNumber kLocale = Anum_pg_collation_colliculocale;
+#endif
+  HeapTuple tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for collation %u", collation);
+  bool is_null;
+  const Datum locale = SysCacheGetAttr(COLLOID, tuple, kLocale, &is_null);
+  uint32 hash = 0;
+  if (!is_null) {
+    const char* name = TextDatumGetCString(locale);
+    hash = hash_bytes(reinterpret_cast<const unsigned char*>(name), static_cast<int>(strlen(name)));
+  }
+  ReleaseSysCache(tuple);
+  return hash;
 }
 
 int compare_labels(const ListCell* a, const ListCell* b) {
@@ -76,9 +99,14 @@ void WordType::begin(Oid type, Oid collation) {
   collation_ = collation;
   type_ = lookup_type_cache(base_, TYPECACHE_HASH_PROC | TYPECACHE_EQ_OPR_FINFO);
   is_text_ = is_text_type(base_);
-  folded_ = OidIsValid(collation) && !get_collation_isdeterministic(collation);
+  const bool collated = OidIsValid(collation) && !get_collation_isdeterministic(collation);
   plain_ = is_text_ || is_simple(base_) || is_enum();
-  direct_ = plain_ && !folded_;
+  direct_ = plain_ && !collated;
+  const bool foreign = base_ >= FirstNormalObjectId;
+  folded_ = collated || (foreign && !plain_);
+  number_ = foreign ? 0 : base_ == VARCHAROID ? TEXTOID : base_;
+  // No type of the system has such a number.
+  if (collated) number_ = 0x80000000U | hash_combine(number_, hash_of_collation(collation)) >> 2;
   if (is_text_) return;
   Oid output;
   bool is_varlena;
@@ -87,11 +115,6 @@ void WordType::begin(Oid type, Oid collation) {
 }
 
 bool WordType::is_enum() const { return type_->typtype == TYPTYPE_ENUM; }
-
-uint32 WordType::number() const {
-  if (base_ >= FirstNormalObjectId) return 0;
-  return base_ == VARCHAROID ? TEXTOID : base_;
-}
 
 char* WordType::text(Datum value) {
   char* out;
@@ -121,32 +144,13 @@ bool WordType::same(Datum a, Datum b) {
   return DatumGetBool(FunctionCall2Coll(&type_->eq_opr_finfo, collation_, a, b));
 }
 
-int64 WordType::find(const kde::WordsView& words, Datum value, const char* as_text) {
-  const int64 rank = words.find(as_text);
-  if (rank >= 0 || direct_) return rank;
-  // What was printed under pinned settings is read under them.
-  PinnedSettings settings;
-  if (!plain_) settings.begin();
-  int64 found = -1;
-  for (uint32 i = 0; found < 0 && i < words.words(); ++i) {
-    CHECK_FOR_INTERRUPTS();
-    const std::string_view word = words.word(i);
-    char* copy = pnstrdup(word.data(), word.size());
-    const Datum other = read(copy);
-    if (same(value, other)) found = i;
-    pfree(copy);
-    if (is_text_) pfree(DatumGetPointer(other));
-  }
-  if (!plain_) settings.end();
-  return found;
-}
-
 const char* WordType::why_outdated(const kde::WordsView& words) {
   const kde::WordsHeader& h = words.header();
-  if (h.type != number()) return "Its column has another type now.";
-  if (((h.flags & kde::kFolded) != 0) != folded_)
-    return "Its column has a collation now by which other values are the same.";
-  if (!is_enum() || (h.flags & kde::kPlaced) == 0) return nullptr;
+  if (h.type == kRenamedLabels) return "Labels of its type were renamed.";
+  if (h.type != number() || ((h.flags & kde::kFolded) != 0) != folded_ ||
+      ((h.flags & kde::kPlaced) != 0) != is_enum())
+    return "Its column has another type now, or a collation by which other values are the same.";
+  if (!is_enum()) return nullptr;
   // Those that there were must be there, in the order that they had: a label that was renamed is
   // not, or has another's place.
   int64 last = -1;

@@ -3,7 +3,7 @@
 // Values are the same where the type's default hash operator class says so, under the column's
 // collation. Most types print values that differ differently and those that are the same alike: a
 // look-up by text is then all. Of others (nondeterministic collations, jsonb, arrays of numbers)
-// values that are the same may differ in text: what is not found by its text is compared with all.
+// values that are the same may differ in text: word_finder.h.
 #pragma once
 
 #include "pg/base/pg.h"
@@ -26,10 +26,13 @@ class WordType {
 
   Oid base() const { return base_; }
   Oid collation() const { return collation_; }
-  // WordsHeader::type and kFolded.
-  uint32 number() const;
+  // WordsHeader::type and kFolded: of a type that has its number everywhere that number, or, where
+  // a collation says what is the same, one of both. Other types, but enums, may have any equality.
+  uint32 number() const { return number_; }
   bool folded() const { return folded_; }
   bool is_enum() const;
+  // Whether values are the same exactly if they are printed alike.
+  bool direct() const { return direct_; }
 
   // As the type prints it, whatever the session's settings; blanks at the end of a character(n) are
   // none.
@@ -38,19 +41,17 @@ class WordType {
   Datum read(const char* text) const;
   bool same(Datum a, Datum b);
 
-  // The rank of the value that has that text; -1: it is none of the words.
-  int64 find(const kde::WordsView& words, Datum value, const char* text);
-
   // Why the words are not of this type as it is now: null, or for an error's detail.
   const char* why_outdated(const kde::WordsView& words);
 
  private:
   Oid base_, collation_;
+  uint32 number_;
   TypeCacheEntry* type_;
   FmgrInfo output_;
   bool is_text_;  // a text as it is
   bool plain_;    // no setting has a say in how it is printed
-  bool direct_;   // values are the same exactly if they are printed alike
+  bool direct_;
   bool folded_;
 };
 

@@ -1,5 +1,5 @@
-// kde_drift, and the same for refreshes: the Kolmogorov-Smirnov distance of a small fresh sample
-// from the stored distribution of each column.
+// kde_drift, and the same for refreshes: the distance of a small fresh sample from the stored
+// distribution of each column, Kolmogorov and Smirnov's or, of categories, of the values' shares.
 #include "pg/refresh/drift.h"
 
 #include "pg/base/interrupts.h"
@@ -15,7 +15,7 @@
 #include "pg/catalog/staleness.h"
 #include "pg/progress/progress.h"
 #include "pg/fit/fit_steps.h"
-#include "pg/read/categories.h"
+#include "pg/read/word_finder.h"
 
 #include "core/kde.h"
 
@@ -137,23 +137,30 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
   options.seed = static_cast<uint64>(seed);
   EachColumn sink(&samplers->all);
   Categories categories;
+  WordFinder finder;
   WordType words;
-  if (types.value_type[0] == kde::ValueType::category) {
-    const kde::WordsView* view = words_of(density, key, context, &words);
-    if (view == nullptr) {
-      // All that it says is of other values.
-      if (out != nullptr) out[0] = {{1, 0}, 0};
-      upkeep_note_drift(&locked->upkeep, 1, 0);
-      MemoryContextDelete(context);
-      return progress_end();
-    }
-    categories.begin(words.base(), words.collation(), key.column[0].text, context);
-    categories.rank_by(view, &words);
+  // Of words all that they say is of other values.
+  const auto note_all_changed = [&] {
+    if (out != nullptr) out[0] = {{1, 0}, 0};
+    upkeep_note_drift(&locked->upkeep, 1, 0);
+    MemoryContextDelete(context);
+    progress_end();
+  };
+  const bool is_category = types.value_type[0] == kde::ValueType::category;
+  const kde::WordsView* view = nullptr;
+  if (is_category) {
+    view = words_of(density, key, context, &words);
+    if (view == nullptr) return note_all_changed();
+    MemoryContext caller = MemoryContextSwitchTo(context);
+    finder.begin(view, &words);
+    MemoryContextSwitchTo(caller);
+    categories.rank_by(&finder);
     sink.rank_by(&categories);
   }
   ScanResult scan;
   const char* doing = psprintf("read %s", describe_columns(key));
   scan_as_owner(relation, key, types, options, doing, &sink, &scan);
+  if (is_category && finder.outdated()) return note_all_changed();
 
   kde::Drift drifts[kde::kMaxColumns];
   int tested = 0;
@@ -166,7 +173,11 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
       double estimated_from;
       const kde::Header* stored =
           column_density(density, find_column(locked->entry->key, key.column[k]), &estimated_from);
-      drifts[k] = kde::drift(kde::DensityView(stored), *sample, estimated_from);
+      const kde::DensityView stored_view(stored);
+      if (is_category)
+        check_status(kde::word_drift(stored_view, *view, *sample, &drifts[k]), doing);
+      else
+        drifts[k] = kde::drift(stored_view, *sample, estimated_from);
       ++tested;
     }
     if (out != nullptr) {

@@ -247,4 +247,122 @@ INSERT INTO sales SELECT 'id' || k, 'r' || k % 5, 'note ' || md5(k::text), k FRO
 SELECT column_name, fitted, reason, model FROM kde_fit('sales', seed => 1) ORDER BY 1;
 SELECT approx_count('sales.region', 'r1');
 
+-- Values that the type calls the same: words are read once. Two spellings of one are one.
+CREATE TABLE docs AS SELECT to_jsonb('w' || k) AS j, ('w' || k)::text COLLATE ignoring_case AS ci
+FROM generate_series(1, 4000) AS k;
+SELECT model FROM kde_fit('docs', 'j');
+SET statement_timeout = '20s';
+SELECT approx_count('docs.j', (SELECT array_agg(to_jsonb('zz' || k)) FROM generate_series(1, 2000) AS k));
+SELECT approx_count('docs.j', (SELECT array_agg(to_jsonb('w' || k)) FROM generate_series(3001, 5000) AS k));
+RESET statement_timeout;
+INSERT INTO docs (ci) SELECT 'value ' || k % 20000 FROM generate_series(1, 100000) AS k;
+SELECT model FROM kde_fit('docs', 'ci', sample_rows => -1);
+SELECT approx_count('docs.ci', ARRAY['value 19999', 'VALUE 19999']) = approx_count('docs.ci', 'value 19999') AS once;
+-- A value of type kde has no collation: it finds what is the same as text, and says so.
+\set VERBOSITY default
+SELECT approx_count(kde_density('docs.ci'), 'value 1'), approx_count(kde_density('docs.j'), '"w1" ');
+SELECT approx_count(kde_density('docs.ci'), 'VALUE 1');
+\set VERBOSITY terse
+-- Another collation by which other values are the same; a type with an equality of its own.
+CREATE COLLATION ignoring_accents (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
+ALTER TABLE docs ALTER ci TYPE text COLLATE ignoring_accents;
+SELECT approx_count('docs.ci', 'w1');
+CREATE TYPE pair AS (x numeric, y text);
+CREATE TABLE pairs AS SELECT ROW(k % 3, 'y')::pair AS p FROM generate_series(1, 300) AS k;
+SELECT model FROM kde_fit('pairs', 'p');
+SELECT approx_count('pairs.p', ROW(1.0, 'y')::pair);
+SELECT approx_count(kde_density('pairs.p'), '(1.0,y)');
+
+-- character(n) beside text is text without its blanks, as in SQL; of a NULL array the answer is NULL.
+CREATE TABLE codes AS SELECT 'EU'::text AS t, 'EU'::varchar(9) AS v FROM generate_series(1, 100);
+SELECT count(*) FROM kde_fit('codes');
+SELECT approx_count('codes.t', 'EU'::char(5)), approx_count('codes.v', 'EU'::char(5)),
+       approx_count('codes.t', ARRAY['EU'::char(5)]),
+       approx_count('codes.t', 'EU'::char(5), changed_rows => 1, max_relative_error => 0, otherwise => 'exact'),
+       (SELECT count(*) FROM codes WHERE t = 'EU'::char(5));
+SELECT approx_count('codes.t', NULL::text[]), approx_count('codes.t', NULL::text);
+SELECT * FROM approx_count_ci('codes.t', NULL::text[]);
+SELECT estimate, lower_bound FROM kde_explain('codes.t', NULL::text[]);
+
+-- More labels than are kept, in any order; there and back.
+DO $$ BEGIN
+  EXECUTE (SELECT format('CREATE TYPE large AS ENUM (%s)', string_agg(quote_literal('label number ' || k), ',' ORDER BY k))
+           FROM generate_series(1, 6000) AS k);
+END $$;
+CREATE TABLE larges AS SELECT ('label number ' || 6001 - k % 6000)::large AS x FROM generate_series(0, 17999) AS k
+WHERE k % 6000 > 0;
+SELECT model FROM kde_fit('larges', 'x');
+SELECT kde_density('larges.x')::text::kde = kde_density('larges.x') AS same;
+SELECT approx_count('larges.x', 'label number 6000');
+
+-- A label that is renamed, and another that takes its name: what was fitted says nothing any more.
+CREATE TYPE state AS ENUM ('new', 'old');
+CREATE TYPE tagged AS (n int, s state);
+CREATE DOMAIN some_state AS state;
+CREATE TABLE states AS SELECT s AS x, ARRAY[s] AS a, ROW(1, s)::tagged AS r, s::some_state AS d, s::text AS t
+FROM (SELECT CASE WHEN k % 10 < 7 THEN 'new' ELSE 'old' END::state AS s FROM generate_series(1, 100) AS k) AS g;
+SELECT column_name, fitted FROM kde_fit('states') ORDER BY 1;
+SELECT count(*) FROM kde_fit('states', ARRAY['coalesce(x, ''old'')']);
+SELECT count(*) FROM kde_fit('states', ARRAY['x::text']);
+SELECT count(*) FROM kde_fit('states', 't', filter => 'x IS NOT NULL');
+ALTER TYPE state ADD VALUE 'added';
+SELECT approx_count('states.x', 'new'), approx_count('states.a', ARRAY['new']::state[]);
+ALTER EVENT TRIGGER kde_aqp_on_alter DISABLE;
+ALTER TYPE state RENAME VALUE 'new' TO 'fresh';
+SELECT approx_count('states.a', ARRAY['fresh']::state[]);
+SELECT distance, p_value FROM kde_drift('states.a');
+ALTER TYPE state RENAME VALUE 'fresh' TO 'new';
+SELECT approx_count('states.a', ARRAY['new']::state[]);
+ALTER EVENT TRIGGER kde_aqp_on_alter ENABLE ALWAYS;
+ALTER TYPE state RENAME VALUE 'new' TO 'fresh';
+ALTER TYPE state ADD VALUE 'new' BEFORE 'fresh';
+\set VERBOSITY default
+SELECT approx_count('states.x', 'new');
+\set VERBOSITY terse
+SELECT approx_count('states.a', ARRAY['new']::state[]);
+SELECT approx_count('states.r', ROW(1, 'new')::tagged);
+SELECT approx_count('states.d', 'new');
+SELECT approx_count('states(coalesce(x, ''old''))', 'old');
+SELECT approx_count('states((x)::text)', 'new');
+SELECT approx_count('states.t', 'new', filter => 'x IS NOT NULL');
+SELECT approx_count('states.t', 'new');
+SELECT distance, p_value FROM kde_drift('states.r');
+SELECT count(*) FROM kde_refresh('states', force => true);
+SELECT approx_count('states.x', 'new'), approx_count('states.x', 'fresh'), approx_count('states.a', ARRAY['fresh']::state[]);
+
+-- Drift: not of what did not change, whatever is sampled; of values that are others now, or fewer.
+CREATE TABLE drifting AS
+SELECT 'v' || floor(exp(ln(2000) * random()))::int AS skewed, 'v' || floor(2000 * random())::int AS flat,
+       'v' || floor(30000 * random())::int AS many, 'v' || k / 20000 AS ordered, 'only' AS one,
+       'v' || (hashint4(k / 50) & 7) AS clumped, random() AS amount
+FROM (SELECT setseed(0.5)) AS s, generate_series(1, 200000) AS k;
+CREATE TABLE cols AS SELECT unnest('{skewed,flat,many,ordered,one,clumped}'::text[]) AS c;
+SELECT count(kde_fit('drifting', c, seed => 1)) FROM cols;
+SELECT c, count(*) FILTER (WHERE d.distance > 0.05 AND d.p_value < 0.001) AS found, count(*) FILTER (WHERE d.p_value < 0.05) < 12 AS few
+FROM cols, generate_series(1, 60) AS s, kde_drift('drifting.' || c, seed => s) AS d GROUP BY c ORDER BY c;
+CREATE PROCEDURE replace_all() LANGUAGE sql AS $$
+  UPDATE drifting SET skewed = 'x' || skewed, flat = 'x' || flat, many = 'x' || many, ordered = 'x' || ordered,
+    one = 'other', clumped = 'x' || clumped $$;
+BEGIN;
+CALL replace_all();
+SELECT c, count(*) FILTER (WHERE d.distance > 0.05 AND d.p_value < 0.001) AS found, min(d.distance) > 0.5 AS far
+FROM cols, generate_series(1, 5) AS s, kde_drift('drifting.' || c, seed => s) AS d GROUP BY c ORDER BY c;
+ROLLBACK;
+-- Of a sample too, where it has a value more than a few times.
+SET kde_aqp.sample_blocks = 300;
+SELECT count(kde_fit('drifting', c, seed => 1)) FROM cols;
+RESET kde_aqp.sample_blocks;
+SELECT c, count(*) FILTER (WHERE d.distance > 0.05 AND d.p_value < 0.001) AS found, count(*) FILTER (WHERE d.p_value < 0.05) < 12 AS few
+FROM cols, generate_series(1, 60) AS s, kde_drift('drifting.' || c, seed => s) AS d GROUP BY c ORDER BY c;
+CALL replace_all();
+SELECT c, count(*) FILTER (WHERE d.distance > 0.05 AND d.p_value < 0.001) AS found, min(d.distance) > 0.5 AS far
+FROM cols, generate_series(1, 5) AS s, kde_drift('drifting.' || c, seed => s) AS d GROUP BY c ORDER BY c;
+
+-- What a table's columns hold in memory is limited together, and bytes are counted as values come.
+CREATE TABLE large_docs AS
+SELECT k AS id, repeat(md5(k::text), 16000) AS a, repeat(md5('b' || k), 16000) AS b, 'r' || k % 3 AS c
+FROM generate_series(1, 700) AS k;
+SELECT column_name, fitted, reason FROM kde_fit('large_docs') ORDER BY 1;
+SELECT model FROM kde_fit('large_docs', 'a');
+
 DROP SCHEMA words CASCADE;
