@@ -43,7 +43,7 @@ unit: unit-build ## unit tests of the core
 
 # Those that take over five seconds sanitized, half of the whole, as they add up millions of pairs with what
 # smaller tests run too. SANITIZED=all has them as well.
-SLOW_SANITIZED = LineBandwidth.NearExact* LineBandwidth.OfAPart* LineBandwidth.MovesWithTheUnit LscvEngines.* \
+SLOW_SANITIZED = Words.AreWithin* Words.Hold* Words.MeasuresHold* Words.Lists* Words.OfOneRun* Words.Means* LineBandwidth.NearExact* LineBandwidth.OfAPart* LineBandwidth.MovesWithTheUnit LscvEngines.* \
   DeviceSums.SelectLines NormalBox.DrawsAgree* LscvScalar.SinglePrecision* LscvMatrix.IsNoWorse* \
   *Representation.KeepsWhatItPromises* FitAutomatic.PropertiesHold* FitAutomatic.EveryShape* \
   FitAutomatic.TheSameBytes* KernelEstimate.ManyPoints* KernelEstimate.EveryDimension \
