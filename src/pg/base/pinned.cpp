@@ -28,6 +28,7 @@ void PinnedSettings::begin() {
   pin("TimeZone", "UTC");
   pin("extra_float_digits", "1");
   pin("bytea_output", "hex");
+  pin("array_nulls", "on");
   pin("quote_all_identifiers", "off");
   pin("standard_conforming_strings", "on");
 }

@@ -17,7 +17,7 @@ namespace {
 
 // Executors and utility commands that are at work, and planners.
 int running = 0, planning = 0;
-// Of those commands: that keep a query's rows.
+// Of those: that keep a query's rows, or change others.
 int keeping = 0;
 // The begin of the client's statement in which the library was loaded: what of it had begun by then
 // is not known. 0: of none.
@@ -45,17 +45,22 @@ PlannedStmt* plan(Arguments... arguments) {
 }
 
 template <typename... Arguments>
-void run(Arguments... arguments) {
+void run(QueryDesc* query, Arguments... arguments) {
+  const int kept = query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE ? 1 : 0;
   ++running;
+  keeping += kept;
   PG_TRY();
   {
     if (next_run != nullptr)
-      next_run(arguments...);
+      next_run(query, arguments...);
     else
-      standard_ExecutorRun(arguments...);
+      standard_ExecutorRun(query, arguments...);
   }
   PG_FINALLY();
-  { --running; }
+  {
+    --running;
+    keeping -= kept;
+  }
   PG_END_TRY();
 }
 
@@ -92,11 +97,20 @@ bool shows_a_query(Node* command) {
   }
 }
 
+bool keeps_rows(Node* command) {
+  if (IsA(command, ExplainStmt)) {
+    const auto* query = reinterpret_cast<Query*>(castNode(ExplainStmt, command)->query);
+    return query != nullptr && IsA(query, Query) && query->utilityStmt != nullptr &&
+           keeps_rows(query->utilityStmt);
+  }
+  return IsA(command, CreateTableAsStmt) || IsA(command, RefreshMatViewStmt);
+}
+
 template <typename... Arguments>
 void process(PlannedStmt* statement, Arguments... arguments) {
   Node* command = statement->utilityStmt;
   const int nested = shows_a_query(command) ? 0 : 1;
-  const int kept = IsA(command, CreateTableAsStmt) || IsA(command, RefreshMatViewStmt) ? 1 : 0;
+  const int kept = keeps_rows(command) ? 1 : 0;
   running += nested;
   keeping += kept;
   PG_TRY();
@@ -116,9 +130,15 @@ void process(PlannedStmt* statement, Arguments... arguments) {
 
 }  // namespace
 
-bool is_planning_client_statement() { return running == 0 && planning == 1 && is_known(); }
+// Deferred triggers, and functions that parameters are computed by, run in none of the hooks: but
+// what they run has an error context, as all that SPI runs.
+bool is_planning_client_statement() {
+  return running == 0 && planning == 1 && error_context_stack == nullptr && is_known();
+}
 bool is_keeping_rows() { return keeping > 0; }
-bool is_beginning_client_statement() { return running == 0 && planning == 0 && is_known(); }
+bool is_beginning_client_statement() {
+  return running == 0 && planning == 0 && error_context_stack == nullptr && is_known();
+}
 
 void register_client_statement_hooks() {
   loaded_in = GetCurrentStatementStartTimestamp();

@@ -6,6 +6,7 @@
 #include "pg/answer/candidates.h"
 #include "pg/answer/moments.h"
 #include "pg/base/options.h"
+#include "pg/base/pinned.h"
 #include "pg/base/values.h"
 #include "pg/catalog/cache.h"
 #include "pg/plan/buckets.h"
@@ -20,6 +21,7 @@ extern "C" {
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/syscache.h"
 }
 
 #include <algorithm>
@@ -104,10 +106,14 @@ class Answering {
       const NullableDatum value = asked_.value[v];
       const Oid type = asked_.value_type[v++];
       // Nothing compares with NULL.
-      if (value.isnull)
+      if (value.isnull) {
         empty_ = true;
-      else
-        narrow(b, bound_to_double(b.type, type, value.value));
+        continue;
+      }
+      const double x = bound_to_double(b.type, type, value.value);
+      if (!is_exactly(type, value.value, x) || is_beside_a_value(b.column, x))
+        return refuse(PlainOutcome::digits);
+      narrow(b, x);
     }
     for (int i = 0; i < plan_.aggregates; ++i) {
       const PlainAggregate& a = plan_.aggregate[i];
@@ -116,7 +122,30 @@ class Answering {
     }
     if (empty_)
       for (kde::Range& r : range_) r.empty = true;
+    // Two values may be one there, on either side of a bound.
+    if (plan_.bounds > 0 && density_.one_column != nullptr &&
+        kde::may_have_lost_digits(*density_.one_column))
+      return refuse(PlainOutcome::digits);
     return true;
+  }
+
+  // Whether a bound is the double that it is taken for.
+  static bool is_exactly(Oid type, Datum value, double x) {
+    if (type == INT8OID) return std::fabs(x) < kMostWhole;
+    if (type != NUMERICOID || !std::isfinite(x)) return true;
+    return DatumGetBool(
+        DirectFunctionCall2(numeric_eq, value, double_to_value(kde::ValueType::numeric, x)));
+  }
+
+  // Whether a bound is next to a value of the column and none itself: the density takes it for
+  // that.
+  bool is_beside_a_value(int column, double x) const {
+    constexpr double kBeside = 1e-3;
+    if (density_.one_column == nullptr || column > 0) return false;
+    const kde::Header& h = *density_.one_column;
+    if (!(h.lattice_step > 0) || !std::isfinite(x)) return false;
+    const double point = h.lattice_point(std::rint((x - h.lattice_offset) / h.lattice_step));
+    return x != point && std::fabs(x - point) < kBeside * h.lattice_step;
   }
 
   // As btrees have it: NaN is above all else.
@@ -446,7 +475,7 @@ class Answering {
   }
 
   // The values that the group's key stands for. False: they are not those of the query's types.
-  void read_key(const kde::GroupView& group, PlainRow* row) {
+  bool read_key(const kde::GroupView& group, PlainRow* row) {
     const TupleDesc desc = asked_.slot->tts_tupleDescriptor;
     const int n = plan_.key.groups;
     Datum* texts = nullptr;
@@ -473,11 +502,18 @@ class Answering {
     for (int i = 0; i < n; ++i) {
       row->nulls[i] = nulls[i];
       if (nulls[i]) continue;
+      const Oid type = TupleDescAttr(desc, i)->atttypid;
+      // It was renamed.
+      if (type_is_enum(type) &&
+          !SearchSysCacheExists2(ENUMTYPOIDNAME, ObjectIdGetDatum(type),
+                                 CStringGetDatum(TextDatumGetCString(texts[i]))))
+        return refuse(PlainOutcome::other_shape);
       Oid input, io_param;
-      getTypeInputInfo(TupleDescAttr(desc, i)->atttypid, &input, &io_param);
+      getTypeInputInfo(type, &input, &io_param);
       row->values[i] = OidInputFunctionCall(input, TextDatumGetCString(texts[i]), io_param,
                                             TupleDescAttr(desc, i)->atttypmod);
     }
+    return true;
   }
 
   bool is_wanted(const PlainRow* row) const {
@@ -491,6 +527,30 @@ class Answering {
     ResetExprContext(asked_.context);
     asked_.context->ecxt_scantuple = slot;
     return ExecQual(asked_.conditions, asked_.context);
+  }
+
+  // All groups', PlainRow*; under the settings that they were printed with.
+  List* read_keys() {
+    PinnedSettings settings;
+    settings.begin();
+    List* keys = NIL;
+    kde::GroupsView groups(density_.one_column);
+    kde::GroupView group;
+    while (groups.next(&group)) {
+      PlainRow* key = new_row();
+      if (!read_key(group, key)) break;
+      keys = lappend(keys, key);
+    }
+    settings.end();
+    return keys;
+  }
+
+  bool may_have_rows(const AnsweringDensity& density) {
+    for (int i = 0; i < parts_; ++i) {
+      range_[0] = part_[i].range;
+      if (!(rows(density).upper < 0.5)) return true;
+    }
+    return false;
   }
 
   void answer_groups() {
@@ -517,14 +577,16 @@ class Answering {
       together[i] = new_answers();
       there[i] = {0, 0, 0};
     }
+    List* keys = read_keys();
+    if (out_.outcome != PlainOutcome::answered) return;
     kde::GroupView group;
-    while (groups.next(&group)) {
+    for (int k = 0; groups.next(&group); ++k) {
       CHECK_FOR_INTERRUPTS();
-      PlainRow* key = new_row();
-      read_key(group, key);
-      if (!is_wanted(key)) continue;
+      const auto* key = static_cast<const PlainRow*>(list_nth(keys, k));
       AnsweringDensity own = density_;
       own.one_column = group.density();
+      // A condition may raise an error of a group that has no row in the range.
+      if (!may_have_rows(own) || !is_wanted(key)) continue;
       if (plan_.by_groups) {
         if (!put_parts(own, key)) return;
         continue;

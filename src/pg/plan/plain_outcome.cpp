@@ -27,6 +27,7 @@ const char* describe(PlainOutcome outcome) {
       "not as accurate as required",
       "whether there is a row is not known",
       "buckets are too many, or clocks are put back in them",
+      "values or bounds have more digits than double precision",
       "the answer is beyond its type"};
   return kWords[static_cast<int>(outcome)];
 }

@@ -19,9 +19,10 @@ enum class PlainOutcome {
   inaccurate,
   unsure,      // whether there is any row
   buckets,     // too many, or where clocks are put back
+  digits,      // more than double precision has, or a bound hardly beside a value
   out_of_type  // beyond bigint
 };
-inline constexpr int kPlainOutcomes = 15;
+inline constexpr int kPlainOutcomes = 16;
 
 // Words for messages and the view. Static storage.
 const char* describe(PlainOutcome outcome);

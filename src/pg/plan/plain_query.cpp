@@ -43,7 +43,8 @@ struct Named {
   Oid type;
 
   bool is(const KeyColumn& c) const {
-    return attnum != 0 ? c.attnum == attnum : c.attnum == 0 && strcmp(text, c.text) == 0;
+    if (attnum != 0) return c.attnum == attnum;
+    return text != nullptr && c.attnum == 0 && strcmp(text, c.text) == 0;
   }
 };
 
@@ -85,6 +86,7 @@ class Query {
   bool place_aggregates(const DensityKey& key, PlainQuery* out) const;
   bool is_same_filter(const DensityKey& key, List* clauses) const;
   bool has_no_nulls(const KeyColumn& column) const;
+  bool has_steps(AttrNumber column) const;
   int scale_of(Oid function, const DensityKey& key, int column) const;
 
   Index rti_ = 0;
@@ -105,7 +107,13 @@ Node* alone(Index rti, Node* node) {
 Node* without_cast(Node* node) {
   for (;;) {
     if (IsA(node, RelabelType)) {
-      node = reinterpret_cast<Node*>(castNode(RelabelType, node)->arg);
+      const auto* relabel = castNode(RelabelType, node);
+      Node* arg = reinterpret_cast<Node*>(relabel->arg);
+      // From a domain to its type.
+      if (getBaseType(exprType(arg)) != relabel->resulttype ||
+          exprCollation(arg) != relabel->resultcollid)
+        return node;
+      node = arg;
       continue;
     }
     if (!IsA(node, FuncExpr)) return node;
@@ -123,14 +131,19 @@ Node* without_cast(Node* node) {
   }
 }
 
+// What depends on the session's settings, as on its time zone, is not what was fitted: it has no
+// name.
 Named Query::name_of(Node* node) const {
   node = without_cast(node);
+  const Oid type = exprType(node);
   if (IsA(node, Var)) {
     const auto* var = castNode(Var, node);
-    if (var->varno == static_cast<int>(rti_) && var->varlevelsup == 0)
-      return {var->varattno, nullptr, var->vartype};
+    const bool own = var->varno == static_cast<int>(rti_) && var->varlevelsup == 0;
+    const AttrNumber none = InvalidAttrNumber;
+    return {own && var->varattno > 0 ? var->varattno : none, nullptr, type};
   }
-  return {0, canonical_text(relation_, alone(rti_, node)), exprType(node)};
+  if (contain_mutable_functions(node)) return {InvalidAttrNumber, nullptr, type};
+  return {InvalidAttrNumber, canonical_text(relation_, alone(rti_, node)), type};
 }
 
 bool is_sub_plan(Node* node, void*) {
@@ -273,6 +286,39 @@ int group_in(const DensityKey& key, const Named& named) {
   return -1;
 }
 
+// Whether a group's key, which is stored as text, reads back as the value it was, whatever happens
+// to other objects: those of the server's own scalar types do, and labels of enums are looked at.
+bool reads_back(Oid type) {
+  switch (type) {
+    case REGCLASSOID:
+    case REGCOLLATIONOID:
+    case REGCONFIGOID:
+    case REGDICTIONARYOID:
+    case REGNAMESPACEOID:
+    case REGOPEROID:
+    case REGOPERATOROID:
+    case REGPROCOID:
+    case REGPROCEDUREOID:
+    case REGROLEOID:
+    case REGTYPEOID:
+      return false;
+    default:
+      return type_is_enum(type) ||
+             (type < FirstNormalObjectId && get_typtype(type) == TYPTYPE_BASE &&
+              !OidIsValid(get_element_type(type)));
+  }
+}
+
+// Whether values of the column's type are so far apart that none is between two of them.
+bool Query::has_steps(AttrNumber column) const {
+  kde::ValueType type;
+  if (!value_type_of(TupleDescAttr(RelationGetDescr(relation_), column - 1)->atttypid, &type))
+    return false;
+  return type <= kde::ValueType::int8 || type == kde::ValueType::date ||
+         type == kde::ValueType::timestamp || type == kde::ValueType::timestamptz ||
+         type == kde::ValueType::time;
+}
+
 bool Query::place_groups(const DensityKey& key, PlainQuery* out) const {
   const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
   int found = 0;
@@ -281,10 +327,11 @@ bool Query::place_groups(const DensityKey& key, PlainQuery* out) const {
     Node* node = static_cast<Node*>(lfirst(cell));
     if (!contain_var_clause(node)) return false;
     const int i = group_in(key, name_of(node));
-    if (i >= 0 && out->group[i] == nullptr) {
+    if (i >= 0 && out->group[i] == nullptr && reads_back(exprType(node))) {
       out->group[i] = node;
       ++found;
-    } else if (i < 0 && out->bucket == nullptr && column > 0 && is_bucket(node, column)) {
+    } else if (i < 0 && out->bucket == nullptr && column > 0 && has_steps(column) &&
+               is_bucket(node, column)) {
       out->bucket = node;
     } else {
       return false;
@@ -317,12 +364,13 @@ bool Query::is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) con
       Node* inner = node;
       if (IsA(node, Var)) {
         named.attnum = castNode(Var, node)->varattno;
-      } else {
+      } else if (!contain_mutable_functions(node)) {
         named.text = canonical_text(relation_, alone(rti_, node));
       }
       const int i = group_in(key, named);
       if (i >= 0) {
-        if (!is_equal_image(exprType(inner), exprCollation(inner))) return false;
+        if (!is_equal_image(exprType(inner), exprCollation(inner)) || !reads_back(exprType(inner)))
+          return false;
         if (out->group[i] == nullptr) out->group[i] = inner;
         return equal(out->group[i], inner);
       }
@@ -345,6 +393,7 @@ bool Query::is_same_filter(const DensityKey& key, List* clauses) const {
   if (clauses == NIL) return !key.has_filter();
   if (!key.has_filter()) return false;
   Node* all = reinterpret_cast<Node*>(make_ands_explicit(clauses));
+  if (contain_mutable_functions(all)) return false;
   Node* filter = canonical_filter(relation_, alone(rti_, all));
   return strcmp(canonical_text(relation_, filter), key.filter) == 0;
 }
@@ -382,7 +431,11 @@ int Query::scale_of(Oid function, const DensityKey& key, int column) const {
              : ((static_cast<int>(typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
 }
 
+// Children of a table may have dropped the constraint, and of a foreign one nobody enforces it.
 bool Query::has_no_nulls(const KeyColumn& column) const {
+  const char kind = relation_->rd_rel->relkind;
+  if (kind == RELKIND_FOREIGN_TABLE || (kind == RELKIND_RELATION && has_subclass(relation())))
+    return false;
   return column.attnum > 0 &&
          TupleDescAttr(RelationGetDescr(relation_), column.attnum - 1)->attnotnull;
 }
@@ -404,7 +457,6 @@ bool Query::place_aggregates(const DensityKey& key, PlainQuery* out) const {
       case F_SUM_INT2:
       case F_SUM_INT4:
       case F_SUM_INT8:
-      case F_SUM_FLOAT4:
       case F_SUM_FLOAT8:
       case F_SUM_NUMERIC:
         a->answer = PlainAnswer::sum;

@@ -14,6 +14,7 @@
 #include "pg/plan/plain_answer.h"
 
 extern "C" {
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
@@ -29,6 +30,7 @@ extern "C" {
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
+#include "pgstat.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
@@ -183,11 +185,15 @@ PlainOutcome before_all(const ScanState* s) {
   if (mode == Approximate::off) return PlainOutcome::off;
   if (s->keeps_rows || (mode == Approximate::top && !s->client_statement))
     return PlainOutcome::nested;
+  if (!pgstat_track_counts) return PlainOutcome::own_changes;
   ListCell* cell;
   foreach (cell, s->css.ss.ps.state->es_range_table) {
     const auto* rte = lfirst_node(RangeTblEntry, cell);
-    if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_RELATION &&
-        has_unsent_changes(rte->relid))
+    if (rte->rtekind != RTE_RELATION) continue;
+    // What the transaction has changed in a foreign table is not counted here.
+    const bool may_have_changed =
+        rte->relkind == RELKIND_FOREIGN_TABLE && (IsTransactionBlock() || !s->client_statement);
+    if (may_have_changed || (rte->relkind == RELKIND_RELATION && has_unsent_changes(rte->relid)))
       return PlainOutcome::own_changes;
   }
   return PlainOutcome::answered;

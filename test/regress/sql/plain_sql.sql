@@ -158,6 +158,47 @@ SELECT compare(q) AS by, q AS query FROM (VALUES
   ('SELECT count(*) FROM sales WHERE weight < 4 AND kind = 2')
 ) AS v (q);
 
+-- What is hardly the density's: more digits than doubles have, bounds beside a value, whole rows, other
+-- collations and types, what depends on the time zone, children without the constraint, renamed labels.
+CREATE TYPE mood AS ENUM ('low', 'high');
+CREATE TABLE odd AS SELECT i % 100 AS x, (i % 64 / 8.0)::double precision AS f, (9007199254740992 + i % 7) AS big, (i % 10 / 10.0)::numeric(8,2) AS n,
+  (i % 10 + 0.1)::real AS r, timestamptz '2026-03-01 00:00+00' + i * interval '1 hour' AS at, ('{low,high}'::mood[])[1 + i % 2] AS m, i % 2 = 0 AS k
+FROM generate_series(1, 3200) AS i;
+ALTER TABLE odd ALTER x SET NOT NULL;
+ANALYZE odd;
+SELECT count((kde_fit('odd', c, sample_rows => -1, measures => '{r}')).rows) AS fitted FROM unnest('{x,f,big,n}'::text[]) AS c;
+SELECT (kde_fit('odd', 'x', sample_rows => -1, group_by => 'm')).rows + (kde_fit('odd', 'x', sample_rows => -1, group_by => 'at::date')).rows AS rows;
+SELECT (kde_fit('odd', 'x', sample_rows => -1, filter => 'at::date = ''2026-03-05''')).rows + (kde_fit('odd', ARRAY['f * 2'], sample_rows => -1)).rows AS rows;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) > 0 AS allowed FROM kde_densities WHERE relation = 'odd'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT compare(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(odd) FROM odd'),
+  ('SELECT count(*) FROM odd WHERE odd = (SELECT o FROM odd AS o LIMIT 1) AND f * 2 < 3'),
+  ('SELECT count(*) FROM odd WHERE f * 2 < 3'),
+  ('SELECT count(*) FROM odd WHERE f < 0.5000000000000001'),
+  ('SELECT count(*) FROM odd WHERE f < 0.5'),
+  ('SELECT ceil(f) AS c, count(*) FROM odd WHERE f IS NOT NULL GROUP BY 1'),
+  ('SELECT count(*), sum(big) FROM odd WHERE big < 9007199254740993'),
+  ('SELECT count(*) FROM odd WHERE n < 0.10000000000000000000001'),
+  ('SELECT count(*) FROM odd WHERE n < 0.1'),
+  ('SELECT count(*) FROM odd WHERE x < 1.00000000000000000000001'),
+  ('SELECT count(*) FROM odd WHERE x::oid < 5::oid'),
+  ('SELECT sum(r) FROM odd WHERE x < 50'),
+  ('SELECT count(r) FROM odd WHERE x < 50'),
+  ('SELECT at::date AS day, count(*) FROM odd WHERE x < 50 GROUP BY 1'),
+  ('SELECT count(*) FROM odd WHERE x < 50 AND at::date = ''2026-03-05'''),
+  ('SELECT m, count(*) FROM odd WHERE x < 50 GROUP BY m'),
+  ('SELECT count(*) FROM odd WHERE x > 5000 AND m::text::integer > 0')
+) AS v (q);
+ALTER TYPE mood RENAME VALUE 'low' TO 'lower';
+SELECT compare('SELECT m, count(*) FROM odd WHERE x < 50 GROUP BY m');
+CREATE TABLE child () INHERITS (odd);
+ALTER TABLE child ALTER x DROP NOT NULL;
+INSERT INTO child (x) VALUES (NULL), (5);
+SELECT pg_stat_force_next_flush();
+SELECT compare('SELECT count(*) FROM odd');
+DROP TABLE odd CASCADE;
+
 -- Where clocks are put back an hour comes twice, and days may: no bucket is a range there.
 SET TIME ZONE 'Europe/Berlin';
 CREATE TABLE clocks AS SELECT timestamptz '2026-10-20 00:00+00' + i * interval '15 minutes' AS at FROM generate_series(1, 1000) AS i;
@@ -227,6 +268,18 @@ SELECT * FROM outcomes('CREATE TABLE kept_too (n bigint)');
 SELECT * FROM outcomes('INSERT INTO kept_too SELECT count(*) FROM sales WHERE qty < 100');
 SELECT * FROM outcomes('CREATE MATERIALIZED VIEW kept_view AS SELECT count(*) FROM sales WHERE qty < 100');
 SELECT * FROM outcomes('REFRESH MATERIALIZED VIEW kept_view');
+SELECT * FROM outcomes('EXPLAIN ANALYZE CREATE TABLE kept_explained AS SELECT count(*) FROM sales WHERE qty < 100');
+SELECT * FROM outcomes('INSERT INTO kept_too SELECT inner_count()');
+SET kde_aqp.approximate = top;
+CREATE FUNCTION counting() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM count(*) FROM sales WHERE qty < 100; RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER deferred AFTER INSERT ON kept_too DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION counting();
+CREATE TEMP TABLE so_far AS SELECT * FROM kde_plain_sql;
+INSERT INTO kept_too VALUES (1);
+SELECT * FROM kde_plain_sql EXCEPT SELECT * FROM so_far;
+PREPARE of_function (bigint) AS SELECT $1;
+EXECUTE of_function (inner_count());
+SELECT * FROM kde_plain_sql EXCEPT SELECT * FROM so_far;
+SET kde_aqp.approximate = 'all';
 PREPARE to_keep AS SELECT count(*) FROM sales WHERE qty < 100;
 SELECT * FROM outcomes('CREATE TABLE kept_again AS EXECUTE to_keep');
 
