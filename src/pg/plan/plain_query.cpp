@@ -131,8 +131,19 @@ Node* without_cast(Node* node) {
   }
 }
 
-// What depends on the session's settings, as on its time zone, is not what was fitted: it has no
-// name.
+bool has_parameter(Node* node, void*) {
+  if (node == nullptr) return false;
+  if (IsA(node, Param)) return true;
+  return expression_tree_walker(node, as_walker(has_parameter), nullptr);
+}
+
+// Whether it may be what a density is of, which knows no parameters (and to print one without its
+// plan crashes PostgreSQL 17), and nothing that depends on the session's settings, as its time
+// zone.
+bool may_be_fitted(Node* node) {
+  return !has_parameter(node, nullptr) && !contain_mutable_functions(node);
+}
+
 Named Query::name_of(Node* node) const {
   node = without_cast(node);
   const Oid type = exprType(node);
@@ -142,7 +153,7 @@ Named Query::name_of(Node* node) const {
     const AttrNumber none = InvalidAttrNumber;
     return {own && var->varattno > 0 ? var->varattno : none, nullptr, type};
   }
-  if (contain_mutable_functions(node)) return {InvalidAttrNumber, nullptr, type};
+  if (!may_be_fitted(node)) return {InvalidAttrNumber, nullptr, type};
   return {InvalidAttrNumber, canonical_text(relation_, alone(rti_, node)), type};
 }
 
@@ -364,7 +375,7 @@ bool Query::is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) con
       Node* inner = node;
       if (IsA(node, Var)) {
         named.attnum = castNode(Var, node)->varattno;
-      } else if (!contain_mutable_functions(node)) {
+      } else if (may_be_fitted(node)) {
         named.text = canonical_text(relation_, alone(rti_, node));
       }
       const int i = group_in(key, named);
@@ -393,7 +404,7 @@ bool Query::is_same_filter(const DensityKey& key, List* clauses) const {
   if (clauses == NIL) return !key.has_filter();
   if (!key.has_filter()) return false;
   Node* all = reinterpret_cast<Node*>(make_ands_explicit(clauses));
-  if (contain_mutable_functions(all)) return false;
+  if (!may_be_fitted(all)) return false;
   Node* filter = canonical_filter(relation_, alone(rti_, all));
   return strcmp(canonical_text(relation_, filter), key.filter) == 0;
 }
