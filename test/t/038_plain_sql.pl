@@ -174,6 +174,12 @@ my ($answered, $off) = split /\|/, $node->safe_psql('postgres', 'SELECT count(*)
 diag "$answered of 1,000 answered within 1 %, $off of them off by more";
 cmp_ok($answered, '>', 100, 'some are answered');
 cmp_ok($off, '<=', $answered / 20, 'and 1 in 20 at most is off by more');
+
+# ----------------------------------------------------------------------- a database without the extension
+sql('CREATE DATABASE bare');
+is($node->safe_psql('bare', q{CREATE TABLE t AS SELECT i AS x FROM generate_series(1, 100) AS i;
+  LOAD 'kde_aqp'; SET kde_aqp.approximate = top; SELECT count(*), sum(x) FROM t WHERE x < 11; SELECT count(*) FROM t WHERE x < 11}),
+  "10|55\n10", 'is as it is');
 $session->quit;
 $node->stop;
 done_testing();

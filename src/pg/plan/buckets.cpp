@@ -12,7 +12,6 @@ extern "C" {
 #include "optimizer/optimizer.h"
 #include "pgtime.h"
 #include "utils/fmgroids.h"
-#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 }
@@ -126,14 +125,9 @@ bool are_constants(List* args, int but) {
   return true;
 }
 
-struct Opening {
-  AttrNumber column;
-};
-
 Node* open(Node* node, void* state) {
   if (node == nullptr) return nullptr;
-  if (IsA(node, Var) &&
-      castNode(Var, node)->varattno == static_cast<const Opening*>(state)->column) {
+  if (IsA(node, Var) && castNode(Var, node)->varattno == *static_cast<const AttrNumber*>(state)) {
     const auto* var = castNode(Var, node);
     auto* value = makeNode(CaseTestExpr);
     value->typeId = var->vartype;
@@ -172,21 +166,18 @@ bool is_bucket(Node* node, AttrNumber column) {
 }
 
 Expr* open_bucket(Node* node, AttrNumber column) {
-  Opening opening = {column};
-  return reinterpret_cast<Expr*>(open(node, &opening));
+  return reinterpret_cast<Expr*>(open(node, &column));
 }
 
 namespace {
 
+// Of a time zone's offset that are looked at: those of a thousand years.
+constexpr int kMostChanges = 2000;
+
 class Search {
  public:
-  Search(ExprState* function, ExprContext* context, kde::ValueType type, int decimals, Oid result,
-         Oid collation)
-      : function_(function),
-        context_(context),
-        type_(type),
-        decimals_(decimals),
-        collation_(collation) {
+  Search(ExprState* function, ExprContext* context, kde::ValueType type, Oid result, Oid collation)
+      : function_(function), context_(context), type_(type), collation_(collation) {
     const int32 none = -1;
     step_ = type == kde::ValueType::timestamp || type == kde::ValueType::timestamptz ||
                     type == kde::ValueType::time
@@ -200,10 +191,7 @@ class Search {
   NullableDatum at(double x) {
     CHECK_FOR_INTERRUPTS();
     NullableDatum out = {0, true};
-    Datum value = double_to_value(type_, x);
-    if (type_ == kde::ValueType::numeric && decimals_ >= 0)
-      value = DirectFunctionCall2(numeric_round, value, Int32GetDatum(decimals_));
-    context_->caseValue_datum = value;
+    context_->caseValue_datum = double_to_value(type_, x);
     context_->caseValue_isNull = false;
     out.value = ExecEvalExpr(function_, context_, &out.isnull);
     return out;
@@ -219,16 +207,12 @@ class Search {
   // The value of the column at x: of a time, the double nearest to its microsecond.
   double value_at(double x) const {
     constexpr double kMicroseconds = 1e6;
-    return step_ > 0 && step_ < 1 ? std::rint(x * kMicroseconds) / kMicroseconds : x;
+    return step_ < 1 ? std::rint(x * kMicroseconds) / kMicroseconds : x;
   }
   // The value before x.
-  double before(double x) const {
-    return step_ > 0 ? value_at(x - step_) : std::nextafter(x, -INFINITY);
-  }
+  double before(double x) const { return value_at(x - step_); }
   // Whether there is a value between.
-  bool is_wide(double low, double high) const {
-    return step_ > 0 ? high - low > 1.5 * step_ : std::nextafter(low, INFINITY) < high;
-  }
+  bool is_wide(double low, double high) const { return high - low > 1.5 * step_; }
 
   // Where the function first differs from what it is at x, at most at `last`, where it does.
   double end_of(double x, Datum value, double guess, double last) {
@@ -240,8 +224,7 @@ class Search {
       (!there.isnull && compare(there.value, value) == 0 ? low : high) = g;
     }
     while (is_wide(low, high)) {
-      double middle = low + (high - low) / 2;
-      if (step_ > 0) middle = value_at(low + std::ceil((high - low) / 2 / step_ - 0.5) * step_);
+      const double middle = value_at(low + std::ceil((high - low) / 2 / step_ - 0.5) * step_);
       if (!(middle > low && middle < high)) break;
       const NullableDatum there = at(middle);
       (!there.isnull && compare(there.value, value) == 0 ? low : high) = middle;
@@ -249,14 +232,15 @@ class Search {
     return high;
   }
 
-  // Whether it falls where the session's time zone changes its offset.
+  // Whether it falls where the session's time zone changes its offset, or that is too often to
+  // look.
   bool falls(double first, double last) {
     if (type_ != kde::ValueType::date && type_ != kde::ValueType::timestamp &&
         type_ != kde::ValueType::timestamptz)
       return false;
     constexpr double kDay = 86400;
     auto t = static_cast<pg_time_t>(std::max(first - 2 * kDay, -1e11));
-    for (;;) {
+    for (int looked = 0; looked < kMostChanges; ++looked) {
       long offset_before, offset_after;
       int dst_before, dst_after;
       pg_time_t boundary;
@@ -276,13 +260,13 @@ class Search {
       }
       t = boundary;
     }
+    return true;
   }
 
  private:
   ExprState* function_;
   ExprContext* context_;
   kde::ValueType type_;
-  int decimals_;
   Oid collation_;
   double step_;
   TypeCacheEntry* result_;
@@ -290,9 +274,9 @@ class Search {
 
 }  // namespace
 
-List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, int decimals,
-                      Oid result, Oid collation, double first, double last, int most, bool* sure) {
-  Search search(function, context, type, decimals, result, collation);
+List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, Oid result,
+                      Oid collation, double first, double last, int most, bool* sure) {
+  Search search(function, context, type, result, collation);
   first = search.from(first);
   last = search.up_to(last);
   *sure = first > last;

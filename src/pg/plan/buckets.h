@@ -24,11 +24,10 @@ struct Bucket {
   double lower, upper;  // of the column: [lower, upper)
 };
 
-// Those from `first` to `last`, in order; a palloc'ed list of Bucket*. decimals: of the column's
-// values, if they are of type numeric and that is known; else -1. *sure:
-// whether the function does not fall there, which it may where a time zone's clocks are put back;
-// if not there is no list, nor if there are more than `most`.
-List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, int decimals,
-                      Oid result, Oid collation, double first, double last, int most, bool* sure);
+// Those from `first` to `last`, in order; a palloc'ed list of Bucket*. type: of the column, whole
+// numbers, dates or times. *sure: whether the function does not fall there, which it may where a
+// time zone's clocks are put back; if not there is no list, nor if there are more than `most`.
+List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, Oid result,
+                      Oid collation, double first, double last, int most, bool* sure);
 
 }  // namespace kde_pg

@@ -98,16 +98,16 @@ class Answering {
 
   bool read_ranges() {
     for (kde::Range& r : range_) r = kde::Range();
+    bool empty = false;
     for (int i = 0, v = 0; i < plan_.bounds; ++i) {
       const PlainBound& b = plan_.bound[i];
       if (!same_meaning(b.type, type_of(b.column))) return refuse(PlainOutcome::other_shape);
-      bounded_[b.column] = true;
       if (b.strategy == 0) continue;
       const NullableDatum value = asked_.value[v];
       const Oid type = asked_.value_type[v++];
       // Nothing compares with NULL.
       if (value.isnull) {
-        empty_ = true;
+        empty = true;
         continue;
       }
       const double x = bound_to_double(b.type, type, value.value);
@@ -120,7 +120,7 @@ class Answering {
       if (a.column >= 0 && !same_meaning(a.type, type_of(a.column)))
         return refuse(PlainOutcome::other_shape);
     }
-    if (empty_)
+    if (empty)
       for (kde::Range& r : range_) r.empty = true;
     // Two values may be one there, on either side of a bound.
     if (plan_.bounds > 0 && density_.one_column != nullptr &&
@@ -311,9 +311,6 @@ class Answering {
         if (!(std::fabs(sum) < 9e18)) return refuse(PlainOutcome::out_of_type);
         value = Int64GetDatum(static_cast<int64>(sum));
         break;
-      case FLOAT4OID:
-        value = Float4GetDatum(static_cast<float4>(sum));
-        break;
       case FLOAT8OID:
         value = Float8GetDatum(a.answer == PlainAnswer::sum ? sum
                                : has_digits                 ? sum / count
@@ -323,8 +320,7 @@ class Answering {
         value = as_numeric(sum, a.scale >= 0 ? a.scale : decimals);
         if (a.answer == PlainAnswer::avg)
           value = DirectFunctionCall2(numeric_div, value,
-                                      NumericGetDatum(int64_to_numeric(
-                                          static_cast<int64>(std::rint(answer.count.estimate)))));
+                                      NumericGetDatum(int64_to_numeric(static_cast<int64>(count))));
         break;
       default:
         return refuse(PlainOutcome::other_shape);
@@ -415,9 +411,8 @@ class Answering {
     if (first > last) return true;
     const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, plan_.key.groups);
     bool sure;
-    List* buckets =
-        buckets_between(asked_.bucket, asked_.context, type_of(0), decimals_of(0, type_of(0)),
-                        of->atttypid, of->attcollation, first, last, kMostParts, &sure);
+    List* buckets = buckets_between(asked_.bucket, asked_.context, type_of(0), of->atttypid,
+                                    of->attcollation, first, last, kMostParts, &sure);
     if (!sure) return refuse(PlainOutcome::buckets);
     parts_ = list_length(buckets);
     part_ = static_cast<Part*>(palloc(sizeof(Part) * static_cast<Size>(parts_ + 1)));
@@ -613,8 +608,6 @@ class Answering {
   AnsweringDensity density_;
   kde::IntervalOptions options_;
   kde::Range range_[kde::kMaxColumns];
-  bool bounded_[kde::kMaxColumns] = {};
-  bool empty_ = false;
   Part* part_ = nullptr;
   int parts_ = 0;
   PlainAnswers out_;

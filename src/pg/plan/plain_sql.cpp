@@ -193,7 +193,8 @@ PlainOutcome before_all(const ScanState* s) {
     // What the transaction has changed in a foreign table is not counted here.
     const bool may_have_changed =
         rte->relkind == RELKIND_FOREIGN_TABLE && (IsTransactionBlock() || !s->client_statement);
-    if (may_have_changed || (rte->relkind == RELKIND_RELATION && has_unsent_changes(rte->relid)))
+    if (may_have_changed ||
+        (rte->relkind != RELKIND_FOREIGN_TABLE && has_unsent_changes(rte->relid)))
       return PlainOutcome::own_changes;
   }
   return PlainOutcome::answered;

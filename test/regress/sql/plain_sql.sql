@@ -190,6 +190,19 @@ SELECT compare(q) AS by, q AS query FROM (VALUES
   ('SELECT m, count(*) FROM odd WHERE x < 50 GROUP BY m'),
   ('SELECT count(*) FROM odd WHERE x > 5000 AND m::text::integer > 0')
 ) AS v (q);
+-- A column with an outlier: clocks change more often than one would look.
+CREATE TABLE outlier AS SELECT timestamptz '2026-01-01' + i * interval '1 hour' AS at FROM generate_series(1, 100) AS i UNION ALL SELECT '290000-01-01';
+SELECT (kde_fit('outlier', 'at', sample_rows => -1)).rows;
+SELECT kde_set_plain_sql('outlier.at', true);
+SELECT pg_stat_force_next_flush();
+SET TIME ZONE 'Europe/Berlin';
+SELECT compare('SELECT at::date AS day, count(*) FROM outlier WHERE at > ''2026-01-02'' GROUP BY 1');
+SELECT compare('SELECT at::date AS day, count(*) FROM outlier WHERE at BETWEEN ''2026-01-02'' AND ''2026-01-04'' GROUP BY 1');
+RESET TIME ZONE;
+DROP TABLE outlier;
+-- A condition on groups by a value of another query's row.
+SELECT compare('SELECT w, n FROM (VALUES (''low''::mood), (''high'')) AS v (w), LATERAL (SELECT count(*) AS n FROM odd WHERE x < 50 AND m = w) AS s');
+EXPLAIN (COSTS OFF) SELECT w, n FROM (VALUES ('low'::mood), ('high')) AS v (w), LATERAL (SELECT count(*) AS n FROM odd WHERE x < 50 AND m = w) AS s;
 ALTER TYPE mood RENAME VALUE 'low' TO 'lower';
 SELECT compare('SELECT m, count(*) FROM odd WHERE x < 50 GROUP BY m');
 CREATE TABLE child () INHERITS (odd);
