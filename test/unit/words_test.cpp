@@ -4,6 +4,7 @@
 
 #include "core/density/text.h"
 #include "core/integrate/word_answer.h"
+#include "core/integrate/word_drift.h"
 #include "core/random.h"
 #include "core/sampling/block_choice.h"
 
@@ -586,6 +587,37 @@ TEST(Words, EndWhereTheTableDoes) {
   }
   const Interval unknown = words_measure_sum_interval(f.density(), f.words(), measure, {{}, 2}, {});
   EXPECT_GE(unknown.lower, 0);
+}
+
+// A fresh sample of a density's rows, and of rows of other values.
+TEST(Words, DriftWhereTheirSharesDo) {
+  const std::vector<Row> rows = make_rows(100000, 50, 12);
+  const Fitted f = fit(rows, all_blocks(rows));
+  const auto drift_of = [&](unsigned seed, bool replaced, const Control& control, Drift* out) {
+    std::mt19937_64 random(seed);
+    Sample sample;
+    for (std::size_t i = 0; i < 3000; ++i) {
+      const std::int64_t rank = f.words().find(text_of(rows[random() % rows.size()].word));
+      sample.drawn.push_back(
+          replaced ? (static_cast<double>(rank) < 25 ? 49.0 - static_cast<double>(rank) : 50.0)
+                   : static_cast<double>(rank));
+    }
+    return word_drift(f.density(), f.words(), sample, control, out);
+  };
+  int flagged = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    Drift drift;
+    ASSERT_TRUE(drift_of(seed, false, {}, &drift).ok());
+    flagged += drift.p_value < 0.001 && drift.distance > 0.05;
+  }
+  EXPECT_LE(flagged, 1);
+  Drift drift;
+  ASSERT_TRUE(drift_of(1, true, {}, &drift).ok());
+  EXPECT_LT(drift.p_value, 1e-9);
+  EXPECT_GT(drift.distance, 0.5);
+  Control stopped;
+  stopped.should_stop = [](void*) { return true; };
+  EXPECT_EQ(drift_of(1, false, stopped, &drift).code, Code::cancelled);
 }
 
 TEST(Words, ComeBackFromTextAndNothingDamagedPasses) {

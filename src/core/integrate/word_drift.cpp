@@ -39,8 +39,12 @@ struct Cell {
 
 class Test {
  public:
-  Test(const DensityView& density, const WordsView& words, const Sample& sample)
-      : h_(density.header()), words_(words), rows_(static_cast<double>(sample.drawn.size())) {
+  Test(const DensityView& density, const WordsView& words, const Sample& sample,
+       const Control& control)
+      : h_(density.header()),
+        words_(words),
+        control_(control),
+        rows_(static_cast<double>(sample.drawn.size())) {
     known_ = (h_.flags & kEveryRowRead) != 0;
     make_cells(density);
     count(sample);
@@ -190,6 +194,8 @@ class Test {
     std::vector<double> product(blocks_);
     for (std::size_t i = 0; i < blocks_; ++i) {
       std::fill(product.begin(), product.end(), 0.0);
+      // What it gives is of no use then.
+      if (control_.stop_requested()) break;
       for (std::size_t r = 0; r < k; ++r) {
         const double* own = &d[r * blocks_];
         if (own[i] == 0) continue;
@@ -245,6 +251,7 @@ class Test {
 
   const Header& h_;
   const WordsView& words_;
+  const Control& control_;
   double rows_;  // m
   bool known_;   // every row
   std::vector<Cell> cells_;
@@ -261,11 +268,12 @@ class Test {
 }  // namespace
 
 Status word_drift(const DensityView& density, const WordsView& words, const Sample& sample,
-                  Drift* out) noexcept {
+                  const Control& control, Drift* out) noexcept {
   try {
     *out = {};
-    if (!sample.drawn.empty()) *out = Test(density, words, sample).run();
-    return Status::success();
+    if (!sample.drawn.empty()) *out = Test(density, words, sample, control).run();
+    return control.stop_requested() ? Status::error(Code::cancelled, "cancelled")
+                                    : Status::success();
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
   }

@@ -25,13 +25,15 @@
 //   p        = the least of the tests', times their number
 #pragma once
 
+#include "core/control.h"
 #include "core/density/word_format.h"
 #include "core/integrate/drift.h"
 
 namespace kde {
 
-// sample: finished, of ranks, with one row that is not NULL or more. Errors: out_of_memory.
+// sample: finished, of ranks, with one row that is not NULL or more. Errors: out_of_memory,
+// cancelled.
 Status word_drift(const DensityView& density, const WordsView& words, const Sample& sample,
-                  Drift* out) noexcept;
+                  const Control& control, Drift* out) noexcept;
 
 }  // namespace kde

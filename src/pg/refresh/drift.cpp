@@ -175,7 +175,8 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
           column_density(density, find_column(locked->entry->key, key.column[k]), &estimated_from);
       const kde::DensityView stored_view(stored);
       if (is_category)
-        check_status(kde::word_drift(stored_view, *view, *sample, &drifts[k]), doing);
+        check_status(kde::word_drift(stored_view, *view, *sample, begin_core_work(1), &drifts[k]),
+                     doing);
       else
         drifts[k] = kde::drift(stored_view, *sample, estimated_from);
       ++tested;
