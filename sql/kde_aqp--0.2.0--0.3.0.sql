@@ -456,6 +456,33 @@ COMMENT ON VIEW kde_plain_sql IS
     'how statements of plain SQL of this session were answered: by a density, or why by the exact plan';
 GRANT SELECT ON kde_plain_sql TO PUBLIC;
 
+-- UNSAFE: they plan queries, which in parallel mode know of no density.
+CREATE FUNCTION kde_explain_query(query text)
+RETURNS TABLE (relation regclass, density text, filter text, answers boolean, reason text)
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION kde_explain_query(text) IS
+    'which densities may answer a query of plain SQL, and why the others do not; it is not run';
+CREATE FUNCTION approx_where(
+    relation regclass, predicate text, by_name_only "any" DEFAULT NULL,
+    measure text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, otherwise text DEFAULT 'error',
+    confidence double precision DEFAULT 0.95, changed_rows double precision DEFAULT 0,
+    OUT count double precision, OUT count_lower double precision, OUT count_upper double precision,
+    OUT sum double precision, OUT sum_lower double precision, OUT sum_upper double precision,
+    OUT avg double precision, OUT avg_lower double precision, OUT avg_upper double precision,
+    OUT exact boolean, OUT density text)
+AS 'MODULE_PATHNAME', 'kde_approx_where' LANGUAGE C STABLE PARALLEL UNSAFE COST 1000;
+COMMENT ON FUNCTION approx_where(regclass, text, "any", text, double precision, text, double precision, double precision) IS
+    'approximate count, and sum and mean of a measure, of the rows that a condition leaves, by any density that fits';
+CREATE FUNCTION approx_lower(aggregate anyelement) RETURNS anyelement
+AS 'MODULE_PATHNAME', 'kde_approx_lower' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_lower(anyelement) IS
+    'the lower end of an aggregate''s interval in plain SQL that a density answers; else the aggregate itself';
+CREATE FUNCTION approx_upper(aggregate anyelement) RETURNS anyelement
+AS 'MODULE_PATHNAME', 'kde_approx_upper' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION approx_upper(anyelement) IS
+    'the upper end of an aggregate''s interval in plain SQL that a density answers; else the aggregate itself';
+
 -- ---------------------------------------------------------------------------------------------
 -- The type kde is compared and hashed
 -- ---------------------------------------------------------------------------------------------

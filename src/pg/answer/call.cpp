@@ -231,18 +231,11 @@ Otherwise read_otherwise(FunctionCallInfo fcinfo, int argument) {
   return Otherwise::exact;
 }
 
-// Arguments `first` (max_relative_error) and `first + 1` (otherwise).
-void read_required(FunctionCallInfo fcinfo, int first, Accuracy* accuracy) {
-  accuracy->otherwise = read_otherwise(fcinfo, first + 1);
-  accuracy->required = !PG_ARGISNULL(first);
-  if (!accuracy->required) {
-    if (accuracy->otherwise != Otherwise::error)
-      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("otherwise needs max_relative_error"),
-                      errhint("Pass max_relative_error => 0.01 for an error of at most 1 %%.")));
-    return;
-  }
-  accuracy->most_error = PG_GETARG_FLOAT8(first);
+// Argument max_relative_error.
+void read_required(FunctionCallInfo fcinfo, int argument, Accuracy* accuracy) {
+  accuracy->required = !PG_ARGISNULL(argument);
+  if (!accuracy->required) return;
+  accuracy->most_error = PG_GETARG_FLOAT8(argument);
   if (!(accuracy->most_error >= 0))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("max_relative_error must be at least 0"),
@@ -276,6 +269,15 @@ double read_changed_rows(FunctionCallInfo fcinfo, int argument) {
   return changed;
 }
 
+Accuracy read_accuracy(FunctionCallInfo fcinfo, int first) {
+  Accuracy out;
+  out.otherwise = read_otherwise(fcinfo, first + 1);
+  read_required(fcinfo, first, &out);
+  out.interval.confidence = read_confidence(fcinfo, first + 2);
+  out.interval.changed_rows = read_changed_rows(fcinfo, first + 3);
+  return out;
+}
+
 bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs, Call* call) {
   if (PG_ARGISNULL(0)) return false;
   const Datum datum = PG_GETARG_DATUM(0);
@@ -296,10 +298,12 @@ bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* cal
   check_by_name_only(fcinfo, by_name_only);
   const int measure = is_of_one_column(needs) ? -1 : by_name_only + 1;
   const int filter = is_of_one_column(needs) ? by_name_only + 1 : by_name_only + 2;
-  Accuracy* accuracy = &call->accuracy;
-  read_required(fcinfo, filter + 1, accuracy);
-  accuracy->interval.confidence = read_confidence(fcinfo, filter + 3);
-  accuracy->interval.changed_rows = read_changed_rows(fcinfo, filter + 4);
+  call->accuracy = read_accuracy(fcinfo, filter + 1);
+  const Accuracy* accuracy = &call->accuracy;
+  if (!accuracy->required && accuracy->otherwise != Otherwise::error)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("otherwise needs max_relative_error"),
+                    errhint("Pass max_relative_error => 0.01 for an error of at most 1 %%.")));
   if (!read_density(fcinfo, measure, filter, needs, call)) return false;
   if (accuracy->otherwise == Otherwise::exact && call->question.is_value())
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -49,6 +49,10 @@ enum class Needs {
 //   and those of question_by_name() and find_density().
 bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* call);
 
+// Arguments max_relative_error, otherwise, confidence, changed_rows, the first of them `first`.
+// Errors: those above.
+Accuracy read_accuracy(FunctionCallInfo fcinfo, int first);
+
 // The same of functions that answer no number, and take a density, a measure and a filter at most:
 // arguments `measure` and `filter`, -1 where there is none.
 bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs, Call* call);

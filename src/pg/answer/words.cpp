@@ -64,10 +64,9 @@ Datum value_of(const WordType& type, Oid given, Datum bound) {
 // Where the words have values. Those that they have not are told apart as the column does it.
 class Gathering {
  public:
-  Gathering(const kde::WordsView& words, WordType* type, const Question& q, int most)
-      : type_(type), q_(q) {
-    // Its column's equality is not in the value.
-    only_by_text_ = q.is_value() && (words.header().flags & kde::kFolded) != 0;
+  // of_value: a value of type kde, in which its column's equality is not.
+  Gathering(const kde::WordsView& words, WordType* type, bool of_value, int most) : type_(type) {
+    only_by_text_ = of_value && (words.header().flags & kde::kFolded) != 0;
     finder_.begin(&words, type);
     unknown_.begin(type->base(), type->collation(), "lower", CurrentMemoryContext);
     ranks_ = static_cast<uint32*>(palloc(sizeof(uint32) * (most + 1)));
@@ -90,9 +89,9 @@ class Gathering {
     unknown_.number(value);
   }
 
+  bool outdated() const { return finder_.outdated(); }
+
   void end(AskedWords* out) {
-    if (finder_.outdated() && !q_.is_value())
-      raise_outdated(q_.asked, "Its type cannot read the values any more.");
     std::sort(ranks_, ranks_ + found_);
     const auto ranks = std::unique(ranks_, ranks_ + found_) - ranks_;
     out->all = false;
@@ -103,7 +102,6 @@ class Gathering {
 
  private:
   WordType* type_;
-  const Question& q_;
   bool only_by_text_;
   WordFinder finder_;
   Categories unknown_;
@@ -111,6 +109,11 @@ class Gathering {
   Datum* values_;
   int found_ = 0, count_ = 0;
 };
+
+void check_readable_words(const Gathering& gathering, const Question& q) {
+  if (gathering.outdated() && !q.is_value())
+    raise_outdated(q.asked, "Its type cannot read the values any more.");
+}
 
 // The type of what a value of type kde holds: its own where it is the same everywhere, else text.
 Oid type_of_value(const kde::WordsView& words) {
@@ -169,21 +172,41 @@ AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& q,
   if (list) {
     if (!no_upper) raise_range();
     const Elements elements = read_elements(fcinfo, lower, "lower");
-    Gathering gathering(words, &type, q, elements.count);
+    Gathering gathering(words, &type, q.is_value(), elements.count);
     for (int i = 0; i < elements.count; ++i) {
       CHECK_FOR_INTERRUPTS();
       if (!elements.nulls[i]) gathering.add(value_of(type, elements.type, elements.values[i]));
     }
+    check_readable_words(gathering, q);
     gathering.end(&out);
     return out;
   }
   const Datum value = value_of(type, given, PG_GETARG_DATUM(lower));
   if (!no_upper && !type.same(value, value_of(type, given, PG_GETARG_DATUM(lower + 1))))
     raise_range();
-  Gathering gathering(words, &type, q, 1);
+  Gathering gathering(words, &type, q.is_value(), 1);
   gathering.add(value);
+  check_readable_words(gathering, q);
   gathering.end(&out);
   return out;
+}
+
+bool find_words(Oid column_type, Oid collation, const kde::Header* density, Oid given,
+                const NullableDatum* values, int count, kde::WordSet* out) {
+  WordType type;
+  const kde::WordsView words(density);
+  type.begin(column_type, collation);
+  if (type.why_outdated(words) != nullptr) return false;
+  Gathering gathering(words, &type, false, count);
+  for (int i = 0; i < count; ++i) {
+    CHECK_FOR_INTERRUPTS();
+    if (!values[i].isnull) gathering.add(value_of(type, given, values[i].value));
+  }
+  if (gathering.outdated()) return false;
+  AskedWords asked;
+  gathering.end(&asked);
+  *out = asked.set;
+  return true;
 }
 
 }  // namespace kde_pg

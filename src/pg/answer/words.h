@@ -42,4 +42,9 @@ kde::WordsView words_of(const Question& question, const kde::Header* density);
 AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& question,
                       const kde::Header* density);
 
+// The same of values that plain SQL compares with a category of that type and collation; `given` is
+// theirs, and NULLs are none. False: the type has changed its meaning since the fit.
+bool find_words(Oid type, Oid collation, const kde::Header* density, Oid given,
+                const NullableDatum* values, int count, kde::WordSet* out);
+
 }  // namespace kde_pg

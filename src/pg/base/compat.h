@@ -61,6 +61,13 @@ extern "C" {
   index_beginscan(table, index, snapshot, keys, 0)
 #endif
 
+// 18: a plan is run without saying that it is once. A macro: most files do not need executor.h.
+#if PG_VERSION_NUM >= 180000
+#define run_once(query) ExecutorRun(query, ForwardScanDirection, 0)
+#else
+#define run_once(query) ExecutorRun(query, ForwardScanDirection, 0, true)
+#endif
+
 // 19: deleting takes options.
 #if PG_VERSION_NUM >= 190000
 #define delete_at(relation, tid, wait, failure)                                    \

@@ -50,20 +50,6 @@ void show_expression(void* text) {
   internalerrquery(static_cast<const char*>(text));
 }
 
-class ExpressionErrors {
- public:
-  void begin(const char* text) {
-    callback_.callback = show_expression;
-    callback_.arg = const_cast<char*>(text);
-    callback_.previous = error_context_stack;
-    error_context_stack = &callback_;
-  }
-  void end() { error_context_stack = callback_.previous; }
-
- private:
-  ErrorContextCallback callback_;
-};
-
 bool is_one_expression(const SelectStmt* s) {
   return s->op == SETOP_NONE && list_length(s->targetList) == 1 && s->distinctClause == NIL &&
          s->intoClause == nullptr && s->fromClause == NIL && s->whereClause == nullptr &&
@@ -111,14 +97,12 @@ void rename_columns(ParseNamespaceItem* item, const OldNames& names) {
 enum class Place { column, filter };
 
 Node* analyse(Relation relation, const OldNames* names, const char* text, Place place) {
-  const char* query = psprintf("%s%s%s", kBefore, text, kAfter);
-  ExpressionErrors errors;
-  errors.begin(text);
-  Node* raw = parse(query);
+  UserExpression expression;
+  Node* raw = expression.begin(text);
   refuse_if(has_subquery(raw, nullptr), ERRCODE_FEATURE_NOT_SUPPORTED, "subqueries");
 
   ParseState* state = make_parsestate(nullptr);
-  state->p_sourcetext = query;
+  state->p_sourcetext = expression.source();
   ParseNamespaceItem* item =
       addRangeTableEntryForRelation(state, relation, AccessShareLock, nullptr, false, true);
   if (names != nullptr) rename_columns(item, *names);
@@ -132,7 +116,7 @@ Node* analyse(Relation relation, const OldNames* names, const char* text, Place 
   refuse_if(state->p_hasAggs, ERRCODE_GROUPING_ERROR, "aggregate functions");
   refuse_if(state->p_hasWindowFuncs, ERRCODE_WINDOWING_ERROR, "window functions");
   refuse_if(expression_returns_set(node), ERRCODE_FEATURE_NOT_SUPPORTED, "set-returning functions");
-  errors.end();
+  expression.end();
   free_parsestate(state);
   return node;
 }
@@ -275,6 +259,17 @@ int add_columns(ArrayType* columns, const char* name, int most, DensityKey* key)
 }
 
 }  // namespace
+
+Node* UserExpression::begin(const char* text) {
+  source_ = psprintf("%s%s%s", kBefore, text, kAfter);
+  callback_.callback = show_expression;
+  callback_.arg = const_cast<char*>(text);
+  callback_.previous = error_context_stack;
+  error_context_stack = &callback_;
+  return parse(source_);
+}
+
+void UserExpression::end() { error_context_stack = callback_.previous; }
 
 DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter, ArrayType* group_by) {
   if (ARR_NDIM(columns) > 1)

@@ -54,6 +54,19 @@ void analyse_key(Relation relation, const OldNames* names, DensityKey* key);
 // to be called as the relation's owner (AsOwner, pinned.h).
 void check_not_volatile(const DensityKey& key);
 
+// What a user wrote as one expression, parsed and no more; for the analysis, which has to be called
+// between begin() and end(), `source` is the text that places of errors are in. Errors: 42601.
+class UserExpression {
+ public:
+  Node* begin(const char* text);
+  const char* source() const { return source_; }
+  void end();
+
+ private:
+  const char* source_ = nullptr;
+  ErrorContextCallback callback_ = {};
+};
+
 // The type of a key's column. typmod: of the type that a domain constrains.
 Oid key_column_type(const DensityKey& key, int column, int32* typmod);
 

@@ -135,6 +135,7 @@ void process(PlannedStmt* statement, Arguments... arguments) {
 bool is_planning_client_statement() {
   return running == 0 && planning == 1 && error_context_stack == nullptr && is_known();
 }
+int planning_depth() { return planning; }
 bool is_keeping_rows() { return keeping > 0; }
 bool is_beginning_client_statement() {
   return running == 0 && planning == 0 && error_context_stack == nullptr && is_known();

@@ -15,6 +15,9 @@ bool is_beginning_client_statement();
 // Whether what is planned is the query of CREATE TABLE AS or a materialized view, whose rows stay.
 bool is_keeping_rows();
 
+// Planners at work, one within another.
+int planning_depth();
+
 // Once, from _PG_init.
 void register_client_statement_hooks();
 

@@ -5,6 +5,7 @@
 
 #include "pg/answer/candidates.h"
 #include "pg/answer/moments.h"
+#include "pg/answer/words.h"
 #include "pg/base/options.h"
 #include "pg/base/pinned.h"
 #include "pg/base/values.h"
@@ -44,6 +45,7 @@ struct Answer {
   kde::Interval interval = {0, 0, 0};  // of a mean: of the sum
   kde::Interval count = {0, 0, 0};     // of the values of the column
   kde::Interval mean = {0, 0, 0};
+  kde::Interval variance = {0, 0, 0};  // or its root; all NaN for NULL
 };
 
 class Answering {
@@ -51,8 +53,10 @@ class Answering {
   explicit Answering(const PlainAsked& asked) : asked_(asked), plan_(*asked.plan) {}
 
   PlainAnswers run() {
-    if (!open() || !read_ranges()) return out_;
-    if (density_.one_column != nullptr && density_.one_column->grouped != 0)
+    if (!open() || !read_bounds()) return out_;
+    if (plan_.of_words)
+      answer_words();
+    else if (density_.one_column != nullptr && density_.one_column->grouped != 0)
       answer_groups();
     else
       answer_all();
@@ -67,10 +71,11 @@ class Answering {
   }
 
   bool open() {
-    const CachedDensity cached = cached_density(plan_.key, &density_.fit, Tell::nothing);
+    const CachedDensity cached = cached_density(plan_.key, &density_.fit,
+                                                plan_.demanded ? Tell::as_asked : Tell::nothing);
     if (cached.value == nullptr || is_outdated(PointerGetDatum(cached.value)))
       return refuse(PlainOutcome::gone);
-    if (density_.fit.stale) return refuse(PlainOutcome::stale);
+    if (density_.fit.stale && !plan_.demanded) return refuse(PlainOutcome::stale);
     // Functions of what follows may ask for other densities.
     const Size size = VARSIZE(cached.value);
     auto* copy = static_cast<struct varlena*>(palloc(size));
@@ -82,10 +87,11 @@ class Answering {
     const int measures = any.joint != nullptr ? 0 : any.one_column->measures;
     const bool grouped = any.one_column != nullptr && any.one_column->grouped != 0;
     if (columns != plan_.key.columns || measures < plan_.key.measures ||
-        grouped != (plan_.key.groups > 0))
+        grouped != (plan_.key.groups > 0) ||
+        plan_.of_words != (any.one_column != nullptr && any.one_column->words != 0))
       return refuse(PlainOutcome::other_shape);
-    options_.confidence = option_approximate_confidence;
-    options_.changed_rows = rows_changed_since(density_.fit);
+    options_ = asked_.interval;
+    options_.changed_rows = std::max(options_.changed_rows, rows_changed_since(density_.fit));
     return true;
   }
 
@@ -96,7 +102,7 @@ class Answering {
                        : kde::MeasureView(density_.one_column, column - 1).header().value_type;
   }
 
-  bool read_ranges() {
+  bool read_bounds() {
     for (kde::Range& r : range_) r = kde::Range();
     bool empty = false;
     for (int i = 0, v = 0; i < plan_.bounds; ++i) {
@@ -105,14 +111,17 @@ class Answering {
       if (b.strategy == 0) continue;
       const NullableDatum value = asked_.value[v];
       const Oid type = asked_.value_type[v++];
+      if (b.any || plan_.of_words) {
+        if (!read_list(b, type, value)) return false;
+        continue;
+      }
       // Nothing compares with NULL.
       if (value.isnull) {
         empty = true;
         continue;
       }
-      const double x = bound_to_double(b.type, type, value.value);
-      if (!is_exactly(type, value.value, x) || is_beside_a_value(b.column, x))
-        return refuse(PlainOutcome::digits);
+      double x;
+      if (!read_bound(b, type, value.value, &x)) return false;
       narrow(b, x);
     }
     for (int i = 0; i < plan_.aggregates; ++i) {
@@ -127,6 +136,57 @@ class Answering {
         kde::may_have_lost_digits(*density_.one_column))
       return refuse(PlainOutcome::digits);
     return true;
+  }
+
+  bool read_bound(const PlainBound& b, Oid type, Datum value, double* x) {
+    *x = bound_to_double(b.type, type, value);
+    return (is_exactly(type, value, *x) && !is_beside_a_value(b.column, *x)) ||
+           refuse(PlainOutcome::digits);
+  }
+
+  // One of several values: points of the range column, or words. Nothing is equal to NULL.
+  bool read_list(const PlainBound& b, Oid type, const NullableDatum& value) {
+    Oid of = type;
+    int n = value.isnull ? 0 : 1;
+    NullableDatum one = value;
+    NullableDatum* values = &one;
+    if (b.any) {
+      of = getBaseType(get_element_type(type));
+      if (n > 0) read_elements(DatumGetArrayTypeP(value.value), of, &values, &n);
+    }
+    if (plan_.of_words) {
+      words_set_ = true;
+      density_.words = &words_;
+      return find_words(plan_.word_type, plan_.word_collation, density_.one_column, of, values, n,
+                        &words_) ||
+             refuse(PlainOutcome::other_shape);
+    }
+    listed_ = true;
+    points_ = static_cast<double*>(palloc(sizeof(double) * static_cast<Size>(n + 1)));
+    for (int i = 0; i < n; ++i) {
+      if (values[i].isnull) continue;
+      if (!read_bound(b, of, values[i].value, &points_[point_count_])) return false;
+      ++point_count_;
+    }
+    std::sort(points_, points_ + point_count_, is_less);
+    point_count_ = static_cast<int>(std::unique(points_, points_ + point_count_) - points_);
+    return point_count_ <= kMostParts || refuse(PlainOutcome::buckets);
+  }
+
+  static void read_elements(ArrayType* array, Oid type, NullableDatum** out, int* count) {
+    int16 length;
+    bool by_value;
+    char align;
+    get_typlenbyvalalign(type, &length, &by_value, &align);
+    Datum* values;
+    bool* nulls;
+    deconstruct_array(array, type, length, by_value, align, &values, &nulls, count);
+    *out = static_cast<NullableDatum*>(
+        palloc(sizeof(NullableDatum) * static_cast<Size>(*count + 1)));
+    for (int i = 0; i < *count; ++i) {
+      (*out)[i].value = values[i];
+      (*out)[i].isnull = nulls[i];
+    }
   }
 
   // Whether a bound is the double that it is taken for.
@@ -198,15 +258,32 @@ class Answering {
     out->count = interval(Aggregate::count, q, density);
     if (counts) return true;
     if (has_special_values(moments_of(q, density, range_))) return false;
+    if (a.answer == PlainAnswer::variance || a.answer == PlainAnswer::stddev) {
+      out->variance = variance_of(a, q, density, out->count);
+      return true;
+    }
     if (!(out->count.estimate > 0)) return true;
     out->interval = interval(Aggregate::sum, q, density);
     if (a.answer == PlainAnswer::avg) out->mean = interval(Aggregate::avg, q, density);
     return true;
   }
 
+  kde::Interval variance_of(const PlainAggregate& a, const Question& q,
+                            const AnsweringDensity& density, const kde::Interval& count) const {
+    const double n = std::rint(count.estimate);
+    if (a.population && n == 1) return {0, 0, 0};
+    const bool is_root = a.answer == PlainAnswer::stddev;
+    kde::Interval out = interval(is_root ? Aggregate::stddev : Aggregate::variance, q, density);
+    if (!a.population) return out;
+    const double part = is_root ? std::sqrt((n - 1) / n) : (n - 1) / n;
+    for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= part;
+    return out;
+  }
+
   // Rows of the range, whatever is asked of them.
   kde::Interval rows(AnsweringDensity density) const {
-    const PlainAggregate none = {nullptr, PlainAnswer::rows, -1, kde::ValueType::float8, -1};
+    const PlainAggregate none = {
+        nullptr, PlainAnswer::rows, PlainEnd::none, false, -1, kde::ValueType::float8, -1};
     const Question q = question_of(none, &density);
     return interval(Aggregate::count, q, density);
   }
@@ -218,7 +295,7 @@ class Answering {
   }
 
   // Columns of a row before the aggregates.
-  int keys() const { return plan_.key.groups + (plan_.by_bucket ? 1 : 0); }
+  int keys() const { return plan_.groups + (plan_.by_bucket ? 1 : 0); }
 
   PlainRow* new_row() const {
     const auto n = static_cast<Size>(keys() + plan_.aggregates);
@@ -234,11 +311,11 @@ class Answering {
     const double half = i.upper / 2 - i.lower / 2;
     double error = half == 0 ? 0 : half / std::fabs(i.estimate);
     if (lost_digits) error = std::max(error, kDoubleError);
-    if (error <= option_approximate_error) {
+    if (error <= asked_.error) {
       out_.error = std::max(out_.error, error);
       return true;
     }
-    static const char* const kWhat[] = {"count(*)", "count", "sum", "avg"};
+    static const char* const kWhat[] = {"count(*)", "count", "sum", "avg", "variance", "stddev"};
     const char* what = kWhat[static_cast<int>(a.answer)];
     out_.detail = std::isfinite(error) ? psprintf("%s only within %.2g %%", what, 100 * error)
                                        : psprintf("%s not at all", what);
@@ -279,15 +356,39 @@ class Answering {
     return scale < 0 ? numeric : DirectFunctionCall2(numeric_round, numeric, Int32GetDatum(scale));
   }
 
+  static const kde::Interval& interval_asked(const PlainAggregate& a, const Answer& answer) {
+    switch (a.answer) {
+      case PlainAnswer::rows:
+      case PlainAnswer::values:
+        return answer.count;
+      case PlainAnswer::sum:
+        return answer.interval;
+      case PlainAnswer::avg:
+        return answer.mean;
+      default:
+        return answer.variance;
+    }
+  }
+
+  // The end that is asked for, on a grid of so many decimals outwards.
+  static double end_of(const PlainAggregate& a, const kde::Interval& i, double unit) {
+    return a.end == PlainEnd::lower ? std::floor(i.lower * unit) / unit
+                                    : std::ceil(i.upper * unit) / unit;
+  }
+
   // Into the row, of the type that the aggregate has there. False: not by this density.
   bool put(int k, const Answer& answer, PlainRow* row) {
     const PlainAggregate& a = plan_.aggregate[k];
     const int at = keys() + k;
     const Oid type = TupleDescAttr(asked_.slot->tts_tupleDescriptor, at)->atttypid;
     const bool lost = may_have_lost(a);
+    const kde::Interval& i = interval_asked(a, answer);
+    const bool is_end = a.end != PlainEnd::none && i.lower != i.upper;
     if (a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values) {
       if (!(answer.count.upper < 0.5) && !is_close(a, answer.count, lost)) return false;
-      const double n = answer.count.upper < 0.5 ? 0 : answer.count.estimate;
+      const double n = answer.count.upper < 0.5 ? 0
+                       : is_end                 ? std::max(0.0, end_of(a, i, 1))
+                                                : answer.count.estimate;
       if (!(n < 9e18)) return refuse(PlainOutcome::out_of_type);
       row->values[at] = Int64GetDatum(static_cast<int64>(std::rint(n)));
       row->nulls[at] = false;
@@ -296,13 +397,17 @@ class Answering {
     if (answer.count.upper < 0.5) return true;  // NULL
     if (!(answer.count.lower >= 0.5) || !(std::rint(answer.count.estimate) >= 1))
       return refuse(PlainOutcome::unsure);
-    const kde::Interval& i = a.answer == PlainAnswer::avg ? answer.mean : answer.interval;
+    if (a.answer == PlainAnswer::variance || a.answer == PlainAnswer::stddev)
+      return put_variance(a, i, is_end, type, &row->values[at], &row->nulls[at]);
     double sum = answer.interval.estimate;
     // Sums have the decimals of their values, as far as double precision has them.
     const int decimals = decimals_of(a.column, a.type);
     const double unit = decimals > 0 ? std::pow(10.0, decimals) : 1;
     const bool has_digits = decimals >= 0 && std::fabs(sum) * unit < kMostWhole;
     if (!is_close(a, i, lost || !has_digits)) return false;
+    const bool is_mean_end = is_end && a.answer == PlainAnswer::avg;
+    const double end = a.end == PlainEnd::lower ? i.lower : i.upper;
+    if (is_end && !is_mean_end) sum = has_digits ? end_of(a, i, unit) : end;
     if (has_digits) sum = std::rint(sum * unit) / unit;
     const double count = std::rint(answer.count.estimate);
     Datum value;
@@ -312,13 +417,15 @@ class Answering {
         value = Int64GetDatum(static_cast<int64>(sum));
         break;
       case FLOAT8OID:
-        value = Float8GetDatum(a.answer == PlainAnswer::sum ? sum
-                               : has_digits                 ? sum / count
-                                                            : i.estimate);
+        value = Float8GetDatum(is_mean_end                  ? end
+                               : a.answer == PlainAnswer::sum ? sum
+                               : has_digits                   ? sum / count
+                                                              : i.estimate);
         break;
       case NUMERICOID:
-        value = as_numeric(sum, a.scale >= 0 ? a.scale : decimals);
-        if (a.answer == PlainAnswer::avg)
+        value = is_mean_end ? as_numeric(end, -1)
+                            : as_numeric(sum, a.scale >= 0 ? a.scale : decimals);
+        if (a.answer == PlainAnswer::avg && !is_mean_end)
           value = DirectFunctionCall2(numeric_div, value,
                                       NumericGetDatum(int64_to_numeric(static_cast<int64>(count))));
         break;
@@ -330,7 +437,43 @@ class Answering {
     return true;
   }
 
+  // Not to the last digit, which numeric has more of.
+  bool put_variance(const PlainAggregate& a, const kde::Interval& i, bool is_end, Oid type,
+                    Datum* value, bool* is_null) {
+    if (std::isnan(i.estimate)) return true;  // of one row
+    if (!is_close(a, i, true)) return false;
+    const double x = !is_end ? i.estimate : a.end == PlainEnd::lower ? i.lower : i.upper;
+    if (type == NUMERICOID)
+      *value = as_numeric(x, -1);
+    else if (type == FLOAT8OID)
+      *value = Float8GetDatum(x);
+    else
+      return refuse(PlainOutcome::other_shape);
+    *is_null = false;
+    return true;
+  }
+
+  // What a function demanded in place of a row.
+  bool note_intervals(const Answer* answers) {
+    out_.intervals = static_cast<kde::Interval*>(
+        palloc(sizeof(kde::Interval) * static_cast<Size>(plan_.aggregates + 1)));
+    for (int k = 0; k < plan_.aggregates; ++k) {
+      const PlainAggregate& a = plan_.aggregate[k];
+      kde::Interval* i = &out_.intervals[k];
+      *i = interval_asked(a, answers[k]);
+      const bool counts = a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values;
+      const bool is_null = !counts && !(answers[k].count.estimate > 0);
+      if (is_null) i->estimate = i->lower = i->upper = std::numeric_limits<double>::quiet_NaN();
+      // Where there may be rows, and no answer, that is no accurate one.
+      if (std::isfinite(asked_.error) && !(answers[k].count.upper < 0.5) &&
+          !is_close(a, *i, false))
+        return false;
+    }
+    return true;
+  }
+
   bool put_all(const Answer* answers, PlainRow* row) {
+    if (plan_.demanded) return note_intervals(answers);
     for (int k = 0; k < plan_.aggregates; ++k)
       if (!put(k, answers[k], row)) return false;
     out_.rows = lappend(out_.rows, row);
@@ -341,6 +484,7 @@ class Answering {
     for (int k = 0; k < plan_.aggregates; ++k) {
       Answer one;
       if (!ask(plan_.aggregate[k], density, &one)) return refuse(PlainOutcome::not_finite);
+      if (!add_variance(plan_.aggregate[k], one, &answers[k])) return false;
       add(&answers[k].interval, one.interval);
       // The mean of several groups: that of their sums and counts, each as far off as it may be.
       const kde::Interval before = answers[k].mean;
@@ -348,6 +492,18 @@ class Answering {
       add(&answers[k].count, one.count);
       answers[k].mean = first ? one.mean : mean_of(answers[k], before);
     }
+    return true;
+  }
+
+  // Of one group alone: they are not added up.
+  bool add_variance(const PlainAggregate& a, const Answer& one, Answer* to) {
+    if (a.answer != PlainAnswer::variance && a.answer != PlainAnswer::stddev) return true;
+    if (one.count.upper < 0.5) return true;
+    if (!(to->count.upper < 0.5)) {
+      out_.detail = "variances of several groups are not put together";
+      return refuse(PlainOutcome::inaccurate);
+    }
+    to->variance = one.variance;
     return true;
   }
 
@@ -386,6 +542,20 @@ class Answering {
 
   // False: which buckets there are is not known.
   bool read_parts() {
+    if (listed_) {
+      part_ = static_cast<Part*>(palloc(sizeof(Part) * static_cast<Size>(point_count_ + 1)));
+      const kde::Range whole = range_[0];
+      const PlainBound lower = {0, type_of(0), BTGreaterEqualStrategyNumber, false, nullptr};
+      const PlainBound upper = {0, type_of(0), BTLessEqualStrategyNumber, false, nullptr};
+      for (int i = 0; i < point_count_; ++i) {
+        range_[0] = whole;
+        narrow(lower, points_[i]);
+        narrow(upper, points_[i]);
+        part_[parts_++] = {range_[0], 0};
+      }
+      range_[0] = whole;
+      return true;
+    }
     if (!plan_.by_bucket) {
       part_ = static_cast<Part*>(palloc(sizeof(Part)));
       part_[0] = {range_[0], 0};
@@ -438,6 +608,7 @@ class Answering {
   // Rows of a group, or of all: one for each part, but those without rows. False: not by this
   // density.
   bool put_parts(const AnsweringDensity& density, const PlainRow* key) {
+    if (listed_) return put_list(density, key);
     for (int i = 0; i < parts_; ++i) {
       CHECK_FOR_INTERRUPTS();
       range_[0] = part_[i].range;
@@ -452,17 +623,93 @@ class Answering {
     return true;
   }
 
+  // All the parts in one row.
+  bool put_list(const AnsweringDensity& density, const PlainRow* key) {
+    Answer* answers = new_answers();
+    kde::Interval there = {0, 0, 0};
+    for (int i = 0; i < parts_; ++i) {
+      CHECK_FOR_INTERRUPTS();
+      range_[0] = part_[i].range;
+      add(&there, rows(density));
+      if (!ask_all(density, answers)) return false;
+    }
+    if (plan_.by_groups) {
+      if (there.upper < 0.5) return true;
+      if (there.lower < 0.5) return refuse(PlainOutcome::unsure);
+    }
+    return put_all(answers, row_of({}, key));
+  }
+
   PlainRow* row_of(const Part& part, const PlainRow* key) const {
     PlainRow* row = new_row();
     if (key != nullptr) {
-      std::copy_n(key->values, plan_.key.groups, row->values);
-      std::copy_n(key->nulls, plan_.key.groups, row->nulls);
+      std::copy_n(key->values, plan_.groups, row->values);
+      std::copy_n(key->nulls, plan_.groups, row->nulls);
     }
     if (plan_.by_bucket) {
-      row->values[plan_.key.groups] = part.bucket;
-      row->nulls[plan_.key.groups] = false;
+      row->values[plan_.groups] = part.bucket;
+      row->nulls[plan_.groups] = false;
     }
     return row;
+  }
+
+  bool may_have_nulls() const {
+    const kde::Header& h = *density_.one_column;
+    return (h.flags & kde::kEveryRowRead) == 0 || h.nulls > 0;
+  }
+
+  // Of a category: the values asked for at once, or where the query is by them, or has other
+  // conditions, value by value.
+  void answer_words() {
+    if (!plan_.by_groups && asked_.conditions == nullptr) {
+      if (plan_.with_nulls && may_have_nulls())
+        (void)refuse(PlainOutcome::nulls);
+      else
+        answer_all();
+      return;
+    }
+    const kde::WordsView words(density_.one_column);
+    if (words.others() > 0) {
+      (void)refuse(PlainOutcome::rest);
+      return;
+    }
+    if (kde::most_unseen(words.header(), options_.confidence) + options_.changed_rows >= 0.5) {
+      (void)refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
+      return;
+    }
+    if (plan_.with_nulls && may_have_nulls() && is_wanted(new_row())) {
+      (void)refuse(PlainOutcome::nulls);
+      return;
+    }
+    if (read_parts()) answer_by_word(words);
+  }
+
+  void answer_by_word(const kde::WordsView& words) {
+    const auto n = words_set_ ? words_.ranks.size() : static_cast<std::size_t>(words.words());
+    auto* ranks = static_cast<std::uint32_t*>(palloc(sizeof(std::uint32_t) * (n + 1)));
+    std::size_t wanted = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      CHECK_FOR_INTERRUPTS();
+      std::uint32_t rank = words_set_ ? words_.ranks[i] : static_cast<std::uint32_t>(i);
+      const kde::WordSet one = {{&rank, 1}, 0};
+      AnsweringDensity own = density_;
+      own.words = &one;
+      // A condition may raise an error of a value that there is no more.
+      if (!may_have_rows(own)) continue;
+      PlainRow* key = new_row();
+      const std::string_view word = words.word(rank);
+      Datum text = PointerGetDatum(
+          cstring_to_text_with_len(word.data(), static_cast<int>(word.size())));
+      bool is_null = false;
+      if (!read_pinned(&text, &is_null, 1, key)) return;
+      if (!is_wanted(key)) continue;
+      ranks[wanted++] = rank;
+      if (plan_.by_groups && !put_parts(own, key)) return;
+    }
+    if (plan_.by_groups) return;
+    words_ = {{ranks, wanted}, 0};
+    density_.words = &words_;
+    (void)put_parts(density_, nullptr);
   }
 
   void answer_all() {
@@ -471,7 +718,6 @@ class Answering {
 
   // The values that the group's key stands for. False: they are not those of the query's types.
   bool read_key(const kde::GroupView& group, PlainRow* row) {
-    const TupleDesc desc = asked_.slot->tts_tupleDescriptor;
     const int n = plan_.key.groups;
     Datum* texts = nullptr;
     bool* nulls = nullptr;
@@ -494,6 +740,11 @@ class Answering {
         ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
                         errmsg("a group's key has %d values where there are %d", count, n)));
     }
+    return read_values(texts, nulls, n, row);
+  }
+
+  bool read_values(const Datum* texts, const bool* nulls, int n, PlainRow* row) {
+    const TupleDesc desc = asked_.slot->tts_tupleDescriptor;
     for (int i = 0; i < n; ++i) {
       row->nulls[i] = nulls[i];
       if (nulls[i]) continue;
@@ -509,6 +760,15 @@ class Answering {
                                             TupleDescAttr(desc, i)->atttypmod);
     }
     return true;
+  }
+
+  // Under the settings that they were printed with.
+  bool read_pinned(const Datum* texts, const bool* nulls, int n, PlainRow* row) {
+    PinnedSettings settings;
+    settings.begin();
+    const bool good = read_values(texts, nulls, n, row);
+    settings.end();
+    return good;
   }
 
   bool is_wanted(const PlainRow* row) const {
@@ -568,7 +828,7 @@ class Answering {
         static_cast<Answer**>(palloc(sizeof(Answer*) * static_cast<Size>(parts_ + 1)));
     auto* there =
         static_cast<kde::Interval*>(palloc(sizeof(kde::Interval) * static_cast<Size>(parts_ + 1)));
-    for (int i = 0; i < parts_; ++i) {
+    for (int i = 0; i <= parts_; ++i) {
       together[i] = new_answers();
       there[i] = {0, 0, 0};
     }
@@ -587,19 +847,20 @@ class Answering {
         continue;
       }
       for (int i = 0; i < parts_; ++i) {
+        const int slot = listed_ ? 0 : i;
         range_[0] = part_[i].range;
-        add(&there[i], rows(own));
-        if (!ask_all(own, together[i])) return;
+        add(&there[slot], rows(own));
+        if (!ask_all(own, together[slot])) return;
       }
     }
     if (plan_.by_groups) return;
-    for (int i = 0; i < parts_; ++i) {
+    for (int i = 0; i < (listed_ ? 1 : parts_); ++i) {
       if (plan_.by_bucket && there[i].upper < 0.5) continue;
       if (plan_.by_bucket && there[i].lower < 0.5) {
         (void)refuse(PlainOutcome::unsure);
         return;
       }
-      if (!put_all(together[i], row_of(part_[i], nullptr))) return;
+      if (!put_all(together[i], row_of(listed_ ? Part{} : part_[i], nullptr))) return;
     }
   }
 
@@ -610,6 +871,12 @@ class Answering {
   kde::Range range_[kde::kMaxColumns];
   Part* part_ = nullptr;
   int parts_ = 0;
+  // IN: points of the range column, each a part of the one row; or words.
+  bool listed_ = false;
+  double* points_ = nullptr;
+  int point_count_ = 0;
+  bool words_set_ = false;
+  kde::WordSet words_;
   PlainAnswers out_;
 };
 

@@ -14,6 +14,8 @@ namespace kde_pg {
 
 // What is asked, with what is known when the query runs.
 struct PlainAsked {
+  double error;  // required: half an interval's width over its estimate, at most
+  kde::IntervalOptions interval;  // changed_rows: those that are known to the caller
   const PlainPlan* plan;
   const NullableDatum* value;  // of each bound that has one, in their order
   const Oid* value_type;
@@ -31,6 +33,8 @@ struct PlainRow {
 struct PlainAnswers {
   List* rows = NIL;  // PlainRow*, of custom_scan_tlist's columns
   double error = 0;  // the largest of all answers, relative
+  // Of a plan that a function demanded instead of rows: of each aggregate, all NaN for NULL.
+  kde::Interval* intervals = nullptr;
   PlainOutcome outcome = PlainOutcome::answered;
   const char* detail = nullptr;  // of what is inaccurate: palloc'ed
 };

@@ -26,6 +26,7 @@ const char* describe(PlainOutcome outcome) {
       "there are values that are not finite",
       "not as accurate as required",
       "whether there is a row is not known",
+      "there may be rows where the column is NULL",
       "buckets are too many, or clocks are put back in them",
       "values or bounds have more digits than double precision",
       "the answer is beyond its type"};

@@ -18,11 +18,12 @@ enum class PlainOutcome {
   not_finite,   // NaN or infinities
   inaccurate,
   unsure,      // whether there is any row
+  nulls,       // rows where a category is NULL
   buckets,     // too many, or where clocks are put back
   digits,      // more than double precision has, or a bound hardly beside a value
   out_of_type  // beyond bigint
 };
-inline constexpr int kPlainOutcomes = 16;
+inline constexpr int kPlainOutcomes = 17;
 
 // Words for messages and the view. Static storage.
 const char* describe(PlainOutcome outcome);

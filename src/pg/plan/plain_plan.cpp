@@ -24,7 +24,7 @@ char* copy_of(const char* text) { return pstrdup(text); }
 
 }  // namespace
 
-void write_plain_plan(const PlainQuery& q, CustomScan* scan) {
+void write_plain_plan(const PlainQuery& q, bool demanded, CustomScan* scan) {
   const DensityKey& key = q.key;
   List* names = NIL;
   List* numbers = NIL;
@@ -34,14 +34,15 @@ void write_plain_plan(const PlainQuery& q, CustomScan* scan) {
   }
   List* shape = NIL;
   for (const int n :
-       {key.columns, key.measures, key.groups, q.by_groups ? 1 : 0, q.bucket != nullptr ? 1 : 0})
+       {key.columns, key.measures, key.groups, q.groups(), q.by_groups ? 1 : 0,
+        q.bucket != nullptr ? 1 : 0, q.of_words ? 1 : 0, q.with_nulls ? 1 : 0, demanded ? 1 : 0})
     shape = lappend_int(shape, n);
   List* bounds = NIL;
   List* values = NIL;
   ListCell* cell;
   foreach (cell, q.bounds) {
     const auto* b = static_cast<const PlainBound*>(lfirst(cell));
-    for (const int n : {b->column, static_cast<int>(b->type), b->strategy})
+    for (const int n : {b->column, static_cast<int>(b->type), b->strategy, b->any ? 1 : 0})
       bounds = lappend_int(bounds, n);
     if (b->strategy != 0) values = lappend(values, b->value);
   }
@@ -51,7 +52,7 @@ void write_plain_plan(const PlainQuery& q, CustomScan* scan) {
     const auto number = static_cast<AttrNumber>(list_length(columns) + 1);
     columns = lappend(columns, makeTargetEntry(of, number, nullptr, false));
   };
-  for (int i = 0; i < key.groups; ++i)
+  for (int i = 0; i < q.groups(); ++i)
     add(q.group[i] != nullptr ? reinterpret_cast<Expr*>(q.group[i])
                               : reinterpret_cast<Expr*>(makeNullConst(TEXTOID, -1, InvalidOid)));
   List* bucket = NIL;
@@ -62,13 +63,15 @@ void write_plain_plan(const PlainQuery& q, CustomScan* scan) {
   foreach (cell, q.aggregates) {
     const auto* a = static_cast<const PlainAggregate*>(lfirst(cell));
     for (const int n :
-         {static_cast<int>(a->answer), a->column, static_cast<int>(a->type), a->scale})
+         {static_cast<int>(a->answer), static_cast<int>(a->end), a->population ? 1 : 0, a->column,
+          static_cast<int>(a->type), a->scale})
       aggregates = lappend_int(aggregates, n);
-    add(reinterpret_cast<Expr*>(a->node));
+    add(a->node);
   }
+  List* relation = list_make3_oid(key.relation, q.word_type, q.word_collation);
   scan->custom_scan_tlist = columns;
   scan->custom_exprs = list_make3(values, q.group_conditions, bucket);
-  scan->custom_private = list_make5(list_make1_oid(key.relation), names, numbers,
+  scan->custom_private = list_make5(relation, names, numbers,
                                     list_make1(makeString(copy_of(key.filter))), shape);
   scan->custom_private = lappend(lappend(scan->custom_private, bounds), aggregates);
 }
@@ -81,30 +84,41 @@ PlainPlan read_plain_plan(const CustomScan* scan) {
   key.columns = list_nth_int(shape, 0);
   key.measures = list_nth_int(shape, 1);
   key.groups = list_nth_int(shape, 2);
-  out.by_groups = list_nth_int(shape, 3) != 0;
-  out.by_bucket = list_nth_int(shape, 4) != 0;
+  out.groups = list_nth_int(shape, 3);
+  out.by_groups = list_nth_int(shape, 4) != 0;
+  out.by_bucket = list_nth_int(shape, 5) != 0;
+  out.of_words = list_nth_int(shape, 6) != 0;
+  out.with_nulls = list_nth_int(shape, 7) != 0;
+  out.demanded = list_nth_int(shape, 8) != 0;
+  out.word_type = list_nth_oid(part(scan, Part::relation), 1);
+  out.word_collation = list_nth_oid(part(scan, Part::relation), 2);
   for (int i = 0; i < key.all(); ++i)
     key.column[i] = {static_cast<AttrNumber>(list_nth_int(part(scan, Part::numbers), i)),
                      strVal(list_nth(part(scan, Part::names), i)), nullptr};
   key.filter = strVal(linitial(part(scan, Part::filter)));
   List* bounds = part(scan, Part::bounds);
-  out.bounds = list_length(bounds) / 3;
+  out.bounds = list_length(bounds) / 4;
   auto* bound =
       static_cast<PlainBound*>(palloc0(sizeof(PlainBound) * static_cast<Size>(out.bounds + 1)));
-  for (int i = 0; i < out.bounds; ++i)
-    bound[i] = {list_nth_int(bounds, 3 * i),
-                static_cast<kde::ValueType>(list_nth_int(bounds, 3 * i + 1)),
-                list_nth_int(bounds, 3 * i + 2), nullptr};
+  for (int i = 0; i < out.bounds; ++i) {
+    const auto at = [&](int field) { return list_nth_int(bounds, 4 * i + field); };
+    bound[i] = {at(0), static_cast<kde::ValueType>(at(1)), at(2), at(3) != 0, nullptr};
+  }
   out.bound = bound;
   List* aggregates = part(scan, Part::aggregates);
-  out.aggregates = list_length(aggregates) / 4;
+  out.aggregates = list_length(aggregates) / 6;
   auto* aggregate = static_cast<PlainAggregate*>(
       palloc0(sizeof(PlainAggregate) * static_cast<Size>(out.aggregates + 1)));
-  for (int i = 0; i < out.aggregates; ++i)
-    aggregate[i] = {nullptr, static_cast<PlainAnswer>(list_nth_int(aggregates, 4 * i)),
-                    list_nth_int(aggregates, 4 * i + 1),
-                    static_cast<kde::ValueType>(list_nth_int(aggregates, 4 * i + 2)),
-                    list_nth_int(aggregates, 4 * i + 3)};
+  for (int i = 0; i < out.aggregates; ++i) {
+    const auto at = [&](int field) { return list_nth_int(aggregates, 6 * i + field); };
+    aggregate[i] = {nullptr,
+                    static_cast<PlainAnswer>(at(0)),
+                    static_cast<PlainEnd>(at(1)),
+                    at(2) != 0,
+                    at(3),
+                    static_cast<kde::ValueType>(at(4)),
+                    at(5)};
+  }
   out.aggregate = aggregate;
   return out;
 }

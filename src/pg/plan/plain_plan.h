@@ -19,14 +19,18 @@ namespace kde_pg {
 // What the executor reads back.
 struct PlainPlan {
   DensityKey key;
+  int groups;  // columns before the bucket's
   bool by_groups, by_bucket;
+  bool of_words, with_nulls;
+  Oid word_type, word_collation;
+  bool demanded;  // by a function
   int bounds;
   const PlainBound* bound;  // without values
   int aggregates;
   const PlainAggregate* aggregate;  // without nodes
 };
 
-void write_plain_plan(const PlainQuery& query, CustomScan* scan);
+void write_plain_plan(const PlainQuery& query, bool demanded, CustomScan* scan);
 PlainPlan read_plain_plan(const CustomScan* scan);
 
 }  // namespace kde_pg

@@ -6,8 +6,10 @@
 #include "pg/base/values.h"
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
+#include "pg/catalog/privileges.h"
 #include "pg/plan/buckets.h"
 #include "pg/plan/consent.h"
+#include "pg/plan/plain_ends.h"
 
 extern "C" {
 #include "access/nbtree.h"
@@ -40,7 +42,7 @@ namespace {
 struct Named {
   AttrNumber attnum;
   const char* text;  // null of a column
-  Oid type;
+  Oid type, collation;
 
   bool is(const KeyColumn& c) const {
     if (attnum != 0) return c.attnum == attnum;
@@ -54,12 +56,16 @@ struct Condition {
   bool compares;
   Named named;
   int strategy;
+  bool any;
+  // Whether what compares is what tells values of a category apart.
+  bool of_category;
   Expr* value;
 };
 
 struct Asked {
+  Expr* node;
+  PlainEnd end;
   Oid function;
-  Aggref* node;
   bool of_column;
   Named named;
 };
@@ -67,21 +73,34 @@ struct Asked {
 // What the query has, whatever the density.
 class Query {
  public:
+  explicit Query(bool tells) : tells_(tells) {}
+
   bool read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having);
   Oid relation() const { return RelationGetRelid(relation_); }
   // Null where the density cannot answer.
   PlainQuery* question(const CatalogEntry& entry) const;
   void close() { table_close(relation_, NoLock); }
+  // What the last of them found; null: nothing.
+  const char* why() const { return why_; }
 
  private:
+  // The first reason is kept.
+  bool no(const char* why) const {
+    if (why_ == nullptr) why_ = why;
+    return false;
+  }
+  const char* lacks(Node* node) const;
   bool read_conditions(RelOptInfo* input);
   bool read_leaves(Node* node);
-  bool add_aggregate(Aggref* node);
+  bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
   Named name_of(Node* node) const;
   bool is_known_value(Node* node) const;
   bool read_comparison(Expr* clause, Condition* out) const;
+  int group_of(const DensityKey& key, const Named& named, PlainQuery* out) const;
+  void set_words(const Named& named, PlainQuery* out) const;
   bool place_groups(const DensityKey& key, PlainQuery* out) const;
   bool is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const;
+  bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
   bool place_conditions(const CatalogEntry& entry, PlainQuery* out) const;
   bool place_aggregates(const DensityKey& key, PlainQuery* out) const;
   bool is_same_filter(const DensityKey& key, List* clauses) const;
@@ -89,6 +108,8 @@ class Query {
   bool has_steps(AttrNumber column) const;
   int scale_of(Oid function, const DensityKey& key, int column) const;
 
+  bool tells_;  // whether reasons are to be printed
+  mutable const char* why_ = nullptr;
   Index rti_ = 0;
   Relation relation_ = nullptr;
   List* groups_ = NIL;      // Expr*
@@ -109,8 +130,9 @@ Node* without_cast(Node* node) {
     if (IsA(node, RelabelType)) {
       const auto* relabel = castNode(RelabelType, node);
       Node* arg = reinterpret_cast<Node*>(relabel->arg);
-      // From a domain to its type.
-      if (getBaseType(exprType(arg)) != relabel->resulttype ||
+      // From a domain to its type, or from varchar to text.
+      const Oid from = getBaseType(exprType(arg));
+      if ((from != relabel->resulttype && (from != VARCHAROID || relabel->resulttype != TEXTOID)) ||
           exprCollation(arg) != relabel->resultcollid)
         return node;
       node = arg;
@@ -146,15 +168,15 @@ bool may_be_fitted(Node* node) {
 
 Named Query::name_of(Node* node) const {
   node = without_cast(node);
-  const Oid type = exprType(node);
+  Named out = {InvalidAttrNumber, nullptr, exprType(node), exprCollation(node)};
   if (IsA(node, Var)) {
     const auto* var = castNode(Var, node);
     const bool own = var->varno == static_cast<int>(rti_) && var->varlevelsup == 0;
-    const AttrNumber none = InvalidAttrNumber;
-    return {own && var->varattno > 0 ? var->varattno : none, nullptr, type};
+    if (own && var->varattno > 0) out.attnum = var->varattno;
+  } else if (may_be_fitted(node)) {
+    out.text = canonical_text(relation_, alone(rti_, node));
   }
-  if (!may_be_fitted(node)) return {InvalidAttrNumber, nullptr, type};
-  return {InvalidAttrNumber, canonical_text(relation_, alone(rti_, node)), type};
+  return out;
 }
 
 bool is_sub_plan(Node* node, void*) {
@@ -169,6 +191,29 @@ bool Query::is_known_value(Node* node) const {
   return !contain_var_clause(node) && !contain_agg_clause(node) && !varies(node);
 }
 
+// The column or expression that a condition like `flag`, `NOT flag` or `flag IS TRUE` is of, and
+// what it is then; null of any other condition.
+Node* flag_of(Node* node, bool* is) {
+  if (IsA(node, BooleanTest)) {
+    const auto* test = castNode(BooleanTest, node);
+    *is = test->booltesttype == IS_TRUE;
+    return *is || test->booltesttype == IS_FALSE ? reinterpret_cast<Node*>(test->arg) : nullptr;
+  }
+  if (IsA(node, BoolExpr) && castNode(BoolExpr, node)->boolop == NOT_EXPR) {
+    *is = false;
+    node = static_cast<Node*>(linitial(castNode(BoolExpr, node)->args));
+  }
+  return IsA(node, Var) ? node : nullptr;
+}
+
+// Whether values of the two types are compared as of one.
+bool same_values(Oid a, Oid b) {
+  const auto is_text = [](Oid type) { return type == TEXTOID || type == VARCHAROID; };
+  a = getBaseType(a);
+  b = getBaseType(b);
+  return a == b || (is_text(a) && is_text(b));
+}
+
 // A comparison with the table's side on the left.
 bool Query::read_comparison(Expr* clause, Condition* out) const {
   Node* node = reinterpret_cast<Node*>(clause);
@@ -177,15 +222,29 @@ bool Query::read_comparison(Expr* clause, Condition* out) const {
     if (test->nulltesttype != IS_NOT_NULL || test->argisrow) return false;
     Node* arg = reinterpret_cast<Node*>(test->arg);
     if (!contain_var_clause(arg) || varies(arg)) return false;
-    *out = {clause, true, name_of(arg), 0, nullptr};
+    *out = {clause, true, name_of(arg), 0, false, true, nullptr};
     return true;
   }
-  if (!IsA(node, OpExpr) || list_length(castNode(OpExpr, node)->args) != 2) return false;
-  const auto* op = castNode(OpExpr, node);
-  Node* left = static_cast<Node*>(linitial(op->args));
-  Node* right = static_cast<Node*>(lsecond(op->args));
-  Oid operator_id = op->opno;
-  if (is_known_value(left)) {
+  // A boolean by itself is compared with true.
+  bool is = true;
+  Node* flag = flag_of(node, &is);
+  if (flag != nullptr) {
+    if (varies(flag)) return false;
+    Node* value = makeBoolConst(is, false);
+    *out = {clause, true, name_of(flag), BTEqualStrategyNumber, false, true,
+            reinterpret_cast<Expr*>(value)};
+    return true;
+  }
+  const bool any = IsA(node, ScalarArrayOpExpr) && castNode(ScalarArrayOpExpr, node)->useOr;
+  if (!any && !IsA(node, OpExpr)) return false;
+  List* args = any ? castNode(ScalarArrayOpExpr, node)->args : castNode(OpExpr, node)->args;
+  Oid operator_id = any ? castNode(ScalarArrayOpExpr, node)->opno : castNode(OpExpr, node)->opno;
+  const Oid collation =
+      any ? castNode(ScalarArrayOpExpr, node)->inputcollid : castNode(OpExpr, node)->inputcollid;
+  if (list_length(args) != 2) return false;
+  Node* left = static_cast<Node*>(linitial(args));
+  Node* right = static_cast<Node*>(lsecond(args));
+  if (!any && is_known_value(left)) {
     Node* other = left;
     left = right;
     right = other;
@@ -197,8 +256,12 @@ bool Query::read_comparison(Expr* clause, Condition* out) const {
   const Oid opclass = GetDefaultOpClass(exprType(left), BTREE_AM_OID);
   if (!OidIsValid(opclass)) return false;
   const int strategy = get_op_opfamily_strategy(operator_id, get_opclass_family(opclass));
-  if (strategy == 0) return false;
-  *out = {clause, true, name_of(left), strategy, reinterpret_cast<Expr*>(right)};
+  if (strategy == 0 || (any && strategy != BTEqualStrategyNumber)) return false;
+  const Oid given = exprType(right);
+  const bool of_category = strategy == BTEqualStrategyNumber && collation == exprCollation(left) &&
+                           same_values(exprType(left), any ? get_base_element_type(given) : given);
+  *out = {clause,      true, name_of(left), strategy, any, of_category,
+          reinterpret_cast<Expr*>(right)};
   return true;
 }
 
@@ -206,37 +269,42 @@ bool Query::read_conditions(RelOptInfo* input) {
   ListCell* cell;
   foreach (cell, input->baserestrictinfo) {
     const auto* info = lfirst_node(RestrictInfo, cell);
-    if (info->pseudoconstant || info->security_level > 0) return false;
+    if (info->pseudoconstant) return no("a condition depends on nothing of the table");
+    if (info->security_level > 0) return no("policies, or a security-barrier view, apply");
     auto* c = static_cast<Condition*>(palloc0(sizeof(Condition)));
     c->clause = info->clause;
-    if (varies(reinterpret_cast<Node*>(c->clause))) return false;
+    if (varies(reinterpret_cast<Node*>(c->clause)))
+      return no("a condition has a subquery of each row, or a volatile function");
     if (!read_comparison(info->clause, c)) c->compares = false;
     conditions_ = lappend(conditions_, c);
   }
   return true;
 }
 
-bool Query::add_aggregate(Aggref* node) {
-  if (node->aggdistinct != NIL || node->aggorder != NIL || node->aggfilter != nullptr ||
-      node->aggdirectargs != NIL || node->agglevelsup != 0 || node->aggkind != AGGKIND_NORMAL ||
+// whole: the node itself, or the call that asks for an end of it.
+bool Query::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
+  if (node->aggdistinct != NIL || node->aggorder != NIL || node->aggfilter != nullptr)
+    return no("an aggregate has DISTINCT, FILTER or ORDER BY");
+  if (node->aggdirectargs != NIL || node->agglevelsup != 0 || node->aggkind != AGGKIND_NORMAL ||
       node->aggsplit != AGGSPLIT_SIMPLE || list_length(node->args) > 1)
-    return false;
+    return no("an aggregate is none of those that densities know");
   ListCell* cell;
   foreach (cell, aggregates_)
-    if (equal(static_cast<Asked*>(lfirst(cell))->node, node)) return true;
+    if (equal(static_cast<Asked*>(lfirst(cell))->node, whole)) return true;
   auto* asked = static_cast<Asked*>(palloc0(sizeof(Asked)));
+  asked->node = whole;
+  asked->end = end;
   asked->function = node->aggfnoid;
-  asked->node = node;
   asked->of_column = node->args != NIL;
   if (asked->of_column) {
     Node* arg = reinterpret_cast<Node*>(linitial_node(TargetEntry, node->args)->expr);
-    if (varies(arg)) return false;
+    if (varies(arg)) return no("an aggregate has a subquery or a volatile function");
     // count(1) is count(*).
     if (node->aggfnoid == F_COUNT_ANY && IsA(arg, Const) && !castNode(Const, arg)->constisnull) {
       asked->function = F_COUNT_;
       asked->of_column = false;
     } else if (!contain_var_clause(arg)) {
-      return false;
+      return no("an aggregate is of no column");
     } else {
       asked->named = name_of(arg);
     }
@@ -250,10 +318,20 @@ bool Query::add_aggregate(Aggref* node) {
 bool Query::read_leaves(Node* node) {
   if (node == nullptr) return true;
   if (list_member(groups_, node)) return true;
-  if (IsA(node, Aggref)) return add_aggregate(castNode(Aggref, node));
-  if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, SubPlan) ||
-      IsA(node, AlternativeSubPlan) || IsA(node, GroupingFunc) || IsA(node, WindowFunc))
-    return false;
+  if (IsA(node, Aggref))
+    return add_aggregate(castNode(Aggref, node), reinterpret_cast<Expr*>(node), PlainEnd::none);
+  const PlainEnd end = end_asked(node);
+  if (end != PlainEnd::none) {
+    Node* of = static_cast<Node*>(linitial(castNode(FuncExpr, node)->args));
+    if (IsA(of, Aggref))
+      return add_aggregate(castNode(Aggref, of), reinterpret_cast<Expr*>(node), end);
+    return no("approx_lower() or approx_upper() is of more than one aggregate");
+  }
+  if (IsA(node, Var) || IsA(node, PlaceHolderVar))
+    return no("it is grouped by more than what it shows");
+  if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
+    return no("the select list has a subquery of each row");
+  if (IsA(node, GroupingFunc) || IsA(node, WindowFunc)) return no("it has grouping sets");
   const auto visit = [](Node* child, void* self) {
     return !static_cast<Query*>(self)->read_leaves(child);
   };
@@ -262,19 +340,21 @@ bool Query::read_leaves(Node* node) {
 
 bool Query::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having) {
   ::Query* parse = root->parse;
-  if (parse->groupingSets != NIL || parse->hasTargetSRFs || parse->rowMarks != NIL ||
-      root->qual_security_level > 0 || (!parse->hasAggs && parse->groupClause == NIL) ||
-      input->reloptkind != RELOPT_BASEREL || input->rtekind != RTE_RELATION ||
-      bms_membership(input->relids) != BMS_SINGLETON)
-    return false;
+  if (parse->groupingSets != NIL) return no("it has grouping sets");
+  if (parse->hasTargetSRFs) return no("the select list has a function that returns a set");
+  if (parse->rowMarks != NIL) return no("it locks rows");
+  if (root->qual_security_level > 0) return no("policies, or a security-barrier view, apply");
+  if (!parse->hasAggs && parse->groupClause == NIL) return no("it has no aggregate");
+  if (input->reloptkind != RELOPT_BASEREL) return no("its rows are not those of one table");
   rti_ = static_cast<Index>(bms_singleton_member(input->relids));
   const RangeTblEntry* rte = planner_rt_fetch(rti_, root);
-  if (rte->tablesample != nullptr || rte->securityQuals != NIL) return false;
+  if (rte->tablesample != nullptr) return no("it has TABLESAMPLE");
+  if (rte->securityQuals != NIL) return no("policies apply");
   if (rte->relkind == RELKIND_PARTITIONED_TABLE ? !rte->inh : !rte->inh && has_subclass(rte->relid))
-    return false;
+    return no("it is of ONLY a table that has children");
   if (rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_PARTITIONED_TABLE &&
       rte->relkind != RELKIND_MATVIEW && rte->relkind != RELKIND_FOREIGN_TABLE)
-    return false;
+    return no("its rows are not those of a table");
   relation_ = table_open(rte->relid, NoLock);
   groups_ = get_sortgrouplist_exprs(parse->groupClause, parse->targetList);
   bool good = read_conditions(input);
@@ -283,6 +363,13 @@ bool Query::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List*
   foreach (cell, having) good = good && read_leaves(static_cast<Node*>(lfirst(cell)));
   if (!good) close();
   return good;
+}
+
+// What a density has not, for a reason.
+const char* Query::lacks(Node* node) const {
+  if (!tells_) return "";
+  if (!may_be_fitted(node)) return "does not answer a condition that has parameters or settings";
+  return psprintf("lacks %s", canonical_text(relation_, alone(rti_, node)));
 }
 
 int place_in(const DensityKey& key, const Named& named) {
@@ -330,14 +417,38 @@ bool Query::has_steps(AttrNumber column) const {
          type == kde::ValueType::time;
 }
 
+bool is_category(const Named& named) {
+  kde::ValueType type;
+  return value_type_of(named.type, &type) && type == kde::ValueType::category;
+}
+
+// Where a density has what its groups are by, or is of a category's values; -1: nowhere.
+int Query::group_of(const DensityKey& key, const Named& named, PlainQuery* out) const {
+  if (key.groups > 0) return group_in(key, named);
+  if (key.columns != 1 || !named.is(key.column[0]) || !is_category(named)) return -1;
+  set_words(named, out);
+  return 0;
+}
+
+// Of the column's own type, whatever the query casts it to.
+void Query::set_words(const Named& named, PlainQuery* out) const {
+  out->of_words = true;
+  out->word_type = named.type;
+  out->word_collation = named.collation;
+  if (named.attnum == 0) return;
+  const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), named.attnum - 1);
+  out->word_type = of->atttypid;
+  out->word_collation = of->attcollation;
+}
+
 bool Query::place_groups(const DensityKey& key, PlainQuery* out) const {
   const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
   int found = 0;
   ListCell* cell;
   foreach (cell, groups_) {
     Node* node = static_cast<Node*>(lfirst(cell));
-    if (!contain_var_clause(node)) return false;
-    const int i = group_in(key, name_of(node));
+    if (!contain_var_clause(node)) return no("cannot be grouped by a constant");
+    const int i = group_of(key, name_of(node), out);
     if (i >= 0 && out->group[i] == nullptr && reads_back(exprType(node))) {
       out->group[i] = node;
       ++found;
@@ -345,11 +456,13 @@ bool Query::place_groups(const DensityKey& key, PlainQuery* out) const {
                is_bucket(node, column)) {
       out->bucket = node;
     } else {
-      return false;
+      return no(tells_ && may_be_fitted(node)
+                    ? psprintf("is not by %s", canonical_text(relation_, alone(rti_, node)))
+                    : "is by something else");
     }
   }
   out->by_groups = found > 0;
-  return found == 0 || found == key.groups;
+  return found == 0 || found == out->groups() || no("is by more than the query is grouped by");
 }
 
 // Whether values that are the same group are the same in every respect, so that any condition holds
@@ -366,19 +479,19 @@ bool is_equal_image(Oid type, Oid collation) {
 // Whether all that the node has of the table is what the density's groups are by.
 bool Query::is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const {
   if (node == nullptr) return true;
-  if (key.groups == 0) return false;
+  if (key.groups == 0 && key.columns != 1) return false;
   if (contain_var_clause(node)) {
     const bool leaf = !IsA(node, List) && !IsA(node, OpExpr) && !IsA(node, BoolExpr) &&
                       !IsA(node, ScalarArrayOpExpr) && !IsA(node, NullTest);
     if (leaf) {
-      Named named = {0, nullptr, InvalidOid};
+      Named named = {0, nullptr, exprType(node), exprCollation(node)};
       Node* inner = node;
       if (IsA(node, Var)) {
         named.attnum = castNode(Var, node)->varattno;
       } else if (may_be_fitted(node)) {
         named.text = canonical_text(relation_, alone(rti_, node));
       }
-      const int i = group_in(key, named);
+      const int i = group_of(key, named, out);
       if (i >= 0) {
         if (!is_equal_image(exprType(inner), exprCollation(inner)) || !reads_back(exprType(inner)))
           return false;
@@ -415,20 +528,41 @@ bool Query::place_conditions(const CatalogEntry& entry, PlainQuery* out) const {
   ListCell* cell;
   foreach (cell, conditions_) {
     const auto* c = static_cast<const Condition*>(lfirst(cell));
-    const int column = c->compares ? place_in(key, c->named) : -1;
-    if (column >= 0 && column < key.columns) {
-      kde::ValueType type;
-      if (!value_type_of(c->named.type, &type) || type == kde::ValueType::category) return false;
-      auto* bound = static_cast<PlainBound*>(palloc0(sizeof(PlainBound)));
-      *bound = {column, type, c->strategy, c->value};
-      out->bounds = lappend(out->bounds, bound);
-    } else if (is_of_groups(key, reinterpret_cast<Node*>(c->clause), out)) {
+    if (is_bound(key, *c, out)) continue;
+    if (is_of_groups(key, reinterpret_cast<Node*>(c->clause), out))
       out->group_conditions = lappend(out->group_conditions, c->clause);
-    } else {
+    else
       rest = lappend(rest, c->clause);
-    }
   }
-  return is_same_filter(key, rest);
+  if (is_same_filter(key, rest)) return true;
+  if (rest == NIL || key.has_filter())
+    return no(tells_ ? psprintf("is of the rows where %s", key.filter) : "");
+  return no(lacks(static_cast<Node*>(linitial(rest))));
+}
+
+bool has_list(const PlainQuery& query) {
+  ListCell* cell;
+  foreach (cell, query.bounds)
+    if (static_cast<const PlainBound*>(lfirst(cell))->any) return true;
+  return false;
+}
+
+// Whether a condition is one on the density's columns; it is then among the bounds.
+bool Query::is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const {
+  const int column = c.compares ? place_in(key, c.named) : -1;
+  kde::ValueType type;
+  if (column < 0 || column >= key.columns || !value_type_of(c.named.type, &type)) return false;
+  if (type == kde::ValueType::category) {
+    // One list of values; of others each value is looked at.
+    if (!c.of_category || key.columns > 1 || out->bounds != NIL) return false;
+    set_words(c.named, out);
+  } else if (c.any && (key.columns > 1 || out->bucket != nullptr || has_list(*out))) {
+    return false;
+  }
+  auto* bound = static_cast<PlainBound*>(palloc0(sizeof(PlainBound)));
+  *bound = {column, type, c.strategy, c.any, c.value};
+  out->bounds = lappend(out->bounds, bound);
+  return true;
 }
 
 // Decimals of the result of an aggregate of type numeric: those of the column's type.
@@ -451,6 +585,76 @@ bool Query::has_no_nulls(const KeyColumn& column) const {
          TupleDescAttr(RelationGetDescr(relation_), column.attnum - 1)->attnotnull;
 }
 
+// What an aggregate's function asks, but count(*); false: what no density knows.
+bool answer_of(Oid function, PlainAggregate* out) {
+  switch (function) {
+    case F_COUNT_ANY:
+      out->answer = PlainAnswer::values;
+      return true;
+    case F_SUM_INT2:
+    case F_SUM_INT4:
+    case F_SUM_INT8:
+    case F_SUM_FLOAT8:
+    case F_SUM_NUMERIC:
+      out->answer = PlainAnswer::sum;
+      return true;
+    case F_AVG_INT2:
+    case F_AVG_INT4:
+    case F_AVG_INT8:
+    case F_AVG_FLOAT4:
+    case F_AVG_FLOAT8:
+    case F_AVG_NUMERIC:
+      out->answer = PlainAnswer::avg;
+      return true;
+    case F_VAR_POP_INT2:
+    case F_VAR_POP_INT4:
+    case F_VAR_POP_INT8:
+    case F_VAR_POP_FLOAT4:
+    case F_VAR_POP_FLOAT8:
+    case F_VAR_POP_NUMERIC:
+      out->population = true;
+      [[fallthrough]];
+    case F_VAR_SAMP_INT2:
+    case F_VAR_SAMP_INT4:
+    case F_VAR_SAMP_INT8:
+    case F_VAR_SAMP_FLOAT4:
+    case F_VAR_SAMP_FLOAT8:
+    case F_VAR_SAMP_NUMERIC:
+    case F_VARIANCE_INT2:
+    case F_VARIANCE_INT4:
+    case F_VARIANCE_INT8:
+    case F_VARIANCE_FLOAT4:
+    case F_VARIANCE_FLOAT8:
+    case F_VARIANCE_NUMERIC:
+      out->answer = PlainAnswer::variance;
+      return true;
+    case F_STDDEV_POP_INT2:
+    case F_STDDEV_POP_INT4:
+    case F_STDDEV_POP_INT8:
+    case F_STDDEV_POP_FLOAT4:
+    case F_STDDEV_POP_FLOAT8:
+    case F_STDDEV_POP_NUMERIC:
+      out->population = true;
+      [[fallthrough]];
+    case F_STDDEV_SAMP_INT2:
+    case F_STDDEV_SAMP_INT4:
+    case F_STDDEV_SAMP_INT8:
+    case F_STDDEV_SAMP_FLOAT4:
+    case F_STDDEV_SAMP_FLOAT8:
+    case F_STDDEV_SAMP_NUMERIC:
+    case F_STDDEV_INT2:
+    case F_STDDEV_INT4:
+    case F_STDDEV_INT8:
+    case F_STDDEV_FLOAT4:
+    case F_STDDEV_FLOAT8:
+    case F_STDDEV_NUMERIC:
+      out->answer = PlainAnswer::stddev;
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool Query::place_aggregates(const DensityKey& key, PlainQuery* out) const {
   bool bounded[kde::kMaxColumns] = {};
   ListCell* cell;
@@ -458,39 +662,28 @@ bool Query::place_aggregates(const DensityKey& key, PlainQuery* out) const {
   foreach (cell, aggregates_) {
     const auto* asked = static_cast<const Asked*>(lfirst(cell));
     auto* a = static_cast<PlainAggregate*>(palloc0(sizeof(PlainAggregate)));
-    *a = {asked->node, PlainAnswer::rows, -1, kde::ValueType::float8, -1};
-    switch (asked->function) {
-      case F_COUNT_:
-        break;
-      case F_COUNT_ANY:
-        a->answer = PlainAnswer::values;
-        break;
-      case F_SUM_INT2:
-      case F_SUM_INT4:
-      case F_SUM_INT8:
-      case F_SUM_FLOAT8:
-      case F_SUM_NUMERIC:
-        a->answer = PlainAnswer::sum;
-        break;
-      case F_AVG_INT2:
-      case F_AVG_INT4:
-      case F_AVG_INT8:
-      case F_AVG_FLOAT4:
-      case F_AVG_FLOAT8:
-      case F_AVG_NUMERIC:
-        a->answer = PlainAnswer::avg;
-        break;
-      default:
-        return false;
-    }
+    *a = {asked->node, PlainAnswer::rows, asked->end, false, -1, kde::ValueType::float8, -1};
+    if (asked->function != F_COUNT_ && !answer_of(asked->function, a))
+      return no(psprintf("knows no %s()", get_func_name(asked->function)));
     if (a->answer != PlainAnswer::rows) {
       a->column = place_in(key, asked->named);
-      if (a->column < 0 || !value_type_of(asked->named.type, &a->type)) return false;
+      if (a->column < 0 || !value_type_of(asked->named.type, &a->type)) {
+        const auto* aggregate = asked->end == PlainEnd::none
+                                    ? castNode(Aggref, asked->node)
+                                    : linitial_node(Aggref, castNode(FuncExpr, asked->node)->args);
+        return no(lacks(
+            reinterpret_cast<Node*>(linitial_node(TargetEntry, aggregate->args)->expr)));
+      }
       a->scale = scale_of(asked->function, key, a->column);
     }
     // A density has no row in which one of its columns is NULL.
-    for (int i = 0; i < key.columns; ++i)
-      if (!bounded[i] && a->column != i && !has_no_nulls(key.column[i])) return false;
+    for (int i = 0; i < key.columns; ++i) {
+      if (bounded[i] || a->column == i || has_no_nulls(key.column[i])) continue;
+      if (!out->of_words)
+        return no(psprintf("has no row where %s is NULL; IS NOT NULL leaves them out",
+                           key.column[i].text));
+      out->with_nulls = true;
+    }
     out->aggregates = lappend(out->aggregates, a);
   }
   return true;
@@ -498,16 +691,30 @@ bool Query::place_aggregates(const DensityKey& key, PlainQuery* out) const {
 
 PlainQuery* Query::question(const CatalogEntry& entry) const {
   const DensityKey& key = entry.key;
-  if (!entry.settings.plain_sql || TIMESTAMP_IS_NOBEGIN(entry.fitted_at)) return nullptr;
+  why_ = nullptr;
   auto* out = static_cast<PlainQuery*>(palloc(sizeof(PlainQuery)));
   *out = PlainQuery();
   out->key = key;
+  if (TIMESTAMP_IS_NOBEGIN(entry.fitted_at)) {
+    (void)no("is not fitted");
+    return nullptr;
+  }
   if (!place_groups(key, out) || !place_conditions(entry, out) || !place_aggregates(key, out))
     return nullptr;
   // The column's own density is beside that of its groups.
-  if (key.groups > 0 && !out->by_groups && out->group_conditions == NIL) return nullptr;
+  if (key.groups > 0 && !out->by_groups && out->group_conditions == NIL) {
+    (void)no("is by groups that the query does not ask for");
+    return nullptr;
+  }
   // A row without a value is one of its group, and of the bucket of NULL.
-  if (groups_ != NIL && out->bounds == NIL && !has_no_nulls(key.column[0])) return nullptr;
+  if (groups_ != NIL && out->bounds == NIL && !has_no_nulls(key.column[0])) {
+    if (!out->of_words) {
+      (void)no(psprintf("has no row where %s is NULL; IS NOT NULL leaves them out",
+                        key.column[0].text));
+      return nullptr;
+    }
+    out->with_nulls = true;
+  }
   return out;
 }
 
@@ -528,30 +735,70 @@ bool is_allowed(List* entries) {
   return false;
 }
 
+// What one who explains or asks a query is told.
+class Reasons {
+ public:
+  explicit Reasons(List** list) : list_(list) {}
+  explicit operator bool() const { return list_ != nullptr; }
+
+  void of_query(Oid relation, const char* why) {
+    put(relation, nullptr, false, why != nullptr ? why : "is none that densities answer");
+  }
+  void of(const CatalogEntry& entry, const PlainQuery* question, const char* why) {
+    if (list_ == nullptr) return;
+    const char* obstacle = why != nullptr ? why : "is of something else";
+    if (question != nullptr)
+      obstacle = entry.settings.plain_sql ? "answers"
+                                          : "answers functions: plain SQL its owner does not allow";
+    put(entry.key.relation, &entry.key, question != nullptr, obstacle);
+  }
+
+ private:
+  void put(Oid relation, const DensityKey* key, bool answers, const char* why) {
+    if (list_ == nullptr) return;
+    auto* reason = static_cast<PlainReason*>(palloc0(sizeof(PlainReason)));
+    *reason = {relation, key != nullptr ? density_name(*key) : nullptr,
+               key != nullptr && key->has_filter() ? pstrdup(key->filter) : nullptr, answers, why};
+    *list_ = lappend(*list_, reason);
+  }
+
+  List** list_;
+};
+
 }  // namespace
 
-PlainQuery* plain_query_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having) {
-  if (input->rtekind != RTE_RELATION || bms_membership(input->relids) != BMS_SINGLETON)
+PlainQuery* plain_query_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having,
+                           bool any, List** list) {
+  Reasons reasons(list);
+  if (input->rtekind != RTE_RELATION || bms_membership(input->relids) != BMS_SINGLETON) {
+    reasons.of_query(InvalidOid, "its rows are not those of one table");
     return nullptr;
+  }
   const RangeTblEntry* rte = planner_rt_fetch(bms_singleton_member(input->relids), root);
-  if (has_no_consent(rte->relid)) return nullptr;
+  if (!any && has_no_consent(rte->relid)) return nullptr;
   const uint64 before = consent_invalidations();
   List* entries = densities_of(rte->relid);
-  if (!is_allowed(entries)) {
+  if (!any && !is_allowed(entries)) {
     if (!IsInParallelMode()) note_no_consent(rte->relid, before);
     return nullptr;
   }
   PinnedSettings settings;
   settings.begin();
-  Query query;
+  Query query(static_cast<bool>(reasons));
   PlainQuery* best = nullptr;
   if (query.read(root, input, target, having)) {
     ListCell* cell;
     foreach (cell, entries) {
-      PlainQuery* q = query.question(*static_cast<const CatalogEntry*>(lfirst(cell)));
+      const auto& entry = *static_cast<const CatalogEntry*>(lfirst(cell));
+      if (!any && !entry.settings.plain_sql) continue;
+      PlainQuery* q = query.question(entry);
+      if (reasons && is_readable(entry.key)) reasons.of(entry, q, query.why());
       if (q != nullptr && (best == nullptr || q->key.columns < best->key.columns)) best = q;
     }
+    if (entries == NIL) reasons.of_query(rte->relid, "has no density");
     query.close();
+  } else {
+    reasons.of_query(rte->relid, query.why());
   }
   settings.end();
   return best;

@@ -2,12 +2,15 @@
 //
 // It is one if
 //   - its rows are those of one table, that no policy or sample thins out;
-//   - its aggregates are count, sum and avg, of all rows, of the density's columns or its measures;
+//   - its aggregates are count, sum, avg, variances and their roots, of all rows, of the density's
+//     columns or its measures;
 //   - it is grouped by nothing, by all that the density's groups are by, by buckets of its column
 //     (buckets.h), or both;
 //   - each condition is a comparison of one of the density's columns with what does not vary from
-//     row to row, by an operator of the type's default btree; or of what its groups are by alone;
-//     or one of those that make up the density's filter, as canonical texts.
+//     row to row, by an operator of the type's default btree, or with one of several such values
+//     (IN); or of what its groups are by alone; or one of those that make up the density's filter,
+//     as canonical texts.
+// The values of a category are its groups.
 // What that leaves out the exact plan answers.
 #pragma once
 
@@ -20,11 +23,16 @@ extern "C" {
 namespace kde_pg {
 
 // What an aggregate asks.
-enum class PlainAnswer { rows, values, sum, avg };
+enum class PlainAnswer { rows, values, sum, avg, variance, stddev };
+
+// What of its answer: approx_lower() and approx_upper() ask for the interval's ends.
+enum class PlainEnd { none, lower, upper };
 
 struct PlainAggregate {
-  Aggref* node;
+  Expr* node;  // the aggregate, or the call that asks for an end
   PlainAnswer answer;
+  PlainEnd end;
+  bool population;      // of a variance or its root: divided by n
   int column;           // of the key: a column or a measure; -1: none (rows)
   kde::ValueType type;  // of that column now
   int scale;            // decimals of a result of type numeric; -1: as many as it needs
@@ -35,6 +43,7 @@ struct PlainBound {
   int column;
   kde::ValueType type;  // of that column now
   int strategy;         // of a btree; 0: IS NOT NULL
+  bool any;             // IN: the value is an array of those that are equal
   Expr* value;          // null of strategy 0
 };
 
@@ -43,15 +52,34 @@ struct PlainQuery {
   List* aggregates = NIL;  // PlainAggregate*
   List* bounds = NIL;      // PlainBound*
   // What the density's groups are by, as the query has it: an Expr* each; null where it has it not.
+  // A category is by its values.
   Node* group[kde::kMaxGroupBy] = {};
+  // Of a category by itself; its type and collation. A query may take in rows where it is NULL.
+  bool of_words = false;
+  Oid word_type = InvalidOid, word_collation = InvalidOid;
+  bool with_nulls = false;
   // Of the query's GROUP BY: all of them, or none.
   bool by_groups = false;
   Node* bucket = nullptr;        // of the density's column, in GROUP BY; null: none
   List* group_conditions = NIL;  // Expr*, of `group` alone
+
+  int groups() const { return of_words ? 1 : key.groups; }
+};
+
+// Why a density answers a query, or why not.
+struct PlainReason {
+  Oid relation;           // InvalidOid: the query is of none, or of several
+  const char* density;    // its name; null: of any
+  const char* filter;     // of the density; null: none
+  bool answers;
+  const char* why;
 };
 
 // The question, palloc'ed; null where no density may answer, that of the fewest columns where
 // several may. input: the table's rows. having: conditions on groups, as a list.
-PlainQuery* plain_query_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having);
+// any: also of densities whose owner has not allowed plain SQL. reasons: appended to it is a
+// PlainReason* of each density that the current user may read; null: not wanted.
+PlainQuery* plain_query_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having,
+                           bool any = false, List** reasons = nullptr);
 
 }  // namespace kde_pg

@@ -12,6 +12,7 @@
 #include "pg/plan/client_statement.h"
 #include "pg/plan/consent.h"
 #include "pg/plan/plain_answer.h"
+#include "pg/plan/plain_demand.h"
 
 extern "C" {
 #include "access/xact.h"
@@ -68,7 +69,7 @@ Plan* plan_path(PlannerInfo* root, RelOptInfo*, CustomPath* path, List* tlist, L
 
 const CustomPathMethods path_methods = {kName, plan_path, nullptr};
 
-bool is_wanted(PlannerInfo* root) {
+bool is_wanted(const PlannerInfo* root) {
   switch (chosen_approximate()) {
     case Approximate::off:
       return false;
@@ -99,11 +100,14 @@ void add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
   if (IS_OTHER_REL(input) || IS_DUMMY_REL(input)) return;
   Path* exact = cheapest(output->pathlist);
   if (exact == nullptr) return;
-  const PlainQuery* query = plain_query_of(root, input, output->reltarget,
-                                           reinterpret_cast<List*>(root->parse->havingQual));
+  PlainDemand* demand = demand_of(root);
+  const PlainQuery* query = plain_query_of(
+      root, input, output->reltarget, reinterpret_cast<List*>(root->parse->havingQual),
+      demand != nullptr, demand != nullptr ? &demand->reasons : nullptr);
   if (query == nullptr) return;
+  if (demand != nullptr) demand->found = true;
   auto* parts = makeNode(CustomScan);
-  write_plain_plan(*query, parts);
+  write_plain_plan(*query, demand != nullptr, parts);
   auto* path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
   path->path.parent = output;
@@ -123,7 +127,8 @@ void add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
 void plan_grouping(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
                    RelOptInfo* output, void* extra) {
   if (next_hook != nullptr) next_hook(root, stage, input, output, extra);
-  if (stage == UPPERREL_GROUP_AGG && is_wanted(root)) add_plain_path(root, input, output);
+  if (stage == UPPERREL_GROUP_AGG && (demand_of(root) != nullptr || is_wanted(root)))
+    add_plain_path(root, input, output);
 }
 
 // ------------------------------------------------------------------------------------- execution
@@ -131,6 +136,7 @@ void plan_grouping(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input
 struct ScanState {
   CustomScanState css;
   PlainPlan plan;
+  PlainDemand* demand;    // null: of the session
   List* values;           // ExprState*
   Oid* value_type;        // of each
   ExprState* conditions;  // on groups; null: none
@@ -157,6 +163,7 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   ScanState* s = state_of(css);
   const auto* scan = castNode(CustomScan, css->ss.ps.plan);
   s->plan = read_plain_plan(scan);
+  if (s->plan.demanded) s->demand = demand_to_run();
   s->client_statement = is_beginning_client_statement();
   s->keeps_rows = is_keeping_rows();
   PlanState* parent = &css->ss.ps;
@@ -212,13 +219,30 @@ void tell(ScanState* s) {
                        : errdetail("Its answers are exact as of its fit.")));
 }
 
+// What a function asked for outlives the plan.
+void hand_over(ScanState* s) {
+  PlainDemand* demand = s->demand;
+  const PlainAnswers& answers = s->answers;
+  MemoryContext caller = MemoryContextSwitchTo(demand->memory);
+  demand->outcome = answers.outcome;
+  if (answers.detail != nullptr) demand->detail = pstrdup(answers.detail);
+  demand->density = density_name(s->plan.key);
+  if (answers.intervals != nullptr) {
+    const Size bytes = sizeof(kde::Interval) * static_cast<Size>(s->plan.aggregates);
+    auto* copy = static_cast<kde::Interval*>(palloc(bytes));
+    memcpy(copy, answers.intervals, bytes);
+    demand->answers = copy;
+  }
+  MemoryContextSwitchTo(caller);
+}
+
 void decide(ScanState* s) {
   s->decided = true;
   s->next = 0;
   MemoryContextReset(s->memory);
   MemoryContext caller = MemoryContextSwitchTo(s->memory);
   s->answers = {};
-  s->answers.outcome = before_all(s);
+  if (s->demand == nullptr) s->answers.outcome = before_all(s);
   if (is_answered(s)) {
     ExprContext* context = s->css.ss.ps.ps_ExprContext;
     const int n = list_length(s->values);
@@ -229,11 +253,21 @@ void decide(ScanState* s) {
       value[i].value = ExecEvalExprSwitchContext(static_cast<ExprState*>(list_nth(s->values, i)),
                                                  context, &value[i].isnull);
     // Conditions on groups reset the context that bounds are in, which are read before.
-    s->answers = plain_answers({&s->plan, value, s->value_type, s->css.ss.ss_ScanTupleSlot, context,
+    double error = option_approximate_error;
+    kde::IntervalOptions interval;
+    interval.confidence = option_approximate_confidence;
+    if (s->demand != nullptr) {
+      error = s->demand->error;
+      interval = s->demand->interval;
+    }
+    s->answers = plain_answers({error, interval, &s->plan, value, s->value_type, s->css.ss.ss_ScanTupleSlot, context,
                                 s->conditions, s->bucket});
-    if (is_answered(s)) tell(s);
+    if (is_answered(s) && s->demand == nullptr) tell(s);
   }
-  count_outcome(s->answers.outcome);
+  if (s->demand != nullptr)
+    hand_over(s);
+  else
+    count_outcome(s->answers.outcome);
   MemoryContextSwitchTo(caller);
 }
 
@@ -248,7 +282,10 @@ TupleTableSlot* exact_row(ScanState* s) {
 TupleTableSlot* execute(CustomScanState* css) {
   ScanState* s = state_of(css);
   if (!s->decided) decide(s);
-  if (!is_answered(s)) return exact_row(s);
+  if (!is_answered(s)) {
+    if (s->demand != nullptr && !s->demand->may_be_exact) return nullptr;
+    return exact_row(s);
+  }
   TupleTableSlot* slot = css->ss.ss_ScanTupleSlot;
   ExprContext* context = css->ss.ps.ps_ExprContext;
   while (s->next < list_length(s->answers.rows)) {
@@ -302,10 +339,10 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
     appendStringInfo(&range, "%s%s %s", i > 0 ? " AND " : "",
                      column.attnum != 0 ? quote_identifier(column.text) : column.text,
                      sign_of(b.strategy));
-    if (b.strategy != 0)
-      appendStringInfo(
-          &range, " %s",
-          deparse_expression(static_cast<Node*>(list_nth(values, v++)), context, false, false));
+    if (b.strategy == 0) continue;
+    const char* value =
+        deparse_expression(static_cast<Node*>(list_nth(values, v++)), context, false, false);
+    appendStringInfo(&range, b.any ? " ANY (%s)" : " %s", value);
   }
   if (range.len > 0) ExplainPropertyText("Range", range.data, es);
   List* conditions = static_cast<List*>(lsecond(scan->custom_exprs));

@@ -1,0 +1,80 @@
+// See plain_demand.h. An error takes back what is set while a query is planned or begins.
+#include "pg/plan/plain_demand.h"
+
+#include "pg/plan/client_statement.h"
+
+extern "C" {
+#include "executor/executor.h"
+#include "executor/tstoreReceiver.h"
+#include "miscadmin.h"
+#include "tcop/dest.h"
+#include "tcop/tcopprot.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
+}
+
+#include <cmath>
+
+namespace kde_pg {
+
+namespace {
+
+PlainDemand* planned = nullptr;
+int planned_depth = 0;
+PlainDemand* beginning = nullptr;
+
+}  // namespace
+
+PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text) {
+  PlannedStmt* volatile plan = nullptr;
+  PlainDemand* const outer = planned;
+  const int outer_depth = planned_depth;
+  demand->memory = CurrentMemoryContext;
+  planned = demand;
+  planned_depth = planning_depth() + 1;
+  PG_TRY();
+  { plan = pg_plan_query(query, text, 0, nullptr); }
+  PG_FINALLY();
+  {
+    planned = outer;
+    planned_depth = outer_depth;
+  }
+  PG_END_TRY();
+  return plan;
+}
+
+PlainDemand* demand_of(const PlannerInfo* root) {
+  if (planned == nullptr || planning_depth() != planned_depth) return nullptr;
+  return planned->of_subqueries || root->parent_root == nullptr ? planned : nullptr;
+}
+
+PlainDemand* demand_to_run() { return beginning; }
+
+void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns) {
+  Tuplestorestate* rows = tuplestore_begin_heap(false, false, work_mem);
+  DestReceiver* into = CreateDestReceiver(DestTuplestore);
+  SetTuplestoreDestReceiverParams(into, rows, CurrentMemoryContext, false, nullptr, nullptr);
+  QueryDesc* query =
+      CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, into, nullptr, nullptr, 0);
+  beginning = demand;
+  PG_TRY();
+  { ExecutorStart(query, 0); }
+  PG_FINALLY();
+  { beginning = nullptr; }
+  PG_END_TRY();
+  run_once(query);
+  ExecutorFinish(query);
+  TupleTableSlot* slot = MakeSingleTupleTableSlot(query->tupDesc, &TTSOpsMinimalTuple);
+  const bool is_there = tuplestore_gettupleslot(rows, true, false, slot);
+  for (int i = 0; i < query->tupDesc->natts; ++i) {
+    bool is_null = true;
+    const Datum value = is_there ? slot_getattr(slot, i + 1, &is_null) : 0;
+    columns[i] = is_null ? std::nan("") : DatumGetFloat8(value);
+  }
+  ExecDropSingleTupleTableSlot(slot);
+  ExecutorEnd(query);
+  FreeQueryDesc(query);
+  tuplestore_end(rows);
+}
+
+}  // namespace kde_pg

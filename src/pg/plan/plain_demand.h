@@ -1,0 +1,49 @@
+// What a function asks of a query that it plans and runs itself, in place of the session's options
+// and the owner's consent: approx_where(), kde_explain_query().
+#pragma once
+
+#include "pg/plan/plain_outcome.h"
+#include "pg/plan/plain_query.h"
+
+#include "core/kde.h"
+
+extern "C" {
+#include "nodes/plannodes.h"
+}
+
+#include <limits>
+
+namespace kde_pg {
+
+struct PlainDemand {
+  // The most that an answer may be off, relative to it; infinite: any.
+  double error = std::numeric_limits<double>::infinity();
+  kde::IntervalOptions interval;
+  // Whether the exact plan may answer; else there is no row where no density does.
+  bool may_be_exact = false;
+  // Whether a query's subqueries count, too.
+  bool of_subqueries = false;
+
+  // What came of it, palloc'ed in `memory`.
+  MemoryContext memory = nullptr;
+  List* reasons = NIL;  // PlainReason*
+  bool found = false;   // a density that may answer
+  PlainOutcome outcome = PlainOutcome::answered;
+  const char* detail = nullptr;            // of what is inaccurate
+  const char* density = nullptr;           // that answered
+  const kde::Interval* answers = nullptr;  // of the plan's aggregates, all NaN for NULL
+};
+
+// Plans a query for a demand, in the current memory context. Subqueries of functions that are
+// called meanwhile are none of its own.
+PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text);
+
+// Runs it, as the current user, under the active snapshot. columns: of the only row, of double
+// precision, NaN for NULL; they are the exact plan's, and of no meaning where a density answers.
+void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns);
+
+// That of a query that is being planned, or of a plan that is about to run; null: none.
+PlainDemand* demand_of(const PlannerInfo* root);
+PlainDemand* demand_to_run();
+
+}  // namespace kde_pg
