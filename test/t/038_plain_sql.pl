@@ -31,7 +31,8 @@ sql(q{
   ANALYZE g;
   SELECT kde_fit('g', c, sample_rows => -1, measures => array_remove('{i,n,f,s}'::text[], c)) FROM unnest('{s,i,b,n,f,d,ts,tz,tm}'::text[]) AS c;
   SELECT kde_fit('g', 'd', sample_rows => -1, measures => '{i,n,f}', group_by => 'r'), kde_fit('g', 'ts', sample_rows => -1, measures => '{n}', group_by => 'r, k'),
-    kde_fit('g', 'i', sample_rows => -1, measures => '{n,f}', group_by => 'e'), kde_fit('g', 'd', sample_rows => -1, measures => '{n}', filter => 'k'),
+    kde_fit('g', 'i', sample_rows => -1, measures => '{n,f}', group_by => 'e'), kde_fit('g', 'r', sample_rows => -1, measures => '{n,i}'),
+    kde_fit('g', 'e', sample_rows => -1, measures => '{n,f}'), kde_fit('g', 'k', sample_rows => -1, measures => '{i}'), kde_fit('g', 'd', sample_rows => -1, measures => '{n}', filter => 'k'),
     kde_fit('g', ARRAY['i + s'], sample_rows => -1);
   SELECT kde_set_plain_sql(name, true, filter => filter) FROM kde_densities;
   CREATE FUNCTION rows_of(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -69,12 +70,15 @@ my %value = (
   ts => sub { one(sprintf("'2026-03-%02d %02d:00'", 1 + int rand 30, int rand 24), sprintf("date '2026-03-%02d'", 1 + int rand 30)) },
   tz => sub { one(sprintf("'2026-03-%02d %02d:30+00'", 18 + int rand 14, int rand 24), sprintf("date '2026-03-%02d'", 18 + int rand 13)) },
   tm => sub { sprintf("'%02d:%02d'", int rand 24, one(0, 7, 15, 30)) },
-  'i + s' => sub { int(rand 1200) - 550 });
+  'i + s' => sub { int(rand 1200) - 550 },
+  r => sub { one("'EU'", "'US'", "'none'", "'a, b'", "''", q{'EU'::varchar}) }, e => sub { one("'low'", "'high'") }, k => sub { one('true', 'false') });
+my %is_word = map { $_ => 1 } qw(r e k);
 my %measures = (map { my $c = $_; ($c => [ grep { $_ ne $c } qw(i n f s) ]) } qw(s i b n f d ts tz tm));
 my @densities = ((map { { column => $_, measures => $measures{$_} } } qw(s i b n f d ts tz tm)),
   { column => 'd', measures => [qw(i n f)], groups => ['r'] }, { column => 'ts', measures => ['n'], groups => [qw(r k)] },
   { column => 'i', measures => [qw(n f)], groups => ['e'] }, { column => 'd', measures => ['n'], filter => 'k' },
-  { column => 'i + s', measures => [] });
+  { column => 'i + s', measures => [] }, { column => 'r', measures => [qw(n i)], groups => ['r'] },
+  { column => 'e', measures => [qw(n f)], groups => ['e'] }, { column => 'k', measures => ['i'], groups => ['k'] });
 my %group_conditions = (r => [ q{r = 'EU'}, q{r IN ('EU', 'US')}, q{r IS NOT NULL}, q{r > 'B'}, q{r LIKE '%a%'}, q{r IS NULL}, q{lower(r) <> 'eu'} ],
   k => [ 'k', 'NOT k', 'k IS TRUE' ], e => [ q{e = 'low'}, q{e > 'low'}, q{e <> 'mid'} ]);
 my %buckets = (
@@ -82,15 +86,16 @@ my %buckets = (
   n => [ 'n', 'floor(n)', 'trunc(n, 1)' ], f => [ 'floor(f)', 'floor(f / 10) * 10' ],
   d => [ 'd', q{date_trunc('month', d)}, q{date_trunc('week', d)::date}, q{extract(epoch FROM d)} ],
   ts => [ q{date_trunc('day', ts)}, 'ts::date', q{date_bin('3 hours', ts, '2026-01-01')} ],
-  tz => [ q{date_trunc('hour', tz)}, 'tz::date', q{floor(extract(epoch FROM tz) / 7200) * 7200}, 'tz::timestamp' ], tm => ['tm'], 'i + s' => []);
+  tz => [ q{date_trunc('hour', tz)}, 'tz::date', q{floor(extract(epoch FROM tz) / 7200) * 7200}, 'tz::timestamp' ], tm => ['tm'], 'i + s' => [], r => [], e => [], k => []);
 my %is_number = map { $_ => 1 } qw(s i b n f), 'i + s';
 
 sub condition {
   my ($column) = @_;
   my $value = $value{$column};
   my $of = $column =~ / / ? "($column)" : $column;
-  my $op = one(qw(< <= = >= >));
-  return "$of BETWEEN " . $value->() . ' AND ' . $value->() if chance(0.35);
+  return "$of IN (" . join(', ', map { $value->() } 1 .. 1 + int rand 4) . one('', '', ', NULL') . ')' if chance($is_word{$column} ? 0.5 : 0.1);
+  my $op = $is_word{$column} ? '=' : one(qw(< <= = >= >));
+  return "$of BETWEEN " . $value->() . ' AND ' . $value->() if chance(0.35) && !$is_word{$column};
   return "$of IS NOT NULL" if chance(0.05);
   return "$of $op NULL" if chance(0.02);
   return "NOT $of $op " . $value->() if chance(0.05);

@@ -699,6 +699,12 @@ PlainQuery* Query::question(const CatalogEntry& entry) const {
     (void)no("is not fitted");
     return nullptr;
   }
+  if (key.columns == 1 && key.groups == 0 && key.column[0].attnum != 0) {
+    const KeyColumn& c = key.column[0];
+    const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), c.attnum - 1);
+    const Named column = {c.attnum, nullptr, of->atttypid, of->attcollation};
+    if (is_category(column)) set_words(column, out);
+  }
   if (!place_groups(key, out) || !place_conditions(entry, out) || !place_aggregates(key, out))
     return nullptr;
   // The column's own density is beside that of its groups.
@@ -735,11 +741,18 @@ bool is_allowed(List* entries) {
   return false;
 }
 
+// Fewer columns, and no rows that may be where they are NULL.
+bool is_better(const PlainQuery& a, const PlainQuery& b) {
+  if (a.key.columns != b.key.columns) return a.key.columns < b.key.columns;
+  return !a.with_nulls && b.with_nulls;
+}
+
 // What one who explains or asks a query is told.
 class Reasons {
  public:
-  explicit Reasons(List** list) : list_(list) {}
+  explicit Reasons(List** list) : list_(list), before_(list != nullptr ? list_length(*list) : 0) {}
   explicit operator bool() const { return list_ != nullptr; }
+  bool are_none() const { return list_ != nullptr && list_length(*list_) == before_; }
 
   void of_query(Oid relation, const char* why) {
     put(relation, nullptr, false, why != nullptr ? why : "is none that densities answer");
@@ -749,7 +762,7 @@ class Reasons {
     const char* obstacle = why != nullptr ? why : "is of something else";
     if (question != nullptr)
       obstacle = entry.settings.plain_sql ? "answers"
-                                          : "answers functions: plain SQL its owner does not allow";
+                                          : "answers functions alone: its owner has not allowed plain SQL";
     put(entry.key.relation, &entry.key, question != nullptr, obstacle);
   }
 
@@ -763,6 +776,7 @@ class Reasons {
   }
 
   List** list_;
+  int before_;
 };
 
 }  // namespace
@@ -793,9 +807,12 @@ PlainQuery* plain_query_of(PlannerInfo* root, RelOptInfo* input, PathTarget* tar
       if (!any && !entry.settings.plain_sql) continue;
       PlainQuery* q = query.question(entry);
       if (reasons && is_readable(entry.key)) reasons.of(entry, q, query.why());
-      if (q != nullptr && (best == nullptr || q->key.columns < best->key.columns)) best = q;
+      if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
     }
-    if (entries == NIL) reasons.of_query(rte->relid, "has no density");
+    if (reasons.are_none())
+      reasons.of_query(rte->relid, entries == NIL
+                                       ? "has no density"
+                                       : "has no density of columns that the current user may read");
     query.close();
   } else {
     reasons.of_query(rte->relid, query.why());

@@ -66,18 +66,24 @@ struct Answers {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// One line for each density, of an error.
+// One line for each density, of an error: as many as one reads.
 const char* obstacles(List* reasons) {
+  constexpr int kMost = 5;
   StringInfoData out;
   initStringInfo(&out);
   ListCell* cell;
   foreach (cell, reasons) {
     const auto* r = static_cast<const PlainReason*>(lfirst(cell));
     if (out.len > 0) appendStringInfoChar(&out, '\n');
+    if (foreach_current_index(cell) == kMost) {
+      appendStringInfo(&out, "Nor do %d others: kde_explain_query() lists them.",
+                       list_length(reasons) - kMost);
+      break;
+    }
     if (r->density != nullptr)
       appendStringInfo(&out, "The density of %s %s.", r->density, r->why);
-    else if (strcmp(r->why, "has no density") == 0)
-      appendStringInfoString(&out, "The relation has no density.");
+    else if (strncmp(r->why, "has no density", strlen("has no density")) == 0)
+      appendStringInfo(&out, "The relation %s.", r->why);
     else
       appendStringInfo(&out, "Of the question: %s.", r->why);
   }
@@ -123,8 +129,8 @@ bool ask(Oid relation, const char* predicate, const char* measure, const Accurac
                     errhint("otherwise => 'exact' counts the rows.")));
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
                   errmsg("the density of %s does not answer the question", demand.density),
-                  errdetail("%s.", demand.detail != nullptr ? demand.detail
-                                                            : describe(demand.outcome)),
+                  errdetail("The reason is: %s.",
+                            demand.detail != nullptr ? demand.detail : describe(demand.outcome)),
                   errhint("otherwise => 'exact' counts the rows.")));
   pg_unreachable();
 }
@@ -183,6 +189,8 @@ KDE_FUNCTION(kde_explain_query) {
   PlainDemand demand;
   demand.of_subqueries = true;
   (void)plan_demanded(&demand, linitial_node(Query, queries), query);
+  PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted"};
+  if (demand.reasons == NIL) demand.reasons = list_make1(&none);
   ListCell* cell;
   foreach (cell, demand.reasons) {
     const auto* r = static_cast<const PlainReason*>(lfirst(cell));

@@ -1,0 +1,226 @@
+-- Conditions as questions: categories, lists and ends of intervals in plain SQL; approx_where() and
+-- kde_explain_query().
+SET search_path = public;
+CREATE SCHEMA plain_where;
+SET search_path = plain_where, public;
+SET kde_aqp.approximate_notice = off;
+
+CREATE TYPE mood AS ENUM ('low', 'mid', 'high', 'never');
+CREATE TABLE sales (
+  sold_on date NOT NULL, qty integer, amount numeric(12,2), weight double precision NOT NULL, region text,
+  city varchar(20) NOT NULL, paid boolean NOT NULL, m mood, code char(4) NOT NULL, host inet, few smallint);
+INSERT INTO sales
+SELECT date '2026-01-01' + (i * 7919 % 365)::integer, CASE WHEN i % 11 > 0 THEN (i * 7919 % 1000)::integer END,
+  CASE WHEN i % 7 > 0 THEN (i * 104729 % 100000 - 30000) / 100.0 END, (i % 64) / 8.0,
+  CASE WHEN i % 13 > 0 THEN ('{EU,US,Asia,"a, b"}'::text[])[1 + i % 4] END, 'city ' || i % 97, i % 3 = 0,
+  (enum_range(NULL::mood))[1 + i % 3], 'c' || i % 5, host(inet '10.0.0.0' + i % 20)::inet, i % 6
+FROM generate_series(1, 20000::bigint) AS i;
+ANALYZE sales;
+SELECT count((kde_fit('sales', c, sample_rows => -1, measures => '{amount,qty}')).rows) AS fitted FROM unnest('{region,city,paid,m,code,host,sold_on,few,weight}'::text[]) AS c;
+SELECT (kde_fit('sales', 'qty', sample_rows => -1, measures => '{amount,weight}')).rows > 0 AS qty, (kde_fit('sales', ARRAY['left(city, 6)'], sample_rows => -1)).rows > 0 AS expression;
+SELECT (kde_fit('sales', 'sold_on', sample_rows => -1, measures => '{amount}', group_by => 'region')).rows > 0 AS groups;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) > 0 AS allowed FROM kde_densities WHERE relation = 'sales'::regclass;
+SELECT pg_stat_force_next_flush();
+
+-- Whether the answers are the same, and whose they were.
+CREATE FUNCTION rows_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  out text;
+BEGIN
+  EXECUTE format('SELECT string_agg(x, chr(10) ORDER BY x COLLATE "C") FROM (SELECT row_to_json(q)::text AS x FROM (%s) AS q) AS rows', query) INTO out;
+  RETURN out;
+END $$;
+CREATE FUNCTION answered() RETURNS bigint LANGUAGE sql AS $$ SELECT coalesce(sum(statements), 0)::bigint FROM kde_plain_sql WHERE outcome = 'answered by a density' $$;
+CREATE FUNCTION asked() RETURNS bigint LANGUAGE sql AS $$ SELECT coalesce(sum(statements), 0)::bigint FROM kde_plain_sql $$;
+CREATE FUNCTION compare(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  exact text;
+  got text;
+  before bigint;
+  before_asked bigint;
+BEGIN
+  SET LOCAL kde_aqp.approximate = off;
+  exact := rows_of(query);
+  before := answered();
+  before_asked := asked();
+  SET LOCAL kde_aqp.approximate = 'all';
+  got := rows_of(query);
+  IF got IS DISTINCT FROM exact THEN
+    RETURN format('DIFFERENT: %s for %s', got, exact);
+  END IF;
+  RETURN CASE WHEN answered() > before THEN 'by the density' WHEN asked() > before_asked THEN 'exact plan' ELSE 'no density' END;
+END $$;
+
+-- Categories by themselves.
+SELECT compare(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*), sum(amount), avg(amount), count(qty) FROM sales WHERE region = ''EU'''),
+  ('SELECT count(*) FROM sales WHERE ''EU'' = region AND region IS NOT NULL'),
+  ('SELECT count(*), sum(amount) FROM sales WHERE region IN (''EU'', ''US'', ''EU'', NULL, ''none'')'),
+  ('SELECT count(*) FROM sales WHERE region = ANY (''{EU,US}''::text[]) AND region <> ''US'''),
+  ('SELECT count(*) FROM sales WHERE region = ''none'''),
+  ('SELECT count(*), avg(amount) FROM sales WHERE region = NULL'),
+  ('SELECT count(*), sum(amount) FROM sales WHERE region LIKE ''%a%'' OR region = ''EU'''),
+  ('SELECT count(*), count(region) FROM sales WHERE lower(region) <> ''eu'''),
+  ('SELECT count(*) FROM sales WHERE region IS NULL'),
+  ('SELECT count(region) FROM sales'),
+  ('SELECT region, count(*), sum(amount) FROM sales WHERE region IS NOT NULL GROUP BY region HAVING count(*) > 10'),
+  ('SELECT region, count(*) FROM sales GROUP BY region'),
+  ('SELECT city, count(*), avg(amount) FROM sales GROUP BY city ORDER BY 2 DESC, 1 LIMIT 5'),
+  ('SELECT city::text AS city, count(*) FROM sales WHERE city IN (''city 5'', ''city 7'') GROUP BY city'),
+  ('SELECT count(*) FROM sales WHERE city > ''city 5'''),
+  ('SELECT count(*), sum(qty) FROM sales WHERE city = ''city 5''::text'),
+  ('SELECT count(*) FROM sales WHERE city = ''city 5'' COLLATE "C"'),
+  ('SELECT paid, count(*), sum(amount) FROM sales GROUP BY paid'),
+  ('SELECT count(*), sum(amount) FROM sales WHERE paid'),
+  ('SELECT count(*) FROM sales WHERE NOT paid'),
+  ('SELECT count(*) FROM sales WHERE paid IS TRUE'),
+  ('SELECT count(*) FROM sales WHERE paid IS NOT TRUE'),
+  ('SELECT count(*) FROM sales WHERE m = ''mid'''),
+  ('SELECT m, count(*) FROM sales WHERE m > ''low'' GROUP BY m'),
+  ('SELECT count(*) FROM sales WHERE m = ''never'''),
+  ('SELECT count(*), avg(amount) FROM sales WHERE code = ''c3'''),
+  ('SELECT count(*) FROM sales WHERE code = ''c3  ''::text'),
+  ('SELECT code, count(*) FROM sales GROUP BY 1'),
+  ('SELECT count(*) FROM sales WHERE host = ''10.0.0.7'''),
+  ('SELECT count(*) FROM sales WHERE host << ''10.0.0.8/29'''),
+  ('SELECT left(city, 6) AS c, count(*) FROM sales WHERE left(city, 6) IN (''city 1'', ''city 2'') GROUP BY 1'),
+  ('SELECT count(*) FROM sales'),
+  ('SELECT count(*) FROM sales WHERE city = (SELECT min(city) FROM sales)'),
+  ('SELECT v, n FROM unnest(''{EU,US,none}''::text[]) AS v, LATERAL (SELECT count(*) AS n FROM sales WHERE region = v) AS s'),
+  ('SELECT stddev(amount) > 0 AS spread, count(*) FROM sales WHERE region IN (''EU'', ''US'')')
+) AS v (q);
+
+-- Lists of numbers and dates, and variances, which are not put together.
+SELECT compare(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*), sum(qty), avg(amount) FROM sales WHERE qty IN (1, 5, 5, NULL, 17, -4)'),
+  ('SELECT count(*), sum(amount) FROM sales WHERE qty IN (1, 5, 900) AND qty > 4'),
+  ('SELECT count(*) FROM sales WHERE qty IN (1.5, 2.0)'),
+  ('SELECT count(*), sum(qty) FROM sales WHERE qty = ANY (NULL)'),
+  ('SELECT count(*) FROM sales WHERE few IN (1, 2) AND few IN (2, 3)'),
+  ('SELECT count(*), sum(amount) FROM sales WHERE sold_on IN (''2026-02-01'', ''2026-03-01'')'),
+  ('SELECT region, count(*), sum(amount) FROM sales WHERE sold_on IN (''2026-02-01'', ''2026-03-01'', ''2026-03-02'') GROUP BY region'),
+  ('SELECT count(*), sum(amount) FROM sales WHERE sold_on IN (''2026-02-01'', ''2026-03-01'') AND region IN (''EU'', ''US'')'),
+  ('SELECT few, count(*) FROM sales WHERE few IN (1, 2) GROUP BY few'),
+  ('SELECT count(*), stddev(qty) FROM sales WHERE qty < -5'),
+  ('SELECT variance(qty), count(*) FROM sales WHERE qty IN (1, 2)')
+) AS v (q);
+CREATE FUNCTION near(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  exact double precision;
+  got double precision;
+  before bigint := answered();
+BEGIN
+  SET LOCAL kde_aqp.approximate = off;
+  EXECUTE query INTO exact;
+  SET LOCAL kde_aqp.approximate = 'all';
+  EXECUTE query INTO got;
+  RETURN answered() > before AND (got IS NOT DISTINCT FROM exact OR abs(got - exact) <= 1e-12 * exact);
+END $$;
+SELECT f, near(format('SELECT %s(qty) FROM sales WHERE qty < 400', f)) AS qty, near(format('SELECT %s(amount) FROM sales WHERE region = ''EU''', f)) AS amount,
+  near(format('SELECT %s(weight) FROM sales WHERE weight < 3', f)) AS weight, near(format('SELECT %s(few) FROM sales WHERE few = 3', f)) AS none
+FROM unnest('{variance,var_samp,var_pop,stddev,stddev_samp,stddev_pop}'::text[]) AS f;
+
+-- Ends of intervals.
+CREATE TABLE sampled AS SELECT (i * 7919 % 100003)::integer AS x, ((i * 31 % 1000) / 10.0)::numeric(8,1) AS y FROM generate_series(1, 200000::bigint) AS i;
+ANALYZE sampled;
+SELECT pg_stat_force_next_flush();
+SET kde_aqp.sample_blocks = 100;
+SELECT (kde_fit('sampled', 'x', seed => 1, measures => '{y}')).rows > 0 AS fitted, kde_set_plain_sql('sampled.x', true);
+SET kde_aqp.approximate = top;
+SET kde_aqp.approximate_error = 0.1;
+SELECT approx_lower(count(*)) < count(*) AND approx_upper(count(*)) > count(*) AS counts, approx_lower(sum(y)) < sum(y) AND approx_upper(sum(y)) > sum(y) AS sums,
+  approx_lower(avg(y)) < avg(y) AND approx_upper(avg(y)) > avg(y) AS means, scale(approx_lower(sum(y))) = 1 AS decimals,
+  pg_typeof(approx_lower(count(*))) AS type, approx_lower(stddev(y)) < approx_upper(stddev(y)) AS spread
+FROM sampled WHERE x < 50000 HAVING approx_lower(count(*)) > 80000;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT approx_upper(count(*)) - approx_lower(count(*)) AS width FROM sampled WHERE x < 50000;
+-- The exact plan's answer is itself both; and of more than an aggregate none is known.
+SELECT compare('SELECT approx_lower(count(*)) AS l, approx_upper(sum(qty)) AS u, approx_lower(avg(qty)) AS a FROM sales WHERE qty < 100');
+SELECT compare('SELECT approx_lower(count(*) + 1) AS l FROM sales WHERE qty < 100');
+SET kde_aqp.approximate = off;
+SELECT approx_lower(count(*)) AS l, count(*) AS n, approx_upper(count(*)) AS u, approx_lower(NULL::integer) AS none FROM sampled WHERE x < 50000;
+RESET kde_aqp.approximate_error;
+
+-- A function takes a condition: no consent of the density's owner, and no option of the session.
+SELECT kde_set_plain_sql(name, false, filter => filter) FROM kde_densities WHERE relation = 'sales'::regclass AND name IN ('sales.qty', 'sales.region');
+SELECT * FROM approx_where('sales', 'qty BETWEEN 10 AND 20');
+SELECT * FROM approx_where('sales', 'qty BETWEEN 10 AND 20', measure => 'amount');
+SELECT count, sum, density FROM approx_where('sales', 'sold_on >= ''2026-06-01'' AND region IN (''EU'', ''US'')', measure => 'amount');
+SELECT (SELECT count(*) FROM sales WHERE sold_on >= '2026-06-01' AND region IN ('EU', 'US')) AS count, (SELECT sum(amount) FROM sales WHERE sold_on >= '2026-06-01' AND region IN ('EU', 'US')) AS sum;
+SELECT count, exact, density FROM approx_where('sales', 'region = ''EU''');
+SELECT count, exact, density FROM approx_where('sales', 'paid');
+SELECT count, sum, avg FROM approx_where('sales', 'qty > 100000', measure => 'amount');
+SELECT count_lower < count AND count < count_upper AS approximate, exact, density FROM approx_where('sampled', 'x < 50000');
+SELECT count_lower < count AND count < count_upper AS wider FROM approx_where('sampled', 'x < 50000', changed_rows => 5000, confidence => 0.99);
+-- Where none answers.
+SELECT * FROM approx_where('sales', 'qty < 10 AND amount > 5');
+SELECT * FROM approx_where('sales', 'qty < 10 AND amount > 5', otherwise => 'null');
+SELECT count, sum, exact, density FROM approx_where('sales', 'qty < 10 AND amount > 5', measure => 'amount', otherwise => 'exact');
+SELECT count(*), sum(amount) FROM sales WHERE qty < 10 AND amount > 5;
+SELECT * FROM approx_where('sampled', 'x < 50000', max_relative_error => 0.000001);
+SELECT count, exact, density FROM approx_where('sampled', 'x < 50000', max_relative_error => 0.000001, otherwise => 'exact');
+SELECT count > 0 AS near, density FROM approx_where('sampled', 'x < 50000', max_relative_error => 0.1);
+CREATE TABLE bare AS SELECT 1 AS x;
+SELECT * FROM approx_where('bare', 'x = 1');
+SELECT count FROM approx_where('bare', 'x = 1', otherwise => 'exact');
+CREATE VIEW recent AS SELECT sold_on AS day, amount FROM sales WHERE sold_on >= '2026-03-01';
+SELECT count, density FROM approx_where('recent', 'day < ''2026-04-01''');
+CREATE VIEW joined AS SELECT s.qty FROM sales AS s, bare;
+SELECT * FROM approx_where('joined', 'qty < 5');
+-- Subqueries that are known before; those of each row are the exact plan's.
+SELECT count, density FROM approx_where('sales', 'qty < (SELECT 100)');
+SELECT count, density FROM approx_where('sales', 'qty < (SELECT count(*) FROM sales WHERE few = 3)', otherwise => 'exact');
+SELECT count, density FROM approx_where('sales', 'qty < (SELECT s.few FROM sales AS s WHERE s.qty = sales.qty LIMIT 1)', otherwise => 'exact');
+-- Bad input.
+SELECT * FROM approx_where('sales', 'qty < 10) OR (true');
+SELECT * FROM approx_where('sales', 'true) GROUP BY qty --');
+SELECT * FROM approx_where('sales', 'true) UNION ALL (SELECT 1');
+SELECT * FROM approx_where('sales', 'qty < 10; DROP TABLE sales');
+SELECT * FROM approx_where('sales', 'nothing < 10');
+SELECT * FROM approx_where('sales', 'qty');
+SELECT * FROM approx_where('sales', 'count(*) > 1');
+SELECT * FROM approx_where('sales', '');
+SELECT * FROM approx_where('sales', 'qty < 10', measure => 'region');
+SELECT * FROM approx_where('sales', 'qty < 10', measure => 'amount, qty');
+SELECT * FROM approx_where('sales', 'qty < 10', 'amount');
+SELECT * FROM approx_where('sales', 'qty < 10', max_relative_error => -1);
+SELECT * FROM approx_where('sales', 'qty < 10', otherwise => 'perhaps');
+SELECT * FROM approx_where('sales', 'qty < 10', confidence => 1);
+SELECT * FROM approx_where('nowhere', 'qty < 10');
+SELECT * FROM approx_where(0, 'qty < 10');
+SELECT * FROM approx_where(NULL, 'qty < 10');
+SELECT * FROM approx_where('sales', NULL);
+
+-- Why a query is answered by which, or not.
+SELECT * FROM kde_explain_query('SELECT count(*) FROM sales WHERE qty < 10');
+SELECT * FROM kde_explain_query('SELECT region, sum(amount) FROM sales WHERE sold_on < ''2026-03-01'' GROUP BY region');
+SELECT * FROM kde_explain_query('SELECT (SELECT count(*) FROM sampled WHERE x < s.few) FROM sales AS s');
+SELECT * FROM kde_explain_query('SELECT max(x) FROM sampled');
+SELECT * FROM kde_explain_query('SELECT count(*) FROM sampled WHERE x < 5 AND random() < 0.5');
+SELECT * FROM kde_explain_query('SELECT count(DISTINCT x) FROM sampled');
+SELECT * FROM kde_explain_query('SELECT count(*) FROM sampled, sales');
+SELECT * FROM kde_explain_query('SELECT count(*) FROM sampled TABLESAMPLE system (10)');
+SELECT * FROM kde_explain_query('SELECT count(*) FROM bare');
+SELECT * FROM kde_explain_query('SELECT x FROM sampled');
+SELECT * FROM kde_explain_query('DELETE FROM sampled');
+SELECT * FROM kde_explain_query('SELECT 1; SELECT 2');
+SELECT * FROM kde_explain_query('SELECT nothing FROM sampled');
+SELECT * FROM kde_explain_query(NULL);
+
+-- Privileges are the statement's; who may not read a density's columns learns nothing of it.
+CREATE ROLE regress_kde_where;
+GRANT USAGE ON SCHEMA plain_where TO regress_kde_where;
+GRANT SELECT (qty) ON sales TO regress_kde_where;
+SET ROLE regress_kde_where;
+SELECT count FROM approx_where('sales', 'qty < 100');
+SELECT count FROM approx_where('sales', 'qty < 100', measure => 'amount');
+SELECT count FROM approx_where('sales', 'region = ''EU''');
+SELECT density, answers, reason FROM kde_explain_query('SELECT count(*) FROM sales WHERE few = 1');
+RESET ROLE;
+ALTER TABLE sales ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON sales USING (qty < 50);
+SET ROLE regress_kde_where;
+SELECT count FROM approx_where('sales', 'qty < 100');
+RESET ROLE;
+
+DROP SCHEMA plain_where CASCADE;
+DROP ROLE regress_kde_where;
