@@ -447,13 +447,14 @@ AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_set_plain_sql(text, boolean, "any", text) IS
     'whether plain SQL may be answered by a density, in sessions that ask for it (kde_aqp.approximate)';
 
-CREATE FUNCTION kde_aqp.plain_sql_outcomes() RETURNS TABLE (outcome text, statements bigint)
+CREATE FUNCTION kde_aqp.plain_sql_outcomes()
+RETURNS TABLE (outcome text, statements bigint, all_sessions bigint)
 AS 'MODULE_PATHNAME', 'kde_plain_sql_outcomes' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION kde_aqp.plain_sql_outcomes() IS 'what kde_plain_sql shows';
 GRANT EXECUTE ON FUNCTION kde_aqp.plain_sql_outcomes() TO PUBLIC;
-CREATE VIEW kde_plain_sql AS SELECT outcome, statements FROM kde_aqp.plain_sql_outcomes();
+CREATE VIEW kde_plain_sql AS SELECT outcome, statements, all_sessions FROM kde_aqp.plain_sql_outcomes();
 COMMENT ON VIEW kde_plain_sql IS
-    'how statements of plain SQL of this session were answered: by a density, or why by the exact plan';
+    'how statements of plain SQL were answered, in this session and in all: by a density, or why by the exact plan';
 GRANT SELECT ON kde_plain_sql TO PUBLIC;
 
 -- UNSAFE: they plan queries, which in parallel mode know of no density.

@@ -5,6 +5,7 @@
 #include "pg/catalog/changed_databases.h"
 #include "pg/progress/progress.h"
 #include "pg/device/device_worker.h"
+#include "pg/plan/plain_outcome.h"
 #include "pg/plan/plain_sql.h"
 #include "pg/refresh/refresh_launcher.h"
 #include "pg/refresh/refresh_shared.h"
@@ -28,6 +29,7 @@ void _PG_init(void) {
     kde_pg::request_note_memory();
     kde_pg::request_progress_memory();
     kde_pg::request_refresh_memory();
+    kde_pg::request_outcome_memory();
     kde_pg::register_refresh_launcher();
   }
 }

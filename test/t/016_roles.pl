@@ -153,6 +153,7 @@ for my $what (keys %what) {
 }
 push @{ $queries{'ask (x, y) of plain'} }, "SELECT approx_groups('s.plain.x by y', 1, 2)", "SELECT count(*) FROM approx_groups('s.plain.x')",
   "SELECT approx_groups('s.plain.x', 1, 2, max_relative_error => 0, otherwise => 'exact')",
+  "SELECT approx_where('s.plain', 'x BETWEEN 1 AND 2 AND y = 3')", "SELECT approx_where('s.plain', 'x > y AND y = 3', otherwise => 'exact')",
   "SELECT kde_density('s.plain.x by y')", "SELECT kde_info('s.plain.x by (y)')";
 push @{ $queries{'fit (x, y) of plain'} }, "SELECT kde_fit('s.plain', 'x', group_by => 'y', seed => 2)";
 push @{ $queries{"refresh $_"} }, "SELECT kde_refresh('s.$_', true)" for @tables;
@@ -170,7 +171,8 @@ $queries{'use arrays'} = [ 'SELECT kde_bandwidth(ARRAY[1, 2, 3, 5, 9])',
   'SELECT kde_bandwidth_matrix(ARRAY[[1, 2], [3, 1], [5, 9], [2, 2], [4, 7]])',
   'SELECT kde_evaluate(ARRAY[[1, 2], [3, 1], [5, 9], [2, 2], [4, 7]], ARRAY[[1, 2]])' ];
 $queries{'use devices'} = ['SELECT kde_devices()', 'SELECT kde_aqp.progress()', 'SELECT count(*) FROM kde_aqp.dumped_densities()',
-  'SELECT count(*) FROM kde_aqp.readable_densities()', 'SELECT kde_aqp.has_densities()', 'SELECT count(*) FROM kde_aqp.plain_sql_outcomes()'];
+  'SELECT count(*) FROM kde_aqp.readable_densities()', 'SELECT kde_aqp.has_densities()', 'SELECT count(*) FROM kde_aqp.plain_sql_outcomes()',
+  q{SELECT count(*) FROM kde_explain_query('SELECT 1')}, 'SELECT approx_lower(1), approx_upper(1)'];
 $queries{'use internals'} = ['SELECT count(*) FROM kde_aqp.stored()'];
 is_deeply([ sort keys %queries ], [ sort keys %$matrix ], 'the table has a row for each of the queries');
 

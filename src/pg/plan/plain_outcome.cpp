@@ -2,12 +2,25 @@
 #include "pg/plan/plain_outcome.h"
 
 #include "pg/base/result_set.h"
+#include "pg/base/shared_memory.h"
+
+extern "C" {
+#include "port/atomics.h"
+}
 
 namespace kde_pg {
 
 namespace {
 
 int64 counts[kPlainOutcomes];
+// Of all sessions since the server started; null: the library was not preloaded.
+pg_atomic_uint64* counts_of_all = nullptr;
+
+void attach(void* memory, LWLock*, bool is_new) {
+  counts_of_all = static_cast<pg_atomic_uint64*>(memory);
+  if (!is_new) return;
+  for (int i = 0; i < kPlainOutcomes; ++i) pg_atomic_init_u64(&counts_of_all[i], 0);
+}
 
 }  // namespace
 
@@ -33,7 +46,16 @@ const char* describe(PlainOutcome outcome) {
   return kWords[static_cast<int>(outcome)];
 }
 
-void count_outcome(PlainOutcome outcome) { ++counts[static_cast<int>(outcome)]; }
+void count_outcome(PlainOutcome outcome) {
+  const int i = static_cast<int>(outcome);
+  ++counts[i];
+  if (counts_of_all != nullptr) pg_atomic_fetch_add_u64(&counts_of_all[i], 1);
+}
+
+void request_outcome_memory() {
+  request_shared_memory(
+      {"kde_aqp outcomes", sizeof(pg_atomic_uint64) * kPlainOutcomes, attach});
+}
 
 }  // namespace kde_pg
 
@@ -41,12 +63,16 @@ void count_outcome(PlainOutcome outcome) { ++counts[static_cast<int>(outcome)]; 
 KDE_FUNCTION(kde_plain_sql_outcomes) {
   using namespace kde_pg;
   TupleDesc desc;
-  Tuplestorestate* rows = begin_rows(fcinfo, 2, &desc);
+  constexpr int kResults = 3;
+  Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
   for (int i = 0; i < kPlainOutcomes; ++i) {
-    if (counts[i] == 0) continue;
-    const Datum values[2] = {CStringGetTextDatum(describe(static_cast<PlainOutcome>(i))),
-                             Int64GetDatum(counts[i])};
-    const bool nulls[2] = {};
+    const bool is_shared = counts_of_all != nullptr;
+    const auto all =
+        is_shared ? static_cast<int64>(pg_atomic_read_u64(&counts_of_all[i])) : counts[i];
+    if (all == 0) continue;
+    const Datum values[kResults] = {CStringGetTextDatum(describe(static_cast<PlainOutcome>(i))),
+                                    Int64GetDatum(counts[i]), Int64GetDatum(all)};
+    const bool nulls[kResults] = {false, false, !is_shared};
     tuplestore_putvalues(rows, desc, const_cast<Datum*>(values), const_cast<bool*>(nulls));
   }
   PG_RETURN_NULL();

@@ -1,5 +1,5 @@
 // What became of statements of plain SQL that a density might have answered, counted in this
-// session: the view kde_plain_sql.
+// session and, where shared_preload_libraries names the library, in all: the view kde_plain_sql.
 #pragma once
 
 namespace kde_pg {
@@ -28,5 +28,8 @@ inline constexpr int kPlainOutcomes = 17;
 // Words for messages and the view. Static storage.
 const char* describe(PlainOutcome outcome);
 void count_outcome(PlainOutcome outcome);
+
+// From _PG_init, while shared_preload_libraries are loaded.
+void request_outcome_memory();
 
 }  // namespace kde_pg
