@@ -301,9 +301,9 @@ bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* cal
   call->accuracy = read_accuracy(fcinfo, filter + 1);
   const Accuracy* accuracy = &call->accuracy;
   if (!accuracy->required && accuracy->otherwise != Otherwise::error)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("otherwise needs max_relative_error"),
-                    errhint("Pass max_relative_error => 0.01 for an error of at most 1 %%.")));
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("otherwise needs max_relative_error"),
+             errhint("Pass max_relative_error => 0.01 for an error of at most 1 %%.")));
   if (!read_density(fcinfo, measure, filter, needs, call)) return false;
   if (accuracy->otherwise == Otherwise::exact && call->question.is_value())
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -71,8 +71,8 @@ class Answering {
   }
 
   bool open() {
-    const CachedDensity cached = cached_density(plan_.key, &density_.fit,
-                                                plan_.demanded ? Tell::as_asked : Tell::nothing);
+    const CachedDensity cached =
+        cached_density(plan_.key, &density_.fit, plan_.demanded ? Tell::as_asked : Tell::nothing);
     if (cached.value == nullptr || is_outdated(PointerGetDatum(cached.value)))
       return refuse(PlainOutcome::gone);
     if (density_.fit.stale && !plan_.demanded) return refuse(PlainOutcome::stale);
@@ -181,8 +181,8 @@ class Answering {
     Datum* values;
     bool* nulls;
     deconstruct_array(array, type, length, by_value, align, &values, &nulls, count);
-    *out = static_cast<NullableDatum*>(
-        palloc(sizeof(NullableDatum) * static_cast<Size>(*count + 1)));
+    *out =
+        static_cast<NullableDatum*>(palloc(sizeof(NullableDatum) * static_cast<Size>(*count + 1)));
     for (int i = 0; i < *count; ++i) {
       (*out)[i].value = values[i];
       (*out)[i].isnull = nulls[i];
@@ -417,14 +417,14 @@ class Answering {
         value = Int64GetDatum(static_cast<int64>(sum));
         break;
       case FLOAT8OID:
-        value = Float8GetDatum(is_mean_end                  ? end
+        value = Float8GetDatum(is_mean_end                    ? end
                                : a.answer == PlainAnswer::sum ? sum
                                : has_digits                   ? sum / count
                                                               : i.estimate);
         break;
       case NUMERICOID:
-        value = is_mean_end ? as_numeric(end, -1)
-                            : as_numeric(sum, a.scale >= 0 ? a.scale : decimals);
+        value =
+            is_mean_end ? as_numeric(end, -1) : as_numeric(sum, a.scale >= 0 ? a.scale : decimals);
         if (a.answer == PlainAnswer::avg && !is_mean_end)
           value = DirectFunctionCall2(numeric_div, value,
                                       NumericGetDatum(int64_to_numeric(static_cast<int64>(count))));
@@ -465,8 +465,7 @@ class Answering {
       const bool is_null = !counts && !(answers[k].count.estimate > 0);
       if (is_null) i->estimate = i->lower = i->upper = std::numeric_limits<double>::quiet_NaN();
       // Where there may be rows, and no answer, that is no accurate one.
-      if (std::isfinite(asked_.error) && !(answers[k].count.upper < 0.5) &&
-          !is_close(a, *i, false))
+      if (std::isfinite(asked_.error) && !(answers[k].count.upper < 0.5) && !is_close(a, *i, false))
         return false;
     }
     return true;
@@ -698,8 +697,8 @@ class Answering {
       if (!may_have_rows(own)) continue;
       PlainRow* key = new_row();
       const std::string_view word = words.word(rank);
-      Datum text = PointerGetDatum(
-          cstring_to_text_with_len(word.data(), static_cast<int>(word.size())));
+      Datum text =
+          PointerGetDatum(cstring_to_text_with_len(word.data(), static_cast<int>(word.size())));
       bool is_null = false;
       if (!read_pinned(&text, &is_null, 1, key)) return;
       if (!is_wanted(key)) continue;

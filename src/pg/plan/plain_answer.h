@@ -14,7 +14,7 @@ namespace kde_pg {
 
 // What is asked, with what is known when the query runs.
 struct PlainAsked {
-  double error;  // required: half an interval's width over its estimate, at most
+  double error;                   // required: half an interval's width over its estimate, at most
   kde::IntervalOptions interval;  // changed_rows: those that are known to the caller
   const PlainPlan* plan;
   const NullableDatum* value;  // of each bound that has one, in their order

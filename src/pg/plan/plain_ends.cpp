@@ -1,5 +1,5 @@
-// See plain_ends.h. The functions return their argument: what a density knows better takes the whole
-// call's place in the plan (plain_plan.h).
+// See plain_ends.h. The functions return their argument: what a density knows better takes the
+// whole call's place in the plan (plain_plan.h).
 #include "pg/plan/plain_ends.h"
 
 extern "C" {

@@ -53,8 +53,7 @@ void count_outcome(PlainOutcome outcome) {
 }
 
 void request_outcome_memory() {
-  request_shared_memory(
-      {"kde_aqp outcomes", sizeof(pg_atomic_uint64) * kPlainOutcomes, attach});
+  request_shared_memory({"kde_aqp outcomes", sizeof(pg_atomic_uint64) * kPlainOutcomes, attach});
 }
 
 }  // namespace kde_pg

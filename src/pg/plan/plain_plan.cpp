@@ -62,17 +62,16 @@ void write_plain_plan(const PlainQuery& q, bool demanded, CustomScan* scan) {
   }
   foreach (cell, q.aggregates) {
     const auto* a = static_cast<const PlainAggregate*>(lfirst(cell));
-    for (const int n :
-         {static_cast<int>(a->answer), static_cast<int>(a->end), a->population ? 1 : 0, a->column,
-          static_cast<int>(a->type), a->scale})
+    for (const int n : {static_cast<int>(a->answer), static_cast<int>(a->end),
+                        a->population ? 1 : 0, a->column, static_cast<int>(a->type), a->scale})
       aggregates = lappend_int(aggregates, n);
     add(a->node);
   }
   List* relation = list_make3_oid(key.relation, q.word_type, q.word_collation);
   scan->custom_scan_tlist = columns;
   scan->custom_exprs = list_make3(values, q.group_conditions, bucket);
-  scan->custom_private = list_make5(relation, names, numbers,
-                                    list_make1(makeString(copy_of(key.filter))), shape);
+  scan->custom_private =
+      list_make5(relation, names, numbers, list_make1(makeString(copy_of(key.filter))), shape);
   scan->custom_private = lappend(lappend(scan->custom_private, bounds), aggregates);
 }
 

@@ -231,7 +231,12 @@ bool Query::read_comparison(Expr* clause, Condition* out) const {
   if (flag != nullptr) {
     if (varies(flag)) return false;
     Node* value = makeBoolConst(is, false);
-    *out = {clause, true, name_of(flag), BTEqualStrategyNumber, false, true,
+    *out = {clause,
+            true,
+            name_of(flag),
+            BTEqualStrategyNumber,
+            false,
+            true,
             reinterpret_cast<Expr*>(value)};
     return true;
   }
@@ -260,8 +265,7 @@ bool Query::read_comparison(Expr* clause, Condition* out) const {
   const Oid given = exprType(right);
   const bool of_category = strategy == BTEqualStrategyNumber && collation == exprCollation(left) &&
                            same_values(exprType(left), any ? get_base_element_type(given) : given);
-  *out = {clause,      true, name_of(left), strategy, any, of_category,
-          reinterpret_cast<Expr*>(right)};
+  *out = {clause, true, name_of(left), strategy, any, of_category, reinterpret_cast<Expr*>(right)};
   return true;
 }
 
@@ -671,8 +675,8 @@ bool Query::place_aggregates(const DensityKey& key, PlainQuery* out) const {
         const auto* aggregate = asked->end == PlainEnd::none
                                     ? castNode(Aggref, asked->node)
                                     : linitial_node(Aggref, castNode(FuncExpr, asked->node)->args);
-        return no(lacks(
-            reinterpret_cast<Node*>(linitial_node(TargetEntry, aggregate->args)->expr)));
+        return no(
+            lacks(reinterpret_cast<Node*>(linitial_node(TargetEntry, aggregate->args)->expr)));
       }
       a->scale = scale_of(asked->function, key, a->column);
     }
@@ -715,8 +719,8 @@ PlainQuery* Query::question(const CatalogEntry& entry) const {
   // A row without a value is one of its group, and of the bucket of NULL.
   if (groups_ != NIL && out->bounds == NIL && !has_no_nulls(key.column[0])) {
     if (!out->of_words) {
-      (void)no(psprintf("has no row where %s is NULL; IS NOT NULL leaves them out",
-                        key.column[0].text));
+      (void)no(
+          psprintf("has no row where %s is NULL; IS NOT NULL leaves them out", key.column[0].text));
       return nullptr;
     }
     out->with_nulls = true;
@@ -761,8 +765,9 @@ class Reasons {
     if (list_ == nullptr) return;
     const char* obstacle = why != nullptr ? why : "is of something else";
     if (question != nullptr)
-      obstacle = entry.settings.plain_sql ? "answers"
-                                          : "answers functions alone: its owner has not allowed plain SQL";
+      obstacle = entry.settings.plain_sql
+                     ? "answers"
+                     : "answers functions alone: its owner has not allowed plain SQL";
     put(entry.key.relation, &entry.key, question != nullptr, obstacle);
   }
 
@@ -810,9 +815,9 @@ PlainQuery* plain_query_of(PlannerInfo* root, RelOptInfo* input, PathTarget* tar
       if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
     }
     if (reasons.are_none())
-      reasons.of_query(rte->relid, entries == NIL
-                                       ? "has no density"
-                                       : "has no density of columns that the current user may read");
+      reasons.of_query(rte->relid,
+                       entries == NIL ? "has no density"
+                                      : "has no density of columns that the current user may read");
     query.close();
   } else {
     reasons.of_query(rte->relid, query.why());

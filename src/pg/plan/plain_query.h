@@ -68,9 +68,9 @@ struct PlainQuery {
 
 // Why a density answers a query, or why not.
 struct PlainReason {
-  Oid relation;           // InvalidOid: the query is of none, or of several
-  const char* density;    // its name; null: of any
-  const char* filter;     // of the density; null: none
+  Oid relation;         // InvalidOid: the query is of none, or of several
+  const char* density;  // its name; null: of any
+  const char* filter;   // of the density; null: none
   bool answers;
   const char* why;
 };

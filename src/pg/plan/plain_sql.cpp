@@ -260,8 +260,8 @@ void decide(ScanState* s) {
       error = s->demand->error;
       interval = s->demand->interval;
     }
-    s->answers = plain_answers({error, interval, &s->plan, value, s->value_type, s->css.ss.ss_ScanTupleSlot, context,
-                                s->conditions, s->bucket});
+    s->answers = plain_answers({error, interval, &s->plan, value, s->value_type,
+                                s->css.ss.ss_ScanTupleSlot, context, s->conditions, s->bucket});
     if (is_answered(s) && s->demand == nullptr) tell(s);
   }
   if (s->demand != nullptr)

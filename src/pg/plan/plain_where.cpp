@@ -31,9 +31,7 @@ enum Argument { kRelation, kPredicate, kByNameOnly, kMeasure, kFirstOfAccuracy }
 // A copy of a tree of expressions as a column of the answer, in double precision.
 Node* target(const char* function, Node* argument) {
   List* name = list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup(function)));
-  List* arguments = argument == nullptr
-                        ? NIL
-                        : list_make1(copyObjectImpl(argument));
+  List* arguments = argument == nullptr ? NIL : list_make1(copyObjectImpl(argument));
   FuncCall* call = makeFuncCall(name, arguments, COERCE_EXPLICIT_CALL, -1);
   call->agg_star = argument == nullptr;
   auto* cast = makeNode(TypeCast);
@@ -49,8 +47,8 @@ Node* target(const char* function, Node* argument) {
 Query* analyse(List* targets, Oid relation, Node* predicate, const char* source) {
   auto* select = makeNode(SelectStmt);
   select->targetList = targets;
-  select->fromClause = list_make1(makeRangeVar(get_namespace_name(get_rel_namespace(relation)),
-                                               get_rel_name(relation), -1));
+  select->fromClause = list_make1(
+      makeRangeVar(get_namespace_name(get_rel_namespace(relation)), get_rel_name(relation), -1));
   select->whereClause = predicate;
   auto* raw = makeNode(RawStmt);
   raw->stmt = reinterpret_cast<Node*>(select);
@@ -160,8 +158,7 @@ KDE_FUNCTION(kde_approx_where) {
   Row<kResults> row;
   bool exact = true;
   for (const kde::Interval& i : answers.of) {
-    for (const double x : {i.estimate, i.lower, i.upper})
-      row.put(Float8GetDatum(x), std::isnan(x));
+    for (const double x : {i.estimate, i.lower, i.upper}) row.put(Float8GetDatum(x), std::isnan(x));
     exact = exact && (std::isnan(i.estimate) || i.lower == i.upper);
   }
   row.put(BoolGetDatum(exact));
@@ -181,8 +178,8 @@ KDE_FUNCTION(kde_explain_query) {
   List* raw = raw_parser(query, RAW_PARSE_DEFAULT);
   if (list_length(raw) != 1)
     ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single query is expected")));
-  List* queries = pg_analyze_and_rewrite_fixedparams(linitial_node(RawStmt, raw), query, nullptr, 0,
-                                                     nullptr);
+  List* queries =
+      pg_analyze_and_rewrite_fixedparams(linitial_node(RawStmt, raw), query, nullptr, 0, nullptr);
   if (list_length(queries) != 1 || linitial_node(Query, queries)->commandType != CMD_SELECT)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("densities answer no other statements than SELECT")));
