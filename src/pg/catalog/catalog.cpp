@@ -1173,6 +1173,8 @@ bool is_of(const CatalogRow& row, Oid type) {
     return attnum != 0 && holds_type(get_atttype(row.key.relation, attnum), type);
   };
   bool found = holds(row.key.column[0].attnum);
+  for (int i = row.key.first_group(); i < row.key.all() && !found; ++i)
+    found = holds(row.key.column[i].attnum);
   for (int i = 0; i < row.references.count && !found; ++i) found = holds(row.references.number[i]);
   return found;
 }
@@ -1190,12 +1192,14 @@ void catalog_outdate_labels(Oid type) {
     if (row.key.columns != 1 || is_outdated(density_of(tuple, desc))) return true;
     struct varlena* value = value_of(tuple, desc);
     const kde::Header* header = any_density_from_datum(PointerGetDatum(value)).one_column;
-    if (header == nullptr || header->words == 0 || !is_of(row, type)) return true;
-    const_cast<kde::WordsHeader&>(kde::WordsView(header).header()).type = kRenamedLabels;
+    if (header == nullptr || (header->words == 0 && header->grouped == 0) || !is_of(row, type))
+      return true;
+    if (header->words != 0)
+      const_cast<kde::WordsHeader&>(kde::WordsView(header).header()).type = kRenamedLabels;
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     bool replace[kColumns] = {};
-    values[kDensity - 1] = PointerGetDatum(header);
+    values[kDensity - 1] = header->words != 0 ? PointerGetDatum(header) : outdated_density();
     replace[kDensity - 1] = true;
     outdated = lappend(outdated, heap_modify_tuple(tuple, desc, values, nulls, replace));
     delete_row(catalog, &tuple->t_self);

@@ -196,8 +196,8 @@ void catalog_remove_gone();
 // columns are gone without. The relation is locked.
 void catalog_follow_renames(Oid relation);
 
-// Outdates the words of every category that was computed from values with labels of an enum type in
-// them, one of which was renamed.
+// Outdates the words of every category, and the groups, that were computed from values with labels
+// of an enum type in them, one of which was renamed.
 void catalog_outdate_labels(Oid type);
 // Their WordsHeader::type then, which no type has.
 inline constexpr uint32 kRenamedLabels = 0xffffffffU;

@@ -272,3 +272,16 @@ RESET kde_aqp.sample_blocks;
 DROP TABLE rare, again;
 DROP FUNCTION not_exact, fit;
 DROP COLLATION any_case;
+-- After a label was renamed the keys are no names of groups any more.
+CREATE TYPE mood AS ENUM ('low', 'high');
+CREATE TABLE moods AS SELECT i AS x, (enum_range(NULL::mood))[1 + i % 2] AS m FROM generate_series(1, 100) AS i;
+SELECT (kde_fit('moods', 'x', group_by => 'm')).rows;
+SELECT (kde_fit('moods', 'x', group_by => 'm IS NULL, ARRAY[m]')).rows;
+ALTER TYPE mood RENAME VALUE 'low' TO 'mid';
+ALTER TYPE mood RENAME VALUE 'high' TO 'low';
+SELECT * FROM approx_groups('moods.x by m');
+SELECT name, stale_reason FROM kde_densities WHERE relation = 'moods'::regclass ORDER BY name;
+SELECT action, count(*) FROM kde_refresh('moods') GROUP BY action ORDER BY action;
+SELECT group_key, count FROM approx_groups('moods.x by m') ORDER BY group_key;
+DROP TABLE moods;
+DROP TYPE mood;
