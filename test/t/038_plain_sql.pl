@@ -111,6 +111,7 @@ sub query {
   my @of = (@{ $density->{measures} }, $is_number{$column} ? ($column) : ());
   my @select = map { my $a = @of && chance(0.7) ? one('count', 'sum', 'sum', 'avg') . '(' . one(@of) . ')' : 'count(*)';
     one($a, $a, "$a + 1", "coalesce($a, 0)", "round($a * 2) > 10") } 1 .. 1 + int rand 3;
+  push @select, one('min', 'max') . "($column)" if chance(0.2) && !$is_word{$column};
   my @where = map { condition($column) } 1 .. int(rand 2.6);
   push @where, $density->{filter} if $density->{filter};
   my @group;

@@ -39,7 +39,8 @@ Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep
   Staleness out;
   if (TIMESTAMP_IS_NOBEGIN(fitted_at)) {
     out.stale = true;
-    strlcpy(out.reason, "fitted by an older version, or before labels were renamed", sizeof out.reason);
+    strlcpy(out.reason, "fitted by an older version, or before labels were renamed",
+            sizeof out.reason);
     return out;
   }
   const Counters now = counters != nullptr ? *counters : read_counters(relation);

@@ -45,7 +45,8 @@ struct Answer {
   kde::Interval interval = {0, 0, 0};  // of a mean: of the sum
   kde::Interval count = {0, 0, 0};     // of the values of the column
   kde::Interval mean = {0, 0, 0};
-  kde::Interval variance = {0, 0, 0};  // or its root; all NaN for NULL
+  kde::Interval variance = {0, 0, 0};                         // or its root; all NaN for NULL
+  double extreme = std::numeric_limits<double>::quiet_NaN();  // NaN: of no row
 };
 
 class Answering {
@@ -262,6 +263,11 @@ class Answering {
       out->variance = variance_of(a, q, density, out->count);
       return true;
     }
+    if (a.answer >= PlainAnswer::min) {
+      if (!(out->count.upper < 0.5))
+        out->extreme = extreme_of(a.answer == PlainAnswer::max, q, density);
+      return true;
+    }
     if (!(out->count.estimate > 0)) return true;
     out->interval = interval(Aggregate::sum, q, density);
     if (a.answer == PlainAnswer::avg) out->mean = interval(Aggregate::avg, q, density);
@@ -278,6 +284,54 @@ class Answering {
     const double part = is_root ? std::sqrt((n - 1) / n) : (n - 1) / n;
     for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= part;
     return out;
+  }
+
+  // The least or greatest value in the range, which has rows: by bisection of the counts up to its
+  // end, which no row may have changed. NaN: it is not known.
+  double extreme_of(bool is_max, const Question& q, const AnsweringDensity& density) const {
+    constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+    const kde::Header& h = *density.one_column;
+    if ((h.flags & kde::kEveryRowRead) == 0 || options_.changed_rows > 0) return kUnknown;
+    const kde::Range& r = range_[0];
+    const double end = is_max ? h.max : h.min;
+    if (has_in(r, end)) return end;
+    if (!(h.lattice_step > 0)) return kUnknown;
+    const auto place_of = [&h](double x) {
+      return std::rint((x - h.lattice_offset) / h.lattice_step);
+    };
+    // Of the range from `near` on there are rows, from `far` on none.
+    double near = place_of(is_max ? h.min : h.max) - (is_max ? 1 : -1);
+    double far = place_of(end) + (is_max ? 1 : -1);
+    while (std::fabs(far - near) > 1) {
+      const double middle = near + std::trunc((far - near) / 2);
+      kde::Range part[kde::kMaxColumns];
+      part[0] = r;
+      const double x = h.lattice_point(middle);
+      if (is_max && (r.lower_unbounded || r.lower < x)) {
+        part[0].lower = x;
+        part[0].lower_unbounded = false;
+        part[0].lower_inclusive = true;
+      }
+      if (!is_max && (r.upper_unbounded || r.upper > x)) {
+        part[0].upper = x;
+        part[0].upper_unbounded = false;
+        part[0].upper_inclusive = true;
+      }
+      const bool beyond =
+          is_max ? !r.upper_unbounded && x > r.upper : !r.lower_unbounded && x < r.lower;
+      const kde::Interval there = beyond
+                                      ? kde::Interval{0, 0, 0}
+                                      : interval_of(Aggregate::count, q, density, part, options_);
+      if (there.lower < 0.5 && !(there.upper < 0.5)) return kUnknown;
+      (there.upper < 0.5 ? far : near) = middle;
+    }
+    return h.lattice_point(near);
+  }
+
+  static bool has_in(const kde::Range& r, double x) {
+    const bool above = r.lower_unbounded || r.lower < x || (r.lower == x && r.lower_inclusive);
+    const bool below = r.upper_unbounded || x < r.upper || (r.upper == x && r.upper_inclusive);
+    return above && below && !r.empty;
   }
 
   // Rows of the range, whatever is asked of them.
@@ -315,7 +369,8 @@ class Answering {
       out_.error = std::max(out_.error, error);
       return true;
     }
-    static const char* const kWhat[] = {"count(*)", "count", "sum", "avg", "variance", "stddev"};
+    static const char* const kWhat[] = {"count(*)", "count",  "sum", "avg",
+                                        "variance", "stddev", "min", "max"};
     const char* what = kWhat[static_cast<int>(a.answer)];
     out_.detail = std::isfinite(error) ? psprintf("%s only within %.2g %%", what, 100 * error)
                                        : psprintf("%s not at all", what);
@@ -397,6 +452,8 @@ class Answering {
     if (answer.count.upper < 0.5) return true;  // NULL
     if (!(answer.count.lower >= 0.5) || !(std::rint(answer.count.estimate) >= 1))
       return refuse(PlainOutcome::unsure);
+    if (a.answer >= PlainAnswer::min)
+      return put_extreme(a, answer.extreme, type, &row->values[at], &row->nulls[at]);
     if (a.answer == PlainAnswer::variance || a.answer == PlainAnswer::stddev)
       return put_variance(a, i, is_end, type, &row->values[at], &row->nulls[at]);
     double sum = answer.interval.estimate;
@@ -434,6 +491,21 @@ class Answering {
     }
     row->values[at] = value;
     row->nulls[at] = false;
+    return true;
+  }
+
+  bool put_extreme(const PlainAggregate& a, double x, Oid type, Datum* value, bool* is_null) {
+    kde::ValueType of;
+    if (!value_type_of(type, &of) || !same_meaning(of, a.type))
+      return refuse(PlainOutcome::other_shape);
+    if (std::isnan(x)) {
+      out_.detail = a.answer == PlainAnswer::max ? "max not for certain" : "min not for certain";
+      return refuse(PlainOutcome::inaccurate);
+    }
+    if (may_have_lost(a)) return refuse(PlainOutcome::digits);
+    *value = type == NUMERICOID ? as_numeric(x, a.scale >= 0 ? a.scale : decimals_of(0, a.type))
+                                : double_to_value(of, x);
+    *is_null = false;
     return true;
   }
 
@@ -484,6 +556,7 @@ class Answering {
       Answer one;
       if (!ask(plan_.aggregate[k], density, &one)) return refuse(PlainOutcome::not_finite);
       if (!add_variance(plan_.aggregate[k], one, &answers[k])) return false;
+      add_extreme(plan_.aggregate[k], one, &answers[k]);
       add(&answers[k].interval, one.interval);
       // The mean of several groups: that of their sums and counts, each as far off as it may be.
       const kde::Interval before = answers[k].mean;
@@ -504,6 +577,15 @@ class Answering {
     }
     to->variance = one.variance;
     return true;
+  }
+
+  static void add_extreme(const PlainAggregate& a, const Answer& one, Answer* to) {
+    if (a.answer < PlainAnswer::min || one.count.upper < 0.5) return;
+    if (to->count.upper < 0.5 || std::isnan(one.extreme))
+      to->extreme = one.extreme;
+    else
+      to->extreme = a.answer == PlainAnswer::max ? std::max(to->extreme, one.extreme)
+                                                 : std::min(to->extreme, one.extreme);
   }
 
   static kde::Interval mean_of(const Answer& a, const kde::Interval& before) {

@@ -13,6 +13,7 @@
 
 extern "C" {
 #include "access/nbtree.h"
+#include "access/transam.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_aggregate.h"
@@ -655,8 +656,13 @@ bool answer_of(Oid function, PlainAggregate* out) {
       out->answer = PlainAnswer::stddev;
       return true;
     default:
-      return false;
+      break;
   }
+  if (function >= FirstNormalObjectId) return false;
+  const char* name = get_func_name(function);
+  const bool is_min = strcmp(name, "min") == 0;
+  out->answer = is_min ? PlainAnswer::min : PlainAnswer::max;
+  return is_min || strcmp(name, "max") == 0;
 }
 
 bool Query::place_aggregates(const DensityKey& key, PlainQuery* out) const {
@@ -678,6 +684,10 @@ bool Query::place_aggregates(const DensityKey& key, PlainQuery* out) const {
         return no(
             lacks(reinterpret_cast<Node*>(linitial_node(TargetEntry, aggregate->args)->expr)));
       }
+      if (a->answer >= PlainAnswer::min &&
+          (key.columns > 1 || a->column > 0 || a->type == kde::ValueType::category ||
+           a->type == kde::ValueType::interval || a->type == kde::ValueType::float4))
+        return no(psprintf("knows no %s() but of its own values", get_func_name(asked->function)));
       a->scale = scale_of(asked->function, key, a->column);
     }
     // A density has no row in which one of its columns is NULL.

@@ -3,7 +3,7 @@
 // It is one if
 //   - its rows are those of one table, that no policy or sample thins out;
 //   - its aggregates are count, sum, avg, variances and their roots, of all rows, of the density's
-//     columns or its measures;
+//     columns or its measures, and min and max of its only column;
 //   - it is grouped by nothing, by all that the density's groups are by, by buckets of its column
 //     (buckets.h), or both;
 //   - each condition is a comparison of one of the density's columns with what does not vary from
@@ -23,7 +23,7 @@ extern "C" {
 namespace kde_pg {
 
 // What an aggregate asks.
-enum class PlainAnswer { rows, values, sum, avg, variance, stddev };
+enum class PlainAnswer { rows, values, sum, avg, variance, stddev, min, max };
 
 // What of its answer: approx_lower() and approx_upper() ask for the interval's ends.
 enum class PlainEnd { none, lower, upper };

@@ -102,7 +102,15 @@ SELECT compare(q) AS by, q AS query FROM (VALUES
   ('SELECT count(*), sum(amount) FROM sales WHERE sold_on IN (''2026-02-01'', ''2026-03-01'') AND region IN (''EU'', ''US'')'),
   ('SELECT few, count(*) FROM sales WHERE few IN (1, 2) GROUP BY few'),
   ('SELECT count(*), stddev(qty) FROM sales WHERE qty < -5'),
-  ('SELECT variance(qty), count(*) FROM sales WHERE qty IN (1, 2)')
+  ('SELECT variance(qty), count(*) FROM sales WHERE qty IN (1, 2)'),
+  ('SELECT min(qty), max(qty), count(*) FROM sales WHERE qty IS NOT NULL'),
+  ('SELECT min(qty), max(qty) FROM sales WHERE qty > 500 AND qty < 700'),
+  ('SELECT min(qty), max(qty) FROM sales WHERE qty IN (17, 900, -4)'),
+  ('SELECT max(qty) FROM sales WHERE qty < -5'),
+  ('SELECT region, min(sold_on), max(sold_on) FROM sales WHERE sold_on < ''2026-03-01'' GROUP BY region'),
+  ('SELECT max(sold_on) AS last FROM sales WHERE region = ''EU'' AND sold_on < ''2026-03-01 12:00''::timestamp'),
+  ('SELECT max(amount) FROM sales WHERE qty < 10'),
+  ('SELECT max(region) FROM sales WHERE region = ''EU''')
 ) AS v (q);
 CREATE FUNCTION near(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -194,7 +202,7 @@ SELECT * FROM approx_where('sales', NULL);
 SELECT * FROM kde_explain_query('SELECT count(*) FROM sales WHERE qty < 10');
 SELECT * FROM kde_explain_query('SELECT region, sum(amount) FROM sales WHERE sold_on < ''2026-03-01'' GROUP BY region');
 SELECT * FROM kde_explain_query('SELECT (SELECT count(*) FROM sampled WHERE x < s.few) FROM sales AS s');
-SELECT * FROM kde_explain_query('SELECT max(x) FROM sampled');
+SELECT * FROM kde_explain_query('SELECT bit_or(x) FROM sampled');
 SELECT * FROM kde_explain_query('SELECT count(*) FROM sampled WHERE x < 5 AND random() < 0.5');
 SELECT * FROM kde_explain_query('SELECT count(DISTINCT x) FROM sampled');
 SELECT * FROM kde_explain_query('SELECT count(*) FROM sampled, sales');
