@@ -464,18 +464,18 @@ COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text,
 CREATE FUNCTION kde_fit(
     relation regclass, column_names text[], method text DEFAULT 'auto',
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, filter text DEFAULT NULL,
-    max_relative_error double precision DEFAULT NULL, group_by text DEFAULT NULL,
-    name text DEFAULT NULL,
+    max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
+    group_by text DEFAULT NULL, name text DEFAULT NULL,
     OUT relation regclass, OUT column_names text[], OUT filter text, OUT method text,
     OUT bandwidth_matrix double precision[], OUT bandwidth_status text, OUT model text,
     OUT rows double precision, OUT rows_read bigint, OUT sample_rows bigint,
     OUT bandwidth_rows bigint, OUT stored_rows bigint, OUT bytes integer, OUT engine text,
     OUT threads integer, OUT scan_ms double precision, OUT select_ms double precision,
     OUT estimate_ms double precision, OUT total_ms double precision, OUT seed bigint,
-    OUT group_by text[])
+    OUT measures text[], OUT group_by text[])
 RETURNS record
 AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double precision, text, text) IS
+COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double precision, text[], text, text) IS
     'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
 
 -- Of a table: what is worth it, by one scan.

@@ -263,7 +263,7 @@ DensityKey key_of_parts(const NameParts& parts, text* filter) {
                : key_by_name(parts.relation, name, filter, nullptr, parts.group_by);
   }
   check_words(parts.relation, parts.columns);
-  return key_by_arrays(parts.relation, parts.columns, filter, parts.group_by);
+  return key_by_arrays(parts.relation, parts.columns, filter, nullptr, parts.group_by);
 }
 
 DensityKey key_by_text(text* name, text* filter) {

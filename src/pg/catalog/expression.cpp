@@ -271,7 +271,8 @@ Node* UserExpression::begin(const char* text) {
 
 void UserExpression::end() { error_context_stack = callback_.previous; }
 
-DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter, ArrayType* group_by) {
+DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter, ArrayType* measures,
+                         ArrayType* group_by) {
   if (ARR_NDIM(columns) > 1)
     ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
                     errmsg("column_names must be an array of one dimension")));
@@ -298,6 +299,11 @@ DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter, ArrayTy
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("a density of several columns has no groups"),
                     errhint("Fit one column, with the others as measures.")));
+  if (measures != nullptr && n > 1)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("a density of several columns has no measures"),
+                    errhint("Each of its columns is one; or fit one column.")));
+  key.measures = add_columns(measures, "measures", kde::kMaxMeasures, &key);
   key.groups = add_columns(group_by, "group_by", kde::kMaxGroupBy, &key);
   set_filter(filter, &key);
   resolve(&key);

@@ -26,14 +26,13 @@ namespace kde_pg {
 // expression or a filter: those of the parser; 0A000 for subqueries, sets, system columns and whole
 // rows; 42803, 42P20 for aggregates and window functions; 42P17 for an expression of no column;
 // 42804 for a filter that is no boolean.
-// group_by (null: none): what the groups of one column are by, each read as an element of
-// columns[]. Errors: 54000 for more than kMaxGroupBy, 0A000 of several columns.
+// measures, group_by (null: none): of one column its measures, and what its groups are by, each
+// read as an element of columns[]. Errors: 54000 for more than kMaxMeasures, kMaxGroupBy; 42701 for
+// one twice, or a measure that is the column itself; 0A000 of several columns.
 DensityKey key_by_arrays(Oid relation, ArrayType* columns, text* filter,
-                         ArrayType* group_by = nullptr);
+                         ArrayType* measures = nullptr, ArrayType* group_by = nullptr);
 
-// The same for one column, which must be a name (42703), with measures (null: none), each read as
-// an element of columns[]. Errors: 54000 for more than kMaxMeasures; 42701 for one twice, or the
-// column itself.
+// The same for one column, which must be a name (42703).
 DensityKey key_by_name(Oid relation, const char* column_name, text* filter,
                        ArrayType* measures = nullptr, ArrayType* group_by = nullptr);
 

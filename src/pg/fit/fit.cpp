@@ -15,13 +15,6 @@ namespace kde_pg {
 
 namespace {
 
-// Null where the extension is still of a version without them.
-ArrayType* measures_argument(FunctionCallInfo fcinfo) {
-  constexpr int kMeasures = 9;
-  return PG_NARGS() <= kMeasures || PG_ARGISNULL(kMeasures) ? nullptr
-                                                            : PG_GETARG_ARRAYTYPE_P(kMeasures);
-}
-
 DensityRequest read_request(FunctionCallInfo fcinfo) {
   reject_null(fcinfo, 0, "relation");
   reject_null(fcinfo, 1, "column_name");
@@ -48,7 +41,7 @@ KDE_FUNCTION(kde_fit) {
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   request.key = key_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), text_argument(fcinfo, 7),
-                            measures_argument(fcinfo), group_by_argument(fcinfo, 10));
+                            measures_argument(fcinfo, 9), group_by_argument(fcinfo, 10));
   check_may_fit(request.key);
   DensityFit fit;
   fit_density(request, relation, &fit);

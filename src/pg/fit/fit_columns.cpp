@@ -16,11 +16,11 @@ KDE_FUNCTION(kde_fit_columns) {
   reject_null(fcinfo, 0, "relation");
   reject_null(fcinfo, 1, "column_names");
   DensityRequest request;
-  request.asked = read_asked(fcinfo, 6, 8);
+  request.asked = read_asked(fcinfo, 6, 9);
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
   request.key = key_by_arrays(PG_GETARG_OID(0), PG_GETARG_ARRAYTYPE_P(1), text_argument(fcinfo, 5),
-                              group_by_argument(fcinfo, 7));
+                              measures_argument(fcinfo, 7), group_by_argument(fcinfo, 8));
   check_may_fit(request.key);
   DensityFit fit;
   fit_density(request, relation, &fit);
@@ -29,7 +29,7 @@ KDE_FUNCTION(kde_fit_columns) {
   ArrayType* matrix = record.bandwidth_matrix;
   const double squared = fit.bandwidth * fit.bandwidth;
   if (fit.bandwidth != 0) matrix = matrix_array(&squared, 1);
-  Row<21> row;
+  Row<22> row;
   put_key(&row, request.key);
   put_text(&row, request.key.has_filter() ? request.key.filter : nullptr);
   put_text(&row, fit.method);
@@ -43,6 +43,8 @@ KDE_FUNCTION(kde_fit_columns) {
   row.put(Int64GetDatum(record.stored_rows), record.stored_rows == 0);
   row.put(Int32GetDatum(static_cast<int32>(fit.bytes)));
   put_cost(&row, record);
+  ArrayType* measures = measures_of(request.key);
+  row.put(PointerGetDatum(measures), measures == nullptr);
   ArrayType* groups = groups_of(request.key);
   row.put(PointerGetDatum(groups), groups == nullptr);
   const Datum result = row.record(fcinfo);

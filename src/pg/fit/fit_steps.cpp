@@ -87,6 +87,10 @@ ArrayType* group_by_argument(FunctionCallInfo fcinfo, int n) {
   return group_by;
 }
 
+ArrayType* measures_argument(FunctionCallInfo fcinfo, int n) {
+  return PG_NARGS() <= n || PG_ARGISNULL(n) ? nullptr : PG_GETARG_ARRAYTYPE_P(n);
+}
+
 text* text_argument(FunctionCallInfo fcinfo, int n) {
   return PG_ARGISNULL(n) ? nullptr : PG_GETARG_TEXT_PP(n);
 }

@@ -29,6 +29,8 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_
 // What groups are by, of the fit of argument 0: a list, or null; so, too, where the extension is
 // still of a version without. Errors: those of group_by_list() and check_words().
 ArrayType* group_by_argument(FunctionCallInfo fcinfo, int n);
+// Argument `n`, or null: also where the extension is still of a version without it.
+ArrayType* measures_argument(FunctionCallInfo fcinfo, int n);
 
 // Argument `n`, or null.
 text* text_argument(FunctionCallInfo fcinfo, int n);

@@ -140,4 +140,16 @@ RESET ROLE;
 DROP OWNED BY regress_measures;
 DROP ROLE regress_measures;
 
+-- An expression has them too, with groups; several columns have none.
+CREATE TABLE expressed AS SELECT i % 50 AS x, i AS y, ('{EU,US}'::text[])[1 + i % 2] AS g FROM generate_series(1, 1000) AS i;
+SELECT column_names, measures, group_by FROM kde_fit('expressed', ARRAY['x * 2'], measures => ARRAY['y', 'y * 2'], group_by => 'g');
+SELECT approx_sum('expressed (x * 2)', 10, 40, measure => 'y * 2') AS sum, (SELECT sum(y * 2) FROM expressed WHERE x * 2 BETWEEN 10 AND 40) AS exact;
+SELECT group_key, count, sum FROM approx_groups('expressed (x * 2) by g', 10, 40, measure => 'y') ORDER BY group_key;
+SELECT g, count(*), sum(y) FROM expressed WHERE x * 2 BETWEEN 10 AND 40 GROUP BY g ORDER BY g;
+SELECT action, count(*) FROM kde_refresh('expressed', force => true) GROUP BY action;
+SELECT name, measures, group_by FROM kde_densities WHERE relation = 'expressed'::regclass ORDER BY name;
+SELECT kde_fit('expressed', ARRAY['x', 'y'], measures => ARRAY['x + 1']);
+SELECT kde_fit('expressed', ARRAY['x + y'], measures => ARRAY['x + y']);
+SELECT kde_fit('expressed', ARRAY['x + y'], measures => ARRAY['g']);
+
 DROP SCHEMA measures CASCADE;
