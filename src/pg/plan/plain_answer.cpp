@@ -649,6 +649,7 @@ class Answering {
       return is_empty(whole) || refuse(PlainOutcome::unsure);
     if (h.nans + h.negative_infinities + h.positive_infinities > 0)
       return refuse(PlainOutcome::not_finite);
+    if (kde::may_have_lost_digits(h)) return refuse(PlainOutcome::digits);
     double first = h.min, last = h.max;
     kde::Range below = whole, above = whole;
     below.upper_unbounded = above.lower_unbounded = false;
@@ -673,6 +674,7 @@ class Answering {
       kde::Range r = whole;
       const int i = foreach_current_index(cell);
       if (i > 0) {
+        if (is_beside_a_value(0, b->lower)) return refuse(PlainOutcome::digits);
         r.lower = b->lower;
         r.lower_unbounded = false;
         r.lower_inclusive = true;

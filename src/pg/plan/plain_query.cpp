@@ -414,12 +414,13 @@ bool reads_back(Oid type) {
 
 // Whether values of the column's type are so far apart that none is between two of them.
 bool Query::has_steps(AttrNumber column) const {
+  const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), column - 1);
   kde::ValueType type;
-  if (!value_type_of(TupleDescAttr(RelationGetDescr(relation_), column - 1)->atttypid, &type))
-    return false;
+  if (!value_type_of(of->atttypid, &type)) return false;
   return type <= kde::ValueType::int8 || type == kde::ValueType::date ||
          type == kde::ValueType::timestamp || type == kde::ValueType::timestamptz ||
-         type == kde::ValueType::time;
+         type == kde::ValueType::time ||
+         (type == kde::ValueType::numeric && lattice_step_of(type, of->atttypmod) > 0);
 }
 
 bool is_category(const Named& named) {
