@@ -377,6 +377,10 @@ class Search {
   int compare(Datum a, Datum b) const {
     return DatumGetInt32(FunctionCall2Coll(&result_->cmp_proc_finfo, collation_, a, b));
   }
+  bool holds(ExprState* comparison, int64 k) {
+    const NullableDatum there = at(comparison, k);
+    return !there.isnull && DatumGetBool(there.value);
+  }
   bool is(int64 k, Datum value) {
     const NullableDatum there = at(function_, k);
     return !there.isnull && compare(there.value, value) == 0;
@@ -531,13 +535,43 @@ bool Search::falls(int64 first, int64 last) {
   return false;
 }
 
+// Of the column that the function is of.
+Values values_of(const ExprState* function, kde::ValueType type) {
+  Node* column = reinterpret_cast<Node*>(function->expr);
+  while (!IsA(column, CaseTestExpr)) column = inner_of(column).inner;
+  return Values(type, castNode(CaseTestExpr, column)->typeMod);
+}
+
 }  // namespace
+
+bool find_passage(ExprState* comparison, ExprContext* context, kde::ValueType type, double first,
+                  double last, Passage* out) {
+  const auto* op = castNode(OpExpr, reinterpret_cast<Node*>(comparison->expr));
+  auto* side = static_cast<Node*>(linitial(op->args));
+  ExprState* function = ExecInitExpr(reinterpret_cast<Expr*>(side), nullptr);
+  const Values values = values_of(function, type);
+  if (!values.are_told_apart(first) || !values.are_told_apart(last)) return false;
+  int64 low = values.from(first);
+  int64 high = values.up_to(last);
+  *out = {false, false, INFINITY};
+  if (low > high) return true;
+  auto* search = new (palloc(sizeof(Search)))
+      Search(function, context, values, exprType(side), exprCollation(side));
+  if (!search->can_compare() || search->falls(low, high)) return false;
+  out->before = search->holds(comparison, low);
+  out->from = search->holds(comparison, high);
+  if (out->before == out->from) return true;
+  while (low + 1 < high) {
+    const int64 middle = low + (high - low) / 2;
+    (search->holds(comparison, middle) == out->before ? low : high) = middle;
+  }
+  out->place = values.at(high);
+  return true;
+}
 
 List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, Oid result,
                       Oid collation, double first, double last, int most, bool* sure) {
-  Node* column = reinterpret_cast<Node*>(function->expr);
-  while (!IsA(column, CaseTestExpr)) column = inner_of(column).inner;
-  const Values values(type, castNode(CaseTestExpr, column)->typeMod);
+  const Values values = values_of(function, type);
   *sure = false;
   if (!values.are_told_apart(first) || !values.are_told_apart(last)) return NIL;
   const int64 from = values.from(first);

@@ -54,7 +54,7 @@ class Answering {
   explicit Answering(const PlainAsked& asked) : asked_(asked), plan_(*asked.plan) {}
 
   PlainAnswers run() {
-    if (!open() || !read_bounds()) return out_;
+    if (!open() || !read_bounds() || !read_passages()) return out_;
     if (plan_.of_words)
       answer_words();
     else if (density_.one_column != nullptr && density_.one_column->grouped != 0)
@@ -621,6 +621,51 @@ class Answering {
     return there.upper < 0.5;
   }
 
+  // The ends of the values that there are in the range, for functions of them; the first is above
+  // the last where there are none. False: not known.
+  bool read_ends(double* first, double* last) {
+    const kde::Range& whole = range_[0];
+    const kde::Header& h = *density_.one_column;
+    *first = 1;
+    *last = 0;
+    if (whole.empty || !(h.finite_rows() > 0))
+      return is_empty(whole) || refuse(PlainOutcome::unsure);
+    if (h.nans + h.negative_infinities + h.positive_infinities > 0)
+      return refuse(PlainOutcome::not_finite);
+    if (kde::may_have_lost_digits(h)) return refuse(PlainOutcome::digits);
+    kde::Range below = whole, above = whole;
+    below.upper_unbounded = above.lower_unbounded = false;
+    below.upper = h.min;
+    above.lower = h.max;
+    below.upper_inclusive = above.lower_inclusive = false;
+    if (!is_empty(below) || !is_empty(above))
+      return refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
+    *first = whole.lower_unbounded ? h.min : std::max(h.min, whole.lower);
+    *last = whole.upper_unbounded ? h.max : std::min(h.max, whole.upper);
+    return true;
+  }
+
+  // What comparisons of the column's functions leave of the range. False: not known.
+  bool read_passages() {
+    ListCell* cell;
+    foreach (cell, asked_.passages) {
+      double first, last;
+      if (!read_ends(&first, &last)) return false;
+      if (first > last) return true;
+      Passage p;
+      if (!find_passage(static_cast<ExprState*>(lfirst(cell)), asked_.context, type_of(0), first,
+                        last, &p))
+        return refuse(PlainOutcome::buckets);
+      if (!p.before && !p.from) range_[0].empty = true;
+      if (p.before == p.from) continue;
+      if (is_beside_a_value(0, p.place)) return refuse(PlainOutcome::digits);
+      narrow({0, type_of(0), p.from ? BTGreaterEqualStrategyNumber : BTLessStrategyNumber, false,
+              nullptr},
+             p.place);
+    }
+    return true;
+  }
+
   // False: which buckets there are is not known.
   bool read_parts() {
     if (listed_) {
@@ -644,22 +689,8 @@ class Answering {
       return true;
     }
     const kde::Range& whole = range_[0];
-    const kde::Header& h = *density_.one_column;
-    if (whole.empty || !(h.finite_rows() > 0))
-      return is_empty(whole) || refuse(PlainOutcome::unsure);
-    if (h.nans + h.negative_infinities + h.positive_infinities > 0)
-      return refuse(PlainOutcome::not_finite);
-    if (kde::may_have_lost_digits(h)) return refuse(PlainOutcome::digits);
-    double first = h.min, last = h.max;
-    kde::Range below = whole, above = whole;
-    below.upper_unbounded = above.lower_unbounded = false;
-    below.upper = h.min;
-    above.lower = h.max;
-    below.upper_inclusive = above.lower_inclusive = false;
-    if (!is_empty(below) || !is_empty(above))
-      return refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
-    if (!whole.lower_unbounded) first = std::max(first, whole.lower);
-    if (!whole.upper_unbounded) last = std::min(last, whole.upper);
+    double first, last;
+    if (!read_ends(&first, &last)) return false;
     if (first > last) return true;
     const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, plan_.key.groups);
     bool sure;

@@ -195,6 +195,45 @@ SELECT extract(isoyear FROM at) AS c, count(*) FROM sales GROUP BY 1
 \.
 SELECT query, answered_by(query) AS by FROM asked ORDER BY number;
 
+-- Conditions on functions of the range column.
+TRUNCATE asked;
+COPY asked (query) FROM stdin;
+SELECT count(*), sum(amount) FROM sales WHERE CAST(sold_at AS date) BETWEEN date '2026-02-01' AND date '2026-02-28'
+SELECT count(*), sum(amount) FROM sales WHERE CAST(at AS date) BETWEEN date '2026-02-01' AND date '2026-02-28'
+SELECT region, count(*) FROM sales WHERE sold_at::date = '2026-03-05' GROUP BY region
+SELECT count(*) FROM sales WHERE sold_at::date > '2026-11-05' AND sold_at < '2026-12-01'
+SELECT count(*) FROM sales WHERE '2026-03-05' >= sold_at::date
+SELECT count(*) FROM sales WHERE DATE_TRUNC('month', sold_at) = '2026-03-01'
+SELECT count(*) FROM sales WHERE DATE_TRUNC('month', sold_at) = '2026-03-02'
+SELECT count(*) FROM sales WHERE DATE_TRUNC('month', at) <= DATE_TRUNC('month', timestamptz '2026-03-05')
+SELECT count(*) FROM sales WHERE DATE_TRUNC('week', sold_at) >= '2026-03-02' AND DATE_TRUNC('week', sold_at) < '2026-03-23'
+SELECT extract(year FROM sold_at) AS y, count(*) FROM sales WHERE extract(year FROM sold_at) = 2026 GROUP BY 1
+SELECT count(*) FROM sales WHERE extract(year FROM sold_at) = 2031
+SELECT count(*) FROM sales WHERE extract(year FROM sold_at) < 2031
+SELECT count(*), sum(amount) FROM sales WHERE extract(year FROM sold_at) > 2031
+SELECT date_trunc('day', sold_at) AS d, sum(amount) FROM sales WHERE date_trunc('month', sold_at) = '2026-03-01' AND region = 'EU' GROUP BY 1
+SELECT count(*) FROM sales WHERE sold_at::date = NULL
+SELECT count(*) FROM sales WHERE sold_at::date < 'infinity' AND sold_at::date > '-infinity'
+SELECT count(*) FROM sales WHERE sold_at::date > '2026-03-05' AND sold_at > 'infinity'
+SELECT count(*) FROM sales WHERE sold_at::date <> '2026-03-05'
+SELECT count(*) FROM sales WHERE sold_at::date IN ('2026-03-05', '2026-03-06')
+SELECT count(*) FROM sales WHERE sold_at::date >= timestamptz '2026-03-05 12:00Z'
+SELECT count(*) FROM sales WHERE at AT TIME ZONE 'Europe/Berlin' >= '2026-03-29 02:30' AND at AT TIME ZONE 'Europe/Berlin' < '2026-10-25 02:30'
+SELECT count(*) FROM sales WHERE at AT TIME ZONE 'Asia/Tokyo' >= '2026-03-29 02:30'
+SELECT count(*) FROM sales WHERE to_timestamp(epoch) >= '2026-03-29 02:30Z' AND to_timestamp(epoch) <= '2026-04-29 02:30Z'
+SELECT count(*) FROM sales WHERE floor(qty / 10.0) = 3
+SELECT count(*) FROM sales WHERE floor(qty / 10.0) = (SELECT 3)
+SELECT count(*), avg(qty) FROM sales WHERE round(amount) BETWEEN 10 AND 19
+SELECT count(*) FROM sales WHERE qty * 2 + 1 > 30
+SELECT count(*) FROM sales WHERE qty / 0 > 30 AND qty > 1000
+SELECT count(*) FROM sales WHERE extract(hour FROM sold_at) < 12
+SELECT count(*) FROM sales WHERE day + 1 <= '2026-03-05'
+\.
+SELECT query, answered_by(query) AS by FROM asked ORDER BY number;
+SET TimeZone = 'Europe/Berlin';
+SELECT query, answered_by(query) AS by FROM asked ORDER BY number;
+SET TimeZone = 'UTC';
+
 -- Parameters, as the extended protocol sends them.
 PREPARE series (timestamptz, timestamptz, text) AS
 SELECT date_trunc('month', sold_at) AS month, count(*) FROM sales WHERE sold_at >= $1 AND sold_at < $2 AND region = $3 GROUP BY 1 ORDER BY 1;
