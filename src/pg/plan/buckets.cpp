@@ -26,7 +26,9 @@ extern "C" {
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 namespace kde_pg {
 
@@ -46,13 +48,14 @@ const Const* constant(Node* node) {
   return IsA(node, Const) && !castNode(Const, node)->constisnull ? castNode(Const, node) : nullptr;
 }
 
-bool is_positive(Node* node) {
+// A constant that is a positive number; 0: it is none.
+double positive(Node* node) {
   const Const* c = constant(node);
   kde::ValueType type;
   if (c == nullptr || !value_type_of(c->consttype, &type) || type > kde::ValueType::numeric)
-    return false;
+    return 0;
   const double x = value_to_double(type, c->constvalue);
-  return x > 0 && std::isfinite(x);
+  return x > 0 && std::isfinite(x) ? x : 0;
 }
 
 bool is_number(Node* node) {
@@ -174,12 +177,52 @@ Link function_link(const FuncExpr* f) {
   }
 }
 
+// What the function is of, if it is one of these; null: none.
+List* arguments(Node* node, std::initializer_list<Oid> functions) {
+  if (!IsA(node, FuncExpr)) return NIL;
+  const auto* f = castNode(FuncExpr, node);
+  return std::find(functions.begin(), functions.end(), f->funcid) != functions.end() ? f->args
+                                                                                     : NIL;
+}
+
+// A time truncated to hours, or minutes, and as many parts of one as there are whole ones in its
+// minutes, or seconds, none of which go beyond it: INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM
+// at) / 5). In an hour it rises as they do.
+Link parted(Node* truncated, const Interval* part, Node* number) {
+  constexpr double kSixty = 60;
+  List* of = arguments(truncated, {F_DATE_TRUNC_TEXT_TIMESTAMP, F_DATE_TRUNC_TEXT_TIMESTAMPTZ});
+  List* cast = arguments(number, {F_FLOAT8_NUMERIC});
+  if (cast != NIL) number = static_cast<Node*>(linitial(cast));
+  List* whole = arguments(number, {F_FLOOR_NUMERIC, F_FLOOR_FLOAT8});
+  if (of == NIL || whole == NIL || !IsA(linitial(whole), OpExpr)) return Link();
+  const auto* quotient = castNode(OpExpr, static_cast<Node*>(linitial(whole)));
+  const Oid divides = get_opcode(quotient->opno);
+  if (divides != F_NUMERIC_DIV && divides != F_FLOAT8DIV) return Link();
+  const double parts = positive(static_cast<Node*>(lsecond(quotient->args)));
+  List* field = arguments(static_cast<Node*>(linitial(quotient->args)),
+                          {F_EXTRACT_TEXT_TIMESTAMP, F_EXTRACT_TEXT_TIMESTAMPTZ,
+                           F_DATE_PART_TEXT_TIMESTAMP, F_DATE_PART_TEXT_TIMESTAMPTZ});
+  if (!(parts > 0) || field == NIL || !equal(lsecond(field), lsecond(of))) return Link();
+  auto* unit = static_cast<Node*>(linitial(of));
+  auto* counted = static_cast<Node*>(linitial(field));
+  double length;
+  if (is_word(unit, "hour") && is_word(counted, "minute"))
+    length = USECS_PER_HOUR;
+  else if (is_word(unit, "minute") && is_word(counted, "second"))
+    length = USECS_PER_MINUTE;
+  else
+    return Link();
+  if (static_cast<double>(part->time) * kSixty > length * parts) return Link();
+  auto* time = static_cast<Node*>(lsecond(of));
+  return exprType(time) == TIMESTAMPTZOID ? at_instants(time, session_timezone) : inside(time);
+}
+
 // A time and an interval, which has no months, as those are not equally long.
 Link moved(Node* time, Node* by, bool has_zone, bool back) {
   const Const* c = constant(by);
   if (c == nullptr) {
     // A number of seconds, say, after a time.
-    if (back || constant(time) == nullptr || !IsA(by, OpExpr)) return Link();
+    if (back || !IsA(by, OpExpr)) return Link();
     const auto* product = castNode(OpExpr, by);
     const Oid function = get_opcode(product->opno);
     if (function != F_INTERVAL_MUL && function != F_MUL_D_INTERVAL) return Link();
@@ -190,7 +233,8 @@ Link moved(Node* time, Node* by, bool has_zone, bool back) {
         static_cast<Node*>(number_first ? lsecond(product->args) : linitial(product->args)));
     if (c == nullptr) return Link();
     const Interval* unit = DatumGetIntervalP(c->constvalue);
-    return unit->month == 0 && unit->day == 0 && unit->time > 0 ? inside(number) : Link();
+    if (unit->month != 0 || unit->day != 0 || unit->time <= 0) return Link();
+    return constant(time) != nullptr ? inside(number) : parted(time, unit, number);
   }
   const Interval* interval = DatumGetIntervalP(c->constvalue);
   if (interval->month != 0) return Link();
@@ -230,7 +274,7 @@ Link operator_link(const OpExpr* op) {
   Node* other = either && constant(left) != nullptr ? left : right;
   if (constant(other) == nullptr) return Link();
   const bool rises =
-      *sign == '+' || *sign == '-' || ((*sign == '*' || *sign == '/') && is_positive(other));
+      *sign == '+' || *sign == '-' || ((*sign == '*' || *sign == '/') && positive(other) > 0);
   return rises ? inside(other == left ? right : left) : Link();
 }
 
@@ -242,8 +286,12 @@ bool are_constants(List* args, const Node* but) {
 }
 
 Link link_of(Node* node) {
-  if (IsA(node, RelabelType))
-    return inside(reinterpret_cast<Node*>(castNode(RelabelType, node)->arg));
+  if (IsA(node, RelabelType)) {
+    const auto* relabel = castNode(RelabelType, node);
+    auto* arg = reinterpret_cast<Node*>(relabel->arg);
+    // From a domain, not from an integer to an oid, say, whose order is another.
+    return getBaseType(exprType(arg)) == getBaseType(relabel->resulttype) ? inside(arg) : Link();
+  }
   if (IsA(node, OpExpr)) return operator_link(castNode(OpExpr, node));
   if (!IsA(node, FuncExpr)) return Link();
   const Link link = function_link(castNode(FuncExpr, node));
@@ -544,6 +592,23 @@ Values values_of(const ExprState* function, kde::ValueType type) {
 
 }  // namespace
 
+bool is_at_change(double instant) {
+  constexpr double kLongest = 86400, kFarthest = 1e11;
+  if (!(std::fabs(instant) < kFarthest)) return false;
+  auto t = static_cast<pg_time_t>(std::floor(instant - kLongest)) - 1;
+  long before, after;
+  int dst_before, dst_after;
+  pg_time_t change;
+  while (pg_next_dst_boundary(&t, &before, &dst_before, &change, &after, &dst_after,
+                              session_timezone) == 1 &&
+         static_cast<double>(change) <= instant + kLongest) {
+    const auto length = static_cast<double>(std::labs(after - before));
+    if (length > 0 && std::fabs(static_cast<double>(change) - instant) <= length) return true;
+    t = change;
+  }
+  return false;
+}
+
 bool find_passage(ExprState* comparison, ExprContext* context, kde::ValueType type, double first,
                   double last, Passage* out) {
   const auto* op = castNode(OpExpr, reinterpret_cast<Node*>(comparison->expr));
@@ -558,6 +623,9 @@ bool find_passage(ExprState* comparison, ExprContext* context, kde::ValueType ty
   auto* search = new (palloc(sizeof(Search)))
       Search(function, context, values, exprType(side), exprCollation(side));
   if (!search->can_compare() || search->falls(low, high)) return false;
+  Datum start, end;
+  if (!search->read(low, &start) || !search->read(high, &end) || search->compare(start, end) > 0)
+    return false;
   out->before = search->holds(comparison, low);
   out->from = search->holds(comparison, high);
   if (out->before == out->from) return true;

@@ -16,7 +16,8 @@ namespace kde_pg {
 // else of the table.
 bool is_bucket(Node* node, AttrNumber column);
 
-// The function, or a comparison of it, with the column's value left open: a CaseTestExpr in its place.
+// The function, or a comparison of it, with the column's value left open: a CaseTestExpr in its
+// place.
 Expr* open_bucket(Node* node, AttrNumber column);
 
 struct Bucket {
@@ -29,6 +30,10 @@ struct Bucket {
 // time zone's clocks are put back; if not there is no list, nor if there are more than `most`.
 List* buckets_between(ExprState* function, ExprContext* context, kde::ValueType type, Oid result,
                       Oid collation, double first, double last, int most, bool* sure);
+
+// Whether the session's time zone changes its offset so near to an instant that times of day there
+// are not in the order of instants.
+bool is_at_change(double instant);
 
 // Where a comparison of such a function, by <, <=, >= or >, holds from `first` to `last`.
 struct Passage {

@@ -141,6 +141,10 @@ class Answering {
 
   bool read_bound(const PlainBound& b, Oid type, Datum value, double* x) {
     *x = bound_to_double(b.type, type, value);
+    // Times of day, and an instant.
+    if (type == TIMESTAMPTZOID && b.type != kde::ValueType::timestamptz &&
+        is_at_change(value_to_double(kde::ValueType::timestamptz, value)))
+      return refuse(PlainOutcome::buckets);
     return (is_exactly(type, value, *x) && !is_beside_a_value(b.column, *x)) ||
            refuse(PlainOutcome::digits);
   }

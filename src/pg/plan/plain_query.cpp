@@ -587,16 +587,24 @@ bool Query::is_passage(const DensityKey& key, const Condition& c, PlainQuery* ou
       !has_steps(column) || !is_bucket(c.side, column))
     return false;
   const Oid family = get_opclass_family(GetDefaultOpClass(exprType(c.side), BTREE_AM_OID));
+  Node* side = c.side;
   Oid left, right;
   op_input_types(c.operator_id, &left, &right);
+  // As the operator does, in the session's time zone.
+  if (right == TIMESTAMPTZOID && (left == TIMESTAMPOID || left == DATEOID)) {
+    side = reinterpret_cast<Node*>(
+        makeFuncExpr(left == DATEOID ? F_TIMESTAMPTZ_DATE : F_TIMESTAMPTZ_TIMESTAMP, right,
+                     list_make1(side), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
+    left = right;
+  }
   const bool equality = c.strategy == BTEqualStrategyNumber;
   for (const int strategy : {equality ? BTGreaterEqualStrategyNumber : c.strategy,
                              equality ? BTLessEqualStrategyNumber : 0}) {
     if (strategy == 0) continue;
     const Oid opno = get_opfamily_member(family, left, right, static_cast<int16>(strategy));
     if (!OidIsValid(opno) || opno >= FirstNormalObjectId) return false;
-    Expr* comparison = make_opclause(opno, BOOLOID, false, open_bucket(c.side, column), c.value,
-                                     InvalidOid, exprCollation(c.side));
+    Expr* comparison = make_opclause(opno, BOOLOID, false, open_bucket(side, column), c.value,
+                                     InvalidOid, exprCollation(side));
     out->passages = lappend(out->passages, comparison);
   }
   return true;

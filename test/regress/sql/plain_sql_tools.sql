@@ -77,7 +77,9 @@ Superset;time series of an epoch column;SELECT DATE_TRUNC('month', (timestamp 'e
 Superset;time series by region;SELECT DATE_TRUNC('month', sold_at) AS sold_at, region AS region, SUM(amount) AS "SUM(amount)" FROM sales WHERE sold_at >= '2026-02-01 00:00:00.000000' AND sold_at < '2026-08-01 00:00:00.000000' AND region IN ('EU', 'US') GROUP BY DATE_TRUNC('month', sold_at), region ORDER BY "SUM(amount)" DESC LIMIT 10000
 Superset;time series by the largest regions;SELECT DATE_TRUNC('month', sold_at) AS sold_at, region AS region, SUM(amount) AS "SUM(amount)" FROM sales JOIN (SELECT region AS region__, SUM(amount) AS mme_inner__ FROM sales WHERE sold_at >= '2026-02-01 00:00:00.000000' AND sold_at < '2026-08-01 00:00:00.000000' GROUP BY region ORDER BY mme_inner__ DESC LIMIT 1) AS series_limit ON region = region__ WHERE sold_at >= '2026-02-01 00:00:00.000000' AND sold_at < '2026-08-01 00:00:00.000000' GROUP BY DATE_TRUNC('month', sold_at), region ORDER BY "SUM(amount)" DESC LIMIT 10000
 Superset;weeks from Sunday;SELECT DATE_TRUNC('week', sold_at + INTERVAL '1 day') - INTERVAL '1 day' AS w, COUNT(*) FROM sales GROUP BY 1 LIMIT 1000
-Superset;five minutes;SELECT DATE_TRUNC('minute', sold_at) - INTERVAL '1 minute' * (EXTRACT(minute FROM sold_at)::int % 5) AS m, COUNT(*) FROM sales WHERE sold_at < '2026-01-05' GROUP BY 1
+Superset;five minutes;SELECT DATE_TRUNC('hour', sold_at) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM sold_at) / 5) AS sold_at, COUNT(*) AS count FROM sales WHERE sold_at >= '2026-02-01' AND sold_at < '2026-02-20' GROUP BY DATE_TRUNC('hour', sold_at) + INTERVAL '5 minutes' * FLOOR(EXTRACT(MINUTE FROM sold_at) / 5) ORDER BY count DESC LIMIT 1000
+Superset;thirty minutes, timestamptz;SELECT DATE_TRUNC('hour', at) + INTERVAL '30 minutes' * FLOOR(EXTRACT(MINUTE FROM at) / 30) AS at, SUM(amount) AS s FROM sales WHERE at >= '2026-02-01' AND at < '2026-11-20' GROUP BY DATE_TRUNC('hour', at) + INTERVAL '30 minutes' * FLOOR(EXTRACT(MINUTE FROM at) / 30) LIMIT 1000
+Superset;thirty seconds;SELECT DATE_TRUNC('minute', at) + INTERVAL '30 seconds' * FLOOR(EXTRACT(SECOND FROM at) / 30) AS at, SUM(amount) AS s FROM sales WHERE at >= '2026-02-01' AND at < '2026-02-05' GROUP BY DATE_TRUNC('minute', at) + INTERVAL '30 seconds' * FLOOR(EXTRACT(SECOND FROM at) / 30) LIMIT 1000
 Superset;bar chart;SELECT region AS region, SUM(amount) AS "SUM(amount)" FROM sales WHERE sold_at >= TO_TIMESTAMP('2026-02-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND sold_at < TO_TIMESTAMP('2026-08-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') GROUP BY region ORDER BY "SUM(amount)" DESC LIMIT 1000
 Superset;bar chart, having;SELECT region AS region, COUNT(*) AS count FROM sales WHERE day >= TO_DATE('2026-02-01', 'YYYY-MM-DD') GROUP BY region HAVING ((COUNT(*) > 3000)) ORDER BY count DESC LIMIT 1000
 Superset;big number;SELECT SUM(amount) AS "SUM(amount)" FROM sales WHERE sold_at >= TO_TIMESTAMP('2026-02-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND sold_at < TO_TIMESTAMP('2026-08-01 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') LIMIT 50000
@@ -136,6 +138,10 @@ date_trunc('hour', at) + interval '1 day'
 date_trunc('hour', at - interval '1 day 30 minutes')
 floor(extract(epoch FROM at) / 3600) * 3600
 floor(extract(epoch FROM at::timestamp) / 3600) * 3600
+date_trunc('hour', at) + interval '15 minutes' * floor(extract(minute FROM at) / 15)
+date_trunc('hour', at) + interval '20 minutes' * floor(extract(minute FROM at) / 15)
+date_trunc('day', at) + interval '15 minutes' * floor(extract(minute FROM at) / 15)
+date_trunc('hour', at AT TIME ZONE 'Europe/Paris') + interval '15 minutes' * floor(extract(minute FROM at AT TIME ZONE 'Europe/Paris') / 15)
 date_trunc('hour', at AT TIME ZONE 'CET')
 extract(hour FROM at)
 at + interval '1 month'
@@ -157,6 +163,12 @@ SELECT bucket, answered_by(format('SELECT %s AS bucket, count(*) FROM clocks GRO
   answered_by(format('SELECT %s AS bucket, count(*) FROM clocks WHERE %s GROUP BY 1', bucket,
     CASE WHEN bucket ~ 'local' THEN 'local >= ''2026-03-29 03:00''' ELSE 'at >= ''2026-10-25 01:00Z''' END)) AS after
 FROM buckets ORDER BY number;
+-- Times of day compared with instants: of the hour that there is not, and of the one that there is twice.
+SELECT instant, answered_by(format('SELECT count(*) FROM clocks WHERE local >= timestamptz %L', instant)) AS "from",
+  answered_by(format('SELECT count(*) FROM clocks WHERE local < timestamptz %L AND local > ''2026-03-28''', instant)) AS before,
+  answered_by(format('SELECT count(*) FROM clocks WHERE date_trunc(''minute'', local) >= timestamptz %L', instant)) AS minute,
+  answered_by(format('SELECT count(*) FROM clocks WHERE date_trunc(''day'', local) = date_trunc(''day'', timestamptz %L)', instant)) AS day
+FROM unnest('{2026-03-28 23:00Z,2026-03-29 00:40Z,2026-03-29 01:00Z,2026-03-29 01:30Z,2026-03-29 02:20Z,2026-10-25 00:30Z,infinity}'::text[]) AS instant;
 SET TimeZone = 'UTC';
 
 -- Ranges without rows, of infinite ends, back to front; numbers; parts of an answer in an order.
