@@ -54,7 +54,7 @@ class Answering {
   explicit Answering(const PlainAsked& asked) : asked_(asked), plan_(*asked.plan) {}
 
   PlainAnswers run() {
-    if (!open() || !read_bounds()) return out_;
+    if (!open() || !read_bounds() || !read_passages()) return out_;
     if (plan_.of_words)
       answer_words();
     else if (density_.one_column != nullptr && density_.one_column->grouped != 0)
@@ -141,6 +141,10 @@ class Answering {
 
   bool read_bound(const PlainBound& b, Oid type, Datum value, double* x) {
     *x = bound_to_double(b.type, type, value);
+    // Times of day, and an instant.
+    if (type == TIMESTAMPTZOID && b.type != kde::ValueType::timestamptz &&
+        is_at_change(value_to_double(kde::ValueType::timestamptz, value)))
+      return refuse(PlainOutcome::buckets);
     return (is_exactly(type, value, *x) && !is_beside_a_value(b.column, *x)) ||
            refuse(PlainOutcome::digits);
   }
@@ -621,6 +625,51 @@ class Answering {
     return there.upper < 0.5;
   }
 
+  // The ends of the values that there are in the range, for functions of them; the first is above
+  // the last where there are none. False: not known.
+  bool read_ends(double* first, double* last) {
+    const kde::Range& whole = range_[0];
+    const kde::Header& h = *density_.one_column;
+    *first = 1;
+    *last = 0;
+    if (whole.empty || !(h.finite_rows() > 0))
+      return is_empty(whole) || refuse(PlainOutcome::unsure);
+    if (h.nans + h.negative_infinities + h.positive_infinities > 0)
+      return refuse(PlainOutcome::not_finite);
+    if (kde::may_have_lost_digits(h)) return refuse(PlainOutcome::digits);
+    kde::Range below = whole, above = whole;
+    below.upper_unbounded = above.lower_unbounded = false;
+    below.upper = h.min;
+    above.lower = h.max;
+    below.upper_inclusive = above.lower_inclusive = false;
+    if (!is_empty(below) || !is_empty(above))
+      return refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
+    *first = whole.lower_unbounded ? h.min : std::max(h.min, whole.lower);
+    *last = whole.upper_unbounded ? h.max : std::min(h.max, whole.upper);
+    return true;
+  }
+
+  // What comparisons of the column's functions leave of the range. False: not known.
+  bool read_passages() {
+    ListCell* cell;
+    foreach (cell, asked_.passages) {
+      double first, last;
+      if (!read_ends(&first, &last)) return false;
+      if (first > last) return true;
+      Passage p;
+      if (!find_passage(static_cast<ExprState*>(lfirst(cell)), asked_.context, type_of(0), first,
+                        last, &p))
+        return refuse(PlainOutcome::buckets);
+      if (!p.before && !p.from) range_[0].empty = true;
+      if (p.before == p.from) continue;
+      if (is_beside_a_value(0, p.place)) return refuse(PlainOutcome::digits);
+      narrow({0, type_of(0), p.from ? BTGreaterEqualStrategyNumber : BTLessStrategyNumber, false,
+              nullptr},
+             p.place);
+    }
+    return true;
+  }
+
   // False: which buckets there are is not known.
   bool read_parts() {
     if (listed_) {
@@ -644,21 +693,8 @@ class Answering {
       return true;
     }
     const kde::Range& whole = range_[0];
-    const kde::Header& h = *density_.one_column;
-    if (whole.empty || !(h.finite_rows() > 0))
-      return is_empty(whole) || refuse(PlainOutcome::unsure);
-    if (h.nans + h.negative_infinities + h.positive_infinities > 0)
-      return refuse(PlainOutcome::not_finite);
-    double first = h.min, last = h.max;
-    kde::Range below = whole, above = whole;
-    below.upper_unbounded = above.lower_unbounded = false;
-    below.upper = h.min;
-    above.lower = h.max;
-    below.upper_inclusive = above.lower_inclusive = false;
-    if (!is_empty(below) || !is_empty(above))
-      return refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
-    if (!whole.lower_unbounded) first = std::max(first, whole.lower);
-    if (!whole.upper_unbounded) last = std::min(last, whole.upper);
+    double first, last;
+    if (!read_ends(&first, &last)) return false;
     if (first > last) return true;
     const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, plan_.key.groups);
     bool sure;
@@ -673,6 +709,7 @@ class Answering {
       kde::Range r = whole;
       const int i = foreach_current_index(cell);
       if (i > 0) {
+        if (is_beside_a_value(0, b->lower)) return refuse(PlainOutcome::digits);
         r.lower = b->lower;
         r.lower_unbounded = false;
         r.lower_inclusive = true;

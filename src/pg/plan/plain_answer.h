@@ -23,6 +23,7 @@ struct PlainAsked {
   ExprContext* context;   // in which the conditions on groups are evaluated on the slot
   ExprState* conditions;  // null: none
   ExprState* bucket;      // the function with its argument open; null: none
+  List* passages;         // ExprState*, comparisons of such functions
 };
 
 struct PlainRow {

@@ -69,7 +69,7 @@ void write_plain_plan(const PlainQuery& q, bool demanded, CustomScan* scan) {
   }
   List* relation = list_make3_oid(key.relation, q.word_type, q.word_collation);
   scan->custom_scan_tlist = columns;
-  scan->custom_exprs = list_make3(values, q.group_conditions, bucket);
+  scan->custom_exprs = list_make4(values, q.group_conditions, bucket, q.passages);
   scan->custom_private =
       list_make5(relation, names, numbers, list_make1(makeString(copy_of(key.filter))), shape);
   scan->custom_private = lappend(lappend(scan->custom_private, bounds), aggregates);

@@ -61,6 +61,9 @@ struct Condition {
   // Whether what compares is what tells values of a category apart.
   bool of_category;
   Expr* value;
+  // Of an operator, the table's side of it on its left.
+  Node* side;
+  Oid operator_id;
 };
 
 struct Asked {
@@ -103,6 +106,7 @@ class Query {
   bool is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const;
   bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
   bool place_conditions(const CatalogEntry& entry, PlainQuery* out) const;
+  bool is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const;
   bool place_aggregates(const DensityKey& key, PlainQuery* out) const;
   bool is_same_filter(const DensityKey& key, List* clauses) const;
   bool has_no_nulls(const KeyColumn& column) const;
@@ -223,7 +227,7 @@ bool Query::read_comparison(Expr* clause, Condition* out) const {
     if (test->nulltesttype != IS_NOT_NULL || test->argisrow) return false;
     Node* arg = reinterpret_cast<Node*>(test->arg);
     if (!contain_var_clause(arg) || varies(arg)) return false;
-    *out = {clause, true, name_of(arg), 0, false, true, nullptr};
+    *out = {clause, true, name_of(arg), 0, false, true, nullptr, nullptr, InvalidOid};
     return true;
   }
   // A boolean by itself is compared with true.
@@ -238,7 +242,9 @@ bool Query::read_comparison(Expr* clause, Condition* out) const {
             BTEqualStrategyNumber,
             false,
             true,
-            reinterpret_cast<Expr*>(value)};
+            reinterpret_cast<Expr*>(value),
+            nullptr,
+            InvalidOid};
     return true;
   }
   const bool any = IsA(node, ScalarArrayOpExpr) && castNode(ScalarArrayOpExpr, node)->useOr;
@@ -266,7 +272,9 @@ bool Query::read_comparison(Expr* clause, Condition* out) const {
   const Oid given = exprType(right);
   const bool of_category = strategy == BTEqualStrategyNumber && collation == exprCollation(left) &&
                            same_values(exprType(left), any ? get_base_element_type(given) : given);
-  *out = {clause, true, name_of(left), strategy, any, of_category, reinterpret_cast<Expr*>(right)};
+  *out = {
+      clause, true,       name_of(left), strategy, any, of_category, reinterpret_cast<Expr*>(right),
+      left,   operator_id};
   return true;
 }
 
@@ -414,12 +422,13 @@ bool reads_back(Oid type) {
 
 // Whether values of the column's type are so far apart that none is between two of them.
 bool Query::has_steps(AttrNumber column) const {
+  const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), column - 1);
   kde::ValueType type;
-  if (!value_type_of(TupleDescAttr(RelationGetDescr(relation_), column - 1)->atttypid, &type))
-    return false;
+  if (!value_type_of(of->atttypid, &type)) return false;
   return type <= kde::ValueType::int8 || type == kde::ValueType::date ||
          type == kde::ValueType::timestamp || type == kde::ValueType::timestamptz ||
-         type == kde::ValueType::time;
+         type == kde::ValueType::time ||
+         (type == kde::ValueType::numeric && lattice_step_of(type, of->atttypmod) > 0);
 }
 
 bool is_category(const Named& named) {
@@ -536,7 +545,7 @@ bool Query::place_conditions(const CatalogEntry& entry, PlainQuery* out) const {
     if (is_bound(key, *c, out)) continue;
     if (is_of_groups(key, reinterpret_cast<Node*>(c->clause), out))
       out->group_conditions = lappend(out->group_conditions, c->clause);
-    else
+    else if (!is_passage(key, *c, out))
       rest = lappend(rest, c->clause);
   }
   if (is_same_filter(key, rest)) return true;
@@ -567,6 +576,37 @@ bool Query::is_bound(const DensityKey& key, const Condition& c, PlainQuery* out)
   auto* bound = static_cast<PlainBound*>(palloc0(sizeof(PlainBound)));
   *bound = {column, type, c.strategy, c.any, c.value};
   out->bounds = lappend(out->bounds, bound);
+  return true;
+}
+
+// Whether a condition compares a bucket of the density's column; it is then among the passages. An
+// equality is two.
+bool Query::is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const {
+  const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
+  if (!c.compares || c.side == nullptr || c.any || key.has_filter() || column <= 0 ||
+      !has_steps(column) || !is_bucket(c.side, column))
+    return false;
+  const Oid family = get_opclass_family(GetDefaultOpClass(exprType(c.side), BTREE_AM_OID));
+  Node* side = c.side;
+  Oid left, right;
+  op_input_types(c.operator_id, &left, &right);
+  // As the operator does, in the session's time zone.
+  if (right == TIMESTAMPTZOID && (left == TIMESTAMPOID || left == DATEOID)) {
+    side = reinterpret_cast<Node*>(
+        makeFuncExpr(left == DATEOID ? F_TIMESTAMPTZ_DATE : F_TIMESTAMPTZ_TIMESTAMP, right,
+                     list_make1(side), InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
+    left = right;
+  }
+  const bool equality = c.strategy == BTEqualStrategyNumber;
+  for (const int strategy : {equality ? BTGreaterEqualStrategyNumber : c.strategy,
+                             equality ? BTLessEqualStrategyNumber : 0}) {
+    if (strategy == 0) continue;
+    const Oid opno = get_opfamily_member(family, left, right, static_cast<int16>(strategy));
+    if (!OidIsValid(opno) || opno >= FirstNormalObjectId) return false;
+    Expr* comparison = make_opclause(opno, BOOLOID, false, open_bucket(side, column), c.value,
+                                     InvalidOid, exprCollation(side));
+    out->passages = lappend(out->passages, comparison);
+  }
   return true;
 }
 
@@ -669,6 +709,7 @@ bool Query::place_aggregates(const DensityKey& key, PlainQuery* out) const {
   bool bounded[kde::kMaxColumns] = {};
   ListCell* cell;
   foreach (cell, out->bounds) bounded[static_cast<PlainBound*>(lfirst(cell))->column] = true;
+  if (out->passages != NIL) bounded[0] = true;
   foreach (cell, aggregates_) {
     const auto* asked = static_cast<const Asked*>(lfirst(cell));
     auto* a = static_cast<PlainAggregate*>(palloc0(sizeof(PlainAggregate)));
@@ -727,7 +768,8 @@ PlainQuery* Query::question(const CatalogEntry& entry) const {
     return nullptr;
   }
   // A row without a value is one of its group, and of the bucket of NULL.
-  if (groups_ != NIL && out->bounds == NIL && !has_no_nulls(key.column[0])) {
+  if (groups_ != NIL && out->bounds == NIL && out->passages == NIL &&
+      !has_no_nulls(key.column[0])) {
     if (!out->of_words) {
       (void)no(
           psprintf("has no row where %s is NULL; IS NOT NULL leaves them out", key.column[0].text));

@@ -8,7 +8,7 @@
 //     (buckets.h), or both;
 //   - each condition is a comparison of one of the density's columns with what does not vary from
 //     row to row, by an operator of the type's default btree, or with one of several such values
-//     (IN); or of what its groups are by alone; or one of those that make up the density's filter,
+//     (IN); or of such buckets; or of what its groups are by alone; or one of those that make up the density's filter,
 //     as canonical texts.
 // The values of a category are its groups.
 // What that leaves out the exact plan answers.
@@ -61,6 +61,7 @@ struct PlainQuery {
   // Of the query's GROUP BY: all of them, or none.
   bool by_groups = false;
   Node* bucket = nullptr;        // of the density's column, in GROUP BY; null: none
+  List* passages = NIL;          // Expr*, comparisons of such buckets, the column left open
   List* group_conditions = NIL;  // Expr*, of `group` alone
 
   int groups() const { return of_words ? 1 : key.groups; }

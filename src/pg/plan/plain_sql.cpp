@@ -141,6 +141,7 @@ struct ScanState {
   Oid* value_type;        // of each
   ExprState* conditions;  // on groups; null: none
   ExprState* bucket;      // null: none
+  List* passages;         // ExprState*
   MemoryContext memory;   // of the answers
   bool client_statement, keeps_rows, decided, noticed;
   PlainAnswers answers;
@@ -183,6 +184,7 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   if (conditions != NIL) s->conditions = ExecInitQual(conditions, parent);
   List* bucket = static_cast<List*>(lthird(scan->custom_exprs));
   if (bucket != NIL) s->bucket = ExecInitExpr(static_cast<Expr*>(linitial(bucket)), parent);
+  s->passages = ExecInitExprList(static_cast<List*>(lfourth(scan->custom_exprs)), parent);
   s->memory = AllocSetContextCreate(estate->es_query_cxt, "kde_aqp answers", ALLOCSET_SMALL_SIZES);
 }
 
@@ -260,8 +262,9 @@ void decide(ScanState* s) {
       error = s->demand->error;
       interval = s->demand->interval;
     }
-    s->answers = plain_answers({error, interval, &s->plan, value, s->value_type,
-                                s->css.ss.ss_ScanTupleSlot, context, s->conditions, s->bucket});
+    s->answers =
+        plain_answers({error, interval, &s->plan, value, s->value_type, s->css.ss.ss_ScanTupleSlot,
+                       context, s->conditions, s->bucket, s->passages});
     if (is_answered(s) && s->demand == nullptr) tell(s);
   }
   if (s->demand != nullptr)

@@ -36,3 +36,25 @@ EXCEPTION WHEN OTHERS THEN
   GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
   RETURN SQLSTATE || ' ' || message || CASE WHEN detail <> '' THEN ': ' || detail ELSE '' END;
 END $$;
+-- Who answers a query of plain SQL, and whether the rows are those of the exact plan, whose order is not looked
+-- at: what the view kde_plain_sql counts the query as, all of its parts.
+CREATE FUNCTION answered_by(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  rows_of text := format('SELECT array_agg(r ORDER BY r COLLATE "C") FROM (SELECT row_to_json(q)::text AS r FROM (%s) AS q) AS s', query);
+  exact text[];
+  got text[];
+  before jsonb;
+  outcomes text;
+BEGIN
+  SET LOCAL kde_aqp.approximate = off;
+  EXECUTE rows_of INTO exact;
+  SET LOCAL kde_aqp.approximate = 'all';
+  SELECT coalesce(jsonb_object_agg(outcome, statements), '{}') INTO before FROM kde_plain_sql;
+  EXECUTE rows_of INTO got;
+  SELECT string_agg(outcome, ', ' ORDER BY outcome COLLATE "C") INTO outcomes FROM kde_plain_sql
+    WHERE statements > coalesce((before ->> outcome)::bigint, 0);
+  IF got IS DISTINCT FROM exact THEN
+    outcomes := format('DIFFERENT: %s for %s, %s', got[1], exact[1], outcomes);
+  END IF;
+  RETURN format('%s (%s rows)', coalesce(outcomes, 'no density'), coalesce(cardinality(exact), 0));
+END $$;
