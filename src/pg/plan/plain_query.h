@@ -8,8 +8,8 @@
 //     (buckets.h), or both;
 //   - each condition is a comparison of one of the density's columns with what does not vary from
 //     row to row, by an operator of the type's default btree, or with one of several such values
-//     (IN); or of such buckets; or of what its groups are by alone; or one of those that make up the density's filter,
-//     as canonical texts.
+//     (IN); or of such buckets; or of what its groups are by alone; or one of those that make up
+//     the density's filter, as canonical texts.
 // The values of a category are its groups.
 // What that leaves out the exact plan answers.
 #pragma once
