@@ -340,8 +340,8 @@ class Answering {
 
   // Rows of the range, whatever is asked of them.
   kde::Interval rows(AnsweringDensity density) const {
-    const PlainAggregate none = {
-        nullptr, PlainAnswer::rows, PlainEnd::none, false, -1, kde::ValueType::float8, -1};
+    const PlainAggregate none = {nullptr, 0,  PlainAnswer::rows,      PlainEnd::none,
+                                 false,   -1, kde::ValueType::float8, -1};
     const Question q = question_of(none, &density);
     return interval(Aggregate::count, q, density);
   }
@@ -354,9 +354,8 @@ class Answering {
 
   // Columns of a row before the aggregates.
   int keys() const { return plan_.groups + (plan_.by_bucket ? 1 : 0); }
-
   PlainRow* new_row() const {
-    const auto n = static_cast<Size>(keys() + plan_.aggregates);
+    const auto n = static_cast<Size>(asked_.slot->tts_tupleDescriptor->natts);
     auto* row = static_cast<PlainRow*>(palloc(sizeof(PlainRow)));
     row->values = static_cast<Datum*>(palloc0(sizeof(Datum) * (n + 1)));
     row->nulls = static_cast<bool*>(palloc(n + 1));
@@ -438,7 +437,7 @@ class Answering {
   // Into the row, of the type that the aggregate has there. False: not by this density.
   bool put(int k, const Answer& answer, PlainRow* row) {
     const PlainAggregate& a = plan_.aggregate[k];
-    const int at = keys() + k;
+    const int at = plan_.first + keys() + k;
     const Oid type = TupleDescAttr(asked_.slot->tts_tupleDescriptor, at)->atttypid;
     const bool lost = may_have_lost(a);
     const kde::Interval& i = interval_asked(a, answer);

@@ -34,7 +34,8 @@ struct PlainRow {
 struct PlainAnswers {
   List* rows = NIL;  // PlainRow*, of custom_scan_tlist's columns
   double error = 0;  // the largest of all answers, relative
-  // Of a plan that a function demanded instead of rows: of each aggregate, all NaN for NULL.
+  // Of a plan that a function demanded instead of rows: of each of its aggregates, all NaN for
+  // NULL.
   kde::Interval* intervals = nullptr;
   PlainOutcome outcome = PlainOutcome::answered;
   const char* detail = nullptr;  // of what is inaccurate: palloc'ed

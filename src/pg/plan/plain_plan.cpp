@@ -16,15 +16,11 @@ namespace {
 // The members of custom_private, in their order.
 enum class Part { relation, names, numbers, filter, shape, bounds, aggregates };
 
-List* part(const CustomScan* scan, Part p) {
-  return static_cast<List*>(list_nth(scan->custom_private, static_cast<int>(p)));
-}
+List* part(const List* of, Part p) { return static_cast<List*>(list_nth(of, static_cast<int>(p))); }
 
 char* copy_of(const char* text) { return pstrdup(text); }
 
-}  // namespace
-
-void write_plain_plan(const PlainQuery& q, bool demanded, CustomScan* scan) {
+void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
   const DensityKey& key = q.key;
   List* names = NIL;
   List* numbers = NIL;
@@ -33,9 +29,9 @@ void write_plain_plan(const PlainQuery& q, bool demanded, CustomScan* scan) {
     numbers = lappend_int(numbers, key.column[i].attnum);
   }
   List* shape = NIL;
-  for (const int n :
-       {key.columns, key.measures, key.groups, q.groups(), q.by_groups ? 1 : 0,
-        q.bucket != nullptr ? 1 : 0, q.of_words ? 1 : 0, q.with_nulls ? 1 : 0, demanded ? 1 : 0})
+  for (const int n : {key.columns, key.measures, key.groups, list_length(scan->custom_scan_tlist),
+                      q.groups(), q.by_groups ? 1 : 0, q.bucket != nullptr ? 1 : 0,
+                      q.of_words ? 1 : 0, q.with_nulls ? 1 : 0, demanded ? 1 : 0})
     shape = lappend_int(shape, n);
   List* bounds = NIL;
   List* values = NIL;
@@ -47,7 +43,7 @@ void write_plain_plan(const PlainQuery& q, bool demanded, CustomScan* scan) {
     if (b->strategy != 0) values = lappend(values, b->value);
   }
   List* aggregates = NIL;
-  List* columns = NIL;
+  List* columns = scan->custom_scan_tlist;
   const auto add = [&columns](Expr* of) {
     const auto number = static_cast<AttrNumber>(list_length(columns) + 1);
     columns = lappend(columns, makeTargetEntry(of, number, nullptr, false));
@@ -62,20 +58,21 @@ void write_plain_plan(const PlainQuery& q, bool demanded, CustomScan* scan) {
   }
   foreach (cell, q.aggregates) {
     const auto* a = static_cast<const PlainAggregate*>(lfirst(cell));
-    for (const int n : {static_cast<int>(a->answer), static_cast<int>(a->end),
+    for (const int n : {a->index, static_cast<int>(a->answer), static_cast<int>(a->end),
                         a->population ? 1 : 0, a->column, static_cast<int>(a->type), a->scale})
       aggregates = lappend_int(aggregates, n);
     add(a->node);
   }
   List* relation = list_make3_oid(key.relation, q.word_type, q.word_collation);
   scan->custom_scan_tlist = columns;
-  scan->custom_exprs = list_make4(values, q.group_conditions, bucket, q.passages);
-  scan->custom_private =
+  scan->custom_exprs =
+      lappend(scan->custom_exprs, list_make4(values, q.group_conditions, bucket, q.passages));
+  List* rest =
       list_make5(relation, names, numbers, list_make1(makeString(copy_of(key.filter))), shape);
-  scan->custom_private = lappend(lappend(scan->custom_private, bounds), aggregates);
+  scan->custom_private = lappend(scan->custom_private, lappend(lappend(rest, bounds), aggregates));
 }
 
-PlainPlan read_plain_plan(const CustomScan* scan) {
+PlainPlan read_one(const List* scan, const List* expressions) {
   PlainPlan out = {};
   DensityKey& key = out.key;
   List* shape = part(scan, Part::shape);
@@ -83,12 +80,13 @@ PlainPlan read_plain_plan(const CustomScan* scan) {
   key.columns = list_nth_int(shape, 0);
   key.measures = list_nth_int(shape, 1);
   key.groups = list_nth_int(shape, 2);
-  out.groups = list_nth_int(shape, 3);
-  out.by_groups = list_nth_int(shape, 4) != 0;
-  out.by_bucket = list_nth_int(shape, 5) != 0;
-  out.of_words = list_nth_int(shape, 6) != 0;
-  out.with_nulls = list_nth_int(shape, 7) != 0;
-  out.demanded = list_nth_int(shape, 8) != 0;
+  out.first = list_nth_int(shape, 3);
+  out.groups = list_nth_int(shape, 4);
+  out.by_groups = list_nth_int(shape, 5) != 0;
+  out.by_bucket = list_nth_int(shape, 6) != 0;
+  out.of_words = list_nth_int(shape, 7) != 0;
+  out.with_nulls = list_nth_int(shape, 8) != 0;
+  out.demanded = list_nth_int(shape, 9) != 0;
   out.word_type = list_nth_oid(part(scan, Part::relation), 1);
   out.word_collation = list_nth_oid(part(scan, Part::relation), 2);
   for (int i = 0; i < key.all(); ++i)
@@ -105,20 +103,39 @@ PlainPlan read_plain_plan(const CustomScan* scan) {
   }
   out.bound = bound;
   List* aggregates = part(scan, Part::aggregates);
-  out.aggregates = list_length(aggregates) / 6;
+  out.aggregates = list_length(aggregates) / 7;
   auto* aggregate = static_cast<PlainAggregate*>(
       palloc0(sizeof(PlainAggregate) * static_cast<Size>(out.aggregates + 1)));
   for (int i = 0; i < out.aggregates; ++i) {
-    const auto at = [&](int field) { return list_nth_int(aggregates, 6 * i + field); };
-    aggregate[i] = {nullptr,
-                    static_cast<PlainAnswer>(at(0)),
-                    static_cast<PlainEnd>(at(1)),
-                    at(2) != 0,
-                    at(3),
-                    static_cast<kde::ValueType>(at(4)),
-                    at(5)};
+    const auto at = [&](int field) { return list_nth_int(aggregates, 7 * i + field); };
+    aggregate[i] = {
+        nullptr,    at(0), static_cast<PlainAnswer>(at(1)),    static_cast<PlainEnd>(at(2)),
+        at(3) != 0, at(4), static_cast<kde::ValueType>(at(5)), at(6)};
   }
   out.aggregate = aggregate;
+  out.values = static_cast<List*>(linitial(expressions));
+  out.conditions = static_cast<List*>(lsecond(expressions));
+  out.bucket = static_cast<List*>(lthird(expressions));
+  out.passages = static_cast<List*>(lfourth(expressions));
+  return out;
+}
+
+}  // namespace
+
+void write_plain_plans(const List* queries, bool demanded, CustomScan* scan) {
+  ListCell* cell;
+  foreach (cell, queries) write_one(*static_cast<const PlainQuery*>(lfirst(cell)), demanded, scan);
+}
+
+List* read_plain_plans(const CustomScan* scan) {
+  List* out = NIL;
+  ListCell *rest, *expressions;
+  forboth(rest, scan->custom_private, expressions, scan->custom_exprs) {
+    auto* plan = static_cast<PlainPlan*>(palloc(sizeof(PlainPlan)));
+    *plan = read_one(static_cast<const List*>(lfirst(rest)),
+                     static_cast<const List*>(lfirst(expressions)));
+    out = lappend(out, plan);
+  }
   return out;
 }
 

@@ -1,10 +1,12 @@
-// A PlainQuery in a plan, which must be nodes that can be copied: the parts of CustomScan.
+// PlainQueries in a plan, which must be nodes that can be copied: the parts of CustomScan, one
+// after the other for each of them.
 //
 //   custom_scan_tlist  what the density's groups are by (a NULL of type text where the query has it
 //                      not), the bucket if there is one, then the aggregates
-//   custom_exprs       the bounds' values, the conditions on groups, and the bucket's function with
-//                      the column's value left open, as a list each
-//   custom_private     the rest, below
+//   custom_exprs       a list of the bounds' values, the conditions on groups, the bucket's
+//   function
+//                      and the passages, both with the column's value left open, as a list each
+//   custom_private     a list of the rest, below
 //   custom_plans       the exact plan, whose target list is the scan's
 #pragma once
 
@@ -19,6 +21,7 @@ namespace kde_pg {
 // What the executor reads back.
 struct PlainPlan {
   DensityKey key;
+  int first;   // of its columns
   int groups;  // columns before the bucket's
   bool by_groups, by_bucket;
   bool of_words, with_nulls;
@@ -27,10 +30,13 @@ struct PlainPlan {
   int bounds;
   const PlainBound* bound;  // without values
   int aggregates;
-  const PlainAggregate* aggregate;  // without nodes
+  const PlainAggregate* aggregate;                // without nodes
+  List *values, *conditions, *bucket, *passages;  // of custom_exprs
 };
 
-void write_plain_plan(const PlainQuery& query, bool demanded, CustomScan* scan);
-PlainPlan read_plain_plan(const CustomScan* scan);
+// queries: PlainQuery*.
+void write_plain_plans(const List* queries, bool demanded, CustomScan* scan);
+// PlainPlan*, palloc'ed.
+List* read_plain_plans(const CustomScan* scan);
 
 }  // namespace kde_pg

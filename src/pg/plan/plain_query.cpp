@@ -81,8 +81,10 @@ class Query {
 
   bool read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having);
   Oid relation() const { return RelationGetRelid(relation_); }
-  // Null where the density cannot answer.
-  PlainQuery* question(const CatalogEntry& entry) const;
+  // Null where the density cannot answer. some: aggregates, by their index; null: all.
+  PlainQuery* question(const CatalogEntry& entry, const Bitmapset* some = nullptr) const;
+  // By several densities together, PlainQuery*.
+  List* questions(List* entries) const;
   void close() { table_close(relation_, NoLock); }
   // What the last of them found; null: nothing.
   const char* why() const { return why_; }
@@ -107,7 +109,7 @@ class Query {
   bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
   bool place_conditions(const CatalogEntry& entry, PlainQuery* out) const;
   bool is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const;
-  bool place_aggregates(const DensityKey& key, PlainQuery* out) const;
+  bool place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const;
   bool is_same_filter(const DensityKey& key, List* clauses) const;
   bool has_no_nulls(const KeyColumn& column) const;
   bool has_steps(AttrNumber column) const;
@@ -705,15 +707,17 @@ bool answer_of(Oid function, PlainAggregate* out) {
   return is_min || strcmp(name, "max") == 0;
 }
 
-bool Query::place_aggregates(const DensityKey& key, PlainQuery* out) const {
+bool Query::place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const {
   bool bounded[kde::kMaxColumns] = {};
   ListCell* cell;
   foreach (cell, out->bounds) bounded[static_cast<PlainBound*>(lfirst(cell))->column] = true;
   if (out->passages != NIL) bounded[0] = true;
   foreach (cell, aggregates_) {
     const auto* asked = static_cast<const Asked*>(lfirst(cell));
+    const int index = foreach_current_index(cell);
+    if (some != nullptr && !bms_is_member(index, some)) continue;
     auto* a = static_cast<PlainAggregate*>(palloc0(sizeof(PlainAggregate)));
-    *a = {asked->node, PlainAnswer::rows, asked->end, false, -1, kde::ValueType::float8, -1};
+    *a = {asked->node, index, PlainAnswer::rows, asked->end, false, -1, kde::ValueType::float8, -1};
     if (asked->function != F_COUNT_ && !answer_of(asked->function, a))
       return no(psprintf("knows no %s()", get_func_name(asked->function)));
     if (a->answer != PlainAnswer::rows) {
@@ -744,7 +748,7 @@ bool Query::place_aggregates(const DensityKey& key, PlainQuery* out) const {
   return true;
 }
 
-PlainQuery* Query::question(const CatalogEntry& entry) const {
+PlainQuery* Query::question(const CatalogEntry& entry, const Bitmapset* some) const {
   const DensityKey& key = entry.key;
   why_ = nullptr;
   auto* out = static_cast<PlainQuery*>(palloc(sizeof(PlainQuery)));
@@ -760,7 +764,7 @@ PlainQuery* Query::question(const CatalogEntry& entry) const {
     const Named column = {c.attnum, nullptr, of->atttypid, of->attcollation};
     if (is_category(column)) set_words(column, out);
   }
-  if (!place_groups(key, out) || !place_conditions(entry, out) || !place_aggregates(key, out))
+  if (!place_groups(key, out) || !place_conditions(entry, out) || !place_aggregates(key, some, out))
     return nullptr;
   // The column's own density is beside that of its groups.
   if (key.groups > 0 && !out->by_groups && out->group_conditions == NIL) {
@@ -803,6 +807,37 @@ bool is_better(const PlainQuery& a, const PlainQuery& b) {
   return !a.with_nulls && b.with_nulls;
 }
 
+// Each aggregate by the best of those that have it. Conditions on groups refer to columns of the
+// plan, which are one density's.
+List* Query::questions(List* entries) const {
+  if (groups_ != NIL || list_length(aggregates_) < 2) return NIL;
+  auto** some = static_cast<Bitmapset**>(
+      palloc0(sizeof(Bitmapset*) * static_cast<Size>(list_length(entries) + 1)));
+  for (int i = 0; i < list_length(aggregates_); ++i) {
+    const PlainQuery* best = nullptr;
+    int whose = -1;
+    ListCell* cell;
+    foreach (cell, entries) {
+      const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
+      const PlainQuery* q = question(*entry, bms_make_singleton(i));
+      if (q == nullptr || q->group_conditions != NIL || (best != nullptr && !is_better(*q, *best)))
+        continue;
+      best = q;
+      whose = foreach_current_index(cell);
+    }
+    if (best == nullptr) return NIL;
+    some[whose] = bms_add_member(some[whose], i);
+  }
+  List* out = NIL;
+  ListCell* cell;
+  foreach (cell, entries) {
+    const Bitmapset* own = some[foreach_current_index(cell)];
+    if (own != nullptr)
+      out = lappend(out, question(*static_cast<const CatalogEntry*>(lfirst(cell)), own));
+  }
+  return out;
+}
+
 // What one who explains or asks a query is told.
 class Reasons {
  public:
@@ -812,6 +847,9 @@ class Reasons {
 
   void of_query(Oid relation, const char* why) {
     put(relation, nullptr, false, why != nullptr ? why : "is none that densities answer");
+  }
+  void of_part(const PlainQuery& question) {
+    put(question.key.relation, &question.key, true, "answers a part of the aggregates");
   }
   void of(const CatalogEntry& entry, const PlainQuery* question, const char* why) {
     if (list_ == nullptr) return;
@@ -838,30 +876,33 @@ class Reasons {
 
 }  // namespace
 
-PlainQuery* plain_query_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having,
-                           bool any, List** list) {
+List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having,
+                       bool any, List** list) {
   Reasons reasons(list);
   if (input->rtekind != RTE_RELATION || bms_membership(input->relids) != BMS_SINGLETON) {
     reasons.of_query(InvalidOid, "its rows are not those of one table");
-    return nullptr;
+    return NIL;
   }
   const RangeTblEntry* rte = planner_rt_fetch(bms_singleton_member(input->relids), root);
-  if (!any && has_no_consent(rte->relid)) return nullptr;
+  if (!any && has_no_consent(rte->relid)) return NIL;
   const uint64 before = consent_invalidations();
   List* entries = densities_of(rte->relid);
   if (!any && !is_allowed(entries)) {
     if (!IsInParallelMode()) note_no_consent(rte->relid, before);
-    return nullptr;
+    return NIL;
   }
   PinnedSettings settings;
   settings.begin();
   Query query(static_cast<bool>(reasons));
   PlainQuery* best = nullptr;
+  List* out = NIL;
+  List* allowed = NIL;
   if (query.read(root, input, target, having)) {
     ListCell* cell;
     foreach (cell, entries) {
       const auto& entry = *static_cast<const CatalogEntry*>(lfirst(cell));
       if (!any && !entry.settings.plain_sql) continue;
+      allowed = lappend(allowed, lfirst(cell));
       PlainQuery* q = query.question(entry);
       if (reasons && is_readable(entry.key)) reasons.of(entry, q, query.why());
       if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
@@ -870,12 +911,15 @@ PlainQuery* plain_query_of(PlannerInfo* root, RelOptInfo* input, PathTarget* tar
       reasons.of_query(rte->relid,
                        entries == NIL ? "has no density"
                                       : "has no density of columns that the current user may read");
+    out = best != nullptr ? list_make1(best) : query.questions(allowed);
+    foreach (cell, out)
+      if (best == nullptr) reasons.of_part(*static_cast<const PlainQuery*>(lfirst(cell)));
     query.close();
   } else {
     reasons.of_query(rte->relid, query.why());
   }
   settings.end();
-  return best;
+  return out;
 }
 
 }  // namespace kde_pg

@@ -30,6 +30,7 @@ enum class PlainEnd { none, lower, upper };
 
 struct PlainAggregate {
   Expr* node;  // the aggregate, or the call that asks for an end
+  int index;   // of those of the query
   PlainAnswer answer;
   PlainEnd end;
   bool population;      // of a variance or its root: divided by n
@@ -76,11 +77,12 @@ struct PlainReason {
   const char* why;
 };
 
-// The question, palloc'ed; null where no density may answer, that of the fewest columns where
-// several may. input: the table's rows. having: conditions on groups, as a list.
+// The question, PlainQuery*; NIL where no density may answer, that of the fewest columns where
+// several may. Where none answers all aggregates of a query that is not grouped, several, each for
+// some of them. input: the table's rows. having: conditions on groups, as a list.
 // any: also of densities whose owner has not allowed plain SQL. reasons: appended to it is a
 // PlainReason* of each density that the current user may read; null: not wanted.
-PlainQuery* plain_query_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having,
-                           bool any = false, List** reasons = nullptr);
+List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having,
+                       bool any = false, List** reasons = nullptr);
 
 }  // namespace kde_pg

@@ -50,7 +50,7 @@ create_upper_paths_hook_type next_hook = nullptr;
 
 // ------------------------------------------------------------------------------------- path, plan
 
-// What plain_query_of() found lies in custom_private of the path, as a plan that is to be.
+// What plain_queries_of() found lies in custom_private of the path, as a plan that is to be.
 Plan* plan_path(PlannerInfo* root, RelOptInfo*, CustomPath* path, List* tlist, List*,
                 List* custom_plans) {
   auto* scan = makeNode(CustomScan);
@@ -101,13 +101,13 @@ void add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
   Path* exact = cheapest(output->pathlist);
   if (exact == nullptr) return;
   PlainDemand* demand = demand_of(root);
-  const PlainQuery* query = plain_query_of(
+  const List* queries = plain_queries_of(
       root, input, output->reltarget, reinterpret_cast<List*>(root->parse->havingQual),
       demand != nullptr, demand != nullptr ? &demand->reasons : nullptr);
-  if (query == nullptr) return;
+  if (queries == NIL) return;
   if (demand != nullptr) demand->found = true;
   auto* parts = makeNode(CustomScan);
-  write_plain_plan(*query, demand != nullptr, parts);
+  write_plain_plans(queries, demand != nullptr, parts);
   auto* path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
   path->path.parent = output;
@@ -133,16 +133,22 @@ void plan_grouping(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input
 
 // ------------------------------------------------------------------------------------- execution
 
-struct ScanState {
-  CustomScanState css;
-  PlainPlan plan;
-  PlainDemand* demand;    // null: of the session
+// What one density is asked.
+struct ScanPart {
+  const PlainPlan* plan;
   List* values;           // ExprState*
   Oid* value_type;        // of each
   ExprState* conditions;  // on groups; null: none
   ExprState* bucket;      // null: none
   List* passages;         // ExprState*
-  MemoryContext memory;   // of the answers
+};
+
+struct ScanState {
+  CustomScanState css;
+  List* parts;           // ScanPart*
+  int aggregates;        // of the query
+  PlainDemand* demand;   // null: of the session
+  MemoryContext memory;  // of the answers
   bool client_statement, keeps_rows, decided, noticed;
   PlainAnswers answers;
   int next;
@@ -160,31 +166,42 @@ Node* create_state(CustomScan*) {
   return reinterpret_cast<Node*>(s);
 }
 
+const PlainPlan& plan_in(ListCell* cell) { return *static_cast<ScanPart*>(lfirst(cell))->plan; }
+
+ScanPart* begin_part(const PlainPlan* plan, PlanState* parent) {
+  auto* part = static_cast<ScanPart*>(palloc0(sizeof(ScanPart)));
+  part->plan = plan;
+  part->value_type =
+      static_cast<Oid*>(palloc(sizeof(Oid) * static_cast<Size>(list_length(plan->values) + 1)));
+  ListCell* cell;
+  foreach (cell, plan->values) {
+    auto* value = static_cast<Expr*>(lfirst(cell));
+    part->value_type[foreach_current_index(cell)] =
+        getBaseType(exprType(reinterpret_cast<Node*>(value)));
+    part->values = lappend(part->values, ExecInitExpr(value, parent));
+  }
+  if (plan->conditions != NIL) part->conditions = ExecInitQual(plan->conditions, parent);
+  if (plan->bucket != NIL)
+    part->bucket = ExecInitExpr(static_cast<Expr*>(linitial(plan->bucket)), parent);
+  part->passages = ExecInitExprList(plan->passages, parent);
+  return part;
+}
+
 void begin(CustomScanState* css, EState* estate, int eflags) {
   ScanState* s = state_of(css);
   const auto* scan = castNode(CustomScan, css->ss.ps.plan);
-  s->plan = read_plain_plan(scan);
-  if (s->plan.demanded) s->demand = demand_to_run();
   s->client_statement = is_beginning_client_statement();
   s->keeps_rows = is_keeping_rows();
-  PlanState* parent = &css->ss.ps;
   css->custom_ps =
       list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
-  List* values = static_cast<List*>(linitial(scan->custom_exprs));
-  s->value_type =
-      static_cast<Oid*>(palloc(sizeof(Oid) * static_cast<Size>(list_length(values) + 1)));
+  List* plans = read_plain_plans(scan);
   ListCell* cell;
-  foreach (cell, values) {
-    auto* value = static_cast<Expr*>(lfirst(cell));
-    s->value_type[foreach_current_index(cell)] =
-        getBaseType(exprType(reinterpret_cast<Node*>(value)));
-    s->values = lappend(s->values, ExecInitExpr(value, parent));
+  foreach (cell, plans) {
+    const auto* plan = static_cast<const PlainPlan*>(lfirst(cell));
+    s->parts = lappend(s->parts, begin_part(plan, &css->ss.ps));
+    s->aggregates += plan->aggregates;
+    if (plan->demanded) s->demand = demand_to_run();
   }
-  List* conditions = static_cast<List*>(lsecond(scan->custom_exprs));
-  if (conditions != NIL) s->conditions = ExecInitQual(conditions, parent);
-  List* bucket = static_cast<List*>(lthird(scan->custom_exprs));
-  if (bucket != NIL) s->bucket = ExecInitExpr(static_cast<Expr*>(linitial(bucket)), parent);
-  s->passages = ExecInitExprList(static_cast<List*>(lfourth(scan->custom_exprs)), parent);
   s->memory = AllocSetContextCreate(estate->es_query_cxt, "kde_aqp answers", ALLOCSET_SMALL_SIZES);
 }
 
@@ -211,10 +228,24 @@ PlainOutcome before_all(const ScanState* s) {
 
 bool is_answered(const ScanState* s) { return s->answers.outcome == PlainOutcome::answered; }
 
+// Of all that answer.
+const char* density_names(const ScanState* s, char* name(const DensityKey&)) {
+  StringInfoData out;
+  initStringInfo(&out);
+  ListCell* cell;
+  foreach (cell, s->parts) {
+    if (out.len > 0) appendStringInfoString(&out, "; ");
+    appendStringInfoString(&out, name(plan_in(cell).key));
+  }
+  return out.data;
+}
+
 void tell(ScanState* s) {
   if (s->noticed || !option_approximate_notice) return;
   s->noticed = true;
-  ereport(NOTICE, (errmsg("answered by the density of %s", density_name(s->plan.key)),
+  const char* names = density_names(s, density_name);
+  ereport(NOTICE, (list_length(s->parts) == 1 ? errmsg("answered by the density of %s", names)
+                                              : errmsg("answered by the densities of %s", names),
                    s->answers.error > 0
                        ? errdetail("Within %.2g %%, at a confidence of %g %%.",
                                    100 * s->answers.error, 100 * option_approximate_confidence)
@@ -224,18 +255,64 @@ void tell(ScanState* s) {
 // What a function asked for outlives the plan.
 void hand_over(ScanState* s) {
   PlainDemand* demand = s->demand;
-  const PlainAnswers& answers = s->answers;
   MemoryContext caller = MemoryContextSwitchTo(demand->memory);
-  demand->outcome = answers.outcome;
-  if (answers.detail != nullptr) demand->detail = pstrdup(answers.detail);
-  demand->density = density_name(s->plan.key);
-  if (answers.intervals != nullptr) {
-    const Size bytes = sizeof(kde::Interval) * static_cast<Size>(s->plan.aggregates);
+  demand->outcome = s->answers.outcome;
+  if (s->answers.detail != nullptr) demand->detail = pstrdup(s->answers.detail);
+  demand->density = density_names(s, density_name);
+  if (s->answers.intervals != nullptr) {
+    const Size bytes = sizeof(kde::Interval) * static_cast<Size>(s->aggregates);
     auto* copy = static_cast<kde::Interval*>(palloc(bytes));
-    memcpy(copy, answers.intervals, bytes);
+    memcpy(copy, s->answers.intervals, bytes);
     demand->answers = copy;
   }
   MemoryContextSwitchTo(caller);
+}
+
+PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
+  ExprContext* context = s->css.ss.ps.ps_ExprContext;
+  const int n = list_length(part.values);
+  auto* value =
+      static_cast<NullableDatum*>(palloc(sizeof(NullableDatum) * static_cast<Size>(n + 1)));
+  ResetExprContext(context);
+  for (int i = 0; i < n; ++i)
+    value[i].value = ExecEvalExprSwitchContext(static_cast<ExprState*>(list_nth(part.values, i)),
+                                               context, &value[i].isnull);
+  // Conditions on groups reset the context that bounds are in, which are read before.
+  double error = option_approximate_error;
+  kde::IntervalOptions interval;
+  interval.confidence = option_approximate_confidence;
+  if (s->demand != nullptr) {
+    error = s->demand->error;
+    interval = s->demand->interval;
+  }
+  return plain_answers({error, interval, part.plan, value, part.value_type,
+                        s->css.ss.ss_ScanTupleSlot, context, part.conditions, part.bucket,
+                        part.passages});
+}
+
+// Each part's aggregates into the one row of a query that is not grouped.
+void put_together(ScanState* s, const PlainPlan& plan, const PlainAnswers& part) {
+  PlainAnswers* all = &s->answers;
+  all->error = Max(all->error, part.error);
+  if (part.intervals != nullptr) {
+    if (all->intervals == nullptr)
+      all->intervals = static_cast<kde::Interval*>(
+          palloc(sizeof(kde::Interval) * static_cast<Size>(s->aggregates)));
+    for (int k = 0; k < plan.aggregates; ++k)
+      all->intervals[plan.aggregate[k].index] = part.intervals[k];
+    return;
+  }
+  if (all->rows == NIL) {
+    all->rows = part.rows;
+    return;
+  }
+  const auto* to = static_cast<const PlainRow*>(linitial(all->rows));
+  const auto* from = static_cast<const PlainRow*>(linitial(part.rows));
+  const int first = plan.first + plan.groups;
+  for (int k = first; k < first + plan.aggregates; ++k) {
+    to->values[k] = from->values[k];
+    to->nulls[k] = from->nulls[k];
+  }
 }
 
 void decide(ScanState* s) {
@@ -245,32 +322,21 @@ void decide(ScanState* s) {
   MemoryContext caller = MemoryContextSwitchTo(s->memory);
   s->answers = {};
   if (s->demand == nullptr) s->answers.outcome = before_all(s);
-  if (is_answered(s)) {
-    ExprContext* context = s->css.ss.ps.ps_ExprContext;
-    const int n = list_length(s->values);
-    auto* value =
-        static_cast<NullableDatum*>(palloc(sizeof(NullableDatum) * static_cast<Size>(n + 1)));
-    ResetExprContext(context);
-    for (int i = 0; i < n; ++i)
-      value[i].value = ExecEvalExprSwitchContext(static_cast<ExprState*>(list_nth(s->values, i)),
-                                                 context, &value[i].isnull);
-    // Conditions on groups reset the context that bounds are in, which are read before.
-    double error = option_approximate_error;
-    kde::IntervalOptions interval;
-    interval.confidence = option_approximate_confidence;
-    if (s->demand != nullptr) {
-      error = s->demand->error;
-      interval = s->demand->interval;
-    }
-    s->answers =
-        plain_answers({error, interval, &s->plan, value, s->value_type, s->css.ss.ss_ScanTupleSlot,
-                       context, s->conditions, s->bucket, s->passages});
-    if (is_answered(s) && s->demand == nullptr) tell(s);
+  ListCell* cell;
+  foreach (cell, s->parts) {
+    if (!is_answered(s)) break;
+    const auto* part = static_cast<const ScanPart*>(lfirst(cell));
+    const PlainAnswers answers = answers_of(s, *part);
+    s->answers.outcome = answers.outcome;
+    s->answers.detail = answers.detail;
+    if (is_answered(s)) put_together(s, *part->plan, answers);
   }
-  if (s->demand != nullptr)
+  if (s->demand != nullptr) {
     hand_over(s);
-  else
+  } else {
+    if (is_answered(s)) tell(s);
     count_outcome(s->answers.outcome);
+  }
   MemoryContextSwitchTo(caller);
 }
 
@@ -330,30 +396,30 @@ const char* sign_of(int strategy) {
 
 void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
   ScanState* s = state_of(css);
-  const auto* scan = castNode(CustomScan, css->ss.ps.plan);
   List* context = set_deparse_context_plan(es->deparse_cxt, css->ss.ps.plan, ancestors);
-  ExplainPropertyText("Density", display_name(s->plan.key), es);
+  ExplainPropertyText("Density", density_names(s, display_name), es);
+  // Of several densities the conditions are the same.
+  const PlainPlan& plan = plan_in(list_head(s->parts));
   StringInfoData range;
   initStringInfo(&range);
-  List* values = static_cast<List*>(linitial(scan->custom_exprs));
-  for (int i = 0, v = 0; i < s->plan.bounds; ++i) {
-    const PlainBound& b = s->plan.bound[i];
-    const KeyColumn& column = s->plan.key.column[b.column];
+  for (int i = 0, v = 0; i < plan.bounds; ++i) {
+    const PlainBound& b = plan.bound[i];
+    const KeyColumn& column = plan.key.column[b.column];
     appendStringInfo(&range, "%s%s %s", i > 0 ? " AND " : "",
                      column.attnum != 0 ? quote_identifier(column.text) : column.text,
                      sign_of(b.strategy));
     if (b.strategy == 0) continue;
     const char* value =
-        deparse_expression(static_cast<Node*>(list_nth(values, v++)), context, false, false);
+        deparse_expression(static_cast<Node*>(list_nth(plan.values, v++)), context, false, false);
     appendStringInfo(&range, b.any ? " ANY (%s)" : " %s", value);
   }
   if (range.len > 0) ExplainPropertyText("Range", range.data, es);
-  List* conditions = static_cast<List*>(lsecond(scan->custom_exprs));
-  if (conditions != NIL)
-    ExplainPropertyText("Groups",
-                        deparse_expression(reinterpret_cast<Node*>(make_ands_explicit(conditions)),
-                                           context, list_length(es->rtable) > 1, false),
-                        es);
+  if (plan.conditions != NIL)
+    ExplainPropertyText(
+        "Groups",
+        deparse_expression(reinterpret_cast<Node*>(make_ands_explicit(plan.conditions)), context,
+                           list_length(es->rtable) > 1, false),
+        es);
   ExplainPropertyText("Required",
                       psprintf("%g %% at %g %%", 100 * option_approximate_error,
                                100 * option_approximate_confidence),
