@@ -112,7 +112,7 @@ class Answering {
       if (b.strategy == 0) continue;
       const NullableDatum value = asked_.value[v];
       const Oid type = asked_.value_type[v++];
-      if (b.any || plan_.of_words) {
+      if (b.any || b.type == kde::ValueType::category) {
         if (!read_list(b, type, value)) return false;
         continue;
       }
@@ -123,7 +123,7 @@ class Answering {
       }
       double x;
       if (!read_bound(b, type, value.value, &x)) return false;
-      narrow(b, x);
+      narrow(b.column, b.strategy, x);
     }
     for (int i = 0; i < plan_.aggregates; ++i) {
       const PlainAggregate& a = plan_.aggregate[i];
@@ -162,8 +162,7 @@ class Answering {
     if (plan_.of_words) {
       words_set_ = true;
       density_.words = &words_;
-      return find_words(plan_.word_type, plan_.word_collation, density_.one_column, of, values, n,
-                        &words_) ||
+      return find_words(b.column_type, b.collation, density_.one_column, of, values, n, &words_) ||
              refuse(PlainOutcome::other_shape);
     }
     listed_ = true;
@@ -216,12 +215,11 @@ class Answering {
   // As btrees have it: NaN is above all else.
   static bool is_less(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 
-  void narrow(const PlainBound& b, double x) {
-    kde::Range& r = range_[b.column];
-    const bool below = b.strategy <= BTEqualStrategyNumber;
-    const bool above = b.strategy >= BTEqualStrategyNumber;
-    const bool inclusive =
-        b.strategy != BTLessStrategyNumber && b.strategy != BTGreaterStrategyNumber;
+  void narrow(int column, int strategy, double x) {
+    kde::Range& r = range_[column];
+    const bool below = strategy <= BTEqualStrategyNumber;
+    const bool above = strategy >= BTEqualStrategyNumber;
+    const bool inclusive = strategy != BTLessStrategyNumber && strategy != BTGreaterStrategyNumber;
     if (above && (r.lower_unbounded || is_less(r.lower, x) || (r.lower == x && !inclusive))) {
       r.lower = x;
       r.lower_unbounded = false;
@@ -662,9 +660,7 @@ class Answering {
       if (!p.before && !p.from) range_[0].empty = true;
       if (p.before == p.from) continue;
       if (is_beside_a_value(0, p.place)) return refuse(PlainOutcome::digits);
-      narrow({0, type_of(0), p.from ? BTGreaterEqualStrategyNumber : BTLessStrategyNumber, false,
-              nullptr},
-             p.place);
+      narrow(0, p.from ? BTGreaterEqualStrategyNumber : BTLessStrategyNumber, p.place);
     }
     return true;
   }
@@ -674,12 +670,9 @@ class Answering {
     if (listed_) {
       part_ = static_cast<Part*>(palloc(sizeof(Part) * static_cast<Size>(point_count_ + 1)));
       const kde::Range whole = range_[0];
-      const PlainBound lower = {0, type_of(0), BTGreaterEqualStrategyNumber, false, nullptr};
-      const PlainBound upper = {0, type_of(0), BTLessEqualStrategyNumber, false, nullptr};
       for (int i = 0; i < point_count_; ++i) {
         range_[0] = whole;
-        narrow(lower, points_[i]);
-        narrow(upper, points_[i]);
+        narrow(0, BTEqualStrategyNumber, points_[i]);
         part_[parts_++] = {range_[0], 0};
       }
       range_[0] = whole;

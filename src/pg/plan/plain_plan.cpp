@@ -38,7 +38,8 @@ void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
   ListCell* cell;
   foreach (cell, q.bounds) {
     const auto* b = static_cast<const PlainBound*>(lfirst(cell));
-    for (const int n : {b->column, static_cast<int>(b->type), b->strategy, b->any ? 1 : 0})
+    for (const int n : {b->column, static_cast<int>(b->type), b->strategy, b->any ? 1 : 0,
+                        static_cast<int>(b->column_type), static_cast<int>(b->collation)})
       bounds = lappend_int(bounds, n);
     if (b->strategy != 0) values = lappend(values, b->value);
   }
@@ -63,12 +64,11 @@ void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
       aggregates = lappend_int(aggregates, n);
     add(a->node);
   }
-  List* relation = list_make3_oid(key.relation, q.word_type, q.word_collation);
   scan->custom_scan_tlist = columns;
   scan->custom_exprs =
       lappend(scan->custom_exprs, list_make4(values, q.group_conditions, bucket, q.passages));
-  List* rest =
-      list_make5(relation, names, numbers, list_make1(makeString(copy_of(key.filter))), shape);
+  List* rest = list_make5(list_make1_oid(key.relation), names, numbers,
+                          list_make1(makeString(copy_of(key.filter))), shape);
   scan->custom_private = lappend(scan->custom_private, lappend(lappend(rest, bounds), aggregates));
 }
 
@@ -87,19 +87,23 @@ PlainPlan read_one(const List* scan, const List* expressions) {
   out.of_words = list_nth_int(shape, 7) != 0;
   out.with_nulls = list_nth_int(shape, 8) != 0;
   out.demanded = list_nth_int(shape, 9) != 0;
-  out.word_type = list_nth_oid(part(scan, Part::relation), 1);
-  out.word_collation = list_nth_oid(part(scan, Part::relation), 2);
   for (int i = 0; i < key.all(); ++i)
     key.column[i] = {static_cast<AttrNumber>(list_nth_int(part(scan, Part::numbers), i)),
                      strVal(list_nth(part(scan, Part::names), i)), nullptr};
   key.filter = strVal(linitial(part(scan, Part::filter)));
   List* bounds = part(scan, Part::bounds);
-  out.bounds = list_length(bounds) / 4;
+  out.bounds = list_length(bounds) / 6;
   auto* bound =
       static_cast<PlainBound*>(palloc0(sizeof(PlainBound) * static_cast<Size>(out.bounds + 1)));
   for (int i = 0; i < out.bounds; ++i) {
-    const auto at = [&](int field) { return list_nth_int(bounds, 4 * i + field); };
-    bound[i] = {at(0), static_cast<kde::ValueType>(at(1)), at(2), at(3) != 0, nullptr};
+    const auto at = [&](int field) { return list_nth_int(bounds, 6 * i + field); };
+    bound[i] = {at(0),
+                static_cast<kde::ValueType>(at(1)),
+                at(2),
+                at(3) != 0,
+                nullptr,
+                static_cast<Oid>(at(4)),
+                static_cast<Oid>(at(5))};
   }
   out.bound = bound;
   List* aggregates = part(scan, Part::aggregates);

@@ -25,7 +25,6 @@ struct PlainPlan {
   int groups;  // columns before the bucket's
   bool by_groups, by_bucket;
   bool of_words, with_nulls;
-  Oid word_type, word_collation;
   bool demanded;  // by a function
   int bounds;
   const PlainBound* bound;  // without values

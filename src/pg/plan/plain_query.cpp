@@ -103,7 +103,6 @@ class Query {
   bool is_known_value(Node* node) const;
   bool read_comparison(Expr* clause, Condition* out) const;
   int group_of(const DensityKey& key, const Named& named, PlainQuery* out) const;
-  void set_words(const Named& named, PlainQuery* out) const;
   bool place_groups(const DensityKey& key, PlainQuery* out) const;
   bool is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const;
   bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
@@ -442,19 +441,8 @@ bool is_category(const Named& named) {
 int Query::group_of(const DensityKey& key, const Named& named, PlainQuery* out) const {
   if (key.groups > 0) return group_in(key, named);
   if (key.columns != 1 || !named.is(key.column[0]) || !is_category(named)) return -1;
-  set_words(named, out);
-  return 0;
-}
-
-// Of the column's own type, whatever the query casts it to.
-void Query::set_words(const Named& named, PlainQuery* out) const {
   out->of_words = true;
-  out->word_type = named.type;
-  out->word_collation = named.collation;
-  if (named.attnum == 0) return;
-  const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), named.attnum - 1);
-  out->word_type = of->atttypid;
-  out->word_collation = of->attcollation;
+  return 0;
 }
 
 bool Query::place_groups(const DensityKey& key, PlainQuery* out) const {
@@ -563,20 +551,33 @@ bool has_list(const PlainQuery& query) {
   return false;
 }
 
+bool has_bound(const PlainQuery& query, int column) {
+  ListCell* cell;
+  foreach (cell, query.bounds)
+    if (static_cast<const PlainBound*>(lfirst(cell))->column == column) return true;
+  return false;
+}
+
 // Whether a condition is one on the density's columns; it is then among the bounds.
 bool Query::is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const {
   const int column = c.compares ? place_in(key, c.named) : -1;
   kde::ValueType type;
   if (column < 0 || column >= key.columns || !value_type_of(c.named.type, &type)) return false;
+  auto* bound = static_cast<PlainBound*>(palloc0(sizeof(PlainBound)));
+  *bound = {column, type, c.strategy, c.any, c.value, c.named.type, c.named.collation};
   if (type == kde::ValueType::category) {
     // One list of values; of others each value is looked at.
-    if (!c.of_category || key.columns > 1 || out->bounds != NIL) return false;
-    set_words(c.named, out);
+    if (!c.of_category || has_bound(*out, column)) return false;
+    if (key.columns == 1) out->of_words = true;
+    // Of the column's own type, whatever the query casts it to.
+    if (c.named.attnum != 0) {
+      const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), c.named.attnum - 1);
+      bound->column_type = of->atttypid;
+      bound->collation = of->attcollation;
+    }
   } else if (c.any && (key.columns > 1 || out->bucket != nullptr || has_list(*out))) {
     return false;
   }
-  auto* bound = static_cast<PlainBound*>(palloc0(sizeof(PlainBound)));
-  *bound = {column, type, c.strategy, c.any, c.value};
   out->bounds = lappend(out->bounds, bound);
   return true;
 }
@@ -762,7 +763,7 @@ PlainQuery* Query::question(const CatalogEntry& entry, const Bitmapset* some) co
     const KeyColumn& c = key.column[0];
     const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), c.attnum - 1);
     const Named column = {c.attnum, nullptr, of->atttypid, of->attcollation};
-    if (is_category(column)) set_words(column, out);
+    out->of_words = is_category(column);
   }
   if (!place_groups(key, out) || !place_conditions(entry, out) || !place_aggregates(key, some, out))
     return nullptr;

@@ -42,10 +42,11 @@ struct PlainAggregate {
 // A column compared with a value that is known when the query runs.
 struct PlainBound {
   int column;
-  kde::ValueType type;  // of that column now
-  int strategy;         // of a btree; 0: IS NOT NULL
-  bool any;             // IN: the value is an array of those that are equal
-  Expr* value;          // null of strategy 0
+  kde::ValueType type;         // of that column now
+  int strategy;                // of a btree; 0: IS NOT NULL
+  bool any;                    // IN: the value is an array of those that are equal
+  Expr* value;                 // null of strategy 0
+  Oid column_type, collation;  // of a category
 };
 
 struct PlainQuery {
@@ -55,9 +56,8 @@ struct PlainQuery {
   // What the density's groups are by, as the query has it: an Expr* each; null where it has it not.
   // A category is by its values.
   Node* group[kde::kMaxGroupBy] = {};
-  // Of a category by itself; its type and collation. A query may take in rows where it is NULL.
+  // Of a category by itself. A query may take in rows where it is NULL.
   bool of_words = false;
-  Oid word_type = InvalidOid, word_collation = InvalidOid;
   bool with_nulls = false;
   // Of the query's GROUP BY: all of them, or none.
   bool by_groups = false;
