@@ -83,17 +83,26 @@ my @densities = ((map { { column => $_, measures => $measures{$_} } } qw(s i b n
 my %group_conditions = (r => [ q{r = 'EU'}, q{r IN ('EU', 'US')}, q{r IS NOT NULL}, q{r > 'B'}, q{r LIKE '%a%'}, q{r IS NULL}, q{lower(r) <> 'eu'} ],
   k => [ 'k', 'NOT k', 'k IS TRUE' ], e => [ q{e = 'low'}, q{e > 'low'}, q{e <> 'mid'} ]);
 my %buckets = (
-  s => [ 's', 's / 10', 'floor(s / 7.0)' ], i => [ 'i', 'i / 100', 'floor(i / 10.0) * 10', 'i % 7', '-i' ], b => ['b / 1000000'],
-  n => [ 'n', 'floor(n)', 'trunc(n, 1)' ], f => [ 'floor(f)', 'floor(f / 10) * 10' ],
+  s => [ 's', 's / 10', 'floor(s / 7.0)' ], i => [ 'i', 'i / 100', 'floor(i / 10.0) * 10', 'i % 7', '-i', '2 * i + 1' ], b => [ 'b / 1000000', q{date_trunc('month', to_timestamp(b))} ],
+  n => [ 'n', 'floor(n)', 'trunc(n, 1)', 'round(n * 3)' ], f => [ 'floor(f)', 'floor(f / 10) * 10' ],
   d => [ 'd', q{date_trunc('month', d)}, q{date_trunc('week', d)::date}, q{extract(epoch FROM d)} ],
-  ts => [ q{date_trunc('day', ts)}, 'ts::date', q{date_bin('3 hours', ts, '2026-01-01')} ],
-  tz => [ q{date_trunc('hour', tz)}, 'tz::date', q{floor(extract(epoch FROM tz) / 7200) * 7200}, 'tz::timestamp' ], tm => ['tm'], 'i + s' => [], r => [], e => [], k => []);
+  ts => [ q{date_trunc('day', ts)}, 'ts::date', q{date_bin('3 hours', ts, '2026-01-01')},
+    q{date_trunc('week', ts + interval '1 day') - interval '1 day'}, q{date_trunc('day', ts AT TIME ZONE 'America/New_York')}, q{date_trunc('hour', ts::timestamptz)} ],
+  tz => [ q{date_trunc('hour', tz)}, 'tz::date', q{floor(extract(epoch FROM tz) / 7200) * 7200}, 'tz::timestamp',
+    q{date_trunc('hour', tz) + interval '30 minutes' * floor(extract(minute FROM tz) / 30)}, q{date_trunc('day', tz + interval '1 day') - interval '1 day'},
+    q{date_trunc('hour', tz AT TIME ZONE 'Europe/Paris')}, q{to_timestamp(floor(extract(epoch FROM tz) / 3600) * 3600)} ], tm => ['tm'], 'i + s' => [], r => [], e => [], k => []);
+# That are compared, too.
+my %functions = (
+  s => ['s / 10'], i => [ 'floor(i / 10.0) * 10', 'i * 2 - 1', '1 + i' ], b => ['b / 3'], n => [ 'round(n)', 'trunc(n, 1)' ],
+  d => [ q{date_trunc('month', d)}, 'd + 3', q{d - interval '1 day'} ], ts => [ 'ts::date', q{date_trunc('week', ts + interval '1 day') - interval '1 day'}, 'ts::timestamptz' ],
+  tz => [ 'tz::date', q{tz AT TIME ZONE 'America/New_York'}, q{date_trunc('day', tz) + interval '1 day'} ]);
 my %is_number = map { $_ => 1 } qw(s i b n f), 'i + s';
 
 sub condition {
   my ($column) = @_;
   my $value = $value{$column};
   my $of = $column =~ / / ? "($column)" : $column;
+  $of = '(' . one(@{ $functions{$column} }) . ')' if $functions{$column} && chance(0.15);
   return "$of IN (" . join(', ', map { $value->() } 1 .. 1 + int rand 4) . one('', '', ', NULL') . ')' if chance($is_word{$column} ? 0.5 : 0.1);
   my $op = $is_word{$column} ? '=' : one(qw(< <= = >= >));
   return "$of BETWEEN " . $value->() . ' AND ' . $value->() if chance(0.35) && !$is_word{$column};
