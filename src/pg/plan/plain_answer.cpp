@@ -8,6 +8,7 @@
 #include "pg/answer/words.h"
 #include "pg/base/options.h"
 #include "pg/base/pinned.h"
+#include "pg/base/subtransaction.h"
 #include "pg/base/values.h"
 #include "pg/catalog/cache.h"
 #include "pg/plan/buckets.h"
@@ -646,6 +647,20 @@ class Answering {
     return true;
   }
 
+  // Whether work() is sure. Functions are asked of values that no row may have, where they may
+  // raise an error: that is for the exact plan to find out.
+  template <typename Work>
+  static bool is_sure(Work work) {
+    bool sure = false;
+    const auto ask = [&sure, &work] { sure = work(); };
+    // Nothing can be undone there.
+    if (IsInParallelMode())
+      ask();
+    else if (!without_error(ask))
+      return false;
+    return sure;
+  }
+
   // What comparisons of the column's functions leave of the range. False: not known.
   bool read_passages() {
     ListCell* cell;
@@ -654,8 +669,10 @@ class Answering {
       if (!read_ends(&first, &last)) return false;
       if (first > last) return true;
       Passage p;
-      if (!find_passage(static_cast<ExprState*>(lfirst(cell)), asked_.context, type_of(0), first,
-                        last, &p))
+      auto* comparison = static_cast<ExprState*>(lfirst(cell));
+      if (!is_sure([&] {
+            return find_passage(comparison, asked_.context, type_of(0), first, last, &p);
+          }))
         return refuse(PlainOutcome::buckets);
       if (!p.before && !p.from) range_[0].empty = true;
       if (p.before == p.from) continue;
@@ -689,10 +706,14 @@ class Answering {
     if (!read_ends(&first, &last)) return false;
     if (first > last) return true;
     const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, plan_.key.groups);
-    bool sure;
-    List* buckets = buckets_between(asked_.bucket, asked_.context, type_of(0), of->atttypid,
+    List* buckets = NIL;
+    if (!is_sure([&] {
+          bool sure;
+          buckets = buckets_between(asked_.bucket, asked_.context, type_of(0), of->atttypid,
                                     of->attcollation, first, last, kMostParts, &sure);
-    if (!sure) return refuse(PlainOutcome::buckets);
+          return sure;
+        }))
+      return refuse(PlainOutcome::buckets);
     parts_ = list_length(buckets);
     part_ = static_cast<Part*>(palloc(sizeof(Part) * static_cast<Size>(parts_ + 1)));
     ListCell* cell;

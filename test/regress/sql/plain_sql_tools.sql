@@ -179,6 +179,13 @@ ANALYZE far;
 SELECT count((kde_fit('far', c, sample_rows => -1)).rows) AS densities FROM unnest('{id,small}'::text[]) AS c;
 SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE relation = 'far'::regclass;
 SELECT pg_stat_force_next_flush();
+-- And of a function that raises an error where no row is asked about.
+CREATE TABLE guarded AS SELECT i % 10 * 10 AS x FROM generate_series(1, 1000) AS i;
+ALTER TABLE guarded ALTER x SET NOT NULL;
+ANALYZE guarded;
+SELECT (kde_fit('guarded', 'x', sample_rows => -1)).rows AS guarded;
+SELECT kde_set_plain_sql('guarded.x', true);
+SELECT pg_stat_force_next_flush();
 CREATE TABLE asked (query text, number serial);
 COPY asked (query) FROM stdin;
 SELECT date_trunc('month', at) AS m, sum(amount) FROM sales WHERE at BETWEEN '2031-01-01' AND '2031-02-01' GROUP BY 1
@@ -203,6 +210,9 @@ SELECT extract(month FROM at) AS c, count(*) FROM sales GROUP BY 1
 SELECT id / 10 AS ten, count(*) FROM far GROUP BY 1
 SELECT id, count(*) FROM far GROUP BY 1
 SELECT floor(small * 10) AS tenth, count(*) FROM far GROUP BY 1
+SELECT x * 100000000 AS b, count(*) FROM guarded WHERE x < 25 GROUP BY 1
+SELECT x * 100000000 AS b, count(*) FROM guarded WHERE x < 21 GROUP BY 1
+SELECT count(*) FROM guarded WHERE x < 25 AND x * 100000000 > 5
 SELECT extract(isoyear FROM at) AS c, count(*) FROM sales GROUP BY 1
 \.
 SELECT query, answered_by(query) AS by FROM asked ORDER BY number;
