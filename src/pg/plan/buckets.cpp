@@ -156,7 +156,8 @@ Link function_link(const FuncExpr* f) {
     case F_TIMESTAMPTZ_DATE:
     case F_TIMESTAMPTZ_TIMESTAMP:
       return at_times(first, session_timezone);
-    // What it truncates to is never nearer than a change is long, or of the same offset.
+    // Days and what is longer are farther apart than a change is long; what is shorter keeps its
+    // offset.
     case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
       return at_instants(second, session_timezone);
     case F_DATE_TRUNC_TEXT_TIMESTAMPTZ_TEXT:
