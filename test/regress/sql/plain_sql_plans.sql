@@ -38,7 +38,7 @@ CREATE VIEW by_region AS SELECT region, count(*) AS n, avg(qty) FROM sales WHERE
 SELECT set_config('kde_aqp.approximate', 'off', false), pg_get_viewdef('by_region') AS off \gset
 SET kde_aqp.approximate = 'all';
 SELECT pg_get_viewdef('by_region') = :'off' AS same, :'off' ~ 'count' AS there;
-SELECT root -> 'Custom Plan Provider' AS node, root -> 'Output' AS output, root -> 'Density' AS density, root -> 'Range' AS range, root -> 'Groups' AS groups, root -> 'Filter' AS filter, nodes
+SELECT root -> 'Custom Plan Provider' AS node, root -> 'Output' AS output, root -> 'Density' AS density, root -> 'Range' AS range, replace((root -> 'Groups')::text, 'sales.', '') AS groups, root -> 'Filter' AS filter, nodes
 FROM plan('SELECT upper(region), count(*) * 2 FROM sales WHERE sold_on < ''2026-07-01'' AND region > ''B'' GROUP BY region HAVING sum(qty) > 100');
 SELECT root -> 'Output' AS output, nodes FROM plan('SELECT region, n * 2 FROM by_region WHERE n > 100');
 -- Of other queries' rows: lateral, initplans and correlated ones, one below the other, executed again for each.
@@ -200,6 +200,32 @@ SELECT count(*) AS none FROM sales WHERE qty < 200;
 ALTER TABLE sales RENAME TO sold;
 CREATE TABLE sales (qty bigint, amount numeric);
 EXECUTE of_ddl (200);
+
+-- Labels that swap their names: groups and filters of the fit have the old ones.
+CREATE TYPE state AS ENUM ('open', 'closed', 'gone');
+CREATE TABLE cases AS SELECT i % 60 AS x, (enum_range(NULL::state))[CASE WHEN i % 7 < 1 THEN 1 WHEN i % 7 < 3 THEN 2 ELSE 3 END] AS s FROM generate_series(1, 4200) AS i;
+ANALYZE cases;
+SELECT (kde_fit('cases', 'x', sample_rows => -1, group_by => 's')).rows + (kde_fit('cases', 'x', sample_rows => -1, filter => 's = ''open''')).rows AS rows;
+SELECT kde_set_plain_sql('cases.x by (s)', true), kde_set_plain_sql('cases.x', true, filter => 's = ''open''');
+SELECT pg_stat_force_next_flush();
+PREPARE of_labels AS SELECT s, count(*) FROM cases WHERE x < 10 GROUP BY s ORDER BY s;
+EXECUTE of_labels;
+SELECT count(*) FROM cases WHERE x < 10 AND s = 'open';
+BEGIN;
+ALTER TYPE state RENAME VALUE 'open' TO 'other';
+ALTER TYPE state RENAME VALUE 'closed' TO 'open';
+ALTER TYPE state RENAME VALUE 'other' TO 'closed';
+EXECUTE of_labels;
+ROLLBACK;
+EXECUTE of_labels;
+ALTER TYPE state RENAME VALUE 'open' TO 'other';
+ALTER TYPE state RENAME VALUE 'closed' TO 'open';
+ALTER TYPE state RENAME VALUE 'other' TO 'closed';
+EXECUTE of_labels;
+SELECT count(*) FROM cases WHERE x < 10 AND s = 'open';
+SELECT name, filter, plain_sql FROM kde_densities WHERE relation = 'cases'::regclass ORDER BY name;
+SELECT (kde_fit('cases', 'x', sample_rows => -1, group_by => 's')).rows, kde_set_plain_sql('cases.x by (s)', true);
+EXECUTE of_labels;
 
 RESET kde_aqp.approximate;
 DROP SCHEMA plain_sql_plans CASCADE;
