@@ -1145,6 +1145,7 @@ namespace {
 // Whether values of a type have those of another in them.
 bool holds_type(Oid type, Oid part) {
   check_stack_depth();
+  if (!OidIsValid(type)) return false;  // a column that is being dropped
   type = getBaseType(type);
   if (type == part) return true;
   const Oid element = get_element_type(type);
@@ -1186,6 +1187,13 @@ void catalog_outdate_labels(Oid type) {
   Relation catalog = open_catalog(RowExclusiveLock);
   const TupleDesc desc = RelationGetDescr(catalog);
   LatestSnapshot latest;
+  latest.take();
+  // The command locks no table: who fits one of these is waited for.
+  for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple, const CatalogRow& row) {
+    if (is_of(row, type)) catalog_lock(row.key);
+    return true;
+  });
+  latest.release();
   latest.take();
   List* outdated = NIL;
   for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
