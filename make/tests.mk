@@ -123,6 +123,9 @@ SEED    ?= 1
 sqlsmith: ## SQLsmith's random queries against a private server [QUERIES=n SEED=n]
 	+@scripts/deps.sh sqlsmith </dev/null && QUERIES=$(QUERIES) SEED=$(SEED) test/sqlsmith/run.sh </dev/null
 
+core-regress: ## PostgreSQL's own tests with kde_aqp.approximate on and off: the same [CORE_SOURCE=its source]
+	+@scripts/deps.sh test </dev/null && test/core_regress/run.sh </dev/null
+
 valgrind: ## regression tests with the server under valgrind [TESTS='errors fit']
 	+@scripts/deps.sh valgrind </dev/null && TESTS='$(TESTS)' test/valgrind/run.sh </dev/null
 
@@ -137,4 +140,4 @@ load-quick load:
 	+@$(LOAD) test/load/run.sh </dev/null
 
 .PHONY: unit-build unit sanitize sanitize-threads sanitize-openmp fuzz fake-cudad elsewhere regress \
-        isolation tap test test-long versions deb sqlsmith valgrind load load-quick
+        isolation tap test test-long versions deb sqlsmith core-regress valgrind load load-quick

@@ -157,7 +157,7 @@ for version in $versions; do
     flock 9
     "run_$task" "$version"
   ) 9>"$suites/$version.lock" 2>&1 | tee "$log" || status=1
-  count=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
+  count=$(grep -a -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
   count=${count:-0 passed, 0 failed}
   good=${count%% *} bad=${count#*, }
   bad=${bad%% *}

@@ -122,6 +122,58 @@ UNION ALL SELECT 'steady', 0, 'box', approx_count('steady (w, v)', lower => ARRA
 -- The value of a density, kept.
 CREATE TABLE load.kept AS SELECT kde_density('steady.v') AS density;
 
+-- Plain SQL. Two contents, of twice as many rows; of each the exact answers in closed form, as there are as many
+-- rows of each v (of 100), w (of 50), day (of 60) and remainder by 7, from which labels are: 1 : 2 : 4 of 7. Its
+-- rows are deleted, not truncated, and no DDL rewrites it: a snapshot sees the rows of its own state.
+CREATE TYPE label AS ENUM ('low', 'mid', 'high');
+CREATE TABLE plain (v integer, w integer, day date NOT NULL, kind label);
+CREATE FUNCTION load.fill_plain(state integer) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO plain SELECT i % 100, i % 50, date '2026-01-01' + i % 60,
+    (enum_range(NULL::label))[CASE WHEN i % 7 < 1 THEN 1 WHEN i % 7 < 3 THEN 2 ELSE 3 END]
+  FROM generate_series(1, 4200 * (1 + state)) AS i;
+$$;
+-- In the order of the first fits, whatever the columns' names are by now.
+CREATE FUNCTION load.fit_plain() RETURNS void LANGUAGE sql AS $$
+  SELECT kde_fit('plain', attname, sample_rows => -1) FROM (
+    SELECT attname FROM pg_attribute WHERE attrelid = 'plain'::regclass AND attnum IN (1, 2) ORDER BY attnum) AS a;
+  SELECT kde_fit('plain', 'day', sample_rows => -1, group_by => 'kind');
+$$;
+CREATE FUNCTION load.drop_plain() RETURNS void LANGUAGE sql AS $$
+  SELECT kde_drop('plain.' || attname) FROM (
+    SELECT attname FROM pg_attribute WHERE attrelid = 'plain'::regclass AND attnum IN (1, 2) ORDER BY attnum) AS a;
+  SELECT kde_drop('plain.day by (kind)'), kde_drop('plain.day', if_exists => true);
+$$;
+-- The other content; v and w change their names, too.
+CREATE PROCEDURE load.alternate_plain() LANGUAGE plpgsql AS $$
+DECLARE
+  new_state integer;
+BEGIN
+  UPDATE load.state SET state = 1 - state WHERE name = 'plain' RETURNING state INTO new_state;
+  DELETE FROM plain;
+  PERFORM load.fill_plain(new_state);
+  PERFORM load.fit_plain();
+END $$;
+CREATE PROCEDURE load.swap_names() LANGUAGE plpgsql AS $$
+BEGIN
+  ALTER TABLE plain RENAME v TO other;
+  ALTER TABLE plain RENAME w TO v;
+  ALTER TABLE plain RENAME other TO w;
+  UPDATE load.state SET state = 1 - state WHERE name = 'names of plain';
+END $$;
+SELECT load.fill_plain(0), load.fit_plain() \g /dev/null
+-- Not that of the days alone, which a fit leaves as it is where another session fits it.
+SELECT kde_set_plain_sql(name, true) FROM kde_densities WHERE relation = 'plain'::regclass AND name <> 'plain.day' \g /dev/null
+INSERT INTO load.state VALUES ('plain', 0), ('names of plain', 0);
+-- Who asks it, and who answered by now, in each session.
+CREATE ROLE plain_asker LOGIN IN ROLE asker;
+ALTER ROLE plain_asker SET kde_aqp.approximate = top;
+ALTER ROLE plain_asker SET kde_aqp.approximate_notice = off;
+CREATE TABLE load.outcomes (pid integer, outcome text, statements bigint, PRIMARY KEY (pid, outcome));
+GRANT INSERT, SELECT, UPDATE ON load.outcomes TO plain_asker;
+-- Asked while it is dropped and made, its column renamed, the type of it changed.
+CREATE TABLE shifting AS SELECT i % 100 AS v FROM generate_series(1, 1000) AS i;
+SELECT kde_fit('shifting', 'v', sample_rows => -1), kde_set_plain_sql('shifting.v', true) \g /dev/null
+
 -- Rows that take a while to fit.
 CREATE TABLE big AS
 SELECT exp(3 * sin(i)) AS x, cos(i) * sqrt(i) AS y, i % 1000 AS z FROM generate_series(1, 300000) AS i;

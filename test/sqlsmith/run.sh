@@ -6,8 +6,9 @@
 #   SEED      what they are drawn by (1); the same seed on the same build gives the same queries
 #
 # Fails where a backend ended by a signal or a PANIC, where an internal error (XX000) was raised by
-# the extension's source files or in the context of its functions, and where too few of the
-# extension's functions answered for the run to mean anything. Other errors are what random queries earn.
+# the extension's source files or in the context of its functions, and where too few of the extension's
+# functions answered, or densities answered plain SQL too seldom (kde_aqp.approximate is on), for the run to
+# mean anything. Other errors are what random queries earn.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../../scripts/private_cluster.sh"
@@ -16,6 +17,8 @@ queries=${QUERIES:-2000}
 seed=${SEED:-1}
 # Functions of the extension that must have been called.
 least_functions=15
+# Answers by densities to plain SQL, for every 1,000 queries.
+least_answers=5
 
 die() {
   echo "sqlsmith: $*" >&2
@@ -34,7 +37,11 @@ restart_after_crash = off
 shared_buffers = '64MB'"
 cluster_start
 cd "$CLUSTER_WORK" 2>/dev/null || cd /
-sql <"$here/schema.sql" && sql <"$here/narrow.sql" || die "the tables could not be made"
+sql <"$here/schema.sql" && sql <"$here/narrow.sql" && sql <<<"
+  ALTER ROLE smith SET session_preload_libraries = 'kde_aqp';
+  ALTER ROLE smith SET kde_aqp.approximate = 'all';
+  ALTER ROLE smith SET log_min_messages = notice;    -- the log has each answer
+  ALTER ROLE smith SET client_min_messages = warning;" || die "the tables could not be made"
 
 echo "SQLsmith: $queries queries, seed $seed"
 start=$SECONDS
@@ -84,6 +91,9 @@ if [ "$failed" -eq 0 ]; then
   echo "internal errors that are the server's own: $others"
   [ "${called%%|*}" -ge "$least_functions" ] ||
     report "too few of the extension's functions were called" "${called%%|*} of at least $least_functions"
+  answers=$(grep -c 'answered by the density of' "$CLUSTER_LOG")
+  echo "answers by densities to plain SQL: $answers"
+  [ "$answers" -ge $((queries * least_answers / 1000)) ] || report "densities answered plain SQL too seldom" "$answers"
 fi
 [ "$failed" -eq 0 ] && echo "sqlsmith: nothing found"
 exit "$failed"

@@ -38,6 +38,16 @@ SELECT kde_fit('numbers', '{x,y,tally}'::text[], seed => 1) \g /dev/null
 SELECT kde_fit('numbers', '{x,y}'::text[], method => 'lscv_matrix', seed => 1, filter => 'tally < 30') \g /dev/null
 SELECT kde_fit('times', '{at,day}'::text[], seed => 1) \g /dev/null
 
+-- Of this no function below fits or drops a density: plain SQL is answered by them.
+CREATE TABLE sold (day date NOT NULL, amount numeric(8,2), pieces integer, region text, kind integer);
+INSERT INTO sold
+SELECT '2026-01-01'::date + i * 7919 % 300, nullif(i * 31 % 997, 5) / 100.0, nullif(i % 40, 7), ('{EU,US,Asia,NULL}'::text[])[1 + i % 4], i % 3
+FROM generate_series(1, 6000) i;
+ANALYZE sold;
+SELECT kde_fit('sold', c, sample_rows => -1, measures => '{amount}') FROM unnest('{day,pieces,region}'::name[]) c \g /dev/null
+SELECT kde_fit('sold', 'day', sample_rows => -1, measures => '{amount,pieces}', group_by => g) FROM unnest('{kind,"region, kind"}'::text[]) g \g /dev/null
+SELECT kde_set_plain_sql(name, true) FROM kde_densities WHERE relation = 'sold'::regclass AND name NOT LIKE '%.region' \g /dev/null
+
 -- Values, which it may not change: they are to last.
 CREATE TABLE kept (id integer, d kde, bounds double precision[], points double precision[]);
 INSERT INTO kept
@@ -46,7 +56,8 @@ UNION ALL SELECT 2, kde_density('times.day'), '{}', '{1,2,3,4,5,6}'
 UNION ALL SELECT 3, kde_density('numbers', '{x,y,tally}'::text[]), '{5,NULL}', '{{1,1},{2,2}}'
 UNION ALL SELECT 4, (SELECT kde_agg(amount) FROM numbers), '{NaN,1}', '{NaN,1,2}'
 UNION ALL SELECT 5, (SELECT kde_agg(took) FROM times), '{-infinity,infinity}', '{}'
-UNION ALL SELECT 6, NULL, NULL, NULL;
+UNION ALL SELECT 6, NULL, NULL, NULL
+UNION ALL SELECT 7, kde_density('sold.region'), '{1}', '{1}';
 RESET ROLE;
 ALTER TABLE kept OWNER TO CURRENT_USER;
 GRANT SELECT ON kept TO smith;
@@ -151,3 +162,27 @@ CREATE FUNCTION rows_named(integer, integer) RETURNS float8 LANGUAGE sql STABLE 
 CREATE FUNCTION curve_named(integer, integer) RETURNS float8[] LANGUAGE sql STABLE AS
     'SELECT array_agg(cdf) FROM kde_points(name_at($1), least($2, 500))';
 CREATE FUNCTION methods_of(integer) RETURNS text LANGUAGE sql STABLE AS 'SELECT method FROM kde_info(kept_at($1))';
+
+-- Plain SQL: SQLsmith groups nothing by itself, but puts conditions on what views and functions have.
+CREATE VIEW sold_totals AS SELECT count(*) AS n, sum(amount) AS total, avg(amount) AS mean FROM sold WHERE pieces > 3;
+CREATE VIEW sold_by_kind AS SELECT kind, count(*) AS n, sum(amount) AS total, avg(pieces) AS mean FROM sold GROUP BY kind;
+CREATE VIEW sold_by_groups AS SELECT region, kind, count(amount) AS n, sum(amount) AS total FROM sold WHERE day < '2026-06-01' GROUP BY region, kind;
+CREATE VIEW sold_by_month AS SELECT date_trunc('month', day) AS month, kind, count(*) AS n, sum(pieces) AS total FROM sold GROUP BY 1, 2;
+CREATE VIEW sold_by_day AS SELECT day, count(*) AS n, avg(amount) AS mean FROM sold GROUP BY day HAVING count(*) > 3;
+CREATE VIEW sold_by_pieces AS SELECT pieces / 10 AS tens, count(*) AS n, sum(amount) AS total FROM sold WHERE pieces IS NOT NULL GROUP BY 1;
+CREATE VIEW sold_at_once AS SELECT t.*, (SELECT count(*) FROM sold AS s WHERE s.pieces < t.kind) AS fewer FROM sold_by_kind AS t;
+CREATE FUNCTION sold_between(date, date) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT count(*) FROM sold WHERE day BETWEEN $1 AND $2';
+CREATE FUNCTION sold_between(integer, bigint) RETURNS numeric LANGUAGE sql STABLE AS 'SELECT sum(amount) FROM sold WHERE pieces >= $1 AND pieces < $2';
+CREATE FUNCTION sold_over(numeric) RETURNS numeric LANGUAGE plpgsql STABLE AS 'BEGIN RETURN (SELECT avg(amount) FROM sold WHERE pieces > $1); END';
+CREATE FUNCTION sold_in(text, date) RETURNS bigint LANGUAGE plpgsql STABLE AS
+    'BEGIN RETURN (SELECT sum(pieces) FROM sold WHERE day >= $2 AND region = $1 AND kind > 0); END';
+CREATE FUNCTION sold_steps(integer, integer) RETURNS float8[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(n) FROM (SELECT pieces / $1 AS step, count(*)::float8 AS n FROM sold WHERE pieces < $2 GROUP BY 1 ORDER BY 1) AS s';
+CREATE FUNCTION region_at(integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$SELECT ('{EU,US,eu,"",NULL,Asia}'::text[])[place($1)]$$;
+CREATE FUNCTION words_count(integer, integer) RETURNS float8 LANGUAGE sql STABLE AS
+    $$SELECT approx_count('sold.region', ARRAY[region_at($1), region_at($2)])$$;
+CREATE FUNCTION words_avg(text, float8) RETURNS float8 LANGUAGE sql STABLE AS
+    $$SELECT upper_bound FROM approx_avg_ci('sold.region', $1, measure => 'amount', confidence => $2)$$;
+CREATE FUNCTION words_count(integer, text) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT approx_count(kept_at($1), $2)';
+CREATE FUNCTION words_top(integer, integer) RETURNS text[] LANGUAGE sql STABLE AS
+    'SELECT array_agg(value) FROM approx_top(kept_at($1), $2)';

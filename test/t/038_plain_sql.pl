@@ -230,5 +230,28 @@ is($node->safe_psql('bare', q{CREATE TABLE t AS SELECT i AS x FROM generate_seri
   LOAD 'kde_aqp'; SET kde_aqp.approximate = top; SELECT count(*), sum(x) FROM t WHERE x < 11; SELECT count(*) FROM t WHERE x < 11}),
   "10|55\n10", 'is as it is');
 $session->quit;
+
+# -------------------------------------------------------------- beside what looks at queries and plans
+# Loaded before and after the extension, whose hooks call the next ones. Where contrib is not installed there are none.
+my ($libraries) = run_command([ 'pg_config', '--pkglibdir' ]);
+SKIP: {
+skip "auto_explain and pg_stat_statements are not in $libraries", 8 if grep { !-e "$libraries/$_.so" } qw(auto_explain pg_stat_statements);
+for my $order ('auto_explain,pg_stat_statements,kde_aqp', 'kde_aqp,pg_stat_statements,auto_explain') {
+  $node->append_conf('postgresql.conf', "shared_preload_libraries = '$order'\nauto_explain.log_min_duration = 0\nauto_explain.log_analyze = on\n"
+    . "auto_explain.log_verbose = on\nauto_explain.log_nested_statements = on\nauto_explain.log_triggers = on\npg_stat_statements.track = all\n");
+  $node->restart;
+  sql('CREATE EXTENSION IF NOT EXISTS pg_stat_statements; SELECT pg_stat_statements_reset()');
+  my $from = -s $node->logfile;
+  my $answers = sql(q{SET kde_aqp.approximate = 'all'; SELECT count(*) FROM g WHERE i < 100; SELECT (compare('SELECT r, count(*), sum(n) FROM g WHERE d < ''2026-05-01'' GROUP BY r')).whose;
+    PREPARE p (integer) AS SELECT count(*) FROM g WHERE i < $1; SET plan_cache_mode = force_generic_plan; EXECUTE p (100); SELECT outcome('answered by a density')});
+  like($answers, qr/^(\d+)\ndensity\n\1\n3$/, "densities answer beside $order");
+  is((split /\n/, $answers)[0], sql('SELECT count(*) FROM g WHERE i < 100'), 'as the plan does');
+  my $log = substr(slurp_file($node->logfile), $from);
+  my @plans = $log =~ /(Custom Scan \(KdeAqp\)[^\n]*\n(?:\t[^\n]*\n)+)/g;
+  is(scalar(grep { /Answered: by the density/ && /never executed/ } @plans), 3, 'auto_explain shows the node, and that the plan below did not run');
+  is(sql(q{SELECT sum(calls) || ' ' || sum(rows) FROM pg_stat_statements WHERE query LIKE 'SELECT count(*) FROM g WHERE i <%' OR query LIKE 'PREPARE p%'}), '3 3',
+    'pg_stat_statements counts calls and rows');
+}
+}
 $node->stop;
 done_testing();

@@ -104,11 +104,12 @@ REFUSED = [
     ("approx_count(%s, %s, %s)", [DICE, pandas.NA, 4]),
     ("approx_quantile(%s, %s)", [DICE, NAN]),
 ]
-# What the drivers know no type for, and do not send.
+# What the drivers know no type for, and do not send; or a later one does, and gets the answer (psycopg 3.2 knows
+# numpy's integers).
 NOT_SENT = [
-    ("approx_count(%s, %s, %s)", [DICE, INTEGERS[0], INTEGERS[1]]),
-    ("approx_count(%s, %s, %s)", [DICE, INTEGERS, None]),
-    ("approx_count(%s, %s, %s)", ["dates.day", DAYS.values[0], None]),
+    ("approx_count(%s, %s, %s)", [DICE, INTEGERS[0], INTEGERS[1]], 300),
+    ("approx_count(%s, %s, %s)", [DICE, INTEGERS, None], None),
+    ("approx_count(%s, %s, %s)", ["dates.day", DAYS.values[0], None], 500),
 ]
 AGGREGATES = ["kde_agg", "rollup"]
 WITHOUT_ARGUMENTS = ["kde_devices", "kde_refresh_all"]
@@ -168,13 +169,14 @@ def same(got, expected):
         return False
 
 
-def report_refusal(call, values, name, way):
+def report_refusal(call, values, name, way, otherwise=None):
     try:
-        got, verdict = way(call, values), "not ok"
+        got = way(call, values)
+        verdict = "ok" if otherwise is not None and same(got, otherwise) else "not ok"
     except Exception as error:
         got, verdict = f"{type(error).__name__}: {str(error).splitlines()[0]}", "ok"
     shown = [" ".join(str(v).split()) for v in values]
-    print(f"{verdict} {call} of {shown}, {name}, is refused: {got}")
+    print(f"{verdict} {call} of {shown}, {name}, is refused{'' if otherwise is None else ' or right'}: {got}")
 
 
 def main(where):
@@ -202,9 +204,9 @@ def main(where):
     for call, values in REFUSED:
         for name, way in ways:
             report_refusal(call, values, name, way)
-    for call, values in NOT_SENT:
+    for call, values, answer in NOT_SENT:
         for name, way in ways[0], ways[2]:
-            report_refusal(call, values, name, way)
+            report_refusal(call, values, name, way, answer)
     called = " ".join(call for call, _, _ in CALLS)
     names = three.execute(
         """SELECT DISTINCT proname FROM pg_proc AS p JOIN pg_depend AS d ON d.objid = p.oid AND d.deptype = 'e'

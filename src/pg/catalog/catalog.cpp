@@ -1145,6 +1145,7 @@ namespace {
 // Whether values of a type have those of another in them.
 bool holds_type(Oid type, Oid part) {
   check_stack_depth();
+  if (!OidIsValid(type)) return false;  // a column that is being dropped
   type = getBaseType(type);
   if (type == part) return true;
   const Oid element = get_element_type(type);
@@ -1167,14 +1168,14 @@ bool holds_type(Oid type, Oid part) {
   }
 }
 
-// Whether a density's column, or one that its expression or its filter uses, holds the type.
+// Whether one of a density's columns, or one that its expressions or its filter use, holds the
+// type.
 bool is_of(const CatalogRow& row, Oid type) {
   const auto holds = [&](AttrNumber attnum) {
     return attnum != 0 && holds_type(get_atttype(row.key.relation, attnum), type);
   };
-  bool found = holds(row.key.column[0].attnum);
-  for (int i = row.key.first_group(); i < row.key.all() && !found; ++i)
-    found = holds(row.key.column[i].attnum);
+  bool found = false;
+  for (int i = 0; i < row.columns.count && !found; ++i) found = holds(row.columns.number[i]);
   for (int i = 0; i < row.references.count && !found; ++i) found = holds(row.references.number[i]);
   return found;
 }
@@ -1187,20 +1188,36 @@ void catalog_outdate_labels(Oid type) {
   const TupleDesc desc = RelationGetDescr(catalog);
   LatestSnapshot latest;
   latest.take();
+  // The command locks no table: who fits one of these is waited for.
+  for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple, const CatalogRow& row) {
+    if (is_of(row, type)) catalog_lock(row.key);
+    return true;
+  });
+  latest.release();
+  latest.take();
   List* outdated = NIL;
   for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
-    if (row.key.columns != 1 || is_outdated(density_of(tuple, desc))) return true;
-    struct varlena* value = value_of(tuple, desc);
-    const kde::Header* header = any_density_from_datum(PointerGetDatum(value)).one_column;
-    if (header == nullptr || (header->words == 0 && header->grouped == 0) || !is_of(row, type))
-      return true;
-    if (header->words != 0)
-      const_cast<kde::WordsHeader&>(kde::WordsView(header).header()).type = kRenamedLabels;
+    if (is_outdated(density_of(tuple, desc)) || !is_of(row, type)) return true;
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     bool replace[kColumns] = {};
-    values[kDensity - 1] = header->words != 0 ? PointerGetDatum(header) : outdated_density();
-    replace[kDensity - 1] = true;
+    struct varlena* value = value_of(tuple, desc);
+    const kde::Header* header = any_density_from_datum(PointerGetDatum(value)).one_column;
+    if (header != nullptr && header->words != 0) {
+      const_cast<kde::WordsHeader&>(kde::WordsView(header).header()).type = kRenamedLabels;
+      values[kDensity - 1] = PointerGetDatum(header);
+      replace[kDensity - 1] = true;
+    } else if (header != nullptr && header->grouped != 0) {
+      values[kDensity - 1] = outdated_density();
+      replace[kDensity - 1] = true;
+    } else {
+      // Its filter's text, or its expression's, may name another label now.
+      bool is_null;
+      if (!DatumGetBool(heap_getattr(tuple, kPlainSql, desc, &is_null)) || is_null) return true;
+      values[kPlainSql - 1] = BoolGetDatum(false);
+      replace[kPlainSql - 1] = true;
+      CacheInvalidateRelcacheByRelid(row.key.relation);  // plans that are kept
+    }
     outdated = lappend(outdated, heap_modify_tuple(tuple, desc, values, nulls, replace));
     delete_row(catalog, &tuple->t_self);
     return true;

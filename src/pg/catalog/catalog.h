@@ -197,7 +197,8 @@ void catalog_remove_gone();
 void catalog_follow_renames(Oid relation);
 
 // Outdates the words of every category, and the groups, that were computed from values with labels
-// of an enum type in them, one of which was renamed.
+// of an enum type in them, one of which was renamed. Other densities by a filter or an expression
+// of it answer no plain SQL until that is allowed again.
 void catalog_outdate_labels(Oid type);
 // Their WordsHeader::type then, which no type has.
 inline constexpr uint32 kRenamedLabels = 0xffffffffU;

@@ -46,7 +46,9 @@ PlannedStmt* plan(Arguments... arguments) {
 
 template <typename... Arguments>
 void run(QueryDesc* query, Arguments... arguments) {
-  const int kept = query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE ? 1 : 0;
+  // Volatile for compilers that take PG_TRY's jump for one that may change it.
+  const volatile int kept =
+      query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE ? 1 : 0;
   ++running;
   keeping += kept;
   PG_TRY();

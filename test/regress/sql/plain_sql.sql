@@ -206,8 +206,14 @@ EXPLAIN (COSTS OFF) SELECT w, n FROM (VALUES ('low'::mood), ('high')) AS v (w), 
 ALTER TYPE mood RENAME VALUE 'low' TO 'lower';
 SELECT compare('SELECT m, count(*) FROM odd WHERE x < 50 GROUP BY m');
 CREATE TABLE child () INHERITS (odd);
-ALTER TABLE child ALTER x DROP NOT NULL;
-INSERT INTO child (x) VALUES (NULL), (5);
+-- Since version 18 children have the constraint, too.
+DO $$
+BEGIN
+  ALTER TABLE child ALTER x DROP NOT NULL;
+  INSERT INTO child (x) VALUES (NULL);
+EXCEPTION WHEN invalid_table_definition THEN
+END $$;
+INSERT INTO child (x) VALUES (5);
 SELECT pg_stat_force_next_flush();
 SELECT compare('SELECT count(*) FROM odd');
 DROP TABLE odd CASCADE;
@@ -240,9 +246,9 @@ CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
   line text;
 BEGIN
-  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
     EXIT WHEN line LIKE '%->%';
-    RETURN NEXT regexp_replace(line, '\d+\.\d+ %', 'N %');
+    RETURN NEXT regexp_replace(regexp_replace(line, '\d+\.\d+ %', 'N %'), '(rows=\d+)\.\d+', '\1');
   END LOOP;
 END $$;
 SET kde_aqp.approximate = 'all';

@@ -3,6 +3,7 @@ SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS words CASCADE;
 CREATE SCHEMA words;
 SET search_path = words, public;
+SET kde_aqp.stale = 'ignore';  -- when a rewritten table's rows are counted is not for here
 
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'never');
 CREATE DOMAIN code AS text CHECK (length(VALUE) > 0);
