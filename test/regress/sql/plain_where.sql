@@ -128,6 +128,15 @@ SELECT f, near(format('SELECT %s(qty) FROM sales WHERE qty < 400', f)) AS qty, n
   near(format('SELECT %s(weight) FROM sales WHERE weight < 3', f)) AS weight, near(format('SELECT %s(few) FROM sales WHERE few = 3', f)) AS none
 FROM unnest('{variance,var_samp,var_pop,stddev,stddev_samp,stddev_pop}'::text[]) AS f;
 
+-- NaN is equal to itself.
+CREATE TABLE odd AS SELECT (CASE i % 10 WHEN 0 THEN 'NaN' WHEN 1 THEN 'Infinity' ELSE (i % 10)::text END)::double precision AS x, i % 5 AS y FROM generate_series(1, 1000) AS i;
+SELECT (kde_fit('odd', 'x', sample_rows => -1, measures => '{y}')).rows > 0 AS fitted, kde_set_plain_sql('odd.x', true);
+SELECT pg_stat_force_next_flush();
+SELECT compare(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*), sum(y) FROM odd WHERE x IN (''NaN'', ''NaN'', 3, 3, ''Infinity'', ''Infinity'')'),
+  ('SELECT count(*) FROM odd WHERE x IN (3, ''NaN'') AND x < ''NaN''')
+) AS v (q);
+
 -- Ends of intervals.
 CREATE TABLE sampled AS SELECT (i * 7919 % 100003)::integer AS x, ((i * 31 % 1000) / 10.0)::numeric(8,1) AS y FROM generate_series(1, 200000::bigint) AS i;
 ANALYZE sampled;
