@@ -150,6 +150,20 @@ SELECT approx_lower(count(*)) < count(*) AND approx_upper(count(*)) > count(*) A
   pg_typeof(approx_lower(count(*))) AS type, approx_lower(stddev(y)) < approx_upper(stddev(y)) AS spread
 FROM sampled WHERE x < 50000 HAVING approx_lower(count(*)) > 80000;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT approx_upper(count(*)) - approx_lower(count(*)) AS width FROM sampled WHERE x < 50000;
+-- Ends that something above the grouping would compute, of what it is shown: the exact plan's, too.
+CREATE VIEW counted AS SELECT count(*) AS n FROM sampled WHERE x < 50000;
+CREATE FUNCTION slow(bigint) RETURNS bigint IMMUTABLE COST 10000 LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+SET kde_aqp.approximate = 'all';
+SELECT q AS query, rows_of(q) AS rows FROM (VALUES
+  ('SELECT approx_lower(n), n, approx_upper(n) FROM counted'),
+  ('SELECT sum(approx_lower(count(*))) OVER () AS l, sum(approx_upper(count(*))) OVER () AS u FROM sampled WHERE x < 50000'),
+  ('SELECT slow(approx_lower(count(*))) AS l FROM sampled WHERE x < 50000 ORDER BY count(*) LIMIT 1'),
+  ('SELECT approx_upper(max(n)) AS u FROM (SELECT count(*) AS n FROM sampled WHERE x < 50000) AS s'),
+  ('WITH c AS MATERIALIZED (SELECT count(*) AS n FROM sampled WHERE x < 50000) SELECT s.u FROM (SELECT approx_upper(max(n)) AS u FROM c) AS s'),
+  ('SELECT approx_lower((SELECT count(*) FROM sampled WHERE x < 50000)) AS l')
+) AS v (q);
+SELECT l < n AND n < u AS within FROM (SELECT count(*) AS n, approx_lower(count(*)) AS l, approx_upper(count(*)) AS u FROM sampled WHERE x < 50000) AS s;
+SET kde_aqp.approximate = top;
 -- The exact plan's answer is itself both; and of more than an aggregate none is known.
 SELECT compare('SELECT approx_lower(count(*)) AS l, approx_upper(sum(qty)) AS u, approx_lower(avg(qty)) AS a FROM sales WHERE qty < 100');
 SELECT compare('SELECT approx_lower(count(*) + 1) AS l FROM sales WHERE qty < 100');
