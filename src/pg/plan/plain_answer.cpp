@@ -174,7 +174,9 @@ class Answering {
       ++point_count_;
     }
     std::sort(points_, points_ + point_count_, is_less);
-    point_count_ = static_cast<int>(std::unique(points_, points_ + point_count_) - points_);
+    // NaN is equal to itself, as btrees have it.
+    const auto is_same = [](double x, double y) { return !is_less(x, y) && !is_less(y, x); };
+    point_count_ = static_cast<int>(std::unique(points_, points_ + point_count_, is_same) - points_);
     return point_count_ <= kMostParts || refuse(PlainOutcome::buckets);
   }
 

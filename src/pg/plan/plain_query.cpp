@@ -359,6 +359,8 @@ bool Query::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List*
   if (parse->rowMarks != NIL) return no("it locks rows");
   if (root->qual_security_level > 0) return no("policies, or a security-barrier view, apply");
   if (!parse->hasAggs && parse->groupClause == NIL) return no("it has no aggregate");
+  if (asks_ends_elsewhere(root, target))
+    return no("approx_lower() or approx_upper() is not computed with its aggregate");
   if (input->reloptkind != RELOPT_BASEREL) return no("its rows are not those of one table");
   rti_ = static_cast<Index>(bms_singleton_member(input->relids));
   const RangeTblEntry* rte = planner_rt_fetch(rti_, root);

@@ -128,6 +128,15 @@ SELECT f, near(format('SELECT %s(qty) FROM sales WHERE qty < 400', f)) AS qty, n
   near(format('SELECT %s(weight) FROM sales WHERE weight < 3', f)) AS weight, near(format('SELECT %s(few) FROM sales WHERE few = 3', f)) AS none
 FROM unnest('{variance,var_samp,var_pop,stddev,stddev_samp,stddev_pop}'::text[]) AS f;
 
+-- NaN is equal to itself.
+CREATE TABLE odd AS SELECT (CASE i % 10 WHEN 0 THEN 'NaN' WHEN 1 THEN 'Infinity' ELSE (i % 10)::text END)::double precision AS x, i % 5 AS y FROM generate_series(1, 1000) AS i;
+SELECT (kde_fit('odd', 'x', sample_rows => -1, measures => '{y}')).rows > 0 AS fitted, kde_set_plain_sql('odd.x', true);
+SELECT pg_stat_force_next_flush();
+SELECT compare(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*), sum(y) FROM odd WHERE x IN (''NaN'', ''NaN'', 3, 3, ''Infinity'', ''Infinity'')'),
+  ('SELECT count(*) FROM odd WHERE x IN (3, ''NaN'') AND x < ''NaN''')
+) AS v (q);
+
 -- Ends of intervals.
 CREATE TABLE sampled AS SELECT (i * 7919 % 100003)::integer AS x, ((i * 31 % 1000) / 10.0)::numeric(8,1) AS y FROM generate_series(1, 200000::bigint) AS i;
 ANALYZE sampled;
@@ -141,6 +150,20 @@ SELECT approx_lower(count(*)) < count(*) AND approx_upper(count(*)) > count(*) A
   pg_typeof(approx_lower(count(*))) AS type, approx_lower(stddev(y)) < approx_upper(stddev(y)) AS spread
 FROM sampled WHERE x < 50000 HAVING approx_lower(count(*)) > 80000;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT approx_upper(count(*)) - approx_lower(count(*)) AS width FROM sampled WHERE x < 50000;
+-- Ends that something above the grouping would compute, of what it is shown: the exact plan's, too.
+CREATE VIEW counted AS SELECT count(*) AS n FROM sampled WHERE x < 50000;
+CREATE FUNCTION slow(bigint) RETURNS bigint IMMUTABLE COST 10000 LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
+SET kde_aqp.approximate = 'all';
+SELECT q AS query, rows_of(q) AS rows FROM (VALUES
+  ('SELECT approx_lower(n), n, approx_upper(n) FROM counted'),
+  ('SELECT sum(approx_lower(count(*))) OVER () AS l, sum(approx_upper(count(*))) OVER () AS u FROM sampled WHERE x < 50000'),
+  ('SELECT slow(approx_lower(count(*))) AS l FROM sampled WHERE x < 50000 ORDER BY count(*) LIMIT 1'),
+  ('SELECT approx_upper(max(n)) AS u FROM (SELECT count(*) AS n FROM sampled WHERE x < 50000) AS s'),
+  ('WITH c AS MATERIALIZED (SELECT count(*) AS n FROM sampled WHERE x < 50000) SELECT s.u FROM (SELECT approx_upper(max(n)) AS u FROM c) AS s'),
+  ('SELECT approx_lower((SELECT count(*) FROM sampled WHERE x < 50000)) AS l')
+) AS v (q);
+SELECT l < n AND n < u AS within FROM (SELECT count(*) AS n, approx_lower(count(*)) AS l, approx_upper(count(*)) AS u FROM sampled WHERE x < 50000) AS s;
+SET kde_aqp.approximate = top;
 -- The exact plan's answer is itself both; and of more than an aggregate none is known.
 SELECT compare('SELECT approx_lower(count(*)) AS l, approx_upper(sum(qty)) AS u, approx_lower(avg(qty)) AS a FROM sales WHERE qty < 100');
 SELECT compare('SELECT approx_lower(count(*) + 1) AS l FROM sales WHERE qty < 100');
