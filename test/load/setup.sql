@@ -164,12 +164,10 @@ SELECT load.fill_plain(0), load.fit_plain() \g /dev/null
 -- Not that of the days alone, which a fit leaves as it is where another session fits it.
 SELECT kde_set_plain_sql(name, true) FROM kde_densities WHERE relation = 'plain'::regclass AND name <> 'plain.day' \g /dev/null
 INSERT INTO load.state VALUES ('plain', 0), ('names of plain', 0);
--- Who asks it, and who answered by now, in each session.
+-- Who asks it.
 CREATE ROLE plain_asker LOGIN IN ROLE asker;
 ALTER ROLE plain_asker SET kde_aqp.approximate = top;
 ALTER ROLE plain_asker SET kde_aqp.approximate_notice = off;
-CREATE TABLE load.outcomes (pid integer, outcome text, statements bigint, PRIMARY KEY (pid, outcome));
-GRANT INSERT, SELECT, UPDATE ON load.outcomes TO plain_asker;
 -- Asked while it is dropped and made, its column renamed, the type of it changed.
 CREATE TABLE shifting AS SELECT i % 100 AS v FROM generate_series(1, 1000) AS i;
 SELECT kde_fit('shifting', 'v', sample_rows => -1), kde_set_plain_sql('shifting.v', true) \g /dev/null

@@ -77,9 +77,9 @@ run_storm() {
 # Whether densities have answered plain SQL at all.
 judge_plain() {
   printf '\nStatements of plain SQL by outcome\n'
-  sql -F '  ' -c "SELECT sum(statements), outcome FROM load.outcomes GROUP BY outcome ORDER BY 1 DESC"
+  sql -F '  ' -c "SELECT all_sessions, outcome FROM kde_plain_sql WHERE all_sessions > 0 ORDER BY 1 DESC"
   verdict "plain SQL that densities never answered" \
-    "$(sql -c "SELECT (count(*) = 0)::integer FROM load.outcomes WHERE outcome = 'answered by a density'")" 0
+    "$(sql -c "SELECT (coalesce(sum(all_sessions), 0) = 0)::integer FROM kde_plain_sql WHERE outcome LIKE 'answered%'")" 0
 }
 
 # Errors by who met them; those that nobody asked for fail the run. The statements that cancels and

@@ -11,6 +11,4 @@ WHERE s.name = 'plain';
 \if :often = 1
 SET kde_aqp.approximate = off;
 SET kde_aqp.approximate = top;
-INSERT INTO load.outcomes SELECT pg_backend_pid(), outcome, statements FROM kde_plain_sql
-ON CONFLICT (pid, outcome) DO UPDATE SET statements = excluded.statements;
 \endif
