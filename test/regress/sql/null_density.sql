@@ -17,6 +17,7 @@ CREATE FUNCTION value_for(name text, type text) RETURNS text LANGUAGE sql AS $$
     ELSE CASE name
       WHEN 'density' THEN quote_literal('n.x')
       WHEN 'relation' THEN '''n''::regclass'
+      WHEN 'predicate' THEN '''x < 3'''
       WHEN 'column_name' THEN '''x''::name'
       WHEN 'column_names' THEN 'ARRAY[''x'', ''y'']'
       WHEN 'at' THEN 'ARRAY[1, 2]'
