@@ -83,7 +83,9 @@ DECLARE
   range text := CASE WHEN low = high THEN '= ' || low
                      WHEN high IS NULL THEN '>= ' || low
                      WHEN low IS NULL THEN '<= ' || high
-                     ELSE low || ' to ' || high END;
+                     -- Of one year as 2025-03-01..04-01.
+                     ELSE low || '..' ||
+                       CASE WHEN numbers THEN high ELSE regexp_replace(high, '^' || left(low, 5), '') END END;
   condition text := concat_ws(' AND ', quote_ident(col) || ' >= ' || quote_literal(low),
                               quote_ident(col) || ' <= ' || quote_literal(high));
   -- Bounds as a user writes them: 10, '2025-03-01', NULL.

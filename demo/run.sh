@@ -21,10 +21,14 @@ die() {
 
 # psql reads its script from standard input: the unprivileged user need not see the repository.
 sql() { cluster_as_user psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
+folded() {
+  set -o pipefail
+  "$@" 2>&1 | fold -s -w 100
+}
 sql_file() {  # file psql-options...
   local file=$1
   shift
-  cluster_job cluster_as_user psql -X -q -v ON_ERROR_STOP=1 "$@" <"$demo/$file"
+  cluster_job folded cluster_as_user psql -X -q -v ON_ERROR_STOP=1 -P footer=off "$@" <"$demo/$file"
 }
 exec_sql() { cluster_job sql "$@" </dev/null; }
 
@@ -187,7 +191,7 @@ done
 wait "$long_fit" || die "the long fit failed"
 
 title "How each density was made"
-sql_file densities.sql -P border=1 -P footer=off || exit 1
+sql_file densities.sql -P border=0 || exit 1
 
 echo "Asking, exactly and approximately ..."
 start=$(now)
@@ -200,9 +204,12 @@ fi
 printf '  %s\n' "$(elapsed "$start")"
 
 title "Exact and approximate answers"
-sql_file report.sql -P border=1 -P footer=off || exit 1
+sql_file report.sql -P border=0 || exit 1
 cat <<'END'
 Exact times are the better of two runs (of one where it takes over two seconds), with the table in
 memory and the server's own defaults, parallel workers included. Approximate times are the median of
 many calls in one session that has the density in its cache.
 END
+
+title "Plain SQL: the statement as it is (docs/plain-sql.md)"
+sql_file plain.sql || exit 1

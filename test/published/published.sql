@@ -2,7 +2,8 @@
 -- of the same shape, beside a raw sample of the rows. run.sh loads pm25 and ccpp. Nothing here is a test.
 --
 -- Ranges are drawn with a fixed seed, ends uniform over [min, max] of x; those that hold no row are left out.
--- Errors are means over ranges: absolute, and relative in percent.
+-- Errors are means over ranges: absolute, and relative in percent. At the end each figure stands beside what is asked
+-- of it (bench.bound, ../bench/timing.sql).
 \set ON_ERROR_STOP on
 \set QUIET on
 \pset footer off
@@ -11,6 +12,10 @@ SET jit = off;
 SET max_parallel_workers_per_gather = 0;
 CREATE EXTENSION IF NOT EXISTS kde_aqp;
 
+-- As it comes, 2,067 of pm2.5 missing; a third of its other rows is made to lack it, where it is cold most of them.
+SELECT setseed(0.75) \g /dev/null
+CREATE TABLE pm25_gaps AS SELECT "TEMP", "DEWP", "PRES",
+  CASE WHEN random() > CASE WHEN "TEMP" < 5 THEN 0.7 ELSE 0.1 END THEN "pm2.5" END AS y FROM pm25;
 DELETE FROM pm25 WHERE "pm2.5" IS NULL;
 ANALYZE;
 
@@ -98,64 +103,132 @@ BEGIN
   END LOOP;
 END $$;
 SELECT dbest('DBEst PM2.5', 'pm25', ARRAY['TEMP', 'DEWP', 'PRES'], 'pm2.5') \g /dev/null
+-- COUNT(y) and SUM(y) where y is NULL in rows that are not like the others, of 40 samples: the mean of the answers off the
+-- truth, over all ranges of at least 1 % of the rows.
+CREATE TABLE gaps (x text, aggregate text, seed int, off float8);
+CREATE FUNCTION measure_gaps(samples int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE x text; d kde;
+BEGIN
+  FOREACH x IN ARRAY ARRAY['TEMP', 'DEWP', 'PRES'] LOOP
+    PERFORM cumulate('pm25_gaps', x, 'y');
+    PERFORM draw_questions(200);
+    DELETE FROM questions WHERE n < 400;
+    FOR seed IN 1 .. samples LOOP
+      PERFORM kde_fit('pm25_gaps', x, seed => seed, sample_rows => 10000, measures => ARRAY['y']);
+      d := kde_density('pm25_gaps'::regclass, x::name);
+      INSERT INTO gaps SELECT x, aggregate, seed, 100 * (sum(answer) / sum(exact) - 1)
+      FROM questions, LATERAL (VALUES ('COUNT', n, approx_count(d, a, b, measure => '2')), ('SUM', s, approx_sum(d, a, b, measure => '2'))) AS v(aggregate, exact, answer)
+      GROUP BY aggregate;
+    END LOOP;
+  END LOOP;
+END $$;
+SELECT measure_gaps(40) \g /dev/null
 -- The same by ten copies: CCPP has 9,568 rows.
 CREATE TABLE ccpp10 AS SELECT ccpp.* FROM ccpp, generate_series(1, 10);
 SELECT dbest('DBEst CCPP', 'ccpp10', ARRAY['AT', 'AP', 'RH'], 'PE') \g /dev/null
 
 -- DBEst++ (VLDB 2021), TPC-DS store_sales: ten ranges of a year by 51 stores. A made table of the same shape: dates
--- of five years with their seasons, stores of unequal size, prices, profits of both signs.
+-- of five years with their seasons, stores of unequal size, prices, profits of both signs. Rows are of one length: 107
+-- a block, whose number is page.
 SELECT setseed(0.5) \g /dev/null
 CREATE TABLE store_sales AS
 SELECT 2450816 + floor(1826 * u)::int + CASE WHEN season < 0.3 THEN floor(60 * power(u, 3))::int ELSE 0 END AS sold_date,
-  floor(51 * power(store, 1.5))::int + 1 AS store, quantity, wholesale,
+  floor(51 * power(store, 1.5))::int + 1 AS store, quantity, ((i - 1) / 107)::int AS page, wholesale,
   round((wholesale * (1 + markup))::numeric, 2)::float8 AS list_price,
   round((wholesale * (0.2 + 1.6 * discount))::numeric, 2)::float8 AS sales_price,
   round((quantity * wholesale * (1.2 * gain - 0.8))::numeric, 2)::float8 AS net_profit
-FROM (SELECT random() AS u, random() AS season, random() AS store, 1 + floor(100 * random())::int AS quantity,
+FROM (SELECT i, random() AS u, random() AS season, random() AS store, 1 + floor(100 * random())::int AS quantity,
   round((1 + 99 * random())::numeric, 2)::float8 AS wholesale, random() AS markup, random() AS discount, random() AS gain
-  FROM generate_series(1, :rows)) AS r;
+  FROM generate_series(1, :rows) AS i) AS r;
 VACUUM ANALYZE store_sales;
-CREATE TABLE costs (what text, ms float8);
-CREATE FUNCTION timed(what text, query text) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE began timestamptz := clock_timestamp();
+DO $$
 BEGIN
-  EXECUTE query;
-  INSERT INTO costs VALUES (what, extract(epoch FROM clock_timestamp() - began) * 1000);
+  IF EXISTS (SELECT FROM store_sales WHERE page <> (ctid::text::point)[0]) THEN
+    RAISE 'a page of store_sales is not a block';
+  END IF;
 END $$;
 SET work_mem = '1GB';
-SELECT timed('SELECT store, count(*), sum(x), avg(x) ... GROUP BY store',
-  'CREATE TABLE warm AS SELECT store, count(*), sum(sales_price), avg(sales_price) FROM store_sales GROUP BY store') \g /dev/null
-SELECT timed('kde_fit(date, measures => x, group_by => store), every row',
-  $$SELECT kde_fit('store_sales', 'sold_date', measures => ARRAY['sales_price'], group_by => 'store', sample_rows => -1)$$) \g /dev/null
+INSERT INTO bench.query (section, what, query) VALUES
+  ('fit', 'SELECT store, count(*), sum(x), avg(x) ... GROUP BY store', 'SELECT store, count(*), sum(sales_price), avg(sales_price) FROM store_sales GROUP BY store'),
+  ('fit', 'kde_fit(date, measures => x, group_by => store), every row',
+   $$SELECT kde_fit('store_sales', 'sold_date', measures => ARRAY['sales_price'], group_by => 'store', sample_rows => -1)$$);
+CALL bench.interleave('fit', 5);
+
+-- The ten ranges as plain SQL, by the density and by the exact plan. SET costs the same in both.
 CREATE TABLE years (a int, b int);
 INSERT INTO years VALUES (2451119, 2451483), (2451300, 2451665), (2451392, 2451757), (2451484, 2451849), (2451545, 2451910),
   (2451636, 2452000), (2451727, 2452091), (2451850, 2452214), (2451911, 2452275), (2452031, 2452395);
-SELECT timed('exact: ten ranges by 51 stores', 'CREATE TABLE exactly AS SELECT a, b, store, count(*) AS n, sum(sales_price) AS s
-  FROM years JOIN store_sales ON sold_date BETWEEN a AND b GROUP BY 1, 2, 3') \g /dev/null
--- What approx_groups answers, beside the exact figures: errors, and the share of intervals that hold.
-CREATE TABLE groups_held (system text, aggregate text, held float8);
-CREATE FUNCTION measure_groups(system text) RETURNS void LANGUAGE plpgsql AS $$
+SELECT kde_set_plain_sql('store_sales.sold_date by store', true) \g /dev/null
+SET kde_aqp.approximate_notice = off;
+INSERT INTO bench.query (section, what, query)
+SELECT 'plain SQL', format('%s to %s, %s', a, b, mode), format('SET LOCAL kde_aqp.approximate = %s;
+  SELECT store, count(*), sum(sales_price), avg(sales_price) FROM store_sales WHERE sold_date BETWEEN %s AND %s GROUP BY store', mode, a, b)
+FROM years, (VALUES ('off'), ('"all"')) AS m(mode);
+CALL bench.interleave('plain SQL', 11);
+CREATE TABLE plain_sql_counts AS SELECT * FROM kde_plain_sql;
+
+CREATE TABLE exactly AS SELECT a, b, store, count(*) AS n, sum(sales_price) AS s
+  FROM years JOIN store_sales ON sold_date BETWEEN a AND b GROUP BY 1, 2, 3;
+-- What approx_groups answers, beside the exact figures.
+CREATE TABLE compared (system text, aggregate text, exact float8, answer float8, low float8, high float8);
+CREATE FUNCTION compare_groups(system text) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO compared
+  SELECT system, v.* FROM exactly AS e
+  LEFT JOIN (SELECT a, b, g.* FROM years, approx_groups('store_sales.sold_date by store', a, b, measure => 'sales_price') AS g) AS q
+    ON (e.a, e.b, e.store::text) = (q.a, q.b, q.group_key),
+  LATERAL (VALUES ('COUNT', e.n::float8, coalesce(count, 0), count_lower, count_upper), ('SUM', e.s, coalesce(sum, 0), sum_lower, sum_upper),
+    ('AVG', e.s / e.n, coalesce(avg, 0), avg_lower, avg_upper)) AS v(aggregate, exact, answer, low, high)
+$$;
+-- By the rows that the fit of that seed read, counted: those of the pages that the groups of a fit by page are of.
+CREATE FUNCTION compare_rows(system text, seed int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE each float8;
 BEGIN
-  DROP TABLE IF EXISTS approximately;
-  PERFORM timed('ten ranges by 51 stores, ' || system, 'CREATE TABLE approximately AS SELECT a, b, g.* FROM years,
-    approx_groups(''store_sales.sold_date by store'', a, b, measure => ''sales_price'') AS g');
-  DROP TABLE IF EXISTS compared;
-  CREATE TABLE compared AS SELECT v.* FROM exactly AS e LEFT JOIN approximately AS q ON (e.a, e.b, e.store::text) = (q.a, q.b, q.group_key),
-    LATERAL (VALUES ('COUNT', e.n::float8, count, count_lower, count_upper), ('SUM', e.s, sum, sum_lower, sum_upper),
-      ('AVG', e.s / e.n, avg, avg_lower, avg_upper)) AS v(aggregate, exact, answer, low, high);
-  INSERT INTO results SELECT 'DBEst++ store_sales', '51 stores', system, aggregate, avg(abs(coalesce(answer, 0) - exact)),
-    100 * avg(abs(coalesce(answer, 0) - exact) / exact), (SELECT bytes FROM kde_densities WHERE group_by = '{store}'), NULL FROM compared GROUP BY aggregate;
-  INSERT INTO groups_held SELECT system, aggregate, 100 * avg((exact BETWEEN low - 1e-12 * exact AND high + 1e-12 * exact)::int) FROM compared GROUP BY aggregate;
+  PERFORM kde_fit('store_sales', ARRAY['0 * page'], seed => seed, group_by => 'page');
+  CREATE TEMPORARY TABLE pages AS SELECT group_key::int AS page FROM approx_groups('store_sales (0 * page) by page') WHERE groups = 1;
+  CREATE TEMPORARY TABLE days AS SELECT store, sold_date, count(*) AS n, sum(sales_price) AS s FROM store_sales JOIN pages USING (page) GROUP BY 1, 2;
+  SELECT (SELECT count(*) FROM store_sales) / sum(n) INTO each FROM days;
+  IF (SELECT sum(n) FROM days) <> ALL (SELECT rows_read FROM kde_densities WHERE relation = 'store_sales'::regclass) THEN
+    RAISE 'the fits did not read the same rows';
+  END IF;
+  INSERT INTO compared
+  SELECT system, v.* FROM exactly AS e
+  CROSS JOIN LATERAL (SELECT coalesce(sum(n), 0) AS n, coalesce(sum(s), 0) AS s FROM days WHERE days.store = e.store AND sold_date BETWEEN a AND b) AS q,
+  LATERAL (VALUES ('COUNT', e.n, each * q.n), ('SUM', e.s, each * q.s), ('AVG', e.s / e.n, coalesce(q.s / nullif(q.n, 0), 0))) AS v(aggregate, exact, answer);
+  DROP TABLE pages, days;
 END $$;
-SELECT measure_groups('kde_fit by store, every row') \g /dev/null
-SELECT kde_fit('store_sales', 'sold_date', measures => ARRAY['sales_price'], group_by => 'store', seed => 1) \g /dev/null
-SELECT measure_groups('kde_fit by store, default sample') \g /dev/null
-CREATE TABLE sampled AS SELECT store, sold_date, sales_price FROM store_sales TABLESAMPLE SYSTEM (1) REPEATABLE (1);
+SELECT compare_groups('kde_fit by store, every row') \g /dev/null
+CREATE TABLE bytes AS SELECT 'kde_fit by store, every row' AS system, bytes FROM kde_densities WHERE group_by = '{store}';
+INSERT INTO bench.query (section, what, query)
+SELECT 'groups', 'approx_groups, 51 stores', format($$SELECT * FROM approx_groups('store_sales.sold_date by store', %s, %s, measure => 'sales_price')$$, a, b) FROM years LIMIT 1;
+CALL bench.interleave('groups', 21);
+CREATE FUNCTION default_samples(samples int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  FOR seed IN 1 .. samples LOOP
+    PERFORM kde_fit('store_sales', 'sold_date', measures => ARRAY['sales_price'], group_by => 'store', seed => seed);
+    PERFORM compare_groups('kde_fit by store, default sample');
+    PERFORM compare_rows('rows of the default sample', seed);
+  END LOOP;
+END $$;
+SELECT default_samples(20) \g /dev/null
+INSERT INTO bytes SELECT 'kde_fit by store, default sample', bytes FROM kde_densities WHERE group_by = '{store}';
+INSERT INTO bytes SELECT 'rows of the default sample', 8192 * groups FROM kde_densities, LATERAL (SELECT count(*) AS groups FROM approx_groups('store_sales (0 * page) by page') WHERE groups = 1) AS g WHERE group_by = '{page}';
+SELECT kde_drop('store_sales (0 * page) by page') \g /dev/null
 INSERT INTO results
-SELECT 'DBEst++ store_sales', '51 stores', 'TABLESAMPLE of 1 %', aggregate, avg(abs(answer - exact)), 100 * avg(abs(answer - exact) / exact), pg_relation_size('sampled'), NULL
-FROM exactly AS e
-CROSS JOIN LATERAL (SELECT 100 * count(*) AS n, 100 * coalesce(sum(sales_price), 0) AS s FROM sampled AS t WHERE t.store = e.store AND sold_date BETWEEN a AND b) AS q,
-  LATERAL (VALUES ('COUNT', e.n, q.n), ('SUM', e.s, q.s), ('AVG', e.s / e.n, coalesce(q.s / nullif(q.n, 0), 0))) AS v(aggregate, exact, answer) GROUP BY aggregate;
+SELECT 'DBEst++ store_sales', '51 stores', system, aggregate, avg(abs(answer - exact)), 100 * avg(abs(answer - exact) / exact), bytes
+FROM compared JOIN bytes USING (system) GROUP BY system, aggregate, bytes;
+
+-- About as many groups as there are stores at scale factor 1000: 500, of 6,000 rows each.
+SELECT kde_fit('store_sales', 'sold_date', measures => ARRAY['sales_price'], group_by => 'page % 500', sample_rows => -1) \g /dev/null
+INSERT INTO bench.query (section, what, query)
+SELECT 'groups', 'approx_groups, 500 groups', format($$SELECT * FROM approx_groups('store_sales.sold_date by (page %% 500)', %s, %s, measure => 'sales_price')$$, a, b) FROM years LIMIT 1;
+CALL bench.interleave('groups', 21);
+INSERT INTO results
+SELECT 'DBEst++ store_sales', '500 groups', 'kde_fit by 500 groups, every row', aggregate, avg(abs(answer - exact)), 100 * avg(abs(answer - exact) / exact),
+  (SELECT bytes FROM kde_densities WHERE group_by = '{"(page % 500)"}')
+FROM (SELECT a, b, (page % 500)::text AS key, count(*) AS n, sum(sales_price) AS s FROM years JOIN store_sales ON sold_date BETWEEN a AND b GROUP BY 1, 2, 3) AS e
+LEFT JOIN (SELECT a, b, g.* FROM years, approx_groups('store_sales.sold_date by (page % 500)', a, b, measure => 'sales_price') AS g) AS q
+  ON (e.a, e.b, e.key) = (q.a, q.b, q.group_key),
+LATERAL (VALUES ('COUNT', e.n::float8, coalesce(count, 0)), ('SUM', e.s, coalesce(sum, 0)), ('AVG', e.s / e.n, coalesce(avg, 0))) AS v(aggregate, exact, answer) GROUP BY aggregate;
 
 -- DBEst's questions with one predicate on store_sales: profits of both signs over ranges of four columns, from all rows.
 CREATE FUNCTION store_sales() RETURNS void LANGUAGE plpgsql AS $$
@@ -173,24 +246,118 @@ BEGIN
 END $$;
 SELECT store_sales() \g /dev/null
 
+-- Words: equality, and IN of ten, over 50, 5,000 and 500,000 values, each of which there is, the rest of the rows by Zipf's
+-- law. What is asked for is drawn by rows one half, evenly from all values the other.
+SELECT setseed(0.5) \g /dev/null
+CREATE TABLE words AS
+SELECT 'word ' || CASE WHEN i <= 50 THEN i ELSE floor(exp(u * ln(51))) END AS w50, 'word ' || CASE WHEN i <= 5000 THEN i ELSE floor(exp(v * ln(5001))) END AS w5000,
+  'word ' || CASE WHEN i <= 500000 THEN i ELSE floor(exp(w * ln(500001))) END AS w500000, round((100 * y)::numeric, 2)::float8 AS amount
+FROM (SELECT i, random() AS u, random() AS v, random() AS w, random() AS y FROM generate_series(1, :rows) AS i) AS r ORDER BY random();
+VACUUM ANALYZE words;
+CREATE TABLE word_answers (x text, system text, question text, aggregate text, exact float8, answer float8, low float8, high float8);
+CREATE TABLE word_costs (x text, system text, bytes bigint, us float8);
+-- All questions to the density that there is.
+CREATE FUNCTION ask_words(x name, system text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE began timestamptz; took float8; density text := 'words.' || x;
+BEGIN
+  began := clock_timestamp();
+  PERFORM approx_count(density, list[1]) FROM word_questions;
+  took := extract(epoch FROM clock_timestamp() - began) * 1e6 / (SELECT count(*) FROM word_questions);
+  INSERT INTO word_costs SELECT x, system, bytes, took FROM kde_densities WHERE name = density;
+  INSERT INTO word_answers
+  SELECT x, system, question, aggregate, exact, estimate, lower_bound, upper_bound FROM word_questions,
+    LATERAL (SELECT 'COUNT', n, c.* FROM approx_count_ci(density, list) AS c
+      UNION ALL SELECT 'SUM', s, c.* FROM approx_sum_ci(density, list, measure => 'amount') AS c) AS v(aggregate, exact);
+END $$;
+CREATE FUNCTION words(samples int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE x name;
+BEGIN
+  FOREACH x IN ARRAY ARRAY['w50', 'w5000', 'w500000'] LOOP
+    EXECUTE format('CREATE TEMPORARY TABLE totals AS SELECT %I AS value, count(*) AS n, sum(amount) AS s FROM words GROUP BY 1', x);
+    ALTER TABLE totals ADD PRIMARY KEY (value);
+    ANALYZE totals;
+    EXECUTE format('CREATE TEMPORARY TABLE drawn AS SELECT value, row_number() OVER (ORDER BY random()) AS i FROM
+      ((SELECT %I AS value FROM words LIMIT 1000) UNION ALL (SELECT value FROM totals, generate_series(1, 20) ORDER BY random() LIMIT 1000)) AS d', x);
+    CREATE TEMPORARY TABLE word_questions AS
+    SELECT question, list, n::float8, s FROM (SELECT 'equality' AS question, ARRAY[value] AS list FROM drawn WHERE i <= 200
+      UNION ALL SELECT 'IN of ten', array_agg(DISTINCT value) FROM drawn GROUP BY i / 10) AS q,
+      LATERAL (SELECT sum(totals.n) AS n, sum(totals.s) AS s FROM totals WHERE value = ANY (list)) AS t;
+    PERFORM kde_fit('words', x, measures => ARRAY['amount'], sample_rows => -1);
+    PERFORM ask_words(x, 'every row');
+    FOR seed IN 1 .. samples LOOP
+      PERFORM kde_fit('words', x, measures => ARRAY['amount'], seed => seed);
+      PERFORM ask_words(x, 'default sample');
+    END LOOP;
+    DROP TABLE totals, drawn, word_questions;
+  END LOOP;
+END $$;
+SELECT words(10) \g /dev/null
+
 \echo 'By pair: mean absolute and relative error, bytes, time of an AVG.'
 SELECT work, pair, system, aggregate, to_char(absolute, '9.99EEEE') AS absolute, to_char(relative, '9.99EEEE') AS "relative, %", bytes, round(us::numeric, 1) AS us
 FROM results ORDER BY work, pair, system, aggregate;
 \echo 'Beside what is published.'
-SELECT r.work, r.system, r.aggregate, to_char(avg(r.relative), '9.99EEEE') AS "relative, %", p.who AS published_by, p.relative AS "their relative, %"
-FROM results AS r LEFT JOIN (VALUES
+CREATE TABLE published (work text, aggregate text, who text, theirs float8);
+INSERT INTO published VALUES
   ('NeuroSketch', 'AVG', 'NeuroSketch', 0.046), ('NeuroSketch', 'AVG', '10,240 rows', 0.033),
   ('DBEst PM2.5', 'COUNT', 'DBEst', 3.54), ('DBEst PM2.5', 'SUM', 'DBEst', 3.78), ('DBEst PM2.5', 'AVG', 'DBEst', 6.85),
   ('DBEst PM2.5', 'COUNT', 'VerdictDB', 9.09), ('DBEst PM2.5', 'SUM', 'VerdictDB', 8.08), ('DBEst PM2.5', 'AVG', 'VerdictDB', 11.54),
   ('DBEst CCPP', 'COUNT', 'DBEst', 5.15), ('DBEst CCPP', 'SUM', 'DBEst', 5.09), ('DBEst CCPP', 'AVG', 'DBEst', 0.19),
   ('DBEst++ store_sales', 'COUNT', 'DeepDB', 1.84), ('DBEst++ store_sales', 'SUM', 'DeepDB', 1.84), ('DBEst++ store_sales', 'AVG', 'DeepDB', 0.21),
   ('DBEst++ store_sales', 'COUNT', 'VerdictDB', 2.03), ('DBEst++ store_sales', 'SUM', 'VerdictDB', 2.59), ('DBEst++ store_sales', 'AVG', 'VerdictDB', 2.00),
-  ('DBEst CCPP', 'COUNT', 'VerdictDB', 17.5), ('DBEst CCPP', 'SUM', 'VerdictDB', 17.7), ('DBEst CCPP', 'AVG', 'VerdictDB', 0.51))
-  AS p(work, aggregate, who, relative) USING (work, aggregate)
-GROUP BY r.work, r.system, r.aggregate, p.who, p.relative ORDER BY 1, 3, 2, 5;
+  ('DBEst CCPP', 'COUNT', 'VerdictDB', 17.5), ('DBEst CCPP', 'SUM', 'VerdictDB', 17.7), ('DBEst CCPP', 'AVG', 'VerdictDB', 0.51);
+SELECT r.work, r.system, r.aggregate, to_char(avg(r.relative), '9.99EEEE') AS "relative, %", p.who AS published_by, p.theirs AS "their relative, %"
+FROM results AS r LEFT JOIN published AS p USING (work, aggregate)
+GROUP BY r.work, r.system, r.aggregate, p.who, p.theirs ORDER BY 1, 3, 2, 5;
 
 \echo 'Of the 95 % intervals of the grouped questions so many percent hold.'
-SELECT system, aggregate, round(held::numeric, 1) AS held FROM groups_held ORDER BY 1, 2;
+SELECT system, aggregate, count(*) AS questions, round(100 * avg((exact BETWEEN low - 1e-12 * exact AND high + 1e-12 * exact)::int), 1) AS held
+FROM compared WHERE low IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2;
 
-\echo 'What the grouped questions cost.'
-SELECT what, round(ms::numeric, 1) AS ms FROM costs;
+\echo 'Words: questions whose answer is exact, those whose interval holds, half of its width beside the answer, in percent; time of an equality.'
+CREATE VIEW word_figures AS
+SELECT x, system, question, aggregate, count(*) AS questions, 100 * avg((high - low <= 1e-9 * exact AND abs(answer - exact) <= 1e-9 * exact)::int) AS exactly,
+  100 * avg((exact BETWEEN low - 1e-9 * exact AND high + 1e-9 * exact)::int) AS held,
+  100 * percentile_cont(0.5) WITHIN GROUP (ORDER BY (high - low) / 2 / exact) AS width
+FROM word_answers GROUP BY x, system, question, aggregate;
+SELECT f.x, f.system, question, aggregate, questions, round(exactly, 1) AS exact, round(held, 1) AS held, round(width::numeric, 2) AS width, bytes, us
+FROM word_figures AS f JOIN (SELECT x, system, max(bytes) AS bytes, round(avg(us)::numeric, 1) AS us FROM word_costs GROUP BY 1, 2) AS c USING (x, system)
+ORDER BY length(f.x), 2 DESC, 3, 4;
+
+\echo 'COUNT(y) and SUM(y) where y is NULL in rows unlike the others, off the truth in percent, of 40 samples.'
+CREATE VIEW gap_figures AS
+SELECT x, aggregate, avg(off) AS off, stddev(off) / sqrt(count(*)) AS standard_error FROM gaps GROUP BY x, aggregate;
+SELECT x, aggregate, round(off::numeric, 3) AS off, round(standard_error::numeric, 3) AS standard_error FROM gap_figures ORDER BY 1, 2;
+
+\echo 'Medians in ms.'
+SELECT section, what, round(ms::numeric, 2) AS ms, runs FROM bench.median ORDER BY id;
+\echo 'What answered the plain SQL.'
+SELECT * FROM plain_sql_counts;
+
+INSERT INTO bench.bound (section, what, figure, bound, at_least, digits)
+SELECT work, 'relative error in %, worst pair, in at most 16 kB', max(relative), 1e-4, false, 7 FROM results WHERE system = 'kde_agg' AND bytes <= 16384 GROUP BY work
+UNION ALL SELECT work, 'the same in 4 kB', max(relative), 1e-3, false, 7 FROM results WHERE system = 'kde_agg, in 4 kB' AND bytes <= 4096 GROUP BY work;
+INSERT INTO bench.bound (section, what, figure, bound, at_least, digits)
+SELECT work, aggregate || ', relative error in %', avg(relative), theirs, false, 3
+FROM results JOIN published AS p USING (work, aggregate) WHERE system = 'kde_fit' AND who = 'DBEst' GROUP BY work, aggregate, theirs ORDER BY work, aggregate;
+INSERT INTO bench.bound (section, what, figure, bound, at_least, digits)
+SELECT 'y that is NULL', aggregate || '(y) by ' || x || ', off in standard errors', abs(off) / standard_error, 3, false, 2 FROM gap_figures ORDER BY 1, 2;
+INSERT INTO bench.bound (section, what, figure, bound, at_least, digits)
+SELECT work, aggregate || ', every row, relative error in %', relative, 0.02, false, 4 FROM results WHERE system = 'kde_fit by store, every row' ORDER BY 2;
+INSERT INTO bench.bound (section, what, figure, bound, at_least, digits)
+SELECT 'DBEst++ store_sales', aggregate || ', default sample, error over that of the rows', a.relative / b.relative, 1.05, false, 3
+FROM results AS a JOIN results AS b USING (aggregate) WHERE a.system = 'kde_fit by store, default sample' AND b.system = 'rows of the default sample' ORDER BY 2;
+INSERT INTO bench.bound (section, what, figure, bound, at_least, digits)
+SELECT 'DBEst++ store_sales', aggregate || ', default sample, 95 % intervals off 95 %', abs(100 * avg((exact BETWEEN low AND high)::int) - 95), 2, false, 1
+FROM compared WHERE system = 'kde_fit by store, default sample' GROUP BY aggregate ORDER BY 2;
+INSERT INTO bench.bound (section, what, figure, bound, at_least, digits)
+SELECT work, aggregate || ', every row, relative error in %, worst pair', max(relative), 0.05, false, 4 FROM results WHERE system = 'kde_fit, all rows' GROUP BY work, aggregate ORDER BY 2;
+INSERT INTO bench.bound (section, what, figure, bound, at_least, digits)
+VALUES ('DBEst++ store_sales', 'a fit by store over GROUP BY store', bench.ratio('fit', 'kde_fit(date, measures => x, group_by => store), every row',
+    'SELECT store, count(*), sum(x), avg(x) ... GROUP BY store'), 4, false, 2),
+  ('DBEst++ store_sales', '500 groups answered, ms', (SELECT ms FROM bench.median WHERE what = 'approx_groups, 500 groups'), 20, false, 1),
+  ('plain SQL', 'ten ranges by 51 stores, slowest, ms', (SELECT max(ms) FROM bench.median WHERE what LIKE '% to %, "all"'), 1, false, 2),
+  ('plain SQL', 'statements that the density answered', (SELECT sum(statements) FROM plain_sql_counts WHERE outcome = 'answered by a density'), 110, true, 0),
+  ('words', 'every row: intervals that hold in %', (SELECT min(held) FROM word_figures WHERE system = 'every row'), 100, true, 1),
+  ('words', 'every row: answers that are exact in %, of 50 words', (SELECT min(exactly) FROM word_figures WHERE system = 'every row' AND x = 'w50'), 100, true, 1),
+  ('words', 'default sample: intervals that hold in %, worst kind', (SELECT min(held) FROM word_figures WHERE system = 'default sample'), 93, true, 1);

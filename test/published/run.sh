@@ -1,7 +1,7 @@
 #!/bin/bash
 # What others published on work that can be repeated, and this extension on the same: published.sql on a
 # throw-away cluster. Called by `make published DATA=folder`, a folder with beijing_pm25.csv.gz and
-# ccpp.csv.gz.
+# ccpp.csv.gz. Prints, last, every figure beside what is asked for: ok or SHORT.
 #
 #   SALES_ROWS   rows of the made table of sales (3 million if not set)
 set -u
@@ -27,4 +27,5 @@ load() {  # table file option
 load 'pm25 (no int, year int, month int, day int, hour int, "pm2.5" float8, "DEWP" float8, "TEMP" float8,
   "PRES" float8, cbwd text, iws float8, is_ float8, ir float8)' beijing_pm25.csv.gz
 load 'ccpp ("AT" float8, "V" float8, "AP" float8, "RH" float8, "PE" float8)' ccpp.csv.gz
-cluster_job cluster_as_user psql -X -q -v ON_ERROR_STOP=1 -v rows="${SALES_ROWS:-3000000}" <"$here/published.sql"
+cat "$here/../bench/timing.sql" "$here/published.sql" "$here/../bench/agg/summary.sql" |
+  cluster_job cluster_as_user psql -X -q -v ON_ERROR_STOP=1 -v rows="${SALES_ROWS:-3000000}"

@@ -120,11 +120,12 @@ std::size_t histogram_size(const void* bytes, std::size_t available) {
   for (int b = 0; b < view.blocks(); ++b) {
     const HistogramBlock& block = view.block(b);
     if (block.last_cell >= kHistogramCells || block.key_shift > 62 || block.key_bits > 63 ||
-        block.rows_bits + block.rows_shift > 53 || block.kinds > CellKinds::mixed)
+        block.rows_bits + block.rows_shift > 53 || block.kinds > CellKinds::mixed ||
+        block.byte != (end + 7) / 8)
       return 0;
-    end = std::max(end, std::size_t{block.byte} * 8 + block_bits(block));
+    end = std::size_t{block.byte} * 8 + block_bits(block);
   }
-  const std::size_t size = arrays + (end + 63) / 64 * sizeof(std::uint64_t);
+  const std::size_t size = view.bytes();
   return size <= kMaxBytes ? size : 0;
 }
 

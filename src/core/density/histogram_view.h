@@ -134,6 +134,15 @@ class DensityView {
     return b < blocks() ? block_[b].rows_below : header_->cell_rows;
   }
 
+  // Of a histogram: its blocks' cells lie one after the other (histogram_size).
+  std::size_t bytes() const {
+    const std::size_t bits =
+        blocks() > 0 ? std::size_t{block(blocks() - 1).byte} * 8 + block_bits(block(blocks() - 1)) : 0;
+    return static_cast<std::size_t>(reinterpret_cast<const char*>(words_) -
+                                    reinterpret_cast<const char*>(header_)) +
+           (bits + 63) / 64 * sizeof(std::uint64_t);
+  }
+
   // How many steps its distribution function has: cells and atoms.
   int steps() const;
 
@@ -150,7 +159,7 @@ class DensityView {
 };
 
 // Bytes of a histogram whose first `available` bytes (at least a Header) are given; 0 where it
-// cannot be known from them or would exceed kMaxBytes.
+// cannot be known from them, would exceed kMaxBytes, or a block's cells are out of place.
 std::size_t histogram_size(const void* bytes, std::size_t available);
 
 // The distribution function as cells, atoms among them: ascending and a partition of the line, as

@@ -35,9 +35,9 @@ Status validate_header(const MeasureHeader& m) {
 }  // namespace
 
 MeasureView::MeasureView(const Header* density, int k) {
-  const char* at =
-      reinterpret_cast<const char*>(density) + aligned(column_size(density, kMostColumnBytes));
-  open(at);
+  const std::size_t column = density->words == 0 ? DensityView(density).bytes()
+                                                 : column_size(density, kMostColumnBytes);
+  open(reinterpret_cast<const char*>(density) + aligned(column));
   for (; k > 0; --k) open(end());
 }
 
@@ -48,7 +48,7 @@ void MeasureView::open(const char* at) {
     part_[p] = nullptr;
     if (!header_->has(static_cast<MeasurePart>(p))) continue;
     part_[p] = reinterpret_cast<const Header*>(at);
-    at += aligned(histogram_size(at, kMaxBytes));
+    at += aligned(DensityView(at).bytes());
   }
 }
 

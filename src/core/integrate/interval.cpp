@@ -102,9 +102,18 @@ class Sampling {
     return v > 0 ? v / h_.sample_rows : 0;
   }
 
+  bool has_variance() const {
+    for (const auto& shape : h_.count_variance)
+      for (const auto v : shape)
+        if (v > 0) return true;
+    return false;
+  }
+
   // The upper end is the largest share that the sample does not speak against by the variance of
   // that very share: rows that lie together are seen together or not at all.
   void wilson(Shape shape, double p, double* low, double* high) const {
+    *low = *high = p;
+    if (!has_variance()) return;
     const double own = unit_variance(shape, p);
     wilson_interval(p, own, z_, low, high);
     double most = own;
@@ -417,8 +426,14 @@ Interval sum_of_unseen(const DensityView& d, const Range& range, const IntervalO
 
 Interval count_interval(const DensityView& density, const Range& range,
                         const IntervalOptions& options) {
+  return is_empty(range) ? Interval()
+                         : interval_of_count(density, range, count(density, range), options);
+}
+
+Interval interval_of_count(const DensityView& density, const Range& range, double rows,
+                           const IntervalOptions& options) {
   if (is_empty(range)) return {};
-  Interval out = Sampling(density, options).count(range, count(density, range));
+  Interval out = Sampling(density, options).count(range, rows);
   const double changed = options.changed_rows;
   out.lower = std::max(out.lower - changed, 0.0);
   out.upper += changed;

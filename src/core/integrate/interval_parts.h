@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/density/format.h"
-#include "core/integrate/integrate.h"
+#include "core/integrate/interval.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +20,10 @@ inline bool has_every_finite_value(const Header& h, const Range& r) {
                     (bounded && (r.upper_inclusive ? r.upper >= h.max : r.upper > h.max));
   return low && high;
 }
+
+// That of count_interval(), where `rows` are the density's count of the range.
+Interval interval_of_count(const DensityView& density, const Range& range, double rows,
+                           const IntervalOptions& options);
 
 // An end of a range. Where the range has none its x is not looked at.
 struct End {

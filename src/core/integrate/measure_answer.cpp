@@ -17,18 +17,32 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Of a variance seen in few rows: so many of the whole column's are added to them.
 constexpr double kRowsAdded = 2;
 
+// A part is counted where it is needed, and once: that is nearly all that an answer costs.
 class Answer {
  public:
   Answer(const DensityView& density, const MeasureView& measure, const Range& range)
       : density_(density), measure_(measure), m_(measure.header()), range_(range) {
-    rows_ = part_rows(MeasurePart::rows);
-    sum_ = part_rows(MeasurePart::above) - part_rows(MeasurePart::below);
-    squares_ = part_rows(MeasurePart::squares);
-    count_ = m_.nulls != 0 ? m_.scale * rows_ : kde::count(density, range);
     everything_ = !range.empty && has_every_row();
   }
 
   RangeMoments moments() const {
+    RangeMoments out = mean_moments();
+    if (!everything_ && out.finite > 0) {
+      const double offset = out.mean - m_.origin;
+      const double width = m_.max - m_.min;
+      out.variance = std::clamp(
+          m_.unit * m_.unit * part_rows(MeasurePart::squares) / part_rows(MeasurePart::rows) -
+              offset * offset,
+          0.0, width * width / 4);
+    }
+    return out;
+  }
+
+  // For an interval of sums or means: the variance where it has a part in that.
+  RangeMoments moments_of_means() const { return is_sampled() ? moments() : mean_moments(); }
+
+  // All but the variance.
+  RangeMoments mean_moments() const {
     RangeMoments out;
     if (everything_) {
       out.count = out.finite = m_.rows;
@@ -36,24 +50,23 @@ class Answer {
       out.variance = m_.variance;
       return out;
     }
-    if (!(count_ > 0) || !(rows_ > 0)) return out;
-    out.count = out.finite = count_;
-    out.mean = std::clamp(m_.origin + m_.unit * sum_ / rows_, m_.min, m_.max);
-    const double offset = out.mean - m_.origin;
-    const double width = m_.max - m_.min;
-    out.variance =
-        std::clamp(m_.unit * m_.unit * squares_ / rows_ - offset * offset, 0.0, width * width / 4);
+    const double rows = part_rows(MeasurePart::rows);
+    if (!(counted() > 0) || !(rows > 0)) return out;
+    out.count = out.finite = counted();
+    const double sum = part_rows(MeasurePart::above) - part_rows(MeasurePart::below);
+    out.mean = std::clamp(m_.origin + m_.unit * sum / rows, m_.min, m_.max);
     return out;
   }
 
-  double rows() const { return everything_ ? m_.rows : count_; }
+  double rows() const { return everything_ ? m_.rows : counted(); }
 
   // Of the rows, without changed ones.
   Interval count(const IntervalOptions& options) const {
     IntervalOptions given = options;
     given.changed_rows = 0;
-    if (m_.nulls == 0) return count_interval(density_, range_, given);
-    Interval out = count_interval(measure_.part(MeasurePart::rows), range_, given);
+    if (m_.nulls == 0) return interval_of_count(density_, range_, all_rows(), given);
+    Interval out = interval_of_count(measure_.part(MeasurePart::rows), range_,
+                                     part_rows(MeasurePart::rows), given);
     for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= m_.scale;
     return out;
   }
@@ -78,7 +91,7 @@ class Answer {
       return (z + student_excess(z, std::max(together(read, m_.mean_variance[0]) - 1, 1.0))) *
              m_.mean_error;
     if (!(read > 0) || !(all > 0)) return 0;
-    const double p = std::clamp(rows_ / all, 0.0, 1.0);
+    const double p = std::clamp(part_rows(MeasurePart::rows) / all, 0.0, 1.0);
     const double v = p < 1 ? ratio_at(m_.mean_variance, std::min(p, 0.5)) : m_.mean_variance[0];
     if (!(v > 0) || !(p > 0)) return 0;
     const double rows = together(read * p, v);
@@ -127,9 +140,24 @@ class Answer {
            has_every_finite_value(h, range_);
   }
 
+  // Of the column's own rows, whether y is NULL in them or not.
+  double all_rows() const {
+    if (std::isnan(all_rows_)) all_rows_ = kde::count(density_, range_);
+    return all_rows_;
+  }
+
+  // What a part has in the range.
   double part_rows(MeasurePart p) const {
-    if (m_.has(p)) return kde::count(measure_.part(p), range_);
-    return p == MeasurePart::rows ? kde::count(density_, range_) / m_.scale : 0;
+    double& known = part_rows_[static_cast<int>(p)];
+    if (std::isnan(known))
+      known = m_.has(p) ? kde::count(measure_.part(p), range_)
+              : p == MeasurePart::rows ? all_rows() / m_.scale
+                                       : 0;
+    return known;
+  }
+
+  double counted() const {
+    return m_.nulls != 0 ? m_.scale * part_rows(MeasurePart::rows) : all_rows();
   }
 
   // What rows that an end takes in or leaves out, where blocks lie in the order of x, do to the
@@ -150,7 +178,7 @@ class Answer {
     near.lower_unbounded = near.upper_unbounded = false;
     near.lower = quantile(density_, std::max(q - kNear, 0.0));
     near.upper = quantile(density_, std::min(q + kNear, 1.0));
-    const RangeMoments m = Answer(density_, measure_, near).moments();
+    const RangeMoments m = Answer(density_, measure_, near).mean_moments();
     return m.finite > 0 ? m.mean : m_.mean;
   }
 
@@ -189,8 +217,10 @@ class Answer {
   const MeasureView& measure_;
   const MeasureHeader& m_;
   const Range& range_;
-  double rows_, sum_, squares_, count_;  // sum, squares: in units
   bool everything_;
+  // NaN: not counted yet. All but the rows in units.
+  mutable double all_rows_ = kNan;
+  mutable double part_rows_[kMeasureParts] = {kNan, kNan, kNan, kNan};
 };
 
 bool may_be_there(const Interval& count, const IntervalOptions& options) {
@@ -218,7 +248,7 @@ double measure_count(const DensityView& density, const MeasureView& measure, con
 MeanErrors measure_mean_errors(const DensityView& density, const MeasureView& measure,
                                const Range& range, const IntervalOptions& options) {
   const Answer answer(density, measure, range);
-  const RangeMoments m = answer.moments();
+  const RangeMoments m = answer.moments_of_means();
   return m.finite > 0 ? answer.mean_errors(m, options) : MeanErrors();
 }
 
@@ -234,7 +264,7 @@ Interval measure_count_interval(const DensityView& density, const MeasureView& m
 Interval measure_mean_interval(const DensityView& density, const MeasureView& measure,
                                const Range& range, const IntervalOptions& options) {
   const Answer answer(density, measure, range);
-  const RangeMoments m = answer.moments();
+  const RangeMoments m = answer.moments_of_means();
   const Interval count = answer.count(options);
   if (!(m.finite > 0)) {
     if (range.empty || !may_be_there(count, options)) return {kNan, kNan, kNan};
@@ -262,7 +292,7 @@ Interval measure_mean_interval(const DensityView& density, const MeasureView& me
 Interval measure_sum_interval(const DensityView& density, const MeasureView& measure,
                               const Range& range, const IntervalOptions& options) {
   const Answer answer(density, measure, range);
-  const RangeMoments m = answer.moments();
+  const RangeMoments m = answer.moments_of_means();
   const Interval count = answer.count(options);
   const MeasureHeader& h = measure.header();
   if (!(m.finite > 0)) {
@@ -271,11 +301,10 @@ Interval measure_sum_interval(const DensityView& density, const MeasureView& mea
   }
   const double sum = m.mean * m.finite;
   Interval out = {sum, sum, sum};
-  const double mean = answer.sampled(m, options) * m.finite;
   const double fewer = count.estimate - count.lower;
   const double more = count.upper - count.estimate;
   if (!answer.everything() || answer.is_sampled()) {
-    const double sampled = answer.is_sampled() ? mean : 0;
+    const double sampled = answer.is_sampled() ? answer.sampled(m, options) * m.finite : 0;
     const double stored = answer.everything() ? 0 : answer.stored(m, m.finite) * m.finite;
     const double magnitude = std::fabs(m.mean);
     out.lower -= std::hypot(magnitude * (m.mean > 0 ? fewer : more), sampled) + stored;

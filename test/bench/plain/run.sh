@@ -1,0 +1,72 @@
+#!/bin/bash
+# `make bench-plain`: plain SQL as many clients send it, by pgbench, with kde_aqp.approximate off and on by turns, on
+# a private installation and a throw-away cluster (scripts/private_cluster.sh). Prints the medians: transactions a
+# second and the latency that pgbench tells. The exit status is 0 whatever the figures are.
+#
+#   ROWS        rows of the table (3 million if not set)
+#   CLIENTS     of pgbench (16)
+#   RUNS        how many times each is run (3)
+#   RUN_SECONDS how long (5)
+set -u
+bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$bench/../../../scripts/private_cluster.sh"
+
+clients=${CLIENTS:-16} runs=${RUNS:-3} length=${RUN_SECONDS:-5}
+
+die() {
+  echo "bench-plain: $*" >&2
+  exit 1
+}
+
+echo "Building, and starting a private PostgreSQL ..."
+cluster_install
+KDE_AQP_CONF="shared_buffers = '1GB'
+max_wal_size = '8GB'
+jit = off
+autovacuum = off
+session_preload_libraries = 'kde_aqp'
+client_min_messages = warning"
+cluster_start
+cd "$CLUSTER_WORK" 2>/dev/null || cd /
+# psql reads its script from standard input: the unprivileged user need not see the repository.
+cluster_job cluster_as_user psql -X -q -v ON_ERROR_STOP=1 -v rows="${ROWS:-3000000}" <"$bench/sales.sql" ||
+  die "sales.sql failed"
+
+# What is asked: bounds are drawn by pgbench, and are parameters of the prepared statement.
+declare -A statement=(
+  [range]='SELECT count(*), sum(price), avg(price) FROM sales WHERE day BETWEEN :a AND :a + 90;'
+  [groups]='SELECT store, count(*), sum(price), avg(price) FROM sales WHERE day BETWEEN :a AND :a + 90 GROUP BY store;'
+  [by_key]='SELECT count(*), sum(price) FROM receipts WHERE id = :a;'
+)
+for name in "${!statement[@]}"; do
+  printf '\\set a random(1, 900)\n%s\n' "${statement[$name]}" | cluster_as_user tee "$CLUSTER_WORK/$name.sql" >/dev/null
+done
+
+figures=$CLUSTER_TOP/figures
+for run in $(seq "$runs"); do
+  for name in range groups by_key; do
+    for protocol in simple prepared; do
+      for mode in off top; do
+        PGOPTIONS="-c kde_aqp.approximate=$mode" cluster_as_user pgbench -n -c "$clients" -j "$(nproc)" -T "$length" \
+          -M "$protocol" -f "$CLUSTER_WORK/$name.sql" >"$CLUSTER_TOP/pgbench.log" 2>&1 </dev/null ||
+          die "pgbench failed: $(tail -n 3 "$CLUSTER_TOP/pgbench.log")"
+        sed -n -e 's/^latency average = \([0-9.]*\).*/\1/p' -e 's/^tps = \([0-9.]*\).*/\1/p' "$CLUSTER_TOP/pgbench.log" |
+          xargs echo "$name" "$protocol" "$mode" >>"$figures"
+      done
+    done
+  done
+done
+
+middle() { sort -n | sed -n "$(((runs + 1) / 2))p"; }
+figure() { awk -v key="$1 $2 $3" -v at="$4" '$1 " " $2 " " $3 == key { print $at }' "$figures" | middle; }
+printf '\n%s clients, medians of %s runs of %s s, by turns, %s processors\n' "$clients" "$runs" "$length" "$(nproc)"
+printf '%-8s %-9s %12s %14s %12s %14s %8s\n' statement protocol "off, tps" "latency, ms" "on, tps" "latency, ms" on/off
+for name in range groups by_key; do
+  for protocol in simple prepared; do
+    off=$(figure "$name" "$protocol" off 5) on=$(figure "$name" "$protocol" top 5)
+    printf '%-8s %-9s %12.1f %14.2f %12.1f %14.2f %8.2f\n' "$name" "$protocol" "$off" \
+      "$(figure "$name" "$protocol" off 4)" "$on" "$(figure "$name" "$protocol" top 4)" \
+      "$(awk -v a="$on" -v b="$off" 'BEGIN { print a / b }')"
+  done
+done
+echo 'by_key: what no density answers, one row by its index.'
