@@ -198,6 +198,8 @@ SELECT count(*), sum(amount) FROM sales WHERE qty < 10 AND amount > 5;
 SELECT * FROM approx_where('sampled', 'x < 50000', max_relative_error => 0.000001);
 SELECT count, exact, density FROM approx_where('sampled', 'x < 50000', max_relative_error => 0.000001, otherwise => 'exact');
 SELECT count > 0 AS near, density FROM approx_where('sampled', 'x < 50000', max_relative_error => 0.1);
+-- NaN is no NULL.
+SELECT count, sum, avg, avg_upper, exact FROM approx_where('odd', 'y < 2', measure => 'x', otherwise => 'exact');
 CREATE TABLE bare AS SELECT 1 AS x;
 SELECT * FROM approx_where('bare', 'x = 1');
 SELECT count FROM approx_where('bare', 'x = 1', otherwise => 'exact');
