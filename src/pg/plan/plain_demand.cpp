@@ -46,6 +46,13 @@ PlainDemand* demand_of(const PlannerInfo* root) {
   return planned->of_subqueries || root->parent_root == nullptr ? planned : nullptr;
 }
 
+void demand_of_no_row(PlainDemand* demand) {
+  demand->may_be_exact = true;
+  auto* reason = static_cast<PlainReason*>(palloc0(sizeof(PlainReason)));
+  reason->why = "no row meets its conditions";
+  demand->reasons = lappend(demand->reasons, reason);
+}
+
 PlainDemand* demand_to_run() { return beginning; }
 
 void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns,

@@ -43,6 +43,9 @@ PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text);
 void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns,
                   bool* nulls);
 
+// The planner knows that there is no row: counting them costs nothing.
+void demand_of_no_row(PlainDemand* demand);
+
 // That of a query that is being planned, or of a plan that is about to run; null: none.
 PlainDemand* demand_of(const PlannerInfo* root);
 PlainDemand* demand_to_run();
