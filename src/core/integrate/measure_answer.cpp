@@ -334,8 +334,7 @@ Interval measure_variance_interval(const DensityView& density, const MeasureView
     const double farthest = std::max(h.max - m.mean, m.mean - h.min);
     const double spread = std::max(farthest * farthest - m.variance, 0.0);
     const double sampled = answer.sampled(m, options);
-    if (m.variance > 0 || std::isinf(sampled))
-      half += std::isinf(sampled) ? sampled : sampled * std::sqrt(spread);
+    half += std::isinf(sampled) ? sampled : sampled * std::sqrt(spread);
   }
   if (options.changed_rows > 0)
     half += std::min(options.changed_rows / m.finite, 1.0) * answer.width() * answer.width();

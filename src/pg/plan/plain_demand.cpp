@@ -13,8 +13,6 @@ extern "C" {
 #include "utils/tuplestore.h"
 }
 
-#include <cmath>
-
 namespace kde_pg {
 
 namespace {
@@ -48,9 +46,17 @@ PlainDemand* demand_of(const PlannerInfo* root) {
   return planned->of_subqueries || root->parent_root == nullptr ? planned : nullptr;
 }
 
+void demand_of_no_row(PlainDemand* demand) {
+  demand->may_be_exact = true;
+  auto* reason = static_cast<PlainReason*>(palloc0(sizeof(PlainReason)));
+  reason->why = "no row meets its conditions";
+  demand->reasons = lappend(demand->reasons, reason);
+}
+
 PlainDemand* demand_to_run() { return beginning; }
 
-void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns) {
+void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns,
+                  bool* nulls) {
   Tuplestorestate* rows = tuplestore_begin_heap(false, false, work_mem);
   DestReceiver* into = CreateDestReceiver(DestTuplestore);
   SetTuplestoreDestReceiverParams(into, rows, CurrentMemoryContext, false, nullptr, nullptr);
@@ -67,9 +73,9 @@ void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, doub
   TupleTableSlot* slot = MakeSingleTupleTableSlot(query->tupDesc, &TTSOpsMinimalTuple);
   const bool is_there = tuplestore_gettupleslot(rows, true, false, slot);
   for (int i = 0; i < query->tupDesc->natts; ++i) {
-    bool is_null = true;
-    const Datum value = is_there ? slot_getattr(slot, i + 1, &is_null) : 0;
-    columns[i] = is_null ? std::nan("") : DatumGetFloat8(value);
+    nulls[i] = true;
+    const Datum value = is_there ? slot_getattr(slot, i + 1, &nulls[i]) : 0;
+    columns[i] = nulls[i] ? 0 : DatumGetFloat8(value);
   }
   ExecDropSingleTupleTableSlot(slot);
   ExecutorEnd(query);

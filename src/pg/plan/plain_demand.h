@@ -39,8 +39,12 @@ struct PlainDemand {
 PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text);
 
 // Runs it, as the current user, under the active snapshot. columns: of the only row, of double
-// precision, NaN for NULL; they are the exact plan's, and of no meaning where a density answers.
-void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns);
+// precision; they are the exact plan's, and of no meaning where a density answers.
+void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns,
+                  bool* nulls);
+
+// The planner knows that there is no row: counting them costs nothing.
+void demand_of_no_row(PlainDemand* demand);
 
 // That of a query that is being planned, or of a plan that is about to run; null: none.
 PlainDemand* demand_of(const PlannerInfo* root);

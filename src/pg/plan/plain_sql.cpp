@@ -97,10 +97,14 @@ Path* cheapest(List* paths) {
 }
 
 void add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
-  if (IS_OTHER_REL(input) || IS_DUMMY_REL(input)) return;
+  PlainDemand* demand = demand_of(root);
+  if (IS_OTHER_REL(input)) return;
+  if (IS_DUMMY_REL(input)) {
+    if (demand != nullptr) demand_of_no_row(demand);
+    return;
+  }
   Path* exact = cheapest(output->pathlist);
   if (exact == nullptr) return;
-  PlainDemand* demand = demand_of(root);
   const List* queries = plain_queries_of(
       root, input, output->reltarget, reinterpret_cast<List*>(root->parse->havingQual),
       demand != nullptr, demand != nullptr ? &demand->reasons : nullptr);

@@ -59,6 +59,7 @@ Query* analyse(List* targets, Oid relation, Node* predicate, const char* source)
 // The row's columns: three for each of count, sum and mean.
 struct Answers {
   kde::Interval of[3];
+  bool nan[3] = {};               // that is no NULL
   const char* density = nullptr;  // null: the exact plan
 };
 
@@ -108,15 +109,20 @@ bool ask(Oid relation, const char* predicate, const char* measure, const Accurac
   Query* query = analyse(targets, relation, where, expression.source());
   expression.end();
   PlannedStmt* plan = plan_demanded(&demand, query, predicate);
-  double exact[3] = {kNone, kNone, kNone};
-  if (demand.found || demand.may_be_exact) run_demanded(&demand, plan, predicate, exact);
+  double exact[3] = {};
+  bool nulls[3] = {true, true, true};
+  if (demand.found || demand.may_be_exact) run_demanded(&demand, plan, predicate, exact, nulls);
   if (demand.found && demand.outcome == PlainOutcome::answered) {
     out->density = demand.density;
     for (int i = 0; i < list_length(targets); ++i) out->of[i] = demand.answers[i];
     return true;
   }
   if (demand.may_be_exact) {
-    for (int i = 0; i < 3; ++i) out->of[i] = {exact[i], exact[i], exact[i]};
+    for (int i = 0; i < 3; ++i) {
+      if (nulls[i]) continue;
+      out->of[i] = {exact[i], exact[i], exact[i]};
+      out->nan[i] = std::isnan(exact[i]);
+    }
     return true;
   }
   if (accuracy.otherwise == Otherwise::null) return false;
@@ -157,8 +163,10 @@ KDE_FUNCTION(kde_approx_where) {
     PG_RETURN_NULL();
   Row<kResults> row;
   bool exact = true;
-  for (const kde::Interval& i : answers.of) {
-    for (const double x : {i.estimate, i.lower, i.upper}) row.put(Float8GetDatum(x), std::isnan(x));
+  for (int k = 0; k < 3; ++k) {
+    const kde::Interval& i = answers.of[k];
+    for (const double x : {i.estimate, i.lower, i.upper})
+      row.put(Float8GetDatum(x), std::isnan(x) && !answers.nan[k]);
     exact = exact && (std::isnan(i.estimate) || i.lower == i.upper);
   }
   row.put(BoolGetDatum(exact));

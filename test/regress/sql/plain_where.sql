@@ -137,6 +137,14 @@ SELECT compare(q) AS by, q AS query FROM (VALUES
   ('SELECT count(*) FROM odd WHERE x IN (3, ''NaN'') AND x < ''NaN''')
 ) AS v (q);
 
+-- A sample that met one value alone does not know that there is no other.
+CREATE TABLE spikes AS SELECT i % 1000 AS x, CASE WHEN i % 997 = 0 THEN 1000 ELSE 1 END AS y FROM generate_series(1, 100000) AS i;
+SELECT (kde_fit('spikes', 'x', sample_rows => 2000, seed => 1, measures => '{y}')).rows > 0 AS fitted, kde_set_plain_sql('spikes.x', true);
+SELECT pg_stat_force_next_flush();
+SELECT compare(q) AS by, q AS query FROM (VALUES
+  ('SELECT round(stddev(y)) FROM spikes WHERE x BETWEEN 800 AND 820'), ('SELECT round(var_pop(y)) FROM spikes WHERE x BETWEEN 850 AND 870')
+) AS v (q);
+
 -- Ends of intervals.
 CREATE TABLE sampled AS SELECT (i * 7919 % 100003)::integer AS x, ((i * 31 % 1000) / 10.0)::numeric(8,1) AS y FROM generate_series(1, 200000::bigint) AS i;
 ANALYZE sampled;
@@ -211,6 +219,13 @@ SELECT count(*), sum(amount) FROM sales WHERE qty < 10 AND amount > 5;
 SELECT * FROM approx_where('sampled', 'x < 50000', max_relative_error => 0.000001);
 SELECT count, exact, density FROM approx_where('sampled', 'x < 50000', max_relative_error => 0.000001, otherwise => 'exact');
 SELECT count > 0 AS near, density FROM approx_where('sampled', 'x < 50000', max_relative_error => 0.1);
+-- Conditions that the planner knows to be of no row, whatever is to be done otherwise.
+CREATE TABLE parted (x integer NOT NULL) PARTITION BY RANGE (x);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (100);
+SELECT p, a.count, a.exact, a.density FROM unnest('{false,"NULL",x > 1000}'::text[]) AS p, approx_where('parted', p) AS a;
+SELECT * FROM kde_explain_query('SELECT count(*) FROM parted WHERE x > 1000');
+-- NaN is no NULL.
+SELECT count, sum, avg, avg_upper, exact FROM approx_where('odd', 'y < 2', measure => 'x', otherwise => 'exact');
 CREATE TABLE bare AS SELECT 1 AS x;
 SELECT * FROM approx_where('bare', 'x = 1');
 SELECT count FROM approx_where('bare', 'x = 1', otherwise => 'exact');
