@@ -18,7 +18,7 @@ seed=${SEED:-1}
 # Functions of the extension that must have been called.
 least_functions=15
 # Answers by densities to plain SQL, for every 1,000 queries.
-least_answers=5
+least_answers=50
 
 die() {
   echo "sqlsmith: $*" >&2
