@@ -65,8 +65,8 @@ Status make_marginals(const FitInput& input, Marginals* out) {
   for (std::size_t k = 0; k < d; ++k) {
     const Sample& sample = input.sample.column[k];
     options.value_type = input.options.value_type[k];
-    options.lattice_step = input.options.lattice_step[k];
     options.as_counted = input.sample.is_category(k);
+    options.lattice_step = options.as_counted ? 1 : input.options.lattice_step[k];
     FitReport report;
     Status s =
         sample.not_null() > 0

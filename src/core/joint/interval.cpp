@@ -23,9 +23,13 @@
 // What a column's own distribution answers has its interval (integrate/interval.h; of a category
 // integrate/word_answer.h).
 //
-// Of a category's values V is at least theirs, thinned to the share p/p_0 of their rows that is in
-// the box: 1 + (E_0 - 1) p/p_0, E_0 being the design effect of all of them. And no box has more rows
-// than its values have by themselves.
+// Of a category's values E of a count, and where there are several that of a mean, which their shares
+// move, is at least theirs, thinned to the share p/p_0 of their rows that is in the box:
+// 1 + (E_0 - 1) p/p_0, E_0 being the design effect of all of them. And no box has more rows than its
+// values have by themselves. Rows of a value are few, and such a box is asked for because they are
+// there: of k points, p n over the variance's factor, the lower end is at most Byar's of a Poisson
+// number, k (1 - 1/(9 k) - z/(3 sqrt(k)))^3 (K. J. Rothman & J. D. Boice, Epidemiologic Analysis with
+// a Programmable Calculator, 1979), as Wilson's is too high of one or two.
 //
 // Values that are not kept, or were not met, may have from none to all of the rows that such values
 // have in the box, and as many as a sample may miss: what is known of the others is added to that.
@@ -176,7 +180,10 @@ class Uncertainty {
     Interval out;
     out.estimate = m_.count;
     double low, high;
-    wilson_interval(p_, count_variance() / h_.points, z_, &low, &high);
+    const double unit = count_variance() / h_.points;
+    wilson_interval(p_, unit, z_, &low, &high);
+    if (unit > 0 && std::any_of(sides_.begin(), sides_.end(), asks_values))
+      low = std::min(low, unit * fewest_of(p_ / unit));
     const double all = z_ * std::sqrt(h_.rows_variance) * m_.count;
     const double quadrature = z_ * m_.quadrature_error;
     out.lower = m_.count - std::hypot(m_.count - low * h_.rows, all) - quadrature;
@@ -185,6 +192,11 @@ class Uncertainty {
     out.lower = std::clamp(out.lower, 0.0, m_.count);
     out.upper = std::max(out.upper, m_.count);
     return out;
+  }
+
+  double fewest_of(double points) const {
+    if (!(points > 0)) return 0;
+    return points * std::pow(std::max(1 - 1 / (9 * points) - z_ / (3 * std::sqrt(points)), 0.0), 3);
   }
 
   // Of all rows, or those of one column's range.
@@ -224,25 +236,22 @@ class Uncertainty {
       }
     }
     if (effect == 0) effect = 1;  // one column, by name
-    const double read = std::max(h_.reading_variance * effect, reading_variance_of_values());
-    return h_.sampling_variance * ratio_at(h_.count_error, p_) + read;
+    for (const BoxSide& side : sides_) effect = std::max(effect, effect_of_values(side));
+    return h_.sampling_variance * ratio_at(h_.count_error, p_) + h_.reading_variance * effect;
   }
 
-  // At least, by what is known of the rows of a category's values.
-  double reading_variance_of_values() const {
-    double most = 0;
-    for (const BoxSide& side : sides_) {
-      if (!asks_values(side)) continue;
-      const DensityView marginal(density_.marginal(side.column));
-      const WordsView words = density_.words(side.column);
-      const double rows = words_count(marginal, words, *side.words);
-      const double read = marginal.header().sample_rows;
-      if (!(rows > 0 && read > 0)) continue;
-      const double all = words_spread(marginal, words, *side.words) * h_.points / read;
-      const double share = std::min(m_.count / (rows * density_.marginal_scale(side.column)), 1.0);
-      most = std::max(most, h_.reading_variance + (all - h_.reading_variance) * share);
-    }
-    return most;
+  // By what is known of the rows of a category's values; 0: nothing.
+  double effect_of_values(const BoxSide& side) const {
+    if (!asks_values(side) || !(h_.reading_variance > 0)) return 0;
+    const DensityView marginal(density_.marginal(side.column));
+    const WordsView words = density_.words(side.column);
+    const double rows = words_count(marginal, words, *side.words);
+    const double read = marginal.header().sample_rows;
+    if (!(rows > 0 && read > 0)) return 0;
+    const double all =
+        words_spread(marginal, words, *side.words) * h_.points / read / h_.reading_variance;
+    const double share = std::min(m_.count / (rows * density_.marginal_scale(side.column)), 1.0);
+    return 1 + (all - 1) * share;
   }
 
   double most_by_values() const {
@@ -259,7 +268,12 @@ class Uncertainty {
     if (m_.target < 0) return 1;
     const Range own = range_of(sides_, m_.target);
     const bool bounded = !own.lower_unbounded || !own.upper_unbounded;
-    return ratio_at(density_.mean_effect(m_.target, bounded), finite_);
+    double effect = ratio_at(density_.mean_effect(m_.target, bounded), finite_);
+    for (const BoxSide& side : sides_) {
+      if (asks_values(side) && side.words->ranks.size() > 1)
+        effect = std::max(effect, effect_of_values(side));
+    }
+    return effect;
   }
 
   // The variance of a mean in units of the target's. However well halves predicted, a mean of few

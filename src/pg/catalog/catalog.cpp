@@ -1172,9 +1172,24 @@ bool is_of(const CatalogRow& row, Oid type) {
   const auto holds = [&](AttrNumber attnum) {
     return attnum != 0 && holds_type(get_atttype(row.key.relation, attnum), type);
   };
-  bool found = holds(row.key.column[0].attnum);
+  bool found = false;
+  for (int k = 0; k < row.key.columns && !found; ++k) found = holds(row.key.column[k].attnum);
   for (int i = 0; i < row.references.count && !found; ++i) found = holds(row.references.number[i]);
   return found;
+}
+
+// Of all categories of a density; false: it has none.
+bool outdate_words(const AnyDensity& density) {
+  const auto outdate = [](const kde::Header* header) {
+    if (header->words == 0) return false;
+    const_cast<kde::WordsHeader&>(kde::WordsView(header).header()).type = kRenamedLabels;
+    return true;
+  };
+  if (density.joint == nullptr) return outdate(density.one_column);
+  const kde::JointView joint(density.joint);
+  bool any = false;
+  for (int k = 0; k < joint.columns(); ++k) any |= outdate(joint.marginal(k));
+  return any;
 }
 
 }  // namespace
@@ -1187,15 +1202,13 @@ void catalog_outdate_labels(Oid type) {
   latest.take();
   List* outdated = NIL;
   for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
-    if (row.key.columns != 1 || is_outdated(density_of(tuple, desc))) return true;
+    if (is_outdated(density_of(tuple, desc)) || !is_of(row, type)) return true;
     struct varlena* value = value_of(tuple, desc);
-    const kde::Header* header = any_density_from_datum(PointerGetDatum(value)).one_column;
-    if (header == nullptr || header->words == 0 || !is_of(row, type)) return true;
-    const_cast<kde::WordsHeader&>(kde::WordsView(header).header()).type = kRenamedLabels;
+    if (!outdate_words(any_density_from_datum(PointerGetDatum(value)))) return true;
     Datum values[kColumns] = {};
     bool nulls[kColumns] = {};
     bool replace[kColumns] = {};
-    values[kDensity - 1] = PointerGetDatum(header);
+    values[kDensity - 1] = PointerGetDatum(value);
     replace[kDensity - 1] = true;
     outdated = lappend(outdated, heap_modify_tuple(tuple, desc, values, nulls, replace));
     delete_row(catalog, &tuple->t_self);
