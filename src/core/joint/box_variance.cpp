@@ -19,6 +19,7 @@ constexpr std::size_t kMostRows = 16384;  // of the sample
 // Fewer rows do not tell whether they lie together (block_variance.cpp).
 constexpr std::size_t kLeastRows = 8;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The mean over boxes.
 struct Tally {
@@ -126,10 +127,10 @@ class Boxes {
     }
   }
 
-  // Of two rows on a column; NaN where one is not in a box about the other.
+  // Of two rows on a column; infinite where one is in no box about the other.
   double distance(std::uint32_t row, std::uint32_t centre, std::size_t k) const {
     const double d = std::fabs(rank_[k][row] - rank_[k][centre]);
-    return sample_.is_category(k) && d > 0 ? kNan : d;
+    return sample_.is_category(k) && d > 0 ? kInfinity : d;
   }
 
   // About one row, of all scales; on one column where j is k.
@@ -138,11 +139,10 @@ class Boxes {
     const double aspect = std::exp(random_.uniform() - 0.5);
     near_.clear();
     for (const std::uint32_t row : rows_) {
-      const double on_j = distance(row, centre, j) * aspect;
-      const double on_k = distance(row, centre, k);
-      const double both = std::max(on_j, on_k);
-      const double other = rank_[j][row] + rank_[k][row] + on_j + on_k;  // NaN where one is
-      if (both >= 0 && other >= 0) near_.push_back({both, row});
+      const double both =
+          std::max(distance(row, centre, j) * aspect, distance(row, centre, k));
+      const double other = rank_[j][row] + rank_[k][row];  // NaN where one is
+      if (both >= 0 && both < kInfinity && other >= 0) near_.push_back({both, row});
     }
     std::size_t t = random_.below(d_);
     std::size_t held = near_.size();

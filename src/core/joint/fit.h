@@ -46,9 +46,9 @@ struct JointFitReport {
   char model[240] = {};  // what the density is made of and the evidence for it
 };
 
-// The rows that a density of method automatic holds within `budget`, whatever the columns are;
-// >= 2.
-std::int64_t rows_of_budget(int columns, std::size_t budget);
+// The rows that a density of method automatic holds within `budget`, whatever the columns are, of
+// which so many are categories; >= 2.
+std::int64_t rows_of_budget(int columns, std::size_t budget, int categories = 0);
 
 // What the words of each of so many categories take of the budget, at most.
 constexpr std::size_t words_of_budget(int categories, std::size_t budget) {

@@ -31,12 +31,13 @@ Size bytes_per_row(int columns) { return (4 * sizeof(double)) * (columns + 1); }
 // bandwidths take the square of them, so many.
 constexpr int64 kRowsByName = 10000;
 
-int64 joint_sample_rows(const FitRequest& asked, kde::JointMethod method, int columns) {
+int64 joint_sample_rows(const FitRequest& asked, kde::JointMethod method, int columns,
+                        int categories) {
   if (asked.sample_rows != kAllRowsRead) return asked.sample_rows;
   if (method != kde::JointMethod::automatic) return kRowsByName;
   const auto budget = static_cast<Size>(option_joint_bytes) * 1024;
   const auto most = static_cast<int64>(memory_limit() / bytes_per_row(columns));
-  return Max(Min(kde::rows_of_budget(columns, budget), most), 2);
+  return Max(Min(kde::rows_of_budget(columns, budget, categories), most), 2);
 }
 
 void check_joint_sample_rows(int64 sample_rows, int columns) {
@@ -176,9 +177,9 @@ void JointEstimate::begin_categories(const DensityKey& key, uint16 categories,
   MemoryContextSwitchTo(caller);
 }
 
-// Which columns are categories, and of them those whose words have places.
-void find_categories(const DensityKey& key, kde::JointMethod method,
-                     kde::JointSampler::Options* sampling) {
+// Which columns are categories, and of them those whose words have places. How many.
+int find_categories(const DensityKey& key, kde::JointMethod method,
+                    kde::JointSampler::Options* sampling) {
   int categories = 0;
   for (int k = 0; k < key.columns; ++k) {
     int32 typmod;
@@ -202,6 +203,7 @@ void find_categories(const DensityKey& key, kde::JointMethod method,
                     errhint("Fit each category by itself, or with a column of numbers.")));
   sampling->words_bytes =
       kde::words_of_budget(categories, static_cast<Size>(option_joint_bytes) * 1024);
+  return categories;
 }
 
 }  // namespace
@@ -210,8 +212,8 @@ Estimate* new_joint_estimate(const DensityRequest& request, MemoryContext contex
   const kde::JointMethod method = read_joint_method(request.asked.method);
   kde::JointSampler::Options sampling;
   sampling.columns = request.key.columns;
-  find_categories(request.key, method, &sampling);
-  sampling.sample_rows = joint_sample_rows(request.asked, method, sampling.columns);
+  const int categories = find_categories(request.key, method, &sampling);
+  sampling.sample_rows = joint_sample_rows(request.asked, method, sampling.columns, categories);
   check_joint_sample_rows(sampling.sample_rows, sampling.columns);
   sampling.seed = static_cast<uint64>(request.asked.seed);
   auto* estimate = Owned<JointEstimate>::create(context, sampling, method);
