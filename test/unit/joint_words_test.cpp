@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "joint_answers.h"
+#include "joint_fixture.h"
 #include "joint_rows.h"
 
 namespace kde {
@@ -509,6 +510,34 @@ TEST(JointWords, DamageIsRefused) {
   const_cast<Header*>(JointView(wordless.bytes.data()).marginal(kWord))->words = 0;
   EXPECT_NE(wordless.why(), "");
   EXPECT_FALSE(joint_fits(wordless.bytes.data(), wordless.bytes.size()));
+}
+
+// What is read of bytes that nobody validated stays within them.
+TEST(JointWords, EveryBitOfTheFrontFlipped) {
+  const joints::Bytes original = joints::encode(joints::mixed_parts(3, 70));
+  const std::size_t front = static_cast<std::size_t>(
+      reinterpret_cast<const char*>(&original.view().count_effect(0, 1)) - original.data());
+  int valid = 0, fitting = 0;
+  for (std::size_t bit = 0; bit < 8 * front; bit += 3) {
+    joints::Bytes b = original;
+    b.data()[bit / 8] = static_cast<char>(b.data()[bit / 8] ^ 1 << bit % 8);
+    const bool fits = joint_fits(b.data(), b.size());
+    if (fits) {
+      ++fitting;
+      ASSERT_EQ(b.view().words(1).find("no such"), -1);
+    }
+    if (!b.validate().ok()) continue;
+    ++valid;
+    ASSERT_TRUE(fits) << bit;
+    const char* insane = joints::insane_answer(b.view(), 4);
+    ASSERT_EQ(insane, nullptr) << bit << ": " << insane;
+  }
+  EXPECT_GT(fitting, valid);
+  EXPECT_GT(valid, 0);
+  for (std::size_t size = 0; size < original.size(); size += 7) {
+    ASSERT_FALSE(joint_fits(original.data(), size));
+    ASSERT_FALSE(validate_joint(original.data(), size).ok());
+  }
 }
 
 TEST(JointWords, NeedANumberAndMethodAuto) {
