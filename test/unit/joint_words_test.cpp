@@ -1,7 +1,7 @@
 // Categories beside numbers in joint densities: exact where every row is stored, else the slow sum
-// over the points and honest intervals, of values that are kept, are not, or were not met. Seeds are
-// fixed; questions of one sample are not independent, so that a bound of a pooled share is that of
-// one question a sample: three standard deviations of it.
+// over the points and honest intervals, of values that are kept, are not, or were not met. Seeds
+// are fixed; questions of one sample are not independent, so that a bound of a pooled share is that
+// of one question a sample: three standard deviations of it.
 #include "core/joint/fit.h"
 #include "core/joint/integrate.h"
 #include "core/joint/interval.h"
@@ -238,8 +238,8 @@ Truth slow_sum(const JointView& d, const Question& q, double unknown) {
   const WordsView words = d.words(kWord);
   const AxisRange range = axis_of(d, kX).range(q.x);
   for (std::size_t b = 0; b < d.blocks(); ++b) {
-    for (int i = 0; i < kJointBlock && b * kJointBlock + static_cast<std::size_t>(i) <
-                                           d.header().points;
+    for (int i = 0;
+         i < kJointBlock && b * kJointBlock + static_cast<std::size_t>(i) < d.header().points;
          ++i) {
       const float rank = d.coordinate(b, kWord, i);
       double share = rank == kNowhere ? 0 : 1;
@@ -360,14 +360,15 @@ std::vector<Question> some_questions(int words, int n) {
 }
 
 TEST(JointWords, HoldTheTruthWhereNumbersDependOnThem) {
-  const Held held = held_by(dependent(40000, 8, false, 8), some_questions(8, 40), {.sample_rows = 1500, .blocks = 50});
+  const Held held = held_by(dependent(40000, 8, false, 8), some_questions(8, 40),
+                            {.sample_rows = 1500, .blocks = 50});
   EXPECT_GE(held.count, kLeastCoverage);
   EXPECT_GE(held.mean, kLeastCoverage);
 }
 
 TEST(JointWords, HoldTheTruthOfManyRareOnes) {
-  const Held held =
-      held_by(dependent(40000, 2000, false, 9), some_questions(2000, 60), {.sample_rows = 1500, .blocks = 50});
+  const Held held = held_by(dependent(40000, 2000, false, 9), some_questions(2000, 60),
+                            {.sample_rows = 1500, .blocks = 50});
   EXPECT_GE(held.count, kLeastCoverage);
   EXPECT_GE(held.mean, kLeastCoverage);
 }
@@ -399,13 +400,15 @@ Table together(bool by_blocks) {
 }
 
 TEST(JointWords, HoldTheTruthOfATableInTheirOrder) {
-  const Held held = held_by(together(false), some_questions(12, 40), {.sample_rows = 1500, .blocks = 50});
+  const Held held =
+      held_by(together(false), some_questions(12, 40), {.sample_rows = 1500, .blocks = 50});
   EXPECT_GE(held.count, kLeastCoverage);
   EXPECT_GE(held.mean, kLeastCoverage);
 }
 
 TEST(JointWords, HoldTheTruthWhereTheyLieTogether) {
-  const Held held = held_by(together(true), some_questions(12, 40), {.sample_rows = 1500, .blocks = 50});
+  const Held held =
+      held_by(together(true), some_questions(12, 40), {.sample_rows = 1500, .blocks = 50});
   EXPECT_GE(held.count, kLeastCoverage);
   EXPECT_GE(held.mean, kLeastCoverage);
 }

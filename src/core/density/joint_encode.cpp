@@ -43,11 +43,11 @@ void place_column(const JointParts& parts, std::size_t k, std::vector<double>* p
   }
   for (std::size_t i = k; i < coordinate.size(); i += columns) {
     const float t = coordinate[i];
-    (*place)[i] = category                 ? kBeyond * std::log2(1 + double{t})
-                  : is_finite_coordinate(t)  ? t
-                  : t < 0                  ? least - kBeyond
-                  : t <= kPositiveInfinity ? greatest + kBeyond
-                                           : greatest + (t <= kNotANumber ? 2 : 3) * kBeyond;
+    (*place)[i] = category                  ? kBeyond * std::log2(1 + double{t})
+                  : is_finite_coordinate(t) ? t
+                  : t < 0                   ? least - kBeyond
+                  : t <= kPositiveInfinity  ? greatest + kBeyond
+                                            : greatest + (t <= kNotANumber ? 2 : 3) * kBeyond;
   }
 }
 
@@ -150,8 +150,7 @@ void pack_coordinates(const JointColumn& column, const float (&t)[kJointBlock], 
   if (base > greatest) base = greatest = 0;
   constexpr auto kMost = static_cast<float>(kFirstSpecial - 1);
   float step = column.is_category() ? 1 : (greatest - base) / kMost;
-  while (!column.is_category() && base + step * kMost > greatest)
-    step = std::nextafter(step, 0.0F);
+  while (!column.is_category() && base + step * kMost > greatest) step = std::nextafter(step, 0.0F);
   std::uint32_t code[kJointBlock];
   for (int i = 0; i < kJointBlock; ++i) {
     if (is_finite_coordinate(t[i])) {

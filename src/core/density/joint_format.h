@@ -142,8 +142,8 @@ struct JointColumn {
   std::uint8_t flags;
   // With kValues 2 (of lattice values alone), 3 or 4; else, and of a category, 0.
   std::uint8_t value_bytes;
-  std::uint8_t reserved;     // 0
-  std::uint32_t heavy;       // number of heavy values; 0 on linear axes
+  std::uint8_t reserved;  // 0
+  std::uint32_t heavy;    // number of heavy values; 0 on linear axes
   std::uint32_t marginal_bytes;
   std::uint32_t reserved2;  // 0
   double center;            // of a linear axis; else 0
@@ -304,9 +304,10 @@ bool joint_fits(const void* bytes, std::size_t size);
 
 // Every rule of this file, checked on bytes of unknown origin: sizes, enumerations, finite and
 // ordered fields, marginals that are valid histograms of the column's type, P positive definite,
-// coordinates finite or one of the four, of a category ranks that it has or kNowhere, boxes that are their blocks', values that are finite,
-// weights >= 0 that add up to what own_rows leaves of the rows (to 1e-5 of them), filling.
-// bytes: 8-byte aligned. Errors: invalid_format with what is wrong.
+// coordinates finite or one of the four, of a category ranks that it has or kNowhere, boxes that
+// are their blocks', values that are finite, weights >= 0 that add up to what own_rows leaves of
+// the rows (to 1e-5 of them), filling. bytes: 8-byte aligned. Errors: invalid_format with what is
+// wrong.
 Status validate_joint(const void* bytes, std::size_t size) noexcept;
 
 const char* joint_method_name(JointMethod method);  // "auto", "lscv", "lscv_matrix", ...

@@ -46,7 +46,8 @@ struct ValueSide {
   bool meets(float least, float greatest) const {
     if (least == kNowhere) return false;
     if (any || (share_of_others > 0 && greatest >= others && least <= others)) return true;
-    const auto next = std::lower_bound(ranks.begin(), ranks.end(), static_cast<std::uint32_t>(least));
+    const auto next =
+        std::lower_bound(ranks.begin(), ranks.end(), static_cast<std::uint32_t>(least));
     return next != ranks.end() && static_cast<float>(*next) <= greatest;
   }
 };

@@ -139,8 +139,7 @@ class Boxes {
     const double aspect = std::exp(random_.uniform() - 0.5);
     near_.clear();
     for (const std::uint32_t row : rows_) {
-      const double both =
-          std::max(distance(row, centre, j) * aspect, distance(row, centre, k));
+      const double both = std::max(distance(row, centre, j) * aspect, distance(row, centre, k));
       const double other = rank_[j][row] + rank_[k][row];  // NaN where one is
       if (both >= 0 && both < kInfinity && other >= 0) near_.push_back({both, row});
     }

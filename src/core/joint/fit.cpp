@@ -141,8 +141,7 @@ std::int64_t rows_of_budget(int columns, std::size_t budget, int categories) {
   const auto d = static_cast<std::size_t>(columns);
   const auto numbers = static_cast<std::size_t>(columns - categories);
   // Of numbers of two bytes: the most rows. Few categories have as many words as they may.
-  const JointSizes sizes =
-      sizes_of(numbers, numbers * marginal_budget(budget, d), 2 * numbers);
+  const JointSizes sizes = sizes_of(numbers, numbers * marginal_budget(budget, d), 2 * numbers);
   const std::size_t points = points_within(budget, d, kWeights | kValues, sizes, kMaxJointBytes);
   return static_cast<std::int64_t>(std::max<std::size_t>(points, 2));
 }

@@ -172,10 +172,10 @@ bool plan_values(const JointView& density, const BoxSide& side, BoxPlan* plan) {
 // Of one column alone the rows that it has by itself.
 double marginal_count(const JointView& density, const BoxSide& side) {
   const DensityView marginal(density.marginal(side.column));
-  const double rows =
-      !density.column(side.column).is_category() ? count(marginal, side.range)
-      : side.words == nullptr ? marginal.header().rows
-                              : words_count(marginal, density.words(side.column), *side.words);
+  const double rows = !density.column(side.column).is_category() ? count(marginal, side.range)
+                      : side.words == nullptr
+                          ? marginal.header().rows
+                          : words_count(marginal, density.words(side.column), *side.words);
   return rows * density.marginal_scale(side.column);
 }
 

@@ -1,8 +1,8 @@
 // Answers from a joint density: the rows in a box, and the moments of a column over them.
 //
 // A box has a range of each number that it bounds, and of each category the set of values that are
-// asked for. What a point counts it does so where its value is one of them; where some are asked for
-// that are not kept, points of such by as many of those values as are asked for.
+// asked for. What a point counts it does so where its value is one of them; where some are asked
+// for that are not kept, points of such by as many of those values as are asked for.
 //
 // Product kernels: the probability of a box is the product over the bounded columns of
 //   Phi(b_k - t_ik) - Phi(a_k - t_ik).
@@ -59,9 +59,9 @@ struct JointMoments {
 };
 
 // sides: the columns with a range, none for all rows, with NULL or without; target: a column of
-// numbers, or -1 for the count alone. No allocation; deterministic: the same density and box, the same answer, on
-// every processor up to the rounding stated: counts within 1e-6 of the rows of the same sum in
-// double precision. Monotone in the box for product kernels, to that rounding.
+// numbers, or -1 for the count alone. No allocation; deterministic: the same density and box, the
+// same answer, on every processor up to the rounding stated: counts within 1e-6 of the rows of the
+// same sum in double precision. Monotone in the box for product kernels, to that rounding.
 JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target);
 
 }  // namespace kde

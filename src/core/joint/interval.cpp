@@ -23,13 +23,13 @@
 // What a column's own distribution answers has its interval (integrate/interval.h; of a category
 // integrate/word_answer.h).
 //
-// Of a category's values E of a count, and where there are several that of a mean, which their shares
-// move, is at least theirs, thinned to the share p/p_0 of their rows that is in the box:
-// 1 + (E_0 - 1) p/p_0, E_0 being the design effect of all of them. And no box has more rows than its
+// Of a category's values E of a count, and where there are several that of a mean, which their
+// shares move, is at least theirs, thinned to the share p/p_0 of their rows that is in the box: 1 +
+// (E_0 - 1) p/p_0, E_0 being the design effect of all of them. And no box has more rows than its
 // values have by themselves. Rows of a value are few, and such a box is asked for because they are
 // there: of k points, p n over the variance's factor, the lower end is at most Byar's of a Poisson
-// number, k (1 - 1/(9 k) - z/(3 sqrt(k)))^3 (K. J. Rothman & J. D. Boice, Epidemiologic Analysis with
-// a Programmable Calculator, 1979), as Wilson's is too high of one or two.
+// number, k (1 - 1/(9 k) - z/(3 sqrt(k)))^3 (K. J. Rothman & J. D. Boice, Epidemiologic Analysis
+// with a Programmable Calculator, 1979), as Wilson's is too high of one or two.
 //
 // Values that are not kept, or were not met, may have from none to all of the rows that such values
 // have in the box, and as many as a sample may miss: what is known of the others is added to that.
@@ -96,7 +96,8 @@ Interval value_count(const JointView& density, const BoxSide& side, const WordSe
   options.confidence = confidence;
   Interval out = words_count_interval(DensityView(density.marginal(side.column)),
                                       density.words(side.column), words, options);
-  for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= density.marginal_scale(side.column);
+  for (double* x : {&out.estimate, &out.lower, &out.upper})
+    *x *= density.marginal_scale(side.column);
   return out;
 }
 
@@ -129,7 +130,8 @@ class Uncertainty {
 
   Interval count(double changed) const {
     Interval out = m_.count_is_marginal ? marginal_count() : count_of_points();
-    if (!m_.count_is_marginal) out.upper = std::max(std::min(out.upper, most_by_values()), m_.count);
+    if (!m_.count_is_marginal)
+      out.upper = std::max(std::min(out.upper, most_by_values()), m_.count);
     out.lower = std::max(out.lower - changed, 0.0);
     out.upper += changed;
     return out;
@@ -258,8 +260,7 @@ class Uncertainty {
     double most = std::numeric_limits<double>::infinity();
     for (const BoxSide& side : sides_) {
       if (asks_values(side))
-        most = std::min(most,
-                        value_count(density_, side, *side.words, options_.confidence).upper);
+        most = std::min(most, value_count(density_, side, *side.words, options_.confidence).upper);
     }
     return most;
   }

@@ -1,7 +1,7 @@
 // What a scan of several columns feeds, row by row: a uniform sample of whole rows
 // (sampling/reservoir.h), the block that each of them lay in, and of every
-// column what one column's scan feeds (sampling/sampler.h; of a category fit/words.h), from which its
-// marginal is made.
+// column what one column's scan feeds (sampling/sampler.h; of a category fit/words.h), from which
+// its marginal is made.
 #pragma once
 
 #include "core/control.h"
@@ -21,9 +21,10 @@ namespace kde {
 
 struct JointSample {
   int columns = 0;
-  std::int64_t rows_read = 0;       // every row that was fed
-  std::int64_t rows = 0;            // of the sample
-  // rows x columns, row by row; NaN and infinities are values. Of a category the ranks of its words.
+  std::int64_t rows_read = 0;  // every row that was fed
+  std::int64_t rows = 0;       // of the sample
+  // rows x columns, row by row; NaN and infinities are values. Of a category the ranks of its
+  // words.
   std::vector<double> value;
   std::vector<std::uint16_t> null;  // rows; bit k: column k is NULL (its value is 0)
   // The block of each row of the sample, and the rows that each block had, in the blocks' order;
@@ -48,21 +49,24 @@ class JointSampler {
     int columns = 0;                   // 1 .. kMaxColumns
     std::int64_t sample_rows = 10000;  // >= 2
     std::uint64_t seed = 0;
-    std::uint16_t categories = 0;  // bit k: column k is one
-    std::uint16_t placed = 0;      // of them, those whose words have places
+    std::uint16_t categories = 0;           // bit k: column k is one
+    std::uint16_t placed = 0;               // of them, those whose words have places
     std::size_t words_bytes = kWordsBytes;  // of each
   };
 
   explicit JointSampler(const Options& options);
 
   // One row. value: `columns` doubles, of a category the number of its value (Words::add); null:
-  // bit k for column k, whose value is not looked at. Errors: out_of_memory (the sampler must not be used further).
+  // bit k for column k, whose value is not looked at. Errors: out_of_memory (the sampler must not
+  // be used further).
   Status add(const double* value, std::uint16_t null) noexcept;
   // As of Sampler.
   Status begin_block() noexcept;
 
   // Of a category, whose values are to be ranked and kept before finish(); null of others.
-  Words* words(int k) { return words_.empty() ? nullptr : words_[static_cast<std::size_t>(k)].get(); }
+  Words* words(int k) {
+    return words_.empty() ? nullptr : words_[static_cast<std::size_t>(k)].get();
+  }
 
   // Ends the scan: no row may be added afterwards. Errors: out_of_memory; cancelled, after which
   // the sampler must not be used further.

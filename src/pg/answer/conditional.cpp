@@ -51,9 +51,9 @@ kde::Interval mean_at_word(const Call& call, int on, Oid type, Datum value,
 }  // namespace kde_pg
 
 // kde_conditional(density, at, by_name_only, measure, filter, confidence, changed_rows). A row for
-// each element of `at`, which of a category is no number but a text; no row where it or the density is NULL. The estimate is NULL where the
-// density has no rows near. Errors: 22023 unless there are two different columns; those of
-// read_density().
+// each element of `at`, which of a category is no number but a text; no row where it or the density
+// is NULL. The estimate is NULL where the density has no rows near. Errors: 22023 unless there are
+// two different columns; those of read_density().
 KDE_FUNCTION(kde_conditional_by_name) {
   using namespace kde_pg;
   TupleDesc desc;

@@ -1,5 +1,5 @@
-// What a question is about: ranges (ranges.h), and of categories which values: arguments `lower` and
-// `upper`, both of the type that anycompatible resolved to.
+// What a question is about: ranges (ranges.h), and of categories which values: arguments `lower`
+// and `upper`, both of the type that anycompatible resolved to.
 //
 //   a value as `lower`, `upper` left NULL or the same     equality
 //   an array as `lower`                                   any of its elements (IN); NULLs are none,
@@ -42,10 +42,11 @@ bool names_category(const Question& q);
 kde::WordsView words_of(const Question& question, const kde::Header* density);
 
 // The ranges of the question's sides, and of the categories that are named the values asked for,
-// which *density then has; ranges has room for kde::kMaxColumns. The values of each side, palloc'ed;
-// null where no category is named. False if the answer is NULL. Errors: those of read_ranges() and
-// words_of(); 0A000 for two values that differ, or a range, or for one that a value of type kde
-// cannot tell from its words; 42804 for a value of another type; those of the type's input function.
+// which *density then has; ranges has room for kde::kMaxColumns. The values of each side,
+// palloc'ed; null where no category is named. False if the answer is NULL. Errors: those of
+// read_ranges() and words_of(); 0A000 for two values that differ, or a range, or for one that a
+// value of type kde cannot tell from its words; 42804 for a value of another type; those of the
+// type's input function.
 bool read_asked(FunctionCallInfo fcinfo, int lower, const Question& question,
                 AnsweringDensity* density, kde::Range* ranges, AskedWords** words);
 // One value of a question's side, which is a category. Errors: as above.

@@ -187,10 +187,10 @@ int find_categories(const DensityKey& key, kde::JointMethod method,
     const Oid type = key_column_type(key, k, &typmod);
     if (!value_type_of(type, &value_type) || value_type != kde::ValueType::category) continue;
     if (method != kde::JointMethod::automatic)
-      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("%s is a category, which only method auto takes",
-                             describe_column(key, k)),
-                      errhint("Leave method out.")));
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+               errmsg("%s is a category, which only method auto takes", describe_column(key, k)),
+               errhint("Leave method out.")));
     WordType words;
     words.begin(type, key_column_collation(key, k));
     sampling->categories |= static_cast<uint16>(1 << k);

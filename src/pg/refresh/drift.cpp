@@ -158,8 +158,8 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
     progress_end();
   };
   for (int k = 0; k < key.columns; ++k) {
-    stored[k] = column_density(density, find_column(locked->entry->key, key.column[k]),
-                               &estimated_from[k]);
+    stored[k] =
+        column_density(density, find_column(locked->entry->key, key.column[k]), &estimated_from[k]);
     if (types.value_type[k] != kde::ValueType::category) continue;
     ranked[k] = rank_column(stored[k], key, k, context);
     if (ranked[k] == nullptr) return note_all_changed();
@@ -181,9 +181,9 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
     if (sample->not_null() > 0) {
       const kde::DensityView stored_view(stored[k]);
       if (ranked[k] != nullptr)
-        check_status(kde::word_drift(stored_view, ranked[k]->words, *sample, begin_core_work(1),
-                                     &drifts[k]),
-                     doing);
+        check_status(
+            kde::word_drift(stored_view, ranked[k]->words, *sample, begin_core_work(1), &drifts[k]),
+            doing);
       else
         drifts[k] = kde::drift(stored_view, *sample, estimated_from[k]);
       ++tested;

@@ -75,8 +75,8 @@ kde::Header* receive_marginal(StringInfo message, JointColumn* column, Size most
   Size size;
   kde::Header* marginal = receive_density(
       &part, column->is_category() ? Followed::by_measures : Followed::by_nothing, &size);
-  const bool whole = column->is_category() ? part.cursor == part.len
-                                           : size == column->marginal_bytes + kNotSent;
+  const bool whole =
+      column->is_category() ? part.cursor == part.len : size == column->marginal_bytes + kNotSent;
   if (!whole || size > most || size % sizeof(double) != 0)
     invalid_binary("length does not fit its contents");
   column->marginal_bytes = static_cast<std::uint32_t>(size);
