@@ -11,9 +11,11 @@
 #include "input.h"
 #include "joint_answers.h"
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,8 +30,8 @@ constexpr int kMostColumns = 3;
 // Rows from a stream of values: every `columns` of them are one.
 class Rows {
  public:
-  Rows(kde::JointSampler* sampler, int columns, const double* step)
-      : sampler_(*sampler), columns_(columns), step_(step) {}
+  Rows(kde::JointSampler* sampler, int columns, const double* step, unsigned categories)
+      : sampler_(*sampler), columns_(columns), step_(step), categories_(categories) {}
 
   void value(double x) { put(kde::fuzz::on_step(x, step_[at_]), false); }
   void null() { put(0, true); }
@@ -39,7 +41,7 @@ class Rows {
 
  private:
   void put(double x, bool is_null) {
-    value_[at_] = x;
+    value_[at_] = !is_null && (categories_ >> at_ & 1) != 0 ? number(x) : x;
     if (is_null) null_ = static_cast<std::uint16_t>(null_ | 1u << at_);
     if (++at_ < columns_) return;
     if (!sampler_.add(value_, null_).ok()) fail("out of memory");
@@ -47,9 +49,18 @@ class Rows {
     null_ = 0;
   }
 
+  // Of the bits of a category's value, as it comes.
+  double number(double x) {
+    auto& numbers = numbers_[at_];
+    const auto next = static_cast<std::uint32_t>(numbers.size() + 1);
+    return numbers.try_emplace(std::bit_cast<std::uint64_t>(x), next).first->second;
+  }
+
   kde::JointSampler& sampler_;
   int columns_;
+  std::map<std::uint64_t, std::uint32_t> numbers_[kMostColumns];
   const double* step_;  // of each column
+  unsigned categories_;
   int at_ = 0;
   double value_[kMostColumns] = {};
   std::uint16_t null_ = 0;
@@ -86,8 +97,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.budget = in.choice(4) == 0 ? 8192 : 512 * 1024;
   options.bandwidth_rows = 64;
 
-  kde::JointSampler sampler({columns, in.choice(2) == 0 ? 1000 : 20, 3});
-  Rows rows(&sampler, columns, options.lattice_step);
+  // A quarter of the inputs have categories.
+  const auto categories = static_cast<unsigned>(
+      in.choice(4) == 0 && options.method == kde::JointMethod::automatic ? in.choice(7) : 0);
+  for (int k = 0; k < columns; ++k)
+    if ((categories >> k & 1) != 0) options.value_type[k] = kde::ValueType::category;
+  kde::JointSampler sampler(
+      {.columns = columns,
+       .sample_rows = in.choice(2) == 0 ? 1000 : 20,
+       .seed = 3,
+       .categories = static_cast<std::uint16_t>(categories & ((1u << columns) - 1)),
+       .words_bytes = in.choice(2) == 0 ? kde::kWordsBytes : 200});
+  Rows rows(&sampler, columns, options.lattice_step, categories);
   bool far = false;
   kde::fuzz::take_column(
       &in, 400,
@@ -96,6 +117,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         rows.value(x);
       },
       [&] { rows.null(); }, [&] { rows.block(); });
+  for (int k = 0; k < columns; ++k) {
+    kde::Words* words = sampler.words(k);
+    if (words == nullptr) continue;
+    if (!words->rank().ok()) fail("out of memory");
+    for (std::size_t i = 0; i < words->distinct(); ++i) {
+      kde::Words::Kept kept;
+      if (!words->keep(words->number(i), std::to_string(words->number(i)), 0, &kept).ok())
+        fail("out of memory");
+    }
+  }
   kde::JointSample sample;
   if (!sampler.finish(&sample).ok()) fail("out of memory");
   kde::DensityBytes bytes;

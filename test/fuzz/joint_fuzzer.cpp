@@ -34,6 +34,12 @@ const kde::DensityBytes& original(std::size_t choice) {
         out.push_back(d);
       }
     }
+    for (const int columns : {2, 4}) {
+      kde::DensityBytes d;
+      if (!kde::encode_joint(kde::joints::mixed_parts(columns, 70), &d).ok())
+        fail("no density to begin with");
+      out.push_back(d);
+    }
     return out;
   }();
   return all[choice % all.size()];

@@ -7,6 +7,7 @@
 #include "core/joint/interval.h"
 #include "core/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -46,6 +47,8 @@ inline const char* insane_answer(const JointView& d, int boxes) {
   const double rows = d.header().rows;
   for (int n = 0; n < boxes; ++n) {
     BoxSide sides[3];
+    std::uint32_t ranks[3][2];
+    WordSet words[3];
     const int most = d.columns() < 3 ? d.columns() : 3;
     const int count = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(most)));
     const int first = static_cast<int>(random.below(static_cast<std::uint64_t>(d.columns())));
@@ -59,9 +62,18 @@ inline const char* insane_answer(const JointView& d, int boxes) {
       r.lower_inclusive = random.below(2) == 0;
       r.upper_inclusive = random.below(2) == 0;
       sides[s] = {k, r};
+      if (!d.column(k).is_category() || random.below(5) == 0) continue;
+      // Two words next to each other, or fewer, and some that are not kept.
+      const std::uint32_t all = d.words(k).words();
+      ranks[s][0] = static_cast<std::uint32_t>(random.below(all + std::uint64_t{1}));
+      ranks[s][1] = ranks[s][0] + 1;
+      const std::size_t there = std::min<std::size_t>(all - ranks[s][0], 2);
+      words[s] = {{ranks[s], std::min<std::size_t>(there, random.below(3))},
+                  static_cast<double>(random.below(3))};
+      sides[s].words = &words[s];
     }
-    const int target =
-        static_cast<int>(random.below(static_cast<std::uint64_t>(d.columns()) + 1)) - 1;
+    int target = static_cast<int>(random.below(static_cast<std::uint64_t>(d.columns()) + 1)) - 1;
+    if (target >= 0 && d.column(target).is_category()) target = -1;
     const std::span<const BoxSide> box(sides, static_cast<std::size_t>(count));
     const JointMoments m = joint_moments(d, box, target);
     if (!(m.count >= 0 && m.count <= rows * (1 + 1e-4))) return "count is out of range";
@@ -72,7 +84,15 @@ inline const char* insane_answer(const JointView& d, int boxes) {
     if (m.finite > 0 && !(m.variance >= 0)) return "a variance is negative or NaN";
     if (std::isfinite(m.mean) && m.finite > 0 && !encloses(joint_mean_interval(d, box, m, {})))
       return "a mean is outside its interval";
+    // Sums and squares may overflow.
+    const bool small = std::fabs(d.marginal(target)->min) < 1e100 &&
+                       std::fabs(d.marginal(target)->max) < 1e100 && m.variance < 1e200;
+    if (small && !encloses(joint_sum_interval(d, box, m, {})))
+      return "a sum is outside its interval";
+    if (small && !encloses(joint_variance_interval(d, box, m, {})))
+      return "a variance is outside its interval";
     const int on = (target + 1) % d.columns();
+    if (d.column(on).is_category()) continue;
     const Interval c = conditional_mean(d, target, on, landmark(d, on, &random), {});
     const Header& h = *d.marginal(target);
     if (!encloses(c) || c.estimate < h.min || c.estimate > h.max)

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "core/density/joint_format.h"
+#include "core/fit/fit.h"
+#include "core/fit/words.h"
 #include "core/random.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +12,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "histogram_fixture.h"
@@ -82,6 +86,55 @@ inline JointParts parts(int columns, std::size_t n, Axes axes, std::uint64_t see
     }
     // Whole numbers whose mean is 2, so that they add up exactly.
     if (scores) p.weight.push_back(n % 2 == 1 && i + 1 == n ? 2 : i % 2 == 0 ? 1 : 3);
+  }
+  return p;
+}
+
+// For fuzzers too, which have no EXPECT.
+inline void must(const Status& s) {
+  if (!s.ok()) std::abort();
+}
+
+// The density of a category of four words and some that are not kept.
+inline DensityBytes category() {
+  Words words(Words::Options{});
+  for (std::uint32_t number = 1; number <= 6; ++number) {
+    for (std::uint32_t row = number; row <= 12; ++row) must(words.add(number));
+  }
+  must(words.rank());
+  for (std::uint32_t number = 1; number <= 4; ++number) {
+    Words::Kept kept;
+    must(words.keep(number, "(word \"" + std::to_string(number), 0, &kept));
+  }
+  Sample sample;
+  must(words.finish(&sample, {}));
+  FitOptions options;
+  options.value_type = ValueType::category;
+  options.lattice_step = 1;
+  options.as_counted = true;
+  options.rows_per_row_read = 2;
+  DensityBytes out;
+  FitReport report;
+  must(fit_column(sample, options, {}, &out, &report));
+  WordOptions as;
+  as.rows_per_row_read = 2;
+  must(words.append(as, &out));
+  return out;
+}
+
+// parts() of normal scores, whose second column is a category, of which some rows are NULL.
+inline JointParts mixed_parts(int columns, std::size_t n) {
+  JointParts p = parts(columns, n, Axes::normal_scores);
+  p.marginal[1] = category();
+  p.heavy[1].clear();
+  JointColumn c{};
+  c.value_type = ValueType::category;
+  c.bandwidth = c.value_unit = 1;
+  p.column[1] = c;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t at = i * static_cast<std::size_t>(columns) + 1;
+    p.coordinate[at] = i % 7 == 3 ? kNowhere : static_cast<float>(i * i % 5);
+    p.value[at] = 0;
   }
   return p;
 }

@@ -3,7 +3,8 @@
 // The points are halved again and again along the column in which they are spread widest, as in a
 // k-d tree (J. H. Friedman, J. L. Bentley & R. A. Finkel, ACM TOMS 3(3), 1977), at whole blocks, so
 // that all but the last are full. A point's rank breaks ties: the order depends on nothing but the
-// points.
+// points. A category's values lie farther apart than numbers, the frequent ones farthest, so that a
+// block has few of them.
 #include "core/density/compact_order.h"
 #include "core/density/joint_format.h"
 
@@ -29,8 +30,10 @@ bool is_special(float t) {
 }
 
 // Column k of the coordinates, those that are not finite brought near.
-void place_column(const std::vector<float>& coordinate, std::size_t columns, std::size_t k,
-                  std::vector<double>* place) {
+void place_column(const JointParts& parts, std::size_t k, std::vector<double>* place) {
+  const std::vector<float>& coordinate = parts.coordinate;
+  const std::size_t columns = parts.column.size();
+  const bool category = parts.column[k].is_category();
   float least = 0;
   float greatest = 0;
   for (std::size_t i = k; i < coordinate.size(); i += columns) {
@@ -40,17 +43,19 @@ void place_column(const std::vector<float>& coordinate, std::size_t columns, std
   }
   for (std::size_t i = k; i < coordinate.size(); i += columns) {
     const float t = coordinate[i];
-    (*place)[i] = is_finite_coordinate(t)  ? t
-                  : t < 0                  ? least - kBeyond
-                  : t <= kPositiveInfinity ? greatest + kBeyond
-                                           : greatest + (t <= kNotANumber ? 2 : 3) * kBeyond;
+    (*place)[i] = category                  ? kBeyond * std::log2(1 + double{t})
+                  : is_finite_coordinate(t) ? t
+                  : t < 0                   ? least - kBeyond
+                  : t <= kPositiveInfinity  ? greatest + kBeyond
+                                            : greatest + (t <= kNotANumber ? 2 : 3) * kBeyond;
   }
 }
 
 // Which point comes where: by blocks, and within each by rank.
-std::vector<std::size_t> order_of(const std::vector<float>& coordinate, std::size_t columns) {
-  std::vector<double> place(coordinate.size());
-  for (std::size_t k = 0; k < columns; ++k) place_column(coordinate, columns, k, &place);
+std::vector<std::size_t> order_of(const JointParts& parts) {
+  const std::size_t columns = parts.column.size();
+  std::vector<double> place(parts.coordinate.size());
+  for (std::size_t k = 0; k < columns; ++k) place_column(parts, k, &place);
   std::vector<std::size_t> order;
   static_cast<void>(compact_order(place, columns, kJointBlock, Control{}, &order));
   for (std::size_t i = 0; i < order.size(); i += kJointBlock)
@@ -132,8 +137,9 @@ class WordWriter {
   std::uint32_t* out_;
 };
 
-// base + step code reaches from the least to the greatest finite coordinate, and not beyond.
-void pack_coordinates(const float (&t)[kJointBlock], WordWriter* out) {
+// base + step code reaches from the least to the greatest finite coordinate, and not beyond. Ranks
+// stay what they are.
+void pack_coordinates(const JointColumn& column, const float (&t)[kJointBlock], WordWriter* out) {
   float base = std::numeric_limits<float>::infinity();
   float greatest = -base;
   for (const float x : t) {
@@ -143,8 +149,8 @@ void pack_coordinates(const float (&t)[kJointBlock], WordWriter* out) {
   }
   if (base > greatest) base = greatest = 0;
   constexpr auto kMost = static_cast<float>(kFirstSpecial - 1);
-  float step = (greatest - base) / kMost;
-  while (base + step * kMost > greatest) step = std::nextafter(step, 0.0F);
+  float step = column.is_category() ? 1 : (greatest - base) / kMost;
+  while (!column.is_category() && base + step * kMost > greatest) step = std::nextafter(step, 0.0F);
   std::uint32_t code[kJointBlock];
   for (int i = 0; i < kJointBlock; ++i) {
     if (is_finite_coordinate(t[i])) {
@@ -212,7 +218,8 @@ void write_block(const BlockNumbers& numbers, std::size_t b, const JointView& d)
       coordinates.copy(numbers.coordinate[k]);
       continue;
     }
-    pack_coordinates(numbers.coordinate[k], &coordinates);
+    pack_coordinates(d.column(k), numbers.coordinate[k], &coordinates);
+    if (d.column(k).is_category()) continue;
     WordWriter values = writer(d.value_words(b, k));
     pack_values(d.column(k), *d.marginal(k), numbers.value[k], numbers.coordinate[k], &values);
   }
@@ -266,7 +273,7 @@ Status encode(const JointParts& parts, DensityBytes* density) {
 
   // What is read of a layout is complete but for the points.
   const JointView d(bytes);
-  const std::vector<std::size_t> order = order_of(parts.coordinate, columns);
+  const std::vector<std::size_t> order = order_of(parts);
   BlockNumbers numbers;
   for (std::size_t b = 0; b < d.blocks(); ++b) {
     gather_block(parts, order, b * kJointBlock, &numbers);

@@ -81,7 +81,7 @@ namespace {
 
 // What a layout relies on.
 bool valid_value_bytes(const JointHeader& h, const JointColumn& c) {
-  if ((h.flags & kValues) == 0) return c.value_bytes == 0;
+  if ((h.flags & kValues) == 0 || c.is_category()) return c.value_bytes == 0;
   const int least = (c.flags & kLatticeValues) != 0 ? 2 : 3;
   return c.value_bytes >= least && c.value_bytes <= 4;
 }
@@ -99,7 +99,8 @@ std::size_t joint_size(const void* bytes, std::size_t available) {
   JointSizes sizes;
   for (int k = 0; k < h.columns; ++k) {
     const std::size_t bytes_k = column[k].marginal_bytes;
-    if (column[k].heavy > kMaxHeavy || bytes_k < sizeof(Header) || bytes_k > kMaxBytes ||
+    const std::size_t most = column[k].is_category() ? kMostColumnBytes : kMaxBytes;
+    if (column[k].heavy > kMaxHeavy || bytes_k < sizeof(Header) || bytes_k > most ||
         bytes_k % sizeof(double) != 0 || !valid_value_bytes(h, column[k]))
       return 0;
     sizes.add(column[k]);
@@ -115,9 +116,11 @@ bool joint_fits(const void* bytes, std::size_t size) {
   for (int k = 0; k < d.columns(); ++k) {
     const Header& h = *d.marginal(k);
     if (d.column(k).value_type != h.value_type) return false;
+    // The words of a category end with a whole word, as a histogram does.
+    const std::size_t own = d.column(k).marginal_bytes;
     if (h.version != kFormatVersion || h.kind != Kind::one_column || h.kernel != Kernel::gaussian ||
         static_cast<int>(h.value_type) >= kValueTypes ||
-        histogram_size(&h, d.column(k).marginal_bytes) != d.column(k).marginal_bytes)
+        (h.words != 0) != d.column(k).is_category() || column_size(&h, own) != own)
       return false;
   }
   return true;
@@ -185,6 +188,10 @@ void JointView::weights(std::size_t b, float* out) const {
 }
 
 void JointView::raw_values(std::size_t b, int k, std::int32_t* out) const {
+  if (column_[k].value_bytes == 0) {
+    std::fill_n(out, kJointBlock, 0);
+    return;
+  }
   const std::uint32_t* words = value_words(b, k);
   std::uint32_t bits[kJointBlock];
   for (int i = 0; i < kHalfBlock; ++i) {

@@ -10,6 +10,11 @@
 // the plain kernel sum (own_rows is 0, all w_i are equal); or the normal scores of the column's
 // marginal, for automatic (P is the unit matrix).
 //
+// A column of value_type category has no such axis: t is the rank of its value among the words of
+// its marginal (word_format.h), which for those that are not kept is the number of words, and its
+// kernel the indicator, whose smoothing is none: J. Aitchison & C. Aitken, Biometrika 63 (1976),
+// beside numbers Q. Li & J. Racine, J. Multivariate Analysis 86 (2003). Only automatic has such.
+//
 //   offset  what
 //   0       JointHeader
 //   ...     JointColumn column[columns]
@@ -17,7 +22,7 @@
 //                                                          kCorrelated only
 //   ...     double  heavy[...]         heavy values, ascending, column after column (axis.h)
 //   ...     marginals, column after column: each a Kind::one_column of marginal_bytes bytes, a
-//           multiple of 8
+//           multiple of 8; of a category with its words
 //   ...     float   effect[...][kErrorScales]   design effects: of counts, of every two columns
 //                   in the order of correlation[]; of means of every column, two and two, where it
 //                   has no bounds and where it has some
@@ -40,7 +45,7 @@
 //
 //   coordinate  float base, float step, 32 words of codes: base + step code, or one of kSpecial for
 //               the codes from kFirstSpecial on. Neighbours differ by little: so does base + step
-//               code from what it stands for.
+//               code from what it stands for. Of a category base is whole and step 1.
 //   weight      float unit, 32 words of codes: unit code
 //   value       the upper 16 bits of each number in 32 words; then of a number of value_bytes 3
 //               the lower 8 in 16 words, or of 4 the lower 16 in 32 words. A float loses its last
@@ -48,6 +53,7 @@
 #pragma once
 
 #include "core/density/format.h"
+#include "core/density/word_format.h"
 #include "core/status.h"
 
 #include <cstddef>
@@ -99,7 +105,7 @@ inline constexpr std::uint32_t kFirstSpecial = 0xfffc;
 inline constexpr float kSpecial[] = {kNegativeInfinity, kPositiveInfinity, kNotANumber, kNowhere};
 
 enum JointColumnFlags : std::uint8_t {
-  kNormalScores = 1,   // of its axis; else linear
+  kNormalScores = 1,   // of its axis; else linear, or a category's
   kLatticeValues = 2,  // value[] holds lattice points
 };
 
@@ -134,15 +140,18 @@ static_assert(sizeof(JointHeader) == 16 + 6 * sizeof(double) + 2 * kErrorScales 
 struct JointColumn {
   ValueType value_type;
   std::uint8_t flags;
-  std::uint8_t value_bytes;  // with kValues 2 (of lattice values alone), 3 or 4; else 0
-  std::uint8_t reserved;     // 0
-  std::uint32_t heavy;       // number of heavy values; 0 on linear axes
+  // With kValues 2 (of lattice values alone), 3 or 4; else, and of a category, 0.
+  std::uint8_t value_bytes;
+  std::uint8_t reserved;  // 0
+  std::uint32_t heavy;    // number of heavy values; 0 on linear axes
   std::uint32_t marginal_bytes;
   std::uint32_t reserved2;  // 0
   double center;            // of a linear axis; else 0
   // Of a linear axis in units of x, > 0; else of normal scores, in [kLeastScoreBandwidth, 1].
   double bandwidth;
   double value_center, value_unit;  // unit > 0
+
+  bool is_category() const { return value_type == ValueType::category; }
 };
 static_assert(sizeof(JointColumn) == 16 + 4 * sizeof(double));
 
@@ -211,6 +220,8 @@ class JointView {
   // The column's own density, as a fit of it alone makes it; each of its rows stands for
   // marginal_scale(k) rows of the table.
   const Header* marginal(int k) const { return marginal_[k]; }
+  // Of a category.
+  WordsView words(int k) const { return WordsView(marginal_[k]); }
   double marginal_scale(int k) const {
     const double read = marginal_[k]->rows + marginal_[k]->nulls;
     return read > 0 ? header_->rows / read : 1;
@@ -227,7 +238,7 @@ class JointView {
   const std::uint32_t* value_words(std::size_t b, int k) const {
     return value_ + b * value_stride_ + value_offset_[k];
   }
-  // Of block b; out: kJointBlock numbers.
+  // Of block b; out: kJointBlock numbers. Raw values of a category are 0.
   void coordinates(std::size_t b, int k, float* out) const;
   void weights(std::size_t b, float* out) const;
   void raw_values(std::size_t b, int k, std::int32_t* out) const;
@@ -293,9 +304,10 @@ bool joint_fits(const void* bytes, std::size_t size);
 
 // Every rule of this file, checked on bytes of unknown origin: sizes, enumerations, finite and
 // ordered fields, marginals that are valid histograms of the column's type, P positive definite,
-// coordinates finite or one of the four, boxes that are their blocks', values that are finite,
-// weights >= 0 that add up to what own_rows leaves of the rows (to 1e-5 of them), filling.
-// bytes: 8-byte aligned. Errors: invalid_format with what is wrong.
+// coordinates finite or one of the four, of a category ranks that it has or kNowhere, boxes that
+// are their blocks', values that are finite, weights >= 0 that add up to what own_rows leaves of
+// the rows (to 1e-5 of them), filling. bytes: 8-byte aligned. Errors: invalid_format with what is
+// wrong.
 Status validate_joint(const void* bytes, std::size_t size) noexcept;
 
 const char* joint_method_name(JointMethod method);  // "auto", "lscv", "lscv_matrix", ...

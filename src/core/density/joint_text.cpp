@@ -163,7 +163,8 @@ Status read_column(Reader& in, int number, Parts* parts) {
   in.expect('(', "marginal");
   DensityBytes marginal;
   if (in.ok()) {
-    if (Status s = read_text(in, &marginal); !s.ok()) return s;
+    const auto read = c.is_category() ? read_column_text : read_text;
+    if (Status s = read(in, &marginal); !s.ok()) return s;
   }
   in.expect(')', "marginal");
   c.marginal_bytes = static_cast<std::uint32_t>(marginal.whole_words());

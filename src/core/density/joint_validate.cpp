@@ -1,6 +1,7 @@
 // The rules of joint_format.h, checked on bytes of unknown origin.
 #include "core/density/histogram_view.h"
 #include "core/density/joint_format.h"
+#include "core/density/measure_format.h"
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +61,11 @@ Status validate_column(const JointView& d, int k) {
     return invalid("a position or unit is not finite", k);
   if (!(c.bandwidth > 0 && c.value_unit > 0))
     return invalid("a bandwidth or unit is not positive", k);
-  if ((c.flags & kNormalScores) != 0) {
+  if (c.is_category()) {
+    if (c.flags != 0 || c.heavy != 0 || !values || d.correlated() || c.center != 0 ||
+        c.bandwidth != 1 || c.value_center != 0 || c.value_unit != 1)
+      return invalid("a category has an axis of numbers", k);
+  } else if ((c.flags & kNormalScores) != 0) {
     if (!values) return invalid("normal scores without values", k);
     if (d.correlated()) return invalid("normal scores with correlated kernels", k);
     if (c.center != 0) return invalid("center of normal scores is not 0", k);
@@ -75,7 +80,11 @@ Status validate_column(const JointView& d, int k) {
       return invalid("heavy values are not finite and ascending", k);
   }
   const Header& m = *d.marginal(k);
-  if (Status s = validate_one_column(&m, c.marginal_bytes); !s.ok()) {
+  if ((m.words != 0) != c.is_category() || m.measures != 0 || m.grouped != 0)
+    return invalid("a marginal has words, measures or groups where none can be", k);
+  if (Status s = c.is_category() ? validate_measured(&m, c.marginal_bytes)
+                                 : validate_one_column(&m, c.marginal_bytes);
+      !s.ok()) {
     return Status::error(Code::invalid_format, "%.180s (marginal of column %d)", s.message, k + 1);
   }
   if (m.varlena != 0) return invalid("length word of a marginal is not 0", k);
@@ -83,6 +92,7 @@ Status validate_column(const JointView& d, int k) {
   if (m.value_type != c.value_type) return invalid("marginal of another type", k);
   if ((c.flags & kLatticeValues) != 0 && !(m.lattice_step > 0))
     return invalid("lattice values without a lattice", k);
+  if (c.is_category() && d.words(k).words() >= kFirstSpecial) return invalid("too many words", k);
   return Status::success();
 }
 
@@ -107,11 +117,26 @@ bool is_special(float t) {
   return std::find(std::begin(kSpecial), std::end(kSpecial), t) != std::end(kSpecial);
 }
 
+// Ranks of words, or of the values that are not kept, if there are some.
+Status validate_ranks(const JointView& d, int k, const float (&t)[kJointBlock]) {
+  const WordsView words = d.words(k);
+  const auto most = static_cast<float>(words.others() > 0 ? words.words() : words.words() - 1.0);
+  for (const float rank : t) {
+    if (rank != kNowhere && !(rank >= 0 && rank <= most && rank == std::floor(rank)))
+      return invalid("a value is none of the category's", k);
+  }
+  return Status::success();
+}
+
 Status validate_points_of(const JointView& d, std::size_t b, int k, int points) {
   float t[kJointBlock];
   d.coordinates(b, k, t);
   std::int32_t raw[kJointBlock] = {};
-  if (d.has_values()) d.raw_values(b, k, raw);
+  if (d.column(k).is_category()) {
+    if (Status s = validate_ranks(d, k, t); !s.ok()) return s;
+  } else if (d.has_values()) {
+    d.raw_values(b, k, raw);
+  }
   const std::int32_t none = packed_origin(d.column(k), *d.marginal(k));
   for (int i = 0; i < kJointBlock; ++i) {
     const bool finite = std::fabs(t[i]) <= kFarthest;

@@ -517,14 +517,16 @@ Status read_text(Reader& in, DensityBytes* density) {
   return validate(density->data(), density->size());
 }
 
+Status read_column_text(Reader& in, DensityBytes* density) {
+  if (Status s = read_text(in, density); !s.ok()) return s;
+  return in.next_is("words") ? read_words(in, density) : Status::success();
+}
+
 Status from_text(std::string_view text, DensityBytes* density, const Control& control) {
   try {
     if (is_joint_text(text)) return joint_from_text(text, density, control);
     Reader in(text);
-    if (Status s = read_text(in, density); !s.ok()) return s;
-    if (in.at_end()) return Status::success();
-    if (in.next_is("words"))
-      if (Status s = read_words(in, density); !s.ok()) return s;
+    if (Status s = read_column_text(in, density); !s.ok()) return s;
     if (in.next_is("measure"))
       if (Status s = read_measures(in, density); !s.ok()) return s;
     if (in.next_is("rest")) return read_groups(in, density);

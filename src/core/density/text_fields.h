@@ -177,5 +177,7 @@ ValueType read_value_type(Reader& in);
 // A density of one column from there on. Errors: as from_text() of text.h. May throw
 // std::bad_alloc.
 Status read_text(Reader& in, DensityBytes* density);
+// With its words, if it has them.
+Status read_column_text(Reader& in, DensityBytes* density);
 
 }  // namespace kde

@@ -104,7 +104,8 @@ Status validate_words(const void* bytes, std::size_t size) {
         density->lattice_scale <= 1) &&
       density->finite_rows() > 0)
     return invalid("ranks of words are no whole numbers");
-  if (h.others > h.distinct || (h.others > 0) != (density->max == h.words))
+  const bool has_others = density->finite_rows() > 0 && density->max == h.words;
+  if (h.others > h.distinct || (h.others > 0) != has_others)
     return invalid("a number of words does not fit their rows");
   if (!(density->min >= 0 && density->max <= h.words)) return invalid("a rank is of no word");
   // Of a type with more values than are kept a place may be beyond them.

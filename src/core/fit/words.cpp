@@ -260,17 +260,13 @@ Status Words::finish(Sample* out, const Control& control) noexcept {
     out->totals = summary->totals();
     out->summary.swap(summary);
     out->measures = measures;
-    const auto rank = [this](double number) {
-      const double r = rank_of(static_cast<std::uint32_t>(number));
-      return r < 0 ? static_cast<double>(kept_.size()) : r;
-    };
     std::vector<std::uint32_t> order(drawn_.size());
     std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
       return drawn_block_[a] < drawn_block_[b];
     });
     for (const std::uint32_t i : order) {
-      out->drawn.push_back(rank(drawn_[i]));
+      out->drawn.push_back(rank_of(static_cast<std::uint32_t>(drawn_[i])));
       if (by_block_) out->drawn_block.push_back(drawn_block_[i]);
     }
     const auto count = static_cast<std::size_t>(options_.measures);

@@ -87,6 +87,12 @@ class Words {
   Status keep(std::uint32_t number, std::string_view text, std::uint16_t place,
               Kept* kept) noexcept;
 
+  // Its rank; of one that is not kept what they share.
+  double rank_of(std::uint32_t number) const {
+    const double rank = rank_[number - 1];
+    return rank < 0 ? static_cast<double>(kept_.size()) : rank;
+  }
+
   // Then: the sample in terms of ranks, into a new one. Errors: out_of_memory, cancelled.
   Status finish(Sample* out, const Control& control) noexcept;
 
@@ -111,7 +117,6 @@ class Words {
   void hold_in_block();
   double effect(const Value& v) const;
   Status find_most_effect(const Control& control);
-  double rank_of(std::uint32_t number) const { return rank_[number - 1]; }
   Status gather(OwnedSummary* summary, Measures* measures) const;
   void describe_unseen(const WordOptions& options, WordsHeader* h) const;
 

@@ -88,6 +88,7 @@ class Rows {
   double of_rank(double rank) const { return kde::count(density_, rank_alone(rank)); }
   double estimate() const { return known_ + others_rows_; }
   double others() const { return others_rows_; }
+  double spread() const { return sampled() ? spread(all_) : 0; }
   bool sampled() const { return (h_.flags & kEveryRowRead) == 0; }
   // The variance of their count over what it were if each varied by itself.
   double inflation() const { return all_.own() > 0 ? std::max(spread(all_) / all_.own(), 1.0) : 1; }
@@ -403,6 +404,10 @@ Interval words_measure_variance_interval(const DensityView& density, const Words
     high += half;
   }
   return {all.variance, std::max(all.variance - low, 0.0), all.variance + high};
+}
+
+double words_spread(const DensityView& density, const WordsView& words, const WordSet& set) {
+  return Rows(density, words, set).spread();
 }
 
 double most_unseen(const WordsHeader& words, double confidence) {

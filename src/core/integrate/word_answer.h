@@ -43,6 +43,10 @@ double words_count(const DensityView& density, const WordsView& words, const Wor
 Interval words_count_interval(const DensityView& density, const WordsView& words,
                               const WordSet& set, const IntervalOptions& options);
 
+// The variance of their count over that of sample_rows independent draws, by the values' own rows;
+// 0 where every row was read.
+double words_spread(const DensityView& density, const WordsView& words, const WordSet& set);
+
 // Of a measure, as those of measure_answer.h.
 RangeMoments words_measure_moments(const DensityView& density, const WordsView& words,
                                    const MeasureView& measure, const WordSet& set);

@@ -5,8 +5,10 @@
 #include "core/density/joint_format.h"
 #include "core/joint/integrate.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace kde {
 
@@ -24,6 +26,32 @@ struct RawRange {
   double least, most;
 };
 
+// The values of a category that a box has: those with one of the ranks, ascending, and of those
+// that are not kept, whose rank is `others`, that share.
+struct ValueSide {
+  int column;
+  bool any;  // or any but NULL
+  std::span<const std::uint32_t> ranks;
+  float others;
+  double share_of_others;
+
+  // Of a point of that rank, or kNowhere.
+  double share(float rank) const {
+    if (any || rank == kNowhere) return rank == kNowhere ? 0 : 1;
+    if (rank == others) return share_of_others;
+    if (ranks.size() == 1) return rank == static_cast<float>(ranks[0]) ? 1 : 0;
+    return std::binary_search(ranks.begin(), ranks.end(), static_cast<std::uint32_t>(rank)) ? 1 : 0;
+  }
+  // Whether there may be points with a share among those of ranks from least to greatest.
+  bool meets(float least, float greatest) const {
+    if (least == kNowhere) return false;
+    if (any || (share_of_others > 0 && greatest >= others && least <= others)) return true;
+    const auto next =
+        std::lower_bound(ranks.begin(), ranks.end(), static_cast<std::uint32_t>(least));
+    return next != ranks.end() && static_cast<float>(*next) <= greatest;
+  }
+};
+
 struct CorrelatedPlan;
 
 struct BoxPlan {
@@ -32,6 +60,8 @@ struct BoxPlan {
   int column[kMaxColumns];
   AxisRange range[kMaxColumns];
   RawRange raw[kMaxColumns];
+  int categories;  // of product kernels
+  ValueSide category[kMaxColumns];
   int target;       // -1: none
   int target_side;  // the side that bounds the target; -1: none does
   // The target's sums are of u = raw - zero, raw on linear axes E[coordinate | the kernel in the
@@ -70,7 +100,7 @@ void add_correlated_block(const BoxPlan& plan, std::size_t block, BoxSums* sums)
 // rounded; the others by their places.
 bool is_member(const BoxPlan& plan, int side, std::size_t block, int point);
 
-// Drops sides that every row is in. False: no row is in the box.
+// Drops sides that every row is in; those of categories are apart. False: no row is in the box.
 bool plan_box(const JointView& density, std::span<const BoxSide> sides, int target, BoxPlan* plan);
 // Over all blocks within reach of the box.
 BoxSums sum_blocks(const BoxPlan& plan);

@@ -19,6 +19,7 @@ constexpr std::size_t kMostRows = 16384;  // of the sample
 // Fewer rows do not tell whether they lie together (block_variance.cpp).
 constexpr std::size_t kLeastRows = 8;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The mean over boxes.
 struct Tally {
@@ -30,10 +31,14 @@ struct Tally {
     sum[scale] += effect;
     ++boxes[scale];
   }
-  // Scales without boxes have the effect of the one before.
-  BoxEffects effects(double q) const {
+  // Scales without boxes have the effect of the one before; of a category, none of whose values may
+  // have so many rows, those before the first have that one's.
+  BoxEffects effects(double q, bool category = false) const {
     BoxEffects out;
     double effect = 1;
+    for (int i = kErrorScales - 1; category && i >= 0; --i) {
+      if (boxes[i] > 0) effect = without_thinning(sum[i] / boxes[i], q);
+    }
     for (int i = 0; i < kErrorScales; ++i) {
       if (boxes[i] > 0) effect = without_thinning(sum[i] / boxes[i], q);
       out[static_cast<std::size_t>(i)] = static_cast<float>(effect);
@@ -83,7 +88,12 @@ class Boxes {
     }
     const double q =
         std::min(static_cast<double>(n_) / static_cast<double>(sample_.rows_read), 1.0);
-    for (const Tally& t : count) out->count.push_back(t.effects(q));
+    std::size_t pair = 0;
+    for (std::size_t k = 1; k < d_; ++k) {
+      for (std::size_t j = 0; j < k; ++j)
+        out->count.push_back(
+            count[pair++].effects(q, sample_.is_category(j) || sample_.is_category(k)));
+    }
     for (const Tally& t : mean) out->mean.push_back(t.effects(q));
     return true;
   }
@@ -117,16 +127,21 @@ class Boxes {
     }
   }
 
+  // Of two rows on a column; infinite where one is in no box about the other.
+  double distance(std::uint32_t row, std::uint32_t centre, std::size_t k) const {
+    const double d = std::fabs(rank_[k][row] - rank_[k][centre]);
+    return sample_.is_category(k) && d > 0 ? kInfinity : d;
+  }
+
   // About one row, of all scales; on one column where j is k.
   void add_boxes(std::size_t j, std::size_t k, Tally* count, std::vector<Tally>* mean) {
     const std::uint32_t centre = rows_[random_.below(rows_.size())];
     const double aspect = std::exp(random_.uniform() - 0.5);
     near_.clear();
     for (const std::uint32_t row : rows_) {
-      const double distance = std::max(std::fabs(rank_[j][row] - rank_[j][centre]) * aspect,
-                                       std::fabs(rank_[k][row] - rank_[k][centre]));
+      const double both = std::max(distance(row, centre, j) * aspect, distance(row, centre, k));
       const double other = rank_[j][row] + rank_[k][row];  // NaN where one is
-      if (distance >= 0 && other >= 0) near_.push_back({distance, row});
+      if (both >= 0 && both < kInfinity && other >= 0) near_.push_back({both, row});
     }
     std::size_t t = random_.below(d_);
     std::size_t held = near_.size();
@@ -148,8 +163,10 @@ class Boxes {
           near_.begin());
       if (2 * held > n_) continue;
       count->add(scale, count_effect(held));
-      for (const std::size_t target : {j, k, t})
+      for (const std::size_t target : {j, k, t}) {
+        if (sample_.is_category(target)) continue;
         (*mean)[2 * target + (target == j || target == k)].add(scale, mean_effect(held, target));
+      }
     }
   }
 

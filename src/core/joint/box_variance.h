@@ -6,7 +6,8 @@
 // ratio, e_b = sum (y - mean of the box) over the block's rows in the box (W. G. Cochran, Sampling
 // Techniques, 1977, section 6.3), whose variance without blocks is that of y in the box times the
 // rows. Both depend on which columns follow the blocks, so that counts are told by the two columns
-// that bound the box, and means by their target and whether it is one of them.
+// that bound the box, and means by their target and whether it is one of them. A box about a row on
+// a category holds rows of its value alone.
 #pragma once
 
 #include "core/control.h"

@@ -2,6 +2,7 @@
 #include "core/joint/evidence.h"
 
 #include "core/joint/fitting.h"
+#include "core/integrate/word_answer.h"
 #include "core/joint/integrate.h"
 
 #include <algorithm>
@@ -14,6 +15,10 @@ namespace {
 constexpr double kLeastShare = 0.004, kMostShare = 0.25;
 constexpr int kBisections = 12;
 constexpr int kTries = 20;
+// Of the rows of a category's value a box holds at most that share, as boxes on numbers leave some
+// out, and at least that, if it has so many rows.
+constexpr double kMostOfValue = 0.9, kLeastOfValue = 0.2;
+constexpr double kRowsOfValue = 20;
 
 // Sums of one scale's boxes, half by half.
 struct Scale {
@@ -91,6 +96,28 @@ bool Evidence::inside(std::uint32_t row, const Box& box) const {
   return true;
 }
 
+// The share of the rows that have a category's value; 0 of one that is not kept.
+double Evidence::share_of_value(int column, double rank) const {
+  const Header* marginal = marginals_[static_cast<std::size_t>(column)];
+  const WordsView words(marginal);
+  if (!(rank < words.words())) return 0;
+  const std::uint32_t asked[] = {static_cast<std::uint32_t>(rank)};
+  return words_count(DensityView(marginal), words, {asked, 0}) / (marginal->rows + marginal->nulls);
+}
+
+// Those that have the values of a box's categories; its centre is one.
+std::vector<std::uint32_t> Evidence::rows_of_values(const Box& box) const {
+  std::vector<std::uint32_t> rows;
+  for (const std::uint32_t row : rows_) {
+    bool all = true;
+    for (int k = 0; k < box.columns && all; ++k)
+      all = !is_category(box.column[k]) ||
+            (has(row, box.column[k]) && value(row, box.column[k]) == box.lower[k]);
+    if (all) rows.push_back(row);
+  }
+  return rows;
+}
+
 // A box about a row, its sides of equal rank up to a factor, its size such that it holds a fraction
 // drawn log-uniformly; then moved and resized a little, so that its ends owe nothing to the row.
 bool Evidence::draw_box(Random* random, Box* box) const {
@@ -105,22 +132,43 @@ bool Evidence::draw_box(Random* random, Box* box) const {
   box->target = columns.size() > static_cast<std::size_t>(box->columns)
                     ? columns[static_cast<std::size_t>(box->columns)]
                     : -1;
+  if (box->target >= 0 && is_category(box->target)) box->target = -1;
   const std::uint32_t centre = rows_[random->below(rows_.size())];
   double level[3], width[3];
+  double least_share = kLeastShare;
+  double most_share = kMostShare;
+  bool has_number = false;
+  bool has_value = false;
   for (int k = 0; k < box->columns; ++k) {
     if (!has(centre, box->column[k])) return false;
+    if (is_category(box->column[k])) {
+      box->lower[k] = box->upper[k] = value(centre, box->column[k]);
+      const double share = share_of_value(box->column[k], box->lower[k]);
+      if (!(share * static_cast<double>(rows_.size()) >= kRowsOfValue)) return false;
+      least_share = std::min(least_share, kLeastOfValue * share);
+      most_share = std::min(most_share, kMostOfValue * share);
+      has_value = true;
+      continue;
+    }
+    has_number = true;
     const Header* marginal = marginals_[static_cast<std::size_t>(box->column[k])];
     level[k] =
         finite_level(marginal, value(centre, box->column[k])) + 0.1 * (random->uniform() - 0.5);
     width[k] = std::exp(random->uniform() - 0.5);
   }
+  if (!has_number) return false;
   const double wanted =
-      std::exp(std::log(kLeastShare) + random->uniform() * std::log(kMostShare / kLeastShare));
+      std::exp(std::log(least_share) + random->uniform() * std::log(most_share / least_share));
   box->wanted = wanted;
+  std::vector<std::uint32_t> own;
+  if (has_value) own = rows_of_values(*box);
+  const std::span<const std::uint32_t> among = has_value ? own : rows_;
+  const double of_all = static_cast<double>(among.size()) / static_cast<double>(rows_.size());
   // Some 2,000 rows decide the size.
-  const std::size_t step = std::max<std::size_t>(1, rows_.size() / 2000);
+  const std::size_t step = std::max<std::size_t>(1, among.size() / 2000);
   const auto resize = [&](double size) {
     for (int k = 0; k < box->columns; ++k) {
+      if (is_category(box->column[k])) continue;
       const Header* marginal = marginals_[static_cast<std::size_t>(box->column[k])];
       box->lower[k] = finite_quantile(marginal, std::clamp(level[k] - size * width[k], 0.0, 1.0));
       box->upper[k] = finite_quantile(marginal, std::clamp(level[k] + size * width[k], 0.0, 1.0));
@@ -131,9 +179,11 @@ bool Evidence::draw_box(Random* random, Box* box) const {
     const double middle = (low + high) / 2;
     resize(middle);
     std::size_t in = 0, all = 0;
-    for (std::size_t j = 0; j < rows_.size(); j += step, ++all) in += inside(rows_[j], *box);
-    (static_cast<double>(in) < wanted * static_cast<double>(all) ? low : high) = middle;
+    for (std::size_t j = 0; j < among.size(); j += step, ++all) in += inside(among[j], *box);
+    (static_cast<double>(in) * of_all < wanted * static_cast<double>(all) ? low : high) = middle;
   }
+  // Of several categories too few rows may have all the values.
+  if (has_value && high == 1) return false;
   resize(high * std::exp(0.3 * (random->uniform() - 0.5)));
   return true;
 }
@@ -220,9 +270,18 @@ Status Evidence::measure(MakeDensity make, int halves, const Control& control,
     for (const Box& box : boxes_[half]) {
       if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
       BoxSide sides[3];
+      std::uint32_t rank[3];
+      WordSet words[3];
       for (int k = 0; k < box.columns; ++k) {
         sides[k].column = box.column[k];
         sides[k].range = {};
+        sides[k].words = nullptr;
+        if (is_category(box.column[k])) {
+          rank[k] = static_cast<std::uint32_t>(box.lower[k]);
+          words[k] = {{&rank[k], 1}, 0};
+          sides[k].words = &words[k];
+          continue;
+        }
         sides[k].range.lower = box.lower[k];
         sides[k].range.upper = box.upper[k];
         sides[k].range.lower_unbounded = sides[k].range.upper_unbounded = false;

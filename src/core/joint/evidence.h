@@ -11,6 +11,7 @@
 // 70, 1975; cross-validation of distribution functions: A. Bowman, P. Hall & T. Prvan, Biometrika
 // 85, 1998), and the ratio to the raw sample's own p (1 - p)/n_A is an estimate without bias,
 // but for what A and B share through the columns' own distributions.
+// A category in a box has one value, whose rows are all that the box may hold.
 #pragma once
 
 #include "core/control.h"
@@ -65,7 +66,7 @@ class Evidence {
   struct Box {
     int columns = 0;
     int column[3];
-    double lower[3], upper[3];  // both inclusive
+    double lower[3], upper[3];  // both inclusive; of a category the same
     int target = -1;            // a column that is not among them, if there is one
     double wanted = 0;          // the share of the rows it was made for
     double share = 0;           // of the rows
@@ -75,6 +76,11 @@ class Evidence {
     double left_out_rows = 0;   // with a finite target
   };
 
+  bool is_category(int column) const {
+    return sample_.is_category(static_cast<std::size_t>(column));
+  }
+  double share_of_value(int column, double rank) const;
+  std::vector<std::uint32_t> rows_of_values(const Box& box) const;
   double value(std::uint32_t row, int column) const;
   bool has(std::uint32_t row, int column) const;
   bool draw_box(Random* random, Box* box) const;

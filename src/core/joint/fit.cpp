@@ -38,6 +38,21 @@ Status finish_nothing(const FitInput& input, const FinishOptions& options, doubl
 
 }  // namespace
 
+namespace {
+
+// Of a category: its ranks' density with the words behind it.
+Status append_words(const FitInput& input, std::size_t k, DensityBytes* density) {
+  WordOptions options;
+  options.rows_per_row_read = input.options.rows_per_row_read;
+  options.every_row_read = input.options.every_row_read;
+  options.share_of_blocks = input.options.share_of_blocks;
+  options.type = input.options.word_type[k];
+  options.flags = input.options.word_flags[k];
+  return input.sample.words[k]->append(options, density);
+}
+
+}  // namespace
+
 Status make_marginals(const FitInput& input, Marginals* out) {
   const std::size_t d = input.columns();
   FitOptions options;
@@ -50,13 +65,15 @@ Status make_marginals(const FitInput& input, Marginals* out) {
   for (std::size_t k = 0; k < d; ++k) {
     const Sample& sample = input.sample.column[k];
     options.value_type = input.options.value_type[k];
-    options.lattice_step = input.options.lattice_step[k];
+    options.as_counted = input.sample.is_category(k);
+    options.lattice_step = options.as_counted ? 1 : input.options.lattice_step[k];
     FitReport report;
-    const Status s =
+    Status s =
         sample.not_null() > 0
             ? fit_column(sample, options, input.control, &out->density[k], &report)
             : finish_nothing(input, {.value_type = options.value_type, .budget = options.budget},
                              sample.specials.nulls * options.rows_per_row_read, &out->density[k]);
+    if (s.ok() && input.sample.is_category(k)) s = append_words(input, k, &out->density[k]);
     if (!s.ok()) return s;
     out->bytes += out->density[k].size();
     out->header.push_back(&out->density[k].header());
@@ -120,10 +137,11 @@ std::size_t points_within(std::size_t budget, std::size_t columns, std::uint8_t 
 
 }  // namespace
 
-std::int64_t rows_of_budget(int columns, std::size_t budget) {
+std::int64_t rows_of_budget(int columns, std::size_t budget, int categories) {
   const auto d = static_cast<std::size_t>(columns);
-  // Of numbers of two bytes: the most rows.
-  const JointSizes sizes = sizes_of(d, d * marginal_budget(budget, d), 2 * d);
+  const auto numbers = static_cast<std::size_t>(columns - categories);
+  // Of numbers of two bytes: the most rows. Few categories have as many words as they may.
+  const JointSizes sizes = sizes_of(numbers, numbers * marginal_budget(budget, d), 2 * numbers);
   const std::size_t points = points_within(budget, d, kWeights | kValues, sizes, kMaxJointBytes);
   return static_cast<std::int64_t>(std::max<std::size_t>(points, 2));
 }
@@ -191,6 +209,18 @@ Status run(const FitInput& input, DensityBytes* density, JointFitReport* report,
   if (sample.columns < 2 || sample.columns > kMaxColumns)
     return Status::error(Code::invalid_argument, "a joint density has 2 to %d columns",
                          kMaxColumns);
+  int categories = 0;
+  for (std::size_t k = 0; k < input.columns(); ++k) {
+    const bool is_one = sample.is_category(k);
+    if (is_one != (input.options.value_type[k] == ValueType::category))
+      return Status::error(Code::internal, "a column is a category without words");
+    categories += is_one ? 1 : 0;
+  }
+  if (categories == sample.columns)
+    return Status::error(Code::invalid_argument, "categories need a column of numbers beside them");
+  if (categories > 0 && input.options.method != JointMethod::automatic)
+    return Status::error(Code::invalid_argument, "method %s takes no categories",
+                         joint_method_name(input.options.method));
   if (sample.rows < 2)
     return Status::error(Code::degenerate, "a joint density needs at least 2 rows, there %s",
                          sample.rows == 1 ? "is 1" : "are none");

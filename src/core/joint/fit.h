@@ -14,6 +14,7 @@
 #include "core/status.h"
 #include "core/sums/engine.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct JointFitOptions {
   JointMethod method = JointMethod::automatic;
   ValueType value_type[kMaxColumns] = {};
   double lattice_step[kMaxColumns] = {};  // known from the columns' types; 0: to be found
-  double rows_per_row_read = 1;           // >= 1: rows of the table per row the scan read
+  // Of a category: WordOptions'.
+  std::uint32_t word_type[kMaxColumns] = {}, word_flags[kMaxColumns] = {};
+  double rows_per_row_read = 1;  // >= 1: rows of the table per row the scan read
   bool every_row_read = false;
   double share_of_blocks = 1;           // as FitOptions
   std::size_t budget = 512 * 1024;      // bytes of the density; the sample is thinned to fit
@@ -43,14 +46,22 @@ struct JointFitReport {
   char model[240] = {};  // what the density is made of and the evidence for it
 };
 
-// The rows that a density of method automatic holds within `budget`, whatever the columns are;
-// >= 2.
-std::int64_t rows_of_budget(int columns, std::size_t budget);
+// The rows that a density of method automatic holds within `budget`, whatever the columns are, of
+// which so many are categories; >= 2.
+std::int64_t rows_of_budget(int columns, std::size_t budget, int categories = 0);
+
+// What the words of each of so many categories take of the budget, at most.
+constexpr std::size_t words_of_budget(int categories, std::size_t budget) {
+  return std::min(budget / (8 * static_cast<std::size_t>(std::max(categories, 1))), kWordsBytes);
+}
 
 // Least rows without NULL, NaN and infinite values for the methods by name that search a matrix:
 // one more than a mean and a covariance have parameters.
 constexpr std::int64_t least_joint_rows(int columns) { return columns * (columns + 3) / 2 + 1; }
 
+// A category takes no part in the choice of a bandwidth but as a condition of the boxes that it is
+// chosen by; only method automatic has such, beside a number at least.
+//
 // Errors: invalid_argument, degenerate (too few rows, a
 // constant or collinear column; `*column` is its number from 0, else -1), too_large (the budget
 // holds no sample), cancelled, out_of_memory, internal.

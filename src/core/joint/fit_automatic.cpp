@@ -55,13 +55,16 @@ class AutomaticFit {
     if (Status s = describe_columns(&rows); !s.ok()) return s;
     classes_.resize(d_);
     for (std::size_t k = 0; k < d_; ++k) {
-      if (Status s = classify_column(input_.sample, rows, static_cast<int>(k), marginals_.header[k],
-                                     input_.control, &classes_[k]);
+      const auto classify = input_.sample.is_category(k) ? classify_category : classify_column;
+      if (Status s = classify(input_.sample, rows, static_cast<int>(k), marginals_.header[k],
+                              input_.control, &classes_[k]);
           !s.ok())
         return s;
     }
     const double n = static_cast<double>(rows.size());
-    double h = bandwidth_of(kDefaultScale, rows.size());
+    // Beside categories, by which numbers may be cut off sharply, no more than what was measured.
+    const bool mixed = !input_.sample.words.empty();
+    double h = bandwidth_of(mixed ? kScales[0] : kDefaultScale, rows.size());
     PredictionError error;
     bool measured = false;
     const bool needless = input_.table_rows() <= n;  // every row is in the sample
@@ -80,7 +83,8 @@ class AutomaticFit {
     if (Status s = encode_automatic(rows, h, header, density); !s.ok()) return s;
     report_->bandwidth_rows = report_->points = std::ssize(rows);
     report_->bandwidth.assign(d_ * d_, 0);
-    for (std::size_t k = 0; k < d_; ++k) report_->bandwidth[k * d_ + k] = h * h;
+    for (std::size_t k = 0; k < d_; ++k)
+      report_->bandwidth[k * d_ + k] = input_.sample.is_category(k) ? 0 : h * h;
     if (measured) {
       std::snprintf(report_->model, sizeof report_->model,
                     "normal scores of each column, product kernel of bandwidth %.3g, weights "
@@ -154,6 +158,8 @@ class AutomaticFit {
     for (std::size_t k = 0; k < d_; ++k) {
       JointColumn& column = columns_[k];
       column.value_type = input_.options.value_type[k];
+      column.value_unit = 1;
+      if (column.is_category()) continue;
       column.flags = kNormalScores;
       column.value_bytes = static_cast<std::uint8_t>(value_bytes);
       scale_values(k, &column);
@@ -173,6 +179,10 @@ class AutomaticFit {
     parts.value.resize(rows.size() * d_);
     for (std::size_t k = 0; k < d_; ++k) {
       JointColumn column = columns_[k];
+      if (column.is_category()) {
+        put_ranks(rows, k, &parts);
+        continue;
+      }
       column.bandwidth = h;
       parts.heavy.push_back(heavy_values(marginals_.header[k], h));
       Axis axis;
@@ -192,6 +202,15 @@ class AutomaticFit {
     }
     if (Status s = weigh(rows, header, &parts.weight); !s.ok()) return s;
     return encode_joint(parts, density);
+  }
+
+  void put_ranks(std::span<const std::uint32_t> rows, std::size_t k, JointParts* parts) const {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      parts->coordinate[i * d_ + k] =
+          input_.is_null(rows[i], k) ? kNowhere : static_cast<float>(input_.value(rows[i], k));
+    parts->heavy.emplace_back();
+    parts->column.push_back(columns_[k]);
+    parts->column.back().bandwidth = 1;
   }
 
   Status weigh(std::span<const std::uint32_t> rows, const JointHeader& header,

@@ -117,6 +117,10 @@ Place place_of(const BoxPlan& plan, std::size_t b) {
                         greatest < r.member_upper;
     if (!within) place = Place::cut;
   }
+  for (int k = 0; k < plan.categories; ++k) {
+    const ValueSide& side = plan.category[k];
+    if (!side.meets(d.least(b, side.column), d.greatest(b, side.column))) return Place::outside;
+  }
   return place;
 }
 
@@ -144,6 +148,37 @@ void put_count(double count, JointMoments* m) {
   m->count = count;
 }
 
+bool is_without_condition(const JointView& density, const BoxSide& side) {
+  const bool is_number = !density.column(side.column).is_category();
+  if (is_number ? !side.range.lower_unbounded || !side.range.upper_unbounded
+                : side.words != nullptr)
+    return false;
+  return !(density.marginal(side.column)->nulls > 0);
+}
+
+// False: no row has one of the values.
+bool plan_values(const JointView& density, const BoxSide& side, BoxPlan* plan) {
+  const WordsView words = density.words(side.column);
+  ValueSide& out = plan->category[plan->categories++];
+  out.column = side.column;
+  out.others = static_cast<float>(words.others_rank());
+  out.any = side.words == nullptr;
+  if (out.any) return true;
+  out.ranks = side.words->ranks;
+  if (words.others() > 0) out.share_of_others = std::min(side.words->unknown / words.others(), 1.0);
+  return !out.ranks.empty() || out.share_of_others > 0;
+}
+
+// Of one column alone the rows that it has by itself.
+double marginal_count(const JointView& density, const BoxSide& side) {
+  const DensityView marginal(density.marginal(side.column));
+  const double rows = !density.column(side.column).is_category() ? count(marginal, side.range)
+                      : side.words == nullptr
+                          ? marginal.header().rows
+                          : words_count(marginal, density.words(side.column), *side.words);
+  return rows * density.marginal_scale(side.column);
+}
+
 }  // namespace
 
 bool plan_box(const JointView& density, std::span<const BoxSide> sides, int target, BoxPlan* plan) {
@@ -159,10 +194,12 @@ bool plan_box(const JointView& density, std::span<const BoxSide> sides, int targ
   for (const BoxSide& side : sides) {
     if (side.range.empty) return false;
     // Without bounds all but NULL is in the range; where there is none, that is no condition.
-    if (side.range.lower_unbounded && side.range.upper_unbounded &&
-        !(density.marginal(side.column)->nulls > 0))
+    if (is_without_condition(density, side)) continue;
+    if (plan->sides + plan->categories == kMaxColumns) return false;
+    if (density.column(side.column).is_category()) {
+      if (!plan_values(density, side, plan)) return false;
       continue;
-    if (plan->sides == kMaxColumns) return false;
+    }
     const AxisRange range = axis_of(density, side.column).range(side.range);
     if (range.empty) return false;
     const RawRange raw = raw_range(density, side.column, side.range);
@@ -264,13 +301,16 @@ JointMoments joint_moments(const JointView& density, std::span<const BoxSide> si
   JointMoments m;
   m.target = target;
   if (!plan_box(density, sides, target, &plan)) return m;
-  const int column = plan.column[0];
-  const bool alone = plan.sides == 1 && (density.column(column).flags & kNormalScores) != 0;
+  const int column = plan.sides > 0 ? plan.column[0] : plan.category[0].column;
+  const JointColumn& first = density.column(column);
+  const bool none = plan.sides + plan.categories == 0;
+  const bool alone = plan.sides + plan.categories == 1 &&
+                     ((first.flags & kNormalScores) != 0 || first.is_category());
   // What a column's own distribution answers needs no points.
-  const bool needless = target < 0 && (plan.sides == 0 || alone);
+  const bool needless = target < 0 && (none || alone);
   if (!needless) m = finish_moments(plan, sum_blocks(plan));
   m.target = target;
-  if (plan.sides == 0) {
+  if (none) {
     put_count(density.header().rows, &m);
     m.count_is_marginal = true;
     if (target >= 0) put_exact(density, target, Range{}, &m);
@@ -278,8 +318,7 @@ JointMoments joint_moments(const JointView& density, std::span<const BoxSide> si
   if (!alone) return m;
   for (const BoxSide& side : sides) {
     if (side.column != column) continue;
-    const DensityView marginal(density.marginal(column));
-    put_count(count(marginal, side.range) * density.marginal_scale(column), &m);
+    put_count(marginal_count(density, side), &m);
     m.count_is_marginal = true;
     if (target == column) put_exact(density, column, side.range, &m);
   }

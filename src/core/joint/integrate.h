@@ -1,5 +1,9 @@
 // Answers from a joint density: the rows in a box, and the moments of a column over them.
 //
+// A box has a range of each number that it bounds, and of each category the set of values that are
+// asked for. What a point counts it does so where its value is one of them; where some are asked
+// for that are not kept, points of such by as many of those values as are asked for.
+//
 // Product kernels: the probability of a box is the product over the bounded columns of
 //   Phi(b_k - t_ik) - Phi(a_k - t_ik).
 // Correlated kernels: normal_box.h. Points in blocks that lie within the box by more than
@@ -16,6 +20,7 @@
 #pragma once
 
 #include "core/integrate/integrate.h"
+#include "core/integrate/word_answer.h"
 #include "core/density/joint_format.h"
 
 #include <span>
@@ -28,6 +33,9 @@ inline constexpr float kJointReach = 6;
 struct BoxSide {
   int column;   // no column twice
   Range range;  // a NULL is no value of any, not of one without bounds either
+  // Of a category, whose range is not looked at: the values asked for, ranks ascending, each once;
+  // null: any but NULL. It and its ranks outlive the call.
+  const WordSet* words = nullptr;
 };
 
 struct JointMoments {
@@ -43,16 +51,17 @@ struct JointMoments {
   // Standard error of `count` that quadrature by random points leaves; 0 where it is exact.
   double quadrature_error = 0;
   // Whether the count, and the moments, are those of a column's own distribution (one bounded
-  // column on normal scores; of the moments, the target itself) or of all rows (none bounded).
+  // column on normal scores, or a category; of the moments, the target itself) or of all rows (none
+  // bounded).
   bool count_is_marginal = false, moments_are_marginal = false;
   int target = -1;            // as asked
   double points_visited = 0;  // points whose kernel was integrated
 };
 
-// sides: the columns with a range, none for all rows, with NULL or without; target: a column, or -1
-// for the count alone. No allocation; deterministic: the same density and box, the same answer, on
-// every processor up to the rounding stated: counts within 1e-6 of the rows of the same sum in
-// double precision. Monotone in the box for product kernels, to that rounding.
+// sides: the columns with a range, none for all rows, with NULL or without; target: a column of
+// numbers, or -1 for the count alone. No allocation; deterministic: the same density and box, the
+// same answer, on every processor up to the rounding stated: counts within 1e-6 of the rows of the
+// same sum in double precision. Monotone in the box for product kernels, to that rounding.
 JointMoments joint_moments(const JointView& density, std::span<const BoxSide> sides, int target);
 
 }  // namespace kde

@@ -20,7 +20,19 @@
 // the mean lies farther from theirs towards the longer tail, by the skewness times
 // (2 z^2 + 1)/(6 z sqrt(n')) of the interval's half: N. J. Johnson, JASA 73 (1978).
 //
-// What a column's own distribution answers has its interval (integrate/interval.h).
+// What a column's own distribution answers has its interval (integrate/interval.h; of a category
+// integrate/word_answer.h).
+//
+// Of a category's values E of a count, and where there are several that of a mean, which their
+// shares move, is at least theirs, thinned to the share p/p_0 of their rows that is in the box: 1 +
+// (E_0 - 1) p/p_0, E_0 being the design effect of all of them. And no box has more rows than its
+// values have by themselves. Rows of a value are few, and such a box is asked for because they are
+// there: of k points, p n over the variance's factor, the lower end is at most Byar's of a Poisson
+// number, k (1 - 1/(9 k) - z/(3 sqrt(k)))^3 (K. J. Rothman & J. D. Boice, Epidemiologic Analysis
+// with a Programmable Calculator, 1979), as Wilson's is too high of one or two.
+//
+// Values that are not kept, or were not met, may have from none to all of the rows that such values
+// have in the box, and as many as a sample may miss: what is known of the others is added to that.
 #include "core/joint/interval.h"
 
 #include "core/integrate/interval_parts.h"
@@ -53,6 +65,42 @@ Range range_of(std::span<const BoxSide> sides, int k) {
   return {};
 }
 
+bool asks_values(const BoxSide& side) { return side.words != nullptr; }
+bool asks_unknown(const BoxSide& side) { return asks_values(side) && side.words->unknown > 0; }
+
+// A box with other values of its categories in the place of those that are not known.
+class OtherBox {
+ public:
+  OtherBox(std::span<const BoxSide> sides, double unknown) : count_(sides.size()) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      side_[i] = sides[i];
+      if (!asks_unknown(side_[i])) continue;
+      words_[i] = {side_[i].words->ranks, unknown};
+      side_[i].words = &words_[i];
+    }
+  }
+  OtherBox(const OtherBox&) = delete;
+  OtherBox& operator=(const OtherBox&) = delete;
+  std::span<const BoxSide> sides() const { return {side_, count_}; }
+
+ private:
+  std::size_t count_;
+  BoxSide side_[kMaxColumns];
+  WordSet words_[kMaxColumns];
+};
+
+// Of the rows that have a category's values, in the table.
+Interval value_count(const JointView& density, const BoxSide& side, const WordSet& words,
+                     double confidence) {
+  IntervalOptions options;
+  options.confidence = confidence;
+  Interval out = words_count_interval(DensityView(density.marginal(side.column)),
+                                      density.words(side.column), words, options);
+  for (double* x : {&out.estimate, &out.lower, &out.upper})
+    *x *= density.marginal_scale(side.column);
+  return out;
+}
+
 // Where the target's values must lie: within its own bounds and the column.
 struct Bounds {
   double low, high;
@@ -82,6 +130,8 @@ class Uncertainty {
 
   Interval count(double changed) const {
     Interval out = m_.count_is_marginal ? marginal_count() : count_of_points();
+    if (!m_.count_is_marginal)
+      out.upper = std::max(std::min(out.upper, most_by_values()), m_.count);
     out.lower = std::max(out.lower - changed, 0.0);
     out.upper += changed;
     return out;
@@ -125,12 +175,17 @@ class Uncertainty {
     return (z_ + student_excess(z_, points)) * std::sqrt(v) * std::sqrt(excess);
   }
 
+  double points_upper() const { return count_of_points().upper; }
+
  private:
   Interval count_of_points() const {
     Interval out;
     out.estimate = m_.count;
     double low, high;
-    wilson_interval(p_, count_variance() / h_.points, z_, &low, &high);
+    const double unit = count_variance() / h_.points;
+    wilson_interval(p_, unit, z_, &low, &high);
+    if (unit > 0 && std::any_of(sides_.begin(), sides_.end(), asks_values))
+      low = std::min(low, unit * fewest_of(p_ / unit));
     const double all = z_ * std::sqrt(h_.rows_variance) * m_.count;
     const double quadrature = z_ * m_.quadrature_error;
     out.lower = m_.count - std::hypot(m_.count - low * h_.rows, all) - quadrature;
@@ -139,6 +194,11 @@ class Uncertainty {
     out.lower = std::clamp(out.lower, 0.0, m_.count);
     out.upper = std::max(out.upper, m_.count);
     return out;
+  }
+
+  double fewest_of(double points) const {
+    if (!(points > 0)) return 0;
+    return points * std::pow(std::max(1 - 1 / (9 * points) - z_ / (3 * std::sqrt(points)), 0.0), 3);
   }
 
   // Of all rows, or those of one column's range.
@@ -151,6 +211,7 @@ class Uncertainty {
   }
 
   Interval marginal_count(const BoxSide& side) const {
+    if (asks_values(side)) return value_count(density_, side, *side.words, options_.confidence);
     IntervalOptions options;
     options.confidence = options_.confidence;
     const double scale = density_.marginal_scale(side.column);
@@ -160,6 +221,8 @@ class Uncertainty {
   }
 
   bool is_condition(const BoxSide& side) const {
+    if (density_.column(side.column).is_category())
+      return asks_values(side) || density_.marginal(side.column)->nulls > 0;
     return !side.range.lower_unbounded || !side.range.upper_unbounded ||
            density_.marginal(side.column)->nulls > 0;
   }
@@ -175,14 +238,43 @@ class Uncertainty {
       }
     }
     if (effect == 0) effect = 1;  // one column, by name
+    for (const BoxSide& side : sides_) effect = std::max(effect, effect_of_values(side));
     return h_.sampling_variance * ratio_at(h_.count_error, p_) + h_.reading_variance * effect;
+  }
+
+  // By what is known of the rows of a category's values; 0: nothing.
+  double effect_of_values(const BoxSide& side) const {
+    if (!asks_values(side) || !(h_.reading_variance > 0)) return 0;
+    const DensityView marginal(density_.marginal(side.column));
+    const WordsView words = density_.words(side.column);
+    const double rows = words_count(marginal, words, *side.words);
+    const double read = marginal.header().sample_rows;
+    if (!(rows > 0 && read > 0)) return 0;
+    const double all =
+        words_spread(marginal, words, *side.words) * h_.points / read / h_.reading_variance;
+    const double share = std::min(m_.count / (rows * density_.marginal_scale(side.column)), 1.0);
+    return 1 + (all - 1) * share;
+  }
+
+  double most_by_values() const {
+    double most = std::numeric_limits<double>::infinity();
+    for (const BoxSide& side : sides_) {
+      if (asks_values(side))
+        most = std::min(most, value_count(density_, side, *side.words, options_.confidence).upper);
+    }
+    return most;
   }
 
   double mean_effect() const {
     if (m_.target < 0) return 1;
     const Range own = range_of(sides_, m_.target);
     const bool bounded = !own.lower_unbounded || !own.upper_unbounded;
-    return ratio_at(density_.mean_effect(m_.target, bounded), finite_);
+    double effect = ratio_at(density_.mean_effect(m_.target, bounded), finite_);
+    for (const BoxSide& side : sides_) {
+      if (asks_values(side) && side.words->ranks.size() > 1)
+        effect = std::max(effect, effect_of_values(side));
+    }
+    return effect;
   }
 
   // The variance of a mean in units of the target's. However well halves predicted, a mean of few
@@ -227,10 +319,78 @@ class Uncertainty {
   double z_, p_, finite_;
 };
 
+bool any_unknown(std::span<const BoxSide> sides) {
+  return std::any_of(sides.begin(), sides.end(), asks_unknown);
+}
+
+// A box with values that are not known, by what is known of its others.
+class PartlyKnown {
+ public:
+  PartlyKnown(const JointView& density, std::span<const BoxSide> sides, const JointMoments& m,
+              const IntervalOptions& options)
+      : density_(density), m_(m), options_(options), known_(sides, 0) {
+    const OtherBox all(sides, std::numeric_limits<double>::infinity());
+    known_moments_ = joint_moments(density, known_.sides(), m.target);
+    known_count_ = joint_count_interval(density, known_.sides(), known_moments_, options);
+    IntervalOptions given = options;
+    given.changed_rows = 0;
+    const JointMoments most = joint_moments(density, all.sides(), -1);
+    // Of points alone: by themselves values have no such bound.
+    double upper = Uncertainty(density, all.sides(), most, given).points_upper();
+    double by_values = std::numeric_limits<double>::infinity();
+    for (const BoxSide& side : sides) {
+      if (!asks_values(side)) continue;
+      const WordSet unknown = {{}, side.words->unknown};
+      if ((density.marginal(side.column)->flags & kEveryRowRead) == 0)
+        upper += value_count(density, side, unknown, options.confidence).upper;
+      by_values =
+          std::min(by_values, value_count(density, side, *side.words, options.confidence).upper);
+    }
+    count_.estimate = m.count;
+    count_.lower = std::min(known_count_.lower, m.count);
+    count_.upper = std::max(std::min(upper, by_values), m.count) + options.changed_rows;
+  }
+
+  Interval count() const { return count_; }
+
+  Interval sum(const Bounds& at) const {
+    Interval out = joint_sum_interval(density_, known_.sides(), known_moments_, options_);
+    if (!(known_moments_.finite > 0)) out = {0, 0, 0};
+    out.estimate = m_.mean * m_.finite;
+    out.lower = std::min(out.lower + unknown() * std::min(at.low, 0.0), out.estimate);
+    out.upper = std::max(out.upper + unknown() * std::max(at.high, 0.0), out.estimate);
+    return out;
+  }
+
+  Interval mean(const Bounds& at) const {
+    Interval out = joint_mean_interval(density_, known_.sides(), known_moments_, options_);
+    const double least = known_moments_.finite > 0 ? std::max(known_count_.lower, 0.0) : 0;
+    const double share = unknown() > 0 ? unknown() / (unknown() + least) : 0;
+    if (!(known_moments_.finite > 0)) out.lower = out.upper = m_.mean;
+    out.estimate = m_.mean;
+    out.lower = std::min(out.lower - share * (out.lower - at.low), m_.mean);
+    out.upper = std::max(out.upper + share * (at.high - out.upper), m_.mean);
+    return out;
+  }
+
+ private:
+  // Rows of theirs, at most.
+  double unknown() const { return std::max(count_.upper - known_count_.lower, 0.0); }
+
+  const JointView& density_;
+  const JointMoments& m_;
+  const IntervalOptions& options_;
+  const OtherBox known_;
+  JointMoments known_moments_;
+  Interval known_count_, count_;
+};
+
 }  // namespace
 
 Interval joint_count_interval(const JointView& density, std::span<const BoxSide> sides,
                               const JointMoments& m, const IntervalOptions& options) {
+  if (!m.count_is_marginal && any_unknown(sides))
+    return PartlyKnown(density, sides, m, options).count();
   return Uncertainty(density, sides, m, options).count(options.changed_rows);
 }
 
@@ -246,6 +406,8 @@ Interval joint_sum_interval(const JointView& density, std::span<const BoxSide> s
     return out;
   }
   if (!(m.finite > 0)) return {kNan, kNan, kNan};
+  if (any_unknown(sides))
+    return PartlyKnown(density, sides, m, options).sum(Bounds(density, sides, m.target));
   const Uncertainty uncertainty(density, sides, m, options);
   const Interval count = uncertainty.count(0);
   const MeanReach mean = uncertainty.mean_reach();
@@ -277,6 +439,7 @@ Interval joint_mean_interval(const JointView& density, std::span<const BoxSide> 
                          options);
   if (!(m.finite > 0)) return {kNan, kNan, kNan};
   const Bounds at(density, sides, m.target);
+  if (any_unknown(sides)) return PartlyKnown(density, sides, m, options).mean(at);
   const MeanReach reach = Uncertainty(density, sides, m, options).mean_reach();
   const double changed = options.changed_rows > 0
                              ? std::min(options.changed_rows / m.finite, 1.0) * (at.high - at.low)
@@ -291,6 +454,11 @@ Interval joint_mean_interval(const JointView& density, std::span<const BoxSide> 
 Interval joint_variance_interval(const JointView& density, std::span<const BoxSide> sides,
                                  const JointMoments& m, const IntervalOptions& options) {
   if (!(m.finite > 0)) return {kNan, kNan, kNan};
+  if (any_unknown(sides)) {
+    const Bounds at(density, sides, m.target);
+    const double most = (at.high - at.low) * (at.high - at.low) / 4;
+    return {m.variance, 0, std::max(most, m.variance)};
+  }
   double half = Uncertainty(density, sides, m, options).variance_half();
   if (options.changed_rows > 0) {
     // About one centre, k of n rows within w of it change the mean square by at most k/n w^2.

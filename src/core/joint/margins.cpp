@@ -13,6 +13,8 @@ namespace {
 
 // Classes of levels at most, and rows a class has at least.
 constexpr std::size_t kMostClasses = 40, kLeastClassRows = 5;
+// Classes of a category, whose rows are not spread evenly.
+constexpr std::size_t kMostValueClasses = 256;
 
 // A point's rows are all in the class of its middle; others lie evenly between their levels.
 void spread_cell(const HistogramCell& cell, double from, double to, Margin* m,
@@ -126,6 +128,48 @@ Status classify_column(const JointSample& sample, std::span<const std::uint32_t>
     m.row_class[row] = static_cast<std::uint16_t>(c);
   }
   join_rare(rows, classes, &m);
+  return Status::success();
+}
+
+Status classify_category(const JointSample& sample, std::span<const std::uint32_t> rows, int column,
+                         const Header* marginal, const Control& control, ColumnClasses* out) {
+  const std::size_t ranks = WordsView(marginal).words();
+  // Of the first ranks those that enough rows have; then of all others, and of NULL.
+  std::vector<std::size_t> held(std::min(ranks, kMostValueClasses));
+  const auto rank_of = [&](std::uint32_t row) {
+    return static_cast<std::size_t>(value_of(sample, row, column));
+  };
+  std::size_t polled = 0;
+  for (const std::uint32_t row : rows) {
+    if (++polled % 1024 == 0 && control.stop_requested())
+      return Status::error(Code::cancelled, "cancelled");
+    if (!is_null(sample, row, column) && rank_of(row) < held.size()) ++held[rank_of(row)];
+  }
+  Margin& m = out->margin;
+  m.target.clear();
+  std::vector<std::uint16_t> class_of(held.size());
+  double others = marginal->rows;
+  for (std::size_t r = 0; r < held.size(); ++r) {
+    if (held[r] < kLeastClassRows) continue;
+    Range at;
+    at.lower = at.upper = static_cast<double>(r);
+    at.lower_unbounded = at.upper_unbounded = false;
+    class_of[r] = static_cast<std::uint16_t>(m.target.size() + 1);
+    m.target.push_back(count(DensityView(marginal), at));
+    others -= m.target.back();
+  }
+  const std::size_t classes = m.target.size();
+  m.target.push_back(std::max(others, 0.0));
+  m.target.push_back(marginal->nulls);
+  m.row_class.assign(static_cast<std::size_t>(sample.rows), 0);
+  for (const std::uint32_t row : rows) {
+    std::size_t c = classes;
+    if (is_null(sample, row, column))
+      c = classes + 1;
+    else if (rank_of(row) < held.size() && class_of[rank_of(row)] > 0)
+      c = class_of[rank_of(row)] - std::size_t{1};
+    m.row_class[row] = static_cast<std::uint16_t>(c);
+  }
   return Status::success();
 }
 

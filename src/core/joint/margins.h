@@ -2,7 +2,8 @@
 //
 // Finite values are classed by their level (axis.h) into classes of equal shares of the column's
 // rows; NULL, NaN and the infinities have classes of their own. The shares are those of the
-// column's own distribution, which every row that was read is in.
+// column's own distribution, which every row that was read is in. Of a category the values that
+// enough rows of the sample have are a class each, and all others one.
 #pragma once
 
 #include "core/control.h"
@@ -17,13 +18,18 @@
 namespace kde {
 
 struct ColumnClasses {
-  // Of the sample's rows by number; of those not asked for 0. Levels of finite values alone.
+  // Of the sample's rows by number; of those not asked for 0. Levels of finite values alone; of a
+  // category none.
   std::vector<double> level;
   Margin margin;  // targets add up to the rows that were read
 };
 
-// rows: numbers of the sample's rows. Errors: cancelled. Throws std::bad_alloc.
+// rows: numbers of the sample's rows. column: one of numbers. Errors: cancelled. Throws
+// std::bad_alloc.
 Status classify_column(const JointSample& sample, std::span<const std::uint32_t> rows, int column,
                        const Header* marginal, const Control& control, ColumnClasses* out);
+// The same of a category.
+Status classify_category(const JointSample& sample, std::span<const std::uint32_t> rows, int column,
+                         const Header* marginal, const Control& control, ColumnClasses* out);
 
 }  // namespace kde

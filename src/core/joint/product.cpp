@@ -7,6 +7,29 @@
 
 namespace kde {
 
+namespace {
+
+// Null: all.
+const double* shares_by_value(const BoxPlan& plan, std::size_t b, double* share) {
+  const JointView& d = *plan.density;
+  bool all = true;
+  for (int k = 0; k < plan.categories; ++k) {
+    const ValueSide& side = plan.category[k];
+    const float least = d.least(b, side.column);
+    if (least == d.greatest(b, side.column) && side.share(least) == 1) continue;
+    float rank[kJointBlock];
+    d.coordinates(b, side.column, rank);
+    for (int i = 0; i < kJointBlock; ++i) {
+      const double own = side.share(rank[i]);
+      share[i] = all ? own : share[i] * own;
+    }
+    all = false;
+  }
+  return all ? nullptr : share;
+}
+
+}  // namespace
+
 ProductBlock product_block(const BoxPlan& plan, std::size_t b, BlockNumbers* numbers) {
   const JointView& d = *plan.density;
   ProductBlock block{};
@@ -18,6 +41,7 @@ ProductBlock product_block(const BoxPlan& plan, std::size_t b, BlockNumbers* num
     block.equal_weight = d.equal_weight();
   }
   block.own_rows = d.header().own_rows;
+  block.share = shares_by_value(plan, b, numbers->share);
   block.value = plan.value;
   if (plan.value != RawValue::none) {
     d.coordinates(b, plan.target, numbers->coordinate[plan.target]);

@@ -24,6 +24,7 @@ struct BlockNumbers {
   float coordinate[kMaxColumns][kJointBlock];
   std::int32_t raw[kMaxColumns][kJointBlock];
   float weight[kJointBlock];
+  double share[kJointBlock];
 };
 
 struct ProductSide {
@@ -38,6 +39,7 @@ struct ProductBlock {
   int sides;  // those that cut the block
   ProductSide side[kMaxColumns];
   std::size_t points;   // of the block's kJointBlock places
+  const double* share;  // of each point that is in the box by its categories' values; null: 1
   const float* weight;  // null: equal_weight
   double equal_weight, own_rows;
   // The target: its coordinates; its values, null for RawValue::coordinate. Its own side, if it

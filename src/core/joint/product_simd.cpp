@@ -228,6 +228,10 @@ void AddBlock(const ProductBlock& block, BoxSums* sums) {
   // What fills up the last block is in no box.
   for (std::size_t i = 0; i < kJointBlock; ++i)
     shares.probability[i] = shares.member[i] = i < block.points ? 1 : 0;
+  if (block.share != nullptr) {
+    for (std::size_t i = 0; i < block.points; ++i)
+      shares.probability[i] = shares.member[i] = block.share[i];
+  }
   const int others = block.sides - (block.own_side ? 1 : 0);
   for (int k = 0; k < others; ++k) MultiplySide(block.side[k], &shares);
   if (block.own_side) {

@@ -17,6 +17,13 @@ JointSampler::JointSampler(const Options& options)
     : options_(options), reservoir_(static_cast<std::uint64_t>(options.sample_rows), options.seed) {
   for (int k = 0; k < options.columns; ++k)
     column_.emplace_back(Sampler::Options{0, options.seed + static_cast<std::uint64_t>(k) + 1});
+  for (int k = 0; options.categories != 0 && k < options.columns; ++k) {
+    Words::Options words;
+    words.seed = options.seed + static_cast<std::uint64_t>(k) + 1;
+    words.most_bytes = options.words_bytes;
+    words.placed = (options.placed >> k & 1) != 0;
+    words_.push_back((options.categories >> k & 1) != 0 ? std::make_shared<Words>(words) : nullptr);
+  }
   // Growing by doubling would copy all of a large sample in one go, which nobody could cancel. What
   // is not used of it is never touched.
   const auto rows = static_cast<std::size_t>(std::min(options.sample_rows, kRowsReserved));
@@ -26,7 +33,13 @@ JointSampler::JointSampler(const Options& options)
 Status JointSampler::add(const double* value, std::uint16_t null) noexcept {
   const auto d = static_cast<std::size_t>(options_.columns);
   for (std::size_t k = 0; k < d; ++k) {
-    if ((null >> k & 1) != 0) {
+    const bool is_null = (null >> k & 1) != 0;
+    if (!words_.empty() && words_[k] != nullptr) {
+      if (is_null)
+        words_[k]->add_null();
+      else if (Status s = words_[k]->add(static_cast<std::uint32_t>(value[k])); !s.ok())
+        return s;
+    } else if (is_null) {
       column_[k].add_null();
     } else if (Status s = column_[k].add(value[k]); !s.ok()) {
       return s;
@@ -56,6 +69,10 @@ Status JointSampler::begin_block() noexcept {
   for (Sampler& column : column_) {
     if (Status s = column.begin_block(); !s.ok()) return s;
   }
+  for (const std::shared_ptr<Words>& words : words_) {
+    if (words == nullptr) continue;
+    if (Status s = words->begin_block(); !s.ok()) return s;
+  }
   try {
     if (block_rows_.empty() && seen_ > 0) block_rows_.push_back(static_cast<std::uint32_t>(seen_));
     block_rows_.push_back(0);
@@ -70,8 +87,22 @@ Status JointSampler::finish(JointSample* out, const Control& control) noexcept {
     JointSample result;
     for (Sampler& column : column_) {
       control.tell({WorkUnit::steps, options_.columns}, std::ssize(result.column));
-      if (Status s = column.finish(&result.column.emplace_back(), control); !s.ok()) return s;
+      Words* const own = words(static_cast<int>(std::ssize(result.column)));
+      Sample* const sample = &result.column.emplace_back();
+      if (Status s = own != nullptr ? own->finish(sample, control) : column.finish(sample, control);
+          !s.ok())
+        return s;
     }
+    const auto d = static_cast<std::size_t>(options_.columns);
+    for (std::size_t k = 0; k < words_.size(); ++k) {
+      if (words_[k] == nullptr) continue;
+      for (std::size_t i = 0; i < null_.size(); ++i) {
+        if ((null_[i] >> k & 1) != 0) continue;
+        double& x = value_[i * d + k];
+        x = words_[k]->rank_of(static_cast<std::uint32_t>(x));
+      }
+    }
+    result.words.assign(words_.begin(), words_.end());
     result.columns = options_.columns;
     result.rows_read = seen_;
     result.rows = static_cast<std::int64_t>(reservoir_.held());

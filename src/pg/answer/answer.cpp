@@ -71,11 +71,9 @@ class Answering {
     lower_ = lower;
     const Needs needs = aggregate == Aggregate::count ? Needs::rows : Needs::values;
     if (!read_call(fcinfo, lower + 2, needs, &call_)) return false;
-    if (is_category(call_.question)) {
-      read_category();
-      return !words_.null;
-    }
-    if (!read_ranges(fcinfo, lower, call_.question, ranges_)) return false;
+    check_is_number();
+    if (!read_asked(fcinfo, lower, call_.question, &call_.density, ranges_, &words_)) return false;
+    if (is_category(call_.question)) return true;
     check_beyond_fit(call_.question, call_.density, ranges_);
     return true;
   }
@@ -116,11 +114,13 @@ class Answering {
   }
 
  private:
-  void read_category() {
-    if (aggregate_ != Aggregate::count && call_.density.measured(call_.question) < 0)
-      refuse_category(kde::ValueType::category, name_of(aggregate_));
-    words_ = read_words(fcinfo_, lower_, call_.question, call_.density.one_column);
-    if (!words_.all) call_.density.words = &words_.set;
+  // Of what is added up.
+  void check_is_number() const {
+    const Question& q = call_.question;
+    if (aggregate_ == Aggregate::count) return;
+    // Of a category by itself no measure need be asked for.
+    const int measure = q.measure < 0 && is_category(q) ? 0 : q.measure;
+    if (measure >= 0) refuse_category(q.type[measure], name_of(aggregate_));
   }
 
   kde::Interval interval() const {
@@ -166,10 +166,16 @@ class Answering {
 
   NullableDatum exact() const {
     SqlRange ranges[kde::kMaxColumns] = {};
-    if (call_.density.words != nullptr)
-      return exact_answer(aggregate_, call_.question, ranges, &words_.values);
-    if (!read_sql_ranges(fcinfo_, lower_, call_.question, ranges)) return null_result();
-    return exact_answer(aggregate_, call_.question, ranges);
+    const Question& q = call_.question;
+    if (is_category(q)) {
+      for (int i = 0; i < q.sides; ++i) ranges[i] = SqlRange::all();
+    } else if (!read_sql_ranges(fcinfo_, lower_, q, ranges)) {
+      return null_result();
+    }
+    const WordValues* words[kde::kMaxColumns] = {};
+    for (int i = 0; words_ != nullptr && i < q.named; ++i)
+      if (!words_[i].all) words[i] = &words_[i].values;
+    return exact_answer(aggregate_, q, ranges, words);
   }
 
   NullableDatum certain(NullableDatum x) const {
@@ -183,7 +189,7 @@ class Answering {
   Aggregate aggregate_;
   int lower_;
   Call call_;
-  AskedWords words_;
+  AskedWords* words_ = nullptr;  // of each side; null: no category is named
   kde::Range ranges_[kde::kMaxColumns];
 };
 

@@ -37,10 +37,7 @@ void check_beyond_fit(const Question& question, const AnsweringDensity& density,
   bool beyond = false;
   for (int i = 0; i < question.sides; ++i) {
     inside[i] = ranges[i];
-    const kde::Header* column = density.joint != nullptr
-                                    ? kde::JointView(density.joint).marginal(density.place[i])
-                                    : density.one_column;
-    beyond |= move_inside(*column, &inside[i]);
+    beyond |= move_inside(*density.column(i), &inside[i]);
   }
   if (!beyond || !may_be_stale_beyond(density.fit)) return;
   check_stale_beyond(density.fit, count_of(question, density, inside));

@@ -24,8 +24,10 @@ struct AnsweringDensity {
   AnsweringFit fit = {};
   // Rows of the table that each of one_column's stands for: of a margin (take_margin()) not 1.
   double scale = 1;
-  // Of a category: the values asked for; null: all.
+  // Of a category by itself: the values asked for; null: all. And of each side of a density of
+  // several columns.
   const kde::WordSet* words = nullptr;
+  const kde::WordSet* side_words[kde::kMaxColumns] = {};
 
   // Of a density of several columns, that of the first one asked about by itself, as a fit of that
   // column would have it.
@@ -34,6 +36,10 @@ struct AnsweringDensity {
   // there is none.
   int measured(const Question& q) const {
     return joint == nullptr && q.measure >= 0 ? place[q.measure] - 1 : -1;
+  }
+  // The density of an asked column by itself.
+  const kde::Header* column(int i) const {
+    return joint != nullptr ? kde::JointView(joint).marginal(place[i]) : one_column;
   }
   kde::DensityView view() const { return kde::DensityView(one_column, sums); }
   bool automatic() const;  // of several columns by method auto

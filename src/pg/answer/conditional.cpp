@@ -2,6 +2,8 @@
 #include "pg/base/result_set.h"
 #include "pg/answer/call.h"
 #include "pg/answer/ranges.h"
+#include "pg/answer/words.h"
+#include "pg/read/word_type.h"
 
 #include "core/kde.h"
 
@@ -29,14 +31,29 @@ void check_pair(const Call& call) {
                   errhint("Name that column as the density, and pass measure => 'column'.")));
 }
 
+// At one value of a category, whose rows are those in a box.
+kde::Interval mean_at_word(const Call& call, int on, Oid type, Datum value,
+                           const kde::IntervalOptions& options, char** text) {
+  const Question& q = call.question;
+  const AskedWords asked = read_word(q, call.density, on, type, value);
+  WordType printed;
+  printed.begin(asked.values.type, asked.values.collation);
+  *text = printed.text(asked.values.values[0]);
+  const kde::JointView density(call.density.joint);
+  const kde::BoxSide side = {call.density.place[on], {}, &asked.set};
+  const int measure = call.density.place[q.measure];
+  const kde::JointMoments m = kde::joint_moments(density, {&side, 1}, measure);
+  return kde::joint_mean_interval(density, {&side, 1}, m, options);
+}
+
 }  // namespace
 
 }  // namespace kde_pg
 
 // kde_conditional(density, at, by_name_only, measure, filter, confidence, changed_rows). A row for
-// each element of `at`; no row where it or the density is NULL. The estimate is NULL where the
-// density has no rows near. Errors: 22023 unless there are two different columns; those of
-// read_density().
+// each element of `at`, which of a category is no number but a text; no row where it or the density
+// is NULL. The estimate is NULL where the density has no rows near. Errors: 22023 unless there are
+// two different columns; those of read_density().
 KDE_FUNCTION(kde_conditional_by_name) {
   using namespace kde_pg;
   TupleDesc desc;
@@ -54,8 +71,10 @@ KDE_FUNCTION(kde_conditional_by_name) {
   const kde::ValueType type = q.type[on];
   const Elements at = read_elements(fcinfo, kAt, "at");
   double* points = static_cast<double*>(palloc(sizeof(double) * (at.count + 1)));
+  const bool by_word = type == kde::ValueType::category;
+  refuse_category(q.type[q.measure], "mean");
   for (int i = 0; i < at.count; ++i)
-    points[i] = at.nulls[i] ? 0 : bound_to_double(type, at.type, at.values[i]);
+    points[i] = at.nulls[i] || by_word ? 0 : bound_to_double(type, at.type, at.values[i]);
 
   const kde::IntervalOptions options = interval_options(call);
   const int* place = call.density.place;
@@ -64,13 +83,17 @@ KDE_FUNCTION(kde_conditional_by_name) {
     CHECK_FOR_INTERRUPTS();
     const bool none = at.nulls[i] || std::isnan(points[i]);
     kde::Interval interval;
-    if (!none)
+    char* shown = nullptr;
+    if (by_word && !none)
+      interval = mean_at_word(call, on, at.type, at.values[i], options, &shown);
+    else if (!none)
       interval = kde::conditional_mean(density, place[q.measure], place[on], points[i], options);
     const bool empty = none || std::isnan(interval.estimate);
     Datum values[kResults] = {Float8GetDatum(points[i]), 0, Float8GetDatum(interval.estimate),
                               Float8GetDatum(interval.lower), Float8GetDatum(interval.upper)};
-    bool nulls[kResults] = {at.nulls[i], at.nulls[i], empty, empty, empty};
-    if (!at.nulls[i]) values[1] = CStringGetTextDatum(place_to_text(type, points[i]));
+    bool nulls[kResults] = {at.nulls[i] || by_word, at.nulls[i], empty, empty, empty};
+    if (shown == nullptr && !at.nulls[i]) shown = place_to_text(type, points[i]);
+    if (shown != nullptr) values[1] = CStringGetTextDatum(shown);
     tuplestore_putvalues(rows, desc, values, nulls);
   }
   PG_RETURN_NULL();

@@ -232,19 +232,19 @@ void add_words(Query* query, const char* column, const WordValues& words) {
 }  // namespace
 
 NullableDatum exact_answer(Aggregate aggregate, const Question& q, const SqlRange* ranges,
-                           const WordValues* words) {
+                           const WordValues* const* words) {
   const char* table = locked_table(q.asked.relation);
   Query query = {};
   initStringInfo(&query.sql);
   const int measure = aggregate == Aggregate::count ? 0 : q.measure;
   appendStringInfo(&query.sql, "SELECT %s::pg_catalog.float8 FROM %s AS t",
                    aggregate_of(aggregate, q.type[measure], column_of(q.asked, measure)), table);
-  if (words != nullptr) {
-    add_words(&query, column_of(q.asked, 0), *words);
-    if (q.sides > 1) add_range(&query, column_of(q.asked, 1), q.type[1], SqlRange::all());
-  } else {
-    for (int i = 0; i < q.sides; ++i)
-      add_range(&query, column_of(q.asked, i), q.type[i], ranges[i]);
+  for (int i = 0; i < q.sides; ++i) {
+    const char* column = column_of(q.asked, i);
+    if (words[i] != nullptr)
+      add_words(&query, column, *words[i]);
+    else
+      add_range(&query, column, q.type[i], ranges[i]);
   }
   add_filter(&query, q.asked);
   return run(query, q.asked);

@@ -15,10 +15,10 @@ namespace kde_pg {
 // a parallel worker, where a foreign table or one of the session's temporary tables is the table or
 // a descendant of it, or its rows are elsewhere (planned_rows.h); 42P01, 42703 if the table, its
 // schema or a column has been dropped; 22023 where an aggregate but count has no measure.
-// words: of a question about a category, whose ranges are not looked at: the values asked for, as
-// the column compares them.
+// words: of each side, or null: the values of a category that are asked for, as the column compares
+// them; its range is not looked at then.
 NullableDatum exact_answer(Aggregate aggregate, const Question& question, const SqlRange* ranges,
-                           const WordValues* words = nullptr);
+                           const WordValues* const* words);
 
 // The same of percentile_disc of the question's only column.
 NullableDatum exact_quantile(const Question& question, double fraction);

@@ -125,13 +125,14 @@ class Explanation {
   kde::Interval answer(const AnsweringDensity& target) const {
     kde::IntervalOptions options;
     options.changed_rows = rows_changed_since(target.fit);
-    if (!is_category(q_)) return interval_of(aggregate_, q_, target, ranges_, options);
-    const AskedWords words = read_words(fcinfo_, kLower, q_, target.one_column);
-    const double none = std::nan("");
-    if (words.null) return {none, none, none};
+    if (!names_category(q_)) return interval_of(aggregate_, q_, target, ranges_, options);
+    // Each density has ranks of its own.
     AnsweringDensity asked = target;
-    if (!words.all) asked.words = &words.set;
-    return interval_of(aggregate_, q_, asked, ranges_, options);
+    kde::Range ranges[kde::kMaxColumns];
+    AskedWords* words;
+    const double none = std::nan("");
+    if (!read_asked(fcinfo_, kLower, q_, &asked, ranges, &words)) return {none, none, none};
+    return interval_of(aggregate_, q_, asked, ranges, options);
   }
 
   void put_row(const Candidate& c, const AnsweringDensity* target, bool is_chosen,
@@ -174,8 +175,11 @@ void explain_value(FunctionCallInfo fcinfo, Tuplestorestate* rows, TupleDesc des
   Call call;
   (void)read_density(fcinfo, kMeasure, kFilter, Needs::values, &call);
   kde::Range ranges[kde::kMaxColumns];
-  if (!read_ranges(fcinfo, kLower, call.question, ranges)) return;
+  AskedWords* words;
+  if (!read_asked(fcinfo, kLower, call.question, &call.density, ranges, &words)) return;
   const Aggregate aggregate = PG_ARGISNULL(kMeasure) ? Aggregate::count : Aggregate::avg;
+  if (aggregate == Aggregate::avg)
+    refuse_category(call.question.type[call.question.measure], "mean");
   const kde::Interval interval =
       interval_of(aggregate, call.question, call.density, ranges, interval_options(call));
   Datum values[kResults] = {Int32GetDatum(1),
@@ -217,8 +221,9 @@ KDE_FUNCTION(kde_explain_by_name) {
       name, of_measure ? PG_GETARG_TEXT_PP(kMeasure) : nullptr,
       PG_ARGISNULL(kFilter) ? nullptr : PG_GETARG_TEXT_PP(kFilter), Measured::values);
   kde::Range ranges[kde::kMaxColumns];
-  if (!is_category(question) && !read_ranges(fcinfo, kLower, question, ranges)) PG_RETURN_NULL();
+  if (!names_category(question) && !read_ranges(fcinfo, kLower, question, ranges)) PG_RETURN_NULL();
   const Aggregate aggregate = of_measure ? Aggregate::avg : Aggregate::count;
+  if (of_measure) refuse_category(question.type[question.measure], "mean");
   Explanation(rows, desc, aggregate, question, ranges, fcinfo).put(list_candidates(question));
   PG_RETURN_NULL();
 }

@@ -22,7 +22,8 @@ Box box_of(const Question& q, const AnsweringDensity& density, const kde::Range*
   Box box;
   box.measure = q.measure < 0 ? -1 : density.place[q.measure];
   box.sides = q.sides;
-  for (int i = 0; i < box.sides; ++i) box.side[i] = {density.place[i], ranges[i]};
+  for (int i = 0; i < box.sides; ++i)
+    box.side[i] = {density.place[i], ranges[i], density.side_words[i]};
   return box;
 }
 

@@ -97,7 +97,9 @@ NullableDatum argument_of(FunctionCallInfo fcinfo, int argument) {
   return {PG_GETARG_DATUM(argument), PG_ARGISNULL(argument)};
 }
 
-kde::Range range_of(kde::ValueType type, const SqlRange& sql) {
+}  // namespace
+
+kde::Range core_range(kde::ValueType type, const SqlRange& sql) {
   kde::Range range;
   range.empty = sql.empty;
   if (sql.empty) return range;
@@ -109,8 +111,6 @@ kde::Range range_of(kde::ValueType type, const SqlRange& sql) {
   if (!sql.upper.unbounded) range.upper = bound_to_double(type, sql.upper.type, sql.upper.value);
   return range;
 }
-
-}  // namespace
 
 Elements read_elements(FunctionCallInfo fcinfo, int argument, const char* name) {
   const Oid type = type_of_bounds(fcinfo, argument);
@@ -166,7 +166,7 @@ bool read_sql_ranges(FunctionCallInfo fcinfo, int lower, const Question& q, SqlR
 bool read_ranges(FunctionCallInfo fcinfo, int lower, const Question& q, kde::Range* ranges) {
   SqlRange sql[kde::kMaxColumns];
   if (!read_sql_ranges(fcinfo, lower, q, sql)) return false;
-  for (int i = 0; i < q.sides; ++i) ranges[i] = range_of(q.type[i], sql[i]);
+  for (int i = 0; i < q.sides; ++i) ranges[i] = core_range(q.type[i], sql[i]);
   return true;
 }
 

@@ -36,6 +36,10 @@ struct SqlRange {
 bool read_sql_ranges(FunctionCallInfo fcinfo, int lower, const Question& question,
                      SqlRange* ranges);
 
+// A range of a column of that type as the core has it; of a category one without bounds. Errors:
+// those of bound_to_double.
+kde::Range core_range(kde::ValueType type, const SqlRange& sql);
+
 // The same as the core has them. Errors: those of bound_to_double besides.
 bool read_ranges(FunctionCallInfo fcinfo, int lower, const Question& question, kde::Range* ranges);
 

@@ -125,8 +125,8 @@ Oid type_of_value(const kde::WordsView& words) {
   return known ? type : TEXTOID;
 }
 
-// And their type.
-kde::WordsView words_of(const Question& q, const kde::Header* density, WordType* type) {
+// Of the question's column i; and their type.
+kde::WordsView words_of(const Question& q, int i, const kde::Header* density, WordType* type) {
   if (density->words == 0)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -137,24 +137,18 @@ kde::WordsView words_of(const Question& q, const kde::Header* density, WordType*
     return words;
   }
   int32 typmod;
-  type->begin(key_column_type(q.asked, 0, &typmod), key_column_collation(q.asked, 0));
+  type->begin(key_column_type(q.asked, i, &typmod), key_column_collation(q.asked, i));
   const char* why = type->why_outdated(words);
   if (why != nullptr) raise_outdated(q.asked, why);
   return words;
 }
 
-}  // namespace
-
-kde::WordsView words_of(const Question& q, const kde::Header* density) {
-  WordType type;
-  return words_of(q, density, &type);
-}
-
+// Of a category by itself.
 AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& q,
                       const kde::Header* density) {
   AskedWords out;
   WordType type;
-  const kde::WordsView words = words_of(q, density, &type);
+  const kde::WordsView words = words_of(q, 0, density, &type);
   const bool no_lower = PG_ARGISNULL(lower);
   const bool no_upper = PG_ARGISNULL(lower + 1);
   const Oid given = get_fn_expr_argtype(fcinfo->flinfo, lower);
@@ -189,6 +183,74 @@ AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& q,
   check_readable_words(gathering, q);
   gathering.end(&out);
   return out;
+}
+
+// Of one among several columns.
+AskedWords read_words(const Question& q, int i, const kde::Header* density, const SqlRange& range) {
+  AskedWords out;
+  WordType type;
+  const kde::WordsView words = words_of(q, i, density, &type);
+  const bool no_upper = range.upper.unbounded;
+  if (!range.empty && range.lower.unbounded && no_upper) return out;
+  Gathering gathering(words, &type, q.is_value(), 1);
+  if (!range.empty) {
+    if (range.lower.unbounded || !range.lower.inclusive || !range.upper.inclusive) raise_range();
+    const Datum value = value_of(type, range.lower.type, range.lower.value);
+    if (!no_upper && !type.same(value, value_of(type, range.upper.type, range.upper.value)))
+      raise_range();
+    gathering.add(value);
+  }
+  check_readable_words(gathering, q);
+  gathering.end(&out);
+  return out;
+}
+
+}  // namespace
+
+bool names_category(const Question& q) {
+  for (int i = 0; i < q.named; ++i)
+    if (q.type[i] == kde::ValueType::category) return true;
+  return false;
+}
+
+kde::WordsView words_of(const Question& q, const kde::Header* density) {
+  WordType type;
+  return words_of(q, 0, density, &type);
+}
+
+bool read_asked(FunctionCallInfo fcinfo, int lower, const Question& q, AnsweringDensity* density,
+                kde::Range* ranges, AskedWords** words) {
+  *words = nullptr;
+  if (!names_category(q)) return read_ranges(fcinfo, lower, q, ranges);
+  auto* asked = static_cast<AskedWords*>(palloc(sizeof(AskedWords) * kde::kMaxColumns));
+  for (int i = 0; i < kde::kMaxColumns; ++i) new (&asked[i]) AskedWords;
+  *words = asked;
+  if (is_category(q)) {
+    asked[0] = read_words(fcinfo, lower, q, density->column(0));
+    if (asked[0].null) return false;
+  } else {
+    SqlRange sql[kde::kMaxColumns];
+    if (!read_sql_ranges(fcinfo, lower, q, sql)) return false;
+    for (int i = 0; i < q.named; ++i) {
+      if (q.type[i] == kde::ValueType::category)
+        asked[i] = read_words(q, i, density->column(i), sql[i]);
+      else
+        ranges[i] = core_range(q.type[i], sql[i]);
+    }
+  }
+  if (density->joint == nullptr) {
+    if (!asked[0].all) density->words = &asked[0].set;
+    return true;
+  }
+  for (int i = 0; i < q.named; ++i)
+    if (!asked[i].all) density->side_words[i] = &asked[i].set;
+  return true;
+}
+
+AskedWords read_word(const Question& q, const AnsweringDensity& density, int side, Oid type,
+                     Datum value) {
+  const Bound bound = {false, true, type, value};
+  return read_words(q, side, density.column(side), {false, bound, bound});
 }
 
 bool find_words(Oid column_type, Oid collation, const kde::Header* density, Oid given,

@@ -1180,6 +1180,20 @@ bool is_of(const CatalogRow& row, Oid type) {
   return found;
 }
 
+// Of all categories of a density; false: it has none.
+bool outdate_words(const AnyDensity& density) {
+  const auto outdate = [](const kde::Header* header) {
+    if (header->words == 0) return false;
+    const_cast<kde::WordsHeader&>(kde::WordsView(header).header()).type = kRenamedLabels;
+    return true;
+  };
+  if (density.joint == nullptr) return outdate(density.one_column);
+  const kde::JointView joint(density.joint);
+  bool any = false;
+  for (int k = 0; k < joint.columns(); ++k) any |= outdate(joint.marginal(k));
+  return any;
+}
+
 }  // namespace
 
 void catalog_outdate_labels(Oid type) {
@@ -1202,12 +1216,11 @@ void catalog_outdate_labels(Oid type) {
     bool nulls[kColumns] = {};
     bool replace[kColumns] = {};
     struct varlena* value = value_of(tuple, desc);
-    const kde::Header* header = any_density_from_datum(PointerGetDatum(value)).one_column;
-    if (header != nullptr && header->words != 0) {
-      const_cast<kde::WordsHeader&>(kde::WordsView(header).header()).type = kRenamedLabels;
-      values[kDensity - 1] = PointerGetDatum(header);
+    const AnyDensity density = any_density_from_datum(PointerGetDatum(value));
+    if (outdate_words(density)) {
+      values[kDensity - 1] = PointerGetDatum(value);
       replace[kDensity - 1] = true;
-    } else if (header != nullptr && header->grouped != 0) {
+    } else if (density.one_column != nullptr && density.one_column->grouped != 0) {
       values[kDensity - 1] = outdated_density();
       replace[kDensity - 1] = true;
     } else {

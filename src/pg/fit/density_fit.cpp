@@ -286,30 +286,19 @@ void fit_side_by_side(const DensityRequest* requests, int n, const ColumnTypes* 
 }  // namespace
 
 Estimate* new_estimate(const DensityRequest& request, MemoryContext context) {
+  if (request.key.columns > 1) return new_joint_estimate(request, context);
   int32 typmod;
   kde::ValueType type;
-  for (int k = 0; k < request.key.columns; ++k) {
-    if (!value_type_of(key_column_type(request.key, k, &typmod), &type) ||
-        type != kde::ValueType::category)
-      continue;
-    if (request.key.columns == 1 && request.key.groups == 0)
-      return new_word_estimate(request, context);
-    ereport(ERROR,
-            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-             request.key.columns > 1
-                 ? errmsg("%s is a category, which no density of several columns can hold",
-                          describe_column(request.key, k))
-                 : errmsg("groups of %s are not supported, as it is a category",
-                          describe_column(request.key, k)),
-             request.key.columns > 1
-                 ? errhint("Fit the others with groups: kde_fit(..., group_by => %s), or the "
-                           "category alone.",
-                           quote_literal_cstr(request.key.column[k].text))
-                 : errhint("Fit it without group_by, or a number or a date with groups.")));
-  }
+  const bool is_category = value_type_of(key_column_type(request.key, 0, &typmod), &type) &&
+                           type == kde::ValueType::category;
+  if (is_category && request.key.groups > 0)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("groups of %s are not supported, as it is a category",
+                           describe_column(request.key, 0)),
+                    errhint("Fit it without group_by, or a number or a date with groups.")));
+  if (is_category) return new_word_estimate(request, context);
   if (request.key.groups > 0) return new_group_estimate(request, context);
-  if (request.key.columns == 1) return new_column_estimate(request, context);
-  return new_joint_estimate(request, context);
+  return new_column_estimate(request, context);
 }
 
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit) {

@@ -1,12 +1,14 @@
-// Fitting several columns: the sample's size, errors that name the column in the way, and what is
-// recorded.
+// Fitting several columns: the sample's size, errors that name the column in the way, the values of
+// categories among them (word_fit.h), and what is recorded.
 #include "pg/fit/joint_fit.h"
 
 #include "pg/base/number_array.h"
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
+#include "pg/catalog/expression.h"
 #include "pg/device/device.h"
 #include "pg/fit/bandwidth.h"
+#include "pg/fit/word_fit.h"
 
 #include "core/kde.h"
 
@@ -29,12 +31,13 @@ Size bytes_per_row(int columns) { return (4 * sizeof(double)) * (columns + 1); }
 // bandwidths take the square of them, so many.
 constexpr int64 kRowsByName = 10000;
 
-int64 joint_sample_rows(const FitRequest& asked, kde::JointMethod method, int columns) {
+int64 joint_sample_rows(const FitRequest& asked, kde::JointMethod method, int columns,
+                        int categories) {
   if (asked.sample_rows != kAllRowsRead) return asked.sample_rows;
   if (method != kde::JointMethod::automatic) return kRowsByName;
   const auto budget = static_cast<Size>(option_joint_bytes) * 1024;
   const auto most = static_cast<int64>(memory_limit() / bytes_per_row(columns));
-  return Max(Min(kde::rows_of_budget(columns, budget), most), 2);
+  return Max(Min(kde::rows_of_budget(columns, budget, categories), most), 2);
 }
 
 void check_joint_sample_rows(int64 sample_rows, int columns) {
@@ -63,6 +66,14 @@ class JointEstimate final : public Estimate {
     options_.seed = sampling.seed;
   }
 
+  // Before the scan, of the columns that the sampler has as categories; in their context.
+  void begin_categories(const DensityKey& key, uint16 categories, MemoryContext context);
+
+  Categories* categories(int column) override { return category_[column]; }
+  void scanned() override {
+    for (int k = 0; k < columns_; ++k)
+      if (category_[k] != nullptr) keep_words(*category_[k], &word_type_[k], sampler_.words(k));
+  }
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     return sampler_.add(values, nulls);
   }
@@ -89,6 +100,9 @@ class JointEstimate final : public Estimate {
     for (int k = 0; k < columns_; ++k) {
       options_.value_type[k] = types.value_type[k];
       options_.lattice_step[k] = types.lattice_step[k];
+      if (category_[k] == nullptr) continue;
+      options_.word_type[k] = word_type_[k].number();
+      options_.word_flags[k] = word_flags(word_type_[k]);
     }
     options_.rows_per_row_read = scan.rows_per_row_read;
     options_.every_row_read = scan.every_row_read;
@@ -138,11 +152,59 @@ class JointEstimate final : public Estimate {
  private:
   int columns_;
   kde::JointSampler sampler_;
+  Categories* category_[kde::kMaxColumns] = {};  // null: a number
+  WordType word_type_[kde::kMaxColumns];
   kde::JointSample sample_;
   kde::JointFitOptions options_;
   kde::JointFitReport report_;
   int in_the_way_ = -1;
 };
+
+void JointEstimate::begin_categories(const DensityKey& key, uint16 categories,
+                                     MemoryContext context) {
+  Categories* last = nullptr;
+  MemoryContext caller = MemoryContextSwitchTo(context);
+  for (int k = 0; k < columns_; ++k) {
+    if ((categories >> k & 1) == 0) continue;
+    int32 typmod;
+    word_type_[k].begin(key_column_type(key, k, &typmod), key_column_collation(key, k));
+    auto* own = new (palloc(sizeof(Categories))) Categories;
+    own->begin(word_type_[k].base(), word_type_[k].collation(), key.column[k].text, context);
+    own->limit(most_word_memory(), true);
+    if (last != nullptr) own->share_limit(last);
+    category_[k] = last = own;
+  }
+  MemoryContextSwitchTo(caller);
+}
+
+// Which columns are categories, and of them those whose words have places. How many.
+int find_categories(const DensityKey& key, kde::JointMethod method,
+                    kde::JointSampler::Options* sampling) {
+  int categories = 0;
+  for (int k = 0; k < key.columns; ++k) {
+    int32 typmod;
+    kde::ValueType value_type;
+    const Oid type = key_column_type(key, k, &typmod);
+    if (!value_type_of(type, &value_type) || value_type != kde::ValueType::category) continue;
+    if (method != kde::JointMethod::automatic)
+      ereport(ERROR,
+              (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+               errmsg("%s is a category, which only method auto takes", describe_column(key, k)),
+               errhint("Leave method out.")));
+    WordType words;
+    words.begin(type, key_column_collation(key, k));
+    sampling->categories |= static_cast<uint16>(1 << k);
+    if (words.is_enum()) sampling->placed |= static_cast<uint16>(1 << k);
+    ++categories;
+  }
+  if (categories == key.columns)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("a density of several columns needs a number or a date among them"),
+                    errhint("Fit each category by itself, or with a column of numbers.")));
+  sampling->words_bytes =
+      kde::words_of_budget(categories, static_cast<Size>(option_joint_bytes) * 1024);
+  return categories;
+}
 
 }  // namespace
 
@@ -150,10 +212,13 @@ Estimate* new_joint_estimate(const DensityRequest& request, MemoryContext contex
   const kde::JointMethod method = read_joint_method(request.asked.method);
   kde::JointSampler::Options sampling;
   sampling.columns = request.key.columns;
-  sampling.sample_rows = joint_sample_rows(request.asked, method, sampling.columns);
+  const int categories = find_categories(request.key, method, &sampling);
+  sampling.sample_rows = joint_sample_rows(request.asked, method, sampling.columns, categories);
   check_joint_sample_rows(sampling.sample_rows, sampling.columns);
   sampling.seed = static_cast<uint64>(request.asked.seed);
-  return Owned<JointEstimate>::create(context, sampling, method);
+  auto* estimate = Owned<JointEstimate>::create(context, sampling, method);
+  estimate->begin_categories(request.key, sampling.categories, context);
+  return estimate;
 }
 
 }  // namespace kde_pg

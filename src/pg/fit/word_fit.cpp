@@ -6,8 +6,6 @@
 #include "pg/base/owned.h"
 #include "pg/catalog/expression.h"
 #include "pg/fit/column_fit.h"
-#include "pg/read/categories.h"
-#include "pg/read/word_type.h"
 
 #include "core/kde.h"
 
@@ -22,10 +20,6 @@ namespace kde_pg {
 
 namespace {
 
-// Of the values themselves, of all columns that are read together; beside them each takes what
-// kde::Words counts, as much again at most where they are short. As much is allowed whatever
-// maintenance_work_mem.
-constexpr Size kSomeMemory = Size{256} << 20;
 // A column of a table that nobody named is a document, or a key, if it has more different values
 // and more than half of its rows have one of their own.
 constexpr double kFewValues = 5000;
@@ -110,36 +104,9 @@ class WordEstimate final : public Estimate {
   const char* names_[kde::kMaxMeasures] = {};
 };
 
-// Texts are those of the scan's user, who may print what he may read.
 void WordEstimate::scanned() {
-  const char* doing = "keep the values of a category";
   if (of_table_ && not_worth() != nullptr) return;
-  check_status(words_.rank(), doing);
-  List* labels = type_.is_enum() ? enum_labels(type_.base()) : NIL;
-  const auto place_of = [labels](const char* text) {
-    for (int i = 0; i < list_length(labels); ++i)
-      if (strcmp(static_cast<const char*>(list_nth(labels, i)), text) == 0)
-        return static_cast<uint16>(i);
-    return uint16{0};
-  };
-  MemoryContext each =
-      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp word", ALLOCSET_DEFAULT_SIZES);
-  MemoryContext caller = MemoryContextSwitchTo(each);
-  kde::Words::Kept kept = kde::Words::Kept::kept;
-  for (Size i = 0; i < words_.distinct() && kept != kde::Words::Kept::full; ++i) {
-    CHECK_FOR_INTERRUPTS();
-    const uint32 number = words_.number(i);
-    const char* text = type_.text(categories_.value(number));
-    check_status(words_.keep(number, text, place_of(text), &kept), doing);
-    MemoryContextReset(each);
-  }
-  // Those that no row has, so that what is renamed is missed.
-  for (int i = 0; i < list_length(labels) && kept != kde::Words::Kept::full; ++i)
-    check_status(words_.keep(0, static_cast<const char*>(list_nth(labels, i)),
-                             static_cast<uint16>(i), &kept),
-                 doing);
-  MemoryContextSwitchTo(caller);
-  MemoryContextDelete(each);
+  keep_words(categories_, &type_, &words_);
 }
 
 kde::Status WordEstimate::fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine&,
@@ -159,9 +126,7 @@ kde::Status WordEstimate::fit(const ColumnTypes& types, const ScanResult& scan, 
   words.every_row_read = options.every_row_read;
   words.share_of_blocks = options.share_of_blocks;
   words.type = type_.number();
-  words.flags = 0;
-  if (type_.folded()) words.flags |= kde::kFolded;
-  if (type_.is_enum()) words.flags |= kde::kPlaced;
+  words.flags = word_flags(type_);
   return words_.append(words, &density_);
 }
 
@@ -200,6 +165,46 @@ void WordEstimate::describe(DensityFit* fit) const {
 
 }  // namespace
 
+// Texts are those of the scan's user, who may print what he may read.
+void keep_words(const Categories& categories, WordType* type, kde::Words* words) {
+  const char* doing = "keep the values of a category";
+  check_status(words->rank(), doing);
+  List* labels = type->is_enum() ? enum_labels(type->base()) : NIL;
+  const auto place_of = [labels](const char* text) {
+    for (int i = 0; i < list_length(labels); ++i)
+      if (strcmp(static_cast<const char*>(list_nth(labels, i)), text) == 0)
+        return static_cast<uint16>(i);
+    return uint16{0};
+  };
+  MemoryContext each =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp word", ALLOCSET_DEFAULT_SIZES);
+  MemoryContext caller = MemoryContextSwitchTo(each);
+  kde::Words::Kept kept = kde::Words::Kept::kept;
+  for (Size i = 0; i < words->distinct() && kept != kde::Words::Kept::full; ++i) {
+    CHECK_FOR_INTERRUPTS();
+    const uint32 number = words->number(i);
+    const char* text = type->text(categories.value(number));
+    check_status(words->keep(number, text, place_of(text), &kept), doing);
+    MemoryContextReset(each);
+  }
+  // Those that no row has, so that what is renamed is missed.
+  for (int i = 0; i < list_length(labels) && kept != kde::Words::Kept::full; ++i)
+    check_status(words->keep(0, static_cast<const char*>(list_nth(labels, i)),
+                             static_cast<uint16>(i), &kept),
+                 doing);
+  MemoryContextSwitchTo(caller);
+  MemoryContextDelete(each);
+}
+
+Size most_word_memory() {
+  constexpr Size kSomeMemory = Size{256} << 20;
+  return Max(memory_limit(), kSomeMemory);
+}
+
+uint32 word_flags(const WordType& type) {
+  return (type.folded() ? uint32{kde::kFolded} : 0) | (type.is_enum() ? uint32{kde::kPlaced} : 0);
+}
+
 Estimate* new_word_estimate(const DensityRequest& request, MemoryContext context) {
   const DensityKey& key = request.key;
   if (read_column_method(request.asked.method) != kde::Method::automatic ||
@@ -226,7 +231,7 @@ Estimate* new_word_estimate(const DensityRequest& request, MemoryContext context
   estimate->type_.begin(type, collation);
   MemoryContextSwitchTo(caller);
   estimate->categories_.begin(words.base(), collation, key.column[0].text, context);
-  estimate->categories_.limit(Max(memory_limit(), kSomeMemory), !request.of_table);
+  estimate->categories_.limit(most_word_memory(), !request.of_table);
   return estimate;
 }
 

@@ -3,8 +3,20 @@
 #pragma once
 
 #include "pg/fit/density_fit.h"
+#include "pg/read/categories.h"
+#include "pg/read/word_type.h"
 
 namespace kde_pg {
+
+// What Categories of a fit may take: of the values themselves, of all columns that are read
+// together; beside them each takes what kde::Words counts, as much again at most where they are
+// short. Some is allowed whatever maintenance_work_mem.
+Size most_word_memory();
+// After a scan, as its user: ranks the values and keeps the most frequent as text; of an enum the
+// labels without rows, too.
+void keep_words(const Categories& categories, WordType* type, kde::Words* words);
+// WordOptions::flags.
+uint32 word_flags(const WordType& type);
 
 // As new_estimate(), for a key of one column that is a category. Errors: 22023 for another method
 // than auto or a sample of so many rows.

@@ -36,9 +36,9 @@ namespace {
 class EachColumn final : public RowSink {
  public:
   explicit EachColumn(std::deque<kde::Sampler>* samplers) : samplers_(samplers) {}
-  // Of one column, a category: by the ranks that its density has.
-  void rank_by(Categories* categories) { categories_ = categories; }
-  Categories* categories(int) override { return categories_; }
+  // Of a category: by the ranks that its density has.
+  void rank_by(int column, Categories* categories) { categories_[column] = categories; }
+  Categories* categories(int column) override { return categories_[column]; }
   kde::Status add(const double* values, uint16 nulls) noexcept override {
     for (std::size_t k = 0; k < samplers_->size(); ++k) {
       if ((nulls >> k & 1) != 0) {
@@ -58,7 +58,7 @@ class EachColumn final : public RowSink {
 
  private:
   std::deque<kde::Sampler>* samplers_;
-  Categories* categories_ = nullptr;
+  Categories* categories_[kde::kMaxColumns] = {};
 };
 
 // `columns` samplers of one choice of rows.
@@ -86,19 +86,30 @@ AnyDensity stored_density(const CatalogEntry& entry) {
   return density;
 }
 
-// The words of a category's density. Null: they are not of its type as it is now.
-const kde::WordsView* words_of(const AnyDensity& density, const DensityKey& key,
-                               MemoryContext context, WordType* type) {
-  const kde::Header* header = density.one_column;
-  if (header == nullptr || header->words == 0)
+// A category of the density, by whose words its values are ranked.
+struct RankedColumn {
+  WordType type;
+  WordFinder finder;
+  Categories categories;
+  kde::WordsView words;
+
+  explicit RankedColumn(const kde::Header* header) : words(header) {}
+};
+
+// Column k of the key, whose own density that is. Null: its words are not of its type as it is now.
+RankedColumn* rank_column(const kde::Header* header, const DensityKey& key, int k,
+                          MemoryContext context) {
+  if (header->words == 0)
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
                     errmsg("the density of %s is not of its columns", display_name(key))));
   int32 typmod;
   MemoryContext caller = MemoryContextSwitchTo(context);
-  type->begin(key_column_type(key, 0, &typmod), key_column_collation(key, 0));
-  auto* words = new (palloc(sizeof(kde::WordsView))) kde::WordsView(header);
+  auto* column = new (palloc(sizeof(RankedColumn))) RankedColumn(header);
+  column->type.begin(key_column_type(key, k, &typmod), key_column_collation(key, k));
+  column->finder.begin(&column->words, &column->type);
+  column->categories.rank_by(&column->finder);
   MemoryContextSwitchTo(caller);
-  return type->why_outdated(*words) == nullptr ? words : nullptr;
+  return column->type.why_outdated(column->words) == nullptr ? column : nullptr;
 }
 
 // What is noted of several columns, of which so many were tested, with Bonferroni's p-values: the
@@ -136,31 +147,29 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
   options.sample_blocks = Max(option_sample_blocks / 10, 1);
   options.seed = static_cast<uint64>(seed);
   EachColumn sink(&samplers->all);
-  Categories categories;
-  WordFinder finder;
-  WordType words;
+  RankedColumn* ranked[kde::kMaxColumns] = {};
+  double estimated_from[kde::kMaxColumns];
+  const kde::Header* stored[kde::kMaxColumns];
   // Of words all that they say is of other values.
   const auto note_all_changed = [&] {
-    if (out != nullptr) out[0] = {{1, 0}, 0};
+    for (int k = 0; out != nullptr && k < key.columns; ++k) out[k] = {{1, 0}, 0};
     upkeep_note_drift(&locked->upkeep, 1, 0);
     MemoryContextDelete(context);
     progress_end();
   };
-  const bool is_category = types.value_type[0] == kde::ValueType::category;
-  const kde::WordsView* view = nullptr;
-  if (is_category) {
-    view = words_of(density, key, context, &words);
-    if (view == nullptr) return note_all_changed();
-    MemoryContext caller = MemoryContextSwitchTo(context);
-    finder.begin(view, &words);
-    MemoryContextSwitchTo(caller);
-    categories.rank_by(&finder);
-    sink.rank_by(&categories);
+  for (int k = 0; k < key.columns; ++k) {
+    stored[k] =
+        column_density(density, find_column(locked->entry->key, key.column[k]), &estimated_from[k]);
+    if (types.value_type[k] != kde::ValueType::category) continue;
+    ranked[k] = rank_column(stored[k], key, k, context);
+    if (ranked[k] == nullptr) return note_all_changed();
+    sink.rank_by(k, &ranked[k]->categories);
   }
   ScanResult scan;
   const char* doing = psprintf("read %s", describe_columns(key));
   scan_as_owner(relation, key, types, options, doing, &sink, &scan);
-  if (is_category && finder.outdated()) return note_all_changed();
+  for (const RankedColumn* column : ranked)
+    if (column != nullptr && column->finder.outdated()) return note_all_changed();
 
   kde::Drift drifts[kde::kMaxColumns];
   int tested = 0;
@@ -170,15 +179,13 @@ void measure_drift(LockedDensity* locked, const DensityKey& key, Relation relati
     if (sample->rows_read() == 0 && (!key.has_filter() || scan.every_row_read))
       raise_nothing_to_fit(relation, key, "The scan found no rows.");
     if (sample->not_null() > 0) {
-      double estimated_from;
-      const kde::Header* stored =
-          column_density(density, find_column(locked->entry->key, key.column[k]), &estimated_from);
-      const kde::DensityView stored_view(stored);
-      if (is_category)
-        check_status(kde::word_drift(stored_view, *view, *sample, begin_core_work(1), &drifts[k]),
-                     doing);
+      const kde::DensityView stored_view(stored[k]);
+      if (ranked[k] != nullptr)
+        check_status(
+            kde::word_drift(stored_view, ranked[k]->words, *sample, begin_core_work(1), &drifts[k]),
+            doing);
       else
-        drifts[k] = kde::drift(stored_view, *sample, estimated_from);
+        drifts[k] = kde::drift(stored_view, *sample, estimated_from[k]);
       ++tested;
     }
     if (out != nullptr) {

@@ -58,27 +58,30 @@ void receive_columns(StringInfo message, int columns, JointColumn* column) {
     c.reserved2 = pq_getmsgint(message, 4);
     for (double* x : {&c.center, &c.bandwidth, &c.value_center, &c.value_unit})
       *x = pq_getmsgfloat8(message);
-    if (c.heavy > kde::kMaxHeavy || c.marginal_bytes > kde::kMaxBytes ||
-        (c.marginal_bytes + kNotSent) % sizeof(double) != 0)
-      invalid_binary("length does not fit its contents");
+    // Words may be longer in another encoding.
+    const bool fits = c.is_category() ? c.marginal_bytes < kde::kMaxJointBytes
+                                      : c.marginal_bytes <= kde::kMaxBytes &&
+                                            (c.marginal_bytes + kNotSent) % sizeof(double) == 0;
+    if (c.heavy > kde::kMaxHeavy || !fits) invalid_binary("length does not fit its contents");
   }
 }
 
-// The next `bytes` of the message as a marginal.
-char* receive_marginal(StringInfo message, JointColumn* column, char* out, const char* end) {
+// The next marginal of the message, palloc'ed; sets its bytes, of which there are `most`.
+kde::Header* receive_marginal(StringInfo message, JointColumn* column, Size most) {
   StringInfoData part = *message;
   part.data = message->data + message->cursor;
   part.len = static_cast<int>(column->marginal_bytes);
   part.cursor = 0;
   Size size;
-  kde::Header* marginal = receive_density(&part, Followed::by_nothing, &size);
-  if (size != column->marginal_bytes + kNotSent || out + size > end)
+  kde::Header* marginal = receive_density(
+      &part, column->is_category() ? Followed::by_measures : Followed::by_nothing, &size);
+  const bool whole =
+      column->is_category() ? part.cursor == part.len : size == column->marginal_bytes + kNotSent;
+  if (!whole || size > most || size % sizeof(double) != 0)
     invalid_binary("length does not fit its contents");
-  std::memcpy(out, marginal, size);
   column->marginal_bytes = static_cast<std::uint32_t>(size);
-  pfree(marginal);
   (void)pq_getmsgbytes(message, part.len);
-  return out + size;
+  return marginal;
 }
 
 void receive_numbers(StringInfo message, void* out, Size count) {
@@ -105,21 +108,36 @@ struct varlena* receive_joint(StringInfo message) {
   for (int k = 0; k < header.columns; ++k) sizes.add(column[k]);
   const Size on_wire = sizes.marginal_bytes;
   sizes.marginal_bytes += header.columns * kNotSent;
-  const JointLayout at = kde::joint_layout(header, sizes);
+  JointLayout at = kde::joint_layout(header, sizes);
   // Nothing is allocated but for a message that holds as much.
   if (at.size > kde::kMaxJointBytes || bytes_left(message) != (at.marginal - at.correlation) +
                                                                   on_wire + (at.box - at.effect) +
                                                                   (at.size - at.coordinate))
     invalid_binary("length does not fit its contents");
 
-  char* bytes = static_cast<char*>(palloc0(at.size));
-  char* next = bytes + at.correlation;
-  for (; next < bytes + at.marginal; next += sizeof(double)) {
+  const Size doubles = at.marginal - at.correlation;
+  char* front = static_cast<char*>(palloc(doubles + 1));
+  for (char* next = front; next < front + doubles; next += sizeof(double)) {
     const double x = pq_getmsgfloat8(message);
     std::memcpy(next, &x, sizeof x);
   }
-  for (int k = 0; k < header.columns; ++k)
-    next = receive_marginal(message, &column[k], next, bytes + at.effect);
+  kde::Header* marginal[kde::kMaxColumns];
+  sizes.marginal_bytes = 0;
+  for (int k = 0; k < header.columns; ++k) {
+    marginal[k] = receive_marginal(message, &column[k], kde::kMaxJointBytes - sizes.marginal_bytes);
+    sizes.marginal_bytes += column[k].marginal_bytes;
+  }
+  at = kde::joint_layout(header, sizes);
+  if (at.size > kde::kMaxJointBytes) invalid_binary("length does not fit its contents");
+  char* bytes = static_cast<char*>(palloc0(at.size));
+  std::memcpy(bytes + at.correlation, front, doubles);
+  char* next = bytes + at.marginal;
+  for (int k = 0; k < header.columns; ++k) {
+    std::memcpy(next, marginal[k], column[k].marginal_bytes);
+    next += column[k].marginal_bytes;
+    pfree(marginal[k]);
+  }
+  pfree(front);
   receive_numbers(message, bytes + at.effect, (at.box - at.effect) / 4);
   receive_numbers(message, bytes + at.coordinate, (at.size - at.coordinate) / 4);
   std::memcpy(bytes, &header, sizeof header);
@@ -148,15 +166,19 @@ void send_joint(StringInfo out, const JointHeader* density) {
   for (float x : density->count_error) pq_sendfloat4(out, x);
   for (float x : density->mean_error) pq_sendfloat4(out, x);
   kde::JointSizes sizes;
+  StringInfoData marginals;
+  initStringInfo(&marginals);
   for (int k = 0; k < d.columns(); ++k) {
     const JointColumn& c = d.column(k);
+    const int before = marginals.len;
+    send_density(&marginals, d.marginal(k));
     sizes.add(c);
     pq_sendint8(out, static_cast<uint8>(c.value_type));
     pq_sendint8(out, c.flags);
     pq_sendint8(out, c.value_bytes);
     pq_sendint8(out, c.reserved);
     pq_sendint32(out, c.heavy);
-    pq_sendint32(out, static_cast<uint32>(c.marginal_bytes - kNotSent));
+    pq_sendint32(out, static_cast<uint32>(marginals.len - before));
     pq_sendint32(out, c.reserved2);
     for (double x : {c.center, c.bandwidth, c.value_center, c.value_unit}) pq_sendfloat8(out, x);
   }
@@ -167,7 +189,8 @@ void send_joint(StringInfo out, const JointHeader* density) {
     std::memcpy(&x, bytes + i, sizeof x);
     pq_sendfloat8(out, x);
   }
-  for (int k = 0; k < d.columns(); ++k) send_density(out, d.marginal(k));
+  pq_sendbytes(out, marginals.data, marginals.len);
+  pfree(marginals.data);
   send_numbers(out, bytes + at.effect, (at.box - at.effect) / 4);
   send_numbers(out, bytes + at.coordinate, (at.size - at.coordinate) / 4);
 }

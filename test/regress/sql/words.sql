@@ -124,7 +124,6 @@ SELECT * FROM approx_histogram('kinds.t', 4);
 SELECT * FROM kde_points('kinds.t');
 SELECT kde_agg(t) FROM kinds;
 SELECT rollup(kde_density('kinds.t'));
-SELECT * FROM kde_fit('kinds', ARRAY['amount', 't']);
 SELECT * FROM kde_fit('kinds', 't', group_by => 'b');
 SELECT * FROM kde_fit('kinds', 't', method => 'plugin');
 SELECT * FROM kde_fit('kinds', 't', sample_rows => 100);
