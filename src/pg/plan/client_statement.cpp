@@ -6,6 +6,7 @@
 extern "C" {
 #include "access/xact.h"
 #include "executor/executor.h"
+#include "nodes/params.h"
 #include "nodes/parsenodes.h"
 #include "optimizer/planner.h"
 #include "tcop/utility.h"
@@ -130,17 +131,24 @@ void process(PlannedStmt* statement, Arguments... arguments) {
   PG_END_TRY();
 }
 
+// Deferred triggers, and functions that parameters are read by, run in none of the hooks: but what
+// they run has an error context, as all that SPI runs. So has what Bind and Execute plan and begin,
+// a callback of their own that prints the parameters.
+bool has_context() {
+  const ErrorContextCallback* context = error_context_stack;
+  return context != nullptr &&
+         (context->previous != nullptr || context->callback != ParamsErrorCallback);
+}
+
 }  // namespace
 
-// Deferred triggers, and functions that parameters are computed by, run in none of the hooks: but
-// what they run has an error context, as all that SPI runs.
 bool is_planning_client_statement() {
-  return running == 0 && planning == 1 && error_context_stack == nullptr && is_known();
+  return running == 0 && planning == 1 && !has_context() && is_known();
 }
 int planning_depth() { return planning; }
 bool is_keeping_rows() { return keeping > 0; }
 bool is_beginning_client_statement() {
-  return running == 0 && planning == 0 && error_context_stack == nullptr && is_known();
+  return running == 0 && planning == 0 && !has_context() && is_known();
 }
 
 void register_client_statement_hooks() {

@@ -180,23 +180,23 @@ SELECT approx_lower(count(*)) AS l, count(*) AS n, approx_upper(count(*)) AS u, 
 RESET kde_aqp.approximate_error;
 
 -- Several densities, each for some of the aggregates; not where the query is grouped, nor a product of columns.
-CREATE TABLE parted AS SELECT i % 300 AS x, (i * 7919 % 1000)::integer AS y, i % 7 AS z, ('{EU,US}'::text[])[1 + i % 2] AS g FROM generate_series(1, 3000::bigint) AS i;
-ALTER TABLE parted ALTER x SET NOT NULL, ALTER y SET NOT NULL;
-ANALYZE parted;
-SELECT (kde_fit('parted', 'x', sample_rows => -1, measures => '{y}')).rows, (kde_fit('parted', 'y', sample_rows => -1)).rows, (kde_fit('parted', ARRAY['x', 'z'], seed => 1)).rows;
-SELECT kde_set_plain_sql(name, true) IS NOT NULL AS allowed FROM kde_densities WHERE relation = 'parted'::regclass;
+CREATE TABLE several AS SELECT i % 300 AS x, (i * 7919 % 1000)::integer AS y, i % 7 AS z, ('{EU,US}'::text[])[1 + i % 2] AS g FROM generate_series(1, 3000::bigint) AS i;
+ALTER TABLE several ALTER x SET NOT NULL, ALTER y SET NOT NULL;
+ANALYZE several;
+SELECT (kde_fit('several', 'x', sample_rows => -1, measures => '{y}')).rows, (kde_fit('several', 'y', sample_rows => -1)).rows, (kde_fit('several', ARRAY['x', 'z'], seed => 1)).rows;
+SELECT kde_set_plain_sql(name, true) IS NOT NULL AS allowed FROM kde_densities WHERE relation = 'several'::regclass;
 SELECT pg_stat_force_next_flush();
 SET kde_aqp.approximate_error = 0.2;
 SET kde_aqp.approximate = top;
-SELECT * FROM kde_explain_query('SELECT sum(y), sum(z), count(*) FROM parted WHERE x < 100') WHERE answers;
-EXPLAIN (COSTS OFF) SELECT sum(y), sum(z), count(*) FROM parted WHERE x < 100 HAVING avg(z) > 1;
+SELECT * FROM kde_explain_query('SELECT sum(y), sum(z), count(*) FROM several WHERE x < 100') WHERE answers;
+EXPLAIN (COSTS OFF) SELECT sum(y), sum(z), count(*) FROM several WHERE x < 100 HAVING avg(z) > 1;
 SELECT s.y = e.y AND s.n = e.n AS exact, abs(s.z - e.z) < 0.2 * e.z AS near
-FROM (SELECT sum(y) AS y, sum(z) AS z, count(*) AS n FROM parted WHERE x < 100) AS s, (SELECT 499500 AS y, 3004 AS z, 1000 AS n) AS e;
+FROM (SELECT sum(y) AS y, sum(z) AS z, count(*) AS n FROM several WHERE x < 100) AS s, (SELECT 499500 AS y, 3004 AS z, 1000 AS n) AS e;
 SET kde_aqp.approximate = off;
-SELECT sum(y) AS y, sum(z) AS z, count(*) AS n FROM parted WHERE x < 100;
+SELECT sum(y) AS y, sum(z) AS z, count(*) AS n FROM several WHERE x < 100;
 SET kde_aqp.approximate = top;
-SELECT count(*) FROM kde_explain_query('SELECT x, sum(y), sum(z) FROM parted WHERE x < 3 GROUP BY x') WHERE answers;
-SELECT count(*) FROM kde_explain_query('SELECT sum(y), sum(z) FROM parted WHERE x < 100 AND y < 10') WHERE answers;
+SELECT count(*) FROM kde_explain_query('SELECT x, sum(y), sum(z) FROM several WHERE x < 3 GROUP BY x') WHERE answers;
+SELECT count(*) FROM kde_explain_query('SELECT sum(y), sum(z) FROM several WHERE x < 100 AND y < 10') WHERE answers;
 RESET kde_aqp.approximate_error;
 SET kde_aqp.approximate = off;
 
