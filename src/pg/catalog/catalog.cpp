@@ -1217,19 +1217,24 @@ void catalog_outdate_labels(Oid type) {
     bool replace[kColumns] = {};
     struct varlena* value = value_of(tuple, desc);
     const AnyDensity density = any_density_from_datum(PointerGetDatum(value));
+    const kde::Header* header = density.one_column;
     if (outdate_words(density)) {
       values[kDensity - 1] = PointerGetDatum(value);
       replace[kDensity - 1] = true;
-    } else if (density.one_column != nullptr && density.one_column->grouped != 0) {
+    } else if (header != nullptr && header->grouped != 0) {
       values[kDensity - 1] = outdated_density();
       replace[kDensity - 1] = true;
-    } else {
+    }
+    if (!replace[kDensity - 1] || density.joint != nullptr) {
       // Its filter's text, or its expression's, may name another label now.
       bool is_null;
-      if (!DatumGetBool(heap_getattr(tuple, kPlainSql, desc, &is_null)) || is_null) return true;
-      values[kPlainSql - 1] = BoolGetDatum(false);
-      replace[kPlainSql - 1] = true;
-      CacheInvalidateRelcacheByRelid(row.key.relation);  // plans that are kept
+      const bool plain = DatumGetBool(heap_getattr(tuple, kPlainSql, desc, &is_null)) && !is_null;
+      if (!plain && !replace[kDensity - 1]) return true;
+      if (plain) {
+        values[kPlainSql - 1] = BoolGetDatum(false);
+        replace[kPlainSql - 1] = true;
+        CacheInvalidateRelcacheByRelid(row.key.relation);  // plans that are kept
+      }
     }
     outdated = lappend(outdated, heap_modify_tuple(tuple, desc, values, nulls, replace));
     delete_row(catalog, &tuple->t_self);
