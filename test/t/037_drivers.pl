@@ -16,7 +16,8 @@ $node->safe_psql('postgres', q{
   CREATE TABLE dates AS SELECT date '2026-01-01' + i % 6 AS day FROM generate_series(1, 600) AS i;
   CREATE TABLE throws AS SELECT i % 6 + 1 AS side, i % 4 AS other FROM generate_series(1, 600) AS i;
   ANALYZE dice, dates, throws;
-  SELECT kde_fit('dice', 'side'), kde_fit('dates', 'day'), kde_fit('throws', ARRAY['side', 'other'], seed => 1)});
+  SELECT kde_fit('dice', 'side'), kde_fit('dates', 'day'), kde_fit('throws', ARRAY['side', 'other'], seed => 1);
+  SELECT kde_set_plain_sql('dice.side', true)});
 
 my $script = __FILE__ =~ s{[^/]*$}{drivers.py}r;
 my ($out, $err) = run_command([ '/usr/bin/python3', $script, $node->connstr('postgres') ]);

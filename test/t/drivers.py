@@ -179,6 +179,43 @@ def report_refusal(call, values, name, way, otherwise=None):
     print(f"{verdict} {call} of {shown}, {name}, is refused{'' if otherwise is None else ' or right'}: {got}")
 
 
+# Statements of plain SQL by each of the protocols' ways, which are all the client's own.
+ANSWERED = "SELECT coalesce(sum(statements), 0)::text FROM kde_plain_sql WHERE outcome = 'answered by a density'"
+PLAIN = "SELECT count(*)::text FROM dice WHERE side BETWEEN %s AND %s"
+
+
+def report_plain(connection, name, ask):
+    before = connection(ANSWERED)
+    got = ask()
+    by_density = connection(ANSWERED) != before
+    verdict = "ok" if got == "300" and by_density else "not ok"
+    print(f"{verdict} plain SQL, {name}: {got} {'by the density' if by_density else 'by the exact plan'}")
+
+
+def ask_plain_sql(three, two):
+    def by_three(query, values=(), **how):
+        return three.execute(query, values, **how).fetchone()[0]
+
+    def by_two(query, values=()):
+        with two.cursor() as cursor:
+            cursor.execute(query, values)
+            return cursor.fetchone()[0]
+
+    for connection in by_three, by_two:
+        with_option = "SELECT set_config('kde_aqp.approximate', 'top', false)"
+        connection(with_option)
+    report_plain(by_two, "psycopg 2", lambda: by_two(PLAIN, (2, 4)))
+    report_plain(by_three, "psycopg 3", lambda: by_three(PLAIN, (2, 4)))
+    for turn in range(7):
+        report_plain(by_three, f"prepared, {turn}", lambda: by_three(PLAIN, (2, 4), prepare=True))
+    with three.cursor(name="portal") as cursor, three.transaction():
+        report_plain(by_three, "a cursor", lambda: cursor.execute(PLAIN, (2, 4)).fetchone()[0])
+    with three.pipeline():
+        report_plain(by_three, "in a pipeline", lambda: by_three(PLAIN, (2, 4)))
+    for connection in by_three, by_two:
+        connection("SELECT set_config('kde_aqp.approximate', 'off', false)")
+
+
 def main(where):
     three = psycopg.connect(where, autocommit=True)
     two = psycopg2.connect(where)
@@ -207,6 +244,7 @@ def main(where):
     for call, values, answer in NOT_SENT:
         for name, way in ways[0], ways[2]:
             report_refusal(call, values, name, way, answer)
+    ask_plain_sql(three, two)
     called = " ".join(call for call, _, _ in CALLS)
     names = three.execute(
         """SELECT DISTINCT proname FROM pg_proc AS p JOIN pg_depend AS d ON d.objid = p.oid AND d.deptype = 'e'

@@ -160,6 +160,13 @@ class Answering {
       of = getBaseType(get_element_type(type));
       if (n > 0) read_elements(DatumGetArrayTypeP(value.value), of, &values, &n);
     }
+    if (density_.joint != nullptr) {
+      const kde::Header* column = kde::JointView(density_.joint).marginal(b.column);
+      density_.side_words[b.column] = &side_words_[b.column];
+      return (column->words != 0 && find_words(b.column_type, b.collation, column, of, values, n,
+                                               &side_words_[b.column])) ||
+             refuse(PlainOutcome::other_shape);
+    }
     if (plan_.of_words) {
       words_set_ = true;
       density_.words = &words_;
@@ -1010,6 +1017,7 @@ class Answering {
   int point_count_ = 0;
   bool words_set_ = false;
   kde::WordSet words_;
+  kde::WordSet side_words_[kde::kMaxColumns];  // of a density of several columns
   PlainAnswers out_;
 };
 

@@ -197,6 +197,32 @@ SELECT sum(y) AS y, sum(z) AS z, count(*) AS n FROM several WHERE x < 100;
 SET kde_aqp.approximate = top;
 SELECT count(*) FROM kde_explain_query('SELECT x, sum(y), sum(z) FROM several WHERE x < 3 GROUP BY x') WHERE answers;
 SELECT count(*) FROM kde_explain_query('SELECT sum(y), sum(z) FROM several WHERE x < 100 AND y < 10') WHERE answers;
+-- A category among several columns.
+SELECT (kde_fit('several', ARRAY['x', 'g', 'z'], seed => 1)).rows, kde_set_plain_sql('several (x, g, z)', true);
+CREATE FUNCTION off_by(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  exact numeric;
+  got numeric;
+  before bigint := answered();
+BEGIN
+  SET LOCAL kde_aqp.approximate = off;
+  EXECUTE query INTO exact;
+  SET LOCAL kde_aqp.approximate = 'all';
+  EXECUTE query INTO got;
+  RETURN CASE WHEN answered() = before THEN 'exact plan' WHEN abs(got - exact) <= 0.1 * abs(exact) THEN 'near' ELSE format('%s for %s', got, exact) END;
+END $$;
+SELECT off_by(q), q AS query FROM (VALUES
+  ('SELECT count(*) FROM several WHERE x < 100 AND g = ''EU'' AND z > 2'),
+  ('SELECT sum(z) FROM several WHERE x BETWEEN 50 AND 200 AND g IN (''EU'', ''none'') AND z IS NOT NULL'),
+  ('SELECT avg(z) FROM several WHERE g = ANY (''{US,EU}'') AND x < 100'),
+  ('SELECT count(g) FROM several WHERE x < 100 AND z < 5'),
+  ('SELECT count(*) FROM several WHERE x < 100 AND g = NULL AND z > 2'),
+  ('SELECT count(*) FROM several WHERE x < 100 AND g LIKE ''E%'' AND z > 2'),
+  ('SELECT count(*) FROM several WHERE x < 100 AND g > ''E'' AND z > 2'),
+  ('SELECT count(*) FROM several WHERE x < 100 AND g = ''EU'' AND g = ''US'' AND z > 2')
+) AS v (q);
+SELECT abs(count - 285) < 30 AS near, density FROM approx_where('several', 'x < 100 AND g = ''EU'' AND z > 2');
+SELECT count(*) FROM several WHERE x < 100 AND g = 'EU' AND z > 2;
 RESET kde_aqp.approximate_error;
 SET kde_aqp.approximate = off;
 
