@@ -137,7 +137,8 @@ class DensityView {
   // Of a histogram: its blocks' cells lie one after the other (histogram_size).
   std::size_t bytes() const {
     const std::size_t bits =
-        blocks() > 0 ? std::size_t{block(blocks() - 1).byte} * 8 + block_bits(block(blocks() - 1)) : 0;
+        blocks() > 0 ? std::size_t{block(blocks() - 1).byte} * 8 + block_bits(block(blocks() - 1))
+                     : 0;
     return static_cast<std::size_t>(reinterpret_cast<const char*>(words_) -
                                     reinterpret_cast<const char*>(header_)) +
            (bits + 63) / 64 * sizeof(std::uint64_t);

@@ -35,8 +35,8 @@ Status validate_header(const MeasureHeader& m) {
 }  // namespace
 
 MeasureView::MeasureView(const Header* density, int k) {
-  const std::size_t column = density->words == 0 ? DensityView(density).bytes()
-                                                 : column_size(density, kMostColumnBytes);
+  const std::size_t column =
+      density->words == 0 ? DensityView(density).bytes() : column_size(density, kMostColumnBytes);
   open(reinterpret_cast<const char*>(density) + aligned(column));
   for (; k > 0; --k) open(end());
 }

@@ -150,7 +150,7 @@ class Answer {
   double part_rows(MeasurePart p) const {
     double& known = part_rows_[static_cast<int>(p)];
     if (std::isnan(known))
-      known = m_.has(p) ? kde::count(measure_.part(p), range_)
+      known = m_.has(p)                ? kde::count(measure_.part(p), range_)
               : p == MeasurePart::rows ? all_rows() / m_.scale
                                        : 0;
     return known;

@@ -78,11 +78,15 @@ class Answering {
     if (cached.value == nullptr || is_outdated(PointerGetDatum(cached.value)))
       return refuse(PlainOutcome::gone);
     if (density_.fit.stale && !plan_.demanded) return refuse(PlainOutcome::stale);
-    // Functions of what follows may ask for other densities.
-    const Size size = VARSIZE(cached.value);
-    auto* copy = static_cast<struct varlena*>(palloc(size));
-    memcpy(copy, cached.value, size);
-    const AnyDensity any = any_density_from_datum(PointerGetDatum(copy));
+    const struct varlena* value = cached.value;
+    // Conditions on groups, and types of words, may have functions that ask for other densities.
+    if (asked_.conditions != nullptr || has_words()) {
+      const Size size = VARSIZE(value);
+      auto* copy = static_cast<struct varlena*>(palloc(size));
+      memcpy(copy, value, size);
+      value = copy;
+    }
+    const AnyDensity any = any_density_from_datum(PointerGetDatum(value));
     density_.one_column = any.one_column;
     density_.joint = any.joint;
     const int columns = any.joint != nullptr ? any.joint->columns : 1;
@@ -95,6 +99,12 @@ class Answering {
     options_ = asked_.interval;
     options_.changed_rows = std::max(options_.changed_rows, rows_changed_since(density_.fit));
     return true;
+  }
+
+  bool has_words() const {
+    for (int i = 0; i < plan_.bounds; ++i)
+      if (plan_.bound[i].type == kde::ValueType::category) return true;
+    return plan_.of_words;
   }
 
   // Of a column or a measure of the density.
@@ -183,7 +193,8 @@ class Answering {
     std::sort(points_, points_ + point_count_, is_less);
     // NaN is equal to itself, as btrees have it.
     const auto is_same = [](double x, double y) { return !is_less(x, y) && !is_less(y, x); };
-    point_count_ = static_cast<int>(std::unique(points_, points_ + point_count_, is_same) - points_);
+    point_count_ =
+        static_cast<int>(std::unique(points_, points_ + point_count_, is_same) - points_);
     return point_count_ <= kMostParts || refuse(PlainOutcome::buckets);
   }
 
@@ -264,13 +275,60 @@ class Answering {
     return interval_of(aggregate, q, density, range_, options_);
   }
 
+  // What several aggregates ask alike, of the rows that were asked about last.
+  struct Asked {
+    const kde::Header* density = nullptr;
+    kde::Range range;
+    std::size_t words = 0;
+    std::uint32_t first_word = 0;
+    double unknown_words = 0;
+
+    bool operator==(const Asked& o) const {
+      return density == o.density && words == o.words && first_word == o.first_word &&
+             unknown_words == o.unknown_words && range.lower == o.range.lower &&
+             range.upper == o.range.upper && range.lower_inclusive == o.range.lower_inclusive &&
+             range.upper_inclusive == o.range.upper_inclusive &&
+             range.lower_unbounded == o.range.lower_unbounded &&
+             range.upper_unbounded == o.range.upper_unbounded && range.empty == o.range.empty;
+    }
+  };
+
+  Asked asked_of(const AnsweringDensity& density) const {
+    Asked out;
+    out.density = density.one_column;
+    out.range = range_[0];
+    if (density.words == nullptr) return out;
+    out.words = density.words->ranks.size();
+    out.first_word = out.words > 0 ? density.words->ranks[0] : 0;
+    out.unknown_words = density.words->unknown;
+    return out;
+  }
+
+  // Of a column or measure; -1: the rows. sum: of it, else how many.
+  const kde::Interval& known(bool sum, const PlainAggregate& a, const AnsweringDensity& density,
+                             const Question& q) {
+    const Asked now = asked_of(density);
+    if (!(now == last_)) {
+      last_ = now;
+      std::fill_n(is_known_, 2 * (kde::kMaxColumns + 1), false);
+    }
+    const int at = 2 * (a.column + 1) + (sum ? 1 : 0);
+    if (!is_known_[at]) {
+      known_[at] = interval(sum ? Aggregate::sum : Aggregate::count, q, density);
+      is_known_[at] = true;
+    }
+    return known_[at];
+  }
+
   // False: an answer with values that are not finite.
-  bool ask(const PlainAggregate& a, AnsweringDensity density, Answer* out) const {
+  bool ask(const PlainAggregate& a, AnsweringDensity density, Answer* out) {
     const Question q = question_of(a, &density);
     const bool counts = a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values;
-    out->count = interval(Aggregate::count, q, density);
+    out->count = known(false, a, density, q);
     if (counts) return true;
-    if (has_special_values(moments_of(q, density, range_))) return false;
+    // Measures have none.
+    if (a.column < plan_.key.columns && has_special_values(moments_of(q, density, range_)))
+      return false;
     if (a.answer == PlainAnswer::variance || a.answer == PlainAnswer::stddev) {
       out->variance = variance_of(a, q, density, out->count);
       return true;
@@ -281,7 +339,7 @@ class Answering {
       return true;
     }
     if (!(out->count.estimate > 0)) return true;
-    out->interval = interval(Aggregate::sum, q, density);
+    out->interval = known(true, a, density, q);
     if (a.answer == PlainAnswer::avg) out->mean = interval(Aggregate::avg, q, density);
     return true;
   }
@@ -347,11 +405,11 @@ class Answering {
   }
 
   // Rows of the range, whatever is asked of them.
-  kde::Interval rows(AnsweringDensity density) const {
+  kde::Interval rows(AnsweringDensity density) {
     const PlainAggregate none = {nullptr, 0,  PlainAnswer::rows,      PlainEnd::none,
                                  false,   -1, kde::ValueType::float8, -1};
     const Question q = question_of(none, &density);
-    return interval(Aggregate::count, q, density);
+    return known(false, none, density, q);
   }
 
   static void add(kde::Interval* to, const kde::Interval& x) {
@@ -1009,6 +1067,9 @@ class Answering {
   AnsweringDensity density_;
   kde::IntervalOptions options_;
   kde::Range range_[kde::kMaxColumns];
+  Asked last_;
+  bool is_known_[2 * (kde::kMaxColumns + 1)] = {};
+  kde::Interval known_[2 * (kde::kMaxColumns + 1)];
   Part* part_ = nullptr;
   int parts_ = 0;
   // IN: points of the range column, each a part of the one row; or words.

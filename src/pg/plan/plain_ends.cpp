@@ -47,8 +47,8 @@ bool reads_groups(const Query* query) {
   ListCell* cell;
   foreach (cell, query->rtable) {
     const auto* rte = lfirst_node(RangeTblEntry, cell);
-    if (rte->rtekind == RTE_CTE ||
-        (rte->rtekind == RTE_SUBQUERY && is_grouped(reinterpret_cast<Node*>(rte->subquery), nullptr)))
+    if (rte->rtekind == RTE_CTE || (rte->rtekind == RTE_SUBQUERY &&
+                                    is_grouped(reinterpret_cast<Node*>(rte->subquery), nullptr)))
       return true;
   }
   return false;
