@@ -89,6 +89,16 @@ SELECT * FROM kde_fit('kinds', ARRAY['t', 'amount'], measures => ARRAY['day']);
 SELECT * FROM kde_fit('kinds', ARRAY['t', 'amount'], group_by => 'b');
 \set VERBOSITY terse
 
+-- By plain SQL, of every row that is stored: as exact.
+SELECT kde_set_plain_sql('kinds (amount, m, day)', true) IS NOT NULL AS allowed;
+SET kde_aqp.approximate = top;
+SET kde_aqp.approximate_notice = off;
+SELECT count(*) FROM kinds WHERE m = 'ok' AND amount BETWEEN 10 AND 60 AND day IS NOT NULL;
+SELECT count(*) FROM kinds WHERE m IN ('ok', 'sad') AND amount BETWEEN 10 AND 60 AND day IS NOT NULL;
+SELECT count(m) FROM kinds WHERE amount BETWEEN 10 AND 60 AND day >= '2026-01-05';
+RESET kde_aqp.approximate;
+SELECT count(m) FROM kinds WHERE amount BETWEEN 10 AND 60 AND day >= '2026-01-05';
+
 -- As a value: text, binary, JSON; its own equality is not in it.
 CREATE TABLE held AS SELECT column_names AS name, d AS value
   FROM kde_densities, LATERAL kde_density('kinds', column_names) AS d
