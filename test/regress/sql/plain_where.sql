@@ -80,6 +80,7 @@ SELECT compare(q) AS by, q AS query FROM (VALUES
   ('SELECT count(*) FROM sales WHERE m = ''never'''),
   ('SELECT count(*), avg(amount) FROM sales WHERE code = ''c3'''),
   ('SELECT count(*) FROM sales WHERE code = ''c3  ''::text'),
+  ('SELECT count(*) FROM sales WHERE octet_length(code) = 4'),
   ('SELECT code, count(*) FROM sales GROUP BY 1'),
   ('SELECT count(*) FROM sales WHERE host = ''10.0.0.7'''),
   ('SELECT count(*) FROM sales WHERE host << ''10.0.0.8/29'''),
