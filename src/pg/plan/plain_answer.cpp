@@ -11,6 +11,7 @@
 #include "pg/base/subtransaction.h"
 #include "pg/base/values.h"
 #include "pg/catalog/cache.h"
+#include "pg/catalog/expression.h"
 #include "pg/plan/buckets.h"
 #include "pg/type/density_datum.h"
 
@@ -176,7 +177,8 @@ class Answering {
     std::sort(points_, points_ + point_count_, is_less);
     // NaN is equal to itself, as btrees have it.
     const auto is_same = [](double x, double y) { return !is_less(x, y) && !is_less(y, x); };
-    point_count_ = static_cast<int>(std::unique(points_, points_ + point_count_, is_same) - points_);
+    point_count_ =
+        static_cast<int>(std::unique(points_, points_ + point_count_, is_same) - points_);
     return point_count_ <= kMostParts || refuse(PlainOutcome::buckets);
   }
 
@@ -791,6 +793,16 @@ class Answering {
     return (h.flags & kde::kEveryRowRead) == 0 || h.nulls > 0;
   }
 
+  // Of a column as it is now; an expression's type is that of the query's.
+  bool are_current_words() const {
+    const bool is_column = plan_.key.column[0].attnum != 0;
+    const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, plan_.first);
+    int32 typmod;
+    return are_words_of(is_column ? key_column_type(plan_.key, 0, &typmod) : of->atttypid,
+                        is_column ? key_column_collation(plan_.key, 0) : of->attcollation,
+                        density_.one_column);
+  }
+
   // Of a category: the values asked for at once, or where the query is by them, or has other
   // conditions, value by value.
   void answer_words() {
@@ -799,6 +811,10 @@ class Answering {
         (void)refuse(PlainOutcome::nulls);
       else
         answer_all();
+      return;
+    }
+    if (!are_current_words()) {
+      (void)refuse(PlainOutcome::other_shape);
       return;
     }
     const kde::WordsView words(density_.one_column);

@@ -91,6 +91,20 @@ SELECT compare(q) AS by, q AS query FROM (VALUES
   ('SELECT stddev(amount) > 0 AS spread, count(*) FROM sales WHERE region IN (''EU'', ''US'')')
 ) AS v (q);
 
+-- Labels that were renamed, each to what another was.
+CREATE TYPE size AS ENUM ('small', 'large');
+CREATE TABLE boxes AS SELECT (CASE WHEN i % 3 = 0 THEN 'small' ELSE 'large' END)::size AS s FROM generate_series(1, 3000) AS i;
+SELECT (kde_fit('boxes', 's', sample_rows => -1)).rows > 0 AS fitted, kde_set_plain_sql('boxes.s', true);
+SELECT pg_stat_force_next_flush();
+SELECT compare('SELECT s, count(*) FROM boxes WHERE s IS NOT NULL GROUP BY s') AS before;
+ALTER TYPE size RENAME VALUE 'small' TO 'x';
+ALTER TYPE size RENAME VALUE 'large' TO 'small';
+ALTER TYPE size RENAME VALUE 'x' TO 'large';
+SELECT compare(q) AS by, q AS query FROM (VALUES
+  ('SELECT s, count(*) FROM boxes WHERE s IS NOT NULL GROUP BY s'), ('SELECT count(*) FROM boxes WHERE s::text = ''small'''),
+  ('SELECT count(*) FROM boxes WHERE s = ''small''')
+) AS v (q);
+
 -- Lists of numbers and dates, and variances, which are not put together.
 SELECT compare(q) AS by, q AS query FROM (VALUES
   ('SELECT count(*), sum(qty), avg(amount) FROM sales WHERE qty IN (1, 5, 5, NULL, 17, -4)'),
