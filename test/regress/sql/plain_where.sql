@@ -240,6 +240,11 @@ CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (50);
 CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM (50) TO (100);
 SELECT p, a.count, a.exact, a.density FROM unnest('{false,"NULL",x > 1000}'::text[]) AS p, approx_where('parted', p) AS a;
 SELECT * FROM kde_explain_query('SELECT count(*) FROM parted WHERE x > 1000');
+-- One within another: partitions are ruled out while the executor starts.
+INSERT INTO parted SELECT i % 100 FROM generate_series(1, 1000) AS i;
+CREATE FUNCTION bound() RETURNS integer STABLE LANGUAGE sql AS $$ SELECT (count / 10)::integer FROM approx_where('sales', 'qty < 10') $$;
+SELECT count, density FROM approx_where('sales', 'qty < (SELECT count(*) FROM parted WHERE x < bound())');
+SELECT count(*) FROM sales WHERE qty < (SELECT count(*) FROM parted WHERE x < bound());
 -- NaN is no NULL.
 SELECT count, sum, avg, avg_upper, exact FROM approx_where('odd', 'y < 2', measure => 'x', otherwise => 'exact');
 CREATE TABLE bare AS SELECT 1 AS x;
