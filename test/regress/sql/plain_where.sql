@@ -280,6 +280,7 @@ SELECT * FROM approx_where('sales', 'count(*) > 1');
 SELECT * FROM approx_where('sales', '');
 SELECT * FROM approx_where('sales', 'qty < 10', measure => 'region');
 SELECT * FROM approx_where('sales', 'qty < 10', measure => 'amount, qty');
+SELECT * FROM approx_where('sales', 'qty < 10', measure => 'amount + nothing');
 SELECT * FROM approx_where('sales', 'qty < 10', 'amount');
 SELECT * FROM approx_where('sales', 'qty < 10', max_relative_error => -1);
 SELECT * FROM approx_where('sales', 'qty < 10', otherwise => 'perhaps');
