@@ -253,6 +253,12 @@ AskedWords read_word(const Question& q, const AnsweringDensity& density, int sid
   return read_words(q, side, density.column(side), {false, bound, bound});
 }
 
+bool are_words_of(Oid column_type, Oid collation, const kde::Header* density) {
+  WordType type;
+  type.begin(column_type, collation);
+  return type.why_outdated(kde::WordsView(density)) == nullptr;
+}
+
 bool find_words(Oid column_type, Oid collation, const kde::Header* density, Oid given,
                 const NullableDatum* values, int count, kde::WordSet* out) {
   WordType type;

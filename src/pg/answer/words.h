@@ -53,6 +53,9 @@ bool read_asked(FunctionCallInfo fcinfo, int lower, const Question& question,
 AskedWords read_word(const Question& question, const AnsweringDensity& density, int side, Oid type,
                      Datum value);
 
+// Whether the words still are values of that type and collation, told apart by it as at the fit.
+bool are_words_of(Oid type, Oid collation, const kde::Header* density);
+
 // The same of values that plain SQL compares with a category of that type and collation; `given` is
 // theirs, and NULLs are none. False: the type has changed its meaning since the fit.
 bool find_words(Oid type, Oid collation, const kde::Header* density, Oid given,

@@ -52,6 +52,13 @@ extern "C" {
 #define ATTRIBUTE_GENERATED_VIRTUAL 'v'
 #endif
 
+// 18: a constraint that is NOT VALID does not hold for the rows there were. A macro, as above.
+#if PG_VERSION_NUM >= 180000
+#define is_not_null(desc, i) (TupleDescCompactAttr(desc, i)->attnullability == ATTNULLABLE_VALID)
+#else
+#define is_not_null(desc, i) (TupleDescAttr(desc, i)->attnotnull)
+#endif
+
 // 18: index scans take counters for EXPLAIN. A macro: most files do not need genam.h.
 #if PG_VERSION_NUM >= 180000
 #define begin_index_scan(table, index, snapshot, keys) \

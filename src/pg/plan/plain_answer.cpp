@@ -11,6 +11,7 @@
 #include "pg/base/subtransaction.h"
 #include "pg/base/values.h"
 #include "pg/catalog/cache.h"
+#include "pg/catalog/expression.h"
 #include "pg/plan/buckets.h"
 #include "pg/type/density_datum.h"
 
@@ -856,6 +857,16 @@ class Answering {
     return (h.flags & kde::kEveryRowRead) == 0 || h.nulls > 0;
   }
 
+  // Of a column as it is now; an expression's type is that of the query's.
+  bool are_current_words() const {
+    const bool is_column = plan_.key.column[0].attnum != 0;
+    const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, plan_.first);
+    int32 typmod;
+    return are_words_of(is_column ? key_column_type(plan_.key, 0, &typmod) : of->atttypid,
+                        is_column ? key_column_collation(plan_.key, 0) : of->attcollation,
+                        density_.one_column);
+  }
+
   // Of a category: the values asked for at once, or where the query is by them, or has other
   // conditions, value by value.
   void answer_words() {
@@ -864,6 +875,10 @@ class Answering {
         (void)refuse(PlainOutcome::nulls);
       else
         answer_all();
+      return;
+    }
+    if (!are_current_words()) {
+      (void)refuse(PlainOutcome::other_shape);
       return;
     }
     const kde::WordsView words(density_.one_column);

@@ -62,11 +62,13 @@ void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, doub
   SetTuplestoreDestReceiverParams(into, rows, CurrentMemoryContext, false, nullptr, nullptr);
   QueryDesc* query =
       CreateQueryDesc(plan, text, GetActiveSnapshot(), InvalidSnapshot, into, nullptr, nullptr, 0);
+  // Plans that begin may call functions, as where partitions are ruled out, and those run others.
+  PlainDemand* const outer = beginning;
   beginning = demand;
   PG_TRY();
   { ExecutorStart(query, 0); }
   PG_FINALLY();
-  { beginning = nullptr; }
+  { beginning = outer; }
   PG_END_TRY();
   run_once(query);
   ExecutorFinish(query);

@@ -1,6 +1,7 @@
 // See plain_query.h. Trees are those of the planner: constants folded, conditions an implicit AND.
 #include "pg/plan/plain_query.h"
 
+#include "pg/base/compat.h"
 #include "pg/base/pinned.h"
 #include "pg/base/tree_walk.h"
 #include "pg/base/values.h"
@@ -474,6 +475,8 @@ bool Query::place_groups(const DensityKey& key, PlainQuery* out) const {
 // Whether values that are the same group are the same in every respect, so that any condition holds
 // for all of a group's rows or for none.
 bool is_equal_image(Oid type, Oid collation) {
+  // But for blanks at the end, of which values of no length of their own may have any number.
+  if (type == BPCHAROID) return false;
   const Oid opclass = GetDefaultOpClass(type, BTREE_AM_OID);
   if (!OidIsValid(opclass)) return false;
   const Oid input = get_opclass_input_type(opclass);
@@ -631,8 +634,7 @@ bool Query::has_no_nulls(const KeyColumn& column) const {
   const char kind = relation_->rd_rel->relkind;
   if (kind == RELKIND_FOREIGN_TABLE || (kind == RELKIND_RELATION && has_subclass(relation())))
     return false;
-  return column.attnum > 0 &&
-         TupleDescAttr(RelationGetDescr(relation_), column.attnum - 1)->attnotnull;
+  return column.attnum > 0 && is_not_null(RelationGetDescr(relation_), column.attnum - 1);
 }
 
 // What an aggregate's function asks, but count(*); false: what no density knows.

@@ -96,14 +96,16 @@ bool ask(Oid relation, const char* predicate, const char* measure, const Accurac
   if (accuracy.required) demand.error = accuracy.most_error;
   demand.may_be_exact = accuracy.otherwise == Otherwise::exact;
 
-  Node* of = nullptr;
+  List* targets = list_make1(target("count", nullptr));
   if (measure != nullptr) {
     UserExpression expression;
-    of = expression.begin(measure);
+    Node* of = expression.begin(measure);
+    targets = list_make3(target("count", of), target("sum", of), target("avg", of));
+    // Errors of it show their places in it, not in the condition.
+    (void)analyse(static_cast<List*>(copyObjectImpl(targets)), relation, nullptr,
+                  expression.source());
     expression.end();
   }
-  List* targets = list_make1(target("count", of));
-  if (of != nullptr) targets = lappend(lappend(targets, target("sum", of)), target("avg", of));
   UserExpression expression;
   Node* where = expression.begin(predicate);
   Query* query = analyse(targets, relation, where, expression.source());
