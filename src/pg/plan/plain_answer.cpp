@@ -348,7 +348,7 @@ class Answering {
   kde::Interval variance_of(const PlainAggregate& a, const Question& q,
                             const AnsweringDensity& density, const kde::Interval& count) const {
     const double n = std::rint(count.estimate);
-    if (a.population && n == 1) return {0, 0, 0};
+    if (a.population && n == 1 && count.lower == count.upper) return {0, 0, 0};
     const bool is_root = a.answer == PlainAnswer::stddev;
     kde::Interval out = interval(is_root ? Aggregate::stddev : Aggregate::variance, q, density);
     if (!a.population) return out;
@@ -525,7 +525,7 @@ class Answering {
     if (a.answer >= PlainAnswer::min)
       return put_extreme(a, answer.extreme, type, &row->values[at], &row->nulls[at]);
     if (a.answer == PlainAnswer::variance || a.answer == PlainAnswer::stddev)
-      return put_variance(a, i, is_end, type, &row->values[at], &row->nulls[at]);
+      return put_variance(a, answer, is_end, type, &row->values[at], &row->nulls[at]);
     double sum = answer.interval.estimate;
     // Sums have the decimals of their values, as far as double precision has them.
     const int decimals = decimals_of(a.column, a.type);
@@ -580,9 +580,12 @@ class Answering {
   }
 
   // Not to the last digit, which numeric has more of.
-  bool put_variance(const PlainAggregate& a, const kde::Interval& i, bool is_end, Oid type,
+  bool put_variance(const PlainAggregate& a, const Answer& answer, bool is_end, Oid type,
                     Datum* value, bool* is_null) {
-    if (std::isnan(i.estimate)) return true;  // of one row
+    const kde::Interval& i = answer.variance;
+    // Of one row: NULL.
+    if (std::isnan(i.estimate))
+      return answer.count.lower == answer.count.upper || refuse(PlainOutcome::unsure);
     if (!is_close(a, i, true)) return false;
     const double x = !is_end ? i.estimate : a.end == PlainEnd::lower ? i.lower : i.upper;
     if (type == NUMERICOID)
