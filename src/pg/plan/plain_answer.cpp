@@ -80,8 +80,9 @@ class Answering {
       return refuse(PlainOutcome::gone);
     if (density_.fit.stale && !plan_.demanded) return refuse(PlainOutcome::stale);
     const struct varlena* value = cached.value;
-    // Conditions on groups, and types of words, may have functions that ask for other densities.
-    if (asked_.conditions != nullptr || has_words()) {
+    // Conditions on groups, values that buckets are compared with, and types of words may have
+    // functions that ask for other densities.
+    if (asked_.conditions != nullptr || asked_.passages != NIL || has_words()) {
       const Size size = VARSIZE(value);
       auto* copy = static_cast<struct varlena*>(palloc(size));
       memcpy(copy, value, size);
