@@ -48,13 +48,18 @@ const Const* constant(Node* node) {
   return IsA(node, Const) && !castNode(Const, node)->constisnull ? castNode(Const, node) : nullptr;
 }
 
-// A constant that is a positive number; 0: it is none.
-double positive(Node* node) {
+// A constant that is a number; NaN: it is none.
+double number_in(Node* node) {
   const Const* c = constant(node);
   kde::ValueType type;
   if (c == nullptr || !value_type_of(c->consttype, &type) || type > kde::ValueType::numeric)
-    return 0;
-  const double x = value_to_double(type, c->constvalue);
+    return NAN;
+  return value_to_double(type, c->constvalue);
+}
+
+// A constant that is a positive number; 0: it is none.
+double positive(Node* node) {
+  const double x = number_in(node);
   return x > 0 && std::isfinite(x) ? x : 0;
 }
 
@@ -146,6 +151,11 @@ Link function_link(const FuncExpr* f) {
     case F_INT4_NUMERIC:
     case F_INT8_NUMERIC:
       return inside(first);
+    case F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4:
+    case F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4:
+      // It falls where the greater bound comes first.
+      return number_in(second) < number_in(static_cast<Node*>(lthird(args))) ? inside(first)
+                                                                             : Link();
     case F_DATE_TRUNC_TEXT_TIMESTAMP:
     case F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP:
     case F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ:

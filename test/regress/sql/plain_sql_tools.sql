@@ -205,6 +205,8 @@ SELECT round(amount) AS r, count(*), sum(qty) FROM sales WHERE amount < 0 GROUP 
 SELECT trunc(amount, 1) AS r, count(*) FROM sales WHERE amount BETWEEN -3 AND 3 GROUP BY 1
 SELECT amount / 3 AS r, count(*) FROM sales WHERE amount BETWEEN -3 AND 3 GROUP BY 1
 SELECT width_bucket(amount, 0, 100, 5) AS r, count(*) FROM sales WHERE amount > 0 GROUP BY 1
+SELECT width_bucket(amount, 100, 0, 5) AS r, count(*) FROM sales WHERE amount > 0 GROUP BY 1
+SELECT width_bucket(qty::double precision, 3, 50.5, 7) AS r, count(*), sum(qty) FROM sales GROUP BY 1
 SELECT 10 * floor(qty / 10.0) AS c, count(*) FROM sales GROUP BY 1
 SELECT extract(month FROM at) AS c, count(*) FROM sales GROUP BY 1
 SELECT id / 10 AS ten, count(*) FROM far GROUP BY 1
