@@ -172,6 +172,15 @@ CREATE VIEW sold_by_month AS SELECT date_trunc('month', day) AS month, kind, cou
 CREATE VIEW sold_by_day AS SELECT day, count(*) AS n, avg(amount) AS mean FROM sold GROUP BY day HAVING count(*) > 3;
 CREATE VIEW sold_by_pieces AS SELECT pieces / 10 AS tens, count(*) AS n, sum(amount) AS total FROM sold WHERE pieces IS NOT NULL GROUP BY 1;
 CREATE VIEW sold_at_once AS SELECT t.*, (SELECT count(*) FROM sold AS s WHERE s.pieces < t.kind) AS fewer FROM sold_by_kind AS t;
+CREATE VIEW sold_listed AS SELECT count(*) AS n, sum(amount) AS total, avg(pieces) AS mean FROM sold WHERE pieces IN (1, 5, 9, 30, -2);
+CREATE VIEW sold_on_days AS SELECT kind, count(*) AS n, avg(amount) AS mean FROM sold WHERE day IN ('2026-02-01', '2026-03-01', '2027-01-01') GROUP BY kind;
+CREATE VIEW sold_ends AS
+    SELECT approx_lower(count(*)) AS least, approx_upper(sum(amount)) AS most, min(pieces) AS first, max(pieces) AS last, stddev(amount) AS spread
+    FROM sold WHERE pieces BETWEEN 2 AND 30;
+CREATE VIEW sold_by_year AS SELECT extract(year FROM day) AS year, count(*) AS n, min(day) AS first FROM sold WHERE day >= '2026-02-01' GROUP BY 1;
+CREATE VIEW sold_in_march AS SELECT count(*) AS n, sum(amount) AS total FROM sold WHERE date_trunc('month', day) = '2026-03-01';
+CREATE FUNCTION sold_where(integer, bigint) RETURNS float8 LANGUAGE sql STABLE AS
+    $$SELECT sum_upper FROM approx_where('sold', format('pieces BETWEEN %s AND %s', $1, $2), measure => 'amount')$$;
 CREATE FUNCTION sold_between(date, date) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT count(*) FROM sold WHERE day BETWEEN $1 AND $2';
 CREATE FUNCTION sold_between(integer, bigint) RETURNS numeric LANGUAGE sql STABLE AS 'SELECT sum(amount) FROM sold WHERE pieces >= $1 AND pieces < $2';
 CREATE FUNCTION sold_over(numeric) RETURNS numeric LANGUAGE plpgsql STABLE AS 'BEGIN RETURN (SELECT avg(amount) FROM sold WHERE pieces > $1); END';
