@@ -637,6 +637,30 @@ bool Query::has_no_nulls(const KeyColumn& column) const {
   return column.attnum > 0 && is_not_null(RelationGetDescr(relation_), column.attnum - 1);
 }
 
+// The same of those that densities know of every type of numbers, or of all that they hold.
+bool named_answer_of(const char* name, PlainAggregate* out) {
+  struct Known {
+    const char* name;
+    PlainAnswer answer;
+    bool population;
+  };
+  static const Known kKnown[] = {{"variance", PlainAnswer::variance, false},
+                                 {"var_samp", PlainAnswer::variance, false},
+                                 {"var_pop", PlainAnswer::variance, true},
+                                 {"stddev", PlainAnswer::stddev, false},
+                                 {"stddev_samp", PlainAnswer::stddev, false},
+                                 {"stddev_pop", PlainAnswer::stddev, true},
+                                 {"min", PlainAnswer::min, false},
+                                 {"max", PlainAnswer::max, false}};
+  for (const Known& known : kKnown) {
+    if (strcmp(name, known.name) != 0) continue;
+    out->answer = known.answer;
+    out->population = known.population;
+    return true;
+  }
+  return false;
+}
+
 // What an aggregate's function asks, but count(*); false: what no density knows.
 bool answer_of(Oid function, PlainAggregate* out) {
   switch (function) {
@@ -658,58 +682,9 @@ bool answer_of(Oid function, PlainAggregate* out) {
     case F_AVG_NUMERIC:
       out->answer = PlainAnswer::avg;
       return true;
-    case F_VAR_POP_INT2:
-    case F_VAR_POP_INT4:
-    case F_VAR_POP_INT8:
-    case F_VAR_POP_FLOAT4:
-    case F_VAR_POP_FLOAT8:
-    case F_VAR_POP_NUMERIC:
-      out->population = true;
-      [[fallthrough]];
-    case F_VAR_SAMP_INT2:
-    case F_VAR_SAMP_INT4:
-    case F_VAR_SAMP_INT8:
-    case F_VAR_SAMP_FLOAT4:
-    case F_VAR_SAMP_FLOAT8:
-    case F_VAR_SAMP_NUMERIC:
-    case F_VARIANCE_INT2:
-    case F_VARIANCE_INT4:
-    case F_VARIANCE_INT8:
-    case F_VARIANCE_FLOAT4:
-    case F_VARIANCE_FLOAT8:
-    case F_VARIANCE_NUMERIC:
-      out->answer = PlainAnswer::variance;
-      return true;
-    case F_STDDEV_POP_INT2:
-    case F_STDDEV_POP_INT4:
-    case F_STDDEV_POP_INT8:
-    case F_STDDEV_POP_FLOAT4:
-    case F_STDDEV_POP_FLOAT8:
-    case F_STDDEV_POP_NUMERIC:
-      out->population = true;
-      [[fallthrough]];
-    case F_STDDEV_SAMP_INT2:
-    case F_STDDEV_SAMP_INT4:
-    case F_STDDEV_SAMP_INT8:
-    case F_STDDEV_SAMP_FLOAT4:
-    case F_STDDEV_SAMP_FLOAT8:
-    case F_STDDEV_SAMP_NUMERIC:
-    case F_STDDEV_INT2:
-    case F_STDDEV_INT4:
-    case F_STDDEV_INT8:
-    case F_STDDEV_FLOAT4:
-    case F_STDDEV_FLOAT8:
-    case F_STDDEV_NUMERIC:
-      out->answer = PlainAnswer::stddev;
-      return true;
     default:
-      break;
+      return function < FirstNormalObjectId && named_answer_of(get_func_name(function), out);
   }
-  if (function >= FirstNormalObjectId) return false;
-  const char* name = get_func_name(function);
-  const bool is_min = strcmp(name, "min") == 0;
-  out->answer = is_min ? PlainAnswer::min : PlainAnswer::max;
-  return is_min || strcmp(name, "max") == 0;
 }
 
 bool Query::place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const {
@@ -914,8 +889,9 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
     }
     if (reasons.are_none())
       reasons.of_query(rte->relid,
-                       entries == NIL ? "has no density"
-                                      : "has no density of columns that the current user may read");
+                       entries == NIL
+                           ? "its table has no density"
+                           : "its table has no density of columns that the current user may read");
     out = best != nullptr ? list_make1(best) : query.questions(allowed);
     foreach (cell, out)
       if (best == nullptr) reasons.of_part(*static_cast<const PlainQuery*>(lfirst(cell)));

@@ -81,8 +81,6 @@ const char* obstacles(List* reasons) {
     }
     if (r->density != nullptr)
       appendStringInfo(&out, "The density of %s %s.", r->density, r->why);
-    else if (strncmp(r->why, "has no density", strlen("has no density")) == 0)
-      appendStringInfo(&out, "The relation %s.", r->why);
     else
       appendStringInfo(&out, "Of the question: %s.", r->why);
   }
