@@ -38,8 +38,8 @@ struct PlainDemand {
 // called meanwhile are none of its own.
 PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text);
 
-// Runs it, as the current user, under the active snapshot. columns: of the only row, of double
-// precision; they are the exact plan's, and of no meaning where a density answers.
+// Runs it, as the current user, under the active snapshot. columns, nulls: of the only row, of
+// double precision; they are the exact plan's, and of no meaning where a density answers.
 void run_demanded(PlainDemand* demand, PlannedStmt* plan, const char* text, double* columns,
                   bool* nulls);
 
