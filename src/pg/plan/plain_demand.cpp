@@ -2,6 +2,7 @@
 #include "pg/plan/plain_demand.h"
 
 #include "pg/plan/client_statement.h"
+#include "pg/plan/second_plan.h"
 
 extern "C" {
 #include "executor/executor.h"
@@ -38,12 +39,26 @@ PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text) 
     planned_depth = outer_depth;
   }
   PG_END_TRY();
+  demand->found = has_plain_node(plan);
+  // Another planner has taken the plan's place.
+  ListCell* cell;
+  foreach (cell, demand->found ? NIL : demand->reasons) {
+    auto* reason = static_cast<PlainReason*>(lfirst(cell));
+    if (!reason->answers) continue;
+    reason->answers = false;
+    reason->why = "would answer, but another extension plans the query, with more than its table";
+  }
   return plan;
 }
 
+PlainDemand* demand_to_plan() {
+  return planned != nullptr && planning_depth() == planned_depth ? planned : nullptr;
+}
+
 PlainDemand* demand_of(const PlannerInfo* root) {
-  if (planned == nullptr || planning_depth() != planned_depth) return nullptr;
-  return planned->of_subqueries || root->parent_root == nullptr ? planned : nullptr;
+  PlainDemand* demand = demand_to_plan();
+  if (demand == nullptr) return nullptr;
+  return demand->of_subqueries || root->parent_root == nullptr ? demand : nullptr;
 }
 
 void demand_of_no_row(PlainDemand* demand) {
