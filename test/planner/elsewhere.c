@@ -7,6 +7,11 @@
  * descendants) as of a member alone. Data modification goes to the table itself. A table by the
  * name of left_out is scanned by no query at all, as the empty root of a tree may be.
  *
+ * A table NAME with a table far.NAME is planned as distributed tables are: a planner hook has the
+ * server's planner plan the query, throws that plan away, and makes one of the same query of
+ * far.NAME; with elsewhere.fast = on it makes that alone. Nobody else may have the server's planner
+ * plan NAME: its hooks rely on having been called by this one.
+ *
  * Beside it, two table access methods, both heap by another name, without TID range scans: that of
  * silent_method() counts no rows in the statistics, that of counting_method() does.
  */
@@ -19,10 +24,14 @@
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "nodes/extensible.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
+#include "parser/parse_relation.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -117,12 +126,95 @@ static Plan *make_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, Lis
 static const CustomPathMethods path_methods = {.CustomName = "Elsewhere",
                                                .PlanCustomPath = make_plan};
 
-/* The table that has the rows of `relation`, or InvalidOid. */
-static Oid rows_of(Oid relation) {
-  Oid schema = get_namespace_oid("elsewhere", true);
+/* The table of a schema that has the rows of `relation`, or InvalidOid. */
+static Oid rows_in(const char *name, Oid relation) {
+  Oid schema = get_namespace_oid(name, true);
   if (!OidIsValid(schema) || get_rel_namespace(relation) == schema) return InvalidOid;
   return get_relname_relid(get_rel_name(relation), schema);
 }
+
+/* --- far tables ------------------------------------------------------------------------------ */
+
+static bool planning_far = false, fast = false;
+static planner_hook_type previous_planner = NULL;
+
+/* Whether a query has a far table, which is put in its place where `replace` is not null. */
+static bool find_far(Node *node, void *replace) {
+  ListCell *cell;
+  bool found = false;
+  if (node == NULL) return false;
+  if (!IsA(node, Query)) return expression_tree_walker(node, find_far, replace);
+  foreach (cell, ((Query *)node)->rtable) {
+    RangeTblEntry *entry = lfirst_node(RangeTblEntry, cell);
+    Oid rows = entry->rtekind == RTE_RELATION ? rows_in("far", entry->relid) : InvalidOid;
+    if (!OidIsValid(rows)) continue;
+    found = true;
+    if (replace == NULL) break;
+    entry->relid = rows;
+#if PG_VERSION_NUM >= 160000
+    if (entry->perminfoindex != 0) {
+      RTEPermissionInfo *info = getRTEPermissionInfo(((Query *)node)->rteperminfos, entry);
+      info->relid = rows;
+      info->requiredPerms = 0;
+    }
+#else
+    entry->requiredPerms = 0;
+#endif
+  }
+  return query_tree_walker((Query *)node, find_far, replace, 0) || (found && replace == NULL);
+}
+
+static PlannedStmt *plan_by_server(Query *query, const char *text, int options,
+                                   ParamListInfo parameters) {
+  if (previous_planner) return previous_planner(query, text, options, parameters);
+  return standard_planner(query, text, options, parameters);
+}
+
+/* What the query may read is checked of the tables that it names. */
+static void add_tables(PlannedStmt *to, const PlannedStmt *from) {
+  ListCell *cell;
+#if PG_VERSION_NUM >= 160000
+  int before = list_length(to->permInfos);
+  to->permInfos = list_concat(to->permInfos, from->permInfos);
+#endif
+  foreach (cell, from->rtable) {
+    RangeTblEntry *entry = copyObject(lfirst_node(RangeTblEntry, cell));
+#if PG_VERSION_NUM >= 160000
+    if (entry->perminfoindex != 0) entry->perminfoindex += before;
+#endif
+    to->rtable = lappend(to->rtable, entry);
+  }
+  to->relationOids = list_concat(to->relationOids, from->relationOids);
+}
+
+static PlannedStmt *plan_far(Query *query, const char *text, int options,
+                             ParamListInfo parameters) {
+  bool outer = planning_far;
+  bool is_far = query->commandType == CMD_SELECT && find_far((Node *)query, NULL);
+  Query *copy = is_far ? copyObject(query) : NULL;
+  PlannedStmt *thrown = NULL, *plan = NULL;
+  create_upper_paths_hook_type groupings = create_upper_paths_hook;
+  planning_far = is_far;
+  PG_TRY();
+  {
+    if (!is_far || !fast) plan = thrown = plan_by_server(query, text, options, parameters);
+    if (is_far) {
+      find_far((Node *)copy, copy);
+      if (fast) create_upper_paths_hook = NULL;
+      plan = standard_planner(copy, text, options, parameters);
+      if (thrown != NULL) add_tables(plan, thrown);
+    }
+  }
+  PG_FINALLY();
+  {
+    planning_far = outer;
+    create_upper_paths_hook = groupings;
+  }
+  PG_END_TRY();
+  return plan;
+}
+
+/* --- hooks ----------------------------------------------------------------------------------- */
 
 static set_rel_pathlist_hook_type previous_hook = NULL;
 
@@ -130,9 +222,11 @@ static void put_elsewhere(PlannerInfo *root, RelOptInfo *rel, Index index, Range
   Oid rows = InvalidOid;
   CustomPath *path;
   if (previous_hook) previous_hook(root, rel, index, entry);
+  if (entry->rtekind == RTE_RELATION && !planning_far && OidIsValid(rows_in("far", entry->relid)))
+    elog(ERROR, "a far table is planned behind its planner's back");
   if (entry->rtekind != RTE_RELATION || root->parse->commandType != CMD_SELECT) return;
   if (!entry->inh && strcmp(get_rel_name(entry->relid), "left_out") == 0) mark_dummy_rel(rel);
-  rows = rows_of(entry->relid);
+  rows = rows_in("elsewhere", entry->relid);
   if (!OidIsValid(rows)) return;
   path = makeNode(CustomPath);
   path->path.pathtype = T_CustomScan;
@@ -154,6 +248,10 @@ void _PG_init(void) {
   RegisterCustomScanMethods(&scan_methods);
   previous_hook = set_rel_pathlist_hook;
   set_rel_pathlist_hook = put_elsewhere;
+  previous_planner = planner_hook;
+  planner_hook = plan_far;
+  DefineCustomBoolVariable("elsewhere.fast", "Plans far tables without the server's planner.", NULL,
+                           &fast, false, PGC_USERSET, 0, NULL, NULL, NULL);
 }
 
 /* --- the access methods ---------------------------------------------------------------------- */

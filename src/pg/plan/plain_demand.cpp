@@ -28,6 +28,7 @@ PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text) 
   PlannedStmt* volatile plan = nullptr;
   PlainDemand* const outer = planned;
   const int outer_depth = planned_depth;
+  const bool is_grouped = query->hasAggs || query->groupClause != NIL;
   demand->memory = CurrentMemoryContext;
   planned = demand;
   planned_depth = planning_depth() + 1;
@@ -40,13 +41,18 @@ PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text) 
   }
   PG_END_TRY();
   demand->found = has_plain_node(plan);
-  // Another planner has taken the plan's place.
+  // Where another planner has taken its place. One that leaves out the server's gives no reason.
+  if (is_grouped && demand->reasons == NIL) {
+    auto* reason = static_cast<PlainReason*>(palloc0(sizeof(PlainReason)));
+    reason->why = "another extension plans the query";
+    demand->reasons = lappend(demand->reasons, reason);
+  }
   ListCell* cell;
   foreach (cell, demand->found ? NIL : demand->reasons) {
     auto* reason = static_cast<PlainReason*>(lfirst(cell));
     if (!reason->answers) continue;
     reason->answers = false;
-    reason->why = "would answer, but another extension plans the query, with more than its table";
+    reason->why = "would answer, but another extension plans the query";
   }
   return plan;
 }

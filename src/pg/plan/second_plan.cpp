@@ -193,25 +193,35 @@ bool is_densities_own(PlannedStmt* plan) {
   return found.nodes > 0;
 }
 
-// Whether a density may answer some part of a query, by what is known without planning it.
-bool may_be_answered(Node* node, void* any) {
+// What of a query is known without planning it.
+struct Parts {
+  bool any;  // densities without consent count, too
+  bool grouping, table;
+};
+
+// Whether a density may answer some part of it.
+bool may_be_answered(Node* node, void* context) {
   if (node == nullptr) return false;
-  if (!IsA(node, Query)) return expression_tree_walker(node, as_walker(may_be_answered), any);
+  if (!IsA(node, Query)) return expression_tree_walker(node, as_walker(may_be_answered), context);
   auto* query = castNode(Query, node);
+  auto* parts = static_cast<Parts*>(context);
+  parts->grouping = parts->grouping || query->hasAggs || query->groupClause != NIL;
   ListCell* cell;
-  foreach (cell, query->hasAggs || query->groupClause != NIL ? query->rtable : NIL) {
+  foreach (cell, query->rtable) {
     const auto* rte = lfirst_node(RangeTblEntry, cell);
-    if (rte->rtekind == RTE_RELATION && (any != nullptr || !has_no_consent(rte->relid)))
-      return true;
+    if (rte->rtekind == RTE_RELATION && (parts->any || !has_no_consent(rte->relid)))
+      parts->table = true;
   }
-  return query_tree_walker(query, as_walker(may_be_answered), any, 0);
+  if (parts->grouping && parts->table) return true;
+  return query_tree_walker(query, as_walker(may_be_answered), context, 0);
 }
 
 bool is_candidate(Query* query, int options) {
-  PlainDemand* demand = demand_to_plan();
-  if (demand == nullptr && ((options & CURSOR_OPT_SCROLL) != 0 || !is_plain_sql_wanted(query)))
+  const bool is_demanded = demand_to_plan() != nullptr;
+  if (!is_demanded && ((options & CURSOR_OPT_SCROLL) != 0 || !is_plain_sql_wanted(query)))
     return false;
-  return query->utilityStmt == nullptr && may_be_answered(reinterpret_cast<Node*>(query), demand);
+  Parts parts = {is_demanded, false, false};
+  return query->utilityStmt == nullptr && may_be_answered(reinterpret_cast<Node*>(query), &parts);
 }
 
 // ------------------------------------------------------------------------------------- both plans
