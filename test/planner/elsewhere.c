@@ -8,8 +8,8 @@
  * name of left_out is scanned by no query at all, as the empty root of a tree may be.
  *
  * A table NAME with a table far.NAME is planned as distributed tables are: a planner hook has the
- * server's planner plan the query, throws that plan away, and makes one of the same query of
- * far.NAME; with elsewhere.fast = on it makes that alone. Nobody else may have the server's planner
+ * server's planner plan the query, without partitions, throws that plan away, and makes one of
+ * the same query of far.NAME; with elsewhere.fast = on it makes that alone. Nobody else may have the server's planner
  * plan NAME: its hooks rely on having been called by this one.
  *
  * Beside it, two table access methods, both heap by another name, without TID range scans: that of
@@ -21,6 +21,7 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "nodes/extensible.h"
@@ -151,6 +152,7 @@ static bool find_far(Node *node, void *replace) {
     found = true;
     if (replace == NULL) break;
     entry->relid = rows;
+    entry->relkind = get_rel_relkind(rows);
 #if PG_VERSION_NUM >= 160000
     if (entry->perminfoindex != 0) {
       RTEPermissionInfo *info = getRTEPermissionInfo(((Query *)node)->rteperminfos, entry);
@@ -162,6 +164,20 @@ static bool find_far(Node *node, void *replace) {
 #endif
   }
   return query_tree_walker((Query *)node, find_far, replace, 0) || (found && replace == NULL);
+}
+
+/* Takes partitioned far tables for single ones, as is done for the server's planner. */
+static bool leave_out_partitions(Node *node, void *context) {
+  ListCell *cell;
+  if (node == NULL) return false;
+  if (!IsA(node, Query)) return expression_tree_walker(node, leave_out_partitions, context);
+  foreach (cell, ((Query *)node)->rtable) {
+    RangeTblEntry *entry = lfirst_node(RangeTblEntry, cell);
+    if (entry->rtekind != RTE_RELATION || !OidIsValid(rows_in("far", entry->relid))) continue;
+    entry->inh = false;
+    entry->relkind = RELKIND_RELATION;
+  }
+  return query_tree_walker((Query *)node, leave_out_partitions, context, 0);
 }
 
 static PlannedStmt *plan_by_server(Query *query, const char *text, int options,
@@ -197,6 +213,7 @@ static PlannedStmt *plan_far(Query *query, const char *text, int options,
   planning_far = is_far;
   PG_TRY();
   {
+    if (is_far) leave_out_partitions((Node *)query, NULL);
     if (!is_far || !fast) plan = thrown = plan_by_server(query, text, options, parameters);
     if (is_far) {
       find_far((Node *)copy, copy);

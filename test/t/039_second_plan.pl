@@ -101,6 +101,13 @@ check($_, 0) for
   # Computed twice, it would not be the same.
   'SELECT count(*), random() >= 0 FROM sales WHERE amount > 30';
 {
+  # Partitions, that the server's planner is not shown.
+  sql(q{CREATE TABLE parted (day date, n integer) PARTITION BY RANGE (day); CREATE TABLE parted_1 PARTITION OF parted DEFAULT;
+    CREATE TABLE far.parted (day date, n integer); INSERT INTO far.parted SELECT day, amount FROM far.sales;
+    SELECT kde_fit('parted', 'n', sample_rows => -1); SELECT kde_set_plain_sql('parted.n', true)});
+  check('SELECT count(*), sum(n) FROM parted WHERE n > 30', 1);
+  check('SELECT count(*) FROM ONLY parted WHERE n > 30', 0);
+  is(sql(q{SELECT count, density FROM approx_where('parted', 'n > 30')}), sql('SELECT count(*) FROM parted WHERE n > 30') . '|parted.n', 'approx_where is answered');
   # Not by the server's planner at all.
   my ($out, $err) = both('SET elsewhere.fast = on; SELECT count(*), sum(amount) FROM sales WHERE amount BETWEEN 10 AND 60');
   is($out, sql('SELECT count(*), sum(amount) FROM sales WHERE amount BETWEEN 10 AND 60'), 'a planner of its own: the same');
@@ -191,6 +198,14 @@ for my $options ('FORMAT JSON', 'FORMAT JSON, ANALYZE', 'FORMAT JSON, ANALYZE, V
   is($plan->{'Exact Plan'}{Plan}{'Node Type'}, 'Aggregate', 'and the other');
 }
 like((both("EXPLAIN (VERBOSE) $count"))[0], qr/KdeAqpChoice.*\n  Output: answer\.count\n/, 'columns have names');
+
+# Of one who logs plans as statements end, which begins plans once more.
+for my $analyze ('off', 'on') {
+  ($out, $err) = both("LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_analyze = $analyze; SET client_min_messages = log;
+    SELECT count(*) FROM sales WHERE id > 5000; SELECT count(*), sum(price) FROM sales WHERE price > 10; SELECT region, count(*) FROM sales WHERE day IS NOT NULL GROUP BY region ORDER BY region LIMIT 1");
+  is($out, sql('SELECT count(*) FROM sales WHERE id > 5000; SELECT count(*), sum(price) FROM sales WHERE price > 10; SELECT region, count(*) FROM sales GROUP BY region ORDER BY region LIMIT 1'), "logged, analyze $analyze");
+  like($err, qr/KdeAqpChoice.*KdeAqp\).*Seq Scan on sales/s, 'both plans');
+}
 
 # --- functions ------------------------------------------------------------------------------------------
 

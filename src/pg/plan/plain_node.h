@@ -20,8 +20,9 @@ void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo*
                          RelOptInfo* output, void* extra);
 
 bool is_plain_node(const Plan* plan);
-// Whether the density answers. Nothing is said of it (NOTICE, kde_plain_sql, the demand) until then.
+// Whether the density answers, of which nothing is said yet.
 bool decide_plain_node(PlanState* node);
+// By NOTICE, in kde_plain_sql, to the demand.
 void say_of_plain_node(PlanState* node);
 
 }  // namespace kde_pg

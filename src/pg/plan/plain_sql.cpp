@@ -19,6 +19,7 @@
 extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
@@ -33,6 +34,7 @@ extern "C" {
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
 #include "pgstat.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -86,6 +88,15 @@ Path* cheapest(List* paths) {
       best = path;
   }
   return best;
+}
+
+// Planners of distributed tables have the server's take partitioned ones for single tables.
+bool is_without_partitions(PlannerInfo* root, RelOptInfo* input) {
+  int table;
+  if (input->rtekind != RTE_RELATION || !bms_get_singleton_member(input->relids, &table))
+    return false;
+  const RangeTblEntry* rte = planner_rt_fetch(table, root);
+  return !rte->inh && has_subclass(rte->relid);
 }
 
 // Whether it stands there now.
@@ -478,7 +489,8 @@ void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo*
                          RelOptInfo* output, void*) {
   if (stage != UPPERREL_GROUP_AGG) return;
   const bool is_asked = demand_of(root) != nullptr || is_wanted(root);
-  note_grouping(is_asked && add_plain_path(root, input, output));
+  const bool is_answered = is_asked && add_plain_path(root, input, output);
+  note_grouping(is_answered || (is_asked && is_without_partitions(root, input)));
 }
 
 bool is_plain_node(const Plan* plan) {

@@ -50,7 +50,8 @@ extern const CustomExecMethods choice_exec_methods;
 
 // What became of the groupings of the query that is being planned.
 struct Groupings {
-  bool planned, answered;
+  bool planned;
+  bool answered;  // one of them, perhaps
 };
 Groupings groupings = {false, false};
 
@@ -183,8 +184,7 @@ bool is_densities_own(PlannedStmt* plan) {
   List* plans = lcons(plan->planTree, list_copy(plan->subplans));
   ListCell* cell;
   foreach (cell, plans)
-    if (lfirst(cell) != nullptr)
-      (void)collect_initial(static_cast<Plan*>(lfirst(cell)), &found);
+    if (lfirst(cell) != nullptr) (void)collect_initial(static_cast<Plan*>(lfirst(cell)), &found);
   foreach (cell, plans) {
     auto* of = static_cast<Plan*>(lfirst(cell));
     if (of == nullptr) continue;
@@ -332,12 +332,11 @@ PlannedStmt* choice_of(PlannedStmt* density, PlannedStmt* exact) {
 
 // As if the rows were here; null where densities cannot answer. query: a copy for it.
 template <typename... Rest>
-[[gnu::noinline]] PlannedStmt* density_plan(Query* query, const char* text, int options, Rest... rest) {
+[[gnu::noinline]] PlannedStmt* density_plan(Query* query, const char* text, int options,
+                                            Rest... rest) {
   // What other planners' plans, and initial subplans, compute would be computed twice.
   if (contain_volatile_functions(reinterpret_cast<Node*>(query))) return nullptr;
   PlannedStmt* volatile out = nullptr;
-  PlainDemand* demand = demand_to_plan();
-  if (demand != nullptr) demand->reasons = NIL;
   send_others_away();
   PG_TRY();
   { out = standard_planner(query, text, options & ~CURSOR_OPT_PARALLEL_OK, rest...); }
@@ -348,13 +347,20 @@ template <typename... Rest>
 }
 
 template <typename... Rest>
-[[gnu::noinline]] PlannedStmt* plan_by_both(Query* query, const char* text, int options, Rest... rest) {
+[[gnu::noinline]] PlannedStmt* plan_by_both(Query* query, const char* text, int options,
+                                            Rest... rest) {
   // Planners scribble on what they are given.
   Query* copy = is_candidate(query, options) ? static_cast<Query*>(copyObjectImpl(query)) : nullptr;
+  PlainDemand* demand = demand_to_plan();
+  const bool may_be_exact = demand != nullptr && demand->may_be_exact;
   PlannedStmt* exact = next_planner(query, text, options, rest...);
   if (copy == nullptr || (!groupings.answered && groupings.planned) ||
       exact->commandType != CMD_SELECT || has_plain_node(exact))
     return exact;
+  if (demand != nullptr) {
+    demand->reasons = NIL;
+    demand->may_be_exact = may_be_exact;
+  }
   PlannedStmt* density = density_plan(copy, text, options, rest...);
   return density != nullptr ? choice_of(density, exact) : exact;
 }
@@ -591,7 +597,8 @@ void show(const ChoiceState* s, const char* label, PlannedStmt* plan, QueryDesc*
   QueryDesc* shown = run;
   if (run == nullptr) {
     shown = description_of(s, plan, None_Receiver);
-    ExecutorStart(shown, EXEC_FLAG_EXPLAIN_ONLY);
+    // As a generic plan, if that is what is shown.
+    ExecutorStart(shown, s->css.ss.ps.state->es_top_eflags | EXEC_FLAG_EXPLAIN_ONLY);
   }
   // Options and the query's number are the statement's.
   const ExplainState saved = *es;
@@ -600,7 +607,13 @@ void show(const ChoiceState* s, const char* label, PlannedStmt* plan, QueryDesc*
   unnumbered->queryId = 0;
   shown->plannedstmt = unnumbered;
   es->settings = false;
-  es->analyze = es->analyze && run != nullptr;
+  // What goes with ANALYZE alone, others may hand on to other servers.
+  if (run == nullptr) {
+    es->analyze = es->timing = es->wal = false;
+#if PG_VERSION_NUM >= 170000
+    es->serialize = EXPLAIN_SERIALIZE_NONE;
+#endif
+  }
   ExplainOpenGroup(label, label, true, es);
   ExplainPrintPlan(es, shown);
   ExplainCloseGroup(label, label, true, es);
@@ -636,9 +649,9 @@ bool has_plain_node(const PlannedStmt* plan) {
   return false;
 }
 
-void note_grouping(bool is_answered) {
+void note_grouping(bool may_be_answered) {
   groupings.planned = true;
-  groupings.answered = groupings.answered || is_answered;
+  groupings.answered = groupings.answered || may_be_answered;
 }
 
 void register_second_plan() {
