@@ -97,6 +97,7 @@ check($_, 0) for
   # Decided for each row.
   'SELECT x, (SELECT count(*) FROM sales WHERE amount > x) FROM generate_series(1, 3) AS x ORDER BY x',
   'SELECT x, (SELECT count(*) FROM sales WHERE amount > (SELECT x + 1)) FROM generate_series(1, 3) AS x ORDER BY x',
+  'SELECT x, (SELECT count(*) FROM sales WHERE amount > (SELECT 100 * x + 1) LIMIT 1) FROM generate_series(1, 3) AS x ORDER BY x',
   'SELECT x, n FROM generate_series(1, 3) AS x, LATERAL (SELECT count(*) AS n FROM sales WHERE amount > x OFFSET 0) AS s ORDER BY x',
   # Computed twice, it would not be the same.
   'SELECT count(*), random() >= 0 FROM sales WHERE amount > 30';
@@ -158,6 +159,12 @@ is(who(q{EXECUTE p(10, 'x')}), $p10, 'forbidden');
 unlike(ask($session, q{EXPLAIN EXECUTE p(10, 'x')}), qr/KdeAqp/, 'it is planned anew');
 sql(q{SELECT kde_set_plain_sql('sales.amount', true)});
 is(who(q{EXECUTE p(10, 'x')}), "density $p10", 'allowed again');
+ask($session, 'SET elsewhere.fast = on; PREPARE f AS SELECT count(*) FROM sales WHERE amount > 30');
+is(who('EXECUTE f'), "density $exact", 'where the other plan knows nothing of the table');
+sql(q{SELECT kde_set_plain_sql('sales.amount', false)});
+is(who('EXECUTE f'), $exact, 'it is planned anew as well');
+sql(q{SELECT kde_set_plain_sql('sales.amount', true)});
+ask($session, 'RESET elsewhere.fast');
 is(who('DECLARE c CURSOR WITH HOLD FOR SELECT region, count(*) FROM sales WHERE day IS NOT NULL GROUP BY region ORDER BY region; FETCH 2 FROM c'),
   'density ' . sql('SELECT region, count(*) FROM sales GROUP BY region ORDER BY region LIMIT 2'), 'a cursor');
 is(ask($session, 'FETCH ALL FROM c; CLOSE c'), sql('SELECT region, count(*) FROM sales GROUP BY region ORDER BY region OFFSET 2'), 'that is held');

@@ -261,34 +261,16 @@ RangeTblEntry* names_of(List* columns) {
   return rte;
 }
 
-// The tables of both, which are locked where a kept plan is used again, and their privileges.
-void add_tables(PlannedStmt* to, const PlannedStmt* from) {
-  ListCell* cell;
-#if PG_VERSION_NUM >= 160000
-  const int before = list_length(to->permInfos);
-  to->permInfos = list_concat_copy(to->permInfos, from->permInfos);
-#endif
-  to->rtable = list_copy(to->rtable);
-  foreach (cell, from->rtable) {
-    auto* rte = static_cast<RangeTblEntry*>(copyObjectImpl(lfirst(cell)));
-#if PG_VERSION_NUM >= 160000
-    if (rte->perminfoindex != 0) rte->perminfoindex += static_cast<Index>(before);
-#endif
-    to->rtable = lappend(to->rtable, rte);
-  }
-  to->relationOids = list_concat_copy(to->relationOids, from->relationOids);
-  to->invalItems = list_concat_copy(to->invalItems, from->invalItems);
-}
-
 PlannedStmt* choice_of(PlannedStmt* density, PlannedStmt* exact) {
   List* columns = columns_of(exact);
   if (!are_of_same_types(columns, columns_of(density))) return exact;
   auto* out = makeNode(PlannedStmt);
   *out = *exact;
-  // The statement is one: the one that counts is not counted twice.
-  density->queryId = 0;
-  add_tables(out, density);
-  out->rtable = lappend(out->rtable, names_of(columns));
+  // Tables of the density's plan are among the query's, which are locked before it is used again;
+  // privileges of them it checks itself.
+  out->relationOids = list_concat_copy(exact->relationOids, density->relationOids);
+  out->invalItems = list_concat_copy(exact->invalItems, density->invalItems);
+  out->rtable = lappend(list_copy(exact->rtable), names_of(columns));
   const int names = list_length(out->rtable);
   out->transientPlan = exact->transientPlan || density->transientPlan;
   out->dependsOnRole = exact->dependsOnRole || density->dependsOnRole;
