@@ -337,8 +337,11 @@ PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnT
 
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit) {
   if (request.asked.query != nullptr) return fit_by_query(request, relation, fit);
-  if (request.asked.incremental || is_read_by_shard(request))
-    return fit_by_parts(request, relation, fit);
+  if (request.asked.incremental || is_read_by_shard(request)) {
+    const char* why = fit_by_parts(request, relation, fit);
+    if (why != nullptr) raise_nothing_to_fit(relation, request.key, why);
+    return;
+  }
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
   if (request.asked.max_error > 0 && request.key.columns > 1)
