@@ -11,6 +11,7 @@
 #include "pg/fit/fit_log.h"
 #include "pg/fit/group_fit.h"
 #include "pg/fit/joint_fit.h"
+#include "pg/fit/part_fit.h"
 #include "pg/fit/word_fit.h"
 #include "pg/read/categories.h"
 
@@ -52,7 +53,7 @@ RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relatio
   ScanOptions options;
   options.every_row = request.asked.sample_rows == -1;
   options.sample_blocks = blocks > 0 ? blocks : option_sample_blocks;
-  options.as_many = blocks > 0;
+  options.least_blocks = Max(blocks, INT64CONST(1));
   options.seed = static_cast<uint64>(request.asked.seed);
   const char* doing = psprintf("read %s", describe_columns(key));
   scan_as_owner(relation, columns_read(key), types, options, doing, sink, &read.scan);
@@ -303,7 +304,39 @@ Estimate* new_estimate(const DensityRequest& request, MemoryContext context) {
   return new_column_estimate(request, context);
 }
 
+PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnTypes& types,
+                 const PartRequest& part) {
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_fit part", ALLOCSET_DEFAULT_SIZES);
+  DensityRequest own = request;
+  own.asked.seed = part.seed;
+  own.bytes = part.bytes;
+  Estimate* estimate = new_estimate(own, context);
+  RowsRead read = {};
+  INSTR_TIME_SET_CURRENT(read.start);
+  ScanOptions options;
+  options.leaf = part.leaf;
+  options.every_row = request.asked.sample_rows == -1;
+  options.sample_blocks = part.blocks;
+  options.least_blocks = part.least_blocks;
+  options.seed = static_cast<uint64>(part.seed);
+  const char* doing = psprintf("read %s", describe_columns(request.key));
+  scan_as_owner(relation, columns_read(request.key), types, options, doing, estimate, &read.scan);
+  PartFit out = {};
+  out.elsewhere = read.scan.elsewhere;
+  if (end_reading(request.key, estimate) != nullptr) {
+    out.nulls = estimate->nulls_read() * read.scan.rows_per_row_read;
+  } else {
+    (void)fit_rows_read(own, types, read, elapsed_ms(read.start), context, estimate);
+    out.density = density_to_datum(estimate->density());
+  }
+  MemoryContextDelete(context);
+  return out;
+}
+
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit) {
+  if (request.asked.query != nullptr) return fit_by_query(request, relation, fit);
+  if (request.asked.incremental) return fit_by_parts(request, relation, fit);
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
   if (request.asked.max_error > 0 && request.key.columns > 1)

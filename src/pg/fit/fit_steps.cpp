@@ -39,9 +39,6 @@ int64 random_seed() {
   return static_cast<int64>(bits >> 11);
 }
 
-namespace {
-
-// Null: none.
 const char* read_alias(FunctionCallInfo fcinfo, int argument) {
   if (PG_NARGS() <= argument || PG_ARGISNULL(argument)) return nullptr;
   const char* alias = text_to_cstring(PG_GETARG_TEXT_PP(argument));
@@ -51,8 +48,6 @@ const char* read_alias(FunctionCallInfo fcinfo, int argument) {
              errdetail("It has 1 to %d bytes.", NAMEDATALEN - 1)));
   return alias;
 }
-
-}  // namespace
 
 FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_argument) {
   reject_null(fcinfo, 2, "method");

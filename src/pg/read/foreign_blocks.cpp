@@ -92,7 +92,9 @@ BlockNumber end_of_blocks(Relation rel, BlockNumber blocks) {
   if (SPI_execute(text, true, 0) != SPI_OK_SELECT) elog(ERROR, "SPI_execute failed");
   bool is_null;
   const Datum last = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
-  return is_null ? blocks : ItemPointerGetBlockNumber(reinterpret_cast<ItemPointer>(DatumGetPointer(last))) + 1;
+  return is_null
+             ? blocks
+             : ItemPointerGetBlockNumber(reinterpret_cast<ItemPointer>(DatumGetPointer(last))) + 1;
 }
 
 void take_rows(Portal portal, RowReader* reader) {

@@ -79,9 +79,11 @@ DensityRequest request_of(LockedDensity* locked, Relation relation) {
 }
 
 // Fits it as it was asked for. Milliseconds that took.
-double refit(LockedDensity* locked, Relation relation) {
+double refit(LockedDensity* locked, Relation relation, bool every_part) {
   DensityFit fit;
-  fit_density(request_of(locked, relation), relation, &fit);
+  DensityRequest request = request_of(locked, relation);
+  request.every_part = every_part;
+  fit_density(request, relation, &fit);
   return cost_of(fit.record);
 }
 
@@ -150,7 +152,7 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   } else {
     result->reason = staleness.stale ? pstrdup(staleness.reason) : "asked for";
     KDE_FAULT("refresh.stale");
-    result->total_ms = refit(&locked, relation);
+    result->total_ms = refit(&locked, relation, how.force || staleness.anew);
     result->action = RefreshAction::refitted;
     KDE_FAULT("refresh.refitted");
   }
@@ -224,7 +226,8 @@ List* refresh_items(Oid relation) {
   ListCell* cell;
   foreach (cell, entries) {
     const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
-    if (!entry->settings.enabled) continue;
+    const char* query = entry->request.query;
+    if (!entry->settings.enabled || (query != nullptr && strcmp(query, kNoRefresh) == 0)) continue;
     const Upkeep upkeep = upkeep_find(entry->id, latest);
     // Those of one relation follow each other.
     if (entry->key.relation != counted)
