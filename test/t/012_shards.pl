@@ -201,8 +201,17 @@ ask($session, fill('f1_here', 1));
 ask($session, "SET kde_aqp.sample_blocks = $there");
 $rows_read = ask($session, q{SELECT rows_read FROM kde_fit('f', 'v', seed => 3)});
 cmp_ok($rows_read, '<=', 0.02 * $stored, 'leaves here and there');
-is(ask($session, q{SELECT count(*) FROM generate_series(1, 20) AS x, approx_count_ci('f.v', NULL, x::float8 / 2, confidence => 0.9999) AS a
-     WHERE (SELECT count(*) FROM f_here WHERE v <= x::float8 / 2) NOT BETWEEN a.lower_bound AND a.upper_bound}), '0', 'counts are within their intervals');
+my $beside = q{SELECT count(*) FROM generate_series(1, 20) AS x, approx_count_ci('f.v', NULL, x::float8 / 2, confidence => 0.9999) AS a
+  WHERE (SELECT count(*) FROM f_here WHERE v <= x::float8 / 2) NOT BETWEEN a.lower_bound AND a.upper_bound};
+is(ask($session, $beside), '0', 'counts are within their intervals');
+
+# Part by part: of each there at least 128 blocks, for its own variance.
+rows_read_there();
+ask($session, q{SELECT kde_fit('f', 'v', seed => 3, incremental => true)});
+$rows_read = rows_read_there();
+cmp_ok($rows_read, '>=', 2 * 128 * 100, 'parts there: enough is read');
+cmp_ok($rows_read, '<=', 2 * 128 * 291, 'and no more');
+is(ask($session, $beside), '0', 'parts: counts are within their intervals');
 
 # What can be read by block, and what is read whole.
 $nodes[0]->safe_psql('postgres', q{
@@ -256,7 +265,7 @@ $locker->quit;
 
 # One with the extension of before. A fit asks nothing of it, an aggregate says what is missing.
 $nodes[2]->safe_psql('postgres', q{DROP EXTENSION kde_aqp CASCADE; CREATE EXTENSION kde_aqp VERSION '0.2.0'});
-is(ask($session, q{SELECT count(*) FROM kde_fit('f', 'v', seed => 3)}), '1', 'an older version: a fit');
+is(ask($session, q{SELECT count(*) FROM kde_fit('f', 'v', seed => 3, incremental => true)}), '1', 'an older version: a fit');
 is(ask($session, q{SELECT approx_count('f.v', 1, 2)}), $answer, 'an older version: the same fit');
 is(ask($session, 'SELECT approx_count(' . sprintf($rolled, 'price') . ', 10, 60)'),
   ask($session, 'SELECT count(*) FROM here WHERE price BETWEEN 10 AND 60'), 'an older version: a form that it has');
