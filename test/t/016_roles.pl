@@ -247,7 +247,8 @@ is($node->safe_psql('roles', q{
        AND pg_describe_object(classid, objid, 0) NOT IN ('schema kde_aqp', 'type kde', 'type kde_aqp.by_name_only',
          'function kde_refresh_all(boolean,boolean)', 'procedure kde_refresh_all(boolean,boolean)', 'cast from kde to json', 'cast from kde to jsonb', 'cast from kde to anykde', 'cast from text to anykde',
          'cast from regclass to anykde', 'function kde_aqp.anykde_of_regclass(regclass)',
-         'cast from character varying to anykde', 'function kde_aqp.follow_drop()', 'function kde_aqp.follow_alter()', 'event trigger kde_aqp_on_drop',
+         'cast from character varying to anykde', 'cast from text to kde_aqp.method', 'cast from character varying to kde_aqp.method',
+         'cast from character to kde_aqp.method', 'cast from name to kde_aqp.method', 'function kde_aqp.follow_drop()', 'function kde_aqp.follow_alter()', 'event trigger kde_aqp_on_drop',
          'event trigger kde_aqp_on_alter')}),
   '', 'every function of the extension is tried');
 is($node->safe_psql('roles', q{
