@@ -223,6 +223,7 @@ bool count_foreign_blocks(Relation relation, const DensityKey& key, Leaves* leav
   for (int i = 0; i < leaves->count; ++i) {
     Leaf& leaf = leaves->items[i];
     if (!leaf.foreign) continue;
+    if (!some) progress_phase(Phase::scanning);
     Relation rel = table_open(leaf.relation, NoLock);
     leaf.blocks = foreign_blocks(rel, leaf_query(relation, key, rel, false), key.has_filter());
     table_close(rel, NoLock);
