@@ -134,6 +134,7 @@ for my $what (keys %what) {
   my $one = $what{$what}[1] eq 'x' && !$filtered;
   my @ask = ($one ? @by_column : (), @by_columns);
   push @ask, q{SELECT kde_density('{t}({list})')}, q{SELECT kde_info('{t}({list})')} if !$filtered;
+  push @ask, q{SELECT kde_aqp.shard_density('{t}'::regclass, {x}, NULL, NULL, 'auto', false, 10, 4096, 2)} if $one;
   push @ask, q{SELECT kde_conditional('{t}.y', ARRAY[1], measure => 'x')} if $what =~ /x, y/;
   push @{ $queries{"ask $what"} }, map { fill($_, $what) } @ask;
   push @{ $queries{"see $what"} }, fill(q{SELECT 1 / count(*) FROM kde_densities
@@ -158,7 +159,7 @@ push @{ $queries{'ask (x, y) of plain'} }, "SELECT approx_groups('s.plain.x by y
   "SELECT kde_density('s.plain.x by y')", "SELECT kde_info('s.plain.x by (y)')";
 push @{ $queries{'fit (x, y) of plain'} }, "SELECT kde_fit('s.plain', 'x', group_by => 'y', seed => 2)";
 push @{ $queries{"refresh $_"} }, "SELECT kde_refresh('s.$_', true)" for @tables;
-$queries{'use values'} = [ @by_value, 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
+$queries{'use values'} = [ @by_value, "SELECT kde_aqp.shard_counters('s.values')", 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
   'SELECT kde_aqp.kde_to_json(d), kde_aqp.kde_to_jsonb(d) FROM s.values',
   'SELECT d::json, d::jsonb FROM s.values', 'SELECT kde_aqp.kde_in(kde_aqp.kde_out(d)), kde_aqp.kde_send(d) FROM s.values',
   q{SELECT kde_aqp.anykde_in(kde_aqp.anykde_out(d)), kde_aqp.anykde_send(d), kde_aqp.anykde_of_text('t.x') FROM s.values},
