@@ -162,6 +162,7 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
   }
   PartRequest wanted;
   wanted.bytes = bytes_of_each(kBytesOfParts, parts->count);
+  wanted.least_blocks = kLeastPartBlocks;
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
     if (is_unchanged(*part, now[i])) continue;
