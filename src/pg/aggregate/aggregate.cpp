@@ -6,7 +6,6 @@
 #include "pg/base/values.h"
 #include "pg/progress/progress.h"
 #include "pg/type/density_datum.h"
-#include "pg/type/histogram_cells.h"
 #include "pg/aggregate/aggregate_state.h"
 
 #include "core/kde.h"
@@ -32,7 +31,6 @@ enum MeasureArgument { kMeasure = 2 };
 enum RollupArgument { kRollupState, kRollupDensity, kRollupBytes };
 
 constexpr char kDoing[] = "aggregate the values";
-constexpr char kRollingUp[] = "roll up densities";
 
 AggregateState* state_argument(FunctionCallInfo fcinfo, int argument) {
   return PG_ARGISNULL(argument) ? nullptr
@@ -114,11 +112,6 @@ bool read_weight(FunctionCallInfo fcinfo, double* weight) {
   return *weight > 0;
 }
 
-// What method the density was asked for by: auto's resolves to another, and bounds it.
-kde::Method method_of(const kde::Header& density) {
-  return (density.flags & kde::kBounded) != 0 ? kde::Method::automatic : density.method;
-}
-
 }  // namespace
 
 }  // namespace kde_pg
@@ -196,35 +189,13 @@ KDE_FUNCTION(kde_rollup_row) {
   const int32 bytes = read_bytes(fcinfo, kRollupBytes);
   if (PG_ARGISNULL(kRollupDensity)) return give(fcinfo, state);
   const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
-  constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
-  if (density->value_type == kde::ValueType::category)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("densities of categories cannot be added up"),
-                    errhint("Fit the column of the whole table: kde_fit('table', 'column').")));
-  if (density->grouped > 0)
-    ereport(
-        ERROR,
-        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("densities with groups cannot be added up"),
-         errhint("Fit them to the whole table, or keep a density of kde_agg() for each group.")));
-  if (density->measures > 0 && bytes < kLeastMeasured)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("bytes of densities with measures must be at least %d, not %d",
-                           kLeastMeasured, bytes)));
-  Settings settings = {density->value_type, method_of(*density), bytes, density->measures};
-  for (int k = 0; k < density->measures; ++k)
-    settings.measure_type[k] = kde::MeasureView(density, k).header().value_type;
+  const Settings settings = settings_of(*density, bytes);
   if (state == nullptr)
     state = new_state(fcinfo, settings);
   else
     check_same(state->settings, settings);
   // This context is reset after every row.
-  if (density->measures > 0) {
-    const auto& decoded = decode_with_measures(density, CurrentMemoryContext);
-    check_status(state->measures->merge(decoded.stored(*density), &state->summary), kRollingUp);
-  } else {
-    const auto& cells = decode_cells(density, CurrentMemoryContext);
-    check_status(state->summary.merge(*density, cells), kRollingUp);
-  }
+  merge_density(state, density);
   PG_RETURN_POINTER(state);
 }
 

@@ -16,6 +16,7 @@
 #include "pg/base/owned.h"
 #include "pg/base/values.h"
 #include "pg/type/density_datum.h"
+#include "pg/type/histogram_cells.h"
 
 #include "core/kde.h"
 
@@ -104,6 +105,10 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
                      one_at_a_time ? kde::Resolution::fine : kde::Resolution::coarse);
 }
 
+AggregateState* new_state(MemoryContext context, const Settings& settings) {
+  return place_state(context, settings, kde::Resolution::fine);
+}
+
 AggregateState* copy_state(MemoryContext context, const AggregateState& other) {
   AggregateState* state = place_state(context, other.settings, kde::Resolution::coarse);
   constexpr char kDoing[] = "copy a summary";
@@ -140,6 +145,41 @@ void check_same(const Settings& a, const Settings& b) {
                       errdetail("There are measures of types %s and %s.",
                                 format_type_be(sql_type_of(a.measure_type[k])),
                                 format_type_be(sql_type_of(b.measure_type[k])))));
+  }
+}
+
+Settings settings_of(const kde::Header& density, int32 bytes) {
+  constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
+  if (density.value_type == kde::ValueType::category)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("densities of categories cannot be added up"),
+                    errhint("Fit the column of the whole table: kde_fit('table', 'column').")));
+  if (density.grouped > 0)
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("densities with groups cannot be added up"),
+         errhint("Fit them to the whole table, or keep a density of kde_agg() for each group.")));
+  if (density.measures > 0 && bytes < kLeastMeasured)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("bytes of densities with measures must be at least %d, not %d",
+                           kLeastMeasured, bytes)));
+  // auto's resolves to another method, and bounds it.
+  const bool automatic = (density.flags & kde::kBounded) != 0;
+  Settings settings = {density.value_type, automatic ? kde::Method::automatic : density.method,
+                       bytes, density.measures};
+  for (int k = 0; k < density.measures; ++k)
+    settings.measure_type[k] = kde::MeasureView(&density, k).header().value_type;
+  return settings;
+}
+
+void merge_density(AggregateState* state, const kde::Header* density) {
+  constexpr char kDoing[] = "roll up densities";
+  if (density->measures > 0) {
+    const auto& decoded = decode_with_measures(density, CurrentMemoryContext);
+    check_status(state->measures->merge(decoded.stored(*density), &state->summary), kDoing);
+  } else {
+    const auto& cells = decode_cells(density, CurrentMemoryContext);
+    check_status(state->summary.merge(*density, cells), kDoing);
   }
 }
 

@@ -36,11 +36,21 @@ MemoryContext aggregate_memory(FunctionCallInfo fcinfo);
 // memory at a time, as where groups are hashed. Error XX000 if no aggregate calls.
 AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings);
 
+// The same for who adds up densities without an aggregate: fine.
+AggregateState* new_state(MemoryContext context, const Settings& settings);
+
 // A copy in `context`; `other` is not changed.
 AggregateState* copy_state(MemoryContext context, const AggregateState& other);
 
 // Errors: 42804 for types, 22023 for methods, bytes and measures that differ, naming both.
 void check_same(const Settings& a, const Settings& b);
+
+// What a density to be rolled up was asked for by. Errors: 0A000 for one with groups, or of a
+// category; 22023 for too few bytes.
+Settings settings_of(const kde::Header& density, int32 bytes);
+
+// Adds a density of these settings. Leaves its cells in the current memory context.
+void merge_density(AggregateState* state, const kde::Header* density);
 
 // The state's bytes, for a worker's leader or another machine of the same byte order. Settles it.
 bytea* write_state(AggregateState* state);

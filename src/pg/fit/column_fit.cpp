@@ -65,13 +65,14 @@ class ColumnEstimate final : public Estimate {
  public:
   // key: outlives it.
   ColumnEstimate(const DensityKey& key, const kde::Sampler::Options& sampling, kde::Method method,
-                 kde::Kernel kernel, bool exact)
+                 kde::Kernel kernel, bool exact, Size bytes)
       : sampler_(sampling) {
     options_.method = method;
     options_.kernel = kernel;
     options_.exact = exact;
     options_.bandwidth_rows = option_bandwidth_rows;
     options_.seed = sampling.seed;
+    if (bytes > 0) options_.budget = bytes;
     measures_ = static_cast<std::size_t>(sampling.measures);
     for (std::size_t k = 0; k < measures_; ++k) names_[k] = key.column[k + 1].text;
   }
@@ -107,6 +108,7 @@ class ColumnEstimate final : public Estimate {
     return sampler_.finish(&sample_, control);
   }
   const char* nothing_to_fit(const DensityKey& key) const override;
+  double nulls_read() const override { return sample_.specials.nulls; }
   kde::SumsWork sums() const override;
   kde::Status fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine& engine,
                   const kde::Control& control) noexcept override;
@@ -123,12 +125,13 @@ class ColumnEstimate final : public Estimate {
   kde::FitReport report_;
   std::size_t measures_;
   const char* names_[kde::kMaxMeasures] = {};
-  int64 blocks_read_ = 0, blocks_total_ = 0;
+  int64 blocks_read_ = 0, blocks_total_ = 0, options_blocks_ = 1;
 };
 
 // What answers to come may be off by, in words; palloc'ed. Null where it is not known.
+// options_blocks: of kde_aqp.sample_blocks for each that is read.
 const char* describe_expected_errors(const kde::DensityView& density, int64 blocks_read,
-                                     int64 blocks_total) {
+                                     int64 blocks_total, int64 options_blocks) {
   const kde::ExpectedErrors few = kde::expected_errors(density, kFewRows);
   const kde::ExpectedErrors many = kde::expected_errors(density, 0.1);
   if (std::isnan(few.count)) return nullptr;
@@ -145,7 +148,7 @@ const char* describe_expected_errors(const kde::DensityView& density, int64 bloc
   // An error that comes from the blocks read falls with their square root.
   if (blocks_read < blocks_total)
     appendStringInfo(&text, "; half of that by kde_aqp.sample_blocks = %lld",
-                     static_cast<long long>(Min(4 * blocks_read, blocks_total)));
+                     static_cast<long long>(options_blocks * Min(4 * blocks_read, blocks_total)));
   return text.data;
 }
 
@@ -172,6 +175,7 @@ kde::Status ColumnEstimate::fit(const ColumnTypes& types, const ScanResult& scan
   options_.engine = engine;
   blocks_read_ = scan.blocks_read;
   blocks_total_ = scan.blocks_total;
+  options_blocks_ = scan.options_blocks_per_block;
   return kde::fit_column(sample_, options_, control, &density_, &report_);
 }
 
@@ -192,23 +196,31 @@ void ColumnEstimate::describe(DensityFit* fit) const {
   record.select_ms = report_.select_ms;
   record.estimate_ms = report_.estimate_ms;
   record.table_rows = header.rows + header.nulls;
-  fit->method = kde::asked_method_name(header);
-  fit->rows = header.rows;
+  describe_density(&header, fit);
   fit->sample_rows = report_.sample_rows;
   fit->bandwidth = report_.bandwidth;
-  fit->cells = kde::DensityView(&header).steps();
-  fit->expected_error =
-      describe_expected_errors(kde::DensityView(&header), blocks_read_, blocks_total_);
+  fit->expected_error = describe_expected_errors(kde::DensityView(&header), blocks_read_,
+                                                 blocks_total_, options_blocks_);
 }
 
 }  // namespace
+
+void describe_density(const kde::Header* density, DensityFit* fit) {
+  fit->method = kde::asked_method_name(*density);
+  fit->bytes = VARSIZE(density);
+  fit->rows = density->rows;
+  fit->sample_rows = static_cast<int64>(Min(density->sample_rows, 0x1p62));
+  fit->bandwidth = density->bandwidth;
+  fit->cells = kde::DensityView(density).steps();
+  fit->expected_error = describe_expected_errors(kde::DensityView(density), 0, 0, 1);
+}
 
 Estimate* new_column_estimate(const DensityRequest& request, MemoryContext context) {
   const kde::Method method = read_column_method(request.asked.method);
   check_kernel(method, request.kernel);
   check_sample_rows(request.asked.sample_rows);
   return Owned<ColumnEstimate>::create(context, request.key, sampler_options(request), method,
-                                       request.kernel, request.asked.exact);
+                                       request.kernel, request.asked.exact, request.bytes);
 }
 
 }  // namespace kde_pg
