@@ -288,6 +288,7 @@ Status Summary::clone(const Memory& memory, Summary* out) const {
   copy.sampling_ = sampling_;
   copy.totals_ = totals_;
   copy.depth_ = depth_;
+  copy.within_ = within_;
   copy.cell_rows_ = cell_rows_;
   copy.weighted_ = weighted_;
   copy.fractional_ = fractional_;
@@ -335,7 +336,7 @@ double Summary::error_rows() const {
     worst = std::max(worst, std::max(below, slack) + inside);
     below = slack;
   }
-  return worst;
+  return std::min(worst, within_);
 }
 
 }  // namespace kde

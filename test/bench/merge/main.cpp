@@ -18,11 +18,11 @@
 #include "core/kde.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <limits>
 #include <string>
 #include <vector>
@@ -344,9 +344,11 @@ void add_block(const Part& part, std::size_t block, Sampler* sampler) {
   }
 }
 
+// Of this thread's processor.
 double now_ms() {
-  using namespace std::chrono;
-  return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
 }
 
 struct Times {
@@ -354,8 +356,8 @@ struct Times {
   int merges = 0, fits = 0;
 };
 
-void merge(const std::vector<DensityBytes>& parts, const Column& column, DensityBytes* out,
-           Times* times) {
+void merge(const std::vector<DensityBytes>& parts, const Column& column, bool one_by_one,
+           DensityBytes* out, Times* times) {
   OwnedSummary summary(Resolution::fine);
   Measures measures(summary.memory(), column.measure ? 1 : 0);
   const double start = now_ms();
@@ -366,6 +368,10 @@ void merge(const std::vector<DensityBytes>& parts, const Column& column, Density
       check(measures.merge(decoded.stored(p.header()), &*summary));
     }
     check(measures.settle(&*summary));
+  } else if (!one_by_one) {
+    std::vector<const Header*> headers;
+    for (const DensityBytes& p : parts) headers.push_back(&p.header());
+    check(summary->merge_many(headers));
   } else {
     for (const DensityBytes& p : parts) {
       std::vector<HistogramCell> cells;
@@ -389,8 +395,8 @@ void merge(const std::vector<DensityBytes>& parts, const Column& column, Density
 void run(const Column& column, const Layout& layout, std::size_t count, int seeds) {
   const std::vector<Part> parts = generate(column, layout, count);
   const std::vector<Question> questions = questions_of(parts, column);
-  Tally automatic, counted, direct;
-  Times times;
+  Tally before, automatic, counted, direct;
+  Times times, before_times;
   std::size_t all_blocks = 0, all_read = 0;
   for (const Part& p : parts) {
     all_blocks += p.blocks;
@@ -429,9 +435,11 @@ void run(const Column& column, const Layout& layout, std::size_t count, int seed
       times.part_bytes += static_cast<double>(by_count.back().size());
     }
     DensityBytes merged;
-    merge(by_auto, column, &merged, &times);
+    merge(by_auto, column, true, &merged, &before_times);
+    before.add(merged, questions);
+    merge(by_auto, column, false, &merged, &times);
     automatic.add(merged, questions);
-    merge(by_count, column, &merged, &times);
+    merge(by_count, column, false, &merged, &times);
     counted.add(merged, questions);
     if (layout.uneven) continue;
     Sample sample;
@@ -442,13 +450,15 @@ void run(const Column& column, const Layout& layout, std::size_t count, int seed
     direct.add(merged, questions);
   }
   const double part_bytes = times.part_bytes / times.fits;
-  std::printf("%s, %s, %zu parts, %d seeds: merge %.1f ms, %.0f us/part, finish %.1f ms; fit %.1f "
+  std::printf("%s, %s, %zu parts, %d seeds: merge %.1f ms, %.0f us/part (one by one %.0f), finish %.1f ms; fit %.1f "
               "ms/part; part %.1f KB, all %.0f KB\n",
               column.name.c_str(), layout.name, count, seeds, times.merge / times.merges,
               1000 * times.merge / times.merges / static_cast<double>(count),
+              1000 * before_times.merge / before_times.merges / static_cast<double>(count),
               times.finish / times.merges, times.fit / times.fits, part_bytes / 1024,
               part_bytes * static_cast<double>(times.fits) / seeds / 1024);
   const Tally* beside = layout.uneven ? nullptr : &direct;
+  print("singly", questions, before, beside);
   print("auto", questions, automatic, beside);
   print("counted", questions, counted, beside);
   if (beside != nullptr) print("direct", questions, direct, nullptr);

@@ -1,0 +1,557 @@
+// The grid, and what each part adds to it.
+#include "core/summary/merge_many.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace kde {
+
+namespace {
+
+// Places of two-ended and one-sided ranges for each scale, and parts about whose middle there are
+// some more.
+constexpr int kTwoEnds = 12, kOneEnd = 4;
+constexpr std::size_t kLeastSure = 8;
+// A grid has at most this share of a summary's cells, and its own, kDepth times the rows that
+// would make them all alike.
+constexpr std::size_t kShareOfCells = 2;
+constexpr double kDepth = 1.5, kJoinedDepth = kDepth * kShareOfCells;
+// A grid's cell has at most the r-th part of the rows between it and the nearer end.
+constexpr double kTailRows = 32;
+constexpr double kMostPieces = 64;  // of what lies between two ends of blocks
+
+struct Knot {
+  double x, rows;  // at x and below it down to the knot before
+};
+
+double share_of(int scale) { return std::ldexp(1.0, -2 * (scale + 1)); }
+
+int scale_of(double p) {
+  const double scale = std::nearbyint(-std::log2(p) / 2 - 1);
+  return static_cast<int>(std::clamp(scale, 0.0, kErrorScales - 1.0));
+}
+
+class Adder {
+ public:
+  Adder(std::span<const Header* const> densities, std::size_t most_cells, std::size_t most_points,
+        SumOfDensities* out)
+      : densities_(densities), most_cells_(most_cells), most_points_(most_points), out_(*out) {}
+
+  void run() {
+    out_ = {};
+    describe();
+    const bool exact = take_points() || take_steps();
+    if (!exact) take_ends_of_blocks();
+    between_.assign(grid_.size(), 0);
+    at_ = off_ = between_;
+    out_.part_rows.reserve(densities_.size());
+    out_.exact = exact;
+    if (exact) {
+      for (const Header* h : densities_) add_to_grid(*h);
+      for (std::size_t i = 0; i < grid_.size(); ++i) mass_.push_back(between_[i] + at_[i]);
+    }
+    choose_ranges();
+    for (const Header* h : densities_) {
+      if (!exact)
+        add_to_grid(*h);
+      else
+        decode(*h);
+      add_to_ranges(*h);
+    }
+    write_cells(exact);
+    write_sampling();
+  }
+
+ private:
+  void describe() {
+    double sum = 0;
+    for (const Header* h : densities_) {
+      rows_ += h->rows;
+      finite_ += h->finite_rows();
+      out_.error += h->error * h->rows;
+      if (h->finite_rows() > 0) sum += h->mean * h->finite_rows();
+    }
+    mean_ = finite_ > 0 ? sum / finite_ : 0;
+  }
+
+  void decode(const Header& h) {
+    part_.clear();
+    if (h.finite_rows() > 0) decode_histogram(DensityView(&h), &part_);
+  }
+
+  // ---- the grid
+
+  void take_ends_of_blocks() {
+    std::vector<Knot> knots;
+    for (const Header* h : densities_)
+      if (h->finite_rows() > 0) add_knots(DensityView(h), &knots);
+    std::sort(knots.begin(), knots.end(),
+              [](const Knot& a, const Knot& b) { return a.x < b.x; });
+    find_lattice();
+    thin(knots);
+  }
+
+  // All values, where parts have no other steps and these are few.
+  bool take_points() {
+    std::vector<double> all, both;
+    for (const Header* h : densities_) {
+      const DensityView view(h);
+      for (int b = 0; b < view.blocks(); ++b)
+        if (view.block(b).kinds != CellKinds::points) return false;
+      decode(*h);
+      std::vector<double> values;
+      for (const HistogramCell& c : part_) values.push_back(c.value);
+      both.clear();
+      std::set_union(all.begin(), all.end(), values.begin(), values.end(),
+                     std::back_inserter(both));
+      all.swap(both);
+      if (all.size() > most_points_) return false;
+    }
+    grid_.swap(all);
+    return true;
+  }
+
+  bool take_steps() {
+    std::size_t steps = 0;
+    for (const Header* h : densities_) {
+      steps += 2 * static_cast<std::size_t>(DensityView(h).steps());
+      if (steps > most_cells_) return false;
+    }
+    for (const Header* h : densities_) {
+      decode(*h);
+      for (const HistogramCell& c : part_) grid_.push_back(c.value);
+    }
+    std::sort(grid_.begin(), grid_.end());
+    grid_.erase(std::unique(grid_.begin(), grid_.end()), grid_.end());
+    return true;
+  }
+
+  void add_knots(const DensityView& view, std::vector<Knot>* knots) const {
+    const Header& h = view.header();
+    for (int b = 0; b < view.blocks(); ++b) {
+      if (b == 0) knots->push_back({view.value(view.block(0).first_key), 0});
+      const double end = b + 1 < view.blocks() ? view.value(view.block(b + 1).first_key) : h.max;
+      knots->push_back({end, view.rows_below(b + 1) - view.rows_below(b)});
+    }
+    // Of many atoms some, by their rows; where they stand for others differs from part to part.
+    const double all = view.atoms() > 0 ? view.atom_cumulative_rows(view.atoms() - 1) : 0;
+    const double most = 4 * static_cast<double>(most_cells_) /
+                        static_cast<double>(densities_.size());
+    const double each = view.atoms() > most ? all / most : 0;
+    const double golden = 0.6180339887498949 * static_cast<double>(knots->size());
+    double next = each * (golden - std::floor(golden));
+    double before = 0;
+    for (int i = 0; i < view.atoms(); ++i) {
+      const double through = view.atom_cumulative_rows(i);
+      if (through < next && i > 0 && i + 1 < view.atoms()) continue;
+      knots->push_back({view.atom_value(i), through - before});
+      before = through;
+      while (each > 0 && next <= through) next += each;
+    }
+  }
+
+  // Ends between knots are points of the lattice, if all parts have the same.
+  void find_lattice() {
+    for (const Header* h : densities_) {
+      if (!(h->finite_rows() > 0)) continue;
+      if (lattice_ == nullptr) lattice_ = h;
+      if (h->lattice_step != lattice_->lattice_step || h->lattice_scale != lattice_->lattice_scale)
+        lattice_ = nullptr;
+      if (lattice_ == nullptr) return;
+    }
+  }
+
+  double on_lattice(double x) const {
+    if (lattice_ == nullptr || !(lattice_->lattice_step > 0)) return x;
+    return lattice_->lattice_point(
+        std::floor((x - lattice_->lattice_offset) / lattice_->lattice_step));
+  }
+
+  // At most so many rows for a cell of that many, above `below` others.
+  double limit(double below, double rows) const {
+    const double outside = std::min(below, finite_ - below - rows);
+    return std::min(kDepth * finite_ / static_cast<double>(most_cells_),
+                    std::max(outside, 0.0) / kTailRows);
+  }
+
+  void push_end(double x, double rows) {
+    if (grid_.empty() || x > grid_.back()) {
+      grid_.push_back(x);
+      mass_.push_back(rows);
+    } else {
+      mass_.back() += rows;
+    }
+  }
+
+  // Ends with about as many rows between each.
+  void thin(std::span<const Knot> knots) {
+    double below = 0;  // rows of what is in the grid
+    double waits = 0;  // and of the knots since
+    for (std::size_t i = 0; i < knots.size(); ++i) {
+      waits += knots[i].rows;
+      const bool last = i + 1 == knots.size();
+      if (!last && knots[i + 1].x == knots[i].x) continue;
+      const double more = last ? 0 : waits + knots[i + 1].rows;
+      if (!grid_.empty() && !last && more <= limit(below, more)) continue;
+      divide(knots[i].x, waits, limit(below, waits));
+      below += waits;
+      waits = 0;
+    }
+  }
+
+  // The next end, and some before it, evenly or, between ends of one sign, evenly by their ratio.
+  void divide(double high, double rows, double limit) {
+    double pieces = 1;
+    if (!grid_.empty() && limit > 0) pieces = std::clamp(std::ceil(rows / limit), 1.0, kMostPieces);
+    const double low = grid_.empty() ? high : grid_.back();
+    for (int i = 1; i < pieces; ++i) {
+      const double t = i / pieces;
+      double x = low + t * (high - low);
+      if (low > 0 || high < 0) {
+        const std::int64_t first = key_of(low);
+        x = value_of_key(first +
+                         static_cast<std::int64_t>(t * static_cast<double>(key_of(high) - first)));
+      }
+      x = on_lattice(x);
+      if (x > low && x < high) push_end(x, rows / pieces);
+    }
+    push_end(high, rows / pieces);
+  }
+
+  // ---- a part's rows
+
+  // Of the range (grid_[at - 1], grid_[at]) the part's rows so far, and its steps in it.
+  struct Inside {
+    double x, below, through;
+  };
+
+  void flush(std::size_t at) {
+    between_[at] += rows_here_;
+    if (!inside_.empty()) {
+      const double low = at > 0 ? grid_[at - 1] : grid_[0];
+      const double width = grid_[at] / 2 - low / 2;
+      double worst = 0;
+      for (const Inside& step : inside_) {
+        const double line = width > 0 ? rows_here_ * ((step.x / 2 - low / 2) / width) : 0;
+        worst = std::max({worst, std::fabs(step.below - line), std::fabs(step.through - line)});
+      }
+      off_[at] += worst;
+      inside_.clear();
+    }
+    rows_here_ = 0;
+  }
+
+  void add_to_grid(const Header& h) {
+    decode(h);
+    double sum = 0;
+    for (const HistogramCell& c : part_) sum += c.rows;
+    out_.part_rows.push_back(sum);
+    if (part_.empty()) return;
+    const double* grid = grid_.data();
+    const std::size_t last = grid_.size() - 1;
+    double begin = part_.front().value;
+    std::size_t at = static_cast<std::size_t>(std::lower_bound(grid, grid + last, begin) - grid);
+    const auto go_to = [&](double x) {
+      while (at < last && grid[at] < x) flush(at++);
+    };
+    for (const HistogramCell& c : part_) {
+      whole_ = whole_ && c.rows == std::nearbyint(c.rows);
+      const double end = c.value;
+      const double per_half = c.rows / (end / 2 - begin / 2);
+      const bool divided = !c.point && end > begin && std::isfinite(per_half);
+      if (divided && grid[at] < end && at < last) {
+        double from = begin;
+        if (grid[at] > from) {
+          rows_here_ += per_half * (grid[at] / 2 - from / 2);
+          from = grid[at];
+        }
+        flush(at++);
+        for (; at < last && grid[at] < end; ++at) {
+          between_[at] += per_half * (grid[at] / 2 - from / 2);
+          from = grid[at];
+        }
+        rows_here_ += per_half * (end / 2 - from / 2);
+      } else if (divided) {
+        rows_here_ += c.rows;
+      } else {
+        go_to(end);
+        if (grid[at] == end) {
+          at_[at] += c.rows;
+        } else {
+          inside_.push_back({end, rows_here_, rows_here_ + c.rows});
+          rows_here_ += c.rows;
+        }
+      }
+      if (divided && grid[at] != end) inside_.push_back({end, rows_here_, rows_here_});
+      begin = end;
+    }
+    flush(at);
+  }
+
+  void write_cells(bool exact) {
+    double below = 0, through = 0, worst = 0;
+    // What whole rows are rounded to, if some were divided.
+    const bool rounds = whole_ && !exact;
+    const auto rows_to = [&](double rows) {
+      through += rows;
+      const double to = rounds ? std::nearbyint(through) : through;
+      const double put = rounds ? to - below : rows;
+      below = to;
+      return put;
+    };
+    for (std::size_t i = 0; i < grid_.size(); ++i) {
+      double between = i > 0 ? between_[i] : 0;
+      double at = at_[i] + (between_[i] - between);
+      worst = std::max(worst, off_[i]);
+      if (!exact && between > 0 && at > 0 && at <= limit(through, between + at) / 2) {
+        worst = std::max(worst, off_[i] + at);
+        between += at;
+        at = 0;
+      }
+      // Without rows as well: it says where the next one begins.
+      if (between > 0 || !(at > 0)) out_.cells.push_back({grid_[i], rows_to(between), false});
+      if (at > 0) out_.cells.push_back({grid_[i], rows_to(at), true});
+    }
+    if (rounds) out_.error += 1;
+    out_.within = out_.error + worst;
+  }
+
+  // ---- ranges
+
+  // (low, high], indices of the grid; kNoEnd: open.
+  struct Asked {
+    std::size_t low, high;
+    Shape shape;
+    double variance = 0;        // of the rows in it, given each part's number, in rows squared
+    double rows = 0;            // in it
+    double number_variance = 0; // sum_k p_k^2 V(N_k)
+  };
+  static constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
+
+  void choose_ranges() {
+    double sum = 0;
+    for (const double m : mass_) cumulative_.push_back(sum += m);
+    if (!(sum > 0)) return;
+    for (int scale = 0; scale < kErrorScales; ++scale) {
+      const double share = share_of(scale);
+      for (int i = 0; i < kTwoEnds; ++i)
+        ask_two_ends((1 - share) * (i + 0.5) / kTwoEnds, share);
+      for (int i = 0; i < kOneEnd; ++i) {
+        const double s = share * std::exp2(2 * (i + 0.5) / kOneEnd - 1);
+        ask_one_end(place(s));
+        ask_one_end(place(1 - s));
+      }
+    }
+    for (const std::size_t k : least_sure()) {
+      const double middle = middle_of(DensityView(densities_[k]));
+      const auto at = std::min<std::size_t>(
+          static_cast<std::size_t>(std::lower_bound(grid_.begin(), grid_.end(), middle) -
+                                   grid_.begin()),
+          grid_.size() - 1);
+      ask_one_end(at);
+      for (int scale = 0; scale < kErrorScales; ++scale)
+        ask_two_ends(cumulative_[at] / sum - share_of(scale) / 2, share_of(scale));
+    }
+    for (const Asked& a : asked_) {
+      if (a.low != kNoEnd) ends_.push_back(a.low);
+      if (a.high != kNoEnd) ends_.push_back(a.high);
+    }
+    std::sort(ends_.begin(), ends_.end());
+    ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
+    for (Asked& a : asked_) {
+      for (std::size_t* end : {&a.low, &a.high})
+        if (*end != kNoEnd)
+          *end = static_cast<std::size_t>(std::lower_bound(ends_.begin(), ends_.end(), *end) -
+                                          ends_.begin());
+    }
+    through_.resize(ends_.size());
+    end_variance_.resize(ends_.size());
+  }
+
+  // Of the grid the end that has the share p below it.
+  std::size_t place(double p) const {
+    const auto at = std::lower_bound(cumulative_.begin(), cumulative_.end(),
+                                     std::clamp(p, 0.0, 1.0) * cumulative_.back());
+    return std::min<std::size_t>(static_cast<std::size_t>(at - cumulative_.begin()),
+                                 grid_.size() - 1);
+  }
+
+  void ask_two_ends(double first, double share) {
+    const std::size_t low = place(first);
+    const std::size_t high = place(first + share);
+    if (low < high) asked_.push_back({low, high, Shape::two_ends});
+  }
+  void ask_one_end(std::size_t at) {
+    asked_.push_back({kNoEnd, at, Shape::below});
+    asked_.push_back({at, kNoEnd, Shape::above});
+  }
+
+  // Parts whose counts have the largest variance for their rows, by wide ranges and by narrow ones.
+  std::vector<std::size_t> least_sure() const {
+    std::vector<std::size_t> out;
+    for (const int scale : {0, kErrorScales - 1}) {
+      std::vector<std::pair<double, std::size_t>> parts;
+      for (std::size_t k = 0; k < densities_.size(); ++k) {
+        const Header& h = *densities_[k];
+        if (h.finite_rows() > 0 && h.sample_rows > 0)
+          parts.push_back({-h.rows / h.sample_rows * h.count_variance[0][scale], k});
+      }
+      const std::size_t some = std::min(parts.size(), kLeastSure);
+      std::partial_sort(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(some),
+                        parts.end());
+      for (std::size_t i = 0; i < some; ++i) out.push_back(parts[i].second);
+    }
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+  // About the median of the rows of its cells, or of its atoms.
+  static double middle_of(const DensityView& view) {
+    if (view.blocks() > 0 && view.header().cell_rows * 2 >= view.header().finite_rows()) {
+      int b = 0;
+      while (b + 1 < view.blocks() && 2 * view.rows_below(b + 1) < view.header().cell_rows) ++b;
+      return view.value(view.block(b).first_key);
+    }
+    int a = 0;
+    const double rows = view.atoms() > 0 ? view.atom_cumulative_rows(view.atoms() - 1) : 0;
+    while (a + 1 < view.atoms() && 2 * view.atom_cumulative_rows(a) < rows) ++a;
+    return view.atoms() > 0 ? view.atom_value(a) : view.header().min;
+  }
+
+  // The share of the decoded part's rows at or below each end.
+  void find_shares(const Header& h) {
+    double below = h.negative_infinities;
+    double begin = part_.empty() ? 0 : part_.front().value;
+    std::size_t e = 0;
+    for (const HistogramCell& c : part_) {
+      for (; e < ends_.size() && grid_[ends_[e]] < c.value; ++e) {
+        const double x = grid_[ends_[e]];
+        const double width = c.value / 2 - begin / 2;
+        const double share =
+            !c.point && x > begin && width > 0 ? (x / 2 - begin / 2) / width : 0;
+        through_[e] = (below + c.rows * share) / h.rows;
+      }
+      below += c.rows;
+      begin = c.value;
+    }
+    for (; e < ends_.size(); ++e) through_[e] = below / h.rows;
+  }
+
+  void add_to_ranges(const Header& h) {
+    if (ends_.empty() || !(h.rows > 0)) return;
+    find_shares(h);
+    const double each = h.sample_rows > 0 ? h.rows / h.sample_rows : 0;
+    const double number = h.rows_variance * h.rows * h.rows;
+    const double end = h.end_variance * h.rows * h.rows;
+    for (std::size_t e = 0; e < ends_.size(); ++e)
+      if (through_[e] > 0 && through_[e] < 1) end_variance_[e] += end;
+    for (Asked& a : asked_) {
+      const double low = a.low == kNoEnd ? 0 : through_[a.low];
+      const double high = a.high == kNoEnd ? 1 : through_[a.high];
+      const double p = high - low;
+      if (!(p > 0)) continue;
+      a.rows += p * h.rows;
+      a.number_variance += p * p * number;
+      if (!(p < 1)) continue;
+      // Of the part's rows it may be open.
+      int shape = low > 0 ? high < 1 ? 0 : 1 : 2;
+      if (p > 0.5 && shape > 0) shape = 3 - shape;
+      a.variance += p * (1 - p) * h.rows * each * ratio_at(h.count_variance[shape], p);
+    }
+  }
+
+  void write_sampling() {
+    SummarySampling& s = out_.sampling;
+    SummarySampling largest;  // of all parts
+    double end = 0, sum_variance = 0;
+    for (const Header* h : densities_) {
+      largest.add(*h);
+      end = std::max(end, h->end_variance * h->rows * h->rows);
+      // A sum is off by how many rows there are of a part whose mean is another as well.
+      if (h->finite_rows() > 0)
+        sum_variance += h->rows_variance * h->rows * h->rows * (h->mean - mean_) * (h->mean - mean_);
+    }
+    s = largest;
+    s.sum_error = std::min(std::hypot(largest.sum_error, std::sqrt(sum_variance)),
+                           std::numeric_limits<double>::max());
+    if (asked_.empty()) return;
+    for (const double e : end_variance_) end = std::max(end, e);
+    s.end_variance = end;
+    for (auto& shape : s.weight) std::fill(std::begin(shape), std::end(shape), -1.0F);
+    for (const Asked& a : asked_) {
+      const double p = a.rows / rows_;
+      if (!(p > 0) || !(p < 1)) continue;
+      const double more = std::max(a.number_variance - p * p * largest.rows_variance, 0.0);
+      int shape = static_cast<int>(a.shape);
+      if (p > 0.5 && shape > 0) shape = 3 - shape;
+      float& weight = s.weight[shape][scale_of(std::min(p, 1 - p))];
+      weight = std::max(weight, static_cast<float>((a.variance + more) / (rows_ * p * (1 - p))));
+    }
+    // A scale that no range came to has its neighbour's.
+    for (int shape = 0; shape < kShapes; ++shape) {
+      float* weight = s.weight[shape];
+      for (int i = 1; i < kErrorScales; ++i)
+        if (weight[i] < 0) weight[i] = weight[i - 1];
+      for (int i = kErrorScales - 2; i >= 0; --i)
+        if (weight[i] < 0) weight[i] = weight[i + 1];
+      for (int i = 0; i < kErrorScales; ++i)
+        if (weight[i] < 0) weight[i] = largest.weight[shape][i];
+    }
+  }
+
+  std::span<const Header* const> densities_;
+  const std::size_t most_cells_, most_points_;
+  SumOfDensities& out_;
+  double rows_ = 0, finite_ = 0, mean_ = 0;
+  bool whole_ = true;
+  const Header* lattice_ = nullptr;  // the first that has rows; null: they differ
+  std::vector<HistogramCell> part_;
+  std::vector<double> grid_, mass_, cumulative_;
+  // Of all parts: rows below each end of the grid down to the one before, at it, and how far a
+  // count there may be from the straight line.
+  std::vector<double> between_, at_, off_;
+  std::vector<Inside> inside_;
+  double rows_here_ = 0;
+  std::vector<Asked> asked_;
+  std::vector<std::size_t> ends_;               // of the grid
+  std::vector<double> through_, end_variance_;  // of each
+};
+
+}  // namespace
+
+void add_up_densities(std::span<const Header* const> densities, std::size_t most_cells,
+                      std::size_t most_points, SumOfDensities* out) {
+  Adder(densities, most_cells, most_points, out).run();
+}
+
+Status Summary::merge_many(std::span<const Header* const> densities) {
+  if (Status s = settle(); !s.ok()) return s;
+  SumOfDensities sum;
+  try {
+    add_up_densities(densities, cell_limit() / kShareOfCells, cell_limit() / 8 * 7, &sum);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "out of memory while merging densities");
+  }
+  const bool alone = cells_.size == 0;
+  if (!sum.exact) depth_ = std::max(depth_, kJoinedDepth);
+  double rows, moved;
+  if (Status s = merge_known(sum.cells, sum.error, &rows, &moved); !s.ok()) return s;
+  for (std::size_t k = 0; k < densities.size(); ++k) {
+    const Header& h = *densities[k];
+    add_specials(h);
+    if (sum.part_rows[k] > 0)
+      totals_.merge(sum.part_rows[k], h.sample_rows, h.min, h.max, h.mean, h.variance);
+  }
+  sampling_.add(sum.sampling);
+  // The grid is smaller than what would have been joined.
+  if (alone) within_ = sum.within + moved;
+  return Status::success();
+}
+
+}  // namespace kde
