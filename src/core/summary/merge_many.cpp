@@ -19,14 +19,20 @@ constexpr int kTwoEnds = 12, kOneEnd = 4;
 constexpr std::size_t kLeastSure = 8;
 // A grid has at most this share of a summary's cells, and its own, kDepth times the rows that
 // would make them all alike.
-constexpr std::size_t kShareOfCells = 2;
+constexpr std::size_t kShareOfCells = 4;
 constexpr double kDepth = 1.5, kJoinedDepth = kDepth * kShareOfCells;
 // A grid's cell has at most the r-th part of the rows between it and the nearer end.
 constexpr double kTailRows = 32;
-constexpr double kMostPieces = 64;  // of what lies between two ends of blocks
+constexpr double kFirstEnds = 2048;  // of the grid, about; then it is divided
+constexpr double kMostPieces = 4096;
+constexpr double kByRatio = 1.5;  // of a cell's ends, from which on it is divided by ratio
+
+// Added to a number of rows, and taken away, it leaves a whole number as it was.
+constexpr double kWhole = 0x1p52;
 
 struct Knot {
-  double x, rows;  // at x and below it down to the knot before
+  double x, rows;
+  bool point;  // they are at x; else below it, down to the part's knot before
 };
 
 double share_of(int scale) { return std::ldexp(1.0, -2 * (scale + 1)); }
@@ -46,9 +52,10 @@ class Adder {
     out_ = {};
     describe();
     const bool exact = take_points() || take_steps();
-    if (!exact) take_ends_of_blocks();
-    between_.assign(grid_.size(), 0);
-    at_ = off_ = between_;
+    if (exact)
+      clear_rows();
+    else
+      take_ends_of_blocks();
     out_.part_rows.reserve(densities_.size());
     out_.exact = exact;
     if (exact) {
@@ -86,6 +93,7 @@ class Adder {
 
   // ---- the grid
 
+  // Some ends, then between them as many as it takes by what all blocks, taken for cells, have.
   void take_ends_of_blocks() {
     std::vector<Knot> knots;
     for (const Header* h : densities_)
@@ -94,6 +102,20 @@ class Adder {
               [](const Knot& a, const Knot& b) { return a.x < b.x; });
     find_lattice();
     thin(knots);
+    clear_rows();
+    for (const Header* h : densities_) {
+      if (!(h->finite_rows() > 0)) continue;
+      take_blocks(DensityView(h));
+      add_part();
+      take_atoms(DensityView(h));
+      add_part();
+    }
+    divide();
+  }
+
+  void clear_rows() {
+    between_.assign(grid_.size(), 0);
+    at_ = off_ = between_;
   }
 
   // All values, where parts have no other steps and these are few.
@@ -134,9 +156,9 @@ class Adder {
   void add_knots(const DensityView& view, std::vector<Knot>* knots) const {
     const Header& h = view.header();
     for (int b = 0; b < view.blocks(); ++b) {
-      if (b == 0) knots->push_back({view.value(view.block(0).first_key), 0});
+      if (b == 0) knots->push_back({view.value(view.block(0).first_key), 0, false});
       const double end = b + 1 < view.blocks() ? view.value(view.block(b + 1).first_key) : h.max;
-      knots->push_back({end, view.rows_below(b + 1) - view.rows_below(b)});
+      knots->push_back({end, view.rows_below(b + 1) - view.rows_below(b), false});
     }
     // Of many atoms some, by their rows; where they stand for others differs from part to part.
     const double all = view.atoms() > 0 ? view.atom_cumulative_rows(view.atoms() - 1) : 0;
@@ -149,7 +171,7 @@ class Adder {
     for (int i = 0; i < view.atoms(); ++i) {
       const double through = view.atom_cumulative_rows(i);
       if (through < next && i > 0 && i + 1 < view.atoms()) continue;
-      knots->push_back({view.atom_value(i), through - before});
+      knots->push_back({view.atom_value(i), through - before, true});
       before = through;
       while (each > 0 && next <= through) next += each;
     }
@@ -179,48 +201,81 @@ class Adder {
                     std::max(outside, 0.0) / kTailRows);
   }
 
-  void push_end(double x, double rows) {
-    if (grid_.empty() || x > grid_.back()) {
-      grid_.push_back(x);
-      mass_.push_back(rows);
-    } else {
-      mass_.back() += rows;
-    }
-  }
-
-  // Ends with about as many rows between each.
+  // Ends with about as many rows between each, and values that have as many of their own as a cell
+  // may have.
   void thin(std::span<const Knot> knots) {
-    double below = 0;  // rows of what is in the grid
-    double waits = 0;  // and of the knots since
+    const double most = finite_ / kFirstEnds;
+    const double heavy = kDepth * finite_ / static_cast<double>(most_cells_);
+    double waits = 0;  // rows of the knots since the last end
+    double here = 0;   // at this value
     for (std::size_t i = 0; i < knots.size(); ++i) {
       waits += knots[i].rows;
+      here += knots[i].point ? knots[i].rows : 0;
       const bool last = i + 1 == knots.size();
       if (!last && knots[i + 1].x == knots[i].x) continue;
-      const double more = last ? 0 : waits + knots[i + 1].rows;
-      if (!grid_.empty() && !last && more <= limit(below, more)) continue;
-      divide(knots[i].x, waits, limit(below, waits));
-      below += waits;
-      waits = 0;
+      if (grid_.empty() || last || here > heavy || waits + knots[i + 1].rows > most) {
+        grid_.push_back(knots[i].x);
+        waits = 0;
+      }
+      here = 0;
     }
   }
 
-  // The next end, and some before it, evenly or, between ends of one sign, evenly by their ratio.
-  void divide(double high, double rows, double limit) {
-    double pieces = 1;
-    if (!grid_.empty() && limit > 0) pieces = std::clamp(std::ceil(rows / limit), 1.0, kMostPieces);
-    const double low = grid_.empty() ? high : grid_.back();
-    for (int i = 1; i < pieces; ++i) {
-      const double t = i / pieces;
-      double x = low + t * (high - low);
-      if (low > 0 || high < 0) {
-        const std::int64_t first = key_of(low);
-        x = value_of_key(first +
-                         static_cast<std::int64_t>(t * static_cast<double>(key_of(high) - first)));
+  // Of every cell of the grid as many as its rows ask for: evenly or, between ends of one sign,
+  // evenly by their ratio.
+  void divide() {
+    std::vector<double> first;
+    first.swap(grid_);
+    double below = 0;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      const double rows = between_[i];
+      const double most = limit(below, rows);
+      double pieces = 1;
+      if (i > 0 && rows > most) pieces = std::min(std::ceil(rows / std::max(most, 1e-300)), kMostPieces);
+      const double low = i > 0 ? first[i - 1] : first[0];
+      const double high = first[i];
+      const bool one_sign = low > 0 || high < 0;
+      for (int k = 1; k < pieces; ++k) {
+        const double t = k / pieces;
+        double x = low + t * (high - low);
+        if (one_sign && (high / low > kByRatio || low / high > kByRatio)) {
+          const std::int64_t key = key_of(low);
+          x = value_of_key(
+              key + static_cast<std::int64_t>(t * static_cast<double>(key_of(high) - key)));
+        }
+        x = on_lattice(x);
+        if (x > low && x < high && x > grid_.back()) push_end(x, rows / pieces);
       }
-      x = on_lattice(x);
-      if (x > low && x < high) push_end(x, rows / pieces);
+      push_end(high, rows / pieces + at_[i]);
+      below += rows + at_[i];
     }
-    push_end(high, rows / pieces);
+    clear_rows();
+  }
+
+  void push_end(double x, double rows) {
+    grid_.push_back(x);
+    mass_.push_back(rows);
+  }
+
+  // As cells of a part: its blocks, and its atoms.
+  void take_blocks(const DensityView& view) {
+    part_.clear();
+    for (int b = 0; b < view.blocks(); ++b) {
+      const double begin = view.value(view.block(b).first_key);
+      const double end =
+          b + 1 < view.blocks() ? view.value(view.block(b + 1).first_key) : view.header().max;
+      if (part_.empty() || begin > part_.back().value) part_.push_back({begin, 0, false});
+      const double rows = view.rows_below(b + 1) - view.rows_below(b);
+      part_.push_back({std::max(begin, end), rows, !(end > begin)});
+    }
+  }
+  void take_atoms(const DensityView& view) {
+    part_.clear();
+    double before = 0;
+    for (int i = 0; i < view.atoms(); ++i) {
+      part_.push_back({view.atom_value(i), view.atom_cumulative_rows(i) - before, true});
+      before = view.atom_cumulative_rows(i);
+    }
   }
 
   // ---- a part's rows
@@ -232,16 +287,17 @@ class Adder {
 
   void flush(std::size_t at) {
     between_[at] += rows_here_;
-    if (!inside_.empty()) {
+    if (insides_ > 0) {
       const double low = at > 0 ? grid_[at - 1] : grid_[0];
       const double width = grid_[at] / 2 - low / 2;
       double worst = 0;
-      for (const Inside& step : inside_) {
+      for (std::size_t i = 0; i < insides_; ++i) {
+        const Inside& step = inside_[i];
         const double line = width > 0 ? rows_here_ * ((step.x / 2 - low / 2) / width) : 0;
         worst = std::max({worst, std::fabs(step.below - line), std::fabs(step.through - line)});
       }
       off_[at] += worst;
-      inside_.clear();
+      insides_ = 0;
     }
     rows_here_ = 0;
   }
@@ -249,9 +305,18 @@ class Adder {
   void add_to_grid(const Header& h) {
     decode(h);
     double sum = 0;
-    for (const HistogramCell& c : part_) sum += c.rows;
+    for (const HistogramCell& c : part_) {
+      sum += c.rows;
+      whole_ = whole_ && (c.rows + kWhole) - kWhole == c.rows;
+    }
     out_.part_rows.push_back(sum);
+    add_part();
+  }
+
+  // The cells in part_.
+  void add_part() {
     if (part_.empty()) return;
+    if (inside_.size() < part_.size()) inside_.resize(part_.size());
     const double* grid = grid_.data();
     const std::size_t last = grid_.size() - 1;
     double begin = part_.front().value;
@@ -260,7 +325,6 @@ class Adder {
       while (at < last && grid[at] < x) flush(at++);
     };
     for (const HistogramCell& c : part_) {
-      whole_ = whole_ && c.rows == std::nearbyint(c.rows);
       const double end = c.value;
       const double per_half = c.rows / (end / 2 - begin / 2);
       const bool divided = !c.point && end > begin && std::isfinite(per_half);
@@ -283,11 +347,11 @@ class Adder {
         if (grid[at] == end) {
           at_[at] += c.rows;
         } else {
-          inside_.push_back({end, rows_here_, rows_here_ + c.rows});
+          inside_[insides_++] = {end, rows_here_, rows_here_ + c.rows};
           rows_here_ += c.rows;
         }
       }
-      if (divided && grid[at] != end) inside_.push_back({end, rows_here_, rows_here_});
+      if (divided && grid[at] != end) inside_[insides_++] = {end, rows_here_, rows_here_};
       begin = end;
     }
     flush(at);
@@ -516,7 +580,8 @@ class Adder {
   // Of all parts: rows below each end of the grid down to the one before, at it, and how far a
   // count there may be from the straight line.
   std::vector<double> between_, at_, off_;
-  std::vector<Inside> inside_;
+  std::vector<Inside> inside_;  // the first insides_ of them
+  std::size_t insides_ = 0;
   double rows_here_ = 0;
   std::vector<Asked> asked_;
   std::vector<std::size_t> ends_;               // of the grid
