@@ -1,6 +1,8 @@
 // The grid, and what each part adds to it.
 #include "core/summary/merge_many.h"
 
+#include "core/summary/strata.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,10 +15,6 @@ namespace kde {
 
 namespace {
 
-// Places of two-ended and one-sided ranges for each scale, and parts about whose middle there are
-// some more.
-constexpr int kTwoEnds = 12, kOneEnd = 4;
-constexpr std::size_t kLeastSure = 8;
 // A grid has at most this share of a summary's cells, and its own, kDepth times the rows that
 // would make them all alike.
 constexpr std::size_t kShareOfCells = 4;
@@ -34,13 +32,6 @@ struct Knot {
   double x, rows;
   bool point;  // they are at x; else below it, down to the part's knot before
 };
-
-double share_of(int scale) { return std::ldexp(1.0, -2 * (scale + 1)); }
-
-int scale_of(double p) {
-  const double scale = std::nearbyint(-std::log2(p) / 2 - 1);
-  return static_cast<int>(std::clamp(scale, 0.0, kErrorScales - 1.0));
-}
 
 class Adder {
  public:
@@ -62,28 +53,24 @@ class Adder {
       for (const Header* h : densities_) add_to_grid(*h);
       for (std::size_t i = 0; i < grid_.size(); ++i) mass_.push_back(between_[i] + at_[i]);
     }
-    choose_ranges();
-    for (const Header* h : densities_) {
+    Strata strata(densities_, grid_, mass_);
+    for (std::size_t k = 0; k < densities_.size(); ++k) {
       if (!exact)
-        add_to_grid(*h);
+        add_to_grid(*densities_[k]);
       else
-        decode(*h);
-      add_to_ranges(*h);
+        decode(*densities_[k]);
+      strata.add(k, part_);
     }
     write_cells(exact);
-    write_sampling();
+    strata.describe(&out_.sampling, &out_.measured);
   }
 
  private:
   void describe() {
-    double sum = 0;
     for (const Header* h : densities_) {
-      rows_ += h->rows;
       finite_ += h->finite_rows();
       out_.error += h->error * h->rows;
-      if (h->finite_rows() > 0) sum += h->mean * h->finite_rows();
     }
-    mean_ = finite_ > 0 ? sum / finite_ : 0;
   }
 
   void decode(const Header& h) {
@@ -141,8 +128,9 @@ class Adder {
   bool take_steps() {
     std::size_t steps = 0;
     for (const Header* h : densities_) {
-      steps += 2 * static_cast<std::size_t>(DensityView(h).steps());
-      if (steps > most_cells_) return false;
+      const DensityView view(h);
+      steps += static_cast<std::size_t>(view.steps()) + static_cast<std::size_t>(view.blocks());
+      if (steps > most_points_) return false;
     }
     for (const Header* h : densities_) {
       decode(*h);
@@ -385,207 +373,20 @@ class Adder {
     out_.within = out_.error + worst;
   }
 
-  // ---- ranges
-
-  // (low, high], indices of the grid; kNoEnd: open.
-  struct Asked {
-    std::size_t low, high;
-    Shape shape;
-    double variance = 0;        // of the rows in it, given each part's number, in rows squared
-    double rows = 0;            // in it
-    double number_variance = 0; // sum_k p_k^2 V(N_k)
-  };
-  static constexpr std::size_t kNoEnd = std::numeric_limits<std::size_t>::max();
-
-  void choose_ranges() {
-    double sum = 0;
-    for (const double m : mass_) cumulative_.push_back(sum += m);
-    if (!(sum > 0)) return;
-    for (int scale = 0; scale < kErrorScales; ++scale) {
-      const double share = share_of(scale);
-      for (int i = 0; i < kTwoEnds; ++i)
-        ask_two_ends((1 - share) * (i + 0.5) / kTwoEnds, share);
-      for (int i = 0; i < kOneEnd; ++i) {
-        const double s = share * std::exp2(2 * (i + 0.5) / kOneEnd - 1);
-        ask_one_end(place(s));
-        ask_one_end(place(1 - s));
-      }
-    }
-    for (const std::size_t k : least_sure()) {
-      const double middle = middle_of(DensityView(densities_[k]));
-      const auto at = std::min<std::size_t>(
-          static_cast<std::size_t>(std::lower_bound(grid_.begin(), grid_.end(), middle) -
-                                   grid_.begin()),
-          grid_.size() - 1);
-      ask_one_end(at);
-      for (int scale = 0; scale < kErrorScales; ++scale)
-        ask_two_ends(cumulative_[at] / sum - share_of(scale) / 2, share_of(scale));
-    }
-    for (const Asked& a : asked_) {
-      if (a.low != kNoEnd) ends_.push_back(a.low);
-      if (a.high != kNoEnd) ends_.push_back(a.high);
-    }
-    std::sort(ends_.begin(), ends_.end());
-    ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
-    for (Asked& a : asked_) {
-      for (std::size_t* end : {&a.low, &a.high})
-        if (*end != kNoEnd)
-          *end = static_cast<std::size_t>(std::lower_bound(ends_.begin(), ends_.end(), *end) -
-                                          ends_.begin());
-    }
-    through_.resize(ends_.size());
-    end_variance_.resize(ends_.size());
-  }
-
-  // Of the grid the end that has the share p below it.
-  std::size_t place(double p) const {
-    const auto at = std::lower_bound(cumulative_.begin(), cumulative_.end(),
-                                     std::clamp(p, 0.0, 1.0) * cumulative_.back());
-    return std::min<std::size_t>(static_cast<std::size_t>(at - cumulative_.begin()),
-                                 grid_.size() - 1);
-  }
-
-  void ask_two_ends(double first, double share) {
-    const std::size_t low = place(first);
-    const std::size_t high = place(first + share);
-    if (low < high) asked_.push_back({low, high, Shape::two_ends});
-  }
-  void ask_one_end(std::size_t at) {
-    asked_.push_back({kNoEnd, at, Shape::below});
-    asked_.push_back({at, kNoEnd, Shape::above});
-  }
-
-  // Parts whose counts have the largest variance for their rows, by wide ranges and by narrow ones.
-  std::vector<std::size_t> least_sure() const {
-    std::vector<std::size_t> out;
-    for (const int scale : {0, kErrorScales - 1}) {
-      std::vector<std::pair<double, std::size_t>> parts;
-      for (std::size_t k = 0; k < densities_.size(); ++k) {
-        const Header& h = *densities_[k];
-        if (h.finite_rows() > 0 && h.sample_rows > 0)
-          parts.push_back({-h.rows / h.sample_rows * h.count_variance[0][scale], k});
-      }
-      const std::size_t some = std::min(parts.size(), kLeastSure);
-      std::partial_sort(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(some),
-                        parts.end());
-      for (std::size_t i = 0; i < some; ++i) out.push_back(parts[i].second);
-    }
-    std::sort(out.begin(), out.end());
-    out.erase(std::unique(out.begin(), out.end()), out.end());
-    return out;
-  }
-
-  // About the median of the rows of its cells, or of its atoms.
-  static double middle_of(const DensityView& view) {
-    if (view.blocks() > 0 && view.header().cell_rows * 2 >= view.header().finite_rows()) {
-      int b = 0;
-      while (b + 1 < view.blocks() && 2 * view.rows_below(b + 1) < view.header().cell_rows) ++b;
-      return view.value(view.block(b).first_key);
-    }
-    int a = 0;
-    const double rows = view.atoms() > 0 ? view.atom_cumulative_rows(view.atoms() - 1) : 0;
-    while (a + 1 < view.atoms() && 2 * view.atom_cumulative_rows(a) < rows) ++a;
-    return view.atoms() > 0 ? view.atom_value(a) : view.header().min;
-  }
-
-  // The share of the decoded part's rows at or below each end.
-  void find_shares(const Header& h) {
-    double below = h.negative_infinities;
-    double begin = part_.empty() ? 0 : part_.front().value;
-    std::size_t e = 0;
-    for (const HistogramCell& c : part_) {
-      for (; e < ends_.size() && grid_[ends_[e]] < c.value; ++e) {
-        const double x = grid_[ends_[e]];
-        const double width = c.value / 2 - begin / 2;
-        const double share =
-            !c.point && x > begin && width > 0 ? (x / 2 - begin / 2) / width : 0;
-        through_[e] = (below + c.rows * share) / h.rows;
-      }
-      below += c.rows;
-      begin = c.value;
-    }
-    for (; e < ends_.size(); ++e) through_[e] = below / h.rows;
-  }
-
-  void add_to_ranges(const Header& h) {
-    if (ends_.empty() || !(h.rows > 0)) return;
-    find_shares(h);
-    const double each = h.sample_rows > 0 ? h.rows / h.sample_rows : 0;
-    const double number = h.rows_variance * h.rows * h.rows;
-    const double end = h.end_variance * h.rows * h.rows;
-    for (std::size_t e = 0; e < ends_.size(); ++e)
-      if (through_[e] > 0 && through_[e] < 1) end_variance_[e] += end;
-    for (Asked& a : asked_) {
-      const double low = a.low == kNoEnd ? 0 : through_[a.low];
-      const double high = a.high == kNoEnd ? 1 : through_[a.high];
-      const double p = high - low;
-      if (!(p > 0)) continue;
-      a.rows += p * h.rows;
-      a.number_variance += p * p * number;
-      if (!(p < 1)) continue;
-      // Of the part's rows it may be open.
-      int shape = low > 0 ? high < 1 ? 0 : 1 : 2;
-      if (p > 0.5 && shape > 0) shape = 3 - shape;
-      a.variance += p * (1 - p) * h.rows * each * ratio_at(h.count_variance[shape], p);
-    }
-  }
-
-  void write_sampling() {
-    SummarySampling& s = out_.sampling;
-    SummarySampling largest;  // of all parts
-    double end = 0, sum_variance = 0;
-    for (const Header* h : densities_) {
-      largest.add(*h);
-      end = std::max(end, h->end_variance * h->rows * h->rows);
-      // A sum is off by how many rows there are of a part whose mean is another as well.
-      if (h->finite_rows() > 0)
-        sum_variance += h->rows_variance * h->rows * h->rows * (h->mean - mean_) * (h->mean - mean_);
-    }
-    s = largest;
-    s.sum_error = std::min(std::hypot(largest.sum_error, std::sqrt(sum_variance)),
-                           std::numeric_limits<double>::max());
-    if (asked_.empty()) return;
-    for (const double e : end_variance_) end = std::max(end, e);
-    s.end_variance = end;
-    for (auto& shape : s.weight) std::fill(std::begin(shape), std::end(shape), -1.0F);
-    for (const Asked& a : asked_) {
-      const double p = a.rows / rows_;
-      if (!(p > 0) || !(p < 1)) continue;
-      const double more = std::max(a.number_variance - p * p * largest.rows_variance, 0.0);
-      int shape = static_cast<int>(a.shape);
-      if (p > 0.5 && shape > 0) shape = 3 - shape;
-      float& weight = s.weight[shape][scale_of(std::min(p, 1 - p))];
-      weight = std::max(weight, static_cast<float>((a.variance + more) / (rows_ * p * (1 - p))));
-    }
-    // A scale that no range came to has its neighbour's.
-    for (int shape = 0; shape < kShapes; ++shape) {
-      float* weight = s.weight[shape];
-      for (int i = 1; i < kErrorScales; ++i)
-        if (weight[i] < 0) weight[i] = weight[i - 1];
-      for (int i = kErrorScales - 2; i >= 0; --i)
-        if (weight[i] < 0) weight[i] = weight[i + 1];
-      for (int i = 0; i < kErrorScales; ++i)
-        if (weight[i] < 0) weight[i] = largest.weight[shape][i];
-    }
-  }
-
   std::span<const Header* const> densities_;
   const std::size_t most_cells_, most_points_;
   SumOfDensities& out_;
-  double rows_ = 0, finite_ = 0, mean_ = 0;
+  double finite_ = 0;
   bool whole_ = true;
   const Header* lattice_ = nullptr;  // the first that has rows; null: they differ
   std::vector<HistogramCell> part_;
-  std::vector<double> grid_, mass_, cumulative_;
+  std::vector<double> grid_, mass_;  // mass_: about what each cell of the grid has
   // Of all parts: rows below each end of the grid down to the one before, at it, and how far a
   // count there may be from the straight line.
   std::vector<double> between_, at_, off_;
   std::vector<Inside> inside_;  // the first insides_ of them
   std::size_t insides_ = 0;
   double rows_here_ = 0;
-  std::vector<Asked> asked_;
-  std::vector<std::size_t> ends_;               // of the grid
-  std::vector<double> through_, end_variance_;  // of each
 };
 
 }  // namespace
@@ -595,7 +396,8 @@ void add_up_densities(std::span<const Header* const> densities, std::size_t most
   Adder(densities, most_cells, most_points, out).run();
 }
 
-Status Summary::merge_many(std::span<const Header* const> densities) {
+Status Summary::merge_many(std::span<const Header* const> densities,
+                           std::vector<MeasureSampling>* measured) {
   if (Status s = settle(); !s.ok()) return s;
   SumOfDensities sum;
   try {
@@ -614,6 +416,7 @@ Status Summary::merge_many(std::span<const Header* const> densities) {
       totals_.merge(sum.part_rows[k], h.sample_rows, h.min, h.max, h.mean, h.variance);
   }
   sampling_.add(sum.sampling);
+  if (measured != nullptr) *measured = std::move(sum.measured);
   // The grid is smaller than what would have been joined.
   if (alone) within_ = sum.within + moved;
   return Status::success();

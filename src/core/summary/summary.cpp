@@ -326,7 +326,9 @@ HistogramCell Summary::cell(std::size_t i) const {
   return {cells_.value[i], std::fabs(cells_.rows[i]), cells_.rows[i] < 0};
 }
 
-double Summary::error_rows() const {
+double Summary::error_rows() const { return std::min(error_of_cells(), within_); }
+
+double Summary::error_of_cells() const {
   double worst = 0;
   double below = 0;
   for (std::size_t i = 0; i < cells_.size; ++i) {
@@ -336,7 +338,7 @@ double Summary::error_rows() const {
     worst = std::max(worst, std::max(below, slack) + inside);
     below = slack;
   }
-  return std::min(worst, within_);
+  return worst;
 }
 
 }  // namespace kde

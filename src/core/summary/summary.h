@@ -38,6 +38,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 namespace kde {
 
@@ -64,6 +65,7 @@ struct CellArrays {
 };
 
 class Incoming;
+struct MeasureSampling;
 
 // How sure merged densities were of their counts. The variance of a count is the sum of theirs,
 //   sum_k N_k^2 p_k (1 - p_k) v_k / n_k  <=  max_k (N_k v_k / n_k)  N p (1 - p),
@@ -120,8 +122,9 @@ class Summary {
 
   // Adds many at once (merge_many.h): in a fraction of the time, with a smaller error and, of
   // sampled ones, a variance that knows them as strata. densities: of one column each, valid.
-  // Errors: out_of_memory.
-  Status merge_many(std::span<const Header* const> densities);
+  // measured: if not null, takes that of their measures. Errors: out_of_memory.
+  Status merge_many(std::span<const Header* const> densities,
+                    std::vector<MeasureSampling>* measured = nullptr);
 
   // Folds the rows not yet merged into the cells. Errors: out_of_memory.
   Status settle();
@@ -146,6 +149,8 @@ class Summary {
   // A bound for how far the count of the rows <= x, or < x, is from the truth, for every x, in
   // rows; 0: every cell is exact.
   double error_rows() const;
+  // The same of whatever lies in these cells, however it does.
+  double error_of_cells() const;
   // Points heavier than this are values of their own: no cell of that many rows is joined.
   double join_limit() const;
 

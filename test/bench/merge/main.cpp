@@ -360,8 +360,12 @@ void merge(const std::vector<DensityBytes>& parts, const Column& column, bool on
            DensityBytes* out, Times* times) {
   OwnedSummary summary(Resolution::fine);
   Measures measures(summary.memory(), column.measure ? 1 : 0);
+  std::vector<const Header*> headers;
+  for (const DensityBytes& p : parts) headers.push_back(&p.header());
   const double start = now_ms();
-  if (column.measure) {
+  if (column.measure && !one_by_one) {
+    check(measures.merge_many(headers, &*summary));
+  } else if (column.measure) {
     for (const DensityBytes& p : parts) {
       DecodedMeasures decoded;
       decode_measures(&p.header(), &decoded);
@@ -369,8 +373,6 @@ void merge(const std::vector<DensityBytes>& parts, const Column& column, bool on
     }
     check(measures.settle(&*summary));
   } else if (!one_by_one) {
-    std::vector<const Header*> headers;
-    for (const DensityBytes& p : parts) headers.push_back(&p.header());
     check(summary->merge_many(headers));
   } else {
     for (const DensityBytes& p : parts) {
