@@ -6,7 +6,6 @@
 #include "pg/base/values.h"
 #include "pg/progress/progress.h"
 #include "pg/type/density_datum.h"
-#include "pg/type/histogram_cells.h"
 #include "pg/aggregate/aggregate_state.h"
 
 #include "core/kde.h"
@@ -32,7 +31,6 @@ enum MeasureArgument { kMeasure = 2 };
 enum RollupArgument { kRollupState, kRollupDensity, kRollupBytes };
 
 constexpr char kDoing[] = "aggregate the values";
-constexpr char kRollingUp[] = "roll up densities";
 
 AggregateState* state_argument(FunctionCallInfo fcinfo, int argument) {
   return PG_ARGISNULL(argument) ? nullptr
@@ -217,14 +215,7 @@ KDE_FUNCTION(kde_rollup_row) {
     state = new_state(fcinfo, settings);
   else
     check_same(state->settings, settings);
-  // This context is reset after every row.
-  if (density->measures > 0) {
-    const auto& decoded = decode_with_measures(density, CurrentMemoryContext);
-    check_status(state->measures->merge(decoded.stored(*density), &state->summary), kRollingUp);
-  } else {
-    const auto& cells = decode_cells(density, CurrentMemoryContext);
-    check_status(state->summary.merge(*density, cells), kRollingUp);
-  }
+  add_density(fcinfo, state, density);
   PG_RETURN_POINTER(state);
 }
 
@@ -235,8 +226,10 @@ KDE_FUNCTION(kde_agg_combine) {
   AggregateState* state = state_argument(fcinfo, 0);
   AggregateState* other = state_argument(fcinfo, 1);
   if (other == nullptr) return give(fcinfo, state);
+  merge_waiting(other);
   if (state == nullptr) PG_RETURN_POINTER(copy_state(context, *other));
   check_same(state->settings, other->settings);
+  merge_waiting(state);
   check_status(state->measures != nullptr
                    ? state->measures->merge(other->measures, &other->summary, &state->summary)
                    : state->summary.merge(other->summary),
@@ -247,7 +240,9 @@ KDE_FUNCTION(kde_agg_combine) {
 // (internal) -> bytea.
 KDE_FUNCTION(kde_agg_serialize) {
   (void)kde_pg::aggregate_memory(fcinfo);
-  PG_RETURN_BYTEA_P(kde_pg::write_state(kde_pg::state_argument(fcinfo, 0)));
+  kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
+  kde_pg::merge_waiting(state);
+  PG_RETURN_BYTEA_P(kde_pg::write_state(state));
 }
 
 // (bytea, internal) -> internal.
@@ -260,7 +255,8 @@ KDE_FUNCTION(kde_agg_deserialize) {
 // (internal) -> kde.
 KDE_FUNCTION(kde_agg_final) {
   (void)kde_pg::aggregate_memory(fcinfo);
-  const kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
+  kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
   if (state == nullptr) PG_RETURN_NULL();
+  kde_pg::merge_waiting(state);
   return kde_pg::finish_state(*state);
 }

@@ -22,10 +22,20 @@ struct Settings {
   kde::ValueType measure_type[kde::kMaxMeasures] = {};
 };
 
+// Densities that wait to be merged: many at once are merged in less time and with less error than
+// one by one (kde::Summary::merge_many).
+struct WaitingDensities {
+  const kde::Header** density;
+  int count, capacity;
+  Size bytes;
+};
+
 struct AggregateState {
   kde::Summary summary;
   kde::Measures* measures;  // of the summary's rows; null: there are none
   Settings settings;
+  Size most_waiting;  // bytes of densities
+  WaitingDensities waiting = {};
   int untold = 0;  // rows that progress does not know yet
 };
 
@@ -36,7 +46,12 @@ MemoryContext aggregate_memory(FunctionCallInfo fcinfo);
 // memory at a time, as where groups are hashed. Error XX000 if no aggregate calls.
 AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings);
 
-// A copy in `context`; `other` is not changed.
+// Adds a density that lies in any memory: it waits, in the aggregate's. Error 53200.
+void add_density(FunctionCallInfo fcinfo, AggregateState* state, const kde::Header* density);
+// Merges those that wait. Error 53200.
+void merge_waiting(AggregateState* state);
+
+// A copy in `context`; `other` is not changed, and none of its densities waits.
 AggregateState* copy_state(MemoryContext context, const AggregateState& other);
 
 // Errors: 42804 for types, 22023 for methods, bytes and measures that differ, naming both.
