@@ -367,9 +367,9 @@ TEST_P(Honest, OfStrata) {
     DensityBytes density;
     ASSERT_TRUE(finish(*summary, {}, Control{}, &density).ok());
     for (const Range& r : asked) {
-      const auto truth = static_cast<double>(
-          std::upper_bound(sorted.begin(), sorted.end(), r.upper) -
-          std::lower_bound(sorted.begin(), sorted.end(), r.lower));
+      const auto truth =
+          static_cast<double>(std::upper_bound(sorted.begin(), sorted.end(), r.upper) -
+                              std::lower_bound(sorted.begin(), sorted.end(), r.lower));
       const Interval i = count_interval(DensityView(density.data()), r, {});
       held += i.lower <= truth && truth <= i.upper;
       ++all;

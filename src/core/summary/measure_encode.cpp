@@ -440,9 +440,8 @@ class MeasureDecoder {
 }  // namespace
 
 Header counted_rows(const Header& density, const MeasureView& measure) {
-  Header counted = measure.header().has(MeasurePart::rows)
-                       ? measure.part(MeasurePart::rows).header()
-                       : density;
+  Header counted =
+      measure.header().has(MeasurePart::rows) ? measure.part(MeasurePart::rows).header() : density;
   counted.rows = measure.header().rows;
   counted.mean_error = 0;
   return counted;

@@ -85,8 +85,7 @@ class Adder {
     std::vector<Knot> knots;
     for (const Header* h : densities_)
       if (h->finite_rows() > 0) add_knots(DensityView(h), &knots);
-    std::sort(knots.begin(), knots.end(),
-              [](const Knot& a, const Knot& b) { return a.x < b.x; });
+    std::sort(knots.begin(), knots.end(), [](const Knot& a, const Knot& b) { return a.x < b.x; });
     find_lattice();
     thin(knots);
     clear_rows();
@@ -150,8 +149,8 @@ class Adder {
     }
     // Of many atoms some, by their rows; where they stand for others differs from part to part.
     const double all = view.atoms() > 0 ? view.atom_cumulative_rows(view.atoms() - 1) : 0;
-    const double most = 4 * static_cast<double>(most_cells_) /
-                        static_cast<double>(densities_.size());
+    const double most =
+        4 * static_cast<double>(most_cells_) / static_cast<double>(densities_.size());
     const double each = view.atoms() > most ? all / most : 0;
     const double golden = 0.6180339887498949 * static_cast<double>(knots->size());
     double next = each * (golden - std::floor(golden));
@@ -219,7 +218,8 @@ class Adder {
       const double rows = between_[i];
       const double most = limit(below, rows);
       double pieces = 1;
-      if (i > 0 && rows > most) pieces = std::min(std::ceil(rows / std::max(most, 1e-300)), kMostPieces);
+      if (i > 0 && rows > most)
+        pieces = std::min(std::ceil(rows / std::max(most, 1e-300)), kMostPieces);
       const double low = i > 0 ? first[i - 1] : first[0];
       const double high = first[i];
       const bool one_sign = low > 0 || high < 0;
@@ -228,8 +228,8 @@ class Adder {
         double x = low + t * (high - low);
         if (one_sign && (high / low > kByRatio || low / high > kByRatio)) {
           const std::int64_t key = key_of(low);
-          x = value_of_key(
-              key + static_cast<std::int64_t>(t * static_cast<double>(key_of(high) - key)));
+          x = value_of_key(key +
+                           static_cast<std::int64_t>(t * static_cast<double>(key_of(high) - key)));
         }
         x = on_lattice(x);
         if (x > low && x < high && x > grid_.back()) push_end(x, rows / pieces);

@@ -26,10 +26,10 @@ namespace kde {
 
 struct SumOfDensities {
   std::vector<HistogramCell> cells;  // a partition, as decode_histogram() gives them
-  bool exact = false;  // the grid is of every step
+  bool exact = false;                // the grid is of every step
   double error = 0;                  // of the parts themselves, at any x, in rows
   double within = 0;                 // of a count at any x, in rows; >= error
-  std::vector<double> part_rows;  // of each part's cells
+  std::vector<double> part_rows;     // of each part's cells
   SummarySampling sampling;
   std::vector<MeasureSampling> measured;  // of each measure, if all have as many
 };

@@ -15,8 +15,15 @@ namespace {
 
 // Places of two-ended and one-sided ranges for each scale, and parts about whose middle there are
 // some more: of those least sure of wide ranges, and of narrow ones.
-constexpr int kTwoEnds = 12, kOneEnd = 4;
+constexpr int kTwoEnds = 12, kOneEnd = 6;
 constexpr std::size_t kLeastSure = 4;
+
+// Places and shares are spread evenly but keep no step with parts that are as many rows each, whose
+// ends all even places might meet: multiples, less whole numbers, of the inverse of the plastic
+// number and of its square (M. Roberts, The unreasonable effectiveness of quasirandom sequences,
+// 2018).
+constexpr double kSteps[] = {0.7548776662466927, 0.5698402909980532};
+double part_of_one(int i, double step) { return i * step - std::floor(i * step); }
 
 double share_of(int scale) { return std::ldexp(1.0, -2 * (scale + 1)); }
 
@@ -30,18 +37,18 @@ int shape_of(int shape, double p) { return p > 0.5 && shape > 0 ? 3 - shape : sh
 
 double square(double x) { return x * x; }
 
-// About the median of the rows of its cells, or of its atoms.
+// The median of its finite rows, about.
 double middle_of(const DensityView& view) {
-  const Header& h = view.header();
-  if (view.blocks() > 0 && h.cell_rows * 2 >= h.finite_rows()) {
-    int b = 0;
-    while (b + 1 < view.blocks() && 2 * view.rows_below(b + 1) < h.cell_rows) ++b;
-    return view.value(view.block(b).first_key);
+  std::vector<HistogramCell> cells;
+  decode_histogram(view, &cells);
+  double begin = view.header().min, below = 0;
+  for (const HistogramCell& c : cells) {
+    if (2 * (below + c.rows) >= view.header().finite_rows())
+      return c.point ? c.value : begin / 2 + c.value / 2;
+    below += c.rows;
+    begin = c.value;
   }
-  int a = 0;
-  const double rows = view.atoms() > 0 ? view.atom_cumulative_rows(view.atoms() - 1) : 0;
-  while (a + 1 < view.atoms() && 2 * view.atom_cumulative_rows(a) < rows) ++a;
-  return view.atoms() > 0 ? view.atom_value(a) : h.min;
+  return begin;
 }
 
 // A scale that no range came to has its neighbour's; where none did, of `otherwise`.
@@ -73,9 +80,12 @@ void Strata::choose(std::span<const double> mass) {
   if (!(sum > 0)) return;
   for (int scale = 0; scale < kErrorScales; ++scale) {
     const double share = share_of(scale);
-    for (int i = 0; i < kTwoEnds; ++i) ask_two_ends((1 - share) * (i + 0.5) / kTwoEnds, share);
-    for (int i = 0; i < kOneEnd; ++i) {
-      const double s = share * std::exp2(2 * (i + 0.5) / kOneEnd - 1);
+    for (int i = 1; i <= kTwoEnds; ++i) {
+      const double s = share * std::exp2(part_of_one(i, kSteps[1]) - 0.5);
+      ask_two_ends((1 - s) * part_of_one(i, kSteps[0]), s);
+    }
+    for (int i = 1; i <= kOneEnd; ++i) {
+      const double s = share * std::exp2(2 * part_of_one(i, kSteps[0]) - 1);
       ask_one_end(place(s));
       ask_one_end(place(1 - s));
     }
@@ -83,8 +93,7 @@ void Strata::choose(std::span<const double> mass) {
   for (const std::size_t k : least_sure()) {
     const auto found =
         std::lower_bound(grid_.begin(), grid_.end(), middle_of(DensityView(densities_[k])));
-    const auto at =
-        std::min(static_cast<std::size_t>(found - grid_.begin()), grid_.size() - 1);
+    const auto at = std::min(static_cast<std::size_t>(found - grid_.begin()), grid_.size() - 1);
     ask_one_end(at);
     for (int scale = 0; scale < kErrorScales; ++scale)
       ask_two_ends(cumulative_[at] / sum - share_of(scale) / 2, share_of(scale));
@@ -231,7 +240,8 @@ SummarySampling Strata::counts_of(std::size_t of, const SummarySampling& largest
     weight =
         std::max(weight, static_cast<float>((sums.variance + more) / (rows_[of] * p * (1 - p))));
   }
-  for (int shape = 0; shape < kShapes; ++shape) fill_scales(out.weight[shape], largest.weight[shape]);
+  for (int shape = 0; shape < kShapes; ++shape)
+    fill_scales(out.weight[shape], largest.weight[shape]);
   return out;
 }
 
@@ -288,8 +298,8 @@ void Strata::describe(SummarySampling* rows, std::vector<MeasureSampling>* measu
         numbers += counted_rows(*h, view).rows_variance * square(view.header().rows) *
                    square(view.header().mean - sum / measured_rows);
     }
-    all.sum_error = std::min(std::hypot(all.sum_error, std::sqrt(numbers)),
-                             std::numeric_limits<double>::max());
+    all.sum_error =
+        std::min(std::hypot(all.sum_error, std::sqrt(numbers)), std::numeric_limits<double>::max());
     measured->push_back(all);
   }
 }

@@ -8,13 +8,13 @@
 // (Header::count_variance), V(N_k) of its number of rows, where that was estimated. It is computed
 // of ranges of each shape and scale all over the rows, and about the middle of those parts whose
 // counts are the least sure; a merged density has of each scale the largest V(R) / (N p (1 - p)), p
-// the share of all rows. V(N) = sum_k V(N_k) is Header::rows_variance's, which takes p^2 of it: here
-// is what there is beside.
+// the share of all rows. V(N) = sum_k V(N_k) is Header::rows_variance's, which takes p^2 of it:
+// here is what there is beside.
 //
 // The largest N_k v_k / n_k of all parts (SummarySampling::add) bounds the first term as p (1 - p)
-// is concave, where v_k do not depend on the scale. But of parts that are alike it takes the largest
-// of many noisy numbers, each from few blocks, where V(R) has their mean; and of parts with values
-// of their own p_k is larger than p, and v_k there may be as well.
+// is concave, where v_k do not depend on the scale. But of parts that are alike it takes the
+// largest of many noisy numbers, each from few blocks, where V(R) has their mean; and of parts with
+// values of their own p_k is larger than p, and v_k there may be as well.
 //
 // The mean of a measure y over R, of which E_k is the part's variance, has
 //
@@ -34,8 +34,8 @@ namespace kde {
 
 class Strata {
  public:
-  // densities: of one column each, valid. grid: ascending; mass: about what rows of all parts are at
-  // each or between it and the one before. All outlive this. Throws std::bad_alloc.
+  // densities: of one column each, valid. grid: ascending; mass: about what rows of all parts are
+  // at each or between it and the one before. All outlive this. Throws std::bad_alloc.
   Strata(std::span<const Header* const> densities, std::span<const double> grid,
          std::span<const double> mass);
 
@@ -47,9 +47,9 @@ class Strata {
  private:
   // Of the rows of x, or of those where a measure is not NULL, of one range.
   struct Sums {
-    double rows = 0;             // in the range
-    double variance = 0;         // of those, given each part's number
-    double number_variance = 0;  // sum_k p_k^2 V(N_k)
+    double rows = 0;                         // in the range
+    double variance = 0;                     // of those, given each part's number
+    double number_variance = 0;              // sum_k p_k^2 V(N_k)
     double spread = 0, weighted_spread = 0;  // sum_k N_k p_k E_k, and with w_k
   };
   // (low, high] between ends, or open.
@@ -73,11 +73,11 @@ class Strata {
   std::vector<double> cumulative_;
   std::size_t kinds_ = 1;  // the rows of x, and each measure's
   std::vector<Asked> asked_;
-  std::vector<Sums> sums_;              // range by range, kinds_ of each
-  std::vector<std::size_t> ends_;       // of the grid
-  std::vector<double> through_;         // the part's share up to each
-  std::vector<double> end_variance_;    // kinds_ of each
-  std::vector<double> rows_;            // of all parts, of each kind
+  std::vector<Sums> sums_;            // range by range, kinds_ of each
+  std::vector<std::size_t> ends_;     // of the grid
+  std::vector<double> through_;       // the part's share up to each
+  std::vector<double> end_variance_;  // kinds_ of each
+  std::vector<double> rows_;          // of all parts, of each kind
 };
 
 }  // namespace kde

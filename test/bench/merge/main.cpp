@@ -117,9 +117,8 @@ std::vector<Part> generate(const Column& column, const Layout& layout, std::size
     part.x.reserve(z.size());
     for (double v : z) {
       if (layout.ranges)
-        v = normal_quantile(std::clamp((static_cast<double>(k) + normal_cdf(v)) /
-                                           static_cast<double>(parts),
-                                       1e-9, 1 - 1e-9));
+        v = normal_quantile(std::clamp(
+            (static_cast<double>(k) + normal_cdf(v)) / static_cast<double>(parts), 1e-9, 1 - 1e-9));
       part.x.push_back(column.value(v, &random));
       if (column.measure) part.y.push_back(std::exp(v / 2 + normal(&random) / 2));
     }
@@ -165,14 +164,14 @@ std::vector<Question> questions_of(const std::vector<Part>& parts, const Column&
     q.range.upper_unbounded = high == kInf;
     q.range.lower = low;
     q.range.upper = high;
-    const auto first = static_cast<std::size_t>(
-        std::lower_bound(rows.begin(), rows.end(), low,
-                         [](const Row& r, double x) { return r.x < x; }) -
-        rows.begin());
-    const auto last = static_cast<std::size_t>(
-        std::upper_bound(rows.begin(), rows.end(), high,
-                         [](double x, const Row& r) { return x < r.x; }) -
-        rows.begin());
+    const auto first =
+        static_cast<std::size_t>(std::lower_bound(rows.begin(), rows.end(), low,
+                                                  [](const Row& r, double x) { return r.x < x; }) -
+                                 rows.begin());
+    const auto last =
+        static_cast<std::size_t>(std::upper_bound(rows.begin(), rows.end(), high,
+                                                  [](double x, const Row& r) { return x < r.x; }) -
+                                 rows.begin());
     const auto count = static_cast<double>(last - first);
     if (count == 0) return;
     const double total = sum[last] - sum[first];
@@ -292,8 +291,8 @@ double mean_ratio(const std::vector<Question>& questions, int shape, const Tally
   int n = 0;
   for (std::size_t i = 0; i < questions.size(); ++i) {
     if (questions[i].shape != shape) continue;
-    const double over = b != nullptr ? b->width[i]
-                                     : 2 * 1.96 * a.seeds * std::sqrt(a.square[i] / a.seeds);
+    const double over =
+        b != nullptr ? b->width[i] : 2 * 1.96 * a.seeds * std::sqrt(a.square[i] / a.seeds);
     if (!(over > 0) || !(a.width[i] > 0)) continue;
     sum += std::log(a.width[i] / over);
     ++n;
@@ -447,18 +446,20 @@ void run(const Column& column, const Layout& layout, std::size_t count, int seed
     Sample sample;
     check(whole.finish(&sample));
     FitReport report;
-    check(fit_column(sample, options_of(column, all_blocks, all_read), Control{}, &merged,
-                     &report));
+    check(
+        fit_column(sample, options_of(column, all_blocks, all_read), Control{}, &merged, &report));
     direct.add(merged, questions);
   }
   const double part_bytes = times.part_bytes / times.fits;
-  std::printf("%s, %s, %zu parts, %d seeds: merge %.1f ms, %.0f us/part (one by one %.0f), finish %.1f ms; fit %.1f "
-              "ms/part; part %.1f KB, all %.0f KB\n",
-              column.name.c_str(), layout.name, count, seeds, times.merge / times.merges,
-              1000 * times.merge / times.merges / static_cast<double>(count),
-              1000 * before_times.merge / before_times.merges / static_cast<double>(count),
-              times.finish / times.merges, times.fit / times.fits, part_bytes / 1024,
-              part_bytes * static_cast<double>(times.fits) / seeds / 1024);
+  std::printf(
+      "%s, %s, %zu parts, %d seeds: merge %.1f ms, %.0f us/part (one by one %.0f), finish %.1f ms; "
+      "fit %.1f "
+      "ms/part; part %.1f KB, all %.0f KB\n",
+      column.name.c_str(), layout.name, count, seeds, times.merge / times.merges,
+      1000 * times.merge / times.merges / static_cast<double>(count),
+      1000 * before_times.merge / before_times.merges / static_cast<double>(count),
+      times.finish / times.merges, times.fit / times.fits, part_bytes / 1024,
+      part_bytes * static_cast<double>(times.fits) / seeds / 1024);
   const Tally* beside = layout.uneven ? nullptr : &direct;
   print("singly", questions, before, beside);
   print("auto", questions, automatic, beside);
