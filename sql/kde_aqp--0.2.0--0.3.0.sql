@@ -74,6 +74,10 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     alias text,
     -- Whether plain SQL may be answered by it: kde_set_plain_sql().
     plain_sql boolean NOT NULL DEFAULT false,
+    -- Whether the densities of its parts are kept (kde_aqp.part), so that a refresh reads those that changed.
+    incremental boolean NOT NULL DEFAULT false,
+    -- Of kde_store(): a refresh takes what it gives; NULL: the rows of the table.
+    refresh_query text,
     -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
     append_by text
 ) USING heap;
@@ -86,7 +90,8 @@ SELECT relation, column_names, attribute_numbers, filter, reference_names, refer
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
     refresh_scale_factor, refresh_threshold, refresh_max_age, NULL::double precision,
-    0::smallint AS measures, 0::smallint AS groups, NULL::text AS alias, false AS plain_sql, append_by
+    0::smallint AS measures, 0::smallint AS groups, NULL::text AS alias, false AS plain_sql,
+    false AS incremental, NULL::text AS refresh_query, append_by
 FROM kde_aqp.density_of_before;
 
 -- At first what is to be moved.
@@ -106,7 +111,7 @@ SELECT
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
     refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups, alias,
-    plain_sql
+    plain_sql, incremental, refresh_query
 FROM kde_aqp.stored();
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
@@ -142,6 +147,25 @@ CREATE UNLOGGED TABLE kde_aqp.upkeep (
 ) USING heap;
 COMMENT ON TABLE kde_aqp.upkeep IS 'what refreshes know of each density';
 REVOKE ALL ON kde_aqp.upkeep FROM PUBLIC;
+
+-- Of incremental densities those of their parts, each a leaf of the table (or a shard), and of groups of
+-- parts, which spare a refresh most of the adding up. Like upkeep's they are this server's alone: where it
+-- is empty a refresh reads every part anew. The layout is known to src/pg/catalog/parts.cpp.
+CREATE UNLOGGED TABLE kde_aqp.part (
+    density_id bigint NOT NULL,
+    -- The group that the part is in.
+    node integer NOT NULL,
+    -- A relation or a shard; 0: the group as a whole.
+    part bigint NOT NULL,
+    -- NULL: there was no value in it.
+    density kde,
+    -- As of kde_aqp.upkeep, of the part at its last fit; NULL: it is read by every refresh.
+    counters bigint[],
+    PRIMARY KEY (density_id, node, part)
+) USING heap;
+ALTER TABLE kde_aqp.part ALTER COLUMN density SET STORAGE EXTERNAL;
+COMMENT ON TABLE kde_aqp.part IS 'densities of the parts of incremental densities';
+REVOKE ALL ON kde_aqp.part FROM PUBLIC;
 INSERT INTO kde_aqp.upkeep SELECT * FROM kde_aqp.upkeep_of_before;
 DROP TABLE kde_aqp.upkeep_of_before;
 
@@ -172,7 +196,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
     ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
-    ' measures, groups, alias, plain_sql, append_by'
+    ' measures, groups, alias, plain_sql, incremental, refresh_query, append_by'
     ' FROM kde_aqp.dumped_densities()');
 
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
@@ -298,7 +322,7 @@ CREATE FUNCTION kde_fit(
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, exact boolean DEFAULT false,
     kernel text DEFAULT 'gaussian', filter text DEFAULT NULL,
     max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
-    group_by text DEFAULT NULL, name text DEFAULT NULL,
+    group_by text DEFAULT NULL, name text DEFAULT NULL, incremental boolean DEFAULT false,
     OUT relation regclass, OUT column_names text[], OUT method text, OUT kernel text,
     OUT bandwidth double precision, OUT bandwidth_status text, OUT model text, OUT rows double precision,
     OUT rows_read bigint,
@@ -308,7 +332,7 @@ CREATE FUNCTION kde_fit(
     OUT total_ms double precision, OUT seed bigint, OUT measures text[], OUT group_by text[])
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text, double precision, text[], text, text) IS
+COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text, double precision, text[], text, text, boolean) IS
     'fits and stores the density of a column; sample_rows => -1 reads every row of the table';
 
 DROP FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text);
@@ -341,7 +365,7 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
     requested_error double precision, measures smallint, groups smallint, alias text,
-    plain_sql boolean, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    plain_sql boolean, incremental boolean, refresh_query text, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
     refresh_failed_at timestamp with time zone, refresh_error text, name text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
@@ -408,7 +432,9 @@ SELECT d.name,
        d.refresh_failures,
        d.refresh_failed_at,
        d.refresh_error,
-       d.plain_sql
+       d.plain_sql,
+       d.incremental,
+       d.refresh_query
 FROM kde_aqp.readable_densities() AS d
 CROSS JOIN LATERAL @extschema@.kde_info(d.density::@extschema@.anykde) AS i;
 COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read';
@@ -685,6 +711,30 @@ CREATE FUNCTION kde_sample(relation regclass, column_name name, seed bigint DEFA
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_sample(regclass, name, bigint) IS
     'the density of a column as a value of one''s own, which is stored nowhere';
+
+-- What the nodes of a distributed table are asked of each shard, as the user who asks: by his rights to
+-- the shard's columns.
+CREATE FUNCTION kde_aqp.shard_counters(shard regclass) RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'kde_shard_counters' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.shard_counters(regclass) IS
+    'what the cumulative statistics tell of a shard, for its coordinator';
+CREATE FUNCTION kde_aqp.shard_density(
+    shard regclass, column_name text[], measures text[], filter text, method text, every_row boolean,
+    sample_blocks bigint, bytes integer, seed bigint) RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_shard_density' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.shard_density(regclass, text[], text[], text, text, boolean, bigint, integer, bigint) IS
+    'the density of a shard, for its coordinator; NULL: the shard is empty';
+GRANT EXECUTE ON FUNCTION kde_aqp.shard_counters(regclass),
+    kde_aqp.shard_density(regclass, text[], text[], text, text, boolean, bigint, integer, bigint) TO PUBLIC;
+
+CREATE FUNCTION kde_store(
+    relation regclass, column_name name, density kde DEFAULT NULL, query text DEFAULT NULL,
+    filter text DEFAULT NULL, measures text[] DEFAULT NULL, group_by text DEFAULT NULL,
+    name text DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_store(regclass, name, kde, text, text, text[], text, text) IS
+    'makes a density, or what a query gives, the one of a column; a refresh asks the query again';
 
 CREATE FUNCTION kde_drop(
     density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,

@@ -112,11 +112,6 @@ bool read_weight(FunctionCallInfo fcinfo, double* weight) {
   return *weight > 0;
 }
 
-// What method the density was asked for by: auto's resolves to another, and bounds it.
-kde::Method method_of(const kde::Header& density) {
-  return (density.flags & kde::kBounded) != 0 ? kde::Method::automatic : density.method;
-}
-
 }  // namespace
 
 }  // namespace kde_pg
@@ -194,28 +189,12 @@ KDE_FUNCTION(kde_rollup_row) {
   const int32 bytes = read_bytes(fcinfo, kRollupBytes);
   if (PG_ARGISNULL(kRollupDensity)) return give(fcinfo, state);
   const kde::Header* density = PG_GETARG_DENSITY(kRollupDensity);
-  constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
-  if (density->value_type == kde::ValueType::category)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("densities of categories cannot be added up"),
-                    errhint("Fit the column of the whole table: kde_fit('table', 'column').")));
-  if (density->grouped > 0)
-    ereport(
-        ERROR,
-        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("densities with groups cannot be added up"),
-         errhint("Fit them to the whole table, or keep a density of kde_agg() for each group.")));
-  if (density->measures > 0 && bytes < kLeastMeasured)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("bytes of densities with measures must be at least %d, not %d",
-                           kLeastMeasured, bytes)));
-  Settings settings = {density->value_type, method_of(*density), bytes, density->measures};
-  for (int k = 0; k < density->measures; ++k)
-    settings.measure_type[k] = kde::MeasureView(density, k).header().value_type;
+  const Settings settings = settings_of(*density, bytes);
   if (state == nullptr)
     state = new_state(fcinfo, settings);
   else
     check_same(state->settings, settings);
-  add_density(fcinfo, state, density);
+  add_density(aggregate_memory(fcinfo), state, density);
   PG_RETURN_POINTER(state);
 }
 

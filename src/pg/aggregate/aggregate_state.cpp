@@ -110,8 +110,11 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
                      one_at_a_time ? kde::Resolution::fine : kde::Resolution::coarse);
 }
 
-void add_density(FunctionCallInfo fcinfo, AggregateState* state, const kde::Header* density) {
-  MemoryContext context = aggregate_memory(fcinfo);
+AggregateState* new_state(MemoryContext context, const Settings& settings) {
+  return place_state(context, settings, kde::Resolution::fine);
+}
+
+void add_density(MemoryContext context, AggregateState* state, const kde::Header* density) {
   WaitingDensities& waiting = state->waiting;
   const Size bytes = VARSIZE(density);
   if (waiting.count > 0 && waiting.bytes + bytes > state->most_waiting) merge_waiting(state);
@@ -180,6 +183,30 @@ void check_same(const Settings& a, const Settings& b) {
                                 format_type_be(sql_type_of(a.measure_type[k])),
                                 format_type_be(sql_type_of(b.measure_type[k])))));
   }
+}
+
+Settings settings_of(const kde::Header& density, int32 bytes) {
+  constexpr auto kLeastMeasured = static_cast<int32>(kde::kLeastMeasuredBytes);
+  if (density.value_type == kde::ValueType::category)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("densities of categories cannot be added up"),
+                    errhint("Fit the column of the whole table: kde_fit('table', 'column').")));
+  if (density.grouped > 0)
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("densities with groups cannot be added up"),
+         errhint("Fit them to the whole table, or keep a density of kde_agg() for each group.")));
+  if (density.measures > 0 && bytes < kLeastMeasured)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("bytes of densities with measures must be at least %d, not %d",
+                           kLeastMeasured, bytes)));
+  // auto's resolves to another method, and bounds it.
+  const bool automatic = (density.flags & kde::kBounded) != 0;
+  Settings settings = {density.value_type, automatic ? kde::Method::automatic : density.method,
+                       bytes, density.measures};
+  for (int k = 0; k < density.measures; ++k)
+    settings.measure_type[k] = kde::MeasureView(&density, k).header().value_type;
+  return settings;
 }
 
 bytea* write_state(AggregateState* state) {

@@ -46,8 +46,11 @@ MemoryContext aggregate_memory(FunctionCallInfo fcinfo);
 // memory at a time, as where groups are hashed. Error XX000 if no aggregate calls.
 AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings);
 
-// Adds a density that lies in any memory: it waits, in the aggregate's. Error 53200.
-void add_density(FunctionCallInfo fcinfo, AggregateState* state, const kde::Header* density);
+// The same for who adds up densities without an aggregate: fine.
+AggregateState* new_state(MemoryContext context, const Settings& settings);
+
+// Adds a density: a copy of it waits in `context`, the state's own. Error 53200.
+void add_density(MemoryContext context, AggregateState* state, const kde::Header* density);
 // Merges those that wait. Error 53200.
 void merge_waiting(AggregateState* state);
 
@@ -57,6 +60,10 @@ AggregateState* copy_state(MemoryContext context, const AggregateState& other);
 // Errors: 42804 for types, 22023 for methods, bytes and measures that differ, naming both.
 void check_same(const Settings& a, const Settings& b);
 
+// What a density to be rolled up was asked for by. Errors: 0A000 for one with groups, or of a
+// category; 22023 for too few bytes.
+Settings settings_of(const kde::Header& density, int32 bytes);
+
 // The state's bytes, for a worker's leader or another machine of the same byte order. Settles it.
 bytea* write_state(AggregateState* state);
 
@@ -64,7 +71,8 @@ bytea* write_state(AggregateState* state);
 // is wrong with the summary.
 AggregateState* read_state(const bytea* bytes);
 
-// The density, in the current memory context. The state is not changed. Interrupts are served.
+// The density, in the current memory context. The state, of which no density waits, is not changed.
+// Interrupts are served.
 Datum finish_state(const AggregateState& state);
 
 }  // namespace kde_pg

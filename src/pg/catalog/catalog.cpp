@@ -6,6 +6,7 @@
 #include "pg/type/density_datum.h"
 #include "pg/catalog/changed_databases.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/parts.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -78,7 +79,9 @@ enum Column {
   kGroups,
   kAlias,
   kPlainSql,
-  kColumns = kPlainSql
+  kIncremental,
+  kRefreshQuery,
+  kColumns = kRefreshQuery
 };
 static_assert(kColumns == kCatalogColumns);
 
@@ -248,6 +251,10 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
   request.max_error = is_null ? 0 : DatumGetFloat8(error);
   const Datum alias = get(kAlias);
   request.alias = is_null ? nullptr : TextDatumGetCString(alias);
+  const Datum incremental = get(kIncremental);
+  request.incremental = !is_null && DatumGetBool(incremental);
+  const Datum query = get(kRefreshQuery);
+  request.query = is_null ? nullptr : TextDatumGetCString(query);
   read_settings(tuple, desc, &entry->settings);
   return entry;
 }
@@ -356,9 +363,11 @@ void raise_not_installed() {
 bool catalog_hold() {
   const Oid catalog = catalog_oid_or_invalid();
   const Oid upkeep = upkeep_oid_or_invalid();
+  const Oid parts = parts_oid_or_invalid();
   return OidIsValid(catalog) && OidIsValid(upkeep) &&
          ConditionalLockRelationOid(catalog, AccessShareLock) &&
-         ConditionalLockRelationOid(upkeep, AccessShareLock) &&
+         ConditionalLockRelationOid(upkeep, AccessShareLock) && OidIsValid(parts) &&
+         ConditionalLockRelationOid(parts, AccessShareLock) &&
          SearchSysCacheExists1(RELOID, ObjectIdGetDatum(catalog)) &&
          SearchSysCacheExists1(RELOID, ObjectIdGetDatum(upkeep));
 }
@@ -480,6 +489,7 @@ Oid relation_of_schema(const char* name) {
 
 Oid catalog_oid_or_invalid() { return relation_of_schema("fitted"); }
 Oid upkeep_oid_or_invalid() { return relation_of_schema("upkeep"); }
+Oid parts_oid_or_invalid() { return relation_of_schema("part"); }
 Oid door_oid_or_invalid() { return relation_of_schema("density"); }
 
 // Until 0.2.0 the door was the catalog.
@@ -499,7 +509,7 @@ bool catalog_is_installed() {
   const Oid extension = get_extension_oid("kde_aqp", true);
   const Oid schema = get_namespace_oid("kde_aqp", true);
   if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
-  for (const char* name : {"fitted", "upkeep"}) {
+  for (const char* name : {"fitted", "upkeep", "part"}) {
     const Oid table = get_relname_relid(name, schema);
     if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
       return false;
@@ -805,7 +815,7 @@ void remove_unusable(Relation catalog, const DensityKey& key, Snapshot snapshot)
 
 }  // namespace
 
-void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity* locked) {
+int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity* locked) {
   const char* alias = record.request.alias;
   if (alias != nullptr) lock_alias(alias);
   Relation catalog = open_catalog(RowExclusiveLock);
@@ -827,6 +837,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity
     if (alias == nullptr && !is_null) alias = TextDatumGetCString(before);
     delete_row(catalog, &old->t_self);
     CommandCounterIncrement();
+    if (!record.request.incremental) parts_remove(upkeep.density_id);
   } else {
     upkeep.density_id = new_density_id();
     remove_unusable(catalog, key, latest.get());
@@ -871,6 +882,8 @@ void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity
   put(kMeasures, Int16GetDatum(static_cast<int16>(key.measures)));
   put(kGroups, Int16GetDatum(static_cast<int16>(key.groups)));
   put_or_null(kAlias, alias);
+  put(kIncremental, BoolGetDatum(record.request.incremental));
+  put_or_null(kRefreshQuery, record.request.query);
   put_settings(settings, values, nulls);
   upkeep_fitted(&upkeep, record.counters, record.table_rows);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
@@ -879,6 +892,7 @@ void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity
   table_close(catalog, NoLock);
   CommandCounterIncrement();
   KDE_FAULT("store.done");
+  return upkeep.density_id;
 }
 
 bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {

@@ -60,7 +60,13 @@ struct FitRequest {
   int64 seed;
   double max_error;   // of one column: of counts of 1 % of the rows; 0: none is asked for
   const char* alias;  // a name of the density's own; null: the one it has
+  bool incremental;   // the densities of its parts are kept (parts.h)
+  // What gives it, of one that was stored as a value, or kNoRefresh; null: the table's rows.
+  const char* query;
 };
+
+// The query of a value that nothing gives anew.
+inline constexpr char kNoRefresh[] = "";
 
 // A density of a relation, without its value.
 struct CatalogEntry {
@@ -101,6 +107,7 @@ Oid catalog_oid_or_invalid();
 // The same, or that of what an older version has for it.
 Oid catalog_oid_of_any_version();
 Oid upkeep_oid_or_invalid();  // of kde_aqp.upkeep
+Oid parts_oid_or_invalid();   // of kde_aqp.part
 Oid door_oid_or_invalid();    // of kde_aqp.density
 // Whether the catalog's relations are the extension's. Where it is not installed, anybody who may
 // create schemas can make others of their names, and who is called by none of its functions must
@@ -172,8 +179,8 @@ struct LockedDensity {
 
 // Inserts or replaces. The caller holds the key's lock; locked: what he has read under it, which is
 // replaced where it lies, or null. Error 40001 if the transaction's own snapshot (REPEATABLE READ
-// and up) does not see the version that would be replaced.
-void catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity* locked);
+// and up) does not see the version that would be replaced. Returns the density's number.
+int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity* locked);
 
 // Inserts a row of kde_aqp.density, which has the catalog's columns, none of them null that may not
 // be, under the key's numbers and texts and a number of its own. The caller holds the key's lock.
@@ -214,13 +221,16 @@ enum class CatalogColumn {
   filter,
   reference_names,
   reference_numbers,
+  density,
   measures = 32,
   groups = 33,
   alias = 34,
-  plain_sql = 35
+  plain_sql = 35,
+  incremental = 36,
+  refresh_query = 37
 };
 inline constexpr int kCatalogKeyColumns = 6;
-inline constexpr int kCatalogColumns = 35;
+inline constexpr int kCatalogColumns = 37;
 // Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
 inline constexpr int kDoorColumns = kCatalogColumns + 1;
 

@@ -43,11 +43,16 @@ extern "C" {
 
 namespace kde_pg {
 
+PlannerHooks own_planner_hooks;
+
 namespace {
 
+// Of others.
 bool has_planner_hooks() {
-  return planner_hook != nullptr || set_rel_pathlist_hook != nullptr ||
-         get_relation_info_hook != nullptr || create_upper_paths_hook != nullptr ||
+  const PlannerHooks& own = own_planner_hooks;
+  return planner_hook != own.planner || own.next_planner != nullptr ||
+         set_rel_pathlist_hook != nullptr || get_relation_info_hook != nullptr ||
+         create_upper_paths_hook != own.upper_paths || own.next_upper_paths != nullptr ||
          post_parse_analyze_hook != nullptr;
 }
 

@@ -8,16 +8,24 @@
 // Anything else (a custom scan, a function's scan, a table put in the place of another) is read by
 // a query, whatever made it.
 //
-// Where no hook of the planner is set it knows tables alone, and is not asked.
+// Where no hook of the planner is set but this library's it knows tables alone, and is not asked.
 #pragma once
 
 #include "pg/base/pg.h"
 
 extern "C" {
+#include "optimizer/planner.h"
 #include "utils/relcache.h"
 }
 
 namespace kde_pg {
+
+// From _PG_init: this library's own hooks of the planner, and those that they call.
+struct PlannerHooks {
+  planner_hook_type planner = nullptr, next_planner = nullptr;
+  create_upper_paths_hook_type upper_paths = nullptr, next_upper_paths = nullptr;
+};
+extern PlannerHooks own_planner_hooks;
 
 // Whether a query sees other rows than the tables': relation and its descendants are locked by the
 // caller. Plans as the current user (AsOwner, pinned.h), and needs an active snapshot. Errors:

@@ -38,21 +38,21 @@ Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep
                        const RefreshSettings& settings, const Counters* counters) {
   Staleness out;
   if (TIMESTAMP_IS_NOBEGIN(fitted_at)) {
-    out.stale = true;
+    out.stale = out.anew = true;
     strlcpy(out.reason, "fitted by an older version, or before labels were renamed",
             sizeof out.reason);
     return out;
   }
   const Counters now = counters != nullptr ? *counters : read_counters(relation);
   if (now.elsewhere && !upkeep.counters.elsewhere) {
-    out.stale = out.elsewhere = true;
+    out.stale = out.elsewhere = out.anew = true;
     strlcpy(out.reason, "its rows are elsewhere: queries no longer read the table that was fitted",
             sizeof out.reason);
     return out;
   }
   if (upkeep.counters.known && now.known) out.changed = changed_rows(upkeep.counters, now);
   if (const char* column = expression_changed(upkeep.counters.generated, now.generated)) {
-    out.stale = true;
+    out.stale = out.anew = true;
     std::snprintf(out.reason, sizeof out.reason,
                   "the generation expression of column \"%s\" changed", column);
     return out;
@@ -76,7 +76,7 @@ Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep
     return out;
   }
   if (upkeep.drift > option_refresh_drift && upkeep.drift_p_value < kSureDriftPValue) {
-    out.stale = true;
+    out.stale = out.anew = true;
     std::snprintf(out.reason, sizeof out.reason, "drift %.3f, p %.2g", upkeep.drift,
                   upkeep.drift_p_value);
     return out;

@@ -43,6 +43,7 @@ struct Staleness {
   int64 changed = -1;  // rows; -1: unknown
   bool stale = false;
   bool elsewhere = false;  // stale because its rows are
+  bool anew = false;       // stale for what the changes counted do not tell: all is to be read
   char reason[160] = {};   // why stale, or else why `changed` is not known
 };
 

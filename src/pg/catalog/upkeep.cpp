@@ -3,6 +3,7 @@
 
 #include "pg/base/fault.h"
 #include "pg/catalog/catalog.h"
+#include "pg/catalog/parts.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -195,44 +196,62 @@ void upkeep_remove(int64 density_id) {
   if (row != nullptr) CatalogTupleDelete(table, &row->t_self);
   table_close(table, NoLock);
   if (row != nullptr) CommandCounterIncrement();
+  parts_remove(density_id);
   KDE_FAULT("upkeep.removed");
 }
+
+namespace {
+
+bool has_number(List* ascending, int64 wanted) {
+  int low = 0, high = list_length(ascending);
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (*static_cast<int64*>(list_nth(ascending, middle)) < wanted) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < list_length(ascending) && *static_cast<int64*>(list_nth(ascending, low)) == wanted;
+}
+
+// Rows of a table, whose first column is a density's number, of densities that `known` has not.
+bool remove_unknown(Relation table, List* known, Snapshot snapshot) {
+  bool any = false;
+  SysScanDesc scan = systable_beginscan(table, key_index_of(table), true, snapshot, 0, nullptr);
+  HeapTuple tuple;
+  // No order is promised of a scan without a key, hence the search for each.
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    bool is_null;
+    const int64 id =
+        DatumGetInt64(heap_getattr(tuple, kDensityId, RelationGetDescr(table), &is_null));
+    if (has_number(known, id)) continue;
+    // Another session that removes it at this moment is not waited for, nor is that an error.
+    TM_FailureData failure;
+    if (delete_at(table, &tuple->t_self, false, &failure) == TM_Ok) any = true;
+  }
+  systable_endscan(scan);
+  return any;
+}
+
+}  // namespace
 
 void upkeep_remove_orphans() {
   catalog_remove_gone();
   Relation upkeep = open_upkeep(RowExclusiveLock);
+  Relation parts = open_parts(RowExclusiveLock);
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   List* known = catalog_ids(latest);
   list_sort(known, [](const ListCell* a, const ListCell* b) {
     const int64 x = *static_cast<int64*>(lfirst(a)), y = *static_cast<int64*>(lfirst(b));
     return x < y ? -1 : x > y ? 1 : 0;
   });
-  SysScanDesc scan = systable_beginscan(upkeep, key_index_of(upkeep), true, latest, 0, nullptr);
-  HeapTuple tuple;
-  bool any = false;
-  // No order is promised of a scan without a key, hence the search for each.
-  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
-    bool is_null;
-    const int64 id =
-        DatumGetInt64(heap_getattr(tuple, kDensityId, RelationGetDescr(upkeep), &is_null));
-    int low = 0, high = list_length(known);
-    while (low < high) {
-      const int middle = (low + high) / 2;
-      if (*static_cast<int64*>(list_nth(known, middle)) < id) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    if (low < list_length(known) && *static_cast<int64*>(list_nth(known, low)) == id) continue;
-    // Another session that removes it at this moment is not waited for, nor is that an error.
-    TM_FailureData failure;
-    if (delete_at(upkeep, &tuple->t_self, false, &failure) == TM_Ok) any = true;
-  }
-  systable_endscan(scan);
+  const bool any_upkeep = remove_unknown(upkeep, known, latest);
+  const bool any_parts = remove_unknown(parts, known, latest);
   UnregisterSnapshot(latest);
+  table_close(parts, NoLock);
   table_close(upkeep, NoLock);
-  if (any) CommandCounterIncrement();
+  if (any_upkeep || any_parts) CommandCounterIncrement();
 }
 
 }  // namespace kde_pg

@@ -65,13 +65,14 @@ class ColumnEstimate final : public Estimate {
  public:
   // key: outlives it.
   ColumnEstimate(const DensityKey& key, const kde::Sampler::Options& sampling, kde::Method method,
-                 kde::Kernel kernel, bool exact)
+                 kde::Kernel kernel, bool exact, Size bytes)
       : sampler_(sampling) {
     options_.method = method;
     options_.kernel = kernel;
     options_.exact = exact;
     options_.bandwidth_rows = option_bandwidth_rows;
     options_.seed = sampling.seed;
+    if (bytes > 0) options_.budget = bytes;
     measures_ = static_cast<std::size_t>(sampling.measures);
     for (std::size_t k = 0; k < measures_; ++k) names_[k] = key.column[k + 1].text;
   }
@@ -107,6 +108,7 @@ class ColumnEstimate final : public Estimate {
     return sampler_.finish(&sample_, control);
   }
   const char* nothing_to_fit(const DensityKey& key) const override;
+  double nulls_read() const override { return sample_.specials.nulls; }
   kde::SumsWork sums() const override;
   kde::Status fit(const ColumnTypes& types, const ScanResult& scan, const kde::Engine& engine,
                   const kde::Control& control) noexcept override;
@@ -192,23 +194,31 @@ void ColumnEstimate::describe(DensityFit* fit) const {
   record.select_ms = report_.select_ms;
   record.estimate_ms = report_.estimate_ms;
   record.table_rows = header.rows + header.nulls;
-  fit->method = kde::asked_method_name(header);
-  fit->rows = header.rows;
+  describe_density(&header, fit);
   fit->sample_rows = report_.sample_rows;
   fit->bandwidth = report_.bandwidth;
-  fit->cells = kde::DensityView(&header).steps();
   fit->expected_error =
       describe_expected_errors(kde::DensityView(&header), blocks_read_, blocks_total_);
 }
 
 }  // namespace
 
+void describe_density(const kde::Header* density, DensityFit* fit) {
+  fit->method = kde::asked_method_name(*density);
+  fit->bytes = VARSIZE(density);
+  fit->rows = density->rows;
+  fit->sample_rows = static_cast<int64>(Min(density->sample_rows, 0x1p62));
+  fit->bandwidth = density->bandwidth;
+  fit->cells = kde::DensityView(density).steps();
+  fit->expected_error = describe_expected_errors(kde::DensityView(density), 0, 0);
+}
+
 Estimate* new_column_estimate(const DensityRequest& request, MemoryContext context) {
   const kde::Method method = read_column_method(request.asked.method);
   check_kernel(method, request.kernel);
   check_sample_rows(request.asked.sample_rows);
   return Owned<ColumnEstimate>::create(context, request.key, sampler_options(request), method,
-                                       request.kernel, request.asked.exact);
+                                       request.kernel, request.asked.exact, request.bytes);
 }
 
 }  // namespace kde_pg

@@ -15,6 +15,9 @@ void check_kernel(kde::Method method, kde::Kernel kernel);
 // Error 22023 for a sample of fewer than 2 rows, 54000 for one beyond maintenance_work_mem.
 void check_sample_rows(int64 sample_rows);
 
+// What a density says of itself, of *fit.
+void describe_density(const kde::Header* density, DensityFit* fit);
+
 // As new_estimate(), for a key of one column.
 Estimate* new_column_estimate(const DensityRequest& request, MemoryContext context);
 

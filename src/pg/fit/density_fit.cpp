@@ -11,6 +11,7 @@
 #include "pg/fit/fit_log.h"
 #include "pg/fit/group_fit.h"
 #include "pg/fit/joint_fit.h"
+#include "pg/fit/part_fit.h"
 #include "pg/fit/word_fit.h"
 #include "pg/read/categories.h"
 
@@ -45,8 +46,7 @@ RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relatio
                    const ColumnTypes& types, int64 blocks, RowSink* sink) {
   RowsRead read = {};
   INSTR_TIME_SET_CURRENT(read.start);
-  // Before the first row is read: what changes meanwhile counts as changed since.
-  read.counters = read_counters(RelationGetRelid(relation), AskPlanner::no);
+  read.counters = counters_before(relation);
 
   ScanOptions options;
   options.every_row = request.asked.sample_rows == -1;
@@ -301,7 +301,44 @@ Estimate* new_estimate(const DensityRequest& request, MemoryContext context) {
   return new_column_estimate(request, context);
 }
 
+PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnTypes& types,
+                 const PartRequest& part) {
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_fit part", ALLOCSET_DEFAULT_SIZES);
+  DensityRequest own = request;
+  own.asked.seed = part.seed;
+  own.bytes = part.bytes;
+  Estimate* estimate = new_estimate(own, context);
+  RowsRead read = {};
+  INSTR_TIME_SET_CURRENT(read.start);
+  ScanOptions options;
+  options.leaf = part.leaf;
+  options.every_row = request.asked.sample_rows == -1;
+  options.sample_blocks = part.blocks;
+  options.seed = static_cast<uint64>(part.seed);
+  const char* doing = psprintf("read %s", describe_columns(request.key));
+  if (part.as_owner) {
+    scan_as_owner(relation, columns_read(request.key), types, options, doing, estimate, &read.scan);
+  } else {
+    scan_rows(relation, columns_read(request.key), types.value_type, options, doing, estimate,
+              &read.scan);
+  }
+  PartFit out = {};
+  out.elsewhere = read.scan.elsewhere;
+  if (end_reading(request.key, estimate) != nullptr) {
+    out.nulls = estimate->nulls_read() * read.scan.rows_per_row_read;
+  } else {
+    (void)fit_rows_read(own, types, read, elapsed_ms(read.start), context, estimate);
+    out.density = density_to_datum(estimate->density());
+  }
+  MemoryContextDelete(context);
+  return out;
+}
+
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit) {
+  if (request.asked.query != nullptr) return fit_by_query(request, relation, fit);
+  if (request.asked.incremental || is_read_by_shard(request))
+    return fit_by_parts(request, relation, fit);
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
   if (request.asked.max_error > 0 && request.key.columns > 1)

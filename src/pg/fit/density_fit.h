@@ -19,7 +19,9 @@ struct DensityRequest {
   kde::Kernel kernel = kde::Kernel::gaussian;  // of one column
   Operation operation = Operation::fit;        // as which it is shown
   LockedDensity* locked = nullptr;  // what it replaces, by who has locked the key; null: to do
-  bool of_table = false;  // one of all columns of a table, which are fitted if they are worth it
+  bool of_table = false;    // one of all columns of a table, which are fitted if they are worth it
+  bool every_part = false;  // of an incremental one: also the parts that did not change
+  Size bytes = 0;           // of one column: at most; 0: kde::kMaxBytes
 };
 
 // What was stored; in the caller's memory context.
@@ -53,6 +55,8 @@ class Estimate : public RowSink {
   // After finish():
   // Null, or why there is nothing to fit a density to.
   virtual const char* nothing_to_fit(const DensityKey& key) const = 0;
+  // NULLs read, where that is all there was.
+  virtual double nulls_read() const { return 0; }
   // The same where the column is one of a table's that nobody named.
   virtual const char* not_worth() const { return nullptr; }
   // The exact sums over pairs that the method takes.
@@ -88,6 +92,23 @@ Estimate* new_estimate(const DensityRequest& request, MemoryContext context);
 // notices. Errors: as above; 42804 for a type of column that no density can hold; 55000 where there
 // is nothing to fit a density to; those of reading.
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit);
+
+// The fit of one part of a table, for who adds parts up.
+struct PartRequest {
+  Oid leaf = InvalidOid;  // of leaf_relations(); invalid: the whole table
+  bool as_owner = true;   // else as the current user
+  int64 blocks;           // at most
+  Size bytes;             // of the density at most
+  int64 seed;
+};
+struct PartFit {
+  Datum density;   // in the current memory context; 0: the part has no values
+  double nulls;    // then: how many NULLs
+  bool elsewhere;  // ScanResult::elsewhere
+};
+// Stores nothing. The caller shows the progress. Errors: as fit_density().
+PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnTypes& types,
+                 const PartRequest& part);
 
 // Fits as the current user, with his rights and under the policies that apply (by_query), and
 // stores nothing: the density as a value. Errors: as above.

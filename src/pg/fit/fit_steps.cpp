@@ -5,6 +5,7 @@
 #include "pg/base/pinned.h"
 #include "pg/catalog/density_name.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/shards.h"
 
 extern "C" {
 #include "access/relation.h"
@@ -39,9 +40,6 @@ int64 random_seed() {
   return static_cast<int64>(bits >> 11);
 }
 
-namespace {
-
-// Null: none.
 const char* read_alias(FunctionCallInfo fcinfo, int argument) {
   if (PG_NARGS() <= argument || PG_ARGISNULL(argument)) return nullptr;
   const char* alias = text_to_cstring(PG_GETARG_TEXT_PP(argument));
@@ -51,8 +49,6 @@ const char* read_alias(FunctionCallInfo fcinfo, int argument) {
              errdetail("It has 1 to %d bytes.", NAMEDATALEN - 1)));
   return alias;
 }
-
-}  // namespace
 
 FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_argument) {
   reject_null(fcinfo, 2, "method");
@@ -216,9 +212,14 @@ void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& 
   owner.end();
 }
 
+Counters counters_before(Relation relation) {
+  const Oid oid = RelationGetRelid(relation);
+  return is_of_shards(oid) ? shard_counters(oid) : read_counters(oid, AskPlanner::no);
+}
+
 void settle_counters(Relation relation, const ScanResult& scan, Operation operation,
                      Counters* counters) {
-  if (scan.elsewhere) count_elsewhere(counters);
+  if (scan.elsewhere && !counters->of_shards) count_elsewhere(counters);
   if (counters->known || !counters->tell || operation != Operation::fit) return;
   ereport(NOTICE, (errmsg("changes of \"%s\" are not counted: %s",
                           RelationGetRelationName(relation), counters->why),

@@ -26,6 +26,9 @@ int64 random_seed();
 // max_relative_error and name. `exact` is false. Errors: 22023; 42602 for a name that is none.
 FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_argument);
 
+// Argument n, a name of a density's own; null: none. Error 42602 for what is none.
+const char* read_alias(FunctionCallInfo fcinfo, int n);
+
 // What groups are by, of the fit of argument 0: a list, or null; so, too, where the extension is
 // still of a version without. Errors: those of group_by_list() and check_words().
 ArrayType* group_by_argument(FunctionCallInfo fcinfo, int n);
@@ -68,6 +71,9 @@ ColumnTypes check_types(const DensityKey& key);
 void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& types,
                    const ScanOptions& options, const char* doing, RowSink* sink,
                    ScanResult* result);
+
+// Before the first row is read: what changes meanwhile counts as changed since.
+Counters counters_before(Relation relation);
 
 // After the rows were read: counters of rows that the scan found elsewhere are none. Tells by a
 // NOTICE, of a fit that was asked for, that changes will not be counted where nobody expects it.

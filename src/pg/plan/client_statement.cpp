@@ -2,6 +2,7 @@
 #include "pg/plan/client_statement.h"
 
 #include "pg/base/pg.h"
+#include "pg/catalog/planned_rows.h"
 
 extern "C" {
 #include "access/xact.h"
@@ -153,8 +154,8 @@ bool is_beginning_client_statement() {
 
 void register_client_statement_hooks() {
   loaded_in = GetCurrentStatementStartTimestamp();
-  next_planner = planner_hook;
-  planner_hook = plan;
+  own_planner_hooks.next_planner = next_planner = planner_hook;
+  own_planner_hooks.planner = planner_hook = plan;
   next_run = ExecutorRun_hook;
   ExecutorRun_hook = run;
   next_finish = ExecutorFinish_hook;

@@ -7,6 +7,7 @@
 #include "pg/plan/plain_sql.h"
 
 #include "pg/base/options.h"
+#include "pg/catalog/planned_rows.h"
 #include "pg/catalog/counters.h"
 #include "pg/catalog/density_key.h"
 #include "pg/plan/client_statement.h"
@@ -449,8 +450,8 @@ void register_plain_sql() {
   RegisterCustomScanMethods(&scan_methods);
   register_client_statement_hooks();
   register_consent_callback();
-  next_hook = create_upper_paths_hook;
-  create_upper_paths_hook = plan_grouping;
+  own_planner_hooks.next_upper_paths = next_hook = create_upper_paths_hook;
+  own_planner_hooks.upper_paths = create_upper_paths_hook = plan_grouping;
 }
 
 }  // namespace kde_pg

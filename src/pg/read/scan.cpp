@@ -95,9 +95,12 @@ double planned_rows_of(Relation rel) {
   return Max(rows, 0.0);
 }
 
-Leaves collect_leaves(Relation relation, const DensityKey& key) {
+// only: the one leaf that is wanted; invalid: all.
+Leaves collect_leaves(Relation relation, const DensityKey& key, Oid only) {
   // The relation itself comes first, its descendants in an order that does not change.
-  List* members = find_all_inheritors(RelationGetRelid(relation), AccessShareLock, nullptr);
+  List* members = OidIsValid(only)
+                      ? list_make1_oid(only)
+                      : find_all_inheritors(RelationGetRelid(relation), AccessShareLock, nullptr);
   Leaves leaves = {};
   leaves.items = static_cast<Leaf*>(palloc(list_length(members) * sizeof(Leaf)));
   ListCell* cell;
@@ -290,23 +293,52 @@ void read_blocks(Relation rel, Snapshot snapshot, const uint64* chosen, uint64 c
 
 }  // namespace
 
+List* leaf_relations(Relation relation, const DensityKey& key) {
+  if (RowReader::needs_query(relation, key, relation))
+    ereport(ERROR,
+            (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+             errmsg("the parts of \"%s\" cannot be read apart", RelationGetRelationName(relation)),
+             errdetail("A virtual generated column is computed by the whole table.")));
+  List* members = find_all_inheritors(RelationGetRelid(relation), AccessShareLock, nullptr);
+  List* out = NIL;
+  ListCell* cell;
+  foreach (cell, members) {
+    Relation rel = table_open(lfirst_oid(cell), NoLock);
+    const bool wanted = !RELATION_IS_OTHER_TEMP(rel) && has_rows(rel);
+    if (!wanted || !rel->rd_rel->relhassubclass ||
+        find_inheritance_children(RelationGetRelid(rel), NoLock) == NIL) {
+      if (wanted) out = lappend_oid(out, RelationGetRelid(rel));
+    } else if (RelationGetNumberOfBlocks(rel) > 0) {
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("the parts of \"%s\" cannot be read apart",
+                             RelationGetRelationName(relation)),
+                      errdetail("\"%s\" has rows of its own beside those of its children.",
+                                RelationGetRelationName(rel))));
+    }
+    table_close(rel, NoLock);
+  }
+  list_free(members);
+  return out;
+}
+
 void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* value_types,
                const ScanOptions& options, const char* doing, RowSink* sink, ScanResult* result) {
   MemoryContext memory =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp scan", ALLOCSET_DEFAULT_SIZES);
   MemoryContext previous = MemoryContextSwitchTo(memory);
 
-  Leaves leaves = collect_leaves(relation, key);
+  Leaves leaves = collect_leaves(relation, key, options.leaf);
+  Relation root = OidIsValid(options.leaf) ? table_open(options.leaf, NoLock) : relation;
   // The caller may have waited for the table, or for another session's fit of the same columns: the
   // statement's snapshot would then show older rows than those already fitted, or none after
   // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
   PushActiveSnapshot(IsolationUsesXactSnapshot() ? GetTransactionSnapshot() : GetLatestSnapshot());
   Snapshot snapshot = GetActiveSnapshot();
-  result->elsewhere = leaves.count > 0 && rows_are_elsewhere(relation);
+  result->elsewhere = leaves.count > 0 && rows_are_elsewhere(root);
   // A virtual generated column is the queried table's own, whatever its partitions say of theirs.
   if (leaves.count > 0 &&
       (result->elsewhere || options.by_query || RowReader::needs_query(relation, key, relation)))
-    merge_leaves(relation, &leaves);
+    merge_leaves(root, &leaves);
   // Where rows are elsewhere a query might look for the aggregate there.
   const bool by_summary =
       options.every_row && !result->elsewhere && !options.by_query && sink->takes_summary();
@@ -337,7 +369,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
                                    static_cast<unsigned long long>(wanted),
                                    static_cast<unsigned long long>(leaves.blocks), leaves.count)));
   if (by_summary && leaves.count > 0)
-    read_summary(leaf_query(relation, key, relation, true, true), doing, sink);
+    read_summary(leaf_query(relation, key, root, root == relation, true), doing, sink);
   int64 rows_read = 0;
   uint64 first = 0;        // number of the leaf's first block, all leaves laid end to end
   uint64 next_chosen = 0;  // first of chosen[] in the leaf or after it
@@ -374,6 +406,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
     sink->look_again(relation, snapshot, *result, &reader);
 
   reader.end();
+  if (root != relation) table_close(root, NoLock);
   PopActiveSnapshot();
   MemoryContextSwitchTo(previous);
   MemoryContextDelete(memory);

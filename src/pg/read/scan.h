@@ -27,6 +27,7 @@
 #include "core/kde.h"
 
 extern "C" {
+#include "nodes/pg_list.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 }
@@ -38,6 +39,8 @@ struct ScanOptions {
   int64 sample_blocks = 0;  // >= 1; ignored with every_row
   uint64 seed = 0;
   bool by_query = false;  // the whole tree by one query, whose policies apply
+  // One leaf of the tree alone, by leaf_relations(); invalid: all.
+  Oid leaf = InvalidOid;
 };
 
 struct ScanResult {
@@ -81,6 +84,11 @@ class RowSink {
  protected:
   ~RowSink() = default;
 };
+
+// The tables and foreign tables that have the rows of a relation, each a part that can be read by
+// itself, as OIDs in their order; locked until the transaction ends. Errors: 0A000 for a table that
+// has rows of its own beside its children's, or columns that are computed by the whole tree.
+List* leaf_relations(Relation relation, const DensityKey& key);
 
 // Hands every row read to `sink`. relation: the key's, locked by the caller with at least
 // AccessShareLock; children are locked here, until the transaction ends, and columns matched by

@@ -8,6 +8,7 @@
 #include "pg/catalog/expression.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/shards.h"
 #include "pg/fit/density_fit.h"
 #include "pg/refresh/drift.h"
 
@@ -34,8 +35,8 @@ constexpr TimestampTz kDriftEvery = INT64CONST(3600) * USECS_PER_SEC;
 // But no more often than takes a hundredth of the time, if it reads what the fit did.
 constexpr double kUsecsPerCost = 100 * 1000.0;
 
-Staleness staleness_of_entry(const CatalogEntry& entry, const Upkeep& upkeep) {
-  return staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings);
+Staleness staleness_of_entry(const CatalogEntry& entry, const Upkeep& upkeep, const Counters& now) {
+  return staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings, &now);
 }
 
 int compare_items(const ListCell* a, const ListCell* b) {
@@ -79,9 +80,11 @@ DensityRequest request_of(LockedDensity* locked, Relation relation) {
 }
 
 // Fits it as it was asked for. Milliseconds that took.
-double refit(LockedDensity* locked, Relation relation) {
+double refit(LockedDensity* locked, Relation relation, bool every_part) {
   DensityFit fit;
-  fit_density(request_of(locked, relation), relation, &fit);
+  DensityRequest request = request_of(locked, relation);
+  request.every_part = every_part;
+  fit_density(request, relation, &fit);
   return cost_of(fit.record);
 }
 
@@ -133,24 +136,26 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   if (!lock_density(item, how.wait, &locked, result)) return;
   KDE_FAULT("refresh.locked");
   const CatalogEntry& entry = *locked.entry;
-  Staleness staleness = staleness_of_entry(entry, locked.upkeep);
+  const Counters now =
+      read_counters(item.relation,
+                    is_of_shards(item.relation) ? AskPlanner::built_in_functions : AskPlanner::yes);
+  Staleness staleness = staleness_of_entry(entry, locked.upkeep, now);
   AsOwner owner;
   owner.begin(relation);
   if (!how.force && wants_drift(staleness, locked.upkeep, entry.cost_ms, how)) {
     measure_drift(&locked, analysed_key(entry, relation), relation, kDriftSampleRows, random_seed(),
                   nullptr);
-    staleness = staleness_of_entry(entry, locked.upkeep);
+    staleness = staleness_of_entry(entry, locked.upkeep, now);
   }
   // Where nothing is known (after a restore) changes are counted from here on.
-  if (!locked.upkeep.counters.known)
-    upkeep_note_counters(&locked.upkeep, read_counters(item.relation));
+  if (!locked.upkeep.counters.known) upkeep_note_counters(&locked.upkeep, now);
   result->changed_rows = staleness.changed;
   if (!staleness.stale && !how.force) {
     result->action = RefreshAction::fresh;
   } else {
     result->reason = staleness.stale ? pstrdup(staleness.reason) : "asked for";
     KDE_FAULT("refresh.stale");
-    result->total_ms = refit(&locked, relation);
+    result->total_ms = refit(&locked, relation, how.force || staleness.anew);
     result->action = RefreshAction::refitted;
     KDE_FAULT("refresh.refitted");
   }
@@ -224,7 +229,8 @@ List* refresh_items(Oid relation) {
   ListCell* cell;
   foreach (cell, entries) {
     const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
-    if (!entry->settings.enabled) continue;
+    const char* query = entry->request.query;
+    if (!entry->settings.enabled || (query != nullptr && strcmp(query, kNoRefresh) == 0)) continue;
     const Upkeep upkeep = upkeep_find(entry->id, latest);
     // Those of one relation follow each other.
     if (entry->key.relation != counted)

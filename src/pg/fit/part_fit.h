@@ -1,0 +1,32 @@
+// The fit of a density by parts: each part of the table gives a density of its own rows, these are
+// added up, and kept, so that a refresh fits anew only the parts that changed. Parts are strata:
+// what is known of each adds up, and so do the variances (W. G. Cochran, Sampling Techniques, 3rd
+// ed. 1977, chapter 5).
+#pragma once
+
+#include "pg/fit/density_fit.h"
+
+namespace kde_pg {
+
+// Errors: 0A000 for what cannot be added up: groups, categories, several columns; 22023 for a
+// kernel, a sample of rows or an error that is asked for.
+void check_incremental(const DensityRequest& request);
+
+// Whether a request that is not incremental is read by parts, too: its table's rows lie in shards,
+// and such densities are added up.
+bool is_read_by_shard(const DensityRequest& request);
+
+// As fit_density(), of a request that is incremental, or read by shard. request.locked: parts that
+// did not change since are taken from the catalog, unless request.every_part.
+void fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit);
+
+// The same of one that a query gives, request.asked.query (store.cpp). Errors: 22023 for what it
+// gives if that is no density, 42804 for one of another type, those of the query.
+void fit_by_query(const DensityRequest& request, Relation relation, DensityFit* fit);
+
+// Stores a density that was made elsewhere, a palloc'ed `kde` datum of one column: of parts, or a
+// value. model: how. Returns its number.
+int64 store_value(const DensityRequest& request, const Counters& counters, Datum density,
+                  const char* model, double scan_ms, DensityFit* fit);
+
+}  // namespace kde_pg

@@ -1,0 +1,138 @@
+// kde_store: a density that was made elsewhere (a roll-up, a continuous aggregate, another
+// server's) becomes the one that answers by a column's name; a query that gives it makes it one
+// that is refreshed.
+#include "pg/base/pinned.h"
+#include "pg/catalog/column_name.h"
+#include "pg/catalog/density_name.h"
+#include "pg/fit/fit_steps.h"
+#include "pg/fit/part_fit.h"
+#include "pg/type/density_datum.h"
+
+extern "C" {
+#include "access/relation.h"
+#include "executor/spi.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+[[noreturn]] void raise_no_density(const char* detail) {
+  ereport(ERROR,
+          (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the query does not give a density"),
+           errdetail("%s", detail), errhint("It must give one row with one column of type kde.")));
+  pg_unreachable();
+}
+
+// In the current memory context. Runs as the table's owner, with nothing of the caller's search
+// path in reach.
+Datum density_of_query(Relation relation, const char* query) {
+  MemoryContext caller = CurrentMemoryContext;
+  AsOwner owner;
+  owner.begin(relation);
+  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  if (SPI_execute(query, false, 2) != SPI_OK_SELECT) raise_no_density("It is no SELECT.");
+  TupleDesc desc = SPI_tuptable->tupdesc;
+  if (desc->natts != 1) raise_no_density(psprintf("It gives %d columns.", desc->natts));
+  const Oid type = TupleDescAttr(desc, 0)->atttypid;
+  if (type != get_atttype(catalog_oid(), static_cast<AttrNumber>(CatalogColumn::density)))
+    raise_no_density(psprintf("Its column is of type %s.", format_type_be(type)));
+  if (SPI_processed != 1)
+    raise_no_density(SPI_processed == 0 ? "It gives no row." : "It gives several rows.");
+  bool is_null;
+  const Datum value = SPI_getbinval(SPI_tuptable->vals[0], desc, 1, &is_null);
+  if (is_null) raise_no_density("It gives NULL.");
+  MemoryContext spi = MemoryContextSwitchTo(caller);
+  const Datum density = PointerGetDatum(PG_DETOAST_DATUM_COPY(value));
+  MemoryContextSwitchTo(spi);
+  SPI_finish();
+  owner.end();
+  return density;
+}
+
+// Whether a density can be that of a key: 42804, 22023.
+void check_is_of(const DensityKey& key, const kde::Header& density) {
+  const ColumnTypes types = check_types(key);
+  if (types.value_type[0] == kde::ValueType::category)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("densities of categories are not stored as values"),
+                    errhint("Fit the column with kde_fit().")));
+  if (density.value_type != types.value_type[0])
+    ereport(ERROR,
+            (errcode(ERRCODE_DATATYPE_MISMATCH),
+             errmsg("a density of %s is not one of %s",
+                    format_type_be(sql_type_of(density.value_type)), describe_column(key, 0))));
+  if ((density.grouped > 0) != (key.groups > 0))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg(density.grouped > 0
+                               ? "the density has groups, and group_by does not say by what"
+                               : "the density has no groups")));
+  if (density.measures != key.measures)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("the density has %d measures, and measures names %d", density.measures,
+                           key.measures)));
+  for (int k = 0; k < key.measures; ++k) {
+    const kde::ValueType type = kde::MeasureView(&density, k).header().value_type;
+    // kde_agg takes any number as one.
+    if (type == types.value_type[k + 1] || type == kde::ValueType::float8) continue;
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("measure %d of the density is of type %s, and \"%s\" is not", k + 1,
+                           format_type_be(sql_type_of(type)), key.column[k + 1].text)));
+  }
+}
+
+}  // namespace
+
+void fit_by_query(const DensityRequest& request, Relation relation, DensityFit* fit) {
+  instr_time start;
+  INSTR_TIME_SET_CURRENT(start);
+  progress_begin(request.key, request.operation);
+  if (request.locked == nullptr) catalog_lock(request.key);
+  // Before the query: what changes meanwhile counts as changed since.
+  const Counters counters = read_counters(RelationGetRelid(relation));
+  const Datum density = density_of_query(relation, request.asked.query);
+  check_is_of(request.key, *density_from_datum(density, nullptr));
+  store_value(request, counters, density, "stored by a query", elapsed_ms(start), fit);
+  progress_end();
+}
+
+}  // namespace kde_pg
+
+// kde_store(relation, column_name, density, query, filter, measures, group_by, name) -> text
+KDE_FUNCTION(kde_store) {
+  using namespace kde_pg;
+  check_may_write("kde_store()");
+  reject_null(fcinfo, 0, "relation");
+  reject_null(fcinfo, 1, "column_name");
+  if (PG_ARGISNULL(2) == PG_ARGISNULL(3))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("kde_store() takes a density or a query that gives it")));
+  Relation relation = open_owned_relation(PG_GETARG_OID(0));
+  check_kind(relation);
+  DensityRequest request;
+  request.key = key_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), text_argument(fcinfo, 4),
+                            measures_argument(fcinfo, 5), group_by_argument(fcinfo, 6));
+  request.asked = {};
+  request.asked.method = "auto";
+  request.asked.alias = read_alias(fcinfo, 7);
+  DensityFit fit;
+  if (!PG_ARGISNULL(3)) {
+    request.asked.query = text_to_cstring(PG_GETARG_TEXT_PP(3));
+    if (*request.asked.query == '\0')
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("query must not be empty")));
+    fit_by_query(request, relation, &fit);
+  } else {
+    const Datum density = datumCopy(PG_GETARG_DATUM(2), false, -1);
+    request.asked.query = kNoRefresh;
+    catalog_lock(request.key);
+    check_is_of(request.key, *density_from_datum(density, nullptr));
+    store_value(request, read_counters(request.key.relation), density, "stored as a value", 0,
+                &fit);
+  }
+  const char* name = density_name(request.key);
+  relation_close(relation, NoLock);
+  PG_RETURN_TEXT_P(cstring_to_text(name));
+}
