@@ -258,15 +258,11 @@ class Sum {
   void add(struct varlena* density) {
     if (density == nullptr) return;
     if (state_ == nullptr) state_ = new_state(memory_, settings_);
-    MemoryContext each =
-        AllocSetContextCreate(CurrentMemoryContext, "kde_aqp part", ALLOCSET_DEFAULT_SIZES);
-    MemoryContext caller = MemoryContextSwitchTo(each);
-    merge_density(state_, header_of(density));
-    MemoryContextSwitchTo(caller);
-    MemoryContextDelete(each);
+    add_density(memory_, state_, header_of(density));
   }
   struct varlena* finish() const {
     if (state_ == nullptr) return nullptr;
+    merge_waiting(state_);
     return reinterpret_cast<struct varlena*>(DatumGetPointer(finish_state(*state_)));
   }
 

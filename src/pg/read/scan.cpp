@@ -330,7 +330,8 @@ List* leaf_relations(Relation relation, const DensityKey& key) {
     if (!wanted || !rel->rd_rel->relhassubclass ||
         find_inheritance_children(RelationGetRelid(rel), NoLock) == NIL) {
       if (wanted) out = lappend_oid(out, RelationGetRelid(rel));
-    } else if (RelationGetNumberOfBlocks(rel) > 0) {
+    } else if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE ||
+               RelationGetNumberOfBlocks(rel) > 0) {
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                       errmsg("the parts of \"%s\" cannot be read apart",
                              RelationGetRelationName(relation)),
