@@ -47,7 +47,7 @@ RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relatio
   RowsRead read = {};
   INSTR_TIME_SET_CURRENT(read.start);
   // Before the first row is read: what changes meanwhile counts as changed since.
-  read.counters = read_counters(RelationGetRelid(relation), AskPlanner::no);
+  read.counters = read_counters(RelationGetRelid(relation));
 
   ScanOptions options;
   options.every_row = request.asked.sample_rows == -1;

@@ -213,7 +213,7 @@ void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& 
 
 void settle_counters(Relation relation, const ScanResult& scan, Operation operation,
                      Counters* counters) {
-  if (scan.elsewhere) count_elsewhere(counters);
+  if (scan.elsewhere && !counters->has_beneath()) count_elsewhere(counters);
   if (counters->known || !counters->tell || operation != Operation::fit) return;
   ereport(NOTICE, (errmsg("changes of \"%s\" are not counted: %s",
                           RelationGetRelationName(relation), counters->why),

@@ -89,7 +89,6 @@ KeptParts match_parts(List* leaves, List* kept, bool* wanted, Parts* parts) {
   ListCell* cell;
   foreach (cell, leaves) {
     const Oid leaf = lfirst_oid(cell);
-    const Counters now = read_counters(leaf, AskPlanner::no);
     for (; k < list_length(kept) && at()->part < static_cast<int64>(leaf); ++k)
       out.gone = lappend(out.gone, at());
     KeptPart* part = nullptr;
@@ -97,14 +96,18 @@ KeptParts match_parts(List* leaves, List* kept, bool* wanted, Parts* parts) {
       part = at();
       ++k;
     }
+    // The planner is asked of those alone that are read: who puts a table beneath another, or takes
+    // it away, changes that one's rows.
+    const Counters now =
+        read_counters(leaf, AskPlanner::no, part != nullptr ? &part->counters : nullptr);
     wanted[parts->count] = part == nullptr || !is_unchanged(*part, now);
     if (part == nullptr) {
       part = static_cast<KeptPart*>(palloc0(sizeof(KeptPart)));
       part->part = leaf;
       part->node = -1;
     }
-    part->counters = now;
-    parts->live += static_cast<double>(now.live());
+    part->counters = wanted[parts->count] ? read_counters(leaf) : now;
+    parts->live += static_cast<double>(part->counters.live());
     parts->item[parts->count++] = part;
   }
   for (; k < list_length(kept); ++k) out.gone = lappend(out.gone, at());
@@ -139,7 +142,7 @@ void fit_part(const DensityRequest& request, Relation relation, const ColumnType
                             ? density_of_nulls(parts.settings, made.nulls, parts.memory)
                             : 0;
   part->density = reinterpret_cast<struct varlena*>(DatumGetPointer(density));
-  if (made.elsewhere) part->counters.known = false;
+  if (made.elsewhere && !part->counters.has_beneath()) part->counters.known = false;
   MemoryContextSwitchTo(caller);
 }
 
@@ -264,7 +267,7 @@ void fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* 
   KDE_FAULT("fit.locked");
   instr_time start;
   INSTR_TIME_SET_CURRENT(start);
-  Counters counters = read_counters(RelationGetRelid(relation), AskPlanner::no);
+  Counters counters = read_counters(RelationGetRelid(relation));
 
   List* leaves = leaf_relations(relation, key);
   Parts parts = {};
