@@ -365,8 +365,13 @@ bool is_no_cancel(int sqlstate) {
 
 }  // namespace
 
-bool rows_are_elsewhere(Relation relation) {
-  return has_planner_hooks() && plan_rows(relation, nullptr) == RowsSeem::elsewhere;
+bool rows_are_elsewhere(Relation relation, bool* beneath) {
+  if (beneath != nullptr) *beneath = false;
+  if (!has_planner_hooks()) return false;
+  List* tables = NIL;
+  const RowsSeem seem = plan_rows(relation, &tables);
+  if (beneath != nullptr) *beneath = seem == RowsSeem::beneath;
+  return seem != RowsSeem::here;
 }
 
 RowsSeem rows_seem(Oid relation, PlanFunctions functions, List** beneath) {

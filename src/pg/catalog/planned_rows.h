@@ -35,7 +35,8 @@ extern PlannerHooks own_planner_hooks;
 // Whether a query sees other rows than the tables': relation and its descendants are locked by the
 // caller. Plans as the current user (AsOwner, pinned.h), and needs an active snapshot. Errors:
 // those of planning.
-bool rows_are_elsewhere(Relation relation);
+// *beneath: whether they are so in tables of this server alone.
+bool rows_are_elsewhere(Relation relation, bool* beneath = nullptr);
 
 // Planning computes what is constant in a table's index expressions and the like: by any function,
 // or where the table's owner's cannot be let in, by the server's own alone.
