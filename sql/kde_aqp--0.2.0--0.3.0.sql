@@ -712,6 +712,21 @@ AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_sample(regclass, name, bigint) IS
     'the density of a column as a value of one''s own, which is stored nowhere';
 
+-- What the nodes of a distributed table are asked of each shard, as the user who asks: by his rights to
+-- the shard's columns.
+CREATE FUNCTION kde_aqp.shard_counters(shard regclass) RETURNS bigint[]
+AS 'MODULE_PATHNAME', 'kde_shard_counters' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.shard_counters(regclass) IS
+    'what the cumulative statistics tell of a shard, for its coordinator';
+CREATE FUNCTION kde_aqp.shard_density(
+    shard regclass, column_name text[], measures text[], filter text, method text, every_row boolean,
+    sample_blocks bigint, bytes integer, seed bigint) RETURNS kde
+AS 'MODULE_PATHNAME', 'kde_shard_density' LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION kde_aqp.shard_density(regclass, text[], text[], text, text, boolean, bigint, integer, bigint) IS
+    'the density of a shard, for its coordinator; NULL: the shard is empty';
+GRANT EXECUTE ON FUNCTION kde_aqp.shard_counters(regclass),
+    kde_aqp.shard_density(regclass, text[], text[], text, text, boolean, bigint, integer, bigint) TO PUBLIC;
+
 CREATE FUNCTION kde_store(
     relation regclass, column_name name, density kde DEFAULT NULL, query text DEFAULT NULL,
     filter text DEFAULT NULL, measures text[] DEFAULT NULL, group_by text DEFAULT NULL,

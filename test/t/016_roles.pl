@@ -144,6 +144,7 @@ for my $what (keys %what) {
     q{SELECT kde_fit('{t}'::regclass, {x}, seed => 2{f})};
   push @{ $queries{"sample $what"} }, fill(q{SELECT kde_sample('{t}'::regclass, 'x', 2)}, $what) if $one;
   push @{ $queries{"drop $what"} }, map { fill($_, $what) }
+    ($one ? q{SELECT kde_store('{t}'::regclass, 'x', kde_density('{t}'::regclass, 'x'))} : ()),
     ($filtered || $one ? q{SELECT kde_drop('{t}.x'{f})} : ()), q{SELECT kde_drop('{n}'{f})};
   push @{ $queries{"drift $what"} }, map { fill($_, $what) }
     ($filtered || $one ? q{SELECT kde_drift('{t}.x'{f})} : ()), q{SELECT kde_drift('{n}'{f})};

@@ -2,7 +2,9 @@
 // not yet sent.
 #include "pg/catalog/counters.h"
 
+#include "pg/base/subtransaction.h"
 #include "pg/catalog/planned_rows.h"
+#include "pg/catalog/shards.h"
 
 #include <algorithm>
 
@@ -10,6 +12,7 @@
 
 extern "C" {
 #include "access/htup_details.h"
+#include "access/parallel.h"
 #include "access/xlog.h"
 #include "commands/defrem.h"
 #include "catalog/pg_am.h"
@@ -141,6 +144,21 @@ List* members_of(Oid relation) {
 
 }  // namespace
 
+LeafCounters sum_of_leaves(Oid number, const Counters& counters) {
+  LeafCounters sum = {};
+  sum.relation = number;
+  for (int i = 0; i < counters.leaves; ++i) {
+    const LeafCounters& leaf = counters.leaf[i];
+    sum.file += leaf.file;
+    sum.inserts += leaf.inserts;
+    sum.updates += leaf.updates;
+    sum.deletes += leaf.deletes;
+    sum.live += leaf.live;
+    sum.counted = leaf.counted < 0 || sum.counted < 0 ? -1 : sum.counted + leaf.counted;
+  }
+  return sum;
+}
+
 bool has_unsent_changes(Oid table) {
   return statistic(pg_stat_get_xact_tuples_inserted, table) +
              statistic(pg_stat_get_xact_tuples_updated, table) +
@@ -165,6 +183,23 @@ List* beneath_of(const Counters& counters) {
     *table = {counters.leaf[i].relation, counters.leaf[i].rows_each};
     out = lappend(out, table);
   }
+  return out;
+}
+
+// A cancel is the caller's; whatever else a node says is its affair.
+bool is_no_cancel(int sqlstate) {
+  return ERRCODE_TO_CATEGORY(sqlstate) != ERRCODE_OPERATOR_INTERVENTION;
+}
+
+// Of a table whose rows lie in shards.
+Counters read_of_shards(Oid relation, AskPlanner ask) {
+  Counters out;
+  out.of_shards = true;
+  out.why = "its rows lie in shards, whose nodes are not asked by answers";
+  if (ask != AskPlanner::built_in_functions || IsInParallelMode()) return out;
+  Counters read;
+  if (without_error([&] { read = shard_counters(relation); }, nullptr, is_no_cancel)) return read;
+  out.why = "the nodes of its shards do not tell";
   return out;
 }
 
@@ -198,6 +233,7 @@ Counters read_counters(Oid relation, AskPlanner ask, const Counters* then) {
     out.why = "the server is in recovery";
     return out;
   }
+  if (is_of_shards(relation)) return read_of_shards(relation, ask);
   if (!ask_where_rows_are(relation, ask, &out, &beneath)) return out;
   if (then != nullptr) beneath = beneath_of(*then);
   if (!pgstat_track_counts) {

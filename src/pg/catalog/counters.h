@@ -41,6 +41,7 @@ struct Counters {
   // The rows are read by a query, as they are not in the tables (planned_rows.h), nor beneath. Of
   // counters from the catalog: they were.
   bool elsewhere = false;
+  bool of_shards = false;     // a leaf is a shard (shards.h); of counters that were read
   const char* why = nullptr;  // not known; of counters that were read
   bool tell = false;          // in a NOTICE, as nobody expects it of such a table
   int leaves = 0;
@@ -56,12 +57,16 @@ struct Counters {
 // which has none of the primary's work, and where a table access method counts no rows: for other
 // than heap tables one inserted row proves that it does.
 // Where rows are is for the planner to say; `elsewhere` is false for who will ask it himself, and
-// on a standby. Who lists the tables of many owners asks it where it calls built-in functions
-// alone.
+// on a standby. Who lists the tables of many owners, or refreshes them, asks it where it calls
+// built-in functions alone, and asks the nodes of shards for their counters (some ms; errors:
+// those of run_on_shards(), which is unknown here).
 // then: in the place of an answer of the planner's, the tables beneath are those of this reading.
 enum class AskPlanner { no, built_in_functions, yes };
 Counters read_counters(Oid relation, AskPlanner ask = AskPlanner::yes,
                        const Counters* then = nullptr);
+
+// One for all leaves of counters, under another number.
+LeafCounters sum_of_leaves(Oid number, const Counters& counters);
 
 // Whether this session has changed rows of a table that others cannot count yet: in its
 // transaction, or in one that it ended within the last second or so.

@@ -113,7 +113,8 @@ void parts_remove(int64 density_id) {
   });
   UnregisterSnapshot(latest);
   table_close(parts, NoLock);
-  if (any) CommandCounterIncrement();
+  if (!any) return;
+  CommandCounterIncrement();
   KDE_FAULT("part.removed");
 }
 

@@ -46,8 +46,7 @@ RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relatio
                    const ColumnTypes& types, int64 blocks, RowSink* sink) {
   RowsRead read = {};
   INSTR_TIME_SET_CURRENT(read.start);
-  // Before the first row is read: what changes meanwhile counts as changed since.
-  read.counters = read_counters(RelationGetRelid(relation));
+  read.counters = counters_before(relation);
 
   ScanOptions options;
   options.every_row = request.asked.sample_rows == -1;
@@ -318,7 +317,12 @@ PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnT
   options.sample_blocks = part.blocks;
   options.seed = static_cast<uint64>(part.seed);
   const char* doing = psprintf("read %s", describe_columns(request.key));
-  scan_as_owner(relation, columns_read(request.key), types, options, doing, estimate, &read.scan);
+  if (part.as_owner) {
+    scan_as_owner(relation, columns_read(request.key), types, options, doing, estimate, &read.scan);
+  } else {
+    scan_rows(relation, columns_read(request.key), types.value_type, options, doing, estimate,
+              &read.scan);
+  }
   PartFit out = {};
   out.elsewhere = read.scan.elsewhere;
   if (end_reading(request.key, estimate) != nullptr) {
@@ -333,7 +337,8 @@ PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnT
 
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit) {
   if (request.asked.query != nullptr) return fit_by_query(request, relation, fit);
-  if (request.asked.incremental) return fit_by_parts(request, relation, fit);
+  if (request.asked.incremental || is_read_by_shard(request))
+    return fit_by_parts(request, relation, fit);
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
   if (request.asked.max_error > 0 && request.key.columns > 1)

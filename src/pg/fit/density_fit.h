@@ -95,9 +95,10 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
 
 // The fit of one part of a table, for who adds parts up.
 struct PartRequest {
-  Oid leaf;      // of leaf_relations()
-  int64 blocks;  // at most
-  Size bytes;    // of the density at most
+  Oid leaf = InvalidOid;  // of leaf_relations(); invalid: the whole table
+  bool as_owner = true;   // else as the current user
+  int64 blocks;           // at most
+  Size bytes;             // of the density at most
   int64 seed;
 };
 struct PartFit {

@@ -72,6 +72,9 @@ void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& 
                    const ScanOptions& options, const char* doing, RowSink* sink,
                    ScanResult* result);
 
+// Before the first row is read: what changes meanwhile counts as changed since.
+Counters counters_before(Relation relation);
+
 // After the rows were read: counters of rows that the scan found elsewhere are none. Tells by a
 // NOTICE, of a fit that was asked for, that changes will not be counted where nobody expects it.
 void settle_counters(Relation relation, const ScanResult& scan, Operation operation,

@@ -4,15 +4,22 @@
 #include "pg/aggregate/aggregate_state.h"
 #include "pg/base/fault.h"
 #include "pg/base/options.h"
+#include "pg/base/pinned.h"
+#include "pg/catalog/density_name.h"
 #include "pg/catalog/parts.h"
+#include "pg/catalog/privileges.h"
+#include "pg/catalog/shards.h"
 #include "pg/fit/column_fit.h"
 #include "pg/fit/fit_log.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
+#include "access/relation.h"
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "utils/datum.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 }
@@ -25,6 +32,7 @@ namespace {
 
 // What all parts of a density take, about, and one of them at least.
 constexpr Size kBytesOfParts = Size{4} << 20;
+constexpr Size kBytesOfShards = Size{512} << 10;  // they travel
 constexpr Size kLeastPartBytes = 4096;
 // A part's variance is estimated from its own blocks.
 constexpr int64 kLeastPartBlocks = 128;
@@ -32,13 +40,18 @@ constexpr int64 kLeastPartBlocks = 128;
 // The parts of a table, in the order of their numbers.
 struct Parts {
   KeptPart** item;
+  bool* read;  // of each, whether it was fitted anew
   int count;
-  int read;              // of them, fitted anew
-  double live;           // rows, by the statistics
-  Settings settings;     // of each density
-  Size bytes;            // of each density at most
-  MemoryContext memory;  // of the densities
+  Settings settings;  // of each density
+  MemoryContext memory;
 };
+
+Settings settings_of_parts(const DensityRequest& request, const ColumnTypes& types) {
+  Settings out = {types.value_type[0], read_column_method(request.asked.method),
+                  static_cast<int32>(kde::kMaxBytes), request.key.measures};
+  std::copy_n(types.value_type + 1, request.key.measures, out.measure_type);
+  return out;
+}
 
 bool same_settings(const Settings& a, const Settings& b) {
   return a.type == b.type && a.method == b.method && a.measures == b.measures &&
@@ -77,73 +90,167 @@ struct KeptParts {
   List* nodes = NIL;  // sums
 };
 
-// The parts of a table with what is kept of them. wanted[i]: whether the i-th has to be fitted.
-KeptParts match_parts(List* leaves, List* kept, bool* wanted, Parts* parts) {
+// The parts of a table with what is kept of them, which are sorted by their numbers.
+KeptParts match_parts(List* numbers, List* kept, Parts* parts) {
   KeptParts out;
   list_sort(kept, compare_by_part);
-  list_sort(leaves, list_oid_cmp);
   int k = 0;
   const auto at = [&] { return static_cast<KeptPart*>(list_nth(kept, k)); };
   for (; k < list_length(kept) && at()->part == kWholeNode; ++k)
     out.nodes = lappend(out.nodes, at());
   ListCell* cell;
-  foreach (cell, leaves) {
-    const Oid leaf = lfirst_oid(cell);
-    for (; k < list_length(kept) && at()->part < static_cast<int64>(leaf); ++k)
-      out.gone = lappend(out.gone, at());
+  foreach (cell, numbers) {
+    const int64 number = *static_cast<int64*>(lfirst(cell));
+    for (; k < list_length(kept) && at()->part < number; ++k) out.gone = lappend(out.gone, at());
     KeptPart* part = nullptr;
-    if (k < list_length(kept) && at()->part == static_cast<int64>(leaf)) {
+    if (k < list_length(kept) && at()->part == number) {
       part = at();
       ++k;
-    }
-    // The planner is asked of those alone that are read: who puts a table beneath another, or takes
-    // it away, changes that one's rows.
-    const Counters now =
-        read_counters(leaf, AskPlanner::no, part != nullptr ? &part->counters : nullptr);
-    wanted[parts->count] = part == nullptr || !is_unchanged(*part, now);
-    if (part == nullptr) {
+    } else {
       part = static_cast<KeptPart*>(palloc0(sizeof(KeptPart)));
-      part->part = leaf;
+      part->part = number;
       part->node = -1;
     }
-    part->counters = wanted[parts->count] ? read_counters(leaf) : now;
-    parts->live += static_cast<double>(part->counters.live());
     parts->item[parts->count++] = part;
   }
   for (; k < list_length(kept); ++k) out.gone = lappend(out.gone, at());
   return out;
 }
 
-// Each part has its share of the blocks, by its rows where they are known.
-int64 blocks_of(const Parts& parts, const KeptPart& part) {
-  const double share =
-      parts.live > 0 ? static_cast<double>(part.counters.live()) / parts.live : 1.0 / parts.count;
-  return Max(kLeastPartBlocks, static_cast<int64>(share * option_sample_blocks));
-}
-
-// Of a part without values its NULLs, or null.
-Datum density_of_nulls(const Settings& settings, double nulls, MemoryContext context) {
-  AggregateState* state = new_state(context, settings);
+// Of a part without values its NULLs.
+Datum density_of_nulls(const Settings& settings, double nulls) {
+  AggregateState* state = new_state(CurrentMemoryContext, settings);
   if (nulls > 0) state->summary.add_null(nulls);
   return finish_state(*state);
 }
 
-void fit_part(const DensityRequest& request, Relation relation, const ColumnTypes& types,
-              const Parts& parts, int number, KeptPart* part) {
+// In the current memory context; null where the part has no row.
+struct varlena* density_of(const PartFit& made, const Settings& settings) {
+  const Datum density = made.density != 0 ? made.density
+                        : made.nulls > 0  ? density_of_nulls(settings, made.nulls)
+                                          : 0;
+  return reinterpret_cast<struct varlena*>(DatumGetPointer(density));
+}
+
+Size bytes_of_each(Size all, int parts) {
+  return Max(kLeastPartBytes, Min(all / Max(parts, 1), kde::kMaxBytes));
+}
+
+// ------------------------------------------------------------------------------- leaves of a tree
+
+List* leaf_numbers(Relation relation, const DensityKey& key) {
+  List* leaves = leaf_relations(relation, key);
+  list_sort(leaves, list_oid_cmp);
+  List* out = NIL;
+  ListCell* cell;
+  foreach (cell, leaves) {
+    auto* number = static_cast<int64*>(palloc(sizeof(int64)));
+    *number = lfirst_oid(cell);
+    out = lappend(out, number);
+  }
+  return out;
+}
+
+// Fits those that changed, or came.
+void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTypes& types,
+                Parts* parts) {
+  Counters* now = static_cast<Counters*>(palloc(sizeof(Counters) * (parts->count + 1)));
+  double live = 0;
+  for (int i = 0; i < parts->count; ++i) {
+    // The planner is asked of those alone that are read: who puts a table beneath another, or takes
+    // it away, changes that one's rows.
+    now[i] = read_counters(static_cast<Oid>(parts->item[i]->part), AskPlanner::no,
+                           &parts->item[i]->counters);
+    live += static_cast<double>(now[i].live());
+  }
   PartRequest wanted;
-  wanted.leaf = static_cast<Oid>(part->part);
-  wanted.blocks = blocks_of(parts, *part);
-  wanted.bytes = parts.bytes;
-  wanted.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(number) << 20);
-  const PartFit made = fit_leaf(request, relation, types, wanted);
-  MemoryContext caller = MemoryContextSwitchTo(parts.memory);
-  const Datum density = made.density != 0 ? datumCopy(made.density, false, -1)
-                        : made.nulls > 0
-                            ? density_of_nulls(parts.settings, made.nulls, parts.memory)
-                            : 0;
-  part->density = reinterpret_cast<struct varlena*>(DatumGetPointer(density));
-  if (made.elsewhere && !part->counters.has_beneath()) part->counters.known = false;
-  MemoryContextSwitchTo(caller);
+  wanted.bytes = bytes_of_each(kBytesOfParts, parts->count);
+  for (int i = 0; i < parts->count; ++i) {
+    KeptPart* part = parts->item[i];
+    if (is_unchanged(*part, now[i])) continue;
+    wanted.leaf = static_cast<Oid>(part->part);
+    part->counters = read_counters(wanted.leaf);
+    wanted.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(i) << 20);
+    // Each has its share of the blocks, by its rows where they are known.
+    const double share = live > 0 ? static_cast<double>(now[i].live()) / live : 1.0 / parts->count;
+    wanted.blocks = Max(kLeastPartBlocks, static_cast<int64>(share * option_sample_blocks));
+    const PartFit made = fit_leaf(request, relation, types, wanted);
+    part->density = density_of(made, parts->settings);
+    if (made.elsewhere && !part->counters.has_beneath()) part->counters.known = false;
+    parts->read[i] = true;
+  }
+}
+
+// ---------------------------------------------------------------------------------------- shards
+
+// The call that a shard's node answers, for run_on_shards().
+const char* shard_call(const DensityRequest& request, const Parts& parts) {
+  const DensityKey& key = request.key;
+  const auto literal = [](ArrayType* names) {
+    return names == nullptr
+               ? "NULL"
+               : quote_literal_cstr(OidOutputFunctionCall(F_ARRAY_OUT, PointerGetDatum(names)));
+  };
+  DensityKey columns = key;
+  columns.measures = columns.groups = 0;
+  return psprintf(
+      "kde_aqp.kde_send(kde_aqp.shard_density(%%s, %s, %s, %s, %s, %s, %lld, %d, %lld))",
+      literal(column_names_of(columns)), literal(measures_of(key)),
+      key.has_filter() ? quote_literal_cstr(key.filter) : "NULL",
+      quote_literal_cstr(request.asked.method), request.asked.sample_rows == -1 ? "true" : "false",
+      static_cast<long long>(Max(kLeastPartBlocks, option_sample_blocks / Max(parts.count, 1))),
+      static_cast<int>(bytes_of_each(kBytesOfShards, parts.count)),
+      static_cast<long long>(request.asked.seed));
+}
+
+struct varlena* receive_density(struct varlena* bytes) {
+  if (bytes == nullptr) return nullptr;
+  Oid function, parameter;
+  getTypeBinaryInputInfo(
+      get_atttype(catalog_oid(), static_cast<AttrNumber>(CatalogColumn::density)), &function,
+      &parameter);
+  StringInfoData message;
+  initStringInfo(&message);
+  appendBinaryStringInfo(&message, VARDATA_ANY(bytes), static_cast<int>(VARSIZE_ANY_EXHDR(bytes)));
+  const Datum density = OidReceiveFunctionCall(function, &message, parameter, -1);
+  pfree(message.data);
+  return reinterpret_cast<struct varlena*>(DatumGetPointer(density));
+}
+
+// The same of shards, which their nodes fit. *counters: of all, a leaf each.
+void fit_shards(const DensityRequest& request, Relation relation, Parts* parts,
+                Counters* counters) {
+  AsOwner owner;
+  owner.begin(relation);
+  bool any_kept = false;
+  for (int i = 0; i < parts->count; ++i) any_kept = any_kept || parts->item[i]->row != nullptr;
+  List* wanted = NIL;
+  List* now = any_kept ? run_on_shards(relation, NIL, nullptr) : NIL;
+  for (int i = 0; i < parts->count; ++i) {
+    KeptPart* part = parts->item[i];
+    if (any_kept && is_unchanged(*part, static_cast<ShardResult*>(list_nth(now, i))->counters))
+      continue;
+    parts->read[i] = true;
+    wanted = lappend(wanted, &part->part);
+  }
+  List* results =
+      wanted == NIL ? NIL : run_on_shards(relation, wanted, shard_call(request, *parts));
+  owner.end();
+  counters->known = counters->of_shards = true;
+  counters->leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * (parts->count + 1)));
+  ListCell* result = list_head(results);
+  for (int i = 0; i < parts->count; ++i) {
+    KeptPart* part = parts->item[i];
+    if (parts->read[i]) {
+      const auto* made = static_cast<const ShardResult*>(lfirst(result));
+      part->density = receive_density(made->value);
+      part->counters = made->counters;
+      result = lnext(results, result);
+    }
+    if (!part->counters.known) counters->known = false;
+    counters->leaf[counters->leaves++] =
+        sum_of_leaves(static_cast<Oid>(part->part), part->counters);
+  }
 }
 
 // The sum of densities; null where there is none.
@@ -171,9 +278,16 @@ class Sum {
   AggregateState* state_ = nullptr;
 };
 
-// Gives parts that have none a node: the first that has room.
-void assign_nodes(const Parts& parts, int* nodes) {
-  int* members = static_cast<int*>(palloc0(sizeof(int) * (*nodes + parts.count + 1)));
+// The nodes of parts, their sums and whether a part of theirs changed.
+struct Nodes {
+  KeptPart** item;
+  bool* changed;
+  int count;
+};
+
+// Gives parts that have no node the first that has room.
+void assign_nodes(const Parts& parts, int* count) {
+  int* members = static_cast<int*>(palloc0(sizeof(int) * (*count + parts.count + 1)));
   for (int i = 0; i < parts.count; ++i)
     if (parts.item[i]->node >= 0) ++members[parts.item[i]->node];
   int next = 0;
@@ -183,54 +297,94 @@ void assign_nodes(const Parts& parts, int* nodes) {
     while (members[next] >= kPartsPerNode) ++next;
     part->node = next;
     ++members[next];
-    *nodes = Max(*nodes, next + 1);
+    *count = Max(*count, next + 1);
   }
 }
 
+Nodes nodes_of(const Parts& parts, List* kept, const KeptParts& of_before) {
+  Nodes nodes = {};
+  ListCell* cell;
+  foreach (cell, kept)
+    nodes.count = Max(nodes.count, static_cast<KeptPart*>(lfirst(cell))->node + 1);
+  assign_nodes(parts, &nodes.count);
+  nodes.item = static_cast<KeptPart**>(palloc0(sizeof(KeptPart*) * (nodes.count + 1)));
+  nodes.changed = static_cast<bool*>(palloc0(sizeof(bool) * (nodes.count + 1)));
+  foreach (cell, of_before.nodes) {
+    auto* whole = static_cast<KeptPart*>(lfirst(cell));
+    nodes.item[whole->node] = whole;
+  }
+  foreach (cell, of_before.gone) nodes.changed[static_cast<KeptPart*>(lfirst(cell))->node] = true;
+  for (int i = 0; i < parts.count; ++i)
+    if (parts.read[i]) nodes.changed[parts.item[i]->node] = true;
+  for (int k = 0; k < nodes.count; ++k) {
+    if (nodes.item[k] != nullptr) continue;
+    nodes.item[k] = static_cast<KeptPart*>(palloc0(sizeof(KeptPart)));
+    nodes.item[k]->node = k;
+    nodes.item[k]->part = kWholeNode;
+    nodes.changed[k] = true;
+  }
+  return nodes;
+}
+
 // Adds up the parts, node by node; of nodes in which nothing changed what is kept of them.
-// node[k]: of number k, or null.
-struct varlena* add_up(const Parts& parts, const bool* changed, KeptPart** node, int nodes) {
+struct varlena* add_up(const Parts& parts, Nodes* nodes) {
   Sum all(parts.settings, parts.memory);
-  for (int k = 0; k < nodes; ++k) {
+  for (int k = 0; k < nodes->count; ++k) {
     CHECK_FOR_INTERRUPTS();
-    if (changed[k]) {
+    if (nodes->changed[k]) {
       Sum sum(parts.settings, parts.memory);
       for (int i = 0; i < parts.count; ++i)
         if (parts.item[i]->node == k) sum.add(parts.item[i]->density);
-      if (node[k] == nullptr) {
-        node[k] = static_cast<KeptPart*>(palloc0(sizeof(KeptPart)));
-        node[k]->node = k;
-        node[k]->part = kWholeNode;
-      }
-      node[k]->density = sum.finish();
+      nodes->item[k]->density = sum.finish();
     }
-    all.add(node[k]->density);
+    all.add(nodes->item[k]->density);
   }
   return all.finish();
+}
+
+void keep_parts(int64 id, const Parts& parts, const KeptParts& of_before, const Nodes& nodes) {
+  for (int i = 0; i < parts.count; ++i)
+    if (parts.read[i]) part_store(id, parts.item[i]);
+  ListCell* cell;
+  foreach (cell, of_before.gone) part_remove(*static_cast<KeptPart*>(lfirst(cell)));
+  for (int k = 0; k < nodes.count; ++k)
+    if (nodes.changed[k]) part_store(id, nodes.item[k]);
+  CommandCounterIncrement();
+}
+
+}  // namespace
+
+namespace {
+
+// Null, or of what densities are that are not added up.
+const char* why_not_added_up(const DensityRequest& request) {
+  if (request.key.columns > 1) return "several columns";
+  if (request.key.groups > 0) return "groups";
+  int32 typmod;
+  kde::ValueType type;
+  const bool is_category = value_type_of(key_column_type(request.key, 0, &typmod), &type) &&
+                           type == kde::ValueType::category;
+  return is_category ? "categories" : nullptr;
+}
+
+// Null, or an option that has no meaning for parts.
+const char* option_not_of_parts(const DensityRequest& request) {
+  const FitRequest& asked = request.asked;
+  return asked.sample_rows > 0                     ? "sample_rows"
+         : asked.max_error > 0                     ? "max_relative_error"
+         : asked.exact                             ? "exact"
+         : request.kernel != kde::Kernel::gaussian ? "kernel"
+                                                   : nullptr;
 }
 
 }  // namespace
 
 void check_incremental(const DensityRequest& request) {
-  const char* what = request.key.columns > 1  ? "several columns"
-                     : request.key.groups > 0 ? "groups"
-                                              : nullptr;
-  int32 typmod;
-  kde::ValueType type;
-  if (what == nullptr && value_type_of(key_column_type(request.key, 0, &typmod), &type) &&
-      type == kde::ValueType::category)
-    what = "categories";
-  if (what != nullptr)
+  if (const char* what = why_not_added_up(request))
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("densities of %s cannot be incremental", what),
                     errdetail("They are not added up.")));
-  const FitRequest& asked = request.asked;
-  const char* option = asked.sample_rows > 0                     ? "sample_rows"
-                       : asked.max_error > 0                     ? "max_relative_error"
-                       : asked.exact                             ? "exact"
-                       : request.kernel != kde::Kernel::gaussian ? "kernel"
-                                                                 : nullptr;
-  if (option != nullptr)
+  if (const char* option = option_not_of_parts(request))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("%s is not for incremental densities", option),
                     errhint("sample_rows => -1 reads every row of each part.")));
@@ -256,6 +410,11 @@ int64 store_value(const DensityRequest& request, const Counters& counters, Datum
   return catalog_store(request.key, record, request.locked);
 }
 
+bool is_read_by_shard(const DensityRequest& request) {
+  return why_not_added_up(request) == nullptr && option_not_of_parts(request) == nullptr &&
+         is_of_shards(request.key.relation);
+}
+
 void fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit) {
   const DensityKey& key = request.key;
   check_incremental(request);
@@ -267,66 +426,95 @@ void fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* 
   KDE_FAULT("fit.locked");
   instr_time start;
   INSTR_TIME_SET_CURRENT(start);
-  Counters counters = read_counters(RelationGetRelid(relation));
+  MemoryContext memory =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp parts", ALLOCSET_DEFAULT_SIZES);
+  MemoryContext caller = MemoryContextSwitchTo(memory);
 
-  List* leaves = leaf_relations(relation, key);
+  const bool of_shards = is_of_shards(RelationGetRelid(relation));
+  List* numbers = of_shards ? shards_of(RelationGetRelid(relation)) : leaf_numbers(relation, key);
   Parts parts = {};
-  parts.item = static_cast<KeptPart**>(palloc(sizeof(KeptPart*) * (list_length(leaves) + 1)));
-  parts.settings = {types.value_type[0], read_column_method(request.asked.method),
-                    static_cast<int32>(kde::kMaxBytes), key.measures};
-  std::copy_n(types.value_type + 1, key.measures, parts.settings.measure_type);
+  parts.item = static_cast<KeptPart**>(palloc(sizeof(KeptPart*) * (list_length(numbers) + 1)));
+  parts.read = static_cast<bool*>(palloc0(sizeof(bool) * (list_length(numbers) + 1)));
+  parts.memory = memory;
+  parts.settings = settings_of_parts(request, types);
   bool renew = request.locked == nullptr || request.every_part;
   List* kept = renew ? NIL : parts_of(request.locked->entry->id);
   if (!is_of(kept, parts.settings)) {
     kept = NIL;
     renew = true;
   }
-  parts.memory =
-      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp parts", ALLOCSET_DEFAULT_SIZES);
-  bool* wanted = static_cast<bool*>(palloc0(sizeof(bool) * (list_length(leaves) + 1)));
-  const KeptParts of_before = match_parts(leaves, kept, wanted, &parts);
-  parts.bytes = Max(kLeastPartBytes, Min(kBytesOfParts / Max(parts.count, 1), kde::kMaxBytes));
-
-  int nodes = 0;
-  ListCell* cell;
-  foreach (cell, kept) nodes = Max(nodes, static_cast<KeptPart*>(lfirst(cell))->node + 1);
-  assign_nodes(parts, &nodes);
-  KeptPart** node = static_cast<KeptPart**>(palloc0(sizeof(KeptPart*) * (nodes + 1)));
-  bool* changed = static_cast<bool*>(palloc0(sizeof(bool) * (nodes + 1)));
-  foreach (cell, of_before.nodes) {
-    auto* whole = static_cast<KeptPart*>(lfirst(cell));
-    node[whole->node] = whole;
-  }
-  foreach (cell, of_before.gone) changed[static_cast<KeptPart*>(lfirst(cell))->node] = true;
-  for (int k = 0; k < nodes; ++k) changed[k] = changed[k] || node[k] == nullptr;
-
-  for (int i = 0; i < parts.count; ++i) {
-    KeptPart* part = parts.item[i];
-    if (!wanted[i]) continue;
-    fit_part(request, relation, types, parts, i, part);
-    changed[part->node] = true;
-    ++parts.read;
+  const KeptParts of_before = match_parts(numbers, kept, &parts);
+  Counters counters;
+  if (of_shards) {
+    fit_shards(request, relation, &parts, &counters);
+  } else {
+    counters = read_counters(RelationGetRelid(relation));
+    fit_leaves(request, relation, types, &parts);
   }
   KDE_FAULT("fit.scanned");
-  struct varlena* sum = add_up(parts, changed, node, nodes);
+
+  Nodes nodes = nodes_of(parts, kept, of_before);
+  struct varlena* sum = add_up(parts, &nodes);
   if (sum == nullptr || !(header_of(sum)->rows > 0))
     raise_nothing_to_fit(relation, key, "The parts of the table have no values.");
   KDE_FAULT("fit.estimated");
 
-  const char* model = psprintf("%d parts, %d of them read", parts.count, parts.read);
+  const int read = static_cast<int>(std::count(parts.read, parts.read + parts.count, true));
+  const char* model =
+      psprintf("%d %s, %d of them read", parts.count, of_shards ? "shards" : "parts", read);
+  MemoryContextSwitchTo(caller);
   const int64 id =
       store_value(request, counters, PointerGetDatum(sum), model, elapsed_ms(start), fit);
-  if (renew) parts_remove(id);
-  for (int i = 0; i < parts.count; ++i)
-    if (wanted[i]) part_store(id, parts.item[i]);
-  foreach (cell, of_before.gone) part_remove(*static_cast<KeptPart*>(lfirst(cell)));
-  for (int k = 0; k < nodes; ++k) {
-    if (changed[k]) part_store(id, node[k]);
+  if (request.asked.incremental) {
+    if (renew) parts_remove(id);
+    keep_parts(id, parts, of_before, nodes);
   }
-  CommandCounterIncrement();
   progress_end();
   log_long_fit(key, fit->record, fit->sample_rows, begun);
-  MemoryContextDelete(parts.memory);
 }
 
 }  // namespace kde_pg
+
+// kde_aqp.shard_counters(regclass) -> bigint[]
+KDE_FUNCTION(kde_shard_counters) {
+  using namespace kde_pg;
+  ArrayType* array = counters_to_array(read_counters(PG_GETARG_OID(0)));
+  if (array == nullptr) PG_RETURN_NULL();
+  PG_RETURN_ARRAYTYPE_P(array);
+}
+
+// kde_aqp.shard_density(relation, column, measures, filter, method, every_row, blocks, bytes, seed)
+KDE_FUNCTION(kde_shard_density) {
+  using namespace kde_pg;
+  for (const int required : {0, 1, 4, 5, 6, 7, 8}) reject_null(fcinfo, required, "argument");
+  const Oid oid = PG_GETARG_OID(0);
+  DensityRequest request;
+  request.key = key_by_arrays(oid, PG_GETARG_ARRAYTYPE_P(1), text_argument(fcinfo, 3),
+                              measures_argument(fcinfo, 2), nullptr);
+  request.asked = {};
+  request.asked.method = text_to_cstring(PG_GETARG_TEXT_PP(4));
+  request.asked.sample_rows = PG_GETARG_BOOL(5) ? -1 : kAllRowsRead;
+  check_incremental(request);
+  check_readable(request.key);
+  PartRequest part;
+  part.as_owner = false;
+  part.blocks = Max(PG_GETARG_INT64(6), INT64CONST(1));
+  part.bytes = static_cast<Size>(Max(Min(PG_GETARG_INT32(7), static_cast<int32>(kde::kMaxBytes)),
+                                     static_cast<int32>(kLeastPartBytes)));
+  // Shards that were filled alike must not give the same blocks.
+  part.seed = PG_GETARG_INT64(8) ^ static_cast<int64>(static_cast<uint64>(oid) << 20);
+  Relation relation = try_relation_open(oid, AccessShareLock);
+  if (relation == nullptr)
+    ereport(ERROR,
+            (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation with OID %u does not exist", oid)));
+  check_kind(relation);
+  check_readable(request.key);
+  const ColumnTypes types = check_types(request.key);
+  progress_begin(request.key, request.operation);
+  const PartFit made = fit_leaf(request, relation, types, part);
+  progress_end();
+  relation_close(relation, NoLock);
+  struct varlena* density = density_of(made, settings_of_parts(request, types));
+  if (density == nullptr) PG_RETURN_NULL();
+  PG_RETURN_POINTER(density);
+}

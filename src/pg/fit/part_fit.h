@@ -12,8 +12,12 @@ namespace kde_pg {
 // kernel, a sample of rows or an error that is asked for.
 void check_incremental(const DensityRequest& request);
 
-// As fit_density(), of a request that is incremental. request.locked: parts that did not change
-// since are taken from the catalog, unless request.every_part.
+// Whether a request that is not incremental is read by parts, too: its table's rows lie in shards,
+// and such densities are added up.
+bool is_read_by_shard(const DensityRequest& request);
+
+// As fit_density(), of a request that is incremental, or read by shard. request.locked: parts that
+// did not change since are taken from the catalog, unless request.every_part.
 void fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit);
 
 // The same of one that a query gives, request.asked.query (store.cpp). Errors: 22023 for what it

@@ -8,6 +8,7 @@
 #include "pg/catalog/expression.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/shards.h"
 #include "pg/fit/density_fit.h"
 #include "pg/refresh/drift.h"
 
@@ -34,8 +35,8 @@ constexpr TimestampTz kDriftEvery = INT64CONST(3600) * USECS_PER_SEC;
 // But no more often than takes a hundredth of the time, if it reads what the fit did.
 constexpr double kUsecsPerCost = 100 * 1000.0;
 
-Staleness staleness_of_entry(const CatalogEntry& entry, const Upkeep& upkeep) {
-  return staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings);
+Staleness staleness_of_entry(const CatalogEntry& entry, const Upkeep& upkeep, const Counters& now) {
+  return staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings, &now);
 }
 
 int compare_items(const ListCell* a, const ListCell* b) {
@@ -135,17 +136,19 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   if (!lock_density(item, how.wait, &locked, result)) return;
   KDE_FAULT("refresh.locked");
   const CatalogEntry& entry = *locked.entry;
-  Staleness staleness = staleness_of_entry(entry, locked.upkeep);
+  const Counters now =
+      read_counters(item.relation,
+                    is_of_shards(item.relation) ? AskPlanner::built_in_functions : AskPlanner::yes);
+  Staleness staleness = staleness_of_entry(entry, locked.upkeep, now);
   AsOwner owner;
   owner.begin(relation);
   if (!how.force && wants_drift(staleness, locked.upkeep, entry.cost_ms, how)) {
     measure_drift(&locked, analysed_key(entry, relation), relation, kDriftSampleRows, random_seed(),
                   nullptr);
-    staleness = staleness_of_entry(entry, locked.upkeep);
+    staleness = staleness_of_entry(entry, locked.upkeep, now);
   }
   // Where nothing is known (after a restore) changes are counted from here on.
-  if (!locked.upkeep.counters.known)
-    upkeep_note_counters(&locked.upkeep, read_counters(item.relation));
+  if (!locked.upkeep.counters.known) upkeep_note_counters(&locked.upkeep, now);
   result->changed_rows = staleness.changed;
   if (!staleness.stale && !how.force) {
     result->action = RefreshAction::fresh;

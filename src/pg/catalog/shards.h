@@ -1,0 +1,47 @@
+// Tables of Citus: which they are, where their shards lie, and commands that are run there.
+//
+// The table that has the name holds no rows; they lie in its shards, tables of their own on the
+// nodes. A command runs on each shard where it lies, by Citus's own connections, as the current
+// user, in its own transaction with its own snapshot: it does not see what this transaction has
+// done. Settings do not travel. Of each node a few sessions work at a time, so that the number of
+// shards is not a number of connections.
+//
+// Known of Citus is what its releases 11 to 13 have in common: pg_dist_partition, pg_dist_shard,
+// pg_dist_placement, pg_dist_node, shard_name(), master_run_on_worker()
+// (https://docs.citusdata.com/en/stable/develop/api_metadata.html).
+#pragma once
+
+#include "pg/catalog/counters.h"
+
+extern "C" {
+#include "nodes/pg_list.h"
+#include "utils/relcache.h"
+}
+
+namespace kde_pg {
+
+// Whether a relation is one of Citus's: distributed, reference, local but managed.
+bool is_of_shards(Oid relation);
+
+// What came of one shard.
+struct ShardResult {
+  int64 shard;
+  Counters counters;      // of its tables, read before the value; known or not
+  struct varlena* value;  // a bytea; null: NULL, or none was asked for
+};
+
+// Numbers of the table's shards, ascending: a palloc'ed list of int64*. Errors: 55000 where Citus
+// has not what is said above.
+List* shards_of(Oid relation);
+
+// Runs an expression of type bytea on shards (int64*, ascending; NIL: all), in which %s stands for
+// the shard as an SQL string, and reads their counters. expression: null for the counters alone.
+// One result a shard, ShardResult*, palloc'ed, in the order of the shards. Errors: 58000 naming the
+// node and what it said, with a hint if the extension is missing there or is of another version;
+// 55000 in a transaction that has changed the table itself, for which the shards would wait.
+List* run_on_shards(Relation relation, List* shards, const char* expression);
+
+// The counters of all shards, a leaf each, which is known by the shard's number. Errors: as above.
+Counters shard_counters(Oid relation);
+
+}  // namespace kde_pg

@@ -1,0 +1,192 @@
+-- Densities that are fitted by part: what refreshes read again as partitions change, come and go, beside SQL;
+-- and densities that are stored as values.
+SET client_min_messages = warning;
+DROP SCHEMA IF EXISTS incremental CASCADE;
+CREATE SCHEMA incremental;
+SET search_path = incremental, public;
+RESET client_min_messages;
+
+CREATE TABLE sales (id integer, day date, amount numeric(10, 2), price integer) PARTITION BY RANGE (id);
+CREATE TABLE sales_1 PARTITION OF sales FOR VALUES FROM (0) TO (10000);
+-- The same columns elsewhere in the row.
+CREATE TABLE sales_2 (price integer, gone text, amount numeric(10, 2), day date, id integer);
+ALTER TABLE sales_2 DROP COLUMN gone;
+ALTER TABLE sales ATTACH PARTITION sales_2 FOR VALUES FROM (10000) TO (20000);
+CREATE TABLE sales_3 PARTITION OF sales FOR VALUES FROM (20000) TO (40000) PARTITION BY RANGE (id);
+CREATE TABLE sales_4 PARTITION OF sales_3 FOR VALUES FROM (20000) TO (30000);
+-- No row, and none with a day.
+CREATE TABLE sales_5 PARTITION OF sales FOR VALUES FROM (40000) TO (50000);
+CREATE TABLE sales_6 PARTITION OF sales FOR VALUES FROM (50000) TO (60000);
+INSERT INTO sales SELECT i, CASE WHEN i % 9 > 0 THEN '2026-01-01'::date + (i::bigint * 7919 % 365)::integer END,
+  (i % 1000) / 4.0, CASE WHEN i % 7 > 0 THEN i % 13 END FROM generate_series(0, 29999) AS i;
+INSERT INTO sales SELECT i, NULL, 1, 1 FROM generate_series(50000, 50099) AS i;
+SELECT pg_stat_force_next_flush();
+
+-- What a density says beside SQL: of ranges of all shapes, rows, sums and totals.
+CREATE FUNCTION differs() RETURNS bigint LANGUAGE sql AS $$
+  SELECT count(*) FROM (SELECT '2025-12-20'::date + i * 9 AS lower, '2025-12-20'::date + i * 9 + i * i % 83 AS upper FROM generate_series(1, 41) AS i
+                        UNION ALL VALUES (NULL, NULL), (NULL, '2026-05-05'::date), ('2026-02-02'::date, NULL)) AS r
+  CROSS JOIN LATERAL (SELECT count(*) AS n, count(price) AS m, sum(price) AS sum FROM sales
+    WHERE (day >= lower OR lower IS NULL AND day IS NOT NULL) AND (day <= upper OR upper IS NULL AND day IS NOT NULL)) AS e
+  WHERE approx_count('sales.day', lower, upper) IS DISTINCT FROM n
+    OR approx_count('sales.day', lower, upper, measure => 'price') IS DISTINCT FROM m
+    OR round(approx_sum('sales.day', lower, upper, measure => 'price')) IS DISTINCT FROM sum $$;
+CREATE VIEW made AS SELECT model, rows, nulls, every_row_read, stale FROM kde_densities
+  WHERE relation = 'sales'::regclass AND filter IS NULL AND column_names = '{day}';
+
+SELECT model, rows, measures FROM kde_fit('sales', 'day', measures => ARRAY['price'], sample_rows => -1, incremental => true);
+SELECT made.*, differs(), incremental FROM made, kde_densities WHERE relation = 'sales'::regclass;
+SELECT kde_set_refresh('sales.day', threshold => 0, scale_factor => 0);
+
+-- A refresh reads the parts that changed.
+INSERT INTO sales SELECT 1, '2026-03-03', 5, 7 FROM generate_series(1, 100);
+SELECT pg_stat_force_next_flush();
+SELECT action, changed_rows FROM kde_refresh('sales');
+SELECT made.*, differs() FROM made;
+DELETE FROM sales WHERE id BETWEEN 25000 AND 25999;
+UPDATE sales SET day = day + 1 WHERE id BETWEEN 15000 AND 15009;
+SELECT pg_stat_force_next_flush();
+SELECT action FROM kde_refresh('sales');
+SELECT made.*, differs() FROM made;
+-- Those that come, and the rest when one goes.
+CREATE TABLE sales_7 PARTITION OF sales_3 FOR VALUES FROM (30000) TO (40000);
+INSERT INTO sales SELECT i, '2026-12-01', 1, 2 FROM generate_series(30000, 30499) AS i;
+ALTER TABLE sales DETACH PARTITION sales_2;
+SELECT pg_stat_force_next_flush();
+SELECT action FROM kde_refresh('sales');
+SELECT made.*, differs() FROM made;
+TRUNCATE sales_1;
+DROP TABLE sales_4;
+SELECT pg_stat_force_next_flush();
+SELECT action FROM kde_refresh('sales');
+SELECT made.*, differs() FROM made;
+ALTER TABLE sales ATTACH PARTITION sales_2 FOR VALUES FROM (10000) TO (20000);
+SELECT action FROM kde_refresh('sales');
+SELECT made.*, differs() FROM made;
+-- By age the same; all where that is asked for, or the parts are lost.
+SELECT action FROM kde_refresh('sales', force => true);
+SELECT made.*, differs() FROM made;
+SELECT kde_set_refresh('sales.day', max_age => '1 microsecond');
+SELECT action FROM kde_refresh('sales');
+SELECT kde_set_refresh('sales.day', max_age => '0');
+SELECT model, differs() FROM made;
+DELETE FROM kde_aqp.part;
+DELETE FROM sales WHERE id = 10001;
+SELECT pg_stat_force_next_flush();
+SELECT action FROM kde_refresh('sales');
+SELECT model, differs() FROM made;
+-- Many parts have nodes, which are added up in the place of parts.
+SELECT format('CREATE TABLE month_%s PARTITION OF sales FOR VALUES FROM (%s) TO (%s)', i, 100000 + i * 100, 100100 + i * 100)
+  FROM generate_series(0, 79) AS i \gexec
+INSERT INTO sales SELECT i, '2026-01-01'::date + i % 300, 1, i % 5 FROM generate_series(100000, 107999) AS i;
+SELECT pg_stat_force_next_flush();
+SELECT action FROM kde_refresh('sales');
+SELECT made.*, differs() FROM made;
+SELECT count(*) FILTER (WHERE part = 0) AS nodes, count(*) FILTER (WHERE part > 0) AS parts FROM kde_aqp.part;
+DELETE FROM sales WHERE id = 104242;
+DROP TABLE month_5, month_6;
+SELECT pg_stat_force_next_flush();
+SELECT action FROM kde_refresh('sales');
+SELECT made.*, differs() FROM made;
+-- A column of another type is another density in every part.
+ALTER TABLE sales ALTER COLUMN day TYPE timestamp;
+SELECT action FROM kde_refresh('sales');
+SELECT model, rows, differs() FROM made;
+
+-- With a filter, an expression's density has none; every form of method.
+SELECT model, rows FROM kde_fit('sales', 'amount', filter => 'price > 3', incremental => true, method => 'silverman', seed => 1);
+SELECT count(*) FROM sales WHERE price > 3 AND amount IS NOT NULL;
+SELECT model FROM kde_fit('sales', 'amount', incremental => true, method => 'plugin', seed => 1);
+-- What is not by parts leaves none, nor does what is dropped.
+SELECT count(DISTINCT density_id) FROM kde_aqp.part;
+SELECT model FROM kde_fit('sales', 'amount', sample_rows => -1);
+SELECT count(DISTINCT density_id) FROM kde_aqp.part;
+SELECT kde_drop('sales.day');
+SELECT count(DISTINCT density_id) FROM kde_aqp.part;
+
+-- Samples of parts: 95 % intervals hold. 60 tables of 90 blocks, values that lie together, of which 20 are read.
+SET client_min_messages = warning;
+CREATE TABLE readings (part integer, at integer, value double precision) PARTITION BY LIST (part);
+SELECT format('CREATE TABLE readings_%s PARTITION OF readings FOR VALUES IN (%s) WITH (fillfactor = 10)', i, i) FROM generate_series(1, 40) AS i \gexec
+INSERT INTO readings SELECT p, i, exp(hashint4(i / 60 * 41 + p) / 2e9 + hashint4(i * 41 + p) / 4e9) * (1 + p % 3)
+  FROM generate_series(1, 40) AS p, generate_series(1, 6000) AS i;
+RESET client_min_messages;
+SET kde_aqp.sample_blocks = 100;
+SELECT rows_read < 240000 * 0.5 AS sampled, abs(rows - 240000) < 24000 AS about FROM kde_fit('readings', 'value', incremental => true, seed => 3);
+SELECT count(*) FILTER (WHERE n BETWEEN lower_bound AND upper_bound) > 90 AS hold, count(*) FROM generate_series(1, 100) AS i
+CROSS JOIN LATERAL (SELECT CASE WHEN i % 3 > 0 THEN exp(i / 40.0 - 1) END AS lower, CASE WHEN i % 3 < 2 THEN exp(i / 40.0 - 1 + i % 7 / 5.0) END AS upper) AS r
+CROSS JOIN LATERAL (SELECT count(*) AS n FROM readings WHERE (value >= lower OR lower IS NULL) AND (value <= upper OR upper IS NULL)) AS e
+CROSS JOIN LATERAL approx_count_ci('readings.value', lower, upper);
+RESET kde_aqp.sample_blocks;
+
+-- What cannot be.
+SELECT try($$SELECT kde_fit('sales', 'amount', incremental => true, sample_rows => 100)$$);
+SELECT try($$SELECT kde_fit('sales', 'amount', incremental => true, max_relative_error => 0.1)$$);
+SELECT try($$SELECT kde_fit('sales', 'amount', incremental => true, exact => true, method => 'plugin')$$);
+SELECT try($$SELECT kde_fit('sales', 'amount', incremental => true, kernel => 'biweight', method => 'plugin')$$);
+SELECT try($$SELECT kde_fit('sales', 'amount', incremental => true, group_by => 'price')$$);
+SELECT try($$SELECT kde_fit('sales', 'amount', incremental => NULL)$$);
+CREATE TABLE labelled (label text);
+INSERT INTO labelled VALUES ('a'), ('b');
+SELECT try($$SELECT kde_fit('labelled', 'label', incremental => true)$$);
+CREATE TABLE parent (v integer);
+CREATE TABLE child () INHERITS (parent);
+INSERT INTO child SELECT generate_series(1, 10);
+SELECT model, rows FROM kde_fit('parent', 'v', incremental => true);
+INSERT INTO parent VALUES (1);
+SELECT try($$SELECT kde_fit('parent', 'v', incremental => true)$$);
+TRUNCATE child, parent;
+SELECT try($$SELECT kde_fit('parent', 'v', incremental => true)$$);
+SELECT rows FROM kde_densities WHERE relation = 'parent'::regclass;
+
+-- ------------------------------------------------------------------------------------------------------------
+-- Densities stored as values
+-- ------------------------------------------------------------------------------------------------------------
+
+CREATE TABLE orders (k integer, v integer, w double precision);
+INSERT INTO orders SELECT i % 3, i % 50, i FROM generate_series(1, 3000) AS i;
+CREATE TABLE daily AS SELECT k, kde_agg(v) AS d, kde_agg(v, w) AS m FROM orders GROUP BY k;
+SELECT kde_store('orders', 'v', (SELECT rollup(d) FROM daily));
+SELECT approx_count('orders.v', 10, 19), (SELECT count(*) FROM orders WHERE v BETWEEN 10 AND 19);
+SELECT model, refresh_query, stale FROM kde_densities WHERE relation = 'orders'::regclass;
+-- Nothing gives it anew.
+SELECT count(*) FROM kde_refresh('orders', force => true);
+-- A query does, as the table's owner and with names in full.
+SELECT kde_store('orders', 'v', query => 'SELECT public.rollup(d) FROM incremental.daily', name => 'stored');
+INSERT INTO daily SELECT 9, kde_agg(v), kde_agg(v, v) FROM generate_series(10, 19) AS v;
+SELECT action FROM kde_refresh('orders', force => true);
+SELECT approx_count('stored', 10, 19);
+SELECT name, model, refresh_query FROM kde_densities WHERE relation = 'orders'::regclass;
+-- A query that gives none, or fails, leaves what there is.
+ALTER TABLE daily RENAME TO nightly;
+SELECT action, reason FROM kde_refresh('orders', force => true);
+SELECT approx_count('stored', 10, 19);
+ALTER TABLE nightly RENAME TO daily;
+-- With a measure, a filter, groups.
+SELECT kde_store('orders', 'v', (SELECT rollup(m) FROM daily WHERE k < 9), measures => ARRAY['w']);
+SELECT approx_sum('orders.v', 10, 19, measure => 'w') = (SELECT sum(w) FROM orders WHERE v BETWEEN 10 AND 19) AS sum;
+SELECT kde_store('orders', 'v', (SELECT d FROM daily WHERE k = 1), filter => 'k = 1');
+SELECT approx_count('orders.v', filter => 'k = 1');
+-- A fit takes its place.
+SELECT rows FROM kde_fit('orders', 'v', measures => ARRAY['w']);
+SELECT refresh_query FROM kde_densities WHERE relation = 'orders'::regclass AND filter IS NULL;
+SELECT try($$SELECT kde_store('orders', 'v')$$);
+SELECT try($$SELECT kde_store('orders', 'v', (SELECT d FROM daily LIMIT 1), 'SELECT 1')$$);
+SELECT try($$SELECT kde_store('orders', 'v', query => '')$$);
+SELECT try($$SELECT kde_store('orders', 'v', query => 'SELECT 1')$$);
+SELECT try($$SELECT kde_store('orders', 'v', query => 'SELECT d, d FROM incremental.daily')$$);
+SELECT try($$SELECT kde_store('orders', 'v', query => 'SELECT d FROM incremental.daily')$$);
+SELECT try($$SELECT kde_store('orders', 'v', query => 'SELECT d FROM incremental.daily WHERE k > 9')$$);
+SELECT try($$SELECT kde_store('orders', 'v', query => 'SELECT NULL::public.kde')$$);
+SELECT try($$SELECT kde_store('orders', 'v', query => 'CREATE TABLE incremental.t ()')$$);
+SELECT try($$SELECT kde_store('orders', 'v', query => 'SELECT rollup(d) FROM daily')$$);
+SELECT try($$SELECT kde_store('orders', 'w', (SELECT d FROM daily LIMIT 1))$$);
+SELECT try($$SELECT kde_store('orders', 'v', (SELECT m FROM daily LIMIT 1))$$);
+SELECT try($$SELECT kde_store('orders', 'v', (SELECT d FROM daily LIMIT 1), measures => ARRAY['w'])$$);
+SELECT try($$SELECT kde_store('orders', 'v', (SELECT d FROM daily LIMIT 1), group_by => 'k')$$);
+SELECT try($$SELECT kde_store('labelled', 'label', (SELECT d FROM daily LIMIT 1))$$);
+SELECT try($$SELECT kde_store('labelled', 'nothing', (SELECT d FROM daily LIMIT 1))$$);
+
+SET client_min_messages = warning;
+DROP SCHEMA incremental CASCADE;
+SELECT count(*) FROM kde_aqp.part;
