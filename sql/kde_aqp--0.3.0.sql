@@ -708,21 +708,50 @@ GRANT SELECT ON kde_progress TO PUBLIC;
 -- a few thousand rows.
 -- ---------------------------------------------------------------------------------------------
 
+-- A method's name: a text without a collation. With one, postgres_fdw would not send an aggregate that takes
+-- it to another server. Literals are taken for it as for text, and what is a text becomes one by itself.
+CREATE TYPE kde_aqp.method;
+CREATE FUNCTION kde_aqp.method_in(cstring) RETURNS kde_aqp.method
+AS 'textin' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.method_out(kde_aqp.method) RETURNS cstring
+AS 'textout' LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.method_recv(internal) RETURNS kde_aqp.method
+AS 'textrecv' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION kde_aqp.method_send(kde_aqp.method) RETURNS bytea
+AS 'textsend' LANGUAGE internal STABLE STRICT PARALLEL SAFE;
+CREATE TYPE kde_aqp.method (
+    INPUT = kde_aqp.method_in,
+    OUTPUT = kde_aqp.method_out,
+    RECEIVE = kde_aqp.method_recv,
+    SEND = kde_aqp.method_send,
+    LIKE = text,
+    CATEGORY = 'S'
+);
+COMMENT ON TYPE kde_aqp.method IS 'name of a method of kde_fit, for aggregates';
+COMMENT ON FUNCTION kde_aqp.method_in(cstring) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.method_out(kde_aqp.method) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.method_recv(internal) IS 'I/O';
+COMMENT ON FUNCTION kde_aqp.method_send(kde_aqp.method) IS 'I/O';
+CREATE CAST (text AS kde_aqp.method) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (varchar AS kde_aqp.method) WITHOUT FUNCTION AS IMPLICIT;
+CREATE CAST (bpchar AS kde_aqp.method) WITH FUNCTION pg_catalog.text(bpchar) AS IMPLICIT;
+CREATE CAST (name AS kde_aqp.method) WITH FUNCTION pg_catalog.text(name) AS IMPLICIT;
+
 CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement) RETURNS internal
 AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement) IS
     'aggregate transition function';
-CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method text) RETURNS internal
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method kde_aqp.method) RETURNS internal
 AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, text) IS
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, kde_aqp.method) IS
     'aggregate transition function';
-CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method text, weight double precision) RETURNS internal
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method kde_aqp.method, weight double precision) RETURNS internal
 AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, text, double precision) IS
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, kde_aqp.method, double precision) IS
     'aggregate transition function';
-CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method text, weight double precision, bytes integer) RETURNS internal
+CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method kde_aqp.method, weight double precision, bytes integer) RETURNS internal
 AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, text, double precision, integer) IS
+COMMENT ON FUNCTION kde_aqp.agg_row(internal, anyelement, kde_aqp.method, double precision, integer) IS
     'aggregate transition function';
 CREATE FUNCTION kde_aqp.agg_measure_row(state internal, value anyelement, measure double precision) RETURNS internal
 AS 'MODULE_PATHNAME', 'kde_agg_measure_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -759,29 +788,29 @@ CREATE AGGREGATE kde_agg(value anyelement) (
     PARALLEL = SAFE);
 COMMENT ON AGGREGATE kde_agg(anyelement) IS
     'density of every value, by auto';
-CREATE AGGREGATE kde_agg(value anyelement, method text) (
+CREATE AGGREGATE kde_agg(value anyelement, method kde_aqp.method) (
     SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
     FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = kde_aqp.agg_combine,
     SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
     PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_agg(anyelement, text) IS
+COMMENT ON AGGREGATE kde_agg(anyelement, kde_aqp.method) IS
     'density of every value, by a method of kde_fit';
-CREATE AGGREGATE kde_agg(value anyelement, method text, weight double precision) (
+CREATE AGGREGATE kde_agg(value anyelement, method kde_aqp.method, weight double precision) (
     SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
     FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = kde_aqp.agg_combine,
     SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
     PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_agg(anyelement, text, double precision) IS
+COMMENT ON AGGREGATE kde_agg(anyelement, kde_aqp.method, double precision) IS
     'density of every value, each counted as often as its weight says';
-CREATE AGGREGATE kde_agg(value anyelement, method text, weight double precision, bytes integer) (
+CREATE AGGREGATE kde_agg(value anyelement, method kde_aqp.method, weight double precision, bytes integer) (
     SFUNC = kde_aqp.agg_row, STYPE = internal, SSPACE = 16384,
     FINALFUNC = kde_aqp.agg_final, FINALFUNC_MODIFY = READ_ONLY,
     COMBINEFUNC = kde_aqp.agg_combine,
     SERIALFUNC = kde_aqp.agg_serialize, DESERIALFUNC = kde_aqp.agg_deserialize,
     PARALLEL = SAFE);
-COMMENT ON AGGREGATE kde_agg(anyelement, text, double precision, integer) IS
+COMMENT ON AGGREGATE kde_agg(anyelement, kde_aqp.method, double precision, integer) IS
     'density of every value with weights, in at most so many bytes';
 -- With a measure, a column that is added up over ranges of the value. (Its bytes are told by rollup:
 -- a third argument would be taken for a weight.)

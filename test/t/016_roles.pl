@@ -134,6 +134,7 @@ for my $what (keys %what) {
   my $one = $what{$what}[1] eq 'x' && !$filtered;
   my @ask = ($one ? @by_column : (), @by_columns);
   push @ask, q{SELECT kde_density('{t}({list})')}, q{SELECT kde_info('{t}({list})')} if !$filtered;
+  push @ask, q{SELECT kde_aqp.shard_density('{t}'::regclass, {x}, NULL, NULL, 'auto', false, 10, 4096, 2)} if $one;
   push @ask, q{SELECT kde_conditional('{t}.y', ARRAY[1], measure => 'x')} if $what =~ /x, y/;
   push @{ $queries{"ask $what"} }, map { fill($_, $what) } @ask;
   push @{ $queries{"see $what"} }, fill(q{SELECT 1 / count(*) FROM kde_densities
@@ -158,7 +159,7 @@ push @{ $queries{'ask (x, y) of plain'} }, "SELECT approx_groups('s.plain.x by y
   "SELECT kde_density('s.plain.x by y')", "SELECT kde_info('s.plain.x by (y)')";
 push @{ $queries{'fit (x, y) of plain'} }, "SELECT kde_fit('s.plain', 'x', group_by => 'y', seed => 2)";
 push @{ $queries{"refresh $_"} }, "SELECT kde_refresh('s.$_', true)" for @tables;
-$queries{'use values'} = [ @by_value, 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
+$queries{'use values'} = [ @by_value, "SELECT kde_aqp.shard_counters('s.values')", 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
   'SELECT kde_aqp.kde_to_json(d), kde_aqp.kde_to_jsonb(d) FROM s.values',
   'SELECT d::json, d::jsonb FROM s.values', 'SELECT kde_aqp.kde_in(kde_aqp.kde_out(d)), kde_aqp.kde_send(d) FROM s.values',
   q{SELECT kde_aqp.anykde_in(kde_aqp.anykde_out(d)), kde_aqp.anykde_send(d), kde_aqp.anykde_of_text('t.x') FROM s.values},
@@ -166,6 +167,8 @@ $queries{'use values'} = [ @by_value, 'SELECT kde_info(d) FROM s.values', 'SELEC
   'SELECT d = d, d <> d, d < d, d <= d, d > d, d >= d FROM s.values',
   'SELECT kde_aqp.kde_eq(d, d), kde_aqp.kde_ne(d, d), kde_aqp.kde_lt(d, d), kde_aqp.kde_le(d, d), kde_aqp.kde_gt(d, d), kde_aqp.kde_ge(d, d), kde_aqp.kde_cmp(d, d) FROM s.values',
   'SELECT kde_aqp.kde_hash(d), kde_aqp.kde_hash_extended(d, 1) FROM s.values',
+  q{SELECT kde_aqp.method_in(kde_aqp.method_out('auto')), kde_aqp.method_send('auto'), 'auto'::text::kde_aqp.method,
+    'auto'::varchar::kde_aqp.method, 'auto'::character(4)::kde_aqp.method, 'auto'::name::kde_aqp.method},
   q{SELECT kde_agg(i), kde_agg(i, i * 0.5), kde_aqp.summary(i), kde_agg(i, 'auto'), kde_agg(i, 'auto', 1.0), kde_agg(i, 'auto', 1.0, 4096)
     FROM generate_series(1, 10) AS i} ];
 $queries{'use arrays'} = [ 'SELECT kde_bandwidth(ARRAY[1, 2, 3, 5, 9])',
@@ -246,7 +249,8 @@ is($node->safe_psql('roles', q{
        AND pg_describe_object(classid, objid, 0) NOT IN ('schema kde_aqp', 'type kde', 'type kde_aqp.by_name_only',
          'function kde_refresh_all(boolean,boolean)', 'procedure kde_refresh_all(boolean,boolean)', 'cast from kde to json', 'cast from kde to jsonb', 'cast from kde to anykde', 'cast from text to anykde',
          'cast from regclass to anykde', 'function kde_aqp.anykde_of_regclass(regclass)',
-         'cast from character varying to anykde', 'function kde_aqp.follow_drop()', 'function kde_aqp.follow_alter()', 'event trigger kde_aqp_on_drop',
+         'cast from character varying to anykde', 'cast from text to kde_aqp.method', 'cast from character varying to kde_aqp.method',
+         'cast from character to kde_aqp.method', 'cast from name to kde_aqp.method', 'function kde_aqp.follow_drop()', 'function kde_aqp.follow_alter()', 'event trigger kde_aqp_on_drop',
          'event trigger kde_aqp_on_alter')}),
   '', 'every function of the extension is tried');
 is($node->safe_psql('roles', q{

@@ -235,8 +235,9 @@ void define_options() {
                           "The sums take time in proportion to its square.", &option_bandwidth_rows,
                           32768, 2, 4194304, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomIntVariable(
-      "kde_aqp.sample_blocks", "Blocks of a table a sampling fit reads at most.", nullptr,
-      &option_sample_blocks, 10000, 1, INT_MAX, PGC_USERSET, 0, nullptr, nullptr, nullptr);
+      "kde_aqp.sample_blocks", "Blocks of a table a sampling fit reads at most.",
+      "A tenth of them where a foreign table is read by block.", &option_sample_blocks, 10000, 1,
+      INT_MAX, PGC_USERSET, 0, nullptr, nullptr, nullptr);
   DefineCustomIntVariable("kde_aqp.cache_size", "Memory for densities a backend keeps at hand.",
                           nullptr, &option_cache_size, 32768, 64, MAX_KILOBYTES, PGC_SUSET,
                           GUC_UNIT_KB, nullptr, nullptr, nullptr);

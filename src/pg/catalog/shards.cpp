@@ -127,9 +127,8 @@ void append_shard(Session* session, const Shard& shard, const char* expression) 
   }
   appendStringInfoString(out, "pg_catalog.encode(");
   for (const char* at = expression; *at != '\0'; ++at) {
-    if (at[0] == '%' && at[1] == 's') {
+    if (*at == KDE_SHARD[0]) {
       appendStringInfoString(out, name);
-      ++at;
     } else {
       appendStringInfoChar(out, *at);
     }

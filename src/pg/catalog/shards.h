@@ -34,11 +34,15 @@ struct ShardResult {
 // has not what is said above.
 List* shards_of(Oid relation);
 
-// Runs an expression of type bytea on shards (int64*, ascending; NIL: all), in which %s stands for
-// the shard as an SQL string, and reads their counters. expression: null for the counters alone.
-// One result a shard, ShardResult*, palloc'ed, in the order of the shards. Errors: 58000 naming the
-// node and what it said, with a hint if the extension is missing there or is of another version;
-// 55000 in a transaction that has changed the table itself, for which the shards would wait.
+// What stands for the shard, as an SQL string, in an expression that is run there: no byte of any
+// name.
+#define KDE_SHARD "\001"
+
+// Runs an expression of type bytea on shards (int64*, ascending; NIL: all), and reads their
+// counters. expression: null for the counters alone. One result a shard, ShardResult*, palloc'ed,
+// in the order of the shards. Errors: 58000 naming the node and what it said, with a hint if the
+// extension is missing there or is of another version; 55000 in a transaction that has changed the
+// table itself, for which the shards would wait.
 List* run_on_shards(Relation relation, List* shards, const char* expression);
 
 // The counters of all shards, a leaf each, which is known by the shard's number. Errors: as above.

@@ -125,12 +125,13 @@ class ColumnEstimate final : public Estimate {
   kde::FitReport report_;
   std::size_t measures_;
   const char* names_[kde::kMaxMeasures] = {};
-  int64 blocks_read_ = 0, blocks_total_ = 0;
+  int64 blocks_read_ = 0, blocks_total_ = 0, options_blocks_ = 1;
 };
 
 // What answers to come may be off by, in words; palloc'ed. Null where it is not known.
+// options_blocks: of kde_aqp.sample_blocks for each that is read.
 const char* describe_expected_errors(const kde::DensityView& density, int64 blocks_read,
-                                     int64 blocks_total) {
+                                     int64 blocks_total, int64 options_blocks) {
   const kde::ExpectedErrors few = kde::expected_errors(density, kFewRows);
   const kde::ExpectedErrors many = kde::expected_errors(density, 0.1);
   if (std::isnan(few.count)) return nullptr;
@@ -147,7 +148,7 @@ const char* describe_expected_errors(const kde::DensityView& density, int64 bloc
   // An error that comes from the blocks read falls with their square root.
   if (blocks_read < blocks_total)
     appendStringInfo(&text, "; half of that by kde_aqp.sample_blocks = %lld",
-                     static_cast<long long>(Min(4 * blocks_read, blocks_total)));
+                     static_cast<long long>(options_blocks * Min(4 * blocks_read, blocks_total)));
   return text.data;
 }
 
@@ -174,6 +175,7 @@ kde::Status ColumnEstimate::fit(const ColumnTypes& types, const ScanResult& scan
   options_.engine = engine;
   blocks_read_ = scan.blocks_read;
   blocks_total_ = scan.blocks_total;
+  options_blocks_ = scan.options_blocks_per_block;
   return kde::fit_column(sample_, options_, control, &density_, &report_);
 }
 
@@ -197,8 +199,8 @@ void ColumnEstimate::describe(DensityFit* fit) const {
   describe_density(&header, fit);
   fit->sample_rows = report_.sample_rows;
   fit->bandwidth = report_.bandwidth;
-  fit->expected_error =
-      describe_expected_errors(kde::DensityView(&header), blocks_read_, blocks_total_);
+  fit->expected_error = describe_expected_errors(kde::DensityView(&header), blocks_read_,
+                                                 blocks_total_, options_blocks_);
 }
 
 }  // namespace
@@ -210,7 +212,7 @@ void describe_density(const kde::Header* density, DensityFit* fit) {
   fit->sample_rows = static_cast<int64>(Min(density->sample_rows, 0x1p62));
   fit->bandwidth = density->bandwidth;
   fit->cells = kde::DensityView(density).steps();
-  fit->expected_error = describe_expected_errors(kde::DensityView(density), 0, 0);
+  fit->expected_error = describe_expected_errors(kde::DensityView(density), 0, 0, 1);
 }
 
 Estimate* new_column_estimate(const DensityRequest& request, MemoryContext context) {

@@ -41,7 +41,8 @@ DensityKey columns_read(const DensityKey& key) {
   return all;
 }
 
-// Reads the rows, of at most so many blocks, into `sink`. key: the columns that it takes.
+// Reads the rows, of at most so many blocks (0: as the option says), into `sink`. key: the columns
+// that it takes.
 RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relation relation,
                    const ColumnTypes& types, int64 blocks, RowSink* sink) {
   RowsRead read = {};
@@ -50,7 +51,8 @@ RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relatio
 
   ScanOptions options;
   options.every_row = request.asked.sample_rows == -1;
-  options.sample_blocks = blocks;
+  options.sample_blocks = blocks > 0 ? blocks : option_sample_blocks;
+  options.least_blocks = Max(blocks, INT64CONST(1));
   options.seed = static_cast<uint64>(request.asked.seed);
   const char* doing = psprintf("read %s", describe_columns(key));
   scan_as_owner(relation, columns_read(key), types, options, doing, sink, &read.scan);
@@ -315,6 +317,7 @@ PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnT
   options.leaf = part.leaf;
   options.every_row = request.asked.sample_rows == -1;
   options.sample_blocks = part.blocks;
+  options.least_blocks = part.least_blocks;
   options.seed = static_cast<uint64>(part.seed);
   const char* doing = psprintf("read %s", describe_columns(request.key));
   if (part.as_owner) {
@@ -337,8 +340,11 @@ PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnT
 
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit) {
   if (request.asked.query != nullptr) return fit_by_query(request, relation, fit);
-  if (request.asked.incremental || is_read_by_shard(request))
-    return fit_by_parts(request, relation, fit);
+  if (request.asked.incremental || is_read_by_shard(request)) {
+    const char* why = fit_by_parts(request, relation, fit);
+    if (why != nullptr) raise_nothing_to_fit(relation, request.key, why);
+    return;
+  }
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
   if (request.asked.max_error > 0 && request.key.columns > 1)
@@ -353,7 +359,7 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
   KDE_FAULT("fit.locked");
   RowsRead read;
   Chosen chosen;
-  int64 blocks = option_sample_blocks;
+  int64 blocks = 0;
   for (;;) {
     read = read_rows(request, request.key, relation, types, blocks, estimate);
     const char* why = end_reading(request.key, estimate);
@@ -418,7 +424,7 @@ void fit_columns_together(const DensityRequest* requests, int n, Relation relati
   progress_begin(key, requests[0].operation);
   for (int k = 0; k < n; ++k) catalog_lock(requests[k].key);
   FanOut sink(estimates, n, context);
-  const RowsRead read = read_rows(requests[0], key, relation, types, option_sample_blocks, &sink);
+  const RowsRead read = read_rows(requests[0], key, relation, types, 0, &sink);
   check_status(sink.hand_on(), psprintf("read %s", describe_columns(key)));
   for (int k = 0; k < n; ++k) estimates[k]->scanned();
   const double scan_ms = elapsed_ms(read.start) / n;

@@ -95,10 +95,11 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
 
 // The fit of one part of a table, for who adds parts up.
 struct PartRequest {
-  Oid leaf = InvalidOid;  // of leaf_relations(); invalid: the whole table
-  bool as_owner = true;   // else as the current user
-  int64 blocks;           // at most
-  Size bytes;             // of the density at most
+  Oid leaf = InvalidOid;   // of leaf_relations(); invalid: the whole table
+  bool as_owner = true;    // else as the current user
+  int64 blocks;            // at most
+  int64 least_blocks = 1;  // ScanOptions::least_blocks
+  Size bytes;              // of the density at most
   int64 seed;
 };
 struct PartFit {

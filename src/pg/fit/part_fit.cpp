@@ -165,6 +165,7 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
   }
   PartRequest wanted;
   wanted.bytes = bytes_of_each(kBytesOfParts, parts->count);
+  wanted.least_blocks = kLeastPartBlocks;
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
     if (is_unchanged(*part, now[i])) continue;
@@ -194,7 +195,7 @@ const char* shard_call(const DensityRequest& request, const Parts& parts) {
   DensityKey columns = key;
   columns.measures = columns.groups = 0;
   return psprintf(
-      "kde_aqp.kde_send(kde_aqp.shard_density(%%s, %s, %s, %s, %s, %s, %lld, %d, %lld))",
+      "kde_aqp.kde_send(kde_aqp.shard_density(" KDE_SHARD ", %s, %s, %s, %s, %s, %lld, %d, %lld))",
       literal(column_names_of(columns)), literal(measures_of(key)),
       key.has_filter() ? quote_literal_cstr(key.filter) : "NULL",
       quote_literal_cstr(request.asked.method), request.asked.sample_rows == -1 ? "true" : "false",
@@ -415,7 +416,7 @@ bool is_read_by_shard(const DensityRequest& request) {
          is_of_shards(request.key.relation);
 }
 
-void fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit) {
+const char* fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit) {
   const DensityKey& key = request.key;
   check_incremental(request);
   const ColumnTypes types = check_types(key);
@@ -455,13 +456,17 @@ void fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* 
 
   Nodes nodes = nodes_of(parts, kept, of_before);
   struct varlena* sum = add_up(parts, &nodes);
-  if (sum == nullptr || !(header_of(sum)->rows > 0))
-    raise_nothing_to_fit(relation, key, "The parts of the table have no values.");
+  if (sum == nullptr || !(header_of(sum)->rows > 0)) {
+    progress_end();
+    MemoryContextSwitchTo(caller);
+    return key.has_filter() ? "Its parts have no values that the filter accepts."
+                            : "Its parts have no values.";
+  }
   KDE_FAULT("fit.estimated");
 
   const int read = static_cast<int>(std::count(parts.read, parts.read + parts.count, true));
-  const char* model =
-      psprintf("%d %s, %d of them read", parts.count, of_shards ? "shards" : "parts", read);
+  const char* model = psprintf("%d %s%s, %d read", parts.count, of_shards ? "shard" : "part",
+                               parts.count == 1 ? "" : "s", read);
   MemoryContextSwitchTo(caller);
   const int64 id =
       store_value(request, counters, PointerGetDatum(sum), model, elapsed_ms(start), fit);
@@ -471,6 +476,7 @@ void fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* 
   }
   progress_end();
   log_long_fit(key, fit->record, fit->sample_rows, begun);
+  return nullptr;
 }
 
 }  // namespace kde_pg

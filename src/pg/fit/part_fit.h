@@ -16,9 +16,10 @@ void check_incremental(const DensityRequest& request);
 // and such densities are added up.
 bool is_read_by_shard(const DensityRequest& request);
 
-// As fit_density(), of a request that is incremental, or read by shard. request.locked: parts that
-// did not change since are taken from the catalog, unless request.every_part.
-void fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit);
+// As fit_density(), of a request that is incremental, or read by shard. Null, or why there is
+// nothing to fit one to; then nothing was stored. request.locked: parts that did not change since
+// are taken from the catalog, unless request.every_part.
+const char* fit_by_parts(const DensityRequest& request, Relation relation, DensityFit* fit);
 
 // The same of one that a query gives, request.asked.query (store.cpp). Errors: 22023 for what it
 // gives if that is no density, 42804 for one of another type, those of the query.

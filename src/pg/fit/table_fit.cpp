@@ -3,6 +3,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
 #include "pg/fit/density_fit.h"
+#include "pg/fit/part_fit.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -80,6 +81,31 @@ void put_row(Tuplestorestate* rows, TupleDesc desc, const char* column, const ch
   tuplestore_putvalues(rows, desc, values, nulls);
 }
 
+// Columns that shards summarise by themselves are fitted one by one, the others by one scan.
+void fit_columns(const DensityRequest* requests, int n, Relation relation, const char** reasons,
+                 DensityFit* fits) {
+  DensityRequest together[kde::kMaxColumns];
+  int place[kde::kMaxColumns];
+  int size = 0;
+  for (int i = 0; i <= n; ++i) {
+    if (i < n && is_read_by_shard(requests[i])) {
+      reasons[i] = fit_by_parts(requests[i], relation, &fits[i]);
+    } else if (i < n) {
+      place[size] = i;
+      together[size++] = requests[i];
+    }
+    if (size == 0 || (i < n && size < kde::kMaxColumns)) continue;
+    const char* reason[kde::kMaxColumns] = {};
+    DensityFit fit[kde::kMaxColumns] = {};
+    fit_columns_together(together, size, relation, reason, fit);
+    for (int k = 0; k < size; ++k) {
+      reasons[place[k]] = reason[k];
+      fits[place[k]] = fit[k];
+    }
+    size = 0;
+  }
+}
+
 }  // namespace
 
 }  // namespace kde_pg
@@ -113,9 +139,7 @@ KDE_FUNCTION(kde_fit_table) {
     request->key = key_of({RelationGetRelid(relation), attribute->attnum});
     check_may_fit(request->key);
   }
-  for (int first = 0; first < n; first += kde::kMaxColumns)
-    fit_columns_together(requests + first, Min(n - first, kde::kMaxColumns), relation,
-                         reasons + first, fits + first);
+  fit_columns(requests, n, relation, reasons, fits);
   for (int i = 0, k = 0; i < most; ++i) {
     const Form_pg_attribute attribute = TupleDescAttr(columns, i);
     if (attribute->attisdropped) continue;

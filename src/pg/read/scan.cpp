@@ -11,6 +11,7 @@
 #include "pg/catalog/planned_rows.h"
 #include "pg/progress/progress.h"
 #include "pg/read/block_range.h"
+#include "pg/read/foreign_blocks.h"
 #include "pg/read/row_reader.h"
 
 #include "core/kde.h"
@@ -40,6 +41,9 @@ namespace {
 
 constexpr long kRowsPerFetch = 10000;
 
+// A block elsewhere costs some round trips: so many times fewer are drawn.
+constexpr int64 kForeignCost = 10;
+
 // The blocks' choice and the sampler get the same seed; their streams must differ.
 constexpr uint64 kSeedSalt = UINT64CONST(0x9e3779b97f4a7c15);
 
@@ -48,8 +52,9 @@ struct Leaf {
   Oid relation;
   bool by_query;          // rows lie elsewhere, or what is read of them is computed when read
   bool with_descendants;  // of by_query: one for all
-  bool by_block;          // chosen blocks can be read alone
-  BlockNumber blocks;     // 0 unless by_block
+  bool foreign;
+  bool by_block;       // chosen blocks can be read alone
+  BlockNumber blocks;  // 0 unless by_block
 };
 
 struct Leaves {
@@ -113,8 +118,8 @@ Leaves collect_leaves(Relation relation, const DensityKey& key, Oid only) {
     if (!foreign_session && has_rows(rel)) {
       Leaf leaf = {};
       leaf.relation = RelationGetRelid(rel);
-      leaf.by_query = rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE ||
-                      RowReader::needs_query(relation, key, rel);
+      leaf.foreign = rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE;
+      leaf.by_query = leaf.foreign || RowReader::needs_query(relation, key, rel);
       leaf.by_block = !leaf.by_query && rel->rd_tableam != nullptr &&
                       rel->rd_tableam->scan_set_tidrange != nullptr;
       if (leaf.by_block) leaf.blocks = RelationGetNumberOfBlocks(rel);
@@ -208,8 +213,25 @@ const char* leaf_query(Relation relation, const DensityKey& key, Relation rel,
   appendStringInfo(&query, " FROM %s%s", with_descendants ? "" : "ONLY ",
                    quote_qualified_identifier(get_namespace_name(RelationGetNamespace(rel)),
                                               RelationGetRelationName(rel)));
-  if (key.has_filter()) appendStringInfo(&query, " WHERE %s", key.filter);
+  if (key.has_filter()) appendStringInfo(&query, " WHERE (%s)", key.filter);
   return query.data;
+}
+
+// Foreign leaves whose blocks can be read alone join the others. Whether there are some.
+bool count_foreign_blocks(Relation relation, const DensityKey& key, Leaves* leaves) {
+  bool some = false;
+  for (int i = 0; i < leaves->count; ++i) {
+    Leaf& leaf = leaves->items[i];
+    if (!leaf.foreign) continue;
+    if (!some) progress_phase(Phase::scanning);
+    Relation rel = table_open(leaf.relation, NoLock);
+    leaf.blocks = foreign_blocks(rel, leaf_query(relation, key, rel, false), key.has_filter());
+    table_close(rel, NoLock);
+    leaf.by_block = leaf.blocks > 0;
+    leaves->blocks += leaf.blocks;
+    some |= leaf.by_block;
+  }
+  return some;
 }
 
 // rows_before: read of the leaves before; -1: rows are not counted. Returns those read.
@@ -308,7 +330,8 @@ List* leaf_relations(Relation relation, const DensityKey& key) {
     if (!wanted || !rel->rd_rel->relhassubclass ||
         find_inheritance_children(RelationGetRelid(rel), NoLock) == NIL) {
       if (wanted) out = lappend_oid(out, RelationGetRelid(rel));
-    } else if (RelationGetNumberOfBlocks(rel) > 0) {
+    } else if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE ||
+               RelationGetNumberOfBlocks(rel) > 0) {
       ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                       errmsg("the parts of \"%s\" cannot be read apart",
                              RelationGetRelationName(relation)),
@@ -343,16 +366,20 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   // Where rows are on other servers a query might look for the aggregate there.
   const bool by_summary = options.every_row && (!result->elsewhere || beneath) &&
                           !options.by_query && sink->takes_summary();
-  if (!options.every_row && leaves.blocks > static_cast<uint64>(options.sample_blocks))
+  int64 sample_blocks = options.sample_blocks;
+  if (!options.every_row && count_foreign_blocks(relation, key, &leaves)) {
+    result->options_blocks_per_block = kForeignCost;
+    sample_blocks = Max(sample_blocks / kForeignCost, options.least_blocks);
+  }
+  if (!options.every_row && leaves.blocks > static_cast<uint64>(sample_blocks))
     leave_out_empty_ends(&leaves, snapshot);
 
   RowReader reader;
   reader.begin(key, value_types, doing, sink);
 
   kde::Random random(options.seed ^ kSeedSalt);
-  const bool every_row =
-      options.every_row || leaves.blocks <= static_cast<uint64>(options.sample_blocks);
-  const uint64 wanted = every_row ? leaves.blocks : options.sample_blocks;
+  const bool every_row = options.every_row || leaves.blocks <= static_cast<uint64>(sample_blocks);
+  const uint64 wanted = every_row ? leaves.blocks : sample_blocks;
   uint64* chosen = nullptr;
   if (!every_row) {
     chosen =
@@ -378,16 +405,21 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
     const Leaf& leaf = leaves.items[i];
     Relation rel = table_open(leaf.relation, NoLock);
     reader.begin_leaf(relation, rel);
-    if (leaf.by_query) {
-      rows_read += read_by_query(leaf_query(relation, key, rel, leaf.with_descendants), keep,
-                                 counts_rows ? rows_read : -1, &random, &reader);
+    const char* query =
+        leaf.by_query ? leaf_query(relation, key, rel, leaf.with_descendants) : nullptr;
+    if (leaf.by_query && (every_row || !leaf.by_block)) {
+      rows_read += read_by_query(query, keep, counts_rows ? rows_read : -1, &random, &reader);
+      if (leaf.by_block) progress_done(static_cast<int64>(first + leaf.blocks));
     } else if (every_row || !leaf.by_block) {
       read_whole(rel, snapshot, keep, leaf.by_block ? static_cast<int64>(first) : -1, &random,
                  &reader);
     } else {
       uint64 end = next_chosen;
       while (end < wanted && chosen[end] < first + leaf.blocks) ++end;
-      if (end > next_chosen)
+      if (end > next_chosen && leaf.by_query)
+        read_foreign_blocks(query, key.has_filter(), chosen + next_chosen, end - next_chosen, first,
+                            static_cast<int64>(next_chosen), &reader);
+      else if (end > next_chosen)
         read_blocks(rel, snapshot, chosen + next_chosen, end - next_chosen, first,
                     static_cast<int64>(next_chosen), &reader);
       next_chosen = end;
@@ -402,7 +434,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   result->every_row_read = every_row;
   result->rows_per_row_read =
       every_row ? 1 : static_cast<double>(leaves.blocks) / static_cast<double>(wanted);
-  if (!every_row && leaves.count == 1 && leaves.items[0].by_block &&
+  if (!every_row && leaves.count == 1 && leaves.items[0].by_block && !leaves.items[0].by_query &&
       leaves.items[0].relation == RelationGetRelid(relation))
     sink->look_again(relation, snapshot, *result, &reader);
 

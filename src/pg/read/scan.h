@@ -8,7 +8,9 @@
 //     them.
 //   * Where a query sees other rows than those of the tables (planned_rows.h), the whole tree is
 //     read by one query, every row of it.
-//   * A leaf that cannot be read by block (foreign tables; table access methods without TID
+//   * Blocks of foreign tables are among them where the wrapper can read one alone
+//     (foreign_blocks.h). As they travel, a tenth as many are then drawn, of the whole tree.
+//   * A leaf that cannot be read by block (other foreign tables; table access methods without TID
 //     ranges) is read whole and thinned to the others' sampling fraction.
 //   * The sink is told where a block begins; rows thinned one by one are a block each.
 //   * A sink that takes a summary gets every row by the aggregate kde_aqp.summary, so that the
@@ -37,6 +39,7 @@ namespace kde_pg {
 struct ScanOptions {
   bool every_row = false;   // sample_rows => -1
   int64 sample_blocks = 0;  // >= 1; ignored with every_row
+  int64 least_blocks = 1;   // where they travel, and a tenth of sample_blocks is less
   uint64 seed = 0;
   bool by_query = false;  // the whole tree by one query, whose policies apply
   // One leaf of the tree alone, by leaf_relations(); invalid: all.
@@ -48,7 +51,8 @@ struct ScanResult {
   // rows of the table per row read, >= 1; 1 exactly when every row was read
   double rows_per_row_read = 1;
   bool every_row_read = false;
-  bool elsewhere = false;  // queries see other rows than the tables'; those were read
+  bool elsewhere = false;              // queries see other rows than the tables'; those were read
+  int64 options_blocks_per_block = 1;  // of ScanOptions::sample_blocks
 
   double share_of_blocks() const {
     return blocks_total > 0 ? static_cast<double>(blocks_read) / static_cast<double>(blocks_total)
