@@ -157,7 +157,10 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
   Counters* now = static_cast<Counters*>(palloc(sizeof(Counters) * (parts->count + 1)));
   double live = 0;
   for (int i = 0; i < parts->count; ++i) {
-    now[i] = read_counters(static_cast<Oid>(parts->item[i]->part), AskPlanner::no);
+    // The planner is asked of those alone that are read: who puts a table beneath another, or takes
+    // it away, changes that one's rows.
+    now[i] = read_counters(static_cast<Oid>(parts->item[i]->part), AskPlanner::no,
+                           &parts->item[i]->counters);
     live += static_cast<double>(now[i].live());
   }
   PartRequest wanted;
@@ -166,15 +169,15 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
     if (is_unchanged(*part, now[i])) continue;
-    part->counters = now[i];
     wanted.leaf = static_cast<Oid>(part->part);
+    part->counters = read_counters(wanted.leaf);
     wanted.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(i) << 20);
     // Each has its share of the blocks, by its rows where they are known.
     const double share = live > 0 ? static_cast<double>(now[i].live()) / live : 1.0 / parts->count;
     wanted.blocks = Max(kLeastPartBlocks, static_cast<int64>(share * option_sample_blocks));
     const PartFit made = fit_leaf(request, relation, types, wanted);
     part->density = density_of(made, parts->settings);
-    if (made.elsewhere) part->counters.known = false;
+    if (made.elsewhere && !part->counters.has_beneath()) part->counters.known = false;
     parts->read[i] = true;
   }
 }
@@ -442,7 +445,7 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   if (of_shards) {
     fit_shards(request, relation, &parts, &counters);
   } else {
-    counters = read_counters(RelationGetRelid(relation), AskPlanner::no);
+    counters = read_counters(RelationGetRelid(relation));
     fit_leaves(request, relation, types, &parts);
   }
   KDE_FAULT("fit.scanned");
