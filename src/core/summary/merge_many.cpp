@@ -67,10 +67,16 @@ class Adder {
 
  private:
   void describe() {
+    double squares = 0;
     for (const Header* h : densities_) {
       finite_ += h->finite_rows();
-      out_.error += h->error * h->rows;
+      const double error = h->error * h->rows;
+      if ((h->flags & kEveryRowRead) != 0)
+        out_.error += error;
+      else
+        squares += error * error;
     }
+    out_.error += std::sqrt(squares);
   }
 
   void decode(const Header& h) {

@@ -4,12 +4,15 @@
 // Sum. What is stored of a part is its distribution function F_k, known within its error e_k at
 // every x, not at its cells' ends alone (histogram.h). So is the sum of all, within
 //
-//   sum_k e_k N_k  +  max over the grid's cells of what the sum is off the straight line there,
+//   sum_k e_k N_k  +  (sum_k (e_k N_k)^2)^(1/2)  +  max over the grid's cells of what the sum is
+//   off the straight line there,
 //
-// whose second term is added up part by part: a part without a step in a cell is straight there.
-// Where the parts' steps are few, or all are points of few values, they are the grid, and nothing
-// is lost. Else it is of ends of their blocks (HistogramBlock), of which there are some hundred a
-// part, thinned and divided so that each of its cells has about as many rows, fewer in the tails.
+// the first of parts of which every row was read, a bound; the second of sampled ones, whose
+// errors, each within its own, are as independent as their samples and lie to either side. The
+// third term is added up part by part: a part without a step in a cell is straight there. Where the
+// parts' steps are few, or all are points of few values, they are the grid, and nothing is lost.
+// Else it is of ends of their blocks (HistogramBlock), of which there are some hundred a part,
+// thinned and divided so that each of its cells has about as many rows, fewer in the tails.
 //
 // How sure counts of the sum are: strata.h.
 #pragma once
