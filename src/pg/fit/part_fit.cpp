@@ -17,6 +17,7 @@ extern "C" {
 #include "access/relation.h"
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -62,11 +63,6 @@ const kde::Header* header_of(struct varlena* density) {
   return density_from_datum(PointerGetDatum(density), nullptr);
 }
 
-bool is_unchanged(const KeptPart& kept, const Counters& now) {
-  return kept.counters.known && now.known && changed_rows(kept.counters, now) == 0 &&
-         expression_changed(kept.counters.generated, now.generated) == nullptr;
-}
-
 int compare_by_part(const ListCell* a, const ListCell* b) {
   const int64 x = static_cast<const KeptPart*>(lfirst(a))->part;
   const int64 y = static_cast<const KeptPart*>(lfirst(b))->part;
@@ -89,6 +85,14 @@ struct KeptParts {
   List* gone = NIL;   // parts that are no more
   List* nodes = NIL;  // sums
 };
+
+// Whether the same rows may give other values, or others pass the filter, at another time.
+bool is_of_its_time(const DensityKey& key) {
+  bool is = contain_mutable_functions(key.condition);
+  for (int i = 0; i < key.all(); ++i)
+    is = is || contain_mutable_functions(key.column[i].expression);
+  return is;
+}
 
 // The parts of a table with what is kept of them, which are sorted by their numbers.
 KeptParts match_parts(List* numbers, List* kept, Parts* parts) {
@@ -158,6 +162,9 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
   double live = 0;
   for (int i = 0; i < parts->count; ++i) {
     now[i] = read_counters(static_cast<Oid>(parts->item[i]->part), AskPlanner::no);
+    note_columns(&now[i]);
+    // Rows that are counted, but that this transaction's snapshot is too old to see.
+    if (IsolationUsesXactSnapshot()) now[i].known = false;
     live += static_cast<double>(now[i].live());
   }
   PartRequest wanted;
@@ -165,7 +172,7 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
   wanted.least_blocks = kLeastPartBlocks;
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
-    if (is_unchanged(*part, now[i])) continue;
+    if (is_untouched(part->counters, now[i])) continue;
     part->counters = now[i];
     wanted.leaf = static_cast<Oid>(part->part);
     wanted.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(i) << 20);
@@ -226,7 +233,8 @@ void fit_shards(const DensityRequest& request, Relation relation, Parts* parts,
   List* now = any_kept ? run_on_shards(relation, NIL, nullptr) : NIL;
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
-    if (any_kept && is_unchanged(*part, static_cast<ShardResult*>(list_nth(now, i))->counters))
+    if (any_kept &&
+        is_untouched(part->counters, static_cast<ShardResult*>(list_nth(now, i))->counters))
       continue;
     parts->read[i] = true;
     wanted = lappend(wanted, &part->part);
@@ -435,9 +443,15 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   parts.read = static_cast<bool*>(palloc0(sizeof(bool) * (list_length(numbers) + 1)));
   parts.memory = memory;
   parts.settings = settings_of_parts(request, types);
-  bool renew = request.locked == nullptr || request.every_part;
+  bool renew = request.locked == nullptr || request.every_part || is_of_its_time(key);
   List* kept = renew ? NIL : parts_of(request.locked->entry->id);
-  if (!is_of(kept, parts.settings)) {
+  if (!renew && !of_shards) {
+    // Its fit had read the counters before it was stored.
+    const CatalogEntry& entry = *request.locked->entry;
+    const auto cost = static_cast<TimestampTz>(entry.cost_ms * 1000);
+    if (were_reset_since(entry.fitted_at - cost)) renew = true;
+  }
+  if (renew || !is_of(kept, parts.settings)) {
     kept = NIL;
     renew = true;
   }
@@ -481,7 +495,9 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
 // kde_aqp.shard_counters(regclass) -> bigint[]
 KDE_FUNCTION(kde_shard_counters) {
   using namespace kde_pg;
-  ArrayType* array = counters_to_array(read_counters(PG_GETARG_OID(0)));
+  Counters counters = read_counters(PG_GETARG_OID(0));
+  note_columns(&counters);
+  ArrayType* array = counters_to_array(counters);
   if (array == nullptr) PG_RETURN_NULL();
   PG_RETURN_ARRAYTYPE_P(array);
 }
