@@ -92,10 +92,22 @@ bench-plain: ## plain SQL from many clients, off and on [CLIENTS=n ROWS=n RUNS=n
 	+@$(MAKE) --no-print-directory -s all
 	+@CLIENTS=$(CLIENTS) ROWS=$(ROWS) RUNS=$(RUNS) RUN_SECONDS=$(RUN_SECONDS) test/bench/plain/run.sh </dev/null
 
+# Many densities merged (test/bench/merge), without a server. A quick run: make bench-merge PARTS=32 SEEDS=3
+MERGE_COLUMNS ?= all
+LAYOUTS       ?= all
+SEEDS         ?= 20
+build/bench/merge: $(call in,plain,test/bench/merge/main.cpp) $(CORE_OBJS)
+	@mkdir -p $(@D)
+	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS)
+
+bench-merge: PARTS = 32 200 1000
+bench-merge: build/bench/merge ## many densities merged [PARTS=numbers SEEDS=n LAYOUTS=names]
+	@for n in $(PARTS); do build/bench/merge $$n $(SEEDS) '$(MERGE_COLUMNS)' '$(LAYOUTS)' || exit 1; done
+
 # Figures that others published, beside ours on the same work (test/published).
 published: ## beside other systems' published figures [DATA=folder of CSV files SALES_ROWS=n]
 	+@scripts/deps.sh test </dev/null
 	+@$(MAKE) --no-print-directory -s all
 	+@test/published/run.sh '$(subst ','\'',$(ACCURACY_DATA))' </dev/null
 
-.PHONY: published bench accuracy bench-agg bench-joint bench-ddl bench-fit bench-plain
+.PHONY: published bench accuracy bench-agg bench-joint bench-ddl bench-fit bench-merge bench-plain

@@ -15,6 +15,16 @@ class CellList {
   CellList(const DensityView& view, std::vector<HistogramCell>* cells)
       : view_(view), lattice_(view.header().lattice_step > 0), cells_(*cells) {
     cells_.clear();
+    cells_.reserve(static_cast<std::size_t>(view.steps()) + 1);
+  }
+
+  // Of a key; the last one's is that of the next cell's beginning.
+  double value(std::int64_t key) {
+    if (key != key_) {
+      value_ = view_.value(key);
+      key_ = key;
+    }
+    return value_;
   }
 
   void add_atoms_below(double value) {
@@ -28,9 +38,8 @@ class CellList {
   }
 
   // Divided by width at the atoms in it.
-  void add_range(const StoredCell& cell, double rows) {
-    const double begin = view_.value(cell.begin);
-    const double end = view_.value(cell.key);
+  void add_range(const StoredCell& cell, double begin, double rows) {
+    const double end = value(cell.key);
     double before = 0;  // share already added
     for (; atom_ < view_.atoms() && view_.atom_value(atom_) < end; ++atom_) {
       const double value = view_.atom_value(atom_);
@@ -75,6 +84,8 @@ class CellList {
   bool lattice_;
   std::vector<HistogramCell>& cells_;
   int atom_ = 0;
+  std::int64_t key_ = std::numeric_limits<std::int64_t>::min();
+  double value_ = -std::numeric_limits<double>::infinity();  // of no key
 };
 
 }  // namespace
@@ -138,12 +149,14 @@ void decode_histogram(const DensityView& view, std::vector<HistogramCell>* cells
     while (reader.next(&cell)) {
       const double rows = static_cast<double>(cell.units) * unit;
       if (cell.point) {
-        list.add_atoms_below(view.value(cell.key));
-        list.add_point(view.value(cell.key), rows);
+        const double at = list.value(cell.key);
+        list.add_atoms_below(at);
+        list.add_point(at, rows);
       } else {
-        list.add_atoms_below(view.value(cell.begin));
-        list.begin_at(view.value(cell.begin));
-        list.add_range(cell, rows);
+        const double begin = list.value(cell.begin);
+        list.add_atoms_below(begin);
+        list.begin_at(begin);
+        list.add_range(cell, begin, rows);
       }
     }
   }

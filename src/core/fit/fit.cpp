@@ -2,6 +2,7 @@
 #include "core/fit/fit.h"
 
 #include "core/density/histogram.h"
+#include "core/estimate/lattice.h"
 #include "core/estimate/unevenness.h"
 #include "core/fit/described.h"
 #include "core/fit/fit_automatic.h"
@@ -267,12 +268,22 @@ class Fit {
     return Status::success();
   }
 
-  // Without a lattice but the type's own, which need not be looked for.
+  bool place_on_found_lattice() {
+    const Lattice found = find_lattice(ends_of(rows_.cells), control_);
+    if (!found) return false;
+    header_.lattice_step = found.step();
+    header_.lattice_offset = found.value(0);
+    header_.lattice_scale = found.scale;
+    return true;
+  }
+
+  // The type's own lattice need not be looked for.
   Status as_counted() {
     header_.error = sample_.summary->error_rows() / sample_.sample_rows();
     const double scale = rows_.stand_for / rows_.seen;
     bool lattice = options_.lattice_step > 0;
     if (lattice) place_on_type_lattice(options_.lattice_step, &header_);
+    if (!lattice && options_.seeks_lattice) lattice = place_on_found_lattice();
     lattice = lattice && lattice_resolved(header_);
     for (const HistogramCell& c : rows_.cells) {
       cells_.push_back({c.value, c.rows * scale, c.point});

@@ -34,6 +34,7 @@ struct FitOptions {
   bool exact = false;
   // automatic: the counts of the rows read as they are, and no bandwidth.
   bool as_counted = false;
+  bool seeks_lattice = false;           // then: also a lattice that is not the type's own
   std::int64_t bandwidth_rows = 32768;  // >= 2
   std::uint64_t seed = 0;               // of which rows those are
   // Of the density; in [kLeastHistogramBytes, kMaxBytes]. With measures that of x and one of them:

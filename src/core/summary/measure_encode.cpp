@@ -205,7 +205,7 @@ class MeasureEncoder {
     if (!(total > 0)) return 0;
     switch (part) {
       case MeasurePart::rows:
-        return rows_.error_rows() / total;
+        return rows_.error_of_cells() / total;
       case MeasurePart::squares:
         return std::min(worst_squares_ / total, 1.0);
       default:
@@ -400,14 +400,7 @@ class MeasureDecoder {
                                ? views_[k].part(MeasurePart::rows).header().sample_rows
                                : m.rows;
       totals.merge(m.rows, std::max(count, 1.0), m.min, m.max, m.mean, m.variance);
-      sampling.sum_error = std::min(m.mean_error * m.rows, std::numeric_limits<double>::max());
-      for (int i = 0; i < kErrorScales; ++i)
-        sampling.weight[i] = static_cast<float>(m.rows / count * m.mean_variance[i]);
-      Header counted =
-          m.has(MeasurePart::rows) ? views_[k].part(MeasurePart::rows).header() : *density_;
-      counted.rows = m.rows;
-      counted.mean_error = 0;
-      sampling.counts.add(counted);
+      sampling = measure_sampling(*density_, views_[k]);
     }
     out_.totals.push_back(totals);
     out_.sampling.push_back(sampling);
@@ -445,6 +438,26 @@ class MeasureDecoder {
 };
 
 }  // namespace
+
+Header counted_rows(const Header& density, const MeasureView& measure) {
+  Header counted =
+      measure.header().has(MeasurePart::rows) ? measure.part(MeasurePart::rows).header() : density;
+  counted.rows = measure.header().rows;
+  counted.mean_error = 0;
+  return counted;
+}
+
+MeasureSampling measure_sampling(const Header& density, const MeasureView& measure) {
+  const MeasureHeader& m = measure.header();
+  const Header counted = counted_rows(density, measure);
+  const double count = m.has(MeasurePart::rows) ? counted.sample_rows : m.rows;
+  MeasureSampling out;
+  out.sum_error = std::min(m.mean_error * m.rows, std::numeric_limits<double>::max());
+  for (int i = 0; i < kErrorScales; ++i)
+    out.weight[i] = static_cast<float>(m.rows / count * m.mean_variance[i]);
+  out.counts.add(counted);
+  return out;
+}
 
 Status append_measures(const Summary& rows, const Measures& measures, const MeasureOptions& options,
                        DensityBytes* density) noexcept {

@@ -48,4 +48,9 @@ struct DecodedMeasures {
 };
 void decode_measures(const Header* density, DecodedMeasures* out);
 
+// What a density says of the rows where a measure is not NULL, and how sure it is of sums of them.
+// density: with that measure, of which there are some rows.
+Header counted_rows(const Header& density, const MeasureView& measure);
+MeasureSampling measure_sampling(const Header& density, const MeasureView& measure);
+
 }  // namespace kde

@@ -1,11 +1,15 @@
 // Rows in, cells followed, copies and bytes of measures.h.
 #include "core/summary/measures.h"
 
+#include "core/summary/measure_encode.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <type_traits>
+#include <vector>
 
 namespace kde {
 
@@ -258,6 +262,30 @@ Status Measures::merge(const Stored& density, Summary* rows) {
   if (Status status = settle(rows); !status.ok()) return status;
   if (Status status = rows->merge(*density.header, density.cells); !status.ok()) return status;
   if (Status status = settle(rows); !status.ok()) return status;
+  for (int k = 0; k < count_; ++k) sampling_[k].add(density.sampling[static_cast<std::size_t>(k)]);
+  return add_sums(density);
+}
+
+Status Measures::merge_many(std::span<const Header* const> densities, Summary* rows) {
+  if (Status status = settle(rows); !status.ok()) return status;
+  try {
+    std::vector<MeasureSampling> sampling;
+    if (Status status = rows->merge_many(densities, &sampling); !status.ok()) return status;
+    if (Status status = settle(rows); !status.ok()) return status;
+    for (std::size_t k = 0; k < sampling.size(); ++k) sampling_[k].add(sampling[k]);
+    DecodedMeasures decoded;
+    for (const Header* density : densities) {
+      decode_measures(density, &decoded);
+      if (Status status = add_sums(decoded.stored(*density)); !status.ok()) return status;
+    }
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
+  }
+  return Status::success();
+}
+
+// Of a density whose rows are in the summary that the cells are of.
+Status Measures::add_sums(const Stored& density) {
   const std::size_t size = density.cells.size();
   const auto count = static_cast<std::size_t>(count_);
   Cells moved;
@@ -279,7 +307,6 @@ Status Measures::merge(const Stored& density, Summary* rows) {
     totals_[k].merge(density.totals[at]);
     decimals_[k] = std::max(decimals_[k], static_cast<std::uint8_t>(density.decimals[at]));
     slack_[k] += density.slack[at];
-    sampling_[k].add(density.sampling[at]);
   }
   if (size > 0) {
     distribute(moved, &cells_);

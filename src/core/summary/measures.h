@@ -91,6 +91,8 @@ class Measures {
     std::span<const MeasureSampling> sampling;
   };
   Status merge(const Stored& density, Summary* rows);
+  // Many densities with as many measures each (Summary::merge_many), valid.
+  Status merge_many(std::span<const Header* const> densities, Summary* rows);
 
   // Settles the summary and folds the rows that wait into its cells. Errors: out_of_memory.
   Status settle(Summary* rows);
@@ -129,6 +131,7 @@ class Measures {
   };
   struct Serialized;
 
+  Status add_sums(const Stored& density);
   Status make_room(const Summary& rows);
   Status allocate(std::size_t size, Cells* out) const;
   void release(void* chunk) const {

@@ -288,6 +288,7 @@ Status Summary::clone(const Memory& memory, Summary* out) const {
   copy.sampling_ = sampling_;
   copy.totals_ = totals_;
   copy.depth_ = depth_;
+  copy.within_ = within_;
   copy.cell_rows_ = cell_rows_;
   copy.weighted_ = weighted_;
   copy.fractional_ = fractional_;
@@ -325,7 +326,9 @@ HistogramCell Summary::cell(std::size_t i) const {
   return {cells_.value[i], std::fabs(cells_.rows[i]), cells_.rows[i] < 0};
 }
 
-double Summary::error_rows() const {
+double Summary::error_rows() const { return std::min(error_of_cells(), within_); }
+
+double Summary::error_of_cells() const {
   double worst = 0;
   double below = 0;
   for (std::size_t i = 0; i < cells_.size; ++i) {

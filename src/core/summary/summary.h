@@ -36,7 +36,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <vector>
 
 namespace kde {
 
@@ -63,6 +65,7 @@ struct CellArrays {
 };
 
 class Incoming;
+struct MeasureSampling;
 
 // How sure merged densities were of their counts. The variance of a count is the sum of theirs,
 //   sum_k N_k^2 p_k (1 - p_k) v_k / n_k  <=  max_k (N_k v_k / n_k)  N p (1 - p),
@@ -117,6 +120,12 @@ class Summary {
   // in rows. Errors: out_of_memory; invalid_argument (cells that are no partition).
   Status merge(const Header& header, std::span<const HistogramCell> cells);
 
+  // Adds many at once (merge_many.h): in a fraction of the time, with a smaller error and, of
+  // sampled ones, a variance that knows them as strata. densities: of one column each, valid.
+  // measured: if not null, takes that of their measures. Errors: out_of_memory.
+  Status merge_many(std::span<const Header* const> densities,
+                    std::vector<MeasureSampling>* measured = nullptr);
+
   // Folds the rows not yet merged into the cells. Errors: out_of_memory.
   Status settle();
 
@@ -140,6 +149,8 @@ class Summary {
   // A bound for how far the count of the rows <= x, or < x, is from the truth, for every x, in
   // rows; 0: every cell is exact.
   double error_rows() const;
+  // The same of whatever lies in these cells, however it does.
+  double error_of_cells() const;
   // Points heavier than this are values of their own: no cell of that many rows is joined.
   double join_limit() const;
 
@@ -171,6 +182,9 @@ class Summary {
   Status merge_pending(bool all);
   std::size_t count_into_cells(double* value, double* rows, std::size_t size, std::uint32_t* place);
   bool keep_pending(const double* rows, std::size_t size);
+  void add_specials(const Header& header);
+  Status merge_known(std::span<const HistogramCell> cells, double slack, double* rows,
+                     double* moved);
   Status allocate_cells(std::size_t capacity);
   Status merge_cells(Incoming* incoming);
   void merge_stretch(Incoming* incoming);
@@ -186,6 +200,8 @@ class Summary {
   CellArrays cells_ = {};
   double depth_ = 0;      // 0: nothing was ever joined
   double cell_rows_ = 0;  // rows of all cells
+  // A bound for the count's error at any x that is known otherwise; the most there is: none is.
+  double within_ = std::numeric_limits<double>::max();
   double* pending_value_ = nullptr;
   double* pending_weight_ = nullptr;  // null until a weight other than 1 comes
   // Of the pending rows the first `counted_` are in the totals: they wait for others that need a

@@ -272,6 +272,7 @@ std::size_t Summary::count_into_cells(double* value, double* rows, std::size_t s
     }
   }
   cell_rows_ += counted;
+  if (counted > 0) within_ = std::numeric_limits<double>::max();
   return left;
 }
 
@@ -293,8 +294,10 @@ Status Summary::merge(const Summary& other) {
                        other.depth_ * static_cast<double>(cell_limit()) /
                            static_cast<double>(other.cell_limit())});
   const CellArrays& c = other.cells_;
+  const bool alone = cells_.size == 0 && c.size <= cell_limit();
   Incoming incoming(c.value, c.rows, c.slack, c.size, !fractional_);
   status = merge_cells(&incoming);
+  if (alone && status.ok()) within_ = other.within_;
   for (std::size_t i = 0; status.ok() && i < other.pending_; ++i) {
     status = add(other.pending_value_[i], other.weighted_ ? other.pending_weight_[i] : 1);
     if (i + 1 == other.counted_) counted_ = other.counted_;  // in the totals that were merged
@@ -302,15 +305,30 @@ Status Summary::merge(const Summary& other) {
   return status;
 }
 
-Status Summary::merge(const Header& header, std::span<const HistogramCell> cells) {
-  const std::size_t size = cells.size();
-  const double slack = header.error * header.rows;
-  const auto total = [&](double special) { return std::max(special, 0.0); };
+void Summary::add_specials(const Header& header) {
+  const auto total = [](double special) { return std::max(special, 0.0); };
   specials_.nulls += total(header.nulls);
   specials_.nans += total(header.nans);
   specials_.negative_infinities += total(header.negative_infinities);
   specials_.positive_infinities += total(header.positive_infinities);
+}
+
+Status Summary::merge(const Header& header, std::span<const HistogramCell> cells) {
+  add_specials(header);
   sampling_.add(header);
+  double rows, moved;
+  if (Status s = merge_known(cells, header.error * header.rows, &rows, &moved); !s.ok()) return s;
+  if (rows > 0)
+    totals_.merge(rows, header.sample_rows, header.min, header.max, header.mean, header.variance);
+  return Status::success();
+}
+
+// Cells of a histogram whose counts are within `slack` rows. rows: of all of them; moved: to where
+// a range begins, at most.
+Status Summary::merge_known(std::span<const HistogramCell> cells, double slack, double* rows_of_all,
+                            double* most_moved) {
+  const std::size_t size = cells.size();
+  *rows_of_all = *most_moved = 0;
   if (size == 0) return Status::success();
 
   // A cell without rows may become one that begins a range.
@@ -357,10 +375,11 @@ Status Summary::merge(const Header& header, std::span<const HistogramCell> cells
     status = Status::error(Code::invalid_argument, "cells of a histogram are out of order");
   } else if (kept > 0) {
     slacks[kept - 1] = 0;  // all rows are below the last value's end
-    totals_.merge(sum, header.sample_rows, header.min, header.max, header.mean, header.variance);
     if (slack > 0) depth_ = std::max(depth_, kDepth);
     Incoming incoming(value, rows, slacks, kept, !fractional_);
     status = merge_cells(&incoming);
+    *rows_of_all = sum;
+    *most_moved = moved;
   }
   memory_.release(memory_.context, chunk);
   return status;
@@ -368,6 +387,7 @@ Status Summary::merge(const Header& header, std::span<const HistogramCell> cells
 
 // Of cells in order. Errors: out_of_memory, before anything has changed in exact summaries.
 Status Summary::merge_cells(Incoming* incoming) {
+  if (incoming->left() > 0) within_ = std::numeric_limits<double>::max();
   while (incoming->left() > 0) {
     std::size_t room = cells_.capacity - cells_.size;
     if (room < incoming->left() && cells_.capacity < most_cells()) {

@@ -11,7 +11,7 @@ namespace kde {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x6b646573;  // also tells the byte order
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 constexpr std::size_t kBytesPerCell = 2 * sizeof(double) + sizeof(float);
 
 Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
@@ -26,7 +26,7 @@ struct Summary::Serialized {
   std::uint8_t fractional;
   Resolution resolution;
   std::uint16_t reserved;
-  double depth, cell_rows;
+  double depth, cell_rows, within;
   Specials specials;
   SummarySampling sampling;
   SummaryTotals totals;
@@ -47,6 +47,7 @@ void Summary::serialize(void* out) const {
   head.resolution = resolution_;
   head.depth = depth_;
   head.cell_rows = cell_rows_;
+  head.within = within_;
   head.specials = specials_;
   head.sampling = sampling_;
   head.totals = totals_;
@@ -82,7 +83,7 @@ Status Summary::deserialize(const void* bytes, std::size_t size) {
   if (head.cells > read.cell_limit() || size != sizeof head + head.cells * kBytesPerCell)
     return invalid("length does not fit its contents");
   if (head.fractional > 1 || head.reserved != 0) return invalid("a flag is neither 0 nor 1");
-  for (double x : {head.depth, head.cell_rows, head.specials.nulls, head.specials.nans,
+  for (double x : {head.depth, head.cell_rows, head.within, head.specials.nulls, head.specials.nans,
                    head.specials.negative_infinities, head.specials.positive_infinities}) {
     if (!is_count(x)) return invalid("a count is negative or not finite");
   }
@@ -130,6 +131,7 @@ Status Summary::deserialize(const void* bytes, std::size_t size) {
   read.totals_ = head.totals;
   read.depth_ = head.depth;
   read.cell_rows_ = head.cell_rows;
+  read.within_ = head.within;
   read.fractional_ = head.fractional != 0;
   *this = read;
   return status;

@@ -194,8 +194,7 @@ KDE_FUNCTION(kde_rollup_row) {
     state = new_state(fcinfo, settings);
   else
     check_same(state->settings, settings);
-  // This context is reset after every row.
-  merge_density(state, density);
+  add_density(aggregate_memory(fcinfo), state, density);
   PG_RETURN_POINTER(state);
 }
 
@@ -206,8 +205,10 @@ KDE_FUNCTION(kde_agg_combine) {
   AggregateState* state = state_argument(fcinfo, 0);
   AggregateState* other = state_argument(fcinfo, 1);
   if (other == nullptr) return give(fcinfo, state);
+  merge_waiting(other);
   if (state == nullptr) PG_RETURN_POINTER(copy_state(context, *other));
   check_same(state->settings, other->settings);
+  merge_waiting(state);
   check_status(state->measures != nullptr
                    ? state->measures->merge(other->measures, &other->summary, &state->summary)
                    : state->summary.merge(other->summary),
@@ -218,7 +219,9 @@ KDE_FUNCTION(kde_agg_combine) {
 // (internal) -> bytea.
 KDE_FUNCTION(kde_agg_serialize) {
   (void)kde_pg::aggregate_memory(fcinfo);
-  PG_RETURN_BYTEA_P(kde_pg::write_state(kde_pg::state_argument(fcinfo, 0)));
+  kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
+  kde_pg::merge_waiting(state);
+  PG_RETURN_BYTEA_P(kde_pg::write_state(state));
 }
 
 // (bytea, internal) -> internal.
@@ -231,7 +234,8 @@ KDE_FUNCTION(kde_agg_deserialize) {
 // (internal) -> kde.
 KDE_FUNCTION(kde_agg_final) {
   (void)kde_pg::aggregate_memory(fcinfo);
-  const kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
+  kde_pg::AggregateState* state = kde_pg::state_argument(fcinfo, 0);
   if (state == nullptr) PG_RETURN_NULL();
+  kde_pg::merge_waiting(state);
   return kde_pg::finish_state(*state);
 }

@@ -16,7 +16,6 @@
 #include "pg/base/owned.h"
 #include "pg/base/values.h"
 #include "pg/type/density_datum.h"
-#include "pg/type/histogram_cells.h"
 
 #include "core/kde.h"
 
@@ -28,6 +27,7 @@ extern "C" {
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <span>
 #include <type_traits>
 
 namespace kde_pg {
@@ -37,6 +37,10 @@ namespace {
 static_assert(std::is_trivially_destructible_v<AggregateState>);
 
 constexpr uint32 kVersion = 0x4b444102;
+
+// Densities that wait, in bytes: a thousand of the largest without measures, and where many states
+// may be in memory at a time, what a coarse summary takes.
+constexpr Size kFineWaiting = 16 * 1024 * 1024, kCoarseWaiting = 256 * 1024;
 
 struct SerialHeader {
   uint32 version;
@@ -70,7 +74,8 @@ AggregateState* place_state(MemoryContext context, const Settings& settings,
     measures = new (MemoryContextAlloc(context, sizeof(kde::Measures)))
         kde::Measures(memory_of(context), settings.measures);
   return new (memory)
-      AggregateState{kde::Summary(memory_of(context), resolution), measures, settings};
+      AggregateState{kde::Summary(memory_of(context), resolution), measures, settings,
+                     resolution == kde::Resolution::fine ? kFineWaiting : kCoarseWaiting};
 }
 
 void settle_state(AggregateState* state) {
@@ -107,6 +112,38 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings) {
 
 AggregateState* new_state(MemoryContext context, const Settings& settings) {
   return place_state(context, settings, kde::Resolution::fine);
+}
+
+void add_density(MemoryContext context, AggregateState* state, const kde::Header* density) {
+  WaitingDensities& waiting = state->waiting;
+  const Size bytes = VARSIZE(density);
+  if (waiting.count > 0 && waiting.bytes + bytes > state->most_waiting) merge_waiting(state);
+  if (waiting.count == waiting.capacity) {
+    const int capacity = Max(16, 2 * waiting.capacity);
+    auto** moved = static_cast<const kde::Header**>(
+        MemoryContextAlloc(context, static_cast<Size>(capacity) * sizeof(kde::Header*)));
+    if (waiting.count > 0)
+      memcpy(moved, waiting.density, static_cast<Size>(waiting.count) * sizeof(kde::Header*));
+    if (waiting.density != nullptr) pfree(waiting.density);
+    waiting.density = moved;
+    waiting.capacity = capacity;
+  }
+  void* copy = MemoryContextAlloc(context, bytes);
+  memcpy(copy, density, bytes);
+  waiting.density[waiting.count++] = static_cast<const kde::Header*>(copy);
+  waiting.bytes += bytes;
+}
+
+void merge_waiting(AggregateState* state) {
+  WaitingDensities& waiting = state->waiting;
+  if (waiting.count == 0) return;
+  const std::span densities(waiting.density, static_cast<std::size_t>(waiting.count));
+  check_status(state->measures != nullptr ? state->measures->merge_many(densities, &state->summary)
+                                          : state->summary.merge_many(densities),
+               "roll up densities");
+  for (int i = 0; i < waiting.count; ++i) pfree(const_cast<kde::Header*>(waiting.density[i]));
+  waiting.count = 0;
+  waiting.bytes = 0;
 }
 
 AggregateState* copy_state(MemoryContext context, const AggregateState& other) {
@@ -170,17 +207,6 @@ Settings settings_of(const kde::Header& density, int32 bytes) {
   for (int k = 0; k < density.measures; ++k)
     settings.measure_type[k] = kde::MeasureView(&density, k).header().value_type;
   return settings;
-}
-
-void merge_density(AggregateState* state, const kde::Header* density) {
-  constexpr char kDoing[] = "roll up densities";
-  if (density->measures > 0) {
-    const auto& decoded = decode_with_measures(density, CurrentMemoryContext);
-    check_status(state->measures->merge(decoded.stored(*density), &state->summary), kDoing);
-  } else {
-    const auto& cells = decode_cells(density, CurrentMemoryContext);
-    check_status(state->summary.merge(*density, cells), kDoing);
-  }
 }
 
 bytea* write_state(AggregateState* state) {

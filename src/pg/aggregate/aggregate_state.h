@@ -22,10 +22,20 @@ struct Settings {
   kde::ValueType measure_type[kde::kMaxMeasures] = {};
 };
 
+// Densities that wait to be merged: many at once are merged in less time and with less error than
+// one by one (kde::Summary::merge_many).
+struct WaitingDensities {
+  const kde::Header** density;
+  int count, capacity;
+  Size bytes;
+};
+
 struct AggregateState {
   kde::Summary summary;
   kde::Measures* measures;  // of the summary's rows; null: there are none
   Settings settings;
+  Size most_waiting;  // bytes of densities
+  WaitingDensities waiting = {};
   int untold = 0;  // rows that progress does not know yet
 };
 
@@ -39,7 +49,12 @@ AggregateState* new_state(FunctionCallInfo fcinfo, const Settings& settings);
 // The same for who adds up densities without an aggregate: fine.
 AggregateState* new_state(MemoryContext context, const Settings& settings);
 
-// A copy in `context`; `other` is not changed.
+// Adds a density: a copy of it waits in `context`, the state's own. Error 53200.
+void add_density(MemoryContext context, AggregateState* state, const kde::Header* density);
+// Merges those that wait. Error 53200.
+void merge_waiting(AggregateState* state);
+
+// A copy in `context`; `other` is not changed, and none of its densities waits.
 AggregateState* copy_state(MemoryContext context, const AggregateState& other);
 
 // Errors: 42804 for types, 22023 for methods, bytes and measures that differ, naming both.
@@ -49,9 +64,6 @@ void check_same(const Settings& a, const Settings& b);
 // category; 22023 for too few bytes.
 Settings settings_of(const kde::Header& density, int32 bytes);
 
-// Adds a density of these settings. Leaves its cells in the current memory context.
-void merge_density(AggregateState* state, const kde::Header* density);
-
 // The state's bytes, for a worker's leader or another machine of the same byte order. Settles it.
 bytea* write_state(AggregateState* state);
 
@@ -59,7 +71,8 @@ bytea* write_state(AggregateState* state);
 // is wrong with the summary.
 AggregateState* read_state(const bytea* bytes);
 
-// The density, in the current memory context. The state is not changed. Interrupts are served.
+// The density, in the current memory context. The state, of which no density waits, is not changed.
+// Interrupts are served.
 Datum finish_state(const AggregateState& state);
 
 }  // namespace kde_pg

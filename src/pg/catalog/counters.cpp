@@ -87,6 +87,13 @@ bool read_leaf(Oid relation, LeafCounters* leaf, bool* has_rows, Counters* count
   return true;
 }
 
+// Rows of a leaf, as many as there are of the relation that was asked about.
+int64 in_rows(const LeafCounters& leaf, int64 rows) {
+  int64 out;
+  if (pg_mul_s64_overflow(rows, Max(leaf.rows_each, INT64CONST(1)), &out)) return PG_INT64_MAX / 4;
+  return out;
+}
+
 // Whether a counter fell by more than what had not been sent.
 bool began_anew(int64 then, int64 unsent, int64 now) { return now < then - unsent; }
 
@@ -119,8 +126,12 @@ int64 changed_in(const LeafCounters& then, const LeafCounters& now) {
 
 int64 Counters::live() const {
   int64 sum = 0;
-  for (int i = 0; i < leaves; ++i) sum += leaf[i].live;
+  for (int i = 0; i < leaves; ++i) sum += in_rows(leaf[i], leaf[i].live);
   return sum;
+}
+
+bool Counters::has_beneath() const {
+  return std::any_of(leaf, leaf + leaves, [](const LeafCounters& l) { return l.rows_each > 0; });
 }
 
 namespace {
@@ -171,6 +182,17 @@ void count_elsewhere(Counters* counters) {
 
 namespace {
 
+List* beneath_of(const Counters& counters) {
+  List* out = NIL;
+  for (int i = 0; i < counters.leaves; ++i) {
+    if (counters.leaf[i].rows_each == 0) continue;
+    auto* table = static_cast<TableBeneath*>(palloc(sizeof(TableBeneath)));
+    *table = {counters.leaf[i].relation, counters.leaf[i].rows_each};
+    out = lappend(out, table);
+  }
+  return out;
+}
+
 // A cancel is the caller's; whatever else a node says is its affair.
 bool is_no_cancel(int sqlstate) {
   return ERRCODE_TO_CATEGORY(sqlstate) != ERRCODE_OPERATOR_INTERVENTION;
@@ -189,11 +211,12 @@ Counters read_of_shards(Oid relation, AskPlanner ask) {
 }
 
 // Completes *counters where the planner has a say. False if there is nothing to count.
-bool ask_where_rows_are(Oid relation, AskPlanner ask, Counters* counters) {
+bool ask_where_rows_are(Oid relation, AskPlanner ask, Counters* counters, List** beneath) {
   if (ask == AskPlanner::no) return true;
-  switch (
-      rows_seem(relation, ask == AskPlanner::yes ? PlanFunctions::any : PlanFunctions::built_in)) {
+  switch (rows_seem(relation, ask == AskPlanner::yes ? PlanFunctions::any : PlanFunctions::built_in,
+                    beneath)) {
     case RowsSeem::here:
+    case RowsSeem::beneath:
       return true;
     case RowsSeem::elsewhere:
       count_elsewhere(counters);
@@ -210,20 +233,23 @@ bool ask_where_rows_are(Oid relation, AskPlanner ask, Counters* counters) {
 
 }  // namespace
 
-Counters read_counters(Oid relation, AskPlanner ask) {
+Counters read_counters(Oid relation, AskPlanner ask, const Counters* then) {
   Counters out;
+  List* beneath = NIL;
   if (RecoveryInProgress()) {
     out.why = "the server is in recovery";
     return out;
   }
   if (is_of_shards(relation)) return read_of_shards(relation, ask);
-  if (!ask_where_rows_are(relation, ask, &out)) return out;
+  if (!ask_where_rows_are(relation, ask, &out, &beneath)) return out;
+  if (then != nullptr) beneath = beneath_of(*then);
   if (!pgstat_track_counts) {
     out.why = "track_counts is off";
     return out;
   }
   List* members = members_of(relation);
-  out.leaf = static_cast<LeafCounters*>(palloc0(sizeof(LeafCounters) * list_length(members)));
+  out.leaf = static_cast<LeafCounters*>(
+      palloc0(sizeof(LeafCounters) * (list_length(members) + list_length(beneath))));
   out.known = true;
   ListCell* cell;
   foreach (cell, members) {
@@ -231,6 +257,14 @@ Counters read_counters(Oid relation, AskPlanner ask) {
     if (!read_leaf(lfirst_oid(cell), &out.leaf[out.leaves], &has_rows, &out)) continue;
     if (has_rows) ++out.leaves;
   }
+  foreach (cell, beneath) {
+    const auto* table = static_cast<const TableBeneath*>(lfirst(cell));
+    bool has_rows = false;
+    if (!read_leaf(table->relation, &out.leaf[out.leaves], &has_rows, &out)) continue;
+    out.leaf[out.leaves++].rows_each = table->rows_each;
+  }
+  std::sort(out.leaf, out.leaf + out.leaves,
+            [](const LeafCounters& a, const LeafCounters& b) { return a.relation < b.relation; });
   out.generated = read_generated(relation, members);
   list_free(members);
   return out;
@@ -245,11 +279,15 @@ int64 changed_rows(const Counters& then, const Counters& now) {
     const bool second =
         i == then.leaves || (j < now.leaves && now.leaf[j].relation < then.leaf[i].relation);
     if (first) {
-      changed += then.leaf[i++].live;
+      changed += in_rows(then.leaf[i], then.leaf[i].live);
+      ++i;
     } else if (second) {
-      changed += now.leaf[j++].live;
+      changed += in_rows(now.leaf[j], now.leaf[j].live);
+      ++j;
     } else {
-      changed += changed_in(then.leaf[i++], now.leaf[j++]);
+      changed += in_rows(then.leaf[i], changed_in(then.leaf[i], now.leaf[j]));
+      ++i;
+      ++j;
     }
   }
   return changed;
@@ -257,8 +295,10 @@ int64 changed_rows(const Counters& then, const Counters& now) {
 
 namespace {
 
-// The name and number of each column. Also whether this transaction made the leaf's file, or may
-// have: it changed its row in pg_class.
+constexpr AttrNumber kAllColumns = -1;
+
+// The name and number of each column, as if they were one's expression. Also whether this
+// transaction made the leaf's file, or may have: it changed its row in pg_class.
 bool read_columns(Oid relation, GeneratedColumn* out) {
   HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
   if (!HeapTupleIsValid(tuple)) return false;
@@ -272,7 +312,7 @@ bool read_columns(Oid relation, GeneratedColumn* out) {
     hash = hash_bytes_extended(reinterpret_cast<const unsigned char*>(name),
                                static_cast<int>(strlen(name)), hash + static_cast<uint64>(k));
   }
-  *out = {relation, 0, static_cast<int64>(hash)};
+  *out = {relation, kAllColumns, static_cast<int64>(hash)};
   return settled;
 }
 
@@ -324,7 +364,9 @@ ArrayType* counters_to_array(const Counters& counters) {
     return construct_array(&zero, 1, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
   }
   if (!counters.known) return nullptr;
-  const int rows = counters.leaves + counters.generated.count;
+  const auto beneath = std::count_if(counters.leaf, counters.leaf + counters.leaves,
+                                     [](const LeafCounters& l) { return l.rows_each > 0; });
+  const int rows = counters.leaves + counters.generated.count + static_cast<int>(beneath);
   const int n = rows * kNumbers;
   Datum* values = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));
   Datum* at = values;
@@ -340,6 +382,12 @@ ArrayType* counters_to_array(const Counters& counters) {
                                      leaf.unsent_inserts,
                                      leaf.unsent_updates,
                                      leaf.unsent_deletes};
+    for (const int64 number : numbers) *at++ = Int64GetDatum(number);
+  }
+  for (int i = 0; i < counters.leaves; ++i) {
+    const LeafCounters& leaf = counters.leaf[i];
+    if (leaf.rows_each == 0) continue;
+    const int64 numbers[kNumbers] = {0, static_cast<int64>(leaf.relation), 0, leaf.rows_each};
     for (const int64 number : numbers) *at++ = Int64GetDatum(number);
   }
   for (int i = 0; i < counters.generated.count; ++i) {
@@ -366,6 +414,13 @@ Counters counters_from_array(ArrayType* array) {
   generated.column = static_cast<GeneratedColumn*>(palloc0(sizeof(GeneratedColumn) * (rows + 1)));
   const int64* at = reinterpret_cast<const int64*>(ARR_DATA_PTR(array));
   for (int i = 0; i < rows; ++i, at += kNumbers) {
+    if (at[0] == 0 && at[2] == 0) {
+      // After the leaves.
+      for (int k = 0; k < out.leaves; ++k)
+        if (out.leaf[k].relation == static_cast<Oid>(at[1]))
+          out.leaf[k].rows_each = Max(at[3], INT64CONST(1));
+      continue;
+    }
     if (at[0] == 0) {
       generated.column[generated.count++] = {static_cast<Oid>(at[1]),
                                              static_cast<AttrNumber>(at[2]), at[3]};
@@ -380,7 +435,8 @@ Counters counters_from_array(ArrayType* array) {
                               at[6],
                               at[7],
                               at[8],
-                              at[9]};
+                              at[9],
+                              0};
   }
   return out;
 }

@@ -11,6 +11,11 @@
 //   one that was counted (VACUUM FULL, CLUSTER, ANALYZE after any of them) and has fewer rows than
 //     those of before with the inserts and without the deletes: the missing ones are gone;
 //   a leaf that came (attached) or went (detached): its live rows.
+//
+// Where the planner puts other tables of this server in a leaf's place (beneath, planned_rows.h: a
+// compressed chunk's), those are leaves too. Their rows hold several, and count so often as the
+// planner thinks they do: what is compressed or decompressed meanwhile counts as changed, too, so
+// that the sum is too great rather than too small.
 #pragma once
 
 #include "pg/base/pg.h"
@@ -29,12 +34,13 @@ struct LeafCounters {
   int64 inserts, updates, deletes, live;
   int64 counted;  // pg_class.reltuples; -1: not counted since the file is there
   int64 unsent_inserts, unsent_updates, unsent_deletes;  // of those, of the reading session alone
+  int64 rows_each;  // of a table beneath: rows in one of its; else 0
 };
 
 struct Counters {
   bool known = false;
-  // The rows are read by a query, as they are not in the tables (planned_rows.h). Of counters from
-  // the catalog: they were.
+  // The rows are read by a query, as they are not in the tables (planned_rows.h), nor beneath. Of
+  // counters from the catalog: they were.
   bool elsewhere = false;
   bool of_shards = false;     // a leaf is a shard (shards.h); of counters that were read
   const char* why = nullptr;  // not known; of counters that were read
@@ -44,6 +50,7 @@ struct Counters {
   GeneratedColumns generated;    // of all members: their values are no rows that are counted
 
   int64 live() const;
+  bool has_beneath() const;  // some of the leaves are tables beneath
 };
 
 // The counters as of now, without locking anything: leaves that are being dropped may be missing.
@@ -54,8 +61,10 @@ struct Counters {
 // on a standby. Who lists the tables of many owners, or refreshes them, asks it where it calls
 // built-in functions alone, and asks the nodes of shards for their counters (some ms; errors:
 // those of run_on_shards(), which is unknown here).
+// then: in the place of an answer of the planner's, the tables beneath are those of this reading.
 enum class AskPlanner { no, built_in_functions, yes };
-Counters read_counters(Oid relation, AskPlanner ask = AskPlanner::yes);
+Counters read_counters(Oid relation, AskPlanner ask = AskPlanner::yes,
+                       const Counters* then = nullptr);
 
 // One for all leaves of counters, under another number.
 LeafCounters sum_of_leaves(Oid number, const Counters& counters);
@@ -85,8 +94,8 @@ bool is_untouched(const Counters& then, const Counters& now);
 bool were_reset_since(TimestampTz then);
 
 // As kde_aqp.upkeep.counters holds them, ten numbers a leaf; and with a relation of 0 a virtual
-// generated column's relation, number and expression. '{0}' where rows are elsewhere. Null where
-// unknown.
+// generated column's relation, number and expression (-1: all columns), or of a table beneath the
+// relation, 0 and the rows in one of its. '{0}' where rows are elsewhere. Null where unknown.
 ArrayType* counters_to_array(const Counters& counters);
 // Unknown if it is no such array, or null.
 Counters counters_from_array(ArrayType* array);

@@ -13,6 +13,7 @@ extern "C" {
 #include "access/transam.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
@@ -39,6 +40,7 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 
 namespace kde_pg {
@@ -59,6 +61,7 @@ bool has_planner_hooks() {
 struct Table {
   Oid relation;
   bool scanned;
+  bool stood_for;  // by a custom scan, perhaps of a file that queries see no row of
 };
 
 // The relation and its descendants that have rows of their own, in the order of their numbers.
@@ -76,7 +79,7 @@ Tables tables_of(Relation relation) {
   foreach (cell, members) {
     Relation member = relation_open(lfirst_oid(cell), NoLock);
     if (member->rd_rel->relkind != RELKIND_PARTITIONED_TABLE && !RELATION_IS_OTHER_TEMP(member))
-      tables.item[tables.count++] = {RelationGetRelid(member), false};
+      tables.item[tables.count++] = {RelationGetRelid(member), false, false};
     relation_close(member, NoLock);
   }
   return tables;
@@ -173,54 +176,104 @@ bool planning_tree_calls_added(Relation root) {
   return calls;
 }
 
-bool scans_table(const Scan* scan, const List* range_table, const Tables& tables) {
+// What the scans of a plan are looked up in.
+struct Scanned {
+  const List* range_table;
+  Tables tables;
+  bool may_lie_beneath;
+  List* beneath;  // TableBeneath*
+};
+
+bool is_heap(Oid relation) {
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+  if (!HeapTupleIsValid(tuple)) return false;
+  const auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
+  const bool heap = form->relkind == RELKIND_RELATION && form->relam == HEAP_TABLE_AM_OID;
+  ReleaseSysCache(tuple);
+  return heap;
+}
+
+// rows_each: 0 where no custom scan is above.
+bool scans_table(const Scan* scan, double rows_each, Scanned* scanned) {
   if (scan->scanrelid == 0) return false;
-  const RangeTblEntry* entry = rt_fetch(scan->scanrelid, range_table);
+  const RangeTblEntry* entry = rt_fetch(scan->scanrelid, scanned->range_table);
   if (entry->rtekind != RTE_RELATION) return false;
   if (IsA(scan, ForeignScan) != (entry->relkind == RELKIND_FOREIGN_TABLE)) return false;
-  Table* table = find_table(tables, entry->relid);
-  if (table == nullptr || table->scanned) return false;
-  table->scanned = true;
+  Table* table = find_table(scanned->tables, entry->relid);
+  if (table != nullptr) {
+    if (table->scanned) return false;
+    return table->scanned = true;
+  }
+  if (!(rows_each > 0) || !is_heap(entry->relid)) return false;
+  ListCell* cell;
+  foreach (cell, scanned->beneath) {
+    if (static_cast<const TableBeneath*>(lfirst(cell))->relation == entry->relid) return false;
+  }
+  auto* beneath = static_cast<TableBeneath*>(palloc(sizeof(TableBeneath)));
+  *beneath = {entry->relid, static_cast<int64>(std::ceil(Min(Max(rows_each, 1.0), 1e9)))};
+  scanned->beneath = lappend(scanned->beneath, beneath);
   return true;
 }
 
-// Whether a plan is made of whole scans of the tables, none of them twice.
-bool scans_tables(const Plan* plan, const List* range_table, const Tables& tables) {
+bool scans_tables(const Plan* plan, double rows_each, Scanned* scanned);
+
+bool scan_tables(const List* plans, double rows_each, Scanned* scanned) {
+  ListCell* cell;
+  foreach (cell, plans) {
+    if (!scans_tables(static_cast<const Plan*>(lfirst(cell)), rows_each, scanned)) return false;
+  }
+  return true;
+}
+
+// A custom scan without plans has its rows from who knows where.
+bool scans_beneath(const CustomScan* scan, double rows_each, Scanned* scanned) {
+  if (!scanned->may_lie_beneath || scan->custom_plans == NIL) return false;
+  if (scan->scan.scanrelid > 0) {
+    const RangeTblEntry* entry = rt_fetch(scan->scan.scanrelid, scanned->range_table);
+    Table* table =
+        entry->rtekind == RTE_RELATION ? find_table(scanned->tables, entry->relid) : nullptr;
+    if (table != nullptr) table->stood_for = true;
+  }
+  double rows = 0;
+  ListCell* cell;
+  foreach (cell, scan->custom_plans) rows += static_cast<const Plan*>(lfirst(cell))->plan_rows;
+  const double each = scan->scan.plan.plan_rows / Max(rows, 1.0);
+  return scan_tables(scan->custom_plans, Max(rows_each, 1.0) * Max(each, 1.0), scanned);
+}
+
+// Whether a plan is made of whole scans of the tables, none of them twice, and of what may lie
+// beneath.
+bool scans_tables(const Plan* plan, double rows_each, Scanned* scanned) {
   if (plan == nullptr || plan->qual != NIL || plan->initPlan != NIL) return false;
-  const List* parts = NIL;
   switch (nodeTag(plan)) {
     case T_SeqScan:
     case T_ForeignScan:
-      return scans_table(reinterpret_cast<const Scan*>(plan), range_table, tables);
+      return scans_table(reinterpret_cast<const Scan*>(plan), rows_each, scanned);
     case T_IndexScan:
       return reinterpret_cast<const IndexScan*>(plan)->indexqual == NIL &&
-             scans_table(reinterpret_cast<const Scan*>(plan), range_table, tables);
+             scans_table(reinterpret_cast<const Scan*>(plan), rows_each, scanned);
     case T_IndexOnlyScan:
       return reinterpret_cast<const IndexOnlyScan*>(plan)->indexqual == NIL &&
-             scans_table(reinterpret_cast<const Scan*>(plan), range_table, tables);
+             scans_table(reinterpret_cast<const Scan*>(plan), rows_each, scanned);
     case T_Result:
       return reinterpret_cast<const Result*>(plan)->resconstantqual == nullptr &&
-             scans_tables(plan->lefttree, range_table, tables);
+             scans_tables(plan->lefttree, rows_each, scanned);
     case T_Gather:
-      return scans_tables(plan->lefttree, range_table, tables);
+      return scans_tables(plan->lefttree, rows_each, scanned);
     case T_Append:
-      parts = reinterpret_cast<const Append*>(plan)->appendplans;
-      break;
+      return scan_tables(reinterpret_cast<const Append*>(plan)->appendplans, rows_each, scanned);
+    case T_CustomScan:
+      return scans_beneath(reinterpret_cast<const CustomScan*>(plan), rows_each, scanned);
     default:
       return false;
   }
-  ListCell* cell;
-  foreach (cell, parts) {
-    if (!scans_tables(static_cast<const Plan*>(lfirst(cell)), range_table, tables)) return false;
-  }
-  return true;
 }
 
 // Whether the tables that were not scanned have nothing in them: a tree's empty root may be left
 // out.
 bool others_are_empty(const Tables& tables) {
   for (int i = 0; i < tables.count; ++i) {
-    if (tables.item[i].scanned) continue;
+    if (tables.item[i].scanned || tables.item[i].stood_for) continue;
     Relation table = relation_open(tables.item[i].relation, NoLock);
     const bool empty =
         RELKIND_HAS_STORAGE(table->rd_rel->relkind) && RelationGetNumberOfBlocks(table) == 0;
@@ -244,7 +297,23 @@ bool lock_for_look(Oid relation) {
   return true;
 }
 
-RowsSeem look(Oid relation, PlanFunctions functions) {
+// Where they are, by a plan; *beneath: the tables there, or null.
+RowsSeem plan_rows(Relation relation, List** beneath) {
+  Scanned scanned = {};
+  scanned.tables = tables_of(relation);
+  scanned.may_lie_beneath = beneath != nullptr;
+  if (scanned.tables.count == 0) return RowsSeem::here;
+  const PlannedStmt* plan = plan_of_all_rows(relation);
+  scanned.range_table = plan->rtable;
+  if (plan->subplans != NIL || !scans_tables(plan->planTree, 0, &scanned) ||
+      !others_are_empty(scanned.tables))
+    return RowsSeem::elsewhere;
+  if (scanned.beneath == NIL) return RowsSeem::here;
+  *beneath = scanned.beneath;
+  return RowsSeem::beneath;
+}
+
+RowsSeem look(Oid relation, PlanFunctions functions, List** beneath) {
   if (!lock_for_look(relation)) return RowsSeem::here;
   Relation rel = try_relation_open(relation, NoLock);
   if (rel == nullptr) return RowsSeem::here;
@@ -252,7 +321,7 @@ RowsSeem look(Oid relation, PlanFunctions functions) {
   if (functions == PlanFunctions::any || !planning_tree_calls_added(rel)) {
     AsOwner owner;
     owner.begin(rel);
-    seem = rows_are_elsewhere(rel) ? RowsSeem::elsewhere : RowsSeem::here;
+    seem = plan_rows(rel, beneath);
     owner.end();
   }
   relation_close(rel, NoLock);
@@ -261,7 +330,7 @@ RowsSeem look(Oid relation, PlanFunctions functions) {
 
 // The locks go with a resource owner of their own. (A subtransaction would do, but for parallel
 // mode.)
-RowsSeem look_in_passing(Oid relation, PlanFunctions functions) {
+RowsSeem look_in_passing(Oid relation, PlanFunctions functions, List** beneath) {
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp plan", ALLOCSET_DEFAULT_SIZES);
   MemoryContext previous = MemoryContextSwitchTo(context);
@@ -269,7 +338,8 @@ RowsSeem look_in_passing(Oid relation, PlanFunctions functions) {
   CurrentResourceOwner = ResourceOwnerCreate(caller, "kde_aqp plan");
   const bool push = !ActiveSnapshotSet();
   if (push) PushActiveSnapshot(GetTransactionSnapshot());
-  const RowsSeem seem = look(relation, functions);
+  List* found = NIL;
+  const RowsSeem seem = look(relation, functions, beneath != nullptr ? &found : nullptr);
   if (push) PopActiveSnapshot();
   ResourceOwner own = CurrentResourceOwner;
   ResourceOwnerRelease(own, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
@@ -278,6 +348,12 @@ RowsSeem look_in_passing(Oid relation, PlanFunctions functions) {
   CurrentResourceOwner = caller;
   ResourceOwnerDelete(own);
   MemoryContextSwitchTo(previous);
+  ListCell* cell;
+  foreach (cell, found) {
+    auto* table = static_cast<TableBeneath*>(palloc(sizeof(TableBeneath)));
+    *table = *static_cast<const TableBeneath*>(lfirst(cell));
+    *beneath = lappend(*beneath, table);
+  }
   MemoryContextDelete(context);
   return seem;
 }
@@ -289,20 +365,21 @@ bool is_no_cancel(int sqlstate) {
 
 }  // namespace
 
-bool rows_are_elsewhere(Relation relation) {
+bool rows_are_elsewhere(Relation relation, bool* beneath) {
+  if (beneath != nullptr) *beneath = false;
   if (!has_planner_hooks()) return false;
-  const Tables tables = tables_of(relation);
-  if (tables.count == 0) return false;
-  const PlannedStmt* plan = plan_of_all_rows(relation);
-  return plan->subplans != NIL || !scans_tables(plan->planTree, plan->rtable, tables) ||
-         !others_are_empty(tables);
+  List* tables = NIL;
+  const RowsSeem seem = plan_rows(relation, &tables);
+  if (beneath != nullptr) *beneath = seem == RowsSeem::beneath;
+  return seem != RowsSeem::here;
 }
 
-RowsSeem rows_seem(Oid relation, PlanFunctions functions) {
+RowsSeem rows_seem(Oid relation, PlanFunctions functions, List** beneath) {
   if (!has_planner_hooks()) return RowsSeem::here;
-  if (IsInParallelMode()) return look_in_passing(relation, functions);
+  if (IsInParallelMode()) return look_in_passing(relation, functions, beneath);
   RowsSeem seem = RowsSeem::failed;
-  (void)without_error([&] { seem = look_in_passing(relation, functions); }, nullptr, is_no_cancel);
+  (void)without_error([&] { seem = look_in_passing(relation, functions, beneath); }, nullptr,
+                      is_no_cancel);
   return seem;
 }
 

@@ -172,7 +172,7 @@ int64 count_changed(Entry* entry) {
   if (entry->counted_at == command) return entry->changed;
   const TimestampTz now = GetCurrentTimestamp();
   if (now < entry->next_count) return entry->changed;
-  const Counters counters = read_counters(entry->relation, AskPlanner::no);
+  const Counters counters = read_counters(entry->relation, AskPlanner::no, &entry->then);
   entry->changed = counters.known ? changed_rows(entry->then, counters) : -1;
   entry->counted_at = command;
   if (counters.leaf != nullptr) pfree(counters.leaf);

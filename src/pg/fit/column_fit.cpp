@@ -72,7 +72,10 @@ class ColumnEstimate final : public Estimate {
     options_.exact = exact;
     options_.bandwidth_rows = option_bandwidth_rows;
     options_.seed = sampling.seed;
-    if (bytes > 0) options_.budget = bytes;
+    if (bytes > 0) {
+      options_.budget = bytes;
+      options_.as_counted = options_.seeks_lattice = method == kde::Method::automatic;
+    }
     measures_ = static_cast<std::size_t>(sampling.measures);
     for (std::size_t k = 0; k < measures_; ++k) names_[k] = key.column[k + 1].text;
   }

@@ -21,7 +21,10 @@ struct DensityRequest {
   LockedDensity* locked = nullptr;  // what it replaces, by who has locked the key; null: to do
   bool of_table = false;    // one of all columns of a table, which are fitted if they are worth it
   bool every_part = false;  // of an incremental one: also the parts that did not change
-  Size bytes = 0;           // of one column: at most; 0: kde::kMaxBytes
+  // Of one column, a part of what is to be added up: its bytes at most. By auto its rows are
+  // counted as they are, since what smoothing is off in each part is off in the sum as well. 0:
+  // none is.
+  Size bytes = 0;
 };
 
 // What was stored; in the caller's memory context.

@@ -214,12 +214,12 @@ void scan_as_owner(Relation relation, const DensityKey& key, const ColumnTypes& 
 
 Counters counters_before(Relation relation) {
   const Oid oid = RelationGetRelid(relation);
-  return is_of_shards(oid) ? shard_counters(oid) : read_counters(oid, AskPlanner::no);
+  return is_of_shards(oid) ? shard_counters(oid) : read_counters(oid);
 }
 
 void settle_counters(Relation relation, const ScanResult& scan, Operation operation,
                      Counters* counters) {
-  if (scan.elsewhere && !counters->of_shards) count_elsewhere(counters);
+  if (scan.elsewhere && !counters->of_shards && !counters->has_beneath()) count_elsewhere(counters);
   if (counters->known || !counters->tell || operation != Operation::fit) return;
   ereport(NOTICE, (errmsg("changes of \"%s\" are not counted: %s",
                           RelationGetRelationName(relation), counters->why),

@@ -155,16 +155,24 @@ List* leaf_numbers(Relation relation, const DensityKey& key) {
   return out;
 }
 
+Counters counters_of_part(Oid leaf, AskPlanner ask, const Counters* then) {
+  Counters counters = read_counters(leaf, ask, then);
+  note_columns(&counters);
+  // Rows may be counted that this transaction's snapshot is too old to see.
+  if (IsolationUsesXactSnapshot()) counters.known = false;
+  return counters;
+}
+
 // Fits those that changed, or came.
 void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTypes& types,
                 Parts* parts) {
   Counters* now = static_cast<Counters*>(palloc(sizeof(Counters) * (parts->count + 1)));
   double live = 0;
   for (int i = 0; i < parts->count; ++i) {
-    now[i] = read_counters(static_cast<Oid>(parts->item[i]->part), AskPlanner::no);
-    note_columns(&now[i]);
-    // Rows that are counted, but that this transaction's snapshot is too old to see.
-    if (IsolationUsesXactSnapshot()) now[i].known = false;
+    // The planner is asked of those alone that are read: who puts a table beneath another, or takes
+    // it away, changes that one's rows.
+    const KeptPart& part = *parts->item[i];
+    now[i] = counters_of_part(static_cast<Oid>(part.part), AskPlanner::no, &part.counters);
     live += static_cast<double>(now[i].live());
   }
   PartRequest wanted;
@@ -173,15 +181,15 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
     if (is_untouched(part->counters, now[i])) continue;
-    part->counters = now[i];
     wanted.leaf = static_cast<Oid>(part->part);
+    part->counters = counters_of_part(wanted.leaf, AskPlanner::yes, nullptr);
     wanted.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(i) << 20);
     // Each has its share of the blocks, by its rows where they are known.
     const double share = live > 0 ? static_cast<double>(now[i].live()) / live : 1.0 / parts->count;
     wanted.blocks = Max(kLeastPartBlocks, static_cast<int64>(share * option_sample_blocks));
     const PartFit made = fit_leaf(request, relation, types, wanted);
     part->density = density_of(made, parts->settings);
-    if (made.elsewhere) part->counters.known = false;
+    if (made.elsewhere && !part->counters.has_beneath()) part->counters.known = false;
     parts->read[i] = true;
   }
 }
@@ -266,15 +274,11 @@ class Sum {
   void add(struct varlena* density) {
     if (density == nullptr) return;
     if (state_ == nullptr) state_ = new_state(memory_, settings_);
-    MemoryContext each =
-        AllocSetContextCreate(CurrentMemoryContext, "kde_aqp part", ALLOCSET_DEFAULT_SIZES);
-    MemoryContext caller = MemoryContextSwitchTo(each);
-    merge_density(state_, header_of(density));
-    MemoryContextSwitchTo(caller);
-    MemoryContextDelete(each);
+    add_density(memory_, state_, header_of(density));
   }
   struct varlena* finish() const {
     if (state_ == nullptr) return nullptr;
+    merge_waiting(state_);
     return reinterpret_cast<struct varlena*>(DatumGetPointer(finish_state(*state_)));
   }
 
@@ -460,7 +464,7 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   if (of_shards) {
     fit_shards(request, relation, &parts, &counters);
   } else {
-    counters = read_counters(RelationGetRelid(relation), AskPlanner::no);
+    counters = read_counters(RelationGetRelid(relation));
     fit_leaves(request, relation, types, &parts);
   }
   KDE_FAULT("fit.scanned");

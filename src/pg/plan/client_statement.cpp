@@ -11,6 +11,7 @@ extern "C" {
 #include "nodes/parsenodes.h"
 #include "optimizer/planner.h"
 #include "tcop/utility.h"
+#include "utils/guc.h"
 }
 
 namespace kde_pg {
@@ -147,6 +148,21 @@ bool is_planning_client_statement() {
   return running == 0 && planning == 1 && !has_context() && is_known();
 }
 int planning_depth() { return planning; }
+
+void run_nested(void (*what)(void* argument), void* argument) {
+  ++running;
+  PG_TRY();
+  { what(argument); }
+  PG_FINALLY();
+  { --running; }
+  PG_END_TRY();
+}
+
+bool is_of_other_node() {
+  static const char kCitus[] = "citus_internal ";
+  return application_name != nullptr && strncmp(application_name, kCitus, sizeof(kCitus) - 1) == 0;
+}
+
 bool is_keeping_rows() { return keeping > 0; }
 bool is_beginning_client_statement() {
   return running == 0 && planning == 0 && !has_context() && is_known();

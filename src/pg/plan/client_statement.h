@@ -18,6 +18,13 @@ bool is_keeping_rows();
 // Planners at work, one within another.
 int planning_depth();
 
+// Runs what(argument) as what a statement calls: none of what it plans and runs is the client's.
+void run_nested(void (*what)(void* argument), void* argument);
+
+// Whether another node of a cluster sent the session's statements as parts of one of its own: what
+// that asked for exactly must not be answered otherwise here. Citus says so by application_name.
+bool is_of_other_node();
+
 // Once, from _PG_init.
 void register_client_statement_hooks();
 

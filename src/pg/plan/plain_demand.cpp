@@ -2,6 +2,7 @@
 #include "pg/plan/plain_demand.h"
 
 #include "pg/plan/client_statement.h"
+#include "pg/plan/second_plan.h"
 
 extern "C" {
 #include "executor/executor.h"
@@ -27,6 +28,7 @@ PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text) 
   PlannedStmt* volatile plan = nullptr;
   PlainDemand* const outer = planned;
   const int outer_depth = planned_depth;
+  const bool is_grouped = query->hasAggs || query->groupClause != NIL;
   demand->memory = CurrentMemoryContext;
   planned = demand;
   planned_depth = planning_depth() + 1;
@@ -38,12 +40,31 @@ PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text) 
     planned_depth = outer_depth;
   }
   PG_END_TRY();
+  demand->found = has_plain_node(plan);
+  // Where another planner has taken its place. One that leaves out the server's gives no reason.
+  if (is_grouped && demand->reasons == NIL) {
+    auto* reason = static_cast<PlainReason*>(palloc0(sizeof(PlainReason)));
+    reason->why = "another extension plans the query";
+    demand->reasons = lappend(demand->reasons, reason);
+  }
+  ListCell* cell;
+  foreach (cell, demand->found ? NIL : demand->reasons) {
+    auto* reason = static_cast<PlainReason*>(lfirst(cell));
+    if (!reason->answers) continue;
+    reason->answers = false;
+    reason->why = "would answer, but another extension plans the query";
+  }
   return plan;
 }
 
+PlainDemand* demand_to_plan() {
+  return planned != nullptr && planning_depth() == planned_depth ? planned : nullptr;
+}
+
 PlainDemand* demand_of(const PlannerInfo* root) {
-  if (planned == nullptr || planning_depth() != planned_depth) return nullptr;
-  return planned->of_subqueries || root->parent_root == nullptr ? planned : nullptr;
+  PlainDemand* demand = demand_to_plan();
+  if (demand == nullptr) return nullptr;
+  return demand->of_subqueries || root->parent_root == nullptr ? demand : nullptr;
 }
 
 void demand_of_no_row(PlainDemand* demand) {

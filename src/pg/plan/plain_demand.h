@@ -27,7 +27,7 @@ struct PlainDemand {
   // What came of it, palloc'ed in `memory`.
   MemoryContext memory = nullptr;
   List* reasons = NIL;  // PlainReason*
-  bool found = false;   // a density that may answer
+  bool found = false;   // a density that may answer, in the plan
   PlainOutcome outcome = PlainOutcome::answered;
   const char* detail = nullptr;            // of what is inaccurate
   const char* density = nullptr;           // that answered
@@ -48,6 +48,8 @@ void demand_of_no_row(PlainDemand* demand);
 
 // That of a query that is being planned, or of a plan that is about to run; null: none.
 PlainDemand* demand_of(const PlannerInfo* root);
+// Of the query that planning_depth() planners are at.
+PlainDemand* demand_to_plan();
 PlainDemand* demand_to_run();
 
 }  // namespace kde_pg

@@ -14,10 +14,13 @@
 #include "pg/plan/consent.h"
 #include "pg/plan/plain_answer.h"
 #include "pg/plan/plain_demand.h"
+#include "pg/plan/plain_node.h"
+#include "pg/plan/second_plan.h"
 
 extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "commands/explain.h"
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
@@ -32,6 +35,7 @@ extern "C" {
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
 #include "pgstat.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -71,19 +75,9 @@ Plan* plan_path(PlannerInfo* root, RelOptInfo*, CustomPath* path, List* tlist, L
 const CustomPathMethods path_methods = {kName, plan_path, nullptr};
 
 bool is_wanted(const PlannerInfo* root) {
-  switch (chosen_approximate()) {
-    case Approximate::off:
-      return false;
-    case Approximate::top:
-      if (!is_planning_client_statement()) return false;
-      break;
-    case Approximate::all:
-      break;
-  }
   const PlannerInfo* top = root;
   while (top->parent_root != nullptr) top = top->parent_root;
-  return !is_keeping_rows() && top->parse->commandType == CMD_SELECT &&
-         !top->parse->hasModifyingCTE && top->parse->rowMarks == NIL;
+  return is_plain_sql_wanted(top->parse);
 }
 
 Path* cheapest(List* paths) {
@@ -97,20 +91,29 @@ Path* cheapest(List* paths) {
   return best;
 }
 
-void add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
+// Planners of distributed tables have the server's take partitioned ones for single tables.
+bool is_without_partitions(PlannerInfo* root, RelOptInfo* input) {
+  int table;
+  if (input->rtekind != RTE_RELATION || !bms_get_singleton_member(input->relids, &table))
+    return false;
+  const RangeTblEntry* rte = planner_rt_fetch(table, root);
+  return !rte->inh && has_subclass(rte->relid);
+}
+
+// Whether it stands there now.
+bool add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
   PlainDemand* demand = demand_of(root);
-  if (IS_OTHER_REL(input)) return;
+  if (IS_OTHER_REL(input)) return false;
   if (IS_DUMMY_REL(input)) {
     if (demand != nullptr) demand_of_no_row(demand);
-    return;
+    return false;
   }
   Path* exact = cheapest(output->pathlist);
-  if (exact == nullptr) return;
+  if (exact == nullptr) return false;
   const List* queries = plain_queries_of(
       root, input, output->reltarget, reinterpret_cast<List*>(root->parse->havingQual),
       demand != nullptr, demand != nullptr ? &demand->reasons : nullptr);
-  if (queries == NIL) return;
-  if (demand != nullptr) demand->found = true;
+  if (queries == NIL) return false;
   auto* parts = makeNode(CustomScan);
   write_plain_plans(queries, demand != nullptr, parts);
   auto* path = makeNode(CustomPath);
@@ -127,13 +130,13 @@ void add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
   // Not by add_path(), which would free the exact path as one that is dominated.
   output->pathlist = list_make1(path);
   output->partial_pathlist = NIL;
+  return true;
 }
 
 void plan_grouping(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
                    RelOptInfo* output, void* extra) {
   if (next_hook != nullptr) next_hook(root, stage, input, output, extra);
-  if (stage == UPPERREL_GROUP_AGG && (demand_of(root) != nullptr || is_wanted(root)))
-    add_plain_path(root, input, output);
+  plan_grouping_alone(root, stage, input, output, extra);
 }
 
 // ------------------------------------------------------------------------------------- execution
@@ -155,6 +158,7 @@ struct ScanState {
   PlainDemand* demand;   // null: of the session
   MemoryContext memory;  // of the answers
   bool client_statement, keeps_rows, decided, noticed;
+  bool alone;  // without the exact plan, which is beside it: second_plan.h
   PlainAnswers answers;
   int next;
 };
@@ -197,8 +201,10 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   const auto* scan = castNode(CustomScan, css->ss.ps.plan);
   s->client_statement = is_beginning_client_statement();
   s->keeps_rows = is_keeping_rows();
-  css->custom_ps =
-      list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
+  s->alone = scan->custom_plans == NIL;
+  if (!s->alone)
+    css->custom_ps =
+        list_make1(ExecInitNode(static_cast<Plan*>(linitial(scan->custom_plans)), estate, eflags));
   List* plans = read_plain_plans(scan);
   ListCell* cell;
   foreach (cell, plans) {
@@ -214,6 +220,7 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
 PlainOutcome before_all(const ScanState* s) {
   const Approximate mode = chosen_approximate();
   if (mode == Approximate::off) return PlainOutcome::off;
+  if (is_of_other_node()) return PlainOutcome::nested;
   if (s->keeps_rows || (mode == Approximate::top && !s->client_statement))
     return PlainOutcome::nested;
   if (!pgstat_track_counts) return PlainOutcome::own_changes;
@@ -221,9 +228,10 @@ PlainOutcome before_all(const ScanState* s) {
   foreach (cell, s->css.ss.ps.state->es_range_table) {
     const auto* rte = lfirst_node(RangeTblEntry, cell);
     if (rte->rtekind != RTE_RELATION) continue;
-    // What the transaction has changed in a foreign table is not counted here.
-    const bool may_have_changed =
-        rte->relkind == RELKIND_FOREIGN_TABLE && (IsTransactionBlock() || !s->client_statement);
+    // What the transaction has changed in a foreign table, or by another planner's plan, is not
+    // counted here.
+    const bool may_have_changed = (s->alone || rte->relkind == RELKIND_FOREIGN_TABLE) &&
+                                  (IsTransactionBlock() || !s->client_statement);
     if (may_have_changed ||
         (rte->relkind != RELKIND_FOREIGN_TABLE && has_unsent_changes(rte->relid)))
       return PlainOutcome::own_changes;
@@ -320,6 +328,7 @@ void put_together(ScanState* s, const PlainPlan& plan, const PlainAnswers& part)
   }
 }
 
+// Says nothing of it yet.
 void decide(ScanState* s) {
   s->decided = true;
   s->next = 0;
@@ -336,6 +345,11 @@ void decide(ScanState* s) {
     s->answers.detail = answers.detail;
     if (is_answered(s)) put_together(s, *part->plan, answers);
   }
+  MemoryContextSwitchTo(caller);
+}
+
+void say(ScanState* s) {
+  MemoryContext caller = MemoryContextSwitchTo(s->memory);
   if (s->demand != nullptr) {
     hand_over(s);
   } else {
@@ -355,9 +369,13 @@ TupleTableSlot* exact_row(ScanState* s) {
 
 TupleTableSlot* execute(CustomScanState* css) {
   ScanState* s = state_of(css);
-  if (!s->decided) decide(s);
+  if (!s->decided) {
+    decide(s);
+    say(s);
+  }
   if (!is_answered(s)) {
     if (s->demand != nullptr && !s->demand->may_be_exact) return nullptr;
+    if (s->alone) elog(ERROR, "a density without an exact plan does not answer");
     return exact_row(s);
   }
   TupleTableSlot* slot = css->ss.ss_ScanTupleSlot;
@@ -381,10 +399,18 @@ TupleTableSlot* execute(CustomScanState* css) {
   return nullptr;
 }
 
-void end(CustomScanState* css) { ExecEndNode(exact_of(state_of(css))); }
+void end(CustomScanState* css) {
+  const ScanState* s = state_of(css);
+  if (!s->alone) ExecEndNode(exact_of(s));
+}
 
 void rescan(CustomScanState* css) {
   ScanState* s = state_of(css);
+  // Its values are the same, and so is what was decided for the whole statement.
+  if (s->alone) {
+    s->next = 0;
+    return;
+  }
   PlanState* exact = exact_of(s);
   if (css->ss.ps.chgParam != nullptr) UpdateChangedParamSet(exact, css->ss.ps.chgParam);
   // A plan whose parameters changed is rescanned when it is asked for its first row.
@@ -446,8 +472,45 @@ const CustomExecMethods exec_methods = {kName,   begin,   execute, end,     resc
 
 }  // namespace
 
+bool is_plain_sql_wanted(const ::Query* top) {
+  switch (chosen_approximate()) {
+    case Approximate::off:
+      return false;
+    case Approximate::top:
+      if (!is_planning_client_statement()) return false;
+      break;
+    case Approximate::all:
+      break;
+  }
+  return !is_of_other_node() && !is_keeping_rows() && top->commandType == CMD_SELECT &&
+         !top->hasModifyingCTE && top->rowMarks == NIL;
+}
+
+void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
+                         RelOptInfo* output, void*) {
+  if (stage != UPPERREL_GROUP_AGG) return;
+  const bool is_asked = demand_of(root) != nullptr || is_wanted(root);
+  const bool is_answered = is_asked && add_plain_path(root, input, output);
+  note_grouping(is_answered || (is_asked && is_without_partitions(root, input)));
+}
+
+bool is_plain_node(const Plan* plan) {
+  return IsA(plan, CustomScan) &&
+         reinterpret_cast<const CustomScan*>(plan)->methods == &scan_methods;
+}
+
+bool decide_plain_node(PlanState* node) {
+  ScanState* s = state_of(castNode(CustomScanState, node));
+  decide(s);
+  return is_answered(s);
+}
+
+void say_of_plain_node(PlanState* node) { say(state_of(castNode(CustomScanState, node))); }
+
 void register_plain_sql() {
   RegisterCustomScanMethods(&scan_methods);
+  // Planners are then counted around whoever plans twice.
+  register_second_plan();
   register_client_statement_hooks();
   register_consent_callback();
   own_planner_hooks.next_upper_paths = next_hook = create_upper_paths_hook;

@@ -112,7 +112,7 @@ bool ask(Oid relation, const char* predicate, const char* measure, const Accurac
   double exact[3] = {};
   bool nulls[3] = {true, true, true};
   if (demand.found || demand.may_be_exact) run_demanded(&demand, plan, predicate, exact, nulls);
-  if (demand.found && demand.outcome == PlainOutcome::answered) {
+  if (demand.found && demand.answers != nullptr) {
     out->density = demand.density;
     for (int i = 0; i < list_length(targets); ++i) out->of[i] = demand.answers[i];
     return true;

@@ -357,14 +357,15 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
   PushActiveSnapshot(IsolationUsesXactSnapshot() ? GetTransactionSnapshot() : GetLatestSnapshot());
   Snapshot snapshot = GetActiveSnapshot();
-  result->elsewhere = leaves.count > 0 && rows_are_elsewhere(root);
+  bool beneath = false;
+  result->elsewhere = leaves.count > 0 && rows_are_elsewhere(root, &beneath);
   // A virtual generated column is the queried table's own, whatever its partitions say of theirs.
   if (leaves.count > 0 &&
       (result->elsewhere || options.by_query || RowReader::needs_query(relation, key, relation)))
     merge_leaves(root, &leaves);
-  // Where rows are elsewhere a query might look for the aggregate there.
-  const bool by_summary =
-      options.every_row && !result->elsewhere && !options.by_query && sink->takes_summary();
+  // Where rows are on other servers a query might look for the aggregate there.
+  const bool by_summary = options.every_row && (!result->elsewhere || beneath) &&
+                          !options.by_query && sink->takes_summary();
   int64 sample_blocks = options.sample_blocks;
   if (!options.every_row && count_foreign_blocks(relation, key, &leaves)) {
     result->options_blocks_per_block = kForeignCost;
@@ -396,7 +397,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
                                    static_cast<unsigned long long>(wanted),
                                    static_cast<unsigned long long>(leaves.blocks), leaves.count)));
   if (by_summary && leaves.count > 0)
-    read_summary(leaf_query(relation, key, root, root == relation, true), doing, sink);
+    read_summary(leaf_query(relation, key, root, root == relation || beneath, true), doing, sink);
   int64 rows_read = 0;
   uint64 first = 0;        // number of the leaf's first block, all leaves laid end to end
   uint64 next_chosen = 0;  // first of chosen[] in the leaf or after it

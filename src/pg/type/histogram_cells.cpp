@@ -23,19 +23,6 @@ bool decode(const kde::Header* histogram, Cells* cells) {
 
 }  // namespace
 
-const kde::DecodedMeasures& decode_with_measures(const kde::Header* density,
-                                                 MemoryContext context) {
-  auto* decoded = Owned<kde::DecodedMeasures>::create(context);
-  bool enough = true;
-  try {
-    kde::decode_measures(density, decoded);
-  } catch (...) {
-    enough = false;
-  }
-  if (!enough) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
-  return *decoded;
-}
-
 const std::vector<kde::HistogramCell>& decode_cells(const kde::Header* histogram,
                                                     MemoryContext context) {
   Cells* cells = Owned<Cells>::create(context);

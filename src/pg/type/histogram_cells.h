@@ -14,7 +14,4 @@ namespace kde_pg {
 const std::vector<kde::HistogramCell>& decode_cells(const kde::Header* histogram,
                                                     MemoryContext context);
 
-// The same of one that has measures, with their sums.
-const kde::DecodedMeasures& decode_with_measures(const kde::Header* density, MemoryContext context);
-
 }  // namespace kde_pg
