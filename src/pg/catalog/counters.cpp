@@ -7,18 +7,20 @@
 #include "pg/catalog/shards.h"
 
 #include <algorithm>
-
 #include <initializer_list>
 
 extern "C" {
 #include "access/htup_details.h"
 #include "access/parallel.h"
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "commands/defrem.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "pgstat.h"
 #include "storage/lockdefs.h"
@@ -34,6 +36,7 @@ extern Datum pg_stat_get_live_tuples(PG_FUNCTION_ARGS);
 extern Datum pg_stat_get_xact_tuples_inserted(PG_FUNCTION_ARGS);
 extern Datum pg_stat_get_xact_tuples_updated(PG_FUNCTION_ARGS);
 extern Datum pg_stat_get_xact_tuples_deleted(PG_FUNCTION_ARGS);
+extern Datum pg_stat_get_db_stat_reset_time(PG_FUNCTION_ARGS);
 }
 
 namespace kde_pg {
@@ -99,10 +102,14 @@ int64 growth(int64 then, int64 unsent, int64 now) {
   return began_anew(then, unsent, now) ? now : Max(now - then, INT64CONST(0));
 }
 
+bool began_anew(const LeafCounters& then, const LeafCounters& now) {
+  return began_anew(then.inserts, then.unsent_inserts, now.inserts) ||
+         began_anew(then.updates, then.unsent_updates, now.updates) ||
+         began_anew(then.deletes, then.unsent_deletes, now.deletes);
+}
+
 int64 changed_in(const LeafCounters& then, const LeafCounters& now) {
-  const bool anew = began_anew(then.inserts, then.unsent_inserts, now.inserts) ||
-                    began_anew(then.updates, then.unsent_updates, now.updates) ||
-                    began_anew(then.deletes, then.unsent_deletes, now.deletes);
+  const bool anew = began_anew(then, now);
   const int64 inserts = growth(then.inserts, then.unsent_inserts, now.inserts);
   const int64 deletes = growth(then.deletes, then.unsent_deletes, now.deletes);
   int64 changed = inserts + growth(then.updates, then.unsent_updates, now.updates) + deletes;
@@ -284,6 +291,71 @@ int64 changed_rows(const Counters& then, const Counters& now) {
     }
   }
   return changed;
+}
+
+namespace {
+
+constexpr AttrNumber kAllColumns = -1;
+
+// The name and number of each column, as if they were one's expression. Also whether this
+// transaction made the leaf's file, or may have: it changed its row in pg_class.
+bool read_columns(Oid relation, GeneratedColumn* out) {
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+  if (!HeapTupleIsValid(tuple)) return false;
+  const bool settled = !TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+  const AttrNumber columns = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relnatts;
+  ReleaseSysCache(tuple);
+  uint64 hash = 0;
+  for (AttrNumber k = 1; k <= columns; ++k) {
+    const char* name = get_attname(relation, k, true);  // null if it was dropped
+    if (name == nullptr) continue;
+    hash = hash_bytes_extended(reinterpret_cast<const unsigned char*>(name),
+                               static_cast<int>(strlen(name)), hash + static_cast<uint64>(k));
+  }
+  *out = {relation, kAllColumns, static_cast<int64>(hash)};
+  return settled;
+}
+
+}  // namespace
+
+void note_columns(Counters* counters) {
+  if (!counters->known) return;
+  GeneratedColumns& columns = counters->generated;
+  const int room = columns.count + counters->leaves;
+  auto* all = static_cast<GeneratedColumn*>(palloc0(sizeof(GeneratedColumn) * (room + 1)));
+  std::copy_n(columns.column, columns.count, all);
+  columns.column = all;
+  for (int i = 0; i < counters->leaves; ++i) {
+    if (!read_columns(counters->leaf[i].relation, &all[columns.count++])) counters->known = false;
+  }
+}
+
+bool were_reset_since(TimestampTz then) {
+  LOCAL_FCINFO(fcinfo, 1);
+  InitFunctionCallInfoData(*fcinfo, nullptr, 1, InvalidOid, nullptr, nullptr);
+  fcinfo->args[0].value = ObjectIdGetDatum(MyDatabaseId);
+  fcinfo->args[0].isnull = false;
+  const Datum reset = pg_stat_get_db_stat_reset_time(fcinfo);
+  return !fcinfo->isnull && DatumGetTimestampTz(reset) >= then;
+}
+
+bool is_untouched(const Counters& then, const Counters& now) {
+  if (!then.known || !now.known || then.leaves != now.leaves ||
+      then.generated.count != now.generated.count)
+    return false;
+  for (int i = 0; i < now.leaves; ++i) {
+    const LeafCounters& a = then.leaf[i];
+    const LeafCounters& b = now.leaf[i];
+    if (a.relation != b.relation || a.file != b.file || began_anew(a, b) || changed_in(a, b) != 0)
+      return false;
+  }
+  for (int i = 0; i < now.generated.count; ++i) {
+    const GeneratedColumn& a = then.generated.column[i];
+    const GeneratedColumn& b = now.generated.column[i];
+    if (a.relation != b.relation || a.attnum != b.attnum || a.expression != b.expression)
+      return false;
+  }
+  return true;
 }
 
 ArrayType* counters_to_array(const Counters& counters) {

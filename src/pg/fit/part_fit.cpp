@@ -17,6 +17,7 @@ extern "C" {
 #include "access/relation.h"
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -62,11 +63,6 @@ const kde::Header* header_of(struct varlena* density) {
   return density_from_datum(PointerGetDatum(density), nullptr);
 }
 
-bool is_unchanged(const KeptPart& kept, const Counters& now) {
-  return kept.counters.known && now.known && changed_rows(kept.counters, now) == 0 &&
-         expression_changed(kept.counters.generated, now.generated) == nullptr;
-}
-
 int compare_by_part(const ListCell* a, const ListCell* b) {
   const int64 x = static_cast<const KeptPart*>(lfirst(a))->part;
   const int64 y = static_cast<const KeptPart*>(lfirst(b))->part;
@@ -89,6 +85,14 @@ struct KeptParts {
   List* gone = NIL;   // parts that are no more
   List* nodes = NIL;  // sums
 };
+
+// Whether the same rows may give other values, or others pass the filter, at another time.
+bool is_of_its_time(const DensityKey& key) {
+  bool is = contain_mutable_functions(key.condition);
+  for (int i = 0; i < key.all(); ++i)
+    is = is || contain_mutable_functions(key.column[i].expression);
+  return is;
+}
 
 // The parts of a table with what is kept of them, which are sorted by their numbers.
 KeptParts match_parts(List* numbers, List* kept, Parts* parts) {
@@ -151,6 +155,14 @@ List* leaf_numbers(Relation relation, const DensityKey& key) {
   return out;
 }
 
+Counters counters_of_part(Oid leaf, AskPlanner ask, const Counters* then) {
+  Counters counters = read_counters(leaf, ask, then);
+  note_columns(&counters);
+  // Rows may be counted that this transaction's snapshot is too old to see.
+  if (IsolationUsesXactSnapshot()) counters.known = false;
+  return counters;
+}
+
 // Fits those that changed, or came.
 void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTypes& types,
                 Parts* parts) {
@@ -159,8 +171,8 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
   for (int i = 0; i < parts->count; ++i) {
     // The planner is asked of those alone that are read: who puts a table beneath another, or takes
     // it away, changes that one's rows.
-    now[i] = read_counters(static_cast<Oid>(parts->item[i]->part), AskPlanner::no,
-                           &parts->item[i]->counters);
+    const KeptPart& part = *parts->item[i];
+    now[i] = counters_of_part(static_cast<Oid>(part.part), AskPlanner::no, &part.counters);
     live += static_cast<double>(now[i].live());
   }
   PartRequest wanted;
@@ -168,9 +180,9 @@ void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTy
   wanted.least_blocks = kLeastPartBlocks;
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
-    if (is_unchanged(*part, now[i])) continue;
+    if (is_untouched(part->counters, now[i])) continue;
     wanted.leaf = static_cast<Oid>(part->part);
-    part->counters = read_counters(wanted.leaf);
+    part->counters = counters_of_part(wanted.leaf, AskPlanner::yes, nullptr);
     wanted.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(i) << 20);
     // Each has its share of the blocks, by its rows where they are known.
     const double share = live > 0 ? static_cast<double>(now[i].live()) / live : 1.0 / parts->count;
@@ -229,7 +241,8 @@ void fit_shards(const DensityRequest& request, Relation relation, Parts* parts,
   List* now = any_kept ? run_on_shards(relation, NIL, nullptr) : NIL;
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
-    if (any_kept && is_unchanged(*part, static_cast<ShardResult*>(list_nth(now, i))->counters))
+    if (any_kept &&
+        is_untouched(part->counters, static_cast<ShardResult*>(list_nth(now, i))->counters))
       continue;
     parts->read[i] = true;
     wanted = lappend(wanted, &part->part);
@@ -434,9 +447,15 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   parts.read = static_cast<bool*>(palloc0(sizeof(bool) * (list_length(numbers) + 1)));
   parts.memory = memory;
   parts.settings = settings_of_parts(request, types);
-  bool renew = request.locked == nullptr || request.every_part;
+  bool renew = request.locked == nullptr || request.every_part || is_of_its_time(key);
   List* kept = renew ? NIL : parts_of(request.locked->entry->id);
-  if (!is_of(kept, parts.settings)) {
+  if (!renew && !of_shards) {
+    // Its fit had read the counters before it was stored.
+    const CatalogEntry& entry = *request.locked->entry;
+    const auto cost = static_cast<TimestampTz>(entry.cost_ms * 1000);
+    if (were_reset_since(entry.fitted_at - cost)) renew = true;
+  }
+  if (renew || !is_of(kept, parts.settings)) {
     kept = NIL;
     renew = true;
   }
@@ -480,7 +499,9 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
 // kde_aqp.shard_counters(regclass) -> bigint[]
 KDE_FUNCTION(kde_shard_counters) {
   using namespace kde_pg;
-  ArrayType* array = counters_to_array(read_counters(PG_GETARG_OID(0)));
+  Counters counters = read_counters(PG_GETARG_OID(0));
+  note_columns(&counters);
+  ArrayType* array = counters_to_array(counters);
   if (array == nullptr) PG_RETURN_NULL();
   PG_RETURN_ARRAYTYPE_P(array);
 }

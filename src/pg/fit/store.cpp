@@ -91,6 +91,7 @@ void fit_by_query(const DensityRequest& request, Relation relation, DensityFit* 
   INSTR_TIME_SET_CURRENT(start);
   progress_begin(request.key, request.operation);
   if (request.locked == nullptr) catalog_lock(request.key);
+  progress_phase(Phase::scanning);
   // Before the query: what changes meanwhile counts as changed since.
   const Counters counters = read_counters(RelationGetRelid(relation));
   const Datum density = density_of_query(relation, request.asked.query);

@@ -439,7 +439,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
     sink->look_again(relation, snapshot, *result, &reader);
 
   reader.end();
-  if (root != relation) table_close(root, NoLock);
+  if (OidIsValid(options.leaf)) table_close(root, NoLock);
   PopActiveSnapshot();
   MemoryContextSwitchTo(previous);
   MemoryContextDelete(memory);

@@ -104,6 +104,73 @@ SELECT count(DISTINCT density_id) FROM kde_aqp.part;
 SELECT kde_drop('sales.day');
 SELECT count(DISTINCT density_id) FROM kde_aqp.part;
 
+-- A part in which no row was counted may have others all the same. Refreshed by age, and as many rows as were.
+CREATE TABLE stock (shelf integer, day date, n numeric, m numeric) PARTITION BY LIST (shelf);
+CREATE TABLE stock_1 PARTITION OF stock FOR VALUES IN (1);
+CREATE TABLE stock_2 PARTITION OF stock FOR VALUES IN (2);
+INSERT INTO stock SELECT 1 + i % 2, '2020-01-01', i % 900, i % 900 FROM generate_series(1, 2000) AS i;
+SELECT pg_stat_force_next_flush();
+SELECT model FROM kde_fit('stock', 'n', sample_rows => -1, incremental => true);
+SELECT kde_set_refresh('stock.n', max_age => '1 microsecond', threshold => 1000000);
+CREATE FUNCTION again(OUT action text, OUT model text, OUT n bigint, OUT exact bigint) LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM pg_stat_force_next_flush();
+  SELECT r.action INTO action FROM kde_refresh('stock') AS r WHERE filter IS NULL;
+  SELECT d.model INTO model FROM kde_densities AS d WHERE relation = 'stock'::regclass AND filter IS NULL;
+  n := approx_count('stock.n', 1000, 5000);
+  exact := (SELECT count(*) FROM stock WHERE stock.n BETWEEN 1000 AND 5000);
+END $$;
+SET kde_aqp.stale = 'ignore';
+SELECT * FROM again();
+-- Written to a new file, with other values.
+ALTER TABLE stock ALTER COLUMN n TYPE numeric USING n + 1000;
+ANALYZE stock;
+SELECT * FROM again();
+-- Away and back with other columns of the same names.
+ALTER TABLE stock DETACH PARTITION stock_1;
+ALTER TABLE stock_1 RENAME COLUMN n TO old;
+ALTER TABLE stock_1 RENAME COLUMN m TO n;
+ALTER TABLE stock_1 RENAME COLUMN old TO m;
+ALTER TABLE stock ATTACH PARTITION stock_1 FOR VALUES IN (1);
+SELECT * FROM again();
+ALTER TABLE stock DETACH PARTITION stock_1;
+ALTER TABLE stock_1 DROP COLUMN n;
+ALTER TABLE stock_1 ADD COLUMN n numeric DEFAULT 1500;
+ALTER TABLE stock ATTACH PARTITION stock_1 FOR VALUES IN (1);
+SELECT * FROM again();
+SELECT * FROM again();
+-- Counters that began anew do not tell what they had counted before.
+UPDATE stock_2 SET n = n - 1000;
+SELECT pg_stat_force_next_flush();
+SELECT pg_stat_reset_single_table_counters('stock_2'::regclass);
+SELECT * FROM again();
+SELECT * FROM again();
+-- A snapshot may be older than what is counted: its parts are read again.
+UPDATE stock_2 SET n = n + 2000;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT * FROM again();
+COMMIT;
+SELECT * FROM again();
+SELECT * FROM again();
+-- A table that its own transaction empties in place.
+DROP TABLE stock_2;
+BEGIN;
+CREATE TABLE stock_2 PARTITION OF stock FOR VALUES IN (2);
+INSERT INTO stock SELECT 2, '2020-01-01', 1, 1 FROM generate_series(1, 100);
+SELECT * FROM again();
+TRUNCATE stock_2;
+INSERT INTO stock SELECT 2, '2020-01-01', 2000, 1 FROM generate_series(1, 100);
+COMMIT;
+SELECT * FROM again();
+SELECT * FROM again();
+-- A filter that is another tomorrow.
+SELECT model FROM kde_fit('stock', 'n', filter => 'day < current_date', sample_rows => -1, incremental => true);
+SELECT kde_set_refresh('stock.n', max_age => '1 microsecond', filter => 'day < current_date');
+SELECT action FROM kde_refresh('stock') WHERE filter IS NOT NULL;
+SELECT model FROM kde_densities WHERE relation = 'stock'::regclass AND filter IS NOT NULL;
+RESET kde_aqp.stale;
+-- A table without partitions.
+SELECT model, rows FROM kde_fit('stock_1', 'n', sample_rows => -1, incremental => true);
+
 -- Samples of parts: 95 % intervals hold. 60 tables of 90 blocks, values that lie together, of which 20 are read.
 SET client_min_messages = warning;
 CREATE TABLE readings (part integer, at integer, value double precision) PARTITION BY LIST (part);
