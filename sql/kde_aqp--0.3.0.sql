@@ -537,11 +537,10 @@ GRANT EXECUTE ON FUNCTION kde_aqp.shard_counters(regclass),
 
 CREATE FUNCTION kde_store(
     relation regclass, column_name name, density kde DEFAULT NULL, query text DEFAULT NULL,
-    filter text DEFAULT NULL, measures text[] DEFAULT NULL, group_by text DEFAULT NULL,
-    name text DEFAULT NULL)
+    filter text DEFAULT NULL, measures text[] DEFAULT NULL, name text DEFAULT NULL)
 RETURNS text
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION kde_store(regclass, name, kde, text, text, text[], text, text) IS
+COMMENT ON FUNCTION kde_store(regclass, name, kde, text, text, text[], text) IS
     'makes a density, or what a query gives, the one of a column; a refresh asks the query again';
 
 CREATE FUNCTION kde_drop(

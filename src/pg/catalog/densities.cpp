@@ -65,6 +65,9 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   Datum values[kCatalogColumns + kUpkeep];
   bool nulls[kCatalogColumns + kUpkeep];
   heap_deform_tuple(tuple, desc, values, nulls);
+  // May tell of what its caller may not read.
+  if (!has_role_of_owner(entry.key.relation))
+    nulls[static_cast<int>(CatalogColumn::refresh_query) - 1] = true;
   int n = kCatalogColumns;
   const auto put = [&](bool known, Datum value) {
     values[n] = value;

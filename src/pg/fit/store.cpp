@@ -65,11 +65,10 @@ void check_is_of(const DensityKey& key, const kde::Header& density) {
             (errcode(ERRCODE_DATATYPE_MISMATCH),
              errmsg("a density of %s is not one of %s",
                     format_type_be(sql_type_of(density.value_type)), describe_column(key, 0))));
-  if ((density.grouped > 0) != (key.groups > 0))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg(density.grouped > 0
-                               ? "the density has groups, and group_by does not say by what"
-                               : "the density has no groups")));
+  if (density.grouped > 0)
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("densities with groups are not stored as values"),
+                    errhint("Fit them with kde_fit().")));
   if (density.measures != key.measures)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("the density has %d measures, and measures names %d", density.measures,
@@ -102,7 +101,7 @@ void fit_by_query(const DensityRequest& request, Relation relation, DensityFit* 
 
 }  // namespace kde_pg
 
-// kde_store(relation, column_name, density, query, filter, measures, group_by, name) -> text
+// kde_store(relation, column_name, density, query, filter, measures, name) -> text
 KDE_FUNCTION(kde_store) {
   using namespace kde_pg;
   check_may_write("kde_store()");
@@ -115,10 +114,10 @@ KDE_FUNCTION(kde_store) {
   check_kind(relation);
   DensityRequest request;
   request.key = key_by_name(PG_GETARG_OID(0), NameStr(*PG_GETARG_NAME(1)), text_argument(fcinfo, 4),
-                            measures_argument(fcinfo, 5), group_by_argument(fcinfo, 6));
+                            measures_argument(fcinfo, 5), nullptr);
   request.asked = {};
   request.asked.method = "auto";
-  request.asked.alias = read_alias(fcinfo, 7);
+  request.asked.alias = read_alias(fcinfo, 6);
   DensityFit fit;
   if (!PG_ARGISNULL(3)) {
     request.asked.query = text_to_cstring(PG_GETARG_TEXT_PP(3));

@@ -232,7 +232,7 @@ ALTER TABLE daily RENAME TO nightly;
 SELECT action, reason FROM kde_refresh('orders', force => true);
 SELECT approx_count('stored', 10, 19);
 ALTER TABLE nightly RENAME TO daily;
--- With a measure, a filter, groups.
+-- With a measure, a filter.
 SELECT kde_store('orders', 'v', (SELECT rollup(m) FROM daily WHERE k < 9), measures => ARRAY['w']);
 SELECT approx_sum('orders.v', 10, 19, measure => 'w') = (SELECT sum(w) FROM orders WHERE v BETWEEN 10 AND 19) AS sum;
 SELECT kde_store('orders', 'v', (SELECT d FROM daily WHERE k = 1), filter => 'k = 1');
@@ -253,7 +253,8 @@ SELECT try($$SELECT kde_store('orders', 'v', query => 'SELECT rollup(d) FROM dai
 SELECT try($$SELECT kde_store('orders', 'w', (SELECT d FROM daily LIMIT 1))$$);
 SELECT try($$SELECT kde_store('orders', 'v', (SELECT m FROM daily LIMIT 1))$$);
 SELECT try($$SELECT kde_store('orders', 'v', (SELECT d FROM daily LIMIT 1), measures => ARRAY['w'])$$);
-SELECT try($$SELECT kde_store('orders', 'v', (SELECT d FROM daily LIMIT 1), group_by => 'k')$$);
+SELECT rows FROM kde_fit('orders', 'w', group_by => 'k');
+SELECT try($$SELECT kde_store('orders', 'w', kde_density('orders.w by k'))$$);
 SELECT try($$SELECT kde_store('labelled', 'label', (SELECT d FROM daily LIMIT 1))$$);
 SELECT try($$SELECT kde_store('labelled', 'nothing', (SELECT d FROM daily LIMIT 1))$$);
 
