@@ -418,8 +418,12 @@ Status Summary::merge_many(std::span<const Header* const> densities,
   for (std::size_t k = 0; k < densities.size(); ++k) {
     const Header& h = *densities[k];
     add_specials(h);
-    if (sum.part_rows[k] > 0)
-      totals_.merge(sum.part_rows[k], h.sample_rows, h.min, h.max, h.mean, h.variance);
+    // What it stands for, where its cells have as many but for rounding.
+    constexpr double kRounding = 1e-9;
+    double part_rows = sum.part_rows[k];
+    if (std::fabs(part_rows - h.finite_rows()) <= kRounding * part_rows)
+      part_rows = h.finite_rows();
+    if (part_rows > 0) totals_.merge(part_rows, h.sample_rows, h.min, h.max, h.mean, h.variance);
   }
   sampling_.add(sum.sampling);
   if (measured != nullptr) *measured = std::move(sum.measured);

@@ -256,6 +256,10 @@ List* run_on_shards(Relation relation, List* shards, const char* expression) {
   settings.begin();
   connect_spi();
   List* wanted = only(read_shards(RelationGetRelid(relation), CurrentMemoryContext), shards);
+  if (shards != NIL && list_length(wanted) != list_length(shards))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the shards of \"%s\" have changed", RelationGetRelationName(relation)),
+                    errhint("Try again.")));
   List* sessions = make_sessions(wanted, expression);
   const int n = list_length(sessions);
   auto* nodes = static_cast<Datum*>(palloc(sizeof(Datum) * (n + 1)));

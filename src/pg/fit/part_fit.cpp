@@ -236,9 +236,13 @@ void fit_shards(const DensityRequest& request, Relation relation, Parts* parts,
   AsOwner owner;
   owner.begin(relation);
   bool any_kept = false;
-  for (int i = 0; i < parts->count; ++i) any_kept = any_kept || parts->item[i]->row != nullptr;
+  List* all = NIL;
+  for (int i = 0; i < parts->count; ++i) {
+    any_kept = any_kept || parts->item[i]->row != nullptr;
+    all = lappend(all, &parts->item[i]->part);
+  }
   List* wanted = NIL;
-  List* now = any_kept ? run_on_shards(relation, NIL, nullptr) : NIL;
+  List* now = any_kept ? run_on_shards(relation, all, nullptr) : NIL;
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
     if (any_kept &&
