@@ -18,6 +18,7 @@ extern "C" {
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 }
@@ -218,6 +219,8 @@ void check_unchanged_here(Relation relation) {
 }  // namespace
 
 bool is_of_shards(Oid relation) {
+  // One of its options, looked for in less than a microsecond: answers ask this in every command.
+  if (GetConfigOption("citus.shard_count", true, false) == nullptr) return false;
   const Oid extension = get_extension_oid("citus", true);
   if (!OidIsValid(extension)) return false;
   const Oid tables = get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE);
