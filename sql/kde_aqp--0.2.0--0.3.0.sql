@@ -613,8 +613,6 @@ COMMENT ON FUNCTION kde_aqp.method_recv(internal) IS 'I/O';
 COMMENT ON FUNCTION kde_aqp.method_send(kde_aqp.method) IS 'I/O';
 CREATE CAST (text AS kde_aqp.method) WITHOUT FUNCTION AS IMPLICIT;
 CREATE CAST (varchar AS kde_aqp.method) WITHOUT FUNCTION AS IMPLICIT;
-CREATE CAST (bpchar AS kde_aqp.method) WITH FUNCTION pg_catalog.text(bpchar) AS IMPLICIT;
-CREATE CAST (name AS kde_aqp.method) WITH FUNCTION pg_catalog.text(name) AS IMPLICIT;
 
 CREATE FUNCTION kde_aqp.agg_row(state internal, value anyelement, method kde_aqp.method) RETURNS internal
 AS 'MODULE_PATHNAME', 'kde_agg_row' LANGUAGE C IMMUTABLE PARALLEL SAFE;
