@@ -19,6 +19,7 @@ extern "C" {
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
+#include "common/int.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
