@@ -30,16 +30,16 @@ namespace {
 // Sessions of a node that work on the shards of a table at a time.
 constexpr int kSessionsPerNode = 4;
 
-// The shards, in the order of their numbers, each with one node that has it.
+// The shards, in the order of their numbers, each with one node that has it, or none.
 constexpr char kShardsQuery[] =
     "SELECT DISTINCT ON (s.shardid) s.shardid, pg_catalog.shard_name(s.logicalrelid, s.shardid),"
     " n.nodename::pg_catalog.text, n.nodeport, n.nodeid"
     " FROM pg_catalog.pg_dist_shard s"
-    " JOIN pg_catalog.pg_dist_placement p USING (shardid)"
-    " JOIN pg_catalog.pg_dist_node n USING (groupid)"
-    " WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1 AND n.isactive AND n.noderole "
-    "OPERATOR(pg_catalog.=) 'primary'"
-    " ORDER BY s.shardid, n.nodeid";
+    " LEFT JOIN (pg_catalog.pg_dist_placement p JOIN pg_catalog.pg_dist_node n"
+    " ON n.groupid OPERATOR(pg_catalog.=) p.groupid AND n.isactive"
+    " AND n.noderole OPERATOR(pg_catalog.=) 'primary' AND p.shardstate OPERATOR(pg_catalog.=) 1)"
+    " ON p.shardid OPERATOR(pg_catalog.=) s.shardid"
+    " WHERE s.logicalrelid OPERATOR(pg_catalog.=) $1 ORDER BY s.shardid, n.nodeid";
 
 // Of each session what came of each of its shards, or what went wrong.
 constexpr char kResultsQuery[] =
@@ -84,7 +84,12 @@ List* read_shards(Oid relation, MemoryContext out) {
     auto* shard = static_cast<Shard*>(palloc(sizeof(Shard)));
     shard->number = DatumGetInt64(value_at(i, 1, &is_null));
     shard->name = TextDatumGetCString(value_at(i, 2, &is_null));
-    shard->node = TextDatumGetCString(value_at(i, 3, &is_null));
+    const Datum node = value_at(i, 3, &is_null);
+    if (is_null)
+      ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR),
+                      errmsg("no active node has shard %lld of \"%s\"",
+                             static_cast<long long>(shard->number), get_rel_name(relation))));
+    shard->node = TextDatumGetCString(node);
     shard->port = DatumGetInt32(value_at(i, 4, &is_null));
     shard->node_id = DatumGetInt32(value_at(i, 5, &is_null));
     shards = lappend(shards, shard);

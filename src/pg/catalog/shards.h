@@ -30,8 +30,8 @@ struct ShardResult {
   struct varlena* value;  // a bytea; null: NULL, or none was asked for
 };
 
-// Numbers of the table's shards, ascending: a palloc'ed list of int64*. Errors: 55000 where Citus
-// has not what is said above.
+// Numbers of the table's shards, ascending: a palloc'ed list of int64*. Error 58000 for a shard
+// that no active node has: without it rows would be missing.
 List* shards_of(Oid relation);
 
 // What stands for the shard, as an SQL string, in an expression that is run there: no byte of any

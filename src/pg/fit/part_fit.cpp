@@ -366,10 +366,6 @@ void keep_parts(int64 id, const Parts& parts, const KeptParts& of_before, const 
   CommandCounterIncrement();
 }
 
-}  // namespace
-
-namespace {
-
 // Null, or of what densities are that are not added up.
 const char* why_not_added_up(const DensityRequest& request) {
   if (request.key.columns > 1) return "several columns";
