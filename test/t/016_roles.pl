@@ -137,7 +137,7 @@ for my $what (keys %what) {
   push @ask, q{SELECT kde_aqp.shard_density('{t}'::regclass, {x}, NULL, NULL, 'auto', false, 10, 4096, 2)} if $one;
   push @ask, q{SELECT kde_conditional('{t}.y', ARRAY[1], measure => 'x')} if $what =~ /x, y/;
   push @{ $queries{"ask $what"} }, map { fill($_, $what) } @ask;
-  push @{ $queries{"see $what"} }, fill(q{SELECT 1 / count(*) FROM kde_densities
+  push @{ $queries{"see $what"} }, fill(q{SELECT 1 / count(*) FROM kde_densities_full
     WHERE relation = '{t}'::regclass AND column_names::text = '{names}' AND (filter IS NULL) = ({filter} IS NULL)}, $what);
   push @{ $queries{"fit $what"} }, map { fill($_, $what) }
     ($filtered || $one ? q{SELECT kde_fit('{t}'::regclass, 'x', seed => 2{f})} : ()),
@@ -161,7 +161,7 @@ push @{ $queries{'fit (x, y) of plain'} }, "SELECT kde_fit('s.plain', 'x', group
 push @{ $queries{"refresh $_"} }, "SELECT kde_refresh('s.$_', true)" for @tables;
 $queries{'use values'} = [ @by_value, "SELECT kde_aqp.shard_counters('s.values')", 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
   'SELECT kde_aqp.kde_to_json(d), kde_aqp.kde_to_jsonb(d) FROM s.values',
-  'SELECT d::json, d::jsonb FROM s.values', 'SELECT kde_aqp.kde_in(kde_aqp.kde_out(d)), kde_aqp.kde_send(d) FROM s.values',
+  'SELECT d::json, d::jsonb, kde_aqp.expected_error(d) FROM s.values', 'SELECT kde_aqp.kde_in(kde_aqp.kde_out(d)), kde_aqp.kde_send(d) FROM s.values',
   q{SELECT kde_aqp.anykde_in(kde_aqp.anykde_out(d)), kde_aqp.anykde_send(d), kde_aqp.anykde_of_text('t.x') FROM s.values},
   'SELECT rollup(a), rollup(a, 4096) FROM s.values',
   'SELECT d = d, d <> d, d < d, d <= d, d > d, d >= d FROM s.values',

@@ -1,7 +1,7 @@
 // The rows of the catalog as SQL sees them:
 //
-//   kde_aqp.readable_densities()  of the views kde_densities: what the caller may read, with what
-//                                 upkeep knows of it
+//   kde_aqp.readable_densities()  of the views kde_densities and kde_densities_full: what the
+//                                 caller may read, with what upkeep knows of it
 //   kde_aqp.dumped_densities()    what a dump of kde_aqp.density has: the same densities, as they
 //                                 are to be restored; none where kde_aqp.dump_densities is off
 //   kde_aqp.stored()              what the materialized view kde_aqp.fitted is made of: what is in
