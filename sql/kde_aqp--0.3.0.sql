@@ -490,8 +490,9 @@ SELECT d.name,
        d.plain_sql
 FROM kde_aqp.readable_densities() AS d
 CROSS JOIN LATERAL @extschema@.kde_info(d.density::@extschema@.anykde) AS i
-CROSS JOIN LATERAL (SELECT d.rows_read::numeric OPERATOR(pg_catalog./)
-    NULLIF(i.rows OPERATOR(pg_catalog.+) COALESCE(i.nulls, 0), 0)::numeric AS share) AS s;
+CROSS JOIN LATERAL (SELECT i.rows OPERATOR(pg_catalog.+) COALESCE(i.nulls, 0::double precision) AS rows) AS t
+CROSS JOIN LATERAL (SELECT CASE WHEN t.rows OPERATOR(pg_catalog.>) 0::double precision
+    THEN d.rows_read::numeric OPERATOR(pg_catalog./) t.rows::numeric END AS share) AS s;
 COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read, in short';
 GRANT SELECT ON kde_densities TO PUBLIC;
 
