@@ -90,13 +90,14 @@ sub answers {
   return @answers;
 }
 
-# What is asked of a question, in this order; the function where there is one.
+# What is asked of a question, in this order: exactly, of densities, of functions; who answers, and why not a density.
 sub scripts_of {
   my ($q) = @_;
-  return ("SET kde_aqp.approximate = off;\n$q->{plain}", "SET kde_aqp.approximate = top;\n$q->{plain}",
-    "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $q->{plain}",
-    "SELECT DISTINCT reason FROM kde_explain_query(\$query\$$q->{plain}\$query\$)", $q->{function} // 'SELECT');
+  return ("SET kde_aqp.approximate = off;\n$q->{plain}", "SET kde_aqp.approximate = top;\n$q->{plain}", $q->{function} // 'SELECT',
+    explain($q->{plain}), "SELECT DISTINCT reason FROM kde_explain_query(\$query\$$q->{plain}\$query\$)");
 }
+
+sub explain { return "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $_[0]" }
 
 # The largest relative error of an answer, or undef where it has other rows, columns or NULLs, or where the
 # exact one is not within the ends of an interval.
@@ -137,7 +138,7 @@ psql('cookbook', content('docs/check/cookbook.sql'), $rows ? ('-v', "rows=$rows"
 if ($task eq 'check') {
   my @answers = answers($fits, map { scripts_of($_) } @questions);
   for my $q (@questions) {
-    my ($exact, $got, $plan, $reasons, $function) = splice @answers, 0, 5;
+    my ($exact, $got, $function, $plan, $reasons) = splice @answers, 0, 5;
     my ($of, $by_density) = answered($plan);
     if ($q->{exact}) {
       my $why = join '; ', map { join ',', @$_ } @{ $reasons->{rows} };
@@ -153,7 +154,7 @@ if ($task eq 'check') {
     check($page =~ /^\| \Q$q->{name}\E \|/m, "$q->{name}: the table has no figures");
   }
   my @of = answers("DROP MATERIALIZED VIEW amounts_by_region;\n$fits", map { ("SET kde_aqp.approximate = off;\n$_->{cannot}", "SET kde_aqp.approximate = top;\n" . ($_->{can} // 'SELECT'),
-    map { "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $_" } $_->{cannot}, $_->{can} // 'SELECT') } @instead);
+    explain($_->{cannot}), explain($_->{can} // 'SELECT')) } @instead);
   for my $q (@instead) {
     my ($exact, $got, $cannot, $can) = splice @of, 0, 4;
     check(!(answered($cannot))[1], "a density answers: $q->{cannot}");
@@ -175,14 +176,15 @@ sub ms { my ($ms) = @_; return $ms < 10 ? sprintf('%.1f', $ms) : sprintf('%.0f',
 # Errors and medians of each question: of every row, then of samples of blocks.
 my (@figures, @sampled);
 for my $figures (\@figures, \@sampled) {
-  my @answers = answers($fits, (map { scripts_of($_) } @questions) x $runs);
+  my @answers = answers($fits, (map { (scripts_of($_))[ 0 .. 2 ] } @questions) x $runs, map { explain($_->{plain}) } @questions);
   for my $i (0 .. $#questions) {
-    my @of = map { [ @answers[ 5 * ($_ * @questions + $i) .. 5 * ($_ * @questions + $i) + 4 ] ] } 0 .. $runs - 1;
-    my ($exact, $got, $plan, undef, $function) = @{ $of[-1] };
-    my (undef, $by_density) = answered($plan);
-    my $time = sub { my ($which) = @_; return median(map { $_->[$which]{ms} } @of) };
-    push @$figures, { exact => $time->(0), $by_density ? (plain => [ $time->(1), error_of($questions[$i], $exact, $got) ]) : (),
-      $questions[$i]{function} ? (function => [ $time->(4), error_of($questions[$i], $exact, $function) ]) : () };
+    my $q = $questions[$i];
+    my @of = map { [ @answers[ map { $_ + 3 * $i } $_ * 3 * @questions .. $_ * 3 * @questions + 2 ] ] } 0 .. $runs - 1;
+    my ($exact, @got) = @{ $of[-1] };
+    my @time = map { my $which = $_; median(map { $_->[$which]{ms} } @of) } 0 .. 2;
+    my $by_density = (answered($answers[ 3 * @questions * $runs + $i ]))[1];
+    push @$figures, { exact => $time[0], $by_density ? (plain => [ $time[1], error_of($q, $exact, $got[0]) ]) : (),
+      $q->{function} ? (function => [ $time[2], error_of($q, $exact, $got[1]) ]) : () };
   }
   psql('cookbook', 'SET client_min_messages = warning; DROP EXTENSION kde_aqp CASCADE; CREATE EXTENSION kde_aqp');
   $fits =~ s/sample_rows => -1/sample_rows => NULL/g;
