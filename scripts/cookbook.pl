@@ -170,7 +170,10 @@ if ($task eq 'check') {
 }
 
 sub median { my @sorted = sort { $a <=> $b } @_; return $sorted[ $#sorted / 2 ] }
-sub percent { my ($error) = @_; return !defined $error ? 'other rows' : $error < 1e-9 ? '0' : sprintf('%.2g %%', 100 * $error) }
+sub percent {
+  my ($error) = map { defined $_ ? 100 * $_ : undef } @_;
+  return !defined $error ? 'other rows' : $error < 1e-7 ? '0' : $error < 0.001 ? '< 0.001 %' : sprintf('%.2g %%', $error);
+}
 sub ms { my ($ms) = @_; return $ms < 10 ? sprintf('%.1f', $ms) : sprintf('%.0f', $ms) }
 
 # Errors and medians of each question: of every row, then of samples of blocks.
@@ -196,7 +199,7 @@ for my $i (0 .. $#questions) {
     next if $kind eq 'function' && !$questions[$i]{function};
     my $name = $kind eq 'plain' ? $questions[$i]{name} : 'the same by function';
     my $of_sample = $sample->{$kind} ? percent($sample->{$kind}[1]) : 'exact plan';
-    printf "| %s | %s | %s | %s | %s | %s |\n", $name, ms($all->{exact}), !$all->{$kind} ? ('exact plan', '1', '0', $of_sample)
+    printf "| %s | %s | %s | %s | %s | %s |\n", $name, ms($all->{exact}), !$all->{$kind} ? ('exact plan', '', '', $of_sample)
       : (ms($all->{$kind}[0]), sprintf('%.0f', $all->{exact} / $all->{$kind}[0]), percent($all->{$kind}[1]), $of_sample);
   }
 }
