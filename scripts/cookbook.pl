@@ -153,8 +153,8 @@ if ($task eq 'check') {
     }
     check($page =~ /^\| \Q$q->{name}\E \|/m, "$q->{name}: the table has no figures");
   }
-  my @of = answers("DROP MATERIALIZED VIEW amounts_by_region;\n$fits", map { ("SET kde_aqp.approximate = off;\n$_->{cannot}", "SET kde_aqp.approximate = top;\n" . ($_->{can} // 'SELECT'),
-    explain($_->{cannot}), explain($_->{can} // 'SELECT')) } @instead);
+  my @of = answers("DROP MATERIALIZED VIEW amounts_by_region;\n$fits", map { my ($cannot, $can) = ($_->{cannot}, $_->{can} // 'SELECT');
+    ("SET kde_aqp.approximate = off;\n$cannot", "SET kde_aqp.approximate = top;\n$can", explain($cannot), explain($can)) } @instead);
   for my $q (@instead) {
     my ($exact, $got, $cannot, $can) = splice @of, 0, 4;
     check(!(answered($cannot))[1], "a density answers: $q->{cannot}");
