@@ -335,10 +335,11 @@ bool PlainReader::read_conditions(RelOptInfo* input) {
 
 // whole: the node itself, or the call that asks for an end of it.
 bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
+  if (node->aggkind != AGGKIND_NORMAL)
+    return no("an aggregate is of rows in an order, as percentiles are");
   if (node->aggdistinct != NIL || node->aggorder != NIL || node->aggfilter != nullptr)
     return no("an aggregate has DISTINCT, FILTER or ORDER BY");
-  if (node->aggdirectargs != NIL || node->agglevelsup != 0 || node->aggkind != AGGKIND_NORMAL ||
-      node->aggsplit != AGGSPLIT_SIMPLE || list_length(node->args) > 1)
+  if (node->agglevelsup != 0 || node->aggsplit != AGGSPLIT_SIMPLE || list_length(node->args) > 1)
     return no("an aggregate is none of those that densities know");
   ListCell* cell;
   foreach (cell, aggregates_)
