@@ -223,8 +223,10 @@ class Options {
     foreach (cell, reader_.groups()) {
       Node* node = static_cast<Node*>(lfirst(cell));
       has_constants_ = has_constants_ || has_parameters(node, nullptr);
-      grouped_.add(reader_.name_of(node), node, kde::kMaxColumns);
+      groupings_ = lappend(groupings_, node);
       add_column_of(node);
+      const Named named = reader_.name_of(node);
+      if (is_named(named) && is_category(named)) add_range(named, node);
     }
     foreach (cell, reader_.conditions()) {
       const auto* c = static_cast<const Condition*>(lfirst(cell));
@@ -232,8 +234,6 @@ class Options {
       if (c->compares && c->side != nullptr) add_column_of(c->side);
       if (!c->compares) add_categories(reinterpret_cast<Node*>(c->clause));
     }
-    for (int i = 0; i < grouped_.count; ++i)
-      if (is_category(grouped_.name[i])) add_range(grouped_.name[i], grouped_.node[i]);
     for (int i = 0; i < aggregated_.count; ++i) add_range(aggregated_.name[i], aggregated_.node[i]);
     bool any = false;
     for (int i = 0; i < ranges_.count; ++i) any = any || !is_category(ranges_.name[i]);
@@ -298,15 +298,17 @@ class Options {
       Names none;
       Names by;
       bool buckets = false;
-      for (int k = 0; k < grouped_.count; ++k) {
-        const bool own = is_same(grouped_.name[k], x);
-        if (own ||
-            (x.attnum != 0 && reader_.has_steps(x.attnum) && is_bucket(grouped_.node[k], x.attnum)))
+      ListCell* cell;
+      foreach (cell, groupings_) {
+        Node* node = static_cast<Node*>(lfirst(cell));
+        const Named named = reader_.name_of(node);
+        if (is_same(named, x) ||
+            (x.attnum != 0 && reader_.has_steps(x.attnum) && is_bucket(node, x.attnum)))
           buckets = true;
         else
-          by.add(grouped_.name[k], grouped_.node[k], kde::kMaxGroupBy);
+          by.add(named, node, kde::kMaxGroupBy);
       }
-      if (!by.complete || !grouped_.complete) continue;
+      if (!by.complete) continue;
       if (by.count == 0) try_one(i, none, buckets, filters);
       if (by.count == 0 && !filters) by = conditions_but(x);
       if (by.count > 0 && by.complete && !is_category(x)) try_one(i, by, buckets, filters);
@@ -448,8 +450,10 @@ class Options {
     entry.key = key;
     if (reader_.question(entry) != nullptr) return true;
     constexpr char kUnknown[] = "knows no ";
-    if (reader_.why() != nullptr && strncmp(reader_.why(), kUnknown, strlen(kUnknown)) == 0)
-      unknown_ = reader_.why();
+    const char* obstacle = reader_.why();
+    if (obstacle == nullptr) return false;
+    if (strncmp(obstacle, kUnknown, strlen(kUnknown)) == 0) unknown_ = obstacle;
+    if (strstr(obstacle, "IS NOT NULL leaves them out") != nullptr) has_nulls_ = true;
     return false;
   }
 
@@ -499,6 +503,9 @@ class Options {
     if (inaccurate_)
       return "a density would not be as accurate as kde_aqp.approximate_error asks for";
     if (too_many_) return "there are more groups than a density has";
+    if (has_nulls_)
+      return "a density has no rows where its column is NULL; IS NOT NULL or NOT NULL leaves them "
+             "out";
     if (has_constants_) return "an expression has a constant that is not known";
     return "its conditions, groups and aggregates are of more than one density has";
   }
@@ -509,9 +516,10 @@ class Options {
   const PlainReader& reader_;
   AdvisedDemand* demand_;
   AdvisedTable* table_;
-  Names aggregated_, grouped_, ranges_;
+  Names aggregated_, ranges_;
+  List* groupings_ = NIL;
   const char* unknown_ = nullptr;
-  bool inaccurate_ = false, too_many_ = false, has_constants_ = false;
+  bool inaccurate_ = false, too_many_ = false, has_constants_ = false, has_nulls_ = false;
 };
 
 // Of the relation, all that its part of the query has.
