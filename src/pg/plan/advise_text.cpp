@@ -14,6 +14,7 @@ extern "C" {
 }
 
 #include <cctype>
+#include <cstdlib>
 #include <initializer_list>
 
 namespace kde_pg {
@@ -68,9 +69,24 @@ bool is_type_name(const char* word) {
   return false;
 }
 
+// What is known of a parameter.
+struct Known {
+  int number;
+  const char* text;  // to be put in its place
+};
+
+const char* text_of(List* known, int number) {
+  ListCell* cell;
+  foreach (cell, known) {
+    const auto* k = static_cast<const Known*>(lfirst(cell));
+    if (k->number == number) return k->text;
+  }
+  return nullptr;
+}
+
 // date $1 as $1::date; extract($1 FROM x) with a field: within floor() the seconds, as buckets of
-// so many are made, else one that there is not, as which it was is not known.
-char* repaired(const char* text) {
+// so many are made, else one that there is not, as which it was is not known. known: Known*.
+char* repaired(const char* text, List* known) {
   constexpr Size kWord = 32;
   StringInfoData out;
   initStringInfo(&out);
@@ -87,7 +103,9 @@ char* repaired(const char* text) {
     }
     const char* end = at + 1;
     while (isdigit(static_cast<unsigned char>(*end)) != 0) ++end;
-    const char* parameter = pnstrdup(at, static_cast<Size>(end - at));
+    const int number = atoi(at + 1);
+    const char* value = text_of(known, number);
+    const char* parameter = value != nullptr ? value : pnstrdup(at, static_cast<Size>(end - at));
     char word[kWord];
     const char* begin;
     word_before(out.data, out.data + out.len, word, kWord, &begin);
@@ -107,7 +125,12 @@ char* repaired(const char* text) {
                (begin[-1] == '(' || isspace(static_cast<unsigned char>(begin[-1]))))
           --begin;
         word_before(out.data, begin, word, kWord, &begin);
-        appendStringInfoString(&out, strcmp(word, "floor") == 0 ? "epoch" : kField);
+        if (value != nullptr)
+          appendStringInfoString(&out, value);
+        else if (strcmp(word, "floor") == 0)
+          appendStringInfoString(&out, "epoch");
+        else
+          appendStringInfo(&out, "%s%d", kField, number);
         at = end;
         continue;
       }
@@ -120,75 +143,125 @@ char* repaired(const char* text) {
 
 // ------------------------------------------------------------------------------------- raw trees
 
-struct Parameters {
-  List* found = NIL;  // ParamRef*, in the order of the walk
+// Parameters, or constants, too, in the order of the walk.
+struct Places {
+  bool constants;
+  List* found;  // ParamRef*, A_Const*
 };
 
 bool collect(Node* node, void* state) {
   if (node == nullptr) return false;
-  if (IsA(node, ParamRef)) {
-    auto* out = static_cast<Parameters*>(state);
+  auto* out = static_cast<Places*>(state);
+  if (IsA(node, ParamRef) || (out->constants && IsA(node, A_Const))) {
     out->found = lappend(out->found, node);
     return false;
   }
   return raw_expression_tree_walker(node, as_walker(collect), state);
 }
 
-List* parameters_in(Node* node) {
-  Parameters out;
+List* places_in(Node* node, bool constants) {
+  Places out = {constants, NIL};
   (void)collect(node, &out);
   return out.found;
 }
 
-// The same whatever parameters it has.
+// The same whatever parameters and constants it has.
 Node* anonymous(Node* node) {
   Node* copy = static_cast<Node*>(copyObjectImpl(node));
+  List* found = places_in(copy, true);
   ListCell* cell;
-  List* found = parameters_in(copy);
-  foreach (cell, found) lfirst_node(ParamRef, cell)->number = 0;
+  foreach (cell, found) {
+    static_assert(sizeof(ParamRef) <= sizeof(A_Const));
+    auto* place = static_cast<ParamRef*>(lfirst(cell));
+    place->type = T_ParamRef;
+    place->number = 0;
+    place->location = -1;
+  }
   return copy;
 }
 
-// Gives what is like an expression of GROUP BY its parameters: the statement ran, so that their
-// constants were the same.
+// The parameter that stands there; 0: none.
+int parameter_at(const Node* node) {
+  if (IsA(node, ParamRef)) return reinterpret_cast<const ParamRef*>(node)->number;
+  const auto* c = reinterpret_cast<const A_Const*>(node);
+  if (c->isnull || !IsA(&c->val, String)) return 0;
+  const char* word = strVal(&c->val);
+  return strncmp(word, kField, strlen(kField)) == 0 ? atoi(word + strlen(kField)) : 0;
+}
+
+// As SQL has it; null: it is NULL or the like.
+const char* text_at(const Node* node) {
+  if (IsA(node, ParamRef)) return psprintf("$%d", parameter_at(node));
+  const auto* c = reinterpret_cast<const A_Const*>(node);
+  if (c->isnull) return nullptr;
+  switch (nodeTag(&c->val)) {
+    case T_String:
+      return quote_literal_cstr(strVal(&c->val));
+    case T_Integer:
+      return psprintf("%d", intVal(&c->val));
+    case T_Float:
+      return pstrdup(c->val.fval.fval);
+    default:
+      return nullptr;
+  }
+}
+
+// What is like an expression of GROUP BY has its constants: the statement ran. Those of GROUP BY
+// itself pg_stat_statements leaves as they are.
 struct Likeness {
   Node* anonymous;
-  List* parameters;  // ParamRef*
+  List* places;
+  List** known;
 };
 
-bool unify(Node* node, void* state) {
+bool learn(Node* node, void* state) {
   if (node == nullptr) return false;
   const auto* like = static_cast<const Likeness*>(state);
-  if (nodeTag(node) == nodeTag(like->anonymous) && equal(anonymous(node), like->anonymous)) {
-    ListCell *own, *other;
-    List* found = parameters_in(node);
-    forboth(own, found, other, like->parameters) lfirst_node(ParamRef, own)->number =
-        lfirst_node(ParamRef, other)->number;
-    return false;
+  if (nodeTag(node) != nodeTag(like->anonymous) || !equal(anonymous(node), like->anonymous))
+    return raw_expression_tree_walker(node, as_walker(learn), state);
+  List* found = places_in(node, true);
+  ListCell *own, *other;
+  forboth(own, found, other, like->places) {
+    const int number = parameter_at(static_cast<const Node*>(lfirst(own)));
+    const auto* of = static_cast<const Node*>(lfirst(other));
+    const char* text = text_at(of);
+    if (number == 0 || text == nullptr || number == parameter_at(of) ||
+        text_of(*like->known, number) != nullptr)
+      continue;
+    auto* known = static_cast<Known*>(palloc(sizeof(Known)));
+    *known = {number, text};
+    *like->known = lappend(*like->known, known);
   }
-  return raw_expression_tree_walker(node, as_walker(unify), state);
+  return false;
 }
 
-bool is_call(const FuncCall* call, const char* name) {
-  return strcmp(strVal(llast(call->funcname)), name) == 0;
-}
-
-bool mend(Node* node, void* state) {
+// Of all queries in a statement, into List* of Known*.
+bool learn_all(Node* node, void* state) {
   if (node == nullptr) return false;
   if (IsA(node, SelectStmt)) {
     auto* select = castNode(SelectStmt, node);
     ListCell* cell;
     foreach (cell, select->groupClause) {
       Node* group = static_cast<Node*>(lfirst(cell));
-      List* parameters = parameters_in(group);
-      if (parameters == NIL) continue;
-      Likeness like = {anonymous(group), parameters};
+      List* places = places_in(group, true);
+      if (places == NIL || IsA(group, A_Const)) continue;
+      Likeness like = {anonymous(group), places, static_cast<List**>(state)};
       for (List* part : {select->targetList, select->sortClause, select->distinctClause})
-        (void)unify(reinterpret_cast<Node*>(part), &like);
-      (void)unify(select->havingClause, &like);
+        (void)learn(reinterpret_cast<Node*>(part), &like);
+      (void)learn(select->havingClause, &like);
     }
-  } else if (IsA(node, FuncCall)) {
-    // count($1) was count(1).
+  }
+  return raw_expression_tree_walker(node, as_walker(learn_all), state);
+}
+
+bool is_call(const FuncCall* call, const char* name) {
+  return strcmp(strVal(llast(call->funcname)), name) == 0;
+}
+
+// count($1) was count(1).
+bool mend(Node* node, void* state) {
+  if (node == nullptr) return false;
+  if (IsA(node, FuncCall)) {
     auto* call = castNode(FuncCall, node);
     if (is_call(call, "count") && list_length(call->args) == 1 && !call->agg_distinct &&
         IsA(linitial(call->args), ParamRef)) {
@@ -203,7 +276,7 @@ bool mend(Node* node, void* state) {
 void number_anew(RawStmt* statement) {
   List* old = NIL;
   ListCell* cell;
-  List* found = parameters_in(statement->stmt);
+  List* found = places_in(statement->stmt, false);
   foreach (cell, found) {
     auto* parameter = lfirst_node(ParamRef, cell);
     int at = 0;
@@ -329,25 +402,31 @@ Node* fill(Node* node, void* state) {
   return expression_tree_mutator(node, as_mutator(fill), &in);
 }
 
-}  // namespace
-
-RawStmt* parse_statement(const char* text) {
-  List* raw = raw_parser(repaired(text), RAW_PARSE_DEFAULT);
+// What a client prepares, or a cursor is of, is what it asks.
+RawStmt* parsed(const char* text, List* known) {
+  List* raw = raw_parser(repaired(text, known), RAW_PARSE_DEFAULT);
   if (list_length(raw) != 1) return nullptr;
   auto* out = linitial_node(RawStmt, raw);
-  // What a client prepares, or a cursor is of, is what it asks.
   for (;;) {
     if (IsA(out->stmt, PrepareStmt))
       out->stmt = castNode(PrepareStmt, out->stmt)->query;
     else if (IsA(out->stmt, DeclareCursorStmt))
       out->stmt = castNode(DeclareCursorStmt, out->stmt)->query;
     else
-      break;
+      return out;
   }
-  if (IsA(out->stmt, SelectStmt)) {
-    (void)mend(out->stmt, nullptr);
-    number_anew(out);
-  }
+}
+
+}  // namespace
+
+RawStmt* parse_statement(const char* text) {
+  List* known = NIL;
+  RawStmt* out = parsed(text, known);
+  if (out == nullptr || !IsA(out->stmt, SelectStmt)) return out;
+  (void)learn_all(out->stmt, &known);
+  if (known != NIL) out = parsed(text, known);
+  (void)mend(out->stmt, nullptr);
+  number_anew(out);
   return out;
 }
 

@@ -1,6 +1,6 @@
 // Texts of pg_stat_statements made readable again. It puts $1, $2, ... in the place of constants,
 // each its own, which leaves texts that are no SQL (date $1, extract($1 FROM x)), and expressions
-// of GROUP BY that are no longer those of the select list.
+// of the select list that are no longer those of GROUP BY.
 #pragma once
 
 #include "pg/base/pg.h"
