@@ -109,28 +109,26 @@ my @workload = (@dashboard, @analyst);
 sql('SELECT tools.pg_stat_statements_reset()');
 sql(join ";\n", @dashboard) for 1 .. 3;
 sql(join ";\n", @analyst);
-my %time = map { split /\|/ } split /\n/, sql(q{SELECT 'total', sum(total_exec_time) FROM tools.pg_stat_statements WHERE query ~ '(orders|events|customers)'});
-my $before = sql('SELECT count(*) FROM tools.pg_stat_statements');
-my $advice = sql('SELECT * FROM kde_advise()');
-note $advice;
-is(sql(q{SELECT count(*) FROM tools.pg_stat_statements WHERE query ~ 'orders|events|customers'}) + 0, @workload + 0, 'the planned statements are counted nowhere');
+my $entries = q{SELECT count(*) FROM tools.pg_stat_statements WHERE query ~ '(orders|events|customers)'};
+is(sql($entries), 50, 'pg_stat_statements has them all');
+sql('CREATE TABLE advice AS SELECT * FROM kde_advise()');
+note sql('SELECT * FROM advice');
+is(sql($entries), 50, 'and what is planned for it is counted nowhere');
+my ($promised, $share) = split /\|/, sql('SELECT sum(answers), max(cumulated) FROM advice WHERE rank IS NOT NULL');
+is(sql(q{SELECT string_agg(note, '; ' ORDER BY note) FROM advice WHERE rank IS NULL AND note !~ 'reads no table|little else'}),
+  join('; ', 'a constant in an expression is not known', 'an aggregate has DISTINCT, FILTER or ORDER BY', 'an aggregate is of rows in an order, as percentiles are',
+    'it has DISTINCT, and neither counts nor adds up', 'it joins tables', 'it neither counts nor adds up', 'there are more groups than a density has'), 'why others are not answered');
 
-# The same of the texts themselves, each with the time that it takes, as the dashboard asks.
-my $ms = sub { my ($plan) = $node->safe_psql('postgres', "EXPLAIN (ANALYZE, TIMING OFF) $_[0]") =~ /Execution Time: ([\d.]+) ms/; return $plan };
+# The time that each takes, as the dashboard asks.
+my $ms = sub { my ($time) = sql("EXPLAIN (ANALYZE, TIMING OFF) $_[0]") =~ /Execution Time: ([\d.]+) ms/; return $time };
 my @ms = map { my $q = $_; (sort { $a <=> $b } map { $ms->($q) } 1 .. 3)[1] } @workload;
 $ms[$_] *= 3 for 0 .. $#dashboard;
-my $quoted = join ', ', map { s/'/''/gr =~ s/^(.*)$/'$1'/sr } @workload;
-my $given = "kde_advise(ARRAY[$quoted], ARRAY[" . join(', ', @ms) . "])";
-my ($promised, $share) = split /\|/, sql("SELECT sum(answers), sum(time_share) FROM $given WHERE rank IS NOT NULL");
-note sql("SELECT * FROM $given");
-is(sql("SELECT sum(answers) FROM $given"), 50, 'every statement has its row');
+my $list = 'ARRAY[' . join(', ', map { s/'/''/gr =~ s/^(.*)$/'$1'/sr } @workload) . ']';
+is(sql("SELECT sum(answers) FROM kde_advise($list)"), 50, 'of a list each is told of, too');
+cmp_ok(sql("SELECT sum(answers) FROM kde_advise($list) WHERE rank IS NOT NULL"), '>=', $promised, 'and as many are answered, whose constants are known');
 
-# The calls are run as they are, those that pg_stat_statements led to.
-my $calls = sql(q{SELECT call FROM kde_advise() WHERE call IS NOT NULL ORDER BY rank});
-sql($_) for split /\n/, $calls;
-is(sql('SELECT count(*) FROM kde_advise() WHERE call IS NOT NULL'), 0, 'then nothing more is proposed');
-like(sql('SELECT note FROM kde_advise() WHERE rank IS NULL'), qr/a density answers it already/, 'as densities answer already');
-
+# The calls are run as they are.
+sql($_) for split /\n/, sql(q{SELECT call FROM advice WHERE call IS NOT NULL ORDER BY rank});
 my ($answered, $all, $count) = (0, 0, 0);
 for my $i (0 .. $#workload) {
   my $plan = sql("SET kde_aqp.approximate = top; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $workload[$i]");
@@ -139,11 +137,16 @@ for my $i (0 .. $#workload) {
   $answered += $ms[$i] if $is_answered;
   $count++ if $is_answered;
   my ($why) = $plan =~ /(Answered: by the exact .*)/;
-  note sprintf('%6.1f ms  %s', $ms[$i], $workload[$i]), defined $why ? "\n$why" : '' if !$is_answered;
+  note sprintf '%6.1f ms  %s  %s', $ms[$i], $workload[$i], $why // '' if !$is_answered;
 }
 note sprintf 'answered: %d of %d statements, %.1f %% of the time; promised: %d statements, %.1f %%', $count, scalar @workload, 100 * $answered / $all, $promised, 100 * $share;
 cmp_ok($answered / $all, '>=', 0.8, 'densities answer at least 80 % of the time');
 cmp_ok($count, '>=', $promised, 'and no fewer statements than promised');
+like(sql("SELECT note FROM kde_advise($list) WHERE answers >= $promised"), qr/^a density answers it already$/, 'which is known then');
+is(sql("SELECT count(*) FROM kde_advise($list) AS a, advice AS b WHERE a.call = b.call"), 0, 'and no call is proposed again');
+sql(q{SELECT kde_set_plain_sql(name, false) FROM kde_densities});
+is(sql("SELECT bool_and(call !~ 'kde_fit' AND fit_ms IS NULL) FROM kde_advise($list) WHERE note ~ 'not allowed'"), 't', 'densities that there are need the consent alone');
+sql(q{SELECT kde_set_plain_sql(name, true) FROM kde_densities});
 
 # The answers are the exact ones within what is required.
 for my $q (@dashboard[2, 5, 19, 38]) {
@@ -151,6 +154,86 @@ for my $q (@dashboard[2, 5, 19, 38]) {
   my @off = grep { abs($exact->[$_] - $approximate->[$_]) > 0.01 * abs $exact->[$_] } 0 .. $#$exact;
   is("@off", '', "right: $q");
 }
+
+# Names, schemas and kinds of tables.
+sql(q{
+  CREATE SCHEMA "Odd Schema";
+  CREATE TABLE "Odd Schema"."Sales 'x'" ("Sold On" date NOT NULL, "the ""Region""" text NOT NULL, "Amount" numeric(8,2), flag boolean);
+  INSERT INTO "Odd Schema"."Sales 'x'" SELECT date '2025-01-01' + i % 300, 'r' || i % 4, i % 100, i % 7 = 0 FROM generate_series(1, 20000) AS i;
+  CREATE TABLE parted (at timestamp NOT NULL, x integer NOT NULL, v integer) PARTITION BY RANGE (at);
+  CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM ('2025-01-01') TO ('2025-07-01');
+  CREATE TABLE parted_2 PARTITION OF parted FOR VALUES FROM ('2025-07-01') TO ('2026-01-01');
+  INSERT INTO parted SELECT timestamp '2025-01-01' + (i % 8760) * interval '1 hour', i % 50, i FROM generate_series(1, 20000) AS i;
+  CREATE VIEW v1 AS SELECT "Sold On" AS day, "Amount" AS amount, flag FROM "Odd Schema"."Sales 'x'";
+  CREATE VIEW v2 AS SELECT day, amount FROM v1 WHERE flag;
+  CREATE VIEW barred WITH (security_barrier) AS SELECT * FROM v1 WHERE flag;
+  CREATE FUNCTION fails(integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RAISE 'never'; END $$;
+  ANALYZE});
+sub advice { my ($query, $set) = @_; return sql(($set // '') . "SELECT coalesce(call, note) FROM kde_advise(ARRAY[\$q\$$query\$q\$])") }
+sub works {
+  my ($query, $what, $set) = @_;
+  my $call = advice($query, $set);
+  like($call, qr/^SELECT kde_set_plain_sql/, "$what: a call") or return;
+  sql(($set // '') . $call);
+  my $plan = sql(($set // '') . "SET kde_aqp.approximate = top; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) $query");
+  like($plan, qr/Answered: by the density/, "$what: it answers");
+  return;
+}
+works(q{SELECT "the ""Region""", sum("Amount") FROM "Odd Schema"."Sales 'x'" WHERE "Sold On" > '2025-03-01' GROUP BY 1}, 'quoted names');
+works(q{SELECT avg("Amount") FROM "Sales 'x'" WHERE "Sold On" > '2025-03-01' AND flag}, 'a search path', q{SET search_path = "Odd Schema", public;});
+works(q{SELECT sum(amount + 1) FROM v2 WHERE day >= '2025-05-01'}, 'a view of a view');
+works(q{SELECT x, count(*), max(n) FROM (SELECT x, count(*) AS n FROM parted GROUP BY x) AS s GROUP BY x}, 'a partitioned table');
+works(q{SELECT count(*) FROM parted WHERE at >= '2025-03-01'}, 'partitions that are left out');
+works(q{PREPARE p (date) AS SELECT count(*) FROM customers WHERE since >= '2020-01-01'; EXECUTE p('2020-01-01')} =~ s/.*AS (SELECT .*?);.*/$1/r, 'what was prepared');
+is(advice('SELECT count(*) FROM barred WHERE amount > 3'), 'it reads rows beside what it counts and adds up', 'a security barrier');
+is(advice('SELECT sum(amount * fails(1)) FROM v1'), 'it cannot be read', 'an error of planning is none');
+is(advice($_->[0]), $_->[1], $_->[0])
+  for (['DELETE FROM orders', 'it is no query'], ['VACUUM orders', 'it is no query'], ['SELECT count(*) INTO x FROM orders', 'it is no query'],
+  ['WITH d AS (DELETE FROM orders RETURNING *) SELECT count(*) FROM d', 'it is no query'], ['SELECT count(*) FROM orders FOR UPDATE', 'it locks rows'],
+  ['SELECT', 'it reads no table'], ['SELECT count(* FROM', 'it cannot be read'], ['', 'it is not one statement'], ['SELECT 1; SELECT 2', 'it is not one statement'],
+  ["SELECT 'unclosed", 'it cannot be read'], ['SELECT count(*) FROM pg_class', q{it is of a table of the server's own}],
+  ['SELECT count(*) FROM orders WHERE false', 'no row meets its conditions'], ['SELECT sum($1::int) FROM orders', 'an aggregate is of no column']);
+is(sql(q{SELECT count(*) FROM orders}), 200000, 'nothing of it is run');
+is(sql(q{SELECT count(*) FROM kde_advise(ARRAY['SELECT 1', NULL, 'SELECT 2']); SELECT count(*) FROM kde_advise('{}')}), "1\n0", 'no statement is none');
+for ([q{kde_advise(ARRAY['SELECT 1'], '{1,2}')}, 'differ in number'], [q{kde_advise(ARRAY['SELECT 1'], '{-1}')}, 'not be|not negative'], [q{kde_advise(ARRAY['SELECT 1'], '{NaN}')}, 'finite'],
+  [q{kde_advise(weights => '{1}')}, 'need statements'], [q{kde_advise(least_share => 2)}, 'between 0 and 1'], [q{kde_advise(least_share => NULL)}, 'least_share']) {
+  my (undef, undef, $error) = $node->psql('postgres', "SELECT * FROM $_->[0]");
+  like($error, qr/$_->[1]/, "$_->[0] is an error");
+}
+is(sql(q{BEGIN READ ONLY; SELECT count(*) FROM kde_advise(ARRAY['SELECT count(*) FROM orders', 'SELECT count(*) FROM parted']) \g /dev/null
+  SELECT count(*) FROM pg_locks WHERE relation IN ('orders'::regclass, 'parted'::regclass, 'parted_1'::regclass); COMMIT}), 0, 'no lock stays');
+
+# What others' statements compute while they are planned is computed by their rights, and what the caller may not
+# read is not told of.
+sql(q{
+  CREATE ROLE mallory; CREATE ROLE watcher; CREATE ROLE half;
+  CREATE TABLE guarded AS SELECT * FROM v1;
+  ALTER TABLE guarded ENABLE ROW LEVEL SECURITY;
+  GRANT SELECT ON guarded TO half;
+  GRANT pg_read_all_stats TO watcher;
+  GRANT SELECT (sold_on) ON orders TO half;
+  GRANT USAGE, CREATE ON SCHEMA public TO mallory;
+  CREATE SEQUENCE as_mallory; CREATE SEQUENCE as_others;
+  GRANT ALL ON as_mallory, as_others TO mallory;
+  SELECT tools.pg_stat_statements_reset();
+  SET ROLE mallory;
+  CREATE TABLE bait AS SELECT i AS x FROM generate_series(1, 1000) AS i;
+  CREATE FUNCTION spy() RETURNS integer IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval(CASE WHEN current_user = 'mallory' THEN 'as_mallory' ELSE 'as_others' END); RETURN 1; END $$;
+  SELECT count(*) FROM bait WHERE x > spy()});
+my $seen = sql('SELECT last_value FROM as_mallory');
+sql('SELECT count(*) FROM kde_advise()');
+cmp_ok(sql('SELECT last_value FROM as_mallory'), '>', $seen, 'a function is called while a statement is planned');
+is(sql('SELECT is_called FROM as_others'), 'f', 'by the role whose statement it is');
+is(sql(q{GRANT USAGE ON SCHEMA tools TO PUBLIC; SET ROLE watcher; SELECT bool_or(note = $$it is another role's$$) AND count(rank) = 0 FROM kde_advise()}), 't', 'or not at all');
+is(sql(q{SET ROLE half; SELECT coalesce(call, note) FROM kde_advise(ARRAY['SELECT sum(amount) FROM orders WHERE sold_on > $1'])}), 'it is of a table that the current user may not read', 'who may not read a column');
+is(sql(q{SET ROLE half; SELECT note FROM kde_advise(ARRAY['SELECT count(*) FROM guarded WHERE day > $1'])}), 'no row meets its conditions', 'whom policies keep from rows');
+like(sql(q{SET ROLE half; SELECT note FROM kde_advise(ARRAY['SELECT count(*) FROM orders WHERE sold_on > $1 AND sold_on <> $2'])}), qr/\S/, 'is told of others');
+
+# Many statements.
+my $many = q{(SELECT array_agg(format('SELECT region, sum(amount * %s), count(*) FROM orders WHERE sold_on > %L AND store > %s GROUP BY region', i % 20, date '2025-01-01' + i % 300, i % 40)) FROM generate_series(1, 10000) AS i)};
+is(sql("SELECT sum(answers) FROM kde_advise($many)"), 10000, 'ten thousand statements');
+my (undef, undef, $cancelled) = $node->psql('postgres', "SET statement_timeout = '100ms'; SELECT sum(answers) FROM kde_advise($many)");
+like($cancelled, qr/canceling statement due to statement timeout/, 'can be cancelled');
 
 $node->stop;
 done_testing();

@@ -15,6 +15,7 @@ namespace kde_pg {
 struct AdvisedDensity {
   DensityKey key;  // without measures and trees
   const char* identity;
+  uint32 hash;  // of it
   bool fitted;
   AdvisedDensity* own;  // of its column alone, of one with groups; null: none is asked for
   bool own_is_fitted;   // that one, which a fit by groups may then leave as it is
@@ -29,7 +30,9 @@ struct AdvisedDensity {
   bool guessed;  // the table was never analysed
 
   // The choice (advise_choice.h).
-  int rank;  // 0: not chosen
+  int rank;          // 0: not chosen
+  List* uses;        // AdvisedDemand*, that have an option of it
+  double potential;  // milliseconds of what is open that it would answer, at most
   Bitmapset* chosen_measures;
   bool serves, serves_own;  // statements by itself, and by its column's own density
   double statements, ms, calls;
@@ -54,6 +57,8 @@ struct AdvisedDemand {
   bool answered;       // by a density that there is
   const char* why;     // there is no option
   AdvisedDensity* by;  // chosen
+  double ms;           // its part of the statement's
+  int round;           // in which it was looked at last
 };
 
 struct AdvisedStatement {

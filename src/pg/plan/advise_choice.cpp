@@ -8,7 +8,7 @@ extern "C" {
 #include "miscadmin.h"
 }
 
-#include <algorithm>
+#include <initializer_list>
 
 namespace kde_pg {
 
@@ -46,6 +46,7 @@ class Choice {
 
   List* run(double least_ms) {
     by_time();
+    index_uses();
     List* chosen = NIL;
     for (;;) {
       CHECK_FOR_INTERRUPTS();
@@ -98,31 +99,81 @@ class Choice {
     return nullptr;
   }
 
-  Gain gain_of(AdvisedDensity* density) {
-    Gain out;
-    out.measures = density->kept;
-    ListCell *cell, *each;
+  // What each density would answer, the longest first.
+  void index_uses() {
+    ListCell *cell, *each, *of;
     foreach (cell, advice_->statements) {
-      const auto* statement = static_cast<const AdvisedStatement*>(lfirst(cell));
+      auto* statement = static_cast<AdvisedStatement*>(lfirst(cell));
       if (statement->why != nullptr) continue;
       foreach (each, statement->demands) {
-        const auto* demand = static_cast<const AdvisedDemand*>(lfirst(each));
-        if (is_open(*demand) && admitted(*demand, density, &out.measures) != nullptr)
-          out.ms += statement->ms / list_length(statement->demands);
+        auto* demand = static_cast<AdvisedDemand*>(lfirst(each));
+        demand->ms = statement->ms / list_length(statement->demands);
+        foreach (of, demand->options) {
+          auto* density = static_cast<const AdvisedOption*>(lfirst(of))->density;
+          if (density->uses == NIL || llast(density->uses) != demand)
+            density->uses = lappend(density->uses, demand);
+        }
       }
     }
+  }
+
+  // Calls visit for each open demand that a density would answer, with measures for which there is
+  // room.
+  template <typename Visit>
+  Bitmapset* admit_all(AdvisedDensity* density, Visit visit) {
+    Bitmapset* measures = density->kept;
+    ++round_;
+    for (const AdvisedDensity* of : {static_cast<const AdvisedDensity*>(density),
+                                     static_cast<const AdvisedDensity*>(density->own)}) {
+      ListCell* cell;
+      foreach (cell, of != nullptr ? of->uses : NIL) {
+        auto* demand = static_cast<AdvisedDemand*>(lfirst(cell));
+        if (!is_open(*demand) || demand->round == round_) continue;
+        const AdvisedOption* option = admitted(*demand, density, &measures);
+        if (option == nullptr) continue;
+        demand->round = round_;
+        visit(demand, *option);
+      }
+    }
+    return measures;
+  }
+
+  Gain gain_of(AdvisedDensity* density) {
+    Gain out;
+    out.measures = admit_all(
+        density, [&](const AdvisedDemand* demand, const AdvisedOption&) { out.ms += demand->ms; });
     return out;
   }
 
+  // At most, as if there were room for all measures: in one pass, as there may be many densities.
+  void find_potential() {
+    ListCell *cell, *each;
+    foreach (cell, advice_->densities) {
+      auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
+      density->potential = 0;
+      foreach (each, density->uses) {
+        const auto* demand = static_cast<const AdvisedDemand*>(lfirst(each));
+        if (is_open(*demand)) density->potential += demand->ms;
+      }
+    }
+  }
+
+  static double potential_of(const AdvisedDensity& density) {
+    return density.potential + (density.own != nullptr ? density.own->potential : 0);
+  }
+
   AdvisedDensity* next(double least_ms) {
+    find_potential();
     AdvisedDensity* best = nullptr;
     double best_ms = 0;
     double best_bytes = 0;
     ListCell* cell;
     foreach (cell, advice_->densities) {
+      CHECK_FOR_INTERRUPTS();
       auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
-      if (density->chosen_measures != nullptr || density->serves || density->serves_own ||
-          !density->readable)
+      const double most = potential_of(*density);
+      if (density->serves || density->serves_own || !density->readable || !(most > 0) ||
+          most < least_ms || most < best_ms * kAboutAsMuch)
         continue;
       const Gain gain = gain_of(density);
       if (!(gain.ms > 0) || gain.ms < least_ms) continue;
@@ -139,19 +190,10 @@ class Choice {
   }
 
   void take(AdvisedDensity* density) {
-    Bitmapset* measures = density->kept;
-    ListCell *cell, *each;
-    foreach (cell, advice_->statements) {
-      auto* statement = static_cast<AdvisedStatement*>(lfirst(cell));
-      if (statement->why != nullptr) continue;
-      foreach (each, statement->demands) {
-        auto* demand = static_cast<AdvisedDemand*>(lfirst(each));
-        if (!is_open(*demand)) continue;
-        const AdvisedOption* option = admitted(*demand, density, &measures);
-        if (option != nullptr) serve(density, *option, demand);
-      }
-    }
-    density->chosen_measures = measures;
+    density->chosen_measures =
+        admit_all(density, [density](AdvisedDemand* demand, const AdvisedOption& option) {
+          serve(density, option, demand);
+        });
   }
 
   static void serve(AdvisedDensity* density, const AdvisedOption& option, AdvisedDemand* demand) {
@@ -236,6 +278,7 @@ class Choice {
   }
 
   Advice* advice_;
+  int round_ = 0;
 };
 
 }  // namespace

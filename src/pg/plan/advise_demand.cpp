@@ -20,6 +20,7 @@
 
 extern "C" {
 #include "access/htup_details.h"
+#include "access/stratnum.h"
 #include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
@@ -27,6 +28,7 @@ extern "C" {
 #include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
+#include "common/hashfn.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
@@ -344,8 +346,10 @@ class Options {
     foreach (cell, reader_.conditions()) {
       const auto* c = static_cast<const Condition*>(lfirst(cell));
       if (is_of(*c, x) || (c->compares && by.has(c->named))) continue;
-      // Ranges of time move on.
-      if (c->compares && is_time(c->named.type)) return nullptr;
+      // Ranges move on, and there would be a density for each.
+      if (c->compares &&
+          (is_time(c->named.type) || (c->strategy != 0 && c->strategy != BTEqualStrategyNumber)))
+        return nullptr;
       rest = lappend(rest, c->clause);
     }
     return rest == NIL ? nullptr : reader_.filter_of(rest);
@@ -506,7 +510,7 @@ class Options {
     if (has_nulls_)
       return "a density has no rows where its column is NULL; IS NOT NULL or NOT NULL leaves them "
              "out";
-    if (has_constants_) return "an expression has a constant that is not known";
+    if (has_constants_) return "a constant in an expression is not known";
     return "its conditions, groups and aggregates are of more than one density has";
   }
 
@@ -581,14 +585,16 @@ AdvisedDensity* advised_density(Advice* advice, const DensityKey& key, bool fitt
   for (int i = 0; i < key.groups; ++i)
     bare.column[key.columns + i] = key.column[key.first_group() + i];
   const char* identity = psprintf("%u %d %s", key.relation, fitted ? 1 : 0, key_identity(bare));
+  const uint32 hash = string_hash(identity, strlen(identity) + 1);
   ListCell* cell;
   foreach (cell, advice->densities) {
     auto* density = static_cast<AdvisedDensity*>(lfirst(cell));
-    if (strcmp(density->identity, identity) == 0) return density;
+    if (density->hash == hash && strcmp(density->identity, identity) == 0) return density;
   }
   MemoryContext caller = MemoryContextSwitchTo(advice->memory);
   auto* density = static_cast<AdvisedDensity*>(palloc0(sizeof(AdvisedDensity)));
   density->identity = pstrdup(identity);
+  density->hash = hash;
   density->fitted = fitted;
   density->groups = 1;
   density->readable = true;
