@@ -14,8 +14,6 @@
 
 #include "pg/base/options.h"
 
-#include "core/fit/groups.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,6 +24,7 @@ namespace {
 
 constexpr double kColumnBytes = 8000;
 constexpr double kMostOwnCells = 4000;
+constexpr double kGroupsBytes = 4194304;
 constexpr double kWordBytes = 65536;
 constexpr double kBytesOfWord = 20;
 
@@ -49,20 +48,18 @@ double groups_bytes(const AdvisedDensity& density, int measures) {
 }  // namespace
 
 double advised_bytes(const AdvisedDensity& density, int measures) {
-  const double groups_most = static_cast<double>(kde::kGroupsBytes);
   if (density.of_words)
     return std::min(kWordBytes, 250 + kBytesOfWord * density.distinct) +
            measures * 25 * density.distinct;
   if (density.key.columns > 1) return joint_points(density) * point_bytes(density.key.columns);
   if (density.key.groups == 0) return bytes_of_one(density.distinct, measures);
-  return std::min(groups_most, groups_bytes(density, measures)) +
+  return std::min(kGroupsBytes, groups_bytes(density, measures)) +
          bytes_of_one(density.distinct, measures);
 }
 
 bool fits_whole(const AdvisedDensity& density, int measures) {
   if (density.of_words) return kBytesOfWord * density.distinct <= kWordBytes;
-  return density.key.groups == 0 ||
-         groups_bytes(density, measures) <= static_cast<double>(kde::kGroupsBytes);
+  return density.key.groups == 0 || groups_bytes(density, measures) <= kGroupsBytes;
 }
 
 double advised_fit_ms(const AdvisedDensity& density, int measures) {
