@@ -7,6 +7,7 @@
 #include "pg/base/values.h"
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
+#include "pg/catalog/expression.h"
 #include "pg/catalog/privileges.h"
 #include "pg/plan/buckets.h"
 #include "pg/plan/consent.h"
@@ -250,6 +251,7 @@ Named PlainReader::name_of(Node* node) const {
     if (own && var->varattno > 0) out.attnum = var->varattno;
   } else if (may_be_fitted(node)) {
     out.text = canonical_text(relation_, alone(rti_, node));
+    has_texts_ = true;
   }
   return out;
 }
@@ -489,6 +491,7 @@ bool PlainReader::is_of_groups(const DensityKey& key, Node* node, PlainQuery* ou
         named.attnum = castNode(Var, node)->varattno;
       } else if (may_be_fitted(node)) {
         named.text = canonical_text(relation_, alone(rti_, node));
+        has_texts_ = true;
       }
       const int i = group_of(key, named, out);
       if (i >= 0) {
@@ -521,6 +524,7 @@ const char* PlainReader::filter_of(List* clauses) const {
 bool PlainReader::is_same_filter(const DensityKey& key, List* clauses) const {
   if (clauses == NIL || !key.has_filter()) return clauses == NIL && !key.has_filter();
   const char* filter = filter_of(clauses);
+  has_texts_ = true;
   return filter != nullptr && strcmp(filter, key.filter) == 0;
 }
 
@@ -530,8 +534,7 @@ KeyColumn PlainReader::column_of(const Named& named) const {
   return {named.attnum, pstrdup(NameStr(of->attname)), nullptr};
 }
 
-bool PlainReader::place_conditions(const CatalogEntry& entry, PlainQuery* out) const {
-  const DensityKey& key = entry.key;
+bool PlainReader::place_conditions(const DensityKey& key, PlainQuery* out) const {
   List* rest = NIL;
   ListCell* cell;
   foreach (cell, conditions_) {
@@ -544,7 +547,7 @@ bool PlainReader::place_conditions(const CatalogEntry& entry, PlainQuery* out) c
   }
   if (is_same_filter(key, rest)) return true;
   if (rest == NIL || key.has_filter())
-    return no(tells_ ? psprintf("is of the rows where %s", key.filter) : "");
+    return no(tells_ ? psprintf("is of the rows where %s", out->key.filter) : "");
   return no(lacks(static_cast<Node*>(linitial(rest))));
 }
 
@@ -664,12 +667,53 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
   return true;
 }
 
+namespace {
+
+// A density's key as a planner's trees have it; null: it cannot be.
+struct Folded {
+  const CatalogEntry* entry;
+  const DensityKey* key;
+};
+
+bool has_expressions(const DensityKey& key) {
+  bool out = key.has_filter();
+  for (int i = 0; i < key.all(); ++i) out = out || key.column[i].attnum == 0;
+  return out;
+}
+
+}  // namespace
+
+const DensityKey* PlainReader::folded(const CatalogEntry& entry) const {
+  ListCell* cell;
+  foreach (cell, folded_) {
+    const auto* f = static_cast<const Folded*>(lfirst(cell));
+    if (f->entry == &entry) return f->key;
+  }
+  auto* key = static_cast<DensityKey*>(palloc(sizeof(DensityKey)));
+  *key = entry.key;
+  auto* f = static_cast<Folded*>(palloc(sizeof(Folded)));
+  *f = {&entry, fold_key(relation_, key) ? key : nullptr};
+  folded_ = lappend(folded_, f);
+  return f->key;
+}
+
+// Keys are as they were written, what the planner has of the query is folded: 200 of a numeric is
+// (200)::numeric there and '200'::numeric here. To fold a key takes its analysis, so only where
+// its own texts do not do.
 PlainQuery* PlainReader::question(const CatalogEntry& entry, const Bitmapset* some) const {
-  const DensityKey& key = entry.key;
+  PlainQuery* out = question_by(entry, entry.key, some);
+  if (out != nullptr || !has_texts_ || !has_expressions(entry.key)) return out;
+  const DensityKey* key = folded(entry);
+  return key != nullptr ? question_by(entry, *key, some) : nullptr;
+}
+
+// key: the entry's own, or as the planner has it.
+PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey& key,
+                                     const Bitmapset* some) const {
   why_ = nullptr;
   auto* out = static_cast<PlainQuery*>(palloc(sizeof(PlainQuery)));
   *out = PlainQuery();
-  out->key = key;
+  out->key = entry.key;
   if (TIMESTAMP_IS_NOBEGIN(entry.fitted_at)) {
     (void)no("is not fitted");
     return nullptr;
@@ -680,7 +724,7 @@ PlainQuery* PlainReader::question(const CatalogEntry& entry, const Bitmapset* so
     const Named column = {c.attnum, nullptr, of->atttypid, of->attcollation};
     out->of_words = is_category(column);
   }
-  if (!place_groups(key, out) || !place_conditions(entry, out) || !place_aggregates(key, some, out))
+  if (!place_groups(key, out) || !place_conditions(key, out) || !place_aggregates(key, some, out))
     return nullptr;
   // The column's own density is beside that of its groups.
   if (key.groups > 0 && !out->by_groups && out->group_conditions == NIL) {

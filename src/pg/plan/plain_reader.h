@@ -87,11 +87,14 @@ class PlainReader {
   bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
   bool is_known_value(Node* node) const;
   bool read_comparison(Expr* clause, Condition* out) const;
+  PlainQuery* question_by(const CatalogEntry& entry, const DensityKey& key,
+                          const Bitmapset* some) const;
+  const DensityKey* folded(const CatalogEntry& entry) const;
   int group_of(const DensityKey& key, const Named& named, PlainQuery* out) const;
   bool place_groups(const DensityKey& key, PlainQuery* out) const;
   bool is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const;
   bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
-  bool place_conditions(const CatalogEntry& entry, PlainQuery* out) const;
+  bool place_conditions(const DensityKey& key, PlainQuery* out) const;
   bool is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const;
   bool place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const;
   bool is_same_filter(const DensityKey& key, List* clauses) const;
@@ -100,6 +103,8 @@ class PlainReader {
 
   bool tells_;  // whether reasons are to be printed
   mutable const char* why_ = nullptr;
+  mutable bool has_texts_ = false;  // whether something was looked for by its text
+  mutable List* folded_ = NIL;      // Folded*
   Index rti_ = 0;
   Relation relation_ = nullptr;
   List* groups_ = NIL;      // Expr*

@@ -155,6 +155,46 @@ SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT m, count(*) FROM odd WHERE x < 50 GROUP BY m'),
   ('SELECT count(*) FROM odd WHERE x > 5000 AND m::text::integer > 0')
 ) AS v (q);
+-- Expressions and filters are as they were written, the planner's are folded.
+CREATE TABLE folded AS SELECT i % 100 AS x, CASE WHEN i % 9 > 0 THEN (i % 500)::numeric END AS amount, (i % 64 / 8.0)::double precision AS f, timestamp '2026-03-01' + i % 90 * interval '1 day' AS at,
+  CASE WHEN i % 5 > 0 THEN (i % 3)::bigint END AS big, ('{a,b,c}'::varchar[])[1 + i % 3] AS v FROM generate_series(1, 3000) AS i;
+ALTER TABLE folded ALTER x SET NOT NULL;
+CREATE FUNCTION plus_one(numeric) RETURNS numeric IMMUTABLE LANGUAGE sql AS 'SELECT $1 + 1';
+ANALYZE folded;
+SELECT count((kde_fit('folded', 'x', sample_rows => -1, filter => f)).rows) AS fitted
+FROM unnest(ARRAY['amount > 200', 'f >= 2', 'at >= ''2026-04-01''::date', 'amount IN (7, 8)', 'big IN (1, 2) AND v LIKE ''b%''', 'NOT amount < 100 - 1', 'plus_one(amount) > 400']) AS f;
+SELECT count((kde_fit('folded', 'x', sample_rows => -1, group_by => g, measures => '{amount * 2,plus_one(amount)}')).rows) AS fitted
+FROM unnest(ARRAY['amount > 100', 'round(amount / 100)', 'CASE WHEN amount < 50 THEN ''small'' ELSE ''large'' END']) AS g;
+SELECT count((kde_fit('folded', ARRAY[e], sample_rows => -1)).rows) AS fitted FROM unnest('{amount / 10,f * 2}'::text[]) AS e;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'folded'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*) FROM folded WHERE x < 50 AND amount > 200'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND 200 < amount'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND amount > 200.0'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND amount > 201'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND f >= 2'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND at >= ''2026-04-01''::date'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND amount IN (7, 8)'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND amount IN (7, 9)'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND big IN (1, 2) AND v LIKE ''b%'''),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND NOT amount < 99'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND plus_one(amount) > 400'),
+  ('SELECT amount > 100 AS many, count(*), sum(amount * 2) FROM folded GROUP BY 1'),
+  ('SELECT amount > 101 AS many, count(*) FROM folded GROUP BY 1'),
+  ('SELECT round(amount / 100) AS h, count(*), sum(amount * 2) FROM folded WHERE x < 70 GROUP BY 1'),
+  ('SELECT CASE WHEN amount < 50 THEN ''small'' ELSE ''large'' END AS size, count(*) FROM folded GROUP BY 1'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND round(amount / 100) = 2'),
+  ('SELECT count(*), sum(amount / 10)::double precision AS s FROM folded WHERE amount / 10 > 3'),
+  ('SELECT count(*) FROM folded WHERE f * 2 > 3')
+) AS v (q);
+SELECT count, density, exact FROM approx_where('folded', 'x < 50 AND amount > 200');
+-- What folding finds wrong is no error of the query.
+ALTER TABLE folded ALTER f TYPE text;
+SELECT answered_by('SELECT count(*) FROM folded WHERE x < 50 AND f >= ''2''');
+DROP TABLE folded;
+DROP FUNCTION plus_one;
+
 -- A column with an outlier: clocks change more often than one would look.
 CREATE TABLE outlier AS SELECT timestamptz '2026-01-01' + i * interval '1 hour' AS at FROM generate_series(1, 100) AS i UNION ALL SELECT '290000-01-01';
 SELECT (kde_fit('outlier', 'at', sample_rows => -1)).rows;
