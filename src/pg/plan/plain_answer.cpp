@@ -322,12 +322,13 @@ class Answering {
     return known_[at];
   }
 
+  static bool counts(const PlainAggregate& a) { return a.answer <= PlainAnswer::ones; }
+
   // False: an answer with values that are not finite.
   bool ask(const PlainAggregate& a, AnsweringDensity density, Answer* out) {
     const Question q = question_of(a, &density);
-    const bool counts = a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values;
     out->count = known(false, a, density, q);
-    if (counts) return true;
+    if (counts(a)) return true;
     // Measures have none.
     if (a.column < plan_.key.columns && has_special_values(moments_of(q, density, range_)))
       return false;
@@ -440,7 +441,7 @@ class Answering {
       out_.error = std::max(out_.error, error);
       return true;
     }
-    static const char* const kWhat[] = {"count(*)", "count",  "sum", "avg",
+    static const char* const kWhat[] = {"count(*)", "count",  "sum", "sum", "avg",
                                         "variance", "stddev", "min", "max"};
     const char* what = kWhat[static_cast<int>(a.answer)];
     out_.detail = std::isfinite(error) ? psprintf("%s only within %.2g %%", what, 100 * error)
@@ -486,6 +487,7 @@ class Answering {
     switch (a.answer) {
       case PlainAnswer::rows:
       case PlainAnswer::values:
+      case PlainAnswer::ones:
         return answer.count;
       case PlainAnswer::sum:
         return answer.interval;
@@ -510,7 +512,11 @@ class Answering {
     const bool lost = may_have_lost(a);
     const kde::Interval& i = interval_asked(a, answer);
     const bool is_end = a.end != PlainEnd::none && i.lower != i.upper;
-    if (a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values) {
+    if (counts(a)) {
+      if (a.answer == PlainAnswer::ones) {
+        if (answer.count.upper < 0.5) return true;  // NULL
+        if (!(answer.count.lower >= 0.5)) return refuse(PlainOutcome::unsure);
+      }
       if (!(answer.count.upper < 0.5) && !is_close(a, answer.count, lost)) return false;
       const double n = answer.count.upper < 0.5 ? 0
                        : is_end                 ? std::max(0.0, end_of(a, i, 1))
@@ -607,8 +613,8 @@ class Answering {
       const PlainAggregate& a = plan_.aggregate[k];
       kde::Interval* i = &out_.intervals[k];
       *i = interval_asked(a, answers[k]);
-      const bool counts = a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values;
-      const bool is_null = !counts && !(answers[k].count.estimate > 0);
+      const bool is_null =
+          (!counts(a) || a.answer == PlainAnswer::ones) && !(answers[k].count.estimate > 0);
       if (is_null) i->estimate = i->lower = i->upper = std::numeric_limits<double>::quiet_NaN();
       // Where there may be rows, and no answer, that is no accurate one.
       if (std::isfinite(asked_.error) && !(answers[k].count.upper < 0.5) && !is_close(a, *i, false))

@@ -234,6 +234,14 @@ bool answer_of(Oid function, PlainAggregate* out) {
   }
 }
 
+// Whose answer is a bigint, as that of count(*).
+bool is_sum_of_ones(Oid function, Node* of) {
+  if (!IsA(of, Const) || castNode(Const, of)->constisnull) return false;
+  const Datum value = castNode(Const, of)->constvalue;
+  return (function == F_SUM_INT4 && DatumGetInt32(value) == 1) ||
+         (function == F_SUM_INT2 && DatumGetInt16(value) == 1);
+}
+
 // Fewer columns, and no rows that may be where they are NULL.
 bool is_better(const PlainQuery& a, const PlainQuery& b) {
   if (a.key.columns != b.key.columns) return a.key.columns < b.key.columns;
@@ -335,6 +343,15 @@ bool PlainReader::read_conditions(RelOptInfo* input) {
   return true;
 }
 
+// As 1 is, and a column with a constraint.
+bool PlainReader::is_never_null(Node* node) const {
+  if (IsA(node, Const)) return !castNode(Const, node)->constisnull;
+  if (!IsA(node, Var)) return false;
+  const auto* var = castNode(Var, node);
+  return var->varno == static_cast<int>(rti_) && var->varlevelsup == 0 &&
+         has_no_nulls({var->varattno, nullptr, nullptr});
+}
+
 // whole: the node itself, or the call that asks for an end of it.
 bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
   if (node->aggkind != AGGKIND_NORMAL)
@@ -354,8 +371,9 @@ bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
   if (asked->of_column) {
     Node* arg = reinterpret_cast<Node*>(linitial_node(TargetEntry, node->args)->expr);
     if (varies(arg)) return no("an aggregate has a subquery or a volatile function");
-    // count(1) is count(*).
-    if (node->aggfnoid == F_COUNT_ANY && IsA(arg, Const) && !castNode(Const, arg)->constisnull) {
+    // They are count(*).
+    asked->ones = is_sum_of_ones(node->aggfnoid, arg);
+    if (asked->ones || (node->aggfnoid == F_COUNT_ANY && is_never_null(arg))) {
       asked->function = F_COUNT_;
       asked->of_column = false;
     } else if (!contain_var_clause(arg)) {
@@ -636,10 +654,17 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
     const int index = foreach_current_index(cell);
     if (some != nullptr && !bms_is_member(index, some)) continue;
     auto* a = static_cast<PlainAggregate*>(palloc0(sizeof(PlainAggregate)));
-    *a = {asked->node, index, PlainAnswer::rows, asked->end, false, -1, kde::ValueType::float8, -1};
+    *a = {asked->node,
+          index,
+          asked->ones ? PlainAnswer::ones : PlainAnswer::rows,
+          asked->end,
+          false,
+          -1,
+          kde::ValueType::float8,
+          -1};
     if (asked->function != F_COUNT_ && !answer_of(asked->function, a))
       return no(psprintf("knows no %s()", get_func_name(asked->function)));
-    if (a->answer != PlainAnswer::rows) {
+    if (asked->function != F_COUNT_) {
       a->column = place_in(key, asked->named);
       if (a->column < 0 || !value_type_of(asked->named.type, &a->type)) {
         const auto* aggregate = asked->end == PlainEnd::none

@@ -22,8 +22,8 @@ extern "C" {
 
 namespace kde_pg {
 
-// What an aggregate asks.
-enum class PlainAnswer { rows, values, sum, avg, variance, stddev, min, max };
+// What an aggregate asks. ones: sum(1), which is count(*) but NULL of no row.
+enum class PlainAnswer { rows, values, ones, sum, avg, variance, stddev, min, max };
 
 // What of its answer: approx_lower() and approx_upper() ask for the interval's ends.
 enum class PlainEnd { none, lower, upper };

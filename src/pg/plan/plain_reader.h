@@ -45,6 +45,7 @@ struct Asked {
   PlainEnd end;
   Oid function;
   bool of_column;
+  bool ones;  // sum(1)
   Named named;
 };
 
@@ -86,6 +87,7 @@ class PlainReader {
   bool read_leaves(Node* node);
   bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
   bool is_known_value(Node* node) const;
+  bool is_never_null(Node* node) const;
   bool read_comparison(Expr* clause, Condition* out) const;
   PlainQuery* question_by(const CatalogEntry& entry, const DensityKey& key,
                           const Bitmapset* some) const;

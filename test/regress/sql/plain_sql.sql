@@ -195,6 +195,30 @@ SELECT answered_by('SELECT count(*) FROM folded WHERE x < 50 AND f >= ''2''');
 DROP TABLE folded;
 DROP FUNCTION plus_one;
 
+-- What is never NULL is counted as rows are; sums of ones of no row are NULL.
+CREATE TABLE counted AS SELECT i AS id, i % 50 AS x, i % 3 AS g, CASE WHEN i % 7 > 0 THEN i % 10 END AS y FROM generate_series(1, 1000) AS i;
+ALTER TABLE counted ALTER x SET NOT NULL, ALTER id SET NOT NULL;
+ANALYZE counted;
+SELECT count((kde_fit('counted', 'x', sample_rows => -1, group_by => g, measures => '{y}')).rows) AS fitted FROM unnest('{g}'::text[]) AS g;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'counted'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(1), count(''x''), sum(1), count(id) FROM counted WHERE x < 5'),
+  ('SELECT count(1), count(''x''), sum(1), sum(1::smallint), count(id), sum(y) FROM counted WHERE x > 500'),
+  ('SELECT g, sum(1), count(id), count(x) FROM counted WHERE x < 5 GROUP BY g'),
+  ('SELECT sum(1) * 2 AS twice FROM counted'),
+  ('SELECT approx_lower(sum(1)), approx_upper(count(id)) FROM counted'),
+  ('SELECT count(NULL) FROM counted WHERE x < 5'),
+  ('SELECT sum(NULL::integer) FROM counted WHERE x < 5'),
+  ('SELECT sum(2) FROM counted WHERE x < 5'),
+  ('SELECT sum(1::bigint) FROM counted WHERE x < 5'),
+  ('SELECT count(DISTINCT id) FROM counted WHERE x < 5')
+) AS v (q);
+-- Without the constraint there may be NULLs, as there may in children.
+ALTER TABLE counted ALTER id DROP NOT NULL;
+SELECT answered_by('SELECT count(id) FROM counted WHERE x < 5');
+DROP TABLE counted;
+
 -- A column with an outlier: clocks change more often than one would look.
 CREATE TABLE outlier AS SELECT timestamptz '2026-01-01' + i * interval '1 hour' AS at FROM generate_series(1, 100) AS i UNION ALL SELECT '290000-01-01';
 SELECT (kde_fit('outlier', 'at', sample_rows => -1)).rows;
