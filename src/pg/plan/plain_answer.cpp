@@ -326,6 +326,11 @@ class Answering {
 
   // False: an answer with values that are not finite.
   bool ask(const PlainAggregate& a, AnsweringDensity density, Answer* out) {
+    if (plan_.null_of >= 0 && a.column < 0) {
+      out->count = rows(density);
+      return true;
+    }
+    if (plan_.null_of >= 0 && plan_.is_null) return true;  // of NULLs alone
     const Question q = question_of(a, &density);
     out->count = known(false, a, density, q);
     if (counts(a)) return true;
@@ -407,12 +412,35 @@ class Answering {
     return above && below && !r.empty;
   }
 
-  // Rows of the range, whatever is asked of them.
-  kde::Interval rows(AnsweringDensity density) {
-    const PlainAggregate none = {nullptr, 0,  PlainAnswer::rows,      PlainEnd::none,
-                                 false,   -1, kde::ValueType::float8, -1};
-    const Question q = question_of(none, &density);
-    return known(false, none, density, q);
+  // Values of a column or measure in the range; -1: its rows.
+  kde::Interval values(int column, AnsweringDensity density) {
+    const PlainAggregate counted = {nullptr, 0,      PlainAnswer::rows,      PlainEnd::none,
+                                    false,   column, kde::ValueType::float8, -1};
+    const Question q = question_of(counted, &density);
+    return known(false, counted, density, q);
+  }
+
+  // Rows of the range that the query is of.
+  kde::Interval rows(const AnsweringDensity& density) {
+    if (plan_.null_of < 0) return values(-1, density);
+    if (plan_.null_of == 0) return nulls(*density.one_column);
+    kde::Interval there = values(plan_.null_of, density);
+    const kde::Interval all = values(-1, density);
+    // Of a sample, which may have met none.
+    const kde::MeasureHeader& m =
+        kde::MeasureView(density.one_column, plan_.null_of - plan_.key.columns).header();
+    if (m.nulls == 0 && m.has(kde::MeasurePart::rows)) there.lower = 0;
+    if (!plan_.is_null) return there;
+    return {std::max(0.0, all.estimate - there.estimate), std::max(0.0, all.lower - there.upper),
+            std::max(0.0, all.upper - there.lower)};
+  }
+
+  // Rows where the density's column is NULL; a sample is not asked for them.
+  kde::Interval nulls(const kde::Header& h) const {
+    if ((h.flags & kde::kEveryRowRead) == 0)
+      return {h.nulls, 0, std::numeric_limits<double>::infinity()};
+    return {h.nulls, std::max(0.0, h.nulls - options_.changed_rows),
+            h.nulls + options_.changed_rows};
   }
 
   static void add(kde::Interval* to, const kde::Interval& x) {
@@ -696,7 +724,7 @@ class Answering {
   bool is_empty(const kde::Range& range) {
     const kde::Range whole = range_[0];
     range_[0] = range;
-    const kde::Interval there = rows(density_);
+    const kde::Interval there = values(-1, density_);
     range_[0] = whole;
     return there.upper < 0.5;
   }

@@ -25,6 +25,8 @@ struct PlainPlan {
   int groups;  // columns before the bucket's
   bool by_groups, by_bucket;
   bool of_words, with_nulls;
+  int null_of;  // -1: none
+  bool is_null;
   bool demanded;  // by a function
   int bounds;
   const PlainBound* bound;  // without values

@@ -554,16 +554,20 @@ KeyColumn PlainReader::column_of(const Named& named) const {
 
 bool PlainReader::place_conditions(const DensityKey& key, PlainQuery* out) const {
   List* rest = NIL;
+  List* not_always = NIL;
   ListCell* cell;
   foreach (cell, conditions_) {
     const auto* c = static_cast<const Condition*>(lfirst(cell));
     if (is_bound(key, *c, out)) continue;
     if (is_of_groups(key, reinterpret_cast<Node*>(c->clause), out))
       out->group_conditions = lappend(out->group_conditions, c->clause);
-    else if (!is_passage(key, *c, out))
+    else if (!is_passage(key, *c, out) && !is_null_test(key, *c, out)) {
       rest = lappend(rest, c->clause);
+      if (!is_always_true(*c)) not_always = lappend(not_always, c->clause);
+    }
   }
   if (is_same_filter(key, rest)) return true;
+  if (list_length(not_always) < list_length(rest) && is_same_filter(key, not_always)) return true;
   if (rest == NIL || key.has_filter())
     return no(tells_ ? psprintf("is of the rows where %s", out->key.filter) : "");
   return no(lacks(static_cast<Node*>(linitial(rest))));
@@ -624,6 +628,30 @@ bool PlainReader::is_passage(const DensityKey& key, const Condition& c, PlainQue
   return true;
 }
 
+// IS NULL and IS NOT NULL of a measure, IS NULL of the density's only column: what is known of
+// those rows is how many they are, and all of the column itself.
+bool PlainReader::is_null_test(const DensityKey& key, const Condition& c, PlainQuery* out) const {
+  if (!IsA(c.clause, NullTest) || key.columns > 1 || out->of_words || is_always_true(c))
+    return false;
+  const auto* test = castNode(NullTest, reinterpret_cast<Node*>(c.clause));
+  Node* arg = reinterpret_cast<Node*>(test->arg);
+  if (test->argisrow || !contain_var_clause(arg)) return false;
+  const int column = place_in(key, name_of(arg));
+  const bool is_null = test->nulltesttype == IS_NULL;
+  if (column < 0 || (out->null_of >= 0 && (out->null_of != column || out->is_null != is_null)))
+    return false;
+  out->null_of = column;
+  out->is_null = is_null;
+  return true;
+}
+
+bool PlainReader::is_always_true(const Condition& c) const {
+  if (!IsA(c.clause, NullTest)) return false;
+  const auto* test = castNode(NullTest, reinterpret_cast<Node*>(c.clause));
+  return test->nulltesttype == IS_NOT_NULL && !test->argisrow &&
+         is_never_null(reinterpret_cast<Node*>(test->arg));
+}
+
 // Decimals of the result of an aggregate of type numeric: those of the column's type.
 int PlainReader::scale_of(Oid function, const DensityKey& key, int column) const {
   if (function == F_SUM_INT8) return 0;
@@ -648,7 +676,7 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
   bool bounded[kde::kMaxColumns] = {};
   ListCell* cell;
   foreach (cell, out->bounds) bounded[static_cast<PlainBound*>(lfirst(cell))->column] = true;
-  if (out->passages != NIL) bounded[0] = true;
+  if (out->passages != NIL || out->null_of == 0) bounded[0] = true;
   foreach (cell, aggregates_) {
     const auto* asked = static_cast<const Asked*>(lfirst(cell));
     const int index = foreach_current_index(cell);
@@ -679,6 +707,9 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
         return no(psprintf("knows no %s() but of its own values", get_func_name(asked->function)));
       a->scale = scale_of(asked->function, key, a->column);
     }
+    if (out->null_of >= 0 && a->column != (asked->function != F_COUNT_ ? out->null_of : -1))
+      return no(psprintf("knows of the rows where %s is %sNULL how many they are, and itself",
+                         out->key.column[out->null_of].text, out->is_null ? "" : "not "));
     // A density has no row in which one of its columns is NULL.
     for (int i = 0; i < key.columns; ++i) {
       if (bounded[i] || a->column == i || has_no_nulls(key.column[i])) continue;
@@ -751,13 +782,20 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
   }
   if (!place_groups(key, out) || !place_conditions(key, out) || !place_aggregates(key, some, out))
     return nullptr;
+  // Rows without a value are in no range and no bucket, and those of a group may be all it has:
+  // then it is none of the density's.
+  if (out->null_of == 0 &&
+      (out->bounds != NIL || out->passages != NIL || out->bucket != nullptr || key.groups > 0)) {
+    (void)no("counts rows where its column is NULL only all together");
+    return nullptr;
+  }
   // The column's own density is beside that of its groups.
   if (key.groups > 0 && !out->by_groups && out->group_conditions == NIL) {
     (void)no("is by groups that the query does not ask for");
     return nullptr;
   }
   // A row without a value is one of its group, and of the bucket of NULL.
-  if (groups_ != NIL && out->bounds == NIL && out->passages == NIL &&
+  if (groups_ != NIL && out->bounds == NIL && out->passages == NIL && out->null_of != 0 &&
       !has_no_nulls(key.column[0])) {
     if (!out->of_words) {
       (void)no(

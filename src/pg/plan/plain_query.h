@@ -8,8 +8,9 @@
 //     (buckets.h), or both;
 //   - each condition is a comparison of one of the density's columns with what does not vary from
 //     row to row, by an operator of the type's default btree, or with one of several such values
-//     (IN); or of such buckets; or of what its groups are by alone; or one of those that make up
-//     the density's filter, as canonical texts.
+//     (IN); or IS [NOT] NULL of one of its measures, or IS NULL of its column; or of such buckets;
+//     or of what its groups are by alone; or one of those that make up the density's filter, as
+//     canonical texts.
 // The values of a category are its groups.
 // What that leaves out the exact plan answers.
 #pragma once
@@ -64,6 +65,10 @@ struct PlainQuery {
   Node* bucket = nullptr;        // of the density's column, in GROUP BY; null: none
   List* passages = NIL;          // Expr*, comparisons of such buckets, the column left open
   List* group_conditions = NIL;  // Expr*, of `group` alone
+  // A column or measure that is, or is not, NULL in the query's rows; -1: none. Aggregates are then
+  // of rows, or of it.
+  int null_of = -1;
+  bool is_null = false;
 
   int groups() const { return of_words ? 1 : key.groups; }
 };

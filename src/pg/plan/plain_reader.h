@@ -98,6 +98,8 @@ class PlainReader {
   bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
   bool place_conditions(const DensityKey& key, PlainQuery* out) const;
   bool is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const;
+  bool is_null_test(const DensityKey& key, const Condition& c, PlainQuery* out) const;
+  bool is_always_true(const Condition& c) const;
   bool place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const;
   bool is_same_filter(const DensityKey& key, List* clauses) const;
   bool has_no_nulls(const KeyColumn& column) const;

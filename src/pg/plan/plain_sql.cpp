@@ -445,6 +445,12 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
         deparse_expression(static_cast<Node*>(list_nth(plan.values, v++)), context, false, false);
     appendStringInfo(&range, b.any ? " ANY (%s)" : " %s", value);
   }
+  if (plan.null_of >= 0) {
+    const KeyColumn& column = plan.key.column[plan.null_of];
+    appendStringInfo(&range, "%s%s IS %s", range.len > 0 ? " AND " : "",
+                     column.attnum != 0 ? quote_identifier(column.text) : column.text,
+                     plan.is_null ? "NULL" : "NOT NULL");
+  }
   if (range.len > 0) ExplainPropertyText("Range", range.data, es);
   if (plan.conditions != NIL)
     ExplainPropertyText(

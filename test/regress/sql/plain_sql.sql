@@ -110,7 +110,7 @@ SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT count(*) FROM sales WHERE qty < 100 AND kind = 1'),
   ('SELECT count(*) FROM sales WHERE qty < 100 OR kind = 1'),
   ('SELECT count(*) FROM sales WHERE qty < kind'),
-  ('SELECT count(*) FROM sales WHERE qty IS NULL'),
+  ('SELECT count(*) FROM sales WHERE kind IS NULL'),
   ('SELECT count(*), sum(amount) FROM sales WHERE NOT qty < 100 AND qty <> 5'),
   ('SELECT sum(kind) FROM sales WHERE qty < 100'),
   ('SELECT count(*) FROM sales TABLESAMPLE system (100) WHERE qty < 100'),
@@ -218,6 +218,64 @@ SELECT answered_by(q) AS by, q AS query FROM (VALUES
 ALTER TABLE counted ALTER id DROP NOT NULL;
 SELECT answered_by('SELECT count(id) FROM counted WHERE x < 5');
 DROP TABLE counted;
+
+-- Rows where a measure, or the column itself, is NULL or not.
+CREATE TABLE holes AS SELECT i AS id, i % 50 AS x, 'g' || i % 4 AS g, CASE WHEN i % 7 > 0 AND i % 4 <> 3 THEN i % 10 END AS y, CASE WHEN i % 4 <> 2 THEN i % 5 END AS z, i % 10 AS sure, CASE WHEN i % 9 > 0 AND i % 4 <> 1 THEN i % 10 END AS w FROM generate_series(1, 2000) AS i;
+ALTER TABLE holes ALTER x SET NOT NULL, ALTER id SET NOT NULL, ALTER sure SET NOT NULL;
+ANALYZE holes;
+SELECT (kde_fit('holes', 'x', sample_rows => -1, group_by => 'g', measures => '{y,z,sure,y + z}')).rows > 0 AS fitted;
+SELECT (kde_fit('holes', 'w', sample_rows => -1, group_by => 'g', measures => '{sure}')).rows > 0 AS fitted;
+SELECT (kde_fit('holes', 'x', sample_rows => -1, filter => 'sure IS NOT NULL')).rows > 0 AS fitted;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'holes'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*) FROM holes WHERE y IS NULL'),
+  ('SELECT count(*), sum(1), count(y), sum(y), avg(y), max(y), count(id) FROM holes WHERE y IS NULL'),
+  ('SELECT count(*), count(y), sum(y), avg(y) FROM holes WHERE x < 20 AND y IS NOT NULL'),
+  ('SELECT count(*), count(y), sum(y), avg(y) FROM holes WHERE x < 20 AND y IS NULL'),
+  ('SELECT count(*), sum(1) FROM holes WHERE x > 70 AND y IS NULL'),
+  ('SELECT count(*) FROM holes WHERE x IN (1, 3, 7) AND y IS NULL'),
+  ('SELECT g, count(*) FROM holes WHERE y IS NULL GROUP BY g'),
+  ('SELECT g, count(*), sum(y) FROM holes WHERE x < 20 AND y IS NOT NULL GROUP BY g'),
+  ('SELECT g, count(*), sum(1) FROM holes WHERE x < 20 AND z IS NULL GROUP BY g'),
+  ('SELECT count(*) FROM holes WHERE x < 20 AND y IS NULL AND g IN (''g1'', ''g2'')'),
+  ('SELECT x / 10 AS ten, count(*) FROM holes WHERE z IS NULL GROUP BY 1'),
+  ('SELECT x / 10 AS ten, g, count(*) FROM holes WHERE y IS NULL GROUP BY 1, 2'),
+  ('SELECT count(*), sum(y + z) FROM holes WHERE y + z IS NOT NULL'),
+  ('SELECT count(*) FROM holes WHERE y IS NULL AND y IS NULL AND x < 9'),
+  ('SELECT count(*) FROM holes WHERE x < 9 AND sure IS NOT NULL AND id IS NOT NULL'),
+  ('SELECT g, count(*) FROM holes WHERE x < 9 AND sure IS NOT NULL GROUP BY g'),
+  ('SELECT g, count(*) FROM holes WHERE sure IS NULL GROUP BY g'),
+  ('SELECT count(*), sum(1), count(w), sum(w), max(w) FROM holes WHERE w IS NULL'),
+  ('SELECT g, count(*), sum(w) FROM holes WHERE w IS NULL GROUP BY g'),
+  ('SELECT count(*) FROM holes WHERE w IS NULL AND g > ''g1'''),
+  ('SELECT count(*) FROM holes WHERE w IS NULL AND w < 5'),
+  ('SELECT w, count(*) FROM holes WHERE w IS NULL GROUP BY w'),
+  ('SELECT sum(sure) FROM holes WHERE w IS NULL'),
+  ('SELECT count(*) FROM holes WHERE y IS NULL AND y < 5'),
+  ('SELECT count(*) FROM holes WHERE y IS NULL AND y IS NOT NULL AND x < 9'),
+  ('SELECT count(*) FROM holes WHERE y IS NULL AND z IS NULL AND x < 9'),
+  ('SELECT sum(x) FROM holes WHERE y IS NULL'),
+  ('SELECT sum(z) FROM holes WHERE y IS NOT NULL AND x < 9'),
+  ('SELECT count(*) FROM holes WHERE (y IS NULL) = (z IS NULL) AND x < 9')
+) AS v (q);
+EXPLAIN (COSTS OFF) SELECT count(*) FROM holes WHERE x < 20 AND z IS NULL;
+-- A sample may have met no NULL.
+CREATE TABLE few_holes AS SELECT i % 50 AS x, CASE WHEN i % 20000 > 0 THEN i % 10 END AS y, CASE WHEN i % 20000 > 0 THEN i % 10 END AS w FROM generate_series(1, 100000) AS i;
+ALTER TABLE few_holes ALTER x SET NOT NULL;
+ANALYZE few_holes;
+SELECT pg_stat_force_next_flush();
+SELECT (kde_fit('few_holes', c, sample_rows => 500, seed => 1, measures => m)).rows > 0 AS fitted, kde_set_plain_sql('few_holes.' || c, true) FROM (VALUES ('x', '{y}'::text[]), ('w', NULL)) AS v (c, m);
+SET kde_aqp.approximate_error = 0.3;
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*) FROM few_holes WHERE y IS NULL'),
+  ('SELECT count(*) FROM few_holes WHERE y IS NOT NULL'),
+  ('SELECT count(*) FROM few_holes WHERE w IS NULL'),
+  ('SELECT count(*) > 50000 AS many FROM few_holes WHERE w IS NOT NULL')
+) AS v (q);
+RESET kde_aqp.approximate_error;
+DROP TABLE few_holes;
+DROP TABLE holes;
 
 -- A column with an outlier: clocks change more often than one would look.
 CREATE TABLE outlier AS SELECT timestamptz '2026-01-01' + i * interval '1 hour' AS at FROM generate_series(1, 100) AS i UNION ALL SELECT '290000-01-01';
