@@ -170,6 +170,13 @@ bool is_equal_image(Oid type, Oid collation) {
          DatumGetBool(OidFunctionCall1Coll(proc, collation, ObjectIdGetDatum(input)));
 }
 
+// By an expression that may be a condition: its type is not in the key.
+bool has_expression_group(const DensityKey& key) {
+  for (int i = 0; i < key.groups; ++i)
+    if (key.column[key.first_group() + i].attnum == 0) return true;
+  return false;
+}
+
 bool has_list(const PlainQuery& query) {
   ListCell* cell;
   foreach (cell, query.bounds)
@@ -500,8 +507,11 @@ bool PlainReader::is_of_groups(const DensityKey& key, Node* node, PlainQuery* ou
   if (node == nullptr) return true;
   if (key.groups == 0 && key.columns != 1) return false;
   if (contain_var_clause(node)) {
-    const bool leaf = !IsA(node, List) && !IsA(node, OpExpr) && !IsA(node, BoolExpr) &&
-                      !IsA(node, ScalarArrayOpExpr) && !IsA(node, NullTest);
+    // A group's own expression may be a condition by itself.
+    const bool leaf = has_expression_group(key)
+                          ? !IsA(node, List) && !IsA(node, BoolExpr)
+                          : !IsA(node, List) && !IsA(node, OpExpr) && !IsA(node, BoolExpr) &&
+                                !IsA(node, ScalarArrayOpExpr) && !IsA(node, NullTest);
     if (leaf) {
       Named named = {0, nullptr, exprType(node), exprCollation(node)};
       Node* inner = node;
@@ -533,6 +543,20 @@ bool PlainReader::is_of_groups(const DensityKey& key, Node* node, PlainQuery* ou
   return !expression_tree_walker(node, as_walker(visit), &state);
 }
 
+// The condition as one of the density's groups; null: it is none. That a boolean group is false may
+// stand there as the opposite comparison: NOT a > 5 as a <= 5.
+Node* PlainReader::condition_of_groups(const DensityKey& key, Node* clause, PlainQuery* out) const {
+  if (is_of_groups(key, clause, out)) return clause;
+  if (!IsA(clause, OpExpr) || !has_expression_group(key)) return nullptr;
+  auto* opposite = castNode(OpExpr, static_cast<Node*>(copyObjectImpl(clause)));
+  opposite->opno = get_negator(opposite->opno);
+  if (!OidIsValid(opposite->opno)) return nullptr;
+  opposite->opfuncid = get_opcode(opposite->opno);
+  Node* group = reinterpret_cast<Node*>(opposite);
+  if (!is_of_groups(key, group, out)) return nullptr;
+  return reinterpret_cast<Node*>(makeBoolExpr(NOT_EXPR, list_make1(group), -1));
+}
+
 const char* PlainReader::filter_of(List* clauses) const {
   Node* all = reinterpret_cast<Node*>(make_ands_explicit(clauses));
   if (!may_be_fitted(all)) return nullptr;
@@ -559,8 +583,8 @@ bool PlainReader::place_conditions(const DensityKey& key, PlainQuery* out) const
   foreach (cell, conditions_) {
     const auto* c = static_cast<const Condition*>(lfirst(cell));
     if (is_bound(key, *c, out)) continue;
-    if (is_of_groups(key, reinterpret_cast<Node*>(c->clause), out))
-      out->group_conditions = lappend(out->group_conditions, c->clause);
+    if (Node* clause = condition_of_groups(key, reinterpret_cast<Node*>(c->clause), out))
+      out->group_conditions = lappend(out->group_conditions, clause);
     else if (!is_passage(key, *c, out) && !is_null_test(key, *c, out)) {
       rest = lappend(rest, c->clause);
       if (!is_always_true(*c)) not_always = lappend(not_always, c->clause);

@@ -95,6 +95,7 @@ class PlainReader {
   int group_of(const DensityKey& key, const Named& named, PlainQuery* out) const;
   bool place_groups(const DensityKey& key, PlainQuery* out) const;
   bool is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const;
+  Node* condition_of_groups(const DensityKey& key, Node* clause, PlainQuery* out) const;
   bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
   bool place_conditions(const DensityKey& key, PlainQuery* out) const;
   bool is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const;

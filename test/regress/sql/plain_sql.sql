@@ -277,6 +277,38 @@ RESET kde_aqp.approximate_error;
 DROP TABLE few_holes;
 DROP TABLE holes;
 
+-- Conditions that are what groups are by.
+CREATE TABLE flags AS SELECT i % 50 AS x, CASE WHEN i % 7 > 0 THEN i % 10 END AS y, CASE WHEN i % 3 > 0 THEN i % 2 = 0 END AS paid, ('{a,b,c}'::text[])[1 + i % 3] AS t, (i % 400)::numeric(8,2) AS amount FROM generate_series(1, 2000) AS i;
+ALTER TABLE flags ALTER x SET NOT NULL;
+ANALYZE flags;
+SELECT count((kde_fit('flags', 'x', sample_rows => -1, group_by => g, measures => '{y}')).rows) AS fitted FROM unnest(ARRAY['y > 5', 'paid', 'amount <= 100', 't IN (''a'', ''b'')']) AS g;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'flags'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*), sum(y) FROM flags WHERE y > 5'),
+  ('SELECT count(*), sum(y) FROM flags WHERE NOT y > 5'),
+  ('SELECT count(*) FROM flags WHERE y <= 5 AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE (y > 5) IS NOT TRUE AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE (y > 5) IS NULL AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE (y > 5) IS UNKNOWN OR y > 5'),
+  ('SELECT count(*) FROM flags WHERE y > 6'),
+  ('SELECT count(*) FROM flags WHERE y >= 5'),
+  ('SELECT count(*) FROM flags WHERE paid AND x >= 20'),
+  ('SELECT count(*) FROM flags WHERE NOT paid'),
+  ('SELECT count(*) FROM flags WHERE paid IS TRUE'),
+  ('SELECT count(*) FROM flags WHERE paid IS NOT TRUE'),
+  ('SELECT count(*) FROM flags WHERE paid IS FALSE AND x IN (1, 4)'),
+  ('SELECT count(*) FROM flags WHERE paid = false OR paid IS NULL'),
+  ('SELECT x / 10 AS ten, count(*) FROM flags WHERE NOT paid GROUP BY 1'),
+  ('SELECT y > 5 AS many, count(*) FROM flags WHERE y > 5 GROUP BY 1'),
+  ('SELECT y > 5 AS many, count(*) FROM flags WHERE NOT y > 5 GROUP BY 1'),
+  ('SELECT count(*) FROM flags WHERE amount <= 100 AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE amount > 100 AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE t IN (''a'', ''b'') AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE t NOT IN (''a'', ''b'') AND x < 20')
+) AS v (q);
+DROP TABLE flags;
+
 -- A column with an outlier: clocks change more often than one would look.
 CREATE TABLE outlier AS SELECT timestamptz '2026-01-01' + i * interval '1 hour' AS at FROM generate_series(1, 100) AS i UNION ALL SELECT '290000-01-01';
 SELECT (kde_fit('outlier', 'at', sample_rows => -1)).rows;
