@@ -25,6 +25,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 }
 
 #include <algorithm>
@@ -849,7 +850,7 @@ class Answering {
     for (int i = 0; i < parts_; ++i) {
       CHECK_FOR_INTERRUPTS();
       range_[0] = part_[i].range;
-      if (plan_.by_groups || plan_.by_bucket) {
+      if (plan_.by_groups != 0 || plan_.by_bucket) {
         const kde::Interval there = rows(density);
         if (there.upper < 0.5) continue;
         if (there.lower < 0.5) return refuse(PlainOutcome::unsure);
@@ -870,7 +871,7 @@ class Answering {
       add(&there, rows(density));
       if (!ask_all(density, answers)) return false;
     }
-    if (plan_.by_groups) {
+    if (plan_.by_groups != 0) {
       if (there.upper < 0.5) return true;
       if (there.lower < 0.5) return refuse(PlainOutcome::unsure);
     }
@@ -908,7 +909,7 @@ class Answering {
   // Of a category: the values asked for at once, or where the query is by them, or has other
   // conditions, value by value.
   void answer_words() {
-    if (!plan_.by_groups && asked_.conditions == nullptr) {
+    if (plan_.by_groups == 0 && asked_.conditions == nullptr) {
       if (plan_.with_nulls && may_have_nulls())
         (void)refuse(PlainOutcome::nulls);
       else
@@ -955,9 +956,9 @@ class Answering {
       if (!read_pinned(&text, &is_null, 1, key)) return;
       if (!is_wanted(key)) continue;
       ranks[wanted++] = rank;
-      if (plan_.by_groups && !put_parts(own, key)) return;
+      if (plan_.by_groups != 0 && !put_parts(own, key)) return;
     }
-    if (plan_.by_groups) return;
+    if (plan_.by_groups != 0) return;
     words_ = {{ranks, wanted}, 0};
     density_.words = &words_;
     (void)put_parts(density_, nullptr);
@@ -1074,45 +1075,123 @@ class Answering {
       (void)refuse(PlainOutcome::buckets);
       return;
     }
-    // Of several groups together, part by part.
-    auto** together =
-        static_cast<Answer**>(palloc(sizeof(Answer*) * static_cast<Size>(parts_ + 1)));
-    auto* there =
-        static_cast<kde::Interval*>(palloc(sizeof(kde::Interval) * static_cast<Size>(parts_ + 1)));
-    for (int i = 0; i <= parts_; ++i) {
-      together[i] = new_answers();
-      there[i] = {0, 0, 0};
-    }
     List* keys = read_keys();
     if (out_.outcome != PlainOutcome::answered) return;
+    if (plan_.by_groups != 0 && plan_.is_by_all_groups())
+      answer_by_group(&groups, keys);
+    else
+      answer_together(&groups, keys);
+  }
+
+  // A condition may raise an error of a group that has no row in the range.
+  bool is_asked(const AnsweringDensity& density, const PlainRow* key) {
+    CHECK_FOR_INTERRUPTS();
+    return may_have_rows(density) && is_wanted(key);
+  }
+
+  void answer_by_group(kde::GroupsView* groups, List* keys) {
     kde::GroupView group;
-    for (int k = 0; groups.next(&group); ++k) {
-      CHECK_FOR_INTERRUPTS();
+    for (int k = 0; groups->next(&group); ++k) {
       const auto* key = static_cast<const PlainRow*>(list_nth(keys, k));
       AnsweringDensity own = density_;
       own.one_column = group.density();
-      // A condition may raise an error of a group that has no row in the range.
-      if (!may_have_rows(own) || !is_wanted(key)) continue;
-      if (plan_.by_groups) {
-        if (!put_parts(own, key)) return;
+      if (is_asked(own, key) && !put_parts(own, key)) return;
+    }
+  }
+
+  // Several groups, all or those that are alike in what the query is by, part by part.
+  void answer_together(kde::GroupsView* groups, List* keys) {
+    List* kinds = NIL;  // PlainRow*, the first of each
+    const int* kind = kinds_of(keys, &kinds);
+    const int slots = listed_ ? 1 : parts_;
+    const auto all = static_cast<Size>(list_length(kinds)) * static_cast<Size>(slots);
+    auto** together = static_cast<Answer**>(palloc(sizeof(Answer*) * (all + 1)));
+    auto* there = static_cast<kde::Interval*>(palloc(sizeof(kde::Interval) * (all + 1)));
+    for (Size i = 0; i < all; ++i) {
+      together[i] = new_answers();
+      there[i] = {0, 0, 0};
+    }
+    kde::GroupView group;
+    for (int k = 0; groups->next(&group); ++k) {
+      AnsweringDensity own = density_;
+      own.one_column = group.density();
+      if (!is_asked(own, static_cast<const PlainRow*>(list_nth(keys, k)))) continue;
+      for (int i = 0; i < parts_; ++i) {
+        const int at = kind[k] * slots + (listed_ ? 0 : i);
+        range_[0] = part_[i].range;
+        add(&there[at], rows(own));
+        if (!ask_all(own, together[at])) return;
+      }
+    }
+    for (int at = 0; at < static_cast<int>(all); ++at) {
+      if (plan_.by_groups != 0 || plan_.by_bucket) {
+        if (there[at].upper < 0.5) continue;
+        if (there[at].lower < 0.5) {
+          (void)refuse(PlainOutcome::unsure);
+          return;
+        }
+      }
+      const auto* key = static_cast<const PlainRow*>(list_nth(kinds, at / slots));
+      if (!put_all(together[at], row_of(listed_ ? Part{} : part_[at % slots], key))) return;
+    }
+  }
+
+  // How values of what the query is by are compared.
+  struct Comparing {
+    int columns = 0;
+    int column[kde::kMaxGroupBy];
+    FmgrInfo* function[kde::kMaxGroupBy];
+    Oid collation[kde::kMaxGroupBy];
+  };
+
+  struct Numbered {
+    const PlainRow* key;
+    int number;
+  };
+
+  static int compare_keys(const void* a, const void* b, void* context) {
+    const auto* by = static_cast<const Comparing*>(context);
+    const PlainRow& left = *static_cast<const Numbered*>(a)->key;
+    const PlainRow& right = *static_cast<const Numbered*>(b)->key;
+    for (int c = 0; c < by->columns; ++c) {
+      const int i = by->column[c];
+      if (left.nulls[i] || right.nulls[i]) {
+        if (left.nulls[i] != right.nulls[i]) return left.nulls[i] ? 1 : -1;
         continue;
       }
-      for (int i = 0; i < parts_; ++i) {
-        const int slot = listed_ ? 0 : i;
-        range_[0] = part_[i].range;
-        add(&there[slot], rows(own));
-        if (!ask_all(own, together[slot])) return;
-      }
+      const int order = DatumGetInt32(
+          FunctionCall2Coll(by->function[c], by->collation[c], left.values[i], right.values[i]));
+      if (order != 0) return order;
     }
-    if (plan_.by_groups) return;
-    for (int i = 0; i < (listed_ ? 1 : parts_); ++i) {
-      if (plan_.by_bucket && there[i].upper < 0.5) continue;
-      if (plan_.by_bucket && there[i].lower < 0.5) {
-        (void)refuse(PlainOutcome::unsure);
-        return;
-      }
-      if (!put_all(together[i], row_of(listed_ ? Part{} : part_[i], nullptr))) return;
+    return 0;
+  }
+
+  // For each of the keys the number, in `kinds`, of those that are alike in what the query is by:
+  // equal, though texts may differ, as 1.0 and 1.00 do.
+  const int* kinds_of(List* keys, List** kinds) const {
+    Comparing by;
+    for (int i = 0; i < plan_.groups; ++i) {
+      if ((plan_.by_groups >> i & 1) == 0) continue;
+      const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, i);
+      TypeCacheEntry* type = lookup_type_cache(of->atttypid, TYPECACHE_CMP_PROC_FINFO);
+      by.column[by.columns] = i;
+      by.function[by.columns] = &type->cmp_proc_finfo;
+      by.collation[by.columns++] = of->attcollation;
     }
+    const auto n = static_cast<Size>(list_length(keys));
+    auto* sorted = static_cast<Numbered*>(palloc(sizeof(Numbered) * (n + 1)));
+    auto* kind = static_cast<int*>(palloc(sizeof(int) * (n + 1)));
+    for (int k = 0; k < static_cast<int>(n); ++k)
+      sorted[k] = {static_cast<const PlainRow*>(list_nth(keys, k)), k};
+    qsort_arg(sorted, n, sizeof(Numbered), compare_keys, &by);
+    for (Size k = 0; k < n; ++k) {
+      if (k == 0 || compare_keys(&sorted[k - 1], &sorted[k], &by) != 0)
+        *kinds = lappend(*kinds, const_cast<PlainRow*>(sorted[k].key));
+      kind[sorted[k].number] = list_length(*kinds) - 1;
+    }
+    // All together, also of no group.
+    if (*kinds == NIL && plan_.by_groups == 0) *kinds = list_make1(new_row());
+    return kind;
   }
 
   const PlainAsked& asked_;

@@ -29,10 +29,9 @@ void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
     numbers = lappend_int(numbers, key.column[i].attnum);
   }
   List* shape = NIL;
-  for (const int n :
-       {key.columns, key.measures, key.groups, list_length(scan->custom_scan_tlist), q.groups(),
-        q.by_groups ? 1 : 0, q.bucket != nullptr ? 1 : 0, q.of_words ? 1 : 0, q.with_nulls ? 1 : 0,
-        demanded ? 1 : 0, q.null_of, q.is_null ? 1 : 0})
+  for (const int n : {key.columns, key.measures, key.groups, list_length(scan->custom_scan_tlist),
+                      q.groups(), q.by_groups, q.bucket != nullptr ? 1 : 0, q.of_words ? 1 : 0,
+                      q.with_nulls ? 1 : 0, demanded ? 1 : 0, q.null_of, q.is_null ? 1 : 0})
     shape = lappend_int(shape, n);
   List* bounds = NIL;
   List* values = NIL;
@@ -83,7 +82,7 @@ PlainPlan read_one(const List* scan, const List* expressions) {
   key.groups = list_nth_int(shape, 2);
   out.first = list_nth_int(shape, 3);
   out.groups = list_nth_int(shape, 4);
-  out.by_groups = list_nth_int(shape, 5) != 0;
+  out.by_groups = list_nth_int(shape, 5);
   out.by_bucket = list_nth_int(shape, 6) != 0;
   out.of_words = list_nth_int(shape, 7) != 0;
   out.with_nulls = list_nth_int(shape, 8) != 0;

@@ -249,10 +249,11 @@ bool is_sum_of_ones(Oid function, Node* of) {
          (function == F_SUM_INT2 && DatumGetInt16(value) == 1);
 }
 
-// Fewer columns, and no rows that may be where they are NULL.
+// Fewer columns, no rows that may be where they are NULL, and fewer groups to add up.
 bool is_better(const PlainQuery& a, const PlainQuery& b) {
   if (a.key.columns != b.key.columns) return a.key.columns < b.key.columns;
-  return !a.with_nulls && b.with_nulls;
+  if (a.with_nulls != b.with_nulls) return b.with_nulls;
+  return a.key.groups < b.key.groups;
 }
 
 }  // namespace
@@ -480,7 +481,7 @@ int PlainReader::group_of(const DensityKey& key, const Named& named, PlainQuery*
 
 bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
   const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
-  int found = 0;
+  bool can_be_sorted = true;
   ListCell* cell;
   foreach (cell, groups_) {
     Node* node = static_cast<Node*>(lfirst(cell));
@@ -488,7 +489,8 @@ bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
     const int i = group_of(key, name_of(node), out);
     if (i >= 0 && out->group[i] == nullptr && reads_back(exprType(node))) {
       out->group[i] = node;
-      ++found;
+      out->by_groups |= 1 << i;
+      can_be_sorted = can_be_sorted && OidIsValid(GetDefaultOpClass(exprType(node), BTREE_AM_OID));
     } else if (i < 0 && out->bucket == nullptr && column > 0 && has_steps(column) &&
                is_bucket(node, column)) {
       out->bucket = node;
@@ -498,8 +500,7 @@ bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
                     : "is by something else");
     }
   }
-  out->by_groups = found > 0;
-  return found == 0 || found == out->groups() || no("is by more than the query is grouped by");
+  return can_be_sorted || out->is_by_all() || no("is by more than the query is grouped by");
 }
 
 // Whether all that the node has of the table is what the density's groups are by.
@@ -814,7 +815,7 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
     return nullptr;
   }
   // The column's own density is beside that of its groups.
-  if (key.groups > 0 && !out->by_groups && out->group_conditions == NIL) {
+  if (key.groups > 0 && out->by_groups == 0 && out->group_conditions == NIL) {
     (void)no("is by groups that the query does not ask for");
     return nullptr;
   }

@@ -4,8 +4,8 @@
 //   - its rows are those of one table, that no policy or sample thins out;
 //   - its aggregates are count, sum, avg, variances and their roots, of all rows, of the density's
 //     columns or its measures, and min and max of its only column;
-//   - it is grouped by nothing, by all that the density's groups are by, by buckets of its column
-//     (buckets.h), or both;
+//   - it is grouped by nothing, by what the density's groups are by or some of it, by buckets of
+//     its column (buckets.h), or both;
 //   - each condition is a comparison of one of the density's columns with what does not vary from
 //     row to row, by an operator of the type's default btree, or with one of several such values
 //     (IN); or IS [NOT] NULL of one of its measures, or IS NULL of its column; or of such buckets;
@@ -60,8 +60,8 @@ struct PlainQuery {
   // Of a category by itself. A query may take in rows where it is NULL.
   bool of_words = false;
   bool with_nulls = false;
-  // Of the query's GROUP BY: all of them, or none.
-  bool by_groups = false;
+  // A bit for each that is in the query's GROUP BY.
+  int by_groups = 0;
   Node* bucket = nullptr;        // of the density's column, in GROUP BY; null: none
   List* passages = NIL;          // Expr*, comparisons of such buckets, the column left open
   List* group_conditions = NIL;  // Expr*, of `group` alone
@@ -71,6 +71,7 @@ struct PlainQuery {
   bool is_null = false;
 
   int groups() const { return of_words ? 1 : key.groups; }
+  bool is_by_all() const { return by_groups == (1 << groups()) - 1; }
 };
 
 // Why a density answers a query, or why not.

@@ -119,7 +119,7 @@ SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT region, count(*) FROM sales WHERE qty < 100 GROUP BY region'),
   ('SELECT count(*) FROM sales WHERE qty < 100 AND random() < 2'),
   ('SELECT region, kind, count(*) FROM sales WHERE sold_on < ''2026-02-01'' GROUP BY region, kind'),
-  ('SELECT kind, count(*) FROM sales WHERE at < ''2026-02-01'' GROUP BY kind'),
+  ('SELECT qty, region, count(*) FROM sales WHERE at < ''2026-02-01'' GROUP BY qty, region'),
   ('SELECT count(*) FROM sales WHERE weight < 4 AND kind = 2')
 ) AS v (q);
 
@@ -308,6 +308,38 @@ SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT count(*) FROM flags WHERE t NOT IN (''a'', ''b'') AND x < 20')
 ) AS v (q);
 DROP TABLE flags;
+
+-- Some of what the groups are by: they are added up.
+CREATE TABLE several AS SELECT i % 50 AS x, CASE WHEN i % 7 > 0 THEN i % 10 END AS y, CASE WHEN i % 11 > 0 THEN 'g' || i % 3 END AS g, (ARRAY[1.0, 1.00, 2, 3])[1 + i % 4] AS n, i % 5 AS k, i % 2 = 0 AS even FROM generate_series(1, 3000) AS i;
+ALTER TABLE several ALTER x SET NOT NULL;
+ANALYZE several;
+SELECT (kde_fit('several', 'x', sample_rows => -1, group_by => 'g, n, k, even', measures => '{y}')).rows > 0 AS fitted;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'several'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT g, count(*), sum(y), avg(y), count(y), min(x), max(x) FROM several GROUP BY g'),
+  ('SELECT g, count(*), sum(y), avg(y) FROM several WHERE x < 7 GROUP BY g'),
+  ('SELECT k, g, count(*), avg(y) FROM several WHERE x IN (1, 3, 7, 9) GROUP BY g, k'),
+  ('SELECT n::float8, count(*), sum(x) FROM several WHERE x >= 7 GROUP BY n'),
+  ('SELECT g, n::float8, count(*) FROM several WHERE x >= 7 GROUP BY n, g'),
+  ('SELECT g, count(*) FROM several WHERE k = 3 AND even GROUP BY g'),
+  ('SELECT g, count(*) FROM several WHERE g IS NULL GROUP BY g'),
+  ('SELECT g, count(*), sum(y) FROM several WHERE k > 70 GROUP BY g'),
+  ('SELECT count(*), sum(y), sum(1) FROM several WHERE k > 70'),
+  ('SELECT count(*), sum(y), avg(y) FROM several WHERE k = 3 AND x < 30'),
+  ('SELECT even, x / 10 AS ten, count(*), avg(y) FROM several WHERE g = ''g1'' GROUP BY 1, 2'),
+  ('SELECT x / 10 AS ten, count(*), avg(y) FROM several WHERE g = ''g1'' GROUP BY 1'),
+  ('SELECT even, count(*) FROM several WHERE x > 500 GROUP BY 1'),
+  ('SELECT g, count(*) FROM several WHERE y IS NULL GROUP BY g'),
+  ('SELECT g, count(*) AS n FROM several GROUP BY g HAVING count(*) > 900 ORDER BY 1'),
+  ('SELECT DISTINCT k, even FROM several WHERE x < 3'),
+  ('SELECT g, stddev(y) FROM several GROUP BY g')
+) AS v (q);
+-- By the one with the fewest groups.
+SELECT (kde_fit('several', 'x', sample_rows => -1, group_by => 'g', measures => '{y}')).rows > 0 AS fitted, kde_set_plain_sql('several.x by (g)', true);
+EXPLAIN (COSTS OFF) SELECT g, count(*) FROM several WHERE x > 5 GROUP BY g;
+EXPLAIN (COSTS OFF) SELECT even, count(*) FROM several WHERE x > 5 AND k = 1 GROUP BY even;
+DROP TABLE several;
 
 -- A column with an outlier: clocks change more often than one would look.
 CREATE TABLE outlier AS SELECT timestamptz '2026-01-01' + i * interval '1 hour' AS at FROM generate_series(1, 100) AS i UNION ALL SELECT '290000-01-01';
