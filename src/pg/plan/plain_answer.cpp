@@ -24,6 +24,7 @@ extern "C" {
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 }
@@ -1215,6 +1216,18 @@ class Answering {
 };
 
 }  // namespace
+
+double most_plain_rows(const PlainQuery& query) {
+  if (query.bucket != nullptr) return kMostParts;
+  if (query.by_groups == 0) return 1;
+  const struct varlena* value =
+      ActiveSnapshotSet() ? cached_density(query.key, nullptr, Tell::nothing).value : nullptr;
+  if (value == nullptr || is_outdated(PointerGetDatum(value))) return kMostParts;
+  const kde::Header* h = any_density_from_datum(PointerGetDatum(value)).one_column;
+  if (h == nullptr) return kMostParts;
+  if (query.of_words) return h->words != 0 ? kde::WordsView(h).words() : kMostParts;
+  return h->grouped != 0 ? kde::GroupsView(h).header().groups : kMostParts;
+}
 
 PlainAnswers plain_answers(const PlainAsked& asked) {
   Answering answering(asked);

@@ -341,6 +341,25 @@ EXPLAIN (COSTS OFF) SELECT g, count(*) FROM several WHERE x > 5 GROUP BY g;
 EXPLAIN (COSTS OFF) SELECT even, count(*) FROM several WHERE x > 5 AND k = 1 GROUP BY even;
 DROP TABLE several;
 
+-- As many rows as the density has groups: the planner takes an expression's values for more.
+CREATE TABLE hours AS SELECT i % 50 AS x, timestamp '2026-01-01' + i * interval '61 minutes' AS at, ('{a,b,c}'::text[])[1 + i % 3] AS t FROM generate_series(1, 20000) AS i;
+ALTER TABLE hours ALTER x SET NOT NULL, ALTER t SET NOT NULL;
+ANALYZE hours;
+SELECT (kde_fit('hours', 'x', sample_rows => -1, group_by => 'extract(hour FROM at)')).rows > 0 AS fitted;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'hours'::regclass;
+CREATE FUNCTION rows_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  SET LOCAL kde_aqp.approximate = 'all';
+  EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+  RETURN format('%s of %s', plan -> 0 -> 'Plan' -> 'Plan Rows', plan #>> '{0,Plan,Plans,0,Plan Rows}');
+END $$;
+SELECT rows_of('SELECT extract(hour FROM at) AS hour, count(*) FROM hours GROUP BY 1');
+SELECT rows_of('SELECT count(*) FROM hours');
+DROP TABLE hours;
+DROP FUNCTION rows_of;
+
 -- A column with an outlier: clocks change more often than one would look.
 CREATE TABLE outlier AS SELECT timestamptz '2026-01-01' + i * interval '1 hour' AS at FROM generate_series(1, 100) AS i UNION ALL SELECT '290000-01-01';
 SELECT (kde_fit('outlier', 'at', sample_rows => -1)).rows;
