@@ -91,10 +91,19 @@ bool may_be_fitted(Node* node) {
   return !has_parameter(node, nullptr) && !contain_mutable_functions(node);
 }
 
+const char* settings_of(Node* node) {
+  return contain_mutable_functions(node) ? ", which depends on the session's settings" : "";
+}
+
 bool is_sub_plan(Node* node, void*) {
   if (node == nullptr) return false;
   if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, SubLink)) return true;
   return expression_tree_walker(node, as_walker(is_sub_plan), nullptr);
+}
+
+// To print parameters without their plan crashes PostgreSQL 17.
+bool can_be_printed(Node* node) {
+  return !has_parameter(node, nullptr) && !is_sub_plan(node, nullptr);
 }
 
 bool varies(Node* node) { return contain_volatile_functions(node) || is_sub_plan(node, nullptr); }
@@ -451,8 +460,15 @@ bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
 // What a density has not, for a reason.
 const char* PlainReader::lacks(Node* node) const {
   if (!tells_) return "";
-  if (!may_be_fitted(node)) return "does not answer a condition that has parameters or settings";
-  return psprintf("lacks %s", canonical_text(relation_, alone(rti_, node)));
+  if (!can_be_printed(node)) return "does not answer a condition that has parameters";
+  return psprintf("lacks %s%s", canonical_text(relation_, alone(rti_, node)), settings_of(node));
+}
+
+const char* PlainReader::is_not_by(Node* node) const {
+  if (!tells_) return "";
+  if (!can_be_printed(node)) return "is not by what has parameters";
+  return psprintf("is not by %s%s", canonical_text(relation_, alone(rti_, node)),
+                  settings_of(node));
 }
 
 // Whether values of the column's type are so far apart that none is between two of them.
@@ -495,9 +511,7 @@ bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
                is_bucket(node, column)) {
       out->bucket = node;
     } else {
-      return no(tells_ && may_be_fitted(node)
-                    ? psprintf("is not by %s", canonical_text(relation_, alone(rti_, node)))
-                    : "is by something else");
+      return no(is_not_by(node));
     }
   }
   return can_be_sorted || out->is_by_all() || no("is by more than the query is grouped by");
@@ -593,8 +607,8 @@ bool PlainReader::place_conditions(const DensityKey& key, PlainQuery* out) const
   }
   if (is_same_filter(key, rest)) return true;
   if (list_length(not_always) < list_length(rest) && is_same_filter(key, not_always)) return true;
-  if (rest == NIL || key.has_filter())
-    return no(tells_ ? psprintf("is of the rows where %s", out->key.filter) : "");
+  nearness_ = rest != NIL && !key.has_filter() ? 2 : 1;
+  if (nearness_ == 1) return no(tells_ ? psprintf("is of the rows where %s", out->key.filter) : "");
   return no(lacks(static_cast<Node*>(linitial(rest))));
 }
 
@@ -792,6 +806,7 @@ PlainQuery* PlainReader::question(const CatalogEntry& entry, const Bitmapset* so
 PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey& key,
                                      const Bitmapset* some) const {
   why_ = nullptr;
+  nearness_ = 0;
   auto* out = static_cast<PlainQuery*>(palloc(sizeof(PlainQuery)));
   *out = PlainQuery();
   out->key = entry.key;
@@ -805,8 +820,10 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
     const Named column = {c.attnum, nullptr, of->atttypid, of->attcollation};
     out->of_words = is_category(column);
   }
-  if (!place_groups(key, out) || !place_conditions(key, out) || !place_aggregates(key, some, out))
-    return nullptr;
+  if (!place_groups(key, out) || !place_conditions(key, out)) return nullptr;
+  nearness_ = 3;
+  if (!place_aggregates(key, some, out)) return nullptr;
+  nearness_ = 4;
   // Rows without a value are in no range and no bucket, and those of a group may be all it has:
   // then it is none of the density's.
   if (out->null_of == 0 &&
@@ -885,37 +902,69 @@ bool is_allowed(List* entries) {
 // What one who explains or asks a query is told.
 class Reasons {
  public:
-  explicit Reasons(List** list) : list_(list), before_(list != nullptr ? list_length(*list) : 0) {}
+  explicit Reasons(List** list) : list_(list) {}
   explicit operator bool() const { return list_ != nullptr; }
-  bool are_none() const { return list_ != nullptr && list_length(*list_) == before_; }
+  bool are_none() const { return list_ != nullptr && found_ == NIL; }
 
   void of_query(Oid relation, const char* why) {
-    put(relation, nullptr, false, why != nullptr ? why : "is none that densities answer");
+    put(relation, nullptr, 0, false, why != nullptr ? why : "is none that densities answer");
   }
   void of_part(const PlainQuery& question) {
-    put(question.key.relation, &question.key, true, "answers a part of the aggregates");
+    put(question.key.relation, &question.key, kMostNear, true, "answers a part of the aggregates");
   }
-  void of(const CatalogEntry& entry, const PlainQuery* question, const char* why) {
+  void of(const CatalogEntry& entry, const PlainQuery* question, const PlainReader& reader) {
     if (list_ == nullptr) return;
-    const char* obstacle = why != nullptr ? why : "is of something else";
+    const char* obstacle = reader.why() != nullptr ? reader.why() : "is of something else";
     if (question != nullptr)
       obstacle = entry.settings.plain_sql
                      ? "answers"
                      : "answers functions alone: its owner has not allowed plain SQL";
-    put(entry.key.relation, &entry.key, question != nullptr, obstacle);
+    put(entry.key.relation, &entry.key, question != nullptr ? kMostNear : reader.nearness(),
+        question != nullptr, obstacle);
+  }
+
+  // Under the caller's search path, which names depend on.
+  void finish() {
+    if (list_ == nullptr) return;
+    list_sort(found_, nearest_first);
+    ListCell* cell;
+    foreach (cell, found_) {
+      auto* one = static_cast<One*>(lfirst(cell));
+      if (one->key != nullptr) one->reason.density = density_name(*one->key);
+      *list_ = lappend(*list_, &one->reason);
+    }
   }
 
  private:
-  void put(Oid relation, const DensityKey* key, bool answers, const char* why) {
+  static constexpr int kMostNear = 5;
+
+  struct One {
+    PlainReason reason;
+    const DensityKey* key;
+    int nearness, place;
+  };
+
+  void put(Oid relation, const DensityKey* key, int nearness, bool answers, const char* why) {
     if (list_ == nullptr) return;
-    auto* reason = static_cast<PlainReason*>(palloc0(sizeof(PlainReason)));
-    *reason = {relation, key != nullptr ? density_name(*key) : nullptr,
-               key != nullptr && key->has_filter() ? pstrdup(key->filter) : nullptr, answers, why};
-    *list_ = lappend(*list_, reason);
+    auto* one = static_cast<One*>(palloc0(sizeof(One)));
+    one->reason = {relation, nullptr,
+                   key != nullptr && key->has_filter() ? pstrdup(key->filter) : nullptr, answers,
+                   why};
+    one->key = key;
+    one->nearness = nearness;
+    one->place = list_length(found_);
+    found_ = lappend(found_, one);
+  }
+
+  static int nearest_first(const ListCell* a, const ListCell* b) {
+    const auto* left = static_cast<const One*>(lfirst(a));
+    const auto* right = static_cast<const One*>(lfirst(b));
+    return left->nearness != right->nearness ? right->nearness - left->nearness
+                                             : left->place - right->place;
   }
 
   List** list_;
-  int before_;
+  List* found_ = NIL;  // One*
 };
 
 }  // namespace
@@ -925,6 +974,7 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
   Reasons reasons(list);
   if (input->rtekind != RTE_RELATION || bms_membership(input->relids) != BMS_SINGLETON) {
     reasons.of_query(InvalidOid, "its rows are not those of one table");
+    reasons.finish();
     return NIL;
   }
   const RangeTblEntry* rte = planner_rt_fetch(bms_singleton_member(input->relids), root);
@@ -948,7 +998,7 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
       if (!any && !entry.settings.plain_sql) continue;
       allowed = lappend(allowed, lfirst(cell));
       PlainQuery* q = query.question(entry);
-      if (reasons && is_readable(entry.key)) reasons.of(entry, q, query.why());
+      if (reasons && is_readable(entry.key)) reasons.of(entry, q, query);
       if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
     }
     if (reasons.are_none())
@@ -964,6 +1014,7 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
     reasons.of_query(rte->relid, query.why());
   }
   settings.end();
+  reasons.finish();
   return out;
 }
 

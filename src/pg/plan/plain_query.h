@@ -77,7 +77,7 @@ struct PlainQuery {
 // Why a density answers a query, or why not.
 struct PlainReason {
   Oid relation;         // InvalidOid: the query is of none, or of several
-  const char* density;  // its name; null: of any
+  const char* density;  // its name, as kde_densities has it; null: of any
   const char* filter;   // of the density; null: none
   bool answers;
   const char* why;
@@ -87,7 +87,7 @@ struct PlainReason {
 // several may. Where none answers all aggregates of a query that is not grouped, several, each for
 // some of them. input: the table's rows. having: conditions on groups, as a list.
 // any: also of densities whose owner has not allowed plain SQL. reasons: appended to it is a
-// PlainReason* of each density that the current user may read; null: not wanted.
+// PlainReason* of each density that the current user may read, the nearest first; null: not wanted.
 List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having,
                        bool any = false, List** reasons = nullptr);
 

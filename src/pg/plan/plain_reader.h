@@ -61,8 +61,9 @@ class PlainReader {
   // By several densities together, PlainQuery*.
   List* questions(List* entries) const;
   void close() { table_close(relation_, NoLock); }
-  // What the last of them found; null: nothing.
+  // What the last of them found; null: nothing. And how much of the question the density had.
   const char* why() const { return why_; }
+  int nearness() const { return nearness_; }
 
   // Of what densities of the table might be (advise_demand.h).
   Relation table() const { return relation_; }
@@ -83,6 +84,7 @@ class PlainReader {
     return false;
   }
   const char* lacks(Node* node) const;
+  const char* is_not_by(Node* node) const;
   bool read_conditions(RelOptInfo* input);
   bool read_leaves(Node* node);
   bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
@@ -108,6 +110,7 @@ class PlainReader {
 
   bool tells_;  // whether reasons are to be printed
   mutable const char* why_ = nullptr;
+  mutable int nearness_ = 0;
   mutable bool has_texts_ = false;  // whether something was looked for by its text
   mutable List* folded_ = NIL;      // Folded*
   Index rti_ = 0;
