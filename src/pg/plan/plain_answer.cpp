@@ -437,10 +437,10 @@ class Answering {
             std::max(0.0, all.upper - there.lower)};
   }
 
-  // Rows where the density's column is NULL; a sample is not asked for them.
+  // Rows where the density's column is NULL: by a sample any number.
   kde::Interval nulls(const kde::Header& h) const {
     if ((h.flags & kde::kEveryRowRead) == 0)
-      return {h.nulls, 0, std::numeric_limits<double>::infinity()};
+      return {h.nulls, 0, h.rows + h.nulls + options_.changed_rows};
     return {h.nulls, std::max(0.0, h.nulls - options_.changed_rows),
             h.nulls + options_.changed_rows};
   }

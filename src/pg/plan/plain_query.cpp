@@ -91,6 +91,9 @@ bool may_be_fitted(Node* node) {
   return !has_parameter(node, nullptr) && !contain_mutable_functions(node);
 }
 
+// PlainReader::nearness() of a density that has all conditions.
+constexpr int kAllConditions = 100;
+
 const char* settings_of(Node* node) {
   return contain_mutable_functions(node) ? ", which depends on the session's settings" : "";
 }
@@ -607,8 +610,10 @@ bool PlainReader::place_conditions(const DensityKey& key, PlainQuery* out) const
   }
   if (is_same_filter(key, rest)) return true;
   if (list_length(not_always) < list_length(rest) && is_same_filter(key, not_always)) return true;
-  nearness_ = rest != NIL && !key.has_filter() ? 2 : 1;
-  if (nearness_ == 1) return no(tells_ ? psprintf("is of the rows where %s", out->key.filter) : "");
+  const bool is_filter = rest == NIL || key.has_filter();
+  // By how many conditions it lacks.
+  nearness_ = is_filter ? 1 : kAllConditions - Min(list_length(rest), kAllConditions - 2);
+  if (is_filter) return no(tells_ ? psprintf("is of the rows where %s", out->key.filter) : "");
   return no(lacks(static_cast<Node*>(linitial(rest))));
 }
 
@@ -821,9 +826,9 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
     out->of_words = is_category(column);
   }
   if (!place_groups(key, out) || !place_conditions(key, out)) return nullptr;
-  nearness_ = 3;
+  nearness_ = kAllConditions;
   if (!place_aggregates(key, some, out)) return nullptr;
-  nearness_ = 4;
+  nearness_ = kAllConditions + 1;
   // Rows without a value are in no range and no bucket, and those of a group may be all it has:
   // then it is none of the density's.
   if (out->null_of == 0 &&
@@ -936,7 +941,7 @@ class Reasons {
   }
 
  private:
-  static constexpr int kMostNear = 5;
+  static constexpr int kMostNear = kAllConditions + 2;
 
   struct One {
     PlainReason reason;
