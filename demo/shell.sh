@@ -22,7 +22,9 @@ SELECT pg_size_pretty(bytes_processed) || CASE WHEN :bytes > 0 THEN ' of ' || pg
 UNION ALL
 SELECT 'index on ' || relid::regclass || ', ' || phase FROM pg_stat_progress_create_index
 UNION ALL
-SELECT relation || ', ' || phase || coalesce(', ' || percent || ' %', '') FROM kde_progress;
+SELECT relation || ', ' || phase || coalesce(', ' || percent || ' %', '') FROM kde_progress
+UNION ALL
+SELECT substr(application_name, 7) FROM pg_stat_activity WHERE application_name LIKE 'demo: %' AND backend_type = 'client backend';
 END
 }
 
