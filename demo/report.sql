@@ -103,8 +103,9 @@ FROM shown ORDER BY position;
 \echo
 \echo :p'How far each is off, and how long a statement takes, in memory. Built: once for the columns asked.':p_
 \echo
+\pset tableattr 'class="summary"'
 SELECT format('(%s) COUNT of %s: %s.', n, label, demo.show_number(exact)) FROM demo.questions ORDER BY n
-\g (format=unaligned tuples_only=on)
+\g (format=:prose tuples_only=on)
 \echo
 \pset tableattr 'class="company"'
 WITH one AS (
@@ -134,13 +135,13 @@ SELECT way, :'upkeep' || upkeep AS upkeep, :'better' || better AS "the better ch
 SELECT kde_set_plain_sql(name, true) FROM demo.densities ORDER BY position LIMIT 1 \g /dev/null
 SELECT statement FROM demo.plain \gset
 \pset tableattr 'class="plan"'
-SELECT 'SET kde_aqp.approximate = off;' || E'\n' || :'statement' || ';' AS "exactly" \g (format=unaligned)
+SELECT unnest(ARRAY['SET kde_aqp.approximate = off;', :'statement' || ';']) AS "exactly" \g (format=:prose)
 SET kde_aqp.approximate = off;
 :statement;
 \if :html
 EXPLAIN (ANALYZE, COSTS OFF) :statement;
 \endif
-SELECT 'SET kde_aqp.approximate = top;' || E'\n' || :'statement' || ';' AS "by the density" \g (format=unaligned)
+SELECT unnest(ARRAY['SET kde_aqp.approximate = top;', :'statement' || ';']) AS "by the density" \g (format=:prose)
 SET kde_aqp.approximate = top;
 :statement;
 EXPLAIN (ANALYZE, COSTS OFF) :statement;
