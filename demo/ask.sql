@@ -82,10 +82,9 @@ BEGIN
   CALL demo.ask(
     format('%s %s.%s', CASE fraction WHEN 0.5 THEN 'MEDIAN' ELSE trim_scale(100 * fraction) || ' % QUANTILE' END, tab, col),
     CASE WHEN number THEN 'number' ELSE 'time' END,
-    -- percentile_cont knows numbers and intervals alone
-    format('SELECT %s AS estimate FROM %I',
-           format(CASE WHEN number THEN 'percentile_cont(%s) WITHIN GROUP (ORDER BY %I)'
-                       ELSE 'extract(epoch FROM percentile_disc(%s) WITHIN GROUP (ORDER BY %I))' END, fraction, col), tab),
+    format(CASE WHEN number THEN 'SELECT percentile_disc(%s) WITHIN GROUP (ORDER BY %I) AS estimate FROM %I'
+                ELSE 'SELECT extract(epoch FROM percentile_disc(%s) WITHIN GROUP (ORDER BY %I)) AS estimate FROM %I' END,
+           fraction, col, tab),
     format('approx_quantile_ci(%L, %s)', format('%I.%I', tab, col), fraction));
 END $$;
 
@@ -139,7 +138,8 @@ CREATE FUNCTION demo.show_number(x double precision) RETURNS text LANGUAGE sql A
 
 CREATE FUNCTION demo.show(x double precision, kind text) RETURNS text LANGUAGE sql AS $$
   SELECT CASE WHEN x IS NULL OR abs(x) = 'infinity' THEN demo.show_number(x)
-              WHEN kind = 'count' THEN demo.show_number(round(x)) WHEN kind = 'time' THEN to_char(to_timestamp(x), 'YYYY-MM-DD')
+              WHEN kind = 'count' THEN to_char(round(x), 'FM999,999,999,999,999')
+              WHEN kind = 'time' THEN to_char(to_timestamp(x), 'YYYY-MM-DD')
               ELSE demo.show_number(x) END $$;
 
 CREATE FUNCTION demo.show_us(us double precision) RETURNS text LANGUAGE sql AS $$

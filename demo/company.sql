@@ -106,7 +106,7 @@ BEGIN
   ELSE
     INSERT INTO demo.company (way, n) SELECT 't-digest: not installed', n FROM demo.questions;
   END IF;
-  CALL demo.go('kde_aqp', 'SELECT kde_fit({regclass}, {literal})',
+  CALL demo.go('kde_aqp', 'SELECT kde_fit({regclass}, {literal}, seed => 1)',
     '(SELECT bytes FROM demo.densities WHERE name = {name})',
     'SELECT estimate FROM approx_count_ci({name}, {low}, {high})');
 END $$;
@@ -126,6 +126,6 @@ INSERT INTO demo.advice VALUES
   ('TABLESAMPLE', 'none: it reads a part of the table for each question',
    'Any statement, joins and expressions too, in a part of the time; columns that nobody fitted. Not for what lies in few blocks.'),
   ('t-digest', 'aggregated anew, or added up by piece',
-   'Percentiles of a stream, mostly at the tails, that are added up over time. No interval.'),
+   'Percentiles of a stream, mostly at the tails, that are added up over time. Not for ranges about a value that many rows share. No interval.'),
   ('kde_aqp', 'by itself, or kde_refresh: reads a sample',
    'Any range of fitted columns, mean, sum and quantile, in well under a millisecond, and an interval says how far to trust it.');

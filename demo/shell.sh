@@ -14,17 +14,21 @@ sql_or_die() {
 
 elapsed() { printf '%d s' $((SECONDS - $1)); }  # since
 
-# How far what runs is, as other sessions see it: a file of so many bytes being read, an index, a fit.
+# What runs, and how far it is, as other sessions see it: a file of so many bytes that is read, an index, a fit, or
+# what a procedure says of itself.
 progress() {  # bytes of the file
   psql -X -q -A -t -v bytes="${1:-0}" 2>/dev/null <<'END'
-SELECT pg_size_pretty(bytes_processed) || CASE WHEN :bytes > 0 THEN ' of ' || pg_size_pretty(:bytes::bigint) ELSE '' END ||
-       to_char(tuples_processed, '", "FM999,999,999,999" rows"') FROM pg_stat_progress_copy
-UNION ALL
-SELECT 'index on ' || relid::regclass || ', ' || phase FROM pg_stat_progress_create_index
-UNION ALL
-SELECT relation || ', ' || phase || coalesce(', ' || percent || ' %', '') FROM kde_progress
-UNION ALL
-SELECT substr(application_name, 7) FROM pg_stat_activity WHERE application_name LIKE 'demo: %' AND backend_type = 'client backend';
+SELECT said FROM (
+  SELECT 1, pg_size_pretty(bytes_processed) || CASE WHEN :bytes > 0 THEN ' of ' || pg_size_pretty(:bytes::bigint) ELSE '' END ||
+            to_char(tuples_processed, '", "FM999,999,999,999" rows"') FROM pg_stat_progress_copy
+  UNION ALL
+  SELECT 2, 'index on ' || relid::regclass || ', ' || phase FROM pg_stat_progress_create_index
+  UNION ALL
+  SELECT 3, relation || ', ' || phase || coalesce(', ' || percent || ' %', '') FROM kde_progress
+  UNION ALL
+  SELECT 4, substr(application_name, 7) FROM pg_stat_activity
+  WHERE application_name LIKE 'demo: %' AND backend_type = 'client backend') AS found(position, said)
+ORDER BY position LIMIT 1;
 END
 }
 
@@ -41,7 +45,7 @@ watched() {  # what bytes command...
     sleep 0.1
     if [ $((SECONDS - said)) -ge 3 ]; then
       said=$SECONDS
-      printf '  %s, %s: %s\n' "$what" "$(elapsed "$start")" "$(progress "$bytes" | paste -s -d ' ')"
+      printf '  %s, %s  %s\n' "$what" "$(elapsed "$start")" "$(progress "$bytes")"
     fi
   done
   wait "$CLUSTER_JOB" || rc=$?

@@ -1,7 +1,7 @@
 -- What the demo fits and asks: with :csv on of a CSV file's table the one column, else of the orders. Needs ask.sql
 -- and company.sql.
 SELECT to_regclass('kde_densities_full') IS NOT NULL AS full \gset
-CREATE TABLE demo.targets (position integer GENERATED ALWAYS AS IDENTITY, tab text, col text);
+CREATE TABLE demo.targets (position integer GENERATED ALWAYS AS IDENTITY, tab text, col text, rows bigint);
 \if :csv
 INSERT INTO demo.targets (tab, col) SELECT tab, col FROM demo.csv;
 -- The middle half, the middle tenth and the upper tenth.
@@ -21,6 +21,7 @@ DECLARE
   t record;
 BEGIN
   FOR t IN SELECT * FROM demo.targets ORDER BY position LOOP
+    EXECUTE format('UPDATE demo.targets SET rows = (SELECT count(*) FROM %I) WHERE position = %s', t.tab, t.position);
     PERFORM demo.say(format('%s.%s', t.tab, t.col)), kde_fit(quote_ident(t.tab)::regclass, t.col::name, seed => 1);
   END LOOP;
 END $$;
