@@ -10,10 +10,12 @@ if [ "${BASH_SOURCE[0]}" = "$0" ]; then set -u; fi
 [ -n "${demo:-}" ] || demo=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$demo/shell.sh"
 
-# The first bytes in hexadecimal say what a file is, whatever its name.
+# In hexadecimal they say what a file is, whatever its name.
+first_bytes() { head -c 4 -- "$csv" | od -An -v -tx1 | tr -d ' \n'; }
+
 read_csv() {
   local mark
-  mark=$(head -c 4 -- "$csv" | od -An -v -tx1 | tr -d ' \n')
+  mark=$(first_bytes)
   case $mark in
     1f8b*) gzip -dc -- "$csv" ;;
     *) cat -- "$csv" ;;
@@ -42,7 +44,7 @@ read_csv_file() {  # file column
   [ -e "$csv" ] || die "there is no file $csv"
   [ -f "$csv" ] && [ -r "$csv" ] || die "$csv is no file that can be read"
   [ -s "$csv" ] || die "$csv is empty"
-  case $(head -c 4 -- "$csv" | od -An -v -tx1 | tr -d ' \n') in
+  case $(first_bytes) in
     504b0304) die "$csv is a zip archive or a spreadsheet: unpack it, or save it as CSV" ;;
     50415231) die "$csv is a Parquet file: export it as CSV" ;;
     425a68* | fd377a58 | 28b52ffd) die "$csv is compressed, and not by gzip: unpack it" ;;
@@ -61,7 +63,7 @@ read_csv_file() {  # file column
       false
     fi
   fi || {
-    if [ ! -s "$scratch/errors" ]; then die "$csv is cut off or damaged (gzip -t has more): get it anew"; fi
+    case $(first_bytes) in 1f8b*) gzip -t -- "$csv" 2>/dev/null || die "$csv is cut off or damaged (gzip -t has more): get it anew" ;; esac
     die "$csv cannot be read as it is. Mend that line, or leave it out:
 $(sed -n 's/^.*ERROR:  //p; s/^CONTEXT:  COPY //p' "$scratch/errors" | cut -c 1-200)"
   }

@@ -1,6 +1,5 @@
 -- What the demo fits and asks: with :csv on of a CSV file's table the one column, else of the orders. Needs ask.sql
 -- and company.sql.
-SELECT to_regclass('kde_densities_full') IS NOT NULL AS full \gset
 CREATE TABLE demo.targets (position integer GENERATED ALWAYS AS IDENTITY, tab text, col text, rows bigint);
 \if :csv
 INSERT INTO demo.targets (tab, col) SELECT tab, col FROM demo.csv;
@@ -41,12 +40,7 @@ END $$;
 
 -- The densities with all that is known of them.
 CREATE VIEW demo.densities AS
-SELECT t.position, d.* FROM demo.targets AS t
-\if :full
-JOIN kde_densities_full AS d
-\else
-JOIN kde_densities AS d
-\endif
+SELECT t.position, d.* FROM demo.targets AS t JOIN kde_densities_full AS d
 ON d.relation = quote_ident(t.tab)::regclass AND d.column_names = ARRAY[t.col];
 
 -- The statement that plain SQL is shown by.

@@ -98,7 +98,7 @@ my %dates = (iso => '2024-%2$02d-%1$02d', american => '%2$d/%1$d/2024', british 
   points => '%1$d.%2$d.2024', digits => '2024%2$02d%1$02d');
 for my $how (sort keys %dates) {
   reads("dates_$how.csv", "d,x\n" . lines(sub { sprintf("$dates{$how},t\n", $_[0] % 28 + 1, $_[0] % 12 + 1) }), 'd',
-    'd|date|60|60|2024-01-01|2024-12-28');
+    'd|date|60|60|2024-01-05|2024-12-24');
 }
 reads('dates_words.csv', "d,x\n" . lines(sub { sprintf qq{"Mar %d, 2024",t\n}, $_[0] % 28 + 1 }), 'd', 'd|date|60|60|2024-03-01|2024-03-28');
 reads('times.csv', "d,x\n" . lines(sub { sprintf "2024-03-%02dT10:00:00Z,t\n", $_[0] % 28 + 1 }), 'd',
@@ -117,6 +117,7 @@ gzip(\$plain, \my $small) or die;
 reads('small.csv.gz', $small, 'price', $prices);
 reads('packed_without_a_name.csv', $small, 'price', $prices);
 refuses('truncated.csv.gz', substr($small, 0, length($small) - 20), 'price', qr/cut off or damaged/);
+refuses('cut_at_a_line.csv.gz', substr($small, 0, length($small) - 8), 'price', qr/cut off or damaged/);
 refuses('missing.csv', undef, '', qr/there is no file/);
 refuses('empty.csv', '', '', qr/is empty/);
 refuses('blank.csv', "\n\n", '', qr/no rows/);
