@@ -219,10 +219,9 @@ class Composition {
   }
   // How good so many bins are: of characters the share of the columns that they fill.
   double use_of(int n, int room) const {
-    constexpr int kFew = 10, kBest = 30;
-    if (style_.svg) return 1 / (1 + std::fabs(std::log(static_cast<double>(n) / kBest)));
-    const double used = static_cast<double>(n * (room / n)) / room;
-    return n < kFew ? used * n / kFew : used;
+    constexpr double kFew = 20, kBest = 30;
+    if (style_.svg) return 1 / (1 + std::fabs(std::log(n / kBest)));
+    return static_cast<double>(n * (room / n)) / room * std::min(std::sqrt(n / kFew), 1.0);
   }
 
   // Of numbers beside which the steps are too narrow to be told.

@@ -23,6 +23,8 @@ extern "C" {
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
+
+Datum anykde_of_text(PG_FUNCTION_ARGS);
 }
 
 #include <algorithm>
@@ -30,8 +32,6 @@ extern "C" {
 #include <limits>
 #include <string>
 #include <string_view>
-
-Datum anykde_of_text(PG_FUNCTION_ARGS);
 
 namespace kde_pg {
 
