@@ -127,7 +127,7 @@ void open(const Label& title, const Label& unit, const SvgStyle& style, Element*
       "</title>\n<style>@media (prefers-color-scheme: dark) {"
       ".kde-plot .kde-ground {fill: #15181d} .kde-plot .kde-ink {fill: #e6e9ed} "
       ".kde-plot .kde-muted {fill: #9ba5b0} .kde-plot .kde-grid {stroke: #2b3138} "
-      ".kde-plot .kde-axis {stroke: #6b7681}");
+      ".kde-plot .kde-axis {stroke: #6b7681} .kde-plot .kde-mark {stroke: #e6e9ed}");
   for (int i = 0; i < kMostCurves; ++i)
     out->put(" .kde-plot .kde-fill-%d {fill: %s} .kde-plot .kde-line-%d {stroke: %s}", i + 1,
              kDarkColours[i], i + 1, kDarkColours[i]);
@@ -196,6 +196,11 @@ class Drawing {
         }
       }
       put_floor();
+    } else {
+      out_.put("<g class=\"kde-muted\" fill=\"%s\">", kMuted);
+      out_.text(style_.width / 2.0, (frame_.top + frame_.bottom) / 2, Anchor::middle,
+                "nothing to draw");
+      out_.raw("</g>\n");
     }
     out_.raw("</svg>\n");
   }
@@ -246,7 +251,7 @@ class Drawing {
     }
     frame_.left += static_cast<double>(widest) * kDigit * kText + 6;
     frame_.right -= 4;
-    frame_.top += 6;
+    frame_.top += 10;
     frame_.bottom -= p_.ticks.empty() ? 4 : kText + 12;
     out_.put("<g class=\"kde-muted\" fill=\"%s\">\n", kMuted);
     out_.put("<path class=\"kde-grid\" stroke=\"%s\" d=\"", kGrid);
@@ -277,8 +282,8 @@ class Drawing {
     double used = 0;
     for (const Tick& tick : p_.ticks) {
       const double half = width_of(tick.label, kText) / 2;
-      const double middle =
-          std::clamp(x(tick.at), std::min(half, style_.width / 2.0), style_.width - half);
+      const double middle = std::clamp(x(tick.at), std::min(half, style_.width / 2.0),
+                                       std::max(style_.width - half - 4, style_.width / 2.0));
       if (used > 0 && middle - half < used + 4) continue;
       out_.text(middle, frame_.bottom + kText + 6, Anchor::middle, tick.label.text);
       used = middle + half;
@@ -298,16 +303,20 @@ class Drawing {
     fill(0, 0.85, &out_);
     out_.raw(" d=\"");
     for (std::size_t i = 0; i < curve.value.size(); ++i) {
-      if (curve.value[i] > 0) put_bar(i, 0, curve.value[i], gap(i));
+      if (curve.value[i] > 0) put_bar(i, curve.value[i]);
     }
     out_.raw("\"/>\n");
     if (!p_.has_interval) return;
-    // The interval, narrower, about the bar's end.
-    out_.put("<path class=\"kde-ink\" fill=\"%s\" fill-opacity=\"0.3\" d=\"", kInk);
+    // The interval, a line about the bar's end.
+    const double width = frame_.width() / static_cast<double>(curve.value.size());
+    out_.put(
+        "<path class=\"kde-mark\" stroke=\"%s\" stroke-width=\"%.1f\" stroke-opacity=\"0.6\" d=\"",
+        kInk, std::clamp(width * 0.15, 1.0, 4.0));
     for (std::size_t i = 0; i < curve.value.size(); ++i) {
-      const double width = x(p_.edges[i + 1]) - x(p_.edges[i]);
-      if (curve.upper[i] > curve.lower[i])
-        put_bar(i, curve.lower[i], curve.upper[i], std::max(width * 0.3, gap(i)));
+      if (!(curve.upper[i] > curve.lower[i])) continue;
+      out_.point('M', (x(p_.edges[i]) + x(p_.edges[i + 1])) / 2, y(curve.lower[i]));
+      out_.raw("V");
+      out_.number(y(curve.upper[i]));
     }
     out_.raw("\"/>\n");
   }
@@ -316,16 +325,14 @@ class Drawing {
     const double width = x(p_.edges[i + 1]) - x(p_.edges[i]);
     return p_.apart ? std::min(width * 0.15, 8.0) : std::min(width * 0.05, 0.5);
   }
-  void put_bar(std::size_t i, double from, double to, double side) {
-    const double left = x(p_.edges[i]) + side;
-    const double right = x(p_.edges[i + 1]) - side;
-    out_.point('M', left, y(from));
+  void put_bar(std::size_t i, double height) {
+    out_.point('M', x(p_.edges[i]) + gap(i), y(0));
     out_.raw("V");
-    out_.number(y(to));
+    out_.number(y(height));
     out_.raw("H");
-    out_.number(right);
+    out_.number(x(p_.edges[i + 1]) - gap(i));
     out_.raw("V");
-    out_.number(y(from));
+    out_.number(y(0));
     out_.raw("z");
   }
 
@@ -417,7 +424,7 @@ void draw_bars(const Bars& p, const SvgStyle& style, std::string* text) {
   const double room = std::max(frame.right - left - counts - 8, 1.0);
   const double scale = most > 0 ? room / most : 0;
   const double each =
-      p.bars.empty() ? 0 : std::min(frame.height() / static_cast<double>(p.bars.size()), 28.0);
+      p.bars.empty() ? 0 : std::min(frame.height() / static_cast<double>(p.bars.size()), 40.0);
   for (std::size_t i = 0; i < p.bars.size(); ++i) {
     const Bar& bar = p.bars[i];
     const double top = frame.top + static_cast<double>(i) * each + each * 0.1;

@@ -94,6 +94,15 @@ std::string_view cell_of(const Extent& bar, int k, const Characters& characters,
   return middle < bar.upper ? characters.light : " ";
 }
 
+// "title, unit", as far as there are such.
+void put_head(const Label& title, const Label& unit, Page* page) {
+  if (title.text.empty() && unit.text.empty()) return;
+  page->put(title);
+  if (!title.text.empty() && !unit.text.empty()) page->put(", ");
+  page->put(unit);
+  page->end();
+}
+
 class Drawing {
  public:
   Drawing(const Picture& picture, const TerminalStyle& style, std::string* out)
@@ -105,12 +114,7 @@ class Drawing {
         each_(steps_ > 0 ? std::max(terminal_steps(style.width) / steps_, 1) : 0) {}
 
   void draw() {
-    page_.put(p_.title);
-    if (!p_.unit.text.empty()) {
-      if (!p_.title.text.empty()) page_.put(", ");
-      page_.put(p_.unit);
-    }
-    page_.end();
+    put_head(p_.title, p_.unit, &page_);
     const bool several = p_.curves.size() > 1;
     const int rows = several ? std::max(style_.height / 3, 3) : std::max(style_.height - 3, 3);
     const double shared = shared_height();
@@ -155,6 +159,8 @@ class Drawing {
       scale = row_scale_of(most, rows);
     }
     const double rows_a_unit = rows / scale.top;
+    // Without those that nothing reaches into.
+    if (most > 0) rows = std::min(rows, static_cast<int>(std::ceil(most * rows_a_unit - 1e-9)));
     for (int row = rows - 1; row >= 0; --row) {
       const bool ticked = (row + 1) % scale.rows_a_tick == 0;
       put_height(ticked ? short_number((row + 1) / scale.rows_a_tick * scale.step) : "");
@@ -227,12 +233,7 @@ class Drawing {
 void draw_bars(const Bars& p, const TerminalStyle& style, std::string* out) {
   const Characters& characters = style.blocks ? kBlocks : kAscii;
   Page page(out);
-  page.put(p.title);
-  if (!p.unit.text.empty()) {
-    if (!p.title.text.empty()) page.put(", ");
-    page.put(p.unit);
-  }
-  page.end();
+  put_head(p.title, p.unit, &page);
   int labels = 0;
   int counts = 0;
   for (const Bar& bar : p.bars) {

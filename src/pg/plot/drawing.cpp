@@ -75,9 +75,23 @@ const char* rows_text(double rows, bool is_known) {
 
 bool is_known(const kde::Header& h) { return h.rows_variance == 0; }
 
+// A value to be read, not to be reckoned with: six digits of a number that has more, whole seconds.
+const char* value_text(ValueType type, double x) {
+  constexpr size_t kMany = 12;
+  const bool has_clock = type == ValueType::timestamp || type == ValueType::timestamptz;
+  const char* text = double_to_text(type, has_clock ? std::nearbyint(x) : x);
+  return type <= ValueType::numeric && strlen(text) > kMany ? psprintf("%.6g", x) : text;
+}
+
 // "0.12 %", "3 %"
 const char* share_text(double share) {
   return psprintf(share < 0.00095 ? "%.1g %%" : "%.2g %%", 100 * share);
+}
+
+// How the interval is told.
+const char* interval_text(const PictureStyle& style, bool of_bars) {
+  const char* mark = style.svg ? of_bars ? "line" : "band" : style.blocks ? "\u2593\u2591" : "+:";
+  return psprintf("%s = %g %% interval", mark, 100 * style.confidence);
 }
 
 // ---- the axis
@@ -170,12 +184,17 @@ class Composition {
   // ---- steps
 
   void choose_edges() {
-    const int room = style_.svg ? kde::svg_steps(style_.width) : kde::terminal_steps(style_.width);
+    int room = style_.svg ? kde::svg_steps(style_.width) : kde::terminal_steps(style_.width);
+    // Curves that cross are to be told apart.
+    if (style_.svg && n_ > 1) room = std::max(room / 2, 10);
     if (style_.kind != PictureKind::cumulative && choose_points(room)) return;
     if (style_.kind == PictureKind::histogram && choose_round(room)) return;
     steps_ = room;
     edges_ = new_numbers(steps_ + 1);
     for (int i = 0; i <= steps_; ++i) edges_[i] = equally_spaced(lower_, upper_, i, steps_);
+    // A line begins at the left end.
+    if (style_.kind == PictureKind::cumulative && style_.svg)
+      edges_[1] = std::nextafter(lower_, upper_);
     drop_repeated();
   }
 
@@ -331,10 +350,10 @@ class Composition {
     if (!(finite > 0)) {
       notes->add(n_ == 1 && rows == 0 ? "no rows" : psprintf("%s, no finite value", total));
     } else if (least == greatest) {
-      notes->add(psprintf("%s of %s", total, double_to_text(type_, least)));
+      notes->add(psprintf("%s of %s", total, value_text(type_, least)));
     } else {
-      notes->add(psprintf("%s from %s to %s", total, double_to_text(type_, least),
-                          double_to_text(type_, greatest)));
+      notes->add(psprintf("%s from %s to %s", total, value_text(type_, least),
+                          value_text(type_, greatest)));
     }
     if (below >= 0.5) notes->add(psprintf("%s below the axis", share_text(below / finite)));
     if (above >= 0.5) notes->add(psprintf("%s above the axis", share_text(above / finite)));
@@ -397,12 +416,7 @@ void draw_category(const Call& call, const char* label, const PictureStyle& styl
   if (rows - shown >= 0.5)
     notes.add(psprintf("%s of other values", rows_text(rows - shown, is_known(h))));
   if (h.nulls * scale >= 0.5) notes.add(psprintf("%s NULL", counted(h.nulls * scale)));
-  if (has_interval)
-    notes.add(psprintf("%s %g %% interval",
-                       style.svg      ? "dark"
-                       : style.blocks ? "\u2593\u2591"
-                                      : "+:",
-                       100 * style.confidence));
+  if (has_interval) notes.add(interval_text(style, true));
   kde::Bars picture;
   const char* title = label != nullptr && label[0] != '\0' ? label : style.title;
   if (title != nullptr) picture.title = label_of(title, most * 4 / 5);

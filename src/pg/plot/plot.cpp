@@ -103,7 +103,7 @@ class Picturing {
                              ? names_more(name) && parts_of_name(name).group_by != nullptr
                              : has_groups(any_density_from_datum(value_at(0)));
     (void)read_density(fcinfo_, -1, at_.filter, grouped ? Needs::groups : Needs::column, &call);
-    read_title(name, call.question.type[0]);
+    read_title(name);
     const bool has_ends = read_ends(call.question.type[0]);
     if (is_category(call.question)) {
       draw_words(call, nullptr);
@@ -143,7 +143,7 @@ class Picturing {
       const kde::ValueType its = call.question.type[0];
       if (!any) {
         type = its;
-        read_title(nullptr, type);
+        read_title(nullptr);
         (void)read_ends(type);
         is_category = kde_pg::is_category(call.question);
       }
@@ -202,14 +202,12 @@ class Picturing {
     }
   }
 
-  // What the picture is of: the title that is asked for, or the name with its filter; of a value
-  // its type.
-  void read_title(text* name, kde::ValueType type) {
+  // What the picture is of: the title that is asked for, or the name with its filter; a value has
+  // none.
+  void read_title(text* name) {
     if (at_.title >= 0 && !is_null(at_.title)) {
       style_.title = text_to_cstring(DatumGetTextPP(value_at(at_.title)));
-    } else if (name == nullptr) {
-      style_.title = value_type_label(type);
-    } else {
+    } else if (name != nullptr) {
       style_.title = text_to_cstring(name);
       if (!is_null(at_.filter))
         style_.title = psprintf("%s where %s", style_.title,
