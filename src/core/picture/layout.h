@@ -42,14 +42,14 @@ inline double step_of(std::span<const double> edges, double x) {
   return static_cast<double>(i) + (x - edges[i]) / (edges[i + 1] - edges[i]);
 }
 
-// Notes one after the other, divided by semicolons, as many to a line as have room; a longer one
-// has a line of its own.
+// Notes one after the other, divided by semicolons, as many to a line as have room, a semicolon at
+// its end with them; a longer one has a line of its own.
 inline std::vector<std::string> lines_of(std::span<const Label> notes, int width) {
   std::vector<std::string> lines;
   int used = 0;
   for (const Label& note : notes) {
     if (note.text.empty()) continue;
-    if (lines.empty() || used + 2 + note.width > width) {
+    if (lines.empty() || used + 2 + note.width + 1 > width) {
       if (!lines.empty()) lines.back() += ";";
       lines.emplace_back();
       used = 0;

@@ -26,6 +26,8 @@ Range up_to(double upper, bool closed) {
   return r;
 }
 
+constexpr double kMostFactor = 1e200;
+
 // Interval `i` times a factor into step `at`.
 void put(const Interval& i, double factor, std::size_t at, const StepValues& out) {
   out.value[at] = i.estimate * factor;
@@ -78,7 +80,9 @@ void density_steps(const DensityView& density, std::span<const double> edges, do
                    const IntervalOptions& options, const StepValues& out) {
   count_steps(density, edges, of_share(options), out);
   for (std::size_t i = 0; i < out.value.size(); ++i) {
-    const double factor = 100 / density.header().rows / (edges[i + 1] - edges[i]) * unit;
+    // Steps may be so narrow that the height overflows.
+    const double share = 100 / density.header().rows;
+    const double factor = std::min(share * (unit / (edges[i + 1] - edges[i])), kMostFactor);
     put({out.value[i], out.lower[i], out.upper[i]}, factor, i, out);
   }
 }

@@ -39,12 +39,21 @@ int characters_of(const PictureStyle& style) {
 
 // ---- texts
 
+// Characters of a line of text of that size (pixels) across the picture.
+int text_room(const PictureStyle& style, double size) {
+  constexpr double kMargins = 24, kCharacter = 0.6;
+  return style.svg ? static_cast<int>((style.width - kMargins) / (kCharacter * size)) : style.width;
+}
+constexpr int kLeastUnit = 8;
+constexpr double kTitleSize = 15, kTextSize = 12, kNoteSize = 11;
+
 class Notes {
  public:
-  explicit Notes(const PictureStyle& style) : most_(characters_of(style)) {}
+  explicit Notes(const PictureStyle& style) : most_(text_room(style, kNoteSize) - 1) {}
 
+  int most() const { return most_; }
   void add(const char* text) {
-    if (n_ < kMost) notes_[n_++] = label_of(text, std::max(most_, 20));
+    if (n_ < kMost) notes_[n_++] = label_of(text, most_);
   }
   std::span<const Label> all() const { return {notes_, static_cast<std::size_t>(n_)}; }
 
@@ -75,17 +84,31 @@ const char* rows_text(double rows, bool is_known) {
 
 bool is_known(const kde::Header& h) { return h.rows_variance == 0; }
 
-// A value to be read, not to be reckoned with: six digits of a number that has more, whole seconds.
-const char* value_text(ValueType type, double x) {
-  constexpr size_t kMany = 12;
+// From the least value to the greatest, to be read, not to be reckoned with: six digits of numbers
+// that have more, whole seconds.
+const char* values_text(ValueType type, double least, double greatest) {
+  if (least == greatest) return psprintf("of %s", double_to_text(type, least));
   const bool has_clock = type == ValueType::timestamp || type == ValueType::timestamptz;
-  const char* text = double_to_text(type, has_clock ? std::nearbyint(x) : x);
-  return type <= ValueType::numeric && strlen(text) > kMany ? psprintf("%.6g", x) : text;
+  const auto text = [&](double x) {
+    return double_to_text(type, has_clock ? std::nearbyint(x) : x);
+  };
+  const char* from = text(least);
+  const char* to = text(greatest);
+  constexpr size_t kMany = 12;
+  if (type <= ValueType::numeric && std::max(strlen(from), strlen(to)) > kMany) {
+    const char* short_from = psprintf("%.6g", least);
+    const char* short_to = psprintf("%.6g", greatest);
+    if (strcmp(short_from, short_to) != 0) return psprintf("from %s to %s", short_from, short_to);
+  }
+  return psprintf("from %s to %s", from, to);
 }
 
 // "0.12 %", "3 %"
 const char* share_text(double share) {
-  return psprintf(share < 0.00095 ? "%.1g %%" : "%.2g %%", 100 * share);
+  return psprintf(share < 0.00095  ? "%.1g %%"
+                  : share < 0.0995 ? "%.2g %%"
+                                   : "%.0f %%",
+                  100 * share);
 }
 
 // How the interval is told.
@@ -122,10 +145,12 @@ class Composition {
     for (int i = 0; i < n_; ++i)
       if (shown_[i].label != nullptr) curves[i].label = curve_label(shown_[i]);
     picture.curves = {curves, static_cast<std::size_t>(n_)};
-    const int most = style_.svg ? characters_of(style_) * 4 / 5 : style_.width;
-    if (style_.title != nullptr) picture.title = label_of(style_.title, most);
-    if (unit != nullptr)
-      picture.unit = label_of(unit, std::max(most - picture.title.width - 2, 12));
+    if (style_.title != nullptr)
+      picture.title = label_of(style_.title, text_room(style_, kTitleSize));
+    // In a terminal on the title's line.
+    const int taken = style_.svg || picture.title.width == 0 ? 0 : picture.title.width + 2;
+    if (unit != nullptr && text_room(style_, kNoteSize) - taken >= kLeastUnit)
+      picture.unit = label_of(unit, text_room(style_, kNoteSize) - taken);
     add_notes(others, picture.has_interval, &notes);
     picture.notes = notes.all();
     const kde::Status status =
@@ -317,7 +342,7 @@ class Composition {
     const kde::Header& h = *s.density;
     const char* rows = rows_text(h.rows * s.scale, is_known(h));
     const char* text = s.label[0] == '\0' ? rows : psprintf("%s: %s", s.label, rows);
-    return label_of(text, style_.svg ? std::max(characters_of(style_) / 2, 12) : style_.width);
+    return label_of(text, style_.svg ? text_room(style_, kTextSize) - 3 : style_.width);
   }
 
   // ---- notes
@@ -349,11 +374,14 @@ class Composition {
     const char* total = rows_text(rows, known);
     if (!(finite > 0)) {
       notes->add(n_ == 1 && rows == 0 ? "no rows" : psprintf("%s, no finite value", total));
-    } else if (least == greatest) {
-      notes->add(psprintf("%s of %s", total, value_text(type_, least)));
     } else {
-      notes->add(psprintf("%s from %s to %s", total, value_text(type_, least),
-                          value_text(type_, greatest)));
+      const char* values = values_text(type_, least, greatest);
+      if (static_cast<int>(strlen(total) + strlen(values)) < notes->most()) {
+        notes->add(psprintf("%s %s", total, values));
+      } else {
+        notes->add(total);
+        notes->add(values);
+      }
     }
     if (below >= 0.5) notes->add(psprintf("%s below the axis", share_text(below / finite)));
     if (above >= 0.5) notes->add(psprintf("%s above the axis", share_text(above / finite)));
@@ -364,9 +392,7 @@ class Composition {
       notes->add(psprintf("%s more with %s not shown", counted(others.densities),
                           rows_text(others.rows, true)));
     if (!has_interval) return;
-    const char* mark = style_.svg ? "band" : style_.blocks ? "\u2593\u2591" : "+:";
-    if (style_.svg && style_.kind == PictureKind::histogram && n_ == 1) mark = "dark";
-    notes->add(psprintf("%s %g %% interval", mark, 100 * style_.confidence));
+    notes->add(interval_text(style_, style_.kind == PictureKind::histogram && n_ == 1));
     if (changed >= 0.5)
       notes->add(psprintf("%s changed since the fit are in it", rows_text(changed, true)));
   }
@@ -398,7 +424,7 @@ void draw_category(const Call& call, const char* label, const PictureStyle& styl
   TopValue* values;
   const int room = style.svg ? kde::svg_bars(style.height) : kde::terminal_bars(style.height);
   const int n = h.rows > 0 ? list_top(call, room, &values) : 0;
-  const int most = std::max(characters_of(style), 20);
+  const int most = text_room(style, kTextSize);
   auto* bars = static_cast<kde::Bar*>(palloc(sizeof(kde::Bar) * std::max(n, 1)));
   double shown = 0;
   bool has_interval = false;
@@ -419,8 +445,9 @@ void draw_category(const Call& call, const char* label, const PictureStyle& styl
   if (has_interval) notes.add(interval_text(style, true));
   kde::Bars picture;
   const char* title = label != nullptr && label[0] != '\0' ? label : style.title;
-  if (title != nullptr) picture.title = label_of(title, most * 4 / 5);
-  picture.unit = label_of("rows per value", most);
+  if (title != nullptr) picture.title = label_of(title, text_room(style, kTitleSize));
+  if (style.svg || picture.title.width + 16 <= style.width)
+    picture.unit = label_of("rows per value", most);
   picture.bars = {bars, static_cast<std::size_t>(n)};
   picture.notes = notes.all();
   const kde::Status status =

@@ -136,7 +136,7 @@ kde::Label label_of(std::string_view text, int most) {
 
 AxisTicks round_ticks(ValueType type, double lower, double upper, double lattice_step,
                       int characters) {
-  constexpr int kLeastRoom = 6, kMostTicks = 200;
+  constexpr int kLeastRoom = 3, kMostTicks = 200;
   AxisTicks best = {nullptr, 0, {Of::numbers, 0, nullptr}};
   for (int n = std::clamp(characters / kLeastRoom, 1, kMostTicks);; n = n * 3 / 4) {
     const RoundBins wanted = {lower, upper, true, std::max(n, 1), kMostTicks * 2, lattice_step};

@@ -163,6 +163,7 @@ class Picturing {
         add({call.density.one_column, {}, 1, call.accuracy.interval, label});
       }
     }
+    if (n_ == 1 && shown_[0].label[0] == '\0') shown_[0].label = nullptr;
     if (n_ > 0) draw_curves(shown_, n_, others_, style_, out_);
     return out_;
   }
