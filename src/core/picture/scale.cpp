@@ -42,8 +42,10 @@ RowScale row_scale_of(double most, int rows) {
   for (int each = least; each <= std::max(std::min(rows, 5), least); ++each) {
     const double step = round_up(most > 0 ? most * each / rows : 1);
     const double top = step * rows / each;
-    // Of as tight ones that with fewer ticks.
-    if (top <= best.top * (1 + 1e-9)) best = {step, top, each};
+    // Of as tight ones that with fewer ticks, but not too few.
+    constexpr int kFewer = 3;
+    if (top < best.top * (1 - 1e-9) || (each <= kFewer && top <= best.top * (1 + 1e-9)))
+      best = {step, top, each};
   }
   return best;
 }
