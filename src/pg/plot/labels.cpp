@@ -75,7 +75,7 @@ char* tick_text(ValueType type, double x, const RoundStep& step) {
 
 // Whether each label has room beside the one before it.
 bool have_room(const AxisTicks& axis, double columns_a_unit) {
-  constexpr double kBetween = 2;
+  constexpr double kBetween = 3;
   for (int i = 1; i < axis.count; ++i) {
     const kde::Tick& a = axis.ticks[i - 1];
     const kde::Tick& b = axis.ticks[i];
