@@ -293,6 +293,11 @@ bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs,
   return true;
 }
 
+void read_value(Datum density, Needs needs, Call* call) {
+  take_value(density, nullptr, nullptr, needs, call);
+  if (needs == Needs::order) refuse_category(call->question.type[0], "order");
+}
+
 bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* call) {
   if (PG_ARGISNULL(0)) return false;
   check_by_name_only(fcinfo, by_name_only);
