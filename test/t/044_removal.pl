@@ -88,7 +88,7 @@ is($node->safe_psql('lived', q{SELECT count(*) FROM mine.t WHERE v > 0; SELECT s
 sql(q{SET ROLE owner; SET search_path = mine, aqp; SET kde_aqp.device = cuda; SELECT kde_fit('t', 'v', method => 'plugin', exact => true)});
 ok(-e "$data/pg_stat_tmp/kde_aqp_device.lock", 'the device service has its files');
 # The worker refreshes one density and fails at another.
-my $fitted = q{SELECT max(rows) FROM aqp.kde_densities WHERE relation = 'mine.t'::regclass AND filter IS NULL};
+my $fitted = q{SELECT max(rows) FROM aqp.kde_densities_full WHERE relation = 'mine.t'::regclass AND filter IS NULL};
 sql(q{INSERT INTO mine.t SELECT i, sqrt(i), -1, 'c' FROM generate_series(3001, 6000) AS i});
 ok($node->poll_query_until('lived', $fitted, '6000'), 'the worker refreshes');
 ok($node->poll_query_until('lived', q{SELECT count(*) FROM kde_aqp.upkeep WHERE failures > 0}, '1'), 'and fails');
