@@ -17,9 +17,12 @@ namespace {
 // Densities that answer so much less than the best are as good, where they are smaller.
 constexpr double kAboutAsMuch = 0.98;
 
-bool is_fit_of(const AdvisedOption& option, const AdvisedDensity& density, bool* own) {
-  *own = density.own == option.density && !density.own_is_fitted;
-  return option.density == &density || *own;
+// A fit by groups leaves the column's own density that another has stored with other measures.
+bool is_fit_of(const AdvisedOption& option, const AdvisedDensity& density) {
+  if (option.density == &density) return true;
+  const AdvisedDensity* own = density.own;
+  return own == option.density && !density.own_is_fitted &&
+         (own->stored_by == nullptr || own->stored_by == &density);
 }
 
 // The measures of an option, in the numbers of a density that answers it.
@@ -80,8 +83,7 @@ class Choice {
 
   // Measures that an option adds are taken if there is room for them.
   bool admit(const AdvisedOption& option, AdvisedDensity* density, Bitmapset** measures) {
-    bool own;
-    if (!is_fit_of(option, *density, &own)) return false;
+    if (!is_fit_of(option, *density)) return false;
     Bitmapset* all = bms_union(*measures, measures_in(advice_, option, density));
     const int n = bms_num_members(all);
     if (n > kde::kMaxMeasures || !fits_whole(*density, n)) return bms_is_subset(all, *measures);
@@ -194,6 +196,15 @@ class Choice {
         admit_all(density, [density](AdvisedDemand* demand, const AdvisedOption& option) {
           serve(density, option, demand);
         });
+    AdvisedDensity* own = density->own != nullptr ? density->own : density;
+    if (own->stored_by == nullptr) own->stored_by = density;
+    if (!density->serves_own) return;
+    // Where that one is fitted by itself after all, it keeps what it has.
+    for (int i = -1; (i = bms_next_member(density->chosen_measures, i)) >= 0;)
+      own->kept = bms_add_member(
+          bms_copy(own->kept),
+          advised_measure(advice_, own,
+                          *static_cast<const KeyColumn*>(list_nth(density->measures, i))));
   }
 
   static void serve(AdvisedDensity* density, const AdvisedOption& option, AdvisedDemand* demand) {
