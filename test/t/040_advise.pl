@@ -235,5 +235,13 @@ is(sql("SELECT sum(answers) FROM kde_advise($many)"), 10000, 'ten thousand state
 my (undef, undef, $cancelled) = $node->psql('postgres', "SET statement_timeout = '100ms'; SELECT sum(answers) FROM kde_advise($many)");
 like($cancelled, qr/canceling statement due to statement timeout/, 'can be cancelled');
 
+# Texts that are analysed take no other's place in pg_stat_statements.
+$node->append_conf('postgresql.conf', 'pg_stat_statements.max = 100');
+$node->restart;
+my $dealloc = q{SELECT dealloc FROM tools.pg_stat_statements_info};
+my $taken = sql($dealloc);
+sql(q{SELECT count(*) FROM kde_advise((SELECT array_agg('SELECT count(*) FROM orders WHERE store = 1' || repeat(' AND store > 2', i)) FROM generate_series(1, 300) AS i))});
+cmp_ok(sql($dealloc) - $taken, '<', 5, 'but for the two statements of this test');
+
 $node->stop;
 done_testing();
