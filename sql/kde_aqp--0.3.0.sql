@@ -630,6 +630,17 @@ RETURNS TABLE (relation regclass, density text, filter text, answers boolean, re
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION kde_explain_query(text) IS
     'which densities may answer a query of plain SQL, and why the others do not; it is not run';
+-- UNSAFE: it plans statements, each in a subtransaction.
+CREATE FUNCTION kde_advise(
+    statements text[] DEFAULT NULL, weights double precision[] DEFAULT NULL,
+    least_share double precision DEFAULT 0.01,
+    OUT rank integer, OUT relation regclass, OUT answers bigint, OUT time_share double precision,
+    OUT cumulated double precision, OUT ms_per_call double precision, OUT bytes bigint,
+    OUT fit_ms double precision, OUT note text, OUT call text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION kde_advise(text[], double precision[], double precision) IS
+    'which densities would answer how much of the time of statements, of pg_stat_statements or given, and why none answers the others';
 CREATE FUNCTION approx_where(
     relation regclass, predicate text, by_name_only "any" DEFAULT NULL,
     measure text DEFAULT NULL,

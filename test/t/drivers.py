@@ -69,6 +69,7 @@ CALLS = [
     ("(SELECT sum(sum) FROM approx_groups(%s, %s, %s, measure => %s))", ["throws.other by (side, other > 1)", 1, 2, "side"], 1050),
     ("(SELECT sum FROM approx_where(%s, %s, measure => %s))", ["throws", "other BETWEEN 1 AND 2", "side"], 1050),
     ("(SELECT count(*) FROM kde_explain_query(%s) WHERE answers)", ["SELECT count(*) FROM dice WHERE side = 2"], 1),
+    ("(SELECT sum(answers) FROM kde_advise(%s::text[], %s::double precision[], %s))", [["SELECT count(*) FROM dice WHERE side = 2", "SELECT 1"], [2, 1], 0.1], 2),
     ("approx_lower(%s::bigint)", [5], 5),
     ("approx_upper(%s::bigint)", [5], 5),
     ("approx_count(kde_sample(%s, %s, %s), 2, 4)", ["dice", "side", 1], 300),
