@@ -267,6 +267,17 @@ double number_or_nan(HeapTuple tuple, TupleDesc desc, int column) {
 
 }  // namespace
 
+char* group_condition(const DensityKey& by, const char* group) {
+  StringInfoData sql;
+  initStringInfo(&sql);
+  appendStringInfoString(&sql, by.groups > 1 ? "ARRAY[" : "");
+  for (int i = 0; i < by.groups; ++i)
+    appendStringInfo(&sql, "%s%s", i > 0 ? ", " : "", key_of_group(by, by.first_group() + i));
+  appendStringInfo(&sql, "%s IS NOT DISTINCT FROM %s", by.groups > 1 ? "]::pg_catalog.text" : "",
+                   group == nullptr ? "NULL" : quote_literal_cstr(group));
+  return sql.data;
+}
+
 void exact_groups(const Question& q, const SqlRange* ranges,
                   void (*put)(const ExactGroup& group, void* state), void* state) {
   const char* table = locked_table(q.asked.relation);
