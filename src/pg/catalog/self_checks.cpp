@@ -146,11 +146,18 @@ SelfCheckHistory self_check_history(int64 density_id, TimestampTz fitted_at, Sna
   // Unlogged tables cannot be read there.
   if (RecoveryInProgress()) return out;
   Relation checks = open_self_checks(AccessShareLock);
+  int64 before = 0, last = 0;
   for_checks(checks, density_id, snapshot, [&](HeapTuple tuple) {
     const Row row = read_row(tuple, RelationGetDescr(checks));
     out.all.add(row.check, row.at);
-    if (row.at >= fitted_at) out.since_fit.add(row.check, row.at);
+    last = std::max(last, row.number);
+    if (row.at >= fitted_at) {
+      out.since_fit.add(row.check, row.at);
+    } else {
+      before = std::max(before, row.number);
+    }
   });
+  out.asked = last - before;
   table_close(checks, AccessShareLock);
   return out;
 }
@@ -159,15 +166,19 @@ void self_check_note(int64 density_id, TimestampTz fitted_at, const SelfCheck& c
   Relation checks = open_self_checks(RowExclusiveLock);
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   int64 last = 0;
-  for_checks(checks, density_id, latest, [&](HeapTuple tuple) {
-    last = std::max(last, read_row(tuple, RelationGetDescr(checks)).number);
-  });
+  // By their numbers, as the index has them: the oldest first.
+  int others = 0;
+  ItemPointerData oldest = {};
   for_checks(checks, density_id, latest, [&](HeapTuple tuple) {
     const Row row = read_row(tuple, RelationGetDescr(checks));
-    const bool again = row.at >= fitted_at && strcmp(row.check.question, check.question) == 0;
-    if (again || row.number <= last + 1 - kMostSelfChecks)
+    last = std::max(last, row.number);
+    if (row.at >= fitted_at && strcmp(row.check.question, check.question) == 0) {
       CatalogTupleDelete(checks, &tuple->t_self);
+    } else if (others++ == 0) {
+      oldest = tuple->t_self;
+    }
   });
+  if (others >= kMostSelfChecks) CatalogTupleDelete(checks, &oldest);
   UnregisterSnapshot(latest);
   insert(checks, density_id, last + 1, check);
   table_close(checks, NoLock);

@@ -51,6 +51,7 @@ struct SelfCheckCounts {
 // Of all that are kept, and of those since the fit.
 struct SelfCheckHistory {
   SelfCheckCounts all, since_fit;
+  int64 asked = 0;  // since the fit, those too whose place another has taken
 };
 SelfCheckHistory self_check_history(int64 density_id, TimestampTz fitted_at, Snapshot snapshot);
 

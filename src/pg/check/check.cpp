@@ -91,7 +91,8 @@ KDE_FUNCTION(kde_check) {
   foreach (cell, sorted) {
     const auto* f = static_cast<const Finding*>(lfirst(cell));
     append_line(&problems, psprintf("%s: ", severity_name(f->severity)), f->problem);
-    append_line(&actions, "", f->action);
+    // A command is none without its line breaks, which a name may have.
+    append_line(&actions, strpbrk(f->action, "\r\n") == nullptr ? "" : "-- ", f->action);
   }
   const Severity worst = findings.worst();
   Row<5> row;

@@ -151,8 +151,10 @@ class Density {
       add(kStale, comes ? Severity::notice : Severity::warning, how_stale(),
           psprintf("is stale: %s", staleness_.reason), mend(false));
     } else if (staleness_.changed < 0 && pgstat_track_counts && is_refreshed() && !has_age()) {
-      add(kUnknown, Severity::notice, 0, psprintf("is never stale: %s", staleness_.reason),
-          setting_call(key_, "max_age => '1 day'"));
+      // After a crash or a restore the next look begins to count.
+      const bool begins = look_->counters.known && !upkeep_.counters.known;
+      add(kUnknown, Severity::notice, 0, psprintf("is not seen to be stale: %s", staleness_.reason),
+          begins ? mend(false) : setting_call(key_, "max_age => '1 day'"));
     }
   }
 
@@ -225,7 +227,7 @@ constexpr const char* kSeveral[kKinds] = {
     "densities could not be refreshed",
     "densities are of an older version",
     "densities are stale",
-    "densities are never stale",
+    "densities are not seen to be stale",
     "densities are too large to be checked",
 };
 

@@ -31,13 +31,14 @@ namespace kde_pg {
 namespace {
 
 constexpr TimestampTz kDrawEvery = INT64CONST(3600) * USECS_PER_SEC;
+// Any number of them: they take turns.
+constexpr int kMostShapes = 1000;
 
 // A question of a density to check.
 struct Due {
   int64 density_id;
   Oid relation;
   const NotedQuestion* noted;  // null: one is drawn
-  int64 checks, unfinished;    // since the fit
   TimestampTz last;
 };
 
@@ -94,8 +95,9 @@ class Round {
   }
 
   List* add(List* due, const CatalogEntry& entry, int noted, Snapshot snapshot) {
-    const SelfCheckCounts n = self_check_history(entry.id, entry.fitted_at, snapshot).since_fit;
-    const Due drawn = {entry.id, entry.key.relation, nullptr, n.checks, n.unfinished, n.last};
+    const SelfCheckHistory history = self_check_history(entry.id, entry.fitted_at, snapshot);
+    const TimestampTz last = history.since_fit.last;
+    const Due drawn = {entry.id, entry.key.relation, nullptr, last};
     const auto append = [&](const NotedQuestion* question) {
       auto* one = static_cast<Due*>(palloc(sizeof(Due)));
       *one = drawn;
@@ -108,7 +110,9 @@ class Round {
       append(&noted_[i]);
       asked = true;
     }
-    if (drawn.checks < kFirstChecks || (!asked && GetCurrentTimestamp() - drawn.last > kDrawEvery))
+    // What did not finish is asked again, within a budget that may have grown.
+    if (history.asked < kFirstChecks || history.since_fit.last_unfinished ||
+        (!asked && GetCurrentTimestamp() - last > kDrawEvery))
       append(nullptr);
     return due;
   }
@@ -164,9 +168,9 @@ class Round {
       kde::Random random(static_cast<std::uint64_t>(random_seed()));
       AsOwner owner;
       owner.begin(relation);
+      const auto shape = static_cast<int>(random.below(kMostShapes));
       if (why_unchecked(relation) == nullptr &&
-          ask_and_count(*entry, relation, due.noted, &random,
-                        static_cast<int>(due.checks + due.unfinished), result))
+          ask_and_count(*entry, relation, due.noted, &random, shape, result))
         self_check_note(entry->id, entry->fitted_at, *result);
       owner.end();
     }
