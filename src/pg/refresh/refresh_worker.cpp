@@ -93,14 +93,6 @@ bool is_backed_off(const RefreshItem& item) {
   return GetCurrentTimestamp() < until;
 }
 
-// database.schema.table
-char* full_name(Oid relation) {
-  const char* table = get_rel_name(relation);
-  if (table == nullptr) return psprintf("OID %u", relation);
-  return psprintf("%s.%s.%s", get_database_name(MyDatabaseId),
-                  get_namespace_name(get_rel_namespace(relation)), table);
-}
-
 void add_context(void* arg) {
   const char* table = static_cast<const char*>(arg);
   errcontext("background refresh of a density of table \"%s\"", table);
@@ -184,7 +176,7 @@ class Worker {
     PG_TRY();
     {
       begin_worker_transaction("refreshing a density");
-      char* table = full_name(item.relation);
+      char* table = full_table_name(item.relation);
       pgstat_report_activity(STATE_RUNNING, psprintf("refreshing a density of %s", table));
       callback = {error_context_stack, add_context, table};
       error_context_stack = &callback;
@@ -264,6 +256,13 @@ void end_worker_transaction() {
   CommitTransactionCommand();
   (void)pgstat_report_stat(false);
   pgstat_report_activity(STATE_IDLE, nullptr);
+}
+
+char* full_table_name(Oid relation) {
+  const char* table = get_rel_name(relation);
+  if (table == nullptr) return psprintf("OID %u", relation);
+  return psprintf("%s.%s.%s", get_database_name(MyDatabaseId),
+                  get_namespace_name(get_rel_namespace(relation)), table);
 }
 
 BackgroundWorkerHandle* start_refresh_worker(const RefreshTicket& ticket, Oid database) {

@@ -18,4 +18,7 @@ BackgroundWorkerHandle* start_refresh_worker(const RefreshTicket& ticket, Oid da
 void begin_worker_transaction(const char* activity);
 void end_worker_transaction();
 
+// database.schema.table, palloc'ed, for messages.
+char* full_table_name(Oid relation);
+
 }  // namespace kde_pg

@@ -82,8 +82,9 @@ class Round {
       List* entries = catalog_list_all(latest);
       foreach (cell, entries) {
         const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
-        // Those of an older version answer nothing.
-        if (!TIMESTAMP_IS_NOBEGIN(entry->fitted_at)) due = add(due, *entry, count, latest);
+        // Those of an older version answer nothing. At one that fails, a worker may have died.
+        if (!TIMESTAMP_IS_NOBEGIN(entry->fitted_at) && upkeep_find(entry->id, latest).failures == 0)
+          due = add(due, *entry, count, latest);
       }
       UnregisterSnapshot(latest);
     }
@@ -127,6 +128,8 @@ class Round {
     PG_TRY();
     {
       begin_worker_transaction("checking a density");
+      pgstat_report_activity(STATE_RUNNING,
+                             psprintf("checking a density of %s", full_table_name(due.relation)));
       MemoryContextSwitchTo(each_);
       enable_timeout_after(STATEMENT_TIMEOUT, static_cast<int>(left) + 1);
       check_in_transaction(due, &result);
