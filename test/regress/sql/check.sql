@@ -161,7 +161,7 @@ SELECT action FROM to_do \gset
 :action
 RESET client_min_messages;
 SELECT * FROM problems();
-SELECT name FROM kde_densities WHERE relation = 't'::regclass ORDER BY 1;
+SELECT name FROM kde_aqp.readable_densities() WHERE relation = 't'::regclass ORDER BY 1;
 -- One that is gone altogether.
 RESET ROLE;
 ALTER EXTENSION kde_aqp DROP EVENT TRIGGER kde_aqp_on_drop;

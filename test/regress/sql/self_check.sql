@@ -83,7 +83,7 @@ BEGIN;
 SET LOCAL track_counts = off;
 UPDATE t SET price = price / 2 WHERE id % 3 = 0;
 COMMIT;
-SELECT changed_rows FROM kde_densities WHERE relation = 't'::regclass AND name LIKE '%t.price';
+SELECT changed_rows FROM kde_aqp.readable_densities() WHERE relation = 't'::regclass AND name LIKE '%t.price';
 SELECT count(*) FILTER (WHERE NOT held) > 5 AS found FROM kde_self_check('t.price', seed => 2);
 -- Rows deleted so.
 BEGIN;
@@ -111,7 +111,7 @@ BEGIN
     CASE WHEN i <= missed THEN 110 + by_how_much ELSE 100 END, i > missed, 1 FROM generate_series(1, checks) AS i;
   RETURN accused(density);
 END $$;
-SELECT name AS y FROM kde_densities WHERE relation = 't'::regclass AND column_names = '{y}' AND filter IS NULL \gset
+SELECT name AS y FROM kde_aqp.readable_densities() WHERE relation = 't'::regclass AND column_names = '{y}' AND filter = '' \gset
 SELECT missed, made_up(:'y', 20, missed, 30) AS by_far, made_up(:'y', 20, missed, 5) AS narrowly FROM generate_series(0, 10) AS missed;
 SELECT missed, made_up(:'y', 100, missed, 30) AS by_far FROM generate_series(8, 18, 2) AS missed;
 SELECT kde_set_plain_sql(:'y', true);
