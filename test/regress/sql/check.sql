@@ -2,12 +2,12 @@
 -- who sees those alone. test/t/047_self_checks.pl has the launcher's and the worker's.
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS check_all CASCADE;
-DROP ROLE IF EXISTS regress_kde_owner, regress_kde_reader;
+DROP ROLE IF EXISTS regress_kde_check_owner, regress_kde_check_reader;
 CREATE SCHEMA check_all;
-CREATE ROLE regress_kde_owner IN ROLE pg_read_all_stats;
-CREATE ROLE regress_kde_reader;
-GRANT USAGE, CREATE ON SCHEMA check_all TO regress_kde_owner;
-GRANT USAGE ON SCHEMA check_all TO regress_kde_reader;
+CREATE ROLE regress_kde_check_owner IN ROLE pg_read_all_stats;
+CREATE ROLE regress_kde_check_reader;
+GRANT USAGE, CREATE ON SCHEMA check_all TO regress_kde_check_owner;
+GRANT USAGE ON SCHEMA check_all TO regress_kde_check_reader;
 SET search_path = check_all, public;
 -- Without the server's own, where it was not told to preload the library.
 CREATE FUNCTION problems() RETURNS TABLE (problem text, action text) LANGUAGE sql AS $$
@@ -18,7 +18,7 @@ CREATE FUNCTION problems() RETURNS TABLE (problem text, action text) LANGUAGE sq
 CREATE VIEW to_do AS SELECT action FROM problems() LIMIT 1;
 GRANT SELECT ON to_do TO PUBLIC;
 RESET client_min_messages;
-SET ROLE regress_kde_owner;
+SET ROLE regress_kde_check_owner;
 
 -- Nothing is there.
 SELECT ok, summary ~ '^0 densities' AS summary FROM kde_check();
@@ -70,13 +70,13 @@ SELECT action FROM kde_refresh('t', force => true);
 RESET client_min_messages;
 SELECT * FROM problems();
 -- Whoever reads the table does not hear the error.
-GRANT SELECT ON t TO regress_kde_reader;
+GRANT SELECT ON t TO regress_kde_check_reader;
 RESET ROLE;
-SET ROLE regress_kde_reader;
+SET ROLE regress_kde_check_reader;
 SELECT * FROM problems();
 RESET ROLE;
-SET ROLE regress_kde_owner;
-REVOKE SELECT ON t FROM regress_kde_reader;
+SET ROLE regress_kde_check_owner;
+REVOKE SELECT ON t FROM regress_kde_check_reader;
 DELETE FROM t WHERE v = 0;
 \o /dev/null
 SELECT action FROM to_do \gset
@@ -100,7 +100,7 @@ SELECT * FROM problems();
 -- As after a crash.
 RESET ROLE;
 DELETE FROM kde_aqp.upkeep WHERE density_id IN (SELECT id FROM kde_aqp.fitted WHERE relation = 'moods'::regclass);
-SET ROLE regress_kde_owner;
+SET ROLE regress_kde_check_owner;
 SELECT * FROM problems();
 \o /dev/null
 SELECT action FROM to_do \gset
@@ -117,10 +117,10 @@ BEGIN
   CREATE FOREIGN TABLE numbers (x integer) SERVER files OPTIONS (program 'seq 1 5000');
 END $$;
 RESET client_min_messages;
-GRANT USAGE ON FOREIGN SERVER files TO regress_kde_owner;
-GRANT pg_execute_server_program TO regress_kde_owner;
-ALTER FOREIGN TABLE numbers OWNER TO regress_kde_owner;
-SET ROLE regress_kde_owner;
+GRANT USAGE ON FOREIGN SERVER files TO regress_kde_check_owner;
+GRANT pg_execute_server_program TO regress_kde_check_owner;
+ALTER FOREIGN TABLE numbers OWNER TO regress_kde_check_owner;
+SET ROLE regress_kde_check_owner;
 SELECT rows FROM kde_fit('numbers', 'x');
 SELECT * FROM problems();
 \o /dev/null
@@ -140,7 +140,7 @@ RESET track_counts;
 -- ------------------------------------------------------------------------------------- keeping in step
 ALTER EVENT TRIGGER kde_aqp_on_drop DISABLE;
 ALTER EVENT TRIGGER kde_aqp_on_alter ENABLE REPLICA;
-SET ROLE regress_kde_owner;
+SET ROLE regress_kde_check_owner;
 CREATE TABLE short AS SELECT i AS x, i AS y FROM generate_series(1, 100) AS i;
 SELECT rows FROM kde_fit('short', 'x');
 DROP TABLE short;
@@ -151,7 +151,7 @@ SELECT action FROM to_do \gset
 :action
 SELECT action FROM to_do \gset
 :action
-SET ROLE regress_kde_owner;
+SET ROLE regress_kde_check_owner;
 SELECT * FROM problems();
 SELECT action FROM to_do \gset
 :action
@@ -195,5 +195,5 @@ name";
 
 SET client_min_messages = warning;
 DROP SCHEMA check_all CASCADE;
-DROP OWNED BY regress_kde_owner;
-DROP ROLE regress_kde_owner, regress_kde_reader;
+DROP OWNED BY regress_kde_check_owner;
+DROP ROLE regress_kde_check_owner, regress_kde_check_reader;

@@ -2,7 +2,7 @@
 -- they are kept, and whose they are. test/t has the background worker's.
 SET client_min_messages = warning;
 DROP SCHEMA IF EXISTS self_check CASCADE;
-DROP ROLE IF EXISTS regress_kde_owner, regress_kde_reader;
+DROP ROLE IF EXISTS regress_kde_self_owner, regress_kde_self_reader;
 CREATE SCHEMA self_check;
 SET search_path = self_check, public;
 RESET client_min_messages;
@@ -129,17 +129,17 @@ SELECT count(*) FROM kde_aqp.self_check WHERE density_id NOT IN (SELECT id FROM 
 SELECT count(*) FROM checks;
 
 -- ---------------------------------------------------------------------------------------------- by whom
-CREATE ROLE regress_kde_owner;
-CREATE ROLE regress_kde_reader;
-GRANT USAGE ON SCHEMA self_check TO regress_kde_owner, regress_kde_reader;
+CREATE ROLE regress_kde_self_owner;
+CREATE ROLE regress_kde_self_reader;
+GRANT USAGE ON SCHEMA self_check TO regress_kde_self_owner, regress_kde_self_reader;
 CREATE TABLE owned AS SELECT i AS v, i AS w FROM generate_series(1, 1000) AS i;
-ALTER TABLE owned OWNER TO regress_kde_owner;
-GRANT SELECT (v) ON owned TO regress_kde_reader;
-SET ROLE regress_kde_owner;
+ALTER TABLE owned OWNER TO regress_kde_self_owner;
+GRANT SELECT (v) ON owned TO regress_kde_self_reader;
+SET ROLE regress_kde_self_owner;
 SELECT rows FROM kde_fit('owned', 'v');
 SELECT rows FROM kde_fit('owned', 'w');
 SELECT count(*) FROM kde_self_check('owned.v', questions => 3, seed => 1);
-SET ROLE regress_kde_reader;
+SET ROLE regress_kde_self_reader;
 SELECT count(*) FROM kde_self_check('owned.v', questions => 3, seed => 1);
 SELECT name, checks FROM kde_self_checks;
 SELECT count(*) FROM kde_aqp.self_check;
@@ -164,4 +164,4 @@ SELECT checks, held, unfinished FROM checks WHERE name LIKE '%broken.v';
 
 SET client_min_messages = warning;
 DROP SCHEMA self_check CASCADE;
-DROP ROLE regress_kde_owner, regress_kde_reader;
+DROP ROLE regress_kde_self_owner, regress_kde_self_reader;
