@@ -167,6 +167,8 @@ NullableDatum run(const Query& query, const DensityKey& key) {
   for (int i = 0; i < key.columns; ++i) printed |= key.column[i].attnum == 0;
   PinnedSearchPath pinned;
   if (printed) pinned.begin();
+  PinnedExact exact;
+  exact.begin();
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   const int status =
       SPI_execute_with_args(query.sql.data, query.parameters, const_cast<Oid*>(query.types),
@@ -181,6 +183,7 @@ NullableDatum run(const Query& query, const DensityKey& key) {
     result.value = SPI_datumTransfer(result.value, attribute->attbyval, attribute->attlen);
   }
   SPI_finish();
+  exact.end();
   if (printed) pinned.end();
   return result;
 }
@@ -305,6 +308,8 @@ void exact_groups(const Question& q, const SqlRange* ranges,
   appendStringInfoString(sql, " ORDER BY 2 DESC, 1");
   PinnedSettings pinned;
   pinned.begin();
+  PinnedExact exact;
+  exact.begin();
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   if (SPI_execute_with_args(sql->data, query.parameters, query.types, query.values, nullptr, true,
                             0) != SPI_OK_SELECT)
@@ -317,6 +322,7 @@ void exact_groups(const Question& q, const SqlRange* ranges,
         state);
   }
   SPI_finish();
+  exact.end();
   pinned.end();
 }
 

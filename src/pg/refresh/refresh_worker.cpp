@@ -57,6 +57,8 @@ void pin_settings() {
   pin("default_transaction_read_only", "off");
   pin("default_transaction_deferrable", "off");
   pin("zero_damaged_pages", "off");
+  // Exact queries are.
+  pin("kde_aqp.approximate", "off");
   // Every refit is logged here.
   pin("kde_aqp.log_min_duration", "-1");
   // A lost refit is done again: nothing waits for a standby.

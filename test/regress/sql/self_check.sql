@@ -162,6 +162,25 @@ INSERT INTO broken VALUES (0);
 SELECT count(*) FROM kde_self_check('broken.v', filter => '1000 / v > 0');
 SELECT checks, held, unfinished FROM checks WHERE name LIKE '%broken.v';
 
+-- ------------------------------------------------------------------------- no density answers what is exact
+CREATE TABLE plain WITH (autovacuum_enabled = false) AS SELECT i AS v FROM generate_series(1, 10000) AS i;
+SELECT rows FROM kde_fit('plain', 'v');
+SELECT kde_set_plain_sql('plain.v', true);
+BEGIN;
+SET LOCAL track_counts = off;
+DELETE FROM plain WHERE v % 2 = 0;
+COMMIT;
+-- In a session that has changed no rows.
+\c -
+LOAD 'kde_aqp';
+SET search_path = self_check, public;
+SET kde_aqp.approximate = 'all';
+SET kde_aqp.approximate_notice = off;
+SELECT count(*) AS plain FROM plain WHERE v <= 1000;
+SELECT exact, held FROM kde_self_check('plain.v', questions => 1, seed => 1);
+SELECT approx_stddev('plain.v', 10.5, 20.5, max_relative_error => 0, otherwise => 'exact') AS stddev;
+SHOW kde_aqp.approximate;
+
 SET client_min_messages = warning;
 DROP SCHEMA self_check CASCADE;
 DROP ROLE regress_kde_self_owner, regress_kde_self_reader;
