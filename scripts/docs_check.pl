@@ -405,7 +405,7 @@ sub check_views {
   my $file = 'docs/reference.md';
   my $page = content($file);
   for (split /\n/, psql_or_die('docs_reference_check', q{SELECT attrelid::regclass, attname FROM pg_attribute
-      WHERE attrelid IN ('kde_densities'::regclass, 'kde_progress'::regclass) AND attnum > 0}, '-F', ' ')) {
+      WHERE attrelid IN ('kde_densities'::regclass, 'kde_densities_full'::regclass, 'kde_progress'::regclass) AND attnum > 0}, '-F', ' ')) {
     my ($view, $column) = split / /;
     check($page =~ /`\Q$column\E`/, "$file: the column `$column` of $view is missing");
   }

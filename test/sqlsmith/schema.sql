@@ -46,7 +46,7 @@ FROM generate_series(1, 6000) i;
 ANALYZE sold;
 SELECT kde_fit('sold', c, sample_rows => -1, measures => '{amount}') FROM unnest('{day,pieces,region}'::name[]) c \g /dev/null
 SELECT kde_fit('sold', 'day', sample_rows => -1, measures => '{amount,pieces}', group_by => g) FROM unnest('{kind,"region, kind"}'::text[]) g \g /dev/null
-SELECT kde_set_plain_sql(name, true) FROM kde_densities WHERE relation = 'sold'::regclass AND name NOT LIKE '%.region' \g /dev/null
+SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE relation = 'sold'::regclass AND name NOT LIKE '%.region' \g /dev/null
 
 -- Values, which it may not change: they are to last.
 CREATE TABLE kept (id integer, d kde, bounds double precision[], points double precision[]);
@@ -144,9 +144,9 @@ CREATE FUNCTION reasons(integer, integer, float8, float8, integer, integer) RETU
 CREATE FUNCTION conditional(integer, integer, integer, float8) RETURNS float8[] LANGUAGE sql STABLE AS
     'SELECT array_agg(estimate) FROM kde_conditional(column_named($1, $3), ARRAY[$4, $4], measure => target_at($1, $2))';
 CREATE FUNCTION fit_of(integer, integer, integer, bigint) RETURNS float8 LANGUAGE sql VOLATILE AS
-    'SELECT bandwidth FROM kde_fit(table_at($1), column_at($1, $2), method_at($3), greatest(least($4, 2000), -1))';
-CREATE FUNCTION fit_of(integer, integer, integer) RETURNS integer LANGUAGE sql VOLATILE AS
-    'SELECT bytes FROM kde_fit(table_at($1), columns_at($1, $2), filter => filter_at($1, $3), sample_rows => 200)';
+    'SELECT rows FROM kde_fit(table_at($1), column_at($1, $2), method_at($3), greatest(least($4, 2000), -1))';
+CREATE FUNCTION fit_of(integer, integer, integer) RETURNS text LANGUAGE sql VOLATILE AS
+    'SELECT size FROM kde_fit(table_at($1), columns_at($1, $2), filter => filter_at($1, $3), sample_rows => 200)';
 CREATE FUNCTION drop_of(integer, integer) RETURNS boolean LANGUAGE sql VOLATILE AS 'SELECT kde_drop(column_named($1, $2), if_exists => true)';
 CREATE FUNCTION bandwidth_of(float8[], integer) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT kde_bandwidth($1, method_at($2))';
 CREATE FUNCTION matrix_of(float8[]) RETURNS float8[] LANGUAGE sql STABLE AS 'SELECT kde_bandwidth_matrix($1)';

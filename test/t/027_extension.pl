@@ -150,7 +150,7 @@ create_database('rows');
 $node->safe_psql('rows', 'CREATE TABLE t AS SELECT sqrt(i) AS v, i % 7 AS w FROM generate_series(1, 3000) AS i', @owner);
 my $answers = q{
   SET search_path = public, aqp;
-  SELECT relation, column_names, filter, method, rows, seed, fitted_at FROM kde_densities ORDER BY seed;
+  SELECT relation, column_names, filter, method, rows, seed, fitted_at FROM kde_densities_full ORDER BY seed;
   SELECT approx_count('t.v', 10, 40), approx_count('t (v, w)', ARRAY[10, 2], ARRAY[40, 5]),
     md5(kde_density('t', ARRAY['v'], 'w > 3')::text);};
 my $columns = $node->safe_psql('rows', q{
@@ -206,14 +206,14 @@ is($node->safe_psql('rows', q{
      SET search_path = public, aqp;
      SET client_min_messages = warning;
      SELECT count(DISTINCT id) FROM kde_aqp.fitted;
-     SELECT refresh_failures FROM kde_densities WHERE seed = 1;
+     SELECT refresh_failures FROM kde_densities_full WHERE seed = 1;
      SELECT action FROM kde_refresh('t', force => true);
      SELECT count(*) FROM kde_densities;
      SELECT kde_drop('t.v');
      SELECT count(*) FROM kde_aqp.upkeep;}), "3\n3\nrefitted\nrefitted\nrefitted\n3\nt\n2", 'are refreshed and dropped');
 
 # A dump of that version restores into this one: its rows, under its columns.
-$node->safe_psql('rows', q{SET search_path = public, aqp; SELECT kde_drop(name, filter => filter) FROM kde_densities}, @owner);
+$node->safe_psql('rows', q{SET search_path = public, aqp; SELECT kde_drop(name, filter => filter) FROM kde_densities_full}, @owner);
 (undef, undef, $err) = $node->psql('rows', "\\copy kde_aqp.density ($columns) FROM '$file'", @owner);
 is($err, '', 'rows of a dump of the first version are taken in');
 is($node->safe_psql('rows', $answers, @owner), $before, 'and answer');

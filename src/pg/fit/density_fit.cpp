@@ -125,8 +125,8 @@ void store(const DensityRequest& request, const RowsRead& read, const Chosen& ch
   FitRecord& record = fit->record;
   record.density =
       reinterpret_cast<struct varlena*>(DatumGetPointer(density_to_datum(estimate->density())));
-  fit->bytes = estimate->density().size();
   estimate->describe(fit);
+  fit->bytes = estimate->density().size();
   record.request = request.asked;
   record.counters = read.counters;
   record.scan_ms = chosen.scan_ms;

@@ -368,7 +368,6 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
                           !options.by_query && sink->takes_summary();
   int64 sample_blocks = options.sample_blocks;
   if (!options.every_row && count_foreign_blocks(relation, key, &leaves)) {
-    result->options_blocks_per_block = kForeignCost;
     sample_blocks = Max(sample_blocks / kForeignCost, options.least_blocks);
   }
   if (!options.every_row && leaves.blocks > static_cast<uint64>(sample_blocks))

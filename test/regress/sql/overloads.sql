@@ -12,8 +12,11 @@ SET datestyle = 'ISO, YMD';
 
 CREATE TABLE dice AS SELECT i % 6 + 1 AS side FROM generate_series(1, 600) AS i;
 CREATE TABLE dates AS SELECT date '2026-01-01' + i % 6 AS day FROM generate_series(1, 600) AS i;
-SELECT rows, cells FROM kde_fit('dice', 'side');
-SELECT rows, cells FROM kde_fit('dates', 'day');
+CREATE VIEW last_fit AS SELECT * FROM kde_densities_full ORDER BY fitted_at DESC LIMIT 1;
+SELECT FROM kde_fit('dice', 'side') \g /dev/null
+SELECT rows, cells FROM last_fit;
+SELECT FROM kde_fit('dates', 'day') \g /dev/null
+SELECT rows, cells FROM last_fit;
 
 -- The surface: what there is, its volatility, strictness and parallel label, and a comment on each.
 SELECT p.oid::regprocedure AS function, p.provolatile AS v, p.proisstrict AS s, p.proparallel AS p,
