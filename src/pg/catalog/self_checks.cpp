@@ -1,7 +1,6 @@
 // Access to kde_aqp.self_check by its primary key. The layout here is that of the install script.
 #include "pg/catalog/self_checks.h"
 
-#include "pg/base/fault.h"
 #include "pg/catalog/catalog.h"
 
 extern "C" {
@@ -183,7 +182,6 @@ void self_check_note(int64 density_id, TimestampTz fitted_at, const SelfCheck& c
   insert(checks, density_id, last + 1, check);
   table_close(checks, NoLock);
   CommandCounterIncrement();
-  KDE_FAULT("self_check.noted");
 }
 
 void self_checks_remove(int64 density_id) {
