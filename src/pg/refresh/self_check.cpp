@@ -26,6 +26,7 @@ extern "C" {
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace kde_pg {
 
@@ -371,6 +372,7 @@ class Checking {
   WordValues word_ = {};
   kde::WordSet set_;
 };
+static_assert(std::is_trivially_destructible_v<Checking>, "an error may leave it");
 
 }  // namespace
 
