@@ -3,8 +3,9 @@
 # with a private server to talk to.
 #
 #   - Every block of SQL runs, those of one page in their order, in one session and a database of the
-#     page's own, with the tables of docs/check/setup.sql. A block after the comment
-#     `<!-- not run: reason -->` is left out, and listed. The check creates the extension unless the page does.
+#     page's own, with the tables of docs/check/setup.sql, or of docs/check/PAGE.sql where it is there. A block
+#     after the comment `<!-- not run: reason -->` is left out, and listed. The check creates the extension unless
+#     the page does. A ```text block after the comment `<!-- output -->` is what psql prints of the block before.
 #   - The tables of functions and options in docs/reference.md are those of the server, both ways.
 #   - No line of text is longer than 110 characters; tables and code may be.
 #   - Links between files, and their anchors, lead somewhere; every page stands in docs/README.md.
@@ -222,22 +223,28 @@ sub psql_or_die {
   return $out;
 }
 
-# The blocks of SQL as [first line, reason not to run it, text].
+# The blocks of SQL as [first line, reason not to run it, text, what psql prints if the page says].
 sub blocks_of {
   my ($file) = @_;
-  my ($reason, $inside, @blocks);
+  my ($reason, $output, $inside, @blocks);
   for (lines_of($file)) {
     my ($number, $kind, $text) = @$_;
     if ($inside) {
-      if ($text =~ /^\s*```/) { $inside = 0; } elsif ($inside eq 'sql') { $blocks[-1][2] .= "$text\n"; }
+      if ($text =~ /^\s*```/) { $inside = $output = 0; }
+      elsif ($inside eq 'sql') { $blocks[-1][2] .= "$text\n"; }
+      elsif ($output) { $blocks[-1][3] .= "$text\n"; }
     } elsif ($text =~ /^\s*```(\w*)/) {
       $inside = $1 || 'text';
+      $output &&= check(@blocks && !defined $blocks[-1][1] && $inside eq 'text', "$file:$number: output of no block that runs");
       push @blocks, [ $number, $reason, '' ] if $inside eq 'sql';
+      $blocks[-1][3] = '' if $output;
       $reason = undef;
     } elsif ($kind eq 'comment' && $text =~ /<!--\s*not run:\s*(.*?)\s*-->/) {
       $reason = $1;
+    } elsif ($kind eq 'comment' && $text =~ /<!--\s*output\s*-->/) {
+      $output = 1;
     } elsif ($text =~ /\S/) {
-      $reason = undef;
+      $output = $reason = undef;
     }
   }
   return @blocks;
@@ -252,11 +259,21 @@ sub check_examples {
   return if !@blocks;
 
   my $database = 'docs_' . basename($file, '.md') =~ s/\W/_/gr . ($file =~ m{/} ? '' : '_top');
-  psql_or_die('postgres', qq{CREATE DATABASE "$database" TEMPLATE docs_tables});
+  my $tables = 'docs/check/' . basename($file, '.md') . '.sql';
+  psql_or_die('postgres', qq{CREATE DATABASE "$database" TEMPLATE } . (-e $tables ? 'template1' : 'docs_tables'));
+  psql_or_die($database, content($tables)) if -e $tables;
   psql_or_die($database, 'CREATE EXTENSION kde_aqp')
     unless grep { $_->[2] =~ /CREATE EXTENSION (?:IF NOT EXISTS )?kde_aqp/i } @blocks;
-  my $script = join '', map { "\\warn \@\@block $_->[0]\n$_->[2];\n" } @blocks;
-  my (undef, $err) = psql($database, "$script\\warn \@\@end\n");
+  # Who reads takes longer from one block to the next than the second after which a session's changes are counted.
+  my $script = join '', map { "SELECT pg_stat_force_next_flush() \\g /dev/null\n\\echo \@\@block $_->[0]\n\\warn \@\@block $_->[0]\n$_->[2];\n" } @blocks;
+  my ($out, $err) = psql($database, "$script\\echo \@\@end\n\\warn \@\@end\n");
+  # Blanks at a line's end are psql's, and empty lines at the end.
+  my ($plain) = map { s/[ \t]+$//mgr =~ s/\n+\z/\n/r } $out;
+  for my $block (grep { defined $_->[3] } @blocks) {
+    my ($printed) = $plain =~ /^\@\@block $block->[0]\n(.*?)\n*^\@\@/ms;
+    $printed //= '';
+    check("$printed\n" eq $block->[3], "$file:$block->[0]: the example prints\n$printed");
+  }
 
   my ($at, %errors, $ended);
   for (split /\n/, $err) {
