@@ -566,6 +566,17 @@ RETURNS TABLE (relation regclass, density text, filter text, answers boolean, re
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION kde_explain_query(text) IS
     'which densities may answer a query of plain SQL, and why the others do not; it is not run';
+-- UNSAFE: it plans statements, each in a subtransaction.
+CREATE FUNCTION kde_advise(
+    statements text[] DEFAULT NULL, weights double precision[] DEFAULT NULL,
+    least_share double precision DEFAULT 0.01,
+    OUT rank integer, OUT relation regclass, OUT answers bigint, OUT time_share double precision,
+    OUT cumulated double precision, OUT ms_per_call double precision, OUT bytes bigint,
+    OUT fit_ms double precision, OUT note text, OUT call text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION kde_advise(text[], double precision[], double precision) IS
+    'which densities would answer how much of the time of statements, of pg_stat_statements or given, and why none answers the others';
 CREATE FUNCTION approx_where(
     relation regclass, predicate text, by_name_only "any" DEFAULT NULL,
     measure text DEFAULT NULL,
@@ -1180,3 +1191,67 @@ ALTER FUNCTION kde_recv(internal) SET SCHEMA kde_aqp;
 ALTER FUNCTION kde_send(kde) SET SCHEMA kde_aqp;
 ALTER FUNCTION kde_to_json(kde) SET SCHEMA kde_aqp;
 ALTER FUNCTION kde_to_jsonb(kde) SET SCHEMA kde_aqp;
+
+-- ---------------------------------------------------------------------------------------------
+-- Pictures
+-- ---------------------------------------------------------------------------------------------
+
+-- Each three times: of a name or a value; of a name, so that an untyped literal is one beside arrays;
+-- of an array of values.
+CREATE FUNCTION kde_plot(
+    density anykde, width integer DEFAULT 78, height integer DEFAULT 16,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'histogram', filter text DEFAULT NULL, confidence double precision DEFAULT 0.95)
+RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'kde_plot' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION kde_plot(anykde, integer, integer, "any", anycompatible, anycompatible, text, text, double precision) IS
+    'a picture of a density in characters, a line a row: a histogram, a density or a distribution function; of groups one under the other';
+CREATE FUNCTION kde_plot(
+    density text, width integer DEFAULT 78, height integer DEFAULT 16,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'histogram', filter text DEFAULT NULL, confidence double precision DEFAULT 0.95)
+RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'kde_plot_name' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION kde_plot(text, integer, integer, "any", anycompatible, anycompatible, text, text, double precision) IS
+    'a picture of a density in characters, a line a row: a histogram, a density or a distribution function; of groups one under the other';
+CREATE FUNCTION kde_plot(
+    densities kde[], labels text[] DEFAULT NULL, width integer DEFAULT 78, height integer DEFAULT 16,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'histogram', confidence double precision DEFAULT 0.95)
+RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'kde_plot_array' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION kde_plot(kde[], text[], integer, integer, "any", anycompatible, anycompatible, text, double precision) IS
+    'pictures of several densities, one under the other, over one axis';
+CREATE FUNCTION kde_svg(
+    density anykde, width integer DEFAULT 640, height integer DEFAULT 320,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'density', filter text DEFAULT NULL, confidence double precision DEFAULT 0.95,
+    title text DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME', 'kde_svg' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_svg(anykde, integer, integer, "any", anycompatible, anycompatible, text, text, double precision, text) IS
+    'a picture of a density as SVG; groups are drawn over one axis';
+CREATE FUNCTION kde_svg(
+    density text, width integer DEFAULT 640, height integer DEFAULT 320,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'density', filter text DEFAULT NULL, confidence double precision DEFAULT 0.95,
+    title text DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME', 'kde_svg_name' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_svg(text, integer, integer, "any", anycompatible, anycompatible, text, text, double precision, text) IS
+    'a picture of a density as SVG; groups are drawn over one axis';
+CREATE FUNCTION kde_svg(
+    densities kde[], labels text[] DEFAULT NULL, width integer DEFAULT 640, height integer DEFAULT 320,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'density', confidence double precision DEFAULT 0.95,
+    title text DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME', 'kde_svg_array' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_svg(kde[], text[], integer, integer, "any", anycompatible, anycompatible, text, double precision, text) IS
+    'a picture of several densities over one axis, as SVG';
