@@ -94,6 +94,10 @@ $(eval $(call flavour,openmp,$(CLANGXX) $(CLANG_FLAGS) -fno-omit-frame-pointer -
 $(eval $(call flavour,fuzz,$(CLANGXX) $(CLANG_FLAGS) $(FUZZ)))
 $(eval $(call objects,plain,src/pg,pg,$$(PG_COMPILE)))
 $(eval $(call objects,faults,src/pg,pg,$$(PG_COMPILE) -DKDE_AQP_FAULTS))
+# What kde_check() compares with the extension's version.
+build/plain/src/pg/check/server_findings.o build/faults/src/pg/check/server_findings.o: \
+  private PG_COMPILE += -DKDE_AQP_VERSION='"$(VERSION_HERE)"'
+build/plain/src/pg/check/server_findings.o build/faults/src/pg/check/server_findings.o: $(EXTENSION).control
 -include $(shell find build/faults -name '*.d' 2>/dev/null)
 
 # The extension with fault points: of the glue only what has them is compiled anew.
