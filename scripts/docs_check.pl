@@ -6,18 +6,19 @@
 #     page's own, with the tables of docs/check/setup.sql, or of docs/check/PAGE.sql where it is there. A block
 #     after the comment `<!-- not run: reason -->` is left out, and listed. The check creates the extension unless
 #     the page does. A ```text block after the comment `<!-- output -->` is what psql prints of the block before.
+#   - Then every block of Python runs, those of one page as one program, and every block of R.
 #   - The tables of functions and options in docs/reference.md are those of the server, both ways.
 #   - No line of text is longer than 110 characters; tables and code may be.
 #   - Links between files, and their anchors, lead somewhere; every page stands in docs/README.md.
 #   - README.md stays short.
 #
-# Needs nothing but Perl's own modules and psql.
+# Needs Perl's own modules, psql, and what the pages for Python and R use (scripts/deps.sh docs).
 use strict;
 use warnings;
 use utf8;
 use open qw(:std :encoding(UTF-8));
 use File::Basename qw(basename dirname);
-use File::Temp qw(tempfile);
+use File::Temp qw(tempdir tempfile);
 
 my $LONGEST_LINE = 110;
 my %README_MOST = (lines => 220, words => 1800, sentence => 25);
@@ -223,26 +224,26 @@ sub psql_or_die {
   return $out;
 }
 
-# The blocks of SQL as [first line, reason not to run it, text, what psql prints if the page says].
+# The blocks of a language as [first line, reason not to run it, text, what psql prints if the page says].
 sub blocks_of {
-  my ($file) = @_;
+  my ($file, $language) = @_;
   my ($reason, $output, $inside, @blocks);
   for (lines_of($file)) {
     my ($number, $kind, $text) = @$_;
     if ($inside) {
       if ($text =~ /^\s*```/) { $inside = $output = 0; }
-      elsif ($inside eq 'sql') { $blocks[-1][2] .= "$text\n"; }
+      elsif ($inside eq $language) { $blocks[-1][2] .= "$text\n"; }
       elsif ($output) { $blocks[-1][3] .= "$text\n"; }
     } elsif ($text =~ /^\s*```(\w*)/) {
       $inside = $1 || 'text';
       $output &&= check(@blocks && !defined $blocks[-1][1] && $inside eq 'text', "$file:$number: output of no block that runs");
-      push @blocks, [ $number, $reason, '' ] if $inside eq 'sql';
+      push @blocks, [ $number, $reason, '' ] if $inside eq $language;
       $blocks[-1][3] = '' if $output;
       $reason = undef;
     } elsif ($kind eq 'comment' && $text =~ /<!--\s*not run:\s*(.*?)\s*-->/) {
       $reason = $1;
     } elsif ($kind eq 'comment' && $text =~ /<!--\s*output\s*-->/) {
-      $output = 1;
+      $output = $language eq 'sql';
     } elsif ($text =~ /\S/) {
       $output = $reason = undef;
     }
@@ -251,12 +252,42 @@ sub blocks_of {
 }
 
 my @left_out;
+sub blocks_to_run {
+  my ($file, $language) = @_;
+  my @blocks = blocks_of($file, $language);
+  push @left_out, map { "$file:$_->[0]: $_->[1]" } grep { defined $_->[1] } @blocks;
+  return grep { !defined $_->[1] } @blocks;
+}
+
+# Of each language: who runs a file, and what tells that a block begins.
+my %programs = (
+  python => [ [qw(/usr/bin/python3)], sub { qq{import sys; print("\@\@block $_[0]", file=sys.stderr, flush=True)} } ],
+  r => [ [qw(Rscript --vanilla)], sub { qq{message("\@\@block $_[0]")} } ]);
+
+# The blocks as one program, in an empty folder, where their files stay.
+sub check_program {
+  my ($file, $language, $database, @blocks) = @_;
+  my ($command, $begin) = @{ $programs{$language} };
+  my $folder = tempdir(CLEANUP => 1);
+  open my $out, '>', "$folder/page" or die $!;
+  print {$out} map { $begin->($_->[0]) . "\n$_->[2]" } @blocks;
+  close $out or die $!;
+  local @ENV{qw(PGDATABASE HOME TMPDIR)} = ($database, $folder, $folder);
+  my $status = system "cd '$folder' && @$command page >out 2>err";
+  my $err = content("$folder/err");
+  my %reached = map { ($_ => 1) } $err =~ /^\@\@block (\d+)$/mg;
+  my $last = (sort { $b <=> $a } keys %reached)[0] // 0;
+  for (map { $_->[0] } @blocks) {
+    my $failed = $status != 0 && ($_ == $last || !$last);
+    check($reached{$_} && !$failed, "$file:$_: the example " . ($failed ? "fails\n$err" : 'was not reached'));
+  }
+}
+
 sub check_examples {
   my ($file) = @_;
-  my @blocks = blocks_of($file);
-  push @left_out, map { "$file:$_->[0]: $_->[1]" } grep { defined $_->[1] } @blocks;
-  @blocks = grep { !defined $_->[1] } @blocks;
-  return if !@blocks;
+  my @blocks = blocks_to_run($file, 'sql');
+  my %others = map { my @b = blocks_to_run($file, $_); @b ? ($_ => \@b) : () } keys %programs;
+  return if !@blocks && !%others;
 
   my $database = 'docs_' . basename($file, '.md') =~ s/\W/_/gr . ($file =~ m{/} ? '' : '_top');
   my $tables = 'docs/check/' . basename($file, '.md') . '.sql';
@@ -286,6 +317,7 @@ sub check_examples {
     check($wrong eq '', "$file:$_->[0]: the example fails$wrong");
   }
   check($ended, "$file: the session did not come to the end");
+  check_program($file, $_, $database, @{ $others{$_} }) for sort keys %others;
   psql_or_die('postgres', qq{DROP DATABASE "$database" WITH (FORCE)});
 }
 

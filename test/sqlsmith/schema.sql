@@ -129,6 +129,14 @@ CREATE FUNCTION top_of(integer, integer, float8) RETURNS float8[] LANGUAGE sql S
     'SELECT array_agg(upper_bound - lower_bound) FROM approx_top(kept_at($1), least($2, 500), confidence => $3)';
 CREATE FUNCTION points_of(integer, integer, float8, float8) RETURNS float8[] LANGUAGE sql STABLE AS
     'SELECT array_agg(cdf) FROM kde_points(kept_at($1), least($2, 500), $3, $4)';
+CREATE FUNCTION plot_of(integer, integer, integer, float8, float8) RETURNS text LANGUAGE sql STABLE AS
+    $$SELECT string_agg(line, ' ') FROM kde_plot(kept_at($1), 30 + abs($2 % 100), 6 + abs($3 % 40), lower => $4, upper => $5,
+      kind => (ARRAY['histogram', 'density', 'cumulative'])[1 + abs($2 % 3)]) AS line$$;
+CREATE FUNCTION plots_of(integer, integer) RETURNS bigint LANGUAGE sql STABLE AS
+    'SELECT count(*) FROM kde_plot(ARRAY[kept_at($1), kept_at($2)])';
+CREATE FUNCTION svg_of(integer, integer, float8, float8) RETURNS text LANGUAGE sql STABLE AS
+    'SELECT kde_svg(ARRAY[kept_at($1), kept_at($2)], lower => $3, upper => $4, title => $1::text)';
+CREATE FUNCTION svg_named(integer, integer) RETURNS text LANGUAGE sql STABLE AS 'SELECT kde_svg(name_at($1), 160 + abs($2 % 900))';
 CREATE FUNCTION box_count(integer, integer, float8, float8, integer) RETURNS float8 LANGUAGE sql STABLE AS
     'SELECT approx_count(columns_named($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], filter => filter_at($1, $5))';
 CREATE FUNCTION box_sum(integer, integer, integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS

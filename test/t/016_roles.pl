@@ -98,7 +98,7 @@ my @by_column = map { my $d = $_;
   map { s/\{d\}/$d/gr } (
     (map { ("approx_$_({d}, 1, 2)", "approx_$_({d}, 1, 2, max_relative_error => 1e9, otherwise => 'null')") } @aggregates),
     'approx_avg_as({d}, NULL::numeric, 1, 2)', 'approx_histogram({d}, 5)',
-    'approx_histogram_at({d}, ARRAY[1, 2, 3])', 'approx_top({d}, 3)', 'approx_quantile({d}, 0.5)',
+    'approx_histogram_at({d}, ARRAY[1, 2, 3])', 'approx_top({d}, 3)', 'kde_plot({d}, 60)', 'kde_svg({d})', 'approx_quantile({d}, 0.5)',
     'approx_quantile({d}, ARRAY[0.5, 0.9])', "approx_quantile({d}, '0.5'::text)",
     'approx_quantile_as({d}, 0.5, NULL::numeric)', 'approx_quantile_ci({d}, 0.5)', 'kde_pdf({d}, 1)',
     'kde_cdf({d}, 1)') } "'{t}.x'", "kde_density('{t}'::regclass, 'x')", 'd';
@@ -151,15 +151,18 @@ for my $what (keys %what) {
     ($filtered || $one ? q{SELECT kde_drift('{t}.x'{f})} : ()), q{SELECT kde_drift('{n}'{f})};
   push @{ $queries{"set $what"} }, map { fill($_, $what) }
     ($filtered || $one ? q{SELECT kde_set_refresh('{t}.x', enabled => false{f})} : ()),
-    q{SELECT kde_set_refresh('{n}', enabled => false{f})}, q{SELECT kde_set_plain_sql('{n}', false{f})};
+    q{SELECT kde_set_refresh('{n}', enabled => false{f})}, q{SELECT kde_set_plain_sql('{n}', false{f})},
+    q{SELECT count(*) FROM kde_self_check('{n}'{f}, questions => 2)};
 }
 push @{ $queries{'ask (x, y) of plain'} }, "SELECT approx_groups('s.plain.x by y', 1, 2)", "SELECT count(*) FROM approx_groups('s.plain.x')",
   "SELECT approx_groups('s.plain.x', 1, 2, max_relative_error => 0, otherwise => 'exact')",
   "SELECT approx_where('s.plain', 'x BETWEEN 1 AND 2 AND y = 3')", "SELECT approx_where('s.plain', 'x > y AND y = 3', otherwise => 'exact')",
-  "SELECT kde_density('s.plain.x by y')", "SELECT kde_info('s.plain.x by (y)')";
+  "SELECT kde_density('s.plain.x by y')", "SELECT count(*) FROM kde_plot('s.plain.x by y')",
+  "SELECT kde_svg('s.plain.x by y')", "SELECT kde_info('s.plain.x by (y)')";
 push @{ $queries{'fit (x, y) of plain'} }, "SELECT kde_fit('s.plain', 'x', group_by => 'y', seed => 2)";
 push @{ $queries{"refresh $_"} }, "SELECT kde_refresh('s.$_', true)" for @tables;
 $queries{'use values'} = [ @by_value, "SELECT kde_aqp.shard_counters('s.values')", 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
+  'SELECT kde_plot(ARRAY[d, a]), kde_svg(ARRAY[d, a]) FROM s.values',
   'SELECT kde_aqp.kde_to_json(d), kde_aqp.kde_to_jsonb(d) FROM s.values',
   'SELECT d::json, d::jsonb, kde_aqp.expected_error(d) FROM s.values', 'SELECT kde_aqp.kde_in(kde_aqp.kde_out(d)), kde_aqp.kde_send(d) FROM s.values',
   q{SELECT kde_aqp.anykde_in(kde_aqp.anykde_out(d)), kde_aqp.anykde_send(d), kde_aqp.anykde_of_text('t.x') FROM s.values},
@@ -176,7 +179,8 @@ $queries{'use arrays'} = [ 'SELECT kde_bandwidth(ARRAY[1, 2, 3, 5, 9])',
   'SELECT kde_evaluate(ARRAY[[1, 2], [3, 1], [5, 9], [2, 2], [4, 7]], ARRAY[[1, 2]])' ];
 $queries{'use devices'} = ['SELECT kde_devices()', 'SELECT kde_aqp.progress()', 'SELECT count(*) FROM kde_aqp.dumped_densities()',
   'SELECT count(*) FROM kde_aqp.readable_densities()', 'SELECT kde_aqp.has_densities()', 'SELECT count(*) FROM kde_aqp.plain_sql_outcomes()',
-  q{SELECT count(*) FROM kde_explain_query('SELECT 1')}, q{SELECT count(*) FROM kde_advise(ARRAY['SELECT 1'])}, 'SELECT approx_lower(1), approx_upper(1)'];
+  q{SELECT count(*) FROM kde_explain_query('SELECT 1')}, q{SELECT count(*) FROM kde_advise(ARRAY['SELECT 1'])}, 'SELECT approx_lower(1), approx_upper(1)',
+  'SELECT kde_check()', 'SELECT count(*) FROM kde_aqp.self_checks()'];
 $queries{'use internals'} = ['SELECT count(*) FROM kde_aqp.stored()'];
 is_deeply([ sort keys %queries ], [ sort keys %$matrix ], 'the table has a row for each of the queries');
 

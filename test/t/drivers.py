@@ -59,6 +59,10 @@ CALLS = [
     ("approx_count(kde_density(%s), %s, %s)", [DICE, 2, 4], 300),
     ("(kde_info(%s)).rows", [DICE], 600),
     ("(SELECT count(*) FROM kde_points(%s, %s))", [DICE, 10], 10),
+    ("(SELECT count(*) FROM kde_plot(%s, width => %s, lower => %s, kind => %s))", [DICE, 40, 2, "density"], None),
+    ("(SELECT count(*) FROM kde_plot(ARRAY[kde_density(%s)], %s::text[]))", [DICE, ["dice"]], None),
+    ("kde_svg(%s, title => %s)", [DICE, "Dice"], None),
+    ("kde_svg(ARRAY[kde_density(%s)], %s::text[])", [DICE, ["dice"]], None),
     ("(SELECT rows FROM kde_fit(%s, %s, seed => %s))", ["dates", "day", 1], 600),
     ("(SELECT rows FROM kde_fit(%s, %s::text[], sample_rows => %s))", ["throws", ["side", "other"], 600], 600),
     ("(SELECT rows FROM kde_fit(%s, %s, measures => %s::text[], group_by => %s))", ["throws", "other", ["side"], "side, other > 1"], 600),
@@ -72,6 +76,8 @@ CALLS = [
     ("(SELECT count(*) FROM kde_fit(%s, seed => %s) WHERE fitted)", ["dice", 1], 1),
     ("(SELECT count(*) FROM kde_refresh(%s))", ["dates"], 1),
     ("(SELECT count(*) FROM kde_drift(%s, sample_rows => %s))", [DICE, 100], 1),
+    ("(SELECT bool_and(held) FROM kde_self_check(%s, questions => %s))", [DICE, 3], True),
+    ("(SELECT severity IS NOT NULL FROM kde_check())", [], True),
     ("coalesce(kde_set_refresh(%s, max_age => %s)::text, '')", [DICE, datetime.timedelta(days=1)], ""),
     ("coalesce(kde_set_plain_sql(%s, %s)::text, '')", [DICE, True], ""),
     ("kde_store(%s, %s, (SELECT kde_agg(side) FROM dice), filter => %s)", ["dice", "side", "side > 0"], "dice.side"),
@@ -240,7 +246,8 @@ def main(where):
             if expected is None:
                 expected = got
             verdict = "ok" if same(got, expected) else "not ok"
-            print(f"{verdict} {call} of {values}, {name}: {got}")
+            # A line of output is a test.
+            print(f"{verdict} {call} of {values}, {name}: {' '.join(str(got).split())}")
     for call, values in REFUSED:
         for name, way in ways:
             report_refusal(call, values, name, way)

@@ -261,7 +261,8 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
 
 [[noreturn]] void raise_concurrent_update() {
   ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("could not serialize access due to concurrent update")));
+                  errmsg("could not serialize access due to concurrent update"),
+                  errhint("The transaction might succeed if retried.")));
   pg_unreachable();
 }
 
@@ -275,7 +276,8 @@ Datum density_of(HeapTuple tuple, TupleDesc desc) {
   bool is_null;
   const Datum value = heap_getattr(tuple, kDensity, desc, &is_null);
   if (is_null)
-    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("catalog row without a density")));
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("catalog row without a density"),
+                    errhint("Fit it again with kde_fit().")));
   return value;
 }
 
@@ -364,10 +366,12 @@ bool catalog_hold() {
   const Oid catalog = catalog_oid_or_invalid();
   const Oid upkeep = upkeep_oid_or_invalid();
   const Oid parts = parts_oid_or_invalid();
+  const Oid checks = checks_oid_or_invalid();
   return OidIsValid(catalog) && OidIsValid(upkeep) &&
          ConditionalLockRelationOid(catalog, AccessShareLock) &&
          ConditionalLockRelationOid(upkeep, AccessShareLock) && OidIsValid(parts) &&
-         ConditionalLockRelationOid(parts, AccessShareLock) &&
+         ConditionalLockRelationOid(parts, AccessShareLock) && OidIsValid(checks) &&
+         ConditionalLockRelationOid(checks, AccessShareLock) &&
          SearchSysCacheExists1(RELOID, ObjectIdGetDatum(catalog)) &&
          SearchSysCacheExists1(RELOID, ObjectIdGetDatum(upkeep));
 }
@@ -490,6 +494,7 @@ Oid relation_of_schema(const char* name) {
 Oid catalog_oid_or_invalid() { return relation_of_schema("fitted"); }
 Oid upkeep_oid_or_invalid() { return relation_of_schema("upkeep"); }
 Oid parts_oid_or_invalid() { return relation_of_schema("part"); }
+Oid checks_oid_or_invalid() { return relation_of_schema("self_check"); }
 Oid door_oid_or_invalid() { return relation_of_schema("density"); }
 
 // Until 0.2.0 the door was the catalog.
@@ -509,7 +514,7 @@ bool catalog_is_installed() {
   const Oid extension = get_extension_oid("kde_aqp", true);
   const Oid schema = get_namespace_oid("kde_aqp", true);
   if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
-  for (const char* name : {"fitted", "upkeep", "part"}) {
+  for (const char* name : {"fitted", "upkeep", "part", "self_check"}) {
     const Oid table = get_relname_relid(name, schema);
     if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
       return false;
@@ -612,6 +617,21 @@ void catalog_copy(Snapshot snapshot, Tuplestorestate* rows) {
   while (HeapTupleIsValid(tuple = systable_getnext(scan))) tuplestore_puttuple(rows, tuple);
   systable_endscan(scan);
   table_close(catalog, AccessShareLock);
+}
+
+UnusableDensities catalog_unusable(Snapshot snapshot) {
+  UnusableDensities out = {0, NIL};
+  Relation catalog = open_catalog(AccessShareLock);
+  for_rows_of(catalog, InvalidOid, snapshot, [&](HeapTuple, const CatalogRow& row) {
+    if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(row.key.relation))) {
+      ++out.gone;
+    } else if (!is_current(row)) {
+      out.renamed = list_append_unique_oid(out.renamed, row.key.relation);
+    }
+    return true;
+  });
+  table_close(catalog, AccessShareLock);
+  return out;
 }
 
 List* catalog_ids(Snapshot snapshot) {

@@ -349,7 +349,8 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
   if (request.asked.max_error > 0 && request.key.columns > 1)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("max_relative_error is of densities of one column")));
+                    errmsg("max_relative_error is of densities of one column"),
+                    errhint("Pass sample_rows instead.")));
   Estimate* estimate = new_estimate(request, context);
   const ColumnTypes types = check_types(request.key);
   instr_time begun;

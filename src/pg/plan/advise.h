@@ -19,8 +19,9 @@ struct AdvisedDensity {
   bool fitted;
   AdvisedDensity* own;  // of its column alone, of one with groups; null: none is asked for
   bool own_is_fitted;   // that one, which a fit by groups may then leave as it is
-  List* measures;       // KeyColumn*, that statements ask for; sets of them are by their index
-  Bitmapset* kept;      // of the same that is fitted now: a fit must have them, too
+  const AdvisedDensity* stored_by;  // of the chosen: the first fit that stores this one; null: none
+  List* measures;   // KeyColumn*, that statements ask for; sets of them are by their index
+  Bitmapset* kept;  // of the same that is fitted now: a fit must have them, too
 
   // For the estimates (advise_cost.h).
   double rows, pages;  // of the table

@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "miscadmin.h"
+#include "utils/memutils.h"
 }
 
 #include <initializer_list>
@@ -17,9 +18,12 @@ namespace {
 // Densities that answer so much less than the best are as good, where they are smaller.
 constexpr double kAboutAsMuch = 0.98;
 
-bool is_fit_of(const AdvisedOption& option, const AdvisedDensity& density, bool* own) {
-  *own = density.own == option.density && !density.own_is_fitted;
-  return option.density == &density || *own;
+// A fit by groups leaves the column's own density that another has stored with other measures.
+bool is_fit_of(const AdvisedOption& option, const AdvisedDensity& density) {
+  if (option.density == &density) return true;
+  const AdvisedDensity* own = density.own;
+  return own == option.density && !density.own_is_fitted &&
+         (own->stored_by == nullptr || own->stored_by == &density);
 }
 
 // The measures of an option, in the numbers of a density that answers it.
@@ -37,12 +41,14 @@ Bitmapset* measures_in(Advice* advice, const AdvisedOption& option, AdvisedDensi
 // What a density would answer of what is left, with the measures that this takes.
 struct Gain {
   double ms = 0;
-  Bitmapset* measures = nullptr;
+  int measures = 0;
 };
 
 class Choice {
  public:
-  explicit Choice(Advice* advice) : advice_(advice) {}
+  explicit Choice(Advice* advice)
+      : advice_(advice),
+        scratch_(AllocSetContextCreate(advice->memory, "kde_aqp advice", ALLOCSET_DEFAULT_SIZES)) {}
 
   List* run(double least_ms) {
     by_time();
@@ -80,8 +86,7 @@ class Choice {
 
   // Measures that an option adds are taken if there is room for them.
   bool admit(const AdvisedOption& option, AdvisedDensity* density, Bitmapset** measures) {
-    bool own;
-    if (!is_fit_of(option, *density, &own)) return false;
+    if (!is_fit_of(option, *density)) return false;
     Bitmapset* all = bms_union(*measures, measures_in(advice_, option, density));
     const int n = bms_num_members(all);
     if (n > kde::kMaxMeasures || !fits_whole(*density, n)) return bms_is_subset(all, *measures);
@@ -140,8 +145,12 @@ class Choice {
 
   Gain gain_of(AdvisedDensity* density) {
     Gain out;
-    out.measures = admit_all(
+    MemoryContext caller = MemoryContextSwitchTo(scratch_);
+    const Bitmapset* measures = admit_all(
         density, [&](const AdvisedDemand* demand, const AdvisedOption&) { out.ms += demand->ms; });
+    out.measures = bms_num_members(measures);
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(scratch_);
     return out;
   }
 
@@ -177,8 +186,7 @@ class Choice {
         continue;
       const Gain gain = gain_of(density);
       if (!(gain.ms > 0) || gain.ms < least_ms) continue;
-      const double bytes =
-          density->fitted ? 0 : advised_bytes(*density, bms_num_members(gain.measures));
+      const double bytes = density->fitted ? 0 : advised_bytes(*density, gain.measures);
       const bool more = gain.ms * kAboutAsMuch > best_ms;
       const bool as_much = gain.ms >= best_ms * kAboutAsMuch;
       if (best != nullptr && !more && !(as_much && bytes < best_bytes)) continue;
@@ -194,6 +202,15 @@ class Choice {
         admit_all(density, [density](AdvisedDemand* demand, const AdvisedOption& option) {
           serve(density, option, demand);
         });
+    AdvisedDensity* own = density->own != nullptr ? density->own : density;
+    if (own->stored_by == nullptr) own->stored_by = density;
+    if (!density->serves_own) return;
+    // Where that one is fitted by itself after all, it keeps what it has.
+    for (int i = -1; (i = bms_next_member(density->chosen_measures, i)) >= 0;)
+      own->kept = bms_add_member(
+          bms_copy(own->kept),
+          advised_measure(advice_, own,
+                          *static_cast<const KeyColumn*>(list_nth(density->measures, i))));
   }
 
   static void serve(AdvisedDensity* density, const AdvisedOption& option, AdvisedDemand* demand) {
@@ -278,6 +295,7 @@ class Choice {
   }
 
   Advice* advice_;
+  MemoryContext scratch_;  // of what is tried
   int round_ = 0;
 };
 

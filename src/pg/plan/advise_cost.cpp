@@ -82,8 +82,8 @@ double advised_error(const AdvisedDensity& density, const AdvisedRange& range) {
     return kNormal * std::sqrt((1 - range.share) / (range.share * points));
   }
   if (density.of_words || density.distinct <= kMostOwnCells) return 0;
-  if (range.buckets) return std::numeric_limits<double>::infinity();
-  if (range.share >= 1) return 0;
+  if (range.share >= 1 && !range.buckets) return 0;
+  if (range.buckets || range.extremes) return std::numeric_limits<double>::infinity();
   const double cut = density.key.groups > 0 ? 0.004 : range.sums ? 0.00075 : 0.00035;
   return cut / range.share;
 }

@@ -199,7 +199,7 @@ class Options {
     ListCell* cell;
     foreach (cell, table_->entries) {
       const auto& entry = *static_cast<const CatalogEntry*>(lfirst(cell));
-      if (reader_.question(entry) == nullptr) continue;
+      if (!has_every_row(entry) || reader_.question(entry) == nullptr) continue;
       if (entry.settings.plain_sql) {
         demand_->answered = true;
         return true;
@@ -207,6 +207,13 @@ class Options {
       add(density(entry.key, true), nullptr, 0, false);
     }
     return false;
+  }
+
+  // Of a sample it is not known what it answers.
+  bool has_every_row(const CatalogEntry& entry) const {
+    constexpr int64 kEveryRow = -1;
+    return entry.key.columns > 1 || entry.request.sample_rows == kEveryRow ||
+           table_->pages <= option_sample_blocks;
   }
 
   // What the query has, by which densities are tried.
@@ -220,6 +227,9 @@ class Options {
                                     : linitial_node(Aggref, castNode(FuncExpr, a->node)->args);
       Node* of = reinterpret_cast<Node*>(linitial_node(TargetEntry, aggregate->args)->expr);
       has_constants_ = has_constants_ || has_parameters(of, nullptr);
+      const char* name = get_func_name(a->function);
+      has_extremes_ = has_extremes_ ||
+                      (name != nullptr && (strcmp(name, "min") == 0 || strcmp(name, "max") == 0));
       aggregated_.add(a->named, of, kde::kMaxColumns);
     }
     foreach (cell, reader_.groups()) {
@@ -364,9 +374,11 @@ class Options {
     for (int i = 0; i < aggregated_.count; ++i) {
       if (is_same(aggregated_.name[i], x)) continue;
       kde::ValueType type;
-      if (key.measures == kde::kMaxMeasures || !value_type_of(aggregated_.name[i].type, &type) ||
-          !is_added_up(type))
+      if (key.measures == kde::kMaxMeasures) {
+        too_wide_ = true;
         return;
+      }
+      if (!value_type_of(aggregated_.name[i].type, &type) || !is_added_up(type)) return;
       key.column[key.columns + key.measures++] = reader_.column_of(aggregated_.name[i]);
     }
     for (int i = 0; i < by.count; ++i)
@@ -388,7 +400,7 @@ class Options {
       too_many_ = true;
       return;
     }
-    AdvisedRange asked = {1, buckets, aggregated_.count > 0};
+    AdvisedRange asked = {1, buckets, aggregated_.count > 0, has_extremes_};
     bool is_tenth = false;
     asked.share = share_of(x, &is_tenth);
     const double error = advised_error(*of, asked);
@@ -439,7 +451,7 @@ class Options {
     if (!would_answer(key)) return;
     AdvisedDensity* of = density(key, false);
     of->groups = 1;
-    add(of, &key, advised_error(*of, {share, false, false}), is_tenth);
+    add(of, &key, advised_error(*of, {share, false, false, false}), is_tenth);
   }
 
   bool would_answer(const DensityKey& key) {
@@ -507,6 +519,7 @@ class Options {
     if (inaccurate_)
       return "a density would not be as accurate as kde_aqp.approximate_error asks for";
     if (too_many_) return "there are more groups than a density has";
+    if (too_wide_) return "it adds up more columns than a density has measures";
     if (has_nulls_)
       return "a density has no rows where its column is NULL; IS NOT NULL or NOT NULL leaves them "
              "out";
@@ -523,7 +536,9 @@ class Options {
   Names aggregated_, ranges_;
   List* groupings_ = NIL;
   const char* unknown_ = nullptr;
-  bool inaccurate_ = false, too_many_ = false, has_constants_ = false, has_nulls_ = false;
+  bool has_extremes_ = false;
+  bool inaccurate_ = false, too_many_ = false, too_wide_ = false, has_constants_ = false,
+       has_nulls_ = false;
 };
 
 // Of the relation, all that its part of the query has.

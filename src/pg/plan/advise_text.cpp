@@ -69,6 +69,21 @@ bool is_type_name(const char* word) {
   return false;
 }
 
+// The type whose name ends before a place, as date $1 has it; null: none. *begin: of the name.
+const char* type_before(const char* text, const char* at, const char** begin) {
+  constexpr Size kWord = 32;
+  char word[kWord];
+  word_before(text, at, word, kWord, begin);
+  if (is_type_name(word)) return pstrdup(word);
+  // timestamp with time zone $1, but not at time zone $1.
+  const char* const kBefore[] = {"zone", "time", "with"};
+  for (const char* wanted : kBefore) {
+    if (strcmp(word, wanted) != 0) return nullptr;
+    word_before(text, *begin, word, kWord, begin);
+  }
+  return strcmp(word, "timestamp") == 0 ? "timestamptz" : nullptr;
+}
+
 // What is known of a parameter.
 struct Known {
   int number;
@@ -108,10 +123,10 @@ char* repaired(const char* text, List* known) {
     const char* parameter = value != nullptr ? value : pnstrdup(at, static_cast<Size>(end - at));
     char word[kWord];
     const char* begin;
-    word_before(out.data, out.data + out.len, word, kWord, &begin);
-    if (is_type_name(word)) {
+    const char* type = type_before(out.data, out.data + out.len, &begin);
+    if (type != nullptr) {
       out.len = static_cast<int>(begin - out.data);
-      appendStringInfo(&out, "%s::%s", parameter, word);
+      appendStringInfo(&out, "%s::%s", parameter, type);
       at = end;
       continue;
     }

@@ -162,18 +162,6 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   owner.end();
 }
 
-// Locks a relation's partitions or children, as the scan will, where nobody has locked them. False
-// if somebody has.
-bool lock_leaves(Oid relation) {
-  List* members = find_all_inheritors(relation, NoLock, nullptr);
-  ListCell* cell;
-  foreach (cell, members) {
-    if (!ConditionalLockRelationOid(lfirst_oid(cell), AccessShareLock)) return false;
-  }
-  list_free(members);
-  return true;
-}
-
 void refresh_in_subtransaction(const RefreshItem& item, const RefreshHow& how,
                                RefreshResult* result) {
   Relation relation = nullptr;
@@ -205,6 +193,16 @@ bool ends_more(const ErrorData& error, const RefreshHow& how, bool cancelled) {
 }
 
 }  // namespace
+
+bool lock_leaves(Oid relation) {
+  List* members = find_all_inheritors(relation, NoLock, nullptr);
+  ListCell* cell;
+  foreach (cell, members) {
+    if (!ConditionalLockRelationOid(lfirst_oid(cell), AccessShareLock)) return false;
+  }
+  list_free(members);
+  return true;
+}
 
 const char* refresh_action_name(RefreshAction action) {
   switch (action) {
@@ -305,13 +303,16 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   result.reason =
       error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
   result.sqlstate = error->sqlerrcode;
+  result.hint = error->hint;
   KDE_FAULT("refresh.failed");
   PushActiveSnapshot(GetTransactionSnapshot());
   note_refresh_failure(item, result.reason);
   PopActiveSnapshot();
   // Who may maintain a table need not be allowed to read it, and an error may quote a value.
-  if (get_rel_name(item.relation) == nullptr || !is_owner(item.relation))
+  if (get_rel_name(item.relation) == nullptr || !is_owner(item.relation)) {
     result.reason = psprintf("an error with SQLSTATE %s", unpack_sql_state(result.sqlstate));
+    result.hint = "The owner of the table finds it in kde_densities_full.refresh_error.";
+  }
   KDE_FAULT("refresh.noted");
   return result;
 }
@@ -324,7 +325,8 @@ void report_refresh(const RefreshResult& result, int level) {
   switch (result.action) {
     case RefreshAction::failed:
       ereport(level, (errcode(result.sqlstate), errmsg("could not refresh the density of %s", name),
-                      errdetail_internal("%s", result.reason)));
+                      errdetail_internal("%s", result.reason),
+                      result.hint != nullptr ? errhint("%s", result.hint) : 0));
       break;
     case RefreshAction::skipped:
       ereport(level, (errmsg("skipping the density of %s: %s", name, result.reason)));

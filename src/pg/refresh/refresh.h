@@ -26,7 +26,8 @@ struct RefreshResult {
   const char* reason;  // why stale, why skipped, or the error
   int64 changed_rows;  // -1: unknown
   double total_ms;
-  int sqlstate;  // of failed
+  int sqlstate;      // of failed
+  const char* hint;  // of the error, if it has one that the caller may see
 };
 
 struct RefreshHow {
@@ -47,6 +48,10 @@ List* refresh_items(Oid relation);
 // transaction are raised. Results in the current memory context. The work is done as the table's
 // owner; checks first that the current user may.
 RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how);
+
+// Locks a relation's partitions or children, as a scan will, where nobody has them locked. False if
+// somebody has.
+bool lock_leaves(Oid relation);
 
 // Notes an error beside a density, as refresh_one does; for what it raises, in a transaction after
 // that. Nothing if another session is fitting it.
