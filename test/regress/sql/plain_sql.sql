@@ -245,7 +245,6 @@ SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT count(*) FROM holes WHERE y IS NULL AND y IS NULL AND x < 9'),
   ('SELECT count(*) FROM holes WHERE x < 9 AND sure IS NOT NULL AND id IS NOT NULL'),
   ('SELECT g, count(*) FROM holes WHERE x < 9 AND sure IS NOT NULL GROUP BY g'),
-  ('SELECT g, count(*) FROM holes WHERE sure IS NULL GROUP BY g'),
   ('SELECT count(*), sum(1), count(w), sum(w), max(w) FROM holes WHERE w IS NULL'),
   ('SELECT g, count(*), sum(w) FROM holes WHERE w IS NULL GROUP BY g'),
   ('SELECT count(*) FROM holes WHERE w IS NULL AND g > ''g1'''),
