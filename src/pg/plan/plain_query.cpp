@@ -771,9 +771,19 @@ namespace {
 
 // A density's key as a planner's trees have it; null: it cannot be.
 struct Folded {
-  const CatalogEntry* entry;
+  DensityKey written;
   const DensityKey* key;
 };
+
+// In this order.
+bool is_alike(const DensityKey& a, const DensityKey& b) {
+  bool out = a.columns == b.columns && a.measures == b.measures && a.groups == b.groups &&
+             strcmp(a.filter, b.filter) == 0;
+  for (int i = 0; out && i < a.all(); ++i)
+    out =
+        a.column[i].attnum == b.column[i].attnum && strcmp(a.column[i].text, b.column[i].text) == 0;
+  return out;
+}
 
 bool has_expressions(const DensityKey& key) {
   bool out = key.has_filter();
@@ -787,12 +797,12 @@ const DensityKey* PlainReader::folded(const CatalogEntry& entry) const {
   ListCell* cell;
   foreach (cell, folded_) {
     const auto* f = static_cast<const Folded*>(lfirst(cell));
-    if (f->entry == &entry) return f->key;
+    if (is_alike(f->written, entry.key)) return f->key;
   }
   auto* key = static_cast<DensityKey*>(palloc(sizeof(DensityKey)));
   *key = entry.key;
   auto* f = static_cast<Folded*>(palloc(sizeof(Folded)));
-  *f = {&entry, fold_key(relation_, key) ? key : nullptr};
+  *f = {entry.key, fold_key(relation_, key) ? key : nullptr};
   folded_ = lappend(folded_, f);
   return f->key;
 }

@@ -259,6 +259,7 @@ SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT count(*) FROM holes WHERE (y IS NULL) = (z IS NULL) AND x < 9')
 ) AS v (q);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM holes WHERE x < 20 AND z IS NULL;
+SELECT c, w.count, count_lower, count_upper, exact, density FROM unnest(ARRAY['w IS NULL', 'x < 20 AND y IS NULL', 'y IS NOT NULL']) AS c, approx_where('holes', c) AS w;
 -- A sample may have met no NULL.
 CREATE TABLE few_holes AS SELECT i % 50 AS x, CASE WHEN i % 20000 > 0 THEN i % 10 END AS y, CASE WHEN i % 20000 > 0 THEN i % 10 END AS w FROM generate_series(1, 100000) AS i;
 ALTER TABLE few_holes ALTER x SET NOT NULL;
