@@ -7,13 +7,16 @@
 #include "core/joint/axis.h"
 #include "core/joint/fitting.h"
 #include "core/joint/margins.h"
+#include "core/share_items.h"
 #include "core/stopwatch.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <limits>
+#include <new>
 
 namespace kde {
 
@@ -108,35 +111,60 @@ class AutomaticFit {
     const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
                             input_.control);
     if (!evidence.has_boxes()) return Status::success();
-    const WorkAmount steps{WorkUnit::steps, std::ssize(kScales) + kFinalists};
-    std::int64_t tried = 0;
-    const auto measure = [&](double scale, int halves, PredictionError* e) {
-      input_.control.tell(steps, std::min(tried++, steps.total - 1));
-      const auto make = [&](std::span<const std::uint32_t> kept, DensityBytes* out) {
-        JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
+    const auto make_of = [&](double scale) {
+      return [this, scale](int /*half*/, std::span<const std::uint32_t> kept, DensityBytes* out) {
+        const JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
         return encode_automatic(kept, bandwidth_of(scale, kept.size()), header, out);
       };
-      return evidence.measure(make, halves, input_.control, e);
+    };
+    std::vector<Candidate> candidates;
+    for (const double scale : kScales) candidates.push_back({scale, {}});
+    const auto measure = [&](int first, int end) {
+      const int halves = end - first;
+      std::vector<Status> status(candidates.size() * static_cast<std::size_t>(halves));
+      const Status shared =
+          share_items(input_.control, std::ssize(status), [&](std::int64_t i, const Control& own) {
+            Candidate& candidate = candidates[static_cast<std::size_t>(i / halves)];
+            const int half = first + static_cast<int>(i % halves);
+            const auto make = make_of(candidate.scale);
+            status[static_cast<std::size_t>(i)] =
+                evidence.measure_half(make, half, own, &candidate.half[half]);
+          });
+      if (!shared.ok()) return shared;
+      for (const Status& s : status)
+        if (!s.ok()) return s;
+      return Status::success();
     };
     // Few halves tell which are far from the best.
-    std::vector<double> loss;
-    for (const double scale : kScales) {
-      PredictionError e;
-      if (Status s = measure(scale, kFirstHalves, &e); !s.ok()) return s;
-      loss.push_back(e.loss);
-    }
-    std::vector<double> sorted = loss;
-    std::nth_element(sorted.begin(), sorted.begin() + kFinalists - 1, sorted.end());
-    for (std::size_t i = 0; i < loss.size(); ++i) {
-      if (loss[i] > sorted[kFinalists - 1]) continue;
-      PredictionError e;
-      if (Status s = measure(kScales[i], kHalves, &e); !s.ok()) return s;
+    if (Status s = measure(0, kFirstHalves); !s.ok()) return s;
+    keep_finalists(&candidates);
+    if (Status s = measure(kFirstHalves, kHalves); !s.ok()) return s;
+    for (const Candidate& candidate : candidates) {
+      const PredictionError e = Evidence::sum_up(candidate.half);
       if (*measured && e.loss >= error->loss) continue;
       *error = e;
-      *h = bandwidth_of(kScales[i], rows.size());
+      *h = bandwidth_of(candidate.scale, rows.size());
       *measured = true;
     }
     return Status::success();
+  }
+
+  struct Candidate {
+    double scale;
+    HalfError half[kHalves];
+
+    double first_loss() const {
+      return Evidence::sum_up({half, static_cast<std::size_t>(kFirstHalves)}).loss;
+    }
+  };
+
+  static void keep_finalists(std::vector<Candidate>* candidates) {
+    std::vector<double> loss;
+    for (const Candidate& c : *candidates) loss.push_back(c.first_loss());
+    std::nth_element(loss.begin(), loss.begin() + kFinalists - 1, loss.end());
+    std::erase_if(*candidates, [most = loss[kFinalists - 1]](const Candidate& c) {
+      return c.first_loss() > most;
+    });
   }
 
   // Where all rows of the table are kept, their values are kept to the last bit that a float has,
