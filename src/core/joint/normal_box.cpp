@@ -21,6 +21,7 @@
 #include "core/joint/normal_box.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
@@ -99,6 +100,31 @@ void prepare_factor(const double* R, int k, const double* c, NormalBoxRule* rule
   }
 }
 
+using Steps = std::array<std::array<std::uint32_t, kMaxColumns>, kMaxColumns + 1>;
+
+// The last side is not drawn from: of k sides k - 1 coordinates, whose steps are the powers of
+// 1/phi, phi^k = phi + 1, found by iteration.
+Steps make_steps() {
+  Steps steps{};
+  for (int k = 2; k <= kMaxColumns; ++k) {
+    double phi = 1.5;
+    for (int i = 0; i < 60; ++i) phi = std::pow(1 + phi, 1.0 / k);
+    double step = 1;
+    for (int j = 0; j < k; ++j) {
+      step /= phi;
+      steps[static_cast<std::size_t>(k)][static_cast<std::size_t>(j)] =
+          static_cast<std::uint32_t>(step * 0x1p32);
+    }
+  }
+  return steps;
+}
+
+void prepare_steps(int k, NormalBoxRule* rule) {
+  static const Steps kSteps = make_steps();
+  const auto& steps = kSteps[static_cast<std::size_t>(k)];
+  std::copy(steps.begin(), steps.end(), rule->step);
+}
+
 }  // namespace
 
 NormalBox::NormalBox(const double* R, int k, const double* c, std::int64_t simd_target)
@@ -107,6 +133,7 @@ NormalBox::NormalBox(const double* R, int k, const double* c, std::int64_t simd_
   rule_.moments = c != nullptr;
   if (k > 2) {
     prepare_factor(R, k, c, &rule_);
+    prepare_steps(k, &rule_);
     return;
   }
   for (int j = 0; j < k && c != nullptr; ++j) rule_.target[j] = static_cast<float>(c[j]);
@@ -115,8 +142,8 @@ NormalBox::NormalBox(const double* R, int k, const double* c, std::int64_t simd_
 
 void NormalBox::evaluate(const float (*lower)[kJointBlock], const float (*upper)[kJointBlock],
                          int boxes, const std::uint32_t* number, float* probability, float* moment,
-                         float* variance) const {
-  kernel_(rule_, lower, upper, boxes, number, probability, moment, variance);
+                         float* difference) const {
+  kernel_(rule_, lower, upper, boxes, number, probability, moment, difference);
 }
 
 }  // namespace kde
