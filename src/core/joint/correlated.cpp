@@ -15,7 +15,7 @@ namespace kde {
 namespace {
 
 // Below that probability M/P is a quotient of roundings: the mean is then the point's own.
-constexpr double kLeastShare = 1e-6;
+constexpr float kLeastShare = 1e-6F;
 // Points out of reach for which it pays to bring the others together.
 constexpr int kManyOutside = 16;
 
@@ -39,7 +39,9 @@ struct Kernels {
   int point[kJointBlock];  // where they are brought together, which point each is
   int points;
   std::uint32_t number[kJointBlock];
-  float probability[kJointBlock], moment[kJointBlock];
+  // Whole vectors of them are written, and all are read.
+  float probability[kJointBlock] = {}, moment[kJointBlock] = {};
+  float mean[kJointBlock];
   float difference[kJointBlock];
 };
 
@@ -68,6 +70,26 @@ void bring_together(const std::uint32_t* outside, int sides, Kernels* kernels) {
   }
 }
 
+// M/P. No event of probability P has a conditional mean beyond sqrt(-2 ln P): the tail of that
+// probability has the largest, phi(z)/Phi(-z) < z + 1/z. Where P is not small enough for that to be
+// kFarMean, roundings are small beside it.
+void put_means(Kernels* kernels) {
+  constexpr float kFarMean = 4, kSmall = 3.3e-4F;  // exp(-8)
+  const float* probability = kernels->probability;
+  float* mean = kernels->mean;
+  std::int32_t far = 0;
+  for (int i = 0; i < kJointBlock; ++i) {
+    const float share = std::max(probability[i], kLeastShare);
+    mean[i] = probability[i] >= kLeastShare ? kernels->moment[i] / share : 0.0F;
+    far |= static_cast<std::int32_t>(std::fabs(mean[i]) > kFarMean);
+  }
+  for (int i = 0; i < kernels->points && far != 0; ++i) {
+    if (!(std::fabs(mean[i]) > kFarMean) || probability[i] >= kSmall) continue;
+    const float most = std::sqrt(-2 * std::log(probability[i]));
+    mean[i] = std::clamp(mean[i], -most, most);
+  }
+}
+
 // Of a block's count by draws: of the sum of its points, whose errors cancel or add up.
 double variance_of_draws(const ProductBlock& block, const Kernels& kernels, bool together) {
   double rows = 0;
@@ -79,8 +101,8 @@ double variance_of_draws(const ProductBlock& block, const Kernels& kernels, bool
   return rows * rows;
 }
 
-// Integrates a block's kernels: probabilities and moments of its shares, and what the draws of its
-// points together err by.
+// Integrates a block's kernels: probabilities, moments and conditional means about the points of
+// its shares, and what the draws of its points together err by.
 void integrate(const BoxPlan& plan, std::size_t b, const ProductBlock& block, BlockShares* shares,
                BoxSums* sums) {
   const SideCorrelations& c = plan.correlated->correlations;
@@ -108,41 +130,20 @@ void integrate(const BoxPlan& plan, std::size_t b, const ProductBlock& block, Bl
   plan.correlated->box_of(cut).evaluate(kernels.lower, kernels.upper, kernels.points,
                                         kernels.number, kernels.probability, kernels.moment,
                                         kernels.difference);
-  if (together) {
-    std::fill_n(shares->probability, kJointBlock, 0.0);
-    std::fill_n(shares->moment, kJointBlock, 0.0);
-    for (int n = 0; n < kernels.points; ++n) {
-      const int i = kernels.point[n];
-      shares->probability[i] = kernels.probability[n];
-      if (c.has_target) shares->moment[i] = kernels.moment[n];
+  if (c.has_target) put_means(&kernels);
+  const auto put = [&](const float* from, double* to) {
+    if (!together) {
+      std::copy_n(from, kJointBlock, to);
+      std::fill(to + points, to + kJointBlock, 0.0);
+      return;
     }
-  } else {
-    for (int i = 0; i < kJointBlock; ++i)
-      shares->probability[i] = i < points ? kernels.probability[i] : 0;
-    for (int i = 0; i < kJointBlock && c.has_target; ++i)
-      shares->moment[i] = i < points ? kernels.moment[i] : 0;
-  }
+    std::fill_n(to, kJointBlock, 0.0);
+    for (int n = 0; n < kernels.points; ++n) to[kernels.point[n]] = from[n];
+  };
+  put(kernels.probability, shares->probability);
+  if (c.has_target) put(kernels.moment, shares->moment);
+  if (c.has_target) put(kernels.mean, shares->mean);
   if (sides > 2) sums->variance += variance_of_draws(block, kernels, together);
-}
-
-// t_y + M/P. No event of probability P has a conditional mean beyond sqrt(-2 ln P): the tail of
-// that probability has the largest, phi(z)/Phi(-z) < z + 1/z. Of P < 0.01 that is 3 or more.
-void put_means(const float* t, int points, BlockShares* shares) {
-  constexpr double kSmall = 0.01, kLeastBound = 3;
-  int far = 0;
-  for (int i = 0; i < kJointBlock; ++i) {
-    const double p = shares->probability[i];
-    const double mean = shares->moment[i] / std::max(p, kLeastShare);
-    shares->mean[i] = p >= kLeastShare ? mean : 0;
-    far += static_cast<int>(std::fabs(shares->mean[i]) > kLeastBound);
-  }
-  for (int i = 0; i < points && far > 0; ++i) {
-    const double p = shares->probability[i];
-    if (!(std::fabs(shares->mean[i]) > kLeastBound) || p >= kSmall) continue;
-    const double most = std::sqrt(-2 * std::log(p));
-    shares->mean[i] = std::clamp(shares->mean[i], -most, most);
-  }
-  for (int i = 0; i < kJointBlock; ++i) shares->mean[i] += t[i];
 }
 
 void find_members(const BoxPlan& plan, std::size_t b, int points, BlockShares* shares) {
@@ -213,7 +214,8 @@ void add_correlated_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
   if (block.own_rows > 0) find_members(plan, b, points, &shares);
   if (plan.value == RawValue::coordinate) {
     block.own_side = true;
-    put_means(block.coordinate, points, &shares);
+    // t_y + M/P.
+    for (int i = 0; i < kJointBlock; ++i) shares.mean[i] += block.coordinate[i];
   }
   add_shares(plan.simd_target)(block, shares, sums);
 }

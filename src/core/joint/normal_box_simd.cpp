@@ -22,8 +22,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::CappedTag<float, kJointBlock>;
 using Floats = hn::Vec<FloatTag>;
 
-// A corner has nothing to add beyond that distance in either column: |D| < exp(-18)/4 = 4e-9.
-constexpr float kCornerReach = 6;
+// A corner has next to nothing to add beyond that distance in either column: |D| < exp(-15.1)/4 =
+// 7e-8.
+constexpr float kCornerReach = 5.5;
 constexpr float kRootTwoPi = 2.5066282746310002F;
 constexpr float kInverseRootTwoPi = 0.3989422804014327F;
 
@@ -39,7 +40,7 @@ HWY_INLINE Floats ClampProbability(FloatTag d, Floats p) {
 
 void OneColumn(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
                const float (*upper)[kJointBlock], int boxes, const std::uint32_t* /*number*/,
-               float* probability, float* moment, float* difference) {
+               float* probability, float* moment, float* /*difference*/) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t i = 0; i < static_cast<std::size_t>(boxes); i += lanes) {
@@ -134,6 +135,11 @@ HWY_INLINE Floats Given(FloatTag d, const NormalBoxRule& rule, Floats x, Floats 
   return ClampEnd(d, hn::Mul(hn::MulAdd(gap, t, apart), hn::Set(d, rule.inverse_s)));
 }
 
+// exp(-x^2/2).
+HWY_INLINE Floats Height(FloatTag d, Floats x) {
+  return ExpMinus(d, hn::Mul(Square(x), hn::Set(d, 0.5F)));
+}
+
 // Pr(a < e_2 < b | e_1 = t).
 HWY_INLINE Floats MassGiven(FloatTag d, const NormalBoxRule& rule, Floats a, Floats b, Floats t) {
   const Floats from = Given(d, rule, a, t);
@@ -141,9 +147,20 @@ HWY_INLINE Floats MassGiven(FloatTag d, const NormalBoxRule& rule, Floats a, Flo
   return hn::Max(hn::Sub(DrawHalfNormal(d, to), DrawHalfNormal(d, from)), hn::Zero(d));
 }
 
+// What of a side's [from, to] is in a standard normal variable's reach: Phi - 1/2 of its lower end,
+// and its probability.
+struct SideMass {
+  Floats below, mass;
+};
+
+HWY_INLINE SideMass MassOf(FloatTag d, Floats a, Floats b) {
+  const Floats below = DrawHalfNormal(d, a);
+  return {below, hn::Max(hn::Sub(DrawHalfNormal(d, b), below), hn::Zero(d))};
+}
+
 void TwoColumns(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
                 const float (*upper)[kJointBlock], int boxes, const std::uint32_t* /*number*/,
-                float* probability, float* moment, float* difference) {
+                float* probability, float* moment, float* /*difference*/) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t i = 0; i < static_cast<std::size_t>(boxes); i += lanes) {
@@ -151,21 +168,17 @@ void TwoColumns(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
     const Floats b1 = ClampEnd(d, hn::LoadU(d, upper[0] + i));
     const Floats a2 = ClampEnd(d, hn::LoadU(d, lower[1] + i));
     const Floats b2 = ClampEnd(d, hn::LoadU(d, upper[1] + i));
-    const auto at_a1 = TailOf(d, a1);
-    const auto at_b1 = TailOf(d, b1);
-    const auto at_a2 = TailOf(d, a2);
-    const auto at_b2 = TailOf(d, b2);
-    const Floats mass1 = MassBetween(d, a1, at_a1, b1, at_b1);
-    const Floats mass2 = MassBetween(d, a2, at_a2, b2, at_b2);
+    const Floats mass1 = MassOf(d, a1, b1).mass;
+    const Floats mass2 = MassOf(d, a2, b2).mass;
     const Floats corners = hn::Sub(hn::Add(Corner(d, rule, b1, b2), Corner(d, rule, a1, a2)),
                                    hn::Add(Corner(d, rule, a1, b2), Corner(d, rule, b1, a2)));
     const Floats p = hn::Min(hn::MulAdd(mass1, mass2, corners), hn::Min(mass1, mass2));
     hn::StoreU(ClampProbability(d, p), d, probability + i);
     if (rule.moments) {
-      const Floats f1 = hn::MulSub(at_a1.height, MassGiven(d, rule, a2, b2, a1),
-                                   hn::Mul(at_b1.height, MassGiven(d, rule, a2, b2, b1)));
-      const Floats f2 = hn::MulSub(at_a2.height, MassGiven(d, rule, a1, b1, a2),
-                                   hn::Mul(at_b2.height, MassGiven(d, rule, a1, b1, b2)));
+      const Floats f1 = hn::MulSub(Height(d, a1), MassGiven(d, rule, a2, b2, a1),
+                                   hn::Mul(Height(d, b1), MassGiven(d, rule, a2, b2, b1)));
+      const Floats f2 = hn::MulSub(Height(d, a2), MassGiven(d, rule, a1, b1, a2),
+                                   hn::Mul(Height(d, b2), MassGiven(d, rule, a1, b1, b2)));
       const Floats c1 = hn::Set(d, rule.target[0] * kInverseRootTwoPi);
       const Floats c2 = hn::Set(d, rule.target[1] * kInverseRootTwoPi);
       hn::StoreU(hn::MulAdd(c1, f1, hn::Mul(c2, f2)), d, moment + i);
@@ -200,17 +213,6 @@ HWY_INLINE Places PlacesOf(FloatTag d, const std::uint32_t* number, std::uint32_
   return {{first, second, hn::Sub(one, first), hn::Sub(one, second)}};
 }
 
-// What of a side's [from, to] is in a standard normal variable's reach: Phi - 1/2 of its lower end,
-// and its probability.
-struct SideMass {
-  Floats below, mass;
-};
-
-HWY_INLINE SideMass MassOf(FloatTag d, Floats a, Floats b) {
-  const Floats below = DrawHalfNormal(d, a);
-  return {below, hn::Max(hn::Sub(DrawHalfNormal(d, b), below), hn::Zero(d))};
-}
-
 // A variable of the side's truncated distribution, at the share u of it.
 HWY_INLINE Floats DrawFrom(FloatTag d, const SideMass& side, Floats u) {
   return DrawQuantile(d, hn::MulAdd(u, side.mass, side.below));
@@ -218,9 +220,7 @@ HWY_INLINE Floats DrawFrom(FloatTag d, const SideMass& side, Floats u) {
 
 // exp(-a^2/2) - exp(-b^2/2).
 HWY_INLINE Floats HeightDifference(FloatTag d, Floats a, Floats b) {
-  const Floats half = hn::Set(d, 0.5F);
-  return hn::Sub(ExpMinus(d, hn::Mul(Square(ClampEnd(d, a)), half)),
-                 ExpMinus(d, hn::Mul(Square(ClampEnd(d, b)), half)));
+  return hn::Sub(Height(d, ClampEnd(d, a)), Height(d, ClampEnd(d, b)));
 }
 
 // Sequential conditioning: the draws of a vector of boxes side by side.
