@@ -12,12 +12,13 @@ CREATE TABLE demo.answers (
 
 CREATE PROCEDURE demo.fit(tab text, col text) LANGUAGE plpgsql AS $$
 DECLARE
-  call text := format('SELECT * FROM kde_fit(%L, %L)', quote_ident(tab), col);
+  density text;
 BEGIN
+  SELECT f.name INTO density FROM kde_fit(quote_ident(tab)::regclass, col::name) AS f;
   IF to_regclass('demo.fits') IS NULL THEN
-    EXECUTE 'CREATE TABLE demo.fits AS ' || call;
+    EXECUTE 'CREATE TABLE demo.fits AS SELECT * FROM kde_densities_full WHERE name = $1' USING density;
   ELSE
-    EXECUTE 'INSERT INTO demo.fits ' || call;
+    EXECUTE 'INSERT INTO demo.fits SELECT * FROM kde_densities_full WHERE name = $1' USING density;
   END IF;
 END $$;
 

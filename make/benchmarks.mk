@@ -92,6 +92,14 @@ bench-plain: ## plain SQL from many clients, off and on [CLIENTS=n ROWS=n RUNS=n
 	+@$(MAKE) --no-print-directory -s all
 	+@CLIENTS=$(CLIENTS) ROWS=$(ROWS) RUNS=$(RUNS) RUN_SECONDS=$(RUN_SECONDS) test/bench/plain/run.sh </dev/null
 
+# The figures of docs/cookbook.md (test/bench/cookbook). A quick run: make bench-cookbook ROWS=300000 RUNS=1
+bench-cookbook: ROWS = 10000000
+bench-cookbook: RUNS = 3
+bench-cookbook: ## the table of docs/cookbook.md: exact and by densities [ROWS=n RUNS=n]
+	+@scripts/deps.sh test </dev/null
+	+@$(MAKE) --no-print-directory -s all
+	+@ROWS=$(ROWS) RUNS=$(RUNS) test/bench/cookbook/run.sh </dev/null
+
 # Many densities merged (test/bench/merge), without a server. A quick run: make bench-merge PARTS=32 SEEDS=3
 MERGE_COLUMNS ?= all
 LAYOUTS       ?= all
@@ -110,4 +118,4 @@ published: ## beside other systems' published figures [DATA=folder of CSV files 
 	+@$(MAKE) --no-print-directory -s all
 	+@test/published/run.sh '$(subst ','\'',$(ACCURACY_DATA))' </dev/null
 
-.PHONY: published bench accuracy bench-agg bench-joint bench-ddl bench-fit bench-merge bench-plain
+.PHONY: published bench accuracy bench-agg bench-joint bench-ddl bench-fit bench-merge bench-plain bench-cookbook

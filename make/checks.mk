@@ -34,6 +34,6 @@ meta-check: ## check META.json against PGXN's specification, versions, and that 
 	@scripts/meta_check.pl
 
 docs-check: ## run the examples of README.md and docs, check the reference, links, lengths
-	+@scripts/deps.sh test </dev/null && scripts/docs_check.sh
+	+@scripts/deps.sh docs </dev/null && scripts/docs_check.sh
 
 .PHONY: format format-check lint rooms meta-check docs-check

@@ -65,8 +65,8 @@ order() {
   echo "the folders of $root include none that come after them"
 }
 
-order src/core "density summary sampling kernel integrate sums device select estimate fit joint"
-order src/pg "base type catalog progress aggregate read device fit answer plan refresh"
+order src/core "density summary sampling kernel integrate picture sums device select estimate fit joint"
+order src/pg "base type catalog progress aggregate read device fit answer plot plan refresh"
 
 # A header that begins with "Internal to FOLDER" is included by files of that folder alone, and by tests.
 while IFS=: read -r header line; do

@@ -4,6 +4,7 @@
 #   scripts/deps.sh build    to build the extension
 #   scripts/deps.sh demo     and to run the demo
 #   scripts/deps.sh test     and to run the tests
+#   scripts/deps.sh docs     and to run the examples of the documentation
 #   scripts/deps.sh bench    to build, and to run the benchmarks
 #   scripts/deps.sh accuracy to build, and for `make accuracy` to compare with t-digest
 #   scripts/deps.sh fuzz     to build, and to run the fuzzers
@@ -21,9 +22,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 purpose=${1:-build}
 case $purpose in
-  build | demo | test | bench | accuracy | fuzz | sqlsmith | valgrind | versions | ci) ;;
+  build | demo | test | docs | bench | accuracy | fuzz | sqlsmith | valgrind | versions | ci) ;;
   *)
-    echo "usage: scripts/deps.sh build|demo|test|bench|accuracy|fuzz|sqlsmith|valgrind|versions|ci" >&2
+    echo "usage: scripts/deps.sh build|demo|test|docs|bench|accuracy|fuzz|sqlsmith|valgrind|versions|ci" >&2
     exit 2
     ;;
 esac
@@ -31,6 +32,7 @@ esac
 packages=()
 reasons=()
 need() {  # package reason
+  [[ " ${packages[*]} " != *" $1 "* ]] || return 0
   packages+=("$1")
   reasons+=("$2")
 }
@@ -79,6 +81,14 @@ if [ "$purpose" = test ] || [ "$purpose" = ci ]; then
   for module in psycopg psycopg2 numpy pandas; do
     /usr/bin/python3 -c "import $module" 2>/dev/null || need "python3-$module" "the test of drivers calls functions with it"
   done
+fi
+if [ "$purpose" = docs ] || [ "$purpose" = ci ]; then
+  for module in psycopg psycopg2 pandas matplotlib sqlalchemy; do
+    /usr/bin/python3 -c "import $module" 2>/dev/null || need "python3-$module" "runs the examples of docs/python.md"
+  done
+  has Rscript || need r-base-core "runs the examples of docs/r.md"
+  has Rscript && Rscript -e 'library(RPostgreSQL)' >/dev/null 2>&1 ||
+    need r-cran-rpostgresql "runs the examples of docs/r.md"
 fi
 # Wanted, not needed: the test of refreshes by pg_cron says so where there is none. Debian's server
 # alone has a package for it.

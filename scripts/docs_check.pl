@@ -3,20 +3,22 @@
 # with a private server to talk to.
 #
 #   - Every block of SQL runs, those of one page in their order, in one session and a database of the
-#     page's own, with the tables of docs/check/setup.sql. A block after the comment
-#     `<!-- not run: reason -->` is left out, and listed. The check creates the extension unless the page does.
+#     page's own, with the tables of docs/check/setup.sql, or of docs/check/PAGE.sql where it is there. A block
+#     after the comment `<!-- not run: reason -->` is left out, and listed. The check creates the extension unless
+#     the page does. A ```text block after the comment `<!-- output -->` is what psql prints of the block before.
+#   - Then every block of Python runs, those of one page as one program, and every block of R.
 #   - The tables of functions and options in docs/reference.md are those of the server, both ways.
 #   - No line of text is longer than 110 characters; tables and code may be.
 #   - Links between files, and their anchors, lead somewhere; every page stands in docs/README.md.
 #   - README.md stays short.
 #
-# Needs nothing but Perl's own modules and psql.
+# Needs Perl's own modules, psql, and what the pages for Python and R use (scripts/deps.sh docs).
 use strict;
 use warnings;
 use utf8;
 use open qw(:std :encoding(UTF-8));
 use File::Basename qw(basename dirname);
-use File::Temp qw(tempfile);
+use File::Temp qw(tempdir tempfile);
 
 my $LONGEST_LINE = 110;
 my %README_MOST = (lines => 220, words => 1800, sentence => 25);
@@ -222,41 +224,87 @@ sub psql_or_die {
   return $out;
 }
 
-# The blocks of SQL as [first line, reason not to run it, text].
+# The blocks of a language as [first line, reason not to run it, text, what psql prints if the page says].
 sub blocks_of {
-  my ($file) = @_;
-  my ($reason, $inside, @blocks);
+  my ($file, $language) = @_;
+  my ($reason, $output, $inside, @blocks);
   for (lines_of($file)) {
     my ($number, $kind, $text) = @$_;
     if ($inside) {
-      if ($text =~ /^\s*```/) { $inside = 0; } elsif ($inside eq 'sql') { $blocks[-1][2] .= "$text\n"; }
+      if ($text =~ /^\s*```/) { $inside = $output = 0; }
+      elsif ($inside eq $language) { $blocks[-1][2] .= "$text\n"; }
+      elsif ($output) { $blocks[-1][3] .= "$text\n"; }
     } elsif ($text =~ /^\s*```(\w*)/) {
       $inside = $1 || 'text';
-      push @blocks, [ $number, $reason, '' ] if $inside eq 'sql';
+      $output &&= check(@blocks && !defined $blocks[-1][1] && $inside eq 'text', "$file:$number: output of no block that runs");
+      push @blocks, [ $number, $reason, '' ] if $inside eq $language;
+      $blocks[-1][3] = '' if $output;
       $reason = undef;
     } elsif ($kind eq 'comment' && $text =~ /<!--\s*not run:\s*(.*?)\s*-->/) {
       $reason = $1;
+    } elsif ($kind eq 'comment' && $text =~ /<!--\s*output\s*-->/) {
+      $output = $language eq 'sql';
     } elsif ($text =~ /\S/) {
-      $reason = undef;
+      $output = $reason = undef;
     }
   }
   return @blocks;
 }
 
 my @left_out;
+sub blocks_to_run {
+  my ($file, $language) = @_;
+  my @blocks = blocks_of($file, $language);
+  push @left_out, map { "$file:$_->[0]: $_->[1]" } grep { defined $_->[1] } @blocks;
+  return grep { !defined $_->[1] } @blocks;
+}
+
+# Of each language: who runs a file, and what tells that a block begins.
+my %programs = (
+  python => [ [qw(/usr/bin/python3)], sub { qq{import sys; print("\@\@block $_[0]", file=sys.stderr, flush=True)} } ],
+  r => [ [qw(Rscript --vanilla)], sub { qq{message("\@\@block $_[0]")} } ]);
+
+# The blocks as one program, in an empty folder, where their files stay.
+sub check_program {
+  my ($file, $language, $database, @blocks) = @_;
+  my ($command, $begin) = @{ $programs{$language} };
+  my $folder = tempdir(CLEANUP => 1);
+  open my $out, '>', "$folder/page" or die $!;
+  print {$out} map { $begin->($_->[0]) . "\n$_->[2]" } @blocks;
+  close $out or die $!;
+  local @ENV{qw(PGDATABASE HOME TMPDIR)} = ($database, $folder, $folder);
+  my $status = system "cd '$folder' && @$command page >out 2>err";
+  my $err = content("$folder/err");
+  my %reached = map { ($_ => 1) } $err =~ /^\@\@block (\d+)$/mg;
+  my $last = (sort { $b <=> $a } keys %reached)[0] // 0;
+  for (map { $_->[0] } @blocks) {
+    my $failed = $status != 0 && ($_ == $last || !$last);
+    check($reached{$_} && !$failed, "$file:$_: the example " . ($failed ? "fails\n$err" : 'was not reached'));
+  }
+}
+
 sub check_examples {
   my ($file) = @_;
-  my @blocks = blocks_of($file);
-  push @left_out, map { "$file:$_->[0]: $_->[1]" } grep { defined $_->[1] } @blocks;
-  @blocks = grep { !defined $_->[1] } @blocks;
-  return if !@blocks;
+  my @blocks = blocks_to_run($file, 'sql');
+  my %others = map { my @b = blocks_to_run($file, $_); @b ? ($_ => \@b) : () } keys %programs;
+  return if !@blocks && !%others;
 
   my $database = 'docs_' . basename($file, '.md') =~ s/\W/_/gr . ($file =~ m{/} ? '' : '_top');
-  psql_or_die('postgres', qq{CREATE DATABASE "$database" TEMPLATE docs_tables});
+  my $tables = 'docs/check/' . basename($file, '.md') . '.sql';
+  psql_or_die('postgres', qq{CREATE DATABASE "$database" TEMPLATE } . (-e $tables ? 'template1' : 'docs_tables'));
+  psql_or_die($database, content($tables)) if -e $tables;
   psql_or_die($database, 'CREATE EXTENSION kde_aqp')
     unless grep { $_->[2] =~ /CREATE EXTENSION (?:IF NOT EXISTS )?kde_aqp/i } @blocks;
-  my $script = join '', map { "\\warn \@\@block $_->[0]\n$_->[2];\n" } @blocks;
-  my (undef, $err) = psql($database, "$script\\warn \@\@end\n");
+  # Who reads takes longer from one block to the next than the second after which a session's changes are counted.
+  my $script = join '', map { "SELECT pg_stat_force_next_flush() \\g /dev/null\n\\echo \@\@block $_->[0]\n\\warn \@\@block $_->[0]\n$_->[2];\n" } @blocks;
+  my ($out, $err) = psql($database, "$script\\echo \@\@end\n\\warn \@\@end\n");
+  # Blanks at a line's end are psql's, and empty lines at the end.
+  my ($plain) = map { s/[ \t]+$//mgr =~ s/\n+\z/\n/r } $out;
+  for my $block (grep { defined $_->[3] } @blocks) {
+    my ($printed) = $plain =~ /^\@\@block $block->[0]\n(.*?)\n*^\@\@/ms;
+    $printed //= '';
+    check("$printed\n" eq $block->[3], "$file:$block->[0]: the example prints\n$printed");
+  }
 
   my ($at, %errors, $ended);
   for (split /\n/, $err) {
@@ -269,6 +317,7 @@ sub check_examples {
     check($wrong eq '', "$file:$_->[0]: the example fails$wrong");
   }
   check($ended, "$file: the session did not come to the end");
+  check_program($file, $_, $database, @{ $others{$_} }) for sort keys %others;
   psql_or_die('postgres', qq{DROP DATABASE "$database" WITH (FORCE)});
 }
 
@@ -405,7 +454,7 @@ sub check_views {
   my $file = 'docs/reference.md';
   my $page = content($file);
   for (split /\n/, psql_or_die('docs_reference_check', q{SELECT attrelid::regclass, attname FROM pg_attribute
-      WHERE attrelid IN ('kde_densities'::regclass, 'kde_progress'::regclass) AND attnum > 0}, '-F', ' ')) {
+      WHERE attrelid IN ('kde_densities'::regclass, 'kde_densities_full'::regclass, 'kde_progress'::regclass) AND attnum > 0}, '-F', ' ')) {
     my ($view, $column) = split / /;
     check($page =~ /`\Q$column\E`/, "$file: the column `$column` of $view is missing");
   }

@@ -237,8 +237,8 @@ run_tap() {
     failed=$((failed + 1))
     return
   fi
-  # Some test what a table of the documentation says.
-  cp -R docs "$CLUSTER_WORK/tap/" || exit 1
+  # Some test what the documentation says, or the dashboard asks.
+  cp -R docs grafana "$CLUSTER_WORK/tap/" || exit 1
   local rc=0 file tests bad
   log=$log_dir/tap
   # shellcheck disable=SC2086  # one word per file

@@ -323,13 +323,8 @@ CREATE FUNCTION kde_fit(
     kernel text DEFAULT 'gaussian', filter text DEFAULT NULL,
     max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
     group_by text DEFAULT NULL, name text DEFAULT NULL, incremental boolean DEFAULT false,
-    OUT relation regclass, OUT column_names text[], OUT method text, OUT kernel text,
-    OUT bandwidth double precision, OUT bandwidth_status text, OUT model text, OUT rows double precision,
-    OUT rows_read bigint,
-    OUT sample_rows bigint, OUT bandwidth_rows bigint, OUT cells integer, OUT bytes integer,
-    OUT expected_error text, OUT engine text, OUT threads integer, OUT scan_ms double precision,
-    OUT select_ms double precision, OUT estimate_ms double precision,
-    OUT total_ms double precision, OUT seed bigint, OUT measures text[], OUT group_by text[])
+    OUT name text, OUT model text, OUT rows double precision, OUT rows_read bigint,
+    OUT expected_error text, OUT size text, OUT took text, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_fit(regclass, name, text, bigint, bigint, boolean, text, text, double precision, text[], text, text, boolean) IS
@@ -341,19 +336,19 @@ CREATE FUNCTION kde_fit(
     sample_rows bigint DEFAULT NULL, seed bigint DEFAULT NULL, filter text DEFAULT NULL,
     max_relative_error double precision DEFAULT NULL, measures text[] DEFAULT NULL,
     group_by text DEFAULT NULL, name text DEFAULT NULL,
-    OUT relation regclass, OUT column_names text[], OUT filter text, OUT method text,
-    OUT bandwidth_matrix double precision[], OUT bandwidth_status text, OUT model text,
-    OUT rows double precision, OUT rows_read bigint, OUT sample_rows bigint,
-    OUT bandwidth_rows bigint, OUT stored_rows bigint, OUT bytes integer, OUT engine text,
-    OUT threads integer, OUT scan_ms double precision, OUT select_ms double precision,
-    OUT estimate_ms double precision, OUT total_ms double precision, OUT seed bigint,
-    OUT measures text[], OUT group_by text[])
+    OUT name text, OUT model text, OUT rows double precision, OUT rows_read bigint,
+    OUT expected_error text, OUT size text, OUT took text, OUT seed bigint)
 RETURNS record
 AS 'MODULE_PATHNAME', 'kde_fit_columns' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_fit(regclass, text[], text, bigint, bigint, text, double precision, text[], text, text) IS
     'fits and stores the joint density of columns or expressions, of the rows that a filter accepts';
 
--- What the view below shows, but for what the density itself tells. In one function, so that EXPLAIN
+CREATE FUNCTION kde_aqp.expected_error(density kde) RETURNS text
+AS 'MODULE_PATHNAME', 'kde_expected_error' LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION kde_aqp.expected_error(kde) IS 'what answers may be off by, in words';
+GRANT EXECUTE ON FUNCTION kde_aqp.expected_error(kde) TO PUBLIC;
+
+-- What the views below show, but for what the density itself tells. In one function, so that EXPLAIN
 -- counts nothing that its caller may not read.
 CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     relation regclass, column_names text[], attribute_numbers smallint[], filter text,
@@ -367,13 +362,13 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     requested_error double precision, measures smallint, groups smallint, alias text,
     plain_sql boolean, incremental boolean, refresh_query text, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
-    refresh_failed_at timestamp with time zone, refresh_error text, name text)
+    refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION kde_aqp.readable_densities() IS
     'the densities of columns the current user may read, with what is known of their upkeep';
 GRANT EXECUTE ON FUNCTION kde_aqp.readable_densities(), kde_aqp.progress() TO PUBLIC;
 
-CREATE VIEW kde_densities AS
+CREATE VIEW kde_densities_full AS
 SELECT d.name,
        d.relation,
        d.column_names[:pg_catalog.cardinality(d.column_names) OPERATOR(pg_catalog.-) d.measures OPERATOR(pg_catalog.-) d.groups] AS column_names,
@@ -405,6 +400,7 @@ SELECT d.name,
        i.lattice_step,
        i.representation_error,
        i.bytes,
+       kde_aqp.expected_error(d.density) AS expected_error,
        d.engine,
        d.threads,
        d.scan_ms,
@@ -437,7 +433,33 @@ SELECT d.name,
        d.refresh_query
 FROM kde_aqp.readable_densities() AS d
 CROSS JOIN LATERAL @extschema@.kde_info(d.density::@extschema@.anykde) AS i;
-COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read';
+COMMENT ON VIEW kde_densities_full IS 'the fitted densities of columns the current user may read, with all that is known of them';
+GRANT SELECT ON kde_densities_full TO PUBLIC;
+
+CREATE VIEW kde_densities AS
+SELECT d.name,
+       CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
+       COALESCE(d.short_model, i.method) AS model,
+       pg_catalog.round(i.rows) AS rows,
+       CASE WHEN i.every_row_read OR s.share OPERATOR(pg_catalog.>=) 1::numeric THEN 'all'
+            WHEN s.share IS NOT NULL THEN pg_catalog.format('%s %%', pg_catalog.round(100::numeric OPERATOR(pg_catalog.*) s.share,
+                CASE WHEN s.share OPERATOR(pg_catalog.>=) 0.1 THEN 0 WHEN s.share OPERATOR(pg_catalog.>=) 0.01 THEN 1 ELSE 2 END))
+       END AS read,
+       pg_catalog.pg_size_pretty(i.bytes::bigint) AS size,
+       CASE WHEN pg_catalog.isfinite(d.fitted_at)
+            THEN pg_catalog.date_trunc('second', pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at) END AS age,
+       d.changed_rows AS changed,
+       CASE WHEN d.refresh_failures OPERATOR(pg_catalog.>) 0
+            THEN pg_catalog.format('refreshes failed: %s', d.refresh_failures)
+            WHEN d.stale THEN pg_catalog.concat('stale: ', pg_catalog.substring(d.stale_reason, '^[^:,]*'))
+            ELSE COALESCE(pg_catalog.substring(d.stale_reason, '^[^:,]*'), 'fresh') END AS state,
+       d.plain_sql
+FROM kde_aqp.readable_densities() AS d
+CROSS JOIN LATERAL @extschema@.kde_info(d.density::@extschema@.anykde) AS i
+CROSS JOIN LATERAL (SELECT i.rows OPERATOR(pg_catalog.+) COALESCE(i.nulls, 0::double precision) AS rows) AS t
+CROSS JOIN LATERAL (SELECT CASE WHEN t.rows OPERATOR(pg_catalog.>) 0::double precision
+    THEN d.rows_read::numeric OPERATOR(pg_catalog./) t.rows::numeric END AS share) AS s;
+COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read, in short';
 GRANT SELECT ON kde_densities TO PUBLIC;
 
 DROP FUNCTION kde_aqp.is_readable(regclass, text[], smallint[], text[], smallint[]);
@@ -489,6 +511,17 @@ RETURNS TABLE (relation regclass, density text, filter text, answers boolean, re
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION kde_explain_query(text) IS
     'which densities may answer a query of plain SQL, and why the others do not; it is not run';
+-- UNSAFE: it plans statements, each in a subtransaction.
+CREATE FUNCTION kde_advise(
+    statements text[] DEFAULT NULL, weights double precision[] DEFAULT NULL,
+    least_share double precision DEFAULT 0.01,
+    OUT rank integer, OUT relation regclass, OUT answers bigint, OUT time_share double precision,
+    OUT cumulated double precision, OUT ms_per_call double precision, OUT bytes bigint,
+    OUT fit_ms double precision, OUT note text, OUT call text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION kde_advise(text[], double precision[], double precision) IS
+    'which densities would answer how much of the time of statements, of pg_stat_statements or given, and why none answers the others';
 CREATE FUNCTION approx_where(
     relation regclass, predicate text, by_name_only "any" DEFAULT NULL,
     measure text DEFAULT NULL,
@@ -769,8 +802,7 @@ DROP TYPE kde_aqp.by_name_only;
 CREATE FUNCTION kde_fit(
     relation regclass, seed bigint DEFAULT NULL,
     OUT column_name text, OUT fitted boolean, OUT reason text, OUT model text,
-    OUT rows double precision, OUT bytes integer, OUT expected_error text,
-    OUT total_ms double precision)
+    OUT rows double precision, OUT expected_error text, OUT size text, OUT took text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'kde_fit_table' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 20;
 COMMENT ON FUNCTION kde_fit(regclass, bigint) IS
@@ -1104,3 +1136,67 @@ ALTER FUNCTION kde_recv(internal) SET SCHEMA kde_aqp;
 ALTER FUNCTION kde_send(kde) SET SCHEMA kde_aqp;
 ALTER FUNCTION kde_to_json(kde) SET SCHEMA kde_aqp;
 ALTER FUNCTION kde_to_jsonb(kde) SET SCHEMA kde_aqp;
+
+-- ---------------------------------------------------------------------------------------------
+-- Pictures
+-- ---------------------------------------------------------------------------------------------
+
+-- Each three times: of a name or a value; of a name, so that an untyped literal is one beside arrays;
+-- of an array of values.
+CREATE FUNCTION kde_plot(
+    density anykde, width integer DEFAULT 78, height integer DEFAULT 16,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'histogram', filter text DEFAULT NULL, confidence double precision DEFAULT 0.95)
+RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'kde_plot' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION kde_plot(anykde, integer, integer, "any", anycompatible, anycompatible, text, text, double precision) IS
+    'a picture of a density in characters, a line a row: a histogram, a density or a distribution function; of groups one under the other';
+CREATE FUNCTION kde_plot(
+    density text, width integer DEFAULT 78, height integer DEFAULT 16,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'histogram', filter text DEFAULT NULL, confidence double precision DEFAULT 0.95)
+RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'kde_plot_name' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION kde_plot(text, integer, integer, "any", anycompatible, anycompatible, text, text, double precision) IS
+    'a picture of a density in characters, a line a row: a histogram, a density or a distribution function; of groups one under the other';
+CREATE FUNCTION kde_plot(
+    densities kde[], labels text[] DEFAULT NULL, width integer DEFAULT 78, height integer DEFAULT 16,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'histogram', confidence double precision DEFAULT 0.95)
+RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'kde_plot_array' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 20;
+COMMENT ON FUNCTION kde_plot(kde[], text[], integer, integer, "any", anycompatible, anycompatible, text, double precision) IS
+    'pictures of several densities, one under the other, over one axis';
+CREATE FUNCTION kde_svg(
+    density anykde, width integer DEFAULT 640, height integer DEFAULT 320,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'density', filter text DEFAULT NULL, confidence double precision DEFAULT 0.95,
+    title text DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME', 'kde_svg' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_svg(anykde, integer, integer, "any", anycompatible, anycompatible, text, text, double precision, text) IS
+    'a picture of a density as SVG; groups are drawn over one axis';
+CREATE FUNCTION kde_svg(
+    density text, width integer DEFAULT 640, height integer DEFAULT 320,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'density', filter text DEFAULT NULL, confidence double precision DEFAULT 0.95,
+    title text DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME', 'kde_svg_name' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_svg(text, integer, integer, "any", anycompatible, anycompatible, text, text, double precision, text) IS
+    'a picture of a density as SVG; groups are drawn over one axis';
+CREATE FUNCTION kde_svg(
+    densities kde[], labels text[] DEFAULT NULL, width integer DEFAULT 640, height integer DEFAULT 320,
+    by_name_only "any" DEFAULT NULL,
+    lower anycompatible DEFAULT NULL, upper anycompatible DEFAULT NULL,
+    kind text DEFAULT 'density', confidence double precision DEFAULT 0.95,
+    title text DEFAULT NULL)
+RETURNS text
+AS 'MODULE_PATHNAME', 'kde_svg_array' LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION kde_svg(kde[], text[], integer, integer, "any", anycompatible, anycompatible, text, double precision, text) IS
+    'a picture of several densities over one axis, as SVG';

@@ -6,6 +6,7 @@
 //   fit/, joint/   from a sample to a density     fit_column, fit_joint, finish
 //   density/       a density's bytes and text     DensityBytes, DensityView, validate, to_text
 //   integrate/     answers and their intervals    count, moments, quantile, count_interval, ...
+//   picture/       densities drawn                draw_terminal, draw_svg
 //   select/        bandwidths                     select_bandwidth, select_bandwidth_matrix
 //   estimate/      the estimate at points         kernel_estimate
 //   sums/          who computes, and for how long Engine, predicted_device_ms
@@ -38,6 +39,9 @@
 #include "core/joint/fit.h"
 #include "core/joint/integrate.h"
 #include "core/joint/interval.h"
+#include "core/picture/picture.h"
+#include "core/picture/scale.h"
+#include "core/picture/steps.h"
 #include "core/random.h"
 #include "core/sampling/block_choice.h"
 #include "core/sampling/sampler.h"

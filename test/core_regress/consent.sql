@@ -16,7 +16,7 @@ BEGIN
     FROM pg_class AS r JOIN pg_attribute AS a ON attrelid = r.oid JOIN pg_type AS y ON y.oid = atttypid
     WHERE relkind IN ('r', 'p', 'm') AND relpersistence <> 't' AND attnum > 0 AND NOT attisdropped AND
       relnamespace <> ALL ('{pg_catalog,information_schema,kde_aqp}'::regnamespace[]) AND
-      r.oid NOT IN (SELECT relation FROM public.kde_densities)
+      r.oid NOT IN (SELECT relation FROM public.kde_densities_full)
     GROUP BY r.oid ORDER BY r.oid
   LOOP
     FOREACH c IN ARRAY coalesce(ranges, '{}') LOOP
@@ -33,7 +33,7 @@ BEGIN
       END;
     END LOOP;
   END LOOP;
-  FOR t, c IN SELECT relation, name FROM public.kde_densities WHERE NOT plain_sql LOOP
+  FOR t, c IN SELECT relation, name FROM public.kde_densities_full WHERE NOT plain_sql LOOP
     BEGIN
       PERFORM public.kde_set_plain_sql(c, true);
     EXCEPTION WHEN OTHERS THEN

@@ -66,7 +66,7 @@ SELECT question, answer FROM (VALUES
     ('histogram', (SELECT sum(bin * count) FROM approx_histogram('alternating.v', 12))),
     ('box', approx_count('alternating (v, w)', lower => ARRAY[1, 3], upper => ARRAY[104, 30])),
     ('sum in a box', approx_sum('alternating (v)', measure => 'w', lower => ARRAY[1], upper => ARRAY[104])),
-    ('rows of the view', (SELECT sum(rows) FROM kde_densities WHERE relation = 'alternating'::regclass))
+    ('rows of the view', (SELECT sum(rows) FROM kde_densities_full WHERE relation = 'alternating'::regclass))
   ) AS a (question, answer);
 
 -- Leaves both answers of a table's states behind.
@@ -162,7 +162,7 @@ BEGIN
 END $$;
 SELECT load.fill_plain(0), load.fit_plain() \g /dev/null
 -- Not that of the days alone, which a fit leaves as it is where another session fits it.
-SELECT kde_set_plain_sql(name, true) FROM kde_densities WHERE relation = 'plain'::regclass AND name <> 'plain.day' \g /dev/null
+SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE relation = 'plain'::regclass AND name <> 'plain.day' \g /dev/null
 INSERT INTO load.state VALUES ('plain', 0), ('names of plain', 0);
 -- Who asks it.
 CREATE ROLE plain_asker LOGIN IN ROLE asker;

@@ -187,7 +187,7 @@ BEGIN
   CREATE TEMPORARY TABLE pages AS SELECT group_key::int AS page FROM approx_groups('store_sales (0 * page) by page') WHERE groups = 1;
   CREATE TEMPORARY TABLE days AS SELECT store, sold_date, count(*) AS n, sum(sales_price) AS s FROM store_sales JOIN pages USING (page) GROUP BY 1, 2;
   SELECT (SELECT count(*) FROM store_sales) / sum(n) INTO each FROM days;
-  IF (SELECT sum(n) FROM days) <> ALL (SELECT rows_read FROM kde_densities WHERE relation = 'store_sales'::regclass) THEN
+  IF (SELECT sum(n) FROM days) <> ALL (SELECT rows_read FROM kde_densities_full WHERE relation = 'store_sales'::regclass) THEN
     RAISE 'the fits did not read the same rows';
   END IF;
   INSERT INTO compared
@@ -197,7 +197,7 @@ BEGIN
   DROP TABLE pages, days;
 END $$;
 SELECT compare_groups('kde_fit by store, every row') \g /dev/null
-CREATE TABLE bytes AS SELECT 'kde_fit by store, every row' AS system, bytes FROM kde_densities WHERE group_by = '{store}';
+CREATE TABLE bytes AS SELECT 'kde_fit by store, every row' AS system, bytes FROM kde_densities_full WHERE group_by = '{store}';
 INSERT INTO bench.query (section, what, query)
 SELECT 'groups', 'approx_groups, 51 stores', format($$SELECT * FROM approx_groups('store_sales.sold_date by store', %s, %s, measure => 'sales_price')$$, a, b) FROM years LIMIT 1;
 CALL bench.interleave('groups', 21);
@@ -210,8 +210,8 @@ BEGIN
   END LOOP;
 END $$;
 SELECT default_samples(20) \g /dev/null
-INSERT INTO bytes SELECT 'kde_fit by store, default sample', bytes FROM kde_densities WHERE group_by = '{store}';
-INSERT INTO bytes SELECT 'rows of the default sample', 8192 * groups FROM kde_densities, LATERAL (SELECT count(*) AS groups FROM approx_groups('store_sales (0 * page) by page') WHERE groups = 1) AS g WHERE group_by = '{page}';
+INSERT INTO bytes SELECT 'kde_fit by store, default sample', bytes FROM kde_densities_full WHERE group_by = '{store}';
+INSERT INTO bytes SELECT 'rows of the default sample', 8192 * groups FROM kde_densities_full, LATERAL (SELECT count(*) AS groups FROM approx_groups('store_sales (0 * page) by page') WHERE groups = 1) AS g WHERE group_by = '{page}';
 SELECT kde_drop('store_sales (0 * page) by page') \g /dev/null
 INSERT INTO results
 SELECT 'DBEst++ store_sales', '51 stores', system, aggregate, avg(abs(answer - exact)), 100 * avg(abs(answer - exact) / exact), bytes
@@ -224,7 +224,7 @@ SELECT 'groups', 'approx_groups, 500 groups', format($$SELECT * FROM approx_grou
 CALL bench.interleave('groups', 21);
 INSERT INTO results
 SELECT 'DBEst++ store_sales', '500 groups', 'kde_fit by 500 groups, every row', aggregate, avg(abs(answer - exact)), 100 * avg(abs(answer - exact) / exact),
-  (SELECT bytes FROM kde_densities WHERE group_by = '{"(page % 500)"}')
+  (SELECT bytes FROM kde_densities_full WHERE group_by = '{"(page % 500)"}')
 FROM (SELECT a, b, (page % 500)::text AS key, count(*) AS n, sum(sales_price) AS s FROM years JOIN store_sales ON sold_date BETWEEN a AND b GROUP BY 1, 2, 3) AS e
 LEFT JOIN (SELECT a, b, g.* FROM years, approx_groups('store_sales.sold_date by (page % 500)', a, b, measure => 'sales_price') AS g) AS q
   ON (e.a, e.b, e.key) = (q.a, q.b, q.group_key),
@@ -263,7 +263,7 @@ BEGIN
   began := clock_timestamp();
   PERFORM approx_count(density, list[1]) FROM word_questions;
   took := extract(epoch FROM clock_timestamp() - began) * 1e6 / (SELECT count(*) FROM word_questions);
-  INSERT INTO word_costs SELECT x, system, bytes, took FROM kde_densities WHERE name = density;
+  INSERT INTO word_costs SELECT x, system, bytes, took FROM kde_densities_full WHERE name = density;
   INSERT INTO word_answers
   SELECT x, system, question, aggregate, exact, estimate, lower_bound, upper_bound FROM word_questions,
     LATERAL (SELECT 'COUNT', n, c.* FROM approx_count_ci(density, list) AS c

@@ -46,7 +46,7 @@ FROM generate_series(1, 6000) i;
 ANALYZE sold;
 SELECT kde_fit('sold', c, sample_rows => -1, measures => '{amount}') FROM unnest('{day,pieces,region}'::name[]) c \g /dev/null
 SELECT kde_fit('sold', 'day', sample_rows => -1, measures => '{amount,pieces}', group_by => g) FROM unnest('{kind,"region, kind"}'::text[]) g \g /dev/null
-SELECT kde_set_plain_sql(name, true) FROM kde_densities WHERE relation = 'sold'::regclass AND name NOT LIKE '%.region' \g /dev/null
+SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE relation = 'sold'::regclass AND name NOT LIKE '%.region' \g /dev/null
 
 -- Values, which it may not change: they are to last.
 CREATE TABLE kept (id integer, d kde, bounds double precision[], points double precision[]);
@@ -129,6 +129,14 @@ CREATE FUNCTION top_of(integer, integer, float8) RETURNS float8[] LANGUAGE sql S
     'SELECT array_agg(upper_bound - lower_bound) FROM approx_top(kept_at($1), least($2, 500), confidence => $3)';
 CREATE FUNCTION points_of(integer, integer, float8, float8) RETURNS float8[] LANGUAGE sql STABLE AS
     'SELECT array_agg(cdf) FROM kde_points(kept_at($1), least($2, 500), $3, $4)';
+CREATE FUNCTION plot_of(integer, integer, integer, float8, float8) RETURNS text LANGUAGE sql STABLE AS
+    $$SELECT string_agg(line, ' ') FROM kde_plot(kept_at($1), 30 + abs($2 % 100), 6 + abs($3 % 40), lower => $4, upper => $5,
+      kind => (ARRAY['histogram', 'density', 'cumulative'])[1 + abs($2 % 3)]) AS line$$;
+CREATE FUNCTION plots_of(integer, integer) RETURNS bigint LANGUAGE sql STABLE AS
+    'SELECT count(*) FROM kde_plot(ARRAY[kept_at($1), kept_at($2)])';
+CREATE FUNCTION svg_of(integer, integer, float8, float8) RETURNS text LANGUAGE sql STABLE AS
+    'SELECT kde_svg(ARRAY[kept_at($1), kept_at($2)], lower => $3, upper => $4, title => $1::text)';
+CREATE FUNCTION svg_named(integer, integer) RETURNS text LANGUAGE sql STABLE AS 'SELECT kde_svg(name_at($1), 160 + abs($2 % 900))';
 CREATE FUNCTION box_count(integer, integer, float8, float8, integer) RETURNS float8 LANGUAGE sql STABLE AS
     'SELECT approx_count(columns_named($1, $2), ARRAY[$3, $3], ARRAY[$4, $4], filter => filter_at($1, $5))';
 CREATE FUNCTION box_sum(integer, integer, integer, float8, float8) RETURNS float8 LANGUAGE sql STABLE AS
@@ -144,9 +152,9 @@ CREATE FUNCTION reasons(integer, integer, float8, float8, integer, integer) RETU
 CREATE FUNCTION conditional(integer, integer, integer, float8) RETURNS float8[] LANGUAGE sql STABLE AS
     'SELECT array_agg(estimate) FROM kde_conditional(column_named($1, $3), ARRAY[$4, $4], measure => target_at($1, $2))';
 CREATE FUNCTION fit_of(integer, integer, integer, bigint) RETURNS float8 LANGUAGE sql VOLATILE AS
-    'SELECT bandwidth FROM kde_fit(table_at($1), column_at($1, $2), method_at($3), greatest(least($4, 2000), -1))';
-CREATE FUNCTION fit_of(integer, integer, integer) RETURNS integer LANGUAGE sql VOLATILE AS
-    'SELECT bytes FROM kde_fit(table_at($1), columns_at($1, $2), filter => filter_at($1, $3), sample_rows => 200)';
+    'SELECT rows FROM kde_fit(table_at($1), column_at($1, $2), method_at($3), greatest(least($4, 2000), -1))';
+CREATE FUNCTION fit_of(integer, integer, integer) RETURNS text LANGUAGE sql VOLATILE AS
+    'SELECT size FROM kde_fit(table_at($1), columns_at($1, $2), filter => filter_at($1, $3), sample_rows => 200)';
 CREATE FUNCTION drop_of(integer, integer) RETURNS boolean LANGUAGE sql VOLATILE AS 'SELECT kde_drop(column_named($1, $2), if_exists => true)';
 CREATE FUNCTION bandwidth_of(float8[], integer) RETURNS float8 LANGUAGE sql STABLE AS 'SELECT kde_bandwidth($1, method_at($2))';
 CREATE FUNCTION matrix_of(float8[]) RETURNS float8[] LANGUAGE sql STABLE AS 'SELECT kde_bandwidth_matrix($1)';

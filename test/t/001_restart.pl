@@ -26,7 +26,7 @@ my $answers = q{
 $node->safe_psql('postgres', q{
   CREATE VIEW kde_densities_but_age AS SELECT relation, column_names, method, bandwidth, rows,
     rows_read, sample_rows, cells, bytes, engine, threads, total_ms, seed, fitted_at
-  FROM kde_densities ORDER BY column_names});
+  FROM kde_densities_full ORDER BY column_names});
 my $before = $node->safe_psql('postgres', $answers);
 like($before, qr/\S/, 'there are answers');
 
@@ -41,7 +41,7 @@ is($node->safe_psql('postgres', q{SHOW kde_aqp.bandwidth_rows}), '1234',
   'an option of the configuration file holds without a call');
 is($node->safe_psql('postgres', q{SHOW kde_aqp.cache_size}), '1MB', 'with its unit');
 is($node->safe_psql('postgres',
-    q{SELECT bandwidth_rows FROM kde_fit('t', 'v', seed => 1, exact => true)}),
+    q{SELECT FROM kde_fit('t', 'v', seed => 1, exact => true); SELECT bandwidth_rows FROM kde_densities_full WHERE name = 't.v'}),
   '1234', 'and is used by a fit');
 # Threads live in the postmaster's children alone.
 open my $pid_file, q{<}, $node->data_dir . q{/postmaster.pid} or die $!;
@@ -53,7 +53,7 @@ $node->adjust_conf('postgresql.conf', 'shared_preload_libraries', "''");
 $node->restart;
 is($node->safe_psql('postgres', q{
      SET kde_aqp.bandwidth_rows = 777;
-     SELECT bandwidth_rows FROM kde_fit('t', 'v', seed => 1, exact => true);
+     SELECT FROM kde_fit('t', 'v', seed => 1, exact => true); SELECT bandwidth_rows FROM kde_densities_full WHERE name = 't.v';
      SHOW kde_aqp.bandwidth_rows;}),
   "777\n777", 'an option set before the library is loaded');
 my ($code, $out, $err) = $node->psql('postgres', q{

@@ -34,7 +34,7 @@ for my $phase ('scan', 'select') {
   is(fingerprint($node), $catalog, "$phase: the catalog is unchanged");
   is($node->safe_psql('postgres', $answer), $before, "$phase: and so are the answers");
 }
-is($node->safe_psql('postgres', q{SELECT method FROM kde_fit('t', 'v', seed => 3)}), 'auto',
+is($node->safe_psql('postgres', q{SELECT name FROM kde_fit('t', 'v', seed => 3)}), 't.v',
   'a fit works after the crashes');
 
 my $fitted = $node->safe_psql('postgres', q{
@@ -43,17 +43,17 @@ my $fitted = $node->safe_psql('postgres', q{
 $node->stop('immediate');
 $node->start;
 is($node->safe_psql('postgres', q{
-     SELECT seed FROM kde_densities WHERE column_names = '{v}';
+     SELECT seed FROM kde_densities_full WHERE column_names = '{v}';
      SELECT md5(kde_density('t.v')::text);}),
   $fitted, 'a committed fit survives an immediate shutdown');
 
 # What changed since is unknown then, as the server's statistics begin anew: never "nothing changed". A
 # refresh counts from there on.
-my $changed = q{SELECT changed_rows IS NULL, stale FROM kde_densities WHERE column_names = '{v}'};
+my $changed = q{SELECT changed_rows IS NULL, stale FROM kde_densities_full WHERE column_names = '{v}'};
 $node->safe_psql('postgres', q{
   SELECT kde_fit('t', 'v', seed => 4);
   INSERT INTO t SELECT 1, 1 FROM generate_series(1, 50000);});
-$node->poll_query_until('postgres', q{SELECT changed_rows = 50000 FROM kde_densities WHERE column_names = '{v}'}) or die 'no statistics';
+$node->poll_query_until('postgres', q{SELECT changed_rows = 50000 FROM kde_densities_full WHERE column_names = '{v}'}) or die 'no statistics';
 is($node->safe_psql('postgres', $changed), 'f|t', 'rows that changed');
 $node->stop('immediate');
 $node->start;
@@ -61,7 +61,7 @@ is($node->safe_psql('postgres', $changed), 't|f', 'are unknown after a crash');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.fitted; SELECT count(*) FROM kde_aqp.upkeep}), "2\n0", 'while all densities are there');
 is($node->safe_psql('postgres', q{SELECT DISTINCT action, changed_rows FROM kde_refresh('t')}), 'fresh|', 'a refresh does not guess');
 $node->safe_psql('postgres', 'INSERT INTO t SELECT 1, 1 FROM generate_series(1, 60000)');
-ok($node->poll_query_until('postgres', q{SELECT changed_rows = 60000 AND stale FROM kde_densities WHERE column_names = '{v}'}), 'and counts from then on');
+ok($node->poll_query_until('postgres', q{SELECT changed_rows = 60000 AND stale FROM kde_densities_full WHERE column_names = '{v}'}), 'and counts from then on');
 is($node->safe_psql('postgres', q{SELECT seed FROM kde_fit('t', 'v', seed => 4)}), '4', 'a fit');
 
 # One that has not committed does not.
@@ -71,7 +71,7 @@ is(ask($session, q{SELECT seed FROM kde_fit('t', 'v', seed => 5)}), '5', 'a fit 
 $node->stop('immediate');
 $session->{run}->finish;
 $node->start;
-is($node->safe_psql('postgres', q{SELECT seed FROM kde_densities WHERE column_names = '{v}'}),
+is($node->safe_psql('postgres', q{SELECT seed FROM kde_densities_full WHERE column_names = '{v}'}),
   '4', 'leaves nothing after an immediate shutdown');
 
 $node->stop;

@@ -147,12 +147,13 @@ for (
   [ 'of every row', 'v', -1, 2000 ])
 {
   my ($what, $column, $rows, $blocks) = @$_;
-  my $fit = qq{SELECT total_ms FROM kde_fit('million', '$column', sample_rows => $rows, seed => 3)};
+  my $fit = qq{SELECT FROM kde_fit('million', '$column', sample_rows => $rows, seed => 3)};
   my $session = open_session($node, 'postgres', "SET maintenance_work_mem = '1GB'",
     "SET kde_aqp.sample_blocks = $blocks");
   my $pid = backend_pid($session);
   ask($session, 'BEGIN');
-  my $whole = ask($session, $fit);
+  ask($session, $fit);
+  my $whole = ask($session, qq{SELECT total_ms FROM kde_densities_full WHERE name = 'million.$column'});
   cmp_ok($whole, '>', 0, "a whole fit $what");
   ask($session, 'ROLLBACK');
   my ($worst, $worst_at, $hits) = (0, 0, 0);

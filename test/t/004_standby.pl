@@ -25,10 +25,10 @@ my $answer = q{SELECT md5(kde_density('t.v')::text) || ' ' || approx_count('t.v'
 my $before = $primary->safe_psql('postgres', $answer);
 my $reader = open_session($standby);
 is(ask($reader, $answer), $before, 'the standby answers as the primary does');
-is($standby->safe_psql('postgres', 'SELECT count(*), max(seed) FROM kde_densities'), '1|1',
+is($standby->safe_psql('postgres', 'SELECT count(*), max(seed) FROM kde_densities_full'), '1|1',
   'and lists the density');
 
-is($standby->safe_psql('postgres', 'SELECT changed_rows IS NULL, stale, drift IS NULL, refresh_failures FROM kde_densities'), 't|f|t|0',
+is($standby->safe_psql('postgres', 'SELECT changed_rows IS NULL, stale, drift IS NULL, refresh_failures FROM kde_densities_full'), 't|f|t|0',
   'of whose upkeep it knows nothing');
 
 # The density is in the reader's cache now: a refit must reach it through WAL.
@@ -75,9 +75,9 @@ is(ask($reader, $answer), $after, 'and so does the same fit again');
 $primary->stop;
 $standby->promote;
 is(ask($reader, $answer), $after, 'a session that lived through the promotion answers');
-is(ask($reader, q{SELECT changed_rows IS NULL FROM kde_densities}), 't', 'what changed is unknown after the promotion');
+is(ask($reader, q{SELECT changed_rows IS NULL FROM kde_densities_full}), 't', 'what changed is unknown after the promotion');
 is(ask($reader, q{SELECT action FROM kde_refresh('t')}), 'fresh', 'a refresh looks');
-is(ask($reader, q{SELECT changed_rows FROM kde_densities}), '0', 'and counts from then on');
+is(ask($reader, q{SELECT changed_rows FROM kde_densities_full}), '0', 'and counts from then on');
 is(ask($reader, q{SELECT seed FROM kde_fit('t', 'v', seed => 4, sample_rows => 1000)}), '4', 'and fits');
 isnt(ask($reader, $answer), $after, 'a new density');
 is(ask($reader, q{SELECT action FROM kde_refresh('t', force => true)}), 'refitted', 'and refreshes');

@@ -66,7 +66,7 @@ my $densities = q{
   SELECT relation, column_names, filter, bandwidth_matrix, stored_rows, method, bandwidth, rows, nulls, rows_read,
     kernel, bandwidth_status, model, requested_exact, every_row_read, sample_rows, design_effect, bandwidth_rows, lower, upper, cells, engine, threads,
     scan_ms, select_ms, estimate_ms, requested_sample_rows, seed, fitted_at
-  FROM kde_densities ORDER BY relation::text, column_names, seed;};
+  FROM kde_densities_full ORDER BY relation::text, column_names, seed;};
 my $values = q{
   SELECT kde_density('sales.amount')::text, kde_density('sales.quantity')::text,
     kde_density('sales.at')::text, kde_density('"Schema One"."Ta.ble"."Col ""umn"')::text,
@@ -98,7 +98,7 @@ sub check_restored {
     $node->safe_psql('source', q{SELECT 'sales'::regclass::oid || ' ' || attnum FROM pg_attribute
          WHERE attrelid = 'sales'::regclass AND attname = 'amount'}),
     "$what: with other numbers");
-  is($node->safe_psql($database, q{SELECT seed FROM kde_densities ORDER BY seed},
+  is($node->safe_psql($database, q{SELECT seed FROM kde_densities_full ORDER BY seed},
       extra_params => [ '-U', 'kde_other' ]),
     "1\n13", "$what: privileges hold, of what filters and expressions use too");
 }
@@ -129,7 +129,7 @@ $node->command_ok([ 'pg_dump', @owner, '--data-only', '-Fc', '-f', "$directory/d
 create_database('apart', 30);
 $node->command_ok([ 'pg_restore', @owner, '-e', '-d', 'apart', "$directory/schema.dump" ],
   'restore of the schema');
-is(psql_as_owner('apart', 'SELECT count(*) FROM kde_densities'), '0', 'which has no densities');
+is(psql_as_owner('apart', 'SELECT count(*) FROM kde_densities_full'), '0', 'which has no densities');
 $node->command_ok([ 'pg_restore', @owner, '-e', '-d', 'apart', "$directory/data.dump" ],
   'restore of the data');
 # A dump of data alone does not refresh.
@@ -150,7 +150,7 @@ check_restored('second', 'second');
 # A restored density follows RENAME like one fitted here, before its next fit and after, also where two
 # columns swap their names.
 my $by_new_names = q{
-  SELECT column_names, seed FROM kde_densities WHERE relation = 'orders'::regclass ORDER BY seed;
+  SELECT column_names, seed FROM kde_densities_full WHERE relation = 'orders'::regclass ORDER BY seed;
   SELECT filter, reference_names FROM kde_aqp.dumped_densities() WHERE filter <> '' ORDER BY seed;
   SELECT approx_count('orders.price', 10, 200), approx_sum('orders.amount', 3, 8);};
 my $rename = q{
@@ -228,7 +228,7 @@ my ($restored_without, $errors_without) = run_command([ 'pg_restore', @dump, @ow
     '--exit-on-error', '--section=pre-data', '--section=data', '-d', 'without', "$directory/without.dump" ]);
 is($errors_without, '', 'and its restore');
 is(psql_as_owner('without', q{
-     SELECT count(*) FROM kde_densities; SELECT count(*) FROM orders; SELECT count(*) FROM kept;
+     SELECT count(*) FROM kde_densities_full; SELECT count(*) FROM orders; SELECT count(*) FROM kept;
      SELECT seed FROM kde_fit('orders', 'price', seed => 5);}), "0\n20000\n1\n5", 'has the tables, which can be fitted');
 
 # A restore leaves what was there.
@@ -255,7 +255,7 @@ $node->command_ok([ 'pg_dump', @owner, '-Fc', '-T', 'closed', '-f', "$directory/
   'and not the catalog of an extension that is not his');
 $node->safe_psql('installed_too', 'CREATE EXTENSION kde_aqp');
 $node->command_ok([ 'pg_restore', @owner, '--no-comments', '-e', '-d', 'installed_too', "$directory/installed.dump" ], 'which he may also restore');
-my $his = q{SELECT relation, column_names, filter, seed, rows, fitted_at FROM kde_densities ORDER BY seed; SELECT approx_count('his.x', 10, 20)};
+my $his = q{SELECT relation, column_names, filter, seed, rows, fitted_at FROM kde_densities_full ORDER BY seed; SELECT approx_count('his.x', 10, 20)};
 is(psql_as_owner('installed_too', $his), psql_as_owner('installed', $his), 'all of his is as it was');
 is($node->safe_psql('installed_too', 'SELECT count(*) FROM kde_aqp.fitted'), '2', 'and nothing else came');
 

@@ -220,7 +220,7 @@ $node->safe_psql('postgres', join("\n",
     'CREATE TABLE many AS SELECT ' . join(', ', map { "exp(hashint4(i) / (3e8 + 1e6 * $_)) AS c$_" } 1 .. $columns)
       . ' FROM generate_series(1, 3000) AS i;',
     map { "SELECT kde_fit('many', 'c$_', seed => 1);" } 1 .. $columns));
-my $sizes = $node->safe_psql('postgres', q{SELECT sum(bytes) FROM kde_densities WHERE relation = 'many'::regclass});
+my $sizes = $node->safe_psql('postgres', q{SELECT sum(bytes) FROM kde_densities_full WHERE relation = 'many'::regclass});
 cmp_ok($sizes, '>', 65536 + 16384, "$columns densities of $sizes bytes do not fit in 64 kB");
 my $walk = join ' UNION ALL ',
   map { my $c = 1 + ($_ * 17) % $columns; "SELECT approx_count('many.c$c', 0, $_ * 2) || ' ' || approx_avg('many.c$c')" }

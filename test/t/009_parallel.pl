@@ -77,7 +77,7 @@ my $force = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_m
 ask($session, "SET $force = on");
 is((ask($session, q{SELECT rows FROM kde_fit('t', 'v', seed => 1)}))[0], '20000', 'a fit stays with the leader');
 is(ask($session, q{SELECT approx_count('t.v')}), '20000', 'answers under a forced parallel mode');
-is(ask($session, q{SELECT count(*) FROM kde_densities}), '2', 'and the list of densities');
+is(ask($session, q{SELECT count(*) FROM kde_densities_full}), '2', 'and the list of densities');
 is(ask($session, q{SELECT count(*) FROM kde_devices() WHERE device = 'cpu'}), '1', 'and of devices');
 ask($session, "SET $force = off");
 $session->quit;

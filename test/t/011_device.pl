@@ -84,7 +84,8 @@ sub set_mode {
   return;
 }
 
-my $fit = q{SELECT engine, bandwidth FROM kde_fit('t', 'v', method => 'plugin', exact => true, seed => 1)};
+my $fit = q{SELECT FROM kde_fit('t', 'v', method => 'plugin', exact => true, seed => 1);
+  SELECT engine, bandwidth FROM kde_densities_full WHERE name = 't.v'};
 
 # Fits in a session of its own: engine, bandwidth, messages.
 sub fit {
@@ -170,7 +171,7 @@ is($node->safe_psql('postgres', q{
      SELECT device, status, in_use, capability ~ '^\d+\.\d+$', jobs > 0, last_error IS NULL
      FROM kde_devices() WHERE device <> 'cpu'}),
   'cuda:0|ready|t|t|t|t', 'and is listed');
-is($node->safe_psql('postgres', q{SELECT engine FROM kde_densities}), 'cuda', 'and stored');
+is($node->safe_psql('postgres', q{SELECT engine FROM kde_densities_full}), 'cuda', 'and stored');
 check_fit('in single precision', qr/^cuda single$/, undef, do {
     my ($engine, $bandwidth, $err) = fit('cuda', "SET kde_aqp.precision = single; $fit");
     cmp_ok(abs($bandwidth / $expected - 1), '<', 1e-5, 'in single precision: near');
@@ -313,7 +314,8 @@ set_mode('');
   is(program_pid(), $program, 'auto: indeed');
   is($node->safe_psql('postgres', qq{
        $one_thread;
-       SELECT engine FROM kde_fit('u', 'v', method => 'smoothed_cv', exact => true, seed => 1)}),
+       SELECT FROM kde_fit('u', 'v', method => 'smoothed_cv', exact => true, seed => 1);
+       SELECT engine FROM kde_densities_full WHERE name = 'u.v'}),
     'cuda', 'auto: but for much');
   isnt(program_pid(), $program, 'auto: started');
   set_mode('');
@@ -404,8 +406,8 @@ $node->safe_psql('postgres', q{
     FROM generate_series(1, 20000) AS i;
 });
 my $long_settings = 'SET kde_aqp.threads = 1; SET kde_aqp.bandwidth_rows = 100000;';
-my $long = qq{$long_settings SELECT engine, bandwidth
-  FROM kde_fit('long', 'v', method => 'plugin', exact => true, seed => 1, sample_rows => 100000)};
+my $long = qq{$long_settings SELECT FROM kde_fit('long', 'v', method => 'plugin', exact => true, seed => 1, sample_rows => 100000);
+  SELECT engine, bandwidth FROM kde_densities_full WHERE name = 'long.v'};
 my $expected_long = (fit('cpu', $long))[1];
 my $came_back = qr/NOTICE:  the device service failed and came back; the sums were computed by the device/;
 
@@ -465,7 +467,7 @@ in_the_middle('long, for good', \&for_good, sub {
     check_long('long, for good', 'spectral', 1e-6,
       qr/NOTICE:  the device service failed; near-exact sums take the place of the exact ones\nDETAIL: .* exact sums would take about 10 seconds\.\nHINT:  Run it again/,
       end_sql($session));
-    is($node->safe_psql('postgres', q{SELECT engine, requested_exact FROM kde_densities WHERE relation = 'long'::regclass}),
+    is($node->safe_psql('postgres', q{SELECT engine, requested_exact FROM kde_densities_full WHERE relation = 'long'::regclass}),
       'spectral|t', 'long, for good: and stored');
     $session->quit;
   }, $long);

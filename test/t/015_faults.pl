@@ -47,7 +47,7 @@ $node->safe_psql('postgres', q{
       kde_fit('t', ARRAY['v * 2'], method => 'silverman', filter => 'w <> 7', seed => 1);
     PERFORM kde_fit('parted', 'v', method => 'silverman', seed => 1, incremental => true);
     INSERT INTO t SELECT v + 1, w + 1, x + 1 FROM rows;
-    PERFORM kde_drop(name, filter => filter) FROM kde_densities WHERE relation = 'restored'::regclass;
+    PERFORM kde_drop(name, filter => filter) FROM kde_densities_full WHERE relation = 'restored'::regclass;
     DELETE FROM kde_aqp.upkeep AS u WHERE NOT EXISTS (SELECT FROM kde_aqp.fitted AS d WHERE d.id = u.density_id);
   END $$;
 });
@@ -58,7 +58,7 @@ my $state = q{
   SELECT relation, column_names, attribute_numbers, filter, seed, refresh_threshold, md5(density::text),
     kde_density(relation, column_names, nullif(filter, ''))::text = density::text
   FROM kde_aqp.fitted ORDER BY relation::text, column_names, filter;
-  SELECT relation, column_names, filter, rows FROM kde_densities ORDER BY relation::text, column_names, filter;
+  SELECT relation, column_names, filter, rows FROM kde_densities_full ORDER BY relation::text, column_names, filter;
   DO $$
   DECLARE n bigint;
   BEGIN
@@ -229,11 +229,11 @@ prepare();
 ask($session, $_) for q{SET kde_aqp.fault = 'fit.scanned error 1'}, q{SET client_min_messages = error};
 ask($session, 'CALL kde_refresh_all(force => true)');
 is($node->safe_psql('postgres', q{
-     SELECT count(*), sum(refresh_failures), max(refresh_error) FROM kde_densities WHERE refresh_failures > 0;
-     SELECT count(*) FROM kde_densities WHERE relation = 't'::regclass AND rows > 3000;}),
+     SELECT count(*), sum(refresh_failures), max(refresh_error) FROM kde_densities_full WHERE refresh_failures > 0;
+     SELECT count(*) FROM kde_densities_full WHERE relation = 't'::regclass AND rows > 3000;}),
   qq{1|1|fault at point "fit.scanned"\n3}, 'a failed refresh is noted, and the others go on');
 ask($session, $_) for q{SET kde_aqp.fault = ''}, q{CALL kde_refresh_all(force => true)}, q{RESET client_min_messages};
-is($node->safe_psql('postgres', 'SELECT sum(refresh_failures), max(refresh_error) FROM kde_densities'), '0|',
+is($node->safe_psql('postgres', 'SELECT sum(refresh_failures), max(refresh_error) FROM kde_densities_full'), '0|',
   'until it succeeds');
 # A failure while a failure is noted.
 prepare();
@@ -250,7 +250,7 @@ ask($session, $_) for 'BEGIN', q{SELECT kde_fit('t', 'w', seed => 5)}, 'SAVEPOIN
 my (undef, $failed) = ask($session, q{SELECT kde_fit('t', 'v', seed => 5)});
 like($failed, qr/fault at point/, 'error in a subtransaction');
 ask($session, $_) for 'ROLLBACK TO s', q{SELECT kde_drop('t (v, w)')}, 'COMMIT';
-is($node->safe_psql('postgres', q{SELECT column_names, filter, seed FROM kde_densities WHERE relation = 't'::regclass ORDER BY seed, rows}),
+is($node->safe_psql('postgres', q{SELECT column_names, filter, seed FROM kde_densities_full WHERE relation = 't'::regclass ORDER BY seed, rows}),
   "{\"(v * (2)::double precision)\"}|(w <> 7)|1\n{v}||1\n{w}||5", 'undoes that subtransaction alone');
 $session->quit;
 
@@ -384,7 +384,7 @@ for my $point ('fit.scanned', 'store.deleted', 'store.done', 'transaction.commit
 
   hold($point, $refit);
   is(go_on(), '2', "$point: a fit that goes on");
-  is($node->safe_psql('postgres', q{SELECT seed FROM kde_densities WHERE relation = 't'::regclass AND column_names = '{v}'}),
+  is($node->safe_psql('postgres', q{SELECT seed FROM kde_densities_full WHERE relation = 't'::regclass AND column_names = '{v}'}),
     '2', "$point: commits");
   is(prepare(), $old, "$point: back again");
 

@@ -98,7 +98,7 @@ my @by_column = map { my $d = $_;
   map { s/\{d\}/$d/gr } (
     (map { ("approx_$_({d}, 1, 2)", "approx_$_({d}, 1, 2, max_relative_error => 1e9, otherwise => 'null')") } @aggregates),
     'approx_avg_as({d}, NULL::numeric, 1, 2)', 'approx_histogram({d}, 5)',
-    'approx_histogram_at({d}, ARRAY[1, 2, 3])', 'approx_top({d}, 3)', 'approx_quantile({d}, 0.5)',
+    'approx_histogram_at({d}, ARRAY[1, 2, 3])', 'approx_top({d}, 3)', 'kde_plot({d}, 60)', 'kde_svg({d})', 'approx_quantile({d}, 0.5)',
     'approx_quantile({d}, ARRAY[0.5, 0.9])', "approx_quantile({d}, '0.5'::text)",
     'approx_quantile_as({d}, 0.5, NULL::numeric)', 'approx_quantile_ci({d}, 0.5)', 'kde_pdf({d}, 1)',
     'kde_cdf({d}, 1)') } "'{t}.x'", "kde_density('{t}'::regclass, 'x')", 'd';
@@ -137,7 +137,7 @@ for my $what (keys %what) {
   push @ask, q{SELECT kde_aqp.shard_density('{t}'::regclass, {x}, NULL, NULL, 'auto', false, 10, 4096, 2)} if $one;
   push @ask, q{SELECT kde_conditional('{t}.y', ARRAY[1], measure => 'x')} if $what =~ /x, y/;
   push @{ $queries{"ask $what"} }, map { fill($_, $what) } @ask;
-  push @{ $queries{"see $what"} }, fill(q{SELECT 1 / count(*) FROM kde_densities
+  push @{ $queries{"see $what"} }, fill(q{SELECT 1 / count(*) FROM kde_densities_full
     WHERE relation = '{t}'::regclass AND column_names::text = '{names}' AND (filter IS NULL) = ({filter} IS NULL)}, $what);
   push @{ $queries{"fit $what"} }, map { fill($_, $what) }
     ($filtered || $one ? q{SELECT kde_fit('{t}'::regclass, 'x', seed => 2{f})} : ()),
@@ -156,12 +156,14 @@ for my $what (keys %what) {
 push @{ $queries{'ask (x, y) of plain'} }, "SELECT approx_groups('s.plain.x by y', 1, 2)", "SELECT count(*) FROM approx_groups('s.plain.x')",
   "SELECT approx_groups('s.plain.x', 1, 2, max_relative_error => 0, otherwise => 'exact')",
   "SELECT approx_where('s.plain', 'x BETWEEN 1 AND 2 AND y = 3')", "SELECT approx_where('s.plain', 'x > y AND y = 3', otherwise => 'exact')",
-  "SELECT kde_density('s.plain.x by y')", "SELECT kde_info('s.plain.x by (y)')";
+  "SELECT kde_density('s.plain.x by y')", "SELECT count(*) FROM kde_plot('s.plain.x by y')",
+  "SELECT kde_svg('s.plain.x by y')", "SELECT kde_info('s.plain.x by (y)')";
 push @{ $queries{'fit (x, y) of plain'} }, "SELECT kde_fit('s.plain', 'x', group_by => 'y', seed => 2)";
 push @{ $queries{"refresh $_"} }, "SELECT kde_refresh('s.$_', true)" for @tables;
 $queries{'use values'} = [ @by_value, "SELECT kde_aqp.shard_counters('s.values')", 'SELECT kde_info(d) FROM s.values', 'SELECT kde_points(d) FROM s.values',
+  'SELECT kde_plot(ARRAY[d, a]), kde_svg(ARRAY[d, a]) FROM s.values',
   'SELECT kde_aqp.kde_to_json(d), kde_aqp.kde_to_jsonb(d) FROM s.values',
-  'SELECT d::json, d::jsonb FROM s.values', 'SELECT kde_aqp.kde_in(kde_aqp.kde_out(d)), kde_aqp.kde_send(d) FROM s.values',
+  'SELECT d::json, d::jsonb, kde_aqp.expected_error(d) FROM s.values', 'SELECT kde_aqp.kde_in(kde_aqp.kde_out(d)), kde_aqp.kde_send(d) FROM s.values',
   q{SELECT kde_aqp.anykde_in(kde_aqp.anykde_out(d)), kde_aqp.anykde_send(d), kde_aqp.anykde_of_text('t.x') FROM s.values},
   'SELECT rollup(a), rollup(a, 4096) FROM s.values',
   'SELECT d = d, d <> d, d < d, d <= d, d > d, d >= d FROM s.values',
@@ -176,7 +178,7 @@ $queries{'use arrays'} = [ 'SELECT kde_bandwidth(ARRAY[1, 2, 3, 5, 9])',
   'SELECT kde_evaluate(ARRAY[[1, 2], [3, 1], [5, 9], [2, 2], [4, 7]], ARRAY[[1, 2]])' ];
 $queries{'use devices'} = ['SELECT kde_devices()', 'SELECT kde_aqp.progress()', 'SELECT count(*) FROM kde_aqp.dumped_densities()',
   'SELECT count(*) FROM kde_aqp.readable_densities()', 'SELECT kde_aqp.has_densities()', 'SELECT count(*) FROM kde_aqp.plain_sql_outcomes()',
-  q{SELECT count(*) FROM kde_explain_query('SELECT 1')}, 'SELECT approx_lower(1), approx_upper(1)'];
+  q{SELECT count(*) FROM kde_explain_query('SELECT 1')}, q{SELECT count(*) FROM kde_advise(ARRAY['SELECT 1'])}, 'SELECT approx_lower(1), approx_upper(1)'];
 $queries{'use internals'} = ['SELECT count(*) FROM kde_aqp.stored()'];
 is_deeply([ sort keys %queries ], [ sort keys %$matrix ], 'the table has a row for each of the queries');
 
@@ -408,7 +410,7 @@ is($node->safe_psql('roles', q{
 my $estimate = sub {
   my ($role, $condition) = @_;
   return $node->safe_psql('roles', "ANALYZE kde_aqp.fitted; SET ROLE $role;
-    EXPLAIN (COSTS ON) SELECT * FROM kde_densities WHERE $condition") =~ s/^(.*)\n.*/$1/sr;
+    EXPLAIN (COSTS ON) SELECT * FROM kde_densities_full WHERE $condition") =~ s/^(.*)\n.*/$1/sr;
 };
 is($estimate->('kde_nobody', 'seed = 1') =~ s/seed = 1//r, $estimate->('kde_nobody', 'seed = 77') =~ s/seed = 77//r,
   'EXPLAIN estimates the same for values that are in the catalog and that are not');
@@ -418,7 +420,7 @@ is($node->safe_psql('roles', q{SET ROLE kde_all_stats; SELECT count(*) FROM pg_s
   'nor to a member of pg_read_all_stats');
 # What EXPLAIN ANALYZE counts does not depend on it, either: no row but those that he may read.
 my $explained = sub {
-  return $node->safe_psql('roles', "SET ROLE $_[0]; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM kde_densities WHERE seed > 0")
+  return $node->safe_psql('roles', "SET ROLE $_[0]; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT * FROM kde_densities_full WHERE seed > 0")
 };
 unlike($explained->('kde_nobody'), qr/rows=(?!0)|Removed|kde_aqp\.fitted/, 'EXPLAIN ANALYZE shows nobody how many densities there are');
 like($explained->('kde_reader_of_y'), qr/rows=1\b/, 'and those that he may read to one who may');
@@ -427,8 +429,8 @@ is($node->safe_psql('roles', q{
      CREATE FUNCTION s.peep(text[]) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS
        $$ BEGIN RAISE WARNING 'peeped %', $1; RETURN true; END $$;
      SET client_min_messages = error; SET ROLE kde_nobody;
-     SELECT count(*) FROM kde_densities WHERE s.peep(column_names)}), '0', 'a cheap function in a query');
-my ($code, $out, $err) = $node->psql('roles', q{SET ROLE kde_reader_of_y; SELECT column_names FROM kde_densities WHERE s.peep(column_names)});
+     SELECT count(*) FROM kde_densities_full WHERE s.peep(column_names)}), '0', 'a cheap function in a query');
+my ($code, $out, $err) = $node->psql('roles', q{SET ROLE kde_reader_of_y; SELECT column_names FROM kde_densities_full WHERE s.peep(column_names)});
 unlike($err, qr/peeped.*x/, 'sees no row that the view would not show');
 like($err, qr/peeped \{y\}/, 'but those it shows');
 
@@ -445,7 +447,7 @@ my $bring = q{INSERT INTO kde_aqp.density SELECT * FROM brought};
   SELECT count(*) FROM kde_aqp.fitted WHERE relation = 's.plain'::regclass;
   $bring;
   SELECT count(*) FROM kde_aqp.fitted WHERE relation = 's.plain'::regclass;
-  SELECT count(kde_drop(name, filter => filter)) FROM kde_densities WHERE filter = '(x > (5)::numeric)'});
+  SELECT count(kde_drop(name, filter => filter)) FROM kde_densities_full WHERE filter = '(x > (5)::numeric)'});
 is($out, "6\n7\n1", 'the owner of the extension brings no density of a table that is not his, a superuser does');
 like($err, qr/skipping a density of table "plain", which the current user does not own/, 'and is told');
 

@@ -115,7 +115,7 @@ sub grow {
   return;
 }
 
-my $rows_of = sub { "SELECT max(rows) FROM kde_densities WHERE relation = '$_[0]'::regclass" };
+my $rows_of = sub { "SELECT max(rows) FROM kde_densities_full WHERE relation = '$_[0]'::regclass" };
 
 sub is_refreshed {
   my ($table, $what, $database) = @_;
@@ -339,13 +339,13 @@ sql(q{
   UPDATE dear_row SET select_ms = 1e6;
   SELECT kde_drop('dear.v');
   INSERT INTO kde_aqp.density SELECT * FROM dear_row});
-becomes(q{SELECT changed_rows FROM kde_densities WHERE relation = 'dear'::regclass}, 0, 'changes of dear are counted');
+becomes(q{SELECT changed_rows FROM kde_densities_full WHERE relation = 'dear'::regclass}, 0, 'changes of dear are counted');
 
 # Both are due, so that the worker has gone by the time that the statistics tell of the last.
 sub make_stale {
   my ($table) = @_;
   grow($table);
-  becomes("SELECT bool_or(stale) FROM kde_densities WHERE relation = '$table'::regclass", 't', "$table is stale");
+  becomes("SELECT bool_or(stale) FROM kde_densities_full WHERE relation = '$table'::regclass", 't', "$table is stale");
   return;
 }
 
@@ -403,7 +403,7 @@ $node->reload;
 set_gate('trap', 1);
 grow('trap');
 is_refreshed('trap', 'when it ends by itself it is refreshed');
-is(sql(q{SELECT refresh_failures FROM kde_densities WHERE relation = 'trap'::regclass}), 0, 'and nothing is noted');
+is(sql(q{SELECT refresh_failures FROM kde_densities_full WHERE relation = 'trap'::regclass}), 0, 'and nothing is noted');
 
 SKIP: {
   skip 'PostgreSQL before 17 has no transaction_timeout', 5 if $node->pg_version < 17;
@@ -517,7 +517,7 @@ ok(wait_until(sub { ($node->psql('postgres', 'SELECT 1'))[0] == 0 }), 'it does')
 is_blamed('g', 'the server crashed', 'the density it was at is known after the crash');
 set_gate('g', 1);
 # What had changed by then is unknown; a worker looks, and counts from there on.
-becomes(q{SELECT changed_rows IS NOT NULL FROM kde_densities WHERE relation = 'g'::regclass}, 't', 'a worker begins to count anew');
+becomes(q{SELECT changed_rows IS NOT NULL FROM kde_densities_full WHERE relation = 'g'::regclass}, 't', 'a worker begins to count anew');
 grow('g');
 is_refreshed('g', 'and densities are refreshed again');
 my %at;
@@ -561,7 +561,7 @@ $standby->promote;
 ok($standby->poll_query_until('postgres', $launchers, 1), 'promoted, it has a launcher');
 $standby->safe_psql('postgres', q{INSERT INTO t SELECT v FROM t});
 ok($standby->poll_query_until('postgres',
-    q{SELECT max(rows) = (SELECT count(*) FROM t) FROM kde_densities WHERE relation = 't'::regclass}),
+    q{SELECT max(rows) = (SELECT count(*) FROM t) FROM kde_densities_full WHERE relation = 't'::regclass}),
   'and refreshes');
 $standby->stop;
 

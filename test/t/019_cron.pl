@@ -27,7 +27,7 @@ $node->safe_psql('postgres', q{
   CREATE TABLE u AS SELECT i::float8 AS v FROM generate_series(1, 1000) AS i;
   SELECT kde_fit('t', 'v'), kde_fit('u', 'v')});
 $node->safe_psql('postgres', q{INSERT INTO t SELECT v FROM t; INSERT INTO u SELECT v FROM u});
-my $rows = q{SELECT string_agg(rows::text, ' ' ORDER BY relation::text) FROM kde_densities};
+my $rows = q{SELECT string_agg(rows::text, ' ' ORDER BY relation::text) FROM kde_densities_full};
 my $jobs = q{SELECT bool_and(status = 'succeeded') AND count(*) >= 1 FROM cron.job_run_details};
 my $messages = q{SELECT string_agg(status || ': ' || return_message, E'\n') FROM cron.job_run_details};
 

@@ -52,7 +52,7 @@ my $all = q{
   SELECT relation, column_names, filter, bandwidth_matrix, stored_rows, method, bandwidth, rows, nulls, rows_read,
     kernel, bandwidth_status, model, requested_exact, every_row_read, sample_rows, design_effect, bandwidth_rows,
     lower, upper, cells, engine, threads, scan_ms, select_ms, estimate_ms, requested_sample_rows, seed, fitted_at
-  FROM kde_densities ORDER BY seed;
+  FROM kde_densities_full ORDER BY seed;
   SELECT seed, md5(density::text), kde_density(relation, column_names, nullif(filter, ''))::text = density::text,
     attribute_numbers, reference_names
   FROM kde_aqp.fitted ORDER BY seed;
@@ -62,7 +62,7 @@ my $all = q{
   SELECT * FROM asks;
   SELECT w, approx_quantile(d, ARRAY[0.1, 0.5]), d::text FROM kept ORDER BY w;
   SET ROLE kde_reader;
-  SELECT column_names, seed FROM kde_densities ORDER BY seed;
+  SELECT column_names, seed FROM kde_densities_full ORDER BY seed;
   SHOW kde_aqp.sample_blocks;};
 # Attribute numbers of dropped columns are lost in a dump, and kept by pg_upgrade.
 (my $all_but_numbers = $all) =~ s/\battribute_numbers,//;
@@ -84,7 +84,7 @@ sub check_moved {
       ALTER TABLE parts DETACH PARTITION high;
       SET client_min_messages = warning;
       DROP TABLE parts CASCADE;
-      SELECT column_names, filter, seed FROM kde_densities ORDER BY seed;
+      SELECT column_names, filter, seed FROM kde_densities_full ORDER BY seed;
       SELECT count(*) FROM kde_aqp.fitted;});
     is($lives, join("\n", 11, 12, '{w}||2', '{at}||3', '{v}||5', '{n}||6', '{k,v}||8',
         '{"\"Schema One\".doubled(price)"}|((at < \'2026-06-01\'::date) AND (w > 3))|9', '{price}||11', '{w,price}||12', 8),

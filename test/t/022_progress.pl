@@ -138,6 +138,22 @@ is(join('', map { end_sql($_) } @many), '1' x 66, 'all of them end');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM kde_progress'), 0, 'and all places are free');
 $_->quit for @many;
 
+# ------------------------------------------------------------------------------- arrays
+ask($second, $_) for slow_fit('reference');
+for my $work ([ q{SELECT kde_bandwidth((SELECT array_agg(v + random()) FROM small), exact => true)}, 'bandwidth', 'selecting bandwidth' ],
+  [ q{SELECT kde_bandwidth_matrix((SELECT array_agg(ARRAY[v + random(), w + random()]) FROM small))}, 'bandwidth', 'selecting bandwidth' ],
+  [ q{SET kde_aqp.simd = auto; SELECT cardinality(kde_evaluate(a, a, ARRAY[1e6])) FROM (SELECT array_agg(random()) AS a FROM generate_series(1, 400000)) AS s},
+    'evaluate', 'estimating' ]) {
+  my ($query, $operation, $phase) = @$work;
+  send_sql($second, $query);
+  ok(wait_until(sub { ($number->($second_pid, 'done') || 0) > 0 }), "$operation of an array: what is done is counted");
+  like($shown->($second_pid), qr/^postgres\|\|\|$operation\|$phase\|pairs\|cpu$/, 'of no table');
+  $node->safe_psql('postgres', "SELECT pg_cancel_backend($second_pid)");
+  like((end_sql($second))[1], qr/canceling/, 'it can be cancelled');
+  is($shown->($second_pid), '', 'and leaves nothing');
+}
+ask($second, 'RESET kde_aqp.simd; RESET kde_aqp.bandwidth_rows');
+
 # ------------------------------------------------------------------------------- the log
 my $log = -s $node->logfile;
 ask($second, 'SET kde_aqp.log_min_duration = 0');

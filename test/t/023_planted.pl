@@ -49,7 +49,7 @@ sub planted_names {
   return join ";\n",
     (map { "CREATE VIEW $schema.$_ AS SELECT 1::pg_catalog.oid AS oid, 1::pg_catalog.oid AS relation,
       'x'::pg_catalog.name AS nspname WHERE public.planted()" }
-      qw(density fitted upkeep pg_class pg_depend pg_extension pg_statistic pg_namespace pg_proc kde_densities)),
+      qw(density fitted upkeep pg_class pg_depend pg_extension pg_statistic pg_namespace pg_proc kde_densities kde_densities_full)),
     (map { "CREATE DOMAIN $schema.$_ AS integer CHECK (public.planted())" }
       qw(text bool oid regclass name float8 by_name_only));
 }
@@ -62,7 +62,7 @@ sub plant {
   $node->safe_psql('postgres', "CREATE DATABASE $database OWNER installer");
   $node->safe_psql($database, "GRANT CREATE ON SCHEMA public TO mallory; CREATE SCHEMA alice AUTHORIZATION alice;
     CREATE SCHEMA ext AUTHORIZATION installer");
-  $node->safe_psql($database, "SET search_path = public; SET client_min_messages = error; $plants; " . planted_names('public') . '; DROP VIEW public.kde_densities',
+  $node->safe_psql($database, "SET search_path = public; SET client_min_messages = error; $plants; " . planted_names('public') . '; DROP VIEW public.kde_densities, public.kde_densities_full',
     extra_params => [ '-U', 'mallory' ]);
   $node->safe_psql($database, qq{ALTER DATABASE $database SET search_path = $path});
   return;
@@ -182,6 +182,7 @@ check_call('values', q{SELECT ext.approx_count(d, 1, 200), ext.kde_info(d), d::j
   FROM ext.kde_density('alice.t.x') AS d});
 check_call('aggregate', q{SELECT ext.rollup(a) FROM (SELECT ext.kde_agg(x) AS a FROM alice.t) AS s});
 check_call('view', q{SELECT * FROM ext.kde_densities});
+check_call('view in full', q{SELECT * FROM ext.kde_densities_full});
 check_call('devices', q{SELECT ext.kde_devices()});
 check_call('RENAME', q{ALTER TABLE alice.t RENAME y TO "Y y"});
 check_call('and back', q{ALTER TABLE alice.t RENAME "Y y" TO y});

@@ -33,7 +33,7 @@ $node->safe_psql('source', q{
     kde_fit('t', 'v', filter => 'w > 3', seed => 3), kde_fit('u', 'x', seed => 4);});
 
 my $densities = q{
-  SELECT relation, column_names, filter, seed, rows, fitted_at FROM kde_densities ORDER BY seed;
+  SELECT relation, column_names, filter, seed, rows, fitted_at FROM kde_densities_full ORDER BY seed;
   SELECT seed, md5(density::text) FROM kde_aqp.fitted ORDER BY seed;};
 my $answers = q{SELECT approx_count('t.v', 10, 30), approx_count('t (v, w)', ARRAY[10, 2], ARRAY[40, 9])};
 my $all = "$densities $answers";
@@ -114,14 +114,14 @@ $node->command_ok([ 'pg_dump', '-Fc', '--exclude-table-data=kde_aqp.density', '-
   'without the densities');
 $node->command_ok([ 'pg_restore', '-e', '-d', 'without', "$directory/without" ], 'restored');
 is($node->safe_psql('without', q{
-     SELECT count(*) FROM kde_densities; SELECT count(*) FROM t; SELECT seed FROM kde_fit('t', 'v', seed => 5)}),
+     SELECT count(*) FROM kde_densities_full; SELECT count(*) FROM t; SELECT seed FROM kde_fit('t', 'v', seed => 5)}),
   "0\n3000\n5", 'has the tables, and fits');
 create_database('lacking');
 $node->command_ok([ 'pg_dump', '-Fc', '-T', 'u', '-f', "$directory/lacking", 'source' ], 'without a table');
 # As docs/faq.md says: rows are restored by the table's name.
 $node->command_fails_like([ 'pg_restore', '-d', 'lacking', "$directory/lacking" ], qr/relation "public.u" does not exist/,
   'whose density then cannot be restored');
-is($node->safe_psql('lacking', q{SELECT count(*) FROM t; SELECT count(*) FROM kde_densities; SELECT seed FROM kde_fit('t', 'v', seed => 5)}),
+is($node->safe_psql('lacking', q{SELECT count(*) FROM t; SELECT count(*) FROM kde_densities_full; SELECT seed FROM kde_fit('t', 'v', seed => 5)}),
   "3000\n0\n5", 'nor can, COPY being one command, the others; all can be fitted');
 
 # ------------------------------------------------------------- a schema that the owner may not use
@@ -142,7 +142,7 @@ $node->safe_psql('private', q{
   SELECT kde_fit('t', 'v', filter => 'apart.is_good(w)', seed => 1),
     kde_fit('t', ARRAY['apart.half(v)', 'w'], method => 'scott', seed => 2), kde_fit('t', 'w', seed => 3);});
 my $private = q{
-  SELECT column_names, filter, seed, rows FROM kde_densities ORDER BY seed;
+  SELECT column_names, filter, seed, rows FROM kde_densities_full ORDER BY seed;
   SELECT seed, reference_names, md5(density::text) FROM kde_aqp.fitted ORDER BY seed;
   SELECT approx_count('t (v)', 10, 30, filter => 'apart.is_good(w)'),
     approx_count('t (apart.half(v), w)', ARRAY[5, 2], ARRAY[20, 9]);};
@@ -155,7 +155,7 @@ for my $restore ([ 'private1', 'with its privileges', 'pg_restore', '-e', '-d', 
   $node->command_ok(\@command, "restored $what");
   my $granted = $node->safe_psql($database, q{SELECT has_schema_privilege('kde_owner', 'apart', 'USAGE')});
   is($granted, $database eq 'private1' ? 't' : 'f', "$what: the owner's right");
-  is($node->safe_psql($database, 'SELECT seed FROM kde_densities ORDER BY seed'), "1\n2\n3", "$what: all densities came");
+  is($node->safe_psql($database, 'SELECT seed FROM kde_densities_full ORDER BY seed'), "1\n2\n3", "$what: all densities came");
   if ($granted eq 'f') {
     my (undef, undef, $err) = $node->psql($database, q{SELECT kde_fit('t', 'v', filter => 'apart.is_good(w)', seed => 4)},
       extra_params => [ '-U', 'kde_owner' ]);
@@ -167,9 +167,9 @@ for my $restore ([ 'private1', 'with its privileges', 'pg_restore', '-e', '-d', 
        SELECT seed FROM kde_fit('t', 'v', filter => 'apart.is_good(w)', seed => 5);
        SELECT count(*) FROM kde_aqp.fitted;
        ALTER TABLE t RENAME w TO x;
-       SELECT filter FROM kde_densities WHERE seed = 5;
+       SELECT filter FROM kde_densities_full WHERE seed = 5;
        ALTER TABLE t DROP v;
-       SELECT column_names, seed FROM kde_densities;}),
+       SELECT column_names, seed FROM kde_densities_full;}),
     "5\n3\napart.is_good(x)\n{x}|3", "$what: refit, rename and drop");
 }
 

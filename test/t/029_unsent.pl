@@ -21,7 +21,7 @@ $node->safe_psql('postgres', q{
 # Statistics are sent between transactions, when the server waits for the next message: so the message
 # that fits leaves another transaction open.
 my ($writer, $reader) = (open_session($node), open_session($node));
-my $state = q{SELECT stale || ' ' || changed_rows FROM kde_densities};
+my $state = q{SELECT stale || ' ' || changed_rows FROM kde_densities_full};
 ask($writer, q{BEGIN\; INSERT INTO t SELECT i FROM generate_series(1, 500) AS i\; UPDATE t SET v = v + 1 WHERE v < 100\;
   SELECT kde_fit('t', 'v')\; COMMIT\; BEGIN});
 is(ask($reader, q{SELECT pg_stat_get_tuples_updated('t'::regclass)}), '0', 'the statistics are on their way');

@@ -69,7 +69,7 @@ all_read_little('some densities');
 # It sees them all the same: 500 tables are of this type.
 sql(q{INSERT INTO x500 SELECT i, i FROM generate_series(1, 100) AS i; SELECT kde_fit('x500', 'a', seed => 5)});
 sql('ALTER TYPE pair RENAME ATTRIBUTE a TO c CASCADE');
-is(sql(q{SELECT column_names FROM kde_densities WHERE relation = 'x500'::regclass; SELECT kde_drop('x500.c')}), "{c}\nt",
+is(sql(q{SELECT column_names FROM kde_densities_full WHERE relation = 'x500'::regclass; SELECT kde_drop('x500.c')}), "{c}\nt",
   'a typed table follows its type');
 $session->quit;
 
@@ -80,7 +80,7 @@ for my $function ('follow_drop', 'follow_alter') {
 
 # -------------------------------------------------------------------------------- a catalog that is locked
 my $locker = open_session($node);
-my $densities = q{SELECT relation, column_names, seed FROM kde_densities ORDER BY seed};
+my $densities = q{SELECT relation, column_names, seed FROM kde_densities_full ORDER BY seed};
 my $answers = sub {
   my @out;
   for my $call (q{approx_count('t.a', 1, 10)}, q{approx_count('t.c', 1, 10)}, q{approx_count('t.b', 1, 2)}) {
@@ -126,14 +126,14 @@ like(($node->psql('postgres', 'DROP TABLE gone'))[2], qr/do not follow this comm
 # A fit under the new name before the density of the old one could follow.
 sql(q{SET lock_timeout = '300ms'; ALTER TABLE t RENAME COLUMN a TO c});
 ask($locker, 'ROLLBACK');
-is(sql(q{SELECT seed FROM kde_fit('t', 'c', seed => 6); ALTER TABLE t ADD COLUMN z integer; SELECT column_names, seed FROM kde_densities WHERE relation = 't'::regclass ORDER BY seed;
+is(sql(q{SELECT seed FROM kde_fit('t', 'c', seed => 6); ALTER TABLE t ADD COLUMN z integer; SELECT column_names, seed FROM kde_densities_full WHERE relation = 't'::regclass ORDER BY seed;
   SELECT count(*) FROM kde_aqp.fitted}), "6\n{b}|2\n{c}|6\n3", 'the one fitted since is kept');
 # A column that went.
 ask($locker, 'BEGIN');
 ask($locker, 'REFRESH MATERIALIZED VIEW kde_aqp.fitted');
 sql(q{SET lock_timeout = '300ms'; ALTER TABLE t DROP COLUMN b; ALTER TABLE t ADD COLUMN b integer});
 ask($locker, 'ROLLBACK');
-is((sql(q{SELECT seed FROM kde_densities WHERE relation = 't'::regclass})), '6', 'a density of a dropped column is not one of a new column of its name');
+is((sql(q{SELECT seed FROM kde_densities_full WHERE relation = 't'::regclass})), '6', 'a density of a dropped column is not one of a new column of its name');
 is(sql(q{ALTER TABLE t ADD COLUMN y integer; SELECT seed FROM kde_aqp.fitted WHERE relation = 't'::regclass}), '6', 'and goes at the next ALTER TABLE');
 # By the refreshes.
 sql('CREATE TABLE gone AS SELECT c FROM t; SELECT kde_fit($$gone$$, $$c$$, seed => 3)');
@@ -163,7 +163,7 @@ append_to_file($library, 'no library');
 is($code, 0, 'a file that is no library: they pass') or diag($err);
 unlink $library;
 move($away, $library) or die "$library: $!";
-is(sql(q{ALTER TABLE t DROP COLUMN y; SELECT column_names, seed FROM kde_densities ORDER BY seed}), "{a}|4\n{d}|6", 'when it is back, densities follow');
+is(sql(q{ALTER TABLE t DROP COLUMN y; SELECT column_names, seed FROM kde_densities_full ORDER BY seed}), "{a}|4\n{d}|6", 'when it is back, densities follow');
 is(sql(q{SELECT seed FROM kde_fit('other', 'a', seed => 4); SELECT count(*) FROM kde_aqp.fitted}), "4\n2", 'and that of the dropped table goes');
 
 $node->stop;

@@ -26,8 +26,8 @@ for my $encoding (sort keys %client) {
       SELECT kde_fit('"$name"', '{@{[ join ',', @columns ]}}'::text[], seed => 1);
       INSERT INTO "$name" SELECT * FROM "$name"});
     my $answer = q{SELECT approx_count(name, ARRAY[1.0, 1, 1, 1], ARRAY[10.0, 10, 10, 10]) >= 0
-      FROM kde_densities};
-    ok($node->poll_query_until('postgres', 'SELECT bool_and(stale) FROM kde_densities'), "$encoding, $before: a stale density");
+      FROM kde_densities_full};
+    ok($node->poll_query_until('postgres', 'SELECT bool_and(stale) FROM kde_densities_full'), "$encoding, $before: a stale density");
     my ($code, $out, $err) = $node->psql('postgres', "SET client_encoding = '$encoding'; $answer; SET kde_aqp.stale = error; $answer");
     is($out, 't', 'a warning leaves the answer');
     like($err, qr/WARNING:  the density of .* is stale/, 'and comes');

@@ -33,10 +33,10 @@ sub both {
 }
 
 # Rows of the densities of a table, of the table, and what is said of them.
-sub rows { return sql("SELECT string_agg(rows::text, ' ' ORDER BY column_names, filter) FROM kde_densities
+sub rows { return sql("SELECT string_agg(rows::text, ' ' ORDER BY column_names, filter) FROM kde_densities_full
   WHERE relation = '$_[0]'::regclass") }
 sub count { return sql("SELECT count(*) FROM $_[0]") }
-sub said { return sql("SELECT DISTINCT stale, stale_reason, changed_rows FROM kde_densities
+sub said { return sql("SELECT DISTINCT stale, stale_reason, changed_rows FROM kde_densities_full
   WHERE relation = '$_[0]'::regclass") }
 
 my $unknown = 'f|changes unknown: queries do not read the table itself|';
@@ -155,7 +155,7 @@ for my $table (qw(tree tree_4 elsewhere.tree_2)) {
   ask($holder, "BEGIN; LOCK TABLE $table IN ACCESS EXCLUSIVE MODE");
   my $asker = open_session($node, 'postgres', q{SET lock_timeout = '1ms'});
   is((ask($asker, q{SELECT approx_count('tree.v') IS NOT NULL}))[0], 't', "answers go on while $table is locked");
-  is((ask($asker, q{SELECT count(*) > 0 FROM kde_densities}))[0], 't', 'and so does kde_densities');
+  is((ask($asker, q{SELECT count(*) > 0 FROM kde_densities_full}))[0], 't', 'and so does kde_densities_full');
   $asker->quit;
   ask($holder, 'ROLLBACK');
 }
@@ -188,7 +188,7 @@ is(sql(q{SELECT count(*) FROM kde_refresh('parent') WHERE action = 'fresh'}), 1,
 sql('ALTER SYSTEM SET kde_aqp.max_workers = 1');
 $node->reload;
 $node->poll_query_until('postgres',
-  q{SELECT NOT bool_or(stale) FROM kde_densities WHERE relation = 'tree'::regclass}) or die 'not refreshed';
+  q{SELECT NOT bool_or(stale) FROM kde_densities_full WHERE relation = 'tree'::regclass}) or die 'not refreshed';
 sql('ALTER SYSTEM SET kde_aqp.max_workers = 0');
 $node->reload;
 is(rows('tree'), '30000 30000 30000', 'the worker puts right densities in their place');
@@ -199,7 +199,7 @@ sql('INSERT INTO elsewhere.moved SELECT i, 0 FROM generate_series(1, 30000) AS i
 is(said('moved'), $unknown, 'inserts are not counted');
 like((both('CALL kde_refresh_all(check_drift => true)'))[1],
   qr/refitted the density of moved.v in \d+ ms: drift/, 'drift sees them');
-is(sql(q{SELECT rows FROM kde_densities WHERE relation = 'moved'::regclass AND column_names = '{v}' AND filter IS NULL}), 60000,
+is(sql(q{SELECT rows FROM kde_densities_full WHERE relation = 'moved'::regclass AND column_names = '{v}' AND filter IS NULL}), 60000,
   'and the refit reads them');
 sql(q{DELETE FROM elsewhere.moved WHERE v <= 100000});
 sql(q{SELECT kde_refresh('moved', force => true)});
@@ -234,9 +234,9 @@ sql(q{
 });
 is(said('chunks'), 'f||0', 'a plain tree');
 sub reasons { return sql("SELECT string_agg(DISTINCT action || ' ' || reason, ';') FROM kde_refresh('chunks')") }
-sub changed { return sql(q{SELECT string_agg(DISTINCT stale || ' ' || changed_rows, ';') FROM kde_densities
+sub changed { return sql(q{SELECT string_agg(DISTINCT stale || ' ' || changed_rows, ';') FROM kde_densities_full
   WHERE relation = 'chunks'::regclass}) }
-sub model { return sql(q{SELECT model FROM kde_densities WHERE relation = 'chunks'::regclass AND column_names = '{w}'}) }
+sub model { return sql(q{SELECT model FROM kde_densities_full WHERE relation = 'chunks'::regclass AND column_names = '{w}'}) }
 
 # Its rows go from its file, and come into the table beneath.
 sql(q{TRUNCATE chunk_1; ALTER TABLE beneath.later RENAME TO chunk_1});

@@ -20,7 +20,7 @@ sub sql { return $node->safe_psql('postgres', $_[0]) }
 # Of the densities of a relation in order: name, stale, reason.
 sub staleness {
   my ($relation) = @_;
-  return sql(qq{SELECT array_to_string(column_names, ','), stale, stale_reason FROM kde_densities
+  return sql(qq{SELECT array_to_string(column_names, ','), stale, stale_reason FROM kde_densities_full
     WHERE relation = '$relation'::regclass ORDER BY column_names, filter});
 }
 sub changed { return "the generation expression of column \"$_[0]\" changed" }

@@ -36,7 +36,7 @@ sql(q{
   CREATE TABLE plain AS SELECT i AS x FROM generate_series(1, 1000) AS i;
   CREATE INDEX ON plain (abs(x)) WHERE x > 0;
   SELECT kde_fit('made.t', 'x'), kde_fit('plain', 'x');});
-my $listed = q{SELECT relation, changed_rows, stale_reason FROM kde_densities ORDER BY relation::text};
+my $listed = q{SELECT relation, changed_rows, stale_reason FROM kde_densities_full ORDER BY relation::text};
 my $not_asked = "changes unknown: the planner was not asked, as it would call functions of the table's owner";
 is(sql($listed), "made.t||$not_asked\nplain|0|", 'a list calls no function of an owner');
 
@@ -47,7 +47,7 @@ is(sql(q{SELECT approx_count('made.t.x')}), 1000, 'an answer about the table goe
 sql('INSERT INTO plain SELECT x FROM plain');
 my (undef, undef, $err) = $node->psql('postgres', 'CALL kde_refresh_all()');
 unlike($err, qr/ERROR/, 'a refresh of all goes on');
-is(sql(q{SELECT rows FROM kde_densities WHERE relation = 'plain'::regclass}), 2000, 'and reaches the others');
+is(sql(q{SELECT rows FROM kde_densities_full WHERE relation = 'plain'::regclass}), 2000, 'and reaches the others');
 
 # One that does not come back, and traps its cancel, cannot keep the worker.
 sql(q{
@@ -58,9 +58,9 @@ sql(q{
   INSERT INTO plain SELECT x FROM plain});
 sql('ALTER SYSTEM SET kde_aqp.max_workers = 1');
 $node->reload;
-my $rows = q{SELECT rows FROM kde_densities WHERE relation = 'plain'::regclass};
+my $rows = q{SELECT rows FROM kde_densities_full WHERE relation = 'plain'::regclass};
 ok($node->poll_query_until('postgres', $rows, 4000), 'nor where it does not come back: the worker reaches the others');
-ok($node->poll_query_until('postgres', q{SELECT refresh_failures > 0 FROM kde_densities WHERE relation = 'made.t'::regclass}),
+ok($node->poll_query_until('postgres', q{SELECT refresh_failures > 0 FROM kde_densities_full WHERE relation = 'made.t'::regclass}),
   'and what holds it is noted');
 sql('INSERT INTO plain SELECT x FROM plain');
 ok($node->poll_query_until('postgres', $rows, 8000), 'once more');
@@ -74,7 +74,7 @@ sql(q{
   ALTER TABLE closed.t OWNER TO maker;});
 is(sql(q{SELECT rows FROM kde_fit('closed.t', 'x')}), 1000, 'a table whose owner may not use its schema is fitted');
 is(sql(q{SELECT approx_count('closed.t.x')}), 1000, 'and answers');
-is(sql(q{SELECT changed_rows, stale_reason FROM kde_densities WHERE relation = 'closed.t'::regclass}), '0|', 'and is listed');
+is(sql(q{SELECT changed_rows, stale_reason FROM kde_densities_full WHERE relation = 'closed.t'::regclass}), '0|', 'and is listed');
 
 $node->stop;
 done_testing();

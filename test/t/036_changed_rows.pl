@@ -30,7 +30,7 @@ is(ask($old, $above), '0', 'also to a transaction that goes on');
 
 # 3,000 rows of a new day: a twentieth and more of all, three quarters of a day as wide.
 $node->safe_psql('postgres', q{INSERT INTO t SELECT '2026-01-21' FROM generate_series(1, 3000)});
-is(ask($reader, q{SELECT stale FROM kde_densities WHERE relation = 't'::regclass}), 'f', 'the density is not stale');
+is(ask($reader, q{SELECT stale FROM kde_densities_full WHERE relation = 't'::regclass}), 'f', 'the density is not stale');
 is(ask($reader, $above), '3000', 'rows of other sessions are in intervals as soon as they are counted');
 my ($out, $err) = ask($reader, $beyond);
 is($out, '0|3000', 'a range beyond what was fitted may hold them all');

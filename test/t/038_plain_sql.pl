@@ -165,7 +165,7 @@ sql(q{
   FROM generate_series(1, 80000) AS i;
   ANALYZE w;
   SELECT kde_fit('w', c, seed => 3, measures => '{y}') FROM unnest('{mixed,tail,runs}'::text[]) AS c;
-  SELECT kde_set_plain_sql(name, true) FROM kde_densities WHERE relation = 'w'::regclass;
+  SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE relation = 'w'::regclass;
   CREATE FUNCTION error(query text, OUT answered boolean, OUT error double precision) LANGUAGE plpgsql AS $$
   DECLARE
     before bigint; exact double precision; got double precision;

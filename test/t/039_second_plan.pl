@@ -48,7 +48,7 @@ sql(q{
   SELECT kde_fit('sales', 'amount', sample_rows => -1, measures => '{price}'),
     kde_fit('sales', 'day', sample_rows => -1, measures => '{amount,price}', group_by => 'region'),
     kde_fit('sales', 'day', sample_rows => -1, measures => '{price}'), kde_fit('sales', 'id', sample_rows => -1);
-  SELECT kde_set_plain_sql(name, true) FROM kde_densities WHERE column_names <> '{id}';
+  SELECT kde_set_plain_sql(name, true) FROM kde_densities_full WHERE column_names <> '{id}';
 });
 is(sql('SELECT count(*) FROM sales'), 20000, 'the table is far');
 

@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(open_session ask send_sql end_sql backend_pid wait_until tasks_of fingerprint
-  install_watchers slow_fit install_miss);
+  catalog_rows install_watchers slow_fit install_miss);
 
 # A session's counters reach the others at its end at the latest, and psql does not wait for its end:
 # who asks next may see a table as it was. So each call of psql hands them over while it waits.
@@ -112,6 +112,26 @@ sub fingerprint {
   return $node->safe_psql($database // 'postgres',
     q{SELECT count(*) || ' ' || md5(coalesce(string_agg(d::text, E'\n' ORDER BY d::text), ''))
       FROM kde_aqp.fitted AS d});
+}
+
+# All rows of a database's system catalogs, by their numbers, a line each.
+sub catalog_rows {
+  my ($node, $database) = @_;
+  return $node->safe_psql($database, q{SELECT string_agg(line, E'\n' ORDER BY line) FROM (} . join(' UNION ALL ', map {
+      "SELECT '$_ ' || oid AS line FROM $_" } qw(pg_class pg_proc pg_type pg_trigger pg_event_trigger pg_namespace pg_cast
+      pg_constraint pg_attrdef pg_rewrite pg_enum pg_extension pg_operator pg_am pg_policy pg_default_acl pg_statistic_ext
+      pg_opclass pg_opfamily pg_amop pg_amproc pg_publication pg_largeobject_metadata)) . q{
+    UNION ALL SELECT concat_ws(' ', 'pg_depend', classid, objid, objsubid, refclassid, refobjid, refobjsubid, deptype) FROM pg_depend
+    UNION ALL SELECT concat_ws(' ', 'pg_shdepend', classid, objid, objsubid, refobjid, deptype) FROM pg_shdepend
+      WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+    UNION ALL SELECT concat_ws(' ', 'pg_description', classoid, objoid, objsubid) FROM pg_description
+    UNION ALL SELECT concat_ws(' ', 'pg_init_privs', classoid, objoid, objsubid) FROM pg_init_privs
+    UNION ALL SELECT concat_ws(' ', 'pg_attribute', attrelid, attnum) FROM pg_attribute
+    UNION ALL SELECT concat_ws(' ', 'pg_index', indexrelid) FROM pg_index
+    UNION ALL SELECT concat_ws(' ', 'pg_sequence', seqrelid) FROM pg_sequence
+    UNION ALL SELECT concat_ws(' ', 'pg_statistic', starelid, staattnum, stainherit) FROM pg_statistic WHERE starelid >= 16384
+    UNION ALL SELECT concat_ws(' ', 'pg_db_role_setting', setdatabase, setrole, setconfig) FROM pg_db_role_setting
+    UNION ALL SELECT concat_ws(' ', 'pg_aggregate', aggfnoid::oid) FROM pg_aggregate) AS s});
 }
 
 # Settings under which the selection of a bandwidth takes minutes: the sums over all pairs of

@@ -89,7 +89,8 @@ class Sampling {
       : density_(density),
         h_(density.header()),
         z_(normal_central_quantile(options.confidence)),
-        rows_(kde::count(density, sampled_range(h_))) {}
+        rows_(kde::count(density, sampled_range(h_))),
+        of_share_(options.of_share) {}
 
   // Rows that are sampled, not known one by one.
   double rows() const { return rows_; }
@@ -186,7 +187,7 @@ class Sampling {
       if (high > p) out.upper = known + high * rows_;
     }
     // That the number of all rows was estimated, which is independent of their shares.
-    if (h_.rows_variance > 0) {
+    if (h_.rows_variance > 0 && !of_share_) {
       const double all = z_ * std::sqrt(h_.rows_variance) * out.estimate;
       out.lower = out.estimate - std::hypot(out.estimate - out.lower, all);
       out.upper = out.estimate + std::hypot(out.upper - out.estimate, all);
@@ -208,6 +209,7 @@ class Sampling {
   const Header& h_;
   double z_;
   double rows_;
+  bool of_share_;
 };
 
 bool has_lower(const Range& r) { return !r.lower_unbounded && std::isfinite(r.lower); }

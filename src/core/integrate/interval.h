@@ -48,6 +48,8 @@ struct IntervalOptions {
   // values may lie beyond [min, max]; where the range itself does not bound them, means and sums
   // take in only those that do not, and quantiles of columns read whole stay within [min, max].
   double changed_rows = 0;
+  // Of a count: of the share that it is of all rows, whose number is taken as it is.
+  bool of_share = false;
 };
 
 // Within [0, rows + changed_rows]. An empty range: 0, 0, 0.

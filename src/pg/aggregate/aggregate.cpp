@@ -59,7 +59,8 @@ kde::ValueType read_type(FunctionCallInfo fcinfo) {
   const Oid type = argument_type(fcinfo);
   if (!OidIsValid(type))
     ereport(ERROR, (errcode(ERRCODE_INDETERMINATE_DATATYPE),
-                    errmsg("could not determine the type of the values")));
+                    errmsg("could not determine the type of the values"),
+                    errhint("Cast them to their type.")));
   kde::ValueType value_type;
   if (!value_type_of(type, &value_type) || value_type == kde::ValueType::category) {
     const char* to = conversion_of(type);

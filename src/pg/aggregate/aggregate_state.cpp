@@ -160,28 +160,33 @@ void check_same(const Settings& a, const Settings& b) {
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("all densities of a group must be of the same type"),
                     errdetail("There are %s and %s.", format_type_be(sql_type_of(a.type)),
-                              format_type_be(sql_type_of(b.type)))));
+                              format_type_be(sql_type_of(b.type))),
+                    errhint("Group by the column that they are densities of.")));
   if (a.method != b.method)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("all rows of a group must have the same method"),
                     errdetail("There are \"%s\" and \"%s\".", kde::method_name(a.method),
-                              kde::method_name(b.method))));
+                              kde::method_name(b.method)),
+                    errhint("Pass a constant, or group by the method.")));
   if (a.bytes != b.bytes)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("all rows of a group must have the same bytes"),
-                    errdetail("There are %d and %d.", a.bytes, b.bytes)));
+                    errdetail("There are %d and %d.", a.bytes, b.bytes),
+                    errhint("Pass a constant, or group by the bytes.")));
   if (a.measures != b.measures)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("all densities of a group must have the same measures"),
-                    errdetail("There are densities with %d and with %d measures.", a.measures,
-                              b.measures)));
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("all densities of a group must have the same measures"),
+             errdetail("There are densities with %d and with %d measures.", a.measures, b.measures),
+             errhint("Group by the measures that they have.")));
   for (int k = 0; k < a.measures; ++k) {
     if (a.measure_type[k] != b.measure_type[k])
       ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                       errmsg("all densities of a group must have the same measures"),
                       errdetail("There are measures of types %s and %s.",
                                 format_type_be(sql_type_of(a.measure_type[k])),
-                                format_type_be(sql_type_of(b.measure_type[k])))));
+                                format_type_be(sql_type_of(b.measure_type[k]))),
+                      errhint("Make all of them with the measure cast to one type.")));
   }
 }
 

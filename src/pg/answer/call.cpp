@@ -192,9 +192,11 @@ void take_measure_of_value(const kde::Header* density, Call* call) {
 
 void take_value(Datum datum, text* measure, text* filter, Needs needs, Call* call) {
   if (filter != nullptr)
-    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("a value of type kde cannot be filtered"),
-                    errdetail("It has no rows, only their density.")));
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a value of type kde cannot be filtered"),
+         errdetail("It has no rows, only their density."),
+         errhint("Name the density, or take the value of one that was fitted with the filter.")));
   const AnyDensity density = any_density_from_datum(datum);
   const bool is_of_one = is_of_one_column(needs) || needs == Needs::groups;
   if (is_of_one && density.joint != nullptr) raise_several_columns();
@@ -291,6 +293,11 @@ bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs,
   }
   if (needs == Needs::order) refuse_category(call->question.type[0], "order");
   return true;
+}
+
+void read_value(Datum density, Needs needs, Call* call) {
+  take_value(density, nullptr, nullptr, needs, call);
+  if (needs == Needs::order) refuse_category(call->question.type[0], "order");
 }
 
 bool read_call(FunctionCallInfo fcinfo, int by_name_only, Needs needs, Call* call) {

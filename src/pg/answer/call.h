@@ -57,6 +57,9 @@ Accuracy read_accuracy(FunctionCallInfo fcinfo, int first);
 // arguments `measure` and `filter`, -1 where there is none.
 bool read_density(FunctionCallInfo fcinfo, int measure, int filter, Needs needs, Call* call);
 
+// The same of a value of type kde that is no argument.
+void read_value(Datum density, Needs needs, Call* call);
+
 // The interval's options with the rows that are known to have changed since the fit
 // (kde_aqp.changed_rows); where the call says of more, those. Of a margin in its rows.
 kde::IntervalOptions interval_options(const Call& call);

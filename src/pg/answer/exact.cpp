@@ -207,7 +207,8 @@ void add_words(Query* query, const char* column, const WordValues& words) {
     for (int i = 0; i < words.count; ++i) {
       if (query->parameters == 2 * kde::kMaxColumns)
         ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                        errmsg("too many values of type %s", format_type_be(words.type))));
+                        errmsg("too many values of type %s", format_type_be(words.type)),
+                        errhint("Ask for fewer values at once.")));
       const int k = query->parameters++;
       query->types[k] = words.type;
       query->values[k] = words.values[i];

@@ -34,7 +34,8 @@ double read_end(FunctionCallInfo fcinfo, int argument, double otherwise) {
   const double x = PG_GETARG_FLOAT8(argument);
   if (!std::isfinite(x))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("equally spaced points need finite bounds")));
+                    errmsg("equally spaced points need finite bounds"),
+                    errhint("Give finite lower and upper bounds, or leave them out.")));
   return x;
 }
 

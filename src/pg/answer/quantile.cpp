@@ -69,7 +69,8 @@ double point_argument(FunctionCallInfo fcinfo, const Call& call) {
   const Oid type = get_fn_expr_argtype(fcinfo->flinfo, 1);
   if (!OidIsValid(type))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("could not determine the type of the value")));
+                    errmsg("could not determine the type of the value"),
+                    errhint("Cast it to the type of the column.")));
   return bound_to_double(call.question.type[0], type, PG_GETARG_DATUM(1));
 }
 

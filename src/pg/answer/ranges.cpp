@@ -53,7 +53,8 @@ Oid type_of_bounds(FunctionCallInfo fcinfo, int lower) {
   const Oid type = get_fn_expr_argtype(fcinfo->flinfo, lower);
   if (!OidIsValid(type))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("could not determine the type of the bounds")));
+                    errmsg("could not determine the type of the bounds"),
+                    errhint("Cast them to the type of the column.")));
   return type;
 }
 

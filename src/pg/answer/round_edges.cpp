@@ -111,6 +111,32 @@ struct Step {
   }
 };
 
+RoundStep describe(const Step& step, ValueType type) {
+  using Of = RoundStep::Of;
+  constexpr double kYear = 12;
+  const auto of = [&](const char* unit, double size, Of what) {
+    char* text = size == 1 ? pstrdup(unit)
+                           : psprintf("%s %ss", double_to_text(ValueType::float8, size), unit);
+    return RoundStep{what, step.width(), text};
+  };
+  switch (step.unit) {
+    case Unit::decimal:
+      if (type > ValueType::numeric) return of("second", step.width(), Of::seconds);
+      return {Of::numbers, step.width(), double_to_text(ValueType::float8, step.place(1))};
+    case Unit::seconds:
+      if (step.size >= kDay) return of("day", step.size / kDay, Of::days);
+      if (step.size >= kHour) return of("hour", step.size / kHour, Of::seconds);
+      if (step.size >= kMinute) return of("minute", step.size / kMinute, Of::seconds);
+      return of("second", step.size, Of::seconds);
+    case Unit::weeks:
+      return of("week", step.size, Of::days);
+    case Unit::months:
+      break;
+  }
+  if (step.size >= kYear) return of("year", step.size / kYear, Of::years);
+  return of("month", step.size, Of::months);
+}
+
 // ---- the axis without zones
 
 class Axis {
@@ -175,6 +201,8 @@ class Choice {
     }
     return found_;
   }
+
+  RoundStep step() const { return describe(best_, type_); }
 
   double* edges(int* bins) const {
     const int n = static_cast<int>(count_);
@@ -256,9 +284,10 @@ class Choice {
 
 }  // namespace
 
-double* round_edges(ValueType type, const RoundBins& wanted, int* bins) {
+double* round_edges(ValueType type, const RoundBins& wanted, int* bins, RoundStep* step) {
   Choice choice(type, wanted);
   if (!choice.choose()) return nullptr;
+  if (step != nullptr) *step = choice.step();
   return choice.edges(bins);
 }
 

@@ -21,8 +21,17 @@ struct RoundBins {
   double lattice_step;  // no bin is narrower; 0: any may be
 };
 
+// How wide they are.
+struct RoundStep {
+  enum class Of { numbers, seconds, days, months, years };
+  Of of;
+  double width;  // about, where they are not equally long
+  char* text;    // "10", "month", "15 minutes"; palloc'ed
+};
+
 // The edges, ascending, one more than there are bins, palloc'ed. Null where no step will do:
-// numbers beyond what doubles tell apart.
-double* round_edges(kde::ValueType type, const RoundBins& wanted, int* bins);
+// numbers beyond what doubles tell apart. *step may be null.
+double* round_edges(kde::ValueType type, const RoundBins& wanted, int* bins,
+                    RoundStep* step = nullptr);
 
 }  // namespace kde_pg

@@ -11,8 +11,9 @@
 // from the other; so the list ends before a value whose interval reaches below a quarter of its
 // rows. That ends it, too, before values that what is stored tells less well than by their rows:
 // one in a range of values may have as many, and so may one of a category that is not kept.
+#include "pg/answer/top.h"
+
 #include "pg/base/result_set.h"
-#include "pg/answer/call.h"
 #include "pg/answer/words.h"
 
 #include "core/kde.h"
@@ -167,6 +168,25 @@ void check_tells_values(const kde::Header& h) {
 
 }  // namespace
 
+int list_top(const Call& call, int most, TopValue** out) {
+  const kde::Header& h = *call.density.one_column;
+  std::optional<kde::WordsView> words;
+  if (is_category(call.question))
+    words = words_of(call.question, &h);
+  else
+    check_tells_values(h);
+  const Top top(call.density.view(), words ? &*words : nullptr);
+  kde::IntervalOptions options = interval_options(call);
+  const int listed = top.pick(most, &options.confidence);
+  *out = static_cast<TopValue*>(palloc(sizeof(TopValue) * (listed + 1)));
+  for (int i = 0; i < listed; ++i) {
+    const kde::Interval count = top.interval(i, options);
+    const double scale = call.density.scale;
+    (*out)[i] = {top.value(i), {count.estimate * scale, count.lower * scale, count.upper * scale}};
+  }
+  return listed;
+}
+
 }  // namespace kde_pg
 
 // approx_top(density, n, by_name_only, filter, confidence, changed_rows). A row for each value that
@@ -187,23 +207,15 @@ KDE_FUNCTION(approx_top) {
   call.accuracy.interval = {read_confidence(fcinfo, kConfidence),
                             read_changed_rows(fcinfo, kChangedRows)};
   (void)read_density(fcinfo, -1, kFilter, Needs::column, &call);
-  const kde::Header& h = *call.density.one_column;
-  std::optional<kde::WordsView> words;
-  if (is_category(call.question))
-    words = words_of(call.question, &h);
-  else
-    check_tells_values(h);
-  const Top top(call.density.view(), words ? &*words : nullptr);
-  kde::IntervalOptions options = interval_options(call);
-  const int listed = top.pick(most, &options.confidence);
+  TopValue* values;
+  const int listed = list_top(call, most, &values);
   for (int i = 0; i < listed; ++i) {
-    const kde::Interval count = top.interval(i, options);
-    const double scale = call.density.scale;
-    Datum values[kResults] = {
-        Int32GetDatum(i + 1), PointerGetDatum(top.value(i)), Float8GetDatum(count.estimate * scale),
-        Float8GetDatum(count.lower * scale), Float8GetDatum(count.upper * scale)};
+    const TopValue& v = values[i];
+    Datum row[kResults] = {Int32GetDatum(i + 1), PointerGetDatum(v.value),
+                           Float8GetDatum(v.count.estimate), Float8GetDatum(v.count.lower),
+                           Float8GetDatum(v.count.upper)};
     bool nulls[kResults] = {};
-    tuplestore_putvalues(rows, desc, values, nulls);
+    tuplestore_putvalues(rows, desc, row, nulls);
   }
   PG_RETURN_NULL();
 }

@@ -130,7 +130,8 @@ kde::WordsView words_of(const Question& q, int i, const kde::Header* density, Wo
   if (density->words == 0)
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-             errmsg("the density of a category has no values"), errdetail("It has ranks alone.")));
+             errmsg("the density of a category has no values"), errdetail("It has ranks alone."),
+             errhint("Fit the column again with kde_fit().")));
   const kde::WordsView words(density);
   if (q.is_value()) {
     type->begin(type_of_value(words), DEFAULT_COLLATION_OID);
@@ -161,7 +162,8 @@ AskedWords read_words(FunctionCallInfo fcinfo, int lower, const Question& q,
   if (no_lower) raise_range();
   if (!OidIsValid(given))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("could not determine the type of the bounds")));
+                    errmsg("could not determine the type of the bounds"),
+                    errhint("Cast them to the type of the column.")));
   if (!own && type_is_range(getBaseType(given))) raise_range();
   if (list) {
     if (!no_upper) raise_range();

@@ -100,3 +100,11 @@ extern "C" {
 #define with_zone_of_date(value, name) date2timestamptz_opt_overflow(value, &(name))
 #define with_zone_of_timestamp(value, name) timestamp2timestamptz_opt_overflow(value, &(name))
 #endif
+
+// 19: the server's planner may be told what is explained. A macro: most files do not need
+// planner.h.
+#if PG_VERSION_NUM >= 190000
+#define plan_alone(query, text) standard_planner(query, text, 0, nullptr, nullptr)
+#else
+#define plan_alone(query, text) standard_planner(query, text, 0, nullptr)
+#endif

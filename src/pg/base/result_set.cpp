@@ -13,9 +13,14 @@ Tuplestorestate* begin_rows(FunctionCallInfo fcinfo, int columns, TupleDesc* des
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("set-valued function called in context that cannot accept a set")));
   MemoryContext old = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
-  if (get_call_result_type(fcinfo, nullptr, desc) != TYPEFUNC_COMPOSITE ||
-      (*desc)->natts != columns)
+  Oid type;
+  const TypeFuncClass result = get_call_result_type(fcinfo, &type, desc);
+  if (result == TYPEFUNC_SCALAR && columns == 1) {
+    *desc = CreateTemplateTupleDesc(1);
+    TupleDescInitEntry(*desc, 1, "value", type, -1, 0);
+  } else if (result != TYPEFUNC_COMPOSITE || (*desc)->natts != columns) {
     elog(ERROR, "return type must be a row type of %d columns", columns);
+  }
   Tuplestorestate* rows =
       tuplestore_begin_heap((info->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
   info->returnMode = SFRM_Materialize;

@@ -11,7 +11,8 @@ extern "C" {
 
 namespace kde_pg {
 
-// Makes it the call's result, empty yet. The function's result must have that many columns.
+// Makes it the call's result, empty yet. The function's result must have that many columns; of a
+// single one it may be the value itself.
 // Error 0A000 where no set is expected.
 Tuplestorestate* begin_rows(FunctionCallInfo fcinfo, int columns, TupleDesc* desc);
 

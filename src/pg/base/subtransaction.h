@@ -27,10 +27,10 @@ inline bool is_about_the_work(int sqlstate) {
 
 // False if work() raised an error that is_trapped(sqlstate) says true of; its effects are then
 // undone. Other errors pass. What it pallocs stays in the caller's memory context. sqlstate: null,
-// or set to that of the error.
+// or set to that of the error. keep: false if what it did, locked and opened is undone in any case.
 template <typename Work>
 bool without_error(Work work, int* sqlstate = nullptr,
-                   bool (*is_trapped)(int sqlstate) = is_about_the_work) {
+                   bool (*is_trapped)(int sqlstate) = is_about_the_work, bool keep = true) {
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner owner = CurrentResourceOwner;
   volatile bool done = false;
@@ -39,7 +39,10 @@ bool without_error(Work work, int* sqlstate = nullptr,
   PG_TRY();
   {
     work();
-    ReleaseCurrentSubTransaction();
+    if (keep)
+      ReleaseCurrentSubTransaction();
+    else
+      RollbackAndReleaseCurrentSubTransaction();
     done = true;
   }
   PG_CATCH();

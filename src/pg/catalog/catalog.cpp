@@ -261,7 +261,8 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
 
 [[noreturn]] void raise_concurrent_update() {
   ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                  errmsg("could not serialize access due to concurrent update")));
+                  errmsg("could not serialize access due to concurrent update"),
+                  errhint("The transaction might succeed if retried.")));
   pg_unreachable();
 }
 
@@ -275,7 +276,8 @@ Datum density_of(HeapTuple tuple, TupleDesc desc) {
   bool is_null;
   const Datum value = heap_getattr(tuple, kDensity, desc, &is_null);
   if (is_null)
-    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("catalog row without a density")));
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("catalog row without a density"),
+                    errhint("Fit it again with kde_fit().")));
   return value;
 }
 

@@ -222,6 +222,7 @@ enum class CatalogColumn {
   reference_names,
   reference_numbers,
   density,
+  model = 16,
   measures = 32,
   groups = 33,
   alias = 34,

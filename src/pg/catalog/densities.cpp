@@ -1,7 +1,7 @@
 // The rows of the catalog as SQL sees them:
 //
-//   kde_aqp.readable_densities()  of the view kde_densities: what the caller may read, with what
-//                                 upkeep knows of it
+//   kde_aqp.readable_densities()  of the views kde_densities and kde_densities_full: what the
+//                                 caller may read, with what upkeep knows of it
 //   kde_aqp.dumped_densities()    what a dump of kde_aqp.density has: the same densities, as they
 //                                 are to be restored; none where kde_aqp.dump_densities is off
 //   kde_aqp.stored()              what the materialized view kde_aqp.fitted is made of: what is in
@@ -16,6 +16,7 @@
 #include "pg/base/result_set.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/short_model.h"
 
 extern "C" {
 #include "catalog/pg_class.h"
@@ -29,7 +30,7 @@ namespace kde_pg {
 
 namespace {
 
-constexpr int kUpkeep = 10;  // columns that the view adds to the catalog's: upkeep's, and a name
+constexpr int kUpkeep = 11;  // columns beside the catalog's: upkeep's, a name and a short model
 
 struct Output {
   Tuplestorestate* rows;
@@ -90,6 +91,9 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   const bool tells = upkeep.last_error != nullptr && has_role_of_owner(entry.key.relation);
   put(tells, tells ? CStringGetTextDatum(upkeep.last_error) : 0);
   put(true, CStringGetTextDatum(density_name(entry.key)));
+  constexpr int kModel = static_cast<int>(CatalogColumn::model) - 1;
+  put(!nulls[kModel],
+      nulls[kModel] ? 0 : CStringGetTextDatum(short_model(TextDatumGetCString(values[kModel]))));
   tuplestore_putvalues(out->rows, out->desc, values, nulls);
 }
 

@@ -249,7 +249,7 @@ DensityKey key_of_parts(const NameParts& parts, text* filter) {
   if (parts.filter != nullptr) {
     if (filter != nullptr)
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("the density has a filter of its own")));
+                      errmsg("the density has a filter of its own"), errhint("Leave filter out.")));
     filter = parts.filter;
   }
   if (parts.group_by != nullptr) check_words(parts.relation, parts.group_by);

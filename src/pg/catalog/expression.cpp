@@ -68,7 +68,9 @@ Node* parse(const char* query) {
       if (target->name == nullptr && target->indirection == NIL) return target->val;
     }
   }
-  ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single expression is expected")));
+  ereport(ERROR,
+          (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single expression is expected"),
+           errhint("Write each expression as an element of its own, as in ARRAY['a', 'b + 1'].")));
   pg_unreachable();
 }
 
@@ -82,7 +84,8 @@ bool has_subquery(Node* node, void* context) {
 void refuse_if(bool refused, int sqlstate, const char* what) {
   if (refused)
     ereport(ERROR, (errcode(sqlstate),
-                    errmsg("%s are not allowed in the columns and filter of a density", what)));
+                    errmsg("%s are not allowed in the columns and filter of a density", what),
+                    errhint("Fit a column of the table that holds the value.")));
 }
 
 // The columns' names as they were, to the parser.
@@ -161,7 +164,8 @@ void analyse_texts(Relation relation, const OldNames* names, DensityKey* key) {
       if (!is_column(node, &column->attnum)) {
         if (!add_references(node, &used))
           ereport(ERROR, (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-                          errmsg("expression \"%s\" uses no column", column->text)));
+                          errmsg("expression \"%s\" uses no column", column->text),
+                          errhint("Name a column of the table in it.")));
         column->expression = node;
       }
     }

@@ -23,7 +23,8 @@ void check_no_row_security(Oid relation) {
     ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
                     errmsg("row-level security of table \"%s\" applies to the current user",
                            get_rel_name(relation)),
-                    errdetail("A density describes all rows of the table.")));
+                    errdetail("A density describes all rows of the table."),
+                    errhint("kde_sample() makes one of the rows that you may read.")));
 }
 
 // *missing, which is false before: whether table or column no longer exist; null: that is an error.

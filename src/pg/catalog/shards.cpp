@@ -88,7 +88,8 @@ List* read_shards(Oid relation, MemoryContext out) {
     if (is_null)
       ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR),
                       errmsg("no active node has shard %lld of \"%s\"",
-                             static_cast<long long>(shard->number), get_rel_name(relation))));
+                             static_cast<long long>(shard->number), get_rel_name(relation)),
+                      errhint("citus_get_active_worker_nodes() lists the nodes that are active.")));
     shard->node = TextDatumGetCString(node);
     shard->port = DatumGetInt32(value_at(i, 4, &is_null));
     shard->node_id = DatumGetInt32(value_at(i, 5, &is_null));
@@ -292,7 +293,8 @@ List* run_on_shards(Relation relation, List* shards, const char* expression) {
   if (list_length(results) != list_length(wanted))
     ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR),
                     errmsg("%d of %d shards of \"%s\" gave a result", list_length(results),
-                           list_length(wanted), RelationGetRelationName(relation))));
+                           list_length(wanted), RelationGetRelationName(relation)),
+                    errhint("Fit again; the server logs of the nodes may say more.")));
   SPI_finish();
   settings.end();
   return results;

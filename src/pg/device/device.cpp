@@ -350,7 +350,8 @@ void report_device(const DeviceChoice& choice) {
                   : errmsg("the device service is not available; %s were computed by the processor",
                            which),
            errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(trouble.message[0])),
-                              trouble.message + 1)));
+                              trouble.message + 1),
+           errhint("kde_devices() tells its state, the server log may tell more.")));
 }
 
 const char* used_engine_name(const DeviceChoice& choice) {

@@ -6,6 +6,7 @@
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
 #include "pg/device/device.h"
+#include "pg/progress/progress.h"
 
 #include "core/kde.h"
 
@@ -31,8 +32,16 @@ void show_notice(const char* notice) {
 
 namespace {
 
-// A few values are done sooner than threads are started.
-int threads_for(std::size_t numbers) { return numbers > 1024 ? chosen_threads() : 1; }
+// A few values are done sooner than threads are started, or anybody looks.
+constexpr std::size_t kFewNumbers = 1024;
+
+int threads_for(std::size_t numbers) { return numbers > kFewNumbers ? chosen_threads() : 1; }
+
+bool begin_to_show(std::size_t numbers) {
+  if (numbers <= kFewNumbers) return false;
+  progress_begin(Operation::bandwidth, Phase::selecting);
+  return true;
+}
 
 kde::LscvDivisor read_divisor(bool leave_one_out) {
   return leave_one_out ? kde::LscvDivisor::leave_one_out : kde::LscvDivisor::n_squared;
@@ -67,6 +76,7 @@ KDE_FUNCTION(kde_bandwidth) {
   request.engine = chosen_engine();
   const bool exact = PG_GETARG_BOOL(2);
   DeviceChoice device;
+  const bool shown = begin_to_show(values.size());
   const kde::SumsWork sums = line_work(request.method, request.kernel, exact, std::ssize(values));
   choose_device(sums, &request.engine, &device);
   kde::LineBandwidth found;
@@ -76,6 +86,7 @@ KDE_FUNCTION(kde_bandwidth) {
                                    begin_core_work(threads_for(values.size())), &found);
   } while (begin_anew(status, sums, &request.engine, &device));
   check_status(status, "choose a bandwidth");
+  if (shown) progress_end();
   report_device(device);
   show_notice(found.notice);
   PG_RETURN_FLOAT8(found.h);
@@ -104,6 +115,7 @@ KDE_FUNCTION(kde_bandwidth_matrix) {
   kde::BandwidthMatrix* found = Owned<kde::BandwidthMatrix>::create(context);
   MemoryContext caller = MemoryContextSwitchTo(context);
   DeviceChoice device;
+  const bool shown = begin_to_show(points.size());
   const kde::SumsWork sums = matrix_work(request.method, std::ssize(points) / Max(d, 1), d);
   choose_device(sums, &request.engine, &device);
   MemoryContextSwitchTo(caller);
@@ -113,6 +125,7 @@ KDE_FUNCTION(kde_bandwidth_matrix) {
                                           begin_core_work(threads_for(points.size())), found);
   } while (begin_anew(status, sums, &request.engine, &device));
   check_status(status, "choose a bandwidth matrix");
+  if (shown) progress_end();
   report_device(device);
   show_notice(found->notice);
   ArrayType* result;

@@ -5,6 +5,7 @@
 #include "pg/base/owned.h"
 #include "pg/device/device.h"
 #include "pg/fit/bandwidth.h"
+#include "pg/fit/expected_error.h"
 
 #include "core/kde.h"
 
@@ -128,32 +129,7 @@ class ColumnEstimate final : public Estimate {
   kde::FitReport report_;
   std::size_t measures_;
   const char* names_[kde::kMaxMeasures] = {};
-  int64 blocks_read_ = 0, blocks_total_ = 0, options_blocks_ = 1;
 };
-
-// What answers to come may be off by, in words; palloc'ed. Null where it is not known.
-// options_blocks: of kde_aqp.sample_blocks for each that is read.
-const char* describe_expected_errors(const kde::DensityView& density, int64 blocks_read,
-                                     int64 blocks_total, int64 options_blocks) {
-  const kde::ExpectedErrors few = kde::expected_errors(density, kFewRows);
-  const kde::ExpectedErrors many = kde::expected_errors(density, 0.1);
-  if (std::isnan(few.count)) return nullptr;
-  if (few.count + many.count + many.one_sided + many.mean == 0) return pstrdup("answers are exact");
-  // Of every row it is a bound.
-  const bool every_row = (density.header().flags & kde::kEveryRowRead) != 0;
-  StringInfoData text;
-  initStringInfo(&text);
-  appendStringInfo(&text,
-                   "%s within: count of 1 %% of the rows %.2g %%, of 10 %% %.2g %%, of 10 %% "
-                   "beyond a bound %.2g %%, mean of 10 %% %.2g standard deviations",
-                   every_row ? "answers are" : "95 % of answers are", 100 * few.count,
-                   100 * many.count, 100 * many.one_sided, many.mean);
-  // An error that comes from the blocks read falls with their square root.
-  if (blocks_read < blocks_total)
-    appendStringInfo(&text, "; half of that by kde_aqp.sample_blocks = %lld",
-                     static_cast<long long>(options_blocks * Min(4 * blocks_read, blocks_total)));
-  return text.data;
-}
 
 const char* ColumnEstimate::nothing_to_fit(const DensityKey& key) const {
   if (sample_.not_null() > 0) return nullptr;
@@ -176,9 +152,6 @@ kde::Status ColumnEstimate::fit(const ColumnTypes& types, const ScanResult& scan
   options_.every_row_read = scan.every_row_read;
   options_.share_of_blocks = scan.every_row_read ? 1 : scan.share_read();
   options_.engine = engine;
-  blocks_read_ = scan.blocks_read;
-  blocks_total_ = scan.blocks_total;
-  options_blocks_ = scan.options_blocks_per_block;
   return kde::fit_column(sample_, options_, control, &density_, &report_);
 }
 
@@ -202,8 +175,6 @@ void ColumnEstimate::describe(DensityFit* fit) const {
   describe_density(&header, fit);
   fit->sample_rows = report_.sample_rows;
   fit->bandwidth = report_.bandwidth;
-  fit->expected_error = describe_expected_errors(kde::DensityView(&header), blocks_read_,
-                                                 blocks_total_, options_blocks_);
 }
 
 }  // namespace
@@ -215,7 +186,7 @@ void describe_density(const kde::Header* density, DensityFit* fit) {
   fit->sample_rows = static_cast<int64>(Min(density->sample_rows, 0x1p62));
   fit->bandwidth = density->bandwidth;
   fit->cells = kde::DensityView(density).steps();
-  fit->expected_error = describe_expected_errors(kde::DensityView(density), 0, 0, 1);
+  fit->expected_error = expected_error_text(density);
 }
 
 Estimate* new_column_estimate(const DensityRequest& request, MemoryContext context) {

@@ -125,8 +125,8 @@ void store(const DensityRequest& request, const RowsRead& read, const Chosen& ch
   FitRecord& record = fit->record;
   record.density =
       reinterpret_cast<struct varlena*>(DatumGetPointer(density_to_datum(estimate->density())));
-  fit->bytes = estimate->density().size();
   estimate->describe(fit);
+  fit->bytes = estimate->density().size();
   record.request = request.asked;
   record.counters = read.counters;
   record.scan_ms = chosen.scan_ms;
@@ -349,7 +349,8 @@ void fit_density(const DensityRequest& request, Relation relation, DensityFit* f
       AllocSetContextCreate(CurrentMemoryContext, "kde_fit", ALLOCSET_DEFAULT_SIZES);
   if (request.asked.max_error > 0 && request.key.columns > 1)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("max_relative_error is of densities of one column")));
+                    errmsg("max_relative_error is of densities of one column"),
+                    errhint("Pass sample_rows instead.")));
   Estimate* estimate = new_estimate(request, context);
   const ColumnTypes types = check_types(request.key);
   instr_time begun;

@@ -37,7 +37,7 @@ struct DensityFit {
   // Of one column.
   double bandwidth;  // 0: none was needed
   int cells;
-  const char* expected_error;  // null: not known
+  const char* expected_error;  // expected_error_text()
 };
 
 // What rows are read into and what is fitted to them; owned by a memory context (Owned). The

@@ -4,6 +4,7 @@
 #include "pg/base/options.h"
 #include "pg/base/owned.h"
 #include "pg/device/device.h"
+#include "pg/progress/progress.h"
 
 #include "core/kde.h"
 
@@ -103,19 +104,22 @@ KDE_FUNCTION(kde_evaluate) {
       AllocSetContextCreate(CurrentMemoryContext, "kde_evaluate", ALLOCSET_SMALL_SIZES);
   MemoryContext caller = MemoryContextSwitchTo(context);
   DeviceChoice device;
+  const double terms = static_cast<double>(n) * m;
+  const bool shown = terms > kFewTerms;
+  if (shown) progress_begin(Operation::evaluate, Phase::estimating);
   const kde::SumsWork sums = estimate_work(n, d, m);
   choose_device(sums, &engine, &device);
   MemoryContextSwitchTo(caller);
-  const double terms = static_cast<double>(n) * m;
   const std::span<double> out(reinterpret_cast<double*>(ARR_DATA_PTR(result)),
                               static_cast<std::size_t>(m));
   kde::Status status;
   do {
-    const kde::Control control = begin_core_work(terms > kFewTerms ? chosen_threads() : 1);
+    const kde::Control control = begin_core_work(shown ? chosen_threads() : 1);
     status = kde::kernel_estimate(engine, points.values, d,
                                   {factor, static_cast<std::size_t>(d) * d}, at, control, out);
   } while (begin_anew(status, sums, &engine, &device));
   check_status(status, "evaluate the estimate");
+  if (shown) progress_end();
   report_device(device);
   MemoryContextDelete(context);
   PG_RETURN_ARRAYTYPE_P(result);

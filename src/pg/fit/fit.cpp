@@ -51,26 +51,7 @@ KDE_FUNCTION(kde_fit) {
   DensityFit fit;
   fit_density(request, relation, &fit);
 
-  Row<23> row;
-  put_key(&row, request.key);
-  put_text(&row, fit.method);
-  row.put(CStringGetTextDatum(kde::kernel_name(request.kernel)));
-  row.put(Float8GetDatum(fit.bandwidth), fit.bandwidth == 0);
-  put_text(&row, fit.record.bandwidth_status);
-  put_text(&row, fit.record.model);
-  row.put(Float8GetDatum(fit.rows));
-  row.put(Int64GetDatum(fit.record.rows_read));
-  row.put(Int64GetDatum(fit.sample_rows));
-  row.put(Int64GetDatum(fit.record.bandwidth_rows));
-  row.put(Int32GetDatum(fit.cells));
-  row.put(Int32GetDatum(static_cast<int32>(fit.bytes)));
-  put_text(&row, fit.expected_error);
-  put_cost(&row, fit.record);
-  ArrayType* measures = measures_of(request.key);
-  row.put(PointerGetDatum(measures), measures == nullptr);
-  ArrayType* groups = groups_of(request.key);
-  row.put(PointerGetDatum(groups), groups == nullptr);
-  const Datum result = row.record(fcinfo);
+  const Datum result = fit_record(fcinfo, request.key, fit);
   relation_close(relation, NoLock);
   PG_RETURN_DATUM(result);
 }

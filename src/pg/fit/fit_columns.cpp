@@ -1,5 +1,4 @@
 // kde_fit of several columns. An array of one is the fit of a column.
-#include "pg/base/number_array.h"
 #include "pg/catalog/density_name.h"
 #include "pg/fit/density_fit.h"
 #include "pg/fit/fit_record.h"
@@ -25,29 +24,7 @@ KDE_FUNCTION(kde_fit_columns) {
   DensityFit fit;
   fit_density(request, relation, &fit);
 
-  const FitRecord& record = fit.record;
-  ArrayType* matrix = record.bandwidth_matrix;
-  const double squared = fit.bandwidth * fit.bandwidth;
-  if (fit.bandwidth != 0) matrix = matrix_array(&squared, 1);
-  Row<22> row;
-  put_key(&row, request.key);
-  put_text(&row, request.key.has_filter() ? request.key.filter : nullptr);
-  put_text(&row, fit.method);
-  row.put(PointerGetDatum(matrix), matrix == nullptr);
-  put_text(&row, record.bandwidth_status);
-  put_text(&row, record.model);
-  row.put(Float8GetDatum(fit.rows));
-  row.put(Int64GetDatum(record.rows_read));
-  row.put(Int64GetDatum(fit.sample_rows));
-  row.put(Int64GetDatum(record.bandwidth_rows));
-  row.put(Int64GetDatum(record.stored_rows), record.stored_rows == 0);
-  row.put(Int32GetDatum(static_cast<int32>(fit.bytes)));
-  put_cost(&row, record);
-  ArrayType* measures = measures_of(request.key);
-  row.put(PointerGetDatum(measures), measures == nullptr);
-  ArrayType* groups = groups_of(request.key);
-  row.put(PointerGetDatum(groups), groups == nullptr);
-  const Datum result = row.record(fcinfo);
+  const Datum result = fit_record(fcinfo, request.key, fit);
   relation_close(relation, NoLock);
   PG_RETURN_DATUM(result);
 }

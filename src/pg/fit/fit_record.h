@@ -1,33 +1,19 @@
-// The columns that the records of both forms of kde_fit share.
+// What both forms of kde_fit that fit one density return, and what the form for a table shares.
 #pragma once
 
-#include "pg/base/row.h"
 #include "pg/catalog/catalog.h"
+#include "pg/fit/density_fit.h"
 
 namespace kde_pg {
 
-template <int N>
-void put_text(Row<N>* row, const char* text) {
-  row->put(text != nullptr ? CStringGetTextDatum(text) : 0, text == nullptr);
-}
+// name, model, rows, rows_read, expected_error, size, took, seed: what fits a screen; the rest is
+// in kde_densities_full.
+Datum fit_record(FunctionCallInfo fcinfo, const DensityKey& key, const DensityFit& fit);
 
-// relation, column_names
-template <int N>
-void put_key(Row<N>* row, const DensityKey& key) {
-  row->put(ObjectIdGetDatum(key.relation));
-  row->put(PointerGetDatum(column_names_of(key)));
-}
-
-// engine, threads, scan_ms, select_ms, estimate_ms, total_ms, seed
-template <int N>
-void put_cost(Row<N>* row, const FitRecord& record) {
-  put_text(row, record.engine);
-  row->put(Int32GetDatum(record.threads));
-  row->put(Float8GetDatum(record.scan_ms));
-  row->put(Float8GetDatum(record.select_ms));
-  row->put(Float8GetDatum(record.estimate_ms));
-  row->put(Float8GetDatum(record.scan_ms + record.select_ms + record.estimate_ms));
-  row->put(Int64GetDatum(record.request.seed));
-}
+// Texts, as Datums.
+Datum model_text(const DensityFit& fit);
+Datum size_text(const DensityFit& fit);    // as pg_size_pretty: "12 kB"
+Datum took_text(const DensityFit& fit);    // "3.2 ms", "41 s"
+double whole_rows(const DensityFit& fit);  // an estimate has fractions, which say nothing
 
 }  // namespace kde_pg

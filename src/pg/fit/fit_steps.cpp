@@ -71,7 +71,8 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_
                              asked.max_error)));
     if (asked.sample_rows != kAllRowsRead)
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("sample_rows and max_relative_error exclude each other")));
+                      errmsg("sample_rows and max_relative_error exclude each other"),
+                      errhint("Leave one of them out.")));
   }
   return asked;
 }
@@ -137,7 +138,8 @@ void check_may_fit(const DensityKey& key) {
              errmsg("must be owner of table \"%s\" to fit a density to expressions or with a "
                     "filter",
                     get_rel_name(key.relation)),
-             errdetail("They are computed with the owner's rights.")));
+             errdetail("They are computed with the owner's rights."),
+             errhint("Let the owner fit it, or fit the columns themselves.")));
   check_readable(key);
 }
 
@@ -233,10 +235,14 @@ double table_rows(const DensityKey& key, const Counters& counters, double rows) 
 }
 
 void raise_nothing_to_fit(Relation relation, const DensityKey& key, const char* detail) {
-  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-                  errmsg("cannot fit a density to %s of \"%s\"", describe_columns(key),
-                         RelationGetRelationName(relation)),
-                  errdetail("%s", detail)));
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("cannot fit a density to %s of \"%s\"", describe_columns(key),
+                  RelationGetRelationName(relation)),
+           errdetail("%s", detail),
+           key.has_filter()
+               ? errhint("Where few rows pass the filter, sample_rows => -1 meets all of them.")
+               : 0));
   pg_unreachable();
 }
 

@@ -245,7 +245,8 @@ Estimate* new_group_estimate(const DensityRequest& request, MemoryContext contex
                             "every row.")));
   if (request.asked.max_error > 0)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("max_relative_error is of densities without groups")));
+                    errmsg("max_relative_error is of densities without groups"),
+                    errhint("Pass sample_rows => -1 to read every row.")));
   DensityRequest column = request;
   column.key = ungrouped(key);
   kde::Sampler::Options sampling;

@@ -393,7 +393,7 @@ void check_incremental(const DensityRequest& request) {
   if (const char* what = why_not_added_up(request))
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("densities of %s cannot be incremental", what),
-                    errdetail("They are not added up.")));
+                    errdetail("They are not added up."), errhint("Leave incremental out.")));
   if (const char* option = option_not_of_parts(request))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("%s is not for incremental densities", option),

@@ -72,7 +72,8 @@ void check_is_of(const DensityKey& key, const kde::Header& density) {
   if (density.measures != key.measures)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("the density has %d measures, and measures names %d", density.measures,
-                           key.measures)));
+                           key.measures),
+                    errhint("Name a column for each measure, in their order.")));
   for (int k = 0; k < key.measures; ++k) {
     const kde::ValueType type = kde::MeasureView(&density, k).header().value_type;
     // kde_agg takes any number as one.
@@ -109,7 +110,8 @@ KDE_FUNCTION(kde_store) {
   reject_null(fcinfo, 1, "column_name");
   if (PG_ARGISNULL(2) == PG_ARGISNULL(3))
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("kde_store() takes a density or a query that gives it")));
+                    errmsg("kde_store() takes a density or a query that gives it"),
+                    errhint("Pass one of the arguments density and query.")));
   Relation relation = open_owned_relation(PG_GETARG_OID(0));
   check_kind(relation);
   DensityRequest request;

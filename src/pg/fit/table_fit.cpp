@@ -3,6 +3,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
 #include "pg/fit/density_fit.h"
+#include "pg/fit/fit_record.h"
 #include "pg/fit/part_fit.h"
 
 extern "C" {
@@ -65,19 +66,17 @@ void put_row(Tuplestorestate* rows, TupleDesc desc, const char* column, const ch
              const DensityFit* fit) {
   const bool fitted = fit != nullptr;
   const auto text = [](const char* s) { return s != nullptr ? CStringGetTextDatum(s) : 0; };
-  const char* model = fitted ? fit->record.model : nullptr;
   const char* expected = fitted ? fit->expected_error : nullptr;
-  const double cost = fitted ? fit->record.select_ms + fit->record.estimate_ms : 0;
   Datum values[kResults] = {text(column),
                             BoolGetDatum(fitted),
                             text(reason),
-                            text(model),
-                            Float8GetDatum(fitted ? fit->rows : 0),
-                            Int32GetDatum(fitted ? static_cast<int32>(fit->bytes) : 0),
+                            fitted ? model_text(*fit) : 0,
+                            Float8GetDatum(fitted ? whole_rows(*fit) : 0),
                             text(expected),
-                            Float8GetDatum(fitted ? fit->record.scan_ms + cost : 0)};
-  bool nulls[kResults] = {false,   false,   reason == nullptr,   model == nullptr,
-                          !fitted, !fitted, expected == nullptr, !fitted};
+                            fitted ? size_text(*fit) : 0,
+                            fitted ? took_text(*fit) : 0};
+  bool nulls[kResults] = {false,   false,  reason == nullptr, !fitted, !fitted, expected == nullptr,
+                          !fitted, !fitted};
   tuplestore_putvalues(rows, desc, values, nulls);
 }
 

@@ -6,6 +6,7 @@
 #include "pg/base/owned.h"
 #include "pg/catalog/expression.h"
 #include "pg/fit/column_fit.h"
+#include "pg/fit/expected_error.h"
 
 #include "core/kde.h"
 
@@ -148,19 +149,7 @@ void WordEstimate::describe(DensityFit* fit) const {
   fit->sample_rows = report_.sample_rows;
   fit->bandwidth = 0;
   fit->cells = kde::DensityView(&header).steps();
-  const kde::DensityView view(&header);
-  const bool every_row = (header.flags & kde::kEveryRowRead) != 0;
-  if (every_row && header.error == 0) {
-    fit->expected_error =
-        words.others() > 0 ? "counts of the values that are kept are exact" : "answers are exact";
-    return;
-  }
-  const double few = kde::expected_errors(view, kFewRows).count;
-  const double many = kde::expected_errors(view, 0.1).count;
-  if (!std::isnan(few))
-    fit->expected_error =
-        psprintf("%s within: count of a value of 1 %% of the rows %.2g %%, of 10 %% %.2g %%",
-                 every_row ? "answers are" : "95 % of answers are", 100 * few, 100 * many);
+  fit->expected_error = expected_error_text(&header);
 }
 
 }  // namespace

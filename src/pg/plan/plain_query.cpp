@@ -11,6 +11,7 @@
 #include "pg/plan/buckets.h"
 #include "pg/plan/consent.h"
 #include "pg/plan/plain_ends.h"
+#include "pg/plan/plain_reader.h"
 
 extern "C" {
 #include "access/nbtree.h"
@@ -39,90 +40,6 @@ extern "C" {
 namespace kde_pg {
 
 namespace {
-
-// An expression of the table, as keys have it: a column by its number, any other by its text.
-struct Named {
-  AttrNumber attnum;
-  const char* text;  // null of a column
-  Oid type, collation;
-
-  bool is(const KeyColumn& c) const {
-    if (attnum != 0) return c.attnum == attnum;
-    return text != nullptr && c.attnum == 0 && strcmp(text, c.text) == 0;
-  }
-};
-
-// A condition with what it compares, where it compares.
-struct Condition {
-  Expr* clause;
-  bool compares;
-  Named named;
-  int strategy;
-  bool any;
-  // Whether what compares is what tells values of a category apart.
-  bool of_category;
-  Expr* value;
-  // Of an operator, the table's side of it on its left.
-  Node* side;
-  Oid operator_id;
-};
-
-struct Asked {
-  Expr* node;
-  PlainEnd end;
-  Oid function;
-  bool of_column;
-  Named named;
-};
-
-// What the query has, whatever the density.
-class Query {
- public:
-  explicit Query(bool tells) : tells_(tells) {}
-
-  bool read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having);
-  Oid relation() const { return RelationGetRelid(relation_); }
-  // Null where the density cannot answer. some: aggregates, by their index; null: all.
-  PlainQuery* question(const CatalogEntry& entry, const Bitmapset* some = nullptr) const;
-  // By several densities together, PlainQuery*.
-  List* questions(List* entries) const;
-  void close() { table_close(relation_, NoLock); }
-  // What the last of them found; null: nothing.
-  const char* why() const { return why_; }
-
- private:
-  // The first reason is kept.
-  bool no(const char* why) const {
-    if (why_ == nullptr) why_ = why;
-    return false;
-  }
-  const char* lacks(Node* node) const;
-  bool read_conditions(RelOptInfo* input);
-  bool read_leaves(Node* node);
-  bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
-  Named name_of(Node* node) const;
-  bool is_known_value(Node* node) const;
-  bool read_comparison(Expr* clause, Condition* out) const;
-  int group_of(const DensityKey& key, const Named& named, PlainQuery* out) const;
-  bool place_groups(const DensityKey& key, PlainQuery* out) const;
-  bool is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const;
-  bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
-  bool place_conditions(const CatalogEntry& entry, PlainQuery* out) const;
-  bool is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const;
-  bool place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const;
-  bool is_same_filter(const DensityKey& key, List* clauses) const;
-  bool has_no_nulls(const KeyColumn& column) const;
-  bool has_steps(AttrNumber column) const;
-  int scale_of(Oid function, const DensityKey& key, int column) const;
-
-  bool tells_;  // whether reasons are to be printed
-  mutable const char* why_ = nullptr;
-  Index rti_ = 0;
-  Relation relation_ = nullptr;
-  List* groups_ = NIL;      // Expr*
-  List* aggregates_ = NIL;  // Asked*
-  List* conditions_ = NIL;  // Condition*
-};
 
 // Of the table's expressions alone, as those of the catalog: of the first relation.
 Node* alone(Index rti, Node* node) {
@@ -173,19 +90,6 @@ bool may_be_fitted(Node* node) {
   return !has_parameter(node, nullptr) && !contain_mutable_functions(node);
 }
 
-Named Query::name_of(Node* node) const {
-  node = without_cast(node);
-  Named out = {InvalidAttrNumber, nullptr, exprType(node), exprCollation(node)};
-  if (IsA(node, Var)) {
-    const auto* var = castNode(Var, node);
-    const bool own = var->varno == static_cast<int>(rti_) && var->varlevelsup == 0;
-    if (own && var->varattno > 0) out.attnum = var->varattno;
-  } else if (may_be_fitted(node)) {
-    out.text = canonical_text(relation_, alone(rti_, node));
-  }
-  return out;
-}
-
 bool is_sub_plan(Node* node, void*) {
   if (node == nullptr) return false;
   if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, SubLink)) return true;
@@ -193,10 +97,6 @@ bool is_sub_plan(Node* node, void*) {
 }
 
 bool varies(Node* node) { return contain_volatile_functions(node) || is_sub_plan(node, nullptr); }
-
-bool Query::is_known_value(Node* node) const {
-  return !contain_var_clause(node) && !contain_agg_clause(node) && !varies(node);
-}
 
 // The column or expression that a condition like `flag`, `NOT flag` or `flag IS TRUE` is of, and
 // what it is then; null of any other condition.
@@ -221,8 +121,145 @@ bool same_values(Oid a, Oid b) {
   return a == b || (is_text(a) && is_text(b));
 }
 
+int place_in(const DensityKey& key, const Named& named) {
+  for (int i = 0; i < key.columns + key.measures; ++i)
+    if (named.is(key.column[i])) return i;
+  return -1;
+}
+
+int group_in(const DensityKey& key, const Named& named) {
+  for (int i = 0; i < key.groups; ++i)
+    if (named.is(key.column[key.first_group() + i])) return i;
+  return -1;
+}
+
+// Whether a group's key, which is stored as text, reads back as the value it was, whatever happens
+// to other objects: those of the server's own scalar types do, and labels of enums are looked at.
+bool reads_back(Oid type) {
+  switch (type) {
+    case REGCLASSOID:
+    case REGCOLLATIONOID:
+    case REGCONFIGOID:
+    case REGDICTIONARYOID:
+    case REGNAMESPACEOID:
+    case REGOPEROID:
+    case REGOPERATOROID:
+    case REGPROCOID:
+    case REGPROCEDUREOID:
+    case REGROLEOID:
+    case REGTYPEOID:
+      return false;
+    default:
+      return type_is_enum(type) ||
+             (type < FirstNormalObjectId && get_typtype(type) == TYPTYPE_BASE &&
+              !OidIsValid(get_element_type(type)));
+  }
+}
+
+// Whether values that are the same group are the same in every respect, so that any condition holds
+// for all of a group's rows or for none.
+bool is_equal_image(Oid type, Oid collation) {
+  // But for blanks at the end, of which values of no length of their own may have any number.
+  if (type == BPCHAROID) return false;
+  const Oid opclass = GetDefaultOpClass(type, BTREE_AM_OID);
+  if (!OidIsValid(opclass)) return false;
+  const Oid input = get_opclass_input_type(opclass);
+  const Oid proc = get_opfamily_proc(get_opclass_family(opclass), input, input, BTEQUALIMAGE_PROC);
+  return OidIsValid(proc) &&
+         DatumGetBool(OidFunctionCall1Coll(proc, collation, ObjectIdGetDatum(input)));
+}
+
+bool has_list(const PlainQuery& query) {
+  ListCell* cell;
+  foreach (cell, query.bounds)
+    if (static_cast<const PlainBound*>(lfirst(cell))->any) return true;
+  return false;
+}
+
+bool has_bound(const PlainQuery& query, int column) {
+  ListCell* cell;
+  foreach (cell, query.bounds)
+    if (static_cast<const PlainBound*>(lfirst(cell))->column == column) return true;
+  return false;
+}
+
+// The same of those that densities know of every type of numbers, or of all that they hold.
+bool named_answer_of(const char* name, PlainAggregate* out) {
+  struct Known {
+    const char* name;
+    PlainAnswer answer;
+    bool population;
+  };
+  static const Known kKnown[] = {{"variance", PlainAnswer::variance, false},
+                                 {"var_samp", PlainAnswer::variance, false},
+                                 {"var_pop", PlainAnswer::variance, true},
+                                 {"stddev", PlainAnswer::stddev, false},
+                                 {"stddev_samp", PlainAnswer::stddev, false},
+                                 {"stddev_pop", PlainAnswer::stddev, true},
+                                 {"min", PlainAnswer::min, false},
+                                 {"max", PlainAnswer::max, false}};
+  for (const Known& known : kKnown) {
+    if (strcmp(name, known.name) != 0) continue;
+    out->answer = known.answer;
+    out->population = known.population;
+    return true;
+  }
+  return false;
+}
+
+// What an aggregate's function asks, but count(*); false: what no density knows.
+bool answer_of(Oid function, PlainAggregate* out) {
+  switch (function) {
+    case F_COUNT_ANY:
+      out->answer = PlainAnswer::values;
+      return true;
+    case F_SUM_INT2:
+    case F_SUM_INT4:
+    case F_SUM_INT8:
+    case F_SUM_FLOAT8:
+    case F_SUM_NUMERIC:
+      out->answer = PlainAnswer::sum;
+      return true;
+    case F_AVG_INT2:
+    case F_AVG_INT4:
+    case F_AVG_INT8:
+    case F_AVG_FLOAT4:
+    case F_AVG_FLOAT8:
+    case F_AVG_NUMERIC:
+      out->answer = PlainAnswer::avg;
+      return true;
+    default:
+      return function < FirstNormalObjectId && named_answer_of(get_func_name(function), out);
+  }
+}
+
+// Fewer columns, and no rows that may be where they are NULL.
+bool is_better(const PlainQuery& a, const PlainQuery& b) {
+  if (a.key.columns != b.key.columns) return a.key.columns < b.key.columns;
+  return !a.with_nulls && b.with_nulls;
+}
+
+}  // namespace
+
+Named PlainReader::name_of(Node* node) const {
+  node = without_cast(node);
+  Named out = {InvalidAttrNumber, nullptr, exprType(node), exprCollation(node)};
+  if (IsA(node, Var)) {
+    const auto* var = castNode(Var, node);
+    const bool own = var->varno == static_cast<int>(rti_) && var->varlevelsup == 0;
+    if (own && var->varattno > 0) out.attnum = var->varattno;
+  } else if (may_be_fitted(node)) {
+    out.text = canonical_text(relation_, alone(rti_, node));
+  }
+  return out;
+}
+
+bool PlainReader::is_known_value(Node* node) const {
+  return !contain_var_clause(node) && !contain_agg_clause(node) && !varies(node);
+}
+
 // A comparison with the table's side on the left.
-bool Query::read_comparison(Expr* clause, Condition* out) const {
+bool PlainReader::read_comparison(Expr* clause, Condition* out) const {
   Node* node = reinterpret_cast<Node*>(clause);
   if (IsA(node, NullTest)) {
     const auto* test = castNode(NullTest, node);
@@ -280,7 +317,7 @@ bool Query::read_comparison(Expr* clause, Condition* out) const {
   return true;
 }
 
-bool Query::read_conditions(RelOptInfo* input) {
+bool PlainReader::read_conditions(RelOptInfo* input) {
   ListCell* cell;
   foreach (cell, input->baserestrictinfo) {
     const auto* info = lfirst_node(RestrictInfo, cell);
@@ -297,11 +334,12 @@ bool Query::read_conditions(RelOptInfo* input) {
 }
 
 // whole: the node itself, or the call that asks for an end of it.
-bool Query::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
+bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
+  if (node->aggkind != AGGKIND_NORMAL)
+    return no("an aggregate is of rows in an order, as percentiles are");
   if (node->aggdistinct != NIL || node->aggorder != NIL || node->aggfilter != nullptr)
     return no("an aggregate has DISTINCT, FILTER or ORDER BY");
-  if (node->aggdirectargs != NIL || node->agglevelsup != 0 || node->aggkind != AGGKIND_NORMAL ||
-      node->aggsplit != AGGSPLIT_SIMPLE || list_length(node->args) > 1)
+  if (node->agglevelsup != 0 || node->aggsplit != AGGSPLIT_SIMPLE || list_length(node->args) > 1)
     return no("an aggregate is none of those that densities know");
   ListCell* cell;
   foreach (cell, aggregates_)
@@ -330,7 +368,7 @@ bool Query::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
 
 // Of the select list and HAVING: aggregates and what the query is grouped by, and nothing else of
 // the table.
-bool Query::read_leaves(Node* node) {
+bool PlainReader::read_leaves(Node* node) {
   if (node == nullptr) return true;
   if (list_member(groups_, node)) return true;
   if (IsA(node, Aggref))
@@ -348,12 +386,12 @@ bool Query::read_leaves(Node* node) {
     return no("the select list has a subquery of each row");
   if (IsA(node, GroupingFunc) || IsA(node, WindowFunc)) return no("it has grouping sets");
   const auto visit = [](Node* child, void* self) {
-    return !static_cast<Query*>(self)->read_leaves(child);
+    return !static_cast<PlainReader*>(self)->read_leaves(child);
   };
   return !expression_tree_walker(node, as_walker(visit), this);
 }
 
-bool Query::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having) {
+bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List* having) {
   ::Query* parse = root->parse;
   if (parse->groupingSets != NIL) return no("it has grouping sets");
   if (parse->hasTargetSRFs) return no("the select list has a function that returns a set");
@@ -383,49 +421,14 @@ bool Query::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target, List*
 }
 
 // What a density has not, for a reason.
-const char* Query::lacks(Node* node) const {
+const char* PlainReader::lacks(Node* node) const {
   if (!tells_) return "";
   if (!may_be_fitted(node)) return "does not answer a condition that has parameters or settings";
   return psprintf("lacks %s", canonical_text(relation_, alone(rti_, node)));
 }
 
-int place_in(const DensityKey& key, const Named& named) {
-  for (int i = 0; i < key.columns + key.measures; ++i)
-    if (named.is(key.column[i])) return i;
-  return -1;
-}
-
-int group_in(const DensityKey& key, const Named& named) {
-  for (int i = 0; i < key.groups; ++i)
-    if (named.is(key.column[key.first_group() + i])) return i;
-  return -1;
-}
-
-// Whether a group's key, which is stored as text, reads back as the value it was, whatever happens
-// to other objects: those of the server's own scalar types do, and labels of enums are looked at.
-bool reads_back(Oid type) {
-  switch (type) {
-    case REGCLASSOID:
-    case REGCOLLATIONOID:
-    case REGCONFIGOID:
-    case REGDICTIONARYOID:
-    case REGNAMESPACEOID:
-    case REGOPEROID:
-    case REGOPERATOROID:
-    case REGPROCOID:
-    case REGPROCEDUREOID:
-    case REGROLEOID:
-    case REGTYPEOID:
-      return false;
-    default:
-      return type_is_enum(type) ||
-             (type < FirstNormalObjectId && get_typtype(type) == TYPTYPE_BASE &&
-              !OidIsValid(get_element_type(type)));
-  }
-}
-
 // Whether values of the column's type are so far apart that none is between two of them.
-bool Query::has_steps(AttrNumber column) const {
+bool PlainReader::has_steps(AttrNumber column) const {
   const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), column - 1);
   kde::ValueType type;
   if (!value_type_of(of->atttypid, &type)) return false;
@@ -441,14 +444,14 @@ bool is_category(const Named& named) {
 }
 
 // Where a density has what its groups are by, or is of a category's values; -1: nowhere.
-int Query::group_of(const DensityKey& key, const Named& named, PlainQuery* out) const {
+int PlainReader::group_of(const DensityKey& key, const Named& named, PlainQuery* out) const {
   if (key.groups > 0) return group_in(key, named);
   if (key.columns != 1 || !named.is(key.column[0]) || !is_category(named)) return -1;
   out->of_words = true;
   return 0;
 }
 
-bool Query::place_groups(const DensityKey& key, PlainQuery* out) const {
+bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
   const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
   int found = 0;
   ListCell* cell;
@@ -472,21 +475,8 @@ bool Query::place_groups(const DensityKey& key, PlainQuery* out) const {
   return found == 0 || found == out->groups() || no("is by more than the query is grouped by");
 }
 
-// Whether values that are the same group are the same in every respect, so that any condition holds
-// for all of a group's rows or for none.
-bool is_equal_image(Oid type, Oid collation) {
-  // But for blanks at the end, of which values of no length of their own may have any number.
-  if (type == BPCHAROID) return false;
-  const Oid opclass = GetDefaultOpClass(type, BTREE_AM_OID);
-  if (!OidIsValid(opclass)) return false;
-  const Oid input = get_opclass_input_type(opclass);
-  const Oid proc = get_opfamily_proc(get_opclass_family(opclass), input, input, BTEQUALIMAGE_PROC);
-  return OidIsValid(proc) &&
-         DatumGetBool(OidFunctionCall1Coll(proc, collation, ObjectIdGetDatum(input)));
-}
-
 // Whether all that the node has of the table is what the density's groups are by.
-bool Query::is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const {
+bool PlainReader::is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const {
   if (node == nullptr) return true;
   if (key.groups == 0 && key.columns != 1) return false;
   if (contain_var_clause(node)) {
@@ -511,7 +501,7 @@ bool Query::is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) con
     if (IsA(node, Var)) return false;
   }
   struct Visit {
-    const Query* query;
+    const PlainReader* query;
     const DensityKey* key;
     PlainQuery* out;
   } state = {this, &key, out};
@@ -522,16 +512,25 @@ bool Query::is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) con
   return !expression_tree_walker(node, as_walker(visit), &state);
 }
 
-bool Query::is_same_filter(const DensityKey& key, List* clauses) const {
-  if (clauses == NIL) return !key.has_filter();
-  if (!key.has_filter()) return false;
+const char* PlainReader::filter_of(List* clauses) const {
   Node* all = reinterpret_cast<Node*>(make_ands_explicit(clauses));
-  if (!may_be_fitted(all)) return false;
-  Node* filter = canonical_filter(relation_, alone(rti_, all));
-  return strcmp(canonical_text(relation_, filter), key.filter) == 0;
+  if (!may_be_fitted(all)) return nullptr;
+  return canonical_text(relation_, canonical_filter(relation_, alone(rti_, all)));
 }
 
-bool Query::place_conditions(const CatalogEntry& entry, PlainQuery* out) const {
+bool PlainReader::is_same_filter(const DensityKey& key, List* clauses) const {
+  if (clauses == NIL || !key.has_filter()) return clauses == NIL && !key.has_filter();
+  const char* filter = filter_of(clauses);
+  return filter != nullptr && strcmp(filter, key.filter) == 0;
+}
+
+KeyColumn PlainReader::column_of(const Named& named) const {
+  if (named.attnum == 0) return {InvalidAttrNumber, named.text, nullptr};
+  const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), named.attnum - 1);
+  return {named.attnum, pstrdup(NameStr(of->attname)), nullptr};
+}
+
+bool PlainReader::place_conditions(const CatalogEntry& entry, PlainQuery* out) const {
   const DensityKey& key = entry.key;
   List* rest = NIL;
   ListCell* cell;
@@ -549,22 +548,8 @@ bool Query::place_conditions(const CatalogEntry& entry, PlainQuery* out) const {
   return no(lacks(static_cast<Node*>(linitial(rest))));
 }
 
-bool has_list(const PlainQuery& query) {
-  ListCell* cell;
-  foreach (cell, query.bounds)
-    if (static_cast<const PlainBound*>(lfirst(cell))->any) return true;
-  return false;
-}
-
-bool has_bound(const PlainQuery& query, int column) {
-  ListCell* cell;
-  foreach (cell, query.bounds)
-    if (static_cast<const PlainBound*>(lfirst(cell))->column == column) return true;
-  return false;
-}
-
 // Whether a condition is one on the density's columns; it is then among the bounds.
-bool Query::is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const {
+bool PlainReader::is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const {
   const int column = c.compares ? place_in(key, c.named) : -1;
   kde::ValueType type;
   if (column < 0 || column >= key.columns || !value_type_of(c.named.type, &type)) return false;
@@ -589,7 +574,7 @@ bool Query::is_bound(const DensityKey& key, const Condition& c, PlainQuery* out)
 
 // Whether a condition compares a bucket of the density's column; it is then among the passages. An
 // equality is two.
-bool Query::is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const {
+bool PlainReader::is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const {
   const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
   if (!c.compares || c.side == nullptr || c.any || key.has_filter() || column <= 0 ||
       !has_steps(column) || !is_bucket(c.side, column))
@@ -619,7 +604,7 @@ bool Query::is_passage(const DensityKey& key, const Condition& c, PlainQuery* ou
 }
 
 // Decimals of the result of an aggregate of type numeric: those of the column's type.
-int Query::scale_of(Oid function, const DensityKey& key, int column) const {
+int PlainReader::scale_of(Oid function, const DensityKey& key, int column) const {
   if (function == F_SUM_INT8) return 0;
   const AttrNumber attnum = key.column[column].attnum;
   if (attnum <= 0) return -1;
@@ -630,64 +615,15 @@ int Query::scale_of(Oid function, const DensityKey& key, int column) const {
 }
 
 // Children of a table may have dropped the constraint, and of a foreign one nobody enforces it.
-bool Query::has_no_nulls(const KeyColumn& column) const {
+bool PlainReader::has_no_nulls(const KeyColumn& column) const {
   const char kind = relation_->rd_rel->relkind;
   if (kind == RELKIND_FOREIGN_TABLE || (kind == RELKIND_RELATION && has_subclass(relation())))
     return false;
   return column.attnum > 0 && is_not_null(RelationGetDescr(relation_), column.attnum - 1);
 }
 
-// The same of those that densities know of every type of numbers, or of all that they hold.
-bool named_answer_of(const char* name, PlainAggregate* out) {
-  struct Known {
-    const char* name;
-    PlainAnswer answer;
-    bool population;
-  };
-  static const Known kKnown[] = {{"variance", PlainAnswer::variance, false},
-                                 {"var_samp", PlainAnswer::variance, false},
-                                 {"var_pop", PlainAnswer::variance, true},
-                                 {"stddev", PlainAnswer::stddev, false},
-                                 {"stddev_samp", PlainAnswer::stddev, false},
-                                 {"stddev_pop", PlainAnswer::stddev, true},
-                                 {"min", PlainAnswer::min, false},
-                                 {"max", PlainAnswer::max, false}};
-  for (const Known& known : kKnown) {
-    if (strcmp(name, known.name) != 0) continue;
-    out->answer = known.answer;
-    out->population = known.population;
-    return true;
-  }
-  return false;
-}
-
-// What an aggregate's function asks, but count(*); false: what no density knows.
-bool answer_of(Oid function, PlainAggregate* out) {
-  switch (function) {
-    case F_COUNT_ANY:
-      out->answer = PlainAnswer::values;
-      return true;
-    case F_SUM_INT2:
-    case F_SUM_INT4:
-    case F_SUM_INT8:
-    case F_SUM_FLOAT8:
-    case F_SUM_NUMERIC:
-      out->answer = PlainAnswer::sum;
-      return true;
-    case F_AVG_INT2:
-    case F_AVG_INT4:
-    case F_AVG_INT8:
-    case F_AVG_FLOAT4:
-    case F_AVG_FLOAT8:
-    case F_AVG_NUMERIC:
-      out->answer = PlainAnswer::avg;
-      return true;
-    default:
-      return function < FirstNormalObjectId && named_answer_of(get_func_name(function), out);
-  }
-}
-
-bool Query::place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const {
+bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
+                                   PlainQuery* out) const {
   bool bounded[kde::kMaxColumns] = {};
   ListCell* cell;
   foreach (cell, out->bounds) bounded[static_cast<PlainBound*>(lfirst(cell))->column] = true;
@@ -728,7 +664,7 @@ bool Query::place_aggregates(const DensityKey& key, const Bitmapset* some, Plain
   return true;
 }
 
-PlainQuery* Query::question(const CatalogEntry& entry, const Bitmapset* some) const {
+PlainQuery* PlainReader::question(const CatalogEntry& entry, const Bitmapset* some) const {
   const DensityKey& key = entry.key;
   why_ = nullptr;
   auto* out = static_cast<PlainQuery*>(palloc(sizeof(PlainQuery)));
@@ -764,32 +700,9 @@ PlainQuery* Query::question(const CatalogEntry& entry, const Bitmapset* some) co
   return out;
 }
 
-// As of now, whatever the statement sees: what it sees is looked at when it runs. In parallel mode
-// there is no such snapshot, nor does a worker plan much.
-List* densities_of(Oid relation) {
-  if (IsInParallelMode() || !catalog_is_installed()) return NIL;
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  List* entries = catalog_list(relation, latest);
-  UnregisterSnapshot(latest);
-  return entries;
-}
-
-bool is_allowed(List* entries) {
-  ListCell* cell;
-  foreach (cell, entries)
-    if (static_cast<const CatalogEntry*>(lfirst(cell))->settings.plain_sql) return true;
-  return false;
-}
-
-// Fewer columns, and no rows that may be where they are NULL.
-bool is_better(const PlainQuery& a, const PlainQuery& b) {
-  if (a.key.columns != b.key.columns) return a.key.columns < b.key.columns;
-  return !a.with_nulls && b.with_nulls;
-}
-
 // Each aggregate by the best of those that have it. Conditions on groups refer to columns of the
 // plan, which are one density's.
-List* Query::questions(List* entries) const {
+List* PlainReader::questions(List* entries) const {
   if (groups_ != NIL || list_length(aggregates_) < 2) return NIL;
   auto** some = static_cast<Bitmapset**>(
       palloc0(sizeof(Bitmapset*) * static_cast<Size>(list_length(entries) + 1)));
@@ -816,6 +729,25 @@ List* Query::questions(List* entries) const {
       out = lappend(out, question(*static_cast<const CatalogEntry*>(lfirst(cell)), own));
   }
   return out;
+}
+
+namespace {
+
+// As of now, whatever the statement sees: what it sees is looked at when it runs. In parallel mode
+// there is no such snapshot, nor does a worker plan much.
+List* densities_of(Oid relation) {
+  if (IsInParallelMode() || !catalog_is_installed()) return NIL;
+  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
+  List* entries = catalog_list(relation, latest);
+  UnregisterSnapshot(latest);
+  return entries;
+}
+
+bool is_allowed(List* entries) {
+  ListCell* cell;
+  foreach (cell, entries)
+    if (static_cast<const CatalogEntry*>(lfirst(cell))->settings.plain_sql) return true;
+  return false;
 }
 
 // What one who explains or asks a query is told.
@@ -873,7 +805,7 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
   }
   PinnedSettings settings;
   settings.begin();
-  Query query(static_cast<bool>(reasons));
+  PlainReader query(static_cast<bool>(reasons));
   PlainQuery* best = nullptr;
   List* out = NIL;
   List* allowed = NIL;

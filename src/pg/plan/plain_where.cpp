@@ -185,12 +185,14 @@ KDE_FUNCTION(kde_explain_query) {
   const char* query = text_to_cstring(PG_GETARG_TEXT_PP(0));
   List* raw = raw_parser(query, RAW_PARSE_DEFAULT);
   if (list_length(raw) != 1)
-    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single query is expected")));
+    ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR), errmsg("a single query is expected"),
+                    errhint("Pass one SELECT.")));
   List* queries =
       pg_analyze_and_rewrite_fixedparams(linitial_node(RawStmt, raw), query, nullptr, 0, nullptr);
   if (list_length(queries) != 1 || linitial_node(Query, queries)->commandType != CMD_SELECT)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("densities answer no other statements than SELECT")));
+                    errmsg("densities answer no other statements than SELECT"),
+                    errhint("Pass one SELECT.")));
   PlainDemand demand;
   demand.of_subqueries = true;
   (void)plan_demanded(&demand, linitial_node(Query, queries), query);

@@ -99,7 +99,29 @@ void describe(void* arg) {
     case Operation::drift:
       errcontext("measuring the drift of %s (%s)", level->what, phase);
       break;
+    case Operation::bandwidth:
+    case Operation::evaluate:
+      break;
   }
+}
+
+// A new innermost level, not yet shown; null where there is no room for it.
+Level* begin(Operation operation, Phase phase) {
+  if (depth++ >= kMostLevels) return nullptr;
+  Level* level = innermost();
+  *level = {};
+  level->owner = GetCurrentSubTransactionId();
+  ProgressReport* report = &level->report;
+  report->pid = MyProcPid;
+  report->database = MyDatabaseId;
+  // As pg_stat_activity has it, whatever the session has become since.
+  report->user = MyBEEntry != nullptr ? MyBEEntry->st_userid : InvalidOid;
+  report->operation = operation;
+  report->phase = phase;
+  report->started_at = GetCurrentTimestamp();
+  begin_count(level, Unit::none, 0);
+  level->context.previous = error_context_stack;
+  return level;
 }
 
 // The transaction or subtransaction `owner` has ended, with all that began in it.
@@ -136,6 +158,10 @@ const char* operation_name(Operation operation) {
       return "refresh";
     case Operation::drift:
       return "drift";
+    case Operation::bandwidth:
+      return "bandwidth";
+    case Operation::evaluate:
+      return "evaluate";
   }
   return "unknown";
 }
@@ -173,37 +199,28 @@ const char* unit_name(Unit unit) {
 }
 
 void progress_begin(const DensityKey& key, Operation operation) {
-  if (depth >= kMostLevels) {
-    ++depth;
-    return;
-  }
   // What may raise an error comes first.
   attach_progress();
   const char* name = get_rel_name(key.relation);
   const char* schema = get_namespace_name(get_rel_namespace(key.relation));
   const char* what = psprintf("%s of \"%s.%s\"", describe_columns(key),
                               schema != nullptr ? schema : "?", name != nullptr ? name : "?");
-  Level* level = &levels[depth++];
-  *level = {};
-  level->owner = GetCurrentSubTransactionId();
+  Level* level = begin(operation, Phase::waiting_for_lock);
+  if (level == nullptr) return;
   level->what = what;
   ProgressReport* report = &level->report;
-  report->pid = MyProcPid;
-  report->database = MyDatabaseId;
-  // As pg_stat_activity has it, whatever the session has become since.
-  report->user = MyBEEntry != nullptr ? MyBEEntry->st_userid : InvalidOid;
   report->relation = key.relation;
   report->columns = key.columns;
   for (int k = 0; k < key.columns; ++k) report->attnum[k] = key.column[k].attnum;
-  report->operation = operation;
-  report->phase = Phase::waiting_for_lock;
-  report->started_at = GetCurrentTimestamp();
-  begin_count(level, Unit::none, 0);
   level->context.callback = describe;
   level->context.arg = level;
-  level->context.previous = error_context_stack;
   error_context_stack = &level->context;
   publish(level);
+}
+
+void progress_begin(Operation operation, Phase phase) {
+  attach_progress();
+  if (Level* level = begin(operation, phase); level != nullptr) publish(level);
 }
 
 void progress_end() {

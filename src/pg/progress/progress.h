@@ -10,7 +10,7 @@
 
 namespace kde_pg {
 
-enum class Operation { fit, refresh, drift };
+enum class Operation { fit, refresh, drift, bandwidth, evaluate };
 enum class Phase { waiting_for_lock, scanning, selecting, estimating, storing };
 enum class Unit { none, blocks, rows, pairs, steps };
 
@@ -22,6 +22,8 @@ const char* unit_name(Unit unit);     // null: none
 // Until then errors and messages say in their context what was being done, to what and in which
 // phase. May be nested: the innermost is shown.
 void progress_begin(const DensityKey& key, Operation operation);
+// The same of work on an array, which is of no relation and says nothing in contexts.
+void progress_begin(Operation operation, Phase phase);
 void progress_end();
 
 // The rest does nothing where nothing has begun.

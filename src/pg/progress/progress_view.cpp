@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kColumns = 11;
 
-// Names are known of this database alone.
+// Names are known of this database alone; an array has none.
 ArrayType* column_names(const ProgressReport& report) {
   Datum names[kde::kMaxColumns];
   for (int k = 0; k < report.columns; ++k) {
@@ -42,7 +42,7 @@ void put_row(const ProgressReport& report, TupleDesc desc, Tuplestorestate* rows
   const auto put_name = [&](const char* text) {
     put(text != nullptr ? CStringGetTextDatum(text) : 0, text == nullptr);
   };
-  const bool here = report.database == MyDatabaseId;
+  const bool here = report.database == MyDatabaseId && OidIsValid(report.relation);
   const bool counted = report.unit != Unit::none;
   put(Int32GetDatum(report.pid));
   const char* database = get_database_name(report.database);

@@ -320,7 +320,8 @@ List* leaf_relations(Relation relation, const DensityKey& key) {
     ereport(ERROR,
             (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
              errmsg("the parts of \"%s\" cannot be read apart", RelationGetRelationName(relation)),
-             errdetail("A virtual generated column is computed by the whole table.")));
+             errdetail("A virtual generated column is computed by the whole table."),
+             errhint("Leave incremental out.")));
   List* members = find_all_inheritors(RelationGetRelid(relation), AccessShareLock, nullptr);
   List* out = NIL;
   ListCell* cell;
@@ -336,7 +337,8 @@ List* leaf_relations(Relation relation, const DensityKey& key) {
                       errmsg("the parts of \"%s\" cannot be read apart",
                              RelationGetRelationName(relation)),
                       errdetail("\"%s\" has rows of its own beside those of its children.",
-                                RelationGetRelationName(rel))));
+                                RelationGetRelationName(rel)),
+                      errhint("Leave incremental out.")));
     }
     table_close(rel, NoLock);
   }
@@ -368,7 +370,6 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
                           !options.by_query && sink->takes_summary();
   int64 sample_blocks = options.sample_blocks;
   if (!options.every_row && count_foreign_blocks(relation, key, &leaves)) {
-    result->options_blocks_per_block = kForeignCost;
     sample_blocks = Max(sample_blocks / kForeignCost, options.least_blocks);
   }
   if (!options.every_row && leaves.blocks > static_cast<uint64>(sample_blocks))

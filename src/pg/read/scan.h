@@ -51,8 +51,7 @@ struct ScanResult {
   // rows of the table per row read, >= 1; 1 exactly when every row was read
   double rows_per_row_read = 1;
   bool every_row_read = false;
-  bool elsewhere = false;              // queries see other rows than the tables'; those were read
-  int64 options_blocks_per_block = 1;  // of ScanOptions::sample_blocks
+  bool elsewhere = false;  // queries see other rows than the tables'; those were read
 
   double share_of_blocks() const {
     return blocks_total > 0 ? static_cast<double>(blocks_read) / static_cast<double>(blocks_total)

@@ -305,13 +305,16 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
   result.reason =
       error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
   result.sqlstate = error->sqlerrcode;
+  result.hint = error->hint;
   KDE_FAULT("refresh.failed");
   PushActiveSnapshot(GetTransactionSnapshot());
   note_refresh_failure(item, result.reason);
   PopActiveSnapshot();
   // Who may maintain a table need not be allowed to read it, and an error may quote a value.
-  if (get_rel_name(item.relation) == nullptr || !is_owner(item.relation))
+  if (get_rel_name(item.relation) == nullptr || !is_owner(item.relation)) {
     result.reason = psprintf("an error with SQLSTATE %s", unpack_sql_state(result.sqlstate));
+    result.hint = "The owner of the table finds it in kde_densities_full.refresh_error.";
+  }
   KDE_FAULT("refresh.noted");
   return result;
 }
@@ -324,7 +327,8 @@ void report_refresh(const RefreshResult& result, int level) {
   switch (result.action) {
     case RefreshAction::failed:
       ereport(level, (errcode(result.sqlstate), errmsg("could not refresh the density of %s", name),
-                      errdetail_internal("%s", result.reason)));
+                      errdetail_internal("%s", result.reason),
+                      result.hint != nullptr ? errhint("%s", result.hint) : 0));
       break;
     case RefreshAction::skipped:
       ereport(level, (errmsg("skipping the density of %s: %s", name, result.reason)));

@@ -26,7 +26,8 @@ struct RefreshResult {
   const char* reason;  // why stale, why skipped, or the error
   int64 changed_rows;  // -1: unknown
   double total_ms;
-  int sqlstate;  // of failed
+  int sqlstate;      // of failed
+  const char* hint;  // of the error, if it has one that the caller may see
 };
 
 struct RefreshHow {

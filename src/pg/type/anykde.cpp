@@ -82,7 +82,8 @@ KDE_FUNCTION(anykde_of_text) {
     return DirectFunctionCall1(kde_in, CStringGetDatum(text_to_cstring(name)));
   if (length > 0 && !kde_pg::begins_a_name(*VARDATA_ANY(name)))
     ereport(ERROR, (errcode(ERRCODE_INVALID_NAME),
-                    errmsg("invalid density name \"%s\"", text_to_cstring(name))));
+                    errmsg("invalid density name \"%s\"", text_to_cstring(name)),
+                    errhint("Write 'table.column' or 'table (column, ...)'.")));
   PG_RETURN_TEXT_P(name);
 }
 

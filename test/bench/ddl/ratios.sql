@@ -13,5 +13,5 @@ SELECT a.section, format('%s, %s the extension%s', a.what, 'with', CASE a.kind W
 FROM bench.kinds AS a JOIN bench.kinds AS b USING (section, what)
 WHERE b.kind = 'without' AND a.kind <> 'without' ORDER BY a.section, a.what, a.kind DESC;
 INSERT INTO bench.bound (section, what, figure, bound, at_least, digits, note)
-SELECT section, 'kde_densities, five densities', a.ms / b.ms, 1.5, false, 2, 'times as long as of one'
+SELECT section, 'kde_densities_full, five densities', a.ms / b.ms, 1.5, false, 2, 'times as long as of one'
 FROM bench.kinds AS a JOIN bench.kinds AS b USING (section) WHERE section = 'densities' AND a.what = 'five densities' AND b.what = 'one density';

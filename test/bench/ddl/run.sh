@@ -10,7 +10,7 @@
 #   RESTORED    tables of the dump that is restored (3,000)
 #   ROUNDS      rounds of commands (9)
 #   RESTORES    rounds of restores (3)
-#   PARTITIONS  of the partition tree with five densities that kde_densities shows (8,000)
+#   PARTITIONS  of the partition tree with five densities that kde_densities_full shows (8,000)
 #   SECTIONS    those to run: commands restores densities
 set -u
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -1,4 +1,4 @@
--- kde_densities beside one density and beside five of the same partition tree.
+-- kde_densities_full beside one density and beside five of the same partition tree.
 SELECT set_config('bench.partitions', :'partitions', false) \g /dev/null
 CREATE TABLE parted (k integer, a double precision, b double precision, c double precision, d double precision,
   e double precision) PARTITION BY LIST (k);

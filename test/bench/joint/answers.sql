@@ -78,7 +78,7 @@ CALL bench.interleave('answers', :runs);
 \pset tuples_only off
 \echo
 \echo 'Joint densities'
-SELECT relation, column_names, method, rows, sample_rows, stored_rows, bytes FROM kde_densities ORDER BY relation;
+SELECT relation, column_names, method, rows, sample_rows, stored_rows, bytes FROM kde_densities_full ORDER BY relation;
 \echo
 SELECT format('Answers: one session that has asked before, serial, interleaved, medians of %s', :runs) AS title \gset
 \echo :title

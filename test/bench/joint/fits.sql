@@ -28,7 +28,7 @@ BEGIN
   INSERT INTO bench.fitted_sixteen
     SELECT fit_by.method, ms, d.sample_rows, d.bandwidth_rows, d.stored_rows, d.bytes, d.bandwidth_status, d.engine,
       d.threads, d.scan_ms, d.select_ms, d.estimate_ms
-    FROM kde_densities AS d WHERE d.relation = 'bench.sixteen'::regclass;
+    FROM kde_densities_full AS d WHERE d.relation = 'bench.sixteen'::regclass;
 END $$;
 CREATE TABLE bench.fitted_sixteen (
   method text, total_ms double precision, sample_rows bigint, bandwidth_rows bigint, stored_rows bigint, bytes integer,

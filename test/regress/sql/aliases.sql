@@ -1,10 +1,10 @@
 -- Densities by a name of their own: given by a fit, found by every function, kept by refreshes, one density's.
 CREATE TABLE named AS SELECT i % 10 AS v, i % 3 AS w, i % 2 = 0 AS odd FROM generate_series(1, 3000) AS i;
 ANALYZE named;
-SELECT column_names FROM kde_fit('named', 'v', filter => 'w = 1', name => 'ones');
-SELECT column_names FROM kde_fit('named', ARRAY['v', 'w'], seed => 1, name => 'Both of "them"');
-SELECT group_by FROM kde_fit('named', 'v', group_by => 'odd', sample_rows => -1, name => 'by_parity');
-SELECT name, filter, group_by, alias FROM kde_densities ORDER BY name, filter;
+SELECT name FROM kde_fit('named', 'v', filter => 'w = 1', name => 'ones');
+SELECT name FROM kde_fit('named', ARRAY['v', 'w'], seed => 1, name => 'Both of "them"');
+SELECT name FROM kde_fit('named', 'v', group_by => 'odd', sample_rows => -1, name => 'by_parity');
+SELECT name, filter, group_by, alias FROM kde_densities_full ORDER BY name, filter;
 SELECT approx_count('ones', 2, 4), approx_avg('ones', 2, 4), approx_quantile('ones', 0.5), approx_count('ONES', 2, 4);
 SELECT approx_count('"Both of ""them"""', ARRAY[2, 0], ARRAY[4, 1]);
 -- A name is stored as it is, and asked as any identifier: the hint says how.
@@ -23,7 +23,7 @@ SELECT kde_drop('ones_by_parity');
 -- A refit without a name keeps it, as a refresh does; with another it changes.
 SELECT count(*) FROM kde_fit('named', 'v', filter => 'w = 1');
 SELECT count(*) FROM kde_refresh('named', force => true);
-SELECT alias FROM kde_densities ORDER BY alias;
+SELECT alias FROM kde_densities_full ORDER BY alias;
 SELECT count(*) FROM kde_fit('named', 'v', filter => 'w = 1', name => 'first');
 SELECT approx_count('ones');
 SELECT approx_count('first');
@@ -47,11 +47,11 @@ RESET ROLE;
 DROP ROLE kde_named_reader;
 SELECT kde_drop('first'), kde_drop('by_parity');
 SELECT kde_drop('first', if_exists => true);
-SELECT alias FROM kde_densities WHERE alias IS NOT NULL;
+SELECT alias FROM kde_densities_full WHERE alias IS NOT NULL;
 -- A restore whose name is taken says so.
 CREATE TABLE kept AS SELECT * FROM kde_aqp.fitted WHERE alias = 'Both of "them"';
 SELECT kde_drop('"Both of ""them"""');
 SELECT count(*) FROM kde_fit('named', 'v', name => 'Both of "them"');
 INSERT INTO kde_aqp.density SELECT * FROM kept;
-SELECT name, alias FROM kde_densities ORDER BY name;
+SELECT name, alias FROM kde_densities_full ORDER BY name;
 DROP TABLE named, kept;

@@ -95,7 +95,7 @@ CREATE TABLE days WITH (autovacuum_enabled = false) AS
 SELECT rows FROM kde_fit('days', 'day');
 SELECT rows FROM kde_fit('days', ARRAY['day', 'k']);
 INSERT INTO days SELECT '2026-01-21', 1 FROM generate_series(1, 1500);
-SELECT stale, changed_rows FROM kde_densities WHERE relation = 'days'::regclass AND column_names = '{day}';
+SELECT stale, changed_rows FROM kde_densities_full WHERE relation = 'days'::regclass AND column_names = '{day}';
 -- A day without rows within, and ranges of which the new rows are no tenth: nothing is said.
 SELECT approx_count('days.day', '2026-01-10', '2026-01-10') AS empty, approx_count('days.day', '2026-01-01', '2026-01-20') AS within,
   approx_count('days.day') AS whole, approx_count('days.day', '2026-01-02', NULL) > 17000 AS most, approx_count('days.day', NULL, '2026-02-01') AS up_to;

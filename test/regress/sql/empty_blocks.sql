@@ -24,7 +24,7 @@ SELECT count(*) FILTER (WHERE f.rows = (SELECT count(*) FROM tree)) AS right
 -- Fewer blocks with rows than are to be read: every row is.
 SET kde_aqp.sample_blocks = 250;
 SELECT rows = (SELECT count(*) FROM tree) AS right FROM kde_fit('tree', 'v', seed => 1);
-SELECT every_row_read FROM kde_densities WHERE relation = 'tree'::regclass;
+SELECT every_row_read FROM kde_densities_full WHERE relation = 'tree'::regclass;
 -- No row at all.
 SET kde_aqp.sample_blocks = 20;
 DELETE FROM tail;

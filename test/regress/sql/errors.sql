@@ -106,9 +106,9 @@ SELECT approx_count('"Other.Schema"."My.Table ""1"""."A.b"', 1, 2) AS text,
   approx_count(kde_density('"Other.Schema"."My.Table ""1"""', 'A.b'), 1, 2) AS columns;
 SELECT try($$SELECT approx_count('"My.Table ""1"""."A.b"')$$);
 SELECT try($$SELECT approx_count('"Other.Schema"."My.Table ""1"""."It''s"')$$);
-SELECT relation, column_names FROM kde_densities WHERE relation::text LIKE '%My%';
+SELECT relation, column_names FROM kde_densities_full WHERE relation::text LIKE '%My%';
 DROP SCHEMA "Other.Schema" CASCADE;
-SELECT count(*) FROM kde_densities WHERE relation::text LIKE '%My%';
+SELECT count(*) FROM kde_densities_full WHERE relation::text LIKE '%My%';
 
 -- ------------------------------------------------------------------------------------- bounds
 SELECT try($$SELECT approx_count('good.x', date '2026-01-01', NULL)$$);

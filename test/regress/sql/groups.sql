@@ -13,10 +13,11 @@ FROM generate_series(1, 20000) AS i;
 INSERT INTO grouped VALUES (NULL, 'nowhere', 1, NULL, 1, 1), ('2024-02-01', 'one', NULL, NULL, 5, 1), (NULL, 'EU', 1, 'small', 1, 1);
 ANALYZE grouped;
 
-SELECT column_names, measures, group_by, model, rows
-FROM kde_fit('grouped', 'day', measures => ARRAY['amount'], group_by => 'region', sample_rows => -1);
+CREATE VIEW last_fit AS SELECT * FROM kde_densities_full WHERE group_by IS NOT NULL ORDER BY fitted_at DESC LIMIT 1;
+SELECT FROM kde_fit('grouped', 'day', measures => ARRAY['amount'], group_by => 'region', sample_rows => -1) \g /dev/null
+SELECT column_names, measures, group_by, model, rows FROM last_fit;
 -- The column's own density is beside it.
-SELECT name, measures, group_by, rows FROM kde_densities ORDER BY name;
+SELECT name, measures, group_by, rows FROM kde_densities_full ORDER BY name;
 SELECT approx_sum('grouped.day', '2024-01-10', '2024-02-10', measure => 'amount');
 
 -- As SQL has it: of all rows, of a range, of an empty one.
@@ -46,27 +47,31 @@ SELECT every.name, count(*), sum(count) FROM unnest(ARRAY['grouped.day  by (regi
 SELECT * FROM approx_groups('grouped.day bye region');
 
 -- By several columns, by expressions; keys in their own type.
-SELECT model, group_by FROM kde_fit('grouped', 'day', group_by => 'size, store % 2', sample_rows => -1);
+SELECT FROM kde_fit('grouped', 'day', group_by => 'size, store % 2', sample_rows => -1) \g /dev/null
+SELECT model, group_by FROM last_fit;
 SELECT (group_key::text[])[1] AS size, (group_key::text[])[2] AS odd, count FROM approx_groups('grouped.day by (size, store % 2)', NULL, '2024-01-31')
 ORDER BY 1, 2;
 SELECT size, store % 2 AS odd, count(*) FROM grouped WHERE day <= '2024-01-31' GROUP BY 1, 2 ORDER BY 1, 2;
-SELECT group_by FROM kde_fit('grouped', 'amount', group_by => 'date_trunc(''month'', day::timestamp)', sample_rows => -1);
+SELECT FROM kde_fit('grouped', 'amount', group_by => 'date_trunc(''month'', day::timestamp)', sample_rows => -1) \g /dev/null
+SELECT group_by FROM last_fit;
 SELECT group_key::date, count, round(sum::numeric, 2) FROM approx_groups('grouped.amount', 0, 1)
 EXCEPT SELECT date_trunc('month', day::timestamp)::date, count(*), sum(amount) FROM grouped WHERE amount BETWEEN 0 AND 1 GROUP BY 1;
 SELECT group_key, count FROM approx_groups('grouped.amount', 0, 1, confidence => 0.9);
 
 -- Of an expression, as of a column; with a filter and a name.
-SELECT column_names, filter, model, rows, group_by FROM kde_fit('grouped', ARRAY['amount * 2'], filter => 'store > 1', sample_rows => -1, group_by => 'region', name => 'twice');
+SELECT FROM kde_fit('grouped', ARRAY['amount * 2'], filter => 'store > 1', sample_rows => -1, group_by => 'region', name => 'twice') \g /dev/null
+SELECT column_names, filter, model, rows, group_by FROM last_fit;
 SELECT group_key, count, round(sum::numeric, 2) FROM approx_groups('twice', 0, 1)
 EXCEPT SELECT region, count(*), sum(amount * 2) FROM grouped WHERE store > 1 AND amount * 2 BETWEEN 0 AND 1 GROUP BY 1;
 SELECT count(*) FROM approx_groups('grouped (amount * 2) by (region)', filter => 'store > 1');
-SELECT group_by FROM kde_fit('grouped', ARRAY['price'], group_by => 'size');
+SELECT FROM kde_fit('grouped', ARRAY['price'], group_by => 'size') \g /dev/null
+SELECT group_by FROM last_fit;
 SELECT kde_drop('twice'), kde_drop('grouped.price by (size)'), kde_drop('grouped.price'), kde_drop('grouped (amount * 2)', filter => 'store > 1');
 SELECT kde_fit('grouped', ARRAY['price', 'amount'], group_by => 'size');
 SELECT kde_fit('grouped', ARRAY['price'], group_by => 'reigon');
 
 -- Which one is meant.
-SELECT name FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
+SELECT name FROM kde_densities_full WHERE group_by IS NOT NULL ORDER BY name;
 SELECT * FROM approx_groups('grouped.day');
 SELECT * FROM approx_groups('grouped.price');
 SELECT * FROM approx_groups('grouped.price by store');
@@ -80,8 +85,9 @@ SELECT rollup(kde_density('grouped.day by region'));
 
 -- Exact where the answer is not accurate enough: a sample of some blocks.
 SET kde_aqp.sample_blocks = 40;
-SELECT group_by FROM kde_fit('grouped', 'price', group_by => 'region', seed => 1);
-SELECT every_row_read FROM kde_densities WHERE name = 'grouped.price by (region)';
+SELECT FROM kde_fit('grouped', 'price', group_by => 'region', seed => 1) \g /dev/null
+SELECT group_by FROM last_fit;
+SELECT every_row_read FROM kde_densities_full WHERE name = 'grouped.price by (region)';
 RESET kde_aqp.sample_blocks;
 SELECT group_key, count, round(sum::numeric, 4)
 FROM approx_groups('grouped.price by region', 50, 100, max_relative_error => 1e-6, otherwise => 'exact')
@@ -93,24 +99,25 @@ SELECT * FROM approx_groups('grouped.price by region', 50, 100, max_relative_err
 SELECT group_key, groups, count, count_upper > 0 AS some FROM approx_groups('grouped.price by region', 50, 100) WHERE groups = 0;
 
 -- The text and the binary form.
-SELECT kde_density(name)::text::kde = kde_density(name) AS same FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
+SELECT kde_density(name)::text::kde = kde_density(name) AS same FROM kde_densities_full WHERE group_by IS NOT NULL ORDER BY name;
 SELECT kde_aqp.kde_send(kde_density('grouped.day by region')) <> kde_aqp.kde_send(kde_density('grouped.day')) AS differ;
 
 -- Renamed and dropped with their columns, and refreshed.
 ALTER TABLE grouped RENAME region TO area;
-SELECT name, group_by FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
+SELECT name, group_by FROM kde_densities_full WHERE group_by IS NOT NULL ORDER BY name;
 SELECT column_names, action FROM kde_refresh('grouped', force => true);
 SELECT count(*) FROM approx_groups('grouped.day by area');
 ALTER TABLE grouped DROP COLUMN store;
-SELECT name FROM kde_densities WHERE group_by IS NOT NULL ORDER BY name;
+SELECT name FROM kde_densities_full WHERE group_by IS NOT NULL ORDER BY name;
 SELECT kde_drop('grouped.day by area');
 SELECT kde_drop('grouped.day by area');
 SELECT kde_drop('grouped.day by area', if_exists => true);
 SELECT approx_count('grouped.day');
 -- A fit for groups takes no measure from the column's own density, nor one asked for otherwise.
-SELECT measures FROM kde_fit('grouped', 'day', measures => ARRAY['amount', 'price'], sample_rows => -1);
-SELECT measures FROM kde_fit('grouped', 'day', group_by => 'size', measures => ARRAY['price'], sample_rows => -1);
-SELECT name, measures FROM kde_densities WHERE column_names = '{day}' ORDER BY name;
+SELECT name FROM kde_fit('grouped', 'day', measures => ARRAY['amount', 'price'], sample_rows => -1);
+SELECT FROM kde_fit('grouped', 'day', group_by => 'size', measures => ARRAY['price'], sample_rows => -1) \g /dev/null
+SELECT measures FROM last_fit;
+SELECT name, measures FROM kde_densities_full WHERE column_names = '{day}' ORDER BY name;
 
 -- What has no groups.
 SELECT kde_fit('grouped', 'day', group_by => 'random()');
@@ -179,10 +186,10 @@ SELECT group_key, sum FROM approx_groups('later.day', max_relative_error => 0, o
 -- A refresh of groups leaves the column's own density alone; a fit leaves one of a seed of its own.
 SELECT kde_drop('later.day');
 SELECT count(*) FROM kde_refresh('later', force => true);
-SELECT name FROM kde_densities WHERE column_names = '{day}';
+SELECT name FROM kde_densities_full WHERE column_names = '{day}';
 SELECT count(*) FROM kde_fit('later', 'day', seed => 42);
 SELECT count(*) FROM kde_fit('later', 'day', group_by => 'g');
-SELECT name, requested_seed FROM kde_densities WHERE column_names = '{day}' ORDER BY name;
+SELECT name, requested_seed FROM kde_densities_full WHERE column_names = '{day}' ORDER BY name;
 RESET kde_aqp.stale;
 DROP TABLE later;
 -- After a sample of blocks, groups of few rows are read whole where an index finds them.
@@ -280,7 +287,7 @@ SELECT (kde_fit('moods', 'x', group_by => 'm IS NULL, ARRAY[m]')).rows;
 ALTER TYPE mood RENAME VALUE 'low' TO 'mid';
 ALTER TYPE mood RENAME VALUE 'high' TO 'low';
 SELECT * FROM approx_groups('moods.x by m');
-SELECT name, stale_reason FROM kde_densities WHERE relation = 'moods'::regclass ORDER BY name;
+SELECT name, stale_reason FROM kde_densities_full WHERE relation = 'moods'::regclass ORDER BY name;
 SELECT action, count(*) FROM kde_refresh('moods') GROUP BY action ORDER BY action;
 SELECT group_key, count FROM approx_groups('moods.x by m') ORDER BY group_key;
 DROP TABLE moods;

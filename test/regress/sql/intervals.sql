@@ -15,7 +15,9 @@ CREATE FUNCTION rounded(double precision) RETURNS numeric LANGUAGE sql IMMUTABLE
 -- Half of the blocks, thinned to 600 rows.
 CREATE TABLE dice AS SELECT i % 6 + 1 AS side FROM generate_series(1, 60000) AS i;
 SET kde_aqp.sample_blocks = 133;
-SELECT rows, rows_read, sample_rows, cells, model FROM kde_fit('dice', 'side', seed => 1, sample_rows => 600);
+CREATE VIEW last_fit AS SELECT * FROM kde_densities_full ORDER BY fitted_at DESC LIMIT 1;
+SELECT FROM kde_fit('dice', 'side', seed => 1, sample_rows => 600) \g /dev/null
+SELECT rows, rows_read, sample_rows, cells, model FROM last_fit;
 RESET kde_aqp.sample_blocks;
 -- Wilson's interval from its own formula, for p of 600 rows drawn of 30,058: m = 600 / (1 - 600/30058). Every
 -- block has as many of each side, so blocks add next to nothing: what differences of 133 blocks tell of a
@@ -208,7 +210,7 @@ SET kde_aqp.sample_blocks = 50;
 SELECT rows_read BETWEEN 11000 AND 11400 AS by_block FROM kde_fit('ordered', 'v', seed => 1);
 SELECT rows_read BETWEEN 11000 AND 11400 AS by_block FROM kde_fit('shuffled', 'v', seed => 1);
 SELECT rows_read BETWEEN 11000 AND 11400 AS by_block FROM kde_fit('alike', 'v', seed => 1);
-SELECT relation, design_effect > 100 AS alike, design_effect BETWEEN 0.5 AND 2 AS mixed FROM kde_densities
+SELECT relation, design_effect > 100 AS alike, design_effect BETWEEN 0.5 AND 2 AS mixed FROM kde_densities_full
 WHERE relation IN ('alike'::regclass, 'ordered'::regclass, 'shuffled'::regclass) ORDER BY relation::text;
 SELECT (a.upper_bound - a.lower_bound) > 5 * (s.upper_bound - s.lower_bound) AS wider,
   (o.upper_bound - o.lower_bound) < (a.upper_bound - a.lower_bound) / 2 AS narrower
@@ -221,7 +223,7 @@ FROM approx_count_ci('shuffled.v', 1e11, 1e12) AS c;
 SELECT try($$SELECT approx_avg('shuffled.v', 1e11, 1e12, max_relative_error => 10)$$);
 RESET kde_aqp.sample_blocks;
 SELECT count(kde_fit(r, 'v', seed => 1)) FROM unnest('{ordered,shuffled}'::regclass[]) AS r;
-SELECT relation, design_effect FROM kde_densities WHERE relation IN ('ordered'::regclass, 'shuffled'::regclass) ORDER BY relation::text;
+SELECT relation, design_effect FROM kde_densities_full WHERE relation IN ('ordered'::regclass, 'shuffled'::regclass) ORDER BY relation::text;
 
 SET client_min_messages = warning;
 DROP SCHEMA intervals CASCADE;

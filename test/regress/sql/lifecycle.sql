@@ -11,7 +11,7 @@ SET kde_aqp.stale = ignore;
 
 -- The densities of this schema.
 CREATE VIEW stored AS
-SELECT d.relation, d.column_names, d.rows FROM kde_densities AS d JOIN pg_class AS c ON c.oid = d.relation
+SELECT d.relation, d.column_names, d.rows FROM kde_densities_full AS d JOIN pg_class AS c ON c.oid = d.relation
 WHERE c.relnamespace = 'lifecycle'::regnamespace ORDER BY d.relation::text COLLATE "C", d.column_names::text COLLATE "C";
 
 -- ------------------------------------------------------------------------------------- renaming
@@ -278,7 +278,7 @@ CREATE EXTENSION kde_aqp SCHEMA elsewhere;
 SELECT rows FROM elsewhere.kde_fit('w', 'x');
 SELECT elsewhere.approx_count('w.x', 1, 2) AS by_text, elsewhere.approx_count(elsewhere.kde_density('w', 'x'), 1, 2) AS by_columns,
   elsewhere.approx_count(elsewhere.kde_density('w.x'), 1, 2) AS by_value;
-SELECT relation, column_names FROM elsewhere.kde_densities;
+SELECT relation, column_names FROM elsewhere.kde_densities_full;
 SELECT elsewhere.kde_drop('w.x');
 DROP TABLE w;
 SET client_min_messages = warning;

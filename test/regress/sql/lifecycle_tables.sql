@@ -13,7 +13,7 @@ SET kde_aqp.stale = ignore;
 RESET client_min_messages;
 
 CREATE VIEW stored AS
-SELECT d.relation, d.column_names, d.filter, d.rows FROM kde_densities AS d JOIN pg_class AS c ON c.oid = d.relation
+SELECT d.relation, d.column_names, d.filter, d.rows FROM kde_densities_full AS d JOIN pg_class AS c ON c.oid = d.relation
 WHERE c.relnamespace = 'reshaped'::regnamespace
 ORDER BY d.relation::text COLLATE "C", d.column_names::text COLLATE "C", d.filter COLLATE "C";
 
@@ -135,7 +135,7 @@ ALTER TABLE t OWNER TO regress_kde_second;
 SET ROLE regress_kde_second;
 SELECT rows FROM kde_fit('t', 'v');
 SELECT action FROM kde_refresh('t', force => true);
-SELECT relation, column_names, rows FROM kde_densities WHERE relation = 't'::regclass ORDER BY column_names;
+SELECT relation, column_names, rows FROM kde_densities_full WHERE relation = 't'::regclass ORDER BY column_names;
 SET ROLE regress_kde_first;
 SELECT try($$SELECT rows FROM kde_fit('t', 'v')$$), try($$SELECT approx_count('t.v')$$);
 RESET ROLE;
@@ -168,7 +168,7 @@ SELECT approx_count('t (w)', '2026-01-02'::date, '2026-01-03'::date, filter => '
 ALTER TABLE t ALTER COLUMN x TYPE text;
 SELECT try($$SELECT approx_count('t (w)', '2026-01-02'::date, '2026-01-03'::date, filter => 'x > 7')$$);
 SELECT column_names, filter, action, CASE action WHEN 'failed' THEN reason END AS why FROM kde_refresh('t', force => true) ORDER BY column_names::text COLLATE "C";
-SELECT column_names, filter, refresh_failures FROM kde_densities WHERE relation = 't'::regclass ORDER BY 1;
+SELECT column_names, filter, refresh_failures FROM kde_densities_full WHERE relation = 't'::regclass ORDER BY 1;
 ALTER TABLE t DROP x;
 SELECT * FROM stored;
 -- A function moves, is renamed, goes.
@@ -177,7 +177,7 @@ SELECT try($$SELECT rows FROM kde_fit('t', ARRAY['reshaped_too.half(v)', 'w'])$$
 SELECT column_names, action, CASE action WHEN 'failed' THEN reason END AS why FROM kde_refresh('t', force => true) ORDER BY column_names::text COLLATE "C";
 DROP FUNCTION reshaped_too.half(integer);
 SELECT * FROM stored;
-SELECT kde_drop(name) FROM kde_densities WHERE relation = 't'::regclass ORDER BY column_names::text COLLATE "C";
+SELECT kde_drop(name) FROM kde_densities_full WHERE relation = 't'::regclass ORDER BY column_names::text COLLATE "C";
 SELECT * FROM stored;
 
 SET client_min_messages = warning;

@@ -30,12 +30,12 @@ CREATE VIEW chosen AS
 SELECT column_names[1] AS name, regexp_replace(model, 'error [0-9.]+ of', 'error # of') AS model,
   substring(model FROM 'error ([0-9.]+) of')::float8 BETWEEN 0.05 AND 0.95 AS better,
   cells > 100 AS many, lattice_step, bandwidth > 0 AS bandwidth
-FROM kde_densities WHERE relation = 't'::regclass;
+FROM kde_densities_full WHERE relation = 't'::regclass;
 SET kde_aqp.sample_blocks = 40;
 SELECT count((kde_fit('t', name, sample_rows => 3000, seed => 1)).rows) AS fitted FROM columns;
 SELECT * FROM chosen ORDER BY name COLLATE "C";
-SELECT k.model = d.model AS reported FROM kde_fit('t', 'heaped', sample_rows => 3000, seed => 1) AS k, kde_densities AS d
-WHERE d.relation = 't'::regclass AND d.column_names = '{heaped}';
+SELECT name, model FROM kde_densities WHERE name LIKE 't.%' ORDER BY name COLLATE "C";
+SELECT model FROM kde_fit('t', 'heaped', sample_rows => 3000, seed => 1);
 -- The same seed makes the same of it.
 CREATE TABLE before AS SELECT name, kde_density('t', name)::text AS d FROM columns;
 SELECT count((kde_fit('t', name, sample_rows => 3000, seed => 1)).rows) AS fitted FROM columns;
@@ -89,13 +89,13 @@ BEGIN
 END $$;
 SELECT name, bool_and(abs(approx_count('t.' || name, low, low + 2.5) - exact(name, low, low + 2.5))
     <= 60000 * (2 * representation_error + 2 ^ -31)) AS exact
-FROM chosen JOIN (SELECT column_names[1] AS name, representation_error FROM kde_densities WHERE relation = 't'::regclass) AS e USING (name),
+FROM chosen JOIN (SELECT column_names[1] AS name, representation_error FROM kde_densities_full WHERE relation = 't'::regclass) AS e USING (name),
   unnest('{0,0.01,0.29,1,1.13,2.5,4,7.77,100}'::numeric[]) AS low
 GROUP BY name ORDER BY name COLLATE "C";
 
 -- A method by name has nothing to choose.
 SELECT model FROM kde_fit('t', 'heaped', method => 'plugin', seed => 1);
-SELECT model FROM kde_densities WHERE relation = 't'::regclass AND column_names = '{heaped}';
+SELECT model FROM kde_densities_full WHERE relation = 't'::regclass AND column_names = '{heaped}';
 
 SET client_min_messages = warning;
 DROP SCHEMA model CASCADE;

@@ -12,8 +12,11 @@ SET datestyle = 'ISO, YMD';
 
 CREATE TABLE dice AS SELECT i % 6 + 1 AS side FROM generate_series(1, 600) AS i;
 CREATE TABLE dates AS SELECT date '2026-01-01' + i % 6 AS day FROM generate_series(1, 600) AS i;
-SELECT rows, cells FROM kde_fit('dice', 'side');
-SELECT rows, cells FROM kde_fit('dates', 'day');
+CREATE VIEW last_fit AS SELECT * FROM kde_densities_full ORDER BY fitted_at DESC LIMIT 1;
+SELECT FROM kde_fit('dice', 'side') \g /dev/null
+SELECT rows, cells FROM last_fit;
+SELECT FROM kde_fit('dates', 'day') \g /dev/null
+SELECT rows, cells FROM last_fit;
 
 -- The surface: what there is, its volatility, strictness and parallel label, and a comment on each.
 SELECT p.oid::regprocedure AS function, p.provolatile AS v, p.proisstrict AS s, p.proparallel AS p,
@@ -390,6 +393,23 @@ SELECT (SELECT count(*) FROM kde_points(d)) AS points, (SELECT count(*) FROM kde
   (SELECT count(*) FROM kde_points(d, 5, 0, '7.5')) AS bounds, (SELECT max(x) FROM kde_points(d, lower => 0, upper => 7)) AS named,
   (SELECT count(*) FROM approx_histogram(d)) AS bins, (SELECT count(*) FROM approx_histogram(d, '3')) AS untyped_bins
 FROM (SELECT kde_agg(side) AS d FROM dice) AS s;
+SELECT (SELECT count(*) > 9 FROM kde_plot('dice.side')) AS plot, (SELECT count(*) > 9 FROM kde_plot('dice.side'::varchar, 40, lower => '2', upper => 4.5)) AS bounds,
+  (SELECT count(*) > 9 FROM kde_plot(d, 40, 12, kind => 'density', confidence => '0.9')) AS kde, (SELECT count(*) > 9 FROM kde_plot(density => 'dice.side', filter => NULL)) AS named,
+  (SELECT count(*) > 9 FROM kde_plot(ARRAY[d, d], '{one,two}', 40)) AS array, (SELECT count(*) > 9 FROM kde_plot(ARRAY[d], lower => 2)) AS array_bounds,
+  (SELECT count(*) > 9 FROM kde_plot(d::text)) AS literal, (SELECT count(*) FROM kde_plot(NULL)) AS null, (SELECT count(*) FROM kde_plot(NULL::kde[])) AS null_array
+FROM (SELECT kde_agg(side) AS d FROM dice) AS s;
+SELECT kde_svg('dice.side') LIKE '<svg %' AS svg, kde_svg('dice.side', 400, 300, kind => 'histogram', lower => 2, title => 'Dice') LIKE '%>Dice<%' AS named,
+  kde_svg(d, filter => NULL) LIKE '<svg %' AS kde, kde_svg(ARRAY[d, d], '{one,two}', title => 'Dice') LIKE '%>two: 600 rows<%' AS array,
+  kde_svg(NULL) AS null, kde_svg(NULL::kde) AS null_kde, kde_svg(NULL::kde[]) AS null_array
+FROM (SELECT kde_agg(side) AS d FROM dice) AS s;
+PREPARE plot AS SELECT count(*) FROM kde_plot($1);
+PREPARE plot_named AS SELECT count(*) FROM kde_plot($1, width => $2, lower => $3, kind => $4);
+PREPARE svg AS SELECT kde_svg($1, title => $2) LIKE '<svg %';
+EXECUTE plot('dice.side');
+EXECUTE plot_named('dice.side', '50', '2', 'cumulative');
+EXECUTE svg('dice.side', 'Dice');
+SELECT name, parameter_types FROM pg_prepared_statements ORDER BY name COLLATE "C";
+DEALLOCATE ALL;
 PREPARE aggregate AS SELECT approx_count(kde_agg(side, $1, $2, $3)) FROM dice;
 EXECUTE aggregate('auto', '2', '1024');
 SELECT parameter_types FROM pg_prepared_statements;

@@ -27,11 +27,11 @@ SELECT (kde_fit('sales', ARRAY['qty * 2'], sample_rows => -1)).rows > 0 AS expre
 SET kde_aqp.approximate = top;
 SELECT count(*) FROM sales WHERE qty < 100;
 SELECT outcome, statements FROM kde_plain_sql;
-SELECT kde_set_plain_sql(name, true, filter => filter) IS NOT NULL AS allowed FROM kde_densities WHERE relation = 'sales'::regclass;
-SELECT name, filter, plain_sql FROM kde_densities WHERE relation = 'sales'::regclass ORDER BY name, filter;
+SELECT kde_set_plain_sql(name, true, filter => filter) IS NOT NULL AS allowed FROM kde_densities_full WHERE relation = 'sales'::regclass;
+SELECT name, filter, plain_sql FROM kde_densities_full WHERE relation = 'sales'::regclass ORDER BY name, filter;
 -- A fit keeps it.
 SELECT (kde_fit('sales', 'qty', sample_rows => -1, measures => ARRAY['amount', 'weight'])).rows > 0 AS again;
-SELECT count(*) AS allowed FROM kde_densities WHERE plain_sql;
+SELECT count(*) AS allowed FROM kde_densities_full WHERE plain_sql;
 
 -- What this session changed it has told the others.
 SELECT pg_stat_force_next_flush();
@@ -134,7 +134,7 @@ ANALYZE odd;
 SELECT count((kde_fit('odd', c, sample_rows => -1, measures => '{r}')).rows) AS fitted FROM unnest('{x,f,big,n}'::text[]) AS c;
 SELECT (kde_fit('odd', 'x', sample_rows => -1, group_by => 'm')).rows + (kde_fit('odd', 'x', sample_rows => -1, group_by => 'at::date')).rows AS rows;
 SELECT (kde_fit('odd', 'x', sample_rows => -1, filter => 'at::date = ''2026-03-05''')).rows + (kde_fit('odd', ARRAY['f * 2'], sample_rows => -1)).rows AS rows;
-SELECT count(kde_set_plain_sql(name, true, filter => filter)) > 0 AS allowed FROM kde_densities WHERE relation = 'odd'::regclass;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) > 0 AS allowed FROM kde_densities_full WHERE relation = 'odd'::regclass;
 SELECT pg_stat_force_next_flush();
 SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT count(odd) FROM odd'),

@@ -10,7 +10,7 @@ SELECT date '2026-01-01' + (i * 7919 % 365)::integer AS sold_on, (i * 7919 % 100
 FROM generate_series(1, 8000::bigint) AS i;
 ANALYZE sales;
 SELECT (kde_fit('sales', 'qty', sample_rows => -1, measures => ARRAY['amount'])).rows + (kde_fit('sales', 'sold_on', sample_rows => -1, measures => ARRAY['qty'], group_by => 'region')).rows AS rows;
-SELECT count(kde_set_plain_sql(name, true)) FROM kde_densities WHERE relation = 'sales'::regclass;
+SELECT count(kde_set_plain_sql(name, true)) FROM kde_densities_full WHERE relation = 'sales'::regclass;
 SELECT pg_stat_force_next_flush();
 SELECT count(*) AS exact, sum(qty), count(*) FILTER (WHERE qty < 200) AS less, count(*) FILTER (WHERE qty < 300) AS more FROM sales WHERE qty < 500;
 -- The root of a plan, and the kinds of nodes in all of it.
@@ -223,7 +223,7 @@ ALTER TYPE state RENAME VALUE 'closed' TO 'open';
 ALTER TYPE state RENAME VALUE 'other' TO 'closed';
 EXECUTE of_labels;
 SELECT count(*) FROM cases WHERE x < 10 AND s = 'open';
-SELECT name, filter, plain_sql FROM kde_densities WHERE relation = 'cases'::regclass ORDER BY name;
+SELECT name, filter, plain_sql FROM kde_densities_full WHERE relation = 'cases'::regclass ORDER BY name;
 SELECT (kde_fit('cases', 'x', sample_rows => -1, group_by => 's')).rows, kde_set_plain_sql('cases.x by (s)', true);
 EXECUTE of_labels;
 

@@ -20,7 +20,7 @@ ANALYZE sales;
 SELECT count((kde_fit('sales', c, sample_rows => -1, measures => array_remove('{amount,qty}'::text[], c), group_by => 'region')).rows) AS densities
 FROM unnest('{sold_at,at,day,epoch,qty,price}'::text[]) AS c;
 SELECT (kde_fit('sales', 'amount', sample_rows => -1, measures => '{qty}')).rows > 0 AS amount;
-SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE relation = 'sales'::regclass;
+SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities_full WHERE relation = 'sales'::regclass;
 SELECT pg_stat_force_next_flush();
 
 CREATE TABLE sent (tool text, what text, query text, number serial);
@@ -119,7 +119,7 @@ FROM generate_series(1, 3000) AS i;
 ALTER TABLE clocks ALTER at SET NOT NULL, ALTER local SET NOT NULL;
 ANALYZE clocks;
 SELECT count((kde_fit('clocks', c, sample_rows => -1)).rows) AS densities FROM unnest('{at,local}'::text[]) AS c;
-SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE relation = 'clocks'::regclass;
+SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities_full WHERE relation = 'clocks'::regclass;
 SELECT pg_stat_force_next_flush();
 SET TimeZone = 'Europe/Berlin';
 CREATE TABLE buckets (bucket text, number serial);
@@ -177,7 +177,7 @@ CREATE TABLE far AS SELECT 90071992547409930 + i % 50 AS id, (10 + i % 50 / 100.
 ALTER TABLE far ALTER id SET NOT NULL, ALTER small SET NOT NULL;
 ANALYZE far;
 SELECT count((kde_fit('far', c, sample_rows => -1)).rows) AS densities FROM unnest('{id,small}'::text[]) AS c;
-SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE relation = 'far'::regclass;
+SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities_full WHERE relation = 'far'::regclass;
 SELECT pg_stat_force_next_flush();
 -- And of a function that raises an error where no row is asked about.
 CREATE TABLE guarded AS SELECT i % 10 * 10 AS x FROM generate_series(1, 1000) AS i;

@@ -19,7 +19,7 @@ ANALYZE sales;
 SELECT count((kde_fit('sales', c, sample_rows => -1, measures => '{amount,qty}')).rows) AS fitted FROM unnest('{region,city,paid,m,code,host,sold_on,few,weight}'::text[]) AS c;
 SELECT (kde_fit('sales', 'qty', sample_rows => -1, measures => '{amount,weight}')).rows > 0 AS qty, (kde_fit('sales', ARRAY['left(city, 6)'], sample_rows => -1)).rows > 0 AS expression;
 SELECT (kde_fit('sales', 'sold_on', sample_rows => -1, measures => '{amount}', group_by => 'region')).rows > 0 AS groups;
-SELECT count(kde_set_plain_sql(name, true, filter => filter)) > 0 AS allowed FROM kde_densities WHERE relation = 'sales'::regclass;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) > 0 AS allowed FROM kde_densities_full WHERE relation = 'sales'::regclass;
 SELECT pg_stat_force_next_flush();
 
 -- By whom a query is answered, and whether it is off by no more than that, relative.
@@ -156,7 +156,7 @@ ANALYZE beside, single;
 ALTER TABLE single ALTER x SET NOT NULL, ALTER r SET NOT NULL;
 SELECT count((kde_fit('beside', c, sample_rows => -1)).rows) AS fitted FROM unnest('{f,z,q}'::text[]) AS c;
 SELECT count((kde_fit('single', c)).rows) AS fitted FROM unnest('{x,r}'::text[]) AS c;
-SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities WHERE relation IN ('beside'::regclass, 'single'::regclass);
+SELECT count(kde_set_plain_sql(name, true)) AS allowed FROM kde_densities_full WHERE relation IN ('beside'::regclass, 'single'::regclass);
 SELECT pg_stat_force_next_flush();
 SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT max(f), min(f) FROM beside WHERE f < 0.35'),
@@ -209,7 +209,7 @@ CREATE TABLE several AS SELECT i % 300 AS x, (i * 7919 % 1000)::integer AS y, i 
 ALTER TABLE several ALTER x SET NOT NULL, ALTER y SET NOT NULL;
 ANALYZE several;
 SELECT (kde_fit('several', 'x', sample_rows => -1, measures => '{y}')).rows, (kde_fit('several', 'y', sample_rows => -1)).rows, (kde_fit('several', ARRAY['x', 'z'], seed => 1)).rows;
-SELECT kde_set_plain_sql(name, true) IS NOT NULL AS allowed FROM kde_densities WHERE relation = 'several'::regclass;
+SELECT kde_set_plain_sql(name, true) IS NOT NULL AS allowed FROM kde_densities_full WHERE relation = 'several'::regclass;
 SELECT pg_stat_force_next_flush();
 SET kde_aqp.approximate_error = 0.2;
 SET kde_aqp.approximate = top;
@@ -240,7 +240,7 @@ RESET kde_aqp.approximate_error;
 SET kde_aqp.approximate = off;
 
 -- A function takes a condition: no consent of the density's owner, and no option of the session.
-SELECT kde_set_plain_sql(name, false, filter => filter) FROM kde_densities WHERE relation = 'sales'::regclass AND name IN ('sales.qty', 'sales.region');
+SELECT kde_set_plain_sql(name, false, filter => filter) FROM kde_densities_full WHERE relation = 'sales'::regclass AND name IN ('sales.qty', 'sales.region');
 SELECT * FROM approx_where('sales', 'qty BETWEEN 10 AND 20');
 SELECT * FROM approx_where('sales', 'qty BETWEEN 10 AND 20', measure => 'amount');
 SELECT count, sum, density FROM approx_where('sales', 'sold_on >= ''2026-06-01'' AND region IN (''EU'', ''US'')', measure => 'amount');

@@ -39,7 +39,7 @@ CREATE VIEW attempts WITH (security_barrier) AS SELECT * FROM (VALUES
   (2, 'by columns', $$SELECT approx_count('pay.amount', 1, 2)$$),
   (3, 'density', $$SELECT kde_density('pay.amount') IS NOT NULL$$),
   (4, 'by value', $$SELECT approx_count(d, 1, 2) FROM values$$),
-  (5, 'view', $$SELECT string_agg(column_names::text, ' ' ORDER BY column_names::text) FROM kde_densities WHERE relation = 'pay'::regclass$$),
+  (5, 'view', $$SELECT string_agg(column_names::text, ' ' ORDER BY column_names::text) FROM kde_densities_full WHERE relation = 'pay'::regclass$$),
   (6, 'dump', $$SELECT string_agg(column_names::text, ' ' ORDER BY column_names::text) FROM kde_aqp.dumped_densities() WHERE relation = 'pay'::regclass$$),
   (7, 'catalog', $$SELECT count(*) FROM kde_aqp.fitted$$),
   (8, 'write', $$DELETE FROM kde_aqp.density$$),
@@ -77,7 +77,7 @@ RESET ROLE;
 REVOKE SELECT ON pay FROM regress_kde_reader;
 SET ROLE regress_kde_reader;
 EXECUTE ask;
-SELECT count(*) FROM kde_densities WHERE relation = 'pay'::regclass;
+SELECT count(*) FROM kde_densities_full WHERE relation = 'pay'::regclass;
 RESET ROLE;
 DEALLOCATE ask;
 GRANT SELECT ON pay TO regress_kde_reader;
@@ -120,7 +120,7 @@ SET row_security = off;
 SELECT try($$SELECT kde_sample('mine', 'x')$$);
 RESET row_security;
 RESET ROLE;
-SELECT approx_count(kde_sample('mine', 'x'), 10, 19) AS superuser, count(*) AS stored FROM kde_densities WHERE relation = 'mine'::regclass;
+SELECT approx_count(kde_sample('mine', 'x'), 10, 19) AS superuser, count(*) AS stored FROM kde_densities_full WHERE relation = 'mine'::regclass;
 
 -- A SECURITY DEFINER function asks with its owner's rights; a view's functions with the asker's.
 SET ROLE regress_kde_owner;
@@ -148,13 +148,13 @@ SET ROLE regress_kde_policy;
 SELECT count(*) FROM pay;
 SELECT try($$SELECT approx_count('pay.amount', 1, 2)$$);
 SELECT try($$SELECT kde_density('pay', 'amount')$$);
-SELECT count(*) FROM kde_densities WHERE relation = 'pay'::regclass;
+SELECT count(*) FROM kde_densities_full WHERE relation = 'pay'::regclass;
 SET ROLE regress_kde_owner;
 ALTER TABLE pay FORCE ROW LEVEL SECURITY;
 SELECT try($$SELECT approx_count('pay.amount', 1, 2)$$);
 SELECT try($$SELECT kde_fit('pay', 'amount')$$);
 SELECT try($$SELECT kde_drop('pay.amount')$$);
-SELECT count(*) FROM kde_densities WHERE relation = 'pay'::regclass;
+SELECT count(*) FROM kde_densities_full WHERE relation = 'pay'::regclass;
 RESET ROLE;
 ALTER ROLE regress_kde_policy BYPASSRLS;
 SET ROLE regress_kde_policy;
@@ -174,7 +174,8 @@ SELECT current_user = session_user AS role_restored, current_setting('search_pat
 
 -- The rights of PUBLIC on what the extension made.
 SELECT has_table_privilege('public', 'kde_densities', 'SELECT') AS view,
-  has_table_privilege('public', 'kde_densities', 'INSERT, UPDATE, DELETE, TRUNCATE') AS write_view,
+  has_table_privilege('public', 'kde_densities_full', 'SELECT') AS full_view,
+  has_table_privilege('public', 'kde_densities_full', 'INSERT, UPDATE, DELETE, TRUNCATE') AS write_view,
   has_table_privilege('public', 'kde_aqp.fitted', 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE') AS catalog,
   has_table_privilege('public', 'kde_aqp.upkeep', 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE') AS upkeep,
   has_table_privilege('public', 'kde_aqp.density', 'SELECT') AS dump,

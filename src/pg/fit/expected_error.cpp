@@ -1,0 +1,84 @@
+// What answers to come may be off by, in words: the half widths of 95 % intervals, of ranges that
+// hold 1 % and 10 % of the rows (kde::expected_errors). Where every row was read they are bounds.
+#include "pg/fit/expected_error.h"
+
+#include "pg/type/density_datum.h"
+
+extern "C" {
+#include "lib/stringinfo.h"
+}
+
+#include <cmath>
+
+namespace kde_pg {
+
+namespace {
+
+constexpr double kFewRows = 0.01;
+constexpr double kManyRows = 0.1;
+
+struct Errors {
+  kde::ExpectedErrors few, many;
+  bool known, exact;
+  bool kept_alone;  // exact for the values of a category that are kept, and no others
+  bool are_bounds;
+};
+
+Errors errors_of(const kde::Header* density) {
+  const kde::DensityView view(density);
+  Errors e = {};
+  e.few = kde::expected_errors(view, kFewRows);
+  e.many = kde::expected_errors(view, kManyRows);
+  e.are_bounds = (density->flags & kde::kEveryRowRead) != 0;
+  if (density->value_type == kde::ValueType::category) {
+    e.exact = e.are_bounds && density->error == 0;
+    e.kept_alone = e.exact && kde::WordsView(density).others() > 0;
+  } else {
+    e.exact = e.few.count + e.many.count + e.many.one_sided + e.many.mean == 0;
+  }
+  e.known = e.exact || !std::isnan(e.few.count);
+  return e;
+}
+
+// Two digits, or all before the point; palloc'ed.
+const char* percent(double share) {
+  return share < 0.995 ? psprintf("%.2g %%", 100 * share) : psprintf("%.0f %%", 100 * share);
+}
+
+}  // namespace
+
+const char* expected_errors_text(const kde::Header* density) {
+  const Errors e = errors_of(density);
+  if (!e.known) return nullptr;
+  if (e.kept_alone) return "counts of the values that are kept are exact";
+  if (e.exact) return "answers are exact";
+  const char* who = e.are_bounds ? "answers are" : "95 % of answers are";
+  if (density->value_type == kde::ValueType::category)
+    return psprintf("%s within: count of a value of 1 %% of the rows %s, of 10 %% %s", who,
+                    percent(e.few.count), percent(e.many.count));
+  return psprintf(
+      "%s within: count of 1 %% of the rows %s, of 10 %% %s, of 10 %% beyond a bound "
+      "%s, mean of 10 %% %.2g standard deviations",
+      who, percent(e.few.count), percent(e.many.count), percent(e.many.one_sided), e.many.mean);
+}
+
+const char* expected_error_text(const kde::Header* density) {
+  const Errors e = errors_of(density);
+  if (!e.known) return nullptr;
+  if (e.exact) return e.kept_alone ? "exact if kept" : "exact";
+  return percent(e.few.count);
+}
+
+}  // namespace kde_pg
+
+// kde_aqp.expected_error(kde) -> text
+KDE_FUNCTION(kde_expected_error) {
+  using namespace kde_pg;
+  const Datum datum = PG_GETARG_DATUM(0);
+  if (is_outdated(datum)) PG_RETURN_NULL();
+  const AnyDensity density = any_density_from_datum(datum);
+  if (density.joint != nullptr) PG_RETURN_NULL();
+  const char* errors = expected_errors_text(density.one_column);
+  if (errors == nullptr) PG_RETURN_NULL();
+  PG_RETURN_TEXT_P(cstring_to_text(errors));
+}

@@ -1,0 +1,53 @@
+// What kde_fit returns: few columns, in units to be read.
+#include "pg/fit/fit_record.h"
+
+#include "pg/base/row.h"
+#include "pg/catalog/short_model.h"
+
+#include <cmath>
+
+namespace kde_pg {
+
+namespace {
+
+// Of at least two digits; the largest unit of which there are two, as pg_size_pretty takes it.
+const char* duration_text(double ms) {
+  if (ms < 9.95) return psprintf("%.1f ms", ms);
+  if (ms < 9999.5) return psprintf("%.0f ms", ms);
+  if (ms < 600e3) return psprintf("%.0f s", ms / 1e3);
+  return psprintf("%.0f min", ms / 60e3);
+}
+
+}  // namespace
+
+Datum model_text(const DensityFit& fit) {
+  const char* model = fit.record.model;
+  return CStringGetTextDatum(model != nullptr ? short_model(model) : fit.method);
+}
+
+Datum size_text(const DensityFit& fit) {
+  return DirectFunctionCall1(pg_size_pretty, Int64GetDatum(static_cast<int64>(fit.bytes)));
+}
+
+Datum took_text(const DensityFit& fit) {
+  const FitRecord& r = fit.record;
+  return CStringGetTextDatum(duration_text(r.scan_ms + r.select_ms + r.estimate_ms));
+}
+
+double whole_rows(const DensityFit& fit) { return std::round(fit.rows); }
+
+Datum fit_record(FunctionCallInfo fcinfo, const DensityKey& key, const DensityFit& fit) {
+  Row<8> row;
+  row.put(CStringGetTextDatum(density_name(key)));
+  row.put(model_text(fit));
+  row.put(Float8GetDatum(whole_rows(fit)));
+  row.put(Int64GetDatum(fit.record.rows_read));
+  const char* error = fit.expected_error;
+  row.put(error != nullptr ? CStringGetTextDatum(error) : 0, error == nullptr);
+  row.put(size_text(fit));
+  row.put(took_text(fit));
+  row.put(Int64GetDatum(fit.record.request.seed));
+  return row.record(fcinfo);
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,21 @@
+// Which densities would answer a grouped query of one table: asked of plain SQL's own recognition
+// (plain_reader.h), by keys of densities as if they were there.
+#pragma once
+
+#include "pg/plan/advise.h"
+
+extern "C" {
+#include "nodes/pathnodes.h"
+}
+
+namespace kde_pg {
+
+// The planner, called for a statement that is looked at: nothing of its plan is of use. Each
+// grouped query of one table becomes one of the statement's demands. *joins: whether one groups a
+// join. query is scribbled on. Errors: those of planning.
+void demands_of(Advice* advice, AdvisedStatement* statement, ::Query* query, bool* joins);
+
+// While a grouping is planned: whether it is of such a statement, and no plan for it is wanted.
+bool note_advised_grouping(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output);
+
+}  // namespace kde_pg

@@ -1,0 +1,112 @@
+-- kde_advise(): what each kind of statement asks for, by itself; what several have in common; texts of
+-- pg_stat_statements, which has put parameters in the place of constants.
+CREATE TABLE sales AS
+SELECT date '2025-01-01' + i * 7 % 300 AS sold_on, timestamp '2025-01-01' + i * interval '20 minutes' AS at, timestamptz '2025-01-01 00:00+00' + i * interval '20 minutes' AS tz,
+  'r' || i % 4 AS region, i * 11 % 40 AS store, (i * 7919 % 10007 / 100.0)::numeric(10,2) AS amount, i % 9 AS qty, i / 3.0::float8 AS f, i % 10 = 0 AS flag, i AS id
+FROM generate_series(1, 20000) AS i;
+ALTER TABLE sales ALTER sold_on SET NOT NULL, ALTER region SET NOT NULL, ALTER at SET NOT NULL;
+CREATE TABLE regions AS SELECT 'r' || i AS region, 'n' || i AS name FROM generate_series(0, 3) AS i;
+CREATE VIEW recent AS SELECT * FROM sales WHERE sold_on > '2025-02-01';
+ANALYZE sales, regions;
+CREATE FUNCTION advice(statements text[]) RETURNS SETOF text LANGUAGE sql AS $$
+  SELECT concat_ws(' | ', answers, note, call) FROM kde_advise(statements) ORDER BY rank, note $$;
+CREATE FUNCTION each_advice(statements text[]) RETURNS SETOF text LANGUAGE sql AS $$
+  SELECT s || E'\n' || (SELECT string_agg('  ' || coalesce(call, note), E'\n' ORDER BY rank) FROM kde_advise(ARRAY[s])) FROM unnest(statements) WITH ORDINALITY AS u (s, i) ORDER BY i $$;
+\pset format unaligned
+\pset tuples_only on
+
+-- What can be answered.
+SELECT each_advice(ARRAY[
+  $$SELECT count(*) FROM sales WHERE sold_on BETWEEN $1 AND $2$$,
+  $$SELECT region, sum(amount) FROM sales WHERE sold_on BETWEEN $1 AND $2 GROUP BY region$$,
+  $$SELECT sum(amount), avg(qty) FROM sales WHERE sold_on >= $1 AND region = $2$$,
+  $$SELECT region, count(*) FROM sales GROUP BY 1 ORDER BY 2 DESC LIMIT $1$$,
+  $$SELECT store, count(*), sum(amount * qty) FROM sales WHERE store > 3 GROUP BY store$$,
+  $$SELECT sum(amount) FROM sales WHERE sold_on > $1 AND store BETWEEN $2 AND $3$$,
+  $$SELECT sum(amount) FROM sales WHERE sold_on > $1 AND NOT flag$$,
+  $$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 AND flag GROUP BY region$$,
+  $$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 AND qty = 3 GROUP BY region$$,
+  $$SELECT max(sold_on), min(sold_on) FROM sales$$,
+  $$SELECT count(*) FROM sales WHERE region LIKE $1$$,
+  $$SELECT region FROM sales GROUP BY region$$,
+  $$SELECT count(*), stddev(amount) FROM recent$$,
+  $$SELECT count(*) FROM sales WHERE at > $1$$,
+  $$WITH d AS (SELECT sold_on, count(*) AS n FROM sales GROUP BY 1) SELECT avg(n) FROM d$$,
+  $$SELECT r.name, s.total FROM (SELECT region, sum(amount) AS total FROM sales WHERE sold_on > current_date - $1 GROUP BY 1) AS s JOIN regions AS r USING (region)$$,
+  $$SELECT sum(amount) FROM sales WHERE sold_on > $1 UNION ALL SELECT count(*) FROM sales WHERE qty = $2$$,
+  $$SELECT count(*) FROM sales WHERE sold_on > (SELECT max(sold_on) - 30 FROM sales)$$,
+  $$PREPARE p (date) AS SELECT count(*) FROM sales WHERE sold_on > $1$$,
+  $$DECLARE c CURSOR FOR SELECT count(*) FROM sales WHERE sold_on > $1$$]);
+
+-- Texts that are no SQL any more.
+SELECT each_advice(ARRAY[
+  $$SELECT count($1) FROM sales WHERE sold_on >= date $2 AND sold_on < date $3 + $4$$,
+  $$SELECT sum(amount) FROM sales WHERE sold_on > now() - INTERVAL $1$$,
+  $$SELECT count(*) FROM sales WHERE at >= timestamp with time zone $1 AND at < timestamp with time zone $2$$,
+  $$SELECT date_trunc($1, sold_on) AS month, sum(amount) FROM sales GROUP BY date_trunc('month', sold_on) ORDER BY month$$,
+  $$SELECT date_trunc($1, sold_on)::date, sum(amount) FROM sales GROUP BY date_trunc($2, sold_on)::date$$,
+  $$SELECT date_trunc($1, sold_on), sum(amount) FROM sales GROUP BY 1 HAVING count(*) > $2$$,
+  $$SELECT extract($1 FROM sold_on), sum(amount) FROM sales GROUP BY extract(year FROM sold_on)$$,
+  $$SELECT floor(extract($1 from sold_on)/$2)*$3 AS "time", sum(amount) FROM sales GROUP BY 1 ORDER BY 1$$,
+  $$SELECT width_bucket(qty, $1, $2, $3), count(*) FROM sales WHERE qty IS NOT NULL GROUP BY 1$$,
+  $$SELECT '$1', count(*) /* it's $2 */ FROM sales -- date $3
+    WHERE "sold_on" > $4$$]);
+
+-- What cannot, and why.
+SELECT each_advice(ARRAY[
+  $$SELECT count(DISTINCT store) FROM sales$$, $$SELECT DISTINCT region FROM sales$$,
+  $$SELECT percentile_cont($1) WITHIN GROUP (ORDER BY amount) FROM sales$$,
+  $$SELECT * FROM sales WHERE id = $1$$, $$SELECT bool_or(flag) FROM sales$$,
+  $$SELECT r.name, sum(s.amount) FROM sales AS s JOIN regions AS r USING (region) GROUP BY 1$$,
+  $$SELECT sum(amount * $1) FROM sales WHERE sold_on > $2$$,
+  $$SELECT extract($1 FROM sold_on), sum(amount) FROM sales GROUP BY 1$$,
+  $$SELECT tz AT TIME ZONE $1, count(*) FROM sales WHERE tz IS NOT NULL GROUP BY 1$$,
+  $$SELECT to_char(sold_on, $1), count(*) FROM sales GROUP BY 1$$,
+  $$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 AND qty = $2 GROUP BY region$$,
+  $$SELECT date_trunc('day', at), count(*) FROM sales GROUP BY 1$$,
+  $$SELECT date_trunc('day', tz), count(*) FROM sales GROUP BY 1$$,
+  $$SELECT count(*) FROM sales WHERE at BETWEEN '2025-02-01' AND '2025-02-02'$$,
+  $$SELECT id, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY id$$,
+  $$SELECT sum(amount) FROM sales WHERE f > $1 AND at > $2$$,
+  $$SELECT region, store, count(*) FROM sales GROUP BY CUBE (1, 2)$$,
+  $$SELECT sum(1) FROM sales$$, $$SELECT count(*) FILTER (WHERE flag) FROM sales$$,
+  $$SELECT count(*) FROM sales TABLESAMPLE system (1)$$, $$SELECT count(*) FROM sales FOR UPDATE$$,
+  $$SELECT count(*) FROM pg_class$$, $$INSERT INTO regions VALUES ('r9', 'n9')$$, $$SELECT count(* FROM$$]);
+
+-- One density for what several ask; the smallest of those that do.
+SELECT advice(ARRAY[
+  $$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$,
+  $$SELECT count(*) FROM sales WHERE sold_on > $1$$, $$SELECT avg(qty) FROM sales WHERE sold_on > $1$$,
+  $$SELECT region, count(*) FROM sales GROUP BY 1$$, $$SELECT 1$$]);
+SELECT rank, answers, time_share, cumulated, ms_per_call, call FROM kde_advise(ARRAY[
+  $$SELECT store, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY store$$, $$SELECT count(*) FROM sales WHERE at > $1$$, $$SELECT max(qty) FROM sales$$,
+  $$SELECT count(*), nothing FROM sales$$], weights => '{100, 880, 9, 11}');
+SELECT rank, answers, call FROM kde_advise(ARRAY[$$SELECT store, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY store$$, $$SELECT max(qty) FROM sales$$], '{95, 5}', least_share => 0.1);
+
+-- Each measure of nine cannot be in one density.
+CREATE TABLE wide AS SELECT i % 100 AS k, i AS m1, i AS m2, i AS m3, i AS m4, i AS m5, i AS m6, i AS m7, i AS m8, i AS m9 FROM generate_series(1, 1000) AS i;
+ANALYZE wide;
+SELECT advice(array_agg(format('SELECT sum(m%s) FROM wide WHERE k > $1', i))) FROM generate_series(1, 9) AS i;
+SELECT advice(ARRAY['SELECT sum(m1 + m2 + m3), sum(m4), sum(m5), sum(m6), sum(m7), sum(m8), sum(m9), sum(m1), sum(m2) FROM wide WHERE k > $1']);
+
+-- What is fitted is not proposed again; what is not allowed is; measures that there are stay.
+SELECT rows FROM kde_fit('sales', 'sold_on', measures => '{qty}', sample_rows => -1);
+SELECT advice(ARRAY[$$SELECT sum(qty) FROM sales WHERE sold_on > $1$$]);
+SELECT kde_set_plain_sql('sales.sold_on', true);
+SELECT advice(ARRAY[$$SELECT sum(qty) FROM sales WHERE sold_on > $1$$]);
+SELECT advice(ARRAY[$$SELECT sum(amount) FROM sales WHERE sold_on > $1$$]);
+SELECT advice(ARRAY[$$SELECT sum(amount) FROM sales WHERE sold_on > $1$$, $$SELECT region, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY region$$]);
+-- Of a sample of blocks it is not known whether it will do.
+SET kde_aqp.sample_blocks = 100;
+SELECT rows > 0 FROM kde_fit('sales', 'sold_on', measures => '{qty}', seed => 1);
+SELECT advice(ARRAY[$$SELECT sum(qty) FROM sales WHERE sold_on > $1$$]);
+RESET kde_aqp.sample_blocks;
+-- What is asked for decides what is accurate enough.
+SET kde_aqp.approximate_error = 0.001;
+SELECT advice(ARRAY[$$SELECT count(*) FROM sales WHERE at > $1$$]);
+SET kde_aqp.approximate_error = 0.1;
+SELECT advice(ARRAY[$$SELECT sum(amount) FROM sales WHERE f > $1 AND at > $2$$]);
+RESET kde_aqp.approximate_error;
+SELECT * FROM kde_advise();
+DROP FUNCTION advice, each_advice;
+DROP TABLE sales, regions, wide CASCADE;
