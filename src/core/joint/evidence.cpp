@@ -113,10 +113,31 @@ double Evidence::share_of_value(int column, double rank) const {
   return words_count(DensityView(marginal), words, {asked, 0}) / (marginal->rows + marginal->nulls);
 }
 
+void Evidence::list_values() {
+  rows_of_value_.assign(static_cast<std::size_t>(sample_.columns), {});
+  for (int k = 0; k < sample_.columns; ++k) {
+    if (!is_category(k)) continue;
+    auto& lists = rows_of_value_[static_cast<std::size_t>(k)];
+    for (const std::uint32_t row : rows_) {
+      if (!has(row, k)) continue;
+      const auto rank = static_cast<std::size_t>(value(row, k));
+      if (rank >= lists.size()) lists.resize(rank + 1);
+      lists[rank].push_back(row);
+    }
+  }
+}
+
 // Those that have the values of a box's categories; its centre is one.
 std::vector<std::uint32_t> Evidence::rows_of_values(const Box& box) const {
+  const std::vector<std::uint32_t>* fewest = nullptr;
+  for (int k = 0; k < box.columns; ++k) {
+    if (!is_category(box.column[k])) continue;
+    const auto& rows = rows_of_value_[static_cast<std::size_t>(box.column[k])]
+                                     [static_cast<std::size_t>(box.lower[k])];
+    if (fewest == nullptr || rows.size() < fewest->size()) fewest = &rows;
+  }
   std::vector<std::uint32_t> rows;
-  for (const std::uint32_t row : rows_) {
+  for (const std::uint32_t row : *fewest) {
     bool all = true;
     for (int k = 0; k < box.columns && all; ++k)
       all = !is_category(box.column[k]) ||
@@ -273,6 +294,7 @@ Evidence::Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
       for (std::size_t k = rows_.size(); k > 1; --k)
         std::swap(rows_[k - 1], rows_[random.below(k)]);
       divide(half / 2);
+      list_values();
       some = ranked_.table_of(some_of(rows_));
     }
     for (int b = 0; b < kBoxesPerHalf; ++b) {

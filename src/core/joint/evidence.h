@@ -112,11 +112,14 @@ class Evidence {
   bool draw_box(const RankTable& some, Random* random, Box* box) const;
   std::size_t sides_of(const Box& box, RankSide* sides) const;
   void divide(int split);
+  void list_values();
   void describe(int half, Box* box) const;
   Status ask(MakeDensity make, int half, const Control& control, HalfError* out) const;
 
   const JointSample& sample_;
   std::vector<std::uint32_t> rows_;  // in the order in which they were last shuffled
+  // Of each category, by the rank of the value: the rows that have it, in that order.
+  std::vector<std::vector<std::vector<std::uint32_t>>> rows_of_value_;
   RankedRows ranked_;
   // Of split i, in the order of ranked_, by block: the rows of half 2 i. Half 2 i + 1 has the
   // others.
