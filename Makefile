@@ -92,7 +92,7 @@ clean:        ## remove what was built
 deps: ## install what is missing to build (apt)
 	@scripts/deps.sh build
 
-demo: ## exact against approximate answers [CSV=file.csv COLUMN=name]
+demo: ## exact against approximate answers, with a report [CSV=file.csv [COLUMN=name]]
 	+@scripts/deps.sh demo </dev/null && CSV='$(subst ','\'',$(CSV))' \
 	  COLUMN='$(subst ','\'',$(COLUMN))' demo/run.sh </dev/null
 

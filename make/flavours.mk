@@ -18,11 +18,35 @@ $(FLAGS_FILES): build/%.flags: FORCE
 	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' > $@
 FORCE:
 
+# PCH=yes compiles first, once for all, what most files include, for a first build that does not take long
+# (make demo). The objects are the same. Not by default: ccache keeps nothing of it.
+PCH ?=
+hash := \#
+PCH_CORE = algorithm cmath cstdint cstring functional limits memory new numbers span string vector
+PCH_PG   = miscadmin access/htup_details access/relation access/xact catalog/pg_type executor/spi \
+           nodes/makefuncs nodes/nodeFuncs optimizer/optimizer utils/array utils/guc utils/lsyscache \
+           utils/memutils utils/rel utils/snapmgr utils/syscache utils/typcache
+precompiled = $(and $(PCH),$(filter plain,$(1)),$(filter src/core src/pg,$(2)),build/pch/$(2).h.gch)
+
+build/pch/src/core.h: INCLUDED = $(PCH_CORE:%='$(hash)include <%>')
+build/pch/src/pg.h: INCLUDED = '$(hash)include "pg/base/pg.h"' '$(hash)include "core/kde.h"' '$(hash)include <cmath>' \
+                               'extern "C" {' $(PCH_PG:%='$(hash)include "%.h"') '}'
+build/pch/src/%.h: make/flavours.mk
+	@mkdir -p $(@D)
+	@printf '%s\n' $(INCLUDED) > $@
+.PRECIOUS: build/pch/src/%.h
+build/pch/src/core.h.gch: build/pch/src/core.h build/plain.flags
+	$(CXX) $(CORE_CXXFLAGS) -x c++-header -o $@ $<
+build/pch/src/pg.h.gch: build/pch/src/pg.h build/pg.flags
+	$(PG_COMPILE) -MMD -MP -x c++-header -o $@ $<
+-include build/pch/src/pg.h.d
+
 # $(call objects,flavour,folder,flags file,command): those of the folder's sources.
 define objects
-build/$(1)/$(2)/%.o: $(2)/%.cpp build/$(3).flags
+build/$(1)/$(2)/%.o: $(2)/%.cpp build/$(3).flags | $(call precompiled,$(1),$(2))
 	@mkdir -p $$(@D)
-	$(4) -MMD -MP -c -o $$@ $$<
+	$(4) $(patsubst %.gch,-include %,$(call precompiled,$(1),$(2))) -MMD -MP -c -o $$@ $$<
+	$(if $(call precompiled,$(1),$(2)),@echo '$$@: $(call precompiled,$(1),$(2))' >>$$(@:.o=.d))
 endef
 
 # The core sees itself alone. Of x86 what has no SSE4 (and AES) computes in scalars: each instruction set
@@ -70,6 +94,10 @@ $(eval $(call flavour,openmp,$(CLANGXX) $(CLANG_FLAGS) -fno-omit-frame-pointer -
 $(eval $(call flavour,fuzz,$(CLANGXX) $(CLANG_FLAGS) $(FUZZ)))
 $(eval $(call objects,plain,src/pg,pg,$$(PG_COMPILE)))
 $(eval $(call objects,faults,src/pg,pg,$$(PG_COMPILE) -DKDE_AQP_FAULTS))
+# What kde_check() compares with the extension's version.
+build/plain/src/pg/check/server_findings.o build/faults/src/pg/check/server_findings.o: \
+  private PG_COMPILE += -DKDE_AQP_VERSION='"$(VERSION_HERE)"'
+build/plain/src/pg/check/server_findings.o build/faults/src/pg/check/server_findings.o: $(EXTENSION).control
 -include $(shell find build/faults -name '*.d' 2>/dev/null)
 
 # The extension with fault points: of the glue only what has them is compiled anew.

@@ -190,7 +190,7 @@ tap_prove() {  # file...
     PERL5LIB="$(pgxs_dir)/test/perl:$CLUSTER_WORK/tap/t${PERL5LIB:+:$PERL5LIB}" \
     PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" INITDB_TEMPLATE="$PWD/template" \
     KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" KDE_AQP_FAULTS="$CLUSTER_TOP/faults${CLUSTER_BIN#"$CLUSTER_TOP/root"}/.." \
-    KDE_AQP_DOCS="$PWD/docs" KDE_AQP_ELSEWHERE="$PWD/elsewhere" \
+    KDE_AQP_DOCS="$PWD/docs" KDE_AQP_DEMO="$PWD/demo" KDE_AQP_ELSEWHERE="$PWD/elsewhere" \
     TESTDIR="$PWD" TESTDATADIR="$PWD/tmp_check" TESTLOGDIR="$PWD/tmp_check/log" \
     prove --timer --jobs $((2 * processors)) --nocolor "$@"
 }
@@ -237,8 +237,8 @@ run_tap() {
     failed=$((failed + 1))
     return
   fi
-  # Some test what the documentation says, or the dashboard asks.
-  cp -R docs grafana "$CLUSTER_WORK/tap/" || exit 1
+  # Some test what the documentation says, the dashboard asks or the demo reads.
+  cp -R docs grafana demo "$CLUSTER_WORK/tap/" || exit 1
   local rc=0 file tests bad
   log=$log_dir/tap
   # shellcheck disable=SC2086  # one word per file

@@ -169,6 +169,28 @@ REVOKE ALL ON kde_aqp.part FROM PUBLIC;
 INSERT INTO kde_aqp.upkeep SELECT * FROM kde_aqp.upkeep_of_before;
 DROP TABLE kde_aqp.upkeep_of_before;
 
+-- Self-checks: answers beside what the table's rows say, a row each, the last hundred of a density. Like
+-- upkeep's they are this server's alone. The layout is known to src/pg/catalog/self_checks.cpp.
+CREATE UNLOGGED TABLE kde_aqp.self_check (
+    density_id bigint NOT NULL,
+    -- 1, 2, ... of the density.
+    number bigint NOT NULL,
+    checked_at timestamp with time zone NOT NULL,
+    -- As plain SQL.
+    question text NOT NULL,
+    -- NULL: as answers are.
+    estimate double precision,
+    lower_bound double precision,
+    upper_bound double precision,
+    exact double precision,
+    -- Whether the interval held the exact answer; NULL: the exact query did not finish.
+    held boolean,
+    ms double precision NOT NULL,
+    PRIMARY KEY (density_id, number)
+) USING heap;
+COMMENT ON TABLE kde_aqp.self_check IS 'answers beside the exact ones';
+REVOKE ALL ON kde_aqp.self_check FROM PUBLIC;
+
 -- Whoever dumps a database has to lock the door, and read it, and reads of the densities what he may
 -- read of their columns.
 GRANT USAGE ON SCHEMA kde_aqp TO PUBLIC;
@@ -441,7 +463,7 @@ SELECT d.name,
        CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
        COALESCE(d.short_model, i.method) AS model,
        pg_catalog.round(i.rows) AS rows,
-       CASE WHEN i.every_row_read OR s.share OPERATOR(pg_catalog.>=) 1::numeric THEN 'all'
+       CASE WHEN (i.every_row_read AND d.requested_sample_rows OPERATOR(pg_catalog.<=) 0) OR s.share OPERATOR(pg_catalog.>=) 1::numeric THEN 'all'
             WHEN s.share IS NOT NULL THEN pg_catalog.format('%s %%', pg_catalog.round(100::numeric OPERATOR(pg_catalog.*) s.share,
                 CASE WHEN s.share OPERATOR(pg_catalog.>=) 0.1 THEN 0 WHEN s.share OPERATOR(pg_catalog.>=) 0.01 THEN 1 ELSE 2 END))
        END AS read,
@@ -458,7 +480,8 @@ FROM kde_aqp.readable_densities() AS d
 CROSS JOIN LATERAL @extschema@.kde_info(d.density::@extschema@.anykde) AS i
 CROSS JOIN LATERAL (SELECT i.rows OPERATOR(pg_catalog.+) COALESCE(i.nulls, 0::double precision) AS rows) AS t
 CROSS JOIN LATERAL (SELECT CASE WHEN t.rows OPERATOR(pg_catalog.>) 0::double precision
-    THEN d.rows_read::numeric OPERATOR(pg_catalog./) t.rows::numeric END AS share) AS s;
+    THEN LEAST(d.rows_read, CASE WHEN d.requested_sample_rows OPERATOR(pg_catalog.>) 0 THEN d.requested_sample_rows END)::numeric
+        OPERATOR(pg_catalog./) t.rows::numeric END AS share) AS s;
 COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read, in short';
 GRANT SELECT ON kde_densities TO PUBLIC;
 
@@ -487,6 +510,39 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'kde_set_refresh_by_name' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_set_refresh(text, "any", text, boolean, double precision, bigint, interval) IS
     'when a density is stale, and whether it is refreshed';
+
+-- Answers beside the exact ones, drawn by a seed, as the background worker asks and keeps them.
+CREATE FUNCTION kde_self_check(
+    density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
+    questions integer DEFAULT 10, seed bigint DEFAULT NULL)
+RETURNS TABLE (
+    question text, estimate double precision, lower_bound double precision, upper_bound double precision,
+    exact double precision, error double precision, held boolean, ms double precision)
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
+COMMENT ON FUNCTION kde_self_check(text, "any", text, integer, bigint) IS
+    'asks a density questions of its own and the table the same, and keeps whether the intervals held';
+
+CREATE FUNCTION kde_aqp.self_checks()
+RETURNS TABLE (
+    name text, relation regclass, filter text, checks bigint, held bigint, unfinished bigint,
+    coverage double precision, mean_error double precision, worst_error double precision,
+    checked_at timestamp with time zone)
+AS 'MODULE_PATHNAME', 'kde_self_checks' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
+COMMENT ON FUNCTION kde_aqp.self_checks() IS 'what kde_self_checks shows';
+GRANT EXECUTE ON FUNCTION kde_aqp.self_checks() TO PUBLIC;
+CREATE VIEW kde_self_checks AS
+SELECT name, relation, filter, checks, held, unfinished, coverage, mean_error, worst_error, checked_at
+FROM kde_aqp.self_checks();
+COMMENT ON VIEW kde_self_checks IS
+    'how often the intervals of a density''s answers held the exact one, of the densities that the current user may read';
+GRANT SELECT ON kde_self_checks TO PUBLIC;
+
+CREATE FUNCTION kde_check(
+    OUT ok boolean, OUT severity text, OUT summary text, OUT problems text, OUT actions text)
+RETURNS record
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION kde_check() IS
+    'whether all is well with the extension and the densities that the current user may read, and what to do';
 
 CREATE FUNCTION kde_set_plain_sql(
     density text, allowed boolean, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL)

@@ -30,6 +30,8 @@ is($standby->safe_psql('postgres', 'SELECT count(*), max(seed) FROM kde_densitie
 
 is($standby->safe_psql('postgres', 'SELECT changed_rows IS NULL, stale, drift IS NULL, refresh_failures FROM kde_densities_full'), 't|f|t|0',
   'of whose upkeep it knows nothing');
+is($standby->safe_psql('postgres', 'SELECT ok, summary FROM kde_check()'), 't|1 density of a standby: all is well', 'which is no alarm');
+is($standby->safe_psql('postgres', 'SELECT checks FROM kde_self_checks'), '0', 'nor of checks');
 
 # The density is in the reader's cache now: a refit must reach it through WAL.
 my $old_snapshot = open_session($standby);

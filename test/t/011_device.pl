@@ -650,6 +650,16 @@ is($node->safe_psql('postgres', 'SHOW kde_aqp.cuda_program'), "$directory/none",
 $node->restart;
 wait_for_state($ready, 'preloaded: served before anybody asks');
 check_fit('preloaded', $cuda, undef, fit('cuda'));
+my $told = q{SELECT coalesce(problems, '') FROM kde_check()};
+unlike($node->safe_psql('postgres', $told), qr/device/, 'preloaded: kde_check() finds nothing');
+set_mode('--fail=start', '^cuda: no usable device');
+like($node->safe_psql('postgres', $told), qr/^notice: the device service does not serve: no usable device/m, 'preloaded: kde_check() tells');
+$node->safe_psql('postgres', q{ALTER SYSTEM SET kde_aqp.device = 'cpu'});
+$node->reload;
+ok($node->poll_query_until('postgres', q{SELECT coalesce(problems, '') !~ 'device' FROM kde_check()}), 'preloaded: what it says mends it');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET kde_aqp.device');
+$node->reload;
+set_mode('');
 {
   my $program = program_pid();
   my $worker = parent_of($program);

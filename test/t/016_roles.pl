@@ -151,7 +151,8 @@ for my $what (keys %what) {
     ($filtered || $one ? q{SELECT kde_drift('{t}.x'{f})} : ()), q{SELECT kde_drift('{n}'{f})};
   push @{ $queries{"set $what"} }, map { fill($_, $what) }
     ($filtered || $one ? q{SELECT kde_set_refresh('{t}.x', enabled => false{f})} : ()),
-    q{SELECT kde_set_refresh('{n}', enabled => false{f})}, q{SELECT kde_set_plain_sql('{n}', false{f})};
+    q{SELECT kde_set_refresh('{n}', enabled => false{f})}, q{SELECT kde_set_plain_sql('{n}', false{f})},
+    q{SELECT count(*) FROM kde_self_check('{n}'{f}, questions => 2)};
 }
 push @{ $queries{'ask (x, y) of plain'} }, "SELECT approx_groups('s.plain.x by y', 1, 2)", "SELECT count(*) FROM approx_groups('s.plain.x')",
   "SELECT approx_groups('s.plain.x', 1, 2, max_relative_error => 0, otherwise => 'exact')",
@@ -178,7 +179,8 @@ $queries{'use arrays'} = [ 'SELECT kde_bandwidth(ARRAY[1, 2, 3, 5, 9])',
   'SELECT kde_evaluate(ARRAY[[1, 2], [3, 1], [5, 9], [2, 2], [4, 7]], ARRAY[[1, 2]])' ];
 $queries{'use devices'} = ['SELECT kde_devices()', 'SELECT kde_aqp.progress()', 'SELECT count(*) FROM kde_aqp.dumped_densities()',
   'SELECT count(*) FROM kde_aqp.readable_densities()', 'SELECT kde_aqp.has_densities()', 'SELECT count(*) FROM kde_aqp.plain_sql_outcomes()',
-  q{SELECT count(*) FROM kde_explain_query('SELECT 1')}, q{SELECT count(*) FROM kde_advise(ARRAY['SELECT 1'])}, 'SELECT approx_lower(1), approx_upper(1)'];
+  q{SELECT count(*) FROM kde_explain_query('SELECT 1')}, q{SELECT count(*) FROM kde_advise(ARRAY['SELECT 1'])}, 'SELECT approx_lower(1), approx_upper(1)',
+  'SELECT kde_check()', 'SELECT count(*) FROM kde_aqp.self_checks()'];
 $queries{'use internals'} = ['SELECT count(*) FROM kde_aqp.stored()'];
 is_deeply([ sort keys %queries ], [ sort keys %$matrix ], 'the table has a row for each of the queries');
 

@@ -136,7 +136,7 @@ for my $version ($newest, @older) {
   is($node->safe_psql($database, q{
        SELECT c.relname, a.amname FROM pg_class AS c JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid
          AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e' JOIN pg_am AS a ON a.oid = c.relam
-       WHERE c.relkind IN ('r', 'm') ORDER BY 1}), "density|heap\nfitted|heap\npart|heap\nupkeep|heap", "$version, then the newest: heaps");
+       WHERE c.relkind IN ('r', 'm') ORDER BY 1}), "density|heap\nfitted|heap\npart|heap\nself_check|heap\nupkeep|heap", "$version, then the newest: heaps");
   my (undef, $answers, $errors) = $node->psql($database, q{
     CREATE TABLE aqp.mine (v integer); ALTER TABLE aqp.mine RENAME v TO w; DROP TABLE aqp.mine;
     SELECT count(*) FROM kde_aqp.dumped_densities(); SELECT count(*) FROM kde_aqp.readable_densities();

@@ -76,6 +76,8 @@ CALLS = [
     ("(SELECT count(*) FROM kde_fit(%s, seed => %s) WHERE fitted)", ["dice", 1], 1),
     ("(SELECT count(*) FROM kde_refresh(%s))", ["dates"], 1),
     ("(SELECT count(*) FROM kde_drift(%s, sample_rows => %s))", [DICE, 100], 1),
+    ("(SELECT bool_and(held) FROM kde_self_check(%s, questions => %s))", [DICE, 3], True),
+    ("(SELECT severity IS NOT NULL FROM kde_check())", [], True),
     ("coalesce(kde_set_refresh(%s, max_age => %s)::text, '')", [DICE, datetime.timedelta(days=1)], ""),
     ("coalesce(kde_set_plain_sql(%s, %s)::text, '')", [DICE, True], ""),
     ("kde_store(%s, %s, (SELECT kde_agg(side) FROM dice), filter => %s)", ["dice", "side", "side > 0"], "dice.side"),
@@ -244,7 +246,8 @@ def main(where):
             if expected is None:
                 expected = got
             verdict = "ok" if same(got, expected) else "not ok"
-            print(f"{verdict} {call} of {values}, {name}: {got}")
+            # A line of output is a test.
+            print(f"{verdict} {call} of {values}, {name}: {' '.join(str(got).split())}")
     for call, values in REFUSED:
         for name, way in ways:
             report_refusal(call, values, name, way)

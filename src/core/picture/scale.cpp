@@ -30,7 +30,8 @@ Scale scale_of(double most, int ticks) {
   for (int n = std::max(ticks - 2, 1); n <= ticks + 1; ++n) {
     const double step = round_up(most / n);
     const double top = step * std::ceil(most / step * (1 - 1e-9));
-    if (top < best.top) best = {step, top};
+    // Of as tight ones that with more ticks.
+    if (top <= best.top * (1 + 1e-9)) best = {step, top};
   }
   return best;
 }

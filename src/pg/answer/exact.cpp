@@ -167,6 +167,8 @@ NullableDatum run(const Query& query, const DensityKey& key) {
   for (int i = 0; i < key.columns; ++i) printed |= key.column[i].attnum == 0;
   PinnedSearchPath pinned;
   if (printed) pinned.begin();
+  PinnedExact exact;
+  exact.begin();
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   const int status =
       SPI_execute_with_args(query.sql.data, query.parameters, const_cast<Oid*>(query.types),
@@ -181,6 +183,7 @@ NullableDatum run(const Query& query, const DensityKey& key) {
     result.value = SPI_datumTransfer(result.value, attribute->attbyval, attribute->attlen);
   }
   SPI_finish();
+  exact.end();
   if (printed) pinned.end();
   return result;
 }
@@ -268,6 +271,17 @@ double number_or_nan(HeapTuple tuple, TupleDesc desc, int column) {
 
 }  // namespace
 
+char* group_condition(const DensityKey& by, const char* group) {
+  StringInfoData sql;
+  initStringInfo(&sql);
+  appendStringInfoString(&sql, by.groups > 1 ? "ARRAY[" : "");
+  for (int i = 0; i < by.groups; ++i)
+    appendStringInfo(&sql, "%s%s", i > 0 ? ", " : "", key_of_group(by, by.first_group() + i));
+  appendStringInfo(&sql, "%s IS NOT DISTINCT FROM %s", by.groups > 1 ? "]::pg_catalog.text" : "",
+                   group == nullptr ? "NULL" : quote_literal_cstr(group));
+  return sql.data;
+}
+
 void exact_groups(const Question& q, const SqlRange* ranges,
                   void (*put)(const ExactGroup& group, void* state), void* state) {
   const char* table = locked_table(q.asked.relation);
@@ -295,6 +309,8 @@ void exact_groups(const Question& q, const SqlRange* ranges,
   appendStringInfoString(sql, " ORDER BY 2 DESC, 1");
   PinnedSettings pinned;
   pinned.begin();
+  PinnedExact exact;
+  exact.begin();
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   if (SPI_execute_with_args(sql->data, query.parameters, query.types, query.values, nullptr, true,
                             0) != SPI_OK_SELECT)
@@ -307,6 +323,7 @@ void exact_groups(const Question& q, const SqlRange* ranges,
         state);
   }
   SPI_finish();
+  exact.end();
   pinned.end();
 }
 

@@ -20,6 +20,11 @@ namespace kde_pg {
 NullableDatum exact_answer(Aggregate aggregate, const Question& question, const SqlRange* ranges,
                            const WordValues* const* words);
 
+// The condition that a row is of a group of a density's: by: its key; group: as the density has it,
+// null for NULL. palloc'ed; to be put into DensityKey::filter of a question for exact_answer(). It
+// prints values: call it and exact_answer() with PinnedSettings.
+char* group_condition(const DensityKey& by, const char* group);
+
 // The same of percentile_disc of the question's only column.
 NullableDatum exact_quantile(const Question& question, double fraction);
 

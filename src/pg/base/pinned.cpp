@@ -42,6 +42,13 @@ void PinnedSearchPath::begin() {
 
 void PinnedSearchPath::end() { AtEOXact_GUC(false, nest_); }
 
+void PinnedExact::begin() {
+  nest_ = NewGUCNestLevel();
+  pin("kde_aqp.approximate", "off");
+}
+
+void PinnedExact::end() { AtEOXact_GUC(false, nest_); }
+
 void AsOwner::begin(Relation relation) {
   GetUserIdAndSecContext(&user_, &security_);
   SetUserIdAndSecContext(relation->rd_rel->relowner, security_ | SECURITY_RESTRICTED_OPERATION);

@@ -34,6 +34,16 @@ class PinnedSearchPath {
   int nest_ = 0;
 };
 
+// No density answers a query, as it might with kde_aqp.approximate = all: for exact ones.
+class PinnedExact {
+ public:
+  void begin();
+  void end();
+
+ private:
+  int nest_ = 0;
+};
+
 // The rights of a relation's owner, restricted to what a query may do, and nothing of the caller's
 // search path in reach.
 class AsOwner {

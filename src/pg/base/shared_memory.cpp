@@ -11,7 +11,7 @@ namespace kde_pg {
 
 namespace {
 
-constexpr int kMostParts = 4;
+constexpr int kMostParts = 5;
 SharedPart parts[kMostParts];
 int part_count = 0;
 

@@ -18,7 +18,7 @@ struct SharedPart {
   void (*attach)(void* memory, LWLock* lock, bool is_new);
 };
 
-// From _PG_init, while shared_preload_libraries are loaded; at most four parts.
+// From _PG_init, while shared_preload_libraries are loaded; at most five parts.
 void request_shared_memory(const SharedPart& part);
 
 }  // namespace kde_pg

@@ -366,10 +366,12 @@ bool catalog_hold() {
   const Oid catalog = catalog_oid_or_invalid();
   const Oid upkeep = upkeep_oid_or_invalid();
   const Oid parts = parts_oid_or_invalid();
+  const Oid checks = checks_oid_or_invalid();
   return OidIsValid(catalog) && OidIsValid(upkeep) &&
          ConditionalLockRelationOid(catalog, AccessShareLock) &&
          ConditionalLockRelationOid(upkeep, AccessShareLock) && OidIsValid(parts) &&
-         ConditionalLockRelationOid(parts, AccessShareLock) &&
+         ConditionalLockRelationOid(parts, AccessShareLock) && OidIsValid(checks) &&
+         ConditionalLockRelationOid(checks, AccessShareLock) &&
          SearchSysCacheExists1(RELOID, ObjectIdGetDatum(catalog)) &&
          SearchSysCacheExists1(RELOID, ObjectIdGetDatum(upkeep));
 }
@@ -492,6 +494,7 @@ Oid relation_of_schema(const char* name) {
 Oid catalog_oid_or_invalid() { return relation_of_schema("fitted"); }
 Oid upkeep_oid_or_invalid() { return relation_of_schema("upkeep"); }
 Oid parts_oid_or_invalid() { return relation_of_schema("part"); }
+Oid checks_oid_or_invalid() { return relation_of_schema("self_check"); }
 Oid door_oid_or_invalid() { return relation_of_schema("density"); }
 
 // Until 0.2.0 the door was the catalog.
@@ -511,7 +514,7 @@ bool catalog_is_installed() {
   const Oid extension = get_extension_oid("kde_aqp", true);
   const Oid schema = get_namespace_oid("kde_aqp", true);
   if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
-  for (const char* name : {"fitted", "upkeep", "part"}) {
+  for (const char* name : {"fitted", "upkeep", "part", "self_check"}) {
     const Oid table = get_relname_relid(name, schema);
     if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
       return false;
@@ -614,6 +617,21 @@ void catalog_copy(Snapshot snapshot, Tuplestorestate* rows) {
   while (HeapTupleIsValid(tuple = systable_getnext(scan))) tuplestore_puttuple(rows, tuple);
   systable_endscan(scan);
   table_close(catalog, AccessShareLock);
+}
+
+UnusableDensities catalog_unusable(Snapshot snapshot) {
+  UnusableDensities out = {0, NIL};
+  Relation catalog = open_catalog(AccessShareLock);
+  for_rows_of(catalog, InvalidOid, snapshot, [&](HeapTuple, const CatalogRow& row) {
+    if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(row.key.relation))) {
+      ++out.gone;
+    } else if (!is_current(row)) {
+      out.renamed = list_append_unique_oid(out.renamed, row.key.relation);
+    }
+    return true;
+  });
+  table_close(catalog, AccessShareLock);
+  return out;
 }
 
 List* catalog_ids(Snapshot snapshot) {

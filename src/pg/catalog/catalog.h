@@ -108,6 +108,7 @@ Oid catalog_oid_or_invalid();
 Oid catalog_oid_of_any_version();
 Oid upkeep_oid_or_invalid();  // of kde_aqp.upkeep
 Oid parts_oid_or_invalid();   // of kde_aqp.part
+Oid checks_oid_or_invalid();  // of kde_aqp.self_check
 Oid door_oid_or_invalid();    // of kde_aqp.density
 // Whether the catalog's relations are the extension's. Where it is not installed, anybody who may
 // create schemas can make others of their names, and who is called by none of its functions must
@@ -140,6 +141,13 @@ using CatalogVisitor = void (*)(HeapTuple tuple, TupleDesc desc, const CatalogEn
 void catalog_visit(Snapshot snapshot, CatalogVisitor visit, void* state);
 // Puts all rows as they are into a tuplestore of their columns.
 void catalog_copy(Snapshot snapshot, Tuplestorestate* rows);
+// Those that are nobody's: of relations that are gone, a number; and of relations whose columns
+// were renamed while densities could not follow, the relations' OIDs, each once.
+struct UnusableDensities {
+  int gone;
+  List* renamed;
+};
+UnusableDensities catalog_unusable(Snapshot snapshot);
 // Their numbers, an int64* each.
 List* catalog_ids(Snapshot snapshot);
 

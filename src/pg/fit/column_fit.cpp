@@ -174,7 +174,6 @@ void ColumnEstimate::describe(DensityFit* fit) const {
   record.table_rows = header.rows + header.nulls;
   describe_density(&header, fit);
   fit->sample_rows = report_.sample_rows;
-  fit->bandwidth = report_.bandwidth;
 }
 
 }  // namespace
@@ -184,8 +183,6 @@ void describe_density(const kde::Header* density, DensityFit* fit) {
   fit->bytes = VARSIZE(density);
   fit->rows = density->rows;
   fit->sample_rows = static_cast<int64>(Min(density->sample_rows, 0x1p62));
-  fit->bandwidth = density->bandwidth;
-  fit->cells = kde::DensityView(density).steps();
   fit->expected_error = expected_error_text(density);
 }
 

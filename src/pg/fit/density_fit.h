@@ -34,9 +34,6 @@ struct DensityFit {
   double rows;
   int64 sample_rows;
   Size bytes;
-  // Of one column.
-  double bandwidth;  // 0: none was needed
-  int cells;
   const char* expected_error;  // expected_error_text()
 };
 

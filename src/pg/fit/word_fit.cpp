@@ -147,8 +147,6 @@ void WordEstimate::describe(DensityFit* fit) const {
   fit->method = kde::asked_method_name(header);
   fit->rows = header.rows;
   fit->sample_rows = report_.sample_rows;
-  fit->bandwidth = 0;
-  fit->cells = kde::DensityView(&header).steps();
   fit->expected_error = expected_error_text(&header);
 }
 

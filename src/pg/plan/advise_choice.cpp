@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "miscadmin.h"
+#include "utils/memutils.h"
 }
 
 #include <initializer_list>
@@ -40,12 +41,14 @@ Bitmapset* measures_in(Advice* advice, const AdvisedOption& option, AdvisedDensi
 // What a density would answer of what is left, with the measures that this takes.
 struct Gain {
   double ms = 0;
-  Bitmapset* measures = nullptr;
+  int measures = 0;
 };
 
 class Choice {
  public:
-  explicit Choice(Advice* advice) : advice_(advice) {}
+  explicit Choice(Advice* advice)
+      : advice_(advice),
+        scratch_(AllocSetContextCreate(advice->memory, "kde_aqp advice", ALLOCSET_DEFAULT_SIZES)) {}
 
   List* run(double least_ms) {
     by_time();
@@ -142,8 +145,12 @@ class Choice {
 
   Gain gain_of(AdvisedDensity* density) {
     Gain out;
-    out.measures = admit_all(
+    MemoryContext caller = MemoryContextSwitchTo(scratch_);
+    const Bitmapset* measures = admit_all(
         density, [&](const AdvisedDemand* demand, const AdvisedOption&) { out.ms += demand->ms; });
+    out.measures = bms_num_members(measures);
+    MemoryContextSwitchTo(caller);
+    MemoryContextReset(scratch_);
     return out;
   }
 
@@ -179,8 +186,7 @@ class Choice {
         continue;
       const Gain gain = gain_of(density);
       if (!(gain.ms > 0) || gain.ms < least_ms) continue;
-      const double bytes =
-          density->fitted ? 0 : advised_bytes(*density, bms_num_members(gain.measures));
+      const double bytes = density->fitted ? 0 : advised_bytes(*density, gain.measures);
       const bool more = gain.ms * kAboutAsMuch > best_ms;
       const bool as_much = gain.ms >= best_ms * kAboutAsMuch;
       if (best != nullptr && !more && !(as_much && bytes < best_bytes)) continue;
@@ -289,6 +295,7 @@ class Choice {
   }
 
   Advice* advice_;
+  MemoryContext scratch_;  // of what is tried
   int round_ = 0;
 };
 

@@ -291,9 +291,16 @@ class Composition {
     if (apart_) {
       each = type_ > ValueType::numeric && lattice_step() == kDay ? "day" : "value";
       unit_ = lattice_step();
-    } else if (style_.kind == PictureKind::density && ticks.step.text != nullptr) {
-      each = ticks.step.text;
-      unit_ = ticks.step.width;
+    } else if (style_.kind == PictureKind::density && low < high) {
+      // Of about as many stretches as a histogram has bins: few heights are above 100 % then.
+      constexpr int kStretches = 20;
+      const RoundBins wanted = {low, high, true, kStretches, 10 * kStretches, lattice_step()};
+      int n;
+      RoundStep step;
+      if (round_edges(type_, wanted, &n, &step) != nullptr) {
+        each = step.text;
+        unit_ = step.width;
+      }
     }
     const char* what = style_.kind == PictureKind::density ? "% of rows" : "rows";
     return each != nullptr ? psprintf("%s per %s", what, each) : what;

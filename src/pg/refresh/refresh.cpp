@@ -162,18 +162,6 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   owner.end();
 }
 
-// Locks a relation's partitions or children, as the scan will, where nobody has locked them. False
-// if somebody has.
-bool lock_leaves(Oid relation) {
-  List* members = find_all_inheritors(relation, NoLock, nullptr);
-  ListCell* cell;
-  foreach (cell, members) {
-    if (!ConditionalLockRelationOid(lfirst_oid(cell), AccessShareLock)) return false;
-  }
-  list_free(members);
-  return true;
-}
-
 void refresh_in_subtransaction(const RefreshItem& item, const RefreshHow& how,
                                RefreshResult* result) {
   Relation relation = nullptr;
@@ -205,6 +193,16 @@ bool ends_more(const ErrorData& error, const RefreshHow& how, bool cancelled) {
 }
 
 }  // namespace
+
+bool lock_leaves(Oid relation) {
+  List* members = find_all_inheritors(relation, NoLock, nullptr);
+  ListCell* cell;
+  foreach (cell, members) {
+    if (!ConditionalLockRelationOid(lfirst_oid(cell), AccessShareLock)) return false;
+  }
+  list_free(members);
+  return true;
+}
 
 const char* refresh_action_name(RefreshAction action) {
   switch (action) {

@@ -49,6 +49,10 @@ List* refresh_items(Oid relation);
 // owner; checks first that the current user may.
 RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how);
 
+// Locks a relation's partitions or children, as a scan will, where nobody has them locked. False if
+// somebody has.
+bool lock_leaves(Oid relation);
+
 // Notes an error beside a density, as refresh_one does; for what it raises, in a transaction after
 // that. Nothing if another session is fitting it.
 void note_refresh_failure(const RefreshItem& item, const char* error);

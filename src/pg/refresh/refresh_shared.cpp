@@ -19,13 +19,22 @@ namespace kde_pg {
 
 namespace {
 
+// When a worker last came to a database; of the databases visited last.
+struct Visited {
+  Oid database;
+  TimestampTz at;
+};
+constexpr int kMostVisited = 256;
+
 struct Shared {
   LWLock* lock;
   Latch* launcher;  // null: there is none
+  TimestampTz launcher_since;
   uint32 next_ticket;
   int crashes;
   RefreshSlot slot[kMostRefreshWorkers];
   Death death[kMostDeaths];
+  Visited visited[kMostVisited];
 };
 
 Shared* shared = nullptr;
@@ -51,7 +60,7 @@ void add_death(const RefreshSlot& slot, Ending ending, Death deaths[kMostDeaths]
   const bool again = place->density == slot.density && place->database == slot.database;
   *place = {
       slot.database,         slot.density, slot.relation, ending, again ? place->times + 1 : 1,
-      GetCurrentTimestamp(), false};
+      GetCurrentTimestamp(), false,        slot.checking};
 }
 
 // The postmaster's, before the memory goes. It takes no lock: who holds one is dead.
@@ -92,6 +101,19 @@ Death* death_of(const RefreshSlot& s) {
   return nullptr;
 }
 
+// Under the lock.
+void note_visit(Oid database) {
+  Visited* place = &shared->visited[0];
+  for (Visited& v : shared->visited) {
+    if (v.database == database) {
+      place = &v;
+      break;
+    }
+    if (v.at < place->at) place = &v;
+  }
+  *place = {database, GetCurrentTimestamp()};
+}
+
 void leave_launcher(int, Datum) {
   LWLockAcquire(shared->lock, LW_EXCLUSIVE);
   if (shared->launcher == MyLatch) shared->launcher = nullptr;
@@ -119,11 +141,27 @@ void become_launcher() {
                     errmsg("kde_aqp must be loaded by shared_preload_libraries")));
   LWLockAcquire(shared->lock, LW_EXCLUSIVE);
   shared->launcher = MyLatch;
+  shared->launcher_since = GetCurrentTimestamp();
   for (RefreshSlot& s : shared->slot) {
     if (s.state == SlotState::promised) s.state = SlotState::free;
   }
   LWLockRelease(shared->lock);
   on_shmem_exit(leave_launcher, 0);
+}
+
+LauncherState read_launcher_state() {
+  LauncherState out = {};
+  if (shared == nullptr) return out;
+  out.preloaded = true;
+  LWLockAcquire(shared->lock, LW_SHARED);
+  if (shared->launcher != nullptr) out.since = shared->launcher_since;
+  for (const Visited& v : shared->visited) {
+    if (v.database == MyDatabaseId) out.visited_at = v.at;
+  }
+  for (const RefreshSlot& s : shared->slot)
+    out.visiting |= s.state == SlotState::running && s.database == MyDatabaseId;
+  LWLockRelease(shared->lock);
+  return out;
 }
 
 int crashes_since_start() { return shared->crashes; }
@@ -175,6 +213,7 @@ Oid take_slot(const RefreshTicket& ticket) {
     s.pid = MyProcPid;
     database = s.database;
     own_slot = ticket.slot;
+    note_visit(database);
   }
   LWLockRelease(shared->lock);
   // Before it connects: it is called when the database has been left.
@@ -182,13 +221,14 @@ Oid take_slot(const RefreshTicket& ticket) {
   return database;
 }
 
-void begin_density(int64 density, Oid relation, double deadline) {
+void begin_density(int64 density, Oid relation, double deadline, bool checking) {
   LWLockAcquire(shared->lock, LW_EXCLUSIVE);
   RefreshSlot& s = shared->slot[own_slot];
   s.asked_to_yield = false;
   s.density = density;
   s.relation = relation;
   s.deadline = deadline;
+  s.checking = checking;
   LWLockRelease(shared->lock);
 }
 

@@ -53,6 +53,7 @@ struct RefreshSlot {
   int64 density;    // that it is at, or ended at; 0: none
   Oid relation;     // the density's
   double deadline;  // of its refresh, on the clock of now_ms(); 0: none
+  bool checking;    // it checks the density, and does not refresh it
 
   // It ended at a density, and that may be why.
   bool died() const { return density != 0 && ending != Ending::unconcerned; }
@@ -66,7 +67,8 @@ struct Death {
   Ending ending;  // the last
   int times;
   TimestampTz at;
-  bool noted;  // beside the density
+  bool noted;     // beside the density
+  bool checking;  // what the last worker did there
 };
 
 // What a worker is started with (BackgroundWorker::bgw_extra).
@@ -85,6 +87,15 @@ void request_refresh_memory();
 // Makes this process the one that is told of workers that end, until it ends itself. Promises of an
 // earlier launcher are withdrawn. Error 55000 if there is no memory.
 void become_launcher();
+
+// What anybody may know of the launcher.
+struct LauncherState {
+  bool preloaded;          // there is such memory
+  TimestampTz since;       // it runs since; 0: it does not
+  TimestampTz visited_at;  // when a worker last came to this database, since the launcher; 0: none
+  bool visiting;           // one is there
+};
+LauncherState read_launcher_state();
 
 // How often processes that crashed have made the server begin anew since it was started.
 int crashes_since_start();
@@ -109,7 +120,7 @@ void tell_to_end(int slot, Ending ending);
 Oid take_slot(const RefreshTicket& ticket);
 
 // The mark: from now on it is at this density, until end_density().
-void begin_density(int64 density, Oid relation, double deadline);
+void begin_density(int64 density, Oid relation, double deadline, bool checking = false);
 
 // refreshed: it is as it should be, so that earlier deaths no longer count.
 void end_density(bool refreshed);

@@ -15,6 +15,7 @@
 #include "pg/base/pinned.h"
 #include "pg/device/device_program.h"
 #include "pg/refresh/refresh.h"
+#include "pg/refresh/self_check_round.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -56,29 +57,21 @@ void pin_settings() {
   pin("default_transaction_read_only", "off");
   pin("default_transaction_deferrable", "off");
   pin("zero_damaged_pages", "off");
+  // Exact queries are.
+  pin("kde_aqp.approximate", "off");
   // Every refit is logged here.
   pin("kde_aqp.log_min_duration", "-1");
   // A lost refit is done again: nothing waits for a standby.
   if (synchronous_commit > SYNCHRONOUS_COMMIT_LOCAL_FLUSH) pin("synchronous_commit", "local");
 }
 
-void begin_transaction(const char* activity) {
-  SetCurrentStatementStartTimestamp();
-  pgstat_report_activity(STATE_RUNNING, activity);
-  StartTransactionCommand();
-  PushActiveSnapshot(GetTransactionSnapshot());
-}
-
-void end_transaction() {
-  PopActiveSnapshot();
-  CommitTransactionCommand();
-  (void)pgstat_report_stat(false);
-  pgstat_report_activity(STATE_IDLE, nullptr);
-}
-
 // What stands beside a density at which a worker died.
-const char* describe_death(Ending ending) {
-  switch (ending) {
+const char* describe_death(const Death& death) {
+  if (death.checking)
+    return death.ending == Ending::crashed
+               ? "the server crashed while a worker checked it"
+               : "a self-check of it did not end, and its worker was terminated";
+  switch (death.ending) {
     case Ending::overdue:
       return "it went on after kde_aqp.refresh_timeout, and its worker was terminated";
     case Ending::unyielding:
@@ -100,14 +93,6 @@ bool is_backed_off(const RefreshItem& item) {
   const TimestampTz until =
       item.failed_at + static_cast<int64>(1000.0 * Min(pause, kLongestBackOffMs));
   return GetCurrentTimestamp() < until;
-}
-
-// database.schema.table
-char* full_name(Oid relation) {
-  const char* table = get_rel_name(relation);
-  if (table == nullptr) return psprintf("OID %u", relation);
-  return psprintf("%s.%s.%s", get_database_name(MyDatabaseId),
-                  get_namespace_name(get_rel_namespace(relation)), table);
 }
 
 void add_context(void* arg) {
@@ -137,6 +122,7 @@ class Worker {
       refresh(*item);
       any = true;
     }
+    self_check_round();
     return Visit::done;
   }
 
@@ -144,7 +130,7 @@ class Worker {
   // False if there is nothing to keep up in this database. It takes no time, and does not give way.
   bool find_items(List** items) {
     HOLD_CANCEL_INTERRUPTS();
-    begin_transaction("looking for stale densities");
+    begin_worker_transaction("looking for stale densities");
     const bool any = catalog_is_installed() && catalog_hold() && !catalog_seems_empty();
     if (any) {
       MemoryContext old = MemoryContextSwitchTo(context_);
@@ -158,7 +144,7 @@ class Worker {
       MemoryContextSwitchTo(old);
       upkeep_remove_orphans();
     }
-    end_transaction();
+    end_worker_transaction();
     if (any) deaths_are_noted();
     RESUME_CANCEL_INTERRUPTS();
     return any;
@@ -169,7 +155,7 @@ class Worker {
       RefreshItem item = {};
       item.id = deaths[i].density;
       item.relation = deaths[i].relation;
-      if (!deaths[i].noted) note_refresh_failure(item, describe_death(deaths[i].ending));
+      if (!deaths[i].noted) note_refresh_failure(item, describe_death(deaths[i]));
     }
   }
 
@@ -191,14 +177,14 @@ class Worker {
     QueryCancelPending = false;
     PG_TRY();
     {
-      begin_transaction("refreshing a density");
-      char* table = full_name(item.relation);
+      begin_worker_transaction("refreshing a density");
+      char* table = full_table_name(item.relation);
       pgstat_report_activity(STATE_RUNNING, psprintf("refreshing a density of %s", table));
       callback = {error_context_stack, add_context, table};
       error_context_stack = &callback;
       refreshed = refresh_in_transaction(item, timeout_ms);
       error_context_stack = callback.previous;
-      end_transaction();
+      end_worker_transaction();
     }
     PG_CATCH();
     {
@@ -221,9 +207,9 @@ class Worker {
     PG_END_TRY();
     if (error != nullptr) {
       HOLD_CANCEL_INTERRUPTS();
-      begin_transaction("noting an error");
+      begin_worker_transaction("noting an error");
       if (catalog_hold()) note_refresh_failure(item, error->message);
-      end_transaction();
+      end_worker_transaction();
       RESUME_CANCEL_INTERRUPTS();
     }
     end_density(refreshed);
@@ -259,6 +245,27 @@ class Worker {
 };
 
 }  // namespace
+
+void begin_worker_transaction(const char* activity) {
+  SetCurrentStatementStartTimestamp();
+  pgstat_report_activity(STATE_RUNNING, activity);
+  StartTransactionCommand();
+  PushActiveSnapshot(GetTransactionSnapshot());
+}
+
+void end_worker_transaction() {
+  PopActiveSnapshot();
+  CommitTransactionCommand();
+  (void)pgstat_report_stat(false);
+  pgstat_report_activity(STATE_IDLE, nullptr);
+}
+
+char* full_table_name(Oid relation) {
+  const char* table = get_rel_name(relation);
+  if (table == nullptr) return psprintf("OID %u", relation);
+  return psprintf("%s.%s.%s", get_database_name(MyDatabaseId),
+                  get_namespace_name(get_rel_namespace(relation)), table);
+}
 
 BackgroundWorkerHandle* start_refresh_worker(const RefreshTicket& ticket, Oid database) {
   BackgroundWorker worker{};

@@ -14,4 +14,11 @@ namespace kde_pg {
 // room for another background worker; else palloc'ed.
 BackgroundWorkerHandle* start_refresh_worker(const RefreshTicket& ticket, Oid database);
 
+// Of a worker: a transaction with a snapshot, and what pg_stat_activity shows of it.
+void begin_worker_transaction(const char* activity);
+void end_worker_transaction();
+
+// database.schema.table, palloc'ed, for messages.
+char* full_table_name(Oid relation);
+
 }  // namespace kde_pg

@@ -1,0 +1,278 @@
+// What is wrong with densities: of each kind of problem one line, with the worst of them by name.
+// What a user may not read is not looked at, and what a refresh's error says is its table's
+// owner's.
+#include "pg/check/findings.h"
+
+#include "pg/base/options.h"
+#include "pg/catalog/catalog.h"
+#include "pg/catalog/not_fitted.h"
+#include "pg/catalog/privileges.h"
+#include "pg/catalog/self_checks.h"
+
+extern "C" {
+#include "access/xlog.h"
+#include "catalog/namespace.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+}
+
+#include <algorithm>
+#include <cmath>
+
+namespace kde_pg {
+
+namespace {
+
+// As improbable is that intervals which hold 95 times in 100 held so seldom.
+constexpr double kImprobable = 0.001;
+// So many exact queries in a row, and more, that did not finish.
+constexpr int kUnfinished = 3;
+
+enum Kind { kUntrue, kNearlyTrue, kFailed, kOutdated, kStale, kUnknown, kUnchecked, kKinds };
+
+// The problems of one kind.
+struct Group {
+  int count = 0;
+  int plain_sql = 0;  // of those which plain SQL may be answered by
+  int left = 0;       // that kde_refresh_all() leaves as they are
+  double worst = -1;
+  const char* problem = nullptr;  // of the worst alone: "density "x" is stale: reason"
+  const char* action = nullptr;
+  Severity severity = Severity::notice;
+};
+
+struct Look {
+  MemoryContext context;
+  Group group[kKinds];
+  int densities;
+  bool any_refreshed, background;
+  Oid relation;
+  Counters counters;
+};
+
+char* describe(const DensityKey& key) {
+  const char* name = density_name(key);
+  return key.has_filter() ? psprintf("density \"%s\" where %s", name, key.filter)
+                          : psprintf("density \"%s\"", name);
+}
+
+// As a regclass literal.
+const char* table_of(const DensityKey& key) {
+  const char* name = get_rel_name(key.relation);
+  if (!RelationIsVisible(key.relation))
+    return quote_literal_cstr(
+        quote_qualified_identifier(get_namespace_name(get_rel_namespace(key.relation)), name));
+  return quote_literal_cstr(quote_identifier(name));
+}
+
+const char* refresh_call(const DensityKey& key, bool force) {
+  return psprintf("SELECT * FROM kde_refresh(%s%s);%s", table_of(key),
+                  force ? ", force => true" : "",
+                  may_maintain(key.relation) ? "" : " -- as the owner of the table");
+}
+
+// That of a density which no refresh fits anew, as its value was stored.
+const char* fitting_call(const DensityKey& key) {
+  return psprintf("SELECT * FROM %s;%s", fit_call(key),
+                  is_owner(key.relation) ? "" : " -- as the owner of the table");
+}
+
+const char* setting_call(const DensityKey& key, const char* setting) {
+  const char* filter =
+      key.has_filter() ? psprintf(", filter => %s", quote_literal_cstr(key.filter)) : "";
+  return psprintf("SELECT kde_set_refresh(%s%s, %s);%s", quote_literal_cstr(density_name(key)),
+                  filter, setting, is_owner(key.relation) ? "" : " -- as the owner of the table");
+}
+
+// A problem of one; the texts of the worst are kept. `how_bad`: 0 or more.
+void note(Look* look, Kind kind, Severity severity, double how_bad, bool plain_sql, bool left,
+          const char* problem, const char* action) {
+  Group* g = &look->group[kind];
+  ++g->count;
+  if (plain_sql) ++g->plain_sql;
+  if (left) ++g->left;
+  g->severity = std::max(g->severity, severity);
+  if (how_bad <= g->worst) return;
+  g->worst = how_bad;
+  MemoryContext each = MemoryContextSwitchTo(look->context);
+  g->problem = pstrdup(problem);
+  g->action = pstrdup(action);
+  MemoryContextSwitchTo(each);
+}
+
+class Density {
+ public:
+  Density(const CatalogEntry& entry, const Upkeep& upkeep, const Staleness& staleness, Look* look)
+      : entry_(entry), key_(entry.key), upkeep_(upkeep), staleness_(staleness), look_(look) {
+    const char* query = entry.request.query;
+    stored_ = query != nullptr && strcmp(query, kNoRefresh) == 0;
+  }
+
+  bool is_refreshed() const { return entry_.settings.enabled && !stored_; }
+
+  void look_at_all() {
+    look_at_refreshes();
+    look_at_checks();
+  }
+
+ private:
+  void add(Kind kind, Severity severity, double how_bad, const char* problem, const char* action) {
+    note(look_, kind, severity, how_bad, entry_.settings.plain_sql, !is_refreshed(),
+         psprintf("%s %s", describe(key_), problem), action);
+  }
+
+  const char* mend(bool force) const {
+    if (stored_) return fitting_call(key_);
+    if (!entry_.settings.enabled)
+      return psprintf("%s %s", setting_call(key_, "enabled => true"), refresh_call(key_, force));
+    return refresh_call(key_, force);
+  }
+
+  void look_at_refreshes() {
+    if (RecoveryInProgress()) return;
+    if (TIMESTAMP_IS_NOBEGIN(entry_.fitted_at)) {
+      add(kOutdated, Severity::warning, 0,
+          "was fitted by an older version or before labels were renamed, and answers nothing",
+          mend(false));
+    } else if (upkeep_.failures > 0) {
+      const bool tells = upkeep_.last_error != nullptr && is_owner(key_.relation);
+      add(kFailed, Severity::warning, upkeep_.failures,
+          psprintf("could not be refreshed, %d %s: %s", upkeep_.failures,
+                   upkeep_.failures == 1 ? "time" : "times",
+                   tells ? upkeep_.last_error : "its table's owner may see the error"),
+          mend(true));
+    } else if (staleness_.stale) {
+      const bool comes = look_->background && is_refreshed();
+      add(kStale, comes ? Severity::notice : Severity::warning, how_stale(),
+          psprintf("is stale: %s", staleness_.reason), mend(false));
+    } else if (staleness_.changed < 0 && pgstat_track_counts && is_refreshed() && !has_age()) {
+      // After a crash or a restore the next look begins to count.
+      const bool begins = look_->counters.known && !upkeep_.counters.known;
+      add(kUnknown, Severity::notice, 0, psprintf("is not seen to be stale: %s", staleness_.reason),
+          begins ? mend(false) : setting_call(key_, "max_age => '1 day'"));
+    }
+  }
+
+  bool has_age() const {
+    return entry_.settings.max_age >= 0 ? entry_.settings.max_age > 0 : option_refresh_max_age > 0;
+  }
+
+  // Changes over those that make it stale; 0: for another reason.
+  double how_stale() const {
+    const double most = change_limit(entry_.settings).of(upkeep_.table_rows);
+    return staleness_.changed > 0 ? static_cast<double>(staleness_.changed) / std::max(most, 1.0)
+                                  : 0;
+  }
+
+  void look_at_checks() {
+    const SelfCheckCounts n =
+        self_check_history(entry_.id, entry_.fitted_at, GetActiveSnapshot()).since_fit;
+    const int64 missed = n.checks - n.held;
+    if (missed > 0 && probability_of_held(n.held, n.checks) < kImprobable) {
+      // The checks of one fit are no independent trials: they share its sample, and a bad one fails
+      // many. But it fails them narrowly.
+      const bool by_far = 2 * n.far >= missed;
+      add(by_far ? kUntrue : kNearlyTrue,
+          !by_far                     ? Severity::notice
+          : entry_.settings.plain_sql ? Severity::error
+                                      : Severity::warning,
+          static_cast<double>(missed) / static_cast<double>(n.checks),
+          psprintf("is not as good as it says: of %lld self-checks since its fit %lld held",
+                   static_cast<long long>(n.checks), static_cast<long long>(n.held)),
+          mend(true));
+    }
+    if (n.last_unfinished && n.unfinished >= kUnfinished && option_self_check_budget > 0)
+      add(kUnchecked, Severity::notice, 0,
+          psprintf("is too large to be checked in %d ms", option_self_check_budget),
+          psprintf("ALTER SYSTEM SET kde_aqp.self_check_budget = %d; SELECT pg_reload_conf();",
+                   4 * std::min(option_self_check_budget, PG_INT32_MAX / 4)));
+  }
+
+  const CatalogEntry& entry_;
+  const DensityKey& key_;
+  const Upkeep& upkeep_;
+  const Staleness& staleness_;
+  Look* look_;
+  bool stored_;
+};
+
+void look_at(HeapTuple, TupleDesc, const CatalogEntry& entry, void* state) {
+  if (!is_readable(entry.key)) return;
+  auto* look = static_cast<Look*>(state);
+  ++look->densities;
+  const Upkeep upkeep = upkeep_find(entry.id, GetActiveSnapshot());
+  // Those of one relation follow each other.
+  if (look->relation != entry.key.relation) {
+    MemoryContext each = MemoryContextSwitchTo(look->context);
+    look->counters = read_counters(entry.key.relation, AskPlanner::built_in_functions);
+    look->relation = entry.key.relation;
+    MemoryContextSwitchTo(each);
+  }
+  const Staleness staleness =
+      staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings, &look->counters);
+  Density density(entry, upkeep, staleness, look);
+  look->any_refreshed |= density.is_refreshed();
+  density.look_at_all();
+}
+
+// What is said of several, after their number.
+constexpr const char* kSeveral[kKinds] = {
+    "densities are not as good as they say",
+    "densities may be not as good as they say",
+    "densities could not be refreshed",
+    "densities are of an older version",
+    "densities are stale",
+    "densities are not seen to be stale",
+    "densities are too large to be checked",
+};
+
+void put(Kind kind, const Group& g, Findings* findings) {
+  if (g.count == 0) return;
+  const char* plain =
+      g.plain_sql > 0 && kind == kStale
+          ? psprintf("; plain SQL is answered exactly where they would answer it (%d of them)",
+                     g.plain_sql)
+      : g.plain_sql > 0 && kind == kUntrue ? "; plain SQL may be answered by it"
+                                           : "";
+  if (g.count == 1) {
+    findings->add(g.severity, psprintf("%s%s", g.problem, plain), g.action);
+    return;
+  }
+  const bool all = (kind == kStale || kind == kOutdated) && g.left == 0;
+  findings->add(g.severity,
+                psprintf("%d %s, the worst: %s%s", g.count, kSeveral[kind], g.problem, plain),
+                all ? "CALL kde_refresh_all();"
+                    : psprintf("%s%s", g.action, kind == kUnchecked ? "" : " -- and so on"));
+}
+
+}  // namespace
+
+double probability_of_held(int64 held, int64 n) {
+  constexpr double kConfidence = 0.95;
+  double sum = 0;
+  const auto total = static_cast<double>(n);
+  for (int64 i = 0; i <= held; ++i) {
+    const auto k = static_cast<double>(i);
+    sum += std::exp(std::lgamma(total + 1) - std::lgamma(k + 1) - std::lgamma(total - k + 1) +
+                    k * std::log(kConfidence) + (total - k) * std::log1p(-kConfidence));
+  }
+  return sum;
+}
+
+int find_in_densities(Snapshot snapshot, Findings* findings, bool* any_refreshed) {
+  Look look = {};
+  look.context = CurrentMemoryContext;
+  look.background = has_background_refreshes();
+  catalog_visit(snapshot, look_at, &look);
+  for (int kind = 0; kind < kKinds; ++kind)
+    put(static_cast<Kind>(kind), look.group[kind], findings);
+  *any_refreshed = look.any_refreshed;
+  return look.densities;
+}
+
+}  // namespace kde_pg

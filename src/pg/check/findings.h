@@ -1,0 +1,52 @@
+// What kde_check() finds: problems, each of a severity and with the command that mends it.
+#pragma once
+
+#include "pg/base/pg.h"
+
+extern "C" {
+#include "nodes/pg_list.h"
+#include "utils/snapshot.h"
+}
+
+namespace kde_pg {
+
+enum class Severity { ok, notice, warning, error };
+const char* severity_name(Severity severity);
+
+struct Finding {
+  Severity severity;
+  const char* problem;  // a line
+  const char* action;   // a line: a command, and behind "-- " what SQL cannot do
+};
+
+class Findings {
+ public:
+  // palloc'ed or constant texts.
+  void add(Severity severity, const char* problem, const char* action);
+
+  // Finding*, the worst first, else in the order of add().
+  List* sorted() const;
+  Severity worst() const;
+
+ private:
+  List* all_ = NIL;
+};
+
+// Of the server and the extension as a whole. Queries nothing. False: the catalog is of another
+// version, and what is in it is not to be looked at.
+bool find_in_server(Findings* findings);
+
+// Whether a background worker can be expected to refresh what is stale. Of densities that may be
+// refreshed: whether there are some.
+bool has_background_refreshes();
+void find_in_launcher(bool any_density, Findings* findings);
+
+// Of the densities that the current user may read. How many there are; *any_refreshed: whether some
+// may be refreshed.
+int find_in_densities(Snapshot snapshot, Findings* findings, bool* any_refreshed);
+
+// The probability of at most `held` of n intervals that hold with probability 0.95 each, were they
+// independent: the binomial distribution's.
+double probability_of_held(int64 held, int64 n);
+
+}  // namespace kde_pg

@@ -1,0 +1,404 @@
+// One self-check: the question drawn or as it was noted, the interval, the exact answer.
+#include "pg/refresh/self_check.h"
+
+#include "pg/answer/exact.h"
+#include "pg/answer/words.h"
+#include "pg/base/pinned.h"
+#include "pg/catalog/cache.h"
+#include "pg/catalog/expression.h"
+#include "pg/catalog/planned_rows.h"
+#include "pg/catalog/privileges.h"
+#include "pg/catalog/shards.h"
+#include "pg/device/device_program.h"
+#include "pg/read/word_type.h"
+#include "pg/type/density_datum.h"
+
+extern "C" {
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+}
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace kde_pg {
+
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+// Of the larger number, that sums of doubles may differ by.
+constexpr double kRounding = 1e-9;
+
+class Checking {
+ public:
+  Checking(const CatalogEntry& entry, Relation relation) : relation_(relation), key_(entry.key) {}
+
+  // The density as it is stored. False: it answers nothing.
+  bool open() {
+    bool plain = !key_.has_filter();
+    for (int i = 0; i < key_.all(); ++i) plain = plain && key_.column[i].attnum != 0;
+    if (!plain) analyse_key(relation_, nullptr, &key_);
+    const CachedDensity cached = cached_density(key_, &density_.fit, Tell::nothing);
+    if (cached.value == nullptr || is_outdated(PointerGetDatum(cached.value))) return false;
+    // What follows may ask for other densities.
+    const Size size = VARSIZE(cached.value);
+    auto* value = static_cast<struct varlena*>(palloc(size));
+    memcpy(value, cached.value, size);
+    const AnyDensity any = any_density_from_datum(PointerGetDatum(value));
+    density_.one_column = any.one_column;
+    density_.joint = any.joint;
+    const int columns = any.joint != nullptr ? any.joint->columns : 1;
+    const int measures = any.joint != nullptr ? 0 : any.one_column->measures;
+    return columns == key_.columns && measures >= key_.measures &&
+           (any.joint != nullptr || (any.one_column->grouped != 0) == (key_.groups > 0));
+  }
+
+  // In terms of the density: what was noted. False: it is of another state of it.
+  bool take(const NotedQuestion& noted) {
+    if (key_.groups > 0) return false;
+    asked_ = noted;
+    return true;
+  }
+
+  bool draw(kde::Random* random, int shape) {
+    if (key_.groups > 0 && !draw_group(random)) return false;
+    asked_ = {};
+    asked_.aggregate = Aggregate::count;
+    asked_.measure = -1;
+    asked_.columns = asked_.sides = 1;
+    if (density_.joint != nullptr) return draw_box(random, shape);
+    if (density_.one_column->words != 0) return draw_word(random, shape);
+    const kde::Header& h = *density_.one_column;
+    if (!draw_range(random, density_.one_column, shape % kShapes, &asked_.range[0])) return false;
+    if (shape % kShapes >= kShapes - 2) add_up(random, h, shape % kShapes == kShapes - 1);
+    return true;
+  }
+
+  // Of the question. False: the density has no such columns any more.
+  bool prepare() {
+    q_.asked.relation = key_.relation;
+    q_.asked.filter = key_.filter;
+    q_.asked.condition = key_.condition;
+    q_.asked.references = key_.references;
+    q_.asked.reference = key_.reference;
+    q_.asked.columns = asked_.columns;
+    q_.named = q_.sides = asked_.sides;
+    q_.measure = asked_.measure;
+    for (int i = 0; i < asked_.columns; ++i) {
+      const int place = asked_.place[i];
+      if (place < 0 || place >= key_.columns + key_.measures) return false;
+      q_.asked.column[i] = key_.column[place];
+      int32 typmod;
+      if (!value_type_of(key_column_type(key_, place, &typmod), &q_.type[i]) ||
+          !same_meaning(q_.type[i], fitted_type(place)))
+        return false;
+      density_.place[i] = place;
+      const bool is_word = i < asked_.sides && q_.type[i] == kde::ValueType::category;
+      const kde::Range& r = asked_.range[i];
+      if (is_word && (!r.lower_unbounded || !r.upper_unbounded)) return false;
+    }
+    return !asked_.of_word || take_word();
+  }
+
+  // The interval, as users get it.
+  bool ask(SelfCheck* out) {
+    kde::IntervalOptions options;
+    options.changed_rows = rows_changed_since(density_.fit);
+    if (asked_.aggregate != Aggregate::count &&
+        has_special_values(moments_of(q_, density_, asked_.range)))
+      return false;
+    out->answer = interval_of(asked_.aggregate, q_, density_, asked_.range, options);
+    out->question = text();
+    return true;
+  }
+
+  // And what the rows say.
+  void count(SelfCheck* out) {
+    SqlRange ranges[kde::kMaxColumns];
+    const WordValues* words[kde::kMaxColumns] = {};
+    for (int i = 0; i < asked_.sides; ++i) ranges[i] = sql_range(q_.type[i], asked_.range[i]);
+    if (asked_.of_word) words[0] = &word_;
+    Question q = q_;
+    if (condition_ != nullptr)
+      q.asked.filter =
+          q.asked.has_filter() ? psprintf("(%s) AND %s", q.asked.filter, condition_) : condition_;
+    const double start = now_ms();
+    const NullableDatum exact = exact_answer(asked_.aggregate, q, ranges, words);
+    out->ms = now_ms() - start;
+    out->exact = exact.isnull ? kNone : DatumGetFloat8(exact.value);
+    out->finished = true;
+    out->held = holds(out->answer, out->exact);
+  }
+
+ private:
+  static constexpr int kShapes = 10;
+
+  kde::ValueType fitted_type(int place) const {
+    if (density_.joint != nullptr) return kde::JointView(density_.joint).column(place).value_type;
+    return place == 0 ? density_.one_column->value_type
+                      : kde::MeasureView(density_.one_column, place - 1).header().value_type;
+  }
+
+  // SQL's NULL, of no row: the answer is NULL, too, or there may be none.
+  bool holds(const kde::Interval& i, double exact) const {
+    if (std::isnan(exact)) {
+      if (asked_.aggregate == Aggregate::avg || std::isnan(i.lower)) return true;
+      exact = 0;
+    }
+    if (std::isnan(i.lower)) return false;
+    const double slack =
+        kRounding * std::max({std::fabs(i.lower), std::fabs(i.upper), std::fabs(exact)});
+    return exact >= i.lower - slack && exact <= i.upper + slack;
+  }
+
+  // --- drawn questions --------------------------------------------------------------------------
+
+  // What was fitted of a column, its ends where quantiles are.
+  static bool draw_range(kde::Random* random, const kde::Header* column, int shape,
+                         kde::Range* out) {
+    *out = {};
+    if (!(column->finite_rows() > 0)) return false;
+    const kde::DensityView view(column, {});
+    static constexpr double kParts[] = {0.3, 0.05, 0.3, 0.005, 0, 0, 0, 0, 0.3, 0.3};
+    const double part = kParts[shape];
+    const double u = random->uniform() * (1 - part);
+    const auto set_lower = [&](double x) {
+      out->lower = x;
+      out->lower_unbounded = false;
+    };
+    const auto set_upper = [&](double x) {
+      out->upper = x;
+      out->upper_unbounded = false;
+    };
+    if (shape == 4) {
+      set_upper(kde::quantile(view, u));
+    } else if (shape == 5) {
+      set_lower(kde::quantile(view, u));
+    } else if (shape == 6) {
+      set_lower(round_off(column->value_type, kde::quantile(view, u)));
+      set_upper(out->lower);
+    } else if (part > 0) {
+      set_lower(kde::quantile(view, u));
+      set_upper(kde::quantile(view, u + part));
+    }
+    for (double* x : {&out->lower, &out->upper}) *x = round_off(column->value_type, *x);
+    return std::isfinite(out->lower) && std::isfinite(out->upper);
+  }
+
+  // A bound that SQL has, too.
+  static double round_off(kde::ValueType type, double x) {
+    Datum value;
+    return try_double_to_value(type, x, &value) ? value_to_double(type, value) : x;
+  }
+
+  // A sum or mean, of a measure if there is one.
+  void add_up(kde::Random* random, const kde::Header& h, bool mean) {
+    int place = 0;
+    if (key_.measures > 0)
+      place = 1 + static_cast<int>(random->below(static_cast<std::uint64_t>(key_.measures)));
+    if (!is_added_up(fitted_type(place)) && !(mean && h.words == 0)) return;
+    asked_.aggregate = mean ? Aggregate::avg : Aggregate::sum;
+    asked_.measure = place == 0 ? 0 : 1;
+    if (place > 0) asked_.place[asked_.columns++] = place;
+  }
+
+  bool draw_word(kde::Random* random, int shape) {
+    const kde::WordsView words(density_.one_column);
+    if (shape % kShapes == 7 || words.words() == 0) return words.words() > 0;
+    asked_.of_word = true;
+    asked_.word = static_cast<uint32>(random->below(words.words()));
+    return true;
+  }
+
+  // Two columns, the others as they come.
+  bool draw_box(kde::Random* random, int shape) {
+    const kde::JointView view(density_.joint);
+    asked_.columns = asked_.sides = key_.columns;
+    const auto n = static_cast<std::uint64_t>(key_.columns);
+    for (int i = 0; i < key_.columns; ++i) asked_.place[i] = i;
+    for (int k = 0; k < 2; ++k) {
+      const auto column = static_cast<int>(random->below(n));
+      if (view.column(column).value_type == kde::ValueType::category) continue;
+      static constexpr int kTurn[] = {0, 4, 5, 8};
+      if (!draw_range(random, view.marginal(column), kTurn[(shape + k) % 4], &asked_.range[column]))
+        return false;
+    }
+    return true;
+  }
+
+  bool draw_group(kde::Random* random) {
+    kde::GroupsView groups(density_.one_column);
+    if (groups.header().groups == 0) return false;
+    auto left = random->below(groups.header().groups);
+    kde::GroupView group;
+    while (groups.next(&group)) {
+      if (left-- > 0) continue;
+      // Of those that share a density none is known by itself.
+      if (group.is_rest) return false;
+      const char* name =
+          group.has_key() ? pnstrdup(group.key().data(), group.key().size()) : nullptr;
+      condition_ = group_condition(key_, name);
+      const KeyColumn& by = key_.column[key_.first_group()];
+      const char* column = by.attnum != 0 ? quote_identifier(by.text) : in_parentheses(by.text);
+      condition_text_ = key_.groups > 1   ? condition_
+                        : name == nullptr ? psprintf("%s IS NULL", column)
+                                          : psprintf("%s = %s", column, quote_literal_cstr(name));
+      density_.one_column = group.density();
+      return true;
+    }
+    return false;
+  }
+
+  // --- as SQL has it ----------------------------------------------------------------------------
+
+  bool take_word() {
+    const kde::Header* h = density_.one_column;
+    if (h == nullptr || h->words == 0) return false;
+    int32 typmod;
+    const Oid type = key_column_type(key_, 0, &typmod);
+    const Oid collation = key_column_collation(key_, 0);
+    const kde::WordsView words(h);
+    if (asked_.word >= words.words() || !are_words_of(type, collation, h)) return false;
+    const std::string_view word = words.word(asked_.word);
+    word_text_ = pnstrdup(word.data(), word.size());
+    WordType as;
+    as.begin(type, collation);
+    word_value_ = as.read(word_text_);
+    word_ = {as.base(), collation, 1, &word_value_};
+    set_ = {{&asked_.word, 1}, 0};
+    density_.words = &set_;
+    return true;
+  }
+
+  // Of the column's own type where that has the value, so that an index may be used.
+  static Bound bound_of(kde::ValueType type, bool unbounded, bool inclusive, double x) {
+    if (unbounded) return {true, true, InvalidOid, 0};
+    Datum value;
+    if (OidIsValid(sql_type_of(type)) && try_double_to_value(type, x, &value) &&
+        value_to_double(type, value) == x)
+      return {false, inclusive, sql_type_of(type), value};
+    return {false, inclusive, FLOAT8OID, Float8GetDatum(x)};
+  }
+
+  static SqlRange sql_range(kde::ValueType type, const kde::Range& r) {
+    return {r.empty, bound_of(type, r.lower_unbounded, r.lower_inclusive, r.lower),
+            bound_of(type, r.upper_unbounded, r.upper_inclusive, r.upper)};
+  }
+
+  // Operators are printed in some.
+  static const char* in_parentheses(const char* text) {
+    return *text == '(' ? text : psprintf("(%s)", text);
+  }
+
+  const char* column_text(int i) const {
+    const KeyColumn& c = q_.asked.column[i];
+    return c.attnum != 0 ? quote_identifier(c.text) : in_parentheses(c.text);
+  }
+
+  static const char* literal(kde::ValueType type, double x) {
+    const char* text = double_to_text(type, x);
+    if (type <= kde::ValueType::numeric && std::isfinite(x)) return text;
+    return psprintf("%s::%s", quote_literal_cstr(text),
+                    type <= kde::ValueType::numeric ? "double precision" : value_type_label(type));
+  }
+
+  void add_condition(StringInfo sql, bool* any, const char* condition) const {
+    appendStringInfo(sql, "%s%s", *any ? " AND " : " WHERE ", condition);
+    *any = true;
+  }
+
+  // The question, to be read, and to be asked again by hand.
+  const char* text() const {
+    StringInfoData sql;
+    initStringInfo(&sql);
+    if (asked_.aggregate == Aggregate::count) {
+      appendStringInfoString(&sql, "SELECT count(*)");
+    } else {
+      const char* of = column_text(asked_.measure);
+      if (!is_added_up(q_.type[asked_.measure])) of = psprintf("extract(epoch FROM %s)", of);
+      appendStringInfo(&sql, "SELECT %s(%s)", asked_.aggregate == Aggregate::sum ? "sum" : "avg",
+                       of);
+    }
+    appendStringInfo(&sql, " FROM %s AS t",
+                     quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation_)),
+                                                RelationGetRelationName(relation_)));
+    bool any = false;
+    for (int i = 0; i < asked_.sides; ++i) add_side(&sql, &any, i);
+    if (condition_text_ != nullptr) add_condition(&sql, &any, condition_text_);
+    if (key_.has_filter()) add_condition(&sql, &any, in_parentheses(key_.filter));
+    return sql.data;
+  }
+
+  void add_side(StringInfo sql, bool* any, int i) const {
+    const char* column = column_text(i);
+    const kde::Range& r = asked_.range[i];
+    if (asked_.of_word && i == 0) {
+      add_condition(sql, any, psprintf("%s = %s", column, quote_literal_cstr(word_text_)));
+    } else if (r.empty) {
+      add_condition(sql, any, "false");
+    } else if (r.lower_unbounded && r.upper_unbounded) {
+      add_condition(sql, any, psprintf("%s IS NOT NULL", column));
+    } else if (!r.lower_unbounded && !r.upper_unbounded && r.lower == r.upper &&
+               r.lower_inclusive && r.upper_inclusive) {
+      add_condition(sql, any, psprintf("%s = %s", column, literal(q_.type[i], r.lower)));
+    } else {
+      if (!r.lower_unbounded)
+        add_condition(sql, any,
+                      psprintf("%s >%s %s", column, r.lower_inclusive ? "=" : "",
+                               literal(q_.type[i], r.lower)));
+      if (!r.upper_unbounded)
+        add_condition(sql, any,
+                      psprintf("%s <%s %s", column, r.upper_inclusive ? "=" : "",
+                               literal(q_.type[i], r.upper)));
+    }
+  }
+
+  Relation relation_;
+  DensityKey key_;
+  AnsweringDensity density_;
+  NotedQuestion asked_ = {};
+  Question q_;
+  const char* condition_ = nullptr;  // of the group
+  const char* condition_text_ = nullptr;
+  const char* word_text_ = nullptr;
+  Datum word_value_ = 0;
+  WordValues word_ = {};
+  kde::WordSet set_;
+};
+static_assert(std::is_trivially_destructible_v<Checking>, "an error may leave it");
+
+}  // namespace
+
+const char* why_unchecked(Relation relation) {
+  const Oid oid = RelationGetRelid(relation);
+  if (is_of_shards(oid)) return "its rows are in shards";
+  ListCell* cell;
+  foreach (cell, find_all_inheritors(oid, AccessShareLock, nullptr)) {
+    if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_FOREIGN_TABLE)
+      return "its rows are on another server";
+  }
+  return rows_are_elsewhere(relation) ? "its rows are elsewhere" : nullptr;
+}
+
+bool ask_and_count(const CatalogEntry& entry, Relation relation, const NotedQuestion* noted,
+                   kde::Random* random, int shape, SelfCheck* out) {
+  if (!is_readable(entry.key)) return false;
+  PinnedSettings pinned;
+  pinned.begin();
+  Checking checking(entry, relation);
+  const bool asked = checking.open() &&
+                     (noted != nullptr ? checking.take(*noted) : checking.draw(random, shape)) &&
+                     checking.prepare() && checking.ask(out);
+  if (asked) checking.count(out);
+  pinned.end();
+  return asked;
+}
+
+}  // namespace kde_pg
