@@ -314,8 +314,8 @@ Datum svg(FunctionCallInfo fcinfo, const Arguments& at) {
   PG_RETURN_TEXT_P(cstring_to_text_with_len(drawn->data(), static_cast<int>(drawn->size())));
 }
 
-// Of a name as text, which is let in as the cast to anykde does. The executor's own argument stays as
-// it is: a constant is set once for all rows, and what the cast makes lives for one.
+// Of a name as text, which is let in as the cast to anykde does. The executor's own argument stays
+// as it is: a constant is set once for all rows, and what the cast makes lives for one.
 using Draw = Datum (*)(FunctionCallInfo fcinfo, const Arguments& at);
 Datum of_text(FunctionCallInfo fcinfo, const Arguments& at, Draw draw) {
   if (PG_ARGISNULL(0)) return draw(fcinfo, at);
@@ -335,9 +335,7 @@ Datum of_text(FunctionCallInfo fcinfo, const Arguments& at, Draw draw) {
 // several columns; 0A000 for what a category has not; those of read_density().
 KDE_FUNCTION(kde_plot) { return kde_pg::plot(fcinfo, kde_pg::kPlot); }
 // The same of a name as text. (Beside the next an untyped literal would be of no one type.)
-KDE_FUNCTION(kde_plot_name) {
-  return kde_pg::of_text(fcinfo, kde_pg::kPlot, kde_pg::plot);
-}
+KDE_FUNCTION(kde_plot_name) { return kde_pg::of_text(fcinfo, kde_pg::kPlot, kde_pg::plot); }
 // kde_plot(densities, labels, width, height, by_name_only, lower, upper, kind, confidence). NULLs
 // among them are left out. Errors besides: 42804 for densities of different types; 2202E for arrays
 // of other shapes.
@@ -346,7 +344,5 @@ KDE_FUNCTION(kde_plot_array) { return kde_pg::plot(fcinfo, kde_pg::kPlotOfArray)
 // kde_svg(density, width, height, by_name_only, lower, upper, kind, filter, confidence, title); the
 // others as above.
 KDE_FUNCTION(kde_svg) { return kde_pg::svg(fcinfo, kde_pg::kSvg); }
-KDE_FUNCTION(kde_svg_name) {
-  return kde_pg::of_text(fcinfo, kde_pg::kSvg, kde_pg::svg);
-}
+KDE_FUNCTION(kde_svg_name) { return kde_pg::of_text(fcinfo, kde_pg::kSvg, kde_pg::svg); }
 KDE_FUNCTION(kde_svg_array) { return kde_pg::svg(fcinfo, kde_pg::kSvgOfArray); }
