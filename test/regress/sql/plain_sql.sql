@@ -528,6 +528,13 @@ CREATE TEMP TABLE of_loaded (place, query) AS VALUES
 SELECT answered_by(query) AS by, query FROM of_loaded ORDER BY place;
 SELECT density, answers, reason FROM kde_explain_query('SELECT sum(qty) FROM loaded');
 SELECT count, exact, density FROM approx_where('loaded', 'true');
+-- The log names a statement that a density answered; also to a client that wants it.
+SET kde_aqp.log_answers = on;
+SET client_min_messages = log;
+SELECT count(*) FROM loaded;
+SELECT min(qty) FROM loaded;
+SET client_min_messages = notice;
+RESET kde_aqp.log_answers;
 -- A row without a day since: within the intervals of counts and sums, and perhaps a bucket or group of its own.
 INSERT INTO loaded (region, amount) VALUES ('Mars', 5);
 SELECT pg_stat_force_next_flush();
