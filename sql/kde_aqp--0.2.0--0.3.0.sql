@@ -463,7 +463,7 @@ SELECT d.name,
        CASE WHEN d.filter OPERATOR(pg_catalog.<>) '' THEN d.filter END AS filter,
        COALESCE(d.short_model, i.method) AS model,
        pg_catalog.round(i.rows) AS rows,
-       CASE WHEN i.every_row_read OR s.share OPERATOR(pg_catalog.>=) 1::numeric THEN 'all'
+       CASE WHEN (i.every_row_read AND d.requested_sample_rows OPERATOR(pg_catalog.<=) 0) OR s.share OPERATOR(pg_catalog.>=) 1::numeric THEN 'all'
             WHEN s.share IS NOT NULL THEN pg_catalog.format('%s %%', pg_catalog.round(100::numeric OPERATOR(pg_catalog.*) s.share,
                 CASE WHEN s.share OPERATOR(pg_catalog.>=) 0.1 THEN 0 WHEN s.share OPERATOR(pg_catalog.>=) 0.01 THEN 1 ELSE 2 END))
        END AS read,
@@ -480,7 +480,8 @@ FROM kde_aqp.readable_densities() AS d
 CROSS JOIN LATERAL @extschema@.kde_info(d.density::@extschema@.anykde) AS i
 CROSS JOIN LATERAL (SELECT i.rows OPERATOR(pg_catalog.+) COALESCE(i.nulls, 0::double precision) AS rows) AS t
 CROSS JOIN LATERAL (SELECT CASE WHEN t.rows OPERATOR(pg_catalog.>) 0::double precision
-    THEN d.rows_read::numeric OPERATOR(pg_catalog./) t.rows::numeric END AS share) AS s;
+    THEN LEAST(d.rows_read, CASE WHEN d.requested_sample_rows OPERATOR(pg_catalog.>) 0 THEN d.requested_sample_rows END)::numeric
+        OPERATOR(pg_catalog./) t.rows::numeric END AS share) AS s;
 COMMENT ON VIEW kde_densities IS 'the fitted densities of columns the current user may read, in short';
 GRANT SELECT ON kde_densities TO PUBLIC;
 

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   kde::bench::add_lscv_h();
   kde::bench::add_lscv_matrix();
   kde::bench::add_joint_box();
+  kde::bench::add_joint_fit();
   kde::bench::add_normal_box();
   return kde::bench::run_table(argc, argv);
 }

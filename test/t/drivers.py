@@ -246,7 +246,8 @@ def main(where):
             if expected is None:
                 expected = got
             verdict = "ok" if same(got, expected) else "not ok"
-            print(f"{verdict} {call} of {values}, {name}: {got}")
+            # A line of output is a test.
+            print(f"{verdict} {call} of {values}, {name}: {' '.join(str(got).split())}")
     for call, values in REFUSED:
         for name, way in ways:
             report_refusal(call, values, name, way)

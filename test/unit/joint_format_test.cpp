@@ -219,6 +219,27 @@ TEST(JointFormat, TheSamePartsGiveTheSameBytes) {
   EXPECT_EQ(encode(p), encode(p));
 }
 
+// A draft holds the same points as the density, in the order in which they were given.
+TEST(JointFormat, DraftsKeepTheirOrder) {
+  JointParts p = joints::parts(3, 200, joints::Axes::normal_scores);
+  const joints::Bytes whole = joints::encode(p);
+  p.draft = true;
+  const joints::Bytes draft = joints::encode(p);
+  ASSERT_EQ(draft.size(), whole.size());
+  EXPECT_TRUE(draft.validate().ok());
+  const JointView view = draft.view();
+  for (std::size_t i = 0; i < 200; ++i) {
+    const std::size_t b = i / kJointBlock;
+    const int at = static_cast<int>(i % kJointBlock);
+    for (int k = 0; k < 3; ++k) {
+      const float given = p.coordinate[3 * i + static_cast<std::size_t>(k)];
+      // A step of the block's codes, which reach from -4 to 4 at most.
+      const float extent = std::fabs(given) > kFarthest ? 0 : 8;
+      EXPECT_NEAR(view.coordinate(b, k, at), given, extent / 0xffff) << i << " " << k;
+    }
+  }
+}
+
 TEST(JointFormat, RefusesPartsOfUnequalLength) {
   DensityBytes bytes;
   const std::vector<std::function<void(JointParts&)>> breaks = {

@@ -286,11 +286,15 @@ struct JointParts {
   std::vector<float> coordinate;
   std::vector<float> weight;
   std::vector<std::int32_t> value;
+  // What is to be asked at once and thrown away: points are near each other in the order they come
+  // in, and stay in it; nothing is validated.
+  bool draft = false;
 };
 
 // Orders the points, cuts them into blocks and writes all parts: the same parts, the same bytes.
 // Varlena words are 0, and so are values of coordinates that are not finite. Validates what it
-// wrote. Errors: invalid_format, out_of_memory, too_large; internal for parts of unequal length.
+// wrote, but for drafts. Errors: invalid_format, out_of_memory, too_large; internal for parts of
+// unequal length.
 Status encode_joint(const JointParts& parts, DensityBytes* density) noexcept;
 
 // Bytes of a joint density whose first `available` bytes are given, as far as its header and

@@ -153,17 +153,22 @@ double Axis::level(double x) const {
   return share_below(marginal, x, false) / 2 + share_below(marginal, x, true) / 2;
 }
 
-float Axis::place(double level, double x) const {
-  x = on_lattice(marginal, x);
-  const int left = heavy_below(*this, x);
-  const double gaps = kGap * (2.0 * left + (is_heavy(*this, left, x) ? 1 : 0));
-  return bounded(shrinkage(bandwidth) * score(level) / bandwidth + gaps, kFarthest);
+double normal_score(double level) { return score(level); }
+
+float Axis::place(double score, double x) const {
+  double gaps = 0;
+  if (!heavy.empty()) {
+    x = on_lattice(marginal, x);
+    const int left = heavy_below(*this, x);
+    gaps = kGap * (2.0 * left + (is_heavy(*this, left, x) ? 1 : 0));
+  }
+  return bounded(shrinkage(bandwidth) * score / bandwidth + gaps, kFarthest);
 }
 
 float Axis::coordinate(double x) const {
   if (std::isinf(x)) return x > 0 ? kPositiveInfinity : kNegativeInfinity;
   if (!normal_scores) return bounded((x - center) / bandwidth, kFarthest);
-  return place(level(x), x);
+  return place(normal_score(level(x)), x);
 }
 
 AxisRange Axis::range(const Range& range) const {

@@ -52,14 +52,17 @@ struct Axis {
   // x: not NaN; may be infinite. On a normal-scores axis any double; finite x give at most
   // kFarthest in magnitude. Ascends with x.
   float coordinate(double x) const;
-  // Of a finite x on a normal-scores axis, in two steps: its level, the share of the column's
-  // finite rows that are less, half of those that are equal among them; and the coordinate of that
-  // level.
+  // Of a finite x on a normal-scores axis, in three steps, of which the first two do not depend on
+  // the bandwidth: its level, the share of the column's finite rows that are less, half of those
+  // that are equal among them; that level's normal score; and the coordinate of that score.
   double level(double x) const;
-  float place(double level, double x) const;
+  float place(double score, double x) const;
   // Edges ascend with the bounds.
   AxisRange range(const Range& range) const;
 };
+
+// Phi^-1(level), as far as a score goes.
+double normal_score(double level);
 
 Axis axis_of(const JointView& density, int column);
 

@@ -52,11 +52,12 @@ struct ValueSide {
   }
 };
 
-struct CorrelatedPlan;
+class CorrelatedPlan;
 
 struct BoxPlan {
   const JointView* density;
-  int sides;  // 0 .. kMaxColumns; none of them empty
+  float reach;  // of its kernels, in bandwidths: kJointReach or kCorrelatedReach
+  int sides;    // 0 .. kMaxColumns; none of them empty
   int column[kMaxColumns];
   AxisRange range[kMaxColumns];
   RawRange raw[kMaxColumns];

@@ -1,13 +1,10 @@
 // Blocks of points under a correlated kernel (correlated.h).
 //
-// Most points of a block that is cut are within reach of no side, or of one or two: these are exact
-// at a fraction of the cost. So points go to the vector code in groups: those with one side in
-// reach together, whichever it is; those with the same two; and all others, over every side that
-// any of them reaches.
+// The points of a block are evaluated side by side, over the sides that cut the block. Where a
+// vector's worth of them and more is out of reach of the box the others are brought together.
 #include "core/joint/correlated.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -19,219 +16,134 @@ namespace {
 
 // Below that probability M/P is a quotient of roundings: the mean is then the point's own.
 constexpr float kLeastShare = 1e-6F;
+// Points out of reach for which it pays to bring the others together.
+constexpr int kManyOutside = 16;
 
-constexpr double kUnit = 1;
-
-// The points of a block that the kernel is integrated for.
-struct Cut {
-  float lower[kMaxColumns][kJointBlock];  // edges about the point, in the order of the plan's sides
-  float upper[kMaxColumns][kJointBlock];
-  std::uint32_t reached[kJointBlock];  // bit s: side s of the order is within reach
-  int point[kJointBlock];              // those with a bit, within reach of the whole box
-  int points;
-};
-
-void find_cut(const BoxPlan& plan, const SideCorrelations& c, std::size_t b, int points,
-              BlockShares* shares, Cut* cut) {
-  std::uint32_t outside[kJointBlock] = {};
-  std::fill_n(cut->reached, kJointBlock, 0U);
+// Bit s: side s of the order cuts the block.
+std::uint32_t sides_that_cut(const BoxPlan& plan, const SideCorrelations& c, std::size_t b) {
+  std::uint32_t cut = 0;
   for (int s = 0; s < c.sides; ++s) {
     const AxisRange& range = plan.range[c.side[s]];
-    float t[kJointBlock];
-    plan.density->coordinates(b, plan.column[c.side[s]], t);
-    float* lower = cut->lower[s];
-    float* upper = cut->upper[s];
-    for (int i = 0; i < kJointBlock; ++i) {
-      lower[i] = range.kernel_lower - t[i];
-      upper[i] = range.kernel_upper - t[i];
-      outside[i] |= static_cast<std::uint32_t>(lower[i] >= kJointReach) |
-                    static_cast<std::uint32_t>(upper[i] <= -kJointReach);
-      const std::uint32_t near = static_cast<std::uint32_t>(lower[i] > -kJointReach) |
-                                 static_cast<std::uint32_t>(upper[i] < kJointReach);
-      cut->reached[i] |= near << s;
-    }
+    const int column = plan.column[c.side[s]];
+    const bool within = plan.density->least(b, column) - plan.reach >= range.kernel_lower &&
+                        plan.density->greatest(b, column) + plan.reach <= range.kernel_upper;
+    if (!within) cut |= 1U << s;
   }
-  cut->points = 0;
+  return cut;
+}
+
+// What the kernels of a block are integrated over, and what comes of it.
+struct Kernels {
+  float lower[kMaxColumns][kJointBlock];  // edges about the point
+  float upper[kMaxColumns][kJointBlock];
+  int point[kJointBlock];  // where they are brought together, which point each is
+  int points;
+  std::uint32_t number[kJointBlock];
+  // Whole vectors of them are written, and all are read.
+  float probability[kJointBlock] = {}, moment[kJointBlock] = {};
+  float mean[kJointBlock];
+  float difference[kJointBlock];
+};
+
+// Edges of a side about all points of a block; `outside` where the point is out of reach.
+void put_edges(const AxisRange& range, float reach, const float* t, float* lower, float* upper,
+               std::uint32_t* outside) {
   for (int i = 0; i < kJointBlock; ++i) {
-    const bool in_reach = i < points && outside[i] == 0;
-    shares->probability[i] = in_reach ? 1.0F : 0.0F;
-    shares->moment[i] = 0;
-    if (in_reach && cut->reached[i] != 0) cut->point[cut->points++] = i;
+    lower[i] = range.kernel_lower - t[i];
+    upper[i] = range.kernel_upper - t[i];
+    outside[i] |= static_cast<std::uint32_t>(lower[i] >= reach) |
+                  static_cast<std::uint32_t>(upper[i] <= -reach);
   }
 }
 
-// Points that are evaluated together.
-struct Group {
-  float lower[kMaxColumns][kJointBlock];
-  float upper[kMaxColumns][kJointBlock];
-  int point[kJointBlock];
-  std::uint32_t number[kJointBlock];
-  int points = 0;
-  float probability[kJointBlock], moment[kJointBlock], variance[kJointBlock];
-
-  // point and points are set: those of the sides `column` of `cut`, and what fills up the vectors.
-  void gather(const Cut& cut, const int* column, int columns, std::size_t b) {
-    for (int j = 0; j < columns; ++j) {
-      for (int n = 0; n < points; ++n) {
-        lower[j][n] = cut.lower[column[j]][point[n]];
-        upper[j][n] = cut.upper[column[j]][point[n]];
-      }
-    }
-    fill_up(columns);
-    for (int n = 0; n < points; ++n) {
-      number[n] =
-          static_cast<std::uint32_t>(b * kJointBlock) + static_cast<std::uint32_t>(point[n]);
+// Those of the points within reach alone.
+void bring_together(const std::uint32_t* outside, int sides, Kernels* kernels) {
+  int n = 0;
+  for (int i = 0; i < kernels->points; ++i)
+    if (outside[i] == 0) kernels->point[n++] = i;
+  kernels->points = n;
+  for (int s = 0; s < sides; ++s) {
+    for (int i = 0; i < n; ++i) {
+      kernels->lower[s][i] = kernels->lower[s][kernels->point[i]];
+      kernels->upper[s][i] = kernels->upper[s][kernels->point[i]];
     }
   }
-  void fill_up(int columns) {
-    for (int j = 0; j < columns; ++j) {
-      std::fill(lower[j] + points, lower[j] + kJointBlock, 0.0F);
-      std::fill(upper[j] + points, upper[j] + kJointBlock, 0.0F);
-    }
-    std::fill(number + points, number + kJointBlock, 0U);
-  }
-};
+}
 
-class Block {
- public:
-  Block(const BoxPlan& plan, std::size_t b, const ProductBlock& block, BlockShares* shares,
-        BoxSums* sums)
-      : plan_(plan),
-        c_(plan.correlated->correlations),
-        b_(b),
-        block_(block),
-        shares_(shares),
-        sums_(sums) {
-    find_cut(plan, c_, b, static_cast<int>(block.points), shares, &cut_);
-    sums->visited += cut_.points;
+// M/P. No event of probability P has a conditional mean beyond sqrt(-2 ln P): the tail of that
+// probability has the largest, phi(z)/Phi(-z) < z + 1/z. Where P is not small enough for that to be
+// kFarMean, roundings are small beside it.
+void put_means(Kernels* kernels) {
+  constexpr float kFarMean = 4, kSmall = 3.3e-4F;  // exp(-8)
+  const float* probability = kernels->probability;
+  float* mean = kernels->mean;
+  std::int32_t far = 0;
+  for (int i = 0; i < kJointBlock; ++i) {
+    const float share = std::max(probability[i], kLeastShare);
+    mean[i] = probability[i] >= kLeastShare ? kernels->moment[i] / share : 0.0F;
+    far |= static_cast<std::int32_t>(std::fabs(mean[i]) > kFarMean);
   }
-
-  void integrate() {
-    integrate_single_sides();
-    while (cut_.points > 0 && take_pair()) integrate_group();
-    if (cut_.points > 0) {
-      take_rest();
-      integrate_group();
-    }
+  for (int i = 0; i < kernels->points && far != 0; ++i) {
+    if (!(std::fabs(mean[i]) > kFarMean) || probability[i] >= kSmall) continue;
+    const float most = std::sqrt(-2 * std::log(probability[i]));
+    mean[i] = std::clamp(mean[i], -most, most);
   }
+}
 
- private:
-  void integrate_single_sides() {
-    int rest = 0;
-    int side[kJointBlock];
-    group_.points = 0;
-    for (int n = 0; n < cut_.points; ++n) {
-      const int i = cut_.point[n];
-      if (!std::has_single_bit(cut_.reached[i])) {
-        cut_.point[rest++] = i;
-        continue;
-      }
-      const int s = std::countr_zero(cut_.reached[i]);
-      side[group_.points] = s;
-      group_.lower[0][group_.points] = cut_.lower[s][i];
-      group_.upper[0][group_.points] = cut_.upper[s][i];
-      group_.point[group_.points++] = i;
-    }
-    cut_.points = rest;
-    if (group_.points == 0) return;
-    group_.fill_up(1);
-    plan_.correlated->one.evaluate(group_.lower, group_.upper, group_.points, group_.number,
-                                   group_.probability, group_.moment, group_.variance);
-    for (int n = 0; c_.has_target && n < group_.points; ++n)
-      group_.moment[n] *= static_cast<float>(c_.target[side[n]]);
-    scatter();
+// Of a block's count by draws: of the sum of its points, whose errors cancel or add up.
+double variance_of_draws(const ProductBlock& block, const Kernels& kernels, bool together) {
+  double rows = 0;
+  for (int n = 0; n < kernels.points; ++n) {
+    const int i = together ? kernels.point[n] : n;
+    rows += kernels.difference[n] *
+            (block.weight == nullptr ? block.equal_weight : double{block.weight[i]});
   }
+  return rows * rows;
+}
 
-  // The points with the two sides that the first point with two has.
-  bool take_pair() {
-    std::uint32_t pair = 0;
-    int rest = 0;
-    group_.points = 0;
-    for (int n = 0; n < cut_.points; ++n) {
-      const int i = cut_.point[n];
-      if (pair == 0 && std::popcount(cut_.reached[i]) == 2) pair = cut_.reached[i];
-      if (cut_.reached[i] == pair) {
-        group_.point[group_.points++] = i;
-      } else {
-        cut_.point[rest++] = i;
-      }
-    }
-    cut_.points = rest;
-    reached_ = pair;
-    return pair != 0;
+// Integrates a block's kernels: probabilities, moments and conditional means about the points of
+// its shares, and what the draws of its points together err by.
+void integrate(const BoxPlan& plan, std::size_t b, const ProductBlock& block, BlockShares* shares,
+               BoxSums* sums) {
+  const SideCorrelations& c = plan.correlated->correlations;
+  const std::uint32_t cut = sides_that_cut(plan, c, b);
+  Kernels kernels;
+  std::uint32_t outside[kJointBlock] = {};
+  int sides = 0;
+  for (int s = 0; s < c.sides; ++s) {
+    if ((cut >> s & 1U) == 0) continue;
+    float t[kJointBlock];
+    plan.density->coordinates(b, plan.column[c.side[s]], t);
+    put_edges(plan.range[c.side[s]], plan.reach, t, kernels.lower[sides], kernels.upper[sides],
+              outside);
+    ++sides;
   }
-
-  void take_rest() {
-    reached_ = 0;
-    for (int n = 0; n < cut_.points; ++n) reached_ |= cut_.reached[cut_.point[n]];
-    std::copy_n(cut_.point, cut_.points, group_.point);
-    group_.points = cut_.points;
-    cut_.points = 0;
-  }
-
-  // Over the sides in reached_.
-  void integrate_group() {
-    int column[kMaxColumns];
-    int columns = 0;
-    for (int s = 0; s < c_.sides; ++s) {
-      if ((reached_ >> s & 1U) != 0) column[columns++] = s;
-    }
-    group_.gather(cut_, column, columns, b_);
-    if (columns == c_.sides) {
-      evaluate(plan_.correlated->all);
+  const int points = static_cast<int>(block.points);
+  kernels.points = points;
+  std::uint32_t left_out = 0;
+  for (int i = 0; i < points; ++i) left_out += outside[i];
+  const bool together = left_out >= kManyOutside;
+  if (together) bring_together(outside, sides, &kernels);
+  for (int i = 0; i < kJointBlock; ++i)
+    kernels.number[i] = static_cast<std::uint32_t>(b * kJointBlock) + static_cast<std::uint32_t>(i);
+  sums->visited += kernels.points;
+  plan.correlated->box_of(cut).evaluate(kernels.lower, kernels.upper, kernels.points,
+                                        kernels.number, kernels.probability, kernels.moment,
+                                        kernels.difference);
+  if (c.has_target) put_means(&kernels);
+  const auto put = [&](const float* from, double* to) {
+    if (!together) {
+      std::copy_n(from, kJointBlock, to);
+      std::fill(to + points, to + kJointBlock, 0.0);
       return;
     }
-    double matrix[kMaxColumns * kMaxColumns];
-    double target[kMaxColumns];
-    for (int j = 0; j < columns; ++j) {
-      for (int l = 0; l < columns; ++l)
-        matrix[j * columns + l] = c_.matrix[column[j] * c_.sides + column[l]];
-      target[j] = c_.target[column[j]];
-    }
-    evaluate(NormalBox(matrix, columns, c_.has_target ? target : nullptr, plan_.simd_target));
-  }
-
-  void evaluate(const NormalBox& box) {
-    box.evaluate(group_.lower, group_.upper, group_.points, group_.number, group_.probability,
-                 group_.moment, group_.variance);
-    scatter();
-  }
-
-  void scatter() {
-    for (int n = 0; n < group_.points; ++n) {
-      const int i = group_.point[n];
-      shares_->probability[i] = group_.probability[n];
-      if (c_.has_target) shares_->moment[i] = group_.moment[n];
-      const double weight =
-          block_.weight == nullptr ? block_.equal_weight : static_cast<double>(block_.weight[i]);
-      sums_->variance += weight * weight * static_cast<double>(group_.variance[n]);
-    }
-  }
-
-  const BoxPlan& plan_;
-  const SideCorrelations& c_;
-  std::size_t b_;
-  const ProductBlock& block_;
-  BlockShares* shares_;
-  BoxSums* sums_;
-  Cut cut_;
-  Group group_;
-  std::uint32_t reached_ = 0;
-};
-
-// t_y + M/P. No event of probability P has a conditional mean beyond sqrt(-2 ln P): the tail of
-// that probability has the largest, phi(z)/Phi(-z) < z + 1/z.
-void put_means(const float* t, int points, BlockShares* shares) {
-  for (int i = 0; i < kJointBlock; ++i) {
-    const double p = shares->probability[i];
-    double mean = 0;
-    if (i < points && p >= kLeastShare) mean = shares->moment[i] / p;
-    if (i < points && p >= kLeastShare && p < 0.01) {
-      const double most = std::sqrt(-2 * std::log(p));
-      mean = std::clamp(mean, -most, most);
-    }
-    shares->mean[i] = t[i] + mean;
-  }
+    std::fill_n(to, kJointBlock, 0.0);
+    for (int n = 0; n < kernels.points; ++n) to[kernels.point[n]] = from[n];
+  };
+  put(kernels.probability, shares->probability);
+  if (c.has_target) put(kernels.moment, shares->moment);
+  if (c.has_target) put(kernels.mean, shares->mean);
+  if (sides > 2) sums->variance += variance_of_draws(block, kernels, together);
 }
 
 void find_members(const BoxPlan& plan, std::size_t b, int points, BlockShares* shares) {
@@ -268,20 +180,42 @@ SideCorrelations side_correlations(const BoxPlan& plan) {
 
 CorrelatedPlan::CorrelatedPlan(const BoxPlan& plan)
     : correlations(side_correlations(plan)),
-      all(correlations.matrix, correlations.sides,
-          correlations.has_target ? correlations.target : nullptr, plan.simd_target),
-      one(&kUnit, 1, correlations.has_target ? &kUnit : nullptr, plan.simd_target) {}
+      simd_target_(plan.simd_target),
+      all_sides_((1U << correlations.sides) - 1),
+      all_(correlations.matrix, correlations.sides,
+           correlations.has_target ? correlations.target : nullptr, plan.simd_target) {}
+
+const NormalBox& CorrelatedPlan::box_of(std::uint32_t sides) const {
+  if (sides == all_sides_) return all_;
+  if (sides == last_sides_) return *last_;
+  const SideCorrelations& c = correlations;
+  int side[kMaxColumns];
+  int k = 0;
+  for (int s = 0; s < c.sides; ++s) {
+    if ((sides >> s & 1U) != 0) side[k++] = s;
+  }
+  double matrix[kMaxColumns * kMaxColumns];
+  double target[kMaxColumns];
+  for (int j = 0; j < k; ++j) {
+    for (int l = 0; l < k; ++l) matrix[j * k + l] = c.matrix[side[j] * c.sides + side[l]];
+    target[j] = c.target[side[j]];
+  }
+  last_.emplace(matrix, k, c.has_target ? target : nullptr, simd_target_);
+  last_sides_ = sides;
+  return *last_;
+}
 
 void add_correlated_block(const BoxPlan& plan, std::size_t b, BoxSums* sums) {
   BlockNumbers numbers;
   ProductBlock block = product_block(plan, b, &numbers);
   const int points = static_cast<int>(block.points);
   BlockShares shares;
-  Block(plan, b, block, &shares, sums).integrate();
+  integrate(plan, b, block, &shares, sums);
   if (block.own_rows > 0) find_members(plan, b, points, &shares);
   if (plan.value == RawValue::coordinate) {
     block.own_side = true;
-    put_means(block.coordinate, points, &shares);
+    // t_y + M/P.
+    for (int i = 0; i < kJointBlock; ++i) shares.mean[i] += block.coordinate[i];
   }
   add_shares(plan.simd_target)(block, shares, sums);
 }

@@ -4,9 +4,13 @@
 #include "core/joint/fitting.h"
 #include "core/integrate/word_answer.h"
 #include "core/joint/integrate.h"
+#include "core/share_items.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <new>
+#include <optional>
 
 namespace kde {
 
@@ -26,13 +30,11 @@ struct Scale {
   double mean_square[kHalves] = {}, mean_expected[kHalves] = {};  // of means
   int boxes = 0, means = 0;
 
-  void add(const Scale& other) {
-    for (int i = 0; i < kHalves; ++i) {
-      square[i] += other.square[i];
-      expected[i] += other.expected[i];
-      mean_square[i] += other.mean_square[i];
-      mean_expected[i] += other.mean_expected[i];
-    }
+  void add(int half, const HalfError::Scale& other) {
+    square[half] += other.square;
+    expected[half] += other.expected;
+    mean_square[half] += other.mean_square;
+    mean_expected[half] += other.mean_expected;
     boxes += other.boxes;
     means += other.means;
   }
@@ -57,6 +59,14 @@ double cautious_ratio(const double (&square)[kHalves], const double (&expected)[
   }
   const double n = kSplits;
   return ratio + std::sqrt(deviations * n / (n - 1)) / all;
+}
+
+// Some 2,000 rows decide the size of a box.
+std::vector<std::uint32_t> some_of(std::span<const std::uint32_t> rows) {
+  const std::size_t step = std::max<std::size_t>(1, rows.size() / 2000);
+  std::vector<std::uint32_t> some;
+  for (std::size_t i = 0; i < rows.size(); i += step) some.push_back(rows[i]);
+  return some;
 }
 
 int scale_of(double share) {
@@ -87,13 +97,11 @@ bool Evidence::has(std::uint32_t row, int column) const {
   return (sample_.null[row] >> column & 1) == 0 && std::isfinite(value(row, column));
 }
 
-bool Evidence::inside(std::uint32_t row, const Box& box) const {
-  for (int k = 0; k < box.columns; ++k) {
-    if (!has(row, box.column[k])) return false;
-    const double x = value(row, box.column[k]);
-    if (x < box.lower[k] || x > box.upper[k]) return false;
-  }
-  return true;
+std::size_t Evidence::sides_of(const Box& box, RankSide* sides) const {
+  const auto columns = static_cast<std::size_t>(box.columns);
+  for (std::size_t k = 0; k < columns; ++k)
+    sides[k] = ranked_.side(box.column[k], box.lower[k], box.upper[k]);
+  return columns;
 }
 
 // The share of the rows that have a category's value; 0 of one that is not kept.
@@ -105,10 +113,31 @@ double Evidence::share_of_value(int column, double rank) const {
   return words_count(DensityView(marginal), words, {asked, 0}) / (marginal->rows + marginal->nulls);
 }
 
+void Evidence::list_values() {
+  rows_of_value_.assign(static_cast<std::size_t>(sample_.columns), {});
+  for (int k = 0; k < sample_.columns; ++k) {
+    if (!is_category(k)) continue;
+    auto& lists = rows_of_value_[static_cast<std::size_t>(k)];
+    for (const std::uint32_t row : rows_) {
+      if (!has(row, k)) continue;
+      const auto rank = static_cast<std::size_t>(value(row, k));
+      if (rank >= lists.size()) lists.resize(rank + 1);
+      lists[rank].push_back(row);
+    }
+  }
+}
+
 // Those that have the values of a box's categories; its centre is one.
 std::vector<std::uint32_t> Evidence::rows_of_values(const Box& box) const {
+  const std::vector<std::uint32_t>* fewest = nullptr;
+  for (int k = 0; k < box.columns; ++k) {
+    if (!is_category(box.column[k])) continue;
+    const auto& rows = rows_of_value_[static_cast<std::size_t>(box.column[k])]
+                                     [static_cast<std::size_t>(box.lower[k])];
+    if (fewest == nullptr || rows.size() < fewest->size()) fewest = &rows;
+  }
   std::vector<std::uint32_t> rows;
-  for (const std::uint32_t row : rows_) {
+  for (const std::uint32_t row : *fewest) {
     bool all = true;
     for (int k = 0; k < box.columns && all; ++k)
       all = !is_category(box.column[k]) ||
@@ -120,7 +149,7 @@ std::vector<std::uint32_t> Evidence::rows_of_values(const Box& box) const {
 
 // A box about a row, its sides of equal rank up to a factor, its size such that it holds a fraction
 // drawn log-uniformly; then moved and resized a little, so that its ends owe nothing to the row.
-bool Evidence::draw_box(Random* random, Box* box) const {
+bool Evidence::draw_box(const RankTable& some, Random* random, Box* box) const {
   const int most = std::min<int>(3, static_cast<int>(usable_.size()));
   box->columns = most < 3 ? most : 2 + static_cast<int>(random->below(2));
   std::vector<int> columns = usable_;
@@ -160,12 +189,15 @@ bool Evidence::draw_box(Random* random, Box* box) const {
   const double wanted =
       std::exp(std::log(least_share) + random->uniform() * std::log(most_share / least_share));
   box->wanted = wanted;
-  std::vector<std::uint32_t> own;
-  if (has_value) own = rows_of_values(*box);
-  const std::span<const std::uint32_t> among = has_value ? own : rows_;
-  const double of_all = static_cast<double>(among.size()) / static_cast<double>(rows_.size());
-  // Some 2,000 rows decide the size.
-  const std::size_t step = std::max<std::size_t>(1, among.size() / 2000);
+  // The rows with the values of the categories, which are all that the box may hold.
+  std::optional<RankTable> own;
+  double of_all = 1;
+  if (has_value) {
+    const std::vector<std::uint32_t> rows = rows_of_values(*box);
+    of_all = static_cast<double>(rows.size()) / static_cast<double>(rows_.size());
+    own.emplace(ranked_.table_of(some_of(rows)));
+  }
+  const RankTable& among = has_value ? *own : some;
   const auto resize = [&](double size) {
     for (int k = 0; k < box->columns; ++k) {
       if (is_category(box->column[k])) continue;
@@ -178,9 +210,10 @@ bool Evidence::draw_box(Random* random, Box* box) const {
   for (int i = 0; i < kBisections; ++i) {
     const double middle = (low + high) / 2;
     resize(middle);
-    std::size_t in = 0, all = 0;
-    for (std::size_t j = 0; j < among.size(); j += step, ++all) in += inside(among[j], *box);
-    (static_cast<double>(in) * of_all < wanted * static_cast<double>(all) ? low : high) = middle;
+    RankSide sides[3];
+    const std::size_t in = among.count({sides, sides_of(*box, sides)});
+    const auto all = static_cast<double>(among.rows());
+    (static_cast<double>(in) * of_all < wanted * all ? low : high) = middle;
   }
   // Of several categories too few rows may have all the values.
   if (has_value && high == 1) return false;
@@ -188,65 +221,101 @@ bool Evidence::draw_box(Random* random, Box* box) const {
   return true;
 }
 
-void Evidence::describe(Box* box, std::span<const std::uint32_t> left_out) const {
-  double in = 0, finite = 0, sum = 0, square = 0, shift = 0;
-  for (const std::uint32_t row : rows_) {
-    if (!inside(row, *box)) continue;
-    in += 1;
-    if (box->target < 0 || !has(row, box->target)) continue;
-    if (finite == 0) shift = value(row, box->target);
-    const double y = value(row, box->target) - shift;
-    finite += 1;
+// What a target has over rows, about a value near its mean.
+struct TargetSums {
+  double rows = 0, sum = 0, square = 0;
+
+  void add(double y) {
+    rows += 1;
     sum += y;
     square += y * y;
   }
-  box->share = in / static_cast<double>(rows_.size());
-  box->variance = finite > 2 ? std::max(square - sum * sum / finite, 0.0) / (finite - 1) : 0;
-  in = finite = sum = 0;
-  for (const std::uint32_t row : left_out) {
-    if (!inside(row, *box)) continue;
-    in += 1;
-    if (box->target < 0 || !has(row, box->target)) continue;
-    finite += 1;
-    sum += value(row, box->target) - shift;
+};
+
+void Evidence::describe(int half, Box* box) const {
+  const std::vector<std::uint64_t>& first = first_half_[half / 2];
+  const std::uint64_t kept_second = half % 2 == 0 ? 0 : ~std::uint64_t{0};
+  std::size_t in = 0, left_in = 0;
+  TargetSums all, left;
+  double shift = 0;
+  RankSide sides[3];
+  const std::size_t columns = sides_of(*box, sides);
+  ranked_.visit({sides, columns}, [&](std::size_t b, std::uint64_t bits) {
+    const std::uint64_t left_out = bits & ~(first[b] ^ kept_second);
+    in += static_cast<std::size_t>(std::popcount(bits));
+    left_in += static_cast<std::size_t>(std::popcount(left_out));
+    if (box->target < 0) return;
+    for (std::uint64_t rest = bits; rest != 0; rest &= rest - 1) {
+      const int i = std::countr_zero(rest);
+      const std::uint32_t row = ranked_.order()[b * kRankBlock + static_cast<std::size_t>(i)];
+      if (!has(row, box->target)) continue;
+      if (all.rows == 0) shift = value(row, box->target);
+      const double y = value(row, box->target) - shift;
+      all.add(y);
+      if ((left_out >> i & 1) != 0) left.add(y);
+    }
+  });
+  box->share = static_cast<double>(in) / static_cast<double>(rows_.size());
+  box->variance =
+      all.rows > 2 ? std::max(all.square - all.sum * all.sum / all.rows, 0.0) / (all.rows - 1) : 0;
+  box->left_out = static_cast<double>(left_in) / static_cast<double>(half_[half ^ 1].size());
+  box->left_out_rows = left.rows;
+  box->left_out_mean = left.rows > 0 ? shift + left.sum / left.rows : 0;
+}
+
+// The rows' halves by the order in which they were shuffled.
+void Evidence::divide(int split) {
+  std::vector<bool> is_first(static_cast<std::size_t>(sample_.rows));
+  for (std::size_t i = 0; i < rows_.size() / 2; ++i) is_first[rows_[i]] = true;
+  first_half_[split].assign(ranked_.blocks(), 0);
+  for (std::size_t i = 0; i < ranked_.order().size(); ++i) {
+    const std::uint32_t row = ranked_.order()[i];
+    half_[2 * split + (is_first[row] ? 0 : 1)].push_back(row);
+    first_half_[split][i / kRankBlock] |= std::uint64_t{is_first[row]} << i % kRankBlock;
   }
-  box->left_out = in / static_cast<double>(left_out.size());
-  box->left_out_rows = finite;
-  box->left_out_mean = finite > 0 ? shift + sum / finite : 0;
 }
 
 Evidence::Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
                    std::span<const Header* const> marginals, std::uint64_t seed,
                    const Control& control)
-    : sample_(sample), rows_(std::move(rows)), marginals_(marginals.begin(), marginals.end()) {
+    : sample_(sample),
+      rows_(std::move(rows)),
+      ranked_(sample, rows_),
+      marginals_(marginals.begin(), marginals.end()) {
   Random random(seed ^ 0x6a09e667f3bcc909u);
   for (int k = 0; k < sample.columns; ++k) {
     const Header& h = *marginals_[static_cast<std::size_t>(k)];
     if (h.finite_rows() > 0 && h.max > h.min) usable_.push_back(k);
   }
   if (usable_.empty()) return;
+  RankTable some(0, 0);
   for (int half = 0; half < kHalves; ++half) {
     if (half % 2 == 0) {
       for (std::size_t k = rows_.size(); k > 1; --k)
         std::swap(rows_[k - 1], rows_[random.below(k)]);
-      const auto middle = rows_.begin() + std::ssize(rows_) / 2;
-      half_[half].assign(rows_.begin(), middle);
-      half_[half + 1].assign(middle, rows_.end());
+      divide(half / 2);
+      list_values();
+      some = ranked_.table_of(some_of(rows_));
     }
-    const std::vector<std::uint32_t>& left_out = half_[half ^ 1];
     for (int b = 0; b < kBoxesPerHalf; ++b) {
       stopped_ = control.stop_requested();
       if (stopped_) return;
       Box box;
       int tries = 0;
-      while (tries < kTries && !draw_box(&random, &box)) ++tries;
-      if (tries == kTries) continue;
-      describe(&box, left_out);
-      // A box that nearly all rows are in, or none, tells nothing.
-      if (box.share * static_cast<double>(rows_.size()) >= 1 && box.share <= 0.5)
-        boxes_[half].push_back(box);
+      while (tries < kTries && !draw_box(some, &random, &box)) ++tries;
+      if (tries < kTries) boxes_[half].push_back(box);
     }
   }
+  stopped_ = !share_items(control, kHalves, [this](std::int64_t half, const Control& own) {
+                for (Box& box : boxes_[half]) {
+                  if (own.stop_requested()) return;
+                  describe(static_cast<int>(half), &box);
+                }
+                // A box that nearly all rows are in, or none, tells nothing.
+                std::erase_if(boxes_[half], [this](const Box& box) {
+                  return !(box.share * static_cast<double>(rows_.size()) >= 1 && box.share <= 0.5);
+                });
+              }).ok();
 }
 
 bool Evidence::has_boxes() const {
@@ -254,81 +323,117 @@ bool Evidence::has_boxes() const {
   return stopped_ || std::any_of(std::begin(boxes_), std::end(boxes_), has_some);
 }
 
-Status Evidence::measure(MakeDensity make, int halves, const Control& control,
-                         PredictionError* out) const {
-  Scale scales[kErrorScales];
+Status Evidence::measure_half(MakeDensity make, int half, const Control& control,
+                              HalfError* out) const noexcept {
+  try {
+    return ask(make, half, control, out);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for half a sample's density");
+  }
+}
+
+Status Evidence::ask(MakeDensity make, int half, const Control& control, HalfError* out) const {
+  const std::span<const std::uint32_t> kept = rows_of_half(half);
+  const double kept_rows = static_cast<double>(kept.size());
+  const double left_rows = static_cast<double>(rows_of_half(half ^ 1).size());
+  *out = {};
+  DensityBytes bytes;
+  if (stopped_ || control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+  if (Status s = make(half, kept, &bytes); !s.ok()) return s;
+  const JointView density(bytes.data());
+  for (const Box& box : boxes_[half]) {
+    if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
+    BoxSide sides[3];
+    std::uint32_t rank[3];
+    WordSet words[3];
+    for (int k = 0; k < box.columns; ++k) {
+      sides[k].column = box.column[k];
+      sides[k].range = {};
+      sides[k].words = nullptr;
+      if (is_category(box.column[k])) {
+        rank[k] = static_cast<std::uint32_t>(box.lower[k]);
+        words[k] = {{&rank[k], 1}, 0};
+        sides[k].words = &words[k];
+        continue;
+      }
+      sides[k].range.lower = box.lower[k];
+      sides[k].range.upper = box.upper[k];
+      sides[k].range.lower_unbounded = sides[k].range.upper_unbounded = false;
+    }
+    const JointMoments m = joint_moments(
+        density, std::span<const BoxSide>(sides, static_cast<std::size_t>(box.columns)),
+        box.target);
+    const double difference = m.count / density.header().rows - box.left_out;
+    // Divided by what the box was made for, which owes nothing to the rows: what is estimated
+    // from a few of them may be in a numerator, not below.
+    const double unit = box.wanted * (1 - box.wanted);
+    const double pq = box.share * (1 - box.share);
+    out->loss += difference * difference / unit;
+    ++out->boxes;
+    HalfError::Scale& scale = out->scale[scale_of(box.wanted)];
+    scale.square += (difference * difference - pq / left_rows) / unit;
+    scale.expected += pq / unit / kept_rows;
+    ++scale.boxes;
+    if (box.target < 0 || box.left_out_rows < 2 || !(m.finite > 0)) continue;
+    // Of values whose squares overflow nothing is measured: the raw sample's error is assumed.
+    const double whole = marginals_[static_cast<std::size_t>(box.target)]->variance;
+    if (!(whole > 0) || !std::isfinite(whole)) continue;
+    const double off = m.mean - box.left_out_mean;
+    scale.mean_square += (off * off - box.variance / box.left_out_rows) / whole;
+    scale.mean_expected += box.variance / whole / (kept_rows * box.wanted);
+    ++scale.means;
+  }
+  return Status::success();
+}
+
+PredictionError Evidence::sum_up(std::span<const HalfError> halves) {
+  PredictionError out{};
   double loss = 0;
   int boxes = 0;
-  for (int half = 0; half < halves; ++half) {
-    const std::vector<std::uint32_t>& kept = half_[half];
-    const double kept_rows = static_cast<double>(kept.size());
-    const double left_rows = static_cast<double>(half_[half ^ 1].size());
-    DensityBytes bytes;
-    if (stopped_ || control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
-    if (Status s = make(kept, &bytes); !s.ok()) return s;
-    const JointView density(bytes.data());
-    for (const Box& box : boxes_[half]) {
-      if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
-      BoxSide sides[3];
-      std::uint32_t rank[3];
-      WordSet words[3];
-      for (int k = 0; k < box.columns; ++k) {
-        sides[k].column = box.column[k];
-        sides[k].range = {};
-        sides[k].words = nullptr;
-        if (is_category(box.column[k])) {
-          rank[k] = static_cast<std::uint32_t>(box.lower[k]);
-          words[k] = {{&rank[k], 1}, 0};
-          sides[k].words = &words[k];
-          continue;
-        }
-        sides[k].range.lower = box.lower[k];
-        sides[k].range.upper = box.upper[k];
-        sides[k].range.lower_unbounded = sides[k].range.upper_unbounded = false;
-      }
-      const JointMoments m = joint_moments(
-          density, std::span<const BoxSide>(sides, static_cast<std::size_t>(box.columns)),
-          box.target);
-      const double difference = m.count / density.header().rows - box.left_out;
-      // Divided by what the box was made for, which owes nothing to the rows: what is estimated
-      // from a few of them may be in a numerator, not below.
-      const double unit = box.wanted * (1 - box.wanted);
-      const double pq = box.share * (1 - box.share);
-      loss += difference * difference / unit;
-      ++boxes;
-      Scale& scale = scales[scale_of(box.wanted)];
-      scale.square[half] += (difference * difference - pq / left_rows) / unit;
-      scale.expected[half] += pq / unit / kept_rows;
-      ++scale.boxes;
-      if (box.target < 0 || box.left_out_rows < 2 || !(m.finite > 0)) continue;
-      // Of values whose squares overflow nothing is measured: the raw sample's error is assumed.
-      const double whole = marginals_[static_cast<std::size_t>(box.target)]->variance;
-      if (!(whole > 0) || !std::isfinite(whole)) continue;
-      const double off = m.mean - box.left_out_mean;
-      scale.mean_square[half] += (off * off - box.variance / box.left_out_rows) / whole;
-      scale.mean_expected[half] += box.variance / whole / (kept_rows * box.wanted);
-      ++scale.means;
-    }
+  for (const HalfError& half : halves) {
+    loss += half.loss;
+    boxes += half.boxes;
   }
-  *out = {};
-  out->loss = boxes > 0 ? loss / boxes : 0;
-  if (halves < kHalves) return Status::success();
+  out.loss = boxes > 0 ? loss / boxes : 0;
+  if (halves.size() < kHalves) return out;
   // What a scale's boxes say, with those of the scales beside it, whose ratios are much the same.
   constexpr int kLeastBoxes = 100;
   double count[kErrorScales], mean[kErrorScales];
   bool count_known[kErrorScales], mean_known[kErrorScales];
   for (int i = 0; i < kErrorScales; ++i) {
-    Scale s = scales[i];
-    for (const int j : {i - 1, i + 1}) {
-      if (j >= 0 && j < kErrorScales) s.add(scales[j]);
+    Scale s;
+    bool has_boxes = false;
+    bool has_means = false;
+    for (int half = 0; half < kHalves; ++half) {
+      const HalfError& of = halves[static_cast<std::size_t>(half)];
+      for (int j = std::max(i - 1, 0); j <= std::min(i + 1, kErrorScales - 1); ++j)
+        s.add(half, of.scale[j]);
+      has_boxes = has_boxes || of.scale[i].boxes > 0;
+      has_means = has_means || of.scale[i].means > 0;
     }
-    count_known[i] = scales[i].boxes > 0 && s.boxes >= kLeastBoxes;
-    mean_known[i] = scales[i].means > 0 && s.means >= kLeastBoxes;
+    count_known[i] = has_boxes && s.boxes >= kLeastBoxes;
+    mean_known[i] = has_means && s.means >= kLeastBoxes;
     count[i] = count_known[i] ? cautious_ratio(s.square, s.expected) : 0;
     mean[i] = mean_known[i] ? cautious_ratio(s.mean_square, s.mean_expected) : 0;
   }
-  fill(count, count_known, out->count);
-  fill(mean, mean_known, out->mean);
+  fill(count, count_known, out.count);
+  fill(mean, mean_known, out.mean);
+  return out;
+}
+
+Status Evidence::measure(MakeDensity make, const Control& control, PredictionError* out) const {
+  HalfError halves[kHalves];
+  Status status[kHalves];
+  if (Status s = share_items(control, kHalves,
+                             [&](std::int64_t half, const Control& own) {
+                               status[half] =
+                                   measure_half(make, static_cast<int>(half), own, &halves[half]);
+                             });
+      !s.ok())
+    return s;
+  for (const Status& s : status)
+    if (!s.ok()) return s;
+  *out = sum_up(halves);
   return Status::success();
 }
 

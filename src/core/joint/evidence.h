@@ -17,10 +17,13 @@
 #include "core/control.h"
 #include "core/function_ref.h"
 #include "core/density/joint_format.h"
+#include "core/joint/ranked_rows.h"
 #include "core/joint/sampler.h"
+#include "core/random.h"
 #include "core/status.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace kde {
@@ -42,15 +45,29 @@ struct PredictionError {
 
 inline constexpr double kLeastErrorRatio = 0.05, kMostErrorRatio = 1000;
 
-// Makes a density of the sample's rows `rows` (their numbers); own_rows 0 is meant.
-using MakeDensity = FunctionRef<Status(std::span<const std::uint32_t> rows, DensityBytes* density)>;
+// Makes a density of the sample's rows `rows` (their numbers), those of that half; own_rows 0 is
+// meant. Called by several threads at once.
+using MakeDensity =
+    FunctionRef<Status(int half, std::span<const std::uint32_t> rows, DensityBytes* density)>;
+
+// What the boxes of one half say, by scale.
+struct HalfError {
+  struct Scale {
+    double square = 0, expected = 0;            // of counts
+    double mean_square = 0, mean_expected = 0;  // of means
+    int boxes = 0, means = 0;
+  };
+  Scale scale[kErrorScales];
+  double loss = 0;
+  int boxes = 0;
+};
 
 class Evidence {
  public:
   // sample: at least kLeastRowsForEvidence rows; outlives this. rows: those that densities may be
   // made of (all, or those without NULL ...). marginals: the columns' own densities, in which
-  // boxes' bounds are quantiles. Draws the boxes, which takes long of many rows; where it is
-  // asked to stop it draws no more, and measure() says so. Throws std::bad_alloc.
+  // boxes' bounds are quantiles. Draws the boxes; where it is asked to stop it draws no more, and
+  // what measures says so. Throws std::bad_alloc.
   Evidence(const JointSample& sample, std::vector<std::uint32_t> rows,
            std::span<const Header* const> marginals, std::uint64_t seed, const Control& control);
 
@@ -58,9 +75,17 @@ class Evidence {
   // value each there is none, and then nothing to measure.
   bool has_boxes() const;
 
-  // halves: of how many, from the first on; of fewer than kHalves only the loss is set. Errors:
-  // those of `make`; cancelled. Throws std::bad_alloc.
-  Status measure(MakeDensity make, int halves, const Control& control, PredictionError* out) const;
+  // In an order in which neighbours are near (ranked_rows.h).
+  std::span<const std::uint32_t> rows_of_half(int half) const {
+    return half_[static_cast<std::size_t>(half)];
+  }
+  // Errors: those of `make`; cancelled; out_of_memory. Safe from any thread.
+  Status measure_half(MakeDensity make, int half, const Control& control,
+                      HalfError* out) const noexcept;
+  // halves: of the first ones, kHalves or fewer, of which only the loss is set.
+  static PredictionError sum_up(std::span<const HalfError> halves);
+  // Of all halves, among threads. Errors: measure_half()'s.
+  Status measure(MakeDensity make, const Control& control, PredictionError* out) const;
 
  private:
   struct Box {
@@ -83,13 +108,23 @@ class Evidence {
   std::vector<std::uint32_t> rows_of_values(const Box& box) const;
   double value(std::uint32_t row, int column) const;
   bool has(std::uint32_t row, int column) const;
-  bool draw_box(Random* random, Box* box) const;
-  bool inside(std::uint32_t row, const Box& box) const;
-  void describe(Box* box, std::span<const std::uint32_t> left_out) const;
+  // some: of rows_, as many as decide a box's size.
+  bool draw_box(const RankTable& some, Random* random, Box* box) const;
+  std::size_t sides_of(const Box& box, RankSide* sides) const;
+  void divide(int split);
+  void list_values();
+  void describe(int half, Box* box) const;
+  Status ask(MakeDensity make, int half, const Control& control, HalfError* out) const;
 
   const JointSample& sample_;
-  std::vector<std::uint32_t> rows_;
-  std::vector<std::uint32_t> half_[kHalves];  // halves 2 i and 2 i + 1 are all rows
+  std::vector<std::uint32_t> rows_;  // in the order in which they were last shuffled
+  // Of each category, by the rank of the value: the rows that have it, in that order.
+  std::vector<std::vector<std::vector<std::uint32_t>>> rows_of_value_;
+  RankedRows ranked_;
+  // Of split i, in the order of ranked_, by block: the rows of half 2 i. Half 2 i + 1 has the
+  // others.
+  std::vector<std::uint64_t> first_half_[kSplits];
+  std::vector<std::uint32_t> half_[kHalves];
   std::vector<const Header*> marginals_;
   std::vector<int> usable_;  // columns with more than one value
   std::vector<Box> boxes_[kHalves];

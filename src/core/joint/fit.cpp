@@ -10,6 +10,7 @@
 #include "core/joint/box_variance.h"
 #include "core/joint/fitting.h"
 #include "core/sampling/block_variance.h"
+#include "core/share_items.h"
 #include "core/summary/owned_summary.h"
 
 #include <algorithm>
@@ -29,16 +30,12 @@ std::size_t marginal_budget(std::size_t budget, std::size_t columns) {
 }
 
 // Of a column without any value.
-Status finish_nothing(const FitInput& input, const FinishOptions& options, double nulls,
+Status finish_nothing(const FinishOptions& options, double nulls, const Control& control,
                       DensityBytes* density) {
   OwnedSummary nothing;
   nothing->add_null(nulls);
-  return finish(*nothing, options, input.control, density);
+  return finish(*nothing, options, control, density);
 }
-
-}  // namespace
-
-namespace {
 
 // Of a category: its ranks' density with the words behind it.
 Status append_words(const FitInput& input, std::size_t k, DensityBytes* density) {
@@ -51,30 +48,50 @@ Status append_words(const FitInput& input, std::size_t k, DensityBytes* density)
   return input.sample.words[k]->append(options, density);
 }
 
-}  // namespace
-
-Status make_marginals(const FitInput& input, Marginals* out) {
-  const std::size_t d = input.columns();
+Status make_column(const FitInput& input, std::size_t k, const Control& control,
+                   DensityBytes* density) {
   FitOptions options;
   options.rows_per_row_read = input.options.rows_per_row_read;
   options.every_row_read = input.options.every_row_read;
   options.share_of_blocks = input.options.share_of_blocks;
   options.seed = input.options.seed;
-  options.budget = marginal_budget(input.options.budget, d);
+  options.budget = marginal_budget(input.options.budget, input.columns());
+  options.value_type = input.options.value_type[k];
+  options.as_counted = input.sample.is_category(k);
+  options.lattice_step = options.as_counted ? 1 : input.options.lattice_step[k];
+  const Sample& sample = input.sample.column[k];
+  FitReport report;
+  Status s =
+      sample.not_null() > 0
+          ? fit_column(sample, options, control, density, &report)
+          : finish_nothing({.value_type = options.value_type, .budget = options.budget},
+                           sample.specials.nulls * options.rows_per_row_read, control, density);
+  if (s.ok() && input.sample.is_category(k)) s = append_words(input, k, density);
+  return s;
+}
+
+Status make_marginal(const FitInput& input, std::size_t k, const Control& control,
+                     DensityBytes* density) noexcept {
+  try {
+    return make_column(input, k, control, density);
+  } catch (const std::bad_alloc&) {
+    return Status::error(Code::out_of_memory, "no memory for a column's density");
+  }
+}
+
+}  // namespace
+
+Status make_marginals(const FitInput& input, Marginals* out) {
+  const std::size_t d = input.columns();
   out->density.resize(d);
+  std::vector<Status> status(d);
+  const auto make = [&](std::int64_t i, const Control& own) {
+    const auto k = static_cast<std::size_t>(i);
+    status[k] = make_marginal(input, k, own, &out->density[k]);
+  };
+  if (Status s = share_items(input.control, std::ssize(status), make); !s.ok()) return s;
   for (std::size_t k = 0; k < d; ++k) {
-    const Sample& sample = input.sample.column[k];
-    options.value_type = input.options.value_type[k];
-    options.as_counted = input.sample.is_category(k);
-    options.lattice_step = options.as_counted ? 1 : input.options.lattice_step[k];
-    FitReport report;
-    Status s =
-        sample.not_null() > 0
-            ? fit_column(sample, options, input.control, &out->density[k], &report)
-            : finish_nothing(input, {.value_type = options.value_type, .budget = options.budget},
-                             sample.specials.nulls * options.rows_per_row_read, &out->density[k]);
-    if (s.ok() && input.sample.is_category(k)) s = append_words(input, k, &out->density[k]);
-    if (!s.ok()) return s;
+    if (!status[k].ok()) return status[k];
     out->bytes += out->density[k].size();
     out->header.push_back(&out->density[k].header());
   }

@@ -7,13 +7,16 @@
 #include "core/joint/axis.h"
 #include "core/joint/fitting.h"
 #include "core/joint/margins.h"
+#include "core/share_items.h"
 #include "core/stopwatch.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <limits>
+#include <new>
 
 namespace kde {
 
@@ -42,6 +45,18 @@ int bytes_of_lattice(double first, double last, int most) {
   return most == 4 && std::max(std::fabs(first), std::fabs(last)) < most_packed(4) ? 4 : 0;
 }
 
+// As many pieces as there are statuses: the first that is not ok.
+Status share_pieces(const Control& control, std::vector<Status>* status,
+                    FunctionRef<Status(std::int64_t piece, const Control& own)> work) {
+  const auto keep = [&](std::int64_t piece, const Control& own) {
+    (*status)[static_cast<std::size_t>(piece)] = work(piece, own);
+  };
+  if (Status s = share_items(control, std::ssize(*status), keep); !s.ok()) return s;
+  for (const Status& s : *status)
+    if (!s.ok()) return s;
+  return Status::success();
+}
+
 class AutomaticFit {
  public:
   AutomaticFit(const FitInput& input, const Marginals& marginals, JointFitReport* report)
@@ -53,14 +68,8 @@ class AutomaticFit {
     std::vector<std::uint32_t> rows(static_cast<std::size_t>(input_.sample.rows));
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i);
     if (Status s = describe_columns(&rows); !s.ok()) return s;
-    classes_.resize(d_);
-    for (std::size_t k = 0; k < d_; ++k) {
-      const auto classify = input_.sample.is_category(k) ? classify_category : classify_column;
-      if (Status s = classify(input_.sample, rows, static_cast<int>(k), marginals_.header[k],
-                              input_.control, &classes_[k]);
-          !s.ok())
-        return s;
-    }
+    if (Status s = classify_columns(rows); !s.ok()) return s;
+    store_values(rows);
     const double n = static_cast<double>(rows.size());
     // Beside categories, by which numbers may be cut off sharply, no more than what was measured.
     const bool mixed = !input_.sample.words.empty();
@@ -80,7 +89,10 @@ class AutomaticFit {
     header.points = static_cast<std::uint32_t>(rows.size());
     if (Status s = describe_sampling(input_, &header, &effect_); !s.ok()) return s;
     if (measured) describe_errors(error, &header);
-    if (Status s = encode_automatic(rows, h, header, density); !s.ok()) return s;
+    JointParts parts;
+    parts.header = header;
+    if (Status s = weigh(rows, header, input_.control, &parts.weight); !s.ok()) return s;
+    if (Status s = encode_automatic(rows, h, &parts, density); !s.ok()) return s;
     report_->bandwidth_rows = report_->points = std::ssize(rows);
     report_->bandwidth.assign(d_ * d_, 0);
     for (std::size_t k = 0; k < d_; ++k)
@@ -108,35 +120,69 @@ class AutomaticFit {
     const Evidence evidence(input_.sample, rows, marginals_.header, input_.options.seed,
                             input_.control);
     if (!evidence.has_boxes()) return Status::success();
-    const WorkAmount steps{WorkUnit::steps, std::ssize(kScales) + kFinalists};
-    std::int64_t tried = 0;
-    const auto measure = [&](double scale, int halves, PredictionError* e) {
-      input_.control.tell(steps, std::min(tried++, steps.total - 1));
-      const auto make = [&](std::span<const std::uint32_t> kept, DensityBytes* out) {
-        JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
-        return encode_automatic(kept, bandwidth_of(scale, kept.size()), header, out);
+    std::vector<float> weight[kHalves];
+    if (Status s = weigh_halves(evidence, weight); !s.ok()) return s;
+    const auto make_of = [&](double scale) {
+      return [&, scale](int half, std::span<const std::uint32_t> kept, DensityBytes* out) {
+        JointParts parts;
+        parts.draft = true;
+        parts.header = describe_rows(input_, static_cast<double>(kept.size()), 0);
+        parts.weight = weight[half];
+        return encode_automatic(kept, bandwidth_of(scale, kept.size()), &parts, out);
       };
-      return evidence.measure(make, halves, input_.control, e);
+    };
+    std::vector<Candidate> candidates;
+    for (const double scale : kScales) candidates.push_back({scale, {}});
+    const auto measure = [&](int first, int end) {
+      const int halves = end - first;
+      std::vector<Status> status(candidates.size() * static_cast<std::size_t>(halves));
+      return share_pieces(input_.control, &status, [&](std::int64_t i, const Control& own) {
+        Candidate& candidate = candidates[static_cast<std::size_t>(i / halves)];
+        const int half = first + static_cast<int>(i % halves);
+        return evidence.measure_half(make_of(candidate.scale), half, own, &candidate.half[half]);
+      });
     };
     // Few halves tell which are far from the best.
-    std::vector<double> loss;
-    for (const double scale : kScales) {
-      PredictionError e;
-      if (Status s = measure(scale, kFirstHalves, &e); !s.ok()) return s;
-      loss.push_back(e.loss);
-    }
-    std::vector<double> sorted = loss;
-    std::nth_element(sorted.begin(), sorted.begin() + kFinalists - 1, sorted.end());
-    for (std::size_t i = 0; i < loss.size(); ++i) {
-      if (loss[i] > sorted[kFinalists - 1]) continue;
-      PredictionError e;
-      if (Status s = measure(kScales[i], kHalves, &e); !s.ok()) return s;
+    if (Status s = measure(0, kFirstHalves); !s.ok()) return s;
+    keep_finalists(&candidates);
+    if (Status s = measure(kFirstHalves, kHalves); !s.ok()) return s;
+    for (const Candidate& candidate : candidates) {
+      const PredictionError e = Evidence::sum_up(candidate.half);
       if (*measured && e.loss >= error->loss) continue;
       *error = e;
-      *h = bandwidth_of(kScales[i], rows.size());
+      *h = bandwidth_of(candidate.scale, rows.size());
       *measured = true;
     }
     return Status::success();
+  }
+
+  struct Candidate {
+    double scale;
+    HalfError half[kHalves];
+
+    double first_loss() const {
+      return Evidence::sum_up({half, static_cast<std::size_t>(kFirstHalves)}).loss;
+    }
+  };
+
+  // Weights do not depend on the bandwidth.
+  Status weigh_halves(const Evidence& evidence, std::vector<float> (&weight)[kHalves]) const {
+    std::vector<Status> status(kHalves);
+    const auto weigh_half = [&](std::int64_t half, const Control& own) {
+      const std::span<const std::uint32_t> kept = evidence.rows_of_half(static_cast<int>(half));
+      const JointHeader header = describe_rows(input_, static_cast<double>(kept.size()), 0);
+      return weigh(kept, header, own, &weight[half]);
+    };
+    return share_pieces(input_.control, &status, weigh_half);
+  }
+
+  static void keep_finalists(std::vector<Candidate>* candidates) {
+    std::vector<double> loss;
+    for (const Candidate& c : *candidates) loss.push_back(c.first_loss());
+    std::nth_element(loss.begin(), loss.begin() + kFinalists - 1, loss.end());
+    std::erase_if(*candidates, [most = loss[kFinalists - 1]](const Candidate& c) {
+      return c.first_loss() > most;
+    });
   }
 
   // Where all rows of the table are kept, their values are kept to the last bit that a float has,
@@ -168,10 +214,10 @@ class AutomaticFit {
     return thin_to_budget(input_, marginals_, kWeights | kValues, bytes, rows);
   }
 
-  Status encode_automatic(std::span<const std::uint32_t> rows, double h, const JointHeader& header,
+  // *parts: with a header and weights.
+  Status encode_automatic(std::span<const std::uint32_t> rows, double h, JointParts* whole,
                           DensityBytes* density) const {
-    JointParts parts;
-    parts.header = header;
+    JointParts& parts = *whole;
     parts.header.flags |= kWeights | kValues;
     parts.marginal = marginals_.density;
     parts.effect = effect_;
@@ -195,12 +241,11 @@ class AutomaticFit {
         parts.coordinate[i * d_ + k] = input_.is_null(rows[i], k) ? kNowhere
                                        : std::isnan(x)            ? kNotANumber
                                        : std::isinf(x)            ? axis.coordinate(x)
-                                                       : axis.place(classes_[k].level[rows[i]], x);
-        parts.value[i * d_ + k] = raw_value(k, column, x);
+                                                       : axis.place(classes_[k].score[rows[i]], x);
+        parts.value[i * d_ + k] = raw_[k][rows[i]];
       }
       parts.column.push_back(column);
     }
-    if (Status s = weigh(rows, header, &parts.weight); !s.ok()) return s;
     return encode_joint(parts, density);
   }
 
@@ -213,8 +258,19 @@ class AutomaticFit {
     parts->column.back().bandwidth = 1;
   }
 
+  // Errors: cancelled; out_of_memory.
   Status weigh(std::span<const std::uint32_t> rows, const JointHeader& header,
-               std::vector<float>* weight) const {
+               const Control& control, std::vector<float>* weight) const noexcept {
+    try {
+      return calibrate_weights(rows, header, control, weight);
+    } catch (const std::bad_alloc&) {
+      return Status::error(Code::out_of_memory, "no memory for the weights of %zu rows",
+                           rows.size());
+    }
+  }
+
+  Status calibrate_weights(std::span<const std::uint32_t> rows, const JointHeader& header,
+                           const Control& control, std::vector<float>* weight) const {
     std::vector<Margin> margins(d_);
     for (std::size_t k = 0; k < d_; ++k) {
       Margin& m = margins[k];
@@ -233,7 +289,7 @@ class AutomaticFit {
     const double total =
         std::max(header.rows - header.own_rows * static_cast<double>(rows.size()), 0.0);
     std::vector<double> w;
-    if (Status s = calibrate(margins, rows.size(), total, input_.control, &w); !s.ok()) return s;
+    if (Status s = calibrate(margins, rows.size(), total, control, &w); !s.ok()) return s;
     weight->assign(w.begin(), w.end());
     return Status::success();
   }
@@ -262,6 +318,36 @@ class AutomaticFit {
     column->value_unit = column_spread(marginals_.header[k]);
   }
 
+  Status classify_columns(std::span<const std::uint32_t> rows) {
+    classes_.resize(d_);
+    std::vector<Status> status(d_);
+    return share_pieces(input_.control, &status, [&](std::int64_t k, const Control& own) {
+      return classify(rows, static_cast<std::size_t>(k), own);
+    });
+  }
+
+  // Errors: cancelled; out_of_memory.
+  Status classify(std::span<const std::uint32_t> rows, std::size_t k,
+                  const Control& control) noexcept {
+    const auto of = input_.sample.is_category(k) ? classify_category : classify_column;
+    try {
+      return of(input_.sample, rows, static_cast<int>(k), marginals_.header[k], control,
+                &classes_[k]);
+    } catch (const std::bad_alloc&) {
+      return Status::error(Code::out_of_memory, "no memory for a column's classes");
+    }
+  }
+
+  void store_values(std::span<const std::uint32_t> rows) {
+    raw_.resize(d_);
+    for (std::size_t k = 0; k < d_; ++k) {
+      if (columns_[k].is_category()) continue;
+      raw_[k].resize(static_cast<std::size_t>(input_.sample.rows));
+      for (const std::uint32_t row : rows)
+        raw_[k][row] = raw_value(k, columns_[k], input_.value(row, k));
+    }
+  }
+
   std::int32_t raw_value(std::size_t k, const JointColumn& column, double x) const {
     if (!std::isfinite(x)) return 0;
     const Header& h = *marginals_.header[k];
@@ -277,7 +363,8 @@ class AutomaticFit {
   const Marginals& marginals_;
   JointFitReport* report_;
   const std::size_t d_;
-  std::vector<JointColumn> columns_;  // but for the bandwidth
+  std::vector<JointColumn> columns_;            // but for the bandwidth
+  std::vector<std::vector<std::int32_t>> raw_;  // what is stored of values; of the sample's rows
   std::vector<ColumnClasses> classes_;
   std::vector<float> effect_;  // none while candidates are compared
 };

@@ -29,7 +29,8 @@ struct Marginals {
   std::size_t bytes = 0;
 };
 
-// As fits of each column alone. Errors: those of fit_column(). Throws std::bad_alloc.
+// As fits of each column alone, which threads share. Errors: those of fit_column(). Throws
+// std::bad_alloc.
 Status make_marginals(const FitInput& input, Marginals* out);
 
 // The share of a column's finite rows that are <= x, a finite number; the quantile of these rows, q

@@ -108,12 +108,12 @@ Place place_of(const BoxPlan& plan, std::size_t b) {
     const float least = d.least(b, plan.column[k]);
     const float greatest = d.greatest(b, plan.column[k]);
     const bool below =
-        greatest + kJointReach <= r.kernel_lower && !(members && greatest >= r.member_lower);
+        greatest + plan.reach <= r.kernel_lower && !(members && greatest >= r.member_lower);
     const bool above =
-        least - kJointReach >= r.kernel_upper && !(members && least <= r.member_upper);
+        least - plan.reach >= r.kernel_upper && !(members && least <= r.member_upper);
     if (below || above) return Place::outside;
-    const bool within = least - kJointReach >= r.kernel_lower &&
-                        greatest + kJointReach <= r.kernel_upper && least > r.member_lower &&
+    const bool within = least - plan.reach >= r.kernel_lower &&
+                        greatest + plan.reach <= r.kernel_upper && least > r.member_lower &&
                         greatest < r.member_upper;
     if (!within) place = Place::cut;
   }
@@ -184,6 +184,7 @@ double marginal_count(const JointView& density, const BoxSide& side) {
 bool plan_box(const JointView& density, std::span<const BoxSide> sides, int target, BoxPlan* plan) {
   *plan = {};
   plan->density = &density;
+  plan->reach = density.correlated() ? kCorrelatedReach : kJointReach;
   plan->target = target;
   plan->target_side = -1;
   plan->simd_target = best_simd_target();

@@ -6,8 +6,8 @@
 //
 // Product kernels: the probability of a box is the product over the bounded columns of
 //   Phi(b_k - t_ik) - Phi(a_k - t_ik).
-// Correlated kernels: normal_box.h. Points in blocks that lie within the box by more than
-// kJointReach bandwidths count whole, those in blocks farther from it not at all.
+// Correlated kernels: normal_box.h. Points in blocks that lie within the box by more than the
+// kernel's reach count whole, those in blocks farther from it not at all.
 //
 // The target's mean over the box:
 //   normal scores   sum w_i P_i y_i / sum w_i P_i; with bounds of the target's own over the rows
@@ -29,6 +29,9 @@ namespace kde {
 
 // Beyond that many bandwidths a kernel has nothing left: Phi(-6) = 1e-9.
 inline constexpr float kJointReach = 6;
+// Of correlated kernels, a box of which costs a point more: Phi(-4.5) = 3.4e-6, and what points
+// within the box lack, those outside it have too much.
+inline constexpr float kCorrelatedReach = 4.5;
 
 struct BoxSide {
   int column;   // no column twice

@@ -101,14 +101,16 @@ Status classify_column(const JointSample& sample, std::span<const std::uint32_t>
   Axis axis;
   axis.normal_scores = true;
   axis.marginal = marginal;
-  out->level.assign(n, 0);
+  std::vector<double> level(n);
+  out->score.assign(n, 0);
   std::size_t finite = 0, polled = 0;
   for (const std::uint32_t row : rows) {
     if (++polled % 1024 == 0 && control.stop_requested())
       return Status::error(Code::cancelled, "cancelled");
     const double x = value_of(sample, row, column);
     if (is_null(sample, row, column) || !std::isfinite(x)) continue;
-    out->level[row] = axis.level(x);
+    level[row] = axis.level(x);
+    out->score[row] = normal_score(level[row]);
     ++finite;
   }
   const std::size_t classes = std::clamp<std::size_t>(
@@ -118,8 +120,8 @@ Status classify_column(const JointSample& sample, std::span<const std::uint32_t>
   m.row_class.assign(n, 0);
   for (const std::uint32_t row : rows) {
     const double x = value_of(sample, row, column);
-    std::size_t c = std::min(
-        static_cast<std::size_t>(out->level[row] * static_cast<double>(classes)), classes - 1);
+    std::size_t c =
+        std::min(static_cast<std::size_t>(level[row] * static_cast<double>(classes)), classes - 1);
     if (is_null(sample, row, column)) {
       c = classes;
     } else if (!std::isfinite(x)) {

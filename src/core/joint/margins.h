@@ -18,9 +18,9 @@
 namespace kde {
 
 struct ColumnClasses {
-  // Of the sample's rows by number; of those not asked for 0. Levels of finite values alone; of a
-  // category none.
-  std::vector<double> level;
+  // Normal scores (axis.h) of the sample's rows by number; of those not asked for 0. Of finite
+  // values alone; of a category none.
+  std::vector<double> score;
   Margin margin;  // targets add up to the rows that were read
 };
 

@@ -12,10 +12,13 @@
 //
 //   M = sum_j c_j (F_j(a_j) - F_j(b_j)),   F_j(t) = phi(t) Pr(the other sides | e_j = t).
 //
-// More columns: sequential conditioning (A. Genz, J. Comp. Graph. Stat. 1, 1992) on a lattice rule
-// with the tent transformation (F. J. Hickernell, in: Monte Carlo and Quasi-Monte Carlo Methods
-// 2000, 2002), with a shift of its own for every box (R. Cranley & T. Patterson, SIAM J. Numer.
-// Anal. 13, 1976), so that the errors of many boxes average out.
+// More columns: sequential conditioning (A. Genz, J. Comp. Graph. Stat. 1, 1992) on a lattice of
+// four points with the tent transformation (F. J. Hickernell, in: Monte Carlo and Quasi-Monte Carlo
+// Methods 2000, 2002), with a shift of its own for every box (R. Cranley & T. Patterson, SIAM J.
+// Numer. Anal. 13, 1976). The shifts of boxes whose numbers follow each other are terms of a
+// Kronecker sequence, its steps the powers of 1/phi, phi^k = phi + 1 (M. Roberts's generalised
+// golden ratio): neighbouring boxes that are much alike share one quasi-Monte Carlo set, and their
+// errors cancel rather than average out.
 #pragma once
 
 #include "core/density/joint_format.h"
@@ -24,7 +27,7 @@
 
 namespace kde {
 
-// Lattice points per box, for three columns and more.
+// Draws of a box of three columns and more.
 inline constexpr int kNormalBoxDraws = 4;
 // Ends beyond that are as good as infinite: Phi(-9) = 1e-19.
 inline constexpr float kNormalBoxEnd = 9;
@@ -51,12 +54,13 @@ struct NormalBoxRule {
   // k > 2: row j of L below its diagonal from factor[j][0] on; 1/L_jj.
   float factor[kMaxColumns][kMaxColumns];
   float inverse_diagonal[kMaxColumns];
+  std::uint32_t step[kMaxColumns];  // of the sequence, in units of 2^-32
 };
 
 using NormalBoxKernel = void (*)(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
                                  const float (*upper)[kJointBlock], int boxes,
                                  const std::uint32_t* number, float* probability, float* moment,
-                                 float* variance);
+                                 float* difference);
 // target: one of simd_targets(); k: that of the rules it is to be called with.
 NormalBoxKernel normal_box_kernel(std::int64_t target, int k);
 
@@ -70,12 +74,13 @@ class NormalBox {
   // `boxes` boxes, at most kJointBlock: from lower[j][i] to upper[j][i] for j < k, lower <= upper,
   // of any size, infinite ones too. number[i]: of box i, what its shift depends on (k > 2 alone;
   // may be null else). Writes probability[i], in [0, 1]; moment[i], where the rule has moments (may
-  // be null else); variance[i], unless null: the estimated variance of probability[i], 0 for k <=
-  // 2, which errs on the large side. Entries from `boxes` on are overwritten. Errors for k <= 2: of
-  // probability 3e-7, of moments 1e-6, absolute.
+  // be null else); difference[i], unless null and for k > 2: by how much the two halves of the
+  // draws differ, halved. Its square is an estimate of probability[i]'s squared error that is on
+  // the large side. Entries from `boxes` on are overwritten. Errors for k <= 2: of probability
+  // 1e-6, of moments 2e-6, absolute.
   void evaluate(const float (*lower)[kJointBlock], const float (*upper)[kJointBlock], int boxes,
                 const std::uint32_t* number, float* probability, float* moment,
-                float* variance) const;
+                float* difference) const;
 
  private:
   NormalBoxRule rule_;

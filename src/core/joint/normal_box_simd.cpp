@@ -11,6 +11,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include "core/joint/normal_draw-inl.h"
 #include "core/joint/normal_tail-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,8 +22,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::CappedTag<float, kJointBlock>;
 using Floats = hn::Vec<FloatTag>;
 
-// A corner has nothing to add beyond that distance in either column: |D| < exp(-18)/4 = 4e-9.
-constexpr float kCornerReach = 6;
+// A corner has next to nothing to add beyond that distance in either column: |D| < exp(-15.1)/4 =
+// 7e-8.
+constexpr float kCornerReach = 5.5;
 constexpr float kRootTwoPi = 2.5066282746310002F;
 constexpr float kInverseRootTwoPi = 0.3989422804014327F;
 
@@ -38,7 +40,7 @@ HWY_INLINE Floats ClampProbability(FloatTag d, Floats p) {
 
 void OneColumn(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
                const float (*upper)[kJointBlock], int boxes, const std::uint32_t* /*number*/,
-               float* probability, float* moment, float* variance) {
+               float* probability, float* moment, float* /*difference*/) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t i = 0; i < static_cast<std::size_t>(boxes); i += lanes) {
@@ -51,7 +53,6 @@ void OneColumn(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
       const Floats scale = hn::Set(d, rule.target[0] * kInverseRootTwoPi);
       hn::StoreU(hn::Mul(scale, hn::Sub(at_a.height, at_b.height)), d, moment + i);
     }
-    if (variance != nullptr) hn::StoreU(hn::Zero(d), d, variance + i);
   }
 }
 
@@ -134,16 +135,32 @@ HWY_INLINE Floats Given(FloatTag d, const NormalBoxRule& rule, Floats x, Floats 
   return ClampEnd(d, hn::Mul(hn::MulAdd(gap, t, apart), hn::Set(d, rule.inverse_s)));
 }
 
+// exp(-x^2/2).
+HWY_INLINE Floats Height(FloatTag d, Floats x) {
+  return ExpMinus(d, hn::Mul(Square(x), hn::Set(d, 0.5F)));
+}
+
 // Pr(a < e_2 < b | e_1 = t).
 HWY_INLINE Floats MassGiven(FloatTag d, const NormalBoxRule& rule, Floats a, Floats b, Floats t) {
   const Floats from = Given(d, rule, a, t);
   const Floats to = Given(d, rule, b, t);
-  return MassBetween(d, from, TailOf(d, from), to, TailOf(d, to));
+  return hn::Max(hn::Sub(DrawHalfNormal(d, to), DrawHalfNormal(d, from)), hn::Zero(d));
+}
+
+// What of a side's [from, to] is in a standard normal variable's reach: Phi - 1/2 of its lower end,
+// and its probability.
+struct SideMass {
+  Floats below, mass;
+};
+
+HWY_INLINE SideMass MassOf(FloatTag d, Floats a, Floats b) {
+  const Floats below = DrawHalfNormal(d, a);
+  return {below, hn::Max(hn::Sub(DrawHalfNormal(d, b), below), hn::Zero(d))};
 }
 
 void TwoColumns(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
                 const float (*upper)[kJointBlock], int boxes, const std::uint32_t* /*number*/,
-                float* probability, float* moment, float* variance) {
+                float* probability, float* moment, float* /*difference*/) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t i = 0; i < static_cast<std::size_t>(boxes); i += lanes) {
@@ -151,147 +168,130 @@ void TwoColumns(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
     const Floats b1 = ClampEnd(d, hn::LoadU(d, upper[0] + i));
     const Floats a2 = ClampEnd(d, hn::LoadU(d, lower[1] + i));
     const Floats b2 = ClampEnd(d, hn::LoadU(d, upper[1] + i));
-    const auto at_a1 = TailOf(d, a1);
-    const auto at_b1 = TailOf(d, b1);
-    const auto at_a2 = TailOf(d, a2);
-    const auto at_b2 = TailOf(d, b2);
-    const Floats mass1 = MassBetween(d, a1, at_a1, b1, at_b1);
-    const Floats mass2 = MassBetween(d, a2, at_a2, b2, at_b2);
+    const Floats mass1 = MassOf(d, a1, b1).mass;
+    const Floats mass2 = MassOf(d, a2, b2).mass;
     const Floats corners = hn::Sub(hn::Add(Corner(d, rule, b1, b2), Corner(d, rule, a1, a2)),
                                    hn::Add(Corner(d, rule, a1, b2), Corner(d, rule, b1, a2)));
     const Floats p = hn::Min(hn::MulAdd(mass1, mass2, corners), hn::Min(mass1, mass2));
     hn::StoreU(ClampProbability(d, p), d, probability + i);
     if (rule.moments) {
-      const Floats f1 = hn::MulSub(at_a1.height, MassGiven(d, rule, a2, b2, a1),
-                                   hn::Mul(at_b1.height, MassGiven(d, rule, a2, b2, b1)));
-      const Floats f2 = hn::MulSub(at_a2.height, MassGiven(d, rule, a1, b1, a2),
-                                   hn::Mul(at_b2.height, MassGiven(d, rule, a1, b1, b2)));
+      const Floats f1 = hn::MulSub(Height(d, a1), MassGiven(d, rule, a2, b2, a1),
+                                   hn::Mul(Height(d, b1), MassGiven(d, rule, a2, b2, b1)));
+      const Floats f2 = hn::MulSub(Height(d, a2), MassGiven(d, rule, a1, b1, a2),
+                                   hn::Mul(Height(d, b2), MassGiven(d, rule, a1, b1, b2)));
       const Floats c1 = hn::Set(d, rule.target[0] * kInverseRootTwoPi);
       const Floats c2 = hn::Set(d, rule.target[1] * kInverseRootTwoPi);
       hn::StoreU(hn::MulAdd(c1, f1, hn::Mul(c2, f2)), d, moment + i);
     }
-    if (variance != nullptr) hn::StoreU(hn::Zero(d), d, variance + i);
   }
 }
 
-// A shift in [0, 1) from the number of a box and of a coordinate: the finaliser of MurmurHash3
-// (A. Appleby, 2011), which every bit of the number moves.
-HWY_INLINE Floats Shift(FloatTag d, const std::uint32_t* number, int coordinate) {
-  const hn::RebindToUnsigned<FloatTag> u;
+// The places of a box's draws in one coordinate: a lattice of four, moved by the number's term of a
+// Kronecker sequence, so that boxes whose numbers follow each other are drawn for as by one
+// quasi-Monte Carlo set; under the tent.
+static_assert(kNormalBoxDraws == 4);
+struct Places {
+  Floats u[kNormalBoxDraws];
+};
+
+HWY_INLINE Floats Tent(FloatTag d, hn::Vec<hn::RebindToUnsigned<FloatTag>> h) {
   const hn::RebindToSigned<FloatTag> s;
-  auto h = hn::LoadU(u, number);
-  h = hn::Add(hn::Mul(h, hn::Set(u, static_cast<std::uint32_t>(kMaxColumns))),
-              hn::Set(u, static_cast<std::uint32_t>(coordinate) + 0x9E3779B9U));
-  h = hn::Mul(hn::Xor(h, hn::ShiftRight<16>(h)), hn::Set(u, 0x85EBCA6BU));
-  h = hn::Mul(hn::Xor(h, hn::ShiftRight<13>(h)), hn::Set(u, 0xC2B2AE35U));
-  h = hn::Xor(h, hn::ShiftRight<16>(h));
-  return hn::Mul(hn::ConvertTo(d, hn::BitCast(s, hn::ShiftRight<8>(h))), hn::Set(d, 0x1p-24F));
+  const auto turned = hn::Xor(hn::BitCast(s, h), hn::ShiftRight<31>(hn::BitCast(s, h)));
+  return hn::Mul(hn::ConvertTo(d, turned), hn::Set(d, 0x1p-31F));
 }
 
-// One draw of sequential conditioning: the product of the sides' probabilities and, with kMoments,
-// its product with the target's mean given the draw. `ends`: lower and upper ends of the sides,
-// then the shifts; `z`: room.
-template <bool kMoments>
-HWY_INLINE void Draw(FloatTag d, const NormalBoxRule& rule, const float* ends, int draw, float* z,
-                     Floats* probability, Floats* moment) {
-  // Generators of the lattice; those of further columns differ by their shifts alone.
-  static constexpr int kGenerator[4] = {1, 3, 5, 7};
-  const std::size_t lanes = hn::Lanes(d);
-  const std::size_t k = static_cast<std::size_t>(rule.k);
+// turn: whether the lattice's generator is 3 or 7, for which the second draw is the last of 1
+// and 5.
+HWY_INLINE Places PlacesOf(FloatTag d, const std::uint32_t* number, std::uint32_t step, bool turn) {
+  const hn::RebindToUnsigned<FloatTag> u;
+  // From the middle of the first step: at 0 all places would be ends.
+  const auto h = hn::Add(hn::Mul(hn::LoadU(u, number), hn::Set(u, step)), hn::Set(u, step / 2));
   const Floats one = hn::Set(d, 1.0F);
-  const Floats zero = hn::Zero(d);
-  Floats product = one;
-  Floats mean = zero;
-  for (std::size_t j = 0; j < k; ++j) {
-    Floats centre = zero;
-    for (std::size_t l = 0; l < j; ++l) {
-      centre = hn::MulAdd(hn::Set(d, rule.factor[j][l]), hn::LoadU(d, z + l * lanes), centre);
-    }
-    const Floats scale = hn::Set(d, rule.inverse_diagonal[j]);
-    const Floats from = hn::LoadU(d, ends + j * lanes);
-    const Floats to = hn::LoadU(d, ends + (k + j) * lanes);
-    const Floats a0 = ClampEnd(d, hn::Mul(hn::Sub(from, centre), scale));
-    const Floats b0 = ClampEnd(d, hn::Mul(hn::Sub(to, centre), scale));
-    // Mirrored, so that the end with more of the distribution beyond it is the lower one, whose
-    // tail is small and exact.
-    const auto mirrored = hn::Gt(hn::Add(a0, b0), zero);
-    const Floats a = hn::IfThenElse(mirrored, hn::Neg(b0), a0);
-    const Floats b = hn::IfThenElse(mirrored, hn::Neg(a0), b0);
-    const auto at_a = TailOf(d, a);
-    const auto at_b = TailOf(d, b);
-    const Floats mass = MassBetween(d, a, at_a, b, at_b);
-    if (j + 1 == k) {
-      if constexpr (kMoments) {
-        const Floats difference = hn::Mul(hn::Sub(at_a.height, at_b.height),
-                                          hn::Set(d, kInverseRootTwoPi * rule.target[j]));
-        const Floats last = hn::IfThenElse(mirrored, hn::Neg(difference), difference);
-        *moment = hn::Mul(product, hn::MulAdd(mean, mass, last));
-      }
-      product = hn::Mul(product, mass);
-      break;
-    }
-    product = hn::Mul(product, mass);
-    const float step =
-        static_cast<float>(draw * kGenerator[j % 4] % kNormalBoxDraws) / kNormalBoxDraws;
-    Floats u = hn::Add(hn::LoadU(d, ends + (2 * k + j) * lanes), hn::Set(d, step));
-    u = hn::Sub(u, hn::IfThenElseZero(hn::Ge(u, one), one));
-    u = hn::Abs(hn::MulSub(u, hn::Set(d, 2.0F), one));  // the tent
-    u = hn::IfThenElse(mirrored, hn::Sub(one, u), u);   // increasing in u either way
-    const Floats below = hn::MulAdd(u, mass, at_a.area);
-    const auto upper_half = hn::Gt(below, hn::Set(d, 0.5F));
-    const Floats tail = hn::IfThenElse(upper_half, hn::Sub(one, below), below);
-    const Floats size = QuantileOfTail(d, hn::Max(zero, tail));
-    const Floats at = hn::IfThenElse(hn::Xor(upper_half, mirrored), size, hn::Neg(size));
-    hn::StoreU(at, d, z + j * lanes);
-    if constexpr (kMoments) mean = hn::MulAdd(hn::Set(d, rule.target[j]), at, mean);
-  }
-  *probability = product;
+  const Floats first = Tent(d, h);
+  const Floats second = Tent(d, hn::Add(h, hn::Set(u, turn ? 0xC0000000U : 0x40000000U)));
+  // Half a turn on the tent is at 1 - u.
+  return {{first, second, hn::Sub(one, first), hn::Sub(one, second)}};
 }
 
+// A variable of the side's truncated distribution, at the share u of it.
+HWY_INLINE Floats DrawFrom(FloatTag d, const SideMass& side, Floats u) {
+  return DrawQuantile(d, hn::MulAdd(u, side.mass, side.below));
+}
+
+// exp(-a^2/2) - exp(-b^2/2).
+HWY_INLINE Floats HeightDifference(FloatTag d, Floats a, Floats b) {
+  return hn::Sub(Height(d, ClampEnd(d, a)), Height(d, ClampEnd(d, b)));
+}
+
+// Sequential conditioning: the draws of a vector of boxes side by side.
 template <bool kMoments>
 void DrawBoxes(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
                const float (*upper)[kJointBlock], int boxes, const std::uint32_t* number,
-               float* probability, float* moment, float* variance) {
+               float* probability, float* moment, float* difference) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t k = static_cast<std::size_t>(rule.k);
   constexpr std::size_t kMostLanes = static_cast<std::size_t>(hn::MaxLanes(FloatTag()));
-  HWY_ALIGN float ends[3 * kMaxColumns * kMostLanes];
-  HWY_ALIGN float z[kMaxColumns * kMostLanes];
+  HWY_ALIGN float z[kNormalBoxDraws][kMaxColumns * kMostLanes];
+  const Floats zero = hn::Zero(d);
   const Floats share = hn::Set(d, 1.0F / kNormalBoxDraws);
   for (std::size_t i = 0; i < static_cast<std::size_t>(boxes); i += lanes) {
+    Floats product[kNormalBoxDraws];
+    Floats mean[kNormalBoxDraws];
+    const SideMass first = MassOf(d, hn::LoadU(d, lower[0] + i), hn::LoadU(d, upper[0] + i));
+    for (int n = 0; n < kNormalBoxDraws; ++n) {
+      product[n] = first.mass;
+      mean[n] = zero;
+    }
     for (std::size_t j = 0; j < k; ++j) {
-      hn::StoreU(ClampEnd(d, hn::LoadU(d, lower[j] + i)), d, ends + j * lanes);
-      hn::StoreU(ClampEnd(d, hn::LoadU(d, upper[j] + i)), d, ends + (k + j) * lanes);
-      hn::StoreU(Shift(d, number + i, static_cast<int>(j)), d, ends + (2 * k + j) * lanes);
+      const bool is_last = j + 1 == k;
+      const Places places = PlacesOf(d, number + i, rule.step[j], j % 2 == 1);
+      const Floats from = hn::LoadU(d, lower[j] + i);
+      const Floats to = hn::LoadU(d, upper[j] + i);
+      const Floats scale = hn::Set(d, rule.inverse_diagonal[j]);
+      for (int n = 0; n < kNormalBoxDraws; ++n) {
+        SideMass side = first;
+        if (j > 0) {
+          Floats centre = zero;
+          for (std::size_t l = 0; l < j; ++l) {
+            centre =
+                hn::MulAdd(hn::Set(d, rule.factor[j][l]), hn::Load(d, z[n] + l * lanes), centre);
+          }
+          const Floats a = hn::Mul(hn::Sub(from, centre), scale);
+          const Floats b = hn::Mul(hn::Sub(to, centre), scale);
+          side = MassOf(d, a, b);
+          if constexpr (kMoments) {
+            if (is_last) {
+              const Floats last = hn::Mul(HeightDifference(d, a, b),
+                                          hn::Set(d, rule.target[j] * kInverseRootTwoPi));
+              mean[n] = hn::Mul(product[n], hn::MulAdd(mean[n], side.mass, last));
+            }
+          }
+          product[n] = hn::Mul(product[n], side.mass);
+        }
+        if (is_last) continue;
+        const Floats at = DrawFrom(d, side, places.u[n]);
+        hn::Store(at, d, z[n] + j * lanes);
+        if constexpr (kMoments) mean[n] = hn::MulAdd(hn::Set(d, rule.target[j]), at, mean[n]);
+      }
     }
     // Even and odd draws are lattices of half the points; their difference measures the error.
-    Floats even = hn::Zero(d);
-    Floats odd = hn::Zero(d);
-    Floats sum = hn::Zero(d);
-    Floats p = hn::Zero(d);
-    Floats m = hn::Zero(d);
-    for (int draw = 0; draw < kNormalBoxDraws; draw += 2) {
-      Draw<kMoments>(d, rule, ends, draw, z, &p, &m);
-      even = hn::Add(even, p);
-      if constexpr (kMoments) sum = hn::Add(sum, m);
-      Draw<kMoments>(d, rule, ends, draw + 1, z, &p, &m);
-      odd = hn::Add(odd, p);
-      if constexpr (kMoments) sum = hn::Add(sum, m);
-    }
+    const Floats even = hn::Add(product[0], product[2]);
+    const Floats odd = hn::Add(product[1], product[3]);
     hn::StoreU(ClampProbability(d, hn::Mul(share, hn::Add(even, odd))), d, probability + i);
-    if constexpr (kMoments) hn::StoreU(hn::Mul(share, sum), d, moment + i);
-    if (variance != nullptr) {
-      hn::StoreU(Square(hn::Mul(share, hn::Sub(even, odd))), d, variance + i);
+    if (difference != nullptr) hn::StoreU(hn::Mul(share, hn::Sub(even, odd)), d, difference + i);
+    if constexpr (kMoments) {
+      const Floats sum = hn::Add(hn::Add(mean[0], mean[1]), hn::Add(mean[2], mean[3]));
+      hn::StoreU(hn::Mul(share, sum), d, moment + i);
     }
   }
 }
 
 void MoreColumns(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
                  const float (*upper)[kJointBlock], int boxes, const std::uint32_t* number,
-                 float* probability, float* moment, float* variance) {
-  const auto draw = rule.moments ? DrawBoxes<true> : DrawBoxes<false>;
-  draw(rule, lower, upper, boxes, number, probability, moment, variance);
+                 float* probability, float* moment, float* difference) {
+  const auto integrate = rule.moments ? DrawBoxes<true> : DrawBoxes<false>;
+  integrate(rule, lower, upper, boxes, number, probability, moment, difference);
 }
 
 NormalBoxKernel KernelFor(int k) {

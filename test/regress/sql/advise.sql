@@ -69,7 +69,7 @@ SELECT each_advice(ARRAY[
   $$SELECT id, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY id$$,
   $$SELECT sum(amount) FROM sales WHERE f > $1 AND at > $2$$,
   $$SELECT region, store, count(*) FROM sales GROUP BY CUBE (1, 2)$$,
-  $$SELECT sum(1) FROM sales$$, $$SELECT count(*) FILTER (WHERE flag) FROM sales$$,
+  $$SELECT sum(2) FROM sales$$, $$SELECT count(*) FILTER (WHERE flag) FROM sales$$,
   $$SELECT count(*) FROM sales TABLESAMPLE system (1)$$, $$SELECT count(*) FROM sales FOR UPDATE$$,
   $$SELECT count(*) FROM pg_class$$, $$INSERT INTO regions VALUES ('r9', 'n9')$$, $$SELECT count(* FROM$$]);
 
