@@ -39,6 +39,7 @@ bool option_changed_rows = true;
 double option_approximate_error = 0.01;
 double option_approximate_confidence = 0.95;
 bool option_approximate_notice = true;
+bool option_log_answers = false;
 
 namespace {
 
@@ -230,6 +231,10 @@ void define_approximate_options() {
                            "Whether a statement of plain SQL that densities answer says so.",
                            "One NOTICE for each.", &option_approximate_notice, true, PGC_USERSET, 0,
                            nullptr, nullptr, nullptr);
+  DefineCustomBoolVariable("kde_aqp.log_answers",
+                           "Whether a statement of plain SQL that densities answer is logged.",
+                           "With the density, and within how much the answer is.",
+                           &option_log_answers, false, PGC_SUSET, 0, nullptr, nullptr, nullptr);
 }
 
 }  // namespace

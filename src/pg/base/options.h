@@ -46,6 +46,8 @@ Approximate chosen_approximate();
 extern double option_approximate_error;
 extern double option_approximate_confidence;
 extern bool option_approximate_notice;
+// kde_aqp.log_answers: each is logged.
+extern bool option_log_answers;
 
 // kde_aqp.device: what exact sums over pairs may be computed by.
 enum class DeviceMode { automatic, cpu, cuda };

@@ -313,14 +313,21 @@ class Options {
                                               of->atttypmod, of->attcollation, 0)));
   }
 
+  // By constraint, or where no column is, as in a table that was loaded from a file, by statistics.
   void add_columns_without_nulls() {
     const TupleDesc desc = RelationGetDescr(reader_.table());
-    for (int i = 0; i < desc->natts; ++i) {
-      const Form_pg_attribute of = TupleDescAttr(desc, i);
-      kde::ValueType type;
-      if (!of->attisdropped && is_not_null(desc, i) && value_type_of(of->atttypid, &type) &&
-          type != kde::ValueType::category)
+    bool any = false;
+    for (const bool by_statistics : {false, true}) {
+      for (int i = 0; i < desc->natts && (!by_statistics || !any); ++i) {
+        const Form_pg_attribute of = TupleDescAttr(desc, i);
+        kde::ValueType type;
+        if (of->attisdropped || !value_type_of(of->atttypid, &type) ||
+            type == kde::ValueType::category ||
+            !(by_statistics ? reader_.has_no_nulls_met(of->attnum) : is_not_null(desc, i)))
+          continue;
         add_attribute(of->attnum);
+        any = true;
+      }
     }
   }
 
@@ -506,7 +513,7 @@ class Options {
     const char* obstacle = reader_.why();
     if (obstacle == nullptr) return false;
     if (strncmp(obstacle, kUnknown, strlen(kUnknown)) == 0) unknown_ = obstacle;
-    if (strstr(obstacle, "IS NOT NULL leaves them out") != nullptr) has_nulls_ = true;
+    if (strstr(obstacle, "is NULL") != nullptr) has_nulls_ = true;
     return false;
   }
 
@@ -553,13 +560,13 @@ class Options {
   const char* why() const {
     if (unknown_ != nullptr)
       return MemoryContextStrdup(advice_->memory, psprintf("a density %s", unknown_));
+    if (too_many_) return "there are more groups than a density has";
     if (inaccurate_)
       return "a density would not be as accurate as kde_aqp.approximate_error asks for";
-    if (too_many_) return "there are more groups than a density has";
     if (too_wide_) return "it adds up more columns than a density has measures";
     if (has_nulls_)
-      return "a density has no rows where its column is NULL; IS NOT NULL or NOT NULL leaves them "
-             "out";
+      return "a density has no rows where its column is NULL: add WHERE ... IS NOT NULL, or NOT "
+             "NULL to the column";
     if (has_variances_) return "variances of several groups or ranges are not put together";
     if (has_constants_) return "a constant in an expression is not known";
     return "its conditions, groups and aggregates are of more than one density has";

@@ -54,6 +54,16 @@ struct Answer {
   double extreme = std::numeric_limits<double>::quiet_NaN();  // NaN: of no row
 };
 
+// Certainly none: every row was read, whatever its group, and no NULL met.
+bool may_have_nulls_in(const kde::Header* column, const kde::JointHeader* joint, int columns) {
+  for (int i = 0; columns >> i != 0; ++i) {
+    if ((columns >> i & 1) == 0) continue;
+    const kde::Header& h = joint != nullptr ? *kde::JointView(joint).marginal(i) : *column;
+    if ((h.flags & kde::kEveryRowRead) == 0 || h.nulls > 0) return true;
+  }
+  return false;
+}
+
 class Answering {
  public:
   explicit Answering(const PlainAsked& asked) : asked_(asked), plan_(*asked.plan) {}
@@ -62,6 +72,10 @@ class Answering {
     if (!open() || !read_bounds() || !read_passages()) return out_;
     if (plan_.of_words)
       answer_words();
+    else if (may_have_nulls())
+      (void)refuse(PlainOutcome::nulls);
+    else if (plan_.with_nulls != 0 && plan_.by_bucket && options_.changed_rows >= 0.5)
+      (void)refuse(PlainOutcome::new_groups);  // that of NULL
     else if (density_.one_column != nullptr && density_.one_column->grouped != 0)
       answer_groups();
     else
@@ -910,8 +924,7 @@ class Answering {
   }
 
   bool may_have_nulls() const {
-    const kde::Header& h = *density_.one_column;
-    return (h.flags & kde::kEveryRowRead) == 0 || h.nulls > 0;
+    return may_have_nulls_in(density_.one_column, density_.joint, plan_.with_nulls);
   }
 
   // Of a column as it is now; an expression's type is that of the query's.
@@ -928,7 +941,7 @@ class Answering {
   // conditions, value by value.
   void answer_words() {
     if (plan_.by_groups == 0 && asked_.conditions == nullptr) {
-      if (plan_.with_nulls && may_have_nulls())
+      if (may_have_nulls())
         (void)refuse(PlainOutcome::nulls);
       else
         answer_all();
@@ -947,7 +960,7 @@ class Answering {
       (void)refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
       return;
     }
-    if (plan_.with_nulls && may_have_nulls() && is_wanted(new_row())) {
+    if (may_have_nulls() && is_wanted(new_row())) {
       (void)refuse(PlainOutcome::nulls);
       return;
     }
@@ -1244,6 +1257,15 @@ double most_plain_rows(const PlainQuery& query) {
   if (h == nullptr) return kMostParts;
   if (query.of_words) return h->words != 0 ? kde::WordsView(h).words() : kMostParts;
   return h->grouped != 0 ? kde::GroupsView(h).header().groups : kMostParts;
+}
+
+bool may_have_nulls(const DensityKey& key, int columns) {
+  const struct varlena* value =
+      ActiveSnapshotSet() ? cached_density(key, nullptr, Tell::nothing).value : nullptr;
+  if (value == nullptr || is_outdated(PointerGetDatum(value))) return true;
+  const AnyDensity any = any_density_from_datum(PointerGetDatum(value));
+  if (key.columns != (any.joint != nullptr ? any.joint->columns : 1)) return true;
+  return may_have_nulls_in(any.one_column, any.joint, columns);
 }
 
 PlainAnswers plain_answers(const PlainAsked& asked) {

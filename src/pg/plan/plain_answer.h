@@ -45,6 +45,10 @@ struct PlainAnswers {
 // query is by nothing else.
 double most_plain_rows(const PlainQuery& query);
 
+// Whether there may be, or have been when it was fitted, rows where one of those columns of the
+// density is NULL: a bit for each. By the active snapshot's density; true where there is none.
+bool may_have_nulls(const DensityKey& key, int columns);
+
 // In the current memory context. Errors: those of the types' functions.
 PlainAnswers plain_answers(const PlainAsked& asked);
 

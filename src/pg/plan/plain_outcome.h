@@ -18,7 +18,7 @@ enum class PlainOutcome {
   not_finite,   // NaN or infinities
   inaccurate,
   unsure,      // whether there is any row
-  nulls,       // rows where a category is NULL
+  nulls,       // rows where a column of the density is NULL
   buckets,     // too many, or where clocks are put back
   digits,      // more than double precision has, or a bound hardly beside a value
   out_of_type  // beyond bigint

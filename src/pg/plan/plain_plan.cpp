@@ -31,7 +31,7 @@ void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
   List* shape = NIL;
   for (const int n : {key.columns, key.measures, key.groups, list_length(scan->custom_scan_tlist),
                       q.groups(), q.by_groups, q.bucket != nullptr ? 1 : 0, q.of_words ? 1 : 0,
-                      q.with_nulls ? 1 : 0, demanded ? 1 : 0, q.null_of, q.is_null ? 1 : 0})
+                      q.with_nulls, demanded ? 1 : 0, q.null_of, q.is_null ? 1 : 0})
     shape = lappend_int(shape, n);
   List* bounds = NIL;
   List* values = NIL;
@@ -85,7 +85,7 @@ PlainPlan read_one(const List* scan, const List* expressions) {
   out.by_groups = list_nth_int(shape, 5);
   out.by_bucket = list_nth_int(shape, 6) != 0;
   out.of_words = list_nth_int(shape, 7) != 0;
-  out.with_nulls = list_nth_int(shape, 8) != 0;
+  out.with_nulls = list_nth_int(shape, 8);
   out.demanded = list_nth_int(shape, 9) != 0;
   out.null_of = list_nth_int(shape, 10);
   out.is_null = list_nth_int(shape, 11) != 0;

@@ -25,8 +25,9 @@ struct PlainPlan {
   int groups;     // columns before the bucket's
   int by_groups;  // as PlainQuery has it
   bool by_bucket;
-  bool of_words, with_nulls;
-  int null_of;  // -1: none
+  bool of_words;
+  int with_nulls;  // as PlainQuery has it
+  int null_of;     // -1: none
   bool is_null;
   bool demanded;  // by a function
   int bounds;

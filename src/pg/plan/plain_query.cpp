@@ -11,6 +11,7 @@
 #include "pg/catalog/privileges.h"
 #include "pg/plan/buckets.h"
 #include "pg/plan/consent.h"
+#include "pg/plan/plain_answer.h"
 #include "pg/plan/plain_ends.h"
 #include "pg/plan/plain_reader.h"
 
@@ -23,6 +24,7 @@ extern "C" {
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "nodes/makefuncs.h"
@@ -36,6 +38,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 }
 
 namespace kde_pg {
@@ -264,7 +267,7 @@ bool is_sum_of_ones(Oid function, Node* of) {
 // Fewer columns, no rows that may be where they are NULL, and fewer groups to add up.
 bool is_better(const PlainQuery& a, const PlainQuery& b) {
   if (a.key.columns != b.key.columns) return a.key.columns < b.key.columns;
-  if (a.with_nulls != b.with_nulls) return b.with_nulls;
+  if ((a.with_nulls != 0) != (b.with_nulls != 0)) return b.with_nulls != 0;
   return a.key.groups < b.key.groups;
 }
 
@@ -756,11 +759,7 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
                          out->key.column[out->null_of].text, out->is_null ? "" : "not "));
     // A density has no row in which one of its columns is NULL.
     for (int i = 0; i < key.columns; ++i) {
-      if (bounded[i] || a->column == i || has_no_nulls(key.column[i])) continue;
-      if (!out->of_words)
-        return no(psprintf("has no row where %s is NULL; IS NOT NULL leaves them out",
-                           key.column[i].text));
-      out->with_nulls = true;
+      if (!bounded[i] && a->column != i && !has_no_nulls(key.column[i])) out->with_nulls |= 1 << i;
     }
     out->aggregates = lappend(out->aggregates, a);
   }
@@ -853,15 +852,37 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
   }
   // A row without a value is one of its group, and of the bucket of NULL.
   if (groups_ != NIL && out->bounds == NIL && out->passages == NIL && out->null_of != 0 &&
-      !has_no_nulls(key.column[0])) {
-    if (!out->of_words) {
-      (void)no(
-          psprintf("has no row where %s is NULL; IS NOT NULL leaves them out", key.column[0].text));
-      return nullptr;
-    }
-    out->with_nulls = true;
-  }
-  return out;
+      !has_no_nulls(key.column[0]))
+    out->with_nulls |= 1;
+  return may_answer_nulls(entry, *out) ? out : nullptr;
+}
+
+// What a category's density answers by its values is known when it runs. Of one that is not fitted
+// yet (advise_demand.h), all rows of one column are read: it is as the statistics have it.
+bool PlainReader::may_answer_nulls(const CatalogEntry& entry, const PlainQuery& query) const {
+  if (query.with_nulls == 0 || query.of_words) return true;
+  const bool is_certain =
+      entry.id != 0 ? !may_have_nulls(entry.key, query.with_nulls)
+                    : entry.key.columns == 1 && has_no_nulls_met(entry.key.column[0].attnum);
+  if (is_certain) return true;
+  int i = 0;
+  while ((query.with_nulls >> i & 1) == 0) ++i;
+  const KeyColumn& column = entry.key.column[i];
+  return no(tells_
+                ? psprintf("has no row where %s is NULL: add WHERE %s IS NOT NULL%s", column.text,
+                           column.text, column.attnum > 0 ? ", or NOT NULL to the column" : "")
+                : "has no row where its column is NULL");
+}
+
+bool PlainReader::has_no_nulls_met(AttrNumber column) const {
+  if (column <= 0) return false;
+  HeapTuple found =
+      SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relation()), Int16GetDatum(column),
+                      BoolGetDatum(relation_->rd_rel->relkind == RELKIND_PARTITIONED_TABLE));
+  if (!HeapTupleIsValid(found)) return false;
+  const bool none = reinterpret_cast<Form_pg_statistic>(GETSTRUCT(found))->stanullfrac == 0;
+  ReleaseSysCache(found);
+  return none;
 }
 
 // Each aggregate by the best of those that have it. Conditions on groups refer to columns of the

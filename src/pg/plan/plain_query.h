@@ -57,9 +57,10 @@ struct PlainQuery {
   // What the density's groups are by, as the query has it: an Expr* each; null where it has it not.
   // A category is by its values.
   Node* group[kde::kMaxGroupBy] = {};
-  // Of a category by itself. A query may take in rows where it is NULL.
-  bool of_words = false;
-  bool with_nulls = false;
+  bool of_words = false;  // of a category by itself
+  // A bit for each of the density's columns: the query takes in rows where it is NULL, which the
+  // density has not. It answers where it is certain that there are none (may_have_nulls()).
+  int with_nulls = 0;
   // A bit for each that is in the query's GROUP BY.
   int by_groups = 0;
   Node* bucket = nullptr;        // of the density's column, in GROUP BY; null: none

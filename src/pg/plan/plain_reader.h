@@ -72,6 +72,8 @@ class PlainReader {
   List* conditions() const { return conditions_; }  // Condition*
   Named name_of(Node* node) const;
   bool has_steps(AttrNumber column) const;
+  // Whether ANALYZE has seen the column, and no NULL in it.
+  bool has_no_nulls_met(AttrNumber column) const;
   // As a key has it; the text is palloc'ed.
   KeyColumn column_of(const Named& named) const;
   // The text of conditions as a density's filter; null: they cannot be one.
@@ -106,6 +108,7 @@ class PlainReader {
   bool place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const;
   bool is_same_filter(const DensityKey& key, List* clauses) const;
   bool has_no_nulls(const KeyColumn& column) const;
+  bool may_answer_nulls(const CatalogEntry& entry, const PlainQuery& query) const;
   int scale_of(Oid function, const DensityKey& key, int column) const;
 
   bool tells_;  // whether reasons are to be printed

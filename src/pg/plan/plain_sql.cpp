@@ -256,16 +256,23 @@ const char* density_names(const ScanState* s, char* name(const DensityKey&)) {
   return out.data;
 }
 
-void tell(ScanState* s) {
-  if (s->noticed || !option_approximate_notice) return;
-  s->noticed = true;
+void tell_at(int level, const ScanState* s) {
   const char* names = density_names(s, density_name);
-  ereport(NOTICE, (list_length(s->parts) == 1 ? errmsg("answered by the density of %s", names)
-                                              : errmsg("answered by the densities of %s", names),
-                   s->answers.error > 0
-                       ? errdetail("Within %.2g %%, at a confidence of %g %%.",
-                                   100 * s->answers.error, 100 * option_approximate_confidence)
-                       : errdetail("Its answers are exact as of its fit.")));
+  ereport(level, (list_length(s->parts) == 1 ? errmsg("answered by the density of %s", names)
+                                             : errmsg("answered by the densities of %s", names),
+                  s->answers.error > 0
+                      ? errdetail("Within %.2g %%, at a confidence of %g %%.",
+                                  100 * s->answers.error, 100 * option_approximate_confidence)
+                      : errdetail("Its answers are exact as of its fit.")));
+}
+
+// Once for the statement.
+void tell(ScanState* s) {
+  if (s->noticed) return;
+  s->noticed = true;
+  if (option_approximate_notice) tell_at(NOTICE, s);
+  // The statement is logged with it, as log_min_error_statement has it.
+  if (option_log_answers) tell_at(LOG, s);
 }
 
 // What a function asked for outlives the plan.
