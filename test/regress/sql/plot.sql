@@ -107,6 +107,11 @@ FROM (SELECT kde_svg(array_agg(d), array_agg('<' || g || '>'), 640, 320, kind =>
 SELECT xml_is_well_formed_document(kde_svg(kde_agg(NULL::integer))) FROM generate_series(1, 3);
 SELECT kde_svg(NULL) IS NULL AND kde_svg('{}'::kde[]) IS NULL AS null;
 
+-- A value's text, a constant of many rows.
+SELECT kde_density('t.side')::text AS value \gset
+SELECT count(*), count(DISTINCT s) FROM generate_series(160, 260) AS w, kde_svg(:'value', w, 160) AS s;
+SELECT count(*), bool_and(kde_svg(:'value', w, 160) = kde_svg(:'value'::kde, w, 160)) FROM generate_series(160, 260) AS w;
+
 -- What is refused.
 SELECT kde_plot('t.day', 29);
 SELECT kde_plot('t.day', 78, 201);
