@@ -471,6 +471,8 @@ SELECT d.name,
        CASE WHEN pg_catalog.isfinite(d.fitted_at)
             THEN pg_catalog.date_trunc('second', pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at) END AS age,
        d.changed_rows AS changed,
+       CASE WHEN NOT d.refresh_enabled AND (d.stale OR d.refresh_failures OPERATOR(pg_catalog.>) 0)
+            THEN 'set aside, ' ELSE '' END OPERATOR(pg_catalog.||)
        CASE WHEN d.refresh_failures OPERATOR(pg_catalog.>) 0
             THEN pg_catalog.format('refreshes failed: %s', d.refresh_failures)
             WHEN d.stale THEN pg_catalog.concat('stale: ', pg_catalog.substring(d.stale_reason, '^[^:,]*'))

@@ -7,6 +7,7 @@
 #include "pg/answer/ranges.h"
 #include "pg/answer/words.h"
 #include "pg/base/row.h"
+#include "pg/catalog/not_fitted.h"
 
 extern "C" {
 #include "utils/float.h"
@@ -60,6 +61,20 @@ double finite_answer(Aggregate aggregate, const kde::RangeMoments& m) {
   }
   if (std::isinf(x)) float_overflow_error();
   return x;
+}
+
+// Of dates and timestamps: SQL has none either, and seconds since 1970 added up answer nothing.
+[[noreturn]] void raise_no_sum(const Question& q, int measure) {
+  const char* measures = q.is_value() ? "" : measures_there(q.asked);
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+       errmsg("there is no sum of type %s", format_type_be(sql_type_of(q.type[measure]))),
+       measures[0] != '\0' ? errhint("Pass measure => %s.", measures)
+                           : errhint("What is to be added up beside it is a measure: %s.",
+                                     q.is_value() ? "kde_agg(x, y), with measure => '2'"
+                                                  : "kde_fit(..., measures => ARRAY['amount'])")));
+  pg_unreachable();
 }
 
 // One call, answered.
@@ -125,7 +140,11 @@ class Answering {
     if (aggregate_ == Aggregate::count) return;
     // Of a category by itself no measure need be asked for.
     const int measure = q.measure < 0 && is_category(q) ? 0 : q.measure;
-    if (measure >= 0) refuse_category(q.type[measure], name_of(aggregate_));
+    if (measure < 0) return;
+    refuse_category(q.type[measure], name_of(aggregate_));
+    const kde::ValueType type = q.type[measure];
+    const bool is_moment = type >= kde::ValueType::date && type <= kde::ValueType::timestamptz;
+    if (aggregate_ == Aggregate::sum && is_moment) raise_no_sum(q, measure);
   }
 
   kde::Interval interval() const {

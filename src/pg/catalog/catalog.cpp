@@ -982,6 +982,20 @@ void delete_with_upkeep(Relation catalog, HeapTuple tuple) {
   if (is_present(catalog)) upkeep_remove(id_of(catalog, tuple));
 }
 
+// Who drops a column may not know what else uses it: measures, groups, expressions and filters.
+void report_dropped_user(const CatalogRow& row, AttrNumber attnum) {
+  for (int i = 0; i < row.key.columns; ++i)
+    if (row.key.column[i].attnum == attnum) return;
+  const char* name = nullptr;
+  for (const NamedColumns* of : {&row.columns, &row.references})
+    for (int i = 0; i < of->count; ++i)
+      if (of->number[i] == attnum) name = of->name[i];
+  if (name == nullptr) return;
+  ereport(NOTICE, (errmsg("the density of %s is dropped, as it uses column \"%s\"",
+                          display_name(row.key), name),
+                   errhint("Fit it again without that column.")));
+}
+
 }  // namespace
 
 void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
@@ -992,6 +1006,7 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
   for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
     if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
     delete_with_upkeep(catalog, tuple);
+    if (attnum != 0 && is_present(catalog)) report_dropped_user(row, attnum);
     any = true;
     KDE_FAULT("drop.deleted");
     return true;

@@ -51,6 +51,37 @@ List* names_of(List* entries, const DensityKey& wanted, int least) {
   return names;
 }
 
+// Of the density that a key finds, where it may be read; null: there is none.
+const DensityKey* readable_there(const DensityKey& wanted) {
+  ListCell* cell;
+  foreach (cell, fitted_to(wanted.relation)) {
+    const DensityKey& fitted = static_cast<const CatalogEntry*>(lfirst(cell))->key;
+    if (same_key(fitted, wanted) && is_readable(fitted)) return &fitted;
+  }
+  return nullptr;
+}
+
+// With the measures that the density has by now, which a fit without them would lose.
+DensityKey with_measures_there(const DensityKey& wanted) {
+  const bool measured = wanted.columns == 1 && wanted.measures > 0;
+  const DensityKey* fitted = measured ? readable_there(wanted) : nullptr;
+  if (fitted == nullptr) return wanted;
+  DensityKey out = wanted;
+  int at = wanted.columns;
+  const auto put = [&](const KeyColumn& measure) {
+    if (at < wanted.columns + kde::kMaxMeasures) out.column[at++] = measure;
+  };
+  for (int k = 0; k < wanted.measures; ++k) put(wanted.column[wanted.columns + k]);
+  for (int k = 0; k < fitted->measures; ++k) {
+    const KeyColumn& measure = fitted->column[fitted->columns + k];
+    if (find_measure(wanted, measure) < 0) put(measure);
+  }
+  out.measures = at - wanted.columns;
+  for (int k = 0; k < wanted.groups; ++k)
+    out.column[at++] = wanted.column[wanted.first_group() + k];
+  return out;
+}
+
 }  // namespace
 
 const char* fitted_nearby(const DensityKey& key) {
@@ -67,8 +98,19 @@ const char* fitted_nearby(const DensityKey& key) {
   return out.data;
 }
 
+const char* measures_there(const DensityKey& key) {
+  StringInfoData out;
+  initStringInfo(&out);
+  const DensityKey* fitted = readable_there(key);
+  for (int k = 0; fitted != nullptr && k < fitted->measures; ++k)
+    appendStringInfo(&out, "%s%s", k > 0 ? " or " : "",
+                     quote_literal_cstr(fitted->column[fitted->columns + k].text));
+  return out.data;
+}
+
 const char* fitting_hint(const DensityKey& key) {
-  return psprintf("%sFit one: SELECT * FROM %s;", fitted_nearby(key), fit_call(key));
+  return psprintf("%sFit one: SELECT * FROM %s;", fitted_nearby(key),
+                  fit_call(with_measures_there(key)));
 }
 
 void check_can_be_fitted(const DensityKey& key) {

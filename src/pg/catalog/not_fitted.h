@@ -11,7 +11,12 @@ namespace kde_pg {
 // columns. At most five, and only what the current user may read. palloc'ed.
 const char* fitted_nearby(const DensityKey& key);
 
-// The whole hint: fitted_nearby() and the call that would fit the key. palloc'ed.
+// The measures of the density that the key finds: "'amount' or 'price * quantity'", as literals; ""
+// where it has none, or may not be read. palloc'ed.
+const char* measures_there(const DensityKey& key);
+
+// The whole hint: fitted_nearby() and the call that would fit the key; with a measure, beside those
+// that are there. palloc'ed.
 const char* fitting_hint(const DensityKey& key);
 
 // Error 42804 for a column or expression of a type no density can hold, with the columns of types

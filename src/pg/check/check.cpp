@@ -66,7 +66,8 @@ const char* summary_of(List* findings, int densities) {
                      counts[severity] == 1 ? "" : "s");
     between = ", ";
   }
-  if (findings == NIL) appendStringInfoString(&out, ": all is well");
+  if (findings == NIL)
+    appendStringInfoString(&out, densities > 0 ? ": all is well" : " that you may read");
   return out.data;
 }
 

@@ -142,13 +142,14 @@ class Density {
           mend(false));
     } else if (upkeep_.failures > 0) {
       const bool tells = upkeep_.last_error != nullptr && is_owner(key_.relation);
-      add(kFailed, Severity::warning, upkeep_.failures,
+      // Who has set a density aside knows that it ages.
+      add(kFailed, entry_.settings.enabled ? Severity::warning : Severity::notice, upkeep_.failures,
           psprintf("could not be refreshed, %d %s: %s", upkeep_.failures,
                    upkeep_.failures == 1 ? "time" : "times",
                    tells ? upkeep_.last_error : "its table's owner may see the error"),
           mend(true));
     } else if (staleness_.stale) {
-      const bool comes = look_->background && is_refreshed();
+      const bool comes = (look_->background && is_refreshed()) || !entry_.settings.enabled;
       add(kStale, comes ? Severity::notice : Severity::warning, how_stale(),
           psprintf("is stale: %s", staleness_.reason), mend(false));
     } else if (staleness_.changed < 0 && pgstat_track_counts && is_refreshed() && !has_age()) {

@@ -130,7 +130,7 @@ void store(const DensityRequest& request, const RowsRead& read, const Chosen& ch
   record.request = request.asked;
   record.counters = read.counters;
   record.scan_ms = chosen.scan_ms;
-  record.table_rows = table_rows(key, read.counters, record.table_rows);
+  record.table_rows = table_rows(key, read.counters, read.scan.table_rows, record.table_rows);
   // Both are of the sums over pairs.
   const bool used_sums = record.bandwidth_rows > 0;
   record.threads = used_sums ? chosen.threads : 1;

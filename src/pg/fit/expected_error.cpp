@@ -1,5 +1,6 @@
 // What answers to come may be off by, in words: the half widths of 95 % intervals, of ranges that
 // hold 1 % and 10 % of the rows (kde::expected_errors). Where every row was read they are bounds.
+// With groups they are of each group's answers, as nobody asks such a density for its column.
 #include "pg/fit/expected_error.h"
 
 #include "pg/type/density_datum.h"
@@ -24,7 +25,7 @@ struct Errors {
   bool are_bounds;
 };
 
-Errors errors_of(const kde::Header* density) {
+Errors errors_of_column(const kde::Header* density) {
   const kde::DensityView view(density);
   Errors e = {};
   e.few = kde::expected_errors(view, kFewRows);
@@ -38,6 +39,36 @@ Errors errors_of(const kde::Header* density) {
   }
   e.known = e.exact || !std::isnan(e.few.count);
   return e;
+}
+
+// Groups lie in the order of their rows: the worst of the largest, which have nine tenths of the
+// rows, or are so many. Exact where all groups are, the small ones too.
+Errors errors_of_groups(const kde::Header* density) {
+  constexpr double kMostRows = 0.9;
+  constexpr int kMostGroups = 100;
+  Errors worst = {};
+  worst.few.count = -1;
+  worst.exact = true;
+  double rows = 0;
+  kde::GroupsView groups(density);
+  kde::GroupView group;
+  for (int n = 0; groups.next(&group); ++n) {
+    if (!worst.exact && (n >= kMostGroups || rows >= kMostRows * density->rows)) break;
+    const kde::Header* of = group.density();
+    const Errors e = errors_of_column(of);
+    rows += of->rows;
+    // One value, whose rows were all read, has no ranges of 1 % of them.
+    if (e.exact || (e.are_bounds && !(of->min < of->max))) continue;
+    worst.exact = false;
+    if (e.known && e.few.count > worst.few.count) worst = e;
+  }
+  worst.known = worst.exact || worst.few.count >= 0;
+  worst.are_bounds = (density->flags & kde::kEveryRowRead) != 0;
+  return worst;
+}
+
+Errors errors_of(const kde::Header* density) {
+  return density->grouped != 0 ? errors_of_groups(density) : errors_of_column(density);
 }
 
 // Two digits, or all before the point; palloc'ed.
@@ -56,10 +87,11 @@ const char* expected_errors_text(const kde::Header* density) {
   if (density->value_type == kde::ValueType::category)
     return psprintf("%s within: count of a value of 1 %% of the rows %s, of 10 %% %s", who,
                     percent(e.few.count), percent(e.many.count));
+  const char* of = density->grouped != 0 ? "of a group, " : "";
   return psprintf(
-      "%s within: count of 1 %% of the rows %s, of 10 %% %s, of 10 %% beyond a bound "
+      "%s%s within: count of 1 %% of the rows %s, of 10 %% %s, of 10 %% beyond a bound "
       "%s, mean of 10 %% %.2g standard deviations",
-      who, percent(e.few.count), percent(e.many.count), percent(e.many.one_sided), e.many.mean);
+      of, who, percent(e.few.count), percent(e.many.count), percent(e.many.one_sided), e.many.mean);
 }
 
 const char* expected_error_text(const kde::Header* density) {

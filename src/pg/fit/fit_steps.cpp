@@ -229,8 +229,9 @@ void settle_counters(Relation relation, const ScanResult& scan, Operation operat
                    errhint("Set max_age with kde_set_refresh().")));
 }
 
-double table_rows(const DensityKey& key, const Counters& counters, double rows) {
+double table_rows(const DensityKey& key, const Counters& counters, double met, double rows) {
   if (!key.has_filter()) return rows;
+  if (met >= 0) return Max(rows, met);
   return Max(rows, static_cast<double>(counters.live()));
 }
 

@@ -80,9 +80,10 @@ Counters counters_before(Relation relation);
 void settle_counters(Relation relation, const ScanResult& scan, Operation operation,
                      Counters* counters);
 
-// Rows of the whole table, of a density for `rows` of them: the filter's others are known to the
-// statistics alone.
-double table_rows(const DensityKey& key, const Counters& counters, double rows);
+// Rows of the whole table, of a density for `rows` of them. met: as the scan met them, whatever the
+// filter; -1: not known, as to the statistics alone, which may have counted rows twice: ANALYZE
+// tells them at once, a session what it added later.
+double table_rows(const DensityKey& key, const Counters& counters, double met, double rows);
 
 // Error 55000: nothing to fit a density to, and why.
 [[noreturn]] void raise_nothing_to_fit(Relation relation, const DensityKey& key,

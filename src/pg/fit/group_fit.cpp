@@ -6,6 +6,7 @@
 #include "pg/base/owned.h"
 #include "pg/base/pinned.h"
 #include "pg/fit/column_fit.h"
+#include "pg/fit/expected_error.h"
 #include "pg/read/categories.h"
 #include "pg/read/look_up.h"
 
@@ -231,6 +232,7 @@ void GroupEstimate::describe(DensityFit* fit) const {
          errdetail("They have fewer rows than the others, and would take more than %zu MB.",
                    kde::kGroupsBytes >> 20)));
   fit->record.model = model.data;
+  fit->expected_error = expected_error_text(&density_.header());
 }
 
 }  // namespace

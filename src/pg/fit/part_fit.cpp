@@ -414,7 +414,7 @@ int64 store_value(const DensityRequest& request, const Counters& counters, Datum
   record.rows_read = static_cast<int64>(Min(header->sample_rows, 0x1p62));
   for (const auto& shape : header->count_variance)
     record.design_effect = Max(record.design_effect, static_cast<double>(shape[0]));
-  record.table_rows = table_rows(request.key, counters, header->rows + header->nulls);
+  record.table_rows = table_rows(request.key, counters, -1, header->rows + header->nulls);
   describe_density(header, fit);
   progress_phase(Phase::storing);
   return catalog_store(request.key, record, request.locked);

@@ -1,4 +1,5 @@
-// kde_fit of a whole table: its columns that are worth a density, by one scan.
+// kde_fit of a whole table: its columns that are worth a density, by one scan. A density with
+// measures stays: nobody has said that they are to go.
 #include "pg/base/result_set.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
@@ -59,6 +60,9 @@ const char* why_not(Relation relation, const FormData_pg_attribute* attribute) {
   if (!is_owner(column.relation) && !is_readable(column)) return "Its values may not be read.";
   if (is_key(relation, attribute->attnum, type)) return "A unique index says that it is a key.";
   if (is_reference(relation, attribute->attnum)) return "A foreign key says that it is a key.";
+  const CatalogEntry* before = catalog_entry(key_of(column));
+  if (before != nullptr && before->key.measures > 0 && !TIMESTAMP_IS_NOBEGIN(before->fitted_at))
+    return "Its density has measures, and stays: kde_refresh() fits it anew.";
   return nullptr;
 }
 

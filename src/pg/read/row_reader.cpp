@@ -56,6 +56,7 @@ void RowReader::begin(const DensityKey& key, const kde::ValueType* value_types, 
   for (int k = 0; k < key.columns; ++k) categories_[k] = sink->categories(k);
   context_ = CreateStandaloneExprContext();
   rows_since_breath_ = 0;
+  rows_met_ = 0;
 }
 
 void RowReader::end() { FreeExprContext(context_, true); }
@@ -136,6 +137,7 @@ void RowReader::take(TupleTableSlot* slot) {
 // The filter first: expressions may rely on it. What they leave behind may be large, so it goes
 // with the row.
 void RowReader::take_computed(TupleTableSlot* slot) {
+  ++rows_met_;
   context_->ecxt_scantuple = slot;
   if (filter_ == nullptr || ExecQual(filter_, context_)) {
     double values[kde::kMaxColumns];

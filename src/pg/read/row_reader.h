@@ -39,6 +39,8 @@ class RowReader {
   }
   // Looks at interrupts and frees what conversions left behind.
   void take_breath();
+  // Rows of leaves, where there is a filter or an expression: accepted or not.
+  int64 rows_met() const { return rows_met_; }
 
  private:
   const DensityKey* key_;
@@ -47,6 +49,7 @@ class RowReader {
   RowSink* sink_;
   ExprContext* context_;  // its memory is that of a row, or of the rows between two breaths
   int rows_since_breath_;
+  int64 rows_met_;
 
   Categories* categories_[kde::kMaxColumns];
   AttrNumber attnum_[kde::kMaxColumns];  // of the leaf; 0: an expression

@@ -400,12 +400,14 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   if (by_summary && leaves.count > 0)
     read_summary(leaf_query(relation, key, root, root == relation || beneath, true), doing, sink);
   int64 rows_read = 0;
+  bool by_query = by_summary;
   uint64 first = 0;        // number of the leaf's first block, all leaves laid end to end
   uint64 next_chosen = 0;  // first of chosen[] in the leaf or after it
   for (int i = 0; i < (by_summary ? 0 : leaves.count); ++i) {
     const Leaf& leaf = leaves.items[i];
     Relation rel = table_open(leaf.relation, NoLock);
     reader.begin_leaf(relation, rel);
+    by_query |= leaf.by_query;
     const char* query =
         leaf.by_query ? leaf_query(relation, key, rel, leaf.with_descendants) : nullptr;
     if (leaf.by_query && (every_row || !leaf.by_block)) {
@@ -435,6 +437,9 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   result->every_row_read = every_row;
   result->rows_per_row_read =
       every_row ? 1 : static_cast<double>(leaves.blocks) / static_cast<double>(wanted);
+  // Before rows are looked up again.
+  if (!by_query && key.has_filter())
+    result->table_rows = static_cast<double>(reader.rows_met()) * result->rows_per_row_read;
   if (!every_row && leaves.count == 1 && leaves.items[0].by_block && !leaves.items[0].by_query &&
       leaves.items[0].relation == RelationGetRelid(relation))
     sink->look_again(relation, snapshot, *result, &reader);

@@ -51,6 +51,9 @@ struct ScanResult {
   // rows of the table per row read, >= 1; 1 exactly when every row was read
   double rows_per_row_read = 1;
   bool every_row_read = false;
+  // with a filter, rows of the table as estimated from those met, accepted or not; -1: a query
+  // applied it
+  double table_rows = -1;
   bool elsewhere = false;  // queries see other rows than the tables'; those were read
 
   double share_of_blocks() const {

@@ -104,7 +104,7 @@ SELECT * FROM approx_count_ci('days.day', '2026-01-21', '2026-01-21');
 SELECT approx_count('days.day', '2026-01-15', NULL) AS silent;
 SET kde_aqp.stale = error;
 SELECT approx_count('days.day', '2026-01-21', '2026-01-21');
-SELECT approx_sum('days.day', '2026-01-21', NULL);
+SELECT approx_avg('days.day', '2026-01-21', NULL);
 SELECT approx_avg_as('days.day', NULL::date, '2026-01-18', '2026-01-24');
 SELECT approx_variance('days.day', '2026-01-18', NULL);
 SELECT count(*) FROM approx_histogram('days.day', 5, lower => '2026-01-18', upper => '2026-01-24');

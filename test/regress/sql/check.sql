@@ -48,6 +48,8 @@ INSERT INTO t SELECT i, 5 FROM generate_series(2001, 2100) AS i;
 SELECT kde_set_refresh('t.w', threshold => 10, scale_factor => 0);
 SELECT kde_set_plain_sql('t.w', true);
 SELECT * FROM problems();
+SELECT ok FROM kde_check();
+SELECT name, state FROM kde_densities WHERE name = 't.w';
 \o /dev/null
 SELECT action FROM to_do \gset
 :action
@@ -69,7 +71,19 @@ SELECT action FROM kde_refresh('t', force => true);
 SELECT action FROM kde_refresh('t', force => true);
 RESET client_min_messages;
 SELECT * FROM problems();
+-- Set aside it is no alarm.
+SELECT kde_set_refresh('t.v', filter => '1000 / v >= 0', enabled => false);
+SELECT * FROM problems();
+SELECT name, state FROM kde_densities WHERE name = 't.v';
+SELECT kde_set_refresh('t.v', filter => '1000 / v >= 0', enabled => true);
+SELECT name, state FROM kde_densities WHERE name = 't.v';
+-- Who may read nothing is not told that all is well.
+RESET ROLE;
+SET ROLE regress_kde_check_reader;
+SELECT ok, summary, problems FROM kde_check();
 -- Whoever reads the table does not hear the error.
+RESET ROLE;
+SET ROLE regress_kde_check_owner;
 GRANT SELECT ON t TO regress_kde_check_reader;
 RESET ROLE;
 SET ROLE regress_kde_check_reader;

@@ -445,6 +445,14 @@ INSERT INTO whole SELECT i, 1 + i % 50, i % 700 / 100.0, date '2026-01-01' + i, 
 SELECT column_name, fitted, reason, model, rows, expected_error FROM kde_fit('whole', seed => 1);
 SELECT name, method, seed, requested_seed FROM kde_densities_full WHERE relation = 'whole'::regclass ORDER BY name;
 CREATE TABLE alone AS SELECT column_names, density FROM kde_aqp.fitted WHERE relation = 'whole'::regclass;
+-- A density with measures stays.
+BEGIN;
+SELECT rows FROM kde_fit('whole', 'amount', measures => '{other}', seed => 1);
+SELECT kde_set_plain_sql('whole.amount', true);
+SELECT column_name, fitted, reason FROM kde_fit('whole', seed => 1) WHERE column_name IN ('amount', 'day');
+SELECT name, measures, plain_sql FROM kde_densities_full WHERE name = 'whole.amount';
+SELECT approx_sum('whole.amount', measure => 'other') = (SELECT sum(other) FROM whole) AS sum;
+ROLLBACK;
 SELECT count(kde_fit('whole', c, seed => 1)) FROM unnest('{amount,day}'::name[]) AS c;
 SELECT a.column_names, a.density = f.density AS same FROM alone AS a JOIN kde_aqp.fitted AS f USING (column_names)
 WHERE f.relation = 'whole'::regclass ORDER BY 1;

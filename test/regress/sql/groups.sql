@@ -15,7 +15,7 @@ ANALYZE grouped;
 
 CREATE VIEW last_fit AS SELECT * FROM kde_densities_full WHERE group_by IS NOT NULL ORDER BY fitted_at DESC LIMIT 1;
 SELECT FROM kde_fit('grouped', 'day', measures => ARRAY['amount'], group_by => 'region', sample_rows => -1) \g /dev/null
-SELECT column_names, measures, group_by, model, rows FROM last_fit;
+SELECT column_names, measures, group_by, model, rows, expected_error FROM last_fit;
 -- The column's own density is beside it.
 SELECT name, measures, group_by, rows FROM kde_densities_full ORDER BY name;
 SELECT approx_sum('grouped.day', '2024-01-10', '2024-02-10', measure => 'amount');
@@ -279,6 +279,21 @@ RESET kde_aqp.sample_blocks;
 DROP TABLE rare, again;
 DROP FUNCTION not_exact, fit;
 DROP COLLATION any_case;
+-- What to expect is of the groups, which have fewer rows than the column.
+CREATE TABLE halves AS SELECT i * 7919 % 10007 / 7.0::float8 AS x, i % 2 AS half FROM generate_series(1, 40000) AS i;
+CREATE FUNCTION expected(d text) RETURNS float8 LANGUAGE sql AS
+$$ SELECT substring(expected_error FROM 'count of 1 % of the rows ([0-9.]+) %')::float8 FROM kde_densities_full WHERE name = d $$;
+SELECT rows FROM kde_fit('halves', 'x', group_by => 'half', seed => 1);
+SELECT regexp_replace(expected_error, '[0-9.]+ (%,|standard)', '# \1', 'g') AS in_full FROM kde_densities_full WHERE name = 'halves.x by (half)';
+SET kde_aqp.sample_blocks = 20;
+SELECT regexp_replace(expected_error, '[0-9.]+', '#') AS sampled FROM kde_fit('halves', 'x', group_by => 'half', seed => 1);
+SELECT expected('halves.x by (half)') > 1.2 * expected('halves.x') AS worse_than_the_column;
+SELECT regexp_replace(expected_error, '[0-9.]+ (%,|standard)', '# \1', 'g') AS in_full FROM kde_densities_full WHERE name = 'halves.x by (half)';
+RESET kde_aqp.sample_blocks;
+-- Groups of one value each.
+SELECT expected_error FROM kde_fit('halves', 'x', group_by => 'x', filter => 'x < 20');
+DROP TABLE halves;
+DROP FUNCTION expected;
 -- After a label was renamed the keys are no names of groups any more.
 CREATE TYPE mood AS ENUM ('low', 'high');
 CREATE TABLE moods AS SELECT i AS x, (enum_range(NULL::mood))[1 + i % 2] AS m FROM generate_series(1, 100) AS i;

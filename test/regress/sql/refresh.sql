@@ -55,6 +55,18 @@ BEGIN;
 SELECT count(*) FROM kde_refresh('t', force => true) WHERE action = 'refitted';
 ROLLBACK;
 SELECT kde_density('t.v')::text = d AS same FROM refreshed;
+-- With a filter, rows of the table are those that the scan met, whatever the statistics say.
+CREATE TABLE met WITH (autovacuum_enabled = false) AS SELECT i AS v FROM generate_series(1, 20000) AS i;
+SELECT pg_stat_force_next_flush();
+SELECT pg_stat_reset_single_table_counters('met'::regclass);
+CREATE VIEW rows_met AS SELECT table_rows FROM kde_aqp.upkeep WHERE density_id = (SELECT id FROM kde_aqp.fitted WHERE relation = 'met'::regclass);
+SELECT rows FROM kde_fit('met', 'v', filter => 'v % 10 = 0', seed => 1);
+SELECT * FROM rows_met;
+SET kde_aqp.sample_blocks = 10;
+SELECT FROM kde_fit('met', 'v', filter => 'v % 10 = 0', seed => 1) \g /dev/null
+SELECT table_rows BETWEEN 18000 AND 22000 AS estimated FROM rows_met;
+RESET kde_aqp.sample_blocks;
+DROP TABLE met CASCADE;
 
 -- ------------------------------------------------------------------------------- what answers do
 CREATE TABLE s AS SELECT i AS v FROM generate_series(1, 100) AS i;
