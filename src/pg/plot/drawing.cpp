@@ -88,7 +88,12 @@ char* counted(double x) {
   return out.data;
 }
 
+// What is about so many has no more than four digits to tell.
 const char* rows_text(double rows, bool is_known) {
+  if (!is_known && rows >= 1e4) {
+    const double unit = std::pow(10.0, std::floor(std::log10(rows)) - 3);
+    rows = std::nearbyint(rows / unit) * unit;
+  }
   return psprintf("%s%s %s", is_known ? "" : "about ", counted(rows),
                   std::nearbyint(rows) == 1 ? "row" : "rows");
 }
