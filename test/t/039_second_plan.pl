@@ -224,7 +224,7 @@ is(sql(q{SELECT approx_where('sales', 'amount > 30', max_relative_error => 1e-6,
 like(($node->psql('postgres', q{SELECT approx_where('sales', 'amount > 30', max_relative_error => 1e-6)}))[2],
   qr/ERROR:  the density of sales.amount does not answer the question.*only within/s, 'with the reason');
 is(sql(q{SELECT density, answers, reason FROM kde_explain_query('SELECT count(*) FROM sales WHERE day > now() AND amount > 30') WHERE answers}), '', 'what does not answer is told');
-is(sql(q{SELECT density, answers, reason FROM kde_explain_query('SELECT count(*) FROM sales WHERE amount > 30') WHERE answers}), 'public.sales.amount|t|answers', 'and what does');
+is(sql(q{SELECT density, answers, reason FROM kde_explain_query('SELECT count(*) FROM sales WHERE amount > 30') WHERE answers}), 'sales.amount|t|answers', 'and what does');
 is(sql(q{SELECT count(*) FROM kde_explain_query('SELECT count(*) FROM sales WHERE amount > 30')}), 4, 'each density once');
 my $joined = 'SELECT name FROM near JOIN (SELECT region, count(*) AS n FROM sales WHERE day IS NOT NULL GROUP BY region) AS s USING (region)';
 is(sql(qq{SELECT count(*) FILTER (WHERE answers) || ' ' || max(reason) FILTER (WHERE reason LIKE 'would%') FROM kde_explain_query('$joined')}),
@@ -239,7 +239,7 @@ is("$out$err", $exact, 'outside of it: the other plan');
 is(sql(q{SELECT min(reason) FILTER (WHERE reason LIKE 'would%') FROM kde_explain_query('SELECT count(*) FROM sales WHERE amount > 30') HAVING NOT bool_or(answers)}), 'would answer, but another extension plans the query', 'which is said');
 is(sql(qq{SELECT count = $exact, density FROM approx_where('sales', 'amount > 30', otherwise => 'exact')}), 't|', 'approx_where counts');
 like(($node->psql('postgres', q{SELECT approx_where('sales', 'amount > 30')}))[2],
-  qr/ERROR:  no density answers the question about "sales"\nDETAIL:  The density of public.sales.amount would answer, but another extension plans the query/, 'or says why not');
+  qr/ERROR:  no density answers the question about "sales"\nDETAIL:  The density of sales.amount would answer, but another extension plans the query/, 'or says why not');
 
 $node->stop;
 done_testing();

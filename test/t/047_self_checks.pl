@@ -210,6 +210,10 @@ my $static = sql(q{SELECT count(*) FROM pg_stat_activity WHERE backend_type ~ '^
 sql("ALTER SYSTEM SET max_worker_processes = $static");
 $node->restart;
 becomes(q{SELECT count(*) FROM problems WHERE problem ~ '^warning: no background worker has come to this database for'}, 1, 'no process for a worker: told');
+sql('CREATE DATABASE later');
+$node->safe_psql('later', q{CREATE EXTENSION kde_aqp; CREATE TABLE t AS SELECT i % 7 AS v FROM generate_series(1, 1000) AS i; SELECT kde_fit('t', 'v')});
+is($node->safe_psql('later', 'SELECT problems FROM kde_check()'), '', 'a database with a new density is not yet waited for');
+sql('DROP DATABASE later');
 mend('has come to this database', 'no process');
 $node->restart;
 wait_for_visits(1);

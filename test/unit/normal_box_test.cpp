@@ -295,8 +295,9 @@ TEST(NormalBox, DrawsAgreeWithIntegrals) {
 TEST_P(NormalBoxTargets, IndependentColumnsAreProducts) {
   Random random(5);
   for (int k = 2; k <= kMaxColumns; ++k) {
-    std::vector<double> R(static_cast<std::size_t>(k * k));
-    for (int j = 0; j < k; ++j) R[static_cast<std::size_t>(j * (k + 1))] = 1;
+    std::vector<double> R(static_cast<std::size_t>(k) * static_cast<std::size_t>(k));
+    for (int j = 0; j < k; ++j)
+      R[static_cast<std::size_t>(j) * static_cast<std::size_t>(k + 1)] = 1;
     std::vector<double> c(static_cast<std::size_t>(k));
     c.back() = 1;
     const NormalBox box(R.data(), k, c.data(), GetParam().target);
@@ -381,8 +382,9 @@ TEST_P(NormalBoxTargets, NothingIsNoNumber) {
   Random random(8);
   for (int k = 1; k <= kMaxColumns; ++k) {
     for (const double rho : {1.0, 1 - 1e-9, -1.0, -0.9, 0.5}) {
-      std::vector<double> R(static_cast<std::size_t>(k * k), rho);
-      for (int j = 0; j < k; ++j) R[static_cast<std::size_t>(j * (k + 1))] = 1;
+      std::vector<double> R(static_cast<std::size_t>(k) * static_cast<std::size_t>(k), rho);
+      for (int j = 0; j < k; ++j)
+        R[static_cast<std::size_t>(j) * static_cast<std::size_t>(k + 1)] = 1;
       const NormalBox box(R.data(), k, R.data(), GetParam().target);
       Boxes boxes(k);
       fill(&random, 0.5, &boxes);

@@ -193,6 +193,9 @@ class Fit {
             static_cast<float>(unread * kept * blocks.effect[shape][i] + (1 - kept));
     }
     h.rows_variance = number_variance(blocks.rows, blocks.read, options_.share_of_blocks);
+    // Of those kept so many are not NULL by chance.
+    const double share = rows / std::max(rows, sample_.sample_rows());
+    h.rows_variance += (1 - kept) * (1 - share) / rows;
     h.end_variance = unread * blocks.end;
     SummarySampling counts;
     counts.add(h);

@@ -64,7 +64,12 @@ class Answer {
   Interval count(const IntervalOptions& options) const {
     IntervalOptions given = options;
     given.changed_rows = 0;
-    if (m_.nulls == 0) return interval_of_count(density_, range_, all_rows(), given);
+    if (m_.nulls == 0) {
+      Interval out = interval_of_count(density_, range_, all_rows(), given);
+      out.lower = out.estimate - std::hypot(out.estimate - out.lower, unseen_nulls(given));
+      out.lower = std::max(out.lower, 0.0);
+      return out;
+    }
     Interval out = interval_of_count(measure_.part(MeasurePart::rows), range_,
                                      part_rows(MeasurePart::rows), given);
     for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= m_.scale;
@@ -138,6 +143,20 @@ class Answer {
     if (range_.lower_unbounded && range_.upper_unbounded) return true;
     return h.nans + h.negative_infinities + h.positive_infinities == 0 &&
            has_every_finite_value(h, range_);
+  }
+
+  // Rows of the range that may be NULL though a sample met no NULL among its n there, 0 of every
+  // row: the upper end of Clopper and Pearson (1934) for 0 of n, 1 - (alpha/2)^(1/n). Blocks count
+  // for fewer rows, as for other counts.
+  double unseen_nulls(const IntervalOptions& options) const {
+    if (!m_.has(MeasurePart::rows) || !(all_rows() > 0)) return 0;
+    const double blocks = measure_.part(MeasurePart::rows)
+                              .header()
+                              .count_variance[static_cast<int>(Shape::two_ends)][0];
+    const double n =
+        together(rows_read(), blocks) * std::min(all_rows() / density_.header().rows, 1.0);
+    return n > 0 ? -std::expm1(std::log((1 - options.confidence) / 2) / n) * all_rows()
+                 : all_rows();
   }
 
   // Of the column's own rows, whether y is NULL in them or not.

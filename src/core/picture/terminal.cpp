@@ -178,7 +178,8 @@ class Drawing {
                         std::min(scale.rows_a_tick, rows), rows);
     for (int row = rows - 1; row >= 0; --row) {
       const bool ticked = (row + 1) % scale.rows_a_tick == 0;
-      put_height(ticked ? short_number((row + 1) / scale.rows_a_tick * scale.step) : "");
+      const int tick = (row + 1) / scale.rows_a_tick;
+      put_height(ticked ? short_number(tick * scale.step) : "");
       page_.put(ticked ? characters_.axis_tick : characters_.axis);
       for (int i = 0; i < steps_; ++i) {
         const auto k = static_cast<std::size_t>(i);

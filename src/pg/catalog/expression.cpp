@@ -3,6 +3,7 @@
 #include "pg/catalog/expression.h"
 
 #include "pg/base/pinned.h"
+#include "pg/base/subtransaction.h"
 #include "pg/base/tree_walk.h"
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
@@ -12,6 +13,7 @@ extern "C" {
 #include "access/sysattr.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_type.h"
 #include "nodes/bitmapset.h"
@@ -19,6 +21,7 @@ extern "C" {
 #include "nodes/nodeFuncs.h"
 #include "nodes/parsenodes.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/prep.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
 #include "parser/parse_expr.h"
@@ -339,6 +342,43 @@ void analyse_key(Relation relation, const OldNames* names, DensityKey* key) {
   print_texts(relation, key);
   settings.end();
   owner.end();
+}
+
+namespace {
+
+bool is_users(Oid function, void*) { return function >= FirstNormalObjectId; }
+
+// Whether a user's function is called, which may be another by now.
+bool calls_users_function(Node* node, void* context) {
+  if (node == nullptr) return false;
+  return check_functions_in_node(node, is_users, context) ||
+         expression_tree_walker(node, as_walker(calls_users_function), context);
+}
+
+}  // namespace
+
+bool fold_key(Relation relation, DensityKey* key) {
+  const auto fold = [](Node* node) {
+    const bool is_fixed =
+        node != nullptr && !contain_mutable_functions(node) && !calls_users_function(node, nullptr);
+    return is_fixed ? eval_const_expressions(nullptr, node) : node;
+  };
+  return without_error([&] {
+    AsOwner owner;
+    owner.begin(relation);
+    PinnedSettings settings;
+    settings.begin();
+    analyse_texts(relation, nullptr, key);
+    for (int i = 0; i < key->all(); ++i)
+      key->column[i].expression = fold(key->column[i].expression);
+    key->condition = fold(key->condition);
+    if (key->condition != nullptr)
+      key->condition = reinterpret_cast<Node*>(
+          canonicalize_qual(reinterpret_cast<Expr*>(key->condition), false));
+    print_texts(relation, key);
+    settings.end();
+    owner.end();
+  });
 }
 
 void check_not_volatile(const DensityKey& key) {

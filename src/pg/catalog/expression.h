@@ -49,6 +49,12 @@ struct OldNames {
 };
 void analyse_key(Relation relation, const OldNames* names, DensityKey* key);
 
+// The texts that a planner's trees of the key's columns and filter have, in place of its own:
+// constants are folded. Not those of expressions with functions of users, or others that are not
+// immutable, which may have been others at the fit. False: an error says that they have none; the
+// key is then of no use. Not in parallel mode.
+bool fold_key(Relation relation, DensityKey* key);
+
 // Refuses volatile functions (42P17), also those that inlining brings in. Folds constants, so it is
 // to be called as the relation's owner (AsOwner, pinned.h).
 void check_not_volatile(const DensityKey& key);

@@ -79,9 +79,9 @@ KDE_FUNCTION(kde_check) {
   Findings findings;
   int densities = 0;
   if (find_in_server(&findings)) {
-    bool any_refreshed = false;
-    densities = find_in_densities(GetActiveSnapshot(), &findings, &any_refreshed);
-    find_in_launcher(any_refreshed, &findings);
+    TimestampTz oldest_fit;
+    densities = find_in_densities(GetActiveSnapshot(), &findings, &oldest_fit);
+    find_in_launcher(oldest_fit, &findings);
   }
   List* sorted = findings.sorted();
   StringInfoData problems, actions;

@@ -50,7 +50,8 @@ struct Look {
   MemoryContext context;
   Group group[kKinds];
   int densities;
-  bool any_refreshed, background;
+  TimestampTz oldest_fit;  // of those that may be refreshed
+  bool background;
   Oid relation;
   Counters counters;
 };
@@ -216,7 +217,7 @@ void look_at(HeapTuple, TupleDesc, const CatalogEntry& entry, void* state) {
   const Staleness staleness =
       staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings, &look->counters);
   Density density(entry, upkeep, staleness, look);
-  look->any_refreshed |= density.is_refreshed();
+  if (density.is_refreshed()) look->oldest_fit = Min(look->oldest_fit, entry.fitted_at);
   density.look_at_all();
 }
 
@@ -264,14 +265,15 @@ double probability_of_held(int64 held, int64 n) {
   return sum;
 }
 
-int find_in_densities(Snapshot snapshot, Findings* findings, bool* any_refreshed) {
+int find_in_densities(Snapshot snapshot, Findings* findings, TimestampTz* oldest_fit) {
   Look look = {};
   look.context = CurrentMemoryContext;
+  look.oldest_fit = DT_NOEND;
   look.background = has_background_refreshes();
   catalog_visit(snapshot, look_at, &look);
   for (int kind = 0; kind < kKinds; ++kind)
     put(static_cast<Kind>(kind), look.group[kind], findings);
-  *any_refreshed = look.any_refreshed;
+  *oldest_fit = look.oldest_fit;
   return look.densities;
 }
 

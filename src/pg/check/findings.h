@@ -4,6 +4,7 @@
 #include "pg/base/pg.h"
 
 extern "C" {
+#include "datatype/timestamp.h"
 #include "nodes/pg_list.h"
 #include "utils/snapshot.h"
 }
@@ -37,13 +38,13 @@ class Findings {
 bool find_in_server(Findings* findings);
 
 // Whether a background worker can be expected to refresh what is stale. Of densities that may be
-// refreshed: whether there are some.
+// refreshed: when the oldest was fitted; DT_NOEND where there is none.
 bool has_background_refreshes();
-void find_in_launcher(bool any_density, Findings* findings);
+void find_in_launcher(TimestampTz oldest_fit, Findings* findings);
 
-// Of the densities that the current user may read. How many there are; *any_refreshed: whether some
-// may be refreshed.
-int find_in_densities(Snapshot snapshot, Findings* findings, bool* any_refreshed);
+// Of the densities that the current user may read. How many there are; *oldest_fit: of those that
+// may be refreshed, as above.
+int find_in_densities(Snapshot snapshot, Findings* findings, TimestampTz* oldest_fit);
 
 // The probability of at most `held` of n intervals that hold with probability 0.95 each, were they
 // independent: the binomial distribution's.

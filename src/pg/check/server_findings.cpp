@@ -162,8 +162,8 @@ bool has_background_refreshes() {
   return option_max_workers > 0 && read_launcher_state().since != 0;
 }
 
-void find_in_launcher(bool any_density, Findings* findings) {
-  if (!any_density || RecoveryInProgress()) return;
+void find_in_launcher(TimestampTz oldest_fit, Findings* findings) {
+  if (TIMESTAMP_IS_NOEND(oldest_fit) || RecoveryInProgress()) return;
   const LauncherState state = read_launcher_state();
   if (!state.preloaded) {
     const char* others = GetConfigOption("shared_preload_libraries", true, false);
@@ -183,7 +183,8 @@ void find_in_launcher(bool any_density, Findings* findings) {
     findings->add(Severity::warning, "the refresh launcher does not run",
                   "-- the postmaster starts it anew within seconds: see the server's log if not");
   } else if (!state.visiting) {
-    const TimestampTz at = Max(state.visited_at, state.since);
+    // A database without densities is visited ever more rarely.
+    const TimestampTz at = Max(Max(state.visited_at, state.since), oldest_fit);
     const double ago = static_cast<double>(GetCurrentTimestamp() - at) / USECS_PER_SEC;
     if (ago <= kMissedVisits * static_cast<double>(option_naptime)) return;
     findings->add(

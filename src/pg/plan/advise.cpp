@@ -55,11 +55,13 @@ void add_given(Advice* advice, ArrayType* texts, ArrayType* weights) {
                       errmsg("statements and weights differ in number"),
                       errdetail("There are %d statements and %zu weights.", count, ms.size())));
   }
+  double total = 0;
   for (int i = 0; i < count; ++i) {
     const double weight = weights != nullptr ? ms[static_cast<Size>(i)] : 1;
-    if (!(weight >= 0) || !std::isfinite(weight))
+    total += weight;
+    if (!(weight >= 0) || !std::isfinite(total))
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                      errmsg("weights must be finite and not negative")));
+                      errmsg("weights must be finite and not negative, and so must be their sum")));
     if (!nulls[i]) (void)add_statement(advice, TextDatumGetCString(values[i]), weight, 1);
   }
 }

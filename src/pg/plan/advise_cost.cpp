@@ -1,6 +1,7 @@
 // See advise_cost.h. With d the column's different values (of a group: at most its rows):
 //
-//   bytes     320 + min(8000, 2 d) of the column, min(8000, 17 d) of each measure, each group;
+//   bytes     320 + min(8000, 2 d) of the column, 1000 + min(8000, 17 d) of each measure, each
+//   group;
 //             a category 250 and 20 a value, and 25 more a measure
 //   fit       0.1 us a row, 0.1 more with measures and for each of them, 0.25 with groups
 //   error     0 where every value has a cell of its own (up to 4,000 of them), or all rows are
@@ -23,6 +24,8 @@ namespace kde_pg {
 namespace {
 
 constexpr double kColumnBytes = 8000;
+// Of a measure, whatever its values.
+constexpr double kMeasureBytes = 1000;
 constexpr double kMostOwnCells = 4000;
 constexpr double kGroupsBytes = 4194304;
 constexpr double kWordBytes = 65536;
@@ -37,7 +40,7 @@ double joint_points(const AdvisedDensity& density) {
 
 double bytes_of_one(double distinct, int measures) {
   return 320 + std::min(kColumnBytes, 2 * distinct) +
-         measures * std::min(kColumnBytes, 17 * distinct);
+         measures * (kMeasureBytes + std::min(kColumnBytes, 17 * distinct));
 }
 
 double groups_bytes(const AdvisedDensity& density, int measures) {

@@ -199,12 +199,45 @@ class Options {
     ListCell* cell;
     foreach (cell, table_->entries) {
       const auto& entry = *static_cast<const CatalogEntry*>(lfirst(cell));
-      if (!has_every_row(entry) || reader_.question(entry) == nullptr) continue;
+      if (!has_every_row(entry)) continue;
+      const PlainQuery* query = reader_.question(entry);
+      if (query == nullptr || puts_variances_together(*query)) continue;
       if (entry.settings.plain_sql) {
         demand_->answered = true;
         return true;
       }
       add(density(entry.key, true), nullptr, 0, false);
+    }
+    return false;
+  }
+
+  // Variances are of one range of one group: those of several are not put together when the query
+  // runs (plain_answer.cpp).
+  bool puts_variances_together(const PlainQuery& query) const {
+    bool has_variance = false;
+    ListCell* cell;
+    foreach (cell, query.aggregates) {
+      const PlainAnswer answer = static_cast<const PlainAggregate*>(lfirst(cell))->answer;
+      has_variance |= answer == PlainAnswer::variance || answer == PlainAnswer::stddev;
+    }
+    if (!has_variance) return false;
+    foreach (cell, query.bounds) {
+      const auto* bound = static_cast<const PlainBound*>(lfirst(cell));
+      if (bound->any && bound->type != kde::ValueType::category) return true;
+    }
+    if (query.by_groups) return false;
+    for (int i = 0; i < query.key.groups; ++i)
+      if (!is_one_value(query.key.column[query.key.first_group() + i])) return true;
+    return false;
+  }
+
+  bool is_one_value(const KeyColumn& column) const {
+    ListCell* cell;
+    foreach (cell, reader_.conditions()) {
+      const auto* c = static_cast<const Condition*>(lfirst(cell));
+      if (c->compares && !c->any && c->strategy == BTEqualStrategyNumber && is_named(c->named) &&
+          same_column(reader_.column_of(c->named), column))
+        return true;
     }
     return false;
   }
@@ -464,7 +497,11 @@ class Options {
     }
     CatalogEntry entry = {};
     entry.key = key;
-    if (reader_.question(entry) != nullptr) return true;
+    if (const PlainQuery* query = reader_.question(entry)) {
+      if (!puts_variances_together(*query)) return true;
+      has_variances_ = true;
+      return false;
+    }
     constexpr char kUnknown[] = "knows no ";
     const char* obstacle = reader_.why();
     if (obstacle == nullptr) return false;
@@ -523,6 +560,7 @@ class Options {
     if (has_nulls_)
       return "a density has no rows where its column is NULL; IS NOT NULL or NOT NULL leaves them "
              "out";
+    if (has_variances_) return "variances of several groups or ranges are not put together";
     if (has_constants_) return "a constant in an expression is not known";
     return "its conditions, groups and aggregates are of more than one density has";
   }
@@ -538,7 +576,7 @@ class Options {
   const char* unknown_ = nullptr;
   bool has_extremes_ = false;
   bool inaccurate_ = false, too_many_ = false, too_wide_ = false, has_constants_ = false,
-       has_nulls_ = false;
+       has_nulls_ = false, has_variances_ = false;
 };
 
 // Of the relation, all that its part of the query has.

@@ -25,7 +25,9 @@ extern "C" {
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 }
 
 #include <algorithm>
@@ -323,12 +325,18 @@ class Answering {
     return known_[at];
   }
 
+  static bool counts(const PlainAggregate& a) { return a.answer <= PlainAnswer::ones; }
+
   // False: an answer with values that are not finite.
   bool ask(const PlainAggregate& a, AnsweringDensity density, Answer* out) {
+    if (plan_.null_of >= 0 && a.column < 0) {
+      out->count = rows(density);
+      return true;
+    }
+    if (plan_.null_of >= 0 && plan_.is_null) return true;  // of NULLs alone
     const Question q = question_of(a, &density);
-    const bool counts = a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values;
     out->count = known(false, a, density, q);
-    if (counts) return true;
+    if (counts(a)) return true;
     // Measures have none.
     if (a.column < plan_.key.columns && has_special_values(moments_of(q, density, range_)))
       return false;
@@ -407,12 +415,35 @@ class Answering {
     return above && below && !r.empty;
   }
 
-  // Rows of the range, whatever is asked of them.
-  kde::Interval rows(AnsweringDensity density) {
-    const PlainAggregate none = {nullptr, 0,  PlainAnswer::rows,      PlainEnd::none,
-                                 false,   -1, kde::ValueType::float8, -1};
-    const Question q = question_of(none, &density);
-    return known(false, none, density, q);
+  // Values of a column or measure in the range; -1: its rows.
+  kde::Interval values(int column, AnsweringDensity density) {
+    const PlainAggregate counted = {nullptr, 0,      PlainAnswer::rows,      PlainEnd::none,
+                                    false,   column, kde::ValueType::float8, -1};
+    const Question q = question_of(counted, &density);
+    return known(false, counted, density, q);
+  }
+
+  // Rows of the range that the query is of.
+  kde::Interval rows(const AnsweringDensity& density) {
+    if (plan_.null_of < 0) return values(-1, density);
+    if (plan_.null_of == 0) return nulls(*density.one_column);
+    kde::Interval there = values(plan_.null_of, density);
+    const kde::Interval all = values(-1, density);
+    // Of a sample, which may have met none.
+    const kde::MeasureHeader& m =
+        kde::MeasureView(density.one_column, plan_.null_of - plan_.key.columns).header();
+    if (m.nulls == 0 && m.has(kde::MeasurePart::rows)) there.lower = 0;
+    if (!plan_.is_null) return there;
+    return {std::max(0.0, all.estimate - there.estimate), std::max(0.0, all.lower - there.upper),
+            std::max(0.0, all.upper - there.lower)};
+  }
+
+  // Rows where the density's column is NULL: by a sample any number.
+  kde::Interval nulls(const kde::Header& h) const {
+    if ((h.flags & kde::kEveryRowRead) == 0)
+      return {h.nulls, 0, h.rows + h.nulls + options_.changed_rows};
+    return {h.nulls, std::max(0.0, h.nulls - options_.changed_rows),
+            h.nulls + options_.changed_rows};
   }
 
   static void add(kde::Interval* to, const kde::Interval& x) {
@@ -441,7 +472,7 @@ class Answering {
       out_.error = std::max(out_.error, error);
       return true;
     }
-    static const char* const kWhat[] = {"count(*)", "count",  "sum", "avg",
+    static const char* const kWhat[] = {"count(*)", "count",  "sum", "sum", "avg",
                                         "variance", "stddev", "min", "max"};
     const char* what = kWhat[static_cast<int>(a.answer)];
     out_.detail = std::isfinite(error) ? psprintf("%s only within %.2g %%", what, 100 * error)
@@ -487,6 +518,7 @@ class Answering {
     switch (a.answer) {
       case PlainAnswer::rows:
       case PlainAnswer::values:
+      case PlainAnswer::ones:
         return answer.count;
       case PlainAnswer::sum:
         return answer.interval;
@@ -511,7 +543,11 @@ class Answering {
     const bool lost = may_have_lost(a);
     const kde::Interval& i = interval_asked(a, answer);
     const bool is_end = a.end != PlainEnd::none && i.lower != i.upper;
-    if (a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values) {
+    if (counts(a)) {
+      if (a.answer == PlainAnswer::ones) {
+        if (answer.count.upper < 0.5) return true;  // NULL
+        if (!(answer.count.lower >= 0.5)) return refuse(PlainOutcome::unsure);
+      }
       if (!(answer.count.upper < 0.5) && !is_close(a, answer.count, lost)) return false;
       const double n = answer.count.upper < 0.5 ? 0
                        : is_end                 ? std::max(0.0, end_of(a, i, 1))
@@ -608,8 +644,8 @@ class Answering {
       const PlainAggregate& a = plan_.aggregate[k];
       kde::Interval* i = &out_.intervals[k];
       *i = interval_asked(a, answers[k]);
-      const bool counts = a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values;
-      const bool is_null = !counts && !(answers[k].count.estimate > 0);
+      const bool is_null =
+          (!counts(a) || a.answer == PlainAnswer::ones) && !(answers[k].count.estimate > 0);
       if (is_null) i->estimate = i->lower = i->upper = std::numeric_limits<double>::quiet_NaN();
       // Where there may be rows, and no answer, that is no accurate one.
       if (std::isfinite(asked_.error) && !(answers[k].count.upper < 0.5) && !is_close(a, *i, false))
@@ -691,7 +727,7 @@ class Answering {
   bool is_empty(const kde::Range& range) {
     const kde::Range whole = range_[0];
     range_[0] = range;
-    const kde::Interval there = rows(density_);
+    const kde::Interval there = values(-1, density_);
     range_[0] = whole;
     return there.upper < 0.5;
   }
@@ -816,7 +852,7 @@ class Answering {
     for (int i = 0; i < parts_; ++i) {
       CHECK_FOR_INTERRUPTS();
       range_[0] = part_[i].range;
-      if (plan_.by_groups || plan_.by_bucket) {
+      if (plan_.by_groups != 0 || plan_.by_bucket) {
         const kde::Interval there = rows(density);
         if (there.upper < 0.5) continue;
         if (there.lower < 0.5) return refuse(PlainOutcome::unsure);
@@ -853,7 +889,7 @@ class Answering {
       add(&there, rows(density));
       if (!ask_all(density, answers)) return false;
     }
-    if (plan_.by_groups) {
+    if (plan_.by_groups != 0) {
       if (there.upper < 0.5) return true;
       if (there.lower < 0.5) return refuse(PlainOutcome::unsure);
     }
@@ -891,7 +927,7 @@ class Answering {
   // Of a category: the values asked for at once, or where the query is by them, or has other
   // conditions, value by value.
   void answer_words() {
-    if (!plan_.by_groups && asked_.conditions == nullptr) {
+    if (plan_.by_groups == 0 && asked_.conditions == nullptr) {
       if (plan_.with_nulls && may_have_nulls())
         (void)refuse(PlainOutcome::nulls);
       else
@@ -938,9 +974,9 @@ class Answering {
       if (!read_pinned(&text, &is_null, 1, key)) return;
       if (!is_wanted(key)) continue;
       ranks[wanted++] = rank;
-      if (plan_.by_groups && !put_parts(own, key)) return;
+      if (plan_.by_groups != 0 && !put_parts(own, key)) return;
     }
-    if (plan_.by_groups) return;
+    if (plan_.by_groups != 0) return;
     words_ = {{ranks, wanted}, 0};
     density_.words = &words_;
     (void)put_parts(density_, nullptr);
@@ -1057,45 +1093,123 @@ class Answering {
       (void)refuse(PlainOutcome::buckets);
       return;
     }
-    // Of several groups together, part by part.
-    auto** together =
-        static_cast<Answer**>(palloc(sizeof(Answer*) * static_cast<Size>(parts_ + 1)));
-    auto* there =
-        static_cast<kde::Interval*>(palloc(sizeof(kde::Interval) * static_cast<Size>(parts_ + 1)));
-    for (int i = 0; i <= parts_; ++i) {
-      together[i] = new_answers();
-      there[i] = {0, 0, 0};
-    }
     List* keys = read_keys();
     if (out_.outcome != PlainOutcome::answered) return;
+    if (plan_.by_groups != 0 && plan_.is_by_all_groups())
+      answer_by_group(&groups, keys);
+    else
+      answer_together(&groups, keys);
+  }
+
+  // A condition may raise an error of a group that has no row in the range.
+  bool is_asked(const AnsweringDensity& density, const PlainRow* key) {
+    CHECK_FOR_INTERRUPTS();
+    return may_have_rows(density) && is_wanted(key);
+  }
+
+  void answer_by_group(kde::GroupsView* groups, List* keys) {
     kde::GroupView group;
-    for (int k = 0; groups.next(&group); ++k) {
-      CHECK_FOR_INTERRUPTS();
+    for (int k = 0; groups->next(&group); ++k) {
       const auto* key = static_cast<const PlainRow*>(list_nth(keys, k));
       AnsweringDensity own = density_;
       own.one_column = group.density();
-      // A condition may raise an error of a group that has no row in the range.
-      if (!may_have_rows(own) || !is_wanted(key)) continue;
-      if (plan_.by_groups) {
-        if (!put_parts(own, key)) return;
+      if (is_asked(own, key) && !put_parts(own, key)) return;
+    }
+  }
+
+  // Several groups, all or those that are alike in what the query is by, part by part.
+  void answer_together(kde::GroupsView* groups, List* keys) {
+    List* kinds = NIL;  // PlainRow*, the first of each
+    const int* kind = kinds_of(keys, &kinds);
+    const int slots = listed_ ? 1 : parts_;
+    const auto all = static_cast<Size>(list_length(kinds)) * static_cast<Size>(slots);
+    auto** together = static_cast<Answer**>(palloc(sizeof(Answer*) * (all + 1)));
+    auto* there = static_cast<kde::Interval*>(palloc(sizeof(kde::Interval) * (all + 1)));
+    for (Size i = 0; i < all; ++i) {
+      together[i] = new_answers();
+      there[i] = {0, 0, 0};
+    }
+    kde::GroupView group;
+    for (int k = 0; groups->next(&group); ++k) {
+      AnsweringDensity own = density_;
+      own.one_column = group.density();
+      if (!is_asked(own, static_cast<const PlainRow*>(list_nth(keys, k)))) continue;
+      for (int i = 0; i < parts_; ++i) {
+        const int at = kind[k] * slots + (listed_ ? 0 : i);
+        range_[0] = part_[i].range;
+        add(&there[at], rows(own));
+        if (!ask_all(own, together[at])) return;
+      }
+    }
+    for (int at = 0; at < static_cast<int>(all); ++at) {
+      if (plan_.by_groups != 0 || plan_.by_bucket) {
+        if (there[at].upper < 0.5) continue;
+        if (there[at].lower < 0.5) {
+          (void)refuse(PlainOutcome::unsure);
+          return;
+        }
+      }
+      const auto* key = static_cast<const PlainRow*>(list_nth(kinds, at / slots));
+      if (!put_all(together[at], row_of(listed_ ? Part{} : part_[at % slots], key))) return;
+    }
+  }
+
+  // How values of what the query is by are compared.
+  struct Comparing {
+    int columns = 0;
+    int column[kde::kMaxGroupBy];
+    FmgrInfo* function[kde::kMaxGroupBy];
+    Oid collation[kde::kMaxGroupBy];
+  };
+
+  struct Numbered {
+    const PlainRow* key;
+    int number;
+  };
+
+  static int compare_keys(const void* a, const void* b, void* context) {
+    const auto* by = static_cast<const Comparing*>(context);
+    const PlainRow& left = *static_cast<const Numbered*>(a)->key;
+    const PlainRow& right = *static_cast<const Numbered*>(b)->key;
+    for (int c = 0; c < by->columns; ++c) {
+      const int i = by->column[c];
+      if (left.nulls[i] || right.nulls[i]) {
+        if (left.nulls[i] != right.nulls[i]) return left.nulls[i] ? 1 : -1;
         continue;
       }
-      for (int i = 0; i < parts_; ++i) {
-        const int slot = listed_ ? 0 : i;
-        range_[0] = part_[i].range;
-        add(&there[slot], rows(own));
-        if (!ask_all(own, together[slot])) return;
-      }
+      const int order = DatumGetInt32(
+          FunctionCall2Coll(by->function[c], by->collation[c], left.values[i], right.values[i]));
+      if (order != 0) return order;
     }
-    if (plan_.by_groups) return;
-    for (int i = 0; i < (listed_ ? 1 : parts_); ++i) {
-      if (plan_.by_bucket && there[i].upper < 0.5) continue;
-      if (plan_.by_bucket && there[i].lower < 0.5) {
-        (void)refuse(PlainOutcome::unsure);
-        return;
-      }
-      if (!put_all(together[i], row_of(listed_ ? Part{} : part_[i], nullptr))) return;
+    return 0;
+  }
+
+  // For each of the keys the number, in `kinds`, of those that are alike in what the query is by:
+  // equal, though texts may differ, as 1.0 and 1.00 do.
+  const int* kinds_of(List* keys, List** kinds) const {
+    Comparing by;
+    for (int i = 0; i < plan_.groups; ++i) {
+      if ((plan_.by_groups >> i & 1) == 0) continue;
+      const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, i);
+      TypeCacheEntry* type = lookup_type_cache(of->atttypid, TYPECACHE_CMP_PROC_FINFO);
+      by.column[by.columns] = i;
+      by.function[by.columns] = &type->cmp_proc_finfo;
+      by.collation[by.columns++] = of->attcollation;
     }
+    const auto n = static_cast<Size>(list_length(keys));
+    auto* sorted = static_cast<Numbered*>(palloc(sizeof(Numbered) * (n + 1)));
+    auto* kind = static_cast<int*>(palloc(sizeof(int) * (n + 1)));
+    for (int k = 0; k < static_cast<int>(n); ++k)
+      sorted[k] = {static_cast<const PlainRow*>(list_nth(keys, k)), k};
+    qsort_arg(sorted, n, sizeof(Numbered), compare_keys, &by);
+    for (Size k = 0; k < n; ++k) {
+      if (k == 0 || compare_keys(&sorted[k - 1], &sorted[k], &by) != 0)
+        *kinds = lappend(*kinds, const_cast<PlainRow*>(sorted[k].key));
+      kind[sorted[k].number] = list_length(*kinds) - 1;
+    }
+    // All together, also of no group.
+    if (*kinds == NIL && plan_.by_groups == 0) *kinds = list_make1(new_row());
+    return kind;
   }
 
   const PlainAsked& asked_;
@@ -1119,6 +1233,18 @@ class Answering {
 };
 
 }  // namespace
+
+double most_plain_rows(const PlainQuery& query) {
+  if (query.bucket != nullptr) return kMostParts;
+  if (query.by_groups == 0) return 1;
+  const struct varlena* value =
+      ActiveSnapshotSet() ? cached_density(query.key, nullptr, Tell::nothing).value : nullptr;
+  if (value == nullptr || is_outdated(PointerGetDatum(value))) return kMostParts;
+  const kde::Header* h = any_density_from_datum(PointerGetDatum(value)).one_column;
+  if (h == nullptr) return kMostParts;
+  if (query.of_words) return h->words != 0 ? kde::WordsView(h).words() : kMostParts;
+  return h->grouped != 0 ? kde::GroupsView(h).header().groups : kMostParts;
+}
 
 PlainAnswers plain_answers(const PlainAsked& asked) {
   Answering answering(asked);

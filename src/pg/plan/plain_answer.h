@@ -41,6 +41,10 @@ struct PlainAnswers {
   const char* detail = nullptr;  // of what is inaccurate: palloc'ed
 };
 
+// The most rows that the answer has, as of the active snapshot's density: its groups, where the
+// query is by nothing else.
+double most_plain_rows(const PlainQuery& query);
+
 // In the current memory context. Errors: those of the types' functions.
 PlainAnswers plain_answers(const PlainAsked& asked);
 

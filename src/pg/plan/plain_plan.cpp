@@ -30,8 +30,8 @@ void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
   }
   List* shape = NIL;
   for (const int n : {key.columns, key.measures, key.groups, list_length(scan->custom_scan_tlist),
-                      q.groups(), q.by_groups ? 1 : 0, q.bucket != nullptr ? 1 : 0,
-                      q.of_words ? 1 : 0, q.with_nulls ? 1 : 0, demanded ? 1 : 0})
+                      q.groups(), q.by_groups, q.bucket != nullptr ? 1 : 0, q.of_words ? 1 : 0,
+                      q.with_nulls ? 1 : 0, demanded ? 1 : 0, q.null_of, q.is_null ? 1 : 0})
     shape = lappend_int(shape, n);
   List* bounds = NIL;
   List* values = NIL;
@@ -82,11 +82,13 @@ PlainPlan read_one(const List* scan, const List* expressions) {
   key.groups = list_nth_int(shape, 2);
   out.first = list_nth_int(shape, 3);
   out.groups = list_nth_int(shape, 4);
-  out.by_groups = list_nth_int(shape, 5) != 0;
+  out.by_groups = list_nth_int(shape, 5);
   out.by_bucket = list_nth_int(shape, 6) != 0;
   out.of_words = list_nth_int(shape, 7) != 0;
   out.with_nulls = list_nth_int(shape, 8) != 0;
   out.demanded = list_nth_int(shape, 9) != 0;
+  out.null_of = list_nth_int(shape, 10);
+  out.is_null = list_nth_int(shape, 11) != 0;
   for (int i = 0; i < key.all(); ++i)
     key.column[i] = {static_cast<AttrNumber>(list_nth_int(part(scan, Part::numbers), i)),
                      strVal(list_nth(part(scan, Part::names), i)), nullptr};

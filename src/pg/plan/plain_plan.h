@@ -21,16 +21,21 @@ namespace kde_pg {
 // What the executor reads back.
 struct PlainPlan {
   DensityKey key;
-  int first;   // of its columns
-  int groups;  // columns before the bucket's
-  bool by_groups, by_bucket;
+  int first;      // of its columns
+  int groups;     // columns before the bucket's
+  int by_groups;  // as PlainQuery has it
+  bool by_bucket;
   bool of_words, with_nulls;
+  int null_of;  // -1: none
+  bool is_null;
   bool demanded;  // by a function
   int bounds;
   const PlainBound* bound;  // without values
   int aggregates;
   const PlainAggregate* aggregate;                // without nodes
   List *values, *conditions, *bucket, *passages;  // of custom_exprs
+
+  bool is_by_all_groups() const { return by_groups == (1 << groups) - 1; }
 };
 
 // queries: PlainQuery*.

@@ -7,6 +7,7 @@
 #include "pg/base/values.h"
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
+#include "pg/catalog/expression.h"
 #include "pg/catalog/privileges.h"
 #include "pg/plan/buckets.h"
 #include "pg/plan/consent.h"
@@ -90,10 +91,22 @@ bool may_be_fitted(Node* node) {
   return !has_parameter(node, nullptr) && !contain_mutable_functions(node);
 }
 
+// PlainReader::nearness() of a density that has all conditions.
+constexpr int kAllConditions = 100;
+
+const char* settings_of(Node* node) {
+  return contain_mutable_functions(node) ? ", which depends on the session's settings" : "";
+}
+
 bool is_sub_plan(Node* node, void*) {
   if (node == nullptr) return false;
   if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, SubLink)) return true;
   return expression_tree_walker(node, as_walker(is_sub_plan), nullptr);
+}
+
+// To print parameters without their plan crashes PostgreSQL 17.
+bool can_be_printed(Node* node) {
+  return !has_parameter(node, nullptr) && !is_sub_plan(node, nullptr);
 }
 
 bool varies(Node* node) { return contain_volatile_functions(node) || is_sub_plan(node, nullptr); }
@@ -169,6 +182,13 @@ bool is_equal_image(Oid type, Oid collation) {
          DatumGetBool(OidFunctionCall1Coll(proc, collation, ObjectIdGetDatum(input)));
 }
 
+// By an expression that may be a condition: its type is not in the key.
+bool has_expression_group(const DensityKey& key) {
+  for (int i = 0; i < key.groups; ++i)
+    if (key.column[key.first_group() + i].attnum == 0) return true;
+  return false;
+}
+
 bool has_list(const PlainQuery& query) {
   ListCell* cell;
   foreach (cell, query.bounds)
@@ -233,10 +253,19 @@ bool answer_of(Oid function, PlainAggregate* out) {
   }
 }
 
-// Fewer columns, and no rows that may be where they are NULL.
+// Whose answer is a bigint, as that of count(*).
+bool is_sum_of_ones(Oid function, Node* of) {
+  if (!IsA(of, Const) || castNode(Const, of)->constisnull) return false;
+  const Datum value = castNode(Const, of)->constvalue;
+  return (function == F_SUM_INT4 && DatumGetInt32(value) == 1) ||
+         (function == F_SUM_INT2 && DatumGetInt16(value) == 1);
+}
+
+// Fewer columns, no rows that may be where they are NULL, and fewer groups to add up.
 bool is_better(const PlainQuery& a, const PlainQuery& b) {
   if (a.key.columns != b.key.columns) return a.key.columns < b.key.columns;
-  return !a.with_nulls && b.with_nulls;
+  if (a.with_nulls != b.with_nulls) return b.with_nulls;
+  return a.key.groups < b.key.groups;
 }
 
 }  // namespace
@@ -250,6 +279,7 @@ Named PlainReader::name_of(Node* node) const {
     if (own && var->varattno > 0) out.attnum = var->varattno;
   } else if (may_be_fitted(node)) {
     out.text = canonical_text(relation_, alone(rti_, node));
+    has_texts_ = true;
   }
   return out;
 }
@@ -333,6 +363,15 @@ bool PlainReader::read_conditions(RelOptInfo* input) {
   return true;
 }
 
+// As 1 is, and a column with a constraint.
+bool PlainReader::is_never_null(Node* node) const {
+  if (IsA(node, Const)) return !castNode(Const, node)->constisnull;
+  if (!IsA(node, Var)) return false;
+  const auto* var = castNode(Var, node);
+  return var->varno == static_cast<int>(rti_) && var->varlevelsup == 0 &&
+         has_no_nulls({var->varattno, nullptr, nullptr});
+}
+
 // whole: the node itself, or the call that asks for an end of it.
 bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
   if (node->aggkind != AGGKIND_NORMAL)
@@ -352,8 +391,9 @@ bool PlainReader::add_aggregate(Aggref* node, Expr* whole, PlainEnd end) {
   if (asked->of_column) {
     Node* arg = reinterpret_cast<Node*>(linitial_node(TargetEntry, node->args)->expr);
     if (varies(arg)) return no("an aggregate has a subquery or a volatile function");
-    // count(1) is count(*).
-    if (node->aggfnoid == F_COUNT_ANY && IsA(arg, Const) && !castNode(Const, arg)->constisnull) {
+    // They are count(*).
+    asked->ones = is_sum_of_ones(node->aggfnoid, arg);
+    if (asked->ones || (node->aggfnoid == F_COUNT_ANY && is_never_null(arg))) {
       asked->function = F_COUNT_;
       asked->of_column = false;
     } else if (!contain_var_clause(arg)) {
@@ -423,8 +463,15 @@ bool PlainReader::read(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
 // What a density has not, for a reason.
 const char* PlainReader::lacks(Node* node) const {
   if (!tells_) return "";
-  if (!may_be_fitted(node)) return "does not answer a condition that has parameters or settings";
-  return psprintf("lacks %s", canonical_text(relation_, alone(rti_, node)));
+  if (!can_be_printed(node)) return "does not answer a condition that has parameters";
+  return psprintf("lacks %s%s", canonical_text(relation_, alone(rti_, node)), settings_of(node));
+}
+
+const char* PlainReader::is_not_by(Node* node) const {
+  if (!tells_) return "";
+  if (!can_be_printed(node)) return "is not by what has parameters";
+  return psprintf("is not by %s%s", canonical_text(relation_, alone(rti_, node)),
+                  settings_of(node));
 }
 
 // Whether values of the column's type are so far apart that none is between two of them.
@@ -453,7 +500,7 @@ int PlainReader::group_of(const DensityKey& key, const Named& named, PlainQuery*
 
 bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
   const AttrNumber column = key.columns == 1 ? key.column[0].attnum : InvalidAttrNumber;
-  int found = 0;
+  bool can_be_sorted = true;
   ListCell* cell;
   foreach (cell, groups_) {
     Node* node = static_cast<Node*>(lfirst(cell));
@@ -461,18 +508,16 @@ bool PlainReader::place_groups(const DensityKey& key, PlainQuery* out) const {
     const int i = group_of(key, name_of(node), out);
     if (i >= 0 && out->group[i] == nullptr && reads_back(exprType(node))) {
       out->group[i] = node;
-      ++found;
+      out->by_groups |= 1 << i;
+      can_be_sorted = can_be_sorted && OidIsValid(GetDefaultOpClass(exprType(node), BTREE_AM_OID));
     } else if (i < 0 && out->bucket == nullptr && column > 0 && has_steps(column) &&
                is_bucket(node, column)) {
       out->bucket = node;
     } else {
-      return no(tells_ && may_be_fitted(node)
-                    ? psprintf("is not by %s", canonical_text(relation_, alone(rti_, node)))
-                    : "is by something else");
+      return no(is_not_by(node));
     }
   }
-  out->by_groups = found > 0;
-  return found == 0 || found == out->groups() || no("is by more than the query is grouped by");
+  return can_be_sorted || out->is_by_all() || no("is by more than the query is grouped by");
 }
 
 // Whether all that the node has of the table is what the density's groups are by.
@@ -480,8 +525,11 @@ bool PlainReader::is_of_groups(const DensityKey& key, Node* node, PlainQuery* ou
   if (node == nullptr) return true;
   if (key.groups == 0 && key.columns != 1) return false;
   if (contain_var_clause(node)) {
-    const bool leaf = !IsA(node, List) && !IsA(node, OpExpr) && !IsA(node, BoolExpr) &&
-                      !IsA(node, ScalarArrayOpExpr) && !IsA(node, NullTest);
+    // A group's own expression may be a condition by itself.
+    const bool leaf = has_expression_group(key)
+                          ? !IsA(node, List) && !IsA(node, BoolExpr)
+                          : !IsA(node, List) && !IsA(node, OpExpr) && !IsA(node, BoolExpr) &&
+                                !IsA(node, ScalarArrayOpExpr) && !IsA(node, NullTest);
     if (leaf) {
       Named named = {0, nullptr, exprType(node), exprCollation(node)};
       Node* inner = node;
@@ -489,6 +537,7 @@ bool PlainReader::is_of_groups(const DensityKey& key, Node* node, PlainQuery* ou
         named.attnum = castNode(Var, node)->varattno;
       } else if (may_be_fitted(node)) {
         named.text = canonical_text(relation_, alone(rti_, node));
+        has_texts_ = true;
       }
       const int i = group_of(key, named, out);
       if (i >= 0) {
@@ -512,6 +561,20 @@ bool PlainReader::is_of_groups(const DensityKey& key, Node* node, PlainQuery* ou
   return !expression_tree_walker(node, as_walker(visit), &state);
 }
 
+// The condition as one of the density's groups; null: it is none. That a boolean group is false may
+// stand there as the opposite comparison: NOT a > 5 as a <= 5.
+Node* PlainReader::condition_of_groups(const DensityKey& key, Node* clause, PlainQuery* out) const {
+  if (is_of_groups(key, clause, out)) return clause;
+  if (!IsA(clause, OpExpr) || !has_expression_group(key)) return nullptr;
+  auto* opposite = castNode(OpExpr, static_cast<Node*>(copyObjectImpl(clause)));
+  opposite->opno = get_negator(opposite->opno);
+  if (!OidIsValid(opposite->opno)) return nullptr;
+  opposite->opfuncid = get_opcode(opposite->opno);
+  Node* group = reinterpret_cast<Node*>(opposite);
+  if (!is_of_groups(key, group, out)) return nullptr;
+  return reinterpret_cast<Node*>(makeBoolExpr(NOT_EXPR, list_make1(group), -1));
+}
+
 const char* PlainReader::filter_of(List* clauses) const {
   Node* all = reinterpret_cast<Node*>(make_ands_explicit(clauses));
   if (!may_be_fitted(all)) return nullptr;
@@ -521,6 +584,7 @@ const char* PlainReader::filter_of(List* clauses) const {
 bool PlainReader::is_same_filter(const DensityKey& key, List* clauses) const {
   if (clauses == NIL || !key.has_filter()) return clauses == NIL && !key.has_filter();
   const char* filter = filter_of(clauses);
+  has_texts_ = true;
   return filter != nullptr && strcmp(filter, key.filter) == 0;
 }
 
@@ -530,21 +594,26 @@ KeyColumn PlainReader::column_of(const Named& named) const {
   return {named.attnum, pstrdup(NameStr(of->attname)), nullptr};
 }
 
-bool PlainReader::place_conditions(const CatalogEntry& entry, PlainQuery* out) const {
-  const DensityKey& key = entry.key;
+bool PlainReader::place_conditions(const DensityKey& key, PlainQuery* out) const {
   List* rest = NIL;
+  List* not_always = NIL;
   ListCell* cell;
   foreach (cell, conditions_) {
     const auto* c = static_cast<const Condition*>(lfirst(cell));
     if (is_bound(key, *c, out)) continue;
-    if (is_of_groups(key, reinterpret_cast<Node*>(c->clause), out))
-      out->group_conditions = lappend(out->group_conditions, c->clause);
-    else if (!is_passage(key, *c, out))
+    if (Node* clause = condition_of_groups(key, reinterpret_cast<Node*>(c->clause), out))
+      out->group_conditions = lappend(out->group_conditions, clause);
+    else if (!is_passage(key, *c, out) && !is_null_test(key, *c, out)) {
       rest = lappend(rest, c->clause);
+      if (!is_always_true(*c)) not_always = lappend(not_always, c->clause);
+    }
   }
   if (is_same_filter(key, rest)) return true;
-  if (rest == NIL || key.has_filter())
-    return no(tells_ ? psprintf("is of the rows where %s", key.filter) : "");
+  if (list_length(not_always) < list_length(rest) && is_same_filter(key, not_always)) return true;
+  const bool is_filter = rest == NIL || key.has_filter();
+  // By how many conditions it lacks.
+  nearness_ = is_filter ? 1 : kAllConditions - Min(list_length(rest), kAllConditions - 2);
+  if (is_filter) return no(tells_ ? psprintf("is of the rows where %s", out->key.filter) : "");
   return no(lacks(static_cast<Node*>(linitial(rest))));
 }
 
@@ -603,6 +672,30 @@ bool PlainReader::is_passage(const DensityKey& key, const Condition& c, PlainQue
   return true;
 }
 
+// IS NULL and IS NOT NULL of a measure, IS NULL of the density's only column: what is known of
+// those rows is how many they are, and all of the column itself.
+bool PlainReader::is_null_test(const DensityKey& key, const Condition& c, PlainQuery* out) const {
+  if (!IsA(c.clause, NullTest) || key.columns > 1 || out->of_words || is_always_true(c))
+    return false;
+  const auto* test = castNode(NullTest, reinterpret_cast<Node*>(c.clause));
+  Node* arg = reinterpret_cast<Node*>(test->arg);
+  if (test->argisrow || !contain_var_clause(arg)) return false;
+  const int column = place_in(key, name_of(arg));
+  const bool is_null = test->nulltesttype == IS_NULL;
+  if (column < 0 || (out->null_of >= 0 && (out->null_of != column || out->is_null != is_null)))
+    return false;
+  out->null_of = column;
+  out->is_null = is_null;
+  return true;
+}
+
+bool PlainReader::is_always_true(const Condition& c) const {
+  if (!IsA(c.clause, NullTest)) return false;
+  const auto* test = castNode(NullTest, reinterpret_cast<Node*>(c.clause));
+  return test->nulltesttype == IS_NOT_NULL && !test->argisrow &&
+         is_never_null(reinterpret_cast<Node*>(test->arg));
+}
+
 // Decimals of the result of an aggregate of type numeric: those of the column's type.
 int PlainReader::scale_of(Oid function, const DensityKey& key, int column) const {
   if (function == F_SUM_INT8) return 0;
@@ -627,16 +720,23 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
   bool bounded[kde::kMaxColumns] = {};
   ListCell* cell;
   foreach (cell, out->bounds) bounded[static_cast<PlainBound*>(lfirst(cell))->column] = true;
-  if (out->passages != NIL) bounded[0] = true;
+  if (out->passages != NIL || out->null_of == 0) bounded[0] = true;
   foreach (cell, aggregates_) {
     const auto* asked = static_cast<const Asked*>(lfirst(cell));
     const int index = foreach_current_index(cell);
     if (some != nullptr && !bms_is_member(index, some)) continue;
     auto* a = static_cast<PlainAggregate*>(palloc0(sizeof(PlainAggregate)));
-    *a = {asked->node, index, PlainAnswer::rows, asked->end, false, -1, kde::ValueType::float8, -1};
+    *a = {asked->node,
+          index,
+          asked->ones ? PlainAnswer::ones : PlainAnswer::rows,
+          asked->end,
+          false,
+          -1,
+          kde::ValueType::float8,
+          -1};
     if (asked->function != F_COUNT_ && !answer_of(asked->function, a))
       return no(psprintf("knows no %s()", get_func_name(asked->function)));
-    if (a->answer != PlainAnswer::rows) {
+    if (asked->function != F_COUNT_) {
       a->column = place_in(key, asked->named);
       if (a->column < 0 || !value_type_of(asked->named.type, &a->type)) {
         const auto* aggregate = asked->end == PlainEnd::none
@@ -651,6 +751,9 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
         return no(psprintf("knows no %s() but of its own values", get_func_name(asked->function)));
       a->scale = scale_of(asked->function, key, a->column);
     }
+    if (out->null_of >= 0 && a->column != (asked->function != F_COUNT_ ? out->null_of : -1))
+      return no(psprintf("knows of the rows where %s is %sNULL how many they are, and itself",
+                         out->key.column[out->null_of].text, out->is_null ? "" : "not "));
     // A density has no row in which one of its columns is NULL.
     for (int i = 0; i < key.columns; ++i) {
       if (bounded[i] || a->column == i || has_no_nulls(key.column[i])) continue;
@@ -664,12 +767,64 @@ bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,
   return true;
 }
 
+namespace {
+
+// A density's key as a planner's trees have it; null: it cannot be.
+struct Folded {
+  DensityKey written;
+  const DensityKey* key;
+};
+
+// In this order.
+bool is_alike(const DensityKey& a, const DensityKey& b) {
+  bool out = a.columns == b.columns && a.measures == b.measures && a.groups == b.groups &&
+             strcmp(a.filter, b.filter) == 0;
+  for (int i = 0; out && i < a.all(); ++i)
+    out =
+        a.column[i].attnum == b.column[i].attnum && strcmp(a.column[i].text, b.column[i].text) == 0;
+  return out;
+}
+
+bool has_expressions(const DensityKey& key) {
+  bool out = key.has_filter();
+  for (int i = 0; i < key.all(); ++i) out = out || key.column[i].attnum == 0;
+  return out;
+}
+
+}  // namespace
+
+const DensityKey* PlainReader::folded(const CatalogEntry& entry) const {
+  ListCell* cell;
+  foreach (cell, folded_) {
+    const auto* f = static_cast<const Folded*>(lfirst(cell));
+    if (is_alike(f->written, entry.key)) return f->key;
+  }
+  auto* key = static_cast<DensityKey*>(palloc(sizeof(DensityKey)));
+  *key = entry.key;
+  auto* f = static_cast<Folded*>(palloc(sizeof(Folded)));
+  *f = {entry.key, fold_key(relation_, key) ? key : nullptr};
+  folded_ = lappend(folded_, f);
+  return f->key;
+}
+
+// Keys are as they were written, what the planner has of the query is folded: 200 of a numeric is
+// (200)::numeric there and '200'::numeric here. To fold a key takes its analysis, so only where
+// its own texts do not do.
 PlainQuery* PlainReader::question(const CatalogEntry& entry, const Bitmapset* some) const {
-  const DensityKey& key = entry.key;
+  PlainQuery* out = question_by(entry, entry.key, some);
+  if (out != nullptr || !has_texts_ || !has_expressions(entry.key)) return out;
+  const DensityKey* key = folded(entry);
+  return key != nullptr ? question_by(entry, *key, some) : nullptr;
+}
+
+// key: the entry's own, or as the planner has it.
+PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey& key,
+                                     const Bitmapset* some) const {
   why_ = nullptr;
+  nearness_ = 0;
   auto* out = static_cast<PlainQuery*>(palloc(sizeof(PlainQuery)));
   *out = PlainQuery();
-  out->key = key;
+  out->key = entry.key;
   if (TIMESTAMP_IS_NOBEGIN(entry.fitted_at)) {
     (void)no("is not fitted");
     return nullptr;
@@ -680,15 +835,24 @@ PlainQuery* PlainReader::question(const CatalogEntry& entry, const Bitmapset* so
     const Named column = {c.attnum, nullptr, of->atttypid, of->attcollation};
     out->of_words = is_category(column);
   }
-  if (!place_groups(key, out) || !place_conditions(entry, out) || !place_aggregates(key, some, out))
+  if (!place_groups(key, out) || !place_conditions(key, out)) return nullptr;
+  nearness_ = kAllConditions;
+  if (!place_aggregates(key, some, out)) return nullptr;
+  nearness_ = kAllConditions + 1;
+  // Rows without a value are in no range and no bucket, and those of a group may be all it has:
+  // then it is none of the density's.
+  if (out->null_of == 0 &&
+      (out->bounds != NIL || out->passages != NIL || out->bucket != nullptr || key.groups > 0)) {
+    (void)no("counts rows where its column is NULL only all together");
     return nullptr;
+  }
   // The column's own density is beside that of its groups.
-  if (key.groups > 0 && !out->by_groups && out->group_conditions == NIL) {
+  if (key.groups > 0 && out->by_groups == 0 && out->group_conditions == NIL) {
     (void)no("is by groups that the query does not ask for");
     return nullptr;
   }
   // A row without a value is one of its group, and of the bucket of NULL.
-  if (groups_ != NIL && out->bounds == NIL && out->passages == NIL &&
+  if (groups_ != NIL && out->bounds == NIL && out->passages == NIL && out->null_of != 0 &&
       !has_no_nulls(key.column[0])) {
     if (!out->of_words) {
       (void)no(
@@ -753,37 +917,69 @@ bool is_allowed(List* entries) {
 // What one who explains or asks a query is told.
 class Reasons {
  public:
-  explicit Reasons(List** list) : list_(list), before_(list != nullptr ? list_length(*list) : 0) {}
+  explicit Reasons(List** list) : list_(list) {}
   explicit operator bool() const { return list_ != nullptr; }
-  bool are_none() const { return list_ != nullptr && list_length(*list_) == before_; }
+  bool are_none() const { return list_ != nullptr && found_ == NIL; }
 
   void of_query(Oid relation, const char* why) {
-    put(relation, nullptr, false, why != nullptr ? why : "is none that densities answer");
+    put(relation, nullptr, 0, false, why != nullptr ? why : "is none that densities answer");
   }
   void of_part(const PlainQuery& question) {
-    put(question.key.relation, &question.key, true, "answers a part of the aggregates");
+    put(question.key.relation, &question.key, kMostNear, true, "answers a part of the aggregates");
   }
-  void of(const CatalogEntry& entry, const PlainQuery* question, const char* why) {
+  void of(const CatalogEntry& entry, const PlainQuery* question, const PlainReader& reader) {
     if (list_ == nullptr) return;
-    const char* obstacle = why != nullptr ? why : "is of something else";
+    const char* obstacle = reader.why() != nullptr ? reader.why() : "is of something else";
     if (question != nullptr)
       obstacle = entry.settings.plain_sql
                      ? "answers"
                      : "answers functions alone: its owner has not allowed plain SQL";
-    put(entry.key.relation, &entry.key, question != nullptr, obstacle);
+    put(entry.key.relation, &entry.key, question != nullptr ? kMostNear : reader.nearness(),
+        question != nullptr, obstacle);
+  }
+
+  // Under the caller's search path, which names depend on.
+  void finish() {
+    if (list_ == nullptr) return;
+    list_sort(found_, nearest_first);
+    ListCell* cell;
+    foreach (cell, found_) {
+      auto* one = static_cast<One*>(lfirst(cell));
+      if (one->key != nullptr) one->reason.density = density_name(*one->key);
+      *list_ = lappend(*list_, &one->reason);
+    }
   }
 
  private:
-  void put(Oid relation, const DensityKey* key, bool answers, const char* why) {
+  static constexpr int kMostNear = kAllConditions + 2;
+
+  struct One {
+    PlainReason reason;
+    const DensityKey* key;
+    int nearness, place;
+  };
+
+  void put(Oid relation, const DensityKey* key, int nearness, bool answers, const char* why) {
     if (list_ == nullptr) return;
-    auto* reason = static_cast<PlainReason*>(palloc0(sizeof(PlainReason)));
-    *reason = {relation, key != nullptr ? density_name(*key) : nullptr,
-               key != nullptr && key->has_filter() ? pstrdup(key->filter) : nullptr, answers, why};
-    *list_ = lappend(*list_, reason);
+    auto* one = static_cast<One*>(palloc0(sizeof(One)));
+    one->reason = {relation, nullptr,
+                   key != nullptr && key->has_filter() ? pstrdup(key->filter) : nullptr, answers,
+                   why};
+    one->key = key;
+    one->nearness = nearness;
+    one->place = list_length(found_);
+    found_ = lappend(found_, one);
+  }
+
+  static int nearest_first(const ListCell* a, const ListCell* b) {
+    const auto* left = static_cast<const One*>(lfirst(a));
+    const auto* right = static_cast<const One*>(lfirst(b));
+    return left->nearness != right->nearness ? right->nearness - left->nearness
+                                             : left->place - right->place;
   }
 
   List** list_;
-  int before_;
+  List* found_ = NIL;  // One*
 };
 
 }  // namespace
@@ -793,6 +989,7 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
   Reasons reasons(list);
   if (input->rtekind != RTE_RELATION || bms_membership(input->relids) != BMS_SINGLETON) {
     reasons.of_query(InvalidOid, "its rows are not those of one table");
+    reasons.finish();
     return NIL;
   }
   const RangeTblEntry* rte = planner_rt_fetch(bms_singleton_member(input->relids), root);
@@ -816,7 +1013,7 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
       if (!any && !entry.settings.plain_sql) continue;
       allowed = lappend(allowed, lfirst(cell));
       PlainQuery* q = query.question(entry);
-      if (reasons && is_readable(entry.key)) reasons.of(entry, q, query.why());
+      if (reasons && is_readable(entry.key)) reasons.of(entry, q, query);
       if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
     }
     if (reasons.are_none())
@@ -832,6 +1029,7 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
     reasons.of_query(rte->relid, query.why());
   }
   settings.end();
+  reasons.finish();
   return out;
 }
 

@@ -45,6 +45,7 @@ struct Asked {
   PlainEnd end;
   Oid function;
   bool of_column;
+  bool ones;  // sum(1)
   Named named;
 };
 
@@ -60,8 +61,9 @@ class PlainReader {
   // By several densities together, PlainQuery*.
   List* questions(List* entries) const;
   void close() { table_close(relation_, NoLock); }
-  // What the last of them found; null: nothing.
+  // What the last of them found; null: nothing. And how much of the question the density had.
   const char* why() const { return why_; }
+  int nearness() const { return nearness_; }
 
   // Of what densities of the table might be (advise_demand.h).
   Relation table() const { return relation_; }
@@ -82,17 +84,25 @@ class PlainReader {
     return false;
   }
   const char* lacks(Node* node) const;
+  const char* is_not_by(Node* node) const;
   bool read_conditions(RelOptInfo* input);
   bool read_leaves(Node* node);
   bool add_aggregate(Aggref* node, Expr* whole, PlainEnd end);
   bool is_known_value(Node* node) const;
+  bool is_never_null(Node* node) const;
   bool read_comparison(Expr* clause, Condition* out) const;
+  PlainQuery* question_by(const CatalogEntry& entry, const DensityKey& key,
+                          const Bitmapset* some) const;
+  const DensityKey* folded(const CatalogEntry& entry) const;
   int group_of(const DensityKey& key, const Named& named, PlainQuery* out) const;
   bool place_groups(const DensityKey& key, PlainQuery* out) const;
   bool is_of_groups(const DensityKey& key, Node* node, PlainQuery* out) const;
+  Node* condition_of_groups(const DensityKey& key, Node* clause, PlainQuery* out) const;
   bool is_bound(const DensityKey& key, const Condition& c, PlainQuery* out) const;
-  bool place_conditions(const CatalogEntry& entry, PlainQuery* out) const;
+  bool place_conditions(const DensityKey& key, PlainQuery* out) const;
   bool is_passage(const DensityKey& key, const Condition& c, PlainQuery* out) const;
+  bool is_null_test(const DensityKey& key, const Condition& c, PlainQuery* out) const;
+  bool is_always_true(const Condition& c) const;
   bool place_aggregates(const DensityKey& key, const Bitmapset* some, PlainQuery* out) const;
   bool is_same_filter(const DensityKey& key, List* clauses) const;
   bool has_no_nulls(const KeyColumn& column) const;
@@ -100,6 +110,9 @@ class PlainReader {
 
   bool tells_;  // whether reasons are to be printed
   mutable const char* why_ = nullptr;
+  mutable int nearness_ = 0;
+  mutable bool has_texts_ = false;  // whether something was looked for by its text
+  mutable List* folded_ = NIL;      // Folded*
   Index rti_ = 0;
   Relation relation_ = nullptr;
   List* groups_ = NIL;      // Expr*

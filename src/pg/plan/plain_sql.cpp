@@ -121,10 +121,12 @@ bool add_plain_path(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
   path->path.pathtype = T_CustomScan;
   path->path.parent = output;
   path->path.pathtarget = output->reltarget;
-  path->path.rows = exact->rows;
+  // Far fewer, often, than the planner thinks that an expression has values.
+  path->path.rows =
+      Min(exact->rows, Max(1, most_plain_rows(*static_cast<const PlainQuery*>(linitial(queries)))));
   // As good as nothing, so that nothing is preferred to it.
   path->path.startup_cost = 0;
-  path->path.total_cost = Min(exact->total_cost, 0.01 * (1 + exact->rows));
+  path->path.total_cost = Min(exact->total_cost, 0.01 * (1 + path->path.rows));
   path->custom_paths = list_make1(exact);
   path->custom_private = list_make1(parts);
   path->methods = &path_methods;
@@ -444,6 +446,12 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
     const char* value =
         deparse_expression(static_cast<Node*>(list_nth(plan.values, v++)), context, false, false);
     appendStringInfo(&range, b.any ? " ANY (%s)" : " %s", value);
+  }
+  if (plan.null_of >= 0) {
+    const KeyColumn& column = plan.key.column[plan.null_of];
+    appendStringInfo(&range, "%s%s IS %s", range.len > 0 ? " AND " : "",
+                     column.attnum != 0 ? quote_identifier(column.text) : column.text,
+                     plan.is_null ? "NULL" : "NOT NULL");
   }
   if (range.len > 0) ExplainPropertyText("Range", range.data, es);
   if (plan.conditions != NIL)

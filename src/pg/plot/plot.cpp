@@ -314,10 +314,16 @@ Datum svg(FunctionCallInfo fcinfo, const Arguments& at) {
   PG_RETURN_TEXT_P(cstring_to_text_with_len(drawn->data(), static_cast<int>(drawn->size())));
 }
 
-// Of a name as text, which is let in as the cast to anykde does.
-void take_text(FunctionCallInfo fcinfo) {
-  if (!PG_ARGISNULL(0))
-    fcinfo->args[0].value = DirectFunctionCall1(anykde_of_text, PG_GETARG_DATUM(0));
+// Of a name as text, which is let in as the cast to anykde does. The executor's own argument stays
+// as it is: a constant is set once for all rows, and what the cast makes lives for one.
+using Draw = Datum (*)(FunctionCallInfo fcinfo, const Arguments& at);
+Datum of_text(FunctionCallInfo fcinfo, const Arguments& at, Draw draw) {
+  if (PG_ARGISNULL(0)) return draw(fcinfo, at);
+  const Size size = SizeForFunctionCallInfo(fcinfo->nargs);
+  auto* call = static_cast<FunctionCallInfo>(palloc(size));
+  memcpy(call, fcinfo, size);
+  call->args[0].value = DirectFunctionCall1(anykde_of_text, PG_GETARG_DATUM(0));
+  return draw(call, at);
 }
 
 }  // namespace
@@ -329,10 +335,7 @@ void take_text(FunctionCallInfo fcinfo) {
 // several columns; 0A000 for what a category has not; those of read_density().
 KDE_FUNCTION(kde_plot) { return kde_pg::plot(fcinfo, kde_pg::kPlot); }
 // The same of a name as text. (Beside the next an untyped literal would be of no one type.)
-KDE_FUNCTION(kde_plot_name) {
-  kde_pg::take_text(fcinfo);
-  return kde_pg::plot(fcinfo, kde_pg::kPlot);
-}
+KDE_FUNCTION(kde_plot_name) { return kde_pg::of_text(fcinfo, kde_pg::kPlot, kde_pg::plot); }
 // kde_plot(densities, labels, width, height, by_name_only, lower, upper, kind, confidence). NULLs
 // among them are left out. Errors besides: 42804 for densities of different types; 2202E for arrays
 // of other shapes.
@@ -341,8 +344,5 @@ KDE_FUNCTION(kde_plot_array) { return kde_pg::plot(fcinfo, kde_pg::kPlotOfArray)
 // kde_svg(density, width, height, by_name_only, lower, upper, kind, filter, confidence, title); the
 // others as above.
 KDE_FUNCTION(kde_svg) { return kde_pg::svg(fcinfo, kde_pg::kSvg); }
-KDE_FUNCTION(kde_svg_name) {
-  kde_pg::take_text(fcinfo);
-  return kde_pg::svg(fcinfo, kde_pg::kSvg);
-}
+KDE_FUNCTION(kde_svg_name) { return kde_pg::of_text(fcinfo, kde_pg::kSvg, kde_pg::svg); }
 KDE_FUNCTION(kde_svg_array) { return kde_pg::svg(fcinfo, kde_pg::kSvgOfArray); }

@@ -104,6 +104,7 @@ KDE_FUNCTION(kde_self_check) {
   if (entry == nullptr) raise_not_fitted(key);
   AsOwner owner;
   owner.begin(relation);
+  check_readable(entry->key);
   if (const char* why = why_unchecked(relation))
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("cannot check the density of %s", display_name(key)),

@@ -18,6 +18,7 @@ extern "C" {
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/lmgr.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -200,6 +201,9 @@ class Round {
 
 void self_check_round() {
   if (option_self_check_budget == 0) return;
+  // In pg_stat_statements the exact queries would be the table's owner's own, for kde_advise(),
+  // too.
+  SetConfigOption("compute_query_id", "off", PGC_SUSET, PGC_S_OVERRIDE);
   Round round;
   round.run();
 }

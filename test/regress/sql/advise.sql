@@ -69,7 +69,7 @@ SELECT each_advice(ARRAY[
   $$SELECT id, sum(amount) FROM sales WHERE sold_on > $1 GROUP BY id$$,
   $$SELECT sum(amount) FROM sales WHERE f > $1 AND at > $2$$,
   $$SELECT region, store, count(*) FROM sales GROUP BY CUBE (1, 2)$$,
-  $$SELECT sum(1) FROM sales$$, $$SELECT count(*) FILTER (WHERE flag) FROM sales$$,
+  $$SELECT sum(2) FROM sales$$, $$SELECT count(*) FILTER (WHERE flag) FROM sales$$,
   $$SELECT count(*) FROM sales TABLESAMPLE system (1)$$, $$SELECT count(*) FROM sales FOR UPDATE$$,
   $$SELECT count(*) FROM pg_class$$, $$INSERT INTO regions VALUES ('r9', 'n9')$$, $$SELECT count(* FROM$$]);
 
@@ -88,6 +88,23 @@ CREATE TABLE wide AS SELECT i % 100 AS k, i AS m1, i AS m2, i AS m3, i AS m4, i 
 ANALYZE wide;
 SELECT advice(array_agg(format('SELECT sum(m%s) FROM wide WHERE k > $1', i))) FROM generate_series(1, 9) AS i;
 SELECT advice(ARRAY['SELECT sum(m1 + m2 + m3), sum(m4), sum(m5), sum(m6), sum(m7), sum(m8), sum(m9), sum(m1), sum(m2) FROM wide WHERE k > $1']);
+
+-- Variances of one group or range each, not of several together, of no density that is fitted either.
+SELECT each_advice(ARRAY[
+  $$SELECT stddev(amount) FROM sales WHERE store = 3$$, $$SELECT store, variance(amount) FROM sales WHERE sold_on > '2025-02-01' AND region = 'r1' GROUP BY store$$,
+  $$SELECT stddev(amount) FROM sales WHERE store BETWEEN 3 AND 5$$, $$SELECT variance(amount) FROM sales WHERE region IN ('r1', 'r2')$$,
+  $$SELECT sum(amount) FROM sales WHERE store IN (3, 5)$$,
+  $$SELECT stddev(amount) FROM sales WHERE store IN (3, 5)$$, $$SELECT store, variance(amount) FROM sales WHERE store IN (3, 5) AND qty < 4 GROUP BY store$$]);
+SELECT rows FROM kde_fit('sales', 'store', measures => '{amount}', sample_rows => -1);
+SELECT advice(ARRAY[$$SELECT stddev(amount) FROM sales WHERE store IN (3, 5)$$]);
+SELECT kde_drop('sales.store');
+-- What groups take with measures.
+CREATE TABLE many AS SELECT i % 5000 AS g, i % 7 AS k, i AS m FROM generate_series(1, 20000) AS i;
+ALTER TABLE many ALTER k SET NOT NULL;
+ANALYZE many;
+SELECT each_advice(ARRAY[$$SELECT g, k, count(*) FROM many GROUP BY g, k$$, $$SELECT k, sum(m) FROM many WHERE g < 9 GROUP BY k$$, $$SELECT g, sum(m) FROM many WHERE k < 3 GROUP BY g$$]);
+SELECT count(*) FROM kde_advise(ARRAY['SELECT 1', 'SELECT 2'], weights => '{1e308, 1e308}');
+DROP TABLE many;
 
 -- What is fitted is not proposed again; what is not allowed is; measures that there are stay.
 SELECT rows FROM kde_fit('sales', 'sold_on', measures => '{qty}', sample_rows => -1);

@@ -110,7 +110,7 @@ SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT count(*) FROM sales WHERE qty < 100 AND kind = 1'),
   ('SELECT count(*) FROM sales WHERE qty < 100 OR kind = 1'),
   ('SELECT count(*) FROM sales WHERE qty < kind'),
-  ('SELECT count(*) FROM sales WHERE qty IS NULL'),
+  ('SELECT count(*) FROM sales WHERE kind IS NULL'),
   ('SELECT count(*), sum(amount) FROM sales WHERE NOT qty < 100 AND qty <> 5'),
   ('SELECT sum(kind) FROM sales WHERE qty < 100'),
   ('SELECT count(*) FROM sales TABLESAMPLE system (100) WHERE qty < 100'),
@@ -119,7 +119,7 @@ SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT region, count(*) FROM sales WHERE qty < 100 GROUP BY region'),
   ('SELECT count(*) FROM sales WHERE qty < 100 AND random() < 2'),
   ('SELECT region, kind, count(*) FROM sales WHERE sold_on < ''2026-02-01'' GROUP BY region, kind'),
-  ('SELECT kind, count(*) FROM sales WHERE at < ''2026-02-01'' GROUP BY kind'),
+  ('SELECT qty, region, count(*) FROM sales WHERE at < ''2026-02-01'' GROUP BY qty, region'),
   ('SELECT count(*) FROM sales WHERE weight < 4 AND kind = 2')
 ) AS v (q);
 
@@ -155,6 +155,211 @@ SELECT answered_by(q) AS by, q AS query FROM (VALUES
   ('SELECT m, count(*) FROM odd WHERE x < 50 GROUP BY m'),
   ('SELECT count(*) FROM odd WHERE x > 5000 AND m::text::integer > 0')
 ) AS v (q);
+-- Expressions and filters are as they were written, the planner's are folded.
+CREATE TABLE folded AS SELECT i % 100 AS x, CASE WHEN i % 9 > 0 THEN (i % 500)::numeric END AS amount, (i % 64 / 8.0)::double precision AS f, timestamp '2026-03-01' + i % 90 * interval '1 day' AS at,
+  CASE WHEN i % 5 > 0 THEN (i % 3)::bigint END AS big, ('{a,b,c}'::varchar[])[1 + i % 3] AS v FROM generate_series(1, 3000) AS i;
+ALTER TABLE folded ALTER x SET NOT NULL;
+CREATE FUNCTION plus_one(numeric) RETURNS numeric IMMUTABLE LANGUAGE sql AS 'SELECT $1 + 1';
+ANALYZE folded;
+SELECT count((kde_fit('folded', 'x', sample_rows => -1, filter => f)).rows) AS fitted
+FROM unnest(ARRAY['amount > 200', 'f >= 2', 'at >= ''2026-04-01''::date', 'amount IN (7, 8)', 'big IN (1, 2) AND v LIKE ''b%''', 'NOT amount < 100 - 1', 'plus_one(amount) > 400']) AS f;
+SELECT count((kde_fit('folded', 'x', sample_rows => -1, group_by => g, measures => '{amount * 2,plus_one(amount)}')).rows) AS fitted
+FROM unnest(ARRAY['amount > 100', 'round(amount / 100)', 'CASE WHEN amount < 50 THEN ''small'' ELSE ''large'' END']) AS g;
+SELECT count((kde_fit('folded', ARRAY[e], sample_rows => -1)).rows) AS fitted FROM unnest('{amount / 10,f * 2}'::text[]) AS e;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'folded'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*) FROM folded WHERE x < 50 AND amount > 200'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND 200 < amount'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND amount > 200.0'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND amount > 201'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND f >= 2'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND at >= ''2026-04-01''::date'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND amount IN (7, 8)'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND amount IN (7, 9)'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND big IN (1, 2) AND v LIKE ''b%'''),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND NOT amount < 99'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND plus_one(amount) > 400'),
+  ('SELECT amount > 100 AS many, count(*), sum(amount * 2) FROM folded GROUP BY 1'),
+  ('SELECT amount > 101 AS many, count(*) FROM folded GROUP BY 1'),
+  ('SELECT round(amount / 100) AS h, count(*), sum(amount * 2) FROM folded WHERE x < 70 GROUP BY 1'),
+  ('SELECT CASE WHEN amount < 50 THEN ''small'' ELSE ''large'' END AS size, count(*) FROM folded GROUP BY 1'),
+  ('SELECT count(*) FROM folded WHERE x < 50 AND round(amount / 100) = 2'),
+  ('SELECT count(*), sum(amount / 10)::double precision AS s FROM folded WHERE amount / 10 > 3'),
+  ('SELECT count(*) FROM folded WHERE f * 2 > 3')
+) AS v (q);
+SELECT count, density, exact FROM approx_where('folded', 'x < 50 AND amount > 200');
+-- What folding finds wrong is no error of the query.
+ALTER TABLE folded ALTER f TYPE text;
+SELECT answered_by('SELECT count(*) FROM folded WHERE x < 50 AND f >= ''2''');
+DROP TABLE folded;
+DROP FUNCTION plus_one;
+
+-- What is never NULL is counted as rows are; sums of ones of no row are NULL.
+CREATE TABLE counted AS SELECT i AS id, i % 50 AS x, i % 3 AS g, CASE WHEN i % 7 > 0 THEN i % 10 END AS y FROM generate_series(1, 1000) AS i;
+ALTER TABLE counted ALTER x SET NOT NULL, ALTER id SET NOT NULL;
+ANALYZE counted;
+SELECT count((kde_fit('counted', 'x', sample_rows => -1, group_by => g, measures => '{y}')).rows) AS fitted FROM unnest('{g}'::text[]) AS g;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'counted'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(1), count(''x''), sum(1), count(id) FROM counted WHERE x < 5'),
+  ('SELECT count(1), count(''x''), sum(1), sum(1::smallint), count(id), sum(y) FROM counted WHERE x > 500'),
+  ('SELECT g, sum(1), count(id), count(x) FROM counted WHERE x < 5 GROUP BY g'),
+  ('SELECT sum(1) * 2 AS twice FROM counted'),
+  ('SELECT approx_lower(sum(1)), approx_upper(count(id)) FROM counted'),
+  ('SELECT count(NULL) FROM counted WHERE x < 5'),
+  ('SELECT sum(NULL::integer) FROM counted WHERE x < 5'),
+  ('SELECT sum(2) FROM counted WHERE x < 5'),
+  ('SELECT sum(1::bigint) FROM counted WHERE x < 5'),
+  ('SELECT count(DISTINCT id) FROM counted WHERE x < 5')
+) AS v (q);
+-- Without the constraint there may be NULLs, as there may in children.
+ALTER TABLE counted ALTER id DROP NOT NULL;
+SELECT answered_by('SELECT count(id) FROM counted WHERE x < 5');
+DROP TABLE counted;
+
+-- Rows where a measure, or the column itself, is NULL or not.
+CREATE TABLE holes AS SELECT i AS id, i % 50 AS x, 'g' || i % 4 AS g, CASE WHEN i % 7 > 0 AND i % 4 <> 3 THEN i % 10 END AS y, CASE WHEN i % 4 <> 2 THEN i % 5 END AS z, i % 10 AS sure, CASE WHEN i % 9 > 0 AND i % 4 <> 1 THEN i % 10 END AS w FROM generate_series(1, 2000) AS i;
+ALTER TABLE holes ALTER x SET NOT NULL, ALTER id SET NOT NULL, ALTER sure SET NOT NULL;
+ANALYZE holes;
+SELECT (kde_fit('holes', 'x', sample_rows => -1, group_by => 'g', measures => '{y,z,sure,y + z}')).rows > 0 AS fitted;
+SELECT (kde_fit('holes', 'w', sample_rows => -1, group_by => 'g', measures => '{sure}')).rows > 0 AS fitted;
+SELECT (kde_fit('holes', 'x', sample_rows => -1, filter => 'sure IS NOT NULL')).rows > 0 AS fitted;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'holes'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*) FROM holes WHERE y IS NULL'),
+  ('SELECT count(*), sum(1), count(y), sum(y), avg(y), max(y), count(id) FROM holes WHERE y IS NULL'),
+  ('SELECT count(*), count(y), sum(y), avg(y) FROM holes WHERE x < 20 AND y IS NOT NULL'),
+  ('SELECT count(*), count(y), sum(y), avg(y) FROM holes WHERE x < 20 AND y IS NULL'),
+  ('SELECT count(*), sum(1) FROM holes WHERE x > 70 AND y IS NULL'),
+  ('SELECT count(*) FROM holes WHERE x IN (1, 3, 7) AND y IS NULL'),
+  ('SELECT g, count(*) FROM holes WHERE y IS NULL GROUP BY g'),
+  ('SELECT g, count(*), sum(y) FROM holes WHERE x < 20 AND y IS NOT NULL GROUP BY g'),
+  ('SELECT g, count(*), sum(1) FROM holes WHERE x < 20 AND z IS NULL GROUP BY g'),
+  ('SELECT count(*) FROM holes WHERE x < 20 AND y IS NULL AND g IN (''g1'', ''g2'')'),
+  ('SELECT x / 10 AS ten, count(*) FROM holes WHERE z IS NULL GROUP BY 1'),
+  ('SELECT x / 10 AS ten, g, count(*) FROM holes WHERE y IS NULL GROUP BY 1, 2'),
+  ('SELECT count(*), sum(y + z) FROM holes WHERE y + z IS NOT NULL'),
+  ('SELECT count(*) FROM holes WHERE y IS NULL AND y IS NULL AND x < 9'),
+  ('SELECT count(*) FROM holes WHERE x < 9 AND sure IS NOT NULL AND id IS NOT NULL'),
+  ('SELECT g, count(*) FROM holes WHERE x < 9 AND sure IS NOT NULL GROUP BY g'),
+  ('SELECT count(*), sum(1), count(w), sum(w), max(w) FROM holes WHERE w IS NULL'),
+  ('SELECT g, count(*), sum(w) FROM holes WHERE w IS NULL GROUP BY g'),
+  ('SELECT count(*) FROM holes WHERE w IS NULL AND g > ''g1'''),
+  ('SELECT count(*) FROM holes WHERE w IS NULL AND w < 5'),
+  ('SELECT w, count(*) FROM holes WHERE w IS NULL GROUP BY w'),
+  ('SELECT sum(sure) FROM holes WHERE w IS NULL'),
+  ('SELECT count(*) FROM holes WHERE y IS NULL AND y < 5'),
+  ('SELECT count(*) FROM holes WHERE y IS NULL AND y IS NOT NULL AND x < 9'),
+  ('SELECT count(*) FROM holes WHERE y IS NULL AND z IS NULL AND x < 9'),
+  ('SELECT sum(x) FROM holes WHERE y IS NULL'),
+  ('SELECT sum(z) FROM holes WHERE y IS NOT NULL AND x < 9'),
+  ('SELECT count(*) FROM holes WHERE (y IS NULL) = (z IS NULL) AND x < 9')
+) AS v (q);
+EXPLAIN (COSTS OFF) SELECT count(*) FROM holes WHERE x < 20 AND z IS NULL;
+SELECT c, w.count, count_lower, count_upper, exact, density FROM unnest(ARRAY['w IS NULL', 'x < 20 AND y IS NULL', 'y IS NOT NULL']) AS c, approx_where('holes', c) AS w;
+-- A sample may have met no NULL.
+CREATE TABLE few_holes AS SELECT i % 50 AS x, CASE WHEN i % 20000 > 0 THEN i % 10 END AS y, CASE WHEN i % 20000 > 0 THEN i % 10 END AS w FROM generate_series(1, 100000) AS i;
+ALTER TABLE few_holes ALTER x SET NOT NULL;
+ANALYZE few_holes;
+SELECT pg_stat_force_next_flush();
+SELECT (kde_fit('few_holes', c, sample_rows => 500, seed => 1, measures => m)).rows > 0 AS fitted, kde_set_plain_sql('few_holes.' || c, true) FROM (VALUES ('x', '{y}'::text[]), ('w', NULL)) AS v (c, m);
+SET kde_aqp.approximate_error = 0.3;
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*) FROM few_holes WHERE y IS NULL'),
+  ('SELECT count(*) FROM few_holes WHERE y IS NOT NULL'),
+  ('SELECT count(*) FROM few_holes WHERE w IS NULL'),
+  ('SELECT count(*) > 50000 AS many FROM few_holes WHERE w IS NOT NULL')
+) AS v (q);
+RESET kde_aqp.approximate_error;
+DROP TABLE few_holes;
+DROP TABLE holes;
+
+-- Conditions that are what groups are by.
+CREATE TABLE flags AS SELECT i % 50 AS x, CASE WHEN i % 7 > 0 THEN i % 10 END AS y, CASE WHEN i % 3 > 0 THEN i % 2 = 0 END AS paid, ('{a,b,c}'::text[])[1 + i % 3] AS t, (i % 400)::numeric(8,2) AS amount FROM generate_series(1, 2000) AS i;
+ALTER TABLE flags ALTER x SET NOT NULL;
+ANALYZE flags;
+SELECT count((kde_fit('flags', 'x', sample_rows => -1, group_by => g, measures => '{y}')).rows) AS fitted FROM unnest(ARRAY['y > 5', 'paid', 'amount <= 100', 't IN (''a'', ''b'')']) AS g;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'flags'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT count(*), sum(y) FROM flags WHERE y > 5'),
+  ('SELECT count(*), sum(y) FROM flags WHERE NOT y > 5'),
+  ('SELECT count(*) FROM flags WHERE y <= 5 AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE (y > 5) IS NOT TRUE AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE (y > 5) IS NULL AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE (y > 5) IS UNKNOWN OR y > 5'),
+  ('SELECT count(*) FROM flags WHERE y > 6'),
+  ('SELECT count(*) FROM flags WHERE y >= 5'),
+  ('SELECT count(*) FROM flags WHERE paid AND x >= 20'),
+  ('SELECT count(*) FROM flags WHERE NOT paid'),
+  ('SELECT count(*) FROM flags WHERE paid IS TRUE'),
+  ('SELECT count(*) FROM flags WHERE paid IS NOT TRUE'),
+  ('SELECT count(*) FROM flags WHERE paid IS FALSE AND x IN (1, 4)'),
+  ('SELECT count(*) FROM flags WHERE paid = false OR paid IS NULL'),
+  ('SELECT x / 10 AS ten, count(*) FROM flags WHERE NOT paid GROUP BY 1'),
+  ('SELECT y > 5 AS many, count(*) FROM flags WHERE y > 5 GROUP BY 1'),
+  ('SELECT y > 5 AS many, count(*) FROM flags WHERE NOT y > 5 GROUP BY 1'),
+  ('SELECT count(*) FROM flags WHERE amount <= 100 AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE amount > 100 AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE t IN (''a'', ''b'') AND x < 20'),
+  ('SELECT count(*) FROM flags WHERE t NOT IN (''a'', ''b'') AND x < 20')
+) AS v (q);
+DROP TABLE flags;
+
+-- Some of what the groups are by: they are added up.
+CREATE TABLE several AS SELECT i % 50 AS x, CASE WHEN i % 7 > 0 THEN i % 10 END AS y, CASE WHEN i % 11 > 0 THEN 'g' || i % 3 END AS g, (ARRAY[1.0, 1.00, 2, 3])[1 + i % 4] AS n, i % 5 AS k, i % 2 = 0 AS even FROM generate_series(1, 3000) AS i;
+ALTER TABLE several ALTER x SET NOT NULL;
+ANALYZE several;
+SELECT (kde_fit('several', 'x', sample_rows => -1, group_by => 'g, n, k, even', measures => '{y}')).rows > 0 AS fitted;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'several'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT answered_by(q) AS by, q AS query FROM (VALUES
+  ('SELECT g, count(*), sum(y), avg(y), count(y), min(x), max(x) FROM several GROUP BY g'),
+  ('SELECT g, count(*), sum(y), avg(y) FROM several WHERE x < 7 GROUP BY g'),
+  ('SELECT k, g, count(*), avg(y) FROM several WHERE x IN (1, 3, 7, 9) GROUP BY g, k'),
+  ('SELECT n::float8, count(*), sum(x) FROM several WHERE x >= 7 GROUP BY n'),
+  ('SELECT g, n::float8, count(*) FROM several WHERE x >= 7 GROUP BY n, g'),
+  ('SELECT g, count(*) FROM several WHERE k = 3 AND even GROUP BY g'),
+  ('SELECT g, count(*) FROM several WHERE g IS NULL GROUP BY g'),
+  ('SELECT g, count(*), sum(y) FROM several WHERE k > 70 GROUP BY g'),
+  ('SELECT count(*), sum(y), sum(1) FROM several WHERE k > 70'),
+  ('SELECT count(*), sum(y), avg(y) FROM several WHERE k = 3 AND x < 30'),
+  ('SELECT even, x / 10 AS ten, count(*), avg(y) FROM several WHERE g = ''g1'' GROUP BY 1, 2'),
+  ('SELECT x / 10 AS ten, count(*), avg(y) FROM several WHERE g = ''g1'' GROUP BY 1'),
+  ('SELECT even, count(*) FROM several WHERE x > 500 GROUP BY 1'),
+  ('SELECT g, count(*) FROM several WHERE y IS NULL GROUP BY g'),
+  ('SELECT g, count(*) AS n FROM several GROUP BY g HAVING count(*) > 900 ORDER BY 1'),
+  ('SELECT DISTINCT k, even FROM several WHERE x < 3'),
+  ('SELECT g, stddev(y) FROM several GROUP BY g')
+) AS v (q);
+-- By the one with the fewest groups.
+SELECT (kde_fit('several', 'x', sample_rows => -1, group_by => 'g', measures => '{y}')).rows > 0 AS fitted, kde_set_plain_sql('several.x by (g)', true);
+EXPLAIN (COSTS OFF) SELECT g, count(*) FROM several WHERE x > 5 GROUP BY g;
+EXPLAIN (COSTS OFF) SELECT even, count(*) FROM several WHERE x > 5 AND k = 1 GROUP BY even;
+DROP TABLE several;
+
+-- As many rows as the density has groups: the planner takes an expression's values for more.
+CREATE TABLE hours AS SELECT i % 50 AS x, timestamp '2026-01-01' + i * interval '61 minutes' AS at, ('{a,b,c}'::text[])[1 + i % 3] AS t FROM generate_series(1, 20000) AS i;
+ALTER TABLE hours ALTER x SET NOT NULL, ALTER t SET NOT NULL;
+ANALYZE hours;
+SELECT (kde_fit('hours', 'x', sample_rows => -1, group_by => 'extract(hour FROM at)')).rows > 0 AS fitted;
+SELECT count(kde_set_plain_sql(name, true, filter => filter)) AS allowed FROM kde_densities_full WHERE relation = 'hours'::regclass;
+CREATE FUNCTION rows_of(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  plan json;
+BEGIN
+  SET LOCAL kde_aqp.approximate = 'all';
+  EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+  RETURN format('%s of %s', plan -> 0 -> 'Plan' -> 'Plan Rows', plan #>> '{0,Plan,Plans,0,Plan Rows}');
+END $$;
+SELECT rows_of('SELECT extract(hour FROM at) AS hour, count(*) FROM hours GROUP BY 1');
+SELECT rows_of('SELECT count(*) FROM hours');
+DROP TABLE hours;
+DROP FUNCTION rows_of;
+
 -- A column with an outlier: clocks change more often than one would look.
 CREATE TABLE outlier AS SELECT timestamptz '2026-01-01' + i * interval '1 hour' AS at FROM generate_series(1, 100) AS i UNION ALL SELECT '290000-01-01';
 SELECT (kde_fit('outlier', 'at', sample_rows => -1)).rows;

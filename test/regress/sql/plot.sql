@@ -116,6 +116,10 @@ FROM unnest('{8,24}'::integer[]) AS h, LATERAL (SELECT kde_agg(timestamp '2025-0
   FROM generate_series(0, 365 * 72 - 1) AS i WHERE h = 24 OR i % 72 BETWEEN 24 AND 47) AS s GROUP BY h ORDER BY h;
 -- No height above 100 %.
 SELECT kde_plot(kde_agg(exp(i / 100.0)), 60, 6, kind => 'density') FROM generate_series(-1000, 1000) AS i;
+-- A value's text, a constant of many rows.
+SELECT kde_density('t.side')::text AS value \gset
+SELECT count(*), count(DISTINCT s) FROM generate_series(160, 260) AS w, kde_svg(:'value', w, 160) AS s;
+SELECT count(*), bool_and(kde_svg(:'value', w, 160) = kde_svg(:'value'::kde, w, 160)) FROM generate_series(160, 260) AS w;
 
 -- What is refused.
 SELECT kde_plot('t.day', 29);
