@@ -103,13 +103,20 @@ BEGIN
   CALL demo.ask_quantile('orders', 'created_at', 0.5);
 END $$;
 
--- Quantiles of a column, as text: the ends of what is asked of a CSV's column.
+-- Quantiles of a column, as text: the ends of what is asked of a CSV's column, from first to second, third to fourth
+-- and fifth to sixth. Where the middle half is one value, the other ranges are of the other values, if there are.
 CREATE FUNCTION demo.quantiles(tab text, col text) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   q text[];
+  others text[];
 BEGIN
-  EXECUTE format('SELECT percentile_disc(ARRAY[0.25, 0.45, 0.55, 0.75, 0.9, 1]) '
+  EXECUTE format('SELECT percentile_disc(ARRAY[0.25, 0.75, 0.45, 0.55, 0.9, 1]) '
                  'WITHIN GROUP (ORDER BY %I)::text[] FROM %I', col, tab) INTO q;
+  IF q[1] = q[2] THEN
+    EXECUTE format('SELECT percentile_disc(ARRAY[0.25, 0.75, 0.9, 1]) WITHIN GROUP (ORDER BY %I)::text[] FROM %I '
+                   'WHERE %1$I <> %3$L', col, tab, q[1]) INTO others;
+    q := q[1:2] || coalesce(others, q[3:6]);
+  END IF;
   RETURN q;
 END $$;
 
@@ -118,20 +125,24 @@ CREATE PROCEDURE demo.ask_column(tab text, col text) LANGUAGE plpgsql AS $$
 DECLARE
   q text[] := demo.quantiles(tab, col);
 BEGIN
-  CALL demo.ask_range(tab, col, q[1], q[4]);
-  CALL demo.ask_range(tab, col, q[2], q[3]);
+  CALL demo.ask_range(tab, col, q[1], q[2]);
+  IF q[1:2] <> q[3:4] THEN
+    CALL demo.ask_range(tab, col, q[3], q[4]);
+  END IF;
   CALL demo.ask_range(tab, col, q[5], NULL);
   CALL demo.ask_quantile(tab, col, 0.5);
   CALL demo.ask_quantile(tab, col, 0.9);
 END $$;
 
--- Numbers as people read them: thousands separated, 4 significant digits of a small one.
+-- Numbers as people read them: thousands separated, six significant digits of a large one, four of a small one.
 CREATE FUNCTION demo.show_number(x double precision) RETURNS text LANGUAGE sql AS $$
   SELECT CASE
     WHEN x IS NULL THEN 'none'
     WHEN abs(x) = 'infinity' THEN x::text
     WHEN abs(x) >= 1e10 THEN trim(to_char(x, '9.9999EEEE'))
-    WHEN abs(x) >= 1000 THEN trim(to_char(x, 'FM999,999,999,999'))
+    WHEN abs(x) >= 1e5 OR abs(x) >= 1000 AND x = round(x) THEN trim(to_char(x, 'FM999,999,999,999'))
+    WHEN abs(x) >= 1e4 THEN trim(to_char(x, 'FM999,999.0'))
+    WHEN abs(x) >= 1000 THEN trim(to_char(x, 'FM99,999.00'))
     WHEN abs(x) >= 1 OR x = 0 THEN trim(to_char(x, '990.00'))
     WHEN abs(x) >= 0.001 THEN trim(to_char(x, '0.00000'))
     ELSE trim(to_char(x, '9.999EEEE')) END $$;

@@ -45,9 +45,10 @@ SELECT 'Shown', format('%s questions about %s, each asked exactly and by a densi
   (SELECT string_agg(DISTINCT format('%s (%s rows, %s)', tab, to_char(rows, 'FM999,999,999,999'),
                                      pg_size_pretty(pg_table_size(quote_ident(tab)))), ', ') FROM demo.targets)) FROM found
 UNION ALL
-SELECT 'Errors', format('the best %s, half of them within %s %%, the worst %s (%s).', min(error) FILTER (WHERE nth = 1),
+SELECT 'Errors', CASE WHEN max(relative) < 1e-9 THEN 'none: all answers are exact.' ELSE
+  format('the best %s, half of them within %s %%, the worst %s (%s).', min(error) FILTER (WHERE nth = 1),
   to_char(100 * percentile_cont(0.5) WITHIN GROUP (ORDER BY relative), 'FM990.00'),
-  min(error) FILTER (WHERE nth = n), min(question) FILTER (WHERE nth = n))
+  min(error) FILTER (WHERE nth = n), min(question) FILTER (WHERE nth = n)) END
 FROM (SELECT *, row_number() OVER (ORDER BY relative) AS nth, count(relative) OVER () AS n FROM found
       WHERE relative IS NOT NULL) AS f
 UNION ALL

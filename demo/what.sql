@@ -5,8 +5,10 @@ CREATE TABLE demo.targets (position integer GENERATED ALWAYS AS IDENTITY, tab te
 INSERT INTO demo.targets (tab, col) SELECT tab, col FROM demo.csv;
 -- The middle half, the middle tenth and the upper tenth.
 INSERT INTO demo.questions
-SELECT n, tab, col, low, high, format('%s.%s %s..%s', tab, col, low, high)
-FROM demo.targets, demo.quantiles(tab, col) AS q, LATERAL (VALUES (1, q[1], q[4]), (2, q[2], q[3]), (3, q[5], q[6])) AS v(n, low, high);
+SELECT DISTINCT ON (low, high) n, tab, col, low, high,
+       format(CASE WHEN low = high THEN '%s.%s = %s' ELSE '%s.%s %s..%s' END, tab, col, low, high)
+FROM demo.targets, demo.quantiles(tab, col) AS q, LATERAL (VALUES (1, q[1], q[2]), (2, q[3], q[4]), (3, q[5], q[6])) AS v(n, low, high)
+ORDER BY low, high, n;
 \else
 INSERT INTO demo.targets (tab, col) VALUES ('orders', 'amount'), ('orders', 'quantity'), ('orders', 'created_at');
 INSERT INTO demo.questions VALUES

@@ -110,6 +110,8 @@ refuses('plain.csv', undef, 'cost', qr/no column "cost"; it has: whole numbers: 
 refuses('words.csv', "a,b\nx,y\nz,w\n", '', qr/no column of numbers or dates, but text: a, b/);
 refuses('word.csv', "id,price\n" . lines(sub { "$_[0]," . ($_[0] == 30 ? 'three' : $_[1]) . "\n" }), 'price',
   qr/one of its values is "three"/);
+refuses('category.csv', "id,cut\n" . lines(sub { "$_[0]," . ($_[0] % 2 ? 'Ideal' : 'Fair') . "\n" }), 'cut',
+  qr/numbers and dates only.*takes categories too/);
 refuses('all_empty.csv', "id,price\n" . lines(sub { "$_[0],\n" }), 'price', qr/"price" holds no values/);
 
 # What cannot be read.

@@ -180,6 +180,7 @@ struct Small {
   std::vector<Tick> ticks = {{0, label("0")}, {2, label("2")}, {4, label("4")}};
   std::vector<Curve> curves = {{{}, value, lower, upper}};
   std::vector<Label> notes = {label("10 rows"), label("a note")};
+  std::vector<Label> interval_notes = {label("band")};
   Picture picture;
 
   explicit Small(PictureKind kind = PictureKind::histogram) {
@@ -190,7 +191,7 @@ struct Small {
     picture.ticks = ticks;
     picture.curves = curves;
     picture.notes = notes;
-    picture.has_interval = true;
+    picture.interval_notes = interval_notes;
   }
 };
 
@@ -211,7 +212,7 @@ t.x, rows per 1
        │███████████████░░░░░
      0 └┴─────────┴─────────┴
         0         2         4
-10 rows; a note
+10 rows; a note; band
 )");
 }
 
@@ -226,8 +227,17 @@ t.x, rows per 1
        |###############:::::
      0 ++---------+---------+
         0         2         4
-10 rows; a note
+10 rows; a note; band
 )");
+}
+
+TEST(PictureTerminal, NoNoteOfAnIntervalThatIsNotSeen) {
+  Small small;
+  std::vector<double> lower = {0.9, 3.9, 1.9, 0}, upper = {1.1, 4.1, 2.1, 0};
+  small.curves = {{{}, small.value, lower, upper}};
+  small.picture.curves = small.curves;
+  const std::string out = terminal(small.picture, {30, 9, false});
+  EXPECT_EQ(occurrences(out, "10 rows; a note\n"), 1) << out;
 }
 
 TEST(PictureTerminal, SingleValuesStandApartAndTicksBelowThem) {
@@ -244,7 +254,7 @@ t.x, rows per 1
        |#### #### #### ::::
      0 +--+----+---------+--
           a    b         d
-10 rows; a note
+10 rows; a note; band
 )");
 }
 

@@ -268,6 +268,7 @@ class Fit {
         header_.lattice_step = header_.lattice_scale = 0;
     }
     cells_ = {{header_.min, header_.finite_rows(), true}};
+    if (automatic()) std::snprintf(report_.model, sizeof report_.model, "a single value");
     return Status::success();
   }
 

@@ -44,10 +44,12 @@ inline double step_of(std::span<const double> edges, double x) {
 
 // Notes one after the other, divided by semicolons, as many to a line as have room, a semicolon at
 // its end with them; a longer one has a line of its own.
-inline std::vector<std::string> lines_of(std::span<const Label> notes, int width) {
+inline std::vector<std::string> lines_of(std::span<const Label> notes, std::span<const Label> more,
+                                         int width) {
   std::vector<std::string> lines;
   int used = 0;
-  for (const Label& note : notes) {
+  for (std::size_t i = 0; i < notes.size() + more.size(); ++i) {
+    const Label& note = i < notes.size() ? notes[i] : more[i - notes.size()];
     if (note.text.empty()) continue;
     if (lines.empty() || used + 2 + note.width + 1 > width) {
       if (!lines.empty()) lines.back() += ";";

@@ -49,7 +49,9 @@ struct Picture {
   std::span<const Tick> ticks;    // ascending, within the edges
   std::span<const Curve> curves;
   std::span<const Label> notes;  // what else is to be said
-  bool has_interval = false;     // whether lower and upper are to be seen
+  // And of the interval, last: where lower and upper are to be seen. In a terminal only if they are
+  // far enough apart for its rows.
+  std::span<const Label> interval_notes;
 };
 
 // A category: a bar for each value, from the left.
@@ -62,7 +64,7 @@ struct Bars {
   Label title;
   Label unit;
   std::span<const Bar> bars;
-  std::span<const Label> notes;
+  std::span<const Label> notes, interval_notes;  // as above
 };
 
 // Sizes of what is drawn, all in all: of a terminal in characters, of SVG in pixels.

@@ -150,7 +150,8 @@ struct Frame {
 
 // The title, what the heights are, and the notes; *frame is what is left.
 void put_texts(const Label& title, const Label& unit, std::span<const Label> notes,
-               const SvgStyle& style, Frame* frame, Element* out) {
+               std::span<const Label> of_interval, const SvgStyle& style, Frame* frame,
+               Element* out) {
   *frame = {kMargin, style.width - kMargin, kMargin, style.height - kMargin};
   out->put("<g class=\"kde-muted\" fill=\"%s\">\n", kMuted);
   if (!title.text.empty()) {
@@ -162,7 +163,7 @@ void put_texts(const Label& title, const Label& unit, std::span<const Label> not
     frame->top += kSmall + 5;
   }
   const std::vector<std::string> lines =
-      picture::lines_of(notes, static_cast<int>(frame->width() / (kDigit * kSmall)));
+      picture::lines_of(notes, of_interval, static_cast<int>(frame->width() / (kDigit * kSmall)));
   for (std::size_t i = 0; i < lines.size(); ++i)
     out->text(frame->left, frame->bottom - static_cast<double>(lines.size() - 1 - i) * kLine - 2,
               Anchor::start, lines[i], kSmall);
@@ -177,7 +178,7 @@ class Drawing {
 
   void draw() {
     open(p_.title, p_.unit, style_, &out_);
-    put_texts(p_.title, p_.unit, p_.notes, style_, &frame_, &out_);
+    put_texts(p_.title, p_.unit, p_.notes, p_.interval_notes, style_, &frame_, &out_);
     if (p_.curves.size() > 1) put_legend();
     if (p_.edges.size() > 1) {
       double most = 0;
@@ -306,7 +307,7 @@ class Drawing {
       if (curve.value[i] > 0) put_bar(i, curve.value[i]);
     }
     out_.raw("\"/>\n");
-    if (!p_.has_interval) return;
+    if (p_.interval_notes.empty()) return;
     // The interval, a line about the bar's end.
     const double width = frame_.width() / static_cast<double>(curve.value.size());
     out_.put(
@@ -373,7 +374,7 @@ class Drawing {
       out_.point('L', last_x(), frame_.bottom);
       out_.raw("z\"/>\n");
     }
-    if (p_.has_interval) {
+    if (!p_.interval_notes.empty()) {
       out_.raw("<path ");
       fill(i, 0.25, &out_);
       out_.raw(" d=\"");
@@ -411,7 +412,7 @@ void draw_bars(const Bars& p, const SvgStyle& style, std::string* text) {
   Element out(text);
   open(p.title, p.unit, style, &out);
   Frame frame;
-  put_texts(p.title, p.unit, p.notes, style, &frame, &out);
+  put_texts(p.title, p.unit, p.notes, p.interval_notes, style, &frame, &out);
   frame.top += 4;
   double labels = 0;
   double counts = 0;
@@ -436,7 +437,7 @@ void draw_bars(const Bars& p, const SvgStyle& style, std::string* text) {
     fill(0, 0.85, &out);
     out.put(" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", left, top,
             bar.value * scale, high);
-    if (bar.upper > bar.lower)
+    if (!p.interval_notes.empty() && bar.upper > bar.lower)
       out.put(
           "<rect class=\"kde-ink\" fill=\"%s\" fill-opacity=\"0.3\" x=\"%.1f\" y=\"%.1f\" "
           "width=\"%.1f\" height=\"%.1f\"/>\n",

@@ -62,6 +62,12 @@ class Page {
   void put(std::string_view text) { *out_ += text; }
   void put(const Label& label) { put(label.text); }
   void blanks(int n) { out_->append(static_cast<std::size_t>(std::max(n, 0)), ' '); }
+  void put_cell(std::string_view cell, const Characters& characters) {
+    has_interval_ |= cell == characters.dark || cell == characters.light;
+    put(cell);
+  }
+  // Whether a cell was of an interval.
+  bool has_interval() const { return has_interval_; }
   void end() {
     while (!out_->empty() && out_->back() == ' ') out_->pop_back();
     *out_ += '\n';
@@ -69,6 +75,7 @@ class Page {
 
  private:
   std::string* out_;
+  bool has_interval_ = false;
 };
 
 // How many eighths of cell k, from 0 on, a length of so many cells fills.
@@ -103,6 +110,15 @@ void put_head(const Label& title, const Label& unit, Page* page) {
   page->end();
 }
 
+void put_notes(std::span<const Label> notes, std::span<const Label> of_interval, int width,
+               Page* page) {
+  if (!page->has_interval()) of_interval = {};
+  for (const std::string& line : picture::lines_of(notes, of_interval, width)) {
+    page->put(line);
+    page->end();
+  }
+}
+
 class Drawing {
  public:
   Drawing(const Picture& picture, const TerminalStyle& style, std::string* out)
@@ -128,10 +144,7 @@ class Drawing {
       draw_curve(curve, shared > 0 ? shared : highest(curve), rows);
     }
     if (steps_ >= 1) draw_labels();
-    for (const std::string& line : picture::lines_of(p_.notes, style_.width)) {
-      page_.put(line);
-      page_.end();
-    }
+    put_notes(p_.notes, p_.interval_notes, style_.width, &page_);
   }
 
  private:
@@ -174,7 +187,7 @@ class Drawing {
                             curve.upper[k] * rows_a_unit,
                             p_.kind == PictureKind::histogram && curve.value[k] >= kSomeRows};
         const std::string_view cell = cell_of(bar, row, characters_, characters_.upwards);
-        for (int j = 0; j < each_ - gap(); ++j) page_.put(cell);
+        for (int j = 0; j < each_ - gap(); ++j) page_.put_cell(cell, characters_);
         page_.blanks(gap());
       }
       page_.end();
@@ -254,15 +267,13 @@ void draw_bars(const Bars& p, const TerminalStyle& style, std::string* out) {
     const double cells = most > 0 ? room / most : 0;
     const Extent extent = {bar.value * cells, bar.lower * cells, bar.upper * cells,
                            bar.value >= kSomeRows};
-    for (int k = 0; k < room; ++k) page.put(cell_of(extent, k, characters, characters.rightwards));
+    for (int k = 0; k < room; ++k)
+      page.put_cell(cell_of(extent, k, characters, characters.rightwards), characters);
     page.blanks(1 + counts - bar.count.width);
     page.put(bar.count);
     page.end();
   }
-  for (const std::string& line : picture::lines_of(p.notes, style.width)) {
-    page.put(line);
-    page.end();
-  }
+  put_notes(p.notes, p.interval_notes, style.width, &page);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ extern "C" {
 #include "catalog/pg_attribute.h"
 #include "lib/stringinfo.h"
 #include "nodes/makefuncs.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 #include "utils/varlena.h"
@@ -14,7 +15,64 @@ extern "C" {
 
 namespace kde_pg {
 
-Oid relation_by_names(List* names) {
+namespace {
+
+constexpr char kDensitiesAreNamed[] =
+    "A density is named 'table.column'; kde_densities lists those fitted.";
+
+// Of 'table.a.b' where there is no schema of that name, but a table with a column "a.b".
+const char* no_relation_hint(const RangeVar* table, const char* column) {
+  if (table->schemaname == nullptr || table->catalogname != nullptr || column == nullptr)
+    return kDensitiesAreNamed;
+  const Oid relation = RelnameGetRelid(table->schemaname);
+  const char* name = psprintf("%s.%s", table->relname, column);
+  if (!OidIsValid(relation) || get_attnum(relation, name) == InvalidAttrNumber)
+    return kDensitiesAreNamed;
+  return psprintf("A name with a point is quoted: %s.%s.", quote_identifier(table->schemaname),
+                  quote_identifier(name));
+}
+
+// The column whose name is like that but for the case of letters, or else is nearest by
+// Levenshtein's distance: at most three, and at most half of the letters. Null if there is none.
+const char* nearest_column(Oid relation, const char* name) {
+  constexpr int kFarthest = 3;
+  const int length = static_cast<int>(strlen(name));
+  if (length == 0 || length >= NAMEDATALEN) return nullptr;
+  int least = Min(kFarthest, length / 2) + 1;
+  const char* nearest = nullptr;
+  for (AttrNumber i = 1;
+       SearchSysCacheExists2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(i)); ++i) {
+    const char* column = live_column_name(relation, i);
+    if (column == nullptr) continue;
+    if (pg_strcasecmp(name, column) == 0) return column;
+    const int apart = varstr_levenshtein_less_equal(
+        name, length, column, static_cast<int>(strlen(column)), 1, 1, 1, least, true);
+    if (apart >= least) continue;
+    least = apart;
+    nearest = column;
+  }
+  return nearest;
+}
+
+// What to do about a name that no column has.
+const char* no_column_hint(Oid relation, const char* name) {
+  constexpr char kOfExpressions[] = "()+*/|<>=,{";
+  const char* columns = fittable_columns(relation);
+  const char* nearest = nearest_column(relation, name);
+  const bool is_name = strpbrk(name, kOfExpressions) == nullptr;
+  // 'amount*2' is not a slip of "amount".
+  if (nearest != nullptr && (is_name || strpbrk(nearest, kOfExpressions) != nullptr))
+    return psprintf("Perhaps you mean \"%s\".%s%s", nearest, columns[0] != '\0' ? " " : "",
+                    columns);
+  if (is_name) return columns;
+  if (name[0] == '{' || (strchr(name, ',') != nullptr && strchr(name, '(') == nullptr))
+    return "Several columns are an array: ARRAY['a', 'b'].";
+  return psprintf("An expression is given as an array: ARRAY[%s].", quote_literal_cstr(name));
+}
+
+}  // namespace
+
+Oid relation_by_names(List* names, const char* column) {
   RangeVar* table = makeRangeVarFromNameList(names);
   const Oid relation = RangeVarGetRelid(table, NoLock, true);
   if (!OidIsValid(relation))
@@ -23,7 +81,7 @@ Oid relation_by_names(List* names) {
              table->schemaname != nullptr
                  ? errmsg("relation \"%s.%s\" does not exist", table->schemaname, table->relname)
                  : errmsg("relation \"%s\" does not exist", table->relname),
-             errhint("A density is named 'table.column'; kde_densities lists those fitted.")));
+             errhint("%s", no_relation_hint(table, column))));
   return relation;
 }
 
@@ -61,7 +119,8 @@ List* qualified_names(text* name) {
 TableColumn column_by_text(text* name) {
   List* names = qualified_names(name);
   const char* column = strVal(llast(names));
-  return column_by_name(relation_by_names(list_truncate(names, list_length(names) - 1)), column);
+  names = list_truncate(names, list_length(names) - 1);
+  return column_by_name(relation_by_names(names, column), column);
 }
 
 TableColumn column_by_name(Oid relation, const char* column_name) {
@@ -71,14 +130,10 @@ TableColumn column_by_name(Oid relation, const char* column_name) {
     if (table == nullptr)
       ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
                       errmsg("relation with OID %u does not exist", relation)));
-    if (column_name[0] == '{')
-      ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
-                      errmsg("column \"%s\" of relation \"%s\" does not exist", column_name, table),
-                      errhint("Several columns are an array: ARRAY['a', 'b'].")));
-    const char* columns = fittable_columns(relation);
+    const char* hint = no_column_hint(relation, column_name);
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
                     errmsg("column \"%s\" of relation \"%s\" does not exist", column_name, table),
-                    columns[0] != '\0' ? errhint("%s", columns) : 0));
+                    hint[0] != '\0' ? errhint("%s", hint) : 0));
   }
   return {relation, attnum};
 }

@@ -13,11 +13,13 @@ TableColumn column_by_text(text* name);
 // Its parts, at least two. Error 42602.
 List* qualified_names(text* name);
 
-// 'table', 'schema.table' ... as above, as a text or in parts. Error 42P01.
-Oid relation_by_names(List* names);
+// 'table', 'schema.table' ... as above, as a text or in parts. Error 42P01; the hint is of a column
+// whose name has a point, if the parts and `column`, what follows them, are those of one.
+Oid relation_by_names(List* names, const char* column = nullptr);
 Oid relation_by_text(text* name);
 
-// Error 42703 if the column does not exist (hint: the columns that could be meant).
+// Error 42703 if the column does not exist (hint: the columns that could be meant, that of the
+// nearest name first).
 TableColumn column_by_name(Oid relation, const char* column_name);
 
 // "Columns that can have a density: "a", "b".", at most ten of them; "" if there is none.

@@ -230,7 +230,8 @@ NameParts parts_of_name(text* name) {
     List* names = qualified_names(cstring_to_text_with_len(whole, end - whole));
     Datum column = CStringGetTextDatum(strVal(llast(names)));
     parts.columns = construct_array(&column, 1, TEXTOID, -1, false, TYPALIGN_INT);
-    parts.relation = relation_by_names(list_truncate(names, list_length(names) - 1));
+    const char* last = strVal(llast(names));
+    parts.relation = relation_by_names(list_truncate(names, list_length(names) - 1), last);
     return parts;
   }
   const char* close = find_outside(open + 1, ")");

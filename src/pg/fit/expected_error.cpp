@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kFewRows = 0.01;
 constexpr double kManyRows = 0.1;
+constexpr double kRounding = 1e-8;  // what sums of doubles may be off by
 
 struct Errors {
   kde::ExpectedErrors few, many;
@@ -35,7 +36,9 @@ Errors errors_of_column(const kde::Header* density) {
     e.exact = e.are_bounds && density->error == 0;
     e.kept_alone = e.exact && kde::WordsView(density).others() > 0;
   } else {
-    e.exact = e.few.count + e.many.count + e.many.one_sided + e.many.mean == 0;
+    e.exact = density->min == density->max && density->finite_rows() > 0
+                  ? e.are_bounds
+                  : e.few.count + e.many.count + e.many.one_sided + e.many.mean < kRounding;
   }
   e.known = e.exact || !std::isnan(e.few.count);
   return e;

@@ -3,7 +3,9 @@
 // Bins of a histogram: each value by itself where the column has a lattice and there is room for
 // all its points; else bins with round ends (answer/round_edges.h), as many as a terminal's columns
 // are best used by. A curve has a step for each column, or for as many lattice points to each, lest
-// some steps have a point more than others.
+// some steps have a point more than others. Of times its steps are whole hours, days or weeks: of
+// 3.15 days each cuts another part of the days, and a rhythm of them becomes waves that are not
+// there.
 #include "pg/plot/drawing.h"
 
 #include "pg/answer/top.h"
@@ -56,11 +58,20 @@ class Notes {
     if (n_ < kMost) notes_[n_++] = label_of(text, most_);
   }
   std::span<const Label> all() const { return {notes_, static_cast<std::size_t>(n_)}; }
+  // Those from now on are of the interval.
+  void begin_interval() { first_of_interval_ = n_; }
+  std::span<const Label> others() const { return all().first(of_interval()); }
+  std::span<const Label> of_the_interval() const { return all().subspan(of_interval()); }
 
  private:
+  std::size_t of_interval() const {
+    return static_cast<std::size_t>(std::min(first_of_interval_, n_));
+  }
+
   static constexpr int kMost = 12;
   Label notes_[kMost];
   int n_ = 0;
+  int first_of_interval_ = kMost;
   int most_;
 };
 
@@ -77,7 +88,12 @@ char* counted(double x) {
   return out.data;
 }
 
+// What is about so many has no more than four digits to tell.
 const char* rows_text(double rows, bool is_known) {
+  if (!is_known && rows >= 1e4) {
+    const double unit = std::pow(10.0, std::floor(std::log10(rows)) - 3);
+    rows = std::nearbyint(rows / unit) * unit;
+  }
   return psprintf("%s%s %s", is_known ? "" : "about ", counted(rows),
                   std::nearbyint(rows) == 1 ? "row" : "rows");
 }
@@ -131,16 +147,17 @@ class Composition {
     kde::Curve* curves = static_cast<kde::Curve*>(palloc(sizeof(kde::Curve) * n_));
     for (int i = 0; i < n_; ++i) curves[i] = kde::Curve();
     const char* unit = nullptr;
+    bool has_interval = false;
     if (choose_span()) {
       choose_edges();
-      unit = choose_ticks(&picture);
+      choose_ticks(&picture);
+      choose_unit();
       picture.edges = {edges_, static_cast<std::size_t>(steps_) + 1};
       picture.apart = apart_;
-      for (int i = 0; i < n_; ++i) {
-        CHECK_FOR_INTERRUPTS();
-        curves[i] = curve_of(shown_[i]);
-        picture.has_interval |= has_interval(curves[i]);
-      }
+      find_curves(curves);
+      if (narrow_unit(curves)) find_curves(curves);
+      unit = unit_text();
+      for (int i = 0; i < n_; ++i) has_interval |= shows_interval(curves[i]);
     }
     for (int i = 0; i < n_; ++i)
       if (shown_[i].label != nullptr) curves[i].label = curve_label(shown_[i]);
@@ -151,8 +168,9 @@ class Composition {
     const int taken = style_.svg || picture.title.width == 0 ? 0 : picture.title.width + 2;
     if (unit != nullptr && text_room(style_, kNoteSize) - taken >= kLeastUnit)
       picture.unit = label_of(unit, text_room(style_, kNoteSize) - taken);
-    add_notes(others, picture.has_interval, &notes);
-    picture.notes = notes.all();
+    add_notes(others, has_interval, &notes);
+    picture.notes = notes.others();
+    picture.interval_notes = notes.of_the_interval();
     const kde::Status status =
         style_.svg ? kde::draw_svg(picture, {style_.width, style_.height}, out)
                    : kde::draw_terminal(picture, {style_.width, style_.height, style_.blocks}, out);
@@ -214,6 +232,7 @@ class Composition {
     if (style_.svg && n_ > 1) room = std::max(room / 2, 10);
     if (style_.kind != PictureKind::cumulative && choose_points(room)) return;
     if (style_.kind == PictureKind::histogram && choose_round(room)) return;
+    if (style_.kind == PictureKind::density && choose_times(room)) return;
     steps_ = room;
     edges_ = new_numbers(steps_ + 1);
     for (int i = 0; i <= steps_; ++i) edges_[i] = equally_spaced(lower_, upper_, i, steps_);
@@ -221,6 +240,43 @@ class Composition {
     if (style_.kind == PictureKind::cumulative && style_.svg)
       edges_[1] = std::nextafter(lower_, upper_);
     drop_repeated();
+  }
+
+  // The least step of at least that many seconds in which clocks and weeks go round whole times;
+  // narrower than a second, or wider than what the calendar repeats within, any will do.
+  double whole_times(double least) const {
+    constexpr double kMinute = 60, kHour = 3600, kWeek = 7 * kDay, kYear = 365.2425 * kDay;
+    if (type_ <= ValueType::numeric || !(least > 1)) return least;
+    for (const double unit : {1.0, kMinute})
+      for (const double size : {1.0, 2.0, 5.0, 10.0, 15.0, 30.0})
+        if (size * unit >= least) return size * unit;
+    for (const double size : {1.0, 2.0, 3.0, 6.0, 12.0, 24.0, 48.0})
+      if (size * kHour >= least) return size * kHour;
+    const double round = least <= kYear / 2 ? kWeek : kYear;
+    return std::ceil(least / round) * round;
+  }
+
+  // The axis' end, of steps of days or more a whole number of days from its beginning: the last day
+  // may have no rows but in its morning.
+  double end_of_day(double end, double step) const {
+    if (type_ <= ValueType::numeric || step < kDay) return end;
+    return edges_[0] + std::ceil((end - edges_[0]) / kDay - 1e-9) * kDay;
+  }
+
+  // Whole times, the last step with what is left of one. False where there are none, or too few.
+  // Wherever they begin, each has as much of the day as the others, also where clocks are changed.
+  bool choose_times(int room) {
+    constexpr int kFewest = 4;
+    if (type_ <= ValueType::numeric) return false;
+    const double step = whole_times((upper_ - lower_) / room);
+    const double n = std::floor((upper_ - lower_) / step + 1e-9);
+    if (!(n >= kFewest) || n > room) return false;
+    steps_ = static_cast<int>(n);
+    edges_ = new_numbers(steps_ + 1);
+    for (int i = 0; i < steps_; ++i) edges_[i] = lower_ + i * step;
+    edges_[steps_] = end_of_day(upper_, step);
+    drop_repeated();
+    return true;
   }
 
   // Steps of one lattice point each, or for a curve of as many each. False where there is no
@@ -235,11 +291,16 @@ class Composition {
     const double points = last - first + 1;
     if (!(points >= 1) || !(std::fabs(first) < 1e15) || !(std::fabs(last) < 1e15)) return false;
     if (style_.kind == PictureKind::histogram && points > room) return false;
-    const double each = std::ceil(points / room);
-    steps_ = static_cast<int>(std::ceil(points / each));
+    double each = std::ceil(points / room);
+    const double times = std::nearbyint(whole_times(each * step) / step);
+    constexpr double kFewest = 4;
+    if (each > 1 && times > each && points / times >= kFewest) each = times;
     apart_ = each == 1;
+    // The last with what is left, lest it ends in the middle of nothing.
+    steps_ = static_cast<int>(std::floor(points / each));
     edges_ = new_numbers(steps_ + 1);
-    for (int i = 0; i <= steps_; ++i) edges_[i] = point + (first - 0.5 + i * each) * step;
+    for (int i = 0; i < steps_; ++i) edges_[i] = point + (first - 0.5 + i * each) * step;
+    edges_[steps_] = end_of_day(point + (last + 0.5) * step, each * step);
     drop_repeated();
     return steps_ >= 1;
   }
@@ -278,32 +339,69 @@ class Composition {
 
   // ---- ticks
 
-  // What the heights are of.
-  const char* choose_ticks(kde::Picture* picture) {
-    const double low = apart_ ? lower_ : std::max(edges_[0], -std::numeric_limits<double>::max());
-    const double high = apart_ ? upper_ : edges_[steps_];
+  double low_end() const {
+    return apart_ ? lower_ : std::max(edges_[0], -std::numeric_limits<double>::max());
+  }
+  double high_end() const { return apart_ ? upper_ : edges_[steps_]; }
+
+  void choose_ticks(kde::Picture* picture) {
+    const double low = low_end();
+    const double high = high_end();
     AxisTicks ticks = {nullptr, 0, {RoundStep::Of::numbers, 0, nullptr}};
     if (low < high) ticks = round_ticks(type_, low, high, lattice_step(), characters_of(style_));
     picture->ticks = {ticks.ticks, static_cast<std::size_t>(ticks.count)};
-    if (style_.kind == PictureKind::cumulative) return "% of rows up to here";
-    const char* each = bin_;
+  }
+
+  // ---- what the heights are of
+
+  void choose_unit() {
+    each_ = bin_;
     unit_ = 1;
     if (apart_) {
-      each = type_ > ValueType::numeric && lattice_step() == kDay ? "day" : "value";
+      each_ = type_ > ValueType::numeric && lattice_step() == kDay ? "day" : "value";
       unit_ = lattice_step();
-    } else if (style_.kind == PictureKind::density && low < high) {
-      // Of about as many stretches as a histogram has bins: few heights are above 100 % then.
-      constexpr int kStretches = 20;
-      const RoundBins wanted = {low, high, true, kStretches, 10 * kStretches, lattice_step()};
-      int n;
-      RoundStep step;
-      if (round_edges(type_, wanted, &n, &step) != nullptr) {
-        each = step.text;
-        unit_ = step.width;
-      }
+    } else if (style_.kind == PictureKind::density) {
+      // Of about as many stretches as a histogram has bins.
+      (void)offer_unit(20, lattice_step());
     }
+  }
+
+  // A round stretch, of which about that many make the axis. False if there is none narrower than
+  // the one before.
+  bool offer_unit(int stretches, double least) {
+    if (!(low_end() < high_end())) return false;
+    const RoundBins wanted = {low_end(), high_end(), true, stretches, 10 * stretches, least};
+    int n;
+    RoundStep step;
+    if (round_edges(type_, wanted, &n, &step) == nullptr) return false;
+    if (each_ != nullptr && step.width >= unit_) return false;
+    each_ = step.text;
+    unit_ = step.width;
+    return true;
+  }
+
+  // Where a curve is above 100 %, which no stretch holds, a stretch narrow enough. True if there
+  // is.
+  bool narrow_unit(const kde::Curve* curves) {
+    if (style_.kind != PictureKind::density || apart_) return false;
+    double most = 0, top = 0;
+    for (int i = 0; i < n_; ++i)
+      for (const double upper : curves[i].upper) most = std::max(most, upper);
+    for (int i = 0; i < n_; ++i) top = std::max(top, highest(curves[i]));
+    most = std::min(most, 1.5 * top);  // intervals beyond are cut off
+    const double widest = unit_ * (100 / most) * (1 + 1e-9);
+    const bool too_wide = unit_ > widest;
+    // A step holds 100 % at most, so as wide as a step will do; beside it for the rounding.
+    const int enough = 16 * steps_;
+    for (int stretches = 40; unit_ > widest && stretches <= enough; stretches += stretches / 2)
+      if (!offer_unit(stretches, lattice_step())) (void)offer_unit(stretches, 0);
+    return too_wide;
+  }
+
+  const char* unit_text() const {
+    if (style_.kind == PictureKind::cumulative) return "% of rows up to here";
     const char* what = style_.kind == PictureKind::density ? "% of rows" : "rows";
-    return each != nullptr ? psprintf("%s per %s", what, each) : what;
+    return each_ != nullptr ? psprintf("%s per %s", what, each_) : what;
   }
 
   // ---- curves
@@ -335,14 +433,27 @@ class Composition {
     return out;
   }
 
-  static bool has_interval(const kde::Curve& curve) {
-    double height = 0;
-    double width = 0;
-    for (std::size_t i = 0; i < curve.value.size(); ++i) {
-      height = std::max(height, curve.value[i]);
-      width = std::max(width, curve.upper[i] - curve.lower[i]);
+  void find_curves(kde::Curve* curves) const {
+    for (int i = 0; i < n_; ++i) {
+      CHECK_FOR_INTERRUPTS();
+      curves[i] = curve_of(shown_[i]);
     }
-    return width > 1e-6 * height;
+  }
+
+  static double highest(const kde::Curve& curve) {
+    double height = 0;
+    for (const double value : curve.value) height = std::max(height, value);
+    return height;
+  }
+
+  // Whether there is an interval; in SVG one of a pixel at least. What a terminal's rows show of it
+  // is known where they are drawn.
+  bool shows_interval(const kde::Curve& curve) const {
+    double width = 0;
+    for (std::size_t i = 0; i < curve.value.size(); ++i)
+      width = std::max(width, curve.upper[i] - curve.lower[i]);
+    const double height = style_.kind == PictureKind::cumulative ? 100 : highest(curve);
+    return style_.svg ? width * style_.height >= height && width > 0 : width > 1e-6 * height;
   }
 
   Label curve_label(const Shown& s) const {
@@ -399,6 +510,7 @@ class Composition {
       notes->add(psprintf("%s more with %s not shown", counted(others.densities),
                           rows_text(others.rows, true)));
     if (!has_interval) return;
+    notes->begin_interval();
     notes->add(interval_text(style_, style_.kind == PictureKind::histogram && n_ == 1));
     if (changed >= 0.5)
       notes->add(psprintf("%s changed since the fit are in it", rows_text(changed, true)));
@@ -413,8 +525,9 @@ class Composition {
   double* edges_ = nullptr;
   int steps_ = 0;
   bool apart_ = false;
-  const char* bin_ = nullptr;  // of round bins
-  double unit_ = 1;            // of a density
+  const char* bin_ = nullptr;   // of round bins
+  const char* each_ = nullptr;  // what a height is per
+  double unit_ = 1;             // of a density: how wide that is
 };
 
 }  // namespace
@@ -431,17 +544,18 @@ void draw_category(const Call& call, const char* label, const PictureStyle& styl
   TopValue* values;
   const int room = style.svg ? kde::svg_bars(style.height) : kde::terminal_bars(style.height);
   const int n = h.rows > 0 ? list_top(call, room, &values) : 0;
-  const int most = text_room(style, kTextSize);
+  const int text = text_room(style, kTextSize);
   auto* bars = static_cast<kde::Bar*>(palloc(sizeof(kde::Bar) * std::max(n, 1)));
   double shown = 0;
-  bool has_interval = false;
+  double most = 0, widest = 0;
   for (int i = 0; i < n; ++i) {
     const kde::Interval& count = values[i].count;
     const std::string_view word(VARDATA_ANY(values[i].value), VARSIZE_ANY_EXHDR(values[i].value));
     shown += count.estimate;
-    has_interval |= count.upper - count.lower >= 0.5;
-    bars[i] = {label_of(word, most / 3), count.estimate, count.lower, count.upper,
-               label_of(counted(count.estimate), most)};
+    most = std::max({most, count.upper, count.estimate});
+    widest = std::max(widest, count.upper - count.lower);
+    bars[i] = {label_of(word, text / 3), count.estimate, count.lower, count.upper,
+               label_of(counted(count.estimate), text)};
   }
   Notes notes(style);
   const double rows = h.rows * scale;
@@ -449,14 +563,18 @@ void draw_category(const Call& call, const char* label, const PictureStyle& styl
   if (rows - shown >= 0.5)
     notes.add(psprintf("%s of other values", rows_text(rows - shown, is_known(h))));
   if (h.nulls * scale >= 0.5) notes.add(psprintf("%s NULL", counted(h.nulls * scale)));
-  if (has_interval) notes.add(interval_text(style, true));
+  if (widest >= 0.5 && (!style.svg || widest * style.width >= most)) {
+    notes.begin_interval();
+    notes.add(interval_text(style, true));
+  }
   kde::Bars picture;
   const char* title = label != nullptr && label[0] != '\0' ? label : style.title;
   if (title != nullptr) picture.title = label_of(title, text_room(style, kTitleSize));
   if (style.svg || picture.title.width + 16 <= style.width)
-    picture.unit = label_of("rows per value", most);
+    picture.unit = label_of("rows per value", text);
   picture.bars = {bars, static_cast<std::size_t>(n)};
-  picture.notes = notes.all();
+  picture.notes = notes.others();
+  picture.interval_notes = notes.of_the_interval();
   const kde::Status status =
       style.svg ? kde::draw_svg(picture, {style.width, style.height}, out)
                 : kde::draw_terminal(picture, {style.width, style.height, style.blocks}, out);

@@ -86,8 +86,8 @@ void raise_several_columns() {
   ereport(ERROR,
           (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the density is of several columns"),
            errdetail("What is asked for is of one column."),
-           errhint("Of several there are approx_count, approx_sum, approx_avg, approx_variance and "
-                   "approx_stddev.")));
+           errhint("Name one column, as in 'table.column'. Of several there are approx_count, "
+                   "approx_sum, approx_avg, approx_variance and approx_stddev.")));
   pg_unreachable();
 }
 

@@ -35,6 +35,14 @@ SELECT try($$SELECT kde_fit(0, 'x')$$);
 SELECT try($$SELECT kde_fit('good', 'y')$$);
 SELECT try($$SELECT kde_fit('good', 'X')$$);
 SELECT try($$SELECT kde_fit('good', '')$$);
+-- The nearest name first; an expression is no name; a point in a name.
+SELECT try($$SELECT kde_fit('good', 'lable')$$);
+SELECT try($$SELECT kde_fit('good', 'label||2')$$);
+SELECT try($$SELECT kde_fit('good', 'x, label')$$);
+CREATE TABLE pointed AS SELECT 1 AS "pm2.5";
+SELECT try($$SELECT approx_count('pointed.pm2.5', 1, 2)$$);
+SELECT try($$SELECT approx_count('pointed.pm2.7', 1, 2)$$);
+DROP TABLE pointed;
 SELECT try($$SELECT kde_fit('good', 'dropped')$$);
 SELECT try($$SELECT kde_fit('good', '........pg.dropped.2........')$$);
 SELECT try($$SELECT kde_fit('good', 'ctid')$$);

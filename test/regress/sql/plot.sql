@@ -107,6 +107,15 @@ FROM (SELECT kde_svg(array_agg(d), array_agg('<' || g || '>'), 640, 320, kind =>
 SELECT xml_is_well_formed_document(kde_svg(kde_agg(NULL::integer))) FROM generate_series(1, 3);
 SELECT kde_svg(NULL) IS NULL AND kde_svg('{}'::kde[]) IS NULL AS null;
 
+-- A uniform year of offices that are open from 8 to 16: no waves, of ten pixels.
+CREATE FUNCTION ripple(svg text) RETURNS boolean LANGUAGE sql AS $$
+  SELECT max(y) - min(y) > 10 FROM (SELECT (regexp_matches(line[1], '[ML][-0-9.]+ ([-0-9.]+)', 'g'))[1]::float8 AS y
+    FROM regexp_matches(svg, 'kde-line-1"[^>]* d="([^"]*)"') AS line) AS p $$;
+SELECT h AS hours_open, bool_or(ripple(kde_svg(d, kind => 'density'))) AS ripples
+FROM unnest('{8,24}'::integer[]) AS h, LATERAL (SELECT kde_agg(timestamp '2025-01-01' + i * interval '20 minutes') AS d
+  FROM generate_series(0, 365 * 72 - 1) AS i WHERE h = 24 OR i % 72 BETWEEN 24 AND 47) AS s GROUP BY h ORDER BY h;
+-- No height above 100 %.
+SELECT kde_plot(kde_agg(exp(i / 100.0)), 60, 6, kind => 'density') FROM generate_series(-1000, 1000) AS i;
 -- A value's text, a constant of many rows.
 SELECT kde_density('t.side')::text AS value \gset
 SELECT count(*), count(DISTINCT s) FROM generate_series(160, 260) AS w, kde_svg(:'value', w, 160) AS s;

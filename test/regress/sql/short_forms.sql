@@ -32,4 +32,10 @@ FROM kde_densities AS s JOIN kde_densities_full AS f ON s.name = f.name AND s.fi
 INSERT INTO t SELECT 1, 'word 1', 1 FROM generate_series(1, 20000);
 SELECT pg_stat_force_next_flush();
 SELECT name, changed, state FROM kde_densities WHERE name = 't.k';
+-- A single value is exact where every row was read.
+CREATE TABLE single AS SELECT 7 AS v FROM generate_series(1, 1000);
+SELECT model, expected_error FROM kde_fit('single', 'v');
+SELECT kde_aqp.expected_error(kde_density('single.v'));
+DROP TABLE single;
+
 DROP SCHEMA short_forms CASCADE;
