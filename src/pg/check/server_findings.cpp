@@ -166,7 +166,9 @@ void find_in_launcher(TimestampTz oldest_fit, Findings* findings) {
   if (TIMESTAMP_IS_NOEND(oldest_fit) || RecoveryInProgress()) return;
   const LauncherState state = read_launcher_state();
   if (!state.preloaded) {
-    const char* others = GetConfigOption("shared_preload_libraries", true, false);
+    // Which those are is no more told than SHOW tells it.
+    const bool told = has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_SETTINGS);
+    const char* others = told ? GetConfigOption("shared_preload_libraries", true, false) : "...";
     const bool some = others != nullptr && *others != '\0';
     findings->add(
         Severity::notice,

@@ -88,6 +88,8 @@ GRANT SELECT ON t TO regress_kde_check_reader;
 RESET ROLE;
 SET ROLE regress_kde_check_reader;
 SELECT * FROM problems();
+-- Nor which libraries are preloaded, which SHOW does not tell, either.
+SELECT actions ~ 'shared_preload_libraries = \.\.\., kde_aqp;' AS untold FROM kde_check();
 RESET ROLE;
 SET ROLE regress_kde_check_owner;
 REVOKE SELECT ON t FROM regress_kde_check_reader;
