@@ -50,6 +50,7 @@ RUNS = 41
 WARM_MS = 50
 LOG2_E = 1 / math.log(2)
 CARD = "cuda"
+PRECISIONS = "tf32x3", "bf16x6", "ieee"  # of tl.dot
 
 # --- samples -------------------------------------------------------------------------------------
 
@@ -183,7 +184,7 @@ def derivative_term(a, b, R: tl.constexpr):
     return he * tl.exp2(-q)
 
 
-@triton.autotune(blocks([(64, 32), (64, 64), (128, 16), (128, 32), (128, 64)], [2, 8], [4, 8]),
+@triton.autotune(blocks([(64, 32), (64, 64), (128, 16), (128, 32), (128, 64)], [8], [4, 8]),
                  key=["n", "R", "TRIANGLE"], reset_to_zero=["out"], do_bench=brief_bench)
 @triton.jit
 def derivative_kernel(x, scale, out, n, R: tl.constexpr, TRIANGLE: tl.constexpr, ROWS: tl.constexpr,
@@ -193,7 +194,7 @@ def derivative_kernel(x, scale, out, n, R: tl.constexpr, TRIANGLE: tl.constexpr,
     s = tl.load(scale)
     rows = first + tl.arange(0, ROWS)
     a = tl.load(x + rows) * s
-    total = tl.zeros([ROWS, COLS], a.dtype)
+    total = tl.zeros([ROWS, COLS], tl.float32)
     begin = part * COLS
     if TRIANGLE:
         if part == 0:
@@ -226,8 +227,8 @@ def distance_kernel(w, s, D: tl.constexpr, BLOCK: tl.constexpr):
 
 @triton.autotune([
     triton.Config({"H": h, "BLOCK": b, "SPLIT": s}, num_warps=w)
-    for h, b, w in [(1, 1024, 4), (2, 512, 4), (2, 1024, 4), (4, 512, 4), (4, 1024, 8), (8, 512, 4), (8, 512, 8)]
-    for s in [16, 32, 64, 128]
+    for h, b, w in [(1, 1024, 4), (2, 512, 4), (2, 1024, 4), (4, 512, 4), (8, 512, 8)]
+    for s in [16, 32, 64]
 ], key=["pairs"], reset_to_zero=["out"], do_bench=brief_bench)
 @triton.jit
 def sweep_kernel(s, scales, out, count, pairs, H: tl.constexpr, BLOCK: tl.constexpr, SPLIT: tl.constexpr):
@@ -255,10 +256,10 @@ def points(y, rows, D: tl.constexpr):
 
 
 @triton.autotune(blocks([(64, 32), (64, 64), (128, 32), (128, 64), (128, 128)], [4], [4, 8]),
-                 key=["n", "PRECISION", "TRIANGLE"], reset_to_zero=["out"], do_bench=brief_bench)
+                 key=["n", "PRECISION"], reset_to_zero=["out"], do_bench=brief_bench)
 @triton.jit
-def value_kernel(y, half, out, n, D: tl.constexpr, PRECISION: tl.constexpr, TRIANGLE: tl.constexpr,
-                 ROWS: tl.constexpr, COLS: tl.constexpr, SPLIT: tl.constexpr):
+def value_kernel(y, half, out, n, D: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr,
+                 COLS: tl.constexpr, SPLIT: tl.constexpr):
     first = tl.program_id(0) * ROWS
     part = tl.program_id(1)
     rows = first + tl.arange(0, ROWS)
@@ -266,17 +267,14 @@ def value_kernel(y, half, out, n, D: tl.constexpr, PRECISION: tl.constexpr, TRIA
     half_a = tl.load(half + rows)
     once = tl.zeros([ROWS, COLS], tl.float32)
     twice = tl.zeros([ROWS, COLS], tl.float32)
-    begin = part * COLS
-    if TRIANGLE:
-        if part == 0:
-            for k in range(first, first + ROWS, COLS):
-                cols = k + tl.arange(0, COLS)
-                e = gram_term(a, half_a, points(y, cols, D), tl.load(half + cols), PRECISION)
-                e = tl.where(rows[:, None] < cols[None, :], e, 0.0)
-                once += e
-                twice += e * e
-        begin += first + ROWS
-    for k in range(begin, n, SPLIT * COLS):
+    if part == 0:
+        for k in range(first, first + ROWS, COLS):
+            cols = k + tl.arange(0, COLS)
+            e = gram_term(a, half_a, points(y, cols, D), tl.load(half + cols), PRECISION)
+            e = tl.where(rows[:, None] < cols[None, :], e, 0.0)
+            once += e
+            twice += e * e
+    for k in range(first + ROWS + part * COLS, n, SPLIT * COLS):
         cols = k + tl.arange(0, COLS)
         e = gram_term(a, half_a, points(y, cols, D), tl.load(half + cols), PRECISION)
         once += e
@@ -291,7 +289,8 @@ def value_kernel(y, half, out, n, D: tl.constexpr, PRECISION: tl.constexpr, TRIA
 def scatter_kernel(y, half, out, n, D: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr,
                    COLS: tl.constexpr, SPLIT: tl.constexpr):
     """out: sum e, sum e^2 over the square, then D x D: sum_i y_i (sum_j w_ij (y_i - y_j))'."""
-    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    first = tl.program_id(0) * ROWS
+    rows = first + tl.arange(0, ROWS)
     a = points(y, rows, D)
     half_a = tl.load(half + rows)
     once = tl.zeros([ROWS, COLS], tl.float32)
@@ -301,6 +300,8 @@ def scatter_kernel(y, half, out, n, D: tl.constexpr, PRECISION: tl.constexpr, RO
         cols = k + tl.arange(0, COLS)
         b = points(y, cols, D)
         e = gram_term(a, half_a, b, tl.load(half + cols), PRECISION)
+        if (k < first + ROWS) & (k + COLS > first):  # a point's own term is rounding here
+            e = tl.where(rows[:, None] != cols[None, :], e, 0.0)
         square = e * e
         once += e
         twice += square
@@ -394,13 +395,13 @@ def triton_sweep(block):
     return compute
 
 
-def triton_value(precision, triangle):
+def triton_value(precision):
 
     def compute(w, a):
         y = w @ (a.T * math.sqrt(LOG2_E / 2))
         (n, d), out = y.shape, fresh(2)
-        value_kernel[tiles(n)](y, half_norms(y), out, n, D=d, PRECISION=precision, TRIANGLE=triangle)
-        return out if triangle else (out - n) / 2
+        value_kernel[tiles(n)](y, half_norms(y), out, n, D=d, PRECISION=precision)
+        return out
 
     return compute
 
@@ -411,7 +412,7 @@ def triton_scatter(precision):
         y = w @ (a.T * math.sqrt(LOG2_E / 2))
         (n, d), out = y.shape, fresh(2 + y.shape[1]**2)
         scatter_kernel[tiles(n)](y, half_norms(y), out, n, D=d, PRECISION=precision)
-        out[:2] = (out[:2] - n) / 2
+        out[:2] /= 2
         out[2:] /= LOG2_E / 2
         return out
 
@@ -440,8 +441,13 @@ def triton_density(d, precision=None):
 
 class TorchArrays:
     exp2 = torch.exp2
+    where = torch.where
     stack = torch.stack
     concatenate = torch.cat
+
+    @staticmethod
+    def numbers(begin, end):
+        return torch.arange(begin, end, device=CARD)
 
     @staticmethod
     def wide(v):
@@ -451,8 +457,10 @@ class TorchArrays:
 class JaxArrays:
     if jax:
         exp2 = staticmethod(jnp.exp2)
+        where = staticmethod(jnp.where)
         stack = staticmethod(jnp.stack)
         concatenate = staticmethod(jnp.concatenate)
+        numbers = staticmethod(jnp.arange)
 
     @staticmethod
     def wide(v):
@@ -460,6 +468,11 @@ class JaxArrays:
 
 
 CHUNK = 2048
+
+
+def others(of, begin, end, n):
+    """Rows begin to end of n x n: not the diagonal, whose rounding would count in the sums' difference."""
+    return of.numbers(begin, end)[:, None] != of.numbers(0, n)[None, :]
 
 
 def derivative_expression(of, r):
@@ -478,10 +491,9 @@ def derivative_expression(of, r):
 def sweep_expression(of):
 
     def compute(w, scales):
-        s = squares(w, w)
+        s = of.where(others(of, 0, len(w), len(w)), squares(w, w), 1e30)
         e = of.exp2(-s[None] * scales[:, None, None])
-        sums = [of.wide(v.sum(2)).sum(1) for v in (e, e * e)]
-        return ((of.stack(sums) - len(w)) / 2).T.reshape(-1)
+        return (of.stack([of.wide(v.sum(2)).sum(1) for v in (e, e * e)]) / 2).T.reshape(-1)
 
     return compute
 
@@ -492,15 +504,23 @@ def terms(of, rows, y, gram):
     return of.exp2(2 * (rows @ y.T) - (rows * rows).sum(1)[:, None] - (y * y).sum(1)[None, :])
 
 
+def chunks(of, y, gram, chunk):
+    """Of each chunk of rows: the rows, and their terms with all points."""
+    n = len(y)
+    for k in range(0, n, chunk):
+        rows = y[k:k + chunk]
+        yield rows, of.where(others(of, k, k + chunk, n), terms(of, rows, y, gram), 0.0)
+
+
+def sums_of(of, e):
+    return of.stack([of.wide(v.sum(1)).sum() / 2 for v in (e, e * e)])
+
+
 def value_expression(of, gram):
 
     def compute(w, a):
-        y, n = w @ (a.T * math.sqrt(LOG2_E / 4)), len(w)
-        sums = 0
-        for k in range(0, n, CHUNK if gram else n):
-            e = terms(of, y[k:k + CHUNK] if gram else y, y, gram)
-            sums = sums + of.stack([of.wide(v.sum(1)).sum() for v in (e, e * e)])
-        return (sums - n) / 2
+        y = w @ (a.T * math.sqrt(LOG2_E / 4))
+        return sum(sums_of(of, e) for _, e in chunks(of, y, gram, CHUNK if gram else len(y)))
 
     return compute
 
@@ -508,16 +528,13 @@ def value_expression(of, gram):
 def scatter_expression(of):
 
     def compute(w, a):
-        y, n = w @ (a.T * math.sqrt(LOG2_E / 4)), len(w)
+        y = w @ (a.T * math.sqrt(LOG2_E / 4))
         sums, matrix = 0, 0
-        for k in range(0, n, CHUNK):
-            rows = y[k:k + CHUNK]
-            e = terms(of, rows, y, True)
+        for rows, e in chunks(of, y, True, CHUNK):
+            sums = sums + sums_of(of, e)
             weights = 2 * e * e - 0.5 * e
-            sums = sums + of.stack([of.wide(v.sum(1)).sum() for v in (e, e * e)])
-            pull = rows * weights.sum(1)[:, None] - weights @ y
-            matrix = matrix + rows.T @ pull
-        return of.concatenate([(sums - n) / 2, of.wide(matrix).reshape(-1) / (LOG2_E / 4)])
+            matrix = matrix + rows.T @ (rows * weights.sum(1)[:, None] - weights @ y)
+        return of.concatenate([sums, of.wide(matrix).reshape(-1) / (LOG2_E / 4)])
 
     return compute
 
@@ -544,10 +561,10 @@ class Captured:
     are on the card, from a call before. Parameters are copied always.
     """
 
-    def __init__(self, points, parameters, computations, dtype=torch.float32):
+    def __init__(self, points, parameters, computations):
         arrays = [*points, *parameters]
-        self.staged = [torch.empty(a.shape, dtype=dtype, pin_memory=True) for a in arrays]
-        self.on_card = [torch.empty(a.shape, dtype=dtype, device=CARD) for a in arrays]
+        self.staged = [torch.empty(a.shape, pin_memory=True) for a in arrays]
+        self.on_card = [torch.empty(a.shape, device=CARD) for a in arrays]
         self.kept = len(points)
         self.graphs, self.results = {}, {}
         self.fill(arrays, 0)
@@ -624,11 +641,11 @@ class Work:
         self.points, self.parameters = points, parameters
         self.variants = variants  # (library, variant, make)
 
-    def measure(self):
+    def measure(self, libraries):
         """{library: (variant, error, host ms, card ms)} of the quickest from the host."""
         best = {}
         for library, variant, make in self.variants:
-            if library == "JAX" and jax is None:
+            if library not in libraries:
                 continue
             try:
                 torch.cuda.empty_cache()
@@ -649,8 +666,8 @@ class Work:
         return best
 
 
-def captured(*computations, dtype=torch.float32):
-    return lambda points, parameters: Captured(points, parameters, computations, dtype)
+def captured(*computations):
+    return lambda points, parameters: Captured(points, parameters, computations)
 
 
 def compiled(*computations):
@@ -677,8 +694,6 @@ def plugin_work(n):
     truth = plugin(n, sd, lambda r, g: exact_derivative(x, r, g))
     variants = [("Triton", "triangle", captured(*[triton_derivative(r, True) for r in (6, 4)])),
                 ("Triton", "square", captured(*[triton_derivative(r, False) for r in (6, 4)])),
-                ("Triton, double", "triangle",
-                 captured(*[triton_derivative(r, True) for r in (6, 4)], dtype=torch.float64)),
                 ("torch.compile", "", compiled(*[derivative_expression(TorchArrays, r) for r in (6, 4)])),
                 ("JAX", "", jitted(*[derivative_expression(JaxArrays, r) for r in (6, 4)]))]
     return Work(f"PLUGIN, n = {n:,}", [f"PLUGIN/n={n}/d=1/device/-/single"], 87.9, run, lambda h: abs(h / truth - 1),
@@ -718,8 +733,7 @@ def value_works(n, d):
     def run(made, keep):
         return made([w], [a], keep)
 
-    variants = [("Triton", f"{shape}, {precision}", captured(triton_value(precision, shape == "triangle")))
-                for precision in ("tf32x3", "bf16x6", "ieee") for shape in ("triangle", "square")]
+    variants = [("Triton", precision, captured(triton_value(precision))) for precision in PRECISIONS]
     for library, of, make in ("torch.compile", TorchArrays, compiled), ("JAX", JaxArrays, jitted):
         variants += [(library, "differences", make(value_expression(of, False))),
                      (library, "matrix product", make(value_expression(of, True)))]
@@ -728,11 +742,11 @@ def value_works(n, d):
         f"LSCV_H-g/{name}/device/-/single", f"LSCV_H-g/{name}/device, kept/-/single"
     ], 184, run, value_error, [w], [a], variants)
 
-    variants = [("Triton", precision, captured(triton_scatter(precision))) for precision in ("tf32x3", "bf16x6", "ieee")]
+    variants = [("Triton", precision, captured(triton_scatter(precision))) for precision in PRECISIONS]
     variants += [("torch.compile", "matrix product", compiled(scatter_expression(TorchArrays))),
                  ("JAX", "matrix product", jitted(scatter_expression(JaxArrays)))]
-    yield Work(f"LSCV_H, n = {n:,}, d = {d}, value and gradient", [None, f"LSCV_H-dg/{name}/device, kept/-/single"], None,
-               run, lambda s: max(value_error(s), matrix_error(s)), [w], [a], variants)
+    yield Work(f"LSCV_H, n = {n:,}, d = {d}, value and gradient", [None, f"LSCV_H-dg/{name}/device, kept/-/single"],
+               None, run, lambda s: max(value_error(s), matrix_error(s)), [w], [a], variants)
 
 
 def density_work(n, m, d):
@@ -746,7 +760,7 @@ def density_work(n, m, d):
 
     gram = d == 16
     variants = [("Triton", p or "differences", captured(triton_density(d, p)))
-                for p in (("tf32x3", "bf16x6", "ieee") if gram else (None,))]
+                for p in (PRECISIONS if gram else (None,))]
     for library, of, make in ("torch.compile", TorchArrays, compiled), ("JAX", JaxArrays, jitted):
         variants += [(library, "differences", make(density_expression(of, False)))]
         variants += [(library, "matrix product", make(density_expression(of, True)))] if gram else []
@@ -755,11 +769,13 @@ def density_work(n, m, d):
 
 
 def works():
-    yield plugin_work(32768)
-    yield sweep_work(1024, 16, 150)
-    yield from value_works(16384, 16)
-    for d in 1, 2, 4, 16:
-        yield density_work(1 << 17, 1 << 17, d)
+    """name: what makes them."""
+    return {
+        "PLUGIN": lambda: [plugin_work(32768)],
+        "LSCV_h": lambda: [sweep_work(1024, 16, 150)],
+        "LSCV_H": lambda: value_works(16384, 16),
+        "density": lambda: [density_work(1 << 17, 1 << 17, d) for d in (1, 2, 4, 16)],
+    }
 
 
 # --- beside device_bench -------------------------------------------------------------------------
@@ -783,7 +799,7 @@ def device_bench(program, names):
     return found
 
 
-LIBRARIES = "Triton", "Triton, double", "torch.compile", "JAX"
+LIBRARIES = "Triton", "torch.compile", "JAX"
 
 
 def cell(ms, error):
@@ -794,8 +810,7 @@ def print_line(work, place, ours, found):
     """place: 2 from the host's memory, 3 with the points on the card."""
     cells = [f"{work.name}{'' if place == 2 else ', points on the card'}", cell(*ours) if ours else ""]
     cells += [cell(found[one][place], found[one][1]) if one in found else "" for one in LIBRARIES]
-    single = [found[one][place] for one in LIBRARIES if one in found and one != "Triton, double"]
-    cells += [f"{min(single) / ours[0]:.1f}" if ours and single else ""]
+    cells += [f"{min(one[place] for one in found.values()) / ours[0]:.2f}" if ours and found else ""]
     cells += [f"{work.paper} ms" if work.paper else ""]
     print("| " + " | ".join(cells) + " |")
 
@@ -803,17 +818,18 @@ def print_line(work, place, ours, found):
 def main():
     parse = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parse.add_argument("--device-bench", metavar="PROGRAM", help="run it and print its times beside")
-    parse.add_argument("--only", default="", help="works whose name contains this")
+    parse.add_argument("--works", nargs="+", choices=works(), default=list(works()))
+    parse.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=LIBRARIES if jax else LIBRARIES[:2])
     options = parse.parse_args()
-    chosen = [w for w in works() if options.only in w.name]
+    chosen = [w for name in options.works for w in works()[name]()]
     ours = {}
     if options.device_bench:
         ours = device_bench(options.device_bench, [row for w in chosen for row in w.ours if row])
     versions = f"PyTorch {torch.__version__}, Triton {triton.__version__}" + (f", JAX {jax.__version__}" if jax else "")
     print(f"{torch.cuda.get_device_name()}, {versions}", flush=True)
-    found = [(w, w.measure()) for w in chosen]
+    found = [(w, w.measure(options.libraries)) for w in chosen]
     print("\nms, in brackets the error; papers: GTX 480")
-    print("| work | device_bench | " + " | ".join(LIBRARIES) + " | quickest in single / device_bench | papers |")
+    print("| work | device_bench | " + " | ".join(LIBRARIES) + " | quickest / device_bench | papers |")
     print("|---|" + "---:|" * (len(LIBRARIES) + 3))
     for work, libraries in found:
         for place in 2, 3:
