@@ -38,11 +38,18 @@ struct Request {
   Precision precision = Precision::single;
   // Enqueues units [first, last) on the card, whose turn it is; results to `out`, which the card
   // can write to. `begins`: it is this request's first turn on this card; then *norm may be given
-  // the greatest half squared norm of the points as they are used, kGreatestNorm at most.
+  // the greatest half squared norm of the points as they are used, which `reach` may not be below.
   std::function<Status(std::size_t card, bool begins, std::int64_t first, std::int64_t last,
                        double* out, float* norm)>
       enqueue;
+  float reach = kGreatestNorm;
 };
+
+// What a request ends with whose norm is beyond its reach; nobody else's error.
+inline Status beyond_reach() {
+  return Status::error(Code::too_large, "points are beyond the reach of this kernel");
+}
+inline bool is_beyond_reach(const Status& status) { return status.code == Code::too_large; }
 
 // The results of all units, in their order. On the card `home`, or where there is enough to share
 // on all.
@@ -83,6 +90,7 @@ class CudaSample : public DeviceSample {
     DeviceBuffer<double> queries;
     // Whitened, in the precision asked for (bytes), and after them their half norms.
     DeviceBuffer<unsigned char> y, white_queries;
+    DeviceBuffer<unsigned char> gram, gram_queries;  // of gram.h
     Few few;
     DeviceBuffer<std::int64_t> table;  // of a DerivativePlan
     bool has_points = false;
@@ -95,12 +103,27 @@ class CudaSample : public DeviceSample {
   Status sort(const Control& control);
   Status bring(std::size_t card);  // the points, from their home
 
+  Status take_queries(std::size_t card, std::span<const double> queries);
+
+  // *norm: of these points, or `afresh` no, of those before as well.
   template <typename T>
   Status whiten(std::size_t card, const double* points, std::int64_t n, int coordinates,
-                const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y, float* norm);
+                const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y, float* norm,
+                bool afresh = true);
   template <typename T>
   Status sweep_part(std::span<const double> h, bool slopes, const Control& control,
                     std::span<double> out);
+  // Whether matrix units do it, as long as no point is beyond their reach (gram.h).
+  bool by_gram(Precision precision) const;
+  // Points of y, whitened by points in coordinates of kernel_coordinates, as gram.h's.
+  Status pack(std::size_t card, const DeviceBuffer<unsigned char>& y, std::int64_t n,
+              DeviceBuffer<unsigned char>* points);
+  Status gram_full(std::span<const double> a, const Control& control, std::span<double> out);
+  Status gram_scatter(std::span<const double> a, double once, double twice, const Control& control,
+                      std::span<double> out);
+  Status gram_density(std::span<const double> a, std::span<const double> queries,
+                      const Control& control, std::span<double> out);
+
   template <typename T>
   Status full_sums(std::span<const double> a, const Control& control, std::span<double> out);
   template <typename T>
