@@ -624,6 +624,11 @@ class Jitted:
         return np.asarray(self.computations[which](*given, *[p.astype(np.float32) for p in parameters]))
 
 
+def tell(text):
+    """Apart from the table."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def median_ms(work):
     end = time.perf_counter() + WARM_MS / 1000
     while time.perf_counter() < end:
@@ -647,8 +652,8 @@ class Work:
         self.variants = variants  # (library, variant, make)
 
     def measure(self, libraries):
-        """{library: (variant, error, host ms, card ms)} of the quickest from the host."""
-        best = {}
+        """({library: (ms, error, variant)} of the quickest, from the host's memory; the same on the card)."""
+        best = {}, {}
         for library, variant, make in self.variants:
             if library not in libraries:
                 continue
@@ -658,16 +663,14 @@ class Work:
                 made = make(self.points, self.parameters)
                 result = self.run(made, False)
                 error = max(self.error(result), self.error(self.run(made, True)))
-                host = median_ms(lambda: self.run(made, False))
-                card = median_ms(lambda: self.run(made, True))
+                times = [median_ms(lambda: self.run(made, keep)) for keep in (False, True)]
             except Exception as e:  # a variant that this version of the library cannot compile
-                print(f"{self.name}, {library} {variant}: {type(e).__name__}: {str(e)[:300]}", flush=True)
+                tell(f"{self.name}, {library} {variant}: {type(e).__name__}: {str(e)[:300]}")
                 continue
-            print(
-                f"{self.name}, {library} {variant}: {host:.3f} ms from the host, {card:.3f} on the card, "
-                f"error {error:.1e} ({time.perf_counter() - begin:.0f} s)", flush=True)
-            if library not in best or host < best[library][2]:
-                best[library] = variant, error, host, card
+            tell(f"{self.name}, {library} {variant}: {times[0]:.3f} ms from the host, {times[1]:.3f} on the card, "
+                 f"error {error:.1e} ({time.perf_counter() - begin:.0f} s)")
+            for ms, quickest in zip(times, best):
+                quickest[library] = min(quickest.get(library, (math.inf,)), (ms, error, variant))
         return best
 
 
@@ -791,7 +794,7 @@ def device_bench(program, names):
         subprocess.run([
             program, "--cards=1", "--without-textbook", f"--benchmark_filter=^({'|'.join(names)})/",
             f"--benchmark_out={out.name}", "--benchmark_out_format=json"
-        ], check=True)
+        ], check=True, stdout=sys.stderr)
         with open(out.name) as text:
             rows = json.load(text)["benchmarks"]
     found = {}
@@ -806,17 +809,16 @@ def device_bench(program, names):
 LIBRARIES = "Triton", "torch.compile", "JAX"
 
 
-def cell(ms, error):
-    return f"{ms:.3f} ms" + (f" ({error:.0e})" if error == error else "")
+def cell(ms, error, variant=""):
+    return f"{ms:.3f} ms {variant}".strip() + (f" ({error:.0e})" if error == error else "")
 
 
-def print_line(work, place, ours, found):
-    """place: 2 from the host's memory, 3 with the points on the card."""
-    cells = [f"{work.name}{'' if place == 2 else ', points on the card'}", cell(*ours) if ours else ""]
-    cells += [cell(found[one][place], found[one][1]) if one in found else "" for one in LIBRARIES]
-    cells += [f"{min(one[place] for one in found.values()) / ours[0]:.2f}" if ours and found else ""]
-    cells += [f"{work.paper} ms" if work.paper else ""]
-    print("| " + " | ".join(cells) + " |")
+def print_line(name, ours, found, paper):
+    cells = [name, cell(*ours) if ours else ""]
+    cells += [cell(*found[one]) if one in found else "" for one in LIBRARIES]
+    cells += [f"{min(one[0] for one in found.values()) / ours[0]:.2f}" if ours and found else ""]
+    cells += [f"{paper} ms" if paper else ""]
+    print("| " + " | ".join(cells) + " |", flush=True)
 
 
 def main():
@@ -830,16 +832,14 @@ def main():
     if options.device_bench:
         ours = device_bench(options.device_bench, [row for w in chosen for row in w.ours if row])
     versions = f"PyTorch {torch.__version__}, Triton {triton.__version__}" + (f", JAX {jax.__version__}" if jax else "")
-    print(f"{torch.cuda.get_device_name()}, {versions}", flush=True)
-    found = [(w, w.measure(options.libraries)) for w in chosen]
-    print("\nms, in brackets the error; papers: GTX 480")
+    print(f"{torch.cuda.get_device_name()}, {versions}. In brackets the error; papers: GeForce GTX 480.\n")
     print("| work | device_bench | " + " | ".join(LIBRARIES) + " | quickest / device_bench | papers |")
-    print("|---|" + "---:|" * (len(LIBRARIES) + 3))
-    for work, libraries in found:
-        for place in 2, 3:
-            row = work.ours[min(place - 2, len(work.ours) - 1)]
-            print_line(work, place, ours.get(row), libraries)
+    print("|---|" + "---:|" * (len(LIBRARIES) + 3), flush=True)
+    for work in chosen:
+        from_host, on_card = work.measure(options.libraries)
+        print_line(work.name, ours.get(work.ours[0]), from_host, work.paper)
+        print_line(f"{work.name}, points on the card", ours.get(work.ours[-1]), on_card, work.paper)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
