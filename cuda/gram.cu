@@ -1,8 +1,12 @@
-// The kernels of gram.h. A block has kGramStrip rows, a warp kRowTiles times 16 of them, and goes
-// through strips of columns, the next on its way while one is worked on. A pair costs one
-// exponential, which bounds the whole (derivative.cu says how), the additions of its exponent's two
-// parts and of its terms, and its share of the matrix units' instructions.
+// The kernels of gram.h. A block has kGramStrip rows and goes through strips of columns, the next on
+// its way while one is worked on. A pair costs one exponential, which bounds the whole
+// (derivative.cu says how), the additions of its exponent's two parts and of its terms, and its
+// share of the matrix units' instructions.
 #include <cub/block/block_reduce.cuh>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
 
 #include "cuda/gram.cuh"
 #include "cuda/rows.h"
@@ -12,51 +16,86 @@
 namespace kde::cuda {
 namespace {
 
+constexpr int kThreads = 128;
 constexpr float kNoPoint = -1e30F;
+// Of a warp: 16 rows each, so often is a column that was loaded used.
+constexpr int kValueTiles = 2;
+constexpr int kScatterTiles = 1;
+constexpr int threads_of(int row_tiles) { return kGramStrip / (16 * row_tiles) * 32; }
 
-// s of gram.h; of a norm of 0 any will do.
-__device__ __forceinline__ float grid_step(float greatest_norm) {
-  const float r = sqrtf(fmaxf(2 * greatest_norm, 1e-20F)) * (1.000001F / 2048);
-  return exp2f(ceilf(log2f(r)));
+__global__ void __launch_bounds__(kThreads)
+    square_radius_kernel(const double* __restrict__ points, std::int64_t n, int d,
+                         const double* __restrict__ centre, double* square) {
+  double most = 0;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n;
+       i += static_cast<std::int64_t>(gridDim.x) * kThreads) {
+    double sum = 0;
+    for (int k = 0; k < d; ++k) {
+      const double x = points[i * d + k] - centre[k];
+      sum += x * x;
+    }
+    most = fmax(most, sum);
+  }
+  for (int by = 16; by > 0; by /= 2) most = fmax(most, __shfl_xor_sync(0xffffffffU, most, by));
+  // Of numbers that are not negative, the bits have the same order.
+  if (threadIdx.x % 32 == 0)
+    atomicMax(reinterpret_cast<long long*>(square), __double_as_longlong(most));
 }
 
+constexpr int kPackThreads = 64;
+
 template <int C>
-__global__ void __launch_bounds__(kGramThreads)
-    gram_points_kernel(const float* __restrict__ y, std::int64_t n, int c,
-                       const float* __restrict__ greatest_norm, GramPoint<C>* __restrict__ points) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kGramThreads + threadIdx.x;
-  const float norm = *greatest_norm;
-  const bool is_point = i < n && norm <= kGreatestGramNorm;
-  const float step = is_point ? grid_step(norm) : 1;
+__global__ void __launch_bounds__(kPackThreads)
+    gram_points_kernel(const double* __restrict__ points, std::int64_t n, int d,
+                       const __grid_constant__ Whitening whitening,
+                       const double* __restrict__ centre, float step, float per_step,
+                       GramPoint<C>* __restrict__ packed) {
+  __shared__ double x[kPackThreads][C + 1];
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kPackThreads;
+  const int numbers = static_cast<int>(min(static_cast<std::int64_t>(kPackThreads), n - first)) * d;
+  for (int k = static_cast<int>(threadIdx.x); k < numbers; k += kPackThreads)
+    x[k / d][k % d] = points[first * d + k] - centre[k % d];
+  __syncthreads();
+  const std::int64_t i = first + threadIdx.x;
   GramPoint<C> point;
-  float high_norm = 0, rest = 0;
+  float norm = 0, rest = 0;
 #pragma unroll
   for (int k = 0; k < C; ++k) {
-    const float value = is_point && k < c ? y[i * c + k] : 0.0F;
-    const float u = rintf(value / step) * step;
-    const __half v = __float2half_rn(value - u);
-    const float low = __half2float(v);
+    float u = 0, v = 0;
+    if (i < n && k < d) {
+      double sum = 0;
+#pragma unroll
+      for (int l = 0; l <= k; ++l) sum += whitening.a[k * d + l] * x[threadIdx.x][l];
+      u = rintf(static_cast<float>(sum) * per_step) * step;
+      v = __half2float(__float2half_rn(static_cast<float>(sum - static_cast<double>(u))));
+    }
     point.high[k] = __float2half_rn(u);
-    point.low[k] = v;
-    high_norm += u * u;
-    rest += low * (u + low / 2);
+    point.low[k] = __float2half_rn(v);
+    norm += u * u;
+    rest += v * (u + v / 2);
   }
-  point.minus_norm = is_point ? -high_norm / 2 : kNoPoint;
-  point.minus_rest = -rest;
-  point.unused[0] = point.unused[1] = 0;
-  points[i] = point;
+  norm = i < n ? -norm / 2 : kNoPoint;
+  rest = -rest;
+  const float norm2 = __shfl_xor_sync(0xffffffffU, norm, 1);
+  const float rest2 = __shfl_xor_sync(0xffffffffU, rest, 1);
+  const bool even = i % 2 == 0;
+  point.norms[0] = point.norms[2] = even ? norm : rest2;
+  point.norms[1] = point.norms[3] = even ? norm2 : rest;
+  packed[i] = point;
 }
 
 // The strips of columns [begin, end) through two buffers; `use` gets each when it has come.
-template <int C, typename F>
-__device__ __forceinline__ void for_strips(const GramPoint<C>* __restrict__ points,
-                                           std::int64_t begin, std::int64_t end,
-                                           GramPoint<C> (*buffers)[kGramStrip], const F& use) {
-  start_strip<C>(points + begin * kGramStrip, buffers[0]);
-  for (std::int64_t strip = begin; strip < end; ++strip) {
-    const int now = static_cast<int>((strip - begin) % 2);
+template <int C, int kBlock, typename F>
+__device__ __forceinline__ void for_strips(const GramPoint<C>* __restrict__ points, int begin,
+                                           int end, GramPoint<C> (*buffers)[kGramStrip],
+                                           const F& use) {
+  const GramPoint<C>* from = points + static_cast<std::int64_t>(begin) * kGramStrip;
+  start_strip<C, kBlock>(from, buffers[0]);
+  for (int strip = begin; strip < end; ++strip) {
+    const int now = (strip - begin) % 2;
     if (strip + 1 < end) {
-      start_strip<C>(points + (strip + 1) * kGramStrip, buffers[1 - now]);
+      from += kGramStrip;
+      start_strip<C, kBlock>(from, buffers[1 - now]);
       wait_for_strips<1>();
     } else {
       wait_for_strips<0>();
@@ -68,77 +107,72 @@ __device__ __forceinline__ void for_strips(const GramPoint<C>* __restrict__ poin
 }
 
 template <int C>
-__global__ void __launch_bounds__(kGramThreads)
-    gram_full_kernel(const GramPoint<C>* __restrict__ points,
-                     const float* __restrict__ greatest_norm, FullCut cut, std::int64_t first,
+__global__ void __launch_bounds__(threads_of(kValueTiles))
+    gram_full_kernel(const GramPoint<C>* __restrict__ points, GramCut cut, std::int64_t first,
                      double* __restrict__ partial) {
+  constexpr int kTiles = kValueTiles;
+  constexpr int kBlock = threads_of(kTiles);
   __shared__ GramPoint<C> buffers[2][kGramStrip];
-  using Reduce = cub::BlockReduce<double, kGramThreads>;
-  __shared__ typename Reduce::TempStorage reduce;
+  using Reduce = cub::BlockReduce<double, kBlock>;
+  __shared__ typename Reduce::TempStorage reduce[2];
 
   const std::int64_t job = first + blockIdx.x;
-  std::int64_t low = 0, high = cut.tiles;  // first_job(low) <= job < first_job(high)
-  while (high - low > 1) {
-    const std::int64_t middle = (low + high) / 2;
+  int row = 0, above = static_cast<int>(cut.strips);  // first_job(row) <= job < first_job(above)
+  while (above - row > 1) {
+    const int middle = (row + above) / 2;
     if (cut.first_job(middle) <= job) {
-      low = middle;
+      row = middle;
     } else {
-      high = middle;
+      above = middle;
     }
   }
-  const std::int64_t begin = (low / cut.strips + job - cut.first_job(low)) * cut.strips;
-  const std::int64_t end = min(begin + cut.strips, cut.all_strips);
+  const int begin = ((row >> cut.shift) + static_cast<int>(job - cut.first_job(row))) << cut.shift;
+  const int end = min(begin + (1 << cut.shift), static_cast<int>(cut.strips));
 
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  RowTile<C> rows[kTiles];
+#pragma unroll
+  for (int m = 0; m < kTiles; ++m)
+    rows[m].load(points + static_cast<std::int64_t>(row) * kGramStrip +
+                 (threadIdx.x / 32 * kTiles + m) * 16);
   double once = 0, twice = 0;
-  if (*greatest_norm <= kGreatestGramNorm) {
-    RowTile<C> rows[kRowTiles];
-    float factor[kRowTiles][2];
-    const std::int64_t row0 = low * kGramStrip + threadIdx.x / 32 * (16 * kRowTiles);
-#pragma unroll
-    for (int m = 0; m < kRowTiles; ++m) {
-      rows[m].load(points + row0 + 16 * m);
-      for (int half = 0; half < 2; ++half) factor[m][half] = exp2_of(rows[m].minus_rest[half]);
-    }
-    for_strips<C>(points, max(begin, low), end, buffers,
-                  [&](std::int64_t strip, const GramPoint<C>* columns) {
-                    float sum[kRowTiles][2] = {}, sum2[kRowTiles][2] = {};
+  for_strips<C, kBlock>(
+      points, max(begin, row), end, buffers, [&](int strip, const GramPoint<C>* columns) {
+        float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
 #pragma unroll 2
-                    for (int j = 0; j < kGramStrip; j += 16) {
-                      ColumnTile<C> tile[2];
-                      load_columns<C>(columns + j, tile);
+        for (int j = 0; j < kGramStrip; j += 16) {
+          float e[kTiles][2][4];
+          exponents<C, kTiles>(rows, columns + j, lane, e);
 #pragma unroll
-                      for (int k = 0; k < 2; ++k) {
+          for (int k = 0; k < 2; ++k) {
 #pragma unroll
-                        for (int m = 0; m < kRowTiles; ++m) {
-                          float exponent[4];
-                          exponents<C>(rows[m], tile[k], exponent);
+            for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
-                          for (int p = 0; p < 4; ++p) {
-                            const float e = exp2_of(exponent[p]);
-                            sum[m][p / 2] += e;
-                            sum2[m][p / 2] += e * e;
-                          }
-                        }
-                      }
-                    }
-                    float all = 0, all2 = 0;
+              for (int p = 0; p < 4; ++p) {
+                const float term = exp2_of(e[m][k][p]);
+                sum[m][p / 2] += term;
+                sum2[m][p / 2] += term * term;
+              }
+            }
+          }
+        }
+        float all = 0, all2 = 0;
 #pragma unroll
-                    for (int m = 0; m < kRowTiles; ++m) {
+        for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
-                      for (int half = 0; half < 2; ++half) {
-                        all += sum[m][half] * factor[m][half];
-                        all2 += sum2[m][half] * factor[m][half] * factor[m][half];
-                      }
-                    }
-                    // In its own strip a point meets each other twice, and itself.
-                    const float weight = strip == low ? 0.5F : 1.0F;
-                    once += static_cast<double>(all * weight);
-                    twice += static_cast<double>(all2 * weight);
-                  });
-  }
-  const double total = Reduce(reduce).Sum(once);
-  __syncthreads();
-  const double total2 = Reduce(reduce).Sum(twice);
+          for (int half = 0; half < 2; ++half) {
+            const float factor = exp2_of(rows[m].rest[half]);
+            all += sum[m][half] * factor;
+            all2 += sum2[m][half] * factor * factor;
+          }
+        }
+        // In its own strip a point meets each other twice, and itself.
+        const float weight = strip == row ? 0.5F : 1.0F;
+        once += static_cast<double>(all * weight);
+        twice += static_cast<double>(all2 * weight);
+      });
+  const double total = Reduce(reduce[0]).Sum(once);
+  const double total2 = Reduce(reduce[1]).Sum(twice);
   if (threadIdx.x == 0) {
     partial[2 * static_cast<std::int64_t>(blockIdx.x)] = total;
     partial[2 * static_cast<std::int64_t>(blockIdx.x) + 1] = total2;
@@ -162,228 +196,225 @@ __device__ __forceinline__ float2 unpack(unsigned both) {
 // sum_j w_ij. Of each product's three parts the great one has an accumulator of its own, kept for a
 // strip only.
 template <int C>
-__global__ void __launch_bounds__(kGramThreads)
-    gram_scatter_kernel(const GramPoint<C>* __restrict__ points,
-                        const float* __restrict__ greatest_norm, float weight, float weight2,
-                        std::int64_t all_strips, int strips, std::int64_t across,
-                        std::int64_t first, double* __restrict__ partial) {
+__global__ void __launch_bounds__(threads_of(kScatterTiles))
+    gram_scatter_kernel(const GramPoint<C>* __restrict__ points, float weight, float weight2,
+                        int all_strips, int strips, int across, std::int64_t first,
+                        double* __restrict__ partial) {
+  constexpr int kTiles = kScatterTiles;
+  constexpr int kBlock = threads_of(kTiles);
+  constexpr int kWarps = kBlock / 32;
   constexpr int kBlocks = C / 8;  // of eight coordinates
-  // sum_j w (y_i - y_j), and y_i
-  using Sides = float[2][kGramStrip][C + 4];
+  using Sides = float[2][kGramStrip][C + 4];  // sum_j w (y_i - y_j), and y_i
   using Buffers = GramPoint<C>[2][kGramStrip];
   __shared__ alignas(16)
       unsigned char memory[sizeof(Sides) > sizeof(Buffers) ? sizeof(Sides) : sizeof(Buffers)];
   auto& buffers = *reinterpret_cast<Buffers*>(memory);
   auto& sides = *reinterpret_cast<Sides*>(memory);
-  __shared__ float products[kGramThreads / 32][C * C];
-  using Reduce = cub::BlockReduce<double, kGramThreads>;
-  __shared__ typename Reduce::TempStorage reduce;
+  __shared__ float products[kWarps][C * C];
+  using Reduce = cub::BlockReduce<double, kBlock>;
+  __shared__ typename Reduce::TempStorage reduce[2];
 
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  const int g = lane / 4, t = lane % 4;
-  double* out = partial + static_cast<std::int64_t>(blockIdx.x) * scatter_results(C);
-  if (!(*greatest_norm <= kGreatestGramNorm)) {
-    for (int k = static_cast<int>(threadIdx.x); k < scatter_results(C); k += kGramThreads)
-      out[k] = 0;
-    return;
-  }
   const std::int64_t job = first + blockIdx.x;
-  const std::int64_t begin = job % across * strips;
-  const std::int64_t end = min(begin + strips, all_strips);
-  const std::int64_t row0 = job / across * kGramStrip + warp * (16 * kRowTiles);
+  const auto tile = static_cast<int>(job / across);
+  const int begin = static_cast<int>(job - static_cast<std::int64_t>(tile) * across) * strips;
+  const int end = min(begin + strips, all_strips);
+  const GramPoint<C>* own =
+      points + static_cast<std::int64_t>(tile) * kGramStrip + warp * 16 * kTiles;
 
-  RowTile<C> rows[kRowTiles];
-  float factor[kRowTiles][2], slope[kRowTiles][2], slope2[kRowTiles][2];
+  RowTile<C> rows[kTiles];
+  float slope[kTiles][2], slope2[kTiles][2];
 #pragma unroll
-  for (int m = 0; m < kRowTiles; ++m) {
-    rows[m].load(points + row0 + 16 * m);
+  for (int m = 0; m < kTiles; ++m) {
+    rows[m].load(own + 16 * m);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float f = exp2_of(rows[m].minus_rest[half]);
-      factor[m][half] = f;
+      const float f = exp2_of(rows[m].rest[half]);
       slope[m][half] = weight * f * kWeightUnit;
       slope2[m][half] = weight2 * f * f * kWeightUnit;
     }
   }
 
-  float once[kRowTiles][2] = {}, twice[kRowTiles][2] = {};
-  float whole[kRowTiles][kBlocks][4] = {};  // rows and coordinates as results of products
-  for_strips<C>(
-      points, begin, end, buffers, [&](std::int64_t, const GramPoint<C>* columns) {
-        float sum[kRowTiles][2] = {}, sum2[kRowTiles][2] = {};
-        float great[kRowTiles][kBlocks][4] = {}, small[kRowTiles][kBlocks][4] = {};
-#pragma unroll 1
-        for (int j = 0; j < kGramStrip; j += 16) {
-          ColumnTile<C> tile[2];
-          load_columns<C>(columns + j, tile);
-          // Points as the right side of the second product, coordinates 8 k to 8 k + 7 of points 0
-          // to 7 and 8 to 15.
-          unsigned high[kBlocks][2], low[kBlocks][2], b[4];
-          if constexpr (C == 16) {
-            const char* point = reinterpret_cast<const char*>(columns[j + lane % 16].high);
-            load_transposed(b, point + lane / 16 * 16);
-            high[0][0] = b[0], high[0][1] = b[1], high[1][0] = b[2], high[1][1] = b[3];
-            load_transposed(b, point + 32 + lane / 16 * 16);
-            low[0][0] = b[0], low[0][1] = b[1], low[1][0] = b[2], low[1][1] = b[3];
-          } else {
-            const char* point = reinterpret_cast<const char*>(columns[j + lane % 16].high);
-            load_transposed(b, point + lane / 16 * 16);
-            high[0][0] = b[0], high[0][1] = b[1], low[0][0] = b[2], low[0][1] = b[3];
+  float once[kTiles][2] = {}, twice[kTiles][2] = {};
+  float whole[kTiles][kBlocks][4] = {};  // rows and coordinates as results of products
+  for_strips<C, kBlock>(points, begin, end, buffers, [&](int, const GramPoint<C>* columns) {
+    float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
+    float great[kTiles][kBlocks][4] = {}, small[kTiles][kBlocks][4] = {};
+#pragma unroll 2
+    for (int j = 0; j < kGramStrip; j += 16) {
+      float e[kTiles][2][4];
+      exponents<C, kTiles>(rows, columns + j, lane, e);
+      // Points as the right side of the second product, coordinates 8 k to 8 k + 7 of points 0
+      // to 7 and 8 to 15.
+      unsigned high[kBlocks][2], low[kBlocks][2], b[4];
+      const char* point =
+          reinterpret_cast<const char*>(columns + j + lane % 16) + lane / 16 * 16;
+      load_transposed(b, point);
+      high[0][0] = b[0], high[0][1] = b[1];
+      if constexpr (C == 16) {
+        high[1][0] = b[2], high[1][1] = b[3];
+        load_transposed(b, point + 32);
+        low[0][0] = b[0], low[0][1] = b[1], low[1][0] = b[2], low[1][1] = b[3];
+      } else {
+        low[0][0] = b[2], low[0][1] = b[3];
+      }
+      unsigned w_high[kTiles][4], w_low[kTiles][4];
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m) {
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+          float w[4];
+#pragma unroll
+          for (int p = 0; p < 4; ++p) {
+            const float term = exp2_of(e[m][k][p]);
+            sum[m][p / 2] += term;
+            sum2[m][p / 2] += term * term;
+            w[p] = term * (slope[m][p / 2] + slope2[m][p / 2] * term);
           }
-#pragma unroll
-          for (int m = 0; m < kRowTiles; ++m) {
-            unsigned w_high[4], w_low[4];
-#pragma unroll
-            for (int k = 0; k < 2; ++k) {
-              float e[4], w[4];
-              exponents<C>(rows[m], tile[k], e);
-#pragma unroll
-              for (int p = 0; p < 4; ++p) {
-                e[p] = exp2_of(e[p]);
-                sum[m][p / 2] += e[p];
-                sum2[m][p / 2] += e[p] * e[p];
-                w[p] = e[p] * (slope[m][p / 2] + slope2[m][p / 2] * e[p]);
-              }
-#pragma unroll
-              for (int half = 0; half < 2; ++half) {
-                const unsigned rounded = pack(w[2 * half], w[2 * half + 1]);
-                const float2 back = unpack(rounded);
-                w_high[2 * k + half] = rounded;
-                w_low[2 * k + half] = pack(w[2 * half] - back.x, w[2 * half + 1] - back.y);
-              }
-            }
-#pragma unroll
-            for (int k = 0; k < kBlocks; ++k) {
-              multiply16(great[m][k], w_high, high[k][0], high[k][1], great[m][k]);
-              multiply16(small[m][k], w_high, low[k][0], low[k][1], small[m][k]);
-              multiply16(small[m][k], w_low, high[k][0], high[k][1], small[m][k]);
-            }
-          }
-        }
-#pragma unroll
-        for (int m = 0; m < kRowTiles; ++m) {
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            once[m][half] += sum[m][half];
-            twice[m][half] += sum2[m][half];
-          }
-#pragma unroll
-          for (int k = 0; k < kBlocks; ++k) {
-#pragma unroll
-            for (int p = 0; p < 4; ++p) whole[m][k][p] += great[m][k][p] + small[m][k][p];
+            const unsigned rounded = pack(w[2 * half], w[2 * half + 1]);
+            const float2 back = unpack(rounded);
+            w_high[m][2 * k + half] = rounded;
+            w_low[m][2 * k + half] = pack(w[2 * half] - back.x, w[2 * half + 1] - back.y);
           }
         }
-      });
+      }
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m) {
+#pragma unroll
+        for (int k = 0; k < kBlocks; ++k)
+          multiply16(small[m][k], w_high[m], low[k][0], low[k][1], small[m][k]);
+#pragma unroll
+        for (int k = 0; k < kBlocks; ++k)
+          multiply16(great[m][k], w_high[m], high[k][0], high[k][1], great[m][k]);
+#pragma unroll
+        for (int k = 0; k < kBlocks; ++k)
+          multiply16(small[m][k], w_low[m], high[k][0], high[k][1], small[m][k]);
+      }
+    }
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        once[m][half] += sum[m][half];
+        twice[m][half] += sum2[m][half];
+      }
+#pragma unroll
+      for (int k = 0; k < kBlocks; ++k) {
+#pragma unroll
+        for (int p = 0; p < 4; ++p) whole[m][k][p] += great[m][k][p] + small[m][k][p];
+      }
+    }
+  });
 
+  const int g = lane / 4, t = lane % 4;
   double total = 0, total2 = 0;
 #pragma unroll
-  for (int m = 0; m < kRowTiles; ++m) {
+  for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float f = factor[m][half];
+      const float f = exp2_of(rows[m].rest[half]);
       total += static_cast<double>(once[m][half] * f);
       total2 += static_cast<double>(twice[m][half] * f * f);
       // sum_j w_ij of the row: its four lanes' parts.
       float of_row = once[m][half] * slope[m][half] + twice[m][half] * slope2[m][half];
       of_row += __shfl_xor_sync(0xffffffffU, of_row, 1);
       of_row += __shfl_xor_sync(0xffffffffU, of_row, 2);
-      const int row = 16 * (warp * kRowTiles + m) + 8 * half + g;
+      const int row = 16 * m + 8 * half + g;
+      float(*left)[C + 4] = sides[0] + warp * 16 * kTiles;
+      float(*right)[C + 4] = sides[1] + warp * 16 * kTiles;
 #pragma unroll
       for (int k = 0; k < kBlocks; ++k) {
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
-          const GramPoint<C>& own = points[job / across * kGramStrip + row];
           const int coordinate = 8 * k + 2 * t + c;
-          const float y = __half2float(own.high[coordinate]) + __half2float(own.low[coordinate]);
-          sides[0][row][coordinate] =
-              (of_row * y - whole[m][k][2 * half + c]) * (1 / kWeightUnit);
-          sides[1][row][coordinate] = y;
+          const float y =
+              __half2float(own[row].high[coordinate]) + __half2float(own[row].low[coordinate]);
+          left[row][coordinate] = (of_row * y - whole[m][k][2 * half + c]) * (1 / kWeightUnit);
+          right[row][coordinate] = y;
         }
       }
     }
   }
   __syncwarp();
-  // A warp's own rows: C/2 neighbouring elements of a row of the product to a lane, or fewer.
+  // Of a warp's own rows: so many neighbouring elements of the C x C to a lane.
   constexpr int kEach = C * C / 32;
   float product[kEach] = {};
-  for (int r = 0; r < 16 * kRowTiles; ++r) {
-    const int row = warp * 16 * kRowTiles + r;
+#pragma unroll 4
+  for (int row = warp * 16 * kTiles; row < (warp + 1) * 16 * kTiles; ++row) {
     const float left = sides[0][row][lane * kEach / C];
 #pragma unroll
     for (int k = 0; k < kEach; ++k) product[k] += left * sides[1][row][lane * kEach % C + k];
   }
 #pragma unroll
   for (int k = 0; k < kEach; ++k) products[warp][lane * kEach + k] = product[k];
-  total = Reduce(reduce).Sum(total);
+  total = Reduce(reduce[0]).Sum(total);
+  total2 = Reduce(reduce[1]).Sum(total2);
   __syncthreads();
-  total2 = Reduce(reduce).Sum(total2);
+  double* out = partial + static_cast<std::int64_t>(blockIdx.x) * scatter_results(C);
   if (threadIdx.x == 0) {
     out[0] = total;
     out[1] = total2;
   }
-  for (int k = static_cast<int>(threadIdx.x); k < C * C; k += kGramThreads) {
+  for (int k = static_cast<int>(threadIdx.x); k < C * C; k += kBlock) {
     double sum = 0;
-    for (int w = 0; w < kGramThreads / 32; ++w) sum += static_cast<double>(products[w][k]);
+    for (int w = 0; w < kWarps; ++w) sum += static_cast<double>(products[w][k]);
     out[2 + k] = sum;
   }
 }
 
 template <int C>
-__global__ void __launch_bounds__(kGramThreads)
+__global__ void __launch_bounds__(threads_of(kValueTiles))
     gram_density_kernel(const GramPoint<C>* __restrict__ queries,
-                        const GramPoint<C>* __restrict__ points,
-                        const float* __restrict__ greatest_norm, std::int64_t all_strips,
-                        int strips, std::int64_t across, std::int64_t first,
-                        double* __restrict__ partial) {
+                        const GramPoint<C>* __restrict__ points, int all_strips, int strips,
+                        int across, std::int64_t first, double* __restrict__ partial) {
+  constexpr int kTiles = kValueTiles;
+  constexpr int kBlock = threads_of(kTiles);
   __shared__ GramPoint<C> buffers[2][kGramStrip];
-  double* out = partial + static_cast<std::int64_t>(blockIdx.x) * kGramStrip;
-  if (!(*greatest_norm <= kGreatestGramNorm)) {
-    out[threadIdx.x] = 0;
-    return;
-  }
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t job = first + blockIdx.x;
-  const std::int64_t begin = job % across * strips;
-  const std::int64_t end = min(begin + strips, all_strips);
-  const std::int64_t row0 = job / across * kGramStrip + warp * (16 * kRowTiles);
-  RowTile<C> rows[kRowTiles];
+  const std::int64_t tile = job / across;
+  const int begin = static_cast<int>(job - tile * across) * strips;
+  const int end = min(begin + strips, all_strips);
+  RowTile<C> rows[kTiles];
 #pragma unroll
-  for (int m = 0; m < kRowTiles; ++m) rows[m].load(queries + row0 + 16 * m);
+  for (int m = 0; m < kTiles; ++m)
+    rows[m].load(queries + tile * kGramStrip + (warp * kTiles + m) * 16);
 
-  double total[kRowTiles][2] = {};
-  for_strips<C>(points, begin, end, buffers, [&](std::int64_t, const GramPoint<C>* columns) {
-    float sum[kRowTiles][2] = {};
+  double total[kTiles][2] = {};
+  for_strips<C, kBlock>(points, begin, end, buffers, [&](int, const GramPoint<C>* columns) {
+    float sum[kTiles][2] = {};
 #pragma unroll 2
     for (int j = 0; j < kGramStrip; j += 16) {
-      ColumnTile<C> tile[2];
-      load_columns<C>(columns + j, tile);
+      float e[kTiles][2][4];
+      exponents<C, kTiles>(rows, columns + j, lane, e);
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
 #pragma unroll
-        for (int m = 0; m < kRowTiles; ++m) {
-          float exponent[4];
-          exponents<C>(rows[m], tile[k], exponent);
+        for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
-          for (int p = 0; p < 4; ++p) sum[m][p / 2] += exp2_of(exponent[p]);
+          for (int p = 0; p < 4; ++p) sum[m][p / 2] += exp2_of(e[m][k][p]);
         }
       }
     }
 #pragma unroll
-    for (int m = 0; m < kRowTiles; ++m) {
+    for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) total[m][half] += static_cast<double>(sum[m][half]);
     }
   });
+  double* out = partial + static_cast<std::int64_t>(blockIdx.x) * kGramStrip;
 #pragma unroll
-  for (int m = 0; m < kRowTiles; ++m) {
+  for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       double of_row = total[m][half];
       of_row += __shfl_xor_sync(0xffffffffU, of_row, 1);
       of_row += __shfl_xor_sync(0xffffffffU, of_row, 2);
       if (lane % 4 == 0)
-        out[16 * (warp * kRowTiles + m) + 8 * half + lane / 4] =
-            of_row * static_cast<double>(exp2_of(rows[m].minus_rest[half]));
+        out[16 * (warp * kTiles + m) + 8 * half + lane / 4] =
+            of_row * static_cast<double>(exp2_of(rows[m].rest[half]));
     }
   }
 }
@@ -401,55 +432,83 @@ std::size_t gram_bytes(std::int64_t n, int coordinates) {
          (coordinates == 8 ? sizeof(GramPoint<8>) : sizeof(GramPoint<16>));
 }
 
-Status launch_gram_points(const float* y, std::int64_t n, int c, const float* greatest_norm,
-                          int coordinates, void* points, cudaStream_t stream) {
+Status launch_square_radius(const double* points, std::int64_t n, int d, const double* centre,
+                            double* square, cudaStream_t stream) {
+  KDE_CUDA(cudaMemsetAsync(square, 0, sizeof *square, stream));
+  const std::int64_t blocks = std::min<std::int64_t>((n + kThreads - 1) / kThreads, 1024);
+  square_radius_kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(points, n, d, centre,
+                                                                               square);
+  KDE_CUDA(cudaGetLastError());
+  return Status::success();
+}
+
+double gram_radius(const Whitening& a, int d, double square_radius) {
+  double rows = 0, columns = 0;
+  for (int k = 0; k < d; ++k) {
+    double row = 0, column = 0;
+    for (int l = 0; l < d; ++l) {
+      row += std::fabs(a.a[k * d + l]);
+      column += std::fabs(a.a[l * d + k]);
+    }
+    rows = std::max(rows, row);
+    columns = std::max(columns, column);
+  }
+  return std::sqrt(rows * columns * square_radius);
+}
+
+Status launch_gram_points(const double* points, std::int64_t n, int d, const Whitening& a,
+                          const double* centre, double radius, int coordinates, void* packed,
+                          cudaStream_t stream) {
+  const int power = std::ilogb(radius * (1.0001 / 2048)) + 1;
+  const float step = std::ldexp(1.0F, power), per_step = std::ldexp(1.0F, -power);
   return with_gram_coordinates(coordinates, [&](auto constant) {
     constexpr int C = decltype(constant)::value;
     static_assert(sizeof(GramPoint<C>) == 4 * C + 16 && kPointsPadding % kGramStrip == 0);
     gram_points_kernel<C>
-        <<<static_cast<unsigned>(padded(n) / kGramThreads), kGramThreads, 0, stream>>>(
-            y, n, c, greatest_norm, static_cast<GramPoint<C>*>(points));
+        <<<static_cast<unsigned>(padded(n) / kPackThreads), kPackThreads, 0, stream>>>(
+            points, n, d, a, centre, step, per_step, static_cast<GramPoint<C>*>(packed));
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });
 }
 
-Status launch_gram_full(const void* points, std::int64_t n, int coordinates,
-                        const float* greatest_norm, std::int64_t first, std::int64_t last,
-                        double* partial, cudaStream_t stream) {
+Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, std::int64_t first,
+                        std::int64_t last, double* partial, cudaStream_t stream) {
   return with_gram_coordinates(coordinates, [&](auto constant) {
     constexpr int C = decltype(constant)::value;
-    gram_full_kernel<C><<<static_cast<unsigned>(last - first), kGramThreads, 0, stream>>>(
-        static_cast<const GramPoint<C>*>(points), greatest_norm, cut_gram(n), first, partial);
+    gram_full_kernel<C>
+        <<<static_cast<unsigned>(last - first), threads_of(kValueTiles), 0, stream>>>(
+            static_cast<const GramPoint<C>*>(packed), cut_gram(n), first, partial);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });
 }
 
-Status launch_gram_scatter(const void* points, std::int64_t n, int coordinates,
-                           const float* greatest_norm, double once, double twice,
-                           std::int64_t first, std::int64_t last, double* partial,
+Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, double once,
+                           double twice, std::int64_t first, std::int64_t last, double* partial,
                            cudaStream_t stream) {
   return with_gram_coordinates(coordinates, [&](auto constant) {
     constexpr int C = decltype(constant)::value;
-    gram_scatter_kernel<C><<<static_cast<unsigned>(last - first), kGramThreads, 0, stream>>>(
-        static_cast<const GramPoint<C>*>(points), greatest_norm, static_cast<float>(once),
-        static_cast<float>(twice), padded(n) / kGramStrip, strips_per_job(n, n), jobs_across(n, n),
-        first, partial);
+    gram_scatter_kernel<C>
+        <<<static_cast<unsigned>(last - first), threads_of(kScatterTiles), 0, stream>>>(
+            static_cast<const GramPoint<C>*>(packed), static_cast<float>(once),
+            static_cast<float>(twice), static_cast<int>(padded(n) / kGramStrip),
+            strips_per_job(n, n), static_cast<int>(jobs_across(n, n)), first, partial);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });
 }
 
-Status launch_gram_density(const void* queries, std::int64_t m, const void* points, std::int64_t n,
-                           int coordinates, const float* greatest_norm, std::int64_t first,
-                           std::int64_t last, double* partial, cudaStream_t stream) {
+Status launch_gram_density(const void* queries, std::int64_t m, const void* packed, std::int64_t n,
+                           int coordinates, std::int64_t first, std::int64_t last, double* partial,
+                           cudaStream_t stream) {
   return with_gram_coordinates(coordinates, [&](auto constant) {
     constexpr int C = decltype(constant)::value;
-    gram_density_kernel<C><<<static_cast<unsigned>(last - first), kGramThreads, 0, stream>>>(
-        static_cast<const GramPoint<C>*>(queries), static_cast<const GramPoint<C>*>(points),
-        greatest_norm, padded(n) / kGramStrip, strips_per_job(m, n), jobs_across(m, n), first,
-        partial);
+    gram_density_kernel<C>
+        <<<static_cast<unsigned>(last - first), threads_of(kValueTiles), 0, stream>>>(
+            static_cast<const GramPoint<C>*>(queries), static_cast<const GramPoint<C>*>(packed),
+            static_cast<int>(padded(n) / kGramStrip), strips_per_job(m, n),
+            static_cast<int>(jobs_across(m, n)), first, partial);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });

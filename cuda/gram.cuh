@@ -14,9 +14,6 @@
 
 namespace kde::cuda {
 
-// kRowTiles times 16 rows to a warp: so often is a column that was loaded used.
-inline constexpr int kRowTiles = kGramStrip / 16 / (kGramThreads / 32);
-
 // d = a b + c, of halves in single precision.
 __device__ __forceinline__ void multiply16(float (&d)[4], const unsigned (&a)[4], unsigned b0,
                                            unsigned b1, const float (&c)[4]) {
@@ -54,19 +51,20 @@ __device__ __forceinline__ void load_transposed(unsigned (&b)[4], const void* ro
 
 // Starts to copy a strip of points to shared memory; wait_for_strips<k> returns when all but the
 // last k of those started have come, to this thread's parts.
-template <int C>
+template <int C, int kThreads>
 __device__ __forceinline__ void start_strip(const GramPoint<C>* from, GramPoint<C>* to) {
   constexpr int kPieces = kGramStrip * static_cast<int>(sizeof(GramPoint<C>)) / 16;
+  const int thread = static_cast<int>(threadIdx.x);
+  const auto address =
+      static_cast<unsigned>(__cvta_generic_to_shared(reinterpret_cast<uint4*>(to) + thread));
+  const uint4* source = reinterpret_cast<const uint4*>(from) + thread;
+#if __CUDA_ARCH__ >= 800
 #pragma unroll
-  for (int piece = static_cast<int>(threadIdx.x); piece < kPieces; piece += kGramThreads) {
-#if __CUDA_ARCH__ >= 800
-    const auto address =
-        static_cast<unsigned>(__cvta_generic_to_shared(reinterpret_cast<uint4*>(to) + piece));
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address),
-                 "l"(reinterpret_cast<const uint4*>(from) + piece));
-#endif
+  for (int k = 0; k < (kPieces + kThreads - 1) / kThreads; ++k) {
+    if ((k + 1) * kThreads <= kPieces || thread < kPieces - k * kThreads)
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address + 16 * k * kThreads),
+                   "l"(source + k * kThreads));
   }
-#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;");
 #endif
 }
@@ -81,7 +79,7 @@ __device__ __forceinline__ void wait_for_strips() {
 template <int C>
 struct RowTile {
   unsigned high[C / 4], low[C / 4];
-  float minus_norm[2], minus_rest[2];  // of rows g and g + 8
+  float norm[2], rest[2];  // as of GramPoint, of rows g and g + 8
 
   __device__ __forceinline__ void load(const GramPoint<C>* row0) {
     const int g = static_cast<int>(threadIdx.x) % 32 / 4, t = static_cast<int>(threadIdx.x) % 4;
@@ -96,8 +94,9 @@ struct RowTile {
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      minus_norm[half] = row0[g + 8 * half].minus_norm;
-      minus_rest[half] = row0[g + 8 * half].minus_rest;
+      const GramPoint<C>* pair = row0 + (g / 2 * 2 + 8 * half);
+      norm[half] = pair[0].norms[g % 2];
+      rest[half] = pair[1].norms[g % 2];
     }
   }
 };
@@ -106,65 +105,94 @@ struct RowTile {
 template <int C>
 struct ColumnTile {
   unsigned high[C / 8], low[C / 8];
-  float2 norms[2];  // minus_norm and minus_rest of columns 2 t and 2 t + 1
 };
 
 // 16 columns of a strip.
 template <int C>
-__device__ __forceinline__ void load_columns(const GramPoint<C>* columns, ColumnTile<C> (&tile)[2]) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
+__device__ __forceinline__ void load_columns(const GramPoint<C>* columns, int lane,
+                                             ColumnTile<C> (&tile)[2]) {
   unsigned b[4];
   if constexpr (C == 16) {
 #pragma unroll
     for (int k = 0; k < 2; ++k) {
       // high 0 to 7, high 8 to 15, low 0 to 7, low 8 to 15, which lie one after another.
-      const GramPoint<C>& point = columns[8 * k + lane % 8];
-      load_matrices(b, reinterpret_cast<const char*>(point.high) + lane / 8 * 16);
+      load_matrices(b, reinterpret_cast<const char*>(columns + lane % 8) + lane / 8 * 16 +
+                           8 * k * sizeof(GramPoint<C>));
       tile[k].high[0] = b[0];
       tile[k].high[1] = b[1];
       tile[k].low[0] = b[2];
       tile[k].low[1] = b[3];
     }
   } else {
-    const GramPoint<C>& point = columns[lane / 16 * 8 + lane % 8];
-    load_matrices(b, reinterpret_cast<const char*>(point.high) + lane / 8 % 2 * 16);
+    load_matrices(b, reinterpret_cast<const char*>(columns + lane / 16 * 8 + lane % 8) +
+                         lane / 8 % 2 * 16);
     tile[0].high[0] = b[0];
     tile[0].low[0] = b[1];
     tile[1].high[0] = b[2];
     tile[1].low[0] = b[3];
   }
-#pragma unroll
-  for (int k = 0; k < 2; ++k) {
-#pragma unroll
-    for (int c = 0; c < 2; ++c)
-      tile[k].norms[c] =
-          *reinterpret_cast<const float2*>(&columns[8 * k + 2 * (lane % 4) + c].minus_norm);
-  }
 }
 
-// E of the rows and columns of a thread but for the rows' minus_rest, which is a factor of each
-// row's e: rows g, g, g + 8, g + 8, columns 2 t, 2 t + 1, 2 t, 2 t + 1.
+// The norms of GramPoint as a product's accumulators begin.
 template <int C>
-__device__ __forceinline__ void exponents(const RowTile<C>& rows, const ColumnTile<C>& columns,
-                                          float (&e)[4]) {
-  const float norms[4] = {columns.norms[0].x, columns.norms[1].x, columns.norms[0].x,
-                          columns.norms[1].x};
-  const float rests[4] = {columns.norms[0].y, columns.norms[1].y, columns.norms[0].y,
-                          columns.norms[1].y};
-  float exact[4], rest[4];
-  if constexpr (C == 16) {
-    multiply16(exact, rows.high, columns.high[0], columns.high[1], norms);
-    multiply16(rest, rows.low, columns.low[0], columns.low[1], rests);
-    multiply16(rest, rows.high, columns.low[0], columns.low[1], rest);
-    multiply16(rest, rows.low, columns.high[0], columns.high[1], rest);
-  } else {
-    multiply8(exact, rows.high[0], rows.high[1], columns.high[0], norms);
-    multiply8(rest, rows.low[0], rows.low[1], columns.low[0], rests);
-    const unsigned both[4] = {rows.high[0], rows.high[1], rows.low[0], rows.low[1]};
-    multiply16(rest, both, columns.low[0], columns.high[0], rest);
-  }
+__device__ __forceinline__ void load_norms(float (&norms)[4], const GramPoint<C>* column) {
+  const float4 four = *reinterpret_cast<const float4*>(column->norms);
+  norms[0] = four.x, norms[1] = four.y, norms[2] = four.z, norms[3] = four.w;
+}
+
+// E of kRowTiles times 16 rows and 16 columns but for the rows' `rest`, which is a factor of each
+// row's e. e[m][k]: rows g, g, g + 8, g + 8 of tile m, columns 2 t, 2 t + 1, 2 t, 2 t + 1 of tile k.
+// Products that wait for each other are as far apart as the tiles allow.
+template <int C, int kRowTiles>
+__device__ __forceinline__ void exponents(const RowTile<C> (&rows)[kRowTiles],
+                                          const GramPoint<C>* columns, int lane,
+                                          float (&e)[kRowTiles][2][4]) {
+  ColumnTile<C> tile[2];
+  load_columns<C>(columns, lane, tile);
+  float exact[kRowTiles][2][4], norms[2][4], rests[2][4];
 #pragma unroll
-  for (int k = 0; k < 4; ++k) e[k] = (exact[k] + rows.minus_norm[k / 2]) + rest[k];
+  for (int k = 0; k < 2; ++k) {
+    load_norms<C>(norms[k], columns + 8 * k + 2 * (lane % 4));
+    load_norms<C>(rests[k], columns + 8 * k + 2 * (lane % 4) + 1);
+  }
+  const auto each = [&](auto&& f) {
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+#pragma unroll
+      for (int m = 0; m < kRowTiles; ++m) f(rows[m], tile[k], m, k);
+    }
+  };
+  each([&](const RowTile<C>& row, const ColumnTile<C>& column, int m, int k) {
+    if constexpr (C == 16) {
+      multiply16(e[m][k], row.low, column.low[0], column.low[1], rests[k]);
+    } else {
+      multiply8(e[m][k], row.low[0], row.low[1], column.low[0], rests[k]);
+    }
+  });
+  each([&](const RowTile<C>& row, const ColumnTile<C>& column, int m, int k) {
+    if constexpr (C == 16) {
+      multiply16(exact[m][k], row.high, column.high[0], column.high[1], norms[k]);
+    } else {
+      multiply8(exact[m][k], row.high[0], row.high[1], column.high[0], norms[k]);
+    }
+  });
+  each([&](const RowTile<C>& row, const ColumnTile<C>& column, int m, int k) {
+    if constexpr (C == 16) {
+      multiply16(e[m][k], row.high, column.low[0], column.low[1], e[m][k]);
+    } else {
+      const unsigned both[4] = {row.high[0], row.high[1], row.low[0], row.low[1]};
+      multiply16(e[m][k], both, column.low[0], column.high[0], e[m][k]);
+    }
+  });
+  if constexpr (C == 16) {
+    each([&](const RowTile<C>& row, const ColumnTile<C>& column, int m, int k) {
+      multiply16(e[m][k], row.low, column.high[0], column.high[1], e[m][k]);
+    });
+  }
+  each([&](const RowTile<C>& row, const ColumnTile<C>&, int m, int k) {
+#pragma unroll
+    for (int p = 0; p < 4; ++p) e[m][k][p] += exact[m][k][p] + row.norm[p / 2];
+  });
 }
 
 }  // namespace kde::cuda

@@ -13,77 +13,91 @@
 //   the rest, u_i'v_j + v_i'u_j + v_i'v_j and what the norms have of v: in an accumulator of its
 //   own, its terms smaller by s/|y|
 //
-// With R the greatest |y_i|, s is the least power of two >= R/2048, and y is kept to R 2^-23. The
-// exponents are those of the points so moved, equal ones of 0.
+// With |y_i| <= R, s is the least power of two >= R/2048, and y is kept to R 2^-23. The exponents are
+// those of the points so moved, equal ones of 0.
 #pragma once
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/status.h"
-#include "cuda/full.h"
 #include "cuda/jobs.h"
+#include "cuda/whiten.h"
 
 namespace kde::cuda {
 
-inline constexpr int kGramThreads = 128;
 inline constexpr int kGramStrip = 128;  // points: of a block's rows, and of a strip of columns
 
 // Below, kernels without matrix units are as fast, for launches take the time.
 inline constexpr std::int64_t kLeastGramPoints = 2048;
 inline constexpr int kLeastGramDimensions = 4;
-// Half norms up to which points may be so moved: R = 128, y kept to 1.5e-5.
-inline constexpr float kGreatestGramNorm = 8192;
+// R: y kept to 1.5e-5; and that of points which are all the same to the matrix.
+inline constexpr double kGreatestGramRadius = 128, kLeastGramRadius = 0x1p-10;
 
 // Coordinates of a packed point, those beyond d being 0.
 constexpr int gram_coordinates(int d) { return d <= 8 ? 8 : 16; }
 
-// Of 16 (2 C + 3)/16 bytes such that eight of them, a multiple of 16 bytes apart, touch every bank
-// of shared memory once.
+// Eight of them, 48 or 80 bytes apart, touch every bank of shared memory once.
 template <int C>
 struct alignas(16) GramPoint {
-  __half high[C];     // u
-  __half low[C];      // v
-  float minus_norm;   // -|u|^2/2; a number too far below 0 for any term where there is no point
-  float minus_rest;   // -(u'v + |v|^2/2)
-  float unused[2];
+  __half high[C];  // u
+  __half low[C];   // v
+  // Of this point and its neighbour, point i for even i and i + 1: for the even one -|u|^2/2 of
+  // both, twice, and for the odd one -(u'v + |v|^2/2): as a thread's accumulators begin. Where
+  // there is no point the former is too far below 0 for any term.
+  float norms[4];
 };
+std::size_t gram_bytes(std::int64_t n, int coordinates);  // of padded(n) of them
 
-// points[i] of y (launch_whiten by points, c coordinates, padded(n) of them) with the s of
-// *greatest_norm, which is R^2/2. Asynchronous.
-Status launch_gram_points(const float* y, std::int64_t n, int c, const float* greatest_norm,
-                          int coordinates, void* points, cudaStream_t stream);
-std::size_t gram_bytes(std::int64_t n, int coordinates);
+// *square = the greatest |x_i - centre|^2 of n points. Asynchronous.
+Status launch_square_radius(const double* points, std::int64_t n, int d, const double* centre,
+                            double* square, cudaStream_t stream);
 
-// Jobs of full.h's kind: kGramStrip rows by `strips` strips, from the row's own strip on.
-inline FullCut cut_gram(std::int64_t n) {
-  FullCut cut;
-  cut.tiles = cut.all_strips = (n + kGramStrip - 1) / kGramStrip;
-  cut.strips_per_tile = 1;
-  while (cut.strips < 16 && cut.all_strips * cut.tiles / 2 / cut.strips > 3000) cut.strips *= 2;
+// R from that radius: an upper bound of |A| times it, |A|^2 <= |A|_1 |A|_inf.
+double gram_radius(const Whitening& a, int d, double square_radius);
+
+// packed: padded(n) of GramPoint<coordinates>, of A (x_i - centre) within R = radius. Asynchronous.
+Status launch_gram_points(const double* points, std::int64_t n, int d, const Whitening& a,
+                          const double* centre, double radius, int coordinates, void* packed,
+                          cudaStream_t stream);
+
+// Jobs of gram_full: a strip of rows, and of columns those that have the row's number over 2^shift
+// or more, 2^shift of them, or fewer at either end.
+struct GramCut {
+  std::int64_t strips = 0;
+  int shift = 0;
+  // Of rows before row t.
+  __host__ __device__ std::int64_t first_job(std::int64_t t) const {
+    const std::int64_t q = t >> shift, r = t - (q << shift);
+    return t * across() - ((q * (q - 1) / 2 << shift) + r * q);
+  }
+  __host__ __device__ std::int64_t across() const { return ((strips - 1) >> shift) + 1; }
+  std::int64_t jobs() const { return first_job(strips); }
+  std::int64_t units() const { return (jobs() + kUnitJobs - 1) / kUnitJobs; }
+};
+inline GramCut cut_gram(std::int64_t n) {
+  GramCut cut;
+  cut.strips = (n + kGramStrip - 1) / kGramStrip;
+  while (cut.shift < 4 && (cut.strips * cut.strips / 2 >> cut.shift) > 6000) ++cut.shift;
   return cut;
 }
 
-// All three do nothing, and write zeros, where *greatest_norm > kGreatestGramNorm. Asynchronous.
-
 // partial[2 (k - first)], and the next: sums of e and e^2 of job k of cut_gram, e = 2^E, pairs of a
-// point with itself counted half: n/2 in all.
-Status launch_gram_full(const void* points, std::int64_t n, int coordinates,
-                        const float* greatest_norm, std::int64_t first, std::int64_t last,
-                        double* partial, cudaStream_t stream);
+// point with itself counted half: n/2 in all. Asynchronous.
+Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, std::int64_t first,
+                        std::int64_t last, double* partial, cudaStream_t stream);
 
-// As launch_scatter of rows.h, coordinates for c, but for e = 2^E: y of twice the half norms there.
-Status launch_gram_scatter(const void* points, std::int64_t n, int coordinates,
-                           const float* greatest_norm, double once, double twice,
-                           std::int64_t first, std::int64_t last, double* partial,
+// As launch_scatter of rows.h with coordinates for c, and of the same jobs, but e = 2^E.
+Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, double once,
+                           double twice, std::int64_t first, std::int64_t last, double* partial,
                            cudaStream_t stream);
 
-// As launch_density of rows.h, but for 2^E.
-Status launch_gram_density(const void* queries, std::int64_t m, const void* points, std::int64_t n,
-                           int coordinates, const float* greatest_norm, std::int64_t first,
-                           std::int64_t last, double* partial, cudaStream_t stream);
+// As launch_density of rows.h, and of the same jobs, but for 2^E.
+Status launch_gram_density(const void* queries, std::int64_t m, const void* packed, std::int64_t n,
+                           int coordinates, std::int64_t first, std::int64_t last, double* partial,
+                           cudaStream_t stream);
 
 }  // namespace kde::cuda

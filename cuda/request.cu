@@ -149,7 +149,6 @@ class Run {
     if (Status s = request_.enqueue(number, begins, first, last, out, norm); !s.ok()) return s;
     if (Status s = card.wait(control, predicted_ms); !s.ok()) return s;
     if (!(*norm < kGreatestNorm)) return too_wide();
-    if (*norm > request_.reach) return beyond_reach();
     if (!std::all_of(out, out + count, [](double v) { return std::isfinite(v); }))
       return too_wide();
     std::copy_n(out, count, results_.begin() + first * request_.results_per_unit);

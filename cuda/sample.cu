@@ -204,23 +204,29 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
   }
 }
 
+Status CudaSample::find_centre(std::size_t number) {
+  Card& card = *cards_[number];
+  Place& place = *places_[number];
+  if (place.has_centre) return Status::success();
+  if (Status s = place.few.memory.reserve(Few::kSize, card.stream()); !s.ok()) return s;
+  if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(), card.stream());
+      !s.ok())
+    return s;
+  place.has_centre = true;
+  return Status::success();
+}
+
 template <typename T>
 Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t n, int coordinates,
                           const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y,
-                          float* norm, bool afresh) {
+                          float* norm) {
   Card& card = *cards_[number];
   Place& place = *places_[number];
   const auto numbers = static_cast<std::size_t>(padded(n) * (coordinates + 1));
   if (Status s = y->reserve(numbers * sizeof(T), card.stream()); !s.ok()) return s;
-  if (Status s = place.few.memory.reserve(Few::kSize, card.stream()); !s.ok()) return s;
-  if (!place.has_centre) {
-    if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(), card.stream());
-        !s.ok())
-      return s;
-    place.has_centre = true;
-  }
+  if (Status s = find_centre(number); !s.ok()) return s;
   float* greatest_norm = place.few.greatest_norm();
-  if (afresh) KDE_CUDA(cudaMemsetAsync(greatest_norm, 0, sizeof(float), card.stream()));
+  KDE_CUDA(cudaMemsetAsync(greatest_norm, 0, sizeof(float), card.stream()));
   if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, place.few.centre(), layout,
                                   reinterpret_cast<T*>(y->data()),
                                   half_norms<T>(*y, n, coordinates), greatest_norm, card.stream());
@@ -303,50 +309,91 @@ Status CudaSample::sweep(std::span<const double> h, bool slopes, Precision preci
   }
 }
 
-bool CudaSample::by_gram(Precision precision) const {
-  return precision == Precision::single && d_ >= kLeastGramDimensions && n_ >= kLeastGramPoints &&
-         std::all_of(cards_.begin(), cards_.end(),
-                     [](const auto& card) { return card->has_matrix_units(); });
+Status CudaSample::find_gram_radius(const Whitening& a, Precision precision,
+                                    std::span<const double> queries, const Control& control,
+                                    double* radius) {
+  *radius = 0;
+  if (precision != Precision::single || d_ < kLeastGramDimensions || n_ < kLeastGramPoints ||
+      !std::all_of(cards_.begin(), cards_.end(),
+                   [](const auto& card) { return card->has_matrix_units(); }))
+    return Status::success();
+  double square = 0;
+  if (square_radius_ < 0 || !queries.empty()) {
+    Card& card = *cards_[home_];
+    if (Status s = card.use(); !s.ok()) return s;
+    if (Status s = card.begin_turn(control); !s.ok()) return s;
+    Status status;
+    {
+      Turn turn(card);
+      status = take_square_radius(queries, control, &square);
+    }
+    if (!status.ok()) return card.report(status);
+  }
+  const double found = gram_radius(a, d_, std::max(square_radius_, square));
+  if (found <= kGreatestGramRadius) *radius = std::max(found, kLeastGramRadius);
+  return Status::success();
 }
 
-Status CudaSample::pack(std::size_t number, const DeviceBuffer<unsigned char>& y, std::int64_t n,
-                        DeviceBuffer<unsigned char>* points) {
+Status CudaSample::take_square_radius(std::span<const double> queries, const Control& control,
+                                      double* of_queries) {
+  Card& card = *cards_[home_];
+  Place& place = *places_[home_];
+  if (Status s = find_centre(home_); !s.ok()) return s;
+  if (Status s = card.results().reserve(2); !s.ok()) return s;
+  double* squares = place.few.square_radii();
+  if (square_radius_ < 0) {
+    if (Status s = launch_square_radius(place.points.data(), n_, d_, place.few.centre(), squares,
+                                        card.stream());
+        !s.ok())
+      return s;
+  }
+  if (!queries.empty()) {
+    if (Status s = take_queries(home_, queries); !s.ok()) return s;
+    const auto m = static_cast<std::int64_t>(queries.size()) / d_;
+    if (Status s = launch_square_radius(place.queries.data(), m, d_, place.few.centre(),
+                                        squares + 1, card.stream());
+        !s.ok())
+      return s;
+  }
+  KDE_CUDA(cudaMemcpyAsync(card.results().data(), squares, 2 * sizeof *squares,
+                           cudaMemcpyDeviceToHost, card.stream()));
+  if (Status s = card.wait(control, 0); !s.ok()) return s;
+  if (square_radius_ < 0) square_radius_ = card.results().data()[0];
+  if (!queries.empty()) *of_queries = card.results().data()[1];
+  return Status::success();
+}
+
+Status CudaSample::pack(std::size_t number, const Whitening& a, double radius) {
   Card& card = *cards_[number];
+  Place& place = *places_[number];
   const int coordinates = gram_coordinates(d_);
-  if (Status s = points->reserve(gram_bytes(n, coordinates), card.stream()); !s.ok()) return s;
-  return launch_gram_points(reinterpret_cast<const float*>(y.data()), n, kernel_coordinates(d_),
-                            places_[number]->few.greatest_norm(), coordinates, points->data(),
-                            card.stream());
+  if (Status s = bring(number); !s.ok()) return s;
+  if (Status s = find_centre(number); !s.ok()) return s;
+  if (Status s = place.packed.reserve(gram_bytes(n_, coordinates), card.stream()); !s.ok())
+    return s;
+  return launch_gram_points(place.points.data(), n_, d_, a, place.few.centre(), radius, coordinates,
+                            place.packed.data(), card.stream());
 }
 
-Status CudaSample::gram_full(std::span<const double> a, const Control& control,
+Status CudaSample::gram_full(const Whitening& a, double radius, const Control& control,
                              std::span<double> out) {
-  const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
-  const FullCut cut = cut_gram(n_);
+  const GramCut cut = cut_gram(n_);
   Request request;
   request.units = cut.units();
   request.results_per_unit = 2;
   request.scratch_per_unit = 2 * kUnitJobs;
-  request.reach = kGreatestGramNorm;
   request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) / 2 * 1.5 /
                            static_cast<double>(request.units);
   request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
-                        double* result, float* norm) {
+                        double* result, float*) {
     Card& card = *cards_[number];
-    Place& place = *places_[number];
     if (begins) {
-      if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<float>(number, place.points.data(), n_, kernel_coordinates(d_),
-                                   whitening, Layout::by_points, &place.y, norm);
-          !s.ok())
-        return s;
-      if (Status s = pack(number, place.y, n_, &place.gram); !s.ok()) return s;
+      if (Status s = pack(number, a, radius); !s.ok()) return s;
     }
     const std::int64_t job0 = first * kUnitJobs;
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
-    if (Status s = launch_gram_full(place.gram.data(), n_, gram_coordinates(d_),
-                                    place.few.greatest_norm(), job0, job1, card.partial().data(),
-                                    card.stream());
+    if (Status s = launch_gram_full(places_[number]->packed.data(), n_, gram_coordinates(d_), job0,
+                                    job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
     return launch_unit_sums(card.partial().data(), job1 - job0, 2, result, card.stream());
@@ -403,9 +450,11 @@ Status CudaSample::full(std::span<const double> a, Precision precision, const Co
   if (a.size() != size || out.size() != 2)
     return Status::error(Code::invalid_argument, "the matrix must be %d by %d", d_, d_);
   try {
-    if (by_gram(precision)) {
-      if (Status s = gram_full(a, control, out); !is_beyond_reach(s)) return s;
-    }
+    const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
+    double radius = 0;
+    if (Status s = find_gram_radius(whitening, precision, {}, control, &radius); !s.ok())
+      return s;
+    if (radius > 0) return gram_full(whitening, radius, control, out);
     return precision == Precision::single ? full_sums<float>(a, control, out)
                                           : full_sums<double>(a, control, out);
   } catch (const std::bad_alloc&) {
@@ -433,10 +482,8 @@ void take_scatter(const std::vector<double>& total, std::int64_t n, int d, int c
 
 }  // namespace
 
-Status CudaSample::gram_scatter(std::span<const double> a, double once, double twice,
+Status CudaSample::gram_scatter(const Whitening& a, double radius, double once, double twice,
                                 const Control& control, std::span<double> out) {
-  const double scale = std::sqrt(std::numbers::log2e / 2);
-  const Whitening whitening = scaled(a, scale);
   // Weights of about 1, which no word length overflows.
   const double weight = std::max(std::fabs(once), std::fabs(twice));
   const double per = weight > 0 ? 1 / weight : 0;
@@ -447,26 +494,19 @@ Status CudaSample::gram_scatter(std::span<const double> a, double once, double t
   request.units = cut.units();
   request.results_per_unit = results;
   request.scratch_per_unit = static_cast<std::int64_t>(kUnitJobs) * results;
-  request.reach = kGreatestGramNorm;
   request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) * (1 + c / 16.0) /
                            static_cast<double>(request.units);
   request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
-                        double* result, float* norm) {
+                        double* result, float*) {
     Card& card = *cards_[number];
-    Place& place = *places_[number];
     if (begins) {
-      if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<float>(number, place.points.data(), n_, kernel_coordinates(d_),
-                                   whitening, Layout::by_points, &place.y, norm);
-          !s.ok())
-        return s;
-      if (Status s = pack(number, place.y, n_, &place.gram); !s.ok()) return s;
+      if (Status s = pack(number, a, radius); !s.ok()) return s;
     }
     const std::int64_t job0 = first * kUnitJobs;
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
-    if (Status s = launch_gram_scatter(place.gram.data(), n_, c, place.few.greatest_norm(),
-                                       once * per, twice * per, job0, job1, card.partial().data(),
-                                       card.stream());
+    if (Status s =
+            launch_gram_scatter(places_[number]->packed.data(), n_, c, once * per, twice * per,
+                                job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
     return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream());
@@ -474,7 +514,7 @@ Status CudaSample::gram_scatter(std::span<const double> a, double once, double t
   std::vector<double> units, total(static_cast<std::size_t>(results));
   if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
   add_units(units, total);
-  take_scatter(total, n_, d_, c, weight / (scale * scale), out);
+  take_scatter(total, n_, d_, c, weight * 2 / std::numbers::log2e, out);
   return Status::success();
 }
 
@@ -528,9 +568,11 @@ Status CudaSample::scatter(std::span<const double> a, double once, double twice,
   if (a.size() != size || out.size() != 2 + size || !std::isfinite(once) || !std::isfinite(twice))
     return Status::error(Code::invalid_argument, "the matrix must be %d by %d", d_, d_);
   try {
-    if (by_gram(precision)) {
-      if (Status s = gram_scatter(a, once, twice, control, out); !is_beyond_reach(s)) return s;
-    }
+    const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
+    double radius = 0;
+    if (Status s = find_gram_radius(whitening, precision, {}, control, &radius); !s.ok())
+      return s;
+    if (radius > 0) return gram_scatter(whitening, radius, once, twice, control, out);
     return precision == Precision::single ? scatter_sums<float>(a, once, twice, control, out)
                                           : scatter_sums<double>(a, once, twice, control, out);
   } catch (const std::bad_alloc&) {
@@ -538,9 +580,9 @@ Status CudaSample::scatter(std::span<const double> a, double once, double twice,
   }
 }
 
-Status CudaSample::gram_density(std::span<const double> a, std::span<const double> queries,
-                                const Control& control, std::span<double> out) {
-  const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e));
+Status CudaSample::gram_density(const Whitening& a, double radius,
+                                std::span<const double> queries, const Control& control,
+                                std::span<double> out) {
   const auto m = static_cast<std::int64_t>(out.size());
   const int c = gram_coordinates(d_);
   const std::int64_t across = jobs_across(m, n_);
@@ -548,31 +590,27 @@ Status CudaSample::gram_density(std::span<const double> a, std::span<const doubl
   request.units = (m + kRowThreads - 1) / kRowThreads;
   request.results_per_unit = kRowThreads;
   request.scratch_per_unit = across * kRowThreads;
-  request.reach = kGreatestGramNorm;
   request.pairs_per_unit = static_cast<double>(n_) * kRowThreads * 1.2;
   request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
-                        double* result, float* norm) {
+                        double* result, float*) {
     Card& card = *cards_[number];
     Place& place = *places_[number];
     if (begins) {
-      if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = take_queries(number, queries); !s.ok()) return s;
-      if (Status s = whiten<float>(number, place.queries.data(), m, kernel_coordinates(d_),
-                                   whitening, Layout::by_points, &place.white_queries, norm);
+      if (Status s = pack(number, a, radius); !s.ok()) return s;
+      // At home they are since their radius was asked for.
+      if (number != home_) {
+        if (Status s = take_queries(number, queries); !s.ok()) return s;
+      }
+      if (Status s = place.packed_queries.reserve(gram_bytes(m, c), card.stream()); !s.ok())
+        return s;
+      if (Status s = launch_gram_points(place.queries.data(), m, d_, a, place.few.centre(), radius,
+                                        c, place.packed_queries.data(), card.stream());
           !s.ok())
         return s;
-      // One norm, the greatest of both.
-      if (Status s = whiten<float>(number, place.points.data(), n_, kernel_coordinates(d_),
-                                   whitening, Layout::by_points, &place.y, norm, false);
-          !s.ok())
-        return s;
-      if (Status s = pack(number, place.white_queries, m, &place.gram_queries); !s.ok()) return s;
-      if (Status s = pack(number, place.y, n_, &place.gram); !s.ok()) return s;
     }
     const std::int64_t job0 = first * across, job1 = last * across;
-    if (Status s = launch_gram_density(place.gram_queries.data(), m, place.gram.data(), n_, c,
-                                       place.few.greatest_norm(), job0, job1,
-                                       card.partial().data(), card.stream());
+    if (Status s = launch_gram_density(place.packed_queries.data(), m, place.packed.data(), n_, c,
+                                       job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
     return launch_density_sums(card.partial().data(), m, n_, job0, job1, result, card.stream());
@@ -646,9 +684,11 @@ Status CudaSample::density(std::span<const double> a, std::span<const double> qu
     return Status::error(Code::invalid_argument, "the queries must be points of %d coordinates",
                          d_);
   try {
-    if (by_gram(precision)) {
-      if (Status s = gram_density(a, queries, control, out); !is_beyond_reach(s)) return s;
-    }
+    const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e));
+    double radius = 0;
+    if (Status s = find_gram_radius(whitening, precision, queries, control, &radius); !s.ok())
+      return s;
+    if (radius > 0) return gram_density(whitening, radius, queries, control, out);
     return precision == Precision::single ? density_sums<float>(a, queries, control, out)
                                           : density_sums<double>(a, queries, control, out);
   } catch (const std::bad_alloc&) {
