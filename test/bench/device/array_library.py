@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""The selectors' sums by compiling array libraries, beside device_bench on the same card in one run.
+"""The selectors' sums by a compiling array library, beside device_bench on the same card in one run.
 
     make cuda-compare
 
-needs a card, PyTorch with Triton, and JAX for its column. Nothing else in the project needs Python.
+needs a card and PyTorch with Triton. Nothing else in the project needs Python.
 
-Three ways, as their users would write them; of each the quickest variant counts:
+Two ways, as their users would write them; of each the quickest variant counts:
   Triton         tiled loops over the pairs, blocks chosen by triton.autotune
-  torch.compile  the plain expression, compiled by TorchInductor
-  JAX            the same expression by jax.jit
-The first two are captured as CUDA graphs, so that no launch waits for Python. All in float32, as the
-card's default is, with sums of a block added up in float64.
+  torch.compile  the plain expression
+Both are captured as CUDA graphs, so that no launch waits for Python. Terms are in float32, sums of
+many of them in float64.
 
 Formulas, samples and arguments are device_bench's (main.cpp); errors too, against float64 computed
 here: of PLUGIN relative to h, of LSCV_h and LSCV_H the value's relative to its moduli (lscv_value.h),
@@ -23,28 +22,16 @@ Sizes are powers of two, multiples of every block: no kernel here has bounds to 
 import argparse
 import json
 import math
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the card is shared with PyTorch
-
 import numpy as np
 import torch
 import triton
 import triton.language as tl
-
-try:
-    import jax
-    import jax.numpy as jnp
-
-    jax.config.update("jax_enable_x64", True)
-    jax.config.update("jax_default_matmul_precision", "highest")
-except ImportError:
-    jax = None
 
 RUNS = 41
 WARM_MS = 50
@@ -435,125 +422,78 @@ def triton_density(d, precision=None):
 
 
 # --- the plain expressions -----------------------------------------------------------------------
-# `of` is TorchArrays or JaxArrays. Both compilers fuse a pair's term with the sum over the pairs, so
-# that no n x n array is made. A product of matrices they leave to cuBLAS: there a chunk of rows is.
-
-
-class TorchArrays:
-    exp2 = torch.exp2
-    where = torch.where
-    stack = torch.stack
-    concatenate = torch.cat
-
-    @staticmethod
-    def numbers(begin, end):
-        return torch.arange(begin, end, device=CARD)
-
-    @staticmethod
-    def wide(v):
-        return v.double()
-
-    @staticmethod
-    def row_sums(v):
-        return v.sum(-1).double()
-
-
-class JaxArrays:
-    if jax:
-        exp2 = staticmethod(jnp.exp2)
-        where = staticmethod(jnp.where)
-        stack = staticmethod(jnp.stack)
-        concatenate = staticmethod(jnp.concatenate)
-        numbers = staticmethod(jnp.arange)
-
-    @staticmethod
-    def wide(v):
-        return v.astype(jnp.float64)
-
-    @staticmethod
-    def row_sums(v):  # by pieces: XLA had not compiled sums of 32,768 terms after half a minute
-        return v.reshape(*v.shape[:-1], -1, 1024).sum(-1).astype(jnp.float64).sum(-1)
-
+# TorchInductor fuses a pair's term with the sum over the pairs, so that no n x n array is made. A
+# product of matrices it leaves to cuBLAS: there a chunk of rows is.
 
 CHUNK = 2048
 
 
-def others(of, begin, end, n):
-    """Rows begin to end of n x n: not the diagonal, whose rounding would count in the sums' difference."""
-    return of.numbers(begin, end)[:, None] != of.numbers(0, n)[None, :]
+def apart(e, begin, instead):
+    """Rows begin, ... of n x n without the diagonal, whose rounding would count in the sums' difference."""
+    rows = torch.arange(begin, begin + e.shape[0], device=CARD)
+    return torch.where(rows[:, None] != torch.arange(e.shape[1], device=CARD)[None, :], e, instead)
 
 
-def derivative_expression(of, r):
+def row_sums(v):
+    return v.sum(-1).double()
+
+
+def terms(rows, y, gram):
+    if not gram:
+        return torch.exp2(-squares(rows, y))
+    return torch.exp2(2 * (rows @ y.T) - (rows * rows).sum(1)[:, None] - (y * y).sum(1)[None, :])
+
+
+def chunks(y, gram):
+    """Of each chunk of rows: the rows, and their terms with all other points."""
+    for k in range(0, len(y), CHUNK if gram else len(y)):
+        rows = y[k:k + CHUNK] if gram else y
+        yield rows, apart(terms(rows, y, gram), k, 0.0)
+
+
+def sums_of(e):
+    return torch.stack([row_sums(v).sum() / 2 for v in (e, e * e)])
+
+
+def derivative_expression(r):
 
     def compute(x, scale):
         z = x * scale
         q = (z[:, None] - z[None, :])**2
         u = q * (2 * math.log(2))
         he = ((u - 15) * u + 45) * u - 15 if r == 6 else (u - 6) * u + 3
-        total = of.row_sums(he * of.exp2(-q)).sum()
-        return (total - len(x) * (-15 if r == 6 else 3)) / 2
+        return (row_sums(he * torch.exp2(-q)).sum() - len(x) * (-15 if r == 6 else 3)) / 2
 
     return compute
 
 
-def sweep_expression(of):
-
-    def compute(w, scales):
-        s = of.where(others(of, 0, len(w), len(w)), squares(w, w), 1e30)
-        e = of.exp2(-s[None] * scales[:, None, None])
-        return (of.stack([of.row_sums(v).sum(1) for v in (e, e * e)]) / 2).T.reshape(-1)
-
-    return compute
+def sweep_expression(w, scales):
+    s = apart(squares(w, w), 0, 1e30)
+    e = torch.exp2(-s[None] * scales[:, None, None])
+    return (torch.stack([row_sums(v).sum(1) for v in (e, e * e)]) / 2).T.reshape(-1)
 
 
-def terms(of, rows, y, gram):
-    if not gram:
-        return of.exp2(-squares(rows, y))
-    return of.exp2(2 * (rows @ y.T) - (rows * rows).sum(1)[:, None] - (y * y).sum(1)[None, :])
-
-
-def chunks(of, y, gram, chunk):
-    """Of each chunk of rows: the rows, and their terms with all points."""
-    n = len(y)
-    for k in range(0, n, chunk):
-        rows = y[k:k + chunk]
-        yield rows, of.where(others(of, k, k + chunk, n), terms(of, rows, y, gram), 0.0)
-
-
-def sums_of(of, e):
-    return of.stack([of.row_sums(v).sum() / 2 for v in (e, e * e)])
-
-
-def value_expression(of, gram):
+def value_expression(gram):
 
     def compute(w, a):
-        y = w @ (a.T * math.sqrt(LOG2_E / 4))
-        return sum(sums_of(of, e) for _, e in chunks(of, y, gram, CHUNK if gram else len(y)))
+        return sum(sums_of(e) for _, e in chunks(w @ (a.T * math.sqrt(LOG2_E / 4)), gram))
 
     return compute
 
 
-def scatter_expression(of):
-
-    def compute(w, a):
-        y = w @ (a.T * math.sqrt(LOG2_E / 4))
-        sums, matrix = 0, 0
-        for rows, e in chunks(of, y, True, CHUNK):
-            sums = sums + sums_of(of, e)
-            weights = 2 * e * e - 0.5 * e
-            matrix = matrix + rows.T @ (rows * weights.sum(1)[:, None] - weights @ y)
-        return of.concatenate([sums, of.wide(matrix).reshape(-1) / (LOG2_E / 4)])
-
-    return compute
+def scatter_expression(w, a):
+    y = w @ (a.T * math.sqrt(LOG2_E / 4))
+    sums, matrix = 0, 0
+    for rows, e in chunks(y, True):
+        sums = sums + sums_of(e)
+        weights = 2 * e * e - 0.5 * e
+        matrix = matrix + rows.T @ (rows * weights.sum(1)[:, None] - weights @ y)
+    return torch.cat([sums, matrix.double().reshape(-1) / (LOG2_E / 4)])
 
 
-def density_expression(of):
-
-    def compute(x, queries, a):
-        by = a.T * math.sqrt(LOG2_E / 2)
-        return of.row_sums(terms(of, queries @ by, x @ by, False))
-
-    return compute
+def density_expression(x, queries, a):
+    by = a.T * math.sqrt(LOG2_E / 2)
+    return row_sums(terms(queries @ by, x @ by, False))
 
 
 # --- running them --------------------------------------------------------------------------------
@@ -610,20 +550,6 @@ class Captured:
         return self.results[which].numpy()
 
 
-class Jitted:
-    """The same by jax.jit."""
-
-    def __init__(self, points, parameters, computations):
-        self.computations = [jax.jit(c) for c in computations]
-        self.kept = [jax.device_put(p.astype(np.float32)) for p in points]
-        for which in range(len(computations)):
-            self(points, parameters, False, which)
-
-    def __call__(self, points, parameters, keep, which=0):
-        given = self.kept if keep else [p.astype(np.float32) for p in points]
-        return np.asarray(self.computations[which](*given, *[p.astype(np.float32) for p in parameters]))
-
-
 def tell(text):
     """Apart from the table."""
     print(text, file=sys.stderr, flush=True)
@@ -651,12 +577,10 @@ class Work:
         self.points, self.parameters = points, parameters
         self.variants = variants  # (library, variant, make)
 
-    def measure(self, libraries):
+    def measure(self):
         """({library: (ms, error, variant)} of the quickest, from the host's memory; the same on the card)."""
         best = {}, {}
         for library, variant, make in self.variants:
-            if library not in libraries:
-                continue
             try:
                 torch.cuda.empty_cache()
                 begin = time.perf_counter()
@@ -682,10 +606,6 @@ def compiled(*computations):
     return captured(*[torch.compile(c, dynamic=False) for c in computations])
 
 
-def jitted(*computations):
-    return lambda points, parameters: Jitted(points, parameters, computations)
-
-
 def plugin_work(n):
     x = np.sort(mix(n, 1), axis=0)
     sd = float(x.std(ddof=1))
@@ -702,8 +622,7 @@ def plugin_work(n):
     truth = plugin(n, sd, lambda r, g: exact_derivative(x, r, g))
     variants = [("Triton", "triangle", captured(*[triton_derivative(r, True) for r in (6, 4)])),
                 ("Triton", "square", captured(*[triton_derivative(r, False) for r in (6, 4)])),
-                ("torch.compile", "", compiled(*[derivative_expression(TorchArrays, r) for r in (6, 4)])),
-                ("JAX", "", jitted(*[derivative_expression(JaxArrays, r) for r in (6, 4)]))]
+                ("torch.compile", "", compiled(*[derivative_expression(r) for r in (6, 4)]))]
     return Work(f"PLUGIN, n = {n:,}", [f"PLUGIN/n={n}/d=1/device/-/single"], 87.9, run, lambda h: abs(h / truth - 1),
                 [column], [np.ones(1)], variants)
 
@@ -720,8 +639,7 @@ def sweep_work(n, d, count):
         return float(np.max(np.abs(found[0] - exact[0]) / exact[1]))
 
     variants = [("Triton", f"blocks of {block}", captured(triton_sweep(block))) for block in (32, 64)]
-    variants += [("torch.compile", "", compiled(sweep_expression(TorchArrays))),
-                 ("JAX", "", jitted(sweep_expression(JaxArrays)))]
+    variants += [("torch.compile", "", compiled(sweep_expression))]
     return Work(f"LSCV_h, n = {n:,}, d = {d}, {count} values of h", [f"LSCV_h/n={n}/d={d}/device/-/single"], 14.7,
                 lambda made, keep: made([w], [scales], keep), error, [w], [scales], variants)
 
@@ -742,17 +660,15 @@ def value_works(n, d):
         return made([w], [a], keep)
 
     variants = [("Triton", precision, captured(triton_value(precision))) for precision in PRECISIONS]
-    for library, of, make in ("torch.compile", TorchArrays, compiled), ("JAX", JaxArrays, jitted):
-        variants += [(library, "differences", make(value_expression(of, False))),
-                     (library, "matrix product", make(value_expression(of, True)))]
+    variants += [("torch.compile", "differences", compiled(value_expression(False))),
+                 ("torch.compile", "matrix product", compiled(value_expression(True)))]
     name = f"n={n}/d={d}"
     yield Work(f"LSCV_H, n = {n:,}, d = {d}, one value", [
         f"LSCV_H-g/{name}/device/-/single", f"LSCV_H-g/{name}/device, kept/-/single"
     ], 184, run, value_error, [w], [a], variants)
 
     variants = [("Triton", precision, captured(triton_scatter(precision))) for precision in PRECISIONS]
-    variants += [("torch.compile", "matrix product", compiled(scatter_expression(TorchArrays))),
-                 ("JAX", "matrix product", jitted(scatter_expression(JaxArrays)))]
+    variants += [("torch.compile", "matrix product", compiled(scatter_expression))]
     yield Work(f"LSCV_H, n = {n:,}, d = {d}, value and gradient", [None, f"LSCV_H-dg/{name}/device, kept/-/single"],
                None, run, lambda s: max(value_error(s), matrix_error(s)), [w], [a], variants)
 
@@ -769,8 +685,7 @@ def density_work(n, m, d):
     gram = d == 16
     variants = [("Triton", p or "differences", captured(triton_density(d, p)))
                 for p in (PRECISIONS if gram else (None,))]
-    for library, of, make in ("torch.compile", TorchArrays, compiled), ("JAX", JaxArrays, jitted):
-        variants += [(library, "differences", make(density_expression(of)))]
+    variants += [("torch.compile", "differences", compiled(density_expression))]
     return Work(f"density, m = n = {n:,}, d = {d}", [f"density/n={n}/d={d}/device, m = {m}/-/single"], None,
                 lambda made, keep: made([x, queries], [a], keep), error, [x, queries], [a], variants)
 
@@ -806,7 +721,7 @@ def device_bench(program, names):
     return found
 
 
-LIBRARIES = "Triton", "torch.compile", "JAX"
+LIBRARIES = "Triton", "torch.compile"
 
 
 def cell(ms, error, variant=""):
@@ -825,18 +740,17 @@ def main():
     parse = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parse.add_argument("--device-bench", metavar="PROGRAM", help="run it and print its times beside")
     parse.add_argument("--works", nargs="+", choices=works(), default=list(works()))
-    parse.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=LIBRARIES if jax else LIBRARIES[:2])
     options = parse.parse_args()
     chosen = [w for name in options.works for w in works()[name]()]
     ours = {}
     if options.device_bench:
         ours = device_bench(options.device_bench, [row for w in chosen for row in w.ours if row])
-    versions = f"PyTorch {torch.__version__}, Triton {triton.__version__}" + (f", JAX {jax.__version__}" if jax else "")
-    print(f"{torch.cuda.get_device_name()}, {versions}. In brackets the error; papers: GeForce GTX 480.\n")
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, Triton {triton.__version__}. "
+          "In brackets the error; papers: GeForce GTX 480.\n")
     print("| work | device_bench | " + " | ".join(LIBRARIES) + " | quickest / device_bench | papers |")
     print("|---|" + "---:|" * (len(LIBRARIES) + 3), flush=True)
     for work in chosen:
-        from_host, on_card = work.measure(options.libraries)
+        from_host, on_card = work.measure()
         print_line(work.name, ours.get(work.ours[0]), from_host, work.paper)
         print_line(f"{work.name}, points on the card", ours.get(work.ours[-1]), on_card, work.paper)
 
