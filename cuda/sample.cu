@@ -63,14 +63,11 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
     const std::size_t home = next++ % cards.size();
     std::unique_ptr<CudaSample> sample(new CudaSample(cards, home, n, d));
     std::vector<double> few;
-    bool sorted = d > 1 || std::is_sorted(points.begin(), points.end());
-    if (!sorted && points.size() < kSortHere) {
+    if (d == 1 && points.size() < kSortHere && !std::is_sorted(points.begin(), points.end())) {
       few.assign(points.begin(), points.end());
       std::sort(few.begin(), few.end());
       points = few;
-      sorted = true;
     }
-    if (d == 1 && sorted) sample->edges_ = strip_edges(points);
 
     Card& card = *cards[home];
     if (Status s = card.use(); !s.ok()) return s;
@@ -78,7 +75,7 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
     Status status;
     {
       Turn turn(card);
-      status = sample->take(points, sorted, control);
+      status = sample->take(points, control);
       if (status.ok()) turn.leave();
     }
     if (!status.ok()) return card.report(status);
@@ -91,17 +88,20 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
 }
 
 // The points to their home, whose turn it is.
-Status CudaSample::take(std::span<const double> points, bool sorted, const Control& control) {
+Status CudaSample::take(std::span<const double> points, const Control& control) {
   Card& card = *cards_[home_];
   Place& place = *places_[home_];
   if (Status s = reserve(home_); !s.ok()) return s;
   if (Status s = card.upload(place.points.data(), points.data(), points.size_bytes()); !s.ok())
     return s;
   if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
-  if (!sorted) {
-    if (Status s = sort(control); !s.ok()) return s;
-  }
   place.has_points = true;
+  if (d_ == 1) {
+    bool ascending = false;
+    if (Status s = find_edges(control, &ascending); !s.ok() || ascending) return s;
+    if (Status s = sort(); !s.ok()) return s;
+    return find_edges(control, &ascending);
+  }
   // Other cards copy them from this one in streams of their own.
   return cards_.size() > 1 ? card.wait(control, 0) : Status::success();
 }
@@ -109,31 +109,41 @@ Status CudaSample::take(std::span<const double> points, bool sorted, const Contr
 Status CudaSample::reserve(std::size_t card) {
   Place& place = *places_[card];
   const auto numbers = static_cast<std::size_t>(n_) * static_cast<std::size_t>(d_);
+  const std::size_t points = d_ == 1 ? static_cast<std::size_t>(with_merged(n_)) : numbers;
   // Beside the points themselves, whitened ones in double and their norms.
-  if (Status s = cards_[card]->check_memory(numbers * 3 * sizeof(double)); !s.ok()) return s;
-  return place.points.reserve(numbers, cards_[card]->stream());
+  if (Status s = cards_[card]->check_memory((points + 2 * numbers) * sizeof(double)); !s.ok())
+    return s;
+  return place.points.reserve(points, cards_[card]->stream());
 }
 
-Status CudaSample::sort(const Control& control) {
+// Of the values on their home, with which it has ended by then.
+Status CudaSample::find_edges(const Control& control, bool* ascending) {
+  Card& card = *cards_[home_];
+  edges_.resize(static_cast<std::size_t>((n_ + kStrip - 1) / kStrip));
+  const std::size_t bytes = edges_.size() * sizeof(StripEdges);
+  if (Status s = card.results().reserve(bytes / sizeof(double)); !s.ok()) return s;
+  auto* edges = reinterpret_cast<StripEdges*>(card.results().data());
+  if (Status s = launch_strip_edges(places_[home_]->points.data(), n_, edges, card.stream());
+      !s.ok())
+    return s;
+  if (Status s = card.wait(control, 0); !s.ok()) return s;
+  std::memcpy(edges_.data(), edges, bytes);
+  *ascending = std::all_of(edges_.begin(), edges_.end(),
+                           [](const StripEdges& strip) { return strip.descending == 0; });
+  return Status::success();
+}
+
+Status CudaSample::sort() {
   Card& card = *cards_[home_];
   DeviceBuffer<double>& points = places_[home_]->points;
   DeviceBuffer<unsigned char> room;
   DeviceBuffer<double> sorted;
-  DeviceBuffer<StripEdges> edges;
-  if (Status s = sorted.reserve(points.size(), card.stream()); !s.ok()) return s;
+  if (Status s = sorted.reserve(static_cast<std::size_t>(n_), card.stream()); !s.ok()) return s;
   if (Status s = launch_sort(points.data(), sorted.data(), n_, &room, card.stream()); !s.ok())
     return s;
-  KDE_CUDA(cudaMemcpyAsync(points.data(), sorted.data(), points.size() * sizeof(double),
-                           cudaMemcpyDeviceToDevice, card.stream()));
-  edges_.resize(static_cast<std::size_t>((n_ + kStrip - 1) / kStrip));
-  if (Status s = edges.reserve(edges_.size(), card.stream()); !s.ok()) return s;
-  if (Status s = launch_strip_edges(points.data(), n_, edges.data(), card.stream()); !s.ok())
-    return s;
-  if (Status s = card.results().reserve(2 * edges_.size()); !s.ok()) return s;
-  KDE_CUDA(cudaMemcpyAsync(card.results().data(), edges.data(), edges_.size() * sizeof(StripEdges),
-                           cudaMemcpyDeviceToHost, card.stream()));
-  if (Status s = card.wait(control, 0); !s.ok()) return s;
-  std::memcpy(edges_.data(), card.results().data(), edges_.size() * sizeof(StripEdges));
+  KDE_CUDA(cudaMemcpyAsync(points.data(), sorted.data(),
+                           static_cast<std::size_t>(n_) * sizeof(double), cudaMemcpyDeviceToDevice,
+                           card.stream()));
   return Status::success();
 }
 
@@ -160,7 +170,7 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
   if (!((edges_.back().last - edges_.front().first) / g < widest_range(precision)))
     return too_wide();
   try {
-    const DerivativePlan plan = plan_derivative(edges_, r, g, precision);
+    const DerivativePlan plan = plan_derivative(edges_, n_, r, g, precision);
     Request request;
     request.units = plan.units();
     request.results_per_unit = 1;
@@ -179,8 +189,9 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
             !s.ok())
           return s;
       }
-      const DerivativeTables tables{place.table.data(), place.table.data() + plan.tiles + 1,
-                                    plan.tiles, plan.columns};
+      const std::int64_t* last_strip = place.table.data() + plan.tiles + 1;
+      const DerivativeTables tables{place.table.data(), last_strip,  last_strip + plan.strips,
+                                    plan.tiles,         plan.strips, plan.columns};
       const std::int64_t job0 = first * kUnitJobs;
       const std::int64_t job1 = std::min(last * kUnitJobs, plan.jobs);
       if (Status s = launch_derivative(place.points.data(), n_, r, g, precision, tables, job0, job1,

@@ -90,9 +90,10 @@ class CudaSample : public DeviceSample {
   };
 
   CudaSample(const Cards& cards, std::size_t home, std::int64_t n, int d);
-  Status take(std::span<const double> points, bool sorted, const Control& control);
+  Status take(std::span<const double> points, const Control& control);
   Status reserve(std::size_t card);  // room for the points
-  Status sort(const Control& control);
+  Status find_edges(const Control& control, bool* ascending);
+  Status sort();
   Status bring(std::size_t card);  // the points, from their home
 
   template <typename T>
