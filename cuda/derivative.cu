@@ -16,7 +16,9 @@
 #include <cub/block/block_reduce.cuh>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 #include "core/sums/engine_parts.h"
@@ -31,6 +33,7 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kRows = kTileRows / kThreads;
 constexpr int kMaxColumns = 4;
+constexpr int kSumsAtOnce = 4;  // of StripEdges::cubes, so that one does not wait for another
 static_assert(kThreads == 32 * kTileStrips, "a warp has one strip of rows");
 
 template <typename T>
@@ -324,43 +327,45 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) partial[blockIdx.x] = total * polynomial.scale;
 }
 
-// A warp a strip, a lane a run of neighbours.
+// As strip_edges, a warp a strip and a lane a run of neighbours: the same products, which are not
+// to become parts of fused operations, added in the same order.
 __global__ void __launch_bounds__(kThreads)
-    edges_kernel(double* __restrict__ values, std::int64_t n, StripEdges* __restrict__ edges) {
-  static_assert(kStrip == 32 * kNeighbours);
-  const std::int64_t strip =
-      (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
+    edges_kernel(const double* __restrict__ values, std::int64_t n, StripEdges* edges) {
+  const std::int64_t strip = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
   const std::int64_t start = strip * kStrip;
   if (start >= n) return;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::int64_t own = start + lane * kNeighbours;
-  double x[kNeighbours + 1];
-  bool descending = false;
-#pragma unroll
-  for (int k = 0; k <= kNeighbours; ++k) {
-    x[k] = values[min(own + k, n - 1)];
-    descending = descending || (k > 0 && x[k - 1] > x[k]);
-  }
-  descending = __any_sync(~0U, descending);
-  const double width = x[kNeighbours - 1] - x[0];
-  double cubes = width * width * width;
-  for (int other = 16; other > 0; other /= 2) cubes += __shfl_xor_sync(~0U, cubes, other);
-  if (lane == 0) {
-    edges[strip] = {values[start], values[min(start + kStrip, n) - 1],
-                    start + kStrip <= n ? cubes : HUGE_VAL, descending ? 1.0 : 0.0};
-  }
-  if ((strip / kMergeStrips + 1) * kMergeStrips * kStrip > n) return;
+  const std::int64_t own = start + static_cast<std::int64_t>(threadIdx.x) % 32 * kNeighbours;
+  const double width = values[min(own + kNeighbours - 1, n - 1)] - values[min(own, n - 1)];
+  const double cube = __dmul_rn(__dmul_rn(width, width), width);
+  double cubes = 0;
+  for (unsigned k = 0; k < 32; k += kSumsAtOnce)
+    cubes += __shfl_sync(~0U, cube, static_cast<int>(k + threadIdx.x % kSumsAtOnce));
+  for (int other = 1; other < kSumsAtOnce; other *= 2)
+    cubes += __shfl_xor_sync(~0U, cubes, other);
+  if (threadIdx.x % 32 != 0) return;
+  edges[strip] = {values[start], values[min(start + kStrip, n) - 1],
+                  start + kStrip <= n ? cubes : HUGE_VAL};
+}
+
+// A thread a run of neighbours.
+__global__ void __launch_bounds__(kThreads) merge_kernel(double* values, std::int64_t n,
+                                                         std::int64_t runs) {
+  const std::int64_t run = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (run >= runs) return;
   // From the first of them, so that no digits are lost.
-  double mean = 0, square = 0;
-#pragma unroll
-  for (int k = 1; k < kNeighbours; ++k) mean += (x[k] - x[0]) / kNeighbours;
+  const double* x = values + run * kNeighbours;
+  double from_first[kNeighbours], mean = 0, square = 0;
 #pragma unroll
   for (int k = 0; k < kNeighbours; ++k) {
-    const double from_mean = x[k] - x[0] - mean;
-    square += from_mean * from_mean / kNeighbours;
+    from_first[k] = x[k] - x[0];
+    mean += from_first[k] / kNeighbours;
   }
+#pragma unroll
+  for (int k = 0; k < kNeighbours; ++k)
+    square += (from_first[k] - mean) * (from_first[k] - mean) / kNeighbours;
   const double deviation = sqrt(square);
-  double* merged = values + n + strip * (kStrip / kMergeStrips) + lane * 2;
+  double* merged = values + n + run * (kNeighbours / kMergeStrips);
+  static_assert(kNeighbours / kMergeStrips == 2);
   merged[0] = x[0] + (mean - deviation);
   merged[1] = x[0] + (mean + deviation);
 }
@@ -470,11 +475,49 @@ DerivativePlan plan_derivative(std::span<const StripEdges> edges, std::int64_t n
   return plan;
 }
 
-Status launch_strip_edges(double* values, std::int64_t n, StripEdges* edges, cudaStream_t stream) {
+bool strip_edges(std::span<const double> values, std::vector<StripEdges>* edges) {
+  // The signs of the differences: twice as fast as comparing.
+  std::uint64_t signs = 0;
+  for (std::size_t i = 1; i < values.size(); ++i)
+    signs |= std::bit_cast<std::uint64_t>(values[i] - values[i - 1]);
+  if (signs >> 63U != 0) return false;
+  edges->clear();
+  edges->reserve(values.size() / kStrip + 1);
+  for (std::size_t first = 0; first < values.size(); first += kStrip) {
+    const double* x = values.data() + first;
+    if (values.size() - first < kStrip) {
+      edges->push_back({x[0], values.back(), HUGE_VAL});
+      break;
+    }
+    double cubes[kSumsAtOnce] = {};
+    for (int i = 0; i < kStrip; i += kSumsAtOnce * kNeighbours) {
+      for (int k = 0; k < kSumsAtOnce; ++k) {
+        const double* run = x + i + k * kNeighbours;
+        const double width = run[kNeighbours - 1] - run[0];
+        cubes[k] += width * width * width;
+      }
+    }
+    edges->push_back({x[0], x[kStrip - 1], (cubes[0] + cubes[1]) + (cubes[2] + cubes[3])});
+  }
+  return true;
+}
+
+Status launch_strip_edges(const double* values, std::int64_t n, StripEdges* edges,
+                          cudaStream_t stream) {
+  static_assert(kStrip == 32 * kNeighbours);
   const std::int64_t strips = (n + kStrip - 1) / kStrip;
   constexpr std::int64_t kWarps = kThreads / 32;
   edges_kernel<<<static_cast<unsigned>((strips + kWarps - 1) / kWarps), kThreads, 0, stream>>>(
       values, n, edges);
+  KDE_CUDA(cudaGetLastError());
+  return Status::success();
+}
+
+Status launch_merge(double* values, std::int64_t n, cudaStream_t stream) {
+  const std::int64_t runs = n / (kMergeStrips * kStrip) * (kMergeStrips * kStrip / kNeighbours);
+  if (runs == 0) return Status::success();
+  merge_kernel<<<static_cast<unsigned>((runs + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      values, n, runs);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }

@@ -54,14 +54,19 @@ inline constexpr int kMergeStrips = 2;
 // What a plan needs to know of a strip of the values.
 struct StripEdges {
   double first, last;
-  double cubes;       // the sum of w^3 over its runs of kNeighbours; infinite if it is not whole
-  double descending;  // 1 if a value in it is greater than the next, that of the next strip too
+  double cubes;  // the sum of w^3 over its runs of kNeighbours; infinite if it is not whole
 };
 
-// Of n values on the card, and the merged values of each whole run of kMergeStrips strips, which
-// follow those n: those of run k from n + k kStrip on. edges: of the card, or memory that it can
-// write to. Asynchronous.
-Status launch_strip_edges(double* values, std::int64_t n, StripEdges* edges, cudaStream_t stream);
+// Of values that are ascending; else false.
+bool strip_edges(std::span<const double> values, std::vector<StripEdges>* edges);
+// The same bits of n ascending values on the card. edges: memory that the card can write to.
+// Asynchronous.
+Status launch_strip_edges(const double* values, std::int64_t n, StripEdges* edges,
+                          cudaStream_t stream);
+
+// The merged values of each whole run of kMergeStrips strips of n ascending values, those of run k
+// from values[n + k kStrip] on. Asynchronous.
+Status launch_merge(double* values, std::int64_t n, cudaStream_t stream);
 
 inline std::int64_t with_merged(std::int64_t n) {
   return n + n / (kMergeStrips * kStrip) * kStrip;

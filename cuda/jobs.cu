@@ -11,7 +11,7 @@ constexpr int kThreads = 128;
 
 __global__ void __launch_bounds__(kThreads)
     unit_sums_kernel(const double* __restrict__ partial, std::int64_t jobs, int results,
-                     double* __restrict__ out) {
+                     double* __restrict__ out, const float* norm, float* norm_out) {
   using Reduce = cub::BlockReduce<double, kThreads>;
   __shared__ typename Reduce::TempStorage reduce;
   const int k = static_cast<int>(blockIdx.x);
@@ -22,15 +22,16 @@ __global__ void __launch_bounds__(kThreads)
     sum += partial[job * results + k];
   const double total = Reduce(reduce).Sum(sum);
   if (threadIdx.x == 0) out[static_cast<std::int64_t>(blockIdx.y) * results + k] = total;
+  if (norm_out != nullptr && k == 0 && blockIdx.y == 0 && threadIdx.x == 0) *norm_out = *norm;
 }
 
 }  // namespace
 
 Status launch_unit_sums(const double* partial, std::int64_t jobs, int results, double* out,
-                        cudaStream_t stream) {
+                        cudaStream_t stream, const float* norm, float* norm_out) {
   const auto units = static_cast<unsigned>((jobs + kUnitJobs - 1) / kUnitJobs);
   unit_sums_kernel<<<dim3(static_cast<unsigned>(results), units), kThreads, 0, stream>>>(
-      partial, jobs, results, out);
+      partial, jobs, results, out, norm, norm_out);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }

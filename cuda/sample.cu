@@ -97,10 +97,11 @@ Status CudaSample::take(std::span<const double> points, const Control& control) 
   if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
   place.has_points = true;
   if (d_ == 1) {
-    bool ascending = false;
-    if (Status s = find_edges(control, &ascending); !s.ok() || ascending) return s;
-    if (Status s = sort(); !s.ok()) return s;
-    return find_edges(control, &ascending);
+    // While they are on their way.
+    if (!strip_edges(points, &edges_)) {
+      if (Status s = sort(control); !s.ok()) return s;
+    }
+    if (Status s = launch_merge(place.points.data(), n_, card.stream()); !s.ok()) return s;
   }
   // Other cards copy them from this one in streams of their own.
   return cards_.size() > 1 ? card.wait(control, 0) : Status::success();
@@ -116,24 +117,7 @@ Status CudaSample::reserve(std::size_t card) {
   return place.points.reserve(points, cards_[card]->stream());
 }
 
-// Of the values on their home, with which it has ended by then.
-Status CudaSample::find_edges(const Control& control, bool* ascending) {
-  Card& card = *cards_[home_];
-  edges_.resize(static_cast<std::size_t>((n_ + kStrip - 1) / kStrip));
-  const std::size_t bytes = edges_.size() * sizeof(StripEdges);
-  if (Status s = card.results().reserve(bytes / sizeof(double)); !s.ok()) return s;
-  auto* edges = reinterpret_cast<StripEdges*>(card.results().data());
-  if (Status s = launch_strip_edges(places_[home_]->points.data(), n_, edges, card.stream());
-      !s.ok())
-    return s;
-  if (Status s = card.wait(control, 0); !s.ok()) return s;
-  std::memcpy(edges_.data(), edges, bytes);
-  *ascending = std::all_of(edges_.begin(), edges_.end(),
-                           [](const StripEdges& strip) { return strip.descending == 0; });
-  return Status::success();
-}
-
-Status CudaSample::sort() {
+Status CudaSample::sort(const Control& control) {
   Card& card = *cards_[home_];
   DeviceBuffer<double>& points = places_[home_]->points;
   DeviceBuffer<unsigned char> room;
@@ -144,6 +128,13 @@ Status CudaSample::sort() {
   KDE_CUDA(cudaMemcpyAsync(points.data(), sorted.data(),
                            static_cast<std::size_t>(n_) * sizeof(double), cudaMemcpyDeviceToDevice,
                            card.stream()));
+  edges_.resize(static_cast<std::size_t>((n_ + kStrip - 1) / kStrip));
+  const std::size_t bytes = edges_.size() * sizeof(StripEdges);
+  if (Status s = card.results().reserve(bytes / sizeof(double)); !s.ok()) return s;
+  auto* edges = reinterpret_cast<StripEdges*>(card.results().data());
+  if (Status s = launch_strip_edges(points.data(), n_, edges, card.stream()); !s.ok()) return s;
+  if (Status s = card.wait(control, 0); !s.ok()) return s;
+  std::memcpy(edges_.data(), edges, bytes);
   return Status::success();
 }
 
@@ -221,19 +212,22 @@ Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t
   const auto numbers = static_cast<std::size_t>(padded(n) * (coordinates + 1));
   if (Status s = y->reserve(numbers * sizeof(T), card.stream()); !s.ok()) return s;
   if (Status s = place.few.memory.reserve(Few::kSize, card.stream()); !s.ok()) return s;
-  if (!place.has_centre) {
-    if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(), card.stream());
+  float* greatest_norm = place.few.greatest_norm();
+  if (place.has_centre) {
+    KDE_CUDA(cudaMemsetAsync(greatest_norm, 0, sizeof(float), card.stream()));
+  } else {
+    if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(), greatest_norm,
+                                 card.stream());
         !s.ok())
       return s;
     place.has_centre = true;
   }
-  float* greatest_norm = place.few.greatest_norm();
-  KDE_CUDA(cudaMemsetAsync(greatest_norm, 0, sizeof(float), card.stream()));
   if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, place.few.centre(), layout,
                                   reinterpret_cast<T*>(y->data()),
                                   half_norms<T>(*y, n, coordinates), greatest_norm, card.stream());
       !s.ok())
     return s;
+  if (norm == nullptr) return Status::success();
   KDE_CUDA(
       cudaMemcpyAsync(norm, greatest_norm, sizeof(float), cudaMemcpyDeviceToHost, card.stream()));
   return Status::success();
@@ -267,21 +261,19 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
       if (Status s = whiten<T>(number, place.points.data(), n_, d_, unit, Layout::by_coordinates,
-                               &place.y, norm);
-          !s.ok())
-        return s;
-      if (Status s = card.upload(place.few.scales(), scales.data(), scales.size() * sizeof(double));
+                               &place.y, nullptr);
           !s.ok())
         return s;
     }
     const std::int64_t job0 = first * kUnitJobs;
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
     if (Status s = launch_sweep<T>(reinterpret_cast<const T*>(place.y.data()), n_, d_,
-                                   place.few.scales(), static_cast<int>(scales.size()), slopes,
-                                   job0, job1, card.partial().data(), card.stream());
+                                   scales.data(), static_cast<int>(scales.size()), slopes, job0,
+                                   job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
-    return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream());
+    return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream(),
+                            place.few.greatest_norm(), begins ? norm : nullptr);
   };
   std::vector<double> units;
   if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;

@@ -72,9 +72,8 @@ class CudaSample : public DeviceSample {
   struct Few {
     DeviceBuffer<double> memory;
     double* centre() const { return memory.data(); }
-    double* scales() const { return centre() + kMaxDimensions; }
-    float* greatest_norm() const { return reinterpret_cast<float*>(scales() + kSweepBandwidths); }
-    static constexpr std::size_t kSize = kMaxDimensions + kSweepBandwidths + 1;
+    float* greatest_norm() const { return reinterpret_cast<float*>(centre() + kMaxDimensions); }
+    static constexpr std::size_t kSize = kMaxDimensions + 1;
   };
 
   // What one card holds of it.
@@ -92,10 +91,10 @@ class CudaSample : public DeviceSample {
   CudaSample(const Cards& cards, std::size_t home, std::int64_t n, int d);
   Status take(std::span<const double> points, const Control& control);
   Status reserve(std::size_t card);  // room for the points
-  Status find_edges(const Control& control, bool* ascending);
-  Status sort();
+  Status sort(const Control& control);
   Status bring(std::size_t card);  // the points, from their home
 
+  // norm: of Request::enqueue, or null where the caller brings it back.
   template <typename T>
   Status whiten(std::size_t card, const double* points, std::int64_t n, int coordinates,
                 const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y, float* norm);

@@ -2,9 +2,9 @@
 // where asked sum S e and sum S e^2, S = |x_i - x_j|^2.
 //
 // A block computes S for a tile of pairs once, into shared memory; then each thread takes one h and
-// goes through the tile with it. So a term costs one exponential and four instructions (six with
-// the slopes), nothing is reduced between threads until the end, and the exponential bounds the
-// whole.
+// goes through the tile, or its share of it, with that. So a term costs one exponential and four
+// instructions (six with the slopes), nothing is reduced between threads until the end, and the
+// exponential bounds the whole.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,8 +16,7 @@
 
 namespace kde::cuda {
 
-inline constexpr int kSweepThreads = 256;
-inline constexpr int kSweepBandwidths = kSweepThreads;  // of one launch, at most
+inline constexpr int kSweepBandwidths = 256;  // of one launch, at most
 
 // Points of a tile's side: few where there are few tiles.
 inline int sweep_tile(std::int64_t n) { return n <= 4096 ? 32 : 64; }
@@ -27,9 +26,9 @@ inline TileJobs cut_sweep(std::int64_t n) {
   return cut_tiles(t * (t + 1) / 2);
 }
 
-// points: of launch_whiten by coordinates, A = 1. scales: count numbers, log2(e)/(4 h^2). `slopes`:
-// four results a bandwidth instead of two. partial[(k - first) * count * 2 (or 4) + ...]: the
-// results of job k in the order of `scales`. Asynchronous.
+// points: of launch_whiten by coordinates, A = 1. scales: count numbers of the host, log2(e)/(4 h^2).
+// `slopes`: four results a bandwidth instead of two. partial[(k - first) * count * 2 (or 4)
+// + ...]: the results of job k in the order of `scales`. Asynchronous.
 template <typename T>
 Status launch_sweep(const T* points, std::int64_t n, int d, const double* scales, int count,
                     bool slopes, std::int64_t first, std::int64_t last, double* partial,

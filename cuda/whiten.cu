@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads)
     centre_kernel(const double* __restrict__ points, std::int64_t n, int d,
-                  double* __restrict__ centre) {
+                  double* __restrict__ centre, float* greatest_norm) {
   using Reduce = cub::BlockReduce<double, kThreads>;
   __shared__ typename Reduce::TempStorage reduce;
   const std::int64_t count = min(n, kCentrePoints);
@@ -50,14 +50,17 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t i = threadIdx.x; i < count; i += kThreads)
     sum += points[i * n / count * d + blockIdx.x] / static_cast<double>(count);
   const double mean = Reduce(reduce).Sum(sum);
-  if (threadIdx.x == 0) centre[blockIdx.x] = mean;
+  if (threadIdx.x != 0) return;
+  centre[blockIdx.x] = mean;
+  if (blockIdx.x == 0) *greatest_norm = 0;
 }
 
 }  // namespace
 
 Status launch_centre(const double* points, std::int64_t n, int d, double* centre,
-                     cudaStream_t stream) {
-  centre_kernel<<<static_cast<unsigned>(d), kThreads, 0, stream>>>(points, n, d, centre);
+                     float* greatest_norm, cudaStream_t stream) {
+  centre_kernel<<<static_cast<unsigned>(d), kThreads, 0, stream>>>(points, n, d, centre,
+                                                                   greatest_norm);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }

@@ -37,8 +37,8 @@ Status launch_whiten(const double* points, std::int64_t n, int d, int coordinate
                      float* greatest_norm, cudaStream_t stream);
 
 // centre[k] = the mean of coordinate k over some of n points in d dimensions, evenly spaced among
-// them. Asynchronous.
+// them; *greatest_norm = 0. Asynchronous.
 Status launch_centre(const double* points, std::int64_t n, int d, double* centre,
-                     cudaStream_t stream);
+                     float* greatest_norm, cudaStream_t stream);
 
 }  // namespace kde::cuda
