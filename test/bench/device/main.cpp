@@ -473,7 +473,7 @@ void add_all() {
   add_search(16384, 4, single, "device", 1, 21);
   add_search(16384, 4, full, "device", 1, 21);
   add_search(1024, 4, single, "device", 1, 21);
-  for (const int d : {1, 2, 4}) add_density(1 << 17, 1 << 17, d, Precision::single);
+  for (const int d : {1, 2, 4, 8, 16}) add_density(1 << 17, 1 << 17, d, Precision::single);
   add_density(1 << 17, 1 << 17, 2, Precision::full);
 }
 
