@@ -40,7 +40,8 @@ inline double widest_range(Precision precision) {
 // Four neighbours can enter as two values, each for two of them: their mean minus and plus their
 // standard deviation. These have the same mean and second moment, so that with any y the sum of the
 // four terms f(x_k - y), f = He_r(z) exp(-z^2/2), changes by
-//   at most  max |f^(3)| (sum |x_k - mean|^3 + 4 sd^3)/6  <=  max |f^(3)| w^3/6,  w their width in g
+//   at most  max |f^(3)| (sum |x_k - mean|^3 + 4 sd^3)/6  <=  max |f^(3)| w^3/6,  w their width in
+//   g
 // (both are convex in the values between the outer two, so greatest where each is one of those; it
 // is w^3 for two and two). A pair may change so from either side. With Cramer's inequality
 // |f^(3)| <= 1.0865 sqrt((r + 3)!) exp(-z^2/4), that is in all no more than
@@ -68,9 +69,7 @@ Status launch_strip_edges(const double* values, std::int64_t n, StripEdges* edge
 // from values[n + k kStrip] on. Asynchronous.
 Status launch_merge(double* values, std::int64_t n, cudaStream_t stream);
 
-inline std::int64_t with_merged(std::int64_t n) {
-  return n + n / (kMergeStrips * kStrip) * kStrip;
-}
+inline std::int64_t with_merged(std::int64_t n) { return n + n / (kMergeStrips * kStrip) * kStrip; }
 
 // The rectangles of a sum, a function of the values and of g alone.
 struct DerivativePlan {

@@ -20,6 +20,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -90,7 +91,19 @@ inline GramCut cut_gram(std::int64_t n) {
 Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, std::int64_t first,
                         std::int64_t last, double* partial, cudaStream_t stream);
 
-// As launch_scatter of rows.h with coordinates for c, and of the same jobs, but e = 2^E.
+// Jobs of gram_scatter: a strip of rows by so many strips of columns.
+inline int gram_scatter_strips(std::int64_t n) {
+  const std::int64_t strips = (n + kGramStrip - 1) / kGramStrip;
+  return static_cast<int>(std::clamp<std::int64_t>(strips * strips / 2048, 1, 16));
+}
+inline TileJobs cut_gram_scatter(std::int64_t n) {
+  const std::int64_t strips = (n + kGramStrip - 1) / kGramStrip;
+  TileJobs jobs;
+  jobs.tiles = strips * ((strips - 1) / gram_scatter_strips(n) + 1);
+  return jobs;
+}
+
+// As launch_scatter of rows.h with coordinates for c, but e = 2^E, and jobs of cut_gram_scatter.
 Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, double once,
                            double twice, std::int64_t first, std::int64_t last, double* partial,
                            cudaStream_t stream);

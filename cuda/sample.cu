@@ -117,7 +117,10 @@ Status CudaSample::reserve(std::size_t card) {
   if (Status s = cards_[card]->check_memory((points + 2 * numbers) * sizeof(double) + packed);
       !s.ok())
     return s;
-  return place.points.reserve(points, cards_[card]->stream());
+  cudaStream_t stream = cards_[card]->stream();
+  if (Status s = place.few.memory.reserve(Few::kSize, stream); !s.ok()) return s;
+  KDE_CUDA(cudaMemsetAsync(place.few.memory.data(), 0, Few::kSize * sizeof(double), stream));
+  return place.points.reserve(points, stream);
 }
 
 Status CudaSample::sort(const Control& control) {
@@ -210,9 +213,7 @@ Status CudaSample::find_centre(std::size_t number) {
   Card& card = *cards_[number];
   Place& place = *places_[number];
   if (place.has_centre) return Status::success();
-  if (Status s = place.few.memory.reserve(Few::kSize, card.stream()); !s.ok()) return s;
-  if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(),
-                               place.few.greatest_norm(), card.stream());
+  if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(), card.stream());
       !s.ok())
     return s;
   place.has_centre = true;
@@ -221,23 +222,20 @@ Status CudaSample::find_centre(std::size_t number) {
 
 template <typename T>
 Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t n, int coordinates,
-                          const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y,
+                          const Whitening& a, DeviceBuffer<unsigned char>* y,
                           float* norm) {
   Card& card = *cards_[number];
   Place& place = *places_[number];
   const auto numbers = static_cast<std::size_t>(padded(n) * (coordinates + 1));
   if (Status s = y->reserve(numbers * sizeof(T), card.stream()); !s.ok()) return s;
-  const bool norm_is_zero = !place.has_centre;  // by find_centre
   if (Status s = find_centre(number); !s.ok()) return s;
   float* greatest_norm = place.few.greatest_norm();
-  if (!norm_is_zero)
-    KDE_CUDA(cudaMemsetAsync(greatest_norm, 0, sizeof(float), card.stream()));
-  if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, place.few.centre(), layout,
+  KDE_CUDA(cudaMemsetAsync(greatest_norm, 0, sizeof(float), card.stream()));
+  if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, place.few.centre(),
                                   reinterpret_cast<T*>(y->data()),
                                   half_norms<T>(*y, n, coordinates), greatest_norm, card.stream());
       !s.ok())
     return s;
-  if (norm == nullptr) return Status::success();
   KDE_CUDA(
       cudaMemcpyAsync(norm, greatest_norm, sizeof(float), cudaMemcpyDeviceToHost, card.stream()));
   return Status::success();
@@ -252,8 +250,6 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
     if (!(scale > kLeastScale) || !(scale < kGreatestScale)) return too_wide();
     scales.push_back(scale);
   }
-  Whitening unit{};
-  for (int k = 0; k < d_; ++k) unit.a[k * d_ + k] = 1;
   const int results = static_cast<int>(h.size()) * (slopes ? 4 : 2);
   const TileJobs cut = cut_sweep(n_);
   Request request;
@@ -270,8 +266,11 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, d_, unit, Layout::by_coordinates,
-                               &place.y, nullptr);
+      const auto numbers = static_cast<std::size_t>(padded(n_) * d_);
+      if (Status s = place.y.reserve(numbers * sizeof(T), card.stream()); !s.ok()) return s;
+      if (Status s = launch_sweep_points<T>(place.points.data(), n_, d_,
+                                            reinterpret_cast<T*>(place.y.data()),
+                                            place.few.extent(), card.stream());
           !s.ok())
         return s;
     }
@@ -283,7 +282,7 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
         !s.ok())
       return s;
     return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream(),
-                            place.few.greatest_norm(), begins ? norm : nullptr);
+                            place.few.extent(), begins ? norm : nullptr);
   };
   std::vector<double> units;
   if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
@@ -428,7 +427,7 @@ Status CudaSample::full_sums(std::span<const double> a, const Control& control,
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, Layout::by_points,
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, 
                                &place.y, norm);
           !s.ok())
         return s;
@@ -546,7 +545,7 @@ Status CudaSample::scatter_sums(std::span<const double> a, double once, double t
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, Layout::by_points,
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, 
                                &place.y, norm);
           !s.ok())
         return s;
@@ -657,11 +656,11 @@ Status CudaSample::density_sums(std::span<const double> a, std::span<const doubl
       if (Status s = bring(number); !s.ok()) return s;
       if (Status s = take_queries(number, queries); !s.ok()) return s;
       // The points last: of them *norm is what is left.
-      if (Status s = whiten<T>(number, place.queries.data(), m, c, whitening, Layout::by_points,
+      if (Status s = whiten<T>(number, place.queries.data(), m, c, whitening, 
                                &place.white_queries, norm);
           !s.ok())
         return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, Layout::by_points,
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, 
                                &place.y, norm);
           !s.ok())
         return s;

@@ -74,6 +74,7 @@ class CudaSample : public DeviceSample {
     double* centre() const { return memory.data(); }
     double* square_radii() const { return centre() + kMaxDimensions; }  // of points, of queries
     float* greatest_norm() const { return reinterpret_cast<float*>(square_radii() + 2); }
+    float* extent() const { return greatest_norm() + 1; }  // of launch_sweep_points; 0 at first
     static constexpr std::size_t kSize = kMaxDimensions + 3;
   };
 
@@ -99,10 +100,9 @@ class CudaSample : public DeviceSample {
   Status find_centre(std::size_t card);
   Status take_queries(std::size_t card, std::span<const double> queries);
 
-  // norm: of Request::enqueue, or null where the caller brings it back.
   template <typename T>
   Status whiten(std::size_t card, const double* points, std::int64_t n, int coordinates,
-                const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y, float* norm);
+                const Whitening& a, DeviceBuffer<unsigned char>* y, float* norm);
   template <typename T>
   Status sweep_part(std::span<const double> h, bool slopes, const Control& control,
                     std::span<double> out);

@@ -1,4 +1,6 @@
 // The kernel of sweep.h.
+#include <cub/block/block_reduce.cuh>
+
 #include <algorithm>
 
 #include "cuda/exponential.cuh"
@@ -35,6 +37,47 @@ int block_threads(int count, int packs, int most) {
     }
   }
   return best;
+}
+
+constexpr int kPointThreads = 512;
+constexpr std::int64_t kBlockPoints = 8192;
+
+// A block takes one coordinate of some points, whose centre each block finds by itself: so nothing
+// waits for another kernel.
+template <typename T>
+__global__ void __launch_bounds__(kPointThreads)
+    points_kernel(const double* __restrict__ points, std::int64_t n, int d, T* __restrict__ y,
+                  float* extent) {
+  using Sum = cub::BlockReduce<double, kPointThreads>;
+  using Most = cub::BlockReduce<float, kPointThreads>;
+  __shared__ union {
+    typename Sum::TempStorage sum;
+    typename Most::TempStorage most;
+  } reduce;
+  __shared__ double centre;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int k = static_cast<int>(blockIdx.x);
+  const std::int64_t count = min(n, kCentrePoints);
+  double part = 0;
+  for (std::int64_t i = thread; i < count; i += kPointThreads)
+    part += points[i * n / count * d + k] / static_cast<double>(count);
+  const double mean = Sum(reduce.sum).Sum(part);
+  if (thread == 0) centre = mean;
+  __syncthreads();
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * kBlockPoints;
+  const std::int64_t end = min(first + kBlockPoints, padded(n));
+  float greatest = 0;
+  for (std::int64_t i = first + thread; i < end; i += kPointThreads) {
+    double value = k == 0 ? kAway : 0;
+    if (i < n) {
+      value = points[i * d + k] - centre;
+      greatest = max(greatest, static_cast<float>(value * value * d / 2));
+    }
+    y[k * padded(n) + i] = static_cast<T>(value);
+  }
+  greatest = Most(reduce.most).Reduce(greatest, [](float a, float b) { return max(a, b); });
+  // Of numbers that are not negative, the bits have the same order.
+  if (thread == 0) atomicMax(reinterpret_cast<int*>(extent), __float_as_int(greatest));
 }
 
 // S of this thread's pairs: 16 x 16 threads, (tile/16)^2 pairs each, neighbours 16 apart so that a
@@ -180,6 +223,16 @@ Status launch(const T* points, std::int64_t n, int d, const double* scales, int 
 }  // namespace
 
 template <typename T>
+Status launch_sweep_points(const double* points, std::int64_t n, int d, T* y, float* extent,
+                           cudaStream_t stream) {
+  const dim3 blocks(static_cast<unsigned>(d),
+                    static_cast<unsigned>((padded(n) + kBlockPoints - 1) / kBlockPoints));
+  points_kernel<T><<<blocks, kPointThreads, 0, stream>>>(points, n, d, y, extent);
+  KDE_CUDA(cudaGetLastError());
+  return Status::success();
+}
+
+template <typename T>
 Status launch_sweep(const T* points, std::int64_t n, int d, const double* scales, int count,
                     bool slopes, std::int64_t first, std::int64_t last, double* partial,
                     cudaStream_t stream) {
@@ -191,6 +244,10 @@ Status launch_sweep(const T* points, std::int64_t n, int d, const double* scales
                 : launch<T, 64, false>(points, n, d, scales, count, first, last, partial, stream);
 }
 
+template Status launch_sweep_points<float>(const double*, std::int64_t, int, float*, float*,
+                                           cudaStream_t);
+template Status launch_sweep_points<double>(const double*, std::int64_t, int, double*, float*,
+                                            cudaStream_t);
 template Status launch_sweep<float>(const float*, std::int64_t, int, const double*, int, bool,
                                     std::int64_t, std::int64_t, double*, cudaStream_t);
 template Status launch_sweep<double>(const double*, std::int64_t, int, const double*, int, bool,

@@ -26,7 +26,15 @@ inline TileJobs cut_sweep(std::int64_t n) {
   return cut_tiles(t * (t + 1) / 2);
 }
 
-// points: of launch_whiten by coordinates, A = 1. scales: count numbers of the host, log2(e)/(4 h^2).
+// y[k * padded(n) + i]: coordinate k of point i of n in d dimensions, less the mean of it as
+// launch_centre has it, rounded; beyond the n-th point kAway for k = 0, otherwise 0. padded(n) d
+// numbers. *extent, not above it before, becomes the greatest square of a coordinate times d/2,
+// which no half norm exceeds. Asynchronous.
+template <typename T>
+Status launch_sweep_points(const double* points, std::int64_t n, int d, T* y, float* extent,
+                           cudaStream_t stream);
+
+// points: of launch_sweep_points. scales: count numbers of the host, log2(e)/(4 h^2).
 // `slopes`: four results a bandwidth instead of two. partial[(k - first) * count * 2 (or 4)
 // + ...]: the results of job k in the order of `scales`. Asynchronous.
 template <typename T>

@@ -76,11 +76,11 @@ TEST(CudaDerivative, BandwidthsBeyondTheCoordinatesAreLeftToAnotherEngine) {
   EXPECT_EQ(sample->derivative(4, 0, Precision::full, {}, &sum).code, Code::invalid_argument);
 }
 
-// Runs of four that share their terms (cuda/derivative.h), in so few bandwidths that no term's error
-// is hidden by others: three values at one end of a run and one at the other, the other way round
-// in the upper half, or two at each end. The first widths are just narrow enough for r = 6, 4, 2
-// and 0. With the mean alone in place of the four, the fourth would be out of bounds; with them
-// merged without regard to the bandwidth, the last.
+// Runs of four that share their terms (cuda/derivative.h), in so few bandwidths that no term's
+// error is hidden by others: three values at one end of a run and one at the other, the other way
+// round in the upper half, or two at each end. The first widths are just narrow enough for r = 6,
+// 4, 2 and 0. With the mean alone in place of the four, the fourth would be out of bounds; with
+// them merged without regard to the bandwidth, the last.
 TEST(CudaDerivative, NeighboursThatShareTheirTerms) {
   constexpr std::size_t kValues = 1100;
   for (const double width : {0.0027, 0.0035, 0.0044, 0.0064, 0.3}) {
