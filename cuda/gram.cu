@@ -21,6 +21,7 @@ constexpr float kNoPoint = -1e30F;
 // Of a warp: 16 rows each, so often is a column that was loaded used.
 constexpr int kValueTiles = 2;
 constexpr int kScatterTiles = 1;
+constexpr int kScatterBlocks = 3;  // of a multiprocessor: 80 registers
 constexpr int threads_of(int row_tiles) { return kGramStrip / (16 * row_tiles) * 32; }
 
 __global__ void __launch_bounds__(kThreads)
@@ -44,33 +45,34 @@ __global__ void __launch_bounds__(kThreads)
 
 constexpr int kPackThreads = 64;
 
+// a: C x C, zeros where d is less.
+template <int C>
+struct SquareWhitening {
+  double a[C][C];
+};
+
 template <int C>
 __global__ void __launch_bounds__(kPackThreads)
     gram_points_kernel(const double* __restrict__ points, std::int64_t n, int d,
-                       const __grid_constant__ Whitening whitening,
+                       const __grid_constant__ SquareWhitening<C> whitening,
                        const double* __restrict__ centre, float step, float per_step,
                        GramPoint<C>* __restrict__ packed) {
-  __shared__ double x[kPackThreads][C + 1];
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kPackThreads;
-  const int numbers = static_cast<int>(min(static_cast<std::int64_t>(kPackThreads), n - first)) * d;
-  for (int k = static_cast<int>(threadIdx.x); k < numbers; k += kPackThreads)
-    x[k / d][k % d] = points[first * d + k] - centre[k % d];
-  __syncthreads();
-  const std::int64_t i = first + threadIdx.x;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kPackThreads + threadIdx.x;
+  double x[C];
+#pragma unroll
+  for (int k = 0; k < C; ++k) x[k] = i < n && k < d ? points[i * d + k] - centre[k] : 0;
   GramPoint<C> point;
   float norm = 0, rest = 0;
 #pragma unroll
   for (int k = 0; k < C; ++k) {
-    float u = 0, v = 0;
-    if (i < n && k < d) {
-      double sum = 0;
+    double sum = 0;
 #pragma unroll
-      for (int l = 0; l <= k; ++l) sum += whitening.a[k * d + l] * x[threadIdx.x][l];
-      u = rintf(static_cast<float>(sum) * per_step) * step;
-      v = __half2float(__float2half_rn(static_cast<float>(sum - static_cast<double>(u))));
-    }
+    for (int l = 0; l <= k; ++l) sum += whitening.a[k][l] * x[l];
+    const float u = rintf(static_cast<float>(sum) * per_step) * step;
+    const __half low = __float2half_rn(static_cast<float>(sum - static_cast<double>(u)));
+    const float v = __half2float(low);
     point.high[k] = __float2half_rn(u);
-    point.low[k] = __float2half_rn(v);
+    point.low[k] = low;
     norm += u * u;
     rest += v * (u + v / 2);
   }
@@ -196,7 +198,7 @@ __device__ __forceinline__ float2 unpack(unsigned both) {
 // sum_j w_ij. Of each product's three parts the great one has an accumulator of its own, kept for a
 // strip only.
 template <int C>
-__global__ void __launch_bounds__(threads_of(kScatterTiles))
+__global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
     gram_scatter_kernel(const GramPoint<C>* __restrict__ points, float weight, float weight2,
                         int all_strips, int strips, int across, std::int64_t first,
                         double* __restrict__ partial) {
@@ -464,9 +466,11 @@ Status launch_gram_points(const double* points, std::int64_t n, int d, const Whi
   return with_gram_coordinates(coordinates, [&](auto constant) {
     constexpr int C = decltype(constant)::value;
     static_assert(sizeof(GramPoint<C>) == 4 * C + 16 && kPointsPadding % kGramStrip == 0);
+    SquareWhitening<C> square{};
+    for (int k = 0; k < d; ++k) std::copy_n(a.a + k * d, d, square.a[k]);
     gram_points_kernel<C>
         <<<static_cast<unsigned>(padded(n) / kPackThreads), kPackThreads, 0, stream>>>(
-            points, n, d, a, centre, step, per_step, static_cast<GramPoint<C>*>(packed));
+            points, n, d, square, centre, step, per_step, static_cast<GramPoint<C>*>(packed));
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });
@@ -487,13 +491,14 @@ Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, std
 Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, double once,
                            double twice, std::int64_t first, std::int64_t last, double* partial,
                            cudaStream_t stream) {
+  const auto strips = static_cast<int>(padded(n) / kGramStrip);
+  const int per_job = gram_scatter_strips(n);
   return with_gram_coordinates(coordinates, [&](auto constant) {
     constexpr int C = decltype(constant)::value;
     gram_scatter_kernel<C>
         <<<static_cast<unsigned>(last - first), threads_of(kScatterTiles), 0, stream>>>(
             static_cast<const GramPoint<C>*>(packed), static_cast<float>(once),
-            static_cast<float>(twice), static_cast<int>(padded(n) / kGramStrip),
-            strips_per_job(n, n), static_cast<int>(jobs_across(n, n)), first, partial);
+            static_cast<float>(twice), strips, per_job, (strips - 1) / per_job + 1, first, partial);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });

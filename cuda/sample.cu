@@ -492,7 +492,7 @@ Status CudaSample::gram_scatter(const Whitening& a, double radius, double once, 
   const double per = weight > 0 ? 1 / weight : 0;
   const int c = gram_coordinates(d_);
   const int results = scatter_results(c);
-  const TileJobs cut = cut_rows(n_, n_);
+  const TileJobs cut = cut_gram_scatter(n_);
   Request request;
   request.units = cut.units();
   request.results_per_unit = results;
