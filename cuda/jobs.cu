@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kThreads)
 constexpr int kManyThreads = 1024;
 __global__ void __launch_bounds__(kManyThreads)
     many_unit_sums_kernel(const double* __restrict__ partial, std::int64_t jobs, int results,
-                          double* __restrict__ out) {
+                          double* __restrict__ out, const float* norm, float* norm_out) {
   constexpr int kParts = kManyThreads / 32;
   __shared__ double parts[kParts][32];
   const int k = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
@@ -47,6 +47,7 @@ __global__ void __launch_bounds__(kManyThreads)
   if (part != 0 || k >= results) return;
   for (int other = 1; other < kParts; ++other) sum += parts[other][threadIdx.x % 32];
   out[static_cast<std::int64_t>(blockIdx.y) * results + k] = sum;
+  if (norm_out != nullptr && k == 0 && blockIdx.y == 0) *norm_out = *norm;
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ Status launch_unit_sums(const double* partial, std::int64_t jobs, int results, d
   const auto units = static_cast<unsigned>((jobs + kUnitJobs - 1) / kUnitJobs);
   if (results >= 32) {
     many_unit_sums_kernel<<<dim3(static_cast<unsigned>((results + 31) / 32), units), kManyThreads, 0,
-                            stream>>>(partial, jobs, results, out);
+                            stream>>>(partial, jobs, results, out, norm, norm_out);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   }
