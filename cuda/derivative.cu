@@ -428,10 +428,11 @@ DerivativePlan plan_derivative(std::span<const StripEdges> edges, std::int64_t n
   // The strips as they are used: where each begins, its least and its greatest value.
   std::vector<std::int64_t> starts;
   std::vector<double> least, greatest;
+  const bool may_merge = with_merged(n) > n;
   for (std::size_t s = 0; s < edges.size(); s += kMergeStrips) {
     const auto run = edges.subspan(s, std::min<std::size_t>(kMergeStrips, edges.size() - s));
     const auto start = static_cast<std::int64_t>(s) * kStrip;
-    if (merges(run, r, g, precision)) {
+    if (may_merge && merges(run, r, g, precision)) {
       starts.push_back(n + start / kMergeStrips);
       least.push_back(run.front().first);
       greatest.push_back(run.back().last);
@@ -514,7 +515,7 @@ Status launch_strip_edges(const double* values, std::int64_t n, StripEdges* edge
 }
 
 Status launch_merge(double* values, std::int64_t n, cudaStream_t stream) {
-  const std::int64_t runs = n / (kMergeStrips * kStrip) * (kMergeStrips * kStrip / kNeighbours);
+  const std::int64_t runs = (with_merged(n) - n) / (kNeighbours / kMergeStrips);
   if (runs == 0) return Status::success();
   merge_kernel<<<static_cast<unsigned>((runs + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
       values, n, runs);

@@ -40,17 +40,19 @@ inline double widest_range(Precision precision) {
 // Four neighbours can enter as two values, each for two of them: their mean minus and plus their
 // standard deviation. These have the same mean and second moment, so that with any y the sum of the
 // four terms f(x_k - y), f = He_r(z) exp(-z^2/2), changes by
-//   at most  max |f^(3)| (sum |x_k - mean|^3 + 4 sd^3)/6  <=  max |f^(3)| w^3/6,  w their width in
-//   g
-// (both are convex in the values between the outer two, so greatest where each is one of those; it
-// is w^3 for two and two). A pair may change so from either side. With Cramer's inequality
-// |f^(3)| <= 1.0865 sqrt((r + 3)!) exp(-z^2/4), that is in all no more than
+//   at most  max |f^(3)| (sum |x_k - mean|^3 + 4 sd^3)/6  <=  max |f^(3)| w^3/6
+// in units of g, w their width (both are convex in the values between the outer two, so greatest
+// where each is one of those; it is w^3 for two and two). A pair may change so from either side.
+// With Cramer's inequality |f^(3)| <= 1.0865 sqrt((r + 3)!) exp(-z^2/4), that is in all no more
+// than
 //   2^-24 S, one rounding of its terms,  S = sum 1.0865 sqrt(r!) exp(-z^2/4) >= sum |f|
 // where the mean of w^3 is below 2^-25 24/sqrt((r + 1)(r + 2)(r + 3)): r = 6, w = 0.003. And as it
 // is the exact sum of other values near by, what cancels in the one cancels in the other. It is
 // done for whole runs of kMergeStrips strips, in single precision; a quarter of the pairs is left.
+// Of fewer than kMergeFrom values all pairs take less time than that.
 inline constexpr int kNeighbours = 4;
 inline constexpr int kMergeStrips = 2;
+inline constexpr std::int64_t kMergeFrom = 2048;
 
 // What a plan needs to know of a strip of the values.
 struct StripEdges {
@@ -66,10 +68,12 @@ Status launch_strip_edges(const double* values, std::int64_t n, StripEdges* edge
                           cudaStream_t stream);
 
 // The merged values of each whole run of kMergeStrips strips of n ascending values, those of run k
-// from values[n + k kStrip] on. Asynchronous.
+// from values[n + k kStrip] on: with_merged(n) in all. Asynchronous.
 Status launch_merge(double* values, std::int64_t n, cudaStream_t stream);
 
-inline std::int64_t with_merged(std::int64_t n) { return n + n / (kMergeStrips * kStrip) * kStrip; }
+inline std::int64_t with_merged(std::int64_t n) {
+  return n < kMergeFrom ? n : n + n / (kMergeStrips * kStrip) * kStrip;
+}
 
 // The rectangles of a sum, a function of the values and of g alone.
 struct DerivativePlan {

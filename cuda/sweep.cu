@@ -13,31 +13,12 @@ namespace kde::cuda {
 namespace {
 
 constexpr int kFlush = 32;  // packs of four terms that are added in their own word length
-constexpr int kSide = 16;
-template <typename T>
-constexpr int kMostThreads = sizeof(T) == 4 ? 768 : 512;  // what registers allow
+constexpr int kThreads = 256;
 
 // By value to the kernel: a transfer of their own would take longer than the launch.
 struct Scales {
   double of[kSweepBandwidths];
 };
-
-// Threads of a block: such that the busiest of a multiprocessor's four parts, to which warps go in
-// turn, has least to do. Where bandwidths are fewer than threads, several threads share the tile's
-// terms of one; 150 of 256 would keep five of eight warps busy, and two of them in one part.
-int block_threads(int count, int packs, int most) {
-  int best = 0, least = 0;
-  for (int threads = kSide * kSide; threads <= most; threads += 128) {
-    const int sharers = threads / count;
-    const int warps = (count * sharers + 31) / 32;
-    const int steps = (packs + sharers - 1) / sharers * ((warps + 3) / 4);
-    if (best == 0 || steps < least) {
-      best = threads;
-      least = steps;
-    }
-  }
-  return best;
-}
 
 constexpr int kPointThreads = 512;
 constexpr std::int64_t kBlockPoints = 8192;
@@ -81,19 +62,19 @@ __global__ void __launch_bounds__(kPointThreads)
 }
 
 // S of this thread's pairs: 16 x 16 threads, (tile/16)^2 pairs each, neighbours 16 apart so that a
-// warp's loads and stores lie side by side; what more threads there are wait. Pairs that are none get an S of which e is 0.
+// warp's loads and stores lie side by side. Pairs that are none get an S of which e is 0.
 template <typename T, int kTile>
 __device__ void distances(const T* __restrict__ points, std::int64_t stride, std::int64_t n, int d,
                           TilePair at, T (*rows)[kTile], T (*columns)[kTile], T* s) {
+  constexpr int kSide = 16;
   constexpr int kPoints = kTile / kSide;
   const int thread = static_cast<int>(threadIdx.x);
-  for (int k = thread; k < d * kTile; k += static_cast<int>(blockDim.x)) {
+  for (int k = thread; k < d * kTile; k += kThreads) {
     const T* coordinate = points + k / kTile * stride;
     rows[k / kTile][k % kTile] = coordinate[at.row * kTile + k % kTile];
     columns[k / kTile][k % kTile] = coordinate[at.column * kTile + k % kTile];
   }
   __syncthreads();
-  if (thread >= kSide * kSide) return;
   T sum[kPoints][kPoints] = {};
   for (int k = 0; k < d; ++k) {
     T a[kPoints], b[kPoints];
@@ -139,9 +120,9 @@ struct Terms {
 };
 
 template <typename T, int kTile, bool kSlopes>
-__global__ void __launch_bounds__(kMostThreads<T>)
+__global__ void __launch_bounds__(kThreads)
     sweep_kernel(const T* __restrict__ points, std::int64_t n, int d,
-                 const __grid_constant__ Scales scales, int count, std::int64_t tiles,
+                 const __grid_constant__ Scales scales, int count, int turns, std::int64_t tiles,
                  std::int64_t tiles_per_job, std::int64_t first, double* __restrict__ partial) {
   struct alignas(16) Pack {
     T s[4];
@@ -153,8 +134,12 @@ __global__ void __launch_bounds__(kMostThreads<T>)
   T(*rows)[kTile] = reinterpret_cast<T(*)[kTile]>(s + kTile * kTile);
   T(*columns)[kTile] = rows + d;
 
-  const int thread = static_cast<int>(threadIdx.x);
-  const int sharers = static_cast<int>(blockDim.x) / count;
+  // Where bandwidths are fewer than threads, several share the tile's terms of one. 150 keep five of
+  // eight warps busy, two of them in the same of a multiprocessor's four parts, to which warps go in
+  // turn. So that it is another part in the next block of the multiprocessor, they take turns.
+  const int turn = static_cast<int>(blockIdx.x) / turns % 4 * 32;
+  const int thread = (static_cast<int>(threadIdx.x) + turn) % kThreads;
+  const int sharers = kThreads / count;
   const int bandwidth = thread % count;
   const int share = thread / count;
   const T scale = static_cast<T>(-scales.of[bandwidth]);
@@ -206,16 +191,17 @@ Status launch(const T* points, std::int64_t n, int d, const double* scales, int 
   constexpr int kResults = kSlopes ? 4 : 2;
   const TileJobs jobs = cut_sweep(n);
   const std::size_t tile = sizeof(T) * kTile * (kTile + 2 * static_cast<std::size_t>(d));
-  const int threads = block_threads(count, kTile * kTile / 4, kMostThreads<T>);
-  const std::size_t memory =
-      std::max(tile, sizeof(double) * static_cast<std::size_t>(threads) * kResults);
+  const std::size_t memory = std::max(tile, sizeof(double) * kThreads * kResults);
+  int device = 0, multiprocessors = 0;
+  KDE_CUDA(cudaGetDevice(&device));
+  KDE_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   static_assert(sizeof(T) * kTile * (kTile + 2 * kMaxDimensions) <= std::size_t{48} << 10,
                 "a block gets no more without asking");
   Scales by_value;
   std::copy_n(scales, count, by_value.of);
   sweep_kernel<T, kTile, kSlopes>
-      <<<static_cast<unsigned>(last - first), threads, memory, stream>>>(
-          points, n, d, by_value, count, jobs.tiles, jobs.tiles_per_job, first, partial);
+      <<<static_cast<unsigned>(last - first), kThreads, memory, stream>>>(
+          points, n, d, by_value, count, multiprocessors, jobs.tiles, jobs.tiles_per_job, first, partial);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }
