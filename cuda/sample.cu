@@ -117,10 +117,18 @@ Status CudaSample::reserve(std::size_t card) {
   if (Status s = cards_[card]->check_memory((points + 2 * numbers) * sizeof(double) + packed);
       !s.ok())
     return s;
-  cudaStream_t stream = cards_[card]->stream();
-  if (Status s = place.few.memory.reserve(Few::kSize, stream); !s.ok()) return s;
-  KDE_CUDA(cudaMemsetAsync(place.few.memory.data(), 0, Few::kSize * sizeof(double), stream));
-  return place.points.reserve(points, stream);
+  if (d_ > 1) {
+    if (Status s = reserve_few(card); !s.ok()) return s;
+  }
+  return place.points.reserve(points, cards_[card]->stream());
+}
+
+Status CudaSample::reserve_few(std::size_t card) {
+  DeviceBuffer<double>& memory = places_[card]->few.memory;
+  if (memory.size() > 0) return Status::success();
+  if (Status s = memory.reserve(Few::kSize, cards_[card]->stream()); !s.ok()) return s;
+  KDE_CUDA(cudaMemsetAsync(memory.data(), 0, Few::kSize * sizeof(double), cards_[card]->stream()));
+  return Status::success();
 }
 
 Status CudaSample::sort(const Control& control) {
@@ -213,6 +221,7 @@ Status CudaSample::find_centre(std::size_t number) {
   Card& card = *cards_[number];
   Place& place = *places_[number];
   if (place.has_centre) return Status::success();
+  if (Status s = reserve_few(number); !s.ok()) return s;
   if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(), card.stream());
       !s.ok())
     return s;
@@ -268,6 +277,7 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
       if (Status s = bring(number); !s.ok()) return s;
       const auto numbers = static_cast<std::size_t>(padded(n_) * d_);
       if (Status s = place.y.reserve(numbers * sizeof(T), card.stream()); !s.ok()) return s;
+      if (Status s = reserve_few(number); !s.ok()) return s;
       if (Status s = launch_sweep_points<T>(place.points.data(), n_, d_,
                                             reinterpret_cast<T*>(place.y.data()),
                                             place.few.extent(), card.stream());

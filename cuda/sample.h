@@ -94,6 +94,7 @@ class CudaSample : public DeviceSample {
   CudaSample(const Cards& cards, std::size_t home, std::int64_t n, int d);
   Status take(std::span<const double> points, const Control& control);
   Status reserve(std::size_t card);  // room for the points
+  Status reserve_few(std::size_t card);
   Status sort(const Control& control);
   Status bring(std::size_t card);  // the points, from their home
 

@@ -122,7 +122,7 @@ struct Terms {
 template <typename T, int kTile, bool kSlopes>
 __global__ void __launch_bounds__(kThreads)
     sweep_kernel(const T* __restrict__ points, std::int64_t n, int d,
-                 const __grid_constant__ Scales scales, int count, int turns, std::int64_t tiles,
+                 const __grid_constant__ Scales scales, int count, std::int64_t tiles,
                  std::int64_t tiles_per_job, std::int64_t first, double* __restrict__ partial) {
   struct alignas(16) Pack {
     T s[4];
@@ -134,11 +134,8 @@ __global__ void __launch_bounds__(kThreads)
   T(*rows)[kTile] = reinterpret_cast<T(*)[kTile]>(s + kTile * kTile);
   T(*columns)[kTile] = rows + d;
 
-  // Where bandwidths are fewer than threads, several share the tile's terms of one. 150 keep five of
-  // eight warps busy, two of them in the same of a multiprocessor's four parts, to which warps go in
-  // turn. So that it is another part in the next block of the multiprocessor, they take turns.
-  const int turn = static_cast<int>(blockIdx.x) / turns % 4 * 32;
-  const int thread = (static_cast<int>(threadIdx.x) + turn) % kThreads;
+  const int thread = static_cast<int>(threadIdx.x);
+  // Where bandwidths are fewer than threads, several share the tile's terms of one.
   const int sharers = kThreads / count;
   const int bandwidth = thread % count;
   const int share = thread / count;
@@ -192,16 +189,13 @@ Status launch(const T* points, std::int64_t n, int d, const double* scales, int 
   const TileJobs jobs = cut_sweep(n);
   const std::size_t tile = sizeof(T) * kTile * (kTile + 2 * static_cast<std::size_t>(d));
   const std::size_t memory = std::max(tile, sizeof(double) * kThreads * kResults);
-  int device = 0, multiprocessors = 0;
-  KDE_CUDA(cudaGetDevice(&device));
-  KDE_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
   static_assert(sizeof(T) * kTile * (kTile + 2 * kMaxDimensions) <= std::size_t{48} << 10,
                 "a block gets no more without asking");
   Scales by_value;
   std::copy_n(scales, count, by_value.of);
   sweep_kernel<T, kTile, kSlopes>
       <<<static_cast<unsigned>(last - first), kThreads, memory, stream>>>(
-          points, n, d, by_value, count, multiprocessors, jobs.tiles, jobs.tiles_per_job, first, partial);
+          points, n, d, by_value, count, jobs.tiles, jobs.tiles_per_job, first, partial);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }

@@ -2,9 +2,9 @@
 // where asked sum S e and sum S e^2, S = |x_i - x_j|^2.
 //
 // A block computes S for a tile of pairs once, into shared memory; then each thread takes one h and
-// goes through the tile, or its share of it, with that. So a term costs one exponential and four
-// instructions (six with the slopes), nothing is reduced between threads until the end, and the
-// exponential bounds the whole.
+// goes through the tile with it. So a term costs one exponential and four instructions (six with
+// the slopes), nothing is reduced between threads until the end, and the exponential bounds the
+// whole.
 #pragma once
 
 #include <cuda_runtime.h>
