@@ -21,7 +21,9 @@ constexpr float kNoPoint = -1e30F;
 // Of a warp: 16 rows each, so often is a column that was loaded used.
 constexpr int kValueTiles = 2;
 constexpr int kScatterTiles = 1;
-constexpr int kScatterBlocks = 3;  // of a multiprocessor: 80 registers
+// Of a multiprocessor, so that a thread has the registers that it needs and no more.
+constexpr int kValueBlocks = 6;
+constexpr int kScatterBlocks = 3;
 constexpr int threads_of(int row_tiles) { return kGramStrip / (16 * row_tiles) * 32; }
 
 __global__ void __launch_bounds__(kThreads)
@@ -109,7 +111,7 @@ __device__ __forceinline__ void for_strips(const GramPoint<C>* __restrict__ poin
 }
 
 template <int C>
-__global__ void __launch_bounds__(threads_of(kValueTiles))
+__global__ void __launch_bounds__(threads_of(kValueTiles), kValueBlocks)
     gram_full_kernel(const GramPoint<C>* __restrict__ points, GramCut cut, std::int64_t first,
                      double* __restrict__ partial) {
   constexpr int kTiles = kValueTiles;
@@ -141,10 +143,7 @@ __global__ void __launch_bounds__(threads_of(kValueTiles))
   for_strips<C, kBlock>(
       points, max(begin, row), end, buffers, [&](int strip, const GramPoint<C>* columns) {
         float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
-#pragma unroll 2
-        for (int j = 0; j < kGramStrip; j += 16) {
-          float e[kTiles][2][4];
-          exponents<C, kTiles>(rows, columns + j, lane, e);
+        for_exponents<C, kTiles>(rows, columns, lane, [&](int, const auto& e, auto) {
 #pragma unroll
           for (int k = 0; k < 2; ++k) {
 #pragma unroll
@@ -157,7 +156,7 @@ __global__ void __launch_bounds__(threads_of(kValueTiles))
               }
             }
           }
-        }
+        });
         float all = 0, all2 = 0;
 #pragma unroll
         for (int m = 0; m < kTiles; ++m) {
@@ -189,14 +188,16 @@ __device__ __forceinline__ unsigned pack(float first, float second) {
   const __half2 both = __floats2half2_rn(first, second);
   return *reinterpret_cast<const unsigned*>(&both);
 }
-__device__ __forceinline__ float2 unpack(unsigned both) {
-  return __half22float2(*reinterpret_cast<const __half2*>(&both));
+// The leading 11 bits, which a half holds; of less than its least normal number what it rounds to
+// differs by 2^-25 at most, 2^-39 of the greatest weight.
+__device__ __forceinline__ float leading(float w) {
+  return __int_as_float(__float_as_int(w) & static_cast<int>(0xffffe000U));
 }
 
 // For each row i of a block: sum_j w_ij y_j by a second product, of the weights, which are where
 // the first product left its results, and the points; and sum_j e, sum_j e^2, whose weighted sum is
-// sum_j w_ij. Of each product's three parts the great one has an accumulator of its own, kept for a
-// strip only.
+// sum_j w_ij. Of each product's three parts the matrix units add the great one over 32 columns only,
+// so that it is truncated twice; the small ones over a strip.
 template <int C>
 __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
     gram_scatter_kernel(const GramPoint<C>* __restrict__ points, float weight, float weight2,
@@ -241,11 +242,9 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
   float whole[kTiles][kBlocks][4] = {};  // rows and coordinates as results of products
   for_strips<C, kBlock>(points, begin, end, buffers, [&](int, const GramPoint<C>* columns) {
     float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
-    float great[kTiles][kBlocks][4] = {}, small[kTiles][kBlocks][4] = {};
-#pragma unroll 2
-    for (int j = 0; j < kGramStrip; j += 16) {
-      float e[kTiles][2][4];
-      exponents<C, kTiles>(rows, columns + j, lane, e);
+    float great[kTiles][kBlocks][4], part[kTiles][kBlocks][4] = {};
+    float small[kTiles][kBlocks][4] = {};
+    for_exponents<C, kTiles>(rows, columns, lane, [&](int j, const auto& e, auto second) {
       // Points as the right side of the second product, coordinates 8 k to 8 k + 7 of points 0
       // to 7 and 8 to 15.
       unsigned high[kBlocks][2], low[kBlocks][2], b[4];
@@ -275,10 +274,9 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
           }
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            const unsigned rounded = pack(w[2 * half], w[2 * half + 1]);
-            const float2 back = unpack(rounded);
-            w_high[m][2 * k + half] = rounded;
-            w_low[m][2 * k + half] = pack(w[2 * half] - back.x, w[2 * half + 1] - back.y);
+            const float first = leading(w[2 * half]), next = leading(w[2 * half + 1]);
+            w_high[m][2 * k + half] = pack(first, next);
+            w_low[m][2 * k + half] = pack(w[2 * half] - first, w[2 * half + 1] - next);
           }
         }
       }
@@ -288,13 +286,21 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
         for (int k = 0; k < kBlocks; ++k)
           multiply16(small[m][k], w_high[m], low[k][0], low[k][1], small[m][k]);
 #pragma unroll
-        for (int k = 0; k < kBlocks; ++k)
-          multiply16(great[m][k], w_high[m], high[k][0], high[k][1], great[m][k]);
+        for (int k = 0; k < kBlocks; ++k) {
+          constexpr float kNone[4] = {};
+          if constexpr (!decltype(second)::value) {
+            multiply16(great[m][k], w_high[m], high[k][0], high[k][1], kNone);
+          } else {
+            multiply16(great[m][k], w_high[m], high[k][0], high[k][1], great[m][k]);
+#pragma unroll
+            for (int p = 0; p < 4; ++p) part[m][k][p] += great[m][k][p];
+          }
+        }
 #pragma unroll
         for (int k = 0; k < kBlocks; ++k)
           multiply16(small[m][k], w_low[m], high[k][0], high[k][1], small[m][k]);
       }
-    }
+    });
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
@@ -305,7 +311,7 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
 #pragma unroll
       for (int k = 0; k < kBlocks; ++k) {
 #pragma unroll
-        for (int p = 0; p < 4; ++p) whole[m][k][p] += great[m][k][p] + small[m][k][p];
+        for (int p = 0; p < 4; ++p) whole[m][k][p] += part[m][k][p] + small[m][k][p];
       }
     }
   });
@@ -367,7 +373,7 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
 }
 
 template <int C>
-__global__ void __launch_bounds__(threads_of(kValueTiles))
+__global__ void __launch_bounds__(threads_of(kValueTiles), kValueBlocks)
     gram_density_kernel(const GramPoint<C>* __restrict__ queries,
                         const GramPoint<C>* __restrict__ points, int all_strips, int strips,
                         int across, std::int64_t first, double* __restrict__ partial) {
@@ -387,10 +393,7 @@ __global__ void __launch_bounds__(threads_of(kValueTiles))
   double total[kTiles][2] = {};
   for_strips<C, kBlock>(points, begin, end, buffers, [&](int, const GramPoint<C>* columns) {
     float sum[kTiles][2] = {};
-#pragma unroll 2
-    for (int j = 0; j < kGramStrip; j += 16) {
-      float e[kTiles][2][4];
-      exponents<C, kTiles>(rows, columns + j, lane, e);
+    for_exponents<C, kTiles>(rows, columns, lane, [&](int, const auto& e, auto) {
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
 #pragma unroll
@@ -399,7 +402,7 @@ __global__ void __launch_bounds__(threads_of(kValueTiles))
           for (int p = 0; p < 4; ++p) sum[m][p / 2] += exp2_of(e[m][k][p]);
         }
       }
-    }
+    });
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
 #pragma unroll

@@ -8,6 +8,7 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/exponential.cuh"
 #include "cuda/gram.h"
@@ -193,6 +194,22 @@ __device__ __forceinline__ void exponents(const RowTile<C> (&rows)[kRowTiles],
 #pragma unroll
     for (int p = 0; p < 4; ++p) e[m][k][p] += exact[m][k][p] + row.norm[p / 2];
   });
+}
+
+// Calls use(j, e, second) for the 16 columns from j on of a strip, j = 0, 16, ..., `second` being
+// false and true in turn, as constants.
+template <int C, int kRowTiles, typename F>
+__device__ __forceinline__ void for_exponents(const RowTile<C> (&rows)[kRowTiles],
+                                              const GramPoint<C>* columns, int lane,
+                                              const F& use) {
+#pragma unroll 1
+  for (int j = 0; j < kGramStrip; j += 32) {
+    float e[kRowTiles][2][4];
+    exponents<C, kRowTiles>(rows, columns + j, lane, e);
+    use(j, e, std::false_type());
+    exponents<C, kRowTiles>(rows, columns + j + 16, lane, e);
+    use(j + 16, e, std::true_type());
+  }
 }
 
 }  // namespace kde::cuda
