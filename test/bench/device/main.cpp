@@ -145,7 +145,8 @@ void add_plugin(int n, const std::string& name, Precision precision, bool sorted
   });
 }
 
-// All pairs within reach of each other: what the kernel does with nothing left out.
+// All pairs within reach of each other, and all values so near that four of them share their terms
+// (cuda/derivative.h): the kernel visits a quarter of the pairs.
 void add_all_pairs(int n, int r) {
   add({"sum", n, 1, "all pairs, K" + std::to_string(r), "-", 1, "single"}, 21,
       [=](benchmark::State& state) {
