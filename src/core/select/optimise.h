@@ -20,7 +20,7 @@ struct Minimum {
 
 // A function and its gradient. Infinite where it has no value.
 using SmoothFunction = std::function<Status(const Vector& x, double* f, Vector* gradient)>;
-// Constraints c <= 0, and their Jacobian, a row each.
+// Constraints c <= 0, and their Jacobian, a row each, unless it is null.
 using Constraints = std::function<void(const Vector& x, Vector* c, Matrix* jacobian)>;
 
 // Where a search by gradients begins, and in what units: x = at + units p for the p that the
@@ -35,6 +35,9 @@ struct SmoothStop {
   double tolerance = 1e-7;   // of the step in p that is left, by the curvature seen so far
   double least_step = 1e-6;  // shorter ones are too uncertain to tell of the curvature
   int evaluations = 500;
+  // First without the constraints, as long as none comes within reach: that takes less time beside
+  // f, and sometimes leads to another of several minima.
+  bool freely = true;
 };
 
 // Sequential quadratic programming with a quasi-Newton (BFGS) matrix: D. Kraft, A software package
