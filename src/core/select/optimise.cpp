@@ -64,6 +64,7 @@ class SmoothSearch {
     }
     if (!free) {
       begin();
+      stop_.tolerance = std::max(stop_.tolerance, stop_.held_tolerance);
       if (Status s = descend_between(); !s.ok()) return s;
     }
     out->at = start_.at + start_.units * best_.p;
@@ -96,12 +97,12 @@ class SmoothSearch {
   // where a constraint came within reach.
   Status descend_freely(bool* free) {
     *free = look_freely_at(best_.p);
-    double least = HUGE_VAL;   // step left
-    double before = 0;         // step left before, if it was taken as it was
-    int idle = 0;              // steps since `least`
+    double least = HUGE_VAL;  // step left
+    double before = 0;        // step left before, if it was taken as it was
+    int idle = 0;             // steps since `least`
     while (*free && !limit_) {
       const Point from = last_;
-      Vector step = -(inverse_ * from.gradient);
+      const Vector step = -(inverse_ * from.gradient);
       const double length = step.norm();
       if (length < stop_.tolerance || kCaution * length * length < before * stop_.tolerance) {
         best_ = {from.p + step, from.value + from.gradient.dot(step) / 2, from.gradient * 0};
@@ -111,24 +112,31 @@ class SmoothSearch {
       if (idle > kPatience && length < kStationary) break;  // lost in rounding
       least = std::min(length, least);
       before = length;
-      double slope = step.dot(from.gradient);
-      for (int k = 0; k <= kShorter; ++k) {
-        *free = look_freely_at(from.p + step);
-        if (!*free || limit_ || is_lower(from, step, slope)) break;
-        const double change = last_.value - from.value;
-        const double shorter = std::max(slope / (2 * (slope - change)), 0.1);
-        step *= shorter;
-        slope *= shorter;
-        before = 0;
-      }
+      if (!shorten_until_lower(from, step, &before, free)) break;
     }
     return status_;
   }
 
+  // Takes the step, or as much of it as lowers f; false where nothing does. *taken: 0 where it was
+  // less than all.
+  bool shorten_until_lower(const Point& from, Vector step, double* taken, bool* free) {
+    double slope = step.dot(from.gradient);
+    for (int k = 0; k <= kShorter; ++k) {
+      *free = look_freely_at(from.p + step);
+      if (!*free || limit_ || is_lower(from, step, slope)) return true;
+      const double change = last_.value - from.value;
+      const double shorter = std::max(slope / (2 * (slope - change)), 0.1);
+      step *= shorter;
+      slope *= shorter;
+      *taken = 0;
+    }
+    return false;
+  }
+
   // False: not free, or f has failed.
   bool look_freely_at(const Vector& p) {
-    const bool free = p.cwiseAbs().maxCoeff() < kLargest &&
-                      (constraints_at(p).array() < -kTouching).all();
+    const bool free =
+        p.cwiseAbs().maxCoeff() < kLargest && (constraints_at(p).array() < -kTouching).all();
     if (!free || !look_at(p)) return free && limit_;
     if (last_.value < best_.value) best_ = last_;
     return std::isfinite(last_.value);
@@ -136,9 +144,8 @@ class SmoothSearch {
 
   bool is_lower(const Point& from, const Vector& step, double slope) const {
     const double change = last_.value - from.value;
-    return change <= kDecrease * slope ||
-           (change <= kRounding * std::fabs(from.value) &&
-            last_.gradient.dot(step) <= (2 * kDecrease - 1) * slope);
+    return change <= kDecrease * slope || (change <= kRounding * std::fabs(from.value) &&
+                                           last_.gradient.dot(step) <= (2 * kDecrease - 1) * slope);
   }
 
   Status descend_between() {
@@ -281,7 +288,7 @@ class SmoothSearch {
   int evaluations_ = 0;
   int idle_ = 0;  // evaluations since the last gain
   bool limit_ = false;
-  Point last_;    // evaluated
+  Point last_;  // evaluated
   Point best_;
   Matrix inverse_;  // of the second derivatives in p
 };
