@@ -39,8 +39,7 @@ struct Kernels {
   int point[kJointBlock];  // where they are brought together, which point each is
   int points;
   std::uint32_t number[kJointBlock];
-  // Whole vectors of them are written, and all are read.
-  float probability[kJointBlock] = {}, moment[kJointBlock] = {};
+  float probability[kJointBlock], moment[kJointBlock];
   float mean[kJointBlock];
   float difference[kJointBlock];
 };
@@ -78,10 +77,12 @@ void put_means(Kernels* kernels) {
   const float* probability = kernels->probability;
   float* mean = kernels->mean;
   std::int32_t far = 0;
+#pragma omp simd reduction(| : far)
   for (int i = 0; i < kJointBlock; ++i) {
-    const float share = std::max(probability[i], kLeastShare);
-    mean[i] = probability[i] >= kLeastShare ? kernels->moment[i] / share : 0.0F;
-    far |= static_cast<std::int32_t>(std::fabs(mean[i]) > kFarMean);
+    const float p = kernels->probability[i];
+    const float quotient = kernels->moment[i] / (p < kLeastShare ? kLeastShare : p);
+    kernels->mean[i] = p < kLeastShare ? 0.0F : quotient;
+    far |= static_cast<std::int32_t>(std::fabs(kernels->mean[i]) > kFarMean);
   }
   for (int i = 0; i < kernels->points && far != 0; ++i) {
     if (!(std::fabs(mean[i]) > kFarMean) || probability[i] >= kSmall) continue;
@@ -120,10 +121,16 @@ void integrate(const BoxPlan& plan, std::size_t b, const ProductBlock& block, Bl
   }
   const int points = static_cast<int>(block.points);
   kernels.points = points;
-  std::uint32_t left_out = 0;
-  for (int i = 0; i < points; ++i) left_out += outside[i];
+  // Filling lies nowhere: outside of every side.
+  int left_out = points - kJointBlock;
+  for (const std::uint32_t out : outside) left_out += static_cast<int>(out);
   const bool together = left_out >= kManyOutside;
   if (together) bring_together(outside, sides, &kernels);
+  // Whole vectors of them will be written, and all are read.
+  if (kernels.points < kJointBlock) {
+    std::fill_n(kernels.probability, kJointBlock, 0.0F);
+    std::fill_n(kernels.moment, kJointBlock, 0.0F);
+  }
   for (int i = 0; i < kJointBlock; ++i)
     kernels.number[i] = static_cast<std::uint32_t>(b * kJointBlock) + static_cast<std::uint32_t>(i);
   sums->visited += kernels.points;
