@@ -44,12 +44,18 @@ struct Kernels {
   float difference[kJointBlock];
 };
 
-// Edges of a side about all points of a block; `outside` where the point is out of reach.
-void put_edges(const AxisRange& range, float reach, const float* t, float* lower, float* upper,
-               std::uint32_t* outside) {
+// Edges of a side about all points of a block.
+void put_edges(const AxisRange& range, const float* t, float* lower, float* upper) {
   for (int i = 0; i < kJointBlock; ++i) {
     lower[i] = range.kernel_lower - t[i];
     upper[i] = range.kernel_upper - t[i];
+  }
+}
+
+// 1 for points out of reach of them.
+void put_outside(float reach, const float* lower, const float* upper, std::uint32_t* outside) {
+#pragma omp simd
+  for (int i = 0; i < kJointBlock; ++i) {
     outside[i] |= static_cast<std::uint32_t>(lower[i] >= reach) |
                   static_cast<std::uint32_t>(upper[i] <= -reach);
   }
@@ -76,15 +82,16 @@ void put_means(Kernels* kernels) {
   constexpr float kFarMean = 4, kSmall = 3.3e-4F;  // exp(-8)
   const float* probability = kernels->probability;
   float* mean = kernels->mean;
-  std::int32_t far = 0;
-#pragma omp simd reduction(| : far)
+  float farthest = 0;
+#pragma omp simd reduction(max : farthest)
   for (int i = 0; i < kJointBlock; ++i) {
     const float p = kernels->probability[i];
-    const float quotient = kernels->moment[i] / (p < kLeastShare ? kLeastShare : p);
-    kernels->mean[i] = p < kLeastShare ? 0.0F : quotient;
-    far |= static_cast<std::int32_t>(std::fabs(kernels->mean[i]) > kFarMean);
+    const float share = p < kLeastShare ? HUGE_VALF : p;
+    kernels->mean[i] = kernels->moment[i] / share;
+    const float size = std::fabs(kernels->mean[i]);
+    farthest = size > farthest ? size : farthest;
   }
-  for (int i = 0; i < kernels->points && far != 0; ++i) {
+  for (int i = 0; i < kernels->points && farthest > kFarMean; ++i) {
     if (!(std::fabs(mean[i]) > kFarMean) || probability[i] >= kSmall) continue;
     const float most = std::sqrt(-2 * std::log(probability[i]));
     mean[i] = std::clamp(mean[i], -most, most);
@@ -113,15 +120,21 @@ void integrate(const BoxPlan& plan, std::size_t b, const ProductBlock& block, Bl
   int sides = 0;
   for (int s = 0; s < c.sides; ++s) {
     if ((cut >> s & 1U) == 0) continue;
-    float t[kJointBlock];
-    plan.density->coordinates(b, plan.column[c.side[s]], t);
-    put_edges(plan.range[c.side[s]], plan.reach, t, kernels.lower[sides], kernels.upper[sides],
-              outside);
+    const AxisRange& range = plan.range[c.side[s]];
+    const int column = plan.column[c.side[s]];
+    float* lower = kernels.lower[sides];
+    float* upper = kernels.upper[sides];
     ++sides;
+    float t[kJointBlock];
+    plan.density->coordinates(b, column, t);
+    put_edges(range, t, lower, upper);
+    const bool all_near = range.kernel_lower - plan.density->least(b, column) < plan.reach &&
+                          range.kernel_upper - plan.density->greatest(b, column) > -plan.reach;
+    if (!all_near) put_outside(plan.reach, lower, upper, outside);
   }
   const int points = static_cast<int>(block.points);
   kernels.points = points;
-  // Filling lies nowhere: outside of every side.
+  // Filling lies nowhere, which is out of reach.
   int left_out = points - kJointBlock;
   for (const std::uint32_t out : outside) left_out += static_cast<int>(out);
   const bool together = left_out >= kManyOutside;

@@ -85,7 +85,7 @@ HWY_INLINE Floats CornerFromZero(FloatTag d, const NormalBoxRule& rule, const En
   for (int j = 0; j < rule.nodes; ++j) {
     const Floats e = hn::NegMulAdd(product, hn::Set(d, rule.node[j]),
                                    hn::Mul(squares, hn::Set(d, rule.inverse[j])));
-    sum = hn::MulAdd(hn::Set(d, rule.weight[j]), ExpMinus(d, hn::Max(e, hn::Zero(d))), sum);
+    sum = hn::MulAdd(hn::Set(d, rule.weight[j]), ExpMinus(d, e), sum);
   }
   return sum;
 }
@@ -160,12 +160,20 @@ HWY_INLINE Floats Height(FloatTag d, Floats x) {
   return ExpMinus(d, hn::Mul(Square(x), hn::Set(d, 0.5F)));
 }
 
+// DrawHalfNormal, which is 1/2 in magnitude from there on.
+HWY_INLINE Floats HalfNormalOf(FloatTag d, Floats x) {
+  constexpr float kEnd = 5;
+  if (hn::AllFalse(d, hn::Lt(hn::Abs(x), hn::Set(d, kEnd))))
+    return hn::CopySign(hn::Set(d, 0.5F), x);
+  return DrawHalfNormal(d, x);
+}
+
 // phi(t) Pr(a < e_2 < b | e_1 = t), without phi's constant.
 HWY_INLINE Floats Face(FloatTag d, const NormalBoxRule& rule, const End& t, const End& a,
                        const End& b) {
   if (!t.near) return hn::Zero(d);
-  const Floats from = DrawHalfNormal(d, Given(d, rule, a.x, t.x));
-  const Floats to = DrawHalfNormal(d, Given(d, rule, b.x, t.x));
+  const Floats from = HalfNormalOf(d, Given(d, rule, a.x, t.x));
+  const Floats to = HalfNormalOf(d, Given(d, rule, b.x, t.x));
   return hn::Mul(t.height, hn::Max(hn::Sub(to, from), hn::Zero(d)));
 }
 
