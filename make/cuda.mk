@@ -60,4 +60,7 @@ cuda-check: build/cuda/cuda_test ## check the cards' sums (needs a card)
 cuda-bench: build/cuda/device_bench ## measure the cards (needs a card)
 	$<
 
-.PHONY: cuda cuda-install cuda-check cuda-bench
+cuda-compare: build/cuda/device_bench ## measure a compiling array library beside them (needs a card, PyTorch, Triton)
+	python3 test/bench/device/array_library.py --device-bench $<
+
+.PHONY: cuda cuda-install cuda-check cuda-bench cuda-compare
