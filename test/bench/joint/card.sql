@@ -10,8 +10,8 @@ CREATE TABLE bench.card_fit (
   estimate_ms double precision, card_ms double precision, card_sums bigint, stored_rows bigint, engine text);
 
 -- What the cards have done since they started.
-CREATE FUNCTION bench.card_work(OUT ms double precision, OUT sums bigint) LANGUAGE sql AS $$
-  SELECT coalesce(sum(busy_ms), 0), coalesce(sum(jobs), 0) FROM kde_devices() WHERE device <> 'cpu'
+CREATE FUNCTION bench.card_work(OUT busy_ms double precision, OUT jobs bigint) LANGUAGE sql AS $$
+  SELECT coalesce(sum(d.busy_ms), 0), coalesce(sum(d.jobs), 0)::bigint FROM kde_devices() AS d WHERE d.device <> 'cpu'
 $$;
 
 -- The whole statement, its commit with it. Run 0 is not kept: it finds the service and makes it ready.
@@ -32,7 +32,7 @@ BEGIN
       ms := 1000 * extract(epoch FROM clock_timestamp() - start);
       INSERT INTO bench.card_fit
         SELECT current_setting('kde_aqp.precision'), run, ms, d.scan_ms, d.select_ms, d.estimate_ms,
-          now_done.ms - before.ms, now_done.sums - before.sums, d.stored_rows, d.engine
+          now_done.busy_ms - before.busy_ms, now_done.jobs - before.jobs, d.stored_rows, d.engine
         FROM kde_densities_full AS d CROSS JOIN bench.card_work() AS now_done
         WHERE d.relation = 'bench.sixteen'::regclass AND run > 0;
       COMMIT;
