@@ -43,14 +43,19 @@ CONF
 $node->start;
 
 my $columns = join ', ', map { "100 * ln(j + $_) + $_ * sin(j) AS v$_" } 1 .. 8;
-# Of a matrix: points that share a factor, in columns of their own to each session.
-my $coordinates = join ', ', map { "sin(i * (1.7 + $_)) + cos(i * 0.37) AS x$_" } 1 .. $dimensions;
+# Of a matrix: normal points in columns that share a factor (Box & Muller's deviates; OFFSET 0: drawn once).
+my $names = join ', ', map { "x$_" } 1 .. $dimensions;
+my $coordinates = join ', ', map { "z[1] + z[$_ + 1] AS x$_" } 1 .. $dimensions;
 $node->safe_psql('postgres', qq{
   CREATE EXTENSION kde_aqp;
   CREATE TABLE t AS SELECT $columns FROM (SELECT i % $distinct AS j FROM generate_series(1, $rows) AS i) AS s;
-  CREATE TABLE m1 AS SELECT $coordinates FROM generate_series(1, $points) AS i;
-  CREATE TABLE m2 AS SELECT $coordinates FROM generate_series(2, $points + 1) AS i;
-  CREATE TABLE points AS SELECT array_agg(ARRAY[} . join(', ', map { "x$_" } 1 .. $dimensions) . qq{]) AS p FROM m1;
+  SELECT setseed(0.5);
+  CREATE TABLE m1 AS SELECT $coordinates FROM (
+    SELECT i, array_agg(sqrt(-2 * ln(1 - u)) * cos(2 * pi() * v)) AS z
+    FROM (SELECT i, random() AS u, random() AS v FROM generate_series(1, $points) AS i, generate_series(0, $dimensions) OFFSET 0)
+      AS drawn GROUP BY i) AS normal;
+  CREATE TABLE m2 AS SELECT x1 * x1 AS x1, @{[ $names =~ s/^x1, //r ]} FROM m1;
+  CREATE TABLE points AS SELECT array_agg(ARRAY[$names]) AS p FROM m1;
   CREATE TABLE queries AS SELECT array_agg(ARRAY[sin(i * 1.7) * ln(i), cos(i * 2.3)]) AS p
     FROM generate_series(1, $queries) AS i;});
 
@@ -66,8 +71,7 @@ sub fit_of {
 
 sub joint_fit_of {
   my ($table) = @_;
-  my $names = join ', ', map { "'x$_'" } 1 .. $dimensions;
-  return qq{SELECT FROM kde_fit('$table', ARRAY[$names], method => 'lscv_matrix', seed => 1, sample_rows => $points);
+  return qq{SELECT FROM kde_fit('$table', '{$names}'::text[], method => 'lscv_matrix', seed => 1, sample_rows => $points);
     SELECT engine, bandwidth_matrix, $now FROM kde_densities_full WHERE relation = '$table'::regclass};
 }
 my $matrix = qq{SELECT '', kde_bandwidth_matrix(p), $now FROM points};

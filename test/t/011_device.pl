@@ -642,12 +642,19 @@ set_mode('');
   gone($program, 'device = cpu in the configuration');
   check_fit('preloaded, cpu: asked for', $cuda, undef, fit('cuda'));
 
-  # Without its postmaster.
+  # Without its postmaster. A session whose sums would take the processor hours does not stay either.
   $program = program_pid();
   $worker = parent_of($program);
+  my $session = open_session($node, 'postgres', 'SET kde_aqp.device = cpu');
+  my $backend = backend_pid($session);
+  send_sql($session, q{SELECT kde_bandwidth_matrix(array_agg(ARRAY[sin(i * 1.7) * ln(i), cos(i * 2.3)]))
+    FROM generate_series(1, 1000000) AS i});
+  ok($node->poll_query_until('postgres', "SELECT device IS NOT NULL FROM kde_progress WHERE pid = $backend"),
+    'the postmaster killed: in the middle of sums by the processor');
   $node->kill9;
   gone($program, 'the postmaster killed');
   ok(wait_until(sub { !is_alive($worker) && !is_alive($postmaster) }), 'the postmaster killed: nor the worker');
+  ok(wait_until(sub { !is_alive($backend) }), 'the postmaster killed: nor the session');
 }
 
 done_testing();

@@ -54,12 +54,13 @@ sub ask {
   return end_sql($session);
 }
 
-# Sends SQL without waiting for its end; end_sql() waits.
+# Sends SQL without waiting for its end; end_sql() waits. The time that is allowed begins with each.
 my $questions = 0;
 
 sub send_sql {
   my ($session, $sql) = @_;
   my $mark = 'kde_aqp test: answer ' . ++$questions;
+  $session->{timeout}->start;
   $session->{kde_mark} = $mark;
   $session->{stdin} .= "$sql\n;\n\\echo '$mark'\n\\warn '$mark'\n";
   $session->{run}->pump_nb while length $session->{stdin};
