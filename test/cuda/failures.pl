@@ -49,6 +49,7 @@ my $coordinates = join ', ', map { "z[1] + z[$_ + 1] AS x$_" } 1 .. $dimensions;
 $node->safe_psql('postgres', qq{
   CREATE EXTENSION kde_aqp;
   CREATE TABLE t AS SELECT $columns FROM (SELECT i % $distinct AS j FROM generate_series(1, $rows) AS i) AS s;
+  VACUUM ANALYZE t;
   SELECT setseed(0.5);
   CREATE TABLE m1 AS SELECT $coordinates FROM (
     SELECT i, array_agg(sqrt(-2 * ln(1 - u)) * cos(2 * pi() * v)) AS z
@@ -135,6 +136,9 @@ sub end {
   for (@sessions) {
     my ($out, $err) = end_sql($_);
     $err =~ s/^psql:<stdin>:\d+: //mg;
+    # What the search has to say of itself.
+    $err =~ s/^NOTICE:  the (search for the |)bandwidth .*\n?//mg;
+    $err =~ s/\s+\z//;
     my ($engine, $numbers, $end) = split /\|/, $out;
     push @results, [ $engine // '', $numbers // 'NaN', $err, ($end // $since) - $since ];
     $left += loose_descriptors($_->{kde_backend}) - $_->{kde_sockets};
@@ -159,7 +163,8 @@ sub difference {
 }
 
 my $came_back = qr/NOTICE:  the device service failed and came back; the sums were computed by the device/;
-my $near_exact = qr/NOTICE:  the device service failed; near-exact sums take the place of the exact ones\nDETAIL:/;
+# Not available: it was gone before the sample had been handed over.
+my $near_exact = qr/NOTICE:  the device service (?:failed|is not available); near-exact sums take the place of the exact ones\nDETAIL:/;
 my $by_processor = qr/NOTICE:  the device service failed; the processor will take about \d+ \w+\n/;
 
 # What the sessions took, and to whom it fell.
@@ -285,7 +290,7 @@ for my $signal ('KILL', 'TERM', 'STOP') {
   my $what = 'SIGKILL twice';
   my ($since, $old, @sessions) = disturb($what, \@lines, 'KILL');
   ok(wait_until(sub { program_pid() != $old }) && wait_until(\&ready), "$what: back");
-  wait_for_the_middle("$what, again", 0, @sessions);
+  wait_for_the_middle("$what, again", jobs(), @sessions);
   is(kill('KILL', program_pid()), 1, "$what: killed again");
   my @results = end($what, $since, @sessions);
   for (0 .. 7) {
@@ -355,7 +360,9 @@ for my $how ('fast', 'immediate', 'SIGKILL') {
   ok(wait_until(sub { !processes() }), "$what: no process is left") or diag join ' ', processes();
   push @times, sprintf('%-34s %6.1f s  %-60s', $what, time - $since, sprintf('the program gone after %.1f s', $program_s));
   eval { $_->{run}->kill_kill } for @sessions, $watcher;
-  unlike(files_beside(), qr/sock/, "$what: nor its socket");
+  unlike(files_beside(), qr/sock/, "$what: nor its socket") unless $how eq 'immediate';
+  # A postmaster that nobody has asked for its end would be taken for one that runs.
+  unlink $node->data_dir . '/postmaster.pid' if $how eq 'SIGKILL';
   $node->start;
   $watcher = open_session($node);
   my ($out, $err) = ask(open_session($node, 'postgres', 'SET kde_aqp.device = cuda'), $lines[0]);
