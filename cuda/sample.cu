@@ -11,6 +11,7 @@
 
 #include "core/sums/gaussian_derivatives.h"
 #include "cuda/full.h"
+#include "cuda/gram.h"
 #include "cuda/rows.h"
 #include "cuda/sort.h"
 #include "cuda/sweep.h"
@@ -109,8 +110,10 @@ Status CudaSample::take(std::span<const double> points, bool sorted, const Contr
 Status CudaSample::reserve(std::size_t card) {
   Place& place = *places_[card];
   const auto numbers = static_cast<std::size_t>(n_) * static_cast<std::size_t>(d_);
-  // Beside the points themselves, whitened ones in double and their norms.
-  if (Status s = cards_[card]->check_memory(numbers * 3 * sizeof(double)); !s.ok()) return s;
+  // Beside the points themselves, whitened ones in double and their norms, and packed ones.
+  const std::size_t packed = d_ > 1 ? gram_bytes(n_, gram_coordinates(d_)) : 0;
+  if (Status s = cards_[card]->check_memory(numbers * 3 * sizeof(double) + packed); !s.ok())
+    return s;
   return place.points.reserve(numbers, cards_[card]->stream());
 }
 
@@ -201,6 +204,18 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
   }
 }
 
+Status CudaSample::find_centre(std::size_t number) {
+  Card& card = *cards_[number];
+  Place& place = *places_[number];
+  if (place.has_centre) return Status::success();
+  if (Status s = place.few.memory.reserve(Few::kSize, card.stream()); !s.ok()) return s;
+  if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(), card.stream());
+      !s.ok())
+    return s;
+  place.has_centre = true;
+  return Status::success();
+}
+
 template <typename T>
 Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t n, int coordinates,
                           const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y,
@@ -209,13 +224,7 @@ Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t
   Place& place = *places_[number];
   const auto numbers = static_cast<std::size_t>(padded(n) * (coordinates + 1));
   if (Status s = y->reserve(numbers * sizeof(T), card.stream()); !s.ok()) return s;
-  if (Status s = place.few.memory.reserve(Few::kSize, card.stream()); !s.ok()) return s;
-  if (!place.has_centre) {
-    if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(), card.stream());
-        !s.ok())
-      return s;
-    place.has_centre = true;
-  }
+  if (Status s = find_centre(number); !s.ok()) return s;
   float* greatest_norm = place.few.greatest_norm();
   KDE_CUDA(cudaMemsetAsync(greatest_norm, 0, sizeof(float), card.stream()));
   if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, place.few.centre(), layout,
@@ -300,6 +309,102 @@ Status CudaSample::sweep(std::span<const double> h, bool slopes, Precision preci
   }
 }
 
+Status CudaSample::find_gram_radius(const Whitening& a, Precision precision,
+                                    std::span<const double> queries, const Control& control,
+                                    double* radius) {
+  *radius = 0;
+  if (precision != Precision::single || d_ < kLeastGramDimensions || n_ < kLeastGramPoints ||
+      !std::all_of(cards_.begin(), cards_.end(),
+                   [](const auto& card) { return card->has_matrix_units(); }))
+    return Status::success();
+  double square = 0;
+  if (square_radius_ < 0 || !queries.empty()) {
+    Card& card = *cards_[home_];
+    if (Status s = card.use(); !s.ok()) return s;
+    if (Status s = card.begin_turn(control); !s.ok()) return s;
+    Status status;
+    {
+      Turn turn(card);
+      status = take_square_radius(queries, control, &square);
+    }
+    if (!status.ok()) return card.report(status);
+  }
+  const double found = gram_radius(a, d_, std::max(square_radius_, square));
+  if (found <= kGreatestGramRadius) *radius = std::max(found, kLeastGramRadius);
+  return Status::success();
+}
+
+Status CudaSample::take_square_radius(std::span<const double> queries, const Control& control,
+                                      double* of_queries) {
+  Card& card = *cards_[home_];
+  Place& place = *places_[home_];
+  if (Status s = find_centre(home_); !s.ok()) return s;
+  if (Status s = card.results().reserve(2); !s.ok()) return s;
+  double* squares = place.few.square_radii();
+  if (square_radius_ < 0) {
+    if (Status s = launch_square_radius(place.points.data(), n_, d_, place.few.centre(), squares,
+                                        card.stream());
+        !s.ok())
+      return s;
+  }
+  if (!queries.empty()) {
+    if (Status s = take_queries(home_, queries); !s.ok()) return s;
+    const auto m = static_cast<std::int64_t>(queries.size()) / d_;
+    if (Status s = launch_square_radius(place.queries.data(), m, d_, place.few.centre(),
+                                        squares + 1, card.stream());
+        !s.ok())
+      return s;
+  }
+  KDE_CUDA(cudaMemcpyAsync(card.results().data(), squares, 2 * sizeof *squares,
+                           cudaMemcpyDeviceToHost, card.stream()));
+  if (Status s = card.wait(control, 0); !s.ok()) return s;
+  if (square_radius_ < 0) square_radius_ = card.results().data()[0];
+  if (!queries.empty()) *of_queries = card.results().data()[1];
+  return Status::success();
+}
+
+Status CudaSample::pack(std::size_t number, const Whitening& a, double radius) {
+  Card& card = *cards_[number];
+  Place& place = *places_[number];
+  const int coordinates = gram_coordinates(d_);
+  if (Status s = bring(number); !s.ok()) return s;
+  if (Status s = find_centre(number); !s.ok()) return s;
+  if (Status s = place.packed.reserve(gram_bytes(n_, coordinates), card.stream()); !s.ok())
+    return s;
+  return launch_gram_points(place.points.data(), n_, d_, a, place.few.centre(), radius, coordinates,
+                            place.packed.data(), card.stream());
+}
+
+Status CudaSample::gram_full(const Whitening& a, double radius, const Control& control,
+                             std::span<double> out) {
+  const GramCut cut = cut_gram(n_);
+  Request request;
+  request.units = cut.units();
+  request.results_per_unit = 2;
+  request.scratch_per_unit = 2 * kUnitJobs;
+  request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) / 2 * 1.5 /
+                           static_cast<double>(request.units);
+  request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
+                        double* result, float*) {
+    Card& card = *cards_[number];
+    if (begins) {
+      if (Status s = pack(number, a, radius); !s.ok()) return s;
+    }
+    const std::int64_t job0 = first * kUnitJobs;
+    const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
+    if (Status s = launch_gram_full(places_[number]->packed.data(), n_, gram_coordinates(d_), job0,
+                                    job1, card.partial().data(), card.stream());
+        !s.ok())
+      return s;
+    return launch_unit_sums(card.partial().data(), job1 - job0, 2, result, card.stream());
+  };
+  std::vector<double> units;
+  if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
+  add_units(units, out);
+  for (double& sum : out) sum -= static_cast<double>(n_) / 2;
+  return Status::success();
+}
+
 template <typename T>
 Status CudaSample::full_sums(std::span<const double> a, const Control& control,
                              std::span<double> out) {
@@ -345,11 +450,72 @@ Status CudaSample::full(std::span<const double> a, Precision precision, const Co
   if (a.size() != size || out.size() != 2)
     return Status::error(Code::invalid_argument, "the matrix must be %d by %d", d_, d_);
   try {
+    const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
+    double radius = 0;
+    if (Status s = find_gram_radius(whitening, precision, {}, control, &radius); !s.ok())
+      return s;
+    if (radius > 0) return gram_full(whitening, radius, control, out);
     return precision == Precision::single ? full_sums<float>(a, control, out)
                                           : full_sums<double>(a, control, out);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "no memory for a sum");
   }
+}
+
+namespace {
+
+// From sum e and sum e^2 over all ordered pairs, each point with itself among them, and c x c sums
+// in units of `per`.
+void take_scatter(const std::vector<double>& total, std::int64_t n, int d, int c, double per,
+                  std::span<double> out) {
+  out[0] = (total[0] - static_cast<double>(n)) / 2;
+  out[1] = (total[1] - static_cast<double>(n)) / 2;
+  for (int i = 0; i < d; ++i) {
+    for (int j = 0; j < d; ++j) {
+      const double both = (total[static_cast<std::size_t>(2 + i * c + j)] +
+                           total[static_cast<std::size_t>(2 + j * c + i)]) /
+                          2;
+      out[static_cast<std::size_t>(2 + i * d + j)] = both * per;
+    }
+  }
+}
+
+}  // namespace
+
+Status CudaSample::gram_scatter(const Whitening& a, double radius, double once, double twice,
+                                const Control& control, std::span<double> out) {
+  // Weights of about 1, which no word length overflows.
+  const double weight = std::max(std::fabs(once), std::fabs(twice));
+  const double per = weight > 0 ? 1 / weight : 0;
+  const int c = gram_coordinates(d_);
+  const int results = scatter_results(c);
+  const TileJobs cut = cut_gram_scatter(n_);
+  Request request;
+  request.units = cut.units();
+  request.results_per_unit = results;
+  request.scratch_per_unit = static_cast<std::int64_t>(kUnitJobs) * results;
+  request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) * (1 + c / 16.0) /
+                           static_cast<double>(request.units);
+  request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
+                        double* result, float*) {
+    Card& card = *cards_[number];
+    if (begins) {
+      if (Status s = pack(number, a, radius); !s.ok()) return s;
+    }
+    const std::int64_t job0 = first * kUnitJobs;
+    const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
+    if (Status s =
+            launch_gram_scatter(places_[number]->packed.data(), n_, c, once * per, twice * per,
+                                job0, job1, card.partial().data(), card.stream());
+        !s.ok())
+      return s;
+    return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream());
+  };
+  std::vector<double> units, total(static_cast<std::size_t>(results));
+  if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
+  add_units(units, total);
+  take_scatter(total, n_, d_, c, weight * 2 / std::numbers::log2e, out);
+  return Status::success();
 }
 
 template <typename T>
@@ -392,18 +558,7 @@ Status CudaSample::scatter_sums(std::span<const double> a, double once, double t
   std::vector<double> units, total(static_cast<std::size_t>(results));
   if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
   add_units(units, total);
-  // Each pair from both sides, and each point with itself.
-  out[0] = (total[0] - static_cast<double>(n_)) / 2;
-  out[1] = (total[1] - static_cast<double>(n_)) / 2;
-  const double back = weight / (scale * scale);
-  for (int i = 0; i < d_; ++i) {
-    for (int j = 0; j < d_; ++j) {
-      const double both = (total[static_cast<std::size_t>(2 + i * c + j)] +
-                           total[static_cast<std::size_t>(2 + j * c + i)]) /
-                          2;
-      out[static_cast<std::size_t>(2 + i * d_ + j)] = both * back;
-    }
-  }
+  take_scatter(total, n_, d_, c, weight / (scale * scale), out);
   return Status::success();
 }
 
@@ -413,11 +568,68 @@ Status CudaSample::scatter(std::span<const double> a, double once, double twice,
   if (a.size() != size || out.size() != 2 + size || !std::isfinite(once) || !std::isfinite(twice))
     return Status::error(Code::invalid_argument, "the matrix must be %d by %d", d_, d_);
   try {
+    const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
+    double radius = 0;
+    if (Status s = find_gram_radius(whitening, precision, {}, control, &radius); !s.ok())
+      return s;
+    if (radius > 0) return gram_scatter(whitening, radius, once, twice, control, out);
     return precision == Precision::single ? scatter_sums<float>(a, once, twice, control, out)
                                           : scatter_sums<double>(a, once, twice, control, out);
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "no memory for a gradient");
   }
+}
+
+Status CudaSample::gram_density(const Whitening& a, double radius,
+                                std::span<const double> queries, const Control& control,
+                                std::span<double> out) {
+  const auto m = static_cast<std::int64_t>(out.size());
+  const int c = gram_coordinates(d_);
+  const std::int64_t across = jobs_across(m, n_);
+  Request request;
+  request.units = (m + kRowThreads - 1) / kRowThreads;
+  request.results_per_unit = kRowThreads;
+  request.scratch_per_unit = across * kRowThreads;
+  request.pairs_per_unit = static_cast<double>(n_) * kRowThreads * 1.2;
+  request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
+                        double* result, float*) {
+    Card& card = *cards_[number];
+    Place& place = *places_[number];
+    if (begins) {
+      if (Status s = pack(number, a, radius); !s.ok()) return s;
+      // At home they are since their radius was asked for.
+      if (number != home_) {
+        if (Status s = take_queries(number, queries); !s.ok()) return s;
+      }
+      if (Status s = place.packed_queries.reserve(gram_bytes(m, c), card.stream()); !s.ok())
+        return s;
+      if (Status s = launch_gram_points(place.queries.data(), m, d_, a, place.few.centre(), radius,
+                                        c, place.packed_queries.data(), card.stream());
+          !s.ok())
+        return s;
+    }
+    const std::int64_t job0 = first * across, job1 = last * across;
+    if (Status s = launch_gram_density(place.packed_queries.data(), m, place.packed.data(), n_, c,
+                                       job0, job1, card.partial().data(), card.stream());
+        !s.ok())
+      return s;
+    return launch_density_sums(card.partial().data(), m, n_, job0, job1, result, card.stream());
+  };
+  std::vector<double> units;
+  if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
+  std::copy_n(units.begin(), out.size(), out.begin());
+  return Status::success();
+}
+
+Status CudaSample::take_queries(std::size_t number, std::span<const double> queries) {
+  Card& card = *cards_[number];
+  DeviceBuffer<double>& there = places_[number]->queries;
+  const auto m = static_cast<std::int64_t>(queries.size()) / d_;
+  if (Status s = card.check_memory(queries.size_bytes() * 2 + gram_bytes(m, gram_coordinates(d_)));
+      !s.ok())
+    return s;
+  if (Status s = there.reserve(queries.size(), card.stream()); !s.ok()) return s;
+  return card.upload(there.data(), queries.data(), queries.size_bytes());
 }
 
 template <typename T>
@@ -439,11 +651,7 @@ Status CudaSample::density_sums(std::span<const double> a, std::span<const doubl
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = card.check_memory(queries.size_bytes() * 2); !s.ok()) return s;
-      if (Status s = place.queries.reserve(queries.size(), card.stream()); !s.ok()) return s;
-      if (Status s = card.upload(place.queries.data(), queries.data(), queries.size_bytes());
-          !s.ok())
-        return s;
+      if (Status s = take_queries(number, queries); !s.ok()) return s;
       // The points last: of them *norm is what is left.
       if (Status s = whiten<T>(number, place.queries.data(), m, c, whitening, Layout::by_points,
                                &place.white_queries, norm);
@@ -476,6 +684,11 @@ Status CudaSample::density(std::span<const double> a, std::span<const double> qu
     return Status::error(Code::invalid_argument, "the queries must be points of %d coordinates",
                          d_);
   try {
+    const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e));
+    double radius = 0;
+    if (Status s = find_gram_radius(whitening, precision, queries, control, &radius); !s.ok())
+      return s;
+    if (radius > 0) return gram_density(whitening, radius, queries, control, out);
     return precision == Precision::single ? density_sums<float>(a, queries, control, out)
                                           : density_sums<double>(a, queries, control, out);
   } catch (const std::bad_alloc&) {

@@ -73,8 +73,9 @@ class CudaSample : public DeviceSample {
     DeviceBuffer<double> memory;
     double* centre() const { return memory.data(); }
     double* scales() const { return centre() + kMaxDimensions; }
-    float* greatest_norm() const { return reinterpret_cast<float*>(scales() + kSweepBandwidths); }
-    static constexpr std::size_t kSize = kMaxDimensions + kSweepBandwidths + 1;
+    double* square_radii() const { return scales() + kSweepBandwidths; }  // of points, of queries
+    float* greatest_norm() const { return reinterpret_cast<float*>(square_radii() + 2); }
+    static constexpr std::size_t kSize = kMaxDimensions + kSweepBandwidths + 3;
   };
 
   // What one card holds of it.
@@ -83,6 +84,7 @@ class CudaSample : public DeviceSample {
     DeviceBuffer<double> queries;
     // Whitened, in the precision asked for (bytes), and after them their half norms.
     DeviceBuffer<unsigned char> y, white_queries;
+    DeviceBuffer<unsigned char> packed, packed_queries;  // of gram.h
     Few few;
     DeviceBuffer<std::int64_t> table;  // of a DerivativePlan
     bool has_points = false;
@@ -95,12 +97,30 @@ class CudaSample : public DeviceSample {
   Status sort(const Control& control);
   Status bring(std::size_t card);  // the points, from their home
 
+  Status find_centre(std::size_t card);
+  Status take_queries(std::size_t card, std::span<const double> queries);
+
   template <typename T>
   Status whiten(std::size_t card, const double* points, std::int64_t n, int coordinates,
                 const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y, float* norm);
   template <typename T>
   Status sweep_part(std::span<const double> h, bool slopes, const Control& control,
                     std::span<double> out);
+  // Of gram.h: *radius that of the points and queries in whitened coordinates, 0 where matrix units
+  // are of no use or some beyond their reach. Afterwards the queries are at home.
+  Status find_gram_radius(const Whitening& a, Precision precision, std::span<const double> queries,
+                          const Control& control, double* radius);
+  Status take_square_radius(std::span<const double> queries, const Control& control,
+                            double* of_queries);
+  // The points to the card and packed, before a request's first unit there.
+  Status pack(std::size_t card, const Whitening& a, double radius);
+  Status gram_full(const Whitening& a, double radius, const Control& control,
+                   std::span<double> out);
+  Status gram_scatter(const Whitening& a, double radius, double once, double twice,
+                      const Control& control, std::span<double> out);
+  Status gram_density(const Whitening& a, double radius, std::span<const double> queries,
+                      const Control& control, std::span<double> out);
+
   template <typename T>
   Status full_sums(std::span<const double> a, const Control& control, std::span<double> out);
   template <typename T>
@@ -121,6 +141,7 @@ class CudaSample : public DeviceSample {
   const std::int64_t n_;
   const int d_;
   std::vector<StripEdges> edges_;  // in one dimension
+  double square_radius_ = -1;      // greatest |x_i - centre|^2, once it was needed
   std::vector<std::unique_ptr<Place>> places_;
 };
 

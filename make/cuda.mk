@@ -63,4 +63,7 @@ cuda-tap: ## fits whose card fails, in a private installation (needs a card)
 cuda-bench: build/cuda/device_bench ## measure the cards (needs a card)
 	$<
 
-.PHONY: cuda cuda-install cuda-check cuda-tap cuda-bench
+cuda-compare: build/cuda/device_bench ## measure a compiling array library beside them (needs a card, PyTorch, Triton)
+	python3 test/bench/device/array_library.py --device-bench $<
+
+.PHONY: cuda cuda-install cuda-check cuda-tap cuda-bench cuda-compare

@@ -9,7 +9,7 @@ namespace {
 
 class CudaGaussian : public testing::TestWithParam<int> {};
 
-constexpr int kSizes[] = {2, 3, 17, 31, 33, 63, 64, 65, 127, 128, 129, 300, 511, 513, 1000, 4097};
+constexpr int kSizes[] = {2, 3, 17, 31, 33, 63, 64, 65, 127, 128, 129, 300, 511, 513, 1000, 2047, 2049, 4097};
 
 TEST_P(CudaGaussian, Sweeps) {
   const int d = GetParam();
@@ -92,6 +92,38 @@ TEST(CudaExtremes, PointsFarFromTheOrigin) {
     expect_all(x, d, h, Refusal::no);
     for (double& v : x) v -= 3e6 * h;
     expect_all(x, d, h, Refusal::no);
+  }
+}
+
+// Many points of few places, so that terms of 1 are as many as others; some of the places are so
+// near to each other that only what is left of a coordinate tells them apart.
+TEST(CudaExtremes, PointsOfFewPlaces) {
+  for (const int d : {4, 7, 16}) {
+    const std::vector<double> places = samples::mix(40, d);
+    const double h = normal_reference(places, d);
+    std::vector<double> x;
+    for (std::size_t i = 0; i < 3000; ++i) {
+      const std::size_t place = i * 7 % 40;
+      for (std::size_t k = 0; k < static_cast<std::size_t>(d); ++k)
+        x.push_back(places[place % 20 * static_cast<std::size_t>(d) + k] +
+                    (place < 20 ? 0 : 1e-4 * h));
+    }
+    expect_all(x, d, h, Refusal::no);
+  }
+}
+
+// A matrix whose condition is 1e4: the bound of a radius is far from the radius itself.
+TEST(CudaExtremes, FlatBandwidths) {
+  for (const int d : {4, 11}) {
+    const std::vector<double> x = points(3000, d);
+    std::vector<double> a = triangle(d, normal_reference(x, d));
+    for (int k = 0; k < d; ++k) {
+      const double scale = std::pow(100, -2. * k / (d - 1) + 1);
+      for (int l = 0; l <= k; ++l) a[static_cast<std::size_t>(k * d + l)] *= scale;
+    }
+    GaussianCheck check(x, d);
+    check.matrix(a);
+    check.density(a, samples::mix(500, d));
   }
 }
 

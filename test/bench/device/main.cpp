@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -240,9 +241,22 @@ void add_sweep(int n, int d, const Engine& engine, const std::string& name, int 
       });
 }
 
+constexpr double kOnce = -0.5, kTwice = 2;  // the gradient's weights of e and e^2
+
+// The largest difference, relative to the largest element.
+double largest_error(std::span<const double> found, std::span<const double> exact) {
+  double error = 0, largest = 0;
+  for (std::size_t k = 0; k < exact.size(); ++k) {
+    largest = std::max(largest, std::fabs(exact[k]));
+    error = std::max(error, std::fabs(found[k] - exact[k]));
+  }
+  return error / largest;
+}
+
 struct Valued {
   WhiteSample white;
   GaussianSums exact;
+  std::vector<double> scatter;
   std::vector<double> a;  // the whitening of the normal-reference matrix
   double textbook_ms = kUnknown;
 };
@@ -253,6 +267,7 @@ const Valued& valued(int n, int d) {
     Valued out;
     const auto size = static_cast<std::size_t>(d);
     out.a.assign(size * size, 0);
+    out.scatter.resize(size * size);
     for (std::size_t k = 0; k < size; ++k) out.a[k * size + k] = 1 / normal_reference(n, d);
     Engine precise;
     precise.precision = Precision::full;
@@ -260,7 +275,7 @@ const Valued& valued(int n, int d) {
     const std::vector<double> x = samples::mix(n, d);
     if (!whiten_sample(x, d, {}, &out.white).ok() ||
         !make_gaussian_sums(precise, out.white.w, d, all_threads(16), &sums).ok() ||
-        !sums->full(out.a, &out.exact).ok())
+        !sums->full_scatter(out.a, kOnce, kTwice, &out.exact, out.scatter).ok())
       std::abort();
     if (with_textbook && d == kMaxDimensions) {
       std::vector<double> inverse = inverse_covariance(x, d);
@@ -358,7 +373,7 @@ void add_gradient(int n, int d, Precision precision) {
         if (!make_gaussian_sums(on_device(precision, &use), known.white.w, d, {}, &sums).ok())
           state.SkipWithError("no sums");
         const auto gradient = [&] {
-          if (!sums->full_scatter(known.a, -0.5, 2, &found, scatter).ok())
+          if (!sums->full_scatter(known.a, kOnce, kTwice, &found, scatter).ok())
             state.SkipWithError("no sums");
         };
         warm_up(gradient);
@@ -366,7 +381,9 @@ void add_gradient(int n, int d, Precision precision) {
         if (!all_on_device(use)) state.SkipWithError(use.trouble.message);
         const LscvValue e = lscv_value(n, d, known.exact.once, known.exact.twice);
         const LscvValue f = lscv_value(n, d, found.once, found.twice);
-        return Outcome{static_cast<double>(n) * (n - 1), std::fabs(f.value - e.value) / e.moduli,
+        return Outcome{static_cast<double>(n) * (n - 1),
+                       std::max(std::fabs(f.value - e.value) / e.moduli,
+                                largest_error(scatter, known.scatter)),
                        kUnknown};
       });
 }
@@ -409,14 +426,22 @@ void add_search(int n, int d, const Engine& engine, const std::string& name, int
         warm_up(search);
         for (auto _ : state) search();
         if (!all_on_device(use)) state.SkipWithError(use.trouble.message);
-        double error = 0, largest = 0;
-        for (std::size_t k = 0; k < found.factor.size(); ++k) {
-          largest = std::max(largest, std::fabs(known.exact.factor[k]));
-          error = std::max(error, std::fabs(found.factor[k] - known.exact.factor[k]));
-        }
-        return Outcome{found.evaluations * static_cast<double>(n) * (n - 1), error / largest,
-                       kUnknown};
+        return Outcome{found.evaluations * static_cast<double>(n) * (n - 1),
+                       largest_error(found.factor, known.exact.factor), kUnknown};
       });
+}
+
+constexpr std::size_t kQueriesPerCheck = 512;
+
+// sum_i exp(-|q - x_i|^2/(2 h^2)), by the formula.
+double density_at(std::span<const double> q, std::span<const double> x, double h) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); i += q.size()) {
+    double squares = 0;
+    for (std::size_t k = 0; k < q.size(); ++k) squares += (q[k] - x[i + k]) * (q[k] - x[i + k]);
+    sum += std::exp(-squares / (2 * h * h));
+  }
+  return sum;
 }
 
 void add_density(int n, int m, int d, Precision precision) {
@@ -435,7 +460,12 @@ void add_density(int n, int m, int d, Precision precision) {
         };
         warm_up(evaluate);
         for (auto _ : state) evaluate();
-        return Outcome{static_cast<double>(n) * m, kUnknown, kUnknown};
+        std::vector<double> some, exact;
+        for (std::size_t k = 0; k < out.size(); k += kQueriesPerCheck) {
+          some.push_back(out[k]);
+          exact.push_back(density_at({&queries[k * size], size}, x, normal_reference(n, d)));
+        }
+        return Outcome{static_cast<double>(n) * m, largest_error(some, exact), kUnknown};
       });
 }
 
@@ -472,7 +502,7 @@ void add_all() {
   add_search(16384, 4, single, "device", 1, 21);
   add_search(16384, 4, full, "device", 1, 21);
   add_search(1024, 4, single, "device", 1, 21);
-  for (const int d : {1, 2, 4}) add_density(1 << 17, 1 << 17, d, Precision::single);
+  for (const int d : {1, 2, 4, 8, 16}) add_density(1 << 17, 1 << 17, d, Precision::single);
   add_density(1 << 17, 1 << 17, 2, Precision::full);
 }
 

@@ -1,0 +1,116 @@
+// Sums over pairs of points by matrix units (tensor cores): the objective of LSCV_H, its gradient,
+// and densities at other points, in single precision. With y whitened so that e = 2^E,
+//
+//   E_ij = -|y_i - y_j|^2/2 = y_i'y_j - |y_i|^2/2 - |y_j|^2/2
+//
+// where the product is a matrix unit's. These multiply numbers of 11 bits exactly, but add with
+// truncation, which is a bias that no average takes away (M. Fasi, N. J. Higham, M. Mikaitis & S.
+// Pranesh, Numerical behavior of NVIDIA tensor cores, PeerJ Comput. Sci. 7 (2021)): so what they
+// add must be exact, or small. Each coordinate is split, y = u + v, u the nearest multiple of a
+// power of two s and |v| <= s/2, both numbers of half precision:
+//
+//   sum of u_i u_j - |u_i|^2/2 - |u_j|^2/2     exact: multiples of s^2/2 below 2^24 of them
+//   the rest, u_i'v_j + v_i'u_j + v_i'v_j and what the norms have of v: in an accumulator of its
+//   own, its terms smaller by s/|y|
+//
+// With |y_i| <= R, s is the least power of two >= R/2048, and y is kept to R 2^-23. The exponents are
+// those of the points so moved, equal ones of 0.
+#pragma once
+
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/status.h"
+#include "cuda/jobs.h"
+#include "cuda/whiten.h"
+
+namespace kde::cuda {
+
+inline constexpr int kGramStrip = 128;  // points: of a block's rows, and of a strip of columns
+
+// Below, kernels without matrix units are as fast, for launches take the time.
+inline constexpr std::int64_t kLeastGramPoints = 2048;
+inline constexpr int kLeastGramDimensions = 4;
+// R: y kept to 1.5e-5; and that of points which are all the same to the matrix.
+inline constexpr double kGreatestGramRadius = 128, kLeastGramRadius = 0x1p-10;
+
+// Coordinates of a packed point, those beyond d being 0.
+constexpr int gram_coordinates(int d) { return d <= 8 ? 8 : 16; }
+
+// Eight of them, 48 or 80 bytes apart, touch every bank of shared memory once.
+template <int C>
+struct alignas(16) GramPoint {
+  __half high[C];  // u
+  __half low[C];   // v
+  // Of this point and its neighbour, point i for even i and i + 1: for the even one -|u|^2/2 of
+  // both, twice, and for the odd one -(u'v + |v|^2/2): as a thread's accumulators begin. Where
+  // there is no point the former is too far below 0 for any term.
+  float norms[4];
+};
+std::size_t gram_bytes(std::int64_t n, int coordinates);  // of padded(n) of them
+
+// *square = the greatest |x_i - centre|^2 of n points. Asynchronous.
+Status launch_square_radius(const double* points, std::int64_t n, int d, const double* centre,
+                            double* square, cudaStream_t stream);
+
+// R from that radius: an upper bound of |A| times it, |A|^2 <= |A|_1 |A|_inf.
+double gram_radius(const Whitening& a, int d, double square_radius);
+
+// packed: padded(n) of GramPoint<coordinates>, of A (x_i - centre) within R = radius. Asynchronous.
+Status launch_gram_points(const double* points, std::int64_t n, int d, const Whitening& a,
+                          const double* centre, double radius, int coordinates, void* packed,
+                          cudaStream_t stream);
+
+// Jobs of gram_full: a strip of rows, and of columns those that have the row's number over 2^shift
+// or more, 2^shift of them, or fewer at either end.
+struct GramCut {
+  std::int64_t strips = 0;
+  int shift = 0;
+  // Of rows before row t.
+  __host__ __device__ std::int64_t first_job(std::int64_t t) const {
+    const std::int64_t q = t >> shift, r = t - (q << shift);
+    return t * across() - ((q * (q - 1) / 2 << shift) + r * q);
+  }
+  __host__ __device__ std::int64_t across() const { return ((strips - 1) >> shift) + 1; }
+  std::int64_t jobs() const { return first_job(strips); }
+  std::int64_t units() const { return (jobs() + kUnitJobs - 1) / kUnitJobs; }
+};
+inline GramCut cut_gram(std::int64_t n) {
+  GramCut cut;
+  cut.strips = (n + kGramStrip - 1) / kGramStrip;
+  while (cut.shift < 4 && (cut.strips * cut.strips / 2 >> cut.shift) > 6000) ++cut.shift;
+  return cut;
+}
+
+// partial[2 (k - first)], and the next: sums of e and e^2 of job k of cut_gram, e = 2^E, pairs of a
+// point with itself counted half: n/2 in all. Asynchronous.
+Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, std::int64_t first,
+                        std::int64_t last, double* partial, cudaStream_t stream);
+
+// Jobs of gram_scatter: a strip of rows by so many strips of columns.
+inline int gram_scatter_strips(std::int64_t n) {
+  const std::int64_t strips = (n + kGramStrip - 1) / kGramStrip;
+  return static_cast<int>(std::clamp<std::int64_t>(strips * strips / 2048, 1, 16));
+}
+inline TileJobs cut_gram_scatter(std::int64_t n) {
+  const std::int64_t strips = (n + kGramStrip - 1) / kGramStrip;
+  TileJobs jobs;
+  jobs.tiles = strips * ((strips - 1) / gram_scatter_strips(n) + 1);
+  return jobs;
+}
+
+// As launch_scatter of rows.h with coordinates for c, but e = 2^E, and jobs of cut_gram_scatter.
+Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, double once,
+                           double twice, std::int64_t first, std::int64_t last, double* partial,
+                           cudaStream_t stream);
+
+// As launch_density of rows.h, and of the same jobs, but for 2^E.
+Status launch_gram_density(const void* queries, std::int64_t m, const void* packed, std::int64_t n,
+                           int coordinates, std::int64_t first, std::int64_t last, double* partial,
+                           cudaStream_t stream);
+
+}  // namespace kde::cuda
