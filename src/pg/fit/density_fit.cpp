@@ -444,7 +444,7 @@ void fit_columns_together(const DensityRequest* requests, int n, Relation relati
     const Chosen chosen =
         has_exact_sums(estimates[k])
             ? fit_rows_read(requests[k], own[k], read, scan_ms, context, estimates[k])
-            : Chosen{scan_ms, {}, 1};
+            : Chosen{scan_ms, 0, {}, 1};
     store(requests[k], read, chosen, estimates[k], &fits[k]);
     log_long_fit(requests[k].key, fits[k].record, fits[k].sample_rows, begun);
   }
