@@ -59,10 +59,13 @@ build/cuda/device_bench: $(patsubst %,build/plain/test/bench/%.o,device/main tab
 cuda-check: build/cuda/cuda_test ## check the cards' sums (needs a card)
 	$< --gtest_brief=1
 
+cuda-tap: ## fits whose card fails, in a private installation (needs a card)
+	+@scripts/deps.sh test </dev/null && scripts/test.sh cuda-tap </dev/null
+
 cuda-bench: build/cuda/device_bench ## measure the cards (needs a card)
 	$<
 
 cuda-compare: build/cuda/device_bench ## measure a compiling array library beside them (needs a card, PyTorch, Triton)
 	python3 test/bench/device/array_library.py --device-bench $<
 
-.PHONY: cuda cuda-install cuda-check cuda-bench cuda-compare
+.PHONY: cuda cuda-install cuda-check cuda-tap cuda-bench cuda-compare
