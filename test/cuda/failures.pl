@@ -85,13 +85,13 @@ my @mixed = ($matrix, joint_fit_of('m1'), joint_fit_of('m2'), $densities, $densi
 my $watcher = open_session($node);
 my @times;
 
-sub computing { return ask($watcher, q{SELECT count(*) FROM kde_progress WHERE device = 'cuda'}) }
+sub computing { return scalar ask($watcher, q{SELECT count(*) FROM kde_progress WHERE device = 'cuda'}) }
 
 sub jobs {
-  return ask($watcher, q{SELECT coalesce(sum(jobs), 0) FROM kde_devices() WHERE device <> 'cpu'});
+  return scalar ask($watcher, q{SELECT coalesce(sum(jobs), 0) FROM kde_devices() WHERE device <> 'cpu'});
 }
 
-sub ready { return ask($watcher, q{SELECT count(*) FROM kde_devices() WHERE device = 'cuda:0' AND status = 'ready'}) }
+sub ready { return scalar ask($watcher, q{SELECT count(*) FROM kde_devices() WHERE device = 'cuda:0' AND status = 'ready'}) }
 
 # Whose working directory the server's is: its processes, and its program.
 sub processes {
@@ -162,8 +162,8 @@ sub difference {
   return $largest > 0 ? $difference / $largest : 'NaN';
 }
 
-my $came_back = qr/NOTICE:  the device service failed and came back; the sums were computed by the device/;
 # Not available: it was gone before the sample had been handed over.
+my $came_back = qr/NOTICE:  the device service (?:failed and came back|was not available for a while); the sums were computed by the device/;
 my $near_exact = qr/NOTICE:  the device service (?:failed|is not available); near-exact sums take the place of the exact ones\nDETAIL:/;
 my $by_processor = qr/NOTICE:  the device service failed; the processor will take about \d+ \w+\n/;
 

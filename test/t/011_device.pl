@@ -410,6 +410,20 @@ for my $signal ('KILL', 'STOP') {
   }
 }
 
+# It has no room for a while, which is waited for as well.
+{
+  set_mode('--fail=oom --fail=boast');
+  my $old = program_pid();
+  my $session = open_session($node, 'postgres', 'SET kde_aqp.device = cuda');
+  send_sql($session, $long);
+  ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM kde_progress WHERE device = 'cuda'}), 'long, no room: waits');
+  replace_file($mode_file, '');
+  kill 'KILL', $old;
+  check_long('long, no room for a while', 'cuda', 1e-9,
+    qr/NOTICE:  the device service was not available for a while; the sums were computed by the device\nDETAIL: /, end_sql($session));
+  $session->quit;
+}
+
 # It does not come back: near-exact sums, where there are any, and else a word before the processor.
 sub for_good {
   replace_file($mode_file, '--fail=start');
