@@ -37,9 +37,9 @@ inline constexpr int kGramStrip = 128;  // points: of a block's rows, and of a s
 
 // Below, kernels without matrix units are as fast, for launches take the time.
 inline constexpr std::int64_t kLeastGramPoints = 2048;
-constexpr int least_gram_dimensions(MatrixUnits units) {
-  return units == MatrixUnits::none ? kMaxDimensions + 1 : units == MatrixUnits::group ? 2 : 4;
-}
+// In fewer dimensions differences cost as little; and there bandwidths are so small beside the
+// sample that a gradient from differences of sums would lose a digit (rows.h has its own).
+inline constexpr int kLeastGramDimensions = 4;
 // R: y kept to 1.5e-5; and such that -|u|^2/2 has no part that is too small for a half.
 inline constexpr double kGreatestGramRadius = 128, kLeastGramRadius = 4;
 

@@ -333,8 +333,8 @@ Status CudaSample::find_gram_radius(const Whitening& a, Precision precision,
                                     std::span<const double> queries, const Control& control,
                                     double* radius) {
   *radius = 0;
-  if (precision != Precision::single || d_ < least_gram_dimensions(units_) ||
-      n_ < kLeastGramPoints)
+  if (precision != Precision::single || units_ == MatrixUnits::none ||
+      d_ < kLeastGramDimensions || n_ < kLeastGramPoints)
     return Status::success();
   double square = 0;
   if (square_radius_ < 0 || !queries.empty()) {
