@@ -168,6 +168,15 @@ Status Card::check_memory(std::size_t bytes) {
   return status;
 }
 
+MatrixUnits Card::matrix_units() const {
+  MatrixUnits units = properties_.major >= 8 ? MatrixUnits::warp : MatrixUnits::none;
+#ifdef KDE_AQP_WGMMA
+  // Other capabilities, later ones too, have no such instructions.
+  if (properties_.major == 9 && properties_.minor == 0) units = MatrixUnits::group;
+#endif
+  return std::min(units, options_.most_units);
+}
+
 DeviceInfo Card::info() const {
   DeviceInfo info;
   std::snprintf(info.name, sizeof info.name, "%.*s", static_cast<int>(sizeof info.name) - 1,

@@ -44,7 +44,14 @@ void add_units(const std::vector<double>& units, std::span<double> out) {
 }  // namespace
 
 CudaSample::CudaSample(const Cards& cards, std::size_t home, std::int64_t n, int d)
-    : cards_(cards), home_(home), n_(n), d_(d), places_(cards.size()) {
+    : cards_(cards),
+      home_(home),
+      n_(n),
+      d_(d),
+      units_((*std::min_element(cards.begin(), cards.end(), [](const auto& a, const auto& b) {
+        return a->matrix_units() < b->matrix_units();
+      }))->matrix_units()),
+      places_(cards.size()) {
   for (auto& place : places_) place = std::make_unique<Place>();
 }
 
@@ -326,9 +333,8 @@ Status CudaSample::find_gram_radius(const Whitening& a, Precision precision,
                                     std::span<const double> queries, const Control& control,
                                     double* radius) {
   *radius = 0;
-  if (precision != Precision::single || d_ < kLeastGramDimensions || n_ < kLeastGramPoints ||
-      !std::all_of(cards_.begin(), cards_.end(),
-                   [](const auto& card) { return card->has_matrix_units(); }))
+  if (precision != Precision::single || d_ < least_gram_dimensions(units_) ||
+      n_ < kLeastGramPoints)
     return Status::success();
   double square = 0;
   if (square_radius_ < 0 || !queries.empty()) {
@@ -405,8 +411,8 @@ Status CudaSample::gram_full(const Whitening& a, double radius, const Control& c
     }
     const std::int64_t job0 = first * kUnitJobs;
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
-    if (Status s = launch_gram_full(places_[number]->packed.data(), n_, gram_coordinates(d_), job0,
-                                    job1, card.partial().data(), card.stream());
+    if (Status s = launch_gram_full(places_[number]->packed.data(), n_, gram_coordinates(d_), units_,
+                                    job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
     return launch_unit_sums(card.partial().data(), job1 - job0, 2, result, card.stream());
@@ -518,7 +524,7 @@ Status CudaSample::gram_scatter(const Whitening& a, double radius, double once, 
     const std::int64_t job0 = first * kUnitJobs;
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
     if (Status s =
-            launch_gram_scatter(places_[number]->packed.data(), n_, c, once * per, twice * per,
+            launch_gram_scatter(places_[number]->packed.data(), n_, c, units_, once * per, twice * per,
                                 job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
@@ -623,7 +629,7 @@ Status CudaSample::gram_density(const Whitening& a, double radius,
     }
     const std::int64_t job0 = first * across, job1 = last * across;
     if (Status s = launch_gram_density(place.packed_queries.data(), m, place.packed.data(), n_, c,
-                                       job0, job1, card.partial().data(), card.stream());
+                                       units_, job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
     return launch_density_sums(card.partial().data(), m, n_, job0, job1, result, card.stream());

@@ -141,6 +141,7 @@ class CudaSample : public DeviceSample {
   const std::size_t home_;  // the card that was given the points
   const std::int64_t n_;
   const int d_;
+  const MatrixUnits units_;        // that all of the cards have
   std::vector<StripEdges> edges_;  // in one dimension
   double square_radius_ = -1;      // greatest |x_i - centre|^2, once it was needed
   std::vector<std::unique_ptr<Place>> places_;

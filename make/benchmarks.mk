@@ -59,6 +59,13 @@ bench-joint: ## answers and fits of several columns in SQL [POINTS=n FIT_ROWS=n 
 	+@POINTS=$(POINTS) FIT_ROWS=$(FIT_ROWS) RUNS=$(RUNS) SECTIONS='$(SECTIONS)' \
 	  test/bench/joint/run.sh </dev/null
 
+# Of fits a part of the same, with a card.
+cuda-bench-fit: SECTIONS = card
+cuda-bench-fit: RUNS = 11
+cuda-bench-fit: ## a fit of 16 columns, table to catalog (needs a card) [FIT_ROWS=n RUNS=n]
+	+@scripts/deps.sh test </dev/null
+	+@FIT_ROWS=$(FIT_ROWS) RUNS=$(RUNS) SECTIONS='$(SECTIONS)' test/bench/joint/run.sh </dev/null
+
 # What the extension costs others' DDL (test/bench/ddl). A quick run: make bench-ddl TABLES=2000
 # RESTORED=300 PARTITIONS=500
 TABLES     ?= 40000
@@ -118,4 +125,5 @@ published: ## beside other systems' published figures [DATA=folder of CSV files 
 	+@$(MAKE) --no-print-directory -s all
 	+@test/published/run.sh '$(subst ','\'',$(ACCURACY_DATA))' </dev/null
 
-.PHONY: published bench accuracy bench-agg bench-joint bench-ddl bench-fit bench-merge bench-plain bench-cookbook
+.PHONY: published bench accuracy bench-agg bench-joint bench-ddl bench-fit bench-merge bench-plain bench-cookbook \
+        cuda-bench-fit

@@ -11,8 +11,10 @@ NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/c
 CUDA_CARDS    = 75 80 86 89 90 100 120
 CUDA_KNOWN    = $(filter $(CUDA_CARDS),$(subst compute_,,$(shell $(NVCC) --list-gpu-arch)))
 CUDA_PTX      = $(or $(filter 90,$(CUDA_KNOWN)),$(lastword $(CUDA_KNOWN)))
-CUDA_GENCODE  = $(foreach card,$(CUDA_KNOWN),-gencode arch=compute_$(card),code=sm_$(card)) \
-                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+# Of 9.0 the instructions of that capability alone, too (cuda/gram.cuh).
+CUDA_GENCODE  = $(foreach card,$(CUDA_KNOWN:90=90a),-gencode arch=compute_$(card),code=sm_$(card)) \
+                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
+                $(if $(filter 90,$(CUDA_KNOWN)),-DKDE_AQP_WGMMA)
 NVCC_COMPILE  = $(NVCC) -std=c++20 -O3 -lineinfo -cudart static --expt-relaxed-constexpr \
                 -Xcompiler -fPIC,-Wall,-Wextra,-fopenmp -Isrc -I. $(CUDA_GENCODE) \
                 $(if $(WERROR),-Werror all-warnings -Xcompiler $(WERROR))
@@ -57,10 +59,13 @@ build/cuda/device_bench: $(patsubst %,build/plain/test/bench/%.o,device/main tab
 cuda-check: build/cuda/cuda_test ## check the cards' sums (needs a card)
 	$< --gtest_brief=1
 
+cuda-tap: ## fits whose card fails, in a private installation (needs a card)
+	+@scripts/deps.sh test </dev/null && scripts/test.sh cuda-tap </dev/null
+
 cuda-bench: build/cuda/device_bench ## measure the cards (needs a card)
 	$<
 
 cuda-compare: build/cuda/device_bench ## measure a compiling array library beside them (needs a card, PyTorch, Triton)
 	python3 test/bench/device/array_library.py --device-bench $<
 
-.PHONY: cuda cuda-install cuda-check cuda-bench cuda-compare
+.PHONY: cuda cuda-install cuda-check cuda-tap cuda-bench cuda-compare

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs the stages named (unit, regress, isolation, tap) and counts. The last three run against a
-# private installation and, but for tap, a throw-away cluster (scripts/private_cluster.sh); of their
+# Runs the stages named (unit, regress, isolation, tap, cuda-tap) and counts. All but the first run against a
+# private installation and, but for the last two, a throw-away cluster (scripts/private_cluster.sh); of their
 # tests TESTS names those to run, without folder and extension (TESTS="refresh 018_worker").
 #
 # At the end a table of times, of the stages and the slowest TAP files, and once more what failed. Last line:
@@ -189,7 +189,7 @@ tap_prove() {  # file...
   cluster_as_user env -u PGHOST -u PGPORT -u PGUSER -u PGDATABASE \
     PERL5LIB="$(pgxs_dir)/test/perl:$CLUSTER_WORK/tap/t${PERL5LIB:+:$PERL5LIB}" \
     PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" INITDB_TEMPLATE="$PWD/template" \
-    KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" KDE_AQP_FAULTS="$CLUSTER_TOP/faults${CLUSTER_BIN#"$CLUSTER_TOP/root"}/.." \
+    KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" KDE_AQP_CUDAD="${KDE_AQP_CUDAD:-$PWD/kde_aqp_cudad}" KDE_AQP_FAULTS="$CLUSTER_TOP/faults${CLUSTER_BIN#"$CLUSTER_TOP/root"}/.." \
     KDE_AQP_DOCS="$PWD/docs" KDE_AQP_DEMO="$PWD/demo" KDE_AQP_ELSEWHERE="$PWD/elsewhere" \
     TESTDIR="$PWD" TESTDATADIR="$PWD/tmp_check" TESTLOGDIR="$PWD/tmp_check/log" \
     prove --timer --jobs $((2 * processors)) --nocolor "$@"
@@ -200,6 +200,25 @@ faults_tree() {
   library=$CLUSTER_TOP/faults$("$PG_CONFIG" --pkglibdir | sed "s|^$CLUSTER_TOP/root||")/kde_aqp.so
   cluster_make PG_CONFIG="$CLUSTER_PG_CONFIG" faults && cp -al "$CLUSTER_TOP/root" "$CLUSTER_TOP/faults" && rm "$library" &&
     cp build/faults/kde_aqp.so "$library"
+}
+# Servers begin as copies of one (INITDB_TEMPLATE is read since version 16, and by KdeTest.pm before).
+tap_template() {
+  cluster_as_user initdb -D "$CLUSTER_WORK/tap/template" -A trust --no-sync >"$log_dir/initdb" 2>&1 && return
+  cat "$log_dir/initdb"
+  echo "tap: FAILED to make a cluster"
+  failed=$((failed + 1))
+  return 1
+}
+# "Files=35, Tests=1234, ..."; a line for each file that failed: "t/x.pl (Wstat: 256 Tests: 9 Failed: 1)".
+count_tap() {  # exit status
+  local file tests bad
+  tests=$(sed -n 's/^Files=.*, Tests=\([0-9]*\),.*/\1/p' "$log")
+  bad=$(sed -n 's/^t\/.*(Wstat: .* Tests: [0-9]* Failed: \([0-9]*\))$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+  add $((${tests:-0} - bad)) "$bad" "$1"
+  [ "$1" -ne 0 ] || return 0
+  for file in "$CLUSTER_WORK"/tap/tmp_check/log/*.log; do
+    [ -f "$file" ] && show_tail 40 "$file" "$(basename "$file")"
+  done
 }
 run_tap() {
   banner "TAP tests"
@@ -230,28 +249,30 @@ run_tap() {
     failed=$((failed + 1))
     return
   fi
-  # Servers begin as copies of one (INITDB_TEMPLATE is read since version 16, and by KdeTest.pm before).
-  if ! cluster_as_user initdb -D "$CLUSTER_WORK/tap/template" -A trust --no-sync >"$log_dir/initdb" 2>&1; then
-    cat "$log_dir/initdb"
-    echo "tap: FAILED to make a cluster"
-    failed=$((failed + 1))
-    return
-  fi
+  tap_template || return
   # Some test what the documentation says, the dashboard asks or the demo reads.
   cp -R docs grafana demo "$CLUSTER_WORK/tap/" || exit 1
-  local rc=0 file tests bad
+  local rc=0
   log=$log_dir/tap
   # shellcheck disable=SC2086  # one word per file
   cluster_job logged tap_prove $files || rc=$?
-  # "Files=35, Tests=1234, ..."; a line for each file that failed: "t/x.pl (Wstat: 256 Tests: 9 Failed: 1)".
-  tests=$(sed -n 's/^Files=.*, Tests=\([0-9]*\),.*/\1/p' "$log")
-  bad=$(sed -n 's/^t\/.*(Wstat: .* Tests: [0-9]* Failed: \([0-9]*\))$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
-  add $((${tests:-0} - bad)) "$bad" $rc
-  if [ $rc -ne 0 ]; then
-    for file in "$CLUSTER_WORK"/tap/tmp_check/log/*.log; do
-      [ -f "$file" ] && show_tail 40 "$file" "$(basename "$file")"
-    done
+  count_tap $rc
+}
+# With a card, whose program is built and put beside them: what becomes of fits where it fails.
+run_cuda-tap() {
+  banner "TAP tests with a card"
+  need_install
+  copy_for_user test/t tap && cp test/cuda/*.pl "$CLUSTER_WORK/tap/t/" || exit 1
+  if ! cluster_make cuda || ! cp build/cuda/kde_aqp_cudad "$CLUSTER_WORK/tap/"; then
+    echo "cuda-tap: FAILED to build the device service"
+    failed=$((failed + 1))
+    return
   fi
+  tap_template || return
+  local rc=0
+  log=$log_dir/cuda-tap
+  cluster_job logged tap_prove t/failures.pl || rc=$?
+  count_tap $rc
 }
 
 # Of a stage's output the lines that say what failed, for those who see only the end of a long log.
@@ -266,7 +287,7 @@ times=
 failures=
 for stage in "$@"; do
   case $stage in
-    unit | regress | isolation | tap)
+    unit | regress | isolation | tap | cuda-tap)
       start=$SECONDS
       before=$failed
       "run_$stage"
@@ -274,7 +295,7 @@ for stage in "$@"; do
       times+=$(printf '%6d s  %s' $((SECONDS - start)) "$stage")$'\n'
       ;;
     *)
-      echo "usage: scripts/test.sh unit|regress|isolation|tap ..." >&2
+      echo "usage: scripts/test.sh unit|regress|isolation|tap|cuda-tap ..." >&2
       exit 2
       ;;
   esac
@@ -282,7 +303,7 @@ done
 
 printf '\n--- times ---\n%s' "$times"
 # Of "[12:00:00] t/001_restart.pl ... ok    1234 ms ( 0.00 usr ...)".
-[ ! -s "$log_dir/tap" ] || [[ $* != *tap* ]] ||
+[ ! -s "$log_dir/tap" ] || [[ " $* " != *" tap "* ]] ||
   sed -n 's/^\[.*\] \(t\/[0-9a-z_]*\)\.pl \.* *ok *\([0-9]*\) ms.*/\2 \1/p' "$log_dir/tap" | sort -rn | head -n 12 |
   awk '{ printf "%6d s    %s\n", $1 / 1000, $2 }'
 [ -z "$failures" ] || printf '\n--- what failed ---\n%s' "$failures"

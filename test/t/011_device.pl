@@ -18,42 +18,8 @@ $node->append_conf('postgresql.conf', 'restart_after_crash = on');
 $node->start;
 my $directory = $node->basedir;
 
-# The program as the server runs it: says who it is, then becomes the fake in the mode of a file.
-my ($program, $mode_file, $pid_file) = map { "$directory/$_" } qw(program mode pid);
-append_to_file($program, <<"SH");
-#!/bin/sh
-echo \$\$ > '$pid_file.new' && mv '$pid_file.new' '$pid_file'
-exec '$fake' \$(cat '$mode_file') "\$@"
-SH
-chmod 0755, $program or die $!;
-
-sub write_file {
-  my ($file, $text) = @_;
-  unlink $file;
-  append_to_file($file, $text);
-  return;
-}
-write_file($mode_file, '');
-
-sub program_pid {
-  return 0 unless -s $pid_file;
-  my $pid = slurp_file($pid_file);
-  chomp $pid;
-  return $pid;
-}
-
-# A process that has ended counts as gone though nobody may have asked for its status.
-sub is_alive {
-  my ($pid) = @_;
-  open my $stat, '<', "/proc/$pid/stat" or return 0;
-  my $line = <$stat> // '';
-  return $line =~ /\) [^ZX] /;
-}
-
-sub parent_of {
-  my ($pid) = @_;
-  return (slurp_file("/proc/$pid/stat") =~ /\) \S (\d+)/)[0];
-}
+my ($program, $mode_file) = make_program($directory, "'$fake'");
+sub program_pid { return pid_in($directory) }
 
 my $state = q{SELECT device || ': ' || status FROM kde_devices() WHERE device <> 'cpu'};
 
@@ -74,7 +40,7 @@ sub set_mode {
   # After a restart of the server nobody has needed it yet.
   fit('cuda') unless is_alive(program_pid());
   my $old = program_pid();
-  write_file($mode_file, $mode);
+  replace_file($mode_file, $mode);
   ++$jobs;
   $node->safe_psql('postgres', "LOAD 'kde_aqp'; ALTER SYSTEM SET kde_aqp.gpu_max_jobs = $jobs");
   $node->reload;
@@ -307,7 +273,7 @@ set_mode('');
   my $program = program_pid();
   kill 'TERM', parent_of($program);
   ok(wait_until(sub { !is_alive($program) }), 'auto: no service');
-  write_file($mode_file, '--fail=boast');
+  replace_file($mode_file, '--fail=boast');
   ($code, $out, $err) = $node->psql('postgres', "$one_thread; SET client_min_messages = debug1; $fit");
   like($err, qr/DEBUG:  the device service is not available.*\nDETAIL:  It is not running\./,
     'auto: is not started for little');
@@ -347,7 +313,7 @@ sub in_the_middle {
        SELECT jobs > 0 FROM kde_devices() WHERE device = 'cuda:0'}),
     "$what: a job runs");
   is($node->safe_psql('postgres', q{SELECT count(*) FROM t}), '3000', "$what: others go on");
-  write_file($mode_file, '');
+  replace_file($mode_file, '');
   $do->($program, $session);
   $after->($program, $session) if $after;
   return;
@@ -436,7 +402,7 @@ for my $signal ('KILL', 'STOP') {
   send_sql($_, q{SELECT 'cuda', kde_bandwidth((SELECT array_agg(v) FROM long), exact => true)}) for @sessions;
   ok($node->poll_query_until('postgres', q{
        SELECT jobs >= 8 FROM kde_devices() WHERE device = 'cuda:0'}), 'long, eight at once: run');
-  write_file($mode_file, '');
+  replace_file($mode_file, '');
   kill 'KILL', $program;
   for (@sessions) {
     check_long('long, eight at once', 'cuda', 1e-9, $came_back, end_sql($_));
@@ -444,9 +410,23 @@ for my $signal ('KILL', 'STOP') {
   }
 }
 
+# It has no room for a while, which is waited for as well.
+{
+  set_mode('--fail=oom --fail=boast');
+  my $old = program_pid();
+  my $session = open_session($node, 'postgres', 'SET kde_aqp.device = cuda');
+  send_sql($session, $long);
+  ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM kde_progress WHERE device = 'cuda'}), 'long, no room: waits');
+  replace_file($mode_file, '');
+  kill 'KILL', $old;
+  check_long('long, no room for a while', 'cuda', 1e-9,
+    qr/NOTICE:  the device service was not available for a while; the sums were computed by the device\nDETAIL: /, end_sql($session));
+  $session->quit;
+}
+
 # It does not come back: near-exact sums, where there are any, and else a word before the processor.
 sub for_good {
-  write_file($mode_file, '--fail=start');
+  replace_file($mode_file, '--fail=start');
   kill 'KILL', $_[0];
   wait_for_state('^cuda: no usable device', 'for good');
   return;
@@ -467,8 +447,8 @@ in_the_middle('long, for good', \&for_good, sub {
     check_long('long, for good', 'spectral', 1e-6,
       qr/NOTICE:  the device service failed; near-exact sums take the place of the exact ones\nDETAIL: .* exact sums would take about 10 seconds\.\nHINT:  Run it again/,
       end_sql($session));
-    is($node->safe_psql('postgres', q{SELECT engine, requested_exact FROM kde_densities_full WHERE relation = 'long'::regclass}),
-      'spectral|t', 'long, for good: and stored');
+    is($node->safe_psql('postgres', q{SELECT engine, requested_exact, select_ms > 5000 FROM kde_densities_full WHERE relation = 'long'::regclass}),
+      'spectral|t|t', 'long, for good: and stored, with the time it waited in vain');
     $session->quit;
   }, $long);
 in_the_middle('long, cancelled while it waits', \&for_good,
@@ -594,7 +574,7 @@ sub stop_reaper {
 }
 
 {
-  write_file($mode_file, '');
+  replace_file($mode_file, '');
   my $log_start = -s $node->logfile;
   $node->stop;
   start_reaper();
@@ -642,7 +622,7 @@ is($node->safe_psql('postgres', "SET kde_aqp.device = cuda; $state"), 'cuda: pro
   'preloaded, no program');
 check_fit('preloaded, no program', $processor, $absent, fit('cuda'));
 
-unlink $pid_file;
+unlink "$directory/pid";
 $node->append_conf('postgresql.conf', "kde_aqp.cuda_program = '$program'");
 $node->reload;
 is($node->safe_psql('postgres', 'SHOW kde_aqp.cuda_program'), "$directory/none",
@@ -676,12 +656,19 @@ set_mode('');
   gone($program, 'device = cpu in the configuration');
   check_fit('preloaded, cpu: asked for', $cuda, undef, fit('cuda'));
 
-  # Without its postmaster.
+  # Without its postmaster. A session whose sums would take the processor hours does not stay either.
   $program = program_pid();
   $worker = parent_of($program);
+  my $session = open_session($node, 'postgres', 'SET kde_aqp.device = cpu');
+  my $backend = backend_pid($session);
+  send_sql($session, q{SELECT kde_bandwidth_matrix(array_agg(ARRAY[sin(i * 1.7) * ln(i), cos(i * 2.3)]))
+    FROM generate_series(1, 1000000) AS i});
+  ok($node->poll_query_until('postgres', "SELECT device IS NOT NULL FROM kde_progress WHERE pid = $backend"),
+    'the postmaster killed: in the middle of sums by the processor');
   $node->kill9;
   gone($program, 'the postmaster killed');
   ok(wait_until(sub { !is_alive($worker) && !is_alive($postmaster) }), 'the postmaster killed: nor the worker');
+  ok(wait_until(sub { !is_alive($backend) }), 'the postmaster killed: nor the session');
 }
 
 done_testing();

@@ -12,8 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(open_session ask send_sql end_sql backend_pid wait_until tasks_of fingerprint
-  catalog_rows install_watchers slow_fit install_miss);
+our @EXPORT = qw(open_session ask send_sql end_sql backend_pid wait_until tasks_of is_alive parent_of
+  replace_file make_program pid_in fingerprint catalog_rows install_watchers slow_fit install_miss);
 
 # A session's counters reach the others at its end at the latest, and psql does not wait for its end:
 # who asks next may see a table as it was. So each call of psql hands them over while it waits.
@@ -54,12 +54,13 @@ sub ask {
   return end_sql($session);
 }
 
-# Sends SQL without waiting for its end; end_sql() waits.
+# Sends SQL without waiting for its end; end_sql() waits. The time that is allowed begins with each.
 my $questions = 0;
 
 sub send_sql {
   my ($session, $sql) = @_;
   my $mark = 'kde_aqp test: answer ' . ++$questions;
+  $session->{timeout}->start;
   $session->{kde_mark} = $mark;
   $session->{stdin} .= "$sql\n;\n\\echo '$mark'\n\\warn '$mark'\n";
   $session->{run}->pump_nb while length $session->{stdin};
@@ -104,6 +105,50 @@ sub tasks_of {
     while (<$file>) { $tasks{$tid}{$1} = $2 if /^(\w+):\s*(.*?)\s*$/ }
   }
   return %tasks;
+}
+
+# A process that has ended counts as gone though nobody may have asked for its status.
+sub is_alive {
+  my ($pid) = @_;
+  open my $stat, '<', "/proc/$pid/stat" or return 0;
+  my $line = <$stat> // '';
+  return $line =~ /\) [^ZX] /;
+}
+
+sub parent_of {
+  my ($pid) = @_;
+  return (slurp_file("/proc/$pid/stat") =~ /\) \S (\d+)/)[0];
+}
+
+sub replace_file {
+  my ($file, $text) = @_;
+  unlink $file;
+  append_to_file($file, $text);
+  return;
+}
+
+# The device service's program as the server runs it: says who it is, then becomes the command with the
+# arguments that a file holds. Returns the script and that file; pid_in() tells who it is.
+sub make_program {
+  my ($directory, $command) = @_;
+  my ($program, $arguments, $pid) = map { "$directory/$_" } qw(program mode pid);
+  append_to_file($program, <<"SH");
+#!/bin/sh
+echo \$\$ > '$pid.new' && mv '$pid.new' '$pid'
+exec $command \$(cat '$arguments') "\$@"
+SH
+  chmod 0755, $program or die $!;
+  replace_file($arguments, '');
+  return ($program, $arguments);
+}
+
+# 0: none was started yet.
+sub pid_in {
+  my ($directory) = @_;
+  return 0 unless -s "$directory/pid";
+  my $pid = slurp_file("$directory/pid");
+  chomp $pid;
+  return $pid;
 }
 
 # Everything the catalog holds, as one word.

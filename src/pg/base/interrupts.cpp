@@ -10,6 +10,7 @@
 extern "C" {
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "storage/pmsignal.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
@@ -55,6 +56,14 @@ bool is_connection_lost() {
   return ClientConnectionLost;
 }
 
+// A process without its postmaster keeps the next server from starting while it computes. Where
+// PostgreSQL waits, it ends at once; here as if it was terminated.
+void notice_lost_postmaster() {
+  if (!IsUnderPostmaster || PostmasterIsAlive()) return;
+  ProcDiePending = true;
+  InterruptPending = true;
+}
+
 // Whether serving the pending interrupts would end the command, or the session (FATAL): its exit
 // must not begin while threads compute, so core is left first.
 bool ends_command() {
@@ -95,6 +104,7 @@ bool serve_interrupts() {
 bool should_stop(void*) {
   // Core may poll again before it returns, and must not take a later "no" for the answer.
   if (pending_error != nullptr) return true;
+  notice_lost_postmaster();
   if (!InterruptPending && !KDE_FAULT_ARMED("core.polled")) return false;
   // What cannot be raised after core's return is not to stop it.
   if (InterruptHoldoffCount != 0 || CritSectionCount != 0) return false;

@@ -7,8 +7,9 @@
 
 namespace kde_pg {
 
-// A kde::Control::should_stop. True when the query is being cancelled or the backend
-// terminated: core then returns, and check_status raises the error with no C++ frame below.
+// A kde::Control::should_stop. True when the query is being cancelled or the backend terminated, or
+// when its postmaster is gone: core then returns, and check_status raises the error with no C++
+// frame below.
 // Other interrupts (barriers, invalidations, requests to log) are served on the spot, while signals
 // are kept away: a SIGTERM that came between the look and the service would end the process there,
 // under the threads that compute.

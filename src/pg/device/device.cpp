@@ -326,12 +326,14 @@ void report_device(const DeviceChoice& choice) {
   if (trouble.ok() || choice.near_exact) return;
   const bool failed = trouble.code == kde::Code::failed;
   if (choice.use.device_sums > 0 && choice.use.processor_sums == 0) {
-    if (!failed) return;  // it was full for a while
-    ereport(
-        NOTICE,
-        (errmsg("the device service failed and came back; the sums were computed by the device"),
-         errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(trouble.message[0])),
-                            trouble.message + 1)));
+    // Waited for: it was started again, or full of the samples of others.
+    ereport(NOTICE,
+            (failed ? errmsg("the device service failed and came back; the sums were computed by "
+                             "the device")
+                    : errmsg("the device service was not available for a while; the sums were "
+                             "computed by the device"),
+             errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(trouble.message[0])),
+                                trouble.message + 1)));
     return;
   }
   const int level = failed ? WARNING : choice.asked ? NOTICE : DEBUG1;

@@ -63,6 +63,7 @@ RowsRead read_rows(const DensityRequest& request, const DensityKey& key, Relatio
 // How the bandwidth was chosen.
 struct Chosen {
   double scan_ms;
+  double abandoned_ms;  // of a selection that began anew: what had been spent on it
   DeviceChoice device;
   int threads;
 };
@@ -90,10 +91,14 @@ Chosen fit_rows_read(const DensityRequest& request, const ColumnTypes& types, co
   MemoryContextSwitchTo(caller);
   kde::Control control;
   kde::Status status;
-  do {
+  instr_time begun;
+  INSTR_TIME_SET_CURRENT(begun);
+  for (;;) {
     control = begin_core_work(chosen_threads());
     status = estimate->fit(types, read.scan, engine, control);
-  } while (begin_anew(status, sums, &engine, &chosen.device));
+    if (!begin_anew(status, sums, &engine, &chosen.device)) break;
+    chosen.abandoned_ms = elapsed_ms(begun);
+  }
   estimate->check(status, key);
   KDE_FAULT("fit.estimated");
   report_device(chosen.device);
@@ -130,6 +135,7 @@ void store(const DensityRequest& request, const RowsRead& read, const Chosen& ch
   record.request = request.asked;
   record.counters = read.counters;
   record.scan_ms = chosen.scan_ms;
+  record.select_ms += chosen.abandoned_ms;
   record.table_rows = table_rows(key, read.counters, read.scan.table_rows, record.table_rows);
   // Both are of the sums over pairs.
   const bool used_sums = record.bandwidth_rows > 0;
@@ -438,7 +444,7 @@ void fit_columns_together(const DensityRequest* requests, int n, Relation relati
     const Chosen chosen =
         has_exact_sums(estimates[k])
             ? fit_rows_read(requests[k], own[k], read, scan_ms, context, estimates[k])
-            : Chosen{scan_ms, {}, 1};
+            : Chosen{scan_ms, 0, {}, 1};
     store(requests[k], read, chosen, estimates[k], &fits[k]);
     log_long_fit(requests[k].key, fits[k].record, fits[k].sample_rows, begun);
   }

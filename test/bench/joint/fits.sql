@@ -1,22 +1,7 @@
--- Fits of 16 columns, end to end. Variable: fit_rows, processors. After timing.sql.
+-- Fits of 16 columns, end to end. Variables: fit_rows, processors. After sixteen.sql.
 \set ON_ERROR_STOP on
-CREATE EXTENSION IF NOT EXISTS kde_aqp;
 SET maintenance_work_mem = '1GB';
-
--- Three normal clusters in 16 columns that share a factor (Box & Muller's normal deviates; OFFSET
--- 0: drawn once).
-SELECT setseed(0.75) \g /dev/null
-SELECT string_agg(format('x[%s] AS c%s', k, k), ', ') AS columns, array_agg('c' || k) AS names
-FROM generate_series(1, 16) AS k \gset
-CREATE TABLE bench.sixteen AS
-  SELECT :columns FROM (
-    SELECT id, array_agg(z + 3 * (id % 3) * (k % 2) ORDER BY k) AS x
-    FROM (SELECT id, k, sqrt(-2 * ln(1 - u)) * cos(2 * pi() * v) AS z
-          FROM (SELECT id, k, random() AS u, random() AS v
-                FROM generate_series(1, :fit_rows) AS id, generate_series(1, 16) AS k OFFSET 0) AS drawn)
-      AS normal
-    GROUP BY id) AS rows;
-ANALYZE bench.sixteen;
+SELECT array_agg('c' || k) AS names FROM generate_series(1, 16) AS k \gset
 
 CREATE PROCEDURE bench.fit_by(method text, names text[], rows bigint) LANGUAGE plpgsql AS $$
 DECLARE

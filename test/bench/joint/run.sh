@@ -5,8 +5,8 @@
 #
 #   POINTS      rows of the sample of the densities that are asked (10,000 if not set)
 #   FIT_ROWS    rows of the table of 16 columns (16,384)
-#   RUNS        how many times the answers are timed (11)
-#   SECTIONS    those to run: answers fits
+#   RUNS        how many times the answers are timed, and the fits with a card (11)
+#   SECTIONS    those to run: answers fits card
 set -u
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$bench/../../../scripts/private_cluster.sh"
@@ -28,6 +28,9 @@ section() { sql <"$1" || die "$(basename "$1") failed"; }
 
 echo "Building, and starting a private PostgreSQL ..."
 cluster_install
+if wanted card; then
+  cluster_make PG_CONFIG="$CLUSTER_PG_CONFIG" DESTDIR="$CLUSTER_TOP/root" cuda-install >&2 || die "no program for cards"
+fi
 # The rest is the server's default but for jit, whose compilation is a matter of the planner's guess.
 KDE_AQP_CONF="shared_buffers = '1GB'
 jit = off
@@ -38,5 +41,7 @@ cd "$CLUSTER_WORK" 2>/dev/null || cd /
 
 section "$bench/../timing.sql"
 if wanted answers; then section "$bench/answers.sql"; fi
+if wanted fits || wanted card; then section "$bench/sixteen.sql"; fi
 if wanted fits; then section "$bench/fits.sql"; fi
+if wanted card; then section "$bench/card.sql"; fi
 section "$bench/../agg/summary.sql"
