@@ -13,8 +13,8 @@
 //   the rest, u_i'v_j + v_i'u_j + v_i'v_j and what the norms have of v: in an accumulator of its
 //   own, its terms smaller by s/|y|
 //
-// With |y_i| <= R, s is the least power of two >= R/2048, and y is kept to R 2^-23. The exponents are
-// those of the points so moved, equal ones of 0.
+// With |y_i| <= R, s is the least power of two >= R/2048, and y is kept to R 2^-23. The exponents
+// are those of the points so moved, equal ones of 0.
 #pragma once
 
 #include <cuda_fp16.h>

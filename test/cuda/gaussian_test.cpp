@@ -9,7 +9,8 @@ namespace {
 
 class CudaGaussian : public testing::TestWithParam<int> {};
 
-constexpr int kSizes[] = {2, 3, 17, 31, 33, 63, 64, 65, 127, 128, 129, 300, 511, 513, 1000, 2047, 2049, 4097};
+constexpr int kSizes[] = {2,   3,   17,  31,  33,  63,   64,   65,   127,
+                          128, 129, 300, 511, 513, 1000, 2047, 2049, 4097};
 
 TEST_P(CudaGaussian, Sweeps) {
   const int d = GetParam();

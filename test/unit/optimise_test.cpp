@@ -143,7 +143,7 @@ TEST(Optimise, EndsWhereRoundingDoes) {
     return s;
   };
   const SmoothStart start{(Vector(3) << 0.5, -1, 0.5).finished(), kUnits};
-  const SmoothStop stop{.tolerance = 1e-9, .least_step = 1e-4};
+  const SmoothStop stop{.tolerance = 1e-9, .least_step = 1e-4, .patience = 4};
   Minimum minimum;
   SmoothStart next;
   ASSERT_TRUE(minimise_smooth(f, unconstrained, 0, start, stop, &minimum, &next).ok());
