@@ -16,8 +16,8 @@
 // rho) = -D(x, -y; -rho).
 //
 // The numbers of nodes keep the error of a D at 1e-7 for their |rho|: 2, 3, 4, 5, 6 and 8 from 0
-// for 0.2, 0.5, 0.65, 0.75, 0.85 and 0.9, and 4 from 1 above (largest differences from 48 nodes
-// over 861 corners, above 0.9 from 400 over 12,000: 4e-8, 1e-7, 6e-8, 3e-8, 6e-8, 8e-9 and 7e-9).
+// for 0.2, 0.45, 0.65, 0.75, 0.85 and 0.9, and 4 from 1 above (largest differences from 48 nodes
+// over 861 corners, above 0.9 from 400 over 12,000: 4e-8, 5e-8, 6e-8, 3e-8, 6e-8, 8e-9 and 7e-9).
 #include "core/joint/normal_box.h"
 
 #include <algorithm>

@@ -77,7 +77,7 @@ class NormalBox {
   // be null else); difference[i], unless null and for k > 2: by how much the two halves of the
   // draws differ, halved. Its square is an estimate of probability[i]'s squared error that is on
   // the large side. Entries from `boxes` on are overwritten. Errors for k <= 2: of probability
-  // 1e-6, of moments 2e-6, absolute.
+  // 3e-7, of moments 1e-6, absolute.
   void evaluate(const float (*lower)[kJointBlock], const float (*upper)[kJointBlock], int boxes,
                 const std::uint32_t* number, float* probability, float* moment,
                 float* difference) const;

@@ -129,8 +129,11 @@ constexpr int kSimplexPatience = 20;
 // The step in the parameters that may be left, in single precision and in double. In single,
 // gradients are uncertain by some 1e-7 to 2e-6.
 constexpr int kNoLimit = std::numeric_limits<int>::max();
-constexpr SmoothStop kRough{
-    .tolerance = 3e-6, .least_step = 1e-5, .held_tolerance = 1e-3, .evaluations = kNoLimit};
+constexpr SmoothStop kRough{.tolerance = 3e-6,
+                            .least_step = 3e-5,
+                            .held_tolerance = 1e-3,
+                            .patience = 4,
+                            .evaluations = kNoLimit};
 constexpr SmoothStop kExact{.tolerance = 3e-8, .least_step = 1e-8, .evaluations = kNoLimit};
 // The searches aside: as far as tells which of them is lowest, and which lower than what is known,
 // by so many of g's units. Many of them end at a bound.

@@ -46,7 +46,7 @@ constexpr double kGain = 1e-6;
 // Hager & H. Zhang, SIAM J. Optim. 16 (2005), the approximate Wolfe condition.
 constexpr double kDecrease = 0.1;
 constexpr double kRounding = 1e-6;
-constexpr int kShorter = 10;  // times that a step is made shorter
+constexpr int kTries = 11;  // lengths of a step that are tried
 // What a step leaves is what it is of the one before, or up to so many times that.
 constexpr double kCaution = 10;
 
@@ -99,7 +99,9 @@ class SmoothSearch {
     *free = look_freely_at(best_.p);
     double least = HUGE_VAL;  // step left
     double before = 0;        // step left before, if it was taken as it was
-    int idle = 0;             // steps since `least`
+    int idle = 0;             // steps since `least` was halved
+    Point nearest;            // when it was,
+    Matrix curvature;         // and `inverse_` then
     while (*free && !limit_) {
       const Point from = last_;
       const Vector step = -(inverse_ * from.gradient);
@@ -108,11 +110,22 @@ class SmoothSearch {
         best_ = {from.p + step, from.value + from.gradient.dot(step) / 2, from.gradient * 0};
         break;
       }
-      idle = length < least ? 0 : idle + 1;
-      if (idle > kPatience && length < kStationary) break;  // lost in rounding
-      least = std::min(length, least);
+      if (length < least / 2) {
+        least = length;
+        idle = 0;
+        nearest = from;
+        curvature = inverse_;
+      } else {
+        ++idle;
+      }
       before = length;
-      if (!shorten_until_lower(from, step, &before, free)) break;
+      const bool lost = (idle > stop_.patience && least < kStationary) ||
+                        !shorten_until_lower(from, step, &before, free);
+      if (lost) {
+        best_ = nearest;
+        inverse_ = curvature;
+        break;
+      }
     }
     return status_;
   }
@@ -121,7 +134,8 @@ class SmoothSearch {
   // less than all.
   bool shorten_until_lower(const Point& from, Vector step, double* taken, bool* free) {
     double slope = step.dot(from.gradient);
-    for (int k = 0; k <= kShorter; ++k) {
+    const int tries = step.norm() < kStationary ? std::min(1 + stop_.patience / 4, kTries) : kTries;
+    for (int k = 0; k < tries; ++k) {
       *free = look_freely_at(from.p + step);
       if (!*free || limit_ || is_lower(from, step, slope)) return true;
       const double change = last_.value - from.value;

@@ -35,6 +35,9 @@ struct SmoothStop {
   double tolerance = 1e-7;    // of the step in p that is left, by the curvature seen so far
   double least_step = 1e-6;   // shorter ones are too uncertain to tell of the curvature
   double held_tolerance = 0;  // the same where constraints matter, if that is more
+  // Evaluations near a minimum that do not halve the step left before it is taken for lost in f's
+  // rounding.
+  int patience = 50;
   int evaluations = 500;
   // First without the constraints, as long as none comes within reach: that takes less time beside
   // f, and sometimes leads to another of several minima.
