@@ -18,7 +18,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPoll = std::chrono::milliseconds(5);
 // Shorter work is waited for without letting go of the processor.
 constexpr auto kSpin = std::chrono::microseconds(1000);
-constexpr std::size_t kLeastStage = std::size_t{64} << 10;  // bytes
+constexpr std::size_t kWorthAsking = std::size_t{64} << 10;  // bytes
+constexpr std::size_t kLeastStage = std::size_t{256} << 10;
 constexpr std::size_t kStaging = std::size_t{1} << 20;
 
 double ms_since(Clock::time_point start) {
@@ -124,7 +125,7 @@ Status Card::wait(const Control& control, double expected_ms) {
 
 Status Card::upload(void* to, const void* from, std::size_t bytes) {
   cudaPointerAttributes attributes{};
-  const bool ask = bytes >= kLeastStage;  // asking costs as much as copying less
+  const bool ask = bytes >= kWorthAsking;  // asking costs as much as copying less
   const bool known = ask && cudaPointerGetAttributes(&attributes, from) == cudaSuccess;
   if (ask && !known) (void)cudaGetLastError();
   if (known && attributes.type == cudaMemoryTypeHost) {
@@ -165,6 +166,15 @@ Status Card::check_memory(std::size_t bytes) {
       bytes >> 20, memory_limit_ >> 20);
   remember(status.message);
   return status;
+}
+
+MatrixUnits Card::matrix_units() const {
+  MatrixUnits units = properties_.major >= 8 ? MatrixUnits::warp : MatrixUnits::none;
+#ifdef KDE_AQP_WGMMA
+  // Other capabilities, later ones too, have no such instructions.
+  if (properties_.major == 9 && properties_.minor == 0) units = MatrixUnits::group;
+#endif
+  return std::min(units, options_.most_units);
 }
 
 DeviceInfo Card::info() const {

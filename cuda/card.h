@@ -56,8 +56,8 @@ class Card {
   Status check_memory(std::size_t bytes);
 
   int ordinal() const { return ordinal_; }
-  // Those of compute capability 8.0 and later, which gram.h is written for.
-  bool has_matrix_units() const { return properties_.major >= 8; }
+  // By its compute capability and by what was compiled (make/cuda.mk).
+  MatrixUnits matrix_units() const;
   DeviceInfo info() const;
   void count_job() { ++jobs_; }
   // Records a failure for people. From arm() on it ends the process, which its keeper starts anew:

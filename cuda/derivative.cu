@@ -16,7 +16,9 @@
 #include <cub/block/block_reduce.cuh>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 #include "core/sums/engine_parts.h"
@@ -31,6 +33,7 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kRows = kTileRows / kThreads;
 constexpr int kMaxColumns = 4;
+constexpr int kSumsAtOnce = 4;  // of StripEdges::cubes, so that one does not wait for another
 static_assert(kThreads == 32 * kTileStrips, "a warp has one strip of rows");
 
 template <typename T>
@@ -193,24 +196,37 @@ __device__ __forceinline__ double strip_sum(const T (&x)[kRows], const T* column
   return static_cast<double>((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
+// Some values next to each other: a strip, which only at the end of the sample is not whole.
+struct Strip {
+  std::int64_t start;
+  int count;
+  int weight;  // of each value
+};
+
+__device__ __forceinline__ Strip strip_at(const DerivativeTables& tables, int strip,
+                                          std::int64_t n) {
+  const std::int64_t start = tables.start[strip];
+  if (start >= n) return {start, kStrip, kMergeStrips};
+  return {start, static_cast<int>(min(std::int64_t{kStrip}, n - start)), 1};
+}
+
 // The same where a strip is so wide that coordinates relative to its middle would lose what tells
 // its values apart: distances are taken in double. Few strips are, those with outliers in them.
 template <typename T, int R>
-__device__ __noinline__ double spread_sum(const double* __restrict__ sorted, std::int64_t n,
-                                          std::int64_t row0, std::int64_t column0, double unit,
+__device__ __noinline__ double spread_sum(const double* __restrict__ values, Strip rows,
+                                          Strip columns, double unit,
                                           const Polynomial<T, R>& polynomial) {
   T sum[kRows] = {};
-  const std::int64_t end = min(column0 + kStrip, n);
-  for (std::int64_t j = column0; j < end; ++j) {
-    const double y = sorted[j];
+  for (int j = 0; j < columns.count; ++j) {
+    const double y = values[columns.start + j];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      const std::int64_t i = row0 + threadIdx.x % 32 + 32 * r;
-      if (i < n) {
+      const int i = static_cast<int>(threadIdx.x) % 32 + 32 * r;
+      if (i < rows.count) {
         const double far = sqrt(static_cast<double>(Limits<T>::kFar));
-        const double distance = min(max((sorted[i] - y) * unit, -far), far);
+        const double distance = min(max((values[rows.start + i] - y) * unit, -far), far);
         add_term<T, R, true, false>(static_cast<T>(distance), polynomial,
-                                    static_cast<int>(j % (kBody<T> / kRows)) * kRows + r, &sum[r]);
+                                    j % (kBody<T> / kRows) * kRows + r, &sum[r]);
       }
     }
   }
@@ -219,13 +235,18 @@ __device__ __noinline__ double spread_sum(const double* __restrict__ sorted, std
 }
 
 // Of the values that the strip has, so that one far away at the end of them is not the centre.
-__device__ __forceinline__ std::int64_t strip_centre(std::int64_t strip, std::int64_t n) {
-  return (strip * kStrip + min((strip + 1) * kStrip, n) - 1) / 2;
+__device__ __forceinline__ double centre_of(const double* values, const Strip& strip) {
+  return values[strip.start + (strip.count - 1) / 2];
+}
+
+__device__ __forceinline__ bool is_spread(const double* values, const Strip& strip, double unit,
+                                          double narrow) {
+  return (values[strip.start + strip.count - 1] - values[strip.start]) * unit > narrow;
 }
 
 template <typename T, int R>
 __global__ void __launch_bounds__(kThreads)
-    derivative_kernel(const double* __restrict__ sorted, std::int64_t n, double unit,
+    derivative_kernel(const double* __restrict__ values, std::int64_t n, double unit,
                       Polynomial<T, R> polynomial, DerivativeTables tables, std::int64_t first,
                       double* __restrict__ partial) {
   __shared__ alignas(16) T columns[kMaxColumns][kStrip];
@@ -233,6 +254,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ bool spread[kMaxColumns];
   using Reduce = cub::BlockReduce<double, kThreads>;
   __shared__ typename Reduce::TempStorage reduce;
+  constexpr double kNarrow = Limits<T>::kNarrow;
 
   const std::int64_t job = first + blockIdx.x;
   int low = 0, high = tables.tiles;  // first_job[low] <= job < first_job[high]
@@ -244,52 +266,52 @@ __global__ void __launch_bounds__(kThreads)
       high = middle;
     }
   }
-  const int strips = static_cast<int>((n + kStrip - 1) / kStrip);
   const int tile = low;
   const int column0 =
       tile * kTileStrips + static_cast<int>(job - tables.first_job[tile]) * tables.columns;
-  const int column1 = min(column0 + tables.columns, strips);
+  const int column1 = min(column0 + tables.columns, tables.strips);
 
-  for (int k = threadIdx.x; k < (column1 - column0) * kStrip; k += kThreads) {
-    const int strip = column0 + k / kStrip;
-    const double centre = sorted[strip_centre(strip, n)];
-    const std::int64_t j = static_cast<std::int64_t>(strip) * kStrip + k % kStrip;
-    columns[k / kStrip][k % kStrip] =
-        j < n ? static_cast<T>((sorted[j] - centre) * unit) : Limits<T>::kSentinel;
-    if (k % kStrip == 0) {
-      centres[k / kStrip] = centre;
-      spread[k / kStrip] = (sorted[min(j + kStrip, n) - 1] - sorted[j]) * unit >
-                           static_cast<double>(Limits<T>::kNarrow);
+  static_assert(kStrip == kThreads, "a thread a value of each strip");
+  for (int k = 0; k < column1 - column0; ++k) {
+    const Strip strip = strip_at(tables, column0 + k, n);
+    const double centre = centre_of(values, strip);
+    const int j = static_cast<int>(threadIdx.x);
+    columns[k][j] = j < strip.count ? static_cast<T>((values[strip.start + j] - centre) * unit)
+                                    : Limits<T>::kSentinel;
+    if (j == 0) {
+      centres[k] = centre;
+      spread[k] = is_spread(values, strip, unit, kNarrow);
     }
   }
 
   const int row_strip = tile * kTileStrips + static_cast<int>(threadIdx.x) / 32;
-  const std::int64_t row0 = static_cast<std::int64_t>(row_strip) * kStrip;
-  const bool any_row = row0 < n;
-  const double centre = any_row ? sorted[strip_centre(row_strip, n)] : 0;
+  const bool any_row = row_strip < tables.strips;
+  const Strip rows = any_row ? strip_at(tables, row_strip, n) : Strip{0, 0, 0};
+  const double centre = any_row ? centre_of(values, rows) : 0;
   T own[kRows];
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    const std::int64_t i = row0 + threadIdx.x % 32 + 32 * r;
-    own[r] = i < n ? static_cast<T>((sorted[i] - centre) * unit) : -Limits<T>::kSentinel;
+    const int i = static_cast<int>(threadIdx.x) % 32 + 32 * r;
+    own[r] = i < rows.count ? static_cast<T>((values[rows.start + i] - centre) * unit)
+                            : -Limits<T>::kSentinel;
   }
   __syncthreads();
 
   double sum = 0;
   if (any_row) {
     const int last = min(column1 - 1, static_cast<int>(tables.last_strip[row_strip]));
-    const double low_value = sorted[row0];
-    const bool row_spread = (sorted[min(row0 + kStrip, n) - 1] - low_value) * unit >
-                            static_cast<double>(Limits<T>::kNarrow);
+    const double low_value = values[rows.start];
+    const bool row_spread = is_spread(values, rows, unit, kNarrow);
     for (int strip = max(column0, row_strip); strip <= last; ++strip) {
       const int k = strip - column0;
+      const Strip other = strip_at(tables, strip, n);
       const double offset = (centre - centres[k]) * unit;
-      const std::int64_t end = (strip + std::int64_t{1}) * kStrip;  // the last strip has sentinels
-      const bool wide =
-          end > n || (sorted[end - 1] - low_value) * unit > static_cast<double>(Limits<T>::kNear);
+      const bool wide = other.count < kStrip ||  // it has sentinels
+                        (values[other.start + kStrip - 1] - low_value) * unit >
+                            static_cast<double>(Limits<T>::kNear);
       double terms;
       if (row_spread || spread[k]) {
-        terms = spread_sum<T, R>(sorted, n, row0, end - kStrip, unit, polynomial);
+        terms = spread_sum<T, R>(values, rows, other, unit, polynomial);
       } else {
         T x[kRows];
 #pragma unroll
@@ -298,48 +320,84 @@ __global__ void __launch_bounds__(kThreads)
                      : strip_sum<T, R, false>(x, columns[k], polynomial);
       }
       // Within a strip every pair is met twice, and each value meets itself.
-      sum += strip == row_strip ? terms / 2 : terms;
+      sum += (strip == row_strip ? terms / 2 : terms) * (rows.weight * other.weight);
     }
   }
   const double total = Reduce(reduce).Sum(sum);
   if (threadIdx.x == 0) partial[blockIdx.x] = total * polynomial.scale;
 }
 
-__global__ void edges_kernel(const double* __restrict__ sorted, std::int64_t n,
-                             StripEdges* __restrict__ edges) {
-  const std::int64_t first =
-      (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kStrip;
-  if (first < n) edges[first / kStrip] = {sorted[first], sorted[min(first + kStrip, n) - 1]};
+// As strip_edges, a warp a strip and a lane a run of neighbours: the same products, which are not
+// to become parts of fused operations, added in the same order.
+__global__ void __launch_bounds__(kThreads)
+    edges_kernel(const double* __restrict__ values, std::int64_t n, StripEdges* edges) {
+  const std::int64_t strip = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32;
+  const std::int64_t start = strip * kStrip;
+  if (start >= n) return;
+  const std::int64_t own = start + static_cast<std::int64_t>(threadIdx.x) % 32 * kNeighbours;
+  const double width = values[min(own + kNeighbours - 1, n - 1)] - values[min(own, n - 1)];
+  const double cube = __dmul_rn(__dmul_rn(width, width), width);
+  double cubes = 0;
+  for (unsigned k = 0; k < 32; k += kSumsAtOnce)
+    cubes += __shfl_sync(~0U, cube, static_cast<int>(k + threadIdx.x % kSumsAtOnce));
+  for (int other = 1; other < kSumsAtOnce; other *= 2)
+    cubes += __shfl_xor_sync(~0U, cubes, other);
+  if (threadIdx.x % 32 != 0) return;
+  edges[strip] = {values[start], values[min(start + kStrip, n) - 1],
+                  start + kStrip <= n ? cubes : HUGE_VAL};
+}
+
+// A thread a run of neighbours.
+__global__ void __launch_bounds__(kThreads) merge_kernel(double* values, std::int64_t n,
+                                                         std::int64_t runs) {
+  const std::int64_t run = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (run >= runs) return;
+  // From the first of them, so that no digits are lost.
+  const double* x = values + run * kNeighbours;
+  double from_first[kNeighbours], mean = 0, square = 0;
+#pragma unroll
+  for (int k = 0; k < kNeighbours; ++k) {
+    from_first[k] = x[k] - x[0];
+    mean += from_first[k] / kNeighbours;
+  }
+#pragma unroll
+  for (int k = 0; k < kNeighbours; ++k)
+    square += (from_first[k] - mean) * (from_first[k] - mean) / kNeighbours;
+  const double deviation = sqrt(square);
+  double* merged = values + n + run * (kNeighbours / kMergeStrips);
+  static_assert(kNeighbours / kMergeStrips == 2);
+  merged[0] = x[0] + (mean - deviation);
+  merged[1] = x[0] + (mean + deviation);
 }
 
 template <typename T, int R>
-Status launch(const double* sorted, std::int64_t n, double g, const DerivativeTables& tables,
+Status launch(const double* values, std::int64_t n, double g, const DerivativeTables& tables,
               std::int64_t first, std::int64_t last, double* partial, cudaStream_t stream) {
   // exp(-z^2/2) = 2^-w, w = (x - y)^2 unit^2.
   const double unit = std::sqrt(std::numbers::log2e / 2) / g;
   derivative_kernel<T, R><<<static_cast<unsigned>(last - first), kThreads, 0, stream>>>(
-      sorted, n, unit, polynomial<T, R>(), tables, first, partial);
+      values, n, unit, polynomial<T, R>(), tables, first, partial);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }
 
 template <typename T>
-Status launch_order(const double* sorted, std::int64_t n, int r, double g,
+Status launch_order(const double* values, std::int64_t n, int r, double g,
                     const DerivativeTables& tables, std::int64_t first, std::int64_t last,
                     double* partial, cudaStream_t stream) {
   switch (r) {
     case 0:
-      return launch<T, 0>(sorted, n, g, tables, first, last, partial, stream);
+      return launch<T, 0>(values, n, g, tables, first, last, partial, stream);
     case 2:
-      return launch<T, 2>(sorted, n, g, tables, first, last, partial, stream);
+      return launch<T, 2>(values, n, g, tables, first, last, partial, stream);
     case 4:
-      return launch<T, 4>(sorted, n, g, tables, first, last, partial, stream);
+      return launch<T, 4>(values, n, g, tables, first, last, partial, stream);
     case 6:
-      return launch<T, 6>(sorted, n, g, tables, first, last, partial, stream);
+      return launch<T, 6>(values, n, g, tables, first, last, partial, stream);
     case 8:
-      return launch<T, 8>(sorted, n, g, tables, first, last, partial, stream);
+      return launch<T, 8>(values, n, g, tables, first, last, partial, stream);
     case 10:
-      return launch<T, 10>(sorted, n, g, tables, first, last, partial, stream);
+      return launch<T, 10>(values, n, g, tables, first, last, partial, stream);
     default:
       return Status::error(Code::invalid_argument, "there is no derivative of order %d", r);
   }
@@ -351,24 +409,60 @@ double reach(int r, Precision precision) {
   return precision == Precision::single ? 8.5 : kernel_reach(r);
 }
 
-DerivativePlan plan_derivative(std::span<const StripEdges> edges, int r, double g,
+namespace {
+
+// Whether neighbours in these strips may be merged (derivative.h).
+bool merges(std::span<const StripEdges> strips, int r, double g, Precision precision) {
+  if (precision != Precision::single || strips.size() != kMergeStrips) return false;
+  double cubes = 0;
+  for (const StripEdges& strip : strips) cubes += strip.cubes;
+  const double most = std::ldexp(24 / std::sqrt((r + 1.0) * (r + 2.0) * (r + 3.0)), -25);
+  const int runs = kMergeStrips * kStrip / kNeighbours;
+  return cubes < runs * most * g * g * g;
+}
+
+}  // namespace
+
+DerivativePlan plan_derivative(std::span<const StripEdges> edges, std::int64_t n, int r, double g,
                                Precision precision) {
-  const auto strips = static_cast<std::int64_t>(edges.size());
+  // The strips as they are used: where each begins, its least and its greatest value.
+  std::vector<std::int64_t> starts;
+  std::vector<double> least, greatest;
+  const bool may_merge = with_merged(n) > n;
+  for (std::size_t s = 0; s < edges.size(); s += kMergeStrips) {
+    const auto run = edges.subspan(s, std::min<std::size_t>(kMergeStrips, edges.size() - s));
+    const auto start = static_cast<std::int64_t>(s) * kStrip;
+    if (may_merge && merges(run, r, g, precision)) {
+      starts.push_back(n + start / kMergeStrips);
+      least.push_back(run.front().first);
+      greatest.push_back(run.back().last);
+      continue;
+    }
+    for (std::size_t k = 0; k < run.size(); ++k) {
+      starts.push_back(start + static_cast<std::int64_t>(k) * kStrip);
+      least.push_back(run[k].first);
+      greatest.push_back(run[k].last);
+    }
+  }
+
+  const auto strips = static_cast<std::int64_t>(starts.size());
   const std::int64_t tiles = (strips + kTileStrips - 1) / kTileStrips;
   DerivativePlan plan;
   plan.tiles = static_cast<int>(tiles);
-  plan.table.resize(static_cast<std::size_t>(tiles + 1 + strips));
+  plan.strips = static_cast<int>(strips);
+  plan.table.resize(static_cast<std::size_t>(tiles + 1 + 2 * strips));
   // Few strips a job where jobs are few, so that every multiprocessor has some.
   plan.columns =
       static_cast<int>(std::clamp<std::int64_t>(strips * strips / 32768, 1, kMaxColumns));
   const double far = reach(r, precision) * g;
   std::int64_t* first_job = plan.table.data();
   std::int64_t* last_strip = first_job + tiles + 1;
+  std::copy(starts.begin(), starts.end(), last_strip + strips);
   std::int64_t last = 0;
   for (std::int64_t s = 0; s < strips; ++s) {
-    const double greatest = edges[static_cast<std::size_t>(s)].last;
     last = std::max(last, s);
-    while (last + 1 < strips && edges[static_cast<std::size_t>(last + 1)].first - greatest <= far)
+    while (last + 1 < strips &&
+           least[static_cast<std::size_t>(last + 1)] - greatest[static_cast<std::size_t>(s)] <= far)
       ++last;
     last_strip[s] = last;
     plan.pairs += (static_cast<double>(last - s) + 0.5) * kStrip * kStrip;
@@ -382,28 +476,59 @@ DerivativePlan plan_derivative(std::span<const StripEdges> edges, int r, double 
   return plan;
 }
 
-std::vector<StripEdges> strip_edges(std::span<const double> sorted) {
-  std::vector<StripEdges> edges;
-  for (std::size_t first = 0; first < sorted.size(); first += kStrip)
-    edges.push_back({sorted[first], sorted[std::min(first + kStrip, sorted.size()) - 1]});
-  return edges;
+bool strip_edges(std::span<const double> values, std::vector<StripEdges>* edges) {
+  // The signs of the differences: twice as fast as comparing.
+  std::uint64_t signs = 0;
+  for (std::size_t i = 1; i < values.size(); ++i)
+    signs |= std::bit_cast<std::uint64_t>(values[i] - values[i - 1]);
+  if (signs >> 63U != 0) return false;
+  edges->clear();
+  edges->reserve(values.size() / kStrip + 1);
+  for (std::size_t first = 0; first < values.size(); first += kStrip) {
+    const double* x = values.data() + first;
+    if (values.size() - first < kStrip) {
+      edges->push_back({x[0], values.back(), HUGE_VAL});
+      break;
+    }
+    double cubes[kSumsAtOnce] = {};
+    for (int i = 0; i < kStrip; i += kSumsAtOnce * kNeighbours) {
+      for (int k = 0; k < kSumsAtOnce; ++k) {
+        const double* run = x + i + k * kNeighbours;
+        const double width = run[kNeighbours - 1] - run[0];
+        cubes[k] += width * width * width;
+      }
+    }
+    edges->push_back({x[0], x[kStrip - 1], (cubes[0] + cubes[1]) + (cubes[2] + cubes[3])});
+  }
+  return true;
 }
 
-Status launch_strip_edges(const double* sorted, std::int64_t n, StripEdges* edges,
+Status launch_strip_edges(const double* values, std::int64_t n, StripEdges* edges,
                           cudaStream_t stream) {
+  static_assert(kStrip == 32 * kNeighbours);
   const std::int64_t strips = (n + kStrip - 1) / kStrip;
-  edges_kernel<<<static_cast<unsigned>((strips + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-      sorted, n, edges);
+  constexpr std::int64_t kWarps = kThreads / 32;
+  edges_kernel<<<static_cast<unsigned>((strips + kWarps - 1) / kWarps), kThreads, 0, stream>>>(
+      values, n, edges);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }
 
-Status launch_derivative(const double* sorted, std::int64_t n, int r, double g, Precision precision,
+Status launch_merge(double* values, std::int64_t n, cudaStream_t stream) {
+  const std::int64_t runs = (with_merged(n) - n) / (kNeighbours / kMergeStrips);
+  if (runs == 0) return Status::success();
+  merge_kernel<<<static_cast<unsigned>((runs + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
+      values, n, runs);
+  KDE_CUDA(cudaGetLastError());
+  return Status::success();
+}
+
+Status launch_derivative(const double* values, std::int64_t n, int r, double g, Precision precision,
                          const DerivativeTables& tables, std::int64_t first, std::int64_t last,
                          double* partial, cudaStream_t stream) {
   return precision == Precision::single
-             ? launch_order<float>(sorted, n, r, g, tables, first, last, partial, stream)
-             : launch_order<double>(sorted, n, r, g, tables, first, last, partial, stream);
+             ? launch_order<float>(values, n, r, g, tables, first, last, partial, stream)
+             : launch_order<double>(values, n, r, g, tables, first, last, partial, stream);
 }
 
 }  // namespace kde::cuda

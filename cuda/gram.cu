@@ -17,12 +17,23 @@ namespace kde::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr float kNoPoint = -1e30F;
-// Of a warp: 16 rows each, so often is a column that was loaded used.
-constexpr int kValueTiles = 2;
-constexpr int kScatterTiles = 1;
-constexpr int kScatterBlocks = 3;  // of a multiprocessor: 80 registers
-constexpr int threads_of(int row_tiles) { return kGramStrip / (16 * row_tiles) * 32; }
+constexpr float kNoPoint = -60000;
+
+// By the units of a warp a warp has twice 16 rows, so that columns which it loads serve more pairs;
+// by those of four warps, which load them by themselves, 16 are a warp's share. Blocks: of a
+// multiprocessor, so that a thread has the registers that it needs and no more.
+template <bool kGroups>
+struct ValueShape {
+  static constexpr int kTiles = kGroups ? 1 : 2;
+  static constexpr int kBlock = kGramStrip / (16 * kTiles) * 32;
+  static constexpr int kBlocks = kGroups ? 3 : 6;
+};
+template <bool kGroups>
+struct ScatterShape {
+  static constexpr int kTiles = 1;
+  static constexpr int kBlock = kGramStrip / (16 * kTiles) * 32;
+  static constexpr int kBlocks = kGroups ? 2 : 3;
+};
 
 __global__ void __launch_bounds__(kThreads)
     square_radius_kernel(const double* __restrict__ points, std::int64_t n, int d,
@@ -51,17 +62,30 @@ struct SquareWhitening {
   double a[C][C];
 };
 
+struct alignas(16) Block {
+  __half part[8];
+};
+// Two halves whose sum is as near to x as they come, and what meets those of another point.
+__device__ __forceinline__ Block norm_block(float great, float small) {
+  Block block{};
+  block.part[0] = __float2half_rn(great);
+  block.part[1] = __float2half_rn(small);
+  block.part[2] = block.part[3] = __float2half_rn(1);
+  return block;
+}
+
 template <int C>
 __global__ void __launch_bounds__(kPackThreads)
     gram_points_kernel(const double* __restrict__ points, std::int64_t n, int d,
                        const __grid_constant__ SquareWhitening<C> whitening,
                        const double* __restrict__ centre, float step, float per_step,
-                       GramPoint<C>* __restrict__ packed) {
+                       char* __restrict__ packed) {
+  using L = GramLayout<C>;
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kPackThreads + threadIdx.x;
   double x[C];
 #pragma unroll
   for (int k = 0; k < C; ++k) x[k] = i < n && k < d ? points[i * d + k] - centre[k] : 0;
-  GramPoint<C> point;
+  Block high[C / 8], low[C / 8];
   float norm = 0, rest = 0;
 #pragma unroll
   for (int k = 0; k < C; ++k) {
@@ -69,34 +93,40 @@ __global__ void __launch_bounds__(kPackThreads)
 #pragma unroll
     for (int l = 0; l <= k; ++l) sum += whitening.a[k][l] * x[l];
     const float u = rintf(static_cast<float>(sum) * per_step) * step;
-    const __half low = __float2half_rn(static_cast<float>(sum - static_cast<double>(u)));
-    const float v = __half2float(low);
-    point.high[k] = __float2half_rn(u);
-    point.low[k] = low;
-    norm += u * u;
-    rest += v * (u + v / 2);
+    const __half v = __float2half_rn(static_cast<float>(sum - static_cast<double>(u)));
+    high[k / 8].part[k % 8] = __float2half_rn(u);
+    low[k / 8].part[k % 8] = v;
+    const float left = __half2float(v);
+    norm -= u * u / 2;
+    rest -= left * (u + left / 2);
   }
-  norm = i < n ? -norm / 2 : kNoPoint;
-  rest = -rest;
-  const float norm2 = __shfl_xor_sync(0xffffffffU, norm, 1);
-  const float rest2 = __shfl_xor_sync(0xffffffffU, rest, 1);
-  const bool even = i % 2 == 0;
-  point.norms[0] = point.norms[2] = even ? norm : rest2;
-  point.norms[1] = point.norms[3] = even ? norm2 : rest;
-  packed[i] = point;
+  if (i >= n) norm = kNoPoint;
+  // Of a multiple of s^2/2 whole multiples of 2048 of them, and what is left.
+  const float unit = 1024 * step * step;
+  const float great = i < n ? truncf(norm / unit) * unit : norm;
+  const float rounded = __half2float(__float2half_rn(rest));
+  char* to = packed + i / 8 * L::kGroupBytes + i % 8 * 16;
+#pragma unroll
+  for (int k = 0; k < C / 8; ++k) {
+    *reinterpret_cast<Block*>(to + (L::kHigh + k) * 128) = high[k];
+    *reinterpret_cast<Block*>(to + (L::kLow + k) * 128) = low[k];
+  }
+  *reinterpret_cast<Block*>(to + L::kNorm * 128) = norm_block(great, norm - great);
+  *reinterpret_cast<Block*>(to + L::kRest * 128) = norm_block(rounded, rest - rounded);
 }
 
 // The strips of columns [begin, end) through two buffers; `use` gets each when it has come.
 template <int C, int kBlock, typename F>
-__device__ __forceinline__ void for_strips(const GramPoint<C>* __restrict__ points, int begin,
-                                           int end, GramPoint<C> (*buffers)[kGramStrip],
+__device__ __forceinline__ void for_strips(const char* __restrict__ points, int begin, int end,
+                                           char (*buffers)[GramLayout<C>::kStripBytes],
                                            const F& use) {
-  const GramPoint<C>* from = points + static_cast<std::int64_t>(begin) * kGramStrip;
+  constexpr int kBytes = GramLayout<C>::kStripBytes;
+  const char* from = points + static_cast<std::int64_t>(begin) * kBytes;
   start_strip<C, kBlock>(from, buffers[0]);
   for (int strip = begin; strip < end; ++strip) {
     const int now = (strip - begin) % 2;
     if (strip + 1 < end) {
-      from += kGramStrip;
+      from += kBytes;
       start_strip<C, kBlock>(from, buffers[1 - now]);
       wait_for_strips<1>();
     } else {
@@ -108,13 +138,12 @@ __device__ __forceinline__ void for_strips(const GramPoint<C>* __restrict__ poin
   }
 }
 
-template <int C>
-__global__ void __launch_bounds__(threads_of(kValueTiles))
-    gram_full_kernel(const GramPoint<C>* __restrict__ points, GramCut cut, std::int64_t first,
+template <int C, bool kGroups>
+__global__ void __launch_bounds__(ValueShape<kGroups>::kBlock, ValueShape<kGroups>::kBlocks)
+    gram_full_kernel(const char* __restrict__ points, GramCut cut, std::int64_t first,
                      double* __restrict__ partial) {
-  constexpr int kTiles = kValueTiles;
-  constexpr int kBlock = threads_of(kTiles);
-  __shared__ GramPoint<C> buffers[2][kGramStrip];
+  constexpr int kTiles = ValueShape<kGroups>::kTiles, kBlock = ValueShape<kGroups>::kBlock;
+  __shared__ alignas(128) char buffers[2][GramLayout<C>::kStripBytes];
   using Reduce = cub::BlockReduce<double, kBlock>;
   __shared__ typename Reduce::TempStorage reduce[2];
 
@@ -135,16 +164,13 @@ __global__ void __launch_bounds__(threads_of(kValueTiles))
   RowTile<C> rows[kTiles];
 #pragma unroll
   for (int m = 0; m < kTiles; ++m)
-    rows[m].load(points + static_cast<std::int64_t>(row) * kGramStrip +
-                 (threadIdx.x / 32 * kTiles + m) * 16);
+    rows[m].load(points + static_cast<std::int64_t>(row) * GramLayout<C>::kStripBytes +
+                 (threadIdx.x / 32 * kTiles + m) * (2 * GramLayout<C>::kGroupBytes));
   double once = 0, twice = 0;
   for_strips<C, kBlock>(
-      points, max(begin, row), end, buffers, [&](int strip, const GramPoint<C>* columns) {
+      points, max(begin, row), end, buffers, [&](int strip, const char* columns) {
         float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
-#pragma unroll 2
-        for (int j = 0; j < kGramStrip; j += 16) {
-          float e[kTiles][2][4];
-          exponents<C, kTiles>(rows, columns + j, lane, e);
+        for_exponents<C, kGroups, kTiles>(rows, columns, lane, [&](int, const auto& e, auto) {
 #pragma unroll
           for (int k = 0; k < 2; ++k) {
 #pragma unroll
@@ -157,15 +183,14 @@ __global__ void __launch_bounds__(threads_of(kValueTiles))
               }
             }
           }
-        }
+        });
         float all = 0, all2 = 0;
 #pragma unroll
         for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            const float factor = exp2_of(rows[m].rest[half]);
-            all += sum[m][half] * factor;
-            all2 += sum2[m][half] * factor * factor;
+            all += sum[m][half];
+            all2 += sum2[m][half];
           }
         }
         // In its own strip a point meets each other twice, and itself.
@@ -189,26 +214,28 @@ __device__ __forceinline__ unsigned pack(float first, float second) {
   const __half2 both = __floats2half2_rn(first, second);
   return *reinterpret_cast<const unsigned*>(&both);
 }
-__device__ __forceinline__ float2 unpack(unsigned both) {
-  return __half22float2(*reinterpret_cast<const __half2*>(&both));
+// The leading 11 bits, which a half holds; of less than its least normal number what it rounds to
+// differs by 2^-25 at most, 2^-39 of the greatest weight.
+__device__ __forceinline__ float leading(float w) {
+  return __int_as_float(__float_as_int(w) & static_cast<int>(0xffffe000U));
 }
 
 // For each row i of a block: sum_j w_ij y_j by a second product, of the weights, which are where
 // the first product left its results, and the points; and sum_j e, sum_j e^2, whose weighted sum is
-// sum_j w_ij. Of each product's three parts the great one has an accumulator of its own, kept for a
-// strip only.
-template <int C>
-__global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
-    gram_scatter_kernel(const GramPoint<C>* __restrict__ points, float weight, float weight2,
+// sum_j w_ij. Of each product's three parts the matrix units add the great one over 32 columns only,
+// so that it is truncated twice; the small ones over a strip.
+template <int C, bool kGroups>
+__global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kGroups>::kBlocks)
+    gram_scatter_kernel(const char* __restrict__ points, float weight, float weight2,
                         int all_strips, int strips, int across, std::int64_t first,
                         double* __restrict__ partial) {
-  constexpr int kTiles = kScatterTiles;
-  constexpr int kBlock = threads_of(kTiles);
+  using L = GramLayout<C>;
+  constexpr int kTiles = ScatterShape<kGroups>::kTiles, kBlock = ScatterShape<kGroups>::kBlock;
   constexpr int kWarps = kBlock / 32;
   constexpr int kBlocks = C / 8;  // of eight coordinates
   using Sides = float[2][kGramStrip][C + 4];  // sum_j w (y_i - y_j), and y_i
-  using Buffers = GramPoint<C>[2][kGramStrip];
-  __shared__ alignas(16)
+  using Buffers = char[2][L::kStripBytes];
+  __shared__ alignas(128)
       unsigned char memory[sizeof(Sides) > sizeof(Buffers) ? sizeof(Sides) : sizeof(Buffers)];
   auto& buffers = *reinterpret_cast<Buffers*>(memory);
   auto& sides = *reinterpret_cast<Sides*>(memory);
@@ -221,41 +248,33 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
   const auto tile = static_cast<int>(job / across);
   const int begin = static_cast<int>(job - static_cast<std::int64_t>(tile) * across) * strips;
   const int end = min(begin + strips, all_strips);
-  const GramPoint<C>* own =
-      points + static_cast<std::int64_t>(tile) * kGramStrip + warp * 16 * kTiles;
+  const char* own =
+      points + static_cast<std::int64_t>(tile) * L::kStripBytes + warp * kTiles * 2 * L::kGroupBytes;
 
   RowTile<C> rows[kTiles];
-  float slope[kTiles][2], slope2[kTiles][2];
 #pragma unroll
-  for (int m = 0; m < kTiles; ++m) {
-    rows[m].load(own + 16 * m);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const float f = exp2_of(rows[m].rest[half]);
-      slope[m][half] = weight * f * kWeightUnit;
-      slope2[m][half] = weight2 * f * f * kWeightUnit;
-    }
-  }
+  for (int m = 0; m < kTiles; ++m) rows[m].load(own + m * 2 * L::kGroupBytes);
+  const float slope = weight * kWeightUnit, slope2 = weight2 * kWeightUnit;
 
   float once[kTiles][2] = {}, twice[kTiles][2] = {};
   float whole[kTiles][kBlocks][4] = {};  // rows and coordinates as results of products
-  for_strips<C, kBlock>(points, begin, end, buffers, [&](int, const GramPoint<C>* columns) {
+  for_strips<C, kBlock>(points, begin, end, buffers, [&](int, const char* columns) {
     float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
-    float great[kTiles][kBlocks][4] = {}, small[kTiles][kBlocks][4] = {};
-#pragma unroll 2
-    for (int j = 0; j < kGramStrip; j += 16) {
-      float e[kTiles][2][4];
-      exponents<C, kTiles>(rows, columns + j, lane, e);
+    float great[kTiles][kBlocks][4], part[kTiles][kBlocks][4] = {};
+    float small[kTiles][kBlocks][4] = {};
+    for_exponents<C, kGroups, kTiles>(rows, columns, lane, [&](int j, const auto& e, auto second) {
       // Points as the right side of the second product, coordinates 8 k to 8 k + 7 of points 0
       // to 7 and 8 to 15.
       unsigned high[kBlocks][2], low[kBlocks][2], b[4];
       const char* point =
-          reinterpret_cast<const char*>(columns + j + lane % 16) + lane / 16 * 16;
+          columns + (j / 8 + lane / 8 % 2) * L::kGroupBytes + lane / 16 * (C == 16 ? 128 : 256) +
+          lane % 8 * 16;
+      static_assert(L::kHigh == 0 && L::kLow == 2);
       load_transposed(b, point);
       high[0][0] = b[0], high[0][1] = b[1];
       if constexpr (C == 16) {
         high[1][0] = b[2], high[1][1] = b[3];
-        load_transposed(b, point + 32);
+        load_transposed(b, point + 2 * 128);
         low[0][0] = b[0], low[0][1] = b[1], low[1][0] = b[2], low[1][1] = b[3];
       } else {
         low[0][0] = b[2], low[0][1] = b[3];
@@ -271,14 +290,13 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
             const float term = exp2_of(e[m][k][p]);
             sum[m][p / 2] += term;
             sum2[m][p / 2] += term * term;
-            w[p] = term * (slope[m][p / 2] + slope2[m][p / 2] * term);
+            w[p] = term * (slope + slope2 * term);
           }
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
-            const unsigned rounded = pack(w[2 * half], w[2 * half + 1]);
-            const float2 back = unpack(rounded);
-            w_high[m][2 * k + half] = rounded;
-            w_low[m][2 * k + half] = pack(w[2 * half] - back.x, w[2 * half + 1] - back.y);
+            const float first = leading(w[2 * half]), next = leading(w[2 * half + 1]);
+            w_high[m][2 * k + half] = pack(first, next);
+            w_low[m][2 * k + half] = pack(w[2 * half] - first, w[2 * half + 1] - next);
           }
         }
       }
@@ -286,15 +304,24 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
       for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
         for (int k = 0; k < kBlocks; ++k)
-          multiply16(small[m][k], w_high[m], low[k][0], low[k][1], small[m][k]);
+          multiply(small[m][k], w_high[m], low[k][0], low[k][1]);
+#pragma unroll
+        for (int k = 0; k < kBlocks; ++k) {
+          if constexpr (!decltype(second)::value) {
+#pragma unroll
+            for (int p = 0; p < 4; ++p) great[m][k][p] = 0;
+          }
+          multiply(great[m][k], w_high[m], high[k][0], high[k][1]);
+          if constexpr (decltype(second)::value) {
+#pragma unroll
+            for (int p = 0; p < 4; ++p) part[m][k][p] += great[m][k][p];
+          }
+        }
 #pragma unroll
         for (int k = 0; k < kBlocks; ++k)
-          multiply16(great[m][k], w_high[m], high[k][0], high[k][1], great[m][k]);
-#pragma unroll
-        for (int k = 0; k < kBlocks; ++k)
-          multiply16(small[m][k], w_low[m], high[k][0], high[k][1], small[m][k]);
+          multiply(small[m][k], w_low[m], high[k][0], high[k][1]);
       }
-    }
+    });
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
@@ -305,7 +332,7 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
 #pragma unroll
       for (int k = 0; k < kBlocks; ++k) {
 #pragma unroll
-        for (int p = 0; p < 4; ++p) whole[m][k][p] += great[m][k][p] + small[m][k][p];
+        for (int p = 0; p < 4; ++p) whole[m][k][p] += part[m][k][p] + small[m][k][p];
       }
     }
   });
@@ -316,11 +343,10 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
   for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float f = exp2_of(rows[m].rest[half]);
-      total += static_cast<double>(once[m][half] * f);
-      total2 += static_cast<double>(twice[m][half] * f * f);
+      total += static_cast<double>(once[m][half]);
+      total2 += static_cast<double>(twice[m][half]);
       // sum_j w_ij of the row: its four lanes' parts.
-      float of_row = once[m][half] * slope[m][half] + twice[m][half] * slope2[m][half];
+      float of_row = once[m][half] * slope + twice[m][half] * slope2;
       of_row += __shfl_xor_sync(0xffffffffU, of_row, 1);
       of_row += __shfl_xor_sync(0xffffffffU, of_row, 2);
       const int row = 16 * m + 8 * half + g;
@@ -331,8 +357,11 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
           const int coordinate = 8 * k + 2 * t + c;
-          const float y =
-              __half2float(own[row].high[coordinate]) + __half2float(own[row].low[coordinate]);
+          const char* point = own + row / 8 * L::kGroupBytes + row % 8 * 16 + k * 128;
+          const auto part = [&](int block) {
+            return __half2float(reinterpret_cast<const __half*>(point + block * 128)[2 * t + c]);
+          };
+          const float y = part(L::kHigh) + part(L::kLow);
           left[row][coordinate] = (of_row * y - whole[m][k][2 * half + c]) * (1 / kWeightUnit);
           right[row][coordinate] = y;
         }
@@ -366,14 +395,13 @@ __global__ void __launch_bounds__(threads_of(kScatterTiles), kScatterBlocks)
   }
 }
 
-template <int C>
-__global__ void __launch_bounds__(threads_of(kValueTiles))
-    gram_density_kernel(const GramPoint<C>* __restrict__ queries,
-                        const GramPoint<C>* __restrict__ points, int all_strips, int strips,
+template <int C, bool kGroups>
+__global__ void __launch_bounds__(ValueShape<kGroups>::kBlock, ValueShape<kGroups>::kBlocks)
+    gram_density_kernel(const char* __restrict__ queries,
+                        const char* __restrict__ points, int all_strips, int strips,
                         int across, std::int64_t first, double* __restrict__ partial) {
-  constexpr int kTiles = kValueTiles;
-  constexpr int kBlock = threads_of(kTiles);
-  __shared__ GramPoint<C> buffers[2][kGramStrip];
+  constexpr int kTiles = ValueShape<kGroups>::kTiles, kBlock = ValueShape<kGroups>::kBlock;
+  __shared__ alignas(128) char buffers[2][GramLayout<C>::kStripBytes];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t job = first + blockIdx.x;
   const std::int64_t tile = job / across;
@@ -382,15 +410,13 @@ __global__ void __launch_bounds__(threads_of(kValueTiles))
   RowTile<C> rows[kTiles];
 #pragma unroll
   for (int m = 0; m < kTiles; ++m)
-    rows[m].load(queries + tile * kGramStrip + (warp * kTiles + m) * 16);
+    rows[m].load(queries + tile * GramLayout<C>::kStripBytes +
+                 (warp * kTiles + m) * (2 * GramLayout<C>::kGroupBytes));
 
   double total[kTiles][2] = {};
-  for_strips<C, kBlock>(points, begin, end, buffers, [&](int, const GramPoint<C>* columns) {
+  for_strips<C, kBlock>(points, begin, end, buffers, [&](int, const char* columns) {
     float sum[kTiles][2] = {};
-#pragma unroll 2
-    for (int j = 0; j < kGramStrip; j += 16) {
-      float e[kTiles][2][4];
-      exponents<C, kTiles>(rows, columns + j, lane, e);
+    for_exponents<C, kGroups, kTiles>(rows, columns, lane, [&](int, const auto& e, auto) {
 #pragma unroll
       for (int k = 0; k < 2; ++k) {
 #pragma unroll
@@ -399,7 +425,7 @@ __global__ void __launch_bounds__(threads_of(kValueTiles))
           for (int p = 0; p < 4; ++p) sum[m][p / 2] += exp2_of(e[m][k][p]);
         }
       }
-    }
+    });
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
@@ -415,23 +441,26 @@ __global__ void __launch_bounds__(threads_of(kValueTiles))
       of_row += __shfl_xor_sync(0xffffffffU, of_row, 1);
       of_row += __shfl_xor_sync(0xffffffffU, of_row, 2);
       if (lane % 4 == 0)
-        out[16 * (warp * kTiles + m) + 8 * half + lane / 4] =
-            of_row * static_cast<double>(exp2_of(rows[m].rest[half]));
+        out[16 * (warp * kTiles + m) + 8 * half + lane / 4] = of_row;
     }
   }
 }
 
+// f(C, kGroups), both as constants.
 template <typename F>
-Status with_gram_coordinates(int coordinates, const F& f) {
-  if (coordinates == 8) return f(std::integral_constant<int, 8>());
-  return f(std::integral_constant<int, 16>());
+Status with_gram_shape(int coordinates, MatrixUnits units, const F& f) {
+  using Small = std::integral_constant<int, 8>;
+  using Large = std::integral_constant<int, 16>;
+  if (units == MatrixUnits::group)
+    return coordinates == 8 ? f(Small(), std::true_type()) : f(Large(), std::true_type());
+  return coordinates == 8 ? f(Small(), std::false_type()) : f(Large(), std::false_type());
 }
 
 }  // namespace
 
 std::size_t gram_bytes(std::int64_t n, int coordinates) {
-  return static_cast<std::size_t>(padded(n)) *
-         (coordinates == 8 ? sizeof(GramPoint<8>) : sizeof(GramPoint<16>));
+  return static_cast<std::size_t>(padded(n) / 8) *
+         (coordinates == 8 ? GramLayout<8>::kGroupBytes : GramLayout<16>::kGroupBytes);
 }
 
 Status launch_square_radius(const double* points, std::int64_t n, int d, const double* centre,
@@ -461,43 +490,44 @@ double gram_radius(const Whitening& a, int d, double square_radius) {
 Status launch_gram_points(const double* points, std::int64_t n, int d, const Whitening& a,
                           const double* centre, double radius, int coordinates, void* packed,
                           cudaStream_t stream) {
-  const int power = std::ilogb(radius * (1.0001 / 2048)) + 1;
+  const int power = std::ilogb(radius / 2040) + 1;
   const float step = std::ldexp(1.0F, power), per_step = std::ldexp(1.0F, -power);
-  return with_gram_coordinates(coordinates, [&](auto constant) {
+  static_assert(kPointsPadding % kGramStrip == 0 && kPointsPadding % kPackThreads == 0);
+  return with_gram_shape(coordinates, MatrixUnits::warp, [&](auto constant, auto) {
     constexpr int C = decltype(constant)::value;
-    static_assert(sizeof(GramPoint<C>) == 4 * C + 16 && kPointsPadding % kGramStrip == 0);
     SquareWhitening<C> square{};
     for (int k = 0; k < d; ++k) std::copy_n(a.a + k * d, d, square.a[k]);
     gram_points_kernel<C>
         <<<static_cast<unsigned>(padded(n) / kPackThreads), kPackThreads, 0, stream>>>(
-            points, n, d, square, centre, step, per_step, static_cast<GramPoint<C>*>(packed));
+            points, n, d, square, centre, step, per_step, static_cast<char*>(packed));
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });
 }
 
-Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, std::int64_t first,
-                        std::int64_t last, double* partial, cudaStream_t stream) {
-  return with_gram_coordinates(coordinates, [&](auto constant) {
-    constexpr int C = decltype(constant)::value;
-    gram_full_kernel<C>
-        <<<static_cast<unsigned>(last - first), threads_of(kValueTiles), 0, stream>>>(
-            static_cast<const GramPoint<C>*>(packed), cut_gram(n), first, partial);
+Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, MatrixUnits units,
+                        std::int64_t first, std::int64_t last, double* partial,
+                        cudaStream_t stream) {
+  return with_gram_shape(coordinates, units, [&](auto constant, auto groups) {
+    constexpr bool kGroups = decltype(groups)::value;
+    gram_full_kernel<decltype(constant)::value, kGroups>
+        <<<static_cast<unsigned>(last - first), ValueShape<kGroups>::kBlock, 0, stream>>>(
+            static_cast<const char*>(packed), cut_gram(n), first, partial);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });
 }
 
-Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, double once,
-                           double twice, std::int64_t first, std::int64_t last, double* partial,
-                           cudaStream_t stream) {
+Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, MatrixUnits units,
+                           double once, double twice, std::int64_t first, std::int64_t last,
+                           double* partial, cudaStream_t stream) {
   const auto strips = static_cast<int>(padded(n) / kGramStrip);
   const int per_job = gram_scatter_strips(n);
-  return with_gram_coordinates(coordinates, [&](auto constant) {
-    constexpr int C = decltype(constant)::value;
-    gram_scatter_kernel<C>
-        <<<static_cast<unsigned>(last - first), threads_of(kScatterTiles), 0, stream>>>(
-            static_cast<const GramPoint<C>*>(packed), static_cast<float>(once),
+  return with_gram_shape(coordinates, units, [&](auto constant, auto groups) {
+    constexpr bool kGroups = decltype(groups)::value;
+    gram_scatter_kernel<decltype(constant)::value, kGroups>
+        <<<static_cast<unsigned>(last - first), ScatterShape<kGroups>::kBlock, 0, stream>>>(
+            static_cast<const char*>(packed), static_cast<float>(once),
             static_cast<float>(twice), strips, per_job, (strips - 1) / per_job + 1, first, partial);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
@@ -505,13 +535,13 @@ Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, 
 }
 
 Status launch_gram_density(const void* queries, std::int64_t m, const void* packed, std::int64_t n,
-                           int coordinates, std::int64_t first, std::int64_t last, double* partial,
-                           cudaStream_t stream) {
-  return with_gram_coordinates(coordinates, [&](auto constant) {
-    constexpr int C = decltype(constant)::value;
-    gram_density_kernel<C>
-        <<<static_cast<unsigned>(last - first), threads_of(kValueTiles), 0, stream>>>(
-            static_cast<const GramPoint<C>*>(queries), static_cast<const GramPoint<C>*>(packed),
+                           int coordinates, MatrixUnits units, std::int64_t first,
+                           std::int64_t last, double* partial, cudaStream_t stream) {
+  return with_gram_shape(coordinates, units, [&](auto constant, auto groups) {
+    constexpr bool kGroups = decltype(groups)::value;
+    gram_density_kernel<decltype(constant)::value, kGroups>
+        <<<static_cast<unsigned>(last - first), ValueShape<kGroups>::kBlock, 0, stream>>>(
+            static_cast<const char*>(queries), static_cast<const char*>(packed),
             static_cast<int>(padded(n) / kGramStrip), strips_per_job(m, n),
             static_cast<int>(jobs_across(m, n)), first, partial);
     KDE_CUDA(cudaGetLastError());

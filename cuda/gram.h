@@ -13,8 +13,9 @@
 //   the rest, u_i'v_j + v_i'u_j + v_i'v_j and what the norms have of v: in an accumulator of its
 //   own, its terms smaller by s/|y|
 //
-// With |y_i| <= R, s is the least power of two >= R/2048, and y is kept to R 2^-23. The exponents
-// are those of the points so moved, equal ones of 0.
+// With |y_i| <= R, s is the least power of two >= R/2040, and y is kept to R 2^-23. The exponents are
+// those of the points so moved, equal ones of 0. The norms are further coordinates: -|u|^2/2 is the
+// sum of two halves, which meet 1 and 1 of the other point; so is what the norms have of v, rounded.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -25,6 +26,7 @@
 #include <cstdint>
 
 #include "core/status.h"
+#include "cuda/cuda_device.h"
 #include "cuda/jobs.h"
 #include "cuda/whiten.h"
 
@@ -34,22 +36,27 @@ inline constexpr int kGramStrip = 128;  // points: of a block's rows, and of a s
 
 // Below, kernels without matrix units are as fast, for launches take the time.
 inline constexpr std::int64_t kLeastGramPoints = 2048;
-inline constexpr int kLeastGramDimensions = 4;
-// R: y kept to 1.5e-5; and that of points which are all the same to the matrix.
-inline constexpr double kGreatestGramRadius = 128, kLeastGramRadius = 0x1p-10;
+constexpr int least_gram_dimensions(MatrixUnits units) {
+  return units == MatrixUnits::none    ? kMaxDimensions + 1
+         : units == MatrixUnits::group ? 2
+                                       : 4;
+}
+// R: y kept to 1.5e-5; and such that -|u|^2/2 has no part that is too small for a half.
+inline constexpr double kGreatestGramRadius = 128, kLeastGramRadius = 4;
 
 // Coordinates of a packed point, those beyond d being 0.
 constexpr int gram_coordinates(int d) { return d <= 8 ? 8 : 16; }
 
-// Eight of them, 48 or 80 bytes apart, touch every bank of shared memory once.
+// Packed points: groups of eight, of which each block of eight coordinates, 16 bytes a point, lies
+// together, as matrix units read them. Blocks: u, v, -|u|^2/2 (the two halves, 1, 1, then zeros) and
+// in the same way -(u'v + |v|^2/2). Where there is no point the norm is too great for any term.
 template <int C>
-struct alignas(16) GramPoint {
-  __half high[C];  // u
-  __half low[C];   // v
-  // Of this point and its neighbour, point i for even i and i + 1: for the even one -|u|^2/2 of
-  // both, twice, and for the odd one -(u'v + |v|^2/2): as a thread's accumulators begin. Where
-  // there is no point the former is too far below 0 for any term.
-  float norms[4];
+struct GramLayout {
+  static constexpr int kBlocks = C / 4 + 2;
+  static constexpr int kHigh = 0, kLow = 2;  // each of C/8 blocks
+  static constexpr int kNorm = C == 16 ? 4 : 1, kRest = C == 16 ? 5 : 3;
+  static constexpr int kGroupBytes = 128 * kBlocks;
+  static constexpr int kStripBytes = kGramStrip / 8 * kGroupBytes;
 };
 std::size_t gram_bytes(std::int64_t n, int coordinates);  // of padded(n) of them
 
@@ -60,7 +67,7 @@ Status launch_square_radius(const double* points, std::int64_t n, int d, const d
 // R from that radius: an upper bound of |A| times it, |A|^2 <= |A|_1 |A|_inf.
 double gram_radius(const Whitening& a, int d, double square_radius);
 
-// packed: padded(n) of GramPoint<coordinates>, of A (x_i - centre) within R = radius. Asynchronous.
+// packed: padded(n) points in the layout of `coordinates`, of A (x_i - centre) within R = radius. Asynchronous.
 Status launch_gram_points(const double* points, std::int64_t n, int d, const Whitening& a,
                           const double* centre, double radius, int coordinates, void* packed,
                           cudaStream_t stream);
@@ -88,8 +95,9 @@ inline GramCut cut_gram(std::int64_t n) {
 
 // partial[2 (k - first)], and the next: sums of e and e^2 of job k of cut_gram, e = 2^E, pairs of a
 // point with itself counted half: n/2 in all. Asynchronous.
-Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, std::int64_t first,
-                        std::int64_t last, double* partial, cudaStream_t stream);
+Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, MatrixUnits units,
+                        std::int64_t first, std::int64_t last, double* partial,
+                        cudaStream_t stream);
 
 // Jobs of gram_scatter: a strip of rows by so many strips of columns.
 inline int gram_scatter_strips(std::int64_t n) {
@@ -104,13 +112,13 @@ inline TileJobs cut_gram_scatter(std::int64_t n) {
 }
 
 // As launch_scatter of rows.h with coordinates for c, but e = 2^E, and jobs of cut_gram_scatter.
-Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, double once,
-                           double twice, std::int64_t first, std::int64_t last, double* partial,
+Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, MatrixUnits units,
+                           double once, double twice, std::int64_t first, std::int64_t last, double* partial,
                            cudaStream_t stream);
 
 // As launch_density of rows.h, and of the same jobs, but for 2^E.
 Status launch_gram_density(const void* queries, std::int64_t m, const void* packed, std::int64_t n,
-                           int coordinates, std::int64_t first, std::int64_t last, double* partial,
-                           cudaStream_t stream);
+                           int coordinates, MatrixUnits units, std::int64_t first,
+                           std::int64_t last, double* partial, cudaStream_t stream);
 
 }  // namespace kde::cuda

@@ -11,7 +11,7 @@ constexpr int kThreads = 128;
 
 __global__ void __launch_bounds__(kThreads)
     unit_sums_kernel(const double* __restrict__ partial, std::int64_t jobs, int results,
-                     double* __restrict__ out) {
+                     double* __restrict__ out, const float* norm, float* norm_out) {
   using Reduce = cub::BlockReduce<double, kThreads>;
   __shared__ typename Reduce::TempStorage reduce;
   const int k = static_cast<int>(blockIdx.x);
@@ -22,13 +22,14 @@ __global__ void __launch_bounds__(kThreads)
     sum += partial[job * results + k];
   const double total = Reduce(reduce).Sum(sum);
   if (threadIdx.x == 0) out[static_cast<std::int64_t>(blockIdx.y) * results + k] = total;
+  if (norm_out != nullptr && k == 0 && blockIdx.y == 0 && threadIdx.x == 0) *norm_out = *norm;
 }
 
 // The same for many results: 32 neighbours of one job lie side by side in memory.
 constexpr int kManyThreads = 1024;
 __global__ void __launch_bounds__(kManyThreads)
     many_unit_sums_kernel(const double* __restrict__ partial, std::int64_t jobs, int results,
-                          double* __restrict__ out) {
+                          double* __restrict__ out, const float* norm, float* norm_out) {
   constexpr int kParts = kManyThreads / 32;
   __shared__ double parts[kParts][32];
   const int k = static_cast<int>(blockIdx.x * 32 + threadIdx.x % 32);
@@ -46,21 +47,22 @@ __global__ void __launch_bounds__(kManyThreads)
   if (part != 0 || k >= results) return;
   for (int other = 1; other < kParts; ++other) sum += parts[other][threadIdx.x % 32];
   out[static_cast<std::int64_t>(blockIdx.y) * results + k] = sum;
+  if (norm_out != nullptr && k == 0 && blockIdx.y == 0) *norm_out = *norm;
 }
 
 }  // namespace
 
 Status launch_unit_sums(const double* partial, std::int64_t jobs, int results, double* out,
-                        cudaStream_t stream) {
+                        cudaStream_t stream, const float* norm, float* norm_out) {
   const auto units = static_cast<unsigned>((jobs + kUnitJobs - 1) / kUnitJobs);
   if (results >= 32) {
     many_unit_sums_kernel<<<dim3(static_cast<unsigned>((results + 31) / 32), units), kManyThreads, 0,
-                            stream>>>(partial, jobs, results, out);
+                            stream>>>(partial, jobs, results, out, norm, norm_out);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   }
   unit_sums_kernel<<<dim3(static_cast<unsigned>(results), units), kThreads, 0, stream>>>(
-      partial, jobs, results, out);
+      partial, jobs, results, out, norm, norm_out);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }

@@ -33,8 +33,10 @@ inline TileJobs cut_tiles(std::int64_t tiles) {
 }
 
 // out[u * results + k] = the sum over the jobs of unit u of partial[job * results + k], job 0 being
-// the first of unit 0, in an order that depends on nothing. Asynchronous.
+// the first of unit 0, in an order that depends on nothing. Where `norm` is given, *norm_out
+// becomes what it is by then, without a transfer of its own. Asynchronous.
 Status launch_unit_sums(const double* partial, std::int64_t jobs, int results, double* out,
-                        cudaStream_t stream);
+                        cudaStream_t stream, const float* norm = nullptr,
+                        float* norm_out = nullptr);
 
 }  // namespace kde::cuda

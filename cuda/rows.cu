@@ -106,35 +106,68 @@ __global__ void __launch_bounds__(kRowThreads)
   }
 }
 
+// Queries that a thread of density_kernel holds, so that a column once loaded serves as many pairs.
+template <typename T>
+constexpr int kQueries = sizeof(T) == 4 ? 4 : 2;
+// Of sixteen exponentials of single precision so many are computed without the special function
+// unit (derivative.cu), where a pair's other instructions leave time for it.
+template <typename T, int C>
+constexpr int kWithoutUnit = sizeof(T) == 8 ? 0 : C == 1 ? 3 : C == 2 ? 2 : 0;
+
+// Warps of the same queries share a strip's columns.
 template <typename T, int C>
 __global__ void __launch_bounds__(kRowThreads)
-    density_kernel(const T* __restrict__ queries, std::int64_t m, const T* __restrict__ y,
-                   std::int64_t n, int strips, std::int64_t across, std::int64_t first,
+    density_kernel(const T* __restrict__ queries, const T* __restrict__ y, std::int64_t n,
+                   int strips, std::int64_t across, std::int64_t first,
                    double* __restrict__ partial) {
+  constexpr int kEach = kQueries<T>;
+  constexpr int kColumns = kRowThreads / kEach;  // of a strip, to a warp
   __shared__ alignas(16) T columns[kRowThreads][C];
+  __shared__ double sums[kEach][kRowThreads];
   const std::int64_t all = (n + kRowThreads - 1) / kRowThreads;
   const std::int64_t job = first + blockIdx.x;
   const std::int64_t strip0 = job % across * strips;
   const std::int64_t strip1 = min(strip0 + strips, all);
-  const std::int64_t i = job / across * kRowThreads + threadIdx.x;
-  T x[C];
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int share = warp % kEach;
+  const int row0 = warp / kEach * (32 * kEach) + static_cast<int>(threadIdx.x) % 32;
+  T x[kEach][C];
 #pragma unroll
-  for (int k = 0; k < C; ++k) x[k] = queries[i * C + k];
-  double total = 0;
-  for (std::int64_t strip = strip0; strip < strip1; ++strip) {
-    load_strip<T, C>(y, strip, columns);
-    // The last strip's rest is no points; for queries beyond the m-th it does not matter.
-    const int count =
-        static_cast<int>(min(static_cast<std::int64_t>(kRowThreads), n - strip * kRowThreads));
-    T sum = 0;
-#pragma unroll 4
-    for (int j = 0; j < count; ++j) {
-      T difference[C];
-      sum += exp2_of(-distance<T, C>(x, columns[j], difference));
-    }
-    total += static_cast<double>(sum);
+  for (int q = 0; q < kEach; ++q) {
+#pragma unroll
+    for (int k = 0; k < C; ++k)
+      x[q][k] = queries[(job / across * kRowThreads + row0 + 32 * q) * C + k];
   }
-  partial[static_cast<std::int64_t>(blockIdx.x) * kRowThreads + threadIdx.x] = total;
+  double total[kEach] = {};
+  for (std::int64_t strip = strip0; strip < strip1; ++strip) {
+    // Beyond the n-th point columns are so far away that their terms are 0.
+    load_strip<T, C>(y, strip, columns);
+    T sum[kEach] = {};
+#pragma unroll 4
+    for (int j = 0; j < kColumns; ++j) {
+#pragma unroll
+      for (int q = 0; q < kEach; ++q) {
+        T difference[C];
+        const T exponent =
+            -distance<T, C>(x[q], columns[share * kColumns + j], difference);
+        const int which = j % 4 * kEach + q;
+        if (which * kWithoutUnit<T, C> % 16 < kWithoutUnit<T, C>) {
+          sum[q] += exp2_by_polynomial(exponent);
+        } else {
+          sum[q] += exp2_of(exponent);
+        }
+      }
+    }
+#pragma unroll
+    for (int q = 0; q < kEach; ++q) total[q] += static_cast<double>(sum[q]);
+  }
+#pragma unroll
+  for (int q = 0; q < kEach; ++q) sums[share][row0 + 32 * q] = total[q];
+  __syncthreads();
+  double all_shares = 0;
+#pragma unroll
+  for (int other = 0; other < kEach; ++other) all_shares += sums[other][threadIdx.x];
+  partial[static_cast<std::int64_t>(blockIdx.x) * kRowThreads + threadIdx.x] = all_shares;
 }
 
 __global__ void density_sums_kernel(const double* __restrict__ partial, std::int64_t queries,
@@ -169,7 +202,7 @@ Status launch_density(const T* queries, std::int64_t m, const T* y, std::int64_t
   return with_coordinates(c, [&](auto coordinates) {
     constexpr int C = decltype(coordinates)::value;
     density_kernel<T, C><<<static_cast<unsigned>(last - first), kRowThreads, 0, stream>>>(
-        queries, m, y, n, strips_per_job(m, n), jobs_across(m, n), first, partial);
+        queries, y, n, strips_per_job(m, n), jobs_across(m, n), first, partial);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });

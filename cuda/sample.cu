@@ -44,7 +44,14 @@ void add_units(const std::vector<double>& units, std::span<double> out) {
 }  // namespace
 
 CudaSample::CudaSample(const Cards& cards, std::size_t home, std::int64_t n, int d)
-    : cards_(cards), home_(home), n_(n), d_(d), places_(cards.size()) {
+    : cards_(cards),
+      home_(home),
+      n_(n),
+      d_(d),
+      units_((*std::min_element(cards.begin(), cards.end(), [](const auto& a, const auto& b) {
+        return a->matrix_units() < b->matrix_units();
+      }))->matrix_units()),
+      places_(cards.size()) {
   for (auto& place : places_) place = std::make_unique<Place>();
 }
 
@@ -64,14 +71,11 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
     const std::size_t home = next++ % cards.size();
     std::unique_ptr<CudaSample> sample(new CudaSample(cards, home, n, d));
     std::vector<double> few;
-    bool sorted = d > 1 || std::is_sorted(points.begin(), points.end());
-    if (!sorted && points.size() < kSortHere) {
+    if (d == 1 && points.size() < kSortHere && !std::is_sorted(points.begin(), points.end())) {
       few.assign(points.begin(), points.end());
       std::sort(few.begin(), few.end());
       points = few;
-      sorted = true;
     }
-    if (d == 1 && sorted) sample->edges_ = strip_edges(points);
 
     Card& card = *cards[home];
     if (Status s = card.use(); !s.ok()) return s;
@@ -79,7 +83,7 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
     Status status;
     {
       Turn turn(card);
-      status = sample->take(points, sorted, control);
+      status = sample->take(points, control);
       if (status.ok()) turn.leave();
     }
     if (!status.ok()) return card.report(status);
@@ -92,17 +96,21 @@ Status CudaSample::make(const Cards& cards, std::span<const double> points, int 
 }
 
 // The points to their home, whose turn it is.
-Status CudaSample::take(std::span<const double> points, bool sorted, const Control& control) {
+Status CudaSample::take(std::span<const double> points, const Control& control) {
   Card& card = *cards_[home_];
   Place& place = *places_[home_];
   if (Status s = reserve(home_); !s.ok()) return s;
   if (Status s = card.upload(place.points.data(), points.data(), points.size_bytes()); !s.ok())
     return s;
   if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
-  if (!sorted) {
-    if (Status s = sort(control); !s.ok()) return s;
-  }
   place.has_points = true;
+  if (d_ == 1) {
+    // While they are on their way.
+    if (!strip_edges(points, &edges_)) {
+      if (Status s = sort(control); !s.ok()) return s;
+    }
+    if (Status s = launch_merge(place.points.data(), n_, card.stream()); !s.ok()) return s;
+  }
   // Other cards copy them from this one in streams of their own.
   return cards_.size() > 1 ? card.wait(control, 0) : Status::success();
 }
@@ -110,11 +118,24 @@ Status CudaSample::take(std::span<const double> points, bool sorted, const Contr
 Status CudaSample::reserve(std::size_t card) {
   Place& place = *places_[card];
   const auto numbers = static_cast<std::size_t>(n_) * static_cast<std::size_t>(d_);
+  const std::size_t points = d_ == 1 ? static_cast<std::size_t>(with_merged(n_)) : numbers;
   // Beside the points themselves, whitened ones in double and their norms, and packed ones.
   const std::size_t packed = d_ > 1 ? gram_bytes(n_, gram_coordinates(d_)) : 0;
-  if (Status s = cards_[card]->check_memory(numbers * 3 * sizeof(double) + packed); !s.ok())
+  if (Status s = cards_[card]->check_memory((points + 2 * numbers) * sizeof(double) + packed);
+      !s.ok())
     return s;
-  return place.points.reserve(numbers, cards_[card]->stream());
+  if (d_ > 1) {
+    if (Status s = reserve_few(card); !s.ok()) return s;
+  }
+  return place.points.reserve(points, cards_[card]->stream());
+}
+
+Status CudaSample::reserve_few(std::size_t card) {
+  DeviceBuffer<double>& memory = places_[card]->few.memory;
+  if (memory.size() > 0) return Status::success();
+  if (Status s = memory.reserve(Few::kSize, cards_[card]->stream()); !s.ok()) return s;
+  KDE_CUDA(cudaMemsetAsync(memory.data(), 0, Few::kSize * sizeof(double), cards_[card]->stream()));
+  return Status::success();
 }
 
 Status CudaSample::sort(const Control& control) {
@@ -122,21 +143,19 @@ Status CudaSample::sort(const Control& control) {
   DeviceBuffer<double>& points = places_[home_]->points;
   DeviceBuffer<unsigned char> room;
   DeviceBuffer<double> sorted;
-  DeviceBuffer<StripEdges> edges;
-  if (Status s = sorted.reserve(points.size(), card.stream()); !s.ok()) return s;
+  if (Status s = sorted.reserve(static_cast<std::size_t>(n_), card.stream()); !s.ok()) return s;
   if (Status s = launch_sort(points.data(), sorted.data(), n_, &room, card.stream()); !s.ok())
     return s;
-  KDE_CUDA(cudaMemcpyAsync(points.data(), sorted.data(), points.size() * sizeof(double),
-                           cudaMemcpyDeviceToDevice, card.stream()));
+  KDE_CUDA(cudaMemcpyAsync(points.data(), sorted.data(),
+                           static_cast<std::size_t>(n_) * sizeof(double), cudaMemcpyDeviceToDevice,
+                           card.stream()));
   edges_.resize(static_cast<std::size_t>((n_ + kStrip - 1) / kStrip));
-  if (Status s = edges.reserve(edges_.size(), card.stream()); !s.ok()) return s;
-  if (Status s = launch_strip_edges(points.data(), n_, edges.data(), card.stream()); !s.ok())
-    return s;
-  if (Status s = card.results().reserve(2 * edges_.size()); !s.ok()) return s;
-  KDE_CUDA(cudaMemcpyAsync(card.results().data(), edges.data(), edges_.size() * sizeof(StripEdges),
-                           cudaMemcpyDeviceToHost, card.stream()));
+  const std::size_t bytes = edges_.size() * sizeof(StripEdges);
+  if (Status s = card.results().reserve(bytes / sizeof(double)); !s.ok()) return s;
+  auto* edges = reinterpret_cast<StripEdges*>(card.results().data());
+  if (Status s = launch_strip_edges(points.data(), n_, edges, card.stream()); !s.ok()) return s;
   if (Status s = card.wait(control, 0); !s.ok()) return s;
-  std::memcpy(edges_.data(), card.results().data(), edges_.size() * sizeof(StripEdges));
+  std::memcpy(edges_.data(), edges, bytes);
   return Status::success();
 }
 
@@ -163,7 +182,7 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
   if (!((edges_.back().last - edges_.front().first) / g < widest_range(precision)))
     return too_wide();
   try {
-    const DerivativePlan plan = plan_derivative(edges_, r, g, precision);
+    const DerivativePlan plan = plan_derivative(edges_, n_, r, g, precision);
     Request request;
     request.units = plan.units();
     request.results_per_unit = 1;
@@ -182,8 +201,9 @@ Status CudaSample::derivative(int r, double g, Precision precision, const Contro
             !s.ok())
           return s;
       }
-      const DerivativeTables tables{place.table.data(), place.table.data() + plan.tiles + 1,
-                                    plan.tiles, plan.columns};
+      const std::int64_t* last_strip = place.table.data() + plan.tiles + 1;
+      const DerivativeTables tables{place.table.data(), last_strip,  last_strip + plan.strips,
+                                    plan.tiles,         plan.strips, plan.columns};
       const std::int64_t job0 = first * kUnitJobs;
       const std::int64_t job1 = std::min(last * kUnitJobs, plan.jobs);
       if (Status s = launch_derivative(place.points.data(), n_, r, g, precision, tables, job0, job1,
@@ -208,7 +228,7 @@ Status CudaSample::find_centre(std::size_t number) {
   Card& card = *cards_[number];
   Place& place = *places_[number];
   if (place.has_centre) return Status::success();
-  if (Status s = place.few.memory.reserve(Few::kSize, card.stream()); !s.ok()) return s;
+  if (Status s = reserve_few(number); !s.ok()) return s;
   if (Status s = launch_centre(place.points.data(), n_, d_, place.few.centre(), card.stream());
       !s.ok())
     return s;
@@ -218,7 +238,7 @@ Status CudaSample::find_centre(std::size_t number) {
 
 template <typename T>
 Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t n, int coordinates,
-                          const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y,
+                          const Whitening& a, DeviceBuffer<unsigned char>* y,
                           float* norm) {
   Card& card = *cards_[number];
   Place& place = *places_[number];
@@ -227,7 +247,7 @@ Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t
   if (Status s = find_centre(number); !s.ok()) return s;
   float* greatest_norm = place.few.greatest_norm();
   KDE_CUDA(cudaMemsetAsync(greatest_norm, 0, sizeof(float), card.stream()));
-  if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, place.few.centre(), layout,
+  if (Status s = launch_whiten<T>(points, n, d_, coordinates, a, place.few.centre(),
                                   reinterpret_cast<T*>(y->data()),
                                   half_norms<T>(*y, n, coordinates), greatest_norm, card.stream());
       !s.ok())
@@ -246,8 +266,6 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
     if (!(scale > kLeastScale) || !(scale < kGreatestScale)) return too_wide();
     scales.push_back(scale);
   }
-  Whitening unit{};
-  for (int k = 0; k < d_; ++k) unit.a[k * d_ + k] = 1;
   const int results = static_cast<int>(h.size()) * (slopes ? 4 : 2);
   const TileJobs cut = cut_sweep(n_);
   Request request;
@@ -264,22 +282,24 @@ Status CudaSample::sweep_part(std::span<const double> h, bool slopes, const Cont
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, d_, unit, Layout::by_coordinates,
-                               &place.y, norm);
-          !s.ok())
-        return s;
-      if (Status s = card.upload(place.few.scales(), scales.data(), scales.size() * sizeof(double));
+      const auto numbers = static_cast<std::size_t>(padded(n_) * d_);
+      if (Status s = place.y.reserve(numbers * sizeof(T), card.stream()); !s.ok()) return s;
+      if (Status s = reserve_few(number); !s.ok()) return s;
+      if (Status s = launch_sweep_points<T>(place.points.data(), n_, d_,
+                                            reinterpret_cast<T*>(place.y.data()),
+                                            place.few.extent(), card.stream());
           !s.ok())
         return s;
     }
     const std::int64_t job0 = first * kUnitJobs;
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
     if (Status s = launch_sweep<T>(reinterpret_cast<const T*>(place.y.data()), n_, d_,
-                                   place.few.scales(), static_cast<int>(scales.size()), slopes,
-                                   job0, job1, card.partial().data(), card.stream());
+                                   scales.data(), static_cast<int>(scales.size()), slopes, job0,
+                                   job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
-    return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream());
+    return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream(),
+                            place.few.extent(), begins ? norm : nullptr);
   };
   std::vector<double> units;
   if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
@@ -313,9 +333,8 @@ Status CudaSample::find_gram_radius(const Whitening& a, Precision precision,
                                     std::span<const double> queries, const Control& control,
                                     double* radius) {
   *radius = 0;
-  if (precision != Precision::single || d_ < kLeastGramDimensions || n_ < kLeastGramPoints ||
-      !std::all_of(cards_.begin(), cards_.end(),
-                   [](const auto& card) { return card->has_matrix_units(); }))
+  if (precision != Precision::single || d_ < least_gram_dimensions(units_) ||
+      n_ < kLeastGramPoints)
     return Status::success();
   double square = 0;
   if (square_radius_ < 0 || !queries.empty()) {
@@ -392,8 +411,8 @@ Status CudaSample::gram_full(const Whitening& a, double radius, const Control& c
     }
     const std::int64_t job0 = first * kUnitJobs;
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
-    if (Status s = launch_gram_full(places_[number]->packed.data(), n_, gram_coordinates(d_), job0,
-                                    job1, card.partial().data(), card.stream());
+    if (Status s = launch_gram_full(places_[number]->packed.data(), n_, gram_coordinates(d_), units_,
+                                    job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
     return launch_unit_sums(card.partial().data(), job1 - job0, 2, result, card.stream());
@@ -424,7 +443,7 @@ Status CudaSample::full_sums(std::span<const double> a, const Control& control,
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, Layout::by_points,
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, 
                                &place.y, norm);
           !s.ok())
         return s;
@@ -505,7 +524,7 @@ Status CudaSample::gram_scatter(const Whitening& a, double radius, double once, 
     const std::int64_t job0 = first * kUnitJobs;
     const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
     if (Status s =
-            launch_gram_scatter(places_[number]->packed.data(), n_, c, once * per, twice * per,
+            launch_gram_scatter(places_[number]->packed.data(), n_, c, units_, once * per, twice * per,
                                 job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
@@ -542,7 +561,7 @@ Status CudaSample::scatter_sums(std::span<const double> a, double once, double t
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, Layout::by_points,
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, 
                                &place.y, norm);
           !s.ok())
         return s;
@@ -610,7 +629,7 @@ Status CudaSample::gram_density(const Whitening& a, double radius,
     }
     const std::int64_t job0 = first * across, job1 = last * across;
     if (Status s = launch_gram_density(place.packed_queries.data(), m, place.packed.data(), n_, c,
-                                       job0, job1, card.partial().data(), card.stream());
+                                       units_, job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
     return launch_density_sums(card.partial().data(), m, n_, job0, job1, result, card.stream());
@@ -653,11 +672,11 @@ Status CudaSample::density_sums(std::span<const double> a, std::span<const doubl
       if (Status s = bring(number); !s.ok()) return s;
       if (Status s = take_queries(number, queries); !s.ok()) return s;
       // The points last: of them *norm is what is left.
-      if (Status s = whiten<T>(number, place.queries.data(), m, c, whitening, Layout::by_points,
+      if (Status s = whiten<T>(number, place.queries.data(), m, c, whitening, 
                                &place.white_queries, norm);
           !s.ok())
         return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, Layout::by_points,
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, 
                                &place.y, norm);
           !s.ok())
         return s;

@@ -72,10 +72,10 @@ class CudaSample : public DeviceSample {
   struct Few {
     DeviceBuffer<double> memory;
     double* centre() const { return memory.data(); }
-    double* scales() const { return centre() + kMaxDimensions; }
-    double* square_radii() const { return scales() + kSweepBandwidths; }  // of points, of queries
+    double* square_radii() const { return centre() + kMaxDimensions; }  // of points, of queries
     float* greatest_norm() const { return reinterpret_cast<float*>(square_radii() + 2); }
-    static constexpr std::size_t kSize = kMaxDimensions + kSweepBandwidths + 3;
+    float* extent() const { return greatest_norm() + 1; }  // of launch_sweep_points; 0 at first
+    static constexpr std::size_t kSize = kMaxDimensions + 3;
   };
 
   // What one card holds of it.
@@ -92,8 +92,9 @@ class CudaSample : public DeviceSample {
   };
 
   CudaSample(const Cards& cards, std::size_t home, std::int64_t n, int d);
-  Status take(std::span<const double> points, bool sorted, const Control& control);
+  Status take(std::span<const double> points, const Control& control);
   Status reserve(std::size_t card);  // room for the points
+  Status reserve_few(std::size_t card);
   Status sort(const Control& control);
   Status bring(std::size_t card);  // the points, from their home
 
@@ -102,7 +103,7 @@ class CudaSample : public DeviceSample {
 
   template <typename T>
   Status whiten(std::size_t card, const double* points, std::int64_t n, int coordinates,
-                const Whitening& a, Layout layout, DeviceBuffer<unsigned char>* y, float* norm);
+                const Whitening& a, DeviceBuffer<unsigned char>* y, float* norm);
   template <typename T>
   Status sweep_part(std::span<const double> h, bool slopes, const Control& control,
                     std::span<double> out);
@@ -140,6 +141,7 @@ class CudaSample : public DeviceSample {
   const std::size_t home_;  // the card that was given the points
   const std::int64_t n_;
   const int d_;
+  const MatrixUnits units_;        // that all of the cards have
   std::vector<StripEdges> edges_;  // in one dimension
   double square_radius_ = -1;      // greatest |x_i - centre|^2, once it was needed
   std::vector<std::unique_ptr<Place>> places_;

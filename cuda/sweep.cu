@@ -1,4 +1,6 @@
 // The kernel of sweep.h.
+#include <cub/block/block_reduce.cuh>
+
 #include <algorithm>
 
 #include "cuda/exponential.cuh"
@@ -11,6 +13,53 @@ namespace kde::cuda {
 namespace {
 
 constexpr int kFlush = 32;  // packs of four terms that are added in their own word length
+constexpr int kThreads = 256;
+
+// By value to the kernel: a transfer of their own would take longer than the launch.
+struct Scales {
+  double of[kSweepBandwidths];
+};
+
+constexpr int kPointThreads = 512;
+constexpr std::int64_t kBlockPoints = 8192;
+
+// A block takes one coordinate of some points, whose centre each block finds by itself: so nothing
+// waits for another kernel.
+template <typename T>
+__global__ void __launch_bounds__(kPointThreads)
+    points_kernel(const double* __restrict__ points, std::int64_t n, int d, T* __restrict__ y,
+                  float* extent) {
+  using Sum = cub::BlockReduce<double, kPointThreads>;
+  using Most = cub::BlockReduce<float, kPointThreads>;
+  __shared__ union {
+    typename Sum::TempStorage sum;
+    typename Most::TempStorage most;
+  } reduce;
+  __shared__ double centre;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int k = static_cast<int>(blockIdx.x);
+  const std::int64_t count = min(n, kCentrePoints);
+  double part = 0;
+  for (std::int64_t i = thread; i < count; i += kPointThreads)
+    part += points[i * n / count * d + k] / static_cast<double>(count);
+  const double mean = Sum(reduce.sum).Sum(part);
+  if (thread == 0) centre = mean;
+  __syncthreads();
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * kBlockPoints;
+  const std::int64_t end = min(first + kBlockPoints, padded(n));
+  float greatest = 0;
+  for (std::int64_t i = first + thread; i < end; i += kPointThreads) {
+    double value = k == 0 ? kAway : 0;
+    if (i < n) {
+      value = points[i * d + k] - centre;
+      greatest = max(greatest, static_cast<float>(value * value * d / 2));
+    }
+    y[k * padded(n) + i] = static_cast<T>(value);
+  }
+  greatest = Most(reduce.most).Reduce(greatest, [](float a, float b) { return max(a, b); });
+  // Of numbers that are not negative, the bits have the same order.
+  if (thread == 0) atomicMax(reinterpret_cast<int*>(extent), __float_as_int(greatest));
+}
 
 // S of this thread's pairs: 16 x 16 threads, (tile/16)^2 pairs each, neighbours 16 apart so that a
 // warp's loads and stores lie side by side. Pairs that are none get an S of which e is 0.
@@ -20,7 +69,7 @@ __device__ void distances(const T* __restrict__ points, std::int64_t stride, std
   constexpr int kSide = 16;
   constexpr int kPoints = kTile / kSide;
   const int thread = static_cast<int>(threadIdx.x);
-  for (int k = thread; k < d * kTile; k += kSweepThreads) {
+  for (int k = thread; k < d * kTile; k += kThreads) {
     const T* coordinate = points + k / kTile * stride;
     rows[k / kTile][k % kTile] = coordinate[at.row * kTile + k % kTile];
     columns[k / kTile][k % kTile] = coordinate[at.column * kTile + k % kTile];
@@ -71,9 +120,9 @@ struct Terms {
 };
 
 template <typename T, int kTile, bool kSlopes>
-__global__ void __launch_bounds__(kSweepThreads)
+__global__ void __launch_bounds__(kThreads)
     sweep_kernel(const T* __restrict__ points, std::int64_t n, int d,
-                 const double* __restrict__ scales, int count, std::int64_t tiles,
+                 const __grid_constant__ Scales scales, int count, std::int64_t tiles,
                  std::int64_t tiles_per_job, std::int64_t first, double* __restrict__ partial) {
   struct alignas(16) Pack {
     T s[4];
@@ -87,10 +136,10 @@ __global__ void __launch_bounds__(kSweepThreads)
 
   const int thread = static_cast<int>(threadIdx.x);
   // Where bandwidths are fewer than threads, several share the tile's terms of one.
-  const int sharers = kSweepThreads / count;
+  const int sharers = kThreads / count;
   const int bandwidth = thread % count;
   const int share = thread / count;
-  const T scale = static_cast<T>(-scales[bandwidth]);
+  const T scale = static_cast<T>(-scales.of[bandwidth]);
   double total[kResults] = {};
 
   const std::int64_t side = (n + kTile - 1) / kTile;
@@ -139,17 +188,29 @@ Status launch(const T* points, std::int64_t n, int d, const double* scales, int 
   constexpr int kResults = kSlopes ? 4 : 2;
   const TileJobs jobs = cut_sweep(n);
   const std::size_t tile = sizeof(T) * kTile * (kTile + 2 * static_cast<std::size_t>(d));
-  const std::size_t memory = std::max(tile, sizeof(double) * kSweepThreads * kResults);
+  const std::size_t memory = std::max(tile, sizeof(double) * kThreads * kResults);
   static_assert(sizeof(T) * kTile * (kTile + 2 * kMaxDimensions) <= std::size_t{48} << 10,
                 "a block gets no more without asking");
+  Scales by_value;
+  std::copy_n(scales, count, by_value.of);
   sweep_kernel<T, kTile, kSlopes>
-      <<<static_cast<unsigned>(last - first), kSweepThreads, memory, stream>>>(
-          points, n, d, scales, count, jobs.tiles, jobs.tiles_per_job, first, partial);
+      <<<static_cast<unsigned>(last - first), kThreads, memory, stream>>>(
+          points, n, d, by_value, count, jobs.tiles, jobs.tiles_per_job, first, partial);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }
 
 }  // namespace
+
+template <typename T>
+Status launch_sweep_points(const double* points, std::int64_t n, int d, T* y, float* extent,
+                           cudaStream_t stream) {
+  const dim3 blocks(static_cast<unsigned>(d),
+                    static_cast<unsigned>((padded(n) + kBlockPoints - 1) / kBlockPoints));
+  points_kernel<T><<<blocks, kPointThreads, 0, stream>>>(points, n, d, y, extent);
+  KDE_CUDA(cudaGetLastError());
+  return Status::success();
+}
 
 template <typename T>
 Status launch_sweep(const T* points, std::int64_t n, int d, const double* scales, int count,
@@ -163,6 +224,10 @@ Status launch_sweep(const T* points, std::int64_t n, int d, const double* scales
                 : launch<T, 64, false>(points, n, d, scales, count, first, last, partial, stream);
 }
 
+template Status launch_sweep_points<float>(const double*, std::int64_t, int, float*, float*,
+                                           cudaStream_t);
+template Status launch_sweep_points<double>(const double*, std::int64_t, int, double*, float*,
+                                            cudaStream_t);
 template Status launch_sweep<float>(const float*, std::int64_t, int, const double*, int, bool,
                                     std::int64_t, std::int64_t, double*, cudaStream_t);
 template Status launch_sweep<double>(const double*, std::int64_t, int, const double*, int, bool,

@@ -9,20 +9,16 @@ namespace kde::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr std::int64_t kCentrePoints = 1024;
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     whiten_kernel(const double* __restrict__ points, std::int64_t n, int d, int coordinates,
-                  Whitening whitening, const double* __restrict__ centre, Layout layout,
+                  Whitening whitening, const double* __restrict__ centre,
                   T* __restrict__ y, T* __restrict__ half_norms, float* greatest_norm) {
-  // Of a point, and of a coordinate.
-  const std::int64_t point = layout == Layout::by_points ? coordinates : 1;
-  const std::int64_t stride = layout == Layout::by_points ? 1 : padded(n);
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= n) {
     for (int k = 0; k < coordinates; ++k)
-      y[i * point + k * stride] = static_cast<T>(k == 0 ? kAway : 0);
+      y[i * coordinates + k] = static_cast<T>(k == 0 ? kAway : 0);
     half_norms[i] = static_cast<T>(1e30);
     return;
   }
@@ -31,10 +27,10 @@ __global__ void __launch_bounds__(kThreads)
     double sum = 0;
     for (int l = 0; l <= k; ++l) sum += whitening.a[k * d + l] * (points[i * d + l] - centre[l]);
     const T rounded = static_cast<T>(sum);
-    y[i * point + k * stride] = rounded;
+    y[i * coordinates + k] = rounded;
     norm = fma(rounded, rounded, norm);
   }
-  for (int k = d; k < coordinates; ++k) y[i * point + k * stride] = T{0};
+  for (int k = d; k < coordinates; ++k) y[i * coordinates + k] = T{0};
   half_norms[i] = norm / 2;
   // Of numbers that are not negative, the bits have the same order.
   atomicMax(reinterpret_cast<int*>(greatest_norm), __float_as_int(static_cast<float>(norm / 2)));
@@ -64,18 +60,18 @@ Status launch_centre(const double* points, std::int64_t n, int d, double* centre
 
 template <typename T>
 Status launch_whiten(const double* points, std::int64_t n, int d, int coordinates,
-                     const Whitening& a, const double* centre, Layout layout, T* y, T* half_norms,
+                     const Whitening& a, const double* centre, T* y, T* half_norms,
                      float* greatest_norm, cudaStream_t stream) {
   whiten_kernel<T><<<static_cast<unsigned>(padded(n) / kThreads), kThreads, 0, stream>>>(
-      points, n, d, coordinates, a, centre, layout, y, half_norms, greatest_norm);
+      points, n, d, coordinates, a, centre, y, half_norms, greatest_norm);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }
 
 template Status launch_whiten<float>(const double*, std::int64_t, int, int, const Whitening&,
-                                     const double*, Layout, float*, float*, float*, cudaStream_t);
+                                     const double*, float*, float*, float*, cudaStream_t);
 template Status launch_whiten<double>(const double*, std::int64_t, int, int, const Whitening&,
-                                      const double*, Layout, double*, double*, float*,
+                                      const double*, double*, double*, float*,
                                       cudaStream_t);
 
 }  // namespace kde::cuda

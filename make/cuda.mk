@@ -11,8 +11,10 @@ NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/c
 CUDA_CARDS    = 75 80 86 89 90 100 120
 CUDA_KNOWN    = $(filter $(CUDA_CARDS),$(subst compute_,,$(shell $(NVCC) --list-gpu-arch)))
 CUDA_PTX      = $(or $(filter 90,$(CUDA_KNOWN)),$(lastword $(CUDA_KNOWN)))
-CUDA_GENCODE  = $(foreach card,$(CUDA_KNOWN),-gencode arch=compute_$(card),code=sm_$(card)) \
-                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+# Of 9.0 the instructions of that capability alone, too (cuda/gram.cuh).
+CUDA_GENCODE  = $(foreach card,$(CUDA_KNOWN:90=90a),-gencode arch=compute_$(card),code=sm_$(card)) \
+                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
+                $(if $(filter 90,$(CUDA_KNOWN)),-DKDE_AQP_WGMMA)
 NVCC_COMPILE  = $(NVCC) -std=c++20 -O3 -lineinfo -cudart static --expt-relaxed-constexpr \
                 -Xcompiler -fPIC,-Wall,-Wextra,-fopenmp -Isrc -I. $(CUDA_GENCODE) \
                 $(if $(WERROR),-Werror all-warnings -Xcompiler $(WERROR))

@@ -27,10 +27,10 @@ struct Shared {
   std::atomic<bool> stop{false};
 };
 
-// What the calling thread finds holds for all.
+// What the calling thread finds holds for all, and is asked no more.
 bool poll(void* arg) {
   auto* shared = static_cast<Shared*>(arg);
-  if (shared->control.stop_requested()) shared->stop = true;
+  if (!shared->stop && shared->control.stop_requested()) shared->stop = true;
   return shared->stop;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -18,16 +19,19 @@ namespace kde {
 
 inline constexpr Precision kPrecisions[] = {Precision::single, Precision::full};
 
-// All cards of this machine; a machine without one fails.
-inline Device& cards() {
-  static const std::unique_ptr<Device> device = [] {
-    std::unique_ptr<Device> made;
-    if (const Status s = cuda::make_cuda_device({}, &made); !s.ok()) {
+inline constexpr cuda::MatrixUnits kUnits[] = {cuda::MatrixUnits::none, cuda::MatrixUnits::warp,
+                                               cuda::MatrixUnits::group};
+
+// All cards of this machine, with matrix units up to these; a machine without one fails.
+inline Device& cards(cuda::MatrixUnits most = cuda::MatrixUnits::group) {
+  static std::unique_ptr<Device> made[std::size(kUnits)];
+  std::unique_ptr<Device>& device = made[static_cast<int>(most)];
+  if (device == nullptr) {
+    if (const Status s = cuda::make_cuda_device({.most_units = most}, &device); !s.ok()) {
       std::fprintf(stderr, "%s\n", s.message);
       std::exit(1);
     }
-    return made;
-  }();
+  }
   return *device;
 }
 

@@ -31,6 +31,7 @@
 
 #include <numbers>
 #include <span>
+#include <utility>
 
 #include "cards.h"
 #include "core/sums/gaussian_derivatives.h"
@@ -83,9 +84,11 @@ inline double expect_derivatives(DeviceSample& sample, const std::vector<double>
   return near * std::sqrt(2 * std::numbers::pi) / n;
 }
 
-inline std::unique_ptr<DeviceSample> load(const std::vector<double>& x, int d = 1) {
+inline std::unique_ptr<DeviceSample> load(
+    const std::vector<double>& x, int d = 1,
+    cuda::MatrixUnits most = cuda::MatrixUnits::group) {
   std::unique_ptr<DeviceSample> sample;
-  const Status s = cards().load(x, d, {}, &sample);
+  const Status s = cards(most).load(x, d, {}, &sample);
   EXPECT_TRUE(s.ok()) << s.message;
   return sample;
 }
@@ -99,7 +102,9 @@ inline double expect_derivatives(const std::vector<double>& x, double g,
 class GaussianCheck {
  public:
   GaussianCheck(const std::vector<double>& x, int d, Refusal refusal = Refusal::no)
-      : x_(x), d_(static_cast<std::size_t>(d)), refusal_(refusal), sample_(load(x, d)) {}
+      : x_(x), d_(static_cast<std::size_t>(d)), refusal_(refusal) {
+    for (const cuda::MatrixUnits most : kUnits) samples_.push_back(load(x, d, most));
+  }
 
   double sweep(std::span<const double> h) {
     const auto reference = engine(static_cast<double>(h.size()));
@@ -110,8 +115,8 @@ class GaussianCheck {
     const double radius = length(extents(unit, x_));
     for (const Precision precision : kPrecisions) {
       std::vector<double> sums(2 * h.size()), slopes(4 * h.size());
-      const bool plain = answered(sample_->sweep(h, false, precision, {}, sums), refusal_);
-      const bool with_slopes = answered(sample_->sweep(h, true, precision, {}, slopes), refusal_);
+      const bool plain = answered(samples_.back()->sweep(h, false, precision, {}, sums), refusal_);
+      const bool with_slopes = answered(samples_.back()->sweep(h, true, precision, {}, slopes), refusal_);
       for (std::size_t k = 0; k < h.size(); ++k) {
         const GaussianSums& e = expected[k].sums;
         const double c = relative_within(radius / h[k], precision);
@@ -144,14 +149,14 @@ class GaussianCheck {
     EXPECT_TRUE(reference->full_scatter(a, once, twice, &e, expected).ok());
     const double weights = std::fabs(once) * e.once + std::fabs(twice) * e.twice;
     const std::vector<double> reach = extents(a, x_);
-    for (const Precision precision : kPrecisions) {
+    for (const auto& [precision, sample] : ways()) {
       const double c = relative_within(length(reach), precision);
       std::vector<double> sums(2), more(2 + dd);
-      if (answered(sample_->full(a, precision, {}, sums), refusal_)) {
+      if (answered(sample->full(a, precision, {}, sums), refusal_)) {
         EXPECT_NEAR(sums[0], e.once, c * (n() + e.once)) << n() << " " << a[0];
         EXPECT_NEAR(sums[1], e.twice, c * (n() + e.twice)) << n() << " " << a[0];
       }
-      if (!answered(sample_->scatter(a, once, twice, precision, {}, more), refusal_)) continue;
+      if (!answered(sample->scatter(a, once, twice, precision, {}, more), refusal_)) continue;
       EXPECT_NEAR(more[0], e.once, c * (n() + e.once)) << n() << " " << a[0];
       EXPECT_NEAR(more[1], e.twice, c * (n() + e.twice)) << n() << " " << a[0];
       for (std::size_t k = 0; k < d_; ++k) {
@@ -190,8 +195,8 @@ class GaussianCheck {
     for (const double r : extents(a, x_)) radius = std::max(radius, r);
     for (const double r : extents(a, queries)) radius = std::max(radius, r);
     std::vector<double> out(expected.size());
-    for (const Precision precision : kPrecisions) {
-      if (!answered(sample_->density(a, queries, precision, {}, out), refusal_)) continue;
+    for (const auto& [precision, sample] : ways()) {
+      if (!answered(sample->density(a, queries, precision, {}, out), refusal_)) continue;
       for (std::size_t q = 0; q < out.size(); ++q) {
         const double share = 1 + radius * std::sqrt(static_cast<double>(d_)) / 8;
         EXPECT_NEAR(out[q], expected[q], relative(precision) * (1 + share * wide[q]))
@@ -202,6 +207,13 @@ class GaussianCheck {
   }
 
  private:
+  // Double precision has no matrix units.
+  std::vector<std::pair<Precision, DeviceSample*>> ways() const {
+    std::vector<std::pair<Precision, DeviceSample*>> out{{Precision::full, samples_[0].get()}};
+    for (const auto& sample : samples_) out.emplace_back(Precision::single, sample.get());
+    return out;
+  }
+
   double n() const { return static_cast<double>(x_.size() / d_); }
 
   // c for points within so many bandwidths of their centre.
@@ -240,7 +252,7 @@ class GaussianCheck {
   const std::vector<double> x_;
   const std::size_t d_;
   const Refusal refusal_;
-  const std::unique_ptr<DeviceSample> sample_;
+  std::vector<std::unique_ptr<DeviceSample>> samples_;  // by kUnits
 };
 
 }  // namespace kde

@@ -76,6 +76,26 @@ TEST(CudaDerivative, BandwidthsBeyondTheCoordinatesAreLeftToAnotherEngine) {
   EXPECT_EQ(sample->derivative(4, 0, Precision::full, {}, &sum).code, Code::invalid_argument);
 }
 
+// Runs of four that share their terms (cuda/derivative.h), in so few bandwidths that no term's
+// error is hidden by others: three values at one end of a run and one at the other, the other way
+// round in the upper half, or two at each end. The first widths are just narrow enough for r = 6,
+// 4, 2 and 0. With the mean alone in place of the four, the fourth would be out of bounds; with
+// them merged without regard to the bandwidth, the last.
+TEST(CudaDerivative, NeighboursThatShareTheirTerms) {
+  constexpr std::size_t kValues = 2100;
+  for (const double width : {0.0027, 0.0035, 0.0044, 0.0064, 0.4}) {
+    for (const std::size_t low : {1U, 2U, 3U}) {
+      std::vector<double> x;
+      for (std::size_t i = 0; i < kValues; ++i) {
+        const std::size_t at_low = i < kValues / 2 ? low : 4 - low;
+        x.push_back((1.1 * width + 0.0005) * static_cast<double>(i / 4) +
+                    (i % 4 < at_low ? 0 : width));
+      }
+      EXPECT_GT(expect_derivatives(x, 1), 10) << width;
+    }
+  }
+}
+
 // Groups whose distance in bandwidths is more than single precision holds digits for. 40 values of
 // 3,000, sorted, end a strip of 128 that the other group begins.
 TEST(CudaDerivative, FarGroupsWithinOneStrip) {

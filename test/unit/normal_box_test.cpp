@@ -184,10 +184,10 @@ TEST_P(NormalBoxTargets, AgreesWithTheReference) {
             double m = 0;
             boxes.read(i, a, b);
             normal_box_reference(R, k, a, b, c.data(), &p, &m);
-            ASSERT_NEAR(static_cast<double>(boxes.probability[i]), p, 1e-6)
+            ASSERT_NEAR(static_cast<double>(boxes.probability[i]), p, 3e-7)
                 << "rho " << rho << " k " << k << " [" << a[0] << ", " << b[0] << "] x [" << a[1]
                 << ", " << b[1] << "]";
-            ASSERT_NEAR(static_cast<double>(boxes.moment[i]), m, 2e-6)
+            ASSERT_NEAR(static_cast<double>(boxes.moment[i]), m, 1e-6)
                 << "rho " << rho << " k " << k << " [" << a[0] << ", " << b[0] << "] x [" << a[1]
                 << ", " << b[1] << "]";
             ASSERT_EQ(boxes.probability[i], again[i]);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace kde {
@@ -60,7 +61,7 @@ TEST(Optimise, LearnsTheCurvatureOfALine) {
 TEST(Optimise, StaysWithinConstraints) {
   const Constraints ball = [](const Vector& x, Vector* c, Matrix* jacobian) {
     (*c)(0) = x.squaredNorm() - 1;
-    *jacobian = 2 * x.transpose();
+    if (jacobian != nullptr) *jacobian = 2 * x.transpose();
   };
   const SmoothStart start{Vector::Constant(3, 0.1), Matrix::Identity(3, 3)};
   Minimum minimum;
@@ -72,6 +73,84 @@ TEST(Optimise, StaysWithinConstraints) {
   Vector gradient(3);
   ASSERT_TRUE(quadratic(minimum.at, &f, &gradient).ok());
   EXPECT_NEAR(-gradient.normalized().dot(minimum.at.normalized()), 1, 1e-3);
+}
+
+// Units in which its curvature is about 1.
+const Matrix kUnits = (Vector(3) << 0.1, 1, 0.7).finished().asDiagonal();
+
+// A wall that the way to the minimum leads through, and another that is nowhere near: where steps
+// without constraints meet one they are taken back, and what is found is what it is with them.
+TEST(Optimise, TakesBackFreeStepsThatMeetAConstraint) {
+  const SmoothStart start{Vector::Constant(3, 0.1), kUnits};
+  for (const double at : {0.5, 50.0}) {
+    const Constraints wall = [at](const Vector& x, Vector* c, Matrix* jacobian) {
+      (*c)(0) = x(0) - at;
+      if (jacobian != nullptr) *jacobian = Vector::Unit(3, 0).transpose();
+    };
+    Minimum minimum[2];
+    for (const bool freely : {true, false}) {
+      SmoothStop stop;
+      stop.freely = freely;
+      SmoothStart next;
+      ASSERT_TRUE(minimise_smooth(quadratic, wall, 1, start, stop, &minimum[freely], &next).ok());
+    }
+    EXPECT_TRUE(minimum[1].stationary) << at;
+    EXPECT_LT((minimum[1].at - minimum[0].at).norm(), 1e-6) << at;
+    EXPECT_NEAR(minimum[1].at(0), std::min(at, 1.0), 1e-6);
+  }
+}
+
+// 20 variables whose curvatures are from 0.03 to 3. What is left once the steps shrink is told from
+// how they do; the last one is taken, but not looked at.
+TEST(Optimise, EndsWithinItsTolerance) {
+  const int n = 20;
+  Vector curvature(n);
+  for (int i = 0; i < n; ++i) curvature(i) = std::pow(10, 2.0 * i / (n - 1) - 1.5);
+  Vector last;
+  double last_value = 0;
+  const SmoothFunction f = [&](const Vector& x, double* value, Vector* gradient) {
+    const Vector square = x.cwiseProduct(x);
+    // Not quadratic, so that the curvature changes on the way.
+    *value = (curvature.array() * square.array() * (0.5 + square.array() / 4)).sum();
+    *gradient = (curvature.array() * x.array() * (1 + square.array())).matrix();
+    last = x;
+    last_value = *value;
+    return Status::success();
+  };
+  const SmoothStart start{Vector::Constant(n, 1), Matrix::Identity(n, n)};
+  for (const double tolerance : {1e-3, 1e-6, 1e-9}) {
+    const SmoothStop stop{.tolerance = tolerance, .least_step = 1e-12};
+    Minimum minimum;
+    SmoothStart next;
+    ASSERT_TRUE(minimise_smooth(f, unconstrained, 0, start, stop, &minimum, &next).ok());
+    EXPECT_TRUE(minimum.stationary);
+    // In units whose curvatures are 1 they would be within the tolerance.
+    EXPECT_LT(minimum.at.norm(), tolerance / std::sqrt(0.03));
+    EXPECT_LT(minimum.at.norm(), last.norm());
+    EXPECT_LT(std::fabs(minimum.value), last_value);
+  }
+}
+
+// A function with errors as of single precision: the search ends where the minimum is lost in them,
+// long before its evaluations do.
+TEST(Optimise, EndsWhereRoundingDoes) {
+  constexpr double kError = 4e-6;
+  const SmoothFunction f = [](const Vector& x, double* value, Vector* gradient) {
+    Status s = quadratic(x, value, gradient);
+    const auto error = [&x](double at) { return kError * std::sin(1e9 * (x.sum() + at)); };
+    *value += 1000 + error(0);
+    for (Eigen::Index i = 0; i < 3; ++i) (*gradient)(i) += error(static_cast<double>(i));
+    return s;
+  };
+  const SmoothStart start{(Vector(3) << 0.5, -1, 0.5).finished(), kUnits};
+  const SmoothStop stop{.tolerance = 1e-9, .least_step = 1e-4};
+  Minimum minimum;
+  SmoothStart next;
+  ASSERT_TRUE(minimise_smooth(f, unconstrained, 0, start, stop, &minimum, &next).ok());
+  EXPECT_TRUE(minimum.stationary);
+  EXPECT_LT(minimum.evaluations, 60);
+  // The least curvature is 1.
+  EXPECT_LT((minimum.at - (Vector(3) << 1, -2, 0).finished()).norm(), 5 * kError);
 }
 
 TEST(Optimise, ReportsWhatTheFunctionDoes) {

@@ -244,7 +244,7 @@ TEST(WhiteSample, StopsWhenAsked) {
   stop.at = 1 << 30;
   ASSERT_TRUE(whiten_sample(x, 3, control, &out).ok());
   const int all = stop.polls;
-  EXPECT_GT(all, 40);  // four sorts of 20,000 take some 280,000 comparisons each
+  EXPECT_GT(all, 40);  // three sorts of 20,000 take some 280,000 comparisons each
   for (int at = 1; at <= all; at += 7) {
     stop = {0, at};
     EXPECT_EQ(whiten_sample(x, 3, control, &out).code, Code::cancelled);

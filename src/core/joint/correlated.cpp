@@ -39,18 +39,23 @@ struct Kernels {
   int point[kJointBlock];  // where they are brought together, which point each is
   int points;
   std::uint32_t number[kJointBlock];
-  // Whole vectors of them are written, and all are read.
-  float probability[kJointBlock] = {}, moment[kJointBlock] = {};
+  float probability[kJointBlock], moment[kJointBlock];
   float mean[kJointBlock];
   float difference[kJointBlock];
 };
 
-// Edges of a side about all points of a block; `outside` where the point is out of reach.
-void put_edges(const AxisRange& range, float reach, const float* t, float* lower, float* upper,
-               std::uint32_t* outside) {
+// Edges of a side about all points of a block.
+void put_edges(const AxisRange& range, const float* t, float* lower, float* upper) {
   for (int i = 0; i < kJointBlock; ++i) {
     lower[i] = range.kernel_lower - t[i];
     upper[i] = range.kernel_upper - t[i];
+  }
+}
+
+// 1 for points out of reach of them.
+void put_outside(float reach, const float* lower, const float* upper, std::uint32_t* outside) {
+#pragma omp simd
+  for (int i = 0; i < kJointBlock; ++i) {
     outside[i] |= static_cast<std::uint32_t>(lower[i] >= reach) |
                   static_cast<std::uint32_t>(upper[i] <= -reach);
   }
@@ -77,13 +82,16 @@ void put_means(Kernels* kernels) {
   constexpr float kFarMean = 4, kSmall = 3.3e-4F;  // exp(-8)
   const float* probability = kernels->probability;
   float* mean = kernels->mean;
-  std::int32_t far = 0;
+  float farthest = 0;
+#pragma omp simd reduction(max : farthest)
   for (int i = 0; i < kJointBlock; ++i) {
-    const float share = std::max(probability[i], kLeastShare);
-    mean[i] = probability[i] >= kLeastShare ? kernels->moment[i] / share : 0.0F;
-    far |= static_cast<std::int32_t>(std::fabs(mean[i]) > kFarMean);
+    const float p = kernels->probability[i];
+    const float share = p < kLeastShare ? HUGE_VALF : p;
+    kernels->mean[i] = kernels->moment[i] / share;
+    const float size = std::fabs(kernels->mean[i]);
+    farthest = size > farthest ? size : farthest;
   }
-  for (int i = 0; i < kernels->points && far != 0; ++i) {
+  for (int i = 0; i < kernels->points && farthest > kFarMean; ++i) {
     if (!(std::fabs(mean[i]) > kFarMean) || probability[i] >= kSmall) continue;
     const float most = std::sqrt(-2 * std::log(probability[i]));
     mean[i] = std::clamp(mean[i], -most, most);
@@ -112,18 +120,30 @@ void integrate(const BoxPlan& plan, std::size_t b, const ProductBlock& block, Bl
   int sides = 0;
   for (int s = 0; s < c.sides; ++s) {
     if ((cut >> s & 1U) == 0) continue;
-    float t[kJointBlock];
-    plan.density->coordinates(b, plan.column[c.side[s]], t);
-    put_edges(plan.range[c.side[s]], plan.reach, t, kernels.lower[sides], kernels.upper[sides],
-              outside);
+    const AxisRange& range = plan.range[c.side[s]];
+    const int column = plan.column[c.side[s]];
+    float* lower = kernels.lower[sides];
+    float* upper = kernels.upper[sides];
     ++sides;
+    float t[kJointBlock];
+    plan.density->coordinates(b, column, t);
+    put_edges(range, t, lower, upper);
+    const bool all_near = range.kernel_lower - plan.density->least(b, column) < plan.reach &&
+                          range.kernel_upper - plan.density->greatest(b, column) > -plan.reach;
+    if (!all_near) put_outside(plan.reach, lower, upper, outside);
   }
   const int points = static_cast<int>(block.points);
   kernels.points = points;
-  std::uint32_t left_out = 0;
-  for (int i = 0; i < points; ++i) left_out += outside[i];
+  // Filling lies nowhere, which is out of reach.
+  int left_out = points - kJointBlock;
+  for (const std::uint32_t out : outside) left_out += static_cast<int>(out);
   const bool together = left_out >= kManyOutside;
   if (together) bring_together(outside, sides, &kernels);
+  // Whole vectors of them will be written, and all are read.
+  if (kernels.points < kJointBlock) {
+    std::fill_n(kernels.probability, kJointBlock, 0.0F);
+    std::fill_n(kernels.moment, kJointBlock, 0.0F);
+  }
   for (int i = 0; i < kJointBlock; ++i)
     kernels.number[i] = static_cast<std::uint32_t>(b * kJointBlock) + static_cast<std::uint32_t>(i);
   sums->visited += kernels.points;

@@ -71,7 +71,7 @@ void prepare_pair(double rho, NormalBoxRule* rule) {
     node = kNode5, weight = kWeight5, rule->nodes = 5;
   } else if (size <= 0.2) {
     node = kNode2, weight = kWeight2, rule->nodes = 2;
-  } else if (size <= 0.5) {
+  } else if (size <= 0.45) {
     node = kNode3, weight = kWeight3, rule->nodes = 3;
   }
   const double length = rule->from_one ? s : std::copysign(std::asin(size), rho);
@@ -86,8 +86,8 @@ void prepare_pair(double rho, NormalBoxRule* rule) {
       rule->inverse_r[j] = static_cast<float>(1 / r);
       rule->square[j] = static_cast<float>(at * at);
     } else {
-      rule->node[j] = static_cast<float>(std::sin(at));
-      rule->inverse[j] = static_cast<float>(1 / std::cos(at));
+      rule->inverse[j] = static_cast<float>(1 / (std::cos(at) * std::cos(at)));
+      rule->node[j] = static_cast<float>(std::sin(at) / (std::cos(at) * std::cos(at)));
     }
   }
 }

@@ -46,7 +46,7 @@ struct NormalBoxRule {
   float s, inverse_s;
   bool from_one;  // quadrature from |rho| = 1; else from 0
   int nodes;
-  // From 0, at node j: weight/(2 pi), r = sin(theta), 1/cos(theta).
+  // From 0, at node j: weight/(2 pi), sin(theta)/cos(theta)^2, 1/cos(theta)^2.
   // From 1, at node j, c = sin(theta): weight/(2 pi), 1/(2 c^2), 1/(1 + r), 1/r, c^2; r =
   // cos(theta).
   float weight[kNodes], node[kNodes], inverse[kNodes], inverse_r[kNodes], square[kNodes];

@@ -22,9 +22,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::CappedTag<float, kJointBlock>;
 using Floats = hn::Vec<FloatTag>;
 
-// A corner has next to nothing to add beyond that distance in either column: |D| < exp(-15.1)/4 =
-// 7e-8.
-constexpr float kCornerReach = 5.5;
+// Ends beyond that distance are as good as infinite: Phi(-5.5) = 2e-8, which no |D| of a corner
+// there exceeds; phi = 1e-7.
+constexpr float kNormalReach = 5.5;
 constexpr float kRootTwoPi = 2.5066282746310002F;
 constexpr float kInverseRootTwoPi = 0.3989422804014327F;
 
@@ -56,16 +56,36 @@ void OneColumn(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
   }
 }
 
+// An end of a side: its place, x^2/2, exp(-x^2/2) and Phi(x) - 1/2.
+struct End {
+  Floats x, square, height, half;
+  bool near;  // for some of the boxes; of the others it is as good as infinite
+};
+
+HWY_INLINE End EndOf(FloatTag d, const float* at) {
+  End end;
+  end.x = ClampEnd(d, hn::LoadU(d, at));
+  end.near = !hn::AllFalse(d, hn::Lt(hn::Abs(end.x), hn::Set(d, kNormalReach)));
+  end.square = hn::Mul(Square(end.x), hn::Set(d, 0.5F));
+  end.height = hn::Zero(d);
+  end.half = hn::CopySign(hn::Set(d, 0.5F), end.x);
+  if (!end.near) return end;
+  end.height = ExpMinus(d, end.square);
+  const Floats area = hn::Mul(end.height, MillsRatio(d, hn::Abs(end.x)));
+  end.half = hn::CopySign(hn::Sub(hn::Set(d, 0.5F), area), end.x);
+  return end;
+}
+
 // D(x, y; rho) by quadrature from rho = 0.
-HWY_INLINE Floats CornerFromZero(FloatTag d, const NormalBoxRule& rule, Floats x, Floats y) {
-  const Floats half = hn::Set(d, 0.5F);
-  const Floats yy = Square(y);
+HWY_INLINE Floats CornerFromZero(FloatTag d, const NormalBoxRule& rule, const End& x,
+                                 const End& y) {
+  const Floats squares = hn::Add(x.square, y.square);
+  const Floats product = hn::Mul(x.x, y.x);
   Floats sum = hn::Zero(d);
   for (int j = 0; j < rule.nodes; ++j) {
-    const Floats u =
-        hn::Mul(hn::NegMulAdd(y, hn::Set(d, rule.node[j]), x), hn::Set(d, rule.inverse[j]));
-    const Floats term = ExpMinus(d, hn::Mul(half, hn::MulAdd(u, u, yy)));
-    sum = hn::MulAdd(hn::Set(d, rule.weight[j]), term, sum);
+    const Floats e = hn::NegMulAdd(product, hn::Set(d, rule.node[j]),
+                                   hn::Mul(squares, hn::Set(d, rule.inverse[j])));
+    sum = hn::MulAdd(hn::Set(d, rule.weight[j]), ExpMinus(d, e), sum);
   }
   return sum;
 }
@@ -118,12 +138,12 @@ HWY_INLINE Floats CornerFromOne(FloatTag d, const NormalBoxRule& rule, Floats x,
   return hn::Mul(hn::Sub(at_one, sum), hn::Set(d, rule.sign));
 }
 
-HWY_INLINE Floats Corner(FloatTag d, const NormalBoxRule& rule, Floats x, Floats y) {
-  const Floats reach = hn::Set(d, kCornerReach);
-  const auto near = hn::And(hn::Lt(hn::Abs(x), reach), hn::Lt(hn::Abs(y), reach));
-  if (hn::AllFalse(d, near)) return hn::Zero(d);
-  return hn::IfThenElseZero(
-      near, rule.from_one ? CornerFromOne(d, rule, x, y) : CornerFromZero(d, rule, x, y));
+HWY_INLINE Floats Corner(FloatTag d, const NormalBoxRule& rule, const End& x, const End& y) {
+  if (!x.near || !y.near) return hn::Zero(d);
+  if (!rule.from_one) return CornerFromZero(d, rule, x, y);
+  const Floats reach = hn::Set(d, kNormalReach);
+  const auto near = hn::And(hn::Lt(hn::Abs(x.x), reach), hn::Lt(hn::Abs(y.x), reach));
+  return hn::IfThenElseZero(near, CornerFromOne(d, rule, x.x, y.x));
 }
 
 // (x - rho t)/sqrt(1 - rho^2). Near |rho| = 1 the difference of x and +-t comes first, which is
@@ -140,11 +160,21 @@ HWY_INLINE Floats Height(FloatTag d, Floats x) {
   return ExpMinus(d, hn::Mul(Square(x), hn::Set(d, 0.5F)));
 }
 
-// Pr(a < e_2 < b | e_1 = t).
-HWY_INLINE Floats MassGiven(FloatTag d, const NormalBoxRule& rule, Floats a, Floats b, Floats t) {
-  const Floats from = Given(d, rule, a, t);
-  const Floats to = Given(d, rule, b, t);
-  return hn::Max(hn::Sub(DrawHalfNormal(d, to), DrawHalfNormal(d, from)), hn::Zero(d));
+// DrawHalfNormal, which is 1/2 in magnitude from there on.
+HWY_INLINE Floats HalfNormalOf(FloatTag d, Floats x) {
+  constexpr float kEnd = 5;
+  if (hn::AllFalse(d, hn::Lt(hn::Abs(x), hn::Set(d, kEnd))))
+    return hn::CopySign(hn::Set(d, 0.5F), x);
+  return DrawHalfNormal(d, x);
+}
+
+// phi(t) Pr(a < e_2 < b | e_1 = t), without phi's constant.
+HWY_INLINE Floats Face(FloatTag d, const NormalBoxRule& rule, const End& t, const End& a,
+                       const End& b) {
+  if (!t.near) return hn::Zero(d);
+  const Floats from = HalfNormalOf(d, Given(d, rule, a.x, t.x));
+  const Floats to = HalfNormalOf(d, Given(d, rule, b.x, t.x));
+  return hn::Mul(t.height, hn::Max(hn::Sub(to, from), hn::Zero(d)));
 }
 
 // What of a side's [from, to] is in a standard normal variable's reach: Phi - 1/2 of its lower end,
@@ -164,21 +194,19 @@ void TwoColumns(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t i = 0; i < static_cast<std::size_t>(boxes); i += lanes) {
-    const Floats a1 = ClampEnd(d, hn::LoadU(d, lower[0] + i));
-    const Floats b1 = ClampEnd(d, hn::LoadU(d, upper[0] + i));
-    const Floats a2 = ClampEnd(d, hn::LoadU(d, lower[1] + i));
-    const Floats b2 = ClampEnd(d, hn::LoadU(d, upper[1] + i));
-    const Floats mass1 = MassOf(d, a1, b1).mass;
-    const Floats mass2 = MassOf(d, a2, b2).mass;
+    const End a1 = EndOf(d, lower[0] + i);
+    const End b1 = EndOf(d, upper[0] + i);
+    const End a2 = EndOf(d, lower[1] + i);
+    const End b2 = EndOf(d, upper[1] + i);
+    const Floats mass1 = hn::Max(hn::Sub(b1.half, a1.half), hn::Zero(d));
+    const Floats mass2 = hn::Max(hn::Sub(b2.half, a2.half), hn::Zero(d));
     const Floats corners = hn::Sub(hn::Add(Corner(d, rule, b1, b2), Corner(d, rule, a1, a2)),
                                    hn::Add(Corner(d, rule, a1, b2), Corner(d, rule, b1, a2)));
     const Floats p = hn::Min(hn::MulAdd(mass1, mass2, corners), hn::Min(mass1, mass2));
     hn::StoreU(ClampProbability(d, p), d, probability + i);
     if (rule.moments) {
-      const Floats f1 = hn::MulSub(Height(d, a1), MassGiven(d, rule, a2, b2, a1),
-                                   hn::Mul(Height(d, b1), MassGiven(d, rule, a2, b2, b1)));
-      const Floats f2 = hn::MulSub(Height(d, a2), MassGiven(d, rule, a1, b1, a2),
-                                   hn::Mul(Height(d, b2), MassGiven(d, rule, a1, b1, b2)));
+      const Floats f1 = hn::Sub(Face(d, rule, a1, a2, b2), Face(d, rule, b1, a2, b2));
+      const Floats f2 = hn::Sub(Face(d, rule, a2, a1, b1), Face(d, rule, b2, a1, b1));
       const Floats c1 = hn::Set(d, rule.target[0] * kInverseRootTwoPi);
       const Floats c2 = hn::Set(d, rule.target[1] * kInverseRootTwoPi);
       hn::StoreU(hn::MulAdd(c1, f1, hn::Mul(c2, f2)), d, moment + i);

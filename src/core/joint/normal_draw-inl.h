@@ -24,14 +24,29 @@ HWY_BEFORE_NAMESPACE();
 namespace kde::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <std::size_t kTerm, class D, class V, std::size_t kTerms>
-HWY_INLINE V DrawHorner(D d, const float (&c)[kTerms], V t) {
-  if constexpr (kTerm + 1 == kTerms) {
-    (void)t;
-    return hn::Set(d, c[kTerm]);
+// c[kFirst] + ... + c[kFirst + kCount - 1] t^(kCount - 1) by Estrin's scheme, whose latency is less
+// than Horner's. powers: t, t^2, t^4, t^8.
+template <std::size_t kFirst, std::size_t kCount, class D, class V, std::size_t kTerms>
+HWY_INLINE V DrawEstrin(D d, const float (&c)[kTerms], const V& t, const V& t2, const V& t4,
+                        const V& t8) {
+  if constexpr (kCount == 1) {
+    return hn::Set(d, c[kFirst]);
+  } else if constexpr (kCount == 2) {
+    return hn::MulAdd(hn::Set(d, c[kFirst + 1]), t, hn::Set(d, c[kFirst]));
   } else {
-    return hn::MulAdd(t, DrawHorner<kTerm + 1>(d, c, t), hn::Set(d, c[kTerm]));
+    constexpr std::size_t kHalf = kCount > 8 ? 8 : (kCount > 4 ? 4 : 2);
+    const V& power = kHalf == 8 ? t8 : (kHalf == 4 ? t4 : t2);
+    return hn::MulAdd(DrawEstrin<kFirst + kHalf, kCount - kHalf>(d, c, t, t2, t4, t8), power,
+                      DrawEstrin<kFirst, kHalf>(d, c, t, t2, t4, t8));
   }
+}
+
+template <class D, class V, std::size_t kTerms>
+HWY_INLINE V DrawPolynomial(D d, const float (&c)[kTerms], V t) {
+  static_assert(kTerms <= 16);
+  const V t2 = hn::Mul(t, t);
+  const V t4 = hn::Mul(t2, t2);
+  return DrawEstrin<0, kTerms>(d, c, t, t2, t4, hn::Mul(t4, t4));
 }
 
 // Phi(x) - 1/2, any x but NaN.
@@ -46,7 +61,7 @@ HWY_INLINE V DrawHalfNormal(D d, V x) {
       0.000705953047145158F};
   const V near = hn::Min(hn::Max(x, hn::Set(d, -kEnd)), hn::Set(d, kEnd));
   const V s = hn::MulSub(hn::Mul(near, hn::Set(d, 2 / (kEnd * kEnd))), near, hn::Set(d, 1.0F));
-  return hn::Mul(near, DrawHorner<0>(d, kC, s));
+  return hn::Mul(near, DrawPolynomial(d, kC, s));
 }
 
 // ln(y) + plus, 1e-30 < y < 1e30, to 1e-5.
@@ -61,7 +76,7 @@ HWY_INLINE V DrawLog(D d, V y, float plus) {
   const auto exponent = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(integer, kTwoThirds)));
   const V f = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(exponent))), hn::Set(d, 1.0F));
   return hn::MulAdd(hn::ConvertTo(d, exponent), hn::Set(d, 0.6931471805599453F),
-                    hn::MulAdd(f, DrawHorner<0>(d, kC, f), hn::Set(d, plus)));
+                    hn::MulAdd(f, DrawPolynomial(d, kC, f), hn::Set(d, plus)));
 }
 
 // Phi^-1(1/2 + y), |y| <= 1/2; nearer to the ends than 1e-6 as if it were that.
@@ -77,12 +92,12 @@ HWY_INLINE V DrawQuantile(D d, V y) {
   const V half = hn::Set(d, 0.5F);
   const V rest = hn::Max(hn::Mul(hn::Sub(half, y), hn::Add(half, y)), hn::Set(d, kEnd));
   const V t = DrawLog(d, rest, kLog4 + kMiddle);  // 3 - w
-  V g = DrawHorner<0>(d, kNear, t);
+  V g = DrawPolynomial(d, kNear, t);
   const auto far = hn::Lt(t, hn::Set(d, kMiddle - kBeyond));
   if (HWY_UNLIKELY(!hn::AllFalse(d, far))) {
     const V middle = hn::Set(d, kMiddle);
     const V root = hn::Sqrt(hn::Max(hn::Sub(middle, t), hn::Zero(d)));
-    g = hn::IfThenElse(far, DrawHorner<0>(d, kFar, hn::Sub(root, middle)), g);
+    g = hn::IfThenElse(far, DrawPolynomial(d, kFar, hn::Sub(root, middle)), g);
   }
   return hn::Mul(y, g);
 }

@@ -32,7 +32,7 @@ const double* shares_by_value(const BoxPlan& plan, std::size_t b, double* share)
 
 ProductBlock product_block(const BoxPlan& plan, std::size_t b, BlockNumbers* numbers) {
   const JointView& d = *plan.density;
-  ProductBlock block{};
+  ProductBlock block;
   block.points = std::min<std::size_t>(kJointBlock, d.header().points - b * kJointBlock);
   if (d.has_weights()) {
     d.weights(b, numbers->weight);

@@ -36,19 +36,19 @@ struct ProductSide {
 };
 
 struct ProductBlock {
-  int sides;  // those that cut the block
-  ProductSide side[kMaxColumns];
-  std::size_t points;   // of the block's kJointBlock places
-  const double* share;  // of each point that is in the box by its categories' values; null: 1
-  const float* weight;  // null: equal_weight
-  double equal_weight, own_rows;
+  int sides = 0;                  // those that cut the block
+  ProductSide side[kMaxColumns];  // so many of them are set
+  std::size_t points = 0;         // of the block's kJointBlock places
+  const double* share = nullptr;  // of points in the box by their categories' values; null: 1
+  const float* weight = nullptr;  // null: equal_weight
+  double equal_weight = 0, own_rows = 0;
   // The target: its coordinates; its values, null for RawValue::coordinate. Its own side, if it
   // cuts, is the last of `side`.
-  RawValue value;
-  const float* coordinate;
-  const std::int32_t* raw;
-  bool own_side;
-  double zero, least, most;
+  RawValue value = RawValue::none;
+  const float* coordinate = nullptr;
+  const std::int32_t* raw = nullptr;
+  bool own_side = false;
+  double zero = 0, least = 0, most = 0;
 };
 
 // Without sides. Points into *numbers.

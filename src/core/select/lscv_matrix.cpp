@@ -126,13 +126,16 @@ constexpr double kNoValue = 1;     // and this far beyond it, g is not asked for
 constexpr double kDeep = 4;        // times the first value: deeper than an interior minimum
 constexpr int kSimplexPatience = 20;
 
-// The step in the parameters that may be left, in single precision and in double.
+// The step in the parameters that may be left, in single precision and in double. In single,
+// gradients are uncertain by some 1e-7 to 2e-6.
 constexpr int kNoLimit = std::numeric_limits<int>::max();
-constexpr SmoothStop kRough{.tolerance = 1e-3, .least_step = 1e-3, .evaluations = kNoLimit};
-constexpr SmoothStop kExact{.tolerance = 3e-8, .least_step = 1e-6, .evaluations = kNoLimit};
+constexpr SmoothStop kRough{
+    .tolerance = 3e-6, .least_step = 1e-5, .held_tolerance = 1e-3, .evaluations = kNoLimit};
+constexpr SmoothStop kExact{.tolerance = 3e-8, .least_step = 1e-8, .evaluations = kNoLimit};
 // The searches aside: as far as tells which of them is lowest, and which lower than what is known,
-// by so many of g's units.
-constexpr SmoothStop kAside{.tolerance = 3e-2, .least_step = 1e-3, .evaluations = 25};
+// by so many of g's units. Many of them end at a bound.
+constexpr SmoothStop kAside{
+    .tolerance = 3e-2, .least_step = 1e-3, .evaluations = 25, .freely = false};
 constexpr double kLower = 1e-4;
 constexpr int kAsideDimensions = 6;
 constexpr double kAsidePairs = 0x1p24;  // times searches, at most
@@ -330,13 +333,14 @@ class MatrixLscv {
     const Constraints bounds = [&](const Vector& x, Vector* c, Matrix* jacobian) {
       const Matrix t = frame.triangle(x);
       const Eigen::JacobiSVD<Matrix, Eigen::NoQRPreconditioner> svd(
-          t, Eigen::ComputeFullU | Eigen::ComputeFullV);
+          t, jacobian != nullptr ? Eigen::ComputeFullU | Eigen::ComputeFullV : 0);
       // All of them: where two are on a bound together, either alone leads astray.
       const Vector log_values =
           2 * (svd.singularValues() * (frame.h() / h0_)).array().log().matrix();
       for (Eigen::Index k = 0; k < log_values.size(); ++k) {
         (*c)(2 * k) = lowest() - log_values(k);
         (*c)(2 * k + 1) = log_values(k) - highest();
+        if (jacobian == nullptr) continue;
         // dlog s^2 = 2 u' dT v/s, with dT = T A and u'T = s v': 2 v' A v = tr(A 2 v v').
         const Vector v = svd.matrixV().col(k);
         jacobian->row(2 * k + 1) = frame.gradient(t, 2 * v * v.transpose());

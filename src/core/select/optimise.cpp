@@ -6,9 +6,11 @@
 
 #include <eigen3/Eigen/Cholesky>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace kde {
 namespace {
@@ -39,22 +41,118 @@ constexpr int kPatience = 8;
 // Points that have no value cost nothing and do not count as evaluations; but they must end.
 constexpr int kMostPoints = 20'000;
 constexpr double kGain = 1e-6;
+// A step is long enough to be taken that lowers f by that share of what its slope promises. Where
+// values are apart by no more than that share of them, which may be rounding, slopes tell: W. W.
+// Hager & H. Zhang, SIAM J. Optim. 16 (2005), the approximate Wolfe condition.
+constexpr double kDecrease = 0.1;
+constexpr double kRounding = 1e-6;
+constexpr int kShorter = 10;  // times that a step is made shorter
+// What a step leaves is what it is of the one before, or up to so many times that.
+constexpr double kCaution = 10;
 
 class SmoothSearch {
  public:
   SmoothSearch(const SmoothFunction& f, const Constraints& constraints, const SmoothStart& start,
                int count, const SmoothStop& stop)
-      : f_(f), constraints_(constraints), start_(start), count_(count), stop_(stop) {
-    inverse_.setIdentity(start.at.size(), start.at.size());
-  }
+      : f_(f), constraints_(constraints), start_(start), count_(count), stop_(stop) {}
 
   Status run(Minimum* out, SmoothStart* next) {
+    bool free = false;
+    begin();
+    if (stop_.freely) {
+      if (Status s = descend_freely(&free); !s.ok()) return s;
+    }
+    if (!free) {
+      begin();
+      stop_.tolerance = std::max(stop_.tolerance, stop_.held_tolerance);
+      if (Status s = descend_between(); !s.ok()) return s;
+    }
+    out->at = start_.at + start_.units * best_.p;
+    out->value = best_.value;
+    out->evaluations = evaluations_;
+    out->stationary = !limit_ && (step_left(best_) < kStationary || touches_a_constraint());
+    next->at = out->at;
+    next->units = start_.units * Matrix(inverse_.llt().matrixL());
+    return Status::success();
+  }
+
+ private:
+  struct Point {
+    Vector p;
+    double value = 0;
+    Vector gradient;
+  };
+
+  void begin() {
+    const Vector zero = Vector::Zero(start_.at.size());
+    inverse_.setIdentity(zero.size(), zero.size());
+    last_ = {Vector(), HUGE_VAL, Vector()};
+    best_ = {zero, HUGE_VAL, zero};
+    idle_ = 0;
+    limit_ = false;
+  }
+
+  // The steps of Kraft's algorithm where no constraint holds it, Newton's by the curvature seen so
+  // far; without its quadratic program, which in many variables takes longer than f. *free: false
+  // where a constraint came within reach.
+  Status descend_freely(bool* free) {
+    *free = look_freely_at(best_.p);
+    double least = HUGE_VAL;  // step left
+    double before = 0;        // step left before, if it was taken as it was
+    int idle = 0;             // steps since `least`
+    while (*free && !limit_) {
+      const Point from = last_;
+      const Vector step = -(inverse_ * from.gradient);
+      const double length = step.norm();
+      if (length < stop_.tolerance || kCaution * length * length < before * stop_.tolerance) {
+        best_ = {from.p + step, from.value + from.gradient.dot(step) / 2, from.gradient * 0};
+        break;
+      }
+      idle = length < least ? 0 : idle + 1;
+      if (idle > kPatience && length < kStationary) break;  // lost in rounding
+      least = std::min(length, least);
+      before = length;
+      if (!shorten_until_lower(from, step, &before, free)) break;
+    }
+    return status_;
+  }
+
+  // Takes the step, or as much of it as lowers f; false where nothing does. *taken: 0 where it was
+  // less than all.
+  bool shorten_until_lower(const Point& from, Vector step, double* taken, bool* free) {
+    double slope = step.dot(from.gradient);
+    for (int k = 0; k <= kShorter; ++k) {
+      *free = look_freely_at(from.p + step);
+      if (!*free || limit_ || is_lower(from, step, slope)) return true;
+      const double change = last_.value - from.value;
+      const double shorter = std::max(slope / (2 * (slope - change)), 0.1);
+      step *= shorter;
+      slope *= shorter;
+      *taken = 0;
+    }
+    return false;
+  }
+
+  // False: not free, or f has failed.
+  bool look_freely_at(const Vector& p) {
+    const bool free =
+        p.cwiseAbs().maxCoeff() < kLargest && (constraints_at(p).array() < -kTouching).all();
+    if (!free || !look_at(p)) return free && limit_;
+    if (last_.value < best_.value) best_ = last_;
+    return std::isfinite(last_.value);
+  }
+
+  bool is_lower(const Point& from, const Vector& step, double slope) const {
+    const double change = last_.value - from.value;
+    return change <= kDecrease * slope || (change <= kRounding * std::fabs(from.value) &&
+                                           last_.gradient.dot(step) <= (2 * kDecrease - 1) * slope);
+  }
+
+  Status descend_between() {
     const unsigned n = static_cast<unsigned>(start_.at.size());
     const Optimiser opt(nlopt_create(NLOPT_LD_SLSQP, n));
     if (!opt) return no_memory();
     opt_ = opt.get();
-    best_.p = start_.at * 0;
-    best_.gradient = best_.p;
     nlopt_set_min_objective(opt_, &SmoothSearch::objective, this);
     const Vector tolerances = Vector::Constant(count_, kConstraint / 10);
     if (count_ > 0) {
@@ -70,16 +168,9 @@ class SmoothSearch {
     if (!status_.ok()) return status_;
     if (is_failure(result)) return no_memory();
     if (result == NLOPT_MAXEVAL_REACHED || !std::isfinite(best_.value)) limit_ = true;
-    out->at = start_.at + start_.units * best_.p;
-    out->value = best_.value;
-    out->evaluations = evaluations_;
-    out->stationary = !limit_ && (step_left(best_) < kStationary || touches_a_constraint());
-    next->at = out->at;
-    next->units = start_.units * Matrix(inverse_.llt().matrixL());
     return Status::success();
   }
 
- private:
   static double objective(unsigned n, const double* p, double* gradient, void* self) {
     return static_cast<SmoothSearch*>(self)->guarded([&](SmoothSearch& search) {
       return search.evaluate(Eigen::Map<const Vector>(p, n), gradient);
@@ -92,18 +183,12 @@ class SmoothSearch {
       Vector value(count);
       Matrix by_x(count, n);
       search.constraints_(search.start_.at + search.start_.units * Eigen::Map<const Vector>(p, n),
-                          &value, &by_x);
+                          &value, jacobian != nullptr ? &by_x : nullptr);
       Eigen::Map<Vector>(c, count) = value;
       if (jacobian != nullptr) Eigen::Map<Matrix>(jacobian, count, n) = by_x * search.start_.units;
       return 0.0;
     });
   }
-
-  struct Point {
-    Vector p;
-    double value = 0;
-    Vector gradient;
-  };
 
   template <class F>
   double guarded(const F& work) {
@@ -122,30 +207,43 @@ class SmoothSearch {
 
   double evaluate(const Eigen::Map<const Vector>& p, double* gradient) {
     // The algorithm asks for a value first, and for the gradient if it likes the value.
-    if (evaluations_ == 0 || p != last_.p) {
-      if (evaluations_ >= stop_.evaluations) {
-        limit_ = true;
+    if (last_.p.size() == 0 || p != last_.p) {
+      const Vector before = last_.p;
+      if (!look_at(p)) {
         nlopt_force_stop(opt_);
         return HUGE_VAL;
       }
-      Point here{p, HUGE_VAL, Vector::Zero(p.size())};
-      Vector by_x = here.gradient;
-      if (Status s = f_(start_.at + start_.units * p, &here.value, &by_x); !s.ok()) return fail(s);
-      here.gradient = start_.units.transpose() * by_x;
-      judge(here);
-      last_ = here;
+      judge(before);
     }
     if (gradient != nullptr) Eigen::Map<Vector>(gradient, p.size()) = last_.gradient;
     return last_.value;
   }
 
-  // Learns from a point, keeps it if it is the best, and stops if it is good enough.
-  void judge(const Point& here) {
+  // f at p, which is learnt from and kept in last_. False: f has failed, or out of evaluations.
+  bool look_at(const Vector& p) {
+    if (evaluations_ >= stop_.evaluations) {
+      limit_ = true;
+      return false;
+    }
+    Point here{p, HUGE_VAL, Vector::Zero(p.size())};
+    Vector by_x = here.gradient;
+    status_ = f_(start_.at + start_.units * p, &here.value, &by_x);
+    if (!status_.ok()) return false;
+    here.gradient = start_.units.transpose() * by_x;
+    if (std::isfinite(here.value)) {
+      if (std::isfinite(last_.value)) learn(here.p - last_.p, here.gradient - last_.gradient);
+      ++evaluations_;
+    }
+    last_ = std::move(here);
+    return true;
+  }
+
+  // Keeps the last point if it is the best, and stops if it is good enough. before: the point
+  // before, or empty.
+  void judge(const Vector& before) {
+    const Point& here = last_;
     if (!std::isfinite(here.value)) return;
-    const double step = evaluations_ == 0 ? HUGE_VAL : (here.p - last_.p).norm();
-    if (evaluations_ > 0 && std::isfinite(last_.value))
-      learn(here.p - last_.p, here.gradient - last_.gradient);
-    ++evaluations_;
+    const double step = before.size() == 0 ? HUGE_VAL : (here.p - before).norm();
     const bool feasible = (constraints_at(here.p).array() <= kConstraint).all();
     const bool stationary = step_left(here) < stop_.tolerance;
     // Among points that near, values are in the order of their rounding.
@@ -163,8 +261,7 @@ class SmoothSearch {
 
   Vector constraints_at(const Vector& p) const {
     Vector c(count_);
-    Matrix jacobian(count_, p.size());
-    constraints_(start_.at + start_.units * p, &c, &jacobian);
+    constraints_(start_.at + start_.units * p, &c, nullptr);
     return c;
   }
 
@@ -192,7 +289,7 @@ class SmoothSearch {
   int idle_ = 0;  // evaluations since the last gain
   bool limit_ = false;
   Point last_;  // evaluated
-  Point best_{Vector(), HUGE_VAL, Vector()};
+  Point best_;
   Matrix inverse_;  // of the second derivatives in p
 };
 

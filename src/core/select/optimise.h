@@ -20,7 +20,7 @@ struct Minimum {
 
 // A function and its gradient. Infinite where it has no value.
 using SmoothFunction = std::function<Status(const Vector& x, double* f, Vector* gradient)>;
-// Constraints c <= 0, and their Jacobian, a row each.
+// Constraints c <= 0, and their Jacobian, a row each, unless it is null.
 using Constraints = std::function<void(const Vector& x, Vector* c, Matrix* jacobian)>;
 
 // Where a search by gradients begins, and in what units: x = at + units p for the p that the
@@ -32,15 +32,20 @@ struct SmoothStart {
 };
 
 struct SmoothStop {
-  double tolerance = 1e-7;   // of the step in p that is left, by the curvature seen so far
-  double least_step = 1e-6;  // shorter ones are too uncertain to tell of the curvature
+  double tolerance = 1e-7;    // of the step in p that is left, by the curvature seen so far
+  double least_step = 1e-6;   // shorter ones are too uncertain to tell of the curvature
+  double held_tolerance = 0;  // the same where constraints matter, if that is more
   int evaluations = 500;
+  // First without the constraints, as long as none comes within reach: that takes less time beside
+  // f, and sometimes leads to another of several minima.
+  bool freely = true;
 };
 
 // Sequential quadratic programming with a quasi-Newton (BFGS) matrix: D. Kraft, A software package
-// for sequential quadratic programming, DFVLR-FB 88-28 (1988). *next: the minimum, and units in
-// which the curvature seen on the way is the unit matrix: where a search with a more exact f goes
-// on. constraints: `count` of them, met where the search begins. |p| is kept below 10. Errors: what
+// for sequential quadratic programming, DFVLR-FB 88-28 (1988); as long as no constraint comes into
+// play, its steps without the quadratic program. *next: the minimum, and units in which the
+// curvature seen on the way is the unit matrix: where a search with a more exact f goes on.
+// constraints: `count` of them, met where the search begins. |p| is kept below 10. Errors: what
 // f reports; out_of_memory.
 Status minimise_smooth(const SmoothFunction& f, const Constraints& constraints, int count,
                        const SmoothStart& start, const SmoothStop& stop, Minimum* out,

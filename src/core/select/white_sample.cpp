@@ -13,7 +13,9 @@
 #include "core/select/white_sample.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <new>
 #include <numbers>
@@ -21,6 +23,7 @@
 #include <utility>
 
 #include "core/select/matrix.h"
+#include "core/share_items.h"
 #include "core/sums/gaussian_sums.h"
 
 namespace kde {
@@ -37,21 +40,21 @@ constexpr double kNormalIqr = 1.34;  // of the standard normal
 
 constexpr int kComparisonsBetweenPolls = 1 << 14;
 
-// Pairs of equal elements among 0 .. n-1, which `less` orders.
-template <class Less>
-double tied_pairs(std::vector<std::size_t>* order, const Control& control, const Less& less) {
+// Pairs of equal elements, which `less` orders. Sorts them.
+template <class Element, class Less>
+double tied_pairs(std::vector<Element>* elements, const Control& control, const Less& less) {
   int comparisons = 0;
-  std::sort(order->begin(), order->end(), [&](std::size_t i, std::size_t j) {
+  std::sort(elements->begin(), elements->end(), [&](const Element& a, const Element& b) {
     if (++comparisons == kComparisonsBetweenPolls) {
       comparisons = 0;
       if (control.stop_requested()) throw Cancelled();
     }
-    return less(i, j);
+    return less(a, b);
   });
   double pairs = 0;
   double before = 0;  // equal elements just before
-  for (std::size_t i = 1; i < order->size(); ++i) {
-    before = less((*order)[i - 1], (*order)[i]) ? 0 : before + 1;
+  for (std::size_t i = 1; i < elements->size(); ++i) {
+    before = less((*elements)[i - 1], (*elements)[i]) ? 0 : before + 1;
     pairs += before;
   }
   return pairs;
@@ -195,6 +198,31 @@ class Whitening {
   }
 
   void count_ties() {
+    std::vector<double> pairs(d_);
+    std::atomic<bool> no_memory{false};
+    const auto count = [&](std::int64_t k, const Control& own) {
+      try {
+        std::vector<double> column(n_);
+        for (std::size_t i = 0; i < n_; ++i) column[i] = x(i, static_cast<std::size_t>(k));
+        pairs[static_cast<std::size_t>(k)] = tied_pairs(&column, own, std::less<double>());
+      } catch (const std::bad_alloc&) {
+        no_memory = true;
+      } catch (const Cancelled&) {
+        // As share_items says.
+      }
+    };
+    Control control = control_;
+    control.on_progress = nullptr;
+    if (!share_items(control, std::ssize(pairs), count).ok()) throw Cancelled();
+    if (no_memory) throw std::bad_alloc();
+    for (std::size_t k = 0; k < d_; ++k) {
+      if (pairs[k] > out_.tied_in_column) {
+        out_.tied_in_column = pairs[k];
+        out_.tied_column = static_cast<int>(k + 1);
+      }
+    }
+    // Points that are equal are so in every column.
+    if (std::find(pairs.begin(), pairs.end(), 0) != pairs.end()) return;
     std::vector<std::size_t> order(n_);
     std::iota(order.begin(), order.end(), std::size_t{0});
     out_.tied_pairs = tied_pairs(&order, control_, [this](std::size_t i, std::size_t j) {
@@ -202,14 +230,6 @@ class Whitening {
       const auto b = points_.subspan(j * d_, d_);
       return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
     });
-    for (std::size_t k = 0; k < d_; ++k) {
-      const double pairs = tied_pairs(
-          &order, control_, [this, k](std::size_t i, std::size_t j) { return x(i, k) < x(j, k); });
-      if (pairs > out_.tied_in_column) {
-        out_.tied_in_column = pairs;
-        out_.tied_column = static_cast<int>(k + 1);
-      }
-    }
   }
 
   std::span<const double> points_;

@@ -35,16 +35,15 @@ Status make_processor_sums(const Engine& engine, std::span<const double> points,
 template <class Sums>
 class DeviceFirst {
  public:
-  DeviceFirst(const Engine& engine, std::vector<double> points, int d, const Control& control)
-      : engine_(engine),
-        points_(std::move(points)),
-        d_(d),
-        n_(std::ssize(points_) / d),
-        control_(control) {}
+  DeviceFirst(const Engine& engine, int d, const Control& control)
+      : engine_(engine), d_(d), control_(control) {}
 
-  // To be called first. Errors: cancelled; the device's, where nobody should go on.
-  Status load() {
-    const Status s = engine_.device->load(points_, d_, control_, &sample_);
+  // To be called first. Errors: cancelled; the device's, where nobody should go on. May throw
+  // std::bad_alloc.
+  Status load(std::span<const double> points) {
+    n_ = std::ssize(points) / d_;
+    const Status s = engine_.device->load(points, d_, control_, &sample_);
+    points_.assign(points.begin(), points.end());  // while they are on their way
     if (s.ok()) return s;
     sample_.reset();
     if (s.code == Code::cancelled) return s;
@@ -122,10 +121,10 @@ class DeviceFirst {
   }
 
   Engine engine_;
-  std::vector<double> points_;
   int d_;
-  std::int64_t n_;
   Control control_;
+  std::vector<double> points_;
+  std::int64_t n_ = 0;
   std::unique_ptr<DeviceSample> sample_;  // null once it has failed
   std::int64_t sums_ = 0;                 // by the device
   bool has_returned_ = false;             // or was waited for in vain
@@ -134,10 +133,9 @@ class DeviceFirst {
 
 class DevicePairSums : public PairSums {
  public:
-  DevicePairSums(const Engine& engine, std::vector<double> x, const Control& control)
-      : first_(engine, std::move(x), 1, control) {}
+  DevicePairSums(const Engine& engine, const Control& control) : first_(engine, 1, control) {}
 
-  Status load() { return first_.load(); }
+  Status load(std::span<const double> x) { return first_.load(x); }
 
   Status derivative(int r, double g, double* sum) override {
     if (Status s = check_device_derivative(1, r, g); !s.ok()) return s;
@@ -154,11 +152,10 @@ class DevicePairSums : public PairSums {
 
 class DeviceGaussianSums : public GaussianPairSums {
  public:
-  DeviceGaussianSums(const Engine& engine, std::span<const double> points, int d,
-                     const Control& control)
-      : first_(engine, {points.begin(), points.end()}, d, control) {}
+  DeviceGaussianSums(const Engine& engine, int d, const Control& control)
+      : first_(engine, d, control) {}
 
-  Status load() { return first_.load(); }
+  Status load(std::span<const double> points) { return first_.load(points); }
 
   Status sweep(std::span<const double> h, std::span<GaussianSums> out) override {
     const auto store = [&](std::size_t k, const double* sums) { out[k] = {sums[0], sums[1]}; };
@@ -236,8 +233,8 @@ class DeviceGaussianSums : public GaussianPairSums {
 Status make_device_sums(const Engine& engine, std::span<const double> x, const Control& control,
                         std::unique_ptr<PairSums>* out) {
   // In the order they come: a device sorts sooner what is not sorted already.
-  auto sums = std::make_unique<DevicePairSums>(engine, std::vector(x.begin(), x.end()), control);
-  if (Status s = sums->load(); !s.ok()) return s;
+  auto sums = std::make_unique<DevicePairSums>(engine, control);
+  if (Status s = sums->load(x); !s.ok()) return s;
   *out = std::move(sums);
   return Status::success();
 }
@@ -250,8 +247,8 @@ Status make_device_gaussian_sums(const Engine& engine, std::span<const double> p
     *out = make_owning_line_sums(std::move(line));
     return Status::success();
   }
-  auto sums = std::make_unique<DeviceGaussianSums>(engine, points, d, control);
-  if (Status s = sums->load(); !s.ok()) return s;
+  auto sums = std::make_unique<DeviceGaussianSums>(engine, d, control);
+  if (Status s = sums->load(points); !s.ok()) return s;
   *out = std::move(sums);
   return Status::success();
 }

@@ -3,6 +3,7 @@
 //
 //   make cuda-bench                       all cards
 //   build/cuda/device_bench --cards=1 --without-textbook --benchmark_filter=PLUGIN
+//   ... --units=none, --units=warp        without matrix units, or by those of a warp (gram.h)
 //
 // The device is warm: its contexts and kernels are loaded before, as the service holds them. ms is
 // the median of the runs; terms/s counts the textbook's terms, visited or not.
@@ -144,7 +145,8 @@ void add_plugin(int n, const std::string& name, Precision precision, bool sorted
   });
 }
 
-// All pairs within reach of each other: what the kernel does with nothing left out.
+// All pairs within reach of each other, and all values so near that four of them share their terms
+// (cuda/derivative.h): the kernel visits a quarter of the pairs.
 void add_all_pairs(int n, int r) {
   add({"sum", n, 1, "all pairs, K" + std::to_string(r), "-", 1, "single"}, 21,
       [=](benchmark::State& state) {
@@ -516,6 +518,10 @@ int main(int argc, char** argv) {
   for (int k = 1; k < argc; ++k) {
     if (std::strncmp(argv[k], kCards, sizeof kCards - 1) == 0) {
       options.most_cards = std::atoi(argv[k] + sizeof kCards - 1);
+    } else if (std::strcmp(argv[k], "--units=none") == 0) {
+      options.most_units = kde::cuda::MatrixUnits::none;
+    } else if (std::strcmp(argv[k], "--units=warp") == 0) {
+      options.most_units = kde::cuda::MatrixUnits::warp;
     } else if (std::strcmp(argv[k], "--without-textbook") == 0) {
       kde::bench::with_textbook = false;
     } else {
