@@ -13,9 +13,10 @@
 //   the rest, u_i'v_j + v_i'u_j + v_i'v_j and what the norms have of v: in an accumulator of its
 //   own, its terms smaller by s/|y|
 //
-// With |y_i| <= R, s is the least power of two >= R/2040, and y is kept to R 2^-23. The exponents are
-// those of the points so moved, equal ones of 0. The norms are further coordinates: -|u|^2/2 is the
-// sum of two halves, which meet 1 and 1 of the other point; so is what the norms have of v, rounded.
+// With |y_i| <= R, s is the least power of two >= R/2040, and y is kept to R 2^-23. The exponents
+// are those of the points so moved, equal ones of 0. The norms are further coordinates: -|u|^2/2 is
+// the sum of two halves, which meet 1 and 1 of the other point; so is what the norms have of v,
+// rounded.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -37,9 +38,7 @@ inline constexpr int kGramStrip = 128;  // points: of a block's rows, and of a s
 // Below, kernels without matrix units are as fast, for launches take the time.
 inline constexpr std::int64_t kLeastGramPoints = 2048;
 constexpr int least_gram_dimensions(MatrixUnits units) {
-  return units == MatrixUnits::none    ? kMaxDimensions + 1
-         : units == MatrixUnits::group ? 2
-                                       : 4;
+  return units == MatrixUnits::none ? kMaxDimensions + 1 : units == MatrixUnits::group ? 2 : 4;
 }
 // R: y kept to 1.5e-5; and such that -|u|^2/2 has no part that is too small for a half.
 inline constexpr double kGreatestGramRadius = 128, kLeastGramRadius = 4;
@@ -48,8 +47,8 @@ inline constexpr double kGreatestGramRadius = 128, kLeastGramRadius = 4;
 constexpr int gram_coordinates(int d) { return d <= 8 ? 8 : 16; }
 
 // Packed points: groups of eight, of which each block of eight coordinates, 16 bytes a point, lies
-// together, as matrix units read them. Blocks: u, v, -|u|^2/2 (the two halves, 1, 1, then zeros) and
-// in the same way -(u'v + |v|^2/2). Where there is no point the norm is too great for any term.
+// together, as matrix units read them. Blocks: u, v, -|u|^2/2 (the two halves, 1, 1, then zeros)
+// and in the same way -(u'v + |v|^2/2). Where there is no point the norm is too great for any term.
 template <int C>
 struct GramLayout {
   static constexpr int kBlocks = C / 4 + 2;
@@ -67,7 +66,8 @@ Status launch_square_radius(const double* points, std::int64_t n, int d, const d
 // R from that radius: an upper bound of |A| times it, |A|^2 <= |A|_1 |A|_inf.
 double gram_radius(const Whitening& a, int d, double square_radius);
 
-// packed: padded(n) points in the layout of `coordinates`, of A (x_i - centre) within R = radius. Asynchronous.
+// packed: padded(n) points in the layout of `coordinates`, of A (x_i - centre) within R = radius.
+// Asynchronous.
 Status launch_gram_points(const double* points, std::int64_t n, int d, const Whitening& a,
                           const double* centre, double radius, int coordinates, void* packed,
                           cudaStream_t stream);
@@ -113,8 +113,8 @@ inline TileJobs cut_gram_scatter(std::int64_t n) {
 
 // As launch_scatter of rows.h with coordinates for c, but e = 2^E, and jobs of cut_gram_scatter.
 Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, MatrixUnits units,
-                           double once, double twice, std::int64_t first, std::int64_t last, double* partial,
-                           cudaStream_t stream);
+                           double once, double twice, std::int64_t first, std::int64_t last,
+                           double* partial, cudaStream_t stream);
 
 // As launch_density of rows.h, and of the same jobs, but for 2^E.
 Status launch_gram_density(const void* queries, std::int64_t m, const void* packed, std::int64_t n,

@@ -84,9 +84,8 @@ inline double expect_derivatives(DeviceSample& sample, const std::vector<double>
   return near * std::sqrt(2 * std::numbers::pi) / n;
 }
 
-inline std::unique_ptr<DeviceSample> load(
-    const std::vector<double>& x, int d = 1,
-    cuda::MatrixUnits most = cuda::MatrixUnits::group) {
+inline std::unique_ptr<DeviceSample> load(const std::vector<double>& x, int d = 1,
+                                          cuda::MatrixUnits most = cuda::MatrixUnits::group) {
   std::unique_ptr<DeviceSample> sample;
   const Status s = cards(most).load(x, d, {}, &sample);
   EXPECT_TRUE(s.ok()) << s.message;
@@ -116,7 +115,8 @@ class GaussianCheck {
     for (const Precision precision : kPrecisions) {
       std::vector<double> sums(2 * h.size()), slopes(4 * h.size());
       const bool plain = answered(samples_.back()->sweep(h, false, precision, {}, sums), refusal_);
-      const bool with_slopes = answered(samples_.back()->sweep(h, true, precision, {}, slopes), refusal_);
+      const bool with_slopes =
+          answered(samples_.back()->sweep(h, true, precision, {}, slopes), refusal_);
       for (std::size_t k = 0; k < h.size(); ++k) {
         const GaussianSums& e = expected[k].sums;
         const double c = relative_within(radius / h[k], precision);
