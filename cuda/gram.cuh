@@ -97,10 +97,10 @@ template <int C, int kThreads>
 __device__ __forceinline__ void start_strip(const char* from, char* to) {
   constexpr int kPieces = GramLayout<C>::kStripBytes / 16;
   static_assert(kPieces % kThreads == 0);
+#if __CUDA_ARCH__ >= 800
   const int thread = static_cast<int>(threadIdx.x);
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to + 16 * thread));
   const char* source = from + 16 * thread;
-#if __CUDA_ARCH__ >= 800
 #pragma unroll
   for (int k = 0; k < kPieces / kThreads; ++k)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address + 16 * k * kThreads),
