@@ -424,6 +424,18 @@ for my $signal ('KILL', 'STOP') {
   $session->quit;
 }
 
+# In one statement it is told once, though of each call the first sum fails and the sample is handed over
+# again. Jobs: a sample, the sum that fails, the sample, two sums.
+{
+  set_mode('--fail=boast --fail=device-error-at=2 --fail=nan-at=7');
+  my ($code, $out, $err) = $node->psql('postgres', qq{SET kde_aqp.device = cuda; $long_settings
+    SELECT kde_bandwidth((SELECT array_agg(v) FROM long), exact => true) FROM generate_series(1, 2)});
+  my @bandwidths = split /\n/, $out;
+  is(@bandwidths, 2, 'long, twice in a statement: answers');
+  is(scalar(() = $err =~ /$came_back/g), 1, 'long, twice in a statement: told once');
+  is($node->safe_psql('postgres', q{SELECT jobs FROM kde_devices() WHERE device = 'cuda:0'}), '10', 'long, twice in a statement: it failed twice');
+}
+
 # It does not come back: near-exact sums, where there are any, and else a word before the processor.
 sub for_good {
   replace_file($mode_file, '--fail=start');

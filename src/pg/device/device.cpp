@@ -46,7 +46,7 @@ double known_rate[2] = {0, 0};
 TimestampTz known_since = 0;
 // When the last wait in vain ended; 0: never.
 TimestampTz vain_since = 0;
-// The statement whose user has been told, and the highest level of that.
+// The statement whose user has been told, and the highest level of that (is_news).
 TimestampTz told_statement = 0;
 int told_level = 0;
 
@@ -68,6 +68,16 @@ struct Service {
 
 bool lately(TimestampTz when) {
   return when != 0 && !TimestampDifferenceExceeds(when, GetCurrentTimestamp(), kMemoryMs);
+}
+
+// A function may be called for every row; of several messages the gravest must be seen. Whether one
+// is still to be told; without a client's statement, whose time is 0, each is.
+bool is_news(int level) {
+  const TimestampTz statement = GetCurrentStatementStartTimestamp();
+  if (statement != 0 && statement == told_statement && level <= told_level) return false;
+  told_statement = statement;
+  told_level = level;
+  return true;
 }
 
 kde::Status greet(Service* service) {
@@ -326,6 +336,8 @@ void report_device(const DeviceChoice& choice) {
   if (trouble.ok() || choice.near_exact) return;
   const bool failed = trouble.code == kde::Code::failed;
   if (choice.use.device_sums > 0 && choice.use.processor_sums == 0) {
+    // Less grave than what came to the processor.
+    if (!is_news(NOTICE - 1)) return;
     // Waited for: it was started again, or full of the samples of others.
     ereport(NOTICE,
             (failed ? errmsg("the device service failed and came back; the sums were computed by "
@@ -337,14 +349,7 @@ void report_device(const DeviceChoice& choice) {
     return;
   }
   const int level = failed ? WARNING : choice.asked ? NOTICE : DEBUG1;
-  if (level != DEBUG1) {
-    // A function may be called for every row; of several messages the gravest must be seen. Without
-    // a client's statement the time is 0.
-    const TimestampTz statement = GetCurrentStatementStartTimestamp();
-    if (statement != 0 && statement == told_statement && level <= told_level) return;
-    told_statement = statement;
-    told_level = level;
-  }
+  if (level != DEBUG1 && !is_news(level)) return;
   const char* which = choice.use.device_sums > 0 ? "the remaining sums" : "the sums";
   ereport(level,
           (failed ? errcode(ERRCODE_WARNING) : errcode(ERRCODE_SUCCESSFUL_COMPLETION),
