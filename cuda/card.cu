@@ -10,6 +10,8 @@
 #include <cstring>
 #include <thread>
 
+#include "cuda/gram.h"
+
 namespace kde::cuda {
 namespace {
 
@@ -47,6 +49,8 @@ Status Card::start() {
   KDE_CUDA(cudaEventCreateWithFlags(&done_, cudaEventDisableTiming));
   for (cudaEvent_t& event : staged_)
     KDE_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  if (Status s = find_matrix_units(&units_, stream_); !s.ok()) return s;
+  units_ = std::min(units_, options_.most_units);
   // Keeps what is given back for the next sample, up to this much, so that taking memory costs
   // microseconds.
   cudaMemPool_t pool = nullptr;
@@ -166,15 +170,6 @@ Status Card::check_memory(std::size_t bytes) {
       bytes >> 20, memory_limit_ >> 20);
   remember(status.message);
   return status;
-}
-
-MatrixUnits Card::matrix_units() const {
-  MatrixUnits units = properties_.major >= 8 ? MatrixUnits::warp : MatrixUnits::none;
-#ifdef KDE_AQP_WGMMA
-  // Other capabilities, later ones too, have no such instructions.
-  if (properties_.major == 9 && properties_.minor == 0) units = MatrixUnits::group;
-#endif
-  return std::min(units, options_.most_units);
 }
 
 DeviceInfo Card::info() const {

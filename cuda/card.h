@@ -56,8 +56,7 @@ class Card {
   Status check_memory(std::size_t bytes);
 
   int ordinal() const { return ordinal_; }
-  // By its compute capability and by what was compiled (make/cuda.mk).
-  MatrixUnits matrix_units() const;
+  MatrixUnits matrix_units() const { return units_; }  // of gram.h
   DeviceInfo info() const;
   void count_job() { ++jobs_; }
   // Records a failure for people. From arm() on it ends the process, which its keeper starts anew:
@@ -81,6 +80,7 @@ class Card {
   const int ordinal_;
   const CudaOptions options_;
   cudaDeviceProp properties_{};
+  MatrixUnits units_ = MatrixUnits::none;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t done_ = nullptr;
   static constexpr int kStages = 4;

@@ -35,6 +35,17 @@ struct ScatterShape {
   static constexpr int kBlocks = kGroups ? 2 : 3;
 };
 
+// As gram.cuh has its instructions.
+__global__ void matrix_units_kernel(MatrixUnits* units) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  *units = MatrixUnits::group;
+#elif __CUDA_ARCH__ >= 800
+  *units = MatrixUnits::warp;
+#else
+  *units = MatrixUnits::none;
+#endif
+}
+
 __global__ void __launch_bounds__(kThreads)
     square_radius_kernel(const double* __restrict__ points, std::int64_t n, int d,
                          const double* __restrict__ centre, double* square) {
@@ -463,6 +474,16 @@ std::size_t gram_bytes(std::int64_t n, int coordinates) {
          (coordinates == 8 ? GramLayout<8>::kGroupBytes : GramLayout<16>::kGroupBytes);
 }
 
+Status find_matrix_units(MatrixUnits* units, cudaStream_t stream) {
+  PinnedBuffer<MatrixUnits> found;
+  if (Status s = found.reserve(1); !s.ok()) return s;
+  matrix_units_kernel<<<1, 1, 0, stream>>>(found.data());
+  KDE_CUDA(cudaGetLastError());
+  KDE_CUDA(cudaStreamSynchronize(stream));
+  *units = *found.data();
+  return Status::success();
+}
+
 Status launch_square_radius(const double* points, std::int64_t n, int d, const double* centre,
                             double* square, cudaStream_t stream) {
   KDE_CUDA(cudaMemsetAsync(square, 0, sizeof *square, stream));
@@ -537,6 +558,7 @@ Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, 
 Status launch_gram_density(const void* queries, std::int64_t m, const void* packed, std::int64_t n,
                            int coordinates, MatrixUnits units, std::int64_t first,
                            std::int64_t last, double* partial, cudaStream_t stream) {
+  static_assert(kGramStrip == kRowThreads, "the same jobs");
   return with_gram_shape(coordinates, units, [&](auto constant, auto groups) {
     constexpr bool kGroups = decltype(groups)::value;
     gram_density_kernel<decltype(constant)::value, kGroups>

@@ -59,6 +59,10 @@ struct GramLayout {
 };
 std::size_t gram_bytes(std::int64_t n, int coordinates);  // of padded(n) of them
 
+// What the machine code that this card runs was compiled for. PTX of a lesser capability than the
+// card's has no such instructions, and would compute something else. Waits for the stream.
+Status find_matrix_units(MatrixUnits* units, cudaStream_t stream);
+
 // *square = the greatest |x_i - centre|^2 of n points. Asynchronous.
 Status launch_square_radius(const double* points, std::int64_t n, int d, const double* centre,
                             double* square, cudaStream_t stream);

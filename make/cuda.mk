@@ -11,12 +11,11 @@ NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/c
 CUDA_CARDS    = 75 80 86 89 90 100 120
 CUDA_KNOWN    = $(filter $(CUDA_CARDS),$(subst compute_,,$(shell $(NVCC) --list-gpu-arch)))
 CUDA_PTX      = $(or $(filter 90,$(CUDA_KNOWN)),$(lastword $(CUDA_KNOWN)))
-# Of 9.0 the instructions of that capability alone, too (cuda/gram.cuh).
+# Of 9.0 the instructions of that capability alone, too (cuda/gram.cuh). -ffp-contract: Makefile.
 CUDA_GENCODE  = $(foreach card,$(CUDA_KNOWN:90=90a),-gencode arch=compute_$(card),code=sm_$(card)) \
-                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX) \
-                $(if $(filter 90,$(CUDA_KNOWN)),-DKDE_AQP_WGMMA)
+                -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 NVCC_COMPILE  = $(NVCC) -std=c++20 -O3 -lineinfo -cudart static --expt-relaxed-constexpr \
-                -Xcompiler -fPIC,-Wall,-Wextra,-fopenmp -Isrc -I. $(CUDA_GENCODE) \
+                -Xcompiler -fPIC,-Wall,-Wextra,-fopenmp,-ffp-contract=off -Isrc -I. $(CUDA_GENCODE) \
                 $(if $(WERROR),-Werror all-warnings -Xcompiler $(WERROR))
 NVCC_LINK     = $(NVCC) -cudart static -Xcompiler -fopenmp
 

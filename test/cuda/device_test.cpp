@@ -5,6 +5,7 @@
 // more than the 3 ms from which cards share it, or long enough to be stopped.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <barrier>
 #include <cmath>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "checks.h"
+#include "cuda/card.h"
 #include "stop_at.h"
 
 namespace kde {
@@ -190,6 +192,20 @@ int try_memory_limit() {
 TEST(CudaMemoryDeathTest, ALimitRefusesWhatIsTooLarge) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_EXIT(std::exit(try_memory_limit()), testing::ExitedWithCode(0), "");
+}
+
+// Of a build for all capabilities; one for lesser ones alone uses less.
+TEST(CudaCard, UsesTheMatrixUnitsThatItHas) {
+  std::unique_ptr<cuda::Card> card;
+  for (const cuda::MatrixUnits most : kUnits) {
+    const Status s = cuda::Card::open(0, {.most_units = most}, &card);
+    ASSERT_TRUE(s.ok()) << s.message;
+    const DeviceInfo info = card->info();
+    const cuda::MatrixUnits has = info.major == 9 && info.minor == 0 ? cuda::MatrixUnits::group
+                                  : info.major >= 8                  ? cuda::MatrixUnits::warp
+                                                                     : cuda::MatrixUnits::none;
+    EXPECT_EQ(card->matrix_units(), std::min(has, most));
+  }
 }
 
 TEST(CudaDevice, SaysWhatItIs) {
