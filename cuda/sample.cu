@@ -11,7 +11,6 @@
 
 #include "core/sums/gaussian_derivatives.h"
 #include "cuda/full.h"
-#include "cuda/gram.h"
 #include "cuda/rows.h"
 #include "cuda/sort.h"
 #include "cuda/sweep.h"
@@ -119,15 +118,18 @@ Status CudaSample::reserve(std::size_t card) {
   Place& place = *places_[card];
   const auto numbers = static_cast<std::size_t>(n_) * static_cast<std::size_t>(d_);
   const std::size_t points = d_ == 1 ? static_cast<std::size_t>(with_merged(n_)) : numbers;
-  // Beside the points themselves, whitened ones in double and their norms, and packed ones.
-  const std::size_t packed = d_ > 1 ? gram_bytes(n_, gram_coordinates(d_)) : 0;
-  if (Status s = cards_[card]->check_memory((points + 2 * numbers) * sizeof(double) + packed);
-      !s.ok())
+  // In one dimension as much is needed to sort them.
+  if (Status s = cards_[card]->check_memory(points * sizeof(double) + white_bytes(n_)); !s.ok())
     return s;
   if (d_ > 1) {
     if (Status s = reserve_few(card); !s.ok()) return s;
   }
   return place.points.reserve(points, cards_[card]->stream());
+}
+
+std::size_t CudaSample::white_bytes(std::int64_t n) const {
+  const auto numbers = static_cast<std::size_t>(padded(n) * (kernel_coordinates(d_) + 1));
+  return numbers * sizeof(double) + (may_use_units() ? gram_bytes(n, gram_coordinates(d_)) : 0);
 }
 
 Status CudaSample::reserve_few(std::size_t card) {
@@ -333,9 +335,7 @@ Status CudaSample::find_gram_radius(const Whitening& a, Precision precision,
                                     std::span<const double> queries, const Control& control,
                                     double* radius) {
   *radius = 0;
-  if (precision != Precision::single || units_ == MatrixUnits::none ||
-      d_ < kLeastGramDimensions || n_ < kLeastGramPoints)
-    return Status::success();
+  if (precision != Precision::single || !may_use_units()) return Status::success();
   double square = 0;
   if (square_radius_ < 0 || !queries.empty()) {
     Card& card = *cards_[home_];
@@ -644,9 +644,10 @@ Status CudaSample::take_queries(std::size_t number, std::span<const double> quer
   Card& card = *cards_[number];
   DeviceBuffer<double>& there = places_[number]->queries;
   const auto m = static_cast<std::int64_t>(queries.size()) / d_;
-  if (Status s = card.check_memory(queries.size_bytes() * 2 + gram_bytes(m, gram_coordinates(d_)));
-      !s.ok())
-    return s;
+  // What is there already has been counted.
+  if (queries.size() > there.size()) {
+    if (Status s = card.check_memory(queries.size_bytes() + white_bytes(m)); !s.ok()) return s;
+  }
   if (Status s = there.reserve(queries.size(), card.stream()); !s.ok()) return s;
   return card.upload(there.data(), queries.data(), queries.size_bytes());
 }

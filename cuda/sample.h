@@ -12,6 +12,7 @@
 #include "core/status.h"
 #include "cuda/card.h"
 #include "cuda/derivative.h"
+#include "cuda/gram.h"
 #include "cuda/runtime.cuh"
 #include "cuda/sweep.h"
 #include "cuda/whiten.h"
@@ -98,6 +99,13 @@ class CudaSample : public DeviceSample {
   Status sort(const Control& control);
   Status bring(std::size_t card);  // the points, from their home
 
+  // Whether sums may be those of gram.h.
+  bool may_use_units() const {
+    return units_ != MatrixUnits::none && d_ >= kLeastGramDimensions && n_ >= kLeastGramPoints;
+  }
+  // What n points take beside themselves, at most: whitened in double, with their norms, and
+  // packed.
+  std::size_t white_bytes(std::int64_t n) const;
   Status find_centre(std::size_t card);
   Status take_queries(std::size_t card, std::span<const double> queries);
 
