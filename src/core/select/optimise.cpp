@@ -47,6 +47,11 @@ constexpr double kGain = 1e-6;
 constexpr double kDecrease = 0.1;
 constexpr double kRounding = 1e-6;
 constexpr int kTries = 11;  // lengths of a step that are tried
+// A step shorter than that along which f goes on to fall, its slope no less than that share of what
+// it was, tells of units that are not f's: in them the way to the minimum takes hundreds of steps,
+// which do not get shorter either. Kraft's algorithm, which looks along its steps, finds its own.
+constexpr double kShort = 0.1;
+constexpr double kAsSteep = 0.9;
 // What a step leaves is what it is of the one before, or up to so many times that.
 constexpr double kCaution = 10;
 
@@ -94,7 +99,7 @@ class SmoothSearch {
 
   // The steps of Kraft's algorithm where no constraint holds it, Newton's by the curvature seen so
   // far; without its quadratic program, which in many variables takes longer than f. *free: false
-  // where a constraint came within reach.
+  // where a constraint came within reach, or where steps are too short for the way.
   Status descend_freely(bool* free) {
     *free = look_freely_at(best_.p);
     double least = HUGE_VAL;  // step left
@@ -137,7 +142,11 @@ class SmoothSearch {
     const int tries = step.norm() < kStationary ? std::min(1 + stop_.patience / 4, kTries) : kTries;
     for (int k = 0; k < tries; ++k) {
       *free = look_freely_at(from.p + step);
-      if (!*free || limit_ || is_lower(from, step, slope)) return true;
+      if (!*free || limit_) return true;
+      if (is_lower(from, step, slope)) {
+        *free = k > 0 || !is_slow(from, step, slope);
+        return true;
+      }
       const double change = last_.value - from.value;
       const double shorter = std::max(slope / (2 * (slope - change)), 0.1);
       step *= shorter;
@@ -160,6 +169,12 @@ class SmoothSearch {
     const double change = last_.value - from.value;
     return change <= kDecrease * slope || (change <= kRounding * std::fabs(from.value) &&
                                            last_.gradient.dot(step) <= (2 * kDecrease - 1) * slope);
+  }
+
+  // By more than rounding, which slopes may be nothing else than.
+  bool is_slow(const Point& from, const Vector& step, double slope) const {
+    return step.norm() < kShort && last_.value - from.value < -kRounding * std::fabs(from.value) &&
+           last_.gradient.dot(step) < kAsSteep * slope;
   }
 
   Status descend_between() {
