@@ -131,6 +131,24 @@ TEST(Optimise, EndsWithinItsTolerance) {
   }
 }
 
+// Less curvature than errors of the gradients could make of the shortest steps is learnt from
+// longer ones; else this would be approached by a hundredth of the way at a time, and given up for
+// lost.
+TEST(Optimise, LearnsALittleCurvature) {
+  const SmoothFunction f = [](const Vector& x, double* value, Vector* gradient) {
+    *gradient = (Vector(2) << 0.008 * x(0), x(1)).finished();
+    *value = x.dot(*gradient) / 2 - 1;
+    return Status::success();
+  };
+  const SmoothStart start{Vector::Constant(2, 0.1), Matrix::Identity(2, 2)};
+  Minimum minimum;
+  SmoothStart next;
+  ASSERT_TRUE(minimise_smooth(f, unconstrained, 0, start, {}, &minimum, &next).ok());
+  EXPECT_TRUE(minimum.stationary);
+  EXPECT_LT(minimum.at.norm(), 1e-6);
+  EXPECT_LT(minimum.evaluations, 20);
+}
+
 // In units that are far too small steps do not get shorter on the way to a minimum; those that
 // would tell of one that is lost in rounding are as short.
 TEST(Optimise, GoesOnWhereUnitsAreFarTooSmall) {

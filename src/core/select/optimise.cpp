@@ -30,7 +30,11 @@ bool is_failure(nlopt_result result) {
   return result == NLOPT_OUT_OF_MEMORY || result == NLOPT_INVALID_ARGS;
 }
 
+// Of f in the units of p; less of it may be an error of the gradients. What these make of it goes
+// with 1/|step|: free steps, which follow the curvature seen, learn from longer ones down to this
+// share of it, without which a flat minimum is approached by the same share of the way each time.
 constexpr double kLeastCurvature = 0.01;
+constexpr double kCertain = 0.01;
 constexpr double kLargest = 10;       // |p|
 constexpr double kConstraint = 1e-4;  // by so much a constraint may be violated
 constexpr double kTouching = 1e-3;    // and nearer than this to 0 it holds the minimum
@@ -64,11 +68,13 @@ class SmoothSearch {
   Status run(Minimum* out, SmoothStart* next) {
     bool free = false;
     begin();
+    free_ = stop_.freely;
     if (stop_.freely) {
       if (Status s = descend_freely(&free); !s.ok()) return s;
     }
     if (!free) {
       begin();
+      free_ = false;
       stop_.tolerance = std::max(stop_.tolerance, stop_.held_tolerance);
       if (Status s = descend_between(); !s.ok()) return s;
     }
@@ -300,7 +306,9 @@ class SmoothSearch {
   // Optimization (2006), eq. (6.17).
   void learn(const Vector& step, const Vector& change) {
     const double curvature = step.dot(change);
-    if (!(step.norm() > stop_.least_step) || !(curvature > kLeastCurvature * step.squaredNorm()))
+    const double length = step.norm();
+    const double certain = free_ ? std::clamp(stop_.least_step / length, kCertain, 1.0) : 1.0;
+    if (!(length > stop_.least_step) || !(curvature > kLeastCurvature * certain * length * length))
       return;
     const Vector by = inverse_ * change;
     inverse_ += (1 + change.dot(by) / curvature) / curvature * step * step.transpose() -
@@ -317,6 +325,7 @@ class SmoothSearch {
   int evaluations_ = 0;
   int idle_ = 0;  // evaluations since the last gain
   bool limit_ = false;
+  bool free_ = false;
   Point last_;  // evaluated
   Point best_;
   Matrix inverse_;  // of the second derivatives in p
