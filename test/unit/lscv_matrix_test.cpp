@@ -346,6 +346,37 @@ TEST(LscvMatrix, IsNoWorseThanTheScalarAtTheLeastWidth) {
   }
 }
 
+// Columns that are nearly the same, and H without what joins them: near the normal reference g is
+// some thousandth of what its units promise, falls slowly, and all the way. Such a step is not what
+// a minimum leaves. Along the diagonals of multiples of the variances, which H includes, g is lower
+// by more than half where they are less.
+TEST(LscvMatrix, GoesOnWhereUnitsAreFarTooSmall) {
+  for (const int d : {2, 3}) {
+    for (const std::size_t n : {70, 400}) {
+      std::vector<double> x = samples::normal(n * static_cast<std::size_t>(d), 67);
+      for (std::size_t i = 0; i < n; ++i) {
+        double* point = &x[i * static_cast<std::size_t>(d)];
+        point[d - 1] = point[0] + 1e-4 * point[d - 1];
+      }
+      const WhiteSample sample = whiten(x, d);
+      LscvMatrixOptions options;
+      options.shape = LscvShape::diagonal;
+      for (const Engine& engine : {kFull, kSingle}) {
+        const LscvMatrix found = select(sample, options, engine);
+        EXPECT_NE(found.end, LscvEnd::iteration_limit) << d << ' ' << n;
+        for (const double scale : {0.5, 0.25, 0.125, 0.0625}) {
+          std::vector<double> other = found.factor;
+          for (std::size_t i = 0; i < other.size(); ++i)
+            other[i] =
+                scale * std::ldexp(other[i], sample.exponent[i / static_cast<std::size_t>(d)]);
+          if (found.end == LscvEnd::at_bound) break;  // where those are beyond it
+          EXPECT_GT(objective(sample, options.divisor, other), found.objective) << d << ' ' << n;
+        }
+      }
+    }
+  }
+}
+
 // A cross of points that is the same after a quarter turn: along multiples of Sigma g has a
 // minimum that is a saddle over matrices, which a search from there does not leave. Lower, by more
 // than rounding, are H with one axis shorter.

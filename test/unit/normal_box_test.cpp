@@ -359,6 +359,39 @@ TEST_P(NormalBoxTargets, ABoxsAnswerIsItsOwn) {
   }
 }
 
+// Ends that are as good as infinite, which save work where all boxes of a vector have them, among
+// others and alone.
+TEST_P(NormalBoxTargets, ABoxsAnswerIsItsOwnAtFarEnds) {
+  Random random(8);
+  const double c[] = {0.6, -0.2};
+  for (const double rho : kRhos) {
+    const double R[4] = {1, rho, rho, 1};
+    for (int k = 1; k <= 2; ++k) {
+      const NormalBox box(R, k, c, GetParam().target);
+      Boxes boxes(k);
+      fill(&random, rho, &boxes);
+      for (int i = 0; i < kJointBlock; ++i) {
+        for (int j = 0; j < k; ++j) {
+          if (i % 3 != 0) boxes.upper[j][i] = 4.5F + static_cast<float>((7 * i + 3 * j) % 29) / 8;
+          if (i % 5 == 0) boxes.lower[j][i] = -4.5F - static_cast<float>((5 * i + j) % 23) / 8;
+          boxes.lower[j][i] = std::min(boxes.lower[j][i], boxes.upper[j][i]);
+        }
+      }
+      boxes.evaluate(box);
+      for (int i = 0; i < kJointBlock; ++i) {
+        Boxes same(k);
+        for (int j = 0; j < k; ++j) {
+          std::fill_n(same.lower[j], kJointBlock, boxes.lower[j][i]);
+          std::fill_n(same.upper[j], kJointBlock, boxes.upper[j][i]);
+        }
+        same.evaluate(box);
+        ASSERT_EQ(same.probability[i], boxes.probability[i]) << "rho " << rho << " k " << k;
+        ASSERT_EQ(same.moment[i], boxes.moment[i]) << "rho " << rho << " k " << k;
+      }
+    }
+  }
+}
+
 // Draws follow rounding continuously, but for a point of the lattice that falls on an end of [0, 1)
 // on one processor only, where the tent is continuous too.
 TEST_P(NormalBoxTargets, ProcessorsAgree) {

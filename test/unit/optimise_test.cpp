@@ -131,6 +131,49 @@ TEST(Optimise, EndsWithinItsTolerance) {
   }
 }
 
+// Less curvature than errors of the gradients could make of the shortest steps is learnt from
+// longer ones; else this would be approached by a hundredth of the way at a time, and given up for
+// lost.
+TEST(Optimise, LearnsALittleCurvature) {
+  const SmoothFunction f = [](const Vector& x, double* value, Vector* gradient) {
+    *gradient = (Vector(2) << 0.008 * x(0), x(1)).finished();
+    *value = x.dot(*gradient) / 2 - 1;
+    return Status::success();
+  };
+  const SmoothStart start{Vector::Constant(2, 0.1), Matrix::Identity(2, 2)};
+  Minimum minimum;
+  SmoothStart next;
+  ASSERT_TRUE(minimise_smooth(f, unconstrained, 0, start, {}, &minimum, &next).ok());
+  EXPECT_TRUE(minimum.stationary);
+  EXPECT_LT(minimum.at.norm(), 1e-6);
+  EXPECT_LT(minimum.evaluations, 20);
+}
+
+// In units that are far too small steps do not get shorter on the way to a minimum; those that
+// would tell of one that is lost in rounding are as short.
+TEST(Optimise, GoesOnWhereUnitsAreFarTooSmall) {
+  for (const double unit : {1e-3, 1e-2}) {
+    const SmoothFunction f = [unit](const Vector& x, double* value, Vector* gradient) {
+      // Falls evenly to a minimum at 3.
+      const Vector from = x - Vector::Constant(x.size(), 3);
+      const double root = std::sqrt(0.1 + from.squaredNorm());
+      *value = unit * root;
+      *gradient = unit / root * from;
+      return Status::success();
+    };
+    for (const int patience : {4, 50}) {
+      const SmoothStart start{Vector::Zero(2), Matrix::Identity(2, 2)};
+      const SmoothStop stop{.tolerance = 1e-9, .least_step = 1e-9, .patience = patience};
+      Minimum minimum;
+      SmoothStart next;
+      ASSERT_TRUE(minimise_smooth(f, unconstrained, 0, start, stop, &minimum, &next).ok());
+      EXPECT_TRUE(minimum.stationary) << unit << ' ' << patience;
+      EXPECT_LT((minimum.at - Vector::Constant(2, 3)).norm(), 1e-2) << unit << ' ' << patience;
+      EXPECT_LT(minimum.evaluations, 100) << unit << ' ' << patience;
+    }
+  }
+}
+
 // A function with errors as of single precision: the search ends where the minimum is lost in them,
 // long before its evaluations do.
 TEST(Optimise, EndsWhereRoundingDoes) {

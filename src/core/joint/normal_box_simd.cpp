@@ -56,21 +56,27 @@ void OneColumn(const NormalBoxRule& rule, const float (*lower)[kJointBlock],
   }
 }
 
-// An end of a side: its place, x^2/2, exp(-x^2/2) and Phi(x) - 1/2.
+// An end of a side: its place, x^2/2, exp(-x^2/2) and Phi(x) - 1/2; the last two 0 and +-1/2 where
+// it is as good as infinite.
 struct End {
   Floats x, square, height, half;
-  bool near;  // for some of the boxes; of the others it is as good as infinite
+  bool near;  // for some of the boxes it is not
 };
+
+HWY_INLINE auto IsNear(FloatTag d, Floats x) {
+  return hn::Lt(hn::Abs(x), hn::Set(d, kNormalReach));
+}
 
 HWY_INLINE End EndOf(FloatTag d, const float* at) {
   End end;
   end.x = ClampEnd(d, hn::LoadU(d, at));
-  end.near = !hn::AllFalse(d, hn::Lt(hn::Abs(end.x), hn::Set(d, kNormalReach)));
+  const auto near = IsNear(d, end.x);
+  end.near = !hn::AllFalse(d, near);
   end.square = hn::Mul(Square(end.x), hn::Set(d, 0.5F));
   end.height = hn::Zero(d);
   end.half = hn::CopySign(hn::Set(d, 0.5F), end.x);
   if (!end.near) return end;
-  end.height = ExpMinus(d, end.square);
+  end.height = hn::IfThenElseZero(near, ExpMinus(d, end.square));
   const Floats area = hn::Mul(end.height, MillsRatio(d, hn::Abs(end.x)));
   end.half = hn::CopySign(hn::Sub(hn::Set(d, 0.5F), area), end.x);
   return end;
@@ -140,10 +146,10 @@ HWY_INLINE Floats CornerFromOne(FloatTag d, const NormalBoxRule& rule, Floats x,
 
 HWY_INLINE Floats Corner(FloatTag d, const NormalBoxRule& rule, const End& x, const End& y) {
   if (!x.near || !y.near) return hn::Zero(d);
-  if (!rule.from_one) return CornerFromZero(d, rule, x, y);
-  const Floats reach = hn::Set(d, kNormalReach);
-  const auto near = hn::And(hn::Lt(hn::Abs(x.x), reach), hn::Lt(hn::Abs(y.x), reach));
-  return hn::IfThenElseZero(near, CornerFromOne(d, rule, x.x, y.x));
+  // Of each box by itself, so that no answer depends on the others of a vector.
+  return hn::IfThenElseZero(
+      hn::And(IsNear(d, x.x), IsNear(d, y.x)),
+      rule.from_one ? CornerFromOne(d, rule, x.x, y.x) : CornerFromZero(d, rule, x, y));
 }
 
 // (x - rho t)/sqrt(1 - rho^2). Near |rho| = 1 the difference of x and +-t comes first, which is

@@ -30,7 +30,11 @@ bool is_failure(nlopt_result result) {
   return result == NLOPT_OUT_OF_MEMORY || result == NLOPT_INVALID_ARGS;
 }
 
+// Of f in the units of p; less of it may be an error of the gradients. What these make of it goes
+// with 1/|step|: free steps, which follow the curvature seen, learn from longer ones down to this
+// share of it, without which a flat minimum is approached by the same share of the way each time.
 constexpr double kLeastCurvature = 0.01;
+constexpr double kCertain = 0.01;
 constexpr double kLargest = 10;       // |p|
 constexpr double kConstraint = 1e-4;  // by so much a constraint may be violated
 constexpr double kTouching = 1e-3;    // and nearer than this to 0 it holds the minimum
@@ -47,6 +51,11 @@ constexpr double kGain = 1e-6;
 constexpr double kDecrease = 0.1;
 constexpr double kRounding = 1e-6;
 constexpr int kTries = 11;  // lengths of a step that are tried
+// A step shorter than that along which f goes on to fall, its slope no less than that share of what
+// it was, tells of units that are not f's: in them the way to the minimum takes hundreds of steps,
+// which do not get shorter either. Kraft's algorithm, which looks along its steps, finds its own.
+constexpr double kShort = 0.1;
+constexpr double kAsSteep = 0.9;
 // What a step leaves is what it is of the one before, or up to so many times that.
 constexpr double kCaution = 10;
 
@@ -59,11 +68,13 @@ class SmoothSearch {
   Status run(Minimum* out, SmoothStart* next) {
     bool free = false;
     begin();
+    free_ = stop_.freely;
     if (stop_.freely) {
       if (Status s = descend_freely(&free); !s.ok()) return s;
     }
     if (!free) {
       begin();
+      free_ = false;
       stop_.tolerance = std::max(stop_.tolerance, stop_.held_tolerance);
       if (Status s = descend_between(); !s.ok()) return s;
     }
@@ -94,7 +105,7 @@ class SmoothSearch {
 
   // The steps of Kraft's algorithm where no constraint holds it, Newton's by the curvature seen so
   // far; without its quadratic program, which in many variables takes longer than f. *free: false
-  // where a constraint came within reach.
+  // where a constraint came within reach, or where steps are too short for the way.
   Status descend_freely(bool* free) {
     *free = look_freely_at(best_.p);
     double least = HUGE_VAL;  // step left
@@ -137,7 +148,11 @@ class SmoothSearch {
     const int tries = step.norm() < kStationary ? std::min(1 + stop_.patience / 4, kTries) : kTries;
     for (int k = 0; k < tries; ++k) {
       *free = look_freely_at(from.p + step);
-      if (!*free || limit_ || is_lower(from, step, slope)) return true;
+      if (!*free || limit_) return true;
+      if (is_lower(from, step, slope)) {
+        *free = k > 0 || !is_slow(from, step, slope);
+        return true;
+      }
       const double change = last_.value - from.value;
       const double shorter = std::max(slope / (2 * (slope - change)), 0.1);
       step *= shorter;
@@ -160,6 +175,12 @@ class SmoothSearch {
     const double change = last_.value - from.value;
     return change <= kDecrease * slope || (change <= kRounding * std::fabs(from.value) &&
                                            last_.gradient.dot(step) <= (2 * kDecrease - 1) * slope);
+  }
+
+  // By more than rounding, which slopes may be nothing else than.
+  bool is_slow(const Point& from, const Vector& step, double slope) const {
+    return step.norm() < kShort && last_.value - from.value < -kRounding * std::fabs(from.value) &&
+           last_.gradient.dot(step) < kAsSteep * slope;
   }
 
   Status descend_between() {
@@ -285,7 +306,9 @@ class SmoothSearch {
   // Optimization (2006), eq. (6.17).
   void learn(const Vector& step, const Vector& change) {
     const double curvature = step.dot(change);
-    if (!(step.norm() > stop_.least_step) || !(curvature > kLeastCurvature * step.squaredNorm()))
+    const double length = step.norm();
+    const double certain = free_ ? std::clamp(stop_.least_step / length, kCertain, 1.0) : 1.0;
+    if (!(length > stop_.least_step) || !(curvature > kLeastCurvature * certain * length * length))
       return;
     const Vector by = inverse_ * change;
     inverse_ += (1 + change.dot(by) / curvature) / curvature * step * step.transpose() -
@@ -302,6 +325,7 @@ class SmoothSearch {
   int evaluations_ = 0;
   int idle_ = 0;  // evaluations since the last gain
   bool limit_ = false;
+  bool free_ = false;
   Point last_;  // evaluated
   Point best_;
   Matrix inverse_;  // of the second derivatives in p
