@@ -46,7 +46,9 @@ inline double widest_range(Precision precision) {
 // With Cramer's inequality |f^(3)| <= 1.0865 sqrt((r + 3)!) exp(-z^2/4), that is in all no more
 // than
 //   2^-24 S, one rounding of its terms,  S = sum 1.0865 sqrt(r!) exp(-z^2/4) >= sum |f|
-// where the mean of w^3 is below 2^-25 24/sqrt((r + 1)(r + 2)(r + 3)): r = 6, w = 0.003. And as it
+// where the mean of w^3 is below 2^-25 24/sqrt((r + 1)(r + 2)(r + 3)): r = 6, w = 0.003. The mean
+// is that of a run of strips: a few wide neighbours among many narrow ones, in a dense place, may
+// change what they have part in by some 4 times that. And as it
 // is the exact sum of other values near by, what cancels in the one cancels in the other. It is
 // done for whole runs of kMergeStrips strips, in single precision; a quarter of the pairs is left.
 // Of fewer than kMergeFrom values all pairs take less time than that.

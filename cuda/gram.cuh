@@ -164,9 +164,11 @@ struct RowTile {
   template <typename F>
   __device__ __forceinline__ void rest_products(const F& f) const {
     if constexpr (C == 16) {
+      // The smallest first: with a point itself all of its terms have one sign, and beside greater
+      // ones their truncation would be a bias.
       const unsigned norms[4] = {0, 0, rest[0], rest[1]};
-      f(norms, L::kNorm, 1, std::true_type());
-      f(low, L::kLow, 1, std::false_type());
+      f(low, L::kLow, 1, std::true_type());
+      f(norms, L::kNorm, 1, std::false_type());
       f(high, L::kLow, 1, std::false_type());
       f(low, L::kHigh, 1, std::false_type());
     } else {

@@ -113,6 +113,29 @@ TEST(CudaExtremes, PointsOfFewPlaces) {
   }
 }
 
+// Two clusters so many bandwidths apart, half of their points tied: sums of coordinates, and
+// roundings that no average takes away, are as great as the distance.
+TEST(CudaExtremes, ClustersFarApart) {
+  for (const int d : {4, 8, 16}) {
+    for (const double apart : {10.0, 40.0, 120.0}) {
+      std::vector<double> x = samples::mix(2049, d);
+      const double h = normal_reference(x, d);
+      const auto size = static_cast<std::size_t>(d);
+      for (std::size_t i = 0; i < 2049; ++i) {
+        for (std::size_t k = 0; k < size; ++k) {
+          double& v = x[i * size + k];
+          if (i % 2 == 0) v = h * std::round(v / h);
+          v += (i % 4 < 2 ? -0.5 : 0.5) * apart * h / std::sqrt(d);
+        }
+      }
+      GaussianCheck check(x, d);
+      check.matrix(triangle(d, h));
+      check.matrix(triangle(d, h), 3, 0);
+      check.density(triangle(d, h), std::vector<double>(x.begin(), x.begin() + 300 * d));
+    }
+  }
+}
+
 // A matrix whose condition is 1e4: the bound of a radius is far from the radius itself.
 TEST(CudaExtremes, FlatBandwidths) {
   for (const int d : {4, 11}) {
