@@ -40,11 +40,12 @@ inline constexpr std::int64_t kLeastGramPoints = 2048;
 // In fewer dimensions differences cost as little; and there bandwidths are so small beside the
 // sample that a gradient from differences of sums would lose a digit (rows.h has its own).
 inline constexpr int kLeastGramDimensions = 4;
-// R, in units in which e = 2^(-|y|^2/2): as far out as the gradient's sums of w y, which are
-// greater than those of w (y_i - y_j) by as much, and values of tied points, whose roundings do not
-// average, stay within 1e-6 of their moduli; and such that -|u|^2/2 has no part too small for a
-// half.
-inline constexpr double kGreatestGramRadius = 32, kLeastGramRadius = 4;
+// R, in units in which e = 2^(-|y|^2/2). Of sums over pairs: as far out as the gradient's sums of w
+// y, which are greater than those of w (y_i - y_j) by as much, and values of tied points, whose
+// roundings do not average, stay within 1e-6 of their moduli. A density is as good as its points: y
+// kept to 1.5e-5. The least is such that -|u|^2/2 has no part too small for a half.
+inline constexpr double kGreatestGramRadius = 32, kGreatestDensityRadius = 128;
+inline constexpr double kLeastGramRadius = 4;
 
 // Coordinates of a packed point, those beyond d being 0.
 constexpr int gram_coordinates(int d) { return d <= 8 ? 8 : 16; }

@@ -349,7 +349,8 @@ Status CudaSample::find_gram_radius(const Whitening& a, Precision precision,
     if (!status.ok()) return card.report(status);
   }
   const double found = gram_radius(a, d_, std::max(square_radius_, square));
-  if (found <= kGreatestGramRadius) *radius = std::max(found, kLeastGramRadius);
+  const double most = queries.empty() ? kGreatestGramRadius : kGreatestDensityRadius;
+  if (found <= most) *radius = std::max(found, kLeastGramRadius);
   return Status::success();
 }
 
