@@ -394,6 +394,39 @@ TEST_P(NormalBoxTargets, ABoxsAnswerIsItsOwnAtFarEnds) {
 
 // Draws follow rounding continuously, but for a point of the lattice that falls on an end of [0, 1)
 // on one processor only, where the tent is continuous too.
+// Below and above any end of one column, the other in any range a to b, are together
+//   Phi(b) - Phi(a),  and of moments  c_2 (phi(a) - phi(b))  (Tallis: what the end adds cancels),
+// within both answers' errors.
+TEST_P(NormalBoxTargets, OneSidedBoxesAddUp) {
+  Random random(12);
+  const double c[] = {0.6, -0.2};
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const double rho : kRhos) {
+    const double R[4] = {1, rho, rho, 1};
+    const NormalBox box(R, 2, c, GetParam().target);
+    Boxes below(2);
+    fill(&random, rho, &below);
+    Boxes above = below;
+    for (int i = 0; i < kJointBlock; ++i) {
+      below.lower[0][i] = -inf;
+      above.lower[0][i] = below.upper[0][i];
+      above.upper[0][i] = inf;
+    }
+    below.evaluate(box);
+    above.evaluate(box);
+    for (int i = 0; i < kJointBlock; ++i) {
+      const auto from = static_cast<double>(below.lower[1][i]);
+      const auto to = static_cast<double>(below.upper[1][i]);
+      EXPECT_NEAR(below.probability[i] + above.probability[i], normal_cdf(to) - normal_cdf(from),
+                  2 * 3e-7)
+          << "rho " << rho << " at " << above.lower[0][i] << " from " << from << " to " << to;
+      EXPECT_NEAR(below.moment[i] + above.moment[i], c[1] * (normal_pdf(from) - normal_pdf(to)),
+                  2 * 1e-6)
+          << "rho " << rho << " at " << above.lower[0][i] << " from " << from << " to " << to;
+    }
+  }
+}
+
 TEST_P(NormalBoxTargets, ProcessorsAgree) {
   Random random(7);
   for (const int k : {2, 3, 5, 16}) {
