@@ -340,16 +340,15 @@ __global__ void __launch_bounds__(kThreads)
   double cubes = 0;
   for (unsigned k = 0; k < 32; k += kSumsAtOnce)
     cubes += __shfl_sync(~0U, cube, static_cast<int>(k + threadIdx.x % kSumsAtOnce));
-  for (int other = 1; other < kSumsAtOnce; other *= 2)
-    cubes += __shfl_xor_sync(~0U, cubes, other);
+  for (int other = 1; other < kSumsAtOnce; other *= 2) cubes += __shfl_xor_sync(~0U, cubes, other);
   if (threadIdx.x % 32 != 0) return;
   edges[strip] = {values[start], values[min(start + kStrip, n) - 1],
                   start + kStrip <= n ? cubes : HUGE_VAL};
 }
 
 // A thread a run of neighbours.
-__global__ void __launch_bounds__(kThreads) merge_kernel(double* values, std::int64_t n,
-                                                         std::int64_t runs) {
+__global__ void __launch_bounds__(kThreads)
+    merge_kernel(double* values, std::int64_t n, std::int64_t runs) {
   const std::int64_t run = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (run >= runs) return;
   // From the first of them, so that no digits are lost.

@@ -1,7 +1,7 @@
-// The kernels of gram.h. A block has kGramStrip rows and goes through strips of columns, the next on
-// its way while one is worked on. A pair costs one exponential, which bounds the whole
-// (derivative.cu says how), the additions of its exponent's two parts and of its terms, and its
-// share of the matrix units' instructions.
+// Sums of LSCV_H, its gradient and densities by matrix units (gram.h has the formula). A block has
+// kGramStrip rows and goes through strips of columns, the next on its way while one is worked on. A
+// pair costs one exponential, which is the least that its terms take (derivative.cu), the additions
+// of its exponent's two parts and of its terms, and its share of the matrix units' instructions.
 #include <cub/block/block_reduce.cuh>
 
 #include <algorithm>
@@ -178,37 +178,36 @@ __global__ void __launch_bounds__(ValueShape<kGroups>::kBlock, ValueShape<kGroup
     rows[m].load(points + static_cast<std::int64_t>(row) * GramLayout<C>::kStripBytes +
                  (threadIdx.x / 32 * kTiles + m) * (2 * GramLayout<C>::kGroupBytes));
   double once = 0, twice = 0;
-  for_strips<C, kBlock>(
-      points, max(begin, row), end, buffers, [&](int strip, const char* columns) {
-        float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
-        for_exponents<C, kGroups, kTiles>(rows, columns, lane, [&](int, const auto& e, auto) {
+  for_strips<C, kBlock>(points, max(begin, row), end, buffers, [&](int strip, const char* columns) {
+    float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
+    for_exponents<C, kGroups, kTiles>(rows, columns, lane, [&](int, const auto& e, auto) {
 #pragma unroll
-          for (int k = 0; k < 2; ++k) {
-#pragma unroll
-            for (int m = 0; m < kTiles; ++m) {
-#pragma unroll
-              for (int p = 0; p < 4; ++p) {
-                const float term = exp2_of(e[m][k][p]);
-                sum[m][p / 2] += term;
-                sum2[m][p / 2] += term * term;
-              }
-            }
-          }
-        });
-        float all = 0, all2 = 0;
+      for (int k = 0; k < 2; ++k) {
 #pragma unroll
         for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
-          for (int half = 0; half < 2; ++half) {
-            all += sum[m][half];
-            all2 += sum2[m][half];
+          for (int p = 0; p < 4; ++p) {
+            const float term = exp2_of(e[m][k][p]);
+            sum[m][p / 2] += term;
+            sum2[m][p / 2] += term * term;
           }
         }
-        // In its own strip a point meets each other twice, and itself.
-        const float weight = strip == row ? 0.5F : 1.0F;
-        once += static_cast<double>(all * weight);
-        twice += static_cast<double>(all2 * weight);
-      });
+      }
+    });
+    float all = 0, all2 = 0;
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        all += sum[m][half];
+        all2 += sum2[m][half];
+      }
+    }
+    // In its own strip a point meets each other twice, and itself.
+    const float weight = strip == row ? 0.5F : 1.0F;
+    once += static_cast<double>(all * weight);
+    twice += static_cast<double>(all2 * weight);
+  });
   const double total = Reduce(reduce[0]).Sum(once);
   const double total2 = Reduce(reduce[1]).Sum(twice);
   if (threadIdx.x == 0) {
@@ -233,8 +232,8 @@ __device__ __forceinline__ float leading(float w) {
 
 // For each row i of a block: sum_j w_ij y_j by a second product, of the weights, which are where
 // the first product left its results, and the points; and sum_j e, sum_j e^2, whose weighted sum is
-// sum_j w_ij. Of each product's three parts the matrix units add the great one over 32 columns only,
-// so that it is truncated twice; the small ones over a strip.
+// sum_j w_ij. Of each product's three parts the matrix units add the great one over 32 columns
+// only, so that it is truncated twice; the small ones over a strip.
 template <int C, bool kGroups>
 __global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kGroups>::kBlocks)
     gram_scatter_kernel(const char* __restrict__ points, float weight, float weight2,
@@ -243,11 +242,11 @@ __global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kG
   using L = GramLayout<C>;
   constexpr int kTiles = ScatterShape<kGroups>::kTiles, kBlock = ScatterShape<kGroups>::kBlock;
   constexpr int kWarps = kBlock / 32;
-  constexpr int kBlocks = C / 8;  // of eight coordinates
+  constexpr int kBlocks = C / 8;              // of eight coordinates
   using Sides = float[2][kGramStrip][C + 4];  // sum_j w (y_i - y_j), and y_i
   using Buffers = char[2][L::kStripBytes];
-  __shared__ alignas(128)
-      unsigned char memory[sizeof(Sides) > sizeof(Buffers) ? sizeof(Sides) : sizeof(Buffers)];
+  __shared__ alignas(
+      128) unsigned char memory[sizeof(Sides) > sizeof(Buffers) ? sizeof(Sides) : sizeof(Buffers)];
   auto& buffers = *reinterpret_cast<Buffers*>(memory);
   auto& sides = *reinterpret_cast<Sides*>(memory);
   __shared__ float products[kWarps][C * C];
@@ -259,8 +258,8 @@ __global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kG
   const auto tile = static_cast<int>(job / across);
   const int begin = static_cast<int>(job - static_cast<std::int64_t>(tile) * across) * strips;
   const int end = min(begin + strips, all_strips);
-  const char* own =
-      points + static_cast<std::int64_t>(tile) * L::kStripBytes + warp * kTiles * 2 * L::kGroupBytes;
+  const char* own = points + static_cast<std::int64_t>(tile) * L::kStripBytes +
+                    warp * kTiles * 2 * L::kGroupBytes;
 
   RowTile<C> rows[kTiles];
 #pragma unroll
@@ -277,9 +276,8 @@ __global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kG
       // Points as the right side of the second product, coordinates 8 k to 8 k + 7 of points 0
       // to 7 and 8 to 15.
       unsigned high[kBlocks][2], low[kBlocks][2], b[4];
-      const char* point =
-          columns + (j / 8 + lane / 8 % 2) * L::kGroupBytes + lane / 16 * (C == 16 ? 128 : 256) +
-          lane % 8 * 16;
+      const char* point = columns + (j / 8 + lane / 8 % 2) * L::kGroupBytes +
+                          lane / 16 * (C == 16 ? 128 : 256) + lane % 8 * 16;
       static_assert(L::kHigh == 0 && L::kLow == 2);
       load_transposed(b, point);
       high[0][0] = b[0], high[0][1] = b[1];
@@ -314,8 +312,7 @@ __global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kG
 #pragma unroll
       for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
-        for (int k = 0; k < kBlocks; ++k)
-          multiply(small[m][k], w_high[m], low[k][0], low[k][1]);
+        for (int k = 0; k < kBlocks; ++k) multiply(small[m][k], w_high[m], low[k][0], low[k][1]);
 #pragma unroll
         for (int k = 0; k < kBlocks; ++k) {
           if constexpr (!decltype(second)::value) {
@@ -329,8 +326,7 @@ __global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kG
           }
         }
 #pragma unroll
-        for (int k = 0; k < kBlocks; ++k)
-          multiply(small[m][k], w_low[m], high[k][0], high[k][1]);
+        for (int k = 0; k < kBlocks; ++k) multiply(small[m][k], w_low[m], high[k][0], high[k][1]);
       }
     });
 #pragma unroll
@@ -408,9 +404,9 @@ __global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kG
 
 template <int C, bool kGroups>
 __global__ void __launch_bounds__(ValueShape<kGroups>::kBlock, ValueShape<kGroups>::kBlocks)
-    gram_density_kernel(const char* __restrict__ queries,
-                        const char* __restrict__ points, int all_strips, int strips,
-                        int across, std::int64_t first, double* __restrict__ partial) {
+    gram_density_kernel(const char* __restrict__ queries, const char* __restrict__ points,
+                        int all_strips, int strips, int across, std::int64_t first,
+                        double* __restrict__ partial) {
   constexpr int kTiles = ValueShape<kGroups>::kTiles, kBlock = ValueShape<kGroups>::kBlock;
   __shared__ alignas(128) char buffers[2][GramLayout<C>::kStripBytes];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
@@ -451,8 +447,7 @@ __global__ void __launch_bounds__(ValueShape<kGroups>::kBlock, ValueShape<kGroup
       double of_row = total[m][half];
       of_row += __shfl_xor_sync(0xffffffffU, of_row, 1);
       of_row += __shfl_xor_sync(0xffffffffU, of_row, 2);
-      if (lane % 4 == 0)
-        out[16 * (warp * kTiles + m) + 8 * half + lane / 4] = of_row;
+      if (lane % 4 == 0) out[16 * (warp * kTiles + m) + 8 * half + lane / 4] = of_row;
     }
   }
 }
@@ -548,8 +543,8 @@ Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, 
     constexpr bool kGroups = decltype(groups)::value;
     gram_scatter_kernel<decltype(constant)::value, kGroups>
         <<<static_cast<unsigned>(last - first), ScatterShape<kGroups>::kBlock, 0, stream>>>(
-            static_cast<const char*>(packed), static_cast<float>(once),
-            static_cast<float>(twice), strips, per_job, (strips - 1) / per_job + 1, first, partial);
+            static_cast<const char*>(packed), static_cast<float>(once), static_cast<float>(twice),
+            strips, per_job, (strips - 1) / per_job + 1, first, partial);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });

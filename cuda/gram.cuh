@@ -1,7 +1,7 @@
-// The pieces of gram.h's kernels: a warp's rows in registers as the left side of products, columns
-// in shared memory as the right, and the exponents of their pairs, by instructions of a warp
-// (mma.sync, from compute capability 8.0 on) or of four at once (wgmma, 9.0 alone), whose right side
-// comes from shared memory by itself and whose additions go on while the warps do other work.
+// The pieces of the kernels for sums by matrix units (gram.h has the formula): a warp's rows in
+// registers as the left side of products, columns in shared memory as the right, and the exponents
+// of their pairs, by instructions of a warp (mma.sync, from compute capability 8.0 on) or of four
+// at once (wgmma, 9.0 alone), whose right side comes from shared memory by itself.
 //
 // Fragments are those of mma.m16n8k16 and wgmma.m64nNk16 (PTX ISA, "Matrix fragments"): with g =
 // lane/4 and t = lane % 4 a thread has of the left side's and of the result's 16 rows g and g + 8,
@@ -80,12 +80,12 @@ __device__ __forceinline__ void end_multiplications(GroupResult* one, GroupResul
   float(&d)[16] = one->d;
   float(&f)[16] = two->d;
   asm volatile("wgmma.wait_group.sync.aligned 0;"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]),
-                 "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
-                 "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(f[0]), "+f"(f[1]),
-                 "+f"(f[2]), "+f"(f[3]), "+f"(f[4]), "+f"(f[5]), "+f"(f[6]), "+f"(f[7]),
-                 "+f"(f[8]), "+f"(f[9]), "+f"(f[10]), "+f"(f[11]), "+f"(f[12]), "+f"(f[13]),
-                 "+f"(f[14]), "+f"(f[15])::"memory");
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+                 "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]),
+                 "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(f[0]), "+f"(f[1]), "+f"(f[2]),
+                 "+f"(f[3]), "+f"(f[4]), "+f"(f[5]), "+f"(f[6]), "+f"(f[7]), "+f"(f[8]), "+f"(f[9]),
+                 "+f"(f[10]), "+f"(f[11]), "+f"(f[12]), "+f"(f[13]), "+f"(f[14]),
+                 "+f"(f[15])::"memory");
 #endif
 }
 

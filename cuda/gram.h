@@ -13,7 +13,7 @@
 //   the rest, u_i'v_j + v_i'u_j + v_i'v_j and what the norms have of v: in an accumulator of its
 //   own, its terms smaller by s/|y|
 //
-// With |y_i| <= R, s is the least power of two >= R/2040, and y is kept to R 2^-23. The exponents
+// With |y_i| <= R, s is the least power of two > R/2040, and y is kept to R 2^-23. The exponents
 // are those of the points so moved, equal ones of 0. The norms are further coordinates: -|u|^2/2 is
 // the sum of two halves, which meet 1 and 1 of the other point; so is what the norms have of v,
 // rounded.
@@ -92,7 +92,6 @@ struct GramCut {
   }
   __host__ __device__ std::int64_t across() const { return ((strips - 1) >> shift) + 1; }
   std::int64_t jobs() const { return first_job(strips); }
-  std::int64_t units() const { return (jobs() + kUnitJobs - 1) / kUnitJobs; }
 };
 inline GramCut cut_gram(std::int64_t n) {
   GramCut cut;

@@ -56,8 +56,8 @@ Status launch_unit_sums(const double* partial, std::int64_t jobs, int results, d
                         cudaStream_t stream, const float* norm, float* norm_out) {
   const auto units = static_cast<unsigned>((jobs + kUnitJobs - 1) / kUnitJobs);
   if (results >= 32) {
-    many_unit_sums_kernel<<<dim3(static_cast<unsigned>((results + 31) / 32), units), kManyThreads, 0,
-                            stream>>>(partial, jobs, results, out, norm, norm_out);
+    many_unit_sums_kernel<<<dim3(static_cast<unsigned>((results + 31) / 32), units), kManyThreads,
+                            0, stream>>>(partial, jobs, results, out, norm, norm_out);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   }

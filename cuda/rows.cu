@@ -112,7 +112,10 @@ constexpr int kQueries = sizeof(T) == 4 ? 4 : 2;
 // Of sixteen exponentials of single precision so many are computed without the special function
 // unit (derivative.cu), where a pair's other instructions leave time for it.
 template <typename T, int C>
-constexpr int kWithoutUnit = sizeof(T) == 8 ? 0 : C == 1 ? 3 : C == 2 ? 2 : 0;
+constexpr int kWithoutUnit = sizeof(T) == 8 ? 0
+                             : C == 1       ? 3
+                             : C == 2       ? 2
+                                            : 0;
 
 // Warps of the same queries share a strip's columns.
 template <typename T, int C>
@@ -148,8 +151,7 @@ __global__ void __launch_bounds__(kRowThreads)
 #pragma unroll
       for (int q = 0; q < kEach; ++q) {
         T difference[C];
-        const T exponent =
-            -distance<T, C>(x[q], columns[share * kColumns + j], difference);
+        const T exponent = -distance<T, C>(x[q], columns[share * kColumns + j], difference);
         const int which = j % 4 * kEach + q;
         if (which * kWithoutUnit<T, C> % 16 < kWithoutUnit<T, C>) {
           sum[q] += exp2_by_polynomial(exponent);

@@ -47,9 +47,11 @@ CudaSample::CudaSample(const Cards& cards, std::size_t home, std::int64_t n, int
       home_(home),
       n_(n),
       d_(d),
-      units_((*std::min_element(cards.begin(), cards.end(), [](const auto& a, const auto& b) {
-        return a->matrix_units() < b->matrix_units();
-      }))->matrix_units()),
+      units_((*std::min_element(cards.begin(), cards.end(),
+                                [](const auto& a, const auto& b) {
+                                  return a->matrix_units() < b->matrix_units();
+                                }))
+                 ->matrix_units()),
       places_(cards.size()) {
   for (auto& place : places_) place = std::make_unique<Place>();
 }
@@ -240,8 +242,7 @@ Status CudaSample::find_centre(std::size_t number) {
 
 template <typename T>
 Status CudaSample::whiten(std::size_t number, const double* points, std::int64_t n, int coordinates,
-                          const Whitening& a, DeviceBuffer<unsigned char>* y,
-                          float* norm) {
+                          const Whitening& a, DeviceBuffer<unsigned char>* y, float* norm) {
   Card& card = *cards_[number];
   Place& place = *places_[number];
   const auto numbers = static_cast<std::size_t>(padded(n) * (coordinates + 1));
@@ -395,15 +396,15 @@ Status CudaSample::pack(std::size_t number, const Whitening& a, double radius) {
                             place.packed.data(), card.stream());
 }
 
-Status CudaSample::gram_full(const Whitening& a, double radius, const Control& control,
-                             std::span<double> out) {
-  const GramCut cut = cut_gram(n_);
+Status CudaSample::gram_pairs(const Whitening& a, double radius, std::int64_t jobs, double pairs,
+                              const GramLaunch& launch, const Control& control,
+                              std::span<double> total) {
+  const auto results = static_cast<std::int64_t>(total.size());
   Request request;
-  request.units = cut.units();
-  request.results_per_unit = 2;
-  request.scratch_per_unit = 2 * kUnitJobs;
-  request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) / 2 * 1.5 /
-                           static_cast<double>(request.units);
+  request.units = (jobs + kUnitJobs - 1) / kUnitJobs;
+  request.results_per_unit = results;
+  request.scratch_per_unit = kUnitJobs * results;
+  request.pairs_per_unit = pairs / static_cast<double>(request.units);
   request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
                         double* result, float*) {
     Card& card = *cards_[number];
@@ -411,16 +412,29 @@ Status CudaSample::gram_full(const Whitening& a, double radius, const Control& c
       if (Status s = pack(number, a, radius); !s.ok()) return s;
     }
     const std::int64_t job0 = first * kUnitJobs;
-    const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
-    if (Status s = launch_gram_full(places_[number]->packed.data(), n_, gram_coordinates(d_), units_,
-                                    job0, job1, card.partial().data(), card.stream());
+    const std::int64_t job1 = std::min(last * kUnitJobs, jobs);
+    if (Status s = launch(places_[number]->packed.data(), job0, job1, card.partial().data(),
+                          card.stream());
         !s.ok())
       return s;
-    return launch_unit_sums(card.partial().data(), job1 - job0, 2, result, card.stream());
+    return launch_unit_sums(card.partial().data(), job1 - job0, static_cast<int>(results), result,
+                            card.stream());
   };
   std::vector<double> units;
   if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
-  add_units(units, out);
+  add_units(units, total);
+  return Status::success();
+}
+
+Status CudaSample::gram_full(const Whitening& a, double radius, const Control& control,
+                             std::span<double> out) {
+  const auto launch = [&](const void* packed, std::int64_t first, std::int64_t last,
+                          double* partial, cudaStream_t stream) {
+    return launch_gram_full(packed, n_, gram_coordinates(d_), units_, first, last, partial, stream);
+  };
+  const double pairs = static_cast<double>(n_) * static_cast<double>(n_) / 2 * 1.5;
+  if (Status s = gram_pairs(a, radius, cut_gram(n_).jobs(), pairs, launch, control, out); !s.ok())
+    return s;
   for (double& sum : out) sum -= static_cast<double>(n_) / 2;
   return Status::success();
 }
@@ -444,8 +458,7 @@ Status CudaSample::full_sums(std::span<const double> a, const Control& control,
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, 
-                               &place.y, norm);
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, norm);
           !s.ok())
         return s;
     }
@@ -472,8 +485,7 @@ Status CudaSample::full(std::span<const double> a, Precision precision, const Co
   try {
     const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
     double radius = 0;
-    if (Status s = find_gram_radius(whitening, precision, {}, control, &radius); !s.ok())
-      return s;
+    if (Status s = find_gram_radius(whitening, precision, {}, control, &radius); !s.ok()) return s;
     if (radius > 0) return gram_full(whitening, radius, control, out);
     return precision == Precision::single ? full_sums<float>(a, control, out)
                                           : full_sums<double>(a, control, out);
@@ -508,32 +520,16 @@ Status CudaSample::gram_scatter(const Whitening& a, double radius, double once, 
   const double weight = std::max(std::fabs(once), std::fabs(twice));
   const double per = weight > 0 ? 1 / weight : 0;
   const int c = gram_coordinates(d_);
-  const int results = scatter_results(c);
-  const TileJobs cut = cut_gram_scatter(n_);
-  Request request;
-  request.units = cut.units();
-  request.results_per_unit = results;
-  request.scratch_per_unit = static_cast<std::int64_t>(kUnitJobs) * results;
-  request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) * (1 + c / 16.0) /
-                           static_cast<double>(request.units);
-  request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
-                        double* result, float*) {
-    Card& card = *cards_[number];
-    if (begins) {
-      if (Status s = pack(number, a, radius); !s.ok()) return s;
-    }
-    const std::int64_t job0 = first * kUnitJobs;
-    const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
-    if (Status s =
-            launch_gram_scatter(places_[number]->packed.data(), n_, c, units_, once * per, twice * per,
-                                job0, job1, card.partial().data(), card.stream());
-        !s.ok())
-      return s;
-    return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream());
+  const auto launch = [&](const void* packed, std::int64_t first, std::int64_t last,
+                          double* partial, cudaStream_t stream) {
+    return launch_gram_scatter(packed, n_, c, units_, once * per, twice * per, first, last, partial,
+                               stream);
   };
-  std::vector<double> units, total(static_cast<std::size_t>(results));
-  if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
-  add_units(units, total);
+  const double pairs = static_cast<double>(n_) * static_cast<double>(n_) * (1 + c / 16.0);
+  std::vector<double> total(static_cast<std::size_t>(scatter_results(c)));
+  if (Status s = gram_pairs(a, radius, cut_gram_scatter(n_).jobs(), pairs, launch, control, total);
+      !s.ok())
+    return s;
   take_scatter(total, n_, d_, c, weight * 2 / std::numbers::log2e, out);
   return Status::success();
 }
@@ -562,8 +558,7 @@ Status CudaSample::scatter_sums(std::span<const double> a, double once, double t
     Place& place = *places_[number];
     if (begins) {
       if (Status s = bring(number); !s.ok()) return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, 
-                               &place.y, norm);
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, norm);
           !s.ok())
         return s;
     }
@@ -590,8 +585,7 @@ Status CudaSample::scatter(std::span<const double> a, double once, double twice,
   try {
     const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
     double radius = 0;
-    if (Status s = find_gram_radius(whitening, precision, {}, control, &radius); !s.ok())
-      return s;
+    if (Status s = find_gram_radius(whitening, precision, {}, control, &radius); !s.ok()) return s;
     if (radius > 0) return gram_scatter(whitening, radius, once, twice, control, out);
     return precision == Precision::single ? scatter_sums<float>(a, once, twice, control, out)
                                           : scatter_sums<double>(a, once, twice, control, out);
@@ -600,9 +594,8 @@ Status CudaSample::scatter(std::span<const double> a, double once, double twice,
   }
 }
 
-Status CudaSample::gram_density(const Whitening& a, double radius,
-                                std::span<const double> queries, const Control& control,
-                                std::span<double> out) {
+Status CudaSample::gram_density(const Whitening& a, double radius, std::span<const double> queries,
+                                const Control& control, std::span<double> out) {
   const auto m = static_cast<std::int64_t>(out.size());
   const int c = gram_coordinates(d_);
   const std::int64_t across = jobs_across(m, n_);
@@ -674,12 +667,11 @@ Status CudaSample::density_sums(std::span<const double> a, std::span<const doubl
       if (Status s = bring(number); !s.ok()) return s;
       if (Status s = take_queries(number, queries); !s.ok()) return s;
       // The points last: of them *norm is what is left.
-      if (Status s = whiten<T>(number, place.queries.data(), m, c, whitening, 
-                               &place.white_queries, norm);
+      if (Status s =
+              whiten<T>(number, place.queries.data(), m, c, whitening, &place.white_queries, norm);
           !s.ok())
         return s;
-      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, 
-                               &place.y, norm);
+      if (Status s = whiten<T>(number, place.points.data(), n_, c, whitening, &place.y, norm);
           !s.ok())
         return s;
     }

@@ -123,6 +123,12 @@ class CudaSample : public DeviceSample {
                             double* of_queries);
   // The points to the card and packed, before a request's first unit there.
   Status pack(std::size_t card, const Whitening& a, double radius);
+  // (packed points, first job, last, partial, stream)
+  using GramLaunch =
+      std::function<Status(const void*, std::int64_t, std::int64_t, double*, cudaStream_t)>;
+  // total: the sums over the jobs of as many results each.
+  Status gram_pairs(const Whitening& a, double radius, std::int64_t jobs, double pairs,
+                    const GramLaunch& launch, const Control& control, std::span<double> total);
   Status gram_full(const Whitening& a, double radius, const Control& control,
                    std::span<double> out);
   Status gram_scatter(const Whitening& a, double radius, double once, double twice,

@@ -13,8 +13,8 @@ constexpr int kThreads = 128;
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     whiten_kernel(const double* __restrict__ points, std::int64_t n, int d, int coordinates,
-                  Whitening whitening, const double* __restrict__ centre,
-                  T* __restrict__ y, T* __restrict__ half_norms, float* greatest_norm) {
+                  Whitening whitening, const double* __restrict__ centre, T* __restrict__ y,
+                  T* __restrict__ half_norms, float* greatest_norm) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= n) {
     for (int k = 0; k < coordinates; ++k)
@@ -71,7 +71,6 @@ Status launch_whiten(const double* points, std::int64_t n, int d, int coordinate
 template Status launch_whiten<float>(const double*, std::int64_t, int, int, const Whitening&,
                                      const double*, float*, float*, float*, cudaStream_t);
 template Status launch_whiten<double>(const double*, std::int64_t, int, int, const Whitening&,
-                                      const double*, double*, double*, float*,
-                                      cudaStream_t);
+                                      const double*, double*, double*, float*, cudaStream_t);
 
 }  // namespace kde::cuda

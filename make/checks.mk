@@ -2,7 +2,8 @@
 
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format) clang-format)
 CLANG_TIDY   ?= $(firstword $(shell command -v clang-tidy-14 clang-tidy) clang-tidy)
-FORMATTED    := $(shell find src test cuda -name '*.cpp' -o -name '*.h' 2>/dev/null | LC_ALL=C sort)
+FORMATTED    := $(shell find src test cuda -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \
+                       2>/dev/null | LC_ALL=C sort)
 
 format: ## format the sources; format-check only looks
 	$(CLANG_FORMAT) -i $(FORMATTED)
