@@ -14,6 +14,10 @@ constexpr int kernel_coordinates(int d) {
   return 16;
 }
 
+// Gradients of up to so many coordinates are of each pair's own products (full.h); of more, for
+// which these cost more than both of its sides do, of rows (rows.h).
+inline constexpr int kMostProducts = 4;
+
 // f(std::integral_constant<int, C>) for the C that is c, one of kernel_coordinates.
 template <typename F>
 Status with_coordinates(int c, const F& f) {

@@ -1,6 +1,7 @@
 // sum_{i<j} e and sum_{i<j} e^2 for one bandwidth matrix, e = exp(-|y_i - y_j|^2/4), over whitened
-// points: the objective of LSCV_H. Tiles of kTileRows points by strips of kStrip, the upper
-// triangle alone, as in derivative.h.
+// points: the objective of LSCV_H; and its gradient in few dimensions,
+// sum_{i<j} (once e + twice e^2) y y' with y = y_i - y_j. Tiles of points by strips of kFullStrip,
+// the upper triangle alone, as in derivative.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,14 +17,11 @@ namespace kde::cuda {
 inline constexpr int kFullThreads = 128;
 inline constexpr int kFullStrip = 128;  // points
 
-// Points that a thread holds: what registers allow.
+// Points that a thread holds, so that a column once loaded serves as many pairs: what registers
+// allow.
 template <typename T>
 constexpr int full_rows() {
   return sizeof(T) == 4 ? 4 : 2;
-}
-template <typename T>
-constexpr int full_tile() {
-  return full_rows<T>() * kFullThreads;
 }
 
 // Job 0 is the first of the first tile of rows. Tile t has pairs with strips from t * (tile/strip)
@@ -53,12 +51,13 @@ __host__ __device__ inline std::int64_t FullCut::first_job(std::int64_t t) const
   return t * across - (group * (whole * (whole - 1) / 2) + (t % group) * whole);
 }
 
-template <typename T>
-FullCut cut_full(std::int64_t n) {
+// rows: points to a thread.
+inline FullCut cut_full(std::int64_t n, int rows) {
+  static_assert(kFullThreads == kFullStrip);
   FullCut cut;
-  cut.tiles = (n + full_tile<T>() - 1) / full_tile<T>();
+  cut.strips_per_tile = rows;
   cut.all_strips = (n + kFullStrip - 1) / kFullStrip;
-  cut.strips_per_tile = full_tile<T>() / kFullStrip;
+  cut.tiles = (cut.all_strips - 1) / rows + 1;
   // Few strips a job where jobs are few, so that every multiprocessor has some.
   while (cut.strips < 16 && cut.all_strips * cut.tiles / 2 / cut.strips > 4096) cut.strips *= 2;
   return cut;
@@ -71,5 +70,21 @@ template <typename T>
 Status launch_full(const T* y, const T* half_norms, const float* greatest_norm, std::int64_t n,
                    int c, std::int64_t first, std::int64_t last, double* partial,
                    cudaStream_t stream);
+
+// One point to a thread where tiles are few.
+template <typename T>
+FullCut cut_products(std::int64_t n) {
+  return cut_full(n, n < 8192 ? 1 : full_rows<T>());
+}
+// The two sums, and the upper triangle of the c x c row by row.
+constexpr int products_results(int c) { return 2 + c * (c + 1) / 2; }
+
+// The same with the gradient, c <= kMostProducts; y of launch_whiten by sqrt(log2(e))/2 A, so that
+// e = 2^-|y_i - y_j|^2. partial[products_results(c) (k - first)] and on: job k of cut_products.
+// Asynchronous.
+template <typename T>
+Status launch_products(const T* y, const T* half_norms, std::int64_t n, int c, double once,
+                       double twice, std::int64_t first, std::int64_t last, double* partial,
+                       cudaStream_t stream);
 
 }  // namespace kde::cuda

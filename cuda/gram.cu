@@ -11,6 +11,7 @@
 #include "cuda/gram.cuh"
 #include "cuda/rows.h"
 #include "cuda/runtime.cuh"
+#include "cuda/tile_pairs.cuh"
 #include "cuda/whiten.h"
 
 namespace kde::cuda {
@@ -126,59 +127,69 @@ __global__ void __launch_bounds__(kPackThreads)
   *reinterpret_cast<Block*>(to + L::kRest * 128) = norm_block(rounded, rest - rounded);
 }
 
-// The strips of columns [begin, end) through two buffers; `use` gets each when it has come.
-template <int C, int kBlock, typename F>
-__device__ __forceinline__ void for_strips(const char* __restrict__ points, int begin, int end,
-                                           char (*buffers)[GramLayout<C>::kStripBytes],
+// `count` strips of columns through two buffers; `next` gives the number of each, `use` gets it
+// when it has come.
+template <int C, int kBlock, typename N, typename F>
+__device__ __forceinline__ void for_strips(const char* __restrict__ points, std::int64_t count,
+                                           char (*buffers)[GramLayout<C>::kStripBytes], N next,
                                            const F& use) {
-  constexpr int kBytes = GramLayout<C>::kStripBytes;
-  const char* from = points + static_cast<std::int64_t>(begin) * kBytes;
-  start_strip<C, kBlock>(from, buffers[0]);
-  for (int strip = begin; strip < end; ++strip) {
-    const int now = (strip - begin) % 2;
-    if (strip + 1 < end) {
-      from += kBytes;
-      start_strip<C, kBlock>(from, buffers[1 - now]);
+  const auto start = [&](int buffer) {
+    start_strip<C, kBlock>(points + static_cast<std::int64_t>(next()) * GramLayout<C>::kStripBytes,
+                           buffers[buffer]);
+  };
+  start(0);
+  for (int done = 0; done < count; ++done) {
+    const int now = done % 2;
+    if (done + 1 < count) {
+      start(1 - now);
       wait_for_strips<1>();
     } else {
       wait_for_strips<0>();
     }
     __syncthreads();
-    use(strip, buffers[now]);
+    use(buffers[now]);
     __syncthreads();
   }
 }
 
+// Pairs of strips of the upper triangle, row by row.
+struct StripPair {
+  int row, column;
+  __device__ __forceinline__ void advance(int strips) {
+    if (++column == strips) column = ++row;
+  }
+};
+
 template <int C, bool kGroups>
 __global__ void __launch_bounds__(ValueShape<kGroups>::kBlock, ValueShape<kGroups>::kBlocks)
-    gram_full_kernel(const char* __restrict__ points, GramCut cut, std::int64_t first,
+    gram_full_kernel(const char* __restrict__ points, int strips, TileJobs cut, std::int64_t first,
                      double* __restrict__ partial) {
   constexpr int kTiles = ValueShape<kGroups>::kTiles, kBlock = ValueShape<kGroups>::kBlock;
   __shared__ alignas(128) char buffers[2][GramLayout<C>::kStripBytes];
   using Reduce = cub::BlockReduce<double, kBlock>;
   __shared__ typename Reduce::TempStorage reduce[2];
 
-  const std::int64_t job = first + blockIdx.x;
-  int row = 0, above = static_cast<int>(cut.strips);  // first_job(row) <= job < first_job(above)
-  while (above - row > 1) {
-    const int middle = (row + above) / 2;
-    if (cut.first_job(middle) <= job) {
-      row = middle;
-    } else {
-      above = middle;
-    }
-  }
-  const int begin = ((row >> cut.shift) + static_cast<int>(job - cut.first_job(row))) << cut.shift;
-  const int end = min(begin + (1 << cut.shift), static_cast<int>(cut.strips));
+  const std::int64_t begin = (first + blockIdx.x) * cut.tiles_per_job;
+  const std::int64_t count = min(cut.tiles_per_job, cut.tiles - begin);
+  const TilePair begins = tile_pair(begin, strips);
+  StripPair pair{static_cast<int>(begins.row), static_cast<int>(begins.column)};
 
   const int lane = static_cast<int>(threadIdx.x) % 32;
   RowTile<C> rows[kTiles];
+  const auto load_rows = [&] {
 #pragma unroll
-  for (int m = 0; m < kTiles; ++m)
-    rows[m].load(points + static_cast<std::int64_t>(row) * GramLayout<C>::kStripBytes +
-                 (threadIdx.x / 32 * kTiles + m) * (2 * GramLayout<C>::kGroupBytes));
+    for (int m = 0; m < kTiles; ++m)
+      rows[m].load(points + static_cast<std::int64_t>(pair.row) * GramLayout<C>::kStripBytes +
+                   (threadIdx.x / 32 * kTiles + m) * (2 * GramLayout<C>::kGroupBytes));
+  };
+  load_rows();
+  const auto next = [pair, strips]() mutable {
+    const int column = pair.column;
+    pair.advance(strips);
+    return column;
+  };
   double once = 0, twice = 0;
-  for_strips<C, kBlock>(points, max(begin, row), end, buffers, [&](int strip, const char* columns) {
+  for_strips<C, kBlock>(points, count, buffers, next, [&](const char* columns) {
     float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
     for_exponents<C, kGroups, kTiles>(rows, columns, lane, [&](int, const auto& e, auto) {
 #pragma unroll
@@ -204,9 +215,12 @@ __global__ void __launch_bounds__(ValueShape<kGroups>::kBlock, ValueShape<kGroup
       }
     }
     // In its own strip a point meets each other twice, and itself.
-    const float weight = strip == row ? 0.5F : 1.0F;
+    const float weight = pair.column == pair.row ? 0.5F : 1.0F;
     once += static_cast<double>(all * weight);
     twice += static_cast<double>(all2 * weight);
+    const int row = pair.row;
+    pair.advance(strips);
+    if (pair.row != row && pair.row < strips) load_rows();
   });
   const double total = Reduce(reduce[0]).Sum(once);
   const double total2 = Reduce(reduce[1]).Sum(twice);
@@ -268,7 +282,8 @@ __global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kG
 
   float once[kTiles][2] = {}, twice[kTiles][2] = {};
   float whole[kTiles][kBlocks][4] = {};  // rows and coordinates as results of products
-  for_strips<C, kBlock>(points, begin, end, buffers, [&](int, const char* columns) {
+  const auto next = [strip = begin]() mutable { return strip++; };
+  for_strips<C, kBlock>(points, end - begin, buffers, next, [&](const char* columns) {
     float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
     float great[kTiles][kBlocks][4], part[kTiles][kBlocks][4] = {};
     float small[kTiles][kBlocks][4] = {};
@@ -421,7 +436,8 @@ __global__ void __launch_bounds__(ValueShape<kGroups>::kBlock, ValueShape<kGroup
                  (warp * kTiles + m) * (2 * GramLayout<C>::kGroupBytes));
 
   double total[kTiles][2] = {};
-  for_strips<C, kBlock>(points, begin, end, buffers, [&](int, const char* columns) {
+  const auto next = [strip = begin]() mutable { return strip++; };
+  for_strips<C, kBlock>(points, end - begin, buffers, next, [&](const char* columns) {
     float sum[kTiles][2] = {};
     for_exponents<C, kGroups, kTiles>(rows, columns, lane, [&](int, const auto& e, auto) {
 #pragma unroll
@@ -528,7 +544,8 @@ Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, Mat
     constexpr bool kGroups = decltype(groups)::value;
     gram_full_kernel<decltype(constant)::value, kGroups>
         <<<static_cast<unsigned>(last - first), ValueShape<kGroups>::kBlock, 0, stream>>>(
-            static_cast<const char*>(packed), cut_gram(n), first, partial);
+            static_cast<const char*>(packed), static_cast<int>(padded(n) / kGramStrip), cut_gram(n),
+            first, partial);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });
@@ -537,14 +554,14 @@ Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, Mat
 Status launch_gram_scatter(const void* packed, std::int64_t n, int coordinates, MatrixUnits units,
                            double once, double twice, std::int64_t first, std::int64_t last,
                            double* partial, cudaStream_t stream) {
-  const auto strips = static_cast<int>(padded(n) / kGramStrip);
-  const int per_job = gram_scatter_strips(n);
+  const GramScatterCut cut = cut_gram_scatter(n);
   return with_gram_shape(coordinates, units, [&](auto constant, auto groups) {
     constexpr bool kGroups = decltype(groups)::value;
     gram_scatter_kernel<decltype(constant)::value, kGroups>
         <<<static_cast<unsigned>(last - first), ScatterShape<kGroups>::kBlock, 0, stream>>>(
             static_cast<const char*>(packed), static_cast<float>(once), static_cast<float>(twice),
-            strips, per_job, (strips - 1) / per_job + 1, first, partial);
+            static_cast<int>(cut.rows), static_cast<int>(cut.strips),
+            static_cast<int>(cut.across()), first, partial);
     KDE_CUDA(cudaGetLastError());
     return Status::success();
   });

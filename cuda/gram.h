@@ -80,23 +80,15 @@ Status launch_gram_points(const double* points, std::int64_t n, int d, const Whi
                           const double* centre, double radius, int coordinates, void* packed,
                           cudaStream_t stream);
 
-// Jobs of gram_full: a strip of rows, and of columns those that have the row's number over 2^shift
-// or more, 2^shift of them, or fewer at either end.
-struct GramCut {
-  std::int64_t strips = 0;
-  int shift = 0;
-  // Of rows before row t.
-  __host__ __device__ std::int64_t first_job(std::int64_t t) const {
-    const std::int64_t q = t >> shift, r = t - (q << shift);
-    return t * across() - ((q * (q - 1) / 2 << shift) + r * q);
-  }
-  __host__ __device__ std::int64_t across() const { return ((strips - 1) >> shift) + 1; }
-  std::int64_t jobs() const { return first_job(strips); }
-};
-inline GramCut cut_gram(std::int64_t n) {
-  GramCut cut;
-  cut.strips = (n + kGramStrip - 1) / kGramStrip;
-  while (cut.shift < 4 && (cut.strips * cut.strips / 2 >> cut.shift) > 6000) ++cut.shift;
+// Jobs of gram_full: pairs of strips, those of the upper triangle row by row. The most jobs for
+// which one round of blocks is enough on a card of kGramProcessors multiprocessors; no more than 32
+// pairs to a job.
+inline constexpr int kGramProcessors = 132;
+inline TileJobs cut_gram(std::int64_t n) {
+  const std::int64_t strips = (n + kGramStrip - 1) / kGramStrip;
+  TileJobs cut;
+  cut.tiles = strips * (strips + 1) / 2;
+  cut.tiles_per_job = std::clamp<std::int64_t>((cut.tiles - 1) / (3 * kGramProcessors) + 1, 1, 32);
   return cut;
 }
 
@@ -106,16 +98,22 @@ Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, Mat
                         std::int64_t first, std::int64_t last, double* partial,
                         cudaStream_t stream);
 
-// Jobs of gram_scatter: a strip of rows by so many strips of columns.
-inline int gram_scatter_strips(std::int64_t n) {
-  const std::int64_t strips = (n + kGramStrip - 1) / kGramStrip;
-  return static_cast<int>(std::clamp<std::int64_t>(strips * strips / 2048, 1, 16));
-}
-inline TileJobs cut_gram_scatter(std::int64_t n) {
-  const std::int64_t strips = (n + kGramStrip - 1) / kGramStrip;
-  TileJobs jobs;
-  jobs.tiles = strips * ((strips - 1) / gram_scatter_strips(n) + 1);
-  return jobs;
+// Jobs of gram_scatter: a strip of rows by so many strips of columns that rounds of two blocks to
+// a multiprocessor end soonest, a job's end taking as long as half a strip.
+struct GramScatterCut {
+  std::int64_t rows = 0, strips = 1;
+  std::int64_t across() const { return (rows - 1) / strips + 1; }
+  std::int64_t jobs() const { return rows * across(); }
+};
+inline GramScatterCut cut_gram_scatter(std::int64_t n) {
+  GramScatterCut cut, best;
+  best.rows = cut.rows = (n + kGramStrip - 1) / kGramStrip;
+  const auto twice_time = [](const GramScatterCut& of) {
+    return ((of.jobs() - 1) / (2 * kGramProcessors) + 1) * (2 * of.strips + 1);
+  };
+  for (cut.strips = 1; cut.strips <= std::min<std::int64_t>(cut.rows, 64); ++cut.strips)
+    if (twice_time(cut) <= twice_time(best)) best = cut;
+  return best;
 }
 
 // As launch_scatter of rows.h with coordinates for c, but e = 2^E, and jobs of cut_gram_scatter.

@@ -172,15 +172,13 @@ __global__ void __launch_bounds__(kRowThreads)
   partial[static_cast<std::int64_t>(blockIdx.x) * kRowThreads + threadIdx.x] = all_shares;
 }
 
-__global__ void density_sums_kernel(const double* __restrict__ partial, std::int64_t queries,
-                                    std::int64_t across, double* __restrict__ out) {
-  const std::int64_t q = static_cast<std::int64_t>(blockIdx.x) * kRowThreads + threadIdx.x;
-  if (q >= queries) return;
+__global__ void density_sums_kernel(const double* __restrict__ partial, std::int64_t across,
+                                    double* __restrict__ out) {
   double sum = 0;
   for (std::int64_t k = 0; k < across; ++k)
     sum +=
         partial[(static_cast<std::int64_t>(blockIdx.x) * across + k) * kRowThreads + threadIdx.x];
-  out[q] = sum;
+  out[static_cast<std::int64_t>(blockIdx.x) * kRowThreads + threadIdx.x] = sum;
 }
 
 }  // namespace
@@ -190,11 +188,15 @@ Status launch_scatter(const T* y, std::int64_t n, int c, double once, double twi
                       std::int64_t first, std::int64_t last, double* partial, cudaStream_t stream) {
   return with_coordinates(c, [&](auto coordinates) {
     constexpr int C = decltype(coordinates)::value;
-    scatter_kernel<T, C><<<static_cast<unsigned>(last - first), kRowThreads, 0, stream>>>(
-        y, n, static_cast<T>(once), static_cast<T>(twice), strips_per_job(n, n), jobs_across(n, n),
-        first, partial);
-    KDE_CUDA(cudaGetLastError());
-    return Status::success();
+    if constexpr (C > kMostProducts) {
+      scatter_kernel<T, C><<<static_cast<unsigned>(last - first), kRowThreads, 0, stream>>>(
+          y, n, static_cast<T>(once), static_cast<T>(twice), strips_per_job(n, n),
+          jobs_across(n, n), first, partial);
+      KDE_CUDA(cudaGetLastError());
+      return Status::success();
+    } else {
+      return Status::error(Code::internal, "%d coordinates have products", C);
+    }
   });
 }
 
@@ -210,14 +212,10 @@ Status launch_density(const T* queries, std::int64_t m, const T* y, std::int64_t
   });
 }
 
-Status launch_density_sums(const double* partial, std::int64_t m, std::int64_t n,
-                           std::int64_t first, std::int64_t last, double* out,
-                           cudaStream_t stream) {
-  const std::int64_t across = jobs_across(m, n);
-  const std::int64_t rows = (last - first) / across;
-  const std::int64_t queries = std::min(m - first / across * kRowThreads, rows * kRowThreads);
-  density_sums_kernel<<<static_cast<unsigned>(rows), kRowThreads, 0, stream>>>(partial, queries,
-                                                                               across, out);
+Status launch_density_sums(const double* partial, std::int64_t rows, std::int64_t across,
+                           double* out, cudaStream_t stream) {
+  density_sums_kernel<<<static_cast<unsigned>(rows), kRowThreads, 0, stream>>>(partial, across,
+                                                                               out);
   KDE_CUDA(cudaGetLastError());
   return Status::success();
 }

@@ -1,6 +1,7 @@
-// Sums that a row of pairs shares: the gradient of LSCV_H and the density at other points. A thread
-// holds one point in registers and goes through a strip of columns in shared memory, so that here
-// the whole square of pairs is visited, each pair from both of its sides.
+// Sums that a row of pairs shares: the gradient of LSCV_H in more than a few dimensions, and the
+// density at other points. A thread holds one point in registers and goes through a strip of
+// columns in shared memory, so that here the whole square of pairs is visited, each pair from both
+// of its sides.
 //
 //   scatter  M = sum_{i<j} w y y' with y = y_i - y_j, w = once e + twice e^2, e = exp(-|y|^2/4)
 //              = sum_i [sum_j w_ij (y_i - y_j)] y_i'
@@ -39,7 +40,8 @@ inline TileJobs cut_rows(std::int64_t rows, std::int64_t columns) {
 // its ordered pairs, that of each point with itself among them, then c x c.
 constexpr int scatter_results(int c) { return 2 + c * c; }
 
-// y: of launch_whiten by points, c coordinates, so that e = 2^-|y_i - y_j|^2. Asynchronous.
+// y: of launch_whiten by points, c > kMostProducts coordinates, so that e = 2^-|y_i - y_j|^2.
+// Asynchronous.
 template <typename T>
 Status launch_scatter(const T* y, std::int64_t n, int c, double once, double twice,
                       std::int64_t first, std::int64_t last, double* partial, cudaStream_t stream);
@@ -50,10 +52,10 @@ template <typename T>
 Status launch_density(const T* queries, std::int64_t m, const T* y, std::int64_t n, int c,
                       std::int64_t first, std::int64_t last, double* partial, cudaStream_t stream);
 
-// out[q] for the queries of whole rows of jobs: partial of jobs [first, last), first the first job
-// of a row, last the end of one. out[0] is the first of those queries. Asynchronous.
-Status launch_density_sums(const double* partial, std::int64_t m, std::int64_t n,
-                           std::int64_t first, std::int64_t last, double* out, cudaStream_t stream);
+// out[r * kRowThreads + q]: the density at query q of row r, of so many rows of `across` jobs each.
+// Queries that are none, at the end of the last row, get some finite number. Asynchronous.
+Status launch_density_sums(const double* partial, std::int64_t rows, std::int64_t across,
+                           double* out, cudaStream_t stream);
 
 // Jobs of one row of them.
 inline std::int64_t jobs_across(std::int64_t rows, std::int64_t columns) {

@@ -444,7 +444,7 @@ Status CudaSample::full_sums(std::span<const double> a, const Control& control,
                              std::span<double> out) {
   const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
   const int c = kernel_coordinates(d_);
-  const FullCut cut = cut_full<T>(n_);
+  const FullCut cut = cut_full(n_, full_rows<T>());
   Request request;
   request.units = cut.units();
   request.results_per_unit = 2;
@@ -512,6 +512,21 @@ void take_scatter(const std::vector<double>& total, std::int64_t n, int d, int c
   }
 }
 
+// From the sums over the triangle and the upper triangle of the c x c, in units of `per`.
+void take_products(const std::vector<double>& total, int d, int c, double per,
+                   std::span<double> out) {
+  out[0] = total[0];
+  out[1] = total[1];
+  std::size_t next = 2;
+  for (int i = 0; i < c; ++i) {
+    for (int j = i; j < c; ++j, ++next) {
+      if (j >= d) continue;
+      out[static_cast<std::size_t>(2 + i * d + j)] = total[next] * per;
+      out[static_cast<std::size_t>(2 + j * d + i)] = total[next] * per;
+    }
+  }
+}
+
 }  // namespace
 
 Status CudaSample::gram_scatter(const Whitening& a, double radius, double once, double twice,
@@ -543,14 +558,17 @@ Status CudaSample::scatter_sums(std::span<const double> a, double once, double t
   const double weight = std::max(std::fabs(once), std::fabs(twice));
   const double per = weight > 0 ? 1 / weight : 0;
   const int c = kernel_coordinates(d_);
-  const int results = scatter_results(c);
-  const TileJobs cut = cut_rows(n_, n_);
+  const bool triangle = c <= kMostProducts;
+  const int results = triangle ? products_results(c) : scatter_results(c);
+  const std::int64_t jobs = triangle ? cut_products<T>(n_).jobs() : cut_rows(n_, n_).jobs();
+  const double instructions = triangle ? (3 * c + c * (c + 1) / 2) / 2.0 : 3 * c;
   Request request;
-  request.units = cut.units();
+  request.units = (jobs + kUnitJobs - 1) / kUnitJobs;
   request.results_per_unit = results;
   request.scratch_per_unit = static_cast<std::int64_t>(kUnitJobs) * results;
   request.precision = precision_of<T>();
-  request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) * (1 + 3 * c / 8.0) /
+  request.pairs_per_unit = static_cast<double>(n_) * static_cast<double>(n_) *
+                           ((triangle ? 0.5 : 1) + instructions / 8) /
                            static_cast<double>(request.units);
   request.enqueue = [&](std::size_t number, bool begins, std::int64_t first, std::int64_t last,
                         double* result, float* norm) {
@@ -563,17 +581,25 @@ Status CudaSample::scatter_sums(std::span<const double> a, double once, double t
         return s;
     }
     const std::int64_t job0 = first * kUnitJobs;
-    const std::int64_t job1 = std::min(last * kUnitJobs, cut.jobs());
-    if (Status s = launch_scatter<T>(reinterpret_cast<const T*>(place.y.data()), n_, c, once * per,
-                                     twice * per, job0, job1, card.partial().data(), card.stream());
-        !s.ok())
-      return s;
-    return launch_unit_sums(card.partial().data(), job1 - job0, results, result, card.stream());
+    const std::int64_t job1 = std::min(last * kUnitJobs, jobs);
+    const T* y = reinterpret_cast<const T*>(place.y.data());
+    double* partial = card.partial().data();
+    const Status launched =
+        triangle ? launch_products<T>(y, half_norms<T>(place.y, n_, c), n_, c, once * per,
+                                      twice * per, job0, job1, partial, card.stream())
+                 : launch_scatter<T>(y, n_, c, once * per, twice * per, job0, job1, partial,
+                                     card.stream());
+    if (!launched.ok()) return launched;
+    return launch_unit_sums(partial, job1 - job0, results, result, card.stream());
   };
   std::vector<double> units, total(static_cast<std::size_t>(results));
   if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
   add_units(units, total);
-  take_scatter(total, n_, d_, c, weight / (scale * scale), out);
+  if (triangle) {
+    take_products(total, d_, c, weight / (scale * scale), out);
+  } else {
+    take_scatter(total, n_, d_, c, weight / (scale * scale), out);
+  }
   return Status::success();
 }
 
@@ -585,7 +611,10 @@ Status CudaSample::scatter(std::span<const double> a, double once, double twice,
   try {
     const Whitening whitening = scaled(a, std::sqrt(std::numbers::log2e / 2));
     double radius = 0;
-    if (Status s = find_gram_radius(whitening, precision, {}, control, &radius); !s.ok()) return s;
+    if (kernel_coordinates(d_) > kMostProducts) {
+      if (Status s = find_gram_radius(whitening, precision, {}, control, &radius); !s.ok())
+        return s;
+    }
     if (radius > 0) return gram_scatter(whitening, radius, once, twice, control, out);
     return precision == Precision::single ? scatter_sums<float>(a, once, twice, control, out)
                                           : scatter_sums<double>(a, once, twice, control, out);
@@ -626,7 +655,7 @@ Status CudaSample::gram_density(const Whitening& a, double radius, std::span<con
                                        units_, job0, job1, card.partial().data(), card.stream());
         !s.ok())
       return s;
-    return launch_density_sums(card.partial().data(), m, n_, job0, job1, result, card.stream());
+    return launch_density_sums(card.partial().data(), last - first, across, result, card.stream());
   };
   std::vector<double> units;
   if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;
@@ -681,7 +710,7 @@ Status CudaSample::density_sums(std::span<const double> a, std::span<const doubl
                                      card.partial().data(), card.stream());
         !s.ok())
       return s;
-    return launch_density_sums(card.partial().data(), m, n_, job0, job1, result, card.stream());
+    return launch_density_sums(card.partial().data(), last - first, across, result, card.stream());
   };
   std::vector<double> units;
   if (Status s = run_request(cards_, home_, request, control, &units); !s.ok()) return s;

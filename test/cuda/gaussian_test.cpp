@@ -72,6 +72,16 @@ TEST_P(CudaGaussian, DensitiesAtOtherPoints) {
 INSTANTIATE_TEST_SUITE_P(EveryDimension, CudaGaussian,
                          testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
 
+// Sizes whose gradients a thread computes for several points at once.
+TEST(CudaManyPoints, SumsOfAMatrix) {
+  for (const int d : {1, 2, 3, 4, 5, 16}) {
+    for (const int n : {8192, 8961}) {
+      const std::vector<double> x = points(n, d);
+      GaussianCheck(x, d).matrix(triangle(d, normal_reference(x, d)));
+    }
+  }
+}
+
 void expect_all(const std::vector<double>& x, int d, double h, Refusal refusal) {
   GaussianCheck check(x, d, refusal);
   check.sweep(std::vector<double>{h});
@@ -160,6 +170,17 @@ TEST(CudaExtremes, TinyAndHugePoints) {
       for (const double factor : {1.0, 0.1}) expect_all(x, d, factor * extent, Refusal::allowed);
     }
   }
+}
+
+// Fewer queries than a block has threads, where memory for results still has the infinities of a
+// sort of the card's (derivative.h): what is nobody's result is not looked at.
+TEST(CudaExtremes, DensitiesAfterASort) {
+  const std::vector<double> x = points(300, 2);
+  const double h0 = normal_reference(x, 2);
+  GaussianCheck check(x, 2);
+  check.sweep(std::vector<double>(200, h0));  // room for more results than the others'
+  for (const cuda::MatrixUnits most : kUnits) load(shuffled(samples::mix(3000)), 1, most);
+  check.density(triangle(2, h0), samples::mix(40, 2));
 }
 
 }  // namespace
