@@ -72,10 +72,11 @@ TEST_P(CudaGaussian, DensitiesAtOtherPoints) {
 INSTANTIATE_TEST_SUITE_P(EveryDimension, CudaGaussian,
                          testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
 
-// Sizes whose gradients a thread computes for several points at once.
+// Sizes whose gradients a thread computes for several points at once, and of which jobs have many
+// strips.
 TEST(CudaManyPoints, SumsOfAMatrix) {
   for (const int d : {1, 2, 3, 4, 5, 16}) {
-    for (const int n : {8192, 8961}) {
+    for (const int n : {8192, 8961, 30001}) {
       const std::vector<double> x = points(n, d);
       GaussianCheck(x, d).matrix(triangle(d, normal_reference(x, d)));
     }
