@@ -14,8 +14,9 @@ constexpr int kernel_coordinates(int d) {
   return 16;
 }
 
-// Gradients of up to so many coordinates are of each pair's own products (full.h); of more, for
-// which these cost more than both of its sides do, of rows (rows.h).
+// Gradients of up to so many coordinates are of each pair's own products (full.h), d (d + 1)/2 + 3
+// d instructions and an exponential; of more, which have matrix units (gram.h), of rows, 3 d and an
+// exponential from either side (rows.h).
 inline constexpr int kMostProducts = 4;
 
 // f(std::integral_constant<int, C>) for the C that is c, one of kernel_coordinates.

@@ -1,5 +1,5 @@
-// The kernels of full.h. A thread holds its points in registers and goes through strips of points in
-// shared memory, each read by a whole warp at once.
+// The kernels of full.h. A thread holds its points in registers and goes through strips of points
+// in shared memory, each read by a whole warp at once.
 //
 //   -|y_i - y_j|^2/2 = y_i'y_j - |y_i|^2/2 - |y_j|^2/2
 //
@@ -35,8 +35,8 @@ struct Rows {
   T half_norms[kCount];
 };
 
-// What a thread has added up. Its terms with one strip are kept apart, in the word length of the
-// terms.
+// What a thread has added up. A point's terms with one strip are kept apart, in the word length of
+// the terms: so that roundings of equal terms, which all have one sign, stay few.
 template <typename T, int C>
 struct Sums {
   using OwnRows = Rows<T, C, full_rows<T>()>;
@@ -88,7 +88,8 @@ struct Sums {
   }
 };
 
-// The same with w y y', y = y_i - y_j, whose upper triangle follows row by row.
+// The same with w y y', y = y_i - y_j, whose upper triangle follows row by row. So many columns of
+// a strip at a time that as many terms meet in one sum as there.
 template <typename T, int C, int kRows>
 struct Products {
   using OwnRows = Rows<T, C, kRows>;
@@ -99,34 +100,38 @@ struct Products {
   template <bool kDiagonal>
   __device__ __forceinline__ void add_strip(const OwnRows& rows, const Strip<T, C>& strip, int lane,
                                             int count) {
-    T sum[kCount] = {};
+    constexpr int kColumns = kFullStrip / kRows;
+#pragma unroll 1
+    for (int first = 0; first < kFullStrip; first += kColumns) {
+      T sum[kCount] = {};
 #pragma unroll 2
-    for (int j = 0; j < kFullStrip; ++j) {
+      for (int j = first; j < first + kColumns; ++j) {
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) {
-        T exponent = 0, difference[C];
+        for (int r = 0; r < kRows; ++r) {
+          T exponent = 0, difference[C];
 #pragma unroll
-        for (int k = 0; k < C; ++k) {
-          difference[k] = rows.y[r][k] - strip.y[j][k];
-          exponent -= difference[k] * difference[k];
-        }
-        if constexpr (kDiagonal)
-          exponent = lane + 32 * r < j && j < count ? exponent : static_cast<T>(-1e30);
-        const T e = exp2_of(exponent);
-        sum[0] += e;
-        sum[1] += e * e;
-        const T w = e * (weight + weight2 * e);
-        int next = 2;
+          for (int k = 0; k < C; ++k) {
+            difference[k] = rows.y[r][k] - strip.y[j][k];
+            exponent -= difference[k] * difference[k];
+          }
+          if constexpr (kDiagonal)
+            exponent = lane + 32 * r < j && j < count ? exponent : static_cast<T>(-1e30);
+          const T e = exp2_of(exponent);
+          sum[0] += e;
+          sum[1] += e * e;
+          const T w = e * (weight + weight2 * e);
+          int next = 2;
 #pragma unroll
-        for (int k = 0; k < C; ++k) {
-          const T part = w * difference[k];
+          for (int k = 0; k < C; ++k) {
+            const T part = w * difference[k];
 #pragma unroll
-          for (int l = k; l < C; ++l) sum[next++] += part * difference[l];
+            for (int l = k; l < C; ++l) sum[next++] += part * difference[l];
+          }
         }
       }
-    }
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) total[k] += static_cast<double>(sum[k]);
+      for (int k = 0; k < kCount; ++k) total[k] += static_cast<double>(sum[k]);
+    }
   }
 };
 

@@ -280,8 +280,31 @@ __global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kG
   for (int m = 0; m < kTiles; ++m) rows[m].load(own + m * 2 * L::kGroupBytes);
   const float slope = weight * kWeightUnit, slope2 = weight2 * kWeightUnit;
 
-  float once[kTiles][2] = {}, twice[kTiles][2] = {};
-  float whole[kTiles][kBlocks][4] = {};  // rows and coordinates as results of products
+  // Rows and coordinates of `whole` as results of products. What kFlush strips have added is added
+  // in its turn, so that no sum has many more terms than that.
+  constexpr int kFlush = 8;
+  float once[kTiles][2] = {}, twice[kTiles][2] = {}, whole[kTiles][kBlocks][4] = {};
+  float once_part[kTiles][2] = {}, twice_part[kTiles][2] = {}, whole_part[kTiles][kBlocks][4] = {};
+  const auto flush = [&] {
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        once[m][half] += once_part[m][half];
+        twice[m][half] += twice_part[m][half];
+        once_part[m][half] = twice_part[m][half] = 0;
+      }
+#pragma unroll
+      for (int k = 0; k < kBlocks; ++k) {
+#pragma unroll
+        for (int p = 0; p < 4; ++p) {
+          whole[m][k][p] += whole_part[m][k][p];
+          whole_part[m][k][p] = 0;
+        }
+      }
+    }
+  };
+  int strip = 0;
   const auto next = [strip = begin]() mutable { return strip++; };
   for_strips<C, kBlock>(points, end - begin, buffers, next, [&](const char* columns) {
     float sum[kTiles][2] = {}, sum2[kTiles][2] = {};
@@ -348,16 +371,18 @@ __global__ void __launch_bounds__(ScatterShape<kGroups>::kBlock, ScatterShape<kG
     for (int m = 0; m < kTiles; ++m) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        once[m][half] += sum[m][half];
-        twice[m][half] += sum2[m][half];
+        once_part[m][half] += sum[m][half];
+        twice_part[m][half] += sum2[m][half];
       }
 #pragma unroll
       for (int k = 0; k < kBlocks; ++k) {
 #pragma unroll
-        for (int p = 0; p < 4; ++p) whole[m][k][p] += part[m][k][p] + small[m][k][p];
+        for (int p = 0; p < 4; ++p) whole_part[m][k][p] += part[m][k][p] + small[m][k][p];
       }
     }
+    if (++strip % kFlush == 0) flush();
   });
+  flush();
 
   const int g = lane / 4, t = lane % 4;
   double total = 0, total2 = 0;

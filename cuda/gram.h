@@ -37,13 +37,15 @@ inline constexpr int kGramStrip = 128;  // points: of a block's rows, and of a s
 
 // Below, kernels without matrix units are as fast, for launches take the time.
 inline constexpr std::int64_t kLeastGramPoints = 2048;
-// In fewer dimensions differences cost as little; and there bandwidths are so small beside the
-// sample that a gradient from differences of sums would lose a digit (rows.h has its own).
+// In fewer dimensions differences cost as little. Of values and densities; gradients have their own
+// kernel up to kMostProducts, as bandwidths are so small beside the sample there that products
+// would lose a digit.
 inline constexpr int kLeastGramDimensions = 4;
 // R, in units in which e = 2^(-|y|^2/2). Of sums over pairs: as far out as the gradient's sums of w
 // y, which are greater than those of w (y_i - y_j) by as much, and values of tied points, whose
-// roundings do not average, stay within 1e-6 of their moduli. A density is as good as its points: y
-// kept to 1.5e-5. The least is such that -|u|^2/2 has no part too small for a half.
+// roundings do not average, stay within 1e-6 of their moduli; a gradient of many tied points within
+// 1e-6 of sum w R^2. A density is as good as its points: y kept to 1.5e-5. The least is such that
+// -|u|^2/2 has no part too small for a half.
 inline constexpr double kGreatestGramRadius = 32, kGreatestDensityRadius = 128;
 inline constexpr double kLeastGramRadius = 4;
 
@@ -80,15 +82,28 @@ Status launch_gram_points(const double* points, std::int64_t n, int d, const Whi
                           const double* centre, double radius, int coordinates, void* packed,
                           cudaStream_t stream);
 
-// Jobs of gram_full: pairs of strips, those of the upper triangle row by row. The most jobs for
-// which one round of blocks is enough on a card of kGramProcessors multiprocessors; no more than 32
-// pairs to a job.
-inline constexpr int kGramProcessors = 132;
+// Jobs have such a width that rounds of them end soonest, where so many go at once: on a card of
+// 132 multiprocessors, an H100 or H200, which has the instructions of four warps. On others a last
+// round may be part empty. width: in pairs of strips, of which a job's begin and end take half a
+// one. jobs(width): how many there are.
+template <typename F>
+std::int64_t best_gram_width(int at_once, const F& jobs) {
+  std::int64_t best = 1;
+  const auto twice_time = [&](std::int64_t width) {
+    return ((jobs(width) - 1) / at_once + 1) * (2 * width + 1);
+  };
+  for (std::int64_t width = 2; width <= 64; ++width)
+    if (twice_time(width) <= twice_time(best)) best = width;
+  return best;
+}
+
+// Jobs of gram_full: pairs of strips, those of the upper triangle row by row.
 inline TileJobs cut_gram(std::int64_t n) {
   const std::int64_t strips = (n + kGramStrip - 1) / kGramStrip;
   TileJobs cut;
   cut.tiles = strips * (strips + 1) / 2;
-  cut.tiles_per_job = std::clamp<std::int64_t>((cut.tiles - 1) / (3 * kGramProcessors) + 1, 1, 32);
+  cut.tiles_per_job =
+      best_gram_width(3 * 132, [&](std::int64_t width) { return (cut.tiles - 1) / width + 1; });
   return cut;
 }
 
@@ -98,22 +113,19 @@ Status launch_gram_full(const void* packed, std::int64_t n, int coordinates, Mat
                         std::int64_t first, std::int64_t last, double* partial,
                         cudaStream_t stream);
 
-// Jobs of gram_scatter: a strip of rows by so many strips of columns that rounds of two blocks to
-// a multiprocessor end soonest, a job's end taking as long as half a strip.
+// Jobs of gram_scatter: a strip of rows by so many strips of columns.
 struct GramScatterCut {
   std::int64_t rows = 0, strips = 1;
   std::int64_t across() const { return (rows - 1) / strips + 1; }
   std::int64_t jobs() const { return rows * across(); }
 };
 inline GramScatterCut cut_gram_scatter(std::int64_t n) {
-  GramScatterCut cut, best;
-  best.rows = cut.rows = (n + kGramStrip - 1) / kGramStrip;
-  const auto twice_time = [](const GramScatterCut& of) {
-    return ((of.jobs() - 1) / (2 * kGramProcessors) + 1) * (2 * of.strips + 1);
-  };
-  for (cut.strips = 1; cut.strips <= std::min<std::int64_t>(cut.rows, 64); ++cut.strips)
-    if (twice_time(cut) <= twice_time(best)) best = cut;
-  return best;
+  GramScatterCut cut;
+  cut.rows = (n + kGramStrip - 1) / kGramStrip;
+  cut.strips = best_gram_width(2 * 132, [&](std::int64_t width) {
+    return GramScatterCut{cut.rows, width}.jobs();
+  });
+  return cut;
 }
 
 // As launch_scatter of rows.h with coordinates for c, but e = 2^E, and jobs of cut_gram_scatter.

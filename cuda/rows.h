@@ -6,7 +6,7 @@
 //   scatter  M = sum_{i<j} w y y' with y = y_i - y_j, w = once e + twice e^2, e = exp(-|y|^2/4)
 //              = sum_i [sum_j w_ij (y_i - y_j)] y_i'
 //            because w y y' summed over both sides of a pair is twice itself. A pair costs 3 d from
-//            either side; its own d x d products from one side would cost d (d + 1)/2 + 2 d.
+//            either side; its own products cost d (d + 1)/2 + 3 d, once (full.h).
 //   density  f_k = sum_i exp(-|q_k - y_i|^2/2)
 #pragma once
 

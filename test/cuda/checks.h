@@ -21,6 +21,9 @@
 //                (Cauchy-Schwarz); and V_ik, wrong by c sum_j |w y_k|, is multiplied by y_il from
 //                the centre, R_l at most: R_l sum |w y_k| <= R_l sqrt(W D_k), W = sum |w|. So
 //                c (sqrt(D_k D_l) + R_l sqrt(W D_k) + n), the mean of both triangles
+//                By matrix units V_i = (sum_j w) y_i - sum_j w y_j, each part wrong by c R sum w at
+//                most. Either way, and averaged away, but for points of few places, of which equal
+//                terms are rounded alike: c R_k R_l W more
 //   density      Of points in whitened coordinates within R of the centre either coordinate of a
 //                difference is wrong by eps/2 R each, |y| by eps R sqrt(d), a term by
 //                |y| exp(-|y|^2/2) <= sqrt(2/e) exp(-|y|^2/4) times that: with eps <= c/8,
@@ -139,8 +142,10 @@ class GaussianCheck {
     return most;
   }
 
-  // full and scatter, with weights of either sign.
-  double matrix(std::span<const double> a, double once = -0.5, double twice = 2) {
+  // full and scatter, with weights of either sign. few_places: so many points are equal that theirs
+  // are most terms.
+  double matrix(std::span<const double> a, double once = -0.5, double twice = 2,
+                bool few_places = false) {
     const std::size_t dd = d_ * d_;
     const auto reference = engine(1 + static_cast<double>(dd) / 8);
     GaussianSums e;
@@ -151,6 +156,8 @@ class GaussianCheck {
     const std::vector<double> reach = extents(a, x_);
     for (const auto& [precision, sample] : ways()) {
       const double c = relative_within(length(reach), precision);
+      // samples_ begins with those without matrix units.
+      const bool alike = few_places && sample != samples_[0].get();
       std::vector<double> sums(2), more(2 + dd);
       if (answered(sample->full(a, precision, {}, sums), refusal_)) {
         EXPECT_NEAR(sums[0], e.once, c * (n() + e.once)) << n() << " " << a[0];
@@ -165,7 +172,8 @@ class GaussianCheck {
           const double sides =
               (reach[l] * std::sqrt(weights * own) + reach[k] * std::sqrt(weights * other)) / 2;
           EXPECT_NEAR(more[2 + k * d_ + l], expected[k * d_ + l],
-                      c * (std::sqrt(own * other) + sides + n()))
+                      c * (std::sqrt(own * other) + sides + n() +
+                           (alike ? weights * reach[k] * reach[l] : 0)))
               << n() << " " << a[0] << " element " << k << ", " << l;
         }
       }

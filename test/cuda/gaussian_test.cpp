@@ -72,8 +72,8 @@ TEST_P(CudaGaussian, DensitiesAtOtherPoints) {
 INSTANTIATE_TEST_SUITE_P(EveryDimension, CudaGaussian,
                          testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
 
-// Sizes whose gradients a thread computes for several points at once, and of which jobs have many
-// strips.
+// Sizes whose gradients a thread computes for several points at once, and some of whose jobs have
+// several strips.
 TEST(CudaManyPoints, SumsOfAMatrix) {
   for (const int d : {1, 2, 3, 4, 5, 16}) {
     for (const int n : {8192, 8961, 30001}) {
@@ -121,6 +121,32 @@ TEST(CudaExtremes, PointsOfFewPlaces) {
                     (place < 20 ? 0 : 1e-4 * h));
     }
     expect_all(x, d, h, Refusal::no);
+  }
+}
+
+// So many points of few places, one after another or in turn, that terms which are equal to the bit
+// meet in one sum: their roundings have one sign, and no average takes them away.
+TEST(CudaExtremes, ManyPointsOfFewPlaces) {
+  for (const int d : {1, 2, 4, 8, 16}) {
+    const int n = d <= 4 ? 8192 : 16384;
+    const auto size = static_cast<std::size_t>(d);
+    const std::vector<double> places = samples::mix(32, d);
+    const double h = normal_reference(places, d);
+    for (const bool in_turn : {false, true}) {
+      std::vector<double> x, binary;
+      for (int i = 0; i < n; ++i) {
+        const auto place = static_cast<std::size_t>(in_turn ? i % 32 : i / (n / 32));
+        for (std::size_t k = 0; k < size; ++k) {
+          x.push_back(places[place * size + k]);
+          binary.push_back(static_cast<double>(place >> k % 5 & 1));
+        }
+      }
+      GaussianCheck check(x, d), check_binary(binary, d);
+      for (const double factor : {0.5, 1.0, 2.0})
+        check.matrix(triangle(d, factor * h), -0.5, 2, d > 4);
+      for (const double width : {0.5, 0.7, 1.0, 2.0})
+        check_binary.matrix(triangle(d, width), -0.5, 2, d > 4);
+    }
   }
 }
 

@@ -97,7 +97,7 @@ TEST(Choose, CrossesWhereTheCommentSays) {
       {1, 2, Precision::single, 0, 1395, 1405},
       {1, 2, Precision::single, kServiceStartMs, 119500, 120500},
       {4, 100, Precision::full, 0, 515, 525},
-      {4, 100, Precision::full, kServiceStartMs, 8855, 8865},
+      {4, 100, Precision::full, kServiceStartMs, 8835, 8850},
       {4, 100, Precision::single, 0, 795, 805},
       {4, 100, Precision::single, kServiceStartMs, 13650, 13750},
   };

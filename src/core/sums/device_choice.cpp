@@ -6,7 +6,7 @@
 //                                        running   to be started
 //   plug-in, double (2 sums)                 650          55,400
 //   plug-in, single                        1,400         120,000
-//   a search of 100 sums in d = 4, double    520           8,860
+//   a search of 100 sums in d = 4, double    520           8,840
 //   a search of 100 sums in d = 4, single    800          13,700
 #include "core/sums/device_choice.h"
 
@@ -39,18 +39,20 @@ constexpr PairTimes kDouble{0.98, 0.51, 0.067};
 // the gradient, and this is its line. Measured on an H200, whose 1-D sums come at 3.9e12 pairs a
 // second in single precision and 5.9e11 in double, by
 //
-//   build/cuda/device_bench --cards=1 --benchmark_filter='LSCV_H-dg/n=16384'
+//   build/cuda/device_bench --cards=1 --units=none --benchmark_filter='LSCV_H-dg/n=16384'
 //
 //   d                2      4      16
-//   single, ms   0.169  0.232   0.671
-//   double, ms   0.609  0.713   1.689
+//   single, ms   0.116  0.197   0.656
+//   double, ms   0.384  0.519   1.624
 //
-// of which some 0.03 ms are the way. A value without its gradient costs half of that or less.
+// of which some 0.03 ms are the way. A value without its gradient costs half of that or less, and
+// so does a gradient of many columns by matrix units: these serve larger samples than those of
+// which the choice is in doubt.
 struct DeviceCost {
   double base, slope;
 };
-constexpr DeviceCost kDeviceSingle{2.1, 1.05};
-constexpr DeviceCost kDeviceDouble{1.9, 0.34};
+constexpr DeviceCost kDeviceSingle{0.5, 1.1};
+constexpr DeviceCost kDeviceDouble{0.8, 0.385};
 
 // Of a point and a query, whose sums are a value's alone ("density" of device_bench, 131,072 of
 // each, single: 5.1, 6.0, 8.3 ms for d = 1, 2, 4; double: 33 ms for d = 2).

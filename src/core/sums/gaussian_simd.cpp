@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "core/sums/gaussian_parts.h"
 
@@ -74,8 +75,20 @@ template <class T>
 void CopyCoordinate(const PointTile& points, std::size_t k, double centre, double fill,
                     std::size_t end, T* to) {
   const double* from = points.coordinates + k * points.stride;
-  for (std::size_t i = 0; i < points.count; ++i) to[i] = static_cast<T>(from[i] - centre);
-  for (std::size_t i = points.count; i < end; ++i) to[i] = static_cast<T>(fill);
+  const hn::ScalableTag<double> wide;
+  const hn::Rebind<T, decltype(wide)> d;
+  const auto middle = hn::Set(wide, centre);
+  std::size_t i = 0;
+  for (; i + hn::Lanes(wide) <= points.count; i += hn::Lanes(wide)) {
+    const auto x = hn::Sub(hn::LoadU(wide, from + i), middle);
+    if constexpr (std::is_same_v<T, double>) {
+      hn::Store(x, d, to + i);
+    } else {
+      hn::Store(hn::DemoteTo(d, x), d, to + i);
+    }
+  }
+  for (; i < points.count; ++i) to[i] = static_cast<T>(from[i] - centre);
+  for (; i < end; ++i) to[i] = static_cast<T>(fill);
 }
 
 template <class T>
