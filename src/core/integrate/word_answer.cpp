@@ -117,10 +117,13 @@ class Rows {
     // Rows that were read are there.
     if (sampled()) out.lower = std::max(out.lower, (known_ - stored) * share_read());
     out.lower = std::clamp(out.lower, 0.0, out.estimate);
-    // And no list has more than the table.
-    IntervalOptions of_all;
-    of_all.confidence = options.confidence;
-    out.upper = std::min(out.upper, count_interval(density_, Range(), of_all).upper);
+    // And no list has more than the table; of which nothing is known where all that was read is
+    // NULL.
+    if (h_.rows > 0) {
+      IntervalOptions of_all;
+      of_all.confidence = options.confidence;
+      out.upper = std::min(out.upper, count_interval(density_, Range(), of_all).upper);
+    }
     out.upper = std::max(out.upper, out.estimate);
     out.lower = std::max(out.lower - options.changed_rows, 0.0);
     out.upper += options.changed_rows;

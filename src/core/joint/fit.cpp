@@ -29,12 +29,16 @@ std::size_t marginal_budget(std::size_t budget, std::size_t columns) {
          ~std::size_t{7};
 }
 
-// Of a column without any value.
-Status finish_nothing(const FinishOptions& options, double nulls, const Control& control,
+// Of a column without any value among the rows read. Values added up would be the table's.
+Status finish_nothing(const FitOptions& options, double nulls, const Control& control,
                       DensityBytes* density) {
   OwnedSummary nothing;
   nothing->add_null(nulls);
-  return finish(*nothing, options, control, density);
+  const FinishOptions finishing{.value_type = options.value_type, .budget = options.budget};
+  if (Status s = finish(*nothing, finishing, control, density); !s.ok()) return s;
+  auto* header = reinterpret_cast<Header*>(density->data());
+  if (!options.every_row_read) header->flags &= static_cast<std::uint8_t>(~kEveryRowRead);
+  return Status::success();
 }
 
 // Of a category: its ranks' density with the words behind it.
@@ -61,11 +65,10 @@ Status make_column(const FitInput& input, std::size_t k, const Control& control,
   options.lattice_step = options.as_counted ? 1 : input.options.lattice_step[k];
   const Sample& sample = input.sample.column[k];
   FitReport report;
-  Status s =
-      sample.not_null() > 0
-          ? fit_column(sample, options, control, density, &report)
-          : finish_nothing({.value_type = options.value_type, .budget = options.budget},
-                           sample.specials.nulls * options.rows_per_row_read, control, density);
+  Status s = sample.not_null() > 0
+                 ? fit_column(sample, options, control, density, &report)
+                 : finish_nothing(options, sample.specials.nulls * options.rows_per_row_read,
+                                  control, density);
   if (s.ok() && input.sample.is_category(k)) s = append_words(input, k, density);
   return s;
 }
