@@ -17,7 +17,7 @@ what=$(git describe --always --dirty 2>/dev/null || echo "an unknown commit")
 scripts/deps.sh ci && scripts/deps.sh valgrind || { echo "what the checks need could not be installed"; failed=1; }
 check lint make -s -j"$jobs" -k lint
 check sanitize make -s -j"$jobs" sanitize SANITIZED=all
-check fuzz make -s -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}"
+check fuzz make -s -k -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}"
 check sqlsmith make -s -j"$jobs" sqlsmith QUERIES=20000 SEED="$(date +%j)"
 check core-regress make -s core-regress
 check load make -s load LOAD_SECTIONS='storm leak'
