@@ -117,13 +117,12 @@ class Rows {
     // Rows that were read are there.
     if (sampled()) out.lower = std::max(out.lower, (known_ - stored) * share_read());
     out.lower = std::clamp(out.lower, 0.0, out.estimate);
-    // And no list has more than the table; of which nothing is known where all that was read is
-    // NULL.
-    if (h_.rows > 0) {
-      IntervalOptions of_all;
-      of_all.confidence = options.confidence;
-      out.upper = std::min(out.upper, count_interval(density_, Range(), of_all).upper);
-    }
+    // And no list has more than the table; where all that was read is NULL, no more than one value
+    // may have, as no block with any was met.
+    IntervalOptions of_all;
+    of_all.confidence = options.confidence;
+    out.upper = std::min(out.upper, h_.rows > 0 ? count_interval(density_, Range(), of_all).upper
+                                                : z * z * words_.header().unseen_one);
     out.upper = std::max(out.upper, out.estimate);
     out.lower = std::max(out.lower - options.changed_rows, 0.0);
     out.upper += options.changed_rows;

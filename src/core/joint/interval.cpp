@@ -68,15 +68,28 @@ Range range_of(std::span<const BoxSide> sides, int k) {
 bool asks_values(const BoxSide& side) { return side.words != nullptr; }
 bool asks_unknown(const BoxSide& side) { return asks_values(side) && side.words->unknown > 0; }
 
+// Whether a column was NULL wherever it was read, and need not be elsewhere.
+bool is_unmet(const JointView& density, int column) {
+  const Header& h = *density.marginal(column);
+  return h.rows == 0 && (h.flags & kEveryRowRead) == 0;
+}
+
 // A box with other values of its categories in the place of those that are not known.
 class OtherBox {
  public:
   OtherBox(std::span<const BoxSide> sides, double unknown) : count_(sides.size()) {
     for (std::size_t i = 0; i < count_; ++i) {
       side_[i] = sides[i];
-      if (!asks_unknown(side_[i])) continue;
-      words_[i] = {side_[i].words->ranks, unknown};
-      side_[i].words = &words_[i];
+      if (asks_unknown(side_[i])) set(i, {side_[i].words->ranks, unknown});
+    }
+  }
+  // With a value that was not met in the place of all values of a category of which none was.
+  OtherBox(const JointView& density, std::span<const BoxSide> sides) : count_(sides.size()) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      side_[i] = sides[i];
+      const int k = sides[i].column;
+      if (!asks_values(side_[i]) && density.column(k).is_category() && is_unmet(density, k))
+        set(i, {{}, 1});
     }
   }
   OtherBox(const OtherBox&) = delete;
@@ -84,6 +97,11 @@ class OtherBox {
   std::span<const BoxSide> sides() const { return {side_, count_}; }
 
  private:
+  void set(std::size_t i, const WordSet& words) {
+    words_[i] = words;
+    side_[i].words = &words_[i];
+  }
+
   std::size_t count_;
   BoxSide side_[kMaxColumns];
   WordSet words_[kMaxColumns];
@@ -212,6 +230,7 @@ class Uncertainty {
 
   Interval marginal_count(const BoxSide& side) const {
     if (asks_values(side)) return value_count(density_, side, *side.words, options_.confidence);
+    if (is_unmet(density_, side.column)) return count_of_points();
     IntervalOptions options;
     options.confidence = options_.confidence;
     const double scale = density_.marginal_scale(side.column);
@@ -389,9 +408,10 @@ class PartlyKnown {
 
 Interval joint_count_interval(const JointView& density, std::span<const BoxSide> sides,
                               const JointMoments& m, const IntervalOptions& options) {
-  if (!m.count_is_marginal && any_unknown(sides))
-    return PartlyKnown(density, sides, m, options).count();
-  return Uncertainty(density, sides, m, options).count(options.changed_rows);
+  const OtherBox box(density, sides);
+  if (!m.count_is_marginal && any_unknown(box.sides()))
+    return PartlyKnown(density, box.sides(), m, options).count();
+  return Uncertainty(density, box.sides(), m, options).count(options.changed_rows);
 }
 
 Interval joint_sum_interval(const JointView& density, std::span<const BoxSide> sides,
