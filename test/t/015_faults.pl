@@ -118,8 +118,8 @@ sub postmaster_pid {
   return $pid;
 }
 
-# The points that a command passes, in order: [name, the how manieth passing of it], of each the first
-# two; of polls in long work one, as their number depends on the threads.
+# The points that a command passes, in order: [name, the how manieth passing of it, commits by then], of
+# each the first two; of polls in long work one, as their number depends on the threads.
 sub points_of {
   my ($sql) = @_;
   my ($code, undef, $err) = $node->psql('postgres', "SET kde_aqp.fault = '* notice'; $sql");
@@ -127,7 +127,7 @@ sub points_of {
   my (%passes, @points);
   for my $point ($err =~ /fault point (\S+)/g) {
     my $pass = ++$passes{$point};
-    push @points, [ $point, $pass ] if $pass <= ($point eq 'core.polled' ? 1 : 2);
+    push @points, [ $point, $pass, $passes{'transaction.committed'} // 0 ] if $pass <= ($point eq 'core.polled' ? 1 : 2);
   }
   return @points;
 }
@@ -289,9 +289,8 @@ $node->safe_psql('postgres', 'DROP TABLE large');
 prepare();
 for my $case (@cases) {
   my ($what, $sql) = @$case;
-  my $commits = 0;
   for my $point (@{ $points{$what} }) {
-    my ($name, $pass) = @$point;
+    my ($name, $pass, $commits) = @$point;
     my $at = "$what: killed at $name, pass $pass";
     my $postmaster = postmaster_pid();
     my ($code) = $node->psql('postgres', "SET kde_aqp.fault = '$name crash $pass'; $sql");
@@ -303,7 +302,7 @@ for my $case (@cases) {
     my $committed = $name eq 'transaction.committed';
     my $all = state();
     if ($what =~ /each in a transaction/) {
-      is(densities_done($all, $old{$what}, $new{$what}), $commits += $committed, "$at: $commits are new, all others old");
+      is(densities_done($all, $old{$what}, $new{$what}), $commits, "$at: $commits are new, all others old");
     } else {
       is($all, $committed ? $new{$what} : $old{$what}, "$at: all is " . ($committed ? 'new' : 'old'));
     }
