@@ -62,6 +62,7 @@ struct Reading {
   std::size_t blocks = 0;  // read; 0: all
   std::size_t words_bytes = kWordsBytes;
   JointMethod method = JointMethod::automatic;
+  int label = kNull;  // kept whether a row read has it or not, as those of an enum are
 };
 
 Fit fit(const Table& t, const Reading& how, std::uint64_t seed = 3) {
@@ -98,6 +99,10 @@ Fit fit(const Table& t, const Reading& how, std::uint64_t seed = 3) {
     const std::uint32_t number = words->number(i);
     EXPECT_TRUE(words->keep(number, text_of(word_of[number]), 0, &kept).ok());
     if (kept == Words::Kept::full) break;
+  }
+  if (how.label != kNull && !numbers.contains(how.label)) {
+    Words::Kept kept;
+    EXPECT_TRUE(words->keep(0, text_of(how.label), 0, &kept).ok());
   }
   EXPECT_TRUE(sampler.finish(&f.sample).ok());
   JointFitOptions options;
@@ -454,6 +459,37 @@ TEST(JointWords, AreNotThereForCertainOnlyWhereEveryRowWasRead) {
     EXPECT_LT(count.upper, 1.01 * z * z * kRowsOfABlock * 8);
   }
   EXPECT_GT(unmet, kSeeds / 2);
+}
+
+// Nor of an enum's label, which is kept without rows.
+TEST(JointWords, LabelsThatWereNotMetMayBeThere) {
+  Table t = dependent(40000, 8, false, 15);
+  for (std::size_t i = 0; i < 400; ++i) t[20000 + i].word = 77;
+  const double z = normal_central_quantile(0.95);
+  int unmet = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Fit f = fit(t, {.sample_rows = 1500, .blocks = 50, .label = 77}, seed);
+    const JointView d = f.view();
+    Question q;
+    q.x = closed(-100, 100);
+    q.words = {77};
+    const Box box(d, q);
+    ASSERT_EQ(box.set.unknown, 0);
+    JointMoments m = joint_moments(d, box.sides(), -1);
+    if (m.count > 0) continue;
+    ++unmet;
+    const double upper = joint_count_interval(d, box.sides(), m, {}).upper;
+    EXPECT_GE(upper, 400);
+    EXPECT_LT(upper, 1.01 * z * z * kRowsOfABlock * 8);
+    // Beside one that was met, too.
+    q.words = {0, 77};
+    const Box both(d, q);
+    m = joint_moments(d, both.sides(), kX);
+    const Interval count = joint_count_interval(d, both.sides(), m, {});
+    EXPECT_GE(count.upper, m.count + 400);
+    EXPECT_LT(joint_mean_interval(d, both.sides(), m, {}).lower, m.mean);
+  }
+  EXPECT_GT(unmet, kSeeds / 8);
 }
 
 // Nor where all that was read is NULL, of a word that lies together elsewhere.

@@ -379,9 +379,9 @@ void Words::describe_unseen(const WordOptions& options, WordsHeader* h) const {
   }
   const double scale = options.rows_per_row_read;
   const double not_read = scale > 1 ? scale - 1 : 0;
-  // One more of a block's rows that there might have been, in which none need be NULL.
-  const double rows_of_a_block = (rows_ + nulls_) / static_cast<double>(block_rows_.size());
-  const double one = by_block_ ? std::max(1.0, rows_of_a_block) : 1;
+  // One more of a block's rows that there might have been; where all were NULL, of all of them.
+  const double of_blocks = rows_ > 0 ? rows_ : std::max(nulls_, 1.0);
+  const double one = by_block_ ? of_blocks / static_cast<double>(block_rows_.size()) : 1;
   h->unseen = rows * not_read;
   h->unseen_error = std::sqrt(squares + one * one) * not_read;
   h->unseen_one = (together + one * one) / (few + one) * scale;

@@ -119,10 +119,7 @@ class Rows {
     out.lower = std::clamp(out.lower, 0.0, out.estimate);
     // And no list has more than the table; where all that was read is NULL, no more than one value
     // may have, as no block with any was met.
-    IntervalOptions of_all;
-    of_all.confidence = options.confidence;
-    out.upper = std::min(out.upper, h_.rows > 0 ? count_interval(density_, Range(), of_all).upper
-                                                : z * z * words_.header().unseen_one);
+    out.upper = std::min(out.upper, most_of_all(options.confidence, z));
     out.upper = std::max(out.upper, out.estimate);
     out.lower = std::max(out.lower - options.changed_rows, 0.0);
     out.upper += options.changed_rows;
@@ -130,6 +127,12 @@ class Rows {
   }
 
  private:
+  double most_of_all(double confidence, double z) const {
+    if (!(h_.rows > 0)) return std::min<double>(z * z * words_.header().unseen_one, h_.nulls);
+    IntervalOptions options;
+    options.confidence = confidence;
+    return count_interval(density_, Range(), options).upper;
+  }
   double share_read() const { return h_.rows > 0 ? std::min(h_.sample_rows / h_.rows, 1.0) : 1; }
   double spread(const Counted& counted) const {
     return counted.together(h_.rows, words_.header().most_spread);

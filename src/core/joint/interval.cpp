@@ -66,7 +66,6 @@ Range range_of(std::span<const BoxSide> sides, int k) {
 }
 
 bool asks_values(const BoxSide& side) { return side.words != nullptr; }
-bool asks_unknown(const BoxSide& side) { return asks_values(side) && side.words->unknown > 0; }
 
 // Whether a column was NULL wherever it was read, and need not be elsewhere.
 bool is_unmet(const JointView& density, int column) {
@@ -74,13 +73,33 @@ bool is_unmet(const JointView& density, int column) {
   return h.rows == 0 && (h.flags & kEveryRowRead) == 0;
 }
 
-// A box with other values of its categories in the place of those that are not known.
+// How many of the values that are asked for are not known, or are kept (an enum's labels are) but
+// were not met among the rows read.
+double unmet(const JointView& density, const BoxSide& side) {
+  if (!asks_values(side)) return 0;
+  double out = side.words->unknown;
+  const DensityView marginal(density.marginal(side.column));
+  if ((marginal.header().flags & kEveryRowRead) != 0) return out;
+  const WordsView words = density.words(side.column);
+  for (const std::uint32_t& rank : side.words->ranks) {
+    if (!(words_count(marginal, words, {{&rank, 1}, 0}) > 0)) ++out;
+  }
+  return out;
+}
+
+bool any_unmet(const JointView& density, std::span<const BoxSide> sides) {
+  return std::any_of(sides.begin(), sides.end(),
+                     [&](const BoxSide& side) { return unmet(density, side) > 0; });
+}
+
+// A box with other values of its categories in the place of those that were not met.
 class OtherBox {
  public:
-  OtherBox(std::span<const BoxSide> sides, double unknown) : count_(sides.size()) {
+  OtherBox(const JointView& density, std::span<const BoxSide> sides, double unknown)
+      : count_(sides.size()) {
     for (std::size_t i = 0; i < count_; ++i) {
       side_[i] = sides[i];
-      if (asks_unknown(side_[i])) set(i, {side_[i].words->ranks, unknown});
+      if (unmet(density, side_[i]) > 0) set(i, {side_[i].words->ranks, unknown});
     }
   }
   // With a value that was not met in the place of all values of a category of which none was.
@@ -338,8 +357,59 @@ class Uncertainty {
   double z_, p_, finite_;
 };
 
-bool any_unknown(std::span<const BoxSide> sides) {
-  return std::any_of(sides.begin(), sides.end(), asks_unknown);
+// As joint_sum_interval and joint_mean_interval, but of values that were met.
+Interval sum_of_met(const JointView& density, std::span<const BoxSide> sides, const JointMoments& m,
+                    const IntervalOptions& options) {
+  if (m.moments_are_marginal) {
+    const double scale = density.marginal_scale(m.target);
+    IntervalOptions own = options;
+    own.changed_rows /= scale;
+    Interval out =
+        sum_interval(DensityView(density.marginal(m.target)), range_of(sides, m.target), own);
+    for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= scale;
+    return out;
+  }
+  if (!(m.finite > 0)) return {kNan, kNan, kNan};
+  const Uncertainty uncertainty(density, sides, m, options);
+  const Interval count = uncertainty.count(0);
+  const MeanReach mean = uncertainty.mean_reach();
+  const Bounds at(density, sides, m.target);
+  Interval out;
+  out.estimate = m.mean * m.finite;
+  const double share = m.count > 0 ? m.finite / m.count : 1;
+  const double fewer = std::fabs(m.mean) * (count.estimate - count.lower) * share;
+  const double more = std::fabs(m.mean) * (count.upper - count.estimate) * share;
+  out.lower = out.estimate - std::hypot(m.mean < 0 ? more : fewer, mean.below * m.finite);
+  out.upper = out.estimate + std::hypot(m.mean < 0 ? fewer : more, mean.above * m.finite);
+  // Rows of a column on one side of 0 have a sum on that side.
+  if (at.low >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
+  if (at.high <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
+  if (options.changed_rows > 0) {
+    const Header& column = *density.marginal(m.target);
+    const double magnitude = std::max(std::fabs(at.low), std::fabs(at.high));
+    const double reach = std::max(magnitude, column.max - column.min) * options.changed_rows;
+    out.lower -= reach;
+    out.upper += reach;
+  }
+  return out;
+}
+
+Interval mean_of_met(const JointView& density, std::span<const BoxSide> sides,
+                     const JointMoments& m, const IntervalOptions& options) {
+  if (m.moments_are_marginal)
+    return mean_interval(DensityView(density.marginal(m.target)), range_of(sides, m.target),
+                         options);
+  if (!(m.finite > 0)) return {kNan, kNan, kNan};
+  const Bounds at(density, sides, m.target);
+  const MeanReach reach = Uncertainty(density, sides, m, options).mean_reach();
+  const double changed = options.changed_rows > 0
+                             ? std::min(options.changed_rows / m.finite, 1.0) * (at.high - at.low)
+                             : 0;
+  Interval out;
+  out.estimate = m.mean;
+  out.lower = std::min(std::max(m.mean - reach.below - changed, at.low), m.mean);
+  out.upper = std::max(std::min(m.mean + reach.above + changed, at.high), m.mean);
+  return out;
 }
 
 // A box with values that are not known, by what is known of its others.
@@ -347,10 +417,11 @@ class PartlyKnown {
  public:
   PartlyKnown(const JointView& density, std::span<const BoxSide> sides, const JointMoments& m,
               const IntervalOptions& options)
-      : density_(density), m_(m), options_(options), known_(sides, 0) {
-    const OtherBox all(sides, std::numeric_limits<double>::infinity());
+      : density_(density), m_(m), options_(options), known_(density, sides, 0) {
+    const OtherBox all(density, sides, std::numeric_limits<double>::infinity());
     known_moments_ = joint_moments(density, known_.sides(), m.target);
-    known_count_ = joint_count_interval(density, known_.sides(), known_moments_, options);
+    known_count_ =
+        Uncertainty(density, known_.sides(), known_moments_, options).count(options.changed_rows);
     IntervalOptions given = options;
     given.changed_rows = 0;
     const JointMoments most = joint_moments(density, all.sides(), -1);
@@ -359,7 +430,7 @@ class PartlyKnown {
     double by_values = std::numeric_limits<double>::infinity();
     for (const BoxSide& side : sides) {
       if (!asks_values(side)) continue;
-      const WordSet unknown = {{}, side.words->unknown};
+      const WordSet unknown = {{}, unmet(density, side)};
       if ((density.marginal(side.column)->flags & kEveryRowRead) == 0)
         upper += value_count(density, side, unknown, options.confidence).upper;
       by_values =
@@ -373,7 +444,7 @@ class PartlyKnown {
   Interval count() const { return count_; }
 
   Interval sum(const Bounds& at) const {
-    Interval out = joint_sum_interval(density_, known_.sides(), known_moments_, options_);
+    Interval out = sum_of_met(density_, known_.sides(), known_moments_, options_);
     if (!(known_moments_.finite > 0)) out = {0, 0, 0};
     out.estimate = m_.mean * m_.finite;
     out.lower = std::min(out.lower + unknown() * std::min(at.low, 0.0), out.estimate);
@@ -382,7 +453,7 @@ class PartlyKnown {
   }
 
   Interval mean(const Bounds& at) const {
-    Interval out = joint_mean_interval(density_, known_.sides(), known_moments_, options_);
+    Interval out = mean_of_met(density_, known_.sides(), known_moments_, options_);
     const double least = known_moments_.finite > 0 ? std::max(known_count_.lower, 0.0) : 0;
     const double share = unknown() > 0 ? unknown() / (unknown() + least) : 0;
     if (!(known_moments_.finite > 0)) out.lower = out.upper = m_.mean;
@@ -409,72 +480,29 @@ class PartlyKnown {
 Interval joint_count_interval(const JointView& density, std::span<const BoxSide> sides,
                               const JointMoments& m, const IntervalOptions& options) {
   const OtherBox box(density, sides);
-  if (!m.count_is_marginal && any_unknown(box.sides()))
+  if (!m.count_is_marginal && any_unmet(density, box.sides()))
     return PartlyKnown(density, box.sides(), m, options).count();
   return Uncertainty(density, box.sides(), m, options).count(options.changed_rows);
 }
 
 Interval joint_sum_interval(const JointView& density, std::span<const BoxSide> sides,
                             const JointMoments& m, const IntervalOptions& options) {
-  if (m.moments_are_marginal) {
-    const double scale = density.marginal_scale(m.target);
-    IntervalOptions own = options;
-    own.changed_rows /= scale;
-    Interval out =
-        sum_interval(DensityView(density.marginal(m.target)), range_of(sides, m.target), own);
-    for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= scale;
-    return out;
-  }
-  if (!(m.finite > 0)) return {kNan, kNan, kNan};
-  if (any_unknown(sides))
+  if (!m.moments_are_marginal && m.finite > 0 && any_unmet(density, sides))
     return PartlyKnown(density, sides, m, options).sum(Bounds(density, sides, m.target));
-  const Uncertainty uncertainty(density, sides, m, options);
-  const Interval count = uncertainty.count(0);
-  const MeanReach mean = uncertainty.mean_reach();
-  const Bounds at(density, sides, m.target);
-  Interval out;
-  out.estimate = m.mean * m.finite;
-  const double share = m.count > 0 ? m.finite / m.count : 1;
-  const double fewer = std::fabs(m.mean) * (count.estimate - count.lower) * share;
-  const double more = std::fabs(m.mean) * (count.upper - count.estimate) * share;
-  out.lower = out.estimate - std::hypot(m.mean < 0 ? more : fewer, mean.below * m.finite);
-  out.upper = out.estimate + std::hypot(m.mean < 0 ? fewer : more, mean.above * m.finite);
-  // Rows of a column on one side of 0 have a sum on that side.
-  if (at.low >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
-  if (at.high <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
-  if (options.changed_rows > 0) {
-    const Header& column = *density.marginal(m.target);
-    const double magnitude = std::max(std::fabs(at.low), std::fabs(at.high));
-    const double reach = std::max(magnitude, column.max - column.min) * options.changed_rows;
-    out.lower -= reach;
-    out.upper += reach;
-  }
-  return out;
+  return sum_of_met(density, sides, m, options);
 }
 
 Interval joint_mean_interval(const JointView& density, std::span<const BoxSide> sides,
                              const JointMoments& m, const IntervalOptions& options) {
-  if (m.moments_are_marginal)
-    return mean_interval(DensityView(density.marginal(m.target)), range_of(sides, m.target),
-                         options);
-  if (!(m.finite > 0)) return {kNan, kNan, kNan};
-  const Bounds at(density, sides, m.target);
-  if (any_unknown(sides)) return PartlyKnown(density, sides, m, options).mean(at);
-  const MeanReach reach = Uncertainty(density, sides, m, options).mean_reach();
-  const double changed = options.changed_rows > 0
-                             ? std::min(options.changed_rows / m.finite, 1.0) * (at.high - at.low)
-                             : 0;
-  Interval out;
-  out.estimate = m.mean;
-  out.lower = std::min(std::max(m.mean - reach.below - changed, at.low), m.mean);
-  out.upper = std::max(std::min(m.mean + reach.above + changed, at.high), m.mean);
-  return out;
+  if (!m.moments_are_marginal && m.finite > 0 && any_unmet(density, sides))
+    return PartlyKnown(density, sides, m, options).mean(Bounds(density, sides, m.target));
+  return mean_of_met(density, sides, m, options);
 }
 
 Interval joint_variance_interval(const JointView& density, std::span<const BoxSide> sides,
                                  const JointMoments& m, const IntervalOptions& options) {
   if (!(m.finite > 0)) return {kNan, kNan, kNan};
-  if (any_unknown(sides)) {
+  if (any_unmet(density, sides)) {
     const Bounds at(density, sides, m.target);
     const double most = (at.high - at.low) * (at.high - at.low) / 4;
     return {m.variance, 0, std::max(most, m.variance)};
