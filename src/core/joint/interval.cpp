@@ -79,8 +79,10 @@ double unmet(const JointView& density, const BoxSide& side) {
   if (!asks_values(side)) return 0;
   double out = side.words->unknown;
   const DensityView marginal(density.marginal(side.column));
-  if ((marginal.header().flags & kEveryRowRead) != 0) return out;
   const WordsView words = density.words(side.column);
+  const WordsHeader& h = words.header();
+  const bool all_met = h.words == h.distinct - h.others;
+  if (all_met || (marginal.header().flags & kEveryRowRead) != 0) return out;
   for (const std::uint32_t& rank : side.words->ranks) {
     if (!(words_count(marginal, words, {{&rank, 1}, 0}) > 0)) ++out;
   }
