@@ -14,9 +14,9 @@ constexpr int kernel_coordinates(int d) {
   return 16;
 }
 
-// Gradients of up to so many coordinates are of each pair's own products (full.h), d (d + 1)/2 + 3
-// d instructions and an exponential; of more, which have matrix units (gram.h), of rows, 3 d and an
-// exponential from either side (rows.h).
+// Gradients of up to so many coordinates are of each pair's own products (full.h): an exponential
+// and d (d + 1)/2 + 3 d instructions. Of more, which have matrix units (gram.h), they are of rows:
+// 3 d and an exponential from either side (rows.h).
 inline constexpr int kMostProducts = 4;
 
 // f(std::integral_constant<int, C>) for the C that is c, one of kernel_coordinates.

@@ -392,8 +392,6 @@ TEST_P(NormalBoxTargets, ABoxsAnswerIsItsOwnAtFarEnds) {
   }
 }
 
-// Draws follow rounding continuously, but for a point of the lattice that falls on an end of [0, 1)
-// on one processor only, where the tent is continuous too.
 // Below and above any end of one column, the other in any range a to b, are together
 //   Phi(b) - Phi(a),  and of moments  c_2 (phi(a) - phi(b))  (Tallis: what the end adds cancels),
 // within both answers' errors.
@@ -427,6 +425,8 @@ TEST_P(NormalBoxTargets, OneSidedBoxesAddUp) {
   }
 }
 
+// Draws follow rounding continuously, but for a point of the lattice that falls on an end of [0, 1)
+// on one processor only, where the tent is continuous too.
 TEST_P(NormalBoxTargets, ProcessorsAgree) {
   Random random(7);
   for (const int k : {2, 3, 5, 16}) {

@@ -29,7 +29,8 @@ std::size_t marginal_budget(std::size_t budget, std::size_t columns) {
          ~std::size_t{7};
 }
 
-// Of a column without any value among the rows read. Values added up would be the table's.
+// Of a column without any value among the rows read. finish() takes a summary of what was added up
+// for every row; this may be of a sample.
 Status finish_nothing(const FitOptions& options, double nulls, const Control& control,
                       DensityBytes* density) {
   OwnedSummary nothing;
