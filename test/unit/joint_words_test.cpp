@@ -523,6 +523,40 @@ TEST(JointWords, MayBeThereWhereAllThatWasReadIsNull) {
   EXPECT_GT(unmet, 4 * kSeeds / 2);
 }
 
+// Nor a number's rows: of n = 2,000 draws without one, from a table eight times as large, there may
+// be z^2 v/(1 + z^2 v) of all rows, v = (1 - 1/8)/n (E. B. Wilson, JASA 22 (1927) 209).
+TEST(JointWords, NumbersMayBeThereWhereAllThatWasReadIsNull) {
+  JointSampler sampler({.columns = 2, .sample_rows = 2000, .seed = 3});
+  Random random(7);
+  for (int i = 0; i < 2000; ++i) {
+    if (i % 100 == 0) {
+      ASSERT_TRUE(sampler.begin_block().ok());
+    }
+    const double values[2] = {normal(&random), 0};
+    ASSERT_TRUE(sampler.add(values, 1 << 1).ok());
+  }
+  JointSample sample;
+  ASSERT_TRUE(sampler.finish(&sample).ok());
+  JointFitOptions options;
+  options.value_type[0] = options.value_type[1] = ValueType::float8;
+  options.every_row_read = false;
+  options.rows_per_row_read = 8;
+  options.share_of_blocks = 1. / 8;
+  DensityBytes bytes;
+  JointFitReport report;
+  int column;
+  const Status s = fit_joint(sample, options, {}, &bytes, &report, &column);
+  ASSERT_TRUE(s.ok()) << s.message;
+  const JointView d(bytes.data());
+  const BoxSide sides[] = {{1, Range()}};
+  const JointMoments m = joint_moments(d, sides, -1);
+  const Interval count = joint_count_interval(d, sides, m, {});
+  const double z = normal_central_quantile(0.95);
+  EXPECT_EQ(count.estimate, 0);
+  const double most = z * z * (1 - 1. / 8) / 2000;
+  EXPECT_NEAR(count.upper, most / (1 + most) * 16000, 0.01);
+}
+
 // ---- what is stored
 
 TEST(JointWords, ReadBackAsText) {
