@@ -416,7 +416,8 @@ for my $signal ('KILL', 'STOP') {
   my $old = program_pid();
   my $session = open_session($node, 'postgres', 'SET kde_aqp.device = cuda');
   send_sql($session, $long);
-  ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM kde_progress WHERE device = 'cuda'}), 'long, no room: waits');
+  ok($node->poll_query_until('postgres', q{
+       SELECT jobs > 1 FROM kde_devices() WHERE device = 'cuda:0'}), 'long, no room: asked again');
   replace_file($mode_file, '');
   kill 'KILL', $old;
   check_long('long, no room for a while', 'cuda', 1e-9,

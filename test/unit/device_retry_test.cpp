@@ -28,8 +28,8 @@ using testing::ScriptedService;
 // At 1e12 pairs a second, as a card has them.
 constexpr double kPairRate = 1e12;
 
-// Numbers that no processor would find, at once, so that samples can be large; fails at some of its
-// calls, loads among them, counted from 0.
+// Numbers that no processor would find, at once, so that samples can be large; fails, or has no
+// room, at some of its calls, loads among them, counted from 0.
 class HollowDevice : public Device {
  public:
   Status load(std::span<const double>, int, const Control&,
@@ -46,7 +46,7 @@ class HollowDevice : public Device {
   std::vector<DeviceInfo> devices() override { return {}; }
   double pair_rate(Precision) const override { return kPairRate; }
 
-  std::set<int> fails_at;
+  std::set<int> fails_at, is_full_at;
   Code code = Code::failed;
   bool is_gone = false;
   int calls = 0;
@@ -82,8 +82,9 @@ class HollowDevice : public Device {
   };
 
   Status next() {
-    return fails_at.contains(calls++) ? Status::error(code, "call %d", calls - 1)
-                                      : Status::success();
+    const int call = calls++;
+    if (is_full_at.contains(call)) return Status::error(Code::unavailable, "call %d", call);
+    return fails_at.contains(call) ? Status::error(code, "call %d", call) : Status::success();
   }
 };
 
@@ -191,14 +192,36 @@ TEST(DeviceRetry, EndsWithItsErrorWhereItFailsAgain) {
 
 TEST(DeviceRetry, WaitsForRoom) {
   HollowDevice device;
-  device.code = Code::unavailable;
-  device.fails_at = {0, 1, 2};
+  device.is_full_at = {0, 1, 2};
   DeviceUse use;
   Engine engine = on_device(&device, &use, 2);
   engine.plan.patience_ms = 600'000;
   double sum[2] = {};
   ASSERT_TRUE(two_sums(engine, kLong, sum).ok());
   EXPECT_EQ(use.device_sums, 2);
+}
+
+// A program without room that is started anew may end under a sample that it would have refused.
+TEST(DeviceRetry, WaitsForRoomOfOneThatFails) {
+  struct Case {
+    std::set<int> is_full_at, fails_at;
+    Code code;
+  };
+  for (const Case& c : {Case{{0, 1}, {2}, Code::ok}, Case{{0, 2, 3}, {1}, Code::ok},
+                        Case{{1}, {2}, Code::ok}, Case{{0, 1}, {2, 3}, Code::failed},
+                        Case{{0, 2}, {1, 3}, Code::failed}, Case{{0}, {1, 3}, Code::failed}}) {
+    HollowDevice device;
+    device.is_full_at = c.is_full_at;
+    device.fails_at = c.fails_at;
+    DeviceUse use;
+    Engine engine = on_device(&device, &use, 2);
+    engine.plan.patience_ms = 600'000;
+    double sum[2] = {};
+    EXPECT_EQ(two_sums(engine, kLong, sum).code, c.code);
+    EXPECT_EQ(use.device_sums, c.code == Code::ok ? 2 : 0);
+    EXPECT_EQ(use.processor_sums, 0);
+    EXPECT_EQ(use.trouble.code, Code::unavailable);
+  }
 }
 
 TEST(DeviceRetry, IsCancelledWhileItWaits) {

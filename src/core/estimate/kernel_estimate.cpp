@@ -283,7 +283,7 @@ class Estimate {
       if (!is_worth_return(engine, left, control_.threads)) return Status::success();
       if (has_returned) return s;
       has_returned = true;
-      s = load_again(engine, left, near_points_, control_, &sample);
+      s = load_again(engine, left, s.code, near_points_, control_, &sample);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/stopwatch.h"
 
@@ -15,16 +16,20 @@ bool is_worth_return(const Engine& engine, const SumsWork& left, int threads) {
   return predicted_processor_ms(left, threads) > kServiceReturnMs + there;
 }
 
-Status load_again(const Engine& engine, const SumsWork& left, std::span<const double> points,
-                  const Control& control, std::unique_ptr<DeviceSample>* out) {
+Status load_again(const Engine& engine, const SumsWork& left, Code trouble,
+                  std::span<const double> points, const Control& control,
+                  std::unique_ptr<DeviceSample>* out) {
   const double patience_ms = std::min(static_cast<double>(engine.plan.patience_ms),
                                       predicted_processor_ms(left, control.threads));
   const Stopwatch since;
+  bool may_fail = trouble == Code::unavailable;
   for (;;) {
     Status s = engine.device->await_return(patience_ms - since.ms(), control);
     if (s.ok()) s = engine.device->load(points, left.d, control, out);
     // Full of the samples of others it may have room a moment later.
-    if (s.code != Code::unavailable || since.ms() >= patience_ms) return s;
+    const bool may_come =
+        s.code == Code::unavailable || (s.code == Code::failed && std::exchange(may_fail, false));
+    if (!may_come || since.ms() >= patience_ms) return s;
     if (s = pause_between_tries(control); !s.ok()) return s;
   }
 }

@@ -7,6 +7,8 @@
 //   nobody does             where it does not come back in time, or fails a second time: the sums
 //                           end with its error, and whoever asked for them decides what is worth
 //                           the time, and says so
+//
+// One that only had no room has not failed yet.
 #pragma once
 
 #include <memory>
@@ -24,11 +26,12 @@ namespace kde {
 // taken off; threads as predicted_processor_ms().
 bool is_worth_return(const Engine& engine, const SumsWork& left, int threads);
 
-// The sample on the device again, once that is back. Waits no longer than the plan's patience nor
-// than the processor would take for what is left. Errors: cancelled; unavailable, failed: without
-// the device, then.
-Status load_again(const Engine& engine, const SumsWork& left, std::span<const double> points,
-                  const Control& control, std::unique_ptr<DeviceSample>* out);
+// The sample on the device again, once that is back. trouble: why it went. Waits no longer than the
+// plan's patience nor than the processor would take for what is left. Errors: cancelled;
+// unavailable, failed: without the device, then.
+Status load_again(const Engine& engine, const SumsWork& left, Code trouble,
+                  std::span<const double> points, const Control& control,
+                  std::unique_ptr<DeviceSample>* out);
 
 // A pause between two tries, of a few milliseconds. Errors: cancelled.
 Status pause_between_tries(const Control& control);

@@ -101,7 +101,7 @@ class DeviceFirst {
     sample_.reset();
     if (has_returned_) return trouble;
     has_returned_ = true;
-    return load_again(engine_, work_left(), points_, control_, &sample_);
+    return load_again(engine_, work_left(), trouble.code, points_, control_, &sample_);
   }
 
   template <class OnProcessor>
