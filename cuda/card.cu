@@ -165,9 +165,10 @@ Status Card::check_memory(std::size_t bytes) {
   // Scratch memory is kept from turn to turn; it is no sample's.
   used -= std::min<std::uint64_t>(used, partial_.size() * sizeof(double));
   if (used + bytes <= memory_limit_) return Status::success();
-  const Status status = Status::error(
-      Code::unavailable, "%zu MB more would exceed the limit of %zu MB of device memory",
-      bytes >> 20, memory_limit_ >> 20);
+  const Status status =
+      Status::error(bytes > memory_limit_ ? Code::too_large : Code::unavailable,
+                    "%zu MB more would exceed the limit of %zu MB of device memory", bytes >> 20,
+                    memory_limit_ >> 20);
   remember(status.message);
   return status;
 }

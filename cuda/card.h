@@ -52,7 +52,8 @@ class Card {
   // return.
   Status upload(void* to, const void* from, std::size_t bytes);
 
-  // Whether so many bytes more are within the limit. Errors: unavailable.
+  // Whether so many bytes more are within the limit. Errors: unavailable; too_large where they
+  // alone are not.
   Status check_memory(std::size_t bytes);
 
   int ordinal() const { return ordinal_; }

@@ -26,7 +26,7 @@ class Run {
   Status all(const Control& control) {
     if (cards_.size() > 1 && expected_ms(request_.units, rate(home_)) > kWorthSharing) {
       const Status status = shared(control);
-      if (status.code != Code::unavailable) return status;
+      if (status.code != Code::unavailable && status.code != Code::too_large) return status;
       // One of them has no memory, say: the one that has the points may do.
       next_ = 0;
       stop_ = false;

@@ -26,7 +26,7 @@ inline constexpr float kGreatestNorm = 1e24F;
 
 // The sample cannot be taken to the word length of the terms: another engine's work.
 inline Status too_wide() {
-  return Status::error(Code::unavailable,
+  return Status::error(Code::too_large,
                        "the sample is too wide or too narrow for this bandwidth on a card");
 }
 

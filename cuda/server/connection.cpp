@@ -60,10 +60,10 @@ Status call_device(const std::function<Status(const Control&)>& work, const JobC
     case Code::ok:
     case Code::invalid_argument:
     case Code::unavailable:
+    case Code::too_large:
     case Code::failed:
       break;
     case Code::out_of_memory:
-    case Code::too_large:
       status.code = Code::unavailable;
       break;
     case Code::cancelled:
@@ -179,7 +179,8 @@ bool ConnectionLoop::load(Request& request) {
   // The quota comes first: a file may be longer than the memory there is, and is read to be mapped.
   const std::size_t numbers = static_cast<std::size_t>(load.n) * static_cast<std::size_t>(load.d);
   if (!shared_.memory.take(numbers * kBytesPerNumber, &memory_)) {
-    return send_status(Status::error(Code::unavailable,
+    const bool ever = numbers * kBytesPerNumber <= shared_.memory.most();
+    return send_status(Status::error(ever ? Code::unavailable : Code::too_large,
                                      "the memory limit leaves no room for a sample of %zu MB",
                                      (numbers * kBytesPerNumber) >> 20));
   }

@@ -33,6 +33,7 @@ class Quota {
 
   // False if it would be more than the most. *out has nothing.
   bool take(std::uint64_t amount, Share* out);
+  std::uint64_t most() const { return most_; }
 
  private:
   std::mutex mutex_;

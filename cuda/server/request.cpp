@@ -73,7 +73,7 @@ Status read_load(std::span<const char> body, wire::Load* out) {
                          "a sample has two points or more, in 1 to %d dimensions", kMaxDimensions);
   }
   if (out->n > kMaxPoints) {
-    return Status::error(Code::unavailable, "a sample of %lld points is too large for a device",
+    return Status::error(Code::too_large, "a sample of %lld points is too large for a device",
                          static_cast<long long>(out->n));
   }
   return Status::success();

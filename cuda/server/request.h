@@ -16,7 +16,7 @@ namespace kde::service {
 // Points of one sample, most: beyond them a pass over the pairs takes hours on any card.
 inline constexpr std::int64_t kMaxPoints = std::int64_t{1} << 28;
 
-// n >= 2, 1 <= d <= 16; too many points are `unavailable`.
+// n >= 2, 1 <= d <= 16; too many points are `too_large`.
 Status read_load(std::span<const char> body, wire::Load* out);
 
 // d: of the sample loaded before. Bodies are as long as their type allows (stream.h).

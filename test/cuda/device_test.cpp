@@ -181,8 +181,8 @@ int try_memory_limit() {
     return 1;
   }
   std::unique_ptr<DeviceSample> sample;
-  const std::vector<double> many = samples::mix(1'000'000);
-  if (small->load(many, 1, {}, &sample).code != Code::unavailable) return 2;
+  const std::vector<double> many = samples::mix(2'000'000);
+  if (small->load(many, 1, {}, &sample).code != Code::too_large) return 2;
   const std::vector<double> few = samples::mix(1000);
   if (!small->load(few, 1, {}, &sample).ok()) return 3;
   expect_derivatives(*sample, few, 0.2);

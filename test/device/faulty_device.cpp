@@ -55,7 +55,8 @@ bool Faults::read(std::string_view mode) {
   }
   const std::string_view value = mode.substr(equals + 1);
   if (name == "slow") return read_number(value, 0.0, &slow_ms);
-  std::int64_t* const at = name == "crash-at"          ? &crash_at
+  std::int64_t* const at = name == "oom-until"         ? &oom_until
+                           : name == "crash-at"        ? &crash_at
                            : name == "freeze-at"       ? &freeze_at
                            : name == "hang-at"         ? &hang_at
                            : name == "deaf-at"         ? &deaf_at
@@ -116,7 +117,8 @@ Status FaultyDevice::before(const Control& control, bool is_load, std::int64_t* 
     return Status::error(Code::failed, "the device failed as it was asked to");
   }
   if (faults_.busy) return Status::error(Code::unavailable, "too many jobs");
-  if (faults_.oom && is_load) return Status::error(Code::unavailable, "no memory on the device");
+  if (is_load && (faults_.oom || *job <= faults_.oom_until))
+    return Status::error(Code::unavailable, "no memory on the device");
   return Status::success();
 }
 

@@ -19,6 +19,7 @@ struct Faults {
   bool start = false;                // the Device cannot be made
   bool version = false;              // answers have another protocol version
   bool oom = false;                  // every load is `unavailable`
+  std::int64_t oom_until = 0;        // every load that is no later job
   bool busy = false;                 // every job is `unavailable`
   std::int64_t crash_at = 0;         // SIGKILL to itself in the middle of the job
   std::int64_t freeze_at = 0;        // SIGSTOP to itself

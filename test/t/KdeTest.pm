@@ -131,9 +131,10 @@ sub replace_file {
 # arguments that a file holds. Returns the script and that file; pid_in() tells who it is.
 sub make_program {
   my ($directory, $command) = @_;
-  my ($program, $arguments, $pid) = map { "$directory/$_" } qw(program mode pid);
+  my ($program, $arguments, $pid, $asked) = map { "$directory/$_" } qw(program mode pid asked);
   append_to_file($program, <<"SH");
 #!/bin/sh
+echo "\$@" > '$asked'
 echo \$\$ > '$pid.new' && mv '$pid.new' '$pid'
 exec $command \$(cat '$arguments') "\$@"
 SH

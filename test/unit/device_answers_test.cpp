@@ -133,7 +133,7 @@ TEST_F(DeviceAnswers, HandsOnWhatTheServiceSays) {
   const std::pair<Code, Code> told[] = {{Code::invalid_argument, Code::invalid_argument},
                                         {Code::unavailable, Code::unavailable},
                                         {Code::failed, Code::failed},
-                                        {Code::too_large, Code::unavailable},
+                                        {Code::too_large, Code::too_large},
                                         {Code::out_of_memory, Code::unavailable},
                                         {Code::invalid_format, Code::failed},
                                         {Code::cancelled, Code::failed},

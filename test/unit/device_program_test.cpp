@@ -299,7 +299,7 @@ TEST_F(DeviceProgram, TakesLimits) {
   EXPECT_EQ(hear(), 'r');
   RawClient client(path_);
   // 32 bytes each: one number more than a megabyte.
-  EXPECT_EQ(client.load(std::vector<double>(32769, 1.0), 1).code(), Code::unavailable);
+  EXPECT_EQ(client.load(std::vector<double>(32769, 1.0), 1).code(), Code::too_large);
   EXPECT_EQ(client.load(std::vector<double>(32768, 1.0), 1).code(), Code::ok);
 }
 

@@ -14,6 +14,7 @@
 
 #include "core/estimate/kernel_estimate.h"
 #include "core/fit/fit.h"
+#include "core/stopwatch.h"
 #include "core/sums/pair_sums.h"
 #include "device_steps.h"
 #include "fitted.h"
@@ -32,8 +33,15 @@ constexpr double kPairRate = 1e12;
 // room, at some of its calls, loads among them, counted from 0.
 class HollowDevice : public Device {
  public:
-  Status load(std::span<const double>, int, const Control&,
+  Status load(std::span<const double>, int, const Control& control,
               std::unique_ptr<DeviceSample>* out) override {
+    while (calls == load_is_endless_at) {
+      if (control.stop_requested()) {
+        ++calls;
+        return Status::error(Code::cancelled, "cancelled");
+      }
+    }
+    if (has_one_place && samples_ > 0) is_full_at.insert(calls);
     Status s = next();
     if (s.ok()) *out = std::make_unique<Sample>(*this);
     return s;
@@ -49,13 +57,17 @@ class HollowDevice : public Device {
   std::set<int> fails_at, is_full_at;
   Code code = Code::failed;
   bool is_gone = false;
+  bool has_one_place = false;  // a sample is refused while there is another
+  double refusal_ms = 0;       // that want of room takes to be told
+  int load_is_endless_at = -1;
   int calls = 0;
   int awaited = 0;
 
  private:
   class Sample : public DeviceSample {
    public:
-    explicit Sample(HollowDevice& device) : device_(device) {}
+    explicit Sample(HollowDevice& device) : device_(device) { ++device_.samples_; }
+    ~Sample() override { --device_.samples_; }
     Status derivative(int r, double g, Precision, const Control&, double* sum) override {
       *sum = 1000 * r + g;
       return device_.next();
@@ -81,9 +93,15 @@ class HollowDevice : public Device {
     HollowDevice& device_;
   };
 
+  int samples_ = 0;
+
   Status next() {
     const int call = calls++;
-    if (is_full_at.contains(call)) return Status::error(Code::unavailable, "call %d", call);
+    if (is_full_at.contains(call)) {
+      for (const Stopwatch since; since.ms() < refusal_ms;) {
+      }
+      return Status::error(Code::unavailable, "call %d", call);
+    }
     return fails_at.contains(call) ? Status::error(code, "call %d", call) : Status::success();
   }
 };
@@ -201,15 +219,18 @@ TEST(DeviceRetry, WaitsForRoom) {
   EXPECT_EQ(use.device_sums, 2);
 }
 
-// A program without room that is started anew may end under a sample that it would have refused.
-TEST(DeviceRetry, WaitsForRoomOfOneThatFails) {
+// Want of room is no failure: one is waited for beside it, as often as it comes, and two are not.
+TEST(DeviceRetry, WantOfRoomIsNoFailure) {
   struct Case {
     std::set<int> is_full_at, fails_at;
     Code code;
   };
-  for (const Case& c : {Case{{0, 1}, {2}, Code::ok}, Case{{0, 2, 3}, {1}, Code::ok},
-                        Case{{1}, {2}, Code::ok}, Case{{0, 1}, {2, 3}, Code::failed},
-                        Case{{0, 2}, {1, 3}, Code::failed}, Case{{0}, {1, 3}, Code::failed}}) {
+  const Case cases[] = {
+      {{0, 2}, {}, Code::ok},      {{0, 1}, {2}, Code::ok},        {{0, 2, 3}, {1}, Code::ok},
+      {{0}, {2}, Code::ok},        {{1}, {2}, Code::ok},           {{1}, {3}, Code::ok},
+      {{2, 4, 6}, {1}, Code::ok},  {{0, 1}, {2, 3}, Code::failed}, {{0, 2}, {1, 3}, Code::failed},
+      {{0}, {1, 3}, Code::failed}, {{0}, {2, 4}, Code::failed}};
+  for (const Case& c : cases) {
     HollowDevice device;
     device.is_full_at = c.is_full_at;
     device.fails_at = c.fails_at;
@@ -218,9 +239,56 @@ TEST(DeviceRetry, WaitsForRoomOfOneThatFails) {
     engine.plan.patience_ms = 600'000;
     double sum[2] = {};
     EXPECT_EQ(two_sums(engine, kLong, sum).code, c.code);
-    EXPECT_EQ(use.device_sums, c.code == Code::ok ? 2 : 0);
+    if (c.code == Code::ok) {
+      EXPECT_EQ(use.device_sums, 2);
+    }
     EXPECT_EQ(use.processor_sums, 0);
-    EXPECT_EQ(use.trouble.code, Code::unavailable);
+    // The graver trouble, whichever was first.
+    EXPECT_EQ(use.trouble.code, c.fails_at.empty() ? Code::unavailable : Code::failed);
+  }
+}
+
+// One patience is for all waits together, and what time a refusal took is lost to it.
+TEST(DeviceRetry, WaitsNoLongerForManyRefusals) {
+  HollowDevice device;
+  for (int call = 1; call < 10'000; call += 2) device.is_full_at.insert(call);
+  DeviceUse use;
+  Engine engine = on_device(&device, &use, 2);
+  engine.plan.patience_ms = 100;
+  double sum[2] = {};
+  EXPECT_EQ(two_sums(engine, kLong, sum).code, Code::unavailable);
+  const int asked = device.awaited;
+  EXPECT_LE(asked, 100 / kSliceMs);
+  device.calls = device.awaited = 0;
+  device.refusal_ms = 100;
+  EXPECT_EQ(two_sums(engine, kLong, sum).code, Code::unavailable);
+  EXPECT_EQ(device.awaited, 0);
+}
+
+TEST(DeviceRetry, GivesUpALoadThatTakesTooLong) {
+  HollowDevice device;
+  device.fails_at = {1};
+  device.load_is_endless_at = 2;
+  DeviceUse use;
+  double sum[2] = {};
+  EXPECT_EQ(two_sums(on_device(&device, &use, 2), kLong, sum).code, Code::unavailable);
+  EXPECT_EQ(device.calls, 3);
+  EXPECT_EQ(use.trouble.code, Code::failed);
+}
+
+TEST(DeviceRetry, DoesNotWaitForWhatItWillNeverTake) {
+  for (const int at : {0, 1}) {
+    HollowDevice device;
+    device.fails_at = {at};
+    device.code = Code::too_large;
+    DeviceUse use;
+    Engine engine = on_device(&device, &use, 2);
+    engine.plan.patience_ms = 600'000;
+    double sum[2] = {};
+    const Status s = two_sums(engine, kLong, sum);
+    EXPECT_EQ(s.code, Code::unavailable);
+    EXPECT_EQ(s.message, "call " + std::to_string(at));
+    EXPECT_EQ(device.awaited, 0);
   }
 }
 
@@ -253,7 +321,19 @@ TEST(DeviceRetry, OfAnEstimate) {
   EXPECT_EQ(use.device_sums, 1);
   EXPECT_EQ(use.processor_sums, 0);
   EXPECT_EQ(use.trouble.code, Code::failed);
+
+  // Of one place it does not keep the next out by its own sample.
   device.calls = 0;
+  device.fails_at = {};
+  device.is_full_at = {1};
+  device.has_one_place = true;
+  use = {};
+  ASSERT_TRUE(kernel_estimate(on_device(&device, &use, 1), x, 1, factor, x, {}, found).ok());
+  EXPECT_EQ(device.calls, 4);
+  EXPECT_EQ(use.trouble.code, Code::unavailable);
+
+  device.calls = 0;
+  device.fails_at = {1};
   device.is_gone = true;
   const Engine engine = on_device(&device, &use, 1);
   EXPECT_EQ(kernel_estimate(engine, x, 1, factor, x, {}, found).code, Code::unavailable);

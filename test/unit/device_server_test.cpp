@@ -206,6 +206,7 @@ TEST_F(DeviceServer, ErrorsOfTheDeviceAreAnswers) {
     return [code](const Control&) { return Status::error(code, "why"); };
   };
   EXPECT_EQ(code_for(error(Code::unavailable)), Code::unavailable);
+  EXPECT_EQ(code_for(error(Code::too_large)), Code::too_large);
   EXPECT_EQ(code_for(error(Code::failed)), Code::failed);
   EXPECT_EQ(code_for(error(Code::invalid_argument)), Code::invalid_argument);
   EXPECT_EQ(code_for(error(Code::out_of_memory)), Code::unavailable);
@@ -324,8 +325,8 @@ TEST_F(DeviceServer, RefusesFilesThatItCannotTrust) {
   EXPECT_EQ(code_for(memory_file(four), 4, -1), Code::invalid_argument);
   EXPECT_EQ(code_for(memory_file(four), 4, 17), Code::invalid_argument);
   // 8 n d would overflow.
-  EXPECT_EQ(code_for(memory_file(four), std::int64_t{1} << 61), Code::unavailable);
-  EXPECT_EQ(code_for(memory_file(four), (std::int64_t{1} << 60) + 1, 2), Code::unavailable);
+  EXPECT_EQ(code_for(memory_file(four), std::int64_t{1} << 61), Code::too_large);
+  EXPECT_EQ(code_for(memory_file(four), (std::int64_t{1} << 60) + 1, 2), Code::too_large);
   for (const double bad : {kNaN, kInfinity, -kInfinity}) {
     EXPECT_EQ(code_for(memory_file(std::vector<double>{1, 2, 3, bad})), Code::invalid_argument);
   }
@@ -579,6 +580,7 @@ TEST_F(DeviceServer, SamplesCountAgainstTheMemoryLimit) {
   EXPECT_EQ(first->load(sixty, 2).code(), Code::ok);
   const auto second = connect();
   EXPECT_EQ(second->load(fortyone, 1).code(), Code::unavailable);
+  EXPECT_EQ(second->load(std::vector<double>(101, 1.0), 1).code(), Code::too_large);
   // What fails to load counts no longer.
   std::vector<double> bad = forty;
   bad[0] = kNaN;

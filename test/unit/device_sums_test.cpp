@@ -137,22 +137,25 @@ TEST(DeviceSums, SelectMatrices) {
   }
 }
 
-TEST(DeviceSums, KeepTheFirstReason) {
+// A failure says more than that there was no room.
+TEST(DeviceSums, KeepTheFirstOfTheGravestReasons) {
   CpuDevice cpu;
   DeviceUse use;
   FailingDevice first(cpu, 0, Code::unavailable);
   FailingDevice second(cpu, 1, Code::failed);
+  FailingDevice third(cpu, 0, Code::failed);
+  FailingDevice fourth(cpu, 0, Code::unavailable);
   const std::vector<double> x{0, 1, 3};
-  for (FailingDevice* device : {&first, &second}) {
+  for (FailingDevice* device : {&first, &second, &third, &fourth}) {
     std::unique_ptr<PairSums> sums;
     ASSERT_TRUE(make_pair_sums(on_device(device, &use, Precision::full), x, {}, &sums).ok());
     double sum = 0;
     for (int k = 0; k < 3; ++k) ASSERT_TRUE(sums->derivative(4, 1, &sum).ok());
   }
-  EXPECT_STREQ(use.trouble.message, "call 0");
-  EXPECT_EQ(use.trouble.code, Code::unavailable);
+  EXPECT_STREQ(use.trouble.message, "call 1");
+  EXPECT_EQ(use.trouble.code, Code::failed);
   EXPECT_EQ(use.device_sums, 0);
-  EXPECT_EQ(use.processor_sums, 6);
+  EXPECT_EQ(use.processor_sums, 12);
   EXPECT_EQ(first.calls, 1);
   EXPECT_EQ(second.calls, 2);
 }

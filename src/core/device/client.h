@@ -5,10 +5,11 @@
 // a Status, never a wait without end: DeviceSample says which. Never raises SIGPIPE.
 //
 //   nobody listens, another version, no time or memory left      unavailable
+//   says that it will never take the sample                       too_large
 //   hung up, reset, silent, another user's, or answers nonsense   failed
 //
-// All but the service's own `unavailable` to a single request hang up for good: later calls of the
-// same sample fail as the first one did, and after a cancel as unavailable.
+// All but the service's own `unavailable` and `too_large` to a single request hang up for good:
+// later calls of the same sample fail as the first one did, and after a cancel as unavailable.
 #pragma once
 
 #include <memory>

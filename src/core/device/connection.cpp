@@ -66,8 +66,8 @@ Code code_for_client(Code code) {
     case Code::ok:
     case Code::invalid_argument:
     case Code::unavailable:
-      return code;
     case Code::too_large:
+      return code;
     case Code::out_of_memory:
       return Code::unavailable;
     default:

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "core/stopwatch.h"
 #include "core/sums/device.h"
 #include "core/sums/device_retry.h"
 #include "core/sums/finite.h"
@@ -273,24 +274,30 @@ class Estimate {
             ? engine.precision
             : Precision::full;
     std::unique_ptr<DeviceSample> sample;
+    DeviceRetry retry;
+    Stopwatch since;
     Status s = engine.device->load(near_points_, d, control_, &sample);
-    for (bool has_returned = false;;) {
-      if (s.ok()) s = densities_by_device(sample.get(), unit, precision, engine.use, sums, done);
+    for (;;) {
+      if (s.ok()) {
+        s = densities_by_device(sample.get(), unit, precision, engine.use, sums, done, &since);
+      }
       if (s.ok() || s.code == Code::cancelled) return s;
-      if (engine.use != nullptr && engine.use->trouble.ok()) engine.use->trouble = s;
       const SumsWork left{std::ssize(near_points_) / d, d, 1, precision,
                           static_cast<std::int64_t>(sums.size() - *done)};
-      if (!is_worth_return(engine, left, control_.threads)) return Status::success();
-      if (has_returned) return s;
-      has_returned = true;
-      s = load_again(engine, left, s.code, near_points_, control_, &sample);
+      if (!is_worth_return(engine, left, control_.threads)) {
+        note_trouble(engine, s);
+        return Status::success();
+      }
+      s = retry.load_again(engine, left, s, since.ms(), near_points_, control_, &sample);
+      if (!s.ok()) return s;
     }
   }
 
   Status densities_by_device(DeviceSample* sample, const std::vector<double>& unit,
                              Precision precision, DeviceUse* use, std::span<double> sums,
-                             std::size_t* done) {
+                             std::size_t* done, Stopwatch* since) {
     while (*done < sums.size()) {
+      *since = {};
       const std::size_t some = std::min(sums.size() - *done, static_cast<std::size_t>(kMaxQueries));
       const auto queries = std::span(near_queries_).subspan(*done * d_, some * d_);
       if (Status s = sample->density(unit, queries, precision, control_, sums.subspan(*done, some));

@@ -10,28 +10,66 @@
 
 namespace kde {
 
+namespace {
+
+// load() that is given up, as unavailable, after most_ms.
+Status load_within(Device& device, double most_ms, std::span<const double> points, int d,
+                   const Control& control, std::unique_ptr<DeviceSample>* out) {
+  struct Limit {
+    const Control& control;
+    Stopwatch since;
+    double most_ms;
+  } limit{control, {}, most_ms};
+  Control limited = control;
+  limited.stop_arg = &limit;
+  limited.should_stop = [](void* arg) {
+    const auto& its = *static_cast<const Limit*>(arg);
+    return its.control.stop_requested() || its.since.ms() >= its.most_ms;
+  };
+  Status s = device.load(points, d, limited, out);
+  if (s.code != Code::cancelled || control.stop_requested()) return s;
+  return Status::error(Code::unavailable, "the device took longer than %.0f ms to take a sample",
+                       most_ms);
+}
+
+}  // namespace
+
 bool is_worth_return(const Engine& engine, const SumsWork& left, int threads) {
   if (engine.plan.sums <= 0) return false;
   const double there = predicted_device_ms(left, engine.device->pair_rate(left.precision));
   return predicted_processor_ms(left, threads) > kServiceReturnMs + there;
 }
 
-Status load_again(const Engine& engine, const SumsWork& left, Code trouble,
-                  std::span<const double> points, const Control& control,
-                  std::unique_ptr<DeviceSample>* out) {
+void note_trouble(const Engine& engine, const Status& trouble) {
+  if (engine.use == nullptr) return;
+  Status& noted = engine.use->trouble;
+  if (noted.ok() || (trouble.code == Code::failed && noted.code != Code::failed)) noted = trouble;
+}
+
+Status DeviceRetry::load_again(const Engine& engine, const SumsWork& left, const Status& trouble,
+                               double lost_ms, std::span<const double> points,
+                               const Control& control, std::unique_ptr<DeviceSample>* out) {
+  out->reset();
+  if (trouble.code == Code::unavailable) waited_ms_ += lost_ms;
   const double patience_ms = std::min(static_cast<double>(engine.plan.patience_ms),
-                                      predicted_processor_ms(left, control.threads));
+                                      predicted_processor_ms(left, control.threads)) -
+                             waited_ms_;
   const Stopwatch since;
-  bool may_fail = trouble == Code::unavailable;
+  Status s = trouble;
   for (;;) {
-    Status s = engine.device->await_return(patience_ms - since.ms(), control);
-    if (s.ok()) s = engine.device->load(points, left.d, control, out);
-    // Full of the samples of others it may have room a moment later.
-    const bool may_come =
-        s.code == Code::unavailable || (s.code == Code::failed && std::exchange(may_fail, false));
-    if (!may_come || since.ms() >= patience_ms) return s;
-    if (s = pause_between_tries(control); !s.ok()) return s;
+    note_trouble(engine, s);
+    if (s.code == Code::too_large) return Status::error(Code::unavailable, "%s", s.message);
+    // Whoever asks it a third time ends it a third time.
+    if (s.code == Code::failed && std::exchange(has_failed_, true)) break;
+    if (since.ms() >= patience_ms) break;
+    if (s = pause_between_tries(control); !s.ok()) break;
+    s = engine.device->await_return(patience_ms - since.ms(), control);
+    if (s.ok())
+      s = load_within(*engine.device, patience_ms - since.ms(), points, left.d, control, out);
+    if (s.code != Code::unavailable && s.code != Code::failed && s.code != Code::too_large) break;
   }
+  waited_ms_ += since.ms();
+  return s;
 }
 
 Status pause_between_tries(const Control& control) {

@@ -9,6 +9,7 @@
 #include "core/sums/device.h"
 #include "core/sums/device_retry.h"
 #include "core/sums/gaussian_parts.h"
+#include "core/stopwatch.h"
 
 namespace kde {
 namespace {
@@ -42,13 +43,15 @@ class DeviceFirst {
   // std::bad_alloc.
   Status load(std::span<const double> points) {
     n_ = std::ssize(points) / d_;
+    const Stopwatch since;
     const Status s = engine_.device->load(points, d_, control_, &sample_);
-    points_.assign(points.begin(), points.end());  // while they are on their way
+    const double lost_ms = since.ms();
+    points_.assign(points.begin(), points.end());
     if (s.ok()) return s;
     sample_.reset();
     if (s.code == Code::cancelled) return s;
-    if (is_worth_return(engine_, work_left(), control_.threads)) return come_back(s);
-    note_trouble(s);
+    if (is_worth_return(engine_, work_left(), control_.threads)) return come_back(s, lost_ms);
+    note_trouble(engine_, s);
     return Status::success();
   }
 
@@ -62,6 +65,7 @@ class DeviceFirst {
       // A device tells nothing while it computes.
       const WorkAmount pairs = pairs_of(n_, bandwidths);
       control_.tell(pairs, 0);
+      const Stopwatch since;
       const Status s = on_device(*sample_, engine_.precision, control_);
       if (s.ok()) {
         control_.tell(pairs, pairs.total);
@@ -71,7 +75,7 @@ class DeviceFirst {
       if (s.ok() || s.code == Code::cancelled) return s;
       if (s.code != Code::invalid_argument &&
           is_worth_return(engine_, work_left(), control_.threads)) {
-        if (Status r = come_back(s); !r.ok()) return r;
+        if (Status r = come_back(s, since.ms()); !r.ok()) return r;
         continue;
       }
       const Status p = compute_on_processor(on_processor);
@@ -79,7 +83,7 @@ class DeviceFirst {
       if (p.code == Code::invalid_argument) return p;
       sample_.reset();
       points_ = {};
-      note_trouble(s);
+      note_trouble(engine_, s);
       return p;
     }
     return compute_on_processor(on_processor);
@@ -95,13 +99,8 @@ class DeviceFirst {
     return left;
   }
 
-  // A device that has failed twice is not asked a third time.
-  Status come_back(const Status& trouble) {
-    note_trouble(trouble);
-    sample_.reset();
-    if (has_returned_) return trouble;
-    has_returned_ = true;
-    return load_again(engine_, work_left(), trouble.code, points_, control_, &sample_);
+  Status come_back(const Status& trouble, double lost_ms) {
+    return retry_.load_again(engine_, work_left(), trouble, lost_ms, points_, control_, &sample_);
   }
 
   template <class OnProcessor>
@@ -116,10 +115,6 @@ class DeviceFirst {
     return s;
   }
 
-  void note_trouble(const Status& s) {
-    if (engine_.use != nullptr && engine_.use->trouble.ok()) engine_.use->trouble = s;
-  }
-
   Engine engine_;
   int d_;
   Control control_;
@@ -127,8 +122,8 @@ class DeviceFirst {
   std::int64_t n_ = 0;
   std::unique_ptr<DeviceSample> sample_;  // null once it has failed
   std::int64_t sums_ = 0;                 // by the device
-  bool has_returned_ = false;             // or was waited for in vain
-  std::unique_ptr<Sums> processor_;       // null until it is needed
+  DeviceRetry retry_;
+  std::unique_ptr<Sums> processor_;  // null until it is needed
 };
 
 class DevicePairSums : public PairSums {

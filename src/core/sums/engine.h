@@ -26,7 +26,8 @@ class Device;
 struct DeviceUse {
   std::int64_t device_sums = 0;     // computed by it
   std::int64_t processor_sums = 0;  // computed by the processor instead
-  Status trouble;  // what first went wrong, if it came back or not; ok if nothing did
+  // What first failed, or else was first refused, if it came back or not; ok if nothing was.
+  Status trouble;
 };
 
 // Who goes on where a device fails: device_retry.h has the rule.

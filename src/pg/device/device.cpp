@@ -44,8 +44,10 @@ constexpr int kPlaceMs = 500;
 // Pairs a second of the service this session last spoke to, by precision, and when; 0: never.
 double known_rate[2] = {0, 0};
 TimestampTz known_since = 0;
-// When the last wait in vain ended; 0: never.
+// When the last wait in vain for the service to start ended, and that for one that failed or had no
+// room; 0: never, or it was well since.
 TimestampTz vain_since = 0;
+TimestampTz given_up_since = 0;
 // The statement whose user has been told, and the highest level of that (is_news).
 TimestampTz told_statement = 0;
 int told_level = 0;
@@ -246,6 +248,7 @@ void find_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice) 
   engine->device = &*service->device;
   engine->use = &choice->use;
   engine->plan.sums = work.sums;
+  if (lately(given_up_since)) engine->plan.patience_ms = 0;
 }
 
 // "35 seconds", "24 minutes", "3 hours". Palloc'ed.
@@ -306,6 +309,7 @@ bool begin_anew(const kde::Status& status, const kde::SumsWork& work, kde::Engin
   if (!given_up && !too_narrow) return false;
   kde::SumsWork same = work;
   same.precision = engine->precision;
+  if (given_up) given_up_since = GetCurrentTimestamp();
   choice->use.device_sums = choice->use.processor_sums = 0;
   engine->device = nullptr;
   choice->near_exact = given_up && has_near_exact_sums(work);
@@ -332,10 +336,12 @@ bool begin_anew(const kde::Status& status, const kde::SumsWork& work, kde::Engin
 
 void report_device(const DeviceChoice& choice) {
   const kde::Status& trouble = choice.use.trouble;
+  const bool by_device = choice.use.device_sums > 0 && choice.use.processor_sums == 0;
+  if (by_device) given_up_since = 0;
   // Of near-exact sums has been told.
   if (trouble.ok() || choice.near_exact) return;
   const bool failed = trouble.code == kde::Code::failed;
-  if (choice.use.device_sums > 0 && choice.use.processor_sums == 0) {
+  if (by_device) {
     // Less grave than what came to the processor.
     if (!is_news(NOTICE - 1)) return;
     // Waited for: it was started again, or full of the samples of others.
