@@ -10,6 +10,8 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('cache');
 $node->init;
+# It would keep rows from VACUUM.
+$node->append_conf('postgresql.conf', 'autovacuum = off');
 $node->start;
 $node->safe_psql('postgres', q{
   CREATE EXTENSION kde_aqp;
