@@ -15,7 +15,7 @@ enum class Code {
   ok,
   invalid_argument,  // the caller asked for what has no meaning (n < 2, NaN bandwidth ...)
   invalid_format,    // bytes or text that are not a density
-  too_large,         // more memory than the caller allowed
+  too_large,         // more memory than the caller allowed; to a device, more than it can ever take
   out_of_memory,     // an allocation failed
   cancelled,         // Control::should_stop said so
   degenerate,        // the data have no such bandwidth (constant, overwhelmed by ties)

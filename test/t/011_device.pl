@@ -415,7 +415,8 @@ for my $signal ('KILL', 'STOP') {
 }
 
 # It has no room for a while, which is waited for as well: three loads are refused, then come a load and
-# two sums. A wait in vain, of some four seconds, is not repeated: the next is refused once.
+# two sums. A wait in vain, of some four seconds, is not repeated: the next is refused once. After what a
+# card has done it is.
 {
   set_mode('--fail=boast --fail=oom-until=3');
   my $session = open_session($node, 'postgres', 'SET kde_aqp.device = cuda');
@@ -431,6 +432,11 @@ for my $signal ('KILL', 'STOP') {
   cmp_ok($before, '>', 1, 'long, no room: asked again');
   like((ask($session, $bandwidth))[1], $no_room, 'long, still no room: told');
   is(ask($session, $jobs_so_far), $before + 1, 'long, still no room: asked once');
+  set_mode('--fail=boast');
+  is((ask($session, $bandwidth))[1], '', 'long, room: nothing to tell');
+  set_mode('--fail=boast --fail=oom-until=2');
+  like((ask($session, $bandwidth))[1], qr/NOTICE:  the device service was not available for a while/,
+    'long, no room for a while again: waited for');
   $session->quit;
 }
 

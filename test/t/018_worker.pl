@@ -204,7 +204,8 @@ my @failed_at = map { my ($h, $m, $s) = split /:/; 3600 * $h + 60 * $m + $s }
   slurp_file($node->logfile, $mark) =~ /^\S+ (\d+:\d+:[\d.]+) .*kde_aqp refresh worker WARNING: .*mine/mg;
 # Midnight may be between.
 my @pauses = map { $failed_at[$_] - $failed_at[$_ - 1] + ($failed_at[$_] < $failed_at[$_ - 1] ? 86400 : 0) } 1, 2;
-ok($pauses[0] >= 2 && $pauses[1] >= 4, 'after twice as long each time') or diag("@pauses");
+# What is logged is not the very moment.
+ok($pauses[0] >= 1.9 && $pauses[1] >= 3.9, 'after twice as long each time') or diag("@pauses");
 sql('DROP FUNCTION s.who(float8)');
 becomes(sprintf($upkeep, 'failures >= 4'), 't', 'the function is gone: a failure');
 like(sql(sprintf $upkeep, 'last_error'), qr/does not exist/, 'is noted');

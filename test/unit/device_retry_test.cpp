@@ -106,8 +106,10 @@ class HollowDevice : public Device {
   }
 };
 
-Engine on_device(Device* device, DeviceUse* use, int sums) {
-  return {Engine::Kind::device, 0, Precision::full, device, use, {sums, 50}};
+// By default it is waited for as long as it takes; kSoon is for one that does not come.
+constexpr int kSoon = 50;
+Engine on_device(Device* device, DeviceUse* use, int sums, int patience_ms = 600'000) {
+  return {Engine::Kind::device, 0, Precision::full, device, use, {sums, patience_ms}};
 }
 
 // Ties, which the processor is done with in a moment, though it is expected to take as long as over
@@ -131,9 +133,9 @@ Status two_sums(const Engine& engine, std::size_t n, double (&sum)[2],
 
 TEST(DeviceRetry, IsWorthWhereTheProcessorIsSlower) {
   HollowDevice device;
+  DeviceUse use;
   const auto is_worth = [&](std::int64_t n, int sums, int threads, int plan) {
-    return is_worth_return(on_device(&device, nullptr, plan), {n, 1, sums, Precision::full},
-                           threads);
+    return is_worth_return(on_device(&device, &use, plan), {n, 1, sums, Precision::full}, threads);
   };
   EXPECT_TRUE(is_worth(2'097'152, 2, 2, 2));
   EXPECT_FALSE(is_worth(2'097'152, 2, 2, 0));  // nobody has said what is to be done
@@ -187,7 +189,7 @@ TEST(DeviceRetry, EndsWithItsErrorWhereItStaysAway) {
     device.is_gone = true;
     DeviceUse use;
     double sum[2] = {};
-    const Status s = two_sums(on_device(&device, &use, 2), kLong, sum);
+    const Status s = two_sums(on_device(&device, &use, 2, kSoon), kLong, sum);
     EXPECT_EQ(s.code, Code::unavailable);
     EXPECT_EQ(use.processor_sums, 0);
     EXPECT_EQ(use.trouble.message, "call " + std::to_string(at));
@@ -212,8 +214,7 @@ TEST(DeviceRetry, WaitsForRoom) {
   HollowDevice device;
   device.is_full_at = {0, 1, 2};
   DeviceUse use;
-  Engine engine = on_device(&device, &use, 2);
-  engine.plan.patience_ms = 600'000;
+  const Engine engine = on_device(&device, &use, 2);
   double sum[2] = {};
   ASSERT_TRUE(two_sums(engine, kLong, sum).ok());
   EXPECT_EQ(use.device_sums, 2);
@@ -235,8 +236,7 @@ TEST(DeviceRetry, WantOfRoomIsNoFailure) {
     device.is_full_at = c.is_full_at;
     device.fails_at = c.fails_at;
     DeviceUse use;
-    Engine engine = on_device(&device, &use, 2);
-    engine.plan.patience_ms = 600'000;
+    const Engine engine = on_device(&device, &use, 2);
     double sum[2] = {};
     EXPECT_EQ(two_sums(engine, kLong, sum).code, c.code);
     if (c.code == Code::ok) {
@@ -253,14 +253,14 @@ TEST(DeviceRetry, WaitsNoLongerForManyRefusals) {
   HollowDevice device;
   for (int call = 1; call < 10'000; call += 2) device.is_full_at.insert(call);
   DeviceUse use;
-  Engine engine = on_device(&device, &use, 2);
-  engine.plan.patience_ms = 100;
+  const Engine engine = on_device(&device, &use, 2, 500);
   double sum[2] = {};
   EXPECT_EQ(two_sums(engine, kLong, sum).code, Code::unavailable);
-  const int asked = device.awaited;
-  EXPECT_LE(asked, 100 / kSliceMs);
+  EXPECT_GT(device.awaited, 1);
+  EXPECT_LE(device.awaited, 500 / kSliceMs);
   device.calls = device.awaited = 0;
-  device.refusal_ms = 100;
+  device.refusal_ms = 500;
+  use = {};
   EXPECT_EQ(two_sums(engine, kLong, sum).code, Code::unavailable);
   EXPECT_EQ(device.awaited, 0);
 }
@@ -271,9 +271,23 @@ TEST(DeviceRetry, GivesUpALoadThatTakesTooLong) {
   device.load_is_endless_at = 2;
   DeviceUse use;
   double sum[2] = {};
-  EXPECT_EQ(two_sums(on_device(&device, &use, 2), kLong, sum).code, Code::unavailable);
+  EXPECT_EQ(two_sums(on_device(&device, &use, 2, kSoon), kLong, sum).code, Code::unavailable);
   EXPECT_EQ(device.calls, 3);
   EXPECT_EQ(use.trouble.code, Code::failed);
+}
+
+// The second sample of one piece of work fails it for the second time.
+TEST(DeviceRetry, CountsOverTheSamplesOfOneWork) {
+  HollowDevice device;
+  DeviceUse use;
+  const Engine engine = on_device(&device, &use, 2);
+  double sum[2] = {};
+  device.fails_at = {1, 6};
+  ASSERT_TRUE(two_sums(engine, kLong, sum).ok());
+  EXPECT_EQ(device.calls, 5);
+  use.device_sums = 0;
+  EXPECT_EQ(two_sums(engine, kLong, sum).code, Code::failed);
+  EXPECT_EQ(device.calls, 7);
 }
 
 TEST(DeviceRetry, DoesNotWaitForWhatItWillNeverTake) {
@@ -282,8 +296,7 @@ TEST(DeviceRetry, DoesNotWaitForWhatItWillNeverTake) {
     device.fails_at = {at};
     device.code = Code::too_large;
     DeviceUse use;
-    Engine engine = on_device(&device, &use, 2);
-    engine.plan.patience_ms = 600'000;
+    const Engine engine = on_device(&device, &use, 2);
     double sum[2] = {};
     const Status s = two_sums(engine, kLong, sum);
     EXPECT_EQ(s.code, Code::unavailable);
@@ -296,8 +309,8 @@ TEST(DeviceRetry, IsCancelledWhileItWaits) {
   HollowDevice device;
   device.fails_at = {1};
   device.is_gone = true;
-  Engine engine = on_device(&device, nullptr, 2);
-  engine.plan.patience_ms = 600'000;
+  DeviceUse use;
+  const Engine engine = on_device(&device, &use, 2);
   Control control;
   control.should_stop = [](void* arg) { return static_cast<HollowDevice*>(arg)->awaited >= 3; };
   control.stop_arg = &device;
@@ -332,10 +345,22 @@ TEST(DeviceRetry, OfAnEstimate) {
   EXPECT_EQ(device.calls, 4);
   EXPECT_EQ(use.trouble.code, Code::unavailable);
 
+  // What has no meaning to it is the processor's to judge.
   device.calls = 0;
+  device.is_full_at = {};
+  device.has_one_place = false;
   device.fails_at = {1};
+  device.code = Code::invalid_argument;
+  use = {};
+  ASSERT_TRUE(kernel_estimate(on_device(&device, &use, 1), x, 1, factor, x, {}, found).ok());
+  EXPECT_EQ(device.calls, 2);
+  EXPECT_GT(use.processor_sums, 0);
+
+  device.calls = 0;
+  device.code = Code::failed;
   device.is_gone = true;
-  const Engine engine = on_device(&device, &use, 1);
+  use = {};
+  const Engine engine = on_device(&device, &use, 1, kSoon);
   EXPECT_EQ(kernel_estimate(engine, x, 1, factor, x, {}, found).code, Code::unavailable);
   EXPECT_EQ(use.processor_sums, 0);
 }
@@ -350,7 +375,7 @@ TEST(DeviceRetry, OfAnAutomaticFit) {
   FitOptions fit;
   fit.exact = true;
   fit.bandwidth_rows = 65'000;  // twice 2.1 s
-  fit.engine = on_device(&device, &use, 2);
+  fit.engine = on_device(&device, &use, 2, kSoon);
   DensityBytes bytes;
   FitReport report;
   EXPECT_EQ(fit_column(sample, fit, {}, &bytes, &report).code, Code::unavailable);
@@ -372,8 +397,7 @@ class FallingService {
     ServiceGreeting greeting = testing::greeting();
     greeting.pair_rate[1] = kPairRate;
     ServiceDevice device(service_.path(), greeting, testing::kPatient);
-    Engine engine = on_device(&device, use, 1);
-    engine.plan.patience_ms = patience_ms;
+    const Engine engine = on_device(&device, use, 1, patience_ms);
     std::unique_ptr<PairSums> sums;
     if (Status s = make_pair_sums(engine, values(kLong), control, &sums); !s.ok()) return s;
     return sums->derivative(4, 1, sum);

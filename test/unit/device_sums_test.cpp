@@ -2,6 +2,7 @@
 // and DeviceUse tells who computed it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -36,7 +37,8 @@ class FailingDevice : public Device {
     *out = std::make_unique<WrappedSample>(
         std::move(sample),
         // Fills results with what nobody may believe before it fails.
-        [this](const Control&, std::span<double> results, const WrappedSample::Sum& sum) {
+        [this, place = take_place()](const Control&, std::span<double> results,
+                                     const WrappedSample::Sum& sum) {
           if (Status failure = next(); !failure.ok()) {
             for (double& v : results) v = std::numeric_limits<double>::quiet_NaN();
             return failure;
@@ -50,8 +52,15 @@ class FailingDevice : public Device {
 
   int calls = 0;
   int loads = 0;
+  int most_at_once = 0;  // samples
 
  private:
+  // For as long as it has an owner.
+  std::shared_ptr<void> take_place() {
+    most_at_once = std::max(most_at_once, ++samples_);
+    return {nullptr, [this](void*) { --samples_; }};
+  }
+
   Status next() {
     return calls++ == at_ ? Status::error(code_, "call %d", at_) : Status::success();
   }
@@ -59,6 +68,7 @@ class FailingDevice : public Device {
   Device& device_;
   int at_;
   Code code_;
+  int samples_ = 0;
 };
 
 Engine on_device(Device* device, DeviceUse* use, Precision precision) {
@@ -134,6 +144,19 @@ TEST(DeviceSums, SelectMatrices) {
       expect_processors_numbers(
           [&](const Engine& engine) { return select_matrix(method, 60, engine); }, precision);
     }
+  }
+}
+
+// A device may have room for one sample, which the search in double is not to wait for in vain.
+TEST(DeviceSums, GiveTheirPlaceBackBeforeTheNext) {
+  CpuDevice cpu;
+  FailingDevice line(cpu, kNever, Code::failed), matrix(cpu, kNever, Code::failed);
+  DeviceUse use;
+  select_line(Method::lscv, 200, on_device(&line, &use, Precision::single));
+  select_matrix(MatrixMethod::lscv, 60, on_device(&matrix, &use, Precision::single));
+  for (const FailingDevice* device : {&line, &matrix}) {
+    EXPECT_EQ(device->loads, 2);
+    EXPECT_EQ(device->most_at_once, 1);
   }
 }
 

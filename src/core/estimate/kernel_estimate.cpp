@@ -274,7 +274,6 @@ class Estimate {
             ? engine.precision
             : Precision::full;
     std::unique_ptr<DeviceSample> sample;
-    DeviceRetry retry;
     Stopwatch since;
     Status s = engine.device->load(near_points_, d, control_, &sample);
     for (;;) {
@@ -284,11 +283,11 @@ class Estimate {
       if (s.ok() || s.code == Code::cancelled) return s;
       const SumsWork left{std::ssize(near_points_) / d, d, 1, precision,
                           static_cast<std::int64_t>(sums.size() - *done)};
-      if (!is_worth_return(engine, left, control_.threads)) {
+      if (s.code == Code::invalid_argument || !is_worth_return(engine, left, control_.threads)) {
         note_trouble(engine, s);
         return Status::success();
       }
-      s = retry.load_again(engine, left, s, since.ms(), near_points_, control_, &sample);
+      s = load_again(engine, left, s, since.ms(), near_points_, control_, &sample);
       if (!s.ok()) return s;
     }
   }

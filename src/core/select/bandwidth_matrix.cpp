@@ -72,6 +72,7 @@ Status scalar(const MatrixRequest& request, const WhiteSample& sample, const Con
   if (is_single(request.engine) && search == LscvSearch::refined) {
     Engine precise = request.engine;
     precise.precision = Precision::full;
+    sums.reset();  // a device may have room for one sample
     if (Status s = make_gaussian_sums(precise, sample.w, sample.d, control, &sums); !s.ok())
       return s;
     if (Status s = polish_lscv_h(*sums, lscv_sample(sample), request.divisor, &found); !s.ok())

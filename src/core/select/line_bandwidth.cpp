@@ -90,6 +90,9 @@ Status lscv(const LineRequest& request, const LineValues& values, const LineSumm
   if (is_single(request.engine)) {
     Engine precise = request.engine;
     precise.precision = Precision::full;
+    // A device may have room for one sample.
+    sums.reset();
+    pairs.reset();
     if (Status s = make_sums(precise, values, control, &pairs); !s.ok()) return s;
     if (Status s = make_line_gaussian_sums(*pairs, &sums); !s.ok()) return s;
     if (Status s = polish_lscv_h(*sums, sample, request.divisor, &found); !s.ok()) return s;

@@ -36,7 +36,8 @@ struct DeviceInfo {
 //
 // Errors of all: invalid_argument, cancelled, and where another engine should do the work
 //   unavailable  not now, and nobody's fault: too many jobs waiting, no memory, no device
-//   too_large    never: more points than it has memory for, or too far apart for its terms' words
+//   too_large    never: more points than it has memory for, or so far apart beside this bandwidth
+//                that its terms cannot tell
 //   failed       a defect of the device or of its service; the sample is of no further use
 // Results are unspecified after an error, and otherwise the same bits whatever else the device does
 // and however many cards of one kind share the work.

@@ -32,10 +32,23 @@ Status load_within(Device& device, double most_ms, std::span<const double> point
                        most_ms);
 }
 
+int gravity(const Status& trouble) {
+  switch (trouble.code) {
+    case Code::ok:
+      return 0;
+    case Code::failed:
+      return 3;
+    case Code::too_large:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
 }  // namespace
 
 bool is_worth_return(const Engine& engine, const SumsWork& left, int threads) {
-  if (engine.plan.sums <= 0) return false;
+  if (engine.plan.sums <= 0 || engine.use == nullptr) return false;
   const double there = predicted_device_ms(left, engine.device->pair_rate(left.precision));
   return predicted_processor_ms(left, threads) > kServiceReturnMs + there;
 }
@@ -43,33 +56,34 @@ bool is_worth_return(const Engine& engine, const SumsWork& left, int threads) {
 void note_trouble(const Engine& engine, const Status& trouble) {
   if (engine.use == nullptr) return;
   Status& noted = engine.use->trouble;
-  if (noted.ok() || (trouble.code == Code::failed && noted.code != Code::failed)) noted = trouble;
+  if (gravity(trouble) > gravity(noted)) noted = trouble;
 }
 
-Status DeviceRetry::load_again(const Engine& engine, const SumsWork& left, const Status& trouble,
-                               double lost_ms, std::span<const double> points,
-                               const Control& control, std::unique_ptr<DeviceSample>* out) {
+Status load_again(const Engine& engine, const SumsWork& left, const Status& trouble, double lost_ms,
+                  std::span<const double> points, const Control& control,
+                  std::unique_ptr<DeviceSample>* out) {
   out->reset();
-  if (trouble.code == Code::unavailable) waited_ms_ += lost_ms;
+  DeviceUse& use = *engine.use;
+  if (trouble.code == Code::unavailable) use.waited_ms += lost_ms;
   const double patience_ms = std::min(static_cast<double>(engine.plan.patience_ms),
                                       predicted_processor_ms(left, control.threads)) -
-                             waited_ms_;
+                             use.waited_ms;
   const Stopwatch since;
   Status s = trouble;
-  for (;;) {
+  while (s.code == Code::unavailable || s.code == Code::failed) {
     note_trouble(engine, s);
-    if (s.code == Code::too_large) return Status::error(Code::unavailable, "%s", s.message);
     // Whoever asks it a third time ends it a third time.
-    if (s.code == Code::failed && std::exchange(has_failed_, true)) break;
+    if (s.code == Code::failed && std::exchange(use.has_failed, true)) break;
     if (since.ms() >= patience_ms) break;
     if (s = pause_between_tries(control); !s.ok()) break;
     s = engine.device->await_return(patience_ms - since.ms(), control);
     if (s.ok())
       s = load_within(*engine.device, patience_ms - since.ms(), points, left.d, control, out);
-    if (s.code != Code::unavailable && s.code != Code::failed && s.code != Code::too_large) break;
   }
-  waited_ms_ += since.ms();
-  return s;
+  use.waited_ms += since.ms();
+  if (s.code != Code::too_large) return s;
+  note_trouble(engine, s);
+  return Status::error(Code::unavailable, "%s", s.message);
 }
 
 Status pause_between_tries(const Control& control) {

@@ -22,28 +22,21 @@
 
 namespace kde {
 
-// Whether the device is waited for. engine: of kind device; left.sums: of the plan, what is done
-// taken off; threads as predicted_processor_ms().
+// Whether the device is waited for. engine: of kind device, not without `use`; left.sums: of the
+// plan, what is done taken off; threads as predicted_processor_ms().
 bool is_worth_return(const Engine& engine, const SumsWork& left, int threads);
 
-// Into engine.use, if there is one: the first that it failed, or else the first of others.
+// Into engine.use, if there is one.
 void note_trouble(const Engine& engine, const Status& trouble);
 
-// The troubles of one sample.
-class DeviceRetry {
- public:
-  // The sample on the device again, after `trouble`, by which lost_ms were lost. All waits together
-  // last no longer than the plan's patience, nor than the processor would take for what is left; so
-  // does time lost for want of room. *out is empty meanwhile, or it would be in its own way. Notes
-  // every trouble. Errors: cancelled; unavailable, failed: without the device, then.
-  Status load_again(const Engine& engine, const SumsWork& left, const Status& trouble,
-                    double lost_ms, std::span<const double> points, const Control& control,
-                    std::unique_ptr<DeviceSample>* out);
-
- private:
-  bool has_failed_ = false;
-  double waited_ms_ = 0;
-};
+// The sample on the device again, after `trouble`, by which lost_ms were lost. engine.use is not
+// null and has all troubles and waits of the work: waits together last no longer than the plan's
+// patience, nor than the processor would take for what is left, and time lost for want of room
+// counts as one. *out is empty meanwhile, or it would be in its own way. Errors: cancelled,
+// out_of_memory, invalid_argument; unavailable, failed: without the device, then.
+Status load_again(const Engine& engine, const SumsWork& left, const Status& trouble, double lost_ms,
+                  std::span<const double> points, const Control& control,
+                  std::unique_ptr<DeviceSample>* out);
 
 // A pause between two tries, of a few milliseconds. Errors: cancelled.
 Status pause_between_tries(const Control& control);

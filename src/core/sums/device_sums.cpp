@@ -100,7 +100,7 @@ class DeviceFirst {
   }
 
   Status come_back(const Status& trouble, double lost_ms) {
-    return retry_.load_again(engine_, work_left(), trouble, lost_ms, points_, control_, &sample_);
+    return load_again(engine_, work_left(), trouble, lost_ms, points_, control_, &sample_);
   }
 
   template <class OnProcessor>
@@ -122,8 +122,7 @@ class DeviceFirst {
   std::int64_t n_ = 0;
   std::unique_ptr<DeviceSample> sample_;  // null once it has failed
   std::int64_t sums_ = 0;                 // by the device
-  DeviceRetry retry_;
-  std::unique_ptr<Sums> processor_;  // null until it is needed
+  std::unique_ptr<Sums> processor_;       // null until it is needed
 };
 
 class DevicePairSums : public PairSums {

@@ -22,15 +22,19 @@ enum class Precision { single, full };
 
 class Device;
 
-// What became of the sums that were a device's to compute; added to by each that is made or asked.
+// What became of the sums of one piece of work that were a device's to compute; added to by each
+// that is made or asked.
 struct DeviceUse {
   std::int64_t device_sums = 0;     // computed by it
   std::int64_t processor_sums = 0;  // computed by the processor instead
-  // What first failed, or else was first refused, if it came back or not; ok if nothing was.
+  // The first of the gravest, if it came back or not: that it failed, that it will never take the
+  // sample, that it was not available. ok: nothing was.
   Status trouble;
+  bool has_failed = false;
+  double waited_ms = 0;  // for its return or for room, time lost for want of room with it
 };
 
-// Who goes on where a device fails: device_retry.h has the rule.
+// Who goes on where a device fails: device_retry.h has the rule, for work with a DeviceUse.
 struct DevicePlan {
   // Passes over the pairs that the work takes, about (SumsWork::sums of device_choice.h): what is
   // left of them tells how long the processor would take. 0: the processor goes on, however long.

@@ -233,6 +233,7 @@ void find_device(kde::SumsWork work, kde::Engine* engine, DeviceChoice* choice) 
 
   double patience = kPatienceMs;
   if (!choice->asked) patience = here > kde::kServiceStartMs ? Min(here, kPatienceMs) : 0;
+  if (lately(given_up_since)) patience = 0;
   Service* service = Owned<Service>::create(CurrentMemoryContext);
   const kde::Status status = reach_service(patience, service);
   if (!status.ok()) {
@@ -270,9 +271,12 @@ void announce_processor(const kde::SumsWork& work, const kde::Status& trouble) {
                        in_words(kde::predicted_processor_ms(work, chosen_threads()))),
        errdetail_internal("%c%s.", pg_toupper(static_cast<unsigned char>(trouble.message[0])),
                           trouble.message + 1),
-       errhint("Cancel the statement to stop it, for instance by pg_cancel_backend(%d), and run "
-               "it again when kde_devices() lists a device that is ready.",
-               MyProcPid)));
+       trouble.code == kde::Code::too_large
+           ? errhint("Cancel the statement to stop it, for instance by pg_cancel_backend(%d).",
+                     MyProcPid)
+           : errhint("Cancel the statement to stop it, for instance by pg_cancel_backend(%d), and "
+                     "run it again when kde_devices() lists a device that is ready.",
+                     MyProcPid)));
 }
 
 // The work that near-exact sums can do as well: derivative sums over one column.
@@ -309,7 +313,9 @@ bool begin_anew(const kde::Status& status, const kde::SumsWork& work, kde::Engin
   if (!given_up && !too_narrow) return false;
   kde::SumsWork same = work;
   same.precision = engine->precision;
-  if (given_up) given_up_since = GetCurrentTimestamp();
+  // A refusal without a wait is no reason not to wait for another's sample.
+  if (given_up && engine->plan.patience_ms > 0 && choice->use.waited_ms > 0)
+    given_up_since = GetCurrentTimestamp();
   choice->use.device_sums = choice->use.processor_sums = 0;
   engine->device = nullptr;
   choice->near_exact = given_up && has_near_exact_sums(work);
@@ -329,8 +335,10 @@ bool begin_anew(const kde::Status& status, const kde::SumsWork& work, kde::Engin
        errdetail("%c%s. By the processor exact sums would take about %s.",
                  pg_toupper(static_cast<unsigned char>(trouble.message[0])), trouble.message + 1,
                  in_words(kde::predicted_processor_ms(same, chosen_threads()))),
-       errhint("Run it again when kde_devices() lists a device that is ready, or with "
-               "kde_aqp.device = cpu.")));
+       trouble.code == kde::Code::too_large
+           ? errhint("For exact sums run it again with kde_aqp.device = cpu.")
+           : errhint("Run it again when kde_devices() lists a device that is ready, or with "
+                     "kde_aqp.device = cpu.")));
   return true;
 }
 
