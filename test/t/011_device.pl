@@ -414,6 +414,8 @@ for my $signal ('KILL', 'STOP') {
   }
 }
 
+my $bandwidth = q{SELECT kde_bandwidth(array_agg(v), exact => true) FROM (SELECT v FROM long LIMIT 65000) AS few};
+
 # It has no room for a while, which is waited for as well: three loads are refused, then come a load and
 # two sums. A wait in vain, of some four seconds, is not repeated: the next is refused once. After what a
 # card has done it is.
@@ -425,7 +427,6 @@ for my $signal ('KILL', 'STOP') {
     qr/NOTICE:  the device service was not available for a while; the sums were computed by the device\nDETAIL: /, ask($session, $long));
   is(ask($session, $jobs_so_far), 6, 'long, no room for a while: jobs');
   set_mode('--fail=boast --fail=oom');
-  my $bandwidth = q{SELECT kde_bandwidth(array_agg(v), exact => true) FROM (SELECT v FROM long LIMIT 65000) AS few};
   my $no_room = qr/NOTICE:  the device service is not available; near-exact sums .*\nDETAIL:  No memory on the device\./;
   like((ask($session, $bandwidth))[1], $no_room, 'long, no room: told');
   my $before = ask($session, $jobs_so_far);
@@ -437,6 +438,23 @@ for my $signal ('KILL', 'STOP') {
   set_mode('--fail=boast --fail=oom-until=2');
   like((ask($session, $bandwidth))[1], qr/NOTICE:  the device service was not available for a while/,
     'long, no room for a while again: waited for');
+  $session->quit;
+}
+
+# What it can never take, as 65,000 values of 32 bytes in one megabyte, is not waited for. What it can take
+# later is, by that session too.
+{
+  $node->safe_psql('postgres', q{LOAD 'kde_aqp'; ALTER SYSTEM SET kde_aqp.gpu_memory_limit = '1MB'});
+  set_mode('--fail=boast');
+  my $session = open_session($node, 'postgres', 'SET kde_aqp.device = cuda', $long_settings);
+  like((ask($session, $bandwidth))[1],
+    qr/NOTICE:  the device service is not available; near-exact sums .*\nDETAIL:  The memory limit leaves no room for a sample of \d+ MB\. .*\nHINT:  For exact sums run it again with kde_aqp\.device = cpu\./,
+    'long, too large: told');
+  is(ask($session, q{SELECT jobs FROM kde_devices() WHERE device = 'cuda:0'}), 0, 'long, too large: no job');
+  $node->safe_psql('postgres', q{LOAD 'kde_aqp'; ALTER SYSTEM RESET kde_aqp.gpu_memory_limit});
+  set_mode('--fail=boast --fail=oom-until=2');
+  like((ask($session, $bandwidth))[1], qr/NOTICE:  the device service was not available for a while/,
+    'long, no more too large: waited for');
   $session->quit;
 }
 

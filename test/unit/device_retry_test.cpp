@@ -271,7 +271,7 @@ TEST(DeviceRetry, GivesUpALoadThatTakesTooLong) {
   device.load_is_endless_at = 2;
   DeviceUse use;
   double sum[2] = {};
-  EXPECT_EQ(two_sums(on_device(&device, &use, 2, kSoon), kLong, sum).code, Code::unavailable);
+  EXPECT_EQ(two_sums(on_device(&device, &use, 2, 500), kLong, sum).code, Code::unavailable);
   EXPECT_EQ(device.calls, 3);
   EXPECT_EQ(use.trouble.code, Code::failed);
 }
@@ -302,6 +302,7 @@ TEST(DeviceRetry, DoesNotWaitForWhatItWillNeverTake) {
     EXPECT_EQ(s.code, Code::unavailable);
     EXPECT_EQ(s.message, "call " + std::to_string(at));
     EXPECT_EQ(device.awaited, 0);
+    EXPECT_EQ(use.waited_ms, 0);
   }
 }
 

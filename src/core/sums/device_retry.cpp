@@ -65,9 +65,10 @@ Status load_again(const Engine& engine, const SumsWork& left, const Status& trou
   out->reset();
   DeviceUse& use = *engine.use;
   if (trouble.code == Code::unavailable) use.waited_ms += lost_ms;
+  const double before_ms = use.waited_ms;
   const double patience_ms = std::min(static_cast<double>(engine.plan.patience_ms),
                                       predicted_processor_ms(left, control.threads)) -
-                             use.waited_ms;
+                             before_ms;
   const Stopwatch since;
   Status s = trouble;
   while (s.code == Code::unavailable || s.code == Code::failed) {
@@ -79,8 +80,8 @@ Status load_again(const Engine& engine, const SumsWork& left, const Status& trou
     s = engine.device->await_return(patience_ms - since.ms(), control);
     if (s.ok())
       s = load_within(*engine.device, patience_ms - since.ms(), points, left.d, control, out);
+    use.waited_ms = before_ms + since.ms();
   }
-  use.waited_ms += since.ms();
   if (s.code != Code::too_large) return s;
   note_trouble(engine, s);
   return Status::error(Code::unavailable, "%s", s.message);

@@ -15,9 +15,9 @@
 #include <span>
 
 #include "core/control.h"
+#include "core/status.h"
 #include "core/sums/device.h"
 #include "core/sums/device_choice.h"
-#include "core/status.h"
 #include "core/sums/pair_sums.h"
 
 namespace kde {
