@@ -269,15 +269,14 @@ for (
     my ($worst, $worst_at, $hits, $failed) = (0, 0, 0, '');
     # The first is one that a fast machine does not outrun.
     for my $timeout (5, $long ? (80, 300, 800, 1500) : (80, 300)) {
-      ask($session, 'BEGIN');
-      ask($session, "SET LOCAL statement_timeout = $timeout");
-      my (undef, $err) = ask($session, $sql);
+      my @messages = map { (ask($session, $_))[1] } 'BEGIN', "SET LOCAL statement_timeout = $timeout", $sql;
+      my $err = $messages[2];
       if ($err =~ /statement timeout/) {
         ++$hits;
         my $over = ms_over($pid, $timeout);
         ($worst, $worst_at) = ($over, $timeout) if $over > $worst;
       } elsif ($err =~ /ERROR/) {
-        $failed = $err;
+        $failed = "at $timeout ms: @messages";
       }
       ask($session, 'ROLLBACK');
     }
