@@ -233,6 +233,7 @@ Datum answer_with_interval(FunctionCallInfo fcinfo, Aggregate aggregate) {
 
 ExpectedError expected_error(const AnsweringFit& fit, const kde::Interval& interval) {
   if (fit.elsewhere) return {kInfinity, "the rows are elsewhere since the fit"};
+  if (const char* why = why_unproven(fit)) return {kInfinity, why};
   const double half = interval.upper / 2 - interval.lower / 2;
   if (half == 0) return {0, nullptr};
   if (interval.estimate == 0) return {kInfinity, "the answer is 0, but not for certain"};
@@ -252,7 +253,7 @@ bool exact_instead(const Call& call, const ExpectedError& expected) {
                        call.accuracy.most_error)
            : errdetail("Its relative error is not known: %s.", expected.unknown),
        changed > 0
-           ? errhint("Rows changed since the fit: %.0f. Refresh the density with kde_refresh(), "
+           ? errhint("Rows changed since the fit: %.0f at most. Refresh the density with kde_refresh(), "
                      "ask for a wider range, or pass otherwise => 'exact'.",
                      changed)
            : errhint("Fit a larger sample, ask for a wider range, or pass otherwise => "

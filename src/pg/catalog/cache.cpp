@@ -4,6 +4,7 @@
 
 #include "pg/base/compat.h"
 #include "pg/base/options.h"
+#include "pg/base/snapshot_identity.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
@@ -28,16 +29,6 @@ struct Key {
   uint64 hash;
 };
 
-// Snapshots of one transaction that agree in these see the same row versions: of the transactions
-// below xmax those that run only become fewer, and on a standby they all are among `sub_running`.
-struct SnapshotIdentity {
-  LocalTransactionId transaction;  // 0: of none
-  TransactionId xmin, xmax;
-  uint32 running;
-  int32 sub_running;
-  CommandId command;
-};
-
 struct Entry {
   Key key;
   dlist_node use;
@@ -48,6 +39,7 @@ struct Entry {
   Size size;              // of the four
   int64 id;               // of the density
   TimestampTz fitted_at;  // and its fit
+  Proof proof;
   RowVersion version;
   SnapshotIdentity seen_by;  // the last snapshot found to see the version
 };
@@ -56,15 +48,6 @@ MemoryContext memory = nullptr;
 HTAB* table = nullptr;
 dlist_head by_use = DLIST_STATIC_INIT(by_use);  // most recently used first
 Size bytes_held = 0;
-
-SnapshotIdentity identity_of(Snapshot s) {
-  return {this_transaction(), s->xmin, s->xmax, s->xcnt, s->subxcnt, s->curcid};
-}
-
-bool same(const SnapshotIdentity& a, const SnapshotIdentity& b) {
-  return a.transaction == b.transaction && a.xmin == b.xmin && a.xmax == b.xmax &&
-         a.running == b.running && a.sub_running == b.sub_running && a.command == b.command;
-}
 
 // Notes that a snapshot sees the entry's version. Of a version of the transaction's own nothing is
 // noted: a rollback to a savepoint may undo it and leave the next snapshot like the last.
@@ -162,6 +145,7 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   }
   e->id = seen.id;
   e->fitted_at = seen.fitted_at;
+  e->proof = {};
   e->version = seen.version;
   note_seen(e, snapshot);
   bytes_held += size;
@@ -202,7 +186,7 @@ CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit, Tell how
   const Entry* entry = under_snapshot(look_up);
   if (entry == nullptr) return {};
   const uint64 before = forgotten;
-  const AnsweringFit looked_at = check_stale(relation, entry->id, entry->fitted_at, how);
+  const AnsweringFit looked_at = check_stale(relation, entry->id, entry->fitted_at, entry->proof, how);
   if (fit != nullptr) *fit = looked_at;
   if (forgotten != before) entry = under_snapshot(look_up);
   if (entry == nullptr) return {};

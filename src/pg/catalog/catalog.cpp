@@ -81,7 +81,8 @@ enum Column {
   kPlainSql,
   kIncremental,
   kRefreshQuery,
-  kColumns = kRefreshQuery
+  kPlainSqlAge,
+  kColumns = kPlainSqlAge
 };
 static_assert(kColumns == kCatalogColumns);
 
@@ -227,6 +228,8 @@ void read_settings(HeapTuple tuple, TupleDesc desc, RefreshSettings* settings) {
   if (!is_null) settings->max_age = seconds_of(DatumGetIntervalP(value));
   value = get(kPlainSql);
   if (!is_null) settings->plain_sql = DatumGetBool(value);
+  value = get(kPlainSqlAge);
+  if (!is_null) settings->plain_sql_age = seconds_of(DatumGetIntervalP(value));
 }
 
 CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row) {
@@ -725,7 +728,7 @@ kde::Kernel catalog_kernel(const CatalogEntry& entry) {
 
 namespace {
 
-// Columns kRefreshEnabled and on, and kPlainSql.
+// Columns kRefreshEnabled and on, kPlainSql and kPlainSqlAge.
 void put_settings(const RefreshSettings& settings, Datum* values, bool* nulls) {
   const auto put = [&](int at, bool is_null, Datum value) {
     nulls[at - 1] = is_null;
@@ -737,6 +740,9 @@ void put_settings(const RefreshSettings& settings, Datum* values, bool* nulls) {
   const bool aged = settings.max_age >= 0;
   put(kRefreshMaxAge, !aged, aged ? IntervalPGetDatum(interval_of(settings.max_age)) : 0);
   put(kPlainSql, false, BoolGetDatum(settings.plain_sql));
+  const bool may_be_old = settings.plain_sql_age >= 0;
+  put(kPlainSqlAge, !may_be_old,
+      may_be_old ? IntervalPGetDatum(interval_of(settings.plain_sql_age)) : 0);
 }
 
 }  // namespace
@@ -750,7 +756,7 @@ void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings) {
   bool replace[kColumns] = {};
   put_settings(settings, values, nulls);
   for (int c = kRefreshEnabled; c <= kRefreshMaxAge; ++c) replace[c - 1] = true;
-  replace[kPlainSql - 1] = true;
+  replace[kPlainSql - 1] = replace[kPlainSqlAge - 1] = true;
   HeapTuple changed = heap_modify_tuple(old, RelationGetDescr(catalog), values, nulls, replace);
   delete_row(catalog, &old->t_self);
   CommandCounterIncrement();

@@ -77,7 +77,15 @@ struct CatalogEntry {
   double cost_ms;  // of the fit
   FitRequest request;
   RefreshSettings settings;
+  Proof proof;  // noted at the fit
 };
+
+// For staleness_of(). Both live as long as what is returned.
+inline LookedAt looked_at(const CatalogEntry& entry, const Upkeep& upkeep) {
+  return {entry.key.relation, entry.fitted_at, entry.proof,
+          upkeep,             entry.settings,  entry.cost_ms,
+          entry.request.query != nullptr};
+}
 
 // What is stored beside a density; see the table's definition.
 struct FitRecord {
@@ -236,10 +244,11 @@ enum class CatalogColumn {
   alias = 34,
   plain_sql = 35,
   incremental = 36,
-  refresh_query = 37
+  refresh_query = 37,
+  plain_sql_age = 38
 };
 inline constexpr int kCatalogKeyColumns = 6;
-inline constexpr int kCatalogColumns = 37;
+inline constexpr int kCatalogColumns = 38;
 // Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
 inline constexpr int kDoorColumns = kCatalogColumns + 1;
 

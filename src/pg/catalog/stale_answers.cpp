@@ -1,10 +1,11 @@
 // What kde_aqp.stale and kde_aqp.changed_rows ask for: a look at a density's staleness, at most
-// once a second and for a hundredth of the time, the warning or error that follows, and between two
-// looks the rows changed, of each command.
+// once a second and for a hundredth of the time, the warning or error that follows; what the proof
+// says, once a snapshot; and where it says nothing, the rows counted, of each command.
 #include "pg/catalog/stale_answers.h"
 
 #include "pg/base/compat.h"
 #include "pg/base/options.h"
+#include "pg/base/snapshot_identity.h"
 #include "pg/catalog/catalog.h"
 
 extern "C" {
@@ -40,7 +41,9 @@ struct Entry {
   TimestampTz next_look;
   bool stale;
   bool elsewhere;         // Staleness::elsewhere
-  bool warned;            // of this fit
+  bool other;             // Staleness::other
+  bool warned, told;      // of this fit
+  double consented_age;   // RefreshSettings::plain_sql_age
   TimestampTz fitted_at;  // the fit meant
   char reason[sizeof(Staleness::reason)];
   char name[3 * NAMEDATALEN];  // of the density
@@ -50,6 +53,10 @@ struct Entry {
   int64 changed;  // since, as counted at `counted_at`; -1: unknown
   Command counted_at;
   TimestampTz next_count;
+  Proof proof;  // of this fit; in `memory`
+  SnapshotIdentity judged_for;
+  Judgement judgement;  // as of that; its reason lies in `why`
+  char why[sizeof(Staleness::reason)];
 };
 
 // A session asks about few densities; beyond so many all is forgotten.
@@ -102,17 +109,19 @@ void look(Entry* entry) {
   Snapshot latest =
       RegisterSnapshot(IsInParallelMode() ? GetActiveSnapshot() : GetLatestSnapshot());
   List* entries = catalog_list(entry->relation, latest);
-  entry->stale = entry->elsewhere = false;
+  entry->stale = entry->elsewhere = entry->other = false;
+  entry->consented_age = -1;
   entry->then = {};
   ListCell* cell;
   foreach (cell, entries) {
     const auto* found = static_cast<const CatalogEntry*>(lfirst(cell));
     if (found->id != entry->id) continue;
     Upkeep upkeep = upkeep_find(entry->id, latest);
-    const Staleness staleness =
-        staleness_of(entry->relation, found->fitted_at, upkeep, found->settings);
+    const Staleness staleness = staleness_of(looked_at(*found, upkeep));
     entry->stale = staleness.stale;
     entry->elsewhere = staleness.elsewhere;
+    entry->other = staleness.other;
+    entry->consented_age = found->settings.plain_sql_age;
     if (staleness.stale) copy_text(entry->reason, staleness.reason);
     copy_text(entry->name, display_name(found->key));
     entry->limit = change_limit(found->settings);
@@ -138,24 +147,39 @@ Counters kept(const Counters& counters) {
   return out;
 }
 
+// A proof in `memory`.
+Proof kept(const Proof& proof) {
+  Proof out = proof;
+  if (proof.leaves == 0) return out;
+  const Size size = sizeof(ProofLeaf) * static_cast<Size>(proof.leaves);
+  out.leaf = static_cast<ProofLeaf*>(MemoryContextAlloc(memory, size));
+  memcpy(out.leaf, proof.leaf, size);
+  return out;
+}
+
 // The entry of a fit, with a look where one is due.
-Entry* looked_at(Oid relation, int64 density_id, TimestampTz fitted_at) {
+Entry* entry_of_fit(Oid relation, int64 density_id, TimestampTz fitted_at, const Proof& proof) {
   const TimestampTz now = GetCurrentTimestamp();
   Entry* entry = entry_of(density_id);
   // A fit of its own accord is news.
-  if (now < entry->next_look && entry->fitted_at == fitted_at) return entry;
+  if (now < entry->next_look && entry->fitted_at == fitted_at &&
+      entry->proof.lsn == proof.lsn && entry->proof.as_of == proof.as_of)
+    return entry;
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp staleness", ALLOCSET_SMALL_SIZES);
   MemoryContext caller = MemoryContextSwitchTo(context);
   Entry seen = *entry;
-  if (seen.fitted_at != fitted_at) seen.warned = false;
+  if (seen.fitted_at != fitted_at) seen.warned = seen.told = false;
   seen.relation = relation;
   seen.fitted_at = fitted_at;
   look(&seen);
   MemoryContextSwitchTo(caller);
   entry = entry_of(density_id);
   seen.then = kept(seen.then);
+  seen.proof = kept(proof);
   if (entry->then.leaf != nullptr) pfree(entry->then.leaf);
+  if (entry->proof.leaf != nullptr) pfree(entry->proof.leaf);
+  seen.judged_for = {};
   seen.counted_at = {};
   seen.next_count = 0;
   *entry = seen;
@@ -181,6 +205,27 @@ int64 count_changed(Entry* entry) {
   return entry->changed;
 }
 
+// What the proof says as of the active snapshot.
+const Judgement& judged(Entry* entry) {
+  const SnapshotIdentity now = identity_of(GetActiveSnapshot());
+  if (!same(entry->judged_for, now)) {
+    entry->judgement = judge(entry->relation, entry->proof);
+    if (entry->judgement.why != nullptr) {
+      copy_text(entry->why, entry->judgement.why);
+      entry->judgement.why = entry->why;
+    }
+    entry->judged_for = now;
+  }
+  return entry->judgement;
+}
+
+// Rows changed, as far as is known: by the proof, else as counted; -1: unknown.
+double known_changes(Entry* entry) {
+  const Judgement& judgement = judged(entry);
+  return judgement.changed == Changed::unknown ? static_cast<double>(count_changed(entry))
+                                               : judgement.rows;
+}
+
 // A fit that was looked at when its density was found; null: of a value, or forgotten.
 Entry* entry_of(const AnsweringFit& fit) {
   if (fit.density_id == 0 || table == nullptr) return nullptr;
@@ -199,25 +244,70 @@ void tell(Entry* entry, const char* reason) {
                    "\"ignore\".")));
 }
 
+// That an answer by name is as of a time, once a session and fit.
+void tell_as_of(Entry* entry) {
+  if (entry->told || chosen_stale_answer() == StaleAnswer::ignore) return;
+  entry->told = true;
+  ereport(NOTICE, (errmsg("the density of %s answers as of %s", entry->name, time_of(entry->proof.as_of)),
+                   errdetail("What changed since is not known: %s.", entry->judgement.why)));
+}
+
 }  // namespace
 
-AnsweringFit check_stale(Oid relation, int64 density_id, TimestampTz fitted_at, Tell how) {
+AnsweringFit check_stale(Oid relation, int64 density_id, TimestampTz fitted_at, const Proof& proof,
+                         Tell how) {
   const bool silent = chosen_stale_answer() == StaleAnswer::ignore;
   AnsweringFit fit;
   fit.density_id = density_id;
   if (silent && !option_changed_rows && how == Tell::as_asked) return fit;
-  Entry* entry = looked_at(relation, density_id, fitted_at);
+  Entry* entry = entry_of_fit(relation, density_id, fitted_at, proof);
   fit.stale = entry->stale;
+  fit.other = entry->other;
   if ((silent && how == Tell::as_asked) || !entry->stale) return fit;
   if (how == Tell::as_asked) tell(entry, entry->reason);
   fit.elsewhere = entry->elsewhere;
   return fit;
 }
 
+Freshness freshness_of(const AnsweringFit& fit) {
+  Freshness out;
+  Entry* entry = entry_of(fit);
+  if (entry == nullptr) {
+    out.judgement.changed = fit.density_id == 0 ? Changed::nothing : Changed::unknown;
+    return out;
+  }
+  out.judgement = judged(entry);
+  out.as_of = entry->proof.as_of;
+  if (entry->consented_age >= 0 && out.as_of != 0) {
+    const double age =
+        static_cast<double>(GetCurrentStatementStartTimestamp() - out.as_of) / USECS_PER_SEC;
+    out.consented = age <= entry->consented_age;
+  }
+  return out;
+}
+
 double rows_changed_since(const AnsweringFit& fit) {
   if (!option_changed_rows) return 0;
   Entry* entry = entry_of(fit);
-  return entry != nullptr ? static_cast<double>(Max(count_changed(entry), INT64CONST(0))) : 0;
+  if (entry == nullptr) return 0;
+  const double changed = Max(known_changes(entry), 0);
+  if (entry->judgement.changed == Changed::unknown) tell_as_of(entry);
+  return changed;
+}
+
+const char* why_unproven(const AnsweringFit& fit) {
+  if (fit.density_id == 0 || !option_changed_rows) return nullptr;
+  const Freshness freshness = freshness_of(fit);
+  if (freshness.judgement.changed != Changed::unknown || freshness.consented) return nullptr;
+  return psprintf("what changed since %s is not known", time_of(freshness.as_of));
+}
+
+const char* time_of(TimestampTz as_of) {
+  if (as_of == 0) return "its fit";
+  // To the second, not after it.
+  TimestampTz second = as_of - as_of % USECS_PER_SEC;
+  if (second > as_of) second -= USECS_PER_SEC;
+  return pstrdup(timestamptz_to_str(second));
 }
 
 bool may_be_stale_beyond(const AnsweringFit& fit) {
@@ -225,15 +315,15 @@ bool may_be_stale_beyond(const AnsweringFit& fit) {
   if (what == StaleAnswer::ignore) return false;
   Entry* entry = entry_of(fit);
   if (entry == nullptr || (what == StaleAnswer::warn && entry->warned)) return false;
-  return static_cast<double>(count_changed(entry)) > entry->limit.of(0);
+  return known_changes(entry) > entry->limit.of(0);
 }
 
 void check_stale_beyond(const AnsweringFit& fit, double rows) {
   Entry* entry = entry_of(fit);
-  const int64 changed = entry != nullptr ? count_changed(entry) : -1;
-  if (changed < 0 || static_cast<double>(changed) <= entry->limit.of(rows)) return;
-  tell(entry, psprintf("rows changed: %lld; the range reaches beyond the values fitted",
-                       static_cast<long long>(changed)));
+  const double changed = entry != nullptr ? known_changes(entry) : -1;
+  if (changed < 0 || changed <= entry->limit.of(rows)) return;
+  tell(entry, psprintf("rows changed: %.0f at most; the range reaches beyond the values fitted",
+                       changed));
 }
 
 }  // namespace kde_pg

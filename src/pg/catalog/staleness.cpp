@@ -1,5 +1,4 @@
-// When a density is stale: more rows changed than threshold + scale_factor rows (autovacuum's rule
-// for ANALYZE), its rows elsewhere, its age, its drift.
+// When a density is stale or due: see staleness.h.
 #include "pg/catalog/staleness.h"
 
 #include "pg/base/options.h"
@@ -34,56 +33,125 @@ ChangeLimit change_limit(const RefreshSettings& settings) {
       settings.scale_factor >= 0 ? settings.scale_factor : option_refresh_scale_factor};
 }
 
-Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
-                       const RefreshSettings& settings, const Counters* counters) {
-  Staleness out;
-  if (TIMESTAMP_IS_NOBEGIN(fitted_at)) {
-    out.stale = out.anew = true;
-    strlcpy(out.reason, "fitted by an older version, or before labels were renamed",
-            sizeof out.reason);
-    return out;
+namespace {
+
+// A refresh takes no more than a hundredth of the time, if it takes as long as the fit.
+constexpr double kUsecsPerCost = 100 * 1000.0;
+
+template <typename... Values>
+void say(Staleness* out, const char* format, Values... values) {
+  std::snprintf(out->reason, sizeof out->reason, format, values...);
+}
+
+// That the density is not of what the columns are now.
+bool is_other(const LookedAt& density, const Counters& now, Staleness* out) {
+  const Upkeep& upkeep = density.upkeep;
+  if (TIMESTAMP_IS_NOBEGIN(density.fitted_at)) {
+    out->other = true;
+    say(out, "%s", "fitted by an older version, or before labels were renamed");
+  } else if (now.elsewhere && !upkeep.counters.elsewhere) {
+    out->elsewhere = true;
+    say(out, "%s", "its rows are elsewhere: queries no longer read the table that was fitted");
+  } else if (const char* column = expression_changed(upkeep.counters.generated, now.generated)) {
+    out->other = true;
+    say(out, "the generation expression of column \"%s\" changed", column);
   }
-  const Counters now = counters != nullptr ? *counters : read_counters(relation);
-  if (now.elsewhere && !upkeep.counters.elsewhere) {
-    out.stale = out.elsewhere = out.anew = true;
-    strlcpy(out.reason, "its rows are elsewhere: queries no longer read the table that was fitted",
-            sizeof out.reason);
-    return out;
+  return out->other || out->elsewhere;
+}
+
+// More changed than may. `of`: the table's rows at the fit.
+bool has_changed(const LookedAt& density, double of, Staleness* out) {
+  const ChangeLimit limit = change_limit(density.settings);
+  const Judgement& judgement = out->judgement;
+  const double most = limit.of(of);
+  if (judgement.changed == Changed::nothing) return false;
+  if (static_cast<double>(out->changed) > most) {
+    say(out, "rows changed: %lld, of %.0f", static_cast<long long>(out->changed), of);
+    return true;
   }
-  if (upkeep.counters.known && now.known) out.changed = changed_rows(upkeep.counters, now);
-  if (const char* column = expression_changed(upkeep.counters.generated, now.generated)) {
-    out.stale = out.anew = true;
-    std::snprintf(out.reason, sizeof out.reason,
-                  "the generation expression of column \"%s\" changed", column);
-    return out;
+  if (judgement.changed != Changed::at_most || judgement.rows <= most) return false;
+  if (judgement.new_share > limit.scale_factor) {
+    say(out, "its table has grown: %.0f %% of the blocks are new", 100 * judgement.new_share);
+    return true;
   }
-  if (out.changed >= 0) {
-    // Of a density that came by a restore, as many as there were when counting began.
-    const double of =
-        upkeep.table_rows > 0 ? upkeep.table_rows : static_cast<double>(upkeep.counters.live());
-    if (static_cast<double>(out.changed) > change_limit(settings).of(of)) {
-      out.stale = true;
-      std::snprintf(out.reason, sizeof out.reason, "rows changed: %lld, of %.0f",
-                    static_cast<long long>(out.changed), of);
-      return out;
-    }
+  // Whatever was counted before is lost.
+  if (out->changed < 0 || were_reset_since(density.fitted_at)) {
+    say(out, "rows changed: at most %.0f, of %.0f", judgement.rows, of);
+    return true;
   }
+  return false;
+}
+
+bool is_old(const LookedAt& density, TimestampTz now, Staleness* out) {
+  const RefreshSettings& settings = density.settings;
   const double most = settings.max_age >= 0 ? settings.max_age : option_refresh_max_age;
-  const double age = static_cast<double>(GetCurrentTimestamp() - fitted_at) / USECS_PER_SEC;
-  if (most > 0 && age > most) {
-    out.stale = true;
-    std::snprintf(out.reason, sizeof out.reason, "fitted %.0f s ago, more than %.0f s", age, most);
+  const double age = static_cast<double>(now - density.fitted_at) / USECS_PER_SEC;
+  if (!(most > 0 && age > most)) return false;
+  say(out, "fitted %.0f s ago, more than %.0f s", age, most);
+  return true;
+}
+
+bool has_drifted(const Upkeep& upkeep, Staleness* out) {
+  if (!(upkeep.drift > option_refresh_drift && upkeep.drift_p_value < kSureDriftPValue))
+    return false;
+  say(out, "drift %.3f, p %.2g", upkeep.drift, upkeep.drift_p_value);
+  return true;
+}
+
+// Whether plain SQL would be answered again after a refresh, or longer.
+bool promises_less(const LookedAt& density, double of, TimestampTz now, Staleness* out) {
+  const RefreshSettings& settings = density.settings;
+  const Judgement& judgement = out->judgement;
+  if (judgement.changed == Changed::nothing || density.is_of_query) return false;
+  const bool was_provable = density.proof.known;
+  const bool was_restored = density.proof.as_of == 0;
+  const bool is_lost = judgement.changed == Changed::unknown &&
+                       (was_provable || (was_restored && settings.plain_sql));
+  if (is_lost) {
+    say(out, "what changed since the fit is not known: %s", judgement.why);
+    return true;
+  }
+  if (!settings.plain_sql) return false;
+  if (settings.plain_sql_age >= 0) {
+    const double age = static_cast<double>(now - density.proof.as_of) / USECS_PER_SEC;
+    if (age <= settings.plain_sql_age / 2) return false;
+    say(out, "plain SQL is answered as of %.0f s ago", age);
+    return true;
+  }
+  if (judgement.changed != Changed::at_most || judgement.rows <= option_approximate_error * of)
+    return false;
+  say(out, "plain SQL is not answered: at most %.0f rows changed, of %.0f", judgement.rows, of);
+  return true;
+}
+
+}  // namespace
+
+Staleness staleness_of(const LookedAt& density, const Counters* counters) {
+  Staleness out;
+  const Upkeep& upkeep = density.upkeep;
+  const TimestampTz time = GetCurrentTimestamp();
+  const Counters now = counters != nullptr ? *counters : read_counters(density.relation);
+  if (is_other(density, now, &out)) {
+    out.stale = out.due = out.anew = true;
     return out;
   }
-  if (upkeep.drift > option_refresh_drift && upkeep.drift_p_value < kSureDriftPValue) {
-    out.stale = out.anew = true;
-    std::snprintf(out.reason, sizeof out.reason, "drift %.3f, p %.2g", upkeep.drift,
-                  upkeep.drift_p_value);
-    return out;
-  }
-  if (out.changed < 0)
-    std::snprintf(out.reason, sizeof out.reason, "changes unknown: %s",
-                  now.known ? "not counted since the fit" : now.why);
+  out.judgement = judge(density.relation, density.proof);
+  if (upkeep.counters.known && now.known) out.changed = changed_rows(upkeep.counters, now);
+  if (out.judgement.changed == Changed::nothing) out.changed = 0;
+  // Of a density that came by a restore, as many as there were when counting began.
+  const double of =
+      upkeep.table_rows > 0 ? upkeep.table_rows : static_cast<double>(upkeep.counters.live());
+  const bool changed = has_changed(density, of, &out);
+  out.anew = !changed && !is_old(density, time, &out) && has_drifted(upkeep, &out);
+  out.stale = out.due = out.reason[0] != '\0';
+  if (out.stale) return out;
+  out.due = static_cast<double>(time - density.fitted_at) > kUsecsPerCost * density.cost_ms &&
+            promises_less(density, of, time, &out);
+  if (out.due) return out;
+  if (out.judgement.changed == Changed::unknown)
+    say(&out, "changes unknown: %s", out.judgement.why);
+  else if (out.judgement.rows > change_limit(density.settings).of(of))
+    say(&out, "rows changed: at most %.0f", out.judgement.rows);
   return out;
 }
 

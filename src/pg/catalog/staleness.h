@@ -2,15 +2,23 @@
 //
 //   threshold + scale_factor rows,
 //
-// or its rows have gone elsewhere since (planned_rows.h), or a virtual generated column of the
-// table is computed otherwise (generated.h), or it is older than max_age, or a fresh sample was
-// found to differ (kde_drift): its distance above kde_aqp.refresh_drift, and p < 0.001. A density
-// that an older version fitted is always stale. The options kde_aqp.refresh_* hold where the
-// density has no setting of its own. Stale for one range alone, beyond what was fitted:
-// answer/beyond_fit.h.
+// or its table has grown by more than that share, or its rows have gone elsewhere since
+// (planned_rows.h), or a virtual generated column of the table is computed otherwise (generated.h),
+// or it is older than max_age, or a fresh sample was found to differ (kde_drift): its distance above
+// kde_aqp.refresh_drift, and p < 0.001. A density that an older version fitted is always stale. The
+// options kde_aqp.refresh_* hold where the density has no setting of its own. Stale for one range
+// alone, beyond what was fitted: answer/beyond_fit.h.
+//
+// Rows are counted by the server (counters.h), late and with losses. That nothing changed, or how
+// much at most, is for the proof to say (proof/proof.h): only by it a density is fresh.
+//
+// One that is not stale is due for a refresh all the same where what it promises no longer holds:
+// plain SQL is allowed, and so many rows may have changed that it is not as accurate as required,
+// or half of the age is over that its owner consented to; or a proof that held cannot hold again.
 #pragma once
 
 #include "pg/catalog/upkeep.h"
+#include "pg/proof/proof.h"
 
 extern "C" {
 #include "utils/timestamp.h"
@@ -29,6 +37,9 @@ struct RefreshSettings {
   double max_age = -1;  // seconds; 0: any age will do
   // Whether plain SQL may be answered by it (plan/), which refreshes have no part in.
   bool plain_sql = false;
+  // Its owner's consent to answers as of a time, in plain SQL, where rows may have changed since: so
+  // many seconds ago at most. Negative: none.
+  double plain_sql_age = -1;
 };
 
 // How many rows may change before what holds `rows` is stale.
@@ -40,17 +51,35 @@ struct ChangeLimit {
 ChangeLimit change_limit(const RefreshSettings& settings);
 
 struct Staleness {
-  int64 changed = -1;  // rows; -1: unknown
+  int64 changed = -1;      // rows, as they were counted; -1: unknown
+  Judgement judgement;     // of what changed
   bool stale = false;
+  bool due = false;        // stale, or a refresh would let it promise more
   bool elsewhere = false;  // stale because its rows are
+  bool other = false;      // stale because it is not of what the columns are now
   bool anew = false;       // stale for what the changes counted do not tell: all is to be read
-  char reason[160] = {};   // why stale, or else why `changed` is not known
+  char reason[160] = {};   // why stale or due, or else why it is not fresh
+
+  // Rows changed, for a person: none only where that is proven.
+  int64 told() const {
+    return changed == 0 && judgement.changed != Changed::nothing ? -1 : changed;
+  }
+};
+
+// A density as it is looked at.
+struct LookedAt {
+  Oid relation;
+  TimestampTz fitted_at;
+  const Proof& proof;
+  const Upkeep& upkeep;
+  const RefreshSettings& settings;
+  double cost_ms;    // of the fit: it is due at most for a hundredth of the time
+  bool is_of_query;  // its value was stored
 };
 
 // counters: those of the relation as of now where the caller has them at hand, as of one with many
 // densities; null: they are read.
-Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
-                       const RefreshSettings& settings, const Counters* counters = nullptr);
+Staleness staleness_of(const LookedAt& density, const Counters* counters = nullptr);
 
 // Months of 30 days, as PostgreSQL compares intervals.
 double seconds_of(const Interval* interval);

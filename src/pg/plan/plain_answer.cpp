@@ -66,10 +66,23 @@ bool may_have_nulls_in(const kde::Header* column, const kde::JointHeader* joint,
 
 class Answering {
  public:
-  explicit Answering(const PlainAsked& asked) : asked_(asked), plan_(*asked.plan) {}
+  // as_of_then: by the owner's consent, whatever changed since.
+  Answering(const PlainAsked& asked, bool as_of_then)
+      : asked_(asked), plan_(*asked.plan), as_of_then_(as_of_then) {}
 
   PlainAnswers run() {
-    if (!open() || !read_bounds() || !read_passages()) return out_;
+    answer();
+    if (as_of_then_ && out_.outcome == PlainOutcome::answered && !any_row_)
+      (void)refuse(PlainOutcome::beyond);
+    return out_;
+  }
+
+  // Whether it may be answered as of the fit, where it is not as of now.
+  bool has_consent() const { return consented_; }
+
+ private:
+  void answer() {
+    if (!open() || !read_bounds() || is_mostly_beyond() || !read_passages()) return;
     if (plan_.of_words)
       answer_words();
     else if (may_have_nulls())
@@ -80,10 +93,8 @@ class Answering {
       answer_groups();
     else
       answer_all();
-    return out_;
   }
 
- private:
   bool refuse(PlainOutcome why) {
     out_.outcome = why;
     out_.rows = NIL;
@@ -95,7 +106,9 @@ class Answering {
         cached_density(plan_.key, &density_.fit, plan_.demanded ? Tell::as_asked : Tell::nothing);
     if (cached.value == nullptr || is_outdated(PointerGetDatum(cached.value)))
       return refuse(PlainOutcome::gone);
-    if (density_.fit.stale && !plan_.demanded) return refuse(PlainOutcome::stale);
+    if ((density_.fit.elsewhere || density_.fit.other) && !plan_.demanded)
+      return refuse(PlainOutcome::stale);
+    if (!is_fresh()) return false;
     const struct varlena* value = cached.value;
     // Conditions on groups, values that buckets are compared with, and types of words may have
     // functions that ask for other densities.
@@ -115,9 +128,56 @@ class Answering {
         grouped != (plan_.key.groups > 0) ||
         plan_.of_words != (any.one_column != nullptr && any.one_column->words != 0))
       return refuse(PlainOutcome::other_shape);
-    options_ = asked_.interval;
-    options_.changed_rows = std::max(options_.changed_rows, rows_changed_since(density_.fit));
     return true;
+  }
+
+  // What changed since the fit, and whether the answer may be as of now, or of then. A function
+  // demands what is answered within what is known.
+  bool is_fresh() {
+    options_ = asked_.interval;
+    if (plan_.demanded) {
+      options_.changed_rows = std::max(options_.changed_rows, rows_changed_since(density_.fit));
+      if (std::isfinite(asked_.error)) out_.detail = why_unproven(density_.fit);
+      return out_.detail == nullptr || refuse(PlainOutcome::unproven);
+    }
+    const Freshness freshness = freshness_of(density_.fit);
+    const bool is_unknown = freshness.judgement.changed == Changed::unknown;
+    consented_ = freshness.consented && freshness.judgement.changed != Changed::nothing;
+    out_.as_of = freshness.as_of;
+    out_.changed_rows = is_unknown ? std::numeric_limits<double>::infinity()
+                                   : freshness.judgement.rows;
+    out_.as_of_then = as_of_then_;
+    if (as_of_then_) return consented_ || refuse(PlainOutcome::unproven);
+    if (is_unknown) {
+      out_.detail = psprintf("what changed since the fit is not known: %s",
+                             freshness.judgement.why);
+      return refuse(PlainOutcome::unproven);
+    }
+    options_.changed_rows = std::max(options_.changed_rows, out_.changed_rows);
+    return true;
+  }
+
+  // As of then, a range more than half of which lies beyond the values that there were: what is
+  // there now came since.
+  bool is_mostly_beyond() {
+    if (!as_of_then_) return false;
+    const int columns = density_.joint != nullptr ? plan_.key.columns : 1;
+    for (int i = 0; i < columns; ++i) {
+      const kde::Header& h = density_.joint != nullptr
+                                 ? *kde::JointView(density_.joint).marginal(i)
+                                 : *density_.one_column;
+      const kde::Range& r = range_[i];
+      if (r.empty || h.words != 0 || !(h.finite_rows() > 0)) continue;
+      const bool no_lower = r.lower_unbounded || std::isinf(r.lower);
+      const bool no_upper = r.upper_unbounded || std::isinf(r.upper);
+      const double lower = no_lower ? h.min : r.lower, upper = no_upper ? h.max : r.upper;
+      const double inside = std::min(upper, h.max) - std::max(lower, h.min);
+      if (inside < 0 || inside < (upper - lower) / 2) {
+        (void)refuse(PlainOutcome::beyond);
+        return true;
+      }
+    }
+    return false;
   }
 
   bool has_words() const {
@@ -669,6 +729,7 @@ class Answering {
   }
 
   bool put_all(const Answer* answers, PlainRow* row) {
+    for (int k = 0; k < plan_.aggregates; ++k) any_row_ |= answers[k].count.upper >= 0.5;
     if (plan_.demanded) return note_intervals(answers);
     for (int k = 0; k < plan_.aggregates; ++k)
       if (!put(k, answers[k], row)) return false;
@@ -1227,6 +1288,9 @@ class Answering {
 
   const PlainAsked& asked_;
   const PlainPlan& plan_;
+  const bool as_of_then_;
+  bool consented_ = false;
+  bool any_row_ = false;  // of those answered
   AnsweringDensity density_;
   kde::IntervalOptions options_;
   kde::Range range_[kde::kMaxColumns];
@@ -1269,8 +1333,11 @@ bool may_have_nulls(const DensityKey& key, int columns) {
 }
 
 PlainAnswers plain_answers(const PlainAsked& asked) {
-  Answering answering(asked);
-  return answering.run();
+  Answering now(asked, false);
+  const PlainAnswers answers = now.run();
+  if (answers.outcome == PlainOutcome::answered || !now.has_consent()) return answers;
+  Answering then(asked, true);
+  return then.run();
 }
 
 }  // namespace kde_pg

@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "nodes/execnodes.h"
+#include "utils/timestamp.h"
 }
 
 namespace kde_pg {
@@ -38,6 +39,11 @@ struct PlainAnswers {
   // NULL.
   kde::Interval* intervals = nullptr;
   PlainOutcome outcome = PlainOutcome::answered;
+  // Rows that may have changed since: taken in by the intervals, or by consent none of them, and
+  // the answers are as of that time.
+  double changed_rows = 0;
+  bool as_of_then = false;
+  TimestampTz as_of = 0;
   const char* detail = nullptr;  // of what is inaccurate: palloc'ed
 };
 
@@ -49,7 +55,9 @@ double most_plain_rows(const PlainQuery& query);
 // density is NULL: a bit for each. By the active snapshot's density; true where there is none.
 bool may_have_nulls(const DensityKey& key, int columns);
 
-// In the current memory context. Errors: those of the types' functions.
+// As of now, where that is proven or may be told within the required error; else as of the fit, where
+// the density's owner consented to answers so old. In the current memory context. Errors: those of
+// the types' functions.
 PlainAnswers plain_answers(const PlainAsked& asked);
 
 }  // namespace kde_pg

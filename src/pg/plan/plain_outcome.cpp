@@ -32,6 +32,8 @@ const char* describe(PlainOutcome outcome) {
       "this session has just changed rows",
       "the density is gone",
       "the density is stale",
+      "what changed since the fit is not known",
+      "the question is of values that there were none of at the fit",
       "the density is of other columns or types",
       "the smallest groups share a density",
       "rows have changed, perhaps of new groups",

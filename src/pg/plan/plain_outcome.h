@@ -10,7 +10,9 @@ enum class PlainOutcome {
   nested,       // not what the client sent, where it is "top", or CREATE TABLE AS
   own_changes,  // rows changed by the session
   gone,         // the density
-  stale,        // the density
+  stale,        // the density is not of what the columns are now
+  unproven,     // what changed since the fit is not known
+  beyond,       // as of the fit: values that there were none of then
   other_shape,  // the density is of other columns, or of types that have changed
   rest,         // groups that share a density
   new_groups,   // rows changed, perhaps of new groups
@@ -23,7 +25,7 @@ enum class PlainOutcome {
   digits,      // more than double precision has, or a bound hardly beside a value
   out_of_type  // beyond bigint
 };
-inline constexpr int kPlainOutcomes = 17;
+inline constexpr int kPlainOutcomes = 19;
 
 // Words for messages and the view. Static storage.
 const char* describe(PlainOutcome outcome);

@@ -10,6 +10,7 @@
 #include "pg/catalog/planned_rows.h"
 #include "pg/catalog/counters.h"
 #include "pg/catalog/density_key.h"
+#include "pg/catalog/stale_answers.h"
 #include "pg/plan/advise_demand.h"
 #include "pg/plan/client_statement.h"
 #include "pg/plan/consent.h"
@@ -17,6 +18,7 @@
 #include "pg/plan/plain_demand.h"
 #include "pg/plan/plain_node.h"
 #include "pg/plan/second_plan.h"
+#include "pg/proof/proof.h"
 
 extern "C" {
 #include "access/xact.h"
@@ -37,11 +39,12 @@ extern "C" {
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
-#include "pgstat.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 }
+
+#include <cmath>
 
 namespace kde_pg {
 
@@ -226,17 +229,16 @@ PlainOutcome before_all(const ScanState* s) {
   if (is_of_other_node()) return PlainOutcome::nested;
   if (s->keeps_rows || (mode == Approximate::top && !s->client_statement))
     return PlainOutcome::nested;
-  if (!pgstat_track_counts) return PlainOutcome::own_changes;
   ListCell* cell;
   foreach (cell, s->css.ss.ps.state->es_range_table) {
     const auto* rte = lfirst_node(RangeTblEntry, cell);
     if (rte->rtekind != RTE_RELATION) continue;
-    // What the transaction has changed in a foreign table, or by another planner's plan, is not
-    // counted here.
+    // What the transaction has changed in a foreign table, or by another planner's plan, took no
+    // lock here.
     const bool may_have_changed = (s->alone || rte->relkind == RELKIND_FOREIGN_TABLE) &&
                                   (IsTransactionBlock() || !s->client_statement);
     if (may_have_changed ||
-        (rte->relkind != RELKIND_FOREIGN_TABLE && has_unsent_changes(rte->relid)))
+        (rte->relkind != RELKIND_FOREIGN_TABLE && has_own_changes(rte->relid)))
       return PlainOutcome::own_changes;
   }
   return PlainOutcome::answered;
@@ -256,14 +258,29 @@ const char* density_names(const ScanState* s, char* name(const DensityKey&)) {
   return out.data;
 }
 
+// What is promised of the answers: never more than what is proven.
+const char* promise_of(const ScanState* s) {
+  const PlainAnswers& a = s->answers;
+  const char* within = a.error > 0 ? psprintf("within %.2g %%", 100 * a.error) : "exact";
+  const char* since = time_of(a.as_of);
+  if (a.as_of_then && std::isinf(a.changed_rows))
+    return psprintf("%s as of %s; what changed since is not known", within, since);
+  if (a.as_of_then)
+    return psprintf("%s as of %s; at most %.0f rows changed since", within, since, a.changed_rows);
+  if (a.changed_rows > 0)
+    return psprintf("%s, with at most %.0f rows changed since %s", within, a.changed_rows, since);
+  return within;
+}
+
 void tell_at(int level, const ScanState* s) {
   const char* names = density_names(s, density_name);
-  ereport(level, (list_length(s->parts) == 1 ? errmsg("answered by the density of %s", names)
-                                             : errmsg("answered by the densities of %s", names),
-                  s->answers.error > 0
-                      ? errdetail("Within %.2g %%, at a confidence of %g %%.",
-                                  100 * s->answers.error, 100 * option_approximate_confidence)
-                      : errdetail("Its answers are exact as of its fit.")));
+  const char* promise = promise_of(s);
+  ereport(level,
+          (list_length(s->parts) == 1 ? errmsg("answered by the density of %s", names)
+                                      : errmsg("answered by the densities of %s", names),
+           s->answers.error > 0 ? errdetail("Its answers are %s, at a confidence of %g %%.", promise,
+                                            100 * option_approximate_confidence)
+                                : errdetail("Its answers are %s.", promise)));
 }
 
 // Once for the statement.
@@ -317,6 +334,12 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
 void put_together(ScanState* s, const PlainPlan& plan, const PlainAnswers& part) {
   PlainAnswers* all = &s->answers;
   all->error = Max(all->error, part.error);
+  // The oldest time, of answers that are as of one.
+  if (part.as_of_then && (!all->as_of_then || part.as_of < all->as_of)) all->as_of = part.as_of;
+  if (!part.as_of_then && !all->as_of_then && (all->as_of == 0 || part.as_of < all->as_of))
+    all->as_of = part.as_of;
+  all->as_of_then |= part.as_of_then;
+  all->changed_rows = Max(all->changed_rows, part.changed_rows);
   if (part.intervals != nullptr) {
     if (all->intervals == nullptr)
       all->intervals = static_cast<kde::Interval*>(
@@ -475,7 +498,7 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
   const char* detail = s->answers.detail;
   ExplainPropertyText("Answered",
                       is_answered(s)
-                          ? psprintf("by the density, within %.2g %%", 100 * s->answers.error)
+                          ? psprintf("by the density, %s", promise_of(s))
                           : psprintf("by the exact plan: %s",
                                      detail != nullptr ? detail : describe(s->answers.outcome)),
                       es);

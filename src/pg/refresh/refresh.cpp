@@ -36,7 +36,7 @@ constexpr TimestampTz kDriftEvery = INT64CONST(3600) * USECS_PER_SEC;
 constexpr double kUsecsPerCost = 100 * 1000.0;
 
 Staleness staleness_of_entry(const CatalogEntry& entry, const Upkeep& upkeep, const Counters& now) {
-  return staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings, &now);
+  return staleness_of(looked_at(entry, upkeep), &now);
 }
 
 int compare_items(const ListCell* a, const ListCell* b) {
@@ -44,6 +44,11 @@ int compare_items(const ListCell* a, const ListCell* b) {
   const auto* y = static_cast<const RefreshItem*>(lfirst(b));
   if (x->cost_ms != y->cost_ms) return x->cost_ms < y->cost_ms ? -1 : 1;
   return x->id < y->id ? -1 : x->id > y->id ? 1 : 0;
+}
+
+// Neither the proof nor the server's counters tell what changed.
+bool is_unknown(const Staleness& staleness) {
+  return staleness.judgement.changed == Changed::unknown && staleness.changed < 0;
 }
 
 Upkeep find_upkeep(int64 id) {
@@ -96,10 +101,10 @@ void skip(RefreshResult* result, const char* why) {
 // Whether the tests of a fresh sample are due.
 bool wants_drift(const Staleness& staleness, const Upkeep& upkeep, double cost_ms,
                  const RefreshHow& how) {
-  if (staleness.stale) return false;
+  if (staleness.due) return false;
   if (how.check_drift) return true;
   const TimestampTz pause = Max(kDriftEvery, static_cast<TimestampTz>(cost_ms * kUsecsPerCost));
-  return how.own_transaction && staleness.changed < 0 &&
+  return how.own_transaction && is_unknown(staleness) &&
          (upkeep.drift < 0 || GetCurrentTimestamp() - upkeep.drift_at > pause);
 }
 
@@ -149,11 +154,11 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   }
   // Where nothing is known (after a restore) changes are counted from here on.
   if (!locked.upkeep.counters.known) upkeep_note_counters(&locked.upkeep, now);
-  result->changed_rows = staleness.changed;
-  if (!staleness.stale && !how.force) {
+  result->changed_rows = staleness.told();
+  if (!staleness.due && !how.force) {
     result->action = RefreshAction::fresh;
   } else {
-    result->reason = staleness.stale ? pstrdup(staleness.reason) : "asked for";
+    result->reason = staleness.due ? pstrdup(staleness.reason) : "asked for";
     KDE_FAULT("refresh.stale");
     result->total_ms = refit(&locked, relation, how.force || staleness.anew);
     result->action = RefreshAction::refitted;
@@ -234,7 +239,7 @@ List* refresh_items(Oid relation) {
     if (entry->key.relation != counted)
       counters = read_counters(counted = entry->key.relation, AskPlanner::built_in_functions);
     const Staleness staleness =
-        staleness_of(counted, entry->fitted_at, upkeep, entry->settings, &counters);
+        staleness_of(looked_at(*entry, upkeep), &counters);
     auto* item = static_cast<RefreshItem*>(palloc0(sizeof(RefreshItem)));
     item->id = entry->id;
     item->relation = entry->key.relation;
@@ -243,8 +248,8 @@ List* refresh_items(Oid relation) {
     item->failures = upkeep.failures;
     item->failed_at = upkeep.failed_at;
     item->fitted_at = entry->fitted_at;
-    item->unknown = staleness.changed < 0;
-    if (staleness.stale) item->reason = pstrdup(staleness.reason);
+    item->unknown = is_unknown(staleness);
+    if (staleness.due) item->reason = pstrdup(staleness.reason);
     items = lappend(items, item);
   }
   UnregisterSnapshot(latest);

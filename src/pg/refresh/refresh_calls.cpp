@@ -81,6 +81,9 @@ void refresh_all(const RefreshHow& how) {
   MemoryContextDelete(context);
 }
 
+// A century: days of an interval are a 32-bit number.
+constexpr double kMostAge = 100.0 * 366 * SECS_PER_DAY;
+
 void reject_bad(bool bad, const char* what) {
   if (bad)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s is out of range", what)));
@@ -97,8 +100,7 @@ void read_settings(FunctionCallInfo fcinfo, RefreshSettings* settings) {
   if (!PG_ARGISNULL(5)) settings->threshold = Max(PG_GETARG_INT64(5), INT64CONST(-1));
   if (!PG_ARGISNULL(6)) {
     const double age = seconds_of(PG_GETARG_INTERVAL_P(6));
-    // A century: days of an interval are a 32-bit number.
-    reject_bad(!(age <= 100.0 * 366 * SECS_PER_DAY), "max_age");
+    reject_bad(!(age <= kMostAge), "max_age");
     settings->max_age = age < 0 ? -1 : age;
   }
 }
@@ -200,7 +202,7 @@ KDE_FUNCTION(kde_set_refresh_by_name) {
   PG_RETURN_VOID();
 }
 
-// kde_set_plain_sql(density, allowed, by_name_only, filter)
+// kde_set_plain_sql(density, allowed, by_name_only, filter, as_of)
 KDE_FUNCTION(kde_set_plain_sql) {
   using namespace kde_pg;
   check_may_write("kde_set_plain_sql()");
@@ -208,9 +210,14 @@ KDE_FUNCTION(kde_set_plain_sql) {
   reject_null(fcinfo, 1, "allowed");
   check_by_name_only(fcinfo, 2);
   const bool allowed = PG_GETARG_BOOL(1);
+  const double age = PG_ARGISNULL(4) ? -1 : seconds_of(PG_GETARG_INTERVAL_P(4));
+  reject_bad(!PG_ARGISNULL(4) && !(age >= 0 && age <= kMostAge), "as_of");
   Relation relation =
       change_settings(PG_GETARG_TEXT_PP(0), text_argument(fcinfo, 3),
-                      [allowed](RefreshSettings* settings) { settings->plain_sql = allowed; });
+                      [allowed, age](RefreshSettings* settings) {
+                        settings->plain_sql = allowed;
+                        settings->plain_sql_age = age;
+                      });
   // Plans that are kept are made anew.
   CacheInvalidateRelcache(relation);
   relation_close(relation, NoLock);
