@@ -66,7 +66,7 @@ order() {
 }
 
 order src/core "density summary sampling kernel integrate picture sums device select estimate fit joint"
-order src/pg "base type catalog progress aggregate read device fit answer plot plan refresh check"
+order src/pg "base type proof catalog progress aggregate read device fit answer plot plan refresh check"
 
 # A header that begins with "Internal to FOLDER" is included by files of that folder alone, and by tests.
 while IFS=: read -r header line; do

@@ -40,6 +40,33 @@ extern "C" {
 #define file_of(relation) ((relation)->rd_node.relNode)
 #endif
 
+// 16: the same of whether this transaction made it.
+#if PG_VERSION_NUM >= 160000
+#define file_is_new(relation)                                          \
+  ((relation)->rd_createSubid != InvalidSubTransactionId ||            \
+   (relation)->rd_newRelfilelocatorSubid != InvalidSubTransactionId || \
+   (relation)->rd_firstRelfilelocatorSubid != InvalidSubTransactionId)
+#else
+#define file_is_new(relation)                                       \
+  ((relation)->rd_createSubid != InvalidSubTransactionId ||         \
+   (relation)->rd_newRelfilenodeSubid != InvalidSubTransactionId || \
+   (relation)->rd_firstRelfilenodeSubid != InvalidSubTransactionId)
+#endif
+
+// 17: rows that an old snapshot sees are never removed. A macro: most files do not need snapmgr.h.
+#if PG_VERSION_NUM >= 170000
+#define snapshots_may_age() false
+#else
+#define snapshots_may_age() (old_snapshot_threshold >= 0)
+#endif
+
+// 17: whether this backend holds a lock may be asked of stronger ones, too. A macro: as above.
+#if PG_VERSION_NUM >= 170000
+#define holds_lock(tag, mode) LockHeldByMe(tag, mode, false)
+#else
+#define holds_lock(tag, mode) LockHeldByMe(tag, mode)
+#endif
+
 // 17: a backend's local transaction goes by another name. A macro: most files do not need proc.h.
 #if PG_VERSION_NUM >= 170000
 #define this_transaction() (MyProc->vxid.lxid)

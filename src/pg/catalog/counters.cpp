@@ -5,6 +5,7 @@
 #include "pg/base/subtransaction.h"
 #include "pg/catalog/planned_rows.h"
 #include "pg/catalog/shards.h"
+#include "pg/proof/members.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -17,7 +18,6 @@ extern "C" {
 #include "commands/defrem.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "common/int.h"
 #include "common/hashfn.h"
@@ -134,23 +134,6 @@ int64 Counters::live() const {
 bool Counters::has_beneath() const {
   return std::any_of(leaf, leaf + leaves, [](const LeafCounters& l) { return l.rows_each > 0; });
 }
-
-namespace {
-
-// The relation and its descendants, in the order of their numbers. Nothing is locked, so any of
-// them may go meanwhile, which find_all_inheritors() takes for an error.
-List* members_of(Oid relation) {
-  List* members = list_make1_oid(relation);
-  for (int i = 0; i < list_length(members); ++i) {
-    const Oid member = list_nth_oid(members, i);
-    if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(member)))
-      members = list_concat_unique_oid(members, find_inheritance_children(member, NoLock));
-  }
-  list_sort(members, list_oid_cmp);
-  return members;
-}
-
-}  // namespace
 
 LeafCounters sum_of_leaves(Oid number, const Counters& counters) {
   LeafCounters sum = {};

@@ -4,21 +4,13 @@
 #include "pg/base/pinned.h"
 
 extern "C" {
-#include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/table.h"
-#include "catalog/dependency.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 }
@@ -223,26 +215,6 @@ void check_unchanged_here(Relation relation) {
 }
 
 }  // namespace
-
-bool is_of_shards(Oid relation) {
-  // One of its options, looked for in less than a microsecond: answers ask this in every command.
-  if (GetConfigOption("citus.shard_count", true, false) == nullptr) return false;
-  const Oid extension = get_extension_oid("citus", true);
-  if (!OidIsValid(extension)) return false;
-  const Oid tables = get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE);
-  if (!OidIsValid(tables) || getExtensionOfObject(RelationRelationId, tables) != extension)
-    return false;
-  const AttrNumber column = get_attnum(tables, "logicalrelid");
-  Relation rel = try_table_open(tables, AccessShareLock);
-  if (rel == nullptr) return false;
-  ScanKeyData key;
-  ScanKeyInit(&key, column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relation));
-  SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, nullptr, 1, &key);
-  const bool found = HeapTupleIsValid(systable_getnext(scan));
-  systable_endscan(scan);
-  table_close(rel, AccessShareLock);
-  return found;
-}
 
 List* shards_of(Oid relation) {
   MemoryContext caller = CurrentMemoryContext;

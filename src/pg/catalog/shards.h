@@ -12,6 +12,7 @@
 #pragma once
 
 #include "pg/catalog/counters.h"
+#include "pg/proof/members.h"
 
 extern "C" {
 #include "nodes/pg_list.h"
@@ -19,9 +20,6 @@ extern "C" {
 }
 
 namespace kde_pg {
-
-// Whether a relation is one of Citus's: distributed, reference, local but managed.
-bool is_of_shards(Oid relation);
 
 // What came of one shard.
 struct ShardResult {

@@ -1,0 +1,642 @@
+// Reads visibility maps, a page at a time under its lock, and blocks' headers.
+#include "pg/proof/proof.h"
+
+#include "pg/proof/members.h"
+
+#include <algorithm>
+
+extern "C" {
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/transam.h"
+#include "access/visibilitymap.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/catalog.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+}
+
+namespace kde_pg {
+
+namespace {
+
+// ------------------------------------------------------------------------------------- reasons
+
+constexpr const char* kInRecovery = "the server was in recovery at the fit";
+constexpr const char* kAging = "old_snapshot_threshold is set";
+constexpr const char* kNewFile = "the transaction of the fit had made or emptied the table";
+constexpr const char* kOtherKind = "it is no permanent heap table";
+constexpr const char* kCatalogTable = "rows of system catalogs are changed in place";
+constexpr const char* kForeign = "rows of foreign tables are another server's";
+constexpr const char* kShards = "its rows lie in shards";
+constexpr const char* kBeingChanged = "its definition is being changed";
+constexpr const char* kElsewhere = "queries see other rows than the table's own";
+constexpr const char* kByValue = "it was stored as a value";
+constexpr const char* kByQuery = "it was stored by a query";
+constexpr const char* kByParts = "what is known of its parts is not known of all";
+constexpr const char* kNotNoted = "it was not noted at the fit";
+constexpr const char* kOtherSystem = "the server was upgraded or restored since";
+constexpr const char* kOtherLeaves = "tables were attached, detached, made or dropped since";
+constexpr const char* kOtherFile = "the table was written anew since";
+constexpr const char* kOtherColumns = "columns were changed since";
+
+// Those that a proof is stored with.
+constexpr const char* kStoredReasons[] = {
+    kInRecovery,   kAging,     kNewFile, kOtherKind, kCatalogTable, kForeign, kShards,
+    kBeingChanged, kElsewhere, kByValue, kByQuery,   kByParts,      kNotNoted};
+
+// --------------------------------------------------------------------------------------- leaves
+
+// Null if it is gone, or *why it cannot be looked at now. To be closed by close_member().
+Relation open_member(Oid member, const char** why) {
+  if (!ConditionalLockRelationOid(member, AccessShareLock)) {
+    *why = kBeingChanged;
+    return nullptr;
+  }
+  Relation rel = try_relation_open(member, NoLock);
+  if (rel == nullptr) UnlockRelationOid(member, AccessShareLock);
+  return rel;
+}
+
+void close_member(Relation rel) { relation_close(rel, AccessShareLock); }
+
+// Null, or why the map proves nothing of a leaf.
+const char* why_not_proven(Relation rel) {
+  if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE) return kForeign;
+  if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT ||
+      rel->rd_rel->relam != HEAP_TABLE_AM_OID)
+    return kOtherKind;
+  if (IsSystemRelation(rel)) return kCatalogTable;
+  if (file_is_new(rel)) return kNewFile;
+  return nullptr;
+}
+
+// A row's bytes in a block are at least its header's, those of its fixed columns that are never
+// null, and its line pointer's. Columns that older rows do not have yet, or that are computed, do
+// not count.
+uint32 rows_a_block(TupleDesc desc) {
+  Size data = 0;
+  for (int i = 0; i < desc->natts; ++i) {
+    const Form_pg_attribute column = TupleDescAttr(desc, i);
+    if (!column->attisdropped && column->attlen > 0 && !column->atthasmissing &&
+        column->attgenerated != ATTRIBUTE_GENERATED_VIRTUAL && is_not_null(desc, i))
+      data += static_cast<Size>(column->attlen);
+  }
+  const Size row =
+      MAXALIGN(MAXALIGN(SizeofHeapTupleHeader) + data) + static_cast<Size>(sizeof(ItemIdData));
+  const Size rows = (BLCKSZ - SizeOfPageHeaderData) / row;
+  return static_cast<uint32>(std::clamp(rows, Size{1}, static_cast<Size>(MaxHeapTuplesPerPage)));
+}
+
+uint64 hash_more(uint64 hash, const void* bytes, Size size) {
+  return hash_bytes_extended(static_cast<const unsigned char*>(bytes), static_cast<int>(size),
+                             hash);
+}
+
+// How a virtual generated column is computed.
+uint64 hash_expression(uint64 hash, TupleDesc desc, int column) {
+  for (int k = 0; desc->constr != nullptr && k < desc->constr->num_defval; ++k) {
+    const AttrDefault& value = desc->constr->defval[k];
+    if (value.adnum == column + 1) return hash_more(hash, value.adbin, strlen(value.adbin));
+  }
+  return hash;
+}
+
+// The number in `leaf` of a column by its name, -1 if it has none. Most often it is the same.
+int column_in(TupleDesc leaf, const Form_pg_attribute column) {
+  const auto is = [&](int i) {
+    const Form_pg_attribute other = TupleDescAttr(leaf, i);
+    return !other->attisdropped && strcmp(NameStr(other->attname), NameStr(column->attname)) == 0;
+  };
+  const int same = column->attnum - 1;
+  if (same < leaf->natts && is(same)) return same;
+  for (int i = 0; i < leaf->natts; ++i)
+    if (is(i)) return i;
+  return -1;
+}
+
+// What the first `columns` of a relation are in one of its leaves.
+uint64 hash_columns(TupleDesc relation, int columns, TupleDesc leaf) {
+  uint64 hash = static_cast<uint64>(columns);
+  for (int i = 0; i < columns && i < relation->natts; ++i) {
+    const Form_pg_attribute column = TupleDescAttr(relation, i);
+    if (column->attisdropped) continue;
+    const int at = relation == leaf ? i : column_in(leaf, column);
+    struct {
+      int32 of, at;
+      uint32 type;
+      int32 typmod;
+      uint32 collation;
+    } what = {i, at, 0, 0, 0};
+    if (at >= 0) {
+      const Form_pg_attribute other = TupleDescAttr(leaf, at);
+      what.type = other->atttypid;
+      what.typmod = other->atttypmod;
+      what.collation = other->attcollation;
+    }
+    hash = hash_more(hash, &what, sizeof what);
+    if (column->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
+      hash = hash_expression(hash, relation, i);
+  }
+  return hash;
+}
+
+// Calls visit(Relation leaf) for each member that may have rows, until it returns why not to go on.
+// Returns that, or why a member cannot be looked at. Those that are gone are left out.
+template <typename Visit>
+const char* for_leaves(Oid relation, Visit visit) {
+  const char* why = nullptr;
+  List* members = members_of(relation);
+  ListCell* cell;
+  foreach (cell, members) {
+    CHECK_FOR_INTERRUPTS();
+    Relation rel = open_member(lfirst_oid(cell), &why);
+    if (rel != nullptr && rel->rd_rel->relkind != RELKIND_PARTITIONED_TABLE) why = visit(rel);
+    if (rel != nullptr) close_member(rel);
+    if (why != nullptr) break;
+  }
+  list_free(members);
+  return why;
+}
+
+// ----------------------------------------------------------------------------------------- maps
+
+constexpr Size kMapBytes = BLCKSZ - MAXALIGN(SizeOfPageHeaderData);
+constexpr BlockNumber kBlocksPerByte = 4;
+constexpr BlockNumber kBlocksPerPage = static_cast<BlockNumber>(kMapBytes) * kBlocksPerByte;
+static_assert(VISIBILITYMAP_ALL_VISIBLE == 1 && VISIBILITYMAP_VALID_BITS == 3);
+
+bool is_set(const uint8* bits, BlockNumber block) {
+  return ((bits[block / kBlocksPerByte] >> (2 * (block % kBlocksPerByte))) & 1) != 0;
+}
+
+// How many of the first `blocks` bits are clear. Bits are of as many words as there are, so that
+// whole ones are looked at first.
+BlockNumber count_clear(const uint8* bits, BlockNumber blocks) {
+  constexpr uint64 kVisible = UINT64CONST(0x5555555555555555);
+  constexpr BlockNumber kWordsAtOnce = 64, kBlocksPerWord = 32;
+  const auto* word = reinterpret_cast<const uint64*>(bits);
+  const BlockNumber words = blocks / kBlocksPerWord;
+  BlockNumber clear = 0, w = 0;
+  for (; w + kWordsAtOnce <= words; w += kWordsAtOnce) {
+    uint64 all = ~UINT64CONST(0);
+    for (BlockNumber i = 0; i < kWordsAtOnce; ++i) all &= word[w + i];
+    if ((all & kVisible) == kVisible) continue;
+    for (BlockNumber i = 0; i < kWordsAtOnce; ++i)
+      clear += static_cast<BlockNumber>(__builtin_popcountll(~word[w + i] & kVisible));
+  }
+  for (; w < words; ++w)
+    clear += static_cast<BlockNumber>(__builtin_popcountll(~word[w] & kVisible));
+  for (BlockNumber block = words * kBlocksPerWord; block < blocks; ++block)
+    clear += is_set(bits, block) ? 0 : 1;
+  return clear;
+}
+
+// Calls visit(first, count, bits, lsn) for the page of the map that has `count` blocks from `first`
+// on, under the page's lock: it must not call the server. bits: null if there is no such page.
+// *buffer: where the page is kept pinned.
+template <typename Visit>
+void look_at_map_page(Relation rel, BlockNumber first, BlockNumber count, Buffer* buffer,
+                      Visit visit) {
+  (void)visibilitymap_get_status(rel, first, buffer);
+  if (!BufferIsValid(*buffer)) {
+    visit(first, count, nullptr, InvalidXLogRecPtr);
+    return;
+  }
+  LockBuffer(*buffer, BUFFER_LOCK_SHARE);
+  Page page = BufferGetPage(*buffer);
+  visit(first, count, reinterpret_cast<const uint8*>(PageGetContents(page)), PageGetLSN(page));
+  LockBuffer(*buffer, BUFFER_LOCK_UNLOCK);
+}
+
+// The same for each page of the map of the first `blocks` blocks.
+template <typename Visit>
+void for_map_pages(Relation rel, BlockNumber blocks, Visit visit) {
+  Buffer buffer = InvalidBuffer;
+  for (BlockNumber first = 0; first < blocks; first += kBlocksPerPage) {
+    CHECK_FOR_INTERRUPTS();
+    look_at_map_page(rel, first, Min(blocks - first, kBlocksPerPage), &buffer, visit);
+    if (blocks - first <= kBlocksPerPage) break;  // `first` would overflow
+  }
+  if (BufferIsValid(buffer)) ReleaseBuffer(buffer);
+}
+
+BlockNumber count_clear(Relation rel, BlockNumber blocks) {
+  BlockNumber clear = 0;
+  for_map_pages(rel, blocks, [&](BlockNumber, BlockNumber count, const uint8* bits, XLogRecPtr) {
+    clear += bits == nullptr ? count : count_clear(bits, count);
+  });
+  return clear;
+}
+
+// Of the blocks of a leaf at the fit.
+struct Blocks {
+  BlockNumber clear;    // bits, or no page of the map
+  BlockNumber stamped;  // bits set, of pages stamped since
+};
+
+Blocks look_at_map(Relation rel, BlockNumber blocks, XLogRecPtr lsn) {
+  Blocks out = {};
+  for_map_pages(rel, blocks,
+                [&](BlockNumber, BlockNumber count, const uint8* bits, XLogRecPtr stamp) {
+                  const BlockNumber clear = bits == nullptr ? count : count_clear(bits, count);
+                  out.clear += clear;
+                  if (stamp > lsn) out.stamped += count - clear;
+                });
+  return out;
+}
+
+XLogRecPtr lsn_of_block(Relation rel, BlockNumber block) {
+  Buffer buffer = ReadBuffer(rel, block);
+  const XLogRecPtr lsn = BufferGetLSNAtomic(buffer);
+  ReleaseBuffer(buffer);
+  return lsn;
+}
+
+// Blocks that are not proven where their own LSNs prove, too. Bits and stamp of a page are of one
+// moment; a block that changes after it has an own LSN above.
+BlockNumber count_unproven_by_own_lsn(Relation rel, BlockNumber blocks, XLogRecPtr lsn) {
+  constexpr BlockNumber kBlocksPerBreath = 64;
+  BlockNumber unproven = 0;
+  auto* copy = static_cast<uint8*>(palloc(kMapBytes));
+  for (BlockNumber first = 0; first < blocks; first += kBlocksPerPage) {
+    const BlockNumber count = Min(blocks - first, kBlocksPerPage);
+    bool stamped = false;
+    Buffer buffer = InvalidBuffer;
+    look_at_map_page(rel, first, count, &buffer,
+                     [&](BlockNumber, BlockNumber, const uint8* bits, XLogRecPtr stamp) {
+                       if (bits == nullptr) {
+                         unproven += count;
+                         return;
+                       }
+                       unproven += count_clear(bits, count);
+                       stamped = stamp > lsn;
+                       if (stamped) memcpy(copy, bits, kMapBytes);
+                     });
+    if (BufferIsValid(buffer)) ReleaseBuffer(buffer);
+    for (BlockNumber i = 0; stamped && i < count; ++i) {
+      if (i % kBlocksPerBreath == 0) CHECK_FOR_INTERRUPTS();
+      if (is_set(copy, i) && lsn_of_block(rel, first + i) > lsn) ++unproven;
+    }
+    if (blocks - first <= kBlocksPerPage) break;
+  }
+  pfree(copy);
+  return unproven;
+}
+
+// Line pointers of blocks: no snapshot sees more rows in them.
+double count_line_pointers(Relation rel, BlockNumber first, BlockNumber end) {
+  double pointers = 0;
+  for (BlockNumber block = first; block < end; ++block) {
+    CHECK_FOR_INTERRUPTS();
+    Buffer buffer = ReadBuffer(rel, block);
+    LockBuffer(buffer, BUFFER_LOCK_SHARE);
+    Page page = BufferGetPage(buffer);
+    if (!PageIsNew(page)) pointers += PageGetMaxOffsetNumber(page);
+    UnlockReleaseBuffer(buffer);
+  }
+  return pointers;
+}
+
+// ------------------------------------------------------------------------------------ judgements
+
+// Headers that a judgement reads.
+constexpr int64 kHeadersOfAnswer = 4096;
+
+struct Sum {
+  double rows = 0, unproven = 0, blocks = 0, added = 0;
+};
+
+// Of a leaf whose file is the same: adds to *sum. *headers: that may yet be read.
+void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, int64* headers, Sum* sum) {
+  const BlockNumber now = RelationGetNumberOfBlocks(rel);
+  const BlockNumber same = Min(then.blocks, now);
+  const uint32 each_now = rows_a_block(RelationGetDescr(rel));
+  const Blocks blocks = look_at_map(rel, same, proof.lsn);
+  double unproven = static_cast<double>(blocks.clear) + blocks.stamped;
+  if (blocks.stamped > 0 && proof.own_lsn && blocks.stamped <= *headers) {
+    *headers -= blocks.stamped;
+    unproven = count_unproven_by_own_lsn(rel, same, proof.lsn);
+  }
+  unproven += then.blocks - same;
+  sum->rows += unproven * Max(then.rows_a_block, each_now);
+  sum->unproven += unproven;
+  sum->blocks += then.blocks;
+  const BlockNumber added = now - same;
+  sum->added += added;
+  if (added > 0 && added <= *headers) {
+    *headers -= added;
+    sum->rows += Min(count_line_pointers(rel, same, now), static_cast<double>(added) * each_now);
+  } else {
+    sum->rows += static_cast<double>(added) * each_now;
+  }
+}
+
+Judgement unknown(const char* why) {
+  Judgement out;
+  out.why = why;
+  return out;
+}
+
+// headers: that it may read.
+Judgement look(Oid relation, const Proof& proof, int64 headers) {
+  if (snapshots_may_age()) return unknown(kAging);
+  if (is_of_shards(relation)) return unknown(kShards);
+  const char* why = nullptr;
+  Relation root = open_member(relation, &why);
+  if (root == nullptr) return unknown(why != nullptr ? why : kOtherLeaves);
+  Sum sum;
+  int seen = 0;
+  why = for_leaves(relation, [&](Relation rel) -> const char* {
+    if (const char* not_proven = why_not_proven(rel)) return not_proven;
+    if (seen == proof.leaves || proof.leaf[seen].relation != RelationGetRelid(rel))
+      return kOtherLeaves;
+    const ProofLeaf& then = proof.leaf[seen++];
+    if (then.file != file_of(rel)) return kOtherFile;
+    if (then.columns != hash_columns(RelationGetDescr(root), proof.columns, RelationGetDescr(rel)))
+      return kOtherColumns;
+    judge_leaf(rel, then, proof, &headers, &sum);
+    return nullptr;
+  });
+  close_member(root);
+  if (why != nullptr) return unknown(why);
+  if (seen != proof.leaves) return unknown(kOtherLeaves);
+  Judgement out;
+  if (sum.rows == 0) {
+    out.changed = Changed::nothing;
+    return out;
+  }
+  out.changed = Changed::at_most;
+  out.rows = sum.rows;
+  out.new_share = sum.added / Max(sum.blocks + sum.added, 1.0);
+  out.unproven_share = sum.unproven / Max(sum.blocks, 1.0);
+  return out;
+}
+
+// What was judged under snapshots with no transaction in progress: others with the same end see
+// what those saw. A transaction with a number of its own is judged anew, as it may have changed
+// what tables there are.
+struct Judged {
+  Oid relation;
+  TransactionId end;  // invalid: none
+  XLogRecPtr lsn;
+  TimestampTz as_of;
+  Judgement judgement;
+};
+constexpr int kJudged = 256;
+Judged judged[kJudged];
+
+bool is_quiet(Snapshot snapshot) {
+  return snapshot->snapshot_type == SNAPSHOT_MVCC && snapshot->xcnt == 0 &&
+         snapshot->subxcnt == 0 && !snapshot->suboverflowed &&
+         !TransactionIdIsValid(GetTopTransactionIdIfAny());
+}
+
+Judged* place_of(Oid relation, const Proof& proof) {
+  return &judged[(murmurhash32(relation) ^ murmurhash32(static_cast<uint32>(proof.lsn))) % kJudged];
+}
+
+}  // namespace
+
+ProofBegun begin_proof() {
+  ProofBegun begun = {};
+  begun.at = GetCurrentTimestamp();
+  if (RecoveryInProgress()) return begun;
+  begun.lsn = GetXLogInsertRecPtr();
+  begun.next = ReadNextTransactionId();
+  return begun;
+}
+
+namespace {
+
+// Whether whatever had a number before `next` is ended, as the snapshot sees it, or is this
+// transaction's.
+bool sees_all_before(Snapshot snapshot, TransactionId next) {
+  constexpr int kMostOwn = 64;
+  if (snapshot->snapshot_type != SNAPSHOT_MVCC || snapshot->xcnt > 0 || snapshot->subxcnt > 0 ||
+      snapshot->suboverflowed)
+    return false;
+  TransactionId xid = snapshot->xmax;
+  for (int i = 0; TransactionIdPrecedes(xid, next); ++i) {
+    if (i == kMostOwn || !TransactionIdIsCurrentTransactionId(xid)) return false;
+    TransactionIdAdvance(xid);
+  }
+  return true;
+}
+
+}  // namespace
+
+Proof unproven(Unproven why, TimestampTz since) {
+  Proof out;
+  out.as_of = since;
+  switch (why) {
+    case Unproven::elsewhere:
+      out.why = kElsewhere;
+      break;
+    case Unproven::by_value:
+      out.why = kByValue;
+      break;
+    case Unproven::by_query:
+      out.why = kByQuery;
+      break;
+    case Unproven::by_parts:
+      out.why = kByParts;
+      break;
+  }
+  return out;
+}
+
+Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun) {
+  Proof out;
+  out.as_of = begun != nullptr ? begun->at : GetCurrentTransactionStartTimestamp();
+  if (RecoveryInProgress()) out.why = kInRecovery;
+  if (snapshots_may_age()) out.why = kAging;
+  if (is_of_shards(relation)) out.why = kShards;
+  if (out.why != nullptr) return out;
+  Relation root = open_member(relation, &out.why);
+  if (root == nullptr) {
+    if (out.why == nullptr) out.why = kBeingChanged;
+    return out;
+  }
+  out.system = GetSystemIdentifier();
+  out.lsn = begun != nullptr ? begun->lsn : GetXLogInsertRecPtr();
+  out.columns = RelationGetDescr(root)->natts;
+  int room = 0;
+  BlockNumber clear = 0;
+  out.why = for_leaves(relation, [&](Relation rel) -> const char* {
+    if (const char* why = why_not_proven(rel)) return why;
+    if (out.leaves == room) {
+      room = Max(2 * room, 4);
+      const Size size = sizeof(ProofLeaf) * static_cast<Size>(room);
+      out.leaf =
+          static_cast<ProofLeaf*>(out.leaf == nullptr ? palloc0(size) : repalloc(out.leaf, size));
+    }
+    ProofLeaf& leaf = out.leaf[out.leaves++];
+    leaf.relation = RelationGetRelid(rel);
+    leaf.file = file_of(rel);
+    leaf.blocks = RelationGetNumberOfBlocks(rel);
+    leaf.rows_a_block = rows_a_block(RelationGetDescr(rel));
+    leaf.columns = hash_columns(RelationGetDescr(root), out.columns, RelationGetDescr(rel));
+    clear += count_clear(rel, leaf.blocks);
+    return nullptr;
+  });
+  close_member(root);
+  out.known = out.why == nullptr;
+  if (!out.known) {
+    out.leaves = 0;
+    return out;
+  }
+  const bool all_ended =
+      begun != nullptr && sees_all_before(snapshot, begun->next) && !has_own_changes(relation);
+  out.own_lsn = clear == 0 || all_ended;
+  return out;
+}
+
+Judgement judge(Oid relation, const Proof& proof) {
+  if (!proof.known) return unknown(proof.why != nullptr ? proof.why : kNotNoted);
+  if (proof.system != GetSystemIdentifier()) return unknown(kOtherSystem);
+  const bool quiet = ActiveSnapshotSet() && is_quiet(GetActiveSnapshot());
+  Judged* place = place_of(relation, proof);
+  if (quiet && place->relation == relation && place->end == GetActiveSnapshot()->xmax &&
+      place->lsn == proof.lsn && place->as_of == proof.as_of)
+    return place->judgement;
+  const Judgement out = look(relation, proof, kHeadersOfAnswer);
+  if (quiet && out.changed != Changed::unknown)
+    *place = {relation, GetActiveSnapshot()->xmax, proof.lsn, proof.as_of, out};
+  return out;
+}
+
+Judgement renew_proof(Oid relation, const Proof& proof, Proof* renewed) {
+  *renewed = {};
+  if (!proof.known) return unknown(proof.why != nullptr ? proof.why : kNotNoted);
+  if (RecoveryInProgress() || IsolationUsesXactSnapshot()) return judge(relation, proof);
+  const ProofBegun begun = begin_proof();
+  PushActiveSnapshot(GetLatestSnapshot());
+  Judgement out = look(relation, proof, PG_INT64_MAX);
+  if (out.changed == Changed::nothing) {
+    *renewed = note_proof(relation, GetActiveSnapshot(), &begun);
+    // Its columns are those of then, so that what is added is none of them.
+    bool same = renewed->known && renewed->leaves == proof.leaves;
+    for (int i = 0; same && i < proof.leaves; ++i)
+      same = renewed->leaf[i].relation == proof.leaf[i].relation &&
+             renewed->leaf[i].file == proof.leaf[i].file;
+    if (!same || renewed->columns != proof.columns) *renewed = {};
+  }
+  PopActiveSnapshot();
+  return out;
+}
+
+ClearBits clear_bits(Oid relation) {
+  ClearBits out = {};
+  (void)for_leaves(relation, [&](Relation rel) -> const char* {
+    if (why_not_proven(rel) != nullptr) return nullptr;
+    const BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+    out.blocks += blocks;
+    out.clear += count_clear(rel, blocks);
+    return nullptr;
+  });
+  return out;
+}
+
+bool has_own_changes(Oid relation) {
+  if (!TransactionIdIsValid(GetTopTransactionIdIfAny())) return false;
+  List* members = members_of(relation);
+  bool found = false;
+  ListCell* cell;
+  foreach (cell, members) {
+    LOCKTAG tag;
+    SET_LOCKTAG_RELATION(tag, MyDatabaseId, lfirst_oid(cell));
+    found = found || holds_lock(&tag, RowExclusiveLock) || holds_lock(&tag, AccessExclusiveLock);
+  }
+  list_free(members);
+  return found;
+}
+
+// ------------------------------------------------------------------------------------------ bytes
+
+namespace {
+
+constexpr uint32 kBytesVersion = 1;
+
+struct Stored {
+  uint32 version;
+  int32 known, own_lsn, columns, leaves;
+  int32 why;  // of kStoredReasons, counted from 1; 0: none
+  uint64 system;
+  int64 as_of;
+  uint64 lsn;
+};
+static_assert(sizeof(Stored) == 48 && sizeof(ProofLeaf) == 24, "no padding is stored");
+
+}  // namespace
+
+bytea* proof_to_bytes(const Proof& proof) {
+  if (!proof.known && proof.as_of == 0 && proof.why == nullptr) return nullptr;
+  Stored stored = {};
+  stored.version = kBytesVersion;
+  stored.known = proof.known ? 1 : 0;
+  stored.own_lsn = proof.own_lsn ? 1 : 0;
+  stored.columns = proof.columns;
+  stored.leaves = proof.leaves;
+  for (int i = 0; i < static_cast<int>(lengthof(kStoredReasons)); ++i)
+    if (proof.why != nullptr && strcmp(proof.why, kStoredReasons[i]) == 0) stored.why = i + 1;
+  stored.system = proof.system;
+  stored.as_of = proof.as_of;
+  stored.lsn = proof.lsn;
+  const Size leaves = sizeof(ProofLeaf) * static_cast<Size>(proof.leaves);
+  const Size size = VARHDRSZ + sizeof stored + leaves;
+  auto* out = static_cast<bytea*>(palloc(size));
+  SET_VARSIZE(out, size);
+  memcpy(VARDATA(out), &stored, sizeof stored);
+  if (leaves > 0) memcpy(VARDATA(out) + sizeof stored, proof.leaf, leaves);
+  return out;
+}
+
+Proof proof_from_bytes(const bytea* bytes) {
+  Proof out;
+  out.why = kNotNoted;
+  Stored stored;
+  if (bytes == nullptr || VARSIZE_ANY_EXHDR(bytes) < sizeof stored) return out;
+  const char* data = VARDATA_ANY(bytes);
+  memcpy(&stored, data, sizeof stored);
+  const Size leaves = VARSIZE_ANY_EXHDR(bytes) - sizeof stored;
+  if (stored.version != kBytesVersion || stored.leaves < 0 ||
+      leaves != sizeof(ProofLeaf) * static_cast<Size>(stored.leaves))
+    return out;
+  out.as_of = stored.as_of;
+  if (stored.why > 0 && stored.why <= static_cast<int>(lengthof(kStoredReasons)))
+    out.why = kStoredReasons[stored.why - 1];
+  if (stored.known == 0) return out;
+  out.known = true;
+  out.why = nullptr;
+  out.own_lsn = stored.own_lsn != 0;
+  out.columns = stored.columns;
+  out.system = stored.system;
+  out.lsn = stored.lsn;
+  out.leaves = stored.leaves;
+  out.leaf = static_cast<ProofLeaf*>(palloc(Max(leaves, Size{1})));
+  memcpy(out.leaf, data + sizeof stored, leaves);
+  return out;
+}
+
+const char* judgement_text(const Judgement& judgement) {
+  switch (judgement.changed) {
+    case Changed::nothing:
+      return pstrdup("nothing changed");
+    case Changed::at_most:
+      return psprintf("at most %.0f rows changed", judgement.rows);
+    case Changed::unknown:
+      break;
+  }
+  return psprintf("unknown: %s", judgement.why);
+}
+
+}  // namespace kde_pg

@@ -1,0 +1,133 @@
+// What has changed in a table since its rows were read: nothing, rows of so many blocks, or nobody
+// knows. The one judgement of it; the server's counters (catalog/counters.h) are hints beside it.
+//
+// The proof is the visibility map's, as an index-only scan rests on it. A heap change clears its
+// block's all-visible bit in the critical section in which it changes the block, before its
+// transaction ends. Setting the bit again is WAL-logged and stamps the map's page with the record's
+// LSN, under the page's exclusive lock (visibilitymap_set() up to 18, visibilitymap_set_vmbits()
+// with the record of heap_page_prune_and_freeze() from 19 on). So it is in recovery, too.
+//
+// Rows were read under a snapshot S. L is an insert position noted before S was taken, or while it
+// was held. While S is held no horizon passes it, so a block that was changed by a transaction that
+// S does not see stays not all-visible: its bit can be set again only when S is gone, above L. (A
+// change that was rolled back changes nothing that anybody sees.) Hence
+//
+//   same file, bit set, map page's LSN <= L: what snapshots see of the block is what S saw of it,
+//   for every snapshot that sees the fit and is taken before the map is looked at.
+//
+// The number of blocks is taken after S: rows that S sees lie in those. Blocks that VACUUM cut off
+// since have lost their bits, and are new ones where they came again.
+//
+// Where a map page was stamped since (a VACUUM), a block's own LSN <= L proves the same where every
+// change that S does not see has an LSN above L. It is not so of a transaction that ran beside S:
+// it may have changed the block below L, and VACUUM sets a bit without touching the block's LSN. It
+// is so where (own_lsn)
+//   - all bits were set, as was seen after L was noted and while S was held; or
+//   - L was noted before S was taken, and S sees as ended whatever had a transaction number when L
+//     was noted, but for this transaction, which had not written the table.
+//
+// What the bits do not tell is noted beside them: the file, the leaves, and of each what columns of
+// the relation are in it (number, type, collation; how a virtual one is computed). An answer about
+// columns that were added since is none that this fit gives.
+//
+// Not so: files that their own transaction writes (COPY FREEZE sets bits before it ends, and
+// wal_level = minimal logs nothing); unlogged tables; system catalogs, whose rows are changed in
+// place; where old_snapshot_threshold lets horizons pass snapshots.
+#pragma once
+
+#include "pg/base/pg.h"
+
+extern "C" {
+#include "access/xlogdefs.h"
+#include "storage/block.h"
+#include "utils/snapshot.h"
+#include "utils/timestamp.h"
+}
+
+namespace kde_pg {
+
+struct ProofLeaf {
+  Oid relation;
+  Oid file;  // pg_class.relfilenode
+  BlockNumber blocks;
+  uint32 rows_a_block;  // at most
+  uint64 columns;       // a hash of what the relation's columns are in it
+};
+
+// What is noted when rows are read. One palloc'ed array; leaves in the order of their numbers.
+struct Proof {
+  bool known = false;
+  const char* why = nullptr;  // not known; static storage
+  uint64 system = 0;          // of pg_control: another after pg_upgrade and a restore
+  TimestampTz as_of = 0;      // not after S was taken; 0: nobody knows
+  XLogRecPtr lsn = 0;         // L
+  bool own_lsn = false;       // blocks' own LSNs prove, too
+  int columns = 0;            // of the relation, dropped ones among them
+  int leaves = 0;
+  ProofLeaf* leaf = nullptr;
+};
+
+enum class Changed { nothing, at_most, unknown };
+
+struct Judgement {
+  Changed changed = Changed::unknown;
+  // at_most: of any rows that one may ask about (a range, a group), there are so many more or fewer
+  // than then at most. In a block that is not proven so many may have gone and as many have come:
+  // of a sum twice as many summands may be others.
+  double rows = 0;
+  double new_share = 0;       // at_most: blocks that came since, of all; a hint for refreshes
+  double unproven_share = 0;  // at_most: blocks of then that are not proven, of those
+  const char* why = nullptr;  // unknown; static storage
+};
+
+// Before the snapshot is taken under which rows are read: the time and the position until then, and
+// after them the next transaction's number.
+struct ProofBegun {
+  TimestampTz at;
+  XLogRecPtr lsn;
+  TransactionId next;
+};
+ProofBegun begin_proof();
+
+// Of a relation and its descendants, while `snapshot` is held (registered or active), under which
+// all of their rows are read. begun: null if the snapshot is older than this command.
+// Unknown, with as_of all the same: other than permanent heap tables, a file that this transaction
+// made, old_snapshot_threshold >= 0, a server in recovery.
+Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun);
+
+// What is known of rows that were read in other ways; since: not after that, 0: nobody knows.
+enum class Unproven {
+  elsewhere,  // queries see other rows than the table's
+  by_value,   // they came as a value, whose age nobody knows
+  by_query,   // or by a query
+  by_parts    // a part is not known
+};
+Proof unproven(Unproven why, TimestampTz since);
+
+// To be called after the statement's snapshot was taken, which is the active one. Waits for nobody.
+// Costs nothing where no transaction has ended since the last time, and none runs.
+Judgement judge(Oid relation, const Proof& proof);
+
+// For who has time: judges, also after pg_upgrade, and reads all headers that may prove something.
+// If nothing changed *renewed is a proof under a snapshot of now, in the current memory context.
+Judgement renew_proof(Oid relation, const Proof& proof, Proof* renewed);
+
+// Blocks of permanent heap tables whose bits are clear, of all: no proof holds for them.
+struct ClearBits {
+  double clear, blocks;
+};
+ClearBits clear_bits(Oid relation);
+
+// Whether this transaction may have written the relation or one of its descendants: it has a
+// number, and holds the lock that writing takes. Whatever track_counts is.
+bool has_own_changes(Oid relation);
+
+// As kde_aqp.fitted holds it: varlena bytes; null where nothing is known, not even as_of nor why.
+bytea* proof_to_bytes(const Proof& proof);
+// In the current memory context. Unknown if they are no such bytes, or null.
+Proof proof_from_bytes(const bytea* bytes);
+
+// "nothing changed", "at most 582 rows changed", "unknown: ..."; palloc'ed.
+const char* judgement_text(const Judgement& judgement);
+
+}  // namespace kde_pg
