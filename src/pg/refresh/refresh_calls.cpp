@@ -129,7 +129,10 @@ KDE_FUNCTION(kde_refresh) {
   how.force = PG_GETARG_BOOL(1);
   List* items = refresh_items(RelationGetRelid(relation));
   list_sort(items, compare_ids);
+  List* keys = NIL;
   ListCell* cell;
+  foreach (cell, items) keys = lappend(keys, &static_cast<RefreshItem*>(lfirst(cell))->key);
+  catalog_lock_all(keys);
   foreach (cell, items) {
     const RefreshResult result = refresh_one(*static_cast<const RefreshItem*>(lfirst(cell)), how);
     if (result.action == RefreshAction::failed) report_refresh(result, WARNING);
