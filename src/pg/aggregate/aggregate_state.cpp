@@ -157,11 +157,11 @@ AggregateState* copy_state(MemoryContext context, const AggregateState& other) {
 
 void check_same(const Settings& a, const Settings& b) {
   if (a.type != b.type)
-    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                    errmsg("all densities of a group must be of the same type"),
-                    errdetail("There are %s and %s.", format_type_be(sql_type_of(a.type)),
-                              format_type_be(sql_type_of(b.type))),
-                    errhint("Group by the column that they are densities of.")));
+    ereport(ERROR,
+            (errcode(ERRCODE_DATATYPE_MISMATCH),
+             errmsg("all densities of a group must be of the same type"),
+             errdetail("There are %s and %s.", value_type_label(a.type), value_type_label(b.type)),
+             errhint("Group by the column that they are densities of.")));
   if (a.method != b.method)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("all rows of a group must have the same method"),
@@ -181,12 +181,12 @@ void check_same(const Settings& a, const Settings& b) {
              errhint("Group by the measures that they have.")));
   for (int k = 0; k < a.measures; ++k) {
     if (a.measure_type[k] != b.measure_type[k])
-      ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
-                      errmsg("all densities of a group must have the same measures"),
-                      errdetail("There are measures of types %s and %s.",
-                                format_type_be(sql_type_of(a.measure_type[k])),
-                                format_type_be(sql_type_of(b.measure_type[k]))),
-                      errhint("Make all of them with the measure cast to one type.")));
+      ereport(ERROR,
+              (errcode(ERRCODE_DATATYPE_MISMATCH),
+               errmsg("all densities of a group must have the same measures"),
+               errdetail("There are measures of types %s and %s.",
+                         value_type_label(a.measure_type[k]), value_type_label(b.measure_type[k])),
+               errhint("Make all of them with the measure cast to one type.")));
   }
 }
 

@@ -66,14 +66,13 @@ double finite_answer(Aggregate aggregate, const kde::RangeMoments& m) {
 // Of dates and timestamps: SQL has none either, and seconds since 1970 added up answer nothing.
 [[noreturn]] void raise_no_sum(const Question& q, int measure) {
   const char* measures = q.is_value() ? "" : measures_there(q.asked);
-  ereport(
-      ERROR,
-      (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-       errmsg("there is no sum of type %s", format_type_be(sql_type_of(q.type[measure]))),
-       measures[0] != '\0' ? errhint("Pass measure => %s.", measures)
-                           : errhint("What is to be added up beside it is a measure: %s.",
-                                     q.is_value() ? "kde_agg(x, y), with measure => '2'"
-                                                  : "kde_fit(..., measures => ARRAY['amount'])")));
+  ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                  errmsg("there is no sum of type %s", value_type_label(q.type[measure])),
+                  measures[0] != '\0'
+                      ? errhint("Pass measure => %s.", measures)
+                      : errhint("What is to be added up beside it is a measure: %s.",
+                                q.is_value() ? "kde_agg(x, y), with measure => '2'"
+                                             : "kde_fit(..., measures => ARRAY['amount'])")));
   pg_unreachable();
 }
 

@@ -336,7 +336,7 @@ double bound_to_double(ValueType value_type, Oid type, Datum value) {
   ereport(ERROR,
           (errcode(ERRCODE_DATATYPE_MISMATCH),
            errmsg("a bound of type %s does not fit a column of type %s", format_type_be(type),
-                  format_type_be(sql_type_of(value_type))),
+                  value_type_label(value_type)),
            seconds && number && base != FLOAT8OID
                ? errhint("Seconds, as answers have them, are a bound of type double precision.")
                : 0));
@@ -410,7 +410,7 @@ Datum double_to_value(ValueType value_type, double x) {
                   errmsg("%s out of range",
                          value_type == ValueType::timestamp || value_type == ValueType::timestamptz
                              ? "timestamp"
-                             : format_type_be(sql_type_of(value_type)))));
+                             : value_type_label(value_type))));
   pg_unreachable();
 }
 

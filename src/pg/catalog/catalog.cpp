@@ -165,9 +165,12 @@ bool is_present(Relation catalog) {
 }
 
 // For event triggers, which must not fail all DDL until ALTER EXTENSION UPDATE: the columns of the
-// key, all that they need, are the first ones in every version.
+// key, all that they need, are the first ones in every version. Null: the extension was dropped,
+// perhaps while we waited.
 Relation open_catalog_of_any_version(LOCKMODE lock) {
-  Relation catalog = table_open(catalog_oid_of_any_version(), lock);
+  const Oid oid = catalog_oid_of_any_version();
+  Relation catalog = OidIsValid(oid) ? try_table_open(oid, lock) : nullptr;
+  if (catalog == nullptr) return nullptr;
   if (RelationGetNumberOfAttributes(catalog) < kCatalogKeyColumns) raise_other_version();
   return catalog;
 }
@@ -781,6 +784,10 @@ LOCKTAG lock_tag(const DensityKey& key) {
   return tag;
 }
 
+int compare_tags(const ListCell* a, const ListCell* b) {
+  return memcmp(lfirst(a), lfirst(b), sizeof(LOCKTAG));
+}
+
 }  // namespace
 
 void catalog_lock(const DensityKey& key) {
@@ -795,6 +802,21 @@ bool catalog_try_lock(const DensityKey& key) {
   if (LockAcquire(&tag, ExclusiveLock, false, true) == LOCKACQUIRE_NOT_AVAIL) return false;
   AcceptInvalidationMessages();
   return true;
+}
+
+void catalog_lock_all(List* keys) {
+  List* tags = NIL;
+  ListCell* cell;
+  foreach (cell, keys) {
+    auto* tag = static_cast<LOCKTAG*>(palloc(sizeof(LOCKTAG)));
+    *tag = lock_tag(*static_cast<const DensityKey*>(lfirst(cell)));
+    tags = lappend(tags, tag);
+  }
+  list_sort(tags, compare_tags);
+  foreach (cell, tags)
+    (void)LockAcquire(static_cast<LOCKTAG*>(lfirst(cell)), ExclusiveLock, false, false);
+  list_free_deep(tags);
+  AcceptInvalidationMessages();
 }
 
 namespace {
@@ -843,7 +865,8 @@ void remove_unusable(Relation catalog, const DensityKey& key, Snapshot snapshot)
 
 int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensity* locked) {
   const char* alias = record.request.alias;
-  if (alias != nullptr) lock_alias(alias);
+  // A refresh gives none: it keeps the one there is.
+  if (alias != nullptr && locked == nullptr) lock_alias(alias);
   Relation catalog = open_catalog(RowExclusiveLock);
   LatestSnapshot latest;
   latest.take();
@@ -853,7 +876,7 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
   KDE_FAULT("store.found");
   RefreshSettings settings;
   Upkeep upkeep;
-  if (alias != nullptr) check_alias(key, alias, latest.get());
+  if (alias != nullptr && locked == nullptr) check_alias(key, alias, latest.get());
   if (locked != nullptr) upkeep = locked->upkeep;
   if (old != nullptr) {
     read_settings(old, RelationGetDescr(catalog), &settings);
@@ -1006,6 +1029,7 @@ void report_dropped_user(const CatalogRow& row, AttrNumber attnum) {
 
 void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
   Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
+  if (catalog == nullptr) return;
   LatestSnapshot latest;
   latest.take();
   bool any = false;
@@ -1157,6 +1181,7 @@ void insert_renamed(Relation catalog, Oid relation, List* rows) {
 
 void catalog_follow_renames(Oid relation) {
   Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
+  if (catalog == nullptr) return;
   LatestSnapshot latest;
   latest.take();
   List* changed = NIL;
@@ -1235,6 +1260,22 @@ bool is_of(const CatalogRow& row, Oid type) {
   return found;
 }
 
+// The keys of such densities, DensityKey*.
+List* densities_of(Relation catalog, Oid type) {
+  LatestSnapshot latest;
+  latest.take();
+  List* out = NIL;
+  for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple, const CatalogRow& row) {
+    if (!is_of(row, type)) return true;
+    auto* key = static_cast<DensityKey*>(palloc(sizeof(DensityKey)));
+    *key = row.key;
+    out = lappend(out, key);
+    return true;
+  });
+  latest.release();
+  return out;
+}
+
 // Of all categories of a density; false: it has none.
 bool outdate_words(const AnyDensity& density) {
   const auto outdate = [](const kde::Header* header) {
@@ -1253,16 +1294,19 @@ bool outdate_words(const AnyDensity& density) {
 
 void catalog_outdate_labels(Oid type) {
   if (!OidIsValid(catalog_oid_or_invalid())) return;
-  Relation catalog = open_catalog(RowExclusiveLock);
+  Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
+  if (catalog == nullptr) return;
+  if (!is_present(catalog)) raise_other_version();
   const TupleDesc desc = RelationGetDescr(catalog);
+  // The command locks no table: who fits one of these is waited for. What he stored meanwhile may
+  // be one more.
+  List* locked = NIL;
+  for (List* found = densities_of(catalog, type); list_length(found) != list_length(locked);
+       found = densities_of(catalog, type)) {
+    locked = found;
+    catalog_lock_all(locked);
+  }
   LatestSnapshot latest;
-  latest.take();
-  // The command locks no table: who fits one of these is waited for.
-  for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple, const CatalogRow& row) {
-    if (is_of(row, type)) catalog_lock(row.key);
-    return true;
-  });
-  latest.release();
   latest.take();
   List* outdated = NIL;
   for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {

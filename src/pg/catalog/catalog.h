@@ -178,6 +178,10 @@ void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings);
 void catalog_lock(const DensityKey& key);
 // The same without waiting: false if another session holds it.
 bool catalog_try_lock(const DensityKey& key);
+// Of several, a list of DensityKey*, in the one order in which everybody takes them: so no two who
+// lock several densities of a table wait for each other. Whoever works on more than one in a
+// statement locks them all by this first.
+void catalog_lock_all(List* keys);
 
 // The index of a catalog relation's key.
 Oid key_index_of(Relation table);

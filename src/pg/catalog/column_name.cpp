@@ -123,8 +123,19 @@ TableColumn column_by_text(text* name) {
   return column_by_name(relation_by_names(names, column), column);
 }
 
-TableColumn column_by_name(Oid relation, const char* column_name) {
+AttrNumber column_number(Oid relation, const char* column_name) {
   const AttrNumber attnum = get_attnum(relation, column_name);
+  if (attnum >= 0) return attnum;
+  const char* columns = fittable_columns(relation);
+  ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                  errmsg("cannot fit a density to system column \"%s\"", column_name),
+                  columns[0] != '\0' ? errhint("%s", columns)
+                                     : errhint("Fit a column of the table that holds the value.")));
+  pg_unreachable();
+}
+
+TableColumn column_by_name(Oid relation, const char* column_name) {
+  const AttrNumber attnum = column_number(relation, column_name);
   if (attnum == InvalidAttrNumber) {
     char* table = get_rel_name(relation);
     if (table == nullptr)

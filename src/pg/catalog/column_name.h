@@ -18,8 +18,12 @@ List* qualified_names(text* name);
 Oid relation_by_names(List* names, const char* column = nullptr);
 Oid relation_by_text(text* name);
 
-// Error 42703 if the column does not exist (hint: the columns that could be meant, that of the
-// nearest name first).
+// The number of a column by its exact name, InvalidAttrNumber if there is none. Every column that a
+// caller names passes here: no row that is read has system columns. Error 0A000 for those.
+AttrNumber column_number(Oid relation, const char* column_name);
+
+// Error 0A000 as above, 42703 if the column does not exist (hint: the columns that could be meant,
+// that of the nearest name first).
 TableColumn column_by_name(Oid relation, const char* column_name);
 
 // "Columns that can have a density: "a", "b".", at most ten of them; "" if there is none.

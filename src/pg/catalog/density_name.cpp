@@ -126,10 +126,10 @@ void check_words(Oid relation, ArrayType* columns) {
   for (int i = 0; i < n; ++i) {
     if (nulls[i]) continue;
     const char* word = TextDatumGetCString(values[i]);
-    if (!is_word(word) || get_attnum(relation, word) != InvalidAttrNumber) continue;
+    if (!is_word(word) || column_number(relation, word) != InvalidAttrNumber) continue;
     // The parser's folding of what is not quoted.
     const char* folded = downcase_truncate_identifier(word, static_cast<int>(strlen(word)), false);
-    if (get_attnum(relation, folded) == InvalidAttrNumber) (void)column_by_name(relation, word);
+    if (column_number(relation, folded) == InvalidAttrNumber) (void)column_by_name(relation, word);
   }
 }
 

@@ -143,7 +143,8 @@ void follow_renames(Oid relation) {
 // pg_restore --disable-triggers enables them when it is through, and what it left in the door can
 // pass. It enables them as ordinary ones, which a replica's session does not run.
 void take_in_what_is_left() {
-  Relation door = relation_open(kde_pg::door_oid_or_invalid(), AccessShareLock);
+  Relation door = try_relation_open(kde_pg::door_oid_or_invalid(), AccessShareLock);
+  if (door == nullptr) return;  // dropped while we waited
   bool enabled = false, always = false;
   const TriggerDesc* triggers = door->trigdesc;
   for (int i = 0; triggers != nullptr && i < triggers->numtriggers; ++i) {

@@ -221,11 +221,7 @@ void resolve(DensityKey* key) {
 
 // Column or expression `i` of a caller's array.
 KeyColumn named_column(Oid relation, const char* text) {
-  KeyColumn column = {get_attnum(relation, text), text, nullptr};
-  if (column.attnum < 0)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("cannot fit a density to system column \"%s\"", text)));
-  return column;
+  return {column_number(relation, text), text, nullptr};
 }
 
 // What groups are by may be a measure, too.

@@ -119,8 +119,7 @@ void check_can_be_fitted(const DensityKey& key) {
     int32 typmod;
     kde::ValueType held;
     const Oid type = key_column_type(key, i, &typmod);
-    const bool system = key.column[i].attnum < 0;
-    if (!OidIsValid(type) || (!system && value_type_of(type, &held))) continue;
+    if (!OidIsValid(type) || value_type_of(type, &held)) continue;
     const char* columns = fittable_columns(key.relation);
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("%s is of type %s, which no density can hold", describe_column(key, i),

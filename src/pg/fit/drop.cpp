@@ -1,52 +1,17 @@
 // kde_drop: removes a stored density.
 #include "pg/catalog/catalog.h"
-#include "pg/catalog/density_name.h"
 #include "pg/catalog/not_fitted.h"
+#include "pg/catalog/stored_name.h"
 #include "pg/fit/fit_steps.h"
 
 extern "C" {
 #include "access/relation.h"
-#include "catalog/pg_type.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 }
 
 namespace kde_pg {
 
 namespace {
-
-// Whether so many of a key's columns from `first` on have exactly the texts of an array; null:
-// none.
-bool has_texts(const DensityKey& key, int first, int count, ArrayType* texts) {
-  if (texts == nullptr) return count == 0;
-  Datum* values;
-  int n;
-  deconstruct_array(texts, TEXTOID, -1, false, TYPALIGN_INT, &values, nullptr, &n);
-  bool same = n == count;
-  for (int k = 0; same && k < n; ++k)
-    same = strcmp(key.column[first + k].text, TextDatumGetCString(values[k])) == 0;
-  return same;
-}
-
-// The key of a stored density that has exactly these texts, whether or not they still can be read.
-bool find_by_texts(const NameParts& parts, text* filter, DensityKey* key) {
-  Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  List* stored = catalog_list(parts.relation, latest);
-  UnregisterSnapshot(latest);
-  if (filter == nullptr) filter = parts.filter;
-  const char* condition = filter == nullptr ? "" : text_to_cstring(filter);
-  ListCell* cell;
-  foreach (cell, stored) {
-    const DensityKey& candidate = static_cast<CatalogEntry*>(lfirst(cell))->key;
-    if (strcmp(candidate.filter, condition) != 0 ||
-        !has_texts(candidate, 0, candidate.columns, parts.columns) ||
-        !has_texts(candidate, candidate.first_group(), candidate.groups, parts.group_by))
-      continue;
-    *key = candidate;
-    return true;
-  }
-  return false;
-}
 
 bool drop(const DensityKey& key, bool if_exists) {
   catalog_lock(key);
@@ -81,9 +46,19 @@ KDE_FUNCTION(kde_drop_by_name) {
   const NameParts parts = parts_of_name(PG_GETARG_TEXT_PP(0));
   Relation relation = open_owned_relation(parts.relation);
   text* filter = text_argument(fcinfo, 2);
+  const bool if_exists = PG_GETARG_BOOL(3);
   DensityKey key;
-  if (!find_by_texts(parts, filter, &key)) key = key_of_parts(parts, filter);
-  const bool removed = drop(key, PG_GETARG_BOOL(3));
+  bool removed = false;
+  if (find_stored_key(relation, parts, filter, &key)) {
+    removed = drop(key, if_exists);
+  } else if (!if_exists) {
+    (void)key_of_parts(parts, filter);  // the error
+  } else {
+    ereport(NOTICE,
+            (errmsg("no density is fitted for %s%s%s, skipping",
+                    text_to_cstring(PG_GETARG_TEXT_PP(0)), filter != nullptr ? " where " : "",
+                    filter != nullptr ? text_to_cstring(filter) : "")));
+  }
   relation_close(relation, NoLock);
   PG_RETURN_BOOL(removed);
 }

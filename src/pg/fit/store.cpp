@@ -61,10 +61,9 @@ void check_is_of(const DensityKey& key, const kde::Header& density) {
                     errmsg("densities of categories are not stored as values"),
                     errhint("Fit the column with kde_fit().")));
   if (density.value_type != types.value_type[0])
-    ereport(ERROR,
-            (errcode(ERRCODE_DATATYPE_MISMATCH),
-             errmsg("a density of %s is not one of %s",
-                    format_type_be(sql_type_of(density.value_type)), describe_column(key, 0))));
+    ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+                    errmsg("a density of %s is not one of %s", value_type_label(density.value_type),
+                           describe_column(key, 0))));
   if (density.grouped > 0)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("densities with groups are not stored as values"),
@@ -80,7 +79,7 @@ void check_is_of(const DensityKey& key, const kde::Header& density) {
     if (type == types.value_type[k + 1] || type == kde::ValueType::float8) continue;
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
                     errmsg("measure %d of the density is of type %s, and \"%s\" is not", k + 1,
-                           format_type_be(sql_type_of(type)), key.column[k + 1].text)));
+                           value_type_label(type), key.column[k + 1].text)));
   }
 }
 

@@ -1,5 +1,6 @@
 // kde_fit of a whole table: its columns that are worth a density, by one scan. A density with
 // measures stays: nobody has said that they are to go.
+#include "pg/base/fault.h"
 #include "pg/base/result_set.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
@@ -51,7 +52,7 @@ bool is_reference(Relation relation, AttrNumber attnum) {
   return false;
 }
 
-// Why a column is left out; null where it is fitted.
+// Why a column is left out, whatever is fitted to it; null where it is worth a density.
 const char* why_not(Relation relation, const FormData_pg_attribute* attribute) {
   kde::ValueType type;
   if (!value_type_of(attribute->atttypid, &type))
@@ -60,10 +61,52 @@ const char* why_not(Relation relation, const FormData_pg_attribute* attribute) {
   if (!is_owner(column.relation) && !is_readable(column)) return "Its values may not be read.";
   if (is_key(relation, attribute->attnum, type)) return "A unique index says that it is a key.";
   if (is_reference(relation, attribute->attnum)) return "A foreign key says that it is a key.";
-  const CatalogEntry* before = catalog_entry(key_of(column));
-  if (before != nullptr && before->key.measures > 0 && !TIMESTAMP_IS_NOBEGIN(before->fitted_at))
-    return "Its density has measures, and stays: kde_refresh() fits it anew.";
   return nullptr;
+}
+
+// What is decided of a column, once: others may change what the decision was by while rows are
+// read.
+struct Column {
+  NameData name;
+  DensityKey key;
+  const char* reason = nullptr;  // of being left out; null: it is fitted
+  DensityFit fit = {};
+};
+
+// The table's columns as they are now: palloc'ed Column*.
+List* columns_of(Relation relation) {
+  const TupleDesc desc = RelationGetDescr(relation);
+  List* columns = NIL;
+  for (int i = 0; i < desc->natts; ++i) {
+    const Form_pg_attribute attribute = TupleDescAttr(desc, i);
+    if (attribute->attisdropped) continue;
+    auto* column = new (palloc(sizeof(Column))) Column;
+    column->name = attribute->attname;
+    column->key = key_of({RelationGetRelid(relation), attribute->attnum});
+    column->reason = why_not(relation, attribute);
+    columns = lappend(columns, column);
+  }
+  return columns;
+}
+
+bool is_left_out(const Column* column) { return column->reason != nullptr; }
+
+// Locks the densities of those that are to be fitted. What is fitted to them is known only then.
+void lock_columns(List* columns) {
+  List* keys = NIL;
+  ListCell* cell;
+  foreach (cell, columns) {
+    auto* column = static_cast<Column*>(lfirst(cell));
+    if (!is_left_out(column)) keys = lappend(keys, &column->key);
+  }
+  catalog_lock_all(keys);
+  foreach (cell, columns) {
+    auto* column = static_cast<Column*>(lfirst(cell));
+    if (is_left_out(column)) continue;
+    const CatalogEntry* before = catalog_entry(column->key);
+    if (before != nullptr && before->key.measures > 0 && !TIMESTAMP_IS_NOBEGIN(before->fitted_at))
+      column->reason = "Its density has measures, and stays: kde_refresh() fits it anew.";
+  }
 }
 
 void put_row(Tuplestorestate* rows, TupleDesc desc, const char* column, const char* reason,
@@ -84,29 +127,40 @@ void put_row(Tuplestorestate* rows, TupleDesc desc, const char* column, const ch
   tuplestore_putvalues(rows, desc, values, nulls);
 }
 
+void fit_together(Column** columns, int n, const DensityRequest* requests, Relation relation) {
+  const char* reason[kde::kMaxColumns] = {};
+  DensityFit fit[kde::kMaxColumns] = {};
+  fit_columns_together(requests, n, relation, reason, fit);
+  for (int k = 0; k < n; ++k) {
+    columns[k]->reason = reason[k];
+    columns[k]->fit = fit[k];
+  }
+}
+
 // Columns that shards summarise by themselves are fitted one by one, the others by one scan.
-void fit_columns(const DensityRequest* requests, int n, Relation relation, const char** reasons,
-                 DensityFit* fits) {
+void fit_columns(List* columns, const FitRequest& asked, Relation relation) {
   DensityRequest together[kde::kMaxColumns];
-  int place[kde::kMaxColumns];
+  Column* of[kde::kMaxColumns];
   int size = 0;
-  for (int i = 0; i <= n; ++i) {
-    if (i < n && is_read_by_shard(requests[i])) {
-      reasons[i] = fit_by_parts(requests[i], relation, &fits[i]);
-    } else if (i < n) {
-      place[size] = i;
-      together[size++] = requests[i];
+  ListCell* cell;
+  foreach (cell, columns) {
+    auto* column = static_cast<Column*>(lfirst(cell));
+    if (is_left_out(column)) continue;
+    DensityRequest request;
+    request.asked = asked;
+    request.of_table = true;
+    request.key = column->key;
+    if (is_read_by_shard(request)) {
+      column->reason = fit_by_parts(request, relation, &column->fit);
+      continue;
     }
-    if (size == 0 || (i < n && size < kde::kMaxColumns)) continue;
-    const char* reason[kde::kMaxColumns] = {};
-    DensityFit fit[kde::kMaxColumns] = {};
-    fit_columns_together(together, size, relation, reason, fit);
-    for (int k = 0; k < size; ++k) {
-      reasons[place[k]] = reason[k];
-      fits[place[k]] = fit[k];
-    }
+    of[size] = column;
+    together[size++] = request;
+    if (size < kde::kMaxColumns) continue;
+    fit_together(of, size, together, relation);
     size = 0;
   }
+  if (size > 0) fit_together(of, size, together, relation);
 }
 
 }  // namespace
@@ -122,36 +176,20 @@ KDE_FUNCTION(kde_fit_table) {
   Tuplestorestate* rows = begin_rows(fcinfo, kResults, &desc);
   Relation relation = open_maintained_relation(PG_GETARG_OID(0));
   check_kind(relation);
-  const TupleDesc columns = RelationGetDescr(relation);
-  const int most = columns->natts;
-  auto* requests = static_cast<DensityRequest*>(palloc(sizeof(DensityRequest) * (most + 1)));
-  auto* reasons = static_cast<const char**>(palloc0(sizeof(char*) * (most + 1)));
-  auto* fits = static_cast<DensityFit*>(palloc0(sizeof(DensityFit) * (most + 1)));
   FitRequest asked = {};
   asked.method = "auto";
   asked.sample_rows = kAllRowsRead;
   asked.seed_given = !PG_ARGISNULL(1);
   asked.seed = asked.seed_given ? PG_GETARG_INT64(1) : random_seed();
-  int n = 0;
-  for (int i = 0; i < most; ++i) {
-    const Form_pg_attribute attribute = TupleDescAttr(columns, i);
-    if (attribute->attisdropped || why_not(relation, attribute) != nullptr) continue;
-    DensityRequest* request = new (&requests[n++]) DensityRequest;
-    request->asked = asked;
-    request->of_table = true;
-    request->key = key_of({RelationGetRelid(relation), attribute->attnum});
-    check_may_fit(request->key);
-  }
-  fit_columns(requests, n, relation, reasons, fits);
-  for (int i = 0, k = 0; i < most; ++i) {
-    const Form_pg_attribute attribute = TupleDescAttr(columns, i);
-    if (attribute->attisdropped) continue;
-    const char* reason = why_not(relation, attribute);
-    const bool tried = reason == nullptr;
-    if (tried) reason = reasons[k];
-    put_row(rows, desc, NameStr(attribute->attname), reason,
-            reason == nullptr ? &fits[k] : nullptr);
-    k += tried ? 1 : 0;
+  List* columns = columns_of(relation);
+  lock_columns(columns);
+  KDE_FAULT("fit.decided");
+  fit_columns(columns, asked, relation);
+  ListCell* cell;
+  foreach (cell, columns) {
+    const auto* column = static_cast<const Column*>(lfirst(cell));
+    put_row(rows, desc, NameStr(column->name), column->reason,
+            is_left_out(column) ? nullptr : &column->fit);
   }
   relation_close(relation, NoLock);
   PG_RETURN_NULL();

@@ -1,8 +1,8 @@
 // kde_refresh, kde_refresh_all and kde_set_refresh.
 #include "pg/base/result_set.h"
-#include "pg/catalog/density_name.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/privileges.h"
+#include "pg/catalog/stored_name.h"
 #include "pg/fit/fit_steps.h"
 #include "pg/refresh/refresh.h"
 
@@ -131,7 +131,10 @@ KDE_FUNCTION(kde_refresh) {
   how.force = PG_GETARG_BOOL(1);
   List* items = refresh_items(RelationGetRelid(relation));
   list_sort(items, compare_ids);
+  List* keys = NIL;
   ListCell* cell;
+  foreach (cell, items) keys = lappend(keys, &static_cast<RefreshItem*>(lfirst(cell))->key);
+  catalog_lock_all(keys);
   foreach (cell, items) {
     const RefreshResult result = refresh_one(*static_cast<const RefreshItem*>(lfirst(cell)), how);
     if (result.action == RefreshAction::failed) report_refresh(result, WARNING);
@@ -175,7 +178,7 @@ template <typename Change>
 Relation change_settings(text* name, text* filter, Change change) {
   const NameParts parts = parts_of_name(name);
   Relation relation = open_owned_relation(parts.relation);
-  const DensityKey key = key_of_parts(parts, filter);
+  const DensityKey key = stored_key(relation, parts, filter);
   catalog_lock(key);
   const CatalogEntry* entry = catalog_entry(key);
   if (entry == nullptr) raise_not_fitted(key);

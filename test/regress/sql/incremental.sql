@@ -258,6 +258,8 @@ SELECT try($$SELECT kde_store('orders', 'v', (SELECT d FROM daily LIMIT 1), meas
 SELECT rows FROM kde_fit('orders', 'w', group_by => 'k');
 SELECT try($$SELECT kde_store('orders', 'w', kde_density('orders.w by k'))$$);
 SELECT try($$SELECT kde_store('labelled', 'label', (SELECT d FROM daily LIMIT 1))$$);
+SELECT try($$SELECT kde_store('orders', 'v', kde_sample('labelled', 'label'))$$);
+SELECT try($$SELECT kde_store('orders', 'v', query => 'SELECT public.kde_sample(''incremental.labelled'', ''label'')')$$);
 SELECT try($$SELECT kde_store('labelled', 'nothing', (SELECT d FROM daily LIMIT 1))$$);
 
 SET client_min_messages = warning;
