@@ -39,6 +39,7 @@ extern "C" {
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
@@ -154,7 +155,7 @@ struct ScanPart {
   Oid* value_type;        // of each
   ExprState* conditions;  // on groups; null: none
   ExprState* bucket;      // null: none
-  List* passages;         // ExprState*
+  List* passage_values;   // ExprState*: what each of the plan's passages is compared with
 };
 
 struct ScanState {
@@ -198,7 +199,10 @@ ScanPart* begin_part(const PlainPlan* plan, PlanState* parent) {
   if (plan->conditions != NIL) part->conditions = ExecInitQual(plan->conditions, parent);
   if (plan->bucket != NIL)
     part->bucket = ExecInitExpr(static_cast<Expr*>(linitial(plan->bucket)), parent);
-  part->passages = ExecInitExprList(plan->passages, parent);
+  foreach (cell, plan->passages)
+    part->passage_values =
+        lappend(part->passage_values,
+                ExecInitExpr(static_cast<Expr*>(lsecond(lfirst_node(OpExpr, cell)->args)), parent));
   return part;
 }
 
@@ -308,6 +312,21 @@ void hand_over(ScanState* s) {
   MemoryContextSwitchTo(caller);
 }
 
+// A passage with what it is compared with as a constant: it is asked in a subtransaction, where
+// nothing that belongs to the statement may begin, as the plan of a parameter would.
+ExprState* with_constant(const OpExpr* passage, ExprState* value, ExprContext* context) {
+  auto* node = static_cast<Node*>(lsecond(passage->args));
+  int16 length;
+  bool by_value, is_null;
+  get_typlenbyval(exprType(node), &length, &by_value);
+  Datum known = ExecEvalExprSwitchContext(value, context, &is_null);
+  if (!is_null) known = datumCopy(known, by_value, length);
+  auto* out = static_cast<OpExpr*>(copyObjectImpl(passage));
+  lsecond(out->args) = makeConst(exprType(node), exprTypmod(node), exprCollation(node), length,
+                                 known, is_null, by_value);
+  return ExecInitExpr(&out->xpr, nullptr);
+}
+
 PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
   ExprContext* context = s->css.ss.ps.ps_ExprContext;
   const int n = list_length(part.values);
@@ -317,6 +336,11 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
   for (int i = 0; i < n; ++i)
     value[i].value = ExecEvalExprSwitchContext(static_cast<ExprState*>(list_nth(part.values, i)),
                                                context, &value[i].isnull);
+  List* passages = NIL;
+  ListCell *passage, *compared;
+  forboth(passage, part.plan->passages, compared, part.passage_values) passages =
+      lappend(passages, with_constant(lfirst_node(OpExpr, passage),
+                                      static_cast<ExprState*>(lfirst(compared)), context));
   // Conditions on groups reset the context that bounds are in, which are read before.
   double error = option_approximate_error;
   kde::IntervalOptions interval;
@@ -327,7 +351,7 @@ PlainAnswers answers_of(ScanState* s, const ScanPart& part) {
   }
   return plain_answers({error, interval, part.plan, value, part.value_type,
                         s->css.ss.ss_ScanTupleSlot, context, part.conditions, part.bucket,
-                        part.passages});
+                        passages});
 }
 
 // Each part's aggregates into the one row of a query that is not grouped.
