@@ -16,16 +16,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Whether no value can lie in the range, whatever the column holds.
-bool is_empty(const Range& r) {
-  if (r.empty) return true;
-  if (r.lower_unbounded || r.upper_unbounded) return false;
-  // NaN sorts above all.
-  if (std::isnan(r.lower)) return !std::isnan(r.upper) || !(r.lower_inclusive && r.upper_inclusive);
-  if (std::isnan(r.upper)) return false;
-  return r.lower > r.upper || (r.lower == r.upper && !(r.lower_inclusive && r.upper_inclusive));
-}
-
 // Of numbers >= 0: 0 of anything is 0, of what overflows as well.
 double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
 
@@ -395,7 +385,7 @@ bool may_hold_rows(const DensityView& d, const Range& range, const IntervalOptio
                    double* most) {
   if (!range.lower_unbounded && (std::isnan(range.lower) || range.lower == kInfinity)) return false;
   if (!range.upper_unbounded && range.upper == -kInfinity) return false;
-  *most = count_interval(d, range, options).upper;
+  *most = count_interval(d, range, unchanged(options)).upper;
   return *most > 0 && d.header().finite_rows() > 0;
 }
 
@@ -436,14 +426,15 @@ Interval interval_of_count(const DensityView& density, const Range& range, doubl
                            const IntervalOptions& options) {
   if (is_empty(range)) return {};
   Interval out = Sampling(density, options).count(range, rows);
-  const double changed = options.changed_rows;
-  out.lower = std::max(out.lower - changed, 0.0);
-  out.upper += changed;
+  changed_rows(density.header(), range, options).count(&out);
   return out;
 }
 
-Interval sum_interval(const DensityView& density, const Range& range,
-                      const IntervalOptions& options) {
+namespace {
+
+// Before changed rows, as the next ones.
+Interval sum_as_fitted(const DensityView& density, const Range& range,
+                       const IntervalOptions& options) {
   const RangeMoments m = moments(density, range);
   if (!(m.finite > 0)) return sum_of_unseen(density, range, options);
   const Header& h = density.header();
@@ -465,15 +456,12 @@ Interval sum_interval(const DensityView& density, const Range& range,
     if (hull.low >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
     if (hull.high <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
   }
-  // A row that moves across the whole range changes the sum by its width.
-  const double reach =
-      product(options.changed_rows, std::max(hull.magnitude(), std::fabs(hull.width())));
-  widen(reach, reach, &out);
   return out;
 }
 
-Interval mean_interval(const DensityView& density, const Range& range,
-                       const IntervalOptions& options) {
+Interval mean_as_fitted(const DensityView& density, const Range& range,
+                        const IntervalOptions& options, double* fewest) {
+  *fewest = 0;
   const RangeMoments m = moments(density, range);
   if (!(m.finite > 0)) return mean_of_unseen(density, range, options);
   const Header& h = density.header();
@@ -489,18 +477,9 @@ Interval mean_interval(const DensityView& density, const Range& range,
     const double stored = error > 0 ? error / std::max(rows, 0.0) : 0;
     widen(parts.half() + stored, parts.half() + stored, &out);
   }
-  double low = hull.low;
-  double high = hull.high;
-  if (options.changed_rows > 0) {
-    // The worst is that the rows changed go from one end of the range to the other: taking as many
-    // out, or adding them, moves the mean by less until it is at an end.
-    const double share = rows > 0 ? options.changed_rows / rows : kInfinity;
-    const double reach = hull.width() > 0 ? share * hull.width() : 0;
-    widen(reach, reach, &out);
-  } else {
-    low = std::max(low, hull.column_low);
-    high = std::min(high, hull.column_high);
-  }
+  *fewest = std::max(rows, 0.0);
+  double low = std::max(hull.low, hull.column_low);
+  double high = std::min(hull.high, hull.column_high);
   // Rows that were not read may lie beyond those that were.
   if ((h.flags & kEveryRowRead) == 0) {
     low = has_lower(range) ? range.lower : -kInfinity;
@@ -511,8 +490,8 @@ Interval mean_interval(const DensityView& density, const Range& range,
   return out;
 }
 
-Interval variance_interval(const DensityView& density, const Range& range,
-                           const IntervalOptions& options) {
+Interval variance_as_fitted(const DensityView& density, const Range& range,
+                            const IntervalOptions& options) {
   const RangeMoments m = moments(density, range);
   const Hull hull(density, range);
   const double farthest = std::max(hull.high - m.mean, m.mean - hull.low);
@@ -535,13 +514,34 @@ Interval variance_interval(const DensityView& density, const Range& range,
     if (h.error > 0)
       half += product(h.error * h.rows / m.finite, (cuts ? 4 : 2) * farthest * farthest);
   }
-  if (options.changed_rows > 0) {
-    // About one centre, k of n rows within w of it change the mean square by at most k/n w^2.
-    const double share = std::min(options.changed_rows / m.finite, 1.0);
-    half += product(share, hull.width() * hull.width());
-  }
   out.lower = std::max(out.estimate - half, 0.0);
   out.upper = out.estimate + half;
+  return out;
+}
+
+}  // namespace
+
+Interval sum_interval(const DensityView& density, const Range& range,
+                      const IntervalOptions& options) {
+  Interval out = sum_as_fitted(density, range, unchanged(options));
+  changed_rows(density.header(), range, options).sum(&out);
+  return out;
+}
+
+Interval mean_interval(const DensityView& density, const Range& range,
+                       const IntervalOptions& options) {
+  double fewest;
+  Interval out = mean_as_fitted(density, range, unchanged(options), &fewest);
+  changed_rows(density.header(), range, options).mean(fewest, &out);
+  return out;
+}
+
+Interval variance_interval(const DensityView& density, const Range& range,
+                           const IntervalOptions& options) {
+  const IntervalOptions given = unchanged(options);
+  Interval out = variance_as_fitted(density, range, given);
+  const ChangedRows changed = changed_rows(density.header(), range, options);
+  if (changed.rows > 0) changed.variance(count_interval(density, range, given).lower, &out);
   return out;
 }
 
@@ -550,6 +550,7 @@ Interval quantile_interval(const DensityView& density, double q, const IntervalO
   Interval out;
   out.estimate = quantile(density, q);
   if (!(h.rows > 0)) return {kNan, kNan, kNan};
+  const ChangedRows changed = changed_rows(h, Range(), options);
   const Sampling sampling(density, options);
   double low = q;
   double high = q;
@@ -570,11 +571,17 @@ Interval quantile_interval(const DensityView& density, double q, const IntervalO
     high = (below + std::clamp(p + half, high, 1.0) * sampling.rows()) / h.rows;
   }
   // Rows changed from below the quantile to above it, or the other way, move it by their number.
-  const double reach = h.error + options.changed_rows / h.rows;
+  // Where that is beyond all rows that there were, it is among those that came.
+  const double reach = h.error + changed.rows / h.rows;
   out.lower = quantile(density, std::max(low - reach, 0.0));
   out.upper = quantile(density, std::min(high + reach, 1.0));
   if (unseen_below) out.lower = std::min(out.lower, least_unseen(h));
   if (unseen_above) out.upper = std::max(out.upper, greatest_unseen(h));
+  // A quantile may be put together of two rows.
+  const double one = 1 / h.rows;
+  if (changed.rows > 0 && low - reach < one) out.lower = std::min(out.lower, changed.came.low);
+  if (changed.rows > 0 && high + reach > 1 - one)
+    out.upper = std::max(out.upper, changed.came.high);
   if (out.lower > out.estimate) out.lower = out.estimate;
   if (out.upper < out.estimate) out.upper = out.estimate;
   return out;

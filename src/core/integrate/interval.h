@@ -32,6 +32,7 @@
 #pragma once
 
 #include "core/density/group_format.h"
+#include "core/integrate/changed_rows.h"
 #include "core/integrate/integrate.h"
 
 namespace kde {
@@ -44,10 +45,13 @@ struct Interval {
 struct IntervalOptions {
   double confidence = 0.95;  // in (0, 1)
   // Rows inserted, deleted or updated since the fit (an update counts once), finite, >= 0: each may
-  // have moved into, out of or within the range, so every interval takes in the worst of it. New
-  // values may lie beyond [min, max]; where the range itself does not bound them, means and sums
-  // take in only those that do not, and quantiles of columns read whole stay within [min, max].
+  // have moved into, out of or within the range, so every interval takes in the worst of it
+  // (changed_rows.h).
   double changed_rows = 0;
+  // Between which the values of rows that came lie, whatever they are: those of the column or
+  // measure that is added up.
+  double least_value = -std::numeric_limits<double>::infinity();
+  double greatest_value = std::numeric_limits<double>::infinity();
   // Of a count: of the share that it is of all rows, whose number is taken as it is.
   bool of_share = false;
 };
@@ -60,7 +64,7 @@ Interval count_interval(const DensityView& density, const Range& range,
 // the estimate alone is NaN, and the ends are what the range allows: infinite where it has no end.
 // The mean's ends are within the range and, where every row was read and none changed, within
 // [min, max] (of a density that is not bounded, as far as its kernel reaches). Ends that overflow
-// are infinite.
+// are infinite, and so are those that nothing bounds once rows changed.
 Interval sum_interval(const DensityView& density, const Range& range,
                       const IntervalOptions& options);
 Interval mean_interval(const DensityView& density, const Range& range,
@@ -85,7 +89,7 @@ struct ExpectedErrors {
 ExpectedErrors expected_errors(const DensityView& density, double share);
 
 // q in [0, 1]. Of columns without NaN or infinite values (else the ends may be those). An end is
-// infinite where rows that were not read may lie beyond all that were.
+// infinite where rows that were not read, or came since, may lie beyond all that were.
 Interval quantile_interval(const DensityView& density, double q, const IntervalOptions& options);
 
 // Rows at most that are of groups which a sample did not meet, in any range.

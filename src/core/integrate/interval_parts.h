@@ -10,6 +10,22 @@
 
 namespace kde {
 
+// Whether no value can lie in the range, whatever the column holds.
+inline bool is_empty(const Range& r) {
+  if (r.empty) return true;
+  if (r.lower_unbounded || r.upper_unbounded) return false;
+  // NaN sorts above all.
+  if (std::isnan(r.lower)) return !std::isnan(r.upper) || !(r.lower_inclusive && r.upper_inclusive);
+  if (std::isnan(r.upper)) return false;
+  return r.lower > r.upper || (r.lower == r.upper && !(r.lower_inclusive && r.upper_inclusive));
+}
+
+// The same options, but of no changed row.
+inline IntervalOptions unchanged(IntervalOptions options) {
+  options.changed_rows = 0;
+  return options;
+}
+
 // Whether the range takes in every finite value: then the totals of all rows read answer.
 inline bool has_every_finite_value(const Header& h, const Range& r) {
   constexpr double kInf = std::numeric_limits<double>::infinity();

@@ -62,8 +62,7 @@ class Answer {
 
   // Of the rows, without changed ones.
   Interval count(const IntervalOptions& options) const {
-    IntervalOptions given = options;
-    given.changed_rows = 0;
+    const IntervalOptions given = unchanged(options);
     if (m_.nulls == 0) {
       Interval out = interval_of_count(density_, range_, all_rows(), given);
       out.lower = out.estimate - std::hypot(out.estimate - out.lower, unseen_nulls(given));
@@ -242,18 +241,22 @@ class Answer {
   mutable double part_rows_[kMeasureParts] = {kNan, kNan, kNan, kNan};
 };
 
-bool may_be_there(const Interval& count, const IntervalOptions& options) {
-  return count.upper + options.changed_rows > 0;
-}
-
-void widen(double half, Interval* out) {
-  out->lower -= half;
-  out->upper += half;
-  if (std::isnan(out->lower)) out->lower = -kInfinity;
-  if (std::isnan(out->upper)) out->upper = kInfinity;
+// The interval where no row was seen, as of the fit: some may be there.
+Interval not_seen(const Range& range, const Interval& count, double least) {
+  if (range.empty || !(count.upper > 0)) return {kNan, kNan, kNan};
+  return {kNan, least, kInfinity};
 }
 
 }  // namespace
+
+ChangedRows measure_changed_rows(const DensityView& density, const MeasureView& measure,
+                                 const Range& range, const IntervalOptions& options) {
+  if (is_empty(range)) return {};
+  const MeasureHeader& m = measure.header();
+  const bool every = (density.header().flags & kEveryRowRead) != 0;
+  return m.rows > 0 || !every ? changed_rows(every, m.min, m.max, options)
+                              : changed_rows(true, kInfinity, -kInfinity, options);
+}
 
 RangeMoments measure_moments(const DensityView& density, const MeasureView& measure,
                              const Range& range) {
@@ -275,8 +278,7 @@ Interval measure_count_interval(const DensityView& density, const MeasureView& m
                                 const Range& range, const IntervalOptions& options) {
   Interval out = Answer(density, measure, range).count(options);
   if (range.empty) return {};
-  out.lower = std::max(out.lower - options.changed_rows, 0.0);
-  out.upper += options.changed_rows;
+  measure_changed_rows(density, measure, range, options).count(&out);
   return out;
 }
 
@@ -285,26 +287,24 @@ Interval measure_mean_interval(const DensityView& density, const MeasureView& me
   const Answer answer(density, measure, range);
   const RangeMoments m = answer.moments_of_means();
   const Interval count = answer.count(options);
+  const ChangedRows changed = measure_changed_rows(density, measure, range, options);
   if (!(m.finite > 0)) {
-    if (range.empty || !may_be_there(count, options)) return {kNan, kNan, kNan};
-    return {kNan, -kInfinity, kInfinity};
+    Interval out = not_seen(range, count, -kInfinity);
+    changed.mean(0, &out);
+    return out;
   }
   Interval out = {m.mean, m.mean, m.mean};
-  const double fewest = std::max(count.lower - options.changed_rows, 0.0);
   const MeanErrors errors = answer.mean_errors(m, options);
   out.lower -= errors.below + errors.sampled;
   out.upper += errors.above + errors.sampled;
   const MeasureHeader& h = measure.header();
-  if (options.changed_rows > 0) {
-    const double share = fewest > 0 ? options.changed_rows / fewest : kInfinity;
-    widen(answer.width() > 0 ? share * answer.width() : 0, &out);
-  }
   if (!answer.is_sampled()) {
     out.lower = std::max(out.lower, h.min);
     out.upper = std::min(out.upper, h.max);
   }
   out.lower = std::min(out.lower, m.mean);
   out.upper = std::max(out.upper, m.mean);
+  changed.mean(count.lower, &out);
   return out;
 }
 
@@ -313,10 +313,11 @@ Interval measure_sum_interval(const DensityView& density, const MeasureView& mea
   const Answer answer(density, measure, range);
   const RangeMoments m = answer.moments_of_means();
   const Interval count = answer.count(options);
-  const MeasureHeader& h = measure.header();
+  const ChangedRows changed = measure_changed_rows(density, measure, range, options);
   if (!(m.finite > 0)) {
-    if (range.empty || !may_be_there(count, options)) return {kNan, kNan, kNan};
-    return {kNan, -kInfinity, kInfinity};
+    Interval out = not_seen(range, count, -kInfinity);
+    changed.sum(&out);
+    return out;
   }
   const double sum = m.mean * m.finite;
   Interval out = {sum, sum, sum};
@@ -329,9 +330,7 @@ Interval measure_sum_interval(const DensityView& density, const MeasureView& mea
     out.lower -= std::hypot(magnitude * (m.mean > 0 ? fewer : more), sampled) + stored;
     out.upper += std::hypot(magnitude * (m.mean > 0 ? more : fewer), sampled) + stored;
   }
-  if (options.changed_rows > 0)
-    widen(options.changed_rows * std::max({std::fabs(h.min), std::fabs(h.max), answer.width()}),
-          &out);
+  changed.sum(&out);
   return out;
 }
 
@@ -340,9 +339,11 @@ Interval measure_variance_interval(const DensityView& density, const MeasureView
   const Answer answer(density, measure, range);
   const RangeMoments m = answer.moments();
   const Interval count = answer.count(options);
+  const ChangedRows changed = measure_changed_rows(density, measure, range, options);
   if (!(m.finite > 0)) {
-    if (range.empty || !may_be_there(count, options)) return {kNan, kNan, kNan};
-    return {kNan, 0, kInfinity};
+    Interval out = not_seen(range, count, 0);
+    changed.variance(0, &out);
+    return out;
   }
   double half = 0;
   if (!answer.everything()) half += answer.stored_variance(m, count.lower);
@@ -355,9 +356,8 @@ Interval measure_variance_interval(const DensityView& density, const MeasureView
     const double sampled = answer.sampled(m, options);
     half += std::isinf(sampled) ? sampled : sampled * std::sqrt(spread);
   }
-  if (options.changed_rows > 0)
-    half += std::min(options.changed_rows / m.finite, 1.0) * answer.width() * answer.width();
   Interval out = {m.variance, std::max(m.variance - half, 0.0), m.variance + half};
+  changed.variance(count.lower, &out);
   return out;
 }
 

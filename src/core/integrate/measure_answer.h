@@ -9,7 +9,7 @@
 //                    p, and Student's quantile (W. G. Cochran, Sampling Techniques, 1977, sections
 //                    2.12 and 9.2); the count has its own (interval.h); a sum has both, which are
 //                    independent, in quadrature
-//   rows changed     each may have any y in [min, max]
+//   rows changed     what y they may have had, and have: changed_rows.h
 #pragma once
 
 #include "core/integrate/interval.h"
@@ -35,6 +35,10 @@ struct MeanErrors {
 };
 MeanErrors measure_mean_errors(const DensityView& density, const MeasureView& measure,
                                const Range& range, const IntervalOptions& options);
+
+// What rows changed may do to the next answers: y lies anywhere, wherever x does.
+ChangedRows measure_changed_rows(const DensityView& density, const MeasureView& measure,
+                                 const Range& range, const IntervalOptions& options);
 
 // As those of interval.h, of y. Where no row was seen and some may be the estimate alone is NaN.
 Interval measure_count_interval(const DensityView& density, const MeasureView& measure,

@@ -121,8 +121,7 @@ class Rows {
     // may have, as no block with any was met.
     out.upper = std::min(out.upper, most_of_all(options.confidence, z));
     out.upper = std::max(out.upper, out.estimate);
-    out.lower = std::max(out.lower - options.changed_rows, 0.0);
-    out.upper += options.changed_rows;
+    words_changed_rows(set_, options).count(&out);
     return out;
   }
 
@@ -216,9 +215,8 @@ class Measured {
  public:
   Measured(const DensityView& density, const WordsView& words, const MeasureView& measure,
            const WordSet& set, const IntervalOptions& options)
-      : measure_(measure) {
-    IntervalOptions given = options;
-    given.changed_rows = 0;
+      : measure_(measure), changed_(words_measure_changed_rows(density, measure, set, options)) {
+    const IntervalOptions given = unchanged(options);
     moments_ = words_measure_moments(density, words, measure, set);
     count_ = words_measure_count_interval(density, words, measure, set, given);
     const Rows rows(density, words, set);
@@ -255,25 +253,17 @@ class Measured {
   const RangeMoments& moments() const { return moments_; }
   const Interval& count() const { return count_; }
   bool any() const { return moments_.finite > 0; }
-  bool may_be_there(const IntervalOptions& options) const {
-    return count_.upper + options.changed_rows > 0;
-  }
+  // As of the fit.
+  bool may_be_there() const { return count_.upper > 0; }
+  const ChangedRows& changed() const { return changed_; }
   double width() const { return measure_.header().max - measure_.header().min; }
 
-  Interval mean(const IntervalOptions& options) const {
-    Interval out = {moments_.mean, moments_.mean - low_ - sampled_,
-                    moments_.mean + high_ + sampled_};
-    if (options.changed_rows > 0) {
-      const double fewest = std::max(count_.lower - options.changed_rows, 0.0);
-      const double half =
-          width() > 0 ? (fewest > 0 ? options.changed_rows / fewest : kInfinity) * width() : 0;
-      out.lower -= half;
-      out.upper += half;
-    }
-    return out;
+  // As of the fit, like the next.
+  Interval mean() const {
+    return {moments_.mean, moments_.mean - low_ - sampled_, moments_.mean + high_ + sampled_};
   }
 
-  Interval sum(const IntervalOptions& options) const {
+  Interval sum() const {
     const double mean = moments_.mean;
     const double rows = moments_.finite;
     const double fewer = count_.estimate - count_.lower;
@@ -287,17 +277,12 @@ class Measured {
     // Of every row: a sum of what is never negative, or never positive.
     if (!is_sampled_ && h.min >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
     if (!is_sampled_ && h.max <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
-    if (options.changed_rows > 0) {
-      const double half =
-          options.changed_rows * std::max({std::fabs(h.min), std::fabs(h.max), width()});
-      out.lower -= half;
-      out.upper += half;
-    }
     return out;
   }
 
  private:
   const MeasureView& measure_;
+  ChangedRows changed_;
   RangeMoments moments_;
   Interval count_;
   bool is_sampled_ = false;
@@ -311,6 +296,17 @@ Interval nothing(bool may_be_there, double least) {
 }
 
 }  // namespace
+
+ChangedRows words_changed_rows(const WordSet& set, const IntervalOptions& options) {
+  if (set.ranks.empty() && set.unknown == 0) return {};
+  return changed_rows(true, kInfinity, -kInfinity, options);
+}
+
+ChangedRows words_measure_changed_rows(const DensityView& density, const MeasureView& measure,
+                                       const WordSet& set, const IntervalOptions& options) {
+  if (set.ranks.empty() && set.unknown == 0) return {};
+  return measure_changed_rows(density, measure, Range(), options);
+}
 
 double words_count(const DensityView& density, const WordsView& words, const WordSet& set) {
   return Rows(density, words, set).estimate();
@@ -343,12 +339,11 @@ RangeMoments words_measure_moments(const DensityView& density, const WordsView& 
 Interval words_measure_count_interval(const DensityView& density, const WordsView& words,
                                       const MeasureView& measure, const WordSet& set,
                                       const IntervalOptions& options) {
-  Interval out = words_count_interval(density, words, set, options);
-  if (measure.header().nulls == 0) return out;
+  if (measure.header().nulls == 0) return words_count_interval(density, words, set, options);
+  Interval out = words_count_interval(density, words, set, unchanged(options));
   // Of the rows of those values so many as have a y: their share varies as draws do.
   const double rows = words_measure_moments(density, words, measure, set).count;
-  IntervalOptions given = options;
-  given.changed_rows = 0;
+  const IntervalOptions given = unchanged(options);
   const double inflation = Rows(density, words, set).inflation();
   Errors less_sampled(inflation), more_sampled(inflation);
   double stored = 0;
@@ -363,31 +358,39 @@ Interval words_measure_count_interval(const DensityView& density, const WordsVie
   double more = stored + more_sampled.all();
   fewer = std::max(fewer, out.estimate > 0 ? (out.estimate - out.lower) * rows / out.estimate : 0);
   more = std::max(more, out.upper - out.estimate);
-  return {rows, std::max(rows - fewer - options.changed_rows, 0.0),
-          rows + more + options.changed_rows};
+  out = {rows, std::max(rows - fewer, 0.0), rows + more};
+  words_changed_rows(set, options).count(&out);
+  return out;
 }
 
 Interval words_measure_mean_interval(const DensityView& density, const WordsView& words,
                                      const MeasureView& measure, const WordSet& set,
                                      const IntervalOptions& options) {
   const Measured measured(density, words, measure, set, options);
-  if (!measured.any()) return nothing(measured.may_be_there(options), -kInfinity);
-  return measured.mean(options);
+  Interval out = measured.any() ? measured.mean() : nothing(measured.may_be_there(), -kInfinity);
+  measured.changed().mean(measured.any() ? measured.count().lower : 0, &out);
+  return out;
 }
 
 Interval words_measure_sum_interval(const DensityView& density, const WordsView& words,
                                     const MeasureView& measure, const WordSet& set,
                                     const IntervalOptions& options) {
   const Measured measured(density, words, measure, set, options);
-  if (!measured.any()) return nothing(measured.may_be_there(options), -kInfinity);
-  return measured.sum(options);
+  Interval out = measured.any() ? measured.sum() : nothing(measured.may_be_there(), -kInfinity);
+  measured.changed().sum(&out);
+  return out;
 }
 
 Interval words_measure_variance_interval(const DensityView& density, const WordsView& words,
                                          const MeasureView& measure, const WordSet& set,
                                          const IntervalOptions& options) {
   const Measured measured(density, words, measure, set, options);
-  if (!measured.any()) return nothing(measured.may_be_there(options), 0);
+  if (!measured.any()) {
+    Interval out = nothing(measured.may_be_there(), 0);
+    measured.changed().variance(0, &out);
+    return out;
+  }
+  const IntervalOptions given = unchanged(options);
   // Of several values: that of each, and of how far their means are from the whole's, which the
   // means' own errors and those of the counts move.
   const RangeMoments& all = measured.moments();
@@ -395,20 +398,22 @@ Interval words_measure_variance_interval(const DensityView& density, const Words
   for_parts(density, words, measure, set,
             [&](const Range& range, const RangeMoments& m, double share) {
               if (!(m.finite > 0)) return;
-              const Interval own = measure_variance_interval(density, measure, range, options);
+              const Interval own = measure_variance_interval(density, measure, range, given);
               const double part = m.finite * share / all.finite;
               low += part * (own.estimate - own.lower);
               high += part * (own.upper - own.estimate);
             });
   const bool several = set.ranks.size() > 1 || set.unknown > 0;
   if (several) {
-    const Interval mean = measured.mean(options);
+    const Interval mean = measured.mean();
     const double off = std::max(mean.upper - mean.estimate, mean.estimate - mean.lower);
     const double half = off * (2 * measured.width() + off);
     low += half;
     high += half;
   }
-  return {all.variance, std::max(all.variance - low, 0.0), all.variance + high};
+  Interval out = {all.variance, std::max(all.variance - low, 0.0), all.variance + high};
+  measured.changed().variance(measured.count().lower, &out);
+  return out;
 }
 
 double words_spread(const DensityView& density, const WordsView& words, const WordSet& set) {

@@ -39,6 +39,11 @@ struct WordSet {
   double unknown = 0;                    // others
 };
 
+// What rows changed may do to the answers below: of rows, and of a measure.
+ChangedRows words_changed_rows(const WordSet& set, const IntervalOptions& options);
+ChangedRows words_measure_changed_rows(const DensityView& density, const MeasureView& measure,
+                                       const WordSet& set, const IntervalOptions& options);
+
 double words_count(const DensityView& density, const WordsView& words, const WordSet& set);
 Interval words_count_interval(const DensityView& density, const WordsView& words,
                               const WordSet& set, const IntervalOptions& options);

@@ -14,6 +14,8 @@ namespace kde {
 
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // Points that speak, for residuals to tell their own variance; with fewer it is the target's.
 constexpr double kFewestPoints = 3;
 
@@ -70,8 +72,8 @@ struct Shift {
   double down = 0, up = 0;
 };
 
-// What rows of that weight may do to the height that come, and go, with targets in [low, high].
-Shift shift_of(const Line& line, double weight, double low, double high) {
+// What rows of that weight may do to the height that go with such targets, and come with others.
+Shift shift_of(const Line& line, double weight, const ValueBounds& went, const ValueBounds& came) {
   constexpr int kPlaces = 8 * static_cast<int>(kJointReach);  // to either side, 1/8 bandwidth apart
   Shift come;
   Shift go;
@@ -80,13 +82,18 @@ Shift shift_of(const Line& line, double weight, double low, double high) {
     const double w = weight * std::exp(-u * u / 2);
     const double h = line.leverage(w, u);
     // They may have been all there is.
-    if (!(h < 1)) return {high - low, high - low};
-    for (double y : {low, high}) {
-      const double moved = line.l(w, u) * (y - line.height - line.slope * u);
-      come.up = std::max(come.up, moved / (1 + h));
-      come.down = std::max(come.down, -moved / (1 + h));
-      go.up = std::max(go.up, -moved / (1 - h));
-      go.down = std::max(go.down, moved / (1 - h));
+    if (!(h < 1)) return {kInfinity, kInfinity};
+    const auto moved = [&](double y) {
+      const double l = line.l(w, u);
+      return l == 0 ? 0 : l * (y - line.height - line.slope * u);
+    };
+    for (const double y : {came.low, came.high}) {
+      come.up = std::max(come.up, moved(y) / (1 + h));
+      come.down = std::max(come.down, -moved(y) / (1 + h));
+    }
+    for (const double y : {went.low, went.high}) {
+      go.up = std::max(go.up, -moved(y) / (1 - h));
+      go.down = std::max(go.down, moved(y) / (1 - h));
     }
   }
   return {come.down + go.down, come.up + go.up};
@@ -142,15 +149,22 @@ Interval conditional_mean(const JointView& d, int target, int on, double x,
       (h.sampling_variance + h.reading_variance * ratio_at(d.mean_effect(target, false), share));
   double half = unit > 0 ? deviations * std::sqrt(unit) * std::sqrt(variance) : 0;
   if (std::isnan(half)) half = column.max - column.min;  // residuals that overflow
-  Shift changed;
-  if (options.changed_rows > 0)
-    changed = shift_of({s.s0, mean_u, spread, line, height, slope},
-                       options.changed_rows / (h.rows / h.points), column.min - center,
-                       column.max - center);
   Interval out;
   out.estimate = std::clamp(center + height, column.min, column.max);
-  out.lower = std::clamp(out.estimate - half - changed.down, column.min, column.max);
-  out.upper = std::clamp(out.estimate + half + changed.up, column.min, column.max);
+  out.lower = std::clamp(out.estimate - half, column.min, column.max);
+  out.upper = std::clamp(out.estimate + half, column.min, column.max);
+  const ChangedRows changed = changed_rows(column, Range(), options);
+  if (!(changed.rows > 0)) return out;
+  const Shift shift =
+      shift_of({s.s0, mean_u, spread, line, height, slope}, changed.rows / (h.rows / h.points),
+               {changed.went.low - center, changed.went.high - center},
+               {changed.came.low - center, changed.came.high - center});
+  // As the estimate, it stays within the values that there were or may be.
+  ValueBounds all = {column.min, column.max};
+  all.take_in(changed.came);
+  all.take_in(changed.went);
+  out.lower = std::max(out.lower - shift.down, all.low);
+  out.upper = std::min(out.upper + shift.up, all.high);
   return out;
 }
 

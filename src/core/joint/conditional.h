@@ -17,7 +17,7 @@
 //   l e/(1 + h),  -l e/(1 - h),    l = w (1/S_0 - (u - m) m/V),  h = w (1/S_0 + (u - m)^2/V),
 //
 // m = S_1/S_0 and V = S_2 - S_1 m (R. D. Cook, Technometrics 19, 1977), k at one place as one of k
-// times the weight: they come with values between the target's least and greatest, and go.
+// times the weight: what they had and have is as in integrate/changed_rows.h.
 #pragma once
 
 #include "core/integrate/interval.h"
@@ -26,8 +26,9 @@
 namespace kde {
 
 // target, on: different columns. x: of `on`; not NaN.
-// The estimate lies within the target's [min, max], the interval too. All NaN where no point with
-// a finite target is within the kernel's reach of x. One pass over the points; no allocation.
+// The estimate lies within the target's [min, max], the interval too unless rows changed. All NaN
+// where no point with a finite target is within the kernel's reach of x. One pass over the points;
+// no allocation.
 Interval conditional_mean(const JointView& density, int target, int on, double x,
                           const IntervalOptions& options);
 

@@ -12,8 +12,7 @@
 //              error holds for the rows that were read as well, but not for what these have in
 //              common with their block
 //   sum        count times mean, in quadrature, as in integrate/interval.h
-//   variance   (fourth central moment - variance^2) times the mean's factor; k changed rows of the
-//              box's n by at most k/n times its width squared
+//   variance   (fourth central moment - variance^2) times the mean's factor
 //
 // Few points of a heavy tail do not tell its variance: they are joined by as many points of the
 // column's own as a variance is uncertain beside a normal sample's, (kurtosis - 1)/2 times two. And
@@ -33,6 +32,8 @@
 //
 // Values that are not kept, or were not met, may have from none to all of the rows that such values
 // have in the box, and as many as a sample may miss: what is known of the others is added to that.
+//
+// What rows changed do is integrate/changed_rows.h; all that follows is before it.
 #include "core/joint/interval.h"
 
 #include "core/integrate/interval_parts.h"
@@ -167,12 +168,10 @@ class Uncertainty {
     finite_ = std::clamp(m.finite / rows, 0.0, 1.0);
   }
 
-  Interval count(double changed) const {
+  Interval count() const {
     Interval out = m_.count_is_marginal ? marginal_count() : count_of_points();
     if (!m_.count_is_marginal)
       out.upper = std::max(std::min(out.upper, most_by_values()), m_.count);
-    out.lower = std::max(out.lower - changed, 0.0);
-    out.upper += changed;
     return out;
   }
 
@@ -364,16 +363,14 @@ Interval sum_of_met(const JointView& density, std::span<const BoxSide> sides, co
                     const IntervalOptions& options) {
   if (m.moments_are_marginal) {
     const double scale = density.marginal_scale(m.target);
-    IntervalOptions own = options;
-    own.changed_rows /= scale;
     Interval out =
-        sum_interval(DensityView(density.marginal(m.target)), range_of(sides, m.target), own);
+        sum_interval(DensityView(density.marginal(m.target)), range_of(sides, m.target), options);
     for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= scale;
     return out;
   }
   if (!(m.finite > 0)) return {kNan, kNan, kNan};
   const Uncertainty uncertainty(density, sides, m, options);
-  const Interval count = uncertainty.count(0);
+  const Interval count = uncertainty.count();
   const MeanReach mean = uncertainty.mean_reach();
   const Bounds at(density, sides, m.target);
   Interval out;
@@ -386,13 +383,6 @@ Interval sum_of_met(const JointView& density, std::span<const BoxSide> sides, co
   // Rows of a column on one side of 0 have a sum on that side.
   if (at.low >= 0) out.lower = std::max(out.lower, std::min(0.0, out.estimate));
   if (at.high <= 0) out.upper = std::min(out.upper, std::max(0.0, out.estimate));
-  if (options.changed_rows > 0) {
-    const Header& column = *density.marginal(m.target);
-    const double magnitude = std::max(std::fabs(at.low), std::fabs(at.high));
-    const double reach = std::max(magnitude, column.max - column.min) * options.changed_rows;
-    out.lower -= reach;
-    out.upper += reach;
-  }
   return out;
 }
 
@@ -404,13 +394,10 @@ Interval mean_of_met(const JointView& density, std::span<const BoxSide> sides,
   if (!(m.finite > 0)) return {kNan, kNan, kNan};
   const Bounds at(density, sides, m.target);
   const MeanReach reach = Uncertainty(density, sides, m, options).mean_reach();
-  const double changed = options.changed_rows > 0
-                             ? std::min(options.changed_rows / m.finite, 1.0) * (at.high - at.low)
-                             : 0;
   Interval out;
   out.estimate = m.mean;
-  out.lower = std::min(std::max(m.mean - reach.below - changed, at.low), m.mean);
-  out.upper = std::max(std::min(m.mean + reach.above + changed, at.high), m.mean);
+  out.lower = std::min(std::max(m.mean - reach.below, at.low), m.mean);
+  out.upper = std::max(std::min(m.mean + reach.above, at.high), m.mean);
   return out;
 }
 
@@ -422,13 +409,10 @@ class PartlyKnown {
       : density_(density), m_(m), options_(options), known_(density, sides, 0) {
     const OtherBox all(density, sides, std::numeric_limits<double>::infinity());
     known_moments_ = joint_moments(density, known_.sides(), m.target);
-    known_count_ =
-        Uncertainty(density, known_.sides(), known_moments_, options).count(options.changed_rows);
-    IntervalOptions given = options;
-    given.changed_rows = 0;
+    known_count_ = Uncertainty(density, known_.sides(), known_moments_, options).count();
     const JointMoments most = joint_moments(density, all.sides(), -1);
     // Of points alone: by themselves values have no such bound.
-    double upper = Uncertainty(density, all.sides(), most, given).points_upper();
+    double upper = Uncertainty(density, all.sides(), most, options).points_upper();
     double by_values = std::numeric_limits<double>::infinity();
     for (const BoxSide& side : sides) {
       if (!asks_values(side)) continue;
@@ -440,7 +424,7 @@ class PartlyKnown {
     }
     count_.estimate = m.count;
     count_.lower = std::min(known_count_.lower, m.count);
-    count_.upper = std::max(std::min(upper, by_values), m.count) + options.changed_rows;
+    count_.upper = std::max(std::min(upper, by_values), m.count);
   }
 
   Interval count() const { return count_; }
@@ -477,49 +461,90 @@ class PartlyKnown {
   Interval known_count_, count_;
 };
 
-}  // namespace
-
-Interval joint_count_interval(const JointView& density, std::span<const BoxSide> sides,
-                              const JointMoments& m, const IntervalOptions& options) {
+// As of the fit, here and below.
+Interval count_as_fitted(const JointView& density, std::span<const BoxSide> sides,
+                         const JointMoments& m, const IntervalOptions& options) {
   const OtherBox box(density, sides);
   if (!m.count_is_marginal && any_unmet(density, box.sides()))
     return PartlyKnown(density, box.sides(), m, options).count();
-  return Uncertainty(density, box.sides(), m, options).count(options.changed_rows);
+  return Uncertainty(density, box.sides(), m, options).count();
 }
 
-Interval joint_sum_interval(const JointView& density, std::span<const BoxSide> sides,
-                            const JointMoments& m, const IntervalOptions& options) {
+Interval sum_as_fitted(const JointView& density, std::span<const BoxSide> sides,
+                       const JointMoments& m, const IntervalOptions& options) {
   if (!m.moments_are_marginal && m.finite > 0 && any_unmet(density, sides))
     return PartlyKnown(density, sides, m, options).sum(Bounds(density, sides, m.target));
   return sum_of_met(density, sides, m, options);
 }
 
-Interval joint_mean_interval(const JointView& density, std::span<const BoxSide> sides,
-                             const JointMoments& m, const IntervalOptions& options) {
+Interval mean_as_fitted(const JointView& density, std::span<const BoxSide> sides,
+                        const JointMoments& m, const IntervalOptions& options) {
   if (!m.moments_are_marginal && m.finite > 0 && any_unmet(density, sides))
     return PartlyKnown(density, sides, m, options).mean(Bounds(density, sides, m.target));
   return mean_of_met(density, sides, m, options);
 }
 
-Interval joint_variance_interval(const JointView& density, std::span<const BoxSide> sides,
-                                 const JointMoments& m, const IntervalOptions& options) {
+Interval variance_as_fitted(const JointView& density, std::span<const BoxSide> sides,
+                            const JointMoments& m, const IntervalOptions& options) {
   if (!(m.finite > 0)) return {kNan, kNan, kNan};
   if (any_unmet(density, sides)) {
     const Bounds at(density, sides, m.target);
     const double most = (at.high - at.low) * (at.high - at.low) / 4;
     return {m.variance, 0, std::max(most, m.variance)};
   }
-  double half = Uncertainty(density, sides, m, options).variance_half();
-  if (options.changed_rows > 0) {
-    // About one centre, k of n rows within w of it change the mean square by at most k/n w^2.
-    const Bounds at(density, sides, m.target);
-    const double width = at.high - at.low;
-    half += std::min(options.changed_rows / m.finite, 1.0) * width * width;
+  const double half = Uncertainty(density, sides, m, options).variance_half();
+  return {m.variance, half < m.variance ? m.variance - half : 0, m.variance + half};
+}
+
+// Rows of the box at least that have a finite value of the target.
+double fewest_of(const JointView& density, std::span<const BoxSide> sides, const JointMoments& m,
+                 const IntervalOptions& options) {
+  const double share = m.count > 0 ? std::min(m.finite / m.count, 1.0) : 0;
+  return count_as_fitted(density, sides, m, options).lower * share;
+}
+
+}  // namespace
+
+ChangedRows joint_changed_rows(const JointView& density, std::span<const BoxSide> sides, int target,
+                               const IntervalOptions& options) {
+  for (const BoxSide& side : sides) {
+    const bool none = side.words != nullptr ? side.words->ranks.empty() && side.words->unknown == 0
+                                            : is_empty(side.range);
+    if (none) return {};
   }
-  Interval out;
-  out.estimate = m.variance;
-  out.lower = half < m.variance ? m.variance - half : 0;
-  out.upper = m.variance + half;
+  if (target < 0) return words_changed_rows({{}, 1}, options);
+  return changed_rows(*density.marginal(target), range_of(sides, target), options);
+}
+
+Interval joint_count_interval(const JointView& density, std::span<const BoxSide> sides,
+                              const JointMoments& m, const IntervalOptions& options) {
+  Interval out = count_as_fitted(density, sides, m, unchanged(options));
+  joint_changed_rows(density, sides, -1, options).count(&out);
+  return out;
+}
+
+Interval joint_sum_interval(const JointView& density, std::span<const BoxSide> sides,
+                            const JointMoments& m, const IntervalOptions& options) {
+  Interval out = sum_as_fitted(density, sides, m, unchanged(options));
+  joint_changed_rows(density, sides, m.target, options).sum(&out);
+  return out;
+}
+
+Interval joint_mean_interval(const JointView& density, std::span<const BoxSide> sides,
+                             const JointMoments& m, const IntervalOptions& options) {
+  const IntervalOptions given = unchanged(options);
+  Interval out = mean_as_fitted(density, sides, m, given);
+  const ChangedRows changed = joint_changed_rows(density, sides, m.target, options);
+  if (changed.rows > 0) changed.mean(fewest_of(density, sides, m, given), &out);
+  return out;
+}
+
+Interval joint_variance_interval(const JointView& density, std::span<const BoxSide> sides,
+                                 const JointMoments& m, const IntervalOptions& options) {
+  const IntervalOptions given = unchanged(options);
+  Interval out = variance_as_fitted(density, sides, m, given);
+  const ChangedRows changed = joint_changed_rows(density, sides, m.target, options);
+  if (changed.rows > 0) changed.variance(fewest_of(density, sides, m, given), &out);
   return out;
 }
 

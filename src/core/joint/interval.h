@@ -10,6 +10,10 @@
 
 namespace kde {
 
+// What rows changed may do to an answer about the box; target: of the rows' values, -1: none.
+ChangedRows joint_changed_rows(const JointView& density, std::span<const BoxSide> sides, int target,
+                               const IntervalOptions& options);
+
 // sides, m: those of joint_moments(), and what it found. Estimates are the moments' own. NaN where
 // there are no finite rows (of what one column answers as mean_interval() and sum_interval() say).
 Interval joint_count_interval(const JointView& density, std::span<const BoxSide> sides,
