@@ -25,7 +25,8 @@ ALTER TABLE kde_aqp.density RENAME TO density_of_before;
 -- row that is inserted goes to the catalog, and a dump reads the catalog by the condition below.
 -- Unlogged, so that no publication takes it. Its columns, the catalog's but for the last, are known to src/pg/catalog/catalog.cpp.
 CREATE UNLOGGED TABLE kde_aqp.density (
-    relation regclass NOT NULL,
+    -- The name with its schema. Text, as a row whose table is missing must not fail the others' COPY.
+    relation text NOT NULL,
     -- Names of columns, and expressions as PostgreSQL prints them.
     column_names text[] NOT NULL,
     -- Follow from the names, as the two after the filter do: set by the trigger below where a row comes
@@ -85,7 +86,7 @@ COMMENT ON TABLE kde_aqp.density IS 'by which fitted densities are dumped and re
 
 -- With the columns of the door.
 CREATE VIEW kde_aqp.of_before AS
-SELECT relation, column_names, attribute_numbers, filter, reference_names, reference_numbers, density,
+SELECT relation::pg_catalog.oid::text AS relation, column_names, attribute_numbers, filter, reference_names, reference_numbers, density,
     requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
@@ -106,7 +107,7 @@ REVOKE ALL ON FUNCTION kde_aqp.stored() FROM PUBLIC;
 -- by default.
 CREATE MATERIALIZED VIEW kde_aqp.fitted USING heap AS
 SELECT
-    relation, column_names, attribute_numbers, filter, reference_names, reference_numbers, density,
+    relation::pg_catalog.oid::pg_catalog.regclass AS relation, column_names, attribute_numbers, filter, reference_names, reference_numbers, density,
     requested_method, requested_exact, requested_sample_rows, seed, rows_read, design_effect,
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
@@ -206,14 +207,24 @@ BEGIN
     EXECUTE pg_catalog.format('GRANT INSERT ON kde_aqp.density TO pg_database_owner, %I', owner);
 END
 $$;
-CREATE FUNCTION kde_aqp.dumped_densities() RETURNS SETOF kde_aqp.density
+CREATE FUNCTION kde_aqp.dumped_densities() RETURNS TABLE (
+    relation regclass, column_names text[], attribute_numbers smallint[], filter text,
+    reference_names text[], reference_numbers smallint[], density kde, requested_method text,
+    requested_exact boolean, requested_sample_rows bigint, seed bigint, rows_read bigint,
+    design_effect double precision, bandwidth_rows bigint, bandwidth_status text, model text,
+    engine text, threads integer, scan_ms double precision, select_ms double precision,
+    estimate_ms double precision, bandwidth_matrix double precision[], stored_rows bigint,
+    fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
+    refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
+    requested_error double precision, measures smallint, groups smallint, alias text,
+    plain_sql boolean, incremental boolean, refresh_query text, append_by text)
 AS 'MODULE_PATHNAME', 'kde_dumped_densities' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION kde_aqp.dumped_densities() IS
     'the densities of columns the current user may read, for a dump of kde_aqp.density';
 GRANT EXECUTE ON FUNCTION kde_aqp.dumped_densities() TO PUBLIC;
 SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     'UNION ALL SELECT'
-    ' relation, column_names, attribute_numbers, filter, reference_names, reference_numbers,'
+    ' relation::pg_catalog.text, column_names, attribute_numbers, filter, reference_names, reference_numbers,'
     ' density, requested_method, requested_exact, requested_sample_rows, seed, rows_read,'
     ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
@@ -224,7 +235,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
 AS 'MODULE_PATHNAME', 'kde_on_row' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION kde_aqp.on_row() IS
-    'puts a restored density into the catalog, with this database''s attribute numbers and texts; skips it if its table is gone';
+    'puts a restored density into the catalog, with this database''s attribute numbers and texts; skips it if it means nothing here';
 REVOKE ALL ON FUNCTION kde_aqp.on_row() FROM PUBLIC;
 
 CREATE TRIGGER on_row

@@ -452,7 +452,7 @@ my $bring = q{INSERT INTO kde_aqp.density SELECT * FROM brought};
   SELECT count(*) FROM kde_aqp.fitted WHERE relation = 's.plain'::regclass;
   SELECT count(kde_drop(name, filter => filter)) FROM kde_densities_full WHERE filter = '(x > (5)::numeric)'});
 is($out, "6\n7\n1", 'the owner of the extension brings no density of a table that is not his, a superuser does');
-like($err, qr/skipping a density of table "plain", which the current user does not own/, 'and is told');
+like($err, qr/skipping a density of s\.plain \(y\) where x > 5: the current user does not own the table/, 'and is told');
 
 is($node->safe_psql('roles', qq{SELECT string_agg(DISTINCT got, E'\\n') FROM s.result WHERE got ~ '$secret'}),
   '', 'no message tells a value');

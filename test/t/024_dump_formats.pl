@@ -103,7 +103,7 @@ is_restored('fresh', 'triggers disabled');
 is($node->safe_psql('fresh', 'SELECT count(*) FROM kde_aqp.density'), '0', 'and the door is empty');
 
 # ---------------------------------------------------------------------------- parts
-# Of one table: no extension, no densities. Densities left out. The catalog without a table it speaks of.
+# Of one table: no extension, no densities. Densities left out.
 create_database('part');
 $node->command_ok([ 'pg_dump', '-t', 't', '-f', "$directory/part", 'source' ], 'one table');
 $node->safe_psql('part', slurp_file("$directory/part"));
@@ -116,13 +116,124 @@ $node->command_ok([ 'pg_restore', '-e', '-d', 'without', "$directory/without" ],
 is($node->safe_psql('without', q{
      SELECT count(*) FROM kde_densities_full; SELECT count(*) FROM t; SELECT seed FROM kde_fit('t', 'v', seed => 5)}),
   "0\n3000\n5", 'has the tables, and fits');
-create_database('lacking');
-$node->command_ok([ 'pg_dump', '-Fc', '-T', 'u', '-f', "$directory/lacking", 'source' ], 'without a table');
-# As docs/faq.md says: rows are restored by the table's name.
-$node->command_fails_like([ 'pg_restore', '-d', 'lacking', "$directory/lacking" ], qr/relation "public.u" does not exist/,
-  'whose density then cannot be restored');
-is($node->safe_psql('lacking', q{SELECT count(*) FROM t; SELECT count(*) FROM kde_densities_full; SELECT seed FROM kde_fit('t', 'v', seed => 5)}),
-  "3000\n0\n5", 'nor can, COPY being one command, the others; all can be fitted');
+# ---------------------------------------------------------------------------- what is missing there
+# Of rows whose table, column, function, type or collation the restore lacks each is told of, and none takes
+# the others along.
+create_database('whole');
+$node->safe_psql('whole', q{
+  CREATE EXTENSION kde_aqp;
+  CREATE SCHEMA helper;
+  CREATE FUNCTION helper.is_odd(integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT $1 % 2 = 1';
+  CREATE TYPE helper.mood AS ENUM ('low', 'high');
+  CREATE FUNCTION mood_of(integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$SELECT CASE WHEN $1 > 8 THEN 'high' ELSE 'low' END$$;
+  CREATE COLLATION helper.mine (provider = libc, locale = 'C');
+  CREATE SCHEMA app;
+  CREATE TABLE app.t AS SELECT sqrt(i) AS v, i % 17 AS w, 'n' || i % 5 AS name FROM generate_series(1, 1000) AS i;
+  CREATE TABLE app.u AS SELECT * FROM app.t;
+  CREATE TABLE app."Ta.ble (1)" AS SELECT * FROM app.t;
+  CREATE TABLE helper.h AS SELECT * FROM app.t;
+  SELECT kde_fit('app.u', 'v', seed => 1), kde_fit('helper.h', 'w', seed => 2),
+    kde_fit('app.t', 'v', filter => 'helper.is_odd(w)', seed => 3),
+    kde_fit('app.t', 'w', filter => $$mood_of(w)::helper.mood = 'high'$$, seed => 4),
+    kde_fit('app.t', 'v', filter => $$name COLLATE helper.mine < 'n3'$$, seed => 5),
+    kde_fit('app.u', 'w', measures => ARRAY['v'], group_by => 'name', seed => 6),
+    kde_fit('app.t', ARRAY['helper.is_odd(w)::integer', 'v'], method => 'scott', seed => 7),
+    kde_fit('app.t', 'w', measures => ARRAY['v'], group_by => 'name', seed => 8),
+    kde_fit('app.t', 'name', seed => 9), kde_fit('app."Ta.ble (1)"', 'v', seed => 10),
+    kde_fit('app.t', ARRAY['v', 'w'], method => 'scott', seed => 11), kde_fit('app.t', 'v', seed => 12);});
+my $seeds = q{SELECT string_agg(DISTINCT lpad(seed::text, 2, '0'), ' ') FROM kde_densities_full};
+my $table_gone = qr/WARNING:  skipping a density of app\.u \(v\): the table does not exist/;
+my @helper_gone = ($table_gone, qr/skipping a density of helper\.h \(w\): the table does not exist/,
+  qr/skipping a density of app\.t \(v\) where helper\.is_odd\(w\): schema "helper" does not exist/,
+  qr/skipping a density of app\.t \(w\) where [^\n]*helper\.mood\): schema "helper" does not exist/,
+  qr/skipping a density of app\.t \(v\) where [^\n]*COLLATE helper\.mine[^\n]*: schema "helper" does not exist/);
+
+# Restores what a command made, by another, and looks which densities came and what was said.
+sub restores {
+  my ($what, $database, $command, $wanted, @said) = @_;
+  # pg_restore drops warnings but with -v, and the server's log has them.
+  my $offset = -s $node->logfile;
+  my ($out, $err) = run_command($command);
+  unlike($err, qr/ERROR/, "$what: no error");
+  $err .= slurp_file($node->logfile, $offset);
+  like($err, $_, "$what: is told of") for @said;
+  is($node->safe_psql($database, $seeds), $wanted, "$what: the others came");
+  return;
+}
+
+my @server = ('-h', $node->host, '-p', $node->port);
+my $n = 0;
+for ([ '-T', [ '-T', 'app.u' ], '02 03 04 05 07 08 09 10 11 12', $table_gone, qr/app\.u \(w, v, name\): the table does not exist/ ],
+  [ '-T and -N', [ '-T', 'app.u', '-N', 'helper' ], '08 09 10 11 12', @helper_gone ],
+  [ '-N', [ '-N', 'helper' ], '01 06 08 09 10 11 12', @helper_gone[1 .. 4] ]) {
+  my ($what, $options, $wanted, @said) = @$_;
+  for (['plain'], [ 'inserts', '--inserts' ], [ 'custom', '-Fc' ], [ 'directory', '-Fd' ], [ 'tar', '-Ft' ]) {
+    my ($format, @format) = @$_;
+    my ($file, $database) = ("$directory/missing" . ++$n, "missing$n");
+    $node->command_ok([ 'pg_dump', @format, @$options, '-f', $file, 'whole' ], "$what, $format");
+    create_database($database);
+    my @restore = ('pg_restore', @server, '-d', $database);
+    for ($format =~ /plain|inserts/ ? [ 'psql', @server, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $database, '-f', $file ]
+      : $format eq 'custom' ? ([ @restore, '--section=pre-data', $file ], [ @restore, '--section=data', '-1', $file ],
+        [ @restore, '--section=post-data', $file ])
+      : [ @restore, $format eq 'directory' ? '-j2' : '-e', $file ]) {
+      if ($format eq 'custom' && $_->[-2] ne '-1') {
+        $node->command_ok($_, "$what, $format: another section");
+        next;
+      }
+      restores("$what, $format", $database, $_, $wanted, @said);
+    }
+  }
+}
+
+# Schema and data apart, where a table, a column and a schema have other names meanwhile.
+$node->command_ok([ 'pg_dump', '--schema-only', '-f', "$directory/whole.sql", 'whole' ], 'the schema');
+$node->command_ok([ 'pg_dump', '--data-only', '-Fc', '-f', "$directory/whole", 'whole' ], 'the data');
+create_database('names');
+$node->safe_psql('names', slurp_file("$directory/whole.sql"));
+$node->safe_psql('names', q{ALTER TABLE app.u RENAME TO y; ALTER TABLE app.t RENAME name TO label; ALTER SCHEMA helper RENAME TO other});
+# Their rows fail to come: the tables' COPY names what there is not.
+my (undef, $err) = run_command([ 'pg_restore', '-v', @server, '-d', 'names', "$directory/whole" ]);
+like($err, $_, 'names: is told of')
+  for @helper_gone[0, 1, 2], qr/skipping a density of app\.t \(name\): column "name" does not exist/,
+  qr/skipping a density of app\.t \(w, v, name\): column "name" does not exist/;
+is($node->safe_psql('names', $seeds), '08 10 11 12', 'names: the others came');
+# A plain dump under another schema's name.
+$node->command_ok([ 'pg_dump', '-n', 'app', '-n', 'kde_aqp', '-n', 'public', '-n', 'helper', '-e', 'kde_aqp', '-f', "$directory/app.sql", 'whole' ], 'of schemas');
+my $renamed = slurp_file("$directory/app.sql") =~ s/\bapp\b/moved/gr;
+create_database('moved');
+$node->safe_psql('moved', 'DROP SCHEMA public');
+$node->safe_psql('moved', $renamed);
+is($node->safe_psql('moved', q{SELECT string_agg(DISTINCT lpad(seed::text, 2, '0'), ' '), count(*) FILTER (WHERE relation::text ~ '^moved\.')
+     FROM public.kde_densities_full}), '01 02 03 04 05 06 07 08 09 10 11 12|13', 'under another name of the schema');
+# Single tables of a dump of all: the others' densities are of no interest.
+create_database('single_table');
+$node->safe_psql('single_table', 'CREATE SCHEMA app; CREATE EXTENSION kde_aqp');
+$node->command_ok([ 'pg_dump', '-Fc', '-f', "$directory/all", 'whole' ], 'all');
+$node->command_ok([ 'pg_restore', '-e', '-n', 'app', '-t', 't', '-d', 'single_table', "$directory/all" ], 'pg_restore -t');
+$node->command_ok([ 'pg_restore', '--data-only', '-t', 'density', '-n', 'kde_aqp', '-d', 'single_table', "$directory/all" ], 'and the densities');
+is($node->safe_psql('single_table', $seeds), '08 09 11 12', 'of one table');
+
+# A row alone by SQL: the name as regclass takes it, no key at all, a name that is none.
+is($node->safe_psql('single_table', q{
+     SET search_path = app, public;
+     CREATE TABLE kept (LIKE kde_aqp.density);
+     INSERT INTO kept SELECT * FROM kde_aqp.dumped_densities() WHERE seed = 12;
+     SELECT kde_drop('t.v');
+     UPDATE kept SET relation = 't'::regclass::oid;
+     INSERT INTO kde_aqp.density SELECT * FROM kept;
+     SELECT count(*) FROM kde_aqp.fitted WHERE relation = 't'::regclass;
+     SELECT kde_drop('t.v');
+     UPDATE kept SET relation = 't';
+     INSERT INTO kde_aqp.density SELECT * FROM kept;
+     REFRESH MATERIALIZED VIEW kde_aqp.fitted;
+     SELECT count(*) FROM kde_aqp.fitted WHERE relation = 't'::regclass}), "t\n5\nt\n5", 'the table by name or number');
+for my $bad ('', '.', 'a.b.c.d', '"', '99999999999', '0', 'app.', 'x' x 100, 'pg_toast.t', '4294967295') {
+  my ($code, undef, $said) = $node->psql('single_table', q{
+    SET search_path = app, public; INSERT INTO kde_aqp.density SELECT (jsonb_populate_record(k, jsonb_build_object('relation', '} . $bad . q{'))).* FROM kept AS k});
+  is($code, 0, "'$bad' is no error");
+  like($said, qr/WARNING:  skipping a density of \Q$bad\E \(v\): /, 'but passed over');
+}
 
 # ------------------------------------------------------------- a schema that the owner may not use
 # A restore grants privileges last, and a row's texts are read as the table's owner. They are kept as

@@ -28,9 +28,11 @@ inline bool is_about_the_work(int sqlstate) {
 // False if work() raised an error that is_trapped(sqlstate) says true of; its effects are then
 // undone. Other errors pass. What it pallocs stays in the caller's memory context. sqlstate: null,
 // or set to that of the error. keep: false if what it did, locked and opened is undone in any case.
+// message: null, or set to the error's.
 template <typename Work>
 bool without_error(Work work, int* sqlstate = nullptr,
-                   bool (*is_trapped)(int sqlstate) = is_about_the_work, bool keep = true) {
+                   bool (*is_trapped)(int sqlstate) = is_about_the_work, bool keep = true,
+                   const char** message = nullptr) {
   MemoryContext context = CurrentMemoryContext;
   ResourceOwner owner = CurrentResourceOwner;
   volatile bool done = false;
@@ -53,6 +55,7 @@ bool without_error(Work work, int* sqlstate = nullptr,
     RollbackAndReleaseCurrentSubTransaction();
     if (!is_trapped(error->sqlerrcode)) ReThrowError(error);
     if (sqlstate != nullptr) *sqlstate = error->sqlerrcode;
+    if (message != nullptr) *message = pstrdup(error->message);
     FreeErrorData(error);
   }
   PG_END_TRY();

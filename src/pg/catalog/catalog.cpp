@@ -615,12 +615,13 @@ void catalog_visit(Snapshot snapshot, CatalogVisitor visit, void* state) {
   MemoryContextDelete(each);
 }
 
-void catalog_copy(Snapshot snapshot, Tuplestorestate* rows) {
+void catalog_copy(Snapshot snapshot, RowVisitor visit, void* state) {
   Relation catalog = open_catalog(AccessShareLock);
   // Not by the index: it may not be there yet.
   SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, snapshot, 0, nullptr);
   HeapTuple tuple;
-  while (HeapTupleIsValid(tuple = systable_getnext(scan))) tuplestore_puttuple(rows, tuple);
+  while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+    visit(tuple, RelationGetDescr(catalog), state);
   systable_endscan(scan);
   table_close(catalog, AccessShareLock);
 }

@@ -147,8 +147,9 @@ List* catalog_list_all(Snapshot snapshot);
 using CatalogVisitor = void (*)(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry,
                                 void* state);
 void catalog_visit(Snapshot snapshot, CatalogVisitor visit, void* state);
-// Puts all rows as they are into a tuplestore of their columns.
-void catalog_copy(Snapshot snapshot, Tuplestorestate* rows);
+// Calls visit for each row, current or not.
+using RowVisitor = void (*)(HeapTuple tuple, TupleDesc desc, void* state);
+void catalog_copy(Snapshot snapshot, RowVisitor visit, void* state);
 // Those that are nobody's: of relations that are gone, a number; and of relations whose columns
 // were renamed while densities could not follow, the relations' OIDs, each once.
 struct UnusableDensities {

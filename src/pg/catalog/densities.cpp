@@ -8,7 +8,8 @@
 //                                 it, so that REFRESH MATERIALIZED VIEW changes nothing
 //
 // The last two have the columns of kde_aqp.density, whose last, append_by, is none of the
-// catalog's: beyond the end of a row it is NULL.
+// catalog's and NULL: beyond the end of a row it is. The door's first is text, as a restore may not
+// find the table; stored() has its OID there, dumped_densities() a regclass.
 //
 // That the first two leave out what the caller may not read, here and not in a WHERE, keeps its
 // number out of EXPLAIN. A density is readable if all columns that it is of, or uses, are.
@@ -22,6 +23,8 @@ extern "C" {
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 }
@@ -98,7 +101,20 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
 }
 
 void put_dumped(HeapTuple tuple, TupleDesc, const CatalogEntry& entry, void* state) {
-  if (is_readable(entry.key)) tuplestore_puttuple(static_cast<Output*>(state)->rows, tuple);
+  // Of a table that is being dropped there would be a number, which is another's elsewhere.
+  if (is_readable(entry.key) && get_rel_name(entry.key.relation) != nullptr)
+    tuplestore_puttuple(static_cast<Output*>(state)->rows, tuple);
+}
+
+void put_stored(HeapTuple tuple, TupleDesc desc, void* state) {
+  const auto* out = static_cast<const Output*>(state);
+  Datum values[kDoorColumns];
+  bool nulls[kDoorColumns];
+  heap_deform_tuple(tuple, desc, values, nulls);
+  for (int i = kCatalogColumns; i < kDoorColumns; ++i) nulls[i] = true;
+  Datum* relation = &values[static_cast<int>(CatalogColumn::relation) - 1];
+  *relation = CStringGetTextDatum(psprintf("%u", DatumGetObjectId(*relation)));
+  tuplestore_putvalues(out->rows, out->desc, values, nulls);
 }
 
 Output begin_output(FunctionCallInfo fcinfo, int columns) {
@@ -131,7 +147,7 @@ KDE_FUNCTION(kde_stored) {
   Output out = begin_output(fcinfo, kDoorColumns);
   // REFRESH excludes all who write, but its snapshot may be older than what they wrote.
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
-  catalog_copy(latest, out.rows);
+  catalog_copy(latest, put_stored, &out);
   UnregisterSnapshot(latest);
   PG_RETURN_NULL();
 }

@@ -8,7 +8,8 @@
 //                  restore with triggers disabled left in the door
 //   on_row         row trigger of kde_aqp.density, the door: puts the rows of a restore into the
 //                  catalog, with the attribute numbers of this database, its canonical texts and a
-//                  number of their own; none stays in the door
+//                  number of their own; none stays in the door. A row that means nothing here is
+//                  passed over with a WARNING, as a restore brings all by one command
 //
 // The event triggers' own function, kde_aqp.on_ddl(), is PL/pgSQL, so that a missing library fails
 // nobody's DDL. Nor does a catalog that somebody has locked: after kPatience the command passes
@@ -30,6 +31,7 @@ extern "C" {
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
 #include "catalog/pg_inherits.h"
@@ -42,10 +44,12 @@ extern "C" {
 #include "storage/proc.h"
 #include "tcop/deparse_utility.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/varlena.h"
 }
 
 namespace {
@@ -194,42 +198,93 @@ bool renames_label(Datum command) {
   return reinterpret_cast<const AlterEnumStmt*>(collected->parsetree)->oldVal != nullptr;
 }
 
-// A row's key as it was brought: which elements are expressions say the zeros among the attribute
-// numbers it brought, if there are as many as names. False if it is not a key, or speaks of columns
-// that do not exist.
-bool read_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
+// What a row of a restore brought, and why it is not taken in.
+struct Brought {
+  const char* relation;  // its name
+  kde_pg::DensityKey key;
+  const char* why;  // null: nothing speaks against it
+};
+
+Datum get_column(HeapTuple tuple, TupleDesc desc, kde_pg::CatalogColumn c) {
+  bool is_null;
+  return heap_getattr(tuple, static_cast<int>(c), desc, &is_null);
+}
+
+// The density by its names alone: the table or a column may not exist.
+const char* label_of(HeapTuple tuple, TupleDesc desc, const Brought& row) {
   using kde_pg::CatalogColumn;
-  const auto get = [&](CatalogColumn c) {
-    bool is_null;
-    return heap_getattr(tuple, static_cast<int>(c), desc, &is_null);
-  };
-  ArrayType* names = DatumGetArrayTypeP(get(CatalogColumn::column_names));
-  ArrayType* numbers = DatumGetArrayTypeP(get(CatalogColumn::attribute_numbers));
+  StringInfoData out;
+  initStringInfo(&out);
+  appendStringInfoString(&out, row.relation);
   kde_pg::NamedColumns columns;
-  if (!kde_pg::read_named_columns(names, numbers, kde::kMaxColumns, &columns) || columns.count == 0)
-    return false;
-  key->relation = DatumGetObjectId(get(CatalogColumn::relation));
-  if (get_rel_name(key->relation) == nullptr) return false;
-  if (!kde_pg::divide_columns(columns.count, DatumGetInt16(get(CatalogColumn::measures)),
-                              DatumGetInt16(get(CatalogColumn::groups)), key))
-    return false;
+  if (kde_pg::read_named_columns(
+          DatumGetArrayTypeP(get_column(tuple, desc, CatalogColumn::column_names)),
+          DatumGetArrayTypeP(get_column(tuple, desc, CatalogColumn::attribute_numbers)),
+          kde::kMaxColumns, &columns)) {
+    for (int i = 0; i < columns.count; ++i)
+      appendStringInfo(&out, "%s%s", i == 0 ? " (" : ", ", columns.name[i]);
+    if (columns.count > 0) appendStringInfoChar(&out, ')');
+  }
+  const char* filter = TextDatumGetCString(get_column(tuple, desc, CatalogColumn::filter));
+  if (*filter != '\0') appendStringInfo(&out, " where %s", filter);
+  return out.data;
+}
+
+// A name as regclass takes it, but for a missing table, which is no error.
+Oid find_relation(const char* name) {
+  if (*name != '\0' && strspn(name, "0123456789") == strlen(name)) {
+    const Oid oid = static_cast<Oid>(strtoul(name, nullptr, 10));
+    return get_rel_name(oid) != nullptr ? oid : InvalidOid;
+  }
+  List* names = textToQualifiedNameList(cstring_to_text(name));
+  return RangeVarGetRelid(makeRangeVarFromNameList(names), NoLock, true);
+}
+
+// The key as it was brought: which elements are expressions say the zeros among the attribute
+// numbers, if there are as many as names.
+void read_key(HeapTuple tuple, TupleDesc desc, Brought* row) {
+  using kde_pg::CatalogColumn;
+  const auto get = [&](CatalogColumn c) { return get_column(tuple, desc, c); };
+  kde_pg::DensityKey* key = &row->key;
+  key->relation = find_relation(row->relation);
+  if (!OidIsValid(key->relation)) {
+    row->why = "the table does not exist";
+    return;
+  }
+  // The extension's owner may insert, but his expressions would be computed, and any table of
+  // others read, with its owner's rights at the next refresh.
+  if (!kde_pg::is_owner(key->relation)) {
+    row->why = "the current user does not own the table";
+    return;
+  }
+  kde_pg::NamedColumns columns;
+  if (!kde_pg::read_named_columns(DatumGetArrayTypeP(get(CatalogColumn::column_names)),
+                                  DatumGetArrayTypeP(get(CatalogColumn::attribute_numbers)),
+                                  kde::kMaxColumns, &columns) ||
+      columns.count == 0 ||
+      !kde_pg::divide_columns(columns.count, DatumGetInt16(get(CatalogColumn::measures)),
+                              DatumGetInt16(get(CatalogColumn::groups)), key)) {
+    row->why = "its columns make no density";
+    return;
+  }
   for (int i = 0; i < columns.count; ++i) {
     const bool expression = columns.number[i] == 0;
     const AttrNumber attnum =
         expression ? InvalidAttrNumber : get_attnum(key->relation, columns.name[i]);
-    if (!expression && attnum <= 0) return false;
+    if (!expression && attnum <= 0) {
+      row->why = psprintf("column \"%s\" does not exist", columns.name[i]);
+      return;
+    }
     key->column[i] = {attnum, columns.name[i], nullptr};
   }
   key->filter = TextDatumGetCString(get(CatalogColumn::filter));
-  return true;
 }
 
 // The references that a row brought, under this database's numbers. False if they do not exist.
 bool take_references(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
   using kde_pg::CatalogColumn;
   const auto array = [&](CatalogColumn c) {
-    bool is_null;
-    return DatumGetArrayTypeP(heap_getattr(tuple, static_cast<int>(c), desc, &is_null));
+    return DatumGetArrayTypeP(get_column(tuple, desc, c));
   };
   kde_pg::NamedColumns brought;
   if (!kde_pg::read_named_columns(array(CatalogColumn::reference_names),
@@ -245,22 +300,32 @@ bool take_references(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
   return true;
 }
 
-// Gives a key this database's texts and references. False if the texts mean nothing here. A restore
-// grants privileges last, so that the owner may not yet use a schema: then all is kept as it came.
-bool complete_key(HeapTuple tuple, TupleDesc desc, kde_pg::DensityKey* key) {
+// Gives the key this database's texts and references. A restore grants privileges last, so that the
+// owner may not yet use a schema: then all is kept as it came. Other errors of the texts, which
+// mean nothing here, are raised.
+void complete_key(HeapTuple tuple, TupleDesc desc, Brought* row) {
+  kde_pg::DensityKey* key = &row->key;
   bool plain = !key->has_filter();
   for (int i = 0; i < key->all(); ++i) plain = plain && key->column[i].attnum != 0;
-  if (plain) return true;
+  if (plain) return;
   const kde_pg::DensityKey brought = *key;
-  int sqlstate = 0;
   const auto analyse = [key] {
     Relation rel = relation_open(key->relation, AccessShareLock);
     kde_pg::analyse_key(rel, nullptr, key);
     relation_close(rel, NoLock);
   };
-  if (kde_pg::without_error(analyse, &sqlstate)) return true;
+  const auto lacks_privilege = [](int sqlstate) {
+    return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE;
+  };
+  if (kde_pg::without_error(analyse, nullptr, lacks_privilege, true, &row->why)) return;
   *key = brought;
-  return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE && take_references(tuple, desc, key);
+  if (take_references(tuple, desc, key)) row->why = nullptr;
+}
+
+// Whether an error is one of the row that is restored: the others are to come all the same.
+bool is_of_the_row(int sqlstate) {
+  return sqlstate != ERRCODE_LOCK_NOT_AVAILABLE &&
+         (kde_pg::is_about_the_work(sqlstate) || sqlstate == ERRCODE_INTERNAL_ERROR);
 }
 
 bool has_null_column(HeapTuple tuple, TupleDesc desc) {
@@ -278,32 +343,30 @@ KDE_FUNCTION(kde_on_row) {
   if (!TRIGGER_FIRED_FOR_ROW(data->tg_event) || !TRIGGER_FIRED_BEFORE(data->tg_event))
     ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
                     errmsg("function \"%s\" must be fired before each row", "kde_aqp.on_row")));
-  // Until ALTER EXTENSION UPDATE there is no door, but the catalog of before.
-  if (data->tg_relation->rd_rel->relpersistence != RELPERSISTENCE_UNLOGGED)
-    kde_pg::raise_other_version();
   HeapTuple tuple = data->tg_trigtuple;
   TupleDesc desc = RelationGetDescr(data->tg_relation);
+  // Until ALTER EXTENSION UPDATE there is no door, but the catalog of before.
+  if (data->tg_relation->rd_rel->relpersistence != RELPERSISTENCE_UNLOGGED ||
+      desc->natts != kde_pg::kDoorColumns ||
+      TupleDescAttr(desc, static_cast<int>(kde_pg::CatalogColumn::relation) - 1)->atttypid !=
+          TEXTOID)
+    kde_pg::raise_other_version();
   // The table's constraints speak of it.
   if (has_null_column(tuple, desc)) PG_RETURN_POINTER(tuple);
 
-  kde_pg::DensityKey key;
-  if (!read_key(tuple, desc, &key)) {
-    ereport(NOTICE, (errmsg("skipping a density of a column that does not exist")));
+  Brought row = {};
+  row.relation = TextDatumGetCString(get_column(tuple, desc, kde_pg::CatalogColumn::relation));
+  const char* error = "its texts cannot be read";
+  const auto understand = [&] {
+    read_key(tuple, desc, &row);
+    if (row.why == nullptr) complete_key(tuple, desc, &row);
+  };
+  if (!kde_pg::without_error(understand, nullptr, is_of_the_row, true, &error)) row.why = error;
+  if (row.why != nullptr) {
+    ereport(WARNING, (errmsg("skipping a density of %s: %s", label_of(tuple, desc, row), row.why)));
     PG_RETURN_POINTER(NULL);
   }
-  // The extension's owner may insert, but his expressions would be computed, and any table of
-  // others read, with its owner's rights at the next refresh.
-  if (!kde_pg::is_owner(key.relation)) {
-    ereport(NOTICE,
-            (errmsg("skipping a density of table \"%s\", which the current user does not own",
-                    get_rel_name(key.relation))));
-    PG_RETURN_POINTER(NULL);
-  }
-  if (!complete_key(tuple, desc, &key)) {
-    ereport(NOTICE, (errmsg("skipping a density whose expressions or filter cannot be read"),
-                     errdetail("It was fitted to %s.", kde_pg::display_name(key))));
-    PG_RETURN_POINTER(NULL);
-  }
+  const kde_pg::DensityKey& key = row.key;
   KDE_FAULT("row.completed");
   kde_pg::catalog_lock(key);
   if (!kde_pg::catalog_restore(key, tuple, desc))
