@@ -46,6 +46,7 @@ struct StoredDensity {
   TimestampTz fitted_at = 0;
   // In the density's order, then its measures and what its groups are by; palloc'ed.
   ArrayType* column_names = nullptr;
+  const char* settings = nullptr;  // DensityKey::settings
 };
 
 // How a fit was asked for, as far as it is not in the density: what a refresh asks for again.
@@ -77,6 +78,7 @@ struct CatalogEntry {
   double cost_ms;  // of the fit
   FitRequest request;
   RefreshSettings settings;
+  ArrayType* fitted;  // as_fitted.h; null: not known
 };
 
 // What is stored beside a density; see the table's definition.
@@ -154,6 +156,8 @@ List* catalog_ids(Snapshot snapshot);
 // The density of a key, or of a relation and a number, in its newest state; null: there is none.
 CatalogEntry* catalog_entry(const DensityKey& key);
 CatalogEntry* catalog_entry(Oid relation, int64 id);
+// The one of a version that `snapshot` sees; null: it is not there any more.
+CatalogEntry* catalog_entry_at(const RowVersion& version, int64 id, Snapshot snapshot);
 // That of an alias as `snapshot` sees it; null: there is none.
 CatalogEntry* catalog_entry_by_alias(const char* alias, Snapshot snapshot);
 
@@ -211,13 +215,6 @@ void catalog_remove_gone();
 // columns are gone without. The relation is locked.
 void catalog_follow_renames(Oid relation);
 
-// Outdates the words of every category, and the groups, that were computed from values with labels
-// of an enum type in them, one of which was renamed. Other densities by a filter or an expression
-// of it answer no plain SQL until that is allowed again.
-void catalog_outdate_labels(Oid type);
-// Their WordsHeader::type then, which no type has.
-inline constexpr uint32 kRenamedLabels = 0xffffffffU;
-
 // The name of a column, palloc'ed; null if there is none or it was dropped.
 const char* live_column_name(Oid relation, AttrNumber attnum);
 
@@ -236,10 +233,11 @@ enum class CatalogColumn {
   alias = 34,
   plain_sql = 35,
   incremental = 36,
-  refresh_query = 37
+  refresh_query = 37,
+  as_fitted = 38
 };
 inline constexpr int kCatalogKeyColumns = 6;
-inline constexpr int kCatalogColumns = 37;
+inline constexpr int kCatalogColumns = 38;
 // Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
 inline constexpr int kDoorColumns = kCatalogColumns + 1;
 

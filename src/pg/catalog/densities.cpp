@@ -75,8 +75,7 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
     nulls[n++] = !known;
   };
   const Upkeep upkeep = upkeep_find(entry.id, GetActiveSnapshot());
-  const Staleness s = staleness_of(entry.key.relation, entry.fitted_at, upkeep, entry.settings,
-                                   &counters_of(out, entry.key.relation));
+  const Staleness s = staleness_of(entry, upkeep, &counters_of(out, entry.key.relation));
   put(s.changed >= 0, Int64GetDatum(s.changed));
   put(true, BoolGetDatum(s.stale));
   const bool has_reason = s.reason[0] != '\0';

@@ -109,8 +109,7 @@ void look(Entry* entry) {
     const auto* found = static_cast<const CatalogEntry*>(lfirst(cell));
     if (found->id != entry->id) continue;
     Upkeep upkeep = upkeep_find(entry->id, latest);
-    const Staleness staleness =
-        staleness_of(entry->relation, found->fitted_at, upkeep, found->settings);
+    const Staleness staleness = staleness_of(*found, upkeep);
     entry->stale = staleness.stale;
     entry->elsewhere = staleness.elsewhere;
     if (staleness.stale) copy_text(entry->reason, staleness.reason);

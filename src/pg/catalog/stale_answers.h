@@ -21,6 +21,7 @@ struct AnsweringFit {
   int64 density_id = 0;    // 0: none
   bool elsewhere = false;  // its rows are known to have gone elsewhere (Staleness::elsewhere)
   bool stale = false;      // where it was looked at
+  bool redefined = false;  // it was fitted before its definition changed (as_fitted.h)
 };
 
 // Whether a stale density's answers say what kde_aqp.stale asks for.

@@ -3,8 +3,11 @@
 #include "pg/catalog/staleness.h"
 
 #include "pg/base/options.h"
+#include "pg/catalog/as_fitted.h"
+#include "pg/catalog/catalog.h"
 
 extern "C" {
+#include "mb/pg_wchar.h"
 #include "utils/lsyscache.h"
 }
 
@@ -34,13 +37,14 @@ ChangeLimit change_limit(const RefreshSettings& settings) {
       settings.scale_factor >= 0 ? settings.scale_factor : option_refresh_scale_factor};
 }
 
-Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep,
-                       const RefreshSettings& settings, const Counters* counters) {
+Staleness staleness_of(const CatalogEntry& entry, const Upkeep& upkeep, const Counters* counters) {
+  const Oid relation = entry.key.relation;
+  const TimestampTz fitted_at = entry.fitted_at;
+  const RefreshSettings& settings = entry.settings;
   Staleness out;
   if (TIMESTAMP_IS_NOBEGIN(fitted_at)) {
     out.stale = out.anew = true;
-    strlcpy(out.reason, "fitted by an older version, or before labels were renamed",
-            sizeof out.reason);
+    strlcpy(out.reason, "fitted by an older version", sizeof out.reason);
     return out;
   }
   const Counters now = counters != nullptr ? *counters : read_counters(relation);
@@ -55,6 +59,13 @@ Staleness staleness_of(Oid relation, TimestampTz fitted_at, const Upkeep& upkeep
     out.stale = out.anew = true;
     std::snprintf(out.reason, sizeof out.reason,
                   "the generation expression of column \"%s\" changed", column);
+    return out;
+  }
+  if (const char* why = changed_since_fit(entry.key, entry.fitted)) {
+    out.stale = out.anew = true;
+    const int length = pg_mbcliplen(why, static_cast<int>(strlen(why)), sizeof out.reason - 1);
+    memcpy(out.reason, why, static_cast<Size>(length));
+    out.reason[length] = '\0';
     return out;
   }
   if (out.changed >= 0) {

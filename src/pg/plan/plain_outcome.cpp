@@ -33,6 +33,7 @@ const char* describe(PlainOutcome outcome) {
       "the density is gone",
       "the density is stale",
       "the density is of other columns or types",
+      "the density is of other settings, such as the time zone",
       "the smallest groups share a density",
       "rows have changed, perhaps of new groups",
       "there may be groups that the sample did not meet",
