@@ -79,6 +79,8 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     incremental boolean NOT NULL DEFAULT false,
     -- Of kde_store(): a refresh takes what it gives; NULL: the rows of the table.
     refresh_query text,
+    -- What it was fitted to meant then: src/pg/catalog/as_fitted.h. NULL: not known.
+    as_fitted text[],
     -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
     append_by text
 ) USING heap;
@@ -92,7 +94,7 @@ SELECT relation::pg_catalog.oid::text AS relation, column_names, attribute_numbe
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
     refresh_scale_factor, refresh_threshold, refresh_max_age, NULL::double precision,
     0::smallint AS measures, 0::smallint AS groups, NULL::text AS alias, false AS plain_sql,
-    false AS incremental, NULL::text AS refresh_query, append_by
+    false AS incremental, NULL::text AS refresh_query, NULL::text[] AS as_fitted, append_by
 FROM kde_aqp.density_of_before;
 
 -- At first what is to be moved.
@@ -112,7 +114,7 @@ SELECT
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
     refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups, alias,
-    plain_sql, incremental, refresh_query
+    plain_sql, incremental, refresh_query, as_fitted
 FROM kde_aqp.stored();
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
@@ -229,7 +231,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
     ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
-    ' measures, groups, alias, plain_sql, incremental, refresh_query, append_by'
+    ' measures, groups, alias, plain_sql, incremental, refresh_query, as_fitted, append_by'
     ' FROM kde_aqp.dumped_densities()');
 
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
@@ -393,7 +395,7 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
     requested_error double precision, measures smallint, groups smallint, alias text,
-    plain_sql boolean, incremental boolean, refresh_query text, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    plain_sql boolean, incremental boolean, refresh_query text, as_fitted text[], changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
     refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;

@@ -225,6 +225,8 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     refresh_query text,
     -- How old plain SQL's answers by it may be where rows may have changed; NULL: as fresh as the table.
     plain_sql_age interval,
+    -- What it was fitted to meant then: src/pg/catalog/as_fitted.h. NULL: not known.
+    as_fitted text[],
     -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
     append_by text
 ) USING heap;
@@ -246,7 +248,7 @@ SELECT
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
     refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups, alias,
-    plain_sql, incremental, refresh_query, plain_sql_age
+    plain_sql, incremental, refresh_query, plain_sql_age, as_fitted
 FROM kde_aqp.stored();
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
@@ -345,7 +347,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
     ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
-    ' measures, groups, alias, plain_sql, incremental, refresh_query, plain_sql_age,'
+    ' measures, groups, alias, plain_sql, incremental, refresh_query, plain_sql_age, as_fitted,'
     ' append_by'
     ' FROM kde_aqp.dumped_densities()');
 
@@ -430,8 +432,8 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
     requested_error double precision, measures smallint, groups smallint, alias text,
-    plain_sql boolean, incremental boolean, refresh_query text,
-    plain_sql_age interval, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    plain_sql boolean, incremental boolean, refresh_query text, plain_sql_age interval, as_fitted text[],
+    changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
     refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;

@@ -1,6 +1,7 @@
 // The candidates for a question, in order, and the best of them opened.
 #include "pg/answer/candidates.h"
 
+#include "pg/catalog/as_fitted.h"
 #include "pg/catalog/cache.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/type/density_datum.h"
@@ -92,6 +93,11 @@ List* read_candidates(const Question& q) {
 Standing standing_of(const Question& q, List* all, Candidate* c) {
   Standing s = {c, false, 0};
   if (!c->covers() || c->outdated || !has_rival(q, all, c)) return s;
+  const CachedDensity cached = cached_density(*c->key, nullptr, Tell::nothing);
+  if (cached.value == nullptr || !has_settings(cached.settings)) {
+    c->outdated = true;
+    return s;
+  }
   const AnsweringDensity target = open_candidate(q, *c);
   s.automatic = target.automatic();
   s.points = target.points();

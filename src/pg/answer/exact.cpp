@@ -3,6 +3,7 @@
 #include "pg/answer/exact.h"
 
 #include "pg/base/pinned.h"
+#include "pg/catalog/as_fitted.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/planned_rows.h"
 
@@ -307,8 +308,12 @@ void exact_groups(const Question& q, const SqlRange* ranges,
   for (int i = 0; i < by.groups; ++i)
     appendStringInfo(sql, "%s%s", i > 0 ? ", " : " GROUP BY ", column_of(by, by.first_group() + i));
   appendStringInfoString(sql, " ORDER BY 2 DESC, 1");
+  // The session's, which the density has too.
+  const char* fitted = settings_of(by);
   PinnedSettings pinned;
   pinned.begin();
+  FittedSettings settings;
+  settings.begin(fitted);
   PinnedExact exact;
   exact.begin();
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
@@ -324,6 +329,7 @@ void exact_groups(const Question& q, const SqlRange* ranges,
   }
   SPI_finish();
   exact.end();
+  settings.end();
   pinned.end();
 }
 

@@ -42,6 +42,20 @@ void PinnedSearchPath::begin() {
 
 void PinnedSearchPath::end() { AtEOXact_GUC(false, nest_); }
 
+void FittedSettings::begin(const char* settings) {
+  nest_ = NewGUCNestLevel();
+  for (const char* line = settings; line != nullptr && *line != '\0';) {
+    const char* end = strchrnul(line, '\n');
+    const char* equals = strchrnul(line, '=');
+    if (equals < end)
+      pin(pnstrdup(line, static_cast<Size>(equals - line)),
+          pnstrdup(equals + 1, static_cast<Size>(end - equals) - 1));
+    line = *end == '\0' ? end : end + 1;
+  }
+}
+
+void FittedSettings::end() { AtEOXact_GUC(false, nest_); }
+
 void PinnedExact::begin() {
   nest_ = NewGUCNestLevel();
   pin("kde_aqp.approximate", "off");

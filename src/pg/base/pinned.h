@@ -34,6 +34,16 @@ class PinnedSearchPath {
   int nest_ = 0;
 };
 
+// Lines of "NAME=VALUE", those that a density was fitted under; null: none.
+class FittedSettings {
+ public:
+  void begin(const char* settings);
+  void end();
+
+ private:
+  int nest_ = 0;
+};
+
 // No density answers a query, as it might with kde_aqp.approximate = all: for exact ones.
 class PinnedExact {
  public:

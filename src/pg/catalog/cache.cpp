@@ -5,6 +5,7 @@
 #include "pg/base/compat.h"
 #include "pg/base/options.h"
 #include "pg/base/snapshot_identity.h"
+#include "pg/catalog/as_fitted.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {
@@ -13,8 +14,10 @@ extern "C" {
 #include "lib/ilist.h"
 #include "storage/proc.h"
 #include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 }
 
 namespace kde_pg {
@@ -36,18 +39,38 @@ struct Entry {
   kde::BlockSums sums;
   ArrayType* names;       // in the density's order; null of a column without measures
   char* identity;         // null for a column by itself
-  Size size;              // of the four
+  char* settings;         // DensityKey::settings
+  Size size;              // of the five
   int64 id;               // of the density
   TimestampTz fitted_at;  // and its fit
   Proof proof;
   RowVersion version;
   SnapshotIdentity seen_by;  // the last snapshot found to see the version
+  uint64 compared;           // how often definitions had changed when its meaning was compared
 };
 
 MemoryContext memory = nullptr;
 HTAB* table = nullptr;
 dlist_head by_use = DLIST_STATIC_INIT(by_use);  // most recently used first
 Size bytes_held = 0;
+
+// dlist_container without its C-only type check.
+Entry* entry_of(dlist_node* node) {
+  return reinterpret_cast<Entry*>(reinterpret_cast<char*>(node) - offsetof(Entry, use));
+}
+
+// How often types, labels, functions or collations of the database have changed; from 1.
+uint64 definitions = 1;
+
+void note_definition(Datum, int, uint32) { ++definitions; }
+
+// A column's type, or its expression.
+void note_relation(Datum, Oid relation) {
+  for (dlist_node* node = by_use.head.next; node != &by_use.head; node = node->next) {
+    Entry* e = entry_of(node);
+    if (!OidIsValid(relation) || e->key.relation == relation) e->compared = 0;
+  }
+}
 
 // Notes that a snapshot sees the entry's version. Of a version of the transaction's own nothing is
 // noted: a rollback to a savepoint may undo it and leave the next snapshot like the last.
@@ -64,11 +87,6 @@ bool usable(Entry* e, Snapshot snapshot) {
   if (!catalog_sees(e->version, snapshot)) return false;
   note_seen(e, snapshot);
   return true;
-}
-
-// dlist_container without its C-only type check.
-Entry* entry_of(dlist_node* node) {
-  return reinterpret_cast<Entry*>(reinterpret_cast<char*>(node) - offsetof(Entry, use));
 }
 
 // How many entries have gone.
@@ -96,6 +114,10 @@ void create_table() {
   control.entrysize = sizeof(Entry);
   control.hcxt = memory;
   table = hash_create("kde_aqp densities", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  for (const int cache : {static_cast<int>(TYPEOID), static_cast<int>(ENUMTYPOIDNAME),
+                          static_cast<int>(PROCOID), static_cast<int>(COLLOID)})
+    CacheRegisterSyscacheCallback(cache, note_definition, 0);
+  CacheRegisterRelcacheCallback(note_relation, 0);
 }
 
 // Null for one of several columns, or of 0.2.0.
@@ -115,7 +137,8 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   const bool named = identity != nullptr || (density != nullptr && density->measures > 0);
   const Size names_size = named ? VARSIZE(seen.column_names) : 0;
   const Size identity_at = names_at + names_size;
-  const Size size = identity_at + (identity == nullptr ? 0 : strlen(identity) + 1);
+  const Size settings_at = identity_at + (identity == nullptr ? 0 : strlen(identity) + 1);
+  const Size size = settings_at + strlen(seen.settings) + 1;
   make_room(size);
   struct varlena* copy = static_cast<struct varlena*>(MemoryContextAlloc(memory, size));
   memcpy(copy, seen.value, VARSIZE(seen.value));
@@ -143,6 +166,9 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
     e->identity = reinterpret_cast<char*>(copy) + identity_at;
     strcpy(e->identity, identity);
   }
+  e->settings = reinterpret_cast<char*>(copy) + settings_at;
+  strcpy(e->settings, seen.settings);
+  e->compared = 0;
   e->id = seen.id;
   e->fitted_at = seen.fitted_at;
   e->proof = {};
@@ -168,29 +194,69 @@ Entry* find(const Key& key, const char* identity, Snapshot snapshot) {
 
 // Calls look_up(snapshot) with the active snapshot.
 template <typename LookUp>
-const Entry* under_snapshot(LookUp look_up) {
+Entry* under_snapshot(LookUp look_up) {
   if (table == nullptr) create_table();
   // Procedures may evaluate expressions between transactions with no snapshot (a cast to a domain
   // whose constraint asks a density).
   const bool push = !ActiveSnapshotSet();
   if (push) PushActiveSnapshot(GetTransactionSnapshot());
-  const Entry* e = look_up(GetActiveSnapshot());
+  Entry* e = look_up(GetActiveSnapshot());
   if (push) PopActiveSnapshot();
   return e;
+}
+
+// Whether the density's key means what it did. False, or an error, if not. To find out may ask for
+// other densities, as a check of a domain does: *entry is then found again.
+template <typename LookUp>
+bool means_the_same(LookUp look_up, Tell how, Entry** entry) {
+  if ((*entry)->compared == definitions) return true;
+  if (is_outdated(PointerGetDatum((*entry)->value))) return true;  // answers nothing
+  MemoryContext context =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp meaning", ALLOCSET_SMALL_SIZES);
+  MemoryContext caller = MemoryContextSwitchTo(context);
+  // What changes meanwhile is looked at the next time.
+  const uint64 now = definitions;
+  const uint64 before = forgotten;
+  const bool push = !ActiveSnapshotSet();
+  if (push) PushActiveSnapshot(GetTransactionSnapshot());
+  const CatalogEntry* found =
+      catalog_entry_at((*entry)->version, (*entry)->id, GetActiveSnapshot());
+  if (push) PopActiveSnapshot();
+  const char* why = found != nullptr ? changed_since_fit(found->key, found->fitted) : nullptr;
+  if (why != nullptr && how == Tell::as_asked) raise_changed_meaning(found->key, why);
+  MemoryContextSwitchTo(caller);
+  MemoryContextDelete(context);
+  if (forgotten != before) *entry = under_snapshot(look_up);
+  if (*entry != nullptr && why == nullptr) (*entry)->compared = now;
+  return why == nullptr;
+}
+
+[[noreturn]] void raise_other_settings_of(const Entry& entry) {
+  const CatalogEntry* found = catalog_entry(entry.key.relation, entry.id);
+  DensityKey gone;
+  gone.relation = entry.key.relation;
+  raise_other_settings(found != nullptr ? found->key : gone, entry.settings);
 }
 
 // The value of the entry that look_up() finds. Looking for staleness may call functions that ask
 // for other densities, for which this one makes room: it is then found again.
 template <typename LookUp>
 CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit, Tell how) {
-  const Entry* entry = under_snapshot(look_up);
+  Entry* entry = under_snapshot(look_up);
   if (entry == nullptr) return {};
+  if (!means_the_same(look_up, how, &entry)) {
+    if (fit != nullptr) fit->redefined = true;
+    return {};
+  }
+  if (entry == nullptr) return {};
+  if (how == Tell::as_asked && !has_settings(entry->settings))
+    raise_other_settings_of(*entry);
   const uint64 before = forgotten;
   const AnsweringFit looked_at = check_stale(relation, entry->id, entry->fitted_at, entry->proof, how);
   if (fit != nullptr) *fit = looked_at;
   if (forgotten != before) entry = under_snapshot(look_up);
   if (entry == nullptr) return {};
-  return {entry->value, entry->sums, entry->names};
+  return {entry->value, entry->sums, entry->names, entry->settings};
 }
 
 }  // namespace

@@ -21,12 +21,16 @@ namespace kde_pg {
 
 // The stored density of a column, or of a key, as the active snapshot sees it, or null. Valid until
 // the next call or the end of the statement's row, whichever is first: copy what must live longer.
+// One that was fitted to something else than its key means now (as_fitted.h) is an error with
+// Tell::as_asked, as is one under other settings than the session's; with Tell::nothing the former
+// is null, and the latter's settings are left to the caller.
 // *fit: where it is put what check_stale() returned, if there is a density.
 struct CachedDensity {
   const struct varlena* value;  // null: there is none
   kde::BlockSums sums;          // of one column
   // In the density's order, then its measures; null of a column by itself that has none.
   ArrayType* column_names;
+  const char* settings;  // those it was fitted under (as_fitted.h): its STABLE parts'; "": none
 };
 CachedDensity cached_density(TableColumn column, AnsweringFit* fit = nullptr,
                              Tell how = Tell::as_asked);

@@ -4,6 +4,7 @@
 #include "pg/base/fault.h"
 #include "pg/base/subtransaction.h"
 #include "pg/type/density_datum.h"
+#include "pg/catalog/as_fitted.h"
 #include "pg/catalog/changed_databases.h"
 #include "pg/catalog/expression.h"
 #include "pg/catalog/parts.h"
@@ -82,7 +83,8 @@ enum Column {
   kIncremental,
   kRefreshQuery,
   kPlainSqlAge,
-  kColumns = kPlainSqlAge
+  kAsFitted,
+  kColumns = kAsFitted
 };
 static_assert(kColumns == kCatalogColumns);
 
@@ -105,6 +107,14 @@ int number_of(HeapTuple tuple, TupleDesc desc, int column) {
   bool is_null;
   const Datum number = heap_getattr(tuple, column, desc, &is_null);
   return is_null ? -1 : DatumGetInt16(number);
+}
+
+// null: it is not known, or the row is an older version's.
+ArrayType* fitted_of(HeapTuple tuple, TupleDesc desc) {
+  if (desc->natts < kAsFitted) return nullptr;
+  bool is_null;
+  const Datum value = heap_getattr(tuple, kAsFitted, desc, &is_null);
+  return is_null ? nullptr : DatumGetArrayTypePCopy(value);
 }
 
 bool read_row(HeapTuple tuple, TupleDesc desc, CatalogRow* row) {
@@ -131,6 +141,7 @@ bool read_row(HeapTuple tuple, TupleDesc desc, CatalogRow* row) {
   row->key.filter = TextDatumGetCString(values[kFilter - 1]);
   row->key.references = row->references.count;
   row->key.reference = row->references.number;
+  row->key.settings = settings_in(fitted_of(tuple, desc));
   return true;
 }
 
@@ -262,6 +273,7 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
   const Datum query = get(kRefreshQuery);
   request.query = is_null ? nullptr : TextDatumGetCString(query);
   read_settings(tuple, desc, &entry->settings);
+  entry->fitted = fitted_of(tuple, desc);
   return entry;
 }
 
@@ -560,6 +572,7 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot) {
     out.fitted_at = DatumGetTimestampTz(heap_getattr(row, kFittedAt, desc, &is_null));
     out.column_names = DatumGetArrayTypePCopy(
         heap_getattr(row, static_cast<int>(CatalogColumn::column_names), desc, &is_null));
+    out.settings = settings_in(fitted_of(row, desc));
   }
   table_close(catalog, AccessShareLock);
   return out;
@@ -693,6 +706,17 @@ CatalogEntry* catalog_entry(const DensityKey& key) {
 
 CatalogEntry* catalog_entry(Oid relation, int64 id) {
   return find_entry(relation, [id](const CatalogEntry& entry) { return entry.id == id; });
+}
+
+CatalogEntry* catalog_entry_at(const RowVersion& version, int64 id, Snapshot snapshot) {
+  Relation catalog = open_catalog(AccessShareLock);
+  CatalogEntry* found = nullptr;
+  HeapTuple tuple = row_at(catalog, version.tid, kId, id, snapshot);
+  CatalogRow row;
+  if (tuple != nullptr && read_row(tuple, RelationGetDescr(catalog), &row))
+    found = read_entry(tuple, RelationGetDescr(catalog), row);
+  table_close(catalog, AccessShareLock);
+  return found;
 }
 
 CatalogEntry* catalog_entry_by_alias(const char* alias, Snapshot snapshot) {
@@ -934,6 +958,7 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
   put_or_null(kAlias, alias);
   put(kIncremental, BoolGetDatum(record.request.incremental));
   put_or_null(kRefreshQuery, record.request.query);
+  put(kAsFitted, PointerGetDatum(as_fitted(key)));
   put_settings(settings, values, nulls);
   upkeep_fitted(&upkeep, record.counters, record.table_rows);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
@@ -964,6 +989,15 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
     table_close(catalog, NoLock);
     return false;
   }
+  NamedColumns brought;
+  ArrayType* fitted = nullptr;
+  if (!nulls[kAsFitted - 1] &&
+      read_named_columns(DatumGetArrayTypeP(values[kReferenceNames - 1]),
+                         DatumGetArrayTypeP(values[kReferenceNumbers - 1]), MaxHeapAttributeNumber,
+                         &brought))
+    fitted = reorder_fitted(DatumGetArrayTypeP(values[kAsFitted - 1]), key.all(), brought, key);
+  nulls[kAsFitted - 1] = fitted == nullptr;
+  values[kAsFitted - 1] = PointerGetDatum(fitted);
   catalog_key_datums(key, values);
   values[kMeasures - 1] = Int16GetDatum(static_cast<int16>(key.measures));
   values[kGroups - 1] = Int16GetDatum(static_cast<int16>(key.groups));
@@ -1218,133 +1252,6 @@ void catalog_follow_renames(Oid relation) {
     CommandCounterIncrement();
     KDE_FAULT("rename.done");
   }
-  table_close(catalog, NoLock);
-}
-
-namespace {
-
-// Whether values of a type have those of another in them.
-bool holds_type(Oid type, Oid part) {
-  check_stack_depth();
-  if (!OidIsValid(type)) return false;  // a column that is being dropped
-  type = getBaseType(type);
-  if (type == part) return true;
-  const Oid element = get_element_type(type);
-  if (OidIsValid(element)) return holds_type(element, part);
-  switch (get_typtype(type)) {
-    case TYPTYPE_RANGE:
-      return holds_type(get_range_subtype(type), part);
-    case TYPTYPE_MULTIRANGE:
-      return holds_type(get_multirange_range(type), part);
-    case TYPTYPE_COMPOSITE: {
-      TupleDesc desc = lookup_rowtype_tupdesc_copy(type, -1);
-      for (int i = 0; i < desc->natts; ++i) {
-        const Form_pg_attribute attribute = TupleDescAttr(desc, i);
-        if (!attribute->attisdropped && holds_type(attribute->atttypid, part)) return true;
-      }
-      return false;
-    }
-    default:
-      return false;
-  }
-}
-
-// Whether one of a density's columns, or one that its expressions or its filter use, holds the
-// type.
-bool is_of(const CatalogRow& row, Oid type) {
-  const auto holds = [&](AttrNumber attnum) {
-    return attnum != 0 && holds_type(get_atttype(row.key.relation, attnum), type);
-  };
-  bool found = false;
-  for (int i = 0; i < row.columns.count && !found; ++i) found = holds(row.columns.number[i]);
-  for (int i = 0; i < row.references.count && !found; ++i) found = holds(row.references.number[i]);
-  return found;
-}
-
-// The keys of such densities, DensityKey*.
-List* densities_of(Relation catalog, Oid type) {
-  LatestSnapshot latest;
-  latest.take();
-  List* out = NIL;
-  for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple, const CatalogRow& row) {
-    if (!is_of(row, type)) return true;
-    auto* key = static_cast<DensityKey*>(palloc(sizeof(DensityKey)));
-    *key = row.key;
-    out = lappend(out, key);
-    return true;
-  });
-  latest.release();
-  return out;
-}
-
-// Of all categories of a density; false: it has none.
-bool outdate_words(const AnyDensity& density) {
-  const auto outdate = [](const kde::Header* header) {
-    if (header->words == 0) return false;
-    const_cast<kde::WordsHeader&>(kde::WordsView(header).header()).type = kRenamedLabels;
-    return true;
-  };
-  if (density.joint == nullptr) return outdate(density.one_column);
-  const kde::JointView joint(density.joint);
-  bool any = false;
-  for (int k = 0; k < joint.columns(); ++k) any |= outdate(joint.marginal(k));
-  return any;
-}
-
-}  // namespace
-
-void catalog_outdate_labels(Oid type) {
-  if (!OidIsValid(catalog_oid_or_invalid())) return;
-  Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
-  if (catalog == nullptr) return;
-  if (!is_present(catalog)) raise_other_version();
-  const TupleDesc desc = RelationGetDescr(catalog);
-  // The command locks no table: who fits one of these is waited for. What he stored meanwhile may
-  // be one more.
-  List* locked = NIL;
-  for (List* found = densities_of(catalog, type); list_length(found) != list_length(locked);
-       found = densities_of(catalog, type)) {
-    locked = found;
-    catalog_lock_all(locked);
-  }
-  LatestSnapshot latest;
-  latest.take();
-  List* outdated = NIL;
-  for_rows_of(catalog, InvalidOid, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
-    if (is_outdated(density_of(tuple, desc)) || !is_of(row, type)) return true;
-    Datum values[kColumns] = {};
-    bool nulls[kColumns] = {};
-    bool replace[kColumns] = {};
-    struct varlena* value = value_of(tuple, desc);
-    const AnyDensity density = any_density_from_datum(PointerGetDatum(value));
-    const kde::Header* header = density.one_column;
-    if (outdate_words(density)) {
-      values[kDensity - 1] = PointerGetDatum(value);
-      replace[kDensity - 1] = true;
-    } else if (header != nullptr && header->grouped != 0) {
-      values[kDensity - 1] = outdated_density();
-      replace[kDensity - 1] = true;
-    }
-    if (!replace[kDensity - 1] || density.joint != nullptr) {
-      // Its filter's text, or its expression's, may name another label now.
-      bool is_null;
-      const bool plain = DatumGetBool(heap_getattr(tuple, kPlainSql, desc, &is_null)) && !is_null;
-      if (!plain && !replace[kDensity - 1]) return true;
-      if (plain) {
-        values[kPlainSql - 1] = BoolGetDatum(false);
-        replace[kPlainSql - 1] = true;
-        CacheInvalidateRelcacheByRelid(row.key.relation);  // plans that are kept
-      }
-    }
-    outdated = lappend(outdated, heap_modify_tuple(tuple, desc, values, nulls, replace));
-    delete_row(catalog, &tuple->t_self);
-    return true;
-  });
-  latest.release();
-  CommandCounterIncrement();
-  ListCell* cell;
-  foreach (cell, outdated) CatalogTupleInsert(catalog, static_cast<HeapTuple>(lfirst(cell)));
-  CommandCounterIncrement();
   table_close(catalog, NoLock);
 }
 

@@ -46,6 +46,7 @@ struct StoredDensity {
   TimestampTz fitted_at = 0;
   // In the density's order, then its measures and what its groups are by; palloc'ed.
   ArrayType* column_names = nullptr;
+  const char* settings = nullptr;  // DensityKey::settings
 };
 
 // How a fit was asked for, as far as it is not in the density: what a refresh asks for again.
@@ -78,14 +79,8 @@ struct CatalogEntry {
   FitRequest request;
   RefreshSettings settings;
   Proof proof;  // noted at the fit
+  ArrayType* fitted;  // as_fitted.h; null: not known
 };
-
-// For staleness_of(). Both live as long as what is returned.
-inline LookedAt looked_at(const CatalogEntry& entry, const Upkeep& upkeep) {
-  return {entry.key.relation, entry.fitted_at, entry.proof,
-          upkeep,             entry.settings,  entry.cost_ms,
-          entry.request.query != nullptr};
-}
 
 // What is stored beside a density; see the table's definition.
 struct FitRecord {
@@ -163,6 +158,8 @@ List* catalog_ids(Snapshot snapshot);
 // The density of a key, or of a relation and a number, in its newest state; null: there is none.
 CatalogEntry* catalog_entry(const DensityKey& key);
 CatalogEntry* catalog_entry(Oid relation, int64 id);
+// The one of a version that `snapshot` sees; null: it is not there any more.
+CatalogEntry* catalog_entry_at(const RowVersion& version, int64 id, Snapshot snapshot);
 // That of an alias as `snapshot` sees it; null: there is none.
 CatalogEntry* catalog_entry_by_alias(const char* alias, Snapshot snapshot);
 
@@ -224,13 +221,6 @@ void catalog_remove_gone();
 // columns are gone without. The relation is locked.
 void catalog_follow_renames(Oid relation);
 
-// Outdates the words of every category, and the groups, that were computed from values with labels
-// of an enum type in them, one of which was renamed. Other densities by a filter or an expression
-// of it answer no plain SQL until that is allowed again.
-void catalog_outdate_labels(Oid type);
-// Their WordsHeader::type then, which no type has.
-inline constexpr uint32 kRenamedLabels = 0xffffffffU;
-
 // The name of a column, palloc'ed; null if there is none or it was dropped.
 const char* live_column_name(Oid relation, AttrNumber attnum);
 
@@ -250,10 +240,11 @@ enum class CatalogColumn {
   plain_sql = 35,
   incremental = 36,
   refresh_query = 37,
-  plain_sql_age = 38
+  plain_sql_age = 38,
+  as_fitted = 39
 };
 inline constexpr int kCatalogKeyColumns = 6;
-inline constexpr int kCatalogColumns = 38;
+inline constexpr int kCatalogColumns = 39;
 // Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
 inline constexpr int kDoorColumns = kCatalogColumns + 1;
 

@@ -78,8 +78,7 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
     nulls[n++] = !known;
   };
   const Upkeep upkeep = upkeep_find(entry.id, GetActiveSnapshot());
-  const Staleness s =
-      staleness_of(looked_at(entry, upkeep), &counters_of(out, entry.key.relation));
+  const Staleness s = staleness_of(entry, upkeep, &counters_of(out, entry.key.relation));
   put(s.told() >= 0, Int64GetDatum(s.told()));
   put(true, BoolGetDatum(s.stale));
   const bool has_reason = s.reason[0] != '\0';

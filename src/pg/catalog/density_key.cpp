@@ -109,6 +109,10 @@ DensityKey key_of(TableColumn column) {
 DensityKey ungrouped(const DensityKey& key) {
   DensityKey all = key;
   all.groups = 0;
+  // What groups alone used.
+  bool uses = all.has_filter();
+  for (int i = 0; i < all.all(); ++i) uses = uses || all.column[i].attnum == 0;
+  if (!uses) all.references = 0;
   return all;
 }
 

@@ -42,6 +42,8 @@ struct DensityKey {
   // Columns of the relation that the expressions and the filter use, ascending.
   int references = 0;
   const AttrNumber* reference = nullptr;
+  // Of a stored density what its rows are evaluated under (as_fitted.h); null: as the session has.
+  const char* settings = nullptr;
 
   // With the measures, and what its groups are by.
   int all() const { return columns + measures + groups; }

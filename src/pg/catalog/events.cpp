@@ -4,8 +4,7 @@
 //   follow_drop    of the event trigger kde_aqp_on_drop: removes the densities of dropped tables
 //                  and columns
 //   follow_alter   of the event trigger kde_aqp_on_alter: lets densities follow renamed columns,
-//                  outdates those of categories whose labels were renamed, and takes in what a
-//                  restore with triggers disabled left in the door
+//                  and takes in what a restore with triggers disabled left in the door
 //   on_row         row trigger of kde_aqp.density, the door: puts the rows of a restore into the
 //                  catalog, with the attribute numbers of this database, its canonical texts and a
 //                  number of their own; none stays in the door. A row that means nothing here is
@@ -42,7 +41,6 @@ extern "C" {
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
-#include "tcop/deparse_utility.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -92,7 +90,7 @@ void patiently(Work work) {
 
 // Runs a query of the trigger's own and visits each row's values, at most kMostValues, none of them
 // null. Nothing in it depends on the search path.
-constexpr int kMostValues = 3;
+constexpr int kMostValues = 2;
 template <typename Visit>
 void for_objects(const char* query, SPIPlanPtr* plan, Visit visit) {
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
@@ -189,13 +187,6 @@ void follow_alter_of(Oid classid, Oid object) {
     default:
       return;
   }
-}
-
-// Whether a pg_ddl_command is ALTER TYPE ... RENAME VALUE.
-bool renames_label(Datum command) {
-  const auto* collected = reinterpret_cast<const CollectedCommand*>(DatumGetPointer(command));
-  if (collected->type != SCT_Simple || !IsA(collected->parsetree, AlterEnumStmt)) return false;
-  return reinterpret_cast<const AlterEnumStmt*>(collected->parsetree)->oldVal != nullptr;
 }
 
 // What a row of a restore brought, and why it is not taken in.
@@ -412,11 +403,9 @@ KDE_FUNCTION(kde_on_alter) {
   if (!OidIsValid(kde_pg::catalog_oid_of_any_version())) PG_RETURN_NULL();
   static SPIPlanPtr plan = nullptr;
   patiently([] {
-    for_objects("SELECT classid, objid, command FROM pg_catalog.pg_event_trigger_ddl_commands()",
+    for_objects("SELECT classid, objid FROM pg_catalog.pg_event_trigger_ddl_commands()",
                 &plan, [](const Datum* altered) {
-                  const Oid object = DatumGetObjectId(altered[1]);
-                  follow_alter_of(DatumGetObjectId(altered[0]), object);
-                  if (renames_label(altered[2])) kde_pg::catalog_outdate_labels(object);
+                  follow_alter_of(DatumGetObjectId(altered[0]), DatumGetObjectId(altered[1]));
                 });
   });
   PG_RETURN_NULL();

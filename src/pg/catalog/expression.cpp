@@ -5,6 +5,7 @@
 #include "pg/base/pinned.h"
 #include "pg/base/subtransaction.h"
 #include "pg/base/tree_walk.h"
+#include "pg/catalog/as_fitted.h"
 #include "pg/catalog/canonical_filter.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
@@ -100,6 +101,34 @@ void rename_columns(ParseNamespaceItem* item, const OldNames& names) {
     lfirst(list_nth_cell(columns, names.number[i] - 1)) = makeString(pstrdup(names.name[i]));
 }
 
+// Literals such as 'now', which a time is read from as it is at that moment: their places.
+bool note_time_words(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (IsA(node, A_Const) && !castNode(A_Const, node)->isnull &&
+      nodeTag(&castNode(A_Const, node)->val) == T_String) {
+    auto** places = static_cast<List**>(context);
+    char* text = pstrdup(strVal(&castNode(A_Const, node)->val));
+    for (char* word = strtok(text, " \t\n,"); word != nullptr; word = strtok(nullptr, " \t\n,")) {
+      for (const char* moving : {"now", "today", "tomorrow", "yesterday"})
+        if (pg_strcasecmp(word, moving) == 0)
+          *places = lappend_int(*places, castNode(A_Const, node)->location);
+    }
+    return false;
+  }
+  return raw_expression_tree_walker(node, as_walker(note_time_words), context);
+}
+
+bool is_moving_time(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (IsA(node, Const)) {
+    const Oid type = getBaseType(castNode(Const, node)->consttype);
+    return type != TEXTOID && type != VARCHAROID && type != BPCHAROID && type != NAMEOID &&
+           TypeCategory(type) == TYPCATEGORY_DATETIME &&
+           list_member_int(static_cast<const List*>(context), castNode(Const, node)->location);
+  }
+  return expression_tree_walker(node, as_walker(is_moving_time), context);
+}
+
 enum class Place { column, filter };
 
 Node* analyse(Relation relation, const OldNames* names, const char* text, Place place) {
@@ -117,6 +146,14 @@ Node* analyse(Relation relation, const OldNames* names, const char* text, Place 
   if (place == Place::filter) node = coerce_to_boolean(state, node, "filter");
   assign_expr_collations(state, node);
 
+  List* moving = NIL;
+  (void)note_time_words(raw, &moving);
+  if (is_moving_time(node, moving))
+    ereport(ERROR,
+            (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+             errmsg("a time such as 'now' is not allowed in the columns and filter of a density"),
+             errdetail("It would be the time of the fit, for ever."),
+             errhint("Write the time itself, as in sold_at >= '2026-01-01'.")));
   // A subquery may also come of syntax that is none: JSON_ARRAY(SELECT ...), since 16.
   refuse_if(state->p_hasSubLinks, ERRCODE_FEATURE_NOT_SUPPORTED, "subqueries");
   refuse_if(state->p_hasAggs, ERRCODE_GROUPING_ERROR, "aggregate functions");
@@ -387,6 +424,7 @@ void check_not_volatile(const DensityKey& key) {
   };
   for (int i = 0; i < key.all(); ++i) check(key.column[i].expression);
   check(key.condition);
+  check_stable_parts(key);
 }
 
 namespace {

@@ -117,7 +117,7 @@ void look(Entry* entry) {
     const auto* found = static_cast<const CatalogEntry*>(lfirst(cell));
     if (found->id != entry->id) continue;
     Upkeep upkeep = upkeep_find(entry->id, latest);
-    const Staleness staleness = staleness_of(looked_at(*found, upkeep));
+    const Staleness staleness = staleness_of(*found, upkeep);
     entry->stale = staleness.stale;
     entry->elsewhere = staleness.elsewhere;
     entry->other = staleness.other;

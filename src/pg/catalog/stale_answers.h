@@ -30,6 +30,7 @@ struct AnsweringFit {
   bool elsewhere = false;  // its rows are known to have gone elsewhere (Staleness::elsewhere)
   bool other = false;      // it is not of what the columns are now (Staleness::other)
   bool stale = false;      // where it was looked at
+  bool redefined = false;  // it was fitted before its definition changed (as_fitted.h)
 };
 
 // Whether a stale density's answers say what kde_aqp.stale asks for.

@@ -2,8 +2,11 @@
 #include "pg/catalog/staleness.h"
 
 #include "pg/base/options.h"
+#include "pg/catalog/as_fitted.h"
+#include "pg/catalog/catalog.h"
 
 extern "C" {
+#include "mb/pg_wchar.h"
 #include "utils/lsyscache.h"
 }
 
@@ -44,23 +47,28 @@ void say(Staleness* out, const char* format, Values... values) {
 }
 
 // That the density is not of what the columns are now.
-bool is_other(const LookedAt& density, const Counters& now, Staleness* out) {
-  const Upkeep& upkeep = density.upkeep;
+bool is_other(const CatalogEntry& density, const Upkeep& upkeep, const Counters& now,
+              Staleness* out) {
   if (TIMESTAMP_IS_NOBEGIN(density.fitted_at)) {
     out->other = true;
-    say(out, "%s", "fitted by an older version, or before labels were renamed");
+    say(out, "%s", "fitted by an older version");
   } else if (now.elsewhere && !upkeep.counters.elsewhere) {
     out->elsewhere = true;
     say(out, "%s", "its rows are elsewhere: queries no longer read the table that was fitted");
   } else if (const char* column = expression_changed(upkeep.counters.generated, now.generated)) {
     out->other = true;
     say(out, "the generation expression of column \"%s\" changed", column);
+  } else if (const char* why = changed_since_fit(density.key, density.fitted)) {
+    out->other = true;
+    const int length = pg_mbcliplen(why, static_cast<int>(strlen(why)), sizeof out->reason - 1);
+    memcpy(out->reason, why, static_cast<Size>(length));
+    out->reason[length] = '\0';
   }
   return out->other || out->elsewhere;
 }
 
 // More changed than may. `of`: the table's rows at the fit.
-bool has_changed(const LookedAt& density, double of, Staleness* out) {
+bool has_changed(const CatalogEntry& density, double of, Staleness* out) {
   const ChangeLimit limit = change_limit(density.settings);
   const Judgement& judgement = out->judgement;
   const double most = limit.of(of);
@@ -82,7 +90,7 @@ bool has_changed(const LookedAt& density, double of, Staleness* out) {
   return false;
 }
 
-bool is_old(const LookedAt& density, TimestampTz now, Staleness* out) {
+bool is_old(const CatalogEntry& density, TimestampTz now, Staleness* out) {
   const RefreshSettings& settings = density.settings;
   const double most = settings.max_age >= 0 ? settings.max_age : option_refresh_max_age;
   const double age = static_cast<double>(now - density.fitted_at) / USECS_PER_SEC;
@@ -99,10 +107,10 @@ bool has_drifted(const Upkeep& upkeep, Staleness* out) {
 }
 
 // Whether plain SQL would be answered again after a refresh, or longer.
-bool promises_less(const LookedAt& density, double of, TimestampTz now, Staleness* out) {
+bool promises_less(const CatalogEntry& density, double of, TimestampTz now, Staleness* out) {
   const RefreshSettings& settings = density.settings;
   const Judgement& judgement = out->judgement;
-  if (judgement.changed == Changed::nothing || density.is_of_query) return false;
+  if (judgement.changed == Changed::nothing || density.request.query != nullptr) return false;
   const bool was_provable = density.proof.known;
   const bool was_restored = density.proof.as_of == 0;
   const bool is_lost = judgement.changed == Changed::unknown &&
@@ -126,16 +134,16 @@ bool promises_less(const LookedAt& density, double of, TimestampTz now, Stalenes
 
 }  // namespace
 
-Staleness staleness_of(const LookedAt& density, const Counters* counters) {
+Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep,
+                       const Counters* counters) {
   Staleness out;
-  const Upkeep& upkeep = density.upkeep;
   const TimestampTz time = GetCurrentTimestamp();
-  const Counters now = counters != nullptr ? *counters : read_counters(density.relation);
-  if (is_other(density, now, &out)) {
+  const Counters now = counters != nullptr ? *counters : read_counters(density.key.relation);
+  if (is_other(density, upkeep, now, &out)) {
     out.stale = out.due = out.anew = true;
     return out;
   }
-  out.judgement = judge(density.relation, density.proof);
+  out.judgement = judge(density.key.relation, density.proof);
   if (upkeep.counters.known && now.known) out.changed = changed_rows(upkeep.counters, now);
   if (out.judgement.changed == Changed::nothing) out.changed = 0;
   // Of a density that came by a restore, as many as there were when counting began.

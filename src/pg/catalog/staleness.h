@@ -4,6 +4,7 @@
 //
 // or its table has grown by more than that share, or its rows have gone elsewhere since
 // (planned_rows.h), or a virtual generated column of the table is computed otherwise (generated.h),
+// or what it was fitted to means something else (as_fitted.h),
 // or it is older than max_age, or a fresh sample was found to differ (kde_drift): its distance above
 // kde_aqp.refresh_drift, and p < 0.001. A density that an older version fitted is always stale. The
 // options kde_aqp.refresh_* hold where the density has no setting of its own. Stale for one range
@@ -66,20 +67,12 @@ struct Staleness {
   }
 };
 
-// A density as it is looked at.
-struct LookedAt {
-  Oid relation;
-  TimestampTz fitted_at;
-  const Proof& proof;
-  const Upkeep& upkeep;
-  const RefreshSettings& settings;
-  double cost_ms;    // of the fit: it is due at most for a hundredth of the time
-  bool is_of_query;  // its value was stored
-};
+struct CatalogEntry;
 
 // counters: those of the relation as of now where the caller has them at hand, as of one with many
 // densities; null: they are read.
-Staleness staleness_of(const LookedAt& density, const Counters* counters = nullptr);
+Staleness staleness_of(const CatalogEntry& entry, const Upkeep& upkeep,
+                       const Counters* counters = nullptr);
 
 // Months of 30 days, as PostgreSQL compares intervals.
 double seconds_of(const Interval* interval);

@@ -216,7 +216,7 @@ void look_at(HeapTuple, TupleDesc, const CatalogEntry& entry, void* state) {
     MemoryContextSwitchTo(each);
   }
   const Staleness staleness =
-      staleness_of(looked_at(entry, upkeep), &look->counters);
+      staleness_of(entry, upkeep, &look->counters);
   Density density(entry, upkeep, staleness, look);
   if (density.is_refreshed()) look->oldest_fit = Min(look->oldest_fit, entry.fitted_at);
   density.look_at_all();

@@ -5,6 +5,10 @@
 #include "pg/base/fault.h"
 #include "pg/base/interrupts.h"
 #include "pg/base/options.h"
+#include "pg/base/pinned.h"
+#include "pg/catalog/as_fitted.h"
+#include "pg/catalog/expression.h"
+#include "pg/catalog/shards.h"
 #include "pg/type/density_datum.h"
 #include "pg/device/device.h"
 #include "pg/fit/column_fit.h"
@@ -344,7 +348,31 @@ PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnT
   return out;
 }
 
+namespace {
+
+// Before anything is read. Nodes of shards have settings of their own.
+void check_computable(const DensityRequest& request, Relation relation) {
+  const DensityKey& key = request.key;
+  bool plain = !key.has_filter();
+  for (int i = 0; i < key.all(); ++i) plain = plain && key.column[i].attnum != 0;
+  if (plain) return;
+  AsOwner owner;
+  owner.begin(relation);
+  check_not_volatile(key);
+  const char* settings = settings_of(key);
+  owner.end();
+  if (*settings != '\0' && is_of_shards(RelationGetRelid(relation)))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("expressions and filters that depend on settings are not computed by "
+                           "shards"),
+                    errdetail("They depend on %s.", settings),
+                    errhint("Name the zone, as in sold_at AT TIME ZONE 'UTC', or fit a column.")));
+}
+
+}  // namespace
+
 void fit_density(const DensityRequest& request, Relation relation, DensityFit* fit) {
+  check_computable(request, relation);
   if (request.asked.query != nullptr) return fit_by_query(request, relation, fit);
   if (request.asked.incremental || is_read_by_shard(request)) {
     const char* why = fit_by_parts(request, relation, fit);

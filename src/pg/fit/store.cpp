@@ -4,6 +4,7 @@
 #include "pg/base/pinned.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/density_name.h"
+#include "pg/catalog/expression.h"
 #include "pg/fit/fit_steps.h"
 #include "pg/fit/part_fit.h"
 #include "pg/type/density_datum.h"
@@ -128,6 +129,10 @@ KDE_FUNCTION(kde_store) {
   } else {
     const Datum density = datumCopy(PG_GETARG_DATUM(2), false, -1);
     request.asked.query = kNoRefresh;
+    AsOwner owner;
+    owner.begin(relation);
+    check_not_volatile(request.key);
+    owner.end();
     catalog_lock(request.key);
     check_is_of(request.key, *density_from_datum(density, nullptr));
     store_value(request, read_counters(request.key.relation), density, "stored as a value", 0,

@@ -11,6 +11,7 @@
 #include "pg/base/pinned.h"
 #include "pg/base/subtransaction.h"
 #include "pg/base/values.h"
+#include "pg/catalog/as_fitted.h"
 #include "pg/catalog/cache.h"
 #include "pg/catalog/expression.h"
 #include "pg/plan/buckets.h"
@@ -105,7 +106,8 @@ class Answering {
     const CachedDensity cached =
         cached_density(plan_.key, &density_.fit, plan_.demanded ? Tell::as_asked : Tell::nothing);
     if (cached.value == nullptr || is_outdated(PointerGetDatum(cached.value)))
-      return refuse(PlainOutcome::gone);
+      return refuse(density_.fit.redefined ? PlainOutcome::other_shape : PlainOutcome::gone);
+    if (!has_settings(cached.settings)) return refuse(PlainOutcome::other_settings);
     if ((density_.fit.elsewhere || density_.fit.other) && !plan_.demanded)
       return refuse(PlainOutcome::stale);
     if (!is_fresh()) return false;

@@ -35,6 +35,7 @@ const char* describe(PlainOutcome outcome) {
       "what changed since the fit is not known",
       "the question is of values that there were none of at the fit",
       "the density is of other columns or types",
+      "the density is of other settings, such as the time zone",
       "the smallest groups share a density",
       "rows have changed, perhaps of new groups",
       "there may be groups that the sample did not meet",

@@ -14,6 +14,7 @@ enum class PlainOutcome {
   unproven,     // what changed since the fit is not known
   beyond,       // as of the fit: values that there were none of then
   other_shape,  // the density is of other columns, or of types that have changed
+  other_settings,  // its expressions are of another time zone, or the like
   rest,         // groups that share a density
   new_groups,   // rows changed, perhaps of new groups
   unseen,       // groups that the sample did not meet
@@ -25,7 +26,7 @@ enum class PlainOutcome {
   digits,      // more than double precision has, or a bound hardly beside a value
   out_of_type  // beyond bigint
 };
-inline constexpr int kPlainOutcomes = 19;
+inline constexpr int kPlainOutcomes = 20;
 
 // Words for messages and the view. Static storage.
 const char* describe(PlainOutcome outcome);

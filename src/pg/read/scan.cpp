@@ -6,6 +6,8 @@
 // the scan itself looks no further than its range.
 #include "pg/read/scan.h"
 
+#include "pg/base/pinned.h"
+
 #include "pg/aggregate/aggregate_state.h"
 #include "pg/base/pg.h"
 #include "pg/catalog/planned_rows.h"
@@ -351,6 +353,8 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   MemoryContext memory =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp scan", ALLOCSET_DEFAULT_SIZES);
   MemoryContext previous = MemoryContextSwitchTo(memory);
+  FittedSettings settings;
+  settings.begin(key.settings);
 
   Leaves leaves = collect_leaves(relation, key, options.leaf);
   Relation root = OidIsValid(options.leaf) ? table_open(options.leaf, NoLock) : relation;
@@ -447,6 +451,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   reader.end();
   if (OidIsValid(options.leaf)) table_close(root, NoLock);
   PopActiveSnapshot();
+  settings.end();
   MemoryContextSwitchTo(previous);
   MemoryContextDelete(memory);
 }

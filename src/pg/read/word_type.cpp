@@ -1,8 +1,6 @@
 // Values of categories as text: word_type.h.
 #include "pg/read/word_type.h"
 
-#include "pg/catalog/catalog.h"
-
 extern "C" {
 #include "access/htup_details.h"
 #include "access/transam.h"
@@ -146,7 +144,6 @@ bool WordType::same(Datum a, Datum b) {
 
 const char* WordType::why_outdated(const kde::WordsView& words) {
   const kde::WordsHeader& h = words.header();
-  if (h.type == kRenamedLabels) return "Labels of its type were renamed.";
   if (h.type != number() || ((h.flags & kde::kFolded) != 0) != folded_ ||
       ((h.flags & kde::kPlaced) != 0) != is_enum())
     return "Its column has another type now, or a collation by which other values are the same.";

@@ -36,7 +36,7 @@ constexpr TimestampTz kDriftEvery = INT64CONST(3600) * USECS_PER_SEC;
 constexpr double kUsecsPerCost = 100 * 1000.0;
 
 Staleness staleness_of_entry(const CatalogEntry& entry, const Upkeep& upkeep, const Counters& now) {
-  return staleness_of(looked_at(entry, upkeep), &now);
+  return staleness_of(entry, upkeep, &now);
 }
 
 int compare_items(const ListCell* a, const ListCell* b) {
@@ -239,7 +239,7 @@ List* refresh_items(Oid relation) {
     if (entry->key.relation != counted)
       counters = read_counters(counted = entry->key.relation, AskPlanner::built_in_functions);
     const Staleness staleness =
-        staleness_of(looked_at(*entry, upkeep), &counters);
+        staleness_of(*entry, upkeep, &counters);
     auto* item = static_cast<RefreshItem*>(palloc0(sizeof(RefreshItem)));
     item->id = entry->id;
     item->relation = entry->key.relation;

@@ -392,11 +392,14 @@ bool ask_and_count(const CatalogEntry& entry, Relation relation, const NotedQues
   if (!is_readable(entry.key)) return false;
   PinnedSettings pinned;
   pinned.begin();
+  FittedSettings settings;
+  settings.begin(entry.key.settings);
   Checking checking(entry, relation);
   const bool asked = checking.open() &&
                      (noted != nullptr ? checking.take(*noted) : checking.draw(random, shape)) &&
                      checking.prepare() && checking.ask(out);
   if (asked) checking.count(out);
+  settings.end();
   pinned.end();
   return asked;
 }
