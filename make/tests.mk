@@ -84,18 +84,19 @@ fuzz/%: build/fuzz/%_fuzzer FORCE
 	@scripts/fuzz.sh $* $(FUZZ_SECONDS) $(FUZZ_SEED)
 
 # What the TAP tests put beside the extension: the service over the processor, which misbehaves when asked
-# to, and planner hooks and table access methods that put a table's rows elsewhere. Never installed.
+# to, planner hooks and table access methods that put a table's rows elsewhere, and planner hooks that rely on
+# each other. Never installed.
 build/test/fake_cudad: $(call in,plain,$(DEVICE_SRCS)) $(CORE_OBJS)
 	@mkdir -p $(@D)
 	$(CXX) -fopenmp -o $@ $^ $(CORE_LIBS) -lpthread
 
-build/test/elsewhere.so: test/planner/elsewhere.c
+build/test/%.so: test/planner/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CFLAGS_SL) -Wextra -Wno-declaration-after-statement -Wno-unused-parameter \
 	  -I$(includedir_server) -shared -o $@ $<
 
 fake-cudad: build/test/fake_cudad ## build the device service over the processor, for tests
-elsewhere: build/test/elsewhere.so ## build the library that puts a table's rows elsewhere, for tests
+elsewhere: build/test/elsewhere.so build/test/entered.so ## build the libraries with planner hooks, for tests
 
 # `+` passes make's job server on to the scripts' own make.
 regress:   ## SQL regression tests [TESTS='refresh filter': these alone]

@@ -190,7 +190,7 @@ tap_prove() {  # file...
     PERL5LIB="$(pgxs_dir)/test/perl:$CLUSTER_WORK/tap/t${PERL5LIB:+:$PERL5LIB}" \
     PG_REGRESS="$(pgxs_dir)/test/regress/pg_regress" INITDB_TEMPLATE="$PWD/template" \
     KDE_AQP_FAKE_CUDAD="$PWD/fake_cudad" KDE_AQP_CUDAD="${KDE_AQP_CUDAD:-$PWD/kde_aqp_cudad}" KDE_AQP_FAULTS="$CLUSTER_TOP/faults${CLUSTER_BIN#"$CLUSTER_TOP/root"}/.." \
-    KDE_AQP_DOCS="$PWD/docs" KDE_AQP_DEMO="$PWD/demo" KDE_AQP_ELSEWHERE="$PWD/elsewhere" \
+    KDE_AQP_DOCS="$PWD/docs" KDE_AQP_DEMO="$PWD/demo" KDE_AQP_ELSEWHERE="$PWD/elsewhere" KDE_AQP_ENTERED="$PWD/entered" \
     TESTDIR="$PWD" TESTDATADIR="$PWD/tmp_check" TESTLOGDIR="$PWD/tmp_check/log" \
     prove --timer --jobs $((2 * processors)) --nocolor "$@"
 }
@@ -237,10 +237,10 @@ run_tap() {
     failed=$((failed + 1))
     return
   fi
-  # A library that puts the rows of tables elsewhere.
+  # Libraries that put the rows of tables elsewhere, and whose planner hooks rely on each other.
   if ! make -s PG_CONFIG="$CLUSTER_PG_CONFIG" elsewhere ||
-    ! cp build/test/elsewhere.so "$CLUSTER_WORK/tap/"; then
-    echo "tap: FAILED to build the library with planner hooks"
+    ! cp build/test/elsewhere.so build/test/entered.so "$CLUSTER_WORK/tap/"; then
+    echo "tap: FAILED to build the libraries with planner hooks"
     failed=$((failed + 1))
     return
   fi

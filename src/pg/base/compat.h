@@ -128,10 +128,10 @@ extern "C" {
 #define with_zone_of_timestamp(value, name) timestamp2timestamptz_opt_overflow(value, &(name))
 #endif
 
-// 19: the server's planner may be told what is explained. A macro: most files do not need
-// planner.h.
+// 19: the planner may be told what is explained. A macro: most files do not need planner.h. With
+// the hooks of all: those within the server's planner may rely on those around it.
 #if PG_VERSION_NUM >= 190000
-#define plan_alone(query, text) standard_planner(query, text, 0, nullptr, nullptr)
+#define plan_in_passing(query, text) planner(query, text, 0, nullptr, nullptr)
 #else
-#define plan_alone(query, text) standard_planner(query, text, 0, nullptr)
+#define plan_in_passing(query, text) planner(query, text, 0, nullptr)
 #endif

@@ -16,6 +16,7 @@
 #include "pg/plan/advise_cost.h"
 #include "pg/plan/advise_text.h"
 #include "pg/plan/buckets.h"
+#include "pg/plan/client_statement.h"
 #include "pg/plan/plain_reader.h"
 
 extern "C" {
@@ -47,7 +48,8 @@ namespace {
 struct Planning {
   Advice* advice;
   AdvisedStatement* statement;
-  const ::Query* query;
+  int depth;                  // of planners, one within another
+  const PlannerGlobal* glob;  // of the first run of the server's planner; null: none yet
   bool joins;
 };
 Planning* planning = nullptr;
@@ -686,23 +688,26 @@ int advised_measure(Advice* advice, AdvisedDensity* density, const KeyColumn& me
 }
 
 void demands_of(Advice* advice, AdvisedStatement* statement, ::Query* query, bool* joins) {
-  Planning now = {advice, statement, query, false};
+  Planning now = {advice, statement, planning_depth() + 1, nullptr, false};
+  query->queryId = 0;  // no statement of anybody's, for those who keep statistics of them
   Planning* const outer = planning;
   planning = &now;
   PG_TRY();
-  { (void)plan_alone(query, statement->text); }
+  { (void)plan_in_passing(query, statement->text); }
   PG_FINALLY();
   { planning = outer; }
   PG_END_TRY();
   *joins = now.joins;
+  if (now.glob == nullptr) statement->why = "another extension plans it";
 }
 
+bool is_planning_advised() { return planning != nullptr && planning->depth == planning_depth(); }
+
 bool note_advised_grouping(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output) {
-  if (planning == nullptr) return false;
-  const PlannerInfo* top = root;
-  while (top->parent_root != nullptr) top = top->parent_root;
-  if (top->parse != planning->query) return false;
-  if (!IS_OTHER_REL(input)) note(planning, root, input, output);
+  if (!is_planning_advised()) return false;
+  // Planners of distributed tables have the server's plan what they have made of the query, too.
+  if (planning->glob == nullptr) planning->glob = root->glob;
+  if (planning->glob == root->glob && !IS_OTHER_REL(input)) note(planning, root, input, output);
   return true;
 }
 

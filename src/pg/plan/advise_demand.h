@@ -15,6 +15,9 @@ namespace kde_pg {
 // join. query is scribbled on. Errors: those of planning.
 void demands_of(Advice* advice, AdvisedStatement* statement, ::Query* query, bool* joins);
 
+// Whether what is being planned is such a statement.
+bool is_planning_advised();
+
 // While a grouping is planned: whether it is of such a statement, and no plan for it is wanted.
 bool note_advised_grouping(PlannerInfo* root, RelOptInfo* input, RelOptInfo* output);
 

@@ -6,6 +6,7 @@
 
 #include "pg/base/compat.h"
 #include "pg/base/tree_walk.h"
+#include "pg/plan/advise_demand.h"
 #include "pg/plan/client_statement.h"
 #include "pg/plan/consent.h"
 #include "pg/plan/plain_demand.h"
@@ -30,6 +31,8 @@ extern "C" {
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"
 #include "tcop/dest.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 }
@@ -56,22 +59,31 @@ struct Groupings {
 Groupings groupings = {false, false};
 
 // Those by which others have their say while the server's planner is at work: they may rely on
-// their own planner's having called it.
+// their own planner's having called it. All are set aside, so that none of theirs is reached.
 struct Hooks {
   set_rel_pathlist_hook_type paths;
   set_join_pathlist_hook_type joins;
+  join_search_hook_type join_search;
   get_relation_info_hook_type relations;
+  get_relation_stats_hook_type statistics;
+  get_index_stats_hook_type index_statistics;
+  get_attavgwidth_hook_type widths;
   create_upper_paths_hook_type groupings;
 };
 Hooks others = {};
 bool are_others_away = false;
 
 void send_others_away() {
-  others = {set_rel_pathlist_hook, set_join_pathlist_hook, get_relation_info_hook,
-            create_upper_paths_hook};
+  others = {set_rel_pathlist_hook,  set_join_pathlist_hook,  join_search_hook,
+            get_relation_info_hook, get_relation_stats_hook, get_index_stats_hook,
+            get_attavgwidth_hook,   create_upper_paths_hook};
   set_rel_pathlist_hook = nullptr;
   set_join_pathlist_hook = nullptr;
+  join_search_hook = nullptr;
   get_relation_info_hook = nullptr;
+  get_relation_stats_hook = nullptr;
+  get_index_stats_hook = nullptr;
+  get_attavgwidth_hook = nullptr;
   create_upper_paths_hook = plan_grouping_alone;
   are_others_away = true;
 }
@@ -79,7 +91,11 @@ void send_others_away() {
 void call_others_back() {
   set_rel_pathlist_hook = others.paths;
   set_join_pathlist_hook = others.joins;
+  join_search_hook = others.join_search;
   get_relation_info_hook = others.relations;
+  get_relation_stats_hook = others.statistics;
+  get_index_stats_hook = others.index_statistics;
+  get_attavgwidth_hook = others.widths;
   create_upper_paths_hook = others.groupings;
   are_others_away = false;
 }
@@ -218,6 +234,7 @@ bool may_be_answered(Node* node, void* context) {
 
 bool is_candidate(Query* query, int options) {
   const bool is_demanded = demand_to_plan() != nullptr;
+  if (is_planning_advised()) return false;
   if (!is_demanded && ((options & CURSOR_OPT_SCROLL) != 0 || !is_plain_sql_wanted(query)))
     return false;
   Parts parts = {is_demanded, false, false};
