@@ -222,6 +222,10 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     incremental boolean NOT NULL DEFAULT false,
     -- Of kde_store(): a refresh takes what it gives; NULL: the rows of the table.
     refresh_query text,
+    -- When its rows were read, at the latest; NULL: nobody knows.
+    as_of timestamp with time zone,
+    -- What proves that they are those of now (src/pg/proof/proof.h); none comes by a restore.
+    proof bytea,
     -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
     append_by text
 ) USING heap;
@@ -243,7 +247,7 @@ SELECT
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
     refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups, alias,
-    plain_sql, incremental, refresh_query
+    plain_sql, incremental, refresh_query, as_of, proof
 FROM kde_aqp.stored();
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
@@ -283,8 +287,10 @@ CREATE UNLOGGED TABLE kde_aqp.part (
     part bigint NOT NULL,
     -- NULL: there was no value in it.
     density kde,
-    -- As of kde_aqp.upkeep, of the part at its last fit; NULL: it is read by every refresh.
+    -- As of kde_aqp.upkeep, of a shard at its last fit; NULL: it is read by every refresh.
     counters bigint[],
+    -- As of kde_aqp.density, of a leaf; it is not read again while this says that nothing changed.
+    proof bytea,
     PRIMARY KEY (density_id, node, part)
 ) USING heap;
 ALTER TABLE kde_aqp.part ALTER COLUMN density SET STORAGE EXTERNAL;
@@ -332,7 +338,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     ' design_effect, bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms,'
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
     ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
-    ' measures, groups, alias, plain_sql, incremental, refresh_query, append_by'
+    ' measures, groups, alias, plain_sql, incremental, refresh_query, as_of, proof, append_by'
     ' FROM kde_aqp.dumped_densities()');
 
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
@@ -416,9 +422,11 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
     requested_error double precision, measures smallint, groups smallint, alias text,
-    plain_sql boolean, incremental boolean, refresh_query text, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    plain_sql boolean, incremental boolean, refresh_query text,
+    as_of timestamp with time zone, proof bytea, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
-    refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text)
+    refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text,
+    judgement text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION kde_aqp.readable_densities() IS
     'the densities of columns the current user may read, with what is known of their upkeep';
@@ -468,6 +476,8 @@ SELECT d.name,
        d.requested_error,
        d.seed,
        d.fitted_at,
+       d.as_of,
+       d.judgement AS proof,
        CASE WHEN pg_catalog.isfinite(d.fitted_at)
             THEN pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at END AS age,
        d.requested_seed,

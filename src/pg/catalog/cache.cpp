@@ -45,7 +45,8 @@ struct Entry {
   kde::BlockSums sums;
   ArrayType* names;       // in the density's order; null of a column without measures
   char* identity;         // null for a column by itself
-  Size size;              // of the four
+  Proof proof;            // its leaves, too
+  Size size;              // of the five
   int64 id;               // of the density
   TimestampTz fitted_at;  // and its fit
   RowVersion version;
@@ -132,7 +133,9 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   const bool named = identity != nullptr || (density != nullptr && density->measures > 0);
   const Size names_size = named ? VARSIZE(seen.column_names) : 0;
   const Size identity_at = names_at + names_size;
-  const Size size = identity_at + (identity == nullptr ? 0 : strlen(identity) + 1);
+  const Size leaves_at = MAXALIGN(identity_at + (identity == nullptr ? 0 : strlen(identity) + 1));
+  const Size leaves_size = sizeof(ProofLeaf) * static_cast<Size>(seen.proof.leaves);
+  const Size size = leaves_at + leaves_size;
   make_room(size);
   struct varlena* copy = static_cast<struct varlena*>(MemoryContextAlloc(memory, size));
   memcpy(copy, seen.value, VARSIZE(seen.value));
@@ -159,6 +162,11 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   if (identity != nullptr) {
     e->identity = reinterpret_cast<char*>(copy) + identity_at;
     strcpy(e->identity, identity);
+  }
+  e->proof = seen.proof;
+  if (leaves_size > 0) {
+    e->proof.leaf = reinterpret_cast<ProofLeaf*>(reinterpret_cast<char*>(copy) + leaves_at);
+    memcpy(e->proof.leaf, seen.proof.leaf, leaves_size);
   }
   e->id = seen.id;
   e->fitted_at = seen.fitted_at;
@@ -206,7 +214,7 @@ CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit, Tell how
   if (fit != nullptr) *fit = looked_at;
   if (forgotten != before) entry = under_snapshot(look_up);
   if (entry == nullptr) return {};
-  return {entry->value, entry->sums, entry->names};
+  return {entry->value, entry->sums, entry->names, entry->proof};
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct CachedDensity {
   kde::BlockSums sums;          // of one column
   // In the density's order, then its measures; null of a column by itself that has none.
   ArrayType* column_names;
+  Proof proof;
 };
 CachedDensity cached_density(TableColumn column, AnsweringFit* fit = nullptr,
                              Tell how = Tell::as_asked);

@@ -152,6 +152,10 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   result->changed_rows = staleness.changed;
   if (!staleness.stale && !how.force) {
     result->action = RefreshAction::fresh;
+    Proof renewed;
+    if (may_be_renewed(item.relation, entry.proof) &&
+        renew_proof(item.relation, entry.proof, &renewed))
+      catalog_prove(entry, renewed);
   } else {
     result->reason = staleness.stale ? pstrdup(staleness.reason) : "asked for";
     KDE_FAULT("refresh.stale");
@@ -244,6 +248,7 @@ List* refresh_items(Oid relation) {
     item->failed_at = upkeep.failed_at;
     item->fitted_at = entry->fitted_at;
     item->unknown = staleness.changed < 0;
+    item->renewed = may_be_renewed(entry->key.relation, entry->proof);
     if (staleness.stale) item->reason = pstrdup(staleness.reason);
     items = lappend(items, item);
   }
