@@ -227,6 +227,10 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     plain_sql_age interval,
     -- What it was fitted to meant then: src/pg/catalog/as_fitted.h. NULL: not known.
     as_fitted text[],
+    -- When its rows were read, at the latest; NULL: nobody knows.
+    as_of timestamp with time zone,
+    -- What proves that they are those of now (src/pg/proof/proof.h); none comes by a restore.
+    proof bytea,
     -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
     append_by text
 ) USING heap;
@@ -248,7 +252,7 @@ SELECT
     bandwidth_rows, bandwidth_status, model, engine, threads, scan_ms, select_ms, estimate_ms,
     bandwidth_matrix, stored_rows, fitted_at, id, requested_seed, refresh_enabled,
     refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error, measures, groups, alias,
-    plain_sql, incremental, refresh_query, plain_sql_age, as_fitted
+    plain_sql, incremental, refresh_query, plain_sql_age, as_fitted, as_of, proof
 FROM kde_aqp.stored();
 COMMENT ON MATERIALIZED VIEW kde_aqp.fitted IS
     'fitted densities, one row for each set of columns and filter';
@@ -288,8 +292,10 @@ CREATE UNLOGGED TABLE kde_aqp.part (
     part bigint NOT NULL,
     -- NULL: there was no value in it.
     density kde,
-    -- As of kde_aqp.upkeep, of the part at its last fit; NULL: it is read by every refresh.
+    -- As of kde_aqp.upkeep, of a shard at its last fit; NULL: it is read by every refresh.
     counters bigint[],
+    -- As of kde_aqp.density, of a leaf; it is not read again while this says that nothing changed.
+    proof bytea,
     PRIMARY KEY (density_id, node, part)
 ) USING heap;
 ALTER TABLE kde_aqp.part ALTER COLUMN density SET STORAGE EXTERNAL;
@@ -348,7 +354,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
     ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
     ' measures, groups, alias, plain_sql, incremental, refresh_query, plain_sql_age, as_fitted,'
-    ' append_by'
+    ' as_of, proof, append_by'
     ' FROM kde_aqp.dumped_densities()');
 
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger
@@ -433,9 +439,10 @@ CREATE FUNCTION kde_aqp.readable_densities() RETURNS TABLE (
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
     requested_error double precision, measures smallint, groups smallint, alias text,
     plain_sql boolean, incremental boolean, refresh_query text, plain_sql_age interval, as_fitted text[],
-    changed_rows bigint, stale boolean, stale_reason text, drift double precision,
+    as_of timestamp with time zone, proof bytea, changed_rows bigint, stale boolean, stale_reason text, drift double precision,
     drift_p_value double precision, drift_at timestamp with time zone, refresh_failures integer,
-    refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text)
+    refresh_failed_at timestamp with time zone, refresh_error text, name text, short_model text,
+    judgement text)
 AS 'MODULE_PATHNAME', 'kde_readable_densities' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
 COMMENT ON FUNCTION kde_aqp.readable_densities() IS
     'the densities of columns the current user may read, with what is known of their upkeep';
@@ -485,6 +492,8 @@ SELECT d.name,
        d.requested_error,
        d.seed,
        d.fitted_at,
+       d.as_of,
+       d.judgement AS proof,
        CASE WHEN pg_catalog.isfinite(d.fitted_at)
             THEN pg_catalog.now() OPERATOR(pg_catalog.-) d.fitted_at END AS age,
        d.requested_seed,

@@ -40,10 +40,10 @@ struct Entry {
   ArrayType* names;       // in the density's order; null of a column without measures
   char* identity;         // null for a column by itself
   char* settings;         // DensityKey::settings
-  Size size;              // of the five
+  Proof proof;            // its leaves, too
+  Size size;              // of the six
   int64 id;               // of the density
   TimestampTz fitted_at;  // and its fit
-  Proof proof;
   RowVersion version;
   SnapshotIdentity seen_by;  // the last snapshot found to see the version
   uint64 compared;           // how often definitions had changed when its meaning was compared
@@ -138,7 +138,9 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   const Size names_size = named ? VARSIZE(seen.column_names) : 0;
   const Size identity_at = names_at + names_size;
   const Size settings_at = identity_at + (identity == nullptr ? 0 : strlen(identity) + 1);
-  const Size size = settings_at + strlen(seen.settings) + 1;
+  const Size leaves_at = MAXALIGN(settings_at + strlen(seen.settings) + 1);
+  const Size leaves_size = sizeof(ProofLeaf) * static_cast<Size>(seen.proof.leaves);
+  const Size size = leaves_at + leaves_size;
   make_room(size);
   struct varlena* copy = static_cast<struct varlena*>(MemoryContextAlloc(memory, size));
   memcpy(copy, seen.value, VARSIZE(seen.value));
@@ -169,9 +171,13 @@ Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snap
   e->settings = reinterpret_cast<char*>(copy) + settings_at;
   strcpy(e->settings, seen.settings);
   e->compared = 0;
+  e->proof = seen.proof;
+  if (leaves_size > 0) {
+    e->proof.leaf = reinterpret_cast<ProofLeaf*>(reinterpret_cast<char*>(copy) + leaves_at);
+    memcpy(e->proof.leaf, seen.proof.leaf, leaves_size);
+  }
   e->id = seen.id;
   e->fitted_at = seen.fitted_at;
-  e->proof = {};
   e->version = seen.version;
   note_seen(e, snapshot);
   bytes_held += size;
@@ -256,7 +262,7 @@ CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit, Tell how
   if (fit != nullptr) *fit = looked_at;
   if (forgotten != before) entry = under_snapshot(look_up);
   if (entry == nullptr) return {};
-  return {entry->value, entry->sums, entry->names, entry->settings};
+  return {entry->value, entry->sums, entry->names, entry->settings, entry->proof};
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ struct CachedDensity {
   // In the density's order, then its measures; null of a column by itself that has none.
   ArrayType* column_names;
   const char* settings;  // those it was fitted under (as_fitted.h): its STABLE parts'; "": none
+  Proof proof;
 };
 CachedDensity cached_density(TableColumn column, AnsweringFit* fit = nullptr,
                              Tell how = Tell::as_asked);

@@ -84,7 +84,9 @@ enum Column {
   kRefreshQuery,
   kPlainSqlAge,
   kAsFitted,
-  kColumns = kAsFitted
+  kAsOf,
+  kProof,
+  kColumns = kProof
 };
 static_assert(kColumns == kCatalogColumns);
 
@@ -246,6 +248,15 @@ void read_settings(HeapTuple tuple, TupleDesc desc, RefreshSettings* settings) {
   if (!is_null) settings->plain_sql_age = seconds_of(DatumGetIntervalP(value));
 }
 
+Proof proof_of(HeapTuple row, TupleDesc desc) {
+  bool is_null;
+  const Datum bytes = heap_getattr(row, kProof, desc, &is_null);
+  Proof out = proof_from_bytes(is_null ? nullptr : DatumGetByteaPP(bytes));
+  const Datum as_of = heap_getattr(row, kAsOf, desc, &is_null);
+  if (!is_null && out.as_of == 0) out.as_of = DatumGetTimestampTz(as_of);
+  return out;
+}
+
 CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row) {
   auto* entry = static_cast<CatalogEntry*>(palloc0(sizeof(CatalogEntry)));
   entry->key = row.key;
@@ -274,6 +285,7 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
   request.query = is_null ? nullptr : TextDatumGetCString(query);
   read_settings(tuple, desc, &entry->settings);
   entry->fitted = fitted_of(tuple, desc);
+  entry->proof = proof_of(tuple, desc);
   return entry;
 }
 
@@ -570,6 +582,7 @@ StoredDensity catalog_find(const DensityKey& key, Snapshot snapshot) {
     out.id = id_of(catalog, row);
     bool is_null;
     out.fitted_at = DatumGetTimestampTz(heap_getattr(row, kFittedAt, desc, &is_null));
+    out.proof = proof_of(row, desc);
     out.column_names = DatumGetArrayTypePCopy(
         heap_getattr(row, static_cast<int>(CatalogColumn::column_names), desc, &is_null));
     out.settings = settings_in(fitted_of(row, desc));
@@ -773,19 +786,22 @@ void put_settings(const RefreshSettings& settings, Datum* values, bool* nulls) {
       may_be_old ? IntervalPGetDatum(interval_of(settings.plain_sql_age)) : 0);
 }
 
-}  // namespace
+void put_proof(const Proof& proof, Datum* values, bool* nulls) {
+  nulls[kAsOf - 1] = proof.as_of == 0;
+  values[kAsOf - 1] = TimestampTzGetDatum(proof.as_of);
+  bytea* bytes = proof_to_bytes(proof);
+  nulls[kProof - 1] = bytes == nullptr;
+  values[kProof - 1] = PointerGetDatum(bytes);
+}
 
-void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings) {
+// Replaces columns of an entry's row.
+void change_row(const CatalogEntry& entry, const Datum* values, const bool* nulls,
+                const bool* replace) {
   Relation catalog = open_catalog(RowExclusiveLock);
   HeapTuple old = locked_row(catalog, entry);
   check_snapshot_agrees(catalog, entry.key, old);
-  Datum values[kColumns] = {};
-  bool nulls[kColumns] = {};
-  bool replace[kColumns] = {};
-  put_settings(settings, values, nulls);
-  for (int c = kRefreshEnabled; c <= kRefreshMaxAge; ++c) replace[c - 1] = true;
-  replace[kPlainSql - 1] = replace[kPlainSqlAge - 1] = true;
-  HeapTuple changed = heap_modify_tuple(old, RelationGetDescr(catalog), values, nulls, replace);
+  HeapTuple changed = heap_modify_tuple(old, RelationGetDescr(catalog), const_cast<Datum*>(values),
+                                        const_cast<bool*>(nulls), const_cast<bool*>(replace));
   delete_row(catalog, &old->t_self);
   CommandCounterIncrement();
   KDE_FAULT("set.deleted");
@@ -793,6 +809,27 @@ void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings) {
   CommandCounterIncrement();
   KDE_FAULT("set.done");
   table_close(catalog, NoLock);
+}
+
+}  // namespace
+
+void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings) {
+  Datum values[kColumns] = {};
+  bool nulls[kColumns] = {};
+  bool replace[kColumns] = {};
+  put_settings(settings, values, nulls);
+  for (int c = kRefreshEnabled; c <= kRefreshMaxAge; ++c) replace[c - 1] = true;
+  replace[kPlainSql - 1] = replace[kPlainSqlAge - 1] = true;
+  change_row(entry, values, nulls, replace);
+}
+
+void catalog_prove(const CatalogEntry& entry, const Proof& proof) {
+  Datum values[kColumns] = {};
+  bool nulls[kColumns] = {};
+  bool replace[kColumns] = {};
+  put_proof(proof, values, nulls);
+  replace[kAsOf - 1] = replace[kProof - 1] = true;
+  change_row(entry, values, nulls, replace);
 }
 
 namespace {
@@ -960,6 +997,7 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
   put_or_null(kRefreshQuery, record.request.query);
   put(kAsFitted, PointerGetDatum(as_fitted(key)));
   put_settings(settings, values, nulls);
+  put_proof(record.proof, values, nulls);
   upkeep_fitted(&upkeep, record.counters, record.table_rows);
   CatalogTupleInsert(catalog, heap_form_tuple(RelationGetDescr(catalog), values, nulls));
   KDE_FAULT("store.inserted");
@@ -999,6 +1037,8 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   nulls[kAsFitted - 1] = fitted == nullptr;
   values[kAsFitted - 1] = PointerGetDatum(fitted);
   catalog_key_datums(key, values);
+  // What another server's files prove is nothing here.
+  nulls[kProof - 1] = true;
   values[kMeasures - 1] = Int16GetDatum(static_cast<int16>(key.measures));
   values[kGroups - 1] = Int16GetDatum(static_cast<int16>(key.groups));
   if (alias_taken) {

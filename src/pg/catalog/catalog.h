@@ -15,6 +15,7 @@
 
 #include "pg/catalog/density_key.h"
 #include "pg/catalog/staleness.h"
+#include "pg/proof/proof.h"
 
 extern "C" {
 #include "access/transam.h"
@@ -44,6 +45,7 @@ struct StoredDensity {
   RowVersion version;
   int64 id = 0;  // ties it to its row of kde_aqp.upkeep
   TimestampTz fitted_at = 0;
+  Proof proof;  // palloc'ed
   // In the density's order, then its measures and what its groups are by; palloc'ed.
   ArrayType* column_names = nullptr;
   const char* settings = nullptr;  // DensityKey::settings
@@ -78,7 +80,7 @@ struct CatalogEntry {
   double cost_ms;  // of the fit
   FitRequest request;
   RefreshSettings settings;
-  Proof proof;  // noted at the fit
+  Proof proof;        // noted at the fit
   ArrayType* fitted;  // as_fitted.h; null: not known
 };
 
@@ -97,6 +99,7 @@ struct FitRecord {
   // Of several columns: H, a double precision[][] (null: none), and the points that are stored.
   ArrayType* bandwidth_matrix;
   int64 stored_rows;  // 0: does not apply
+  Proof proof;        // of the rows that were read
   // For kde_aqp.upkeep: the table's statistics before the rows were read.
   Counters counters;
   double table_rows;
@@ -172,6 +175,9 @@ kde::Kernel catalog_kernel(const CatalogEntry& entry);
 // Replaces the settings. The caller holds the key's lock.
 void catalog_set(const CatalogEntry& entry, const RefreshSettings& settings);
 
+// Replaces the proof. The caller holds the key's lock.
+void catalog_prove(const CatalogEntry& entry, const Proof& proof);
+
 // Serializes fits and drops of one key until the transaction ends (and, rarely, of others).
 void catalog_lock(const DensityKey& key);
 // The same without waiting: false if another session holds it.
@@ -241,10 +247,12 @@ enum class CatalogColumn {
   incremental = 36,
   refresh_query = 37,
   plain_sql_age = 38,
-  as_fitted = 39
+  as_fitted = 39,
+  as_of = 40,
+  proof = 41
 };
 inline constexpr int kCatalogKeyColumns = 6;
-inline constexpr int kCatalogColumns = 39;
+inline constexpr int kCatalogColumns = 41;
 // Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
 inline constexpr int kDoorColumns = kCatalogColumns + 1;
 

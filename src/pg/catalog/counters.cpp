@@ -37,7 +37,6 @@ extern Datum pg_stat_get_live_tuples(PG_FUNCTION_ARGS);
 extern Datum pg_stat_get_xact_tuples_inserted(PG_FUNCTION_ARGS);
 extern Datum pg_stat_get_xact_tuples_updated(PG_FUNCTION_ARGS);
 extern Datum pg_stat_get_xact_tuples_deleted(PG_FUNCTION_ARGS);
-extern Datum pg_stat_get_db_stat_reset_time(PG_FUNCTION_ARGS);
 }
 
 namespace kde_pg {
@@ -312,15 +311,6 @@ void note_columns(Counters* counters) {
   for (int i = 0; i < counters->leaves; ++i) {
     if (!read_columns(counters->leaf[i].relation, &all[columns.count++])) counters->known = false;
   }
-}
-
-bool were_reset_since(TimestampTz then) {
-  LOCAL_FCINFO(fcinfo, 1);
-  InitFunctionCallInfoData(*fcinfo, nullptr, 1, InvalidOid, nullptr, nullptr);
-  fcinfo->args[0].value = ObjectIdGetDatum(MyDatabaseId);
-  fcinfo->args[0].isnull = false;
-  const Datum reset = pg_stat_get_db_stat_reset_time(fcinfo);
-  return !fcinfo->isnull && DatumGetTimestampTz(reset) >= then;
 }
 
 bool is_untouched(const Counters& then, const Counters& now) {

@@ -90,9 +90,6 @@ void note_columns(Counters* counters);
 // counters that fell, as nobody knows what they had counted before they began anew.
 bool is_untouched(const Counters& then, const Counters& now);
 
-// Whether somebody reset statistics of this database since: a counter may be back where it was.
-bool were_reset_since(TimestampTz then);
-
 // As kde_aqp.upkeep.counters holds them, ten numbers a leaf; and with a relation of 0 a virtual
 // generated column's relation, number and expression (-1: all columns), or of a table beneath the
 // relation, 0 and the rows in one of its. '{0}' where rows are elsewhere. Null where unknown.

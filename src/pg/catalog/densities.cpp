@@ -33,7 +33,7 @@ namespace kde_pg {
 
 namespace {
 
-constexpr int kUpkeep = 11;  // columns beside the catalog's: upkeep's, a name and a short model
+constexpr int kUpkeep = 12;  // columns beside the catalog's: upkeep's, names, a judgement
 
 struct Output {
   Tuplestorestate* rows;
@@ -96,13 +96,19 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   constexpr int kModel = static_cast<int>(CatalogColumn::model) - 1;
   put(!nulls[kModel],
       nulls[kModel] ? 0 : CStringGetTextDatum(short_model(TextDatumGetCString(values[kModel]))));
+  put(true, CStringGetTextDatum(judgement_text(judge(entry.key.relation, entry.proof))));
   tuplestore_putvalues(out->rows, out->desc, values, nulls);
 }
 
-void put_dumped(HeapTuple tuple, TupleDesc, const CatalogEntry& entry, void* state) {
-  // Of a table that is being dropped there would be a number, which is another's elsewhere.
-  if (is_readable(entry.key) && get_rel_name(entry.key.relation) != nullptr)
-    tuplestore_puttuple(static_cast<Output*>(state)->rows, tuple);
+// Without the proof, which is of this server's files. Of a table that is being dropped there would
+// be a number, which is another's elsewhere.
+void put_dumped(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, void* state) {
+  if (!is_readable(entry.key) || get_rel_name(entry.key.relation) == nullptr) return;
+  int column = static_cast<int>(CatalogColumn::proof);
+  Datum value = 0;
+  bool is_null = true;
+  tuple = heap_modify_tuple_by_cols(tuple, desc, 1, &column, &value, &is_null);
+  tuplestore_puttuple(static_cast<Output*>(state)->rows, tuple);
 }
 
 void put_stored(HeapTuple tuple, TupleDesc desc, void* state) {

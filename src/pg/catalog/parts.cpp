@@ -19,7 +19,7 @@ namespace kde_pg {
 
 namespace {
 
-enum Column { kDensityId = 1, kNode, kPart, kDensity, kCounters, kColumns = kCounters };
+enum Column { kDensityId = 1, kNode, kPart, kDensity, kCounters, kProof, kColumns = kProof };
 
 KeptPart* read_part(HeapTuple tuple, TupleDesc desc) {
   auto* part = static_cast<KeptPart*>(palloc0(sizeof(KeptPart)));
@@ -32,6 +32,8 @@ KeptPart* read_part(HeapTuple tuple, TupleDesc desc) {
   if (!is_null) part->density = reinterpret_cast<struct varlena*>(DatumGetPointer(density));
   const Datum counters = get(kCounters);
   if (!is_null) part->counters = counters_from_array(DatumGetArrayTypePCopy(counters));
+  const Datum proof = get(kProof);
+  part->proof = proof_from_bytes(is_null ? nullptr : DatumGetByteaPP(proof));
   return part;
 }
 
@@ -79,13 +81,20 @@ List* parts_of(int64 density_id) {
 
 void part_store(int64 density_id, KeptPart* part) {
   Relation parts = open_parts(RowExclusiveLock);
-  Datum values[kColumns] = {Int64GetDatum(density_id), Int32GetDatum(part->node),
-                            Int64GetDatum(part->part), PointerGetDatum(part->density), 0};
+  Datum values[kColumns] = {Int64GetDatum(density_id),
+                            Int32GetDatum(part->node),
+                            Int64GetDatum(part->part),
+                            PointerGetDatum(part->density),
+                            0,
+                            0};
   bool nulls[kColumns] = {};
   nulls[kDensity - 1] = part->density == nullptr;
   ArrayType* counters = part->counters.known ? counters_to_array(part->counters) : nullptr;
   nulls[kCounters - 1] = counters == nullptr;
   values[kCounters - 1] = PointerGetDatum(counters);
+  bytea* proof = proof_to_bytes(part->proof);
+  nulls[kProof - 1] = proof == nullptr;
+  values[kProof - 1] = PointerGetDatum(proof);
   HeapTuple row = heap_form_tuple(RelationGetDescr(parts), values, nulls);
   if (part->row != nullptr) {
     CatalogTupleUpdate(parts, &part->row->t_self, row);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "pg/catalog/counters.h"
+#include "pg/proof/proof.h"
 
 extern "C" {
 #include "access/htup.h"
@@ -30,7 +31,8 @@ struct KeptPart {
   int64 part = 0;
   // As it is stored, perhaps elsewhere: to be detoasted where it is wanted. Null: no value.
   struct varlena* density = nullptr;
-  Counters counters;        // of the part alone; unknown: it is read by every refresh
+  Counters counters;        // of a shard alone; unknown: it is read by every refresh
+  Proof proof;              // of a leaf, in the place of counters
   HeapTuple row = nullptr;  // null: it is not stored yet
 };
 

@@ -33,7 +33,17 @@ constexpr double kImprobable = 0.001;
 // So many exact queries in a row, and more, that did not finish.
 constexpr int kUnfinished = 3;
 
-enum Kind { kUntrue, kNearlyTrue, kFailed, kOutdated, kStale, kUnknown, kUnchecked, kKinds };
+enum Kind {
+  kUntrue,
+  kNearlyTrue,
+  kFailed,
+  kOutdated,
+  kStale,
+  kUnknown,
+  kUnproven,
+  kUnchecked,
+  kKinds
+};
 
 // The problems of one kind.
 struct Group {
@@ -62,14 +72,15 @@ char* describe(const DensityKey& key) {
                           : psprintf("density \"%s\"", name);
 }
 
-// As a regclass literal.
-const char* table_of(const DensityKey& key) {
+const char* table_name(const DensityKey& key) {
   const char* name = get_rel_name(key.relation);
   if (!RelationIsVisible(key.relation))
-    return quote_literal_cstr(
-        quote_qualified_identifier(get_namespace_name(get_rel_namespace(key.relation)), name));
-  return quote_literal_cstr(quote_identifier(name));
+    return quote_qualified_identifier(get_namespace_name(get_rel_namespace(key.relation)), name);
+  return quote_identifier(name);
 }
+
+// As a regclass literal.
+const char* table_of(const DensityKey& key) { return quote_literal_cstr(table_name(key)); }
 
 const char* refresh_call(const DensityKey& key, bool force) {
   return psprintf("SELECT * FROM kde_refresh(%s%s);%s", table_of(key),
@@ -118,6 +129,7 @@ class Density {
 
   void look_at_all() {
     look_at_refreshes();
+    look_at_proof();
     look_at_checks();
   }
 
@@ -158,6 +170,20 @@ class Density {
       add(kUnknown, Severity::notice, 0, psprintf("is not seen to be stale: %s", staleness_.reason),
           begins ? mend(false) : setting_call(key_, "max_age => '1 day'"));
     }
+  }
+
+  // What a VACUUM would make provable, of what plain SQL is to be answered by.
+  void look_at_proof() {
+    if (RecoveryInProgress() || !entry_.settings.plain_sql ||
+        judge(key_.relation, entry_.proof).changed != Changed::at_most)
+      return;
+    const ClearBits bits = clear_bits(key_.relation);
+    if (bits.clear == 0) return;
+    add(kUnproven, Severity::notice, bits.clear,
+        psprintf("cannot be proven to be unchanged: %.0f of %.0f blocks are not marked as visible "
+                 "to all",
+                 bits.clear, bits.blocks),
+        psprintf("VACUUM %s; %s", table_name(key_), refresh_call(key_, true)));
   }
 
   bool has_age() const {
@@ -230,6 +256,7 @@ constexpr const char* kSeveral[kKinds] = {
     "densities are of an older version",
     "densities are stale",
     "densities are not seen to be stale",
+    "densities cannot be proven to be unchanged",
     "densities are too large to be checked",
 };
 

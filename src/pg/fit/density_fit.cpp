@@ -137,6 +137,7 @@ void store(const DensityRequest& request, const RowsRead& read, const Chosen& ch
   estimate->describe(fit);
   fit->bytes = estimate->density().size();
   record.request = request.asked;
+  record.proof = read.scan.proof;
   record.counters = read.counters;
   record.scan_ms = chosen.scan_ms;
   record.select_ms += chosen.abandoned_ms;
@@ -338,6 +339,7 @@ PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnT
   }
   PartFit out = {};
   out.elsewhere = read.scan.elsewhere;
+  out.proof = read.scan.proof;
   if (end_reading(request.key, estimate) != nullptr) {
     out.nulls = estimate->nulls_read() * read.scan.rows_per_row_read;
   } else {

@@ -106,6 +106,7 @@ struct PartFit {
   Datum density;   // in the current memory context; 0: the part has no values
   double nulls;    // then: how many NULLs
   bool elsewhere;  // ScanResult::elsewhere
+  Proof proof;     // of the part alone
 };
 // Stores nothing. The caller shows the progress. Errors: as fit_density().
 PartFit fit_leaf(const DensityRequest& request, Relation relation, const ColumnTypes& types,

@@ -155,41 +155,33 @@ List* leaf_numbers(Relation relation, const DensityKey& key) {
   return out;
 }
 
-Counters counters_of_part(Oid leaf, AskPlanner ask, const Counters* then) {
-  Counters counters = read_counters(leaf, ask, then);
-  note_columns(&counters);
-  // Rows may be counted that this transaction's snapshot is too old to see.
-  if (IsolationUsesXactSnapshot()) counters.known = false;
-  return counters;
-}
-
 // Fits those that changed, or came.
 void fit_leaves(const DensityRequest& request, Relation relation, const ColumnTypes& types,
                 Parts* parts) {
-  Counters* now = static_cast<Counters*>(palloc(sizeof(Counters) * (parts->count + 1)));
-  double live = 0;
+  auto* live = static_cast<double*>(palloc(sizeof(double) * (parts->count + 1)));
+  double all_live = 0;
   for (int i = 0; i < parts->count; ++i) {
-    // The planner is asked of those alone that are read: who puts a table beneath another, or takes
-    // it away, changes that one's rows.
-    const KeptPart& part = *parts->item[i];
-    now[i] = counters_of_part(static_cast<Oid>(part.part), AskPlanner::no, &part.counters);
-    live += static_cast<double>(now[i].live());
+    live[i] = static_cast<double>(
+        read_counters(static_cast<Oid>(parts->item[i]->part), AskPlanner::no).live());
+    all_live += live[i];
   }
   PartRequest wanted;
   wanted.bytes = bytes_of_each(kBytesOfParts, parts->count);
   wanted.least_blocks = kLeastPartBlocks;
   for (int i = 0; i < parts->count; ++i) {
     KeptPart* part = parts->item[i];
-    if (is_untouched(part->counters, now[i])) continue;
     wanted.leaf = static_cast<Oid>(part->part);
-    part->counters = counters_of_part(wanted.leaf, AskPlanner::yes, nullptr);
+    // Under an old snapshot rows may be there that it does not see.
+    if (!IsolationUsesXactSnapshot() &&
+        is_unchanged(wanted.leaf, part->proof, RelationGetRelid(relation)))
+      continue;
     wanted.seed = request.asked.seed ^ static_cast<int64>(static_cast<uint64>(i) << 20);
     // Each has its share of the blocks, by its rows where they are known.
-    const double share = live > 0 ? static_cast<double>(now[i].live()) / live : 1.0 / parts->count;
+    const double share = all_live > 0 ? live[i] / all_live : 1.0 / parts->count;
     wanted.blocks = Max(kLeastPartBlocks, static_cast<int64>(share * option_sample_blocks));
     const PartFit made = fit_leaf(request, relation, types, wanted);
     part->density = density_of(made, parts->settings);
-    if (made.elsewhere && !part->counters.has_beneath()) part->counters.known = false;
+    part->proof = made.proof;
     parts->read[i] = true;
   }
 }
@@ -400,14 +392,15 @@ void check_incremental(const DensityRequest& request) {
                     errhint("sample_rows => -1 reads every row of each part.")));
 }
 
-int64 store_value(const DensityRequest& request, const Counters& counters, Datum density,
-                  const char* model, double scan_ms, DensityFit* fit) {
+int64 store_value(const DensityRequest& request, const Counters& counters, const Proof& proof,
+                  Datum density, const char* model, double scan_ms, DensityFit* fit) {
   const kde::Header* header = density_from_datum(density, nullptr);
   *fit = {};
   FitRecord& record = fit->record;
   record.density = reinterpret_cast<struct varlena*>(DatumGetPointer(density));
   record.request = request.asked;
   record.counters = counters;
+  record.proof = proof;
   record.scan_ms = scan_ms;
   record.threads = 1;
   record.model = model;
@@ -441,6 +434,10 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   MemoryContext caller = MemoryContextSwitchTo(memory);
 
   const bool of_shards = is_of_shards(RelationGetRelid(relation));
+  // Before the parts are listed: one that comes or goes meanwhile is another leaf to it.
+  MemoryContextSwitchTo(caller);
+  Proof proof = note_proof(RelationGetRelid(relation));
+  MemoryContextSwitchTo(memory);
   List* numbers = of_shards ? shards_of(RelationGetRelid(relation)) : leaf_numbers(relation, key);
   Parts parts = {};
   parts.item = static_cast<KeptPart**>(palloc(sizeof(KeptPart*) * (list_length(numbers) + 1)));
@@ -449,12 +446,6 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   parts.settings = settings_of_parts(request, types);
   bool renew = request.locked == nullptr || request.every_part || is_of_its_time(key);
   List* kept = renew ? NIL : parts_of(request.locked->entry->id);
-  if (!renew && !of_shards) {
-    // Its fit had read the counters before it was stored.
-    const CatalogEntry& entry = *request.locked->entry;
-    const auto cost = static_cast<TimestampTz>(entry.cost_ms * 1000);
-    if (were_reset_since(entry.fitted_at - cost)) renew = true;
-  }
   if (renew || !is_of(kept, parts.settings)) {
     kept = NIL;
     renew = true;
@@ -479,12 +470,14 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   }
   KDE_FAULT("fit.estimated");
 
+  for (int i = 0; i < parts.count && !of_shards; ++i)
+    if (!parts.item[i]->proof.known) proof = unproven(Unproven::by_parts, proof.as_of);
   const int read = static_cast<int>(std::count(parts.read, parts.read + parts.count, true));
   const char* model = psprintf("%d %s%s, %d read", parts.count, of_shards ? "shard" : "part",
                                parts.count == 1 ? "" : "s", read);
   MemoryContextSwitchTo(caller);
   const int64 id =
-      store_value(request, counters, PointerGetDatum(sum), model, elapsed_ms(start), fit);
+      store_value(request, counters, proof, PointerGetDatum(sum), model, elapsed_ms(start), fit);
   if (request.asked.incremental) {
     if (renew) parts_remove(id);
     keep_parts(id, parts, of_before, nodes);

@@ -27,7 +27,7 @@ void fit_by_query(const DensityRequest& request, Relation relation, DensityFit* 
 
 // Stores a density that was made elsewhere, a palloc'ed `kde` datum of one column: of parts, or a
 // value. model: how. Returns its number.
-int64 store_value(const DensityRequest& request, const Counters& counters, Datum density,
-                  const char* model, double scan_ms, DensityFit* fit);
+int64 store_value(const DensityRequest& request, const Counters& counters, const Proof& proof,
+                  Datum density, const char* model, double scan_ms, DensityFit* fit);
 
 }  // namespace kde_pg

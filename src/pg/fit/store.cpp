@@ -94,9 +94,10 @@ void fit_by_query(const DensityRequest& request, Relation relation, DensityFit* 
   progress_phase(Phase::scanning);
   // Before the query: what changes meanwhile counts as changed since.
   const Counters counters = read_counters(RelationGetRelid(relation));
+  const Proof proof = unproven(Unproven::by_query, GetCurrentTimestamp());
   const Datum density = density_of_query(relation, request.asked.query);
   check_is_of(request.key, *density_from_datum(density, nullptr));
-  store_value(request, counters, density, "stored by a query", elapsed_ms(start), fit);
+  store_value(request, counters, proof, density, "stored by a query", elapsed_ms(start), fit);
   progress_end();
 }
 
@@ -135,8 +136,8 @@ KDE_FUNCTION(kde_store) {
     owner.end();
     catalog_lock(request.key);
     check_is_of(request.key, *density_from_datum(density, nullptr));
-    store_value(request, read_counters(request.key.relation), density, "stored as a value", 0,
-                &fit);
+    store_value(request, read_counters(request.key.relation), unproven(Unproven::by_value, 0),
+                density, "stored as a value", 0, &fit);
   }
   const char* name = density_name(request.key);
   relation_close(relation, NoLock);

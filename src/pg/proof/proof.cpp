@@ -256,38 +256,44 @@ Blocks look_at_map(Relation rel, BlockNumber blocks, XLogRecPtr lsn) {
 
 XLogRecPtr lsn_of_block(Relation rel, BlockNumber block) {
   Buffer buffer = ReadBuffer(rel, block);
+  // The lock keeps writers out, the function hint bits.
+  LockBuffer(buffer, BUFFER_LOCK_SHARE);
   const XLogRecPtr lsn = BufferGetLSNAtomic(buffer);
-  ReleaseBuffer(buffer);
+  UnlockReleaseBuffer(buffer);
   return lsn;
 }
 
-// Blocks that are not proven where their own LSNs prove, too. Bits and stamp of a page are of one
-// moment; a block that changes after it has an own LSN above.
-BlockNumber count_unproven_by_own_lsn(Relation rel, BlockNumber blocks, XLogRecPtr lsn) {
+// Blocks that are not proven though their own LSNs may prove them. Bits and stamp of a page are of
+// one moment; a block that changes after it has an own LSN above.
+BlockNumber count_unproven_by_own_lsn(Relation rel, BlockNumber blocks, const Proof& proof,
+                                      bool stop_at_first) {
   constexpr BlockNumber kBlocksPerBreath = 64;
   BlockNumber unproven = 0;
+  Buffer buffer = InvalidBuffer;
   auto* copy = static_cast<uint8*>(palloc(kMapBytes));
   for (BlockNumber first = 0; first < blocks; first += kBlocksPerPage) {
+    if (stop_at_first && unproven > 0) break;
     const BlockNumber count = Min(blocks - first, kBlocksPerPage);
     bool stamped = false;
-    Buffer buffer = InvalidBuffer;
     look_at_map_page(rel, first, count, &buffer,
                      [&](BlockNumber, BlockNumber, const uint8* bits, XLogRecPtr stamp) {
-                       if (bits == nullptr) {
-                         unproven += count;
-                         return;
+                       stamped = stamp > proof.lsn;
+                       if (bits != nullptr) {
+                         memcpy(copy, bits, kMapBytes);
+                       } else {
+                         memset(copy, 0, kMapBytes);
                        }
-                       unproven += count_clear(bits, count);
-                       stamped = stamp > lsn;
-                       if (stamped) memcpy(copy, bits, kMapBytes);
                      });
-    if (BufferIsValid(buffer)) ReleaseBuffer(buffer);
-    for (BlockNumber i = 0; stamped && i < count; ++i) {
+    for (BlockNumber i = 0; i < count && !(stop_at_first && unproven > 0); ++i) {
       if (i % kBlocksPerBreath == 0) CHECK_FOR_INTERRUPTS();
-      if (is_set(copy, i) && lsn_of_block(rel, first + i) > lsn) ++unproven;
+      const bool set = is_set(copy, i);
+      if (set && !stamped) continue;
+      const bool may_prove = proof.all_ended || (set && proof.all_set);
+      if (!may_prove || lsn_of_block(rel, first + i) > proof.lsn) ++unproven;
     }
     if (blocks - first <= kBlocksPerPage) break;
   }
+  if (BufferIsValid(buffer)) ReleaseBuffer(buffer);
   pfree(copy);
   return unproven;
 }
@@ -309,22 +315,37 @@ double count_line_pointers(Relation rel, BlockNumber first, BlockNumber end) {
 // ------------------------------------------------------------------------------------ judgements
 
 // Headers that a judgement reads.
-constexpr int64 kHeadersOfAnswer = 4096;
+struct Headers {
+  int64 left;
+  bool all_or_nothing;  // none where they cannot prove that nothing changed
+};
+constexpr Headers kHeadersOfAnswer = {4096, false};
+constexpr Headers kAllHeaders = {PG_INT64_MAX, true};
+constexpr Headers kNoHeaders = {0, true};
 
 struct Sum {
   double rows = 0, unproven = 0, blocks = 0, added = 0;
+  double stamped = 0, clear = 0;  // before headers are read
 };
 
-// Of a leaf whose file is the same: adds to *sum. *headers: that may yet be read.
-void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, int64* headers, Sum* sum) {
+// Of a leaf whose file is the same: adds to *sum. *headers: those that may yet be read.
+void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, Headers* headers,
+                Sum* sum) {
   const BlockNumber now = RelationGetNumberOfBlocks(rel);
   const BlockNumber same = Min(then.blocks, now);
   const uint32 each_now = rows_a_block(RelationGetDescr(rel));
   const Blocks blocks = look_at_map(rel, same, proof.lsn);
   double unproven = static_cast<double>(blocks.clear) + blocks.stamped;
-  if (blocks.stamped > 0 && proof.own_lsn && blocks.stamped <= *headers) {
-    *headers -= blocks.stamped;
-    unproven = count_unproven_by_own_lsn(rel, same, proof.lsn);
+  sum->stamped += blocks.stamped;
+  sum->clear += blocks.clear;
+  const int64 may_prove = proof.all_ended ? static_cast<int64>(blocks.clear) + blocks.stamped
+                          : proof.all_set ? blocks.stamped
+                                          : 0;
+  const bool in_vain =
+      headers->all_or_nothing && (sum->rows > 0 || (blocks.clear > 0 && !proof.all_ended));
+  if (may_prove > 0 && may_prove <= headers->left && !in_vain) {
+    headers->left -= may_prove;
+    unproven = count_unproven_by_own_lsn(rel, same, proof, headers->all_or_nothing);
   }
   unproven += then.blocks - same;
   sum->rows += unproven * Max(then.rows_a_block, each_now);
@@ -332,8 +353,8 @@ void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, int64* 
   sum->blocks += then.blocks;
   const BlockNumber added = now - same;
   sum->added += added;
-  if (added > 0 && added <= *headers) {
-    *headers -= added;
+  if (added > 0 && added <= headers->left) {
+    headers->left -= added;
     sum->rows += Min(count_line_pointers(rel, same, now), static_cast<double>(added) * each_now);
   } else {
     sum->rows += static_cast<double>(added) * each_now;
@@ -346,14 +367,13 @@ Judgement unknown(const char* why) {
   return out;
 }
 
-// headers: that it may read.
-Judgement look(Oid relation, const Proof& proof, int64 headers) {
+// headers: that it may read. *sum: of what it looked at.
+Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of, Sum* sum) {
   if (snapshots_may_age()) return unknown(kAging);
   if (is_of_shards(relation)) return unknown(kShards);
   const char* why = nullptr;
-  Relation root = open_member(relation, &why);
+  Relation root = open_member(OidIsValid(columns_of) ? columns_of : relation, &why);
   if (root == nullptr) return unknown(why != nullptr ? why : kOtherLeaves);
-  Sum sum;
   int seen = 0;
   why = for_leaves(relation, [&](Relation rel) -> const char* {
     if (const char* not_proven = why_not_proven(rel)) return not_proven;
@@ -363,21 +383,21 @@ Judgement look(Oid relation, const Proof& proof, int64 headers) {
     if (then.file != file_of(rel)) return kOtherFile;
     if (then.columns != hash_columns(RelationGetDescr(root), proof.columns, RelationGetDescr(rel)))
       return kOtherColumns;
-    judge_leaf(rel, then, proof, &headers, &sum);
+    judge_leaf(rel, then, proof, &headers, sum);
     return nullptr;
   });
   close_member(root);
   if (why != nullptr) return unknown(why);
   if (seen != proof.leaves) return unknown(kOtherLeaves);
   Judgement out;
-  if (sum.rows == 0) {
+  if (sum->rows == 0) {
     out.changed = Changed::nothing;
     return out;
   }
   out.changed = Changed::at_most;
-  out.rows = sum.rows;
-  out.new_share = sum.added / Max(sum.blocks + sum.added, 1.0);
-  out.unproven_share = sum.unproven / Max(sum.blocks, 1.0);
+  out.rows = sum->rows;
+  out.new_share = sum->added / Max(sum->blocks + sum->added, 1.0);
+  out.unproven_share = sum->unproven / Max(sum->blocks, 1.0);
   return out;
 }
 
@@ -454,14 +474,14 @@ Proof unproven(Unproven why, TimestampTz since) {
   return out;
 }
 
-Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun) {
+Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun, Oid columns_of) {
   Proof out;
   out.as_of = begun != nullptr ? begun->at : GetCurrentTransactionStartTimestamp();
   if (RecoveryInProgress()) out.why = kInRecovery;
   if (snapshots_may_age()) out.why = kAging;
   if (is_of_shards(relation)) out.why = kShards;
   if (out.why != nullptr) return out;
-  Relation root = open_member(relation, &out.why);
+  Relation root = open_member(OidIsValid(columns_of) ? columns_of : relation, &out.why);
   if (root == nullptr) {
     if (out.why == nullptr) out.why = kBeingChanged;
     return out;
@@ -494,44 +514,76 @@ Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun) {
     out.leaves = 0;
     return out;
   }
-  const bool all_ended =
+  out.all_set = clear == 0;
+  out.all_ended =
       begun != nullptr && sees_all_before(snapshot, begun->next) && !has_own_changes(relation);
-  out.own_lsn = clear == 0 || all_ended;
   return out;
 }
 
+Proof note_proof(Oid relation) {
+  const ProofBegun begun = begin_proof();
+  const bool old = IsolationUsesXactSnapshot();
+  PushActiveSnapshot(old ? GetTransactionSnapshot() : GetLatestSnapshot());
+  const Proof out = note_proof(relation, GetActiveSnapshot(), old ? nullptr : &begun);
+  PopActiveSnapshot();
+  return out;
+}
+
+namespace {
+
+// Null, or why there is nothing to look at.
+const char* why_unknown(const Proof& proof) {
+  if (!proof.known) return proof.why != nullptr ? proof.why : kNotNoted;
+  return proof.system != GetSystemIdentifier() ? kOtherSystem : nullptr;
+}
+
+}  // namespace
+
 Judgement judge(Oid relation, const Proof& proof) {
-  if (!proof.known) return unknown(proof.why != nullptr ? proof.why : kNotNoted);
-  if (proof.system != GetSystemIdentifier()) return unknown(kOtherSystem);
+  if (const char* why = why_unknown(proof)) return unknown(why);
   const bool quiet = ActiveSnapshotSet() && is_quiet(GetActiveSnapshot());
   Judged* place = place_of(relation, proof);
   if (quiet && place->relation == relation && place->end == GetActiveSnapshot()->xmax &&
       place->lsn == proof.lsn && place->as_of == proof.as_of)
     return place->judgement;
-  const Judgement out = look(relation, proof, kHeadersOfAnswer);
+  Sum sum;
+  const Judgement out = look(relation, proof, kHeadersOfAnswer, InvalidOid, &sum);
   if (quiet && out.changed != Changed::unknown)
     *place = {relation, GetActiveSnapshot()->xmax, proof.lsn, proof.as_of, out};
   return out;
 }
 
-Judgement renew_proof(Oid relation, const Proof& proof, Proof* renewed) {
-  *renewed = {};
-  if (!proof.known) return unknown(proof.why != nullptr ? proof.why : kNotNoted);
-  if (RecoveryInProgress() || IsolationUsesXactSnapshot()) return judge(relation, proof);
+bool is_unchanged(Oid relation, const Proof& proof, Oid columns_of) {
+  if (why_unknown(proof) != nullptr) return false;
+  Sum sum;
+  return look(relation, proof, kAllHeaders, columns_of, &sum).changed == Changed::nothing;
+}
+
+bool may_be_renewed(Oid relation, const Proof& proof) {
+  if (!proof.known || RecoveryInProgress()) return false;
+  if (proof.system != GetSystemIdentifier()) return true;
+  Sum sum;
+  (void)look(relation, proof, kNoHeaders, InvalidOid, &sum);
+  return sum.stamped > 0 && (proof.all_ended || (proof.all_set && sum.clear == 0));
+}
+
+bool renew_proof(Oid relation, const Proof& proof, Proof* renewed) {
+  if (!proof.known || RecoveryInProgress() || IsolationUsesXactSnapshot()) return false;
   const ProofBegun begun = begin_proof();
   PushActiveSnapshot(GetLatestSnapshot());
-  Judgement out = look(relation, proof, PG_INT64_MAX);
-  if (out.changed == Changed::nothing) {
+  Sum sum;
+  bool same = look(relation, proof, kAllHeaders, InvalidOid, &sum).changed == Changed::nothing;
+  if (same) {
     *renewed = note_proof(relation, GetActiveSnapshot(), &begun);
-    // Its columns are those of then, so that what is added is none of them.
-    bool same = renewed->known && renewed->leaves == proof.leaves;
+    // Of the same leaves, and of the columns that were fitted: those added since are none.
+    same = renewed->known && renewed->columns == proof.columns && renewed->leaves == proof.leaves;
     for (int i = 0; same && i < proof.leaves; ++i)
       same = renewed->leaf[i].relation == proof.leaf[i].relation &&
-             renewed->leaf[i].file == proof.leaf[i].file;
-    if (!same || renewed->columns != proof.columns) *renewed = {};
+             renewed->leaf[i].file == proof.leaf[i].file &&
+             renewed->leaf[i].columns == proof.leaf[i].columns;
   }
   PopActiveSnapshot();
-  return out;
+  return same;
 }
 
 ClearBits clear_bits(Oid relation) {
@@ -568,13 +620,14 @@ constexpr uint32 kBytesVersion = 1;
 
 struct Stored {
   uint32 version;
-  int32 known, own_lsn, columns, leaves;
+  int32 known, all_set, all_ended, columns, leaves;
   int32 why;  // of kStoredReasons, counted from 1; 0: none
+  int32 unused;
   uint64 system;
   int64 as_of;
   uint64 lsn;
 };
-static_assert(sizeof(Stored) == 48 && sizeof(ProofLeaf) == 24, "no padding is stored");
+static_assert(sizeof(Stored) == 56 && sizeof(ProofLeaf) == 24, "no padding is stored");
 
 }  // namespace
 
@@ -583,7 +636,8 @@ bytea* proof_to_bytes(const Proof& proof) {
   Stored stored = {};
   stored.version = kBytesVersion;
   stored.known = proof.known ? 1 : 0;
-  stored.own_lsn = proof.own_lsn ? 1 : 0;
+  stored.all_set = proof.all_set ? 1 : 0;
+  stored.all_ended = proof.all_ended ? 1 : 0;
   stored.columns = proof.columns;
   stored.leaves = proof.leaves;
   for (int i = 0; i < static_cast<int>(lengthof(kStoredReasons)); ++i)
@@ -617,7 +671,8 @@ Proof proof_from_bytes(const bytea* bytes) {
   if (stored.known == 0) return out;
   out.known = true;
   out.why = nullptr;
-  out.own_lsn = stored.own_lsn != 0;
+  out.all_set = stored.all_set != 0;
+  out.all_ended = stored.all_ended != 0;
   out.columns = stored.columns;
   out.system = stored.system;
   out.lsn = stored.lsn;

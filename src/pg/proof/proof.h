@@ -18,13 +18,14 @@
 // The number of blocks is taken after S: rows that S sees lie in those. Blocks that VACUUM cut off
 // since have lost their bits, and are new ones where they came again.
 //
-// Where a map page was stamped since (a VACUUM), a block's own LSN <= L proves the same where every
-// change that S does not see has an LSN above L. It is not so of a transaction that ran beside S:
-// it may have changed the block below L, and VACUUM sets a bit without touching the block's LSN. It
-// is so where (own_lsn)
-//   - all bits were set, as was seen after L was noted and while S was held; or
-//   - L was noted before S was taken, and S sees as ended whatever had a transaction number when L
-//     was noted, but for this transaction, which had not written the table.
+// Else a block's own LSN <= L proves the same where every change that S does not see has an LSN
+// above L. It is not so of a transaction that ran beside S: it may have changed the block below L,
+// and VACUUM sets a bit without touching the block's LSN. It is so
+//   - of blocks whose bits are set, if all were (all_set), as was seen after L was noted and while
+//     S was held: what a VACUUM stamped since;
+//   - of all blocks, if L was noted before S was taken, and S sees as ended whatever had a
+//     transaction number when L was noted, but for this transaction, which had not written the
+//     table (all_ended): also what no VACUUM has seen yet.
 //
 // What the bits do not tell is noted beside them: the file, the leaves, and of each what columns of
 // the relation are in it (number, type, collation; how a virtual one is computed). An answer about
@@ -61,8 +62,9 @@ struct Proof {
   uint64 system = 0;          // of pg_control: another after pg_upgrade and a restore
   TimestampTz as_of = 0;      // not after S was taken; 0: nobody knows
   XLogRecPtr lsn = 0;         // L
-  bool own_lsn = false;       // blocks' own LSNs prove, too
-  int columns = 0;            // of the relation, dropped ones among them
+  bool all_set = false;       // blocks' own LSNs prove, too, where their bits are set
+  bool all_ended = false;     // or wherever
+  int columns = 0;            // of the relation (columns_of), dropped ones among them
   int leaves = 0;
   ProofLeaf* leaf = nullptr;
 };
@@ -93,7 +95,13 @@ ProofBegun begin_proof();
 // all of their rows are read. begun: null if the snapshot is older than this command.
 // Unknown, with as_of all the same: other than permanent heap tables, a file that this transaction
 // made, old_snapshot_threshold >= 0, a server in recovery.
-Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun);
+// columns_of: the relation whose columns are meant by their names, of a part of it; invalid:
+// `relation`.
+Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun,
+                 Oid columns_of = InvalidOid);
+// The same under a snapshot of its own: for rows that are read under later ones, whatever they are,
+// as what it proves did not change in between. In REPEATABLE READ and up the transaction's.
+Proof note_proof(Oid relation);
 
 // What is known of rows that were read in other ways; since: not after that, 0: nobody knows.
 enum class Unproven {
@@ -108,9 +116,16 @@ Proof unproven(Unproven why, TimestampTz since);
 // Costs nothing where no transaction has ended since the last time, and none runs.
 Judgement judge(Oid relation, const Proof& proof);
 
-// For who has time: judges, also after pg_upgrade, and reads all headers that may prove something.
-// If nothing changed *renewed is a proof under a snapshot of now, in the current memory context.
-Judgement renew_proof(Oid relation, const Proof& proof, Proof* renewed);
+// Whether nothing changed, for who has time: reads as many headers as may prove it, up to the first
+// that does not.
+bool is_unchanged(Oid relation, const Proof& proof, Oid columns_of = InvalidOid);
+
+// Whether a renewed proof would hold for less, if nothing changed: map pages were stamped since, or
+// the server was upgraded. Reads the map alone.
+bool may_be_renewed(Oid relation, const Proof& proof);
+// If nothing changed, also after pg_upgrade, which keeps files, their numbers and LSNs: *renewed is
+// a proof under a snapshot of now, in the current memory context.
+bool renew_proof(Oid relation, const Proof& proof, Proof* renewed);
 
 // Blocks of permanent heap tables whose bits are clear, of all: no proof holds for them.
 struct ClearBits {

@@ -361,10 +361,17 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   // The caller may have waited for the table, or for another session's fit of the same columns: the
   // statement's snapshot would then show older rows than those already fitted, or none after
   // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
-  PushActiveSnapshot(IsolationUsesXactSnapshot() ? GetTransactionSnapshot() : GetLatestSnapshot());
+  const bool old = IsolationUsesXactSnapshot();
+  const ProofBegun begun = begin_proof();
+  PushActiveSnapshot(old ? GetTransactionSnapshot() : GetLatestSnapshot());
   Snapshot snapshot = GetActiveSnapshot();
   bool beneath = false;
   result->elsewhere = leaves.count > 0 && rows_are_elsewhere(root, &beneath);
+  MemoryContextSwitchTo(previous);
+  result->proof = note_proof(RelationGetRelid(root), snapshot, old ? nullptr : &begun,
+                             RelationGetRelid(relation));
+  if (result->elsewhere) result->proof = unproven(Unproven::elsewhere, result->proof.as_of);
+  MemoryContextSwitchTo(memory);
   // A virtual generated column is the queried table's own, whatever its partitions say of theirs.
   if (leaves.count > 0 &&
       (result->elsewhere || options.by_query || RowReader::needs_query(relation, key, relation)))

@@ -25,6 +25,7 @@
 #include "pg/base/pg.h"
 #include "pg/base/values.h"
 #include "pg/catalog/density_key.h"
+#include "pg/proof/proof.h"
 
 #include "core/kde.h"
 
@@ -55,6 +56,7 @@ struct ScanResult {
   // applied it
   double table_rows = -1;
   bool elsewhere = false;  // queries see other rows than the tables'; those were read
+  Proof proof;             // of the rows; in the caller's memory context
 
   double share_of_blocks() const {
     return blocks_total > 0 ? static_cast<double>(blocks_read) / static_cast<double>(blocks_total)

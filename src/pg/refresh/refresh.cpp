@@ -140,7 +140,13 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   LockedDensity locked;
   if (!lock_density(item, how.wait, &locked, result)) return;
   KDE_FAULT("refresh.locked");
-  const CatalogEntry& entry = *locked.entry;
+  CatalogEntry& entry = *locked.entry;
+  Proof renewed;
+  if (!how.force && may_be_renewed(item.relation, entry.proof) &&
+      renew_proof(item.relation, entry.proof, &renewed)) {
+    catalog_prove(entry, renewed);
+    entry.proof = renewed;
+  }
   const Counters now =
       read_counters(item.relation,
                     is_of_shards(item.relation) ? AskPlanner::built_in_functions : AskPlanner::yes);
@@ -249,6 +255,7 @@ List* refresh_items(Oid relation) {
     item->failed_at = upkeep.failed_at;
     item->fitted_at = entry->fitted_at;
     item->unknown = is_unknown(staleness);
+    item->renewed = may_be_renewed(entry->key.relation, entry->proof);
     if (staleness.due) item->reason = pstrdup(staleness.reason);
     items = lappend(items, item);
   }

@@ -14,6 +14,7 @@ struct RefreshItem {
   int failures;    // since then
   TimestampTz failed_at, fitted_at;
   bool unknown;        // how many rows changed is
+  bool renewed;        // its proof may be
   const char* reason;  // why it is stale; null: it is not
 };
 

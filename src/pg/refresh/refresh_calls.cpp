@@ -60,7 +60,8 @@ void refresh_all(const RefreshHow& how) {
     CHECK_FOR_INTERRUPTS();
     // Others' tables are passed over in silence, as by VACUUM of a whole database.
     if (get_rel_name(item->relation) == nullptr || !may_maintain(item->relation)) continue;
-    if (item->reason == nullptr && !item->unknown && !how.force && !how.check_drift) {
+    if (item->reason == nullptr && !item->unknown && !item->renewed && !how.force &&
+        !how.check_drift) {
       ++counts[static_cast<int>(RefreshAction::fresh)];
       continue;
     }

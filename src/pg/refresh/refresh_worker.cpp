@@ -113,7 +113,8 @@ class Worker {
     ListCell* cell;
     foreach (cell, items) {
       const auto* item = static_cast<RefreshItem*>(lfirst(cell));
-      if ((item->reason == nullptr && !item->unknown) || is_backed_off(*item)) continue;
+      if ((item->reason == nullptr && !item->unknown && !item->renewed) || is_backed_off(*item))
+        continue;
       if (ConfigReloadPending) {
         ConfigReloadPending = false;
         ProcessConfigFile(PGC_SIGHUP);
