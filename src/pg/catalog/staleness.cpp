@@ -7,7 +7,11 @@
 
 extern "C" {
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "utils/lsyscache.h"
+
+// Of utils/adt/pgstatfuncs.c.
+extern Datum pg_stat_get_db_stat_reset_time(PG_FUNCTION_ARGS);
 }
 
 #include <cmath>
@@ -44,6 +48,16 @@ constexpr double kUsecsPerCost = 100 * 1000.0;
 template <typename... Values>
 void say(Staleness* out, const char* format, Values... values) {
   std::snprintf(out->reason, sizeof out->reason, format, values...);
+}
+
+// Whether somebody reset statistics of this database since: a counter may be back where it was.
+bool were_reset_since(TimestampTz then) {
+  LOCAL_FCINFO(fcinfo, 1);
+  InitFunctionCallInfoData(*fcinfo, nullptr, 1, InvalidOid, nullptr, nullptr);
+  fcinfo->args[0].value = ObjectIdGetDatum(MyDatabaseId);
+  fcinfo->args[0].isnull = false;
+  const Datum reset = pg_stat_get_db_stat_reset_time(fcinfo);
+  return !fcinfo->isnull && DatumGetTimestampTz(reset) >= then;
 }
 
 // That the density is not of what the columns are now.

@@ -137,17 +137,17 @@ class Answering {
   // demands what is answered within what is known.
   bool is_fresh() {
     options_ = asked_.interval;
+    const Freshness freshness = freshness_of(density_.fit);
+    const bool is_unknown = freshness.judgement.changed == Changed::unknown;
+    out_.as_of = freshness.as_of;
+    out_.changed_rows =
+        is_unknown ? std::numeric_limits<double>::infinity() : freshness.judgement.rows;
     if (plan_.demanded) {
       options_.changed_rows = std::max(options_.changed_rows, rows_changed_since(density_.fit));
       if (std::isfinite(asked_.error)) out_.detail = why_unproven(density_.fit);
       return out_.detail == nullptr || refuse(PlainOutcome::unproven);
     }
-    const Freshness freshness = freshness_of(density_.fit);
-    const bool is_unknown = freshness.judgement.changed == Changed::unknown;
     consented_ = freshness.consented && freshness.judgement.changed != Changed::nothing;
-    out_.as_of = freshness.as_of;
-    out_.changed_rows = is_unknown ? std::numeric_limits<double>::infinity()
-                                   : freshness.judgement.rows;
     out_.as_of_then = as_of_then_;
     if (as_of_then_) return consented_ || refuse(PlainOutcome::unproven);
     if (is_unknown) {

@@ -31,6 +31,7 @@ struct PlainDemand {
   PlainOutcome outcome = PlainOutcome::answered;
   const char* detail = nullptr;            // of what is inaccurate
   const char* density = nullptr;           // that answered
+  bool as_of_now = true;                   // no more changed since than the intervals take in
   const kde::Interval* answers = nullptr;  // of the plan's aggregates, all NaN for NULL
 };
 

@@ -303,6 +303,7 @@ void hand_over(ScanState* s) {
   demand->outcome = s->answers.outcome;
   if (s->answers.detail != nullptr) demand->detail = pstrdup(s->answers.detail);
   demand->density = density_names(s, density_name);
+  demand->as_of_now = !std::isinf(s->answers.changed_rows);
   if (s->answers.intervals != nullptr) {
     const Size bytes = sizeof(kde::Interval) * static_cast<Size>(s->aggregates);
     auto* copy = static_cast<kde::Interval*>(palloc(bytes));

@@ -61,6 +61,7 @@ struct Answers {
   kde::Interval of[3];
   bool nan[3] = {};               // that is no NULL
   const char* density = nullptr;  // null: the exact plan
+  bool as_of_now = true;
 };
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -114,6 +115,7 @@ bool ask(Oid relation, const char* predicate, const char* measure, const Accurac
   if (demand.found || demand.may_be_exact) run_demanded(&demand, plan, predicate, exact, nulls);
   if (demand.found && demand.answers != nullptr) {
     out->density = demand.density;
+    out->as_of_now = demand.as_of_now;
     for (int i = 0; i < list_length(targets); ++i) out->of[i] = demand.answers[i];
     return true;
   }
@@ -162,7 +164,7 @@ KDE_FUNCTION(kde_approx_where) {
   if (!ask(relation, text_to_cstring(PG_GETARG_TEXT_PP(kPredicate)), measure, accuracy, &answers))
     PG_RETURN_NULL();
   Row<kResults> row;
-  bool exact = true;
+  bool exact = answers.as_of_now;
   for (int k = 0; k < 3; ++k) {
     const kde::Interval& i = answers.of[k];
     for (const double x : {i.estimate, i.lower, i.upper})
