@@ -9,8 +9,11 @@ extern "C" {
 #include "executor/executor.h"
 #include "nodes/params.h"
 #include "nodes/parsenodes.h"
+#include "miscadmin.h"
 #include "optimizer/planner.h"
+#include "replication/logicalworker.h"
 #include "tcop/utility.h"
+#include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 }
 
@@ -36,22 +39,33 @@ bool is_known() { return loaded_in == 0 || GetCurrentStatementStartTimestamp() !
 // The arguments of the hooks are those of the server's version. Nothing but numbers lives across
 // what may raise an error.
 template <typename... Arguments>
-PlannedStmt* plan(Arguments... arguments) {
+PlannedStmt* plan(Query* query, Arguments... arguments) {
   PlannedStmt* volatile out = nullptr;
+  const volatile bool has_policies = query->hasRowSecurity;
   ++planning;
   PG_TRY();
-  { out = next_planner != nullptr ? next_planner(arguments...) : standard_planner(arguments...); }
+  {
+    out = next_planner != nullptr ? next_planner(query, arguments...)
+                                  : standard_planner(query, arguments...);
+  }
   PG_FINALLY();
   { --planning; }
   PG_END_TRY();
+  // The server says so of the query alone; keeps_rows() has the plan.
+  if (has_policies) out->dependsOnRole = true;
   return out;
+}
+
+// Whether what a plan computes may stay, or decides what a role sees.
+bool keeps_rows(const QueryDesc* query) {
+  const PlannedStmt* plan = query->plannedstmt;
+  return query->operation != CMD_SELECT || plan->hasModifyingCTE || plan->dependsOnRole;
 }
 
 template <typename... Arguments>
 void run(QueryDesc* query, Arguments... arguments) {
   // Volatile for compilers that take PG_TRY's jump for one that may change it.
-  const volatile int kept =
-      query->operation != CMD_SELECT || query->plannedstmt->hasModifyingCTE ? 1 : 0;
+  const volatile int kept = keeps_rows(query) ? 1 : 0;
   ++running;
   keeping += kept;
   PG_TRY();
@@ -69,18 +83,23 @@ void run(QueryDesc* query, Arguments... arguments) {
   PG_END_TRY();
 }
 
-template <typename... Arguments>
-void finish(Arguments... arguments) {
+void finish(QueryDesc* query) {
+  // As above.
+  const volatile int kept = keeps_rows(query) ? 1 : 0;
   ++running;
+  keeping += kept;
   PG_TRY();
   {
     if (next_finish != nullptr)
-      next_finish(arguments...);
+      next_finish(query);
     else
-      standard_ExecutorFinish(arguments...);
+      standard_ExecutorFinish(query);
   }
   PG_FINALLY();
-  { --running; }
+  {
+    --running;
+    keeping -= kept;
+  }
   PG_END_TRY();
 }
 
@@ -102,13 +121,28 @@ bool shows_a_query(Node* command) {
   }
 }
 
+// Whether what the command computes may stay in the database. It does of all but those that hand
+// rows on, and those whose statements are looked at one by one: also what defaults, checks,
+// triggers and the expressions of indexes ask for.
 bool keeps_rows(Node* command) {
-  if (IsA(command, ExplainStmt)) {
-    const auto* query = reinterpret_cast<Query*>(castNode(ExplainStmt, command)->query);
-    return query != nullptr && IsA(query, Query) && query->utilityStmt != nullptr &&
-           keeps_rows(query->utilityStmt);
+  switch (nodeTag(command)) {
+    case T_ExecuteStmt:
+    case T_PrepareStmt:
+    case T_FetchStmt:
+    case T_DeclareCursorStmt:
+    case T_CallStmt:
+    case T_DoStmt:
+      return false;
+    case T_CopyStmt:
+      return castNode(CopyStmt, command)->is_from;
+    case T_ExplainStmt: {
+      const auto* query = reinterpret_cast<Query*>(castNode(ExplainStmt, command)->query);
+      return query != nullptr && IsA(query, Query) && query->utilityStmt != nullptr &&
+             keeps_rows(query->utilityStmt);
+    }
+    default:
+      return true;
   }
-  return IsA(command, CreateTableAsStmt) || IsA(command, RefreshMatViewStmt);
 }
 
 template <typename... Arguments>
@@ -142,6 +176,15 @@ bool has_context() {
          (context->previous != nullptr || context->callback != ParamsErrorCallback);
 }
 
+// Deferred triggers run in none of the hooks. Who applies another server's changes, or analyses
+// expressions, sends no statements. What runs while a statement is planned may become a constant of
+// its plan, which others use, too.
+bool is_keeping_rows(int planners) {
+  return keeping > 0 || planning > planners ||
+         DatumGetInt32(DirectFunctionCall1(pg_trigger_depth, Datum(0))) > 0 || IsLogicalWorker() ||
+         MyBackendType == B_AUTOVAC_WORKER;
+}
+
 }  // namespace
 
 bool is_planning_client_statement() {
@@ -163,7 +206,8 @@ bool is_of_other_node() {
   return application_name != nullptr && strncmp(application_name, kCitus, sizeof(kCitus) - 1) == 0;
 }
 
-bool is_keeping_rows() { return keeping > 0; }
+bool is_planning_to_keep_rows() { return is_keeping_rows(1); }
+bool is_beginning_to_keep_rows() { return is_keeping_rows(0); }
 bool is_beginning_client_statement() {
   return running == 0 && planning == 0 && !has_context() && is_known();
 }

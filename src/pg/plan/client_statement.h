@@ -12,8 +12,11 @@ namespace kde_pg {
 bool is_planning_client_statement();
 bool is_beginning_client_statement();
 
-// Whether what is planned is the query of CREATE TABLE AS or a materialized view, whose rows stay.
-bool is_keeping_rows();
+// Whether what is planned or begins is a part of what may keep what it computes (INSERT, a utility
+// command, a trigger, a constant of a plan), or of what decides which rows a role sees (a policy's
+// functions).
+bool is_planning_to_keep_rows();
+bool is_beginning_to_keep_rows();
 
 // Planners at work, one within another.
 int planning_depth();

@@ -7,6 +7,7 @@
 #include "pg/plan/plain_sql.h"
 
 #include "pg/base/options.h"
+#include "pg/base/tree_walk.h"
 #include "pg/catalog/planned_rows.h"
 #include "pg/catalog/counters.h"
 #include "pg/catalog/density_key.h"
@@ -210,7 +211,7 @@ void begin(CustomScanState* css, EState* estate, int eflags) {
   ScanState* s = state_of(css);
   const auto* scan = castNode(CustomScan, css->ss.ps.plan);
   s->client_statement = is_beginning_client_statement();
-  s->keeps_rows = is_keeping_rows();
+  s->keeps_rows = is_beginning_to_keep_rows();
   s->alone = scan->custom_plans == NIL;
   if (!s->alone)
     css->custom_ps =
@@ -534,6 +535,28 @@ const CustomExecMethods exec_methods = {kName,   begin,   execute, end,     resc
                                         nullptr, nullptr, nullptr, nullptr, nullptr,
                                         nullptr, nullptr, explain};
 
+// As it was written, or as the planner has it.
+bool has_subquery(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (IsA(node, SubLink) || IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+      (IsA(node, Param) && castNode(Param, node)->paramkind == PARAM_EXEC))
+    return true;
+  return expression_tree_walker(node, as_walker(has_subquery), context);
+}
+
+// Whether a policy that applies has a subquery, which decides what a role sees.
+bool asks_in_policy(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (!IsA(node, Query)) return expression_tree_walker(node, as_walker(asks_in_policy), context);
+  auto* query = castNode(Query, node);
+  ListCell* cell;
+  foreach (cell, query->rtable)
+    if (has_subquery(reinterpret_cast<Node*>(lfirst_node(RangeTblEntry, cell)->securityQuals),
+                     nullptr))
+      return true;
+  return query_tree_walker(query, as_walker(asks_in_policy), context, 0);
+}
+
 }  // namespace
 
 bool is_plain_sql_wanted(const ::Query* top) {
@@ -546,8 +569,10 @@ bool is_plain_sql_wanted(const ::Query* top) {
     case Approximate::all:
       break;
   }
-  return !is_of_other_node() && !is_keeping_rows() && top->commandType == CMD_SELECT &&
-         !top->hasModifyingCTE && top->rowMarks == NIL;
+  return !is_of_other_node() && !is_planning_to_keep_rows() && top->commandType == CMD_SELECT &&
+         !top->hasModifyingCTE && top->rowMarks == NIL &&
+         !(top->hasRowSecurity &&
+           asks_in_policy(reinterpret_cast<Node*>(const_cast<::Query*>(top)), nullptr));
 }
 
 void plan_grouping_alone(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input,
