@@ -42,7 +42,7 @@ bool valid_sums(const MeasureSums& s) {
 }  // namespace
 
 void MeasureSampling::add(const MeasureSampling& other) {
-  sum_error = std::min(std::hypot(sum_error, other.sum_error), std::numeric_limits<double>::max());
+  sum_error = std::min(std::numeric_limits<double>::max(), std::hypot(sum_error, other.sum_error));
   for (int i = 0; i < kErrorScales; ++i) weight[i] = std::max(weight[i], other.weight[i]);
   counts.add(other.counts);
 }

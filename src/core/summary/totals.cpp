@@ -163,7 +163,7 @@ void SummaryTotals::merge(double rows, double count, double min, double max, dou
                           double variance) {
   SummaryTotals other;
   other.rows_ = rows;
-  other.count_ = count;
+  other.count_ = std::max(count, 1.0);
   other.min_ = min;
   other.max_ = max;
   other.large_ = std::fmax(std::fabs(min), std::fabs(max)) > kLarge ? 1 : 0;
