@@ -6,7 +6,11 @@
 #include "core/kernel/normal.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 
 namespace kde {
@@ -424,12 +428,52 @@ Interval sum_of_unseen(const DensityView& d, const Range& range, const IntervalO
   return {kNan, std::min(0.0, mean.lower * most), std::max(0.0, mean.upper * most)};
 }
 
+// Whether several values of the column's type are that double (src/pg/base/values.cpp and
+// numeric_decode.cpp say which).
+bool stands_for_several(ValueType type, double x) {
+  switch (type) {
+    case ValueType::int8:
+      return std::fabs(x) >= 0x1p53;
+    case ValueType::timestamp:
+    case ValueType::timestamptz:
+    case ValueType::interval:
+      return std::fabs(x) >= 0x1p33 && (std::bit_cast<std::uint64_t>(x) & 1) != 0;
+    case ValueType::numeric: {
+      char text[32];
+      std::snprintf(text, sizeof text, "%.*g", std::numeric_limits<double>::digits10, x);
+      return std::strtod(text, nullptr) != x;
+    }
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
+                                 const IntervalOptions& options) {
+  IntervalOptions out = options;
+  const Header& h = density.header();
+  const auto add = [&](double x) {
+    if (!std::isfinite(x) || !(x >= h.min && x <= h.max) || !stands_for_several(h.value_type, x))
+      return;
+    Range at;
+    at.lower_unbounded = at.upper_unbounded = false;
+    at.lower = at.upper = x;
+    out.changed_rows += count(density, at);
+  };
+  if (range.empty) return out;
+  if (!range.lower_unbounded) add(range.lower);
+  if (!range.upper_unbounded && (range.lower_unbounded || range.upper != range.lower))
+    add(range.upper);
+  return out;
+}
 
 Interval count_interval(const DensityView& density, const Range& range,
                         const IntervalOptions& options) {
-  return is_empty(range) ? Interval()
-                         : interval_of_count(density, range, count(density, range), options);
+  if (is_empty(range)) return {};
+  return interval_of_count(density, range, count(density, range),
+                           with_unsure_ends(density, range, options));
 }
 
 Interval interval_of_count(const DensityView& density, const Range& range, double rows,
@@ -443,7 +487,8 @@ Interval interval_of_count(const DensityView& density, const Range& range, doubl
 }
 
 Interval sum_interval(const DensityView& density, const Range& range,
-                      const IntervalOptions& options) {
+                      const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   const RangeMoments m = moments(density, range);
   if (!(m.finite > 0)) return sum_of_unseen(density, range, options);
   const Header& h = density.header();
@@ -473,7 +518,8 @@ Interval sum_interval(const DensityView& density, const Range& range,
 }
 
 Interval mean_interval(const DensityView& density, const Range& range,
-                       const IntervalOptions& options) {
+                       const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   const RangeMoments m = moments(density, range);
   if (!(m.finite > 0)) return mean_of_unseen(density, range, options);
   const Header& h = density.header();
@@ -512,7 +558,8 @@ Interval mean_interval(const DensityView& density, const Range& range,
 }
 
 Interval variance_interval(const DensityView& density, const Range& range,
-                           const IntervalOptions& options) {
+                           const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   const RangeMoments m = moments(density, range);
   const Hull hull(density, range);
   const double farthest = std::max(hull.high - m.mean, m.mean - hull.low);

@@ -25,6 +25,11 @@ inline bool has_every_finite_value(const Header& h, const Range& r) {
 Interval interval_of_count(const DensityView& density, const Range& range, double rows,
                            const IntervalOptions& options);
 
+// Values of the column that are not one may be so as doubles, beside an end of the range: on which
+// side of it they are is not known, so the rows there count as changed.
+IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
+                                 const IntervalOptions& options);
+
 // An end of a range. Where the range has none its x is not looked at.
 struct End {
   double x;

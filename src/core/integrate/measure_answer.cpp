@@ -272,7 +272,8 @@ MeanErrors measure_mean_errors(const DensityView& density, const MeasureView& me
 }
 
 Interval measure_count_interval(const DensityView& density, const MeasureView& measure,
-                                const Range& range, const IntervalOptions& options) {
+                                const Range& range, const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   Interval out = Answer(density, measure, range).count(options);
   if (range.empty) return {};
   out.lower = std::max(out.lower - options.changed_rows, 0.0);
@@ -281,7 +282,8 @@ Interval measure_count_interval(const DensityView& density, const MeasureView& m
 }
 
 Interval measure_mean_interval(const DensityView& density, const MeasureView& measure,
-                               const Range& range, const IntervalOptions& options) {
+                               const Range& range, const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   const Answer answer(density, measure, range);
   const RangeMoments m = answer.moments_of_means();
   const Interval count = answer.count(options);
@@ -309,7 +311,8 @@ Interval measure_mean_interval(const DensityView& density, const MeasureView& me
 }
 
 Interval measure_sum_interval(const DensityView& density, const MeasureView& measure,
-                              const Range& range, const IntervalOptions& options) {
+                              const Range& range, const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   const Answer answer(density, measure, range);
   const RangeMoments m = answer.moments_of_means();
   const Interval count = answer.count(options);
@@ -336,7 +339,8 @@ Interval measure_sum_interval(const DensityView& density, const MeasureView& mea
 }
 
 Interval measure_variance_interval(const DensityView& density, const MeasureView& measure,
-                                   const Range& range, const IntervalOptions& options) {
+                                   const Range& range, const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   const Answer answer(density, measure, range);
   const RangeMoments m = answer.moments();
   const Interval count = answer.count(options);

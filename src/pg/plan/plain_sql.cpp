@@ -261,8 +261,8 @@ void tell_at(int level, const ScanState* s) {
   ereport(level, (list_length(s->parts) == 1 ? errmsg("answered by the density of %s", names)
                                              : errmsg("answered by the densities of %s", names),
                   s->answers.error > 0
-                      ? errdetail("Within %.2g %%, at a confidence of %g %%.",
-                                  100 * s->answers.error, 100 * option_approximate_confidence)
+                      ? errdetail("Within %s %%, at a confidence of %g %%.",
+                                  percent_up(s->answers.error), 100 * option_approximate_confidence)
                       : errdetail("Its answers are exact as of its fit.")));
 }
 
@@ -475,7 +475,7 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
   const char* detail = s->answers.detail;
   ExplainPropertyText("Answered",
                       is_answered(s)
-                          ? psprintf("by the density, within %.2g %%", 100 * s->answers.error)
+                          ? psprintf("by the density, within %s %%", percent_up(s->answers.error))
                           : psprintf("by the exact plan: %s",
                                      detail != nullptr ? detail : describe(s->answers.outcome)),
                       es);
