@@ -181,11 +181,11 @@ Status validate_one_column(const void* bytes, std::size_t size, bool measures) {
   if (h.kind != Kind::one_column) return invalid("not of one column");
   if ((h.measures > 0 || h.grouped > 0 || h.words > 0) && !measures)
     return invalid("measures, groups or words where none can be");
+  if (h.grouped > 1 || h.words > 1) return invalid("a flag is neither 0 nor 1");
+  if (Status s = validate_header(h); !s.ok()) return s;
   // A measure's parts count what it weighs.
   if (measures && !(std::max(h.rows, h.nulls) <= kMostRows))
     return invalid("a number of rows is out of range");
-  if (h.grouped > 1 || h.words > 1) return invalid("a flag is neither 0 nor 1");
-  if (Status s = validate_header(h); !s.ok()) return s;
   if (histogram_size(bytes, size) != size) return invalid("length does not fit its contents");
   const DensityView d(bytes);
   if (Status s = validate_histogram_atoms(d); !s.ok()) return s;

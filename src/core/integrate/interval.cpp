@@ -582,6 +582,10 @@ Interval variance_interval(const DensityView& density, const Range& range,
     if (h.error > 0)
       half += product(h.error * h.rows / m.finite, (cuts ? 4 : 2) * farthest * farthest);
   }
+  // A fit has the totals of the values themselves.
+  const Header& all = density.header();
+  if ((all.flags & kFitted) == 0 || !is_total(all, range))
+    half += variance_rounding(all.min, all.max, m.variance);
   if (options.changed_rows > 0) {
     // About one centre, k of n rows within w of it change the mean square by at most k/n w^2.
     const double share = std::min(options.changed_rows / m.finite, 1.0);

@@ -19,7 +19,7 @@ constexpr std::size_t kFirstPending = 16;
 // Rows that wait, at most, as settling goes through all cells.
 constexpr std::size_t kMostPending = 8192;
 constexpr std::uint32_t kMagic = 0x6b646d73;
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 Status out_of_memory() { return Status::error(Code::out_of_memory, "out of memory"); }
 
