@@ -32,6 +32,14 @@ EXTRA_CLEAN = build
 # machine's processor: -march=native is never used, the core chooses at run time.
 WARNINGS = -Wall -Wextra -Wshadow -Wnon-virtual-dtor $(WERROR)
 
+# DISTRIBUTION_CXXFLAGS, DISTRIBUTION_LDFLAGS: what a distribution compiles and links all with
+# (debian/rules). Of the flags that the server was compiled with the core takes those that harden it.
+DISTRIBUTION_CXXFLAGS ?=
+DISTRIBUTION_LDFLAGS ?=
+HARDENING = $(filter -fstack-protector% -fstack-clash-protection -fcf-protection% -mbranch-protection=% \
+              -D_FORTIFY_SOURCE=% -Wformat -Werror=format-security,$(CXXFLAGS) $(CPPFLAGS)) \
+            $(DISTRIBUTION_CXXFLAGS)
+
 # -ffp-contract=off: the same formula gives the same bits wherever the compiler inlines it.
 # Never -ffast-math: answers must be deterministic and NaN must stay NaN.
 CORE_CXXFLAGS = -std=c++20 -O2 -g1 -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fopenmp \
@@ -41,11 +49,11 @@ CORE_LIBS     = -lnlopt -lgomp
 # Appended by PGXS to PostgreSQL's own CXXFLAGS; must be set before the include.
 # -Wno-register and the others are for PostgreSQL's headers, which are C.
 PG_CXXFLAGS = -std=c++20 -fvisibility-inlines-hidden -ffp-contract=off $(WARNINGS) \
-              -Wno-register -Wno-unused-parameter -Wno-sign-compare
+              -Wno-register -Wno-unused-parameter -Wno-sign-compare $(DISTRIBUTION_CXXFLAGS)
 PG_CPPFLAGS = -Isrc
 
 # The linker is $(CC), which does not add the C++ runtime by itself.
-SHLIB_LINK = $(CORE_LIBS) -lstdc++ -lm
+SHLIB_LINK = $(CORE_LIBS) -lstdc++ -lm $(DISTRIBUTION_LDFLAGS)
 
 # PGXS compiles bitcode for JIT inlining with clang, without PG_CXXFLAGS (so without -std=c++20).
 # It would inline nothing of use: the functions called from SQL cost microseconds, not nanoseconds.

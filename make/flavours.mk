@@ -36,7 +36,7 @@ build/pch/src/%.h: make/flavours.mk
 	@printf '%s\n' $(INCLUDED) > $@
 .PRECIOUS: build/pch/src/%.h
 build/pch/src/core.h.gch: build/pch/src/core.h build/plain.flags
-	$(CXX) $(CORE_CXXFLAGS) -x c++-header -o $@ $<
+	$(CXX) $(HARDENING) $(CORE_CXXFLAGS) -x c++-header -o $@ $<
 build/pch/src/pg.h.gch: build/pch/src/pg.h build/pg.flags
 	$(PG_COMPILE) -MMD -MP -x c++-header -o $@ $<
 -include build/pch/src/pg.h.d
@@ -87,7 +87,7 @@ CLANG_FLAGS = -std=c++20 -O1 -g1 -fPIC -fopenmp -fno-math-errno -ffp-contract=of
               $(if $(filter x86_64,$(shell uname -m)),-msse4.2 -maes -mpclmul)
 FUZZ        = -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
-$(eval $(call flavour,plain,$(CXX) $(CORE_CXXFLAGS)))
+$(eval $(call flavour,plain,$(CXX) $(HARDENING) $(CORE_CXXFLAGS)))
 $(eval $(call flavour,sanitize,$(CXX) $(CORE_CXXFLAGS) $(SANITIZE)))
 $(eval $(call flavour,threads,$(CXX) $(CORE_CXXFLAGS) $(THREADS)))
 $(eval $(call flavour,openmp,$(CLANGXX) $(CLANG_FLAGS) -fno-omit-frame-pointer -fsanitize=thread))

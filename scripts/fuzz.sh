@@ -21,7 +21,7 @@ target=$1
 seconds=$2
 how=()
 case $target in
-  fit | joint_fit | bandwidth) runs=25000 ;;  # slow: as many as machines get through in a minute
+  fit | joint_fit | bandwidth | use) runs=25000 ;;  # slow: as many as machines get through in a minute
   *) runs=2000000 ;;
 esac
 [ -z "${3:-}" ] || how=(-seed="$3" -runs=$runs)

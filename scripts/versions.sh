@@ -95,14 +95,16 @@ first_fit="
 run_deb() {  # version
   local root=$suites/$1 packages=build/deb
   build_root "$1" && copy_sources "$root" || return 1
-  in_root "$root" env WERROR=-Werror PG_SUPPORTED_VERSIONS="$1" DEB_BUILD_OPTIONS="parallel=$(nproc)" bash -ec "
+  in_root "$root" env WERROR=-Werror PG_SUPPORTED_VERSIONS="$1" DEB_BUILD_OPTIONS="parallel=$(nproc)" bash -o pipefail -ec "
     cd $source_dir
     sed 's/PGVERSION/$1/g' debian/control.in >debian/control  # says what makes the real one
     apt-get update -qq
     apt-get build-dep -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends ./ >/dev/null
     pg_buildext updatecontrol
     rm -f ../*.deb
-    dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary" || return 1
+    ${apt_install[*]} blhc >/dev/null
+    dpkg-buildpackage --unsigned-source --unsigned-changes --build=binary 2>&1 | tee ../build.log
+    blhc --all ../build.log  # every object has the flags that harden it" || return 1
   mkdir -p $packages && rm -f $packages/postgresql-"$1"-* &&
     cp "$root/usr/src/postgresql-$1-kde-aqp_"*.deb $packages/ || return 1
 

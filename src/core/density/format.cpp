@@ -31,7 +31,7 @@ Status validate(const void* bytes, std::size_t size) {
   const auto* h = static_cast<const Header*>(bytes);
   if (h->kind == Kind::joint) return validate_joint(bytes, size);
   if (size < sizeof(Header) || (h->measures == 0 && h->grouped == 0 && h->words == 0))
-    return validate_one_column(bytes, size);
+    return validate_one_column(bytes, size, true);
   const std::size_t front = measured_size(bytes, std::min(size, kMostMeasuredBytes));
   if (front == 0) return invalid("length does not fit its contents");
   if (h->grouped == 0) return validate_measured(bytes, size);

@@ -19,6 +19,9 @@ namespace kde {
 
 inline constexpr std::uint8_t kFormatVersion = 2;
 inline constexpr std::size_t kMaxBytes = 16384;  // of one column, and of each measure beside it
+// Rows of a density, at most, of whatever weights, and variances over the square of rows: products
+// of them stay far from the ends of double precision.
+inline constexpr double kMostRows = 1e60, kMostVariance = 1e30;
 // Measures of a density of one column, at most.
 inline constexpr int kMaxMeasures = 8;
 
@@ -136,6 +139,14 @@ struct Header {
   float count_variance[kShapes][kErrorScales];
 
   double finite_rows() const { return rows - nans - negative_infinities - positive_infinities; }
+  // Rows of no finite value: the specials'. Sums of fractions round to some ulps more than their
+  // parts, which would be finite rows.
+  void leave_specials_alone() {
+    rows = nans + negative_infinities + positive_infinities;
+    for (int ulps = 0; ulps < 8 && finite_rows() > 0; ++ulps) rows = std::nextafter(rows, 0.0);
+  }
+  // How far counts of the finite rows may differ by rounding alone.
+  double rounding_of_rows() const { return 1e-9 * std::fabs(finite_rows()) + 0x1p-46 * rows; }
   double lattice_point(double k) const {
     const double x = lattice_offset + k * lattice_step;
     return lattice_scale > 0 ? std::nearbyint(x * lattice_scale) / lattice_scale : x;

@@ -240,7 +240,7 @@ class Encoder {
     const double target = std::log(room * (1 + kFull) / 2);
     // Cells of m rows that follow a smooth curve by chance are off by about sqrt(m).
     double tolerance = std::clamp(std::sqrt((whole_ ? 1 : least_rows_) * rows * kUsualCell / room),
-                                  1e-15 * rows, rows);
+                                  std::max(1e-15 * rows, 0x1p-1074), rows);
     double low = 0, high = 0, low_size = 0, high_size = 0;  // logarithms of sizes
     double factor = 2;
     for (int trial = 0; trial < kTrials || high == 0; ++trial) {

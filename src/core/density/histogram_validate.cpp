@@ -1,6 +1,7 @@
 // The rules of format.h and histogram.h, checked on bytes of unknown origin.
 #include "core/density/histogram_view.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -32,6 +33,9 @@ Status validate_header(const Header& h) {
                    h.rows_variance, h.end_variance, h.mean_error}) {
     if (!nonnegative(x)) return invalid("a count, step or bandwidth is negative or not finite");
   }
+  for (double x : {h.rows_variance, h.end_variance}) {
+    if (x > kMostVariance) return invalid("a variance of rows is out of range");
+  }
   for (double x : {h.lattice_offset, h.min, h.max, h.mean}) {
     if (!std::isfinite(x)) return invalid("a position is not finite");
   }
@@ -56,10 +60,12 @@ Status validate_header(const Header& h) {
   }
   if (std::isnan(h.known_below) || std::isnan(h.known_above) || !(h.known_below < h.known_above))
     return invalid("limits of the known rows are out of order");
-  if (h.finite_rows() < -1e-9 * h.rows) return invalid("special values exceed the rows");
+  if (h.finite_rows() < -h.rounding_of_rows()) return invalid("special values exceed the rows");
   // They are counted one by one.
   if (!(h.sample_rows == 0 || (h.sample_rows >= 1 && h.sample_rows <= 0x1p62)))
     return invalid("number of sample rows is out of range");
+  if (h.sample_rows == 0 && h.finite_rows() > h.rounding_of_rows())
+    return invalid("rows without a row that was read");
   if (h.blocks > 0 && !(h.row_unit > 0)) return invalid("unit of the cells' rows is 0");
   if (h.blocks == 0 && h.cell_rows > 0) return invalid("rows of cells without cells");
   return Status::success();
@@ -131,7 +137,7 @@ Status validate_cells(const DensityView& d, int b, const KeyLimits& limits, std:
   }
   *last = key;
   const double after = block.rows_below + static_cast<double>(units) * h.row_unit;
-  if (!(std::fabs(after - d.rows_below(b + 1)) <= 1e-9 * h.rows))
+  if (!(std::fabs(after - d.rows_below(b + 1)) <= h.rounding_of_rows()))
     return invalid("rows of cells do not add up");
   return Status::success();
 }
@@ -177,6 +183,9 @@ Status validate_one_column(const void* bytes, std::size_t size, bool measures) {
     return invalid("measures, groups or words where none can be");
   if (h.grouped > 1 || h.words > 1) return invalid("a flag is neither 0 nor 1");
   if (Status s = validate_header(h); !s.ok()) return s;
+  // A measure's parts count what it weighs.
+  if (measures && !(std::max(h.rows, h.nulls) <= kMostRows))
+    return invalid("a number of rows is out of range");
   if (histogram_size(bytes, size) != size) return invalid("length does not fit its contents");
   const DensityView d(bytes);
   if (Status s = validate_histogram_atoms(d); !s.ok()) return s;
@@ -185,7 +194,7 @@ Status validate_one_column(const void* bytes, std::size_t size, bool measures) {
       8;
   if (Status s = validate_blocks(d, word_bits); !s.ok()) return s;
   const double atom_rows = d.atoms() > 0 ? d.atom_cumulative_rows(d.atoms() - 1) : 0;
-  if (!(std::fabs(atom_rows + h.cell_rows - h.finite_rows()) <= 1e-9 * h.rows))
+  if (!(std::fabs(atom_rows + h.cell_rows - h.finite_rows()) <= h.rounding_of_rows()))
     return invalid("rows do not add up");
   return Status::success();
 }

@@ -169,7 +169,8 @@ void decode_histogram(const DensityView& view, std::vector<HistogramCell>* cells
 
 // Every rule of histogram.h, on bytes of unknown origin. bytes: 8-byte aligned. Errors:
 // invalid_format with what is wrong. (validate() of format.h calls it for Kind::one_column.)
-// measures: whether some, or groups or words, may follow.
+// measures: whether it is of rows, so that some, or groups or words, may follow; else a measure's
+// part.
 Status validate_one_column(const void* bytes, std::size_t size, bool measures = false);
 
 }  // namespace kde

@@ -36,6 +36,8 @@ Status validate_header(const JointHeader& h) {
                    h.rows_variance}) {
     if (!nonnegative(x)) return invalid("a count or a variance is negative or not finite");
   }
+  for (double x : {h.sampling_variance, h.reading_variance, h.rows_variance})
+    if (x > kMostVariance) return invalid("a variance of rows is out of range");
   if (!(h.rows >= 1 && h.rows <= 0x1p62)) return invalid("number of rows is out of range");
   if (!(h.sample_rows >= h.points && h.sample_rows <= 0x1p62))
     return invalid("number of sample rows is out of range");
@@ -82,6 +84,8 @@ Status validate_column(const JointView& d, int k) {
   const Header& m = *d.marginal(k);
   if ((m.words != 0) != c.is_category() || m.measures != 0 || m.grouped != 0)
     return invalid("a marginal has words, measures or groups where none can be", k);
+  if (!(m.rows <= kMostRows && m.nulls <= kMostRows))
+    return invalid("a number of rows is out of range", k);
   if (Status s = c.is_category() ? validate_measured(&m, c.marginal_bytes)
                                  : validate_one_column(&m, c.marginal_bytes);
       !s.ok()) {

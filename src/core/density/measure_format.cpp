@@ -21,6 +21,7 @@ Status validate_header(const MeasureHeader& m) {
   if (m.decimals > kNoDecimals || m.nulls > 1) return invalid("a measure's field is out of range");
   for (double x : {m.rows, m.mean_error, m.slack, m.variance})
     if (!is_count(x)) return invalid("a measure's number is negative or not finite");
+  if (m.rows > kMostRows) return invalid("a measure's number of rows is out of range");
   for (double x : {m.unit, m.scale})
     if (!(x > 0 && std::isfinite(x))) return invalid("a measure's unit is not positive");
   for (double x : {m.origin, m.min, m.max, m.mean})

@@ -51,6 +51,16 @@ bool may_have_lost_digits(const Header& h) {
   switch (h.value_type) {
     case ValueType::int8:
       return farthest >= 0x1p53;
+    case ValueType::timestamp:
+    case ValueType::timestamptz:
+    case ValueType::interval: {
+      // Doubles tell microseconds apart up to 2^33 seconds. Beyond, what is none of them has a last
+      // bit of 1, so that it is on no lattice of 64ths, which are whole microseconds.
+      const auto in_64ths = [](double x) { return 64 * x == std::nearbyint(64 * x); };
+      if (farthest < 0x1p33) return false;
+      return !(farthest < 0x1p46 && h.lattice_step > 0 && in_64ths(h.lattice_step) &&
+               in_64ths(h.lattice_offset) && lattice_resolved(h));
+    }
     case ValueType::numeric:
       return h.lattice_step == 0 ? h.finite_rows() > 0 : farthest >= 0x1p50 * h.lattice_step;
     default:

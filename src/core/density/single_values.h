@@ -33,9 +33,9 @@ class SingleValues {
   bool rounded_ = false;
 };
 
-// Whether two values of the column may be one as doubles: of type numeric on no lattice, and large
-// bigints. Where digits were lost the lattice that is found is of the doubles, of a few steps
-// between neighbours.
+// Whether two values of the column may be one as doubles: of type numeric on no lattice, large
+// bigints, and times beyond 2^33 seconds that are not all whole parts of one. Where digits were
+// lost the lattice that is found is of the doubles, of a few steps between neighbours.
 bool may_have_lost_digits(const Header& h);
 
 // How many different values the rows have that are not NULL; NaN and the infinities are one each.

@@ -23,9 +23,10 @@ inline void describe_totals(const SummaryTotals& t, const Summary::Specials& s, 
   h->rows = rows;
   h->known_below = -std::numeric_limits<double>::infinity();
   h->known_above = std::numeric_limits<double>::infinity();
-  // Sums of fractions may round to some ulps more than their parts.
-  while (t.count() == 0 && h->finite_rows() > 0) h->rows = std::nextafter(h->rows, 0.0);
-  if (t.count() == 0) return;
+  if (t.count() == 0) {
+    h->leave_specials_alone();
+    return;
+  }
   h->min = t.min();
   h->max = t.max();
   h->mean = t.mean();

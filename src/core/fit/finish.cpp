@@ -32,6 +32,9 @@ class Finishing {
 
   Status run(DensityBytes* density) {
     describe_rows();
+    if (!(std::max(header_.rows, header_.nulls) <= kMostRows))
+      return Status::error(Code::invalid_argument, "rows of all values weigh more than %g together",
+                           kMostRows);
     find_lattice_of_cells();
     if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
     if (Status s = select(); !s.ok()) return s;
@@ -65,7 +68,7 @@ class Finishing {
     h.method = automatic() ? Method::plugin : options_.method;
     h.sample_rows = t.count();
     describe_totals(t, s, t.rows() + s.nans + s.negative_infinities + s.positive_infinities, 1, &h);
-    if (h.rows > 0) summary_.sampling().describe(&h);
+    if (h.rows > 0 && h.rows <= kMostRows) summary_.sampling().describe(&h);
   }
 
   Status add_measures(const Measures& measures, std::size_t budget, DensityBytes* density) {
@@ -76,11 +79,11 @@ class Finishing {
       const MeasureSampling& sampling = measures.sampling(at);
       fits[k].value_type = options_.measure_types[k];
       if (!(totals.rows() > 0)) continue;
-      fits[k].mean_error = sampling.sum_error / totals.rows();
+      fits[k].mean_error = std::min(sampling.sum_error / totals.rows(), kMostDouble);
       if (summary_.sampling().any != 0) fits[k].counts = sampling.counts;
       for (int i = 0; i < kErrorScales; ++i)
         fits[k].mean_variance[i] =
-            static_cast<float>(sampling.weight[i] * totals.count() / totals.rows());
+            finite_float(sampling.weight[i] * totals.count() / totals.rows());
     }
     MeasureOptions options;
     options.fits = fits;

@@ -6,7 +6,11 @@
 #include "core/kernel/normal.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 
 namespace kde {
@@ -414,12 +418,52 @@ Interval sum_of_unseen(const DensityView& d, const Range& range, const IntervalO
   return {kNan, std::min(0.0, mean.lower * most), std::max(0.0, mean.upper * most)};
 }
 
+// Whether several values of the column's type are that double (src/pg/base/values.cpp and
+// numeric_decode.cpp say which).
+bool stands_for_several(ValueType type, double x) {
+  switch (type) {
+    case ValueType::int8:
+      return std::fabs(x) >= 0x1p53;
+    case ValueType::timestamp:
+    case ValueType::timestamptz:
+    case ValueType::interval:
+      return std::fabs(x) >= 0x1p33 && (std::bit_cast<std::uint64_t>(x) & 1) != 0;
+    case ValueType::numeric: {
+      char text[32];
+      std::snprintf(text, sizeof text, "%.*g", std::numeric_limits<double>::digits10, x);
+      return std::strtod(text, nullptr) != x;
+    }
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
+                                 const IntervalOptions& options) {
+  IntervalOptions out = options;
+  const Header& h = density.header();
+  const auto add = [&](double x) {
+    if (!std::isfinite(x) || !(x >= h.min && x <= h.max) || !stands_for_several(h.value_type, x))
+      return;
+    Range at;
+    at.lower_unbounded = at.upper_unbounded = false;
+    at.lower = at.upper = x;
+    out.changed_rows += count(density, at);
+  };
+  if (range.empty) return out;
+  if (!range.lower_unbounded) add(range.lower);
+  if (!range.upper_unbounded && (range.lower_unbounded || range.upper != range.lower))
+    add(range.upper);
+  return out;
+}
 
 Interval count_interval(const DensityView& density, const Range& range,
                         const IntervalOptions& options) {
-  return is_empty(range) ? Interval()
-                         : interval_of_count(density, range, count(density, range), options);
+  if (is_empty(range)) return {};
+  return interval_of_count(density, range, count(density, range),
+                           with_unsure_ends(density, range, options));
 }
 
 Interval interval_of_count(const DensityView& density, const Range& range, double rows,
@@ -514,6 +558,10 @@ Interval variance_as_fitted(const DensityView& density, const Range& range,
     if (h.error > 0)
       half += product(h.error * h.rows / m.finite, (cuts ? 4 : 2) * farthest * farthest);
   }
+  // A fit has the totals of the values themselves.
+  const Header& all = density.header();
+  if ((all.flags & kFitted) == 0 || !is_total(all, range))
+    half += variance_rounding(all.min, all.max, m.variance);
   out.lower = std::max(out.estimate - half, 0.0);
   out.upper = out.estimate + half;
   return out;
@@ -524,7 +572,7 @@ Interval variance_as_fitted(const DensityView& density, const Range& range,
 Interval sum_interval(const DensityView& density, const Range& range,
                       const IntervalOptions& options) {
   Interval out = sum_as_fitted(density, range, unchanged(options));
-  changed_rows(density.header(), range, options).sum(&out);
+  changed_rows(density.header(), range, with_unsure_ends(density, range, options)).sum(&out);
   return out;
 }
 
@@ -532,7 +580,7 @@ Interval mean_interval(const DensityView& density, const Range& range,
                        const IntervalOptions& options) {
   double fewest;
   Interval out = mean_as_fitted(density, range, unchanged(options), &fewest);
-  changed_rows(density.header(), range, options).mean(fewest, &out);
+  changed_rows(density.header(), range, with_unsure_ends(density, range, options)).mean(fewest, &out);
   return out;
 }
 
@@ -540,7 +588,8 @@ Interval variance_interval(const DensityView& density, const Range& range,
                            const IntervalOptions& options) {
   const IntervalOptions given = unchanged(options);
   Interval out = variance_as_fitted(density, range, given);
-  const ChangedRows changed = changed_rows(density.header(), range, options);
+  const ChangedRows changed =
+      changed_rows(density.header(), range, with_unsure_ends(density, range, options));
   if (changed.rows > 0) changed.variance(count_interval(density, range, given).lower, &out);
   return out;
 }

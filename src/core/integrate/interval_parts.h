@@ -41,6 +41,20 @@ inline bool has_every_finite_value(const Header& h, const Range& r) {
 Interval interval_of_count(const DensityView& density, const Range& range, double rows,
                            const IntervalOptions& options);
 
+// Values of the column that are not one may be so as doubles, beside an end of the range: on which
+// side of it they are is not known, so the rows there count as changed.
+IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
+                                 const IntervalOptions& options);
+
+// How far a variance may be off that was put together of means in double precision, where these are
+// far from 0 beside their spread; elsewhere that is nothing.
+inline double variance_rounding(double min, double max, double variance) {
+  constexpr double kNothing = 0x1p-20;
+  const double ulp = 0x1p-53 * std::max(std::fabs(min), std::fabs(max));
+  const double deviation = std::sqrt(variance);
+  return min < max && ulp > kNothing * deviation ? 4 * ulp * (deviation + ulp) : 0;
+}
+
 // An end of a range. Where the range has none its x is not looked at.
 struct End {
   double x;

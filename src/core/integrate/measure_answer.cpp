@@ -275,7 +275,8 @@ MeanErrors measure_mean_errors(const DensityView& density, const MeasureView& me
 }
 
 Interval measure_count_interval(const DensityView& density, const MeasureView& measure,
-                                const Range& range, const IntervalOptions& options) {
+                                const Range& range, const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   Interval out = Answer(density, measure, range).count(options);
   if (range.empty) return {};
   measure_changed_rows(density, measure, range, options).count(&out);
@@ -283,7 +284,8 @@ Interval measure_count_interval(const DensityView& density, const MeasureView& m
 }
 
 Interval measure_mean_interval(const DensityView& density, const MeasureView& measure,
-                               const Range& range, const IntervalOptions& options) {
+                               const Range& range, const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   const Answer answer(density, measure, range);
   const RangeMoments m = answer.moments_of_means();
   const Interval count = answer.count(options);
@@ -309,7 +311,8 @@ Interval measure_mean_interval(const DensityView& density, const MeasureView& me
 }
 
 Interval measure_sum_interval(const DensityView& density, const MeasureView& measure,
-                              const Range& range, const IntervalOptions& options) {
+                              const Range& range, const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   const Answer answer(density, measure, range);
   const RangeMoments m = answer.moments_of_means();
   const Interval count = answer.count(options);
@@ -335,7 +338,8 @@ Interval measure_sum_interval(const DensityView& density, const MeasureView& mea
 }
 
 Interval measure_variance_interval(const DensityView& density, const MeasureView& measure,
-                                   const Range& range, const IntervalOptions& options) {
+                                   const Range& range, const IntervalOptions& given) {
+  const IntervalOptions options = with_unsure_ends(density, range, given);
   const Answer answer(density, measure, range);
   const RangeMoments m = answer.moments();
   const Interval count = answer.count(options);
@@ -356,6 +360,8 @@ Interval measure_variance_interval(const DensityView& density, const MeasureView
     const double sampled = answer.sampled(m, options);
     half += std::isinf(sampled) ? sampled : sampled * std::sqrt(spread);
   }
+  if ((density.header().flags & kFitted) == 0)
+    half += variance_rounding(measure.header().min, measure.header().max, m.variance);
   Interval out = {m.variance, std::max(m.variance - half, 0.0), m.variance + half};
   changed.variance(count.lower, &out);
   return out;

@@ -12,6 +12,10 @@ namespace {
 constexpr double kUnits[] = {1e12, 1e9, 1e6, 1e3};
 constexpr char kUnitNames[] = {'T', 'G', 'M', 'k'};
 
+// Beyond, steps and what they are multiplied by leave double precision: such heights are cut off,
+// or not to be seen.
+double within_doubles(double most) { return most > 0 ? std::clamp(most, 1e-290, 1e290) : most; }
+
 }  // namespace
 
 double round_up(double x) {
@@ -25,6 +29,7 @@ double round_up(double x) {
 
 Scale scale_of(double most, int ticks) {
   Scale best;
+  most = within_doubles(most);
   if (!(most > 0)) return best;
   best.top = INFINITY;
   for (int n = std::max(ticks - 2, 1); n <= ticks + 1; ++n) {
@@ -38,6 +43,7 @@ Scale scale_of(double most, int ticks) {
 
 RowScale row_scale_of(double most, int rows) {
   RowScale best;
+  most = within_doubles(most);
   best.top = INFINITY;
   const int least = rows > 5 ? 2 : 1;
   for (int each = least; each <= std::max(std::min(rows, 5), least); ++each) {

@@ -174,8 +174,8 @@ class Drawing {
     const double rows_a_unit = rows / scale.top;
     // Without those that nothing reaches into, but for the lowest tick.
     if (p_.kind != PictureKind::cumulative && most > 0)
-      rows = std::clamp(static_cast<int>(std::ceil(most * rows_a_unit - 1e-9)),
-                        std::min(scale.rows_a_tick, rows), rows);
+      rows = static_cast<int>(std::clamp<double>(std::ceil(most * rows_a_unit - 1e-9),
+                                                 std::min(scale.rows_a_tick, rows), rows));
     for (int row = rows - 1; row >= 0; --row) {
       const bool ticked = (row + 1) % scale.rows_a_tick == 0;
       const int tick = (row + 1) / scale.rows_a_tick;

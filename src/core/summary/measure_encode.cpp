@@ -172,7 +172,7 @@ class MeasureEncoder {
     h.negative_infinities = special(SpecialX::negative_infinity);
     h.positive_infinities = special(SpecialX::positive_infinity);
     h.rows = total + h.nans + h.negative_infinities + h.positive_infinities;
-    while (total == 0 && h.finite_rows() > 0) h.rows = std::nextafter(h.rows, 0.0);
+    if (total == 0) h.leave_specials_alone();
     h.known_below = -std::numeric_limits<double>::infinity();
     h.known_above = std::numeric_limits<double>::infinity();
     h.error = 0;
@@ -454,7 +454,7 @@ MeasureSampling measure_sampling(const Header& density, const MeasureView& measu
   MeasureSampling out;
   out.sum_error = std::min(m.mean_error * m.rows, std::numeric_limits<double>::max());
   for (int i = 0; i < kErrorScales; ++i)
-    out.weight[i] = static_cast<float>(m.rows / count * m.mean_variance[i]);
+    out.weight[i] = finite_float(m.rows / count * m.mean_variance[i]);
   out.counts.add(counted);
   return out;
 }

@@ -19,7 +19,7 @@ constexpr std::size_t kFirstPending = 16;
 // Rows that wait, at most, as settling goes through all cells.
 constexpr std::size_t kMostPending = 8192;
 constexpr std::uint32_t kMagic = 0x6b646d73;
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 Status out_of_memory() { return Status::error(Code::out_of_memory, "out of memory"); }
 
@@ -42,7 +42,7 @@ bool valid_sums(const MeasureSums& s) {
 }  // namespace
 
 void MeasureSampling::add(const MeasureSampling& other) {
-  sum_error = std::min(std::hypot(sum_error, other.sum_error), std::numeric_limits<double>::max());
+  sum_error = std::min(std::numeric_limits<double>::max(), std::hypot(sum_error, other.sum_error));
   for (int i = 0; i < kErrorScales; ++i) weight[i] = std::max(weight[i], other.weight[i]);
   counts.add(other.counts);
 }

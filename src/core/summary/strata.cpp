@@ -37,6 +37,17 @@ int shape_of(int shape, double p) { return p > 0.5 && shape > 0 ? 3 - shape : sh
 
 double square(double x) { return x * x; }
 
+// What the number of a part's rows, where it was estimated, adds to a sum's variance: that far is
+// the part's mean from all rows'.
+double of_number(const Header& h, double rows, double from_mean) {
+  return h.rows_variance > 0 ? h.rows_variance * square(rows) * square(from_mean) : 0;
+}
+
+// Of independent errors; the most there is where squares overflow.
+double together(double error, double variance) {
+  return std::min(std::numeric_limits<double>::max(), std::hypot(error, std::sqrt(variance)));
+}
+
 // The median of its finite rows, about.
 double middle_of(const DensityView& view) {
   std::vector<HistogramCell> cells;
@@ -237,8 +248,7 @@ SummarySampling Strata::counts_of(std::size_t of, const SummarySampling& largest
     const double more = std::max(sums.number_variance - p * p * largest.rows_variance, 0.0);
     const int shape = shape_of(static_cast<int>(asked_[i].shape), p);
     float& weight = out.weight[shape][scale_of(std::min(p, 1 - p))];
-    weight =
-        std::max(weight, static_cast<float>((sums.variance + more) / (rows_[of] * p * (1 - p))));
+    weight = std::max(weight, finite_float((sums.variance + more) / (rows_[of] * p * (1 - p))));
   }
   for (int shape = 0; shape < kShapes; ++shape)
     fill_scales(out.weight[shape], largest.weight[shape]);
@@ -258,12 +268,10 @@ void Strata::describe(SummarySampling* rows, std::vector<MeasureSampling>* measu
   // How many rows a part has moves a mean towards the part's own.
   if (finite > 0) mean /= finite;
   for (const Header* h : densities_)
-    if (h->finite_rows() > 0)
-      of_numbers += h->rows_variance * square(h->rows) * square(h->mean - mean);
+    if (h->finite_rows() > 0) of_numbers += of_number(*h, h->rows, h->mean - mean);
   // One density is as sure as it was.
   *rows = densities_.size() > 1 ? counts_of(0, largest, end) : largest;
-  rows->sum_error = std::min(std::hypot(largest.sum_error, std::sqrt(of_numbers)),
-                             std::numeric_limits<double>::max());
+  rows->sum_error = together(largest.sum_error, of_numbers);
   measured->clear();
   for (std::size_t k = 1; k < kinds_; ++k) {
     MeasureSampling all;
@@ -286,7 +294,7 @@ void Strata::describe(SummarySampling* rows, std::vector<MeasureSampling>* measu
         const double p = s.rows / rows_[k];
         if (!(s.spread > 0) || !(p > 0) || !(p < 1)) continue;
         float& most = weight[scale_of(std::min(p, 1 - p))];
-        most = std::max(most, static_cast<float>(s.weighted_spread / s.spread));
+        most = std::max(most, finite_float(s.weighted_spread / s.spread));
       }
       fill_scales(weight, all.weight);
       std::copy(std::begin(weight), std::end(weight), std::begin(all.weight));
@@ -295,11 +303,10 @@ void Strata::describe(SummarySampling* rows, std::vector<MeasureSampling>* measu
     for (const Header* h : densities_) {
       const MeasureView view(h, static_cast<int>(k) - 1);
       if (view.header().rows > 0)
-        numbers += counted_rows(*h, view).rows_variance * square(view.header().rows) *
-                   square(view.header().mean - sum / measured_rows);
+        numbers += of_number(counted_rows(*h, view), view.header().rows,
+                             view.header().mean - sum / measured_rows);
     }
-    all.sum_error =
-        std::min(std::hypot(all.sum_error, std::sqrt(numbers)), std::numeric_limits<double>::max());
+    all.sum_error = together(all.sum_error, numbers);
     measured->push_back(all);
   }
 }

@@ -69,7 +69,7 @@ std::size_t join_equal(double* value, const double* weight, std::size_t size, do
 
 // Of independent sums; finite.
 double error_of_sum(double a, double b) {
-  return std::min(std::hypot(a, b), std::numeric_limits<double>::max());
+  return std::min(std::numeric_limits<double>::max(), std::hypot(a, b));
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void SummarySampling::add(const Header& h) {
   for (int shape = 0; shape < kShapes; ++shape) {
     for (int i = 0; i < kErrorScales; ++i)
       weight[shape][i] =
-          std::max(weight[shape][i], static_cast<float>(each * h.count_variance[shape][i]));
+          std::max(weight[shape][i], finite_float(each * h.count_variance[shape][i]));
   }
 }
 
@@ -100,13 +100,13 @@ void SummarySampling::add(const SummarySampling& other) {
 }
 
 void SummarySampling::describe(Header* h) const {
-  h->rows_variance = rows_variance / h->rows / h->rows;
-  h->end_variance = end_variance / h->rows / h->rows;
+  h->rows_variance = std::min(rows_variance / h->rows / h->rows, kMostVariance);
+  h->end_variance = std::min(end_variance / h->rows / h->rows, kMostVariance);
   const double finite = h->finite_rows();
-  h->mean_error = finite > 0 ? sum_error / finite : 0;
+  h->mean_error = finite > 0 ? std::min(sum_error / finite, std::numeric_limits<double>::max()) : 0;
   for (int shape = 0; shape < kShapes; ++shape) {
     for (int i = 0; i < kErrorScales; ++i)
-      h->count_variance[shape][i] = static_cast<float>(weight[shape][i] * h->sample_rows / h->rows);
+      h->count_variance[shape][i] = finite_float(weight[shape][i] * h->sample_rows / h->rows);
   }
 }
 

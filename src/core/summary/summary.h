@@ -67,6 +67,12 @@ struct CellArrays {
 class Incoming;
 struct MeasureSampling;
 
+// A weight N v / n, or a variance, in single precision: finite, whatever its parts are.
+inline float finite_float(double x) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  return x < kMost ? static_cast<float>(x) : kMost;
+}
+
 // How sure merged densities were of their counts. The variance of a count is the sum of theirs,
 //   sum_k N_k^2 p_k (1 - p_k) v_k / n_k  <=  max_k (N_k v_k / n_k)  N p (1 - p),
 // as p (1 - p) is concave: what is kept is that maximum, by shape and scale.

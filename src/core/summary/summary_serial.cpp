@@ -11,7 +11,7 @@ namespace kde {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x6b646573;  // also tells the byte order
-constexpr std::uint32_t kVersion = 4;
+constexpr std::uint32_t kVersion = 5;
 constexpr std::size_t kBytesPerCell = 2 * sizeof(double) + sizeof(float);
 
 Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }

@@ -9,8 +9,8 @@ namespace kde {
 
 namespace {
 
-// Beyond, the product's error term could overflow.
-constexpr double kLarge = 0x1p500;
+// Beyond, the product's error term, or sums of squares, could overflow.
+constexpr double kLarge = 0x1p480;
 constexpr double kLargeUnit = 0x1p600;
 // Sums that do not wait for each other.
 constexpr std::size_t kLanes = 8;
@@ -41,6 +41,13 @@ DoubleDouble quotient(const DoubleDouble& a, double b) {
   const DoubleDouble back = product(first, b);
   const double rest = ((a.high - back.high) - back.low) + a.low;
   return {first, rest / b};
+}
+
+// a - b = high + low, exactly.
+[[gnu::always_inline]] inline DoubleDouble difference(double a, double b) {
+  const double high = a - b;
+  const double part = high - a;
+  return {high, (a - (high - part)) - (b + part)};
 }
 
 struct Lanes {
@@ -93,6 +100,7 @@ double SummaryTotals::unit() const { return large_ != 0 ? kLargeUnit : 1; }
 void SummaryTotals::rescale() {
   if (large_ != 0) return;
   large_ = 1;
+  origin_ /= kLargeUnit;
   sum_.high /= kLargeUnit;
   sum_.low /= kLargeUnit;
   for (int i = 0; i < 2; ++i) {
@@ -107,10 +115,12 @@ void SummaryTotals::add(std::span<const double> values, std::span<const double> 
   // -0 and 0 are one value, whichever comes first.
   min_ = std::min(min_, low + 0.0);
   max_ = std::max(max_, high + 0.0);
-  count_ += static_cast<double>(values.size());
   if (low < -kLarge || high > kLarge) rescale();
 
   const double scale = 1 / unit();
+  if (count_ == 0) origin_ = values[0] * scale;
+  const double origin = origin_;
+  count_ += static_cast<double>(values.size());
   Lanes sum;
   Lanes squares;
   if (weights.empty()) {
@@ -119,24 +129,24 @@ void SummaryTotals::add(std::span<const double> values, std::span<const double> 
     for (std::size_t i = 0; i < whole; i += kLanes) {
 #pragma omp simd
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        const double x = values[i + lane] * scale;
-        const DoubleDouble xx = product(x, x);
-        sum.add(lane, x, 0);
-        squares.add(lane, xx.high, xx.low);
+        const DoubleDouble x = difference(values[i + lane] * scale, origin);
+        const DoubleDouble xx = product(x.high, x.high);
+        sum.add(lane, x.high, x.low);
+        squares.add(lane, xx.high, xx.low + 2 * x.high * x.low);
       }
     }
     for (std::size_t i = whole; i < values.size(); ++i) {
-      const double x = values[i] * scale;
+      const DoubleDouble x = difference(values[i] * scale, origin);
       const DoubleDouble xx = product(x, x);
-      sum.add(0, x, 0);
+      sum.add(0, x.high, x.low);
       squares.add(0, xx.high, xx.low);
     }
   } else {
     DoubleDouble rows;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const double x = values[i] * scale;
-      const DoubleDouble wx = product(weights[i], x);
-      const DoubleDouble wxx = product(wx, {x, 0});
+      const DoubleDouble x = difference(values[i] * scale, origin);
+      const DoubleDouble wx = product(x, {weights[i], 0});
+      const DoubleDouble wxx = product(wx, x);
       rows.add(weights[i]);
       sum.add(i % kLanes, wx.high, wx.low);
       squares.add(i % kLanes, wxx.high, wxx.low);
@@ -147,7 +157,23 @@ void SummaryTotals::add(std::span<const double> values, std::span<const double> 
   squares.add_to(&squares_);
 }
 
+// With d what it is less by: sums of x + d and of its square.
+void SummaryTotals::move_origin(double to) {
+  const DoubleDouble d = difference(origin_, to);
+  origin_ = to;
+  if (d.high == 0) return;
+  const DoubleDouble moved = product(d, {rows_, 0});
+  squares_.add(product(sum_, {2 * d.high, 2 * d.low}));
+  squares_.add(product(moved, d));
+  sum_.add(moved);
+}
+
 void SummaryTotals::merge(const SummaryTotals& other) {
+  if (other.count_ == 0) return;
+  if (count_ == 0) {
+    *this = other;
+    return;
+  }
   if (other.large_ != 0) rescale();
   rows_ += other.rows_;
   count_ += other.count_;
@@ -155,6 +181,7 @@ void SummaryTotals::merge(const SummaryTotals& other) {
   max_ = std::max(max_, other.max_);
   SummaryTotals same = other;
   if (large_ != 0) same.rescale();
+  same.move_origin(origin_);
   sum_.add(same.sum_);
   squares_.add(same.squares_);
 }
@@ -163,22 +190,22 @@ void SummaryTotals::merge(double rows, double count, double min, double max, dou
                           double variance) {
   SummaryTotals other;
   other.rows_ = rows;
-  other.count_ = count;
+  other.count_ = std::max(count, 1.0);
   other.min_ = min;
   other.max_ = max;
   other.large_ = std::fmax(std::fabs(min), std::fabs(max)) > kLarge ? 1 : 0;
-  const double m = mean / other.unit();
-  other.sum_ = product({m, 0}, {rows, 0});
-  other.squares_ = product(other.sum_, {m, 0});
+  other.origin_ = mean / other.unit();
   const double v = variance / other.unit() / other.unit();
   // Of values so far apart only that their variance overflows is known.
-  other.squares_.add(std::isfinite(v) ? product(v, rows)
-                                      : DoubleDouble{std::numeric_limits<double>::infinity(), 0});
+  other.squares_ = std::isfinite(v) ? product(v, rows)
+                                    : DoubleDouble{std::numeric_limits<double>::infinity(), 0};
   merge(other);
 }
 
 double SummaryTotals::mean() const {
-  return std::clamp(quotient(sum_, rows_).value() * unit(), min_, max_);
+  DoubleDouble mean = quotient(sum_, rows_);
+  mean.add(origin_);
+  return std::clamp(mean.value() * unit(), min_, max_);
 }
 
 double SummaryTotals::variance() const {
@@ -197,8 +224,8 @@ bool SummaryTotals::valid() const {
   if (!(rows_ >= 0 && std::isfinite(rows_) && count_ >= 0 && std::isfinite(count_))) return false;
   if (count_ == 0) return rows_ == 0 && min_ > max_;
   return rows_ > 0 && std::isfinite(min_) && std::isfinite(max_) && min_ <= max_ &&
-         std::isfinite(sum_.high) && std::isfinite(sum_.low) && !std::isnan(squares_.high) &&
-         squares_.high >= 0;
+         std::isfinite(origin_) && std::isfinite(sum_.high) && std::isfinite(sum_.low) &&
+         !std::isnan(squares_.high) && squares_.high >= 0;
 }
 
 }  // namespace kde

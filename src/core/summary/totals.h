@@ -2,8 +2,9 @@
 //
 // The sums are pairs of doubles, the second holding what rounding took from the first (two-sum and
 // two-product: T. J. Dekker, Numer. Math. 18, 1971; D. E. Knuth, The Art of Computer Programming,
-// vol. 2, section 4.2.2): some 100 bits, so that sums of whole numbers are exact and a variance
-// survives values 10^12 times their spread. Where values are so large that their squares overflow,
+// vol. 2, section 4.2.2): some 100 bits, so that sums of whole numbers are exact. They are of the
+// values' distances from an origin, the first value, so that a variance survives values however far
+// from 0 beside their spread. Where values are so large that their squares overflow,
 // all are counted in units of 2^600; squares that underflow then are nothing beside those.
 #pragma once
 
@@ -61,9 +62,11 @@ class SummaryTotals {
  private:
   void rescale();
   double unit() const;
+  void move_origin(double to);
 
   double rows_ = 0, count_ = 0;
-  DoubleDouble sum_, squares_;  // in units of 2^600 and 2^1200 if large_
+  DoubleDouble sum_, squares_;  // of x - origin_, in units of 2^600 and 2^1200 if large_
+  double origin_ = 0;           // in units of 2^600 if large_
   double min_ = std::numeric_limits<double>::infinity();
   double max_ = -std::numeric_limits<double>::infinity();
   std::uint64_t large_ = 0;  // 0 or 1

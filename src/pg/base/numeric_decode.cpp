@@ -2,10 +2,14 @@
 #include "pg/base/numeric_decode.h"
 
 extern "C" {
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 }
 
 #include <cfloat>
+#include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace kde_pg {
@@ -94,6 +98,26 @@ double numeric_to_double(Datum value) {
   }
   if (reinterpret_cast<char*>(packed) != DatumGetPointer(value)) pfree(packed);
   return x;
+}
+
+double numeric_told_apart(Datum value) {
+  struct varlena* packed = PG_DETOAST_DATUM_PACKED(value);
+  double x;
+  // One of up to 15 digits is at least that exact, and one of 16 is no double of such.
+  const bool decoded = decode_numeric(VARDATA_ANY(packed), VARSIZE_ANY_EXHDR(packed), &x);
+  if (packed != reinterpret_cast<struct varlena*>(DatumGetPointer(value))) pfree(packed);
+  if (decoded) return x;
+  x = numeric_to_double(value);
+  if (!std::isfinite(x) || x == 0) return x;
+  char text[32];
+  snprintf(text, sizeof text, "%.*g", DBL_DIG, x);
+  if (strtod(text, nullptr) != x) return x;
+  const Datum with_few_digits = DirectFunctionCall3(
+      numeric_in, CStringGetDatum(text), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+  const int32 side = DatumGetInt32(DirectFunctionCall2(numeric_cmp, value, with_few_digits));
+  pfree(DatumGetPointer(with_few_digits));
+  if (side == 0) return x;
+  return std::nextafter(x, side > 0 ? HUGE_VAL : -HUGE_VAL);
 }
 
 }  // namespace kde_pg

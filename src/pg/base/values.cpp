@@ -39,6 +39,25 @@ constexpr Oid kSqlTypes[kde::kValueTypes] = {INT2OID,        INT4OID,     INT8OI
 
 // ------------------------------------------------------------------------------ SQL to double
 
+// Below that many seconds, some 272 years, doubles tell microseconds apart.
+constexpr double kAllMicroseconds = 0x1p33;
+
+// Farther out a time that is no double becomes its neighbour whose last bit is 1: so it stays on
+// its side of every whole second, and of whatever else is a rounder double. (Rounding to odd: S.
+// Boldo and G. Melquiond, IEEE Trans. Computers 57, 2008.) x: the double nearest to seconds + rest
+// / 10^6, from kAllMicroseconds on; rest: 0 .. 999,999.
+double to_odd(double x, int64 seconds, int64 rest) {
+  // x is a whole number of 2^-19 seconds, and at most a second from the time.
+  const double whole = std::floor(x);
+  const auto part = static_cast<int64>((x - whole) * 0x1p19);
+  const int64 beyond =
+      (((seconds - static_cast<int64>(whole)) * kMicroseconds + rest) << 19) - part * kMicroseconds;
+  uint64 bits;
+  memcpy(&bits, &x, sizeof bits);
+  if (beyond == 0 || (bits & 1) != 0) return x;
+  return std::nextafter(x, beyond > 0 ? get_float8_infinity() : -get_float8_infinity());
+}
+
 // seconds + microseconds / 10^6, where microseconds may be of any size and sign.
 double from_seconds(int64 seconds, int64 microseconds) {
   seconds += microseconds / kMicroseconds;
@@ -47,8 +66,9 @@ double from_seconds(int64 seconds, int64 microseconds) {
     rest += kMicroseconds;
     --seconds;
   }
-  return static_cast<double>(seconds) +
-         static_cast<double>(rest) / static_cast<double>(kMicroseconds);
+  const double x =
+      static_cast<double>(seconds) + static_cast<double>(rest) / static_cast<double>(kMicroseconds);
+  return std::fabs(x) < kAllMicroseconds ? x : to_odd(x, seconds, rest);
 }
 
 double date_to_double(DateADT date) {
@@ -296,7 +316,7 @@ double value_to_double(ValueType value_type, Datum value) {
     case ValueType::float8:
       return DatumGetFloat8(value);
     case ValueType::numeric:
-      return numeric_to_double(value);
+      return numeric_told_apart(value);
     case ValueType::date:
       return date_to_double(DatumGetDateADT(value));
     case ValueType::timestamp:
@@ -320,6 +340,9 @@ double bound_to_double(ValueType value_type, Oid type, Datum value) {
 
   ValueType bound_type;
   if (value_type_of(base, &bound_type)) {
+    const bool of_floats = value_type == ValueType::float4 || value_type == ValueType::float8;
+    // Such a column is compared with the double nearest to the bound.
+    if (of_floats && bound_type == ValueType::numeric) return numeric_to_double(value);
     if (is_number(value_type) && is_number(bound_type)) return value_to_double(bound_type, value);
     const bool stands_alone = value_type == ValueType::interval || value_type == ValueType::time;
     if (stands_alone && bound_type == value_type) return value_to_double(bound_type, value);

@@ -225,10 +225,16 @@ class Answering {
     if (empty)
       for (kde::Range& r : range_) r.empty = true;
     // Two values may be one there, on either side of a bound.
-    if (plan_.bounds > 0 && density_.one_column != nullptr &&
-        kde::may_have_lost_digits(*density_.one_column))
-      return refuse(PlainOutcome::digits);
+    for (int i = 0; i < plan_.bounds; ++i)
+      if (kde::may_have_lost_digits(*density_of(plan_.bound[i].column)))
+        return refuse(PlainOutcome::digits);
     return true;
+  }
+
+  // That of one of its columns.
+  const kde::Header* density_of(int column) const {
+    return density_.one_column != nullptr ? density_.one_column
+                                          : kde::JointView(density_.joint).marginal(column);
   }
 
   bool read_bound(const PlainBound& b, Oid type, Datum value, double* x) {
@@ -551,7 +557,7 @@ class Answering {
     static const char* const kWhat[] = {"count(*)", "count",  "sum", "sum", "avg",
                                         "variance", "stddev", "min", "max"};
     const char* what = kWhat[static_cast<int>(a.answer)];
-    out_.detail = std::isfinite(error) ? psprintf("%s only within %.2g %%", what, 100 * error)
+    out_.detail = std::isfinite(error) ? psprintf("%s only within %s %%", what, percent_up(error))
                                        : psprintf("%s not at all", what);
     return refuse(PlainOutcome::inaccurate);
   }
@@ -581,8 +587,10 @@ class Answering {
     const kde::Header& h = *density_.one_column;
     if (a.column < plan_.key.columns) return kde::may_have_lost_digits(h);
     const kde::MeasureHeader& m = kde::MeasureView(&h, a.column - plan_.key.columns).header();
-    return kde::may_have_lost_digits(h) || !(std::fabs(m.min) < kMostWhole) ||
-           !(std::fabs(m.max) < kMostWhole);
+    // Of intervals beyond that doubles have not all microseconds, as of a column.
+    const bool time = m.value_type == kde::ValueType::interval;
+    const double most = time && m.decimals == kde::kNoDecimals ? 0x1p33 : kMostWhole;
+    return kde::may_have_lost_digits(h) || !(std::fabs(m.min) < most) || !(std::fabs(m.max) < most);
   }
 
   static Datum as_numeric(double x, int scale) {

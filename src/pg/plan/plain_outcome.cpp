@@ -8,6 +8,9 @@ extern "C" {
 #include "port/atomics.h"
 }
 
+#include <algorithm>
+#include <cmath>
+
 namespace kde_pg {
 
 namespace {
@@ -53,6 +56,17 @@ void count_outcome(PlainOutcome outcome) {
   const int i = static_cast<int>(outcome);
   ++counts[i];
   if (counts_of_all != nullptr) pg_atomic_fetch_add_u64(&counts_of_all[i], 1);
+}
+
+char* percent_up(double error) {
+  const double percent = 100 * error;
+  if (!(percent > 0) || !std::isfinite(percent)) return psprintf("%g", percent);
+  // Of the second digit, but that what is beyond 100 has all of the whole ones.
+  const int exponent = std::min(static_cast<int>(std::floor(std::log10(percent))) - 1, 0);
+  const double unit = std::pow(10.0, -exponent);
+  // 10 % as a double may be a hair above.
+  constexpr double kHair = 1e-12;
+  return psprintf("%.15g", std::ceil(percent * unit * (1 - kHair)) / unit);
 }
 
 void request_outcome_memory() {

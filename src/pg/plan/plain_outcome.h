@@ -32,6 +32,9 @@ inline constexpr int kPlainOutcomes = 20;
 const char* describe(PlainOutcome outcome);
 void count_outcome(PlainOutcome outcome);
 
+// A relative error as per cent for messages: two digits, rounded up, as it is a bound. palloc'ed.
+char* percent_up(double error);
+
 // From _PG_init, while shared_preload_libraries are loaded.
 void request_outcome_memory();
 

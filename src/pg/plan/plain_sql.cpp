@@ -266,7 +266,7 @@ const char* density_names(const ScanState* s, char* name(const DensityKey&)) {
 // What is promised of the answers: never more than what is proven.
 const char* promise_of(const ScanState* s) {
   const PlainAnswers& a = s->answers;
-  const char* within = a.error > 0 ? psprintf("within %.2g %%", 100 * a.error) : "exact";
+  const char* within = a.error > 0 ? psprintf("within %s %%", percent_up(a.error)) : "exact";
   const char* since = time_of(a.as_of);
   if (a.as_of_then && std::isinf(a.changed_rows))
     return psprintf("%s as of %s; what changed since is not known", within, since);

@@ -47,6 +47,8 @@ SELECT name, old, new, read(replace(density, old, new)) FROM literals JOIN (VALU
   ('atoms', 'rows=60 nulls', 'rows=1e999 nulls'), ('atoms', 'rows=60 nulls', 'rows=0x3c nulls'), ('atoms', 'rows=60 nulls', 'rows= 60 nulls'),
   ('atoms', 'nulls=5', 'nulls=inf'), ('atoms', 'nulls=5', ''), ('atoms', 'nulls=5', 'nulls=5 nulls=5'), ('atoms', 'nulls=5', 'Nulls=5'),
   ('atoms', 'nans=0', 'nans=61'), ('atoms', 'bandwidth=0.25', 'bandwidth=-1'), ('atoms', 'sample_rows=60', 'sample_rows=0.5'),
+  ('atoms', 'sample_rows=60', 'sample_rows=0'), ('atoms', 'nulls=5', 'nulls=1e61'), ('atoms', 'rows_variance=0', 'rows_variance=1e31'),
+  ('cells', 'rows=100 nulls=0 nans=0', 'rows=1e10 nulls=0 nans=1e10'), ('cells', 'sample_rows=100', 'sample_rows=0'),
   ('atoms', 'lattice_step=1', 'lattice_step=1e-300'), ('atoms', 'min=0', 'min=1.5'), ('atoms', 'max=2', 'max=1'), ('atoms', 'mean=1 ', 'mean=3 '),
   ('atoms', 'variance=0.5', 'variance=-0.5'), ('atoms', 'cell_rows=0', 'cell_rows=1'), ('atoms', ' error=0', ' error=2'),
   ('atoms', 'rows_variance=0', 'rows_variance=-1'), ('atoms', 'rows_variance=0', 'rows_variance=inf'), ('atoms', 'end_variance=0', 'end_variance=nan'),

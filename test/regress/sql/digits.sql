@@ -1,0 +1,86 @@
+-- Values that double precision cannot tell apart, and spreads that are small beside it: plain SQL has
+-- the exact answer, functions the right one or an interval that holds it.
+SET client_min_messages = warning;
+DROP SCHEMA IF EXISTS digits CASCADE;
+CREATE SCHEMA digits;
+SET search_path = digits, public;
+RESET client_min_messages;
+SET TIME ZONE 'UTC';
+SET kde_aqp.approximate_notice = off;
+SET kde_aqp.approximate_error = 0;
+
+-- The last microsecond of 9999, and others beside what double precision has.
+CREATE TABLE late (t timestamp, z timestamptz, i interval, b bigint, n numeric, k integer);
+INSERT INTO late SELECT timestamp '2024-01-01' + g * interval '1.000001 s', timestamptz '2024-01-01' + g * interval '1.000001 s',
+  g * interval '1.000001 s', g, g * 0.001, g % 10 FROM generate_series(1, 20000) AS g;
+INSERT INTO late SELECT '9999-12-31 23:59:59.999999', '9999-12-31 23:59:59.999999', interval '8000 years' - interval '1 microsecond',
+  9007199254740993, 1234567890.10000000001, g % 10 FROM generate_series(1, 100) AS g;
+VACUUM ANALYZE late;
+SELECT (kde_fit('late', c, sample_rows => -1)).rows FROM unnest('{t,z,i,b,n}'::name[]) AS c;
+SELECT (kde_fit('late', 'k', sample_rows => -1, measures => ARRAY['i', 'n', 'b'])).rows;
+SELECT (kde_fit('late', ARRAY['t', 'k'], seed => 1)).rows;
+SELECT count(kde_set_plain_sql(name, true)) FROM kde_densities_full WHERE relation = 'late'::regclass;
+SELECT pg_stat_force_next_flush();
+
+-- Rounder bounds have them on the right side.
+SELECT approx_count('late.t', NULL, timestamp '10000-01-01') AS below, approx_count('late.t', timestamp '10000-01-01', NULL) AS above,
+  approx_count('late.z', NULL, timestamptz '10000-01-01') AS zone_below, approx_count('late.z', timestamptz '10000-01-01', NULL) AS zone_above,
+  approx_count('late.i', NULL, interval '8000 years') AS interval_below, approx_count('late.i', interval '8000 years', NULL) AS interval_above,
+  approx_count('late.n', NULL, 1234567890.1) AS number_below, approx_count('late.n', 1234567890.1, NULL) AS number_above;
+SELECT approx_quantile('late.t', 1) < extract(epoch FROM timestamp '10000-01-01') AS greatest;
+-- At a bound that stands for several values the interval takes in what is there.
+SELECT 'timestamp' AS type, lower_bound <= 20000 AND upper_bound >= 20100 AS holds
+FROM approx_count_ci('late.t', NULL, timestamp '9999-12-31 23:59:59.999998')
+UNION ALL SELECT 'timestamptz', lower_bound <= 20000 AND upper_bound >= 20100
+FROM approx_count_ci('late.z', NULL, timestamptz '9999-12-31 23:59:59.999998')
+UNION ALL SELECT 'interval', lower_bound <= 20000 AND upper_bound >= 20100
+FROM approx_count_ci('late.i', NULL, interval '8000 years' - interval '2 microseconds')
+UNION ALL SELECT 'bigint', lower_bound <= 20000 AND upper_bound >= 20100 FROM approx_count_ci('late.b', NULL, 9007199254740992)
+UNION ALL SELECT 'numeric', lower_bound <= 20000 AND upper_bound >= 20100 FROM approx_count_ci('late.n', NULL, 1234567890.100000000001);
+
+-- What plain SQL says is what there is.
+CREATE FUNCTION differs(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  exact text;
+  answer text;
+BEGIN
+  SET LOCAL kde_aqp.approximate = off;
+  EXECUTE query INTO exact;
+  SET LOCAL kde_aqp.approximate = 'all';
+  EXECUTE query INTO answer;
+  RETURN answer IS DISTINCT FROM exact;
+END $$;
+SELECT q, differs(q) FROM unnest(ARRAY[
+  'SELECT count(*) FROM late WHERE t < ''10000-01-01''', 'SELECT count(*) FROM late WHERE t >= ''10000-01-01''',
+  'SELECT count(*) FROM late WHERE t <= ''9999-12-31 23:59:59.999998''', 'SELECT max(t) FROM late', 'SELECT count(*) FROM late WHERE z < ''10000-01-01''',
+  'SELECT max(z) FROM late', 'SELECT count(*) FROM late WHERE i < ''8000 years''', 'SELECT max(i) FROM late', 'SELECT sum(i) FROM late WHERE k = 3',
+  'SELECT count(*) FROM late WHERE b <= 9007199254740992', 'SELECT max(b) FROM late', 'SELECT sum(b) FROM late WHERE k = 3',
+  'SELECT count(*) FROM late WHERE n <= 1234567890.1', 'SELECT max(n) FROM late', 'SELECT sum(n) FROM late WHERE k = 3',
+  'SELECT count(*) FROM late WHERE t < ''10000-01-01'' AND k < 5', 'SELECT t FROM late GROUP BY t ORDER BY t DESC LIMIT 1']) AS q;
+
+-- Variances far from 0.
+CREATE TABLE far AS SELECT 1000000000000000 + g % 3 AS b, -1000000000000000 - g % 3 AS m, 1e15::float8 + g % 3 AS f,
+  (1e15 + g % 3)::numeric AS n, g % 10 AS k FROM generate_series(1, 3000) AS g;
+VACUUM ANALYZE far;
+SELECT (kde_fit('far', c, sample_rows => -1)).rows FROM unnest('{b,m,f,n}'::name[]) AS c;
+SELECT (kde_fit('far', 'k', sample_rows => -1, measures => ARRAY['b', 'm', 'f', 'n'])).rows;
+SELECT count(kde_set_plain_sql(name, true)) FROM kde_densities_full WHERE relation = 'far'::regclass;
+SELECT pg_stat_force_next_flush();
+SELECT what, lower_bound <= truth + 1e-6 AND upper_bound >= truth - 1e-6 AS holds FROM (
+  SELECT 'bigint' AS what, c.*, (SELECT variance(b) FROM far) AS truth FROM approx_variance_ci('far.b') AS c
+  UNION ALL SELECT 'negative', c.*, (SELECT variance(m) FROM far) FROM approx_variance_ci('far.m') AS c
+  UNION ALL SELECT 'double', c.*, (SELECT variance(b) FROM far) FROM approx_variance_ci('far.f') AS c
+  UNION ALL SELECT 'numeric', c.*, (SELECT variance(n) FROM far) FROM approx_variance_ci('far.n') AS c
+  UNION ALL SELECT 'range', c.*, (SELECT variance(b) FROM far WHERE b <= 1000000000000001) FROM approx_variance_ci('far.b', NULL, 1000000000000001) AS c
+  UNION ALL SELECT 'measure', c.*, (SELECT variance(b) FROM far) FROM approx_variance_ci('far.k', measure => 'b') AS c
+  UNION ALL SELECT 'measure in a range', c.*, (SELECT variance(b) FROM far WHERE k < 5) FROM approx_variance_ci('far.k', NULL, 4, measure => 'b') AS c
+  UNION ALL SELECT 'doubles in a range', c.*, (SELECT variance(b) FROM far WHERE k < 5) FROM approx_variance_ci('far.k', NULL, 4, measure => 'f') AS c
+  UNION ALL SELECT 'aggregate', c.*, (SELECT variance(b) FROM far) FROM (SELECT kde_agg(b) AS d FROM far) AS s, approx_variance_ci(d) AS c
+  UNION ALL SELECT 'roll-up', c.*, (SELECT variance(b) FROM far)
+  FROM (SELECT rollup(d) AS d FROM (SELECT kde_agg(b) AS d FROM far GROUP BY k) AS s) AS s, approx_variance_ci(d) AS c) AS v;
+-- Those of a fit are right.
+SELECT approx_variance('far.b')::numeric(8, 6) AS b, approx_variance('far.m')::numeric(8, 6) AS m, approx_variance('far.f')::numeric(8, 6) AS f;
+SELECT q, differs(q) FROM unnest(ARRAY[
+  'SELECT round(variance(b), 6) FROM far', 'SELECT round(stddev(b), 6) FROM far', 'SELECT round(var_pop(m), 6) FROM far', 'SELECT sum(b) FROM far',
+  'SELECT avg(b) FROM far', 'SELECT round(variance(b), 6) FROM far WHERE k < 5', 'SELECT round(variance(n), 6) FROM far',
+  'SELECT round(variance(b), 6) FROM far WHERE b > 1000000000000000']) AS q;
