@@ -85,7 +85,6 @@ const DensityKey* grouped_key(const DensityKey& asked) {
   List* entries = catalog_list(asked.relation, GetActiveSnapshot());
   if (push) PopActiveSnapshot();
   const DensityKey* found = nullptr;
-  const DensityKey* hidden = nullptr;
   StringInfoData names;
   initStringInfo(&names);
   int n = 0;
@@ -93,11 +92,8 @@ const DensityKey* grouped_key(const DensityKey& asked) {
   foreach (cell, entries) {
     const DensityKey& key = static_cast<const CatalogEntry*>(lfirst(cell))->key;
     if (key.groups == 0 || !same_key(asked.groups > 0 ? key : ungrouped(key), asked)) continue;
-    // Who may not read what groups are by does not hear what that is.
-    if (!is_readable(key)) {
-      hidden = &key;
-      continue;
-    }
+    // Who may not read what groups are by does not hear that there are some.
+    if (!is_readable(key)) continue;
     found = &key;
     appendStringInfo(&names, "%s%s", n++ > 0 ? ", " : "", quote_literal_cstr(density_name(key)));
   }
@@ -106,7 +102,6 @@ const DensityKey* grouped_key(const DensityKey& asked) {
                     errmsg("%s has several densities with groups", display_name(asked)),
                     errhint("Name one of %s.", names.data)));
   if (found == nullptr) {
-    if (hidden != nullptr) check_readable(*hidden);  // the error
     check_can_be_fitted(asked);
     ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
                     errmsg("no density with groups is fitted for %s", display_name(asked)),

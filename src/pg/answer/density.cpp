@@ -9,6 +9,10 @@
 #include "pg/catalog/cache.h"
 #include "pg/type/density_datum.h"
 
+extern "C" {
+#include "utils/snapmgr.h"
+}
+
 namespace kde_pg {
 
 namespace {
@@ -18,9 +22,19 @@ bool has_measures(const kde::Header* density) {
   return density != nullptr && (density->measures > 0 || density->grouped > 0);
 }
 
+// Of the density as the statement sees it, which is the one whose value was read: what is there now
+// may be another, or none.
 void check_measures_readable(const DensityKey& key) {
-  const CatalogEntry* entry = catalog_entry(key);
-  if (entry != nullptr) check_readable(entry->key);
+  const bool push = !ActiveSnapshotSet();
+  if (push) PushActiveSnapshot(GetTransactionSnapshot());
+  List* entries = catalog_list(key.relation, GetActiveSnapshot());
+  if (push) PopActiveSnapshot();
+  ListCell* cell;
+  foreach (cell, entries) {
+    const DensityKey& stored = static_cast<const CatalogEntry*>(lfirst(cell))->key;
+    if (same_key(stored, key)) return check_readable(stored);
+  }
+  raise_not_fitted(key);
 }
 
 Datum copy_of(const struct varlena* value) { return density_to_datum(value, VARSIZE(value)); }

@@ -95,6 +95,15 @@ extern "C" {
   index_beginscan(table, index, snapshot, keys, 0)
 #endif
 
+// 16: what is checked of a query's tables lies beside them. A macro: most files do not need
+// executor.h.
+#if PG_VERSION_NUM >= 160000
+#define check_range_table(query) \
+  (void)ExecCheckPermissions((query)->rtable, (query)->rteperminfos, true)
+#else
+#define check_range_table(query) (void)ExecCheckRTPerms((query)->rtable, true)
+#endif
+
 // 18: a plan is run without saying that it is once. A macro: most files do not need executor.h.
 #if PG_VERSION_NUM >= 180000
 #define run_once(query) ExecutorRun(query, ForwardScanDirection, 0)

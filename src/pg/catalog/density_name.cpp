@@ -5,6 +5,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/column_name.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/privileges.h"
 
 extern "C" {
 #include "catalog/namespace.h"
@@ -175,13 +176,16 @@ ArrayType* groups_of_name(const char* whole, const char* begin) {
 
 const char* alias_of(text* name) { return strVal(linitial(textToQualifiedNameList(name))); }
 
-// As the active snapshot sees it; null: there is none.
+// As the active snapshot sees it; null: there is none. Whoever may neither read what it is of nor
+// maintain its table hears what he would if there were none.
 const CatalogEntry* entry_of_alias(const char* alias) {
   const bool push = !ActiveSnapshotSet();
   if (push) PushActiveSnapshot(GetTransactionSnapshot());
   const CatalogEntry* entry = catalog_entry_by_alias(alias, GetActiveSnapshot());
   if (push) PopActiveSnapshot();
-  return entry;
+  const bool told = entry != nullptr && get_rel_name(entry->key.relation) != nullptr &&
+                    (is_readable(entry->key) || may_maintain(entry->key.relation));
+  return told ? entry : nullptr;
 }
 
 // whole: as it was written, which a fit stores as it is.

@@ -13,7 +13,7 @@ namespace kde_pg {
 // of a density with groups followed by what they are by: 'table.column by (column, expression)'. Or
 // a density's alias, a single word: then the parts are that density's.
 // Quoting and search path are as for any name. Errors: 42602 malformed; 42P01 no such table; 42704
-// no such alias.
+// no such alias, or of a density that the caller may neither read nor maintain.
 struct NameParts {
   Oid relation;
   ArrayType* columns;   // text[]: identifiers as SQL reads them, and expressions

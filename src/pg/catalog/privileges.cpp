@@ -74,6 +74,12 @@ bool is_readable(const DensityKey& key) {
   return readable && get_rel_name(key.relation) != nullptr;
 }
 
+bool is_readable(Oid relation) {
+  bool missing = false;
+  return pg_class_aclcheck_ext(relation, GetUserId(), ACL_SELECT, &missing) == ACLCHECK_OK &&
+         !missing && !applies_row_security(relation);
+}
+
 bool is_owner(Oid relation) {
 #if PG_VERSION_NUM >= 160000
   return object_ownercheck(RelationRelationId, relation, GetUserId());

@@ -15,6 +15,8 @@ bool is_readable(TableColumn column);
 // The same where rows are read that the policies let through: whether some apply.
 bool check_selectable(TableColumn column);
 bool is_readable(const DensityKey& key);
+// Of all columns of a table, also those to come.
+bool is_readable(Oid relation);
 
 // Whether the caller owns the relation, which exists, himself or as a member of the role that does.
 bool is_owner(Oid relation);

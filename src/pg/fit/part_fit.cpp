@@ -438,6 +438,9 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
   MemoryContextSwitchTo(caller);
   Proof proof = note_proof(RelationGetRelid(relation));
   MemoryContextSwitchTo(memory);
+  // Before the parts are listed: one that is attached meanwhile counts as changed since.
+  Counters counters;
+  if (!of_shards) counters = read_counters(RelationGetRelid(relation));
   List* numbers = of_shards ? shards_of(RelationGetRelid(relation)) : leaf_numbers(relation, key);
   Parts parts = {};
   parts.item = static_cast<KeptPart**>(palloc(sizeof(KeptPart*) * (list_length(numbers) + 1)));
@@ -451,11 +454,9 @@ const char* fit_by_parts(const DensityRequest& request, Relation relation, Densi
     renew = true;
   }
   const KeptParts of_before = match_parts(numbers, kept, &parts);
-  Counters counters;
   if (of_shards) {
     fit_shards(request, relation, &parts, &counters);
   } else {
-    counters = read_counters(RelationGetRelid(relation));
     fit_leaves(request, relation, types, &parts);
   }
   KDE_FAULT("fit.scanned");

@@ -1,6 +1,8 @@
 // See plain_demand.h. An error takes back what is set while a query is planned or begins.
 #include "pg/plan/plain_demand.h"
 
+#include "pg/base/compat.h"
+#include "pg/base/tree_walk.h"
 #include "pg/plan/client_statement.h"
 #include "pg/plan/second_plan.h"
 
@@ -8,6 +10,7 @@ extern "C" {
 #include "executor/executor.h"
 #include "executor/tstoreReceiver.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "tcop/dest.h"
 #include "tcop/tcopprot.h"
 #include "utils/snapmgr.h"
@@ -23,6 +26,22 @@ int planned_depth = 0;
 PlainDemand* beginning = nullptr;
 
 }  // namespace
+
+namespace {
+
+bool check_permissions(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (!IsA(node, Query)) return expression_tree_walker(node, as_walker(check_permissions), context);
+  auto* query = castNode(Query, node);
+  check_range_table(query);
+  return query_tree_walker(query, as_walker(check_permissions), context, 0);
+}
+
+}  // namespace
+
+void check_may_run(Query* query) {
+  (void)check_permissions(reinterpret_cast<Node*>(query), nullptr);
+}
 
 PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text) {
   PlannedStmt* volatile plan = nullptr;

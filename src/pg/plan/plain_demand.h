@@ -35,6 +35,10 @@ struct PlainDemand {
   const kde::Interval* answers = nullptr;  // of the plan's aggregates, all NaN for NULL
 };
 
+// What running a query checks: that the current user may read its tables. Before it is planned, so
+// that nobody hears which densities would answer what he may not ask. Error 42501.
+void check_may_run(Query* query);
+
 // Plans a query for a demand, in the current memory context. Subqueries of functions that are
 // called meanwhile are none of its own.
 PlannedStmt* plan_demanded(PlainDemand* demand, Query* query, const char* text);

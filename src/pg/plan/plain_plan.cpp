@@ -14,7 +14,7 @@ namespace kde_pg {
 namespace {
 
 // The members of custom_private, in their order.
-enum class Part { relation, names, numbers, filter, shape, bounds, aggregates };
+enum class Part { relation, names, numbers, filter, shape, bounds, aggregates, references };
 
 List* part(const List* of, Part p) { return static_cast<List*>(list_nth(of, static_cast<int>(p))); }
 
@@ -69,7 +69,10 @@ void write_one(const PlainQuery& q, bool demanded, CustomScan* scan) {
       lappend(scan->custom_exprs, list_make4(values, q.group_conditions, bucket, q.passages));
   List* rest = list_make5(list_make1_oid(key.relation), names, numbers,
                           list_make1(makeString(copy_of(key.filter))), shape);
-  scan->custom_private = lappend(scan->custom_private, lappend(lappend(rest, bounds), aggregates));
+  List* references = NIL;
+  for (int i = 0; i < key.references; ++i) references = lappend_int(references, key.reference[i]);
+  rest = lappend(lappend(lappend(rest, bounds), aggregates), references);
+  scan->custom_private = lappend(scan->custom_private, rest);
 }
 
 PlainPlan read_one(const List* scan, const List* expressions) {
@@ -93,6 +96,13 @@ PlainPlan read_one(const List* scan, const List* expressions) {
     key.column[i] = {static_cast<AttrNumber>(list_nth_int(part(scan, Part::numbers), i)),
                      strVal(list_nth(part(scan, Part::names), i)), nullptr};
   key.filter = strVal(linitial(part(scan, Part::filter)));
+  List* references = part(scan, Part::references);
+  auto* reference = static_cast<AttrNumber*>(
+      palloc(sizeof(AttrNumber) * static_cast<Size>(list_length(references) + 1)));
+  for (int i = 0; i < list_length(references); ++i)
+    reference[i] = static_cast<AttrNumber>(list_nth_int(references, i));
+  key.references = list_length(references);
+  key.reference = reference;
   List* bounds = part(scan, Part::bounds);
   out.bounds = list_length(bounds) / 6;
   auto* bound =

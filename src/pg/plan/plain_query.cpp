@@ -1037,14 +1037,17 @@ List* plain_queries_of(PlannerInfo* root, RelOptInfo* input, PathTarget* target,
       if (reasons && is_readable(entry.key)) reasons.of(entry, q, query);
       if (q != nullptr && (best == nullptr || is_better(*q, *best))) best = q;
     }
+    // The same whether or not there are others.
     if (reasons.are_none())
       reasons.of_query(rte->relid,
-                       entries == NIL
+                       is_readable(rte->relid)
                            ? "its table has no density"
                            : "its table has no density of columns that the current user may read");
     out = best != nullptr ? list_make1(best) : query.questions(allowed);
-    foreach (cell, out)
-      if (best == nullptr) reasons.of_part(*static_cast<const PlainQuery*>(lfirst(cell)));
+    foreach (cell, out) {
+      const auto* part = static_cast<const PlainQuery*>(lfirst(cell));
+      if (best == nullptr && is_readable(part->key)) reasons.of_part(*part);
+    }
     query.close();
   } else {
     reasons.of_query(rte->relid, query.why());

@@ -11,6 +11,7 @@
 #include "pg/catalog/planned_rows.h"
 #include "pg/catalog/counters.h"
 #include "pg/catalog/density_key.h"
+#include "pg/catalog/privileges.h"
 #include "pg/catalog/stale_answers.h"
 #include "pg/plan/advise_demand.h"
 #include "pg/plan/client_statement.h"
@@ -258,7 +259,10 @@ const char* density_names(const ScanState* s, char* name(const DensityKey&)) {
   ListCell* cell;
   foreach (cell, s->parts) {
     if (out.len > 0) appendStringInfoString(&out, "; ");
-    appendStringInfoString(&out, name(plan_in(cell).key));
+    // Who asks through a view may not know what lies beneath it.
+    const DensityKey& key = plan_in(cell).key;
+    appendStringInfoString(
+        &out, is_readable(key) ? name(key) : "columns that the current user may not read");
   }
   return out.data;
 }

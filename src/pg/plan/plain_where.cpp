@@ -109,6 +109,7 @@ bool ask(Oid relation, const char* predicate, const char* measure, const Accurac
   Node* where = expression.begin(predicate);
   Query* query = analyse(targets, relation, where, expression.source());
   expression.end();
+  check_may_run(query);
   PlannedStmt* plan = plan_demanded(&demand, query, predicate);
   double exact[3] = {};
   bool nulls[3] = {true, true, true};
@@ -197,6 +198,7 @@ KDE_FUNCTION(kde_explain_query) {
                     errhint("Pass one SELECT.")));
   PlainDemand demand;
   demand.of_subqueries = true;
+  check_may_run(linitial_node(Query, queries));
   (void)plan_demanded(&demand, linitial_node(Query, queries), query);
   PlainReason none = {InvalidOid, nullptr, nullptr, false, "nothing is grouped or counted"};
   if (demand.reasons == NIL) demand.reasons = list_make1(&none);

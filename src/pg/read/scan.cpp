@@ -137,21 +137,12 @@ Leaves collect_leaves(Relation relation, const DensityKey& key, Oid only) {
 
 // In the place of the leaves where the planner goes elsewhere for their rows: what one query sees.
 void merge_leaves(Relation relation, Leaves* leaves) {
-  List* members = find_all_inheritors(RelationGetRelid(relation), NoLock, nullptr);
   Leaf all = {};
   all.relation = RelationGetRelid(relation);
   all.by_query = all.with_descendants = true;
   leaves->items[0] = all;
   leaves->count = 1;
   leaves->blocks = 0;
-  leaves->expected_rows = 0;
-  ListCell* cell;
-  foreach (cell, members) {
-    Relation rel = table_open(lfirst_oid(cell), NoLock);
-    leaves->expected_rows += planned_rows_of(rel);
-    table_close(rel, NoLock);
-  }
-  list_free(members);
 }
 
 // Blocks are drawn from those up to the last that holds a row: the empty ones after it have no part
