@@ -470,18 +470,18 @@ class Answering {
       kde::Range part[kde::kMaxColumns];
       part[0] = r;
       const double x = h.lattice_point(middle);
-      if (is_max && (r.lower_unbounded || r.lower < x)) {
+      if (is_max && (r.lower_unbounded || is_less(r.lower, x))) {
         part[0].lower = x;
         part[0].lower_unbounded = false;
         part[0].lower_inclusive = true;
       }
-      if (!is_max && (r.upper_unbounded || r.upper > x)) {
+      if (!is_max && (r.upper_unbounded || is_less(x, r.upper))) {
         part[0].upper = x;
         part[0].upper_unbounded = false;
         part[0].upper_inclusive = true;
       }
-      const bool beyond =
-          is_max ? !r.upper_unbounded && x > r.upper : !r.lower_unbounded && x < r.lower;
+      const bool beyond = is_max ? !r.upper_unbounded && is_less(r.upper, x)
+                                 : !r.lower_unbounded && is_less(x, r.lower);
       const kde::Interval there = beyond
                                       ? kde::Interval{0, 0, 0}
                                       : interval_of(Aggregate::count, q, density, part, options_);
@@ -492,8 +492,10 @@ class Answering {
   }
 
   static bool has_in(const kde::Range& r, double x) {
-    const bool above = r.lower_unbounded || r.lower < x || (r.lower == x && r.lower_inclusive);
-    const bool below = r.upper_unbounded || x < r.upper || (r.upper == x && r.upper_inclusive);
+    const bool above =
+        r.lower_unbounded || is_less(r.lower, x) || (r.lower == x && r.lower_inclusive);
+    const bool below =
+        r.upper_unbounded || is_less(x, r.upper) || (r.upper == x && r.upper_inclusive);
     return above && below && !r.empty;
   }
 
@@ -836,8 +838,12 @@ class Answering {
     below.upper_inclusive = above.lower_inclusive = false;
     if (!is_empty(below) || !is_empty(above))
       return refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
-    *first = whole.lower_unbounded ? h.min : std::max(h.min, whole.lower);
-    *last = whole.upper_unbounded ? h.max : std::min(h.max, whole.upper);
+    *first = whole.lower_unbounded || is_less(whole.lower, h.min) ? h.min : whole.lower;
+    *last = whole.upper_unbounded || is_less(h.max, whole.upper) ? h.max : whole.upper;
+    // From NaN or an infinity on, or up to one, there is no finite value.
+    if (std::isfinite(*first) && std::isfinite(*last)) return true;
+    *first = 1;
+    *last = 0;
     return true;
   }
 

@@ -48,7 +48,8 @@ const char* describe(PlainOutcome outcome) {
       "there may be rows where the column is NULL",
       "buckets are too many, or clocks are put back in them",
       "values or bounds have more digits than double precision",
-      "the answer is beyond its type"};
+      "the answer is beyond its type",
+      "the transaction is serializable"};
   return kWords[static_cast<int>(outcome)];
 }
 

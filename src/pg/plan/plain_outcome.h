@@ -24,9 +24,10 @@ enum class PlainOutcome {
   nulls,       // rows where a column of the density is NULL
   buckets,     // too many, or where clocks are put back
   digits,      // more than double precision has, or a bound hardly beside a value
-  out_of_type  // beyond bigint
+  out_of_type,  // beyond bigint
+  serializable  // the transaction, in which an answer would take no part
 };
-inline constexpr int kPlainOutcomes = 20;
+inline constexpr int kPlainOutcomes = 21;
 
 // Words for messages and the view. Static storage.
 const char* describe(PlainOutcome outcome);

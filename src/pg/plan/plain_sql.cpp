@@ -233,6 +233,8 @@ PlainOutcome before_all(const ScanState* s) {
   const Approximate mode = chosen_approximate();
   if (mode == Approximate::off) return PlainOutcome::off;
   if (is_of_other_node()) return PlainOutcome::nested;
+  // What is not read takes no lock by which the server would see a conflict.
+  if (IsolationIsSerializable()) return PlainOutcome::serializable;
   if (s->keeps_rows || (mode == Approximate::top && !s->client_statement))
     return PlainOutcome::nested;
   ListCell* cell;
@@ -518,7 +520,7 @@ void explain(CustomScanState* css, List* ancestors, ExplainState* es) {
     ExplainPropertyText(
         "Groups",
         deparse_expression(reinterpret_cast<Node*>(make_ands_explicit(plan.conditions)), context,
-                           list_length(es->rtable) > 1, false),
+                           range_table_size(es) > 1, false),
         es);
   ExplainPropertyText("Required",
                       psprintf("%g %% at %g %%", 100 * option_approximate_error,

@@ -106,3 +106,16 @@ COPY (SELECT n() <> :exact) TO stdout;
 EXECUTE p \gset
 SELECT :n <> :exact AS executed;
 DO $$ BEGIN ASSERT plain_sql_kept.n() <> (SELECT n FROM plain_sql_kept.seen); END $$;
+
+-- A serializable transaction reads what it goes by, also by a plan that was made before it.
+SET plan_cache_mode = force_generic_plan;
+PREPARE c AS SELECT count(*) = :exact AS exact FROM t WHERE x < 1000;
+EXECUTE c;
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+EXECUTE c;
+SELECT n() = :exact AS called, (SELECT count(*) FROM t WHERE x < 1000) = :exact AS asked, approx_count('t.x', NULL, 1000) <> :exact AS functions_answer;
+SELECT outcome FROM kde_plain_sql WHERE outcome LIKE '%serializable%';
+COMMIT;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+EXECUTE c;
+COMMIT;
