@@ -19,6 +19,7 @@ extern "C" {
 #include "catalog/pg_collation.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_database.h"
+#include "catalog/pg_enum.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
@@ -42,6 +43,7 @@ extern "C" {
 #include "utils/typcache.h"
 }
 
+#include <cstdio>
 #include <initializer_list>
 
 namespace kde_pg {
@@ -54,6 +56,12 @@ constexpr const char* kSettingNames[] = {
     "TimeZone",    "DateStyle",  "IntervalStyle", "extra_float_digits",        "bytea_output",
     "lc_monetary", "lc_numeric", "lc_time",       "default_text_search_config"};
 constexpr const char* kSetting = "setting ";
+constexpr const char* kLabels = "labels ";
+constexpr const char* kNumbers = "numbers ";
+
+bool begins(const char* text, const char* with) {
+  return strncmp(text, with, strlen(with)) == 0;
+}
 
 // What is gathered of a key.
 struct Meaning {
@@ -133,6 +141,25 @@ void add_collation(Meaning* m, Oid collation) {
     add_line(m, psprintf("collation %s=%s", collation_name(collation), version));
 }
 
+// The labels' numbers in this database, which stay where a label is renamed.
+List* label_numbers(Oid type, List* labels) {
+  List* out = NIL;
+  ListCell* cell;
+  foreach (cell, labels) {
+    const Oid oid = GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid, ObjectIdGetDatum(type),
+                                    CStringGetDatum(static_cast<char*>(lfirst(cell))));
+    out = lappend(out, psprintf("%u", oid));
+  }
+  return out;
+}
+
+void add_labels(Meaning* m, Oid type) {
+  List* labels = enum_labels(type);
+  add_line(m, psprintf("%s%s=%s", kLabels, type_name(type), list_as_array(labels)));
+  add_line(m, psprintf("%s%s=%s", kNumbers, type_name(type),
+                       list_as_array(label_numbers(type, labels))));
+}
+
 // A type's own meaning, and that of those in it: what its texts and its order depend on.
 void add_type(Meaning* m, Oid type) {
   check_stack_depth();
@@ -142,7 +169,7 @@ void add_type(Meaning* m, Oid type) {
   if (OidIsValid(element)) return add_type(m, element);
   switch (get_typtype(type)) {
     case TYPTYPE_ENUM:
-      return add_line(m, psprintf("labels %s=%s", type_name(type), list_as_array(enum_labels(type))));
+      return add_labels(m, type);
     case TYPTYPE_DOMAIN:
       return add_type(m, getBaseType(type));
     case TYPTYPE_RANGE: {
@@ -529,7 +556,8 @@ char* describe_value(Oid type, int32 typmod, Oid collation, Meaning* m) {
   add_type(m, type);
   StringInfoData text;
   initStringInfo(&text);
-  appendStringInfoString(&text, type_name(type, typmod));
+  // Its labels tell, whatever its name.
+  appendStringInfo(&text, "%s%s", type_is_enum(type) ? "enum " : "", type_name(type, typmod));
   if (get_typtype(type) == TYPTYPE_DOMAIN) {
     const Oid base = getBaseTypeAndTypmod(type, &typmod);
     appendStringInfo(&text, " over %s", type_name(base, typmod));
@@ -652,24 +680,36 @@ char* settings_text(const DensityKey& key, unsigned settings) {
   return text.data;
 }
 
-// Whether the labels that there were are there, in their order: those that were added change
-// nothing of the values that were read.
-bool are_labels_kept(const char* then, const char* now) {
+List* read_list(const char* line, Size from) {
   Oid input, io_param;
   getTypeInputInfo(TEXTARRAYOID, &input, &io_param);
-  const auto read = [&](const char* text) {
-    return texts_in(DatumGetArrayTypeP(
-        OidInputFunctionCall(input, const_cast<char*>(text), io_param, -1)));
-  };
-  List* left = read(then);
-  List* right = read(now);
-  int k = 0;
+  return texts_in(DatumGetArrayTypeP(
+      OidInputFunctionCall(input, const_cast<char*>(line + from), io_param, -1)));
+}
+
+int place_in(List* texts, const char* text) {
   ListCell* cell;
-  foreach (cell, right)
-    if (k < list_length(left) && strcmp(static_cast<const char*>(list_nth(left, k)),
-                                        static_cast<const char*>(lfirst(cell))) == 0)
-      ++k;
-  return k == list_length(left);
+  foreach (cell, texts)
+    if (strcmp(static_cast<const char*>(lfirst(cell)), text) == 0)
+      return foreach_current_index(cell);
+  return -1;
+}
+
+// Whether the labels that there were are there, in their order: those that were added change
+// nothing of the values that were read. A label may have been renamed, and its old name be another's
+// by now: its number tells, unless a dump came between.
+bool are_labels_kept(List* then, List* numbers, List* now, List* numbers_now) {
+  int last = -1;
+  for (int i = 0; i < list_length(then); ++i) {
+    const int at = place_in(now, static_cast<const char*>(list_nth(then, i)));
+    if (at <= last) return false;
+    last = at;
+    const int renamed = i < list_length(numbers)
+                            ? place_in(numbers_now, static_cast<const char*>(list_nth(numbers, i)))
+                            : -1;
+    if (renamed >= 0 && renamed != at) return false;
+  }
+  return true;
 }
 
 // Up to the last '=' that is no part of the name; names may have one, quoted.
@@ -680,6 +720,32 @@ Size name_length(const char* line) {
     if (*p == '=' && !quoted) return static_cast<Size>(p - line);
   }
   return strlen(line);
+}
+
+// What a line of labels, the k-th of them, says beside that of their numbers, which follows it.
+char* labels_changed(const char* then, const char* numbers, int k, List* now) {
+  const Size length = name_length(then);
+  int found = -1, same_place = -1, place = 0;
+  for (int i = 0; i < list_length(now); ++i) {
+    const char* line = static_cast<const char*>(list_nth(now, i));
+    if (!begins(line, kLabels)) continue;
+    if (name_length(line) == length && strncmp(line, then, length) == 0) found = i;
+    if (place++ == k) same_place = i;
+  }
+  // A type that was renamed.
+  if (found < 0) found = same_place;
+  if (found >= 0 && found + 1 < list_length(now)) {
+    const char* labels = static_cast<const char*>(list_nth(now, found));
+    const char* present = static_cast<const char*>(list_nth(now, found + 1));
+    if (are_labels_kept(read_list(then, length + 1),
+                        begins(numbers, kNumbers) ? read_list(numbers, name_length(numbers) + 1)
+                                                  : NIL,
+                        read_list(labels, name_length(labels) + 1),
+                        read_list(present, name_length(present) + 1)))
+      return nullptr;
+  }
+  return psprintf("labels of type %s were renamed",
+                  pnstrdup(then + strlen(kLabels), length - strlen(kLabels)));
 }
 
 char* line_changed(const char* then, List* now) {
@@ -694,15 +760,52 @@ char* line_changed(const char* then, List* now) {
   const char* name = pnstrdup(then, length);
   const char* of = strchrnul(name, ' ');
   of = *of == '\0' ? of : of + 1;
-  if (strncmp(then, "labels ", 7) == 0) {
-    if (found != nullptr && are_labels_kept(then + length + 1, found + length + 1)) return nullptr;
-    return psprintf(found != nullptr ? "labels of type %s were renamed" : "type %s was renamed",
-                    of);
-  }
-  if (strncmp(then, "function ", 9) == 0) return psprintf("function %s was redefined", of);
-  if (strncmp(then, "collation ", 10) == 0)
+  if (begins(then, "function ")) return psprintf("function %s was redefined", of);
+  if (begins(then, "collation "))
     return psprintf("collation %s has another version", of);
   return psprintf("type %s was changed", of);
+}
+
+bool is_whole(const char* type) {
+  return is_one_of(type, {"smallint", "integer", "bigint"});
+}
+
+// Characters that a text may have at most; -1: it is no text, or may be padded.
+int most_characters(const char* type) {
+  if (strcmp(type, "text") == 0 || strcmp(type, "character varying") == 0) return PG_INT32_MAX;
+  int n;
+  return std::sscanf(type, "character varying(%d)", &n) == 1 ? n : -1;
+}
+
+// Digits before and after the point.
+bool read_digits(const char* type, int* whole, int* decimals) {
+  *whole = *decimals = PG_INT32_MAX;
+  if (strcmp(type, "numeric") == 0) return true;
+  int precision;
+  if (std::sscanf(type, "numeric(%d,%d)", &precision, decimals) != 2) return false;
+  *whole = precision - *decimals;
+  return true;
+}
+
+// Whether all values of a type are the same ones in another, as where a column is made wider.
+// is_number: to those who ask, who compare numbers, whatever they are of.
+bool is_wider(char* then, char* now, bool is_number) {
+  char* collation = strstr(then, " collate ");
+  char* other = strstr(now, " collate ");
+  if ((collation == nullptr) != (other == nullptr)) return false;
+  if (collation != nullptr && strcmp(collation, other) != 0) return false;
+  if (collation != nullptr) *collation = *other = '\0';
+  if (is_whole(then) && is_whole(now)) return true;
+  const int most = most_characters(then);
+  if (most >= 0) return most_characters(now) >= most;
+  if (!is_number) return false;
+  int whole, decimals, whole_now, decimals_now;
+  if (is_whole(then))
+    return begins(now, "numeric") || strcmp(now, "double precision") == 0 ||
+           strcmp(now, "real") == 0;
+  if (strcmp(then, "real") == 0) return strcmp(now, "double precision") == 0;
+  return read_digits(then, &whole, &decimals) && read_digits(now, &whole_now, &decimals_now) &&
+         whole_now >= whole && decimals_now >= decimals;
 }
 
 // In the subtransaction: the present meaning.
@@ -713,20 +816,33 @@ char* compare(const DensityKey& wanted, List* then) {
   const int places = list_length(now);
   if (list_length(then) < places || key.references != wanted.references)
     return pstrdup("its expressions or its filter use other columns");
+  for (int i = 0; i < key.all(); ++i)
+    if (strcmp(key.column[i].text, wanted.column[i].text) != 0)
+      return psprintf("%s is written as %s now", describe_column(wanted, i), key.column[i].text);
+  if (strcmp(key.filter, wanted.filter) != 0)
+    return psprintf("its filter is written as %s now", key.filter);
   for (int i = 0; i < places; ++i) {
     const char* before = static_cast<const char*>(list_nth(then, i));
     const char* after = static_cast<const char*>(list_nth(now, i));
-    if (strcmp(before, after) == 0) continue;
+    if (begins(before, "enum ") && begins(after, "enum ")) continue;
+    const bool is_value = i < key.first_group() && key.column[i].attnum != 0;
+    if (strcmp(before, after) == 0 || is_wider(pstrdup(before), pstrdup(after), is_value)) continue;
     const char* what =
         i < key.all()
             ? describe_column(key, i)
             : psprintf("column \"%s\"", live_column_name(key.relation, key.reference[i - key.all()]));
     return psprintf("%s is of type %s, and was of type %s", what, after, before);
   }
+  int labels = 0;
   for (int i = places; i < list_length(then); ++i) {
     const char* line = static_cast<const char*>(list_nth(then, i));
-    if (strncmp(line, kSetting, strlen(kSetting)) == 0) continue;
-    if (char* why = line_changed(line, m.lines)) return why;
+    if (begins(line, kSetting) || begins(line, kNumbers)) continue;
+    const char* next = i + 1 < list_length(then)
+                           ? static_cast<const char*>(list_nth(then, i + 1))
+                           : "";
+    char* why = begins(line, kLabels) ? labels_changed(line, next, labels++, m.lines)
+                                      : line_changed(line, m.lines);
+    if (why != nullptr) return why;
   }
   return nullptr;
 }
@@ -767,7 +883,7 @@ const char* settings_in(ArrayType* fitted) {
   List* lines = texts_in(fitted);
   foreach (cell, lines) {
     const char* line = static_cast<const char*>(lfirst(cell));
-    if (strncmp(line, kSetting, strlen(kSetting)) == 0)
+    if (begins(line, kSetting))
       appendStringInfo(&text, "%s%s", text.len > 0 ? "\n" : "", line + strlen(kSetting));
   }
   return text.data;
