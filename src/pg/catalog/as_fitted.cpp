@@ -51,7 +51,9 @@ namespace kde_pg {
 namespace {
 
 // Settings, one bit each.
-constexpr unsigned kTimeZone = 1, kDateStyle = 2, kIntervalStyle = 4, kFloatDigits = 8, kByteaOutput = 16, kLcMonetary = 32, kLcNumeric = 64, kLcTime = 128, kTextSearch = 256, kEverySetting = 511;
+constexpr unsigned kTimeZone = 1, kDateStyle = 2, kIntervalStyle = 4, kFloatDigits = 8,
+                   kByteaOutput = 16, kLcMonetary = 32, kLcNumeric = 64, kLcTime = 128,
+                   kTextSearch = 256, kEverySetting = 511;
 constexpr const char* kSettingNames[] = {
     "TimeZone",    "DateStyle",  "IntervalStyle", "extra_float_digits",        "bytea_output",
     "lc_monetary", "lc_numeric", "lc_time",       "default_text_search_config"};
@@ -59,9 +61,7 @@ constexpr const char* kSetting = "setting ";
 constexpr const char* kLabels = "labels ";
 constexpr const char* kNumbers = "numbers ";
 
-bool begins(const char* text, const char* with) {
-  return strncmp(text, with, strlen(with)) == 0;
-}
+bool begins(const char* text, const char* with) { return strncmp(text, with, strlen(with)) == 0; }
 
 // What is gathered of a key.
 struct Meaning {
@@ -100,8 +100,8 @@ char* collation_name(Oid collation) {
   HeapTuple tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
   if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for collation %u", collation);
   const auto* form = reinterpret_cast<Form_pg_collation>(GETSTRUCT(tuple));
-  char* name = quote_qualified_identifier(get_namespace_name(form->collnamespace),
-                                          NameStr(form->collname));
+  char* name =
+      quote_qualified_identifier(get_namespace_name(form->collnamespace), NameStr(form->collname));
   ReleaseSysCache(tuple);
   return name;
 }
@@ -123,9 +123,8 @@ char* collation_version(Oid collation) {
                             ? reinterpret_cast<Form_pg_database>(GETSTRUCT(tuple))->datlocprovider
                             : reinterpret_cast<Form_pg_collation>(GETSTRUCT(tuple))->collprovider;
   const bool libc = provider == COLLPROVIDER_LIBC;
-  const AttrNumber column = database
-                                ? (libc ? Anum_pg_database_datcollate : kDatabaseLocale)
-                                : (libc ? AttrNumber{Anum_pg_collation_collcollate} : kLocale);
+  const AttrNumber column = database ? (libc ? Anum_pg_database_datcollate : kDatabaseLocale)
+                                     : (libc ? AttrNumber{Anum_pg_collation_collcollate} : kLocale);
   bool is_null;
   const Datum locale = SysCacheGetAttr(cache, tuple, column, &is_null);
   char* version =
@@ -279,11 +278,26 @@ Family family_of(Oid function, const char* name) {
     default:
       break;
   }
-  if (is_one_of(name, {"date_part", "extract", "date_trunc", "date", "timestamp", "timestamptz",
-                       "time", "timetz", "overlaps", "in_range", "make_timestamptz",
-                       "interval_pl_timestamptz", "timestamptz_pl_interval",
-                       "timestamptz_mi_interval", "date_add", "date_subtract", "timezone",
-                       "jsonb_path_exists_tz", "jsonb_path_match_tz", "jsonb_path_query_array_tz",
+  if (is_one_of(name, {"date_part",
+                       "extract",
+                       "date_trunc",
+                       "date",
+                       "timestamp",
+                       "timestamptz",
+                       "time",
+                       "timetz",
+                       "overlaps",
+                       "in_range",
+                       "make_timestamptz",
+                       "interval_pl_timestamptz",
+                       "timestamptz_pl_interval",
+                       "timestamptz_mi_interval",
+                       "date_add",
+                       "date_subtract",
+                       "timezone",
+                       "jsonb_path_exists_tz",
+                       "jsonb_path_match_tz",
+                       "jsonb_path_query_array_tz",
                        "jsonb_path_query_first_tz"}))
     return Family::zone;
   // Comparisons, such as date_lt_timestamptz.
@@ -297,11 +311,12 @@ Family family_of(Oid function, const char* name) {
                        "jsonb_build_array", "jsonb_build_object"}))
     return Family::text;
   // By the types of the node that calls them.
-  if (is_one_of(name, {"date_in", "date_out", "time_in", "timestamp_in", "timestamp_out",
-                       "timestamptz_in", "timestamptz_out", "interval_in", "interval_out",
-                       "array_in", "array_out", "range_in", "range_out", "multirange_in",
-                       "multirange_out", "record_in", "record_out", "enum_in", "enum_out",
-                       "domain_in", "cash_in", "cash_out", "byteaout", "anyarray_out"}))
+  if (is_one_of(name, {"date_in",       "date_out",       "time_in",         "timestamp_in",
+                       "timestamp_out", "timestamptz_in", "timestamptz_out", "interval_in",
+                       "interval_out",  "array_in",       "array_out",       "range_in",
+                       "range_out",     "multirange_in",  "multirange_out",  "record_in",
+                       "record_out",    "enum_in",        "enum_out",        "domain_in",
+                       "cash_in",       "cash_out",       "byteaout",        "anyarray_out"}))
     return Family::text;
   if (is_one_of(name, {"enum_first", "enum_last", "enum_range", "convert", "convert_from",
                        "convert_to", "length"}))
@@ -448,8 +463,8 @@ bool look_at_function(Oid function, void* context) {
 // Which texts are equal, where all bytes tell.
 bool is_plain_equality(Node* node) {
   if (!IsA(node, OpExpr) && !IsA(node, ScalarArrayOpExpr)) return false;
-  const Oid op = IsA(node, OpExpr) ? castNode(OpExpr, node)->opno
-                                   : castNode(ScalarArrayOpExpr, node)->opno;
+  const Oid op =
+      IsA(node, OpExpr) ? castNode(OpExpr, node)->opno : castNode(ScalarArrayOpExpr, node)->opno;
   switch (get_opcode(op)) {
     case F_TEXTEQ:
     case F_TEXTNE:
@@ -530,8 +545,8 @@ void look_at_tree(const Node* tree, Meaning* m) {
   (void)look(const_cast<Node*>(tree), m);
   if (!m->refuses) return;
   // And what defaults of arguments and inlined bodies bring in.
-  Node* planned = reinterpret_cast<Node*>(
-      expression_planner(static_cast<Expr*>(copyObjectImpl(tree))));
+  Node* planned =
+      reinterpret_cast<Node*>(expression_planner(static_cast<Expr*>(copyObjectImpl(tree))));
   (void)look(planned, m);
   if (!m->stable && contain_mutable_functions(planned)) refuse_part("what is not IMMUTABLE");
 }
@@ -696,8 +711,8 @@ int place_in(List* texts, const char* text) {
 }
 
 // Whether the labels that there were are there, in their order: those that were added change
-// nothing of the values that were read. A label may have been renamed, and its old name be another's
-// by now: its number tells, unless a dump came between.
+// nothing of the values that were read. A label may have been renamed, and its old name be
+// another's by now: its number tells, unless a dump came between.
 bool are_labels_kept(List* then, List* numbers, List* now, List* numbers_now) {
   int last = -1;
   for (int i = 0; i < list_length(then); ++i) {
@@ -737,11 +752,11 @@ char* labels_changed(const char* then, const char* numbers, int k, List* now) {
   if (found >= 0 && found + 1 < list_length(now)) {
     const char* labels = static_cast<const char*>(list_nth(now, found));
     const char* present = static_cast<const char*>(list_nth(now, found + 1));
-    if (are_labels_kept(read_list(then, length + 1),
-                        begins(numbers, kNumbers) ? read_list(numbers, name_length(numbers) + 1)
-                                                  : NIL,
-                        read_list(labels, name_length(labels) + 1),
-                        read_list(present, name_length(present) + 1)))
+    if (are_labels_kept(
+            read_list(then, length + 1),
+            begins(numbers, kNumbers) ? read_list(numbers, name_length(numbers) + 1) : NIL,
+            read_list(labels, name_length(labels) + 1),
+            read_list(present, name_length(present) + 1)))
       return nullptr;
   }
   return psprintf("labels of type %s were renamed",
@@ -761,14 +776,11 @@ char* line_changed(const char* then, List* now) {
   const char* of = strchrnul(name, ' ');
   of = *of == '\0' ? of : of + 1;
   if (begins(then, "function ")) return psprintf("function %s was redefined", of);
-  if (begins(then, "collation "))
-    return psprintf("collation %s has another version", of);
+  if (begins(then, "collation ")) return psprintf("collation %s has another version", of);
   return psprintf("type %s was changed", of);
 }
 
-bool is_whole(const char* type) {
-  return is_one_of(type, {"smallint", "integer", "bigint"});
-}
+bool is_whole(const char* type) { return is_one_of(type, {"smallint", "integer", "bigint"}); }
 
 // Characters that a text may have at most; -1: it is no text, or may be padded.
 int most_characters(const char* type) {
@@ -800,11 +812,12 @@ bool is_wider(char* then, char* now, bool is_number) {
   if (most >= 0) return most_characters(now) >= most;
   if (!is_number) return false;
   int whole, decimals, whole_now, decimals_now;
-  if (is_whole(then))
-    return begins(now, "numeric") || strcmp(now, "double precision") == 0 ||
-           strcmp(now, "real") == 0;
-  if (strcmp(then, "real") == 0) return strcmp(now, "double precision") == 0;
-  return read_digits(then, &whole, &decimals) && read_digits(now, &whole_now, &decimals_now) &&
+  // What is stored are doubles.
+  const bool is_decimal = read_digits(then, &whole, &decimals);
+  if (strcmp(now, "double precision") == 0)
+    return is_whole(then) || is_decimal || strcmp(then, "real") == 0;
+  if (is_whole(then)) return strcmp(now, "numeric") == 0 || read_digits(now, &whole, &decimals);
+  return is_decimal && read_digits(now, &whole_now, &decimals_now) &&
          whole_now >= whole && decimals_now >= decimals;
 }
 
@@ -827,19 +840,18 @@ char* compare(const DensityKey& wanted, List* then) {
     if (begins(before, "enum ") && begins(after, "enum ")) continue;
     const bool is_value = i < key.first_group() && key.column[i].attnum != 0;
     if (strcmp(before, after) == 0 || is_wider(pstrdup(before), pstrdup(after), is_value)) continue;
-    const char* what =
-        i < key.all()
-            ? describe_column(key, i)
-            : psprintf("column \"%s\"", live_column_name(key.relation, key.reference[i - key.all()]));
+    const char* what = i < key.all()
+                           ? describe_column(key, i)
+                           : psprintf("column \"%s\"",
+                                      live_column_name(key.relation, key.reference[i - key.all()]));
     return psprintf("%s is of type %s, and was of type %s", what, after, before);
   }
   int labels = 0;
   for (int i = places; i < list_length(then); ++i) {
     const char* line = static_cast<const char*>(list_nth(then, i));
     if (begins(line, kSetting) || begins(line, kNumbers)) continue;
-    const char* next = i + 1 < list_length(then)
-                           ? static_cast<const char*>(list_nth(then, i + 1))
-                           : "";
+    const char* next =
+        i + 1 < list_length(then) ? static_cast<const char*>(list_nth(then, i + 1)) : "";
     char* why = begins(line, kLabels) ? labels_changed(line, next, labels++, m.lines)
                                       : line_changed(line, m.lines);
     if (why != nullptr) return why;
@@ -904,8 +916,8 @@ bool has_settings(const char* settings) {
   if (settings == nullptr || *settings == '\0') return true;
   for (const char* line = settings; *line != '\0';) {
     const char* end = strchrnul(line, '\n');
-    const char* name_end = static_cast<const char*>(
-        memchr(line, '=', static_cast<Size>(end - line)));
+    const char* name_end =
+        static_cast<const char*>(memchr(line, '=', static_cast<Size>(end - line)));
     if (name_end == nullptr) return false;
     char name[NAMEDATALEN];
     const Size length = Min(static_cast<Size>(name_end - line), sizeof name - 1);
@@ -923,8 +935,7 @@ bool has_settings(const char* settings) {
 void raise_changed_meaning(const DensityKey& key, const char* why) {
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("the density of %s was fitted before its definition changed",
-                  display_name(key)),
+           errmsg("the density of %s was fitted before its definition changed", display_name(key)),
            errdetail_internal("%s%s.", psprintf("%c", pg_toupper(static_cast<unsigned char>(*why))),
                               why + 1),
            errhint("Refresh it with kde_refresh(), or fit it again with kde_fit().")));
@@ -936,12 +947,11 @@ void raise_other_settings(const DensityKey& key, const char* settings) {
   initStringInfo(&set);
   for (const char* line = settings; *line != '\0';) {
     const char* end = strchrnul(line, '\n');
-    const char* equals =
-        static_cast<const char*>(memchr(line, '=', static_cast<Size>(end - line)));
+    const char* equals = static_cast<const char*>(memchr(line, '=', static_cast<Size>(end - line)));
     if (equals == nullptr) break;
-    appendStringInfo(
-        &set, "%sSET %.*s = %s", set.len > 0 ? "; " : "", static_cast<int>(equals - line), line,
-        quote_literal_cstr(pnstrdup(equals + 1, static_cast<Size>(end - equals) - 1)));
+    appendStringInfo(&set, "%sSET %.*s = %s", set.len > 0 ? "; " : "",
+                     static_cast<int>(equals - line), line,
+                     quote_literal_cstr(pnstrdup(equals + 1, static_cast<Size>(end - equals) - 1)));
     line = *end == '\0' ? end : end + 1;
   }
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

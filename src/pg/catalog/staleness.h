@@ -4,10 +4,10 @@
 //
 // or its rows have gone elsewhere since (planned_rows.h), or a virtual generated column of the
 // table is computed otherwise (generated.h), or what
-// it was fitted to means something else (as_fitted.h), or it is older than max_age, or a fresh sample was
-// found to differ (kde_drift): its distance above kde_aqp.refresh_drift, and p < 0.001. A density
-// that an older version fitted is always stale. The options kde_aqp.refresh_* hold where the
-// density has no setting of its own. Stale for one range alone, beyond what was fitted:
+// it was fitted to means something else (as_fitted.h), or it is older than max_age, or a fresh
+// sample was found to differ (kde_drift): its distance above kde_aqp.refresh_drift, and p < 0.001.
+// A density that an older version fitted is always stale. The options kde_aqp.refresh_* hold where
+// the density has no setting of its own. Stale for one range alone, beyond what was fitted:
 // answer/beyond_fit.h.
 #pragma once
 

@@ -145,7 +145,7 @@ SELECT kde_fit('sales', ARRAY['amount', '2 * amuont']);
 SELECT kde_fit('sales', 'amount', filter => 'amount ~ 2');
 
 -- ------------------------------------------------------------------------------------------ lifecycle
-SELECT kde_drop('sales (stable(amount))'), kde_drop('sales (amount)', filter => 'stable(amount) > 97'), kde_drop('sales (amount)', filter => 'true');
+SELECT kde_drop('sales (amount)', filter => 'true');
 SELECT rows FROM kde_fit('sales', 'quantity', filter => 'amount > 50 AND region = ''EU''');
 ALTER TABLE sales RENAME COLUMN amount TO price;
 ALTER TABLE sales RENAME COLUMN region TO "Re ""gion";
