@@ -817,8 +817,8 @@ bool is_wider(char* then, char* now, bool is_number) {
   if (strcmp(now, "double precision") == 0)
     return is_whole(then) || is_decimal || strcmp(then, "real") == 0;
   if (is_whole(then)) return strcmp(now, "numeric") == 0 || read_digits(now, &whole, &decimals);
-  return is_decimal && read_digits(now, &whole_now, &decimals_now) &&
-         whole_now >= whole && decimals_now >= decimals;
+  return is_decimal && read_digits(now, &whole_now, &decimals_now) && whole_now >= whole &&
+         decimals_now >= decimals;
 }
 
 // In the subtransaction: the present meaning.
