@@ -19,6 +19,7 @@ extern "C" {
 #include "catalog/pg_collation.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_database.h"
+#include "catalog/pg_enum.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
@@ -42,6 +43,7 @@ extern "C" {
 #include "utils/typcache.h"
 }
 
+#include <cstdio>
 #include <initializer_list>
 
 namespace kde_pg {
@@ -49,11 +51,17 @@ namespace kde_pg {
 namespace {
 
 // Settings, one bit each.
-constexpr unsigned kTimeZone = 1, kDateStyle = 2, kIntervalStyle = 4, kFloatDigits = 8, kByteaOutput = 16, kLcMonetary = 32, kLcNumeric = 64, kLcTime = 128, kTextSearch = 256, kEverySetting = 511;
+constexpr unsigned kTimeZone = 1, kDateStyle = 2, kIntervalStyle = 4, kFloatDigits = 8,
+                   kByteaOutput = 16, kLcMonetary = 32, kLcNumeric = 64, kLcTime = 128,
+                   kTextSearch = 256, kEverySetting = 511;
 constexpr const char* kSettingNames[] = {
     "TimeZone",    "DateStyle",  "IntervalStyle", "extra_float_digits",        "bytea_output",
     "lc_monetary", "lc_numeric", "lc_time",       "default_text_search_config"};
 constexpr const char* kSetting = "setting ";
+constexpr const char* kLabels = "labels ";
+constexpr const char* kNumbers = "numbers ";
+
+bool begins(const char* text, const char* with) { return strncmp(text, with, strlen(with)) == 0; }
 
 // What is gathered of a key.
 struct Meaning {
@@ -92,8 +100,8 @@ char* collation_name(Oid collation) {
   HeapTuple tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
   if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for collation %u", collation);
   const auto* form = reinterpret_cast<Form_pg_collation>(GETSTRUCT(tuple));
-  char* name = quote_qualified_identifier(get_namespace_name(form->collnamespace),
-                                          NameStr(form->collname));
+  char* name =
+      quote_qualified_identifier(get_namespace_name(form->collnamespace), NameStr(form->collname));
   ReleaseSysCache(tuple);
   return name;
 }
@@ -115,9 +123,8 @@ char* collation_version(Oid collation) {
                             ? reinterpret_cast<Form_pg_database>(GETSTRUCT(tuple))->datlocprovider
                             : reinterpret_cast<Form_pg_collation>(GETSTRUCT(tuple))->collprovider;
   const bool libc = provider == COLLPROVIDER_LIBC;
-  const AttrNumber column = database
-                                ? (libc ? Anum_pg_database_datcollate : kDatabaseLocale)
-                                : (libc ? AttrNumber{Anum_pg_collation_collcollate} : kLocale);
+  const AttrNumber column = database ? (libc ? Anum_pg_database_datcollate : kDatabaseLocale)
+                                     : (libc ? AttrNumber{Anum_pg_collation_collcollate} : kLocale);
   bool is_null;
   const Datum locale = SysCacheGetAttr(cache, tuple, column, &is_null);
   char* version =
@@ -133,6 +140,25 @@ void add_collation(Meaning* m, Oid collation) {
     add_line(m, psprintf("collation %s=%s", collation_name(collation), version));
 }
 
+// The labels' numbers in this database, which stay where a label is renamed.
+List* label_numbers(Oid type, List* labels) {
+  List* out = NIL;
+  ListCell* cell;
+  foreach (cell, labels) {
+    const Oid oid = GetSysCacheOid2(ENUMTYPOIDNAME, Anum_pg_enum_oid, ObjectIdGetDatum(type),
+                                    CStringGetDatum(static_cast<char*>(lfirst(cell))));
+    out = lappend(out, psprintf("%u", oid));
+  }
+  return out;
+}
+
+void add_labels(Meaning* m, Oid type) {
+  List* labels = enum_labels(type);
+  add_line(m, psprintf("%s%s=%s", kLabels, type_name(type), list_as_array(labels)));
+  add_line(m, psprintf("%s%s=%s", kNumbers, type_name(type),
+                       list_as_array(label_numbers(type, labels))));
+}
+
 // A type's own meaning, and that of those in it: what its texts and its order depend on.
 void add_type(Meaning* m, Oid type) {
   check_stack_depth();
@@ -142,7 +168,7 @@ void add_type(Meaning* m, Oid type) {
   if (OidIsValid(element)) return add_type(m, element);
   switch (get_typtype(type)) {
     case TYPTYPE_ENUM:
-      return add_line(m, psprintf("labels %s=%s", type_name(type), list_as_array(enum_labels(type))));
+      return add_labels(m, type);
     case TYPTYPE_DOMAIN:
       return add_type(m, getBaseType(type));
     case TYPTYPE_RANGE: {
@@ -252,11 +278,26 @@ Family family_of(Oid function, const char* name) {
     default:
       break;
   }
-  if (is_one_of(name, {"date_part", "extract", "date_trunc", "date", "timestamp", "timestamptz",
-                       "time", "timetz", "overlaps", "in_range", "make_timestamptz",
-                       "interval_pl_timestamptz", "timestamptz_pl_interval",
-                       "timestamptz_mi_interval", "date_add", "date_subtract", "timezone",
-                       "jsonb_path_exists_tz", "jsonb_path_match_tz", "jsonb_path_query_array_tz",
+  if (is_one_of(name, {"date_part",
+                       "extract",
+                       "date_trunc",
+                       "date",
+                       "timestamp",
+                       "timestamptz",
+                       "time",
+                       "timetz",
+                       "overlaps",
+                       "in_range",
+                       "make_timestamptz",
+                       "interval_pl_timestamptz",
+                       "timestamptz_pl_interval",
+                       "timestamptz_mi_interval",
+                       "date_add",
+                       "date_subtract",
+                       "timezone",
+                       "jsonb_path_exists_tz",
+                       "jsonb_path_match_tz",
+                       "jsonb_path_query_array_tz",
                        "jsonb_path_query_first_tz"}))
     return Family::zone;
   // Comparisons, such as date_lt_timestamptz.
@@ -270,11 +311,12 @@ Family family_of(Oid function, const char* name) {
                        "jsonb_build_array", "jsonb_build_object"}))
     return Family::text;
   // By the types of the node that calls them.
-  if (is_one_of(name, {"date_in", "date_out", "time_in", "timestamp_in", "timestamp_out",
-                       "timestamptz_in", "timestamptz_out", "interval_in", "interval_out",
-                       "array_in", "array_out", "range_in", "range_out", "multirange_in",
-                       "multirange_out", "record_in", "record_out", "enum_in", "enum_out",
-                       "domain_in", "cash_in", "cash_out", "byteaout", "anyarray_out"}))
+  if (is_one_of(name, {"date_in",       "date_out",       "time_in",         "timestamp_in",
+                       "timestamp_out", "timestamptz_in", "timestamptz_out", "interval_in",
+                       "interval_out",  "array_in",       "array_out",       "range_in",
+                       "range_out",     "multirange_in",  "multirange_out",  "record_in",
+                       "record_out",    "enum_in",        "enum_out",        "domain_in",
+                       "cash_in",       "cash_out",       "byteaout",        "anyarray_out"}))
     return Family::text;
   if (is_one_of(name, {"enum_first", "enum_last", "enum_range", "convert", "convert_from",
                        "convert_to", "length"}))
@@ -421,8 +463,8 @@ bool look_at_function(Oid function, void* context) {
 // Which texts are equal, where all bytes tell.
 bool is_plain_equality(Node* node) {
   if (!IsA(node, OpExpr) && !IsA(node, ScalarArrayOpExpr)) return false;
-  const Oid op = IsA(node, OpExpr) ? castNode(OpExpr, node)->opno
-                                   : castNode(ScalarArrayOpExpr, node)->opno;
+  const Oid op =
+      IsA(node, OpExpr) ? castNode(OpExpr, node)->opno : castNode(ScalarArrayOpExpr, node)->opno;
   switch (get_opcode(op)) {
     case F_TEXTEQ:
     case F_TEXTNE:
@@ -503,8 +545,8 @@ void look_at_tree(const Node* tree, Meaning* m) {
   (void)look(const_cast<Node*>(tree), m);
   if (!m->refuses) return;
   // And what defaults of arguments and inlined bodies bring in.
-  Node* planned = reinterpret_cast<Node*>(
-      expression_planner(static_cast<Expr*>(copyObjectImpl(tree))));
+  Node* planned =
+      reinterpret_cast<Node*>(expression_planner(static_cast<Expr*>(copyObjectImpl(tree))));
   (void)look(planned, m);
   if (!m->stable && contain_mutable_functions(planned)) refuse_part("what is not IMMUTABLE");
 }
@@ -529,7 +571,8 @@ char* describe_value(Oid type, int32 typmod, Oid collation, Meaning* m) {
   add_type(m, type);
   StringInfoData text;
   initStringInfo(&text);
-  appendStringInfoString(&text, type_name(type, typmod));
+  // Its labels tell, whatever its name.
+  appendStringInfo(&text, "%s%s", type_is_enum(type) ? "enum " : "", type_name(type, typmod));
   if (get_typtype(type) == TYPTYPE_DOMAIN) {
     const Oid base = getBaseTypeAndTypmod(type, &typmod);
     appendStringInfo(&text, " over %s", type_name(base, typmod));
@@ -652,24 +695,36 @@ char* settings_text(const DensityKey& key, unsigned settings) {
   return text.data;
 }
 
-// Whether the labels that there were are there, in their order: those that were added change
-// nothing of the values that were read.
-bool are_labels_kept(const char* then, const char* now) {
+List* read_list(const char* line, Size from) {
   Oid input, io_param;
   getTypeInputInfo(TEXTARRAYOID, &input, &io_param);
-  const auto read = [&](const char* text) {
-    return texts_in(DatumGetArrayTypeP(
-        OidInputFunctionCall(input, const_cast<char*>(text), io_param, -1)));
-  };
-  List* left = read(then);
-  List* right = read(now);
-  int k = 0;
+  return texts_in(DatumGetArrayTypeP(
+      OidInputFunctionCall(input, const_cast<char*>(line + from), io_param, -1)));
+}
+
+int place_in(List* texts, const char* text) {
   ListCell* cell;
-  foreach (cell, right)
-    if (k < list_length(left) && strcmp(static_cast<const char*>(list_nth(left, k)),
-                                        static_cast<const char*>(lfirst(cell))) == 0)
-      ++k;
-  return k == list_length(left);
+  foreach (cell, texts)
+    if (strcmp(static_cast<const char*>(lfirst(cell)), text) == 0)
+      return foreach_current_index(cell);
+  return -1;
+}
+
+// Whether the labels that there were are there, in their order: those that were added change
+// nothing of the values that were read. A label may have been renamed, and its old name be
+// another's by now: its number tells, unless a dump came between.
+bool are_labels_kept(List* then, List* numbers, List* now, List* numbers_now) {
+  int last = -1;
+  for (int i = 0; i < list_length(then); ++i) {
+    const int at = place_in(now, static_cast<const char*>(list_nth(then, i)));
+    if (at <= last) return false;
+    last = at;
+    const int renamed = i < list_length(numbers)
+                            ? place_in(numbers_now, static_cast<const char*>(list_nth(numbers, i)))
+                            : -1;
+    if (renamed >= 0 && renamed != at) return false;
+  }
+  return true;
 }
 
 // Up to the last '=' that is no part of the name; names may have one, quoted.
@@ -680,6 +735,32 @@ Size name_length(const char* line) {
     if (*p == '=' && !quoted) return static_cast<Size>(p - line);
   }
   return strlen(line);
+}
+
+// What a line of labels, the k-th of them, says beside that of their numbers, which follows it.
+char* labels_changed(const char* then, const char* numbers, int k, List* now) {
+  const Size length = name_length(then);
+  int found = -1, same_place = -1, place = 0;
+  for (int i = 0; i < list_length(now); ++i) {
+    const char* line = static_cast<const char*>(list_nth(now, i));
+    if (!begins(line, kLabels)) continue;
+    if (name_length(line) == length && strncmp(line, then, length) == 0) found = i;
+    if (place++ == k) same_place = i;
+  }
+  // A type that was renamed.
+  if (found < 0) found = same_place;
+  if (found >= 0 && found + 1 < list_length(now)) {
+    const char* labels = static_cast<const char*>(list_nth(now, found));
+    const char* present = static_cast<const char*>(list_nth(now, found + 1));
+    if (are_labels_kept(
+            read_list(then, length + 1),
+            begins(numbers, kNumbers) ? read_list(numbers, name_length(numbers) + 1) : NIL,
+            read_list(labels, name_length(labels) + 1),
+            read_list(present, name_length(present) + 1)))
+      return nullptr;
+  }
+  return psprintf("labels of type %s were renamed",
+                  pnstrdup(then + strlen(kLabels), length - strlen(kLabels)));
 }
 
 char* line_changed(const char* then, List* now) {
@@ -694,15 +775,50 @@ char* line_changed(const char* then, List* now) {
   const char* name = pnstrdup(then, length);
   const char* of = strchrnul(name, ' ');
   of = *of == '\0' ? of : of + 1;
-  if (strncmp(then, "labels ", 7) == 0) {
-    if (found != nullptr && are_labels_kept(then + length + 1, found + length + 1)) return nullptr;
-    return psprintf(found != nullptr ? "labels of type %s were renamed" : "type %s was renamed",
-                    of);
-  }
-  if (strncmp(then, "function ", 9) == 0) return psprintf("function %s was redefined", of);
-  if (strncmp(then, "collation ", 10) == 0)
-    return psprintf("collation %s has another version", of);
+  if (begins(then, "function ")) return psprintf("function %s was redefined", of);
+  if (begins(then, "collation ")) return psprintf("collation %s has another version", of);
   return psprintf("type %s was changed", of);
+}
+
+bool is_whole(const char* type) { return is_one_of(type, {"smallint", "integer", "bigint"}); }
+
+// Characters that a text may have at most; -1: it is no text, or may be padded.
+int most_characters(const char* type) {
+  if (strcmp(type, "text") == 0 || strcmp(type, "character varying") == 0) return PG_INT32_MAX;
+  int n;
+  return std::sscanf(type, "character varying(%d)", &n) == 1 ? n : -1;
+}
+
+// Digits before and after the point.
+bool read_digits(const char* type, int* whole, int* decimals) {
+  *whole = *decimals = PG_INT32_MAX;
+  if (strcmp(type, "numeric") == 0) return true;
+  int precision;
+  if (std::sscanf(type, "numeric(%d,%d)", &precision, decimals) != 2) return false;
+  *whole = precision - *decimals;
+  return true;
+}
+
+// Whether all values of a type are the same ones in another, as where a column is made wider.
+// is_number: to those who ask, who compare numbers, whatever they are of.
+bool is_wider(char* then, char* now, bool is_number) {
+  char* collation = strstr(then, " collate ");
+  char* other = strstr(now, " collate ");
+  if ((collation == nullptr) != (other == nullptr)) return false;
+  if (collation != nullptr && strcmp(collation, other) != 0) return false;
+  if (collation != nullptr) *collation = *other = '\0';
+  if (is_whole(then) && is_whole(now)) return true;
+  const int most = most_characters(then);
+  if (most >= 0) return most_characters(now) >= most;
+  if (!is_number) return false;
+  int whole, decimals, whole_now, decimals_now;
+  // What is stored are doubles.
+  const bool is_decimal = read_digits(then, &whole, &decimals);
+  if (strcmp(now, "double precision") == 0)
+    return is_whole(then) || is_decimal || strcmp(then, "real") == 0;
+  if (is_whole(then)) return strcmp(now, "numeric") == 0 || read_digits(now, &whole, &decimals);
+  return is_decimal && read_digits(now, &whole_now, &decimals_now) && whole_now >= whole &&
+         decimals_now >= decimals;
 }
 
 // In the subtransaction: the present meaning.
@@ -713,20 +829,32 @@ char* compare(const DensityKey& wanted, List* then) {
   const int places = list_length(now);
   if (list_length(then) < places || key.references != wanted.references)
     return pstrdup("its expressions or its filter use other columns");
+  for (int i = 0; i < key.all(); ++i)
+    if (strcmp(key.column[i].text, wanted.column[i].text) != 0)
+      return psprintf("%s is written as %s now", describe_column(wanted, i), key.column[i].text);
+  if (strcmp(key.filter, wanted.filter) != 0)
+    return psprintf("its filter is written as %s now", key.filter);
   for (int i = 0; i < places; ++i) {
     const char* before = static_cast<const char*>(list_nth(then, i));
     const char* after = static_cast<const char*>(list_nth(now, i));
-    if (strcmp(before, after) == 0) continue;
-    const char* what =
-        i < key.all()
-            ? describe_column(key, i)
-            : psprintf("column \"%s\"", live_column_name(key.relation, key.reference[i - key.all()]));
+    if (begins(before, "enum ") && begins(after, "enum ")) continue;
+    const bool is_value = i < key.first_group() && key.column[i].attnum != 0;
+    if (strcmp(before, after) == 0 || is_wider(pstrdup(before), pstrdup(after), is_value)) continue;
+    const char* what = i < key.all()
+                           ? describe_column(key, i)
+                           : psprintf("column \"%s\"",
+                                      live_column_name(key.relation, key.reference[i - key.all()]));
     return psprintf("%s is of type %s, and was of type %s", what, after, before);
   }
+  int labels = 0;
   for (int i = places; i < list_length(then); ++i) {
     const char* line = static_cast<const char*>(list_nth(then, i));
-    if (strncmp(line, kSetting, strlen(kSetting)) == 0) continue;
-    if (char* why = line_changed(line, m.lines)) return why;
+    if (begins(line, kSetting) || begins(line, kNumbers)) continue;
+    const char* next =
+        i + 1 < list_length(then) ? static_cast<const char*>(list_nth(then, i + 1)) : "";
+    char* why = begins(line, kLabels) ? labels_changed(line, next, labels++, m.lines)
+                                      : line_changed(line, m.lines);
+    if (why != nullptr) return why;
   }
   return nullptr;
 }
@@ -767,7 +895,7 @@ const char* settings_in(ArrayType* fitted) {
   List* lines = texts_in(fitted);
   foreach (cell, lines) {
     const char* line = static_cast<const char*>(lfirst(cell));
-    if (strncmp(line, kSetting, strlen(kSetting)) == 0)
+    if (begins(line, kSetting))
       appendStringInfo(&text, "%s%s", text.len > 0 ? "\n" : "", line + strlen(kSetting));
   }
   return text.data;
@@ -788,8 +916,8 @@ bool has_settings(const char* settings) {
   if (settings == nullptr || *settings == '\0') return true;
   for (const char* line = settings; *line != '\0';) {
     const char* end = strchrnul(line, '\n');
-    const char* name_end = static_cast<const char*>(
-        memchr(line, '=', static_cast<Size>(end - line)));
+    const char* name_end =
+        static_cast<const char*>(memchr(line, '=', static_cast<Size>(end - line)));
     if (name_end == nullptr) return false;
     char name[NAMEDATALEN];
     const Size length = Min(static_cast<Size>(name_end - line), sizeof name - 1);
@@ -807,8 +935,7 @@ bool has_settings(const char* settings) {
 void raise_changed_meaning(const DensityKey& key, const char* why) {
   ereport(ERROR,
           (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-           errmsg("the density of %s was fitted before its definition changed",
-                  display_name(key)),
+           errmsg("the density of %s was fitted before its definition changed", display_name(key)),
            errdetail_internal("%s%s.", psprintf("%c", pg_toupper(static_cast<unsigned char>(*why))),
                               why + 1),
            errhint("Refresh it with kde_refresh(), or fit it again with kde_fit().")));
@@ -820,12 +947,11 @@ void raise_other_settings(const DensityKey& key, const char* settings) {
   initStringInfo(&set);
   for (const char* line = settings; *line != '\0';) {
     const char* end = strchrnul(line, '\n');
-    const char* equals =
-        static_cast<const char*>(memchr(line, '=', static_cast<Size>(end - line)));
+    const char* equals = static_cast<const char*>(memchr(line, '=', static_cast<Size>(end - line)));
     if (equals == nullptr) break;
-    appendStringInfo(
-        &set, "%sSET %.*s = %s", set.len > 0 ? "; " : "", static_cast<int>(equals - line), line,
-        quote_literal_cstr(pnstrdup(equals + 1, static_cast<Size>(end - equals) - 1)));
+    appendStringInfo(&set, "%sSET %.*s = %s", set.len > 0 ? "; " : "",
+                     static_cast<int>(equals - line), line,
+                     quote_literal_cstr(pnstrdup(equals + 1, static_cast<Size>(end - equals) - 1)));
     line = *end == '\0' ? end : end + 1;
   }
   ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

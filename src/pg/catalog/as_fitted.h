@@ -3,7 +3,7 @@
 //   of each column, expression and reference, in the order of the catalog's row, its type with what
 //   a domain is over, its typmod and its collation;
 //   "setting NAME=VALUE"      what STABLE parts of expressions and filters depend on
-//   "labels TYPE=ARRAY"       of each enum, in order
+//   "labels TYPE=ARRAY"       of each enum, in order; and "numbers TYPE=ARRAY", theirs here
 //   "type TYPE=ATTRIBUTES"    of each composite type; of each range its subtype
 //   "domain TYPE=CONSTRAINTS" of each domain that a value is cast to
 //   "function SIGNATURE=HASH" of each function that is not the server's own

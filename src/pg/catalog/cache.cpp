@@ -255,8 +255,7 @@ CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit, Tell how
     return {};
   }
   if (entry == nullptr) return {};
-  if (how == Tell::as_asked && !has_settings(entry->settings))
-    raise_other_settings_of(*entry);
+  if (how == Tell::as_asked && !has_settings(entry->settings)) raise_other_settings_of(*entry);
   const uint64 before = forgotten;
   const AnsweringFit looked_at = check_stale(relation, entry->id, entry->fitted_at, entry->proof, how);
   if (fit != nullptr) *fit = looked_at;

@@ -1029,10 +1029,9 @@ bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
   }
   NamedColumns brought;
   ArrayType* fitted = nullptr;
-  if (!nulls[kAsFitted - 1] &&
-      read_named_columns(DatumGetArrayTypeP(values[kReferenceNames - 1]),
-                         DatumGetArrayTypeP(values[kReferenceNumbers - 1]), MaxHeapAttributeNumber,
-                         &brought))
+  if (!nulls[kAsFitted - 1] && read_named_columns(DatumGetArrayTypeP(values[kReferenceNames - 1]),
+                                                  DatumGetArrayTypeP(values[kReferenceNumbers - 1]),
+                                                  MaxHeapAttributeNumber, &brought))
     fitted = reorder_fitted(DatumGetArrayTypeP(values[kAsFitted - 1]), key.all(), brought, key);
   nulls[kAsFitted - 1] = fitted == nullptr;
   values[kAsFitted - 1] = PointerGetDatum(fitted);

@@ -142,12 +142,12 @@ Node* analyse(Relation relation, const OldNames* names, const char* text, Place 
       addRangeTableEntryForRelation(state, relation, AccessShareLock, nullptr, false, true);
   if (names != nullptr) rename_columns(item, *names);
   addNSItemToQuery(state, item, true, true, true);
+  List* moving = NIL;
+  (void)note_time_words(raw, &moving);  // before the analysis, which writes to the tree
   Node* node = transformExpr(state, raw, EXPR_KIND_OTHER);
   if (place == Place::filter) node = coerce_to_boolean(state, node, "filter");
   assign_expr_collations(state, node);
 
-  List* moving = NIL;
-  (void)note_time_words(raw, &moving);
   if (is_moving_time(node, moving))
     ereport(ERROR,
             (errcode(ERRCODE_INVALID_OBJECT_DEFINITION),

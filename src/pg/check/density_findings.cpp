@@ -150,7 +150,7 @@ class Density {
     if (RecoveryInProgress()) return;
     if (TIMESTAMP_IS_NOBEGIN(entry_.fitted_at)) {
       add(kOutdated, Severity::warning, 0,
-          "was fitted by an older version or before labels were renamed, and answers nothing",
+          "was fitted by an older version, and answers nothing",
           mend(false));
     } else if (upkeep_.failures > 0) {
       const bool tells = upkeep_.last_error != nullptr && is_owner(key_.relation);

@@ -15,10 +15,10 @@ enum class PlainOutcome {
   beyond,       // as of the fit: values that there were none of then
   other_shape,  // the density is of other columns, or of types that have changed
   other_settings,  // its expressions are of another time zone, or the like
-  rest,         // groups that share a density
-  new_groups,   // rows changed, perhaps of new groups
-  unseen,       // groups that the sample did not meet
-  not_finite,   // NaN or infinities
+  rest,            // groups that share a density
+  new_groups,      // rows changed, perhaps of new groups
+  unseen,          // groups that the sample did not meet
+  not_finite,      // NaN or infinities
   inaccurate,
   unsure,      // whether there is any row
   nulls,       // rows where a column of the density is NULL

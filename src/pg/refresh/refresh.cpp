@@ -244,8 +244,7 @@ List* refresh_items(Oid relation) {
     // Those of one relation follow each other.
     if (entry->key.relation != counted)
       counters = read_counters(counted = entry->key.relation, AskPlanner::built_in_functions);
-    const Staleness staleness =
-        staleness_of(*entry, upkeep, &counters);
+    const Staleness staleness = staleness_of(*entry, upkeep, &counters);
     auto* item = static_cast<RefreshItem*>(palloc0(sizeof(RefreshItem)));
     item->id = entry->id;
     item->relation = entry->key.relation;
