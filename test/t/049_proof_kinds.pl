@@ -39,7 +39,7 @@ sub make {
 # ---- Every form notes it.
 make();
 sql(q{SELECT FROM kde_fit('t', 'v', measures => ARRAY['id'], sample_rows => -1)}, q{SELECT FROM kde_fit('t', 'word')},
-  q{SELECT FROM kde_fit('t', ARRAY['id', 'v'])}, q{SELECT FROM kde_fit('t', 'id', group_by => ARRAY['word'], sample_rows => -1)},
+  q{SELECT FROM kde_fit('t', ARRAY['id', 'v'])}, q{SELECT FROM kde_fit('t', 'id', group_by => 'word', sample_rows => -1)},
   q{SELECT FROM kde_fit('t', ARRAY['v * 2'])}, q{SELECT FROM kde_fit('t', 'v', filter => 'id > 10')},
   q{SELECT FROM kde_fit('t', 'v', filter => 'id > 20', incremental => true)}, q{SELECT FROM kde_fit('t', 'id', sample_rows => 100)});
 proof_is('nothing changed', 'column, measures, words, joint, groups, expression, filter, incremental, sample');
@@ -134,7 +134,7 @@ make();
 sql(q{SELECT kde_store('t', 'v', (SELECT kde_agg(v) FROM t))});
 proof_is('unknown: it was stored as a value', 'a value');
 is(sql('SELECT as_of IS NULL FROM kde_densities_full'), 't', 'nobody knows of when');
-sql(q{SELECT kde_store('t', 'v', query => 'SELECT kde_agg(v) FROM t')});
+sql(q{SELECT kde_store('t', 'v', query => 'SELECT public.kde_agg(v) FROM public.t')});
 proof_is('unknown: it was stored by a query', 'a query');
 
 # ---- Partitions.
@@ -150,7 +150,7 @@ sql('BEGIN', 'ALTER TABLE t DETACH PARTITION t2', 'ALTER TABLE t2 RENAME COLUMN 
 proof_is('unknown: columns were changed since', 'a partition that came back with others of the same names');
 is(sql(q{SELECT action FROM kde_refresh('t', force => false)}, 'SELECT model FROM kde_densities_full'), "fresh\n4 parts, 4 read", 'the counters do not see it');
 # A refresh that is asked for reads every part: the owner sets its own limit.
-sql(q{SELECT kde_set_refresh('t.v', threshold => 0, scale_factor => 0)}, 'UPDATE t1 SET v = 1 WHERE id = 1001');
+sql(q{SELECT kde_set_refresh('t.v', threshold => 0, scale_factor => 0)}, 'INSERT INTO t VALUES (1001, 1)');
 is(sql(q{SELECT action FROM kde_refresh('t')}, 'SELECT model FROM kde_densities_full'), "refitted\n4 parts, 2 read", 'parts that changed are read again, and that one');
 is(sql(q{SELECT approx_sum('t.v') = (SELECT sum(v) FROM t)}), 't', 'and are right');
 sql('VACUUM t', 'SELECT pg_stat_reset()', 'INSERT INTO t VALUES (4001, 5)');

@@ -178,7 +178,9 @@ class Density {
         judge(key_.relation, entry_.proof).changed != Changed::at_most)
       return;
     const ClearBits bits = clear_bits(key_.relation);
-    if (bits.clear == 0) return;
+    // Fewer are soon read.
+    constexpr double kFewBlocks = 128;
+    if (bits.clear < kFewBlocks) return;
     add(kUnproven, Severity::notice, bits.clear,
         psprintf("cannot be proven to be unchanged: %.0f of %.0f blocks are not marked as visible "
                  "to all",

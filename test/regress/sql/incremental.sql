@@ -35,6 +35,7 @@ CREATE VIEW made AS SELECT model, rows, nulls, every_row_read, stale FROM kde_de
   WHERE relation = 'sales'::regclass AND filter IS NULL AND column_names = '{day}';
 
 CREATE VIEW last_fit AS SELECT * FROM kde_densities_full ORDER BY fitted_at DESC LIMIT 1;
+VACUUM sales;
 SELECT FROM kde_fit('sales', 'day', measures => ARRAY['price'], sample_rows => -1, incremental => true) \g /dev/null
 SELECT model, rows, measures FROM last_fit;
 SELECT made.*, differs(), incremental FROM made, kde_densities_full WHERE relation = 'sales'::regclass;
@@ -43,11 +44,13 @@ SELECT kde_set_refresh('sales.day', threshold => 0, scale_factor => 0);
 -- A refresh reads the parts that changed.
 INSERT INTO sales SELECT 1, '2026-03-03', 5, 7 FROM generate_series(1, 100);
 SELECT pg_stat_force_next_flush();
+VACUUM sales;
 SELECT action, changed_rows FROM kde_refresh('sales');
 SELECT made.*, differs() FROM made;
 DELETE FROM sales WHERE id BETWEEN 25000 AND 25999;
 UPDATE sales SET day = day + 1 WHERE id BETWEEN 15000 AND 15009;
 SELECT pg_stat_force_next_flush();
+VACUUM sales;
 SELECT action FROM kde_refresh('sales');
 SELECT made.*, differs() FROM made;
 -- Those that come, and the rest when one goes.
@@ -55,26 +58,32 @@ CREATE TABLE sales_7 PARTITION OF sales_3 FOR VALUES FROM (30000) TO (40000);
 INSERT INTO sales SELECT i, '2026-12-01', 1, 2 FROM generate_series(30000, 30499) AS i;
 ALTER TABLE sales DETACH PARTITION sales_2;
 SELECT pg_stat_force_next_flush();
+VACUUM sales;
 SELECT action FROM kde_refresh('sales');
 SELECT made.*, differs() FROM made;
 TRUNCATE sales_1;
 DROP TABLE sales_4;
 SELECT pg_stat_force_next_flush();
+VACUUM sales;
 SELECT action FROM kde_refresh('sales');
 SELECT made.*, differs() FROM made;
 ALTER TABLE sales ATTACH PARTITION sales_2 FOR VALUES FROM (10000) TO (20000);
+VACUUM sales;
 SELECT action FROM kde_refresh('sales');
 SELECT made.*, differs() FROM made;
 -- By age the same; all where that is asked for, or the parts are lost.
+VACUUM sales;
 SELECT action FROM kde_refresh('sales', force => true);
 SELECT made.*, differs() FROM made;
 SELECT kde_set_refresh('sales.day', max_age => '1 microsecond');
+VACUUM sales;
 SELECT action FROM kde_refresh('sales');
 SELECT kde_set_refresh('sales.day', max_age => '0');
 SELECT model, differs() FROM made;
 DELETE FROM kde_aqp.part;
 DELETE FROM sales WHERE id = 10001;
 SELECT pg_stat_force_next_flush();
+VACUUM sales;
 SELECT action FROM kde_refresh('sales');
 SELECT model, differs() FROM made;
 -- Many parts have nodes, which are added up in the place of parts.
@@ -82,12 +91,14 @@ SELECT format('CREATE TABLE month_%s PARTITION OF sales FOR VALUES FROM (%s) TO 
   FROM generate_series(0, 79) AS i \gexec
 INSERT INTO sales SELECT i, '2026-01-01'::date + i % 300, 1, i % 5 FROM generate_series(100000, 107999) AS i;
 SELECT pg_stat_force_next_flush();
+VACUUM sales;
 SELECT action FROM kde_refresh('sales');
 SELECT made.*, differs() FROM made;
 SELECT count(*) FILTER (WHERE part = 0) AS nodes, count(*) FILTER (WHERE part > 0) AS parts FROM kde_aqp.part;
 DELETE FROM sales WHERE id = 104242;
 DROP TABLE month_5, month_6;
 SELECT pg_stat_force_next_flush();
+VACUUM sales;
 SELECT action FROM kde_refresh('sales');
 SELECT made.*, differs() FROM made;
 -- A column of another type is another density in every part.
@@ -122,10 +133,12 @@ CREATE FUNCTION again(OUT action text, OUT model text, OUT n bigint, OUT exact b
   exact := (SELECT count(*) FROM stock WHERE stock.n BETWEEN 1000 AND 5000);
 END $$;
 SET kde_aqp.stale = 'ignore';
+VACUUM stock;
 SELECT * FROM again();
 -- Written to a new file, with other values.
 ALTER TABLE stock ALTER COLUMN n TYPE numeric USING n + 1000;
 ANALYZE stock;
+VACUUM stock;
 SELECT * FROM again();
 -- Away and back with other columns of the same names.
 ALTER TABLE stock DETACH PARTITION stock_1;
@@ -133,25 +146,32 @@ ALTER TABLE stock_1 RENAME COLUMN n TO old;
 ALTER TABLE stock_1 RENAME COLUMN m TO n;
 ALTER TABLE stock_1 RENAME COLUMN old TO m;
 ALTER TABLE stock ATTACH PARTITION stock_1 FOR VALUES IN (1);
+VACUUM stock;
 SELECT * FROM again();
 ALTER TABLE stock DETACH PARTITION stock_1;
 ALTER TABLE stock_1 DROP COLUMN n;
 ALTER TABLE stock_1 ADD COLUMN n numeric DEFAULT 1500;
 ALTER TABLE stock ATTACH PARTITION stock_1 FOR VALUES IN (1);
+VACUUM stock;
 SELECT * FROM again();
+VACUUM stock;
 SELECT * FROM again();
 -- Counters that began anew do not tell what they had counted before.
 UPDATE stock_2 SET n = n - 1000;
 SELECT pg_stat_force_next_flush();
 SELECT pg_stat_reset_single_table_counters('stock_2'::regclass);
+VACUUM stock;
 SELECT * FROM again();
+VACUUM stock;
 SELECT * FROM again();
 -- A snapshot may be older than what is counted: its parts are read again.
 UPDATE stock_2 SET n = n + 2000;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT * FROM again();
 COMMIT;
+VACUUM stock;
 SELECT * FROM again();
+VACUUM stock;
 SELECT * FROM again();
 -- A table that its own transaction empties in place.
 DROP TABLE stock_2;
@@ -162,7 +182,9 @@ SELECT * FROM again();
 TRUNCATE stock_2;
 INSERT INTO stock SELECT 2, '2020-01-01', 2000, 1 FROM generate_series(1, 100);
 COMMIT;
+VACUUM stock;
 SELECT * FROM again();
+VACUUM stock;
 SELECT * FROM again();
 -- A filter that would be another tomorrow is refused.
 SELECT model FROM kde_fit('stock', 'n', filter => 'day < current_date', sample_rows => -1, incremental => true);
