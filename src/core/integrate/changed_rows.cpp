@@ -34,6 +34,11 @@ void ValueBounds::take_in(const ValueBounds& other) {
 }
 
 void ValueBounds::narrow(const Range& range) {
+  // Finite values are below infinity, and below NaN.
+  const bool above_all =
+      !range.lower_unbounded && (std::isnan(range.lower) || range.lower == kInfinity);
+  const bool below_all = !range.upper_unbounded && range.upper == -kInfinity;
+  if (above_all || below_all) *this = ValueBounds();
   if (!range.lower_unbounded && std::isfinite(range.lower)) low = std::max(low, range.lower);
   if (!range.upper_unbounded && std::isfinite(range.upper)) high = std::min(high, range.upper);
   if (low > high) *this = ValueBounds();
@@ -52,6 +57,7 @@ void ChangedRows::count(Interval* out) const {
 
 void ChangedRows::sum(Interval* out) const {
   if (!(rows > 0)) return;
+  if (std::isnan(out->lower) && came.low > came.high) return;
   if (std::isnan(out->lower)) *out = {kNan, 0, 0};
   const double up = product(rows, std::max(came.high, 0.0) + std::max(-went.low, 0.0));
   const double down = product(rows, std::max(-came.low, 0.0) + std::max(went.high, 0.0));

@@ -2,6 +2,7 @@
 #include "pg/base/result_set.h"
 #include "pg/answer/call.h"
 #include "pg/answer/ranges.h"
+#include "pg/answer/value_bounds.h"
 #include "pg/answer/words.h"
 #include "pg/read/word_type.h"
 
@@ -76,7 +77,7 @@ KDE_FUNCTION(kde_conditional_by_name) {
   for (int i = 0; i < at.count; ++i)
     points[i] = at.nulls[i] || by_word ? 0 : bound_to_double(type, at.type, at.values[i]);
 
-  const kde::IntervalOptions options = interval_options(call);
+  const kde::IntervalOptions options = with_value_bounds(q, q.measure, interval_options(call));
   const int* place = call.density.place;
   const kde::JointView density(call.density.joint);
   for (int i = 0; i < at.count; ++i) {

@@ -1,6 +1,8 @@
 // One interface to the core's answers for one column and for several.
 #include "pg/answer/moments.h"
 
+#include "pg/answer/value_bounds.h"
+
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -160,9 +162,26 @@ kde::RangeMoments moments_of(const Question& q, const AnsweringDensity& density,
   return out;
 }
 
+kde::ChangedRows changes_of(const Question& q, const AnsweringDensity& density,
+                            const kde::Range* ranges, const kde::IntervalOptions& options) {
+  const kde::IntervalOptions given = with_value_bounds(q, q.measure, options);
+  if (density.words != nullptr) {
+    if (density.measured(q) < 0) return kde::words_changed_rows(*density.words, given);
+    return kde::words_measure_changed_rows(density.view(), measure_of(q, density), *density.words,
+                                           given);
+  }
+  if (density.measured(q) >= 0)
+    return kde::measure_changed_rows(density.view(), measure_of(q, density), ranges[0], given);
+  if (density.joint == nullptr) return kde::changed_rows(*density.one_column, ranges[0], given);
+  const Box box = box_of(q, density, ranges);
+  return kde::joint_changed_rows(kde::JointView(density.joint), box.all(), box.measure, given);
+}
+
 kde::Interval interval_of(Aggregate aggregate, const Question& q, const AnsweringDensity& density,
-                          const kde::Range* ranges, const kde::IntervalOptions& options) {
+                          const kde::Range* ranges, const kde::IntervalOptions& given) {
   if (aggregate != Aggregate::count) check_measure(q);
+  const kde::IntervalOptions options =
+      aggregate == Aggregate::count ? given : with_value_bounds(q, q.measure, given);
   const kde::Interval interval =
       density.words != nullptr ? words_interval(aggregate, q, density, options)
       : density.measured(q) >= 0
@@ -174,8 +193,15 @@ kde::Interval interval_of(Aggregate aggregate, const Question& q, const Answerin
   if (aggregate != Aggregate::variance && aggregate != Aggregate::stddev) return interval;
   const double rows = moments_of(q, density, ranges).finite;
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  if (!(rows > 1)) return {kNone, kNone, kNone};
-  const kde::Interval sample = scaled(interval, rows / (rows - 1));
+  const double changed = options.changed_rows;
+  // One row has none.
+  if (!(rows > 1) && !(changed > 0)) return {kNone, kNone, kNone};
+  kde::Interval sample = scaled(interval, rows > 1 ? rows / (rows - 1) : kNone);
+  if (changed > 0) {
+    const auto factor = [](double n) { return n > 2 ? n / (n - 1) : 2; };
+    sample.lower = rows > 1 ? interval.lower * factor(rows + changed) : 0;
+    sample.upper = interval.upper * factor(rows - changed);
+  }
   return aggregate == Aggregate::stddev ? rooted(sample) : sample;
 }
 

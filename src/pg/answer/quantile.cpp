@@ -2,6 +2,7 @@
 // one column without a range.
 #include "pg/answer/answer.h"
 
+#include "pg/answer/value_bounds.h"
 #include "pg/catalog/stale_answers.h"
 
 extern "C" {
@@ -23,7 +24,8 @@ void check_fraction(double fraction) {
 }
 
 kde::Interval quantile_interval(const Call& call, double fraction) {
-  return kde::quantile_interval(call.density.view(), fraction, interval_options(call));
+  return kde::quantile_interval(call.density.view(), fraction,
+                                with_value_bounds(call.question, 0, interval_options(call)));
 }
 
 // NULL where there are no rows: an aggregated density may count NULLs alone.

@@ -6,6 +6,7 @@
 #include "pg/answer/candidates.h"
 #include "pg/answer/moments.h"
 #include "pg/answer/noted_questions.h"
+#include "pg/answer/value_bounds.h"
 #include "pg/answer/words.h"
 #include "pg/base/options.h"
 #include "pg/base/pinned.h"
@@ -46,8 +47,11 @@ constexpr int kMostDecimals = 15;
 // Rows of an answer at most: beyond it the exact plan is as fast.
 constexpr int kMostParts = 20000;
 
-// Of one aggregate over the rows of a range, or of several groups of them.
+// Of one aggregate over the rows of a range, or of several groups of them: as of the fit, but for
+// variances, until as_of_now() takes in the rows changed, which are k however many groups there
+// are.
 struct Answer {
+  kde::ChangedRows changed;
   kde::Interval interval = {0, 0, 0};  // of a mean: of the sum
   kde::Interval count = {0, 0, 0};     // of the values of the column
   kde::Interval mean = {0, 0, 0};
@@ -348,6 +352,7 @@ class Answering {
     const auto add = [&](int column) {
       const int at = q.asked.columns++;
       q.type[at] = type_of(column);
+      if (column >= 0) q.asked.column[at] = plan_.key.column[column];
       density->place[at] = column;
       if (column == a.column) q.measure = at;
     };
@@ -359,7 +364,60 @@ class Answering {
 
   kde::Interval interval(Aggregate aggregate, const Question& q,
                          const AnsweringDensity& density) const {
-    return interval_of(aggregate, q, density, range_, options_);
+    kde::IntervalOptions as_fitted = options_;
+    as_fitted.changed_rows = 0;
+    return interval_of(aggregate, q, density, range_, as_fitted);
+  }
+
+  // What rows changed may do to an answer about the rows in range_.
+  kde::ChangedRows changes(const PlainAggregate& a, const Question& q,
+                           const AnsweringDensity& density) const {
+    if (!(options_.changed_rows > 0)) return {};
+    kde::ChangedRows out = changes_of(q, density, range_, options_);
+    if (may_be_new_)
+      out.take_in(changes_by_new(a, listed_ || plan_.by_bucket ? range_[0] : before_passages_));
+    return out;
+  }
+
+  // The same of rows of groups or values that there were none of.
+  kde::ChangedRows changes_by_new(const PlainAggregate& a, const kde::Range& range) const {
+    const bool of_nulls = plan_.null_of >= 0 && plan_.is_null && a.column >= 0;
+    if (!(options_.changed_rows > 0) || of_nulls) return {};
+    AnsweringDensity unused = density_;
+    const Question q = question_of(a, &unused);
+    const kde::IntervalOptions given = with_value_bounds(q, q.measure, options_);
+    kde::ChangedRows out = kde::changed_rows(no_rows(), range, given);
+    if (out.rows > 0 && a.column != 0) out.came = {given.least_value, given.greatest_value};
+    return out;
+  }
+
+  static kde::Header no_rows() {
+    kde::Header none = {};
+    none.flags = kde::kEveryRowRead;
+    return none;
+  }
+
+  // A count of rows in the range, with those changed.
+  void change(const kde::Range& range, kde::Interval* count) const {
+    kde::changed_rows(no_rows(), range, options_).count(count);
+  }
+
+  Answer as_of_now(const PlainAggregate& a, Answer answer) const {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const kde::ChangedRows& changed = answer.changed;
+    if (!(changed.rows > 0)) return answer;
+    const kde::Interval fitted = answer.count;
+    changed.count(&answer.count);
+    if (!(fitted.estimate > 0)) {
+      // Rows that a sample did not meet may have any value.
+      const bool unseen = fitted.upper > 0;
+      answer.interval = {kNone, unseen ? -kInfinity : kNone, unseen ? kInfinity : kNone};
+      answer.mean = answer.interval;
+    }
+    changed.sum(&answer.interval);
+    if (a.answer == PlainAnswer::avg) changed.mean(fitted.lower, &answer.mean);
+    return answer;
   }
 
   // What several aggregates ask alike, of the rows that were asked about last.
@@ -411,12 +469,14 @@ class Answering {
 
   // False: an answer with values that are not finite.
   bool ask(const PlainAggregate& a, AnsweringDensity density, Answer* out) {
+    if (plan_.null_of >= 0 && plan_.is_null && a.column >= 0) return true;  // of NULLs alone
+    const AnsweringDensity whole = density;
+    const Question q = question_of(a, &density);
+    out->changed = changes(a, q, density);
     if (plan_.null_of >= 0 && a.column < 0) {
-      out->count = rows(density);
+      out->count = rows(whole);
       return true;
     }
-    if (plan_.null_of >= 0 && plan_.is_null) return true;  // of NULLs alone
-    const Question q = question_of(a, &density);
     out->count = known(false, a, density, q);
     if (counts(a)) return true;
     // Measures have none.
@@ -440,9 +500,11 @@ class Answering {
   kde::Interval variance_of(const PlainAggregate& a, const Question& q,
                             const AnsweringDensity& density, const kde::Interval& count) const {
     const double n = std::rint(count.estimate);
-    if (a.population && n == 1 && count.lower == count.upper) return {0, 0, 0};
+    const bool changed = options_.changed_rows > 0;
+    if (a.population && n == 1 && count.lower == count.upper && !changed) return {0, 0, 0};
     const bool is_root = a.answer == PlainAnswer::stddev;
-    kde::Interval out = interval(is_root ? Aggregate::stddev : Aggregate::variance, q, density);
+    kde::Interval out = interval_of(is_root ? Aggregate::stddev : Aggregate::variance, q, density,
+                                    range_, options_);
     if (!a.population) return out;
     const double part = is_root ? std::sqrt((n - 1) / n) : (n - 1) / n;
     for (double* x : {&out.estimate, &out.lower, &out.upper}) *x *= part;
@@ -507,7 +569,7 @@ class Answering {
     return known(false, counted, density, q);
   }
 
-  // Rows of the range that the query is of.
+  // Rows of the range that the query is of, as of the fit.
   kde::Interval rows(const AnsweringDensity& density) {
     if (plan_.null_of < 0) return values(-1, density);
     if (plan_.null_of == 0) return nulls(*density.one_column);
@@ -524,10 +586,8 @@ class Answering {
 
   // Rows where the density's column is NULL: by a sample any number.
   kde::Interval nulls(const kde::Header& h) const {
-    if ((h.flags & kde::kEveryRowRead) == 0)
-      return {h.nulls, 0, h.rows + h.nulls + options_.changed_rows};
-    return {h.nulls, std::max(0.0, h.nulls - options_.changed_rows),
-            h.nulls + options_.changed_rows};
+    if ((h.flags & kde::kEveryRowRead) == 0) return {h.nulls, 0, h.rows + h.nulls};
+    return {h.nulls, h.nulls, h.nulls};
   }
 
   static void add(kde::Interval* to, const kde::Interval& x) {
@@ -732,7 +792,8 @@ class Answering {
       *i = interval_asked(a, answers[k]);
       const bool is_null =
           (!counts(a) || a.answer == PlainAnswer::ones) && !(answers[k].count.estimate > 0);
-      if (is_null) i->estimate = i->lower = i->upper = std::numeric_limits<double>::quiet_NaN();
+      if (is_null) i->estimate = std::numeric_limits<double>::quiet_NaN();
+      if (is_null && !(answers[k].changed.rows > 0)) i->lower = i->upper = i->estimate;
       // Where there may be rows, and no answer, that is no accurate one.
       if (std::isfinite(asked_.error) && !(answers[k].count.upper < 0.5) && !is_close(a, *i, false))
         return false;
@@ -740,8 +801,11 @@ class Answering {
     return true;
   }
 
-  bool put_all(const Answer* answers, PlainRow* row) {
-    for (int k = 0; k < plan_.aggregates; ++k) any_row_ |= answers[k].count.upper >= 0.5;
+  bool put_all(Answer* answers, PlainRow* row) {
+    for (int k = 0; k < plan_.aggregates; ++k) {
+      answers[k] = as_of_now(plan_.aggregate[k], answers[k]);
+      any_row_ |= answers[k].count.upper >= 0.5;
+    }
     if (plan_.demanded) return note_intervals(answers);
     for (int k = 0; k < plan_.aggregates; ++k)
       if (!put(k, answers[k], row)) return false;
@@ -759,6 +823,7 @@ class Answering {
       // The mean of several groups: that of their sums and counts, each as far off as it may be.
       const kde::Interval before = answers[k].mean;
       const bool first = answers[k].count.estimate == 0;
+      answers[k].changed.take_in(one.changed);
       add(&answers[k].count, one.count);
       answers[k].mean = first ? one.mean : mean_of(answers[k], before);
     }
@@ -810,24 +875,25 @@ class Answering {
     Datum bucket;
   };
 
-  // Whether there is certainly no row of a range.
-  bool is_empty(const kde::Range& range) {
+  // Whether there is certainly no row of a range; by_all: not of rows changed either.
+  bool is_empty(const kde::Range& range, bool by_all) {
     const kde::Range whole = range_[0];
     range_[0] = range;
-    const kde::Interval there = values(-1, density_);
+    kde::Interval there = values(-1, density_);
+    if (by_all) change(range, &there);
     range_[0] = whole;
     return there.upper < 0.5;
   }
 
   // The ends of the values that there are in the range, for functions of them; the first is above
-  // the last where there are none. False: not known.
-  bool read_ends(double* first, double* last) {
+  // the last where there are none. by_all: of rows changed, too. False: not known.
+  bool read_ends(bool by_all, double* first, double* last) {
     const kde::Range& whole = range_[0];
     const kde::Header& h = *density_.one_column;
     *first = 1;
     *last = 0;
     if (whole.empty || !(h.finite_rows() > 0))
-      return is_empty(whole) || refuse(PlainOutcome::unsure);
+      return is_empty(whole, by_all) || refuse(PlainOutcome::unsure);
     if (h.nans + h.negative_infinities + h.positive_infinities > 0)
       return refuse(PlainOutcome::not_finite);
     if (kde::may_have_lost_digits(h)) return refuse(PlainOutcome::digits);
@@ -836,7 +902,7 @@ class Answering {
     below.upper = h.min;
     above.lower = h.max;
     below.upper_inclusive = above.lower_inclusive = false;
-    if (!is_empty(below) || !is_empty(above))
+    if (!is_empty(below, by_all) || !is_empty(above, by_all))
       return refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
     *first = whole.lower_unbounded || is_less(whole.lower, h.min) ? h.min : whole.lower;
     *last = whole.upper_unbounded || is_less(h.max, whole.upper) ? h.max : whole.upper;
@@ -863,10 +929,13 @@ class Answering {
 
   // What comparisons of the column's functions leave of the range. False: not known.
   bool read_passages() {
+    before_passages_ = range_[0];
+    // Of values that came since some may pass, too.
+    may_be_new_ = asked_.passages != NIL;
     ListCell* cell;
     foreach (cell, asked_.passages) {
       double first, last;
-      if (!read_ends(&first, &last)) return false;
+      if (!read_ends(plan_.by_bucket, &first, &last)) return false;
       if (first > last) return true;
       Passage p;
       auto* comparison = static_cast<ExprState*>(lfirst(cell));
@@ -903,7 +972,7 @@ class Answering {
     }
     const kde::Range& whole = range_[0];
     double first, last;
-    if (!read_ends(&first, &last)) return false;
+    if (!read_ends(true, &first, &last)) return false;
     if (first > last) return true;
     const Form_pg_attribute of = TupleDescAttr(asked_.slot->tts_tupleDescriptor, plan_.key.groups);
     List* buckets = NIL;
@@ -944,7 +1013,8 @@ class Answering {
       CHECK_FOR_INTERRUPTS();
       range_[0] = part_[i].range;
       if (plan_.by_groups != 0 || plan_.by_bucket) {
-        const kde::Interval there = rows(density);
+        kde::Interval there = rows(density);
+        change(range_[0], &there);
         if (there.upper < 0.5) continue;
         if (there.lower < 0.5) return refuse(PlainOutcome::unsure);
       }
@@ -981,6 +1051,7 @@ class Answering {
       if (!ask_all(density, answers)) return false;
     }
     if (plan_.by_groups != 0) {
+      if (parts_ > 0) change(before_passages_, &there);
       if (there.upper < 0.5) return true;
       if (there.lower < 0.5) return refuse(PlainOutcome::unsure);
     }
@@ -1033,15 +1104,21 @@ class Answering {
       (void)refuse(PlainOutcome::rest);
       return;
     }
-    if (kde::most_unseen(words.header(), options_.confidence) + options_.changed_rows >= 0.5) {
-      (void)refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
-      return;
-    }
+    if (!knows_groups(kde::most_unseen(words.header(), options_.confidence))) return;
     if (may_have_nulls() && is_wanted(new_row())) {
       (void)refuse(PlainOutcome::nulls);
       return;
     }
     if (read_parts()) answer_by_word(words);
+  }
+
+  // Whether all groups are known that the answer needs: those that a sample did not meet, and by
+  // GROUP BY those that came since. Without, rows of these are among those changed.
+  bool knows_groups(double unseen) {
+    if (plan_.by_groups != 0 && options_.changed_rows >= 0.5)
+      return refuse(PlainOutcome::new_groups);
+    may_be_new_ = true;
+    return !(unseen >= 0.5) || refuse(PlainOutcome::unseen);
   }
 
   void answer_by_word(const kde::WordsView& words) {
@@ -1174,10 +1251,7 @@ class Answering {
       (void)refuse(PlainOutcome::rest);
       return;
     }
-    if (kde::most_unseen(groups.header(), options_.confidence) + options_.changed_rows >= 0.5) {
-      (void)refuse(options_.changed_rows > 0 ? PlainOutcome::new_groups : PlainOutcome::unseen);
-      return;
-    }
+    if (!knows_groups(kde::most_unseen(groups.header(), options_.confidence))) return;
     if (!read_parts()) return;
     if (static_cast<double>(groups.header().groups) * parts_ > kMostParts) {
       (void)refuse(PlainOutcome::buckets);
@@ -1232,7 +1306,9 @@ class Answering {
       }
     }
     for (int at = 0; at < static_cast<int>(all); ++at) {
+      take_new_groups_in(at % slots, together[at]);
       if (plan_.by_groups != 0 || plan_.by_bucket) {
+        if (parts_ > 0) change(listed_ ? before_passages_ : part_[at % slots].range, &there[at]);
         if (there[at].upper < 0.5) continue;
         if (there[at].lower < 0.5) {
           (void)refuse(PlainOutcome::unsure);
@@ -1241,6 +1317,16 @@ class Answering {
       }
       const auto* key = static_cast<const PlainRow*>(list_nth(kinds, at / slots));
       if (!put_all(together[at], row_of(listed_ ? Part{} : part_[at % slots], key))) return;
+    }
+  }
+
+  // Of the part, or of all of a list: also where none of the groups was asked about.
+  void take_new_groups_in(int part, Answer* answers) const {
+    const int end = listed_ ? parts_ : part + 1;
+    for (int i = listed_ ? 0 : part; i < end; ++i) {
+      const kde::Range& range = listed_ || plan_.by_bucket ? part_[i].range : before_passages_;
+      for (int k = 0; k < plan_.aggregates; ++k)
+        answers[k].changed.take_in(changes_by_new(plan_.aggregate[k], range));
     }
   }
 
@@ -1310,6 +1396,8 @@ class Answering {
   AnsweringDensity density_;
   kde::IntervalOptions options_;
   kde::Range range_[kde::kMaxColumns];
+  kde::Range before_passages_;  // range_[0], before comparisons of its functions
+  bool may_be_new_ = false;     // rows changed may be of groups or values not met
   Asked last_;
   bool is_known_[2 * (kde::kMaxColumns + 1)] = {};
   kde::Interval known_[2 * (kde::kMaxColumns + 1)];

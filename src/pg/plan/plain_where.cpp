@@ -170,7 +170,7 @@ KDE_FUNCTION(kde_approx_where) {
     const kde::Interval& i = answers.of[k];
     for (const double x : {i.estimate, i.lower, i.upper})
       row.put(Float8GetDatum(x), std::isnan(x) && !answers.nan[k]);
-    exact = exact && (std::isnan(i.estimate) || i.lower == i.upper);
+    exact = exact && (std::isnan(i.lower) || i.lower == i.upper);
   }
   row.put(BoolGetDatum(exact));
   row.put(answers.density != nullptr ? CStringGetTextDatum(answers.density) : 0,

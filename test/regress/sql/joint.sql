@@ -128,8 +128,8 @@ SELECT at_text, estimate BETWEEN lower_bound AND upper_bound AS inside FROM kde_
 SELECT count(*) AS filtered FROM kde_conditional('sales.amount', ARRAY[20, 40], measure => 'price', filter => 'region = ''EU''');
 SELECT count(*) AS none FROM kde_conditional('sales.amount', NULL::integer[], measure => 'price');
 -- Changed rows widen it: by what the call says, or the server counts.
-SELECT at, bool_and(more.lower_bound < few.lower_bound AND few.lower_bound < own.lower_bound
-  AND own.upper_bound < few.upper_bound AND few.upper_bound < more.upper_bound) AS wider
+SELECT at, bool_and(more.lower_bound <= few.lower_bound AND few.lower_bound < own.lower_bound
+  AND own.upper_bound < few.upper_bound AND few.upper_bound <= more.upper_bound) AS wider
 FROM kde_conditional('line.x', ARRAY[4, 10], measure => 'y') AS own
 JOIN kde_conditional('line.x', ARRAY[4, 10], measure => 'y', changed_rows => 5) AS few USING (at)
 JOIN kde_conditional('line.x', ARRAY[4, 10], measure => 'y', changed_rows => 50) AS more USING (at) GROUP BY at;

@@ -1,0 +1,384 @@
+// See value_bounds.h.
+#include "pg/answer/value_bounds.h"
+
+extern "C" {
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/primnodes.h"
+#include "optimizer/optimizer.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+}
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kde_pg {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Of more tables the type alone speaks.
+constexpr int kMostTables = 1000;
+
+void narrow(const kde::ValueBounds& by, kde::ValueBounds* out) {
+  out->low = std::max(out->low, by.low);
+  out->high = std::min(out->high, by.high);
+}
+
+kde::ValueBounds bounds_of_type(kde::ValueType type, int32 typmod) {
+  constexpr double kDay = 86400;
+  // From 4714-11-24 BC; to the year 5874898 and 294277, without these.
+  constexpr double kFirst = -2440588 * kDay;
+  constexpr double kLastDate = (2147483494.0 - 2440588) * kDay;
+  constexpr double kLastTime = (109203528.0 - 2440588) * kDay;
+  switch (type) {
+    case kde::ValueType::int2:
+      return {-32768, 32767};
+    case kde::ValueType::int4:
+      return {-2147483648.0, 2147483647.0};
+    case kde::ValueType::int8:
+      return {-9223372036854775808.0, 9223372036854775808.0};
+    case kde::ValueType::float4:
+      return {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
+    case kde::ValueType::numeric: {
+      if (typmod < static_cast<int32>(VARHDRSZ)) return {-kInfinity, kInfinity};
+      // As numerictypmodin() packs it: a scale of 11 bits, with a sign.
+      const int32 packed = typmod - static_cast<int32>(VARHDRSZ);
+      const int precision = packed >> 16 & 0xffff;
+      const int scale = ((packed & 0x7ff) ^ 1024) - 1024;
+      const double most = std::pow(10.0, precision - scale);
+      return {-most, most};
+    }
+    case kde::ValueType::date:
+      return {kFirst, kLastDate};
+    case kde::ValueType::timestamp:
+    case kde::ValueType::timestamptz:
+      return {kFirst, kLastTime};
+    case kde::ValueType::interval: {
+      // Months, days and microseconds, each of all that its bits hold.
+      const double most = 2147483648.0 * 31 * kDay + 9223372036855.0;
+      return {-most, most};
+    }
+    case kde::ValueType::time:
+      return {0, kDay};
+    default:
+      return {-kInfinity, kInfinity};
+  }
+}
+
+// What a condition on values says of their bounds: of a column, or (attnum 0) of a domain's value.
+class Condition {
+ public:
+  Condition(AttrNumber attnum, kde::ValueType type) : attnum_(attnum), type_(type) {}
+
+  kde::ValueBounds bounds(Node* node) const {
+    kde::ValueBounds out = {-kInfinity, kInfinity};
+    if (node == nullptr) return out;
+    if (IsA(node, BoolExpr)) {
+      const auto* e = reinterpret_cast<BoolExpr*>(node);
+      kde::ValueBounds any;
+      ListCell* cell;
+      foreach (cell, e->args) {
+        const kde::ValueBounds one = bounds(static_cast<Node*>(lfirst(cell)));
+        if (e->boolop == AND_EXPR) narrow(one, &out);
+        any.take_in(one);
+      }
+      if (e->boolop == OR_EXPR) narrow(any, &out);
+    } else if (IsA(node, OpExpr)) {
+      const auto* e = reinterpret_cast<OpExpr*>(node);
+      if (list_length(e->args) != 2) return out;
+      auto* left = static_cast<Node*>(linitial(e->args));
+      auto* right = static_cast<Node*>(lsecond(e->args));
+      if (is_value(left))
+        compare(e->opno, right, &out);
+      else if (is_value(right))
+        compare(get_commutator(e->opno), left, &out);
+    } else if (IsA(node, ScalarArrayOpExpr)) {
+      const auto* e = reinterpret_cast<ScalarArrayOpExpr*>(node);
+      if (e->useOr && is_value(static_cast<Node*>(linitial(e->args))))
+        list(e->opno, static_cast<Node*>(lsecond(e->args)), &out);
+    }
+    return out;
+  }
+
+ private:
+  // Itself, or cast implicitly to a type that has all its values.
+  bool is_value(Node* node) const {
+    for (;;) {
+      if (IsA(node, RelabelType))
+        node = reinterpret_cast<Node*>(reinterpret_cast<RelabelType*>(node)->arg);
+      else if (IsA(node, CoerceToDomain))
+        node = reinterpret_cast<Node*>(reinterpret_cast<CoerceToDomain*>(node)->arg);
+      else if (IsA(node, FuncExpr) && is_exact_cast(reinterpret_cast<FuncExpr*>(node)))
+        node = static_cast<Node*>(linitial(reinterpret_cast<FuncExpr*>(node)->args));
+      else
+        break;
+      if (node == nullptr) return false;
+    }
+    if (attnum_ == 0) return IsA(node, CoerceToDomainValue);
+    return IsA(node, Var) && reinterpret_cast<Var*>(node)->varattno == attnum_;
+  }
+
+  static bool is_exact_cast(const FuncExpr* f) {
+    if (f->funcformat != COERCE_IMPLICIT_CAST || list_length(f->args) != 1) return false;
+    const Oid from = exprType(static_cast<Node*>(linitial(f->args)));
+    const Oid to = f->funcresulttype;
+    if (from == INT2OID || from == INT4OID)
+      return to == INT4OID || to == INT8OID || to == NUMERICOID || to == FLOAT8OID;
+    return (from == INT8OID && to == NUMERICOID) || (from == FLOAT4OID && to == FLOAT8OID) ||
+           (from == DATEOID && to == TIMESTAMPOID);
+  }
+
+  // A constant as the column's values are numbers. False: it is none, or NULL.
+  bool read(Node* node, double* x) const {
+    node = eval_const_expressions(nullptr, node);
+    if (node == nullptr || !IsA(node, Const)) return false;
+    const auto* c = reinterpret_cast<Const*>(node);
+    return !c->constisnull && read(c->consttype, c->constvalue, x);
+  }
+
+  bool read(Oid given, Datum value, double* x) const {
+    kde::ValueType type;
+    if (!value_type_of(getBaseType(given), &type)) return false;
+    const bool numbers = type <= kde::ValueType::numeric && type_ <= kde::ValueType::numeric;
+    // What an instant a date is depends on the zone.
+    const bool is_date = type == kde::ValueType::date || type_ == kde::ValueType::date;
+    const bool is_time = type == kde::ValueType::timestamp || type_ == kde::ValueType::timestamp;
+    if (!numbers && type != type_ && !(is_date && is_time)) return false;
+    if (type == kde::ValueType::category) return false;
+    *x = value_to_double(type, value);
+    return !std::isnan(*x);
+  }
+
+  void compare(Oid op, Node* with, kde::ValueBounds* out) const {
+    double x;
+    int strategy = 0;
+    if (!OidIsValid(op) || !is_btree(op, &strategy) || !read(with, &x)) return;
+    if (strategy >= BTEqualStrategyNumber) out->low = x;
+    if (strategy <= BTEqualStrategyNumber) out->high = x;
+  }
+
+  // By its meaning in every family that has it.
+  static bool is_btree(Oid op, int* strategy) {
+#if PG_VERSION_NUM >= 180000
+    List* all = get_op_index_interpretation(op);
+#else
+    List* all = get_op_btree_interpretation(op);
+#endif
+    ListCell* cell;
+    foreach (cell, all) {
+#if PG_VERSION_NUM >= 180000
+      const int s = static_cast<int>(static_cast<OpIndexInterpretation*>(lfirst(cell))->cmptype);
+#else
+      const int s = static_cast<OpBtreeInterpretation*>(lfirst(cell))->strategy;
+#endif
+      // Beyond these is <>.
+      if (s < BTLessStrategyNumber || s > BTGreaterStrategyNumber) return false;
+      if (*strategy != 0 && s != *strategy) return false;
+      *strategy = s;
+    }
+    return all != NIL;
+  }
+
+  void list(Oid op, Node* array, kde::ValueBounds* out) const {
+    int strategy = 0;
+    if (!is_btree(op, &strategy) || strategy != BTEqualStrategyNumber) return;
+    array = eval_const_expressions(nullptr, array);
+    if (array == nullptr || !IsA(array, Const)) return;
+    const auto* c = reinterpret_cast<Const*>(array);
+    const Oid element = get_element_type(getBaseType(c->consttype));
+    if (c->constisnull || !OidIsValid(element)) return;
+    int16 length;
+    bool by_value;
+    char align;
+    get_typlenbyvalalign(element, &length, &by_value, &align);
+    Datum* values;
+    bool* nulls;
+    int n;
+    deconstruct_array(DatumGetArrayTypeP(c->constvalue), element, length, by_value, align, &values,
+                      &nulls, &n);
+    kde::ValueBounds any;
+    for (int i = 0; i < n; ++i) {
+      double x;
+      // With a NULL among them it is never false, so it keeps nothing out.
+      if (nulls[i] || !read(element, values[i], &x)) return;
+      any.take_in({x, x});
+    }
+    narrow(any, out);
+  }
+
+  AttrNumber attnum_;
+  kde::ValueType type_;
+};
+
+// By the constraints of a table, or of a domain.
+void narrow_by_constraints(Oid table, Oid domain, const Condition& condition,
+                           kde::ValueBounds* out) {
+  Relation constraints = table_open(ConstraintRelationId, AccessShareLock);
+  ScanKeyData key[2];
+  ScanKeyInit(&key[0], Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(table));
+  ScanKeyInit(&key[1], Anum_pg_constraint_contypid, BTEqualStrategyNumber, F_OIDEQ,
+              ObjectIdGetDatum(domain));
+  SysScanDesc scan =
+      systable_beginscan(constraints, ConstraintRelidTypidNameIndexId, true, nullptr, 2, key);
+  HeapTuple tuple;
+  while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
+    const auto* c = reinterpret_cast<Form_pg_constraint>(GETSTRUCT(tuple));
+    if (c->contype != CONSTRAINT_CHECK || !c->convalidated) continue;
+#if PG_VERSION_NUM >= 180000
+    if (!c->conenforced) continue;
+#endif
+    bool is_null;
+    const Datum tree =
+        heap_getattr(tuple, Anum_pg_constraint_conbin, RelationGetDescr(constraints), &is_null);
+    if (is_null) continue;
+    narrow(condition.bounds(static_cast<Node*>(stringToNode(TextDatumGetCString(tree)))), out);
+  }
+  systable_endscan(scan);
+  table_close(constraints, AccessShareLock);
+}
+
+// By a type, and the domains that it is of.
+kde::ValueBounds bounds_of(Oid type, int32 typmod, kde::ValueType value_type) {
+  kde::ValueBounds out = {-kInfinity, kInfinity};
+  for (;;) {
+    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+    if (!HeapTupleIsValid(tuple)) return out;
+    const auto* t = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple));
+    const bool is_domain = t->typtype == TYPTYPE_DOMAIN;
+    const Oid base = t->typbasetype;
+    const int32 base_typmod = t->typtypmod;
+    ReleaseSysCache(tuple);
+    if (!is_domain) break;
+    narrow_by_constraints(InvalidOid, type, Condition(0, value_type), &out);
+    type = base;
+    typmod = base_typmod;
+  }
+  narrow(bounds_of_type(value_type, typmod), &out);
+  return out;
+}
+
+// Of the column of one table, by itself.
+kde::ValueBounds bounds_in(Oid relation, const char* column, kde::ValueType type) {
+  const AttrNumber attnum = get_attnum(relation, column);
+  if (attnum <= 0) return {-kInfinity, kInfinity};
+  Oid own;
+  int32 typmod;
+  Oid collation;
+  get_atttypetypmodcoll(relation, attnum, &own, &typmod, &collation);
+  // What another server checks is its own matter.
+  if (get_rel_relkind(relation) == RELKIND_FOREIGN_TABLE) return bounds_of_type(type, -1);
+  kde::ValueBounds out = bounds_of(own, typmod, type);
+  narrow_by_constraints(relation, InvalidOid, Condition(attnum, type), &out);
+  return out;
+}
+
+kde::ValueBounds bounds_of_column(Oid relation, AttrNumber attnum, kde::ValueType type) {
+  const char* column = get_attname(relation, attnum, true);
+  if (column == nullptr) return {-kInfinity, kInfinity};
+  if (!has_subclass(relation)) return bounds_in(relation, column, type);
+  List* tables = find_all_inheritors(relation, NoLock, nullptr);
+  if (list_length(tables) > kMostTables) return bounds_of_type(type, -1);
+  kde::ValueBounds out;
+  ListCell* cell;
+  foreach (cell, tables) {
+    // A partitioned table has no rows of its own.
+    if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE)
+      out.take_in(bounds_in(lfirst_oid(cell), column, type));
+  }
+  return out.low > out.high ? bounds_of_type(type, -1) : out;
+}
+
+// ---- what is kept
+
+struct Key {
+  Oid relation;
+  int32 attnum;
+};
+
+struct Entry {
+  Key key;
+  kde::ValueBounds bounds;
+};
+
+HTAB* kept;
+uint64 changes;  // of the catalog, that were heard of
+
+void on_relation(Datum, Oid) { ++changes; }
+void on_type(Datum, int, uint32) { ++changes; }
+
+void begin() {
+  if (kept != nullptr) return;
+  HASHCTL control = {};
+  control.keysize = sizeof(Key);
+  control.entrysize = sizeof(Entry);
+  HTAB* made = hash_create("kde_aqp value bounds", 32, &control, HASH_ELEM | HASH_BLOBS);
+  CacheRegisterRelcacheCallback(on_relation, 0);
+  CacheRegisterSyscacheCallback(TYPEOID, on_type, 0);
+  CacheRegisterSyscacheCallback(CONSTROID, on_type, 0);
+  kept = made;
+}
+
+void forget_old() {
+  constexpr int kMostKept = 1000;
+  static uint64 known;
+  if (known == changes && hash_get_num_entries(kept) <= kMostKept) return;
+  HASH_SEQ_STATUS each;
+  hash_seq_init(&each, kept);
+  while (auto* entry = static_cast<Entry*>(hash_seq_search(&each)))
+    (void)hash_search(kept, &entry->key, HASH_REMOVE, nullptr);
+  known = changes;
+}
+
+kde::ValueBounds kept_bounds(Oid relation, AttrNumber attnum, kde::ValueType type) {
+  begin();
+  forget_old();
+  const Key key = {relation, attnum};
+  const auto* found = static_cast<Entry*>(hash_search(kept, &key, HASH_FIND, nullptr));
+  if (found != nullptr) return found->bounds;
+  MemoryContext own =
+      AllocSetContextCreate(CurrentMemoryContext, "kde_aqp constraints", ALLOCSET_DEFAULT_SIZES);
+  MemoryContext caller = MemoryContextSwitchTo(own);
+  const uint64 before = changes;
+  const kde::ValueBounds out = bounds_of_column(relation, attnum, type);
+  MemoryContextSwitchTo(caller);
+  MemoryContextDelete(own);
+  // What was read while that changed may be old already.
+  if (changes == before)
+    static_cast<Entry*>(hash_search(kept, &key, HASH_ENTER, nullptr))->bounds = out;
+  return out;
+}
+
+}  // namespace
+
+kde::IntervalOptions with_value_bounds(const Question& q, int column,
+                                       kde::IntervalOptions options) {
+  if (!(options.changed_rows > 0) || column < 0) return options;
+  const kde::ValueType type = q.type[column];
+  const AttrNumber attnum = q.asked.column[column].attnum;
+  const kde::ValueBounds bounds = q.is_value() || attnum <= 0
+                                      ? bounds_of_type(type, -1)
+                                      : kept_bounds(q.asked.relation, attnum, type);
+  options.least_value = bounds.low;
+  options.greatest_value = bounds.high;
+  return options;
+}
+
+}  // namespace kde_pg
