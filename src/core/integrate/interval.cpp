@@ -585,7 +585,7 @@ Interval variance_interval(const DensityView& density, const Range& range,
   // A fit has the totals of the values themselves.
   const Header& all = density.header();
   if ((all.flags & kFitted) == 0 || !is_total(all, range))
-    half += variance_rounding(all.min, all.max, m.variance);
+    half += variance_rounding(all.min, all.max, all.variance, m.variance);
   if (options.changed_rows > 0) {
     // About one centre, k of n rows within w of it change the mean square by at most k/n w^2.
     const double share = std::min(options.changed_rows / m.finite, 1.0);

@@ -360,7 +360,8 @@ Interval measure_variance_interval(const DensityView& density, const MeasureView
     half += std::isinf(sampled) ? sampled : sampled * std::sqrt(spread);
   }
   if ((density.header().flags & kFitted) == 0)
-    half += variance_rounding(measure.header().min, measure.header().max, m.variance);
+    half += variance_rounding(measure.header().min, measure.header().max, measure.header().variance,
+                              m.variance);
   if (options.changed_rows > 0)
     half += std::min(options.changed_rows / m.finite, 1.0) * answer.width() * answer.width();
   Interval out = {m.variance, std::max(m.variance - half, 0.0), m.variance + half};
