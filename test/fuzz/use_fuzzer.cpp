@@ -155,15 +155,16 @@ double number(Input* in) {
 }
 
 // Of a density of one column, alone: rows of whatever there is of it.
-void scale_rows(DensityBytes* d, double by) {
+// original: where its numbers lie.
+void scale_rows(const Header& original, DensityBytes* d, double by) {
   Header& h = d->header();
   for (double* rows : {&h.rows, &h.nulls, &h.nans, &h.negative_infinities, &h.positive_infinities,
                        &h.cell_rows, &h.row_unit})
     *rows *= by;
   auto* atoms = reinterpret_cast<double*>(&h + 1);
-  for (std::uint32_t i = h.atoms; i < 2 * h.atoms; ++i) atoms[i] *= by;
-  auto* block = reinterpret_cast<kde::HistogramBlock*>(atoms + 2 * std::size_t{h.atoms});
-  for (std::uint32_t b = 0; b < h.blocks; ++b) block[b].rows_below *= by;
+  for (std::uint32_t i = original.atoms; i < 2 * original.atoms; ++i) atoms[i] *= by;
+  auto* block = reinterpret_cast<kde::HistogramBlock*>(atoms + 2 * std::size_t{original.atoms});
+  for (std::uint32_t b = 0; b < original.blocks; ++b) block[b].rows_below *= by;
 }
 
 }  // namespace
@@ -190,8 +191,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         x *= number(&in);
         break;
       case 3:
-        if (d.header().kind == kde::Kind::one_column && choice < all.size()) {
-          scale_rows(&d, number(&in));
+        if (all[choice].header().kind == kde::Kind::one_column) {
+          scale_rows(all[choice].header(), &d, number(&in));
           continue;
         }
         break;

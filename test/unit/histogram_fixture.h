@@ -121,6 +121,7 @@ inline Bytes encode(const Parts& parts) {
   }
   if (!parts.keep_header)
     h.rows = rows + atoms + h.nans + h.negative_infinities + h.positive_infinities;
+  if (h.sample_rows == 0 && rows + atoms > 0) h.sample_rows = std::max(rows + atoms, 1.0);
   append(&h, sizeof h);
   append(atom_value.data(), atom_value.size() * sizeof(double));
   append(atom_rows.data(), atom_rows.size() * sizeof(double));

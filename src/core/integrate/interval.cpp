@@ -561,7 +561,7 @@ Interval variance_as_fitted(const DensityView& density, const Range& range,
   // A fit has the totals of the values themselves.
   const Header& all = density.header();
   if ((all.flags & kFitted) == 0 || !is_total(all, range))
-    half += variance_rounding(all.min, all.max, m.variance);
+    half += variance_rounding(all.min, all.max, all.variance, m.variance);
   out.lower = std::max(out.estimate - half, 0.0);
   out.upper = out.estimate + half;
   return out;

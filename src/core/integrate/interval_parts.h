@@ -48,11 +48,12 @@ IntervalOptions with_unsure_ends(const DensityView& density, const Range& range,
 
 // How far a variance may be off that was put together of means in double precision, where these are
 // far from 0 beside their spread; elsewhere that is nothing.
-inline double variance_rounding(double min, double max, double variance) {
+// all: that of all values.
+inline double variance_rounding(double min, double max, double all, double variance) {
   constexpr double kNothing = 0x1p-20;
   const double ulp = 0x1p-53 * std::max(std::fabs(min), std::fabs(max));
-  const double deviation = std::sqrt(variance);
-  return min < max && ulp > kNothing * deviation ? 4 * ulp * (deviation + ulp) : 0;
+  const bool is_far = min < max && ulp > kNothing * std::sqrt(all);
+  return is_far ? 4 * ulp * (std::sqrt(variance) + ulp) : 0;
 }
 
 // An end of a range. Where the range has none its x is not looked at.

@@ -361,7 +361,8 @@ Interval measure_variance_interval(const DensityView& density, const MeasureView
     half += std::isinf(sampled) ? sampled : sampled * std::sqrt(spread);
   }
   if ((density.header().flags & kFitted) == 0)
-    half += variance_rounding(measure.header().min, measure.header().max, m.variance);
+    half += variance_rounding(measure.header().min, measure.header().max, measure.header().variance,
+                              m.variance);
   Interval out = {m.variance, std::max(m.variance - half, 0.0), m.variance + half};
   changed.variance(count.lower, &out);
   return out;

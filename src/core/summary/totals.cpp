@@ -50,6 +50,14 @@ DoubleDouble quotient(const DoubleDouble& a, double b) {
   return {high, (a - (high - part)) - (b + part)};
 }
 
+// Of values that all lie far from 0 on one side of it that which is nearest to it, from which their
+// distances are exact; else 0. It depends on no order of them.
+double origin_of(double min, double max) {
+  if (min > 0 && max < 2 * min) return min;
+  if (max < 0 && min > 2 * max) return max;
+  return 0;
+}
+
 struct Lanes {
   std::array<double, kLanes> high{}, low{};
 
@@ -118,7 +126,7 @@ void SummaryTotals::add(std::span<const double> values, std::span<const double> 
   if (low < -kLarge || high > kLarge) rescale();
 
   const double scale = 1 / unit();
-  if (count_ == 0) origin_ = values[0] * scale;
+  move_origin(origin_of(min_, max_) * scale);
   const double origin = origin_;
   count_ += static_cast<double>(values.size());
   Lanes sum;
@@ -172,6 +180,7 @@ void SummaryTotals::merge(const SummaryTotals& other) {
   if (other.count_ == 0) return;
   if (count_ == 0) {
     *this = other;
+    move_origin(origin_of(min_, max_) / unit());
     return;
   }
   if (other.large_ != 0) rescale();
@@ -184,6 +193,7 @@ void SummaryTotals::merge(const SummaryTotals& other) {
   same.move_origin(origin_);
   sum_.add(same.sum_);
   squares_.add(same.squares_);
+  move_origin(origin_of(min_, max_) / unit());
 }
 
 void SummaryTotals::merge(double rows, double count, double min, double max, double mean,
