@@ -596,17 +596,19 @@ is(count_log(qr/no background worker is free/, $mark), 1, 'one');
 
 # As many as the runbook counts, or fewer than kde_aqp.max_workers: the databases are visited in turn, all in
 # one round, and what lacks is said once.
+sql("CREATE DATABASE turn$_") for 1 .. 3;
 for (1, 3) {
   $node->append_conf('postgresql.conf', "max_worker_processes = 3\nkde_aqp.naptime = 10s");
   sql("ALTER SYSTEM SET kde_aqp.max_workers = $_; ALTER SYSTEM RESET kde_aqp.naptime");
   $mark = log_size();
   $node->restart;
-  my @oids = map { oid_of($_) } qw(postgres second nothing);
+  my @oids = map { oid_of($_) } qw(postgres turn1 turn2 turn3);
   ok(wait_until(sub { my %seen = visits($mark); !grep { !$seen{$_} } @oids }), "max_workers = $_, one process: all databases are visited");
   cmp_ok(count_log(qr/refresh launcher: \d+ databases/, $mark), '<=', 1, 'in one round');
   wait_for_rounds(1);
   is(count_log(qr/no background worker is free/, $mark), $_ == 1 ? 0 : 1, $_ == 1 ? 'nothing lacks' : 'what lacks is said once');
 }
+sql("DROP DATABASE turn$_ WITH (FORCE)") for 1 .. 3;
 sql('ALTER SYSTEM SET kde_aqp.max_workers = 1');
 $node->append_conf('postgresql.conf', 'kde_aqp.naptime = 1s');
 $node->append_conf('postgresql.conf', 'max_worker_processes = 8');
