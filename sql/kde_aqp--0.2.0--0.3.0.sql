@@ -142,7 +142,7 @@ CREATE UNLOGGED TABLE kde_aqp.upkeep (
     drift double precision,
     drift_p_value double precision,
     drift_at timestamp with time zone,
-    -- Refreshes that failed since the last fit.
+    -- Refreshes that failed since the last fit; negative: so many in the background met no rows.
     failures integer NOT NULL,
     last_error text,
     failed_at timestamp with time zone,

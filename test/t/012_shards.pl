@@ -169,6 +169,11 @@ cmp_ok($rows_read, '<=', 0.02 * $stored, 'a fit reads at most 2 % of the rows');
 is(rows_read_there(), $rows_read, 'and the servers no others');
 like(ask($session, q{SELECT expected_error FROM kde_fit('f', 'v', seed => 1)}), qr/^[0-9.]+ %$/, 'it says what to expect');
 
+# What changes there nothing tells, one's own rows included: nobody says that it is fresh.
+is(ask($session, q{BEGIN; INSERT INTO f SELECT * FROM f1 LIMIT 3;
+     SELECT DISTINCT action, reason, changed_rows FROM kde_refresh('f'); SELECT DISTINCT state FROM kde_densities WHERE name = 'f.v'; ROLLBACK}),
+  "unknown|changes unknown: rows of a foreign table|\nchanges unknown", 'a refresh does not guess');
+
 my @fits = (
   [ 'a column', q{'%s', 'v'} ],
   [ 'another seed', q{'%s', 'v'}, 2 ],

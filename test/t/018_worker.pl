@@ -215,6 +215,48 @@ is(sql(sprintf $upkeep, 'failures'), 0, 'what a session refreshes is no failure 
 grow('s.mine');
 is_refreshed('s.mine', 'and the worker does it again');
 
+# What failed is tried again though it is not stale any more, and is no failure then.
+sql(q{ALTER FUNCTION s.who(float8) OWNER TO CURRENT_USER; REVOKE EXECUTE ON FUNCTION s.who(float8) FROM PUBLIC, alice});
+grow('s.mine');
+becomes(sprintf($upkeep, 'failures >= 1'), 't', 'a failure again');
+sql(q{SELECT kde_set_refresh('s.mine.v', filter => 's.who(v) > 0', scale_factor => 1000);
+      GRANT EXECUTE ON FUNCTION s.who(float8) TO alice});
+becomes(sprintf($upkeep, 'failures = 0 AND last_error IS NULL AND failed_at IS NULL'), 't', 'heals where nothing is stale');
+
+# A table without rows is no failure, and what comes later is fitted.
+make_table('emptied');
+my $emptied = q{SELECT %s FROM kde_aqp.upkeep AS u JOIN kde_aqp.fitted AS d ON d.id = u.density_id WHERE d.relation = 'emptied'::regclass};
+sql('TRUNCATE emptied; ANALYZE emptied');
+becomes(sprintf($emptied, 'failures < -1'), 't', 'a table without rows is looked at again and again');
+is(sql(q{SELECT refresh_failures, refresh_error IS NULL, refresh_failed_at IS NULL FROM kde_densities_full WHERE relation = 'emptied'::regclass}),
+  '0|t|t', 'which is no failure');
+sql('INSERT INTO emptied SELECT i FROM generate_series(1, 500) AS i');
+is_refreshed('emptied', 'until it has rows');
+is(sql(sprintf $emptied, 'failures'), 0, 'and is as any other');
+
+# A dump whose densities come first, as kde_aqp sorts before public, while the worker runs.
+sql("CREATE DATABASE $_") for qw(dumped restored);
+sql(q{CREATE EXTENSION kde_aqp; CREATE FUNCTION is_small(integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT $1 < 5'}, 'dumped');
+for my $k (1 .. 4) {
+  sql(qq{CREATE TABLE t$k AS SELECT i AS v, i % 7 AS w FROM generate_series(1, 2000) AS i;
+    SELECT kde_fit('t$k', 'v'), kde_fit('t$k', 'v', filter => 'is_small(w)'), kde_fit('t$k', ARRAY['v', 'w']),
+      kde_fit('t$k', 'v', measures => ARRAY['w'], group_by => 'w')}, 'dumped');
+}
+my $dump = $node->basedir . '/dump';
+$node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, 'dumped' ], 'a dump');
+$node->command_ok([ 'pg_restore', '--section=pre-data', '-d', 'restored', $dump ], 'its tables');
+$node->command_ok([ 'pg_restore', '--data-only', '-n', 'kde_aqp', '-d', 'restored', $dump ], 'its densities');
+my $count = sql('SELECT count(*) FROM kde_aqp.fitted', 'restored');
+cmp_ok($count, '>=', 16, 'have come');
+becomes('SELECT count(*) > 0 FROM kde_aqp.upkeep', 't', 'the worker looks at them', 'restored');
+$mark = log_size();
+ok(wait_until(sub { visits_of(oid_of('restored'), $mark) >= 2 }), 'and again');
+is(sql('SELECT count(*) FROM kde_densities_full WHERE refresh_failures > 0', 'restored'), 0, 'empty tables are no failures');
+$node->command_ok([ 'pg_restore', '--data-only', '-n', 'public', '-d', 'restored', $dump ], 'rows');
+becomes(q{SELECT count(*) FROM kde_densities WHERE state = 'fresh'}, $count, 'all are fresh in the end', 'restored');
+is(sql('SELECT ok FROM kde_check()', 'restored'), 't', 'and all is well');
+sql("DROP DATABASE $_ WITH (FORCE)") for qw(dumped restored);
+
 # --- more databases -----------------------------------------------------------------------------------
 
 sql("CREATE DATABASE $_") for qw(second nothing closed);
@@ -551,6 +593,24 @@ $node->restart;
 logged(qr/no background worker is free to refresh densities/, $mark, 'no room for a worker: a line of log');
 wait_for_rounds(2);
 is(count_log(qr/no background worker is free/, $mark), 1, 'one');
+
+# As many as the runbook counts, or fewer than kde_aqp.max_workers: the databases are visited in turn, all in
+# one round, and what lacks is said once.
+sql("CREATE DATABASE turn$_") for 1 .. 3;
+for (1, 3) {
+  $node->append_conf('postgresql.conf', "max_worker_processes = 3\nkde_aqp.naptime = 10s");
+  sql("ALTER SYSTEM SET kde_aqp.max_workers = $_; ALTER SYSTEM RESET kde_aqp.naptime");
+  $mark = log_size();
+  $node->restart;
+  my @oids = map { oid_of($_) } qw(postgres turn1 turn2 turn3);
+  ok(wait_until(sub { my %seen = visits($mark); !grep { !$seen{$_} } @oids }), "max_workers = $_, one process: all databases are visited");
+  cmp_ok(count_log(qr/refresh launcher: \d+ databases/, $mark), '<=', 1, 'in one round');
+  wait_for_rounds(1);
+  is(count_log(qr/no background worker is free/, $mark), $_ == 1 ? 0 : 1, $_ == 1 ? 'nothing lacks' : 'what lacks is said once');
+}
+sql("DROP DATABASE turn$_ WITH (FORCE)") for 1 .. 3;
+sql('ALTER SYSTEM SET kde_aqp.max_workers = 1');
+$node->append_conf('postgresql.conf', 'kde_aqp.naptime = 1s');
 $node->append_conf('postgresql.conf', 'max_worker_processes = 8');
 $node->restart;
 

@@ -182,7 +182,7 @@ is(sql(q{SELECT string_agg(DISTINCT action || ' ' || reason, ';') FROM kde_refre
   'refitted its rows are elsewhere: queries no longer read the table that was fitted', 'kde_refresh refits');
 is(rows('parent'), 6000, 'from the rows that queries see');
 is(said('parent'), $unknown, 'and is content');
-is(sql(q{SELECT count(*) FROM kde_refresh('parent') WHERE action = 'fresh'}), 1, 'also the second time');
+is(sql(q{SELECT count(*) FROM kde_refresh('parent') WHERE action = 'unknown'}), 1, 'also the second time');
 
 # The worker.
 sql('ALTER SYSTEM SET kde_aqp.max_workers = 1');

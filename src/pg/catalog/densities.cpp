@@ -87,8 +87,8 @@ void put_readable(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, vo
   put(drifted, Float8GetDatum(upkeep.drift));
   put(drifted, Float8GetDatum(upkeep.drift_p_value));
   put(drifted, TimestampTzGetDatum(upkeep.drift_at));
-  put(true, Int32GetDatum(upkeep.failures));
-  put(upkeep.failed_at != 0, TimestampTzGetDatum(upkeep.failed_at));
+  put(true, Int32GetDatum(Max(upkeep.failures, 0)));
+  put(upkeep.failures > 0 && upkeep.failed_at != 0, TimestampTzGetDatum(upkeep.failed_at));
   // May quote a value.
   const bool tells = upkeep.last_error != nullptr && has_role_of_owner(entry.key.relation);
   put(tells, tells ? CStringGetTextDatum(upkeep.last_error) : 0);

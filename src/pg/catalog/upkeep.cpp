@@ -183,9 +183,25 @@ void upkeep_note_drift(Upkeep* upkeep, double distance, double p_value) {
 
 void upkeep_note_failure(Upkeep* upkeep, const char* error) {
   Change change;
-  change.put(kFailures, Int32GetDatum(Min(upkeep->failures, 1000000) + 1));
+  change.put(kFailures, Int32GetDatum(Max(Min(upkeep->failures, 1000000), 0) + 1));
   change.put_text_or_null(kLastError, error);
   change.put(kFailedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
+  change.apply(upkeep);
+}
+
+void upkeep_note_no_rows(Upkeep* upkeep) {
+  Change change;
+  change.put(kFailures, Int32GetDatum(Min(Max(upkeep->failures, -1000000), 0) - 1));
+  change.put_null(kLastError);
+  change.put(kFailedAt, TimestampTzGetDatum(GetCurrentTimestamp()));
+  change.apply(upkeep);
+}
+
+void upkeep_forget_failures(Upkeep* upkeep) {
+  Change change;
+  change.put(kFailures, Int32GetDatum(0));
+  change.put_null(kLastError);
+  change.put_null(kFailedAt);
   change.apply(upkeep);
 }
 

@@ -25,7 +25,7 @@ struct Upkeep {
   double drift = -1;         // Kolmogorov-Smirnov distance; negative: not measured since the fit
   double drift_p_value = 1;
   TimestampTz drift_at = 0;
-  int failures = 0;
+  int failures = 0;  // negative: refreshes in the background that met no rows, which are none
   TimestampTz failed_at = 0;
   const char* last_error = nullptr;  // palloc'ed
 };
@@ -44,6 +44,9 @@ void upkeep_fitted(Upkeep* upkeep, const Counters& counters, double table_rows);
 void upkeep_note_counters(Upkeep* upkeep, const Counters& counters);
 void upkeep_note_drift(Upkeep* upkeep, double distance, double p_value);
 void upkeep_note_failure(Upkeep* upkeep, const char* error);
+// That it met no rows: no failure, but the next try is to wait as after one.
+void upkeep_note_no_rows(Upkeep* upkeep);
+void upkeep_forget_failures(Upkeep* upkeep);
 
 void upkeep_remove(int64 density_id);
 

@@ -5,6 +5,7 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/privileges.h"
 #include "pg/device/device_state.h"
+#include "pg/plan/plain_outcome.h"
 #include "pg/refresh/refresh_shared.h"
 
 extern "C" {
@@ -39,6 +40,8 @@ namespace {
 
 // A worker comes to a database every kde_aqp.naptime; after so many it is missed.
 constexpr int kMissedVisits = 10;
+// Densities are said to answer nothing after so many refusals, if they are so many for an answer.
+constexpr long long kManyRefused = 20, kRefusedEach = 10;
 
 // Of the extension in this database, as CREATE or ALTER EXTENSION left it; null: none.
 const char* installed_version() {
@@ -137,6 +140,19 @@ void find_in_device(Findings* findings) {
       "log, and kde_devices()");
 }
 
+// Plain SQL that densities are allowed to answer, and hardly ever do.
+void find_in_plain_sql(Findings* findings) {
+  const PlainCounts n = count_plain_answers();
+  if (n.refused < kManyRefused || n.answered * kRefusedEach > n.refused) return;
+  findings->add(Severity::notice,
+                psprintf("densities answered %lld of %lld statements of plain SQL that asked them, "
+                         "most of the others not as: %s",
+                         n.answered, n.answered + n.refused, describe(n.mostly)),
+                n.mostly == PlainOutcome::stale
+                    ? "CALL kde_refresh_all();"
+                    : "SELECT * FROM kde_plain_sql; -- EXPLAIN of such a statement says why");
+}
+
 }  // namespace
 
 bool find_in_server(Findings* findings) {
@@ -149,6 +165,7 @@ bool find_in_server(Findings* findings) {
     return false;
   }
   find_in_triggers(findings);
+  find_in_plain_sql(findings);
   if (RecoveryInProgress()) return true;
   if (!pgstat_track_counts)
     findings->add(Severity::warning, "track_counts is off: no density becomes stale by changes",

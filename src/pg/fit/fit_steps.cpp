@@ -247,4 +247,12 @@ void raise_nothing_to_fit(Relation relation, const DensityKey& key, const char* 
   pg_unreachable();
 }
 
+bool is_nothing_to_fit(const ErrorData& error) {
+  constexpr char kMessage[] = "cannot fit a density to ";
+  return error.sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE && error.detail != nullptr &&
+         strncmp(error.message, kMessage, sizeof kMessage - 1) == 0 &&
+         (strncmp(error.detail, "The scan found no rows", 22) == 0 ||
+          strncmp(error.detail, "Its parts have no values", 24) == 0);
+}
+
 }  // namespace kde_pg

@@ -88,5 +88,7 @@ double table_rows(const DensityKey& key, const Counters& counters, double met, d
 // Error 55000: nothing to fit a density to, and why.
 [[noreturn]] void raise_nothing_to_fit(Relation relation, const DensityKey& key,
                                        const char* detail);
+// Whether an error is that one, for want of rows. What is NULL in all of them is another.
+bool is_nothing_to_fit(const ErrorData& error);
 
 }  // namespace kde_pg

@@ -70,6 +70,33 @@ char* percent_up(double error) {
   return psprintf("%.15g", std::ceil(percent * unit * (1 - kHair)) / unit);
 }
 
+PlainCounts count_plain_answers() {
+  PlainCounts out = {0, 0, PlainOutcome::answered};
+  long long most = 0;
+  for (int i = 0; i < kPlainOutcomes; ++i) {
+    const auto n = counts_of_all != nullptr
+                       ? static_cast<long long>(pg_atomic_read_u64(&counts_of_all[i]))
+                       : static_cast<long long>(counts[i]);
+    switch (static_cast<PlainOutcome>(i)) {
+      case PlainOutcome::answered:
+        out.answered = n;
+        break;
+      // No density was asked.
+      case PlainOutcome::off:
+      case PlainOutcome::nested:
+      case PlainOutcome::own_changes:
+        break;
+      default:
+        out.refused += n;
+        if (n > most) {
+          most = n;
+          out.mostly = static_cast<PlainOutcome>(i);
+        }
+    }
+  }
+  return out;
+}
+
 void request_outcome_memory() {
   request_shared_memory({"kde_aqp outcomes", sizeof(pg_atomic_uint64) * kPlainOutcomes, attach});
 }

@@ -36,6 +36,14 @@ void count_outcome(PlainOutcome outcome);
 // A relative error as per cent for messages: two digits, rounded up, as it is a bound. palloc'ed.
 char* percent_up(double error);
 
+// Of the statements counted, in all sessions where that is known, those that a density answered,
+// and those that it was asked and did not answer, by what most of them failed.
+struct PlainCounts {
+  long long answered, refused;
+  PlainOutcome mostly;
+};
+PlainCounts count_plain_answers();
+
 // From _PG_init, while shared_preload_libraries are loaded.
 void request_outcome_memory();
 

@@ -10,6 +10,7 @@
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/shards.h"
 #include "pg/fit/density_fit.h"
+#include "pg/fit/fit_steps.h"
 #include "pg/refresh/drift.h"
 
 extern "C" {
@@ -162,7 +163,12 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   if (!locked.upkeep.counters.known) upkeep_note_counters(&locked.upkeep, now);
   result->changed_rows = staleness.told();
   if (!staleness.due && !how.force) {
-    result->action = RefreshAction::fresh;
+    const bool is_fresh = staleness.reason[0] == '\0';
+    result->action = is_fresh ? RefreshAction::fresh : RefreshAction::unknown;
+    if (!is_fresh) result->reason = pstrdup(staleness.reason);
+    // What failed before, as while its table was restored, is no failure any more.
+    if (locked.upkeep.failures != 0 && !item.of_check && (how.background || is_fresh))
+      upkeep_forget_failures(&locked.upkeep);
   } else {
     result->reason = staleness.due ? pstrdup(staleness.reason) : "asked for";
     KDE_FAULT("refresh.stale");
@@ -221,6 +227,8 @@ const char* refresh_action_name(RefreshAction action) {
       return "refitted";
     case RefreshAction::fresh:
       return "fresh";
+    case RefreshAction::unknown:
+      return "unknown";
     case RefreshAction::skipped:
       return "skipped";
     case RefreshAction::failed:
@@ -228,6 +236,23 @@ const char* refresh_action_name(RefreshAction action) {
   }
   return "?";
 }
+
+namespace {
+
+bool is_of_check(const char* error) {
+  return error != nullptr &&
+         (strcmp(error, kCrashedCheck) == 0 || strcmp(error, kEndlessCheck) == 0);
+}
+
+// Of a density that met no rows. The error took the locks along.
+void note_no_rows(const RefreshItem& item) {
+  const CatalogEntry* entry = catalog_entry(item.relation, item.id);
+  if (entry == nullptr || !catalog_try_lock(entry->key)) return;
+  Upkeep upkeep = find_upkeep(item.id);
+  upkeep_note_no_rows(&upkeep);
+}
+
+}  // namespace
 
 List* refresh_items(Oid relation) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
@@ -252,6 +277,7 @@ List* refresh_items(Oid relation) {
     item->cost_ms = entry->cost_ms;
     item->failures = upkeep.failures;
     item->failed_at = upkeep.failed_at;
+    item->of_check = is_of_check(upkeep.last_error);
     item->fitted_at = entry->fitted_at;
     item->unknown = is_unknown(staleness);
     item->renewed = may_be_renewed(entry->key.relation, entry->proof);
@@ -310,6 +336,13 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how) {
     return result;
   }
   if (ends_more(*error, how, watch.requested())) ReThrowError(error);
+  if (how.background && is_nothing_to_fit(*error)) {
+    skip(&result, "it has no rows");
+    PushActiveSnapshot(GetTransactionSnapshot());
+    note_no_rows(item);
+    PopActiveSnapshot();
+    return result;
+  }
   result.action = RefreshAction::failed;
   result.reason =
       error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message;
@@ -343,6 +376,10 @@ void report_refresh(const RefreshResult& result, int level) {
       ereport(level, (errmsg("skipping the density of %s: %s", name, result.reason)));
       break;
     case RefreshAction::fresh:
+      break;
+    case RefreshAction::unknown:
+      ereport(level, (errmsg("whether the density of %s is stale is not known", name),
+                      errdetail_internal("%s.", result.reason)));
       break;
     default:
       ereport(level,

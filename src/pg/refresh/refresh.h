@@ -11,14 +11,16 @@ struct RefreshItem {
   Oid relation;
   DensityKey key;  // as it was then; without analysed trees
   double cost_ms;  // of its last fit
-  int failures;    // since then
+  int failures;    // since then; negative: so many tries that met no rows
+  bool of_check;   // the last failure was a self-check's, which no look at the density mends
   TimestampTz failed_at, fitted_at;
   bool unknown;        // how many rows changed is
   bool renewed;        // its proof may be
   const char* reason;  // why it is stale; null: it is not
 };
 
-enum class RefreshAction { refitted, fresh, skipped, failed };
+// unknown: whether it is stale is not known, as nothing tells what has changed.
+enum class RefreshAction { refitted, fresh, unknown, skipped, failed };
 const char* refresh_action_name(RefreshAction action);
 
 struct RefreshResult {
@@ -35,6 +37,7 @@ struct RefreshHow {
   bool force = false;        // also what is not stale
   bool check_drift = false;  // measure the drift of what seems fresh
   bool wait = true;          // for locks; else what others hold is skipped
+  bool background = false;   // a table without rows, as while it is restored, is skipped
   bool own_transaction =
       false;  // errors that call for a new transaction concern this density alone
 };
@@ -53,6 +56,11 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how);
 // Locks a relation's partitions or children, as a scan will, where nobody has them locked. False if
 // somebody has.
 bool lock_leaves(Oid relation);
+
+// What stands beside a density whose self-check ended a worker.
+inline constexpr char kCrashedCheck[] = "the server crashed while a worker checked it";
+inline constexpr char kEndlessCheck[] =
+    "a self-check of it did not end, and its worker was terminated";
 
 // Notes an error beside a density, as refresh_one does; for what it raises, in a transaction after
 // that. Nothing if another session is fitting it.

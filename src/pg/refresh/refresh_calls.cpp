@@ -74,11 +74,15 @@ void refresh_all(const RefreshHow& how) {
     MemoryContextReset(each);
   }
   SPI_commit();
-  ereport(NOTICE, (errmsg("%d densities refreshed, %d fresh, %d skipped, %d failed",
-                          counts[static_cast<int>(RefreshAction::refitted)],
-                          counts[static_cast<int>(RefreshAction::fresh)],
-                          counts[static_cast<int>(RefreshAction::skipped)],
-                          counts[static_cast<int>(RefreshAction::failed)])));
+  const int unknown = counts[static_cast<int>(RefreshAction::unknown)];
+  ereport(
+      NOTICE,
+      (errmsg("%d densities refreshed, %d fresh, %d skipped, %d failed",
+              counts[static_cast<int>(RefreshAction::refitted)],
+              counts[static_cast<int>(RefreshAction::fresh)],
+              counts[static_cast<int>(RefreshAction::skipped)],
+              counts[static_cast<int>(RefreshAction::failed)]),
+       unknown > 0 ? errdetail("Of %d more it is not known whether they are stale.", unknown) : 0));
   MemoryContextDelete(context);
 }
 

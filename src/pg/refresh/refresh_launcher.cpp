@@ -76,6 +76,7 @@ class Launcher {
       if (ConfigReloadPending) {
         ConfigReloadPending = false;
         ProcessConfigFile(PGC_SIGHUP);
+        said_no_process_ = false;
         ereport(DEBUG2, (errmsg_internal("refresh launcher: naptime %d s, at most %d workers",
                                          option_naptime, option_max_workers)));
       }
@@ -188,14 +189,17 @@ class Launcher {
     for (int i = 0; i < kMostRefreshWorkers; ++i) {
       const RefreshSlot& slot = slots_[i];
       if (slot.state == SlotState::free) continue;
+      // Ended, but its process is not free for the next before the postmaster has seen its end.
+      const bool ended = slot.state == SlotState::ended && (handle_[i] == nullptr || stopped[i]);
       // Promised still: it could not be started, or ended before it took its slot.
-      if (slot.state != SlotState::ended && !(slot.state == SlotState::promised && stopped[i])) {
+      if (!ended && !(slot.state == SlotState::promised && stopped[i])) {
         ++running_;
         continue;
       }
       Database* d = find(slot.database);
       if (d != nullptr) learn(slot, ended_by_us_[i], d);
       release(i);
+      no_process_ = false;  // its own is free
     }
   }
 
@@ -297,20 +301,20 @@ class Launcher {
     handle_[ticket.slot] = start_refresh_worker(ticket, d->oid);
     if (handle_[ticket.slot] == nullptr) {
       release(ticket.slot);
-      // Until the next round.
+      // Until one of ours ends, or the next round.
       no_process_ = true;
       if (!said_no_process_) {
         ereport(LOG, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
                       errmsg("no background worker is free to refresh densities"),
-                      errdetail("It is tried again every %d s, without another message.",
-                                option_naptime),
+                      errdetail("%d of \"kde_aqp.max_workers\" = %d %s running. It is tried again "
+                                "without another message.",
+                                running_, option_max_workers, running_ == 1 ? "is" : "are"),
                       errhint("Consider increasing the configuration parameter "
                               "\"max_worker_processes\".")));
       }
       said_no_process_ = true;
       return false;
     }
-    said_no_process_ = false;
     d->visited_at = now_ms();
     d->at_once = false;
     ++running_;

@@ -2,7 +2,8 @@
 // errors.
 //
 // One density's error is another's chance: it is logged, noted beside the density (refresh.h), and
-// that density is left alone for kde_aqp.naptime * 2^failures, up to a day. What ends a worker is
+// that density is left alone for kde_aqp.naptime * 2^failures, up to a day, and tried again until
+// it succeeds. A table without rows, as while it is restored, is no error. What ends a worker is
 // SIGTERM, an error that ends a session, an error outside of the densities' work, or that it has
 // worked for kde_aqp.naptime: then other databases come first, and it is started again for the
 // rest.
@@ -37,6 +38,8 @@ extern "C" {
 PGDLLEXPORT void kde_refresh_worker_main(Datum);
 }
 
+#include <cstdlib>
+
 namespace kde_pg {
 
 namespace {
@@ -67,10 +70,7 @@ void pin_settings() {
 
 // What stands beside a density at which a worker died.
 const char* describe_death(const Death& death) {
-  if (death.checking)
-    return death.ending == Ending::crashed
-               ? "the server crashed while a worker checked it"
-               : "a self-check of it did not end, and its worker was terminated";
+  if (death.checking) return death.ending == Ending::crashed ? kCrashedCheck : kEndlessCheck;
   switch (death.ending) {
     case Ending::overdue:
       return "it went on after kde_aqp.refresh_timeout, and its worker was terminated";
@@ -87,9 +87,9 @@ const char* describe_death(const Death& death) {
 }
 
 bool is_backed_off(const RefreshItem& item) {
-  if (item.failures <= 0) return false;
+  if (item.failures == 0) return false;
   double pause = 1000.0 * option_naptime;
-  for (int i = 0; i < item.failures && pause < kLongestBackOffMs; ++i) pause *= 2;
+  for (int i = 0; i < std::abs(item.failures) && pause < kLongestBackOffMs; ++i) pause *= 2;
   const TimestampTz until =
       item.failed_at + static_cast<int64>(1000.0 * Min(pause, kLongestBackOffMs));
   return GetCurrentTimestamp() < until;
@@ -113,7 +113,10 @@ class Worker {
     ListCell* cell;
     foreach (cell, items) {
       const auto* item = static_cast<RefreshItem*>(lfirst(cell));
-      if ((item->reason == nullptr && !item->unknown && !item->renewed) || is_backed_off(*item))
+      // What failed is tried again until it succeeds, stale or not.
+      const bool failed = item->failures != 0 && !item->of_check;
+      if ((item->reason == nullptr && !item->unknown && !item->renewed && !failed) ||
+          is_backed_off(*item))
         continue;
       if (ConfigReloadPending) {
         ConfigReloadPending = false;
@@ -164,6 +167,7 @@ class Worker {
     for (int i = 0; i < count; ++i) {
       if (deaths[i].density != item->id || deaths[i].at <= item->fitted_at) continue;
       item->failures = Max(item->failures, deaths[i].times);
+      item->of_check = item->of_check || deaths[i].checking;
       item->failed_at = Max(item->failed_at, deaths[i].at);
     }
   }
@@ -220,6 +224,7 @@ class Worker {
   static bool refresh_in_transaction(const RefreshItem& item, int timeout_ms) {
     RefreshHow how;
     how.wait = false;
+    how.background = true;
     how.own_transaction = true;
     // An owner's function that does not end must not keep all others waiting. One that goes on
     // after this cancel is the launcher's to end.
@@ -237,6 +242,7 @@ class Worker {
         report_refresh(result, DEBUG1);
         return false;
       case RefreshAction::fresh:
+      case RefreshAction::unknown:
         break;
     }
     return true;

@@ -213,3 +213,19 @@ SET client_min_messages = warning;
 DROP SCHEMA check_all CASCADE;
 DROP OWNED BY regress_kde_check_owner;
 DROP ROLE regress_kde_check_owner, regress_kde_check_reader;
+
+-- -------------------------------------------------------------------------------- plain SQL
+-- Densities that are asked and answer nothing are told of, with the reason.
+CREATE TABLE refusing AS SELECT sqrt(i) AS v FROM generate_series(1, 1000) AS i;
+SELECT rows FROM kde_fit('refusing', 'v', sample_rows => 100, seed => 1);
+SELECT kde_set_plain_sql('refusing.v', true);
+-- Whose session has changed rows is answered exactly.
+\c -
+SELECT approx_count('refusing.v', 1, 1e9) > 0 AS loads_the_library;
+SET kde_aqp.approximate = 'all';
+SET kde_aqp.approximate_error = 1e-9;
+SELECT format($$SELECT FROM (SELECT count(*) FROM refusing WHERE v < %s) AS s WHERE count < 0$$, i + 0.5) FROM generate_series(1, 30) AS i \gexec
+RESET kde_aqp.approximate;
+RESET kde_aqp.approximate_error;
+SELECT count(*) AS told FROM kde_check() WHERE problems ~ 'densities answered [0-9]+ of [0-9]+ statements of plain SQL that asked them, most of the others not as: not as accurate as required';
+DROP TABLE refusing;
