@@ -341,7 +341,8 @@ CREATE FUNCTION kde_aqp.dumped_densities() RETURNS TABLE (
     fitted_at timestamp with time zone, id bigint, requested_seed bigint, refresh_enabled boolean,
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
     requested_error double precision, measures smallint, groups smallint, alias text,
-    plain_sql boolean, incremental boolean, refresh_query text, append_by text)
+    plain_sql boolean, incremental boolean, refresh_query text, plain_sql_age interval, as_fitted text[],
+    as_of timestamp with time zone, proof bytea, append_by text)
 AS 'MODULE_PATHNAME', 'kde_dumped_densities' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION kde_aqp.dumped_densities() IS
     'the densities of columns the current user may read, for a dump of kde_aqp.density';
