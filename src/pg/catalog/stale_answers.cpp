@@ -219,11 +219,16 @@ const Judgement& judged(Entry* entry) {
   return entry->judgement;
 }
 
-// Rows changed, as far as is known: by the proof, else as counted; -1: unknown.
-double known_changes(Entry* entry) {
+// Rows changed at most, as far as is known: by the proof, else as counted; -1: unknown.
+double most_changes(Entry* entry) {
   const Judgement& judgement = judged(entry);
   return judgement.changed == Changed::unknown ? static_cast<double>(count_changed(entry))
                                                : judgement.rows;
+}
+
+// Rows that are likely to have changed; -1: unknown.
+double likely_changes(Entry* entry) {
+  return judged(entry).changed == Changed::nothing ? 0 : static_cast<double>(count_changed(entry));
 }
 
 // A fit that was looked at when its density was found; null: of a value, or forgotten.
@@ -290,7 +295,7 @@ double rows_changed_since(const AnsweringFit& fit) {
   if (!option_changed_rows) return 0;
   Entry* entry = entry_of(fit);
   if (entry == nullptr) return 0;
-  const double changed = Max(known_changes(entry), 0);
+  const double changed = Max(most_changes(entry), 0);
   if (entry->judgement.changed == Changed::unknown) tell_as_of(entry);
   return changed;
 }
@@ -315,15 +320,15 @@ bool may_be_stale_beyond(const AnsweringFit& fit) {
   if (what == StaleAnswer::ignore) return false;
   Entry* entry = entry_of(fit);
   if (entry == nullptr || (what == StaleAnswer::warn && entry->warned)) return false;
-  return known_changes(entry) > entry->limit.of(0);
+  return likely_changes(entry) > entry->limit.of(0);
 }
 
 void check_stale_beyond(const AnsweringFit& fit, double rows) {
   Entry* entry = entry_of(fit);
-  const double changed = entry != nullptr ? known_changes(entry) : -1;
+  const double changed = entry != nullptr ? likely_changes(entry) : -1;
   if (changed < 0 || changed <= entry->limit.of(rows)) return;
-  tell(entry, psprintf("rows changed: %.0f at most; the range reaches beyond the values fitted",
-                       changed));
+  tell(entry,
+       psprintf("rows changed: %.0f; the range reaches beyond the values fitted", changed));
 }
 
 }  // namespace kde_pg

@@ -7,11 +7,7 @@
 
 extern "C" {
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
 #include "utils/lsyscache.h"
-
-// Of utils/adt/pgstatfuncs.c.
-extern Datum pg_stat_get_db_stat_reset_time(PG_FUNCTION_ARGS);
 }
 
 #include <cmath>
@@ -50,16 +46,6 @@ void say(Staleness* out, const char* format, Values... values) {
   std::snprintf(out->reason, sizeof out->reason, format, values...);
 }
 
-// Whether somebody reset statistics of this database since: a counter may be back where it was.
-bool were_reset_since(TimestampTz then) {
-  LOCAL_FCINFO(fcinfo, 1);
-  InitFunctionCallInfoData(*fcinfo, nullptr, 1, InvalidOid, nullptr, nullptr);
-  fcinfo->args[0].value = ObjectIdGetDatum(MyDatabaseId);
-  fcinfo->args[0].isnull = false;
-  const Datum reset = pg_stat_get_db_stat_reset_time(fcinfo);
-  return !fcinfo->isnull && DatumGetTimestampTz(reset) >= then;
-}
-
 // That the density is not of what the columns are now.
 bool is_other(const CatalogEntry& density, const Upkeep& upkeep, const Counters& now,
               Staleness* out) {
@@ -89,16 +75,15 @@ bool has_changed(const CatalogEntry& density, double of, Staleness* out) {
     return true;
   }
   if (judgement.changed != Changed::at_most || judgement.rows <= most) return false;
-  if (judgement.new_share > limit.scale_factor) {
+  // Twice, as few blocks grow by large steps.
+  if (judgement.new_share > 2 * limit.scale_factor) {
     say(out, "its table has grown: %.0f %% of the blocks are new", 100 * judgement.new_share);
     return true;
   }
-  // Whatever was counted before is lost.
-  if (out->changed < 0 || were_reset_since(density.fitted_at)) {
-    say(out, "rows changed: at most %.0f, of %.0f", judgement.rows, of);
-    return true;
-  }
-  return false;
+  // Where nothing was counted.
+  if (out->changed >= 0 || !(of > 0)) return false;
+  say(out, "rows changed: at most %.0f, of %.0f", judgement.rows, of);
+  return true;
 }
 
 bool is_old(const CatalogEntry& density, TimestampTz now, Staleness* out) {
@@ -170,7 +155,7 @@ Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep,
   if (out.judgement.changed == Changed::unknown)
     say(&out, "changes unknown: %s", out.judgement.why);
   else if (out.judgement.rows > change_limit(density.settings).of(of))
-    say(&out, "rows changed: at most %.0f", out.judgement.rows);
+    say(&out, "at most %.0f rows changed", out.judgement.rows);
   return out;
 }
 

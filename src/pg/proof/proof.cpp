@@ -426,12 +426,42 @@ Judged* place_of(Oid relation, const Proof& proof) {
 
 }  // namespace
 
-ProofBegun begin_proof() {
+namespace {
+
+// Whether no other session holds a lock that writing takes. VACUUM's counts as one.
+bool is_unwritten(Oid member) {
+  LOCKTAG tag;
+  SET_LOCKTAG_RELATION(tag, MyDatabaseId, member);
+  int holders;
+  pfree(GetLockConflicts(&tag, ShareLock, &holders));
+  return holders == 0;
+}
+
+// Whether all leaves are among those, both in the order of their numbers.
+bool are_among(const Proof& proof, const List* members) {
+  int at = 0;
+  for (int i = 0; i < proof.leaves; ++i) {
+    while (at < list_length(members) && list_nth_oid(members, at) < proof.leaf[i].relation) ++at;
+    if (at == list_length(members) || list_nth_oid(members, at) != proof.leaf[i].relation)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ProofBegun begin_proof(Oid relation) {
   ProofBegun begun = {};
   begun.at = GetCurrentTimestamp();
   if (RecoveryInProgress()) return begun;
   begun.lsn = GetXLogInsertRecPtr();
   begun.next = ReadNextTransactionId();
+  List* members = members_of(relation);
+  ListCell* cell;
+  foreach (cell, members) {
+    if (is_unwritten(lfirst_oid(cell))) begun.unwritten = lappend_oid(begun.unwritten, lfirst_oid(cell));
+  }
+  list_free(members);
   return begun;
 }
 
@@ -516,12 +546,13 @@ Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun, Oid c
   }
   out.all_set = clear == 0;
   out.all_ended =
-      begun != nullptr && sees_all_before(snapshot, begun->next) && !has_own_changes(relation);
+      begun != nullptr && !has_own_changes(relation) &&
+      (sees_all_before(snapshot, begun->next) || are_among(out, begun->unwritten));
   return out;
 }
 
 Proof note_proof(Oid relation) {
-  const ProofBegun begun = begin_proof();
+  const ProofBegun begun = begin_proof(relation);
   const bool old = IsolationUsesXactSnapshot();
   PushActiveSnapshot(old ? GetTransactionSnapshot() : GetLatestSnapshot());
   const Proof out = note_proof(relation, GetActiveSnapshot(), old ? nullptr : &begun);
@@ -569,7 +600,7 @@ bool may_be_renewed(Oid relation, const Proof& proof) {
 
 bool renew_proof(Oid relation, const Proof& proof, Proof* renewed) {
   if (!proof.known || RecoveryInProgress() || IsolationUsesXactSnapshot()) return false;
-  const ProofBegun begun = begin_proof();
+  const ProofBegun begun = begin_proof(relation);
   PushActiveSnapshot(GetLatestSnapshot());
   Sum sum;
   bool same = look(relation, proof, kAllHeaders, InvalidOid, &sum).changed == Changed::nothing;

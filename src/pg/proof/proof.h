@@ -23,9 +23,11 @@
 // and VACUUM sets a bit without touching the block's LSN. It is so
 //   - of blocks whose bits are set, if all were (all_set), as was seen after L was noted and while
 //     S was held: what a VACUUM stamped since;
-//   - of all blocks, if L was noted before S was taken, and S sees as ended whatever had a
-//     transaction number when L was noted, but for this transaction, which had not written the
-//     table (all_ended): also what no VACUUM has seen yet.
+//   - of all blocks, if L was noted before S was taken, and S sees as ended whatever had written
+//     the table when L was noted (all_ended): also what no VACUUM has seen yet. So it is if S sees
+//     as ended whatever had a transaction number then, but for this transaction, which had not
+//     written the table. And so it is if between L and S nobody held a lock that writing takes, as
+//     such locks are kept until S would see their holder as ended.
 //
 // What the bits do not tell is noted beside them: the file, the leaves, and of each what columns of
 // the relation are in it (number, type, collation; how a virtual one is computed). An answer about
@@ -40,6 +42,7 @@
 
 extern "C" {
 #include "access/xlogdefs.h"
+#include "nodes/pg_list.h"
 #include "storage/block.h"
 #include "utils/snapshot.h"
 #include "utils/timestamp.h"
@@ -88,8 +91,9 @@ struct ProofBegun {
   TimestampTz at;
   XLogRecPtr lsn;
   TransactionId next;
+  List* unwritten;  // members of the relation that nobody held a lock on, for writing, after `lsn`
 };
-ProofBegun begin_proof();
+ProofBegun begin_proof(Oid relation);
 
 // Of a relation and its descendants, while `snapshot` is held (registered or active), under which
 // all of their rows are read. begun: null if the snapshot is older than this command.

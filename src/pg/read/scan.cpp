@@ -353,7 +353,7 @@ void scan_rows(Relation relation, const DensityKey& key, const kde::ValueType* v
   // statement's snapshot would then show older rows than those already fitted, or none after
   // TRUNCATE. So a new one is taken under all locks, but where a transaction has but one.
   const bool old = IsolationUsesXactSnapshot();
-  const ProofBegun begun = begin_proof();
+  const ProofBegun begun = begin_proof(RelationGetRelid(root));
   PushActiveSnapshot(old ? GetTransactionSnapshot() : GetLatestSnapshot());
   Snapshot snapshot = GetActiveSnapshot();
   bool beneath = false;

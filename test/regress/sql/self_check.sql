@@ -78,19 +78,19 @@ SELECT split_part(actions, E'\n', 1) AS action FROM kde_check() \gset
 :action
 \o
 SELECT accused('t.x') AS mended;
--- An update behind the statistics' back: a third of the rows go elsewhere.
+-- An update behind the statistics' back: a third of the rows go elsewhere. The proof knows, and intervals take them in.
 BEGIN;
 SET LOCAL track_counts = off;
 UPDATE t SET price = price / 2 WHERE id % 3 = 0;
 COMMIT;
 SELECT changed_rows FROM kde_aqp.readable_densities() WHERE relation = 't'::regclass AND name LIKE '%t.price';
-SELECT count(*) FILTER (WHERE NOT held) > 5 AS found FROM kde_self_check('t.price', seed => 2);
+SELECT bool_and(held) AS held FROM kde_self_check('t.price', seed => 2);
 -- Rows deleted so.
 BEGIN;
 SET LOCAL track_counts = off;
 DELETE FROM t WHERE id % 10 = 0;
 COMMIT;
-SELECT count(*) FILTER (WHERE NOT held) > 5 AS found FROM kde_self_check('t.at', seed => 2);
+SELECT bool_and(held) AS held FROM kde_self_check('t.at', seed => 2);
 SELECT accused('t.at');
 SELECT action FROM kde_refresh('t', force => true) WHERE column_names = '{at}';
 SELECT accused('t.at') AS mended;
