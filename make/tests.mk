@@ -101,7 +101,7 @@ elsewhere: build/test/elsewhere.so build/test/entered.so ## build the libraries 
 # `+` passes make's job server on to the scripts' own make.
 regress:   ## SQL regression tests [TESTS='refresh filter': these alone]
 isolation: ## concurrency tests [TESTS=...]
-tap:       ## tests of restart, dump, upgrade ... [TESTS='018_worker ...']
+tap:       ## tests of restart, dump, pg_upgrade ... [TESTS='018_worker ...']
 regress isolation tap:
 	+@TESTS='$(TESTS)' scripts/test.sh $@ </dev/null
 

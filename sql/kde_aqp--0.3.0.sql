@@ -1,4 +1,4 @@
--- Install script of kde_aqp 0.3.0. What it makes, kde_aqp--0.2.0--0.3.0.sql makes of 0.2.0.
+-- Install script of kde_aqp 0.3.0.
 --
 -- Functions and the type go to the schema the extension is created in; the catalog lives in the
 -- schema kde_aqp. Every function has its volatility, strictness and parallel label; what answers
@@ -200,7 +200,6 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     bandwidth_matrix double precision[],
     stored_rows bigint,
     fitted_at timestamp with time zone NOT NULL,
-    -- Since 0.2.0, at the end, where an upgrade puts them.
     id bigint NOT NULL,
     -- NULL: another one each time.
     requested_seed bigint,
@@ -230,9 +229,7 @@ CREATE UNLOGGED TABLE kde_aqp.density (
     -- When its rows were read, at the latest; NULL: nobody knows.
     as_of timestamp with time zone,
     -- What proves that they are those of now (src/pg/proof/proof.h); none comes by a restore.
-    proof bytea,
-    -- No column of the catalog, and without a meaning since 0.3.0: dumps of 0.2.0 have it.
-    append_by text
+    proof bytea
 ) USING heap;
 COMMENT ON TABLE kde_aqp.density IS 'by which fitted densities are dumped and restored';
 
@@ -342,7 +339,7 @@ CREATE FUNCTION kde_aqp.dumped_densities() RETURNS TABLE (
     refresh_scale_factor double precision, refresh_threshold bigint, refresh_max_age interval,
     requested_error double precision, measures smallint, groups smallint, alias text,
     plain_sql boolean, incremental boolean, refresh_query text, plain_sql_age interval, as_fitted text[],
-    as_of timestamp with time zone, proof bytea, append_by text)
+    as_of timestamp with time zone, proof bytea)
 AS 'MODULE_PATHNAME', 'kde_dumped_densities' LANGUAGE C STABLE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION kde_aqp.dumped_densities() IS
     'the densities of columns the current user may read, for a dump of kde_aqp.density';
@@ -355,7 +352,7 @@ SELECT pg_catalog.pg_extension_config_dump('kde_aqp.density',
     ' select_ms, estimate_ms, bandwidth_matrix, stored_rows, fitted_at, id, requested_seed,'
     ' refresh_enabled, refresh_scale_factor, refresh_threshold, refresh_max_age, requested_error,'
     ' measures, groups, alias, plain_sql, incremental, refresh_query, plain_sql_age, as_fitted,'
-    ' as_of, proof, append_by'
+    ' as_of, proof'
     ' FROM kde_aqp.dumped_densities()');
 
 CREATE FUNCTION kde_aqp.on_row() RETURNS trigger

@@ -211,7 +211,7 @@ TEST(Text, HugeCountsAndListsAreRejected) {
   for (int i = 0; i < 200000; ++i) list += "0:0:0:1:0:1:points(0@0),";
   EXPECT_EQ(read(with(text, "blocks=[", "blocks=[" + list)).code, Code::invalid_format);
   EXPECT_EQ(read("").code, Code::invalid_format);
-  // The form of version 0.2.0, and one to come.
+  // Another version's form.
   EXPECT_EQ(read("kde/1" + text.substr(5)).code, Code::invalid_format);
   EXPECT_EQ(read("kde/3" + text.substr(5)).code, Code::invalid_format);
 }

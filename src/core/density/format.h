@@ -25,7 +25,6 @@ inline constexpr double kMostRows = 1e60, kMostVariance = 1e30;
 // Measures of a density of one column, at most.
 inline constexpr int kMaxMeasures = 8;
 
-// 1 was the form of densities of one column up to version 0.2.0.
 enum class Kind : std::uint8_t {
   one_column = 2,  // histogram.h
   joint = 3,       // density/joint_format.h

@@ -29,7 +29,6 @@ Candidate* candidate_of(const Question& q, const CatalogEntry* entry) {
   auto* c = static_cast<Candidate*>(palloc0(sizeof(Candidate)));
   c->key = &entry->key;
   c->fitted_at = entry->fitted_at;
-  c->outdated = TIMESTAMP_IS_NOBEGIN(entry->fitted_at);
   c->same_filter = strcmp(entry->key.filter, q.asked.filter) == 0;
   c->lacking = -1;
   for (int i = q.asked.columns - 1; i >= 0; --i) {
@@ -92,7 +91,7 @@ List* read_candidates(const Question& q) {
 
 Standing standing_of(const Question& q, List* all, Candidate* c) {
   Standing s = {c, false, 0};
-  if (!c->covers() || c->outdated || !has_rival(q, all, c)) return s;
+  if (!c->covers() || !has_rival(q, all, c)) return s;
   const CachedDensity cached = cached_density(*c->key, nullptr, Tell::nothing);
   if (cached.value == nullptr || !has_settings(cached.settings)) {
     c->outdated = true;
@@ -193,9 +192,7 @@ bool find_with_measure(const Question& q, AnsweringDensity* target) {
   DensityKey key = q.asked;
   key.columns = 1;
   const CachedDensity cached = cached_density(key, &target->fit);
-  if (cached.value == nullptr || cached.column_names == nullptr ||
-      is_outdated(PointerGetDatum(cached.value)))
-    return false;
+  if (cached.value == nullptr || cached.column_names == nullptr) return false;
   if (!find_places(q.asked, cached.column_names, target->place) || target->place[1] == 0)
     return false;
   open_density(q, key, cached, target);
@@ -206,7 +203,7 @@ bool find_with_measure(const Question& q, AnsweringDensity* target) {
 // at, however many the table has. False if there is none that answers.
 bool find_exactly(const Question& q, AnsweringDensity* target) {
   const CachedDensity cached = cached_density(q.asked, &target->fit);
-  if (cached.value == nullptr || is_outdated(PointerGetDatum(cached.value))) return false;
+  if (cached.value == nullptr) return false;
   if (cached.column_names != nullptr && !find_places(q.asked, cached.column_names, target->place))
     return false;
   open_density(q, q.asked, cached, target);

@@ -51,7 +51,7 @@ struct AnsweringDensity {
 struct Candidate {
   const DensityKey* key;
   TimestampTz fitted_at;
-  bool outdated;  // by an older version, whose densities answer nothing
+  bool outdated;  // before its definition changed, or under other settings: it answers nothing
   bool same_filter;
   int lacking;                  // of `asked`: the first that it has not; -1: it has all
   int place[kde::kMaxColumns];  // as AnsweringDensity::place

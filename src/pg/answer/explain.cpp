@@ -27,8 +27,7 @@ const char* plural(int n) { return n == 1 ? "" : "s"; }
 bool answers(const Candidate& c) { return c.covers() && !c.outdated; }
 
 const char* obstacle(const Question& q, const Candidate& c) {
-  if (c.covers())
-    return "was fitted by an older version, before its definition changed, or under other settings";
+  if (c.covers()) return "was fitted before its definition changed, or under other settings";
   if (!c.same_filter)
     return c.key->has_filter() ? psprintf("is of the rows where %s", c.key->filter)
                                : "is of all rows";

@@ -33,14 +33,6 @@ Datum joint_info(FunctionCallInfo fcinfo, const kde::JointHeader& h) {
 }  // namespace
 
 KDE_FUNCTION(kde_info) {
-  const Datum datum = PG_GETARG_DATUM(0);
-  if (kde_pg::name_in(datum) == nullptr && kde_pg::is_outdated(datum)) {
-    kde_pg::Row<kColumns> nothing;
-    nothing.put(0, true);
-    nothing.put(CStringGetTextDatum("outdated"));
-    for (int i = 2; i < kColumns; ++i) nothing.put(0, true);
-    PG_RETURN_DATUM(nothing.record(fcinfo));
-  }
   const kde_pg::AnyDensity density = kde_pg::density_argument(fcinfo, 0);
   if (density.joint != nullptr) PG_RETURN_DATUM(joint_info(fcinfo, *density.joint));
   const kde::Header* h = density.one_column;

@@ -120,18 +120,12 @@ void create_table() {
   CacheRegisterRelcacheCallback(note_relation, 0);
 }
 
-// Null for one of several columns, or of 0.2.0.
-const kde::Header* column_density(const struct varlena* value) {
-  const Datum datum = PointerGetDatum(value);
-  return is_outdated(datum) ? nullptr : any_density_from_datum(datum).one_column;
-}
-
 Entry* load(const DensityKey& wanted, const char* identity, const Key& key, Snapshot snapshot) {
   const StoredDensity seen = catalog_find(wanted, snapshot);
   if (seen.value == nullptr) return nullptr;
 
   const Size sums_at = MAXALIGN(VARSIZE(seen.value));
-  const kde::Header* density = column_density(seen.value);
+  const kde::Header* density = any_density_from_datum(PointerGetDatum(seen.value)).one_column;
   const Size names_at =
       MAXALIGN(sums_at + (density == nullptr ? 0 : block_sums_size(kde::DensityView(density))));
   const bool named = identity != nullptr || (density != nullptr && density->measures > 0);
@@ -216,7 +210,6 @@ Entry* under_snapshot(LookUp look_up) {
 template <typename LookUp>
 bool means_the_same(LookUp look_up, Tell how, Entry** entry) {
   if ((*entry)->compared == definitions) return true;
-  if (is_outdated(PointerGetDatum((*entry)->value))) return true;  // answers nothing
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp meaning", ALLOCSET_SMALL_SIZES);
   MemoryContext caller = MemoryContextSwitchTo(context);
@@ -257,7 +250,8 @@ CachedDensity value_of(Oid relation, LookUp look_up, AnsweringFit* fit, Tell how
   if (entry == nullptr) return {};
   if (how == Tell::as_asked && !has_settings(entry->settings)) raise_other_settings_of(*entry);
   const uint64 before = forgotten;
-  const AnsweringFit looked_at = check_stale(relation, entry->id, entry->fitted_at, entry->proof, how);
+  const AnsweringFit looked_at =
+      check_stale(relation, entry->id, entry->fitted_at, entry->proof, how);
   if (fit != nullptr) *fit = looked_at;
   if (forgotten != before) entry = under_snapshot(look_up);
   if (entry == nullptr) return {};

@@ -3,7 +3,6 @@
 
 #include "pg/base/fault.h"
 #include "pg/base/subtransaction.h"
-#include "pg/type/density_datum.h"
 #include "pg/catalog/as_fitted.h"
 #include "pg/catalog/changed_databases.h"
 #include "pg/catalog/expression.h"
@@ -103,17 +102,15 @@ bool is_vector(ArrayType* array, Oid type) {
 
 int length_of(ArrayType* array) { return ARR_NDIM(array) == 0 ? 0 : ARR_DIMS(array)[0]; }
 
-// A number of the key's columns, of which older versions have none.
+// A number of the key's columns.
 int number_of(HeapTuple tuple, TupleDesc desc, int column) {
-  if (desc->natts < column) return 0;
   bool is_null;
   const Datum number = heap_getattr(tuple, column, desc, &is_null);
   return is_null ? -1 : DatumGetInt16(number);
 }
 
-// null: it is not known, or the row is an older version's.
+// null: it is not known.
 ArrayType* fitted_of(HeapTuple tuple, TupleDesc desc) {
-  if (desc->natts < kAsFitted) return nullptr;
   bool is_null;
   const Datum value = heap_getattr(tuple, kAsFitted, desc, &is_null);
   return is_null ? nullptr : DatumGetArrayTypePCopy(value);
@@ -170,21 +167,15 @@ Relation open_catalog(LOCKMODE lock) {
   return catalog;
 }
 
-// Whether a catalog that was opened is the one this library was built for, with a row of
-// kde_aqp.upkeep for each of its own.
-bool is_present(Relation catalog) {
-  return catalog->rd_rel->relkind == RELKIND_MATVIEW &&
-         RelationGetNumberOfAttributes(catalog) == kColumns;
-}
-
-// For event triggers, which must not fail all DDL until ALTER EXTENSION UPDATE: the columns of the
-// key, all that they need, are the first ones in every version. Null: the extension was dropped,
-// perhaps while we waited.
-Relation open_catalog_of_any_version(LOCKMODE lock) {
-  const Oid oid = catalog_oid_of_any_version();
-  Relation catalog = OidIsValid(oid) ? try_table_open(oid, lock) : nullptr;
-  if (catalog == nullptr) return nullptr;
-  if (RelationGetNumberOfAttributes(catalog) < kCatalogKeyColumns) raise_other_version();
+// For event triggers, which must not fail all DDL until ALTER EXTENSION UPDATE. Null: it is of
+// another version, or the extension was dropped, perhaps while we waited.
+Relation open_catalog_to_follow() {
+  const Oid oid = catalog_oid_or_invalid();
+  Relation catalog = OidIsValid(oid) ? try_table_open(oid, RowExclusiveLock) : nullptr;
+  if (catalog != nullptr && RelationGetNumberOfAttributes(catalog) != kColumns) {
+    table_close(catalog, RowExclusiveLock);
+    return nullptr;
+  }
   return catalog;
 }
 
@@ -264,7 +255,7 @@ CatalogEntry* read_entry(HeapTuple tuple, TupleDesc desc, const CatalogRow& row)
   bool is_null;
   const auto get = [&](int i) { return heap_getattr(tuple, i, desc, &is_null); };
   // Constraints let nothing but what is looked at below be null.
-  entry->fitted_at = is_outdated(get(kDensity)) ? DT_NOBEGIN : DatumGetTimestampTz(get(kFittedAt));
+  entry->fitted_at = DatumGetTimestampTz(get(kFittedAt));
   entry->id = DatumGetInt64(get(kId));
   entry->cost_ms = DatumGetFloat8(get(kScanMs)) + DatumGetFloat8(get(kSelectMs)) +
                    DatumGetFloat8(get(kEstimateMs));
@@ -527,17 +518,10 @@ Oid parts_oid_or_invalid() { return relation_of_schema("part"); }
 Oid checks_oid_or_invalid() { return relation_of_schema("self_check"); }
 Oid door_oid_or_invalid() { return relation_of_schema("density"); }
 
-// Until 0.2.0 the door was the catalog.
-Oid catalog_oid_of_any_version() {
-  const Oid oid = catalog_oid_or_invalid();
-  return OidIsValid(oid) ? oid : door_oid_or_invalid();
-}
-
 Oid catalog_oid() {
   const Oid oid = catalog_oid_or_invalid();
-  if (OidIsValid(oid)) return oid;
-  if (OidIsValid(door_oid_or_invalid())) raise_other_version();
-  raise_not_installed();
+  if (!OidIsValid(oid)) raise_not_installed();
+  return oid;
 }
 
 bool catalog_is_installed() {
@@ -1009,9 +993,9 @@ int64 catalog_store(const DensityKey& key, const FitRecord& record, LockedDensit
 }
 
 bool catalog_restore(const DensityKey& key, HeapTuple row, TupleDesc desc) {
-  if (desc->natts != kDoorColumns) raise_other_version();
-  Datum values[kDoorColumns];
-  bool nulls[kDoorColumns];
+  if (desc->natts != kCatalogColumns) raise_other_version();
+  Datum values[kCatalogColumns];
+  bool nulls[kCatalogColumns];
   heap_deform_tuple(row, desc, values, nulls);
   const char* alias = nulls[kAlias - 1] ? nullptr : TextDatumGetCString(values[kAlias - 1]);
   if (alias != nullptr) lock_alias(alias);
@@ -1079,10 +1063,9 @@ bool catalog_remove(const DensityKey& key) {
 
 namespace {
 
-// What is noted of a density in a catalog of another version goes when it is updated.
 void delete_with_upkeep(Relation catalog, HeapTuple tuple) {
   delete_row(catalog, &tuple->t_self);
-  if (is_present(catalog)) upkeep_remove(id_of(catalog, tuple));
+  upkeep_remove(id_of(catalog, tuple));
 }
 
 // Who drops a column may not know what else uses it: measures, groups, expressions and filters.
@@ -1102,7 +1085,7 @@ void report_dropped_user(const CatalogRow& row, AttrNumber attnum) {
 }  // namespace
 
 void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
-  Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
+  Relation catalog = open_catalog_to_follow();
   if (catalog == nullptr) return;
   LatestSnapshot latest;
   latest.take();
@@ -1110,7 +1093,7 @@ void catalog_remove_dropped(Oid relation, AttrNumber attnum) {
   for_rows_of(catalog, relation, latest.get(), [&](HeapTuple tuple, const CatalogRow& row) {
     if (attnum != 0 && !uses(row.columns, attnum) && !uses(row.references, attnum)) return true;
     delete_with_upkeep(catalog, tuple);
-    if (attnum != 0 && is_present(catalog)) report_dropped_user(row, attnum);
+    if (attnum != 0) report_dropped_user(row, attnum);
     any = true;
     KDE_FAULT("drop.deleted");
     return true;
@@ -1242,7 +1225,7 @@ void insert_renamed(Relation catalog, Oid relation, List* rows) {
     LatestSnapshot latest;
     latest.take();
     if (is_taken(catalog, relation, tuple, latest.get())) {
-      if (is_present(catalog)) upkeep_remove(id_of(catalog, tuple));
+      upkeep_remove(id_of(catalog, tuple));
     } else {
       CatalogTupleInsert(catalog, tuple);
     }
@@ -1254,7 +1237,7 @@ void insert_renamed(Relation catalog, Oid relation, List* rows) {
 }  // namespace
 
 void catalog_follow_renames(Oid relation) {
-  Relation catalog = open_catalog_of_any_version(RowExclusiveLock);
+  Relation catalog = open_catalog_to_follow();
   if (catalog == nullptr) return;
   LatestSnapshot latest;
   latest.take();

@@ -73,8 +73,8 @@ inline constexpr char kNoRefresh[] = "";
 
 // A density of a relation, without its value.
 struct CatalogEntry {
-  DensityKey key;         // without analysed trees
-  TimestampTz fitted_at;  // -infinity: by an older version, whose densities answer nothing
+  DensityKey key;  // without analysed trees
+  TimestampTz fitted_at;
   ItemPointerData tid;
   int64 id;
   double cost_ms;  // of the fit
@@ -105,13 +105,10 @@ struct FitRecord {
   double table_rows;
 };
 
-// The OID of kde_aqp.fitted. Error 55000 if the extension is not installed in this database, or an
-// older version is.
+// The OID of kde_aqp.fitted. Error 55000 if the extension is not installed in this database.
 Oid catalog_oid();
 // The same, InvalidOid if it is not there.
 Oid catalog_oid_or_invalid();
-// The same, or that of what an older version has for it.
-Oid catalog_oid_of_any_version();
 Oid upkeep_oid_or_invalid();  // of kde_aqp.upkeep
 Oid parts_oid_or_invalid();   // of kde_aqp.part
 Oid checks_oid_or_invalid();  // of kde_aqp.self_check
@@ -230,7 +227,7 @@ void catalog_follow_renames(Oid relation);
 // The name of a column, palloc'ed; null if there is none or it was dropped.
 const char* live_column_name(Oid relation, AttrNumber attnum);
 
-// The columns of the key, the first in the catalog and in kde_aqp.density.
+// The columns of the catalog and of kde_aqp.density. Those of the key are the first.
 enum class CatalogColumn {
   relation = 1,
   column_names,
@@ -253,8 +250,6 @@ enum class CatalogColumn {
 };
 inline constexpr int kCatalogKeyColumns = 6;
 inline constexpr int kCatalogColumns = 41;
-// Of kde_aqp.density: and append_by, which dumps of 0.2.0 have. Nothing reads it.
-inline constexpr int kDoorColumns = kCatalogColumns + 1;
 
 // The columns above as datums, from a key with its analysed references.
 void catalog_key_datums(const DensityKey& key, Datum values[kCatalogKeyColumns]);

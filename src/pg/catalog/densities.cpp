@@ -7,8 +7,7 @@
 //   kde_aqp.stored()              what the materialized view kde_aqp.fitted is made of: what is in
 //                                 it, so that REFRESH MATERIALIZED VIEW changes nothing
 //
-// The last two have the columns of kde_aqp.density, whose last, append_by, is none of the
-// catalog's and NULL: beyond the end of a row it is. The door's first is text, as a restore may not
+// The last two have the columns of kde_aqp.density. The door's first is text, as a restore may not
 // find the table; stored() has its OID there, dumped_densities() a regclass.
 //
 // That the first two leave out what the caller may not read, here and not in a WHERE, keeps its
@@ -113,10 +112,9 @@ void put_dumped(HeapTuple tuple, TupleDesc desc, const CatalogEntry& entry, void
 
 void put_stored(HeapTuple tuple, TupleDesc desc, void* state) {
   const auto* out = static_cast<const Output*>(state);
-  Datum values[kDoorColumns];
-  bool nulls[kDoorColumns];
+  Datum values[kCatalogColumns];
+  bool nulls[kCatalogColumns];
   heap_deform_tuple(tuple, desc, values, nulls);
-  for (int i = kCatalogColumns; i < kDoorColumns; ++i) nulls[i] = true;
   Datum* relation = &values[static_cast<int>(CatalogColumn::relation) - 1];
   *relation = CStringGetTextDatum(psprintf("%u", DatumGetObjectId(*relation)));
   tuplestore_putvalues(out->rows, out->desc, values, nulls);
@@ -142,14 +140,14 @@ KDE_FUNCTION(kde_readable_densities) {
 
 KDE_FUNCTION(kde_dumped_densities) {
   using namespace kde_pg;
-  Output out = begin_output(fcinfo, kDoorColumns);
+  Output out = begin_output(fcinfo, kCatalogColumns);
   if (option_dump_densities) catalog_visit(GetActiveSnapshot(), put_dumped, &out);
   PG_RETURN_NULL();
 }
 
 KDE_FUNCTION(kde_stored) {
   using namespace kde_pg;
-  Output out = begin_output(fcinfo, kDoorColumns);
+  Output out = begin_output(fcinfo, kCatalogColumns);
   // REFRESH excludes all who write, but its snapshot may be older than what they wrote.
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   catalog_copy(latest, put_stored, &out);

@@ -336,9 +336,9 @@ KDE_FUNCTION(kde_on_row) {
                     errmsg("function \"%s\" must be fired before each row", "kde_aqp.on_row")));
   HeapTuple tuple = data->tg_trigtuple;
   TupleDesc desc = RelationGetDescr(data->tg_relation);
-  // Until ALTER EXTENSION UPDATE there is no door, but the catalog of before.
+  // Until ALTER EXTENSION UPDATE it may be of another version.
   if (data->tg_relation->rd_rel->relpersistence != RELPERSISTENCE_UNLOGGED ||
-      desc->natts != kde_pg::kDoorColumns ||
+      desc->natts != kde_pg::kCatalogColumns ||
       TupleDescAttr(desc, static_cast<int>(kde_pg::CatalogColumn::relation) - 1)->atttypid !=
           TEXTOID)
     kde_pg::raise_other_version();
@@ -378,10 +378,10 @@ KDE_FUNCTION(kde_has_densities) {
   PG_RETURN_BOOL(any);
 }
 
-// kde_aqp.follow_drop(); also the event trigger itself, of version 0.2.0.
+// kde_aqp.follow_drop().
 KDE_FUNCTION(kde_on_drop) {
   // The extension itself may be what is being dropped.
-  if (!OidIsValid(kde_pg::catalog_oid_of_any_version())) PG_RETURN_NULL();
+  if (!OidIsValid(kde_pg::catalog_oid_or_invalid())) PG_RETURN_NULL();
   static SPIPlanPtr plan = nullptr;
   patiently([] {
     for_objects(
@@ -398,13 +398,13 @@ KDE_FUNCTION(kde_on_drop) {
   PG_RETURN_NULL();
 }
 
-// kde_aqp.follow_alter(), and so too.
+// kde_aqp.follow_alter().
 KDE_FUNCTION(kde_on_alter) {
-  if (!OidIsValid(kde_pg::catalog_oid_of_any_version())) PG_RETURN_NULL();
+  if (!OidIsValid(kde_pg::catalog_oid_or_invalid())) PG_RETURN_NULL();
   static SPIPlanPtr plan = nullptr;
   patiently([] {
-    for_objects("SELECT classid, objid FROM pg_catalog.pg_event_trigger_ddl_commands()",
-                &plan, [](const Datum* altered) {
+    for_objects("SELECT classid, objid FROM pg_catalog.pg_event_trigger_ddl_commands()", &plan,
+                [](const Datum* altered) {
                   follow_alter_of(DatumGetObjectId(altered[0]), DatumGetObjectId(altered[1]));
                 });
   });

@@ -49,10 +49,7 @@ void say(Staleness* out, const char* format, Values... values) {
 // That the density is not of what the columns are now.
 bool is_other(const CatalogEntry& density, const Upkeep& upkeep, const Counters& now,
               Staleness* out) {
-  if (TIMESTAMP_IS_NOBEGIN(density.fitted_at)) {
-    out->other = true;
-    say(out, "%s", "fitted by an older version");
-  } else if (now.elsewhere && !upkeep.counters.elsewhere) {
+  if (now.elsewhere && !upkeep.counters.elsewhere) {
     out->elsewhere = true;
     say(out, "%s", "its rows are elsewhere: queries no longer read the table that was fitted");
   } else if (const char* column = expression_changed(upkeep.counters.generated, now.generated)) {

@@ -5,10 +5,10 @@
 // or its table has grown by more than that share, or its rows have gone elsewhere since
 // (planned_rows.h), or a virtual generated column of the table is computed otherwise (generated.h),
 // or what it was fitted to means something else (as_fitted.h),
-// or it is older than max_age, or a fresh sample was found to differ (kde_drift): its distance above
-// kde_aqp.refresh_drift, and p < 0.001. A density that an older version fitted is always stale. The
-// options kde_aqp.refresh_* hold where the density has no setting of its own. Stale for one range
-// alone, beyond what was fitted: answer/beyond_fit.h.
+// or it is older than max_age, or a fresh sample was found to differ (kde_drift): its distance
+// above kde_aqp.refresh_drift, and p < 0.001. The options kde_aqp.refresh_* hold where the density
+// has no setting of its own. Stale for one range alone, beyond what was fitted:
+// answer/beyond_fit.h.
 //
 // Rows are counted by the server (counters.h), late and with losses. That nothing changed, or how
 // much at most, is for the proof to say (proof/proof.h): only by it a density is fresh.
@@ -38,8 +38,8 @@ struct RefreshSettings {
   double max_age = -1;  // seconds; 0: any age will do
   // Whether plain SQL may be answered by it (plan/), which refreshes have no part in.
   bool plain_sql = false;
-  // Its owner's consent to answers as of a time, in plain SQL, where rows may have changed since: so
-  // many seconds ago at most. Negative: none.
+  // Its owner's consent to answers as of a time, in plain SQL, where rows may have changed since:
+  // so many seconds ago at most. Negative: none.
   double plain_sql_age = -1;
 };
 
@@ -52,8 +52,8 @@ struct ChangeLimit {
 ChangeLimit change_limit(const RefreshSettings& settings);
 
 struct Staleness {
-  int64 changed = -1;      // rows, as they were counted; -1: unknown
-  Judgement judgement;     // of what changed
+  int64 changed = -1;   // rows, as they were counted; -1: unknown
+  Judgement judgement;  // of what changed
   bool stale = false;
   bool due = false;        // stale, or a refresh would let it promise more
   bool elsewhere = false;  // stale because its rows are

@@ -33,17 +33,7 @@ constexpr double kImprobable = 0.001;
 // So many exact queries in a row, and more, that did not finish.
 constexpr int kUnfinished = 3;
 
-enum Kind {
-  kUntrue,
-  kNearlyTrue,
-  kFailed,
-  kOutdated,
-  kStale,
-  kUnknown,
-  kUnproven,
-  kUnchecked,
-  kKinds
-};
+enum Kind { kUntrue, kNearlyTrue, kFailed, kStale, kUnknown, kUnproven, kUnchecked, kKinds };
 
 // The problems of one kind.
 struct Group {
@@ -148,11 +138,7 @@ class Density {
 
   void look_at_refreshes() {
     if (RecoveryInProgress()) return;
-    if (TIMESTAMP_IS_NOBEGIN(entry_.fitted_at)) {
-      add(kOutdated, Severity::warning, 0,
-          "was fitted by an older version, and answers nothing",
-          mend(false));
-    } else if (upkeep_.failures > 0) {
+    if (upkeep_.failures > 0) {
       const bool tells = upkeep_.last_error != nullptr && is_owner(key_.relation);
       // Who has set a density aside knows that it ages.
       add(kFailed, entry_.settings.enabled ? Severity::warning : Severity::notice, upkeep_.failures,
@@ -243,8 +229,7 @@ void look_at(HeapTuple, TupleDesc, const CatalogEntry& entry, void* state) {
     look->relation = entry.key.relation;
     MemoryContextSwitchTo(each);
   }
-  const Staleness staleness =
-      staleness_of(entry, upkeep, &look->counters);
+  const Staleness staleness = staleness_of(entry, upkeep, &look->counters);
   Density density(entry, upkeep, staleness, look);
   if (density.is_refreshed()) look->oldest_fit = Min(look->oldest_fit, entry.fitted_at);
   density.look_at_all();
@@ -252,13 +237,9 @@ void look_at(HeapTuple, TupleDesc, const CatalogEntry& entry, void* state) {
 
 // What is said of several, after their number.
 constexpr const char* kSeveral[kKinds] = {
-    "densities are not as good as they say",
-    "densities may be not as good as they say",
-    "densities could not be refreshed",
-    "densities are of an older version",
-    "densities are stale",
-    "densities are not seen to be stale",
-    "densities cannot be proven to be unchanged",
+    "densities are not as good as they say", "densities may be not as good as they say",
+    "densities could not be refreshed",      "densities are stale",
+    "densities are not seen to be stale",    "densities cannot be proven to be unchanged",
     "densities are too large to be checked",
 };
 
@@ -274,7 +255,7 @@ void put(Kind kind, const Group& g, Findings* findings) {
     findings->add(g.severity, psprintf("%s%s", g.problem, plain), g.action);
     return;
   }
-  const bool all = (kind == kStale || kind == kOutdated) && g.left == 0;
+  const bool all = kind == kStale && g.left == 0;
   findings->add(g.severity,
                 psprintf("%d %s, the worst: %s%s", g.count, kSeveral[kind], g.problem, plain),
                 all ? "CALL kde_refresh_all();"

@@ -179,7 +179,7 @@ void store_column(const DensityRequest& request, const RowsRead& read, const Cho
   column.asked.alias = nullptr;
   if (!catalog_try_lock(column.key)) return;
   const CatalogEntry* before = catalog_entry(column.key);
-  if (before != nullptr && before->fitted_at != DT_NOBEGIN && !is_covered(*before, column)) return;
+  if (before != nullptr && !is_covered(*before, column)) return;
   DensityFit fit;
   store(column, read, chosen, estimate->of_column(), &fit);
 }

@@ -109,9 +109,7 @@ const char* expected_error_text(const kde::Header* density) {
 // kde_aqp.expected_error(kde) -> text
 KDE_FUNCTION(kde_expected_error) {
   using namespace kde_pg;
-  const Datum datum = PG_GETARG_DATUM(0);
-  if (is_outdated(datum)) PG_RETURN_NULL();
-  const AnyDensity density = any_density_from_datum(datum);
+  const AnyDensity density = any_density_from_datum(PG_GETARG_DATUM(0));
   if (density.joint != nullptr) PG_RETURN_NULL();
   const char* errors = expected_errors_text(density.one_column);
   if (errors == nullptr) PG_RETURN_NULL();

@@ -26,11 +26,8 @@ DensityRequest read_request(FunctionCallInfo fcinfo) {
   reject_null(fcinfo, 6, "kernel");
   request.asked.exact = PG_GETARG_BOOL(5);
   request.kernel = read_kernel(PG_GETARG_TEXT_PP(6));
-  // An older version's function has no such argument.
-  if (PG_NARGS() > 12) {
-    reject_null(fcinfo, 12, "incremental");
-    request.asked.incremental = PG_GETARG_BOOL(12);
-  }
+  reject_null(fcinfo, 12, "incremental");
+  request.asked.incremental = PG_GETARG_BOOL(12);
   check_kernel(method, request.kernel);
   return request;
 }

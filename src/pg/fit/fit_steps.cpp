@@ -41,7 +41,7 @@ int64 random_seed() {
 }
 
 const char* read_alias(FunctionCallInfo fcinfo, int argument) {
-  if (PG_NARGS() <= argument || PG_ARGISNULL(argument)) return nullptr;
+  if (PG_ARGISNULL(argument)) return nullptr;
   const char* alias = text_to_cstring(PG_GETARG_TEXT_PP(argument));
   if (*alias == '\0' || strlen(alias) >= NAMEDATALEN)
     ereport(ERROR,
@@ -62,8 +62,7 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_
   asked.alias = read_alias(fcinfo, name_argument);
   asked.seed_given = !PG_ARGISNULL(4);
   asked.seed = asked.seed_given ? PG_GETARG_INT64(4) : random_seed();
-  // An older version's functions have no such argument.
-  if (PG_NARGS() > max_error_argument && !PG_ARGISNULL(max_error_argument)) {
+  if (!PG_ARGISNULL(max_error_argument)) {
     asked.max_error = PG_GETARG_FLOAT8(max_error_argument);
     if (!(asked.max_error > 0 && asked.max_error <= 1))
       ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -78,14 +77,14 @@ FitRequest read_asked(FunctionCallInfo fcinfo, int max_error_argument, int name_
 }
 
 ArrayType* group_by_argument(FunctionCallInfo fcinfo, int n) {
-  if (PG_NARGS() <= n || PG_ARGISNULL(n)) return nullptr;
+  if (PG_ARGISNULL(n)) return nullptr;
   ArrayType* group_by = group_by_list(PG_GETARG_TEXT_PP(n));
   check_words(PG_GETARG_OID(0), group_by);
   return group_by;
 }
 
 ArrayType* measures_argument(FunctionCallInfo fcinfo, int n) {
-  return PG_NARGS() <= n || PG_ARGISNULL(n) ? nullptr : PG_GETARG_ARRAYTYPE_P(n);
+  return PG_ARGISNULL(n) ? nullptr : PG_GETARG_ARRAYTYPE_P(n);
 }
 
 text* text_argument(FunctionCallInfo fcinfo, int n) {

@@ -104,7 +104,7 @@ void lock_columns(List* columns) {
     auto* column = static_cast<Column*>(lfirst(cell));
     if (is_left_out(column)) continue;
     const CatalogEntry* before = catalog_entry(column->key);
-    if (before != nullptr && before->key.measures > 0 && !TIMESTAMP_IS_NOBEGIN(before->fitted_at))
+    if (before != nullptr && before->key.measures > 0)
       column->reason = "Its density has measures, and stays: kde_refresh() fits it anew.";
   }
 }

@@ -109,7 +109,7 @@ class Answering {
   bool open() {
     const CachedDensity cached =
         cached_density(plan_.key, &density_.fit, plan_.demanded ? Tell::as_asked : Tell::nothing);
-    if (cached.value == nullptr || is_outdated(PointerGetDatum(cached.value)))
+    if (cached.value == nullptr)
       return refuse(density_.fit.redefined ? PlainOutcome::other_shape : PlainOutcome::gone);
     if (!has_settings(cached.settings)) return refuse(PlainOutcome::other_settings);
     if ((density_.fit.elsewhere || density_.fit.other) && !plan_.demanded)
@@ -155,8 +155,8 @@ class Answering {
     out_.as_of_then = as_of_then_;
     if (as_of_then_) return consented_ || refuse(PlainOutcome::unproven);
     if (is_unknown) {
-      out_.detail = psprintf("what changed since the fit is not known: %s",
-                             freshness.judgement.why);
+      out_.detail =
+          psprintf("what changed since the fit is not known: %s", freshness.judgement.why);
       return refuse(PlainOutcome::unproven);
     }
     options_.changed_rows = std::max(options_.changed_rows, out_.changed_rows);
@@ -169,9 +169,8 @@ class Answering {
     if (!as_of_then_) return false;
     const int columns = density_.joint != nullptr ? plan_.key.columns : 1;
     for (int i = 0; i < columns; ++i) {
-      const kde::Header& h = density_.joint != nullptr
-                                 ? *kde::JointView(density_.joint).marginal(i)
-                                 : *density_.one_column;
+      const kde::Header& h = density_.joint != nullptr ? *kde::JointView(density_.joint).marginal(i)
+                                                       : *density_.one_column;
       const kde::Range& r = range_[i];
       if (r.empty || h.words != 0 || !(h.finite_rows() > 0)) continue;
       const bool no_lower = r.lower_unbounded || std::isinf(r.lower);
@@ -1420,7 +1419,7 @@ double most_plain_rows(const PlainQuery& query) {
   if (query.by_groups == 0) return 1;
   const struct varlena* value =
       ActiveSnapshotSet() ? cached_density(query.key, nullptr, Tell::nothing).value : nullptr;
-  if (value == nullptr || is_outdated(PointerGetDatum(value))) return kMostParts;
+  if (value == nullptr) return kMostParts;
   const kde::Header* h = any_density_from_datum(PointerGetDatum(value)).one_column;
   if (h == nullptr) return kMostParts;
   if (query.of_words) return h->words != 0 ? kde::WordsView(h).words() : kMostParts;
@@ -1430,7 +1429,7 @@ double most_plain_rows(const PlainQuery& query) {
 bool may_have_nulls(const DensityKey& key, int columns) {
   const struct varlena* value =
       ActiveSnapshotSet() ? cached_density(key, nullptr, Tell::nothing).value : nullptr;
-  if (value == nullptr || is_outdated(PointerGetDatum(value))) return true;
+  if (value == nullptr) return true;
   const AnyDensity any = any_density_from_datum(PointerGetDatum(value));
   if (key.columns != (any.joint != nullptr ? any.joint->columns : 1)) return true;
   return may_have_nulls_in(any.one_column, any.joint, columns);

@@ -824,10 +824,6 @@ PlainQuery* PlainReader::question_by(const CatalogEntry& entry, const DensityKey
   auto* out = static_cast<PlainQuery*>(palloc(sizeof(PlainQuery)));
   *out = PlainQuery();
   out->key = entry.key;
-  if (TIMESTAMP_IS_NOBEGIN(entry.fitted_at)) {
-    (void)no("is not fitted");
-    return nullptr;
-  }
   if (key.columns == 1 && key.groups == 0 && key.column[0].attnum != 0) {
     const KeyColumn& c = key.column[0];
     const Form_pg_attribute of = TupleDescAttr(RelationGetDescr(relation_), c.attnum - 1);

@@ -27,7 +27,7 @@ const char* why_unchecked(Relation relation);
 
 // The density of an entry, which the present user may read: asked the question, or where that is
 // null one drawn, the shape-th. Needs an active snapshot. Runs as the present user, within
-// AsOwner (base/pinned.h). False if there is nothing to compare: it is outdated, or holds no such
+// AsOwner (base/pinned.h). False if there is nothing to compare: it is gone, or holds no such
 // rows. *out is palloc'ed; its question is set before the exact query runs, which may not finish.
 bool ask_and_count(const CatalogEntry& entry, Relation relation, const NotedQuestion* noted,
                    kde::Random* random, int shape, SelfCheck* out);

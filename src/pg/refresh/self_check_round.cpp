@@ -83,9 +83,8 @@ class Round {
       List* entries = catalog_list_all(latest);
       foreach (cell, entries) {
         const auto* entry = static_cast<const CatalogEntry*>(lfirst(cell));
-        // Those of an older version answer nothing. At one that fails, a worker may have died.
-        if (!TIMESTAMP_IS_NOBEGIN(entry->fitted_at) && upkeep_find(entry->id, latest).failures == 0)
-          due = add(due, *entry, count, latest);
+        // At one that fails, a worker may have died.
+        if (upkeep_find(entry->id, latest).failures == 0) due = add(due, *entry, count, latest);
       }
       UnregisterSnapshot(latest);
     }

@@ -30,10 +30,6 @@ void check_format(const kde::Header* header, Size size) {
   constexpr Size kPrefix = offsetof(kde::Header, flags);
   if (size < kPrefix)
     ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("kde value is too short")));
-  if (header->version < kde::kFormatVersion)
-    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("density of an older version of kde_aqp is not supported"),
-                    errhint("Fit it again: with kde_refresh(), kde_fit() or kde_agg().")));
   if (header->version != kde::kFormatVersion)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
                     errmsg("density of format version %d is not supported", header->version),
@@ -60,20 +56,6 @@ const kde::Header* checked(Datum datum, bool* copied) {
 }
 
 }  // namespace
-
-bool is_outdated(Datum datum) {
-  constexpr int kPrefix = offsetof(kde::Header, flags) - VARHDRSZ;
-  struct varlena* slice = PG_DETOAST_DATUM_SLICE(datum, 0, kPrefix);
-  return VARSIZE_ANY_EXHDR(slice) == kPrefix &&
-         static_cast<std::uint8_t>(*VARDATA_ANY(slice)) < kde::kFormatVersion;
-}
-
-Datum outdated_density() {
-  kde::Header header = {};
-  header.version = kde::kFormatVersion - 1;
-  header.kind = kde::Kind::one_column;
-  return density_to_datum(&header, offsetof(kde::Header, value_type));
-}
 
 AnyDensity any_density_from_datum(Datum datum) {
   const kde::Header* header = checked(datum, nullptr);

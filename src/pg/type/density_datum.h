@@ -14,12 +14,6 @@ struct AnyDensity {
   const kde::JointHeader* joint;  // fit for kde::JointView
 };
 
-// Whether a non-null datum is of version 0.2.0 or older, whose densities nothing answers from any
-// more: dumps, restores and upgrades keep the place of one until it is fitted again.
-bool is_outdated(Datum datum);
-// What is left of one: palloc'ed.
-Datum outdated_density();
-
 // The density of a non-null `kde` datum, as below.
 AnyDensity any_density_from_datum(Datum datum);
 

@@ -57,9 +57,6 @@ using kde::Status;
 using kde_pg::invalid_binary;
 using kde_pg::Owned;
 
-// How the text of a density of version 0.2.0 begins, and all that is left of it.
-constexpr char kOutdated[] = "kde/1";
-
 // The doubles of a header, in order.
 constexpr int kHeaderDoubles =
     (offsetof(Header, count_variance) - offsetof(Header, rows)) / sizeof(double);
@@ -474,9 +471,6 @@ void send_density(StringInfo out, const Header* density) {
 // a function takes values alone.
 KDE_FUNCTION(kde_in) {
   const char* input = PG_GETARG_CSTRING(0);
-  constexpr Size kLength = sizeof(kOutdated) - 1;
-  if (strncmp(input, kOutdated, kLength) == 0 && (input[kLength] == '\0' || input[kLength] == ' '))
-    PG_RETURN_DATUM(kde_pg::outdated_density());
   MemoryContext work = create_work_memory();
   auto* density = Owned<kde::DensityBytes>::create(work);
   const Status status = kde::from_text(input, density, kde_pg::begin_core_work(1));
@@ -497,7 +491,6 @@ KDE_FUNCTION(kde_in) {
 
 // kde_out(kde) -> cstring.
 KDE_FUNCTION(kde_out) {
-  if (kde_pg::is_outdated(PG_GETARG_DATUM(0))) PG_RETURN_CSTRING(pstrdup(kOutdated));
   const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
   MemoryContext work = create_work_memory();
   std::string* output = Owned<std::string>::create(work);
@@ -515,10 +508,6 @@ KDE_FUNCTION(kde_out) {
 // kde_recv(internal) -> kde. Errors: 22P03 with what is wrong.
 KDE_FUNCTION(kde_recv) {
   auto* message = reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0));
-  if (bytes_left(message) > 0 && message->data[message->cursor] == kde::kFormatVersion - 1) {
-    message->cursor = message->len;
-    PG_RETURN_DATUM(kde_pg::outdated_density());
-  }
   if (is_joint_message(message)) PG_RETURN_POINTER(kde_pg::receive_joint(message));
   Size size;
   Header* density = kde_pg::receive_density(message, kde_pg::Followed::by_groups, &size);
@@ -530,12 +519,6 @@ KDE_FUNCTION(kde_recv) {
 
 // kde_send(kde) -> bytea.
 KDE_FUNCTION(kde_send) {
-  if (kde_pg::is_outdated(PG_GETARG_DATUM(0))) {
-    StringInfoData byte;
-    pq_begintypsend(&byte);
-    pq_sendint8(&byte, kde::kFormatVersion - 1);
-    PG_RETURN_BYTEA_P(pq_endtypsend(&byte));
-  }
   const kde_pg::AnyDensity density = kde_pg::any_density_from_datum(PG_GETARG_DATUM(0));
   StringInfoData message;
   pq_begintypsend(&message);

@@ -247,7 +247,7 @@ PREPARE untyped AS SELECT rows FROM kde_info($1);
 EXECUTE untyped('sales.amount');
 -- Kept, written and read again.
 CREATE TABLE named (d anykde);
-INSERT INTO named VALUES ('sales.amount'), (kde_density('sales.amount')), (kde_density('sales (amount, quantity)')), ('kde/1');
+INSERT INTO named VALUES ('sales.amount'), (kde_density('sales.amount')), (kde_density('sales (amount, quantity)'));
 SELECT (kde_info(d)).kind, (kde_info(d::text::anykde)).kind = (kde_info(d)).kind AS by_text FROM named;
 COPY named TO PROGRAM 'cat > kde_type_test' (FORMAT binary);
 CREATE TABLE named_again (LIKE named);

@@ -287,33 +287,4 @@ COMMIT;
 SELECT pg_stat_force_next_flush();
 SELECT fitted BETWEEN 1 AND 2 AS fitted, upkeep BETWEEN 1 AND 2 AS upkeep FROM scans_since(:'before');
 
--- What a dump of 0.2.0 restores, and an upgrade finds, is of a form that nothing answers from: it is shown, it
--- is stale, it says what to do, and a refresh fits it again.
-CREATE TABLE aged AS SELECT i % 10 AS v FROM generate_series(1, 1000) AS i;
-SELECT rows FROM kde_fit('aged', 'v');
-CREATE TABLE dumped AS SELECT * FROM kde_aqp.dumped_densities() WHERE relation = 'aged'::regclass;
-SELECT kde_drop('aged.v');
-UPDATE dumped SET density = 'kde/1 kernel=gaussian type=integer method=plugin flags=3';
-INSERT INTO kde_aqp.density SELECT * FROM dumped;
-SELECT density, kde_aqp.kde_send(density), (kde_info(density)).kind FROM dumped;
-SELECT column_names, rows, stale, stale_reason FROM kde_densities_full WHERE relation = 'aged'::regclass;
-SELECT * FROM kde_densities WHERE name = 'aged.v';
-SELECT try($$SELECT approx_count('aged.v', 1, 2)$$);
-SELECT action FROM kde_refresh('aged');
-SELECT approx_count('aged.v', 1, 2);
-
--- Of several columns, one that answers goes before one that was fitted by 0.2.0.
-CREATE TABLE aged_pair AS SELECT i % 10 AS a, i % 7 AS b, i % 3 AS c FROM generate_series(1, 1000) AS i;
-SELECT name FROM kde_fit('aged_pair', ARRAY['a', 'b'], seed => 1);
-CREATE TABLE dumped_pair AS SELECT * FROM kde_aqp.dumped_densities() WHERE relation = 'aged_pair'::regclass;
-SELECT kde_drop('aged_pair (a, b)');
-UPDATE dumped_pair SET density = 'kde/1 kernel=gaussian';
-INSERT INTO kde_aqp.density SELECT * FROM dumped_pair;
-SELECT try($$SELECT approx_count('aged_pair (a, b)', ARRAY[1, 1], ARRAY[9, 9])$$);
-SELECT name FROM kde_fit('aged_pair', ARRAY['a', 'b', 'c'], seed => 1);
-SELECT round(approx_count('aged_pair (a, b)', ARRAY[0, 0], ARRAY[9, 9]));
-SELECT column_names, chosen, reason FROM kde_explain('aged_pair (a, b)', ARRAY[0, 0], ARRAY[9, 9]);
--- Nothing else passes for one.
-SELECT try($$SELECT 'kde/10 kernel=gaussian'::kde$$);
-
 DROP SCHEMA refresh CASCADE;
