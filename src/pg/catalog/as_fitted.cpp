@@ -18,7 +18,6 @@ extern "C" {
 #include "access/xact.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_constraint.h"
-#include "catalog/pg_database.h"
 #include "catalog/pg_enum.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -35,7 +34,6 @@ extern "C" {
 #include "utils/fmgrprotos.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_locale.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
@@ -106,31 +104,16 @@ char* collation_name(Oid collation) {
   return name;
 }
 
-// What a collation's order is, by its provider; null: it has no versions.
+// What a collation's order is, by its provider; null: it has no versions. Through SQL's functions:
+// the header of the server's own needs ICU's.
 char* collation_version(Oid collation) {
-#if PG_VERSION_NUM >= 170000
-  constexpr AttrNumber kLocale = Anum_pg_collation_colllocale;
-  constexpr AttrNumber kDatabaseLocale = Anum_pg_database_datlocale;
-#else
-  constexpr AttrNumber kLocale = Anum_pg_collation_colliculocale;
-  constexpr AttrNumber kDatabaseLocale = Anum_pg_database_daticulocale;
-#endif
   const bool database = collation == DEFAULT_COLLATION_OID;
-  const int cache = database ? DATABASEOID : COLLOID;
-  HeapTuple tuple = SearchSysCache1(cache, ObjectIdGetDatum(database ? MyDatabaseId : collation));
-  if (!HeapTupleIsValid(tuple)) return nullptr;
-  const char provider = database
-                            ? reinterpret_cast<Form_pg_database>(GETSTRUCT(tuple))->datlocprovider
-                            : reinterpret_cast<Form_pg_collation>(GETSTRUCT(tuple))->collprovider;
-  const bool libc = provider == COLLPROVIDER_LIBC;
-  const AttrNumber column = database ? (libc ? Anum_pg_database_datcollate : kDatabaseLocale)
-                                     : (libc ? AttrNumber{Anum_pg_collation_collcollate} : kLocale);
-  bool is_null;
-  const Datum locale = SysCacheGetAttr(cache, tuple, column, &is_null);
-  char* version =
-      is_null ? nullptr : get_collation_actual_version(provider, TextDatumGetCString(locale));
-  ReleaseSysCache(tuple);
-  return version;
+  LOCAL_FCINFO(fcinfo, 1);
+  InitFunctionCallInfoData(*fcinfo, nullptr, 1, InvalidOid, nullptr, nullptr);
+  fcinfo->args[0] = {ObjectIdGetDatum(database ? MyDatabaseId : collation), false};
+  const Datum version = database ? pg_database_collation_actual_version(fcinfo)
+                                 : pg_collation_actual_version(fcinfo);
+  return fcinfo->isnull ? nullptr : TextDatumGetCString(version);
 }
 
 void add_collation(Meaning* m, Oid collation) {
