@@ -580,7 +580,8 @@ Interval mean_interval(const DensityView& density, const Range& range,
                        const IntervalOptions& options) {
   double fewest;
   Interval out = mean_as_fitted(density, range, unchanged(options), &fewest);
-  changed_rows(density.header(), range, with_unsure_ends(density, range, options)).mean(fewest, &out);
+  changed_rows(density.header(), range, with_unsure_ends(density, range, options))
+      .mean(fewest, &out);
   return out;
 }
 

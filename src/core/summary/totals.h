@@ -3,9 +3,10 @@
 // The sums are pairs of doubles, the second holding what rounding took from the first (two-sum and
 // two-product: T. J. Dekker, Numer. Math. 18, 1971; D. E. Knuth, The Art of Computer Programming,
 // vol. 2, section 4.2.2): some 100 bits, so that sums of whole numbers are exact. Where all values
-// lie far from 0 they are of distances from that which is nearest to it, so that a variance survives values however far
-// from 0 beside their spread. Where values are so large that their squares overflow,
-// all are counted in units of 2^600; squares that underflow then are nothing beside those.
+// lie far from 0 they are of distances from that which is nearest to it, so that a variance
+// survives values however far from 0 beside their spread. Where values are so large that their
+// squares overflow, all are counted in units of 2^600; squares that underflow then are nothing
+// beside those.
 #pragma once
 
 #include "core/room.h"

@@ -243,20 +243,19 @@ bool exact_instead(const Call& call, const ExpectedError& expected) {
   if (call.accuracy.otherwise != Otherwise::error)
     return call.accuracy.otherwise == Otherwise::exact;
   const double changed = rows_changed_since(call.density.fit);
-  ereport(
-      ERROR,
-      (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-       errmsg("the answer is not as accurate as required"),
-       expected.unknown == nullptr
-           ? errdetail("Its expected relative error is %.2g, that required %g.", expected.relative,
-                       call.accuracy.most_error)
-           : errdetail("Its relative error is not known: %s.", expected.unknown),
-       changed > 0
-           ? errhint("Rows changed since the fit: %.0f at most. Refresh the density with kde_refresh(), "
-                     "ask for a wider range, or pass otherwise => 'exact'.",
-                     changed)
-           : errhint("Fit a larger sample, ask for a wider range, or pass otherwise => "
-                     "'exact'.")));
+  ereport(ERROR,
+          (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+           errmsg("the answer is not as accurate as required"),
+           expected.unknown == nullptr
+               ? errdetail("Its expected relative error is %.2g, that required %g.",
+                           expected.relative, call.accuracy.most_error)
+               : errdetail("Its relative error is not known: %s.", expected.unknown),
+           changed > 0 ? errhint("Rows changed since the fit: %.0f at most. Refresh the density "
+                                 "with kde_refresh(), "
+                                 "ask for a wider range, or pass otherwise => 'exact'.",
+                                 changed)
+                       : errhint("Fit a larger sample, ask for a wider range, or pass otherwise => "
+                                 "'exact'.")));
   pg_unreachable();
 }
 

@@ -4,7 +4,7 @@
 #include "pg/answer/ranges.h"
 #include "pg/answer/value_bounds.h"
 #include "pg/answer/words.h"
-#include "pg/read/word_type.h"
+#include "pg/type/word_type.h"
 
 #include "core/kde.h"
 

@@ -1,10 +1,11 @@
-// Between which values every row's value of a column lies, whoever writes it: by its type (smallint,
-// numeric(p, s), a date's calendar), and by CHECK constraints that are enforced and validated, its
-// own or those of its type's domains: comparisons with constants, BETWEEN and IN of it alone, ANDed.
-// Of a table with descendants, all of theirs.
+// Between which values every row's value of a column lies, whoever writes it: by its type
+// (smallint, numeric(p, s), a date's calendar), and by CHECK constraints that are enforced and
+// validated, its own or those of its type's domains: comparisons with constants, BETWEEN and IN of
+// it alone, ANDed. Of a table with descendants, all of theirs.
 //
 // Rows that changed since a fit are bounded by nothing else (core/integrate/changed_rows.h). A
-// column that is NULL is not added up. Infinities and NaN are outside: answers are of finite values.
+// column that is NULL is not added up. Infinities and NaN are outside: answers are of finite
+// values.
 #pragma once
 
 #include "pg/answer/question.h"

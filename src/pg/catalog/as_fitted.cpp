@@ -7,7 +7,7 @@
 #include "pg/base/tree_walk.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/expression.h"
-#include "pg/read/word_type.h"
+#include "pg/type/word_type.h"
 
 extern "C" {
 #include "access/htup_details.h"
@@ -111,8 +111,8 @@ char* collation_version(Oid collation) {
   LOCAL_FCINFO(fcinfo, 1);
   InitFunctionCallInfoData(*fcinfo, nullptr, 1, InvalidOid, nullptr, nullptr);
   fcinfo->args[0] = {ObjectIdGetDatum(database ? MyDatabaseId : collation), false};
-  const Datum version = database ? pg_database_collation_actual_version(fcinfo)
-                                 : pg_collation_actual_version(fcinfo);
+  const Datum version =
+      database ? pg_database_collation_actual_version(fcinfo) : pg_collation_actual_version(fcinfo);
   return fcinfo->isnull ? nullptr : TextDatumGetCString(version);
 }
 

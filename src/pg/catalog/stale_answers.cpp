@@ -162,8 +162,8 @@ Entry* entry_of_fit(Oid relation, int64 density_id, TimestampTz fitted_at, const
   const TimestampTz now = GetCurrentTimestamp();
   Entry* entry = entry_of(density_id);
   // A fit of its own accord is news.
-  if (now < entry->next_look && entry->fitted_at == fitted_at &&
-      entry->proof.lsn == proof.lsn && entry->proof.as_of == proof.as_of)
+  if (now < entry->next_look && entry->fitted_at == fitted_at && entry->proof.lsn == proof.lsn &&
+      entry->proof.as_of == proof.as_of)
     return entry;
   MemoryContext context =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp staleness", ALLOCSET_SMALL_SIZES);
@@ -253,8 +253,9 @@ void tell(Entry* entry, const char* reason) {
 void tell_as_of(Entry* entry) {
   if (entry->told || chosen_stale_answer() == StaleAnswer::ignore) return;
   entry->told = true;
-  ereport(NOTICE, (errmsg("the density of %s answers as of %s", entry->name, time_of(entry->proof.as_of)),
-                   errdetail("What changed since is not known: %s.", entry->judgement.why)));
+  ereport(NOTICE,
+          (errmsg("the density of %s answers as of %s", entry->name, time_of(entry->proof.as_of)),
+           errdetail("What changed since is not known: %s.", entry->judgement.why)));
 }
 
 }  // namespace
@@ -327,8 +328,7 @@ void check_stale_beyond(const AnsweringFit& fit, double rows) {
   Entry* entry = entry_of(fit);
   const double changed = entry != nullptr ? likely_changes(entry) : -1;
   if (changed < 0 || changed <= entry->limit.of(rows)) return;
-  tell(entry,
-       psprintf("rows changed: %.0f; the range reaches beyond the values fitted", changed));
+  tell(entry, psprintf("rows changed: %.0f; the range reaches beyond the values fitted", changed));
 }
 
 }  // namespace kde_pg

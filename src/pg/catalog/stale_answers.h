@@ -45,8 +45,8 @@ AnsweringFit check_stale(Oid relation, int64 density_id, TimestampTz fitted_at, 
 // functions, so densities that are cached stay.
 
 struct Freshness {
-  Judgement judgement;    // nothing, of no fit
-  TimestampTz as_of = 0;  // when its rows were read; 0: nobody knows
+  Judgement judgement;     // nothing, of no fit
+  TimestampTz as_of = 0;   // when its rows were read; 0: nobody knows
   bool consented = false;  // the owner lets plain SQL's answers be so old
 };
 // As of the active snapshot.

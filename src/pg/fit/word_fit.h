@@ -4,7 +4,7 @@
 
 #include "pg/fit/density_fit.h"
 #include "pg/read/categories.h"
-#include "pg/read/word_type.h"
+#include "pg/type/word_type.h"
 
 namespace kde_pg {
 

@@ -55,9 +55,9 @@ double most_plain_rows(const PlainQuery& query);
 // density is NULL: a bit for each. By the active snapshot's density; true where there is none.
 bool may_have_nulls(const DensityKey& key, int columns);
 
-// As of now, where that is proven or may be told within the required error; else as of the fit, where
-// the density's owner consented to answers so old. In the current memory context. Errors: those of
-// the types' functions.
+// As of now, where that is proven or may be told within the required error; else as of the fit,
+// where the density's owner consented to answers so old. In the current memory context. Errors:
+// those of the types' functions.
 PlainAnswers plain_answers(const PlainAsked& asked);
 
 }  // namespace kde_pg

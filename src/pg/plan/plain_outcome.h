@@ -5,25 +5,25 @@
 namespace kde_pg {
 
 enum class PlainOutcome {
-  answered,     // by a density
-  off,          // kde_aqp.approximate is off since the statement was planned
-  nested,       // not what the client sent, where it is "top", or CREATE TABLE AS
-  own_changes,  // rows changed by the session
-  gone,         // the density
-  stale,        // the density is not of what the columns are now
-  unproven,     // what changed since the fit is not known
-  beyond,       // as of the fit: values that there were none of then
-  other_shape,  // the density is of other columns, or of types that have changed
+  answered,        // by a density
+  off,             // kde_aqp.approximate is off since the statement was planned
+  nested,          // not what the client sent, where it is "top", or CREATE TABLE AS
+  own_changes,     // rows changed by the session
+  gone,            // the density
+  stale,           // the density is not of what the columns are now
+  unproven,        // what changed since the fit is not known
+  beyond,          // as of the fit: values that there were none of then
+  other_shape,     // the density is of other columns, or of types that have changed
   other_settings,  // its expressions are of another time zone, or the like
   rest,            // groups that share a density
   new_groups,      // rows changed, perhaps of new groups
   unseen,          // groups that the sample did not meet
   not_finite,      // NaN or infinities
   inaccurate,
-  unsure,      // whether there is any row
-  nulls,       // rows where a column of the density is NULL
-  buckets,     // too many, or where clocks are put back
-  digits,      // more than double precision has, or a bound hardly beside a value
+  unsure,       // whether there is any row
+  nulls,        // rows where a column of the density is NULL
+  buckets,      // too many, or where clocks are put back
+  digits,       // more than double precision has, or a bound hardly beside a value
   out_of_type,  // beyond bigint
   serializable  // the transaction, in which an answer would take no part
 };

@@ -245,8 +245,7 @@ PlainOutcome before_all(const ScanState* s) {
     // lock here.
     const bool may_have_changed = (s->alone || rte->relkind == RELKIND_FOREIGN_TABLE) &&
                                   (IsTransactionBlock() || !s->client_statement);
-    if (may_have_changed ||
-        (rte->relkind != RELKIND_FOREIGN_TABLE && has_own_changes(rte->relid)))
+    if (may_have_changed || (rte->relkind != RELKIND_FOREIGN_TABLE && has_own_changes(rte->relid)))
       return PlainOutcome::own_changes;
   }
   return PlainOutcome::answered;
@@ -286,12 +285,11 @@ const char* promise_of(const ScanState* s) {
 void tell_at(int level, const ScanState* s) {
   const char* names = density_names(s, density_name);
   const char* promise = promise_of(s);
-  ereport(level,
-          (list_length(s->parts) == 1 ? errmsg("answered by the density of %s", names)
-                                      : errmsg("answered by the densities of %s", names),
-           s->answers.error > 0 ? errdetail("Its answers are %s, at a confidence of %g %%.", promise,
-                                            100 * option_approximate_confidence)
-                                : errdetail("Its answers are %s.", promise)));
+  ereport(level, (list_length(s->parts) == 1 ? errmsg("answered by the density of %s", names)
+                                             : errmsg("answered by the densities of %s", names),
+                  s->answers.error > 0 ? errdetail("Its answers are %s, at a confidence of %g %%.",
+                                                   promise, 100 * option_approximate_confidence)
+                                       : errdetail("Its answers are %s.", promise)));
 }
 
 // Once for the statement.

@@ -459,7 +459,8 @@ ProofBegun begin_proof(Oid relation) {
   List* members = members_of(relation);
   ListCell* cell;
   foreach (cell, members) {
-    if (is_unwritten(lfirst_oid(cell))) begun.unwritten = lappend_oid(begun.unwritten, lfirst_oid(cell));
+    if (is_unwritten(lfirst_oid(cell)))
+      begun.unwritten = lappend_oid(begun.unwritten, lfirst_oid(cell));
   }
   list_free(members);
   return begun;
@@ -545,9 +546,8 @@ Proof note_proof(Oid relation, Snapshot snapshot, const ProofBegun* begun, Oid c
     return out;
   }
   out.all_set = clear == 0;
-  out.all_ended =
-      begun != nullptr && !has_own_changes(relation) &&
-      (sees_all_before(snapshot, begun->next) || are_among(out, begun->unwritten));
+  out.all_ended = begun != nullptr && !has_own_changes(relation) &&
+                  (sees_all_before(snapshot, begun->next) || are_among(out, begun->unwritten));
   return out;
 }
 

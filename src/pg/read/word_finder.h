@@ -4,7 +4,7 @@
 #pragma once
 
 #include "pg/read/categories.h"
-#include "pg/read/word_type.h"
+#include "pg/type/word_type.h"
 
 #include "core/kde.h"
 

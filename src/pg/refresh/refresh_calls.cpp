@@ -220,12 +220,11 @@ KDE_FUNCTION(kde_set_plain_sql) {
   const bool allowed = PG_GETARG_BOOL(1);
   const double age = PG_ARGISNULL(4) ? -1 : seconds_of(PG_GETARG_INTERVAL_P(4));
   reject_bad(!PG_ARGISNULL(4) && !(age >= 0 && age <= kMostAge), "as_of");
-  Relation relation =
-      change_settings(PG_GETARG_TEXT_PP(0), text_argument(fcinfo, 3),
-                      [allowed, age](RefreshSettings* settings) {
-                        settings->plain_sql = allowed;
-                        settings->plain_sql_age = age;
-                      });
+  Relation relation = change_settings(PG_GETARG_TEXT_PP(0), text_argument(fcinfo, 3),
+                                      [allowed, age](RefreshSettings* settings) {
+                                        settings->plain_sql = allowed;
+                                        settings->plain_sql_age = age;
+                                      });
   // Plans that are kept are made anew.
   CacheInvalidateRelcache(relation);
   relation_close(relation, NoLock);

@@ -10,7 +10,7 @@
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/shards.h"
 #include "pg/device/device_program.h"
-#include "pg/read/word_type.h"
+#include "pg/type/word_type.h"
 #include "pg/type/density_datum.h"
 
 extern "C" {

@@ -1,5 +1,5 @@
 // Values of categories as text: word_type.h.
-#include "pg/read/word_type.h"
+#include "pg/type/word_type.h"
 
 extern "C" {
 #include "access/htup_details.h"
