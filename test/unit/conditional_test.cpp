@@ -197,7 +197,11 @@ TEST(Conditional, TakesInChangedRows) {
     const double x = d.column(0).center + d.column(0).bandwidth * t0;
     for (const std::size_t changed : {1, 5, 20}) {
       // Each point stands for three rows.
-      const Interval got = conditional_mean(d, 1, 0, x, {0.95, 3.0 * static_cast<double>(changed)});
+      // What comes is no other than what there is.
+      IntervalOptions options = {0.95, 3.0 * static_cast<double>(changed)};
+      options.least_value = d.marginal(1)->min;
+      options.greatest_value = d.marginal(1)->max;
+      const Interval got = conditional_mean(d, 1, 0, x, options);
       const Interval none = conditional_mean(d, 1, 0, x, {});
       EXPECT_EQ(none.lower, none.upper);
       EXPECT_LT(got.lower, got.estimate);

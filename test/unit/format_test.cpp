@@ -234,7 +234,7 @@ TEST(Validate, ExtremeButLegalFieldsGiveNoNan) {
       [](Header& h) { h.bandwidth = 1e300; },
       [](Header& h) { h.bandwidth = 5e-324; },
       [](Header& h) { h.variance = kInf; },
-      [](Header& h) { h.sample_rows = 0; },
+      [](Header& h) { h.sample_rows = 1; },
       [](Header& h) { h.sample_rows = 0x1p62; },
       [](Header& h) { h.rows_variance = kMax; },
       [](Header& h) { h.end_variance = kMax; },

