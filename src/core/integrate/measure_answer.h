@@ -42,12 +42,12 @@ ChangedRows measure_changed_rows(const DensityView& density, const MeasureView& 
 
 // As those of interval.h, of y. Where no row was seen and some may be the estimate alone is NaN.
 Interval measure_count_interval(const DensityView& density, const MeasureView& measure,
-                                const Range& range, const IntervalOptions& options);
+                                const Range& range, const IntervalOptions& given);
 Interval measure_sum_interval(const DensityView& density, const MeasureView& measure,
-                              const Range& range, const IntervalOptions& options);
+                              const Range& range, const IntervalOptions& given);
 Interval measure_mean_interval(const DensityView& density, const MeasureView& measure,
-                               const Range& range, const IntervalOptions& options);
+                               const Range& range, const IntervalOptions& given);
 Interval measure_variance_interval(const DensityView& density, const MeasureView& measure,
-                                   const Range& range, const IntervalOptions& options);
+                                   const Range& range, const IntervalOptions& given);
 
 }  // namespace kde

@@ -366,6 +366,14 @@ DensityKey key_by_name(Oid relation, const char* column_name, text* filter, Arra
   return key;
 }
 
+void renew_references(DensityKey* key) {
+  Bitmapset* used = nullptr;
+  for (int i = 0; i < key->all(); ++i)
+    if (key->column[i].expression != nullptr) (void)add_references(key->column[i].expression, &used);
+  if (key->condition != nullptr) (void)add_references(key->condition, &used);
+  set_references(used, key);
+}
+
 void analyse_key(Relation relation, const OldNames* names, DensityKey* key) {
   AsOwner owner;
   owner.begin(relation);

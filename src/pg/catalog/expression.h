@@ -49,6 +49,9 @@ struct OldNames {
 };
 void analyse_key(Relation relation, const OldNames* names, DensityKey* key);
 
+// Of an analysed key some columns of which were left out: its references are those of the rest.
+void renew_references(DensityKey* key);
+
 // The texts that a planner's trees of the key's columns and filter have, in place of its own:
 // constants are folded. Not those of expressions with functions of users, or others that are not
 // immutable, which may have been others at the fit. False: an error says that they have none; the

@@ -175,6 +175,7 @@ void store_column(const DensityRequest& request, const RowsRead& read, const Cho
   if (estimate->of_column() == nullptr || request.operation != Operation::fit) return;
   DensityRequest column = request;
   column.key = ungrouped(request.key);
+  renew_references(&column.key);
   column.locked = nullptr;
   column.asked.alias = nullptr;
   if (!catalog_try_lock(column.key)) return;

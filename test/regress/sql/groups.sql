@@ -307,3 +307,8 @@ SELECT action, count(*) FROM kde_refresh('moods') GROUP BY action ORDER BY actio
 SELECT group_key, count FROM approx_groups('moods.x by m') ORDER BY group_key;
 DROP TABLE moods;
 DROP TYPE mood;
+-- The column's own density beside that of its groups uses what it uses, and no column of theirs.
+CREATE TABLE beside AS SELECT i % 50 AS x, i % 7 AS y, i % 3 AS z FROM generate_series(1, 3000) AS i;
+SELECT FROM kde_fit('beside', 'x', group_by => 'z * 2', measures => ARRAY['y * 2']);
+SELECT name, state FROM kde_densities WHERE name LIKE 'beside%' ORDER BY name COLLATE "C";
+SELECT approx_count('beside.x', 10, 19);
