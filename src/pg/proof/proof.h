@@ -20,7 +20,8 @@
 //
 // Else a block's own LSN <= L proves the same where every change that S does not see has an LSN
 // above L. It is not so of a transaction that ran beside S: it may have changed the block below L,
-// and VACUUM sets a bit without touching the block's LSN. It is so
+// and VACUUM sets a bit without touching the block's LSN. (With data checksums, the default from 18
+// on, or wal_log_hints it stamps the block, too: then such a block is not proven.) It is so
 //   - of blocks whose bits are set, if all were (all_set), as was seen after L was noted and while
 //     S was held: what a VACUUM stamped since;
 //   - of all blocks, if L was noted before S was taken, and S sees as ended whatever had written
