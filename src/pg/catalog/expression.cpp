@@ -369,7 +369,8 @@ DensityKey key_by_name(Oid relation, const char* column_name, text* filter, Arra
 void renew_references(DensityKey* key) {
   Bitmapset* used = nullptr;
   for (int i = 0; i < key->all(); ++i)
-    if (key->column[i].expression != nullptr) (void)add_references(key->column[i].expression, &used);
+    if (key->column[i].expression != nullptr)
+      (void)add_references(key->column[i].expression, &used);
   if (key->condition != nullptr) (void)add_references(key->condition, &used);
   set_references(used, key);
 }
