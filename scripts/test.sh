@@ -8,6 +8,8 @@
 # A stage that has no files counts as one failure unless it is named in KDE_AQP_MAY_BE_EMPTY.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/private_cluster.sh"
+# What VACUUM stamps is no longer proven unchanged: the tests say when it comes.
+KDE_AQP_CONF='autovacuum = off'
 cd "$CLUSTER_REPO" || exit 1
 
 passed=0

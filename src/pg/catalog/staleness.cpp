@@ -102,6 +102,15 @@ bool has_drifted(const Upkeep& upkeep, Staleness* out) {
   return true;
 }
 
+// Whether hardly a block is proven, as where the first VACUUM came after the fit, and nearly all would
+// be after another fit.
+bool is_worth_proving(const CatalogEntry& density, const Judgement& judgement) {
+  constexpr double kHardly = 0.5, kNearly = 0.9;
+  if (judgement.unproven_share < kHardly) return false;
+  const ClearBits bits = clear_bits(density.key.relation);
+  return bits.blocks > 0 && bits.clear < (1 - kNearly) * bits.blocks;
+}
+
 // Whether plain SQL would be answered again after a refresh, or longer.
 bool promises_less(const CatalogEntry& density, double of, TimestampTz now, Staleness* out) {
   const RefreshSettings& settings = density.settings;
@@ -113,6 +122,10 @@ bool promises_less(const CatalogEntry& density, double of, TimestampTz now, Stal
                        (was_provable || (was_restored && settings.plain_sql));
   if (is_lost) {
     say(out, "what changed since the fit is not known: %s", judgement.why);
+    return true;
+  }
+  if (judgement.changed == Changed::at_most && is_worth_proving(density, judgement)) {
+    say(out, "at most %.0f rows changed, as a VACUUM came after the fit", judgement.rows);
     return true;
   }
   if (!settings.plain_sql) return false;
