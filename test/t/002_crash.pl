@@ -9,7 +9,8 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('crash');
 $node->init;
-$node->append_conf('postgresql.conf', 'restart_after_crash = on');
+$node->append_conf('postgresql.conf', 'restart_after_crash = on
+autovacuum = off');
 $node->start;
 $node->safe_psql('postgres', q{
   CREATE EXTENSION kde_aqp;
@@ -47,9 +48,12 @@ is($node->safe_psql('postgres', q{
      SELECT md5(kde_density('t.v')::text);}),
   $fitted, 'a committed fit survives an immediate shutdown');
 
-# What changed since is unknown then, as the server's statistics begin anew: never "nothing changed". A
-# refresh counts from there on.
+# What changed since is known all the same, though the server's statistics begin anew: that nothing did, or
+# how many rows at most. A refresh counts from there on.
 my $changed = q{SELECT changed_rows IS NULL, stale FROM kde_densities_full WHERE column_names = '{v}'};
+my $proof = q{SELECT proof FROM kde_densities_full WHERE column_names = '{v}'};
+is($node->safe_psql('postgres', $proof), 'nothing changed', 'that nothing changed is known after it');
+is($node->safe_psql('postgres', $changed), 'f|f', 'and no row is counted');
 $node->safe_psql('postgres', q{
   SELECT kde_fit('t', 'v', seed => 4);
   INSERT INTO t SELECT 1, 1 FROM generate_series(1, 50000);});
@@ -57,9 +61,11 @@ $node->poll_query_until('postgres', q{SELECT changed_rows = 50000 FROM kde_densi
 is($node->safe_psql('postgres', $changed), 'f|t', 'rows that changed');
 $node->stop('immediate');
 $node->start;
-is($node->safe_psql('postgres', $changed), 't|f', 'are unknown after a crash');
+is($node->safe_psql('postgres', $changed), 't|t', 'are not counted after a crash, and stale all the same');
+like($node->safe_psql('postgres', $proof), qr/^at most (\d+) rows changed$/, 'by how many at most changed');
+cmp_ok(($node->safe_psql('postgres', $proof) =~ /(\d+)/)[0], '>=', 50000, 'which are not too few');
 is($node->safe_psql('postgres', q{SELECT count(*) FROM kde_aqp.fitted; SELECT count(*) FROM kde_aqp.upkeep}), "2\n0", 'while all densities are there');
-is($node->safe_psql('postgres', q{SELECT DISTINCT action, changed_rows FROM kde_refresh('t')}), 'unknown|', 'a refresh does not guess');
+is($node->safe_psql('postgres', q{SELECT DISTINCT action, changed_rows FROM kde_refresh('t')}), 'refitted|', 'a refresh reads them');
 $node->safe_psql('postgres', 'INSERT INTO t SELECT 1, 1 FROM generate_series(1, 60000)');
 ok($node->poll_query_until('postgres', q{SELECT changed_rows = 60000 AND stale FROM kde_densities_full WHERE column_names = '{v}'}), 'and counts from then on');
 is($node->safe_psql('postgres', q{SELECT seed FROM kde_fit('t', 'v', seed => 4)}), '4', 'a fit');

@@ -21,17 +21,19 @@ $node->safe_psql('postgres', q{
 # Statistics are sent between transactions, when the server waits for the next message: so the message
 # that fits leaves another transaction open.
 my ($writer, $reader) = (open_session($node), open_session($node));
-my $state = q{SELECT stale || ' ' || changed_rows FROM kde_densities_full};
+# A fit that its own transaction's changes precede proves nothing of their blocks: none are counted, which is
+# not to say that none changed.
+my $state = q{SELECT stale || ' ' || coalesce(changed_rows::text, substring(proof FROM '^at most')) FROM kde_densities_full};
 ask($writer, q{BEGIN\; INSERT INTO t SELECT i FROM generate_series(1, 500) AS i\; UPDATE t SET v = v + 1 WHERE v < 100\;
   SELECT kde_fit('t', 'v')\; COMMIT\; BEGIN});
 is(ask($reader, q{SELECT pg_stat_get_tuples_updated('t'::regclass)}), '0', 'the statistics are on their way');
-is(ask($reader, $state), 'false 0', 'and nothing is stale meanwhile');
+is(ask($reader, $state), 'false at most', 'and nothing is stale meanwhile');
 is(ask($reader, q{SELECT approx_count('t.v')}), '1500', 'an answer says nothing');
 is((ask($reader, q{SELECT approx_count('t.v')}))[1], '', 'of age');
 ask($writer, 'COMMIT');
 $writer->quit;
 ok(wait_until(sub { ask($reader, q{SELECT pg_stat_get_tuples_updated('t'::regclass)}) > 0 }), 'they arrive');
-is(ask($reader, $state), 'false 0', 'and still nothing is');
+is(ask($reader, $state), 'false at most', 'and still nothing is');
 
 # What comes later counts, and so do counters that begin anew.
 $node->safe_psql('postgres', 'INSERT INTO t SELECT i FROM generate_series(1, 300) AS i');

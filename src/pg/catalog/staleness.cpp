@@ -64,8 +64,9 @@ bool is_other(const CatalogEntry& density, const Upkeep& upkeep, const Counters&
   return out->other || out->elsewhere;
 }
 
-// More changed than may. `of`: the table's rows at the fit.
-bool has_changed(const CatalogEntry& density, double of, Staleness* out) {
+// More changed than may. `of`: the table's rows at the fit. is_counted: since the fit, not since a
+// crash or a restore.
+bool has_changed(const CatalogEntry& density, double of, bool is_counted, Staleness* out) {
   const ChangeLimit limit = change_limit(density.settings);
   const Judgement& judgement = out->judgement;
   const double most = limit.of(of);
@@ -80,9 +81,10 @@ bool has_changed(const CatalogEntry& density, double of, Staleness* out) {
     say(out, "its table has grown: %.0f %% of the blocks are new", 100 * judgement.new_share);
     return true;
   }
-  // Where nothing was counted.
-  if (out->changed >= 0 || !(of > 0)) return false;
-  say(out, "rows changed: at most %.0f, of %.0f", judgement.rows, of);
+  // Where nothing was counted since the fit, but of blocks that are few.
+  const double share = Max(judgement.unproven_share, judgement.new_share);
+  if (is_counted || share <= 2 * limit.scale_factor) return false;
+  say(out, "rows changed: at most %.0f, and none were counted", judgement.rows);
   return true;
 }
 
@@ -102,8 +104,8 @@ bool has_drifted(const Upkeep& upkeep, Staleness* out) {
   return true;
 }
 
-// Whether hardly a block is proven, as where the first VACUUM came after the fit, and nearly all would
-// be after another fit.
+// Whether hardly a block is proven, as where the first VACUUM came after the fit, and nearly all
+// would be after another fit.
 bool is_worth_proving(const CatalogEntry& density, const Judgement& judgement) {
   constexpr double kHardly = 0.5, kNearly = 0.9;
   if (judgement.unproven_share < kHardly) return false;
@@ -158,7 +160,7 @@ Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep,
   // Of a density that came by a restore, as many as there were when counting began.
   const double of =
       upkeep.table_rows > 0 ? upkeep.table_rows : static_cast<double>(upkeep.counters.live());
-  const bool changed = has_changed(density, of, &out);
+  const bool changed = has_changed(density, of, out.changed >= 0 && upkeep.table_rows > 0, &out);
   out.anew = !changed && !is_old(density, time, &out) && has_drifted(upkeep, &out);
   out.stale = out.due = out.reason[0] != '\0';
   if (out.stale) return out;
