@@ -895,6 +895,17 @@ const char* changed_since_fit(const DensityKey& key, ArrayType* fitted) {
   return why;
 }
 
+bool is_gone(const DensityKey& key) {
+  if (!SearchSysCacheExists1(RELOID, ObjectIdGetDatum(key.relation))) return true;
+  for (int i = 0; i < key.all(); ++i)
+    if (key.column[i].attnum != 0 &&
+        live_column_name(key.relation, key.column[i].attnum) == nullptr)
+      return true;
+  for (int i = 0; i < key.references; ++i)
+    if (live_column_name(key.relation, key.reference[i]) == nullptr) return true;
+  return false;
+}
+
 bool has_settings(const char* settings) {
   if (settings == nullptr || *settings == '\0') return true;
   for (const char* line = settings; *line != '\0';) {

@@ -40,6 +40,9 @@ const char* settings_in(ArrayType* fitted);
 // fitted: null if it is not known.
 const char* changed_since_fit(const DensityKey& key, ArrayType* fitted);
 
+// Whether its table or a column of it was dropped after the catalog was read: there is no density.
+bool is_gone(const DensityKey& key);
+
 // Whether the session's settings are these lines. Cheap.
 bool has_settings(const char* settings);
 

@@ -206,7 +206,8 @@ Entry* under_snapshot(LookUp look_up) {
 }
 
 // Whether the density's key means what it did. False, or an error, if not. To find out may ask for
-// other densities, as a check of a domain does: *entry is then found again.
+// other densities, as a check of a domain does: *entry is then found again. Null: it went with its
+// table.
 template <typename LookUp>
 bool means_the_same(LookUp look_up, Tell how, Entry** entry) {
   if ((*entry)->compared == definitions) return true;
@@ -221,6 +222,12 @@ bool means_the_same(LookUp look_up, Tell how, Entry** entry) {
   const CatalogEntry* found =
       catalog_entry_at((*entry)->version, (*entry)->id, GetActiveSnapshot());
   if (push) PopActiveSnapshot();
+  if (found != nullptr && is_gone(found->key)) {
+    MemoryContextSwitchTo(caller);
+    MemoryContextDelete(context);
+    *entry = nullptr;
+    return true;
+  }
   const char* why = found != nullptr ? changed_since_fit(found->key, found->fitted) : nullptr;
   if (why != nullptr && how == Tell::as_asked) raise_changed_meaning(found->key, why);
   MemoryContextSwitchTo(caller);
