@@ -28,7 +28,9 @@ class Answer {
   RangeMoments moments() const {
     RangeMoments out = mean_moments();
     if (!everything_ && out.finite > 0) {
-      const double offset = out.mean - m_.origin;
+      // Not by the mean, which has lost digits where it is far from 0.
+      const double offset =
+          std::clamp(mean_beyond_origin(), m_.min - m_.origin, m_.max - m_.origin);
       const double width = m_.max - m_.min;
       out.variance = std::clamp(
           m_.unit * m_.unit * part_rows(MeasurePart::squares) / part_rows(MeasurePart::rows) -
@@ -53,8 +55,7 @@ class Answer {
     const double rows = part_rows(MeasurePart::rows);
     if (!(counted() > 0) || !(rows > 0)) return out;
     out.count = out.finite = counted();
-    const double sum = part_rows(MeasurePart::above) - part_rows(MeasurePart::below);
-    out.mean = std::clamp(m_.origin + m_.unit * sum / rows, m_.min, m_.max);
+    out.mean = std::clamp(m_.origin + mean_beyond_origin(), m_.min, m_.max);
     return out;
   }
 
@@ -165,6 +166,11 @@ class Answer {
   }
 
   // What a part has in the range.
+  double mean_beyond_origin() const {
+    const double sum = part_rows(MeasurePart::above) - part_rows(MeasurePart::below);
+    return m_.unit * sum / part_rows(MeasurePart::rows);
+  }
+
   double part_rows(MeasurePart p) const {
     double& known = part_rows_[static_cast<int>(p)];
     if (std::isnan(known))

@@ -78,6 +78,13 @@ SELECT what, lower_bound <= truth + 1e-6 AND upper_bound >= truth - 1e-6 AS hold
   UNION ALL SELECT 'aggregate', c.*, (SELECT variance(b) FROM far) FROM (SELECT kde_agg(b) AS d FROM far) AS s, approx_variance_ci(d) AS c
   UNION ALL SELECT 'roll-up', c.*, (SELECT variance(b) FROM far)
   FROM (SELECT rollup(d) AS d FROM (SELECT kde_agg(b) AS d FROM far GROUP BY k) AS s) AS s, approx_variance_ci(d) AS c) AS v;
+-- A measure that depends on the column, whose mean is no double.
+CREATE TABLE tied AS SELECT k, b + k / 3 AS u FROM far;
+SELECT (kde_fit('tied', 'k', sample_rows => -1, measures => ARRAY['u'])).rows, (kde_fit('tied', ARRAY['k', 'u'])).rows AS joint;
+SELECT what, (lower_bound - truth)::numeric(7, 6) AS below, (upper_bound - truth)::numeric(7, 6) AS above FROM (
+  SELECT 'measure' AS what, * FROM approx_variance_ci('tied.k', 1, 6, measure => 'u')
+  UNION ALL SELECT 'joint', * FROM approx_variance_ci('tied (k, u)', ARRAY[1, NULL], ARRAY[6, NULL], measure => 'u')) AS v,
+  (SELECT variance(u) AS truth FROM tied WHERE k BETWEEN 1 AND 6) AS t;
 -- Those of a fit are right.
 SELECT approx_variance('far.b')::numeric(8, 6) AS b, approx_variance('far.m')::numeric(8, 6) AS m, approx_variance('far.f')::numeric(8, 6) AS f;
 SELECT q, differs(q) FROM unnest(ARRAY[
