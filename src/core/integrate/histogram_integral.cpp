@@ -175,28 +175,31 @@ void own_moments(const DensityView& d, const Range& r, RangeMoments* out) {
   // None within the range vanishes unless the column's largest value is beyond its square.
   const int exponent = std::max(exponent_of(from, to), exponent_of(h.min, h.max) - 500);
   const double scale = std::ldexp(1.0, -exponent);
-  Accumulator sum;
-  sum.centre = from * scale / 2 + to * scale / 2;
-
   const int first_atom = low_open ? 0 : d.atoms_below(low.x, !r.lower_inclusive);
   const int end_atom = high_open ? d.atoms() : d.atoms_below(high.x, r.upper_inclusive);
-  for (int i = first_atom; i < end_atom; ++i) {
-    const double v = d.atom_value(i) * scale;
-    sum.add(d.atom_cumulative_rows(i) - rows_of_atoms(d, i), v, v, 0);
-  }
-  for (int b = std::max(find_block(d, low.key), 0);
-       b < d.blocks() && d.block(b).first_key <= high.key; ++b) {
-    if (d.sums().moments != nullptr && d.block(b).first_key > low.key &&
-        d.sums().moments[b].last_key <= high.key) {
-      add_block(d, b, scale, &sum);
-      continue;
+  const auto sum_about = [&](double centre) {
+    Accumulator sum;
+    sum.centre = centre;
+    for (int i = first_atom; i < end_atom; ++i) {
+      const double v = d.atom_value(i) * scale;
+      sum.add(d.atom_cumulative_rows(i) - rows_of_atoms(d, i), v, v, 0);
     }
-    CellReader reader = d.cells(b);
-    StoredCell cell;
-    while (reader.next(&cell)) {
-      if (cell.units > 0) add_cell(d, cell, low, high, scale, &sum);
+    for (int b = std::max(find_block(d, low.key), 0);
+         b < d.blocks() && d.block(b).first_key <= high.key; ++b) {
+      if (d.sums().moments != nullptr && d.block(b).first_key > low.key &&
+          d.sums().moments[b].last_key <= high.key) {
+        add_block(d, b, scale, &sum);
+        continue;
+      }
+      CellReader reader = d.cells(b);
+      StoredCell cell;
+      while (reader.next(&cell)) {
+        if (cell.units > 0) add_cell(d, cell, low, high, scale, &sum);
+      }
     }
-  }
+    return sum;
+  };
+  Accumulator sum = sum_about(from * scale / 2 + to * scale / 2);
   if (!(sum.m0 > 0)) {
     // Rows too few for the moments' rounding: the middle of the range is as good as anything.
     out->mean = std::midpoint(from, to);
@@ -204,6 +207,10 @@ void own_moments(const DensityView& d, const Range& r, RangeMoments* out) {
     return;
   }
   out->mean = std::clamp((sum.centre + sum.mean()) / scale, from, to);
+  // Far from the centre beside their spread the rows' variance has lost its digits.
+  constexpr double kFar = 16;
+  for (int i = 0; i < 2 && sum.mean() * sum.mean() > kFar * sum.variance(); ++i)
+    sum = sum_about(sum.centre + sum.mean());
   out->variance = sum.variance() / scale / scale;
 }
 

@@ -476,6 +476,21 @@ Interval interval_of_count(const DensityView& density, const Range& range, doubl
 
 namespace {
 
+// How far double precision may have a sum off; 0 where nothing is known of the values' digits.
+double rounding_of_sum(const Header& h, const Range& range, const Hull& hull,
+                       const RangeMoments& m) {
+  if (!(h.lattice_step > 0) || h.value_type > ValueType::numeric) return 0;
+  const auto is_whole = [](double x) { return x == std::nearbyint(x); };
+  const bool whole = is_whole(h.lattice_step) && is_whole(h.lattice_offset);
+  if (h.lattice_scale == 0 && !whole) return 0;
+  const bool total = is_total(h, range);
+  // A fit adds whole numbers up with all their digits.
+  if (total && whole && (h.flags & kFitted) != 0) return 0;
+  const double largest = total ? std::max(std::fabs(h.min), std::fabs(h.max))
+                               : std::max(std::fabs(hull.low), std::fabs(hull.high));
+  return sum_rounding(m.finite, largest, whole ? 1 : 1 / h.lattice_scale);
+}
+
 // Before changed rows, as the next ones.
 Interval sum_as_fitted(const DensityView& density, const Range& range,
                        const IntervalOptions& options) {
@@ -485,6 +500,8 @@ Interval sum_as_fitted(const DensityView& density, const Range& range,
   const Hull hull(density, range);
   Interval out;
   out.estimate = out.lower = out.upper = m.mean * m.finite;
+  const double rounding = rounding_of_sum(h, range, hull, m);
+  widen(rounding, rounding, &out);
   if (!is_total(h, range)) {
     const MeanParts parts = mean_parts(density, Sampling(density, options), range, m);
     const Interval& count = parts.count;
@@ -512,6 +529,8 @@ Interval mean_as_fitted(const DensityView& density, const Range& range,
   const Hull hull(density, range);
   Interval out;
   out.estimate = out.lower = out.upper = m.mean;
+  const double rounding = rounding_of_sum(h, range, hull, m) / m.finite;
+  widen(rounding, rounding, &out);
   double rows = m.finite;
   if (!is_total(h, range)) {
     const MeanParts parts = mean_parts(density, Sampling(density, options), range, m);

@@ -56,6 +56,17 @@ inline double variance_rounding(double min, double max, double all, double varia
   return is_far ? 4 * ulp * (std::sqrt(variance) + ulp) : 0;
 }
 
+// Of a sum in double precision, relative to what was added up.
+inline constexpr double kRoundoff = 0x1p-52;
+
+// How far a sum of so many rows may be off whose values, none farther from 0 than `largest`, and
+// their sums are doubles. unit: all are whole multiples of it, so that the sum is where it can be
+// no other; 0: of none that is known.
+inline double sum_rounding(double rows, double largest, double unit) {
+  const double off = kRoundoff * rows * largest;
+  return off < unit / 4 ? 0 : off;
+}
+
 // An end of a range. Where the range has none its x is not looked at.
 struct End {
   double x;

@@ -81,8 +81,20 @@ class Answer {
     const double sums =
         m_.scale * m_.unit * (part_error(MeasurePart::above) + part_error(MeasurePart::below)) +
         ends_cut() * m_.slack;
-    const double error = sums + std::fabs(m.mean - m_.origin) * count_error();
+    const double error =
+        sums + std::fabs(m.mean - m_.origin) * count_error() + rounding(m) * m.finite;
     return error > 0 ? error / std::max(fewest, 0.0) : 0;
+  }
+
+  // The same by double precision, of everything too.
+  double rounding(const RangeMoments& m) const {
+    if (m_.decimals == kNoDecimals) return everything_ ? 0 : parts_rounding() / m.finite;
+    // Whole numbers are exact but for sums too large.
+    const double largest = std::max(std::fabs(m_.min), std::fabs(m_.max));
+    const double values = everything_ && m_.decimals == 0 ? 0 : largest;
+    const double origin = everything_ ? 0 : std::fabs(m_.origin);
+    const double off = sum_rounding(m.finite, values + origin, m_.unit);
+    return (off + (everything_ ? 0 : parts_rounding())) / m.finite;
   }
 
   // By sampling: z times the standard error.
@@ -109,7 +121,10 @@ class Answer {
   MeanErrors mean_errors(const RangeMoments& m, const IntervalOptions& options) const {
     MeanErrors out;
     if (is_sampled()) out.sampled = sampled(m, options);
-    if (everything_) return out;
+    if (everything_) {
+      out.below = out.above = rounding(m);
+      return out;
+    }
     out.rows = count_error();
     // As many rows as were seen for certain; one at least.
     const double one = rows_read() > 0 ? m_.scale * rows_all() / rows_read() : 0;
@@ -126,7 +141,8 @@ class Answer {
   // Twice the parts' errors in the squares.
   double stored_variance(const RangeMoments& m, double fewest) const {
     const double squares = m_.scale * m_.unit * m_.unit * part_error(MeasurePart::squares);
-    const double error = squares + m.variance * count_error();
+    const double error = squares + m.variance * count_error() +
+                         m_.scale * m_.unit * m_.unit * part_rounding(MeasurePart::squares);
     const double mean = stored(m, fewest);
     return (error > 0 ? error / std::max(fewest, 0.0) : 0) +
            mean * (2 * std::fabs(m.mean - m_.origin) + mean);
@@ -206,6 +222,18 @@ class Answer {
     return m.finite > 0 ? m.mean : m_.mean;
   }
 
+  // What adding up all rows' weights, those of other ranges too, may lose of a part's, where they
+  // are not whole or too large.
+  double part_rounding(MeasurePart p) const {
+    if (!m_.has(p)) return 0;
+    const double rows = measure_.part(p).header().rows;
+    return m_.decimals != kNoDecimals && rows <= 0x1p53 ? 0 : 4 * kRoundoff * rows;
+  }
+  double parts_rounding() const {
+    return m_.scale * m_.unit *
+           (part_rounding(MeasurePart::above) + part_rounding(MeasurePart::below));
+  }
+
   // At both ends, in the part's weights.
   double part_error(MeasurePart p) const {
     if (!m_.has(p)) return 0;
@@ -246,6 +274,11 @@ class Answer {
   mutable double all_rows_ = kNan;
   mutable double part_rows_[kMeasureParts] = {kNan, kNan, kNan, kNan};
 };
+
+void widen(double half, Interval* interval) {
+  interval->lower -= half;
+  interval->upper += half;
+}
 
 // The interval where no row was seen, as of the fit: some may be there.
 Interval not_seen(const Range& range, const Interval& count, double least) {
@@ -332,6 +365,7 @@ Interval measure_sum_interval(const DensityView& density, const MeasureView& mea
   Interval out = {sum, sum, sum};
   const double fewer = count.estimate - count.lower;
   const double more = count.upper - count.estimate;
+  if (answer.everything()) widen(answer.rounding(m) * m.finite, &out);
   if (!answer.everything() || answer.is_sampled()) {
     const double sampled = answer.is_sampled() ? answer.sampled(m, options) * m.finite : 0;
     const double stored = answer.everything() ? 0 : answer.stored(m, m.finite) * m.finite;

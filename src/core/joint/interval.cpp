@@ -204,6 +204,14 @@ class Uncertainty {
   }
 
   double variance_half() const {
+    const double off = value_rounding();
+    return sampled_variance_half() + off * (2 * std::sqrt(m_.variance) + off);
+  }
+
+  double points_upper() const { return count_of_points().upper; }
+
+ private:
+  double sampled_variance_half() const {
     const double v = mean_variance();
     // Not a number where both overflow.
     const double excess = m_.fourth - m_.variance * m_.variance;
@@ -213,9 +221,6 @@ class Uncertainty {
     return (z_ + student_excess(z_, points)) * std::sqrt(v) * std::sqrt(excess);
   }
 
-  double points_upper() const { return count_of_points().upper; }
-
- private:
   Interval count_of_points() const {
     Interval out;
     out.estimate = m_.count;
@@ -334,7 +339,8 @@ class Uncertainty {
     return std::min<double>(ratio_at(h_.mean_error, std::max(finite_, 1e-9)), 1.0);
   }
 
-  // How far the mean of values of three bytes may be from that of the values.
+  // How far the mean of values of three bytes may be from that of the values, or one from the
+  // other.
   double value_rounding() const {
     const JointColumn& c = density_.column(m_.target);
     if (m_.moments_are_marginal || c.value_bytes != 3 || (c.flags & kLatticeValues) != 0) return 0;
