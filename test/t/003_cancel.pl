@@ -232,6 +232,8 @@ for (
     SELECT kde_fit('wide', ARRAY['c1', 'c2', 'c3'], sample_rows => 1000000, seed => 1);
     CREATE TABLE texts AS SELECT kde_density('wide', ARRAY['c1', 'c2', 'c3'])::text AS d;
     CREATE TABLE parts AS SELECT g, kde_agg(c4) AS d FROM wide GROUP BY g;
+    CREATE TABLE small_parts AS SELECT d FROM generate_series(1, 30000) AS g,
+      LATERAL (SELECT kde_agg(i * sqrt(2) + g * 0.37) AS d FROM generate_series(1, 3) AS i) AS p;
   });
   $catalog = fingerprint($node);
   my $one = sub { "SELECT 1 FROM kde_fit('million', 'v', sample_rows => 1000000, seed => 3, $_[0])" };
@@ -257,6 +259,7 @@ for (
     [ 'kde_agg', 'SELECT kde_agg(c4) FROM wide' ],
     [ 'kde_agg, 100 groups', 'SELECT count(d) FROM (SELECT kde_agg(c4) AS d FROM wide GROUP BY g) AS s' ],
     [ 'rollup', 'SELECT rollup(d) FROM parts CROSS JOIN generate_series(1, 1000)' ],
+    [ 'rollup of small ones', 'SELECT rollup(d) FROM small_parts CROSS JOIN generate_series(1, 20)' ],
     [ 'kde_drift', q{SELECT * FROM kde_drift('wide (c1, c2, c3)', sample_rows => 500000)} ],
     [ 'kde_conditional', q{SELECT count(*) FROM kde_conditional('wide.c2', (SELECT array_agg(i / 1000.0) FROM generate_series(1, 1000) AS i), measure => 'c1')} ],
     [ 'boxes', q{SELECT sum(approx_count('wide (c1, c2)', lower => ARRAY[0, i / 1000.0], upper => ARRAY[1, 1.0]))

@@ -116,7 +116,7 @@ void expect_sum(const std::string& kind, std::size_t count, int rows) {
   const Parts parts = parts_of(kind, count, rows);
   const std::vector<const Header*> headers = headers_of(parts);
   SumOfDensities sum;
-  add_up_densities(headers, 2304, 8064, &sum);
+  ASSERT_TRUE(add_up_densities(headers, 2304, 8064, &sum).ok());
   double all = 0;
   for (const Header* h : headers) all += h->rows;
   OwnedSummary many(Resolution::coarse), singly(Resolution::coarse);
@@ -209,6 +209,56 @@ TEST(MergeMany, NothingAndNoFiniteRows) {
   EXPECT_EQ(summary->specials().nans, 2);
 }
 
+// It polls at each part, of whatever form, wherever it goes through them.
+TEST(MergeMany, StopsAtAnyPart) {
+  constexpr int kParts = 40;
+  Parts points;
+  for (int k = 0; k < kParts; ++k) {
+    FitOptions options;
+    options.every_row_read = true;
+    points.push_back(part_of(std::vector<double>{1.0 * k, 2.0 * k, 0.5}, options));
+  }
+  for (const Parts& parts : {points, parts_of("normal", kParts, 800)}) {
+    struct Polls {
+      int made = 0, last = std::numeric_limits<int>::max();
+    } polls;
+    Control control;
+    control.stop_arg = &polls;
+    control.should_stop = [](void* arg) {
+      auto* p = static_cast<Polls*>(arg);
+      return ++p->made >= p->last;
+    };
+    {
+      OwnedSummary summary;
+      ASSERT_TRUE(summary->merge_many(headers_of(parts), nullptr, control).ok());
+    }
+    const int all = polls.made;
+    EXPECT_GE(all, 3 * kParts);
+    for (int last = 1; last <= all; ++last) {
+      polls = {0, last};
+      OwnedSummary summary;
+      EXPECT_EQ(summary->merge_many(headers_of(parts), nullptr, control).code, Code::cancelled);
+      EXPECT_EQ(polls.made, last);
+      EXPECT_EQ(summary->cells(), 0U);
+    }
+  }
+}
+
+// Parts that say they are each of as many rows as may be: the sum says no more, and is valid.
+TEST(MergeMany, OfMoreSampleRowsThanMayBe) {
+  Parts parts = parts_of("normal", 3, 800);
+  for (DensityBytes& p : parts) {
+    p.header().sample_rows = 0x1p62;
+    ASSERT_TRUE(validate(p.data(), p.size()).ok());
+  }
+  OwnedSummary summary;
+  ASSERT_TRUE(summary->merge_many(headers_of(parts)).ok());
+  DensityBytes out;
+  ASSERT_TRUE(finish(*summary, {}, Control{}, &out).ok());
+  EXPECT_EQ(out.header().sample_rows, 0x1p62);
+  EXPECT_TRUE(validate(out.data(), out.size()).ok());
+}
+
 // What the bound rests on ends when something else comes; a copy has it.
 TEST(MergeMany, TheSmallerErrorIsOfTheSumAlone) {
   const Parts parts = parts_of("normal", 20, 800);
@@ -258,7 +308,7 @@ TEST(Strata, PartsThatAreAlikeShareTheirVariance) {
   Parts parts;
   for (int k = 0; k < 40; ++k) parts.push_back(uniform_part(0, 1000, 100, k % 2 == 0 ? 1.5 : 0.5));
   SumOfDensities sum;
-  add_up_densities(headers_of(parts), 16384, 57344, &sum);
+  ASSERT_TRUE(add_up_densities(headers_of(parts), 16384, 57344, &sum).ok());
   for (const auto& shape : sum.sampling.weight)
     for (const float w : shape) EXPECT_NEAR(w, 10, 1e-3);
   EXPECT_EQ(sum.sampling.any, 1U);
@@ -271,7 +321,7 @@ TEST(Strata, ARangeWithinOnePartIsAsSureAsThat) {
   for (int k = 0; k < 100; ++k)
     parts.push_back(uniform_part(k, 1000, k == 37 ? 10 : 100, k == 37 ? 3 : 1));
   SumOfDensities sum;
-  add_up_densities(headers_of(parts), 16384, 57344, &sum);
+  ASSERT_TRUE(add_up_densities(headers_of(parts), 16384, 57344, &sum).ok());
   // A range that holds 4^-4 of the rows has 0.39 of the part's.
   for (int scale = 3; scale < kErrorScales; ++scale) {
     const double p = std::ldexp(1, -2 * (scale + 1));
@@ -288,7 +338,7 @@ TEST(Strata, ARangeWithinOnePartIsAsSureAsThat) {
 TEST(Strata, OfOneDensityNothingChanges) {
   const Parts parts = parts_of("normal", 1, 3000);
   SumOfDensities sum;
-  add_up_densities(headers_of(parts), 16384, 57344, &sum);
+  ASSERT_TRUE(add_up_densities(headers_of(parts), 16384, 57344, &sum).ok());
   SummarySampling alone;
   alone.add(parts[0].header());
   EXPECT_EQ(std::memcmp(alone.weight, sum.sampling.weight, sizeof alone.weight), 0);
@@ -304,7 +354,7 @@ TEST(Strata, NumbersOfRowsOfPartsThatLieApart) {
     parts.back().header().rows_variance = 0.01;
   }
   SumOfDensities sum;
-  add_up_densities(headers_of(parts), 16384, 57344, &sum);
+  ASSERT_TRUE(add_up_densities(headers_of(parts), 16384, 57344, &sum).ok());
   EXPECT_NEAR(sum.sampling.rows_variance, 16 * 1e4, 1);
   // A sixteenth of the rows: all of one part, or half of two.
   const double p = 1.0 / 16;

@@ -66,7 +66,8 @@ class Finishing {
                                         (automatic() ? kBounded : 0));
     h.value_type = options_.value_type;
     h.method = automatic() ? Method::plugin : options_.method;
-    h.sample_rows = t.count();
+    // What validate() takes: a sum of densities may be of more.
+    h.sample_rows = std::min(t.count(), 0x1p62);
     describe_totals(t, s, t.rows() + s.nans + s.negative_infinities + s.positive_infinities, 1, &h);
     if (h.rows > 0 && h.rows <= kMostRows) summary_.sampling().describe(&h);
   }

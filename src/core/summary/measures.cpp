@@ -266,15 +266,18 @@ Status Measures::merge(const Stored& density, Summary* rows) {
   return add_sums(density);
 }
 
-Status Measures::merge_many(std::span<const Header* const> densities, Summary* rows) {
+Status Measures::merge_many(std::span<const Header* const> densities, Summary* rows,
+                            const Control& control) {
   if (Status status = settle(rows); !status.ok()) return status;
   try {
     std::vector<MeasureSampling> sampling;
-    if (Status status = rows->merge_many(densities, &sampling); !status.ok()) return status;
+    if (Status status = rows->merge_many(densities, &sampling, control); !status.ok())
+      return status;
     if (Status status = settle(rows); !status.ok()) return status;
     for (std::size_t k = 0; k < sampling.size(); ++k) sampling_[k].add(sampling[k]);
     DecodedMeasures decoded;
     for (const Header* density : densities) {
+      if (control.stop_requested()) return Status::error(Code::cancelled, "cancelled");
       decode_measures(density, &decoded);
       if (Status status = add_sums(decoded.stored(*density)); !status.ok()) return status;
     }

@@ -15,6 +15,7 @@
 // Like a Summary these are flat: their arrays come from the summary's Memory and go with it.
 #pragma once
 
+#include "core/control.h"
 #include "core/density/measure_format.h"
 #include "core/status.h"
 #include "core/summary/summary.h"
@@ -91,8 +92,10 @@ class Measures {
     std::span<const MeasureSampling> sampling;
   };
   Status merge(const Stored& density, Summary* rows);
-  // Many densities with as many measures each (Summary::merge_many), valid.
-  Status merge_many(std::span<const Header* const> densities, Summary* rows);
+  // Many densities with as many measures each (Summary::merge_many), valid. Errors: out_of_memory,
+  // cancelled; both are then of no further use.
+  Status merge_many(std::span<const Header* const> densities, Summary* rows,
+                    const Control& control = {});
 
   // Settles the summary and folds the rows that wait into its cells. Errors: out_of_memory.
   Status settle(Summary* rows);

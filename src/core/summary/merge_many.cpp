@@ -28,6 +28,9 @@ constexpr double kByRatio = 1.5;  // of a cell's ends, from which on it is divid
 // Added to a number of rows, and taken away, it leaves a whole number as it was.
 constexpr double kWhole = 0x1p52;
 
+// Thrown where the control says to stop, and caught by add_up_densities().
+struct Stopped {};
+
 struct Knot {
   double x, rows;
   bool point;  // they are at x; else below it, down to the part's knot before
@@ -36,8 +39,12 @@ struct Knot {
 class Adder {
  public:
   Adder(std::span<const Header* const> densities, std::size_t most_cells, std::size_t most_points,
-        SumOfDensities* out)
-      : densities_(densities), most_cells_(most_cells), most_points_(most_points), out_(*out) {}
+        const Control& control, SumOfDensities* out)
+      : densities_(densities),
+        most_cells_(most_cells),
+        most_points_(most_points),
+        control_(control),
+        out_(*out) {}
 
   void run() {
     out_ = {};
@@ -79,7 +86,13 @@ class Adder {
     out_.error += std::sqrt(squares);
   }
 
+  // Of each part, whenever it is looked at: a part takes microseconds, all of them seconds.
+  void poll() const {
+    if (control_.stop_requested()) throw Stopped();
+  }
+
   void decode(const Header& h) {
+    poll();
     part_.clear();
     if (h.finite_rows() > 0) decode_histogram(DensityView(&h), &part_);
   }
@@ -89,13 +102,16 @@ class Adder {
   // Some ends, then between them as many as it takes by what all blocks, taken for cells, have.
   void take_ends_of_blocks() {
     std::vector<Knot> knots;
-    for (const Header* h : densities_)
+    for (const Header* h : densities_) {
+      poll();
       if (h->finite_rows() > 0) add_knots(DensityView(h), &knots);
+    }
     std::sort(knots.begin(), knots.end(), [](const Knot& a, const Knot& b) { return a.x < b.x; });
     find_lattice();
     thin(knots);
     clear_rows();
     for (const Header* h : densities_) {
+      poll();
       if (!(h->finite_rows() > 0)) continue;
       take_blocks(DensityView(h));
       add_part();
@@ -381,6 +397,7 @@ class Adder {
 
   std::span<const Header* const> densities_;
   const std::size_t most_cells_, most_points_;
+  const Control& control_;
   SumOfDensities& out_;
   double finite_ = 0;
   bool whole_ = true;
@@ -397,17 +414,25 @@ class Adder {
 
 }  // namespace
 
-void add_up_densities(std::span<const Header* const> densities, std::size_t most_cells,
-                      std::size_t most_points, SumOfDensities* out) {
-  Adder(densities, most_cells, most_points, out).run();
+Status add_up_densities(std::span<const Header* const> densities, std::size_t most_cells,
+                        std::size_t most_points, SumOfDensities* out, const Control& control) {
+  try {
+    Adder(densities, most_cells, most_points, control, out).run();
+  } catch (const Stopped&) {
+    return Status::error(Code::cancelled, "cancelled");
+  }
+  return Status::success();
 }
 
 Status Summary::merge_many(std::span<const Header* const> densities,
-                           std::vector<MeasureSampling>* measured) {
+                           std::vector<MeasureSampling>* measured, const Control& control) {
   if (Status s = settle(); !s.ok()) return s;
   SumOfDensities sum;
   try {
-    add_up_densities(densities, cell_limit() / kShareOfCells, cell_limit() / 8 * 7, &sum);
+    if (Status s = add_up_densities(densities, cell_limit() / kShareOfCells, cell_limit() / 8 * 7,
+                                    &sum, control);
+        !s.ok())
+      return s;
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory while merging densities");
   }

@@ -17,8 +17,10 @@
 // How sure counts of the sum are: strata.h.
 #pragma once
 
+#include "core/control.h"
 #include "core/density/histogram_view.h"
 #include "core/summary/measures.h"
+#include "core/status.h"
 #include "core/summary/summary.h"
 
 #include <cstddef>
@@ -38,8 +40,9 @@ struct SumOfDensities {
 };
 
 // densities: of one column each, valid. most_cells: about that many in the sum, but all values
-// where these are at most most_points. Throws std::bad_alloc.
-void add_up_densities(std::span<const Header* const> densities, std::size_t most_cells,
-                      std::size_t most_points, SumOfDensities* out);
+// where these are at most most_points. Throws std::bad_alloc. Errors:
+// cancelled; *out is then not to be used.
+Status add_up_densities(std::span<const Header* const> densities, std::size_t most_cells,
+                        std::size_t most_points, SumOfDensities* out, const Control& control = {});
 
 }  // namespace kde

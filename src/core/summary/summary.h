@@ -31,6 +31,7 @@
 #pragma once
 
 #include "core/summary/totals.h"
+#include "core/control.h"
 #include "core/density/histogram.h"
 #include "core/status.h"
 
@@ -128,9 +129,10 @@ class Summary {
 
   // Adds many at once (merge_many.h): in a fraction of the time, with a smaller error and, of
   // sampled ones, a variance that knows them as strata. densities: of one column each, valid.
-  // measured: if not null, takes that of their measures. Errors: out_of_memory.
+  // measured: if not null, takes that of their measures. Errors: out_of_memory; cancelled, and then
+  // none is added.
   Status merge_many(std::span<const Header* const> densities,
-                    std::vector<MeasureSampling>* measured = nullptr);
+                    std::vector<MeasureSampling>* measured = nullptr, const Control& control = {});
 
   // Folds the rows not yet merged into the cells. Errors: out_of_memory.
   Status settle();

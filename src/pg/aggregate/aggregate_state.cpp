@@ -138,8 +138,10 @@ void merge_waiting(AggregateState* state) {
   WaitingDensities& waiting = state->waiting;
   if (waiting.count == 0) return;
   const std::span densities(waiting.density, static_cast<std::size_t>(waiting.count));
-  check_status(state->measures != nullptr ? state->measures->merge_many(densities, &state->summary)
-                                          : state->summary.merge_many(densities),
+  const kde::Control control = begin_core_work(1);
+  check_status(state->measures != nullptr
+                   ? state->measures->merge_many(densities, &state->summary, control)
+                   : state->summary.merge_many(densities, nullptr, control),
                "roll up densities");
   for (int i = 0; i < waiting.count; ++i) pfree(const_cast<kde::Header*>(waiting.density[i]));
   waiting.count = 0;

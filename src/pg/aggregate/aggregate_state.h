@@ -51,7 +51,7 @@ AggregateState* new_state(MemoryContext context, const Settings& settings);
 
 // Adds a density: a copy of it waits in `context`, the state's own. Error 53200.
 void add_density(MemoryContext context, AggregateState* state, const kde::Header* density);
-// Merges those that wait. Error 53200.
+// Merges those that wait. Errors: 53200, and those of interrupts, which it serves.
 void merge_waiting(AggregateState* state);
 
 // A copy in `context`; `other` is not changed, and none of its densities waits.

@@ -20,6 +20,7 @@ extern "C" {
 #include "catalog/namespace.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_extension.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "commands/sequence.h"
@@ -156,11 +157,19 @@ bool uses(const NamedColumns& columns, AttrNumber attnum) {
   return false;
 }
 
+// To the end of the transaction, and before any of the extension's tables. DROP EXTENSION locks the
+// extension first, then its tables in another order than writers: they would wait in a ring.
+void hold_extension() {
+  const Oid extension = get_extension_oid("kde_aqp", true);
+  if (OidIsValid(extension)) LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
+}
+
 // Opens the catalog. Writers keep their lock to the end of the transaction, as SQL does: VACUUM
 // FULL, REINDEX and ALTER TABLE must not meet rows whose transaction still runs. Its layout must be
 // the one this library was built for: between the files of a new version and ALTER EXTENSION UPDATE
 // it is not.
 Relation open_catalog(LOCKMODE lock) {
+  if (lock != AccessShareLock) hold_extension();
   Relation catalog = try_table_open(catalog_oid(), lock);
   if (catalog == nullptr) raise_not_installed();  // dropped while we waited
   if (RelationGetNumberOfAttributes(catalog) != kColumns) raise_other_version();
@@ -170,6 +179,7 @@ Relation open_catalog(LOCKMODE lock) {
 // For event triggers, which must not fail all DDL until ALTER EXTENSION UPDATE. Null: it is of
 // another version, or the extension was dropped, perhaps while we waited.
 Relation open_catalog_to_follow() {
+  hold_extension();
   const Oid oid = catalog_oid_or_invalid();
   Relation catalog = OidIsValid(oid) ? try_table_open(oid, RowExclusiveLock) : nullptr;
   if (catalog != nullptr && RelationGetNumberOfAttributes(catalog) != kColumns) {
