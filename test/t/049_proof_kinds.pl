@@ -206,5 +206,27 @@ for my $strategy ('wal_log', 'file_copy') {
   $node->safe_psql("copy_$strategy", 'INSERT INTO t VALUES (1, 1)');
   like($node->safe_psql("copy_$strategy", q{SELECT proof('t')}), qr/^at most [1-9]/, 'what changes there is not proven');
 }
+$node->stop;
+
+# ---- With checksums VACUUM stamps the blocks whose bits it sets: one look of the worker's kind fits them anew.
+$node = PostgreSQL::Test::Cluster->new('checksums');
+$node->init(extra => ['--data-checksums']);
+$node->append_conf('postgresql.conf', 'autovacuum = off');
+$node->start;
+sql('CREATE EXTENSION kde_aqp', 'CREATE TABLE t (v integer)', 'INSERT INTO t SELECT i % 100 FROM generate_series(1, 1000) AS i',
+  q{SELECT FROM kde_fit('t', 'v', sample_rows => -1)}, 'VACUUM t');
+sub proof_of_t { return sql(q{SELECT proof FROM kde_densities_full WHERE relation = 't'::regclass}) }
+like(proof_of_t(), qr/^at most/, 'checksums: blocks that VACUUM stamped are not proven');
+$node->poll_query_until('postgres', q{SELECT action = 'refitted' FROM kde_refresh('t')}) or die 'no refresh is due';
+is(proof_of_t(), 'nothing changed', 'until a look fits them anew');
+for my $night (1 .. 3) {
+  sql('INSERT INTO t SELECT 7 FROM generate_series(1, 500)', 'VACUUM t');
+  is(sql(q{SELECT action FROM kde_refresh('t')}), 'refitted', "night $night");
+  sql('VACUUM t');
+  $node->stop('immediate');
+  $node->start;
+  is(proof_of_t(), 'nothing changed', 'proven all day');
+}
+$node->stop;
 
 done_testing();
