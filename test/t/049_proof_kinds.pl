@@ -186,6 +186,12 @@ my @changed = map {
 } 3, 5, 7, 9;
 cmp_ok($changed[0], '>', 100, 'a changed block is not proven');
 is("@changed", join(' ', map { $_ * $changed[0] } 1 .. 4), 'nor one that was proven and changed after that');
+# A look reads the blocks of one page of the map, the next one those of the next, though nothing happened since.
+sql('CREATE TABLE wide (v integer NOT NULL, pad text) PARTITION BY LIST (v)',
+  'ALTER TABLE wide ALTER COLUMN pad SET STORAGE PLAIN', map({ "CREATE TABLE wide$_ PARTITION OF wide FOR VALUES IN ($_)" } 0 .. 1),
+  q{INSERT INTO wide SELECT i % 2, repeat('x', 5000) FROM generate_series(1, 8400) AS i}, q{SELECT FROM kde_fit('wide', 'v', sample_rows => -1)}, 'VACUUM wide');
+like(ask($looks, q{SELECT proof('wide')}), qr/^at most \d+ rows changed$/, 'of two pages of the map a look proves one');
+ok(wait_until(sub { ask($looks, q{SELECT proof('wide')}) =~ /^nothing changed/ }), 'and a later one the other');
 $looks->quit;
 
 # ---- A restore.

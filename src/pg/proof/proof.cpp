@@ -267,8 +267,9 @@ XLogRecPtr lsn_of_block(Relation rel, BlockNumber block) {
 // Headers that a judgement reads.
 struct Headers {
   int64 left;
-  int pages;            // of the map, of whose blocks it may read all: they are remembered
-  bool all_or_nothing;  // none where they cannot prove that nothing changed
+  int pages;             // of the map, of whose blocks it may read all: they are remembered
+  bool all_or_nothing;   // none where they cannot prove that nothing changed
+  bool put_off = false;  // out: others are left for the next time
 };
 constexpr Headers kHeadersOfAnswer = {4096, 1, false};
 constexpr Headers kAllHeaders = {PG_INT64_MAX, 0, true};
@@ -330,8 +331,9 @@ BlockNumber count_unproven_of_page(Relation rel, BlockNumber first, BlockNumber 
   } else if (read_set && headers->pages > 0 && GetCurrentTimestamp() >= next_page_at) {
     --headers->pages;
     page_begun = GetCurrentTimestamp();
-  } else {
+  } else if (read_set) {
     read_set = false;
+    headers->put_off = true;
   }
   const bool read_clear = proof.all_ended && clear > 0 && clear <= headers->left;
   if (read_clear) headers->left -= clear;
@@ -403,6 +405,7 @@ double count_line_pointers(Relation rel, BlockNumber first, BlockNumber end) {
 struct Sum {
   double rows = 0, unproven = 0, blocks = 0, added = 0;
   double stamped = 0, clear = 0;  // before headers are read
+  bool put_off = false;           // headers, to the next look
 };
 
 // Of a leaf whose file is the same: adds to *sum. *headers: those that may yet be read.
@@ -462,6 +465,7 @@ Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of
     return nullptr;
   });
   close_member(root);
+  sum->put_off = headers.put_off;
   if (why != nullptr) return unknown(why);
   if (seen != proof.leaves) return unknown(kOtherLeaves);
   Judgement out;
@@ -654,7 +658,7 @@ Judgement judge(Oid relation, const Proof& proof) {
     return place->judgement;
   Sum sum;
   const Judgement out = look(relation, proof, kHeadersOfAnswer, InvalidOid, &sum);
-  if (quiet && out.changed != Changed::unknown)
+  if (quiet && out.changed != Changed::unknown && !sum.put_off)
     *place = {relation, GetActiveSnapshot()->xmax, proof.lsn, proof.as_of, out};
   return out;
 }
