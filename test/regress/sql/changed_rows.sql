@@ -9,6 +9,8 @@ RESET client_min_messages;
 -- ------------------------------------------------------------------------------------- intervals
 -- Every row is read: without changes the intervals are points.
 CREATE TABLE t WITH (autovacuum_enabled = false) AS SELECT i % 100 AS v, i % 10 AS k FROM generate_series(0, 9999) AS i;
+-- With checksums hint bits stamp blocks, where a checkpoint came between: there are none left to set.
+VACUUM t;
 SELECT rows FROM kde_fit('t', 'v');
 SELECT rows FROM kde_fit('t', ARRAY['v', 'k']);
 CREATE VIEW intervals AS
