@@ -291,23 +291,30 @@ struct Remembered {
 constexpr int kRemembered = 32;
 Remembered remembered[kRemembered];
 
-Remembered* place_of_page(Relation rel, BlockNumber first, XLogRecPtr lsn) {
-  const uint32 hash = murmurhash32(file_of(rel) ^ murmurhash32(first / kBlocksPerPage)) ^
-                      murmurhash32(static_cast<uint32>(lsn));
-  return &remembered[hash % kRemembered];
+// That of a page of the map, or null.
+Remembered* remembered_page(Relation rel, BlockNumber first, XLogRecPtr lsn) {
+  for (Remembered& it : remembered) {
+    if (it.bits != nullptr && it.relation == RelationGetRelid(rel) && it.file == file_of(rel) &&
+        it.first == first && it.lsn == lsn)
+      return &it;
+  }
+  return nullptr;
 }
 
 const uint8* recall(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp) {
-  const Remembered* place = place_of_page(rel, first, lsn);
-  const bool is_it = place->bits != nullptr && place->relation == RelationGetRelid(rel) &&
-                     place->file == file_of(rel) && place->first == first && place->lsn == lsn &&
-                     place->stamp == stamp;
-  return is_it ? place->bits : nullptr;
+  const Remembered* page = remembered_page(rel, first, lsn);
+  return page != nullptr && page->stamp == stamp ? page->bits : nullptr;
 }
 
+// In the place of the oldest.
 void remember(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp,
               const uint8* bits) {
-  Remembered* place = place_of_page(rel, first, lsn);
+  static int oldest = 0;
+  Remembered* place = remembered_page(rel, first, lsn);
+  if (place == nullptr) {
+    place = &remembered[oldest];
+    oldest = (oldest + 1) % kRemembered;
+  }
   uint8* room = place->bits;
   if (room == nullptr) room = static_cast<uint8*>(MemoryContextAlloc(TopMemoryContext, kMapBytes));
   memcpy(room, bits, kMapBytes);
