@@ -156,9 +156,8 @@ static bool find_far(Node *node, void *replace) {
     if (!OidIsValid(rows)) continue;
     found = true;
     if (replace == NULL) break;
-    entry->relid = rows;
-    entry->relkind = get_rel_relkind(rows);
 #if PG_VERSION_NUM >= 160000
+    /* Found by the table that the entry still names. */
     if (entry->perminfoindex != 0) {
       RTEPermissionInfo *info = getRTEPermissionInfo(((Query *)node)->rteperminfos, entry);
       info->relid = rows;
@@ -167,6 +166,8 @@ static bool find_far(Node *node, void *replace) {
 #else
     entry->requiredPerms = 0;
 #endif
+    entry->relid = rows;
+    entry->relkind = get_rel_relkind(rows);
   }
   return query_tree_walker((Query *)node, find_far, replace, 0) || (found && replace == NULL);
 }
@@ -346,6 +347,13 @@ static Plan *above(SeqScan *scan, PlannedStmt *statement) {
   entry = copyObject(entry);
   entry->relid = relation;
   statement->rtable = lappend(statement->rtable, entry);
+#if PG_VERSION_NUM >= 160000
+  entry->perminfoindex = 0; /* checked of the table that the query names */
+#endif
+#if PG_VERSION_NUM >= 180000
+  statement->unprunableRelids =
+      bms_add_member(statement->unprunableRelids, list_length(statement->rtable));
+#endif
   statement->relationOids = lappend_oid(statement->relationOids, relation);
   table = table_open(relation, AccessShareLock);
   columns = RelationGetDescr(table);

@@ -12,7 +12,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('plain_sql');
 $node->init;
-$node->append_conf('postgresql.conf', "kde_aqp.approximate_notice = off\nkde_aqp.sample_blocks = 300\njit = off\nTimeZone = 'Europe/Berlin'\n");
+$node->append_conf('postgresql.conf', "autovacuum = off\nkde_aqp.approximate_notice = off\nkde_aqp.sample_blocks = 300\njit = off\nTimeZone = 'Europe/Berlin'\n");
 $node->start;
 sub sql { return $node->safe_psql('postgres', $_[0]) }
 

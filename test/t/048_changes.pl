@@ -57,7 +57,8 @@ sub create_table {
   my ($table, $form, $kind) = @_;
   return "CREATE FOREIGN TABLE $table ($columns) SERVER here OPTIONS (table_name '${table}_there');" if $kind eq 'FOREIGN';
   return "CREATE $kind TABLE $table ($columns);" unless $forms{$form}{parts};
-  return join '', "CREATE $kind TABLE $table ($columns) PARTITION BY RANGE (x);",
+  my $root = $kind eq 'UNLOGGED' ? '' : $kind;  # whose partitions may be, from 18 on
+  return join '', "CREATE $root TABLE $table ($columns) PARTITION BY RANGE (x);",
     map { "CREATE $kind TABLE ${table}_p$_ PARTITION OF $table FOR VALUES FROM (" . 25 * $_ . ') TO (' . (25 * $_ + 25) . ');' } 0 .. 3;
 }
 

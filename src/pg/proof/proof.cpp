@@ -20,6 +20,7 @@ extern "C" {
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 }
@@ -263,34 +264,128 @@ XLogRecPtr lsn_of_block(Relation rel, BlockNumber block) {
   return lsn;
 }
 
-// Blocks that are not proven though their own LSNs may prove them. Bits and stamp of a page are of
-// one moment; a block that changes after it has an own LSN above.
-BlockNumber count_unproven_by_own_lsn(Relation rel, BlockNumber blocks, const Proof& proof,
-                                      bool stop_at_first) {
+// Headers that a judgement reads.
+struct Headers {
+  int64 left;
+  int pages;             // of the map, of whose blocks it may read all: they are remembered
+  bool all_or_nothing;   // none where they cannot prove that nothing changed
+  bool put_off = false;  // out: others are left for the next time
+};
+constexpr Headers kHeadersOfAnswer = {4096, 1, false};
+constexpr Headers kAllHeaders = {PG_INT64_MAX, 0, true};
+constexpr Headers kNoHeaders = {0, 0, true};
+
+// When this session may read all of a map page's blocks again: where each change stamps the page,
+// it spends no more than a small share of its time on them.
+TimestampTz next_page_at = 0;
+constexpr TimestampTz kShareOfTime = 20;
+
+// What the headers of a map page's blocks proved: which had set bits and own LSNs <= lsn. While the
+// page's stamp is the same no bit was set since, so blocks whose bits are set still did not change.
+struct Remembered {
+  Oid relation, file;
+  BlockNumber first;
+  XLogRecPtr lsn, stamp;
+  uint8* bits;  // as the map has them; kMapBytes; null: none
+};
+constexpr int kRemembered = 32;
+Remembered remembered[kRemembered];
+
+// That of a page of the map, or null.
+Remembered* remembered_page(Relation rel, BlockNumber first, XLogRecPtr lsn) {
+  for (Remembered& it : remembered) {
+    if (it.bits != nullptr && it.relation == RelationGetRelid(rel) && it.file == file_of(rel) &&
+        it.first == first && it.lsn == lsn)
+      return &it;
+  }
+  return nullptr;
+}
+
+const uint8* recall(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp) {
+  const Remembered* page = remembered_page(rel, first, lsn);
+  return page != nullptr && page->stamp == stamp ? page->bits : nullptr;
+}
+
+// In the place of the oldest.
+void remember(Relation rel, BlockNumber first, XLogRecPtr lsn, XLogRecPtr stamp,
+              const uint8* bits) {
+  static int oldest = 0;
+  Remembered* place = remembered_page(rel, first, lsn);
+  if (place == nullptr) {
+    place = &remembered[oldest];
+    oldest = (oldest + 1) % kRemembered;
+  }
+  uint8* room = place->bits;
+  if (room == nullptr) room = static_cast<uint8*>(MemoryContextAlloc(TopMemoryContext, kMapBytes));
+  memcpy(room, bits, kMapBytes);
+  *place = {RelationGetRelid(rel), file_of(rel), first, lsn, stamp, room};
+}
+
+// Blocks of one page of the map that are not proven, though their own LSNs may prove them. bits: a
+// copy of the page's, of one moment with `stamp`: a block that changes after it has an own LSN
+// above. It is written to.
+BlockNumber count_unproven_of_page(Relation rel, BlockNumber first, BlockNumber count, uint8* bits,
+                                   XLogRecPtr stamp, const Proof& proof, Headers* headers) {
   constexpr BlockNumber kBlocksPerBreath = 64;
+  const BlockNumber clear = count_clear(bits, count), set = count - clear;
+  const bool is_stamped = stamp > proof.lsn;
+  const bool may_prove_set = is_stamped && (proof.all_set || proof.all_ended);
+  const uint8* known = may_prove_set ? recall(rel, first, proof.lsn, stamp) : nullptr;
+  bool read_set = may_prove_set && known == nullptr;
+  TimestampTz page_begun = 0;
+  if (read_set && set <= headers->left) {
+    headers->left -= set;
+  } else if (read_set && headers->pages > 0 && GetCurrentTimestamp() >= next_page_at) {
+    --headers->pages;
+    page_begun = GetCurrentTimestamp();
+  } else if (read_set) {
+    read_set = false;
+    headers->put_off = true;
+  }
+  const bool read_clear = proof.all_ended && clear > 0 && clear <= headers->left;
+  if (read_clear) headers->left -= clear;
+  if (!read_set && !read_clear && known == nullptr) return clear + (is_stamped ? set : 0);
+
+  BlockNumber unproven = 0;
+  const auto is_proven = [&](BlockNumber i, bool bit) {
+    if (bit && !is_stamped) return true;
+    if (bit && known != nullptr) return is_set(known, i);
+    return (bit ? read_set : read_clear) && lsn_of_block(rel, first + i) <= proof.lsn;
+  };
+  for (BlockNumber i = 0; i < count; ++i) {
+    if (i % kBlocksPerBreath == 0) CHECK_FOR_INTERRUPTS();
+    const bool bit = is_set(bits, i);
+    if (is_proven(i, bit)) continue;
+    ++unproven;
+    if (headers->all_or_nothing) return unproven;
+    if (bit) bits[i / kBlocksPerByte] &= static_cast<uint8>(~(1u << (2 * (i % kBlocksPerByte))));
+  }
+  if (read_set) remember(rel, first, proof.lsn, stamp, bits);
+  if (page_begun != 0) {
+    const TimestampTz now = GetCurrentTimestamp();
+    next_page_at = now + kShareOfTime * (now - page_begun);
+  }
+  return unproven;
+}
+
+BlockNumber count_unproven(Relation rel, BlockNumber blocks, const Proof& proof, Headers* headers) {
   BlockNumber unproven = 0;
   Buffer buffer = InvalidBuffer;
   auto* copy = static_cast<uint8*>(palloc(kMapBytes));
   for (BlockNumber first = 0; first < blocks; first += kBlocksPerPage) {
-    if (stop_at_first && unproven > 0) break;
     const BlockNumber count = Min(blocks - first, kBlocksPerPage);
-    bool stamped = false;
+    XLogRecPtr stamped_at = InvalidXLogRecPtr;
     look_at_map_page(rel, first, count, &buffer,
                      [&](BlockNumber, BlockNumber, const uint8* bits, XLogRecPtr stamp) {
-                       stamped = stamp > proof.lsn;
+                       stamped_at = stamp;
                        if (bits != nullptr) {
                          memcpy(copy, bits, kMapBytes);
                        } else {
                          memset(copy, 0, kMapBytes);
                        }
                      });
-    for (BlockNumber i = 0; i < count && !(stop_at_first && unproven > 0); ++i) {
-      if (i % kBlocksPerBreath == 0) CHECK_FOR_INTERRUPTS();
-      const bool set = is_set(copy, i);
-      if (set && !stamped) continue;
-      const bool may_prove = proof.all_ended || (set && proof.all_set);
-      if (!may_prove || lsn_of_block(rel, first + i) > proof.lsn) ++unproven;
-    }
+    unproven += count_unproven_of_page(rel, first, count, copy, stamped_at, proof, headers);
+    if (headers->all_or_nothing && unproven > 0) break;
     if (blocks - first <= kBlocksPerPage) break;
   }
   if (BufferIsValid(buffer)) ReleaseBuffer(buffer);
@@ -314,18 +409,10 @@ double count_line_pointers(Relation rel, BlockNumber first, BlockNumber end) {
 
 // ------------------------------------------------------------------------------------ judgements
 
-// Headers that a judgement reads.
-struct Headers {
-  int64 left;
-  bool all_or_nothing;  // none where they cannot prove that nothing changed
-};
-constexpr Headers kHeadersOfAnswer = {4096, false};
-constexpr Headers kAllHeaders = {PG_INT64_MAX, true};
-constexpr Headers kNoHeaders = {0, true};
-
 struct Sum {
   double rows = 0, unproven = 0, blocks = 0, added = 0;
   double stamped = 0, clear = 0;  // before headers are read
+  bool put_off = false;           // headers, to the next look
 };
 
 // Of a leaf whose file is the same: adds to *sum. *headers: those that may yet be read.
@@ -343,10 +430,8 @@ void judge_leaf(Relation rel, const ProofLeaf& then, const Proof& proof, Headers
                                           : 0;
   const bool in_vain =
       headers->all_or_nothing && (sum->rows > 0 || (blocks.clear > 0 && !proof.all_ended));
-  if (may_prove > 0 && may_prove <= headers->left && !in_vain) {
-    headers->left -= may_prove;
-    unproven = count_unproven_by_own_lsn(rel, same, proof, headers->all_or_nothing);
-  }
+  if (may_prove > 0 && headers->left > 0 && !in_vain)
+    unproven = count_unproven(rel, same, proof, headers);
   unproven += then.blocks - same;
   sum->rows += unproven * Max(then.rows_a_block, each_now);
   sum->unproven += unproven;
@@ -387,6 +472,7 @@ Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of
     return nullptr;
   });
   close_member(root);
+  sum->put_off = headers.put_off;
   if (why != nullptr) return unknown(why);
   if (seen != proof.leaves) return unknown(kOtherLeaves);
   Judgement out;
@@ -579,7 +665,7 @@ Judgement judge(Oid relation, const Proof& proof) {
     return place->judgement;
   Sum sum;
   const Judgement out = look(relation, proof, kHeadersOfAnswer, InvalidOid, &sum);
-  if (quiet && out.changed != Changed::unknown)
+  if (quiet && out.changed != Changed::unknown && !sum.put_off)
     *place = {relation, GetActiveSnapshot()->xmax, proof.lsn, proof.as_of, out};
   return out;
 }

@@ -4,8 +4,14 @@
 // The proof is the visibility map's, as an index-only scan rests on it. A heap change clears its
 // block's all-visible bit in the critical section in which it changes the block, before its
 // transaction ends. Setting the bit again is WAL-logged and stamps the map's page with the record's
-// LSN, under the page's exclusive lock (visibilitymap_set() up to 18, visibilitymap_set_vmbits()
-// with the record of heap_page_prune_and_freeze() from 19 on). So it is in recovery, too.
+// LSN, under the page's exclusive lock. So it is in recovery, too. The bits are set
+//   - in 15 to 18 by visibilitymap_set(): of VACUUM (vacuumlazy.c), COPY FREEZE
+//     (heap_multi_insert()) and their redo (heap_xlog_visible());
+//   - from 19 on by visibilitymap_set_vmbits(), with the record of heap_page_prune_and_freeze().
+// They are cleared by heap_insert(), heap_multi_insert(), heap_delete(), heap_update() and their
+// redo. Locks of rows clear all-frozen bits alone. Clearing stamps the map's page, too, in 17.12,
+// 18.6 and whatever has visibilitymap_clear_locked(): one changed row leaves the page's other
+// blocks to be proven by their own LSNs, below.
 //
 // Rows were read under a snapshot S. L is an insert position noted before S was taken, or while it
 // was held. While S is held no horizon passes it, so a block that was changed by a transaction that
@@ -23,7 +29,7 @@
 // and VACUUM sets a bit without touching the block's LSN. (With data checksums, the default from 18
 // on, or wal_log_hints it stamps the block, too: then such a block is not proven.) It is so
 //   - of blocks whose bits are set, if all were (all_set), as was seen after L was noted and while
-//     S was held: what a VACUUM stamped since;
+//     S was held: what a VACUUM, or a change of another block, stamped since;
 //   - of all blocks, if L was noted before S was taken, and S sees as ended whatever had written
 //     the table when L was noted (all_ended): also what no VACUUM has seen yet. So it is if S sees
 //     as ended whatever had a transaction number then, but for this transaction, which had not
@@ -119,6 +125,9 @@ Proof unproven(Unproven why, TimestampTz since);
 
 // To be called after the statement's snapshot was taken, which is the active one. Waits for nobody.
 // Costs nothing where no transaction has ended since the last time, and none runs.
+// Reads up to 4,096 headers. Beside them those of one page of the map (32,672), which costs some 5
+// ms from memory, for up to a twentieth of a session's time. What it read of a page is remembered
+// until that is stamped again.
 Judgement judge(Oid relation, const Proof& proof);
 
 // Whether nothing changed, for who has time: reads as many headers as may prove it, up to the first

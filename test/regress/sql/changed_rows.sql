@@ -9,6 +9,8 @@ RESET client_min_messages;
 -- ------------------------------------------------------------------------------------- intervals
 -- Every row is read: without changes the intervals are points.
 CREATE TABLE t WITH (autovacuum_enabled = false) AS SELECT i % 100 AS v, i % 10 AS k FROM generate_series(0, 9999) AS i;
+-- With checksums hint bits stamp blocks, where a checkpoint came between: there are none left to set.
+VACUUM t;
 SELECT rows FROM kde_fit('t', 'v');
 SELECT rows FROM kde_fit('t', ARRAY['v', 'k']);
 CREATE VIEW intervals AS
@@ -102,8 +104,10 @@ SELECT stale, changed_rows FROM kde_densities_full WHERE relation = 'days'::regc
 -- A day without rows within, and ranges of which the new rows are no tenth: nothing is said.
 SELECT approx_count('days.day', '2026-01-10', '2026-01-10') AS empty, approx_count('days.day', '2026-01-01', '2026-01-20') AS within,
   approx_count('days.day') AS whole, approx_count('days.day', '2026-01-02', NULL) > 17000 AS most, approx_count('days.day', NULL, '2026-02-01') AS up_to;
--- The days after: 0, which the interval says is no empty day, and a warning once a session and fit.
-SELECT * FROM approx_count_ci('days.day', '2026-01-21', '2026-01-21');
+-- The days after: 0, which the interval says is no empty day, and a warning once a session and fit. In how many
+-- blocks the rows lie differs by version.
+SELECT estimate, lower_bound, upper_bound BETWEEN 1500 AND 1700 AS rows_that_came
+  FROM approx_count_ci('days.day', '2026-01-21', '2026-01-21');
 SELECT approx_count('days.day', '2026-01-15', NULL) AS silent;
 SET kde_aqp.stale = error;
 SELECT approx_count('days.day', '2026-01-21', '2026-01-21');

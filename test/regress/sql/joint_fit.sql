@@ -109,7 +109,7 @@ INSERT INTO kde_aqp.density SELECT * FROM saved;
 SELECT column_names, attribute_numbers FROM stored;
 -- One that speaks of a column that is not there, or is no key at all, is not taken in.
 UPDATE saved SET column_names[1] = 'gone';
-INSERT INTO kde_aqp.density SELECT * FROM saved LIMIT 1;
+INSERT INTO kde_aqp.density SELECT * FROM saved ORDER BY column_names LIMIT 1;
 UPDATE saved SET column_names = '{}', attribute_numbers = '{}';
 INSERT INTO kde_aqp.density SELECT * FROM saved LIMIT 1;
 UPDATE saved SET column_names = '{{size,price}}', attribute_numbers = '{2,3}';
