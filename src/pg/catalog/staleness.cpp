@@ -145,8 +145,8 @@ bool promises_less(const CatalogEntry& density, double of, TimestampTz now, Stal
 
 }  // namespace
 
-Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep,
-                       const Counters* counters) {
+Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep, const Counters* counters,
+                       Pace pace) {
   Staleness out;
   const TimestampTz time = GetCurrentTimestamp();
   const Counters now = counters != nullptr ? *counters : read_counters(density.key.relation);
@@ -160,17 +160,22 @@ Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep,
   // Of a density that came by a restore, as many as there were when counting began.
   const double of =
       upkeep.table_rows > 0 ? upkeep.table_rows : static_cast<double>(upkeep.counters.live());
-  const bool changed = has_changed(density, of, out.changed >= 0 && upkeep.table_rows > 0, &out);
+  const bool is_counted = out.changed >= 0 && upkeep.table_rows > 0;
+  const bool changed = has_changed(density, of, is_counted, &out);
   out.anew = !changed && !is_old(density, time, &out) && has_drifted(upkeep, &out);
   out.stale = out.due = out.reason[0] != '\0';
   if (out.stale) return out;
-  out.due = static_cast<double>(time - density.fitted_at) > kUsecsPerCost * density.cost_ms &&
-            promises_less(density, of, time, &out);
+  const bool has_rested =
+      static_cast<double>(time - density.fitted_at) > kUsecsPerCost * density.cost_ms;
+  out.due = (has_rested || pace == Pace::at_once) && promises_less(density, of, time, &out);
   if (out.due) return out;
-  if (out.judgement.changed == Changed::unknown)
+  if (out.judgement.changed == Changed::unknown) {
+    out.unknown = out.changed < 0;
     say(&out, "changes unknown: %s", out.judgement.why);
-  else if (out.judgement.rows > change_limit(density.settings).of(of))
+  } else if (out.judgement.rows > change_limit(density.settings).of(of)) {
+    out.unknown = !is_counted;
     say(&out, "at most %.0f rows changed", out.judgement.rows);
+  }
   return out;
 }
 

@@ -59,6 +59,7 @@ struct Staleness {
   bool elsewhere = false;  // stale because its rows are
   bool other = false;      // stale because it is not of what the columns are now
   bool anew = false;       // stale for what the changes counted do not tell: all is to be read
+  bool unknown = false;    // not due, nor known not to be stale: nothing was counted since the fit
   char reason[160] = {};   // why stale or due, or else why it is not fresh
 
   // Rows changed, for a person: none only where that is proven.
@@ -69,10 +70,14 @@ struct Staleness {
 
 struct CatalogEntry;
 
+// Who asks for a refresh gets what is due. The background worker leaves what is not stale until a
+// hundred times the cost of the fit has passed, and so do those who show what it will do.
+enum class Pace { rested, at_once };
+
 // counters: those of the relation as of now where the caller has them at hand, as of one with many
 // densities; null: they are read.
 Staleness staleness_of(const CatalogEntry& entry, const Upkeep& upkeep,
-                       const Counters* counters = nullptr);
+                       const Counters* counters = nullptr, Pace pace = Pace::rested);
 
 // Months of 30 days, as PostgreSQL compares intervals.
 double seconds_of(const Interval* interval);

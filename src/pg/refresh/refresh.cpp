@@ -36,20 +36,13 @@ constexpr TimestampTz kDriftEvery = INT64CONST(3600) * USECS_PER_SEC;
 // But no more often than takes a hundredth of the time, if it reads what the fit did.
 constexpr double kUsecsPerCost = 100 * 1000.0;
 
-Staleness staleness_of_entry(const CatalogEntry& entry, const Upkeep& upkeep, const Counters& now) {
-  return staleness_of(entry, upkeep, &now);
-}
+Pace pace_of(bool background) { return background ? Pace::rested : Pace::at_once; }
 
 int compare_items(const ListCell* a, const ListCell* b) {
   const auto* x = static_cast<const RefreshItem*>(lfirst(a));
   const auto* y = static_cast<const RefreshItem*>(lfirst(b));
   if (x->cost_ms != y->cost_ms) return x->cost_ms < y->cost_ms ? -1 : 1;
   return x->id < y->id ? -1 : x->id > y->id ? 1 : 0;
-}
-
-// Neither the proof nor the server's counters tell what changed.
-bool is_unknown(const Staleness& staleness) {
-  return staleness.judgement.changed == Changed::unknown && staleness.changed < 0;
 }
 
 Upkeep find_upkeep(int64 id) {
@@ -105,7 +98,7 @@ bool wants_drift(const Staleness& staleness, const Upkeep& upkeep, double cost_m
   if (staleness.due) return false;
   if (how.check_drift) return true;
   const TimestampTz pause = Max(kDriftEvery, static_cast<TimestampTz>(cost_ms * kUsecsPerCost));
-  return how.own_transaction && is_unknown(staleness) &&
+  return how.own_transaction && staleness.unknown &&
          (upkeep.drift < 0 || GetCurrentTimestamp() - upkeep.drift_at > pause);
 }
 
@@ -151,13 +144,13 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
   const Counters now =
       read_counters(item.relation,
                     is_of_shards(item.relation) ? AskPlanner::built_in_functions : AskPlanner::yes);
-  Staleness staleness = staleness_of_entry(entry, locked.upkeep, now);
+  Staleness staleness = staleness_of(entry, locked.upkeep, &now, pace_of(how.background));
   AsOwner owner;
   owner.begin(relation);
   if (!how.force && wants_drift(staleness, locked.upkeep, entry.cost_ms, how)) {
     measure_drift(&locked, analysed_key(entry, relation), relation, kDriftSampleRows, random_seed(),
                   nullptr);
-    staleness = staleness_of_entry(entry, locked.upkeep, now);
+    staleness = staleness_of(entry, locked.upkeep, &now, pace_of(how.background));
   }
   // Where nothing is known (after a restore) changes are counted from here on.
   if (!locked.upkeep.counters.known) upkeep_note_counters(&locked.upkeep, now);
@@ -254,7 +247,7 @@ void note_no_rows(const RefreshItem& item) {
 
 }  // namespace
 
-List* refresh_items(Oid relation) {
+List* refresh_items(Oid relation, bool background) {
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   List* entries = OidIsValid(relation) ? catalog_list(relation, latest) : catalog_list_all(latest);
   List* items = NIL;
@@ -269,7 +262,7 @@ List* refresh_items(Oid relation) {
     // Those of one relation follow each other.
     if (entry->key.relation != counted)
       counters = read_counters(counted = entry->key.relation, AskPlanner::built_in_functions);
-    const Staleness staleness = staleness_of(*entry, upkeep, &counters);
+    const Staleness staleness = staleness_of(*entry, upkeep, &counters, pace_of(background));
     auto* item = static_cast<RefreshItem*>(palloc0(sizeof(RefreshItem)));
     item->id = entry->id;
     item->relation = entry->key.relation;
@@ -279,7 +272,7 @@ List* refresh_items(Oid relation) {
     item->failed_at = upkeep.failed_at;
     item->of_check = is_of_check(upkeep.last_error);
     item->fitted_at = entry->fitted_at;
-    item->unknown = is_unknown(staleness);
+    item->unknown = staleness.unknown;
     item->renewed = may_be_renewed(entry->key.relation, entry->proof);
     if (staleness.due) item->reason = pstrdup(staleness.reason);
     items = lappend(items, item);

@@ -37,15 +37,15 @@ struct RefreshHow {
   bool force = false;        // also what is not stale
   bool check_drift = false;  // measure the drift of what seems fresh
   bool wait = true;          // for locks; else what others hold is skipped
-  bool background = false;   // a table without rows, as while it is restored, is skipped
+  bool background = false;   // a table without rows, as while it is restored, is skipped; Pace
   bool own_transaction =
       false;  // errors that call for a new transaction concern this density alone
 };
 
 // All densities, or those of one relation, that may be refreshed (kde_set_refresh's enabled), as
 // RefreshItem*, cheapest first, in the current memory context. Needs a snapshot of its own taken
-// inside.
-List* refresh_items(Oid relation);
+// inside. background: as the worker sees them, which leaves some for later (Pace).
+List* refresh_items(Oid relation, bool background);
 
 // Refreshes one in a subtransaction: an error of the fit is rolled back, noted beside the density
 // and returned as `failed`; cancels, shutdown and (not in a transaction of its own) what ends a

@@ -50,7 +50,7 @@ void refresh_all(const RefreshHow& how) {
       AllocSetContextCreate(PortalContext, "kde_refresh_all", ALLOCSET_DEFAULT_SIZES);
   MemoryContext each = AllocSetContextCreate(context, "kde_refresh_all", ALLOCSET_DEFAULT_SIZES);
   MemoryContext previous = MemoryContextSwitchTo(context);
-  List* items = refresh_items(InvalidOid);
+  List* items = refresh_items(InvalidOid, false);
   MemoryContextSwitchTo(previous);
   upkeep_remove_orphans();
   int counts[static_cast<int>(RefreshAction::failed) + 1] = {};
@@ -134,7 +134,7 @@ KDE_FUNCTION(kde_refresh) {
   check_kind(relation);
   RefreshHow how;
   how.force = PG_GETARG_BOOL(1);
-  List* items = refresh_items(RelationGetRelid(relation));
+  List* items = refresh_items(RelationGetRelid(relation), false);
   list_sort(items, compare_ids);
   List* keys = NIL;
   ListCell* cell;

@@ -141,7 +141,7 @@ class Worker {
       Death deaths[kMostDeaths];
       const int count = read_deaths(deaths);
       note(deaths, count);
-      *items = refresh_items(InvalidOid);
+      *items = refresh_items(InvalidOid, true);
       // Of a table that lost its rows in a crash, or a death that could not be noted.
       ListCell* cell;
       foreach (cell, *items) count_deaths(deaths, count, static_cast<RefreshItem*>(lfirst(cell)));
