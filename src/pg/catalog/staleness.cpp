@@ -6,8 +6,11 @@
 #include "pg/catalog/catalog.h"
 
 extern "C" {
+#include "access/htup_details.h"
+#include "catalog/pg_class.h"
 #include "mb/pg_wchar.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 }
 
 #include <cmath>
@@ -44,6 +47,19 @@ constexpr double kUsecsPerCost = 100 * 1000.0;
 template <typename... Values>
 void say(Staleness* out, const char* format, Values... values) {
   std::snprintf(out->reason, sizeof out->reason, format, values...);
+}
+
+// At the fit; of a density that came by a restore, as many as there were when counting began; after
+// a crash as ANALYZE saw them. 0: unknown.
+double rows_of_table(Oid relation, const Upkeep& upkeep) {
+  if (upkeep.table_rows > 0) return upkeep.table_rows;
+  const auto live = static_cast<double>(upkeep.counters.live());
+  if (live > 0) return live;
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation));
+  if (!HeapTupleIsValid(tuple)) return 0;
+  const double rows = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->reltuples;
+  ReleaseSysCache(tuple);
+  return Max(rows, 0);
 }
 
 // That the density is not of what the columns are now.
@@ -119,7 +135,7 @@ bool promises_less(const CatalogEntry& density, double of, TimestampTz now, Stal
   const Judgement& judgement = out->judgement;
   if (judgement.changed == Changed::nothing || density.request.query != nullptr) return false;
   const bool was_provable = density.proof.known;
-  const bool was_restored = density.proof.as_of == 0;
+  const bool was_restored = !density.proof.was_stored;
   const bool is_lost = judgement.changed == Changed::unknown &&
                        (was_provable || (was_restored && settings.plain_sql));
   if (is_lost) {
@@ -137,9 +153,11 @@ bool promises_less(const CatalogEntry& density, double of, TimestampTz now, Stal
     say(out, "plain SQL is answered as of %.0f s ago", age);
     return true;
   }
-  if (judgement.changed != Changed::at_most || judgement.rows <= option_approximate_error * of)
-    return false;
-  say(out, "plain SQL is not answered: at most %.0f rows changed, of %.0f", judgement.rows, of);
+  if (judgement.changed != Changed::at_most) return false;
+  const double changed =
+      of > 0 ? judgement.rows / of : Max(judgement.unproven_share, judgement.new_share);
+  if (changed <= option_approximate_error) return false;
+  say(out, "plain SQL is not answered: at most %.0f rows changed", judgement.rows);
   return true;
 }
 
@@ -157,9 +175,7 @@ Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep, const 
   out.judgement = judge(density.key.relation, density.proof);
   if (upkeep.counters.known && now.known) out.changed = changed_rows(upkeep.counters, now);
   if (out.judgement.changed == Changed::nothing) out.changed = 0;
-  // Of a density that came by a restore, as many as there were when counting began.
-  const double of =
-      upkeep.table_rows > 0 ? upkeep.table_rows : static_cast<double>(upkeep.counters.live());
+  const double of = rows_of_table(density.key.relation, upkeep);
   const bool is_counted = out.changed >= 0 && upkeep.table_rows > 0;
   const bool changed = has_changed(density, of, is_counted, &out);
   out.anew = !changed && !is_old(density, time, &out) && has_drifted(upkeep, &out);

@@ -782,6 +782,7 @@ Proof proof_from_bytes(const bytea* bytes) {
   if (stored.version != kBytesVersion || stored.leaves < 0 ||
       leaves != sizeof(ProofLeaf) * static_cast<Size>(stored.leaves))
     return out;
+  out.was_stored = true;
   out.as_of = stored.as_of;
   if (stored.why > 0 && stored.why <= static_cast<int>(lengthof(kStoredReasons)))
     out.why = kStoredReasons[stored.why - 1];

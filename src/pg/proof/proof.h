@@ -68,6 +68,7 @@ struct ProofLeaf {
 // What is noted when rows are read. One palloc'ed array; leaves in the order of their numbers.
 struct Proof {
   bool known = false;
+  bool was_stored = false;    // else nothing was, as in a row that came by a dump
   const char* why = nullptr;  // not known; static storage
   uint64 system = 0;          // of pg_control: another after pg_upgrade and a restore
   TimestampTz as_of = 0;      // not after S was taken; 0: nobody knows
