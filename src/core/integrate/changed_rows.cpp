@@ -17,7 +17,12 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Of numbers >= 0: no row changes nothing, whatever it holds.
 double product(double a, double b) { return a > 0 && b > 0 ? a * b : 0; }
 
-double width_of(const ValueBounds& b) { return b.low < b.high ? b.high - b.low : 0; }
+// Of infinities alone it is unknown.
+double width_of(const ValueBounds& b) {
+  if (b.low > b.high) return 0;
+  const double width = b.high - b.low;
+  return std::isnan(width) ? kInfinity : width;
+}
 
 // The most that the mean m of n > k rows becomes.
 double mean_up(double m, double n, double k, double least_gone, double most_come) {
@@ -34,13 +39,10 @@ void ValueBounds::take_in(const ValueBounds& other) {
 }
 
 void ValueBounds::narrow(const Range& range) {
-  // Finite values are below infinity, and below NaN.
-  const bool above_all =
-      !range.lower_unbounded && (std::isnan(range.lower) || range.lower == kInfinity);
-  const bool below_all = !range.upper_unbounded && range.upper == -kInfinity;
-  if (above_all || below_all) *this = ValueBounds();
-  if (!range.lower_unbounded && std::isfinite(range.lower)) low = std::max(low, range.lower);
-  if (!range.upper_unbounded && std::isfinite(range.upper)) high = std::min(high, range.upper);
+  // NaN counts as infinity: it sorts above all.
+  if (!range.lower_unbounded)
+    low = std::max(low, std::isnan(range.lower) ? kInfinity : range.lower);
+  if (!range.upper_unbounded && !std::isnan(range.upper)) high = std::min(high, range.upper);
   if (low > high) *this = ValueBounds();
 }
 

@@ -31,7 +31,7 @@ struct ValueBounds {
   double high = -std::numeric_limits<double>::infinity();
 
   void take_in(const ValueBounds& other);
-  // What of it lies between the range's ends, where these are finite.
+  // What of it lies between the range's ends.
   void narrow(const Range& range);
 };
 

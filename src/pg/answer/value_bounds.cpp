@@ -1,15 +1,19 @@
 // See value_bounds.h.
 #include "pg/answer/value_bounds.h"
 
+#include "pg/base/snapshot_identity.h"
+
 extern "C" {
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/table.h"
+#include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/primnodes.h"
 #include "optimizer/optimizer.h"
@@ -21,6 +25,7 @@ extern "C" {
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 }
 
@@ -41,7 +46,18 @@ void narrow(const kde::ValueBounds& by, kde::ValueBounds* out) {
   out->high = std::min(out->high, by.high);
 }
 
-kde::ValueBounds bounds_of_type(kde::ValueType type, int32 typmod) {
+// What constraints say of a column's values, and which constraint is the newest.
+struct Checked {
+  kde::ValueBounds bounds = {-kInfinity, kInfinity};
+  TransactionId newest = InvalidTransactionId;
+
+  void read_one_by(TransactionId xmin) {
+    if (TransactionIdIsNormal(xmin) && TransactionIdFollows(xmin, newest)) newest = xmin;
+  }
+};
+
+// Of the type's finite values.
+kde::ValueBounds finite_bounds(kde::ValueType type, int32 typmod) {
   constexpr double kDay = 86400;
   // From 4714-11-24 BC; to the year 5874898 and 294277, without these.
   constexpr double kFirst = -2440588 * kDay;
@@ -80,6 +96,40 @@ kde::ValueBounds bounds_of_type(kde::ValueType type, int32 typmod) {
     default:
       return {-kInfinity, kInfinity};
   }
+}
+
+// Narrows what constraints say by the type. An infinity or NaN that they leave open is beyond any
+// bound: NaN sorts above all, and a sum with it has no end.
+kde::ValueBounds within_type(kde::ValueType type, int32 typmod, kde::ValueBounds out) {
+  const kde::ValueBounds finite = finite_bounds(type, typmod);
+  bool low = true;
+  bool high = true;
+  switch (type) {
+    case kde::ValueType::numeric:
+      // With a precision it has no infinities, but NaN.
+      low = high = out.high < kInfinity;
+      break;
+    case kde::ValueType::interval:
+#if PG_VERSION_NUM < 170000
+      break;
+#endif
+    case kde::ValueType::float4:
+    case kde::ValueType::date:
+    case kde::ValueType::timestamp:
+    case kde::ValueType::timestamptz:
+      low = out.low > -kInfinity;
+      high = out.high < kInfinity;
+      break;
+    default:
+      break;
+  }
+  if (low) out.low = std::max(out.low, finite.low);
+  if (high) out.high = std::min(out.high, finite.high);
+  return out;
+}
+
+kde::ValueBounds bounds_of_type(kde::ValueType type) {
+  return within_type(type, -1, {-kInfinity, kInfinity});
 }
 
 // What a condition on values says of their bounds: of a column, or (attnum 0) of a domain's value.
@@ -170,6 +220,11 @@ class Condition {
     double x;
     int strategy = 0;
     if (!OidIsValid(op) || !is_btree(op, &strategy) || !read(with, &x)) return;
+    // Beyond is what only the infinities and NaN are; a number may be too large for a double.
+    constexpr double kMost = std::numeric_limits<double>::max();
+    const bool strict = type_ != kde::ValueType::numeric;
+    if (strict && strategy == BTGreaterStrategyNumber && x == -kInfinity) x = -kMost;
+    if (strict && strategy == BTLessStrategyNumber && x == kInfinity) x = kMost;
     if (strategy >= BTEqualStrategyNumber) out->low = x;
     if (strategy <= BTEqualStrategyNumber) out->high = x;
   }
@@ -227,9 +282,9 @@ class Condition {
   kde::ValueType type_;
 };
 
-// By the constraints of a table, or of a domain.
-void narrow_by_constraints(Oid table, Oid domain, const Condition& condition,
-                           kde::ValueBounds* out) {
+// By the constraints of a table, or of a domain, as the snapshot sees them; null: as of now.
+void narrow_by_constraints(Oid table, Oid domain, const Condition& condition, Snapshot snapshot,
+                           Checked* out) {
   Relation constraints = table_open(ConstraintRelationId, AccessShareLock);
   ScanKeyData key[2];
   ScanKeyInit(&key[0], Anum_pg_constraint_conrelid, BTEqualStrategyNumber, F_OIDEQ,
@@ -237,7 +292,7 @@ void narrow_by_constraints(Oid table, Oid domain, const Condition& condition,
   ScanKeyInit(&key[1], Anum_pg_constraint_contypid, BTEqualStrategyNumber, F_OIDEQ,
               ObjectIdGetDatum(domain));
   SysScanDesc scan =
-      systable_beginscan(constraints, ConstraintRelidTypidNameIndexId, true, nullptr, 2, key);
+      systable_beginscan(constraints, ConstraintRelidTypidNameIndexId, true, snapshot, 2, key);
   HeapTuple tuple;
   while (HeapTupleIsValid(tuple = systable_getnext(scan))) {
     const auto* c = reinterpret_cast<Form_pg_constraint>(GETSTRUCT(tuple));
@@ -249,61 +304,71 @@ void narrow_by_constraints(Oid table, Oid domain, const Condition& condition,
     const Datum tree =
         heap_getattr(tuple, Anum_pg_constraint_conbin, RelationGetDescr(constraints), &is_null);
     if (is_null) continue;
-    narrow(condition.bounds(static_cast<Node*>(stringToNode(TextDatumGetCString(tree)))), out);
+    out->read_one_by(HeapTupleHeaderGetXmin(tuple->t_data));
+    narrow(condition.bounds(static_cast<Node*>(stringToNode(TextDatumGetCString(tree)))),
+           &out->bounds);
   }
   systable_endscan(scan);
   table_close(constraints, AccessShareLock);
 }
 
-// By a type, and the domains that it is of.
-kde::ValueBounds bounds_of(Oid type, int32 typmod, kde::ValueType value_type) {
-  kde::ValueBounds out = {-kInfinity, kInfinity};
+// By the domains that a type is of. *typmod becomes that of the type they are over.
+void narrow_by_domains(Oid type, kde::ValueType value_type, Snapshot snapshot, int32* typmod,
+                       Checked* out) {
   for (;;) {
     HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-    if (!HeapTupleIsValid(tuple)) return out;
+    if (!HeapTupleIsValid(tuple)) return;
     const auto* t = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple));
     const bool is_domain = t->typtype == TYPTYPE_DOMAIN;
     const Oid base = t->typbasetype;
     const int32 base_typmod = t->typtypmod;
     ReleaseSysCache(tuple);
-    if (!is_domain) break;
-    narrow_by_constraints(InvalidOid, type, Condition(0, value_type), &out);
+    if (!is_domain) return;
+    narrow_by_constraints(InvalidOid, type, Condition(0, value_type), snapshot, out);
     type = base;
-    typmod = base_typmod;
+    *typmod = base_typmod;
   }
-  narrow(bounds_of_type(value_type, typmod), &out);
-  return out;
 }
 
 // Of the column of one table, by itself.
-kde::ValueBounds bounds_in(Oid relation, const char* column, kde::ValueType type) {
+Checked bounds_in(Oid relation, const char* column, kde::ValueType type, Snapshot snapshot) {
+  Checked out;
   const AttrNumber attnum = get_attnum(relation, column);
-  if (attnum <= 0) return {-kInfinity, kInfinity};
+  if (attnum <= 0) return out;
   Oid own;
   int32 typmod;
   Oid collation;
   get_atttypetypmodcoll(relation, attnum, &own, &typmod, &collation);
   // What another server checks is its own matter.
-  if (get_rel_relkind(relation) == RELKIND_FOREIGN_TABLE) return bounds_of_type(type, -1);
-  kde::ValueBounds out = bounds_of(own, typmod, type);
-  narrow_by_constraints(relation, InvalidOid, Condition(attnum, type), &out);
+  if (get_rel_relkind(relation) == RELKIND_FOREIGN_TABLE) {
+    out.bounds = bounds_of_type(type);
+    return out;
+  }
+  narrow_by_domains(own, type, snapshot, &typmod, &out);
+  narrow_by_constraints(relation, InvalidOid, Condition(attnum, type), snapshot, &out);
+  out.bounds = within_type(type, typmod, out.bounds);
   return out;
 }
 
-kde::ValueBounds bounds_of_column(Oid relation, AttrNumber attnum, kde::ValueType type) {
+Checked bounds_of_column(Oid relation, AttrNumber attnum, kde::ValueType type, Snapshot snapshot) {
+  Checked out;
   const char* column = get_attname(relation, attnum, true);
-  if (column == nullptr) return {-kInfinity, kInfinity};
-  if (!has_subclass(relation)) return bounds_in(relation, column, type);
+  if (column == nullptr) return out;
+  if (!has_subclass(relation)) return bounds_in(relation, column, type, snapshot);
   List* tables = find_all_inheritors(relation, NoLock, nullptr);
-  if (list_length(tables) > kMostTables) return bounds_of_type(type, -1);
-  kde::ValueBounds out;
+  out.bounds = list_length(tables) > kMostTables ? bounds_of_type(type) : kde::ValueBounds();
+  if (list_length(tables) > kMostTables) return out;
   ListCell* cell;
   foreach (cell, tables) {
+    CHECK_FOR_INTERRUPTS();
     // A partitioned table has no rows of its own.
-    if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE)
-      out.take_in(bounds_in(lfirst_oid(cell), column, type));
+    if (get_rel_relkind(lfirst_oid(cell)) == RELKIND_PARTITIONED_TABLE) continue;
+    const Checked one = bounds_in(lfirst_oid(cell), column, type, snapshot);
+    out.bounds.take_in(one.bounds);
+    out.read_one_by(one.newest);
   }
-  return out.low > out.high ? bounds_of_type(type, -1) : out;
+  if (out.bounds.low > out.bounds.high) out.bounds = bounds_of_type(type);
+  return out;
 }
 
 // ---- what is kept
@@ -315,7 +380,10 @@ struct Key {
 
 struct Entry {
   Key key;
-  kde::ValueBounds bounds;
+  Checked now;  // as the catalog is
+  // As a snapshot sees it that may not see all constraints of now.
+  SnapshotIdentity seen_by;
+  kde::ValueBounds seen;
 };
 
 HTAB* kept;
@@ -347,23 +415,40 @@ void forget_old() {
   known = changes;
 }
 
-kde::ValueBounds kept_bounds(Oid relation, AttrNumber attnum, kde::ValueType type) {
-  begin();
-  forget_old();
-  const Key key = {relation, attnum};
-  const auto* found = static_cast<Entry*>(hash_search(kept, &key, HASH_FIND, nullptr));
-  if (found != nullptr) return found->bounds;
+// In memory of its own, as trees of conditions are read.
+Checked read_bounds(Oid relation, AttrNumber attnum, kde::ValueType type, Snapshot snapshot) {
   MemoryContext own =
       AllocSetContextCreate(CurrentMemoryContext, "kde_aqp constraints", ALLOCSET_DEFAULT_SIZES);
   MemoryContext caller = MemoryContextSwitchTo(own);
-  const uint64 before = changes;
-  const kde::ValueBounds out = bounds_of_column(relation, attnum, type);
+  const Checked out = bounds_of_column(relation, attnum, type, snapshot);
   MemoryContextSwitchTo(caller);
   MemoryContextDelete(own);
-  // What was read while that changed may be old already.
-  if (changes == before)
-    static_cast<Entry*>(hash_search(kept, &key, HASH_ENTER, nullptr))->bounds = out;
   return out;
+}
+
+// A constraint that the active snapshot does not see says nothing of rows that it sees.
+kde::ValueBounds kept_bounds(Oid relation, AttrNumber attnum, kde::ValueType type) {
+  begin();
+  forget_old();
+  Snapshot snapshot = GetActiveSnapshot();
+  const SnapshotIdentity identity = identity_of(snapshot);
+  const Key key = {relation, attnum};
+  const auto* found = static_cast<Entry*>(hash_search(kept, &key, HASH_FIND, nullptr));
+  if (found != nullptr && same(found->seen_by, identity)) return found->seen;
+  const uint64 before = changes;
+  const Checked now = found != nullptr ? found->now : read_bounds(relation, attnum, type, nullptr);
+  // One that went since is not missed: without it the bounds are wider.
+  const kde::ValueBounds seen = TransactionIdPrecedes(now.newest, snapshot->xmin)
+                                    ? now.bounds
+                                    : read_bounds(relation, attnum, type, snapshot).bounds;
+  // What was read while that changed may be old already.
+  if (changes == before) {
+    auto* entry = static_cast<Entry*>(hash_search(kept, &key, HASH_ENTER, nullptr));
+    entry->now = now;
+    entry->seen_by = identity;
+    entry->seen = seen;
+  }
+  return seen;
 }
 
 }  // namespace
@@ -374,7 +459,7 @@ kde::IntervalOptions with_value_bounds(const Question& q, int column,
   const kde::ValueType type = q.type[column];
   const AttrNumber attnum = q.asked.column[column].attnum;
   const kde::ValueBounds bounds = q.is_value() || attnum <= 0
-                                      ? bounds_of_type(type, -1)
+                                      ? bounds_of_type(type)
                                       : kept_bounds(q.asked.relation, attnum, type);
   options.least_value = bounds.low;
   options.greatest_value = bounds.high;

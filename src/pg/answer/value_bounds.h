@@ -4,8 +4,12 @@
 // it alone, ANDed. Of a table with descendants, all of theirs.
 //
 // Rows that changed since a fit are bounded by nothing else (core/integrate/changed_rows.h). A
-// column that is NULL is not added up. Infinities and NaN are outside: answers are of finite
-// values.
+// column that is NULL is not added up. NaN and the infinities, where the type has them, lie beyond
+// every bound: only constraints keep them out. An upper bound keeps out NaN, which sorts above all;
+// numeric(p, s) bounds nothing without one.
+//
+// A constraint counts if the active snapshot sees it as validated: rows that an older one sees may
+// be against it.
 #pragma once
 
 #include "pg/answer/question.h"
@@ -15,7 +19,7 @@
 namespace kde_pg {
 
 // The options with bounds for the question's column, where rows changed; of column -1 as they are.
-// Kept in the backend until the catalog changes.
+// A snapshot must be active. Kept in the backend until the catalog changes.
 kde::IntervalOptions with_value_bounds(const Question& question, int column,
                                        kde::IntervalOptions options);
 

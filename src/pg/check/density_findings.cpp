@@ -10,6 +10,7 @@
 #include "pg/catalog/self_checks.h"
 
 extern "C" {
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/namespace.h"
 #include "miscadmin.h"
@@ -39,6 +40,7 @@ enum Kind { kUntrue, kNearlyTrue, kFailed, kStale, kUnknown, kUnproven, kUncheck
 struct Group {
   int count = 0;
   int plain_sql = 0;  // of those which plain SQL may be answered by
+  int as_fitted = 0;  // of these, with their owner's consent to answers as old as they are
   int left = 0;       // that kde_refresh_all() leaves as they are
   double worst = -1;
   const char* problem = nullptr;  // of the worst alone: "density "x" is stale: reason"
@@ -92,11 +94,12 @@ const char* setting_call(const DensityKey& key, const char* setting) {
 }
 
 // A problem of one; the texts of the worst are kept. `how_bad`: 0 or more.
-void note(Look* look, Kind kind, Severity severity, double how_bad, bool plain_sql, bool left,
-          const char* problem, const char* action) {
+void note(Look* look, Kind kind, Severity severity, double how_bad, bool plain_sql, bool as_fitted,
+          bool left, const char* problem, const char* action) {
   Group* g = &look->group[kind];
   ++g->count;
   if (plain_sql) ++g->plain_sql;
+  if (plain_sql && as_fitted) ++g->as_fitted;
   if (left) ++g->left;
   g->severity = std::max(g->severity, severity);
   if (how_bad <= g->worst) return;
@@ -125,8 +128,8 @@ class Density {
 
  private:
   void add(Kind kind, Severity severity, double how_bad, const char* problem, const char* action) {
-    note(look_, kind, severity, how_bad, entry_.settings.plain_sql, !is_refreshed(),
-         psprintf("%s %s", describe(key_), problem), action);
+    note(look_, kind, severity, how_bad, entry_.settings.plain_sql, may_be_as_old(),
+         !is_refreshed(), psprintf("%s %s", describe(key_), problem), action);
   }
 
   const char* mend(bool force) const {
@@ -172,6 +175,13 @@ class Density {
                  "to all",
                  bits.clear, bits.blocks),
         psprintf("VACUUM %s; %s", table_name(key_), refresh_call(key_, true)));
+  }
+
+  // Whether its owner consents to plain SQL's answers as of its fit, as old as that is now.
+  bool may_be_as_old() const {
+    if (entry_.settings.plain_sql_age < 0 || entry_.proof.as_of == 0) return false;
+    const auto age = static_cast<double>(GetCurrentStatementStartTimestamp() - entry_.proof.as_of);
+    return age / USECS_PER_SEC <= entry_.settings.plain_sql_age;
   }
 
   bool has_age() const {
@@ -245,12 +255,17 @@ constexpr const char* kSeveral[kKinds] = {
 
 void put(Kind kind, const Group& g, Findings* findings) {
   if (g.count == 0) return;
-  const char* plain =
-      g.plain_sql > 0 && kind == kStale
-          ? psprintf("; plain SQL is answered exactly where they would answer it (%d of them)",
-                     g.plain_sql)
-      : g.plain_sql > 0 && kind == kUntrue ? "; plain SQL may be answered by it"
-                                           : "";
+  const int exact = g.plain_sql - g.as_fitted;
+  const char* plain = "";
+  if (kind == kStale && exact > 0)
+    plain =
+        psprintf("; plain SQL is answered exactly where they would answer it (%d of them)", exact);
+  if (kind == kStale && g.as_fitted > 0)
+    plain = psprintf(
+        "%s; plain SQL is answered as of their fit, until the age that is allowed is "
+        "over (%d of them)",
+        plain, g.as_fitted);
+  if (kind == kUntrue && g.plain_sql > 0) plain = "; plain SQL may be answered by it";
   if (g.count == 1) {
     findings->add(g.severity, psprintf("%s%s", g.problem, plain), g.action);
     return;

@@ -16,6 +16,7 @@
 #include "pg/plan/plain_reader.h"
 
 extern "C" {
+#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "access/transam.h"
 #include "access/table.h"
@@ -23,6 +24,7 @@ extern "C" {
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
@@ -710,12 +712,41 @@ int PlainReader::scale_of(Oid function, const DensityKey& key, int column) const
              : ((static_cast<int>(typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
 }
 
+namespace {
+
+// Whether the snapshot sees what the tuple was made by.
+bool is_seen(HeapTuple tuple, Snapshot snapshot) {
+  const TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
+  return !TransactionIdIsNormal(xmin) || TransactionIdIsCurrentTransactionId(xmin) ||
+         !XidInMVCCSnapshot(xmin, snapshot);
+}
+
+// Whether a column that is NOT NULL was so for the snapshot: an older one may see NULLs in it.
+bool was_not_null(Oid relation, AttrNumber attnum, Snapshot snapshot) {
+  HeapTuple column = SearchSysCache2(ATTNUM, ObjectIdGetDatum(relation), Int16GetDatum(attnum));
+  if (!HeapTupleIsValid(column)) return false;
+  bool out = is_seen(column, snapshot);
+  ReleaseSysCache(column);
+#if PG_VERSION_NUM >= 180000
+  // It may have been validated later.
+  HeapTuple constraint = findNotNullConstraintAttnum(relation, attnum);
+  if (HeapTupleIsValid(constraint)) {
+    out = out && is_seen(constraint, snapshot);
+    heap_freetuple(constraint);
+  }
+#endif
+  return out;
+}
+
+}  // namespace
+
 // Children of a table may have dropped the constraint, and of a foreign one nobody enforces it.
 bool PlainReader::has_no_nulls(const KeyColumn& column) const {
   const char kind = relation_->rd_rel->relkind;
   if (kind == RELKIND_FOREIGN_TABLE || (kind == RELKIND_RELATION && has_subclass(relation())))
     return false;
-  return column.attnum > 0 && is_not_null(RelationGetDescr(relation_), column.attnum - 1);
+  return column.attnum > 0 && is_not_null(RelationGetDescr(relation_), column.attnum - 1) &&
+         ActiveSnapshotSet() && was_not_null(relation(), column.attnum, GetActiveSnapshot());
 }
 
 bool PlainReader::place_aggregates(const DensityKey& key, const Bitmapset* some,

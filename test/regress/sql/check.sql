@@ -48,6 +48,12 @@ INSERT INTO t SELECT i, 5 FROM generate_series(2001, 2100) AS i;
 SELECT kde_set_refresh('t.w', threshold => 10, scale_factor => 0);
 SELECT kde_set_plain_sql('t.w', true);
 SELECT * FROM problems();
+-- Its owner's consent to an age: as of the fit, until that is over.
+SELECT kde_set_plain_sql('t.w', true, as_of => '1 day');
+SELECT * FROM problems();
+SELECT kde_set_plain_sql('t.w', true, as_of => '0');
+SELECT * FROM problems();
+SELECT kde_set_plain_sql('t.w', true);
 SELECT ok FROM kde_check();
 SELECT name, state FROM kde_densities WHERE name = 't.w';
 \o /dev/null

@@ -55,6 +55,47 @@ SELECT model FROM kde_fit('t', ARRAY['x', 'small'], sample_rows => -1);
 SELECT c.upper_bound - c.estimate AS count, s.upper_bound - s.estimate AS sum FROM approx_count_ci('t (x)', 0, 100, changed_rows => 2) AS c,
   approx_sum_ci('t (x, small)', ARRAY[0, NULL], ARRAY[300, NULL], measure => 'small', changed_rows => 2) AS s;
 
+-- -------------------------------------------------------------------------------- NaN and infinities
+-- What the type has beside its finite values, only a constraint keeps out: NaN by an upper bound alone.
+CREATE TABLE n (
+  id int NOT NULL, d int NOT NULL, m numeric(6, 2) NOT NULL, below numeric(6, 2) NOT NULL CHECK (below <= 9999),
+  above numeric(6, 2) NOT NULL CHECK (above >= 0), within numeric(6, 2) NOT NULL CHECK (within BETWEEN 0 AND 9999),
+  nan_too numeric(6, 2) NOT NULL CHECK (nan_too < 100 OR nan_too = 'NaN'), real real NOT NULL,
+  real_below real NOT NULL CHECK (real_below < 100), real_finite real NOT NULL CHECK (real_finite > '-Infinity' AND real_finite < 'Infinity'),
+  day date NOT NULL, day_after date NOT NULL CHECK (day_after >= '2020-01-01'),
+  day_finite date NOT NULL CHECK (day_finite < 'infinity' AND day_finite > '-infinity'), at timestamptz NOT NULL, long time NOT NULL);
+INSERT INTO n SELECT i, i % 10, v, v, v, v, i % 50, v, i % 50, v, '2024-01-01', '2024-01-01', '2024-01-01', '2024-01-01', '12:00'
+FROM (SELECT i, 9000 + (i % 100) / 100.0 AS v FROM generate_series(1, 20000) AS i) AS of;
+VACUUM n;
+SELECT model FROM kde_fit('n', 'd', sample_rows => -1, measures => '{m,below,above,within,nan_too,real,real_below}');
+SELECT model FROM kde_fit('n', 'id', sample_rows => -1, measures => '{real_finite}');
+SELECT m AS measure, a.lower_bound = '-Infinity' AS no_low, a.upper_bound = 'Infinity' AS no_high, v.upper_bound = 'Infinity' AS no_variance
+FROM unnest('{m,below,above,within,nan_too,real,real_below,real_finite}'::text[]) WITH ORDINALITY AS m(m, i),
+  LATERAL (SELECT CASE WHEN i <= 7 THEN 'n.d' ELSE 'n.id' END AS n) AS named,
+  approx_avg_ci(n, measure => m, changed_rows => 2) AS a, approx_variance_ci(n, measure => m, changed_rows => 2) AS v ORDER BY i;
+SELECT model FROM kde_fit('n', 'm', sample_rows => -1);
+SELECT model FROM kde_fit('n', 'day', sample_rows => -1);
+SELECT model FROM kde_fit('n', 'real', sample_rows => -1);
+SELECT kde_fit('n', c, sample_rows => -1) IS NULL AS none FROM unnest('{day_after,day_finite,at,long}'::text[]) AS c;
+SELECT d, q, lower_bound > '-Infinity' AS low, upper_bound < 'Infinity' AS high
+FROM unnest('{m,day,real,day_after,day_finite,at,long}'::text[]) AS d, unnest('{0,0.5,1}'::float8[]) AS q, approx_quantile_ci('n.' || d, q, changed_rows => 1);
+-- A range with two ends keeps them out; one that they alone are in has them.
+SELECT lower_bound > '-Infinity' AS low, upper_bound < 'Infinity' AS high FROM approx_sum_ci('n.m', 9000, 9001, changed_rows => 1);
+SELECT lower_bound > '-Infinity' AS low, upper_bound < 'Infinity' AS high FROM approx_sum_ci('n.m', 9000, NULL, changed_rows => 1);
+SELECT lower_bound > '-Infinity' AS low, upper_bound < 'Infinity' AS high FROM approx_sum_ci('n.real', NULL, 9001, changed_rows => 1);
+SELECT * FROM approx_sum_ci('n.real', 'Infinity', NULL, changed_rows => 1);
+SELECT * FROM approx_avg_ci('n.real', NULL, '-Infinity', changed_rows => 1);
+SELECT * FROM approx_variance_ci('n.real', 'Infinity', NULL, changed_rows => 1);
+-- Plain SQL.
+SELECT kde_set_plain_sql('n.d', true), kde_set_plain_sql('n.m', true), kde_set_plain_sql('n.real', true), kde_set_plain_sql('n.id', true);
+INSERT INTO n VALUES (0, 3, 'NaN', 0, 'NaN', 0, 'NaN', 'Infinity', 0, 0, 'infinity', 'infinity', '2024-01-01', '-infinity', '0:00');
+SET kde_aqp.approximate = top;
+SELECT sum(m) AS m, avg(m) AS mean, sum(above) AS above, sum(nan_too) AS nan_too, sum(real) AS real FROM n WHERE d BETWEEN 1 AND 5;
+SELECT sum(m), avg(m) FROM n WHERE m >= 9000;
+SELECT sum(real) FROM n WHERE real >= 9000;
+SELECT sum(real) FROM n WHERE real >= 'Infinity';
+RESET kde_aqp.approximate;
+
 -- ---------------------------------------------------------------------------------------- groups
 SELECT model FROM kde_fit('t', 'x', measures => '{free,small,typed}', group_by => 'region');
 CREATE FUNCTION answer(condition text, measure text DEFAULT 'small') RETURNS TABLE (count text, sum text, avg text, exact boolean)
