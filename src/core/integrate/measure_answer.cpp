@@ -78,11 +78,15 @@ class Answer {
 
   // How far the mean of the rows seen may be from that of all, by what is stored: a bound.
   double stored(const RangeMoments& m, double fewest) const {
+    return stored_beyond_origin(m, fewest, rounding(m) * m.finite);
+  }
+
+  // Of the mean of y - origin, whose sum double precision may have off by `rounding`.
+  double stored_beyond_origin(const RangeMoments& m, double fewest, double rounding) const {
     const double sums =
         m_.scale * m_.unit * (part_error(MeasurePart::above) + part_error(MeasurePart::below)) +
         ends_cut() * m_.slack;
-    const double error =
-        sums + std::fabs(m.mean - m_.origin) * count_error() + rounding(m) * m.finite;
+    const double error = sums + std::fabs(m.mean - m_.origin) * count_error() + rounding;
     return error > 0 ? error / std::max(fewest, 0.0) : 0;
   }
 
@@ -143,7 +147,9 @@ class Answer {
     const double squares = m_.scale * m_.unit * m_.unit * part_error(MeasurePart::squares);
     const double error = squares + m.variance * count_error() +
                          m_.scale * m_.unit * m_.unit * part_rounding(MeasurePart::squares);
-    const double mean = stored(m, fewest);
+    // Of whole numbers y - origin is exact.
+    const double mean = stored_beyond_origin(
+        m, fewest, m_.decimals == 0 ? parts_rounding() : rounding(m) * m.finite);
     return (error > 0 ? error / std::max(fewest, 0.0) : 0) +
            mean * (2 * std::fabs(m.mean - m_.origin) + mean);
   }
