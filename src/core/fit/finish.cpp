@@ -103,7 +103,7 @@ class Finishing {
         summary_.known_within() &&
         std::any_of(cells_.begin(), cells_.end(), [](const HistogramCell& c) { return !c.point; });
     const MergedLattice& merged = summary_.lattice();
-    if (ranges && merged.step > 0) {
+    if (merged.step > 0 && (ranges || options_.lattice_step > 0)) {
       found.lattice_step = merged.step;
       found.lattice_offset = merged.offset;
       found.lattice_scale = merged.scale;
