@@ -280,6 +280,142 @@ TEST(MergeMany, TheSmallerErrorIsOfTheSumAlone) {
   EXPECT_GE(summary->error_rows(), summary->error_of_cells());
 }
 
+// ---- parts whose values lie on a coarser step than the type's
+
+struct Steps {
+  double first, step;
+  int points;
+};
+
+// Each point of each part's lattice has three rows: all of a part are one range.
+Parts even_parts(const std::vector<Steps>& steps, double type_step, std::vector<double>* rows) {
+  Parts out;
+  for (const Steps& s : steps) {
+    std::vector<double> x;
+    for (int i = 0; i < 3 * s.points; ++i) x.push_back(s.first + (i / 3) * s.step);
+    FitOptions options;
+    options.every_row_read = true;
+    options.lattice_step = type_step;
+    options.seeks_lattice = true;
+    out.push_back(part_of(x, options));
+    EXPECT_LT(out.back().header().error, 1e-15);
+    if (s.points > 100) {
+      EXPECT_EQ(out.back().header().lattice_step, s.step);
+    }
+    rows->insert(rows->end(), x.begin(), x.end());
+  }
+  std::sort(rows->begin(), rows->end());
+  return out;
+}
+
+// Counts of the sum at points of the lattices, between them and beside them are within its error.
+void expect_counts(const Summary& summary, double type_step, const std::vector<double>& rows,
+                   double most_error, double step) {
+  DensityBytes density;
+  FinishOptions options;
+  options.lattice_step = type_step;
+  ASSERT_TRUE(finish(summary, options, Control{}, &density).ok());
+  ASSERT_TRUE(validate(density.data(), density.size()).ok());
+  const auto all = static_cast<double>(rows.size());
+  const double error = density.header().error * all;
+  EXPECT_LE(error, most_error + 1e-6);
+  if (step >= 0) {
+    EXPECT_EQ(density.header().lattice_step, step);
+  }
+  for (std::size_t i = 0; i + 1 < rows.size(); i += 373) {
+    const double x = rows[i];
+    for (const double at : {x, x - 1e-3, x + 0.37 * (rows[i + 1] - x) + 0.01, x - 0.25, x + 0.5}) {
+      for (const bool inclusive : {true, false}) {
+        const auto end = inclusive ? std::upper_bound(rows.begin(), rows.end(), at)
+                                   : std::lower_bound(rows.begin(), rows.end(), at);
+        Range r;
+        r.upper_unbounded = false;
+        r.upper = at;
+        r.upper_inclusive = inclusive;
+        ASSERT_NEAR(kde::count(DensityView(density.data()), r),
+                    static_cast<double>(end - rows.begin()), error + 1e-6)
+            << at << (inclusive ? " inclusive" : "");
+      }
+    }
+  }
+}
+
+// Added up at once, as a copy, again, and one by one. most_error: of the sum, in rows.
+void expect_even(const std::vector<Steps>& steps, double type_step, double most_error,
+                 double step) {
+  std::vector<double> rows;
+  const Parts parts = even_parts(steps, type_step, &rows);
+  OwnedSummary many, again, read, joined, singly;
+  ASSERT_TRUE(many->merge_many(headers_of(parts)).ok());
+  expect_counts(*many, type_step, rows, most_error, step);
+  std::vector<char> bytes(many->serialized_size());
+  many->serialize(bytes.data());
+  ASSERT_TRUE(read->deserialize(bytes.data(), bytes.size()).ok());
+  expect_counts(*read, type_step, rows, most_error, step);
+  ASSERT_TRUE(joined->merge(*many).ok());
+  expect_counts(*joined, type_step, rows, most_error, step);
+  for (const DensityBytes& p : parts) {
+    std::vector<HistogramCell> cells;
+    decode_histogram(DensityView(p.data()), &cells);
+    ASSERT_TRUE(singly->merge(p.header(), cells).ok());
+  }
+  const auto all = static_cast<double>(rows.size());
+  expect_counts(*singly, type_step, rows, all, -1);
+  // What comes later lies on none of the lattices.
+  for (OwnedSummary* s : {&joined, &many}) {
+    ASSERT_TRUE((*s)->add(rows.front() + 0.37).ok());
+    ASSERT_TRUE((*s)->settle().ok());
+  }
+  rows.push_back(rows.front() + 0.37);
+  std::sort(rows.begin(), rows.end());
+  expect_counts(*many, type_step, rows, all, -1);
+  expect_counts(*joined, type_step, rows, all, -1);
+}
+
+TEST(MergeMany, OneLatticeIsKept) {
+  for (const double type_step : {0.0, 1.0}) {
+    expect_even({{0, 60, 20000}, {20000 * 60, 60, 25000}}, type_step, 0, 60);
+    expect_even({{0, 60, 20000}, {1000 * 60, 60, 25000}}, type_step, 0, 60);
+    // One of them has few of its points.
+    expect_even({{0, 60, 20000}, {600, 3600, 7}}, type_step, 0, 60);
+  }
+  expect_even({{0, 0.25, 20000}, {1000, 0.25, 20000}}, 0.01, 0, 0.25);
+  expect_even({{0.125, 0.25, 20000}, {1000.125, 0.25, 20000}}, 0, 0, 0.25);
+  expect_even({{0, 0.25, 20000}, {1000, 0.25, 20000}}, 1e-6, 0, 0.25);
+}
+
+TEST(MergeMany, OtherLatticesAreOffByAPoint) {
+  for (const double type_step : {0.0, 1.0}) {
+    expect_even({{0, 60, 20000}, {20000 * 60, 120, 20000}}, type_step, 3, 60);
+    expect_even({{0, 60, 20000}, {6000 * 30, 60 * 7, 20000}}, type_step, 3, 60);
+    expect_even({{0, 60, 20000}, {30, 60, 20000}}, type_step, 12, -1);
+    expect_even({{0, 60, 20000}, {1000 * 60 + 7, 45, 20000}}, type_step, 12, -1);
+    // One row beside it all.
+    expect_even({{0, 60, 20000}, {60 * 4000, 60, 25000}, {601, 60, 1}}, type_step, 12, -1);
+  }
+  expect_even({{0, 0.25, 20000}, {700, 0.5, 20000}, {0, 0.75, 20000}}, 0.01, 9, 0.25);
+}
+
+// So many parts that the grid is of ends of their blocks.
+TEST(MergeMany, ManyOnOneLattice) {
+  Parts parts;
+  std::vector<double> rows;
+  for (int k = 0; k < 6; ++k) {
+    std::vector<double> x = samples::normal(6000, static_cast<unsigned>(k + 1));
+    for (double& v : x) v = 60 * std::round(4000 * v) + (k == 5 ? 30 : 0);
+    rows.insert(rows.end(), x.begin(), x.end());
+    FitOptions options;
+    options.every_row_read = options.seeks_lattice = true;
+    options.lattice_step = 1;
+    parts.push_back(part_of(x, options));
+    if (k < 4) continue;
+    std::sort(rows.begin(), rows.end());
+    OwnedSummary summary(Resolution::coarse);
+    ASSERT_TRUE(summary->merge_many(headers_of(parts)).ok());
+    expect_counts(*summary, 1, rows, 200, k == 4 ? 60 : -1);
+  }
+}
+
 // ---- how sure the sum is
 
 // Uniform over (low, low + 1], with a number of rows and a variance that are given.

@@ -39,7 +39,7 @@ class Finishing {
     if (control_.stop_requested()) return Status::error(Code::cancelled, "cancelled");
     if (Status s = select(); !s.ok()) return s;
     const double rows = header_.rows;
-    const double slack = rows > 0 ? summary_.error_rows() / rows : 0;
+    const double slack = rows > 0 ? error_rows_ / rows : 0;
     if (options_.measures == nullptr || options_.measures->count() == 0)
       return encode_histogram(header_, cells_, slack, options_.budget, density);
     if (options_.budget < kLeastMeasuredBytes)
@@ -93,26 +93,61 @@ class Finishing {
     return append_measures(summary_, measures, options, density);
   }
 
-  // The boundaries of the cells are values that occurred: a lattice that has them all is the
-  // column's, as far as anyone can tell.
+  // The lattice that merged densities share. Else the boundaries of the cells are values that
+  // occurred: a lattice that has them all is the column's, as far as anyone can tell. Of ranges
+  // that were merged it is not, but may be the type's: they are even on others.
   void find_lattice_of_cells() {
+    error_rows_ = summary_.error_rows();
     if (cells_.empty()) return;
     Header found = header_;
+    const bool ranges =
+        summary_.known_within() &&
+        std::any_of(cells_.begin(), cells_.end(), [](const HistogramCell& c) { return !c.point; });
+    const MergedLattice& merged = summary_.lattice();
+    if (merged.step > 0 && (ranges || options_.lattice_step > 0)) {
+      found.lattice_step = merged.step;
+      found.lattice_offset = merged.offset;
+      found.lattice_scale = merged.scale;
+      if (take_lattice(found)) {
+        error_rows_ = std::min(summary_.error_of_cells(), merged.within);
+        return;
+      }
+      found = header_;
+    }
     if (options_.lattice_step > 0) {
       found.lattice_step = options_.lattice_step;
-    } else {
+    } else if (!ranges) {
       const Lattice lattice = find_lattice(ends_of(cells_), control_);
       if (!lattice) return;
       found.lattice_step = lattice.step();
       found.lattice_offset = lattice.value(0);
       found.lattice_scale = lattice.scale;
     }
-    if (!lattice_resolved(found)) return;
+    if (!(found.lattice_step > 0) || !take_lattice(found) || !ranges) return;
+    error_rows_ = std::min(summary_.error_of_cells(), error_rows_ + rows_of_a_point());
+  }
+
+  // If every boundary lies on it.
+  bool take_lattice(const Header& found) {
+    if (!lattice_resolved(found)) return false;
     for (const HistogramCell& cell : cells_) {
       const double k = std::nearbyint((cell.value - found.lattice_offset) / found.lattice_step);
-      if (found.lattice_point(k) != cell.value) return;
+      if (found.lattice_point(k) != cell.value) return false;
     }
     header_ = found;
+    return true;
+  }
+
+  // The most that a range has for a point of the lattice.
+  double rows_of_a_point() const {
+    double most = 0;
+    for (std::size_t i = 1; i < cells_.size(); ++i) {
+      if (cells_[i].point) continue;
+      const double points =
+          (cells_[i].value / 2 - cells_[i - 1].value / 2) / header_.lattice_step * 2;
+      most = std::max(most, cells_[i].rows / std::max(std::nearbyint(points), 1.0));
+    }
+    return most;
   }
 
   // Each cell's rows in its middle.
@@ -213,6 +248,7 @@ class Finishing {
   const Control& control_;
   Header header_{};
   std::vector<HistogramCell> cells_;
+  double error_rows_ = 0;  // bound for a count's error at any x
   double origin_ = 0;
   int exponent_ = 0;
 };

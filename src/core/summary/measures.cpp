@@ -271,7 +271,8 @@ Status Measures::merge_many(std::span<const Header* const> densities, Summary* r
   if (Status status = settle(rows); !status.ok()) return status;
   try {
     std::vector<MeasureSampling> sampling;
-    if (Status status = rows->merge_many(densities, &sampling, control); !status.ok())
+    double steps = 0;
+    if (Status status = rows->merge_many(densities, &sampling, control, &steps); !status.ok())
       return status;
     if (Status status = settle(rows); !status.ok()) return status;
     for (std::size_t k = 0; k < sampling.size(); ++k) sampling_[k].add(sampling[k]);
@@ -281,6 +282,11 @@ Status Measures::merge_many(std::span<const Header* const> densities, Summary* r
       decode_measures(density, &decoded);
       if (Status status = add_sums(decoded.stored(*density)); !status.ok()) return status;
     }
+    // Rows on the wrong side of an end, each at most the whole range of y off the origin.
+    for (int k = 0; k < count_ && steps > 0; ++k)
+      if (totals_[k].count() > 0)
+        slack_[k] = std::min(slack_[k] + steps * (totals_[k].max() - totals_[k].min()),
+                             std::numeric_limits<double>::max());
   } catch (const std::bad_alloc&) {
     return out_of_memory();
   }

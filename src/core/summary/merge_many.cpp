@@ -49,11 +49,16 @@ class Adder {
   void run() {
     out_ = {};
     describe();
+    find_lattice();
     const bool exact = take_points() || take_steps();
     if (exact)
       clear_rows();
     else
       take_ends_of_blocks();
+    all_on_lattice_ = lattice_ != nullptr;
+    for (const double x : grid_) all_on_lattice_ = all_on_lattice_ && is_point(x);
+    own_steps_.assign(grid_.size(), 0);
+    other_steps_ = own_steps_;
     out_.part_rows.reserve(densities_.size());
     out_.exact = exact;
     if (exact) {
@@ -107,7 +112,6 @@ class Adder {
       if (h->finite_rows() > 0) add_knots(DensityView(h), &knots);
     }
     std::sort(knots.begin(), knots.end(), [](const Knot& a, const Knot& b) { return a.x < b.x; });
-    find_lattice();
     thin(knots);
     clear_rows();
     for (const Header* h : densities_) {
@@ -186,19 +190,37 @@ class Adder {
     }
   }
 
-  // Ends between knots are points of the lattice, if all parts have the same.
+  static bool has_ranges(const DensityView& view) {
+    for (int b = 0; b < view.blocks(); ++b)
+      if (view.block(b).kinds != CellKinds::points) return true;
+    return false;
+  }
+
+  // The finest of parts with ranges, or else of those with some values: ends between knots are
+  // points of it. A part whose ranges lie on none leaves none.
   void find_lattice() {
+    bool ranges = false;
     for (const Header* h : densities_) {
       if (!(h->finite_rows() > 0)) continue;
-      if (lattice_ == nullptr) lattice_ = h;
-      if (h->lattice_step != lattice_->lattice_step || h->lattice_scale != lattice_->lattice_scale)
+      const bool here = has_ranges(DensityView(h));
+      if (here && !(h->lattice_step > 0)) {
         lattice_ = nullptr;
-      if (lattice_ == nullptr) return;
+        return;
+      }
+      if (!(h->lattice_step > 0 && h->min < h->max) || (ranges && !here)) continue;
+      if (lattice_ == nullptr || here != ranges || h->lattice_step < lattice_->lattice_step)
+        lattice_ = h;
+      ranges = here;
     }
   }
 
+  bool is_point(double x) const {
+    return lattice_->lattice_point(
+               std::nearbyint((x - lattice_->lattice_offset) / lattice_->lattice_step)) == x;
+  }
+
   double on_lattice(double x) const {
-    if (lattice_ == nullptr || !(lattice_->lattice_step > 0)) return x;
+    if (lattice_ == nullptr) return x;
     return lattice_->lattice_point(
         std::floor((x - lattice_->lattice_offset) / lattice_->lattice_step));
   }
@@ -321,6 +343,32 @@ class Adder {
     }
     out_.part_rows.push_back(sum);
     add_part();
+    add_steps(h);
+  }
+
+  // Of each cell of the grid the rows of one point of the part's lattice, at most.
+  void add_steps(const Header& h) {
+    if (part_.empty()) return;
+    for (const HistogramCell& c : part_) all_on_lattice_ = all_on_lattice_ && is_point(c.value);
+    if (!(h.lattice_step > 0)) return;
+    const bool own = lattice_ != nullptr && h.lattice_step == lattice_->lattice_step &&
+                     is_point(h.lattice_offset);
+    std::vector<double>& steps = own ? own_steps_ : other_steps_;
+    const std::size_t last = grid_.size() - 1;
+    std::size_t at = 0;
+    double worst = 0;
+    double begin = part_.front().value;
+    for (const HistogramCell& c : part_) {
+      if (!c.point && c.value > begin && c.rows > 0) {
+        const double points = (c.value / 2 - begin / 2) / h.lattice_step * 2;
+        const double each = c.rows / std::max(std::nearbyint(points), 1.0);
+        for (; at < last && grid_[at] <= begin; worst = 0) steps[at++] += worst;
+        worst = std::max(worst, each);
+        for (; at < last && grid_[at] < c.value; worst = each) steps[at++] += worst;
+      }
+      begin = c.value;
+    }
+    steps[at] += worst;
   }
 
   // The cells in part_.
@@ -368,7 +416,7 @@ class Adder {
   }
 
   void write_cells(bool exact) {
-    double below = 0, through = 0, worst = 0;
+    double below = 0, through = 0, worst = 0, worst_as_line = 0;
     // What whole rows are rounded to, if some were divided.
     const bool rounds = whole_ && !exact;
     const auto rows_to = [&](double rows) {
@@ -378,12 +426,18 @@ class Adder {
       below = to;
       return put;
     };
+    const auto note = [&](std::size_t i, double more) {
+      const double other = other_steps_[i] + (all_on_lattice_ ? 0 : own_steps_[i]);
+      out_.steps = std::max(out_.steps, other);
+      worst = std::max(worst, off_[i] + other + more);
+      worst_as_line = std::max(worst_as_line, off_[i] + other_steps_[i] + own_steps_[i] + more);
+    };
     for (std::size_t i = 0; i < grid_.size(); ++i) {
       double between = i > 0 ? between_[i] : 0;
       double at = at_[i] + (between_[i] - between);
-      worst = std::max(worst, off_[i]);
+      note(i, 0);
       if (!exact && between > 0 && at > 0 && at <= limit(through, between + at) / 2) {
-        worst = std::max(worst, off_[i] + at);
+        note(i, at);
         between += at;
         at = 0;
       }
@@ -392,7 +446,11 @@ class Adder {
       if (at > 0) out_.cells.push_back({grid_[i], rows_to(at), true});
     }
     if (rounds) out_.error += 1;
-    out_.within = out_.error + worst;
+    out_.within = out_.error + worst_as_line;
+    if (all_on_lattice_)
+      out_.lattice = {lattice_->lattice_step, lattice_->lattice_offset, lattice_->lattice_scale,
+                      out_.error + worst};
+    out_.error += out_.steps;
   }
 
   std::span<const Header* const> densities_;
@@ -401,12 +459,15 @@ class Adder {
   SumOfDensities& out_;
   double finite_ = 0;
   bool whole_ = true;
-  const Header* lattice_ = nullptr;  // the first that has rows; null: they differ
+  const Header* lattice_ = nullptr;  // whose lattice it is; null: there is none
+  bool all_on_lattice_ = false;      // every end and value lies on it
   std::vector<HistogramCell> part_;
   std::vector<double> grid_, mass_;  // mass_: about what each cell of the grid has
   // Of all parts: rows below each end of the grid down to the one before, at it, and how far a
   // count there may be from the straight line.
   std::vector<double> between_, at_, off_;
+  // Of parts on the lattice, and on others: rows of one point in each cell, added up.
+  std::vector<double> own_steps_, other_steps_;
   std::vector<Inside> inside_;  // the first insides_ of them
   std::size_t insides_ = 0;
   double rows_here_ = 0;
@@ -425,7 +486,8 @@ Status add_up_densities(std::span<const Header* const> densities, std::size_t mo
 }
 
 Status Summary::merge_many(std::span<const Header* const> densities,
-                           std::vector<MeasureSampling>* measured, const Control& control) {
+                           std::vector<MeasureSampling>* measured, const Control& control,
+                           double* steps) {
   if (Status s = settle(); !s.ok()) return s;
   SumOfDensities sum;
   try {
@@ -452,8 +514,13 @@ Status Summary::merge_many(std::span<const Header* const> densities,
   }
   sampling_.add(sum.sampling);
   if (measured != nullptr) *measured = std::move(sum.measured);
+  if (steps != nullptr) *steps = sum.steps;
   // The grid is smaller than what would have been joined.
-  if (alone) within_ = sum.within + moved;
+  if (alone) {
+    within_ = sum.within + moved;
+    lattice_ = sum.lattice;
+    lattice_.within += moved;
+  }
   return Status::success();
 }
 

@@ -11,6 +11,8 @@
 // errors, each within its own, are as independent as their samples and lie to either side. The
 // third term is added up part by part: a part without a step in a cell is straight there. Where the
 // parts' steps are few, or all are points of few values, they are the grid, and nothing is lost.
+// Where a part lies on a lattice its count stands still between two points, which a straight line
+// does not: that is the rows of one point off, unless the sum is read on the same lattice.
 // Else it is of ends of their blocks (HistogramBlock), of which there are some hundred a part,
 // thinned and divided so that each of its cells has about as many rows, fewer in the tails.
 //
@@ -34,6 +36,8 @@ struct SumOfDensities {
   bool exact = false;                // the grid is of every step
   double error = 0;                  // of the parts themselves, at any x, in rows
   double within = 0;                 // of a count at any x, in rows; >= error
+  MergedLattice lattice;             // of all parts, if they have one
+  double steps = 0;                  // of error what parts on other lattices are off at ends
   std::vector<double> part_rows;     // of each part's cells
   SummarySampling sampling;
   std::vector<MeasureSampling> measured;  // of each measure, if all have as many

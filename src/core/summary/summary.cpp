@@ -289,6 +289,7 @@ Status Summary::clone(const Memory& memory, Summary* out) const {
   copy.totals_ = totals_;
   copy.depth_ = depth_;
   copy.within_ = within_;
+  copy.lattice_ = lattice_;
   copy.cell_rows_ = cell_rows_;
   copy.weighted_ = weighted_;
   copy.fractional_ = fractional_;

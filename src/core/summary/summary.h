@@ -68,6 +68,12 @@ struct CellArrays {
 class Incoming;
 struct MeasureSampling;
 
+// A lattice that all values of merged densities lie on: Header::lattice_step, _offset and _scale.
+struct MergedLattice {
+  double step = 0, offset = 0, scale = 0;  // step 0: none is known
+  double within = 0;  // of a count at any x, in rows, where ranges are read on that lattice
+};
+
 // A weight N v / n, or a variance, in single precision: finite, whatever its parts are.
 inline float finite_float(double x) {
   constexpr float kMost = std::numeric_limits<float>::max();
@@ -129,10 +135,11 @@ class Summary {
 
   // Adds many at once (merge_many.h): in a fraction of the time, with a smaller error and, of
   // sampled ones, a variance that knows them as strata. densities: of one column each, valid.
-  // measured: if not null, takes that of their measures. Errors: out_of_memory; cancelled, and then
-  // none is added.
+  // measured: if not null, takes that of their measures; steps: SumOfDensities::steps.
+  // Errors: out_of_memory; cancelled, and then none is added.
   Status merge_many(std::span<const Header* const> densities,
-                    std::vector<MeasureSampling>* measured = nullptr, const Control& control = {});
+                    std::vector<MeasureSampling>* measured = nullptr, const Control& control = {},
+                    double* steps = nullptr);
 
   // Folds the rows not yet merged into the cells. Errors: out_of_memory.
   Status settle();
@@ -159,6 +166,10 @@ class Summary {
   double error_rows() const;
   // The same of whatever lies in these cells, however it does.
   double error_of_cells() const;
+  // Whether densities were merged whose counts are known within ranges, too: these are read evenly,
+  // as a line or on the lattice.
+  bool known_within() const { return within_ < std::numeric_limits<double>::max(); }
+  const MergedLattice& lattice() const { return lattice_; }
   // Points heavier than this are values of their own: no cell of that many rows is joined.
   double join_limit() const;
 
@@ -191,6 +202,10 @@ class Summary {
   std::size_t count_into_cells(double* value, double* rows, std::size_t size, std::uint32_t* place);
   bool keep_pending(const double* rows, std::size_t size);
   void add_specials(const Header& header);
+  void forget_within() {
+    within_ = std::numeric_limits<double>::max();
+    lattice_ = {};
+  }
   Status merge_known(std::span<const HistogramCell> cells, double slack, double* rows,
                      double* moved);
   Status allocate_cells(std::size_t capacity);
@@ -208,8 +223,10 @@ class Summary {
   CellArrays cells_ = {};
   double depth_ = 0;      // 0: nothing was ever joined
   double cell_rows_ = 0;  // rows of all cells
-  // A bound for the count's error at any x that is known otherwise; the most there is: none is.
+  // A bound for the count's error at any x that is known otherwise, where ranges are read as lines;
+  // the most there is: none is.
   double within_ = std::numeric_limits<double>::max();
+  MergedLattice lattice_;  // a step > 0 only where that is known
   double* pending_value_ = nullptr;
   double* pending_weight_ = nullptr;  // null until a weight other than 1 comes
   // Of the pending rows the first `counted_` are in the totals: they wait for others that need a

@@ -272,7 +272,7 @@ std::size_t Summary::count_into_cells(double* value, double* rows, std::size_t s
     }
   }
   cell_rows_ += counted;
-  if (counted > 0) within_ = std::numeric_limits<double>::max();
+  if (counted > 0) forget_within();
   return left;
 }
 
@@ -297,7 +297,10 @@ Status Summary::merge(const Summary& other) {
   const bool alone = cells_.size == 0 && c.size <= cell_limit();
   Incoming incoming(c.value, c.rows, c.slack, c.size, !fractional_);
   status = merge_cells(&incoming);
-  if (alone && status.ok()) within_ = other.within_;
+  if (alone && status.ok()) {
+    within_ = other.within_;
+    lattice_ = other.lattice_;
+  }
   for (std::size_t i = 0; status.ok() && i < other.pending_; ++i) {
     status = add(other.pending_value_[i], other.weighted_ ? other.pending_weight_[i] : 1);
     if (i + 1 == other.counted_) counted_ = other.counted_;  // in the totals that were merged
@@ -387,7 +390,7 @@ Status Summary::merge_known(std::span<const HistogramCell> cells, double slack, 
 
 // Of cells in order. Errors: out_of_memory, before anything has changed in exact summaries.
 Status Summary::merge_cells(Incoming* incoming) {
-  if (incoming->left() > 0) within_ = std::numeric_limits<double>::max();
+  if (incoming->left() > 0) forget_within();
   while (incoming->left() > 0) {
     std::size_t room = cells_.capacity - cells_.size;
     if (room < incoming->left() && cells_.capacity < most_cells()) {

@@ -11,12 +11,23 @@ namespace kde {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x6b646573;  // also tells the byte order
-constexpr std::uint32_t kVersion = 5;
+constexpr std::uint32_t kVersion = 6;
 constexpr std::size_t kBytesPerCell = 2 * sizeof(double) + sizeof(float);
 
 Status invalid(const char* what) { return Status::error(Code::invalid_format, "%s", what); }
 
 bool is_count(double x) { return std::isfinite(x) && x >= 0; }
+
+// As that of a density is (histogram_validate.cpp).
+bool valid_lattice(const MergedLattice& l) {
+  const auto whole = [](double x) {
+    return std::fabs(x - std::nearbyint(x)) <= 0x1p-50 * std::fabs(x);
+  };
+  if (!is_count(l.step) || !std::isfinite(l.offset)) return false;
+  return l.scale == 0 ||
+         (l.scale >= 1 && l.scale <= 1e15 && whole(l.step * l.scale) && whole(l.offset * l.scale) &&
+          (l.step == 0 || l.step * l.scale >= 1 - 1e-9));
+}
 
 }  // namespace
 
@@ -27,6 +38,7 @@ struct Summary::Serialized {
   Resolution resolution;
   std::uint16_t reserved;
   double depth, cell_rows, within;
+  MergedLattice lattice;
   Specials specials;
   SummarySampling sampling;
   SummaryTotals totals;
@@ -48,6 +60,7 @@ void Summary::serialize(void* out) const {
   head.depth = depth_;
   head.cell_rows = cell_rows_;
   head.within = within_;
+  head.lattice = lattice_;
   head.specials = specials_;
   head.sampling = sampling_;
   head.totals = totals_;
@@ -84,9 +97,11 @@ Status Summary::deserialize(const void* bytes, std::size_t size) {
     return invalid("length does not fit its contents");
   if (head.fractional > 1 || head.reserved != 0) return invalid("a flag is neither 0 nor 1");
   for (double x : {head.depth, head.cell_rows, head.within, head.specials.nulls, head.specials.nans,
-                   head.specials.negative_infinities, head.specials.positive_infinities}) {
+                   head.specials.negative_infinities, head.specials.positive_infinities,
+                   head.lattice.within}) {
     if (!is_count(x)) return invalid("a count is negative or not finite");
   }
+  if (!valid_lattice(head.lattice)) return invalid("a lattice is out of range");
   if (!head.sampling.valid()) return invalid("a variance is negative or not finite");
   if (!head.totals.valid() || (head.cells > 0) != (head.totals.count() > 0))
     return invalid("totals do not fit together");
@@ -132,6 +147,7 @@ Status Summary::deserialize(const void* bytes, std::size_t size) {
   read.depth_ = head.depth;
   read.cell_rows_ = head.cell_rows;
   read.within_ = head.within;
+  read.lattice_ = head.lattice;
   read.fractional_ = head.fractional != 0;
   *this = read;
   return status;
