@@ -13,7 +13,7 @@ FROM generate_series(1, 20000) AS i;
 INSERT INTO grouped VALUES (NULL, 'nowhere', 1, NULL, 1, 1), ('2024-02-01', 'one', NULL, NULL, 5, 1), (NULL, 'EU', 1, 'small', 1, 1);
 ANALYZE grouped;
 
-CREATE VIEW last_fit AS SELECT * FROM kde_densities_full WHERE group_by IS NOT NULL ORDER BY fitted_at DESC LIMIT 1;
+CREATE TEMP VIEW last_fit AS SELECT * FROM kde_densities_full WHERE group_by IS NOT NULL ORDER BY fitted_at DESC LIMIT 1;
 SELECT FROM kde_fit('grouped', 'day', measures => ARRAY['amount'], group_by => 'region', sample_rows => -1) \g /dev/null
 SELECT column_names, measures, group_by, model, rows, expected_error FROM last_fit;
 -- The column's own density is beside it.

@@ -60,7 +60,7 @@ SELECT q, x.exact_count AS rows, x.exact_count BETWEEN i.lower_bound AND i.upper
 SELECT q, abs(x.count - x.exact_count) < 0.01 AS count, abs(x.sum / x.exact_sum - 1) < 1e-6 AS sum
   FROM asked, answers(asked) AS x WHERE q IN (1, 2, 8) ORDER BY q;
 SELECT abs(approx_sum('holes.c') / sum(c) - 1) < 1e-9 AS sum FROM holes;
-CREATE VIEW last_fit AS SELECT * FROM kde_densities_full ORDER BY fitted_at DESC LIMIT 1;
+CREATE TEMP VIEW last_fit AS SELECT * FROM kde_densities_full ORDER BY fitted_at DESC LIMIT 1;
 SELECT FROM kde_fit('holes', ARRAY['a', 'b', 'c'], 'lscv_matrix', seed => 1) \g /dev/null
 SELECT method, rows FROM last_fit;
 SELECT q, x.exact_count BETWEEN i.lower_bound AND i.upper_bound AS held
