@@ -91,12 +91,6 @@ bool has_changed(const CatalogEntry& density, double of, bool is_counted, Stalen
     say(out, "rows changed: %lld, of %.0f", static_cast<long long>(out->changed), of);
     return true;
   }
-  // By VACUUM FULL perhaps, or by ALTER TABLE, which the statistics need not tell of.
-  if (judgement.rewritten) {
-    out->anew = true;
-    say(out, "%s", judgement.why);
-    return true;
-  }
   if (judgement.changed != Changed::at_most || judgement.rows <= most) return false;
   // Twice, as few blocks grow by large steps.
   if (judgement.new_share > 2 * limit.scale_factor) {
@@ -184,7 +178,7 @@ Staleness staleness_of(const CatalogEntry& density, const Upkeep& upkeep, const 
   const double of = rows_of_table(density.key.relation, upkeep);
   const bool is_counted = out.changed >= 0 && upkeep.table_rows > 0;
   const bool changed = has_changed(density, of, is_counted, &out);
-  out.anew = out.anew || (!changed && !is_old(density, time, &out) && has_drifted(upkeep, &out));
+  out.anew = !changed && !is_old(density, time, &out) && has_drifted(upkeep, &out);
   out.stale = out.due = out.reason[0] != '\0';
   if (out.stale) return out;
   const bool has_rested =

@@ -460,14 +460,12 @@ Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of
   Relation root = open_member(OidIsValid(columns_of) ? columns_of : relation, &why);
   if (root == nullptr) return unknown(why != nullptr ? why : kOtherLeaves);
   int seen = 0;
-  bool rewritten = false;
   why = for_leaves(relation, [&](Relation rel) -> const char* {
     if (const char* not_proven = why_not_proven(rel)) return not_proven;
     if (seen == proof.leaves || proof.leaf[seen].relation != RelationGetRelid(rel))
       return kOtherLeaves;
     const ProofLeaf& then = proof.leaf[seen++];
-    rewritten = then.file != file_of(rel);
-    if (rewritten) return kOtherFile;
+    if (then.file != file_of(rel)) return kOtherFile;
     if (then.columns != hash_columns(RelationGetDescr(root), proof.columns, RelationGetDescr(rel)))
       return kOtherColumns;
     judge_leaf(rel, then, proof, &headers, sum);
@@ -475,11 +473,7 @@ Judgement look(Oid relation, const Proof& proof, Headers headers, Oid columns_of
   });
   close_member(root);
   sum->put_off = headers.put_off;
-  if (why != nullptr) {
-    Judgement out = unknown(why);
-    out.rewritten = rewritten;
-    return out;
-  }
+  if (why != nullptr) return unknown(why);
   if (seen != proof.leaves) return unknown(kOtherLeaves);
   Judgement out;
   if (sum->rows == 0) {

@@ -91,7 +91,6 @@ struct Judgement {
   double new_share = 0;       // at_most: blocks that came since, of all; a hint for refreshes
   double unproven_share = 0;  // at_most: blocks of then that are not proven, of those
   const char* why = nullptr;  // unknown; static storage
-  bool rewritten = false;     // unknown: a leaf has another file
 };
 
 // Before the snapshot is taken under which rows are read: the time and the position until then, and

@@ -30,17 +30,3 @@ SELECT substring(proof, '^at most') AS proof, stale, drift_at IS NOT NULL AS tes
 CALL kde_refresh_all();
 SELECT stale, drift_at IS NOT NULL AS tested FROM kde_densities_full WHERE relation = 'due'::regclass;
 DROP TABLE due;
-
--- Rows that ALTER TABLE wrote anew, in a session that has looked at nothing: an index that comes with it leaves
--- the statistics without a count.
-CREATE TABLE rewritten (id integer PRIMARY KEY, v numeric(12, 2), w integer);
-INSERT INTO rewritten SELECT i, i % 1000, i % 7 FROM generate_series(1, 20000) AS i;
-\c -
-VACUUM ANALYZE rewritten;
-\c -
-SELECT count(*) FROM unnest('{v,w}'::text[]) AS c, kde_fit('rewritten', c);
-\c -
-ALTER TABLE rewritten ALTER v TYPE numeric(12, 2) USING v * 2;
-\c -
-SELECT column_names, stale FROM kde_densities_full WHERE relation = 'rewritten'::regclass ORDER BY column_names;
-DROP TABLE rewritten;
