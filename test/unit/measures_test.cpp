@@ -263,8 +263,11 @@ TEST(Measures, SurviveTheirSerialisedForm) {
 }
 
 TEST(Measures, SurviveTheirText) {
-  for (const int values : {300, 0}) {
-    const DensityBytes density = Column(make_rows(50000, values, 17)).finish();
+  // Of the last the squares weigh more than rows may be.
+  std::vector<Row> large = make_rows(1000, 10, 17);
+  for (Row& r : large) r.y *= 1e40;
+  for (const auto& rows : {make_rows(50000, 300, 17), make_rows(50000, 0, 17), large}) {
+    const DensityBytes density = Column(rows).finish();
     std::string text;
     ASSERT_TRUE(to_text(DensityView(&density.header()), &text).ok());
     DensityBytes read;

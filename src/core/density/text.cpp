@@ -514,7 +514,9 @@ Status read_text(Reader& in, DensityBytes* density) {
   *density = lay_out(text.header, text.atom_value, text.atom_rows, text.blocks, text.bits.words());
   if (density->size() > kMaxBytes)
     return Status::error(Code::invalid_format, "density exceeds 16 KB");
-  return validate(density->data(), density->size());
+  // By the rules of a measure's part, of more weight than rows may be; whole ones are looked at
+  // again.
+  return validate_one_column(density->data(), density->size());
 }
 
 Status read_column_text(Reader& in, DensityBytes* density) {
@@ -530,7 +532,7 @@ Status from_text(std::string_view text, DensityBytes* density, const Control& co
     if (in.next_is("measure"))
       if (Status s = read_measures(in, density); !s.ok()) return s;
     if (in.next_is("rest")) return read_groups(in, density);
-    if (in.at_end()) return Status::success();
+    if (in.at_end()) return validate(density->data(), density->size());
     return Status::error(Code::invalid_format, "unexpected text after the end");
   } catch (const std::bad_alloc&) {
     return Status::error(Code::out_of_memory, "out of memory");
