@@ -476,19 +476,24 @@ Interval interval_of_count(const DensityView& density, const Range& range, doubl
 
 namespace {
 
-// How far double precision may have a sum off; 0 where nothing is known of the values' digits.
+bool has_whole_numbers(const Header& h) {
+  const auto is_whole = [](double x) { return x == std::nearbyint(x); };
+  return h.lattice_step > 0 && is_whole(h.lattice_step) && is_whole(h.lattice_offset);
+}
+
+// How far double precision may have a sum off; doubles without a lattice are as SQL adds them up.
 double rounding_of_sum(const Header& h, const Range& range, const Hull& hull,
                        const RangeMoments& m) {
-  if (!(h.lattice_step > 0) || h.value_type > ValueType::numeric) return 0;
-  const auto is_whole = [](double x) { return x == std::nearbyint(x); };
-  const bool whole = is_whole(h.lattice_step) && is_whole(h.lattice_offset);
-  if (h.lattice_scale == 0 && !whole) return 0;
+  if (h.value_type > ValueType::numeric) return 0;
+  const bool whole = has_whole_numbers(h);
+  const double unit = whole ? 1 : h.lattice_scale > 0 ? 1 / h.lattice_scale : 0;
+  if (unit == 0 && are_doubles(h.value_type)) return 0;
   const bool total = is_total(h, range);
   // A fit adds whole numbers up with all their digits.
   if (total && whole && (h.flags & kFitted) != 0) return 0;
   const double largest = total ? std::max(std::fabs(h.min), std::fabs(h.max))
                                : std::max(std::fabs(hull.low), std::fabs(hull.high));
-  return sum_rounding(m.finite, largest, whole ? 1 : 1 / h.lattice_scale);
+  return sum_rounding(m.finite, largest, unit);
 }
 
 // Before changed rows, as the next ones.
@@ -577,9 +582,10 @@ Interval variance_as_fitted(const DensityView& density, const Range& range,
     if (h.error > 0)
       half += product(h.error * h.rows / m.finite, (cuts ? 4 : 2) * farthest * farthest);
   }
-  // A fit has the totals of the values themselves.
+  // A fit has the totals of the values themselves, where these are doubles.
   const Header& all = density.header();
-  if ((all.flags & kFitted) == 0 || !is_total(all, range))
+  const bool exact = has_whole_numbers(all) || are_doubles(all.value_type);
+  if ((all.flags & kFitted) == 0 || !is_total(all, range) || !exact)
     half += variance_rounding(all.min, all.max, all.variance, m.variance);
   out.lower = std::max(out.estimate - half, 0.0);
   out.upper = out.estimate + half;

@@ -56,6 +56,11 @@ inline double variance_rounding(double min, double max, double all, double varia
   return is_far ? 4 * ulp * (std::sqrt(variance) + ulp) : 0;
 }
 
+// Whether the column's values are doubles themselves, and not numbers near them.
+inline bool are_doubles(ValueType type) {
+  return type == ValueType::float4 || type == ValueType::float8;
+}
+
 // Of a sum in double precision, relative to what was added up.
 inline constexpr double kRoundoff = 0x1p-52;
 

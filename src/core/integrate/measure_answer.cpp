@@ -92,12 +92,12 @@ class Answer {
 
   // The same by double precision, of everything too.
   double rounding(const RangeMoments& m) const {
-    if (m_.decimals == kNoDecimals) return everything_ ? 0 : parts_rounding() / m.finite;
-    // Whole numbers are exact but for sums too large.
-    const double largest = std::max(std::fabs(m_.min), std::fabs(m_.max));
-    const double values = everything_ && m_.decimals == 0 ? 0 : largest;
-    const double origin = everything_ ? 0 : std::fabs(m_.origin);
-    const double off = sum_rounding(m.finite, values + origin, m_.unit);
+    const bool known = m_.decimals != kNoDecimals;
+    // A sum over everything has all digits of doubles and whole numbers.
+    const bool exact = known ? everything_ && m_.decimals == 0 : are_doubles(m_.value_type);
+    const double values = exact ? 0 : std::max(std::fabs(m_.min), std::fabs(m_.max));
+    const double origin = everything_ || !known ? 0 : std::fabs(m_.origin);
+    const double off = sum_rounding(m.finite, values + origin, known ? m_.unit : 0);
     return (off + (everything_ ? 0 : parts_rounding())) / m.finite;
   }
 
@@ -187,12 +187,12 @@ class Answer {
     return all_rows_;
   }
 
-  // What a part has in the range.
   double mean_beyond_origin() const {
     const double sum = part_rows(MeasurePart::above) - part_rows(MeasurePart::below);
     return m_.unit * sum / part_rows(MeasurePart::rows);
   }
 
+  // What a part has in the range.
   double part_rows(MeasurePart p) const {
     double& known = part_rows_[static_cast<int>(p)];
     if (std::isnan(known))
@@ -228,12 +228,13 @@ class Answer {
     return m.finite > 0 ? m.mean : m_.mean;
   }
 
-  // What adding up all rows' weights, those of other ranges too, may lose of a part's, where they
-  // are not whole or too large.
+  // What double precision may lose of a part's weights, where they are not whole or too large: in
+  // the difference of two sums over the rows below, and in the range itself with each row.
   double part_rounding(MeasurePart p) const {
     if (!m_.has(p)) return 0;
-    const double rows = measure_.part(p).header().rows;
-    return m_.decimals != kNoDecimals && rows <= 0x1p53 ? 0 : 4 * kRoundoff * rows;
+    const double all = measure_.part(p).header().rows;
+    if (m_.decimals != kNoDecimals && all <= 0x1p53) return 0;
+    return kRoundoff * (4 * all + part_rows(MeasurePart::rows) * part_rows(p));
   }
   double parts_rounding() const {
     return m_.scale * m_.unit *
@@ -395,20 +396,20 @@ Interval measure_variance_interval(const DensityView& density, const MeasureView
     changed.variance(0, &out);
     return out;
   }
+  const MeasureHeader& h = measure.header();
   double half = 0;
   if (!answer.everything()) half += answer.stored_variance(m, count.lower);
   if (answer.is_sampled()) {
     // That of a mean of (y - mean)^2, whose own variance is not known: of the most that values in
     // [min, max] can have with this mean square, (m4 - m2^2) <= m2 (w^2 - m2), w the farthest.
-    const MeasureHeader& h = measure.header();
     const double farthest = std::max(h.max - m.mean, m.mean - h.min);
     const double spread = std::max(farthest * farthest - m.variance, 0.0);
     const double sampled = answer.sampled(m, options);
     half += std::isinf(sampled) ? sampled : sampled * std::sqrt(spread);
   }
-  if ((density.header().flags & kFitted) == 0)
-    half += variance_rounding(measure.header().min, measure.header().max, measure.header().variance,
-                              m.variance);
+  const bool exact = h.decimals == 0 || are_doubles(h.value_type);
+  if ((density.header().flags & kFitted) == 0 || !exact)
+    half += variance_rounding(h.min, h.max, h.variance, m.variance);
   Interval out = {m.variance, std::max(m.variance - half, 0.0), m.variance + half};
   changed.variance(count.lower, &out);
   return out;

@@ -126,9 +126,8 @@ Proof unproven(Unproven why, TimestampTz since);
 
 // To be called after the statement's snapshot was taken, which is the active one. Waits for nobody.
 // Costs nothing where no transaction has ended since the last time, and none runs.
-// Reads up to 4,096 headers. Beside them those of one page of the map (32,672), which costs some 5
-// ms from memory, for up to a twentieth of a session's time. What it read of a page is remembered
-// until that is stamped again.
+// Reads up to 4,096 headers. Beside them those of one page of the map (32,672), for up to a
+// twentieth of a session's time. What it read of a page is remembered until that is stamped again.
 Judgement judge(Oid relation, const Proof& proof);
 
 // Whether nothing changed, for who has time: reads as many headers as may prove it, up to the first

@@ -85,6 +85,24 @@ SELECT what, (lower_bound - truth)::numeric(7, 6) AS below, (upper_bound - truth
   SELECT 'measure' AS what, * FROM approx_variance_ci('tied.k', 1, 6, measure => 'u')
   UNION ALL SELECT 'joint', * FROM approx_variance_ci('tied (k, u)', ARRAY[1, NULL], ARRAY[6, NULL], measure => 'u')) AS v,
   (SELECT variance(u) AS truth FROM tied WHERE k BETWEEN 1 AND 6) AS t;
+-- Sums of a few small numbers beside large ones, and of large ones that cancel each other: right, or no more sure
+-- than they are.
+CREATE TABLE mixed AS SELECT g % 10 AS d, CASE WHEN g % 10 < 2 THEN 4000000000000000 ELSE g % 7 END AS b,
+  (CASE WHEN g % 2 = 0 THEN 1e9 ELSE -1e9 END + g % 7 / 1e8)::numeric(20, 8) AS n, (1e9 + g % 7 / 1e8)::numeric(20, 8) AS near,
+  CASE WHEN g % 10 < 2 THEN 1e15 ELSE (g % 7) / 7.0 END::float8 AS f FROM generate_series(1, 20000) AS g;
+SELECT (kde_fit('mixed', 'd', sample_rows => -1, measures => ARRAY['b', 'n', 'near', 'f'])).rows, (kde_fit('mixed', 'n')).rows;
+CREATE FUNCTION misses(lower_ int, upper_ int) RETURNS TABLE (missed text) LANGUAGE plpgsql AS $$
+DECLARE
+  c text; a text; truth float8; i record;
+BEGIN
+  FOREACH c IN ARRAY '{b,n,near,f}'::text[] LOOP FOREACH a IN ARRAY '{sum,avg,variance}'::text[] LOOP
+    EXECUTE format('SELECT %s(%I) FROM mixed WHERE d BETWEEN %s AND %s', a, c, coalesce(lower_, 0), coalesce(upper_, 9)) INTO truth;
+    EXECUTE format('SELECT * FROM approx_%s_ci(''mixed.d'', %L::int, %L::int, measure => %L)', a, lower_, upper_, c) INTO i;
+    IF NOT truth BETWEEN i.lower_bound - 1e-12 * abs(truth) AND i.upper_bound + 1e-12 * abs(truth) THEN missed := format('%s(%s): %s, %s', a, c, truth, i); RETURN NEXT; END IF;
+  END LOOP; END LOOP;
+END $$;
+SELECT m.* FROM (VALUES (NULL, NULL), (7, NULL), (9, 9), (NULL, 0), (3, 6)) AS r(l, u), misses(l, u) AS m;
+SELECT s.lower_bound <= t.sum AND s.upper_bound >= t.sum AS holds FROM approx_sum_ci('mixed.n') AS s, (SELECT sum(n)::float8 FROM mixed) AS t;
 -- Those of a fit are right.
 SELECT approx_variance('far.b')::numeric(8, 6) AS b, approx_variance('far.m')::numeric(8, 6) AS m, approx_variance('far.f')::numeric(8, 6) AS f;
 SELECT q, differs(q) FROM unnest(ARRAY[
