@@ -1,5 +1,5 @@
 // What becomes of a density once it is read: all that SQL does with a value (answers, roll-up,
-// drift, pictures, text), each within a second of the processor's time. What a roll-up gives must
+// drift, pictures, text), each of them within a second of the processor's time. What a roll-up gives must
 // be a valid density that reads back.
 #pragma once
 
@@ -89,15 +89,21 @@ inline void check_order(const Interval& i, const char* what) {
   if (!(i.lower <= i.estimate && i.estimate <= i.upper)) fail(what);
 }
 
-inline void answer(const DensityView& d) {
+inline void check_sane(const DensityView& d) {
+  const Second second;
   if (const char* insane = fitted::insane_answer(d, 8)) fail(insane);
   if (const char* insane = fitted::insane_words(d)) fail(insane);
+}
+
+inline void answer(const DensityView& d) {
+  check_sane(d);
   const Header& h = d.header();
   IntervalOptions some;
   IntervalOptions changed;
   changed.changed_rows = 17;
   for (const IntervalOptions& options : {some, changed}) {
     for (const Range& range : some_ranges(h)) {
+      const Second second;
       check_order(count_interval(d, range, options), "a count's interval is out of order");
       (void)sum_interval(d, range, options);
       check_order(mean_interval(d, range, options), "a mean's interval is out of order");
@@ -111,8 +117,12 @@ inline void answer(const DensityView& d) {
         (void)measure_variance_interval(d, m, range, options);
       }
     }
-    for (const double q : {0.0, 0.01, 0.5, 1.0}) (void)quantile_interval(d, q, options);
+    for (const double q : {0.0, 0.01, 0.5, 1.0}) {
+      const Second second;
+      (void)quantile_interval(d, q, options);
+    }
   }
+  const Second second;
   (void)expected_errors(d, 0.1);
   (void)distinct_values(d);
   SingleValues values(d);
@@ -122,6 +132,7 @@ inline void answer(const DensityView& d) {
 }
 
 inline void draw(const DensityView& d) {
+  const Second second;
   const Header& h = d.header();
   if (!(h.finite_rows() > 0)) return;
   const AxisSpan span = readable_span(d);
@@ -156,6 +167,7 @@ inline void draw(const DensityView& d) {
 
 // With others, of as many measures; whatever comes of it.
 inline void roll_up(const std::vector<const Header*>& densities) {
+  const Second second;
   const Header& h = *densities[0];
   OwnedSummary summary(Resolution::coarse);
   Measures measures(summary.memory(), h.measures);
@@ -180,6 +192,7 @@ inline void roll_up(const std::vector<const Header*>& densities) {
 }
 
 inline void drift_against(const DensityView& d) {
+  const Second second;
   static const Sample* sample = [] {
     auto* out = new Sample;
     Sampler sampler(Sampler::Options{});
@@ -197,20 +210,10 @@ inline void drift_against(const DensityView& d) {
 // other: of the same measures, or null.
 inline void use_one_column(const Header* h, const Header* other) {
   const DensityView d(h);
-  {
-    const Second second;
-    answer(d);
-  }
-  {
-    const Second second;
-    draw(d);
-  }
-  {
-    const Second second;
-    drift_against(d);
-  }
+  answer(d);
+  draw(d);
+  drift_against(d);
   if (h->words == 0 && h->grouped == 0) {
-    const Second second;
     std::vector<const Header*> all(5, h);
     roll_up({h});
     roll_up(all);

@@ -80,7 +80,8 @@ class Encoder {
         }
       }
     }
-    whole_ = whole_ && all_.rows() <= 0x1p53;
+    // A field of rows has 53 bits.
+    whole_ = whole_ && all_.rows() < 0x1p53;
     for (const HistogramCell& cell : cells) tied_ += cell.point && cell.rows > least_rows_ ? 1 : 0;
   }
 

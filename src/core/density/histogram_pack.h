@@ -57,7 +57,7 @@ class HistogramPacking {
   // max: Header::max, for which keys beyond it stand.
   explicit HistogramPacking(double max) : max_(max) {}
 
-  // Divides steps into blocks. unit: of rows; all rows are at most 2^53 of them. Returns about the
+  // Divides steps into blocks. unit: of rows; all rows are less than 2^53 of them. Returns about the
   // bytes it will take, of blocks and words.
   std::size_t plan(const Steps& steps, double unit, const Rounding& rounding);
 
