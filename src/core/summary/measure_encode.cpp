@@ -192,8 +192,10 @@ class MeasureEncoder {
       const double all = rows_.totals().rows();
       const double share = all > 0 ? std::min(total / all, 1.0) : 1;
       if (share > 0 && share < 1 && column_.sample_rows > 0)
-        h.rows_variance += h.count_variance[static_cast<int>(Shape::two_ends)][0] * (1 - share) /
-                           (share * column_.sample_rows);
+        h.rows_variance =
+            std::min(h.rows_variance + h.count_variance[static_cast<int>(Shape::two_ends)][0] *
+                                           (1 - share) / (share * column_.sample_rows),
+                     kMostVariance);
       return h;
     }
     h.rows_variance = h.end_variance = h.mean_error = 0;
