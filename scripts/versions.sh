@@ -32,8 +32,10 @@ suite_of() {  # version
   esac
 }
 
-# Runs a command in a root folder. Its mounts and whatever it leaves running go with it.
+# Runs a command in a root folder. Its mounts and whatever it leaves running go with it; a make that was killed
+# leaves a file behind that another of the same number, which is small there, stumbles over.
 in_root() {  # folder command...
+  rm -f "$1"/tmp/GMfifo*
   unshare --mount --pid --fork --kill-child -- sh -c '
     mount -t proc proc "$0/proc" && mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm" || exit 1
     cd "$0" && exec chroot "$0" /usr/bin/env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \

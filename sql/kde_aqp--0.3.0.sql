@@ -299,28 +299,6 @@ ALTER TABLE kde_aqp.part ALTER COLUMN density SET STORAGE EXTERNAL;
 COMMENT ON TABLE kde_aqp.part IS 'densities of the parts of incremental densities';
 REVOKE ALL ON kde_aqp.part FROM PUBLIC;
 
--- Self-checks: answers beside what the table's rows say, a row each, the last hundred of a density. Like
--- upkeep's they are this server's alone. The layout is known to src/pg/catalog/self_checks.cpp.
-CREATE UNLOGGED TABLE kde_aqp.self_check (
-    density_id bigint NOT NULL,
-    -- 1, 2, ... of the density.
-    number bigint NOT NULL,
-    checked_at timestamp with time zone NOT NULL,
-    -- As plain SQL.
-    question text NOT NULL,
-    -- NULL: as answers are.
-    estimate double precision,
-    lower_bound double precision,
-    upper_bound double precision,
-    exact double precision,
-    -- Whether the interval held the exact answer; NULL: the exact query did not finish.
-    held boolean,
-    ms double precision NOT NULL,
-    PRIMARY KEY (density_id, number)
-) USING heap;
-COMMENT ON TABLE kde_aqp.self_check IS 'answers beside the exact ones';
-REVOKE ALL ON kde_aqp.self_check FROM PUBLIC;
-
 -- Whoever dumps a database has to lock the door, and read it, and reads of the densities what he may
 -- read of their columns.
 GRANT USAGE ON SCHEMA kde_aqp TO @extowner@;
@@ -657,7 +635,7 @@ AS 'MODULE_PATHNAME', 'kde_set_refresh_by_name' LANGUAGE C VOLATILE PARALLEL UNS
 COMMENT ON FUNCTION kde_set_refresh(text, "any", text, boolean, double precision, bigint, interval) IS
     'when a density is stale, and whether it is refreshed';
 
--- Answers beside the exact ones, drawn by a seed, as the background worker asks and keeps them.
+-- Answers beside the exact ones, drawn by a seed.
 CREATE FUNCTION kde_self_check(
     density text, by_name_only "any" DEFAULT NULL, filter text DEFAULT NULL,
     questions integer DEFAULT 10, seed bigint DEFAULT NULL)
@@ -666,22 +644,7 @@ RETURNS TABLE (
     exact double precision, error double precision, held boolean, ms double precision)
 AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE PARALLEL UNSAFE ROWS 10;
 COMMENT ON FUNCTION kde_self_check(text, "any", text, integer, bigint) IS
-    'asks a density questions of its own and the table the same, and keeps whether the intervals held';
-
-CREATE FUNCTION kde_aqp.self_checks()
-RETURNS TABLE (
-    name text, relation regclass, filter text, checks bigint, held bigint, unfinished bigint,
-    coverage double precision, mean_error double precision, worst_error double precision,
-    checked_at timestamp with time zone)
-AS 'MODULE_PATHNAME', 'kde_self_checks' LANGUAGE C STABLE PARALLEL RESTRICTED ROWS 100;
-COMMENT ON FUNCTION kde_aqp.self_checks() IS 'what kde_self_checks shows';
-GRANT EXECUTE ON FUNCTION kde_aqp.self_checks() TO PUBLIC;
-CREATE VIEW kde_self_checks AS
-SELECT name, relation, filter, checks, held, unfinished, coverage, mean_error, worst_error, checked_at
-FROM kde_aqp.self_checks();
-COMMENT ON VIEW kde_self_checks IS
-    'how often the intervals of a density''s answers held the exact one, of the densities that the current user may read';
-GRANT SELECT ON kde_self_checks TO PUBLIC;
+    'asks a density questions of its own, and the table the same';
 
 CREATE FUNCTION kde_check(
     OUT ok boolean, OUT severity text, OUT summary text, OUT problems text, OUT actions text)

@@ -1,6 +1,5 @@
 // The library's entry point. Loading it defines the options; it starts no thread, as
 // the postmaster must stay single-threaded when it is preloaded.
-#include "pg/answer/noted_questions.h"
 #include "pg/base/options.h"
 #include "pg/base/pg.h"
 #include "pg/catalog/changed_databases.h"
@@ -31,7 +30,6 @@ void _PG_init(void) {
     kde_pg::request_progress_memory();
     kde_pg::request_refresh_memory();
     kde_pg::request_outcome_memory();
-    kde_pg::request_question_memory();
     kde_pg::register_refresh_launcher();
   }
 }

@@ -236,13 +236,6 @@ is(sql("SELECT sum(answers) FROM kde_advise($many)"), 10000, 'ten thousand state
 my (undef, undef, $cancelled) = $node->psql('postgres', "SET statement_timeout = '100ms'; SELECT sum(answers) FROM kde_advise($many)");
 like($cancelled, qr/canceling statement due to statement timeout/, 'can be cancelled');
 
-# What the worker asks for its self-checks is nobody's statement.
-sql('SELECT tools.pg_stat_statements_reset()');
-sql("ALTER SYSTEM SET $_"), sql('SELECT pg_reload_conf()') for 'kde_aqp.naptime = 1', 'kde_aqp.self_check_budget = 10000';
-ok($node->poll_query_until('postgres', 'SELECT sum(checks) > 20 FROM kde_self_checks'), 'there are self-checks');
-is(sql(q{SELECT count(*) FROM tools.pg_stat_statements WHERE toplevel AND query ~ 'pg_catalog.count'}), 0, 'which are not counted as statements');
-sql("ALTER SYSTEM RESET $_"), sql('SELECT pg_reload_conf()') for 'kde_aqp.naptime', 'kde_aqp.self_check_budget';
-
 # Texts that are analysed take no other's place in pg_stat_statements.
 $node->append_conf('postgresql.conf', 'pg_stat_statements.max = 100');
 $node->restart;

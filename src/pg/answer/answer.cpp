@@ -3,7 +3,6 @@
 #include "pg/answer/answer.h"
 
 #include "pg/answer/beyond_fit.h"
-#include "pg/answer/noted_questions.h"
 #include "pg/answer/ranges.h"
 #include "pg/answer/words.h"
 #include "pg/base/row.h"
@@ -109,7 +108,6 @@ class Answering {
       const ExpectedError expected = error_of(interval());
       if (!is_enough(expected)) return exact_instead(call_, expected) ? exact() : null_result();
     }
-    note();
     return std::isnan(x) ? null_result() : number_result(x);
   }
 
@@ -126,13 +124,10 @@ class Answering {
     }
     if (std::isnan(answer.lower)) return null_result();
     if (std::isinf(answer.estimate)) float_overflow_error();
-    note();
     return {interval_record(fcinfo_, answer), false};
   }
 
  private:
-  void note() const { note_question(aggregate_, call_.question, call_.density, ranges_); }
-
   // Of what is added up.
   void check_is_number() const {
     const Question& q = call_.question;

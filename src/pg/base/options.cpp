@@ -29,7 +29,6 @@ int option_gpu_max_jobs = 64;
 int option_naptime = 60;
 int option_refresh_timeout = 3600000;
 int option_max_workers = 1;
-int option_self_check_budget = 0;
 double option_refresh_scale_factor = 0.1;
 int option_refresh_threshold = 50;
 int option_refresh_max_age = 0;
@@ -168,11 +167,6 @@ void define_worker_options() {
                           "Time that a background refresh of one density may take at most.",
                           "0 means any.", &option_refresh_timeout, 3600000, 0, INT_MAX, PGC_SIGHUP,
                           GUC_UNIT_MS, nullptr, nullptr, nullptr);
-  DefineCustomIntVariable(
-      "kde_aqp.self_check_budget",
-      "Time that a background worker's visit of a database may spend on exact answers.",
-      "They are compared with those of densities: kde_self_checks; 0 means none.",
-      &option_self_check_budget, 0, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS, nullptr, nullptr, nullptr);
 }
 
 void define_upkeep_options() {

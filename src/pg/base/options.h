@@ -64,9 +64,6 @@ extern int option_naptime;
 extern int option_refresh_timeout;
 // kde_aqp.max_workers: refresh workers that may run at once; 0: none.
 extern int option_max_workers;
-// kde_aqp.self_check_budget: milliseconds that a worker's visit may spend on exact answers; 0:
-// none.
-extern int option_self_check_budget;
 
 // The path of the device service's program, from kde_aqp.cuda_program. path: MAXPGPATH bytes.
 void device_program_path(char* path);

@@ -397,12 +397,10 @@ bool catalog_hold() {
   const Oid catalog = catalog_oid_or_invalid();
   const Oid upkeep = upkeep_oid_or_invalid();
   const Oid parts = parts_oid_or_invalid();
-  const Oid checks = checks_oid_or_invalid();
   return OidIsValid(catalog) && OidIsValid(upkeep) &&
          ConditionalLockRelationOid(catalog, AccessShareLock) &&
          ConditionalLockRelationOid(upkeep, AccessShareLock) && OidIsValid(parts) &&
-         ConditionalLockRelationOid(parts, AccessShareLock) && OidIsValid(checks) &&
-         ConditionalLockRelationOid(checks, AccessShareLock) &&
+         ConditionalLockRelationOid(parts, AccessShareLock) &&
          SearchSysCacheExists1(RELOID, ObjectIdGetDatum(catalog)) &&
          SearchSysCacheExists1(RELOID, ObjectIdGetDatum(upkeep));
 }
@@ -525,7 +523,6 @@ Oid relation_of_schema(const char* name) {
 Oid catalog_oid_or_invalid() { return relation_of_schema("fitted"); }
 Oid upkeep_oid_or_invalid() { return relation_of_schema("upkeep"); }
 Oid parts_oid_or_invalid() { return relation_of_schema("part"); }
-Oid checks_oid_or_invalid() { return relation_of_schema("self_check"); }
 Oid door_oid_or_invalid() { return relation_of_schema("density"); }
 
 Oid catalog_oid() {
@@ -538,7 +535,7 @@ bool catalog_is_installed() {
   const Oid extension = get_extension_oid("kde_aqp", true);
   const Oid schema = get_namespace_oid("kde_aqp", true);
   if (!OidIsValid(extension) || !OidIsValid(schema)) return false;
-  for (const char* name : {"fitted", "upkeep", "part", "self_check"}) {
+  for (const char* name : {"fitted", "upkeep", "part"}) {
     const Oid table = get_relname_relid(name, schema);
     if (!OidIsValid(table) || getExtensionOfObject(RelationRelationId, table) != extension)
       return false;

@@ -111,7 +111,6 @@ Oid catalog_oid();
 Oid catalog_oid_or_invalid();
 Oid upkeep_oid_or_invalid();  // of kde_aqp.upkeep
 Oid parts_oid_or_invalid();   // of kde_aqp.part
-Oid checks_oid_or_invalid();  // of kde_aqp.self_check
 Oid door_oid_or_invalid();    // of kde_aqp.density
 // Whether the catalog's relations are the extension's. Where it is not installed, anybody who may
 // create schemas can make others of their names, and who is called by none of its functions must

@@ -4,7 +4,6 @@
 #include "pg/base/fault.h"
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/parts.h"
-#include "pg/catalog/self_checks.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -214,7 +213,6 @@ void upkeep_remove(int64 density_id) {
   table_close(table, NoLock);
   if (row != nullptr) CommandCounterIncrement();
   parts_remove(density_id);
-  self_checks_remove(density_id);
   KDE_FAULT("upkeep.removed");
 }
 
@@ -258,7 +256,6 @@ void upkeep_remove_orphans() {
   catalog_remove_gone();
   Relation upkeep = open_upkeep(RowExclusiveLock);
   Relation parts = open_parts(RowExclusiveLock);
-  Relation checks = open_self_checks(RowExclusiveLock);
   Snapshot latest = RegisterSnapshot(GetLatestSnapshot());
   List* known = catalog_ids(latest);
   list_sort(known, [](const ListCell* a, const ListCell* b) {
@@ -267,12 +264,10 @@ void upkeep_remove_orphans() {
   });
   const bool any_upkeep = remove_unknown(upkeep, known, latest);
   const bool any_parts = remove_unknown(parts, known, latest);
-  const bool any_checks = remove_unknown(checks, known, latest);
   UnregisterSnapshot(latest);
-  table_close(checks, NoLock);
   table_close(parts, NoLock);
   table_close(upkeep, NoLock);
-  if (any_upkeep || any_parts || any_checks) CommandCounterIncrement();
+  if (any_upkeep || any_parts) CommandCounterIncrement();
 }
 
 }  // namespace kde_pg

@@ -7,7 +7,6 @@
 #include "pg/catalog/catalog.h"
 #include "pg/catalog/not_fitted.h"
 #include "pg/catalog/privileges.h"
-#include "pg/catalog/self_checks.h"
 
 extern "C" {
 #include "access/xact.h"
@@ -29,12 +28,7 @@ namespace kde_pg {
 
 namespace {
 
-// As improbable is that intervals which hold 95 times in 100 held so seldom.
-constexpr double kImprobable = 0.001;
-// So many exact queries in a row, and more, that did not finish.
-constexpr int kUnfinished = 3;
-
-enum Kind { kUntrue, kNearlyTrue, kFailed, kStale, kUnknown, kUnproven, kUnchecked, kKinds };
+enum Kind { kFailed, kStale, kUnknown, kUnproven, kKinds };
 
 // The problems of one kind.
 struct Group {
@@ -123,7 +117,6 @@ class Density {
   void look_at_all() {
     look_at_refreshes();
     look_at_proof();
-    look_at_checks();
   }
 
  private:
@@ -195,30 +188,6 @@ class Density {
                                   : 0;
   }
 
-  void look_at_checks() {
-    const SelfCheckCounts n =
-        self_check_history(entry_.id, entry_.fitted_at, GetActiveSnapshot()).since_fit;
-    const int64 missed = n.checks - n.held;
-    if (missed > 0 && probability_of_held(n.held, n.checks) < kImprobable) {
-      // The checks of one fit are no independent trials: they share its sample, and a bad one fails
-      // many. But it fails them narrowly.
-      const bool by_far = 2 * n.far >= missed;
-      add(by_far ? kUntrue : kNearlyTrue,
-          !by_far                     ? Severity::notice
-          : entry_.settings.plain_sql ? Severity::error
-                                      : Severity::warning,
-          static_cast<double>(missed) / static_cast<double>(n.checks),
-          psprintf("is not as good as it says: of %lld self-checks since its fit %lld held",
-                   static_cast<long long>(n.checks), static_cast<long long>(n.held)),
-          mend(true));
-    }
-    if (n.last_unfinished && n.unfinished >= kUnfinished && option_self_check_budget > 0)
-      add(kUnchecked, Severity::notice, 0,
-          psprintf("is too large to be checked in %d ms", option_self_check_budget),
-          psprintf("ALTER SYSTEM SET kde_aqp.self_check_budget = %d; SELECT pg_reload_conf();",
-                   4 * std::min(option_self_check_budget, PG_INT32_MAX / 4)));
-  }
-
   const CatalogEntry& entry_;
   const DensityKey& key_;
   const Upkeep& upkeep_;
@@ -247,10 +216,10 @@ void look_at(HeapTuple, TupleDesc, const CatalogEntry& entry, void* state) {
 
 // What is said of several, after their number.
 constexpr const char* kSeveral[kKinds] = {
-    "densities are not as good as they say", "densities may be not as good as they say",
-    "densities could not be refreshed",      "densities are stale",
-    "densities are not seen to be stale",    "densities cannot be proven to be unchanged",
-    "densities are too large to be checked",
+    "densities could not be refreshed",
+    "densities are stale",
+    "densities are not seen to be stale",
+    "densities cannot be proven to be unchanged",
 };
 
 void put(Kind kind, const Group& g, Findings* findings) {
@@ -265,7 +234,6 @@ void put(Kind kind, const Group& g, Findings* findings) {
         "%s; plain SQL is answered as of their fit, until the age that is allowed is "
         "over (%d of them)",
         plain, g.as_fitted);
-  if (kind == kUntrue && g.plain_sql > 0) plain = "; plain SQL may be answered by it";
   if (g.count == 1) {
     findings->add(g.severity, psprintf("%s%s", g.problem, plain), g.action);
     return;
@@ -273,23 +241,10 @@ void put(Kind kind, const Group& g, Findings* findings) {
   const bool all = kind == kStale && g.left == 0;
   findings->add(g.severity,
                 psprintf("%d %s, the worst: %s%s", g.count, kSeveral[kind], g.problem, plain),
-                all ? "CALL kde_refresh_all();"
-                    : psprintf("%s%s", g.action, kind == kUnchecked ? "" : " -- and so on"));
+                all ? "CALL kde_refresh_all();" : psprintf("%s -- and so on", g.action));
 }
 
 }  // namespace
-
-double probability_of_held(int64 held, int64 n) {
-  constexpr double kConfidence = 0.95;
-  double sum = 0;
-  const auto total = static_cast<double>(n);
-  for (int64 i = 0; i <= held; ++i) {
-    const auto k = static_cast<double>(i);
-    sum += std::exp(std::lgamma(total + 1) - std::lgamma(k + 1) - std::lgamma(total - k + 1) +
-                    k * std::log(kConfidence) + (total - k) * std::log1p(-kConfidence));
-  }
-  return sum;
-}
 
 int find_in_densities(Snapshot snapshot, Findings* findings, TimestampTz* oldest_fit) {
   Look look = {};

@@ -46,8 +46,4 @@ void find_in_launcher(TimestampTz oldest_fit, Findings* findings);
 // may be refreshed, as above.
 int find_in_densities(Snapshot snapshot, Findings* findings, TimestampTz* oldest_fit);
 
-// The probability of at most `held` of n intervals that hold with probability 0.95 each, were they
-// independent: the binomial distribution's.
-double probability_of_held(int64 held, int64 n);
-
 }  // namespace kde_pg

@@ -5,7 +5,6 @@
 
 #include "pg/answer/candidates.h"
 #include "pg/answer/moments.h"
-#include "pg/answer/noted_questions.h"
 #include "pg/answer/value_bounds.h"
 #include "pg/answer/words.h"
 #include "pg/base/options.h"
@@ -1019,24 +1018,8 @@ class Answering {
       }
       Answer* answers = new_answers();
       if (!ask_all(density, answers) || !put_all(answers, row_of(part_[i], key))) return false;
-      note(density);
     }
     return true;
-  }
-
-  // For the self-checks: what the first aggregate asked of the rows of range_.
-  void note(AnsweringDensity density) const {
-    if (option_self_check_budget == 0 || plan_.aggregates == 0 || plan_.key.groups > 0) return;
-    const PlainAggregate& a = plan_.aggregate[0];
-    if (a.answer > PlainAnswer::avg) return;
-    Question q = question_of(a, &density);
-    const bool counts = a.answer == PlainAnswer::rows || a.answer == PlainAnswer::values;
-    // Where a measure is NULL it does not count.
-    if (counts && a.column >= plan_.key.columns) ++q.sides;
-    note_question(counts                         ? Aggregate::count
-                  : a.answer == PlainAnswer::sum ? Aggregate::sum
-                                                 : Aggregate::avg,
-                  q, density, range_);
   }
 
   // All the parts in one row.

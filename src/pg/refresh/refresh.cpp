@@ -160,7 +160,7 @@ void refresh_locked(const RefreshItem& item, const RefreshHow& how, Relation rel
     result->action = is_fresh ? RefreshAction::fresh : RefreshAction::unknown;
     if (!is_fresh) result->reason = pstrdup(staleness.reason);
     // What failed before, as while its table was restored, is no failure any more.
-    if (locked.upkeep.failures != 0 && !item.of_check && (how.background || is_fresh))
+    if (locked.upkeep.failures != 0 && (how.background || is_fresh))
       upkeep_forget_failures(&locked.upkeep);
   } else {
     result->reason = staleness.due ? pstrdup(staleness.reason) : "asked for";
@@ -232,11 +232,6 @@ const char* refresh_action_name(RefreshAction action) {
 
 namespace {
 
-bool is_of_check(const char* error) {
-  return error != nullptr &&
-         (strcmp(error, kCrashedCheck) == 0 || strcmp(error, kEndlessCheck) == 0);
-}
-
 // Of a density that met no rows. The error took the locks along.
 void note_no_rows(const RefreshItem& item) {
   const CatalogEntry* entry = catalog_entry(item.relation, item.id);
@@ -270,7 +265,6 @@ List* refresh_items(Oid relation, bool background) {
     item->cost_ms = entry->cost_ms;
     item->failures = upkeep.failures;
     item->failed_at = upkeep.failed_at;
-    item->of_check = is_of_check(upkeep.last_error);
     item->fitted_at = entry->fitted_at;
     item->unknown = staleness.unknown;
     item->renewed = may_be_renewed(entry->key.relation, entry->proof);

@@ -12,7 +12,6 @@ struct RefreshItem {
   DensityKey key;  // as it was then; without analysed trees
   double cost_ms;  // of its last fit
   int failures;    // since then; negative: so many tries that met no rows
-  bool of_check;   // the last failure was a self-check's, which no look at the density mends
   TimestampTz failed_at, fitted_at;
   bool unknown;        // how many rows changed is
   bool renewed;        // its proof may be
@@ -56,11 +55,6 @@ RefreshResult refresh_one(const RefreshItem& item, const RefreshHow& how);
 // Locks a relation's partitions or children, as a scan will, where nobody has them locked. False if
 // somebody has.
 bool lock_leaves(Oid relation);
-
-// What stands beside a density whose self-check ended a worker.
-inline constexpr char kCrashedCheck[] = "the server crashed while a worker checked it";
-inline constexpr char kEndlessCheck[] =
-    "a self-check of it did not end, and its worker was terminated";
 
 // Notes an error beside a density, as refresh_one does; for what it raises, in a transaction after
 // that. Nothing if another session is fitting it.

@@ -339,9 +339,7 @@ class Launcher {
       if (waits.is_closed(slot.database, slot.pid)) {
         end(i, Ending::unconcerned, "it is being dropped, altered or copied");
       } else if (slot.deadline != 0 && looked_at_ > slot.deadline + kGraceMs) {
-        end(i, Ending::overdue,
-            slot.checking ? "its self-check does not end at \"kde_aqp.self_check_budget\""
-                          : "it does not end at \"kde_aqp.refresh_timeout\"");
+        end(i, Ending::overdue, "it does not end at \"kde_aqp.refresh_timeout\"");
       } else if (!waits.blocks_others(slot.pid)) {
         yields_[i] = {};
       } else {

@@ -60,7 +60,7 @@ void add_death(const RefreshSlot& slot, Ending ending, Death deaths[kMostDeaths]
   const bool again = place->density == slot.density && place->database == slot.database;
   *place = {
       slot.database,         slot.density, slot.relation, ending, again ? place->times + 1 : 1,
-      GetCurrentTimestamp(), false,        slot.checking};
+      GetCurrentTimestamp(), false};
 }
 
 // The postmaster's, before the memory goes. It takes no lock: who holds one is dead.
@@ -221,14 +221,13 @@ Oid take_slot(const RefreshTicket& ticket) {
   return database;
 }
 
-void begin_density(int64 density, Oid relation, double deadline, bool checking) {
+void begin_density(int64 density, Oid relation, double deadline) {
   LWLockAcquire(shared->lock, LW_EXCLUSIVE);
   RefreshSlot& s = shared->slot[own_slot];
   s.asked_to_yield = false;
   s.density = density;
   s.relation = relation;
   s.deadline = deadline;
-  s.checking = checking;
   LWLockRelease(shared->lock);
 }
 

@@ -53,7 +53,6 @@ struct RefreshSlot {
   int64 density;    // that it is at, or ended at; 0: none
   Oid relation;     // the density's
   double deadline;  // of its refresh, on the clock of now_ms(); 0: none
-  bool checking;    // it checks the density, and does not refresh it
 
   // It ended at a density, and that may be why.
   bool died() const { return density != 0 && ending != Ending::unconcerned; }
@@ -67,8 +66,7 @@ struct Death {
   Ending ending;  // the last
   int times;
   TimestampTz at;
-  bool noted;     // beside the density
-  bool checking;  // what the last worker did there
+  bool noted;  // beside the density
 };
 
 // What a worker is started with (BackgroundWorker::bgw_extra).
@@ -120,7 +118,7 @@ void tell_to_end(int slot, Ending ending);
 Oid take_slot(const RefreshTicket& ticket);
 
 // The mark: from now on it is at this density, until end_density().
-void begin_density(int64 density, Oid relation, double deadline, bool checking = false);
+void begin_density(int64 density, Oid relation, double deadline);
 
 // refreshed: it is as it should be, so that earlier deaths no longer count.
 void end_density(bool refreshed);

@@ -16,7 +16,6 @@
 #include "pg/base/pinned.h"
 #include "pg/device/device_program.h"
 #include "pg/refresh/refresh.h"
-#include "pg/refresh/self_check_round.h"
 
 extern "C" {
 #include "access/genam.h"
@@ -70,7 +69,6 @@ void pin_settings() {
 
 // What stands beside a density at which a worker died.
 const char* describe_death(const Death& death) {
-  if (death.checking) return death.ending == Ending::crashed ? kCrashedCheck : kEndlessCheck;
   switch (death.ending) {
     case Ending::overdue:
       return "it went on after kde_aqp.refresh_timeout, and its worker was terminated";
@@ -114,7 +112,7 @@ class Worker {
     foreach (cell, items) {
       const auto* item = static_cast<RefreshItem*>(lfirst(cell));
       // What failed is tried again until it succeeds, stale or not.
-      const bool failed = item->failures != 0 && !item->of_check;
+      const bool failed = item->failures != 0;
       if ((item->reason == nullptr && !item->unknown && !item->renewed && !failed) ||
           is_backed_off(*item))
         continue;
@@ -126,7 +124,6 @@ class Worker {
       refresh(*item);
       any = true;
     }
-    self_check_round();
     return Visit::done;
   }
 
@@ -167,7 +164,6 @@ class Worker {
     for (int i = 0; i < count; ++i) {
       if (deaths[i].density != item->id || deaths[i].at <= item->fitted_at) continue;
       item->failures = Max(item->failures, deaths[i].times);
-      item->of_check = item->of_check || deaths[i].checking;
       item->failed_at = Max(item->failed_at, deaths[i].at);
     }
   }

@@ -124,7 +124,6 @@ INSERT INTO calls (call) VALUES
   ($$a from kde_advise(array['select count(*) from %1$s_view where v > 3']) a$$),
   ($$count(*) from kde_densities where name like '%1$s.%%'$$),
   ($$count(*) from kde_densities_full where relation::text='%1$s'$$),
-  ($$count(*) from kde_self_checks where relation::text='%1$s'$$),
   ($$count(*) from kde_aqp.density where relation='%1$s'$$),
   ($$count(*) from kde_aqp.fitted where relation='%1$s'::regclass$$),
   ($$count(*) from kde_aqp.dumped_densities() where relation='%1$s'::regclass$$),

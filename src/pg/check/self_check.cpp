@@ -1,26 +1,45 @@
-// One self-check: the question drawn or as it was noted, the interval, the exact answer.
-#include "pg/refresh/self_check.h"
-
+// kde_self_check(): a density answers questions, as a user would be answered, and the table's rows
+// are counted for each, under one snapshot and as the table's owner.
+//
+// They are drawn, and take turns: ranges that hold 30, 5 and 0.5 % of the rows, all below or above
+// a value, one value, everything, and a sum and a mean, their ends at quantiles of the density that
+// a seed chooses; of several columns a box of two of them; of a category one of its values; of a
+// density with groups the same in one of the groups.
+//
+// Tables that are not, or not all, on this server are refused: foreign ones, shards, and those
+// whose rows are elsewhere (catalog/planned_rows.h). So is what row-level security keeps from the
+// owner himself.
 #include "pg/answer/exact.h"
+#include "pg/answer/moments.h"
 #include "pg/answer/words.h"
 #include "pg/base/pinned.h"
+#include "pg/base/result_set.h"
 #include "pg/catalog/cache.h"
+#include "pg/catalog/catalog.h"
+#include "pg/catalog/density_name.h"
 #include "pg/catalog/expression.h"
+#include "pg/catalog/not_fitted.h"
 #include "pg/catalog/planned_rows.h"
 #include "pg/catalog/privileges.h"
 #include "pg/catalog/shards.h"
 #include "pg/device/device_program.h"
-#include "pg/type/word_type.h"
+#include "pg/fit/fit_steps.h"
 #include "pg/type/density_datum.h"
+#include "pg/type/word_type.h"
+
+#include "core/kde.h"
 
 extern "C" {
+#include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 }
 
 #include <algorithm>
@@ -35,6 +54,35 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 // Of the larger number, that sums of doubles may differ by.
 constexpr double kRounding = 1e-9;
+
+constexpr int kMostQuestions = 10000;
+
+// A count, sum or mean over the rows in a range or box, or of one word of a category, in terms of
+// the density's columns.
+struct Drawn {
+  Aggregate aggregate;
+  int columns;                  // asked about: those with a range, then perhaps the measure
+  int sides;                    // of them
+  int measure;                  // index in them; -1: none
+  int place[kde::kMaxColumns];  // column of the density, or 1 + its measure (AnsweringDensity)
+  bool of_word;                 // of a category by itself
+  uint32 word;                  // its rank
+  kde::Range range[kde::kMaxColumns];
+};
+
+struct SelfCheck {
+  const char* question;  // as plain SQL
+  kde::Interval answer;  // NaN for NULL
+  double exact;          // NaN for NULL
+  bool held;
+  double ms;  // of the exact query
+
+  // Of the estimate, relative to the exact answer; NaN where there is none, or it is 0.
+  double error() const {
+    if (exact == 0 || std::isnan(exact) || std::isnan(answer.estimate)) return kNone;
+    return std::fabs(answer.estimate - exact) / std::fabs(exact);
+  }
+};
 
 class Checking {
  public:
@@ -58,13 +106,6 @@ class Checking {
     const int measures = any.joint != nullptr ? 0 : any.one_column->measures;
     return columns == key_.columns && measures >= key_.measures &&
            (any.joint != nullptr || (any.one_column->grouped != 0) == (key_.groups > 0));
-  }
-
-  // In terms of the density: what was noted. False: it is of another state of it.
-  bool take(const NotedQuestion& noted) {
-    if (key_.groups > 0) return false;
-    asked_ = noted;
-    return true;
   }
 
   bool draw(kde::Random* random, int shape) {
@@ -133,7 +174,6 @@ class Checking {
     const NullableDatum exact = exact_answer(asked_.aggregate, q, ranges, words);
     out->ms = now_ms() - start;
     out->exact = exact.isnull ? kNone : DatumGetFloat8(exact.value);
-    out->finished = true;
     out->held = holds(out->answer, out->exact);
   }
 
@@ -363,7 +403,7 @@ class Checking {
   Relation relation_;
   DensityKey key_;
   AnsweringDensity density_;
-  NotedQuestion asked_ = {};
+  Drawn asked_ = {};
   Question q_;
   const char* condition_ = nullptr;  // of the group
   const char* condition_text_ = nullptr;
@@ -374,8 +414,7 @@ class Checking {
 };
 static_assert(std::is_trivially_destructible_v<Checking>, "an error may leave it");
 
-}  // namespace
-
+// Why a table's densities are not checked; null: they may be. The relation is locked.
 const char* why_unchecked(Relation relation) {
   const Oid oid = RelationGetRelid(relation);
   if (is_of_shards(oid)) return "its rows are in shards";
@@ -387,21 +426,92 @@ const char* why_unchecked(Relation relation) {
   return rows_are_elsewhere(relation) ? "its rows are elsewhere" : nullptr;
 }
 
-bool ask_and_count(const CatalogEntry& entry, Relation relation, const NotedQuestion* noted,
-                   kde::Random* random, int shape, SelfCheck* out) {
+// The shape-th question, of the density of an entry which the present user may read. Within AsOwner
+// (base/pinned.h), with an active snapshot. False if there is nothing to compare: it is gone, or
+// holds no such rows. *out is palloc'ed.
+bool ask_and_count(const CatalogEntry& entry, Relation relation, kde::Random* random, int shape,
+                   SelfCheck* out) {
   if (!is_readable(entry.key)) return false;
   PinnedSettings pinned;
   pinned.begin();
   FittedSettings settings;
   settings.begin(entry.key.settings);
   Checking checking(entry, relation);
-  const bool asked = checking.open() &&
-                     (noted != nullptr ? checking.take(*noted) : checking.draw(random, shape)) &&
-                     checking.prepare() && checking.ask(out);
+  const bool asked =
+      checking.open() && checking.draw(random, shape) && checking.prepare() && checking.ask(out);
   if (asked) checking.count(out);
   settings.end();
   pinned.end();
   return asked;
 }
 
+// Columns of a result, NaN as NULL.
+struct Columns {
+  Datum values[10] = {};
+  bool nulls[10] = {};
+  int count = 0;
+
+  void put(Datum value, bool is_null = false) {
+    values[count] = value;
+    nulls[count++] = is_null;
+  }
+  void put(double x) { put(Float8GetDatum(x), std::isnan(x)); }
+};
+
+void put_check(Tuplestorestate* rows, TupleDesc desc, const SelfCheck& check) {
+  Columns c;
+  c.put(CStringGetTextDatum(check.question));
+  for (double x :
+       {check.answer.estimate, check.answer.lower, check.answer.upper, check.exact, check.error()})
+    c.put(x);
+  c.put(BoolGetDatum(check.held));
+  c.put(check.ms);
+  tuplestore_putvalues(rows, desc, c.values, c.nulls);
+}
+
+int read_questions(FunctionCallInfo fcinfo, int argument) {
+  reject_null(fcinfo, argument, "questions");
+  const int32 questions = PG_GETARG_INT32(argument);
+  if (questions < 1 || questions > kMostQuestions)
+    ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("questions must be between 1 and %d", kMostQuestions),
+                    errdetail("The value given was %d.", questions)));
+  return questions;
+}
+
+}  // namespace
+
 }  // namespace kde_pg
+
+// kde_self_check(density, by_name_only, filter, questions, seed)
+KDE_FUNCTION(kde_self_check) {
+  using namespace kde_pg;
+  reject_null(fcinfo, 0, "density");
+  check_by_name_only(fcinfo, 1);
+  const int questions = read_questions(fcinfo, 3);
+  kde::Random random(
+      static_cast<std::uint64_t>(PG_ARGISNULL(4) ? random_seed() : PG_GETARG_INT64(4)));
+  TupleDesc desc;
+  Tuplestorestate* rows = begin_rows(fcinfo, 8, &desc);
+  const NameParts parts = parts_of_name(PG_GETARG_TEXT_PP(0));
+  Relation relation = open_owned_relation(parts.relation);
+  const DensityKey key = key_of_parts(parts, text_argument(fcinfo, 2));
+  const CatalogEntry* entry = catalog_entry(key);
+  if (entry == nullptr) raise_not_fitted(key);
+  AsOwner owner;
+  owner.begin(relation);
+  check_readable(entry->key);
+  if (const char* why = why_unchecked(relation))
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    errmsg("cannot check the density of %s", display_name(key)),
+                    errdetail("Of table \"%s\" %s.", RelationGetRelationName(relation), why)));
+  for (int i = 0; i < questions; ++i) {
+    CHECK_FOR_INTERRUPTS();
+    SelfCheck check = {};
+    if (!ask_and_count(*entry, relation, &random, i, &check)) continue;
+    put_check(rows, desc, check);
+  }
+  owner.end();
+  relation_close(relation, NoLock);
+  return static_cast<Datum>(0);
+}
